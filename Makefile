@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# make            build/dwell
+# make demo       install dependencies, build, profile a bundled program, show it
+# make check      install what tests need, build, run every test
+# make bench      side by side with other profilers
+# make lint       clang-format, clang-tidy, cppcheck
+# make install    PREFIX=/usr/local, DESTDIR= as usual
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+DESTDIR ?=
+BUILD ?= build
+CC ?= gcc
+CLANG ?= clang
+# Debian keeps bpftool outside the PATH of ordinary users.
+BPFTOOL ?= $(or $(shell command -v bpftool 2>/dev/null),/usr/sbin/bpftool)
+V ?= 0
+ifeq ($(V),0)
+Q := @
+say = @printf '  %-8s %s\n' '$(1)' '$(2)';
+endif
+
+CPPFLAGS += -D_GNU_SOURCE -DDWELL_VERSION='"$(VERSION)"' -I. -I$(BUILD)
+CFLAGS ?= -O2 -g
+# Not for the user to drop: the language, and that it compiles without warnings.
+WARNINGS := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter
+STD := -std=gnu11
+LDLIBS := -lbpf -ldw -lelf -lzstd -lz -ljansson -liberty -ldl -lpthread
+
+FOLDERS := base recording symbols model analysis render collect
+LIB_SRC := $(wildcard $(addsuffix /*.c,$(FOLDERS)))
+CMD_SRC := $(wildcard cmd/*.c)
+BPF_SRC := $(wildcard bpf/*.bpf.c)
+LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
+CMD_OBJ := $(CMD_SRC:%.c=$(BUILD)/%.o)
+SKELETONS := $(BPF_SRC:bpf/%.bpf.c=$(BUILD)/bpf/%.skel.h)
+
+all: $(BUILD)/dwell
+
+$(BUILD)/dwell: $(CMD_OBJ) $(BUILD)/libdwell.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(BUILD)/libdwell.a: $(LIB_OBJ)
+	$(Q)rm -f $@
+	$(Q)$(AR) rcs $@ $^
+
+$(BUILD)/%.o: %.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(WARNINGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# The kernel side. Its include path is the host's, for <asm/types.h>.
+MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
+BPF_ARCH := $(shell uname -m | sed -e s/x86_64/x86/ -e s/aarch64/arm64/)
+
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
+	$(call say,BPF,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Wno-unused-parameter -Werror \
+		-D__TARGET_ARCH_$(BPF_ARCH) -I. -isystem /usr/include/$(MULTIARCH) -c -o $@ $<
+
+$(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
+	$(call say,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$*)_bpf > $@.tmp && mv $@.tmp $@
+
+$(filter $(BUILD)/collect/%,$(LIB_OBJ)): | $(SKELETONS)
+
+include tests/tests.mk
+
+-include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d)
+
+clean:
+	rm -rf $(BUILD)
+
+.PHONY: all clean
+.DELETE_ON_ERROR:
+.SECONDARY:

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+static __thread char message[1024];
+static __thread char hint[1024];
+
+int error__set(int err, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(message, sizeof(message), fmt, args);
+	va_end(args);
+	hint[0] = '\0';
+	return err;
+}
+
+int error__errno(int err, const char *fmt, ...)
+{
+	char text[sizeof(message)];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	return error__set(err, "%s: %s", text, strerror(-err));
+}
+
+void error__hint(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(hint, sizeof(hint), fmt, args);
+	va_end(args);
+}
+
+const char *error__message(int err)
+{
+	return message[0] ? message : strerror(-err);
+}
+
+const char *error__hint_text(void)
+{
+	return hint;
+}
+
+void error__clear(void)
+{
+	message[0] = '\0';
+	hint[0] = '\0';
+}
+
+void error__print(FILE *to, int err)
+{
+	const char *line = hint;
+
+	fprintf(to, "dwell: %s\n", error__message(err));
+	while (*line) {
+		int length = (int)strcspn(line, "\n");
+
+		fprintf(to, "  %.*s\n", length, line);
+		line += length + (line[length] == '\n');
+	}
+}
