@@ -26,7 +26,7 @@ CFLAGS ?= -O2 -g
 # Not for the user to drop: the language, and that it compiles without warnings.
 WARNINGS := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter
 STD := -std=gnu11
-LDLIBS := -lbpf -ldw -lelf -lzstd -lz -ljansson -liberty -ldl -lpthread
+LDLIBS := -lbpf -ldw -lelf -lzstd -lz -ljansson -liberty -ldl -lpthread -lm
 
 FOLDERS := base recording symbols model analysis render collect
 LIB_SRC := $(wildcard $(addsuffix /*.c,$(FOLDERS)))

@@ -212,4 +212,4 @@ enum loss {
 _Static_assert(sizeof(struct event_header) == 16, "event_header");
 _Static_assert(sizeof(struct event_stack) == 24, "event_stack");
 _Static_assert(sizeof(struct event_object) == 64, "event_object");
-_Static_assert(sizeof(struct event_interval) == 152, "event_interval");
+_Static_assert(sizeof(struct event_interval) == 144, "event_interval");

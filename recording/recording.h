@@ -74,19 +74,19 @@ struct record_dso {
 	uint32_t build_id; /* string, lower-case hex; 0 when it has none */
 	uint8_t kind;	   /* enum dso_kind */
 	uint8_t deleted;   /* the path named another file, or none, when it was mapped */
-	uint32_t pid;	   /* a process that mapped it (the only one, for DSO_JIT) */
+	uint32_t pid;	   /* DSO_JIT: the process; else 0 */
 };
 
 struct record_object {
-	uint32_t number; /* given by the writer */
-	uint8_t type;	/* enum object_type */
-	uint64_t id;	/* inode, address or pid, see enum object_type */
-	uint64_t extra; /* device */
-	uint32_t mode;	/* files: i_mode */
+	uint32_t number;   /* given by the writer */
+	uint8_t type;	   /* enum object_type */
+	uint64_t id;	   /* inode, address or pid, see enum object_type */
+	uint64_t extra;	   /* device */
+	uint32_t mode;	   /* files: i_mode */
 	uint32_t family;   /* sockets: AF_* */
 	uint32_t protocol; /* sockets: IPPROTO_* */
-	uint32_t name;	/* string: the path, or "ADDRESS:PORT" of the peer */
-	uint32_t local; /* string: "ADDRESS:PORT" of a socket's own end */
+	uint32_t name;	   /* string: the path, or "ADDRESS:PORT" of the peer */
+	uint32_t local;	   /* string: "ADDRESS:PORT" of a socket's own end */
 };
 
 struct record_thread {
@@ -209,26 +209,39 @@ struct record {
 struct recording_writer;
 
 /*
- * Creates @path (an existing file is first renamed to PATH.old, as perf does)
- * and writes the file header. Errors: -errno of open or write, with
- * error__set() done.
+ * One thread at a time may use a writer. A program that writes recordings
+ * ignores SIGXFSZ, to get -EFBIG at its file size limit instead of being killed.
+ *
+ * Creates @path, readable by its owner only (an existing file is first renamed
+ * to PATH.old, as perf does), and writes the file header. Device files such as
+ * /dev/null are written to as they are. Errors: -errno of open or write,
+ * -EISDIR, -ELOOP (a symbolic link: it may be somebody else's), -EINVAL (a pipe
+ * or block device), with error__set() done.
  */
 int recording_writer__create(const char *path, struct recording_writer **out);
 
 /*
- * Opens a finished recording to add records behind its last chunk (symbols,
- * after the run). Interned numbers go on where they ended. The old index is
- * replaced. Errors as recording_reader__open().
+ * Opens a recording to add records behind its last whole chunk (symbols, after
+ * the run). Strings, stacks, DSOs and objects that are in it keep their
+ * numbers, new ones go on where they ended; only stacks by hash start anew. The
+ * file is untouched until the first chunk is written; when that or a later one
+ * fails, everything added is taken back. One that was cut short can be added
+ * to, and keeps saying so. Errors as recording_reader__open(), -EBUSY (still
+ * being written), and -EINVAL for one that is damaged.
  */
 int recording_writer__append(const char *path, struct recording_writer **out);
 
 /*
- * The number of a string; written first when it is new. 0 for an empty one.
- * Never fails: an error is kept, and returned by the next recording_writer__put().
+ * The number of a string; written first when it is new. 0 for an empty one or
+ * NULL. Bytes over 1 MiB are cut off. Never fails: an error is kept, and returned
+ * by the next recording_writer__put().
  */
 uint32_t recording_writer__string(struct recording_writer *writer, const char *text);
 
-/* The number of a stack, DSO or object; written first when it is new. */
+/*
+ * The number of a stack, DSO or object; written first when it is new. @number
+ * in it is not looked at. Stacks over 4096 frames are cut, and end in STACK_TOO_DEEP.
+ */
 uint32_t recording_writer__stack(struct recording_writer *writer, const struct record_stack *stack);
 uint32_t recording_writer__dso(struct recording_writer *writer, const struct record_dso *dso);
 uint32_t recording_writer__object(struct recording_writer *writer,
@@ -236,8 +249,9 @@ uint32_t recording_writer__object(struct recording_writer *writer,
 
 /*
  * Numbers a stack that is known by a 64-bit hash before its frames are:
- * RECORD_STACK is written when they come (recording_writer__stack_frames). A
- * number whose frames never come reads as an empty stack.
+ * RECORD_STACK is written when they come (recording_writer__stack_frames), only
+ * for the first time. Frames may also come before the number is asked for. A
+ * number whose frames never come reads as an empty stack. Hash 0 is no stack: 0.
  */
 uint32_t recording_writer__stack_by_hash(struct recording_writer *writer, uint64_t hash);
 void recording_writer__stack_frames(struct recording_writer *writer, uint64_t hash,
@@ -257,7 +271,7 @@ int recording_writer__meta(struct recording_writer *writer, const char *key, con
 /* Writes what is buffered as a whole chunk, so that a crash loses nothing before. */
 int recording_writer__flush(struct recording_writer *writer);
 
-/* Bytes in the file so far, and records put. */
+/* Bytes in the file so far, and records put by this writer, interned ones included. */
 uint64_t recording_writer__size(const struct recording_writer *writer);
 uint64_t recording_writer__records(const struct recording_writer *writer);
 
@@ -270,27 +284,49 @@ int recording_writer__close(struct recording_writer *writer);
 struct recording_reader;
 
 /*
- * Opens @path. Errors, each with a message and a mend by error__set(): -ENOENT, -EACCES, -EINVAL (not a recording; names the
- * tool it is of when that can be seen: perf.data, gzip, ...), -ENOTSUP (a newer
- * major version), -ENODATA (an empty file).
+ * Opens @path. Errors, each with a message and a mend by error__set(): -ENOENT,
+ * -EACCES, -EISDIR, -EINVAL (not a recording; names the tool it is of when that
+ * can be seen: perf.data, gzip, ...), -ENOTSUP (a newer major version), -ENODATA
+ * (an empty file).
  */
 int recording_reader__open(const char *path, struct recording_reader **out);
 
 /*
  * The next record: 1, or 0 at the end. Interned strings, stacks, DSOs and
  * objects come as records too, before what names them (but for stacks known by
- * hash first); a reader that keeps them must copy. Pointers in @record are valid until the next call.
- * A damaged or cut chunk ends the reading (0): see recording_reader__warning().
- * -ENOMEM and -EIO are errors.
+ * hash first); a reader that keeps them must copy. Pointers in @record are valid
+ * until the next call. -ENOMEM and -EIO are errors.
+ *
+ * Whatever is in the file, intact, damaged or hostile, a record keeps these
+ * promises (what would break one is skipped, or reads as none or unknown):
+ * - A string, DSO or object named by a record is 0 or came before as a record of
+ *   its own; each number comes only once. In a damaged file, references to what
+ *   is lost read as 0.
+ * - A stack's record may come later than its number, once, or never. A thread's
+ *   may come later, or never, if it was lost on its way to the recording.
+ * - Every number is at most 65536 + 4 for each byte of the file so far, so it can
+ *   index an array that grows.
+ * - Enums are in their range, flags may have unknown bits. Strings end in a NUL.
+ *   Stacks have at most 4096 frames.
+ * - Times are at most INT64_MAX, and so is t_out + blocked_ns + runq_ns. A
+ *   mapping's start + size does not overflow.
+ *
+ * A chunk that is damaged is skipped, and reading goes on behind it; a chunk that
+ * is cut ends the reading (0). recording_reader__warning() tells of both.
  */
 int recording_reader__next(struct recording_reader *reader, struct record *record);
 
 /*
- * NULL, or what is wrong with the file behind the last whole chunk, for one line
- * of warning: cut short (the recorder was killed or the disk was full), or a bad
- * checksum. Complete only once recording_reader__next() returned 0.
+ * NULL, or what is wrong with the file, for one line of warning: cut short (the
+ * recorder was killed or the disk was full), or damaged, and how much is missing.
+ * Complete once recording_reader__next() returned 0 for the first time, and NULL
+ * before. Valid until the reader is closed.
  */
 const char *recording_reader__warning(const struct recording_reader *reader);
+
+/* Bytes in the file, and how many of them were read: for progress. */
+uint64_t recording_reader__size(const struct recording_reader *reader);
+uint64_t recording_reader__position(const struct recording_reader *reader);
 
 /* Back to the first record. */
 void recording_reader__rewind(struct recording_reader *reader);

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
+/*
+ * The kernel side of a recording: one event per off-CPU interval that holds a
+ * sampling point (every interval in trace mode), clock ticks for the time on
+ * the CPU, and exact totals. Blocked Samples, OSDI'24, section 3.1.
+ *
+ * A switch costs two timestamps and some arithmetic; a stack is taken only for
+ * what is emitted, where the thread itself runs again.
+ */
+#include "bpf/object.bpf.h"
+#include "bpf/stack.bpf.h"
+#include "bpf/state.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+#define MAX_CPUS 1024
+
+/* The thread whose pending interval is to be emitted on a CPU, by pid; 0: none. */
+static __u32 pending_on[MAX_CPUS];
+
+static __always_inline bool has_user_stack(const struct task_struct *task)
+{
+	return !(task->flags & no_user_flags);
+}
+
+/* The system call @task is in, or SYSCALL_NONE. */
+static __always_inline long syscall_of(struct task_struct *task)
+{
+	struct pt_regs *regs;
+	long nr;
+
+	if (!has_user_stack(task))
+		return SYSCALL_NONE;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	nr = REGS_SYSCALL(regs);
+	if (nr < 0)
+		return SYSCALL_NONE;
+	if (task->thread_info.status & TS_COMPAT)
+		return nr == NR_FUTEX_COMPAT ? NR_FUTEX : SYSCALL_NONE;
+	return nr;
+}
+
+static __always_inline enum wait_class blocked_class(struct task_struct *task,
+						     const struct thread_state *state)
+{
+	long nr;
+
+	if (state->lock)
+		return CLASS_LOCK;
+	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
+		return CLASS_IO;
+	nr = syscall_of(task);
+	if (nr == NR_FUTEX || nr == NR_FUTEX_WAITV || nr == NR_FUTEX_WAIT)
+		return CLASS_LOCK;
+	return CLASS_OTHER;
+}
+
+static __always_inline void fill_totals(struct event_totals *event, struct task_struct *task,
+					const struct thread_state *state, __u64 now)
+{
+	event->header.type = EVENT_TOTALS;
+	event->header.thread = state->thread;
+	event->header.time = now;
+	__builtin_memcpy(event->ns, state->ns, sizeof(event->ns));
+	event->voluntary = task->nvcsw - state->voluntary;
+	event->involuntary = task->nivcsw - state->involuntary;
+}
+
+static __always_inline void thread_gone(struct task_struct *task, struct thread_state *state,
+					__u64 now)
+{
+	struct event_totals event = {};
+
+	fill_totals(&event, task, state, now);
+	event.flags = TOTALS_EXITED;
+	state->where = WHERE_GONE;
+	if (!(state->flags & STATE_ANNOUNCED))
+		announce(task, state, 0);
+	emit(&event, sizeof(event), LOSS_RING_FULL);
+}
+
+static __always_inline void switch_out(struct task_struct *task, struct thread_state *state,
+				       __u64 now)
+{
+	if (now > state->since)
+		state->ns[CLASS_CPU] += now - state->since;
+	state->since = now;
+	if (!task_blocked(task)) {
+		state->class = CLASS_SCHED;
+		state->interval_flags = INTERVAL_PREEMPTED;
+	} else if (task->__state & TASK_DEAD) {
+		thread_gone(task, state, now);
+		return;
+	} else {
+		state->class = blocked_class(task, state);
+		state->interval_flags =
+			task->__state & TASK_UNINTERRUPTIBLE ? INTERVAL_UNINTERRUPTIBLE : 0;
+	}
+	state->where = WHERE_OFF_CPU;
+}
+
+/*
+ * The wakeup that ended the interval [since, now]. It may have come while the
+ * thread was still on its way to sleep; one older than the last run is not its.
+ */
+static __always_inline __u64 interval_wake(const struct thread_state *state, __u64 now)
+{
+	if (state->class == CLASS_SCHED)
+		return state->since;
+	if (state->t_wake < state->ran_at)
+		return now;
+	if (state->t_wake < state->since)
+		return state->since;
+	return state->t_wake < now ? state->t_wake : now;
+}
+
+/* Ends the off-CPU interval in @state at @now. True if it is to be emitted. */
+static __always_inline bool end_interval(struct thread_state *state, __u64 now)
+{
+	__u64 wake = interval_wake(state, now);
+	bool known = state->class != CLASS_SCHED && state->t_wake >= state->ran_at;
+	__u64 blocked = sample_grid__points(state->since, wake, period_ns, state->seed);
+	__u64 runq = sample_grid__points(wake, now, period_ns, state->seed);
+
+	state->ns[state->class < CLASS_COUNT ? state->class : CLASS_OTHER] += wake - state->since;
+	if (now > wake)
+		state->ns[CLASS_SCHED] += now - wake;
+	if (!trace_mode && !blocked && !runq)
+		return false;
+	state->blocked_points = blocked;
+	state->runq_points = runq;
+	state->t_out = state->since;
+	state->pending_wake = wake;
+	state->t_in = now;
+	state->pending_class = state->class;
+	state->pending_flags = state->interval_flags;
+	state->pending_waker = known ? state->waker : 0;
+	state->pending_context = known ? state->waker_context : WAKER_UNKNOWN;
+	return true;
+}
+
+static __always_inline void fill_interval(struct event_interval *event,
+					  const struct thread_state *state)
+{
+	__builtin_memset(event, 0, sizeof(*event));
+	event->header.type = EVENT_INTERVAL;
+	event->header.thread = state->thread;
+	event->header.time = state->t_in;
+	event->t_out = state->t_out;
+	event->t_wake = state->pending_wake;
+	event->blocked_points = state->blocked_points;
+	event->runq_points = state->runq_points;
+	event->waker = state->pending_waker;
+	event->waker_context = state->pending_context;
+	event->class = state->pending_class;
+	event->flags = state->pending_flags;
+	event->syscall = SYSCALL_NONE;
+}
+
+/* Emits the interval that ended with the present run of @task, which is current. */
+static __always_inline void emit_interval(void *ctx, struct task_struct *task,
+					  struct thread_state *state)
+{
+	struct scratch *scratch = scratch_for(SCRATCH_INTERVAL);
+	struct event_interval *event;
+	bool user = has_user_stack(task);
+
+	state->flags &= ~STATE_PENDING;
+	if (!scratch)
+		return;
+	if (!(state->flags & STATE_ANNOUNCED))
+		announce(task, state, 0);
+	event = SCRATCH_HEAD(scratch, event_interval);
+	fill_interval(event, state);
+	event->syscall = syscall_of(task);
+	if (state->lock) {
+		event->object.type = OBJECT_KLOCK;
+		event->object.id = state->lock;
+	} else if (event->class != CLASS_SCHED && event->syscall >= 0) {
+		find_object(&event->object, task, state, event->syscall);
+	}
+	capture(ctx, scratch, &event->stack, schedule_range, user);
+	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
+}
+
+/* Where no stack can be had: a new thread's first run, a run that ended before it was asked. */
+static __always_inline void emit_interval_bare(struct task_struct *task, struct thread_state *state)
+{
+	struct event_interval event;
+
+	state->flags &= ~STATE_PENDING;
+	if (!(state->flags & STATE_ANNOUNCED))
+		announce(task, state, 0);
+	fill_interval(&event, state);
+	emit(&event, sizeof(event), LOSS_RING_FULL);
+}
+
+static __always_inline void switch_in(struct task_struct *task, struct thread_state *state,
+				      __u64 now)
+{
+	bool first = state->interval_flags & INTERVAL_FIRST;
+
+	if (end_interval(state, now)) {
+		if (first) {
+			emit_interval_bare(task, state);
+		} else {
+			state->flags |= STATE_PENDING;
+			pending_on[bpf_get_smp_processor_id() & (MAX_CPUS - 1)] = task->pid;
+		}
+	}
+	state->since = now;
+	state->ran_at = now;
+	state->where = WHERE_ON_CPU;
+	state->interval_flags = 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct thread_state *state;
+	__u64 now;
+
+	if (!active)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (prev->pid) {
+		state = target_state(prev);
+		if (state) {
+			if (state->flags & STATE_PENDING)
+				emit_interval_bare(prev, state);
+			switch_out(prev, state, now);
+		}
+	}
+	if (next->pid) {
+		state = target_state(next);
+		if (state)
+			switch_in(next, state, now);
+	}
+	return 0;
+}
+
+/* The end of __schedule(), in the thread that runs again (6.15). */
+SEC("tp_btf/sched_exit_tp")
+int BPF_PROG(on_run, bool is_switch)
+{
+	__u32 cpu = bpf_get_smp_processor_id() & (MAX_CPUS - 1);
+	struct thread_state *state;
+	struct task_struct *task;
+
+	if (!pending_on[cpu])
+		return 0;
+	pending_on[cpu] = 0;
+	task = bpf_get_current_task_btf();
+	state = target_state(task);
+	if (state && state->flags & STATE_PENDING)
+		emit_interval(ctx, task, state);
+	return 0;
+}
+
+static __always_inline enum waker_context context_of(struct task_struct *current)
+{
+	int count = preempt_count(current);
+
+	if (count == -1)
+		return WAKER_UNKNOWN;
+	if (count & PREEMPT_NMI_MASK)
+		return WAKER_NMI;
+	if (count & PREEMPT_HARDIRQ_MASK)
+		return WAKER_HARDIRQ;
+	if (count & PREEMPT_SOFTIRQ_SERVING)
+		return WAKER_SOFTIRQ;
+	return WAKER_TASK;
+}
+
+/* The number of the thread that runs here, whether it is recorded or not. */
+static __always_inline __u32 waker_number(struct task_struct *waker, enum waker_context context,
+					  __u64 now)
+{
+	struct thread_state *state;
+
+	if (!waker->pid)
+		return 0;
+	state = state_of(waker);
+	if (!state && context == WAKER_TASK)
+		state = begin_state(waker, now, 0, WHERE_UNKNOWN);
+	if (!state)
+		return 0;
+	if (!(state->flags & STATE_ANNOUNCED))
+		announce(waker, state, 0);
+	return state->thread;
+}
+
+static __always_inline void emit_wake(void *ctx, struct task_struct *waker,
+				      const struct thread_state *sleeper, __u64 now)
+{
+	struct scratch *scratch = scratch_for(SCRATCH_WAKE);
+	enum waker_context context = sleeper->waker_context;
+	struct event_wake *event;
+	bool user;
+
+	if (!scratch)
+		return;
+	/* A hard interrupt has nothing to do with the thread it interrupted. */
+	user = waker->pid && has_user_stack(waker) &&
+	       (context == WAKER_TASK || context == WAKER_SOFTIRQ);
+	event = SCRATCH_HEAD(scratch, event_wake);
+	event->header = (struct event_header){EVENT_WAKE, sleeper->thread, now};
+	event->waker = sleeper->waker;
+	event->context = context;
+	capture(ctx, scratch, &event->stack, wakeup_range, user);
+	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_WAKE_SKIPPED);
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *task)
+{
+	struct thread_state *state;
+	struct task_struct *waker;
+	__u64 now;
+
+	if (!active)
+		return 0;
+	state = target_state(task);
+	if (!state)
+		return 0;
+	now = bpf_ktime_get_ns();
+	waker = bpf_get_current_task_btf();
+	state->waker_context = context_of(waker);
+	state->waker = waker_number(waker, state->waker_context, now);
+	state->t_wake = now;
+	if (state->where == WHERE_ON_CPU || state->class == CLASS_SCHED)
+		return 0;
+	if (trace_mode || sample_grid__points(state->since, now, period_ns, state->seed))
+		emit_wake(ctx, waker, state, now);
+	return 0;
+}
+
+/* A sleeping lock in the kernel is contended (5.19): what blocks now, blocks on it. */
+SEC("tp_btf/contention_begin")
+int BPF_PROG(on_contention_begin, void *lock, unsigned int flags)
+{
+	struct thread_state *state;
+
+	if (!active || (flags & LCB_F_SPIN && !(flags & LCB_F_MUTEX)))
+		return 0;
+	state = target_state(bpf_get_current_task_btf());
+	if (state)
+		state->lock = (__u64)lock;
+	return 0;
+}
+
+SEC("tp_btf/contention_end")
+int BPF_PROG(on_contention_end, void *lock, int ret)
+{
+	struct thread_state *state;
+
+	if (!active)
+		return 0;
+	state = target_state(bpf_get_current_task_btf());
+	if (state && state->lock == (__u64)lock)
+		state->lock = 0;
+	return 0;
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct thread_state *state;
+	__u32 parent_number;
+
+	if (!active || !follow)
+		return 0;
+	state = target_state(parent);
+	if (!state)
+		return 0;
+	parent_number = state->thread;
+	state = begin_state(child, bpf_ktime_get_ns(), STATE_TARGET | STATE_CREATED, WHERE_OFF_CPU);
+	if (!state)
+		return 0;
+	state->class = CLASS_SCHED;
+	state->interval_flags = INTERVAL_FIRST | INTERVAL_PREEMPTED;
+	state->voluntary = 0;
+	state->involuntary = 0;
+	announce(child, state, parent_number);
+	return 0;
+}
+
+/*
+ * Within exec this is the point of no return, before the new program is mapped:
+ * a command is recorded from here on.
+ */
+SEC("tp_btf/task_rename")
+int BPF_PROG(on_rename, struct task_struct *task, const char *name)
+{
+	struct event_comm event = {};
+	struct thread_state *state;
+	__u64 now;
+
+	if (!active)
+		return 0;
+	now = bpf_ktime_get_ns();
+	state = target_state(task);
+	if (!state && command_tgid && (__u32)task->tgid == command_tgid)
+		state = begin_state(task, now, STATE_TARGET | STATE_CREATED, WHERE_ON_CPU);
+	if (!state)
+		return 0;
+	state->renamed = now;
+	if (!(state->flags & STATE_ANNOUNCED))
+		announce(task, state, 0);
+	event.header = (struct event_header){EVENT_COMM, state->thread, now};
+	bpf_probe_read_kernel_str(event.comm, sizeof(event.comm), name);
+	emit(&event, sizeof(event), LOSS_RING_FULL);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
+{
+	struct event_exec event = {};
+	struct thread_state *state;
+
+	if (!active)
+		return 0;
+	state = target_state(task);
+	if (!state)
+		return 0;
+	event.header = (struct event_header){EVENT_EXEC, state->thread, state->renamed};
+	event.tid = task->pid;
+	BPF_CORE_READ_STR_INTO(&event.comm, task, comm);
+	emit(&event, sizeof(event), LOSS_RING_FULL);
+	return 0;
+}
+
+/*
+ * The clock's own grid on each CPU, to notice ticks that came late or not at
+ * all (interrupts off, a host that did not run us): the next one stands for them.
+ */
+struct clock {
+	__u64 base;
+	__u64 last; /* index of the tick before */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct clock);
+} clocks SEC(".maps");
+
+/* Ticks that are due at @now in a run that began at @run_begin. */
+static __always_inline __u64 ticks_due(__u64 now, __u64 run_begin)
+{
+	__u32 zero = 0;
+	struct clock *clock = bpf_map_lookup_elem(&clocks, &zero);
+	__u64 tick, due, in_run;
+
+	if (!clock)
+		return 1;
+	if (!clock->base) {
+		clock->base = now - period_ns / 2;
+		return 1;
+	}
+	tick = (now - clock->base) / period_ns;
+	due = tick - clock->last;
+	clock->last = tick;
+	in_run = (now - run_begin) / period_ns + 1;
+	return due < in_run ? due : in_run;
+}
+
+SEC("perf_event")
+int on_tick(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	static const __u64 all[2] = {};
+	struct thread_state *state;
+	struct event_sample *event;
+	struct scratch *scratch;
+	__u64 now, weight;
+
+	if (!active)
+		return 0;
+	now = bpf_ktime_get_ns();
+	state = task->pid ? target_state(task) : NULL;
+	weight = ticks_due(now, state && state->where == WHERE_ON_CPU ? state->since : now);
+	if (!state || state->where == WHERE_GONE || !weight)
+		return 0;
+	scratch = scratch_for(SCRATCH_TICK);
+	if (!scratch)
+		return 0;
+	if (!(state->flags & STATE_ANNOUNCED))
+		announce(task, state, 0);
+	event = SCRATCH_HEAD(scratch, event_sample);
+	event->header = (struct event_header){EVENT_SAMPLE, state->thread, now};
+	event->weight = weight;
+	event->reserved = 0;
+	capture(ctx, scratch, &event->stack, all, has_user_stack(task));
+	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
+	return 0;
+}
+
+#include "bpf/tasks.bpf.h"

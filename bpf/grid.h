@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * Where the sampling points of a thread lie. Blocked Samples, OSDI'24, 3.1.
+ *
+ * Time is cut into cells of one period; each cell holds exactly one point, at
+ * an offset that a hash of the cell and of the thread's seed draws anew. So
+ * the expected number of points in an interval is its length divided by the
+ * period, however short it is, no state is needed, and neither a thread whose
+ * own rhythm is a multiple of the period nor a group of threads in lockstep is
+ * always hit at the same place (a fixed phase per thread would be).
+ */
+#pragma once
+
+#include <linux/types.h>
+
+static inline __u64 sample_grid__offset(__u64 cell, __u32 period, __u64 seed)
+{
+	__u64 hash = (cell ^ seed) * 0x9e3779b97f4a7c15ULL;
+
+	hash ^= hash >> 32;
+	hash *= 0xd6e8feb86659fd93ULL;
+	return ((hash >> 32) * period) >> 32;
+}
+
+/* Points before @time. */
+static inline __u64 sample_grid__before(__u64 time, __u32 period, __u64 seed)
+{
+	__u64 cell = time / period;
+
+	return cell + (time - cell * period > sample_grid__offset(cell, period, seed));
+}
+
+/*
+ * Sampling points in [@from, @to). @period is in ns, at most 2^32 - 1; @seed is
+ * one value per thread. 0 when @to <= @from.
+ */
+static inline __u64 sample_grid__points(__u64 from, __u64 to, __u32 period, __u64 seed)
+{
+	if (to <= from)
+		return 0;
+	return sample_grid__before(to, period, seed) - sample_grid__before(from, period, seed);
+}

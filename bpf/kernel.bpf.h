@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * The kernel as dwell sees it: the few fields that are read (located by CO-RE
+ * at load time, so that no vmlinux.h is needed to build), and every difference
+ * between kernel versions, 5.15 to current.
+ */
+#pragma once
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#define TASK_DEAD 0x80
+#define TASK_UNINTERRUPTIBLE 0x02
+#define PF_KTHREAD 0x00200000
+#define PF_IO_WORKER 0x00000010
+#define TS_COMPAT 0x0002
+#define SYSCALL_NONE (-1)
+
+/* lock:contention_begin flags, include/trace/events/lock.h */
+#define LCB_F_SPIN (1U << 0)
+#define LCB_F_MUTEX (1U << 5)
+
+#define CORE __attribute__((preserve_access_index))
+
+struct thread_info {
+	__u32 status;
+} CORE;
+
+struct rq;
+
+struct cfs_rq {
+	struct rq *rq;
+} CORE;
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+	unsigned char sched_delayed; /* 6.12: still queued, though it sleeps */
+} CORE;
+
+struct kernfs_node {
+	__u64 id;
+} CORE;
+
+struct cgroup;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+} CORE;
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+} CORE;
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+} CORE;
+
+struct qstr {
+	const unsigned char *name;
+} CORE;
+
+struct dentry {
+	struct dentry *d_parent;
+	struct qstr d_name;
+} CORE;
+
+struct vfsmount {
+	struct dentry *mnt_root;
+} CORE;
+
+struct mount {
+	struct mount *mnt_parent;
+	struct dentry *mnt_mountpoint;
+	struct vfsmount mnt;
+} CORE;
+
+struct path {
+	struct vfsmount *mnt;
+	struct dentry *dentry;
+} CORE;
+
+struct super_block {
+	__u32 s_dev;
+} CORE;
+
+struct inode {
+	__u16 i_mode;
+	struct super_block *i_sb;
+	unsigned long i_ino;
+} CORE;
+
+struct file {
+	struct path f_path;
+	struct inode *f_inode;
+	void *private_data;
+} CORE;
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+} CORE;
+
+struct files_struct {
+	struct fdtable *fdt;
+} CORE;
+
+struct in6_addr {
+	__u8 bytes[16];
+};
+
+struct sock_common {
+	__u32 skc_daddr;
+	__u32 skc_rcv_saddr;
+	__be16 skc_dport;
+	__u16 skc_num;
+	unsigned short skc_family;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+} CORE;
+
+struct sock {
+	struct sock_common __sk_common;
+	__u16 sk_protocol;
+} CORE;
+
+struct socket {
+	struct sock *sk;
+} CORE;
+
+struct mm_struct;
+
+struct task_struct {
+	struct thread_info thread_info;
+	unsigned int __state;
+	unsigned int flags;
+	int on_rq;
+	struct sched_entity se;
+	struct mm_struct *mm;
+	unsigned int in_iowait : 1;
+	int pid;
+	int tgid;
+	struct task_struct *group_leader;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
+	__u64 start_boottime;
+	char comm[16];
+	struct files_struct *files;
+	struct css_set *cgroups;
+} CORE;
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs {
+	unsigned long bp;
+	unsigned long dx;
+	unsigned long si;
+	unsigned long di;
+	unsigned long orig_ax;
+	unsigned long ip;
+	unsigned long sp;
+} CORE;
+
+#define REGS_SYSCALL(regs) ((long)(regs)->orig_ax)
+#define REGS_ARG1(regs) ((regs)->di)
+#define NR_FUTEX 202
+#define NR_FUTEX_COMPAT 240
+#else
+#error "dwell's kernel side knows x86-64 only, so far"
+#endif
+#define NR_FUTEX_WAITV 449
+#define NR_FUTEX_WAIT 455
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+	__u64 session_id;
+	__u64 seq_num;
+} CORE;
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+} CORE;
+
+/*
+ * The context is told by the per-CPU preempt count. Its address cannot be had
+ * from kallsyms everywhere (only with CONFIG_KALLSYMS_ALL), but BTF has its
+ * distance from the CPU's run queue, and every task points to that.
+ * (A variable of its own to 6.1 and again from 6.15, a part of pcpu_hot between.)
+ */
+const volatile __s64 preempt_count_from_rq; /* bytes; 0: unknown */
+
+static __always_inline int preempt_count(struct task_struct *current)
+{
+	int count = -1;
+
+	if (preempt_count_from_rq && bpf_core_field_exists(current->se.cfs_rq))
+		bpf_probe_read_kernel(&count, sizeof(count),
+				      (void *)current->se.cfs_rq->rq + preempt_count_from_rq);
+	return count;
+}
+
+/* include/linux/preempt.h: bits 8..15 softirq (bit 8: being served), 16..19 hardirq, 20..23 NMI. */
+#define PREEMPT_SOFTIRQ_SERVING 0x00000100
+#define PREEMPT_HARDIRQ_MASK 0x000f0000
+#define PREEMPT_NMI_MASK 0x00f00000
+
+/*
+ * Off the run queue, or (6.12 and later) left there only because its dequeue is
+ * delayed. Stable while the run-queue lock is held, as in sched_switch, and not
+ * fooled by a signal that turned a sleep into a yield.
+ */
+static __always_inline bool task_blocked(struct task_struct *task)
+{
+	if (!task->on_rq)
+		return true;
+	if (bpf_core_field_exists(task->se.sched_delayed))
+		return task->se.sched_delayed;
+	return false;
+}

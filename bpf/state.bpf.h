@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * What the kernel side keeps: its settings, a state per thread, and the way
+ * events take to user space.
+ */
+#pragma once
+
+#include "bpf/event.h"
+#include "bpf/grid.h"
+#include "bpf/kernel.bpf.h"
+
+/* Settings, fixed before the programs are loaded. */
+const volatile __u32 period_ns = 1000000;
+const volatile bool trace_mode; /* emit every interval, sampling points or not */
+const volatile bool follow = true; /* record what recorded threads create */
+const volatile __u32 ring_mask; /* rings - 1; there is a power of two of them */
+const volatile __u64 ring_wake_at = 1 << 18; /* bytes queued that wake user space */
+const volatile __u32 own_tgid; /* never recorded, unless asked */
+const volatile __u32 command_tgid; /* recorded from its exec on; 0: no command */
+const volatile __u32 no_user_flags = PF_KTHREAD | PF_IO_WORKER;
+/* Address ranges of functions where the frames of interest begin, from kallsyms; 0: unknown. */
+const volatile __u64 schedule_range[2];
+const volatile __u64 wakeup_range[2];
+/* Which system calls take a descriptor as first argument. */
+#define SYSCALLS_MAX 512
+const volatile __u8 syscall_takes_fd[SYSCALLS_MAX];
+const volatile int nr_poll = -1, nr_ppoll = -1, nr_wait4 = -1, nr_waitid = -1;
+
+/* Written by user space while the programs run. */
+bool active; /* nothing is counted or emitted while false */
+__u64 losses[LOSS_COUNT];
+__u32 last_thread; /* number of the thread seen last */
+
+enum where {
+	WHERE_UNKNOWN = 0, /* seen from afar: its first switch will tell */
+	WHERE_ON_CPU = 1,
+	WHERE_OFF_CPU = 2,
+	WHERE_GONE = 3,
+};
+
+enum state_flags {
+	STATE_TARGET = 1 << 0,
+	STATE_ANNOUNCED = 1 << 1, /* user space has its EVENT_THREAD */
+	STATE_PENDING = 1 << 2,	  /* an interval waits to be emitted when it runs again */
+	STATE_CREATED = 1 << 3,	  /* created during the recording */
+};
+
+struct thread_state {
+	__u64 since; /* begin of the present run or off-CPU interval */
+	__u64 ran_at; /* begin of the last run: an older wakeup belongs to an older sleep */
+	__u64 seen; /* created, or seen first */
+	__u64 seed; /* of its sampling grid */
+	__u64 ns[CLASS_COUNT];
+	__u64 voluntary; /* switch counts when first seen */
+	__u64 involuntary;
+	__u64 lock;    /* kernel lock it contends for, or 0 */
+	__u64 renamed; /* when it last got a name: within exec, the point of no return */
+	__u64 t_wake;  /* last wakeup, whether it slept or was about to */
+	__u32 waker;
+	__u32 thread;
+	__u8 waker_context;
+	__u8 where;
+	__u8 class; /* of the off-CPU interval */
+	__u8 flags;
+	__u16 interval_flags;
+	/* The interval that is pending. */
+	__u8 pending_class;
+	__u8 pending_context;
+	__u32 pending_waker;
+	__u16 pending_flags;
+	__u32 blocked_points;
+	__u32 runq_points;
+	__u64 t_out;
+	__u64 pending_wake;
+	__u64 t_in;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread_state);
+} states SEC(".maps");
+
+struct ring {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+};
+
+/* One ring per CPU, up to a limit: ring of a CPU = CPU & ring_mask. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct ring);
+} rings SEC(".maps");
+
+static __always_inline void lose(enum loss why)
+{
+	__sync_fetch_and_add(&losses[why], 1);
+}
+
+/* Queues an event. Wakes user space only when a good part of the ring has filled. */
+static __always_inline bool emit(const void *event, __u64 size, enum loss otherwise)
+{
+	__u32 index = bpf_get_smp_processor_id() & ring_mask;
+	void *ring = bpf_map_lookup_elem(&rings, &index);
+	__u64 queued;
+	__u64 flags;
+
+	if (!ring)
+		return false;
+	queued = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA);
+	flags = queued < ring_wake_at && queued + size + 16 >= ring_wake_at ? BPF_RB_FORCE_WAKEUP
+									     : BPF_RB_NO_WAKEUP;
+	if (bpf_ringbuf_output(ring, (void *)event, size, flags)) {
+		lose(otherwise);
+		return false;
+	}
+	return true;
+}
+
+static __always_inline struct thread_state *state_of(struct task_struct *task)
+{
+	return bpf_task_storage_get(&states, task, NULL, 0);
+}
+
+/* The state of @task if it is recorded, else NULL. */
+static __always_inline struct thread_state *target_state(struct task_struct *task)
+{
+	struct thread_state *state = state_of(task);
+
+	return state && state->flags & STATE_TARGET ? state : NULL;
+}
+
+static __always_inline void describe_thread(struct event_thread *event, struct task_struct *task,
+					    const struct thread_state *state, __u32 parent)
+{
+	event->header.type = EVENT_THREAD;
+	event->header.thread = state->thread;
+	event->header.time = state->seen;
+	event->start_boottime = task->start_boottime;
+	event->tid = task->pid;
+	event->tgid = task->tgid;
+	event->parent = parent;
+	event->flags = (task->flags & PF_KTHREAD ? THREAD_KERNEL : 0) |
+		       (state->flags & STATE_TARGET ? THREAD_TARGET : 0) |
+		       (state->flags & STATE_CREATED ? THREAD_CREATED : 0);
+	BPF_CORE_READ_STR_INTO(&event->comm, task, comm);
+}
+
+/* Tells user space about a thread before the first event that names it. */
+static __always_inline void announce(struct task_struct *task, struct thread_state *state,
+				     __u32 parent)
+{
+	struct event_thread event = {};
+
+	describe_thread(&event, task, state, parent);
+	if (emit(&event, sizeof(event), LOSS_RING_FULL))
+		state->flags |= STATE_ANNOUNCED;
+}
+
+/*
+ * Begins the state of @task at @now. Allocation can fail in interrupt context
+ * and without memory: NULL, and the loss is counted when the thread was wanted.
+ */
+static __always_inline struct thread_state *begin_state(struct task_struct *task, __u64 now,
+							__u8 flags, enum where where)
+{
+	struct thread_state *state =
+		bpf_task_storage_get(&states, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+
+	if (!state) {
+		if (flags & STATE_TARGET)
+			lose(LOSS_THREAD_STATE);
+		return NULL;
+	}
+	if (!state->thread)
+		state->thread = __sync_fetch_and_add(&last_thread, 1) + 1;
+	state->since = now;
+	state->ran_at = now;
+	state->seen = now;
+	state->seed = (__u64)task->start_boottime ^ ((__u64)task->pid << 40);
+	state->voluntary = task->nvcsw;
+	state->involuntary = task->nivcsw;
+	state->where = where;
+	state->flags = flags;
+	return state;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * Walks over all tasks, run by user space: at the start to mark the threads to
+ * be recorded, at the end to read their totals and where they still wait.
+ */
+#pragma once
+
+#include "bpf/stack.bpf.h"
+#include "bpf/state.bpf.h"
+
+enum target_kind {
+	TARGET_NOTHING = 0,
+	TARGET_LISTED = 1, /* pids or tids in targets */
+	TARGET_ALL = 2,
+	TARGET_CGROUP = 3,
+};
+
+enum listed_as {
+	LISTED_PROCESS = 1,
+	LISTED_THREAD = 2,
+};
+
+const volatile __u32 target_kind;
+const volatile __u64 target_cgroup; /* id of a version 2 group */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, __u32); /* enum listed_as */
+} targets SEC(".maps");
+
+__u64 marked; /* threads marked by the last walk */
+__u64 stopped_at;
+
+static __always_inline bool in_cgroup(struct task_struct *task)
+{
+	struct cgroup *group = BPF_CORE_READ(task, cgroups, dfl_cgrp);
+	struct cgroup_subsys_state *parent;
+
+	for (int depth = 0; depth < 32; depth++) {
+		if (BPF_CORE_READ(group, kn, id) == target_cgroup)
+			return true;
+		parent = BPF_CORE_READ(group, self.parent);
+		if (!parent)
+			return false;
+		group = BPF_CORE_READ(parent, cgroup);
+	}
+	return false;
+}
+
+static __always_inline bool is_listed(__u32 id, __u32 as)
+{
+	__u32 *found = bpf_map_lookup_elem(&targets, &id);
+
+	return found && *found == as;
+}
+
+static __always_inline bool is_wanted(struct task_struct *task)
+{
+	if (!task->pid || (__u32)task->tgid == own_tgid)
+		return false;
+	switch (target_kind) {
+	case TARGET_ALL:
+		return true;
+	case TARGET_LISTED:
+		return is_listed(task->tgid, LISTED_PROCESS) || is_listed(task->pid, LISTED_THREAD);
+	case TARGET_CGROUP:
+		return in_cgroup(task);
+	default:
+		return false;
+	}
+}
+
+static __always_inline void mark(struct task_struct *task)
+{
+	struct thread_state *state = state_of(task);
+
+	if (state && state->flags & STATE_TARGET)
+		return;
+	state = begin_state(task, bpf_ktime_get_ns(), 0, WHERE_UNKNOWN);
+	if (!state) {
+		lose(LOSS_THREAD_STATE);
+		return;
+	}
+	state->class = task_blocked(task) ? blocked_class(task, state) : CLASS_SCHED;
+	state->interval_flags = INTERVAL_BEGUN_BEFORE |
+				(state->class == CLASS_SCHED ? INTERVAL_PREEMPTED : 0);
+	state->flags = STATE_TARGET;
+	marked++;
+}
+
+SEC("iter/task")
+int mark_targets(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+
+	if (task && is_wanted(task))
+		mark(task);
+	return 0;
+}
+
+/* A task that moved into the recorded group. */
+SEC("tp_btf/cgroup_attach_task")
+int BPF_PROG(on_cgroup_attach, struct cgroup *group, const char *path, struct task_struct *task)
+{
+	if (active && is_wanted(task))
+		mark(task);
+	return 0;
+}
+
+/* What the last walk writes for a thread, in this order, each behind its size. */
+struct finish_scratch {
+	__u64 thread_size;
+	struct event_thread thread;
+	__u64 totals_size;
+	struct event_totals totals;
+	__u64 interval_size;
+	struct scratch interval;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct finish_scratch);
+} finish_scratches SEC(".maps");
+
+/* The frame-pointer chain of a sleeping task; returns the number of frames. */
+static __always_inline __u32 sleeping_user_frames(struct task_struct *task, __u64 *frames,
+						  __u32 at)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u64 frame[2] = {regs->bp, regs->ip};
+	__u64 below = regs->sp;
+	__u32 n = 0;
+
+	for (; n < DWELL_MAX_USER_FRAMES; n++) {
+		__u64 base = frame[0];
+
+		frames[(at + n) & 0xff] = frame[1];
+		if (base < below || base & 7)
+			return n + 1;
+		if (bpf_copy_from_user_task(frame, sizeof(frame), (void *)base, task, 0))
+			return n + 1;
+		if (!frame[1])
+			return n + 1;
+		below = base + sizeof(frame);
+	}
+	return n;
+}
+
+static __always_inline void capture_sleeping(struct task_struct *task, struct scratch *scratch,
+					     struct event_stack *stack, bool user)
+{
+	long size = bpf_get_task_stack(task, scratch->raw,
+				       DWELL_MAX_KERNEL_FRAMES * sizeof(__u64), 0);
+	__u32 at, n;
+
+	__builtin_memset(stack, 0, sizeof(*stack));
+	if (size > 0)
+		take_kernel_stack(scratch, stack, (__u32)size / sizeof(__u64), schedule_range);
+	if (!user || !has_user_stack(task))
+		return;
+	at = stack->kernel_depth & (RAW_FRAMES - 1);
+	n = sleeping_user_frames(task, scratch->frames, at);
+	stack->user_end = STACK_FRAME_POINTER;
+	take_user_stack(scratch, stack, at, n);
+}
+
+/* The interval that @task is still in; returns the size of the event, 0 if there is none. */
+static __always_inline __u32 unfinished_interval(struct task_struct *task,
+						 struct thread_state *state,
+						 struct finish_scratch *out, bool user)
+{
+	struct event_interval *event = SCRATCH_HEAD(&out->interval, event_interval);
+	__u32 frames;
+
+	if (!end_interval(state, stopped_at))
+		return 0;
+	fill_interval(event, state);
+	event->flags |= INTERVAL_UNFINISHED;
+	event->syscall = syscall_of(task);
+	capture_sleeping(task, &out->interval, &event->stack, user);
+	frames = (__u32)event->stack.kernel_depth + event->stack.user_depth;
+	return sizeof(*event) + (frames < MAX_FRAMES ? frames : MAX_FRAMES) * sizeof(__u64);
+}
+
+static __always_inline int finish(struct bpf_iter__task *ctx, bool user)
+{
+	struct task_struct *task = ctx->task;
+	struct thread_state *state, last;
+	struct finish_scratch *out;
+	__u32 zero = 0, size = 0;
+
+	if (!task)
+		return 0;
+	state = target_state(task);
+	out = bpf_map_lookup_elem(&finish_scratches, &zero);
+	if (!state || !out || state->where == WHERE_GONE)
+		return 0;
+	/* On a copy: the walk shows a task again when its reader's buffer was full. */
+	last = *state;
+	if (last.where == WHERE_ON_CPU)
+		last.ns[CLASS_CPU] += stopped_at - last.since;
+	else
+		size = unfinished_interval(task, &last, out, user);
+	out->thread_size = sizeof(out->thread);
+	describe_thread(&out->thread, task, &last, 0);
+	out->totals_size = sizeof(out->totals);
+	out->totals.flags = 0;
+	fill_totals(&out->totals, task, &last, stopped_at);
+	out->interval_size = size;
+	size += __builtin_offsetof(struct finish_scratch, interval);
+	if (size > sizeof(*out))
+		return 0;
+	bpf_seq_write(ctx->meta->seq, out, size);
+	return 0;
+}
+
+SEC("iter.s/task")
+int finish_targets(struct bpf_iter__task *ctx)
+{
+	return finish(ctx, true);
+}
+
+/* Before 5.18 the user memory of another task cannot be read. */
+SEC("iter/task")
+int finish_targets_kernel_only(struct bpf_iter__task *ctx)
+{
+	return finish(ctx, false);
+}

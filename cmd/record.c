@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cmd/cmd.h"
+#include "collect/session.h"
+#include "model/embed.h"
+
+#define MIN_PERIOD_NS 10000ULL
+#define MAX_PERIOD_NS 1000000000ULL
+
+struct record_options {
+	const char *output;
+	uint64_t hz;
+	uint64_t period_us;
+	const char *duration;
+	bool trace;
+	const char *processes;
+	const char *threads;
+	bool system;
+	const char *cgroup;
+	uint64_t ring_kib;
+	bool no_symbols;
+	bool verbose;
+};
+
+static const struct option_row record_rows[] = {
+	OPTION_GROUP("What to record (default: COMMAND and everything it starts)"),
+	OPTION_TEXT("pid", 'p', "PID[,PID...]", struct record_options, processes,
+		    "running processes, with all their threads and what they start"),
+	OPTION_TEXT("tid", 't', "TID[,TID...]", struct record_options, threads,
+		    "running threads, and nothing else"),
+	OPTION_SWITCH("all", 'a', struct record_options, system, "everything on this machine"),
+	OPTION_TEXT("cgroup", 0, "PATH", struct record_options, cgroup,
+		    "what is in this control group (version 2), or enters it"),
+	OPTION_GROUP("How"),
+	OPTION_TEXT("output", 'o', "FILE", struct record_options, output,
+		    "write the recording to FILE (default: dwell.data); an existing one is kept as "
+		    "FILE.old"),
+	OPTION_NUMBER("period", 'c', "US", struct record_options, period_us,
+		      "sampling period in microseconds, 10 to 1000000 (default: 1000)"),
+	OPTION_NUMBER("frequency", 'F', "HZ", struct record_options, hz,
+		      "the same as a frequency, 1 to 100000 Hz"),
+	OPTION_SWITCH("trace", 0, struct record_options, trace,
+		      "record every off-CPU interval, not only those that hold a sampling point"),
+	OPTION_TEXT("duration", 0, "TIME", struct record_options, duration,
+		    "stop recording after TIME (10, 1.5s, 200ms, 5m); a command runs on"),
+	OPTION_NUMBER("ring-size", 'm', "KIB", struct record_options, ring_kib,
+		      "buffer per CPU between kernel and dwell, a power of two (default: 2048; "
+		      "16384 with --trace)"),
+	OPTION_SWITCH("no-symbols", 0, struct record_options, no_symbols,
+		      "leave naming functions to the report, which then needs the same files"),
+	OPTION_SWITCH("verbose", 'v', struct record_options, verbose,
+		      "say what is used, and what was recorded"),
+	OPTION_END,
+};
+
+/* Signals that arrived: how many asked to stop, and what is to be passed on. */
+static volatile sig_atomic_t stops;
+static volatile sig_atomic_t to_forward;
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+	if (number != SIGUSR1 && number != SIGUSR2)
+		stops++;
+	/* What a terminal sends, it sends to the command too. */
+	if (info->si_code != SI_KERNEL)
+		to_forward = number;
+}
+
+static void handle_signals(void)
+{
+	static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
+
+	for (size_t i = 0; i < ARRAY_SIZE(handled); i++)
+		sigaction(handled[i], &action, NULL);
+	signal(SIGXFSZ, SIG_IGN); /* a write past the limit then fails with EFBIG */
+}
+
+typedef ARRAY(pid_t) pid_array;
+
+static int parse_ids(const char *text, pid_array *ids)
+{
+	const char *at = text;
+
+	while (*at) {
+		char *end;
+		long id = strtol(at, &end, 10);
+
+		if (end == at || id <= 0 || id > INT32_MAX || (*end && *end != ',')) {
+			error__set(-EINVAL, "'%s' is no list of numbers", text);
+			error__hint("give ids joined by commas: -p 1234,1240");
+			return -EINVAL;
+		}
+		if (array__push(ids, (pid_t)id))
+			return -ENOMEM;
+		at = *end ? end + 1 : end;
+	}
+	return ids->n ? 0 : error__set(-EINVAL, "an id is missing");
+}
+
+static int choose_target(const struct record_options *options, char **command,
+			 struct session_config *config, pid_array *ids)
+{
+	int given = !!options->processes + !!options->threads + options->system + !!options->cgroup;
+	const char *list = options->processes ? options->processes : options->threads;
+
+	config->argv = *command ? command : NULL;
+	if (given > 1)
+		return error__set(-EINVAL, "choose one of -p, -t, -a and --cgroup");
+	if (!given && !*command) {
+		error__set(-EINVAL, "nothing to record");
+		error__hint("give a command (dwell record -- ./program), a process (-p PID), or -a");
+		return -EINVAL;
+	}
+	if (options->processes)
+		config->target = SESSION_PROCESSES;
+	else if (options->threads)
+		config->target = SESSION_THREADS;
+	else if (options->system)
+		config->target = SESSION_SYSTEM;
+	else if (options->cgroup)
+		config->target = SESSION_CGROUP;
+	config->cgroup = options->cgroup;
+	if (list) {
+		int err = parse_ids(list, ids);
+
+		if (err)
+			return err;
+	}
+	config->ids = ids->data;
+	config->n_ids = ids->n;
+	return 0;
+}
+
+static int choose_period(const struct record_options *options, uint64_t *period_ns)
+{
+	*period_ns = 1000000;
+	if (options->hz && options->period_us)
+		return error__set(-EINVAL, "choose one of -F and -c");
+	if (options->hz)
+		*period_ns = 1000000000 / options->hz;
+	if (options->period_us)
+		*period_ns = options->period_us < MAX_PERIOD_NS ? options->period_us * 1000 : UINT64_MAX;
+	if (*period_ns >= MIN_PERIOD_NS && *period_ns <= MAX_PERIOD_NS)
+		return 0;
+	return error__set(-EINVAL, "the period must be 10 to 1000000 us (100000 to 1 Hz)");
+}
+
+static int choose_ring(const struct record_options *options, size_t *bytes)
+{
+	uint64_t kib = options->ring_kib;
+
+	*bytes = kib * 1024;
+	if (!kib || (kib >= 64 && kib <= 1 << 20 && !(kib & (kib - 1))))
+		return 0;
+	return error__set(-EINVAL, "the ring size must be a power of two of KiB, 64 to 1048576");
+}
+
+/* The command, or what else is recorded, in one line. malloc()ed. */
+static char *describe(const struct record_options *options, char **command)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&text, &size);
+
+	if (!to)
+		return NULL;
+	if (options->processes)
+		fprintf(to, "-p %s", options->processes);
+	if (options->threads)
+		fprintf(to, "-t %s", options->threads);
+	if (options->system)
+		fprintf(to, "-a");
+	if (options->cgroup)
+		fprintf(to, "--cgroup %s", options->cgroup);
+	for (char **word = command; *word; word++)
+		fprintf(to, "%s%s", ftell(to) ? " " : "", *word);
+	fclose(to);
+	return text;
+}
+
+static void print_amounts(const struct session_progress *progress)
+{
+	fprintf(stderr, "%.1f s, %" PRIu64 " events, %" PRIu64 " lost, %.1f MB",
+		(double)progress->elapsed_ns / 1e9, progress->events, progress->lost,
+		(double)progress->bytes / 1e6);
+}
+
+struct live {
+	struct session *session;
+	bool terminal;
+};
+
+static void on_progress(const struct session_progress *progress, void *arg)
+{
+	const struct live *live = arg;
+
+	if (to_forward) {
+		session__signal(live->session, to_forward);
+		to_forward = 0;
+	}
+	if (!live->terminal)
+		return;
+	fprintf(stderr, "\r\033[Kdwell: recording ");
+	print_amounts(progress);
+}
+
+static int dso_fd(void *context, uint32_t number)
+{
+	return session__dso_fd(context, number);
+}
+
+static void embed(const struct record_options *options, struct session *session)
+{
+	struct embed_options how = {
+		.lines = true,
+		.debuginfod = getenv("DEBUGINFOD_URLS"),
+		.dso_fd = dso_fd,
+		.context = session,
+	};
+	uint64_t resolved = 0;
+	int err;
+
+	if (options->no_symbols)
+		return;
+	err = embed_symbols(options->output, &how, &resolved);
+	if (err) {
+		fprintf(stderr, "dwell: the recording is complete, but has no symbols:\n");
+		error__print(stderr, err);
+	} else if (options->verbose) {
+		fprintf(stderr, "dwell: %" PRIu64 " addresses named\n", resolved);
+	}
+}
+
+static void conclude(const struct record_options *options, const struct session_progress *progress,
+		     bool terminal)
+{
+	if (terminal)
+		fprintf(stderr, "\r\033[K");
+	if (terminal || options->verbose) {
+		fprintf(stderr, "dwell: recorded ");
+		print_amounts(progress);
+		fprintf(stderr, " in %s\n", options->output);
+	} else if (progress->lost) {
+		fprintf(stderr, "dwell: %" PRIu64 " events were lost\n", progress->lost);
+	}
+	if (progress->lost)
+		fprintf(stderr, "  A larger buffer (-m) or a longer period (-c) loses less.\n");
+}
+
+/* As a shell says it: the command's own status, or 128 + the signal that ended it. */
+static int exit_status(int status)
+{
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	return 128 + WTERMSIG(status);
+}
+
+static int record(const struct record_options *options, const struct session_config *config,
+		  struct session *session)
+{
+	struct live live = {session, isatty(STDERR_FILENO)};
+	struct session_progress progress;
+	int err, finish_err, exec_error, status;
+
+	if (options->verbose)
+		fprintf(stderr, "dwell: stacks of sleepers are taken at %s\n", session__rung(session));
+	err = session__run(session, &stops, on_progress, &live);
+	if (err)
+		command__fail(err);
+	finish_err = session__finish(session, &progress);
+	if (finish_err && finish_err != err)
+		command__fail(finish_err);
+	status = session__command_status(session, &exec_error);
+	if (exec_error)
+		return exec_error == ENOENT ? 127 : 126;
+	if (!finish_err)
+		embed(options, session);
+	conclude(options, &progress, live.terminal);
+	if (err || finish_err)
+		return EXIT_FAILED;
+	return status >= 0 ? exit_status(status) : EXIT_FINE;
+}
+
+static int configure(const struct record_options *options, char **command,
+		     struct session_config *config, pid_array *ids)
+{
+	int err = choose_target(options, command, config, ids);
+
+	if (!err)
+		err = choose_period(options, &config->period_ns);
+	if (!err)
+		err = choose_ring(options, &config->ring_bytes);
+	if (!err && options->duration)
+		err = options__duration(options->duration, &config->duration_ns);
+	config->output = options->output;
+	config->trace = options->trace;
+	return err;
+}
+
+static int record_run(int argc, char **argv)
+{
+	struct record_options options = {.output = "dwell.data"};
+	_cleanup_free_ char *description = NULL;
+	struct session_config config = {};
+	struct session *session = NULL;
+	pid_array ids = {};
+	int first, status, err;
+
+	if (!command__parse(&command_record, argc, argv, &options, &first, &status))
+		return status;
+	err = configure(&options, argv + first, &config, &ids);
+	if (err) {
+		error__print(stderr, err);
+		array__free(&ids);
+		return EXIT_USAGE;
+	}
+	config.command_line = description = describe(&options, argv + first);
+	err = session__new(&config, &session);
+	if (!err) {
+		handle_signals();
+		status = record(&options, &config, session);
+		session__free(session);
+	}
+	array__free(&ids);
+	return err ? command__fail(err) : status;
+}
+
+const struct command command_record = {
+	.name = "record",
+	.summary = "record where a program runs and waits",
+	.usage = "[OPTIONS] [--] COMMAND [ARG...]\n"
+		 "       dwell record [OPTIONS] -p PID[,PID...] | -t TID[,TID...] | -a | --cgroup PATH",
+	.details = "The exit status is the command's own (128 + N when signal N ended it, 127 when it\n"
+		   "was not found); otherwise 0, or 1 when recording failed. Signals sent to dwell\n"
+		   "reach the command. Ctrl-C ends the recording cleanly.\n",
+	.options = record_rows,
+	.run = record_run,
+};

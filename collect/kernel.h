@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the programs need to know of the running kernel, looked up at the start. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct kernel_info {
+	bool sched_exit_tp;	/* 6.15: the end of __schedule() in the thread that runs again */
+	bool contention;	/* 5.19: lock:contention_begin and _end */
+	bool copy_from_user_task; /* 5.18: user memory of a sleeping task */
+	bool finish_task_switch;  /* fentry can attach to it by this name */
+	int64_t preempt_count_from_rq; /* see kernel.bpf.h; 0: unknown */
+	uint64_t schedule_range[2];    /* __schedule(), from kallsyms; 0: unknown */
+	uint64_t wakeup_range[2];      /* try_to_wake_up() */
+};
+
+/* Fills @info. -ENOTSUP when the kernel has no BTF. */
+int kernel__probe(struct kernel_info *info);

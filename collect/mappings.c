@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/mappings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "symbols/symbols.h"
+
+/* Descriptors left to the rest of the program. */
+#define SPARE_FDS 64
+
+struct mappings {
+	struct recording_writer *writer;
+	struct map64 dsos; /* hash of identity -> DSO number */
+	struct map64 fds;  /* DSO number -> descriptor */
+	size_t max_fds;
+};
+
+DEFINE_CLEANUP(struct mappings *, mappings__free)
+
+int mappings__new(struct recording_writer *writer, struct mappings **out)
+{
+	struct mappings *mappings = calloc(1, sizeof(*mappings));
+	struct rlimit limit;
+
+	if (!mappings)
+		return -ENOMEM;
+	mappings->writer = writer;
+	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+		mappings->max_fds = limit.rlim_cur > SPARE_FDS ? limit.rlim_cur - SPARE_FDS : 0;
+	}
+	*out = mappings;
+	return 0;
+}
+
+/* Whether the file open at @fd is the one that was mapped, as far as can be told. */
+static bool is_the_file(int fd, const char *build_id)
+{
+	char found[41] = "";
+
+	return !*build_id || (!symbols__build_id(fd, found, sizeof(found)) && !strcmp(found, build_id));
+}
+
+/* Opens the file of a mapping as the process sees it. */
+static int open_mapped(const struct mapping_event *event, const char *path, bool *deleted)
+{
+	char name[PATH_MAX + 64];
+	int fd;
+
+	*deleted = false;
+	snprintf(name, sizeof(name), "/proc/%d/root%s", event->pid, path);
+	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0) /* the process may be gone; our own view is then the best guess */
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0 && is_the_file(fd, event->build_id))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	*deleted = true;
+	snprintf(name, sizeof(name), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, event->pid,
+		 event->start, event->start + event->size);
+	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+static void keep_fd(struct mappings *mappings, uint32_t dso, int fd)
+{
+	if (mappings->fds.n >= mappings->max_fds || !map64__put(&mappings->fds, dso, (uint64_t)fd))
+		close(fd);
+}
+
+static uint32_t file_dso(struct mappings *mappings, const struct mapping_event *event,
+			 const char *path, bool deleted)
+{
+	struct mapping_event known = *event;
+	struct record_dso dso = {.kind = DSO_FILE};
+	bool unreachable;
+	int fd = open_mapped(event, path, &unreachable);
+
+	if (fd >= 0 && !*known.build_id &&
+	    symbols__build_id(fd, known.build_id, sizeof(known.build_id)))
+		known.build_id[0] = '\0';
+	dso.path = recording_writer__string(mappings->writer, path);
+	dso.build_id = recording_writer__string(mappings->writer, known.build_id);
+	dso.deleted = deleted || unreachable;
+	dso.number = recording_writer__dso(mappings->writer, &dso);
+	if (fd >= 0)
+		keep_fd(mappings, dso.number, fd);
+	return dso.number;
+}
+
+/* Code that belongs to no file: generated at run time. */
+static bool is_anonymous(const char *path)
+{
+	return !strncmp(path, "//anon", 6) || !strncmp(path, "[anon", 5) ||
+	       !strncmp(path, "/memfd:", 7) || !strncmp(path, "/dev/zero", 9) ||
+	       !strncmp(path, "/SYSV", 5) || !strcmp(path, "[heap]") ||
+	       !strncmp(path, "[stack", 6) || !*path;
+}
+
+static uint32_t jit_dso(struct mappings *mappings, pid_t pid)
+{
+	struct record_dso dso = {.kind = DSO_JIT, .pid = (uint32_t)pid};
+	char name[32];
+
+	snprintf(name, sizeof(name), "[jit:%d]", pid);
+	dso.path = recording_writer__string(mappings->writer, name);
+	return recording_writer__dso(mappings->writer, &dso);
+}
+
+static uint32_t vdso_dso(struct mappings *mappings)
+{
+	struct record_dso dso = {.kind = DSO_VDSO};
+
+	dso.path = recording_writer__string(mappings->writer, "[vdso]");
+	return recording_writer__dso(mappings->writer, &dso);
+}
+
+/* The number of the DSO that @event maps; files are recognized without opening them again. */
+static uint32_t mapped_dso(struct mappings *mappings, const struct mapping_event *event)
+{
+	static const char gone[] = " (deleted)";
+	size_t length = strlen(event->path);
+	char path[PATH_MAX];
+	uint64_t key, *known;
+	bool deleted;
+
+	if (is_anonymous(event->path))
+		return jit_dso(mappings, event->pid);
+	if (event->path[0] != '/')
+		return vdso_dso(mappings);
+	deleted = length > sizeof(gone) - 1 && !strcmp(event->path + length - (sizeof(gone) - 1), gone);
+	if (deleted)
+		length -= sizeof(gone) - 1;
+	snprintf(path, sizeof(path), "%.*s", (int)length, event->path);
+	key = hash__add(hash__bytes(event->path, strlen(event->path)),
+			hash__bytes(event->build_id, strlen(event->build_id)));
+	if (!*event->build_id) { /* the same path may be another file in another process */
+		char name[PATH_MAX + 64];
+		struct stat stats;
+
+		snprintf(name, sizeof(name), "/proc/%d/root%s", event->pid, path);
+		if (!stat(name, &stats))
+			key = hash__add(key, hash__add(stats.st_dev, stats.st_ino));
+	}
+	known = map64__get(&mappings->dsos, key);
+	if (known)
+		return (uint32_t)*known;
+	known = map64__put(&mappings->dsos, key, file_dso(mappings, event, path, deleted));
+	return known ? (uint32_t)*known : 0;
+}
+
+int mappings__add(struct mappings *mappings, const struct mapping_event *event)
+{
+	struct record record = {
+		.type = RECORD_MAP,
+		.map = {.pid = (uint32_t)event->pid,
+			.time = event->time,
+			.start = event->start,
+			.size = event->size,
+			.offset = event->offset},
+	};
+
+	if (!strcmp(event->path, "[vsyscall]") || !strcmp(event->path, "[uprobes]"))
+		return 0;
+	record.map.dso = mapped_dso(mappings, event);
+	return recording_writer__put(mappings->writer, &record);
+}
+
+int mappings__read_process(struct mappings *mappings, pid_t pid, uint64_t time)
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
+	char name[64];
+	int err;
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
+	file = fopen(name, "re");
+	if (!file)
+		return 0;
+	while (getline(&line, &size, file) > 0) {
+		struct mapping_event event = {.time = time, .pid = pid};
+		uint64_t end;
+		char rights[5];
+		int path = 0;
+
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &event.start,
+			   &end, rights, &event.offset, &path) < 4 ||
+		    rights[2] != 'x')
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		event.size = end - event.start;
+		event.path = line + path;
+		err = mappings__add(mappings, &event);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int mappings__fd(const struct mappings *mappings, uint32_t dso)
+{
+	const uint64_t *fd = map64__get(&mappings->fds, dso);
+
+	return fd ? (int)*fd : -1;
+}
+
+void mappings__free(struct mappings *mappings)
+{
+	for (size_t i = 0; i < mappings->fds.capacity; i++)
+		if (mappings->fds.slots[i].used)
+			close((int)mappings->fds.slots[i].value);
+	map64__free(&mappings->fds);
+	map64__free(&mappings->dsos);
+	free(mappings);
+}

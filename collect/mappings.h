@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which file is mapped where, in the processes that are recorded. Files are
+ * kept open from the moment they are seen, so that their symbols can still be
+ * read at the end, deleted or replaced or in a container that is gone.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collect/sideband.h"
+#include "recording/recording.h"
+
+struct mappings;
+
+int mappings__new(struct recording_writer *writer, struct mappings **out);
+
+/* Records @event. Returns 0 or the writer's error. */
+int mappings__add(struct mappings *mappings, const struct mapping_event *event);
+
+/*
+ * Records all executable mappings of a process as they are now, as of @time.
+ * A process that is gone has none: 0.
+ */
+int mappings__read_process(struct mappings *mappings, pid_t pid, uint64_t time);
+
+/* The descriptor kept for @dso, -1 when there is none. */
+int mappings__fd(const struct mappings *mappings, uint32_t dso);
+
+void mappings__free(struct mappings *mappings);

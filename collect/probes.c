@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/probes.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/syscalls.h"
+#include "bpf/collector.skel.h"
+#include "collect/kernel.h"
+
+#define MAX_RINGS 64
+#define MAX_WALKS 16
+
+/* As in bpf/tasks.bpf.h. */
+enum { TARGET_LISTED = 1, TARGET_ALL = 2, TARGET_CGROUP = 3 };
+enum { LISTED_PROCESS = 1, LISTED_THREAD = 2 };
+
+struct probes {
+	struct probes_config config;
+	struct kernel_info kernel;
+	struct collector_bpf *skeleton;
+	struct ring_buffer *consumer;
+	uint32_t n_rings;
+	int rings[MAX_RINGS];
+	ARRAY(int) clocks; /* perf events, one per CPU */
+	ARRAY(struct bpf_link *) clock_links;
+	probes_event_fn on_event;
+	void *arg;
+	int consume_error;
+};
+
+/* The last warning of libbpf, which never prints here. */
+static __thread char libbpf_said[512];
+
+static int remember_libbpf(enum libbpf_print_level level, const char *fmt, va_list args)
+{
+	if (level == LIBBPF_WARN)
+		vsnprintf(libbpf_said, sizeof(libbpf_said), fmt, args);
+	return 0;
+}
+
+/* What failed when the kernel refused something, and what would mend it. */
+static int refused(int err, const char *what)
+{
+	error__errno(err, "cannot %s", what);
+	libbpf_said[strcspn(libbpf_said, "\n")] = '\0';
+	if (err == -EPERM || err == -EACCES)
+		error__hint("recording needs CAP_BPF and CAP_PERFMON, and CAP_SYS_PTRACE to see other\n"
+			    "users' processes. Run with sudo, or once:\n"
+			    "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep /usr/local/bin/dwell");
+	else if (*libbpf_said)
+		error__hint("dwell supports kernels from 5.15 on; libbpf said: %s", libbpf_said);
+	return err;
+}
+
+static void configure(struct probes *probes)
+{
+	const struct probes_config *config = &probes->config;
+	const struct kernel_info *kernel = &probes->kernel;
+	struct collector_bpf *skeleton = probes->skeleton;
+	size_t n = ARRAY_SIZE(skeleton->rodata->syscall_takes_fd);
+
+	skeleton->rodata->period_ns = config->period_ns;
+	skeleton->rodata->trace_mode = config->trace;
+	skeleton->rodata->follow = config->follow;
+	skeleton->rodata->ring_mask = probes->n_rings - 1;
+	skeleton->rodata->ring_wake_at = config->ring_bytes / 4;
+	skeleton->rodata->own_tgid = (uint32_t)getpid();
+	skeleton->rodata->command_tgid = (uint32_t)config->command;
+	skeleton->rodata->preempt_count_from_rq = kernel->preempt_count_from_rq;
+	for (int i = 0; i < 2; i++) {
+		skeleton->rodata->schedule_range[i] = kernel->schedule_range[i];
+		skeleton->rodata->wakeup_range[i] = kernel->wakeup_range[i];
+	}
+	for (size_t i = 0; i < n; i++)
+		skeleton->rodata->syscall_takes_fd[i] = syscalls__takes_fd((int)i);
+	skeleton->rodata->nr_poll = SYS_poll;
+	skeleton->rodata->nr_ppoll = SYS_ppoll;
+	skeleton->rodata->nr_wait4 = SYS_wait4;
+	skeleton->rodata->nr_waitid = SYS_waitid;
+	if (config->everything)
+		skeleton->rodata->target_kind = TARGET_ALL;
+	else if (config->cgroup)
+		skeleton->rodata->target_kind = TARGET_CGROUP;
+	else if (config->n_ids)
+		skeleton->rodata->target_kind = TARGET_LISTED;
+	skeleton->rodata->target_cgroup = config->cgroup;
+}
+
+/* Leaves out the programs that this kernel, or this recording, has no use for. */
+static void choose_programs(struct probes *probes)
+{
+	const struct kernel_info *kernel = &probes->kernel;
+	struct collector_bpf *skeleton = probes->skeleton;
+
+	bpf_program__set_autoload(skeleton->progs.on_run, kernel->sched_exit_tp);
+	bpf_program__set_autoload(skeleton->progs.on_contention_begin, kernel->contention);
+	bpf_program__set_autoload(skeleton->progs.on_contention_end, kernel->contention);
+	bpf_program__set_autoload(skeleton->progs.finish_targets, kernel->copy_from_user_task);
+	bpf_program__set_autoload(skeleton->progs.finish_targets_kernel_only,
+				  !kernel->copy_from_user_task);
+	bpf_program__set_autoload(skeleton->progs.on_cgroup_attach, probes->config.cgroup != 0);
+}
+
+static uint32_t rings_for(int cpus)
+{
+	uint32_t n = 1;
+
+	while ((int)n < cpus && n < MAX_RINGS)
+		n *= 2;
+	return n;
+}
+
+static int on_ring_event(void *arg, void *data, size_t size)
+{
+	struct probes *probes = arg;
+
+	if (size >= sizeof(struct event_header))
+		probes->on_event(probes->arg, data, size);
+	return 0;
+}
+
+static int create_rings(struct probes *probes)
+{
+	for (uint32_t i = 0; i < probes->n_rings; i++) {
+		int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "dwell_ring", 0, 0,
+					(uint32_t)probes->config.ring_bytes, NULL);
+
+		if (fd < 0)
+			return refused(-errno, "create the buffers between kernel and dwell");
+		probes->rings[i] = fd;
+	}
+	return 0;
+}
+
+static int connect_rings(struct probes *probes)
+{
+	int outer = bpf_map__fd(probes->skeleton->maps.rings);
+
+	for (uint32_t i = 0; i < probes->n_rings; i++) {
+		int fd = probes->rings[i];
+		int err;
+
+		if (bpf_map_update_elem(outer, &i, &fd, BPF_ANY))
+			return error__errno(-errno, "cannot set up the ring buffers");
+		if (!probes->consumer) {
+			probes->consumer = ring_buffer__new(fd, on_ring_event, probes, NULL);
+			err = probes->consumer ? 0 : -errno;
+		} else {
+			err = ring_buffer__add(probes->consumer, fd, on_ring_event, probes);
+		}
+		if (err)
+			return error__errno(err, "cannot map the ring buffers");
+	}
+	return 0;
+}
+
+static int set_targets(struct probes *probes)
+{
+	const struct probes_config *config = &probes->config;
+	uint32_t as = config->ids_are_threads ? LISTED_THREAD : LISTED_PROCESS;
+
+	for (size_t i = 0; i < config->n_ids; i++) {
+		uint32_t id = (uint32_t)config->ids[i];
+
+		if (bpf_map_update_elem(bpf_map__fd(probes->skeleton->maps.targets), &id, &as,
+					BPF_ANY))
+			return error__errno(-errno, "cannot add %u to what is recorded", id);
+	}
+	return 0;
+}
+
+/* A clock on every CPU: on-CPU samples, with the period of the blocked ones. */
+static int open_clocks(struct probes *probes)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = probes->config.period_ns,
+		.exclude_idle = 1,
+	};
+	int cpus = libbpf_num_possible_cpus();
+
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+		struct bpf_link *link;
+
+		if (fd < 0 && errno == ENODEV) /* a CPU that is not there */
+			continue;
+		if (fd < 0)
+			return refused(-errno, "open the sampling clock");
+		if (array__push(&probes->clocks, fd))
+			return close(fd), -ENOMEM;
+		link = bpf_program__attach_perf_event(probes->skeleton->progs.on_tick, fd);
+		if (!link)
+			return error__errno(-errno, "cannot attach to the clock of CPU %d", cpu);
+		if (array__push(&probes->clock_links, link))
+			return bpf_link__destroy(link), -ENOMEM;
+	}
+	return 0;
+}
+
+static int attach(struct probes *probes)
+{
+	struct collector_bpf *skeleton = probes->skeleton;
+	int err;
+
+	/* Iterators are run by hand, the clock is attached per CPU. */
+	bpf_program__set_autoattach(skeleton->progs.mark_targets, false);
+	bpf_program__set_autoattach(skeleton->progs.finish_targets, false);
+	bpf_program__set_autoattach(skeleton->progs.finish_targets_kernel_only, false);
+	bpf_program__set_autoattach(skeleton->progs.on_tick, false);
+	err = collector_bpf__attach(skeleton);
+	return err ? refused(err, "attach to the scheduler's tracepoints") : open_clocks(probes);
+}
+
+static int load(struct probes *probes)
+{
+	int err;
+
+	libbpf_set_print(remember_libbpf);
+	probes->skeleton = collector_bpf__open();
+	if (!probes->skeleton)
+		return refused(-errno, "open the kernel side");
+	configure(probes);
+	choose_programs(probes);
+	err = bpf_map__set_max_entries(probes->skeleton->maps.rings, probes->n_rings);
+	if (!err) /* all rings are like the first one */
+		err = bpf_map__set_inner_map_fd(probes->skeleton->maps.rings, probes->rings[0]);
+	if (!err)
+		err = collector_bpf__load(probes->skeleton);
+	return err ? refused(err, "load the kernel side") : 0;
+}
+
+int probes__open(const struct probes_config *config, probes_event_fn on_event, void *arg,
+		 struct probes **out)
+{
+	_cleanup_(probes__freep) struct probes *probes = calloc(1, sizeof(*probes));
+	int err;
+
+	if (!probes)
+		return -ENOMEM;
+	probes->config = *config;
+	probes->on_event = on_event;
+	probes->arg = arg;
+	probes->n_rings = rings_for(libbpf_num_possible_cpus());
+	err = kernel__probe(&probes->kernel);
+	if (!err)
+		err = create_rings(probes);
+	if (!err)
+		err = load(probes);
+	if (!err)
+		err = connect_rings(probes);
+	if (!err)
+		err = set_targets(probes);
+	if (!err)
+		err = attach(probes);
+	if (err)
+		return err;
+	*out = TAKE_PTR(probes);
+	return 0;
+}
+
+/* Runs the iterator @program over all tasks; what it writes goes to on_event. */
+static int walk_tasks(struct probes *probes, const struct bpf_program *program)
+{
+	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
+	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *buffer = malloc(1 << 16);
+	size_t used = 0;
+	ssize_t n;
+
+	if (!link)
+		return error__errno(-errno, "cannot walk over the tasks");
+	fd = bpf_iter_create(bpf_link__fd(link));
+	bpf_link__destroy(link);
+	if (fd < 0 || !buffer)
+		return error__errno(fd < 0 ? -errno : -ENOMEM, "cannot walk over the tasks");
+	while ((n = read(fd, buffer + used, (1 << 16) - used)) > 0 || (n < 0 && errno == EAGAIN)) {
+		size_t at = 0;
+		uint64_t size;
+
+		used += n > 0 ? (size_t)n : 0;
+		while (used - at >= sizeof(size)) {
+			memcpy(&size, buffer + at, sizeof(size));
+			if (size > used - at - sizeof(size))
+				break;
+			if (size)
+				probes->on_event(probes->arg, (void *)(buffer + at + sizeof(size)),
+						 size);
+			at += sizeof(size) + size;
+		}
+		used -= at;
+		memmove(buffer, buffer + at, used);
+	}
+	return n < 0 ? error__errno(-errno, "cannot read the tasks") : 0;
+}
+
+int probes__start(struct probes *probes, uint64_t *marked)
+{
+	*marked = 0;
+	probes->skeleton->bss->active = true;
+	if (!probes->skeleton->rodata->target_kind)
+		return 0;
+	/* A thread that an unmarked one creates during a walk can escape it, not the next. */
+	for (int walk = 0; walk < MAX_WALKS; walk++) {
+		uint64_t before = probes->skeleton->bss->marked;
+		int err = walk_tasks(probes, probes->skeleton->progs.mark_targets);
+
+		if (err)
+			return err;
+		*marked = probes->skeleton->bss->marked;
+		if (*marked == before)
+			break;
+	}
+	return 0;
+}
+
+int probes__fd(const struct probes *probes)
+{
+	return ring_buffer__epoll_fd(probes->consumer);
+}
+
+int probes__consume(struct probes *probes)
+{
+	return ring_buffer__consume(probes->consumer);
+}
+
+int probes__stop(struct probes *probes, uint64_t *now)
+{
+	struct collector_bpf *skeleton = probes->skeleton;
+	struct timespec time;
+	int err;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	*now = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+	skeleton->bss->stopped_at = *now;
+	skeleton->bss->active = false;
+	collector_bpf__detach(skeleton);
+	err = probes__consume(probes);
+	if (err < 0)
+		return err;
+	return walk_tasks(probes, probes->kernel.copy_from_user_task
+					  ? skeleton->progs.finish_targets
+					  : skeleton->progs.finish_targets_kernel_only);
+}
+
+void probes__losses(const struct probes *probes, uint64_t losses[LOSS_COUNT])
+{
+	for (int i = 0; i < LOSS_COUNT; i++)
+		losses[i] = __atomic_load_n(&probes->skeleton->bss->losses[i], __ATOMIC_RELAXED);
+}
+
+const char *probes__rung(const struct probes *probes)
+{
+	return probes->kernel.sched_exit_tp ? "tp_btf/sched_exit_tp" : "none";
+}
+
+void probes__free(struct probes *probes)
+{
+	for (size_t i = 0; i < probes->clock_links.n; i++)
+		bpf_link__destroy(probes->clock_links.data[i]);
+	for (size_t i = 0; i < probes->clocks.n; i++)
+		close(probes->clocks.data[i]);
+	array__free(&probes->clock_links);
+	array__free(&probes->clocks);
+	ring_buffer__free(probes->consumer);
+	for (uint32_t i = 0; i < probes->n_rings; i++)
+		if (probes->rings[i] > 0)
+			close(probes->rings[i]);
+	collector_bpf__destroy(probes->skeleton);
+	free(probes);
+}

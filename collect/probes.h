@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The kernel side in place: programs loaded and attached, rings, the clock on
+ * every CPU. Picks the rung of the ladder (design, section 3) that this kernel
+ * offers.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/cleanup.h"
+#include "bpf/event.h"
+
+struct probes_config {
+	uint32_t period_ns;
+	bool trace;
+	bool follow;	      /* what recorded threads create */
+	size_t ring_bytes;    /* per CPU, a power of two of pages */
+	pid_t command;	      /* recorded from its exec on; 0: none */
+	const pid_t *ids;     /* processes, or threads */
+	size_t n_ids;
+	bool ids_are_threads;
+	bool everything;
+	uint64_t cgroup; /* id, 0: none */
+};
+
+struct probes;
+
+/* @event is valid during the call; @size is what was sent. */
+typedef void (*probes_event_fn)(void *arg, const struct event_header *event, size_t size);
+
+/*
+ * Loads and attaches everything; nothing is recorded before probes__start().
+ * Errors: -EPERM, -ENOTSUP (no BTF, or a kernel too old), others of libbpf.
+ */
+int probes__open(const struct probes_config *config, probes_event_fn on_event, void *arg,
+		 struct probes **out);
+
+/* Begins to record, and marks the threads there are. *@marked is how many. */
+int probes__start(struct probes *probes, uint64_t *marked);
+
+/* A descriptor that polls readable when a ring has filled to a good part. */
+int probes__fd(const struct probes *probes);
+
+/* Hands all queued events to on_event. Returns how many, or a negative errno. */
+int probes__consume(struct probes *probes);
+
+/* Stops recording at *@now, hands out what is queued, then totals and open intervals. */
+int probes__stop(struct probes *probes, uint64_t *now);
+
+/* Losses by cause so far. */
+void probes__losses(const struct probes *probes, uint64_t losses[LOSS_COUNT]);
+
+const char *probes__rung(const struct probes *probes);
+
+void probes__free(struct probes *probes);
+DEFINE_CLEANUP(struct probes *, probes__free)

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "collect/mappings.h"
+#include "collect/probes.h"
+#include "collect/sideband.h"
+#include "collect/target.h"
+#include "collect/translate.h"
+#include "collect/workload.h"
+#include "recording/recording.h"
+
+#define POLL_MS 100
+#define FLUSH_NS 1000000000ULL
+#define DEFAULT_RING (2UL << 20)
+#define DEFAULT_TRACE_RING (16UL << 20)
+
+/* A mapping that waits until the events before it have told whose process it is. */
+struct held_mapping {
+	struct mapping_event event;
+	char *path;
+};
+
+struct session {
+	struct session_config config;
+	struct recording_writer *writer;
+	struct workload *workload;
+	struct probes *probes;
+	struct sideband *sideband;
+	struct mappings *mappings;
+	struct translator *translator;
+	ARRAY(struct held_mapping) held;
+	uint64_t start;
+	uint64_t flushed_at;
+	uint64_t lost_mappings;
+	uint64_t losses[LOSS_COUNT]; /* as written last */
+	int exec_error;
+	int status; /* of the workload */
+	bool waited;
+};
+
+DEFINE_CLEANUP(struct session *, session__free)
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static const char *loss_name(enum loss loss)
+{
+	static const char *const names[LOSS_COUNT] = {
+		[LOSS_RING_FULL] = "events, ring buffer full",
+		[LOSS_THREAD_STATE] = "threads, no memory for their state",
+		[LOSS_WAKE_SKIPPED] = "stacks of wakers, ring buffer full",
+	};
+
+	return names[loss];
+}
+
+/* Facts that are known at the start. */
+static void write_header(struct session *session)
+{
+	struct recording_writer *writer = session->writer;
+	const struct session_config *config = &session->config;
+	_cleanup_fclose_ FILE *boot = fopen("/proc/sys/kernel/random/boot_id", "re");
+	struct utsname host;
+	char boot_id[64];
+
+	uname(&host);
+	recording_writer__meta(writer, "version", "%s", DWELL_VERSION);
+	recording_writer__meta(writer, "command", "%s", config->command_line);
+	recording_writer__meta(writer, "target", "%s", target__name(config->target));
+	recording_writer__meta(writer, "mode", "%s", config->trace ? "trace" : "sampling");
+	recording_writer__meta(writer, "period_ns", "%lu", config->period_ns);
+	recording_writer__meta(writer, "start", "%lu", session->start);
+	recording_writer__meta(writer, "start_realtime", "%lu", now_ns(CLOCK_REALTIME));
+	recording_writer__meta(writer, "hostname", "%s", host.nodename);
+	recording_writer__meta(writer, "kernel", "%s", host.release);
+	recording_writer__meta(writer, "machine", "%s", host.machine);
+	recording_writer__meta(writer, "cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	recording_writer__meta(writer, "rung", "%s", probes__rung(session->probes));
+	if (boot && fscanf(boot, "%63s", boot_id) == 1)
+		recording_writer__meta(writer, "boot_id", "%s", boot_id);
+}
+
+static void on_event(void *arg, const struct event_header *event, size_t size)
+{
+	struct session *session = arg;
+
+	translator__event(session->translator, event, size);
+}
+
+static void hold_mapping(void *arg, const struct mapping_event *event)
+{
+	struct session *session = arg;
+	struct held_mapping held = {.event = *event, .path = strdup(event->path)};
+
+	if (!held.path || array__push(&session->held, held)) {
+		session->lost_mappings++;
+		free(held.path);
+	}
+}
+
+/*
+ * Moves what is queued in the kernel into the recording. Mappings are taken out
+ * first and written last: by then the events that came before them have told
+ * which processes are recorded.
+ */
+static int drain(struct session *session)
+{
+	int err, written = 0;
+
+	session->lost_mappings += sideband__drain(session->sideband, hold_mapping, session);
+	err = probes__consume(session->probes);
+	for (size_t i = 0; i < session->held.n; i++) {
+		struct held_mapping *held = &session->held.data[i];
+
+		held->event.path = held->path;
+		if (!written &&
+		    translator__knows_process(session->translator, (uint32_t)held->event.pid))
+			written = mappings__add(session->mappings, &held->event);
+		free(held->path);
+	}
+	session->held.n = 0;
+	if (err < 0)
+		return error__errno(err, "cannot read the ring buffers");
+	return written;
+}
+
+static uint64_t total_lost(const struct session *session)
+{
+	uint64_t losses[LOSS_COUNT], sum = session->lost_mappings;
+
+	probes__losses(session->probes, losses);
+	for (int i = 0; i < LOSS_COUNT; i++)
+		sum += losses[i];
+	return sum;
+}
+
+static int put_lost(struct session *session, const char *cause, uint64_t count)
+{
+	struct record record = {
+		.type = RECORD_LOST,
+		.lost = {.cause = recording_writer__string(session->writer, cause), .count = count},
+	};
+
+	return recording_writer__put(session->writer, &record);
+}
+
+/* Writes the losses that changed since the last time, so that a crash keeps them. */
+static int write_losses(struct session *session)
+{
+	uint64_t losses[LOSS_COUNT];
+	int err = 0;
+
+	probes__losses(session->probes, losses);
+	for (int i = 0; i < LOSS_COUNT && !err; i++)
+		if (losses[i] != session->losses[i])
+			err = put_lost(session, loss_name(i), losses[i]);
+	memcpy(session->losses, losses, sizeof(losses));
+	return err;
+}
+
+static int flush(struct session *session)
+{
+	uint64_t now = now_ns(CLOCK_MONOTONIC);
+	int err;
+
+	if (now - session->flushed_at < FLUSH_NS)
+		return 0;
+	session->flushed_at = now;
+	err = write_losses(session);
+	return err ? err : recording_writer__flush(session->writer);
+}
+
+static void fill_progress(const struct session *session, struct session_progress *progress)
+{
+	*progress = (struct session_progress){
+		.elapsed_ns = now_ns(CLOCK_MONOTONIC) - session->start,
+		.events = translator__events(session->translator),
+		.lost = total_lost(session),
+		.bytes = recording_writer__size(session->writer),
+	};
+}
+
+static int open_probes(struct session *session, uint64_t cgroup)
+{
+	const struct session_config *config = &session->config;
+	struct probes_config probes = {
+		.period_ns = (uint32_t)config->period_ns,
+		.trace = config->trace,
+		.follow = config->target != SESSION_THREADS,
+		.ring_bytes = config->ring_bytes,
+		.ids = config->ids,
+		.n_ids = config->n_ids,
+		.ids_are_threads = config->target == SESSION_THREADS,
+		.everything = config->target == SESSION_SYSTEM,
+		.cgroup = cgroup,
+	};
+
+	if (!probes.ring_bytes)
+		probes.ring_bytes = config->trace ? DEFAULT_TRACE_RING : DEFAULT_RING;
+	if (config->target == SESSION_COMMAND)
+		probes.command = workload__pid(session->workload);
+	return probes__open(&probes, on_event, session, &session->probes);
+}
+
+static int setup(struct session *session)
+{
+	const struct session_config *config = &session->config;
+	uint64_t cgroup = 0;
+	int err = target__check(config->target, config->ids, config->n_ids);
+
+	if (!err && config->target == SESSION_CGROUP)
+		err = target__cgroup_id(config->cgroup, &cgroup);
+	if (!err && config->argv)
+		err = workload__prepare(config->argv, &session->workload);
+	if (!err)
+		err = open_probes(session, cgroup);
+	if (!err)
+		err = sideband__open(&session->sideband);
+	if (!err)
+		err = recording_writer__create(config->output, &session->writer);
+	if (!err)
+		err = mappings__new(session->writer, &session->mappings);
+	return err;
+}
+
+int session__new(const struct session_config *config, struct session **out)
+{
+	_cleanup_(session__freep) struct session *session = calloc(1, sizeof(*session));
+	int err;
+
+	if (!session)
+		return -ENOMEM;
+	session->config = *config;
+	err = setup(session);
+	if (err)
+		return err;
+	session->start = now_ns(CLOCK_MONOTONIC);
+	err = translator__new(session->writer, session->mappings, session->start,
+			      &session->translator);
+	if (err)
+		return err;
+	write_header(session);
+	*out = TAKE_PTR(session);
+	return 0;
+}
+
+const char *session__rung(const struct session *session)
+{
+	return probes__rung(session->probes);
+}
+
+static int begin(struct session *session)
+{
+	uint64_t marked = 0;
+	int err = probes__start(session->probes, &marked);
+
+	if (err)
+		return err;
+	if (!marked && session->config.n_ids)
+		return error__set(-ESRCH, "no thread of %s is there any more",
+				  session->config.target == SESSION_THREADS ? "those given"
+									    : "the processes");
+	if (!session->workload)
+		return 0;
+	err = workload__release(session->workload);
+	session->exec_error = -err;
+	return err;
+}
+
+/* Waits for events, the end of the workload, or the poll interval. True: the workload ended. */
+static bool wait_for_something(const struct session *session)
+{
+	struct pollfd fds[] = {
+		{.fd = probes__fd(session->probes), .events = POLLIN},
+		{.fd = session->workload ? workload__fd(session->workload) : -1, .events = POLLIN},
+	};
+
+	poll(fds, ARRAY_SIZE(fds), POLL_MS);
+	return fds[1].revents;
+}
+
+static bool stop_asked(const struct session *session, int signals)
+{
+	return signals > (session->workload ? 1 : 0);
+}
+
+int session__run(struct session *session, const volatile sig_atomic_t *stop,
+		 session_progress_fn progress, void *arg)
+{
+	uint64_t end = session->config.duration_ns;
+	struct session_progress now;
+	bool ended = false;
+	int err = begin(session);
+
+	if (err)
+		return err;
+	end = end ? now_ns(CLOCK_MONOTONIC) + end : UINT64_MAX;
+	while (!ended && !stop_asked(session, *stop) && now_ns(CLOCK_MONOTONIC) < end) {
+		ended = wait_for_something(session);
+		err = drain(session);
+		if (!err)
+			err = flush(session);
+		if (err)
+			return err;
+		fill_progress(session, &now);
+		if (progress)
+			progress(&now, arg);
+	}
+	if (stop_asked(session, *stop) && session->workload)
+		workload__signal(session->workload, SIGTERM);
+	return 0;
+}
+
+/* CPU time of dwell itself, without its children's. */
+static uint64_t own_cpu_ns(void)
+{
+	return now_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+static int write_end(struct session *session, uint64_t end)
+{
+	int err = write_losses(session);
+
+	if (!err && session->lost_mappings)
+		err = put_lost(session, "mappings, perf buffer full", session->lost_mappings);
+	if (session->waited)
+		recording_writer__meta(session->writer, "exit_status", "%d", session->status);
+	recording_writer__meta(session->writer, "cpu_ns", "%lu", own_cpu_ns());
+	return recording_writer__meta(session->writer, "end", "%lu", end) ? : err;
+}
+
+int session__finish(struct session *session, struct session_progress *progress)
+{
+	uint64_t end = 0;
+	int err, closed;
+
+	err = probes__stop(session->probes, &end);
+	if (!err)
+		err = drain(session);
+	if (!err)
+		err = write_end(session, end);
+	fill_progress(session, progress);
+	progress->elapsed_ns = end - session->start;
+	closed = recording_writer__close(TAKE_PTR(session->writer));
+	return err ? err : closed;
+}
+
+void session__signal(const struct session *session, int signal)
+{
+	if (session->workload)
+		workload__signal(session->workload, signal);
+}
+
+int session__command_status(struct session *session, int *exec_error)
+{
+	*exec_error = session->exec_error;
+	if (!session->workload || session->exec_error)
+		return -1;
+	session->status = workload__wait(session->workload);
+	session->waited = true;
+	return session->status;
+}
+
+int session__dso_fd(const struct session *session, uint32_t dso)
+{
+	return mappings__fd(session->mappings, dso);
+}
+
+void session__free(struct session *session)
+{
+	for (size_t i = 0; i < session->held.n; i++)
+		free(session->held.data[i].path);
+	array__free(&session->held);
+	if (session->probes)
+		probes__free(session->probes);
+	if (session->sideband)
+		sideband__free(session->sideband);
+	if (session->translator)
+		translator__free(session->translator);
+	if (session->mappings)
+		mappings__free(session->mappings);
+	if (session->writer)
+		recording_writer__close(session->writer);
+	if (session->workload)
+		workload__free(session->workload);
+	free(session);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * New executable mappings of any process, as the kernel's perf subsystem tells
+ * them (PERF_RECORD_MMAP2): nothing is polled, and a process that lives for a
+ * millisecond is not missed.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct mapping_event {
+	uint64_t time; /* CLOCK_MONOTONIC */
+	pid_t pid;     /* process */
+	uint64_t start;
+	uint64_t size;
+	uint64_t offset; /* in the file */
+	const char *path; /* or a name such as [vdso], //anon */
+	char build_id[41]; /* hex; "" unknown */
+};
+
+struct sideband;
+
+typedef void (*sideband_fn)(void *arg, const struct mapping_event *event);
+
+/* Opens an event on every CPU and begins. */
+int sideband__open(struct sideband **out);
+
+/* Hands out what is queued. Returns the number of records the kernel lost since the last call. */
+uint64_t sideband__drain(struct sideband *sideband, sideband_fn on_mapping, void *arg);
+
+void sideband__free(struct sideband *sideband);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From the events of the kernel side to the records of the file. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/event.h"
+#include "collect/mappings.h"
+#include "recording/recording.h"
+
+struct translator;
+
+/* @start is the begin of the recording: mappings found later are as of then. */
+int translator__new(struct recording_writer *writer, struct mappings *mappings, uint64_t start,
+		    struct translator **out);
+
+/* Writes @event of @size bytes. A malformed one is skipped. The writer keeps its error. */
+void translator__event(struct translator *translator, const struct event_header *event,
+		       size_t size);
+
+/* Whether process @pid is being recorded, as far as events have told. */
+bool translator__knows_process(const struct translator *translator, uint32_t pid);
+
+/* Events translated. */
+uint64_t translator__events(const struct translator *translator);
+
+void translator__free(struct translator *translator);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The command that is recorded: started, held until all is ready, waited for. */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/cleanup.h"
+
+struct workload;
+
+/* Forks a child that waits for workload__release() before it executes @argv. */
+int workload__prepare(char *const *argv, struct workload **out);
+
+pid_t workload__pid(const struct workload *workload);
+
+/* A descriptor that polls readable when the command has ended. */
+int workload__fd(const struct workload *workload);
+
+/* Lets the command run. Returns 0, or -errno of its exec with a message (ENOENT: not found). */
+int workload__release(struct workload *workload);
+
+void workload__signal(const struct workload *workload, int signal);
+
+/* Its wait status; waits for its end. */
+int workload__wait(struct workload *workload);
+
+/* A child that was never released ends here. */
+void workload__free(struct workload *workload);
+DEFINE_CLEANUP(struct workload *, workload__free)
