@@ -72,31 +72,12 @@ static __always_inline void thread_gone(struct task_struct *task, struct thread_
 	struct event_totals event = {};
 
 	fill_totals(&event, task, state, now);
+	event.voluntary--; /* this very switch, which nobody returns from */
 	event.flags = TOTALS_EXITED;
 	state->where = WHERE_GONE;
 	if (!(state->flags & STATE_ANNOUNCED))
 		announce(task, state, 0);
 	emit(&event, sizeof(event), LOSS_RING_FULL);
-}
-
-static __always_inline void switch_out(struct task_struct *task, struct thread_state *state,
-				       __u64 now)
-{
-	if (now > state->since)
-		state->ns[CLASS_CPU] += now - state->since;
-	state->since = now;
-	if (!task_blocked(task)) {
-		state->class = CLASS_SCHED;
-		state->interval_flags = INTERVAL_PREEMPTED;
-	} else if (task->__state & TASK_DEAD) {
-		thread_gone(task, state, now);
-		return;
-	} else {
-		state->class = blocked_class(task, state);
-		state->interval_flags =
-			task->__state & TASK_UNINTERRUPTIBLE ? INTERVAL_UNINTERRUPTIBLE : 0;
-	}
-	state->where = WHERE_OFF_CPU;
 }
 
 /*
@@ -125,13 +106,13 @@ static __always_inline bool end_interval(struct thread_state *state, __u64 now)
 	state->ns[state->class < CLASS_COUNT ? state->class : CLASS_OTHER] += wake - state->since;
 	if (now > wake)
 		state->ns[CLASS_SCHED] += now - wake;
+	state->t_in = now;
 	if (!trace_mode && !blocked && !runq)
 		return false;
 	state->blocked_points = blocked;
 	state->runq_points = runq;
 	state->t_out = state->since;
 	state->pending_wake = wake;
-	state->t_in = now;
 	state->pending_class = state->class;
 	state->pending_flags = state->interval_flags;
 	state->pending_waker = known ? state->waker : 0;
@@ -193,6 +174,43 @@ static __always_inline void emit_interval_bare(struct task_struct *task, struct 
 		announce(task, state, 0);
 	fill_interval(&event, state);
 	emit(&event, sizeof(event), LOSS_RING_FULL);
+}
+
+/*
+ * @task ran, but nothing told when it began to: tracepoints do not fire behind
+ * tasks that a kernel hides from tracing. The scheduler's books know.
+ */
+static __always_inline void missed_switch_in(struct task_struct *task, struct thread_state *state,
+					     __u64 now)
+{
+	__u64 begin = now - run_length(task);
+
+	if (end_interval(state, begin > state->since ? begin : state->since))
+		emit_interval_bare(task, state);
+	state->since = state->t_in;
+	state->ran_at = state->t_in;
+}
+
+static __always_inline void switch_out(struct task_struct *task, struct thread_state *state,
+				       __u64 now)
+{
+	if (state->where == WHERE_OFF_CPU)
+		missed_switch_in(task, state, now);
+	if (now > state->since)
+		state->ns[CLASS_CPU] += now - state->since;
+	state->since = now;
+	if (!task_blocked(task)) {
+		state->class = CLASS_SCHED;
+		state->interval_flags = INTERVAL_PREEMPTED;
+	} else if (task->__state & TASK_DEAD) {
+		thread_gone(task, state, now);
+		return;
+	} else {
+		state->class = blocked_class(task, state);
+		state->interval_flags =
+			task->__state & TASK_UNINTERRUPTIBLE ? INTERVAL_UNINTERRUPTIBLE : 0;
+	}
+	state->where = WHERE_OFF_CPU;
 }
 
 static __always_inline void switch_in(struct task_struct *task, struct thread_state *state,

@@ -31,7 +31,13 @@ struct thread_info {
 	__u32 status;
 } CORE;
 
-struct rq;
+struct rq {
+	__u64 clock;
+} CORE;
+
+struct sched_info {
+	unsigned long long last_arrival; /* rq clock when it last came onto a CPU */
+} CORE;
 
 struct cfs_rq {
 	struct rq *rq;
@@ -142,6 +148,7 @@ struct task_struct {
 	unsigned int flags;
 	int on_rq;
 	struct sched_entity se;
+	struct sched_info sched_info;
 	struct mm_struct *mm;
 	unsigned int in_iowait : 1;
 	int pid;
@@ -224,4 +231,19 @@ static __always_inline bool task_blocked(struct task_struct *task)
 	if (bpf_core_field_exists(task->se.sched_delayed))
 		return task->se.sched_delayed;
 	return false;
+}
+
+/*
+ * For how long @task, which is being switched out, has been on its CPU, by the
+ * scheduler's own books. 0 when they are not kept.
+ */
+static __always_inline __u64 run_length(struct task_struct *task)
+{
+	__u64 clock;
+
+	if (!bpf_core_field_exists(task->sched_info.last_arrival) ||
+	    !bpf_core_field_exists(task->se.cfs_rq))
+		return 0;
+	clock = task->se.cfs_rq->rq->clock;
+	return clock > task->sched_info.last_arrival ? clock - task->sched_info.last_arrival : 0;
 }
