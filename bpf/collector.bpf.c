@@ -18,28 +18,6 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 /* The thread whose pending interval is to be emitted on a CPU, by pid; 0: none. */
 static __u32 pending_on[MAX_CPUS];
 
-static __always_inline bool has_user_stack(const struct task_struct *task)
-{
-	return !(task->flags & no_user_flags);
-}
-
-/* The system call @task is in, or SYSCALL_NONE. */
-static __always_inline long syscall_of(struct task_struct *task)
-{
-	struct pt_regs *regs;
-	long nr;
-
-	if (!has_user_stack(task))
-		return SYSCALL_NONE;
-	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	nr = REGS_SYSCALL(regs);
-	if (nr < 0)
-		return SYSCALL_NONE;
-	if (task->thread_info.status & TS_COMPAT)
-		return nr == NR_FUTEX_COMPAT ? NR_FUTEX : SYSCALL_NONE;
-	return nr;
-}
-
 static __always_inline enum wait_class blocked_class(struct task_struct *task,
 						     const struct thread_state *state)
 {
@@ -153,18 +131,15 @@ static __always_inline void emit_interval(void *ctx, struct task_struct *task,
 		announce(task, state, 0);
 	event = SCRATCH_HEAD(scratch, event_interval);
 	fill_interval(event, state);
-	event->syscall = syscall_of(task);
-	if (state->lock) {
-		event->object.type = OBJECT_KLOCK;
-		event->object.id = state->lock;
-	} else if (event->class != CLASS_SCHED && event->syscall >= 0) {
-		find_object(&event->object, task, state, event->syscall);
-	}
+	find_object(event, task, state, true);
 	capture(ctx, scratch, &event->stack, schedule_range, user);
 	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
 }
 
-/* Where no stack can be had: a new thread's first run, a run that ended before it was asked. */
+/*
+ * Emits the interval of @task without taking a stack: of a new thread's first
+ * run there is none; on the last rung it was taken at switch-out.
+ */
 static __always_inline void emit_interval_bare(struct task_struct *task, struct thread_state *state)
 {
 	struct event_interval event;
@@ -173,7 +148,30 @@ static __always_inline void emit_interval_bare(struct task_struct *task, struct 
 	if (!(state->flags & STATE_ANNOUNCED))
 		announce(task, state, 0);
 	fill_interval(&event, state);
+	if (stack_at_switch_out) {
+		find_object(&event, task, state, false);
+		event.stack.kernel_hash = state->kernel_hash;
+		event.stack.user_hash = state->user_hash;
+	}
 	emit(&event, sizeof(event), LOSS_RING_FULL);
+}
+
+/* The last rung: the stack of every thread that goes to sleep, in case it is wanted. */
+static __always_inline void capture_at_switch_out(void *ctx, struct task_struct *task,
+						  struct thread_state *state, __u64 now)
+{
+	struct scratch *scratch = scratch_for(SCRATCH_INTERVAL);
+	struct event_stacks *event;
+
+	if (!scratch)
+		return;
+	event = SCRATCH_HEAD(scratch, event_stacks);
+	event->header = (struct event_header){EVENT_STACKS, state->thread, now};
+	capture(ctx, scratch, &event->stack, schedule_range, has_user_stack(task));
+	state->kernel_hash = event->stack.kernel_hash;
+	state->user_hash = event->stack.user_hash;
+	if (event->stack.kernel_depth || event->stack.user_depth)
+		emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
 }
 
 /*
@@ -219,7 +217,7 @@ static __always_inline void switch_in(struct task_struct *task, struct thread_st
 	bool first = state->interval_flags & INTERVAL_FIRST;
 
 	if (end_interval(state, now)) {
-		if (first) {
+		if (first || stack_at_switch_out) {
 			emit_interval_bare(task, state);
 		} else {
 			state->flags |= STATE_PENDING;
@@ -247,6 +245,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 			if (state->flags & STATE_PENDING)
 				emit_interval_bare(prev, state);
 			switch_out(prev, state, now);
+			if (stack_at_switch_out && state->where != WHERE_GONE)
+				capture_at_switch_out(ctx, prev, state, now);
 		}
 	}
 	if (next->pid) {
@@ -257,9 +257,8 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	return 0;
 }
 
-/* The end of __schedule(), in the thread that runs again (6.15). */
-SEC("tp_btf/sched_exit_tp")
-int BPF_PROG(on_run, bool is_switch)
+/* In the thread that runs again: emits what is pending for it. */
+static __always_inline int emit_pending(void *ctx)
 {
 	__u32 cpu = bpf_get_smp_processor_id() & (MAX_CPUS - 1);
 	struct thread_state *state;
@@ -273,6 +272,26 @@ int BPF_PROG(on_run, bool is_switch)
 	if (state && state->flags & STATE_PENDING)
 		emit_interval(ctx, task, state);
 	return 0;
+}
+
+/* First rung: the end of __schedule() (6.15). */
+SEC("tp_btf/sched_exit_tp")
+int BPF_PROG(on_run, bool is_switch)
+{
+	return emit_pending(ctx);
+}
+
+/* Second and third: the function that __schedule() ends with. */
+SEC("fexit/finish_task_switch")
+int BPF_PROG(on_run_fexit)
+{
+	return emit_pending(ctx);
+}
+
+SEC("kprobe")
+int on_run_kprobe(struct pt_regs *ctx)
+{
+	return emit_pending(ctx);
 }
 
 static __always_inline enum waker_context context_of(struct task_struct *current)
@@ -346,9 +365,10 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	state->waker_context = context_of(waker);
 	state->waker = waker_number(waker, state->waker_context, now);
 	state->t_wake = now;
-	if (state->where == WHERE_ON_CPU || state->class == CLASS_SCHED)
-		return 0;
-	if (trace_mode || sample_grid__points(state->since, now, period_ns, state->seed))
+	if (trace_mode) /* it may be going to sleep on another CPU right now */
+		emit_wake(ctx, waker, state, now);
+	else if (state->where != WHERE_ON_CPU && state->class != CLASS_SCHED &&
+		 sample_grid__points(state->since, now, period_ns, state->seed))
 		emit_wake(ctx, waker, state, now);
 	return 0;
 }

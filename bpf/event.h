@@ -55,6 +55,7 @@ enum event_type {
 	EVENT_INTERVAL = 6,
 	EVENT_WAKE = 7,
 	EVENT_FILE = 8,
+	EVENT_STACKS = 9,
 };
 
 struct event_header {
@@ -187,6 +188,13 @@ struct event_wake {
 	struct event_header header;
 	__u32 waker;
 	__u32 context; /* enum waker_context */
+	struct event_stack stack;
+	__u64 frames[];
+};
+
+/* Stacks that an interval will name by their hashes. */
+struct event_stacks {
+	struct event_header header;
 	struct event_stack stack;
 	__u64 frames[];
 };

@@ -175,6 +175,7 @@ struct pt_regs {
 
 #define REGS_SYSCALL(regs) ((long)(regs)->orig_ax)
 #define REGS_ARG1(regs) ((regs)->di)
+#define REGS_ARG2(regs) ((regs)->si)
 #define NR_FUTEX 202
 #define NR_FUTEX_COMPAT 240
 #else

@@ -152,28 +152,51 @@ static __always_inline void file_object(struct event_object *object, struct task
 	tell_path(file, state, object->id, object->extra);
 }
 
-/* Describes what @task, which is current, waited for in system call @nr. */
-static __always_inline void find_object(struct event_object *object, struct task_struct *task,
-					struct thread_state *state, long nr)
+/* The descriptor of a poll() for one, whose memory is @user. -1 if that cannot be read. */
+static __always_inline int polled_fd(const void *user)
 {
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	__u64 first = regs->di;
-	__u64 second = regs->si;
-	int fd;
+	int fd = -1;
 
+	bpf_probe_read_user(&fd, sizeof(fd), user);
+	return fd;
+}
+
+/*
+ * Sets the system call @task is in and what it waits for there. User memory is
+ * read only when @current says that it is @task's.
+ */
+static __always_inline void find_object(struct event_interval *event, struct task_struct *task,
+					struct thread_state *state, bool current)
+{
+	struct event_object *object = &event->object;
+	struct pt_regs *regs;
+	__u64 first, second;
+	long nr;
+
+	nr = syscall_of(task);
+	event->syscall = nr;
+	if (state->lock) {
+		object->type = OBJECT_KLOCK;
+		object->id = state->lock;
+		return;
+	}
+	if (event->class == CLASS_SCHED || nr < 0)
+		return;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	first = REGS_ARG1(regs);
+	second = REGS_ARG2(regs);
 	if (nr == NR_FUTEX || nr == NR_FUTEX_WAIT) {
 		object->type = OBJECT_FUTEX;
 		object->id = first;
-	} else if ((nr == nr_poll || nr == nr_ppoll) && second == 1) {
-		if (!bpf_probe_read_user(&fd, sizeof(fd), (void *)first))
-			file_object(object, task, state, fd);
+	} else if ((nr == nr_poll || nr == nr_ppoll) && second == 1 && current) {
+		file_object(object, task, state, polled_fd((void *)first));
 	} else if (nr == nr_wait4 && (int)first > 0) {
 		object->type = OBJECT_CHILD;
 		object->id = (__u32)first;
 	} else if (nr == nr_waitid && first == P_PID) {
 		object->type = OBJECT_CHILD;
 		object->id = (__u32)second;
-	} else if (nr >= 0 && nr < SYSCALLS_MAX && syscall_takes_fd[nr & (SYSCALLS_MAX - 1)]) {
+	} else if (nr < SYSCALLS_MAX && syscall_takes_fd[nr & (SYSCALLS_MAX - 1)]) {
 		file_object(object, task, state, (__u32)first);
 	}
 }

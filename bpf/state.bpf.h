@@ -12,6 +12,7 @@
 /* Settings, fixed before the programs are loaded. */
 const volatile __u32 period_ns = 1000000;
 const volatile bool trace_mode; /* emit every interval, sampling points or not */
+const volatile bool stack_at_switch_out; /* the last rung: nowhere else to take it */
 const volatile bool follow = true; /* record what recorded threads create */
 const volatile __u32 ring_mask; /* rings - 1; there is a power of two of them */
 const volatile __u64 ring_wake_at = 1 << 18; /* bytes queued that wake user space */
@@ -73,6 +74,8 @@ struct thread_state {
 	__u64 t_out;
 	__u64 pending_wake;
 	__u64 t_in;
+	__u64 kernel_hash; /* with stack_at_switch_out */
+	__u64 user_hash;
 };
 
 struct {
@@ -131,6 +134,28 @@ static __always_inline struct thread_state *target_state(struct task_struct *tas
 	struct thread_state *state = state_of(task);
 
 	return state && state->flags & STATE_TARGET ? state : NULL;
+}
+
+static __always_inline bool has_user_stack(const struct task_struct *task)
+{
+	return !(task->flags & no_user_flags);
+}
+
+/* The system call @task is in, or SYSCALL_NONE. */
+static __always_inline long syscall_of(struct task_struct *task)
+{
+	struct pt_regs *regs;
+	long nr;
+
+	if (!has_user_stack(task))
+		return SYSCALL_NONE;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	nr = REGS_SYSCALL(regs);
+	if (nr < 0)
+		return SYSCALL_NONE;
+	if (task->thread_info.status & TS_COMPAT)
+		return nr == NR_FUTEX_COMPAT ? NR_FUTEX : SYSCALL_NONE;
+	return nr;
 }
 
 static __always_inline void describe_thread(struct event_thread *event, struct task_struct *task,

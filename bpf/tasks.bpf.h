@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "bpf/object.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/state.bpf.h"
 
@@ -180,7 +181,7 @@ static __always_inline __u32 unfinished_interval(struct task_struct *task,
 		return 0;
 	fill_interval(event, state);
 	event->flags |= INTERVAL_UNFINISHED;
-	event->syscall = syscall_of(task);
+	find_object(event, task, state, false);
 	capture_sleeping(task, &out->interval, &event->stack, user);
 	frames = (__u32)event->stack.kernel_depth + event->stack.user_depth;
 	return sizeof(*event) + (frames < MAX_FRAMES ? frames : MAX_FRAMES) * sizeof(__u64);

@@ -29,6 +29,7 @@ struct record_options {
 	bool system;
 	const char *cgroup;
 	uint64_t ring_kib;
+	const char *rung;
 	bool no_symbols;
 	bool verbose;
 };
@@ -57,6 +58,9 @@ static const struct option_row record_rows[] = {
 	OPTION_NUMBER("ring-size", 'm', "KIB", struct record_options, ring_kib,
 		      "buffer per CPU between kernel and dwell, a power of two (default: 2048; "
 		      "16384 with --trace)"),
+	OPTION_TEXT("stack-at", 0, "PLACE", struct record_options, rung,
+		    "where sleepers' stacks are taken: sched_exit_tp (kernel 6.15), fexit, kprobe or "
+		    "switch-out (default: the first that this kernel has)"),
 	OPTION_SWITCH("no-symbols", 0, struct record_options, no_symbols,
 		      "leave naming functions to the report, which then needs the same files"),
 	OPTION_SWITCH("verbose", 'v', struct record_options, verbose,
@@ -306,6 +310,7 @@ static int configure(const struct record_options *options, char **command,
 		err = options__duration(options->duration, &config->duration_ns);
 	config->output = options->output;
 	config->trace = options->trace;
+	config->rung = options->rung;
 	return err;
 }
 

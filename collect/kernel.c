@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -82,8 +83,11 @@ static int64_t preempt_count_from_rq(const struct btf *btf)
 	return 0;
 }
 
-/* Ranges of the functions whose callers begin a stack; all 0 when addresses are hidden. */
-static void find_ranges(struct kernel_info *info)
+/*
+ * Ranges of the functions whose callers begin a stack, all 0 when addresses are
+ * hidden, and the name of the function a kprobe can go to.
+ */
+static void find_functions(struct kernel_info *info)
 {
 	_cleanup_fclose_ FILE *file = fopen("/proc/kallsyms", "re");
 	struct range {
@@ -94,6 +98,7 @@ static void find_ranges(struct kernel_info *info)
 		{"try_to_wake_up", info->wakeup_range},
 	};
 	uint64_t address, end[ARRAY_SIZE(wanted)];
+	bool kprobes = !access("/sys/bus/event_source/devices/kprobe/type", F_OK);
 	char line[512], name[256], kind;
 
 	if (!file)
@@ -105,6 +110,9 @@ static void find_ranges(struct kernel_info *info)
 		for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
 			if (!strcmp(name, wanted[i].name))
 				wanted[i].range[0] = address;
+		if (kprobes && !strncmp(name, "finish_task_switch", 18) &&
+		    (!name[18] || name[18] == '.') && !strstr(name, ".cold"))
+			snprintf(info->kprobe, sizeof(info->kprobe), "%.63s", name);
 	}
 	/* The end of a function is where the next one begins: a second look. */
 	rewind(file);
@@ -146,6 +154,6 @@ int kernel__probe(struct kernel_info *info)
 			btf__find_by_name_kind(btf, "finish_task_switch", BTF_KIND_FUNC) >= 0,
 		.preempt_count_from_rq = preempt_count_from_rq(btf),
 	};
-	find_ranges(info);
+	find_functions(info);
 	return 0;
 }

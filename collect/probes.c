@@ -26,10 +26,25 @@
 enum { TARGET_LISTED = 1, TARGET_ALL = 2, TARGET_CGROUP = 3 };
 enum { LISTED_PROCESS = 1, LISTED_THREAD = 2 };
 
+/*
+ * The ladder: where the stack of a thread that slept is taken, best first.
+ * What a kernel does not offer, or refuses, leads to the next one.
+ */
+enum rung_kind { RUNG_SCHED_EXIT, RUNG_FEXIT, RUNG_KPROBE, RUNG_SWITCH_OUT, RUNG_COUNT };
+
+static const char *const rung_names[RUNG_COUNT] = {
+	[RUNG_SCHED_EXIT] = "sched_exit_tp",
+	[RUNG_FEXIT] = "fexit",
+	[RUNG_KPROBE] = "kprobe",
+	[RUNG_SWITCH_OUT] = "switch-out",
+};
+
 struct probes {
 	struct probes_config config;
 	struct kernel_info kernel;
+	enum rung_kind rung;
 	struct collector_bpf *skeleton;
+	struct bpf_link *kprobe;
 	struct ring_buffer *consumer;
 	uint32_t n_rings;
 	int rings[MAX_RINGS];
@@ -73,6 +88,7 @@ static void configure(struct probes *probes)
 
 	skeleton->rodata->period_ns = config->period_ns;
 	skeleton->rodata->trace_mode = config->trace;
+	skeleton->rodata->stack_at_switch_out = probes->rung == RUNG_SWITCH_OUT;
 	skeleton->rodata->follow = config->follow;
 	skeleton->rodata->ring_mask = probes->n_rings - 1;
 	skeleton->rodata->ring_wake_at = config->ring_bytes / 4;
@@ -104,7 +120,9 @@ static void choose_programs(struct probes *probes)
 	const struct kernel_info *kernel = &probes->kernel;
 	struct collector_bpf *skeleton = probes->skeleton;
 
-	bpf_program__set_autoload(skeleton->progs.on_run, kernel->sched_exit_tp);
+	bpf_program__set_autoload(skeleton->progs.on_run, probes->rung == RUNG_SCHED_EXIT);
+	bpf_program__set_autoload(skeleton->progs.on_run_fexit, probes->rung == RUNG_FEXIT);
+	bpf_program__set_autoload(skeleton->progs.on_run_kprobe, probes->rung == RUNG_KPROBE);
 	bpf_program__set_autoload(skeleton->progs.on_contention_begin, kernel->contention);
 	bpf_program__set_autoload(skeleton->progs.on_contention_end, kernel->contention);
 	bpf_program__set_autoload(skeleton->progs.finish_targets, kernel->copy_from_user_task);
@@ -222,15 +240,42 @@ static int attach(struct probes *probes)
 	bpf_program__set_autoattach(skeleton->progs.finish_targets, false);
 	bpf_program__set_autoattach(skeleton->progs.finish_targets_kernel_only, false);
 	bpf_program__set_autoattach(skeleton->progs.on_tick, false);
+	bpf_program__set_autoattach(skeleton->progs.on_run_kprobe, false);
 	err = collector_bpf__attach(skeleton);
-	return err ? refused(err, "attach to the scheduler's tracepoints") : open_clocks(probes);
+	if (err || probes->rung != RUNG_KPROBE)
+		return err;
+	probes->kprobe = bpf_program__attach_kprobe(skeleton->progs.on_run_kprobe, false,
+						    probes->kernel.kprobe);
+	return probes->kprobe ? 0 : -errno;
 }
 
-static int load(struct probes *probes)
+static bool rung_exists(const struct probes *probes)
+{
+	switch (probes->rung) {
+	case RUNG_SCHED_EXIT:
+		return probes->kernel.sched_exit_tp;
+	case RUNG_FEXIT:
+		return probes->kernel.finish_task_switch;
+	case RUNG_KPROBE:
+		return *probes->kernel.kprobe;
+	default:
+		return true;
+	}
+}
+
+static void unload(struct probes *probes)
+{
+	bpf_link__destroy(probes->kprobe);
+	probes->kprobe = NULL;
+	collector_bpf__destroy(probes->skeleton);
+	probes->skeleton = NULL;
+}
+
+/* Loads and attaches with what the present rung asks for. */
+static int climb(struct probes *probes)
 {
 	int err;
 
-	libbpf_set_print(remember_libbpf);
 	probes->skeleton = collector_bpf__open();
 	if (!probes->skeleton)
 		return refused(-errno, "open the kernel side");
@@ -241,7 +286,32 @@ static int load(struct probes *probes)
 		err = bpf_map__set_inner_map_fd(probes->skeleton->maps.rings, probes->rings[0]);
 	if (!err)
 		err = collector_bpf__load(probes->skeleton);
-	return err ? refused(err, "load the kernel side") : 0;
+	if (err)
+		return refused(err, "load the kernel side");
+	err = attach(probes);
+	return err ? refused(err, "attach to the scheduler's tracepoints") : 0;
+}
+
+static int load(struct probes *probes)
+{
+	const char *first = probes->config.rung;
+	int err = -EINVAL;
+
+	libbpf_set_print(remember_libbpf);
+	for (probes->rung = 0; probes->rung < RUNG_COUNT; probes->rung++) {
+		if (first && strcmp(first, rung_names[probes->rung]))
+			continue;
+		first = NULL;
+		if (!rung_exists(probes))
+			continue;
+		err = climb(probes);
+		if (!err)
+			return 0;
+		unload(probes);
+	}
+	if (first)
+		error__set(err, "there is no rung '%s' on the ladder of places for stacks", first);
+	return err;
 }
 
 int probes__open(const struct probes_config *config, probes_event_fn on_event, void *arg,
@@ -266,7 +336,7 @@ int probes__open(const struct probes_config *config, probes_event_fn on_event, v
 	if (!err)
 		err = set_targets(probes);
 	if (!err)
-		err = attach(probes);
+		err = open_clocks(probes);
 	if (err)
 		return err;
 	*out = TAKE_PTR(probes);
@@ -365,7 +435,7 @@ void probes__losses(const struct probes *probes, uint64_t losses[LOSS_COUNT])
 
 const char *probes__rung(const struct probes *probes)
 {
-	return probes->kernel.sched_exit_tp ? "tp_btf/sched_exit_tp" : "none";
+	return rung_names[probes->rung];
 }
 
 void probes__free(struct probes *probes)
@@ -380,6 +450,6 @@ void probes__free(struct probes *probes)
 	for (uint32_t i = 0; i < probes->n_rings; i++)
 		if (probes->rings[i] > 0)
 			close(probes->rings[i]);
-	collector_bpf__destroy(probes->skeleton);
+	unload(probes);
 	free(probes);
 }

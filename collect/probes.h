@@ -25,6 +25,7 @@ struct probes_config {
 	bool ids_are_threads;
 	bool everything;
 	uint64_t cgroup; /* id, 0: none */
+	const char *rung; /* begin at this rung of the ladder; NULL: the first */
 };
 
 struct probes;
@@ -54,6 +55,7 @@ int probes__stop(struct probes *probes, uint64_t *now);
 /* Losses by cause so far. */
 void probes__losses(const struct probes *probes, uint64_t losses[LOSS_COUNT]);
 
+/* Where sleepers' stacks are taken: a name that probes_config.rung takes. */
 const char *probes__rung(const struct probes *probes);
 
 void probes__free(struct probes *probes);

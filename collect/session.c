@@ -213,6 +213,7 @@ static int open_probes(struct session *session, uint64_t cgroup)
 		.ids_are_threads = config->target == SESSION_THREADS,
 		.everything = config->target == SESSION_SYSTEM,
 		.cgroup = cgroup,
+		.rung = config->rung,
 	};
 
 	if (!probes.ring_bytes)

@@ -36,6 +36,7 @@ struct session_config {
 	bool trace;	    /* every interval, not only those with a sampling point */
 	uint64_t duration_ns; /* 0: until the end of the command, or a signal */
 	size_t ring_bytes;    /* per CPU; 0: a default that depends on @trace */
+	const char *rung; /* where sleepers' stacks are taken; NULL: the best place there is */
 	const char *command_line; /* what the user typed, for the header */
 };
 

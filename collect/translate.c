@@ -202,6 +202,13 @@ static void on_wake(struct translator *translator, const struct event_wake *even
 		recording_writer__put(translator->writer, &record);
 }
 
+static void on_stacks(struct translator *translator, const struct event_stacks *event, size_t size)
+{
+	uint32_t kernel, user;
+
+	take_stacks(translator, &event->stack, event->frames, size - sizeof(*event), &kernel, &user);
+}
+
 static uint64_t file_key(uint64_t inode, uint64_t device)
 {
 	return hash__add(hash__add(1, inode), device);
@@ -355,6 +362,7 @@ static size_t head_size(uint32_t type)
 		[EVENT_INTERVAL] = sizeof(struct event_interval),
 		[EVENT_WAKE] = sizeof(struct event_wake),
 		[EVENT_FILE] = sizeof(struct event_file),
+		[EVENT_STACKS] = sizeof(struct event_stacks),
 	};
 
 	return type < ARRAY_SIZE(sizes) ? sizes[type] : 0;
@@ -392,6 +400,9 @@ void translator__event(struct translator *translator, const struct event_header 
 		break;
 	case EVENT_FILE:
 		on_file(translator, (const void *)event, size);
+		break;
+	case EVENT_STACKS:
+		on_stacks(translator, (const void *)event, size);
 		break;
 	}
 }
