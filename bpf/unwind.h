@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * A row of an unwind table: how to find the caller of the code from its pc up
+ * to the next row's. Built in user space from .eh_frame, read by the kernel
+ * side. x86-64: the return address is always at CFA - 8.
+ */
+#pragma once
+
+#include <linux/types.h>
+
+/* How the canonical frame address (the caller's stack pointer) is computed. */
+enum unwind_cfa {
+	UNWIND_CFA_NONE = 0,	  /* no unwind information here (a gap between functions) */
+	UNWIND_CFA_RSP = 1,	  /* rsp + cfa * 8 */
+	UNWIND_CFA_RBP = 2,	  /* rbp + cfa * 8 */
+	UNWIND_CFA_RBP_DEREF = 3, /* *(rbp + cfa * 8): functions that realign their stack */
+	UNWIND_CFA_RSP_DEREF = 4, /* *(rsp + cfa * 8) */
+	UNWIND_CFA_PLT = 5,	  /* rsp + 8 + ((rip & 15) >= cfa ? 8 : 0): entries of .plt */
+	UNWIND_CFA_SIGNAL = 6,	  /* rsp is at a struct ucontext: all registers are there */
+	UNWIND_CFA_END = 7,	  /* the outermost frame: _start, clone */
+	UNWIND_CFA_UNSUPPORTED = 8, /* a rule that is not handled (another register ...) */
+};
+
+/* Where the caller's rbp is. */
+enum unwind_rbp {
+	UNWIND_RBP_SAME = 0,   /* still in rbp */
+	UNWIND_RBP_CFA = 1,    /* at CFA + rbp * 8 */
+	UNWIND_RBP_UNKNOWN = 2, /* undefined, or an unsupported rule */
+};
+
+struct unwind_row {
+	__u32 pc;  /* virtual address in the ELF file */
+	__s16 cfa; /* in units of 8 bytes (for UNWIND_CFA_PLT: a plain number) */
+	__s8 rbp;  /* in units of 8 bytes, relative to the CFA */
+	__u8 rule; /* enum unwind_cfa | enum unwind_rbp << 4 */
+};
+
+_Static_assert(sizeof(struct unwind_row) == 8, "unwind_row");
+
+#define UNWIND_RULE(cfa_, rbp_) ((cfa_) | (rbp_) << 4)
+#define UNWIND_CFA(row) ((row)->rule & 0xf)
+#define UNWIND_RBP(row) ((row)->rule >> 4)

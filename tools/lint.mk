@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-2-Clause
+
+LINT_C := $(wildcard $(addsuffix /*.[ch],$(FOLDERS) bpf cmd tests/unit tests/programs tests/fuzz))
+LINT_TIDY := $(LIB_SRC) $(CMD_SRC)
+
+lint: lint-format lint-tidy lint-cppcheck
+
+lint-format:
+	$(call say,FORMAT,$(words $(LINT_C)) files)
+	$(Q)clang-format --dry-run --Werror $(LINT_C)
+
+lint-tidy: $(SKELETONS)
+	$(call say,TIDY,$(words $(LINT_TIDY)) files)
+	$(Q)printf '%s\n' $(LINT_TIDY) | xargs -P "$$(nproc)" -n 4 sh -c \
+		'clang-tidy --quiet --warnings-as-errors="*" "$$@" -- $(STD) $(CPPFLAGS) 2>$(BUILD)/tidy.$$$$ || \
+		{ cat $(BUILD)/tidy.$$$$; exit 255; }' sh
+	$(Q)rm -f $(BUILD)/tidy.*
+
+lint-cppcheck:
+	$(call say,CPPCHECK,$(words $(LINT_TIDY)) files)
+	$(Q)cppcheck --quiet --std=c11 --enable=warning,performance,portability --error-exitcode=1 \
+		--suppressions-list=.cppcheck-suppressions --inline-suppr -D_GNU_SOURCE -I. \
+		-j "$$(nproc)" $(LINT_TIDY)
+
+format:
+	clang-format -i $(LINT_C)
+
+.PHONY: lint lint-format lint-tidy lint-cppcheck format
