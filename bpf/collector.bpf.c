@@ -132,7 +132,7 @@ static __always_inline void emit_interval(void *ctx, struct task_struct *task,
 	event = SCRATCH_HEAD(scratch, event_interval);
 	fill_interval(event, state);
 	find_object(event, task, state, true);
-	capture(ctx, scratch, &event->stack, schedule_range, user);
+	capture(ctx, scratch, SCRATCH_INTERVAL, &event->stack, schedule_range, user);
 	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
 }
 
@@ -167,7 +167,7 @@ static __always_inline void capture_at_switch_out(void *ctx, struct task_struct 
 		return;
 	event = SCRATCH_HEAD(scratch, event_stacks);
 	event->header = (struct event_header){EVENT_STACKS, state->thread, now};
-	capture(ctx, scratch, &event->stack, schedule_range, has_user_stack(task));
+	capture(ctx, scratch, SCRATCH_INTERVAL, &event->stack, schedule_range, has_user_stack(task));
 	state->kernel_hash = event->stack.kernel_hash;
 	state->user_hash = event->stack.user_hash;
 	if (event->stack.kernel_depth || event->stack.user_depth)
@@ -344,7 +344,7 @@ static __always_inline void emit_wake(void *ctx, struct task_struct *waker,
 	event->header = (struct event_header){EVENT_WAKE, sleeper->thread, now};
 	event->waker = sleeper->waker;
 	event->context = context;
-	capture(ctx, scratch, &event->stack, wakeup_range, user);
+	capture(ctx, scratch, SCRATCH_WAKE, &event->stack, wakeup_range, user);
 	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_WAKE_SKIPPED);
 }
 
@@ -412,6 +412,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (!state)
 		return 0;
 	parent_number = state->thread;
+	if (!(state->flags & STATE_ANNOUNCED))
+		announce(parent, state, 0);
 	state = begin_state(child, bpf_ktime_get_ns(), STATE_TARGET | STATE_CREATED, WHERE_OFF_CPU);
 	if (!state)
 		return 0;
@@ -420,6 +422,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	state->voluntary = 0;
 	state->involuntary = 0;
 	announce(child, state, parent_number);
+	unwind_fork(parent->tgid, child->tgid);
 	return 0;
 }
 
@@ -443,6 +446,8 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *name)
 	if (!state)
 		return 0;
 	state->renamed = now;
+	if (task_in_exec(task))
+		unwind_exec(task->tgid);
 	if (!(state->flags & STATE_ANNOUNCED))
 		announce(task, state, 0);
 	event.header = (struct event_header){EVENT_COMM, state->thread, now};
@@ -531,7 +536,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	event->header = (struct event_header){EVENT_SAMPLE, state->thread, now};
 	event->weight = weight;
 	event->reserved = 0;
-	capture(ctx, scratch, &event->stack, all, has_user_stack(task));
+	capture(ctx, scratch, SCRATCH_TICK, &event->stack, all, has_user_stack(task));
 	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
 	return 0;
 }

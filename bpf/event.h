@@ -12,7 +12,7 @@
 
 #define DWELL_COMM_SIZE 16
 #define DWELL_MAX_KERNEL_FRAMES 127
-#define DWELL_MAX_USER_FRAMES 127
+#define DWELL_MAX_USER_FRAMES 512
 #define DWELL_PATH_SIZE 1024
 
 /* What a moment of a thread's life was spent on. Blocked Samples, OSDI'24, 3.1. */

@@ -150,6 +150,7 @@ struct task_struct {
 	struct sched_entity se;
 	struct sched_info sched_info;
 	struct mm_struct *mm;
+	unsigned int in_execve : 1;
 	unsigned int in_iowait : 1;
 	int pid;
 	int tgid;
@@ -247,4 +248,10 @@ static __always_inline __u64 run_length(struct task_struct *task)
 		return 0;
 	clock = task->se.cfs_rq->rq->clock;
 	return clock > task->sched_info.last_arrival ? clock - task->sched_info.last_arrival : 0;
+}
+
+/* Whether @task is on its way into a new program. */
+static __always_inline bool task_in_exec(struct task_struct *task)
+{
+	return bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD(task, in_execve);
 }

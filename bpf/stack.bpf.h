@@ -5,36 +5,9 @@
  */
 #pragma once
 
+#include "bpf/scratch.bpf.h"
 #include "bpf/state.bpf.h"
-
-#define RAW_FRAMES 128 /* a power of two above DWELL_MAX_KERNEL_FRAMES */
-#define OUR_FRAMES 12	/* at most that many lie above the first frame of interest */
-#define MAX_FRAMES (DWELL_MAX_KERNEL_FRAMES + DWELL_MAX_USER_FRAMES)
-#define HEAD_SIZE sizeof(struct event_interval)
-
-/* Where an event with frames is put together: its head ends where the frames begin. */
-struct scratch {
-	__u8 head[HEAD_SIZE];
-	__u64 frames[MAX_FRAMES + 2];
-	__u64 raw[RAW_FRAMES];
-};
-
-#define SCRATCH_HEAD(scratch, type) ((struct type *)&(scratch)->head[HEAD_SIZE - sizeof(struct type)])
-
-/* One per context that can interrupt another one on the same CPU. */
-enum scratch_use {
-	SCRATCH_TICK = 0,
-	SCRATCH_INTERVAL = 1,
-	SCRATCH_WAKE = 2,
-	SCRATCH_USES = 3,
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, SCRATCH_USES);
-	__type(key, __u32);
-	__type(value, struct scratch);
-} scratches SEC(".maps");
+#include "bpf/unwind.bpf.h"
 
 /*
  * Stacks that user space has: a hash table of one slot per bucket that compares
@@ -42,11 +15,6 @@ struct {
  */
 #define SEEN_SLOTS (1 << 16)
 __u64 seen_stacks[SEEN_SLOTS];
-
-static __always_inline struct scratch *scratch_for(__u32 use)
-{
-	return bpf_map_lookup_elem(&scratches, &use);
-}
 
 static __always_inline __u64 stack_hash_add(__u64 hash, __u64 frame)
 {
@@ -106,7 +74,7 @@ __noinline __u64 hash_user_frames(struct scratch *scratch, __u32 begin, __u32 n,
 	if (!scratch)
 		return 0;
 	for (__u32 i = 0; i < DWELL_MAX_USER_FRAMES && i < n; i++)
-		hash = stack_hash_add(hash, scratch->frames[(begin + i) & 0xff]);
+		hash = stack_hash_add(hash, scratch->frames[(begin + i) & (SCRATCH_FRAMES - 1)]);
 	return hash;
 }
 
@@ -141,14 +109,32 @@ static __always_inline void take_user_stack(struct scratch *scratch, struct even
 }
 
 /*
- * Takes the stacks of current into @scratch and describes them in @stack. The
- * kernel's part begins behind the innermost frame in @range.
+ * The user stack of current, from scratch->frames[@at] on, by tables where the
+ * kernel lets programs loop (5.17), else by frame pointers.
  */
-static __always_inline void capture(void *ctx, struct scratch *scratch, struct event_stack *stack,
-				    const volatile __u64 range[2], bool user)
+static __always_inline __u32 walk_user_stack(void *ctx, struct scratch *scratch, __u32 use,
+					     __u32 at, __u8 *end)
+{
+	long size;
+
+	if (use_tables)
+		return unwind_user(bpf_get_current_task_btf(), use, at, end, false);
+	size = bpf_get_stack(ctx, &scratch->frames[at],
+			     DWELL_MAX_KERNEL_FRAMES * sizeof(__u64), BPF_F_USER_STACK);
+	*end = size > 0 ? STACK_FRAME_POINTER : STACK_UNREADABLE;
+	return size > 0 ? (__u32)size / sizeof(__u64) : 0;
+}
+
+/*
+ * Takes the stacks of current into @scratch, the one for @use, and describes
+ * them in @stack. The kernel's part begins behind the innermost frame in @range.
+ */
+static __always_inline void capture(void *ctx, struct scratch *scratch, __u32 use,
+				    struct event_stack *stack, const volatile __u64 range[2],
+				    bool user)
 {
 	long size = bpf_get_stack(ctx, scratch->raw, DWELL_MAX_KERNEL_FRAMES * sizeof(__u64), 0);
-	__u32 at;
+	__u32 at, n;
 
 	__builtin_memset(stack, 0, sizeof(*stack));
 	if (size > 0)
@@ -156,10 +142,8 @@ static __always_inline void capture(void *ctx, struct scratch *scratch, struct e
 	if (!user)
 		return;
 	at = stack->kernel_depth & (RAW_FRAMES - 1);
-	size = bpf_get_stack(ctx, &scratch->frames[at], DWELL_MAX_USER_FRAMES * sizeof(__u64),
-			     BPF_F_USER_STACK);
-	stack->user_end = size > 0 ? STACK_FRAME_POINTER : STACK_UNREADABLE;
-	take_user_stack(scratch, stack, at, size > 0 ? (__u32)size / sizeof(__u64) : 0);
+	n = walk_user_stack(ctx, scratch, use, at, &stack->user_end);
+	take_user_stack(scratch, stack, at, n);
 }
 
 /* Emits the event whose head of @head_size bytes and frames are in @scratch. */

@@ -13,6 +13,7 @@
 const volatile __u32 period_ns = 1000000;
 const volatile bool trace_mode; /* emit every interval, sampling points or not */
 const volatile bool stack_at_switch_out; /* the last rung: nowhere else to take it */
+const volatile bool use_tables; /* unwind user stacks by .eh_frame tables */
 const volatile bool follow = true; /* record what recorded threads create */
 const volatile __u32 ring_mask; /* rings - 1; there is a power of two of them */
 const volatile __u64 ring_wake_at = 1 << 18; /* bytes queued that wake user space */

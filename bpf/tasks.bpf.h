@@ -111,13 +111,17 @@ int BPF_PROG(on_cgroup_attach, struct cgroup *group, const char *path, struct ta
 }
 
 /* What the last walk writes for a thread, in this order, each behind its size. */
-struct finish_scratch {
+struct finish_head {
 	__u64 thread_size;
 	struct event_thread thread;
 	__u64 totals_size;
 	struct event_totals totals;
-	__u64 interval_size;
-	struct scratch interval;
+	__u64 interval_size; /* 0: it is in none; else the interval follows */
+};
+
+struct finish_scratch {
+	struct finish_head head;
+	struct thread_state last; /* a copy, brought up to the end */
 };
 
 struct {
@@ -126,30 +130,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct finish_scratch);
 } finish_scratches SEC(".maps");
-
-/* The frame-pointer chain of a sleeping task; returns the number of frames. */
-static __always_inline __u32 sleeping_user_frames(struct task_struct *task, __u64 *frames,
-						  __u32 at)
-{
-	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	__u64 frame[2] = {regs->bp, regs->ip};
-	__u64 below = regs->sp;
-	__u32 n = 0;
-
-	for (; n < DWELL_MAX_USER_FRAMES; n++) {
-		__u64 base = frame[0];
-
-		frames[(at + n) & 0xff] = frame[1];
-		if (base < below || base & 7)
-			return n + 1;
-		if (bpf_copy_from_user_task(frame, sizeof(frame), (void *)base, task, 0))
-			return n + 1;
-		if (!frame[1])
-			return n + 1;
-		below = base + sizeof(frame);
-	}
-	return n;
-}
 
 static __always_inline void capture_sleeping(struct task_struct *task, struct scratch *scratch,
 					     struct event_stack *stack, bool user)
@@ -164,17 +144,16 @@ static __always_inline void capture_sleeping(struct task_struct *task, struct sc
 	if (!user || !has_user_stack(task))
 		return;
 	at = stack->kernel_depth & (RAW_FRAMES - 1);
-	n = sleeping_user_frames(task, scratch->frames, at);
-	stack->user_end = STACK_FRAME_POINTER;
+	n = unwind_user(task, SCRATCH_FINISH, at, &stack->user_end, true);
 	take_user_stack(scratch, stack, at, n);
 }
 
 /* The interval that @task is still in; returns the size of the event, 0 if there is none. */
 static __always_inline __u32 unfinished_interval(struct task_struct *task,
 						 struct thread_state *state,
-						 struct finish_scratch *out, bool user)
+						 struct scratch *scratch, bool user)
 {
-	struct event_interval *event = SCRATCH_HEAD(&out->interval, event_interval);
+	struct event_interval *event = SCRATCH_HEAD(scratch, event_interval);
 	__u32 frames;
 
 	if (!end_interval(state, stopped_at))
@@ -182,7 +161,7 @@ static __always_inline __u32 unfinished_interval(struct task_struct *task,
 	fill_interval(event, state);
 	event->flags |= INTERVAL_UNFINISHED;
 	find_object(event, task, state, false);
-	capture_sleeping(task, &out->interval, &event->stack, user);
+	capture_sleeping(task, scratch, &event->stack, user);
 	frames = (__u32)event->stack.kernel_depth + event->stack.user_depth;
 	return sizeof(*event) + (frames < MAX_FRAMES ? frames : MAX_FRAMES) * sizeof(__u64);
 }
@@ -190,32 +169,32 @@ static __always_inline __u32 unfinished_interval(struct task_struct *task,
 static __always_inline int finish(struct bpf_iter__task *ctx, bool user)
 {
 	struct task_struct *task = ctx->task;
-	struct thread_state *state, last;
+	struct scratch *scratch = scratch_for(SCRATCH_FINISH);
 	struct finish_scratch *out;
-	__u32 zero = 0, size = 0;
+	struct thread_state *state;
+	__u32 zero = 0;
 
-	if (!task)
+	if (!task || !scratch)
 		return 0;
 	state = target_state(task);
 	out = bpf_map_lookup_elem(&finish_scratches, &zero);
 	if (!state || !out || state->where == WHERE_GONE)
 		return 0;
 	/* On a copy: the walk shows a task again when its reader's buffer was full. */
-	last = *state;
-	if (last.where == WHERE_ON_CPU)
-		last.ns[CLASS_CPU] += stopped_at - last.since;
+	out->last = *state;
+	out->head.interval_size = 0;
+	if (out->last.where == WHERE_ON_CPU)
+		out->last.ns[CLASS_CPU] += stopped_at - out->last.since;
 	else
-		size = unfinished_interval(task, &last, out, user);
-	out->thread_size = sizeof(out->thread);
-	describe_thread(&out->thread, task, &last, 0);
-	out->totals_size = sizeof(out->totals);
-	out->totals.flags = 0;
-	fill_totals(&out->totals, task, &last, stopped_at);
-	out->interval_size = size;
-	size += __builtin_offsetof(struct finish_scratch, interval);
-	if (size > sizeof(*out))
-		return 0;
-	bpf_seq_write(ctx->meta->seq, out, size);
+		out->head.interval_size = unfinished_interval(task, &out->last, scratch, user);
+	out->head.thread_size = sizeof(out->head.thread);
+	describe_thread(&out->head.thread, task, &out->last, 0);
+	out->head.totals_size = sizeof(out->head.totals);
+	out->head.totals.flags = 0;
+	fill_totals(&out->head.totals, task, &out->last, stopped_at);
+	bpf_seq_write(ctx->meta->seq, &out->head, sizeof(out->head));
+	if (out->head.interval_size && out->head.interval_size <= sizeof(*scratch))
+		bpf_seq_write(ctx->meta->seq, scratch, out->head.interval_size);
 	return 0;
 }
 

@@ -26,6 +26,7 @@ enum unwind_rbp {
 	UNWIND_RBP_SAME = 0,   /* still in rbp */
 	UNWIND_RBP_CFA = 1,    /* at CFA + rbp * 8 */
 	UNWIND_RBP_UNKNOWN = 2, /* undefined, or an unsupported rule */
+	UNWIND_RBP_FRAME = 3,	/* at rbp + rbp * 8: functions that realign their stack */
 };
 
 struct unwind_row {
@@ -36,6 +37,11 @@ struct unwind_row {
 };
 
 _Static_assert(sizeof(struct unwind_row) == 8, "unwind_row");
+
+/* Limits of what the kernel side holds. */
+#define UNWIND_MAX_TABLES 4096	       /* files */
+#define UNWIND_MAX_MAPPINGS (1 << 17)  /* executable mappings of all processes: 4 MiB */
+#define UNWIND_MAX_PROCESSES (1 << 15)
 
 #define UNWIND_RULE(cfa_, rbp_) ((cfa_) | (rbp_) << 4)
 #define UNWIND_CFA(row) ((row)->rule & 0xf)

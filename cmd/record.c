@@ -58,9 +58,10 @@ static const struct option_row record_rows[] = {
 	OPTION_NUMBER("ring-size", 'm', "KIB", struct record_options, ring_kib,
 		      "buffer per CPU between kernel and dwell, a power of two (default: 2048; "
 		      "16384 with --trace)"),
-	OPTION_TEXT("stack-at", 0, "PLACE", struct record_options, rung,
-		    "where sleepers' stacks are taken: sched_exit_tp (kernel 6.15), fexit, kprobe or "
-		    "switch-out (default: the first that this kernel has)"),
+	OPTION_TEXT(
+		"stack-at", 0, "PLACE", struct record_options, rung,
+		"where sleepers' stacks are taken: sched_exit_tp (kernel 6.15), fexit, kprobe or "
+		"switch-out (default: the first that this kernel has)"),
 	OPTION_SWITCH("no-symbols", 0, struct record_options, no_symbols,
 		      "leave naming functions to the report, which then needs the same files"),
 	OPTION_SWITCH("verbose", 'v', struct record_options, verbose,
@@ -124,7 +125,8 @@ static int choose_target(const struct record_options *options, char **command,
 		return error__set(-EINVAL, "choose one of -p, -t, -a and --cgroup");
 	if (!given && !*command) {
 		error__set(-EINVAL, "nothing to record");
-		error__hint("give a command (dwell record -- ./program), a process (-p PID), or -a");
+		error__hint(
+			"give a command (dwell record -- ./program), a process (-p PID), or -a");
 		return -EINVAL;
 	}
 	if (options->processes)
@@ -155,7 +157,8 @@ static int choose_period(const struct record_options *options, uint64_t *period_
 	if (options->hz)
 		*period_ns = 1000000000 / options->hz;
 	if (options->period_us)
-		*period_ns = options->period_us < MAX_PERIOD_NS ? options->period_us * 1000 : UINT64_MAX;
+		*period_ns =
+			options->period_us < MAX_PERIOD_NS ? options->period_us * 1000 : UINT64_MAX;
 	if (*period_ns >= MIN_PERIOD_NS && *period_ns <= MAX_PERIOD_NS)
 		return 0;
 	return error__set(-EINVAL, "the period must be 10 to 1000000 us (100000 to 1 Hz)");
@@ -279,7 +282,8 @@ static int record(const struct record_options *options, const struct session_con
 	int err, finish_err, exec_error, status;
 
 	if (options->verbose)
-		fprintf(stderr, "dwell: stacks of sleepers are taken at %s\n", session__rung(session));
+		fprintf(stderr, "dwell: stacks of sleepers are taken at %s\n",
+			session__rung(session));
 	err = session__run(session, &stops, on_progress, &live);
 	if (err)
 		command__fail(err);
@@ -346,10 +350,13 @@ const struct command command_record = {
 	.name = "record",
 	.summary = "record where a program runs and waits",
 	.usage = "[OPTIONS] [--] COMMAND [ARG...]\n"
-		 "       dwell record [OPTIONS] -p PID[,PID...] | -t TID[,TID...] | -a | --cgroup PATH",
-	.details = "The exit status is the command's own (128 + N when signal N ended it, 127 when it\n"
-		   "was not found); otherwise 0, or 1 when recording failed. Signals sent to dwell\n"
-		   "reach the command. Ctrl-C ends the recording cleanly.\n",
+		 "       dwell record [OPTIONS] -p PID[,PID...] | -t TID[,TID...] | -a | --cgroup "
+		 "PATH",
+	.details =
+		"The exit status is the command's own (128 + N when signal N ended it, 127 when "
+		"it\n"
+		"was not found); otherwise 0, or 1 when recording failed. Signals sent to dwell\n"
+		"reach the command. Ctrl-C ends the recording cleanly.\n",
 	.options = record_rows,
 	.run = record_run,
 };

@@ -135,6 +135,11 @@ static bool has_tracepoint(const struct btf *btf, const char *name)
 	return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) >= 0;
 }
 
+static bool has_function(const struct btf *btf, const char *name)
+{
+	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) >= 0;
+}
+
 int kernel__probe(struct kernel_info *info)
 {
 	_cleanup_(btf__freep) struct btf *btf = btf__load_vmlinux_btf();
@@ -148,10 +153,9 @@ int kernel__probe(struct kernel_info *info)
 	*info = (struct kernel_info){
 		.sched_exit_tp = has_tracepoint(btf, "sched_exit_tp"),
 		.contention = has_tracepoint(btf, "contention_begin"),
-		.copy_from_user_task =
-			btf__find_by_name_kind(btf, "bpf_copy_from_user_task", BTF_KIND_FUNC) >= 0,
-		.finish_task_switch =
-			btf__find_by_name_kind(btf, "finish_task_switch", BTF_KIND_FUNC) >= 0,
+		.bpf_loop = has_function(btf, "bpf_loop"),
+		.copy_from_user_task = has_function(btf, "bpf_copy_from_user_task"),
+		.finish_task_switch = has_function(btf, "finish_task_switch"),
 		.preempt_count_from_rq = preempt_count_from_rq(btf),
 	};
 	find_functions(info);

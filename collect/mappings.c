@@ -22,6 +22,7 @@
 
 struct mappings {
 	struct recording_writer *writer;
+	struct unwinder *unwinder;
 	struct map64 dsos; /* hash of identity -> DSO number */
 	struct map64 fds;  /* DSO number -> descriptor */
 	size_t max_fds;
@@ -29,7 +30,8 @@ struct mappings {
 
 DEFINE_CLEANUP(struct mappings *, mappings__free)
 
-int mappings__new(struct recording_writer *writer, struct mappings **out)
+int mappings__new(struct recording_writer *writer, struct unwinder *unwinder,
+		  struct mappings **out)
 {
 	struct mappings *mappings = calloc(1, sizeof(*mappings));
 	struct rlimit limit;
@@ -37,6 +39,7 @@ int mappings__new(struct recording_writer *writer, struct mappings **out)
 	if (!mappings)
 		return -ENOMEM;
 	mappings->writer = writer;
+	mappings->unwinder = unwinder;
 	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
@@ -162,6 +165,26 @@ static uint32_t mapped_dso(struct mappings *mappings, const struct mapping_event
 	return known ? (uint32_t)*known : 0;
 }
 
+static void tell_unwinder(struct mappings *mappings, const struct mapping_event *event,
+			  uint32_t dso)
+{
+	struct unwinder_mapping mapping = {
+		.pid = (uint32_t)event->pid,
+		.dso = dso,
+		.fd = mappings__fd(mappings, dso),
+		.time = event->time,
+		.start = event->start,
+		.size = event->size,
+		.offset = event->offset,
+	};
+
+	if (is_anonymous(event->path))
+		mapping.dso = 0;
+	else if (event->path[0] != '/')
+		mapping.dso = UNWINDER_VDSO;
+	unwinder__map(mappings->unwinder, &mapping);
+}
+
 int mappings__add(struct mappings *mappings, const struct mapping_event *event)
 {
 	struct record record = {
@@ -176,6 +199,8 @@ int mappings__add(struct mappings *mappings, const struct mapping_event *event)
 	if (!strcmp(event->path, "[vsyscall]") || !strcmp(event->path, "[uprobes]"))
 		return 0;
 	record.map.dso = mapped_dso(mappings, event);
+	if (mappings->unwinder)
+		tell_unwinder(mappings, event, record.map.dso);
 	return recording_writer__put(mappings->writer, &record);
 }
 

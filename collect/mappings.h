@@ -11,11 +11,14 @@
 #include <sys/types.h>
 
 #include "collect/sideband.h"
+#include "collect/unwinder.h"
 #include "recording/recording.h"
 
 struct mappings;
 
-int mappings__new(struct recording_writer *writer, struct mappings **out);
+/* @unwinder is told of every mapping; NULL: nobody is. Both stay the caller's. */
+int mappings__new(struct recording_writer *writer, struct unwinder *unwinder,
+		  struct mappings **out);
 
 /* Records @event. Returns 0 or the writer's error. */
 int mappings__add(struct mappings *mappings, const struct mapping_event *event);

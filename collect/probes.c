@@ -88,6 +88,7 @@ static void configure(struct probes *probes)
 
 	skeleton->rodata->period_ns = config->period_ns;
 	skeleton->rodata->trace_mode = config->trace;
+	skeleton->rodata->use_tables = kernel->bpf_loop;
 	skeleton->rodata->stack_at_switch_out = probes->rung == RUNG_SWITCH_OUT;
 	skeleton->rodata->follow = config->follow;
 	skeleton->rodata->ring_mask = probes->n_rings - 1;
@@ -425,6 +426,16 @@ int probes__stop(struct probes *probes, uint64_t *now)
 	return walk_tasks(probes, probes->kernel.copy_from_user_task
 					  ? skeleton->progs.finish_targets
 					  : skeleton->progs.finish_targets_kernel_only);
+}
+
+bool probes__unwinder_maps(const struct probes *probes, struct unwinder_maps *maps)
+{
+	*maps = (struct unwinder_maps){
+		.tables = bpf_map__fd(probes->skeleton->maps.unwind_tables),
+		.mappings = bpf_map__fd(probes->skeleton->maps.unwind_mappings),
+		.processes = bpf_map__fd(probes->skeleton->maps.unwind_processes),
+	};
+	return probes->kernel.bpf_loop;
 }
 
 void probes__losses(const struct probes *probes, uint64_t losses[LOSS_COUNT])

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "bpf/event.h"
+#include "collect/unwinder.h"
 
 struct probes_config {
 	uint32_t period_ns;
@@ -51,6 +52,9 @@ int probes__consume(struct probes *probes);
 
 /* Stops recording at *@now, hands out what is queued, then totals and open intervals. */
 int probes__stop(struct probes *probes, uint64_t *now);
+
+/* Where unwind tables and mappings go. False: this kernel walks by frame pointers only. */
+bool probes__unwinder_maps(const struct probes *probes, struct unwinder_maps *maps);
 
 /* Losses by cause so far. */
 void probes__losses(const struct probes *probes, uint64_t losses[LOSS_COUNT]);

@@ -26,6 +26,8 @@
 
 #define POLL_MS 100
 #define FLUSH_NS 1000000000ULL
+#define MAX_TABLE_BYTES (256UL << 20) /* of unwind tables: 32 million rows */
+#define SETTLE_US 500 /* mappings come in bursts */
 #define DEFAULT_RING (2UL << 20)
 #define DEFAULT_TRACE_RING (16UL << 20)
 
@@ -42,6 +44,7 @@ struct session {
 	struct probes *probes;
 	struct sideband *sideband;
 	struct mappings *mappings;
+	struct unwinder *unwinder;
 	struct translator *translator;
 	ARRAY(struct held_mapping) held;
 	uint64_t start;
@@ -139,6 +142,7 @@ static int drain(struct session *session)
 		free(held->path);
 	}
 	session->held.n = 0;
+	unwinder__publish(session->unwinder);
 	if (err < 0)
 		return error__errno(err, "cannot read the ring buffers");
 	return written;
@@ -223,6 +227,16 @@ static int open_probes(struct session *session, uint64_t cgroup)
 	return probes__open(&probes, on_event, session, &session->probes);
 }
 
+static int open_unwinder(struct session *session)
+{
+	struct unwinder_maps maps;
+	int err;
+
+	probes__unwinder_maps(session->probes, &maps);
+	err = unwinder__new(&maps, MAX_TABLE_BYTES, &session->unwinder);
+	return err ? error__errno(err, "cannot map the tables for stack walks") : 0;
+}
+
 static int setup(struct session *session)
 {
 	const struct session_config *config = &session->config;
@@ -240,7 +254,9 @@ static int setup(struct session *session)
 	if (!err)
 		err = recording_writer__create(config->output, &session->writer);
 	if (!err)
-		err = mappings__new(session->writer, &session->mappings);
+		err = open_unwinder(session);
+	if (!err)
+		err = mappings__new(session->writer, session->unwinder, &session->mappings);
 	return err;
 }
 
@@ -256,7 +272,7 @@ int session__new(const struct session_config *config, struct session **out)
 	if (err)
 		return err;
 	session->start = now_ns(CLOCK_MONOTONIC);
-	err = translator__new(session->writer, session->mappings, session->start,
+	err = translator__new(session->writer, session->mappings, session->unwinder, session->start,
 			      &session->translator);
 	if (err)
 		return err;
@@ -270,11 +286,24 @@ const char *session__rung(const struct session *session)
 	return probes__rung(session->probes);
 }
 
+static void add_process(void *arg, uint32_t pid)
+{
+	struct session *session = arg;
+
+	translator__add_process(session->translator, pid);
+}
+
 static int begin(struct session *session)
 {
+	const struct session_config *config = &session->config;
 	uint64_t marked = 0;
-	int err = probes__start(session->probes, &marked);
+	int err;
 
+	/* So that the first stacks can be walked already. */
+	target__each_process(config->target, config->ids, config->n_ids, config->cgroup,
+			     add_process, session);
+	unwinder__publish(session->unwinder);
+	err = probes__start(session->probes, &marked);
 	if (err)
 		return err;
 	if (!marked && session->config.n_ids)
@@ -294,9 +323,12 @@ static bool wait_for_something(const struct session *session)
 	struct pollfd fds[] = {
 		{.fd = probes__fd(session->probes), .events = POLLIN},
 		{.fd = session->workload ? workload__fd(session->workload) : -1, .events = POLLIN},
+		{.fd = sideband__fd(session->sideband), .events = POLLIN},
 	};
 
 	poll(fds, ARRAY_SIZE(fds), POLL_MS);
+	if (fds[2].revents && !fds[1].revents)
+		usleep(SETTLE_US);
 	return fds[1].revents;
 }
 
@@ -400,6 +432,8 @@ void session__free(struct session *session)
 		translator__free(session->translator);
 	if (session->mappings)
 		mappings__free(session->mappings);
+	if (session->unwinder)
+		unwinder__free(session->unwinder);
 	if (session->writer)
 		recording_writer__close(session->writer);
 	if (session->workload)

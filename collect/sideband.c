@@ -5,7 +5,7 @@
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -25,6 +25,7 @@ struct cpu_ring {
 };
 
 struct sideband {
+	int epoll;
 	ARRAY(struct cpu_ring) rings;
 	size_t page_size;
 	uint8_t record[65536]; /* a record that wraps around, made whole */
@@ -68,8 +69,7 @@ static int open_event(int cpu)
 		.build_id = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		.watermark = 1,
-		.wakeup_watermark = 1 << 16,
+		.wakeup_events = 1, /* the walks of a new program wait for it */
 	};
 
 	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -83,6 +83,7 @@ static int map_ring(struct sideband *sideband, int cpu, int fd)
 			 MAP_SHARED, fd, 0);
 	if (ring.page == MAP_FAILED)
 		return error__errno(-errno, "cannot map the mapping events of CPU %d", cpu);
+	epoll_ctl(sideband->epoll, EPOLL_CTL_ADD, fd, &(struct epoll_event){.events = EPOLLIN});
 	if (array__push(&sideband->rings, ring)) {
 		munmap(ring.page, (DATA_PAGES + 1) * sideband->page_size);
 		return -ENOMEM;
@@ -98,6 +99,9 @@ int sideband__open(struct sideband **out)
 	if (!sideband)
 		return -ENOMEM;
 	sideband->page_size = (size_t)sysconf(_SC_PAGESIZE);
+	sideband->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (sideband->epoll < 0)
+		return -errno;
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		int fd = open_event(cpu);
 		int err;
@@ -117,6 +121,11 @@ int sideband__open(struct sideband **out)
 	}
 	*out = TAKE_PTR(sideband);
 	return 0;
+}
+
+int sideband__fd(const struct sideband *sideband)
+{
+	return sideband->epoll;
 }
 
 static void hex(char *to, const uint8_t *bytes, size_t n)
@@ -200,5 +209,7 @@ void sideband__free(struct sideband *sideband)
 		close(sideband->rings.data[i].fd);
 	}
 	array__free(&sideband->rings);
+	if (sideband->epoll >= 0)
+		close(sideband->epoll);
 	free(sideband);
 }

@@ -27,6 +27,9 @@ typedef void (*sideband_fn)(void *arg, const struct mapping_event *event);
 /* Opens an event on every CPU and begins. */
 int sideband__open(struct sideband **out);
 
+/* A descriptor that polls readable when there is a mapping to hand out. */
+int sideband__fd(const struct sideband *sideband);
+
 /* Hands out what is queued. Returns the number of records the kernel lost since the last call. */
 uint64_t sideband__drain(struct sideband *sideband, sideband_fn on_mapping, void *arg);
 

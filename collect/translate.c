@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,12 +18,14 @@
 
 struct known_thread {
 	uint32_t tgid;
+	bool leader;
 	bool announced;
 };
 
 struct translator {
 	struct recording_writer *writer;
 	struct mappings *mappings;
+	struct unwinder *unwinder;
 	uint64_t start;
 	uint64_t events;
 	ARRAY(struct known_thread) threads; /* by number */
@@ -30,8 +33,8 @@ struct translator {
 	struct map64 files; /* inode and device -> string */
 };
 
-int translator__new(struct recording_writer *writer, struct mappings *mappings, uint64_t start,
-		    struct translator **out)
+int translator__new(struct recording_writer *writer, struct mappings *mappings,
+		    struct unwinder *unwinder, uint64_t start, struct translator **out)
 {
 	struct translator *translator = calloc(1, sizeof(*translator));
 
@@ -39,6 +42,7 @@ int translator__new(struct recording_writer *writer, struct mappings *mappings, 
 		return -ENOMEM;
 	translator->writer = writer;
 	translator->mappings = mappings;
+	translator->unwinder = unwinder;
 	translator->start = start;
 	*out = translator;
 	return 0;
@@ -71,6 +75,33 @@ static uint32_t comm_string(struct translator *translator, const char comm[DWELL
 	return recording_writer__string(translator->writer, text);
 }
 
+void translator__add_process(struct translator *translator, uint32_t pid)
+{
+	if (translator__knows_process(translator, pid))
+		return;
+	map64__put(&translator->processes, pid, 0);
+	mappings__read_process(translator->mappings, (pid_t)pid, translator->start);
+}
+
+/*
+ * A process that was created before our eyes has its parent's mappings; another
+ * one, and one whose waker's stack will be wanted, has some already.
+ */
+static void on_process(struct translator *translator, const struct event_thread *event)
+{
+	const struct known_thread *parent = known_thread(translator, event->parent);
+
+	if (event->flags & THREAD_KERNEL)
+		return;
+	if (!(event->flags & THREAD_CREATED)) {
+		translator__add_process(translator, event->tgid);
+	} else if (event->tid == event->tgid) {
+		map64__put(&translator->processes, event->tgid, 0);
+		if (event->parent && parent)
+			unwinder__fork(translator->unwinder, parent->tgid, event->tgid);
+	}
+}
+
 static void on_thread(struct translator *translator, const struct event_thread *event)
 {
 	struct known_thread *thread = known_thread(translator, event->header.thread);
@@ -87,19 +118,14 @@ static void on_thread(struct translator *translator, const struct event_thread *
 
 	if (!thread)
 		return;
-	thread->tgid = event->tgid;
 	/* The last walk names every thread again, without its parent. */
 	if (thread->announced && !event->parent)
 		return;
+	thread->tgid = event->tgid;
+	thread->leader = event->tid == event->tgid;
 	thread->announced = event->flags & THREAD_TARGET;
 	recording_writer__put(translator->writer, &record);
-	if (!(event->flags & THREAD_TARGET))
-		return;
-	/* A process created before our eyes inherits mappings; another one has some already. */
-	if (!translator__knows_process(translator, event->tgid) &&
-	    !(event->flags & (THREAD_KERNEL | THREAD_CREATED)))
-		mappings__read_process(translator->mappings, (pid_t)event->tgid, translator->start);
-	map64__put(&translator->processes, event->tgid, 1);
+	on_process(translator, event);
 }
 
 static void on_exec(struct translator *translator, const struct event_exec *event)
@@ -113,6 +139,7 @@ static void on_exec(struct translator *translator, const struct event_exec *even
 	};
 
 	recording_writer__put(translator->writer, &record);
+	unwinder__forget(translator->unwinder, event->tid, event->header.time);
 }
 
 static void on_comm(struct translator *translator, const struct event_comm *event)
@@ -127,8 +154,25 @@ static void on_comm(struct translator *translator, const struct event_comm *even
 	recording_writer__put(translator->writer, &record);
 }
 
+/* Whether @pid still has memory: its leader may have ended before other threads. */
+static bool is_alive(uint32_t pid)
+{
+	char name[64], byte;
+	int fd;
+	bool alive;
+
+	snprintf(name, sizeof(name), "/proc/%u/maps", pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	alive = read(fd, &byte, 1) == 1;
+	close(fd);
+	return alive;
+}
+
 static void on_totals(struct translator *translator, const struct event_totals *event)
 {
+	const struct known_thread *thread = known_thread(translator, event->header.thread);
 	struct record record = {
 		.type = RECORD_TOTALS,
 		.totals = {.thread = event->header.thread,
@@ -140,6 +184,8 @@ static void on_totals(struct translator *translator, const struct event_totals *
 
 	memcpy(record.totals.ns, event->ns, sizeof(record.totals.ns));
 	recording_writer__put(translator->writer, &record);
+	if (event->flags & TOTALS_EXITED && thread && thread->leader && !is_alive(thread->tgid))
+		unwinder__forget(translator->unwinder, thread->tgid, UINT64_MAX);
 }
 
 /*

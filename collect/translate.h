@@ -12,8 +12,11 @@
 struct translator;
 
 /* @start is the begin of the recording: mappings found later are as of then. */
-int translator__new(struct recording_writer *writer, struct mappings *mappings, uint64_t start,
-		    struct translator **out);
+int translator__new(struct recording_writer *writer, struct mappings *mappings,
+		    struct unwinder *unwinder, uint64_t start, struct translator **out);
+
+/* Records the mappings of a process that is there already. */
+void translator__add_process(struct translator *translator, uint32_t pid);
 
 /* Writes @event of @size bytes. A malformed one is skipped. The writer keeps its error. */
 void translator__event(struct translator *translator, const struct event_header *event,

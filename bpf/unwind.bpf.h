@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * Walking user stacks without frame pointers, by tables built from .eh_frame.
+ *
+ * A process's executable mappings are a sorted run in one pool; each names the
+ * table of its file. Code without a table (generated at run time, or not known
+ * yet) is stepped over by its frame pointer, and the walk goes on with tables
+ * below it.
+ */
+#pragma once
+
+#include "bpf/scratch.bpf.h"
+#include "bpf/state.bpf.h"
+#include "bpf/unwind.h"
+
+#define SEARCH_STEPS 24 /* of a binary search: tables of up to 16 million rows */
+#define MAPPING_STEPS 14
+
+/* An executable mapping: [start, end), virtual address in the file = address - bias. */
+struct unwind_mapping {
+	__u64 start;
+	__u64 end;
+	__u64 bias;
+	__u32 table;  /* index in unwind_tables; 0: code of no file */
+	__u32 n_rows; /* 0: no table */
+};
+
+/* Where a process's mappings lie in the pool. */
+struct unwind_process {
+	__u32 first;
+	__u32 n;
+};
+
+struct unwind_rows {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_INNER_MAP | BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct unwind_row));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, UNWIND_MAX_TABLES);
+	__type(key, __u32);
+	__array(values, struct unwind_rows);
+} unwind_tables SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, UNWIND_MAX_MAPPINGS);
+	__type(key, __u32);
+	__type(value, struct unwind_mapping);
+} unwind_mappings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, UNWIND_MAX_PROCESSES);
+	__type(key, __u32);
+	__type(value, struct unwind_process);
+} unwind_processes SEC(".maps");
+
+#define WALK_GOES_ON 0xff
+
+/* A walk: the registers of the present frame, and how far it has come. */
+struct unwind_walk {
+	__u64 ip;
+	__u64 sp;
+	__u64 bp;
+	struct task_struct *task; /* the one walked, when it is not current */
+	struct unwind_process process;
+	struct unwind_mapping mapping; /* of the frame before: often of the next too */
+	__u32 scratch;
+	__u32 at; /* frames go to scratch->frames[at...] */
+	__u32 n;
+	__u8 end;   /* enum stack_end, or WALK_GOES_ON */
+	__u8 cause; /* of the first step that was a guess; 0: none was */
+	__u8 exact; /* ip is the very instruction, not where a call returns to */
+};
+
+/* The mapping of @pc into walk->mapping. */
+static __always_inline bool find_mapping(struct unwind_walk *walk, __u64 pc)
+{
+	__u32 low = walk->process.first;
+	__u32 high = low + walk->process.n;
+
+	if (pc >= walk->mapping.start && pc < walk->mapping.end)
+		return true;
+	for (int i = 0; i < MAPPING_STEPS && low < high; i++) {
+		__u32 middle = low + (high - low) / 2;
+		struct unwind_mapping *mapping = bpf_map_lookup_elem(&unwind_mappings, &middle);
+
+		if (!mapping)
+			return false;
+		if (pc < mapping->start) {
+			high = middle;
+		} else if (pc >= mapping->end) {
+			low = middle + 1;
+		} else {
+			walk->mapping = *mapping;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The row that covers @pc in the mapping's table; 0 in @row->rule when there is none. */
+static __always_inline void find_row(const struct unwind_walk *walk, __u64 pc,
+				     struct unwind_row *row)
+{
+	__u32 table = walk->mapping.table;
+	void *rows = bpf_map_lookup_elem(&unwind_tables, &table);
+	__u32 low = 0, high = walk->mapping.n_rows;
+
+	row->rule = 0;
+	if (!rows)
+		return;
+	pc -= walk->mapping.bias;
+	for (int i = 0; i < SEARCH_STEPS && low < high; i++) {
+		__u32 middle = low + (high - low) / 2;
+		struct unwind_row *found = bpf_map_lookup_elem(rows, &middle);
+
+		if (!found)
+			return;
+		if (found->pc <= pc) {
+			*row = *found;
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+}
+
+/* Reads user memory of the walked task; @remote says it is not current. */
+static __always_inline long read_stack(const struct unwind_walk *walk, void *to, __u32 size,
+				       __u64 from, const bool remote)
+{
+	if (remote)
+		return bpf_copy_from_user_task(to, size, (void *)from, walk->task, 0);
+	return bpf_probe_read_user(to, size, (void *)from);
+}
+
+static __always_inline long end_walk(struct unwind_walk *walk, enum stack_end end)
+{
+	walk->end = end == STACK_COMPLETE && walk->cause ? walk->cause : end;
+	return 1;
+}
+
+/* The caller by the frame pointer, because of @cause (0: the code is expected to have one). */
+static __always_inline long step_by_frame_pointer(struct unwind_walk *walk, enum stack_end cause,
+						  const bool remote)
+{
+	__u64 frame[2];
+
+	if (!walk->cause)
+		walk->cause = cause;
+	if (!walk->bp)
+		return end_walk(walk, STACK_COMPLETE);
+	if (walk->bp < walk->sp || walk->bp & 7)
+		return end_walk(walk, cause ? cause : STACK_FRAME_POINTER);
+	if (read_stack(walk, frame, sizeof(frame), walk->bp, remote))
+		return end_walk(walk, cause ? cause : STACK_UNREADABLE);
+	walk->sp = walk->bp + 16;
+	walk->bp = frame[0];
+	walk->ip = frame[1];
+	walk->exact = false;
+	return walk->ip ? 0 : end_walk(walk, STACK_COMPLETE);
+}
+
+/* Offsets in struct ucontext of registers 15 (rsp) and 16 (rip), and 10 (rbp). */
+#define UCONTEXT_RBP 120
+#define UCONTEXT_RSP 160
+
+static __always_inline long step_over_signal(struct unwind_walk *walk, const bool remote)
+{
+	__u64 registers[2], bp;
+
+	if (read_stack(walk, registers, sizeof(registers), walk->sp + UCONTEXT_RSP, remote) ||
+	    read_stack(walk, &bp, sizeof(bp), walk->sp + UCONTEXT_RBP, remote))
+		return end_walk(walk, STACK_UNREADABLE);
+	walk->sp = registers[0];
+	walk->ip = registers[1];
+	walk->bp = bp;
+	walk->exact = true;
+	return 0;
+}
+
+/* The canonical frame address by @row; 0 when it cannot be told. */
+static __always_inline __u64 find_cfa(const struct unwind_walk *walk, const struct unwind_row *row,
+				      const bool remote)
+{
+	__s64 offset = row->cfa * 8;
+	__u64 cfa = 0;
+
+	switch (UNWIND_CFA(row)) {
+	case UNWIND_CFA_RSP:
+		return walk->sp + offset;
+	case UNWIND_CFA_RBP:
+		return walk->bp + offset;
+	case UNWIND_CFA_RBP_DEREF:
+		read_stack(walk, &cfa, sizeof(cfa), walk->bp + offset, remote);
+		return cfa;
+	case UNWIND_CFA_RSP_DEREF:
+		read_stack(walk, &cfa, sizeof(cfa), walk->sp + offset, remote);
+		return cfa;
+	case UNWIND_CFA_PLT:
+		return walk->sp + 8 + ((walk->ip & 15) >= (__u64)row->cfa ? 8 : 0);
+	default:
+		return 0;
+	}
+}
+
+/* The caller of code whose unwind rule is @row. */
+static __always_inline long step_by_row(struct unwind_walk *walk, const struct unwind_row *row,
+					const bool remote)
+{
+	__u64 cfa = find_cfa(walk, row, remote);
+	__u64 bp = walk->bp;
+	__u64 saved_at = 0;
+	__u64 ip;
+
+	/* A caller's frame lies above: a table that says otherwise would lead in circles. */
+	if (cfa <= walk->sp || cfa & 7)
+		return end_walk(walk, STACK_UNSUPPORTED);
+	if (UNWIND_RBP(row) == UNWIND_RBP_CFA)
+		saved_at = cfa + row->rbp * 8;
+	else if (UNWIND_RBP(row) == UNWIND_RBP_FRAME)
+		saved_at = walk->bp + row->rbp * 8;
+	if (read_stack(walk, &ip, sizeof(ip), cfa - 8, remote) ||
+	    (saved_at && read_stack(walk, &bp, sizeof(bp), saved_at, remote)))
+		return end_walk(walk, STACK_UNREADABLE);
+	walk->ip = ip;
+	walk->sp = cfa;
+	walk->bp = bp;
+	walk->exact = false;
+	return ip ? 0 : end_walk(walk, STACK_COMPLETE);
+}
+
+/* From the present frame, which is kept, to its caller. 1 ends the walk. */
+static __always_inline long unwind_step(struct unwind_walk *walk, const bool remote)
+{
+	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &walk->scratch);
+	struct unwind_row row = {};
+	__u64 pc = walk->ip - !walk->exact;
+
+	if (!scratch)
+		return end_walk(walk, STACK_TOO_DEEP);
+	scratch->frames[(walk->at + walk->n) & (SCRATCH_FRAMES - 1)] = walk->ip;
+	if (++walk->n >= DWELL_MAX_USER_FRAMES)
+		return end_walk(walk, STACK_TOO_DEEP);
+	if (!find_mapping(walk, pc))
+		return step_by_frame_pointer(walk, STACK_NO_MAPPING, remote);
+	if (!walk->mapping.table)
+		return step_by_frame_pointer(walk, 0, remote);
+	if (!walk->mapping.n_rows)
+		return step_by_frame_pointer(walk, STACK_NO_TABLE, remote);
+	find_row(walk, pc, &row);
+	switch (UNWIND_CFA(&row)) {
+	case UNWIND_CFA_NONE:
+	case UNWIND_CFA_UNSUPPORTED:
+		return step_by_frame_pointer(walk, STACK_UNSUPPORTED, remote);
+	case UNWIND_CFA_END:
+		return end_walk(walk, STACK_COMPLETE);
+	case UNWIND_CFA_SIGNAL:
+		return step_over_signal(walk, remote);
+	default:
+		return step_by_row(walk, &row, remote);
+	}
+}
+
+static long unwind_step_current(__u32 index, void *walk)
+{
+	return unwind_step(walk, false);
+}
+
+static long unwind_step_remote(__u32 index, void *walk)
+{
+	return unwind_step(walk, true);
+}
+
+/*
+ * Walks the user stack of @task from where it entered the kernel, into the
+ * frames of scratch @use from @at on. Returns the number of frames.
+ */
+static __always_inline __u32 unwind_user(struct task_struct *task, __u32 use, __u32 at, __u8 *end,
+					 const bool remote)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u32 pid = task->tgid;
+	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &pid);
+	struct unwind_walk walk = {
+		.ip = regs->ip,
+		.sp = regs->sp,
+		.bp = regs->bp,
+		.scratch = use,
+		.at = at,
+		.end = WALK_GOES_ON,
+		.exact = true,
+	};
+
+	if (process)
+		walk.process = *process;
+	if (remote) {
+		walk.task = task;
+		bpf_loop(DWELL_MAX_USER_FRAMES, unwind_step_remote, &walk, 0);
+	} else {
+		bpf_loop(DWELL_MAX_USER_FRAMES, unwind_step_current, &walk, 0);
+	}
+	*end = walk.end;
+	return walk.n;
+}
+
+/* A new process begins with its parent's mappings. */
+static __always_inline void unwind_fork(__u32 parent, __u32 child)
+{
+	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &parent);
+	struct unwind_process copy;
+
+	if (!process || parent == child)
+		return;
+	copy = *process;
+	bpf_map_update_elem(&unwind_processes, &child, &copy, BPF_ANY);
+}
+
+/* A new program begins without any. */
+static __always_inline void unwind_exec(__u32 pid)
+{
+	bpf_map_delete_elem(&unwind_processes, &pid);
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cmd/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#define HELP_COLUMN 26
+#define HELP_WIDTH  80
+
+int options__number(const char *text, uint64_t *value)
+{
+	char *end;
+	uint64_t parsed;
+
+	errno = 0;
+	parsed = strtoull(text, &end, 0);
+	if (!isdigit((unsigned char)*text) || *end || errno)
+		return error__set(-EINVAL, "'%s' is not a number", text);
+	*value = parsed;
+	return 0;
+}
+
+int options__duration(const char *text, uint64_t *ns)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {{"", 1e9},	  {"s", 1e9},  {"ms", 1e6},   {"us", 1e3},
+		     {"ns", 1.0}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
+	char *end;
+	double value = strtod(text, &end);
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		double scaled = value * units[i].ns;
+
+		if (end == text || strcmp(end, units[i].name))
+			continue;
+		/* Beyond 2^63 the conversion would be undefined. */
+		if (!(scaled >= 0) || scaled > 9e18)
+			break;
+		*ns = (uint64_t)llround(scaled);
+		return 0;
+	}
+	return error__set(-EINVAL, "'%s' is not a time: a number with ns, us, ms, s, m or h", text);
+}
+
+static bool option__may_omit(const struct option_row *row)
+{
+	return row->arg && row->arg[0] == '[';
+}
+
+/* Whether @text is one of the values @row offers: "-g callee" and "-g" are both fine. */
+static bool option__offers(const struct option_row *row, const char *text)
+{
+	size_t n = text ? strlen(text) : 0;
+
+	for (const char *at = row->values; n && at && *at; at += strcspn(at, "|") + 1) {
+		if (!strncmp(at, text, n) && (at[n] == '|' || !at[n]))
+			return true;
+		if (!at[strcspn(at, "|")])
+			break;
+	}
+	return false;
+}
+
+/* Whether the argument behind @argv[at] belongs to @row. */
+static bool option__wants(const struct option_row *row, int argc, char **argv, int at)
+{
+	if (!row->arg)
+		return false;
+	return !option__may_omit(row) || (at + 1 < argc && option__offers(row, argv[at + 1]));
+}
+
+static int option__set(const struct option_row *row, void *options, const char *value)
+{
+	char *field = (char *)options + row->offset;
+
+	switch (row->type) {
+	case OPTION_TYPE_SWITCH:
+		*(bool *)field = true;
+		return 0;
+	case OPTION_TYPE_TEXT:
+		*(const char **)field = value;
+		return 0;
+	case OPTION_TYPE_NUMBER:
+		return options__number(value, (uint64_t *)field);
+	case OPTION_TYPE_CALL:
+		return row->set(options, value);
+	default:
+		return error__set(-EINVAL, "--%s cannot be set", row->name);
+	}
+}
+
+static int option__apply(const struct option_row *row, void *options, const char *value)
+{
+	char message[512];
+	int err = option__set(row, options, value);
+
+	if (err) {
+		snprintf(message, sizeof(message), "%s", error__message(err));
+		error__set(err, "--%s: %s", row->name, message);
+	}
+	return err;
+}
+
+/* The row named by @name[0..@n), by a unique beginning of it too; NULL after error__set(). */
+static const struct option_row *options__find(const struct option_row *rows, const char *name,
+					      size_t n)
+{
+	const struct option_row *found = NULL;
+
+	for (const struct option_row *row = rows; row->type; row++) {
+		if (!row->name || strncmp(row->name, name, n))
+			continue;
+		if (!row->name[n])
+			return row;
+		if (found) {
+			error__set(-EINVAL, "--%.*s could be --%s or --%s", (int)n, name,
+				   found->name, row->name);
+			return NULL;
+		}
+		found = row;
+	}
+	if (!found) {
+		error__set(-EINVAL, "there is no option --%.*s", (int)n, name);
+		error__hint("--help lists them.");
+	}
+	return found;
+}
+
+static int options__long(const struct option_row *rows, int argc, char **argv, int *at,
+			 void *options)
+{
+	const char *name = argv[*at] + 2;
+	size_t n = strcspn(name, "=");
+	const char *value = name[n] ? name + n + 1 : NULL;
+	const struct option_row *row;
+
+	if (!strncmp(name, "help", n) && n >= 1 && !value)
+		return 1;
+	row = options__find(rows, name, n);
+	if (!row)
+		return -EINVAL;
+	if (value && !row->arg)
+		return error__set(-EINVAL, "--%s takes no value", row->name);
+	if (!value && option__wants(row, argc, argv, *at)) {
+		if (*at + 1 >= argc)
+			return error__set(-EINVAL, "--%s wants %s", row->name, row->arg);
+		value = argv[++*at];
+	}
+	return option__apply(row, options, value);
+}
+
+/* The letters of one argument, "-gv" or "-ofile". */
+static int options__short(const struct option_row *rows, int argc, char **argv, int *at,
+			  void *options)
+{
+	for (const char *letter = argv[*at] + 1; *letter; letter++) {
+		const struct option_row *row = rows;
+		const char *value = NULL;
+		int err;
+
+		while (row->type && row->letter != *letter)
+			row++;
+		if (*letter == 'h' && !row->type)
+			return 1;
+		if (!row->type) {
+			error__set(-EINVAL, "there is no option -%c", *letter);
+			error__hint("--help lists them.");
+			return -EINVAL;
+		}
+		if (row->arg && (letter[1] || option__wants(row, argc, argv, *at))) {
+			value = letter[1] ? letter + 1 : *at + 1 < argc ? argv[++*at] : NULL;
+			if (!value)
+				return error__set(-EINVAL, "-%c wants %s", *letter, row->arg);
+		}
+		err = option__apply(row, options, value);
+		if (err || value)
+			return err;
+	}
+	return 0;
+}
+
+int options__parse(const struct option_row *rows, int argc, char **argv, void *options, int *first)
+{
+	int at = 1;
+
+	for (; at < argc && argv[at][0] == '-' && argv[at][1]; at++) {
+		int err;
+
+		if (!strcmp(argv[at], "--")) {
+			at++;
+			break;
+		}
+		err = argv[at][1] == '-' ? options__long(rows, argc, argv, &at, options)
+					 : options__short(rows, argc, argv, &at, options);
+		if (err)
+			return err;
+	}
+	*first = at;
+	return 0;
+}
+
+/* @text in lines of what is left of HELP_WIDTH right of @column, where the cursor stands. */
+static void help__wrap(FILE *to, const char *text, int column)
+{
+	int at = column;
+
+	while (*text) {
+		int n = (int)strcspn(text, " ");
+
+		if (at > column && at + 1 + n > HELP_WIDTH) {
+			fprintf(to, "\n%*s", column, "");
+			at = column;
+		}
+		at += fprintf(to, "%s%.*s", at > column ? " " : "", n, text);
+		text += n;
+		text += strspn(text, " ");
+	}
+	fputc('\n', to);
+}
+
+void options__print(const struct option_row *rows, FILE *to)
+{
+	for (const struct option_row *row = rows; row->type; row++) {
+		char left[128];
+		int n = 0;
+
+		if (row->type == OPTION_TYPE_GROUP) {
+			fprintf(to, "%s%s:\n", row == rows ? "" : "\n", row->help);
+			continue;
+		}
+		n += snprintf(left, sizeof(left), row->letter ? "  -%c, " : "      ", row->letter);
+		n += snprintf(left + n, sizeof(left) - (size_t)n, "--%s", row->name);
+		if (option__may_omit(row))
+			n += snprintf(left + n, sizeof(left) - (size_t)n, "[=%s", row->arg + 1);
+		else if (row->arg)
+			n += snprintf(left + n, sizeof(left) - (size_t)n, " %s", row->arg);
+		if (n + 2 > HELP_COLUMN)
+			fprintf(to, "%s\n%*s", left, HELP_COLUMN, "");
+		else
+			fprintf(to, "%-*s", HELP_COLUMN, left);
+		help__wrap(to, row->help, HELP_COLUMN);
+	}
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cmd/cmd.h"
+#include "cmd/view.h"
+#include "render/report.h"
+#include "render/terminal.h"
+
+struct report_options {
+	struct view_options view; /* first: see VIEW_OPTIONS_FILTER */
+	enum profile_key keys[PROFILE_KEY_COUNT];
+	size_t n_keys;
+	bool children;
+	bool kernel;
+	enum calltree_order tree;
+	double percent_limit;
+	uint64_t max_threads;
+	bool json;
+	bool no_pager;
+};
+
+static int add_key(void *context, const char *text, size_t n)
+{
+	struct report_options *options = context;
+	int key = profile_key__parse(text, n);
+
+	if (key < 0) {
+		error__set(-EINVAL, "there is no sort key '%.*s'", (int)n, text);
+		error__hint("Keys are comm, pid, tid, thread, dso, symbol, class, kind, object and "
+			    "file:line.");
+		return -EINVAL;
+	}
+	for (size_t i = 0; i < options->n_keys; i++)
+		if (options->keys[i] == (enum profile_key)key)
+			return 0;
+	options->keys[options->n_keys++] = (enum profile_key)key;
+	return 0;
+}
+
+static int set_sort(void *options, const char *value)
+{
+	((struct report_options *)options)->n_keys = 0;
+	return view__each(value, options, add_key);
+}
+
+static int set_tree(void *options, const char *value)
+{
+	struct report_options *report = options;
+
+	if (!value || !strcmp(value, "caller"))
+		report->tree = CALLTREE_CALLER;
+	else if (!strcmp(value, "callee"))
+		report->tree = CALLTREE_CALLEE;
+	else
+		return error__set(-EINVAL, "'%s' is neither caller nor callee", value);
+	return 0;
+}
+
+static int set_limit(void *options, const char *value)
+{
+	struct report_options *report = options;
+	char *end;
+
+	report->percent_limit = strtod(value, &end);
+	if (end == value || (*end && strcmp(end, "%")) || !(report->percent_limit >= 0))
+		return error__set(-EINVAL, "'%s' is no percentage", value);
+	return 0;
+}
+
+static const struct option_row rows[] = {
+	VIEW_OPTION_INPUT,
+	OPTION_GROUP("what a row is"),
+	OPTION_CALL("sort", 's', "KEY,...",
+		    "comm|pid|tid|thread|dso|symbol|class|kind|object|file:line", set_sort,
+		    "tell rows apart by these (default: comm,dso,symbol): comm, pid, tid, thread, "
+		    "dso, symbol, class, kind, object, file:line. With thread alone: exact times "
+		    "per thread"),
+	OPTION_SWITCH("children", 0, struct report_options, children,
+		      "show the total of each function, with what it called, as well as its own"),
+	OPTION_SWITCH("kernel", 'k', struct report_options, kernel,
+		      "name waiting by the kernel function, not by the user function"),
+	OPTION_CALL("call-graph", 'g', "[ORDER]", "caller|callee", set_tree,
+		    "a call tree below each row: caller (from the outermost function, the "
+		    "default) or callee (from the innermost)"),
+	OPTION_GROUP("which part of the recording"),
+	VIEW_OPTIONS_FILTER,
+	OPTION_GROUP("how it is shown"),
+	OPTION_CALL("percent-limit", 0, "PERCENT", NULL, set_limit,
+		    "leave out rows and branches below this"),
+	OPTION_NUMBER("threads", 0, "N", struct report_options, max_threads,
+		      "list the N busiest threads (default: 10; 0: all)"),
+	OPTION_SWITCH("json", 0, struct report_options, json, "print one JSON document"),
+	OPTION_SWITCH("no-pager", 0, struct report_options, no_pager, "do not start a pager"),
+	VIEW_OPTIONS_SYMBOLS,
+	OPTION_END,
+};
+
+static unsigned int key_bits(const struct report_options *options)
+{
+	unsigned int bits = 0;
+
+	for (size_t i = 0; i < options->n_keys; i++)
+		bits |= 1U << options->keys[i];
+	return bits;
+}
+
+static int show(const struct report_options *options, struct report *report)
+{
+	struct terminal terminal;
+	int err = 0, closed;
+
+	terminal__open(&terminal, !options->json && !options->no_pager);
+	report->colour = terminal.colour;
+	if (options->json)
+		err = report__json(report, terminal.out);
+	else
+		report__text(report, terminal.out);
+	closed = terminal__close(&terminal);
+	if (closed)
+		return error__errno(closed, "cannot write the report");
+	return err;
+}
+
+static int report(const struct report_options *options)
+{
+	const struct profile_options how = {
+		.keys = key_bits(options),
+		.children = options->children,
+		.kernel = options->kernel,
+		.tree = options->tree,
+	};
+	const struct moment_filter *filter = &options->view.filter;
+	_cleanup_model_ struct model *model = NULL;
+	_cleanup_kinds_ struct kinds *kinds = NULL;
+	struct thread_summary threads = {};
+	struct profile profile = {};
+	struct report view = {
+		.filter = filter,
+		.profile = &profile,
+		.threads = &threads,
+		.n_keys = options->n_keys,
+		.children = options->children,
+		.kernel = options->kernel,
+		.tree = options->tree,
+		.percent_limit = options->percent_limit,
+		.max_threads = options->max_threads,
+		.threads_only = options->n_keys == 1 && options->keys[0] == PROFILE_THREAD,
+	};
+	int err = view__load(&options->view, &model);
+
+	err = err ? err : kinds__new(model, &kinds);
+	err = err ? err : profile__make(model, kinds, filter, &how, &profile);
+	err = err ? err : thread_summary__make(model, filter, &threads);
+	view.model = model;
+	memcpy(view.keys, options->keys, sizeof(view.keys));
+	err = err ? err : show(options, &view);
+	profile__free(&profile);
+	thread_summary__free(&threads);
+	return err;
+}
+
+static int cmd_report(int argc, char **argv)
+{
+	struct report_options options = {
+		.keys = {PROFILE_COMM, PROFILE_DSO, PROFILE_SYMBOL},
+		.n_keys = 3,
+		.max_threads = 10,
+	};
+	int status, err;
+
+	if (!view__parse(&command_report, argc, argv, &options.view, &status))
+		return status;
+	err = report(&options);
+	moment_filter__free(&options.view.filter);
+	return err ? command__fail(err) : EXIT_FINE;
+}
+
+const struct command command_report = {
+	.name = "report",
+	.summary = "show where time went, running and waiting",
+	.usage = "[-i FILE] [OPTIONS]",
+	.details = "The letter before a symbol says what the time was: [.] running in user mode,\n"
+		   "[k] running in the kernel, [I] waiting for I/O, [L] waiting for a lock,\n"
+		   "[S] waiting for a CPU, [B] blocked for another reason.\n",
+	.options = rows,
+	.run = cmd_report,
+};

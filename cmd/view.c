@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cmd/view.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define DEFAULT_INPUT "dwell.data"
+
+int view__each(const char *value, void *context,
+	       int (*item)(void *context, const char *text, size_t n))
+{
+	for (;;) {
+		size_t n = strcspn(value, ",");
+		int err = n ? item(context, value, n) : 0;
+
+		if (err || !value[n])
+			return err;
+		value += n + 1;
+	}
+}
+
+static int add_class(void *context, const char *text, size_t n)
+{
+	struct view_options *options = context;
+	char name[32];
+	int class;
+
+	snprintf(name, sizeof(name), "%.*s", (int)n, text);
+	class = wait_class__parse(name);
+	if (class < 0)
+		return error__set(
+			-EINVAL, "'%s' is no class: they are cpu, io, lock, sched and other", name);
+	options->filter.classes |= 1U << class;
+	return 0;
+}
+
+int view__set_class(void *options, const char *value)
+{
+	return view__each(value, options, add_class);
+}
+
+static int add_comm(void *context, const char *text, size_t n)
+{
+	struct view_options *options = context;
+	char *name = strndup(text, n); /* lives as long as the command */
+
+	return name ? array__push(&options->filter.comms, name) : -ENOMEM;
+}
+
+int view__set_comm(void *options, const char *value)
+{
+	return view__each(value, options, add_comm);
+}
+
+static int parse_id(const char *text, size_t n, uint32_t *id)
+{
+	uint64_t number;
+	char digits[32];
+	int err;
+
+	snprintf(digits, sizeof(digits), "%.*s", (int)n, text);
+	err = options__number(digits, &number);
+	if (err)
+		return err;
+	if (number > INT32_MAX)
+		return error__set(-EINVAL, "%s is no id of a process or thread", digits);
+	*id = (uint32_t)number;
+	return 0;
+}
+
+static int add_pid(void *context, const char *text, size_t n)
+{
+	struct view_options *options = context;
+	uint32_t id;
+	int err = parse_id(text, n, &id);
+
+	return err ? err : array__push(&options->filter.pids, id);
+}
+
+static int add_tid(void *context, const char *text, size_t n)
+{
+	struct view_options *options = context;
+	uint32_t id;
+	int err = parse_id(text, n, &id);
+
+	return err ? err : array__push(&options->filter.tids, id);
+}
+
+int view__set_pid(void *options, const char *value)
+{
+	return view__each(value, options, add_pid);
+}
+
+int view__set_tid(void *options, const char *value)
+{
+	return view__each(value, options, add_tid);
+}
+
+int view__set_time(void *options, const char *value)
+{
+	struct moment_filter *filter = &((struct view_options *)options)->filter;
+	const char *comma = strchr(value, ',');
+	char from[64];
+	int err = 0;
+
+	if (!comma)
+		return error__set(-EINVAL, "'%s' is no FROM,TO: 1.5,3 or 500ms, or ,2s", value);
+	snprintf(from, sizeof(from), "%.*s", (int)(comma - value), value);
+	if (*from)
+		err = options__duration(from, &filter->from);
+	if (!err && comma[1])
+		err = options__duration(comma + 1, &filter->until);
+	if (!err && comma[1] && filter->until <= filter->from)
+		err = error__set(-EINVAL, "'%s' ends before it begins", value);
+	return err;
+}
+
+bool view__parse(const struct command *command, int argc, char **argv, struct view_options *options,
+		 int *status)
+{
+	int first;
+
+	/* What follows an argument is parsed as if that were the command's name. */
+	while (command__parse(command, argc, argv, options, &first, status)) {
+		if (first >= argc)
+			return true;
+		if (options->input) {
+			error__set(-EINVAL, "'%s' is one argument too many: the recording is '%s'",
+				   argv[first], options->input);
+			error__print(stderr, -EINVAL);
+			*status = EXIT_USAGE;
+			return false;
+		}
+		options->input = argv[first];
+		argc -= first;
+		argv += first;
+	}
+	return false;
+}
+
+int view__load(const struct view_options *options, struct model **out)
+{
+	const struct model_symbolize_options how = {
+		.lines = !options->no_lines,
+		.debuginfod = options->debuginfod,
+	};
+	const char *path = options->input ? options->input : DEFAULT_INPUT;
+	_cleanup_model_ struct model *model = NULL;
+	int err = model__load(path, NULL, &model);
+
+	if (err)
+		return err;
+	if (model->warning)
+		fprintf(stderr, "dwell: warning: %s: %s\n", path, model->warning);
+	err = model__symbolize(model, &how);
+	if (err)
+		return error__errno(err, "cannot find the names in '%s'", path);
+	*out = TAKE_PTR(model);
+	return 0;
+}

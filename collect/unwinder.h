@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Keeps the kernel side supplied with what it needs to walk user stacks: the
+ * unwind table of every mapped file, built when the file is first seen and
+ * shared by all processes, and the mappings of every process.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct unwinder;
+
+/* The maps of the kernel side, by descriptor; see bpf/unwind.bpf.h. They stay the caller's. */
+struct unwinder_maps {
+	int tables;
+	int mappings;
+	int processes;
+};
+
+struct unwinder_stats {
+	uint64_t tables;
+	uint64_t rows;	    /* 8 bytes each */
+	uint64_t build_ns;  /* spent building tables */
+	uint64_t refused;   /* tables left out: the memory limit was reached */
+	uint64_t no_space;  /* mappings left out: the pool was full */
+};
+
+/* @max_bytes bounds the memory of all tables. Errors: -ENOMEM, or of mmap. */
+int unwinder__new(const struct unwinder_maps *maps, size_t max_bytes, struct unwinder **out);
+
+/*
+ * Process pid maps size bytes of file dso, from offset on, at start. The first
+ * time dso is named, its table is built from the file open at fd (-1: there is
+ * none). dso 0 is code of no file, UNWINDER_VDSO the vdso.
+ */
+#define UNWINDER_VDSO UINT32_MAX
+struct unwinder_mapping {
+	uint32_t pid;
+	uint32_t dso;
+	int fd;
+	uint64_t time; /* when it was made */
+	uint64_t start;
+	uint64_t size;
+	uint64_t offset;
+};
+void unwinder__map(struct unwinder *unwinder, const struct unwinder_mapping *mapping);
+
+/* @child is a copy of @parent. */
+void unwinder__fork(struct unwinder *unwinder, uint32_t parent, uint32_t child);
+
+/* What @pid mapped before @time is gone: it runs a new program, or has ended. */
+void unwinder__forget(struct unwinder *unwinder, uint32_t pid, uint64_t time);
+
+/* Makes all changes since the last call known to the kernel side. */
+void unwinder__publish(struct unwinder *unwinder);
+
+void unwinder__stats(const struct unwinder *unwinder, struct unwinder_stats *stats);
+
+void unwinder__free(struct unwinder *unwinder);
