@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The moments of a recording: every sample, and of every interval its blocked
+ * and its run-queue part, filtered and cut to a window of time.
+ */
+#pragma once
+
+#include "model/model.h"
+
+struct moment_filter {
+	unsigned int classes;	   /* bits 1 << enum wait_class; 0: all */
+	ARRAY(const char *) comms; /* any of them; none: all */
+	ARRAY(uint32_t) tids;
+	ARRAY(uint32_t) pids;
+	uint64_t from;	/* ns since the recording's start */
+	uint64_t until; /* ns since its start; 0: its end */
+};
+
+struct moment {
+	uint32_t thread;
+	uint32_t comm;	 /* string: what the thread was called then */
+	uint32_t kernel; /* stack */
+	uint32_t user;	 /* stack */
+	uint32_t object;
+	int16_t syscall; /* -1: none, or a sample */
+	uint16_t flags;	 /* enum interval_flags */
+	uint8_t class;	 /* enum wait_class */
+	uint64_t from;	 /* a sample: both its time */
+	uint64_t until;
+	uint64_t points; /* sampling points */
+	uint64_t ns;	 /* points * period; in trace mode exact for what is off the CPU */
+	const struct model_interval *interval; /* NULL for a sample */
+	const struct model_sample *sample;     /* NULL for an interval */
+};
+
+/* Whether the thread itself passes (its names may still not). */
+bool moment_filter__thread(const struct moment_filter *filter, const struct model_thread *thread);
+
+/* Whether a thread called @comm passes. */
+bool moment_filter__comm(const struct moment_filter *filter, const char *comm);
+
+/* Whether anything is left out. */
+bool moment_filter__active(const struct moment_filter *filter);
+
+void moment_filter__free(struct moment_filter *filter);
+
+/*
+ * Calls @visit for every moment that passes, thread by thread and in time order
+ * within one, until it returns other than 0. The points of an interval that
+ * lies half outside the window are shared out by time, so that adjoining
+ * windows add up to the whole. Returns what @visit returned last, or 0.
+ */
+int moments__visit(const struct model *model, const struct moment_filter *filter,
+		   int (*visit)(void *context, const struct moment *moment), void *context);
+
+/* Moments that differ in nothing a profile shows, as one. */
+struct moment_group {
+	uint32_t thread;
+	uint32_t comm;
+	uint32_t kernel;
+	uint32_t user;
+	uint32_t object;
+	int16_t syscall;
+	uint16_t flags; /* PREEMPTED and FIRST only */
+	uint8_t class;
+	uint64_t count;
+	uint64_t points;
+	uint64_t ns;
+};
+
+struct moment_groups {
+	ARRAY(struct moment_group) groups; /* in order of first sight */
+	uint64_t points;
+	uint64_t ns;
+	uint64_t class_ns[CLASS_COUNT];
+	uint64_t class_points[CLASS_COUNT];
+};
+
+/* All moments that pass, grouped. Free with moment_groups__free(). Returns 0 or -ENOMEM. */
+int moment_groups__collect(const struct model *model, const struct moment_filter *filter,
+			   struct moment_groups *out);
+void moment_groups__free(struct moment_groups *groups);
+
+/* "cpu", "io", "lock", "sched", "other". */
+const char *wait_class__name(enum wait_class class);
+
+/* The class of that name, or -1. Takes the letters of reports, too. */
+int wait_class__parse(const char *name);
+
+/* What reports print for the privilege level: '.', 'k' (with @kernel), 'I', 'L', 'S', 'B'. */
+char wait_class__letter(enum wait_class class, bool kernel);

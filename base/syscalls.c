@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "base/syscalls.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+
+#include "base/cleanup.h"
+#include "base/syscalls_generic.h"
+
+/*
+ * __NR_read becomes "0" where the headers define it and stays "__NR_read"
+ * where they do not: the preprocessor fills the table, no number is typed.
+ */
+#define TEXT_(x) #x
+#define TEXT(x)	 TEXT_(x)
+#define NAME(x)	 {#x, TEXT(__NR_##x)},
+
+static const struct syscall_text native[] = {
+#include "base/syscall_names.h"
+};
+
+/* The first argument is the descriptor whose readiness or data the call waits for. */
+static const char *const descriptor_calls[] = {
+	"read",	     "write",		"pread64",	   "pwrite64",	   "readv",
+	"writev",    "preadv",		"pwritev",	   "preadv2",	   "pwritev2",
+	"fsync",     "fdatasync",	"sync_file_range", "syncfs",	   "fallocate",
+	"ftruncate", "flock",		"fcntl",	   "ioctl",	   "close",
+	"fstat",     "getdents",	"getdents64",	   "lseek",	   "readahead",
+	"fadvise64", "accept",		"accept4",	   "connect",	   "recvfrom",
+	"recvmsg",   "recvmmsg",	"sendto",	   "sendmsg",	   "sendmmsg",
+	"shutdown",  "epoll_wait",	"epoll_pwait",	   "epoll_pwait2", "signalfd",
+	"signalfd4", "timerfd_settime", "io_uring_enter",  "splice",	   "tee",
+	"vmsplice",  "copy_file_range", "fchmod",	   "fchown",	   "fstatfs",
+	"fsetxattr", "fgetxattr",	"finit_module",	   "vhangup",
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static const char *native_names[SYSCALLS_MAX];
+static const char *generic_names[SYSCALLS_MAX];
+static bool takes_fd[SYSCALLS_MAX];
+static char native_machine[65];
+
+static void table__fill(const char **names, const struct syscall_text *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		char *end;
+		long nr = strtol(rows[i].number, &end, 10);
+
+		if (end != rows[i].number && !*end && nr >= 0 && nr < SYSCALLS_MAX)
+			names[nr] = rows[i].name;
+	}
+}
+
+static void tables__fill(void)
+{
+	const struct syscall_text *generic;
+	struct utsname uts;
+	size_t n;
+
+	if (!uname(&uts))
+		snprintf(native_machine, sizeof(native_machine), "%s", uts.machine);
+	table__fill(native_names, native, ARRAY_SIZE(native));
+	generic = syscalls_generic__table(&n);
+	table__fill(generic_names, generic, n);
+	for (int nr = 0; nr < SYSCALLS_MAX; nr++)
+		for (size_t i = 0; native_names[nr] && i < ARRAY_SIZE(descriptor_calls); i++)
+			takes_fd[nr] |= !strcmp(native_names[nr], descriptor_calls[i]);
+}
+
+static const char **table__of(const char *machine)
+{
+	static const char *const generic[] = {"aarch64", "riscv64", "loongarch64"};
+
+	pthread_once(&once, tables__fill);
+	if (!machine || !*machine || !strcmp(machine, native_machine))
+		return native_names;
+	for (size_t i = 0; i < ARRAY_SIZE(generic); i++)
+		if (!strcmp(machine, generic[i]))
+			return generic_names;
+	return NULL;
+}
+
+const char *syscalls__name(const char *machine, int nr)
+{
+	const char **names = table__of(machine);
+
+	return names && nr >= 0 && nr < SYSCALLS_MAX ? names[nr] : NULL;
+}
+
+int syscalls__number(const char *name)
+{
+	const char **names = table__of(NULL);
+
+	for (int nr = 0; nr < SYSCALLS_MAX; nr++)
+		if (names[nr] && !strcmp(names[nr], name))
+			return nr;
+	return -1;
+}
+
+bool syscalls__takes_fd(int nr)
+{
+	pthread_once(&once, tables__fill);
+	return nr >= 0 && nr < SYSCALLS_MAX && takes_fd[nr];
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "model/embed.h"
+
+#include <errno.h>
+
+#include "model/model.h"
+
+static int embed__location(const struct model *model, const struct model_location *location,
+			   struct recording_writer *writer)
+{
+	for (size_t i = 0; i < location->n_frames; i++) {
+		const struct model_frame *frame = &model->frames.data[location->frame + i];
+		struct record record = {.type = RECORD_SYMBOL,
+					.symbol = {
+						.dso = model->dsos.data[location->dso].number,
+						.address = location->address,
+						.name = recording_writer__string(
+							writer, model__string(model, frame->name)),
+						.file = recording_writer__string(
+							writer, model__string(model, frame->file)),
+						.line = frame->line,
+						.inlined = i + 1 < location->n_frames,
+					}};
+		int err = recording_writer__put(writer, &record);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* The recording may have no number for the kernel yet: none of its DSOs was. */
+static void embed__number_kernel(struct model *model, struct recording_writer *writer)
+{
+	for (size_t i = 1; i < model->dsos.n; i++) {
+		struct model_dso *dso = &model->dsos.data[i];
+		struct record_dso record = {.kind = DSO_KERNEL};
+
+		if (dso->kind != DSO_KERNEL || dso->number)
+			continue;
+		record.path = recording_writer__string(writer, model__string(model, dso->path));
+		dso->number = recording_writer__dso(writer, &record);
+	}
+}
+
+int embed_symbols(const char *path, const struct embed_options *options, uint64_t *resolved)
+{
+	const struct model_options load = {.distinct_stacks = true};
+	const struct model_symbolize_options symbolize = {
+		.lines = options->lines,
+		.debuginfod = options->debuginfod,
+		.dso_fd = options->dso_fd,
+		.context = options->context,
+	};
+	_cleanup_model_ struct model *model = NULL;
+	struct recording_writer *writer = NULL;
+	uint64_t named = 0;
+	int closed, err = model__load(path, &load, &model);
+
+	err = err ? err : model__symbolize(model, &symbolize);
+	err = err ? err : recording_writer__append(path, &writer);
+	if (err)
+		return err;
+	embed__number_kernel(model, writer);
+	for (size_t i = 1; i < model->locations.n && !err; i++) {
+		const struct model_location *location = &model->locations.data[i];
+
+		if (!location->dso || !model->frames.data[location->frame].name)
+			continue;
+		named++;
+		err = embed__location(model, location, writer);
+	}
+	closed = recording_writer__close(writer);
+	if (resolved)
+		*resolved = named;
+	return err ? err : closed;
+}

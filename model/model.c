@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t model__intern(struct model *model, const char *text)
+{
+	int64_t id = text ? intern__id(&model->strings, text, strlen(text), NULL) : 0;
+
+	return id < 0 ? 0 : (uint32_t)id;
+}
+
+const char *model__meta(const struct model *model, const char *key)
+{
+	for (size_t i = 0; i < model->metas.n; i++)
+		if (!strcmp(model__string(model, model->metas.data[i].key), key))
+			return model__string(model, model->metas.data[i].value);
+	return NULL;
+}
+
+uint32_t model_thread__comm(const struct model_thread *thread, uint64_t time)
+{
+	size_t low = 0, high = thread->comms.n;
+
+	/* The last name given at or before @time. */
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (thread->comms.data[middle].time <= time)
+			low = middle;
+		else
+			high = middle;
+	}
+	return thread->comms.n ? thread->comms.data[low].name : 0;
+}
+
+const struct model_map *model_process__map(const struct model_process *process, uint64_t address,
+					   uint64_t time, uint64_t *from, uint64_t *until)
+{
+	const struct model_map *maps = process->maps.data;
+	const struct model_map *later = NULL;
+	size_t low = 0, high = process->maps.n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (maps[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	*from = 0;
+	*until = MODEL_FOREVER;
+	for (size_t i = low; i-- && maps[i].reach > address;) {
+		if (maps[i].end <= address)
+			continue;
+		if (maps[i].until <= time) {
+			*from = maps[i].until > *from ? maps[i].until : *from;
+		} else if (maps[i].from <= time) {
+			*from = maps[i].from;
+			*until = maps[i].until;
+			return &maps[i];
+		} else if (maps[i].from < *until) {
+			*until = maps[i].from;
+			later = &maps[i];
+		}
+	}
+	return later;
+}
+
+static void thread__release(struct model_thread *thread)
+{
+	array__free(&thread->comms);
+	array__free(&thread->execs);
+	array__free(&thread->samples);
+	array__free(&thread->intervals);
+	array__free(&thread->wakes);
+}
+
+void model__free(struct model *model)
+{
+	if (!model)
+		return;
+	for (size_t i = 0; i < model->threads.n; i++)
+		thread__release(&model->threads.data[i]);
+	for (size_t i = 0; i < model->processes.n; i++)
+		array__free(&model->processes.data[i].maps);
+	array__free(&model->threads);
+	array__free(&model->processes);
+	array__free(&model->dsos);
+	array__free(&model->objects);
+	array__free(&model->stacks);
+	array__free(&model->locations);
+	array__free(&model->stack_locations);
+	array__free(&model->frames);
+	array__free(&model->metas);
+	array__free(&model->losts);
+	intern__free(&model->strings);
+	free(model->warning);
+	free(model);
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A loaded recording: processes and threads with their timelines in time
+ * order, and stacks resolved to code. Plain structs; indices instead of
+ * pointers, and index 0 always means "none".
+ *
+ * Times are ns, CLOCK_MONOTONIC. References that do not hold (a damaged or
+ * foreign file) have been replaced by 0, so every index here can be used.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "recording/recording.h"
+
+#define MODEL_FOREVER UINT64_MAX
+
+/* A clock tick that found the thread running. */
+struct model_sample {
+	uint64_t time;
+	uint32_t weight; /* sampling points it stands for */
+	uint32_t kernel; /* stack; 0: it ran in user mode */
+	uint32_t user;	 /* stack */
+};
+
+/* The thread was off the CPU in [t_out, t_out + blocked_ns + runq_ns). */
+struct model_interval {
+	uint64_t t_out;
+	uint64_t blocked_ns; /* until the wakeup */
+	uint64_t runq_ns;    /* from the wakeup until it ran again */
+	uint32_t blocked_points;
+	uint32_t runq_points;
+	uint32_t kernel; /* stack, from below schedule() on */
+	uint32_t user;	 /* stack */
+	uint32_t object;
+	uint32_t waker;	       /* thread that ran when the wakeup came */
+	uint32_t wake;	       /* in the thread's wakes, + 1: the waker's stack */
+	uint16_t flags;	       /* enum interval_flags */
+	int16_t syscall;       /* number, -1: none */
+	uint8_t class;	       /* enum wait_class of the blocked part */
+	uint8_t waker_context; /* enum waker_context */
+};
+
+/* A wakeup of the thread, with the waker's stack. */
+struct model_wake {
+	uint64_t time;
+	uint32_t waker;	  /* thread */
+	uint32_t kernel;  /* stack */
+	uint32_t user;	  /* stack, of the waker */
+	uint32_t context; /* enum waker_context */
+};
+
+/* From @time on the thread is called @name. */
+struct model_comm {
+	uint64_t time;
+	uint32_t name; /* string */
+};
+
+struct model_exec {
+	uint64_t time;
+	uint32_t comm; /* string */
+};
+
+struct model_thread {
+	uint32_t number; /* in the recording */
+	uint32_t tid;
+	uint32_t tgid;
+	uint32_t parent; /* thread */
+	uint32_t process;
+	uint32_t flags;	  /* enum thread_flags */
+	uint64_t created; /* or first seen */
+	uint64_t ended;	  /* until when its totals count; the recording's end without any */
+	bool exited;
+	bool announced; /* has a RECORD_THREAD; otherwise its identity was lost */
+	bool has_totals;
+	uint64_t ns[CLASS_COUNT]; /* exact times of [created, ended), per enum wait_class */
+	uint64_t voluntary;
+	uint64_t involuntary;
+	ARRAY(struct model_comm) comms;		/* by time; never empty */
+	ARRAY(struct model_exec) execs;		/* by time */
+	ARRAY(struct model_sample) samples;	/* by time */
+	ARRAY(struct model_interval) intervals; /* by t_out */
+	ARRAY(struct model_wake) wakes;		/* by time */
+};
+
+/* An executable mapping, in force in [from, until). */
+struct model_map {
+	uint64_t start;
+	uint64_t end;
+	uint64_t offset; /* of @start in the file */
+	uint64_t from;
+	uint64_t until;
+	uint64_t reach; /* the highest end of this and all maps before it */
+	uint32_t dso;
+};
+
+/* One life of a process id. */
+struct model_process {
+	uint32_t pid;
+	uint32_t parent;   /* process */
+	uint32_t previous; /* process: an earlier life of the same pid */
+	uint32_t leader;   /* thread, or the first one seen */
+	uint64_t created;
+	uint64_t ended;		      /* MODEL_FOREVER while a thread was alive at the end */
+	ARRAY(struct model_map) maps; /* by start */
+};
+
+struct model_dso {
+	uint32_t number;   /* in the recording */
+	uint32_t path;	   /* string */
+	uint32_t name;	   /* string: its last component, as tables print it */
+	uint32_t build_id; /* string */
+	uint32_t pid;
+	uint8_t kind; /* enum dso_kind */
+	bool deleted;
+};
+
+struct model_object {
+	uint8_t type; /* enum object_type */
+	uint64_t id;
+	uint64_t extra;
+	uint32_t mode;
+	uint32_t family;
+	uint32_t protocol;
+	uint32_t name;	/* string */
+	uint32_t local; /* string */
+};
+
+/* A function at a location. */
+struct model_frame {
+	uint32_t name; /* string; 0: no name */
+	uint32_t file; /* string */
+	uint32_t line; /* 0: unknown */
+	bool inlined;  /* into the frame that follows */
+};
+
+/* A place in code: everything one instruction address stands for. */
+struct model_location {
+	uint64_t address;  /* offset in the file; absolute for kernel, JIT and unknown */
+	uint32_t dso;	   /* 0: in no known mapping */
+	uint32_t frame;	   /* the first of its frames: innermost inlined one first */
+	uint16_t n_frames; /* never 0 after model__symbolize() */
+	bool kernel;
+};
+
+struct model_stack {
+	size_t first; /* in stack_locations, innermost first */
+	uint16_t depth;
+	uint8_t kernel;
+	uint8_t end; /* enum stack_end */
+};
+
+struct model_lost {
+	uint32_t cause; /* string */
+	uint64_t count;
+};
+
+struct model_meta {
+	uint32_t key;	/* string */
+	uint32_t value; /* string */
+};
+
+struct model {
+	struct intern strings; /* see model__string(); 0 is "" */
+
+	/* [0] of each is the "none" that index 0 names. */
+	ARRAY(struct model_thread) threads;
+	ARRAY(struct model_process) processes;
+	ARRAY(struct model_dso) dsos;
+	ARRAY(struct model_object) objects;
+	ARRAY(struct model_stack) stacks;
+	ARRAY(struct model_location) locations;
+
+	ARRAY(uint32_t) stack_locations;
+	ARRAY(struct model_frame) frames;
+	ARRAY(struct model_meta) metas;
+	ARRAY(struct model_lost) losts;
+
+	uint64_t start;	    /* of the recording */
+	uint64_t end;	    /* of the recording, or of what was kept of it */
+	uint64_t period_ns; /* between two sampling points */
+	bool trace;	    /* every interval is there, not only sampled ones */
+
+	uint64_t n_samples;
+	uint64_t n_intervals;
+	uint64_t n_wakes;
+	uint64_t truncated[STACK_END_COUNT]; /* user stacks of samples and intervals by end;
+						[STACK_COMPLETE]: the whole ones */
+	uint64_t refused;		     /* records with references that do not hold */
+	char *warning;			     /* NULL, or what is wrong with the file: one line */
+};
+
+struct model_options {
+	/*
+	 * Keep one sample and interval of each distinct pair of thread and stack:
+	 * enough to find every address that was seen, in little memory.
+	 */
+	bool distinct_stacks;
+};
+
+/*
+ * Loads @path. The stacks' locations have no frames yet: see
+ * model__symbolize(). Errors as recording_reader__open(), and -ENOMEM.
+ */
+int model__load(const char *path, const struct model_options *options, struct model **out);
+void model__free(struct model *model);
+
+struct model_symbolize_options {
+	bool lines;	    /* source lines and inlined functions too */
+	bool debuginfod;    /* ask servers for missing debug files */
+	bool embedded_only; /* use only the names in the recording */
+
+	/* NULL, or a descriptor (the callee's) of the very file of DSO @number, or -1. */
+	int (*dso_fd)(void *context, uint32_t number);
+	void *context;
+};
+
+/*
+ * Gives every location its frames: from the recording where it has them, the
+ * others through symbols/. Then cuts what the tracing itself and the scheduler
+ * put on top of blocked and waking kernel stacks. To be called once.
+ * Returns 0 or -ENOMEM.
+ */
+int model__symbolize(struct model *model, const struct model_symbolize_options *options);
+
+static inline const char *model__string(const struct model *model, uint32_t id)
+{
+	return intern__bytes(&model->strings, id, NULL);
+}
+
+/* The id of @text; 0 for NULL and when out of memory. */
+uint32_t model__intern(struct model *model, const char *text);
+
+/* The value of a RECORD_META, or NULL. */
+const char *model__meta(const struct model *model, const char *key);
+
+/* What @thread was called at @time: a string. */
+uint32_t model_thread__comm(const struct model_thread *thread, uint64_t time);
+
+/*
+ * The mapping of @address at @time: the one in force, else the next one to come
+ * (code runs before its mapping could be reported), else NULL. The answer is the
+ * same for every time in [*@from, *@until).
+ */
+const struct model_map *model_process__map(const struct model_process *process, uint64_t address,
+					   uint64_t time, uint64_t *from, uint64_t *until);
+
+/* The location of frame @i of @stack, 0 being the innermost. */
+static inline const struct model_location *
+model__location(const struct model *model, const struct model_stack *stack, size_t i)
+{
+	return &model->locations.data[model->stack_locations.data[stack->first + i]];
+}
+
+DEFINE_CLEANUP(struct model *, model__free)
+#define _cleanup_model_ _cleanup_(model__freep)

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <stdlib.h>
+
+#include "model/loader.h"
+
+/* qsort() order of two times. */
+static int time__compare(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+#define DEFINE_TIME_ORDER(type, field)                                                             \
+	static int type##__order(const void *a, const void *b)                                     \
+	{                                                                                          \
+		return time__compare(((const struct type *)a)->field,                              \
+				     ((const struct type *)b)->field);                             \
+	}
+
+DEFINE_TIME_ORDER(model_comm, time)
+DEFINE_TIME_ORDER(model_exec, time)
+DEFINE_TIME_ORDER(model_sample, time)
+DEFINE_TIME_ORDER(model_interval, t_out)
+DEFINE_TIME_ORDER(model_wake, time)
+
+/* Stable for the few that are out of order; most files come nearly sorted. */
+static void timeline__sort(void *data, size_t n, size_t size,
+			   int (*order)(const void *, const void *))
+{
+	for (size_t i = 1; i < n; i++) {
+		char *at = (char *)data + i * size;
+
+		if (order(at - size, at) > 0) {
+			qsort(data, n, size, order);
+			return;
+		}
+	}
+}
+
+#define TIMELINE_SORT(array, order)                                                                \
+	timeline__sort((array).data, (array).n, sizeof(*(array).data), (order))
+
+/* Exec renames before it announces; what does not change the name is no change. */
+static void thread__merge_names(struct model_thread *thread)
+{
+	size_t n = 1;
+
+	for (size_t i = 1; i < thread->comms.n; i++)
+		if (thread->comms.data[i].name != thread->comms.data[n - 1].name)
+			thread->comms.data[n++] = thread->comms.data[i];
+	thread->comms.n = n;
+}
+
+/* Both are in time order: one walk finds the wake at each interval's t_wake. */
+static void thread__join_wakes(struct model_thread *thread)
+{
+	size_t wake = 0;
+
+	for (size_t i = 0; i < thread->intervals.n && wake < thread->wakes.n; i++) {
+		struct model_interval *interval = &thread->intervals.data[i];
+		uint64_t t_wake = interval->t_out + interval->blocked_ns;
+
+		while (wake < thread->wakes.n && thread->wakes.data[wake].time < t_wake)
+			wake++;
+		if (wake < thread->wakes.n && thread->wakes.data[wake].time == t_wake &&
+		    !(interval->flags & INTERVAL_PREEMPTED))
+			interval->wake = (uint32_t)wake + 1;
+	}
+}
+
+/* The time of the first thing known of a thread that was never announced. */
+static uint64_t thread__first_time(const struct model_thread *thread, uint64_t fallback)
+{
+	uint64_t first = MODEL_FOREVER;
+
+	if (thread->samples.n)
+		first = thread->samples.data[0].time;
+	if (thread->intervals.n && thread->intervals.data[0].t_out < first)
+		first = thread->intervals.data[0].t_out;
+	return first == MODEL_FOREVER ? fallback : first;
+}
+
+int loader__timelines(struct loader *loader)
+{
+	struct model *model = loader->model;
+
+	for (size_t i = 1; i < model->threads.n; i++) {
+		struct model_thread *thread = &model->threads.data[i];
+
+		if (!thread->comms.n) {
+			struct model_comm unnamed = {.name = model->dsos.data[0].name};
+
+			if (array__push(&thread->comms, unnamed))
+				return -ENOMEM;
+		}
+		TIMELINE_SORT(thread->comms, model_comm__order);
+		thread__merge_names(thread);
+		TIMELINE_SORT(thread->execs, model_exec__order);
+		TIMELINE_SORT(thread->samples, model_sample__order);
+		TIMELINE_SORT(thread->intervals, model_interval__order);
+		TIMELINE_SORT(thread->wakes, model_wake__order);
+		thread__join_wakes(thread);
+		if (thread->created == MODEL_FOREVER)
+			thread->created = thread__first_time(thread, model->start);
+		if (!thread->has_totals)
+			thread->ended = model->end;
+		if (thread->ended < thread->created)
+			thread->ended = thread->created;
+	}
+	return 0;
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recording/codec.h"
+#include "recording/format.h"
+
+/* Most values take one byte. */
+static inline uint64_t varint__get(struct cursor *cursor)
+{
+	if (cursor->at < cursor->end && *cursor->at < 0x80)
+		return *cursor->at++;
+	return cursor__varint(cursor);
+}
+
+static inline uint64_t svarint__get(struct cursor *cursor)
+{
+	uint64_t value = varint__get(cursor);
+
+	return (value >> 1) ^ (value & 1 ? UINT64_MAX : 0);
+}
+
+static inline void member__store(void *at, size_t size, uint64_t value)
+{
+	uint32_t value32 = (uint32_t)value;
+	uint16_t value16 = (uint16_t)value;
+
+	switch (size) {
+	case 1:
+		*(uint8_t *)at = (uint8_t)value;
+		break;
+	case 2:
+		memcpy(at, &value16, sizeof(value16));
+		break;
+	case 4:
+		memcpy(at, &value32, sizeof(value32));
+		break;
+	default:
+		memcpy(at, &value, sizeof(value));
+	}
+}
+
+static inline uint64_t chain__get(struct decoder *decoder, struct cursor *body,
+				  enum record_type type)
+{
+	decoder->previous[type] += svarint__get(body);
+	return decoder->previous[type];
+}
+
+static void list__get(struct cursor *body, const struct field *field, char *member)
+{
+	uint64_t n = varint__get(body);
+
+	for (uint64_t i = 0; i < n && !body->bad; i++) {
+		uint64_t value = varint__get(body);
+
+		if (i < field->elements)
+			member__store(member + i * field->size, field->size, value);
+	}
+}
+
+static void bytes__get(struct cursor *body, char *member, char *count)
+{
+	uint64_t size = varint__get(body);
+	const char *bytes = NULL;
+
+	/* One more than the size, so that the NUL is there too. */
+	if (size <= RECORD_STRING_MAX)
+		bytes = cursor__bytes(body, size + 1);
+	if (!bytes || bytes[size] != '\0') {
+		body->bad = true;
+		return;
+	}
+	memcpy(member, &bytes, sizeof(bytes));
+	memcpy(count, &(size_t){size}, sizeof(size_t));
+}
+
+static int frames__get(struct decoder *decoder, struct cursor *body, char *member, char *count)
+{
+	uint64_t depth = varint__get(body);
+	uint64_t frame = 0;
+
+	if (depth > RECORD_FRAMES_MAX || depth > cursor__left(body)) {
+		body->bad = true;
+		return 0;
+	}
+	if (!decoder->frames) {
+		decoder->frames = malloc(RECORD_FRAMES_MAX * sizeof(*decoder->frames));
+		if (!decoder->frames)
+			return -ENOMEM;
+	}
+	for (uint64_t i = 0; i < depth; i++) {
+		frame += svarint__get(body);
+		decoder->frames[i] = frame;
+	}
+	memcpy(member, &decoder->frames, sizeof(decoder->frames));
+	memcpy(count, &(uint32_t){(uint32_t)depth}, sizeof(uint32_t));
+	return 0;
+}
+
+static inline int64_t signed__clamp(uint64_t value, const struct field *field)
+{
+	int64_t number = (int64_t)value;
+	int64_t top = (int64_t)(field->max >> 1);
+
+	return number > top || number < -top - 1 ? (int64_t)field->otherwise : number;
+}
+
+static inline int field__get(struct decoder *decoder, const struct field *field,
+			     struct cursor *body, struct record *record)
+{
+	char *member = (char *)record + field->offset;
+	char *count = (char *)record + field->count;
+	uint64_t value;
+
+	switch ((enum encoding)field->encoding) {
+	case ENCODING_UNSIGNED:
+		value = varint__get(body);
+		member__store(member, field->size, value > field->max ? field->otherwise : value);
+		break;
+	case ENCODING_NUMBER:
+		value = varint__get(body);
+		member__store(member, field->size, value > field->max ? 0 : value);
+		break;
+	case ENCODING_REFERENCE:
+		value = varint__get(body);
+		if (!numbers__valid(decoder->numbers, field->kind, value)) {
+			decoder->dangling++;
+			value = 0;
+		}
+		member__store(member, field->size, value);
+		break;
+	case ENCODING_SIGNED:
+		value = (uint64_t)signed__clamp(svarint__get(body), field);
+		member__store(member, field->size, value);
+		break;
+	case ENCODING_DELTA:
+	case ENCODING_TIME:
+		member__store(member, field->size, chain__get(decoder, body, record->type));
+		break;
+	case ENCODING_END_TIME:
+		record->interval.t_out = chain__get(decoder, body, record->type) -
+					 record->interval.blocked_ns - record->interval.runq_ns;
+		break;
+	case ENCODING_LIST:
+		list__get(body, field, member);
+		break;
+	case ENCODING_BYTES:
+		bytes__get(body, member, count);
+		break;
+	case ENCODING_FRAMES:
+		return frames__get(decoder, body, member, count);
+	}
+	return 0;
+}
+
+/* The sum of what a time and two durations are, none of them over INT64_MAX. */
+static bool times__sane(uint64_t time, uint64_t first, uint64_t second)
+{
+	uint64_t sum;
+
+	return time <= INT64_MAX && !__builtin_add_overflow(time, first, &sum) &&
+	       !__builtin_add_overflow(sum, second, &sum) && sum <= INT64_MAX;
+}
+
+/* What recording.h promises about values, beyond numbers and enums. */
+static bool record__sane(const struct record *record)
+{
+	uint64_t end;
+
+	switch (record->type) {
+	case RECORD_THREAD:
+		return record->thread.time <= INT64_MAX;
+	case RECORD_EXEC:
+		return record->exec.time <= INT64_MAX;
+	case RECORD_COMM:
+		return record->comm.time <= INT64_MAX;
+	case RECORD_TOTALS:
+		return record->totals.time <= INT64_MAX;
+	case RECORD_MAP:
+		return record->map.time <= INT64_MAX &&
+		       !__builtin_add_overflow(record->map.start, record->map.size, &end);
+	case RECORD_SAMPLE:
+		return record->sample.time <= INT64_MAX;
+	case RECORD_INTERVAL:
+		return times__sane(record->interval.t_out, record->interval.blocked_ns,
+				   record->interval.runq_ns);
+	case RECORD_WAKE:
+		return record->wake.time <= INT64_MAX;
+	default:
+		return true;
+	}
+}
+
+/* Enters the number that @record gives out, if it gives out one. */
+static int record__define(struct numbers *numbers, const struct layout *layout,
+			  const struct record *record)
+{
+	const struct field *field = &layout->fields[0];
+	uint32_t number;
+
+	if (field->encoding != ENCODING_NUMBER)
+		return 0;
+	memcpy(&number, (const char *)record + field->offset, sizeof(number));
+	return numbers__define(numbers, field->kind, number);
+}
+
+/* A string that is known but came without its bytes is still a string. */
+static void record__complete(struct record *record)
+{
+	if (record->type == RECORD_STRING && !record->string.bytes)
+		record->string.bytes = "";
+}
+
+void decoder__begin(struct decoder *decoder, const uint8_t *data, size_t size)
+{
+	decoder->cursor = (struct cursor){.at = data, .end = data + size};
+	memset(decoder->previous, 0, sizeof(decoder->previous));
+}
+
+int decoder__next(struct decoder *decoder, struct record *record)
+{
+	struct cursor *cursor = &decoder->cursor;
+	const struct layout *layout;
+	struct cursor body;
+	uint64_t type, length;
+	int err;
+
+	if (!cursor__left(cursor))
+		return DECODED_END;
+	type = varint__get(cursor);
+	length = varint__get(cursor);
+	if (cursor->bad || length > cursor__left(cursor))
+		return DECODED_BROKEN;
+	body = (struct cursor){.at = cursor->at, .end = cursor->at + length};
+	cursor->at += length;
+	layout = layout__of(type);
+	if (!layout)
+		return DECODED_UNKNOWN;
+
+	memset(record, 0, sizeof(*record));
+	record->type = (enum record_type)type;
+	for (size_t i = 0; i < layout->n && cursor__left(&body); i++) {
+		err = field__get(decoder, &layout->fields[i], &body, record);
+		if (err)
+			return err;
+	}
+	if (body.bad)
+		return DECODED_BROKEN;
+	record__complete(record);
+	if (!record__sane(record))
+		return DECODED_NONSENSE;
+	err = record__define(decoder->numbers, layout, record);
+	if (err == -ENOMEM)
+		return err;
+	return err ? DECODED_NONSENSE : DECODED_RECORD;
+}
+
+void decoder__free(struct decoder *decoder)
+{
+	free(decoder->frames);
+	*decoder = (struct decoder){};
+}

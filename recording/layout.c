@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What each record type is made of. Appending a field (with the minor version
+ * that brings it) is the only change that released tables allow: readers of
+ * before skip it, recordings of before read as 0 there.
+ */
+#include "base/cleanup.h"
+#include "recording/codec.h"
+
+#define MEMBER(record_name, member) (((struct record *)0)->record_name.member)
+#define WIDEST(record_name, member) (~0ULL >> (64 - 8 * sizeof(MEMBER(record_name, member))))
+
+#define FIELD(since, record_name, member, how)                                                     \
+	.name = #member, .offset = offsetof(struct record, record_name.member),                    \
+	.size = sizeof(MEMBER(record_name, member)), .encoding = ENCODING_##how,                   \
+	.introduced = (since), .max = WIDEST(record_name, member)
+
+/* A plain integer; one that is too wide reads as the widest. */
+#define UNSIGNED(since, record_name, member)                                                       \
+	{                                                                                          \
+		FIELD(since, record_name, member, UNSIGNED),                                       \
+			.otherwise = WIDEST(record_name, member)                                   \
+	}
+#define SIGNED(since, record_name, member)                                                         \
+	{                                                                                          \
+		FIELD(since, record_name, member, SIGNED)                                          \
+	}
+/* An enum of values below @limit; others come from later versions. */
+#define ENUM(since, record_name, member, limit, unknown)                                           \
+	{                                                                                          \
+		.name = #member, .offset = offsetof(struct record, record_name.member),            \
+		.size = sizeof(MEMBER(record_name, member)), .encoding = ENCODING_UNSIGNED,        \
+		.introduced = (since), .max = (limit)-1, .otherwise = (unknown)                    \
+	}
+#define GIVES(since, record_name, member, what)                                                    \
+	{                                                                                          \
+		FIELD(since, record_name, member, NUMBER), .kind = NUMBER_##what                   \
+	}
+#define NAMES(since, record_name, member, what)                                                    \
+	{                                                                                          \
+		FIELD(since, record_name, member, REFERENCE), .kind = NUMBER_##what                \
+	}
+#define CHAINED(since, record_name, member, how)                                                   \
+	{                                                                                          \
+		FIELD(since, record_name, member, how)                                             \
+	}
+#define LIST(since, record_name, member)                                                           \
+	{                                                                                          \
+		.name = #member, .offset = offsetof(struct record, record_name.member),            \
+		.size = sizeof(MEMBER(record_name, member[0])),                                    \
+		.elements = ARRAY_SIZE(MEMBER(record_name, member)), .encoding = ENCODING_LIST,    \
+		.introduced = (since)                                                              \
+	}
+#define RUN(since, record_name, member, how_many, how)                                             \
+	{                                                                                          \
+		.name = #member, .offset = offsetof(struct record, record_name.member),            \
+		.count = offsetof(struct record, record_name.how_many),                            \
+		.size = sizeof(MEMBER(record_name, member)), .encoding = ENCODING_##how,           \
+		.introduced = (since)                                                              \
+	}
+
+/* One field a line. */
+/* clang-format off */
+static const struct field meta[] = {
+	NAMES(0, meta, key, STRING),
+	NAMES(0, meta, value, STRING),
+};
+
+static const struct field string[] = {
+	GIVES(0, string, number, STRING),
+	RUN(0, string, bytes, size, BYTES),
+};
+
+static const struct field stack[] = {
+	GIVES(0, stack, number, STACK),
+	ENUM(0, stack, kernel, 2, 1),
+	ENUM(0, stack, end, STACK_END_COUNT, STACK_UNSUPPORTED),
+	RUN(0, stack, frames, depth, FRAMES),
+};
+
+static const struct field dso[] = {
+	GIVES(0, dso, number, DSO),
+	ENUM(0, dso, kind, DSO_JIT + 1, DSO_FILE),
+	NAMES(0, dso, path, STRING),
+	NAMES(0, dso, build_id, STRING),
+	ENUM(0, dso, deleted, 2, 1),
+	UNSIGNED(0, dso, pid),
+};
+
+static const struct field object[] = {
+	GIVES(0, object, number, OBJECT),
+	ENUM(0, object, type, OBJECT_KLOCK + 1, OBJECT_NONE),
+	UNSIGNED(0, object, id),
+	UNSIGNED(0, object, extra),
+	UNSIGNED(0, object, mode),
+	NAMES(0, object, name, STRING),
+	NAMES(0, object, local, STRING),
+	UNSIGNED(0, object, family),
+	UNSIGNED(0, object, protocol),
+};
+
+static const struct field thread[] = {
+	GIVES(0, thread, thread, THREAD),
+	CHAINED(0, thread, time, TIME),
+	UNSIGNED(0, thread, tid),
+	UNSIGNED(0, thread, tgid),
+	NAMES(0, thread, comm, STRING),
+	UNSIGNED(0, thread, flags),
+	NAMES(0, thread, parent, THREAD),
+};
+
+static const struct field exec[] = {
+	NAMES(0, exec, thread, THREAD),
+	CHAINED(0, exec, time, TIME),
+	UNSIGNED(0, exec, tid),
+	NAMES(0, exec, comm, STRING),
+};
+
+static const struct field comm[] = {
+	NAMES(0, comm, thread, THREAD),
+	CHAINED(0, comm, time, TIME),
+	NAMES(0, comm, comm, STRING),
+};
+
+static const struct field totals[] = {
+	NAMES(0, totals, thread, THREAD),
+	CHAINED(0, totals, time, TIME),
+	LIST(0, totals, ns),
+	UNSIGNED(0, totals, voluntary),
+	UNSIGNED(0, totals, involuntary),
+	UNSIGNED(0, totals, flags),
+};
+
+static const struct field map[] = {
+	UNSIGNED(0, map, pid),
+	NAMES(0, map, dso, DSO),
+	CHAINED(0, map, time, TIME),
+	UNSIGNED(0, map, start),
+	UNSIGNED(0, map, size),
+	UNSIGNED(0, map, offset),
+};
+
+static const struct field sample[] = {
+	NAMES(0, sample, thread, THREAD),
+	CHAINED(0, sample, time, TIME),
+	UNSIGNED(0, sample, weight),
+	NAMES(0, sample, user_stack, STACK),
+	NAMES(0, sample, kernel_stack, STACK),
+};
+
+/*
+ * Intervals come in the order of their ends, so the end is what is chained; and
+ * what trace mode has nothing to say about stands last.
+ */
+static const struct field interval[] = {
+	NAMES(0, interval, thread, THREAD),
+	UNSIGNED(0, interval, blocked_ns),
+	UNSIGNED(0, interval, runq_ns),
+	CHAINED(0, interval, t_out, END_TIME),
+	ENUM(0, interval, class, CLASS_COUNT, CLASS_OTHER),
+	UNSIGNED(0, interval, flags),
+	SIGNED(0, interval, syscall),
+	NAMES(0, interval, kernel_stack, STACK),
+	NAMES(0, interval, user_stack, STACK),
+	NAMES(0, interval, waker, THREAD),
+	ENUM(0, interval, waker_context, WAKER_NMI + 1, WAKER_UNKNOWN),
+	NAMES(0, interval, object, OBJECT),
+	UNSIGNED(0, interval, blocked_points),
+	UNSIGNED(0, interval, runq_points),
+};
+
+static const struct field wake[] = {
+	NAMES(0, wake, thread, THREAD),
+	CHAINED(0, wake, time, TIME),
+	NAMES(0, wake, waker, THREAD),
+	ENUM(0, wake, context, WAKER_NMI + 1, WAKER_UNKNOWN),
+	NAMES(0, wake, kernel_stack, STACK),
+	NAMES(0, wake, user_stack, STACK),
+};
+
+static const struct field lost[] = {
+	NAMES(0, lost, cause, STRING),
+	UNSIGNED(0, lost, count),
+};
+
+static const struct field symbol[] = {
+	NAMES(0, symbol, dso, DSO),
+	CHAINED(0, symbol, address, DELTA),
+	NAMES(0, symbol, name, STRING),
+	NAMES(0, symbol, file, STRING),
+	UNSIGNED(0, symbol, line),
+	ENUM(0, symbol, inlined, 2, 1),
+};
+
+#define LAYOUT(fields) {#fields, fields, ARRAY_SIZE(fields)}
+
+static const struct layout layouts[LAYOUT_TYPES] = {
+	[RECORD_META] = LAYOUT(meta),
+	[RECORD_STRING] = LAYOUT(string),
+	[RECORD_STACK] = LAYOUT(stack),
+	[RECORD_DSO] = LAYOUT(dso),
+	[RECORD_OBJECT] = LAYOUT(object),
+	[RECORD_THREAD] = LAYOUT(thread),
+	[RECORD_EXEC] = LAYOUT(exec),
+	[RECORD_COMM] = LAYOUT(comm),
+	[RECORD_TOTALS] = LAYOUT(totals),
+	[RECORD_MAP] = LAYOUT(map),
+	[RECORD_SAMPLE] = LAYOUT(sample),
+	[RECORD_INTERVAL] = LAYOUT(interval),
+	[RECORD_WAKE] = LAYOUT(wake),
+	[RECORD_LOST] = LAYOUT(lost),
+	[RECORD_SYMBOL] = LAYOUT(symbol),
+};
+/* clang-format on */
+
+const struct layout *layout__of(uint64_t type)
+{
+	return type < LAYOUT_TYPES && layouts[type].fields ? &layouts[type] : NULL;
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <inttypes.h>
+#include <string.h>
+
+#include "render/format.h"
+#include "render/report.h"
+
+static const struct {
+	const char *name;
+	const char *text;
+} stack_ends[STACK_END_COUNT] = {
+	[STACK_COMPLETE] = {"complete", "complete"},
+	[STACK_TOO_DEEP] = {"too_deep", "deeper than is kept"},
+	[STACK_UNREADABLE] = {"unreadable", "stack memory not readable"},
+	[STACK_NO_MAPPING] = {"no_mapping", "address in no known mapping"},
+	[STACK_NO_TABLE] = {"no_table", "no unwind table yet"},
+	[STACK_UNSUPPORTED] = {"unsupported", "unwind rule not handled"},
+	[STACK_FRAME_POINTER] = {"frame_pointer", "frame pointers only"},
+};
+
+const char *stack_end__text(enum stack_end end)
+{
+	return stack_ends[end].text;
+}
+
+const char *stack_end__name(enum stack_end end)
+{
+	return stack_ends[end].name;
+}
+
+static void header__line(FILE *to, const char *label, const char *text)
+{
+	if (!text || !*text)
+		return;
+	fprintf(to, "# %-11s: ", label);
+	format__safe(to, text);
+	fputc('\n', to);
+}
+
+static void header__what(const struct model *model, FILE *to)
+{
+	const char *host = model__meta(model, "hostname");
+	const char *kernel = model__meta(model, "kernel");
+	const char *machine = model__meta(model, "machine");
+	const char *cpus = model__meta(model, "cpus");
+	const char *status = model__meta(model, "exit_status");
+	char text[512], duration[24], period[24];
+
+	header__line(to, "command", model__meta(model, "command"));
+	if (!model__meta(model, "command"))
+		header__line(to, "target", model__meta(model, "target"));
+	snprintf(text, sizeof(text), "%s%s%s%s", format__ns(model->end - model->start, duration),
+		 model__meta(model, "end") ? "" : " (the recorder did not end properly)",
+		 status && strcmp(status, "0") ? ", exit status " : "",
+		 status && strcmp(status, "0") ? status : "");
+	header__line(to, "duration", text);
+	snprintf(text, sizeof(text), "%s, a sampling point every %s",
+		 model->trace ? "trace (every interval)" : "sampling",
+		 format__ns(model->period_ns, period));
+	header__line(to, "mode", text);
+	if (host || kernel) {
+		snprintf(text, sizeof(text), "%s, Linux %s, %s, %s CPUs", host ? host : "?",
+			 kernel ? kernel : "?", machine ? machine : "?", cpus ? cpus : "?");
+		header__line(to, "machine", text);
+	}
+}
+
+static void header__events(const struct report *report, FILE *to)
+{
+	const struct model *model = report->model;
+	const struct profile *profile = report->profile;
+	char text[256], time[24];
+
+	snprintf(text, sizeof(text),
+		 "%" PRIu64 " on the CPU, %" PRIu64 " off it; together %" PRIu64 " points = %s%s",
+		 model->n_samples, model->n_intervals, profile->points,
+		 format__ns(profile->ns, time),
+		 moment_filter__active(report->filter) ? " after filters" : "");
+	header__line(to, "samples", text);
+}
+
+static void header__lost(const struct model *model, FILE *to)
+{
+	size_t shown = 0;
+
+	fputs("# lost       : ", to);
+	for (size_t i = 0; i < model->losts.n; i++) {
+		const struct model_lost *lost = &model->losts.data[i];
+
+		if (!lost->count)
+			continue;
+		fprintf(to, "%s%" PRIu64 " ", shown++ ? ", " : "", lost->count);
+		format__safe(to, model__string(model, lost->cause));
+	}
+	fputs(shown ? "\n" : "nothing\n", to);
+	if (model->refused)
+		fprintf(to,
+			"# damaged    : %" PRIu64 " records name things the file does not have\n",
+			model->refused);
+}
+
+static void header__truncated(const struct model *model, FILE *to)
+{
+	uint64_t all = 0, cut;
+	size_t shown = 0;
+
+	for (int end = 0; end < STACK_END_COUNT; end++)
+		all += model->truncated[end];
+	cut = all - model->truncated[STACK_COMPLETE];
+	if (!cut) {
+		fputs("# truncated  : no stack\n", to);
+		return;
+	}
+	fprintf(to, "# truncated  : %" PRIu64 " of %" PRIu64 " stacks (%.2f%%): ", cut, all,
+		format__percent(cut, all));
+	for (int end = STACK_COMPLETE + 1; end < STACK_END_COUNT; end++)
+		if (model->truncated[end])
+			fprintf(to, "%s%" PRIu64 " %s", shown++ ? ", " : "", model->truncated[end],
+				stack_end__text(end));
+	fputc('\n', to);
+}
+
+void report__header(const struct report *report, FILE *to)
+{
+	header__what(report->model, to);
+	header__events(report, to);
+	header__lost(report->model, to);
+	header__truncated(report->model, to);
+	if (report->model->warning)
+		header__line(to, "warning", report->model->warning);
+	fputs("#\n", to);
+}
+
+const char *report__emptiness(const struct report *report, const char **advice)
+{
+	const struct model *model = report->model;
+
+	*advice = "";
+	if (report->profile->ns)
+		return NULL;
+	if (model->n_samples + model->n_intervals) {
+		*advice = "`dwell report` without filters shows what there is: threads, names, "
+			  "classes.";
+		return report->profile->groups.groups.n ? "No sampling point passes the filters."
+							: "Nothing passes the filters.";
+	}
+	if (model->threads.n <= 1) {
+		*advice = "Was the target running? Name it with -p PID, or start it: dwell record "
+			  "-- PROGRAM.";
+		return "The recording has no samples: no thread of the target was seen.";
+	}
+	*advice = "Record longer, or with a shorter period (dwell record --help).";
+	return "The recording has no samples: it is shorter than the time between two sampling "
+	       "points.";
+}

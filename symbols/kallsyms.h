@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The functions of the running kernel, its modules and BPF programs.
+ */
+#pragma once
+
+#include "symbols/symtab.h"
+
+struct kallsyms {
+	char *text;
+	struct symtab symtab;
+};
+
+/*
+ * Reads @path, in the format of /proc/kallsyms. Returns 0, -EPERM when the
+ * addresses are hidden from us, or another -errno.
+ */
+int kallsyms__read(struct kallsyms *kallsyms, const char *path);
+
+void kallsyms__free(struct kallsyms *kallsyms);

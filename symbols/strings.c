@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "symbols/strings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+#define BLOCK_SIZE (64 * 1024)
+
+struct strings_block {
+	struct strings_block *next;
+	size_t used;
+	size_t size;
+	char bytes[];
+};
+
+/* The slot that holds @text, or the free one where it belongs. */
+static const char **strings__slot(const char **slots, size_t capacity, const char *text, size_t size)
+{
+	size_t at = hash__bytes(text, size) & (capacity - 1);
+
+	while (slots[at] && strcmp(slots[at], text))
+		at = (at + 1) & (capacity - 1);
+	return &slots[at];
+}
+
+static int strings__grow(struct strings *strings)
+{
+	size_t capacity = strings->capacity ? strings->capacity * 2 : 256;
+	const char **slots = calloc(capacity, sizeof(*slots));
+
+	if (!slots)
+		return -1;
+	for (size_t i = 0; i < strings->capacity; i++) {
+		const char *text = strings->slots[i];
+
+		if (text)
+			*strings__slot(slots, capacity, text, strlen(text)) = text;
+	}
+	free(strings->slots);
+	strings->slots = slots;
+	strings->capacity = capacity;
+	return 0;
+}
+
+static char *strings__copy(struct strings *strings, const char *text, size_t size)
+{
+	struct strings_block *block = strings->blocks;
+	char *copy;
+
+	if (!block || block->size - block->used < size + 1) {
+		size_t room = size + 1 > BLOCK_SIZE ? size + 1 : BLOCK_SIZE;
+
+		block = malloc(sizeof(*block) + room);
+		if (!block)
+			return NULL;
+		*block = (struct strings_block){.next = strings->blocks, .size = room};
+		strings->blocks = block;
+	}
+	copy = memcpy(block->bytes + block->used, text, size + 1);
+	block->used += size + 1;
+	return copy;
+}
+
+const char *strings__keep(struct strings *strings, const char *text)
+{
+	size_t size = strlen(text);
+	const char **slot;
+
+	if (strings->n + 1 > strings->capacity / 4 * 3 && strings__grow(strings))
+		return NULL;
+	slot = strings__slot(strings->slots, strings->capacity, text, size);
+	if (!*slot) {
+		*slot = strings__copy(strings, text, size);
+		strings->n += *slot != NULL;
+	}
+	return *slot;
+}
+
+void strings__free(struct strings *strings)
+{
+	while (strings->blocks) {
+		struct strings_block *next = strings->blocks->next;
+
+		free(strings->blocks);
+		strings->blocks = next;
+	}
+	free(strings->slots);
+	*strings = (struct strings){};
+}
