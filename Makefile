@@ -68,6 +68,8 @@ $(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
 $(filter $(BUILD)/collect/%,$(LIB_OBJ)): | $(SKELETONS)
 
 include tests/tests.mk
+include tests/e2e.mk
+include tests/fuzz/fuzz.mk
 include tools/lint.mk
 include tools/install.mk
 

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The sampling grid: what the whole tool's weights rest on. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "base/hash.h"
+#include "bpf/grid.h"
+
+#define PERIOD 1000000U
+
+static uint64_t random_state = 42;
+
+static uint64_t next_random(void)
+{
+	random_state += 0x9e3779b97f4a7c15ULL;
+	return hash__mix(random_state);
+}
+
+static void one_point_per_cell(void **state)
+{
+	for (uint64_t cell = 1; cell < 10000; cell++)
+		assert_int_equal(sample_grid__points(cell * PERIOD, (cell + 1) * PERIOD, PERIOD, 7),
+				 1);
+}
+
+static void points_add_up(void **state)
+{
+	for (int i = 0; i < 100000; i++) {
+		uint64_t a = next_random() >> 20, b = a + next_random() % (5 * PERIOD);
+		uint64_t c = b + next_random() % (5 * PERIOD), seed = next_random();
+
+		assert_int_equal(sample_grid__points(a, c, PERIOD, seed),
+				 sample_grid__points(a, b, PERIOD, seed) +
+					 sample_grid__points(b, c, PERIOD, seed));
+	}
+}
+
+static void nothing_in_an_empty_or_backward_interval(void **state)
+{
+	for (uint64_t t = 0; t < 3 * PERIOD; t += 997) {
+		assert_int_equal(sample_grid__points(t, t, PERIOD, 1), 0);
+		assert_int_equal(sample_grid__points(t + 5 * PERIOD, t, PERIOD, 1), 0);
+	}
+}
+
+/* Standard deviations between the points found and those expected in n trials of probability p. */
+static double deviations(uint64_t found, uint64_t n, double p)
+{
+	double mean = (double)n * p, variance = (double)n * p * (1 - p);
+	double off = (double)found - mean;
+
+	return off * off / variance;
+}
+
+/* An interval of length L is hit with probability L / P, wherever it lies. */
+static void unbiased_for_short_intervals(void **state)
+{
+	static const uint64_t lengths[] = {100, 20000, 50000, 200000, 999999};
+	const uint64_t n = 400000;
+
+	for (size_t k = 0; k < sizeof(lengths) / sizeof(*lengths); k++) {
+		uint64_t found = 0, seed = next_random();
+
+		for (uint64_t i = 0; i < n; i++) {
+			uint64_t at = next_random() >> 12;
+
+			found += sample_grid__points(at, at + lengths[k], PERIOD, seed);
+		}
+		assert_true(deviations(found, n, (double)lengths[k] / PERIOD) < 25);
+	}
+}
+
+/* A thread whose rhythm is the period itself: a fixed phase would see all of it or nothing. */
+static void unbiased_in_resonance(void **state)
+{
+	const uint64_t n = 100000;
+
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		uint64_t found = 0;
+
+		for (uint64_t i = 1; i <= n; i++)
+			found += sample_grid__points(i * PERIOD + 100000, i * PERIOD + 400000, PERIOD,
+						     seed);
+		assert_true(deviations(found, n, 0.3) < 25);
+	}
+}
+
+/* Threads with seeds that differ in one bit are not hit together. */
+static void threads_are_not_in_lockstep(void **state)
+{
+	const uint64_t n = 100000;
+	uint64_t both = 0;
+
+	for (uint64_t i = 1; i <= n; i++)
+		both += sample_grid__points(i * PERIOD, i * PERIOD + PERIOD / 2, PERIOD, 1000) &&
+			sample_grid__points(i * PERIOD, i * PERIOD + PERIOD / 2, PERIOD, 1001);
+	assert_true(deviations(both, n, 0.25) < 25);
+}
+
+static void other_periods(void **state)
+{
+	static const uint32_t periods[] = {10000, 999983, 1000000000, UINT32_MAX};
+
+	for (size_t k = 0; k < sizeof(periods) / sizeof(*periods); k++)
+		for (uint64_t cell = 1; cell < 1000; cell++)
+			assert_int_equal(sample_grid__points(cell * periods[k],
+							     (cell + 1) * periods[k], periods[k],
+							     cell),
+					 sample_grid__points(cell * periods[k],
+							     cell * periods[k] + periods[k] / 2,
+							     periods[k], cell) +
+						 sample_grid__points(
+							 cell * periods[k] + periods[k] / 2,
+							 (cell + 1) * periods[k], periods[k], cell));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_point_per_cell),
+		cmocka_unit_test(points_add_up),
+		cmocka_unit_test(nothing_in_an_empty_or_backward_interval),
+		cmocka_unit_test(unbiased_for_short_intervals),
+		cmocka_unit_test(unbiased_in_resonance),
+		cmocka_unit_test(threads_are_not_in_lockstep),
+		cmocka_unit_test(other_periods),
+	};
+
+	return cmocka_run_group_tests_name("grid", tests, NULL, NULL);
+}
