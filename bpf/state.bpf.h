@@ -137,9 +137,16 @@ static __always_inline struct thread_state *target_state(struct task_struct *tas
 	return state && state->flags & STATE_TARGET ? state : NULL;
 }
 
-static __always_inline bool has_user_stack(const struct task_struct *task)
+/* Whether @task has user mode, and with it system calls. */
+static __always_inline bool has_user_mode(const struct task_struct *task)
 {
 	return !(task->flags & no_user_flags);
+}
+
+/* One that is exiting has given its memory back already. */
+static __always_inline bool has_user_stack(const struct task_struct *task)
+{
+	return has_user_mode(task) && task->mm;
 }
 
 /* The system call @task is in, or SYSCALL_NONE. */
@@ -148,7 +155,7 @@ static __always_inline long syscall_of(struct task_struct *task)
 	struct pt_regs *regs;
 	long nr;
 
-	if (!has_user_stack(task))
+	if (!has_user_mode(task))
 		return SYSCALL_NONE;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	nr = REGS_SYSCALL(regs);

@@ -23,7 +23,8 @@
 struct mappings {
 	struct recording_writer *writer;
 	struct unwinder *unwinder;
-	struct map64 dsos; /* hash of identity -> DSO number */
+	struct map64 dsos;  /* path and build id -> DSO number */
+	struct map64 paths; /* path, device and inode -> DSO number */
 	struct map64 fds;  /* DSO number -> descriptor */
 	size_t max_fds;
 };
@@ -84,24 +85,65 @@ static void keep_fd(struct mappings *mappings, uint32_t dso, int fd)
 		close(fd);
 }
 
+static uint64_t file_key(const char *path, const char *build_id)
+{
+	return hash__add(hash__bytes(path, strlen(path)), hash__bytes(build_id, strlen(build_id)));
+}
+
+/* The number of the file at @path that @event maps; opened only when it is new. */
 static uint32_t file_dso(struct mappings *mappings, const struct mapping_event *event,
 			 const char *path, bool deleted)
 {
 	struct mapping_event known = *event;
 	struct record_dso dso = {.kind = DSO_FILE};
+	_cleanup_close_ int fd = -1;
 	bool unreachable;
-	int fd = open_mapped(event, path, &unreachable);
+	uint64_t *number;
 
+	number = *event->build_id ? map64__get(&mappings->dsos, file_key(path, event->build_id))
+				  : NULL;
+	if (number)
+		return (uint32_t)*number;
+	fd = open_mapped(event, path, &unreachable);
 	if (fd >= 0 && !*known.build_id &&
 	    symbols__build_id(fd, known.build_id, sizeof(known.build_id)))
 		known.build_id[0] = '\0';
+	if (*known.build_id) {
+		number = map64__get(&mappings->dsos, file_key(path, known.build_id));
+		if (number)
+			return (uint32_t)*number;
+	}
 	dso.path = recording_writer__string(mappings->writer, path);
 	dso.build_id = recording_writer__string(mappings->writer, known.build_id);
 	dso.deleted = deleted || unreachable;
 	dso.number = recording_writer__dso(mappings->writer, &dso);
+	if (*known.build_id)
+		map64__put(&mappings->dsos, file_key(path, known.build_id), dso.number);
 	if (fd >= 0)
-		keep_fd(mappings, dso.number, fd);
+		keep_fd(mappings, dso.number, TAKE_FD(fd));
 	return dso.number;
+}
+
+/*
+ * A file that is named by its path only: the same path may be another file in
+ * another process, or later.
+ */
+static uint32_t file_dso_by_path(struct mappings *mappings, const struct mapping_event *event,
+				 const char *path, bool deleted)
+{
+	char name[PATH_MAX + 64];
+	struct stat stats = {};
+	uint64_t key, *known;
+
+	snprintf(name, sizeof(name), "/proc/%d/root%s", event->pid, path);
+	if (stat(name, &stats) && stat(path, &stats))
+		return file_dso(mappings, event, path, deleted);
+	key = hash__add(hash__bytes(event->path, strlen(event->path)),
+			hash__add(stats.st_dev, stats.st_ino));
+	known = map64__get(&mappings->paths, key);
+	if (!known)
+		known = map64__put(&mappings->paths, key, file_dso(mappings, event, path, deleted));
+	return known ? (uint32_t)*known : 0;
 }
 
 /* Code that belongs to no file: generated at run time. */
@@ -137,7 +179,6 @@ static uint32_t mapped_dso(struct mappings *mappings, const struct mapping_event
 	static const char gone[] = " (deleted)";
 	size_t length = strlen(event->path);
 	char path[PATH_MAX];
-	uint64_t key, *known;
 	bool deleted;
 
 	if (is_anonymous(event->path))
@@ -148,21 +189,21 @@ static uint32_t mapped_dso(struct mappings *mappings, const struct mapping_event
 	if (deleted)
 		length -= sizeof(gone) - 1;
 	snprintf(path, sizeof(path), "%.*s", (int)length, event->path);
-	key = hash__add(hash__bytes(event->path, strlen(event->path)),
-			hash__bytes(event->build_id, strlen(event->build_id)));
-	if (!*event->build_id) { /* the same path may be another file in another process */
-		char name[PATH_MAX + 64];
-		struct stat stats;
+	return *event->build_id ? file_dso(mappings, event, path, deleted)
+				: file_dso_by_path(mappings, event, path, deleted);
+}
 
-		snprintf(name, sizeof(name), "/proc/%d/root%s", event->pid, path);
-		if (!stat(name, &stats))
-			key = hash__add(key, hash__add(stats.st_dev, stats.st_ino));
-	}
-	known = map64__get(&mappings->dsos, key);
-	if (known)
-		return (uint32_t)*known;
-	known = map64__put(&mappings->dsos, key, file_dso(mappings, event, path, deleted));
-	return known ? (uint32_t)*known : 0;
+void mappings__prepare(struct mappings *mappings, const char *path)
+{
+	struct mapping_event event = {.pid = getpid()};
+	char real[PATH_MAX];
+	uint32_t dso;
+
+	if (!mappings->unwinder || !realpath(path, real))
+		return;
+	event.path = real;
+	dso = mapped_dso(mappings, &event);
+	unwinder__prepare(mappings->unwinder, dso, mappings__fd(mappings, dso));
 }
 
 static void tell_unwinder(struct mappings *mappings, const struct mapping_event *event,
@@ -250,5 +291,6 @@ void mappings__free(struct mappings *mappings)
 			close((int)mappings->fds.slots[i].value);
 	map64__free(&mappings->fds);
 	map64__free(&mappings->dsos);
+	map64__free(&mappings->paths);
 	free(mappings);
 }

@@ -29,6 +29,12 @@ int mappings__add(struct mappings *mappings, const struct mapping_event *event);
  */
 int mappings__read_process(struct mappings *mappings, pid_t pid, uint64_t time);
 
+/*
+ * Gets the unwind table of the file @path ready before anybody maps it, so that
+ * even the first stacks of a program that does can be walked.
+ */
+void mappings__prepare(struct mappings *mappings, const char *path);
+
 /* The descriptor kept for @dso, -1 when there is none. */
 int mappings__fd(const struct mappings *mappings, uint32_t dso);
 

@@ -293,6 +293,28 @@ static void add_process(void *arg, uint32_t pid)
 	translator__add_process(session->translator, pid);
 }
 
+/* What nearly every program maps is mapped into this very one, too. */
+static void prepare_tables(struct session *session)
+{
+	_cleanup_free_ char *program = NULL;
+	_cleanup_fclose_ FILE *maps = fopen("/proc/self/maps", "re");
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
+
+	if (!session->workload)
+		return;
+	while (maps && getline(&line, &size, maps) > 0) {
+		const char *path = strchr(line, '/');
+
+		line[strcspn(line, "\n")] = '\0';
+		if (path && strstr(line, " r-xp "))
+			mappings__prepare(session->mappings, path);
+	}
+	program = workload__find(session->config.argv[0]);
+	if (program)
+		mappings__prepare(session->mappings, program);
+}
+
 static int begin(struct session *session)
 {
 	const struct session_config *config = &session->config;
@@ -302,6 +324,7 @@ static int begin(struct session *session)
 	/* So that the first stacks can be walked already. */
 	target__each_process(config->target, config->ids, config->n_ids, config->cgroup,
 			     add_process, session);
+	prepare_tables(session);
 	unwinder__publish(session->unwinder);
 	err = probes__start(session->probes, &marked);
 	if (err)

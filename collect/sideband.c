@@ -69,7 +69,8 @@ static int open_event(int cpu)
 		.build_id = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		.wakeup_events = 1, /* the walks of a new program wait for it */
+		.watermark = 1,
+		.wakeup_watermark = 1, /* at once: stack walks of a new program wait for it */
 	};
 
 	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);

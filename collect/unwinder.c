@@ -73,6 +73,9 @@ struct unwinder {
 	struct map64 processes; /* pid -> struct process * */
 	ARRAY(struct file_table) tables;
 	ARRAY(uint32_t) dirty; /* pids */
+	/* Tables the kernel side does not have yet, and their descriptors. */
+	ARRAY(uint32_t) new_tables;
+	ARRAY(int) new_fds;
 };
 
 static size_t pool_bytes(void)
@@ -106,7 +109,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* Puts @table into a map of its own and that into the kernel side's array at @index. */
+/* Puts @table into a map of its own, to become the kernel side's @index. */
 static int upload(struct unwinder *unwinder, const struct unwind_table *table, uint32_t index)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_INNER_MAP | BPF_F_MMAPABLE);
@@ -123,9 +126,27 @@ static int upload(struct unwinder *unwinder, const struct unwind_table *table, u
 		return -errno;
 	memcpy(rows, table->rows, size);
 	munmap(rows, size);
-	if (bpf_map_update_elem(unwinder->maps.tables, &index, &fd, BPF_ANY))
-		return -errno;
+	if (array__reserve(&unwinder->new_tables, 1) || array__reserve(&unwinder->new_fds, 1))
+		return -ENOMEM;
+	unwinder->new_tables.data[unwinder->new_tables.n++] = index;
+	unwinder->new_fds.data[unwinder->new_fds.n++] = fd;
 	return TAKE_FD(fd);
+}
+
+/*
+ * Hands the new tables over, together: after each update of a map of maps the
+ * kernel waits until no program uses the old one, some 10 ms.
+ */
+static void hand_over_tables(struct unwinder *unwinder)
+{
+	uint32_t n = (uint32_t)unwinder->new_tables.n;
+
+	if (n && bpf_map_update_batch(unwinder->maps.tables, unwinder->new_tables.data,
+				      unwinder->new_fds.data, &n, NULL))
+		for (size_t i = 0; i < unwinder->new_tables.n; i++)
+			bpf_map_update_elem(unwinder->maps.tables, &unwinder->new_tables.data[i],
+					    &unwinder->new_fds.data[i], BPF_ANY);
+	unwinder->new_tables.n = unwinder->new_fds.n = 0;
 }
 
 static int read_table(uint32_t dso, int fd, struct unwind_table **table)
@@ -181,6 +202,12 @@ static const struct file_table *file_table(struct unwinder *unwinder, uint32_t d
 	    !map64__put(&unwinder->files, dso, unwinder->tables.n - 1))
 		return NULL;
 	return &unwinder->tables.data[unwinder->tables.n - 1];
+}
+
+void unwinder__prepare(struct unwinder *unwinder, uint32_t dso, int fd)
+{
+	if (dso)
+		file_table(unwinder, dso, fd);
 }
 
 static struct process *find_process(struct unwinder *unwinder, uint32_t pid)
@@ -395,6 +422,7 @@ static void publish_process(struct unwinder *unwinder, struct process *process)
 void unwinder__publish(struct unwinder *unwinder)
 {
 	recycle(unwinder);
+	hand_over_tables(unwinder);
 	for (size_t i = 0; i < unwinder->dirty.n; i++) {
 		struct process *process = find_process(unwinder, unwinder->dirty.data[i]);
 
@@ -428,6 +456,8 @@ void unwinder__free(struct unwinder *unwinder)
 	for (size_t i = 0; i < SIZE_CLASSES; i++)
 		array__free(&unwinder->free_runs[i]);
 	munmap(unwinder->pool, pool_bytes());
+	array__free(&unwinder->new_tables);
+	array__free(&unwinder->new_fds);
 	array__free(&unwinder->retired);
 	array__free(&unwinder->dirty);
 	array__free(&unwinder->tables);

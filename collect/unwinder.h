@@ -46,6 +46,9 @@ struct unwinder_mapping {
 };
 void unwinder__map(struct unwinder *unwinder, const struct unwinder_mapping *mapping);
 
+/* Builds the table of @dso before it is mapped. */
+void unwinder__prepare(struct unwinder *unwinder, uint32_t dso, int fd);
+
 /* @child is a copy of @parent. */
 void unwinder__fork(struct unwinder *unwinder, uint32_t parent, uint32_t child);
 

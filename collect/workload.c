@@ -5,7 +5,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -67,6 +69,26 @@ int workload__prepare(char *const *argv, struct workload **out)
 		return error__errno(-errno, "cannot watch '%s'", argv[0]);
 	*out = TAKE_PTR(workload);
 	return 0;
+}
+
+char *workload__find(const char *program)
+{
+	const char *path = getenv("PATH");
+	char *found;
+
+	if (strchr(program, '/'))
+		return strdup(program);
+	while (path && *path) {
+		int length = (int)strcspn(path, ":");
+
+		if (asprintf(&found, "%.*s/%s", length, path, program) < 0)
+			return NULL;
+		if (!access(found, X_OK))
+			return found;
+		free(found);
+		path += length + (path[length] == ':');
+	}
+	return NULL;
 }
 
 pid_t workload__pid(const struct workload *workload)

@@ -12,6 +12,9 @@ struct workload;
 /* Forks a child that waits for workload__release() before it executes @argv. */
 int workload__prepare(char *const *argv, struct workload **out);
 
+/* The path of @program, looked up in PATH as exec does; malloc()ed, NULL if there is none. */
+char *workload__find(const char *program);
+
 pid_t workload__pid(const struct workload *workload);
 
 /* A descriptor that polls readable when the command has ended. */

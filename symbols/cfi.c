@@ -204,8 +204,7 @@ static int entries__add_cie(const struct cfi_section *section, struct cfi_entrie
 	entry->id = entry__read_id(entry, cie.id_size);
 	if (entry->c.bad || !id__is_cie(section, entry->id, cie.id_size))
 		return 0;
-	if (!cie__read_head(section, &cie, &entry->c) ||
-	    cfi__run_initial(section, &cie, entry->c))
+	if (!cie__read_head(section, &cie, &entry->c) || cfi__run_initial(section, &cie, entry->c))
 		return 0;
 	return array__push(&entries->cies, cie);
 }

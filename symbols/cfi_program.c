@@ -10,10 +10,6 @@
 /* Compilers nest once; hand-written code has been seen to nest twice. */
 #define MAX_REMEMBERED 16
 
-/* dwarf.h has no names for these. */
-#define DW_CFA_MIPS_advance_loc8_ 0x1d
-#define DW_CFA_GNU_window_save_	  0x2d
-
 struct program {
 	const struct cfi_section *section;
 	const struct cfi_cie *cie;
@@ -93,18 +89,17 @@ static int64_t program__factored(const struct program *p, uint64_t offset)
 
 static void program__offset(struct program *p, uint64_t reg, uint64_t offset)
 {
-	program__set(p, reg,
-		     (struct cfi_rule){.kind = CFI_RULE_OFFSET,
-				       .offset = program__factored(p, offset)});
+	program__set(
+		p, reg,
+		(struct cfi_rule){.kind = CFI_RULE_OFFSET, .offset = program__factored(p, offset)});
 }
 
 static void program__restore(struct program *p, uint64_t reg)
 {
-	struct cfi_state initial = p->cie->initial;
-	const struct cfi_rule *rule = state__rule(&initial, reg);
-
-	if (rule)
-		program__set(p, reg, *rule);
+	if (reg == CFI_RBP)
+		p->state.rbp = p->cie->initial.rbp;
+	else if (reg == CFI_RIP)
+		p->state.ra = p->cie->initial.ra;
 }
 
 static struct cfi_expression program__expression(struct program *p)
@@ -233,18 +228,17 @@ static int program__extended(struct program *p, uint8_t op)
 
 	switch (op) {
 	case DW_CFA_nop:
-	case DW_CFA_GNU_window_save_:
+	case DW_CFA_GNU_window_save:
 		return 0;
 	case DW_CFA_set_loc:
-		return program__advance(
-			p, cfi__pointer(p->section, c, p->cie->encoding, p->begin));
+		return program__advance(p, cfi__pointer(p->section, c, p->cie->encoding, p->begin));
 	case DW_CFA_advance_loc1:
 		return program__advance_by(p, cfi_read__uint8_t(c));
 	case DW_CFA_advance_loc2:
 		return program__advance_by(p, cfi_read__uint16_t(c));
 	case DW_CFA_advance_loc4:
 		return program__advance_by(p, cfi_read__uint32_t(c));
-	case DW_CFA_MIPS_advance_loc8_:
+	case DW_CFA_MIPS_advance_loc8:
 		return program__advance_by(p, cfi_read__uint64_t(c));
 	case DW_CFA_offset_extended:
 	case DW_CFA_offset_extended_sf:

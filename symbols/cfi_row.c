@@ -106,9 +106,8 @@ static struct unwind_row state__cfa(const struct cfi_state *s, struct place *cfa
 	bool call = s->ra.kind == CFI_RULE_OFFSET && s->ra.offset == -8;
 	int plt;
 
-	*cfa = (struct place){.reg = s->cfa_register,
-			      .offset = s->cfa_offset,
-			      .deref = s->cfa_is_expression};
+	*cfa = (struct place){
+		.reg = s->cfa_register, .offset = s->cfa_offset, .deref = s->cfa_is_expression};
 	if (s->ra.kind == CFI_RULE_UNDEFINED) {
 		row.rule = UNWIND_CFA_END;
 		return row;

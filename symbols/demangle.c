@@ -46,8 +46,7 @@ static int demangled__fill(struct demangled *out, const char *name)
 
 static bool name__is_mangled(const char *name)
 {
-	return !strncmp(name, "_Z", 2) || !strncmp(name, "_R", 2) ||
-	       !strncmp(name, "_GLOBAL_", 8);
+	return !strncmp(name, "_Z", 2) || !strncmp(name, "_R", 2) || !strncmp(name, "_GLOBAL_", 8);
 }
 
 char *symbols__demangle(const char *name)

@@ -128,8 +128,7 @@ static bool die__number(Dwarf_Die *die, unsigned int name, Dwarf_Word *value)
 	return dwarf_attr(die, name, &attribute) && !dwarf_formudata(&attribute, value);
 }
 
-static int dwarf_function__add_inlined(struct dwarf_context *context,
-				       const struct dwarf_unit *unit,
+static int dwarf_function__add_inlined(struct dwarf_context *context, const struct dwarf_unit *unit,
 				       struct dwarf_function *function, Dwarf_Die *die,
 				       uint32_t parent)
 {

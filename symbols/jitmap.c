@@ -142,8 +142,7 @@ static int jitmap__sweep(struct jitmap *jitmap, const struct ranges *starts, con
 			heap__push(heap, starts->data[at].value);
 		while (heap->n && jitmap->data[heap->data[0]].end <= edges[i])
 			heap__pop(heap);
-		if (heap->n &&
-		    ranges__add(&jitmap->ranges, edges[i], edges[i + 1], heap->data[0]))
+		if (heap->n && ranges__add(&jitmap->ranges, edges[i], edges[i + 1], heap->data[0]))
 			return -ENOMEM;
 	}
 	ranges__seal(&jitmap->ranges);

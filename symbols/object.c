@@ -89,13 +89,16 @@ static bool source__has_build_id(const struct symbol_source *source)
  */
 static int open_place(const struct symbol_source *source, int place, struct elf_file **out)
 {
+	/* "[heap]", "memfd:..." and the like are no paths. */
+	bool has_path = source->path && source->path[0] == '/';
+
 	switch (place) {
 	case 0:
 		return open_descriptor(source, out);
 	case 1:
-		return source->path ? elf_file__open(source->root, source->path, out) : -ENOENT;
+		return has_path ? elf_file__open(source->root, source->path, out) : -ENOENT;
 	case 2:
-		if (!source->root || !source->path || !source__has_build_id(source))
+		if (!has_path || !source->root || !source__has_build_id(source))
 			return -ENOENT;
 		return elf_file__open(NULL, source->path, out);
 	default:
@@ -127,14 +130,20 @@ static void object__find_program(struct object *object, struct object_context *c
 	if (object->program)
 		return;
 	if (replaced)
-		object__complain(object, context,
-				 "%s was replaced since it ran (its build id was %s): record again, or "
-				 "install the debug symbols of the version that ran",
-				 name, source->build_id);
+		object__complain(
+			object, context,
+			"%s was replaced since it ran (its build id was %s): record again, or "
+			"install the debug symbols of the version that ran",
+			name, source->build_id);
 	else if (worst == -ENOEXEC)
 		object__complain(object, context, "%s is no ELF file, or a damaged one", name);
 	else
 		object__complain(object, context, "cannot open %s: %s", name, strerror(-worst));
+}
+
+static bool elf_file__has_dwarf(const struct elf_file *file)
+{
+	return file && (elf_file__has(file, ".debug_info") || elf_file__has(file, ".zdebug_info"));
 }
 
 static void object__find_files(struct object *object, struct object_context *context,
@@ -142,17 +151,18 @@ static void object__find_files(struct object *object, struct object_context *con
 			       const struct debug_search *search)
 {
 	const char *build_id = source->build_id ? source->build_id : "";
+	bool has_symbols;
 	bool has_lines;
 
 	if (!object->program && *build_id)
 		debug_file__program(search, build_id, &object->program);
 	if (object->program)
 		build_id = object->program->build_id;
-	has_lines = !context->options.lines ||
-		    (object->program && elf_file__has(object->program, ".debug_info"));
-	if (!object->program || !has_lines || !elf_file__has(object->program, ".symtab"))
+	has_symbols = object->program && elf_file__has(object->program, ".symtab");
+	has_lines = !context->options.lines || elf_file__has_dwarf(object->program);
+	if (!has_symbols || !has_lines)
 		debug_file__find(search, object->program, build_id, &object->debug);
-	if (object->program && !object->debug && !elf_file__has(object->program, ".symtab"))
+	if (object->program && !object->debug && !has_symbols)
 		elf_file__mini(object->program, &object->mini);
 	/* Whoever has the old version's debug symbols needs no mend. */
 	if (object->program || object->debug)
@@ -179,11 +189,10 @@ static int object__read_symbols(struct object *object, struct elf_symbols_found 
 static int object__read_dwarf(struct object *object, struct object_context *context,
 			      const struct debug_search *search)
 {
-	struct elf_file *file = object->program;
+	struct elf_file *file =
+		elf_file__has_dwarf(object->program) ? object->program : object->debug;
 
-	if (!file || !elf_file__has(file, ".debug_info"))
-		file = object->debug;
-	if (!file || !elf_file__has(file, ".debug_info"))
+	if (!elf_file__has_dwarf(file))
 		return 0;
 	object->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
 	if (!object->dwarf)

@@ -132,8 +132,8 @@ static int plt__read_relocations(struct plt *plt, const struct plt_machine *mach
 	if (symbols && !gelf_getshdr(symbols, &symbol_header))
 		symbol_data = NULL;
 	for (int i = 0; data && gelf_getrela(data, i, &rela); i++) {
-		const char *name = plt__target(plt, machine, &rela, symbol_data,
-					       symbol_header.sh_link);
+		const char *name =
+			plt__target(plt, machine, &rela, symbol_data, symbol_header.sh_link);
 
 		if (!name)
 			continue;

@@ -16,7 +16,8 @@ struct strings_block {
 };
 
 /* The slot that holds @text, or the free one where it belongs. */
-static const char **strings__slot(const char **slots, size_t capacity, const char *text, size_t size)
+static const char **strings__slot(const char **slots, size_t capacity, const char *text,
+				  size_t size)
 {
 	size_t at = hash__bytes(text, size) & (capacity - 1);
 

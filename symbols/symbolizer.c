@@ -213,10 +213,11 @@ static void symbolizer__open_kernel(struct symbolizer *symbolizer, struct source
 	if (symbolizer->kallsyms_err > 0)
 		symbolizer->kallsyms_err = kallsyms__read(&symbolizer->kallsyms, "/proc/kallsyms");
 	if (symbolizer->kallsyms_err == -EPERM)
-		source__complain(symbolizer, source,
-				 "the addresses in /proc/kallsyms are hidden from this user: run as "
-				 "root, or: sudo sysctl kernel.kptr_restrict=0 "
-				 "kernel.perf_event_paranoid=1");
+		source__complain(
+			symbolizer, source,
+			"the addresses in /proc/kallsyms are hidden from this user: run as "
+			"root, or: sudo sysctl kernel.kptr_restrict=0 "
+			"kernel.perf_event_paranoid=1");
 	else if (symbolizer->kallsyms_err)
 		source__complain(symbolizer, source, "cannot read /proc/kallsyms: %s",
 				 strerror(-symbolizer->kallsyms_err));
@@ -228,11 +229,12 @@ static void symbolizer__open_jit(struct symbolizer *symbolizer, struct source *s
 	int err = jitmap__read(&source->jitmap, source->given.root, pid);
 
 	if (err == -ENOENT)
-		source__complain(symbolizer, source,
-				 "no /tmp/perf-%" PRIu32
-				 ".map names this generated code: have the runtime write it "
-				 "(node --perf-basic-prof, java -XX:+DumpPerfMapAtExit, python -X perf)",
-				 pid);
+		source__complain(
+			symbolizer, source,
+			"no /tmp/perf-%" PRIu32
+			".map names this generated code: have the runtime write it "
+			"(node --perf-basic-prof, java -XX:+DumpPerfMapAtExit, python -X perf)",
+			pid);
 	else if (err)
 		source__complain(symbolizer, source, "cannot read /tmp/perf-%" PRIu32 ".map: %s",
 				 pid, strerror(-err));
@@ -269,10 +271,14 @@ static const char *symbolizer__kernel_name(struct symbolizer *symbolizer,
 size_t symbolizer__resolve(struct symbolizer *symbolizer, int number, uint64_t address,
 			   struct symbol_frame *frames, size_t max)
 {
-	struct source *source = symbolizer->sources.data[number];
+	struct source *source;
 	const char *name = NULL;
 	size_t n = 0;
 
+	frames[0] = (struct symbol_frame){.name = ""};
+	if (number < 0 || (size_t)number >= symbolizer->sources.n)
+		return 1;
+	source = symbolizer->sources.data[number];
 	symbolizer__open(symbolizer, source);
 	if (source->object)
 		n = object__resolve(&symbolizer->context, source->object, address, frames, max);
@@ -282,11 +288,14 @@ size_t symbolizer__resolve(struct symbolizer *symbolizer, int number, uint64_t a
 		name = jitmap__find(&source->jitmap, address);
 	if (n)
 		return n;
-	frames[0] = (struct symbol_frame){.name = name ? name : ""};
+	if (name)
+		frames[0].name = name;
 	return 1;
 }
 
 const char *symbolizer__trouble(struct symbolizer *symbolizer, int number)
 {
+	if (number < 0 || (size_t)number >= symbolizer->sources.n)
+		return NULL;
 	return symbolizer->sources.data[number]->trouble;
 }

@@ -22,7 +22,7 @@ enum symbol_source_kind {
 
 struct symbol_source {
 	enum symbol_source_kind kind;
-	const char *path;     /* as its process saw it */
+	const char *path;     /* as its process saw it; absolute */
 	const char *root;     /* prefix of @path in another mount namespace, such as
 				 "/proc/123/root"; NULL for our own */
 	const char *build_id; /* lower-case hex; NULL or "" when it has none. A file on disk
@@ -42,8 +42,8 @@ struct symbol_frame {
 struct symbolizer;
 
 struct symbolizer_options {
-	bool lines;	 /* read DWARF for source lines and inlined functions */
-	bool debuginfod; /* ask the servers in $DEBUGINFOD_URLS for missing debug files */
+	bool lines;		/* read DWARF for source lines and inlined functions */
+	bool debuginfod;	/* ask the servers in $DEBUGINFOD_URLS for missing debug files */
 	const char *debug_root; /* NULL: /usr/lib/debug */
 };
 
@@ -59,18 +59,20 @@ int symbolizer__source(struct symbolizer *symbolizer, const struct symbol_source
 
 /*
  * The frames at @address of @source, innermost inlined function first, at most
- * @max (at least 1). @address is an offset in the file for ELF and vdso,
- * absolute for kernel and JIT; for a return address pass the address - 1.
- * Returns their count, never 0: an address without a name gives one frame with
- * name "". Strings live as long as the symbolizer.
+ * @max (at least 1): of more, the outermost are given, so that the last is
+ * always the function that is really there. @address is an offset in the file
+ * for ELF and vdso, absolute for kernel and JIT; for a return address pass the
+ * address - 1. Returns their count, never 0: an address without a name gives
+ * one frame with name "". Strings live as long as the symbolizer.
  */
 size_t symbolizer__resolve(struct symbolizer *symbolizer, int source, uint64_t address,
 			   struct symbol_frame *frames, size_t max);
 
 /*
  * Why addresses of @source have no names or lines (no file, replaced since,
- * stripped, no permission for kallsyms ...): one line for a person, NULL when
- * all is well. Valid until the symbolizer is freed.
+ * stripped, no permission for kallsyms ...) and the mend: one line for a person,
+ * NULL when all is well or nothing was asked of it yet. Valid until the
+ * symbolizer is freed.
  */
 const char *symbolizer__trouble(struct symbolizer *symbolizer, int source);
 

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What an unwind table needs of an ELF file: its executable segments and its
+ * call frame information. Read by copying, never mapped, so that a file that
+ * shrinks meanwhile does no harm. Internal to the unwind tables.
+ */
+#pragma once
+
+#include "symbols/cfi.h"
+#include "symbols/unwind_table.h"
+
+struct unwind_source {
+	struct unwind_segment *segments; /* executable ones */
+	size_t n_segments;
+	struct cfi_section section;
+	uint8_t *bytes; /* what section.data points to */
+};
+
+/*
+ * Reads the ELF file open at @fd, or, when @fd is -1, the image of @size bytes
+ * at @memory. Errors as of unwind_table__build(); @source is to be released in
+ * any case.
+ */
+int unwind_source__read(struct unwind_source *source, int fd, const void *memory, size_t size);
+void unwind_source__release(struct unwind_source *source);

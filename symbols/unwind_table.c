@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <string.h>
+
+#include "symbols/cfi.h"
+#include "symbols/unwind_source.h"
+#include "symbols/unwind_table.h"
+
+static uint64_t segment__start(const struct unwind_segment *segment)
+{
+	return segment->offset + (uint64_t)segment->bias;
+}
+
+/* The executable segment of @address, or NULL; @hint is tried first. */
+static const struct unwind_segment *source__segment(const struct unwind_source *source,
+						    const struct unwind_segment *hint,
+						    uint64_t address)
+{
+	if (hint && address - segment__start(hint) < hint->size)
+		return hint;
+	for (size_t i = 0; i < source->n_segments; i++)
+		if (address - segment__start(&source->segments[i]) < source->segments[i].size)
+			return &source->segments[i];
+	return NULL;
+}
+
+/* Drops what lies elsewhere: what is left of functions that the linker dropped. */
+static void entries__keep_executable(struct cfi_entries *entries,
+				     const struct unwind_source *source)
+{
+	const struct unwind_segment *segment = NULL;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < entries->fdes.n; i++) {
+		struct cfi_fde fde = entries->fdes.data[i];
+		uint64_t end;
+
+		segment = source__segment(source, segment, fde.begin);
+		if (!segment)
+			continue;
+		end = segment__start(segment) + segment->size;
+		if (fde.end > end)
+			fde.end = (uint32_t)end;
+		entries->fdes.data[kept++] = fde;
+	}
+	entries->fdes.n = kept;
+}
+
+/* By address; of equal ones the first in the section stays first. */
+static int fde__compare(const void *a, const void *b)
+{
+	const struct cfi_fde *x = a, *y = b;
+
+	if (x->begin != y->begin)
+		return x->begin < y->begin ? -1 : 1;
+	return x->program < y->program ? -1 : x->program > y->program;
+}
+
+static void entries__sort(struct cfi_entries *entries)
+{
+	for (size_t i = 1; i < entries->fdes.n; i++) {
+		if (entries->fdes.data[i].begin < entries->fdes.data[i - 1].begin) {
+			qsort(entries->fdes.data, entries->fdes.n, sizeof(*entries->fdes.data),
+			      fde__compare);
+			return;
+		}
+	}
+}
+
+/*
+ * Rows of all FDEs. Where they overlap, the one that starts last counts, as it
+ * does for an unwinder that searches .eh_frame_hdr; of several that start at
+ * one address, the first that is well-formed.
+ */
+static int entries__run(const struct cfi_section *section, const struct cfi_entries *entries,
+			struct cfi_rows *rows)
+{
+	const struct cfi_fde *fdes = entries->fdes.data;
+	uint32_t covered = 0; /* rows reach up to here */
+	size_t next = 0;      /* the next FDE with a higher address */
+
+	for (size_t i = 0; i < entries->fdes.n; i++) {
+		size_t mark = rows->rows.n;
+		uint32_t end = fdes[i].end;
+		int err = 0;
+
+		if (fdes[i].begin < covered)
+			continue;
+		if (next <= i)
+			next = i + 1;
+		while (next < entries->fdes.n && fdes[next].begin == fdes[i].begin)
+			next++;
+		if (next < entries->fdes.n && fdes[next].begin < end)
+			end = fdes[next].begin;
+
+		if (fdes[i].begin > covered && covered)
+			err = cfi_rows__push(rows, covered, (struct unwind_row){});
+		if (!err)
+			err = cfi__run(section, &entries->cies.data[fdes[i].cie], &fdes[i], end,
+				       rows);
+		if (err == -ENOMEM)
+			return err;
+		if (err)
+			rows->rows.n = mark;
+		else
+			covered = end;
+	}
+	return covered ? cfi_rows__push(rows, covered, (struct unwind_row){}) : -ENOENT;
+}
+
+static int table__fill(struct unwind_table *table, struct unwind_source *source)
+{
+	struct cfi_entries entries;
+	struct cfi_rows rows = {};
+	struct unwind_row *shrunk;
+	int err;
+
+	err = cfi__read(&source->section, &entries);
+	if (!err) {
+		entries__keep_executable(&entries, source);
+		entries__sort(&entries);
+		err = entries__run(&source->section, &entries, &rows);
+	}
+	cfi__free(&entries);
+	if (err) {
+		array__free(&rows.rows);
+		return err;
+	}
+	shrunk = realloc(rows.rows.data, rows.rows.n * sizeof(*shrunk));
+	table->rows = shrunk ? shrunk : rows.rows.data;
+	table->n_rows = rows.rows.n;
+	table->segments = TAKE_PTR(source->segments);
+	table->n_segments = source->n_segments;
+	return 0;
+}
+
+static int table__build(int fd, const void *image, size_t size, struct unwind_table **out)
+{
+	_cleanup_(unwind_table__freep) struct unwind_table *table = NULL;
+	_cleanup_(unwind_source__release) struct unwind_source source = {};
+	int err;
+
+	table = calloc(1, sizeof(*table));
+	if (!table)
+		return -ENOMEM;
+	err = unwind_source__read(&source, fd, image, size);
+	if (!err)
+		err = table__fill(table, &source);
+	if (err)
+		return err;
+	*out = TAKE_PTR(table);
+	return 0;
+}
+
+int unwind_table__build(int fd, struct unwind_table **out)
+{
+	return fd < 0 ? -EINVAL : table__build(fd, NULL, 0, out);
+}
+
+int unwind_table__build_memory(const void *image, size_t size, struct unwind_table **out)
+{
+	return table__build(-1, image, size, out);
+}
+
+const struct unwind_row *unwind_table__find(const struct unwind_table *table, uint64_t pc)
+{
+	size_t low = 0, high = table->n_rows;
+
+	/* Rows below low start at or before pc, rows from high on behind it. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (table->rows[middle].pc <= pc)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &table->rows[low - 1] : NULL;
+}
+
+void unwind_table__free(struct unwind_table *table)
+{
+	if (!table)
+		return;
+	free(table->rows);
+	free(table->segments);
+	free(table);
+}
