@@ -64,8 +64,6 @@ static const char *const helpers[] = {
 	"futex_abstimed_wait_cancelable",
 	"futex_reltimed_wait_cancelable",
 	"do_futex_wait",
-	"__new_sem_wait_slow",
-	"__new_sem_wait_slow64",
 	"__lll_lock_wait",
 	"__lll_lock_wait_private",
 	"__lll_clocklock_wait",
@@ -78,8 +76,6 @@ static const char *const helpers[] = {
 	"__pthread_rwlock_rdlock_full64",
 	"__pthread_rwlock_wrlock_full",
 	"__pthread_rwlock_wrlock_full64",
-	"__pthread_clockjoin_ex",
-	"__pthread_timedjoin_ex",
 	"__internal_syscall_cancel",
 	"__syscall_cancel",
 	"__syscall_cancel_arch",
@@ -169,18 +165,18 @@ void callchain__free(struct callchain *chain)
 	array__free(&chain->frames);
 }
 
+/*
+ * Inlined functions and nameless (static, stripped) ones are no API of the C
+ * library either. In a program linked statically its reserved names still tell.
+ */
 static bool frame__is_helper(const struct callchain_frame *frame, const struct model *model)
 {
 	const char *name = model__string(model, frame->name);
-	const char *dso = model__string(model, model->dsos.data[frame->dso].name);
+	bool listed = name__in(name, helpers, ARRAY_SIZE(helpers));
 
-	if (!strncmp(name, "__GI_", 5))
-		return true;
-	if (*name)
-		return name__in(name, helpers, ARRAY_SIZE(helpers));
-	/* A static function of a stripped C library. */
-	return !strncmp(dso, "libc.", 5) || !strncmp(dso, "libc-", 5) ||
-	       !strncmp(dso, "libpthread", 10) || !strncmp(dso, "ld-musl", 7);
+	if (!model__is_c_library(model, frame->dso))
+		return listed && !strncmp(name, "__", 2);
+	return listed || frame->inlined || !*name;
 }
 
 ssize_t callchain__row(const struct callchain *chain, const struct model *model, bool off_cpu,

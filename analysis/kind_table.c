@@ -414,6 +414,7 @@ const struct kind_row kind_rows[] = {
 	WEAK(io_wq_worker, KIND_IDLE_THREAD),
 	WEAK(psi_rtpoll_worker, KIND_IDLE_THREAD),
 	WEAK(vhost_task_fn, KIND_IDLE_THREAD),
+	WEAK(kthreadd, KIND_IDLE_THREAD),
 	WEAK(kthread, KIND_IDLE_THREAD),
 };
 

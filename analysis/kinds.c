@@ -138,12 +138,12 @@ int kinds__new(const struct model *model, struct kinds **out)
 	kinds->model = model;
 	kinds->n_matches = model->strings.n;
 	kinds->matches = calloc(kinds->n_matches, sizeof(*kinds->matches));
-	kinds->sorted = calloc(n_kind_rows, sizeof(*kinds->sorted));
+	kinds->sorted = calloc(n_kind_rows, sizeof(void *));
 	if (!kinds->matches || !kinds->sorted)
 		return -ENOMEM;
 	for (size_t i = 0; i < n_kind_rows; i++)
 		kinds->sorted[i] = &kind_rows[i];
-	qsort(kinds->sorted, n_kind_rows, sizeof(*kinds->sorted), row__order);
+	qsort(kinds->sorted, n_kind_rows, sizeof(void *), row__order);
 	for (int nr = 0; nr < SYSCALLS_MAX; nr++) {
 		const char *name = syscalls__name(machine, nr);
 
@@ -345,11 +345,16 @@ void object__text(const struct model *model, uint32_t index, char *text, size_t 
 	case OBJECT_FILE:
 		if (*name)
 			snprintf(text, size, "%s", name);
+		else if (object->id && S_ISFIFO(object->mode))
+			snprintf(text, size, "pipe:[%" PRIu64 "]", object->id);
 		else if (object->id)
 			snprintf(text, size, "inode %" PRIu64, object->id);
 		break;
 	case OBJECT_SOCKET:
-		snprintf(text, size, "%s", *name ? name : local);
+		if (*name || *local)
+			snprintf(text, size, "%s", *name ? name : local);
+		else if (object->id)
+			snprintf(text, size, "socket:[%" PRIu64 "]", object->id);
 		break;
 	case OBJECT_CHILD:
 		if (object->id)

@@ -118,7 +118,7 @@ struct kind_question {
 enum wait_kind kinds__of(struct kinds *kinds, const struct kind_question *question);
 
 /* The object as text, "" when unknown: a path, an address, a pid, a futex word. */
-void object__text(const struct model *model, uint32_t object, char *text, size_t size);
+void object__text(const struct model *model, uint32_t index, char *text, size_t size);
 
 /* Kind and object as one phrase, "disk read /var/lib/x.sst". */
 void kind__describe(const struct model *model, enum wait_kind kind, uint32_t object, char *text,

@@ -104,8 +104,12 @@ static int64_t profiler__row(struct profiler *profiler, const struct profile_row
 
 		if (!at)
 			return -ENOMEM;
-		if (*at == profile->rows.n)
-			return array__push(&profile->rows, *wanted) ? -ENOMEM : (int64_t)*at;
+		if (*at == profile->rows.n) {
+			if (array__push(&profile->rows, *wanted))
+				return -ENOMEM;
+			profile->rows.data[*at].number = (uint32_t)*at;
+			return (int64_t)*at;
+		}
 		if (row__same(&profile->rows.data[*at], wanted))
 			return (int64_t)*at;
 	}
@@ -316,9 +320,8 @@ static int row__order(const void *a, const void *b)
 		return x->total_ns < y->total_ns ? 1 : -1;
 	if (x->self_ns != y->self_ns)
 		return x->self_ns < y->self_ns ? 1 : -1;
-	if (x->symbol != y->symbol)
-		return x->symbol < y->symbol ? -1 : 1;
-	return memcmp(x, y, sizeof(*x));
+	/* Any order will do, as long as it is always the same: that of first sight. */
+	return (x->number > y->number) - (x->number < y->number);
 }
 
 int profile__make(const struct model *model, struct kinds *kinds,

@@ -60,7 +60,8 @@ struct profile_row {
 	uint64_t count;	   /* samples and intervals */
 	uint64_t total_ns; /* with what it called; as self_ns without options.children */
 	uint64_t total_points;
-	uint32_t tree; /* root in profile->trees, or 0 */
+	uint32_t tree;	 /* root in profile->trees, or 0 */
+	uint32_t number; /* in order of first sight */
 };
 
 struct profile {

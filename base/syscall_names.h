@@ -4,6 +4,7 @@
  * headers': a name the headers lack is left out of the table. Included with
  * NAME() defined.
  */
+/* clang-format off */
 NAME(_sysctl) NAME(accept) NAME(accept4) NAME(access) NAME(acct) NAME(add_key) NAME(adjtimex)
 NAME(afs_syscall) NAME(alarm) NAME(arch_prctl) NAME(bind) NAME(bpf) NAME(brk) NAME(cachestat)
 NAME(capget) NAME(capset) NAME(chdir) NAME(chmod) NAME(chown) NAME(chroot) NAME(clock_adjtime)

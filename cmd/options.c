@@ -39,7 +39,7 @@ int options__duration(const char *text, uint64_t *ns)
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
 		double scaled = value * units[i].ns;
 
-		if (end == text || strcmp(end, units[i].name))
+		if (end == text || strcmp(end, units[i].name) != 0)
 			continue;
 		/* Beyond 2^63 the conversion would be undefined. */
 		if (!(scaled >= 0) || scaled > 9e18)
@@ -99,12 +99,14 @@ static int option__set(const struct option_row *row, void *options, const char *
 
 static int option__apply(const struct option_row *row, void *options, const char *value)
 {
-	char message[512];
+	char message[512], hint[512];
 	int err = option__set(row, options, value);
 
 	if (err) {
 		snprintf(message, sizeof(message), "%s", error__message(err));
+		snprintf(hint, sizeof(hint), "%s", error__hint_text());
 		error__set(err, "--%s: %s", row->name, message);
+		error__hint("%s", hint);
 	}
 	return err;
 }
@@ -116,7 +118,7 @@ static const struct option_row *options__find(const struct option_row *rows, con
 	const struct option_row *found = NULL;
 
 	for (const struct option_row *row = rows; row->type; row++) {
-		if (!row->name || strncmp(row->name, name, n))
+		if (!row->name || strncmp(row->name, name, n) != 0)
 			continue;
 		if (!row->name[n])
 			return row;

@@ -65,7 +65,7 @@ static int set_limit(void *options, const char *value)
 	char *end;
 
 	report->percent_limit = strtod(value, &end);
-	if (end == value || (*end && strcmp(end, "%")) || !(report->percent_limit >= 0))
+	if (end == value || (*end && strcmp(end, "%") != 0) || !(report->percent_limit >= 0))
 		return error__set(-EINVAL, "'%s' is no percentage", value);
 	return 0;
 }

@@ -47,7 +47,11 @@ static int add_comm(void *context, const char *text, size_t n)
 	struct view_options *options = context;
 	char *name = strndup(text, n); /* lives as long as the command */
 
-	return name ? array__push(&options->filter.comms, name) : -ENOMEM;
+	if (!name || array__push(&options->filter.comms, name)) {
+		free(name);
+		return -ENOMEM;
+	}
+	return 0;
 }
 
 int view__set_comm(void *options, const char *value)
@@ -57,7 +61,7 @@ int view__set_comm(void *options, const char *value)
 
 static int parse_id(const char *text, size_t n, uint32_t *id)
 {
-	uint64_t number;
+	uint64_t number = 0;
 	char digits[32];
 	int err;
 
@@ -74,7 +78,7 @@ static int parse_id(const char *text, size_t n, uint32_t *id)
 static int add_pid(void *context, const char *text, size_t n)
 {
 	struct view_options *options = context;
-	uint32_t id;
+	uint32_t id = 0;
 	int err = parse_id(text, n, &id);
 
 	return err ? err : array__push(&options->filter.pids, id);
@@ -83,7 +87,7 @@ static int add_pid(void *context, const char *text, size_t n)
 static int add_tid(void *context, const char *text, size_t n)
 {
 	struct view_options *options = context;
-	uint32_t id;
+	uint32_t id = 0;
 	int err = parse_id(text, n, &id);
 
 	return err ? err : array__push(&options->filter.tids, id);

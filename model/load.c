@@ -126,13 +126,15 @@ static int load__dso(struct loader *loader, const struct record *record)
 {
 	const struct record_dso *dso = &record->dso;
 	uint32_t *slot = dso->number ? loader__slot(loader, &loader->dsos, dso->number) : NULL;
-	const char *path, *name;
+	_cleanup_free_ char *path = NULL; /* a copy: interning may move the strings */
 	struct model_dso *added;
+	const char *name;
 
 	if (!slot)
 		return -EINVAL;
 	added = array__add(&loader->model->dsos);
-	if (!added)
+	path = strdup(model__string(loader->model, loader__string(loader, dso->path)));
+	if (!added || !path)
 		return -ENOMEM;
 	*slot = (uint32_t)(loader->model->dsos.n - 1);
 	added->number = dso->number;
@@ -141,7 +143,6 @@ static int load__dso(struct loader *loader, const struct record *record)
 	added->kind = dso->kind;
 	added->deleted = dso->deleted;
 	added->pid = dso->pid;
-	path = model__string(loader->model, added->path);
 	name = strrchr(path, '/');
 	added->name = name && name[1] ? model__intern(loader->model, name + 1) : added->path;
 	return 0;

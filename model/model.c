@@ -19,6 +19,17 @@ const char *model__meta(const struct model *model, const char *key)
 	return NULL;
 }
 
+bool model__is_c_library(const struct model *model, uint32_t index)
+{
+	static const char *const names[] = {"libc.", "libc-", "libpthread", "ld-musl"};
+	const char *name = model__string(model, model->dsos.data[index].name);
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
 uint32_t model_thread__comm(const struct model_thread *thread, uint64_t time)
 {
 	size_t low = 0, high = thread->comms.n;

@@ -233,11 +233,14 @@ static inline const char *model__string(const struct model *model, uint32_t id)
 	return intern__bytes(&model->strings, id, NULL);
 }
 
-/* The id of @text; 0 for NULL and when out of memory. */
+/* The id of @text, which is no string of the model; 0 for NULL and when out of memory. */
 uint32_t model__intern(struct model *model, const char *text);
 
 /* The value of a RECORD_META, or NULL. */
 const char *model__meta(const struct model *model, const char *key);
+
+/* Whether DSO @index is the C library (or its older libpthread). */
+bool model__is_c_library(const struct model *model, uint32_t index);
 
 /* What @thread was called at @time: a string. */
 uint32_t model_thread__comm(const struct model_thread *thread, uint64_t time);

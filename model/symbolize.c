@@ -161,7 +161,7 @@ static void stack__drop(struct model_stack *stack, size_t n)
 static void stack__cut_blocked(const struct model *model, struct model_stack *stack)
 {
 	for (size_t i = 0; i < stack->depth && i < MAX_PLUMBING; i++) {
-		if (strcmp(stack__name(model, stack, i), "__schedule"))
+		if (strcmp(stack__name(model, stack, i), "__schedule") != 0)
 			continue;
 		stack__drop(stack, i);
 		return;
@@ -184,6 +184,61 @@ static void stack__cut_waking(const struct model *model, struct model_stack *sta
 				drop = i + 1;
 	}
 	stack__drop(stack, drop);
+}
+
+/*
+ * The C library's API ends in a jump to these: the function a program called is
+ * on no stack, and its own name for it is nobody's.
+ */
+static const struct {
+	const char *internal;
+	const char *name;
+} api_names[] = {
+	{"__pthread_clockjoin_ex", "pthread_join"},
+	{"__pthread_timedjoin_ex", "pthread_join"},
+	{"__new_sem_wait_slow", "sem_wait"},
+	{"__new_sem_wait_slow64", "sem_wait"},
+	{"__new_sem_wait", "sem_wait"},
+	{"___pthread_cond_wait", "pthread_cond_wait"},
+	{"___pthread_cond_timedwait64", "pthread_cond_timedwait"},
+	{"___pthread_cond_clockwait64", "pthread_cond_clockwait"},
+	{"___pthread_mutex_lock", "pthread_mutex_lock"},
+	{"___pthread_mutex_timedlock64", "pthread_mutex_timedlock"},
+	{"___pthread_rwlock_rdlock", "pthread_rwlock_rdlock"},
+	{"___pthread_rwlock_wrlock", "pthread_rwlock_wrlock"},
+	{"___pthread_join", "pthread_join"},
+};
+
+/* The name programs know for @name of the C library, or @name. */
+static const char *api_name(const char *name)
+{
+	size_t n = strcspn(name, ".");
+
+	for (size_t i = 0; i < ARRAY_SIZE(api_names); i++)
+		if (!strncmp(api_names[i].internal, name, n) && !api_names[i].internal[n])
+			return api_names[i].name;
+	return strncmp(name, "__GI_", 5) ? name : name + 5;
+}
+
+static void model__name_api(struct model *model)
+{
+	for (size_t i = 1; i < model->locations.n; i++) {
+		const struct model_location *location = &model->locations.data[i];
+
+		if (!location->dso || !model__is_c_library(model, location->dso))
+			continue;
+		for (size_t k = 0; k < location->n_frames; k++) {
+			struct model_frame *frame = &model->frames.data[location->frame + k];
+			const char *name = model__string(model, frame->name);
+			const char *api = api_name(name);
+			char copy[256];
+
+			/* Interning may move the string it is a part of. */
+			snprintf(copy, sizeof(copy), "%s", api);
+			if (api != name)
+				frame->name = model__intern(model, copy);
+		}
+	}
 }
 
 static int model__cut_stacks(struct model *model)
@@ -230,6 +285,8 @@ int model__symbolize(struct model *model, const struct model_symbolize_options *
 		err = symbolizer__new(&wanted, &naming.symbolizer);
 	naming.same_boot = model__same_boot(model);
 	err = err ? err : naming__all(&naming);
+	if (!err)
+		model__name_api(model);
 	err = err ? err : model__cut_stacks(model);
 	symbolizer__free(naming.symbolizer);
 	free(naming.sources);

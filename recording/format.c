@@ -98,7 +98,7 @@ void chunk_header__pack(const struct chunk_header *header, uint8_t bytes[CHUNK_H
 
 bool chunk_header__unpack(const uint8_t bytes[CHUNK_HEADER_SIZE], struct chunk_header *header)
 {
-	if (memcmp(bytes, FORMAT_CHUNK_MARKER, FORMAT_MARKER_SIZE) ||
+	if (memcmp(bytes, FORMAT_CHUNK_MARKER, FORMAT_MARKER_SIZE) != 0 ||
 	    !format__crc_matches(get32(bytes + 8), bytes + 12, CHUNK_HEADER_SIZE - 12))
 		return false;
 	header->type = get16(bytes + 12);
@@ -128,7 +128,7 @@ void trailer__pack(const struct trailer *trailer, uint8_t bytes[TRAILER_SIZE])
 
 bool trailer__unpack(const uint8_t bytes[TRAILER_SIZE], struct trailer *trailer)
 {
-	if (memcmp(bytes, FORMAT_TRAILER_MARKER, FORMAT_MARKER_SIZE) ||
+	if (memcmp(bytes, FORMAT_TRAILER_MARKER, FORMAT_MARKER_SIZE) != 0 ||
 	    !format__crc_matches(get32(bytes + 36), bytes, 36))
 		return false;
 	trailer->index = get64(bytes + 8);

@@ -85,7 +85,7 @@ static int reader__open_header(struct recording_reader *reader)
 			    "recorded.\nRecord again: dwell record -- COMMAND");
 		return -ENODATA;
 	}
-	if (n < FILE_HEADER_SIZE || memcmp(bytes, FORMAT_MAGIC, FORMAT_MARKER_SIZE))
+	if (n < FILE_HEADER_SIZE || memcmp(bytes, FORMAT_MAGIC, FORMAT_MARKER_SIZE) != 0)
 		return open__not_a_recording(path, bytes, (size_t)n);
 	if (!file_header__unpack(bytes, &reader->header)) {
 		reader->trouble.header = true;

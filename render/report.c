@@ -180,7 +180,7 @@ static void report__row(const struct report *report, const struct profile_row *r
 
 static void report__table(const struct report *report, FILE *to)
 {
-	int widths[PROFILE_KEY_COUNT];
+	int widths[PROFILE_KEY_COUNT] = {};
 	size_t hidden = 0;
 
 	report__widths(report, widths);

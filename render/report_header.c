@@ -51,8 +51,8 @@ static void header__what(const struct model *model, FILE *to)
 		header__line(to, "target", model__meta(model, "target"));
 	snprintf(text, sizeof(text), "%s%s%s%s", format__ns(model->end - model->start, duration),
 		 model__meta(model, "end") ? "" : " (the recorder did not end properly)",
-		 status && strcmp(status, "0") ? ", exit status " : "",
-		 status && strcmp(status, "0") ? status : "");
+		 status && strcmp(status, "0") != 0 ? ", exit status " : "",
+		 status && strcmp(status, "0") != 0 ? status : "");
 	header__line(to, "duration", text);
 	snprintf(text, sizeof(text), "%s, a sampling point every %s",
 		 model->trace ? "trace (every interval)" : "sampling",
@@ -143,6 +143,11 @@ const char *report__emptiness(const struct report *report, const char **advice)
 			  "classes.";
 		return report->profile->groups.groups.n ? "No sampling point passes the filters."
 							: "Nothing passes the filters.";
+	}
+	if (model->warning) {
+		*advice = "See the warning above; a recording that was copied may be whole at its "
+			  "origin.";
+		return "There are no samples in what is left of the file.";
 	}
 	if (model->threads.n <= 1) {
 		*advice = "Was the target running? Name it with -p PID, or start it: dwell record "

@@ -336,15 +336,15 @@ static void put__flags(struct writer *writer, unsigned int flags)
 		{INTERVAL_UNINTERRUPTIBLE, "uninterruptible"},
 	};
 	char text[128] = "";
+	int n = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
 		if (!(flags & table[i].flag))
 			continue;
-		if (*text)
-			strcat(text, ",");
-		strcat(text, table[i].name);
+		n += snprintf(text + n, sizeof(text) - (size_t)n, "%s%s", n ? "," : "",
+			      table[i].name);
 	}
-	fields__word(&writer->fields, "flags", *text ? text : "none");
+	fields__word(&writer->fields, "flags", n ? text : "none");
 }
 
 static void put__wait(struct writer *writer, const struct model_interval *interval)

@@ -31,7 +31,7 @@ static const char *pager__command(void)
 		command = getenv("PAGER");
 	if (!command)
 		command = "less";
-	return strcmp(command, "cat") ? command : "";
+	return strcmp(command, "cat") != 0 ? command : "";
 }
 
 /* The child's side: reads from @input, and shows it. */
@@ -78,8 +78,8 @@ void terminal__open(struct terminal *terminal, bool pager)
 	const char *command = pager__command();
 
 	*terminal = (struct terminal){.out = stdout};
-	terminal->colour = tty && !(no_colour && *no_colour) && term && strcmp(term, "dumb");
-	if (tty && pager && *command && term && strcmp(term, "dumb"))
+	terminal->colour = tty && !(no_colour && *no_colour) && term && strcmp(term, "dumb") != 0;
+	if (tty && pager && *command && term && strcmp(term, "dumb") != 0)
 		pager__start(terminal, command);
 }
 

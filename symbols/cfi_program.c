@@ -133,16 +133,14 @@ static bool program__cfa(struct program *p, uint8_t op)
 		program__set_cfa(p, reg, program__factored(p, (uint64_t)cfi_read__sleb(c)));
 		return true;
 	case DW_CFA_def_cfa_register:
-		/* Behind an expression the offset is unknown; DWARF forbids it. */
-		c->bad |= p->state.cfa_is_expression;
+		/* Behind an expression (which DWARF forbids and people write): the old offset. */
+		p->state.cfa_is_expression = false;
 		p->state.cfa_register = cfi_read__uleb(c);
 		return true;
 	case DW_CFA_def_cfa_offset:
-		c->bad |= p->state.cfa_is_expression;
 		p->state.cfa_offset = (int64_t)cfi_read__uleb(c);
 		return true;
 	case DW_CFA_def_cfa_offset_sf:
-		c->bad |= p->state.cfa_is_expression;
 		p->state.cfa_offset = program__factored(p, (uint64_t)cfi_read__sleb(c));
 		return true;
 	case DW_CFA_def_cfa_expression:

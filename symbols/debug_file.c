@@ -13,7 +13,7 @@ static int open_identified(const char *root, const char *path, const char *build
 {
 	_cleanup_elf_file_ struct elf_file *file = NULL;
 
-	if (elf_file__open(root, path, &file) || strcmp(file->build_id, build_id))
+	if (elf_file__open(root, path, &file) || strcmp(file->build_id, build_id) != 0)
 		return -ENOENT;
 	*out = TAKE_PTR(file);
 	return 0;
@@ -46,7 +46,7 @@ static int find_on_servers(const struct debug_search *search, enum debuginfod_fi
 	if (fd < 0 || elf_file__adopt(fd, "", &file))
 		return -ENOENT;
 	TAKE_FD(fd);
-	if (strcmp(file->build_id, build_id))
+	if (strcmp(file->build_id, build_id) != 0)
 		return -ENOENT;
 	*out = TAKE_PTR(file);
 	return 0;
@@ -75,7 +75,7 @@ static int open_linked(const char *root, const char *path, const struct elf_file
 	if (elf_file__open(root, path, &file))
 		return -ENOENT;
 	if (program->build_id[0] && file->build_id[0]) {
-		if (strcmp(program->build_id, file->build_id))
+		if (strcmp(program->build_id, file->build_id) != 0)
 			return -ENOENT;
 	} else if (file__crc(file->fd) != crc) {
 		return -ENOENT;
@@ -101,7 +101,7 @@ static int find_by_link_under(const struct debug_search *search, const char *roo
 			     search->path, places[i].between, link) >= (int)sizeof(path))
 			continue;
 		/* The link of a program that holds its own name is no debug file. */
-		if (strcmp(path, search->path) && !open_linked(root, path, program, crc, out))
+		if (strcmp(path, search->path) != 0 && !open_linked(root, path, program, crc, out))
 			return 0;
 	}
 	return -ENOENT;

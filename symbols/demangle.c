@@ -14,7 +14,7 @@
  * to stop the demangler is to jump out of its callback: it holds no heap memory
  * while it prints.
  */
-#define LONGEST_NAME (64 * 1024)
+#define LONGEST_NAME ((size_t)64 << 10)
 
 struct demangled {
 	struct buffer text;

@@ -368,6 +368,6 @@ int symbols__build_id(int fd, char *hex, size_t size)
 		return -ENOENT;
 	if (strlen(found) >= size)
 		return -ENOSPC;
-	strcpy(hex, found);
+	memcpy(hex, found, strlen(found) + 1);
 	return 0;
 }

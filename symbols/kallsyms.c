@@ -84,7 +84,8 @@ static uint64_t line__size(const struct kallsyms_line *line, const struct kallsy
 
 	if (!next)
 		return to_page_end;
-	if (strcmp(line->module, next->module) || next->address - line->address > LARGEST_FUNCTION)
+	if (strcmp(line->module, next->module) != 0 ||
+	    next->address - line->address > LARGEST_FUNCTION)
 		return next->address - line->address < to_page_end ? next->address - line->address
 								   : to_page_end;
 	return next->address - line->address;

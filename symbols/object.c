@@ -122,7 +122,7 @@ static void object__find_program(struct object *object, struct object_context *c
 			worst = err;
 		if (err)
 			continue;
-		if (source__has_build_id(source) && strcmp(source->build_id, file->build_id))
+		if (source__has_build_id(source) && strcmp(source->build_id, file->build_id) != 0)
 			replaced = true;
 		else
 			object->program = TAKE_PTR(file);
@@ -258,7 +258,7 @@ static void object__find_vdso(struct object *object, struct object_context *cont
 	if (err) {
 		object__complain(object, context, "cannot read the vdso: %s", strerror(-err));
 	} else if (source__has_build_id(source) &&
-		   strcmp(source->build_id, object->program->build_id)) {
+		   strcmp(source->build_id, object->program->build_id) != 0) {
 		object__complain(object, context,
 				 "[vdso] is that of another kernel than the one running here");
 		elf_file__free(object->program);

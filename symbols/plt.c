@@ -75,7 +75,8 @@ static bool plt__decode_arm64(const uint8_t *code, size_t size, uint64_t address
 		return false;
 	page = (int64_t)((insn[0] >> 5 & 0x7ffff) << 2 | (insn[0] >> 29 & 3));
 	page = (int64_t)((uint64_t)page << 43) >> 43;
-	*slot = (address & ~0xfffULL) + ((uint64_t)page << 12) + (insn[1] >> 10 & 0xfff) * 8;
+	*slot = (address & ~0xfffULL) + ((uint64_t)page << 12) +
+		((uint64_t)(insn[1] >> 10 & 0xfff) << 3);
 	return true;
 }
 

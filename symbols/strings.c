@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 
-#define BLOCK_SIZE (64 * 1024)
+#define BLOCK_SIZE ((size_t)64 << 10)
 
 struct strings_block {
 	struct strings_block *next;
@@ -21,7 +21,7 @@ static const char **strings__slot(const char **slots, size_t capacity, const cha
 {
 	size_t at = hash__bytes(text, size) & (capacity - 1);
 
-	while (slots[at] && strcmp(slots[at], text))
+	while (slots[at] && strcmp(slots[at], text) != 0)
 		at = (at + 1) & (capacity - 1);
 	return &slots[at];
 }

@@ -199,7 +199,7 @@ static bool kernel__is_another(const struct symbol_source *source)
 	    file__read(fd, 1 << 20, &notes, &size))
 		return false;
 	notes__build_id(notes, size, build_id);
-	return build_id[0] && strcmp(build_id, source->build_id);
+	return build_id[0] && strcmp(build_id, source->build_id) != 0;
 }
 
 static void symbolizer__open_kernel(struct symbolizer *symbolizer, struct source *source)
@@ -268,24 +268,24 @@ static const char *symbolizer__kernel_name(struct symbolizer *symbolizer,
 	return symbol ? symbol__name(symbol, &symbolizer->context.strings) : NULL;
 }
 
-size_t symbolizer__resolve(struct symbolizer *symbolizer, int number, uint64_t address,
+size_t symbolizer__resolve(struct symbolizer *symbolizer, int source, uint64_t address,
 			   struct symbol_frame *frames, size_t max)
 {
-	struct source *source;
+	struct source *known;
 	const char *name = NULL;
 	size_t n = 0;
 
 	frames[0] = (struct symbol_frame){.name = ""};
-	if (number < 0 || (size_t)number >= symbolizer->sources.n)
+	if (source < 0 || (size_t)source >= symbolizer->sources.n)
 		return 1;
-	source = symbolizer->sources.data[number];
-	symbolizer__open(symbolizer, source);
-	if (source->object)
-		n = object__resolve(&symbolizer->context, source->object, address, frames, max);
-	else if (source->given.kind == SYMBOL_SOURCE_KERNEL)
-		name = symbolizer__kernel_name(symbolizer, source, address);
-	else if (source->given.kind == SYMBOL_SOURCE_JIT)
-		name = jitmap__find(&source->jitmap, address);
+	known = symbolizer->sources.data[source];
+	symbolizer__open(symbolizer, known);
+	if (known->object)
+		n = object__resolve(&symbolizer->context, known->object, address, frames, max);
+	else if (known->given.kind == SYMBOL_SOURCE_KERNEL)
+		name = symbolizer__kernel_name(symbolizer, known, address);
+	else if (known->given.kind == SYMBOL_SOURCE_JIT)
+		name = jitmap__find(&known->jitmap, address);
 	if (n)
 		return n;
 	if (name)
@@ -293,9 +293,9 @@ size_t symbolizer__resolve(struct symbolizer *symbolizer, int number, uint64_t a
 	return 1;
 }
 
-const char *symbolizer__trouble(struct symbolizer *symbolizer, int number)
+const char *symbolizer__trouble(struct symbolizer *symbolizer, int source)
 {
-	if (number < 0 || (size_t)number >= symbolizer->sources.n)
+	if (source < 0 || (size_t)source >= symbolizer->sources.n)
 		return NULL;
-	return symbolizer->sources.data[number]->trouble;
+	return symbolizer->sources.data[source]->trouble;
 }

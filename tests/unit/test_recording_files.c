@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Recordings as files: where they go, adding to them, full disks, and files of others. */
+#include "tests/unit/recording_support.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+static void adding_keeps_numbers(void **state)
+{
+	const char *path = temp__path(state, "append");
+	struct recording_writer *writer;
+	struct record_object object = {.type = OBJECT_FUTEX, .id = 0xffff};
+	uint64_t frames[] = {5, 6};
+	struct record_stack stack = {.frames = frames, .depth = 2};
+	struct record_dso dso = {.kind = DSO_JIT, .pid = 7};
+	_cleanup_outcome_ struct outcome outcome = {};
+	struct dice dice = {.state = 3};
+	struct copies put = {};
+	uint32_t strings[2], stacks[2], hashed;
+
+	assert_int_equal(recording_writer__create(path, &writer), 0);
+	strings[0] = recording_writer__string(writer, "one");
+	strings[1] = recording_writer__string(writer, "two");
+	stacks[0] = recording_writer__stack(writer, &stack);
+	assert_int_equal(recording_writer__object(writer, &object), 1);
+	assert_int_equal(recording_writer__dso(writer, &dso), 1);
+	random__put(writer, &dice, 2000, &put);
+	hashed = recording_writer__stack_by_hash(writer, 0xabcdef);
+	copies__add(&put, &(struct record){.type = RECORD_INTERVAL, .interval.user_stack = hashed});
+	assert_int_equal(recording_writer__put(writer, &put.data[put.n - 1].record), 0);
+	assert_int_equal(recording_writer__close(writer), 0);
+
+	for (int round = 0; round < 3; round++) {
+		char text[32];
+
+		assert_int_equal(recording_writer__append(path, &writer), 0);
+		assert_int_equal(recording_writer__string(writer, "two"), strings[1]);
+		assert_int_equal(recording_writer__string(writer, "one"), strings[0]);
+		assert_int_equal(recording_writer__object(writer, &object), 1);
+		assert_int_equal(recording_writer__dso(writer, &dso), 1);
+		assert_int_equal(recording_writer__stack(writer, &stack), stacks[0]);
+		stacks[1] = recording_writer__stack_by_hash(writer, 0xabcdef + (uint64_t)round);
+		assert_true(stacks[1] > hashed);
+		snprintf(text, sizeof(text), "new in round %d", round);
+		assert_true(recording_writer__string(writer, text) > strings[1]);
+		random__put(writer, &dice, 500, &put);
+		assert_int_equal(recording_writer__close(writer), 0);
+	}
+	outcome = outcome__of_file(path);
+	assert_string_equal(outcome.warning, "");
+	assert_put(&outcome, &put);
+	copies__free(&put);
+}
+
+static void adding_nothing_changes_nothing(void **state)
+{
+	const char *path = temp__path(state, "unchanged");
+	_cleanup_(buffer__free) struct buffer before = {}, after = {};
+	struct recording_writer *writer;
+
+	random__write(path, 4, 3, 30);
+	before = file__read(path);
+	assert_int_equal(recording_writer__append(path, &writer), 0);
+	assert_int_equal(recording_writer__close(writer), 0);
+	after = file__read(path);
+	assert_int_equal(before.n, after.n);
+	assert_memory_equal(before.data, after.data, before.n);
+}
+
+/* At the moment when the first chunk is written, no rest of the old index may be left. */
+static void adding_may_be_interrupted(void **state)
+{
+	const char *path = temp__path(state, "interrupted");
+	_cleanup_(buffer__free) struct buffer between = {};
+	struct recording_writer *writer;
+	struct outcome before, outcome;
+
+	random__write(path, 5, 50, 3);
+	before = outcome__of_file(path);
+	assert_int_equal(recording_writer__append(path, &writer), 0);
+	assert_int_equal(recording_writer__meta(writer, "a", "b"), 0);
+	assert_int_equal(recording_writer__flush(writer), 0);
+	between = file__read(path);
+	assert_int_equal(between.n, recording_writer__size(writer));
+	assert_int_equal(recording_writer__close(writer), 0);
+	outcome = outcome__of_memory(between.data, between.n);
+	assert_int_equal(outcome.records.n, before.records.n + 3);
+	assert_non_null(strstr(outcome.warning, "cut short"));
+	assert_null(strstr(outcome.warning, "damaged"));
+	outcome__free(&outcome);
+	outcome__free(&before);
+}
+
+static void adding_to_an_empty_recording(void **state)
+{
+	const char *path = temp__path(state, "from-nothing");
+	_cleanup_outcome_ struct outcome outcome = {};
+	struct recording_writer *writer;
+
+	assert_int_equal(recording_writer__create(path, &writer), 0);
+	assert_int_equal(recording_writer__close(writer), 0);
+	assert_int_equal(recording_writer__append(path, &writer), 0);
+	assert_int_equal(recording_writer__meta(writer, "a", "b"), 0);
+	assert_int_equal(recording_writer__close(writer), 0);
+	outcome = outcome__of_file(path);
+	assert_string_equal(outcome.warning, "");
+	assert_int_equal(outcome.records.n, 3);
+}
+
+static void nobody_adds_while_it_is_written(void **state)
+{
+	const char *path = temp__path(state, "busy");
+	struct recording_writer *writer, *second;
+
+	assert_int_equal(recording_writer__create(path, &writer), 0);
+	assert_int_equal(recording_writer__meta(writer, "a", "b"), 0);
+	assert_int_equal(recording_writer__flush(writer), 0);
+	assert_int_equal(recording_writer__append(path, &second), -EBUSY);
+	assert_int_equal(recording_writer__close(writer), 0);
+	assert_int_equal(recording_writer__append(path, &second), 0);
+	assert_int_equal(recording_writer__append(path, &writer), -EBUSY);
+	assert_non_null(strstr(error__message(0), "still being written"));
+	assert_int_equal(recording_writer__close(second), 0);
+}
+
+static void an_existing_file_is_renamed(void **state)
+{
+	const char *path = temp__path(state, "twice");
+	const char *old = temp__path(state, "twice.old");
+	struct recording_writer *writer;
+	_cleanup_outcome_ struct outcome outcome = {};
+	struct stat st;
+
+	random__write(path, 1, 1, 5);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(recording_writer__create(path, &writer), 0);
+	assert_int_equal(recording_writer__close(writer), 0);
+	outcome = outcome__of_file(old);
+	assert_int_equal(outcome.err, 0);
+	assert_true(outcome.records.n >= 5);
+}
+
+/* What was there comes back when nothing can be put in its place. */
+static void a_failed_create_moves_nothing(void **state)
+{
+	const char *path = temp__path(state, "stays");
+	struct recording_writer *writer;
+	_cleanup_outcome_ struct outcome outcome = {};
+	struct rlimit limit, none;
+	int err;
+
+	random__write(path, 1, 1, 5);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	err = recording_writer__create(path, &writer);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(err, -EMFILE);
+	outcome = outcome__of_file(path);
+	assert_int_equal(outcome.err, 0);
+	assert_true(outcome.records.n >= 5);
+}
+
+static void odd_places_are_refused(void **state)
+{
+	const char *directory = temp__path(state, "directory");
+	const char *link = temp__path(state, "link");
+	const char *fifo = temp__path(state, "fifo");
+	struct recording_writer *writer;
+	struct stat st;
+
+	assert_int_equal(mkdir(directory, 0700), 0);
+	assert_int_equal(recording_writer__create(directory, &writer), -EISDIR);
+	assert_int_equal(symlink("/etc/hostname", link), 0);
+	assert_int_equal(recording_writer__create(link, &writer), -ELOOP);
+	assert_int_equal(lstat(link, &st), 0);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	assert_int_equal(recording_writer__create(fifo, &writer), -EINVAL);
+	assert_int_equal(recording_writer__create(temp__path(state, "no/such/place"), &writer),
+			 -ENOENT);
+	assert_non_null(strstr(error__message(0), "no/such/place"));
+	assert_true(error__hint_text()[0]);
+}
+
+static void a_device_swallows_everything(void **state)
+{
+	struct dice dice = {.state = 9};
+	struct recording_writer *writer;
+	struct copies put = {};
+	struct stat st;
+
+	assert_int_equal(recording_writer__create("/dev/null", &writer), 0);
+	random__put(writer, &dice, 5000, &put);
+	assert_true(recording_writer__size(writer) > 100000);
+	assert_int_equal(recording_writer__close(writer), 0);
+	assert_int_equal(stat("/dev/null", &st), 0);
+	assert_true(S_ISCHR(st.st_mode));
+	copies__free(&put);
+}
+
+/* Adding to what is not whole: behind a cut, yes, and that stays known; to damage, no. */
+static void adding_to_what_is_not_whole(void **state)
+{
+	const char *path = temp__path(state, "not-whole");
+	struct recording_writer *writer = NULL;
+	struct small small = {};
+	struct outcome outcome;
+	uint64_t chunks[8];
+
+	small__make(state, &small, 3);
+	small__chunks(&small, chunks, ARRAY_SIZE(chunks));
+	file__write(path, small.file.data, chunks[2] + 70);
+	for (int round = 0; round < 2; round++) {
+		assert_int_equal(recording_writer__append(path, &writer), 0);
+		assert_int_equal(recording_writer__meta(writer, "added", "%d", round), 0);
+		assert_int_equal(recording_writer__close(writer), 0);
+	}
+	outcome = outcome__of_file(path);
+	assert_non_null(strstr(outcome.warning, "the end of the recording is missing"));
+	assert_null(strstr(outcome.warning, "damaged"));
+	assert_string_equal(outcome.records.data[outcome.records.n - 2].record.string.bytes, "1");
+	outcome__free(&outcome);
+
+	small.file.data[chunks[1] + 60] ^= 1;
+	file__write(path, small.file.data, small.file.n);
+	writer = NULL;
+	assert_int_equal(recording_writer__append(path, &writer), -EINVAL);
+	assert_non_null(strstr(error__message(0), "damaged"));
+	assert_null(writer);
+	small__free(&small);
+}
+
+/* Writes until that fails; the records up to the last whole chunk must be there. */
+static void fill_up(const char *path, int expected, struct recording_writer *writer)
+{
+	struct dice dice = {.state = 12};
+	struct outcome outcome;
+	struct copies put = {};
+	struct stat st;
+	size_t at = 0;
+	int err = 0;
+
+	for (int i = 0; i < 200000 && !err; i++) {
+		struct record record = dice__record(&dice, writer);
+
+		copies__add(&put, &record);
+		err = recording_writer__put(writer, &record);
+	}
+	assert_int_equal(err, expected);
+	assert_non_null(strstr(error__message(err), path));
+	assert_int_equal(recording_writer__put(writer, &put.data[0].record), expected);
+	assert_int_equal(recording_writer__flush(writer), expected);
+	assert_int_equal(recording_writer__string(writer, "too late"), 0);
+	/* Nothing is left of the chunk that found no room. */
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, recording_writer__size(writer));
+	assert_int_equal(recording_writer__close(writer), expected);
+
+	outcome = outcome__of_file(path);
+	assert_int_equal(outcome.err, 0);
+	assert_non_null(strstr(outcome.warning, "cut short"));
+	assert_null(strstr(outcome.warning, "damaged"));
+	assert_true(outcome.records.n > 1000);
+	for (size_t i = 0; i < outcome.records.n; i++) {
+		const struct record *have = &outcome.records.data[i].record;
+
+		if (have->type < RECORD_STRING || have->type > RECORD_OBJECT)
+			assert_true(record__same(have, &put.data[at++].record, false));
+	}
+	outcome__free(&outcome);
+	copies__free(&put);
+}
+
+static void limit_file_size(rlim_t size)
+{
+	struct rlimit limit;
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	limit.rlim_cur = size;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void a_file_size_limit_leaves_whole_chunks(void **state)
+{
+	const char *path = temp__path(state, "limited");
+	struct recording_writer *writer;
+
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(recording_writer__create(path, &writer), 0);
+	limit_file_size(1000001);
+	fill_up(path, -EFBIG, writer);
+	limit_file_size(RLIM_INFINITY);
+}
+
+/* At whatever byte adding fails, the recording is as it was. */
+static void adding_fails_without_a_trace(void **state)
+{
+	const char *path = temp__path(state, "unlucky");
+	struct small small = {};
+	struct outcome outcome;
+
+	signal(SIGXFSZ, SIG_IGN);
+	small__make(state, &small, 3);
+	for (rlim_t size = small.file.n - 200; size < small.file.n + 500; size += 7) {
+		struct recording_writer *writer;
+		int err;
+
+		file__write(path, small.file.data, small.file.n);
+		assert_int_equal(recording_writer__append(path, &writer), 0);
+		limit_file_size(size);
+		recording_writer__meta(writer, "name", "value");
+		recording_writer__flush(writer);
+		recording_writer__meta(writer, "another name", "another value");
+		err = recording_writer__close(writer);
+		limit_file_size(RLIM_INFINITY);
+		outcome = outcome__of_file(path);
+		assert_true(outcome.records.n == small.whole.records.n + (err ? 0 : 6));
+		/* Below its old size, there is no room for the old index either. */
+		if (size >= small.file.n)
+			assert_string_equal(outcome.warning, "");
+		else
+			assert_true(outcome.warning[0] || !err);
+		outcome__free(&outcome);
+	}
+	small__free(&small);
+}
+
+/* A file system of one megabyte, which only root can have; in a process of its own. */
+static void a_full_disk_leaves_whole_chunks(void **state)
+{
+	const char *directory = temp__path(state, "disk");
+	const char *path = temp__path(state, "disk/full");
+	struct recording_writer *writer;
+	int status;
+	pid_t pid;
+
+	assert_int_equal(mkdir(directory, 0700), 0);
+	pid = fork();
+	if (pid == 0) {
+		if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+		    mount("dwell", directory, "tmpfs", 0, "size=1m"))
+			_exit(77);
+		if (recording_writer__create(path, &writer))
+			_exit(1);
+		fill_up(path, -ENOSPC, writer);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip();
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* clang-format off */
+#define FILE_OF(bytes, err, says) {(bytes), sizeof(bytes) - 1, (err), (says)}
+static const struct {
+	const char *bytes;
+	size_t size;
+	int err;
+	const char *says;
+} foreign_files[] = {
+	FILE_OF("", -ENODATA, "is empty"),
+	FILE_OF("PERFILE2\x68\0\0\0", -EINVAL, "perf.data"),
+	FILE_OF("\x1f\x8b\x08\0\0\0\0\0\0\3", -EINVAL, "gzip"),
+	FILE_OF("\x7f" "ELF\2\1\1\0", -EINVAL, "ELF"),
+	FILE_OF("\xd4\xc3\xb2\xa1\2\0\4\0", -EINVAL, "pcap"),
+	FILE_OF("\x28\xb5\x2f\xfd\0\0\0", -EINVAL, "zstd"),
+	FILE_OF("{\"traceEvents\": []}", -EINVAL, "JSON"),
+	FILE_OF("#!/bin/sh\n", -EINVAL, "script"),
+	FILE_OF("main;read 12\nmain;write 3\n", -EINVAL, "text"),
+	FILE_OF("\x17\x08\x44tracing", -EINVAL, "trace-cmd"),
+	FILE_OF("\1\2\3\4", -EINVAL, "something else"),
+	FILE_OF("\x89" "DWL\r\n\x1a\n\1\0", -ENODATA, "cut short"),
+	FILE_OF("\x89" "DWL", -ENODATA, "cut short"),
+	FILE_OF("\x89" "DWL\n\x1a\n\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", -EINVAL,
+		"a transfer as text"),
+};
+/* clang-format on */
+
+static void other_files_are_named(void **state)
+{
+	const char *path = temp__path(state, "foreign");
+	struct recording_reader *reader = NULL;
+	struct recording_writer *writer = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(foreign_files); i++) {
+		file__write(path, foreign_files[i].bytes, foreign_files[i].size);
+		assert_int_equal(recording_reader__open(path, &reader), foreign_files[i].err);
+		if (!strstr(error__message(0), foreign_files[i].says) ||
+		    !strstr(error__message(0), path) || !error__hint_text()[0])
+			fail_msg("\"%s\" does not say \"%s\"", error__message(0),
+				 foreign_files[i].says);
+		assert_int_equal(recording_writer__append(path, &writer), foreign_files[i].err);
+	}
+	assert_null(reader);
+	assert_null(writer);
+}
+
+static void unreadable_places_are_explained(void **state)
+{
+	const char *path = temp__path(state, "nobody");
+	struct recording_reader *reader = NULL;
+
+	assert_int_equal(recording_reader__open(temp__path(state, "missing"), &reader), -ENOENT);
+	assert_non_null(strstr(error__hint_text(), "dwell record"));
+	assert_int_equal(recording_reader__open("/", &reader), -EISDIR);
+	assert_non_null(strstr(error__message(0), "directory"));
+	assert_int_equal(recording_reader__open("/dev/null", &reader), -EINVAL);
+	assert_non_null(strstr(error__message(0), "device"));
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(recording_reader__open(path, &reader), -EINVAL);
+	if (geteuid() != 0) {
+		path = temp__path(state, "secret");
+		file__write(path, "x", 1);
+		assert_int_equal(chmod(path, 0), 0);
+		assert_int_equal(recording_reader__open(path, &reader), -EACCES);
+	}
+	assert_null(reader);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(adding_keeps_numbers),
+		cmocka_unit_test(adding_nothing_changes_nothing),
+		cmocka_unit_test(adding_may_be_interrupted),
+		cmocka_unit_test(adding_to_an_empty_recording),
+		cmocka_unit_test(nobody_adds_while_it_is_written),
+		cmocka_unit_test(an_existing_file_is_renamed),
+		cmocka_unit_test(a_failed_create_moves_nothing),
+		cmocka_unit_test(odd_places_are_refused),
+		cmocka_unit_test(a_device_swallows_everything),
+		cmocka_unit_test(other_files_are_named),
+		cmocka_unit_test(unreadable_places_are_explained),
+		cmocka_unit_test(adding_to_what_is_not_whole),
+		cmocka_unit_test(a_file_size_limit_leaves_whole_chunks),
+		cmocka_unit_test(adding_fails_without_a_trace),
+		cmocka_unit_test(a_full_disk_leaves_whole_chunks),
+	};
+
+	return cmocka_run_group_tests_name("recording files", tests, temp__make, temp__remove);
+}
