@@ -58,15 +58,21 @@ static __always_inline void thread_gone(struct task_struct *task, struct thread_
 	emit(&event, sizeof(event), LOSS_RING_FULL);
 }
 
+/* Whether the last wakeup seen is of the present sleep, not of an older one. */
+static __always_inline bool was_woken(const struct thread_state *state)
+{
+	return state->t_wake >= state->ran_at;
+}
+
 /*
  * The wakeup that ended the interval [since, now]. It may have come while the
- * thread was still on its way to sleep; one older than the last run is not its.
+ * thread was still on its way to sleep.
  */
 static __always_inline __u64 interval_wake(const struct thread_state *state, __u64 now)
 {
 	if (state->class == CLASS_SCHED)
 		return state->since;
-	if (state->t_wake < state->ran_at)
+	if (!was_woken(state))
 		return now;
 	if (state->t_wake < state->since)
 		return state->since;
@@ -77,7 +83,7 @@ static __always_inline __u64 interval_wake(const struct thread_state *state, __u
 static __always_inline bool end_interval(struct thread_state *state, __u64 now)
 {
 	__u64 wake = interval_wake(state, now);
-	bool known = state->class != CLASS_SCHED && state->t_wake >= state->ran_at;
+	bool known = state->class != CLASS_SCHED && was_woken(state);
 	__u64 blocked = sample_grid__points(state->since, wake, period_ns, state->seed);
 	__u64 runq = sample_grid__points(wake, now, period_ns, state->seed);
 
@@ -183,6 +189,7 @@ static __always_inline void missed_switch_in(struct task_struct *task, struct th
 {
 	__u64 begin = now - run_length(task);
 
+	lose(LOSS_HIDDEN_SWITCH);
 	if (end_interval(state, begin > state->since ? begin : state->since))
 		emit_interval_bare(task, state);
 	state->since = state->t_in;
@@ -216,6 +223,9 @@ static __always_inline void switch_in(struct task_struct *task, struct thread_st
 {
 	bool first = state->interval_flags & INTERVAL_FIRST;
 
+	if (state->class != CLASS_SCHED && !was_woken(state) &&
+	    !(state->interval_flags & INTERVAL_BEGUN_BEFORE))
+		lose(LOSS_HIDDEN_WAKE);
 	if (end_interval(state, now)) {
 		if (first || stack_at_switch_out) {
 			emit_interval_bare(task, state);

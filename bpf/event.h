@@ -214,7 +214,9 @@ enum loss {
 	LOSS_RING_FULL = 0,	/* an event found no room in its ring buffer */
 	LOSS_THREAD_STATE = 1,	/* no memory for a thread's state: not recorded at all */
 	LOSS_WAKE_SKIPPED = 2,	/* a waker's stack found no room */
-	LOSS_COUNT = 3,
+	LOSS_HIDDEN_SWITCH = 3, /* a thread ran without a trace of its switch: no stack of its wait */
+	LOSS_HIDDEN_WAKE = 4,	/* it was woken without a trace: nobody knows by whom */
+	LOSS_COUNT = 5,
 };
 
 _Static_assert(sizeof(struct event_header) == 16, "event_header");

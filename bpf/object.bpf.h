@@ -72,10 +72,13 @@ static __always_inline bool path_step(struct path *at, struct event_file *event)
 	return true;
 }
 
-/* Sends the path of @file, once. */
-static __always_inline void tell_path(struct file *file, struct thread_state *state, __u64 inode,
-				      __u64 device)
+/*
+ * Sends the path of the struct file at @address, once. A global function, which
+ * the verifier looks at once, not for every way to it.
+ */
+__noinline int tell_path(__u64 address, __u32 thread, __u64 time, __u64 inode, __u64 device)
 {
+	struct file *file = (void *)address;
 	struct file_key key = {inode, device};
 	struct event_file *event;
 	struct path at = {};
@@ -83,11 +86,11 @@ static __always_inline void tell_path(struct file *file, struct thread_state *st
 	__u8 yes = 1;
 
 	if (bpf_map_lookup_elem(&seen_files, &key))
-		return;
+		return 0;
 	event = bpf_map_lookup_elem(&file_scratches, &zero);
 	if (!event)
-		return;
-	event->header = (struct event_header){EVENT_FILE, state->thread, state->t_in};
+		return 0;
+	event->header = (struct event_header){EVENT_FILE, thread, time};
 	event->inode = inode;
 	event->device = device;
 	event->size = 0;
@@ -98,9 +101,10 @@ static __always_inline void tell_path(struct file *file, struct thread_state *st
 		if (!path_step(&at, event))
 			break;
 	if (event->size > DWELL_PATH_SIZE + NAME_SIZE)
-		return;
+		return 0;
 	if (emit(event, sizeof(*event) + event->size, LOSS_RING_FULL))
 		bpf_map_update_elem(&seen_files, &key, &yes, BPF_ANY);
+	return 0;
 }
 
 static __always_inline void socket_object(struct event_object *object, struct file *file)
@@ -149,7 +153,7 @@ static __always_inline void file_object(struct event_object *object, struct task
 	}
 	object->type = OBJECT_FILE;
 	object->extra = BPF_CORE_READ(inode, i_sb, s_dev);
-	tell_path(file, state, object->id, object->extra);
+	tell_path((__u64)file, state->thread, state->t_in, object->id, object->extra);
 }
 
 /* The descriptor of a poll() for one, whose memory is @user. -1 if that cannot be read. */

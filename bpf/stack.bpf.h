@@ -117,8 +117,12 @@ static __always_inline __u32 walk_user_stack(void *ctx, struct scratch *scratch,
 {
 	long size;
 
-	if (use_tables)
-		return unwind_user(bpf_get_current_task_btf(), use, at, end, false);
+	if (use_tables) {
+		__u64 walked = unwind_current(use, at);
+
+		*end = walked >> 32;
+		return (__u32)walked;
+	}
 	size = bpf_get_stack(ctx, &scratch->frames[at],
 			     DWELL_MAX_KERNEL_FRAMES * sizeof(__u64), BPF_F_USER_STACK);
 	*end = size > 0 ? STACK_FRAME_POINTER : STACK_UNREADABLE;

@@ -80,57 +80,74 @@ struct unwind_walk {
 	__u8 exact; /* ip is the very instruction, not where a call returns to */
 };
 
-/* The mapping of @pc into walk->mapping. */
-static __always_inline bool find_mapping(struct unwind_walk *walk, __u64 pc)
-{
-	__u32 low = walk->process.first;
-	__u32 high = low + walk->process.n;
+/*
+ * The searches are global functions, which the verifier looks at once, not for
+ * every state they can be reached in.
+ */
 
-	if (pc >= walk->mapping.start && pc < walk->mapping.end)
-		return true;
+/* The mapping of @pc among @n of the pool from @first on: its index + 1, or 0. */
+__noinline __u32 find_mapping(__u32 first, __u32 n, __u64 pc)
+{
+	__u32 low = first;
+	__u32 high = low + n;
+
 	for (int i = 0; i < MAPPING_STEPS && low < high; i++) {
 		__u32 middle = low + (high - low) / 2;
 		struct unwind_mapping *mapping = bpf_map_lookup_elem(&unwind_mappings, &middle);
 
 		if (!mapping)
-			return false;
-		if (pc < mapping->start) {
+			return 0;
+		if (pc < mapping->start)
 			high = middle;
-		} else if (pc >= mapping->end) {
+		else if (pc >= mapping->end)
 			low = middle + 1;
-		} else {
-			walk->mapping = *mapping;
-			return true;
-		}
+		else
+			return middle + 1;
 	}
-	return false;
+	return 0;
 }
 
-/* The row that covers @pc in the mapping's table; 0 in @row->rule when there is none. */
-static __always_inline void find_row(const struct unwind_walk *walk, __u64 pc,
-				     struct unwind_row *row)
+/* The last of @table's @n rows that begins at or before @pc, as its 8 bytes; 0: none. */
+__noinline __u64 find_row(__u32 table, __u32 n, __u64 pc)
 {
-	__u32 table = walk->mapping.table;
 	void *rows = bpf_map_lookup_elem(&unwind_tables, &table);
-	__u32 low = 0, high = walk->mapping.n_rows;
+	__u32 low = 0, high = n;
+	__u64 row = 0;
 
-	row->rule = 0;
 	if (!rows)
-		return;
-	pc -= walk->mapping.bias;
+		return 0;
 	for (int i = 0; i < SEARCH_STEPS && low < high; i++) {
 		__u32 middle = low + (high - low) / 2;
-		struct unwind_row *found = bpf_map_lookup_elem(rows, &middle);
+		__u64 *found = bpf_map_lookup_elem(rows, &middle);
 
 		if (!found)
-			return;
-		if (found->pc <= pc) {
-			*row = *found;
+			return 0;
+		if ((__u32)*found <= pc) {
+			row = *found;
 			low = middle + 1;
 		} else {
 			high = middle;
 		}
 	}
+	return row;
+}
+
+/* Makes walk->mapping the one of @pc. */
+static __always_inline bool enter_mapping(struct unwind_walk *walk, __u64 pc)
+{
+	struct unwind_mapping *mapping;
+	__u32 index;
+
+	if (pc >= walk->mapping.start && pc < walk->mapping.end)
+		return true;
+	index = find_mapping(walk->process.first, walk->process.n, pc);
+	if (!index--)
+		return false;
+	mapping = bpf_map_lookup_elem(&unwind_mappings, &index);
+	if (!mapping)
+		return false;
+	walk->mapping = *mapping;
+	return true;
 }
 
 /* Reads user memory of the walked task; @remote says it is not current. */
@@ -238,25 +255,32 @@ static __always_inline long step_by_row(struct unwind_walk *walk, const struct u
 	return ip ? 0 : end_walk(walk, STACK_COMPLETE);
 }
 
-/* From the present frame, which is kept, to its caller. 1 ends the walk. */
-static __always_inline long unwind_step(struct unwind_walk *walk, const bool remote)
+/*
+ * From the present frame, which is kept as number @index, to its caller. 1 ends
+ * the walk. (A counter of our own would have a known value in each round, and
+ * the verifier would look at all 512 of them.)
+ */
+static __always_inline long unwind_step(struct unwind_walk *walk, __u32 index, const bool remote)
 {
 	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &walk->scratch);
-	struct unwind_row row = {};
 	__u64 pc = walk->ip - !walk->exact;
+	struct unwind_row row;
+	__u64 found;
 
 	if (!scratch)
 		return end_walk(walk, STACK_TOO_DEEP);
-	scratch->frames[(walk->at + walk->n) & (SCRATCH_FRAMES - 1)] = walk->ip;
-	if (++walk->n >= DWELL_MAX_USER_FRAMES)
+	scratch->frames[(walk->at + index) & (SCRATCH_FRAMES - 1)] = walk->ip;
+	walk->n = index + 1;
+	if (index + 1 >= DWELL_MAX_USER_FRAMES)
 		return end_walk(walk, STACK_TOO_DEEP);
-	if (!find_mapping(walk, pc))
+	if (!enter_mapping(walk, pc))
 		return step_by_frame_pointer(walk, STACK_NO_MAPPING, remote);
 	if (!walk->mapping.table)
 		return step_by_frame_pointer(walk, 0, remote);
 	if (!walk->mapping.n_rows)
 		return step_by_frame_pointer(walk, STACK_NO_TABLE, remote);
-	find_row(walk, pc, &row);
+	found = find_row(walk->mapping.table, walk->mapping.n_rows, pc - walk->mapping.bias);
+	__builtin_memcpy(&row, &found, sizeof(row));
 	switch (UNWIND_CFA(&row)) {
 	case UNWIND_CFA_NONE:
 	case UNWIND_CFA_UNSUPPORTED:
@@ -272,12 +296,12 @@ static __always_inline long unwind_step(struct unwind_walk *walk, const bool rem
 
 static long unwind_step_current(__u32 index, void *walk)
 {
-	return unwind_step(walk, false);
+	return unwind_step(walk, index, false);
 }
 
 static long unwind_step_remote(__u32 index, void *walk)
 {
-	return unwind_step(walk, true);
+	return unwind_step(walk, index, true);
 }
 
 /*
@@ -310,6 +334,18 @@ static __always_inline __u32 unwind_user(struct task_struct *task, __u32 use, __
 	}
 	*end = walk.end;
 	return walk.n;
+}
+
+/*
+ * unwind_user() of current: the number of frames, and the stack's end << 32. A
+ * global function, which the verifier looks at once, not for every way to it.
+ */
+__noinline __u64 unwind_current(__u32 use, __u32 at)
+{
+	__u8 end = STACK_UNREADABLE;
+	__u32 n = unwind_user(bpf_get_current_task_btf(), use, at, &end, false);
+
+	return n | (__u64)end << 32;
 }
 
 /* A new process begins with its parent's mappings. */

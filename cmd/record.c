@@ -17,6 +17,7 @@
 
 #define MIN_PERIOD_NS 10000ULL
 #define MAX_PERIOD_NS 1000000000ULL
+#define UNSET UINT64_MAX
 
 struct record_options {
 	const char *output;
@@ -151,14 +152,15 @@ static int choose_target(const struct record_options *options, char **command,
 
 static int choose_period(const struct record_options *options, uint64_t *period_ns)
 {
+	bool by_hz = options->hz != UNSET, by_period = options->period_us != UNSET;
+
 	*period_ns = 1000000;
-	if (options->hz && options->period_us)
+	if (by_hz && by_period)
 		return error__set(-EINVAL, "choose one of -F and -c");
-	if (options->hz)
-		*period_ns = 1000000000 / options->hz;
-	if (options->period_us)
-		*period_ns =
-			options->period_us < MAX_PERIOD_NS ? options->period_us * 1000 : UINT64_MAX;
+	if (by_hz)
+		*period_ns = options->hz ? 1000000000 / options->hz : 0;
+	if (by_period)
+		*period_ns = options->period_us <= MAX_PERIOD_NS ? options->period_us * 1000 : 0;
 	if (*period_ns >= MIN_PERIOD_NS && *period_ns <= MAX_PERIOD_NS)
 		return 0;
 	return error__set(-EINVAL, "the period must be 10 to 1000000 us (100000 to 1 Hz)");
@@ -320,7 +322,8 @@ static int configure(const struct record_options *options, char **command,
 
 static int record_run(int argc, char **argv)
 {
-	struct record_options options = {.output = "dwell.data"};
+	struct record_options options = {
+		.output = "dwell.data", .hz = UNSET, .period_us = UNSET};
 	_cleanup_free_ char *description = NULL;
 	struct session_config config = {};
 	struct session *session = NULL;
@@ -336,9 +339,9 @@ static int record_run(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	config.command_line = description = describe(&options, argv + first);
+	handle_signals();
 	err = session__new(&config, &session);
 	if (!err) {
-		handle_signals();
 		status = record(&options, &config, session);
 		session__free(session);
 	}

@@ -24,7 +24,7 @@ struct mappings {
 	struct recording_writer *writer;
 	struct unwinder *unwinder;
 	struct map64 dsos;  /* path and build id -> DSO number */
-	struct map64 paths; /* path, device and inode -> DSO number */
+	struct map64 paths; /* path and inode -> DSO number */
 	struct map64 fds;  /* DSO number -> descriptor */
 	size_t max_fds;
 };
@@ -51,29 +51,41 @@ int mappings__new(struct recording_writer *writer, struct unwinder *unwinder,
 }
 
 /* Whether the file open at @fd is the one that was mapped, as far as can be told. */
-static bool is_the_file(int fd, const char *build_id)
+static bool is_the_file(int fd, const struct mapping_event *event)
 {
-	char found[41] = "";
+	char found[sizeof(event->build_id)] = "";
+	struct stat stats;
 
-	return !*build_id || (!symbols__build_id(fd, found, sizeof(found)) && !strcmp(found, build_id));
+	if (*event->build_id)
+		return !symbols__build_id(fd, found, sizeof(found)) &&
+		       !strcmp(found, event->build_id);
+	return !event->inode || (!fstat(fd, &stats) && stats.st_ino == event->inode);
 }
 
-/* Opens the file of a mapping as the process sees it. */
-static int open_mapped(const struct mapping_event *event, const char *path, bool *deleted)
+static int open_if_it(const char *path, const struct mapping_event *event)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	return fd >= 0 && is_the_file(fd, event) ? TAKE_FD(fd) : -1;
+}
+
+/*
+ * Opens the file of a mapping as the process sees it. *@replaced: the path names
+ * another file now, or none.
+ */
+static int open_mapped(const struct mapping_event *event, const char *path, bool *replaced)
 {
 	char name[PATH_MAX + 64];
 	int fd;
 
-	*deleted = false;
+	*replaced = false;
 	snprintf(name, sizeof(name), "/proc/%d/root%s", event->pid, path);
-	fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = open_if_it(name, event);
 	if (fd < 0) /* the process may be gone; our own view is then the best guess */
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd >= 0 && is_the_file(fd, event->build_id))
-		return fd;
+		fd = open_if_it(path, event);
 	if (fd >= 0)
-		close(fd);
-	*deleted = true;
+		return fd;
+	*replaced = true;
 	snprintf(name, sizeof(name), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, event->pid,
 		 event->start, event->start + event->size);
 	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -136,10 +148,12 @@ static uint32_t file_dso_by_path(struct mappings *mappings, const struct mapping
 	uint64_t key, *known;
 
 	snprintf(name, sizeof(name), "/proc/%d/root%s", event->pid, path);
-	if (stat(name, &stats) && stat(path, &stats))
+	if (event->inode)
+		stats.st_ino = event->inode;
+	else if (stat(name, &stats) && stat(path, &stats))
 		return file_dso(mappings, event, path, deleted);
 	key = hash__add(hash__bytes(event->path, strlen(event->path)),
-			hash__add(stats.st_dev, stats.st_ino));
+			stats.st_ino);
 	known = map64__get(&mappings->paths, key);
 	if (!known)
 		known = map64__put(&mappings->paths, key, file_dso(mappings, event, path, deleted));
@@ -263,8 +277,8 @@ int mappings__read_process(struct mappings *mappings, pid_t pid, uint64_t time)
 		char rights[5];
 		int path = 0;
 
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &event.start,
-			   &end, rights, &event.offset, &path) < 4 ||
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64 " %n",
+			   &event.start, &end, rights, &event.offset, &event.inode, &path) < 5 ||
 		    rights[2] != 'x')
 			continue;
 		line[strcspn(line, "\n")] = '\0';

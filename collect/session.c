@@ -72,6 +72,8 @@ static const char *loss_name(enum loss loss)
 		[LOSS_RING_FULL] = "events, ring buffer full",
 		[LOSS_THREAD_STATE] = "threads, no memory for their state",
 		[LOSS_WAKE_SKIPPED] = "stacks of wakers, ring buffer full",
+		[LOSS_HIDDEN_SWITCH] = "switches, hidden from tracing by the kernel",
+		[LOSS_HIDDEN_WAKE] = "wakers, hidden from tracing by the kernel",
 	};
 
 	return names[loss];
@@ -148,14 +150,14 @@ static int drain(struct session *session)
 	return written;
 }
 
+/* What a larger buffer or more memory would have kept. */
 static uint64_t total_lost(const struct session *session)
 {
-	uint64_t losses[LOSS_COUNT], sum = session->lost_mappings;
+	uint64_t losses[LOSS_COUNT];
 
 	probes__losses(session->probes, losses);
-	for (int i = 0; i < LOSS_COUNT; i++)
-		sum += losses[i];
-	return sum;
+	return session->lost_mappings + losses[LOSS_RING_FULL] + losses[LOSS_THREAD_STATE] +
+	       losses[LOSS_WAKE_SKIPPED];
 }
 
 static int put_lost(struct session *session, const char *cause, uint64_t count)

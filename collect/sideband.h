@@ -18,6 +18,7 @@ struct mapping_event {
 	uint64_t offset; /* in the file */
 	const char *path; /* or a name such as [vdso], //anon */
 	char build_id[41]; /* hex; "" unknown */
+	uint64_t inode;	   /* 0 unknown */
 };
 
 struct sideband;

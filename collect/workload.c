@@ -31,6 +31,7 @@ static __attribute__((noreturn)) void child(char *const *argv, int go, int faile
 
 	if (read(go, &byte, 1) != 1) /* the parent gave up */
 		_exit(127);
+	signal(SIGXFSZ, SIG_DFL); /* what is ignored stays so over an exec */
 	execvp(argv[0], argv);
 	err = errno;
 	if (write(failed, &err, sizeof(err)) < 0)

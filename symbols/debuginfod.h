@@ -11,7 +11,7 @@
 struct debuginfod {
 	bool enabled; /* set by the owner; cleared when it turns out not to work */
 	bool started;
-	uint64_t left; /* ns this session may still spend on fetches */
+	uint64_t left; /* ns that may still be spent on fetches */
 	void *library;
 	void *client;
 };
