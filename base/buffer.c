@@ -30,7 +30,7 @@ void buffer__varint(struct buffer *buffer, uint64_t value)
 
 void buffer__svarint(struct buffer *buffer, int64_t value)
 {
-	buffer__varint(buffer, ((uint64_t)value << 1) ^ (uint64_t)(value >> 63));
+	buffer__varint(buffer, ((uint64_t)value << 1) ^ (value < 0 ? UINT64_MAX : 0));
 }
 
 void buffer__free(struct buffer *buffer)

@@ -35,9 +35,9 @@ static inline void closep(const int *fd)
 DEFINE_CLEANUP(FILE *, fclose)
 DEFINE_CLEANUP(DIR *, closedir)
 
-#define _cleanup_free_ _cleanup_(freep)
-#define _cleanup_close_ _cleanup_(closep)
-#define _cleanup_fclose_ _cleanup_(fclosep)
+#define _cleanup_free_	   _cleanup_(freep)
+#define _cleanup_close_	   _cleanup_(closep)
+#define _cleanup_fclose_   _cleanup_(fclosep)
 #define _cleanup_closedir_ _cleanup_(closedirp)
 
 #define TAKE_PTR(p)                                                                                \

@@ -123,8 +123,8 @@ static int intern__reserve(struct intern *table, size_t size)
 			sizeof(*table->entries)))
 		return -ENOMEM;
 	if (table->bytes_capacity - table->bytes_used < size + 1 &&
-	    array__grow((void **)&table->bytes, table->bytes_used, &table->bytes_capacity,
-			size + 1, 1))
+	    array__grow((void **)&table->bytes, table->bytes_used, &table->bytes_capacity, size + 1,
+			1))
 		return -ENOMEM;
 	return 0;
 }

@@ -173,7 +173,8 @@ static __always_inline void capture_at_switch_out(void *ctx, struct task_struct 
 		return;
 	event = SCRATCH_HEAD(scratch, event_stacks);
 	event->header = (struct event_header){EVENT_STACKS, state->thread, now};
-	capture(ctx, scratch, SCRATCH_INTERVAL, &event->stack, schedule_range, has_user_stack(task));
+	capture(ctx, scratch, SCRATCH_INTERVAL, &event->stack, schedule_range,
+		has_user_stack(task));
 	state->kernel_hash = event->stack.kernel_hash;
 	state->user_hash = event->stack.user_hash;
 	if (event->stack.kernel_depth || event->stack.user_depth)

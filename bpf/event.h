@@ -10,10 +10,10 @@
 
 #include <linux/types.h>
 
-#define DWELL_COMM_SIZE 16
+#define DWELL_COMM_SIZE		16
 #define DWELL_MAX_KERNEL_FRAMES 127
-#define DWELL_MAX_USER_FRAMES 512
-#define DWELL_PATH_SIZE 1024
+#define DWELL_MAX_USER_FRAMES	512
+#define DWELL_PATH_SIZE		1024
 
 /* What a moment of a thread's life was spent on. Blocked Samples, OSDI'24, 3.1. */
 enum wait_class {
@@ -101,7 +101,7 @@ enum totals_flags {
 struct event_totals {
 	struct event_header header;
 	__u64 ns[CLASS_COUNT];
-	__u64 voluntary;   /* switches, as in /proc/PID/status, since first seen */
+	__u64 voluntary; /* switches, as in /proc/PID/status, since first seen */
 	__u64 involuntary;
 	__u32 flags; /* enum totals_flags */
 	__u32 reserved;
@@ -133,9 +133,9 @@ struct event_sample {
 };
 
 enum interval_flags {
-	INTERVAL_PREEMPTED = 1 << 0,   /* it could have run on: all of it is run-queue time */
-	INTERVAL_FIRST = 1 << 1,       /* from a new thread's creation to its first run */
-	INTERVAL_UNFINISHED = 1 << 2,  /* the recording ended before the interval did */
+	INTERVAL_PREEMPTED = 1 << 0,	/* it could have run on: all of it is run-queue time */
+	INTERVAL_FIRST = 1 << 1,	/* from a new thread's creation to its first run */
+	INTERVAL_UNFINISHED = 1 << 2,	/* the recording ended before the interval did */
 	INTERVAL_BEGUN_BEFORE = 1 << 3, /* the recording began within it */
 	INTERVAL_UNINTERRUPTIBLE = 1 << 4,
 };
@@ -169,7 +169,7 @@ struct event_object {
 struct event_interval {
 	struct event_header header;
 	__u64 t_out;
-	__u64 t_wake; /* t_out <= t_wake <= t_in; t_out when preempted */
+	__u64 t_wake;	      /* t_out <= t_wake <= t_in; t_out when preempted */
 	__u32 blocked_points; /* sampling points in [t_out, t_wake) */
 	__u32 runq_points;    /* and in [t_wake, t_in) */
 	__u32 waker;	      /* the thread that ran when the wakeup came */
@@ -204,18 +204,19 @@ struct event_file {
 	struct event_header header;
 	__u64 inode;
 	__u64 device;
-	__u32 size; /* bytes used in names */
-	__u32 flags; /* 1: does not reach the root */
+	__u32 size;   /* bytes used in names */
+	__u32 flags;  /* 1: does not reach the root */
 	char names[]; /* each NUL-terminated, innermost first */
 };
 
 /* Why something is missing, counted by the kernel side. */
 enum loss {
-	LOSS_RING_FULL = 0,	/* an event found no room in its ring buffer */
-	LOSS_THREAD_STATE = 1,	/* no memory for a thread's state: not recorded at all */
-	LOSS_WAKE_SKIPPED = 2,	/* a waker's stack found no room */
-	LOSS_HIDDEN_SWITCH = 3, /* a thread ran without a trace of its switch: no stack of its wait */
-	LOSS_HIDDEN_WAKE = 4,	/* it was woken without a trace: nobody knows by whom */
+	LOSS_RING_FULL = 0,    /* an event found no room in its ring buffer */
+	LOSS_THREAD_STATE = 1, /* no memory for a thread's state: not recorded at all */
+	LOSS_WAKE_SKIPPED = 2, /* a waker's stack found no room */
+	LOSS_HIDDEN_SWITCH =
+		3,	      /* a thread ran without a trace of its switch: no stack of its wait */
+	LOSS_HIDDEN_WAKE = 4, /* it was woken without a trace: nobody knows by whom */
 	LOSS_COUNT = 5,
 };
 

@@ -14,15 +14,15 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#define TASK_DEAD 0x80
+#define TASK_DEAD	     0x80
 #define TASK_UNINTERRUPTIBLE 0x02
-#define PF_KTHREAD 0x00200000
-#define PF_IO_WORKER 0x00000010
-#define TS_COMPAT 0x0002
-#define SYSCALL_NONE (-1)
+#define PF_KTHREAD	     0x00200000
+#define PF_IO_WORKER	     0x00000010
+#define TS_COMPAT	     0x0002
+#define SYSCALL_NONE	     (-1)
 
 /* lock:contention_begin flags, include/trace/events/lock.h */
-#define LCB_F_SPIN (1U << 0)
+#define LCB_F_SPIN  (1U << 0)
 #define LCB_F_MUTEX (1U << 5)
 
 #define CORE __attribute__((preserve_access_index))
@@ -175,15 +175,15 @@ struct pt_regs {
 } CORE;
 
 #define REGS_SYSCALL(regs) ((long)(regs)->orig_ax)
-#define REGS_ARG1(regs) ((regs)->di)
-#define REGS_ARG2(regs) ((regs)->si)
-#define NR_FUTEX 202
-#define NR_FUTEX_COMPAT 240
+#define REGS_ARG1(regs)	   ((regs)->di)
+#define REGS_ARG2(regs)	   ((regs)->si)
+#define NR_FUTEX	   202
+#define NR_FUTEX_COMPAT	   240
 #else
 #error "dwell's kernel side knows x86-64 only, so far"
 #endif
 #define NR_FUTEX_WAITV 449
-#define NR_FUTEX_WAIT 455
+#define NR_FUTEX_WAIT  455
 
 struct seq_file;
 
@@ -218,8 +218,8 @@ static __always_inline int preempt_count(struct task_struct *current)
 
 /* include/linux/preempt.h: bits 8..15 softirq (bit 8: being served), 16..19 hardirq, 20..23 NMI. */
 #define PREEMPT_SOFTIRQ_SERVING 0x00000100
-#define PREEMPT_HARDIRQ_MASK 0x000f0000
-#define PREEMPT_NMI_MASK 0x00f00000
+#define PREEMPT_HARDIRQ_MASK	0x000f0000
+#define PREEMPT_NMI_MASK	0x00f00000
 
 /*
  * Off the run queue, or (6.12 and later) left there only because its dequeue is

@@ -7,13 +7,13 @@
 
 #include "bpf/state.bpf.h"
 
-#define S_IFMT 0170000
-#define S_IFSOCK 0140000
-#define AF_INET 2
-#define AF_INET6 10
+#define S_IFMT	   0170000
+#define S_IFSOCK   0140000
+#define AF_INET	   2
+#define AF_INET6   10
 #define PATH_NAMES 32
-#define NAME_SIZE 256
-#define P_PID 1
+#define NAME_SIZE  256
+#define P_PID	   1
 
 /* Files whose path user space has, by inode and device. */
 struct file_key {
@@ -47,8 +47,7 @@ static __always_inline bool path_step(struct path *at, struct event_file *event)
 	long n;
 
 	if (at->dentry == BPF_CORE_READ(at->mnt, mnt_root)) {
-		struct mount *mount =
-			(void *)at->mnt - bpf_core_field_offset(struct mount, mnt);
+		struct mount *mount = (void *)at->mnt - bpf_core_field_offset(struct mount, mnt);
 		struct mount *above = BPF_CORE_READ(mount, mnt_parent);
 
 		if (above == mount)

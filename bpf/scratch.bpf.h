@@ -5,11 +5,11 @@
 #include "bpf/event.h"
 #include "bpf/kernel.bpf.h"
 
-#define RAW_FRAMES 128 /* a power of two above DWELL_MAX_KERNEL_FRAMES */
-#define OUR_FRAMES 12	/* at most that many lie above the first frame of interest */
-#define MAX_FRAMES (DWELL_MAX_KERNEL_FRAMES + DWELL_MAX_USER_FRAMES)
+#define RAW_FRAMES     128 /* a power of two above DWELL_MAX_KERNEL_FRAMES */
+#define OUR_FRAMES     12  /* at most that many lie above the first frame of interest */
+#define MAX_FRAMES     (DWELL_MAX_KERNEL_FRAMES + DWELL_MAX_USER_FRAMES)
 #define SCRATCH_FRAMES 1024 /* a power of two above MAX_FRAMES */
-#define HEAD_SIZE sizeof(struct event_interval)
+#define HEAD_SIZE      sizeof(struct event_interval)
 
 /* Where an event with frames is put together: its head ends where the frames begin. */
 struct scratch {
@@ -18,7 +18,8 @@ struct scratch {
 	__u64 raw[RAW_FRAMES];
 };
 
-#define SCRATCH_HEAD(scratch, type) ((struct type *)&(scratch)->head[HEAD_SIZE - sizeof(struct type)])
+#define SCRATCH_HEAD(scratch, type)                                                                \
+	((struct type *)&(scratch)->head[HEAD_SIZE - sizeof(struct type)])
 
 /* One per context that can interrupt another one on the same CPU. */
 enum scratch_use {

@@ -123,8 +123,8 @@ static __always_inline __u32 walk_user_stack(void *ctx, struct scratch *scratch,
 		*end = walked >> 32;
 		return (__u32)walked;
 	}
-	size = bpf_get_stack(ctx, &scratch->frames[at],
-			     DWELL_MAX_KERNEL_FRAMES * sizeof(__u64), BPF_F_USER_STACK);
+	size = bpf_get_stack(ctx, &scratch->frames[at], DWELL_MAX_KERNEL_FRAMES * sizeof(__u64),
+			     BPF_F_USER_STACK);
 	*end = size > 0 ? STACK_FRAME_POINTER : STACK_UNREADABLE;
 	return size > 0 ? (__u32)size / sizeof(__u64) : 0;
 }

@@ -11,14 +11,14 @@
 
 /* Settings, fixed before the programs are loaded. */
 const volatile __u32 period_ns = 1000000;
-const volatile bool trace_mode; /* emit every interval, sampling points or not */
-const volatile bool stack_at_switch_out; /* the last rung: nowhere else to take it */
-const volatile bool use_tables; /* unwind user stacks by .eh_frame tables */
-const volatile bool follow = true; /* record what recorded threads create */
-const volatile __u32 ring_mask; /* rings - 1; there is a power of two of them */
+const volatile bool trace_mode;		     /* emit every interval, sampling points or not */
+const volatile bool stack_at_switch_out;     /* the last rung: nowhere else to take it */
+const volatile bool use_tables;		     /* unwind user stacks by .eh_frame tables */
+const volatile bool follow = true;	     /* record what recorded threads create */
+const volatile __u32 ring_mask;		     /* rings - 1; there is a power of two of them */
 const volatile __u64 ring_wake_at = 1 << 18; /* bytes queued that wake user space */
-const volatile __u32 own_tgid; /* never recorded, unless asked */
-const volatile __u32 command_tgid; /* recorded from its exec on; 0: no command */
+const volatile __u32 own_tgid;		     /* never recorded, unless asked */
+const volatile __u32 command_tgid;	     /* recorded from its exec on; 0: no command */
 const volatile __u32 no_user_flags = PF_KTHREAD | PF_IO_WORKER;
 /* Address ranges of functions where the frames of interest begin, from kallsyms; 0: unknown. */
 const volatile __u64 schedule_range[2];
@@ -48,10 +48,10 @@ enum state_flags {
 };
 
 struct thread_state {
-	__u64 since; /* begin of the present run or off-CPU interval */
+	__u64 since;  /* begin of the present run or off-CPU interval */
 	__u64 ran_at; /* begin of the last run: an older wakeup belongs to an older sleep */
-	__u64 seen; /* created, or seen first */
-	__u64 seed; /* of its sampling grid */
+	__u64 seen;   /* created, or seen first */
+	__u64 seed;   /* of its sampling grid */
 	__u64 ns[CLASS_COUNT];
 	__u64 voluntary; /* switch counts when first seen */
 	__u64 involuntary;
@@ -116,7 +116,7 @@ static __always_inline bool emit(const void *event, __u64 size, enum loss otherw
 		return false;
 	queued = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA);
 	flags = queued < ring_wake_at && queued + size + 16 >= ring_wake_at ? BPF_RB_FORCE_WAKEUP
-									     : BPF_RB_NO_WAKEUP;
+									    : BPF_RB_NO_WAKEUP;
 	if (bpf_ringbuf_output(ring, (void *)event, size, flags)) {
 		lose(otherwise);
 		return false;

@@ -85,8 +85,8 @@ static __always_inline void mark(struct task_struct *task)
 		return;
 	}
 	state->class = task_blocked(task) ? blocked_class(task, state) : CLASS_SCHED;
-	state->interval_flags = INTERVAL_BEGUN_BEFORE |
-				(state->class == CLASS_SCHED ? INTERVAL_PREEMPTED : 0);
+	state->interval_flags =
+		INTERVAL_BEGUN_BEFORE | (state->class == CLASS_SCHED ? INTERVAL_PREEMPTED : 0);
 	state->flags = STATE_TARGET;
 	marked++;
 }
@@ -134,8 +134,8 @@ struct {
 static __always_inline void capture_sleeping(struct task_struct *task, struct scratch *scratch,
 					     struct event_stack *stack, bool user)
 {
-	long size = bpf_get_task_stack(task, scratch->raw,
-				       DWELL_MAX_KERNEL_FRAMES * sizeof(__u64), 0);
+	long size =
+		bpf_get_task_stack(task, scratch->raw, DWELL_MAX_KERNEL_FRAMES * sizeof(__u64), 0);
 	__u32 at, n;
 
 	__builtin_memset(stack, 0, sizeof(*stack));

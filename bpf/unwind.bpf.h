@@ -13,7 +13,7 @@
 #include "bpf/state.bpf.h"
 #include "bpf/unwind.h"
 
-#define SEARCH_STEPS 24 /* of a binary search: tables of up to 16 million rows */
+#define SEARCH_STEPS  24 /* of a binary search: tables of up to 16 million rows */
 #define MAPPING_STEPS 14
 
 /* An executable mapping: [start, end), virtual address in the file = address - bias. */

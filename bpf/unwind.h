@@ -10,21 +10,21 @@
 
 /* How the canonical frame address (the caller's stack pointer) is computed. */
 enum unwind_cfa {
-	UNWIND_CFA_NONE = 0,	  /* no unwind information here (a gap between functions) */
-	UNWIND_CFA_RSP = 1,	  /* rsp + cfa * 8 */
-	UNWIND_CFA_RBP = 2,	  /* rbp + cfa * 8 */
-	UNWIND_CFA_RBP_DEREF = 3, /* *(rbp + cfa * 8): functions that realign their stack */
-	UNWIND_CFA_RSP_DEREF = 4, /* *(rsp + cfa * 8) */
-	UNWIND_CFA_PLT = 5,	  /* rsp + 8 + ((rip & 15) >= cfa ? 8 : 0): entries of .plt */
-	UNWIND_CFA_SIGNAL = 6,	  /* rsp is at a struct ucontext: all registers are there */
-	UNWIND_CFA_END = 7,	  /* the outermost frame: _start, clone */
+	UNWIND_CFA_NONE = 0,	    /* no unwind information here (a gap between functions) */
+	UNWIND_CFA_RSP = 1,	    /* rsp + cfa * 8 */
+	UNWIND_CFA_RBP = 2,	    /* rbp + cfa * 8 */
+	UNWIND_CFA_RBP_DEREF = 3,   /* *(rbp + cfa * 8): functions that realign their stack */
+	UNWIND_CFA_RSP_DEREF = 4,   /* *(rsp + cfa * 8) */
+	UNWIND_CFA_PLT = 5,	    /* rsp + 8 + ((rip & 15) >= cfa ? 8 : 0): entries of .plt */
+	UNWIND_CFA_SIGNAL = 6,	    /* rsp is at a struct ucontext: all registers are there */
+	UNWIND_CFA_END = 7,	    /* the outermost frame: _start, clone */
 	UNWIND_CFA_UNSUPPORTED = 8, /* a rule that is not handled (another register ...) */
 };
 
 /* Where the caller's rbp is. */
 enum unwind_rbp {
-	UNWIND_RBP_SAME = 0,   /* still in rbp */
-	UNWIND_RBP_CFA = 1,    /* at CFA + rbp * 8 */
+	UNWIND_RBP_SAME = 0,	/* still in rbp */
+	UNWIND_RBP_CFA = 1,	/* at CFA + rbp * 8 */
 	UNWIND_RBP_UNKNOWN = 2, /* undefined, or an unsupported rule */
 	UNWIND_RBP_FRAME = 3,	/* at rbp + rbp * 8: functions that realign their stack */
 };
@@ -39,10 +39,10 @@ struct unwind_row {
 _Static_assert(sizeof(struct unwind_row) == 8, "unwind_row");
 
 /* Limits of what the kernel side holds. */
-#define UNWIND_MAX_TABLES 4096	       /* files */
-#define UNWIND_MAX_MAPPINGS (1 << 17)  /* executable mappings of all processes: 4 MiB */
+#define UNWIND_MAX_TABLES    4096      /* files */
+#define UNWIND_MAX_MAPPINGS  (1 << 17) /* executable mappings of all processes: 4 MiB */
 #define UNWIND_MAX_PROCESSES (1 << 15)
 
 #define UNWIND_RULE(cfa_, rbp_) ((cfa_) | (rbp_) << 4)
-#define UNWIND_CFA(row) ((row)->rule & 0xf)
-#define UNWIND_RBP(row) ((row)->rule >> 4)
+#define UNWIND_CFA(row)		((row)->rule & 0xf)
+#define UNWIND_RBP(row)		((row)->rule >> 4)

@@ -18,6 +18,8 @@ int options__number(const char *text, uint64_t *value)
 	char *end;
 	uint64_t parsed;
 
+	if (!text)
+		return error__set(-EINVAL, "a number is missing");
 	errno = 0;
 	parsed = strtoull(text, &end, 0);
 	if (!isdigit((unsigned char)*text) || *end || errno)

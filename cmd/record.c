@@ -17,7 +17,7 @@
 
 #define MIN_PERIOD_NS 10000ULL
 #define MAX_PERIOD_NS 1000000000ULL
-#define UNSET UINT64_MAX
+#define UNSET	      UINT64_MAX
 
 struct record_options {
 	const char *output;
@@ -322,8 +322,7 @@ static int configure(const struct record_options *options, char **command,
 
 static int record_run(int argc, char **argv)
 {
-	struct record_options options = {
-		.output = "dwell.data", .hz = UNSET, .period_us = UNSET};
+	struct record_options options = {.output = "dwell.data", .hz = UNSET, .period_us = UNSET};
 	_cleanup_free_ char *description = NULL;
 	struct session_config config = {};
 	struct session *session = NULL;
@@ -338,7 +337,8 @@ static int record_run(int argc, char **argv)
 		array__free(&ids);
 		return EXIT_USAGE;
 	}
-	config.command_line = description = describe(&options, argv + first);
+	description = describe(&options, argv + first);
+	config.command_line = description;
 	handle_signals();
 	err = session__new(&config, &session);
 	if (!err) {

@@ -146,8 +146,9 @@ int kernel__probe(struct kernel_info *info)
 
 	if (!btf) {
 		error__set(-ENOTSUP, "this kernel has no type information (BTF)");
-		error__hint("dwell needs a kernel of 5.15 or later built with CONFIG_DEBUG_INFO_BTF,\n"
-			    "as all large distributions' are; see /sys/kernel/btf/vmlinux");
+		error__hint(
+			"dwell needs a kernel of 5.15 or later built with CONFIG_DEBUG_INFO_BTF,\n"
+			"as all large distributions' are; see /sys/kernel/btf/vmlinux");
 		return -ENOTSUP;
 	}
 	*info = (struct kernel_info){

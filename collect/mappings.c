@@ -25,14 +25,13 @@ struct mappings {
 	struct unwinder *unwinder;
 	struct map64 dsos;  /* path and build id -> DSO number */
 	struct map64 paths; /* path and inode -> DSO number */
-	struct map64 fds;  /* DSO number -> descriptor */
+	struct map64 fds;   /* DSO number -> descriptor */
 	size_t max_fds;
 };
 
 DEFINE_CLEANUP(struct mappings *, mappings__free)
 
-int mappings__new(struct recording_writer *writer, struct unwinder *unwinder,
-		  struct mappings **out)
+int mappings__new(struct recording_writer *writer, struct unwinder *unwinder, struct mappings **out)
 {
 	struct mappings *mappings = calloc(1, sizeof(*mappings));
 	struct rlimit limit;
@@ -152,8 +151,7 @@ static uint32_t file_dso_by_path(struct mappings *mappings, const struct mapping
 		stats.st_ino = event->inode;
 	else if (stat(name, &stats) && stat(path, &stats))
 		return file_dso(mappings, event, path, deleted);
-	key = hash__add(hash__bytes(event->path, strlen(event->path)),
-			stats.st_ino);
+	key = hash__add(hash__bytes(event->path, strlen(event->path)), stats.st_ino);
 	known = map64__get(&mappings->paths, key);
 	if (!known)
 		known = map64__put(&mappings->paths, key, file_dso(mappings, event, path, deleted));
@@ -199,7 +197,8 @@ static uint32_t mapped_dso(struct mappings *mappings, const struct mapping_event
 		return jit_dso(mappings, event->pid);
 	if (event->path[0] != '/')
 		return vdso_dso(mappings);
-	deleted = length > sizeof(gone) - 1 && !strcmp(event->path + length - (sizeof(gone) - 1), gone);
+	deleted = length > sizeof(gone) - 1 &&
+		  !strcmp(event->path + length - (sizeof(gone) - 1), gone);
 	if (deleted)
 		length -= sizeof(gone) - 1;
 	snprintf(path, sizeof(path), "%.*s", (int)length, event->path);

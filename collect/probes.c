@@ -71,9 +71,10 @@ static int refused(int err, const char *what)
 	error__errno(err, "cannot %s", what);
 	libbpf_said[strcspn(libbpf_said, "\n")] = '\0';
 	if (err == -EPERM || err == -EACCES)
-		error__hint("recording needs CAP_BPF and CAP_PERFMON, and CAP_SYS_PTRACE to see other\n"
-			    "users' processes. Run with sudo, or once:\n"
-			    "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep /usr/local/bin/dwell");
+		error__hint(
+			"recording needs CAP_BPF and CAP_PERFMON, and CAP_SYS_PTRACE to see other\n"
+			"users' processes. Run with sudo, or once:\n"
+			"sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep /usr/local/bin/dwell");
 	else if (*libbpf_said)
 		error__hint("dwell supports kernels from 5.15 on; libbpf said: %s", libbpf_said);
 	return err;
@@ -213,7 +214,8 @@ static int open_clocks(struct probes *probes)
 	int cpus = libbpf_num_possible_cpus();
 
 	for (int cpu = 0; cpu < cpus; cpu++) {
-		int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+		int fd =
+			(int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 		struct bpf_link *link;
 
 		if (fd < 0 && errno == ENODEV) /* a CPU that is not there */

@@ -18,14 +18,14 @@
 struct probes_config {
 	uint32_t period_ns;
 	bool trace;
-	bool follow;	      /* what recorded threads create */
-	size_t ring_bytes;    /* per CPU, a power of two of pages */
-	pid_t command;	      /* recorded from its exec on; 0: none */
-	const pid_t *ids;     /* processes, or threads */
+	bool follow;	   /* what recorded threads create */
+	size_t ring_bytes; /* per CPU, a power of two of pages */
+	pid_t command;	   /* recorded from its exec on; 0: none */
+	const pid_t *ids;  /* processes, or threads */
 	size_t n_ids;
 	bool ids_are_threads;
 	bool everything;
-	uint64_t cgroup; /* id, 0: none */
+	uint64_t cgroup;  /* id, 0: none */
 	const char *rung; /* begin at this rung of the ladder; NULL: the first */
 };
 

@@ -24,11 +24,11 @@
 #include "collect/workload.h"
 #include "recording/recording.h"
 
-#define POLL_MS 100
-#define FLUSH_NS 1000000000ULL
-#define MAX_TABLE_BYTES (256UL << 20) /* of unwind tables: 32 million rows */
-#define SETTLE_US 500 /* mappings come in bursts */
-#define DEFAULT_RING (2UL << 20)
+#define POLL_MS		   100
+#define FLUSH_NS	   1000000000ULL
+#define MAX_TABLE_BYTES	   (256UL << 20) /* of unwind tables: 32 million rows */
+#define SETTLE_US	   500		 /* mappings come in bursts */
+#define DEFAULT_RING	   (2UL << 20)
 #define DEFAULT_TRACE_RING (16UL << 20)
 
 /* A mapping that waits until the events before it have told whose process it is. */
@@ -404,7 +404,7 @@ static int write_end(struct session *session, uint64_t end)
 	if (session->waited)
 		recording_writer__meta(session->writer, "exit_status", "%d", session->status);
 	recording_writer__meta(session->writer, "cpu_ns", "%lu", own_cpu_ns());
-	return recording_writer__meta(session->writer, "end", "%lu", end) ? : err;
+	return recording_writer__meta(session->writer, "end", "%lu", end) ?: err;
 }
 
 int session__finish(struct session *session, struct session_progress *progress)

@@ -32,11 +32,11 @@ struct session_config {
 	size_t n_ids;
 	const char *cgroup; /* a directory of the cgroup 2 file system */
 	const char *output;
-	uint64_t period_ns; /* 10 us to 1 s */
-	bool trace;	    /* every interval, not only those with a sampling point */
+	uint64_t period_ns;   /* 10 us to 1 s */
+	bool trace;	      /* every interval, not only those with a sampling point */
 	uint64_t duration_ns; /* 0: until the end of the command, or a signal */
 	size_t ring_bytes;    /* per CPU; 0: a default that depends on @trace */
-	const char *rung; /* where sleepers' stacks are taken; NULL: the best place there is */
+	const char *rung;     /* where sleepers' stacks are taken; NULL: the best place there is */
 	const char *command_line; /* what the user typed, for the header */
 };
 

@@ -159,8 +159,8 @@ static void hand_out(const struct mmap2_record *record, sideband_fn on_mapping, 
 }
 
 /* The record at @at of the ring, in one piece. */
-static const struct perf_event_header *whole_record(struct sideband *sideband,
-						    const uint8_t *data, size_t mask, uint64_t at)
+static const struct perf_event_header *whole_record(struct sideband *sideband, const uint8_t *data,
+						    size_t mask, uint64_t at)
 {
 	const struct perf_event_header *header = (const void *)(data + (at & mask));
 	size_t first = mask + 1 - (at & mask);
@@ -172,8 +172,8 @@ static const struct perf_event_header *whole_record(struct sideband *sideband,
 	return (const void *)sideband->record;
 }
 
-static uint64_t drain_ring(struct sideband *sideband, struct cpu_ring *ring,
-			   sideband_fn on_mapping, void *arg)
+static uint64_t drain_ring(struct sideband *sideband, struct cpu_ring *ring, sideband_fn on_mapping,
+			   void *arg)
 {
 	const uint8_t *data = (const uint8_t *)ring->page + sideband->page_size;
 	size_t mask = DATA_PAGES * sideband->page_size - 1;

@@ -15,8 +15,8 @@ struct mapping_event {
 	pid_t pid;     /* process */
 	uint64_t start;
 	uint64_t size;
-	uint64_t offset; /* in the file */
-	const char *path; /* or a name such as [vdso], //anon */
+	uint64_t offset;   /* in the file */
+	const char *path;  /* or a name such as [vdso], //anon */
 	char build_id[41]; /* hex; "" unknown */
 	uint64_t inode;	   /* 0 unknown */
 };

@@ -107,7 +107,8 @@ int target__cgroup_id(const char *path, uint64_t *id)
 		return error__errno(-errno, "cannot find the cgroup '%s'", path);
 	if (fs.f_type != CGROUP2_SUPER_MAGIC) {
 		error__set(-EINVAL, "'%s' is no cgroup of version 2", path);
-		error__hint("give its directory, such as /sys/fs/cgroup/system.slice/mysql.service");
+		error__hint(
+			"give its directory, such as /sys/fs/cgroup/system.slice/mysql.service");
 		return -EINVAL;
 	}
 	*id = stats.st_ino;

@@ -252,7 +252,8 @@ static void on_stacks(struct translator *translator, const struct event_stacks *
 {
 	uint32_t kernel, user;
 
-	take_stacks(translator, &event->stack, event->frames, size - sizeof(*event), &kernel, &user);
+	take_stacks(translator, &event->stack, event->frames, size - sizeof(*event), &kernel,
+		    &user);
 }
 
 static uint64_t file_key(uint64_t inode, uint64_t device)
@@ -414,8 +415,7 @@ static size_t head_size(uint32_t type)
 	return type < ARRAY_SIZE(sizes) ? sizes[type] : 0;
 }
 
-void translator__event(struct translator *translator, const struct event_header *event,
-		       size_t size)
+void translator__event(struct translator *translator, const struct event_header *event, size_t size)
 {
 	size_t head = head_size(event->type);
 

@@ -56,7 +56,7 @@ struct process {
 	bool dirty; /* differs from what the kernel side has */
 	bool known; /* the kernel side has it */
 	struct pool_run run;
-	unsigned int class; /* of the run */
+	unsigned int class;		     /* of the run */
 	ARRAY(struct held_mapping) mappings; /* by start */
 };
 
@@ -91,8 +91,8 @@ int unwinder__new(const struct unwinder_maps *maps, size_t max_bytes, struct unw
 		return -ENOMEM;
 	unwinder->maps = *maps;
 	unwinder->max_bytes = max_bytes;
-	unwinder->pool = mmap(NULL, pool_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED,
-			      maps->mappings, 0);
+	unwinder->pool =
+		mmap(NULL, pool_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, maps->mappings, 0);
 	if (unwinder->pool == MAP_FAILED) {
 		free(unwinder);
 		return -errno;
@@ -114,9 +114,9 @@ static int upload(struct unwinder *unwinder, const struct unwind_table *table, u
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_INNER_MAP | BPF_F_MMAPABLE);
 	size_t size = table->n_rows * sizeof(*table->rows);
-	_cleanup_close_ int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "dwell_unwind", sizeof(uint32_t),
-						sizeof(*table->rows), (uint32_t)table->n_rows,
-						&options);
+	_cleanup_close_ int fd =
+		bpf_map_create(BPF_MAP_TYPE_ARRAY, "dwell_unwind", sizeof(uint32_t),
+			       sizeof(*table->rows), (uint32_t)table->n_rows, &options);
 	void *rows;
 
 	if (fd < 0)
@@ -352,7 +352,7 @@ static unsigned int class_of(size_t n)
 	unsigned int class = 0;
 
 	while ((1UL << class) < n)
-		class++;
+		class ++;
 	return class;
 }
 

@@ -20,10 +20,10 @@ struct unwinder_maps {
 
 struct unwinder_stats {
 	uint64_t tables;
-	uint64_t rows;	    /* 8 bytes each */
-	uint64_t build_ns;  /* spent building tables */
-	uint64_t refused;   /* tables left out: the memory limit was reached */
-	uint64_t no_space;  /* mappings left out: the pool was full */
+	uint64_t rows;	   /* 8 bytes each */
+	uint64_t build_ns; /* spent building tables */
+	uint64_t refused;  /* tables left out: the memory limit was reached */
+	uint64_t no_space; /* mappings left out: the pool was full */
 };
 
 /* @max_bytes bounds the memory of all tables. Errors: -ENOMEM, or of mmap. */

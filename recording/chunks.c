@@ -105,6 +105,7 @@ static int bytes__reserve(uint8_t **bytes, size_t *capacity, size_t size)
 static int reader__load(struct recording_reader *reader, const struct chunk_place *place)
 {
 	const struct chunk_header *header = &place->header;
+	/* NOLINTNEXTLINE(*UndefinedBinaryOperatorResult): reader__seek() found the place */
 	uint64_t at = place->offset + CHUNK_HEADER_SIZE;
 	int64_t n;
 	int err;

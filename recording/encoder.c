@@ -151,7 +151,7 @@ static int64_t record__extra(const struct record *record)
 			       ? -EINVAL
 			       : (int64_t)record->stack.depth * VARINT_MAX;
 	case RECORD_TOTALS:
-		return CLASS_COUNT * VARINT_MAX;
+		return (int64_t)CLASS_COUNT * VARINT_MAX;
 	default:
 		return 0;
 	}

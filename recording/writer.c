@@ -151,7 +151,7 @@ int recording_writer__create(const char *path, struct recording_writer **out)
 	err = writer__new(path, &writer);
 	if (err)
 		return err;
-	writer->fd = create__open(path);
+	writer->fd = create__open(path); // NOLINT(*NullDereference): it was set, above
 	if (writer->fd < 0)
 		return writer->fd;
 	/* For others to see that it is being written; where that cannot be, they do not. */

@@ -180,9 +180,13 @@ static bool cie__read_head(const struct cfi_section *section, struct cfi_cie *ci
 		cfi_read__uint64_t(c);
 	else if (*text && *text != 'z')
 		return false;
-	/* Sizes of addresses and of segment selectors. */
-	if (version == 4 && (cfi_read__uint8_t(c) != 8 || cfi_read__uint8_t(c) != 0))
-		return false;
+	if (version == 4) {
+		uint8_t address_size = cfi_read__uint8_t(c);
+		uint8_t segment_size = cfi_read__uint8_t(c);
+
+		if (address_size != 8 || segment_size != 0)
+			return false;
+	}
 	cie->code_align = cfi_read__uleb(c);
 	cie->data_align = cfi_read__sleb(c);
 	ra = version == 1 ? cfi_read__uint8_t(c) : cfi_read__uleb(c);

@@ -135,6 +135,9 @@ static struct unwind_row state__cfa(const struct cfi_state *s, struct place *cfa
 /*
  * Where the caller's rbp was saved, when it is told as an address from a
  * register: the same as an offset from the CFA if that uses the same register.
+ *
+ * GCC saves rbp at *rbp where it realigns the stack, and does not say so when
+ * it pops it again. It has done so wherever the CFA comes from rsp.
  */
 static enum unwind_rbp state__rbp_place(const struct cfi_state *s, const struct place *cfa,
 					int64_t *offset)
@@ -147,8 +150,12 @@ static enum unwind_rbp state__rbp_place(const struct cfi_state *s, const struct 
 		*offset = (int64_t)((uint64_t)place.offset - (uint64_t)cfa->offset);
 		return UNWIND_RBP_CFA;
 	}
+	if (place.reg != CFI_RBP)
+		return UNWIND_RBP_UNKNOWN;
+	if (cfa->reg == CFI_RSP && !cfa->deref)
+		return UNWIND_RBP_SAME;
 	*offset = place.offset;
-	return place.reg == CFI_RBP ? UNWIND_RBP_FRAME : UNWIND_RBP_UNKNOWN;
+	return UNWIND_RBP_FRAME;
 }
 
 static enum unwind_rbp state__rbp(const struct cfi_state *s, const struct place *cfa, int *scaled)

@@ -11,15 +11,13 @@ lint-format:
 
 lint-tidy: $(SKELETONS)
 	$(call say,TIDY,$(words $(LINT_TIDY)) files)
-	$(Q)printf '%s\n' $(LINT_TIDY) | xargs -P "$$(nproc)" -n 4 sh -c \
-		'clang-tidy --quiet --warnings-as-errors="*" "$$@" -- $(STD) $(CPPFLAGS) 2>$(BUILD)/tidy.$$$$ || \
-		{ cat $(BUILD)/tidy.$$$$; exit 255; }' sh
-	$(Q)rm -f $(BUILD)/tidy.*
+	$(Q)printf '%s\n' $(LINT_TIDY) | xargs -P "$$(nproc)" -n 6 tools/tidy $(STD) $(CPPFLAGS) --
 
 lint-cppcheck:
 	$(call say,CPPCHECK,$(words $(LINT_TIDY)) files)
 	$(Q)cppcheck --quiet --std=c11 --enable=warning,performance,portability --error-exitcode=1 \
-		--suppressions-list=.cppcheck-suppressions --inline-suppr -D_GNU_SOURCE -I. \
+		--suppressions-list=.cppcheck-suppressions --inline-suppr -D_GNU_SOURCE \
+		'-DLIBBPF_OPTS(type,name,...)=struct type name' -I. \
 		-j "$$(nproc)" $(LINT_TIDY)
 
 format:

@@ -83,8 +83,8 @@ static void unbiased_in_resonance(void **state)
 		uint64_t found = 0;
 
 		for (uint64_t i = 1; i <= n; i++)
-			found += sample_grid__points(i * PERIOD + 100000, i * PERIOD + 400000, PERIOD,
-						     seed);
+			found += sample_grid__points(i * PERIOD + 100000, i * PERIOD + 400000,
+						     PERIOD, seed);
 		assert_true(deviations(found, n, 0.3) < 25);
 	}
 }
@@ -107,15 +107,15 @@ static void other_periods(void **state)
 
 	for (size_t k = 0; k < sizeof(periods) / sizeof(*periods); k++)
 		for (uint64_t cell = 1; cell < 1000; cell++)
-			assert_int_equal(sample_grid__points(cell * periods[k],
-							     (cell + 1) * periods[k], periods[k],
-							     cell),
-					 sample_grid__points(cell * periods[k],
-							     cell * periods[k] + periods[k] / 2,
-							     periods[k], cell) +
-						 sample_grid__points(
-							 cell * periods[k] + periods[k] / 2,
-							 (cell + 1) * periods[k], periods[k], cell));
+			assert_int_equal(
+				sample_grid__points(cell * periods[k], (cell + 1) * periods[k],
+						    periods[k], cell),
+				sample_grid__points(cell * periods[k],
+						    cell * periods[k] + periods[k] / 2, periods[k],
+						    cell) +
+					sample_grid__points(cell * periods[k] + periods[k] / 2,
+							    (cell + 1) * periods[k], periods[k],
+							    cell));
 }
 
 int main(void)

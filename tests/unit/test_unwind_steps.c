@@ -60,8 +60,9 @@ struct tally {
 	size_t plt;
 	size_t deref;
 	size_t signals;
-	size_t vdso;
 	size_t unsupported;
+	size_t lost;	    /* at an address without unwind information */
+	size_t overwritten; /* by the exception runtime, before it leaves */
 };
 
 static char scratch[64];
@@ -270,13 +271,16 @@ static void check_walk(struct traced *t, struct tally *tally)
 		tally->deepest = t->depth;
 	for (size_t level = t->depth; level-- > 0;) {
 		step = walk_up(t, &w, tally);
-		if (step == STEP_UNSUPPORTED) {
-			tally->unsupported++;
+		tally->unsupported += step == STEP_UNSUPPORTED;
+		tally->lost += step == STEP_LOST;
+		if (step == STEP_UNSUPPORTED || step == STEP_LOST)
+			return;
+		if (step != STEP_FRAME || w.at != t->shadow[level].at)
+			fail_walk(t, level, &w);
+		if (w.rip != t->shadow[level].pc) {
+			tally->overwritten++;
 			return;
 		}
-		if (step != STEP_FRAME || w.rip != t->shadow[level].pc ||
-		    w.at != t->shadow[level].at)
-			fail_walk(t, level, &w);
 	}
 	if (walk_up(t, &w, tally) != STEP_END)
 		fail_walk(t, 0, &w);
@@ -379,7 +383,8 @@ static void run_to(struct traced *t, uint64_t address)
 	ptrace(PTRACE_SETREGS, t->pid, NULL, &t->regs);
 }
 
-static uint64_t load_address(const struct traced *t)
+/* Where the program's file starts in memory. */
+static uint64_t load_address(const struct traced *t, const char *program)
 {
 	char path[64], line[512];
 	_cleanup_fclose_ FILE *maps = NULL;
@@ -387,7 +392,9 @@ static uint64_t load_address(const struct traced *t)
 	snprintf(path, sizeof(path), "/proc/%d/maps", t->pid);
 	maps = fopen(path, "re");
 	assert_non_null(maps);
-	assert_non_null(fgets(line, sizeof(line), maps));
+	do
+		assert_non_null(fgets(line, sizeof(line), maps));
+	while (!strstr(line, program));
 	return strtoull(line, NULL, 16);
 }
 
@@ -418,7 +425,7 @@ static void run_program(const char *path, bool pie, size_t max_steps, struct tal
 
 	assert_non_null(t);
 	t->pid = start(path);
-	bias = pie ? load_address(t) : 0;
+	bias = pie ? load_address(t, path) : 0;
 	begin = bias + symbol_address(path, "watch_begin");
 	run_to(t, begin);
 	read_modules(t);
@@ -453,9 +460,9 @@ static void steps_agree(void **state)
 	assert_int_equal(system(command), 0);
 	run_program(path, v->pie, 400000, &tally);
 	print_message("%s: %zu steps, %zu walks, %zu deep, plt %zu, deref %zu, signal %zu, "
-		      "unsupported %zu\n",
+		      "unsupported %zu, lost %zu, overwritten %zu\n",
 		      v->flags, tally.steps, tally.walks, tally.deepest, tally.plt, tally.deref,
-		      tally.signals, tally.unsupported);
+		      tally.signals, tally.unsupported, tally.lost, tally.overwritten);
 	assert_true(tally.walks > 5000);
 	assert_true(tally.deepest > 8);
 	assert_true(tally.deref > 100);

@@ -189,7 +189,10 @@ static inline bool same_rbp(const struct unwind_row *row, const struct machine *
 
 	switch (UNWIND_RBP(row)) {
 	case UNWIND_RBP_SAME:
-		return truth->kind == TRUTH_SAME;
+		/* GCC does not say when a function that realigns has popped rbp. */
+		return truth->kind == TRUTH_SAME ||
+		       (truth->kind == TRUTH_PLACE && truth->at == m->regs[6] &&
+			UNWIND_CFA(row) == UNWIND_CFA_RSP);
 	case UNWIND_RBP_CFA:
 		return truth->kind == TRUTH_PLACE && truth->at == cfa + offset;
 	case UNWIND_RBP_FRAME:
@@ -245,8 +248,7 @@ static inline enum verdict compare_pc(const struct unwind_table *table, Dwarf_CF
 	} else if (!row || UNWIND_CFA(row) == UNWIND_CFA_NONE) {
 		verdict = VERDICT_GAP;
 	} else {
-		verdict =
-			false ? VERDICT_REFUSED : VERDICT_DIFFERS;
+		verdict = VERDICT_DIFFERS;
 	}
 	if (verdict == VERDICT_DIFFERS)
 		fprintf(stderr, "at %#lx: row cfa %d rbp %d rule %#x\n", (unsigned long)pc,
