@@ -81,3 +81,10 @@ clean:
 .PHONY: all clean
 .DELETE_ON_ERROR:
 .SECONDARY:
+
+demo:
+	$(Q)tools/install-deps build
+	$(Q)$(MAKE) --no-print-directory all programs
+	$(Q)BUILD=$(BUILD) tools/demo
+
+.PHONY: demo

@@ -29,6 +29,10 @@ enum {
 extern const struct command command_record;
 extern const struct command command_report;
 extern const struct command command_script;
+extern const struct command command_completion;
+
+/* Every subcommand there is, *@n of them. */
+const struct command *const *command__all(size_t *n);
 
 /*
  * Parses the options of @command into @options: 0 to go on, with *@first the

@@ -12,7 +12,14 @@ static const struct command *const commands[] = {
 	&command_record,
 	&command_report,
 	&command_script,
+	&command_completion,
 };
+
+const struct command *const *command__all(size_t *n)
+{
+	*n = ARRAY_SIZE(commands);
+	return commands;
+}
 
 static const struct command *command__find(const char *name)
 {

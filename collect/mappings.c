@@ -29,8 +29,6 @@ struct mappings {
 	size_t max_fds;
 };
 
-DEFINE_CLEANUP(struct mappings *, mappings__free)
-
 int mappings__new(struct recording_writer *writer, struct unwinder *unwinder, struct mappings **out)
 {
 	struct mappings *mappings = calloc(1, sizeof(*mappings));

@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
-MAN := $(wildcard docs/man/*.1)
+# docs/man/NAME.1 has the text; the line @OPTIONS COMMAND@ becomes the table of options.
+MAN := $(patsubst docs/man/%,$(BUILD)/man/%,$(wildcard docs/man/*.1))
 COMPLETIONS := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 
-install: $(BUILD)/dwell
+$(BUILD)/man/%.1: docs/man/%.1 $(BUILD)/dwell
+	$(Q)mkdir -p $(@D)
+	$(Q)awk '/^@OPTIONS /{ system("$(BUILD)/dwell completion --man " substr($$2, 1, length($$2) - 1)); next } \
+		{ gsub("@VERSION@", "$(VERSION)"); print }' $< > $@
+
+man: $(MAN)
+
+install: $(BUILD)/dwell man
 	install -D -m 755 $(BUILD)/dwell $(DESTDIR)$(PREFIX)/bin/dwell
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN)
 	install -d $(COMPLETIONS)
@@ -13,4 +21,4 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/dwell $(COMPLETIONS)/dwell
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN)))
 
-.PHONY: install uninstall
+.PHONY: install uninstall man
