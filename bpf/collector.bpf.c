@@ -64,30 +64,38 @@ static __always_inline bool was_woken(const struct thread_state *state)
 	return state->t_wake >= state->ran_at;
 }
 
-/*
- * The wakeup that ended the interval [since, now]. It may have come while the
- * thread was still on its way to sleep.
- */
-static __always_inline __u64 interval_wake(const struct thread_state *state, __u64 now)
+static __always_inline void count_hidden_wake(const struct thread_state *state)
 {
-	if (state->class == CLASS_SCHED)
-		return state->since;
-	if (!was_woken(state))
-		return now;
-	if (state->t_wake < state->since)
-		return state->since;
-	return state->t_wake < now ? state->t_wake : now;
+	if (state->class != CLASS_SCHED && !was_woken(state) &&
+	    !(state->interval_flags & INTERVAL_BEGUN_BEFORE))
+		lose(LOSS_HIDDEN_WAKE);
 }
 
-/* Ends the off-CPU interval in @state at @now. True if it is to be emitted. */
-static __always_inline bool end_interval(struct thread_state *state, __u64 now)
+/*
+ * The wakeup that ended the interval [since, now]. It may have come while the
+ * thread was still on its way to sleep. One that nothing told of (it came from
+ * code that the kernel hides from tracing) put the thread into a queue @queued
+ * ns ago.
+ */
+static __always_inline __u64 interval_wake(const struct thread_state *state, __u64 now,
+					   __u64 queued)
 {
-	__u64 wake = interval_wake(state, now);
+	__u64 wake = was_woken(state) ? state->t_wake : now - queued;
+
+	if (state->class == CLASS_SCHED || wake < state->since)
+		return state->since;
+	return wake < now ? wake : now;
+}
+
+/* Ends the off-CPU interval in @state at @now (see interval_wake()). True: it is to be emitted. */
+static __always_inline bool end_interval(struct thread_state *state, __u64 now, __u64 queued)
+{
+	__u64 wake = interval_wake(state, now, queued);
 	bool known = state->class != CLASS_SCHED && was_woken(state);
 	__u64 blocked = sample_grid__points(state->since, wake, period_ns, state->seed);
 	__u64 runq = sample_grid__points(wake, now, period_ns, state->seed);
 
-	state->ns[state->class < CLASS_COUNT ? state->class : CLASS_OTHER] += wake - state->since;
+	state->ns[state->class & (CLASS_SLOTS - 1)] += wake - state->since;
 	if (now > wake)
 		state->ns[CLASS_SCHED] += now - wake;
 	state->t_in = now;
@@ -191,7 +199,8 @@ static __always_inline void missed_switch_in(struct task_struct *task, struct th
 	__u64 begin = now - run_length(task);
 
 	lose(LOSS_HIDDEN_SWITCH);
-	if (end_interval(state, begin > state->since ? begin : state->since))
+	count_hidden_wake(state);
+	if (end_interval(state, begin > state->since ? begin : state->since, 0))
 		emit_interval_bare(task, state);
 	state->since = state->t_in;
 	state->ran_at = state->t_in;
@@ -224,10 +233,8 @@ static __always_inline void switch_in(struct task_struct *task, struct thread_st
 {
 	bool first = state->interval_flags & INTERVAL_FIRST;
 
-	if (state->class != CLASS_SCHED && !was_woken(state) &&
-	    !(state->interval_flags & INTERVAL_BEGUN_BEFORE))
-		lose(LOSS_HIDDEN_WAKE);
-	if (end_interval(state, now)) {
+	count_hidden_wake(state);
+	if (end_interval(state, now, queue_length(task))) {
 		if (first || stack_at_switch_out) {
 			emit_interval_bare(task, state);
 		} else {

@@ -37,6 +37,7 @@ struct rq {
 
 struct sched_info {
 	unsigned long long last_arrival; /* rq clock when it last came onto a CPU */
+	unsigned long long last_queued;	 /* rq clock when it was queued; 0: it is not */
 } CORE;
 
 struct cfs_rq {
@@ -235,19 +236,32 @@ static __always_inline bool task_blocked(struct task_struct *task)
 	return false;
 }
 
-/*
- * For how long @task, which is being switched out, has been on its CPU, by the
- * scheduler's own books. 0 when they are not kept.
- */
-static __always_inline __u64 run_length(struct task_struct *task)
+/* ns since @then by the clock of @task's run queue; 0 when that is not kept. */
+static __always_inline __u64 rq_time_since(struct task_struct *task, __u64 then)
 {
 	__u64 clock;
 
-	if (!bpf_core_field_exists(task->sched_info.last_arrival) ||
-	    !bpf_core_field_exists(task->se.cfs_rq))
+	if (!then || !bpf_core_field_exists(task->se.cfs_rq))
 		return 0;
 	clock = task->se.cfs_rq->rq->clock;
-	return clock > task->sched_info.last_arrival ? clock - task->sched_info.last_arrival : 0;
+	return clock > then ? clock - then : 0;
+}
+
+/* For how long @task, which is being switched out, has been on its CPU, by the scheduler's books.
+ */
+static __always_inline __u64 run_length(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->sched_info.last_arrival))
+		return 0;
+	return rq_time_since(task, task->sched_info.last_arrival);
+}
+
+/* For how long @task, which is being switched in, has been queued. */
+static __always_inline __u64 queue_length(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->sched_info.last_queued))
+		return 0;
+	return rq_time_since(task, task->sched_info.last_queued);
 }
 
 /* Whether @task is on its way into a new program. */

@@ -47,12 +47,14 @@ enum state_flags {
 	STATE_CREATED = 1 << 3,	  /* created during the recording */
 };
 
+#define CLASS_SLOTS 8 /* a power of two: a masked index needs no other check */
+
 struct thread_state {
 	__u64 since;  /* begin of the present run or off-CPU interval */
 	__u64 ran_at; /* begin of the last run: an older wakeup belongs to an older sleep */
 	__u64 seen;   /* created, or seen first */
 	__u64 seed;   /* of its sampling grid */
-	__u64 ns[CLASS_COUNT];
+	__u64 ns[CLASS_SLOTS];
 	__u64 voluntary; /* switch counts when first seen */
 	__u64 involuntary;
 	__u64 lock;    /* kernel lock it contends for, or 0 */

@@ -156,7 +156,7 @@ static __always_inline __u32 unfinished_interval(struct task_struct *task,
 	struct event_interval *event = SCRATCH_HEAD(scratch, event_interval);
 	__u32 frames;
 
-	if (!end_interval(state, stopped_at))
+	if (!end_interval(state, stopped_at, 0))
 		return 0;
 	fill_interval(event, state);
 	event->flags |= INTERVAL_UNFINISHED;

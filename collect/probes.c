@@ -70,7 +70,8 @@ static int refused(int err, const char *what)
 {
 	error__errno(err, "cannot %s", what);
 	libbpf_said[strcspn(libbpf_said, "\n")] = '\0';
-	if (err == -EPERM || err == -EACCES)
+	/* -EACCES is also what the verifier says, to those who may. */
+	if (err == -EPERM || (err == -EACCES && geteuid()))
 		error__hint(
 			"recording needs CAP_BPF and CAP_PERFMON, and CAP_SYS_PTRACE to see other\n"
 			"users' processes. Run with sudo, or once:\n"

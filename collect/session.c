@@ -105,13 +105,6 @@ static void write_header(struct session *session)
 		recording_writer__meta(writer, "boot_id", "%s", boot_id);
 }
 
-static void on_event(void *arg, const struct event_header *event, size_t size)
-{
-	struct session *session = arg;
-
-	translator__event(session->translator, event, size);
-}
-
 static void hold_mapping(void *arg, const struct mapping_event *event)
 {
 	struct session *session = arg;
@@ -123,6 +116,43 @@ static void hold_mapping(void *arg, const struct mapping_event *event)
 	}
 }
 
+/* Writes the held mappings made up to @time whose processes are recorded; keeps the rest. */
+static void write_mappings(struct session *session, uint64_t time)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < session->held.n; i++) {
+		struct held_mapping held = session->held.data[i];
+
+		held.event.path = held.path;
+		if (held.event.time > time ||
+		    !translator__knows_process(session->translator, (uint32_t)held.event.pid)) {
+			session->held.data[kept++] = held;
+			continue;
+		}
+		mappings__add(session->mappings, &held.event); /* the writer keeps its error */
+		free(held.path);
+	}
+	session->held.n = kept;
+}
+
+static void drop_mappings(struct session *session)
+{
+	for (size_t i = 0; i < session->held.n; i++)
+		free(session->held.data[i].path);
+	session->held.n = 0;
+}
+
+static void on_event(void *arg, const struct event_header *event, size_t size)
+{
+	struct session *session = arg;
+
+	/* A new process has what its parent had by then; a new program nothing of it. */
+	if (event->type == EVENT_THREAD || event->type == EVENT_EXEC)
+		write_mappings(session, event->time);
+	translator__event(session->translator, event, size);
+}
+
 /*
  * Moves what is queued in the kernel into the recording. Mappings are taken out
  * first and written last: by then the events that came before them have told
@@ -130,24 +160,14 @@ static void hold_mapping(void *arg, const struct mapping_event *event)
  */
 static int drain(struct session *session)
 {
-	int err, written = 0;
+	int err;
 
 	session->lost_mappings += sideband__drain(session->sideband, hold_mapping, session);
 	err = probes__consume(session->probes);
-	for (size_t i = 0; i < session->held.n; i++) {
-		struct held_mapping *held = &session->held.data[i];
-
-		held->event.path = held->path;
-		if (!written &&
-		    translator__knows_process(session->translator, (uint32_t)held->event.pid))
-			written = mappings__add(session->mappings, &held->event);
-		free(held->path);
-	}
-	session->held.n = 0;
+	write_mappings(session, UINT64_MAX);
+	drop_mappings(session);
 	unwinder__publish(session->unwinder);
-	if (err < 0)
-		return error__errno(err, "cannot read the ring buffers");
-	return written;
+	return err < 0 ? error__errno(err, "cannot read the ring buffers") : 0;
 }
 
 /* What a larger buffer or more memory would have kept. */
@@ -446,8 +466,7 @@ int session__dso_fd(const struct session *session, uint32_t dso)
 
 void session__free(struct session *session)
 {
-	for (size_t i = 0; i < session->held.n; i++)
-		free(session->held.data[i].path);
+	drop_mappings(session);
 	array__free(&session->held);
 	if (session->probes)
 		probes__free(session->probes);

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* From events to records: paths, waits for any child, events that contradict themselves. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "collect/translate.h"
+
+static char path[64];
+
+struct fixture {
+	struct recording_writer *writer;
+	struct mappings *mappings;
+	struct translator *translator;
+};
+
+static struct fixture begin(void)
+{
+	struct fixture fixture;
+
+	snprintf(path, sizeof(path), "/tmp/dwell-translate-%d.data", getpid());
+	assert_int_equal(recording_writer__create(path, &fixture.writer), 0);
+	assert_int_equal(mappings__new(fixture.writer, NULL, &fixture.mappings), 0);
+	assert_int_equal(
+		translator__new(fixture.writer, fixture.mappings, NULL, 1, &fixture.translator), 0);
+	return fixture;
+}
+
+/* Closes the recording and reads it: the last record of @type, with strings in @strings. */
+static bool finish(struct fixture *fixture, enum record_type type, struct record *last,
+		   char strings[64][256])
+{
+	struct recording_reader *reader;
+	struct record record;
+	bool found = false;
+
+	translator__free(fixture->translator);
+	mappings__free(fixture->mappings);
+	assert_int_equal(recording_writer__close(fixture->writer), 0);
+	assert_int_equal(recording_reader__open(path, &reader), 0);
+	while (recording_reader__next(reader, &record) == 1) {
+		if (record.type == RECORD_STRING && record.string.number < 64)
+			snprintf(strings[record.string.number], 256, "%s", record.string.bytes);
+		if (record.type != type)
+			continue;
+		*last = record;
+		found = true;
+	}
+	assert_null(recording_reader__warning(reader));
+	recording_reader__close(reader);
+	unlink(path);
+	return found;
+}
+
+static void send(struct fixture *fixture, const void *event, size_t size)
+{
+	translator__event(fixture->translator, event, size);
+}
+
+static struct event_interval interval(uint32_t thread)
+{
+	return (struct event_interval){
+		.header = {EVENT_INTERVAL, thread, 300},
+		.t_out = 100,
+		.t_wake = 250,
+		.class = CLASS_OTHER,
+		.syscall = SYS_read,
+	};
+}
+
+/* The kernel side sends names from the file up; inode 77 lies in a mount below the root. */
+static void file_names_become_a_path(void **state)
+{
+	static const char names[] = "x.sst\0db\0lib\0var";
+	char storage[sizeof(struct event_file) + sizeof(names)] = {};
+	struct event_file *file = (void *)storage;
+	struct event_interval event = interval(1);
+	struct fixture fixture = begin();
+	char strings[64][256] = {};
+	struct record last;
+
+	file->header = (struct event_header){EVENT_FILE, 1, 300};
+	file->inode = 77;
+	file->device = 5;
+	file->size = sizeof(names);
+	memcpy(file->names, names, sizeof(names));
+	send(&fixture, file, sizeof(storage));
+	event.object =
+		(struct event_object){.type = OBJECT_FILE, .mode = S_IFREG, .id = 77, .extra = 5};
+	send(&fixture, &event, sizeof(event));
+	assert_true(finish(&fixture, RECORD_OBJECT, &last, strings));
+	assert_string_equal(strings[last.object.name], "/var/lib/db/x.sst");
+}
+
+static void sockets_have_addresses(void **state)
+{
+	struct event_interval event = interval(1);
+	struct fixture fixture = begin();
+	char strings[64][256] = {};
+	struct record last;
+
+	event.object = (struct event_object){
+		.type = OBJECT_SOCKET,
+		.family = 2,
+		.id = 9,
+		.peer_port = 5432,
+		.peer = {127, 0, 0, 1},
+		.local_port = 40000,
+		.local = {127, 0, 0, 1},
+	};
+	send(&fixture, &event, sizeof(event));
+	assert_true(finish(&fixture, RECORD_OBJECT, &last, strings));
+	assert_string_equal(strings[last.object.name], "127.0.0.1:5432");
+	assert_string_equal(strings[last.object.local], "127.0.0.1:40000");
+}
+
+/* wait4(-1): the child is the one whose end woke the parent. */
+static void any_child_is_the_one_that_woke(void **state)
+{
+	struct event_thread child = {
+		.header = {EVENT_THREAD, 2, 50}, .tid = 4242, .tgid = 4242, .flags = THREAD_KERNEL};
+	struct event_interval event = interval(1);
+	struct fixture fixture = begin();
+	char strings[64][256] = {};
+	struct record last;
+
+	send(&fixture, &child, sizeof(child));
+	event.syscall = SYS_wait4;
+	event.waker = 2;
+	event.waker_context = WAKER_TASK;
+	send(&fixture, &event, sizeof(event));
+	assert_true(finish(&fixture, RECORD_OBJECT, &last, strings));
+	assert_int_equal(last.object.type, OBJECT_CHILD);
+	assert_int_equal(last.object.id, 4242);
+}
+
+/* The same stack by hash only: one number, and the frames that came with the first. */
+static void stacks_are_known_by_hash(void **state)
+{
+	char storage[sizeof(struct event_interval) + 3 * sizeof(uint64_t)] = {};
+	struct event_interval *event = (void *)storage;
+	static const uint64_t frames[] = {0xffffffff81000010, 0x401000, 0x402000};
+	struct fixture fixture = begin();
+	char strings[64][256] = {};
+	struct record last, stack;
+
+	*event = interval(1);
+	event->stack = (struct event_stack){
+		.kernel_hash = 11, .user_hash = 22, .kernel_depth = 1, .user_depth = 2};
+	memcpy(event->frames, frames, sizeof(frames));
+	send(&fixture, event, sizeof(storage));
+	event->stack.kernel_depth = event->stack.user_depth = 0;
+	event->header.time = 400;
+	send(&fixture, event, sizeof(*event));
+	recording_writer__flush(fixture.writer);
+	{
+		struct recording_reader *reader;
+		uint32_t kernel = 0, user = 0, seen = 0;
+
+		assert_int_equal(recording_reader__open(path, &reader), 0);
+		while (recording_reader__next(reader, &stack) == 1) {
+			if (stack.type == RECORD_STACK && stack.stack.kernel) {
+				assert_int_equal(stack.stack.depth, 1);
+				assert_int_equal(stack.stack.frames[0], frames[0]);
+				kernel = stack.stack.number;
+			} else if (stack.type == RECORD_STACK) {
+				assert_int_equal(stack.stack.depth, 2);
+				assert_int_equal(stack.stack.frames[1], frames[2]);
+				user = stack.stack.number;
+			} else if (stack.type == RECORD_INTERVAL) {
+				assert_int_equal(stack.interval.kernel_stack, kernel);
+				assert_int_equal(stack.interval.user_stack, user);
+				seen++;
+			}
+		}
+		assert_int_equal(seen, 2);
+		recording_reader__close(reader);
+	}
+	assert_true(finish(&fixture, RECORD_INTERVAL, &last, strings));
+}
+
+/* Sizes that do not hold, times that run backwards, unknown types: passed over. */
+static void nonsense_is_passed_over(void **state)
+{
+	struct event_interval event = interval(1);
+	struct event_file file = {.header = {EVENT_FILE, 1, 1}, .size = 1 << 20};
+	struct event_header unknown = {999, 1, 1};
+	struct fixture fixture = begin();
+	char strings[64][256] = {};
+	struct record last;
+
+	send(&fixture, &event, sizeof(event) - 1);
+	event.stack.user_depth = 500;
+	send(&fixture, &event, sizeof(event));
+	event = interval(1);
+	event.t_wake = 350;
+	send(&fixture, &event, sizeof(event));
+	event.t_wake = 50;
+	send(&fixture, &event, sizeof(event));
+	send(&fixture, &file, sizeof(file));
+	send(&fixture, &unknown, sizeof(unknown));
+	assert_false(finish(&fixture, RECORD_INTERVAL, &last, strings));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(file_names_become_a_path),
+		cmocka_unit_test(sockets_have_addresses),
+		cmocka_unit_test(any_child_is_the_one_that_woke),
+		cmocka_unit_test(stacks_are_known_by_hash),
+		cmocka_unit_test(nonsense_is_passed_over),
+	};
+
+	return cmocka_run_group_tests_name("translate", tests, NULL, NULL);
+}
