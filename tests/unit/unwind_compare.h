@@ -181,10 +181,16 @@ static inline struct register_truth frame__register(Dwarf_Frame *frame, struct m
 	return truth;
 }
 
+static inline bool fits_rbp(uint64_t distance)
+{
+	int64_t d = (int64_t)distance;
+
+	return d % 8 == 0 && d / 8 <= INT8_MAX && d / 8 >= INT8_MIN;
+}
+
 static inline bool same_rbp(const struct unwind_row *row, const struct machine *m, uint64_t cfa,
 			    const struct register_truth *truth)
 {
-	int64_t distance = (int64_t)(truth->at - cfa);
 	uint64_t offset = (uint64_t)(int64_t)row->rbp * 8;
 
 	switch (UNWIND_RBP(row)) {
@@ -199,8 +205,8 @@ static inline bool same_rbp(const struct unwind_row *row, const struct machine *
 		return truth->kind == TRUTH_PLACE && truth->at == m->regs[6] + offset;
 	default:
 		return truth->kind != TRUTH_SAME &&
-		       (truth->kind != TRUTH_PLACE || truth->other || distance % 8 ||
-			distance / 8 > INT8_MAX || distance / 8 < INT8_MIN);
+		       (truth->kind != TRUTH_PLACE || truth->other ||
+			(!fits_rbp(truth->at - cfa) && !fits_rbp(truth->at - m->regs[6])));
 	}
 }
 

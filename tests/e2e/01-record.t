@@ -1,0 +1,88 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# dwell record: where the recording goes, what exit status comes back, and that
+# it can be ended at any time and still be read.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Dwell;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+need_recording();
+
+my $signals = program('signals');
+
+# The exit status is the command's own.
+for my $status (0, 1, 3, 99) {
+	my $got = record(['-o', 'status.data'], $signals, '--exit', $status);
+	is($got->{status}, $status, "exit status $status is passed on");
+}
+for my $number (9, 15) {
+	my $got = run($DWELL, 'record', '-o', 'status.data', '--', $signals, '--kill', $number);
+	is($got->{status}, 128 + $number, "a command ended by signal $number: 128 + $number");
+}
+
+# A command that cannot be started.
+my $got = run($DWELL, 'record', '-o', 'none.data', '--', './no-such-command');
+is($got->{status}, 127, 'a command that does not exist: 127');
+like($got->{err}, qr/no-such-command/, 'the message names it');
+spew('plain', "text\n");
+$got = run($DWELL, 'record', '-o', 'none.data', '--', './plain');
+is($got->{status}, 126, 'a file that is not executable: 126');
+like($got->{err}, qr/plain/, 'the message names it');
+
+# Where the recording goes.
+$got = record([], 'true');
+is($got->{status}, 0, 'recording without -o');
+ok(-s 'dwell.data', 'goes to dwell.data');
+ok(!-e 'dwell.data.old', 'nothing is there to be kept');
+my $first = slurp('dwell.data');
+record([], 'true');
+ok(-s 'dwell.data.old', 'the next one keeps it as dwell.data.old');
+is(slurp('dwell.data.old'), $first, 'unchanged');
+is(run($DWELL, 'report', '-i', $_)->{status}, 0, "$_ can be read")
+	for 'dwell.data', 'dwell.data.old';
+is($got->{out}, '', 'nothing is printed on standard output');
+
+# Period and frequency say the same.
+my %period = ('-c 250' => 250000, '-F 4000' => 250000, '-c 2000' => 2000000, '' => 1000000);
+for my $options (sort keys %period) {
+	record(['-o', 'period.data', split ' ', $options], $signals, '--seconds', 1);
+	my $report = report('-i', 'period.data');
+	is($report->{period_ns}, $period{$options}, "period with '$options'");
+	like(ref $report->{command} ? "@{$report->{command}}" : $report->{command}, qr/signals/,
+		'the command is in the report');
+}
+
+# The recorder itself is not recorded.
+my $report = report('-i', 'period.data');
+ok(scalar(@{$report->{threads}}) > 0, 'there are threads');
+is(scalar(grep { $_->{comm} eq 'dwell' && $_->{cpu_ns} > 5e6 } @{$report->{threads}}), 0,
+	'dwell itself is none of them');
+
+# --duration ends the recording, not the command.
+$got = record(['-o', 'brief.data', '--duration', '0.5'], $signals, '--seconds', 3);
+is($got->{status}, 0, '--duration');
+ok($got->{truth}{rounds}, 'the command runs to its end');
+$report = report('-i', 'brief.data');
+cmp_ok($report->{duration_ns}, '<', 1.5e9, 'the recording is shorter than the run of 3 s');
+
+# SIGINT and SIGTERM to the recorder reach the command, and the recording is whole.
+for my $case (['INT', 130, 'pause'], ['TERM', 0, 'pipe']) {
+	my ($signal, $status, $where) = @$case;
+	my $pid = start({name => "end$signal"}, $DWELL, 'record', '-o', "$signal.data", '--',
+		program('hang'), '--in', $where, '--ready', "ready.$signal");
+	ok(wait_for(20, sub { -s "ready.$signal" }), "the command runs, then SIG$signal comes");
+	sleep 0.5;
+	my $end = stop($pid, $signal);
+	is($end->{status}, $status, "SIG$signal ends command and recorder");
+	my $report = report('-i', "$signal.data");
+	ok(weight_of($report, comm => 'hang', class => 'other') > 100,
+		'the recording has the waiting up to then');
+}
+
+done_testing;

@@ -1,0 +1,52 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# A recorded command must not notice: standard streams, descriptors, signal
+# mask and dispositions, signals, interrupted calls.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Dwell;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+need_recording();
+
+my $signals = program('signals');
+
+# The same with and without.
+my $plain = decode(run($signals, '--seconds', 1)->{out});
+for my $mode ([], ['--trace']) {
+	my $truth = record(['-o', 'a.data', @$mode], $signals, '--seconds', 2)->{truth};
+	is($truth->{interrupted}, 0, "no call is interrupted (@$mode)");
+	is($truth->{$_}, $plain->{$_}, "same number of $_ as without (@$mode)")
+		for qw(descriptors blocked ignored);
+}
+
+# A program's own signals come as ever.
+my $truth = record(['-o', 'a.data'], $signals, '--seconds', 2, '--alarm')->{truth};
+cmp_ok($truth->{alarms}, '>=', 10, 'its own timer goes on');
+cmp_ok($truth->{interrupted}, '<=', $truth->{alarms}, 'and interrupts no more than it fires');
+
+# Signals sent to the recorder reach the command.
+for my $name (qw(USR1 USR2 HUP)) {
+	my $pid = start({name => $name}, $DWELL, 'record', '-o', 'b.data', '--', $signals, '--wait',
+		'--ready', "ready.$name");
+	ok(wait_for(20, sub { -s "ready.$name" }), 'the command waits');
+	kill $name, $pid;
+	my $end = finish($pid, 20);
+	is((decode($end->{out}) // {})->{name}, $name, "SIG$name reaches it");
+	is($end->{status}, 0, 'and its exit status comes back');
+}
+
+# Streams, environment, directory.
+spew('input', "line\n" x 1000);
+my $end = run({env => {DWELL_TEST_VALUE => 'kept'}}, 'sh', '-c',
+	qq{cd /tmp && "$DWELL" record -o "$DIR/c.data" -- }
+	. q{sh -c 'cat; echo "$DWELL_TEST_VALUE"; pwd; echo err >&2' < } . "$DIR/input");
+is($end->{out}, "line\n" x 1000 . "kept\n/tmp\n", 'input, environment, directory and output');
+like($end->{err}, qr/^err$/m, 'standard error');
+
+done_testing;

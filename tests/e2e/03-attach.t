@@ -1,0 +1,95 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Attaching to what already runs, by process, by thread, to everything; and
+# letting go without disturbing it.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Dwell;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+need_recording();
+
+my $signals = program('signals');
+
+# One process: recorded while attached, undisturbed before, meanwhile and after.
+my $pid = start({name => 'alone'}, $signals, '--seconds', 6, '--ready', 'ready');
+ok(wait_for(20, sub { -s 'ready' }), 'a program runs');
+my $got = run($DWELL, 'record', '-o', 'p.data', '--duration', '2', '-p', $pid);
+is($got->{status}, 0, 'record -p for 2 s');
+ok(is_running($pid), 'the program runs on');
+my $report = report('-i', 'p.data');
+my @threads = grep { $_->{pid} == $pid } @{$report->{threads}};
+is(scalar(@threads), 1, 'its thread is in the recording');
+is(scalar(@{$report->{threads}}), 1, 'and nothing else');
+my $sum = 0;
+$sum += $threads[0]{"${_}_ns"} for qw(cpu io lock sched other);
+near(100 * $sum / $threads[0]{lifetime_ns}, 100, 0.1, 'its times sum to the time attached');
+near(100 * weight_of($report) * $report->{period_ns} / $sum, 100, 4,
+	'the samples stand for all of it');
+
+# Ctrl-C on the recorder leaves the process alone.
+my $recorder = start({name => 'int'}, $DWELL, 'record', '-o', 'int.data', '-p', $pid);
+sleep 1.5;
+is(stop($recorder, 'INT')->{status}, 0, 'SIGINT detaches');
+ok(is_running($pid), 'the program runs on');
+ok(weight_of(report('-i', 'int.data')) > 0, 'and the recording can be read');
+
+# The recorder ends when the process does.
+$recorder = start({name => 'ends'}, $DWELL, 'record', '-o', 'ends.data', '-p', $pid);
+my $truth = decode(finish($pid, 30)->{out});
+is($truth->{interrupted}, 0, 'the program saw no interrupted call in all that');
+is(finish($recorder, 10)->{status}, 0, 'the recorder ends with it');
+
+# Two processes.
+my @two = map { start({name => "two$_"}, $signals, '--seconds', 4, '--ready', "ready$_") } 0, 1;
+ok(wait_for(20, sub { -s 'ready0' && -s 'ready1' }), 'two programs run');
+run($DWELL, 'record', '-o', 'two.data', '--duration', '1', '-p', join(',', @two));
+$report = report('-i', 'two.data');
+is_deeply([sort { $a <=> $b } map { $_->{pid} } @{$report->{threads}}],
+	[sort { $a <=> $b } @two], 'record -p PID,PID has both');
+
+# Everything on the machine.
+run($DWELL, 'record', '-o', 'all.data', '--duration', '1', '-a');
+$report = report('-i', 'all.data');
+my %seen = map { $_->{pid} => 1 } @{$report->{threads}};
+ok($seen{$_}, "record -a has process $_") for @two;
+ok((grep { $_->{pid} != $two[0] && $_->{pid} != $two[1] } @{$report->{threads}}),
+	'and others');
+finish($_, 20) for @two;
+
+# One thread of many, and none of its siblings.
+$pid = start({name => 'classes'}, program('classes'), '--seconds', 5, '--ready', 'ready.c');
+ok(wait_for(20, sub { -s 'ready.c' }), 'a program with many threads runs');
+my $tid;
+wait_for(5, sub {
+	($tid) = map { m{/(\d+)/comm$} } grep { slurp($_) eq "worker1\n" } glob "/proc/$pid/task/*/comm";
+});
+run($DWELL, 'record', '-o', 't.data', '--duration', '1', '-t', $tid);
+$report = report('-i', 't.data');
+is_deeply([map { $_->{tid} } @{$report->{threads}}], [$tid], 'record -t has that thread only');
+is($report->{threads}[0]{comm}, 'worker1', 'under its name');
+finish($pid, 30);
+
+# What is in a control group, or enters it.
+SKIP: {
+	my ($mount) = slurp('/proc/mounts') =~ /^\S+ (\S+) cgroup2 /m;
+	my $group = ($mount // '') . "/dwell-test-$$";
+	skip 'no cgroup of version 2 can be made here', 3 unless $mount && mkdir $group;
+	my $entered = start({name => 'entered'}, 'sh', '-c',
+		"sleep 1; echo \$\$ > $group/cgroup.procs && exec $signals --seconds 2");
+	my $outside = start({name => 'outside'}, $signals, '--seconds', 4);
+	my $got = run($DWELL, 'record', '-o', 'group.data', '--duration', '3', '--cgroup', $group);
+	is($got->{status}, 0, 'record --cgroup');
+	my %seen = map { $_->{pid} => 1 } @{report('-i', 'group.data')->{threads}};
+	ok($seen{$entered}, 'has the process that entered');
+	ok(!$seen{$outside}, 'and not the one outside');
+	finish($_, 20) for $entered, $outside;
+	rmdir $group;
+}
+
+done_testing;

@@ -1,0 +1,79 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The motivating example of Blocked Samples (figure 1): the shares of a thread's
+# time in reads, the write, the barrier and computing are those the program
+# itself measured, within 2 points, whichever thread is critical.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Dwell;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+need_recording();
+
+my $seconds = full(20, 10);
+
+sub share {
+	my ($report, $comm, %want) = @_;
+	return 100 * weight_of($report, comm => $comm, %want) / weight_of($report, comm => $comm);
+}
+
+# Share of a thread's folded stacks in which a function appears; with a class,
+# of those that end in it.
+sub folded_share {
+	my ($file, $comm, $function, $class) = @_;
+	my ($with, $all) = (0, 0);
+	for (split /\n/, run($DWELL, 'script', '-i', $file, '--folded')->{out}) {
+		my ($stack, $weight) = /^(.*) (\d+)$/ or next;
+		next unless $stack =~ /^\Q$comm\E\b/;
+		$all += $weight;
+		next if $class && $stack !~ /_\[$class\]$/;
+		$with += $weight if $stack =~ /;$function(?:;|_\[|$)/;
+	}
+	return $all ? 100 * $with / $all : -1;
+}
+
+for my $case (1, 2) {
+	my $got = record(['-o', "case$case.data"], program('figure1'), '--case', $case, '--warm',
+		'--seconds', $seconds);
+	is($got->{status}, 0, "case $case is recorded");
+	my $truth = $got->{truth};
+	my ($t1, $t2) = @{$truth->{threads}};
+	my ($a1, $a2) = ($t1->{activities}, $t2->{activities});
+	# Neighbours can turn the cases round; what is compared below holds anyway.
+	my $critical = $case == 1 ? 'T2' : 'T1';
+	diag("case $case: $truth->{critical} was critical, not $critical: the machine is busy")
+		if $truth->{critical} ne $critical;
+
+	my $report = report('-i', "case$case.data");
+	near(share($report, 'T1', class => 'io', symbol => qr/pread/),
+		100 * $a1->{do_reads}{blocked_ns} / $t1->{lifetime_ns}, 2, 'T1: pread [I]');
+	near(share($report, 'T1', class => 'io', symbol => qr/pwrite/),
+		100 * $a1->{do_write}{blocked_ns} / $t1->{lifetime_ns}, 2, 'T1: pwrite [I]');
+	# Its innermost function depends on whether libc's debug symbols are there.
+	near(folded_share("case$case.data", 'T1', '[^;]*cond_wait[^;]*', 'L'),
+		100 * $a1->{wait_barrier}{blocked_ns} / $t1->{lifetime_ns}, 2,
+		'T1: pthread_cond_wait [L]');
+	near(share($report, 'T1', class => 'cpu', symbol => 'compute_light'),
+		100 * $a1->{compute_light}{cpu_ns} / $t1->{lifetime_ns}, 2, 'T1: compute_light [.]');
+	near(share($report, 'T2', class => 'cpu', symbol => 'compute_heavy'),
+		100 * $a2->{compute_heavy}{cpu_ns} / $t2->{lifetime_ns}, 2, 'T2: compute_heavy [.]');
+	near(folded_share("case$case.data", 'T2', '[^;]*cond_wait[^;]*', 'L'),
+		100 * $a2->{wait_barrier}{blocked_ns} / $t2->{lifetime_ns}, 2,
+		'T2: pthread_cond_wait [L]') if $case == 2;
+
+	# The function that called into libc is on the stack, on and off the CPU.
+	for (['T1', 'do_reads', $t1], ['T1', 'do_write', $t1], ['T1', 'wait_barrier', $t1],
+		['T1', 'compute_light', $t1], ['T2', 'compute_heavy', $t2], ['T2', 'wait_barrier', $t2]) {
+		my ($comm, $function, $thread) = @$_;
+		near(folded_share("case$case.data", $comm, $function),
+			100 * $thread->{activities}{$function}{wall_ns} / $thread->{lifetime_ns}, 2,
+			"$comm: everything below $function");
+	}
+}
+
+done_testing;

@@ -1,0 +1,68 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Shares of computing and of each class of waiting, in intervals far shorter
+# and far longer than the sampling period: within 1 point of what the program
+# measured. Every thread's exact times sum to its lifetime.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Dwell;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+need_recording();
+
+my @classes = qw(cpu io lock sched other);
+
+for my $scale (qw(short long mixed)) {
+	my $got = record(['-o', "$scale.data"], program('classes'), '--scale', $scale, '--warm',
+		'--seconds', full(30, 10));
+	is($got->{status}, 0, "$scale intervals are recorded");
+	my $report = report('-i', "$scale.data");
+	my %truth = map { $_->{tid} => $_ } @{$got->{truth}{threads}};
+	nothing_lost($report, $scale);
+
+	# Program-wide, from the samples.
+	my $names = qr/^(?:worker\d+|partner\d+|main)$/;
+	my $weight = weight_of($report, comm => $names);
+	my $lifetime = 0;
+	$lifetime += $_->{lifetime_ns} for values %truth;
+	for my $class (@classes) {
+		my $true = 0;
+		$true += $_->{"${class}_ns"} for values %truth;
+		near(100 * weight_of($report, comm => $names, class => $class) / $weight,
+			100 * $true / $lifetime, 1, "$scale: $class, sampled");
+	}
+	near($weight * $report->{period_ns} / $lifetime * 100, 100, 1,
+		"$scale: the samples stand for all time");
+
+	# Each thread, from its exact totals.
+	my ($worst, $worst_sum, $found) = (0, 0, 0);
+	for my $thread (grep { $truth{$_->{tid}} } @{$report->{threads}}) {
+		my $true = $truth{$thread->{tid}};
+		my $sum = 0;
+		$found++;
+		for my $class (@classes) {
+			my $off = abs($thread->{"${class}_ns"} - $true->{"${class}_ns"});
+			$sum += $thread->{"${class}_ns"};
+			next if $true->{name} eq 'main'; # prepares its files before
+			$off = 100 * $off / $true->{lifetime_ns};
+			diag(sprintf '%s %s: %.2f points off', $true->{name}, $class, $off) if $off > 1.5;
+			$worst = $off if $off > $worst;
+		}
+		my $off = 100 * abs($sum - $thread->{lifetime_ns}) / $thread->{lifetime_ns};
+		$worst_sum = $off if $off > $worst_sum;
+	}
+	is($found, scalar(keys %truth), "$scale: every thread is there");
+	# Of a wakeup for another CPU some 10 us pass before the kernel counts run-queue
+	# time: in the program's view the wait was that much longer.
+	my $tolerance = $scale eq 'short' ? 2.5 : 1;
+	cmp_ok($worst, '<=', $tolerance,
+		"$scale: each thread's exact class times are true, within $tolerance points");
+	cmp_ok($worst_sum, '<=', 0.1, "$scale: each thread's times sum to its lifetime, within 0.1 %");
+}
+
+done_testing;

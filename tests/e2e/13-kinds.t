@@ -1,0 +1,66 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Every way to wait is told apart: class, kind and object, thread by thread.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Dwell;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+need_recording();
+
+# Thread of the program => kinds its waiting may be called, and their share of it.
+my %expected = (
+	pread => qr/^disk read$/, pwrite => qr/^(?:disk write|fsync|journal commit)$/,
+	fsync => qr/^(?:fsync|journal commit|writeback|disk write)$/,
+	page_fault => qr/^page-fault read$/, append => qr/^(?:disk write|discard|kernel rwsem|metadata read)$/,
+	pipe_read => qr/^pipe read$/, pipe_write => qr/^pipe write$/,
+	tcp_recv => qr/^tcp receive$/, unix_recv => qr/^unix receive$/,
+	accept => qr/^tcp accept$/, poll => qr/^poll$/, select => qr/^select$/,
+	epoll_wait => qr/^epoll$/, eventfd_read => qr/^eventfd$/, timerfd_read => qr/^timerfd$/,
+	nanosleep => qr/^sleep$/, sigtimedwait => qr/^signal wait$/, mutex => qr/^futex$/,
+	cond_wait => qr/^futex$/, sem_wait => qr/^futex$/, join => qr/^futex$/,
+	flock => qr/^(?:file lock|pipe read)$/, waitpid => qr/^wait for child$/,
+);
+
+my $got = record(['-o', 'waits.data'], program('waits'), '--seconds', full(10, 4));
+is($got->{status}, 0, 'recorded');
+my $truth = $got->{truth}{threads};
+my $report = report('-i', 'waits.data', '--sort', 'tid,class,kind');
+
+for my $name (sort keys %$truth) {
+	my $true = $truth->{$name};
+	my %tid = (tid => $true->{tid});
+	my $blocked = weight_of($report, %tid, class => qr/^(?:io|lock|other)$/);
+	my $of_class = weight_of($report, %tid, class => qr/^(?:$true->{class})$/);
+	my $of_kind = weight_of($report, %tid, kind => $expected{$name},
+		class => qr/^(?:io|lock|other)$/);
+
+	# CPUs that go idle wake up late, which the program cannot tell from waiting.
+	near(100 * $blocked * $report->{period_ns} / $true->{lifetime_ns},
+		100 * $true->{blocked_ns} / $true->{lifetime_ns}, 12, "$name: time blocked");
+	next unless $blocked;
+	# The threads share one address space: some time goes into its lock.
+	cmp_ok(100 * $of_class / $blocked, '>=', 94, "$name: class $true->{class}");
+	cmp_ok(100 * $of_kind / $blocked, '>=', 94, "$name: kind $expected{$name}")
+		or diag(join ', ', map { "$_->{class}/$_->{kind}: $_->{weight}" } rows_of($report, %tid));
+}
+ok(weight_of($report, tid => $truth->{append}{tid}, class => 'lock', kind => 'kernel rwsem') > 0,
+	'append: a lock of the kernel is a lock');
+ok(weight_of($report, tid => $truth->{flock}{tid}, kind => 'file lock') > 0,
+	'flock: a file lock');
+
+# What was waited for.
+$report = report('-i', 'waits.data', '--sort', 'tid,object');
+for my $name (qw(pread pwrite fsync tcp_recv flock)) {
+	my $object = $truth->{$name}{object};
+	my ($top) = sort { $b->{weight} <=> $a->{weight} }
+		grep { ($_->{object} // '') ne '' } rows_of($report, tid => $truth->{$name}{tid});
+	like($top->{object} // 'nothing', qr/\Q$object\E/, "$name: waits for $object");
+}
+
+done_testing;

@@ -1,0 +1,87 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Programs whose file is gone, or is another one in the recorder's view.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Dwell;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+need_recording();
+
+use File::Copy qw(copy);
+
+sub copy_program {
+	my ($name, $to) = @_;
+	copy(program($name), $to) or die "$to: $!";
+	chmod 0755, $to;
+}
+
+sub stuck_functions {
+	my ($file) = @_;
+	return run($DWELL, 'script', '-i', $file, '--folded')->{out};
+}
+
+# Removed while it runs, before anybody attaches.
+copy_program('hang', './doomed');
+my $pid = start({name => 'doomed'}, './doomed', '--ready', 'ready.doomed');
+ok(wait_for(20, sub { -s 'ready.doomed' }), 'a program runs');
+unlink 'doomed' or die "doomed: $!";
+my $got = run($DWELL, 'record', '-o', 'doomed.data', '--duration', '1', '-p', $pid);
+is($got->{status}, 0, 'its file is removed, then it is recorded');
+like(stuck_functions('doomed.data'), qr/main;stuck_outer;stuck_inner;/, 'its functions are named');
+stop($pid);
+
+# Replaced by another program of the same name.
+copy_program('hang', './replaced');
+$pid = start({name => 'replaced'}, './replaced', '--ready', 'ready.replaced');
+ok(wait_for(20, sub { -s 'ready.replaced' }), 'a program runs');
+unlink 'replaced';
+copy_program('figure1', './replaced');
+run($DWELL, 'record', '-o', 'replaced.data', '--duration', '1', '-p', $pid);
+my $folded = stuck_functions('replaced.data');
+like($folded, qr/main;stuck_outer;stuck_inner;/, 'its file is replaced: still its own functions');
+unlike($folded, qr/compute_heavy|do_reads/, 'and not those of the new file');
+stop($pid);
+
+# Removed after the recording: the recording has its symbols.
+copy_program('signals', './gone');
+record(['-o', 'gone.data'], './gone', '--seconds', 1);
+unlink 'gone';
+like(stuck_functions('gone.data'), qr/main;.*one_round;/, 'a file that is gone at the report');
+
+# Seen under this path only in a mount namespace of its own.
+SKIP: {
+	need_command('unshare');
+	my $made = run('unshare', '-m', 'true');
+	skip 'cannot make a mount namespace', 2 if $made->{status};
+	my $hang = program('hang');
+	mkdir 'inside';
+	my $script = "mount -t tmpfs none inside && cp $hang inside/hidden && "
+		. 'exec inside/hidden --ready ready.hidden';
+	$pid = start({name => 'hidden'}, 'unshare', '-m', 'sh', '-c', $script);
+	ok(wait_for(20, sub { -s 'ready.hidden' }), 'a program runs in a mount namespace of its own')
+		or skip 'it does not', 1;
+	ok(!-e 'inside/hidden', 'its path does not exist here');
+	run($DWELL, 'record', '-o', 'hidden.data', '--duration', '1', '-p', $pid);
+	like(stuck_functions('hidden.data'), qr/main;stuck_outer;stuck_inner;/,
+		'its functions are named');
+	stop($pid);
+}
+
+# Stripped: no names of its own, but an unbroken stack and the library's names.
+SKIP: {
+	copy_program('hang', './bare');
+	skip 'strip is not installed', 1 if run('strip', './bare')->{status};
+	$pid = start({name => 'bare'}, './bare', '--ready', 'ready.bare');
+	ok(wait_for(20, sub { -s 'ready.bare' }), 'a stripped program runs');
+	run($DWELL, 'record', '-o', 'bare.data', '--duration', '1', '-p', $pid);
+	like(stuck_functions('bare.data'), qr/__libc_start|_start/, 'the stack reaches its start');
+	stop($pid);
+}
+
+done_testing;

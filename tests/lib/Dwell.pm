@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What the end-to-end tests share: a directory of its own for every test,
+# running dwell and the known-answer programs, JSON, comparing shares.
+#
+# Only modules that come with perl are used. A test kills only what it started,
+# by its pid. A missing privilege skips a test, but fails it when CI=true.
+# DWELL_TEST_KEEP=1 keeps the directory.
+package Dwell;
+
+use strict;
+use warnings;
+
+use Cwd qw(abs_path getcwd);
+use Exporter 'import';
+use File::Basename qw(dirname);
+use File::Temp qw(tempdir);
+use IO::Handle;
+use JSON::PP ();
+use POSIX qw(WNOHANG);
+use Test::More;
+use Time::HiRes qw(time sleep);
+
+our @EXPORT = qw($DWELL $DIR program run start stop finish is_running wait_for slurp spew
+	decode record report script rows_of weight_of near nothing_lost full need_dwell need_recording need_root
+	need_command);
+
+my $root = abs_path(dirname(__FILE__) . '/../..');
+my $build = $ENV{BUILD} ? abs_path($ENV{BUILD}) : "$root/build";
+
+our $DWELL = $ENV{DWELL} ? abs_path($ENV{DWELL}) : "$build/dwell";
+our $DIR = tempdir('dwell-test-XXXXXX', TMPDIR => 1, CLEANUP => !$ENV{DWELL_TEST_KEEP});
+
+my $home = getcwd();
+my $me = $$;
+my %started;
+
+chdir $DIR or die "$DIR: $!";
+
+END {
+	if ($$ == $me) {
+		my $status = $?;
+		stop($_, 'KILL') for keys %started;
+		chdir $home;
+		$? = $status;
+	}
+}
+
+# The path of a known-answer program.
+sub program {
+	my ($name) = @_;
+	my $path = "$build/tests/programs/$name";
+	-x $path or die "$path is not built: make programs\n";
+	return $path;
+}
+
+sub slurp {
+	my ($path) = @_;
+	open my $fh, '<', $path or return '';
+	local $/;
+	return scalar(<$fh>) // '';
+}
+
+sub spew {
+	my ($path, $text) = @_;
+	open my $fh, '>', $path or die "$path: $!";
+	print $fh $text;
+	close $fh;
+}
+
+sub decode {
+	my ($text) = @_;
+	my $value = eval { JSON::PP->new->utf8->decode($text) };
+	diag("no JSON: " . substr($text, 0, 300)) unless defined $value;
+	return $value;
+}
+
+# Starts a command in the background: output in FILES.out and FILES.err.
+sub start {
+	my %how = ref $_[0] ? %{shift()} : ();
+	my @command = @_;
+	my $name = $how{name} // "run" . scalar(keys %started);
+	my $pid = fork();
+	die "fork: $!" unless defined $pid;
+	if (!$pid) {
+		setpgrp(0, 0) if $how{group};
+		open STDIN, '<', '/dev/null';
+		open STDOUT, '>', "$DIR/$name.out" or POSIX::_exit(126);
+		open STDERR, '>', "$DIR/$name.err" or POSIX::_exit(126);
+		%ENV = (%ENV, %{$how{env}}) if $how{env};
+		{ no warnings; exec {$command[0]} @command; }
+		POSIX::_exit(127);
+	}
+	$started{$pid} = $name;
+	return $pid;
+}
+
+sub is_running {
+	my ($pid) = @_;
+	return -d "/proc/$pid" && slurp("/proc/$pid/stat") !~ /\) Z /;
+}
+
+# Waits for a started command: {status, signal, out, err, timeout}.
+sub finish {
+	my ($pid, $seconds) = @_;
+	my $name = $started{$pid} or return;
+	my $until = time + ($seconds // 60);
+	my $timeout = 0;
+	my $got;
+	while (($got = waitpid($pid, WNOHANG)) == 0) {
+		if (time > $until) {
+			$timeout = 1;
+			kill 'KILL', $pid;
+		}
+		sleep 0.01;
+	}
+	my $result = $?;
+	delete $started{$pid};
+	return {
+		pid => $pid, timeout => $timeout, signal => $result & 127, status => $result >> 8,
+		out => slurp("$DIR/$name.out"), err => slurp("$DIR/$name.err"),
+	};
+}
+
+sub stop {
+	my ($pid, $signal) = @_;
+	return unless $started{$pid};
+	kill $signal // 'TERM', $pid;
+	return finish($pid, 20);
+}
+
+# Runs a command to its end; a first argument {seconds => N} limits it (60).
+sub run {
+	my %how = ref $_[0] ? %{shift()} : ();
+	my $result = finish(start(\%how, @_), $how{seconds});
+	diag("timed out: @_") if $result->{timeout};
+	return $result;
+}
+
+# True as soon as the code returns true, false after so many seconds.
+sub wait_for {
+	my ($seconds, $code) = @_;
+	my $until = time + $seconds;
+	while (time < $until) {
+		return 1 if $code->();
+		sleep 0.01;
+	}
+	return 0;
+}
+
+# Runs `dwell record`; returns its result, with the JSON the program printed in {truth}.
+sub record {
+	my ($options, @command) = @_;
+	my $result = run({seconds => 180}, $DWELL, 'record', @$options, @command ? ('--', @command) : ());
+	$result->{truth} = decode($result->{out}) if $result->{out} =~ /^\s*\{/;
+	diag($result->{err}) if $result->{status} && $result->{err} ne '';
+	return $result;
+}
+
+sub report {
+	my (@options) = @_;
+	my $result = run({seconds => 120}, $DWELL, 'report', '--json', @options);
+	diag("report @options: status $result->{status}: $result->{err}") if $result->{status};
+	return decode($result->{out});
+}
+
+# `dwell script --json`: one object a line.
+sub script {
+	my (@options) = @_;
+	my $result = run({seconds => 120}, $DWELL, 'script', '--json', @options);
+	diag("script @options: status $result->{status}: $result->{err}") if $result->{status};
+	return map { decode($_) } grep { /\S/ } split /\n/, $result->{out};
+}
+
+# The rows of a report whose fields match: {comm => 'T1', symbol => qr/pread/}.
+sub rows_of {
+	my ($report, %want) = @_;
+	return grep {
+		my $row = $_;
+		!grep {
+			my $value = $row->{$_} // '';
+			ref $want{$_} ? $value !~ $want{$_} : $value ne $want{$_};
+		} keys %want;
+	} @{$report->{rows}};
+}
+
+sub weight_of {
+	my ($report, %want) = @_;
+	my $sum = 0;
+	$sum += $_->{weight} for rows_of($report, %want);
+	return $sum;
+}
+
+sub near {
+	my ($got, $want, $tolerance, $name) = @_;
+	my $ok = abs($got - $want) <= $tolerance;
+	ok($ok, sprintf('%s: %.2f, truth %.2f (within %g)', $name, $got, $want, $tolerance));
+	return $ok;
+}
+
+# Nothing is missing. What the kernel hides from tracing (a tracepoint hit within
+# the handler of the same one) is counted; that may be one event in a thousand.
+sub nothing_lost {
+	my ($report, $name) = @_;
+	my ($lost, $hidden, $switches) = (0, 0, 1);
+	for my $cause (keys %{$report->{lost}}) {
+		$lost += $report->{lost}{$cause} if $cause !~ /hidden/;
+		$hidden += $report->{lost}{$cause} if $cause =~ /hidden/;
+	}
+	$switches += $_->{voluntary} + $_->{involuntary} for @{$report->{threads}};
+	return ok($lost == 0 && $hidden <= 1 + $switches / 1000,
+		"$name: nothing lost" . ($hidden ? ", $hidden of $switches hidden by the kernel" : ''))
+		|| diag(explain($report->{lost}));
+}
+
+# The first value when DWELL_TEST_FULL=1, else the second: for sizes.
+sub full {
+	my ($large, $small) = @_;
+	return $ENV{DWELL_TEST_FULL} ? $large : $small;
+}
+
+sub missing {
+	my ($what) = @_;
+	plan(skip_all => $what) if ($ENV{CI} // '') ne 'true';
+	fail("$what, and CI=true");
+	done_testing;
+	exit 1;
+}
+
+sub need_dwell {
+	-x $DWELL or die "$DWELL is not built: make\n";
+}
+
+sub need_root {
+	need_dwell();
+	missing('needs root') if $>;
+}
+
+# Recording works here at all.
+sub need_recording {
+	need_dwell();
+	my $try = run({seconds => 30}, $DWELL, 'record', '-o', "$DIR/probe.data", '--', 'true');
+	return if $try->{status} == 0;
+	my ($why) = $try->{err} =~ /([^\n]*)/;
+	missing("cannot record here ($why)") if $> || $why =~ /not permitted|permission|privilege/i;
+	die "dwell record does not work: $try->{err}\n";
+}
+
+# A tool that is not part of the project: its absence only skips.
+sub need_command {
+	my ($name) = @_;
+	return if grep { -x "$_/$name" } split(/:/, $ENV{PATH}), '/usr/sbin', '/sbin';
+	plan(skip_all => "$name is not installed");
+}
+
+1;

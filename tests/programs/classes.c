@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Threads that compute, sleep, wait for a lock, read from disk, and wait for a
+ * CPU, each for a known share of time, in intervals far shorter or far longer
+ * than a sampling period of 1 ms.
+ *
+ * A worker goes round: compute (on CPU), clock_nanosleep (other), a mutex its
+ * partner holds while it sleeps (lock), direct reads (io). More threads want to
+ * compute than there are CPUs, so all of them wait in run queues (sched). How
+ * long a phase is to be is drawn anew each time, from 20 to 200 us (--scale
+ * short), 5 to 50 ms (long) or either (mixed).
+ *
+ * True by construction: every wait of a phase has the phase's class; whatever a
+ * thread did not spend blocked or in a run queue it spent on a CPU, so that a
+ * thread's times sum to its lifetime. The partner's own waits are of two
+ * classes: for its worker, in sem_wait (lock), and the sleep (other). The main
+ * thread waits in pthread_join (lock).
+ *
+ * Blocked time of a phase is its wall time less CPU time less run-queue time.
+ */
+#include "known.h"
+
+#include <getopt.h>
+#include <semaphore.h>
+
+enum class { CPU, IO, LOCK, SCHED, OTHER, CLASSES };
+
+static const char *const class_keys[CLASSES] = {
+	"cpu_ns", "io_ns", "lock_ns", "sched_ns", "other_ns",
+};
+
+enum scale { SHORT, LONG, MIXED };
+
+#define WORKERS_MAX 64
+
+static struct {
+	uint64_t seconds;
+	enum scale scale;
+	int workers;
+	bool warm;
+	const char *dir;
+	const char *ready;
+} options = {
+	.seconds = 5,
+	.scale = MIXED,
+	.workers = 4,
+	.dir = "/var/tmp",
+};
+
+/* A thread's clocks, and the time it spent blocked by class. */
+struct account {
+	char name[16];
+	pid_t tid;
+	int schedstat;
+	struct moment first;
+	struct moment last;
+	uint64_t blocked[CLASSES];
+	uint64_t waits[CLASSES];
+};
+
+struct worker {
+	struct account self;
+	struct account partner;
+	pthread_t threads[2];
+	uint64_t random;
+	uint64_t hold; /* how long the partner is to hold the mutex */
+	pthread_mutex_t mutex;
+	sem_t go;
+	sem_t held;
+	char *memory;
+};
+
+static struct worker workers[WORKERS_MAX];
+static struct disk_file file;
+static uint64_t loops_per_us;
+static uint64_t deadline;
+
+static void account__begin(struct account *account, const char *name)
+{
+	snprintf(account->name, sizeof(account->name), "%s", name);
+	set_name(name);
+	account->tid = thread_id();
+	account->schedstat = schedstat__open();
+	account->first = account->last = moment__now(account->schedstat);
+}
+
+/* Ends a phase: what it was blocked goes to @class; CPU stands for no wait. */
+static void account__phase(struct account *account, enum class class)
+{
+	struct moment now = moment__now(account->schedstat);
+	struct spent spent = {};
+
+	spent__add(&spent, &account->last, &now);
+	account->last = now;
+	if (class != CPU) {
+		account->blocked[class] += spent__blocked(&spent);
+		account->waits[class]++;
+	}
+}
+
+static uint64_t draw_length(struct worker *worker)
+{
+	bool brief = options.scale == SHORT ||
+		     (options.scale == MIXED && draw(&worker->random, 0, 99) < 98);
+
+	return brief ? draw(&worker->random, 20 * NS_PER_US, 200 * NS_PER_US)
+		     : draw(&worker->random, 5 * NS_PER_MS, 50 * NS_PER_MS);
+}
+
+KEEP void phase_compute(uint64_t ns)
+{
+	BURN(ns * loops_per_us / NS_PER_US);
+	NO_TAIL_CALL();
+}
+
+KEEP void phase_sleep(uint64_t ns)
+{
+	sleep_ns(ns);
+	NO_TAIL_CALL();
+}
+
+KEEP void phase_lock(struct worker *worker)
+{
+	pthread_mutex_lock(&worker->mutex);
+	pthread_mutex_unlock(&worker->mutex);
+	NO_TAIL_CALL();
+}
+
+/* One read when the phase is short; for a long one, big reads until it is over. */
+KEEP void phase_read(struct worker *worker, uint64_t ns)
+{
+	size_t size = ns > NS_PER_MS ? 1 << 20 : 4096;
+	uint64_t end = wall_ns() + ns;
+
+	do {
+		off_t offset = draw(&worker->random, 0, file.size / size - 1) * size;
+
+		if (pread(file.fd, worker->memory, size, offset) != (ssize_t)size)
+			die("%s", file.path);
+	} while (ns > NS_PER_MS && wall_ns() < end);
+	NO_TAIL_CALL();
+}
+
+/* The worker asks its partner to take the mutex, then waits for it. */
+static void lock_round(struct worker *worker)
+{
+	worker->hold = draw_length(worker);
+	sem_post(&worker->go);
+	while (sem_wait(&worker->held))
+		;
+	phase_lock(worker);
+}
+
+static void *run_worker(void *arg)
+{
+	struct worker *worker = arg;
+	struct account *self = &worker->self;
+	char name[16];
+
+	snprintf(name, sizeof(name), "worker%zu", worker - workers);
+	account__begin(self, name);
+	while (self->last.wall < deadline) {
+		phase_compute(draw_length(worker));
+		account__phase(self, CPU);
+		phase_sleep(draw_length(worker));
+		account__phase(self, OTHER);
+		phase_compute(draw_length(worker));
+		account__phase(self, CPU);
+		lock_round(worker);
+		account__phase(self, LOCK);
+		phase_compute(draw_length(worker));
+		account__phase(self, CPU);
+		phase_read(worker, draw_length(worker));
+		account__phase(self, IO);
+	}
+	worker->hold = 0;
+	sem_post(&worker->go);
+	account__phase(self, CPU);
+	return NULL;
+}
+
+static void *run_partner(void *arg)
+{
+	struct worker *worker = arg;
+	struct account *self = &worker->partner;
+	char name[16];
+
+	snprintf(name, sizeof(name), "partner%zu", worker - workers);
+	account__begin(self, name);
+	for (;;) {
+		while (sem_wait(&worker->go))
+			;
+		account__phase(self, LOCK);
+		if (!worker->hold)
+			return NULL;
+		pthread_mutex_lock(&worker->mutex);
+		sem_post(&worker->held);
+		account__phase(self, CPU);
+		phase_sleep(worker->hold);
+		account__phase(self, OTHER);
+		pthread_mutex_unlock(&worker->mutex);
+	}
+}
+
+static void print_account(const struct account *account, const char *end)
+{
+	uint64_t lifetime = account->last.wall - account->first.wall;
+	uint64_t sched = account->last.runqueue - account->first.runqueue;
+	uint64_t cpu = lifetime - sched;
+
+	printf("  {\"name\": \"%s\", \"tid\": %d, \"lifetime_ns\": %" PRIu64, account->name,
+	       account->tid, lifetime);
+	for (int i = 0; i < CLASSES; i++)
+		cpu -= account->blocked[i];
+	for (int i = 0; i < CLASSES; i++)
+		printf(", \"%s\": %" PRIu64, class_keys[i],
+		       i == CPU	    ? cpu
+		       : i == SCHED ? sched
+				    : account->blocked[i]);
+	printf(",\n   \"clock_cpu_ns\": %" PRIu64 ", \"io_waits\": %" PRIu64
+	       ", \"lock_waits\": %" PRIu64 ", \"other_waits\": %" PRIu64 "}%s\n",
+	       account->last.cpu - account->first.cpu, account->waits[IO], account->waits[LOCK],
+	       account->waits[OTHER], end);
+}
+
+static void start_worker(struct worker *worker)
+{
+	worker->random = 0x9e3779b97f4a7c15 * (worker - workers + 1);
+	pthread_mutex_init(&worker->mutex, NULL);
+	sem_init(&worker->go, 0, 0);
+	sem_init(&worker->held, 0, 0);
+	worker->memory = disk_buffer(1 << 20);
+	worker->threads[0] = start_thread(run_partner, worker);
+	worker->threads[1] = start_thread(run_worker, worker);
+}
+
+static enum scale parse_scale(const char *text)
+{
+	if (!strcmp(text, "short"))
+		return SHORT;
+	if (!strcmp(text, "long"))
+		return LONG;
+	if (!strcmp(text, "mixed"))
+		return MIXED;
+	errno = EINVAL;
+	die("--scale %s", text);
+}
+
+static const struct option long_options[] = {
+	{"seconds", required_argument, NULL, 's'},
+	{"scale", required_argument, NULL, 'S'},
+	{"workers", required_argument, NULL, 'w'},
+	{"warm", no_argument, NULL, 'W'},
+	{"dir", required_argument, NULL, 'd'},
+	{"ready", required_argument, NULL, 'R'},
+	{},
+};
+
+static void parse(int argc, char **argv)
+{
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		switch (opt) {
+		case 's':
+			options.seconds = strtoull(optarg, NULL, 10);
+			break;
+		case 'S':
+			options.scale = parse_scale(optarg);
+			break;
+		case 'w':
+			options.workers = atoi(optarg);
+			break;
+		case 'W':
+			options.warm = true;
+			break;
+		case 'd':
+			options.dir = optarg;
+			break;
+		case 'R':
+			options.ready = optarg;
+			break;
+		default:
+			exit(2);
+		}
+	}
+	if (options.workers < 1 || options.workers > WORKERS_MAX) {
+		errno = ERANGE;
+		die("--workers %d", options.workers);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct warmers warmers = {};
+	struct account self = {};
+
+	parse(argc, argv);
+	disk_file__create(&file, options.dir, "classes", 64 << 20, 0);
+	unlink(file.path);
+	loops_per_us = loops_per_ms() / 1000;
+	if (options.warm)
+		warmers__start(&warmers);
+	ready(options.ready);
+
+	account__begin(&self, "main");
+	deadline = self.first.wall + options.seconds * NS_PER_S;
+	for (int i = 0; i < options.workers; i++)
+		start_worker(&workers[i]);
+	account__phase(&self, CPU);
+	for (int i = 0; i < options.workers; i++) {
+		pthread_join(workers[i].threads[1], NULL);
+		pthread_join(workers[i].threads[0], NULL);
+	}
+	account__phase(&self, LOCK);
+	warmers__stop(&warmers);
+
+	printf("{\"program\": \"classes\", \"pid\": %d, \"threads\": [\n", getpid());
+	for (int i = 0; i < options.workers; i++) {
+		print_account(&workers[i].self, ",");
+		print_account(&workers[i].partner, ",");
+	}
+	print_account(&self, "");
+	printf("]}\n");
+	return 0;
+}

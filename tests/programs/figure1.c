@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The motivating example of Blocked Samples (OSDI'24, figure 1).
+ *
+ *   T1  compute_light, one 4 KiB disk write, eight small disk reads, barrier
+ *   T2  compute_heavy, barrier
+ *
+ * True by construction: both threads go through the barrier the same number of
+ * times, so in case 1 (compute_heavy takes twice as long as all of T1's work)
+ * T1 waits at the barrier and T2 hardly does; in case 2 (0.4 of it) the other
+ * way round. All of T1's disk time is within do_write and do_reads, all of T2's
+ * work is on a CPU. The barrier is a mutex and a condition variable.
+ *
+ * T1 stays on the CPU that takes the disk's interrupts, T2 on another. The
+ * kernel counts run-queue time from when a thread is put into a queue; a wakeup
+ * for another, idle CPU comes up to 20 us earlier, which is a few percent of a
+ * disk read. Woken on its own CPU, both are the same moment, the more so with
+ * --warm, which keeps the CPUs from going idle. At the barrier the waker is
+ * known: there blocked time ends when the other thread signals.
+ *
+ * The loops are measured against this machine's disk at the start. To see what
+ * a change really gains, run again with the loop counts of the first run, some
+ * of them smaller: --light-loops, --heavy-loops, --reads, --no-write.
+ *
+ * Truth, per thread: lifetime, and for every activity its wall time split into
+ * on-CPU (that of the thread's CPU clock), run queue and blocked.
+ */
+#include "known.h"
+
+#include <getopt.h>
+
+enum activity { LIGHT, WRITE, READS, HEAVY, BARRIER, ACTIVITIES };
+
+static const char *const activity_names[ACTIVITIES] = {
+	"compute_light", "do_write", "do_reads", "compute_heavy", "wait_barrier",
+};
+
+static struct {
+	int test_case;
+	uint64_t seconds;
+	uint64_t iterations; /* 0: until the seconds are over */
+	uint64_t light_loops;
+	uint64_t heavy_loops;
+	int reads;
+	bool write;
+	bool pin;
+	bool warm;
+	const char *dir;
+	const char *ready;
+} options = {
+	.test_case = 1,
+	.seconds = 5,
+	.reads = 8,
+	.write = true,
+	.pin = true,
+	.dir = "/var/tmp",
+};
+
+struct worker {
+	const char *name;
+	int cpu; /* where it stays; -1: anywhere */
+	pid_t tid;
+	uint64_t lifetime;
+	uint64_t waited; /* at the barrier, until the other one signalled */
+	struct spent spent[ACTIVITIES];
+};
+
+static struct {
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	int arrived;
+	uint64_t generation;
+	bool stop; /* decided by the last to arrive, so that both stop together */
+	uint64_t began;
+	uint64_t signalled;
+} barrier = {
+	.mutex = PTHREAD_MUTEX_INITIALIZER,
+	.cond = PTHREAD_COND_INITIALIZER,
+};
+
+static struct disk_file read_file;
+static struct disk_file write_file;
+static char *read_memory;
+static char *write_memory;
+
+KEEP void compute_light(void)
+{
+	BURN(options.light_loops);
+	NO_TAIL_CALL();
+}
+
+KEEP void compute_heavy(void)
+{
+	BURN(options.heavy_loops);
+	NO_TAIL_CALL();
+}
+
+KEEP void do_write(uint64_t turn)
+{
+	off_t offset = turn * 4096 % write_file.size;
+
+	if (options.write && pwrite(write_file.fd, write_memory, 4096, offset) != 4096)
+		die("%s", write_file.path);
+	NO_TAIL_CALL();
+}
+
+KEEP void do_reads(uint64_t turn)
+{
+	const size_t size = read_file.block;
+
+	for (int i = 0; i < options.reads; i++) {
+		off_t offset = (turn * options.reads + i) * 8192 % read_file.size;
+
+		if (pread(read_file.fd, read_memory, size, offset) != (ssize_t)size)
+			die("%s", read_file.path);
+	}
+	NO_TAIL_CALL();
+}
+
+/* False when the run is over. */
+KEEP bool wait_barrier(struct worker *worker)
+{
+	uint64_t generation;
+	bool stop;
+
+	pthread_mutex_lock(&barrier.mutex);
+	generation = barrier.generation;
+	if (++barrier.arrived == 2) {
+		barrier.arrived = 0;
+		barrier.generation++;
+		if (options.iterations)
+			barrier.stop = barrier.generation == options.iterations;
+		else
+			barrier.stop = wall_ns() - barrier.began > options.seconds * NS_PER_S;
+		barrier.signalled = wall_ns();
+		pthread_cond_broadcast(&barrier.cond);
+	}
+	if (generation == barrier.generation) {
+		uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		uint64_t arrived = wall_ns();
+
+		while (generation == barrier.generation)
+			pthread_cond_wait(&barrier.cond, &barrier.mutex);
+		/* About half of the wait's CPU time goes into falling asleep. */
+		cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+		worker->waited += barrier.signalled - arrived - cpu / 2;
+	}
+	stop = barrier.stop;
+	pthread_mutex_unlock(&barrier.mutex);
+	return !stop;
+}
+
+static void border(struct worker *worker, int schedstat, struct moment *last, enum activity done)
+{
+	struct moment now = moment__now(schedstat);
+
+	spent__add(&worker->spent[done], last, &now);
+	*last = now;
+}
+
+static void *thread1(void *arg)
+{
+	struct worker *worker = arg;
+	int schedstat = schedstat__open();
+	struct moment last, first;
+	bool more = true;
+
+	set_name("T1");
+	stay_on(worker->cpu);
+	worker->tid = thread_id();
+	first = last = moment__now(schedstat);
+	for (uint64_t turn = 0; more; turn++) {
+		compute_light();
+		border(worker, schedstat, &last, LIGHT);
+		do_write(turn);
+		border(worker, schedstat, &last, WRITE);
+		do_reads(turn);
+		border(worker, schedstat, &last, READS);
+		more = wait_barrier(worker);
+		border(worker, schedstat, &last, BARRIER);
+	}
+	worker->lifetime = last.wall - first.wall;
+	return NULL;
+}
+
+static void *thread2(void *arg)
+{
+	struct worker *worker = arg;
+	int schedstat = schedstat__open();
+	struct moment last, first;
+	bool more = true;
+
+	set_name("T2");
+	stay_on(worker->cpu);
+	worker->tid = thread_id();
+	first = last = moment__now(schedstat);
+	while (more) {
+		compute_heavy();
+		border(worker, schedstat, &last, HEAVY);
+		more = wait_barrier(worker);
+		border(worker, schedstat, &last, BARRIER);
+	}
+	worker->lifetime = last.wall - first.wall;
+	return NULL;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+/* Median time of T1's disk work in one turn. */
+static uint64_t measure_disk(void)
+{
+	uint64_t took[65];
+	const int tries = sizeof(took) / sizeof(took[0]);
+
+	for (int i = 0; i < tries; i++) {
+		uint64_t begin = wall_ns();
+
+		do_write(i);
+		do_reads(i);
+		took[i] = wall_ns() - begin;
+	}
+	qsort(took, tries, sizeof(took[0]), compare);
+	return took[tries / 2];
+}
+
+/*
+ * Two CPUs of those allowed: in @one the one with the fastest reads, where the
+ * disk's interrupts come, in @two any other.
+ */
+static void choose_cpus(int *one, int *two)
+{
+	uint64_t best = UINT64_MAX;
+	cpu_set_t allowed;
+
+	sched_getaffinity(0, sizeof(allowed), &allowed);
+	if (!options.pin || CPU_COUNT(&allowed) < 2)
+		return;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		uint64_t took;
+
+		if (!CPU_ISSET(cpu, &allowed))
+			continue;
+		stay_on(cpu);
+		took = measure_disk();
+		if (took >= best && *two >= 0)
+			continue;
+		*two = took < best ? *one : cpu;
+		*one = took < best ? cpu : *one;
+		best = took < best ? took : best;
+	}
+	sched_setaffinity(0, sizeof(allowed), &allowed);
+}
+
+/* T1 computes for 0.4 of its disk time, T2 for 2 or 0.4 times all of T1's turn. */
+static void set_loops(int cpu)
+{
+	uint64_t per_ms, disk, light, heavy;
+	cpu_set_t allowed;
+
+	if (options.light_loops && options.heavy_loops)
+		return;
+	per_ms = loops_per_ms();
+	sched_getaffinity(0, sizeof(allowed), &allowed);
+	stay_on(cpu);
+	disk = measure_disk();
+	sched_setaffinity(0, sizeof(allowed), &allowed);
+	light = disk * 4 / 10;
+	heavy = (light + disk) * (options.test_case == 1 ? 20 : 4) / 10;
+	if (!options.light_loops)
+		options.light_loops = light * per_ms / NS_PER_MS;
+	if (!options.heavy_loops)
+		options.heavy_loops = heavy * per_ms / NS_PER_MS;
+}
+
+static void print_worker(const struct worker *worker, const char *end)
+{
+	const char *comma = "";
+
+	printf("  {\"name\": \"%s\", \"tid\": %d, \"lifetime_ns\": %" PRIu64 ",\n"
+	       "   \"activities\": {",
+	       worker->name, worker->tid, worker->lifetime);
+	for (int i = 0; i < ACTIVITIES; i++) {
+		const struct spent *spent = &worker->spent[i];
+		uint64_t blocked = spent__blocked(spent);
+		uint64_t runqueue = spent->runqueue;
+
+		if (!spent->count)
+			continue;
+		if (i == BARRIER && blocked > worker->waited) {
+			runqueue += blocked - worker->waited;
+			blocked = worker->waited;
+		}
+		printf("%s\n    \"%s\": {\"count\": %" PRIu64 ", \"wall_ns\": %" PRIu64
+		       ", \"cpu_ns\": %" PRIu64 ", \"runqueue_ns\": %" PRIu64
+		       ", \"blocked_ns\": %" PRIu64 "}",
+		       comma, activity_names[i], spent->count, spent->wall, spent->cpu, runqueue,
+		       blocked);
+		comma = ",";
+	}
+	printf("}}%s\n", end);
+}
+
+static void print_truth(const struct worker *one, const struct worker *two)
+{
+	uint64_t wait1 = spent__blocked(&one->spent[BARRIER]);
+	uint64_t wait2 = spent__blocked(&two->spent[BARRIER]);
+
+	printf("{\"program\": \"figure1\", \"case\": %d, \"pid\": %d, \"iterations\": %" PRIu64
+	       ",\n \"light_loops\": %" PRIu64 ", \"heavy_loops\": %" PRIu64
+	       ", \"read_bytes\": %zu, \"critical\": \"%s\",\n \"threads\": [\n",
+	       options.test_case, getpid(), barrier.generation, options.light_loops,
+	       options.heavy_loops, read_file.block, wait1 > wait2 ? "T2" : "T1");
+	print_worker(one, ",");
+	print_worker(two, "");
+	printf(" ]}\n");
+}
+
+static const struct option long_options[] = {
+	{"case", required_argument, NULL, 'c'},
+	{"seconds", required_argument, NULL, 's'},
+	{"iterations", required_argument, NULL, 'i'},
+	{"light-loops", required_argument, NULL, 'l'},
+	{"heavy-loops", required_argument, NULL, 'h'},
+	{"reads", required_argument, NULL, 'r'},
+	{"no-write", no_argument, NULL, 'n'},
+	{"no-pin", no_argument, NULL, 'p'},
+	{"warm", no_argument, NULL, 'w'},
+	{"dir", required_argument, NULL, 'd'},
+	{"ready", required_argument, NULL, 'R'},
+	{},
+};
+
+static void parse(int argc, char **argv)
+{
+	int opt;
+
+	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		switch (opt) {
+		case 'c':
+			options.test_case = atoi(optarg);
+			break;
+		case 's':
+			options.seconds = strtoull(optarg, NULL, 10);
+			break;
+		case 'i':
+			options.iterations = strtoull(optarg, NULL, 10);
+			break;
+		case 'l':
+			options.light_loops = strtoull(optarg, NULL, 10);
+			break;
+		case 'h':
+			options.heavy_loops = strtoull(optarg, NULL, 10);
+			break;
+		case 'r':
+			options.reads = atoi(optarg);
+			break;
+		case 'n':
+			options.write = false;
+			break;
+		case 'p':
+			options.pin = false;
+			break;
+		case 'w':
+			options.warm = true;
+			break;
+		case 'd':
+			options.dir = optarg;
+			break;
+		case 'R':
+			options.ready = optarg;
+			break;
+		default:
+			exit(2);
+		}
+	}
+}
+
+int main(int argc, char **argv)
+{
+	struct worker one = {.name = "T1", .cpu = -1}, two = {.name = "T2", .cpu = -1};
+	struct warmers warmers = {};
+	pthread_t first, second;
+
+	parse(argc, argv);
+	disk_file__create(&read_file, options.dir, "read", 16 << 20, 0);
+	disk_file__create(&write_file, options.dir, "write", 1 << 20, O_DSYNC);
+	unlink(read_file.path);
+	unlink(write_file.path);
+	read_memory = disk_buffer(4096);
+	write_memory = disk_buffer(4096);
+	if (options.warm)
+		warmers__start(&warmers);
+	choose_cpus(&one.cpu, &two.cpu);
+	set_loops(one.cpu);
+	ready(options.ready);
+
+	barrier.began = wall_ns();
+	first = start_thread(thread1, &one);
+	second = start_thread(thread2, &two);
+	pthread_join(first, NULL);
+	pthread_join(second, NULL);
+	warmers__stop(&warmers);
+	print_truth(&one, &two);
+	return 0;
+}
