@@ -47,10 +47,14 @@ static void nothing_in_an_empty_or_backward_interval(void **state)
 	}
 }
 
-/* Standard deviations between the points found and those expected in n trials of probability p. */
+/*
+ * How many variances (squared deviations) the points found are off those
+ * expected in @n intervals of @p periods each: one point at a random place of
+ * each cell, in one or two cells.
+ */
 static double deviations(uint64_t found, uint64_t n, double p)
 {
-	double mean = (double)n * p, variance = (double)n * p * (1 - p);
+	double mean = (double)n * p, variance = (double)n * p * (1 - p + p / 3);
 	double off = (double)found - mean;
 
 	return off * off / variance;
