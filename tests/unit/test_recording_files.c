@@ -343,12 +343,16 @@ static void a_full_disk_leaves_whole_chunks(void **state)
 	assert_int_equal(mkdir(directory, 0700), 0);
 	pid = fork();
 	if (pid == 0) {
-		if (unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-		    mount("dwell", directory, "tmpfs", 0, "size=1m"))
+		if (unshare(CLONE_NEWNS))
+			_exit(77);
+		/* Where / is no mount point (in a chroot), the mount is taken back instead. */
+		mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL);
+		if (mount("dwell", directory, "tmpfs", 0, "size=1m"))
 			_exit(77);
 		if (recording_writer__create(path, &writer))
 			_exit(1);
 		fill_up(path, -ENOSPC, writer);
+		umount2(directory, MNT_DETACH);
 		_exit(0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
