@@ -493,12 +493,15 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
 }
 
 /*
- * The clock's own grid on each CPU, to notice ticks that came late or not at
- * all (interrupts off, a host that did not run us): the next one stands for them.
+ * The sampling points of each CPU, for what runs there. The clock ticks more
+ * often than they come: the first tick behind a point stands for it, and for all
+ * points since the tick before, when that was long ago (interrupts off, a host
+ * that did not run us). Ticks of an idle CPU count as well, so that the first one of
+ * a thread stands for no more than any other.
  */
 struct clock {
 	__u64 base;
-	__u64 last; /* index of the tick before */
+	__u64 last; /* number of points at the tick before */
 };
 
 struct {
@@ -508,22 +511,20 @@ struct {
 	__type(value, struct clock);
 } clocks SEC(".maps");
 
-/* Ticks that are due at @now in a run that began at @run_begin. */
-static __always_inline __u64 ticks_due(__u64 now, __u64 run_begin)
+/* Sampling points that a tick at @now stands for, in a run that began at @run_begin. */
+static __always_inline __u64 points_due(__u64 now, __u64 run_begin)
 {
 	__u32 zero = 0;
 	struct clock *clock = bpf_map_lookup_elem(&clocks, &zero);
-	__u64 tick, due, in_run;
+	__u64 points, due, in_run;
 
 	if (!clock)
 		return 1;
-	if (!clock->base) {
-		clock->base = now - period_ns / 2;
-		return 1;
-	}
-	tick = (now - clock->base) / period_ns;
-	due = tick - clock->last;
-	clock->last = tick;
+	if (!clock->base)
+		clock->base = now;
+	points = (now - clock->base) / period_ns;
+	due = points - clock->last;
+	clock->last = points;
 	in_run = (now - run_begin) / period_ns + 1;
 	return due < in_run ? due : in_run;
 }
@@ -542,7 +543,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 		return 0;
 	now = bpf_ktime_get_ns();
 	state = task->pid ? target_state(task) : NULL;
-	weight = ticks_due(now, state && state->where == WHERE_ON_CPU ? state->since : now);
+	weight = points_due(now, state && state->where == WHERE_ON_CPU ? state->since : now);
 	if (!state || state->where == WHERE_GONE || !weight)
 		return 0;
 	scratch = scratch_for(SCRATCH_TICK);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -202,6 +203,29 @@ static int set_targets(struct probes *probes)
 	return 0;
 }
 
+/*
+ * The clocks tick a little more often than sampling points come, and never for
+ * long at the same rate: on_tick() takes the first tick behind each point, which
+ * thus lies anywhere in the period behind it.
+ */
+static uint64_t draw_clock_period(const struct probes *probes)
+{
+	uint32_t random = 0;
+
+	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+		random = (uint32_t)clock();
+	/* 0.70 to 0.95 of the period */
+	return (uint64_t)probes->config.period_ns * (700 + random % 250) / 1000;
+}
+
+void probes__stir_clocks(struct probes *probes)
+{
+	uint64_t period = draw_clock_period(probes);
+
+	for (size_t i = 0; i < probes->clocks.n; i++)
+		ioctl(probes->clocks.data[i], PERF_EVENT_IOC_PERIOD, &period);
+}
+
 /* A clock on every CPU: on-CPU samples, with the period of the blocked ones. */
 static int open_clocks(struct probes *probes)
 {
@@ -209,8 +233,7 @@ static int open_clocks(struct probes *probes)
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = probes->config.period_ns,
-		.exclude_idle = 1,
+		.sample_period = draw_clock_period(probes),
 	};
 	int cpus = libbpf_num_possible_cpus();
 

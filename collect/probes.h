@@ -47,6 +47,12 @@ int probes__start(struct probes *probes, uint64_t *marked);
 /* A descriptor that polls readable when a ring has filled to a good part. */
 int probes__fd(const struct probes *probes);
 
+/*
+ * Gives the clocks another period. To be called a few times a second: a program
+ * whose own rhythm is that of the clock is then not always hit at the same place.
+ */
+void probes__stir_clocks(struct probes *probes);
+
 /* Hands all queued events to on_event. Returns how many, or a negative errno. */
 int probes__consume(struct probes *probes);
 

@@ -26,6 +26,7 @@
 
 #define POLL_MS		   100
 #define FLUSH_NS	   1000000000ULL
+#define STIR_NS		   50000000ULL
 #define MAX_TABLE_BYTES	   (256UL << 20) /* of unwind tables: 32 million rows */
 #define SETTLE_US	   500		 /* mappings come in bursts */
 #define DEFAULT_RING	   (2UL << 20)
@@ -49,6 +50,7 @@ struct session {
 	ARRAY(struct held_mapping) held;
 	uint64_t start;
 	uint64_t flushed_at;
+	uint64_t stirred_at;
 	uint64_t lost_mappings;
 	uint64_t losses[LOSS_COUNT]; /* as written last */
 	int exec_error;
@@ -153,6 +155,16 @@ static void on_event(void *arg, const struct event_header *event, size_t size)
 	translator__event(session->translator, event, size);
 }
 
+static void stir_clocks(struct session *session)
+{
+	uint64_t now = now_ns(CLOCK_MONOTONIC);
+
+	if (now - session->stirred_at < STIR_NS)
+		return;
+	session->stirred_at = now;
+	probes__stir_clocks(session->probes);
+}
+
 /*
  * Moves what is queued in the kernel into the recording. Mappings are taken out
  * first and written last: by then the events that came before them have told
@@ -163,6 +175,7 @@ static int drain(struct session *session)
 	int err;
 
 	session->lost_mappings += sideband__drain(session->sideband, hold_mapping, session);
+	stir_clocks(session);
 	err = probes__consume(session->probes);
 	write_mappings(session, UINT64_MAX);
 	drop_mappings(session);

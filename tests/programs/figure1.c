@@ -117,37 +117,45 @@ KEEP void do_reads(uint64_t turn)
 	NO_TAIL_CALL();
 }
 
+/* The last to arrive decides for both whether to go on, and lets the other go. */
+static void open_barrier(void)
+{
+	barrier.arrived = 0;
+	barrier.generation++;
+	if (options.iterations)
+		barrier.stop = barrier.generation == options.iterations;
+	else
+		barrier.stop = wall_ns() - barrier.began > options.seconds * NS_PER_S;
+	pthread_mutex_unlock(&barrier.mutex);
+	/* Not with the mutex held: the other would wake up only to wait for it. */
+	barrier.signalled = wall_ns();
+	pthread_cond_broadcast(&barrier.cond);
+}
+
+static void pass_barrier(struct worker *worker)
+{
+	uint64_t generation = barrier.generation;
+	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t arrived = wall_ns();
+
+	while (generation == barrier.generation)
+		pthread_cond_wait(&barrier.cond, &barrier.mutex);
+	/* About half of the wait's CPU time goes into falling asleep. */
+	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	worker->waited += barrier.signalled - arrived - cpu / 2;
+	pthread_mutex_unlock(&barrier.mutex);
+}
+
 /* False when the run is over. */
 KEEP bool wait_barrier(struct worker *worker)
 {
-	uint64_t generation;
-	bool stop;
-
 	pthread_mutex_lock(&barrier.mutex);
-	generation = barrier.generation;
-	if (++barrier.arrived == 2) {
-		barrier.arrived = 0;
-		barrier.generation++;
-		if (options.iterations)
-			barrier.stop = barrier.generation == options.iterations;
-		else
-			barrier.stop = wall_ns() - barrier.began > options.seconds * NS_PER_S;
-		barrier.signalled = wall_ns();
-		pthread_cond_broadcast(&barrier.cond);
-	}
-	if (generation == barrier.generation) {
-		uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-		uint64_t arrived = wall_ns();
-
-		while (generation == barrier.generation)
-			pthread_cond_wait(&barrier.cond, &barrier.mutex);
-		/* About half of the wait's CPU time goes into falling asleep. */
-		cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
-		worker->waited += barrier.signalled - arrived - cpu / 2;
-	}
-	stop = barrier.stop;
-	pthread_mutex_unlock(&barrier.mutex);
-	return !stop;
+	if (++barrier.arrived == 2)
+		open_barrier();
+	else
+		pass_barrier(worker);
+	NO_TAIL_CALL();
+	return !barrier.stop;
 }
 
 static void border(struct worker *worker, int schedstat, struct moment *last, enum activity done)
