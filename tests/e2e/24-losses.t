@@ -77,8 +77,8 @@ SKIP: {
 }
 
 # A limit on the size of files: the same.
-$got = run('sh', '-c', "ulimit -f 100; exec $DWELL record --trace -o limit.data -- "
-	. program('switches') . ' --rounds 20000');
+$got = run('sh', '-c', "ulimit -f 500; exec $DWELL record --trace -o limit.data -- "
+	. program("switches") . " --rounds 200000");
 isnt($got->{status}, 0, 'a size limit: the exit status says so');
 is($got->{signal}, 0, 'no SIGXFSZ');
 ok(weight_of(report('-i', 'limit.data')) > 0, 'what fitted can be read');
