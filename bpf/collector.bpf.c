@@ -87,22 +87,32 @@ static __always_inline __u64 interval_wake(const struct thread_state *state, __u
 	return wake < now ? wake : now;
 }
 
+/* Counts the sampling points of the off-CPU interval that ends at @now. False: there are none. */
+static __always_inline bool count_points(struct thread_state *state, __u64 wake, __u64 now)
+{
+	state->blocked_points = 0;
+	state->runq_points = 0;
+	if (now <= state->next_point)
+		return false;
+	state->blocked_points = sample_grid__points(state->since, wake, period_ns, state->seed);
+	state->runq_points = sample_grid__points(wake, now, period_ns, state->seed);
+	state->next_point = sample_grid__next(now, period_ns, state->seed);
+	return state->blocked_points || state->runq_points;
+}
+
 /* Ends the off-CPU interval in @state at @now (see interval_wake()). True: it is to be emitted. */
 static __always_inline bool end_interval(struct thread_state *state, __u64 now, __u64 queued)
 {
 	__u64 wake = interval_wake(state, now, queued);
 	bool known = state->class != CLASS_SCHED && was_woken(state);
-	__u64 blocked = sample_grid__points(state->since, wake, period_ns, state->seed);
-	__u64 runq = sample_grid__points(wake, now, period_ns, state->seed);
+	bool sampled = count_points(state, wake, now);
 
 	state->ns[state->class & (CLASS_SLOTS - 1)] += wake - state->since;
 	if (now > wake)
 		state->ns[CLASS_SCHED] += now - wake;
 	state->t_in = now;
-	if (!trace_mode && !blocked && !runq)
+	if (!sampled && !trace_mode)
 		return false;
-	state->blocked_points = blocked;
-	state->runq_points = runq;
 	state->t_out = state->since;
 	state->pending_wake = wake;
 	state->pending_class = state->class;
@@ -251,27 +261,25 @@ static __always_inline void switch_in(struct task_struct *task, struct thread_st
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	struct thread_state *state;
+	struct thread_state *out, *in;
 	__u64 now;
 
 	if (!active)
 		return 0;
+	out = prev->pid ? target_state(prev) : NULL;
+	in = next->pid ? target_state(next) : NULL;
+	if (!out && !in)
+		return 0;
 	now = bpf_ktime_get_ns();
-	if (prev->pid) {
-		state = target_state(prev);
-		if (state) {
-			if (state->flags & STATE_PENDING)
-				emit_interval_bare(prev, state);
-			switch_out(prev, state, now);
-			if (stack_at_switch_out && state->where != WHERE_GONE)
-				capture_at_switch_out(ctx, prev, state, now);
-		}
+	if (out) {
+		if (out->flags & STATE_PENDING)
+			emit_interval_bare(prev, out);
+		switch_out(prev, out, now);
+		if (stack_at_switch_out && out->where != WHERE_GONE)
+			capture_at_switch_out(ctx, prev, out, now);
 	}
-	if (next->pid) {
-		state = target_state(next);
-		if (state)
-			switch_in(next, state, now);
-	}
+	if (in)
+		switch_in(next, in, now);
 	return 0;
 }
 
@@ -386,6 +394,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	if (trace_mode) /* it may be going to sleep on another CPU right now */
 		emit_wake(ctx, waker, state, now);
 	else if (state->where != WHERE_ON_CPU && state->class != CLASS_SCHED &&
+		 now > state->next_point &&
 		 sample_grid__points(state->since, now, period_ns, state->seed))
 		emit_wake(ctx, waker, state, now);
 	return 0;
@@ -492,39 +501,24 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
 	return 0;
 }
 
+/* When each CPU's clock ticked last, whatever ran there. */
+static __u64 ticked_at[MAX_CPUS];
+
 /*
- * The sampling points of each CPU, for what runs there. The clock ticks more
- * often than they come: the first tick behind a point stands for it, and for all
- * points since the tick before, when that was long ago (interrupts off, a host
- * that did not run us). Ticks of an idle CPU count as well, so that the first one of
- * a thread stands for no more than any other.
+ * Sampling points that a tick at @now stands for, in a run that began at
+ * @run_begin: one, or as many as have passed since the tick before when that was
+ * long ago (the clock was set anew, interrupts were off, a host did not run us).
  */
-struct clock {
-	__u64 base;
-	__u64 last; /* number of points at the tick before */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct clock);
-} clocks SEC(".maps");
-
-/* Sampling points that a tick at @now stands for, in a run that began at @run_begin. */
 static __always_inline __u64 points_due(__u64 now, __u64 run_begin)
 {
-	__u32 zero = 0;
-	struct clock *clock = bpf_map_lookup_elem(&clocks, &zero);
-	__u64 points, due, in_run;
+	__u32 cpu = bpf_get_smp_processor_id() & (MAX_CPUS - 1);
+	__u64 gap = ticked_at[cpu] ? now - ticked_at[cpu] : 0;
+	__u64 due, in_run;
 
-	if (!clock)
+	ticked_at[cpu] = now;
+	if (gap < period_ns + period_ns / 2)
 		return 1;
-	if (!clock->base)
-		clock->base = now;
-	points = (now - clock->base) / period_ns;
-	due = points - clock->last;
-	clock->last = points;
+	due = (gap + period_ns / 2) / period_ns;
 	in_run = (now - run_begin) / period_ns + 1;
 	return due < in_run ? due : in_run;
 }
@@ -544,7 +538,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	now = bpf_ktime_get_ns();
 	state = task->pid ? target_state(task) : NULL;
 	weight = points_due(now, state && state->where == WHERE_ON_CPU ? state->since : now);
-	if (!state || state->where == WHERE_GONE || !weight)
+	if (!state || state->where == WHERE_GONE)
 		return 0;
 	scratch = scratch_for(SCRATCH_TICK);
 	if (!scratch)

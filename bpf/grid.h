@@ -40,3 +40,14 @@ static inline __u64 sample_grid__points(__u64 from, __u64 to, __u32 period, __u6
 		return 0;
 	return sample_grid__before(to, period, seed) - sample_grid__before(from, period, seed);
 }
+
+/* The first sampling point at or after @time: what ends before it, or at it, holds none. */
+static inline __u64 sample_grid__next(__u64 time, __u32 period, __u64 seed)
+{
+	__u64 cell = time / period;
+	__u64 point = cell * period + sample_grid__offset(cell, period, seed);
+
+	if (point >= time)
+		return point;
+	return (cell + 1) * period + sample_grid__offset(cell + 1, period, seed);
+}

@@ -130,14 +130,13 @@ static __always_inline void socket_object(struct event_object *object, struct fi
 static __always_inline void file_object(struct event_object *object, struct task_struct *task,
 					struct thread_state *state, __u32 fd)
 {
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file **slot = BPF_CORE_READ(table, fd);
+	struct fdtable *table = task->files ? task->files->fdt : NULL;
 	struct file *file = NULL;
 	struct inode *inode;
 
-	if (fd >= BPF_CORE_READ(table, max_fds))
+	if (!table || fd >= table->max_fds)
 		return;
-	bpf_probe_read_kernel(&file, sizeof(file), &slot[fd]);
+	bpf_probe_read_kernel(&file, sizeof(file), &table->fd[fd]);
 	if (!file)
 		return;
 	inode = BPF_CORE_READ(file, f_inode);

@@ -49,17 +49,12 @@ enum state_flags {
 
 #define CLASS_SLOTS 8 /* a power of two: a masked index needs no other check */
 
+/* What every switch needs comes first: with many threads, cache lines are what a switch costs. */
 struct thread_state {
-	__u64 since;  /* begin of the present run or off-CPU interval */
-	__u64 ran_at; /* begin of the last run: an older wakeup belongs to an older sleep */
-	__u64 seen;   /* created, or seen first */
-	__u64 seed;   /* of its sampling grid */
-	__u64 ns[CLASS_SLOTS];
-	__u64 voluntary; /* switch counts when first seen */
-	__u64 involuntary;
-	__u64 lock;    /* kernel lock it contends for, or 0 */
-	__u64 renamed; /* when it last got a name: within exec, the point of no return */
-	__u64 t_wake;  /* last wakeup, whether it slept or was about to */
+	__u64 since;	  /* begin of the present run or off-CPU interval */
+	__u64 ran_at;	  /* begin of the last run: an older wakeup belongs to an older sleep */
+	__u64 next_point; /* no sampling point lies between the end of its last wait and this */
+	__u64 t_wake;	  /* last wakeup, whether it slept or was about to */
 	__u32 waker;
 	__u32 thread;
 	__u8 waker_context;
@@ -67,16 +62,25 @@ struct thread_state {
 	__u8 class; /* of the off-CPU interval */
 	__u8 flags;
 	__u16 interval_flags;
+	__u64 lock; /* kernel lock it contends for, or 0 */
+
+	__u64 ns[CLASS_SLOTS];
+
+	__u64 seed;	 /* of its sampling grid */
+	__u64 seen;	 /* created, or seen first */
+	__u64 voluntary; /* switch counts when first seen */
+	__u64 involuntary;
+	__u64 renamed; /* when it last got a name: within exec, the point of no return */
 	/* The interval that is pending. */
-	__u8 pending_class;
-	__u8 pending_context;
+	__u64 t_out;
+	__u64 t_in;
+	__u64 pending_wake;
 	__u32 pending_waker;
-	__u16 pending_flags;
 	__u32 blocked_points;
 	__u32 runq_points;
-	__u64 t_out;
-	__u64 pending_wake;
-	__u64 t_in;
+	__u16 pending_flags;
+	__u8 pending_class;
+	__u8 pending_context;
 	__u64 kernel_hash; /* with stack_at_switch_out */
 	__u64 user_hash;
 };

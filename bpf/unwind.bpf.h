@@ -107,13 +107,34 @@ __noinline __u32 find_mapping(__u32 first, __u32 n, __u64 pc)
 	return 0;
 }
 
+/*
+ * Rows found before: the same few return addresses come again and again. One
+ * that another CPU (or a tick within this search) is just overwriting does not
+ * pass its check.
+ */
+#define ROW_MEMO_BITS 13
+
+struct row_memo {
+	__u64 check; /* what was looked for ^ row */
+	__u64 row;
+};
+
+static struct row_memo row_memos[1 << ROW_MEMO_BITS];
+
 /* The last of @table's @n rows that begins at or before @pc, as its 8 bytes; 0: none. */
 __noinline __u64 find_row(__u32 table, __u32 n, __u64 pc)
 {
-	void *rows = bpf_map_lookup_elem(&unwind_tables, &table);
+	__u64 key = (__u64)table << 40 ^ pc;
+	struct row_memo *memo =
+		&row_memos[key * 0x9e3779b97f4a7c15ULL >> (64 - ROW_MEMO_BITS)];
+	void *rows;
 	__u32 low = 0, high = n;
-	__u64 row = 0;
+	__u64 row = memo->row;
 
+	if ((memo->check ^ row) == key)
+		return row;
+	row = 0;
+	rows = bpf_map_lookup_elem(&unwind_tables, &table);
 	if (!rows)
 		return 0;
 	for (int i = 0; i < SEARCH_STEPS && low < high; i++) {
@@ -129,6 +150,8 @@ __noinline __u64 find_row(__u32 table, __u32 n, __u64 pc)
 			high = middle;
 		}
 	}
+	memo->check = key ^ row;
+	memo->row = row;
 	return row;
 }
 

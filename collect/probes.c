@@ -51,6 +51,7 @@ struct probes {
 	int rings[MAX_RINGS];
 	ARRAY(int) clocks; /* perf events, one per CPU */
 	ARRAY(struct bpf_link *) clock_links;
+	uint32_t clock_rate; /* ticks per 1000 periods, at present */
 	probes_event_fn on_event;
 	void *arg;
 	int consume_error;
@@ -204,18 +205,23 @@ static int set_targets(struct probes *probes)
 }
 
 /*
- * The clocks tick a little more often than sampling points come, and never for
- * long at the same rate: on_tick() takes the first tick behind each point, which
- * thus lies anywhere in the period behind it.
+ * A clock that ticked always at the same rate would see a program of a similar
+ * rhythm always at the same place. So the rate is drawn anew again and again,
+ * evenly from 0.85 to 1.15 ticks per period; every second one makes up for the
+ * one before, so that their mean is one tick per period.
  */
-static uint64_t draw_clock_period(const struct probes *probes)
+static uint64_t draw_clock_period(struct probes *probes)
 {
 	uint32_t random = 0;
 
-	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
-		random = (uint32_t)clock();
-	/* 0.70 to 0.95 of the period */
-	return (uint64_t)probes->config.period_ns * (700 + random % 250) / 1000;
+	if (probes->clock_rate > 1000) {
+		probes->clock_rate = 2000 - probes->clock_rate;
+	} else {
+		if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+			random = (uint32_t)clock();
+		probes->clock_rate = 1001 + random % 150;
+	}
+	return (uint64_t)probes->config.period_ns * 1000 / probes->clock_rate;
 }
 
 void probes__stir_clocks(struct probes *probes)
