@@ -87,16 +87,27 @@ static __always_inline __u64 interval_wake(const struct thread_state *state, __u
 	return wake < now ? wake : now;
 }
 
+/* Whether there can be a sampling point between the end of the last wait and @now. */
+static __always_inline bool may_be_sampled(const struct thread_state *state, __u64 now)
+{
+	return now > state->next_point || state->spacing != spacing;
+}
+
 /* Counts the sampling points of the off-CPU interval that ends at @now. False: there are none. */
 static __always_inline bool count_points(struct thread_state *state, __u64 wake, __u64 now)
 {
+	__u8 shift = spacing & INTERVAL_SPACING_MAX;
+	__u32 apart = period_ns << shift;
+
 	state->blocked_points = 0;
 	state->runq_points = 0;
-	if (now <= state->next_point)
+	if (!may_be_sampled(state, now))
 		return false;
-	state->blocked_points = sample_grid__points(state->since, wake, period_ns, state->seed);
-	state->runq_points = sample_grid__points(wake, now, period_ns, state->seed);
-	state->next_point = sample_grid__next(now, period_ns, state->seed);
+	state->blocked_points = sample_grid__points(state->since, wake, apart, state->seed)
+				<< shift;
+	state->runq_points = sample_grid__points(wake, now, apart, state->seed) << shift;
+	state->next_point = sample_grid__next(now, apart, state->seed);
+	state->spacing = shift;
 	return state->blocked_points || state->runq_points;
 }
 
@@ -116,7 +127,7 @@ static __always_inline bool end_interval(struct thread_state *state, __u64 now, 
 	state->t_out = state->since;
 	state->pending_wake = wake;
 	state->pending_class = state->class;
-	state->pending_flags = state->interval_flags;
+	state->pending_flags = state->interval_flags | state->spacing << INTERVAL_SPACING_SHIFT;
 	state->pending_waker = known ? state->waker : 0;
 	state->pending_context = known ? state->waker_context : WAKER_UNKNOWN;
 	return true;
@@ -394,8 +405,9 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	if (trace_mode) /* it may be going to sleep on another CPU right now */
 		emit_wake(ctx, waker, state, now);
 	else if (state->where != WHERE_ON_CPU && state->class != CLASS_SCHED &&
-		 now > state->next_point &&
-		 sample_grid__points(state->since, now, period_ns, state->seed))
+		 may_be_sampled(state, now) &&
+		 sample_grid__points(state->since, now,
+				     period_ns << (spacing & INTERVAL_SPACING_MAX), state->seed))
 		emit_wake(ctx, waker, state, now);
 	return 0;
 }
@@ -450,6 +462,35 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	state->involuntary = 0;
 	announce(child, state, parent_number);
 	unwind_fork(parent->tgid, child->tgid);
+	return 0;
+}
+
+/*
+ * The last that a thread tells of itself for certain. Its end is its last switch,
+ * but that is not seen when the kernel hides the thread that runs next.
+ */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	struct event_totals event = {};
+	struct thread_state *state;
+	__u64 now;
+
+	if (!active)
+		return 0;
+	state = target_state(task);
+	if (!state || state->where == WHERE_GONE)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (!(state->flags & STATE_ANNOUNCED))
+		announce(task, state, 0);
+	if (state->where == WHERE_OFF_CPU)
+		missed_switch_in(task, state, now);
+	state->where = WHERE_ON_CPU;
+	fill_totals(&event, task, state, now);
+	event.ns[CLASS_CPU] += now - state->since;
+	event.flags = TOTALS_EXITED | TOTALS_PROVISIONAL;
+	emit(&event, sizeof(event), LOSS_RING_FULL);
 	return 0;
 }
 

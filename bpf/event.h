@@ -94,7 +94,8 @@ struct event_comm {
 };
 
 enum totals_flags {
-	TOTALS_EXITED = 1 << 0, /* the thread is gone; otherwise the recording ended */
+	TOTALS_EXITED = 1 << 0,	     /* the thread is gone; otherwise the recording ended */
+	TOTALS_PROVISIONAL = 1 << 1, /* it is exiting: in case that its last switch stays unseen */
 };
 
 /* Exact times of a thread, from EVENT_THREAD's time to this event's. */
@@ -138,7 +139,16 @@ enum interval_flags {
 	INTERVAL_UNFINISHED = 1 << 2,	/* the recording ended before the interval did */
 	INTERVAL_BEGUN_BEFORE = 1 << 3, /* the recording began within it */
 	INTERVAL_UNINTERRUPTIBLE = 1 << 4,
+	/*
+	 * A number n of 4 bits: the interval was held against sampling points 2^n
+	 * periods apart, each of which counts as 2^n. 0 unless waits came so often
+	 * that recording them all would have cost too much.
+	 */
+	INTERVAL_SPACING_SHIFT = 8,
+	INTERVAL_SPACING_MAX = 15,
 };
+
+#define INTERVAL_SPACING(flags) ((flags) >> INTERVAL_SPACING_SHIFT & INTERVAL_SPACING_MAX)
 
 enum object_type {
 	OBJECT_NONE = 0,

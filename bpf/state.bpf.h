@@ -32,6 +32,7 @@ const volatile int nr_poll = -1, nr_ppoll = -1, nr_wait4 = -1, nr_waitid = -1;
 bool active; /* nothing is counted or emitted while false */
 __u64 losses[LOSS_COUNT];
 __u32 last_thread; /* number of the thread seen last */
+__u8 spacing;	   /* off-CPU sampling points lie 2^spacing periods apart */
 
 enum where {
 	WHERE_UNKNOWN = 0, /* seen from afar: its first switch will tell */
@@ -62,7 +63,8 @@ struct thread_state {
 	__u8 class; /* of the off-CPU interval */
 	__u8 flags;
 	__u16 interval_flags;
-	__u64 lock; /* kernel lock it contends for, or 0 */
+	__u8 spacing; /* that next_point was found with */
+	__u64 lock;   /* kernel lock it contends for, or 0 */
 
 	__u64 ns[CLASS_SLOTS];
 

@@ -125,8 +125,7 @@ static struct row_memo row_memos[1 << ROW_MEMO_BITS];
 __noinline __u64 find_row(__u32 table, __u32 n, __u64 pc)
 {
 	__u64 key = (__u64)table << 40 ^ pc;
-	struct row_memo *memo =
-		&row_memos[key * 0x9e3779b97f4a7c15ULL >> (64 - ROW_MEMO_BITS)];
+	struct row_memo *memo = &row_memos[key * 0x9e3779b97f4a7c15ULL >> (64 - ROW_MEMO_BITS)];
 	void *rows;
 	__u32 low = 0, high = n;
 	__u64 row = memo->row;

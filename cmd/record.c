@@ -29,6 +29,7 @@ struct record_options {
 	const char *threads;
 	bool system;
 	const char *cgroup;
+	uint64_t wait_limit;
 	uint64_t ring_kib;
 	const char *rung;
 	bool no_symbols;
@@ -54,6 +55,9 @@ static const struct option_row record_rows[] = {
 		      "the same as a frequency, 1 to 100000 Hz"),
 	OPTION_SWITCH("trace", 0, struct record_options, trace,
 		      "record every off-CPU interval, not only those that hold a sampling point"),
+	OPTION_NUMBER("wait-limit", 0, "N", struct record_options, wait_limit,
+		      "record at most about N waits per CPU and period, by giving each more weight "
+		      "when there are more (default: 2; 0: all that hold a sampling point)"),
 	OPTION_TEXT("duration", 0, "TIME", struct record_options, duration,
 		    "stop recording after TIME (10, 1.5s, 200ms, 5m); a command runs on"),
 	OPTION_NUMBER("ring-size", 'm', "KIB", struct record_options, ring_kib,
@@ -316,13 +320,15 @@ static int configure(const struct record_options *options, char **command,
 		err = options__duration(options->duration, &config->duration_ns);
 	config->output = options->output;
 	config->trace = options->trace;
+	config->wait_limit = options->wait_limit;
 	config->rung = options->rung;
 	return err;
 }
 
 static int record_run(int argc, char **argv)
 {
-	struct record_options options = {.output = "dwell.data", .hz = UNSET, .period_us = UNSET};
+	struct record_options options = {
+		.output = "dwell.data", .hz = UNSET, .period_us = UNSET, .wait_limit = 2};
 	_cleanup_free_ char *description = NULL;
 	struct session_config config = {};
 	struct session *session = NULL;

@@ -232,6 +232,11 @@ void probes__stir_clocks(struct probes *probes)
 		ioctl(probes->clocks.data[i], PERF_EVENT_IOC_PERIOD, &period);
 }
 
+void probes__space_waits(struct probes *probes, unsigned int spacing)
+{
+	probes->skeleton->bss->spacing = (uint8_t)spacing;
+}
+
 /* A clock on every CPU: on-CPU samples, with the period of the blocked ones. */
 static int open_clocks(struct probes *probes)
 {

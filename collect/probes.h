@@ -53,6 +53,9 @@ int probes__fd(const struct probes *probes);
  */
 void probes__stir_clocks(struct probes *probes);
 
+/* From now on waits are held against sampling points 2^@spacing periods apart. */
+void probes__space_waits(struct probes *probes, unsigned int spacing);
+
 /* Hands all queued events to on_event. Returns how many, or a negative errno. */
 int probes__consume(struct probes *probes);
 

@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "collect/mappings.h"
+#include "collect/pacer.h"
 #include "collect/probes.h"
 #include "collect/sideband.h"
 #include "collect/target.h"
@@ -47,10 +48,12 @@ struct session {
 	struct mappings *mappings;
 	struct unwinder *unwinder;
 	struct translator *translator;
+	struct pacer pacer;
 	ARRAY(struct held_mapping) held;
 	uint64_t start;
 	uint64_t flushed_at;
 	uint64_t stirred_at;
+	uint64_t waits; /* events, since the pacer heard of them */
 	uint64_t lost_mappings;
 	uint64_t losses[LOSS_COUNT]; /* as written last */
 	int exec_error;
@@ -152,6 +155,7 @@ static void on_event(void *arg, const struct event_header *event, size_t size)
 	/* A new process has what its parent had by then; a new program nothing of it. */
 	if (event->type == EVENT_THREAD || event->type == EVENT_EXEC)
 		write_mappings(session, event->time);
+	session->waits += event->type == EVENT_INTERVAL;
 	translator__event(session->translator, event, size);
 }
 
@@ -163,6 +167,15 @@ static void stir_clocks(struct session *session)
 		return;
 	session->stirred_at = now;
 	probes__stir_clocks(session->probes);
+}
+
+static void pace_waits(struct session *session)
+{
+	unsigned int before = session->pacer.spacing;
+
+	if (pacer__step(&session->pacer, session->waits, now_ns(CLOCK_MONOTONIC)) != before)
+		probes__space_waits(session->probes, session->pacer.spacing);
+	session->waits = 0;
 }
 
 /*
@@ -179,6 +192,7 @@ static int drain(struct session *session)
 	err = probes__consume(session->probes);
 	write_mappings(session, UINT64_MAX);
 	drop_mappings(session);
+	pace_waits(session);
 	unwinder__publish(session->unwinder);
 	return err < 0 ? error__errno(err, "cannot read the ring buffers") : 0;
 }
@@ -307,6 +321,8 @@ int session__new(const struct session_config *config, struct session **out)
 	if (err)
 		return err;
 	session->start = now_ns(CLOCK_MONOTONIC);
+	pacer__start(&session->pacer, config->trace ? 0 : config->wait_limit, config->period_ns,
+		     (uint64_t)sysconf(_SC_NPROCESSORS_ONLN), session->start);
 	err = translator__new(session->writer, session->mappings, session->unwinder, session->start,
 			      &session->translator);
 	if (err)
@@ -432,6 +448,7 @@ static int write_end(struct session *session, uint64_t end)
 {
 	int err = write_losses(session);
 
+	translator__end(session->translator);
 	if (!err && session->lost_mappings)
 		err = put_lost(session, "mappings, perf buffer full", session->lost_mappings);
 	if (session->waited)

@@ -34,6 +34,7 @@ struct session_config {
 	const char *output;
 	uint64_t period_ns;   /* 10 us to 1 s */
 	bool trace;	      /* every interval, not only those with a sampling point */
+	uint64_t wait_limit;  /* recorded per CPU and period before they are thinned out; 0: all */
 	uint64_t duration_ns; /* 0: until the end of the command, or a signal */
 	size_t ring_bytes;    /* per CPU; 0: a default that depends on @trace */
 	const char *rung;     /* where sleepers' stacks are taken; NULL: the best place there is */

@@ -20,6 +20,7 @@ struct known_thread {
 	uint32_t tgid;
 	bool leader;
 	bool announced;
+	struct event_totals *exiting; /* provisional, until the final ones come; or NULL */
 };
 
 struct translator {
@@ -170,13 +171,12 @@ static bool is_alive(uint32_t pid)
 	return alive;
 }
 
-static void on_totals(struct translator *translator, const struct event_totals *event)
+static void put_totals(struct translator *translator, const struct event_totals *event)
 {
-	const struct known_thread *thread = known_thread(translator, event->header.thread);
 	struct record record = {
 		.type = RECORD_TOTALS,
 		.totals = {.thread = event->header.thread,
-			   .flags = event->flags,
+			   .flags = event->flags & TOTALS_EXITED,
 			   .time = event->header.time,
 			   .voluntary = event->voluntary,
 			   .involuntary = event->involuntary},
@@ -184,8 +184,47 @@ static void on_totals(struct translator *translator, const struct event_totals *
 
 	memcpy(record.totals.ns, event->ns, sizeof(record.totals.ns));
 	recording_writer__put(translator->writer, &record);
-	if (event->flags & TOTALS_EXITED && thread && thread->leader && !is_alive(thread->tgid))
+}
+
+static void forget_totals(struct known_thread *thread)
+{
+	free(thread->exiting);
+	thread->exiting = NULL;
+}
+
+static void keep_totals(struct known_thread *thread, const struct event_totals *event)
+{
+	forget_totals(thread);
+	thread->exiting = malloc(sizeof(*event));
+	if (thread->exiting)
+		*thread->exiting = *event;
+}
+
+static void on_totals(struct translator *translator, const struct event_totals *event)
+{
+	struct known_thread *thread = known_thread(translator, event->header.thread);
+
+	if (!thread)
+		return;
+	if (event->flags & TOTALS_PROVISIONAL) {
+		keep_totals(thread, event);
+		return;
+	}
+	forget_totals(thread);
+	put_totals(translator, event);
+	if (event->flags & TOTALS_EXITED && thread->leader && !is_alive(thread->tgid))
 		unwinder__forget(translator->unwinder, thread->tgid, UINT64_MAX);
+}
+
+void translator__end(struct translator *translator)
+{
+	for (size_t i = 0; i < translator->threads.n; i++) {
+		struct known_thread *thread = &translator->threads.data[i];
+
+		if (thread->exiting)
+			put_totals(translator, thread->exiting);
+		forget_totals(thread);
+	}
 }
 
 /*
@@ -455,6 +494,8 @@ void translator__event(struct translator *translator, const struct event_header 
 
 void translator__free(struct translator *translator)
 {
+	for (size_t i = 0; i < translator->threads.n; i++)
+		forget_totals(&translator->threads.data[i]);
 	array__free(&translator->threads);
 	map64__free(&translator->processes);
 	map64__free(&translator->files);

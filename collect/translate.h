@@ -22,6 +22,9 @@ void translator__add_process(struct translator *translator, uint32_t pid);
 void translator__event(struct translator *translator, const struct event_header *event,
 		       size_t size);
 
+/* All events were given: writes what was held back in case more of it came. */
+void translator__end(struct translator *translator);
+
 /* Whether process @pid is being recorded, as far as events have told. */
 bool translator__knows_process(const struct translator *translator, uint32_t pid);
 

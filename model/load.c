@@ -338,6 +338,8 @@ static int load__interval(struct loader *loader, const struct record *record)
 		return -EINVAL;
 	loader__time(loader, from->t_out, end);
 	loader->model->n_intervals++;
+	if (INTERVAL_SPACING(from->flags) > loader->model->spacing)
+		loader->model->spacing = INTERVAL_SPACING(from->flags);
 	if (loader__seen(loader, thread, interval.kernel, interval.user, from->syscall < 0))
 		return 0;
 	return array__push(&loader->model->threads.data[thread].intervals, interval);

@@ -185,6 +185,7 @@ struct model {
 	uint64_t end;	    /* of the recording, or of what was kept of it */
 	uint64_t period_ns; /* between two sampling points */
 	bool trace;	    /* every interval is there, not only sampled ones */
+	uint32_t spacing;   /* where waits were thinned out most: 2^spacing periods apart */
 
 	uint64_t n_samples;
 	uint64_t n_intervals;

@@ -44,7 +44,7 @@ static void header__what(const struct model *model, FILE *to)
 	const char *machine = model__meta(model, "machine");
 	const char *cpus = model__meta(model, "cpus");
 	const char *status = model__meta(model, "exit_status");
-	char text[512], duration[24], period[24];
+	char text[512], duration[24], period[24], apart[24];
 
 	header__line(to, "command", model__meta(model, "command"));
 	if (!model__meta(model, "command"))
@@ -54,9 +54,12 @@ static void header__what(const struct model *model, FILE *to)
 		 status && strcmp(status, "0") != 0 ? ", exit status " : "",
 		 status && strcmp(status, "0") != 0 ? status : "");
 	header__line(to, "duration", text);
-	snprintf(text, sizeof(text), "%s, a sampling point every %s",
+	snprintf(text, sizeof(text), "%s, a sampling point every %s%s%s%s",
 		 model->trace ? "trace (every interval)" : "sampling",
-		 format__ns(model->period_ns, period));
+		 format__ns(model->period_ns, period),
+		 model->spacing ? "; of waits, when there were too many, up to every " : "",
+		 model->spacing ? format__ns(model->period_ns << model->spacing, apart) : "",
+		 model->spacing ? " (see --wait-limit)" : "");
 	header__line(to, "mode", text);
 	if (host || kernel) {
 		snprintf(text, sizeof(text), "%s, Linux %s, %s, %s CPUs", host ? host : "?",

@@ -199,6 +199,8 @@ static json_t *json__document(const struct report *report)
 		json_object_set_new(document, metas[i], json__meta(model, metas[i]));
 	json_object_set_new(document, "mode", json_string(model->trace ? "trace" : "sampling"));
 	json_object_set_new(document, "period_ns", json__number(model->period_ns));
+	json_object_set_new(document, "widest_spacing_ns",
+			    json__number(model->period_ns << model->spacing));
 	json_object_set_new(document, "duration_ns", json__number(model->end - model->start));
 	json_object_set_new(document, "samples", json__number(model->n_samples));
 	json_object_set_new(document, "intervals", json__number(model->n_intervals));

@@ -390,6 +390,7 @@ static int write__interval(struct writer *writer, const struct upcoming *event)
 	put__time(writer, "t_in", t_wake + interval->runq_ns);
 	fields__number(&writer->fields, "blocked_points", interval->blocked_points);
 	fields__number(&writer->fields, "runq_points", interval->runq_points);
+	fields__number(&writer->fields, "spacing", 1U << INTERVAL_SPACING(interval->flags));
 	put__flags(writer, interval->flags);
 	put__wait(writer, interval);
 	put__waker(writer, interval->waker, interval->waker_context, t_wake);

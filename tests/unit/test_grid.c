@@ -122,6 +122,19 @@ static void other_periods(void **state)
 							    cell));
 }
 
+/* The next point is where the count of points changes. */
+static void the_next_point(void **state)
+{
+	for (int i = 0; i < 100000; i++) {
+		uint64_t at = next_random() >> 20, seed = next_random();
+		uint64_t next = sample_grid__next(at, PERIOD, seed);
+
+		assert_true(next >= at);
+		assert_int_equal(sample_grid__points(at, next, PERIOD, seed), 0);
+		assert_int_equal(sample_grid__points(at, next + 1, PERIOD, seed), 1);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -132,6 +145,7 @@ int main(void)
 		cmocka_unit_test(unbiased_in_resonance),
 		cmocka_unit_test(threads_are_not_in_lockstep),
 		cmocka_unit_test(other_periods),
+		cmocka_unit_test(the_next_point),
 	};
 
 	return cmocka_run_group_tests_name("grid", tests, NULL, NULL);

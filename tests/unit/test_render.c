@@ -422,7 +422,7 @@ static void script_has_every_field(void **state)
 		    "target=1 parent_tid=0\n"
 		    "interval time=0.040000000 pid=100 tid=101 comm=\"worker\" class=io "
 		    "t_out=0.040000000 t_wake=0.058000000 t_in=0.060000000 blocked_points=18 "
-		    "runq_points=2 flags=none syscall=pread64 kind=\"disk read\" "
+		    "runq_points=2 spacing=1 flags=none syscall=pread64 kind=\"disk read\" "
 		    "object=\"/var/lib/x.sst\" waker_context=unknown waker_pid=0 waker_tid=0 "
 		    "waker_comm=\"\" stack_end=complete\n"
 		    "\tffffffff81000008 __schedule ([kernel])\n"

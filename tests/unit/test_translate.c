@@ -143,6 +143,54 @@ static void any_child_is_the_one_that_woke(void **state)
 	assert_int_equal(last.object.id, 4242);
 }
 
+/* The last switch of thread 1 was seen, that of thread 2 was not. */
+static void provisional_totals_stand_in(void **state)
+{
+	struct fixture fixture = begin();
+	struct recording_reader *reader;
+	struct record record;
+	uint64_t cpu[3] = {}, times[3] = {};
+	int n = 0;
+
+	for (uint32_t thread = 1; thread <= 2; thread++) {
+		struct event_thread about = {.header = {EVENT_THREAD, thread, 50},
+					     .tid = 70 + thread,
+					     .tgid = 70,
+					     .flags = THREAD_TARGET};
+		struct event_totals totals = {.header = {EVENT_TOTALS, thread, 900},
+					      .ns = {500},
+					      .flags = TOTALS_EXITED | TOTALS_PROVISIONAL};
+
+		send(&fixture, &about, sizeof(about));
+		send(&fixture, &totals, sizeof(totals));
+	}
+	send(&fixture,
+	     &(struct event_totals){
+		     .header = {EVENT_TOTALS, 1, 950}, .ns = {520}, .flags = TOTALS_EXITED},
+	     sizeof(struct event_totals));
+	translator__end(fixture.translator);
+	translator__free(fixture.translator);
+	mappings__free(fixture.mappings);
+	assert_int_equal(recording_writer__close(fixture.writer), 0);
+	assert_int_equal(recording_reader__open(path, &reader), 0);
+	while (recording_reader__next(reader, &record) == 1) {
+		if (record.type != RECORD_TOTALS)
+			continue;
+		assert_in_range(record.totals.thread, 1, 2);
+		assert_int_equal(record.totals.flags, TOTALS_EXITED);
+		cpu[record.totals.thread] = record.totals.ns[CLASS_CPU];
+		times[record.totals.thread] = record.totals.time;
+		n++;
+	}
+	recording_reader__close(reader);
+	unlink(path);
+	assert_int_equal(n, 2);
+	assert_int_equal(cpu[1], 520);
+	assert_int_equal(times[1], 950);
+	assert_int_equal(cpu[2], 500);
+	assert_int_equal(times[2], 900);
+}
+
 /* The same stack by hash only: one number, and the frames that came with the first. */
 static void stacks_are_known_by_hash(void **state)
 {
@@ -217,6 +265,7 @@ int main(void)
 		cmocka_unit_test(file_names_become_a_path),
 		cmocka_unit_test(sockets_have_addresses),
 		cmocka_unit_test(any_child_is_the_one_that_woke),
+		cmocka_unit_test(provisional_totals_stand_in),
 		cmocka_unit_test(stacks_are_known_by_hash),
 		cmocka_unit_test(nonsense_is_passed_over),
 	};

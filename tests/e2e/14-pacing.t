@@ -1,0 +1,51 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Two hundred threads that wait all the time: with a limit few of their waits are
+# recorded, and still every class has its true share.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Dwell;
+use Test::More;
+
+need_recording();
+
+my @command = (program('switches'), '--pairs', 25, '--rounds', full(50000, 5000));
+
+sub shares {
+	my ($file, @options) = @_;
+	my $got = record(['-o', $file, @options], @command);
+	is($got->{status}, 0, "@options: recorded");
+	return report('-i', $file);
+}
+
+my $limited = shares('limited.data', '--wait-limit', 1);
+my $seconds = $limited->{duration_ns} / 1e9;
+my $cpus = `getconf _NPROCESSORS_ONLN`;
+my ($exact, $sampled) = ($limited->{exact}, $limited->{sampled});
+
+# Up to the first look, a tenth of a second or so, there is no limit.
+cmp_ok($limited->{intervals}, '<', 1000 * $cpus * $seconds + 30000, 'about 1 wait per CPU and period');
+cmp_ok($limited->{widest_spacing_ns}, '>=', 8 * $limited->{period_ns}, 'points were moved apart');
+for my $class (qw(cpu lock sched other)) {
+	near(100 * $sampled->{"${class}_ns"} / $sampled->{total_ns},
+		100 * $exact->{"${class}_ns"} / $exact->{lifetime_ns}, 3, "share of $class");
+}
+near($sampled->{total_ns} / $exact->{lifetime_ns}, 1, 0.05, 'sampled time to lifetimes');
+like(run($DWELL, 'report', '-i', 'limited.data')->{out}, qr/^# mode .*up to every .*--wait-limit/m,
+	'the header says so');
+
+my @script = grep { $_->{event} eq 'interval' } script('-i', 'limited.data', '--no-stacks');
+my @thinned = grep { $_->{spacing} > 1 } @script;
+cmp_ok(scalar(@thinned), '>', 500, 'script: intervals tell their spacing');
+ok(!(grep { ($_->{blocked_points} + $_->{runq_points}) % $_->{spacing} } @script),
+	'script: points are multiples of it');
+
+my $all = shares('all.data', '--wait-limit', 0);
+is($all->{widest_spacing_ns}, $all->{period_ns}, 'without a limit: points stay where they are');
+cmp_ok($all->{intervals}, '>', 2 * $limited->{intervals}, 'and there are many more waits');
+
+done_testing();

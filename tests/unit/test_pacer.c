@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The pacer of waits, against programs whose waits are known: how many per second at each spacing.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "collect/pacer.h"
+
+#define MS 1000000ULL
+
+/* @threads threads whose waits all last @wait_ms: how many hold a point, per second. */
+static uint64_t waits_per_second(uint64_t threads, uint64_t wait_ms, unsigned int spacing)
+{
+	uint64_t apart = 1ULL << spacing; /* ms */
+
+	return threads * 1000 / (wait_ms > apart ? wait_ms : apart);
+}
+
+/* Runs the program for @ms, looking every 60 ms; returns the spacing at the end. */
+static unsigned int run(struct pacer *pacer, uint64_t *now, uint64_t ms, uint64_t threads,
+			uint64_t wait_ms)
+{
+	for (uint64_t end = *now + ms * MS; *now < end;) {
+		*now += 60 * MS;
+		pacer__step(pacer, waits_per_second(threads, wait_ms, pacer->spacing) * 60 / 1000,
+			    *now);
+	}
+	return pacer->spacing;
+}
+
+static void few_waits_are_all_kept(void **state)
+{
+	struct pacer pacer;
+	uint64_t now = 7;
+
+	pacer__start(&pacer, 2, MS, 2, now);
+	assert_int_equal(run(&pacer, &now, 5000, 3, 1), 0);
+}
+
+/* As hackbench: what is left is at most what is wanted, and not far less. */
+static void many_waits_are_thinned_out(void **state)
+{
+	static const uint64_t threads[] = {20, 160, 2000};
+
+	for (size_t i = 0; i < sizeof(threads) / sizeof(*threads); i++) {
+		struct pacer pacer;
+		uint64_t now = 7, left;
+
+		pacer__start(&pacer, 2, MS, 2, now);
+		run(&pacer, &now, 5000, threads[i], 6);
+		left = waits_per_second(threads[i], 6, pacer.spacing);
+		assert_true(left <= 4000);
+		assert_true(left >= 4000 / 6);
+	}
+}
+
+/* It settles, instead of going to and fro. */
+static void the_spacing_settles(void **state)
+{
+	struct pacer pacer;
+	uint64_t now = 7;
+	unsigned int settled;
+
+	pacer__start(&pacer, 2, MS, 2, now);
+	settled = run(&pacer, &now, 2000, 160, 6);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(run(&pacer, &now, 60, 160, 6), settled);
+}
+
+static void it_comes_back_when_there_are_few(void **state)
+{
+	struct pacer pacer;
+	uint64_t now = 7;
+
+	pacer__start(&pacer, 2, MS, 2, now);
+	assert_true(run(&pacer, &now, 1000, 160, 6) > 2);
+	assert_int_equal(run(&pacer, &now, 1000, 1, 6), 0);
+}
+
+static void no_limit_and_no_end(void **state)
+{
+	struct pacer pacer;
+	uint64_t now = 7;
+
+	pacer__start(&pacer, 0, MS, 2, now);
+	assert_int_equal(run(&pacer, &now, 1000, 1000000, 1), 0);
+	/* Never further apart than a second: 512 ms here, not at all with a period of 1 s. */
+	pacer__start(&pacer, 1, MS, 1, now);
+	assert_int_equal(run(&pacer, &now, 5000, 1000000000, 1), 9);
+	pacer__start(&pacer, 1, 1000 * MS, 1, now);
+	assert_int_equal(run(&pacer, &now, 5000, 1000000000, 1), 0);
+	/* The shortest period. */
+	pacer__start(&pacer, 1, MS / 100, 1, now);
+	assert_true(run(&pacer, &now, 5000, 1000000000, 1) <= 15);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(few_waits_are_all_kept),
+		cmocka_unit_test(many_waits_are_thinned_out),
+		cmocka_unit_test(the_spacing_settles),
+		cmocka_unit_test(it_comes_back_when_there_are_few),
+		cmocka_unit_test(no_limit_and_no_end),
+	};
+
+	return cmocka_run_group_tests_name("pacer", tests, NULL, NULL);
+}
