@@ -18,7 +18,7 @@
  *
  * Blocked time of a phase is its wall time less CPU time less run-queue time.
  */
-#include "known.h"
+#include "moments.h"
 
 #include <getopt.h>
 #include <semaphore.h>
@@ -51,7 +51,7 @@ static struct {
 struct account {
 	char name[16];
 	pid_t tid;
-	int schedstat;
+	struct watch watch;
 	struct moment first;
 	struct moment last;
 	uint64_t blocked[CLASSES];
@@ -80,14 +80,14 @@ static void account__begin(struct account *account, const char *name)
 	snprintf(account->name, sizeof(account->name), "%s", name);
 	set_name(name);
 	account->tid = thread_id();
-	account->schedstat = schedstat__open();
-	account->first = account->last = moment__now(account->schedstat);
+	watch__open(&account->watch);
+	account->first = account->last = moment__now(&account->watch);
 }
 
 /* Ends a phase: what it was blocked goes to @class; CPU stands for no wait. */
 static void account__phase(struct account *account, enum class class)
 {
-	struct moment now = moment__now(account->schedstat);
+	struct moment now = moment__now(&account->watch);
 	struct spent spent = {};
 
 	spent__add(&spent, &account->last, &now);

@@ -23,9 +23,9 @@
  * of them smaller: --light-loops, --heavy-loops, --reads, --no-write.
  *
  * Truth, per thread: lifetime, and for every activity its wall time split into
- * on-CPU (that of the thread's CPU clock), run queue and blocked.
+ * on-CPU, run queue and blocked.
  */
-#include "known.h"
+#include "moments.h"
 
 #include <getopt.h>
 
@@ -158,9 +158,10 @@ KEEP bool wait_barrier(struct worker *worker)
 	return !barrier.stop;
 }
 
-static void border(struct worker *worker, int schedstat, struct moment *last, enum activity done)
+static void border(struct worker *worker, struct watch *watch, struct moment *last,
+		   enum activity done)
 {
-	struct moment now = moment__now(schedstat);
+	struct moment now = moment__now(watch);
 
 	spent__add(&worker->spent[done], last, &now);
 	*last = now;
@@ -169,23 +170,24 @@ static void border(struct worker *worker, int schedstat, struct moment *last, en
 static void *thread1(void *arg)
 {
 	struct worker *worker = arg;
-	int schedstat = schedstat__open();
+	struct watch watch;
 	struct moment last, first;
 	bool more = true;
 
 	set_name("T1");
 	stay_on(worker->cpu);
 	worker->tid = thread_id();
-	first = last = moment__now(schedstat);
+	watch__open(&watch);
+	first = last = moment__now(&watch);
 	for (uint64_t turn = 0; more; turn++) {
 		compute_light();
-		border(worker, schedstat, &last, LIGHT);
+		border(worker, &watch, &last, LIGHT);
 		do_write(turn);
-		border(worker, schedstat, &last, WRITE);
+		border(worker, &watch, &last, WRITE);
 		do_reads(turn);
-		border(worker, schedstat, &last, READS);
+		border(worker, &watch, &last, READS);
 		more = wait_barrier(worker);
-		border(worker, schedstat, &last, BARRIER);
+		border(worker, &watch, &last, BARRIER);
 	}
 	worker->lifetime = last.wall - first.wall;
 	return NULL;
@@ -194,19 +196,20 @@ static void *thread1(void *arg)
 static void *thread2(void *arg)
 {
 	struct worker *worker = arg;
-	int schedstat = schedstat__open();
+	struct watch watch;
 	struct moment last, first;
 	bool more = true;
 
 	set_name("T2");
 	stay_on(worker->cpu);
 	worker->tid = thread_id();
-	first = last = moment__now(schedstat);
+	watch__open(&watch);
+	first = last = moment__now(&watch);
 	while (more) {
 		compute_heavy();
-		border(worker, schedstat, &last, HEAVY);
+		border(worker, &watch, &last, HEAVY);
 		more = wait_barrier(worker);
-		border(worker, schedstat, &last, BARRIER);
+		border(worker, &watch, &last, BARRIER);
 	}
 	worker->lifetime = last.wall - first.wall;
 	return NULL;

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Shared by the known-answer programs: clocks, calibrated computing, files that
- * really reach the disk. Everything is static, each program is one file.
- *
- * A program's truth is measured with clocks of its own run. At the border of two
- * phases a moment is taken: wall time, CPU time and run-queue time of the
- * calling thread. It costs about 1 us of CPU, which is part of the truth too.
+ * really reach the disk. Everything is static, each program is one file. (What
+ * programs measure of their own run is in moments.h.)
  */
 #pragma once
 
@@ -81,80 +78,6 @@ HELPER void sleep_ns(uint64_t ns)
 
 	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, &ts) == EINTR)
 		;
-}
-
-/* What a thread has used up to now. */
-struct moment {
-	uint64_t wall;
-	uint64_t cpu;
-	uint64_t runqueue;
-};
-
-/* The calling thread's schedstat: run time, run-queue time, slices. */
-HELPER int schedstat__open(void)
-{
-	char path[64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", thread_id());
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		die("%s", path);
-	return fd;
-}
-
-HELPER uint64_t schedstat__runqueue(int fd)
-{
-	char text[96];
-	ssize_t size = pread(fd, text, sizeof(text) - 1, 0);
-	char *second;
-
-	if (size <= 0)
-		die("schedstat");
-	text[size] = '\0';
-	second = strchr(text, ' ');
-	return second ? strtoull(second + 1, NULL, 10) : 0;
-}
-
-/*
- * Reads the three clocks together: when the thread was preempted in between,
- * they do not belong together and are read again.
- */
-HELPER struct moment moment__now(int schedstat)
-{
-	struct moment now;
-	int tries = 0;
-
-	do {
-		now.wall = wall_ns();
-		now.cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-		now.runqueue = schedstat__runqueue(schedstat);
-	} while (wall_ns() - now.wall > 20 * NS_PER_US && ++tries < 10);
-	return now;
-}
-
-/* Sums over the phases of one kind. */
-struct spent {
-	uint64_t count;
-	uint64_t wall;
-	uint64_t cpu;
-	uint64_t runqueue;
-};
-
-HELPER void spent__add(struct spent *spent, const struct moment *from, const struct moment *to)
-{
-	spent->count++;
-	spent->wall += to->wall - from->wall;
-	spent->cpu += to->cpu - from->cpu;
-	spent->runqueue += to->runqueue - from->runqueue;
-}
-
-/* Neither on a CPU nor waiting for one. */
-HELPER uint64_t spent__blocked(const struct spent *spent)
-{
-	int64_t blocked = spent->wall - spent->cpu - spent->runqueue;
-
-	return blocked > 0 ? blocked : 0;
 }
 
 /*

@@ -31,17 +31,17 @@ static void *run_waiter(void *arg)
 {
 	struct wait_slot *slot = arg;
 	struct moment first, last;
-	int schedstat;
+	struct watch watch;
 
 	set_name(slot->kind->name);
 	slot->tid = thread_id();
-	schedstat = schedstat__open();
-	first = moment__now(schedstat);
+	watch__open(&watch);
+	first = moment__now(&watch);
 	while (!over) {
 		slot->kind->wait(slot);
 		slot->rounds++;
 	}
-	last = moment__now(schedstat);
+	last = moment__now(&watch);
 	spent__add(&slot->spent, &first, &last);
 	__atomic_store_n(&slot->finished, true, __ATOMIC_RELEASE);
 	return NULL;

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "known.h"
+#include "moments.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -17,8 +17,6 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
