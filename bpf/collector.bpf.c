@@ -7,16 +7,12 @@
  * A switch costs two timestamps and some arithmetic; a stack is taken only for
  * what is emitted, where the thread itself runs again.
  */
+#include "bpf/clock.bpf.h"
 #include "bpf/object.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/state.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-#define MAX_CPUS 1024
-
-/* The thread whose pending interval is to be emitted on a CPU, by pid; 0: none. */
-static __u32 pending_on[MAX_CPUS];
 
 static __always_inline enum wait_class blocked_class(struct task_struct *task,
 						     const struct thread_state *state)
@@ -87,21 +83,27 @@ static __always_inline __u64 interval_wake(const struct thread_state *state, __u
 	return wake < now ? wake : now;
 }
 
-/* Whether there can be a sampling point between the end of the last wait and @now. */
-static __always_inline bool may_be_sampled(const struct thread_state *state, __u64 now)
+/* The points that waits are held against lie 2^n periods apart, at present. */
+static __always_inline __u8 present_spacing(void)
 {
-	return now > state->next_point || state->spacing != spacing;
+	return *(volatile __u8 *)&spacing & INTERVAL_SPACING_MAX;
+}
+
+/* Whether there can be a sampling point between the end of the last wait and @now. */
+static __always_inline bool may_be_sampled(const struct thread_state *state, __u64 now, __u8 shift)
+{
+	return now > state->next_point || state->spacing != shift;
 }
 
 /* Counts the sampling points of the off-CPU interval that ends at @now. False: there are none. */
 static __always_inline bool count_points(struct thread_state *state, __u64 wake, __u64 now)
 {
-	__u8 shift = spacing & INTERVAL_SPACING_MAX;
+	__u8 shift = present_spacing();
 	__u32 apart = period_ns << shift;
 
 	state->blocked_points = 0;
 	state->runq_points = 0;
-	if (!may_be_sampled(state, now))
+	if (!may_be_sampled(state, now, shift))
 		return false;
 	state->blocked_points = sample_grid__points(state->since, wake, apart, state->seed)
 				<< shift;
@@ -191,6 +193,31 @@ static __always_inline void emit_interval_bare(struct task_struct *task, struct 
 	emit(&event, sizeof(event), LOSS_RING_FULL);
 }
 
+/* Emits an on-CPU sample of @task, which is current: at a tick, or at its switch-out. */
+static __always_inline void emit_sample(void *ctx, struct task_struct *task,
+					struct thread_state *state, __u64 time, __u64 points,
+					bool switch_out)
+{
+	static const __u64 all[2] = {};
+	__u32 use = switch_out ? SCRATCH_INTERVAL : SCRATCH_TICK;
+	struct scratch *scratch = scratch_for(use);
+	struct event_sample *event;
+
+	if (!scratch)
+		return;
+	if (!(state->flags & STATE_ANNOUNCED))
+		announce(task, state, 0);
+	event = SCRATCH_HEAD(scratch, event_sample);
+	event->header = (struct event_header){EVENT_SAMPLE, state->thread, time};
+	event->weight = points;
+	event->reserved = 0;
+	if (switch_out)
+		capture(ctx, scratch, use, &event->stack, schedule_range, has_user_stack(task));
+	else
+		capture(ctx, scratch, use, &event->stack, all, has_user_stack(task));
+	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
+}
+
 /* The last rung: the stack of every thread that goes to sleep, in case it is wanted. */
 static __always_inline void capture_at_switch_out(void *ctx, struct task_struct *task,
 						  struct thread_state *state, __u64 now)
@@ -249,8 +276,8 @@ static __always_inline void switch_out(struct task_struct *task, struct thread_s
 	state->where = WHERE_OFF_CPU;
 }
 
-static __always_inline void switch_in(struct task_struct *task, struct thread_state *state,
-				      __u64 now)
+static __always_inline void switch_in(struct cpu_state *cpu, struct task_struct *task,
+				      struct thread_state *state, __u64 now)
 {
 	bool first = state->interval_flags & INTERVAL_FIRST;
 
@@ -260,7 +287,7 @@ static __always_inline void switch_in(struct task_struct *task, struct thread_st
 			emit_interval_bare(task, state);
 		} else {
 			state->flags |= STATE_PENDING;
-			pending_on[bpf_get_smp_processor_id() & (MAX_CPUS - 1)] = task->pid;
+			cpu->pending = task->pid;
 		}
 	}
 	state->since = now;
@@ -272,8 +299,9 @@ static __always_inline void switch_in(struct task_struct *task, struct thread_st
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
+	struct cpu_state *cpu = this_cpu();
 	struct thread_state *out, *in;
-	__u64 now;
+	__u64 now, due, points = 0;
 
 	if (!active)
 		return 0;
@@ -285,25 +313,29 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	if (out) {
 		if (out->flags & STATE_PENDING)
 			emit_interval_bare(prev, out);
+		if (out->where == WHERE_ON_CPU)
+			points = take_due_tick(cpu, out->since, now, &due);
+		if (points)
+			emit_sample(ctx, prev, out, due, points, true);
 		switch_out(prev, out, now);
 		if (stack_at_switch_out && out->where != WHERE_GONE)
 			capture_at_switch_out(ctx, prev, out, now);
 	}
 	if (in)
-		switch_in(next, in, now);
+		switch_in(cpu, next, in, now);
 	return 0;
 }
 
 /* In the thread that runs again: emits what is pending for it. */
 static __always_inline int emit_pending(void *ctx)
 {
-	__u32 cpu = bpf_get_smp_processor_id() & (MAX_CPUS - 1);
+	struct cpu_state *cpu = this_cpu();
 	struct thread_state *state;
 	struct task_struct *task;
 
-	if (!pending_on[cpu])
+	if (!cpu->pending)
 		return 0;
-	pending_on[cpu] = 0;
+	cpu->pending = 0;
 	task = bpf_get_current_task_btf();
 	state = target_state(task);
 	if (state && state->flags & STATE_PENDING)
@@ -388,6 +420,7 @@ static __always_inline void emit_wake(void *ctx, struct task_struct *waker,
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
+	__u8 shift = present_spacing();
 	struct thread_state *state;
 	struct task_struct *waker;
 	__u64 now;
@@ -405,9 +438,8 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	if (trace_mode) /* it may be going to sleep on another CPU right now */
 		emit_wake(ctx, waker, state, now);
 	else if (state->where != WHERE_ON_CPU && state->class != CLASS_SCHED &&
-		 may_be_sampled(state, now) &&
-		 sample_grid__points(state->since, now,
-				     period_ns << (spacing & INTERVAL_SPACING_MAX), state->seed))
+		 may_be_sampled(state, now, shift) &&
+		 sample_grid__points(state->since, now, period_ns << shift, state->seed))
 		emit_wake(ctx, waker, state, now);
 	return 0;
 }
@@ -542,56 +574,26 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
 	return 0;
 }
 
-/* When each CPU's clock ticked last, whatever ran there. */
-static __u64 ticked_at[MAX_CPUS];
-
-/*
- * Sampling points that a tick at @now stands for, in a run that began at
- * @run_begin: one, or as many as have passed since the tick before when that was
- * long ago (the clock was set anew, interrupts were off, a host did not run us).
- */
-static __always_inline __u64 points_due(__u64 now, __u64 run_begin)
-{
-	__u32 cpu = bpf_get_smp_processor_id() & (MAX_CPUS - 1);
-	__u64 gap = ticked_at[cpu] ? now - ticked_at[cpu] : 0;
-	__u64 due, in_run;
-
-	ticked_at[cpu] = now;
-	if (gap < period_ns + period_ns / 2)
-		return 1;
-	due = (gap + period_ns / 2) / period_ns;
-	in_run = (now - run_begin) / period_ns + 1;
-	return due < in_run ? due : in_run;
-}
-
 SEC("perf_event")
 int on_tick(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	static const __u64 all[2] = {};
+	struct cpu_state *cpu = this_cpu();
 	struct thread_state *state;
-	struct event_sample *event;
-	struct scratch *scratch;
-	__u64 now, weight;
+	__u64 now, due, run_begin;
+	__u64 points;
 
 	if (!active)
 		return 0;
 	now = bpf_ktime_get_ns();
+	if (!tick_begin(cpu, ctx, now, &due))
+		return 0;
 	state = task->pid ? target_state(task) : NULL;
-	weight = points_due(now, state && state->where == WHERE_ON_CPU ? state->since : now);
-	if (!state || state->where == WHERE_GONE)
-		return 0;
-	scratch = scratch_for(SCRATCH_TICK);
-	if (!scratch)
-		return 0;
-	if (!(state->flags & STATE_ANNOUNCED))
-		announce(task, state, 0);
-	event = SCRATCH_HEAD(scratch, event_sample);
-	event->header = (struct event_header){EVENT_SAMPLE, state->thread, now};
-	event->weight = weight;
-	event->reserved = 0;
-	capture(ctx, scratch, SCRATCH_TICK, &event->stack, all, has_user_stack(task));
-	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
+	run_begin = state && state->where == WHERE_ON_CPU ? state->since : due;
+	/* Due before this run: it was for a thread that is not recorded, or for nobody. */
+	points = points_due(cpu, due, run_begin < due ? run_begin : due);
+	if (state && state->where != WHERE_GONE && due >= run_begin)
+		emit_sample(ctx, task, state, due, points, false);
 	return 0;
 }
 

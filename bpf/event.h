@@ -124,7 +124,7 @@ struct event_stack {
 	__u16 reserved;
 };
 
-/* A clock tick that found the thread on a CPU. */
+/* A clock tick that was due while the thread was on a CPU, at header.time. */
 struct event_sample {
 	struct event_header header;
 	__u32 weight; /* sampling points it stands for */
@@ -140,7 +140,7 @@ enum interval_flags {
 	INTERVAL_BEGUN_BEFORE = 1 << 3, /* the recording began within it */
 	INTERVAL_UNINTERRUPTIBLE = 1 << 4,
 	/*
-	 * A number n of 4 bits: the interval was held against sampling points 2^n
+	 * Bits 8 to 11 are a number n: the interval was held against sampling points 2^n
 	 * periods apart, each of which counts as 2^n. 0 unless waits came so often
 	 * that recording them all would have cost too much.
 	 */

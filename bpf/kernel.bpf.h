@@ -264,6 +264,41 @@ static __always_inline __u64 queue_length(struct task_struct *task)
 	return rq_time_since(task, task->sched_info.last_queued);
 }
 
+struct timerqueue_node {
+	__s64 expires; /* ns, CLOCK_MONOTONIC */
+} CORE;
+
+struct hrtimer {
+	struct timerqueue_node node;
+} CORE;
+
+struct hw_perf_event {
+	struct hrtimer hrtimer;
+	__u64 sample_period;
+} CORE;
+
+struct perf_event {
+	struct hw_perf_event hw;
+} CORE;
+
+struct bpf_perf_event_data_kern {
+	struct perf_event *event;
+} CORE;
+
+/* The event that a program of type perf_event is called for. */
+static __always_inline struct perf_event *event_of(struct bpf_perf_event_data *ctx)
+{
+	return BPF_CORE_READ((struct bpf_perf_event_data_kern *)ctx, event);
+}
+
+/* When the timer behind a clock event expires, or did if that is being handled; 0: unknown. */
+static __always_inline __u64 clock_expires(struct perf_event *clock)
+{
+	if (!bpf_core_field_exists(clock->hw.hrtimer.node.expires))
+		return 0;
+	return BPF_CORE_READ(clock, hw.hrtimer.node.expires);
+}
+
 /* Whether @task is on its way into a new program. */
 static __always_inline bool task_in_exec(struct task_struct *task)
 {

@@ -94,6 +94,24 @@ struct {
 	__type(value, struct thread_state);
 } states SEC(".maps");
 
+#define MAX_CPUS 1024
+
+/* What is kept per CPU, in a cache line of its own. */
+struct cpu_state {
+	__u32 pending;	 /* the thread whose interval is to be emitted here, by pid; 0: none */
+	__u64 tick_due;	 /* the next tick of its clock is not due before */
+	__u64 taken;	 /* when the tick was due that was taken along last */
+	__u64 ticked_at; /* when the last one was due, whatever ran there */
+	struct perf_event *clock;
+} __attribute__((aligned(64)));
+
+static struct cpu_state cpu_states[MAX_CPUS];
+
+static __always_inline struct cpu_state *this_cpu(void)
+{
+	return &cpu_states[bpf_get_smp_processor_id() & (MAX_CPUS - 1)];
+}
+
 struct ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);

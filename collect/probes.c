@@ -15,10 +15,12 @@
 #include <bpf/libbpf.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/syscalls.h"
 #include "bpf/collector.skel.h"
 #include "collect/kernel.h"
+#include "collect/tempo.h"
 
 #define MAX_RINGS 64
 #define MAX_WALKS 16
@@ -51,7 +53,7 @@ struct probes {
 	int rings[MAX_RINGS];
 	ARRAY(int) clocks; /* perf events, one per CPU */
 	ARRAY(struct bpf_link *) clock_links;
-	uint32_t clock_rate; /* ticks per 1000 periods, at present */
+	struct tempo tempo;
 	probes_event_fn on_event;
 	void *arg;
 	int consume_error;
@@ -204,32 +206,23 @@ static int set_targets(struct probes *probes)
 	return 0;
 }
 
-/*
- * A clock that ticked always at the same rate would see a program of a similar
- * rhythm always at the same place. So the rate is drawn anew again and again,
- * evenly from 0.85 to 1.15 ticks per period; every second one makes up for the
- * one before, so that their mean is one tick per period.
- */
-static uint64_t draw_clock_period(struct probes *probes)
+static uint32_t random_number(void)
 {
-	uint32_t random = 0;
+	uint32_t random;
 
-	if (probes->clock_rate > 1000) {
-		probes->clock_rate = 2000 - probes->clock_rate;
-	} else {
-		if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
-			random = (uint32_t)clock();
-		probes->clock_rate = 1001 + random % 150;
-	}
-	return (uint64_t)probes->config.period_ns * 1000 / probes->clock_rate;
+	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+		random = (uint32_t)clock();
+	return random;
 }
 
 void probes__stir_clocks(struct probes *probes)
 {
-	uint64_t period = draw_clock_period(probes);
+	struct tempo *tempo = &probes->tempo;
 
+	if (!tempo__step(tempo, random_number(), now_ns(CLOCK_MONOTONIC)))
+		return;
 	for (size_t i = 0; i < probes->clocks.n; i++)
-		ioctl(probes->clocks.data[i], PERF_EVENT_IOC_PERIOD, &period);
+		ioctl(probes->clocks.data[i], PERF_EVENT_IOC_PERIOD, &tempo->tick);
 }
 
 void probes__space_waits(struct probes *probes, unsigned int spacing)
@@ -244,10 +237,12 @@ static int open_clocks(struct probes *probes)
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = draw_clock_period(probes),
 	};
 	int cpus = libbpf_num_possible_cpus();
 
+	tempo__start(&probes->tempo, probes->config.period_ns, random_number(),
+		     now_ns(CLOCK_MONOTONIC));
+	attr.sample_period = probes->tempo.tick;
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		int fd =
 			(int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -449,11 +444,9 @@ int probes__consume(struct probes *probes)
 int probes__stop(struct probes *probes, uint64_t *now)
 {
 	struct collector_bpf *skeleton = probes->skeleton;
-	struct timespec time;
 	int err;
 
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	*now = (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+	*now = now_ns(CLOCK_MONOTONIC);
 	skeleton->bss->stopped_at = *now;
 	skeleton->bss->active = false;
 	collector_bpf__detach(skeleton);

@@ -47,10 +47,7 @@ int probes__start(struct probes *probes, uint64_t *marked);
 /* A descriptor that polls readable when a ring has filled to a good part. */
 int probes__fd(const struct probes *probes);
 
-/*
- * Gives the clocks another period. To be called a few times a second: a program
- * whose own rhythm is that of the clock is then not always hit at the same place.
- */
+/* Sets the clocks to another tempo when it is time for that (see tempo.h). To be called often. */
 void probes__stir_clocks(struct probes *probes);
 
 /* From now on waits are held against sampling points 2^@spacing periods apart. */

@@ -10,11 +10,11 @@
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "collect/mappings.h"
 #include "collect/pacer.h"
@@ -27,7 +27,6 @@
 
 #define POLL_MS		   100
 #define FLUSH_NS	   1000000000ULL
-#define STIR_NS		   50000000ULL
 #define MAX_TABLE_BYTES	   (256UL << 20) /* of unwind tables: 32 million rows */
 #define SETTLE_US	   500		 /* mappings come in bursts */
 #define DEFAULT_RING	   (2UL << 20)
@@ -52,7 +51,6 @@ struct session {
 	ARRAY(struct held_mapping) held;
 	uint64_t start;
 	uint64_t flushed_at;
-	uint64_t stirred_at;
 	uint64_t waits; /* events, since the pacer heard of them */
 	uint64_t lost_mappings;
 	uint64_t losses[LOSS_COUNT]; /* as written last */
@@ -62,14 +60,6 @@ struct session {
 };
 
 DEFINE_CLEANUP(struct session *, session__free)
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec time;
-
-	clock_gettime(clock, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
 
 static const char *loss_name(enum loss loss)
 {
@@ -159,16 +149,6 @@ static void on_event(void *arg, const struct event_header *event, size_t size)
 	translator__event(session->translator, event, size);
 }
 
-static void stir_clocks(struct session *session)
-{
-	uint64_t now = now_ns(CLOCK_MONOTONIC);
-
-	if (now - session->stirred_at < STIR_NS)
-		return;
-	session->stirred_at = now;
-	probes__stir_clocks(session->probes);
-}
-
 static void pace_waits(struct session *session)
 {
 	unsigned int before = session->pacer.spacing;
@@ -188,7 +168,7 @@ static int drain(struct session *session)
 	int err;
 
 	session->lost_mappings += sideband__drain(session->sideband, hold_mapping, session);
-	stir_clocks(session);
+	probes__stir_clocks(session->probes);
 	err = probes__consume(session->probes);
 	write_mappings(session, UINT64_MAX);
 	drop_mappings(session);

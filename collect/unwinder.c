@@ -7,13 +7,13 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "bpf/unwind.h"
 #include "symbols/unwind_table.h"
@@ -101,14 +101,6 @@ int unwinder__new(const struct unwinder_maps *maps, size_t max_bytes, struct unw
 	return 0;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
 /* Puts @table into a map of its own, to become the kernel side's @index. */
 static int upload(struct unwinder *unwinder, const struct unwind_table *table, uint32_t index)
 {
@@ -165,7 +157,7 @@ static void build_table(struct unwinder *unwinder, uint32_t dso, int fd, struct 
 {
 	_cleanup_(unwind_table__freep) struct unwind_table *table = NULL;
 	uint32_t index = (uint32_t)unwinder->tables.n;
-	uint64_t begin = now_ns();
+	uint64_t begin = now_ns(CLOCK_MONOTONIC);
 
 	*file = (struct file_table){.table = TABLE_MISSING, .fd = -1};
 	if (index >= TABLE_MISSING || read_table(dso, fd, &table))
@@ -185,7 +177,7 @@ static void build_table(struct unwinder *unwinder, uint32_t dso, int fd, struct 
 		unwinder->stats.tables++;
 		unwinder->stats.rows += table->n_rows;
 	}
-	unwinder->stats.build_ns += now_ns() - begin;
+	unwinder->stats.build_ns += now_ns(CLOCK_MONOTONIC) - begin;
 }
 
 static const struct file_table *file_table(struct unwinder *unwinder, uint32_t dso, int fd)

@@ -1,10 +1,10 @@
+#include "base/clock.h"
 // SPDX-License-Identifier: BSD-2-Clause
 #include "symbols/debuginfod.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define SECOND	       1000000000ULL
 #define LONGEST_FETCH  (30 * SECOND)
@@ -14,21 +14,13 @@
 typedef int (*progress_fn)(void *client, long at, long of);
 typedef int (*find_fn)(void *client, const unsigned char *build_id, int size, char **path);
 
-static uint64_t now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * SECOND + (uint64_t)ts.tv_nsec;
-}
-
 /* Of the fetch this thread waits for, ns of CLOCK_MONOTONIC. */
 static __thread uint64_t deadline;
 
 /* Called about once a second during a fetch; not 0 ends it. */
 static int debuginfod__progress(void *client, long at, long of)
 {
-	return now() > deadline;
+	return now_ns(CLOCK_MONOTONIC) > deadline;
 }
 
 static void *debuginfod__symbol(struct debuginfod *debuginfod, const char *name)
@@ -59,7 +51,7 @@ static void debuginfod__start(struct debuginfod *debuginfod)
 int debuginfod__fetch(struct debuginfod *debuginfod, enum debuginfod_file file,
 		      const char *build_id)
 {
-	uint64_t start = now();
+	uint64_t start = now_ns(CLOCK_MONOTONIC);
 	uint64_t spent;
 	find_fn find;
 	int fd;
@@ -77,7 +69,7 @@ int debuginfod__fetch(struct debuginfod *debuginfod, enum debuginfod_file file,
 	}
 	deadline = start + (debuginfod->left < LONGEST_FETCH ? debuginfod->left : LONGEST_FETCH);
 	fd = find(debuginfod->client, (const unsigned char *)build_id, 0, NULL);
-	spent = now() - start;
+	spent = now_ns(CLOCK_MONOTONIC) - start;
 	debuginfod->left -= spent < debuginfod->left ? spent : debuginfod->left;
 	return fd < 0 ? -ENOENT : fd;
 }

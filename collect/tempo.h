@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The tempo of the sampling clocks: no metronome, but true on average. A clock
+ * of one rate would see a program of a similar rhythm always at the same place,
+ * so a new rate is drawn again and again, between 0.8 and 1.2 ticks per period.
+ * Setting a clock anew begins its period anew, and what had passed of the old
+ * one is lost. That, and what the rates drawn so far were off, each new rate
+ * makes up for: in the long run there is one tick per period.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct tempo {
+	uint64_t period; /* of sampling, ns */
+	uint64_t tick;	 /* the clocks' period at present, ns */
+	uint64_t since;	 /* when it was set */
+	int64_t behind;	 /* ns for which ticks are missing (below 0: there are too many) */
+};
+
+/* Sets tempo->tick for the first time. @random is any number, here and below; times are in ns. */
+void tempo__start(struct tempo *tempo, uint64_t period, uint32_t random, uint64_t now);
+
+/* To be called often. True: the clocks are to be set to tempo->tick, right now. */
+bool tempo__step(struct tempo *tempo, uint32_t random, uint64_t now);
