@@ -15,9 +15,10 @@
 #include "collect/session.h"
 #include "model/embed.h"
 
-#define MIN_PERIOD_NS 10000ULL
-#define MAX_PERIOD_NS 1000000000ULL
-#define UNSET	      UINT64_MAX
+#define MIN_PERIOD_NS  10000ULL
+#define MAX_PERIOD_NS  1000000000ULL
+#define MAX_WAIT_LIMIT 1000000
+#define UNSET	       UINT64_MAX
 
 struct record_options {
 	const char *output;
@@ -307,6 +308,15 @@ static int record(const struct record_options *options, const struct session_con
 	return status >= 0 ? exit_status(status) : EXIT_FINE;
 }
 
+static int check_wait_limit(uint64_t limit)
+{
+	if (limit <= MAX_WAIT_LIMIT)
+		return 0;
+	error__set(-EINVAL, "--wait-limit of %" PRIu64 " is above %d", limit, MAX_WAIT_LIMIT);
+	error__hint("--wait-limit 0 records all waits that hold a sampling point");
+	return -EINVAL;
+}
+
 static int configure(const struct record_options *options, char **command,
 		     struct session_config *config, pid_array *ids)
 {
@@ -316,6 +326,8 @@ static int configure(const struct record_options *options, char **command,
 		err = choose_period(options, &config->period_ns);
 	if (!err)
 		err = choose_ring(options, &config->ring_bytes);
+	if (!err)
+		err = check_wait_limit(options->wait_limit);
 	if (!err && options->duration)
 		err = options__duration(options->duration, &config->duration_ns);
 	config->output = options->output;

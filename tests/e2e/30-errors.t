@@ -57,6 +57,8 @@ fails('record with an unknown option', qr/--no-such-option/, $DWELL, 'record', '
 	'--', 'true');
 fails("record with period $_", qr/period|frequency|-c|-F/, $DWELL, 'record', '-c', $_, '--', 'true')
 	for '0', '-5', '9999999999', 'fast', '1';
+fails("record with a wait limit of $_", qr/wait-limit/, $DWELL, 'record', '--wait-limit', $_, '--',
+	'true') for '-1', '1000001', '18446744073709551615', 'few';
 fails("record for $_", qr/\Q$_\E/, $DWELL, 'record', '--duration', $_, '--', 'true')
 	for 'soon', '-1', '1y';
 fails('record into a missing directory', qr{no/such}, $DWELL, 'record', '-o', 'no/such/file', '--',

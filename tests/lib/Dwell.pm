@@ -200,7 +200,7 @@ sub near {
 
 # Nothing is missing. Some kernels hide some tasks from tracing (those that manage
 # a virtual machine): switches and wakeups behind them are counted. They come as
-# often as those tasks run, whatever is recorded: a few times a second.
+# often as those tasks run, a few times a second, whatever is recorded.
 sub nothing_lost {
 	my ($report, $name) = @_;
 	my ($lost, $hidden, $switches) = (0, 0, 1);
@@ -209,8 +209,7 @@ sub nothing_lost {
 		$hidden += $report->{lost}{$cause} if $cause =~ /hidden/;
 	}
 	$switches += $_->{voluntary} + $_->{involuntary} for @{$report->{threads}};
-	my $bound = 5 + 20 * $report->{duration_ns} / 1e9;
-	return ok($lost == 0 && $hidden <= $bound && $hidden <= 5 + $switches / 100,
+	return ok($lost == 0 && $hidden <= 1 + 10 * $report->{duration_ns} / 1e9,
 		"$name: nothing lost" . ($hidden ? ", $hidden of $switches hidden by the kernel" : ''))
 		|| diag(explain($report->{lost}));
 }
