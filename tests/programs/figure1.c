@@ -298,7 +298,7 @@ static void print_worker(const struct worker *worker, const char *end)
 	for (int i = 0; i < ACTIVITIES; i++) {
 		const struct spent *spent = &worker->spent[i];
 		uint64_t blocked = spent__blocked(spent);
-		uint64_t runqueue = spent->runqueue;
+		uint64_t runqueue = spent__runqueue(spent);
 
 		if (!spent->count)
 			continue;

@@ -158,6 +158,14 @@ HELPER void spent__add(struct spent *spent, const struct moment *from, const str
 	spent->runqueue += to->runqueue - from->runqueue;
 }
 
+/* Its parts are read one after the other: of next to nothing the sum can be below 0. */
+HELPER uint64_t spent__runqueue(const struct spent *spent)
+{
+	int64_t runqueue = spent->runqueue;
+
+	return runqueue > 0 ? runqueue : 0;
+}
+
 /* Neither on a CPU nor waiting for one. */
 HELPER uint64_t spent__blocked(const struct spent *spent)
 {

@@ -76,7 +76,7 @@ static void print_slot(const struct wait_slot *slot, const char *end)
 	       ",\n    \"lifetime_ns\": %" PRIu64 ", \"cpu_ns\": %" PRIu64
 	       ", \"runqueue_ns\": %" PRIu64 ", \"blocked_ns\": %" PRIu64 "}%s\n",
 	       slot->kind->name, slot->tid, slot->kind->class, slot->object, slot->rounds,
-	       slot->spent.wall, slot->spent.cpu, slot->spent.runqueue,
+	       slot->spent.wall, slot->spent.cpu, spent__runqueue(&slot->spent),
 	       spent__blocked(&slot->spent), end);
 }
 
