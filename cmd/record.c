@@ -88,13 +88,24 @@ static void on_signal(int number, siginfo_t *info, void *context)
 		to_forward = number;
 }
 
-static void handle_signals(void)
+/*
+ * In @ignored, the signals that were ignored: the command is to ignore them too.
+ * So does dwell after nohup; a script's background job it lets end with SIGINT,
+ * which the shell has made it ignore.
+ */
+static void handle_signals(sigset_t *ignored)
 {
-	static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
-	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
+	static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXFSZ};
+	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO}, old;
 
-	for (size_t i = 0; i < ARRAY_SIZE(handled); i++)
-		sigaction(handled[i], &action, NULL);
+	sigemptyset(ignored);
+	for (size_t i = 0; i < ARRAY_SIZE(handled); i++) {
+		sigaction(handled[i], &action, &old);
+		if (old.sa_handler == SIG_IGN)
+			sigaddset(ignored, handled[i]);
+	}
+	if (sigismember(ignored, SIGHUP))
+		signal(SIGHUP, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a write past the limit then fails with EFBIG */
 }
 
@@ -357,7 +368,7 @@ static int record_run(int argc, char **argv)
 	}
 	description = describe(&options, argv + first);
 	config.command_line = description;
-	handle_signals();
+	handle_signals(&config.ignored);
 	err = session__new(&config, &session);
 	if (!err) {
 		status = record(&options, &config, session);

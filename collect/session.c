@@ -275,7 +275,7 @@ static int setup(struct session *session)
 	if (!err && config->target == SESSION_CGROUP)
 		err = target__cgroup_id(config->cgroup, &cgroup);
 	if (!err && config->argv)
-		err = workload__prepare(config->argv, &session->workload);
+		err = workload__prepare(config->argv, &config->ignored, &session->workload);
 	if (!err)
 		err = open_probes(session, cgroup);
 	if (!err)

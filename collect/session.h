@@ -28,6 +28,7 @@ enum session_target {
 struct session_config {
 	enum session_target target;
 	char *const *argv; /* SESSION_COMMAND; else NULL, or a command that bounds the time */
+	sigset_t ignored;  /* signals the command is to ignore */
 	const pid_t *ids;
 	size_t n_ids;
 	const char *cgroup; /* a directory of the cgroup 2 file system */

@@ -24,14 +24,19 @@ struct workload {
 	int status;
 };
 
-static __attribute__((noreturn)) void child(char *const *argv, int go, int failed)
+static __attribute__((noreturn)) void child(char *const *argv, const sigset_t *ignored, int go,
+					    int failed)
 {
 	char byte;
 	int err;
 
 	if (read(go, &byte, 1) != 1) /* the parent gave up */
 		_exit(127);
-	signal(SIGXFSZ, SIG_DFL); /* what is ignored stays so over an exec */
+	/* What is ignored stays so over an exec; what is handled becomes the default. */
+	signal(SIGXFSZ, SIG_DFL);
+	for (int number = 1; number < SIGRTMIN; number++)
+		if (sigismember(ignored, number) == 1)
+			signal(number, SIG_IGN);
 	execvp(argv[0], argv);
 	err = errno;
 	if (write(failed, &err, sizeof(err)) < 0)
@@ -39,7 +44,7 @@ static __attribute__((noreturn)) void child(char *const *argv, int go, int faile
 	_exit(err == ENOENT ? 127 : 126);
 }
 
-int workload__prepare(char *const *argv, struct workload **out)
+int workload__prepare(char *const *argv, const sigset_t *ignored, struct workload **out)
 {
 	_cleanup_(workload__freep) struct workload *workload = calloc(1, sizeof(*workload));
 	int go[2], failed[2];
@@ -59,7 +64,7 @@ int workload__prepare(char *const *argv, struct workload **out)
 	workload->pid = fork();
 	if (!workload->pid) {
 		close(go[1]);
-		child(argv, go[0], failed[1]);
+		child(argv, ignored, go[0], failed[1]);
 	}
 	close(go[0]);
 	close(failed[1]);

@@ -2,6 +2,7 @@
 /* The command that is recorded: started, held until all is ready, waited for. */
 #pragma once
 
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -9,8 +10,11 @@
 
 struct workload;
 
-/* Forks a child that waits for workload__release() before it executes @argv. */
-int workload__prepare(char *const *argv, struct workload **out);
+/*
+ * Forks a child that waits for workload__release() before it executes @argv, with
+ * the signals in @ignored ignored.
+ */
+int workload__prepare(char *const *argv, const sigset_t *ignored, struct workload **out);
 
 /* The path of @program, looked up in PATH as exec does; malloc()ed, NULL if there is none. */
 char *workload__find(const char *program);

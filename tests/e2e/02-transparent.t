@@ -16,6 +16,8 @@ need_recording();
 
 my $signals = program('signals');
 
+my $ignored_before = grep { ($SIG{$_} // '') eq 'IGNORE' } qw(INT QUIT HUP);
+
 # The same with and without.
 my $plain = decode(run($signals, '--seconds', 1)->{out});
 for my $mode ([], ['--trace']) {
@@ -23,6 +25,15 @@ for my $mode ([], ['--trace']) {
 	is($truth->{interrupted}, 0, "no call is interrupted (@$mode)");
 	is($truth->{$_}, $plain->{$_}, "same number of $_ as without (@$mode)")
 		for qw(descriptors blocked ignored);
+}
+
+# What was ignored stays ignored: what nohup and a shell's background jobs are given.
+{
+	local @SIG{qw(INT QUIT HUP)} = ('IGNORE') x 3;
+	my $without = decode(run($signals, '--seconds', 1)->{out});
+	my $with = record(['-o', 'a.data'], $signals, '--seconds', 1)->{truth};
+	is($without->{ignored} - $plain->{ignored}, 3 - $ignored_before, 'three signals are ignored');
+	is($with->{ignored}, $without->{ignored}, 'and still are when it is recorded');
 }
 
 # A program's own signals come as ever.
