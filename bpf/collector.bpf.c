@@ -159,7 +159,7 @@ static __always_inline void emit_interval(void *ctx, struct task_struct *task,
 {
 	struct scratch *scratch = scratch_for(SCRATCH_INTERVAL);
 	struct event_interval *event;
-	bool user = has_user_stack(task);
+	bool user = has_user_stack(task, state);
 
 	state->flags &= ~STATE_PENDING;
 	if (!scratch)
@@ -212,9 +212,10 @@ static __always_inline void emit_sample(void *ctx, struct task_struct *task,
 	event->weight = points;
 	event->reserved = 0;
 	if (switch_out)
-		capture(ctx, scratch, use, &event->stack, schedule_range, has_user_stack(task));
+		capture(ctx, scratch, use, &event->stack, schedule_range,
+			has_user_stack(task, state));
 	else
-		capture(ctx, scratch, use, &event->stack, all, has_user_stack(task));
+		capture(ctx, scratch, use, &event->stack, all, has_user_stack(task, state));
 	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
 }
 
@@ -230,7 +231,7 @@ static __always_inline void capture_at_switch_out(void *ctx, struct task_struct 
 	event = SCRATCH_HEAD(scratch, event_stacks);
 	event->header = (struct event_header){EVENT_STACKS, state->thread, now};
 	capture(ctx, scratch, SCRATCH_INTERVAL, &event->stack, schedule_range,
-		has_user_stack(task));
+		has_user_stack(task, state));
 	state->kernel_hash = event->stack.kernel_hash;
 	state->user_hash = event->stack.user_hash;
 	if (event->stack.kernel_depth || event->stack.user_depth)
@@ -407,7 +408,7 @@ static __always_inline void emit_wake(void *ctx, struct task_struct *waker,
 	if (!scratch)
 		return;
 	/* A hard interrupt has nothing to do with the thread it interrupted. */
-	user = waker->pid && has_user_stack(waker) &&
+	user = waker->pid && has_user_mode(waker) && waker->mm &&
 	       (context == WAKER_TASK || context == WAKER_SOFTIRQ);
 	event = SCRATCH_HEAD(scratch, event_wake);
 	event->header = (struct event_header){EVENT_WAKE, sleeper->thread, now};
@@ -546,8 +547,10 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *name)
 	if (!state)
 		return 0;
 	state->renamed = now;
-	if (task_in_exec(task))
+	if (task_in_exec(task)) {
+		state->flags |= STATE_IN_EXEC;
 		unwind_exec(task->tgid);
+	}
 	if (!(state->flags & STATE_ANNOUNCED))
 		announce(task, state, 0);
 	event.header = (struct event_header){EVENT_COMM, state->thread, now};
@@ -567,6 +570,8 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
 	state = target_state(task);
 	if (!state)
 		return 0;
+	state->flags &= ~STATE_IN_EXEC;
+	unwind_begin(task);
 	event.header = (struct event_header){EVENT_EXEC, state->thread, state->renamed};
 	event.tid = task->pid;
 	BPF_CORE_READ_STR_INTO(&event.comm, task, comm);

@@ -99,6 +99,7 @@ struct super_block {
 
 struct inode {
 	__u16 i_mode;
+	__s64 i_size;
 	struct super_block *i_sb;
 	unsigned long i_ino;
 } CORE;
@@ -107,6 +108,13 @@ struct file {
 	struct path f_path;
 	struct inode *f_inode;
 	void *private_data;
+} CORE;
+
+struct vm_area_struct {
+	unsigned long vm_start;
+	unsigned long vm_end;
+	unsigned long vm_pgoff;
+	struct file *vm_file;
 } CORE;
 
 struct fdtable {
@@ -141,7 +149,9 @@ struct socket {
 	struct sock *sk;
 } CORE;
 
-struct mm_struct;
+struct mm_struct {
+	unsigned long start_code;
+} CORE;
 
 struct task_struct {
 	struct thread_info thread_info;
@@ -155,6 +165,7 @@ struct task_struct {
 	unsigned int in_iowait : 1;
 	int pid;
 	int tgid;
+	__u32 self_exec_id;
 	struct task_struct *group_leader;
 	unsigned long nvcsw;
 	unsigned long nivcsw;

@@ -46,6 +46,7 @@ enum state_flags {
 	STATE_ANNOUNCED = 1 << 1, /* user space has its EVENT_THREAD */
 	STATE_PENDING = 1 << 2,	  /* an interval waits to be emitted when it runs again */
 	STATE_CREATED = 1 << 3,	  /* created during the recording */
+	STATE_IN_EXEC = 1 << 4,	  /* its old program is gone, the new one is not there yet */
 };
 
 #define CLASS_SLOTS 8 /* a power of two: a masked index needs no other check */
@@ -170,9 +171,10 @@ static __always_inline bool has_user_mode(const struct task_struct *task)
 }
 
 /* One that is exiting has given its memory back already. */
-static __always_inline bool has_user_stack(const struct task_struct *task)
+static __always_inline bool has_user_stack(const struct task_struct *task,
+					   const struct thread_state *state)
 {
-	return has_user_mode(task) && task->mm;
+	return has_user_mode(task) && task->mm && !(state->flags & STATE_IN_EXEC);
 }
 
 /* The system call @task is in, or SYSCALL_NONE. */

@@ -141,7 +141,7 @@ static __always_inline void capture_sleeping(struct task_struct *task, struct sc
 	__builtin_memset(stack, 0, sizeof(*stack));
 	if (size > 0)
 		take_kernel_stack(scratch, stack, (__u32)size / sizeof(__u64), schedule_range);
-	if (!user || !has_user_stack(task))
+	if (!user)
 		return;
 	at = stack->kernel_depth & (RAW_FRAMES - 1);
 	n = unwind_user(task, SCRATCH_FINISH, at, &stack->user_end, true);
@@ -161,7 +161,7 @@ static __always_inline __u32 unfinished_interval(struct task_struct *task,
 	fill_interval(event, state);
 	event->flags |= INTERVAL_UNFINISHED;
 	find_object(event, task, state, false);
-	capture_sleeping(task, scratch, &event->stack, user);
+	capture_sleeping(task, scratch, &event->stack, user && has_user_stack(task, state));
 	frames = (__u32)event->stack.kernel_depth + event->stack.user_depth;
 	return sizeof(*event) + (frames < MAX_FRAMES ? frames : MAX_FRAMES) * sizeof(__u64);
 }

@@ -62,6 +62,15 @@ struct {
 	__type(value, struct unwind_process);
 } unwind_processes SEC(".maps");
 
+/* Files by what a mapping in the kernel says of them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, UNWIND_MAX_TABLES);
+	__type(key, struct unwind_file_key);
+	__type(value, struct unwind_file);
+} unwind_files SEC(".maps");
+
 #define WALK_GOES_ON 0xff
 
 /* A walk: the registers of the present frame, and how far it has come. */
@@ -69,6 +78,7 @@ struct unwind_walk {
 	__u64 ip;
 	__u64 sp;
 	__u64 bp;
+	__u64 di;		  /* of the innermost frame; 0 further out */
 	struct task_struct *task; /* the one walked, when it is not current */
 	struct unwind_process process;
 	struct unwind_mapping mapping; /* of the frame before: often of the next too */
@@ -154,8 +164,81 @@ __noinline __u64 find_row(__u32 table, __u32 n, __u64 pc)
 	return row;
 }
 
+static long take_vma(struct task_struct *task, struct vm_area_struct *vma, void *arg)
+{
+	struct unwind_mapping *mapping = arg;
+	struct unwind_file_key key = {};
+	struct unwind_file *known;
+	struct file *file = vma->vm_file;
+	struct inode *inode;
+
+	if (!file)
+		return 0;
+	inode = file->f_inode;
+	key.inode = inode->i_ino;
+	key.size = inode->i_size;
+	key.device = inode->i_sb->s_dev;
+	known = bpf_map_lookup_elem(&unwind_files, &key);
+	mapping->start = vma->vm_start;
+	mapping->end = vma->vm_end;
+	mapping->table = UNWIND_TABLE_MISSING;
+	if (!known)
+		return 0;
+	mapping->bias = vma->vm_start - (vma->vm_pgoff << 12) - known->bias;
+	mapping->table = known->table;
+	mapping->n_rows = known->n_rows;
+	return 0;
+}
+
+/* What the kernel was asked for, by process, program and block of addresses. */
+#define FOUND_SHIFT  18
+#define FOUND_BLOCKS 8
+
+struct found_key {
+	__u32 pid;
+	__u32 exec; /* a process may run one program after another */
+	__u64 block;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1 << 13);
+	__type(key, struct found_key);
+	__type(value, struct unwind_mapping);
+} unwind_found SEC(".maps");
+
+/*
+ * The mapping of @pc in current by the kernel's own books, for the moments until
+ * user space has told of it: one without rows when its file has no table yet. In
+ * an interrupt the kernel tells of one mapping only, so what it told is kept.
+ * Returns 0 when there is none, or nothing was told.
+ */
+__noinline int ask_kernel(__u64 pc, struct unwind_mapping *mapping)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct found_key key = {task->tgid, task->self_exec_id, pc >> FOUND_SHIFT};
+	struct unwind_mapping *found = bpf_map_lookup_elem(&unwind_found, &key);
+	struct unwind_mapping asked = {};
+
+	if (!mapping)
+		return 0;
+	if (found && pc >= found->start && pc < found->end) {
+		*mapping = *found;
+		return 1;
+	}
+	if (bpf_find_vma(task, pc, take_vma, &asked, 0) || !asked.end)
+		return 0;
+	*mapping = asked;
+	if (!asked.n_rows)
+		return 1;
+	for (int i = 0; i < FOUND_BLOCKS; i++, key.block++)
+		if (key.block << FOUND_SHIFT < asked.end)
+			bpf_map_update_elem(&unwind_found, &key, &asked, BPF_ANY);
+	return 1;
+}
+
 /* Makes walk->mapping the one of @pc. */
-static __always_inline bool enter_mapping(struct unwind_walk *walk, __u64 pc)
+static __always_inline bool enter_mapping(struct unwind_walk *walk, __u64 pc, const bool remote)
 {
 	struct unwind_mapping *mapping;
 	__u32 index;
@@ -164,7 +247,7 @@ static __always_inline bool enter_mapping(struct unwind_walk *walk, __u64 pc)
 		return true;
 	index = find_mapping(walk->process.first, walk->process.n, pc);
 	if (!index--)
-		return false;
+		return !remote && ask_kernel(pc, &walk->mapping);
 	mapping = bpf_map_lookup_elem(&unwind_mappings, &index);
 	if (!mapping)
 		return false;
@@ -204,6 +287,7 @@ static __always_inline long step_by_frame_pointer(struct unwind_walk *walk, enum
 	walk->sp = walk->bp + 16;
 	walk->bp = frame[0];
 	walk->ip = frame[1];
+	walk->di = 0;
 	walk->exact = false;
 	return walk->ip ? 0 : end_walk(walk, STACK_COMPLETE);
 }
@@ -222,6 +306,7 @@ static __always_inline long step_over_signal(struct unwind_walk *walk, const boo
 	walk->sp = registers[0];
 	walk->ip = registers[1];
 	walk->bp = bp;
+	walk->di = 0;
 	walk->exact = true;
 	return 0;
 }
@@ -235,6 +320,7 @@ static __always_inline __u64 find_cfa(const struct unwind_walk *walk, const stru
 
 	switch (UNWIND_CFA(row)) {
 	case UNWIND_CFA_RSP:
+	case UNWIND_CFA_RSP_RDI:
 		return walk->sp + offset;
 	case UNWIND_CFA_RBP:
 		return walk->bp + offset;
@@ -244,6 +330,9 @@ static __always_inline __u64 find_cfa(const struct unwind_walk *walk, const stru
 	case UNWIND_CFA_RSP_DEREF:
 		read_stack(walk, &cfa, sizeof(cfa), walk->sp + offset, remote);
 		return cfa;
+	case UNWIND_CFA_RSP_DEREF_8:
+		read_stack(walk, &cfa, sizeof(cfa), walk->sp + offset, remote);
+		return cfa + 8;
 	case UNWIND_CFA_PLT:
 		return walk->sp + 8 + ((walk->ip & 15) >= (__u64)row->cfa ? 8 : 0);
 	default:
@@ -256,23 +345,25 @@ static __always_inline long step_by_row(struct unwind_walk *walk, const struct u
 					const bool remote)
 {
 	__u64 cfa = find_cfa(walk, row, remote);
+	__u64 in_register = UNWIND_CFA(row) == UNWIND_CFA_RSP_RDI ? walk->di : 0;
 	__u64 bp = walk->bp;
 	__u64 saved_at = 0;
-	__u64 ip;
+	__u64 ip = in_register;
 
 	/* A caller's frame lies above: a table that says otherwise would lead in circles. */
-	if (cfa <= walk->sp || cfa & 7)
+	if (cfa + !!in_register <= walk->sp || cfa & 7)
 		return end_walk(walk, STACK_UNSUPPORTED);
 	if (UNWIND_RBP(row) == UNWIND_RBP_CFA)
 		saved_at = cfa + row->rbp * 8;
 	else if (UNWIND_RBP(row) == UNWIND_RBP_FRAME)
 		saved_at = walk->bp + row->rbp * 8;
-	if (read_stack(walk, &ip, sizeof(ip), cfa - 8, remote) ||
+	if ((!ip && read_stack(walk, &ip, sizeof(ip), cfa - 8, remote)) ||
 	    (saved_at && read_stack(walk, &bp, sizeof(bp), saved_at, remote)))
 		return end_walk(walk, STACK_UNREADABLE);
 	walk->ip = ip;
 	walk->sp = cfa;
 	walk->bp = bp;
+	walk->di = 0;
 	walk->exact = false;
 	return ip ? 0 : end_walk(walk, STACK_COMPLETE);
 }
@@ -295,7 +386,7 @@ static __always_inline long unwind_step(struct unwind_walk *walk, __u32 index, c
 	walk->n = index + 1;
 	if (index + 1 >= DWELL_MAX_USER_FRAMES)
 		return end_walk(walk, STACK_TOO_DEEP);
-	if (!enter_mapping(walk, pc))
+	if (!enter_mapping(walk, pc, remote))
 		return step_by_frame_pointer(walk, STACK_NO_MAPPING, remote);
 	if (!walk->mapping.table)
 		return step_by_frame_pointer(walk, 0, remote);
@@ -340,6 +431,7 @@ static __always_inline __u32 unwind_user(struct task_struct *task, __u32 use, __
 		.ip = regs->ip,
 		.sp = regs->sp,
 		.bp = regs->bp,
+		.di = regs->di,
 		.scratch = use,
 		.at = at,
 		.end = WALK_GOES_ON,
@@ -386,4 +478,16 @@ static __always_inline void unwind_fork(__u32 parent, __u32 child)
 static __always_inline void unwind_exec(__u32 pid)
 {
 	bpf_map_delete_elem(&unwind_processes, &pid);
+}
+
+/* A new program is mapped: it runs in its loader first, then, or at once, in its own file. */
+static __always_inline void unwind_begin(struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct unwind_mapping mapping;
+
+	if (!use_tables || !task->mm)
+		return;
+	ask_kernel(regs->ip, &mapping);
+	ask_kernel(task->mm->start_code, &mapping);
 }

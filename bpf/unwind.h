@@ -2,7 +2,7 @@
 /*
  * A row of an unwind table: how to find the caller of the code from its pc up
  * to the next row's. Built in user space from .eh_frame, read by the kernel
- * side. x86-64: the return address is always at CFA - 8.
+ * side. x86-64: the return address is at CFA - 8, unless the rule says otherwise.
  */
 #pragma once
 
@@ -10,15 +10,17 @@
 
 /* How the canonical frame address (the caller's stack pointer) is computed. */
 enum unwind_cfa {
-	UNWIND_CFA_NONE = 0,	    /* no unwind information here (a gap between functions) */
-	UNWIND_CFA_RSP = 1,	    /* rsp + cfa * 8 */
-	UNWIND_CFA_RBP = 2,	    /* rbp + cfa * 8 */
-	UNWIND_CFA_RBP_DEREF = 3,   /* *(rbp + cfa * 8): functions that realign their stack */
-	UNWIND_CFA_RSP_DEREF = 4,   /* *(rsp + cfa * 8) */
-	UNWIND_CFA_PLT = 5,	    /* rsp + 8 + ((rip & 15) >= cfa ? 8 : 0): entries of .plt */
-	UNWIND_CFA_SIGNAL = 6,	    /* rsp is at a struct ucontext: all registers are there */
-	UNWIND_CFA_END = 7,	    /* the outermost frame: _start, clone */
-	UNWIND_CFA_UNSUPPORTED = 8, /* a rule that is not handled (another register ...) */
+	UNWIND_CFA_NONE = 0,	     /* no unwind information here (a gap between functions) */
+	UNWIND_CFA_RSP = 1,	     /* rsp + cfa * 8 */
+	UNWIND_CFA_RBP = 2,	     /* rbp + cfa * 8 */
+	UNWIND_CFA_RBP_DEREF = 3,    /* *(rbp + cfa * 8): functions that realign their stack */
+	UNWIND_CFA_RSP_DEREF = 4,    /* *(rsp + cfa * 8) */
+	UNWIND_CFA_PLT = 5,	     /* rsp + 8 + ((rip & 15) >= cfa ? 8 : 0): entries of .plt */
+	UNWIND_CFA_SIGNAL = 6,	     /* rsp is at a struct ucontext: all registers are there */
+	UNWIND_CFA_END = 7,	     /* the outermost frame: _start, clone */
+	UNWIND_CFA_UNSUPPORTED = 8,  /* a rule that is not handled (another register ...) */
+	UNWIND_CFA_RSP_RDI = 9,	     /* rsp + cfa * 8, and the return address is in rdi: vfork */
+	UNWIND_CFA_RSP_DEREF_8 = 10, /* *(rsp + cfa * 8) + 8: OpenSSL's assembly */
 };
 
 /* Where the caller's rbp is. */
@@ -38,8 +40,22 @@ struct unwind_row {
 
 _Static_assert(sizeof(struct unwind_row) == 8, "unwind_row");
 
+/* A file that has a table, as the kernel tells files apart. */
+struct unwind_file_key {
+	__u64 inode;
+	__u64 size;   /* bytes: another file that was given the number has another */
+	__u64 device; /* major << 20 | minor */
+};
+
+struct unwind_file {
+	__u32 table;
+	__u32 n_rows;
+	__s64 bias; /* virtual address of code in the file = offset + bias */
+};
+
 /* Limits of what the kernel side holds. */
-#define UNWIND_MAX_TABLES    4096      /* files */
+#define UNWIND_MAX_TABLES    4096		     /* files */
+#define UNWIND_TABLE_MISSING (UNWIND_MAX_TABLES - 1) /* stands for that of a file without */
 #define UNWIND_MAX_MAPPINGS  (1 << 17) /* executable mappings of all processes: 4 MiB */
 #define UNWIND_MAX_PROCESSES (1 << 15)
 

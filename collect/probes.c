@@ -464,6 +464,7 @@ bool probes__unwinder_maps(const struct probes *probes, struct unwinder_maps *ma
 		.tables = bpf_map__fd(probes->skeleton->maps.unwind_tables),
 		.mappings = bpf_map__fd(probes->skeleton->maps.unwind_mappings),
 		.processes = bpf_map__fd(probes->skeleton->maps.unwind_processes),
+		.files = bpf_map__fd(probes->skeleton->maps.unwind_files),
 	};
 	return probes->kernel.bpf_loop;
 }

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -36,15 +38,13 @@ struct pool_run {
 };
 
 struct file_table {
-	uint32_t table; /* index in the kernel side's array; TABLE_MISSING: there is none */
+	uint32_t table; /* index in the kernel side's array; UNWIND_TABLE_MISSING: there is none */
 	uint32_t n_rows;
 	int fd;
 	struct unwind_segment *segments;
 	size_t n_segments;
+	struct unwind_file_key key;
 };
-
-/* A file that is mapped, but has no table: its frames are guessed at, and counted so. */
-#define TABLE_MISSING (UNWIND_MAX_TABLES - 1)
 
 struct held_mapping {
 	struct pool_mapping pool;
@@ -126,6 +126,23 @@ static int upload(struct unwinder *unwinder, const struct unwind_table *table, u
 }
 
 /*
+ * Lets the kernel side find the table by the file itself. Not when the file's code
+ * lies in segments of different bias: then only a whole mapping tells which.
+ */
+static void register_file(const struct unwinder *unwinder, const struct file_table *file)
+{
+	struct unwind_file value = {.table = file->table, .n_rows = file->n_rows};
+
+	if (!file->key.inode || !file->n_segments)
+		return;
+	value.bias = file->segments[0].bias;
+	for (size_t i = 1; i < file->n_segments; i++)
+		if (file->segments[i].bias != value.bias)
+			return;
+	bpf_map_update_elem(unwinder->maps.files, &file->key, &value, BPF_ANY);
+}
+
+/*
  * Hands the new tables over, together: after each update of a map of maps the
  * kernel waits until no program uses the old one, some 10 ms.
  */
@@ -138,6 +155,8 @@ static void hand_over_tables(struct unwinder *unwinder)
 		for (size_t i = 0; i < unwinder->new_tables.n; i++)
 			bpf_map_update_elem(unwinder->maps.tables, &unwinder->new_tables.data[i],
 					    &unwinder->new_fds.data[i], BPF_ANY);
+	for (size_t i = 0; i < unwinder->new_tables.n; i++)
+		register_file(unwinder, &unwinder->tables.data[unwinder->new_tables.data[i]]);
 	unwinder->new_tables.n = unwinder->new_fds.n = 0;
 }
 
@@ -152,15 +171,29 @@ static int read_table(uint32_t dso, int fd, struct unwind_table **table)
 		    : -ENOENT;
 }
 
-/* Builds the table of a file seen for the first time; what fails has TABLE_MISSING. */
+/* How the kernel side recognizes the file open at @fd; inode 0: it does not. */
+static struct unwind_file_key file_key(int fd)
+{
+	struct unwind_file_key key = {};
+	struct stat stats;
+
+	if (fd < 0 || fstat(fd, &stats))
+		return key;
+	key.inode = stats.st_ino;
+	key.size = (uint64_t)stats.st_size;
+	key.device = (uint64_t)major(stats.st_dev) << 20 | minor(stats.st_dev);
+	return key;
+}
+
+/* Builds the table of a file seen for the first time; what fails has UNWIND_TABLE_MISSING. */
 static void build_table(struct unwinder *unwinder, uint32_t dso, int fd, struct file_table *file)
 {
 	_cleanup_(unwind_table__freep) struct unwind_table *table = NULL;
 	uint32_t index = (uint32_t)unwinder->tables.n;
 	uint64_t begin = now_ns(CLOCK_MONOTONIC);
 
-	*file = (struct file_table){.table = TABLE_MISSING, .fd = -1};
-	if (index >= TABLE_MISSING || read_table(dso, fd, &table))
+	*file = (struct file_table){.table = UNWIND_TABLE_MISSING, .fd = -1};
+	if (index >= UNWIND_TABLE_MISSING || read_table(dso, fd, &table))
 		return;
 	file->segments = TAKE_PTR(table->segments);
 	file->n_segments = table->n_segments;
@@ -175,6 +208,7 @@ static void build_table(struct unwinder *unwinder, uint32_t dso, int fd, struct 
 		file->table = index;
 		file->n_rows = (uint32_t)table->n_rows;
 		unwinder->stats.tables++;
+		file->key = file_key(fd);
 		unwinder->stats.rows += table->n_rows;
 	}
 	unwinder->stats.build_ns += now_ns(CLOCK_MONOTONIC) - begin;

@@ -16,6 +16,7 @@ struct unwinder_maps {
 	int tables;
 	int mappings;
 	int processes;
+	int files;
 };
 
 struct unwinder_stats {

@@ -16,6 +16,7 @@
 
 /* DWARF numbers of the registers that matter. */
 enum cfi_register {
+	CFI_RDI = 5,
 	CFI_RBP = 6,
 	CFI_RSP = 7,
 	CFI_RIP = 16,
@@ -37,7 +38,8 @@ enum cfi_rule_kind {
 	CFI_RULE_UNDEFINED = 1,
 	CFI_RULE_OFFSET = 2,	 /* saved at CFA + offset */
 	CFI_RULE_EXPRESSION = 3, /* saved at the address that comes out */
-	CFI_RULE_OTHER = 4,	 /* another register, a value */
+	CFI_RULE_OTHER = 4,	 /* a value */
+	CFI_RULE_REGISTER = 5,	 /* in the register that offset says */
 };
 
 /* Bytes of a DWARF expression, in place. */

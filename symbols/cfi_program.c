@@ -167,8 +167,8 @@ static bool program__register(struct program *p, uint8_t op)
 		rule.kind = CFI_RULE_SAME;
 		break;
 	case DW_CFA_register:
-		if (cfi_read__uleb(c) == reg)
-			rule.kind = CFI_RULE_SAME;
+		rule.offset = (int64_t)cfi_read__uleb(c);
+		rule.kind = (uint64_t)rule.offset == reg ? CFI_RULE_SAME : CFI_RULE_REGISTER;
 		break;
 	case DW_CFA_val_offset:
 	case DW_CFA_val_offset_sf:

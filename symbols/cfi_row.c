@@ -13,14 +13,15 @@
 #define UCONTEXT_RSP 160
 #define UCONTEXT_RIP 168
 
-/* register + offset, or what is in memory there. */
+/* register + offset; or what is in memory there, + more. */
 struct place {
 	uint64_t reg;
 	int64_t offset;
 	bool deref;
+	int64_t more;
 };
 
-/* `bregN offset`, constants added, and at most one deref, at the end. */
+/* `bregN offset`, constants added, and at most one deref. */
 static bool expression__place(const struct cfi_expression *e, struct place *place)
 {
 	struct cursor c = {.at = e->data, .end = e->data + e->size};
@@ -31,11 +32,13 @@ static bool expression__place(const struct cfi_expression *e, struct place *plac
 		return false;
 	p.reg = op - DW_OP_breg0;
 	p.offset = cfi_read__sleb(&c);
-	while (c.at < c.end && !p.deref) {
+	while (c.at < c.end) {
+		int64_t *sum = p.deref ? &p.more : &p.offset;
+
 		op = cfi_read__uint8_t(&c);
 		if (op == DW_OP_plus_uconst)
-			p.offset = (int64_t)((uint64_t)p.offset + cfi_read__uleb(&c));
-		else if (op == DW_OP_deref)
+			*sum = (int64_t)((uint64_t)*sum + cfi_read__uleb(&c));
+		else if (op == DW_OP_deref && !p.deref)
 			p.deref = true;
 		else
 			return false;
@@ -74,32 +77,43 @@ static bool scale(int64_t offset, int min, int max, int *out)
 	return true;
 }
 
-static bool row__set_cfa(struct unwind_row *row, const struct place *place)
+static void row__set_cfa(struct unwind_row *row, const struct place *place)
 {
 	int scaled;
 
 	if (place->reg != CFI_RSP && place->reg != CFI_RBP)
-		return false;
+		return;
 	if (!scale(place->offset, INT16_MIN, INT16_MAX, &scaled))
-		return false;
-	if (place->reg == CFI_RSP)
+		return;
+	if (place->more) {
+		if (place->more != 8 || place->reg != CFI_RSP)
+			return;
+		row->rule = UNWIND_CFA_RSP_DEREF_8;
+	} else if (place->reg == CFI_RSP) {
 		row->rule = place->deref ? UNWIND_CFA_RSP_DEREF : UNWIND_CFA_RSP;
-	else
+	} else {
 		row->rule = place->deref ? UNWIND_CFA_RBP_DEREF : UNWIND_CFA_RBP;
+	}
 	row->cfa = (__s16)scaled;
-	return true;
 }
 
 static bool state__is_signal_frame(const struct cfi_state *s, const struct place *cfa)
 {
 	struct place ra;
 
-	return cfa->reg == CFI_RSP && cfa->deref && cfa->offset == UCONTEXT_RSP &&
+	return cfa->reg == CFI_RSP && cfa->deref && !cfa->more && cfa->offset == UCONTEXT_RSP &&
 	       s->ra.kind == CFI_RULE_EXPRESSION && expression__place(&s->ra.expression, &ra) &&
 	       ra.reg == CFI_RSP && !ra.deref && ra.offset == UCONTEXT_RIP;
 }
 
-/* The CFA's part of the row; the return address has to be where calls put it. */
+/* vfork() keeps its return address where the child, on the same stack, does not overwrite it. */
+static bool state__returns_to_rdi(const struct cfi_state *s)
+{
+	return s->ra.kind == CFI_RULE_REGISTER && s->ra.offset == CFI_RDI &&
+	       !s->cfa_is_expression && s->cfa_register == CFI_RSP;
+}
+
+/* The CFA's part of the row; else the return address has to be where calls put it. */
 static struct unwind_row state__cfa(const struct cfi_state *s, struct place *cfa)
 {
 	struct unwind_row row = {.rule = UNWIND_CFA_UNSUPPORTED};
@@ -113,8 +127,10 @@ static struct unwind_row state__cfa(const struct cfi_state *s, struct place *cfa
 		return row;
 	}
 	if (!s->cfa_is_expression) {
-		if (call)
+		if (call || state__returns_to_rdi(s))
 			row__set_cfa(&row, cfa);
+		if (!call && row.rule == UNWIND_CFA_RSP)
+			row.rule = UNWIND_CFA_RSP_RDI;
 		return row;
 	}
 	if (expression__place(&s->cfa, cfa)) {
@@ -175,6 +191,7 @@ static enum unwind_rbp state__rbp(const struct cfi_state *s, const struct place 
 		break;
 	case CFI_RULE_UNDEFINED:
 	case CFI_RULE_OTHER:
+	case CFI_RULE_REGISTER:
 		break;
 	}
 	if (rbp == UNWIND_RBP_UNKNOWN || !scale(offset, INT8_MIN, INT8_MAX, scaled))

@@ -369,6 +369,7 @@ int unwind_source__read(struct unwind_source *source, int fd, const void *memory
 		err = source__read_segments(source, &elf);
 	if (!err)
 		err = source__read_frames(source, &elf);
+	source->entry = elf.header.e_entry;
 	source->section.data = source->bytes;
 	return err;
 }

@@ -12,6 +12,7 @@
 struct unwind_source {
 	struct unwind_segment *segments; /* executable ones */
 	size_t n_segments;
+	uint64_t entry; /* virtual address where the program begins; 0: it is none */
 	struct cfi_section section;
 	uint8_t *bytes; /* what section.data points to */
 };

@@ -6,6 +6,9 @@
 #include "symbols/unwind_source.h"
 #include "symbols/unwind_table.h"
 
+/* System call, test, two jumps and a return. */
+#define CLONE_GAP 16
+
 static uint64_t segment__start(const struct unwind_segment *segment)
 {
 	return segment->offset + (uint64_t)segment->bias;
@@ -68,6 +71,52 @@ static void entries__sort(struct cfi_entries *entries)
 }
 
 /*
+ * In clone() and clone3() the C library says nothing of the few instructions from
+ * the system call on, which two threads return from: the child, on its way into
+ * an outermost frame that is described again, and the parent, for which all is
+ * as it was. Takes such a gap at @at out, so that the row before goes on.
+ */
+static void rows__join_clone(struct cfi_rows *rows, size_t at)
+{
+	struct unwind_row *gap = &rows->rows.data[at];
+
+	if (rows->rows.n < at + 2 || UNWIND_CFA(gap) != UNWIND_CFA_NONE ||
+	    UNWIND_CFA(&gap[1]) != UNWIND_CFA_END || UNWIND_CFA(&gap[-1]) != UNWIND_CFA_RSP)
+		return;
+	memmove(gap, gap + 1, (rows->rows.n - at - 1) * sizeof(*gap));
+	rows->rows.n--;
+}
+
+/*
+ * A program begins in assembly that not everybody describes (the dynamic loader's
+ * is in a gap): whatever is said of @entry, there is no caller.
+ */
+static int rows__end_at_entry(struct cfi_rows *rows, uint64_t entry)
+{
+	struct unwind_row end = {.pc = (uint32_t)entry, .rule = UNWIND_CFA_END};
+	size_t at = 0;
+
+	if (!entry || entry > UINT32_MAX)
+		return 0;
+	while (at < rows->rows.n && rows->rows.data[at].pc <= entry)
+		at++;
+	if (at == rows->rows.n || UNWIND_CFA(&rows->rows.data[at]) == UNWIND_CFA_END)
+		return 0;
+	if (at && UNWIND_CFA(&rows->rows.data[at - 1]) != UNWIND_CFA_NONE)
+		return 0;
+	if (at && rows->rows.data[at - 1].pc == entry) {
+		rows->rows.data[at - 1] = end;
+		return 0;
+	}
+	if (array__push(&rows->rows, end))
+		return -ENOMEM;
+	memmove(&rows->rows.data[at + 1], &rows->rows.data[at],
+		(rows->rows.n - 1 - at) * sizeof(end));
+	rows->rows.data[at] = end;
+	return 0;
+}
+
+/*
  * Rows of all FDEs. Where they overlap, the one that starts last counts, as it
  * does for an unwinder that searches .eh_frame_hdr; of several that start at
  * one address, the first that is well-formed.
@@ -100,10 +149,13 @@ static int entries__run(const struct cfi_section *section, const struct cfi_entr
 				       rows);
 		if (err == -ENOMEM)
 			return err;
-		if (err)
+		if (err) {
 			rows->rows.n = mark;
-		else
-			covered = end;
+			continue;
+		}
+		if (mark && fdes[i].begin - covered <= CLONE_GAP)
+			rows__join_clone(rows, mark);
+		covered = end;
 	}
 	return covered ? cfi_rows__push(rows, covered, (struct unwind_row){}) : -ENOENT;
 }
@@ -121,6 +173,8 @@ static int table__fill(struct unwind_table *table, struct unwind_source *source)
 		entries__sort(&entries);
 		err = entries__run(&source->section, &entries, &rows);
 	}
+	if (!err)
+		err = rows__end_at_entry(&rows, source->entry);
 	cfi__free(&entries);
 	if (err) {
 		array__free(&rows.rows);

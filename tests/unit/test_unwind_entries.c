@@ -281,6 +281,14 @@ static void expressions_are_recognised(void **state)
 	check_program(PROGRAM(DW_CFA_def_cfa_expression, 4, DW_OP_breg6, 8, DW_OP_plus_uconst, 8,
 			      DW_CFA_expression, 6, 2, DW_OP_breg6, 0),
 		      ROWS(ROW(0, RBP, 2, CFA, -2)));
+	/* OpenSSL's assembly: what was pushed first lies behind rsp as it was */
+	check_program(PROGRAM(DW_CFA_def_cfa_expression, 5, DW_OP_breg7, 8, DW_OP_deref,
+			      DW_OP_plus_uconst, 8),
+		      ROWS(ROW(0, RSP_DEREF_8, 1, SAME, 0)));
+	/* vfork: the return address is taken off the stack */
+	check_program(PROGRAM(DW_CFA_def_cfa_offset, 0, DW_CFA_register, 16, 5,
+			      DW_CFA_advance_loc | 4, DW_CFA_def_cfa_offset, 8),
+		      ROWS(ROW(0, RSP_RDI, 0, SAME, 0), ROW(4, RSP_RDI, 1, SAME, 0)));
 	/* struct ucontext */
 	check_program(PROGRAM(DW_CFA_def_cfa_expression, 4, DW_OP_breg7, 0xa0, 1, DW_OP_deref,
 			      DW_CFA_expression, 6, 3, DW_OP_breg7, 0xf8, 0, DW_CFA_expression, 16,
@@ -288,8 +296,8 @@ static void expressions_are_recognised(void **state)
 		      ROWS(ROW(0, SIGNAL, 0, SAME, 0)));
 	/* What cannot be represented */
 	check_program(PROGRAM(DW_CFA_def_cfa_expression, 5, DW_OP_breg7, 8, DW_OP_deref,
-			      DW_OP_plus_uconst, 8, DW_CFA_advance_loc | 1,
-			      DW_CFA_def_cfa_expression, 3, DW_OP_breg10, 0, DW_OP_deref,
+			      DW_OP_plus_uconst, 16, DW_CFA_advance_loc | 1, DW_CFA_register, 16, 1,
+			      DW_CFA_advance_loc | 1, DW_CFA_def_cfa_expression, 3, DW_OP_breg10, 0, DW_OP_deref,
 			      DW_CFA_advance_loc | 1, DW_CFA_def_cfa_expression, 0),
 		      ROWS(ROW(0, UNSUPPORTED, 0, SAME, 0)));
 }
@@ -347,6 +355,36 @@ static void overlaps_are_settled(void **state)
 			       ROW(TEXT_SIZE - 0x104, RSP, 2, SAME, 0),
 			       ROW(TEXT_SIZE - 0x100, NONE, 0, SAME, 0)));
 	buffer__free(&frame);
+}
+
+/* Gaps of which something is known all the same. */
+static void gaps_are_filled(void **state)
+{
+	_cleanup_(unwind_table__freep) struct unwind_table *table = NULL;
+	static const uint8_t outermost[] = {DW_CFA_undefined, 16};
+	struct buffer frame = {}, elf = {};
+	const uint64_t entry = FUNCTION + 0x90;
+
+	put_cie(&frame, DW_EH_PE_pcrel | DW_EH_PE_sdata4);
+	/* clone(): between the system call and where the child begins */
+	put_fde(&frame, FUNCTION, 0x17, "", 0);
+	put_fde(&frame, FUNCTION + 0x21, 0xf, outermost, 2);
+	/* 17 bytes are more than that */
+	put_fde(&frame, FUNCTION + 0x30, 0x10, "", 0);
+	put_fde(&frame, FUNCTION + 0x51, 0xf, outermost, 2);
+	/* where the program begins */
+	put_fde(&frame, FUNCTION + 0x60, 0x20, "", 0);
+	put_fde(&frame, FUNCTION + 0xa0, 0x10, "", 0);
+	make_elf(&elf, &frame, ".eh_frame");
+	memcpy(elf.data + offsetof(Elf64_Ehdr, e_entry), &entry, sizeof(entry));
+	assert_int_equal(unwind_table__build_memory(elf.data, elf.n, &table), 0);
+	check_rows(table, ROWS(ROW(0, RSP, 1, SAME, 0), ROW(0x21, END, 0, SAME, 0),
+			       ROW(0x30, RSP, 1, SAME, 0), ROW(0x40, NONE, 0, SAME, 0),
+			       ROW(0x51, END, 0, SAME, 0), ROW(0x60, RSP, 1, SAME, 0),
+			       ROW(0x80, NONE, 0, SAME, 0), ROW(0x90, END, 0, SAME, 0),
+			       ROW(0xa0, RSP, 1, SAME, 0), ROW(0xb0, NONE, 0, SAME, 0)));
+	buffer__free(&frame);
+	buffer__free(&elf);
 }
 
 static void put_encoded(struct buffer *b, uint8_t encoding, uint64_t value)
@@ -529,6 +567,7 @@ int main(void)
 		cmocka_unit_test(expressions_are_recognised),
 		cmocka_unit_test(malformed_programs_are_passed_over),
 		cmocka_unit_test(overlaps_are_settled),
+		cmocka_unit_test(gaps_are_filled),
 		cmocka_unit_test(every_encoding_is_read),
 		cmocka_unit_test(every_shape_of_entry_is_read),
 	};

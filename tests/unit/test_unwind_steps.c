@@ -243,6 +243,9 @@ static enum step walk_up(const struct traced *t, struct walk *w, struct tally *t
 	case UNWIND_CFA_RSP_DEREF:
 		cfa = load(t, w->rsp + (uint64_t)(row->cfa * 8L));
 		break;
+	case UNWIND_CFA_RSP_DEREF_8:
+		cfa = load(t, w->rsp + (uint64_t)(row->cfa * 8L)) + 8;
+		break;
 	case UNWIND_CFA_PLT:
 		cfa = w->rsp + 8 + ((int)(vaddr & 15) >= row->cfa ? 8 : 0);
 		tally->plt++;

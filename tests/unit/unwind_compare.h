@@ -122,6 +122,7 @@ static inline uint64_t row__cfa(const struct unwind_row *row, const struct machi
 
 	switch (UNWIND_CFA(row)) {
 	case UNWIND_CFA_RSP:
+	case UNWIND_CFA_RSP_RDI:
 		return m->regs[7] + offset;
 	case UNWIND_CFA_RBP:
 		return m->regs[6] + offset;
@@ -129,6 +130,8 @@ static inline uint64_t row__cfa(const struct unwind_row *row, const struct machi
 		return machine__memory(m->regs[7] + offset);
 	case UNWIND_CFA_RBP_DEREF:
 		return machine__memory(m->regs[6] + offset);
+	case UNWIND_CFA_RSP_DEREF_8:
+		return machine__memory(m->regs[7] + offset) + 8;
 	case UNWIND_CFA_PLT:
 		return m->regs[7] + 8 + ((int)(m->regs[16] & 15) >= row->cfa ? 8 : 0);
 	case UNWIND_CFA_SIGNAL: /* struct ucontext's rsp */
@@ -179,6 +182,16 @@ static inline struct register_truth frame__register(Dwarf_Frame *frame, struct m
 	truth.kind = is_value ? TRUTH_VALUE : TRUTH_PLACE;
 	truth.other = own.other;
 	return truth;
+}
+
+/* Whether @reg is kept in register @other. */
+static inline bool in_register(Dwarf_Frame *frame, int reg, unsigned int other)
+{
+	Dwarf_Op memory[3], *ops;
+	size_t n;
+
+	return !dwarf_frame_register(frame, reg, memory, &ops, &n) && n == 1 &&
+	       ops[0].atom == DW_OP_regx && ops[0].number == other;
 }
 
 static inline bool fits_rbp(uint64_t distance)
@@ -238,7 +251,22 @@ static inline enum verdict compare_frame(const struct unwind_row *row, Dwarf_Fra
 	if (UNWIND_CFA(row) == UNWIND_CFA_SIGNAL)
 		return ra.at == m.regs[7] + 168 && rbp.at == m.regs[7] + 120 ? VERDICT_SAME
 									     : VERDICT_DIFFERS;
+	if (UNWIND_CFA(row) == UNWIND_CFA_RSP_RDI)
+		call = in_register(frame, 16, 5);
 	return call && same_rbp(row, &m, cfa, &rbp) ? VERDICT_SAME : VERDICT_DIFFERS;
+}
+
+/*
+ * Whether @row rightly says something of @pc of which .eh_frame says nothing: where
+ * a program begins, and between the two halves of clone().
+ */
+static inline bool fills_gap(const struct unwind_table *table, const struct unwind_row *row,
+			     uint64_t pc)
+{
+	bool last = row + 1 == table->rows + table->n_rows;
+
+	return UNWIND_CFA(row) == UNWIND_CFA_END ||
+	       (!last && UNWIND_CFA(&row[1]) == UNWIND_CFA_END && row[1].pc - pc <= 16);
 }
 
 /* Compares at one address; a difference is told on stderr. */
@@ -251,7 +279,7 @@ static inline enum verdict compare_pc(const struct unwind_table *table, Dwarf_CF
 	if (!dwarf_cfi_addrframe(cfi, pc, &frame)) {
 		verdict = row ? compare_frame(row, frame, pc) : VERDICT_DIFFERS;
 		free(frame);
-	} else if (!row || UNWIND_CFA(row) == UNWIND_CFA_NONE) {
+	} else if (!row || UNWIND_CFA(row) == UNWIND_CFA_NONE || fills_gap(table, row, pc)) {
 		verdict = VERDICT_GAP;
 	} else {
 		verdict = VERDICT_DIFFERS;
