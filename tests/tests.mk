@@ -4,12 +4,27 @@
 # tests/programs/*.c    known-answer programs, which the e2e tests profile
 # tests/e2e/*.t         whole commands, as a user gives them (TAP)
 # tests/static/*.t      the sources themselves
+# tests/kernels/        the ladder for older kernels, in virtual machines
 
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/unit/%)
 
 PROGRAM_SRC := $(wildcard tests/programs/*.c)
 PROGRAMS := $(PROGRAM_SRC:tests/programs/%.c=$(BUILD)/tests/programs/%)
+
+# One program built in many ways: what stacks look like depends on them.
+CHAINS := O0 O1 O3 Os no-pie static static-pie no-plt
+CHAINS_FLAGS_O0 := -O0
+CHAINS_FLAGS_O1 := -O1
+CHAINS_FLAGS_O3 := -O3
+CHAINS_FLAGS_Os := -Os
+CHAINS_FLAGS_no-pie := -fno-pie -no-pie
+CHAINS_FLAGS_static := -static -DNO_PLUGIN
+CHAINS_FLAGS_static-pie := -fPIE -static-pie -DNO_PLUGIN
+CHAINS_FLAGS_no-plt := -fno-plt -Wl,-z,now
+PROGRAMS += $(CHAINS:%=$(BUILD)/tests/programs/chains-%) $(BUILD)/tests/programs/chains_cc \
+	$(BUILD)/tests/programs/plugin.so
+PROGRAM_FLAGS := -D_GNU_SOURCE -I. -O2 -g -fomit-frame-pointer -MMD -MP
 
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SANITIZED := $(UNIT:$(BUILD)/%=$(BUILD)/asan/%)
@@ -21,7 +36,22 @@ $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/libdwell.a
 $(BUILD)/tests/programs/%: tests/programs/%.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(WARNINGS) -D_GNU_SOURCE -I. -O2 -g -MMD -MP -o $@ $< -lpthread -lm
+	$(Q)$(CC) $(STD) $(WARNINGS) $(PROGRAM_FLAGS) -o $@ $< -lpthread -lm
+
+$(CHAINS:%=$(BUILD)/tests/programs/chains-%): $(BUILD)/tests/programs/chains-%: tests/programs/chains.c
+	$(call say,CC,"$< ($*)")
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(WARNINGS) $(PROGRAM_FLAGS) $(CHAINS_FLAGS_$*) -o $@ $< -lpthread
+
+$(BUILD)/tests/programs/%: tests/programs/%.cc
+	$(call say,CXX,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CXX) -Wall -Wextra $(PROGRAM_FLAGS) -o $@ $< -lpthread
+
+$(BUILD)/tests/programs/%.so: tests/programs/plugins/%.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(WARNINGS) $(PROGRAM_FLAGS) -fPIC -shared -o $@ $< -lpthread
 
 unit: $(UNIT)
 
@@ -38,5 +68,11 @@ check:
 check-installed: all unit sanitized programs
 	$(Q)tests/run tests/static/*.t $(UNIT) $(SANITIZED) tests/e2e/*.t
 
+# The ladder of older kernels, in qemu.
+check-kernels:
+	$(Q)tools/install-deps kernels
+	$(Q)$(MAKE) --no-print-directory all programs
+	$(Q)BUILD=$(abspath $(BUILD)) tests/run tests/kernels/ladder.t
+
 -include $(UNIT:=.d) $(PROGRAMS:=.d)
-.PHONY: unit programs sanitized check check-installed
+.PHONY: unit programs sanitized check check-installed check-kernels

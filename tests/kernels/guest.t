@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# In a guest with another kernel (see run): every rung of the ladder it has takes
+# In a guest with another kernel (see ladder.t): every rung of the ladder it has takes
 # the same stacks, nothing is lost, every waker is known. Here no kernel hides
 # tasks from tracing: what is only bounded elsewhere must be none.
 use strict;

@@ -3,19 +3,19 @@
 #
 # Boots other kernels in qemu and runs tests/kernels/guest.t there:
 #
-#   tests/kernels/run [VERSION...]      default: 6.1 6.12
+#   tests/kernels/ladder.t [VERSION...]      default: 6.1 6.12
 #
 # Kernels are Debian's packages, unpacked, not installed. They run under TCG, with
 # this machine's root file system below an overlay, so that nothing here changes.
-# Prints TAP. KERNELS names the directory that keeps what was unpacked.
+# KERNELS names the directory that keeps what was unpacked.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 project=$(cd "$here/../.." && pwd)
 build=$(cd "${BUILD:-$project/build}" && pwd)
 keep=${KERNELS:-$build/kernels}
-modules='netfs fscache 9pnet 9pnet_virtio 9p virtio virtio_ring virtio_pci_modern_dev
-	virtio_pci_legacy_dev virtio_pci overlay'
+modules='virtio virtio_ring virtio_pci_modern_dev virtio_pci_legacy_dev virtio_pci netfs fscache
+	9pnet 9pnet_virtio 9p overlay'
 
 fail() {
 	echo "Bail out! $*"
@@ -24,8 +24,8 @@ fail() {
 
 # The newest package of a series: 6.1 is linux-image-6.1.0-NN-amd64, 6.12 linux-image-6.12.N+deb12-amd64.
 package_of() {
-	apt-cache search --names-only "^linux-image-$(echo "$1" | sed 's/\./\\./g')[.0-9+deb-]*-amd64\$" |
-		cut -d' ' -f1 | grep -v -E -- "^linux-image-$1-amd64\$" | sort -V | tail -n 1
+	apt-cache search --names-only "^linux-image-$(echo "$1." | sed 's/\./\\./g')[.0-9+deb-]*-amd64\$" |
+		cut -d' ' -f1 | sort -V | tail -n 1
 }
 
 unpack() {

@@ -1,0 +1,111 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Stacks of programs without frame pointers are the chains of functions that
+# these programs are built to have, every function in order, in 99.5% of the
+# samples: below libc's calls, callbacks, handlers, exceptions, plugins, in
+# recursion, however the program was compiled and linked.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Dwell;
+use Test::More;
+use Time::HiRes qw(sleep);
+
+need_recording();
+
+my $seconds = full(10, 2);
+
+# All chains a thread can be seen in: of "a b c", also "a" and "a b"; of a handler that
+# interrupts any of these, each of them with the handler's functions below.
+sub allowed {
+	my ($place, $recursion) = @_;
+	my %allowed = ('run_place' => 1);
+	for my $chain (split /\|/, $place->{chain}) {
+		my @functions = ('run_place', map { s/\*$// ? ($_) x $recursion : $_ } split ' ', $chain);
+		$allowed{join ' ', @functions[0 .. $_]} = 1 for 0 .. $#functions;
+		next unless $place->{name} eq 'signal';
+		my @handler = splice @functions, -2; # interrupts all that is left
+		for my $handled ([$handler[0]], \@handler) {
+			$allowed{join ' ', @functions[0 .. $_], @$handled} = 1 for 0 .. $#functions;
+		}
+	}
+	return \%allowed;
+}
+
+# Frames that are no part of a chain: helpers and templates, which are inlined, and stubs.
+my $helper = qr/^(?:sleep_ns|sleep_2_ms|draw|disk_buffer|set_name|thread_id|start_thread|operator.*|.*\@plt|.*[<:].*)$/;
+
+# What is needed of an event, without the time it takes to decode it all.
+sub event_of {
+	my ($line) = @_;
+	my %event = $line =~ /"(event|tid|comm|class|flags|stack_end)":"?([^",}]*)/g;
+	$event{frames} = [$line =~ /"symbol":"((?:[^"\\]|\\.)*)","dso":"([^"]*)"/g] if $event{tid};
+	return \%event;
+}
+
+# The functions of the program and its plugin that are on a stack, outermost first. Of a
+# static program, whose file has libc's too, those in @$names.
+sub chain_of {
+	my ($event, $names) = @_;
+	my @frames = @{$event->{frames}};
+	my @chain;
+	while (my ($symbol, $dso) = splice @frames, 0, 2) {
+		$symbol =~ s/\.(?:cold|part\.\d+)$//;
+		next if $dso !~ m{/(?:chains[^/]*|plugin\.so)$} || $symbol =~ $helper;
+		unshift @chain, $symbol if !$names || $names->{$symbol};
+	}
+	return join ' ', @chain;
+}
+
+sub check {
+	my ($program, @arguments) = @_;
+	my $got = record(['-o', "$program.data"], program($program), '--seconds', $seconds, @arguments);
+	is($got->{status}, 0, "$program is recorded");
+	my %place = map { $_->{tid} => $_ } @{$got->{truth}{places}};
+	my %names = map { s/\*$//r => 1 } map { split /[ |]/, $_->{chain} } values %place;
+	$names{run_place} = 1;
+	my %allowed = map { $_ => allowed($place{$_}, $got->{truth}{recursion} // 0) } keys %place;
+	my (%samples, %right, %in_place, %wrong, %end, %early);
+	my $bare = 0;
+	my $script = run({seconds => 120}, $DWELL, 'script', '--json', '-i', "$program.data");
+	for my $event (map { event_of($_) } split /\n/, $script->{out}) {
+		my $place = $place{$event->{tid} // 0};
+		next unless $place && $event->{event} =~ /^(?:sample|interval)$/ && $event->{comm} eq $place->{name};
+		next if ($event->{flags} // '') =~ /first/;
+		$bare++, next unless @{$event->{frames}}; # behind a hidden task
+		my $chain = chain_of($event, $program =~ /static/ ? \%names : undef);
+		$end{$event->{stack_end}}++;
+		# Of the first moments with a new file it is said that there is no table yet.
+		next if $event->{stack_end} eq 'no_table' && ++$early{$place->{name}} <= 20;
+		$samples{$place->{name}}++;
+		$in_place{$place->{name}}++ if $event->{class} eq $place->{class};
+		if ($allowed{$event->{tid}}{$chain} && $event->{stack_end} eq 'complete') {
+			$right{$place->{name}}++;
+		} else {
+			$wrong{"$place->{name} ($event->{class}, $event->{stack_end}): "
+				. substr($chain, 0, 200)}++;
+		}
+	}
+	for my $name (sort keys %{{map { $_->{name} => 1 } values %place}}) {
+		cmp_ok($in_place{$name} // 0, '>', 20 * $seconds / 2, "$program: there are samples of $name");
+		cmp_ok($right{$name} // 0, '>=', 0.995 * ($samples{$name} // 1),
+			sprintf '%s: %s, %d of %d chains are right', $program, $name, $right{$name} // 0,
+			$samples{$name} // 0);
+	}
+	my $hidden = report('-i', "$program.data")->{lost};
+	cmp_ok($bare, '<=', $hidden->{'switches, hidden from tracing by the kernel'} // 0,
+		"$program: every sample has a stack");
+	diag("$wrong{$_} times $_") for grep { $wrong{$_} > 1 } sort keys %wrong;
+	note("$program: ", join ', ', map { "$end{$_} $_" } sort keys %end);
+}
+
+my $plugin = program('plugin.so');
+check('chains', '--plugin', $plugin);
+check("chains-$_", '--plugin', $plugin) for qw(O0 O1 O3 Os no-pie no-plt);
+check("chains-$_") for qw(static static-pie);
+check('chains_cc');
+
+done_testing;
