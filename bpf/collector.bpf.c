@@ -40,8 +40,7 @@ static __always_inline void fill_totals(struct event_totals *event, struct task_
 	event->involuntary = task->nivcsw - state->involuntary;
 }
 
-static __always_inline void thread_gone(struct task_struct *task, struct thread_state *state,
-					__u64 now)
+static __noinline void thread_gone(struct task_struct *task, struct thread_state *state, __u64 now)
 {
 	struct event_totals event = {};
 
@@ -177,7 +176,7 @@ static __always_inline void emit_interval(void *ctx, struct task_struct *task,
  * Emits the interval of @task without taking a stack: of a new thread's first
  * run there is none; on the last rung it was taken at switch-out.
  */
-static __always_inline void emit_interval_bare(struct task_struct *task, struct thread_state *state)
+static __noinline void emit_interval_bare(struct task_struct *task, struct thread_state *state)
 {
 	struct event_interval event;
 

@@ -210,9 +210,12 @@ static __always_inline void describe_thread(struct event_thread *event, struct t
 	BPF_CORE_READ_STR_INTO(&event->comm, task, comm);
 }
 
-/* Tells user space about a thread before the first event that names it. */
-static __always_inline void announce(struct task_struct *task, struct thread_state *state,
-				     __u32 parent)
+/*
+ * Tells user space about a thread before the first event that names it. (Not
+ * inlined, as others that keep an event on their stack: a program and the calls
+ * down to the last step of a walk have 512 bytes together.)
+ */
+static __noinline void announce(struct task_struct *task, struct thread_state *state, __u32 parent)
 {
 	struct event_thread event = {};
 

@@ -110,6 +110,13 @@ int BPF_PROG(on_cgroup_attach, struct cgroup *group, const char *path, struct ta
 	return 0;
 }
 
+/* Above any event's size, below that of a scratch: a bound the verifier can see. */
+#define INTERVAL_BYTES_MASK 8191
+
+_Static_assert(sizeof(struct event_interval) + MAX_FRAMES * sizeof(__u64) < INTERVAL_BYTES_MASK &&
+		       sizeof(struct scratch) > INTERVAL_BYTES_MASK,
+	       "INTERVAL_BYTES_MASK");
+
 /* What the last walk writes for a thread, in this order, each behind its size. */
 struct finish_head {
 	__u64 thread_size;
@@ -172,7 +179,7 @@ static __always_inline int finish(struct bpf_iter__task *ctx, bool user)
 	struct scratch *scratch = scratch_for(SCRATCH_FINISH);
 	struct finish_scratch *out;
 	struct thread_state *state;
-	__u32 zero = 0;
+	__u32 zero = 0, size = 0;
 
 	if (!task || !scratch)
 		return 0;
@@ -183,19 +190,19 @@ static __always_inline int finish(struct bpf_iter__task *ctx, bool user)
 		return 0;
 	/* On a copy: the walk shows a task again when its reader's buffer was full. */
 	out->last = *state;
-	out->head.interval_size = 0;
 	if (out->last.where == WHERE_ON_CPU)
 		out->last.ns[CLASS_CPU] += stopped_at - out->last.since;
 	else
-		out->head.interval_size = unfinished_interval(task, &out->last, scratch, user);
+		size = unfinished_interval(task, &out->last, scratch, user);
+	out->head.interval_size = size;
 	out->head.thread_size = sizeof(out->head.thread);
 	describe_thread(&out->head.thread, task, &out->last, 0);
 	out->head.totals_size = sizeof(out->head.totals);
 	out->head.totals.flags = 0;
 	fill_totals(&out->head.totals, task, &out->last, stopped_at);
 	bpf_seq_write(ctx->meta->seq, &out->head, sizeof(out->head));
-	if (out->head.interval_size && out->head.interval_size <= sizeof(*scratch))
-		bpf_seq_write(ctx->meta->seq, scratch, out->head.interval_size);
+	if (size)
+		bpf_seq_write(ctx->meta->seq, scratch, size & INTERVAL_BYTES_MASK);
 	return 0;
 }
 

@@ -36,35 +36,31 @@ static int64_t percpu_offset(const struct btf *btf, const char *name)
 	return -1;
 }
 
+/* The offset in bytes of @member in @type, also within what has no name in there; or -1. */
+static int64_t offset_within(const struct btf *btf, const struct btf_type *type, const char *member)
+{
+	const struct btf_member *at = btf_members(type);
+
+	for (int i = 0; btf_is_composite(type) && i < btf_vlen(type); i++, at++) {
+		int64_t offset = btf_member_bit_offset(type, i) / 8, inner;
+
+		if (!strcmp(btf__name_by_offset(btf, at->name_off), member))
+			return offset;
+		if (at->name_off)
+			continue;
+		inner = offset_within(btf, btf__type_by_id(btf, at->type), member);
+		if (inner >= 0)
+			return offset + inner;
+	}
+	return -1;
+}
+
 /* The offset in bytes of @member in struct @name, or -1. */
 static int64_t member_offset(const struct btf *btf, const char *name, const char *member)
 {
 	int id = btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT);
-	const struct btf_type *type;
-	const struct btf_member *at;
 
-	if (id < 0)
-		return -1;
-	type = btf__type_by_id(btf, id);
-	at = btf_members(type);
-	for (int i = 0; i < btf_vlen(type); i++, at++) {
-		int64_t inner = -1;
-
-		if (!strcmp(btf__name_by_offset(btf, at->name_off), member))
-			return btf_member_bit_offset(type, i) / 8;
-		/* Anonymous unions and structs are looked through. */
-		if (!at->name_off) {
-			const struct btf_type *sub = btf__type_by_id(btf, at->type);
-			const struct btf_member *deep = btf_members(sub);
-
-			for (int k = 0; btf_is_composite(sub) && k < btf_vlen(sub); k++)
-				if (!strcmp(btf__name_by_offset(btf, deep[k].name_off), member))
-					inner = btf_member_bit_offset(sub, k) / 8;
-		}
-		if (inner >= 0)
-			return btf_member_bit_offset(type, i) / 8 + inner;
-	}
-	return -1;
+	return id < 0 ? -1 : offset_within(btf, btf__type_by_id(btf, id), member);
 }
 
 static int64_t preempt_count_from_rq(const struct btf *btf)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
@@ -59,13 +60,37 @@ struct probes {
 	int consume_error;
 };
 
-/* The last warning of libbpf, which never prints here. */
-static __thread char libbpf_said[512];
+/* The last warning of libbpf, which never prints here, and the verifier's verdict. */
+static __thread char libbpf_said[256];
+static __thread char verifier_said[256];
+
+/* Of a log of thousands of lines the verdict is what stands before the statistics. */
+static void remember_verdict(char *log)
+{
+	char *end = strstr(log, "\nverification time ");
+	const char *name = strchr(log, '\'');
+	char *line;
+
+	if (!end)
+		end = strstr(log, "\nprocessed ");
+	if (!end || !name)
+		return;
+	*end = '\0';
+	line = strrchr(log, '\n');
+	snprintf(verifier_said, sizeof(verifier_said), "%.*s: %s", (int)strcspn(name + 1, "'"),
+		 name + 1, line ? line + 1 : "");
+}
 
 static int remember_libbpf(enum libbpf_print_level level, const char *fmt, va_list args)
 {
-	if (level == LIBBPF_WARN)
-		vsnprintf(libbpf_said, sizeof(libbpf_said), fmt, args);
+	_cleanup_free_ char *text = NULL;
+
+	if (level != LIBBPF_WARN || vasprintf(&text, fmt, args) < 0)
+		return 0;
+	if (strstr(text, "BEGIN PROG LOAD LOG"))
+		remember_verdict(text);
+	else
+		snprintf(libbpf_said, sizeof(libbpf_said), "%s", text);
 	return 0;
 }
 
@@ -80,6 +105,9 @@ static int refused(int err, const char *what)
 			"recording needs CAP_BPF and CAP_PERFMON, and CAP_SYS_PTRACE to see other\n"
 			"users' processes. Run with sudo, or once:\n"
 			"sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep /usr/local/bin/dwell");
+	else if (*verifier_said)
+		error__hint("dwell supports kernels from 5.15 on; this one's verifier refuses %s",
+			    verifier_said);
 	else if (*libbpf_said)
 		error__hint("dwell supports kernels from 5.15 on; libbpf said: %s", libbpf_said);
 	return err;

@@ -38,14 +38,6 @@ sub allowed {
 # Frames that are no part of a chain: helpers and templates, which are inlined, and stubs.
 my $helper = qr/^(?:sleep_ns|sleep_2_ms|draw|disk_buffer|set_name|thread_id|start_thread|operator.*|.*\@plt|.*[<:].*)$/;
 
-# What is needed of an event, without the time it takes to decode it all.
-sub event_of {
-	my ($line) = @_;
-	my %event = $line =~ /"(event|tid|comm|class|flags|stack_end)":"?([^",}]*)/g;
-	$event{frames} = [$line =~ /"symbol":"((?:[^"\\]|\\.)*)","dso":"([^"]*)"/g] if $event{tid};
-	return \%event;
-}
-
 # The functions of the program and its plugin that are on a stack, outermost first. Of a
 # static program, whose file has libc's too, those in @$names.
 sub chain_of {
@@ -70,8 +62,7 @@ sub check {
 	my %allowed = map { $_ => allowed($place{$_}, $got->{truth}{recursion} // 0) } keys %place;
 	my (%samples, %right, %in_place, %wrong, %end, %early);
 	my $bare = 0;
-	my $script = run({seconds => 120}, $DWELL, 'script', '--json', '-i', "$program.data");
-	for my $event (map { event_of($_) } split /\n/, $script->{out}) {
+	for my $event (events('-i', "$program.data")) {
 		my $place = $place{$event->{tid} // 0};
 		next unless $place && $event->{event} =~ /^(?:sample|interval)$/ && $event->{comm} eq $place->{name};
 		next if ($event->{flags} // '') =~ /first/;

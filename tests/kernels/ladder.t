@@ -7,15 +7,17 @@
 #
 # Kernels are Debian's packages, unpacked, not installed. They run under TCG, with
 # this machine's root file system below an overlay, so that nothing here changes.
-# KERNELS names the directory that keeps what was unpacked.
+# KERNELS names the directory that keeps what was unpacked; GUEST another command to
+# run there (without single quotes), to see for oneself.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
 project=$(cd "$here/../.." && pwd)
 build=$(cd "${BUILD:-$project/build}" && pwd)
 keep=${KERNELS:-$build/kernels}
-modules='virtio virtio_ring virtio_pci_modern_dev virtio_pci_legacy_dev virtio_pci netfs fscache
-	9pnet 9pnet_virtio 9p overlay'
+guest=$(printf %s "${GUEST:-perl tests/kernels/guest.t}" | sed 's/[\\&~]/\\&/g')
+modules='virtio_ring virtio virtio_pci_modern_dev virtio_pci_legacy_dev virtio_pci netfs fscache
+	9pnet 9pnet_virtio 9p overlay virtio_blk crc32c_generic libcrc32c crc16 mbcache jbd2 ext4'
 
 fail() {
 	echo "Bail out! $*"
@@ -51,10 +53,17 @@ make_initramfs() {
 		esac
 		echo "$module" >>"$tree/modules/order"
 	done
-	sed "s|@PROJECT@|$project|; s|@BUILD@|$build|" "$here/init" >"$tree/init"
+	sed "s|@PROJECT@|$project|; s|@BUILD@|$build|; s~@GUEST@~$guest~" "$here/init" >"$tree/init"
 	chmod +x "$tree/init"
 	(cd "$tree" && find . | cpio -o -H newc --quiet | gzip -1) >"$keep/$1.initramfs"
 	rm -rf "$tree"
+}
+
+# A disk, so that there is something to wait for.
+make_disk() {
+	truncate -s 256M "$keep/disk.new"
+	mkfs.ext4 -q -F "$keep/disk.new" 2>/dev/null || PATH=$PATH:/sbin mkfs.ext4 -q -F "$keep/disk.new"
+	mv "$keep/disk.new" "$keep/disk"
 }
 
 boot() {
@@ -62,7 +71,8 @@ boot() {
 		-no-reboot -nic none -kernel "$(echo "$keep/$1/boot/vmlinuz-"*)" \
 		-initrd "$keep/$1.initramfs" -append 'console=ttyS0 panic=-1 quiet' \
 		-virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
-		</dev/null 2>&1 | tr -d '\r'
+		-drive "file=$keep/disk,if=virtio,format=raw,cache=unsafe" </dev/null 2>&1 |
+		tr -d '\r' | sed 's/\x1b\(c\|\[[?0-9;]*[a-zA-Z]\)//g'
 }
 
 # The guest's TAP, numbered on, with the kernel's version; anything else as comments.
@@ -91,6 +101,7 @@ for version; do
 	[ -n "$package" ] || fail "there is no package of Linux $version"
 	unpack "$package"
 	make_initramfs "$package"
+	make_disk
 	finished=
 	boot "$package" >"$keep/$package.log" || true
 	report "Linux $version" "$keep/$package.log"

@@ -22,7 +22,7 @@ use Test::More;
 use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw($DWELL $DIR program run start stop finish is_running wait_for slurp spew
-	decode record report script rows_of weight_of near nothing_lost full need_dwell need_recording need_root
+	decode record report script events rows_of weight_of near nothing_lost full need_dwell need_recording need_root
 	need_command);
 
 my $root = abs_path(dirname(__FILE__) . '/../..');
@@ -170,6 +170,22 @@ sub script {
 	my $result = run({seconds => 120}, $DWELL, 'script', '--json', @options);
 	diag("script @options: status $result->{status}: $result->{err}") if $result->{status};
 	return map { decode($_) } grep { /\S/ } split /\n/, $result->{out};
+}
+
+# The same, without the time it takes to decode it all: fields that are plain, and
+# {frames}, symbol and DSO in turns, innermost first.
+sub events {
+	my (@options) = @_;
+	my $result = run({seconds => 120}, $DWELL, 'script', '--json', @options);
+	diag("script @options: status $result->{status}: $result->{err}") if $result->{status};
+	return map {
+		my ($fields, $stack) = split /,"stack":/;
+		my %event;
+		$event{$1} = $2 // $3
+			while $fields =~ /"(\w+)":(?:"((?:[^"\\]|\\.)*)"|([^,}]*))/g;
+		$event{frames} = [($stack // '') =~ /"symbol":"((?:[^"\\]|\\.)*)","dso":"([^"]*)"/g];
+		\%event;
+	} split /\n/, $result->{out};
 }
 
 # The rows of a report whose fields match: {comm => 'T1', symbol => qr/pread/}.

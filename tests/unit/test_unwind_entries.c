@@ -297,8 +297,8 @@ static void expressions_are_recognised(void **state)
 	/* What cannot be represented */
 	check_program(PROGRAM(DW_CFA_def_cfa_expression, 5, DW_OP_breg7, 8, DW_OP_deref,
 			      DW_OP_plus_uconst, 16, DW_CFA_advance_loc | 1, DW_CFA_register, 16, 1,
-			      DW_CFA_advance_loc | 1, DW_CFA_def_cfa_expression, 3, DW_OP_breg10, 0, DW_OP_deref,
-			      DW_CFA_advance_loc | 1, DW_CFA_def_cfa_expression, 0),
+			      DW_CFA_advance_loc | 1, DW_CFA_def_cfa_expression, 3, DW_OP_breg10, 0,
+			      DW_OP_deref, DW_CFA_advance_loc | 1, DW_CFA_def_cfa_expression, 0),
 		      ROWS(ROW(0, UNSUPPORTED, 0, SAME, 0)));
 }
 
