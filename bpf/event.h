@@ -109,7 +109,8 @@ struct event_totals {
 };
 
 /*
- * A kernel and a user stack, innermost frame first. A stack whose hash is 0
+ * A kernel and a user stack, innermost frame first. User frames but the innermost
+ * are return addresses; of code that a signal interrupted, its address + 1. A stack whose hash is 0
  * does not exist (a kernel thread has no user stack). One whose depth is not 0
  * lies in the event's frames, kernel frames first; otherwise the same hash came
  * before with its frames.

@@ -382,7 +382,8 @@ static __always_inline long unwind_step(struct unwind_walk *walk, __u32 index, c
 
 	if (!scratch)
 		return end_walk(walk, STACK_TOO_DEEP);
-	scratch->frames[(walk->at + index) & (SCRATCH_FRAMES - 1)] = walk->ip;
+	scratch->frames[(walk->at + index) & (SCRATCH_FRAMES - 1)] =
+		walk->ip + (walk->exact && index);
 	walk->n = index + 1;
 	if (index + 1 >= DWELL_MAX_USER_FRAMES)
 		return end_walk(walk, STACK_TOO_DEEP);
@@ -400,7 +401,8 @@ static __always_inline long unwind_step(struct unwind_walk *walk, __u32 index, c
 		return step_by_frame_pointer(walk, STACK_UNSUPPORTED, remote);
 	case UNWIND_CFA_END:
 		return end_walk(walk, STACK_COMPLETE);
-	case UNWIND_CFA_SIGNAL:
+	case UNWIND_CFA_SIGNAL: /* the handler returns to its first instruction */
+		scratch->frames[(walk->at + index) & (SCRATCH_FRAMES - 1)] = walk->ip + 1;
 		return step_over_signal(walk, remote);
 	default:
 		return step_by_row(walk, &row, remote);
