@@ -13,22 +13,18 @@
 #define NOT_DUE (~0ULL)
 
 /*
- * Sampling points that the tick due at @due stands for, in a run that began at
- * @run_begin: one, or as many as have passed since the tick before when that was
- * longer ago than a clock that is set anew explains (see collect/tempo.h): a host
- * did not run us, interrupts were off.
+ * Sampling points of the tick due at @due in a run from @run_begin to @now: one, and
+ * one for each further period until @now, for which there will be no ticks (a host
+ * did not run us, interrupts were off). None when it was due before the run.
  */
-static __always_inline __u64 points_due(struct cpu_state *cpu, __u64 due, __u64 run_begin)
+static __always_inline __u64 points_due(const struct cpu_state *cpu, __u64 due, __u64 run_begin,
+					__u64 now)
 {
-	__u64 gap = cpu->ticked_at ? due - cpu->ticked_at : 0;
-	__u64 points, in_run;
+	__u64 tick = cpu->tick ? cpu->tick : period_ns;
+	__u64 points = (now - due) / tick + 1;
+	__u64 before = due < run_begin ? (run_begin - due + tick - 1) / tick : 0;
 
-	cpu->ticked_at = due;
-	if (gap < 2 * (__u64)period_ns + period_ns / 2)
-		return 1;
-	points = (gap + period_ns / 2) / period_ns;
-	in_run = (due - run_begin) / period_ns + 1;
-	return points < in_run ? points : in_run;
+	return points > before ? points - before : 0;
 }
 
 /*
@@ -38,6 +34,8 @@ static __always_inline __u64 points_due(struct cpu_state *cpu, __u64 due, __u64 
 static __always_inline __u64 take_due_tick(struct cpu_state *cpu, __u64 run_begin, __u64 now,
 					   __u64 *due)
 {
+	__u64 points;
+
 	if (now < cpu->tick_due || !cpu->clock)
 		return 0;
 	/* The clock may have been set anew since its last tick. */
@@ -46,11 +44,12 @@ static __always_inline __u64 take_due_tick(struct cpu_state *cpu, __u64 run_begi
 		cpu->tick_due = *due;
 		return 0;
 	}
-	if (*due < run_begin)
+	points = points_due(cpu, *due, run_begin, now);
+	if (!points)
 		return 0;
 	cpu->tick_due = NOT_DUE;
 	cpu->taken = *due;
-	return points_due(cpu, *due, run_begin);
+	return points;
 }
 
 /*
@@ -65,6 +64,7 @@ static __always_inline bool tick_begin(struct cpu_state *cpu, struct bpf_perf_ev
 
 	*due = expires && expires < now ? expires : now;
 	cpu->clock = expires ? clock : NULL;
-	cpu->tick_due = *due + BPF_CORE_READ(clock, hw.sample_period);
+	cpu->tick = BPF_CORE_READ(clock, hw.sample_period);
+	cpu->tick_due = *due + cpu->tick;
 	return *due != cpu->taken;
 }

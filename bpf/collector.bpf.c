@@ -584,8 +584,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct cpu_state *cpu = this_cpu();
 	struct thread_state *state;
-	__u64 now, due, run_begin;
-	__u64 points;
+	__u64 now, due, points;
 
 	if (!active)
 		return 0;
@@ -593,10 +592,10 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	if (!tick_begin(cpu, ctx, now, &due))
 		return 0;
 	state = task->pid ? target_state(task) : NULL;
-	run_begin = state && state->where == WHERE_ON_CPU ? state->since : due;
-	/* Due before this run: it was for a thread that is not recorded, or for nobody. */
-	points = points_due(cpu, due, run_begin < due ? run_begin : due);
-	if (state && state->where != WHERE_GONE && due >= run_begin)
+	if (!state || state->where == WHERE_GONE)
+		return 0;
+	points = points_due(cpu, due, state->where == WHERE_ON_CPU ? state->since : due, now);
+	if (points)
 		emit_sample(ctx, task, state, due, points, false);
 	return 0;
 }

@@ -99,10 +99,10 @@ struct {
 
 /* What is kept per CPU, in a cache line of its own. */
 struct cpu_state {
-	__u32 pending;	 /* the thread whose interval is to be emitted here, by pid; 0: none */
-	__u64 tick_due;	 /* the next tick of its clock is not due before */
-	__u64 taken;	 /* when the tick was due that was taken along last */
-	__u64 ticked_at; /* when the last one was due, whatever ran there */
+	__u32 pending;	/* the thread whose interval is to be emitted here, by pid; 0: none */
+	__u64 tick_due; /* the next tick of its clock is not due before */
+	__u64 taken;	/* when the tick was due that was taken along last */
+	__u64 tick;	/* its period at present */
 	struct perf_event *clock;
 } __attribute__((aligned(64)));
 

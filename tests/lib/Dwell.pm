@@ -37,6 +37,9 @@ my %started;
 
 chdir $DIR or die "$DIR: $!";
 
+# Whoever runs the tests in the background has them ignored.
+$SIG{$_} = 'DEFAULT' for qw(INT QUIT HUP);
+
 END {
 	if ($$ == $me) {
 		my $status = $?;
@@ -216,7 +219,8 @@ sub near {
 
 # Nothing is missing. Some kernels hide some tasks from tracing (those that manage
 # a virtual machine): switches and wakeups behind them are counted. They come as
-# often as those tasks run, a few times a second, whatever is recorded.
+# often as those tasks run, up to 21 times a second where this was written, whatever
+# is recorded. (tests/kernels, where nothing is hidden, wants none.)
 sub nothing_lost {
 	my ($report, $name) = @_;
 	my ($lost, $hidden, $switches) = (0, 0, 1);
@@ -225,7 +229,7 @@ sub nothing_lost {
 		$hidden += $report->{lost}{$cause} if $cause =~ /hidden/;
 	}
 	$switches += $_->{voluntary} + $_->{involuntary} for @{$report->{threads}};
-	return ok($lost == 0 && $hidden <= 1 + 10 * $report->{duration_ns} / 1e9,
+	return ok($lost == 0 && $hidden <= 1 + 25 * $report->{duration_ns} / 1e9,
 		"$name: nothing lost" . ($hidden ? ", $hidden of $switches hidden by the kernel" : ''))
 		|| diag(explain($report->{lost}));
 }

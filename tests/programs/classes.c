@@ -78,9 +78,9 @@ static uint64_t deadline;
 static void account__begin(struct account *account, const char *name)
 {
 	snprintf(account->name, sizeof(account->name), "%s", name);
-	set_name(name);
 	account->tid = thread_id();
 	watch__open(&account->watch);
+	set_name(name); /* what came before is not part of the account */
 	account->first = account->last = moment__now(&account->watch);
 }
 

@@ -174,10 +174,10 @@ static void *thread1(void *arg)
 	struct moment last, first;
 	bool more = true;
 
-	set_name("T1");
 	stay_on(worker->cpu);
 	worker->tid = thread_id();
 	watch__open(&watch);
+	set_name("T1");
 	first = last = moment__now(&watch);
 	for (uint64_t turn = 0; more; turn++) {
 		compute_light();
@@ -200,10 +200,10 @@ static void *thread2(void *arg)
 	struct moment last, first;
 	bool more = true;
 
-	set_name("T2");
 	stay_on(worker->cpu);
 	worker->tid = thread_id();
 	watch__open(&watch);
+	set_name("T2");
 	first = last = moment__now(&watch);
 	while (more) {
 		compute_heavy();

@@ -61,7 +61,8 @@ HELPER void watch__open_switches(struct watch *watch)
 	close(fd); /* the mapping keeps it */
 }
 
-HELPER void watch__open(struct watch *watch)
+/* Without switches: for waits that are long beside a wakeup, by threads soon started. */
+HELPER void watch__open_clocks(struct watch *watch)
 {
 	char path[64];
 
@@ -70,6 +71,13 @@ HELPER void watch__open(struct watch *watch)
 	watch->schedstat = open(path, O_RDONLY | O_CLOEXEC);
 	if (watch->schedstat < 0)
 		die("%s", path);
+	watch->clock_at = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	watch->since = wall_ns();
+}
+
+HELPER void watch__open(struct watch *watch)
+{
+	watch__open_clocks(watch);
 	watch__open_switches(watch);
 	watch->clock_at = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	watch->since = wall_ns();
@@ -82,6 +90,10 @@ HELPER void watch__read_switches(struct watch *watch)
 	uint64_t head = __atomic_load_n(&watch->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = watch->page->data_tail;
 
+	if (head - tail >= size) {
+		errno = EOVERFLOW;
+		die("too many switches between two moments");
+	}
 	while (tail < head) {
 		struct switch_record record;
 
@@ -134,10 +146,11 @@ HELPER struct moment moment__now(struct watch *watch)
 		now.wall = wall_ns();
 		clock = clock_ns(CLOCK_THREAD_CPUTIME_ID) - watch->clock_at;
 		now.runqueue = watch__run_delay(watch);
-		watch__read_switches(watch);
+		if (watch->page)
+			watch__read_switches(watch);
 	} while ((watch->since > now.wall || wall_ns() - now.wall > 20 * NS_PER_US) &&
 		 ++tries < 10);
-	now.cpu = watch->cpu + now.wall - watch->since;
+	now.cpu = watch->page ? watch->cpu + now.wall - watch->since : clock;
 	now.runqueue += clock - now.cpu;
 	return now;
 }

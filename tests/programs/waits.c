@@ -35,7 +35,7 @@ static void *run_waiter(void *arg)
 
 	set_name(slot->kind->name);
 	slot->tid = thread_id();
-	watch__open(&watch);
+	watch__open_clocks(&watch);
 	first = moment__now(&watch);
 	while (!over) {
 		slot->kind->wait(slot);

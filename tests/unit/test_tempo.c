@@ -93,7 +93,7 @@ static void ticks_are_never_far_apart(void **state)
 	(void)state;
 	start(&clock, MS);
 	run(&clock, 100000, 100);
-	/* What passed of a period, and a whole one: points_due() takes more for a tick lost. */
+	/* What passed of a period, and a whole one. */
 	assert_true(clock.longest < MS * 5 / 2);
 }
 
