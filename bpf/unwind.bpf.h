@@ -220,7 +220,7 @@ __noinline int ask_kernel(__u64 pc, struct unwind_mapping *mapping)
 	struct unwind_mapping *found = bpf_map_lookup_elem(&unwind_found, &key);
 	struct unwind_mapping asked = {};
 
-	if (!mapping)
+	if (!mapping || !use_tables)
 		return 0;
 	if (found && pc >= found->start && pc < found->end) {
 		*mapping = *found;
@@ -459,8 +459,11 @@ static __always_inline __u32 unwind_user(struct task_struct *task, __u32 use, __
 __noinline __u64 unwind_current(__u32 use, __u32 at)
 {
 	__u8 end = STACK_UNREADABLE;
-	__u32 n = unwind_user(bpf_get_current_task_btf(), use, at, &end, false);
+	__u32 n;
 
+	if (!use_tables) /* a kernel without bpf_loop looks at this all the same */
+		return 0;
+	n = unwind_user(bpf_get_current_task_btf(), use, at, &end, false);
 	return n | (__u64)end << 32;
 }
 
