@@ -39,6 +39,7 @@ PLACE(nanosleep, sleep_ns(2 * NS_PER_MS))
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static uint64_t generation;
+static volatile bool all_gone; /* nobody waits any more */
 
 PLACE(cond, {
 	uint64_t seen;
@@ -53,7 +54,7 @@ PLACE(cond, {
 /* Lets those go who wait at the condition variable. */
 static void *signaller(void *arg)
 {
-	while (!over) {
+	while (!all_gone) {
 		sleep_ns(2 * NS_PER_MS);
 		pthread_mutex_lock(&mutex);
 		generation++;
@@ -289,11 +290,12 @@ int main(int argc, char **argv)
 			helpers[1] = start_thread(interrupter, &slots[i]);
 	sleep_ns(seconds * NS_PER_S);
 	over = true;
-	pthread_join(helpers[0], NULL);
 	pthread_join(helpers[1], NULL);
 	for (size_t i = 0; i < PLACES; i++)
 		if (slots[i].place && slots[i].thread)
 			pthread_join(slots[i].thread, NULL);
+	all_gone = true;
+	pthread_join(helpers[0], NULL);
 	print_truth();
 	return 0;
 }
