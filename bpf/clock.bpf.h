@@ -8,6 +8,7 @@
  */
 #pragma once
 
+#include "bpf/grid.h"
 #include "bpf/state.bpf.h"
 
 #define NOT_DUE (~0ULL)
@@ -20,11 +21,7 @@
 static __always_inline __u64 points_due(const struct cpu_state *cpu, __u64 due, __u64 run_begin,
 					__u64 now)
 {
-	__u64 tick = cpu->tick ? cpu->tick : period_ns;
-	__u64 points = (now - due) / tick + 1;
-	__u64 before = due < run_begin ? (run_begin - due + tick - 1) / tick : 0;
-
-	return points > before ? points - before : 0;
+	return ticks_within(due, cpu->tick ? cpu->tick : period_ns, run_begin, now);
 }
 
 /*

@@ -210,11 +210,8 @@ static __always_inline void emit_sample(void *ctx, struct task_struct *task,
 	event->header = (struct event_header){EVENT_SAMPLE, state->thread, time};
 	event->weight = points;
 	event->reserved = 0;
-	if (switch_out)
-		capture(ctx, scratch, use, &event->stack, schedule_range,
-			has_user_stack(task, state));
-	else
-		capture(ctx, scratch, use, &event->stack, all, has_user_stack(task, state));
+	capture(ctx, scratch, use, &event->stack, switch_out ? schedule_range : all,
+		has_user_stack(task, state));
 	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
 }
 
@@ -407,7 +404,7 @@ static __always_inline void emit_wake(void *ctx, struct task_struct *waker,
 	if (!scratch)
 		return;
 	/* A hard interrupt has nothing to do with the thread it interrupted. */
-	user = waker->pid && has_user_mode(waker) && waker->mm &&
+	user = waker->pid && has_user_memory(waker) &&
 	       (context == WAKER_TASK || context == WAKER_SOFTIRQ);
 	event = SCRATCH_HEAD(scratch, event_wake);
 	event->header = (struct event_header){EVENT_WAKE, sleeper->thread, now};

@@ -110,10 +110,10 @@ struct event_totals {
 
 /*
  * A kernel and a user stack, innermost frame first. User frames but the innermost
- * are return addresses; of code that a signal interrupted, its address + 1. A stack whose hash is 0
- * does not exist (a kernel thread has no user stack). One whose depth is not 0
- * lies in the event's frames, kernel frames first; otherwise the same hash came
- * before with its frames.
+ * are return addresses; of code that a signal interrupted, and of the code its
+ * handler returns to, the address + 1. A stack whose hash is 0 does not exist (a
+ * kernel thread has no user stack). One whose depth is not 0 lies in the event's
+ * frames, kernel frames first; otherwise the same hash came before with its frames.
  */
 struct event_stack {
 	__u64 kernel_hash;

@@ -41,6 +41,18 @@ static inline __u64 sample_grid__points(__u64 from, __u64 to, __u32 period, __u6
 	return sample_grid__before(to, period, seed) - sample_grid__before(from, period, seed);
 }
 
+/*
+ * Ticks due at @due and every @tick ns from then on that fall into [@from, @to]: those a
+ * clock whose tick of @due is late has come to by @to. @tick is not 0.
+ */
+static inline __u64 ticks_within(__u64 due, __u64 tick, __u64 from, __u64 to)
+{
+	__u64 before = due < from ? (from - due + tick - 1) / tick : 0;
+	__u64 until = due <= to ? (to - due) / tick + 1 : 0;
+
+	return until > before ? until - before : 0;
+}
+
 /* The first sampling point at or after @time: what ends before it, or at it, holds none. */
 static inline __u64 sample_grid__next(__u64 time, __u32 period, __u64 seed)
 {

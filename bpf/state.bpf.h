@@ -171,10 +171,15 @@ static __always_inline bool has_user_mode(const struct task_struct *task)
 }
 
 /* One that is exiting has given its memory back already. */
+static __always_inline bool has_user_memory(const struct task_struct *task)
+{
+	return has_user_mode(task) && task->mm;
+}
+
 static __always_inline bool has_user_stack(const struct task_struct *task,
 					   const struct thread_state *state)
 {
-	return has_user_mode(task) && task->mm && !(state->flags & STATE_IN_EXEC);
+	return has_user_memory(task) && !(state->flags & STATE_IN_EXEC);
 }
 
 /* The system call @task is in, or SYSCALL_NONE. */

@@ -211,7 +211,8 @@ struct {
  * The mapping of @pc in current by the kernel's own books, for the moments until
  * user space has told of it: one without rows when its file has no table yet. In
  * an interrupt the kernel tells of one mapping only, so what it told is kept.
- * Returns 0 when there is none, or nothing was told.
+ * Returns 0 when there is none, or nothing was told. (Of processes that are not
+ * recorded user space never tells, and each of their wakeups would ask.)
  */
 __noinline int ask_kernel(__u64 pc, struct unwind_mapping *mapping)
 {
@@ -220,7 +221,7 @@ __noinline int ask_kernel(__u64 pc, struct unwind_mapping *mapping)
 	struct unwind_mapping *found = bpf_map_lookup_elem(&unwind_found, &key);
 	struct unwind_mapping asked = {};
 
-	if (!mapping || !use_tables)
+	if (!mapping || !use_tables || !target_state(task))
 		return 0;
 	if (found && pc >= found->start && pc < found->end) {
 		*mapping = *found;

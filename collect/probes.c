@@ -337,6 +337,7 @@ static int climb(struct probes *probes)
 {
 	int err;
 
+	*libbpf_said = *verifier_said = '\0'; /* of another rung */
 	probes->skeleton = collector_bpf__open();
 	if (!probes->skeleton)
 		return refused(-errno, "open the kernel side");

@@ -207,8 +207,8 @@ static void build_table(struct unwinder *unwinder, uint32_t dso, int fd, struct 
 	if (file->fd >= 0) {
 		file->table = index;
 		file->n_rows = (uint32_t)table->n_rows;
-		unwinder->stats.tables++;
 		file->key = file_key(fd);
+		unwinder->stats.tables++;
 		unwinder->stats.rows += table->n_rows;
 	}
 	unwinder->stats.build_ns += now_ns(CLOCK_MONOTONIC) - begin;

@@ -111,7 +111,7 @@ static void header__truncated(const struct model *model, FILE *to)
 		all += model->truncated[end];
 	cut = all - model->truncated[STACK_COMPLETE];
 	if (!cut) {
-		fputs("# truncated  : no stack\n", to);
+		fprintf(to, "# truncated  : none of %" PRIu64 " stacks\n", all);
 		return;
 	}
 	fprintf(to, "# truncated  : %" PRIu64 " of %" PRIu64 " stacks (%.2f%%): ", cut, all,

@@ -1,10 +1,11 @@
-#include "base/clock.h"
 // SPDX-License-Identifier: BSD-2-Clause
 #include "symbols/debuginfod.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
+
+#include "base/clock.h"
 
 #define SECOND	       1000000000ULL
 #define LONGEST_FETCH  (30 * SECOND)

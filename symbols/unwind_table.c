@@ -8,6 +8,8 @@
 
 /* System call, test, two jumps and a return. */
 #define CLONE_GAP 16
+/* Of a program's entry, at most: the dynamic loader's has 61 bytes (glibc 2.36). */
+#define ENTRY_SIZE 128
 
 static uint64_t segment__start(const struct unwind_segment *segment)
 {
@@ -87,16 +89,28 @@ static void rows__join_clone(struct cfi_rows *rows, size_t at)
 	rows->rows.n--;
 }
 
+static int rows__insert(struct cfi_rows *rows, size_t at, struct unwind_row row)
+{
+	if (array__push(&rows->rows, row))
+		return -ENOMEM;
+	memmove(&rows->rows.data[at + 1], &rows->rows.data[at],
+		(rows->rows.n - 1 - at) * sizeof(row));
+	rows->rows.data[at] = row;
+	return 0;
+}
+
 /*
  * A program begins in assembly that not everybody describes (the dynamic loader's
- * is in a gap): whatever is said of @entry, there is no caller.
+ * is in a gap): there is no caller. What is said of @entry all the same, counts.
  */
 static int rows__end_at_entry(struct cfi_rows *rows, uint64_t entry)
 {
 	struct unwind_row end = {.pc = (uint32_t)entry, .rule = UNWIND_CFA_END};
+	struct unwind_row gap = {.pc = (uint32_t)entry + ENTRY_SIZE};
 	size_t at = 0;
+	int err = 0;
 
-	if (!entry || entry > UINT32_MAX)
+	if (!entry || entry > UINT32_MAX - ENTRY_SIZE)
 		return 0;
 	while (at < rows->rows.n && rows->rows.data[at].pc <= entry)
 		at++;
@@ -104,16 +118,13 @@ static int rows__end_at_entry(struct cfi_rows *rows, uint64_t entry)
 		return 0;
 	if (at && UNWIND_CFA(&rows->rows.data[at - 1]) != UNWIND_CFA_NONE)
 		return 0;
-	if (at && rows->rows.data[at - 1].pc == entry) {
+	if (rows->rows.data[at].pc > gap.pc)
+		err = rows__insert(rows, at, gap);
+	if (at && rows->rows.data[at - 1].pc == entry)
 		rows->rows.data[at - 1] = end;
-		return 0;
-	}
-	if (array__push(&rows->rows, end))
-		return -ENOMEM;
-	memmove(&rows->rows.data[at + 1], &rows->rows.data[at],
-		(rows->rows.n - 1 - at) * sizeof(end));
-	rows->rows.data[at] = end;
-	return 0;
+	else if (!err)
+		err = rows__insert(rows, at, end);
+	return err;
 }
 
 /*

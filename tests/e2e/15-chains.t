@@ -99,4 +99,19 @@ check("chains-$_", '--plugin', $plugin) for qw(O0 O1 O3 Os no-pie no-plt);
 check("chains-$_") for qw(static static-pie);
 check('chains_cc');
 
+# Programs that live for a few milliseconds: user space cannot have told the kernel side
+# of what they map when their first stacks are taken.
+my $got = record(['-o', 'brief.data'], 'sh', '-c',
+	'i=0; while [ $i -lt 300 ]; do perl -e 1; i=$((i+1)); done');
+is($got->{status}, 0, 'brief programs are recorded');
+my ($whole, $cut, $gone) = (0, 0, 0);
+for my $event (grep { $_->{event} =~ /^(?:sample|interval)$/ } events('-i', 'brief.data')) {
+	my %user = reverse @{$event->{frames}};
+	delete $user{'[kernel]'};
+	$event->{stack_end} eq 'complete' ? $whole++ : $cut++;
+	$gone++ if join(' ', keys %user) eq '[unknown]'; # of the program before an exec
+}
+cmp_ok($cut, '<=', 0.1 * ($whole + $cut), "$cut of " . ($whole + $cut) . ' of their stacks are cut');
+cmp_ok($gone, '<=', 0.005 * ($whole + $cut), "$gone are of programs that are gone");
+
 done_testing;

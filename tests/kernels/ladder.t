@@ -10,6 +10,7 @@
 # KERNELS names the directory that keeps what was unpacked; GUEST another command to
 # run there (without single quotes), to see for oneself.
 set -eu
+PATH=$PATH:/usr/sbin:/sbin
 
 here=$(cd "$(dirname "$0")" && pwd)
 project=$(cd "$here/../.." && pwd)
@@ -62,7 +63,7 @@ make_initramfs() {
 # A disk, so that there is something to wait for.
 make_disk() {
 	truncate -s 256M "$keep/disk.new"
-	mkfs.ext4 -q -F "$keep/disk.new" 2>/dev/null || PATH=$PATH:/sbin mkfs.ext4 -q -F "$keep/disk.new"
+	mkfs.ext4 -q -F "$keep/disk.new"
 	mv "$keep/disk.new" "$keep/disk"
 }
 

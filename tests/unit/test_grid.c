@@ -135,6 +135,26 @@ static void the_next_point(void **state)
 	}
 }
 
+static void late_ticks(void **state)
+{
+	/* In time; late by less than a period, and by more; while the run lasted, or began later.
+	 */
+	assert_int_equal(ticks_within(1000, 100, 500, 1000), 1);
+	assert_int_equal(ticks_within(1000, 100, 500, 1099), 1);
+	assert_int_equal(ticks_within(1000, 100, 500, 1100), 2);
+	assert_int_equal(ticks_within(1000, 100, 1000, 1950), 10);
+	assert_int_equal(ticks_within(1000, 100, 1001, 1099), 0);
+	assert_int_equal(ticks_within(1000, 100, 1001, 1100), 1);
+	assert_int_equal(ticks_within(1000, 100, 1101, 1250), 1);
+	/* Not due yet. */
+	assert_int_equal(ticks_within(1000, 100, 0, 999), 0);
+	/* Runs that follow each other share what is due among them. */
+	for (__u64 cut = 1000; cut < 3000; cut++)
+		assert_int_equal(ticks_within(1000, 100, 900, cut) +
+					 ticks_within(1000, 100, cut + 1, 3000),
+				 21);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -146,6 +166,7 @@ int main(void)
 		cmocka_unit_test(threads_are_not_in_lockstep),
 		cmocka_unit_test(other_periods),
 		cmocka_unit_test(the_next_point),
+		cmocka_unit_test(late_ticks),
 	};
 
 	return cmocka_run_group_tests_name("grid", tests, NULL, NULL);

@@ -105,7 +105,7 @@ static void assert_text(struct made_report *made, const struct moment_filter *fi
 	"# mode       : sampling, a sampling point every 1.000 ms\n"                               \
 	"# samples    : 32 on the CPU, 5 off it; together " points suffix "\n"                     \
 	"# lost       : 3 ring buffer full\n"                                                      \
-	"# truncated  : no stack\n"                                                                \
+	"# truncated  : none of 37 stacks\n"                                                       \
 	"#\n"
 
 #define THREADS(prefix)                                                                            \
