@@ -61,7 +61,7 @@ struct worker {
 	int cpu; /* where it stays; -1: anywhere */
 	pid_t tid;
 	uint64_t lifetime;
-	uint64_t waited; /* at the barrier, until the other one signalled */
+	uint64_t waited; /* at the barrier: asleep, until the other one signalled */
 	struct spent spent[ACTIVITIES];
 };
 
@@ -132,28 +132,27 @@ static void open_barrier(void)
 	pthread_cond_broadcast(&barrier.cond);
 }
 
-static void pass_barrier(struct worker *worker)
+static void pass_barrier(struct worker *worker, struct watch *watch)
 {
 	uint64_t generation = barrier.generation;
-	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	uint64_t arrived = wall_ns();
 
 	while (generation == barrier.generation)
 		pthread_cond_wait(&barrier.cond, &barrier.mutex);
-	/* About half of the wait's CPU time goes into falling asleep. */
-	cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
-	worker->waited += barrier.signalled - arrived - cpu / 2;
+	watch__read_switches(watch);
+	if (watch->slept_at > arrived && watch->slept_at < barrier.signalled)
+		worker->waited += barrier.signalled - watch->slept_at;
 	pthread_mutex_unlock(&barrier.mutex);
 }
 
 /* False when the run is over. */
-KEEP bool wait_barrier(struct worker *worker)
+KEEP bool wait_barrier(struct worker *worker, struct watch *watch)
 {
 	pthread_mutex_lock(&barrier.mutex);
 	if (++barrier.arrived == 2)
 		open_barrier();
 	else
-		pass_barrier(worker);
+		pass_barrier(worker, watch);
 	NO_TAIL_CALL();
 	return !barrier.stop;
 }
@@ -186,7 +185,7 @@ static void *thread1(void *arg)
 		border(worker, &watch, &last, WRITE);
 		do_reads(turn);
 		border(worker, &watch, &last, READS);
-		more = wait_barrier(worker);
+		more = wait_barrier(worker, &watch);
 		border(worker, &watch, &last, BARRIER);
 	}
 	worker->lifetime = last.wall - first.wall;
@@ -208,7 +207,7 @@ static void *thread2(void *arg)
 	while (more) {
 		compute_heavy();
 		border(worker, &watch, &last, HEAVY);
-		more = wait_barrier(worker);
+		more = wait_barrier(worker, &watch);
 		border(worker, &watch, &last, BARRIER);
 	}
 	worker->lifetime = last.wall - first.wall;

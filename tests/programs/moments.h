@@ -27,6 +27,7 @@ struct watch {
 	const char *records;
 	uint64_t cpu;	   /* of the runs that are over */
 	uint64_t since;	   /* begin of the present run */
+	uint64_t slept_at; /* when it went to sleep last, of its own accord */
 	uint64_t clock_at; /* the CPU clock, when the watch was opened */
 };
 
@@ -103,10 +104,13 @@ HELPER void watch__read_switches(struct watch *watch)
 			errno = EOVERFLOW;
 			die("record %u among a thread's switches", record.header.type);
 		}
-		if (record.header.misc & PERF_RECORD_MISC_SWITCH_OUT)
-			watch->cpu += record.time - watch->since;
-		else
+		if (!(record.header.misc & PERF_RECORD_MISC_SWITCH_OUT)) {
 			watch->since = record.time;
+		} else {
+			watch->cpu += record.time - watch->since;
+			if (!(record.header.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT))
+				watch->slept_at = record.time;
+		}
 		tail += record.header.size;
 	}
 	__atomic_store_n(&watch->page->data_tail, tail, __ATOMIC_RELEASE);
