@@ -302,6 +302,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
 	if (!active)
 		return 0;
+	count_switch();
 	out = prev->pid ? target_state(prev) : NULL;
 	in = next->pid ? target_state(next) : NULL;
 	if (!out && !in)

@@ -108,9 +108,17 @@ struct cpu_state {
 
 static struct cpu_state cpu_states[MAX_CPUS];
 
+/* Switches of the whole machine that were told of, by CPU, each in a cache line of its own. */
+__u64 switches[MAX_CPUS][8];
+
 static __always_inline struct cpu_state *this_cpu(void)
 {
 	return &cpu_states[bpf_get_smp_processor_id() & (MAX_CPUS - 1)];
+}
+
+static __always_inline void count_switch(void)
+{
+	switches[bpf_get_smp_processor_id() & (MAX_CPUS - 1)][0]++;
 }
 
 struct ring {

@@ -158,3 +158,16 @@ int kernel__probe(struct kernel_info *info)
 	find_functions(info);
 	return 0;
 }
+
+uint64_t kernel__switches(void)
+{
+	_cleanup_fclose_ FILE *stat = fopen("/proc/stat", "re");
+	_cleanup_free_ char *line = NULL;
+	uint64_t count = 0;
+	size_t size = 0;
+
+	while (stat && getline(&line, &size, stat) > 0)
+		if (sscanf(line, "ctxt %" SCNu64, &count) == 1)
+			break;
+	return count;
+}

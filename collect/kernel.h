@@ -18,5 +18,8 @@ struct kernel_info {
 	uint64_t wakeup_range[2];      /* try_to_wake_up() */
 };
 
+/* Context switches since boot, all CPUs together; 0: unknown. */
+uint64_t kernel__switches(void);
+
 /* Fills @info. -ENOTSUP when the kernel has no BTF. */
 int kernel__probe(struct kernel_info *info);

@@ -55,6 +55,7 @@ struct probes {
 	ARRAY(int) clocks; /* perf events, one per CPU */
 	ARRAY(struct bpf_link *) clock_links;
 	struct tempo tempo;
+	uint64_t switches; /* of the machine: before it began to record, then while it did */
 	probes_event_fn on_event;
 	void *arg;
 	int consume_error;
@@ -443,6 +444,7 @@ static int walk_tasks(struct probes *probes, const struct bpf_program *program)
 int probes__start(struct probes *probes, uint64_t *marked)
 {
 	*marked = 0;
+	probes->switches = kernel__switches();
 	probes->skeleton->bss->active = true;
 	if (!probes->skeleton->rodata->target_kind)
 		return 0;
@@ -478,6 +480,7 @@ int probes__stop(struct probes *probes, uint64_t *now)
 	*now = now_ns(CLOCK_MONOTONIC);
 	skeleton->bss->stopped_at = *now;
 	skeleton->bss->active = false;
+	probes->switches = kernel__switches() - probes->switches;
 	collector_bpf__detach(skeleton);
 	err = probes__consume(probes);
 	if (err < 0)
@@ -502,6 +505,16 @@ void probes__losses(const struct probes *probes, uint64_t losses[LOSS_COUNT])
 {
 	for (int i = 0; i < LOSS_COUNT; i++)
 		losses[i] = __atomic_load_n(&probes->skeleton->bss->losses[i], __ATOMIC_RELAXED);
+}
+
+void probes__switches(const struct probes *probes, uint64_t *made, uint64_t *told)
+{
+	*made = probes->switches;
+	*told = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(probes->skeleton->bss->switches); i++)
+		*told += probes->skeleton->bss->switches[i][0];
+	if (*made < *told) /* it does not count, or not before we do */
+		*made = *told = 0;
 }
 
 const char *probes__rung(const struct probes *probes)

@@ -65,6 +65,12 @@ bool probes__unwinder_maps(const struct probes *probes, struct unwinder_maps *ma
 /* Losses by cause so far. */
 void probes__losses(const struct probes *probes, uint64_t losses[LOSS_COUNT]);
 
+/*
+ * Switches of the whole machine while it recorded, and how many of them were
+ * told of; 0 and 0 when the kernel does not say. To be called after probes__stop().
+ */
+void probes__switches(const struct probes *probes, uint64_t *made, uint64_t *told);
+
 /* Where sleepers' stacks are taken: a name that probes_config.rung takes. */
 const char *probes__rung(const struct probes *probes);
 

@@ -424,6 +424,17 @@ static uint64_t own_cpu_ns(void)
 	return now_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+static void write_switches(struct session *session)
+{
+	uint64_t made, told;
+
+	probes__switches(session->probes, &made, &told);
+	if (!made)
+		return;
+	recording_writer__meta(session->writer, "machine_switches", "%lu", made);
+	recording_writer__meta(session->writer, "machine_switches_told", "%lu", told);
+}
+
 static int write_end(struct session *session, uint64_t end)
 {
 	int err = write_losses(session);
@@ -433,6 +444,7 @@ static int write_end(struct session *session, uint64_t end)
 		err = put_lost(session, "mappings, perf buffer full", session->lost_mappings);
 	if (session->waited)
 		recording_writer__meta(session->writer, "exit_status", "%d", session->status);
+	write_switches(session);
 	recording_writer__meta(session->writer, "cpu_ns", "%lu", own_cpu_ns());
 	return recording_writer__meta(session->writer, "end", "%lu", end) ?: err;
 }

@@ -476,18 +476,15 @@ static int loader__read(struct loader *loader, struct recording_reader *reader)
 static void loader__facts(struct loader *loader)
 {
 	struct model *model = loader->model;
-	const char *start = model__meta(model, "start");
-	const char *end = model__meta(model, "end");
-	const char *period = model__meta(model, "period_ns");
 	const char *mode = model__meta(model, "mode");
 
 	if (loader->first_time > loader->last_time)
 		loader->first_time = loader->last_time;
-	model->start = start ? strtoull(start, NULL, 10) : loader->first_time;
-	model->end = end ? strtoull(end, NULL, 10) : loader->last_time;
+	model->start = model__meta_number(model, "start", loader->first_time);
+	model->end = model__meta_number(model, "end", loader->last_time);
 	if (model->end < model->start)
 		model->end = loader->last_time > model->start ? loader->last_time : model->start;
-	model->period_ns = period ? strtoull(period, NULL, 10) : 0;
+	model->period_ns = model__meta_number(model, "period_ns", 0);
 	model->trace = mode && !strcmp(mode, "trace");
 }
 

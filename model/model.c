@@ -19,6 +19,13 @@ const char *model__meta(const struct model *model, const char *key)
 	return NULL;
 }
 
+uint64_t model__meta_number(const struct model *model, const char *key, uint64_t otherwise)
+{
+	const char *value = model__meta(model, key);
+
+	return value ? strtoull(value, NULL, 10) : otherwise;
+}
+
 bool model__is_c_library(const struct model *model, uint32_t index)
 {
 	static const char *const names[] = {"libc.", "libc-", "libpthread", "ld-musl"};

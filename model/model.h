@@ -240,6 +240,9 @@ uint32_t model__intern(struct model *model, const char *text);
 /* The value of a RECORD_META, or NULL. */
 const char *model__meta(const struct model *model, const char *key);
 
+/* The same as a number; @otherwise when there is none. */
+uint64_t model__meta_number(const struct model *model, const char *key, uint64_t otherwise);
+
 /* Whether DSO @index is the C library (or its older libpthread). */
 bool model__is_c_library(const struct model *model, uint32_t index);
 

@@ -40,7 +40,9 @@ enum record_type {
  * version, command, target, mode (sampling | trace), period_ns, start and end
  * (ns, CLOCK_MONOTONIC; end is missing when the recorder was killed),
  * start_realtime (ns since 1970), hostname, kernel, machine, cpus, boot_id,
- * rung (where sleepers' stacks are taken), exit_status, cpu_ns (of dwell itself).
+ * rung (where sleepers' stacks are taken), exit_status, cpu_ns (of dwell itself),
+ * machine_switches and machine_switches_told (while it recorded, of all CPUs: those
+ * the kernel counted, and those its tracepoints told of).
  */
 struct record_meta {
 	uint32_t key;	/* string; see above */

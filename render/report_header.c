@@ -102,6 +102,19 @@ static void header__lost(const struct model *model, FILE *to)
 			model->refused);
 }
 
+/* How much of what happens on the machine its kernel keeps to itself, when it does. */
+static void header__untold(const struct model *model, FILE *to)
+{
+	uint64_t made = model__meta_number(model, "machine_switches", 0);
+	uint64_t told = model__meta_number(model, "machine_switches_told", made);
+
+	if (made - told > made / 1000)
+		fprintf(to,
+			"# hidden     : %" PRIu64 " of the machine's %" PRIu64
+			" switches: this kernel hides some tasks from tracing\n",
+			made - told, made);
+}
+
 static void header__truncated(const struct model *model, FILE *to)
 {
 	uint64_t all = 0, cut;
@@ -128,6 +141,7 @@ void report__header(const struct report *report, FILE *to)
 	header__what(report->model, to);
 	header__events(report, to);
 	header__lost(report->model, to);
+	header__untold(report->model, to);
 	header__truncated(report->model, to);
 	if (report->model->warning)
 		header__line(to, "warning", report->model->warning);

@@ -207,6 +207,10 @@ static json_t *json__document(const struct report *report)
 	json_object_set_new(document, "weight", json__number(report->profile->points));
 	json_object_set_new(document, "total_ns", json__number(report->profile->ns));
 	json_object_set_new(document, "lost", json__lost(model));
+	json_object_set_new(document, "machine_switches",
+			    json__number(model__meta_number(model, "machine_switches", 0)));
+	json_object_set_new(document, "machine_switches_told",
+			    json__number(model__meta_number(model, "machine_switches_told", 0)));
 	json_object_set_new(document, "truncated", json__truncated(model));
 	if (model->warning)
 		json_object_set_new(document, "warning", json__text(model->warning));

@@ -15,7 +15,7 @@ use Time::HiRes qw(sleep);
 
 need_recording();
 
-my $seconds = full(20, 10);
+my $seconds = 20;
 
 sub share {
 	my ($report, $comm, %want) = @_;
