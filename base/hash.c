@@ -71,6 +71,26 @@ uint64_t *map64__put(struct map64 *map, uint64_t key, uint64_t value)
 	return &slot->value;
 }
 
+void map64__remove(struct map64 *map, uint64_t key)
+{
+	size_t mask = map->capacity - 1, gap, at;
+
+	if (!map64__get(map, key))
+		return;
+	gap = (size_t)(map64__slot(map, key) - map->slots);
+	/* What stands behind moves up, unless it would come before the place where it belongs. */
+	for (at = (gap + 1) & mask; map->slots[at].used; at = (at + 1) & mask) {
+		size_t home = hash__mix(map->slots[at].key) & mask;
+
+		if (((at - home) & mask) < ((at - gap) & mask))
+			continue;
+		map->slots[gap] = map->slots[at];
+		gap = at;
+	}
+	map->slots[gap].used = false;
+	map->n--;
+}
+
 void map64__free(struct map64 *map)
 {
 	free(map->slots);

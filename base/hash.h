@@ -48,6 +48,9 @@ uint64_t *map64__get(const struct map64 *map, uint64_t key);
  */
 uint64_t *map64__put(struct map64 *map, uint64_t key, uint64_t value);
 
+/* Forgets @key. What map64__get() returned before is no longer valid. */
+void map64__remove(struct map64 *map, uint64_t key);
+
 void map64__free(struct map64 *map);
 
 struct intern_entry {

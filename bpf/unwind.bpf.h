@@ -21,7 +21,7 @@ struct unwind_mapping {
 	__u64 start;
 	__u64 end;
 	__u64 bias;
-	__u32 table;  /* index in unwind_tables; 0: code of no file */
+	__u32 table;  /* its number; 0: code of no file */
 	__u32 n_rows; /* 0: no table */
 };
 
@@ -137,13 +137,14 @@ __noinline __u64 find_row(__u32 table, __u32 n, __u64 pc)
 	__u64 key = (__u64)table << 40 ^ pc;
 	struct row_memo *memo = &row_memos[key * 0x9e3779b97f4a7c15ULL >> (64 - ROW_MEMO_BITS)];
 	void *rows;
-	__u32 low = 0, high = n;
+	__u32 low = 0, high = n, slot;
 	__u64 row = memo->row;
 
 	if ((memo->check ^ row) == key)
 		return row;
 	row = 0;
-	rows = bpf_map_lookup_elem(&unwind_tables, &table);
+	slot = UNWIND_SLOT(table);
+	rows = bpf_map_lookup_elem(&unwind_tables, &slot);
 	if (!rows)
 		return 0;
 	for (int i = 0; i < SEARCH_STEPS && low < high; i++) {

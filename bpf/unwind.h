@@ -40,6 +40,14 @@ struct unwind_row {
 
 _Static_assert(sizeof(struct unwind_row) == 8, "unwind_row");
 
+/*
+ * Tables go by numbers: the slot that holds the rows, and above it how often the
+ * slot had been given to another file before. 0 is code of no file.
+ */
+#define UNWIND_MAX_TABLES    4096		     /* slots, a power of two */
+#define UNWIND_TABLE_MISSING (UNWIND_MAX_TABLES - 1) /* stands for that of a file without */
+#define UNWIND_SLOT(number)  ((number) & (UNWIND_MAX_TABLES - 1))
+
 /* A file that has a table, as the kernel tells files apart. */
 struct unwind_file_key {
 	__u64 inode;
@@ -54,8 +62,6 @@ struct unwind_file {
 };
 
 /* Limits of what the kernel side holds. */
-#define UNWIND_MAX_TABLES    4096		     /* files */
-#define UNWIND_TABLE_MISSING (UNWIND_MAX_TABLES - 1) /* stands for that of a file without */
 #define UNWIND_MAX_MAPPINGS  (1 << 17) /* executable mappings of all processes: 4 MiB */
 #define UNWIND_MAX_PROCESSES (1 << 15)
 

@@ -18,6 +18,7 @@
 #define MIN_PERIOD_NS  10000ULL
 #define MAX_PERIOD_NS  1000000000ULL
 #define MAX_WAIT_LIMIT 1000000
+#define MAX_TABLE_MIB  65536
 #define UNSET	       UINT64_MAX
 
 struct record_options {
@@ -32,6 +33,7 @@ struct record_options {
 	const char *cgroup;
 	uint64_t wait_limit;
 	uint64_t ring_kib;
+	uint64_t table_mib;
 	const char *rung;
 	bool no_symbols;
 	bool verbose;
@@ -64,6 +66,9 @@ static const struct option_row record_rows[] = {
 	OPTION_NUMBER("ring-size", 'm', "KIB", struct record_options, ring_kib,
 		      "buffer per CPU between kernel and dwell, a power of two (default: 2048; "
 		      "16384 with --trace)"),
+	OPTION_NUMBER("table-memory", 0, "MIB", struct record_options, table_mib,
+		      "memory for unwind tables; those of files nobody maps any more are dropped "
+		      "first (default: 256)"),
 	OPTION_TEXT(
 		"stack-at", 0, "PLACE", struct record_options, rung,
 		"where sleepers' stacks are taken: sched_exit_tp (kernel 6.15), fexit, kprobe or "
@@ -268,6 +273,15 @@ static void embed(const struct record_options *options, struct session *session)
 	}
 }
 
+static void print_tables(const struct tables_stats *stats)
+{
+	fprintf(stderr,
+		"dwell: %" PRIu64 " unwind tables, built in %.0f ms; at most %.1f MiB; %" PRIu64
+		" dropped, for %" PRIu64 " there was no room\n",
+		stats->built, (double)stats->build_ns / 1e6, (double)stats->max_bytes / (1 << 20),
+		stats->dropped, stats->refused);
+}
+
 static void conclude(const struct record_options *options, const struct session_progress *progress,
 		     bool terminal)
 {
@@ -277,6 +291,8 @@ static void conclude(const struct record_options *options, const struct session_
 		fprintf(stderr, "dwell: recorded ");
 		print_amounts(progress);
 		fprintf(stderr, " in %s\n", options->output);
+		if (options->verbose)
+			print_tables(&progress->unwinder.tables);
 	} else if (progress->lost) {
 		fprintf(stderr, "dwell: %" PRIu64 " events were lost\n", progress->lost);
 	}
@@ -319,6 +335,17 @@ static int record(const struct record_options *options, const struct session_con
 	return status >= 0 ? exit_status(status) : EXIT_FINE;
 }
 
+static int choose_tables(const struct record_options *options, size_t *bytes)
+{
+	*bytes = options->table_mib << 20;
+	if (options->table_mib <= MAX_TABLE_MIB)
+		return 0;
+	error__set(-EINVAL, "--table-memory of %" PRIu64 " MiB is above %d", options->table_mib,
+		   MAX_TABLE_MIB);
+	error__hint("a large system's tables take some 100 MiB together");
+	return -EINVAL;
+}
+
 static int check_wait_limit(uint64_t limit)
 {
 	if (limit <= MAX_WAIT_LIMIT)
@@ -339,6 +366,8 @@ static int configure(const struct record_options *options, char **command,
 		err = choose_ring(options, &config->ring_bytes);
 	if (!err)
 		err = check_wait_limit(options->wait_limit);
+	if (!err)
+		err = choose_tables(options, &config->table_bytes);
 	if (!err && options->duration)
 		err = options__duration(options->duration, &config->duration_ns);
 	config->output = options->output;

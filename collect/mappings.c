@@ -233,7 +233,7 @@ static void tell_unwinder(struct mappings *mappings, const struct mapping_event 
 	if (is_anonymous(event->path))
 		mapping.dso = 0;
 	else if (event->path[0] != '/')
-		mapping.dso = UNWINDER_VDSO;
+		mapping.dso = TABLES_VDSO;
 	unwinder__map(mappings->unwinder, &mapping);
 }
 

@@ -27,10 +27,10 @@
 
 #define POLL_MS		   100
 #define FLUSH_NS	   1000000000ULL
-#define MAX_TABLE_BYTES	   (256UL << 20) /* of unwind tables: 32 million rows */
-#define SETTLE_US	   500		 /* mappings come in bursts */
+#define SETTLE_US	   500 /* mappings come in bursts */
 #define DEFAULT_RING	   (2UL << 20)
 #define DEFAULT_TRACE_RING (16UL << 20)
+#define DEFAULT_TABLES	   (256UL << 20) /* 32 million rows */
 
 /* A mapping that waits until the events before it have told whose process it is. */
 struct held_mapping {
@@ -231,6 +231,7 @@ static void fill_progress(const struct session *session, struct session_progress
 		.lost = total_lost(session),
 		.bytes = recording_writer__size(session->writer),
 	};
+	unwinder__stats(session->unwinder, &progress->unwinder);
 }
 
 static int open_probes(struct session *session, uint64_t cgroup)
@@ -262,7 +263,8 @@ static int open_unwinder(struct session *session)
 	int err;
 
 	probes__unwinder_maps(session->probes, &maps);
-	err = unwinder__new(&maps, MAX_TABLE_BYTES, &session->unwinder);
+	err = unwinder__new(&maps, session->config.table_bytes ?: DEFAULT_TABLES,
+			    &session->unwinder);
 	return err ? error__errno(err, "cannot map the tables for stack walks") : 0;
 }
 
@@ -437,11 +439,18 @@ static void write_switches(struct session *session)
 
 static int write_end(struct session *session, uint64_t end)
 {
+	struct unwinder_stats stats;
 	int err = write_losses(session);
 
 	translator__end(session->translator);
 	if (!err && session->lost_mappings)
 		err = put_lost(session, "mappings, perf buffer full", session->lost_mappings);
+	unwinder__stats(session->unwinder, &stats);
+	if (!err && stats.tables.refused)
+		err = put_lost(session, "unwind tables, table memory used up",
+			       stats.tables.refused);
+	if (!err && stats.no_space)
+		err = put_lost(session, "mappings, no space to walk stacks by", stats.no_space);
 	if (session->waited)
 		recording_writer__meta(session->writer, "exit_status", "%d", session->status);
 	write_switches(session);

@@ -17,6 +17,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collect/unwinder.h"
+
 enum session_target {
 	SESSION_COMMAND = 0,   /* argv, from its exec on, and what it starts */
 	SESSION_PROCESSES = 1, /* ids, all their threads, and what they start */
@@ -38,6 +40,7 @@ struct session_config {
 	uint64_t wait_limit;  /* recorded per CPU and period before they are thinned out; 0: all */
 	uint64_t duration_ns; /* 0: until the end of the command, or a signal */
 	size_t ring_bytes;    /* per CPU; 0: a default that depends on @trace */
+	size_t table_bytes;   /* of unwind tables, at most; 0: a default */
 	const char *rung;     /* where sleepers' stacks are taken; NULL: the best place there is */
 	const char *command_line; /* what the user typed, for the header */
 };
@@ -47,6 +50,7 @@ struct session_progress {
 	uint64_t events;
 	uint64_t lost;
 	uint64_t bytes; /* written */
+	struct unwinder_stats unwinder;
 };
 
 /* Called from session__run() a few times a second. */

@@ -5,20 +5,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/hash.h"
 #include "bpf/unwind.h"
-#include "symbols/unwind_table.h"
 
 /* Free runs of the pool are kept by size, a power of two. */
 #define SIZE_CLASSES 18
@@ -37,18 +30,10 @@ struct pool_run {
 	uint32_t n;
 };
 
-struct file_table {
-	uint32_t table; /* index in the kernel side's array; UNWIND_TABLE_MISSING: there is none */
-	uint32_t n_rows;
-	int fd;
-	struct unwind_segment *segments;
-	size_t n_segments;
-	struct unwind_file_key key;
-};
-
 struct held_mapping {
 	struct pool_mapping pool;
 	uint64_t time;
+	uint32_t file; /* among the tables' files; 0: none */
 };
 
 struct process {
@@ -62,20 +47,15 @@ struct process {
 
 struct unwinder {
 	struct unwinder_maps maps;
-	size_t max_bytes;
-	struct unwinder_stats stats;
+	struct tables *tables;
+	uint64_t no_space; /* mappings left out: the pool was full */
 	struct pool_mapping *pool;
 	uint32_t pool_used;
 	ARRAY(uint32_t) free_runs[SIZE_CLASSES];
 	ARRAY(struct pool_run) retired; /* n is the size class: free at the next but one publish */
 	size_t retired_before;
-	struct map64 files;	/* dso -> index in tables */
 	struct map64 processes; /* pid -> struct process * */
-	ARRAY(struct file_table) tables;
-	ARRAY(uint32_t) dirty; /* pids */
-	/* Tables the kernel side does not have yet, and their descriptors. */
-	ARRAY(uint32_t) new_tables;
-	ARRAY(int) new_fds;
+	ARRAY(uint32_t) dirty;	/* pids */
 };
 
 static size_t pool_bytes(void)
@@ -86,154 +66,30 @@ static size_t pool_bytes(void)
 int unwinder__new(const struct unwinder_maps *maps, size_t max_bytes, struct unwinder **out)
 {
 	struct unwinder *unwinder = calloc(1, sizeof(*unwinder));
+	int err;
 
 	if (!unwinder)
 		return -ENOMEM;
 	unwinder->maps = *maps;
-	unwinder->max_bytes = max_bytes;
 	unwinder->pool =
 		mmap(NULL, pool_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, maps->mappings, 0);
-	if (unwinder->pool == MAP_FAILED) {
+	err = unwinder->pool == MAP_FAILED
+		      ? -errno
+		      : tables__new(maps->tables, maps->files, max_bytes, &unwinder->tables);
+	if (err) {
+		if (unwinder->pool != MAP_FAILED)
+			munmap(unwinder->pool, pool_bytes());
 		free(unwinder);
-		return -errno;
+		return err;
 	}
 	*out = unwinder;
 	return 0;
 }
 
-/* Puts @table into a map of its own, to become the kernel side's @index. */
-static int upload(struct unwinder *unwinder, const struct unwind_table *table, uint32_t index)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_INNER_MAP | BPF_F_MMAPABLE);
-	size_t size = table->n_rows * sizeof(*table->rows);
-	_cleanup_close_ int fd =
-		bpf_map_create(BPF_MAP_TYPE_ARRAY, "dwell_unwind", sizeof(uint32_t),
-			       sizeof(*table->rows), (uint32_t)table->n_rows, &options);
-	void *rows;
-
-	if (fd < 0)
-		return -errno;
-	rows = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (rows == MAP_FAILED)
-		return -errno;
-	memcpy(rows, table->rows, size);
-	munmap(rows, size);
-	if (array__reserve(&unwinder->new_tables, 1) || array__reserve(&unwinder->new_fds, 1))
-		return -ENOMEM;
-	unwinder->new_tables.data[unwinder->new_tables.n++] = index;
-	unwinder->new_fds.data[unwinder->new_fds.n++] = fd;
-	return TAKE_FD(fd);
-}
-
-/*
- * Lets the kernel side find the table by the file itself. Not when the file's code
- * lies in segments of different bias: then only a whole mapping tells which.
- */
-static void register_file(const struct unwinder *unwinder, const struct file_table *file)
-{
-	struct unwind_file value = {.table = file->table, .n_rows = file->n_rows};
-
-	if (!file->key.inode || !file->n_segments)
-		return;
-	value.bias = file->segments[0].bias;
-	for (size_t i = 1; i < file->n_segments; i++)
-		if (file->segments[i].bias != value.bias)
-			return;
-	bpf_map_update_elem(unwinder->maps.files, &file->key, &value, BPF_ANY);
-}
-
-/*
- * Hands the new tables over, together: after each update of a map of maps the
- * kernel waits until no program uses the old one, some 10 ms.
- */
-static void hand_over_tables(struct unwinder *unwinder)
-{
-	uint32_t n = (uint32_t)unwinder->new_tables.n;
-
-	if (n && bpf_map_update_batch(unwinder->maps.tables, unwinder->new_tables.data,
-				      unwinder->new_fds.data, &n, NULL))
-		for (size_t i = 0; i < unwinder->new_tables.n; i++)
-			bpf_map_update_elem(unwinder->maps.tables, &unwinder->new_tables.data[i],
-					    &unwinder->new_fds.data[i], BPF_ANY);
-	for (size_t i = 0; i < unwinder->new_tables.n; i++)
-		register_file(unwinder, &unwinder->tables.data[unwinder->new_tables.data[i]]);
-	unwinder->new_tables.n = unwinder->new_fds.n = 0;
-}
-
-static int read_table(uint32_t dso, int fd, struct unwind_table **table)
-{
-	const void *vdso = (const void *)getauxval(AT_SYSINFO_EHDR);
-
-	if (dso != UNWINDER_VDSO)
-		return fd < 0 ? -ENOENT : unwind_table__build(fd, table);
-	/* The image is one or two pages more; sections tell where it ends. */
-	return vdso ? unwind_table__build_memory(vdso, 2UL * (size_t)sysconf(_SC_PAGESIZE), table)
-		    : -ENOENT;
-}
-
-/* How the kernel side recognizes the file open at @fd; inode 0: it does not. */
-static struct unwind_file_key file_key(int fd)
-{
-	struct unwind_file_key key = {};
-	struct stat stats;
-
-	if (fd < 0 || fstat(fd, &stats))
-		return key;
-	key.inode = stats.st_ino;
-	key.size = (uint64_t)stats.st_size;
-	key.device = (uint64_t)major(stats.st_dev) << 20 | minor(stats.st_dev);
-	return key;
-}
-
-/* Builds the table of a file seen for the first time; what fails has UNWIND_TABLE_MISSING. */
-static void build_table(struct unwinder *unwinder, uint32_t dso, int fd, struct file_table *file)
-{
-	_cleanup_(unwind_table__freep) struct unwind_table *table = NULL;
-	uint32_t index = (uint32_t)unwinder->tables.n;
-	uint64_t begin = now_ns(CLOCK_MONOTONIC);
-
-	*file = (struct file_table){.table = UNWIND_TABLE_MISSING, .fd = -1};
-	if (index >= UNWIND_TABLE_MISSING || read_table(dso, fd, &table))
-		return;
-	file->segments = TAKE_PTR(table->segments);
-	file->n_segments = table->n_segments;
-	table->n_segments = 0;
-	if ((unwinder->stats.rows + table->n_rows) * sizeof(*table->rows) > unwinder->max_bytes) {
-		unwinder->stats.refused++;
-		return;
-	}
-	if (table->n_rows)
-		file->fd = upload(unwinder, table, index);
-	if (file->fd >= 0) {
-		file->table = index;
-		file->n_rows = (uint32_t)table->n_rows;
-		file->key = file_key(fd);
-		unwinder->stats.tables++;
-		unwinder->stats.rows += table->n_rows;
-	}
-	unwinder->stats.build_ns += now_ns(CLOCK_MONOTONIC) - begin;
-}
-
-static const struct file_table *file_table(struct unwinder *unwinder, uint32_t dso, int fd)
-{
-	uint64_t *known = map64__get(&unwinder->files, dso);
-	struct file_table file;
-
-	if (known)
-		return &unwinder->tables.data[*known];
-	if (!unwinder->tables.n && array__push(&unwinder->tables, (struct file_table){.fd = -1}))
-		return NULL; /* [0] stands for code of no file */
-	build_table(unwinder, dso, fd, &file);
-	if (array__push(&unwinder->tables, file) ||
-	    !map64__put(&unwinder->files, dso, unwinder->tables.n - 1))
-		return NULL;
-	return &unwinder->tables.data[unwinder->tables.n - 1];
-}
-
 void unwinder__prepare(struct unwinder *unwinder, uint32_t dso, int fd)
 {
 	if (dso)
-		file_table(unwinder, dso, fd);
+		tables__find(unwinder->tables, dso, fd);
 }
 
 static struct process *find_process(struct unwinder *unwinder, uint32_t pid)
@@ -267,12 +123,14 @@ static void mark_dirty(struct unwinder *unwinder, struct process *process)
 		process->dirty = true;
 }
 
-static void insert(struct process *process, const struct held_mapping *mapping)
+static void insert(struct unwinder *unwinder, struct process *process,
+		   const struct held_mapping *mapping)
 {
 	size_t at;
 
 	if (mapping->pool.start >= mapping->pool.end || array__reserve(&process->mappings, 1))
 		return;
+	tables__hold(unwinder->tables, mapping->file);
 	for (at = process->mappings.n;
 	     at && process->mappings.data[at - 1].pool.start > mapping->pool.start; at--)
 		process->mappings.data[at] = process->mappings.data[at - 1];
@@ -281,7 +139,8 @@ static void insert(struct process *process, const struct held_mapping *mapping)
 }
 
 /* Takes [@start, @end) out of the mappings; what it lay in the middle of becomes two. */
-static void unmap_range(struct process *process, uint64_t start, uint64_t end)
+static void unmap_range(struct unwinder *unwinder, struct process *process, uint64_t start,
+			uint64_t end)
 {
 	struct held_mapping tail = {};
 	size_t kept = 0;
@@ -298,9 +157,11 @@ static void unmap_range(struct process *process, uint64_t start, uint64_t end)
 		}
 		if (head.pool.start < head.pool.end)
 			process->mappings.data[kept++] = head;
+		else
+			tables__release(unwinder->tables, head.file);
 	}
 	process->mappings.n = kept;
-	insert(process, &tail);
+	insert(unwinder, process, &tail);
 }
 
 /* What is added to a virtual address of @file's to get the address mapped as @mapping says. */
@@ -330,16 +191,29 @@ void unwinder__map(struct unwinder *unwinder, const struct unwinder_mapping *map
 	if (!process || held.pool.end <= held.pool.start)
 		return;
 	if (mapping->dso) {
-		file = file_table(unwinder, mapping->dso, mapping->fd);
-		if (!file)
+		held.file = tables__find(unwinder->tables, mapping->dso, mapping->fd);
+		if (!held.file)
 			return;
-		held.pool.table = file->table;
+		file = tables__at(unwinder->tables, held.file);
+		held.pool.table = file->number;
 		held.pool.n_rows = file->n_rows;
 		held.pool.bias = mapping_bias(file, mapping);
 	}
-	unmap_range(process, held.pool.start, held.pool.end);
-	insert(process, &held);
+	unmap_range(unwinder, process, held.pool.start, held.pool.end);
+	insert(unwinder, process, &held);
 	mark_dirty(unwinder, process);
+}
+
+static void forget_before(struct unwinder *unwinder, struct process *process, uint64_t time)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < process->mappings.n; i++)
+		if (process->mappings.data[i].time >= time)
+			process->mappings.data[kept++] = process->mappings.data[i];
+		else
+			tables__release(unwinder->tables, process->mappings.data[i].file);
+	process->mappings.n = kept;
 }
 
 void unwinder__fork(struct unwinder *unwinder, uint32_t parent, uint32_t child)
@@ -349,12 +223,13 @@ void unwinder__fork(struct unwinder *unwinder, uint32_t parent, uint32_t child)
 
 	if (!to || parent == child)
 		return;
-	to->mappings.n = 0;
+	forget_before(unwinder, to, UINT64_MAX);
 	if (array__reserve(&to->mappings, from->mappings.n))
 		return;
-	if (from->mappings.n)
-		memcpy(to->mappings.data, from->mappings.data,
-		       from->mappings.n * sizeof(*from->mappings.data));
+	for (size_t i = 0; i < from->mappings.n; i++) {
+		to->mappings.data[i] = from->mappings.data[i];
+		tables__hold(unwinder->tables, to->mappings.data[i].file);
+	}
 	to->mappings.n = from->mappings.n;
 	mark_dirty(unwinder, to);
 }
@@ -362,14 +237,10 @@ void unwinder__fork(struct unwinder *unwinder, uint32_t parent, uint32_t child)
 void unwinder__forget(struct unwinder *unwinder, uint32_t pid, uint64_t time)
 {
 	struct process *process = find_process(unwinder, pid);
-	size_t kept = 0;
 
 	if (!process)
 		return;
-	for (size_t i = 0; i < process->mappings.n; i++)
-		if (process->mappings.data[i].time >= time)
-			process->mappings.data[kept++] = process->mappings.data[i];
-	process->mappings.n = kept;
+	forget_before(unwinder, process, time);
 	mark_dirty(unwinder, process);
 }
 
@@ -425,6 +296,13 @@ static void retire(struct unwinder *unwinder, struct process *process)
 	process->run.n = 0;
 }
 
+static void free_process(struct process *process)
+{
+	array__free(&process->mappings);
+	free(process);
+}
+
+/* Makes @process as the kernel side is to have it; one without mappings is no more. */
 static void publish_process(struct unwinder *unwinder, struct process *process)
 {
 	unsigned int class = class_of(process->mappings.n);
@@ -432,9 +310,13 @@ static void publish_process(struct unwinder *unwinder, struct process *process)
 
 	process->dirty = false;
 	if (!run.n || class >= SIZE_CLASSES || !allocate_run(unwinder, class, &run.first)) {
-		unwinder->stats.no_space += run.n != 0;
+		unwinder->no_space += run.n != 0;
 		bpf_map_delete_elem(unwinder->maps.processes, &process->pid);
 		retire(unwinder, process);
+		if (run.n)
+			return;
+		map64__remove(&unwinder->processes, process->pid);
+		free_process(process);
 		return;
 	}
 	for (uint32_t i = 0; i < run.n; i++)
@@ -448,7 +330,8 @@ static void publish_process(struct unwinder *unwinder, struct process *process)
 void unwinder__publish(struct unwinder *unwinder)
 {
 	recycle(unwinder);
-	hand_over_tables(unwinder);
+	tables__drop_idle(unwinder->tables);
+	tables__publish(unwinder->tables);
 	for (size_t i = 0; i < unwinder->dirty.n; i++) {
 		struct process *process = find_process(unwinder, unwinder->dirty.data[i]);
 
@@ -460,34 +343,24 @@ void unwinder__publish(struct unwinder *unwinder)
 
 void unwinder__stats(const struct unwinder *unwinder, struct unwinder_stats *stats)
 {
-	*stats = unwinder->stats;
+	tables__stats(unwinder->tables, &stats->tables);
+	stats->no_space = unwinder->no_space;
 }
 
 void unwinder__free(struct unwinder *unwinder)
 {
-	for (size_t i = 0; i < unwinder->tables.n; i++) {
-		if (unwinder->tables.data[i].fd >= 0)
-			close(unwinder->tables.data[i].fd);
-		free(unwinder->tables.data[i].segments);
-	}
 	for (size_t i = 0; i < unwinder->processes.capacity; i++) {
-		struct process *process;
+		const struct map64_slot *slot = &unwinder->processes.slots[i];
 
-		if (!unwinder->processes.slots[i].used)
-			continue;
-		process = (struct process *)(uintptr_t)unwinder->processes.slots[i].value;
-		array__free(&process->mappings);
-		free(process);
+		if (slot->used)
+			free_process((struct process *)(uintptr_t)slot->value);
 	}
 	for (size_t i = 0; i < SIZE_CLASSES; i++)
 		array__free(&unwinder->free_runs[i]);
 	munmap(unwinder->pool, pool_bytes());
-	array__free(&unwinder->new_tables);
-	array__free(&unwinder->new_fds);
+	tables__free(unwinder->tables);
 	array__free(&unwinder->retired);
 	array__free(&unwinder->dirty);
-	array__free(&unwinder->tables);
-	map64__free(&unwinder->files);
 	map64__free(&unwinder->processes);
 	free(unwinder);
 }

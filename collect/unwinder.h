@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collect/tables.h"
+
 struct unwinder;
 
 /* The maps of the kernel side, by descriptor; see bpf/unwind.bpf.h. They stay the caller's. */
@@ -20,10 +22,7 @@ struct unwinder_maps {
 };
 
 struct unwinder_stats {
-	uint64_t tables;
-	uint64_t rows;	   /* 8 bytes each */
-	uint64_t build_ns; /* spent building tables */
-	uint64_t refused;  /* tables left out: the memory limit was reached */
+	struct tables_stats tables;
 	uint64_t no_space; /* mappings left out: the pool was full */
 };
 
@@ -33,9 +32,8 @@ int unwinder__new(const struct unwinder_maps *maps, size_t max_bytes, struct unw
 /*
  * Process pid maps size bytes of file dso, from offset on, at start. The first
  * time dso is named, its table is built from the file open at fd (-1: there is
- * none). dso 0 is code of no file, UNWINDER_VDSO the vdso.
+ * none). dso 0 is code of no file, TABLES_VDSO the vdso.
  */
-#define UNWINDER_VDSO UINT32_MAX
 struct unwinder_mapping {
 	uint32_t pid;
 	uint32_t dso;

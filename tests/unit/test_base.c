@@ -43,6 +43,36 @@ static void map64_holds_every_key(void **state)
 	map64__free(&map);
 }
 
+/* Against an array of what is there; few keys in a small map, so that chains are long. */
+static void map64_forgets_what_is_removed(void **state)
+{
+	struct map64 map = {};
+	uint64_t held[40] = {};
+	size_t n = 0;
+
+	map64__remove(&map, 1);
+	srand(1);
+	for (uint64_t round = 1; round < 20000; round++) {
+		uint64_t key = (uint64_t)rand() % 40;
+
+		if (held[key]) {
+			map64__remove(&map, key);
+			n--;
+		} else {
+			assert_int_equal(*map64__put(&map, key, round), round);
+			n++;
+		}
+		held[key] = held[key] ? 0 : round;
+		assert_int_equal(map.n, n);
+		for (key = 0; key < 40; key++) {
+			const uint64_t *value = map64__get(&map, key);
+
+			assert_int_equal(value ? *value : 0, held[key]);
+		}
+	}
+	map64__free(&map);
+}
+
 static void intern_gives_dense_ids(void **state)
 {
 	struct intern table = {};
@@ -115,6 +145,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(array_grows_and_keeps),
 		cmocka_unit_test(map64_holds_every_key),
+		cmocka_unit_test(map64_forgets_what_is_removed),
 		cmocka_unit_test(intern_gives_dense_ids),
 		cmocka_unit_test(varints_round_trip),
 		cmocka_unit_test(cursor_stops_at_its_end),

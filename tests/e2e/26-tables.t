@@ -1,0 +1,63 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Unwind tables are bounded: those of programs that have ended make room for new
+# ones, whose stacks are as whole as ever; what finds no room is told.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Dwell;
+use File::Copy;
+use Test::More;
+
+need_recording();
+
+# Static programs: each brings a table of some 180 KiB, together more than is allowed.
+my @copies = map { "$DIR/copy$_" } 1 .. 8;
+for (@copies) {
+	copy(program('chains-static'), $_) or die "$_: $!\n";
+	chmod 0755, $_;
+}
+
+my $run = join '; ', map { "$_ --seconds 1 >$_.out" } @copies;
+my $got = run({seconds => 60}, $DWELL, 'record', '-v', '--table-memory', 1, '-o', 'tables.data',
+	'--', 'sh', '-c', $run);
+is($got->{status}, 0, 'recorded with little memory for tables');
+my ($most, $dropped, $refused) =
+	$got->{err} =~ /at most ([\d.]+) MiB; (\d+) dropped, for (\d+) there was no room/;
+cmp_ok($most, '<=', 1, 'never more than was given');
+cmp_ok($dropped, '>=', 3, 'tables of programs that ended were dropped');
+is($refused, 0, 'so there was room for all');
+
+my (%stacks, %whole);
+for my $event (events('-i', 'tables.data')) {
+	next unless $event->{stack_end} && $event->{comm} ne 'sh';
+	my ($file) = grep { defined && m{/copy\d} } @{$event->{frames}};
+	$stacks{$file}++ if $file;
+	$whole{$file}++ if $file && $event->{stack_end} eq 'complete';
+}
+is(keys %stacks, @copies, 'every program is there');
+for my $file (sort keys %stacks) {
+	my $percent = 100 * ($whole{$file} // 0) / $stacks{$file};
+	cmp_ok($percent, '>=', 97, sprintf('%s: %.1f%% of %d stacks are whole', $file =~ s{.*/}{}r,
+		$percent, $stacks{$file}));
+}
+
+# A library that is larger than all that is allowed (LLVM's: 6 MiB).
+my ($clang) = grep { -x } map { "$_/clang" } split /:/, $ENV{PATH};
+SKIP: {
+	skip('clang is not installed', 2) unless $clang;
+	$got = record(['--table-memory', 1, '-o', 'large.data'], 'sh', '-c', "$clang --version >/dev/null");
+	is($got->{status}, 0, 'recorded with too little memory');
+	my $report = report('-i', 'large.data');
+	cmp_ok($report->{lost}{'unwind tables, table memory used up'} // 0, '>=', 1,
+		'what found no room is counted');
+}
+
+my $bad = run($DWELL, 'record', '--table-memory', 1000000, '--', 'true');
+is($bad->{status}, 2, 'a silly amount of memory is refused');
+like($bad->{err}, qr/--table-memory of 1000000 MiB is above/, 'with a reason');
+
+done_testing;
