@@ -14,6 +14,7 @@
 #define DWELL_MAX_KERNEL_FRAMES 127
 #define DWELL_MAX_USER_FRAMES	512
 #define DWELL_PATH_SIZE		1024
+#define DWELL_RED_ZONE		128 /* bytes below sp that hold what a function may still need */
 
 /* What a moment of a thread's life was spent on. Blocked Samples, OSDI'24, 3.1. */
 enum wait_class {
@@ -56,6 +57,7 @@ enum event_type {
 	EVENT_WAKE = 7,
 	EVENT_FILE = 8,
 	EVENT_STACKS = 9,
+	EVENT_STACK_REST = 10,
 };
 
 struct event_header {
@@ -210,6 +212,25 @@ struct event_stacks {
 	__u64 frames[];
 };
 
+/*
+ * The user stack that another event names by @hash, as far as the kernel side
+ * could walk it. Behind it come the frames, then stack
+ * memory from sp - DWELL_RED_ZONE on.
+ */
+struct event_rest {
+	struct event_header header; /* of no thread */
+	__u64 hash;
+	__u64 ip; /* registers of the last frame */
+	__u64 sp;
+	__u64 bp;
+	__u32 pid;
+	__u32 size;  /* bytes of stack memory */
+	__u16 depth; /* frames, the last one included */
+	__u8 exact;  /* ip is the very instruction, not where a call returns to */
+	__u8 end;    /* enum stack_end: what the walk had to end with */
+	__u32 reserved;
+};
+
 /* The path of a file seen as an object: names from the file up to the root. */
 struct event_file {
 	struct event_header header;
@@ -228,10 +249,12 @@ enum loss {
 	LOSS_HIDDEN_SWITCH =
 		3,	      /* a thread ran without a trace of its switch: no stack of its wait */
 	LOSS_HIDDEN_WAKE = 4, /* it was woken without a trace: nobody knows by whom */
-	LOSS_COUNT = 5,
+	LOSS_REST_SKIPPED = 5, /* a stack that user space was to walk on found no room */
+	LOSS_COUNT = 6,
 };
 
 _Static_assert(sizeof(struct event_header) == 16, "event_header");
 _Static_assert(sizeof(struct event_stack) == 24, "event_stack");
+_Static_assert(sizeof(struct event_rest) == 64, "event_rest");
 _Static_assert(sizeof(struct event_object) == 64, "event_object");
 _Static_assert(sizeof(struct event_interval) == 144, "event_interval");

@@ -129,6 +129,18 @@ static __always_inline __u32 walk_user_stack(void *ctx, struct scratch *scratch,
 	return size > 0 ? (__u32)size / sizeof(__u64) : 0;
 }
 
+/* Within exec the old program's memory goes before on_rename() can tell. */
+static __always_inline bool lost_its_memory(struct task_struct *task)
+{
+	struct pt_regs *regs;
+	__u64 word;
+
+	if (!task_in_exec(task))
+		return false;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	return bpf_probe_read_user(&word, sizeof(word), (void *)regs->sp);
+}
+
 /*
  * Takes the stacks of current into @scratch, the one for @use, and describes
  * them in @stack. The kernel's part begins behind the innermost frame in @range.
@@ -143,11 +155,14 @@ static __always_inline void capture(void *ctx, struct scratch *scratch, __u32 us
 	__builtin_memset(stack, 0, sizeof(*stack));
 	if (size > 0)
 		take_kernel_stack(scratch, stack, (__u32)size / sizeof(__u64), range);
-	if (!user)
+	if (!user || lost_its_memory(bpf_get_current_task_btf()))
 		return;
 	at = stack->kernel_depth & (RAW_FRAMES - 1);
 	n = walk_user_stack(ctx, scratch, use, at, &stack->user_end);
-	take_user_stack(scratch, stack, at, n);
+	if (stack->user_end == STACK_NO_MAPPING || stack->user_end == STACK_NO_TABLE)
+		stack->user_hash = send_rest(use, at, n);
+	if (!stack->user_hash)
+		take_user_stack(scratch, stack, at, n);
 }
 
 /* Emits the event whose head of @head_size bytes and frames are in @scratch. */

@@ -9,27 +9,13 @@
  */
 #pragma once
 
+#include "bpf/rest.bpf.h"
 #include "bpf/scratch.bpf.h"
 #include "bpf/state.bpf.h"
 #include "bpf/unwind.h"
 
 #define SEARCH_STEPS  24 /* of a binary search: tables of up to 16 million rows */
 #define MAPPING_STEPS 14
-
-/* An executable mapping: [start, end), virtual address in the file = address - bias. */
-struct unwind_mapping {
-	__u64 start;
-	__u64 end;
-	__u64 bias;
-	__u32 table;  /* its number; 0: code of no file */
-	__u32 n_rows; /* 0: no table */
-};
-
-/* Where a process's mappings lie in the pool. */
-struct unwind_process {
-	__u32 first;
-	__u32 n;
-};
 
 struct unwind_rows {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -71,8 +57,6 @@ struct {
 	__type(value, struct unwind_file);
 } unwind_files SEC(".maps");
 
-#define WALK_GOES_ON 0xff
-
 /* A walk: the registers of the present frame, and how far it has come. */
 struct unwind_walk {
 	__u64 ip;
@@ -88,7 +72,19 @@ struct unwind_walk {
 	__u8 end;   /* enum stack_end, or WALK_GOES_ON */
 	__u8 cause; /* of the first step that was a guess; 0: none was */
 	__u8 exact; /* ip is the very instruction, not where a call returns to */
+	bool stuck; /* user space knows more, or soon will: it is to go on from here */
 };
+
+/* Reads user memory of the walked task; @remote says it is not current. */
+static __always_inline long read_stack(const struct unwind_walk *walk, void *to, __u32 size,
+				       __u64 from, const bool remote)
+{
+	if (remote)
+		return bpf_copy_from_user_task(to, size, (void *)from, walk->task, 0);
+	return bpf_probe_read_user(to, size, (void *)from);
+}
+
+#include "bpf/step.h"
 
 /*
  * The searches are global functions, which the verifier looks at once, not for
@@ -182,7 +178,7 @@ static long take_vma(struct task_struct *task, struct vm_area_struct *vma, void 
 	known = bpf_map_lookup_elem(&unwind_files, &key);
 	mapping->start = vma->vm_start;
 	mapping->end = vma->vm_end;
-	mapping->table = UNWIND_TABLE_MISSING;
+	mapping->table = UNWIND_TABLE_NOT_YET;
 	if (!known)
 		return 0;
 	mapping->bias = vma->vm_start - (vma->vm_pgoff << 12) - known->bias;
@@ -257,117 +253,13 @@ static __always_inline bool enter_mapping(struct unwind_walk *walk, __u64 pc, co
 	return true;
 }
 
-/* Reads user memory of the walked task; @remote says it is not current. */
-static __always_inline long read_stack(const struct unwind_walk *walk, void *to, __u32 size,
-				       __u64 from, const bool remote)
+/* Without knowing the code's rule: user space may know it, else the frame pointer has to do. */
+static __always_inline long guess(struct unwind_walk *walk, enum stack_end cause, const bool remote)
 {
-	if (remote)
-		return bpf_copy_from_user_task(to, size, (void *)from, walk->task, 0);
-	return bpf_probe_read_user(to, size, (void *)from);
-}
-
-static __always_inline long end_walk(struct unwind_walk *walk, enum stack_end end)
-{
-	walk->end = end == STACK_COMPLETE && walk->cause ? walk->cause : end;
-	return 1;
-}
-
-/* The caller by the frame pointer, because of @cause (0: the code is expected to have one). */
-static __always_inline long step_by_frame_pointer(struct unwind_walk *walk, enum stack_end cause,
-						  const bool remote)
-{
-	__u64 frame[2];
-
-	if (!walk->cause)
-		walk->cause = cause;
-	if (!walk->bp)
-		return end_walk(walk, STACK_COMPLETE);
-	if (walk->bp < walk->sp || walk->bp & 7)
-		return end_walk(walk, cause ? cause : STACK_FRAME_POINTER);
-	if (read_stack(walk, frame, sizeof(frame), walk->bp, remote))
-		return end_walk(walk, cause ? cause : STACK_UNREADABLE);
-	walk->sp = walk->bp + 16;
-	walk->bp = frame[0];
-	walk->ip = frame[1];
-	walk->di = 0;
-	walk->exact = false;
-	return walk->ip ? 0 : end_walk(walk, STACK_COMPLETE);
-}
-
-/* Offsets in struct ucontext of registers 15 (rsp) and 16 (rip), and 10 (rbp). */
-#define UCONTEXT_RBP 120
-#define UCONTEXT_RSP 160
-
-static __always_inline long step_over_signal(struct unwind_walk *walk, const bool remote)
-{
-	__u64 registers[2], bp;
-
-	if (read_stack(walk, registers, sizeof(registers), walk->sp + UCONTEXT_RSP, remote) ||
-	    read_stack(walk, &bp, sizeof(bp), walk->sp + UCONTEXT_RBP, remote))
-		return end_walk(walk, STACK_UNREADABLE);
-	walk->sp = registers[0];
-	walk->ip = registers[1];
-	walk->bp = bp;
-	walk->di = 0;
-	walk->exact = true;
-	return 0;
-}
-
-/* The canonical frame address by @row; 0 when it cannot be told. */
-static __always_inline __u64 find_cfa(const struct unwind_walk *walk, const struct unwind_row *row,
-				      const bool remote)
-{
-	__s64 offset = row->cfa * 8;
-	__u64 cfa = 0;
-
-	switch (UNWIND_CFA(row)) {
-	case UNWIND_CFA_RSP:
-	case UNWIND_CFA_RSP_RDI:
-		return walk->sp + offset;
-	case UNWIND_CFA_RBP:
-		return walk->bp + offset;
-	case UNWIND_CFA_RBP_DEREF:
-		read_stack(walk, &cfa, sizeof(cfa), walk->bp + offset, remote);
-		return cfa;
-	case UNWIND_CFA_RSP_DEREF:
-		read_stack(walk, &cfa, sizeof(cfa), walk->sp + offset, remote);
-		return cfa;
-	case UNWIND_CFA_RSP_DEREF_8:
-		read_stack(walk, &cfa, sizeof(cfa), walk->sp + offset, remote);
-		return cfa + 8;
-	case UNWIND_CFA_PLT:
-		return walk->sp + 8 + ((walk->ip & 15) >= (__u64)row->cfa ? 8 : 0);
-	default:
-		return 0;
-	}
-}
-
-/* The caller of code whose unwind rule is @row. */
-static __always_inline long step_by_row(struct unwind_walk *walk, const struct unwind_row *row,
-					const bool remote)
-{
-	__u64 cfa = find_cfa(walk, row, remote);
-	__u64 in_register = UNWIND_CFA(row) == UNWIND_CFA_RSP_RDI ? walk->di : 0;
-	__u64 bp = walk->bp;
-	__u64 saved_at = 0;
-	__u64 ip = in_register;
-
-	/* A caller's frame lies above: a table that says otherwise would lead in circles. */
-	if (cfa + !!in_register <= walk->sp || cfa & 7)
-		return end_walk(walk, STACK_UNSUPPORTED);
-	if (UNWIND_RBP(row) == UNWIND_RBP_CFA)
-		saved_at = cfa + row->rbp * 8;
-	else if (UNWIND_RBP(row) == UNWIND_RBP_FRAME)
-		saved_at = walk->bp + row->rbp * 8;
-	if ((!ip && read_stack(walk, &ip, sizeof(ip), cfa - 8, remote)) ||
-	    (saved_at && read_stack(walk, &bp, sizeof(bp), saved_at, remote)))
-		return end_walk(walk, STACK_UNREADABLE);
-	walk->ip = ip;
-	walk->sp = cfa;
-	walk->bp = bp;
-	walk->di = 0;
-	walk->exact = false;
-	return ip ? 0 : end_walk(walk, STACK_COMPLETE);
+	if (remote || walk->cause || !walk->process.helps)
+		return step_by_frame_pointer(walk, cause, remote);
+	walk->stuck = true;
+	return end_walk(walk, cause);
 }
 
 /*
@@ -384,31 +276,23 @@ static __always_inline long unwind_step(struct unwind_walk *walk, __u32 index, c
 
 	if (!scratch)
 		return end_walk(walk, STACK_TOO_DEEP);
-	scratch->frames[(walk->at + index) & (SCRATCH_FRAMES - 1)] =
-		walk->ip + (walk->exact && index);
+	scratch->frames[(walk->at + index) & (SCRATCH_FRAMES - 1)] = frame_address(walk, !index);
 	walk->n = index + 1;
 	if (index + 1 >= DWELL_MAX_USER_FRAMES)
 		return end_walk(walk, STACK_TOO_DEEP);
 	if (!enter_mapping(walk, pc, remote))
-		return step_by_frame_pointer(walk, STACK_NO_MAPPING, remote);
+		return guess(walk, STACK_NO_MAPPING, remote);
 	if (!walk->mapping.table)
 		return step_by_frame_pointer(walk, 0, remote);
+	if (walk->mapping.table == UNWIND_TABLE_NOT_YET)
+		return guess(walk, STACK_NO_TABLE, remote);
 	if (!walk->mapping.n_rows)
 		return step_by_frame_pointer(walk, STACK_NO_TABLE, remote);
 	found = find_row(walk->mapping.table, walk->mapping.n_rows, pc - walk->mapping.bias);
 	__builtin_memcpy(&row, &found, sizeof(row));
-	switch (UNWIND_CFA(&row)) {
-	case UNWIND_CFA_NONE:
-	case UNWIND_CFA_UNSUPPORTED:
-		return step_by_frame_pointer(walk, STACK_UNSUPPORTED, remote);
-	case UNWIND_CFA_END:
-		return end_walk(walk, STACK_COMPLETE);
-	case UNWIND_CFA_SIGNAL: /* the handler returns to its first instruction */
+	if (UNWIND_CFA(&row) == UNWIND_CFA_SIGNAL)
 		scratch->frames[(walk->at + index) & (SCRATCH_FRAMES - 1)] = walk->ip + 1;
-		return step_over_signal(walk, remote);
-	default:
-		return step_by_row(walk, &row, remote);
-	}
+	return unwind_by(walk, &row, remote);
 }
 
 static long unwind_step_current(__u32 index, void *walk)
@@ -419,6 +303,22 @@ static long unwind_step_current(__u32 index, void *walk)
 static long unwind_step_remote(__u32 index, void *walk)
 {
 	return unwind_step(walk, index, true);
+}
+
+/* Keeps where @walk is stuck, for send_rest(). */
+static __always_inline void keep_rest(const struct unwind_walk *walk, __u32 pid)
+{
+	struct rest *rest = rest_for(walk->scratch);
+
+	if (!rest)
+		return;
+	rest->head.header.type = EVENT_STACK_REST;
+	rest->head.ip = walk->ip;
+	rest->head.sp = walk->sp;
+	rest->head.bp = walk->bp;
+	rest->head.pid = pid;
+	rest->head.exact = walk->exact;
+	rest->head.end = walk->end;
 }
 
 /*
@@ -450,6 +350,10 @@ static __always_inline __u32 unwind_user(struct task_struct *task, __u32 use, __
 	} else {
 		bpf_loop(DWELL_MAX_USER_FRAMES, unwind_step_current, &walk, 0);
 	}
+	if (process && walk.stuck) {
+		process->helps = walk.process.helps - 1;
+		keep_rest(&walk, pid);
+	}
 	*end = walk.end;
 	return walk.n;
 }
@@ -478,13 +382,16 @@ static __always_inline void unwind_fork(__u32 parent, __u32 child)
 	if (!process || parent == child)
 		return;
 	copy = *process;
+	copy.helps = UNWIND_HELPS;
 	bpf_map_update_elem(&unwind_processes, &child, &copy, BPF_ANY);
 }
 
 /* A new program begins without any. */
 static __always_inline void unwind_exec(__u32 pid)
 {
-	bpf_map_delete_elem(&unwind_processes, &pid);
+	struct unwind_process none = {.helps = UNWIND_HELPS};
+
+	bpf_map_update_elem(&unwind_processes, &pid, &none, BPF_ANY);
 }
 
 /* A new program is mapped: it runs in its loader first, then, or at once, in its own file. */

@@ -46,7 +46,24 @@ _Static_assert(sizeof(struct unwind_row) == 8, "unwind_row");
  */
 #define UNWIND_MAX_TABLES    4096		     /* slots, a power of two */
 #define UNWIND_TABLE_MISSING (UNWIND_MAX_TABLES - 1) /* stands for that of a file without */
+#define UNWIND_TABLE_NOT_YET (UNWIND_MAX_TABLES - 2) /* of one that user space has not seen */
 #define UNWIND_SLOT(number)  ((number) & (UNWIND_MAX_TABLES - 1))
+
+/* An executable mapping: [start, end), virtual address in the file = address - bias. */
+struct unwind_mapping {
+	__u64 start;
+	__u64 end;
+	__u64 bias;
+	__u32 table;  /* its number */
+	__u32 n_rows; /* 0: no table */
+};
+
+/* Where a process's mappings lie in the pool of all mappings, by start. */
+struct unwind_process {
+	__u32 first;
+	__u32 n;
+	__u32 helps; /* how many walks user space is still to go on with */
+};
 
 /* A file that has a table, as the kernel tells files apart. */
 struct unwind_file_key {
@@ -60,6 +77,9 @@ struct unwind_file {
 	__u32 n_rows;
 	__s64 bias; /* virtual address of code in the file = offset + bias */
 };
+
+/* Walks of a process that user space goes on with, after each change of its mappings. */
+#define UNWIND_HELPS 512
 
 /* Limits of what the kernel side holds. */
 #define UNWIND_MAX_MAPPINGS  (1 << 17) /* executable mappings of all processes: 4 MiB */

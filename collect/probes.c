@@ -333,6 +333,13 @@ static void unload(struct probes *probes)
 	probes->skeleton = NULL;
 }
 
+/* Gives @map for each CPU what it has for one. */
+static int size_by_cpu(struct bpf_map *map)
+{
+	return bpf_map__set_max_entries(map, bpf_map__max_entries(map) *
+						     (uint32_t)libbpf_num_possible_cpus());
+}
+
 /* Loads and attaches with what the present rung asks for. */
 static int climb(struct probes *probes)
 {
@@ -345,6 +352,8 @@ static int climb(struct probes *probes)
 	configure(probes);
 	choose_programs(probes);
 	err = bpf_map__set_max_entries(probes->skeleton->maps.rings, probes->n_rings);
+	if (!err)
+		err = size_by_cpu(probes->skeleton->maps.rests);
 	if (!err) /* all rings are like the first one */
 		err = bpf_map__set_inner_map_fd(probes->skeleton->maps.rings, probes->rings[0]);
 	if (!err)

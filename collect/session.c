@@ -19,6 +19,7 @@
 #include "collect/mappings.h"
 #include "collect/pacer.h"
 #include "collect/probes.h"
+#include "collect/rests.h"
 #include "collect/sideband.h"
 #include "collect/target.h"
 #include "collect/translate.h"
@@ -47,6 +48,7 @@ struct session {
 	struct mappings *mappings;
 	struct unwinder *unwinder;
 	struct translator *translator;
+	struct rests *rests;
 	struct pacer pacer;
 	ARRAY(struct held_mapping) held;
 	uint64_t start;
@@ -68,6 +70,7 @@ static const char *loss_name(enum loss loss)
 		[LOSS_THREAD_STATE] = "threads, no memory for their state",
 		[LOSS_WAKE_SKIPPED] = "stacks of wakers, ring buffer full",
 		[LOSS_HIDDEN_SWITCH] = "switches, hidden from tracing by the kernel",
+		[LOSS_REST_SKIPPED] = "stacks of new programs, ring buffer full",
 		[LOSS_HIDDEN_WAKE] = "wakers, hidden from tracing by the kernel",
 	};
 
@@ -143,8 +146,13 @@ static void on_event(void *arg, const struct event_header *event, size_t size)
 	struct session *session = arg;
 
 	/* A new process has what its parent had by then; a new program nothing of it. */
-	if (event->type == EVENT_THREAD || event->type == EVENT_EXEC)
+	if (event->type == EVENT_THREAD || event->type == EVENT_EXEC ||
+	    event->type == EVENT_STACK_REST)
 		write_mappings(session, event->time);
+	if (event->type == EVENT_STACK_REST && size >= sizeof(struct event_rest)) {
+		rests__event(session->rests, (const void *)event, size);
+		return;
+	}
 	session->waits += event->type == EVENT_INTERVAL;
 	translator__event(session->translator, event, size);
 }
@@ -158,19 +166,28 @@ static void pace_waits(struct session *session)
 	session->waits = 0;
 }
 
+static void read_mappings(struct session *session)
+{
+	session->lost_mappings += sideband__drain(session->sideband, hold_mapping, session);
+}
+
 /*
  * Moves what is queued in the kernel into the recording. Mappings are taken out
  * first and written last: by then the events that came before them have told
- * which processes are recorded.
+ * which processes are recorded. What a walk needs may have been mapped meanwhile.
  */
 static int drain(struct session *session)
 {
 	int err;
 
-	session->lost_mappings += sideband__drain(session->sideband, hold_mapping, session);
+	read_mappings(session);
 	probes__stir_clocks(session->probes);
 	err = probes__consume(session->probes);
+	if (rests__kept(session->rests))
+		read_mappings(session);
 	write_mappings(session, UINT64_MAX);
+	translator__find_parents(session->translator);
+	rests__finish(session->rests);
 	drop_mappings(session);
 	pace_waits(session);
 	unwinder__publish(session->unwinder);
@@ -184,7 +201,7 @@ static uint64_t total_lost(const struct session *session)
 
 	probes__losses(session->probes, losses);
 	return session->lost_mappings + losses[LOSS_RING_FULL] + losses[LOSS_THREAD_STATE] +
-	       losses[LOSS_WAKE_SKIPPED];
+	       losses[LOSS_WAKE_SKIPPED] + losses[LOSS_REST_SKIPPED];
 }
 
 static int put_lost(struct session *session, const char *cause, uint64_t count)
@@ -307,6 +324,9 @@ int session__new(const struct session_config *config, struct session **out)
 		     (uint64_t)sysconf(_SC_NPROCESSORS_ONLN), session->start);
 	err = translator__new(session->writer, session->mappings, session->unwinder, session->start,
 			      &session->translator);
+	if (err)
+		return err;
+	err = rests__new(session->writer, session->unwinder, &session->rests);
 	if (err)
 		return err;
 	write_header(session);
@@ -505,6 +525,8 @@ void session__free(struct session *session)
 		sideband__free(session->sideband);
 	if (session->translator)
 		translator__free(session->translator);
+	if (session->rests)
+		rests__free(session->rests);
 	if (session->mappings)
 		mappings__free(session->mappings);
 	if (session->unwinder)

@@ -74,7 +74,7 @@ int tables__new(int tables_fd, int files_fd, size_t max_bytes, struct tables **o
 	tables->files_fd = files_fd;
 	tables->max_bytes = max_bytes;
 	tables->nothing = -1;
-	for (uint32_t slot = 1; slot < UNWIND_TABLE_MISSING; slot++)
+	for (uint32_t slot = 1; slot < UNWIND_TABLE_NOT_YET; slot++)
 		tables->free[tables->n_free++] = slot;
 	if (array__push(&tables->files, (struct file){})) {
 		free(tables);
@@ -136,6 +136,8 @@ static int drop(struct tables *tables, struct file *file)
 	tables->stats.dropped++;
 	file->table.number = UNWIND_TABLE_MISSING;
 	file->table.n_rows = 0;
+	munmap((void *)file->table.rows, file->bytes);
+	file->table.rows = NULL;
 	file->built = false;
 	return 0;
 }
@@ -176,15 +178,17 @@ static int upload(struct tables *tables, const struct unwind_table *table, struc
 	if (rows == MAP_FAILED)
 		return -errno;
 	memcpy(rows, table->rows, size);
-	munmap(rows, size);
 	err = change_slot(tables, slot, fd, (uint32_t)(file - tables->files.data));
-	if (err)
+	if (err) {
+		munmap(rows, size);
 		return err;
+	}
 	TAKE_FD(fd);
 	tables->first_free = (tables->first_free + 1) % UNWIND_MAX_TABLES;
 	tables->n_free--;
 	file->table.number = tables->given[slot]++ * UNWIND_MAX_TABLES + slot;
 	file->table.n_rows = (uint32_t)table->n_rows;
+	file->table.rows = rows;
 	return 0;
 }
 
@@ -350,8 +354,13 @@ void tables__free(struct tables *tables)
 	for (size_t i = 0; i < tables->changed_fds.n; i++)
 		if (tables->changed_fds.data[i] >= 0)
 			close(tables->changed_fds.data[i]);
-	for (size_t i = 0; i < tables->files.n; i++)
-		free(tables->files.data[i].table.segments);
+	for (size_t i = 0; i < tables->files.n; i++) {
+		struct file *file = &tables->files.data[i];
+
+		if (file->built)
+			munmap((void *)file->table.rows, file->bytes);
+		free(file->table.segments);
+	}
 	if (tables->nothing >= 0)
 		close(tables->nothing);
 	array__free(&tables->changed);

@@ -20,6 +20,7 @@ struct tables;
 struct file_table {
 	uint32_t number; /* of its table, see bpf/unwind.h; UNWIND_TABLE_MISSING: there is none */
 	uint32_t n_rows;
+	const struct unwind_row *rows; /* NULL: there is none */
 	struct unwind_segment *segments;
 	size_t n_segments;
 };

@@ -23,6 +23,12 @@ struct known_thread {
 	struct event_totals *exiting; /* provisional, until the final ones come; or NULL */
 };
 
+/* A process of whose parent nothing is known yet: events of two CPUs are in no order. */
+struct orphan {
+	uint32_t parent; /* thread */
+	uint32_t pid;
+};
+
 struct translator {
 	struct recording_writer *writer;
 	struct mappings *mappings;
@@ -30,6 +36,7 @@ struct translator {
 	uint64_t start;
 	uint64_t events;
 	ARRAY(struct known_thread) threads; /* by number */
+	ARRAY(struct orphan) orphans;
 	struct map64 processes;
 	struct map64 files; /* inode and device -> string */
 };
@@ -98,9 +105,31 @@ static void on_process(struct translator *translator, const struct event_thread 
 		translator__add_process(translator, event->tgid);
 	} else if (event->tid == event->tgid) {
 		map64__put(&translator->processes, event->tgid, 0);
-		if (event->parent && parent)
-			unwinder__fork(translator->unwinder, parent->tgid, event->tgid);
+		if (event->parent && parent &&
+		    !unwinder__fork(translator->unwinder, parent->tgid, event->tgid))
+			(void)array__push(&translator->orphans,
+					  ((struct orphan){event->parent, event->tgid}));
 	}
+}
+
+void translator__find_parents(struct translator *translator)
+{
+	size_t before, kept;
+
+	do { /* one may be another's parent */
+		before = translator->orphans.n;
+		kept = 0;
+		for (size_t i = 0; i < before; i++) {
+			struct orphan orphan = translator->orphans.data[i];
+			const struct known_thread *parent = known_thread(translator, orphan.parent);
+
+			if (!parent ||
+			    !unwinder__fork_late(translator->unwinder, parent->tgid, orphan.pid))
+				translator->orphans.data[kept++] = orphan;
+		}
+		translator->orphans.n = kept;
+	} while (kept && kept < before);
+	translator->orphans.n = 0;
 }
 
 static void on_thread(struct translator *translator, const struct event_thread *event)
@@ -213,7 +242,7 @@ static void on_totals(struct translator *translator, const struct event_totals *
 	forget_totals(thread);
 	put_totals(translator, event);
 	if (event->flags & TOTALS_EXITED && thread->leader && !is_alive(thread->tgid))
-		unwinder__forget(translator->unwinder, thread->tgid, UINT64_MAX);
+		unwinder__end(translator->unwinder, thread->tgid);
 }
 
 void translator__end(struct translator *translator)
@@ -489,6 +518,8 @@ void translator__event(struct translator *translator, const struct event_header 
 	case EVENT_STACKS:
 		on_stacks(translator, (const void *)event, size);
 		break;
+	case EVENT_STACK_REST: /* see rests.h */
+		break;
 	}
 }
 
@@ -497,6 +528,7 @@ void translator__free(struct translator *translator)
 	for (size_t i = 0; i < translator->threads.n; i++)
 		forget_totals(&translator->threads.data[i]);
 	array__free(&translator->threads);
+	array__free(&translator->orphans);
 	map64__free(&translator->processes);
 	map64__free(&translator->files);
 	free(translator);

@@ -22,6 +22,9 @@ void translator__add_process(struct translator *translator, uint32_t pid);
 void translator__event(struct translator *translator, const struct event_header *event,
 		       size_t size);
 
+/* Those whose parents came late have them now. To be called when a batch of events is over. */
+void translator__find_parents(struct translator *translator);
+
 /* All events were given: writes what was held back in case more of it came. */
 void translator__end(struct translator *translator);
 

@@ -16,43 +16,41 @@
 /* Free runs of the pool are kept by size, a power of two. */
 #define SIZE_CLASSES 18
 
-/* Layouts shared with bpf/unwind.bpf.h. */
-struct pool_mapping {
-	uint64_t start;
-	uint64_t end;
-	uint64_t bias;
-	uint32_t table;
-	uint32_t n_rows;
-};
-
+/* A run of the pool: 2^class mappings from first on. */
 struct pool_run {
 	uint32_t first;
-	uint32_t n;
+	uint32_t class;
 };
 
 struct held_mapping {
-	struct pool_mapping pool;
+	struct unwind_mapping pool;
 	uint64_t time;
 	uint32_t file; /* among the tables' files; 0: none */
 };
 
+struct past_mapping {
+	struct held_mapping held;
+	uint64_t until;
+};
+
 struct process {
 	uint32_t pid;
-	bool dirty; /* differs from what the kernel side has */
-	bool known; /* the kernel side has it */
+	bool dirty;   /* differs from what the kernel side has */
+	bool ended;   /* it is to be forgotten */
+	bool has_run; /* the kernel side has it, in the pool at run */
 	struct pool_run run;
-	unsigned int class;		     /* of the run */
 	ARRAY(struct held_mapping) mappings; /* by start */
+	ARRAY(struct past_mapping) past;     /* of the programs it ran since the last publish */
 };
 
 struct unwinder {
 	struct unwinder_maps maps;
 	struct tables *tables;
 	uint64_t no_space; /* mappings left out: the pool was full */
-	struct pool_mapping *pool;
+	struct unwind_mapping *pool;
 	uint32_t pool_used;
 	ARRAY(uint32_t) free_runs[SIZE_CLASSES];
-	ARRAY(struct pool_run) retired; /* n is the size class: free at the next but one publish */
+	ARRAY(struct pool_run) retired; /* free at the next but one publish */
 	size_t retired_before;
 	struct map64 processes; /* pid -> struct process * */
 	ARRAY(uint32_t) dirty;	/* pids */
@@ -60,7 +58,7 @@ struct unwinder {
 
 static size_t pool_bytes(void)
 {
-	return UNWIND_MAX_MAPPINGS * sizeof(struct pool_mapping);
+	return UNWIND_MAX_MAPPINGS * sizeof(struct unwind_mapping);
 }
 
 int unwinder__new(const struct unwinder_maps *maps, size_t max_bytes, struct unwinder **out)
@@ -92,11 +90,23 @@ void unwinder__prepare(struct unwinder *unwinder, uint32_t dso, int fd)
 		tables__find(unwinder->tables, dso, fd);
 }
 
-static struct process *find_process(struct unwinder *unwinder, uint32_t pid)
+static struct process *find_process(const struct unwinder *unwinder, uint32_t pid)
 {
 	uint64_t *found = map64__get(&unwinder->processes, pid);
 
 	return found ? (struct process *)(uintptr_t)*found : NULL;
+}
+
+static void forget_before(struct unwinder *unwinder, struct process *process, uint64_t time)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < process->mappings.n; i++)
+		if (process->mappings.data[i].time >= time)
+			process->mappings.data[kept++] = process->mappings.data[i];
+		else
+			tables__release(unwinder->tables, process->mappings.data[i].file);
+	process->mappings.n = kept;
 }
 
 static struct process *get_process(struct unwinder *unwinder, uint32_t pid)
@@ -104,8 +114,12 @@ static struct process *get_process(struct unwinder *unwinder, uint32_t pid)
 	struct process *process = find_process(unwinder, pid);
 	uint64_t *slot;
 
-	if (process)
+	if (process && process->ended) /* another one has its pid now */
+		forget_before(unwinder, process, UINT64_MAX);
+	if (process) {
+		process->ended = false;
 		return process;
+	}
 	process = calloc(1, sizeof(*process));
 	slot = process ? map64__put(&unwinder->processes, pid, 0) : NULL;
 	if (!slot) {
@@ -204,34 +218,48 @@ void unwinder__map(struct unwinder *unwinder, const struct unwinder_mapping *map
 	mark_dirty(unwinder, process);
 }
 
-static void forget_before(struct unwinder *unwinder, struct process *process, uint64_t time)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < process->mappings.n; i++)
-		if (process->mappings.data[i].time >= time)
-			process->mappings.data[kept++] = process->mappings.data[i];
-		else
-			tables__release(unwinder->tables, process->mappings.data[i].file);
-	process->mappings.n = kept;
-}
-
-void unwinder__fork(struct unwinder *unwinder, uint32_t parent, uint32_t child)
+bool unwinder__fork(struct unwinder *unwinder, uint32_t parent, uint32_t child)
 {
 	const struct process *from = find_process(unwinder, parent);
 	struct process *to = from ? get_process(unwinder, child) : NULL;
 
-	if (!to || parent == child)
-		return;
+	if (!to || parent == child || !from->mappings.n)
+		return false;
 	forget_before(unwinder, to, UINT64_MAX);
 	if (array__reserve(&to->mappings, from->mappings.n))
-		return;
+		return false;
 	for (size_t i = 0; i < from->mappings.n; i++) {
 		to->mappings.data[i] = from->mappings.data[i];
 		tables__hold(unwinder->tables, to->mappings.data[i].file);
 	}
 	to->mappings.n = from->mappings.n;
 	mark_dirty(unwinder, to);
+	return true;
+}
+
+static bool overlaps(const struct process *process, const struct unwind_mapping *mapping)
+{
+	for (size_t i = 0; i < process->mappings.n; i++)
+		if (process->mappings.data[i].pool.start < mapping->end &&
+		    process->mappings.data[i].pool.end > mapping->start)
+			return true;
+	return false;
+}
+
+bool unwinder__fork_late(struct unwinder *unwinder, uint32_t parent, uint32_t child)
+{
+	const struct process *from = find_process(unwinder, parent);
+	struct process *to = find_process(unwinder, child);
+
+	if (!to)
+		return unwinder__fork(unwinder, parent, child);
+	if (!from || from == to || !from->mappings.n)
+		return false;
+	for (size_t i = 0; i < from->mappings.n; i++)
+		if (!overlaps(to, &from->mappings.data[i].pool))
+			insert(unwinder, to, &from->mappings.data[i]);
+	mark_dirty(unwinder, to);
+	return true;
 }
 
 void unwinder__forget(struct unwinder *unwinder, uint32_t pid, uint64_t time)
@@ -240,8 +268,78 @@ void unwinder__forget(struct unwinder *unwinder, uint32_t pid, uint64_t time)
 
 	if (!process)
 		return;
+	for (size_t i = 0; i < process->mappings.n; i++) {
+		struct past_mapping past = {process->mappings.data[i], time};
+
+		if (past.held.time < time && !array__push(&process->past, past))
+			tables__hold(unwinder->tables, past.held.file);
+	}
 	forget_before(unwinder, process, time);
 	mark_dirty(unwinder, process);
+}
+
+static void forget_past(struct unwinder *unwinder, struct process *process)
+{
+	for (size_t i = 0; i < process->past.n; i++)
+		tables__release(unwinder->tables, process->past.data[i].held.file);
+	process->past.n = 0;
+}
+
+void unwinder__end(struct unwinder *unwinder, uint32_t pid)
+{
+	struct process *process = find_process(unwinder, pid);
+
+	if (!process)
+		return;
+	process->ended = true;
+	mark_dirty(unwinder, process);
+}
+
+static const struct held_mapping *find_past(const struct process *process, uint64_t time,
+					    uint64_t pc)
+{
+	for (size_t i = 0; i < process->past.n; i++) {
+		const struct past_mapping *past = &process->past.data[i];
+
+		if (past->held.time <= time && time < past->until && pc >= past->held.pool.start &&
+		    pc < past->held.pool.end)
+			return &past->held;
+	}
+	return NULL;
+}
+
+static const struct held_mapping *find_present(const struct process *process, uint64_t pc)
+{
+	size_t low = 0, high = process->mappings.n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct held_mapping *mapping = &process->mappings.data[middle];
+
+		if (pc >= mapping->pool.start && pc < mapping->pool.end)
+			return mapping;
+		if (pc < mapping->pool.start)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return NULL;
+}
+
+bool unwinder__find(const struct unwinder *unwinder, uint32_t pid, uint64_t time, uint64_t pc,
+		    struct unwinder_place *place)
+{
+	const struct process *process = find_process(unwinder, pid);
+	const struct held_mapping *mapping = process ? find_past(process, time, pc) : NULL;
+
+	if (process && !mapping)
+		mapping = find_present(process, pc);
+	if (!mapping)
+		return false;
+	place->is_file = mapping->file;
+	place->bias = mapping->pool.bias;
+	place->table = tables__at(unwinder->tables, mapping->file);
+	return true;
 }
 
 static unsigned int class_of(size_t n)
@@ -278,7 +376,7 @@ static void recycle(struct unwinder *unwinder)
 	size_t old = unwinder->retired_before;
 
 	for (size_t i = 0; i < old; i++)
-		if (array__push(&unwinder->free_runs[unwinder->retired.data[i].n],
+		if (array__push(&unwinder->free_runs[unwinder->retired.data[i].class],
 				unwinder->retired.data[i].first))
 			break; /* lost to the pool, no more */
 	memmove(unwinder->retired.data, unwinder->retired.data + old,
@@ -289,42 +387,46 @@ static void recycle(struct unwinder *unwinder)
 
 static void retire(struct unwinder *unwinder, struct process *process)
 {
-	struct pool_run run = {process->run.first, process->class};
-
-	if (process->run.n)
-		(void)array__push(&unwinder->retired, run);
-	process->run.n = 0;
+	if (process->has_run)
+		(void)array__push(&unwinder->retired, process->run);
+	process->has_run = false;
 }
 
 static void free_process(struct process *process)
 {
 	array__free(&process->mappings);
+	array__free(&process->past);
 	free(process);
 }
 
-/* Makes @process as the kernel side is to have it; one without mappings is no more. */
+static void drop_process(struct unwinder *unwinder, struct process *process)
+{
+	bpf_map_delete_elem(unwinder->maps.processes, &process->pid);
+	retire(unwinder, process);
+	forget_before(unwinder, process, UINT64_MAX);
+	forget_past(unwinder, process);
+	map64__remove(&unwinder->processes, process->pid);
+	free_process(process);
+}
+
+/* Makes @process known as it is now; when there is no room for it, as one without mappings. */
 static void publish_process(struct unwinder *unwinder, struct process *process)
 {
-	unsigned int class = class_of(process->mappings.n);
-	struct pool_run run = {.n = (uint32_t)process->mappings.n};
+	struct unwind_process run = {.n = (uint32_t)process->mappings.n, .helps = UNWIND_HELPS};
+	unsigned int class = class_of(run.n);
 
 	process->dirty = false;
-	if (!run.n || class >= SIZE_CLASSES || !allocate_run(unwinder, class, &run.first)) {
-		unwinder->no_space += run.n != 0;
-		bpf_map_delete_elem(unwinder->maps.processes, &process->pid);
-		retire(unwinder, process);
-		if (run.n)
-			return;
-		map64__remove(&unwinder->processes, process->pid);
-		free_process(process);
-		return;
+	forget_past(unwinder, process);
+	if (run.n && (class >= SIZE_CLASSES || !allocate_run(unwinder, class, &run.first))) {
+		unwinder->no_space++;
+		run.n = run.helps = 0;
 	}
 	for (uint32_t i = 0; i < run.n; i++)
 		unwinder->pool[run.first + i] = process->mappings.data[i].pool;
 	bpf_map_update_elem(unwinder->maps.processes, &process->pid, &run, BPF_ANY);
 	retire(unwinder, process);
-	process->run = run;
-	process->class = class;
+	process->run = (struct pool_run){run.first, class};
+	process->has_run = run.n;
 }
 
 void unwinder__publish(struct unwinder *unwinder)
@@ -335,7 +437,9 @@ void unwinder__publish(struct unwinder *unwinder)
 	for (size_t i = 0; i < unwinder->dirty.n; i++) {
 		struct process *process = find_process(unwinder, unwinder->dirty.data[i]);
 
-		if (process)
+		if (process && process->ended)
+			drop_process(unwinder, process);
+		else if (process)
 			publish_process(unwinder, process);
 	}
 	unwinder->dirty.n = 0;

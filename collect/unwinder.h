@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -48,11 +49,34 @@ void unwinder__map(struct unwinder *unwinder, const struct unwinder_mapping *map
 /* Builds the table of @dso before it is mapped. */
 void unwinder__prepare(struct unwinder *unwinder, uint32_t dso, int fd);
 
-/* @child is a copy of @parent. */
-void unwinder__fork(struct unwinder *unwinder, uint32_t parent, uint32_t child);
+/* @child is a copy of @parent. Returns false when nothing is known of @parent. */
+bool unwinder__fork(struct unwinder *unwinder, uint32_t parent, uint32_t child);
 
-/* What @pid mapped before @time is gone: it runs a new program, or has ended. */
+/*
+ * The same, told late: @child may have mapped something itself meanwhile, which
+ * then holds. @parent is as it is now.
+ */
+bool unwinder__fork_late(struct unwinder *unwinder, uint32_t parent, uint32_t child);
+
+/*
+ * What @pid mapped before @time is gone: it runs a new program. Walks from before
+ * can still find it until the next unwinder__publish().
+ */
 void unwinder__forget(struct unwinder *unwinder, uint32_t pid, uint64_t time);
+
+/* @pid has ended. Its mappings are kept until the next unwinder__publish(). */
+void unwinder__end(struct unwinder *unwinder, uint32_t pid);
+
+/* Where a process has an address. */
+struct unwinder_place {
+	bool is_file;			/* else it is code of no file */
+	uint64_t bias;			/* virtual address in the file = address - bias */
+	const struct file_table *table; /* of the file; rows is NULL when it has none */
+};
+
+/* Finds @pc in @pid at @time. Returns false when nothing is known to be mapped there. */
+bool unwinder__find(const struct unwinder *unwinder, uint32_t pid, uint64_t time, uint64_t pc,
+		    struct unwinder_place *place);
 
 /* Makes all changes since the last call known to the kernel side. */
 void unwinder__publish(struct unwinder *unwinder);

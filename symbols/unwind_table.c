@@ -227,20 +227,25 @@ int unwind_table__build_memory(const void *image, size_t size, struct unwind_tab
 	return table__build(-1, image, size, out);
 }
 
-const struct unwind_row *unwind_table__find(const struct unwind_table *table, uint64_t pc)
+const struct unwind_row *unwind_rows__find(const struct unwind_row *rows, size_t n, uint64_t pc)
 {
-	size_t low = 0, high = table->n_rows;
+	size_t low = 0, high = n;
 
 	/* Rows below low start at or before pc, rows from high on behind it. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (table->rows[middle].pc <= pc)
+		if (rows[middle].pc <= pc)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low ? &table->rows[low - 1] : NULL;
+	return low ? &rows[low - 1] : NULL;
+}
+
+const struct unwind_row *unwind_table__find(const struct unwind_table *table, uint64_t pc)
+{
+	return unwind_rows__find(table->rows, table->n_rows, pc);
 }
 
 void unwind_table__free(struct unwind_table *table)

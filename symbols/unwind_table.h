@@ -40,6 +40,9 @@ int unwind_table__build(int fd, struct unwind_table **out);
 /* The same for an ELF image of @size bytes in memory, as the vdso. */
 int unwind_table__build_memory(const void *image, size_t size, struct unwind_table **out);
 
+/* The one of the @n @rows (as in a table) that covers virtual address @pc, or NULL. */
+const struct unwind_row *unwind_rows__find(const struct unwind_row *rows, size_t n, uint64_t pc);
+
 /* The row that covers virtual address @pc, or NULL. */
 const struct unwind_row *unwind_table__find(const struct unwind_table *table, uint64_t pc);
 

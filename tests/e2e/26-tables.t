@@ -41,7 +41,7 @@ for my $event (events('-i', 'tables.data')) {
 is(keys %stacks, @copies, 'every program is there');
 for my $file (sort keys %stacks) {
 	my $percent = 100 * ($whole{$file} // 0) / $stacks{$file};
-	cmp_ok($percent, '>=', 97, sprintf('%s: %.1f%% of %d stacks are whole', $file =~ s{.*/}{}r,
+	cmp_ok($percent, '>=', 99.5, sprintf('%s: %.1f%% of %d stacks are whole', $file =~ s{.*/}{}r,
 		$percent, $stacks{$file}));
 }
 
