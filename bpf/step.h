@@ -42,9 +42,9 @@ static __always_inline long step_by_frame_pointer(struct unwind_walk *walk, enum
 	if (!walk->bp)
 		return end_walk(walk, STACK_COMPLETE);
 	if (walk->bp < walk->sp || walk->bp & 7)
-		return end_walk(walk, cause ? cause : STACK_FRAME_POINTER);
+		return end_walk(walk, walk->cause ? walk->cause : STACK_FRAME_POINTER);
 	if (read_stack(walk, frame, sizeof(frame), walk->bp, remote))
-		return end_walk(walk, cause ? cause : STACK_UNREADABLE);
+		return end_walk(walk, walk->cause ? walk->cause : STACK_UNREADABLE);
 	walk->sp = walk->bp + 16;
 	walk->bp = frame[0];
 	walk->ip = frame[1];

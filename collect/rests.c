@@ -37,10 +37,18 @@ static long read_stack(const struct unwind_walk *walk, void *to, uint32_t size, 
 
 #include "bpf/step.h"
 
+/* How often a walk is tried at the end of a batch of events: the buffers are read in turn. */
+#define TRIES 3
+
+struct kept_rest {
+	struct event_rest *event;
+	unsigned int tries;
+};
+
 struct rests {
 	struct recording_writer *writer;
 	const struct unwinder *unwinder;
-	ARRAY(struct event_rest *) kept;
+	ARRAY(struct kept_rest) kept;
 };
 
 int rests__new(struct recording_writer *writer, const struct unwinder *unwinder, struct rests **out)
@@ -114,15 +122,21 @@ static bool is_whole(const struct event_rest *event, size_t size)
 
 static bool keep(struct rests *rests, const struct event_rest *event, size_t size)
 {
-	struct event_rest *copy = malloc(size);
+	struct kept_rest kept = {.event = malloc(size)};
 
-	if (!copy)
+	if (!kept.event)
 		return false;
-	memcpy(copy, event, size);
-	if (!array__push(&rests->kept, copy))
+	memcpy(kept.event, event, size);
+	if (!array__push(&rests->kept, kept))
 		return true;
-	free(copy);
+	free(kept.event);
 	return false;
+}
+
+/* Whether more may be known of the code that the walk came to in a moment. */
+static bool is_early(const struct record_stack *stack)
+{
+	return stack->end == STACK_NO_MAPPING || stack->end == STACK_NO_TABLE;
 }
 
 void rests__event(struct rests *rests, const struct event_rest *event, size_t size)
@@ -133,10 +147,8 @@ void rests__event(struct rests *rests, const struct event_rest *event, size_t si
 	if (!is_whole(event, size))
 		return;
 	walk_on(rests, event, &stack, frames);
-	if ((stack.end == STACK_NO_MAPPING || stack.end == STACK_NO_TABLE) &&
-	    keep(rests, event, size))
-		return;
-	recording_writer__stack_frames(rests->writer, event->hash, &stack);
+	if (!is_early(&stack) || !keep(rests, event, size))
+		recording_writer__stack_frames(rests->writer, event->hash, &stack);
 }
 
 size_t rests__kept(const struct rests *rests)
@@ -144,25 +156,30 @@ size_t rests__kept(const struct rests *rests)
 	return rests->kept.n;
 }
 
-void rests__finish(struct rests *rests)
+void rests__finish(struct rests *rests, bool last)
 {
 	uint64_t frames[DWELL_MAX_USER_FRAMES];
 	struct record_stack stack;
+	size_t kept = 0;
 
 	for (size_t i = 0; i < rests->kept.n; i++) {
-		struct event_rest *event = rests->kept.data[i];
+		struct kept_rest rest = rests->kept.data[i];
 
-		walk_on(rests, event, &stack, frames);
-		recording_writer__stack_frames(rests->writer, event->hash, &stack);
-		free(event);
+		walk_on(rests, rest.event, &stack, frames);
+		if (is_early(&stack) && !last && ++rest.tries < TRIES) {
+			rests->kept.data[kept++] = rest;
+			continue;
+		}
+		recording_writer__stack_frames(rests->writer, rest.event->hash, &stack);
+		free(rest.event);
 	}
-	rests->kept.n = 0;
+	rests->kept.n = kept;
 }
 
 void rests__free(struct rests *rests)
 {
 	for (size_t i = 0; i < rests->kept.n; i++)
-		free(rests->kept.data[i]);
+		free(rests->kept.data[i].event);
 	array__free(&rests->kept);
 	free(rests);
 }

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,7 +30,11 @@ void rests__event(struct rests *rests, const struct event_rest *event, size_t si
 /* How many walks are kept. */
 size_t rests__kept(const struct rests *rests);
 
-/* Goes on with the walks kept, and writes their stacks, whole or not. */
-void rests__finish(struct rests *rests);
+/*
+ * Goes on with the walks kept, and writes their stacks: those that have been tried
+ * often enough, and all at the @last call, whole or not. To be called when a batch
+ * of events is over.
+ */
+void rests__finish(struct rests *rests, bool last);
 
 void rests__free(struct rests *rests);

@@ -134,11 +134,18 @@ static void write_mappings(struct session *session, uint64_t time)
 	session->held.n = kept;
 }
 
-static void drop_mappings(struct session *session)
+/* Drops the held mappings made before @time: of processes that are not recorded. */
+static void drop_mappings(struct session *session, uint64_t time)
 {
-	for (size_t i = 0; i < session->held.n; i++)
-		free(session->held.data[i].path);
-	session->held.n = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < session->held.n; i++) {
+		if (session->held.data[i].event.time >= time)
+			session->held.data[kept++] = session->held.data[i];
+		else
+			free(session->held.data[i].path);
+	}
+	session->held.n = kept;
 }
 
 static void on_event(void *arg, const struct event_header *event, size_t size)
@@ -178,6 +185,7 @@ static void read_mappings(struct session *session)
  */
 static int drain(struct session *session)
 {
+	uint64_t begin = now_ns(CLOCK_MONOTONIC);
 	int err;
 
 	read_mappings(session);
@@ -187,8 +195,8 @@ static int drain(struct session *session)
 		read_mappings(session);
 	write_mappings(session, UINT64_MAX);
 	translator__find_parents(session->translator);
-	rests__finish(session->rests);
-	drop_mappings(session);
+	rests__finish(session->rests, false);
+	drop_mappings(session, begin);
 	pace_waits(session);
 	unwinder__publish(session->unwinder);
 	return err < 0 ? error__errno(err, "cannot read the ring buffers") : 0;
@@ -463,6 +471,7 @@ static int write_end(struct session *session, uint64_t end)
 	int err = write_losses(session);
 
 	translator__end(session->translator);
+	rests__finish(session->rests, true);
 	if (!err && session->lost_mappings)
 		err = put_lost(session, "mappings, perf buffer full", session->lost_mappings);
 	unwinder__stats(session->unwinder, &stats);
@@ -517,7 +526,7 @@ int session__dso_fd(const struct session *session, uint32_t dso)
 
 void session__free(struct session *session)
 {
-	drop_mappings(session);
+	drop_mappings(session, UINT64_MAX);
 	array__free(&session->held);
 	if (session->probes)
 		probes__free(session->probes);

@@ -36,7 +36,8 @@ struct past_mapping {
 struct process {
 	uint32_t pid;
 	bool dirty;   /* differs from what the kernel side has */
-	bool ended;   /* it is to be forgotten */
+	bool ended;   /* it is to be forgotten, at the next but one publish */
+	bool leaving; /* at the next */
 	bool has_run; /* the kernel side has it, in the pool at run */
 	struct pool_run run;
 	ARRAY(struct held_mapping) mappings; /* by start */
@@ -117,7 +118,7 @@ static struct process *get_process(struct unwinder *unwinder, uint32_t pid)
 	if (process && process->ended) /* another one has its pid now */
 		forget_before(unwinder, process, UINT64_MAX);
 	if (process) {
-		process->ended = false;
+		process->ended = process->leaving = false;
 		return process;
 	}
 	process = calloc(1, sizeof(*process));
@@ -431,18 +432,26 @@ static void publish_process(struct unwinder *unwinder, struct process *process)
 
 void unwinder__publish(struct unwinder *unwinder)
 {
+	size_t kept = 0;
+
 	recycle(unwinder);
 	tables__drop_idle(unwinder->tables);
 	tables__publish(unwinder->tables);
 	for (size_t i = 0; i < unwinder->dirty.n; i++) {
 		struct process *process = find_process(unwinder, unwinder->dirty.data[i]);
 
-		if (process && process->ended)
+		if (!process) {
+			continue;
+		} else if (process->leaving) {
 			drop_process(unwinder, process);
-		else if (process)
+		} else if (process->ended) {
+			process->leaving = true;
+			unwinder->dirty.data[kept++] = process->pid;
+		} else {
 			publish_process(unwinder, process);
+		}
 	}
-	unwinder->dirty.n = 0;
+	unwinder->dirty.n = kept;
 }
 
 void unwinder__stats(const struct unwinder *unwinder, struct unwinder_stats *stats)

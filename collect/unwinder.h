@@ -64,7 +64,7 @@ bool unwinder__fork_late(struct unwinder *unwinder, uint32_t parent, uint32_t ch
  */
 void unwinder__forget(struct unwinder *unwinder, uint32_t pid, uint64_t time);
 
-/* @pid has ended. Its mappings are kept until the next unwinder__publish(). */
+/* @pid has ended. Its mappings are kept until the next unwinder__publish() but one. */
 void unwinder__end(struct unwinder *unwinder, uint32_t pid);
 
 /* Where a process has an address. */

@@ -76,10 +76,12 @@ boot() {
 		tr -d '\r' | sed 's/\x1b\(c\|\[[?0-9;]*[a-zA-Z]\)//g'
 }
 
-# The guest's TAP, numbered on, with the kernel's version; anything else as comments.
+# The guest's TAP, numbered on, with the kernel's version; anything else as comments. It
+# is finished when its plan was kept.
 number=0
 failed=0
 report() {
+	before=$number
 	while IFS= read -r line; do
 		case "$line" in
 		'ok '* | 'not ok '*)
@@ -89,7 +91,8 @@ report() {
 			case "$status" in not*) failed=$((failed + 1)) ;; esac
 			echo "$status$number - $1: ${text#* - }"
 			;;
-		'Guest done.') finished=yes ;;
+		'1..'*) [ "${line#1..}" -eq $((number - before)) ] && [ $number -gt "$before" ] && finished=yes ;;
+		'Guest done.') [ -z "${GUEST:-}" ] || finished=yes ;;
 		*) echo "# $line" ;;
 		esac
 	done <"$2"
