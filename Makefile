@@ -55,20 +55,21 @@ $(BUILD)/%.o: %.c
 MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
 BPF_ARCH := $(shell uname -m | sed -e s/x86_64/x86/ -e s/aarch64/arm64/)
 
-$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h)
+$(BUILD)/%.bpf.o: %.bpf.c $(wildcard bpf/*.h)
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Wno-unused-parameter -Werror \
 		-D__TARGET_ARCH_$(BPF_ARCH) -I. -isystem /usr/include/$(MULTIARCH) -c -o $@ $<
 
-$(BUILD)/bpf/%.skel.h: $(BUILD)/bpf/%.bpf.o
+$(BUILD)/%.skel.h: $(BUILD)/%.bpf.o
 	$(call say,SKEL,$@)
-	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$*)_bpf > $@.tmp && mv $@.tmp $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $(subst -,_,$(notdir $*))_bpf > $@.tmp && mv $@.tmp $@
 
 $(filter $(BUILD)/collect/%,$(LIB_OBJ)): | $(SKELETONS)
 
 include tests/tests.mk
 include tests/e2e.mk
+include bench/bench.mk
 include tests/fuzz/fuzz.mk
 include tools/lint.mk
 include tools/install.mk

@@ -107,9 +107,9 @@ static __always_inline long step_by_row(struct unwind_walk *walk, const struct u
 {
 	__u64 cfa = find_cfa(walk, row, remote);
 	__u64 in_register = UNWIND_CFA(row) == UNWIND_CFA_RSP_RDI ? walk->di : 0;
-	__u64 bp = walk->bp;
+	__u64 saved[2] = {walk->bp, in_register}; /* the caller's rbp, and its return address */
 	__u64 saved_at = 0;
-	__u64 ip = in_register;
+	long err;
 
 	/* A caller's frame lies above: a table that says otherwise would lead in circles. */
 	if (cfa + !!in_register <= walk->sp || cfa & 7)
@@ -118,15 +118,21 @@ static __always_inline long step_by_row(struct unwind_walk *walk, const struct u
 		saved_at = cfa + row->rbp * 8;
 	else if (UNWIND_RBP(row) == UNWIND_RBP_FRAME)
 		saved_at = walk->bp + row->rbp * 8;
-	if ((!ip && read_stack(walk, &ip, sizeof(ip), cfa - 8, remote)) ||
-	    (saved_at && read_stack(walk, &bp, sizeof(bp), saved_at, remote)))
+	/* Most often they lie side by side: one read then, of which there are few in a step. */
+	if (saved_at == cfa - sizeof(saved) && !in_register)
+		err = read_stack(walk, saved, sizeof(saved), saved_at, remote);
+	else
+		err = (!in_register &&
+		       read_stack(walk, &saved[1], sizeof(saved[1]), cfa - 8, remote)) ||
+		      (saved_at && read_stack(walk, &saved[0], sizeof(saved[0]), saved_at, remote));
+	if (err)
 		return end_walk(walk, STACK_UNREADABLE);
-	walk->ip = ip;
+	walk->ip = saved[1];
 	walk->sp = cfa;
-	walk->bp = bp;
+	walk->bp = saved[0];
 	walk->di = 0;
 	walk->exact = false;
-	return ip ? 0 : end_walk(walk, STACK_COMPLETE);
+	return saved[1] ? 0 : end_walk(walk, STACK_COMPLETE);
 }
 
 /* The caller of the present frame, whose code has the unwind rule @row. */

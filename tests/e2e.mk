@@ -4,17 +4,10 @@
 # script; they share tests/lib/Dwell.pm and the known-answer programs.
 # DWELL_TEST_FULL=1 makes them larger. E2E chooses some of them:
 # make e2e E2E=tests/e2e/10-figure1.t
-#
-# bench/run and bench/progs measure; they assert nothing.
 
 E2E ?= $(sort $(wildcard tests/e2e/*.t))
-BENCH_ROUNDS ?= 5
 
 e2e: $(BUILD)/dwell programs
 	$(Q)BUILD=$(abspath $(BUILD)) tests/run $(E2E)
 
-bench: $(BUILD)/dwell programs
-	$(Q)BUILD=$(abspath $(BUILD)) bench/progs
-	$(Q)BUILD=$(abspath $(BUILD)) bench/run --rounds $(BENCH_ROUNDS)
-
-.PHONY: e2e bench
+.PHONY: e2e
