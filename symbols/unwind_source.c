@@ -358,6 +358,22 @@ static int source__read_frames(struct unwind_source *source, const struct elf *e
 	return err;
 }
 
+static void source__read_stubs(struct unwind_source *source, const struct elf *elf)
+{
+	static const char *const names[UNWIND_STUBS] = {".init", ".fini"};
+
+	for (int i = 0; i < UNWIND_STUBS; i++) {
+		const Elf64_Shdr *section = elf__section(elf, names[i]);
+		struct unwind_stub *stub = &source->stubs[i];
+
+		if (!section || section->sh_size > sizeof(stub->code) ||
+		    elf__read_into(elf, section->sh_offset, stub->code, section->sh_size))
+			continue;
+		stub->address = section->sh_addr;
+		stub->size = section->sh_size;
+	}
+}
+
 int unwind_source__read(struct unwind_source *source, int fd, const void *memory, size_t size)
 {
 	_cleanup_(elf__release) struct elf elf = {.fd = fd, .memory = memory, .size = size};
@@ -369,6 +385,8 @@ int unwind_source__read(struct unwind_source *source, int fd, const void *memory
 		err = source__read_segments(source, &elf);
 	if (!err)
 		err = source__read_frames(source, &elf);
+	if (!err)
+		source__read_stubs(source, &elf);
 	source->entry = elf.header.e_entry;
 	source->section.data = source->bytes;
 	return err;

@@ -99,6 +99,53 @@ static int rows__insert(struct cfi_rows *rows, size_t at, struct unwind_row row)
 	return 0;
 }
 
+/* Takes out the row at @at when it says the same as the one before it. */
+static void rows__join(struct cfi_rows *rows, size_t at)
+{
+	const struct unwind_row *row = &rows->rows.data[at];
+
+	if (!at || at >= rows->rows.n || row->cfa != row[-1].cfa || row->rbp != row[-1].rbp ||
+	    row->rule != row[-1].rule)
+		return;
+	memmove(&rows->rows.data[at], &rows->rows.data[at + 1],
+		(rows->rows.n - at - 1) * sizeof(*row));
+	rows->rows.n--;
+}
+
+/*
+ * Puts the @n rows of @code, which ends at @end, where nothing is described. Where
+ * something is, that counts.
+ */
+static int rows__fill_gap(struct cfi_rows *rows, const struct unwind_row *code, size_t n,
+			  uint32_t end)
+{
+	struct unwind_row gap = {.pc = end};
+	size_t at = 0;
+	int err = 0;
+
+	while (at < rows->rows.n && rows->rows.data[at].pc <= code->pc)
+		at++;
+	if (at && UNWIND_CFA(&rows->rows.data[at - 1]) != UNWIND_CFA_NONE)
+		return 0;
+	while (n && at < rows->rows.n && code[n - 1].pc >= rows->rows.data[at].pc)
+		n--;
+	if (!n)
+		return 0;
+	if (at == rows->rows.n || rows->rows.data[at].pc > end)
+		err = rows__insert(rows, at, gap);
+	for (size_t i = n; i > 1 && !err; i--)
+		err = rows__insert(rows, at, code[i - 1]);
+	if (at && rows->rows.data[at - 1].pc == code->pc)
+		rows->rows.data[--at] = *code;
+	else if (!err)
+		err = rows__insert(rows, at, *code);
+	if (!err) { /* it may go on, or have come, from a neighbour */
+		rows__join(rows, at + n);
+		rows__join(rows, at);
+	}
+	return err;
+}
+
 /*
  * A program begins in assembly that not everybody describes (the dynamic loader's
  * is in a gap): there is no caller. What is said of @entry all the same, counts.
@@ -106,25 +153,43 @@ static int rows__insert(struct cfi_rows *rows, size_t at, struct unwind_row row)
 static int rows__end_at_entry(struct cfi_rows *rows, uint64_t entry)
 {
 	struct unwind_row end = {.pc = (uint32_t)entry, .rule = UNWIND_CFA_END};
-	struct unwind_row gap = {.pc = (uint32_t)entry + ENTRY_SIZE};
-	size_t at = 0;
-	int err = 0;
 
 	if (!entry || entry > UINT32_MAX - ENTRY_SIZE)
 		return 0;
-	while (at < rows->rows.n && rows->rows.data[at].pc <= entry)
-		at++;
-	if (at == rows->rows.n || UNWIND_CFA(&rows->rows.data[at]) == UNWIND_CFA_END)
+	for (size_t i = 0; i < rows->rows.n; i++)
+		if (rows->rows.data[i].pc > entry) /* described from its second part on */
+			return UNWIND_CFA(&rows->rows.data[i]) == UNWIND_CFA_END
+				       ? 0
+				       : rows__fill_gap(rows, &end, 1,
+							(uint32_t)entry + ENTRY_SIZE);
+	return 0;
+}
+
+/*
+ * _init() and _fini() take 8 bytes of stack after an endbr64 that may be there, and
+ * give them back before they return.
+ */
+static int rows__add_stub(struct cfi_rows *rows, const struct unwind_stub *stub)
+{
+	static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa}, take[] = {0x48, 0x83, 0xec, 0x08},
+			     give[] = {0x48, 0x83, 0xc4, 0x08, 0xc3};
+	size_t begin = stub->size >= 4 && !memcmp(stub->code, endbr, sizeof(endbr)) ? 4 : 0;
+	uint32_t pc = (uint32_t)stub->address, end = pc + (uint32_t)stub->size;
+
+	if (stub->address > UINT32_MAX - sizeof(stub->code) ||
+	    stub->size < begin + sizeof(take) + sizeof(give) ||
+	    memcmp(stub->code + begin, take, sizeof(take)) ||
+	    memcmp(stub->code + stub->size - sizeof(give), give, sizeof(give)))
 		return 0;
-	if (at && UNWIND_CFA(&rows->rows.data[at - 1]) != UNWIND_CFA_NONE)
-		return 0;
-	if (rows->rows.data[at].pc > gap.pc)
-		err = rows__insert(rows, at, gap);
-	if (at && rows->rows.data[at - 1].pc == entry)
-		rows->rows.data[at - 1] = end;
-	else if (!err)
-		err = rows__insert(rows, at, end);
-	return err;
+	return rows__fill_gap(rows,
+			      (const struct unwind_row[]){
+				      {.pc = pc, .cfa = 1, .rule = UNWIND_CFA_RSP},
+				      {.pc = pc + (uint32_t)(begin + sizeof(take)),
+				       .cfa = 2,
+				       .rule = UNWIND_CFA_RSP},
+				      {.pc = end - 1, .cfa = 1, .rule = UNWIND_CFA_RSP},
+			      },
+			      3, end);
 }
 
 /*
@@ -186,6 +251,8 @@ static int table__fill(struct unwind_table *table, struct unwind_source *source)
 	}
 	if (!err)
 		err = rows__end_at_entry(&rows, source->entry);
+	for (int i = 0; i < UNWIND_STUBS && !err; i++)
+		err = rows__add_stub(&rows, &source->stubs[i]);
 	cfi__free(&entries);
 	if (err) {
 		array__free(&rows.rows);

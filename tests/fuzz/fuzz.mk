@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# make fuzz FUZZ_SECONDS=600    feeds damaged recordings to the reader (clang, libFuzzer)
+# make fuzz FUZZ_SECONDS=600    feeds damaged recordings to the reader, then damaged ELF
+#                               files and .eh_frame to the unwind tables (clang, libFuzzer)
 #
-# The corpus stays in $(BUILD)/fuzz/corpus from one run to the next.
+# The corpora stay in $(BUILD)/fuzz from one run to the next.
 
 FUZZ_SECONDS ?= 60
 FUZZ_SRC := tests/fuzz/fuzz_reader.c $(wildcard recording/*.c base/*.c)
@@ -14,16 +15,38 @@ $(BUILD)/fuzz/fuzz_reader: $(FUZZ_SRC) $(wildcard recording/*.h base/*.h tests/f
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(STD) $(WARNINGS) $(CPPFLAGS) $(FUZZ_CFLAGS) -o $@ $(FUZZ_SRC) -lzstd -lz
 
+UNWIND_FUZZ_SRC := tests/fuzz/fuzz_unwind.c $(wildcard symbols/cfi*.c symbols/unwind_*.c base/*.c)
+
+$(BUILD)/fuzz/fuzz_unwind: $(UNWIND_FUZZ_SRC) $(wildcard symbols/*.h base/*.h)
+	$(call say,FUZZ,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(STD) $(WARNINGS) $(CPPFLAGS) $(FUZZ_CFLAGS) -o $@ $(UNWIND_FUZZ_SRC) -lelf -lzstd -lz
+
 $(BUILD)/fuzz/seeds: $(BUILD)/tests/fuzz/seeds.o $(BUILD)/libdwell.a
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
 
-fuzz: $(BUILD)/fuzz/fuzz_reader $(BUILD)/fuzz/seeds
+fuzz: fuzz-reader fuzz-unwind
+
+fuzz-reader: $(BUILD)/fuzz/fuzz_reader $(BUILD)/fuzz/seeds
 	$(Q)mkdir -p $(BUILD)/fuzz/seed $(BUILD)/fuzz/corpus
 	$(Q)$(BUILD)/fuzz/seeds $(BUILD)/fuzz/seed
 	$(Q)nice $(BUILD)/fuzz/fuzz_reader -max_total_time=$(FUZZ_SECONDS) -max_len=8192 \
 		-timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
 		-artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/corpus $(BUILD)/fuzz/seed
 
-.PHONY: fuzz
+# Whole files, and the .eh_frame of others behind the byte that says so.
+fuzz-unwind: $(BUILD)/fuzz/fuzz_unwind $(BUILD)/tests/programs/switches $(BUILD)/tests/programs/chains_cc
+	$(Q)mkdir -p $(BUILD)/fuzz/unwind-seed $(BUILD)/fuzz/unwind-corpus
+	$(Q)strip -o $(BUILD)/fuzz/unwind-seed/switches $(BUILD)/tests/programs/switches
+	$(Q)for program in switches chains_cc; do \
+		objcopy -O binary --only-section=.eh_frame $(BUILD)/tests/programs/$$program \
+			$(BUILD)/fuzz/frames && \
+		{ printf '\000'; cat $(BUILD)/fuzz/frames; } >$(BUILD)/fuzz/unwind-seed/$$program.frames; \
+	done
+	$(Q)nice $(BUILD)/fuzz/fuzz_unwind -max_total_time=$(FUZZ_SECONDS) -max_len=32768 \
+		-timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+		-artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/unwind-corpus $(BUILD)/fuzz/unwind-seed
+
+.PHONY: fuzz fuzz-reader fuzz-unwind

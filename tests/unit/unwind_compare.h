@@ -256,16 +256,28 @@ static inline enum verdict compare_frame(const struct unwind_row *row, Dwarf_Fra
 	return call && same_rbp(row, &m, cfa, &rbp) ? VERDICT_SAME : VERDICT_DIFFERS;
 }
 
+/* Whether @row is one of three that take 8 bytes of stack and give them back: _init, _fini. */
+static inline bool is_stub(const struct unwind_table *table, const struct unwind_row *row)
+{
+	const struct unwind_row *end = table->rows + table->n_rows;
+
+	for (int i = 0; i < 3 && row >= table->rows; i++, row--)
+		if (end - row > 3 && row[0].cfa == 1 && row[1].cfa == 2 && row[2].cfa == 1 &&
+		    row[3].pc - row[0].pc <= 64)
+			return true;
+	return false;
+}
+
 /*
  * Whether @row rightly says something of @pc of which .eh_frame says nothing: where
- * a program begins, and between the two halves of clone().
+ * a program begins, between the two halves of clone(), and in _init() and _fini().
  */
 static inline bool fills_gap(const struct unwind_table *table, const struct unwind_row *row,
 			     uint64_t pc)
 {
 	bool last = row + 1 == table->rows + table->n_rows;
 
-	return UNWIND_CFA(row) == UNWIND_CFA_END ||
+	return UNWIND_CFA(row) == UNWIND_CFA_END || is_stub(table, row) ||
 	       (!last && UNWIND_CFA(&row[1]) == UNWIND_CFA_END && row[1].pc - pc <= 16);
 }
 
