@@ -282,6 +282,21 @@ static void sections_are_not_needed(void **state)
 	}
 }
 
+/* Found by fuzzing: the rows of an entry and of what lies before it were twice the same. */
+static void entry_joins_its_neighbour(void **state)
+{
+	_cleanup_(unwind_table__freep) struct unwind_table *table = NULL;
+	const char *path = in_scratch("entry");
+
+	assert_int_equal(
+		run("gcc -nostdlib -static -Wl,-e,entry -o %s tests/data/unwind/entry.s", path), 0);
+	table = build(path);
+	check_order(table);
+	check_find(table);
+	assert_int_equal(UNWIND_CFA(&table->rows[0]), UNWIND_CFA_END);
+	assert_int_equal(UNWIND_CFA(&table->rows[1]), UNWIND_CFA_RSP);
+}
+
 static void vdso_agrees(void **state)
 {
 	_cleanup_(unwind_table__freep) struct unwind_table *table = NULL;
@@ -374,9 +389,13 @@ static void others_are_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(installed_files_agree), cmocka_unit_test(compiled_programs_agree),
-		cmocka_unit_test(debug_frame_agrees),	 cmocka_unit_test(sections_are_not_needed),
-		cmocka_unit_test(vdso_agrees),		 cmocka_unit_test(special_rows_are_found),
+		cmocka_unit_test(installed_files_agree),
+		cmocka_unit_test(compiled_programs_agree),
+		cmocka_unit_test(debug_frame_agrees),
+		cmocka_unit_test(sections_are_not_needed),
+		cmocka_unit_test(entry_joins_its_neighbour),
+		cmocka_unit_test(vdso_agrees),
+		cmocka_unit_test(special_rows_are_found),
 		cmocka_unit_test(others_are_refused),
 	};
 
