@@ -35,7 +35,7 @@ enum waker_context {
 	WAKER_NMI = 4,
 };
 
-/* How a stack walk ended. Everything but STACK_COMPLETE is a truncated stack. */
+/* How a stack walk ended. Those that did not reach the outermost frame are truncated. */
 enum stack_end {
 	STACK_COMPLETE = 0,	 /* reached the outermost frame */
 	STACK_TOO_DEEP = 1,	 /* more frames than are kept */
@@ -44,7 +44,8 @@ enum stack_end {
 	STACK_NO_TABLE = 4,	 /* no unwind table (yet) for the file */
 	STACK_UNSUPPORTED = 5,	 /* an unwind rule that is not handled */
 	STACK_FRAME_POINTER = 6, /* a frame-pointer walk ended: nobody knows where */
-	STACK_END_COUNT = 7,
+	STACK_GUESSED = 7,	 /* reached it, past code that does not describe its frames */
+	STACK_END_COUNT = 8,
 };
 
 enum event_type {

@@ -27,7 +27,7 @@
 
 static __always_inline long end_walk(struct unwind_walk *walk, enum stack_end end)
 {
-	walk->end = end == STACK_COMPLETE && walk->cause ? walk->cause : end;
+	walk->end = end == STACK_COMPLETE && walk->cause ? STACK_GUESSED : end;
 	return 1;
 }
 
@@ -40,7 +40,7 @@ static __always_inline long step_by_frame_pointer(struct unwind_walk *walk, enum
 	if (!walk->cause)
 		walk->cause = cause;
 	if (!walk->bp)
-		return end_walk(walk, STACK_COMPLETE);
+		return end_walk(walk, walk->cause);
 	if (walk->bp < walk->sp || walk->bp & 7)
 		return end_walk(walk, walk->cause ? walk->cause : STACK_FRAME_POINTER);
 	if (read_stack(walk, frame, sizeof(frame), walk->bp, remote))
@@ -50,7 +50,7 @@ static __always_inline long step_by_frame_pointer(struct unwind_walk *walk, enum
 	walk->ip = frame[1];
 	walk->di = 0;
 	walk->exact = false;
-	return walk->ip ? 0 : end_walk(walk, STACK_COMPLETE);
+	return walk->ip ? 0 : end_walk(walk, walk->cause);
 }
 
 /* Offsets in struct ucontext of registers 15 (rsp) and 16 (rip), and 10 (rbp). */

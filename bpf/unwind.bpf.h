@@ -282,8 +282,10 @@ static __always_inline long unwind_step(struct unwind_walk *walk, __u32 index, c
 		return end_walk(walk, STACK_TOO_DEEP);
 	if (!enter_mapping(walk, pc, remote))
 		return guess(walk, STACK_NO_MAPPING, remote);
-	if (!walk->mapping.table)
+	if (!walk->mapping.table) {
+		walk->process.helps = 0; /* what comes next may be anything */
 		return step_by_frame_pointer(walk, 0, remote);
+	}
 	if (walk->mapping.table == UNWIND_TABLE_NOT_YET)
 		return guess(walk, STACK_NO_TABLE, remote);
 	if (!walk->mapping.n_rows)

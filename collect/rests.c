@@ -85,8 +85,11 @@ static long step(const struct rests *rests, struct unwind_walk *walk,
 	return unwind_by(walk, row, false);
 }
 
-/* Goes on with the walk of @event; @frames has room for DWELL_MAX_USER_FRAMES. */
-static void walk_on(const struct rests *rests, const struct event_rest *event,
+/*
+ * Goes on with the walk of @event; @frames has room for DWELL_MAX_USER_FRAMES. Returns
+ * whether it came to code of which more may be known in a moment.
+ */
+static bool walk_on(const struct rests *rests, const struct event_rest *event,
 		    struct record_stack *stack, uint64_t *frames)
 {
 	const uint64_t *walked = (const void *)(event + 1);
@@ -112,6 +115,7 @@ static void walk_on(const struct rests *rests, const struct event_rest *event,
 		}
 	}
 	*stack = (struct record_stack){.frames = frames, .depth = walk.n, .end = walk.end};
+	return walk.cause == STACK_NO_MAPPING || walk.cause == STACK_NO_TABLE;
 }
 
 static bool is_whole(const struct event_rest *event, size_t size)
@@ -133,12 +137,6 @@ static bool keep(struct rests *rests, const struct event_rest *event, size_t siz
 	return false;
 }
 
-/* Whether more may be known of the code that the walk came to in a moment. */
-static bool is_early(const struct record_stack *stack)
-{
-	return stack->end == STACK_NO_MAPPING || stack->end == STACK_NO_TABLE;
-}
-
 void rests__event(struct rests *rests, const struct event_rest *event, size_t size)
 {
 	uint64_t frames[DWELL_MAX_USER_FRAMES];
@@ -146,8 +144,7 @@ void rests__event(struct rests *rests, const struct event_rest *event, size_t si
 
 	if (!is_whole(event, size))
 		return;
-	walk_on(rests, event, &stack, frames);
-	if (!is_early(&stack) || !keep(rests, event, size))
+	if (!walk_on(rests, event, &stack, frames) || !keep(rests, event, size))
 		recording_writer__stack_frames(rests->writer, event->hash, &stack);
 }
 
@@ -164,9 +161,9 @@ void rests__finish(struct rests *rests, bool last)
 
 	for (size_t i = 0; i < rests->kept.n; i++) {
 		struct kept_rest rest = rests->kept.data[i];
+		bool early = walk_on(rests, rest.event, &stack, frames);
 
-		walk_on(rests, rest.event, &stack, frames);
-		if (is_early(&stack) && !last && ++rest.tries < TRIES) {
+		if (early && !last && ++rest.tries < TRIES) {
 			rests->kept.data[kept++] = rest;
 			continue;
 		}

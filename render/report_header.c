@@ -16,6 +16,7 @@ static const struct {
 	[STACK_NO_TABLE] = {"no_table", "no unwind table yet"},
 	[STACK_UNSUPPORTED] = {"unsupported", "unwind rule not handled"},
 	[STACK_FRAME_POINTER] = {"frame_pointer", "frame pointers only"},
+	[STACK_GUESSED] = {"guessed", "a step by frame pointer"},
 };
 
 const char *stack_end__text(enum stack_end end)
@@ -122,17 +123,19 @@ static void header__truncated(const struct model *model, FILE *to)
 
 	for (int end = 0; end < STACK_END_COUNT; end++)
 		all += model->truncated[end];
-	cut = all - model->truncated[STACK_COMPLETE];
-	if (!cut) {
-		fprintf(to, "# truncated  : none of %" PRIu64 " stacks\n", all);
-		return;
-	}
-	fprintf(to, "# truncated  : %" PRIu64 " of %" PRIu64 " stacks (%.2f%%): ", cut, all,
-		format__percent(cut, all));
-	for (int end = STACK_COMPLETE + 1; end < STACK_END_COUNT; end++)
+	cut = all - model->truncated[STACK_COMPLETE] - model->truncated[STACK_GUESSED];
+	if (cut)
+		fprintf(to, "# truncated  : %" PRIu64 " of %" PRIu64 " stacks (%.2f%%): ", cut, all,
+			format__percent(cut, all));
+	else
+		fprintf(to, "# truncated  : none of %" PRIu64 " stacks", all);
+	for (int end = STACK_COMPLETE + 1; end < STACK_GUESSED; end++)
 		if (model->truncated[end])
 			fprintf(to, "%s%" PRIu64 " %s", shown++ ? ", " : "", model->truncated[end],
 				stack_end__text(end));
+	if (model->truncated[STACK_GUESSED])
+		fprintf(to, "; %" PRIu64 " go on by frame pointer past code that says nothing",
+			model->truncated[STACK_GUESSED]);
 	fputc('\n', to);
 }
 

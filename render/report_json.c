@@ -55,7 +55,7 @@ static json_t *json__truncated(const struct model *model)
 {
 	json_t *truncated = json_object();
 
-	for (int end = STACK_COMPLETE + 1; end < STACK_END_COUNT; end++)
+	for (int end = STACK_COMPLETE + 1; end < STACK_GUESSED; end++)
 		json_object_set_new(truncated, stack_end__name(end),
 				    json__number(model->truncated[end]));
 	return truncated;
@@ -212,6 +212,7 @@ static json_t *json__document(const struct report *report)
 	json_object_set_new(document, "machine_switches_told",
 			    json__number(model__meta_number(model, "machine_switches_told", 0)));
 	json_object_set_new(document, "truncated", json__truncated(model));
+	json_object_set_new(document, "guessed", json__number(model->truncated[STACK_GUESSED]));
 	if (model->warning)
 		json_object_set_new(document, "warning", json__text(model->warning));
 	if (empty)

@@ -1,0 +1,45 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Code that says nothing of its frames: where its frame pointer leads to the
+# outermost frame all the same, the stack is told apart from whole ones; where it
+# leads nowhere, the stack is cut.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Dwell;
+use Test::More;
+
+need_recording();
+
+my $got = record(['-o', 'bare.data'], program('undescribed'));
+is($got->{status}, 0, 'recorded');
+my (%ends, %chains);
+for my $event (grep { $_->{event} eq 'sample' } events('-i', 'bare.data')) {
+	my @frames = @{$event->{frames}};
+	my @symbols = map { $frames[2 * $_] } 0 .. $#frames / 2;
+	my ($in) = grep { /^(?:innermost|lonely)$/ } @symbols;
+	next unless $in;
+	$ends{$in}{$event->{stack_end}}++;
+	$chains{join ' ', grep { /^(?:innermost|bare|outer|main)$/ } @symbols}++ if $in eq 'innermost';
+}
+cmp_ok($ends{$_}{all} = eval { my $sum = 0; $sum += $_ for values %{$ends{$_}}; $sum }, '>', 100,
+	"there are samples in $_") for qw(innermost lonely);
+cmp_ok($ends{innermost}{guessed} // 0, '>=', 0.99 * $ends{innermost}{all},
+	'past code with a frame pointer the outermost frame is reached, and it is said how');
+cmp_ok($chains{'innermost bare outer main'} // 0, '>=', 0.99 * $ends{innermost}{all},
+	'the chain is whole');
+cmp_ok($ends{lonely}{unsupported} // 0, '>=', 0.99 * $ends{lonely}{all},
+	'code without one ends the walk, as a rule that is not handled');
+
+my $report = report('-i', 'bare.data');
+cmp_ok($report->{guessed}, '>=', $ends{innermost}{guessed} // 0, 'guessed stacks are counted');
+cmp_ok($report->{truncated}{unsupported}, '>=', $ends{lonely}{unsupported} // 0, 'cut ones too');
+cmp_ok($report->{truncated}{unsupported}, '<=', 1.1 * $ends{lonely}{all}, 'and not with the others');
+like(run($DWELL, 'report', '-i', 'bare.data')->{out},
+	qr/^# truncated  : \d+ of \d+ stacks .*unwind rule not handled; \d+ go on by frame pointer/m,
+	'the header tells both');
+
+done_testing;
