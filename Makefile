@@ -85,7 +85,7 @@ clean:
 
 demo:
 	$(Q)tools/install-deps build
-	$(Q)$(MAKE) --no-print-directory all programs
+	$(Q)$(MAKE) --no-print-directory all $(BUILD)/tests/programs/figure1
 	$(Q)BUILD=$(BUILD) tools/demo
 
 .PHONY: demo
