@@ -253,11 +253,47 @@ static __always_inline bool enter_mapping(struct unwind_walk *walk, __u64 pc, co
 	return true;
 }
 
+/*
+ * unwind_by() of current, and step_by_frame_pointer(): global functions as well,
+ * or the verifier would look at all ways through them, each with all that follows.
+ */
+__noinline int step_current(struct unwind_walk *walk, __u64 found)
+{
+	struct unwind_row row;
+
+	if (!walk)
+		return 1;
+	__builtin_memcpy(&row, &found, sizeof(row));
+	return unwind_by(walk, &row, false);
+}
+
+__noinline int step_current_by_frame_pointer(struct unwind_walk *walk, __u32 cause)
+{
+	return walk ? step_by_frame_pointer(walk, cause, false) : 1;
+}
+
+static __always_inline long step_by(struct unwind_walk *walk, __u64 found, const bool remote)
+{
+	struct unwind_row row;
+
+	if (!remote)
+		return step_current(walk, found) != 0;
+	__builtin_memcpy(&row, &found, sizeof(row));
+	return unwind_by(walk, &row, true);
+}
+
+static __always_inline long step_blindly(struct unwind_walk *walk, enum stack_end cause,
+					 const bool remote)
+{
+	return remote ? step_by_frame_pointer(walk, cause, true)
+		      : step_current_by_frame_pointer(walk, cause) != 0;
+}
+
 /* Without knowing the code's rule: user space may know it, else the frame pointer has to do. */
 static __always_inline long guess(struct unwind_walk *walk, enum stack_end cause, const bool remote)
 {
 	if (remote || walk->cause || !walk->process.helps)
-		return step_by_frame_pointer(walk, cause, remote);
+		return step_blindly(walk, cause, remote);
 	walk->stuck = true;
 	return end_walk(walk, cause);
 }
@@ -284,17 +320,17 @@ static __always_inline long unwind_step(struct unwind_walk *walk, __u32 index, c
 		return guess(walk, STACK_NO_MAPPING, remote);
 	if (!walk->mapping.table) {
 		walk->process.helps = 0; /* what comes next may be anything */
-		return step_by_frame_pointer(walk, 0, remote);
+		return step_blindly(walk, 0, remote);
 	}
 	if (walk->mapping.table == UNWIND_TABLE_NOT_YET)
 		return guess(walk, STACK_NO_TABLE, remote);
 	if (!walk->mapping.n_rows)
-		return step_by_frame_pointer(walk, STACK_NO_TABLE, remote);
+		return step_blindly(walk, STACK_NO_TABLE, remote);
 	found = find_row(walk->mapping.table, walk->mapping.n_rows, pc - walk->mapping.bias);
 	__builtin_memcpy(&row, &found, sizeof(row));
 	if (UNWIND_CFA(&row) == UNWIND_CFA_SIGNAL)
 		scratch->frames[(walk->at + index) & (SCRATCH_FRAMES - 1)] = walk->ip + 1;
-	return unwind_by(walk, &row, remote);
+	return step_by(walk, found, remote);
 }
 
 static long unwind_step_current(__u32 index, void *walk)
