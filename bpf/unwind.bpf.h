@@ -289,13 +289,34 @@ static __always_inline long step_blindly(struct unwind_walk *walk, enum stack_en
 		      : step_current_by_frame_pointer(walk, cause) != 0;
 }
 
-/* Without knowing the code's rule: user space may know it, else the frame pointer has to do. */
-static __always_inline long guess(struct unwind_walk *walk, enum stack_end cause, const bool remote)
+/*
+ * Looks up the unwind rule of the code at @pc, the walk's present frame. 0: there is
+ * none, because of *@cause (STACK_COMPLETE: it is expected to have a frame pointer).
+ */
+static __always_inline __u64 find_rule(struct unwind_walk *walk, __u64 pc, enum stack_end *cause,
+				       const bool remote)
 {
-	if (remote || walk->cause || !walk->process.helps)
-		return step_blindly(walk, cause, remote);
-	walk->stuck = true;
-	return end_walk(walk, cause);
+	*cause = STACK_NO_MAPPING;
+	if (!enter_mapping(walk, pc, remote))
+		return 0;
+	*cause = STACK_COMPLETE;
+	if (!walk->mapping.table) {
+		walk->process.helps = 0; /* what comes next may be anything */
+		return 0;
+	}
+	*cause = STACK_NO_TABLE;
+	if (!walk->mapping.n_rows)
+		return 0;
+	*cause = STACK_UNSUPPORTED;
+	return find_row(walk->mapping.table, walk->mapping.n_rows, pc - walk->mapping.bias);
+}
+
+/* Whether user space knows more of the present frame's code, or soon will. */
+static __always_inline bool is_stuck(const struct unwind_walk *walk, enum stack_end cause)
+{
+	return !walk->cause && walk->process.helps &&
+	       (cause == STACK_NO_MAPPING ||
+		(cause == STACK_NO_TABLE && walk->mapping.table == UNWIND_TABLE_NOT_YET));
 }
 
 /*
@@ -306,30 +327,27 @@ static __always_inline long guess(struct unwind_walk *walk, enum stack_end cause
 static __always_inline long unwind_step(struct unwind_walk *walk, __u32 index, const bool remote)
 {
 	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &walk->scratch);
-	__u64 pc = walk->ip - !walk->exact;
+	__u32 at = (walk->at + index) & (SCRATCH_FRAMES - 1);
 	struct unwind_row row;
+	enum stack_end cause;
 	__u64 found;
 
 	if (!scratch)
 		return end_walk(walk, STACK_TOO_DEEP);
-	scratch->frames[(walk->at + index) & (SCRATCH_FRAMES - 1)] = frame_address(walk, !index);
+	scratch->frames[at] = frame_address(walk, !index);
 	walk->n = index + 1;
 	if (index + 1 >= DWELL_MAX_USER_FRAMES)
 		return end_walk(walk, STACK_TOO_DEEP);
-	if (!enter_mapping(walk, pc, remote))
-		return guess(walk, STACK_NO_MAPPING, remote);
-	if (!walk->mapping.table) {
-		walk->process.helps = 0; /* what comes next may be anything */
-		return step_blindly(walk, 0, remote);
+	found = find_rule(walk, walk->ip - !walk->exact, &cause, remote);
+	if (!found && !remote && is_stuck(walk, cause)) {
+		walk->stuck = true;
+		return end_walk(walk, cause);
 	}
-	if (walk->mapping.table == UNWIND_TABLE_NOT_YET)
-		return guess(walk, STACK_NO_TABLE, remote);
-	if (!walk->mapping.n_rows)
-		return step_blindly(walk, STACK_NO_TABLE, remote);
-	found = find_row(walk->mapping.table, walk->mapping.n_rows, pc - walk->mapping.bias);
+	if (!found)
+		return step_blindly(walk, cause, remote);
 	__builtin_memcpy(&row, &found, sizeof(row));
 	if (UNWIND_CFA(&row) == UNWIND_CFA_SIGNAL)
-		scratch->frames[(walk->at + index) & (SCRATCH_FRAMES - 1)] = walk->ip + 1;
+		scratch->frames[at] = walk->ip + 1;
 	return step_by(walk, found, remote);
 }
 
