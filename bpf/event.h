@@ -215,8 +215,8 @@ struct event_stacks {
 
 /*
  * The user stack that another event names by @hash, as far as the kernel side
- * could walk it. Behind it come the frames, then stack
- * memory from sp - DWELL_RED_ZONE on.
+ * could walk it. Behind it come the frames, then stack memory from
+ * sp - DWELL_RED_ZONE on.
  */
 struct event_rest {
 	struct event_header header; /* of no thread */
@@ -228,8 +228,7 @@ struct event_rest {
 	__u32 size;  /* bytes of stack memory */
 	__u16 depth; /* frames, the last one included */
 	__u8 exact;  /* ip is the very instruction, not where a call returns to */
-	__u8 end;    /* enum stack_end: what the walk had to end with */
-	__u32 reserved;
+	__u8 reserved[5];
 };
 
 /* The path of a file seen as an object: names from the file up to the root. */

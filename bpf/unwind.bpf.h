@@ -374,7 +374,6 @@ static __always_inline void keep_rest(const struct unwind_walk *walk, __u32 pid)
 	rest->head.bp = walk->bp;
 	rest->head.pid = pid;
 	rest->head.exact = walk->exact;
-	rest->head.end = walk->end;
 }
 
 /*

@@ -15,11 +15,12 @@
 #include "collect/session.h"
 #include "model/embed.h"
 
-#define MIN_PERIOD_NS  10000ULL
-#define MAX_PERIOD_NS  1000000000ULL
-#define MAX_WAIT_LIMIT 1000000
-#define MAX_TABLE_MIB  65536
-#define UNSET	       UINT64_MAX
+#define MIN_PERIOD_NS	  10000ULL
+#define MAX_PERIOD_NS	  1000000000ULL
+#define MAX_WAIT_LIMIT	  1000000
+#define MAX_TABLE_MIB	  65536
+#define DEFAULT_TABLE_MIB 256 /* 32 million rows */
+#define UNSET		  UINT64_MAX
 
 struct record_options {
 	const char *output;
@@ -338,11 +339,10 @@ static int record(const struct record_options *options, const struct session_con
 static int choose_tables(const struct record_options *options, size_t *bytes)
 {
 	*bytes = options->table_mib << 20;
-	if (options->table_mib <= MAX_TABLE_MIB)
+	if (options->table_mib >= 1 && options->table_mib <= MAX_TABLE_MIB)
 		return 0;
-	error__set(-EINVAL, "--table-memory of %" PRIu64 " MiB is above %d", options->table_mib,
-		   MAX_TABLE_MIB);
-	error__hint("a large system's tables take some 100 MiB together");
+	error__set(-EINVAL, "--table-memory must be 1 to %d MiB", MAX_TABLE_MIB);
+	error__hint("the tables of a database server take 3 MiB, of the largest libraries 8");
 	return -EINVAL;
 }
 
@@ -379,8 +379,11 @@ static int configure(const struct record_options *options, char **command,
 
 static int record_run(int argc, char **argv)
 {
-	struct record_options options = {
-		.output = "dwell.data", .hz = UNSET, .period_us = UNSET, .wait_limit = 2};
+	struct record_options options = {.output = "dwell.data",
+					 .hz = UNSET,
+					 .period_us = UNSET,
+					 .wait_limit = 2,
+					 .table_mib = DEFAULT_TABLE_MIB};
 	_cleanup_free_ char *description = NULL;
 	struct session_config config = {};
 	struct session *session = NULL;

@@ -31,7 +31,6 @@
 #define SETTLE_US	   500 /* mappings come in bursts */
 #define DEFAULT_RING	   (2UL << 20)
 #define DEFAULT_TRACE_RING (16UL << 20)
-#define DEFAULT_TABLES	   (256UL << 20) /* 32 million rows */
 
 /* A mapping that waits until the events before it have told whose process it is. */
 struct held_mapping {
@@ -288,8 +287,7 @@ static int open_unwinder(struct session *session)
 	int err;
 
 	probes__unwinder_maps(session->probes, &maps);
-	err = unwinder__new(&maps, session->config.table_bytes ?: DEFAULT_TABLES,
-			    &session->unwinder);
+	err = unwinder__new(&maps, session->config.table_bytes, &session->unwinder);
 	return err ? error__errno(err, "cannot map the tables for stack walks") : 0;
 }
 

@@ -358,19 +358,19 @@ static int source__read_frames(struct unwind_source *source, const struct elf *e
 	return err;
 }
 
-static void source__read_stubs(struct unwind_source *source, const struct elf *elf)
+static void source__read_crt(struct unwind_source *source, const struct elf *elf)
 {
-	static const char *const names[UNWIND_STUBS] = {".init", ".fini"};
+	static const char *const names[UNWIND_CRT_FUNCTIONS] = {".init", ".fini"};
 
-	for (int i = 0; i < UNWIND_STUBS; i++) {
+	for (int i = 0; i < UNWIND_CRT_FUNCTIONS; i++) {
 		const Elf64_Shdr *section = elf__section(elf, names[i]);
-		struct unwind_stub *stub = &source->stubs[i];
+		struct unwind_crt_function *function = &source->crt[i];
 
-		if (!section || section->sh_size > sizeof(stub->code) ||
-		    elf__read_into(elf, section->sh_offset, stub->code, section->sh_size))
+		if (!section || section->sh_size > sizeof(function->code) ||
+		    elf__read_into(elf, section->sh_offset, function->code, section->sh_size))
 			continue;
-		stub->address = section->sh_addr;
-		stub->size = section->sh_size;
+		function->address = section->sh_addr;
+		function->size = section->sh_size;
 	}
 }
 
@@ -386,7 +386,7 @@ int unwind_source__read(struct unwind_source *source, int fd, const void *memory
 	if (!err)
 		err = source__read_frames(source, &elf);
 	if (!err)
-		source__read_stubs(source, &elf);
+		source__read_crt(source, &elf);
 	source->entry = elf.header.e_entry;
 	source->section.data = source->bytes;
 	return err;

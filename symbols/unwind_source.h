@@ -10,9 +10,9 @@
 #include "symbols/unwind_table.h"
 
 /* .init and .fini: a function each, which the C library puts together and does not describe. */
-#define UNWIND_STUBS 2
+#define UNWIND_CRT_FUNCTIONS 2
 
-struct unwind_stub {
+struct unwind_crt_function {
 	uint64_t address;
 	size_t size; /* 0: there is none, or it is larger than any */
 	uint8_t code[64];
@@ -22,7 +22,7 @@ struct unwind_source {
 	struct unwind_segment *segments; /* executable ones */
 	size_t n_segments;
 	uint64_t entry; /* virtual address where the program begins; 0: it is none */
-	struct unwind_stub stubs[UNWIND_STUBS];
+	struct unwind_crt_function crt[UNWIND_CRT_FUNCTIONS];
 	struct cfi_section section;
 	uint8_t *bytes; /* what section.data points to */
 };

@@ -169,17 +169,17 @@ static int rows__end_at_entry(struct cfi_rows *rows, uint64_t entry)
  * _init() and _fini() take 8 bytes of stack after an endbr64 that may be there, and
  * give them back before they return.
  */
-static int rows__add_stub(struct cfi_rows *rows, const struct unwind_stub *stub)
+static int rows__add_crt(struct cfi_rows *rows, const struct unwind_crt_function *function)
 {
 	static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa}, take[] = {0x48, 0x83, 0xec, 0x08},
 			     give[] = {0x48, 0x83, 0xc4, 0x08, 0xc3};
-	size_t begin = stub->size >= 4 && !memcmp(stub->code, endbr, sizeof(endbr)) ? 4 : 0;
-	uint32_t pc = (uint32_t)stub->address, end = pc + (uint32_t)stub->size;
+	size_t begin = function->size >= 4 && !memcmp(function->code, endbr, sizeof(endbr)) ? 4 : 0;
+	uint32_t pc = (uint32_t)function->address, end = pc + (uint32_t)function->size;
 
-	if (stub->address > UINT32_MAX - sizeof(stub->code) ||
-	    stub->size < begin + sizeof(take) + sizeof(give) ||
-	    memcmp(stub->code + begin, take, sizeof(take)) ||
-	    memcmp(stub->code + stub->size - sizeof(give), give, sizeof(give)))
+	if (function->address > UINT32_MAX - sizeof(function->code) ||
+	    function->size < begin + sizeof(take) + sizeof(give) ||
+	    memcmp(function->code + begin, take, sizeof(take)) ||
+	    memcmp(function->code + function->size - sizeof(give), give, sizeof(give)))
 		return 0;
 	return rows__fill_gap(rows,
 			      (const struct unwind_row[]){
@@ -251,8 +251,8 @@ static int table__fill(struct unwind_table *table, struct unwind_source *source)
 	}
 	if (!err)
 		err = rows__end_at_entry(&rows, source->entry);
-	for (int i = 0; i < UNWIND_STUBS && !err; i++)
-		err = rows__add_stub(&rows, &source->stubs[i]);
+	for (int i = 0; i < UNWIND_CRT_FUNCTIONS && !err; i++)
+		err = rows__add_crt(&rows, &source->crt[i]);
 	cfi__free(&entries);
 	if (err) {
 		array__free(&rows.rows);

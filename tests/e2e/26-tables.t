@@ -56,8 +56,10 @@ SKIP: {
 		'what found no room is counted');
 }
 
-my $bad = run($DWELL, 'record', '--table-memory', 1000000, '--', 'true');
-is($bad->{status}, 2, 'a silly amount of memory is refused');
-like($bad->{err}, qr/--table-memory of 1000000 MiB is above/, 'with a reason');
+for my $amount (0, 1000000) {
+	my $bad = run($DWELL, 'record', '--table-memory', $amount, '--', 'true');
+	is($bad->{status}, 2, "$amount MiB are refused");
+	like($bad->{err}, qr/--table-memory must be 1 to 65536 MiB/, 'with a reason');
+}
 
 done_testing;

@@ -190,7 +190,7 @@ static void the_papers_example(void **state)
 	knots__release(&knots);
 }
 
-static void large_graphs_take_no_long(void **state)
+static void large_graphs_are_no_burden(void **state)
 {
 	const uint32_t vertices = 20000;
 	const size_t n = 200000;
@@ -216,7 +216,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(knots_are_what_they_are_defined_to_be),
 		cmocka_unit_test(the_papers_example),
-		cmocka_unit_test(large_graphs_take_no_long),
+		cmocka_unit_test(large_graphs_are_no_burden),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

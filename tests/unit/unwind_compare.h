@@ -257,7 +257,7 @@ static inline enum verdict compare_frame(const struct unwind_row *row, Dwarf_Fra
 }
 
 /* Whether @row is one of three that take 8 bytes of stack and give them back: _init, _fini. */
-static inline bool is_stub(const struct unwind_table *table, const struct unwind_row *row)
+static inline bool is_crt_function(const struct unwind_table *table, const struct unwind_row *row)
 {
 	const struct unwind_row *end = table->rows + table->n_rows;
 
@@ -277,7 +277,7 @@ static inline bool fills_gap(const struct unwind_table *table, const struct unwi
 {
 	bool last = row + 1 == table->rows + table->n_rows;
 
-	return UNWIND_CFA(row) == UNWIND_CFA_END || is_stub(table, row) ||
+	return UNWIND_CFA(row) == UNWIND_CFA_END || is_crt_function(table, row) ||
 	       (!last && UNWIND_CFA(&row[1]) == UNWIND_CFA_END && row[1].pc - pc <= 16);
 }
 
