@@ -53,6 +53,9 @@ static bool number__in(const uint32_t *list, size_t n, uint32_t value)
 
 bool moment_filter__thread(const struct moment_filter *filter, const struct model_thread *thread)
 {
+	if (model_thread__is_helper(thread) && !filter->helpers && !filter->tids.n &&
+	    !filter->pids.n)
+		return false;
 	return number__in(filter->tids.data, filter->tids.n, thread->tid) &&
 	       number__in(filter->pids.data, filter->pids.n, thread->tgid);
 }

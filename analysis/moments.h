@@ -12,6 +12,7 @@ struct moment_filter {
 	ARRAY(const char *) comms; /* any of them; none: all */
 	ARRAY(uint32_t) tids;
 	ARRAY(uint32_t) pids;
+	bool helpers;	/* those recorded because they woke another, too; so are those named */
 	uint64_t from;	/* ns since the recording's start */
 	uint64_t until; /* ns since its start; 0: its end */
 };

@@ -8,6 +8,7 @@
  * what is emitted, where the thread itself runs again.
  */
 #include "bpf/clock.bpf.h"
+#include "bpf/device.bpf.h"
 #include "bpf/object.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/state.bpf.h"
@@ -82,12 +83,6 @@ static __always_inline __u64 interval_wake(const struct thread_state *state, __u
 	return wake < now ? wake : now;
 }
 
-/* The points that waits are held against lie 2^n periods apart, at present. */
-static __always_inline __u8 present_spacing(void)
-{
-	return *(volatile __u8 *)&spacing & INTERVAL_SPACING_MAX;
-}
-
 /* Whether there can be a sampling point between the end of the last wait and @now. */
 static __always_inline bool may_be_sampled(const struct thread_state *state, __u64 now, __u8 shift)
 {
@@ -104,10 +99,9 @@ static __always_inline bool count_points(struct thread_state *state, __u64 wake,
 	state->runq_points = 0;
 	if (!may_be_sampled(state, now, shift))
 		return false;
-	state->blocked_points = sample_grid__points(state->since, wake, apart, state->seed)
-				<< shift;
-	state->runq_points = sample_grid__points(wake, now, apart, state->seed) << shift;
-	state->next_point = sample_grid__next(now, apart, state->seed);
+	state->blocked_points = sample_grid__points(state->since, wake, apart, grid_seed) << shift;
+	state->runq_points = sample_grid__points(wake, now, apart, grid_seed) << shift;
+	state->next_point = sample_grid__next(now, apart, grid_seed);
 	state->spacing = shift;
 	return state->blocked_points || state->runq_points;
 }
@@ -131,6 +125,7 @@ static __always_inline bool end_interval(struct thread_state *state, __u64 now, 
 	state->pending_flags = state->interval_flags | state->spacing << INTERVAL_SPACING_SHIFT;
 	state->pending_waker = known ? state->waker : 0;
 	state->pending_context = known ? state->waker_context : WAKER_UNKNOWN;
+	state->pending_device = known ? state->device : 0;
 	return true;
 }
 
@@ -147,6 +142,7 @@ static __always_inline void fill_interval(struct event_interval *event,
 	event->runq_points = state->runq_points;
 	event->waker = state->pending_waker;
 	event->waker_context = state->pending_context;
+	event->device = state->pending_device;
 	event->class = state->pending_class;
 	event->flags = state->pending_flags;
 	event->syscall = SYSCALL_NONE;
@@ -361,39 +357,6 @@ int on_run_kprobe(struct pt_regs *ctx)
 	return emit_pending(ctx);
 }
 
-static __always_inline enum waker_context context_of(struct task_struct *current)
-{
-	int count = preempt_count(current);
-
-	if (count == -1)
-		return WAKER_UNKNOWN;
-	if (count & PREEMPT_NMI_MASK)
-		return WAKER_NMI;
-	if (count & PREEMPT_HARDIRQ_MASK)
-		return WAKER_HARDIRQ;
-	if (count & PREEMPT_SOFTIRQ_SERVING)
-		return WAKER_SOFTIRQ;
-	return WAKER_TASK;
-}
-
-/* The number of the thread that runs here, whether it is recorded or not. */
-static __always_inline __u32 waker_number(struct task_struct *waker, enum waker_context context,
-					  __u64 now)
-{
-	struct thread_state *state;
-
-	if (!waker->pid)
-		return 0;
-	state = state_of(waker);
-	if (!state && context == WAKER_TASK)
-		state = begin_state(waker, now, 0, WHERE_UNKNOWN);
-	if (!state)
-		return 0;
-	if (!(state->flags & STATE_ANNOUNCED))
-		announce(waker, state, 0);
-	return state->thread;
-}
-
 static __always_inline void emit_wake(void *ctx, struct task_struct *waker,
 				      const struct thread_state *sleeper, __u64 now)
 {
@@ -432,12 +395,13 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	waker = bpf_get_current_task_btf();
 	state->waker_context = context_of(waker);
 	state->waker = waker_number(waker, state->waker_context, now);
+	state->device = this_cpu()->device;
 	state->t_wake = now;
 	if (trace_mode) /* it may be going to sleep on another CPU right now */
 		emit_wake(ctx, waker, state, now);
 	else if (state->where != WHERE_ON_CPU && state->class != CLASS_SCHED &&
 		 may_be_sampled(state, now, shift) &&
-		 sample_grid__points(state->since, now, period_ns << shift, state->seed))
+		 sample_grid__points(state->since, now, period_ns << shift, grid_seed))
 		emit_wake(ctx, waker, state, now);
 	return 0;
 }
@@ -478,7 +442,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	if (!active || !follow)
 		return 0;
 	state = target_state(parent);
-	if (!state)
+	if (!state || state->flags & STATE_HELPER)
 		return 0;
 	parent_number = state->thread;
 	if (!(state->flags & STATE_ANNOUNCED))

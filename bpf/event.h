@@ -15,6 +15,7 @@
 #define DWELL_MAX_USER_FRAMES	512
 #define DWELL_PATH_SIZE		1024
 #define DWELL_RED_ZONE		128 /* bytes below sp that hold what a function may still need */
+#define DWELL_DISK_NAME_SIZE	32
 
 /* What a moment of a thread's life was spent on. Blocked Samples, OSDI'24, 3.1. */
 enum wait_class {
@@ -59,6 +60,8 @@ enum event_type {
 	EVENT_FILE = 8,
 	EVENT_STACKS = 9,
 	EVENT_STACK_REST = 10,
+	EVENT_DEVICE = 11,
+	EVENT_IDLE = 12,
 };
 
 struct event_header {
@@ -71,6 +74,7 @@ enum thread_flags {
 	THREAD_KERNEL = 1 << 0,	 /* has no user space */
 	THREAD_TARGET = 1 << 1,	 /* recorded; otherwise only named, as somebody's waker */
 	THREAD_CREATED = 1 << 2, /* created during the recording, at the event's time */
+	THREAD_HELPER = 1 << 3,	 /* recorded, not as a target, but because it woke one */
 };
 
 struct event_thread {
@@ -191,7 +195,7 @@ struct event_interval {
 	__u8 class;	      /* enum wait_class, of the blocked part */
 	__u8 waker_context;   /* enum waker_context */
 	__u16 flags;	      /* enum interval_flags */
-	__u32 reserved;
+	__u32 device; /* that completed a request last on the CPU of the wakeup; 0: none did */
 	struct event_object object;
 	struct event_stack stack;
 	__u64 frames[];
@@ -229,6 +233,34 @@ struct event_rest {
 	__u16 depth; /* frames, the last one included */
 	__u8 exact;  /* ip is the very instruction, not where a call returns to */
 	__u8 reserved[5];
+};
+
+/*
+ * A block device, at its first request, and at the end (header.time) with what it
+ * did. Of no thread.
+ */
+struct event_device {
+	struct event_header header;
+	__u32 device; /* its number, from 1 */
+	__u32 dev;    /* major << 20 | minor */
+	__u64 requests;
+	__u64 bytes;
+	__u64 queue_ns;	  /* of all requests, before the driver had them */
+	__u64 service_ns; /* and from then on */
+	__u64 idle_ns;	  /* with nothing in flight */
+	char name[DWELL_DISK_NAME_SIZE];
+};
+
+/* A block device had nothing in flight until header.time, when header.thread fed it. */
+struct event_idle {
+	struct event_header header;
+	__u64 since;
+	__u32 device;
+	__u32 points; /* sampling points in [since, header.time) */
+	__u16 flags;  /* the spacing, as in enum interval_flags */
+	__u16 reserved[3];
+	struct event_stack stack; /* where the request was issued; the user's is the feeder's */
+	__u64 frames[];
 };
 
 /* The path of a file seen as an object: names from the file up to the root. */

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * Where the sampling points of a thread lie. Blocked Samples, OSDI'24, 3.1.
+ * Where the sampling points lie. Blocked Samples, OSDI'24, 3.1.
  *
  * Time is cut into cells of one period; each cell holds exactly one point, at
- * an offset that a hash of the cell and of the thread's seed draws anew. So
+ * an offset that a hash of the cell and of the recording's seed draws anew. So
  * the expected number of points in an interval is its length divided by the
- * period, however short it is, no state is needed, and neither a thread whose
- * own rhythm is a multiple of the period nor a group of threads in lockstep is
- * always hit at the same place (a fixed phase per thread would be).
+ * period, however short it is, no state is needed, and a thread whose own
+ * rhythm is a multiple of the period is not always hit at the same place (a
+ * fixed phase per thread would be).
+ *
+ * All threads have the same points: each is a picture of who was blocked at
+ * that moment, and by whom, which is what the wait-for graph is estimated from.
  */
 #pragma once
 
@@ -32,7 +35,7 @@ static inline __u64 sample_grid__before(__u64 time, __u32 period, __u64 seed)
 
 /*
  * Sampling points in [@from, @to). @period is in ns, at most 2^32 - 1; @seed is
- * one value per thread. 0 when @to <= @from.
+ * one value per recording. 0 when @to <= @from.
  */
 static inline __u64 sample_grid__points(__u64 from, __u64 to, __u32 period, __u64 seed)
 {

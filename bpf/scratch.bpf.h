@@ -27,7 +27,8 @@ enum scratch_use {
 	SCRATCH_INTERVAL = 1,
 	SCRATCH_WAKE = 2,
 	SCRATCH_FINISH = 3,
-	SCRATCH_USES = 4,
+	SCRATCH_DEVICE = 4,
+	SCRATCH_USES = 5,
 };
 
 struct {

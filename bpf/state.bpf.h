@@ -11,6 +11,7 @@
 
 /* Settings, fixed before the programs are loaded. */
 const volatile __u32 period_ns = 1000000;
+const volatile __u64 grid_seed;
 const volatile bool trace_mode;		     /* emit every interval, sampling points or not */
 const volatile bool stack_at_switch_out;     /* the last rung: nowhere else to take it */
 const volatile bool use_tables;		     /* unwind user stacks by .eh_frame tables */
@@ -47,6 +48,7 @@ enum state_flags {
 	STATE_PENDING = 1 << 2,	  /* an interval waits to be emitted when it runs again */
 	STATE_CREATED = 1 << 3,	  /* created during the recording */
 	STATE_IN_EXEC = 1 << 4,	  /* its old program is gone, the new one is not there yet */
+	STATE_HELPER = 1 << 5,	  /* recorded because it woke one that is */
 };
 
 #define CLASS_SLOTS 8 /* a power of two: a masked index needs no other check */
@@ -65,11 +67,11 @@ struct thread_state {
 	__u8 flags;
 	__u16 interval_flags;
 	__u8 spacing; /* that next_point was found with */
+	__u32 device; /* that completed a request last where the wakeup came */
 	__u64 lock;   /* kernel lock it contends for, or 0 */
 
 	__u64 ns[CLASS_SLOTS];
 
-	__u64 seed;	 /* of its sampling grid */
 	__u64 seen;	 /* created, or seen first */
 	__u64 voluntary; /* switch counts when first seen */
 	__u64 involuntary;
@@ -79,6 +81,7 @@ struct thread_state {
 	__u64 t_in;
 	__u64 pending_wake;
 	__u32 pending_waker;
+	__u32 pending_device;
 	__u32 blocked_points;
 	__u32 runq_points;
 	__u16 pending_flags;
@@ -100,6 +103,7 @@ struct {
 /* What is kept per CPU, in a cache line of its own. */
 struct cpu_state {
 	__u32 pending;	/* the thread whose interval is to be emitted here, by pid; 0: none */
+	__u32 device;	/* that completed a request here last */
 	__u64 tick_due; /* the next tick of its clock is not due before */
 	__u64 taken;	/* when the tick was due that was taken along last */
 	__u64 tick;	/* its period at present */
@@ -133,6 +137,12 @@ struct {
 	__type(key, __u32);
 	__array(values, struct ring);
 } rings SEC(".maps");
+
+/* The points that waits are held against lie 2^n periods apart, at present. */
+static __always_inline __u8 present_spacing(void)
+{
+	return *(volatile __u8 *)&spacing & INTERVAL_SPACING_MAX;
+}
 
 static __always_inline void lose(enum loss why)
 {
@@ -218,7 +228,9 @@ static __always_inline void describe_thread(struct event_thread *event, struct t
 	event->tgid = task->tgid;
 	event->parent = parent;
 	event->flags = (task->flags & PF_KTHREAD ? THREAD_KERNEL : 0) |
-		       (state->flags & STATE_TARGET ? THREAD_TARGET : 0) |
+		       (state->flags & STATE_HELPER   ? THREAD_HELPER
+			: state->flags & STATE_TARGET ? THREAD_TARGET
+						      : 0) |
 		       (state->flags & STATE_CREATED ? THREAD_CREATED : 0);
 	BPF_CORE_READ_STR_INTO(&event->comm, task, comm);
 }
@@ -235,6 +247,16 @@ static __noinline void announce(struct task_struct *task, struct thread_state *s
 	describe_thread(&event, task, state, parent);
 	if (emit(&event, sizeof(event), LOSS_RING_FULL))
 		state->flags |= STATE_ANNOUNCED;
+}
+
+static __always_inline void begin_times(const struct task_struct *task, struct thread_state *state,
+					__u64 now)
+{
+	state->since = now;
+	state->ran_at = now;
+	state->seen = now;
+	state->voluntary = task->nvcsw;
+	state->involuntary = task->nivcsw;
 }
 
 /*
@@ -254,12 +276,7 @@ static __always_inline struct thread_state *begin_state(struct task_struct *task
 	}
 	if (!state->thread)
 		state->thread = __sync_fetch_and_add(&last_thread, 1) + 1;
-	state->since = now;
-	state->ran_at = now;
-	state->seen = now;
-	state->seed = (__u64)task->start_boottime ^ ((__u64)task->pid << 40);
-	state->voluntary = task->nvcsw;
-	state->involuntary = task->nivcsw;
+	begin_times(task, state, now);
 	state->where = where;
 	state->flags = flags;
 	return state;

@@ -77,8 +77,11 @@ static __always_inline void mark(struct task_struct *task)
 {
 	struct thread_state *state = state_of(task);
 
-	if (state && state->flags & STATE_TARGET)
+	if (state && state->flags & STATE_TARGET) {
+		if (state->flags & STATE_HELPER) /* to be announced once more, as a target */
+			state->flags &= ~(STATE_HELPER | STATE_ANNOUNCED);
 		return;
+	}
 	state = begin_state(task, bpf_ktime_get_ns(), 0, WHERE_UNKNOWN);
 	if (!state) {
 		lose(LOSS_THREAD_STATE);

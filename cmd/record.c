@@ -35,10 +35,28 @@ struct record_options {
 	uint64_t wait_limit;
 	uint64_t ring_kib;
 	uint64_t table_mib;
+	enum probes_helpers helpers;
 	const char *rung;
 	bool no_symbols;
 	bool verbose;
 };
+
+static int set_wakers(void *options, const char *value)
+{
+	static const char *const names[] = {
+		[PROBES_HELPERS_NONE] = "none",
+		[PROBES_HELPERS_KERNEL] = "kernel",
+		[PROBES_HELPERS_ALL] = "all",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		if (strcmp(value, names[i]) != 0)
+			continue;
+		((struct record_options *)options)->helpers = (enum probes_helpers)i;
+		return 0;
+	}
+	return error__set(-EINVAL, "'%s' is neither none nor kernel nor all", value);
+}
 
 static const struct option_row record_rows[] = {
 	OPTION_GROUP("What to record (default: COMMAND and everything it starts)"),
@@ -49,6 +67,10 @@ static const struct option_row record_rows[] = {
 	OPTION_SWITCH("all", 'a', struct record_options, system, "everything on this machine"),
 	OPTION_TEXT("cgroup", 0, "PATH", struct record_options, cgroup,
 		    "what is in this control group (version 2), or enters it"),
+	OPTION_CALL(
+		"wakers", 0, "WHICH", "none|kernel|all", set_wakers,
+		"record threads that wake a recorded one, too, to see what those wait for: none, "
+		"kernel (kernel threads, the default) or all (of other processes as well)"),
 	OPTION_GROUP("How"),
 	OPTION_TEXT("output", 'o', "FILE", struct record_options, output,
 		    "write the recording to FILE (default: dwell.data); an existing one is kept as "
@@ -372,6 +394,7 @@ static int configure(const struct record_options *options, char **command,
 		err = options__duration(options->duration, &config->duration_ns);
 	config->output = options->output;
 	config->trace = options->trace;
+	config->helpers = options->helpers;
 	config->wait_limit = options->wait_limit;
 	config->rung = options->rung;
 	return err;
@@ -383,7 +406,8 @@ static int record_run(int argc, char **argv)
 					 .hz = UNSET,
 					 .period_us = UNSET,
 					 .wait_limit = 2,
-					 .table_mib = DEFAULT_TABLE_MIB};
+					 .table_mib = DEFAULT_TABLE_MIB,
+					 .helpers = PROBES_HELPERS_KERNEL};
 	_cleanup_free_ char *description = NULL;
 	struct session_config config = {};
 	struct session *session = NULL;

@@ -29,6 +29,10 @@ struct view_options {
 			    "only threads while they have one of these names"),                    \
 		OPTION_CALL("pid", 'p', "PID,...", NULL, view__set_pid, "only these processes"),   \
 		OPTION_CALL("tid", 't', "TID,...", NULL, view__set_tid, "only these threads"),     \
+		{.name = "wakers",                                                                 \
+		 .type = OPTION_TYPE_SWITCH,                                                       \
+		 .offset = offsetof(struct view_options, filter.helpers),                          \
+		 .help = "the threads, too, that were recorded because they woke one"},            \
 		OPTION_CALL("time", 0, "FROM,TO", NULL, view__set_time,                            \
 			    "only this part of the recording, in seconds from its start or with "  \
 			    "a unit (500ms,2.5s); either side may be left out")

@@ -150,6 +150,7 @@ int kernel__probe(struct kernel_info *info)
 	*info = (struct kernel_info){
 		.sched_exit_tp = has_tracepoint(btf, "sched_exit_tp"),
 		.contention = has_tracepoint(btf, "contention_begin"),
+		.io_start = has_tracepoint(btf, "block_io_start"),
 		.bpf_loop = has_function(btf, "bpf_loop"),
 		.copy_from_user_task = has_function(btf, "bpf_copy_from_user_task"),
 		.finish_task_switch = has_function(btf, "finish_task_switch"),

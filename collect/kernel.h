@@ -8,6 +8,7 @@
 struct kernel_info {
 	bool sched_exit_tp;	  /* 6.15: the end of __schedule() in the thread that runs again */
 	bool contention;	  /* 5.19: lock:contention_begin and _end */
+	bool io_start;		  /* 6.5: block:block_io_start */
 	bool bpf_loop;		  /* 5.17: user stacks can be walked by unwind tables */
 	bool copy_from_user_task; /* 5.18: user memory of a sleeping task */
 	bool finish_task_switch;  /* has type information: fexit can attach to it */

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/syscalls.h"
 #include "bpf/collector.skel.h"
+#include "bpf/device.h"
 #include "collect/kernel.h"
 #include "collect/tempo.h"
 
@@ -55,6 +56,7 @@ struct probes {
 	ARRAY(int) clocks; /* perf events, one per CPU */
 	ARRAY(struct bpf_link *) clock_links;
 	struct tempo tempo;
+	uint64_t grid_seed;
 	uint64_t switches; /* of the machine: before it began to record, then while it did */
 	probes_event_fn on_event;
 	void *arg;
@@ -95,6 +97,15 @@ static int remember_libbpf(enum libbpf_print_level level, const char *fmt, va_li
 	return 0;
 }
 
+static uint32_t random_number(void)
+{
+	uint32_t random;
+
+	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+		random = (uint32_t)clock();
+	return random;
+}
+
 /* What failed when the kernel refused something, and what would mend it. */
 static int refused(int err, const char *what)
 {
@@ -122,10 +133,13 @@ static void configure(struct probes *probes)
 	size_t n = ARRAY_SIZE(skeleton->rodata->syscall_takes_fd);
 
 	skeleton->rodata->period_ns = config->period_ns;
+	skeleton->rodata->grid_seed = probes->grid_seed;
 	skeleton->rodata->trace_mode = config->trace;
 	skeleton->rodata->use_tables = kernel->bpf_loop;
 	skeleton->rodata->stack_at_switch_out = probes->rung == RUNG_SWITCH_OUT;
 	skeleton->rodata->follow = config->follow;
+	skeleton->rodata->helpers = config->helpers;
+	skeleton->rodata->io_start_exists = kernel->io_start;
 	skeleton->rodata->ring_mask = probes->n_rings - 1;
 	skeleton->rodata->ring_wake_at = config->ring_bytes / 4;
 	skeleton->rodata->own_tgid = (uint32_t)getpid();
@@ -161,6 +175,7 @@ static void choose_programs(struct probes *probes)
 	bpf_program__set_autoload(skeleton->progs.on_run_kprobe, probes->rung == RUNG_KPROBE);
 	bpf_program__set_autoload(skeleton->progs.on_contention_begin, kernel->contention);
 	bpf_program__set_autoload(skeleton->progs.on_contention_end, kernel->contention);
+	bpf_program__set_autoload(skeleton->progs.on_io_start, kernel->io_start);
 	bpf_program__set_autoload(skeleton->progs.finish_targets, kernel->copy_from_user_task);
 	bpf_program__set_autoload(skeleton->progs.finish_targets_kernel_only,
 				  !kernel->copy_from_user_task);
@@ -233,15 +248,6 @@ static int set_targets(struct probes *probes)
 			return error__errno(-errno, "cannot add %u to what is recorded", id);
 	}
 	return 0;
-}
-
-static uint32_t random_number(void)
-{
-	uint32_t random;
-
-	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
-		random = (uint32_t)clock();
-	return random;
 }
 
 void probes__stir_clocks(struct probes *probes)
@@ -397,6 +403,7 @@ int probes__open(const struct probes_config *config, probes_event_fn on_event, v
 	probes->config = *config;
 	probes->on_event = on_event;
 	probes->arg = arg;
+	probes->grid_seed = (uint64_t)random_number() << 32 | random_number();
 	probes->n_rings = rings_for(libbpf_num_possible_cpus());
 	err = kernel__probe(&probes->kernel);
 	if (!err)
@@ -481,6 +488,23 @@ int probes__consume(struct probes *probes)
 	return ring_buffer__consume(probes->consumer);
 }
 
+/* What each block device did until @now. */
+static void tell_devices(struct probes *probes, uint64_t now)
+{
+	int map = bpf_map__fd(probes->skeleton->maps.devices);
+	struct device_state state;
+	uint32_t key, *last = NULL;
+
+	for (; !bpf_map_get_next_key(map, last, &key); last = &key) {
+		if (bpf_map_lookup_elem(map, &key, &state))
+			continue;
+		state.totals.header.time = now;
+		if (!state.in_flight && state.idle_since < now)
+			state.totals.idle_ns += now - state.idle_since;
+		probes->on_event(probes->arg, &state.totals.header, sizeof(state.totals));
+	}
+}
+
 int probes__stop(struct probes *probes, uint64_t *now)
 {
 	struct collector_bpf *skeleton = probes->skeleton;
@@ -494,6 +518,7 @@ int probes__stop(struct probes *probes, uint64_t *now)
 	err = probes__consume(probes);
 	if (err < 0)
 		return err;
+	tell_devices(probes, *now);
 	return walk_tasks(probes, probes->kernel.copy_from_user_task
 					  ? skeleton->progs.finish_targets
 					  : skeleton->progs.finish_targets_kernel_only);
@@ -508,6 +533,11 @@ bool probes__unwinder_maps(const struct probes *probes, struct unwinder_maps *ma
 		.files = bpf_map__fd(probes->skeleton->maps.unwind_files),
 	};
 	return probes->kernel.bpf_loop;
+}
+
+uint64_t probes__grid_seed(const struct probes *probes)
+{
+	return probes->grid_seed;
 }
 
 void probes__losses(const struct probes *probes, uint64_t losses[LOSS_COUNT])

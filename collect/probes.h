@@ -15,10 +15,18 @@
 #include "bpf/event.h"
 #include "collect/unwinder.h"
 
+/* Threads that are recorded because they wake one that is. */
+enum probes_helpers {
+	PROBES_HELPERS_NONE = 0,
+	PROBES_HELPERS_KERNEL = 1, /* kernel threads: journals, workers */
+	PROBES_HELPERS_ALL = 2,	   /* those of other processes, too */
+};
+
 struct probes_config {
 	uint32_t period_ns;
 	bool trace;
-	bool follow;	   /* what recorded threads create */
+	bool follow; /* what recorded threads create */
+	enum probes_helpers helpers;
 	size_t ring_bytes; /* per CPU, a power of two of pages */
 	pid_t command;	   /* recorded from its exec on; 0: none */
 	const pid_t *ids;  /* processes, or threads */
@@ -61,6 +69,9 @@ int probes__stop(struct probes *probes, uint64_t *now);
 
 /* Where unwind tables and mappings go. False: this kernel walks by frame pointers only. */
 bool probes__unwinder_maps(const struct probes *probes, struct unwinder_maps *maps);
+
+/* The seed of the sampling points, see bpf/grid.h: another one in each recording. */
+uint64_t probes__grid_seed(const struct probes *probes);
 
 /* Losses by cause so far. */
 void probes__losses(const struct probes *probes, uint64_t losses[LOSS_COUNT]);

@@ -91,6 +91,7 @@ static void write_header(struct session *session)
 	recording_writer__meta(writer, "target", "%s", target__name(config->target));
 	recording_writer__meta(writer, "mode", "%s", config->trace ? "trace" : "sampling");
 	recording_writer__meta(writer, "period_ns", "%lu", config->period_ns);
+	recording_writer__meta(writer, "grid_seed", "%lu", probes__grid_seed(session->probes));
 	recording_writer__meta(writer, "start", "%lu", session->start);
 	recording_writer__meta(writer, "start_realtime", "%lu", now_ns(CLOCK_REALTIME));
 	recording_writer__meta(writer, "hostname", "%s", host.nodename);
@@ -263,6 +264,7 @@ static int open_probes(struct session *session, uint64_t cgroup)
 	const struct session_config *config = &session->config;
 	struct probes_config probes = {
 		.period_ns = (uint32_t)config->period_ns,
+		.helpers = config->helpers,
 		.trace = config->trace,
 		.follow = config->target != SESSION_THREADS,
 		.ring_bytes = config->ring_bytes,

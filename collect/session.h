@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collect/probes.h"
 #include "collect/unwinder.h"
 
 enum session_target {
@@ -41,7 +42,8 @@ struct session_config {
 	uint64_t duration_ns; /* 0: until the end of the command, or a signal */
 	size_t ring_bytes;    /* per CPU; 0: a default that depends on @trace */
 	size_t table_bytes;   /* of unwind tables, at most */
-	const char *rung;     /* where sleepers' stacks are taken; NULL: the best place there is */
+	enum probes_helpers helpers;
+	const char *rung; /* where sleepers' stacks are taken; NULL: the best place there is */
 	const char *command_line; /* what the user typed, for the header */
 };
 

@@ -455,13 +455,53 @@ static void on_interval(struct translator *translator, const struct event_interv
 			     .runq_ns = event->header.time - event->t_wake,
 			     .blocked_points = event->blocked_points,
 			     .runq_points = event->runq_points,
-			     .object = object_number(translator, event)},
+			     .object = object_number(translator, event),
+			     .device = event->device},
 	};
 
 	if (event->t_out > event->t_wake || event->t_wake > event->header.time)
 		return;
 	if (take_stacks(translator, &event->stack, event->frames, size - sizeof(*event),
 			&record.interval.kernel_stack, &record.interval.user_stack))
+		recording_writer__put(translator->writer, &record);
+}
+
+static void on_device(struct translator *translator, const struct event_device *event)
+{
+	char name[DWELL_DISK_NAME_SIZE + 1];
+	struct record record = {
+		.type = RECORD_DEVICE,
+		.device = {.device = event->device,
+			   .dev = event->dev,
+			   .time = event->header.time,
+			   .requests = event->requests,
+			   .bytes = event->bytes,
+			   .queue_ns = event->queue_ns,
+			   .service_ns = event->service_ns,
+			   .idle_ns = event->idle_ns},
+	};
+
+	snprintf(name, sizeof(name), "%.*s", DWELL_DISK_NAME_SIZE, event->name);
+	record.device.name = recording_writer__string(translator->writer, name);
+	recording_writer__put(translator->writer, &record);
+}
+
+static void on_idle(struct translator *translator, const struct event_idle *event, size_t size)
+{
+	struct record record = {
+		.type = RECORD_IDLE,
+		.idle = {.device = event->device,
+			 .thread = event->header.thread,
+			 .since = event->since,
+			 .ns = event->header.time - event->since,
+			 .points = event->points,
+			 .flags = event->flags},
+	};
+
+	if (event->since > event->header.time)
+		return;
+	if (take_stacks(translator, &event->stack, event->frames, size - sizeof(*event),
+			&record.idle.kernel_stack, &record.idle.user_stack))
 		recording_writer__put(translator->writer, &record);
 }
 
@@ -478,6 +518,8 @@ static size_t head_size(uint32_t type)
 		[EVENT_WAKE] = sizeof(struct event_wake),
 		[EVENT_FILE] = sizeof(struct event_file),
 		[EVENT_STACKS] = sizeof(struct event_stacks),
+		[EVENT_DEVICE] = sizeof(struct event_device),
+		[EVENT_IDLE] = sizeof(struct event_idle),
 	};
 
 	return type < ARRAY_SIZE(sizes) ? sizes[type] : 0;
@@ -517,6 +559,12 @@ void translator__event(struct translator *translator, const struct event_header 
 		break;
 	case EVENT_STACKS:
 		on_stacks(translator, (const void *)event, size);
+		break;
+	case EVENT_DEVICE:
+		on_device(translator, (const void *)event);
+		break;
+	case EVENT_IDLE:
+		on_idle(translator, (const void *)event, size);
 		break;
 	case EVENT_STACK_REST: /* see rests.h */
 		break;

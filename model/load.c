@@ -61,6 +61,25 @@ static uint32_t loader__thread(struct loader *loader, uint32_t number)
 	return *slot;
 }
 
+/* The device of @number, made when it is new; 0 for none. */
+static uint32_t loader__device(struct loader *loader, uint32_t number)
+{
+	uint32_t *slot = number ? loader__slot(loader, &loader->devices, number) : NULL;
+	struct model_device *device;
+
+	if (!slot)
+		return 0;
+	if (!*slot) {
+		device = array__add(&loader->model->devices);
+		if (!device)
+			return 0;
+		device->number = number;
+		device->seen = MODEL_FOREVER;
+		*slot = (uint32_t)(loader->model->devices.n - 1);
+	}
+	return *slot;
+}
+
 /* The raw stack of @number: its frames may come later. */
 static uint32_t loader__stack(struct loader *loader, uint32_t number)
 {
@@ -209,6 +228,8 @@ static int load__thread(struct loader *loader, const struct record *record)
 		return -EINVAL;
 	loader__time(loader, from->time, from->time);
 	thread->flags |= from->flags;
+	if (from->flags & THREAD_HELPER && thread->announced) /* it was a mere waker before */
+		thread->created = from->time;
 	if (thread->announced)
 		return 0;
 	thread->announced = true;
@@ -330,6 +351,7 @@ static int load__interval(struct loader *loader, const struct record *record)
 									   : (int16_t)from->syscall,
 		.class = from->class < CLASS_COUNT ? from->class : CLASS_OTHER,
 		.waker_context = from->waker_context,
+		.device = loader__device(loader, from->device),
 	};
 	uint64_t end;
 
@@ -381,6 +403,66 @@ static int load__lost(struct loader *loader, const struct record *record)
 		return 0;
 	}
 	return array__push(&model->losts, lost);
+}
+
+static int load__device(struct loader *loader, const struct record *record)
+{
+	const struct record_device *from = &record->device;
+	uint32_t index = loader__device(loader, from->device);
+	struct model_device *device = &loader->model->devices.data[index];
+
+	if (!index)
+		return -EINVAL;
+	loader__time(loader, from->time, from->time);
+	if (from->time < device->seen)
+		device->seen = from->time;
+	device->dev = from->dev;
+	device->name = loader__string(loader, from->name);
+	device->requests = from->requests;
+	device->bytes = from->bytes;
+	device->queue_ns = from->queue_ns;
+	device->service_ns = from->service_ns;
+	device->idle_ns = from->idle_ns;
+	return 0;
+}
+
+static int load__idle(struct loader *loader, const struct record *record)
+{
+	const struct record_idle *from = &record->idle;
+	uint32_t index = loader__device(loader, from->device);
+	struct model_idle idle = {
+		.since = from->since,
+		.ns = from->ns,
+		.points = from->points,
+		.thread = loader__thread(loader, from->thread),
+		.kernel = loader__stack(loader, from->kernel_stack),
+		.user = loader__stack(loader, from->user_stack),
+		.flags = from->flags,
+	};
+
+	if (!index)
+		return -EINVAL;
+	loader__time(loader, from->since, from->since + from->ns);
+	if (loader__seen(loader, idle.thread, idle.kernel, idle.user, true))
+		return 0;
+	return array__push(&loader->model->devices.data[index].idles, idle);
+}
+
+static int load__annotation(struct loader *loader, const struct record *record)
+{
+	const struct record_annotation *from = &record->annotation;
+	uint32_t other = loader__thread(loader, from->other);
+	uint32_t thread = loader__thread(loader, from->thread);
+	struct model_annotation annotation = {
+		.time = from->time,
+		.address = from->address,
+		.other = other,
+		.type = from->type,
+	};
+
+	if (!thread)
+		return -EINVAL;
+	return array__push(&loader->model->threads.data[thread].annotations, annotation);
 }
 
 struct embedded *loader__embedded(struct loader *loader, uint32_t dso, uint64_t address)
@@ -451,7 +533,8 @@ static int (*const handlers[])(struct loader *, const struct record *) = {
 	[RECORD_TOTALS] = load__totals, [RECORD_MAP] = load__map,
 	[RECORD_SAMPLE] = load__sample, [RECORD_INTERVAL] = load__interval,
 	[RECORD_WAKE] = load__wake,	[RECORD_LOST] = load__lost,
-	[RECORD_SYMBOL] = load__symbol,
+	[RECORD_SYMBOL] = load__symbol, [RECORD_DEVICE] = load__device,
+	[RECORD_IDLE] = load__idle,	[RECORD_ANNOTATION] = load__annotation,
 };
 
 static int loader__read(struct loader *loader, struct recording_reader *reader)
@@ -485,6 +568,7 @@ static void loader__facts(struct loader *loader)
 	if (model->end < model->start)
 		model->end = loader->last_time > model->start ? loader->last_time : model->start;
 	model->period_ns = model__meta_number(model, "period_ns", 0);
+	model->grid_seed = model__meta_number(model, "grid_seed", 0);
 	model->trace = mode && !strcmp(mode, "trace");
 }
 
@@ -492,8 +576,9 @@ static int model__init(struct model *model, struct loader *loader)
 {
 	if (intern__id(&model->strings, "", 0, NULL) < 0 || !array__add(&model->threads) ||
 	    !array__add(&model->processes) || !array__add(&model->dsos) ||
-	    !array__add(&model->objects) || !array__add(&model->stacks) ||
-	    !array__add(&model->locations) || !array__add(&loader->raw_stacks))
+	    !array__add(&model->objects) || !array__add(&model->devices) ||
+	    !array__add(&model->stacks) || !array__add(&model->locations) ||
+	    !array__add(&loader->raw_stacks))
 		return -ENOMEM;
 	model->dsos.data[0].name = model__intern(model, "[unknown]");
 	model->dsos.data[0].path = model->dsos.data[0].name;
@@ -506,6 +591,7 @@ static void loader__release(struct loader *loader)
 	free(loader->threads.data);
 	free(loader->dsos.data);
 	free(loader->objects.data);
+	free(loader->devices.data);
 	free(loader->stacks.data);
 	array__free(&loader->raw_stacks);
 	array__free(&loader->raw_frames);

@@ -35,6 +35,7 @@ struct loader {
 	struct numbers threads;
 	struct numbers dsos;
 	struct numbers objects;
+	struct numbers devices;
 	struct numbers stacks;
 	ARRAY(struct raw_stack) raw_stacks; /* [0]: no stack */
 	ARRAY(uint64_t) raw_frames;

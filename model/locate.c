@@ -228,6 +228,24 @@ static int locator__wakes(struct locator *locator, struct model_thread *thread)
 	return err;
 }
 
+static int locator__idles(struct locator *locator, struct model_device *device)
+{
+	const struct model *model = locator->loader->model;
+	int err = 0;
+
+	for (size_t i = 0; i < device->idles.n && !err; i++) {
+		struct model_idle *idle = &device->idles.data[i];
+
+		err = locator__kernel(locator, idle->kernel, &idle->kernel);
+		if (!idle->thread)
+			idle->user = 0;
+		err = err ? err
+			  : locator__user(locator, &model->threads.data[idle->thread], idle->user,
+					  true, idle->since + idle->ns, &idle->user);
+	}
+	return err;
+}
+
 /* The DSO of kernel addresses, made when the recording names none. */
 static int locator__find_kernel(struct locator *locator)
 {
@@ -264,6 +282,8 @@ int loader__locate(struct loader *loader)
 		err = err ? err : locator__intervals(&locator, thread);
 		err = err ? err : locator__wakes(&locator, thread);
 	}
+	for (size_t i = 1; i < model->devices.n && !err; i++)
+		err = locator__idles(&locator, &model->devices.data[i]);
 	free(locator.kernel);
 	array__free(&locator.located);
 	map64__free(&locator.locations);

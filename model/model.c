@@ -94,6 +94,7 @@ static void thread__release(struct model_thread *thread)
 	array__free(&thread->samples);
 	array__free(&thread->intervals);
 	array__free(&thread->wakes);
+	array__free(&thread->annotations);
 }
 
 void model__free(struct model *model)
@@ -108,6 +109,9 @@ void model__free(struct model *model)
 	array__free(&model->processes);
 	array__free(&model->dsos);
 	array__free(&model->objects);
+	for (size_t i = 0; i < model->devices.n; i++)
+		array__free(&model->devices.data[i].idles);
+	array__free(&model->devices);
 	array__free(&model->stacks);
 	array__free(&model->locations);
 	array__free(&model->stack_locations);

@@ -44,6 +44,7 @@ struct model_interval {
 	int16_t syscall;       /* number, -1: none */
 	uint8_t class;	       /* enum wait_class of the blocked part */
 	uint8_t waker_context; /* enum waker_context */
+	uint32_t device;       /* completed a request last on the CPU of the wakeup */
 };
 
 /* A wakeup of the thread, with the waker's stack. */
@@ -66,6 +67,14 @@ struct model_exec {
 	uint32_t comm; /* string */
 };
 
+/* What the program told of itself by include/dwell.h. */
+struct model_annotation {
+	uint64_t time;
+	uint64_t address;
+	uint32_t other; /* thread */
+	uint8_t type;	/* enum annotation_type */
+};
+
 struct model_thread {
 	uint32_t number; /* in the recording */
 	uint32_t tid;
@@ -81,11 +90,36 @@ struct model_thread {
 	uint64_t ns[CLASS_COUNT]; /* exact times of [created, ended), per enum wait_class */
 	uint64_t voluntary;
 	uint64_t involuntary;
-	ARRAY(struct model_comm) comms;		/* by time; never empty */
-	ARRAY(struct model_exec) execs;		/* by time */
-	ARRAY(struct model_sample) samples;	/* by time */
-	ARRAY(struct model_interval) intervals; /* by t_out */
-	ARRAY(struct model_wake) wakes;		/* by time */
+	ARRAY(struct model_comm) comms;		    /* by time; never empty */
+	ARRAY(struct model_exec) execs;		    /* by time */
+	ARRAY(struct model_sample) samples;	    /* by time */
+	ARRAY(struct model_interval) intervals;	    /* by t_out */
+	ARRAY(struct model_wake) wakes;		    /* by time */
+	ARRAY(struct model_annotation) annotations; /* by time */
+};
+
+/* A block device had nothing in flight in [since, since + ns), until  fed it. */
+struct model_idle {
+	uint64_t since;
+	uint64_t ns;
+	uint32_t points;
+	uint32_t thread;
+	uint32_t kernel; /* stack */
+	uint32_t user;	 /* stack, of @thread */
+	uint16_t flags;	 /* the spacing, as in enum interval_flags */
+};
+
+struct model_device {
+	uint32_t number; /* in the recording */
+	uint32_t dev;	 /* major << 20 | minor */
+	uint32_t name;	 /* string */
+	uint64_t seen;	 /* its first request, from when on its idle time counts */
+	uint64_t requests;
+	uint64_t bytes;
+	uint64_t queue_ns;		/* of all requests, before the driver had them */
+	uint64_t service_ns;		/* and from then on */
+	uint64_t idle_ns;		/* with nothing in flight */
+	ARRAY(struct model_idle) idles; /* by since */
 };
 
 /* An executable mapping, in force in [from, until). */
@@ -173,6 +207,7 @@ struct model {
 	ARRAY(struct model_process) processes;
 	ARRAY(struct model_dso) dsos;
 	ARRAY(struct model_object) objects;
+	ARRAY(struct model_device) devices;
 	ARRAY(struct model_stack) stacks;
 	ARRAY(struct model_location) locations;
 
@@ -184,6 +219,7 @@ struct model {
 	uint64_t start;	    /* of the recording */
 	uint64_t end;	    /* of the recording, or of what was kept of it */
 	uint64_t period_ns; /* between two sampling points */
+	uint64_t grid_seed; /* of the sampling points, see bpf/grid.h */
 	bool trace;	    /* every interval is there, not only sampled ones */
 	uint32_t spacing;   /* where waits were thinned out most: 2^spacing periods apart */
 
@@ -245,6 +281,12 @@ uint64_t model__meta_number(const struct model *model, const char *key, uint64_t
 
 /* Whether DSO @index is the C library (or its older libpthread). */
 bool model__is_c_library(const struct model *model, uint32_t index);
+
+/* Whether it was recorded because it woke another one, not as a target. */
+static inline bool model_thread__is_helper(const struct model_thread *thread)
+{
+	return (thread->flags & (THREAD_HELPER | THREAD_TARGET)) == THREAD_HELPER;
+}
 
 /* What @thread was called at @time: a string. */
 uint32_t model_thread__comm(const struct model_thread *thread, uint64_t time);

@@ -241,6 +241,14 @@ static void model__name_api(struct model *model)
 	}
 }
 
+static void cut_once(struct model *model, uint32_t stack, bool *cut,
+		     void (*how)(const struct model *, struct model_stack *))
+{
+	if (stack && !cut[stack])
+		how(model, &model->stacks.data[stack]);
+	cut[stack] = true;
+}
+
 static int model__cut_stacks(struct model *model)
 {
 	_cleanup_free_ bool *cut = calloc(model->stacks.n, sizeof(*cut));
@@ -250,20 +258,16 @@ static int model__cut_stacks(struct model *model)
 	for (size_t i = 1; i < model->threads.n; i++) {
 		const struct model_thread *thread = &model->threads.data[i];
 
-		for (size_t k = 0; k < thread->intervals.n; k++) {
-			uint32_t stack = thread->intervals.data[k].kernel;
+		for (size_t k = 0; k < thread->intervals.n; k++)
+			cut_once(model, thread->intervals.data[k].kernel, cut, stack__cut_blocked);
+		for (size_t k = 0; k < thread->wakes.n; k++)
+			cut_once(model, thread->wakes.data[k].kernel, cut, stack__cut_waking);
+	}
+	for (size_t i = 1; i < model->devices.n; i++) {
+		const struct model_device *device = &model->devices.data[i];
 
-			if (stack && !cut[stack])
-				stack__cut_blocked(model, &model->stacks.data[stack]);
-			cut[stack] = true;
-		}
-		for (size_t k = 0; k < thread->wakes.n; k++) {
-			uint32_t stack = thread->wakes.data[k].kernel;
-
-			if (stack && !cut[stack])
-				stack__cut_waking(model, &model->stacks.data[stack]);
-			cut[stack] = true;
-		}
+		for (size_t k = 0; k < device->idles.n; k++)
+			cut_once(model, device->idles.data[k].kernel, cut, stack__cut_waking);
 	}
 	return 0;
 }

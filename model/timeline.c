@@ -22,6 +22,8 @@ DEFINE_TIME_ORDER(model_exec, time)
 DEFINE_TIME_ORDER(model_sample, time)
 DEFINE_TIME_ORDER(model_interval, t_out)
 DEFINE_TIME_ORDER(model_wake, time)
+DEFINE_TIME_ORDER(model_annotation, time)
+DEFINE_TIME_ORDER(model_idle, since)
 
 /* Stable for the few that are out of order; most files come nearly sorted. */
 static void timeline__sort(void *data, size_t n, size_t size,
@@ -99,6 +101,7 @@ int loader__timelines(struct loader *loader)
 		TIMELINE_SORT(thread->samples, model_sample__order);
 		TIMELINE_SORT(thread->intervals, model_interval__order);
 		TIMELINE_SORT(thread->wakes, model_wake__order);
+		TIMELINE_SORT(thread->annotations, model_annotation__order);
 		thread__join_wakes(thread);
 		if (thread->created == MODEL_FOREVER)
 			thread->created = thread__first_time(thread, model->start);
@@ -107,5 +110,7 @@ int loader__timelines(struct loader *loader)
 		if (thread->ended < thread->created)
 			thread->ended = thread->created;
 	}
+	for (size_t i = 1; i < model->devices.n; i++)
+		TIMELINE_SORT(model->devices.data[i].idles, model_idle__order);
 	return 0;
 }

@@ -53,7 +53,7 @@ struct layout {
 	size_t n;
 };
 
-#define LAYOUT_TYPES (RECORD_SYMBOL + 1)
+#define LAYOUT_TYPES (RECORD_ANNOTATION + 1)
 
 /* NULL for a type that is not known. */
 const struct layout *layout__of(uint64_t type);

@@ -188,6 +188,12 @@ static bool record__sane(const struct record *record)
 				   record->interval.runq_ns);
 	case RECORD_WAKE:
 		return record->wake.time <= INT64_MAX;
+	case RECORD_DEVICE:
+		return record->device.time <= INT64_MAX;
+	case RECORD_IDLE:
+		return times__sane(record->idle.since, record->idle.ns, 0);
+	case RECORD_ANNOTATION:
+		return record->annotation.time <= INT64_MAX;
 	default:
 		return true;
 	}

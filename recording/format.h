@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define FORMAT_MAJOR 1 /* readers refuse a higher one */
-#define FORMAT_MINOR 0 /* only adds record types and trailing fields */
+#define FORMAT_MINOR 1 /* only adds record types and trailing fields */
 
 #define FORMAT_MAGIC                                                                               \
 	"\x89"                                                                                     \

@@ -167,6 +167,7 @@ static const struct field interval[] = {
 	NAMES(0, interval, object, OBJECT),
 	UNSIGNED(0, interval, blocked_points),
 	UNSIGNED(0, interval, runq_points),
+	NAMES(1, interval, device, DEVICE),
 };
 
 static const struct field wake[] = {
@@ -192,6 +193,37 @@ static const struct field symbol[] = {
 	ENUM(0, symbol, inlined, 2, 1),
 };
 
+static const struct field device[] = {
+	GIVES(1, device, device, DEVICE),
+	CHAINED(1, device, time, TIME),
+	UNSIGNED(1, device, dev),
+	NAMES(1, device, name, STRING),
+	UNSIGNED(1, device, requests),
+	UNSIGNED(1, device, bytes),
+	UNSIGNED(1, device, queue_ns),
+	UNSIGNED(1, device, service_ns),
+	UNSIGNED(1, device, idle_ns),
+};
+
+static const struct field idle[] = {
+	NAMES(1, idle, device, DEVICE),
+	UNSIGNED(1, idle, ns),
+	CHAINED(1, idle, since, TIME),
+	NAMES(1, idle, thread, THREAD),
+	UNSIGNED(1, idle, flags),
+	NAMES(1, idle, kernel_stack, STACK),
+	NAMES(1, idle, user_stack, STACK),
+	UNSIGNED(1, idle, points),
+};
+
+static const struct field annotation[] = {
+	NAMES(1, annotation, thread, THREAD),
+	CHAINED(1, annotation, time, TIME),
+	ENUM(1, annotation, type, ANNOTATION_COUNT, ANNOTATION_NONE),
+	UNSIGNED(1, annotation, address),
+	NAMES(1, annotation, other, THREAD),
+};
+
 #define LAYOUT(fields) {#fields, fields, ARRAY_SIZE(fields)}
 
 static const struct layout layouts[LAYOUT_TYPES] = {
@@ -210,6 +242,9 @@ static const struct layout layouts[LAYOUT_TYPES] = {
 	[RECORD_WAKE] = LAYOUT(wake),
 	[RECORD_LOST] = LAYOUT(lost),
 	[RECORD_SYMBOL] = LAYOUT(symbol),
+	[RECORD_DEVICE] = LAYOUT(device),
+	[RECORD_IDLE] = LAYOUT(idle),
+	[RECORD_ANNOTATION] = LAYOUT(annotation),
 };
 /* clang-format on */
 

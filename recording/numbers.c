@@ -47,7 +47,7 @@ int numbers__define(struct numbers *numbers, enum number_kind kind, uint32_t num
 
 	if (number == 0 || number > numbers->limit)
 		return -ERANGE;
-	if (kind == NUMBER_THREAD)
+	if (kind >= NUMBER_THREAD)
 		return 0;
 	if (numbers__defined(numbers, kind, number))
 		return -EEXIST;

@@ -16,6 +16,7 @@ enum number_kind {
 	NUMBER_OBJECT,
 	NUMBER_STACK,  /* may be named before its record comes */
 	NUMBER_THREAD, /* its record may be lost, or come later from another CPU */
+	NUMBER_DEVICE, /* and so may a device's, of which there are several */
 	NUMBER_KINDS,
 };
 

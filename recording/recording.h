@@ -33,11 +33,15 @@ enum record_type {
 	RECORD_WAKE = 13,
 	RECORD_LOST = 14,
 	RECORD_SYMBOL = 15,
+	RECORD_DEVICE = 16,
+	RECORD_IDLE = 17,
+	RECORD_ANNOTATION = 18,
 };
 
 /*
  * A fact about the whole recording; a later value of the same key wins. Keys:
- * version, command, target, mode (sampling | trace), period_ns, start and end
+ * version, command, target, mode (sampling | trace), period_ns, grid_seed (of the
+ * sampling points, see bpf/grid.h), start and end
  * (ns, CLOCK_MONOTONIC; end is missing when the recorder was killed),
  * start_realtime (ns since 1970), hostname, kernel, machine, cpus, boot_id,
  * rung (where sleepers' stacks are taken), exit_status, cpu_ns (of dwell itself),
@@ -156,6 +160,7 @@ struct record_interval {
 	uint32_t kernel_stack;
 	uint32_t user_stack;
 	uint32_t object;
+	uint32_t device; /* that completed a request last where the wakeup came; 0: none */
 };
 
 /* The waker's stack; belongs to the interval of @thread whose t_wake is @time. */
@@ -165,6 +170,49 @@ struct record_wake {
 	uint32_t context; /* enum waker_context */
 	uint32_t kernel_stack;
 	uint32_t user_stack;
+	uint64_t time;
+};
+
+/* A block device; its last record has what it did until @time. */
+struct record_device {
+	uint32_t device; /* its number, from 1 */
+	uint32_t dev;	 /* major << 20 | minor */
+	uint32_t name;	 /* string: "vda" */
+	uint64_t time;
+	uint64_t requests;
+	uint64_t bytes;
+	uint64_t queue_ns;   /* of all requests, before the driver had them */
+	uint64_t service_ns; /* and from then on */
+	uint64_t idle_ns;    /* with nothing in flight */
+};
+
+/* A block device had nothing in flight in [@since, @since + @ns), until @thread fed it. */
+struct record_idle {
+	uint32_t device;
+	uint32_t thread; /* 0: unknown */
+	uint64_t since;
+	uint64_t ns;
+	uint32_t points;       /* sampling points in it */
+	uint16_t flags;	       /* the spacing, as in enum interval_flags */
+	uint32_t kernel_stack; /* where the request was issued */
+	uint32_t user_stack;   /* of @thread, if that issued it itself */
+};
+
+/* What a program told of itself by include/dwell.h; the values stand there, too. */
+enum annotation_type {
+	ANNOTATION_NONE = 0, /* or one that is not known */
+	ANNOTATION_SPIN_BEGIN = 1,
+	ANNOTATION_SPIN_END = 2,
+	ANNOTATION_SPIN_RELEASE = 3,
+	ANNOTATION_WOKEN_FOR_NOTHING = 4,
+	ANNOTATION_COUNT = 5,
+};
+
+struct record_annotation {
+	uint32_t thread;
+	uint32_t other; /* thread: who holds what is waited for, if that was said */
+	uint8_t type;	/* enum annotation_type */
+	uint64_t address;
 	uint64_t time;
 };
 
@@ -205,6 +253,9 @@ struct record {
 		struct record_wake wake;
 		struct record_lost lost;
 		struct record_symbol symbol;
+		struct record_device device;
+		struct record_idle idle;
+		struct record_annotation annotation;
 	};
 };
 

@@ -117,10 +117,28 @@ static inline void promises__interval(struct promises *p, const struct record_in
 	KEPT(BOUNDED(interval->thread) && BOUNDED(interval->waker));
 	KEPT(interval->class < CLASS_COUNT && interval->waker_context <= WAKER_NMI);
 	KEPT(BOUNDED(interval->kernel_stack) && BOUNDED(interval->user_stack));
-	KEPT(promises__came(&p->objects, interval->object));
+	KEPT(promises__came(&p->objects, interval->object) && BOUNDED(interval->device));
 	KEPT(!__builtin_add_overflow(interval->t_out, interval->blocked_ns, &t_wake));
 	KEPT(!__builtin_add_overflow(t_wake, interval->runq_ns, &t_in));
 	KEPT(t_in <= INT64_MAX);
+}
+
+static inline void promises__device_record(struct promises *p, const struct record *r)
+{
+	switch (r->type) {
+	case RECORD_DEVICE:
+		KEPT(BOUNDED(r->device.device) && STRING(r->device.name));
+		KEPT(r->device.time <= INT64_MAX);
+		break;
+	case RECORD_IDLE:
+		KEPT(BOUNDED(r->idle.device) && BOUNDED(r->idle.thread));
+		KEPT(BOUNDED(r->idle.kernel_stack) && BOUNDED(r->idle.user_stack));
+		KEPT(r->idle.since <= INT64_MAX && r->idle.ns <= INT64_MAX - r->idle.since);
+		break;
+	default:
+		KEPT(BOUNDED(r->annotation.thread) && BOUNDED(r->annotation.other));
+		KEPT(r->annotation.type < ANNOTATION_COUNT && r->annotation.time <= INT64_MAX);
+	}
 }
 
 static inline void promises__event_record(struct promises *p, const struct record *r)
@@ -165,6 +183,8 @@ static inline void promises__check(struct promises *promises, const struct recor
 		promises__table_record(promises, record);
 	else if (record->type >= RECORD_THREAD && record->type <= RECORD_TOTALS)
 		promises__thread_record(promises, record);
+	else if (record->type >= RECORD_DEVICE && record->type <= RECORD_ANNOTATION)
+		promises__device_record(promises, record);
 	else
 		promises__event_record(promises, record);
 }

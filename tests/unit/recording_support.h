@@ -393,6 +393,41 @@ static inline void dice__interval(struct dice *dice, struct recording_writer *wr
 	interval->kernel_stack = dice__stack_number(dice, writer);
 	interval->user_stack = dice__stack_number(dice, writer);
 	interval->object = recording_writer__object(writer, &object);
+	interval->device = (uint32_t)dice__value(dice, 4);
+}
+
+static inline void dice__device_record(struct dice *dice, struct recording_writer *writer,
+				       struct record *r)
+{
+	switch (r->type) {
+	case RECORD_DEVICE:
+		r->device.device = 1 + (uint32_t)dice__value(dice, 4);
+		r->device.dev = (uint32_t)dice__value(dice, 32);
+		r->device.name = dice__string(dice, writer);
+		r->device.time = dice__value(dice, 63);
+		r->device.requests = dice__value(dice, 64);
+		r->device.bytes = dice__value(dice, 64);
+		r->device.queue_ns = dice__value(dice, 64);
+		r->device.service_ns = dice__value(dice, 64);
+		r->device.idle_ns = dice__value(dice, 64);
+		break;
+	case RECORD_IDLE:
+		r->idle.device = (uint32_t)dice__value(dice, 4);
+		r->idle.thread = dice__thread(dice);
+		r->idle.since = dice__value(dice, 62);
+		r->idle.ns = dice__value(dice, 62);
+		r->idle.points = (uint32_t)dice__value(dice, 32);
+		r->idle.flags = (uint16_t)dice__value(dice, 16);
+		r->idle.kernel_stack = dice__stack_number(dice, writer);
+		r->idle.user_stack = dice__stack_number(dice, writer);
+		break;
+	default:
+		r->annotation.thread = dice__thread(dice);
+		r->annotation.other = dice__thread(dice);
+		r->annotation.type = (uint8_t)(dice__roll(dice) % ANNOTATION_COUNT);
+		r->annotation.address = dice__value(dice, 64);
+		r->annotation.time = dice__value(dice, 63);
+	}
 }
 
 static inline void dice__event(struct dice *dice, struct recording_writer *writer, struct record *r)
@@ -446,8 +481,9 @@ static inline void dice__event(struct dice *dice, struct recording_writer *write
 static inline struct record dice__record(struct dice *dice, struct recording_writer *writer)
 {
 	static const enum record_type types[] = {
-		RECORD_META,   RECORD_THREAD,	RECORD_EXEC, RECORD_COMM, RECORD_TOTALS, RECORD_MAP,
-		RECORD_SAMPLE, RECORD_INTERVAL, RECORD_WAKE, RECORD_LOST, RECORD_SYMBOL,
+		RECORD_META,   RECORD_THREAD, RECORD_EXEC,     RECORD_COMM,	  RECORD_TOTALS,
+		RECORD_MAP,    RECORD_SAMPLE, RECORD_INTERVAL, RECORD_WAKE,	  RECORD_LOST,
+		RECORD_SYMBOL, RECORD_DEVICE, RECORD_IDLE,     RECORD_ANNOTATION,
 	};
 	struct record record;
 
@@ -455,6 +491,8 @@ static inline struct record dice__record(struct dice *dice, struct recording_wri
 	record.type = types[dice__roll(dice) % ARRAY_SIZE(types)];
 	if (record.type >= RECORD_THREAD && record.type <= RECORD_TOTALS)
 		dice__thread_record(dice, writer, &record);
+	else if (record.type >= RECORD_DEVICE)
+		dice__device_record(dice, writer, &record);
 	else
 		dice__event(dice, writer, &record);
 	return record;

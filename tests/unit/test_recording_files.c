@@ -82,7 +82,7 @@ static void adding_may_be_interrupted(void **state)
 	random__write(path, 5, 50, 3);
 	before = outcome__of_file(path);
 	assert_int_equal(recording_writer__append(path, &writer), 0);
-	assert_int_equal(recording_writer__meta(writer, "a", "b"), 0);
+	assert_int_equal(recording_writer__meta(writer, "a new key", "a new value"), 0);
 	assert_int_equal(recording_writer__flush(writer), 0);
 	between = file__read(path);
 	assert_int_equal(between.n, recording_writer__size(writer));
