@@ -142,6 +142,8 @@ static void begin_wait(struct sweep *sweep, uint32_t index)
 	}
 	v[waiter].wait = index + 1;
 	expose(v, waiter);
+	if (wait->idle)
+		add(v, waiter, -1, now);
 	sweep->weights[index] = (uint64_t)integral(&v[waiter], now);
 	if (root_of(v, waker) == waiter) {
 		sweep->stats.circular++;
@@ -165,11 +167,15 @@ static void end_wait(struct sweep *sweep, uint32_t index)
 	expose(v, waiter);
 	sweep->weights[index] = (uint64_t)integral(&v[waiter], now) - sweep->weights[index];
 	above = v[waiter].child[0];
-	if (!above)
-		return;
 	v[waiter].child[0] = NONE;
-	v[above].parent = NONE;
-	add(v, above, -v[waiter].size, v[waiter].size * now);
+	if (above) {
+		v[above].parent = NONE;
+		add(v, above, -v[waiter].size, v[waiter].size * now);
+	}
+	if (wait->idle) {
+		sweep->weights[index] += wait->end - wait->begin;
+		add(v, waiter, 1, -now);
+	}
 }
 
 struct keyed {

@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ struct wait {
 	uint64_t end;
 	uint32_t waiter; /* vertices, dense numbers */
 	uint32_t waker;
+	bool idle; /* nothing is lost by it: it counts by itself, and adds to no other wait */
 };
 
 struct cascade_stats {

@@ -25,6 +25,7 @@ struct request_queue {
 
 struct request {
 	struct request_queue *q;
+	int state;
 	unsigned int __data_len;
 } CORE;
 
@@ -50,7 +51,7 @@ struct request_state {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
+	__uint(max_entries, 4096);
 	__type(key, __u64); /* address of the request */
 	__type(value, struct request_state);
 } requests SEC(".maps");
@@ -93,16 +94,33 @@ static __always_inline struct device_state *device_of(struct request *rq, __u64 
 	return state ? state : new_device(disk, key, now);
 }
 
+/*
+ * The request at this address is another one now, so the one before is done: nothing
+ * told of it, because the kernel hid whom that interrupted.
+ */
+static __always_inline void missed_completion(struct request *rq, __u64 now)
+{
+	struct device_state *device = device_of(rq, now);
+
+	if (!device)
+		return;
+	device->idle_since = now;
+	__sync_fetch_and_sub(&device->in_flight, 1);
+}
+
 /* A request of the thread that runs here; @anew: whatever was known of one at the same address. */
 static __always_inline void begin_request(struct request *rq, __u64 now, bool anew)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	enum waker_context context = context_of(task);
-	struct request_state request = {.begun = now};
+	struct request_state request = {.begun = now}, *known;
 	__u64 key = (__u64)rq;
 
-	if (!anew && bpf_map_lookup_elem(&requests, &key))
+	known = bpf_map_lookup_elem(&requests, &key);
+	if (known && !anew)
 		return;
+	if (known && known->issued)
+		missed_completion(rq, now);
 	if (context == WAKER_TASK)
 		request.feeder = waker_number(task, context, now);
 	bpf_map_update_elem(&requests, &key, &request, BPF_ANY);
@@ -135,6 +153,35 @@ static __always_inline void end_idle(void *ctx, struct device_state *device, __u
 	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
 }
 
+/* Requests that have been out for long are asked whether they still are. */
+#define LONG_OUT_NS 100000000ull
+#define RQ_IDLE	    0 /* enum mq_rq_state */
+
+struct bpf_map;
+
+static long check_request(struct bpf_map *map, const void *key, void *value, void *context)
+{
+	struct request *rq = (struct request *)*(const __u64 *)key;
+	struct request_state *request = value;
+	__u64 now = *(__u64 *)context;
+
+	if (!request->issued || now < request->issued + LONG_OUT_NS / 10 ||
+	    BPF_CORE_READ(rq, state) != RQ_IDLE)
+		return 0;
+	request->issued = 0;
+	missed_completion(rq, now);
+	return 0;
+}
+
+/* A device that seems busy may have done what nobody told the end of. */
+static __always_inline void check_requests(struct device_state *device, __u64 now)
+{
+	if (now < device->checked + LONG_OUT_NS)
+		return;
+	device->checked = now;
+	bpf_for_each_map_elem(&requests, check_request, &now, 0);
+}
+
 SEC("tp_btf/block_io_start")
 int BPF_PROG(on_io_start, struct request *rq)
 {
@@ -164,6 +211,8 @@ int BPF_PROG(on_io_issue, struct request *rq)
 	device = device_of(rq, now);
 	if (!device)
 		return 0;
+	if (device->in_flight > 0)
+		check_requests(device, now);
 	begin_request(rq, now, false);
 	request = bpf_map_lookup_elem(&requests, &key);
 	if (!request || request->issued)

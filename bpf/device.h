@@ -6,9 +6,10 @@
 
 struct device_state {
 	__u64 idle_since;
+	__u64 checked; /* when requests were last looked at that nobody told the end of */
 	__s32 in_flight;
 	__u32 reserved;
 	struct event_device totals;
 };
 
-_Static_assert(sizeof(struct device_state) == 112, "device_state");
+_Static_assert(sizeof(struct device_state) == 120, "device_state");

@@ -29,6 +29,7 @@ enum {
 extern const struct command command_record;
 extern const struct command command_report;
 extern const struct command command_script;
+extern const struct command command_waits;
 extern const struct command command_completion;
 
 /* Every subcommand there is, *@n of them. */

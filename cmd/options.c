@@ -13,6 +13,17 @@
 #define HELP_COLUMN 26
 #define HELP_WIDTH  80
 
+int options__percent(const char *text, double *percent)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || (*end && strcmp(end, "%") != 0) || !(value >= 0))
+		return error__set(-EINVAL, "'%s' is no percentage", text);
+	*percent = value;
+	return 0;
+}
+
 int options__number(const char *text, uint64_t *value)
 {
 	char *end;

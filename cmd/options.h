@@ -92,5 +92,8 @@ void options__print(const struct option_row *rows, FILE *to);
  */
 int options__duration(const char *text, uint64_t *ns);
 
+/* Parses a percentage, with or without %: not negative. Errors as options__duration(). */
+int options__percent(const char *text, double *percent);
+
 /* Parses a decimal or 0x number up to its end. Returns 0, or -EINVAL with error__set() done. */
 int options__number(const char *text, uint64_t *value);

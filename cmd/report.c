@@ -61,13 +61,7 @@ static int set_tree(void *options, const char *value)
 
 static int set_limit(void *options, const char *value)
 {
-	struct report_options *report = options;
-	char *end;
-
-	report->percent_limit = strtod(value, &end);
-	if (end == value || (*end && strcmp(end, "%") != 0) || !(report->percent_limit >= 0))
-		return error__set(-EINVAL, "'%s' is no percentage", value);
-	return 0;
+	return options__percent(value, &((struct report_options *)options)->percent_limit);
 }
 
 static const struct option_row rows[] = {

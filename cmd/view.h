@@ -22,20 +22,23 @@ struct view_options {
 		.offset = offsetof(struct view_options, input),                                    \
 		.help = "read the recording FILE (default: dwell.data)"                            \
 	}
-#define VIEW_OPTIONS_FILTER                                                                        \
-	OPTION_CALL("class", 0, "CLASS,...", "cpu|io|lock|sched|other", view__set_class,           \
-		    "only these classes: cpu, io, lock, sched, other"),                            \
-		OPTION_CALL("comm", 0, "NAME,...", NULL, view__set_comm,                           \
-			    "only threads while they have one of these names"),                    \
+#define VIEW_OPTIONS_THREADS                                                                       \
+	OPTION_CALL("comm", 0, "NAME,...", NULL, view__set_comm,                                   \
+		    "only threads while they have one of these names"),                            \
 		OPTION_CALL("pid", 'p', "PID,...", NULL, view__set_pid, "only these processes"),   \
 		OPTION_CALL("tid", 't', "TID,...", NULL, view__set_tid, "only these threads"),     \
-		{.name = "wakers",                                                                 \
-		 .type = OPTION_TYPE_SWITCH,                                                       \
-		 .offset = offsetof(struct view_options, filter.helpers),                          \
-		 .help = "the threads, too, that were recorded because they woke one"},            \
 		OPTION_CALL("time", 0, "FROM,TO", NULL, view__set_time,                            \
 			    "only this part of the recording, in seconds from its start or with "  \
 			    "a unit (500ms,2.5s); either side may be left out")
+#define VIEW_OPTIONS_FILTER                                                                        \
+	OPTION_CALL("class", 0, "CLASS,...", "cpu|io|lock|sched|other", view__set_class,           \
+		    "only these classes: cpu, io, lock, sched, other"),                            \
+		VIEW_OPTIONS_THREADS,                                                              \
+	{                                                                                          \
+		.name = "wakers", .type = OPTION_TYPE_SWITCH,                                      \
+		.offset = offsetof(struct view_options, filter.helpers),                           \
+		.help = "the threads, too, that were recorded because they woke one"               \
+	}
 #define VIEW_OPTIONS_SYMBOLS                                                                       \
 	{.name = "no-lines",                                                                       \
 	 .type = OPTION_TYPE_SWITCH,                                                               \

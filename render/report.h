@@ -49,7 +49,3 @@ const char *report__emptiness(const struct report *report, const char **advice);
 const char *profile_row__symbol(const struct model *model, const struct profile_row *row,
 				char text[static 24]);
 const char *profile_row__dso(const struct model *model, const struct profile_row *row);
-
-/* "why a stack is cut short" of enum stack_end, and its name in JSON. */
-const char *stack_end__text(enum stack_end end);
-const char *stack_end__name(enum stack_end end);

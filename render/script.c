@@ -10,6 +10,7 @@
 #include "base/syscalls.h"
 #include "render/fields.h"
 #include "render/format.h"
+#include "render/header.h"
 #include "render/report.h"
 
 const char script_format[] =

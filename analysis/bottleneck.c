@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/bottleneck.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/activity.h"
+#include "analysis/knots.h"
+
+/* Edges of less than this part of the recording say nothing (wPerf's analyzer has the same). */
+#define LEAST_EDGE 0.01
+
+/* Of a knot that was active for less of the time, something else than itself is the limit. */
+#define SATURATED 0.9
+
+static const char *const names[] = {
+	[BOTTLENECK_KNOT] = "knot",	 [BOTTLENECK_WORK] = "work",
+	[BOTTLENECK_MORE_CPUS] = "cpus", [BOTTLENECK_OUTSIDE] = "outside",
+	[BOTTLENECK_SLEEP] = "sleep",
+};
+
+const char *bottleneck_type__name(enum bottleneck_type type)
+{
+	return names[type];
+}
+
+bool bottleneck__has(const struct bottleneck *bottleneck, uint32_t vertex)
+{
+	for (size_t i = 0; i < bottleneck->members.n; i++)
+		if (bottleneck->members.data[i] == vertex)
+			return true;
+	return false;
+}
+
+struct search {
+	const struct waitgraph *graph;
+	struct bottlenecks *out;
+	struct activity *activity;
+	ARRAY(struct graph_edge) edges;
+	ARRAY(uint32_t) origins; /* of each: its index in the graph */
+	bool *has_edge;		 /* by vertex */
+};
+
+/* The edges that count: between what was recorded, and long enough to say something. */
+static int choose_edges(struct search *search)
+{
+	const struct waitgraph *graph = search->graph;
+	uint64_t least = (uint64_t)((double)graph->duration_ns * LEAST_EDGE);
+
+	for (uint32_t i = 0; i < graph->edges.n; i++) {
+		const struct waitgraph_edge *edge = &graph->edges.data[i];
+		struct graph_edge chosen = {edge->from, edge->to, edge->weight_ns};
+
+		if (edge->weight_ns < least ||
+		    waitgraph_vertex__outside(&graph->vertices.data[edge->from]) ||
+		    waitgraph_vertex__outside(&graph->vertices.data[edge->to]))
+			continue;
+		search->has_edge[edge->from] = search->has_edge[edge->to] = true;
+		if (array__push(&search->edges, chosen) || array__push(&search->origins, i))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Time that others waited for a member, and that members spent themselves. */
+static void weigh(const struct waitgraph *graph, struct bottleneck *bottleneck)
+{
+	for (size_t i = 0; i < bottleneck->members.n; i++) {
+		const struct waitgraph_vertex *vertex =
+			&graph->vertices.data[bottleneck->members.data[i]];
+
+		bottleneck->pull_ns += vertex->running_ns;
+		if (vertex->type != SOURCE_THREAD)
+			continue;
+		bottleneck->pull_ns += vertex->runnable_ns;
+		bottleneck->running_ns += vertex->running_ns;
+		bottleneck->runnable_ns += vertex->runnable_ns;
+	}
+	for (size_t i = 0; i < graph->edges.n; i++)
+		if (bottleneck__has(bottleneck, graph->edges.data[i].to))
+			bottleneck->pull_ns += graph->edges.data[i].weight_ns;
+}
+
+static bool has_device(const struct waitgraph *graph, const struct bottleneck *bottleneck)
+{
+	for (size_t i = 0; i < bottleneck->members.n; i++)
+		if (graph->vertices.data[bottleneck->members.data[i]].type == SOURCE_DEVICE)
+			return true;
+	return false;
+}
+
+/* What it was that kept it from working, when it did not. */
+static enum bottleneck_type type_of_idle(const struct bottleneck *bottleneck)
+{
+	const double *idle = bottleneck->idle_for;
+	double outside = idle[SOURCE_THREAD] + idle[SOURCE_PEER] + idle[SOURCE_UNKNOWN] +
+			 idle[SOURCE_END] + idle[SOURCE_INTERRUPT];
+
+	return outside > idle[SOURCE_TIMER] ? BOTTLENECK_OUTSIDE : BOTTLENECK_SLEEP;
+}
+
+static int judge(struct search *search, struct bottleneck *bottleneck, bool sink)
+{
+	int err = activity__of(search->activity, bottleneck->members.data, bottleneck->members.n,
+			       &bottleneck->active, bottleneck->idle_for);
+
+	if (err)
+		return err;
+	weigh(search->graph, bottleneck);
+	if (!sink)
+		bottleneck->type = BOTTLENECK_KNOT;
+	else if (bottleneck->active < 1 - bottleneck->active)
+		bottleneck->type = type_of_idle(bottleneck);
+	else if (bottleneck->runnable_ns > bottleneck->running_ns)
+		bottleneck->type = BOTTLENECK_MORE_CPUS;
+	else
+		bottleneck->type = BOTTLENECK_WORK;
+	bottleneck->background = bottleneck->active < SATURATED &&
+				 !has_device(search->graph, bottleneck) &&
+				 type_of_idle(bottleneck) == BOTTLENECK_SLEEP;
+	return 0;
+}
+
+/* Waits for work last: nothing can be gained there. */
+static int take_edges(struct search *search, const struct knot *knot, struct bottleneck *bottleneck)
+{
+	for (int for_work = 0; for_work < 2; for_work++) {
+		for (size_t i = 0; i < knot->edges.n; i++) {
+			uint32_t index = search->origins.data[knot->edges.data[i]];
+			const struct waitgraph_edge *edge = &search->graph->edges.data[index];
+
+			if (waitgraph_edge__for_work(edge) == for_work &&
+			    array__push(&bottleneck->edges, index))
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static int take_knot(struct search *search, const struct knot *knot)
+{
+	struct bottleneck *bottleneck = array__add(&search->out->all);
+	int err = bottleneck ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < knot->members.n && !err; i++)
+		err = array__push(&bottleneck->members, knot->members.data[i]);
+	err = err ? err : take_edges(search, knot, bottleneck);
+	return err ? err : judge(search, bottleneck, knot->sink);
+}
+
+/* Vertices without an edge that counts are sinks, too, if they do anything. */
+static int take_single(struct search *search, uint32_t vertex)
+{
+	const struct waitgraph_vertex *of = &search->graph->vertices.data[vertex];
+	double least = (double)search->graph->duration_ns * LEAST_EDGE;
+	struct bottleneck *bottleneck;
+	int err;
+
+	if (search->has_edge[vertex] || !of->recorded || of->type != SOURCE_THREAD ||
+	    (double)(of->running_ns + of->runnable_ns) < least)
+		return 0;
+	bottleneck = array__add(&search->out->all);
+	err = bottleneck ? array__push(&bottleneck->members, vertex) : -ENOMEM;
+	return err ? err : judge(search, bottleneck, true);
+}
+
+static int bottleneck__order(const void *a, const void *b)
+{
+	const struct bottleneck *one = a, *two = b;
+
+	if (one->background != two->background)
+		return one->background ? 1 : -1;
+	return (one->pull_ns < two->pull_ns) - (one->pull_ns > two->pull_ns);
+}
+
+static int find(struct search *search)
+{
+	const struct waitgraph *graph = search->graph;
+	struct knots knots = {};
+	int err = choose_edges(search);
+
+	err = err ? err : activity__new(graph, &search->activity);
+	err = err ? err
+		  : knots__find(search->edges.data, search->edges.n, (uint32_t)graph->vertices.n,
+				search->out->threshold_ns, &knots);
+	for (size_t i = 0; i < knots.all.n && !err; i++)
+		err = take_knot(search, &knots.all.data[i]);
+	for (uint32_t v = 0; v < graph->vertices.n && !err; v++)
+		err = take_single(search, v);
+	knots__release(&knots);
+	if (!err && search->out->all.n)
+		qsort(search->out->all.data, search->out->all.n, sizeof(struct bottleneck),
+		      bottleneck__order);
+	return err;
+}
+
+int bottlenecks__find(const struct waitgraph *graph, double threshold, struct bottlenecks *out)
+{
+	struct search search = {.graph = graph, .out = out};
+	int err;
+
+	out->threshold_ns = (uint64_t)((double)graph->duration_ns * threshold);
+	search.has_edge = calloc(graph->vertices.n + 1, sizeof(*search.has_edge));
+	err = search.has_edge ? find(&search) : -ENOMEM;
+	activity__free(search.activity);
+	array__free(&search.edges);
+	array__free(&search.origins);
+	free(search.has_edge);
+	return err;
+}
+
+void bottlenecks__free(struct bottlenecks *bottlenecks)
+{
+	for (size_t i = 0; i < bottlenecks->all.n; i++) {
+		array__free(&bottlenecks->all.data[i].members);
+		array__free(&bottlenecks->all.data[i].edges);
+	}
+	array__free(&bottlenecks->all);
+}

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "render/format.h"
+#include "render/header.h"
+#include "render/terminal.h"
+#include "render/waits.h"
+
+/* Places with less of a wait, in percent, are not shown unless all are asked for. */
+#define LEAST_CAUSE 2
+
+/* Callers shown behind a function. */
+#define CALLERS 3
+
+/* Other knots and sinks, and waits outside, that are worth a line. */
+#define MAX_OTHERS 5
+
+/* Who is at work for less of the time limits nobody. */
+#define LEAST_ACTIVE 0.05
+
+struct writer {
+	const struct waits *waits;
+	FILE *to;
+	struct callchain chain;
+	int err;
+};
+
+/* Where every thread begins says nothing. */
+static bool is_start(const char *name)
+{
+	static const char *const starts[] = {"start_thread",
+					     "clone",
+					     "clone3",
+					     "__clone3",
+					     "_start",
+					     "__libc_start_main",
+					     "__libc_start_call_main",
+					     "ret_from_fork",
+					     "ret_from_fork_asm"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
+		if (!strncmp(name, starts[i], strcspn(name, "@.")) &&
+		    starts[i][strcspn(name, "@.")] == 0)
+			return true;
+	return false;
+}
+
+static void put_frame(struct writer *writer, size_t i)
+{
+	const struct callchain_frame *frame = &writer->chain.frames.data[i];
+	const struct model_frame *code = &writer->waits->model->frames.data[frame->frame];
+	const char *file = model__string(writer->waits->model, code->file);
+	const char *slash = strrchr(file, '/');
+	char text[24];
+
+	format__safe(writer->to, callchain_frame__text(frame, writer->waits->model, text));
+	if (!code->line)
+		return;
+	fputs(" (", writer->to);
+	format__safe(writer->to, slash ? slash + 1 : file);
+	fprintf(writer->to, ":%" PRIu32 ")", code->line);
+}
+
+/* The function that waits, or wakes, and who called it. */
+static void put_code(struct writer *writer, const char *label, uint32_t kernel, uint32_t user,
+		     bool off_cpu)
+{
+	const struct model *model = writer->waits->model;
+	ssize_t row;
+	size_t end;
+
+	if (writer->err || !(kernel || user))
+		return;
+	writer->err = callchain__set(&writer->chain, model, kernel, user, off_cpu);
+	row = writer->err ? -1 : callchain__row(&writer->chain, model, true, !user);
+	if (row < 0)
+		return;
+	end = writer->chain.frames.n;
+	if (end > (size_t)row + 1 + CALLERS)
+		end = (size_t)row + 1 + CALLERS;
+	fprintf(writer->to, "        %s ", label);
+	for (size_t i = (size_t)row; i < end; i++) {
+		char text[24];
+
+		if (i > (size_t)row &&
+		    is_start(callchain_frame__text(&writer->chain.frames.data[i], model, text)))
+			break;
+		if (i > (size_t)row)
+			fputs(" <- ", writer->to);
+		put_frame(writer, i);
+	}
+	fputc('\n', writer->to);
+}
+
+static void put_cause(struct writer *writer, const struct waitgraph_edge *edge,
+		      const struct waitgraph_cause *cause)
+{
+	char text[512];
+
+	cause__text(writer->waits->model, cause, text, sizeof(text));
+	fprintf(writer->to, "      %3.0f%%  ", format__percent(cause->weight_ns, edge->weight_ns));
+	format__safe(writer->to, text);
+	fprintf(writer->to, "%s\n", cause->for_work ? ": waiting for work" : "");
+	put_code(writer, cause->origin == WAIT_SPIN ? "spins in " : "waits in ", cause->kernel,
+		 cause->user, true);
+	put_code(writer, cause->origin == WAIT_IDLE ? "fed by   " : "woken by ",
+		 cause->waker_kernel, cause->waker_user, false);
+}
+
+static void put_edge_head(struct writer *writer, const struct waitgraph_edge *edge)
+{
+	const struct waits *waits = writer->waits;
+	char from[128], to[128];
+
+	vertex__text(waits, edge->from, from, sizeof(from));
+	vertex__text(waits, edge->to, to, sizeof(to));
+	fputs(colour__begin(waits->colour, COLOUR_BOLD), writer->to);
+	format__safe(writer->to, from);
+	fputs(" -> ", writer->to);
+	format__safe(writer->to, to);
+	fputs(colour__end(waits->colour, COLOUR_BOLD), writer->to);
+	fprintf(writer->to, ": waits %.1f%% of the time", waits__percent(waits, edge->plain_ns));
+	if (edge->weight_ns > edge->plain_ns + edge->plain_ns / 50)
+		fprintf(writer->to, ", %.1f%% with those who wait for it meanwhile",
+			waits__percent(waits, edge->weight_ns));
+	if (edge->error_ns > 0)
+		fprintf(writer->to, " (+- %.1f)", waits__percent(waits, (uint64_t)edge->error_ns));
+}
+
+static void put_edge(struct writer *writer, const struct waitgraph_edge *edge)
+{
+	uint64_t max = writer->waits->max_causes;
+
+	fputs("  ", writer->to);
+	put_edge_head(writer, edge);
+	fputs(waitgraph_edge__for_work(edge) ? ", for work: there is nothing to gain here\n" : "\n",
+	      writer->to);
+	for (uint32_t i = 0; i < edge->n_causes && (!max || i < max); i++) {
+		const struct waitgraph_cause *cause =
+			&writer->waits->graph->causes.data[edge->cause + i];
+
+		if (i && format__percent(cause->weight_ns, edge->weight_ns) < LEAST_CAUSE && max)
+			break;
+		put_cause(writer, edge, cause);
+	}
+}
+
+static void put_wrapped(FILE *to, const char *text, const char *indent)
+{
+	int column = 0;
+
+	while (*text) {
+		size_t n = strcspn(text, " ");
+
+		if (column && column + 1 + (int)n > 96) {
+			fprintf(to, "\n%s", indent);
+			column = 0;
+		} else if (column) {
+			fputc(' ', to);
+			column++;
+		}
+		fprintf(to, "%.*s", (int)n, text);
+		column += (int)n;
+		text += n + (text[n] == ' ');
+	}
+	fputc('\n', to);
+}
+
+static void put_unknown(void *context, const char *text)
+{
+	struct writer *writer = context;
+
+	fputs("  ! ", writer->to);
+	put_wrapped(writer->to, text, "    ");
+}
+
+static void put_verdict(struct writer *writer, const struct bottleneck *first)
+{
+	const struct waits *waits = writer->waits;
+	char text[2048];
+
+	verdict__text(waits, first, text, sizeof(text));
+	fputs(colour__begin(waits->colour, COLOUR_HOT), writer->to);
+	fputs(first && first->type < BOTTLENECK_OUTSIDE ? "Bottleneck: "
+							: "No bottleneck in here: ",
+	      writer->to);
+	fputs(colour__end(waits->colour, COLOUR_HOT), writer->to);
+	put_wrapped(writer->to, text, "  ");
+	if (first && first->type == BOTTLENECK_KNOT)
+		fputs("  One of these waits has to become shorter before anything gets faster:\n",
+		      writer->to);
+	for (size_t i = 0; first && i < first->edges.n; i++)
+		put_edge(writer, &waits->graph->edges.data[first->edges.data[i]]);
+	verdict__unknowns(waits, put_unknown, writer);
+	fputc('\n', writer->to);
+}
+
+static void put_others(struct writer *writer, size_t from)
+{
+	const struct bottlenecks *bottlenecks = writer->waits->bottlenecks;
+	size_t shown = 0;
+
+	for (size_t i = from; i < bottlenecks->all.n && shown < MAX_OTHERS; i++) {
+		const struct bottleneck *other = &bottlenecks->all.data[i];
+		char text[2048];
+
+		if (waits__percent(writer->waits, other->pull_ns) < writer->waits->percent_limit ||
+		    other->active < LEAST_ACTIVE)
+			continue;
+		verdict__text(writer->waits, other, text, sizeof(text));
+		fputs(other->background ? "In the background: " : "Also: ", writer->to);
+		put_wrapped(writer->to, text, "  ");
+		shown++;
+	}
+	if (shown)
+		fputc('\n', writer->to);
+}
+
+static bool edge_in(const struct bottleneck *bottleneck, uint32_t edge)
+{
+	for (size_t i = 0; i < bottleneck->edges.n; i++)
+		if (bottleneck->edges.data[i] == edge)
+			return true;
+	return false;
+}
+
+/* The long waits that are not worth a look, so that nobody takes them for the bottleneck. */
+static void put_long_ones(struct writer *writer, const struct bottleneck *first)
+{
+	const struct waits *waits = writer->waits;
+	const struct waitgraph *graph = waits->graph;
+	size_t shown = 0;
+
+	for (uint32_t i = 0; first && i < graph->edges.n && shown < MAX_OTHERS; i++) {
+		const struct waitgraph_edge *edge = &graph->edges.data[i];
+
+		if (edge->plain_ns < waits->bottlenecks->threshold_ns || edge_in(first, i) ||
+		    bottleneck__has(first, edge->from) || waitgraph_edge__for_work(edge))
+			continue;
+		if (!shown++)
+			fputs("Long, but not what limits the rest (none of the above waits for who "
+			      "waits here):\n",
+			      writer->to);
+		put_edge(writer, edge);
+	}
+	if (shown)
+		fputc('\n', writer->to);
+}
+
+static void put_vertices(struct writer *writer)
+{
+	const struct waits *waits = writer->waits;
+
+	fprintf(writer->to, "# %-32s %8s %8s %8s %12s\n", "who", "running", "runnable", "blocked",
+		"lifetime");
+	for (uint32_t i = 0; i < waits->graph->vertices.n; i++) {
+		const struct waitgraph_vertex *vertex = &waits->graph->vertices.data[i];
+		const char *name = model__string(waits->model, vertex->name);
+		char text[128], lifetime[24];
+
+		if (!vertex->recorded ||
+		    (waits__percent(waits, vertex->running_ns + vertex->runnable_ns) <
+			     waits->percent_limit &&
+		     vertex->type != SOURCE_DEVICE))
+			continue;
+		vertex__text(waits, i, text, sizeof(text));
+		fputs("  ", writer->to);
+		format__safe(writer->to, vertex->n > 1 ? text : name);
+		fprintf(writer->to, "%*s %7.1f%% %7.1f%% %7.1f%% %12s%s\n",
+			format__width(text) < 32 ? 32 - format__width(text) : 0, "",
+			format__percent(vertex->running_ns, vertex->lifetime_ns),
+			format__percent(vertex->runnable_ns, vertex->lifetime_ns),
+			format__percent(vertex->blocked_ns, vertex->lifetime_ns),
+			format__ns(vertex->lifetime_ns, lifetime),
+			vertex->type == SOURCE_DEVICE ? "  (device: busy, -, idle)" : "");
+	}
+	fputc('\n', writer->to);
+}
+
+/* That workers of the kernel have nothing to do is nobody's concern. */
+static bool is_shown(const struct waits *waits, const struct waitgraph_edge *edge)
+{
+	return waits__percent(waits, edge->weight_ns) >= waits->percent_limit &&
+	       !(waitgraph_edge__for_work(edge) && waits->graph->vertices.data[edge->from].kernel);
+}
+
+static const char *edge_kind(const struct waits *waits, const struct waitgraph_edge *edge,
+			     char *text, size_t size)
+{
+	if (!edge->n_causes)
+		return "";
+	cause__text(waits->model, &waits->graph->causes.data[edge->cause], text, size);
+	return text;
+}
+
+static void put_edges(struct writer *writer)
+{
+	const struct waits *waits = writer->waits;
+
+	fprintf(writer->to, "# %8s %8s %10s  %s\n", "cascaded", "plain", "waits",
+		"who -> for whom, mostly why");
+	for (size_t i = 0; i < waits->graph->edges.n; i++) {
+		const struct waitgraph_edge *edge = &waits->graph->edges.data[i];
+		char from[128], to[128], kind[512];
+
+		if (!is_shown(waits, edge))
+			continue;
+		vertex__text(waits, edge->from, from, sizeof(from));
+		vertex__text(waits, edge->to, to, sizeof(to));
+		fprintf(writer->to, "  %7.1f%% %7.1f%% %10" PRIu64 "  ",
+			waits__percent(waits, edge->weight_ns),
+			waits__percent(waits, edge->plain_ns), edge->count);
+		format__safe(writer->to, from);
+		fputs(" -> ", writer->to);
+		format__safe(writer->to, to);
+		fputs("  ", writer->to);
+		format__safe(writer->to, edge_kind(waits, edge, kind, sizeof(kind)));
+		fputs(waitgraph_edge__for_work(edge) ? " (for work)\n" : "\n", writer->to);
+	}
+}
+
+static void put_basis(const struct waits *waits, FILE *to)
+{
+	const struct waitgraph *graph = waits->graph;
+	char text[256], window[24];
+
+	if (graph->exact)
+		snprintf(text, sizeof(text), "%zu, every one that there was", graph->list.waits.n);
+	else
+		snprintf(text, sizeof(text), "%zu, seen at %" PRIu64 " sampling points",
+			 graph->list.waits.n, graph->points);
+	header__line(to, "waits", text);
+	if (moment_filter__active(waits->filter))
+		header__line(to, "window", format__ns(graph->duration_ns, window));
+}
+
+int waits__text(const struct waits *waits, FILE *to)
+{
+	const struct bottlenecks *bottlenecks = waits->bottlenecks;
+	const struct bottleneck *first = bottlenecks->all.n ? &bottlenecks->all.data[0] : NULL;
+	struct writer writer = {.waits = waits, .to = to};
+
+	header__what(waits->model, to);
+	put_basis(waits, to);
+	header__losses(waits->model, to);
+	fputs("#\n", to);
+	if (first && first->background)
+		first = NULL;
+	put_verdict(&writer, first);
+	put_others(&writer, first ? 1 : 0);
+	put_long_ones(&writer, first);
+	put_vertices(&writer);
+	put_edges(&writer);
+	callchain__free(&writer.chain);
+	return writer.err;
+}
