@@ -23,9 +23,13 @@ struct request_queue {
 	struct gendisk *disk; /* 5.17 */
 } CORE;
 
+enum mq_rq_state {
+	MQ_RQ_IDLE = 0,
+};
+
 struct request {
 	struct request_queue *q;
-	int state;
+	enum mq_rq_state state;
 	unsigned int __data_len;
 } CORE;
 
@@ -155,7 +159,6 @@ static __always_inline void end_idle(void *ctx, struct device_state *device, __u
 
 /* Requests that have been out for long are asked whether they still are. */
 #define LONG_OUT_NS 100000000ull
-#define RQ_IDLE	    0 /* enum mq_rq_state */
 
 struct bpf_map;
 
@@ -166,7 +169,7 @@ static long check_request(struct bpf_map *map, const void *key, void *value, voi
 	__u64 now = *(__u64 *)context;
 
 	if (!request->issued || now < request->issued + LONG_OUT_NS / 10 ||
-	    BPF_CORE_READ(rq, state) != RQ_IDLE)
+	    BPF_CORE_READ(rq, state) != MQ_RQ_IDLE)
 		return 0;
 	request->issued = 0;
 	missed_completion(rq, now);
