@@ -8,8 +8,12 @@
 #include "analysis/activity.h"
 #include "analysis/knots.h"
 
-/* Edges of less than this part of the recording say nothing (wPerf's analyzer has the same). */
-#define LEAST_EDGE 0.01
+/*
+ * Edges of less than this part of the recording are not looked at: however they
+ * close a circle, no more than that can be gained there. (wPerf's analyzer has
+ * 0.01: then the wait for a condition variable's internals makes a knot.)
+ */
+#define LEAST_EDGE 0.03
 
 /* Of a knot that was active for less of the time, something else than itself is the limit. */
 #define SATURATED 0.9

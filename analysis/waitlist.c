@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* So soon behind a wakeup, a thread that says so speaks of this one. */
+#define SOON_NS 100000
+
 /* The waiter that @source is, made when it is new; UINT32_MAX without memory. */
 static uint32_t waiter_of(struct waitlist *list, struct source source)
 {
@@ -46,10 +49,16 @@ struct thread_walk {
 	size_t annotation; /* the next one */
 };
 
-/* Whether the thread told, between two of its waits, that the first ended for nothing. */
-static bool woken_for_nothing(struct thread_walk *walk, uint64_t from, uint64_t until)
+/* Whether the thread told, between two of its waits, that the first one ended for nothing. */
+static bool woken_for_nothing(struct thread_walk *walk, const struct model_interval *interval,
+			      const struct model_interval *next)
 {
 	const struct model_thread *thread = walk->thread;
+	uint64_t from = interval->t_out + interval->blocked_ns, until = next->t_out;
+
+	/* There may have been other waits in between, which were not recorded. */
+	if (!walk->list->exact && until > from + interval->runq_ns + SOON_NS)
+		until = from + interval->runq_ns + SOON_NS;
 
 	for (; walk->annotation < thread->annotations.n; walk->annotation++) {
 		const struct model_annotation *at = &thread->annotations.data[walk->annotation];
@@ -79,11 +88,9 @@ static void follow_false_wakeups(struct thread_walk *walk, size_t i, size_t *las
 
 	*last = i;
 	for (size_t next = i + 1; next < thread->intervals.n; next++) {
-		uint64_t from = wake_time(&intervals[*last]);
-
 		if (!intervals[next].blocked_ns)
 			continue;
-		if (!woken_for_nothing(walk, from, intervals[next].t_out))
+		if (!woken_for_nothing(walk, &intervals[*last], &intervals[next]))
 			return;
 		walk->list->false_wakeups++;
 		*last = next;
@@ -97,7 +104,13 @@ static bool is_idle(const struct thread_walk *walk, const struct model_interval 
 	       sources__kind(walk->sources, interval) == KIND_IDLE_THREAD;
 }
 
-/* In sampling mode the interval in between may not be there: each stands for itself then. */
+/* In sampling mode a wait in between may not be there: each stands for itself then. */
+/* After a false wakeup the way to the CPU belongs to the wait. */
+static uint64_t wait_end(const struct model_interval *interval, bool false_wakeup)
+{
+	return wake_time(interval) + (false_wakeup ? interval->runq_ns : 0);
+}
+
 static int add_blocked(struct thread_walk *walk, size_t first, size_t last)
 {
 	const struct model_interval *intervals = walk->thread->intervals.data;
@@ -118,7 +131,7 @@ static int add_blocked(struct thread_walk *walk, size_t first, size_t last)
 		bool joined = list->exact && i < last;
 		struct wait wait = {
 			.begin = intervals[i].t_out,
-			.end = joined ? intervals[i + 1].t_out : wake_time(&intervals[i]),
+			.end = joined ? intervals[i + 1].t_out : wait_end(&intervals[i], i < last),
 			.waiter = walk->index,
 			.waker = waker,
 			.idle = is_idle(walk, &intervals[i]),

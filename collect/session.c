@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "collect/annotations.h"
 #include "collect/mappings.h"
 #include "collect/pacer.h"
 #include "collect/probes.h"
@@ -27,6 +28,7 @@
 #include "recording/recording.h"
 
 #define POLL_MS		   100
+#define POLL_TOLD_MS	   10 /* while the program tells of itself: it has little room */
 #define FLUSH_NS	   1000000000ULL
 #define SETTLE_US	   500 /* mappings come in bursts */
 #define DEFAULT_RING	   (2UL << 20)
@@ -48,12 +50,16 @@ struct session {
 	struct unwinder *unwinder;
 	struct translator *translator;
 	struct rests *rests;
+	struct annotations *annotations; /* NULL: the program cannot tell of itself */
+	ARRAY(struct annotation) told;
+	bool telling;
 	struct pacer pacer;
 	ARRAY(struct held_mapping) held;
 	uint64_t start;
 	uint64_t flushed_at;
 	uint64_t waits; /* events, since the pacer heard of them */
 	uint64_t lost_mappings;
+	uint64_t lost_told;
 	uint64_t losses[LOSS_COUNT]; /* as written last */
 	int exec_error;
 	int status; /* of the workload */
@@ -178,22 +184,50 @@ static void read_mappings(struct session *session)
 	session->lost_mappings += sideband__drain(session->sideband, hold_mapping, session);
 }
 
+static void hold_annotation(void *arg, const struct annotation *annotation)
+{
+	struct session *session = arg;
+
+	session->lost_told += array__push(&session->told, *annotation) != 0;
+}
+
+static void read_annotations(struct session *session, bool last)
+{
+	if (session->annotations &&
+	    annotations__drain(session->annotations, last, hold_annotation, session)) {
+		annotations__free(session->annotations);
+		session->annotations = NULL;
+	}
+	session->telling = session->told.n;
+}
+
+/* Those that were read before the events: the threads they are of are known by now. */
+static void write_annotations(struct session *session)
+{
+	for (size_t i = 0; i < session->told.n; i++)
+		session->lost_told +=
+			!translator__annotation(session->translator, &session->told.data[i]);
+	session->told.n = 0;
+}
+
 /*
  * Moves what is queued in the kernel into the recording. Mappings are taken out
  * first and written last: by then the events that came before them have told
  * which processes are recorded. What a walk needs may have been mapped meanwhile.
  */
-static int drain(struct session *session)
+static int drain(struct session *session, bool last)
 {
 	uint64_t begin = now_ns(CLOCK_MONOTONIC);
 	int err;
 
+	read_annotations(session, last);
 	read_mappings(session);
 	probes__stir_clocks(session->probes);
 	err = probes__consume(session->probes);
 	if (rests__kept(session->rests))
 		read_mappings(session);
 	write_mappings(session, UINT64_MAX);
+	write_annotations(session);
 	translator__find_parents(session->translator);
 	rests__finish(session->rests, false);
 	drop_mappings(session, begin);
@@ -293,6 +327,15 @@ static int open_unwinder(struct session *session)
 	return err ? error__errno(err, "cannot map the tables for stack walks") : 0;
 }
 
+/* For the command to tell of itself by include/dwell.h; without, it does not. */
+static void open_annotations(struct session *session)
+{
+	if (!annotations__new(&session->annotations))
+		setenv(DWELL_ENVIRONMENT, annotations__path(session->annotations), 1);
+	else
+		unsetenv(DWELL_ENVIRONMENT); /* of another recording around this one */
+}
+
 static int setup(struct session *session)
 {
 	const struct session_config *config = &session->config;
@@ -301,6 +344,8 @@ static int setup(struct session *session)
 
 	if (!err && config->target == SESSION_CGROUP)
 		err = target__cgroup_id(config->cgroup, &cgroup);
+	if (!err && config->target == SESSION_COMMAND)
+		open_annotations(session);
 	if (!err && config->argv)
 		err = workload__prepare(config->argv, &config->ignored, &session->workload);
 	if (!err)
@@ -410,7 +455,7 @@ static bool wait_for_something(const struct session *session)
 		{.fd = sideband__fd(session->sideband), .events = POLLIN},
 	};
 
-	poll(fds, ARRAY_SIZE(fds), POLL_MS);
+	poll(fds, ARRAY_SIZE(fds), session->telling ? POLL_TOLD_MS : POLL_MS);
 	if (fds[2].revents && !fds[1].revents)
 		usleep(SETTLE_US);
 	return fds[1].revents;
@@ -434,7 +479,7 @@ int session__run(struct session *session, const volatile sig_atomic_t *stop,
 	end = end ? now_ns(CLOCK_MONOTONIC) + end : UINT64_MAX;
 	while (!ended && !stop_asked(session, *stop) && now_ns(CLOCK_MONOTONIC) < end) {
 		ended = wait_for_something(session);
-		err = drain(session);
+		err = drain(session, false);
 		if (!err)
 			err = flush(session);
 		if (err)
@@ -468,10 +513,17 @@ static void write_switches(struct session *session)
 static int write_end(struct session *session, uint64_t end)
 {
 	struct unwinder_stats stats;
+	uint64_t told;
 	int err = write_losses(session);
 
 	translator__end(session->translator);
 	rests__finish(session->rests, true);
+	told = session->lost_told;
+	if (session->annotations)
+		told += annotations__lost(session->annotations);
+	if (!err && told)
+		err = put_lost(session, "annotations, the program told more than there was room",
+			       told);
 	if (!err && session->lost_mappings)
 		err = put_lost(session, "mappings, perf buffer full", session->lost_mappings);
 	unwinder__stats(session->unwinder, &stats);
@@ -494,7 +546,7 @@ int session__finish(struct session *session, struct session_progress *progress)
 
 	err = probes__stop(session->probes, &end);
 	if (!err)
-		err = drain(session);
+		err = drain(session, true);
 	if (!err)
 		err = write_end(session, end);
 	fill_progress(session, progress);
@@ -528,6 +580,9 @@ void session__free(struct session *session)
 {
 	drop_mappings(session, UINT64_MAX);
 	array__free(&session->held);
+	array__free(&session->told);
+	if (session->annotations)
+		annotations__free(session->annotations);
 	if (session->probes)
 		probes__free(session->probes);
 	if (session->sideband)

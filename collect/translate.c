@@ -38,6 +38,7 @@ struct translator {
 	ARRAY(struct known_thread) threads; /* by number */
 	ARRAY(struct orphan) orphans;
 	struct map64 processes;
+	struct map64 tids;  /* of recorded threads -> the last thread that had it */
 	struct map64 files; /* inode and device -> string */
 };
 
@@ -132,6 +133,14 @@ void translator__find_parents(struct translator *translator)
 	translator->orphans.n = 0;
 }
 
+static void name_thread(struct translator *translator, uint32_t tid, uint32_t thread)
+{
+	uint64_t *known = map64__put(&translator->tids, tid, thread);
+
+	if (known)
+		*known = thread;
+}
+
 static void on_thread(struct translator *translator, const struct event_thread *event)
 {
 	struct known_thread *thread = known_thread(translator, event->header.thread);
@@ -154,6 +163,8 @@ static void on_thread(struct translator *translator, const struct event_thread *
 	thread->tgid = event->tgid;
 	thread->leader = event->tid == event->tgid;
 	thread->announced = event->flags & THREAD_TARGET;
+	if (thread->announced)
+		name_thread(translator, event->tid, event->header.thread);
 	recording_writer__put(translator->writer, &record);
 	on_process(translator, event);
 }
@@ -168,6 +179,7 @@ static void on_exec(struct translator *translator, const struct event_exec *even
 			 .time = event->header.time},
 	};
 
+	name_thread(translator, event->tid, event->header.thread);
 	recording_writer__put(translator->writer, &record);
 	unwinder__forget(translator->unwinder, event->tid, event->header.time);
 }
@@ -571,6 +583,34 @@ void translator__event(struct translator *translator, const struct event_header 
 	}
 }
 
+_Static_assert((int)DWELL_EVENT_SPIN_BEGIN == ANNOTATION_SPIN_BEGIN &&
+		       (int)DWELL_EVENT_SPIN_END == ANNOTATION_SPIN_END &&
+		       (int)DWELL_EVENT_SPIN_RELEASE == ANNOTATION_SPIN_RELEASE &&
+		       (int)DWELL_EVENT_WOKEN_FOR_NOTHING == ANNOTATION_WOKEN_FOR_NOTHING,
+	       "dwell.h and recordings name annotations by the same numbers");
+
+bool translator__annotation(struct translator *translator, const struct annotation *annotation)
+{
+	const uint64_t *thread = map64__get(&translator->tids, annotation->tid);
+	const uint64_t *other = map64__get(&translator->tids, annotation->value);
+	struct record record = {
+		.type = RECORD_ANNOTATION,
+		.annotation = {.type = (uint8_t)annotation->type,
+			       .address = annotation->address,
+			       .time = annotation->time},
+	};
+
+	if (!thread)
+		return false;
+	if (annotation->type >= ANNOTATION_COUNT || annotation->time > INT64_MAX)
+		return true; /* of a newer header, or nonsense */
+	record.annotation.thread = (uint32_t)*thread;
+	if (annotation->type == ANNOTATION_SPIN_BEGIN && other)
+		record.annotation.other = (uint32_t)*other;
+	recording_writer__put(translator->writer, &record);
+	return true;
+}
+
 void translator__free(struct translator *translator)
 {
 	for (size_t i = 0; i < translator->threads.n; i++)
@@ -578,6 +618,7 @@ void translator__free(struct translator *translator)
 	array__free(&translator->threads);
 	array__free(&translator->orphans);
 	map64__free(&translator->processes);
+	map64__free(&translator->tids);
 	map64__free(&translator->files);
 	free(translator);
 }

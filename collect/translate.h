@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "bpf/event.h"
+#include "collect/annotations.h"
 #include "collect/mappings.h"
 #include "recording/recording.h"
 
@@ -21,6 +22,9 @@ void translator__add_process(struct translator *translator, uint32_t pid);
 /* Writes @event of @size bytes. A malformed one is skipped. The writer keeps its error. */
 void translator__event(struct translator *translator, const struct event_header *event,
 		       size_t size);
+
+/* Writes what a recorded thread told of itself. False: no such thread is known (yet). */
+bool translator__annotation(struct translator *translator, const struct annotation *annotation);
 
 /* Those whose parents came late have them now. To be called when a batch of events is over. */
 void translator__find_parents(struct translator *translator);

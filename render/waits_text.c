@@ -112,6 +112,7 @@ static void put_cause(struct writer *writer, const struct waitgraph_edge *edge,
 static void put_edge_head(struct writer *writer, const struct waitgraph_edge *edge)
 {
 	const struct waits *waits = writer->waits;
+	const struct waitgraph_vertex *waiter = &waits->graph->vertices.data[edge->from];
 	char from[128], to[128];
 
 	vertex__text(waits, edge->from, from, sizeof(from));
@@ -122,6 +123,9 @@ static void put_edge_head(struct writer *writer, const struct waitgraph_edge *ed
 	format__safe(writer->to, to);
 	fputs(colour__end(waits->colour, COLOUR_BOLD), writer->to);
 	fprintf(writer->to, ": waits %.1f%% of the time", waits__percent(waits, edge->plain_ns));
+	if (waiter->n > 1 && waiter->merged == MERGED_SIMILAR)
+		fprintf(writer->to, " (%.1f%% each)",
+			waits__percent(waits, edge->plain_ns) / waiter->n);
 	if (edge->weight_ns > edge->plain_ns + edge->plain_ns / 50)
 		fprintf(writer->to, ", %.1f%% with those who wait for it meanwhile",
 			waits__percent(waits, edge->weight_ns));

@@ -13,12 +13,13 @@ man: $(MAN)
 
 install: $(BUILD)/dwell man
 	install -D -m 755 $(BUILD)/dwell $(DESTDIR)$(PREFIX)/bin/dwell
+	install -D -m 644 include/dwell.h $(DESTDIR)$(PREFIX)/include/dwell.h
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN)
 	install -d $(COMPLETIONS)
 	$(BUILD)/dwell completion > $(COMPLETIONS)/dwell
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/dwell $(COMPLETIONS)/dwell
+	rm -f $(DESTDIR)$(PREFIX)/bin/dwell $(DESTDIR)$(PREFIX)/include/dwell.h $(COMPLETIONS)/dwell
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN)))
 
 .PHONY: install uninstall man

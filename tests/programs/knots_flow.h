@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Cases of knots.c in which work goes from one to the next: through a queue, a
+ * pipe, a connection, to a disk.
+ */
+#pragma once
+
+#include "knots_graph.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+/* A bounded queue, of items nobody looks at. It is closed when either side is through. */
+
+#define QUEUE_SIZE 4
+
+static struct {
+	pthread_mutex_t mutex;
+	pthread_cond_t not_full;
+	pthread_cond_t not_empty;
+	int count;
+	bool closed;
+} queue = {
+	.mutex = PTHREAD_MUTEX_INITIALIZER,
+	.not_full = PTHREAD_COND_INITIALIZER,
+	.not_empty = PTHREAD_COND_INITIALIZER,
+};
+
+KEEP void wait_while_full(struct vertex *self, const char *taker)
+{
+	struct wait wait = wait__begin();
+
+	while (queue.count == QUEUE_SIZE && !queue.closed)
+		pthread_cond_wait(&queue.not_full, &queue.mutex);
+	vertex__waited(self, taker, wait);
+}
+
+KEEP void wait_while_empty(struct vertex *self, const char *putter)
+{
+	struct wait wait = wait__begin();
+
+	while (!queue.count && !queue.closed)
+		pthread_cond_wait(&queue.not_empty, &queue.mutex);
+	vertex__waited(self, putter, wait);
+}
+
+/* False when nobody takes any more. */
+KEEP bool put_item(struct vertex *self, const char *taker)
+{
+	bool open;
+
+	pthread_mutex_lock(&queue.mutex);
+	if (queue.count == QUEUE_SIZE)
+		wait_while_full(self, taker);
+	open = !queue.closed;
+	queue.count += open;
+	pthread_mutex_unlock(&queue.mutex);
+	/* Not with the mutex held: the other would wake up only to wait for it. */
+	pthread_cond_signal(&queue.not_empty);
+	return open;
+}
+
+/* False when nobody puts any more. */
+KEEP bool take_item(struct vertex *self, const char *putter)
+{
+	bool open;
+
+	pthread_mutex_lock(&queue.mutex);
+	if (!queue.count)
+		wait_while_empty(self, putter);
+	open = !queue.closed;
+	queue.count -= open;
+	pthread_mutex_unlock(&queue.mutex);
+	pthread_cond_signal(&queue.not_full);
+	return open;
+}
+
+static void close_queue(void)
+{
+	pthread_mutex_lock(&queue.mutex);
+	queue.closed = true;
+	pthread_mutex_unlock(&queue.mutex);
+	pthread_cond_broadcast(&queue.not_full);
+	pthread_cond_broadcast(&queue.not_empty);
+}
+
+/*
+ * pipeline: figure 1 of the paper. A computes and hands the request to B; B
+ * computes, then writes and is blocked by the disk for about as long, as measured
+ * at the start. (The CPU time of writing comes on top.) A computes 0.4 of what B
+ * does, so it waits for B at least four fifths of its time.
+ *
+ * pipeline-fsync: the same, but B's writes make the file longer, and fsync()
+ * waits for the file system's journal, if it has one, which waits for the disk.
+ *
+ * Expected: knot {B, disk}, with the journal's thread in the second case. The
+ * edge A -> B is the longest, and outside of it. Bottleneck: B and the disk never
+ * work at the same time.
+ */
+#define DISK_US_MIN  1000 /* less is too little beside the wakeups: B writes several times then */
+#define WRITES_MAX   32
+#define RECORDS_KEPT 256
+
+static struct {
+	struct disk_file file;
+	int fd;
+	bool appends;
+	char *memory;
+	uint64_t turn;
+	int writes; /* for one request */
+	uint64_t a_us;
+	uint64_t b_us;
+} pipeline;
+
+COMPUTE(compute_a)
+COMPUTE(compute_b)
+
+KEEP void flush_record(void)
+{
+	off_t offset = pipeline.turn++ % RECORDS_KEPT * 4096;
+
+	if (pipeline.appends && !offset && ftruncate(pipeline.fd, 0))
+		die("%s", pipeline.file.path);
+	if (pwrite(pipeline.fd, pipeline.memory, 4096, offset) != 4096)
+		die("%s", pipeline.file.path);
+	if (pipeline.appends && fsync(pipeline.fd))
+		die("%s", pipeline.file.path);
+	NO_TAIL_CALL();
+}
+
+static void run_a(struct vertex *self)
+{
+	do {
+		compute_a(pipeline.a_us);
+		vertex__worked(self);
+	} while (time_left() && put_item(self, "B"));
+	close_queue();
+}
+
+static void run_b(struct vertex *self)
+{
+	while (time_left() && take_item(self, "A")) {
+		struct wait wait;
+
+		compute_b(pipeline.b_us);
+		wait = wait__begin();
+		for (int i = 0; i < pipeline.writes; i++)
+			flush_record();
+		vertex__waited(self, "disk", wait);
+		vertex__worked(self);
+	}
+	close_queue();
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+/* How long one blocks, in us: the median of some. */
+static uint64_t measure_flush(void)
+{
+	uint64_t took[33];
+	const int tries = sizeof(took) / sizeof(took[0]);
+
+	for (int i = 0; i < tries; i++) {
+		struct wait wait = wait__begin();
+
+		flush_record();
+		took[i] = wait__length(wait) / NS_PER_US;
+	}
+	qsort(took, tries, sizeof(took[0]), compare);
+	return took[tries / 2] ? took[tries / 2] : 1;
+}
+
+static void prepare_pipeline(void)
+{
+	uint64_t flush, disk;
+
+	disk_file__create(&pipeline.file, options.dir, "records", RECORDS_KEPT * 4096, O_DSYNC);
+	pipeline.fd = pipeline.file.fd;
+	if (pipeline.appends)
+		pipeline.fd = open(pipeline.file.path, O_RDWR | O_CLOEXEC);
+	unlink(pipeline.file.path);
+	if (pipeline.fd < 0)
+		die("%s", pipeline.file.path);
+	pipeline.memory = disk_buffer(4096);
+	flush = measure_flush();
+	pipeline.writes = flush < DISK_US_MIN ? DISK_US_MIN / flush : 1;
+	if (pipeline.writes > WRITES_MAX)
+		pipeline.writes = WRITES_MAX;
+	disk = pipeline.writes * flush;
+	pipeline.b_us = disk;
+	pipeline.a_us = disk * 4 / 10;
+}
+
+static void case_pipeline(void)
+{
+	struct vertex *a = vertex__add("A", run_a);
+	struct vertex *b = vertex__add("B", run_b);
+	struct vertex *disk = vertex__add("disk", NULL);
+
+	vertex__edge(a, b->name);
+	vertex__edge(b, a->name);
+	prepare_pipeline();
+	run_threads();
+	device_waited(disk, b);
+}
+
+static void case_pipeline_fsync(void)
+{
+	pipeline.appends = true;
+	case_pipeline();
+}
+
+/*
+ * full: the producer is ten times as fast as the consumer, the queue between them
+ * always full.
+ *
+ * Expected: no knot; sink {consumer}, which never waits once it has begun.
+ *
+ * empty: the other way round, the queue always empty.
+ *
+ * Expected: no knot; sink {producer}.
+ */
+static struct {
+	uint64_t produce_us;
+	uint64_t consume_us;
+} pace;
+
+COMPUTE(compute_produce)
+COMPUTE(compute_consume)
+
+static void run_producer(struct vertex *self)
+{
+	do {
+		compute_produce(pace.produce_us);
+		vertex__worked(self);
+	} while (time_left() && put_item(self, "consumer"));
+	close_queue();
+}
+
+static void run_consumer(struct vertex *self)
+{
+	while (time_left() && take_item(self, "producer")) {
+		compute_consume(pace.consume_us);
+		vertex__worked(self);
+	}
+	close_queue();
+}
+
+static void run_queue(uint64_t produce_us, uint64_t consume_us)
+{
+	pace.produce_us = produce_us;
+	pace.consume_us = consume_us;
+	vertex__edge(vertex__add("producer", run_producer), "consumer");
+	vertex__edge(vertex__add("consumer", run_consumer), "producer");
+	run_threads();
+}
+
+static void case_full(void)
+{
+	run_queue(100, 1000);
+}
+
+static void case_empty(void)
+{
+	run_queue(1000, 100);
+}
+
+/*
+ * io: a thread reads at random and computes as long as the read blocked it.
+ *
+ * Expected: knot {reader, disk}. Bottleneck: the two never work at the same time.
+ */
+#define READ_US_MAX 5000 /* one read that took long must not end the run late */
+
+static struct disk_file read_file;
+static char *read_memory;
+
+COMPUTE(compute_block)
+
+KEEP void read_block(uint64_t number)
+{
+	if (pread(read_file.fd, read_memory, 4096, number * 4096) != 4096)
+		die("%s", read_file.path);
+	NO_TAIL_CALL();
+}
+
+static void run_reader(struct vertex *self)
+{
+	uint64_t random = 88172645463325252ull;
+
+	while (time_left()) {
+		struct wait wait = wait__begin();
+		uint64_t us;
+
+		read_block(draw(&random, 0, read_file.size / 4096 - 1));
+		us = vertex__waited(self, "disk", wait) / NS_PER_US;
+		compute_block(us < READ_US_MAX ? us : READ_US_MAX);
+		vertex__worked(self);
+	}
+}
+
+static void case_io(void)
+{
+	struct vertex *reader = vertex__add("reader", run_reader);
+	struct vertex *disk = vertex__add("disk", NULL);
+
+	disk_file__create(&read_file, options.dir, "blocks", 16 << 20, 0);
+	unlink(read_file.path);
+	read_memory = disk_buffer(4096);
+	run_threads();
+	device_waited(disk, reader);
+}
+
+/*
+ * pipe: one process writes records into a pipe, another reads them and has less
+ * to do with each.
+ *
+ * Expected: no knot; reader waits for writer. Bottleneck: writer, a sink.
+ */
+#define RECORD_SIZE 256 /* below PIPE_BUF: written, and so read, as a whole */
+
+static int pipe_ends[2];
+
+COMPUTE(compute_record)
+COMPUTE(compute_read)
+
+KEEP void write_record(void)
+{
+	static const char record[RECORD_SIZE];
+
+	if (write(pipe_ends[1], record, sizeof(record)) != sizeof(record))
+		die("write");
+	NO_TAIL_CALL();
+}
+
+/* False at the end. */
+KEEP bool await_record(struct vertex *self)
+{
+	char record[RECORD_SIZE];
+	struct wait wait = wait__begin();
+	ssize_t size = read(pipe_ends[0], record, sizeof(record));
+
+	if (size < 0)
+		die("read");
+	vertex__waited(self, "writer", wait);
+	return size > 0;
+}
+
+static void run_pipe_writer(struct vertex *self)
+{
+	while (time_left()) {
+		compute_record(1000);
+		write_record();
+		vertex__worked(self);
+	}
+}
+
+static void run_pipe_reader(struct vertex *self)
+{
+	while (await_record(self)) {
+		compute_read(300);
+		vertex__worked(self);
+	}
+}
+
+static void case_pipe(void)
+{
+	struct vertex *writer = vertex__add("writer", run_pipe_writer);
+	struct vertex *reader = vertex__add("reader", run_pipe_reader);
+
+	if (pipe2(pipe_ends, O_CLOEXEC))
+		die("pipe");
+	keep_apart(writer, reader);
+	run_processes(writer, pipe_ends[1], reader, pipe_ends[0]);
+}
+
+/*
+ * rpc: two processes with a TCP connection over loopback. The client sends a
+ * request, waits for the reply and computes; the server computes and replies.
+ *
+ * Expected: knot {client, server}, each waits half of its time. Bottleneck: one
+ * request at a time, so the two never work at the same time.
+ */
+#define MESSAGE_SIZE 64
+
+static int client_fd, server_fd;
+
+COMPUTE(compute_client)
+COMPUTE(compute_server)
+
+KEEP void send_message(int fd)
+{
+	static const char message[MESSAGE_SIZE];
+
+	if (send(fd, message, sizeof(message), 0) != sizeof(message))
+		die("send");
+	NO_TAIL_CALL();
+}
+
+/* False when the other has closed the connection. */
+static bool receive(int fd, struct vertex *self, const char *peer)
+{
+	char message[MESSAGE_SIZE];
+	struct wait wait = wait__begin();
+	ssize_t size = recv(fd, message, sizeof(message), MSG_WAITALL);
+
+	if (size < 0)
+		die("recv");
+	vertex__waited(self, peer, wait);
+	return size == sizeof(message);
+}
+
+KEEP bool await_reply(struct vertex *self)
+{
+	bool more = receive(client_fd, self, "server");
+
+	NO_TAIL_CALL();
+	return more;
+}
+
+KEEP bool await_request(struct vertex *self)
+{
+	bool more = receive(server_fd, self, "client");
+
+	NO_TAIL_CALL();
+	return more;
+}
+
+static void run_client(struct vertex *self)
+{
+	while (time_left()) {
+		send_message(client_fd);
+		if (!await_reply(self))
+			break;
+		compute_client(500);
+		vertex__worked(self);
+	}
+}
+
+static void run_server(struct vertex *self)
+{
+	while (await_request(self)) {
+		compute_server(500);
+		send_message(server_fd);
+		vertex__worked(self);
+	}
+}
+
+/* Both ends, so that neither process has to wait for the other to begin. */
+static void connect_over_loopback(void)
+{
+	struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	socklen_t size = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int one = 1;
+
+	client_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (listener < 0 || client_fd < 0)
+		die("socket");
+	if (bind(listener, (struct sockaddr *)&address, size) || listen(listener, 1) ||
+	    getsockname(listener, (struct sockaddr *)&address, &size))
+		die("listen");
+	if (connect(client_fd, (struct sockaddr *)&address, size))
+		die("connect");
+	server_fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	if (server_fd < 0)
+		die("accept");
+	setsockopt(client_fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	setsockopt(server_fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	close(listener);
+}
+
+static void case_rpc(void)
+{
+	struct vertex *client = vertex__add("client", run_client);
+	struct vertex *server = vertex__add("server", run_server);
+
+	connect_over_loopback();
+	keep_apart(client, server);
+	run_processes(client, client_fd, server, server_fd);
+}
