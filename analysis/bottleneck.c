@@ -37,6 +37,12 @@ bool bottleneck__has(const struct bottleneck *bottleneck, uint32_t vertex)
 	return false;
 }
 
+static void bottleneck__free(struct bottleneck *bottleneck)
+{
+	array__free(&bottleneck->members);
+	array__free(&bottleneck->edges);
+}
+
 struct search {
 	const struct waitgraph *graph;
 	struct bottlenecks *out;
@@ -44,6 +50,7 @@ struct search {
 	ARRAY(struct graph_edge) edges;
 	ARRAY(uint32_t) origins; /* of each: its index in the graph */
 	bool *has_edge;		 /* by vertex */
+	bool *set_aside;	 /* by vertex: a member of what only sleeps */
 };
 
 /* The edges that count: between what was recorded, and long enough to say something. */
@@ -52,13 +59,16 @@ static int choose_edges(struct search *search)
 	const struct waitgraph *graph = search->graph;
 	uint64_t least = (uint64_t)((double)graph->duration_ns * LEAST_EDGE);
 
+	search->edges.n = search->origins.n = 0;
+	memset(search->has_edge, 0, graph->vertices.n * sizeof(*search->has_edge));
 	for (uint32_t i = 0; i < graph->edges.n; i++) {
 		const struct waitgraph_edge *edge = &graph->edges.data[i];
 		struct graph_edge chosen = {edge->from, edge->to, edge->weight_ns};
 
 		if (edge->weight_ns < least ||
 		    waitgraph_vertex__outside(&graph->vertices.data[edge->from]) ||
-		    waitgraph_vertex__outside(&graph->vertices.data[edge->to]))
+		    waitgraph_vertex__outside(&graph->vertices.data[edge->to]) ||
+		    search->set_aside[edge->from] || search->set_aside[edge->to])
 			continue;
 		search->has_edge[edge->from] = search->has_edge[edge->to] = true;
 		if (array__push(&search->edges, chosen) || array__push(&search->origins, i))
@@ -104,6 +114,16 @@ static enum bottleneck_type type_of_idle(const struct bottleneck *bottleneck)
 	return outside > idle[SOURCE_TIMER] ? BOTTLENECK_OUTSIDE : BOTTLENECK_SLEEP;
 }
 
+/*
+ * wPerf takes a knot without devices whose threads need less than one CPU for one in the
+ * background. That would be any two threads that take turns and are slow to wake.
+ */
+static bool is_background(const struct waitgraph *graph, const struct bottleneck *bottleneck)
+{
+	return bottleneck->active < SATURATED && !has_device(graph, bottleneck) &&
+	       type_of_idle(bottleneck) == BOTTLENECK_SLEEP;
+}
+
 static int judge(struct search *search, struct bottleneck *bottleneck, bool sink)
 {
 	int err = activity__of(search->activity, bottleneck->members.data, bottleneck->members.n,
@@ -120,9 +140,7 @@ static int judge(struct search *search, struct bottleneck *bottleneck, bool sink
 		bottleneck->type = BOTTLENECK_MORE_CPUS;
 	else
 		bottleneck->type = BOTTLENECK_WORK;
-	bottleneck->background = bottleneck->active < SATURATED &&
-				 !has_device(search->graph, bottleneck) &&
-				 type_of_idle(bottleneck) == BOTTLENECK_SLEEP;
+	bottleneck->background = is_background(search->graph, bottleneck);
 	return 0;
 }
 
@@ -161,8 +179,8 @@ static int take_single(struct search *search, uint32_t vertex)
 	struct bottleneck *bottleneck;
 	int err;
 
-	if (search->has_edge[vertex] || !of->recorded || of->type != SOURCE_THREAD ||
-	    (double)(of->running_ns + of->runnable_ns) < least)
+	if (search->has_edge[vertex] || search->set_aside[vertex] || !of->recorded ||
+	    of->type != SOURCE_THREAD || (double)(of->running_ns + of->runnable_ns) < least)
 		return 0;
 	bottleneck = array__add(&search->out->all);
 	err = bottleneck ? array__push(&bottleneck->members, vertex) : -ENOMEM;
@@ -178,21 +196,68 @@ static int bottleneck__order(const void *a, const void *b)
 	return (one->pull_ns < two->pull_ns) - (one->pull_ns > two->pull_ns);
 }
 
-static int find(struct search *search)
+/* What only sleeps limits nobody: its members are taken out. False: there is none such. */
+static bool set_aside(struct search *search, size_t from)
 {
-	const struct waitgraph *graph = search->graph;
+	bool found = false;
+
+	for (size_t i = from; i < search->out->all.n; i++) {
+		const struct bottleneck *at = &search->out->all.data[i];
+
+		for (size_t k = 0; at->background && k < at->members.n; k++)
+			search->set_aside[at->members.data[k]] = found = true;
+	}
+	return found;
+}
+
+/* Forgets those from @from on that are no background. */
+static void forget_others(struct search *search, size_t from)
+{
+	struct bottlenecks *out = search->out;
+	size_t kept = from;
+
+	for (size_t i = from; i < out->all.n; i++) {
+		if (out->all.data[i].background)
+			out->all.data[kept++] = out->all.data[i];
+		else
+			bottleneck__free(&out->all.data[i]);
+	}
+	out->all.n = kept;
+}
+
+static int find_once(struct search *search)
+{
 	struct knots knots = {};
 	int err = choose_edges(search);
 
-	err = err ? err : activity__new(graph, &search->activity);
 	err = err ? err
-		  : knots__find(search->edges.data, search->edges.n, (uint32_t)graph->vertices.n,
-				search->out->threshold_ns, &knots);
+		  : knots__find(search->edges.data, search->edges.n,
+				(uint32_t)search->graph->vertices.n, search->out->threshold_ns,
+				&knots);
 	for (size_t i = 0; i < knots.all.n && !err; i++)
 		err = take_knot(search, &knots.all.data[i]);
-	for (uint32_t v = 0; v < graph->vertices.n && !err; v++)
-		err = take_single(search, v);
 	knots__release(&knots);
+	for (uint32_t v = 0; v < search->graph->vertices.n && !err; v++)
+		err = take_single(search, v);
+	return err;
+}
+
+/*
+ * Background knots and sinks are kept, taken out of the graph, and the rest is
+ * looked at again, until there is none (wPerf, section 3.3).
+ */
+static int find(struct search *search)
+{
+	int err = activity__new(search->graph, &search->activity);
+	size_t from = 0;
+
+	while (!err) {
+		err = find_once(search);
+		if (err || !set_aside(search, from))
+			break;
+		forget_others(search, from);
+		from = search->out->all.n;
+	}
 	if (!err && search->out->all.n)
 		qsort(search->out->all.data, search->out->all.n, sizeof(struct bottleneck),
 		      bottleneck__order);
@@ -206,19 +271,19 @@ int bottlenecks__find(const struct waitgraph *graph, double threshold, struct bo
 
 	out->threshold_ns = (uint64_t)((double)graph->duration_ns * threshold);
 	search.has_edge = calloc(graph->vertices.n + 1, sizeof(*search.has_edge));
-	err = search.has_edge ? find(&search) : -ENOMEM;
+	search.set_aside = calloc(graph->vertices.n + 1, sizeof(*search.set_aside));
+	err = search.has_edge && search.set_aside ? find(&search) : -ENOMEM;
 	activity__free(search.activity);
 	array__free(&search.edges);
 	array__free(&search.origins);
 	free(search.has_edge);
+	free(search.set_aside);
 	return err;
 }
 
 void bottlenecks__free(struct bottlenecks *bottlenecks)
 {
-	for (size_t i = 0; i < bottlenecks->all.n; i++) {
-		array__free(&bottlenecks->all.data[i].members);
-		array__free(&bottlenecks->all.data[i].edges);
-	}
+	for (size_t i = 0; i < bottlenecks->all.n; i++)
+		bottleneck__free(&bottlenecks->all.data[i]);
 	array__free(&bottlenecks->all);
 }

@@ -17,6 +17,9 @@
 /* Where on the CPU a thread is says less about what it is for than who called that. */
 #define OUTER_FRAMES 5
 
+/* As many of what a thread does are compared: what it spends most time on. */
+#define MOST_SHARES 128
+
 /* How a thread spends its time: shares of stacks, in the order of their names. */
 struct share {
 	uint64_t name;
@@ -38,23 +41,29 @@ struct finder {
 	struct habits *habits; /* of threads */
 };
 
+/* Code without names (of a JIT compiler, mostly) is all the same here: ~0. */
 static uint64_t frame_name(const struct model *model, const struct model_location *location,
 			   size_t k)
 {
 	uint32_t name = model->frames.data[location->frame + k].name;
 
-	return name ? name : location->address;
+	return name ? name : ~0ULL;
 }
 
 static uint64_t names_from(const struct model *model, const struct model_stack *stack, size_t from)
 {
-	uint64_t hash = 1;
+	uint64_t hash = 1, last = 0;
 
 	for (size_t i = from; i < stack->depth; i++) {
 		const struct model_location *location = model__location(model, stack, i);
 
-		for (size_t k = 0; k < location->n_frames; k++)
-			hash = hash__add(hash, frame_name(model, location, k));
+		for (size_t k = 0; k < location->n_frames; k++) {
+			uint64_t name = frame_name(model, location, k);
+
+			if (name != ~0ULL || last != name)
+				hash = hash__add(hash, name);
+			last = name;
+		}
 	}
 	return hash;
 }
@@ -136,7 +145,14 @@ static int share__order(const void *a, const void *b)
 	return (one > two) - (one < two);
 }
 
-/* Shares of the same name as one, all of them adding up to 1. */
+static int share__by_part(const void *a, const void *b)
+{
+	double one = ((const struct share *)a)->part, two = ((const struct share *)b)->part;
+
+	return (one < two) - (one > two);
+}
+
+/* Shares of the same name as one, all of them adding up to 1; then only the greatest. */
 static void settle(struct habits *habits)
 {
 	size_t n = 0;
@@ -157,13 +173,18 @@ static void settle(struct habits *habits)
 	habits->shares.n = n;
 	for (size_t i = 0; i < n && sum > 0; i++)
 		habits->shares.data[i].part /= sum;
+	if (n <= MOST_SHARES)
+		return;
+	qsort(habits->shares.data, n, sizeof(struct share), share__by_part);
+	habits->shares.n = MOST_SHARES;
+	qsort(habits->shares.data, MOST_SHARES, sizeof(struct share), share__order);
 }
 
 static int find_habits(struct finder *finder, uint32_t index)
 {
 	const struct model_thread *thread = &finder->model->threads.data[index];
-	struct habits *habits = &finder->habits[index];
-	int err = 0;
+	struct habits all = {}, *habits = &finder->habits[index];
+	int err = array__reserve(&all.shares, thread->intervals.n + thread->samples.n);
 
 	for (size_t i = 0; i < thread->intervals.n && !err; i++) {
 		const struct model_interval *at = &thread->intervals.data[i];
@@ -171,16 +192,19 @@ static int find_habits(struct finder *finder, uint32_t index)
 				      (double)at->blocked_ns};
 
 		if (at->blocked_ns)
-			err = array__push(&habits->shares, share);
+			err = array__push(&all.shares, share);
 	}
 	for (size_t i = 0; i < thread->samples.n && !err; i++) {
 		const struct model_sample *at = &thread->samples.data[i];
 		struct share share = {hash__add(finder->outer[at->user], 1),
 				      (double)at->weight * (double)finder->model->period_ns};
 
-		err = array__push(&habits->shares, share);
+		err = array__push(&all.shares, share);
 	}
-	settle(habits);
+	settle(&all);
+	for (size_t i = 0; i < all.shares.n && !err; i++)
+		err = array__push(&habits->shares, all.shares.data[i]);
+	array__free(&all.shares);
 	return err;
 }
 

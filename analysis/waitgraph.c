@@ -76,7 +76,7 @@ static int weigh_by_points(struct builder *builder)
 }
 
 static void describe_blocked(const struct builder *builder, const struct wait_place *place,
-			     struct waitgraph_cause *cause)
+			     bool is_thread, struct waitgraph_cause *cause)
 {
 	const struct model_thread *thread = &builder->model->threads.data[place->owner];
 	const struct model_interval *interval = &thread->intervals.data[place->index];
@@ -94,7 +94,8 @@ static void describe_blocked(const struct builder *builder, const struct wait_pl
 	cause->kernel = interval->kernel;
 	cause->user = interval->user;
 	cause->for_work = for_work__is(builder->for_work, cause->kind, interval->user);
-	if (interval->wake) {
+	/* What an interrupt interrupted has nothing to do with it. */
+	if (interval->wake && is_thread) {
 		cause->waker_kernel = thread->wakes.data[interval->wake - 1].kernel;
 		cause->waker_user = thread->wakes.data[interval->wake - 1].user;
 	}
@@ -102,7 +103,9 @@ static void describe_blocked(const struct builder *builder, const struct wait_pl
 
 static struct waitgraph_cause describe(const struct builder *builder, size_t wait)
 {
-	const struct wait_place *place = &builder->graph->list.places.data[wait];
+	const struct waitlist *list = &builder->graph->list;
+	const struct wait_place *place = &list->places.data[wait];
+	bool is_thread = list->waiters.data[list->waits.data[wait].waker].type == SOURCE_THREAD;
 	struct waitgraph_cause cause = {
 		.origin = place->origin,
 		.class = CLASS_OTHER,
@@ -111,7 +114,7 @@ static struct waitgraph_cause describe(const struct builder *builder, size_t wai
 
 	switch ((enum wait_origin)place->origin) {
 	case WAIT_BLOCKED:
-		describe_blocked(builder, place, &cause);
+		describe_blocked(builder, place, is_thread, &cause);
 		break;
 	case WAIT_SPIN:
 		cause.class = CLASS_CPU;
@@ -245,7 +248,7 @@ int waitgraph__make(struct model *model, struct kinds *kinds,
 	int err = for_work__new(model, &builder.for_work);
 
 	graph->model = model;
-	graph->exact = model->trace;
+	graph->exact = graph->list.exact = model->trace && !options->sampled;
 	builder.names = err ? NULL : stack_names__make(model);
 	if (!err)
 		err = builder.names ? build(&builder, options) : -ENOMEM;

@@ -15,6 +15,7 @@
 struct waitgraph_options {
 	struct moment_filter filter; /* threads: whose waits count; classes are not looked at */
 	struct likeness_options merge;
+	bool sampled; /* weigh by the sampling points, even if every wait is known */
 };
 
 struct waitgraph_vertex {

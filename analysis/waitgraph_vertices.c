@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The vertices of a wait-for graph: threads in their groups, devices, and what is outside. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,6 +183,31 @@ static int add_virtual(struct waitgraph *graph, const struct likeness *likeness)
 	return err;
 }
 
+/* Threads of one name are told apart by their ids: "mysqld/4711". */
+static int tell_apart(struct waitgraph *graph, struct model *model)
+{
+	struct map64 names = {};
+	int err = 0;
+
+	for (size_t v = 0; v < graph->vertices.n && !err; v++) {
+		uint64_t *count = map64__put(&names, graph->vertices.data[v].name, 0);
+
+		err = count ? (++*count, 0) : -ENOMEM;
+	}
+	for (size_t v = 0; v < graph->vertices.n && !err; v++) {
+		struct waitgraph_vertex *vertex = &graph->vertices.data[v];
+		char text[128];
+
+		if (vertex->type != SOURCE_THREAD || *map64__get(&names, vertex->name) < 2)
+			continue;
+		snprintf(text, sizeof(text), "%s/%" PRIu32, model__string(model, vertex->name),
+			 model->threads.data[vertex->id].tid);
+		vertex->name = model__intern(model, text);
+	}
+	map64__free(&names);
+	return err;
+}
+
 int waitgraph__vertices(struct waitgraph *graph, struct model *model,
 			const struct likeness *likeness, const struct moment_filter *filter)
 {
@@ -195,5 +222,5 @@ int waitgraph__vertices(struct waitgraph *graph, struct model *model,
 	for (uint32_t g = 1, at = (uint32_t)others; g < likeness->groups.n; g++)
 		if (likeness->groups.data[g].merged == MERGED_SHORT_LIVED)
 			graph->vertex_of[at++] = g - 1;
-	return err;
+	return err ? err : tell_apart(graph, model);
 }

@@ -214,7 +214,6 @@ int waitlist__make(struct model *model, const struct sources *sources,
 	int err = 0;
 
 	list->model = model;
-	list->exact = model->trace;
 	list->from = model->start + filter->from;
 	list->until = model->end;
 	if (filter->until && model->start + filter->until < list->until)

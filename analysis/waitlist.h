@@ -48,7 +48,7 @@ struct waitlist {
 };
 
 /*
- * All waits of @model within @filter's window. Returns 0 or -ENOMEM; @list is to be
+ * All waits of @model within @filter's window; @list->exact is set before. Returns 0 or -ENOMEM; @list is to be
  * freed in any case.
  */
 int waitlist__make(struct model *model, const struct sources *sources,

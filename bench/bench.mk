@@ -3,7 +3,7 @@
 # What profiling costs, beside other profilers. Nothing here asserts anything.
 
 BENCH_ROUNDS ?= 5
-BENCH := $(BUILD)/bench/walks $(BUILD)/bench/tables
+BENCH := $(BUILD)/bench/walks $(BUILD)/bench/tables $(BUILD)/bench/waits
 
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libdwell.a
 	$(call say,LINK,$@)
@@ -15,6 +15,7 @@ $(BUILD)/bench/walks.o: CFLAGS += -fno-omit-frame-pointer
 bench: $(BUILD)/dwell programs $(BENCH)
 	$(Q)$(BUILD)/bench/walks
 	$(Q)$(BUILD)/bench/tables
+	$(Q)DWELL=$(BUILD)/dwell $(BUILD)/bench/waits
 	$(Q)BUILD=$(abspath $(BUILD)) bench/progs
 	$(Q)BUILD=$(abspath $(BUILD)) bench/run --rounds $(BENCH_ROUNDS)
 

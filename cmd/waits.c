@@ -15,6 +15,7 @@ struct waits_options {
 	double threshold; /* percent */
 	double percent_limit;
 	uint64_t max_causes;
+	bool sampled;
 	bool json;
 	bool dot;
 	bool no_pager;
@@ -61,6 +62,9 @@ static const struct option_row rows[] = {
 		"unfold", 0, "[NAME,...]", "all", set_unfold,
 		"show threads of this name each for itself, as \"worker*\" is printed; all (the "
 		"default): of every name"),
+	OPTION_SWITCH("sampled", 0, struct waits_options, sampled,
+		      "weigh by the sampling points even if every wait was recorded (--trace): what a "
+		      "recording without would have shown"),
 	OPTION_GROUP("which part of the recording"),
 	VIEW_OPTIONS_THREADS,
 	OPTION_GROUP("how it is shown"),
@@ -100,6 +104,7 @@ static int waits(const struct waits_options *options)
 	const struct waitgraph_options how = {
 		.filter = options->view.filter,
 		.merge = options->merge,
+		.sampled = options->sampled,
 	};
 	_cleanup_model_ struct model *model = NULL;
 	_cleanup_kinds_ struct kinds *kinds = NULL;

@@ -141,6 +141,8 @@ static void put_edge(struct writer *writer, const struct waitgraph_edge *edge)
 	put_edge_head(writer, edge);
 	fputs(waitgraph_edge__for_work(edge) ? ", for work: there is nothing to gain here\n" : "\n",
 	      writer->to);
+	if (waitgraph_edge__for_work(edge) && max)
+		return;
 	for (uint32_t i = 0; i < edge->n_causes && (!max || i < max); i++) {
 		const struct waitgraph_cause *cause =
 			&writer->waits->graph->causes.data[edge->cause + i];
@@ -241,7 +243,8 @@ static void put_long_ones(struct writer *writer, const struct bottleneck *first)
 		const struct waitgraph_edge *edge = &graph->edges.data[i];
 
 		if (edge->plain_ns < waits->bottlenecks->threshold_ns || edge_in(first, i) ||
-		    bottleneck__has(first, edge->from) || waitgraph_edge__for_work(edge))
+		    bottleneck__has(first, edge->from) || waitgraph_edge__for_work(edge) ||
+		    graph->vertices.data[edge->to].type == SOURCE_END)
 			continue;
 		if (!shown++)
 			fputs("Long, but not what limits the rest (none of the above waits for who "
@@ -286,8 +289,10 @@ static void put_vertices(struct writer *writer)
 /* That workers of the kernel have nothing to do is nobody's concern. */
 static bool is_shown(const struct waits *waits, const struct waitgraph_edge *edge)
 {
-	return waits__percent(waits, edge->weight_ns) >= waits->percent_limit &&
-	       !(waitgraph_edge__for_work(edge) && waits->graph->vertices.data[edge->from].kernel);
+	return !waits->percent_limit ||
+	       (waits__percent(waits, edge->weight_ns) >= waits->percent_limit &&
+		!(waitgraph_edge__for_work(edge) &&
+		  waits->graph->vertices.data[edge->from].kernel));
 }
 
 static const char *edge_kind(const struct waits *waits, const struct waitgraph_edge *edge,
@@ -302,6 +307,7 @@ static const char *edge_kind(const struct waits *waits, const struct waitgraph_e
 static void put_edges(struct writer *writer)
 {
 	const struct waits *waits = writer->waits;
+	size_t hidden = 0;
 
 	fprintf(writer->to, "# %8s %8s %10s  %s\n", "cascaded", "plain", "waits",
 		"who -> for whom, mostly why");
@@ -309,8 +315,10 @@ static void put_edges(struct writer *writer)
 		const struct waitgraph_edge *edge = &waits->graph->edges.data[i];
 		char from[128], to[128], kind[512];
 
-		if (!is_shown(waits, edge))
+		if (!is_shown(waits, edge)) {
+			hidden++;
 			continue;
+		}
 		vertex__text(waits, edge->from, from, sizeof(from));
 		vertex__text(waits, edge->to, to, sizeof(to));
 		fprintf(writer->to, "  %7.1f%% %7.1f%% %10" PRIu64 "  ",
@@ -323,6 +331,11 @@ static void put_edges(struct writer *writer)
 		format__safe(writer->to, edge_kind(waits, edge, kind, sizeof(kind)));
 		fputs(waitgraph_edge__for_work(edge) ? " (for work)\n" : "\n", writer->to);
 	}
+	if (hidden)
+		fprintf(writer->to,
+			"# %zu more: short ones, and kernel threads that wait for work "
+			"(--percent-limit 0)\n",
+			hidden);
 }
 
 static void put_basis(const struct waits *waits, FILE *to)

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What the analysis of wait-for graphs costs: `dwell waits` as a whole on traces of
+ * 1, 3 and 10 million intervals (from the file to the verdict, on one core, and its
+ * memory), and of that the weights alone beside the plain recursion of wPerf (OSDI'18,
+ * figure 4), where that comes to an end.
+ *
+ *	bench/waits [--recording FILE]...	also these traces, of real programs
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "analysis/waitlist.h"
+#include "base/clock.h"
+#include "recording/recording.h"
+
+#define MS		1000000ULL
+#define START		(1000 * MS)
+#define STACKS		500
+#define DEPTH		20
+#define RECURSION_LIMIT 60 /* s */
+
+struct maker {
+	struct recording_writer *writer;
+	uint32_t kernel_stacks[STACKS];
+	uint32_t user_stacks[STACKS];
+	uint64_t random;
+};
+
+static uint64_t draw(struct maker *maker, uint64_t n)
+{
+	maker->random += 0x9e3779b97f4a7c15ULL;
+	return hash__mix(maker->random) % n;
+}
+
+static void make_stacks(struct maker *maker)
+{
+	for (size_t i = 0; i < STACKS; i++) {
+		uint64_t frames[DEPTH];
+
+		for (int kernel = 0; kernel < 2; kernel++) {
+			struct record_stack stack = {
+				.frames = frames, .depth = DEPTH, .kernel = (uint8_t)kernel};
+
+			for (size_t k = 0; k < DEPTH; k++)
+				frames[k] = (kernel ? 0xffffffff81000000ULL : 0x400000ULL) +
+					    draw(maker, 2000) * 64;
+			*(kernel ? &maker->kernel_stacks[i] : &maker->user_stacks[i]) =
+				recording_writer__stack(maker->writer, &stack);
+		}
+	}
+}
+
+static int begin(struct maker *maker, const char *path, uint32_t threads)
+{
+	int err = recording_writer__create(path, &maker->writer);
+
+	if (err)
+		return err;
+	maker->random = 1;
+	recording_writer__meta(maker->writer, "mode", "trace");
+	recording_writer__meta(maker->writer, "period_ns", "1000000");
+	recording_writer__meta(maker->writer, "start", "%llu", START);
+	make_stacks(maker);
+	for (uint32_t i = 1; i <= threads; i++) {
+		struct record record = {.type = RECORD_THREAD,
+					.thread = {.thread = i,
+						   .tid = 1000 + i,
+						   .tgid = 1001,
+						   .flags = THREAD_TARGET,
+						   .time = START}};
+		char name[16];
+
+		snprintf(name, sizeof(name), "thread-%" PRIu32, i);
+		record.thread.comm = recording_writer__string(maker->writer, name);
+		recording_writer__put(maker->writer, &record);
+	}
+	return 0;
+}
+
+static void put_wait(struct maker *maker, uint32_t thread, uint32_t waker, uint64_t from,
+		     uint64_t until)
+{
+	struct record interval = {
+		.type = RECORD_INTERVAL,
+		.interval = {.thread = thread,
+			     .waker = waker,
+			     .waker_context = WAKER_TASK,
+			     .class = CLASS_LOCK,
+			     .syscall = 202,
+			     .t_out = from,
+			     .blocked_ns = until - from,
+			     .runq_ns = 500,
+			     .kernel_stack = maker->kernel_stacks[draw(maker, STACKS)],
+			     .user_stack = maker->user_stacks[draw(maker, STACKS)]},
+	};
+	struct record wake = {
+		.type = RECORD_WAKE,
+		.wake = {.thread = thread,
+			 .waker = waker,
+			 .context = WAKER_TASK,
+			 .time = until,
+			 .kernel_stack = maker->kernel_stacks[draw(maker, STACKS)],
+			 .user_stack = maker->user_stacks[draw(maker, STACKS)]},
+	};
+
+	recording_writer__put(maker->writer, &wake);
+	recording_writer__put(maker->writer, &interval);
+}
+
+/* 100 threads that hand work to each other at random, half of them blocked at a time. */
+static int make_pool(const char *path, uint64_t intervals)
+{
+	enum { THREADS = 100 };
+	uint64_t since[THREADS + 1] = {}, now = START;
+	struct maker maker;
+	int err = begin(&maker, path, THREADS);
+
+	for (uint64_t i = 0; i < intervals && !err;) {
+		uint32_t one = 1 + (uint32_t)draw(&maker, THREADS);
+		uint32_t other = 1 + (uint32_t)draw(&maker, THREADS);
+
+		now += 1000 + draw(&maker, 1000);
+		if (since[one] || one == other)
+			continue;
+		if (!since[other]) {
+			since[one] = now;
+			continue;
+		}
+		put_wait(&maker, other, one, since[other], now);
+		since[other] = 0;
+		i++;
+	}
+	recording_writer__meta(maker.writer, "end", "%" PRIu64, now);
+	return err ? err : recording_writer__close(maker.writer);
+}
+
+/* Chains of 1,000 threads, each waiting for the next one: the deepest nesting there is. */
+static int make_nested(const char *path, uint64_t intervals)
+{
+	enum { THREADS = 1000, STEP = 2000 };
+	uint64_t now = START;
+	struct maker maker;
+	int err = begin(&maker, path, THREADS + 1);
+
+	for (uint64_t i = 0; i < intervals && !err; i += THREADS) {
+		for (uint32_t k = THREADS; k >= 1; k--)
+			put_wait(&maker, k, k + 1, now + k * STEP,
+				 now + (2 * THREADS + 1 - k) * STEP);
+		now += (2 * THREADS + 2) * (uint64_t)STEP;
+	}
+	recording_writer__meta(maker.writer, "end", "%" PRIu64, now);
+	return err ? err : recording_writer__close(maker.writer);
+}
+
+/* `dwell waits` on @path: CPU time and memory of the whole command. */
+static void run_dwell(const char *dwell, const char *path, double *seconds, double *mib)
+{
+	struct rusage usage;
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		int null = open("/dev/null", O_WRONLY);
+
+		dup2(null, STDOUT_FILENO);
+		execl(dwell, dwell, "waits", "--json", "-i", path, (char *)NULL);
+		_exit(127);
+	}
+	wait4(pid, &status, 0, &usage);
+	*seconds = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+		   (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+	*mib = (double)usage.ru_maxrss / 1024;
+	if (status)
+		fprintf(stderr, "%s: dwell waits failed (%d)\n", path, status);
+}
+
+/* The waits of each waiter by begin: what the recursion looks up. */
+struct timelines {
+	const struct wait *waits;
+	size_t *first;
+	uint32_t *order;
+};
+
+static void cascade(const struct timelines *lines, uint32_t w, uint64_t from, uint64_t until,
+		    uint64_t *weights)
+{
+	uint32_t waker = lines->waits[w].waker;
+	size_t low = lines->first[waker], high = lines->first[waker + 1];
+
+	weights[w] += until - from;
+	while (low < high) { /* the first that ends behind @from */
+		size_t middle = low + (high - low) / 2;
+
+		if (lines->waits[lines->order[middle]].end <= from)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = low; i < lines->first[waker + 1]; i++) {
+		const struct wait *at = &lines->waits[lines->order[i]];
+
+		if (at->begin >= until)
+			break;
+		cascade(lines, lines->order[i], at->begin > from ? at->begin : from,
+			at->end < until ? at->end : until, weights);
+	}
+}
+
+static void recurse(const struct waitlist *list)
+{
+	struct timelines lines = {.waits = list->waits.data};
+	uint64_t *weights = calloc(list->waits.n, sizeof(*weights));
+	size_t n = list->waiters.n;
+
+	lines.first = calloc(n + 2, sizeof(*lines.first));
+	lines.order = calloc(list->waits.n, sizeof(*lines.order));
+	for (size_t i = 0; i < list->waits.n; i++)
+		lines.first[list->waits.data[i].waiter + 2]++;
+	for (size_t w = 0; w < n; w++)
+		lines.first[w + 2] += lines.first[w + 1];
+	for (size_t i = 0; i < list->waits.n; i++)
+		lines.order[lines.first[list->waits.data[i].waiter + 1]++] = (uint32_t)i;
+	for (uint32_t i = 0; i < list->waits.n; i++)
+		cascade(&lines, i, list->waits.data[i].begin, list->waits.data[i].end, weights);
+	free(lines.first);
+	free(lines.order);
+	free(weights);
+}
+
+/* CPU time of the weights of @list alone, ours or by recursion; negative: it took too long. */
+static double weigh(const struct waitlist *list, bool recursive)
+{
+	struct rusage usage;
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		struct rlimit limit = {RECURSION_LIMIT, RECURSION_LIMIT};
+		uint64_t begin = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+		uint64_t *weights = calloc(list->waits.n, sizeof(*weights));
+
+		setrlimit(RLIMIT_CPU, &limit);
+		if (recursive)
+			recurse(list);
+		else if (cascade__weights(list->waits.data, list->waits.n,
+					  (uint32_t)list->waiters.n, weights, NULL))
+			_exit(1);
+		begin = now_ns(CLOCK_PROCESS_CPUTIME_ID) - begin;
+		free(weights);
+		_exit(0);
+	}
+	wait4(pid, &status, 0, &usage);
+	return status ? -1
+		      : (double)usage.ru_utime.tv_sec + (double)usage.ru_utime.tv_usec / 1e6 +
+				(double)usage.ru_stime.tv_sec +
+				(double)usage.ru_stime.tv_usec / 1e6;
+}
+
+static void measure(const char *dwell, const char *name, const char *path)
+{
+	struct moment_filter filter = {};
+	struct waitlist list = {.exact = true};
+	struct sources *sources = NULL;
+	struct kinds *kinds = NULL;
+	struct model *model = NULL;
+	double seconds, mib, swept, recursed;
+
+	run_dwell(dwell, path, &seconds, &mib);
+	if (model__load(path, NULL, &model) || kinds__new(model, &kinds) ||
+	    sources__new(model, kinds, &sources) ||
+	    waitlist__make(model, sources, &filter, &list)) {
+		fprintf(stderr, "%s cannot be loaded\n", path);
+		return;
+	}
+	swept = weigh(&list, false);
+	recursed = weigh(&list, true);
+	printf("%-10s %10zu %9.2f s %8.0f MiB %9.2f s ", name, list.waits.n, seconds, mib, swept);
+	if (recursed < 0)
+		printf("%10s\n", "> 60 s");
+	else
+		printf("%9.2f s\n", recursed);
+	fflush(stdout);
+	waitlist__free(&list);
+	sources__free(sources);
+	kinds__free(kinds);
+	model__free(model);
+}
+
+int main(int argc, char **argv)
+{
+	static const uint64_t sizes[] = {1000000, 3000000, 10000000};
+	const char *dwell = getenv("DWELL") ? getenv("DWELL") : "build/dwell";
+	char path[] = "/var/tmp/dwell-bench-XXXXXX";
+	int fd = mkstemp(path);
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	printf("%-10s %10s %11s %12s %11s %11s\n", "trace", "intervals", "dwell waits", "memory",
+	       "weights", "recursion");
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		unlink(path);
+		if (!make_pool(path, sizes[i]))
+			measure(dwell, "pool", path);
+		unlink(path);
+		if (!make_nested(path, sizes[i]))
+			measure(dwell, "nested", path);
+	}
+	unlink(path);
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--recording") != 0)
+			measure(dwell, "recorded", argv[i]);
+	return 0;
+}
