@@ -12,7 +12,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,8 +20,8 @@ struct wait {
 	uint64_t begin;
 	uint64_t end;
 	uint32_t waiter; /* vertices, dense numbers */
-	uint32_t waker;
-	bool idle; /* nothing is lost by it: it counts by itself, and adds to no other wait */
+	uint32_t waker : 31;
+	uint32_t idle : 1; /* nothing is lost by it: it counts by itself, and adds to no other */
 };
 
 struct cascade_stats {

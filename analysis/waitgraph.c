@@ -15,7 +15,7 @@ struct builder {
 	struct for_work *for_work;
 	uint64_t *names;   /* of stacks */
 	uint32_t *edge_of; /* by wait */
-	uint64_t *plain;   /* by wait, ns */
+	uint64_t *plain;   /* by wait, ns; NULL: as long as it is */
 	uint64_t *weights;
 	struct map64 edges;  /* from and to -> edge */
 	struct map64 causes; /* hash -> cause */
@@ -25,6 +25,7 @@ static int find_edges(struct builder *builder)
 {
 	struct waitgraph *graph = builder->graph;
 	const struct waitlist *list = &graph->list;
+	uint64_t last = 0;
 
 	builder->edge_of = calloc(list->waits.n + 1, sizeof(*builder->edge_of));
 	if (!builder->edge_of)
@@ -34,8 +35,14 @@ static int find_edges(struct builder *builder)
 			.from = graph->vertex_of[list->waits.data[i].waiter],
 			.to = graph->vertex_of[list->waits.data[i].waker],
 		};
-		uint64_t key = (uint64_t)fresh.from << 32 | fresh.to;
-		uint64_t *edge = map64__put(&builder->edges, key, graph->edges.n);
+		uint64_t key = (uint64_t)fresh.from << 32 | fresh.to, *edge;
+
+		if (i && key == last) {
+			builder->edge_of[i] = builder->edge_of[i - 1];
+			continue;
+		}
+		last = key;
+		edge = map64__put(&builder->edges, key, graph->edges.n);
 
 		if (!edge || (*edge == graph->edges.n && array__push(&graph->edges, fresh)))
 			return -ENOMEM;
@@ -50,12 +57,9 @@ static int weigh_exactly(struct builder *builder)
 	struct waitgraph *graph = builder->graph;
 	const struct waitlist *list = &graph->list;
 
-	builder->plain = calloc(list->waits.n + 1, sizeof(*builder->plain));
 	builder->weights = calloc(list->waits.n + 1, sizeof(*builder->weights));
-	if (!builder->plain || !builder->weights)
+	if (!builder->weights)
 		return -ENOMEM;
-	for (size_t i = 0; i < list->waits.n; i++)
-		builder->plain[i] = list->waits.data[i].end - list->waits.data[i].begin;
 	return cascade__weights(list->waits.data, list->waits.n, (uint32_t)list->waiters.n,
 				builder->weights, &graph->stats);
 }
@@ -75,11 +79,11 @@ static int weigh_by_points(struct builder *builder)
 	return err;
 }
 
-static void describe_blocked(const struct builder *builder, const struct wait_place *place,
-			     bool is_thread, struct waitgraph_cause *cause)
+static void describe_blocked(const struct builder *builder, const struct waiter *waiter,
+			     uint32_t index, bool is_thread, struct waitgraph_cause *cause)
 {
-	const struct model_thread *thread = &builder->model->threads.data[place->owner];
-	const struct model_interval *interval = &thread->intervals.data[place->index];
+	const struct model_thread *thread = &builder->model->threads.data[waiter->id];
+	const struct model_interval *interval = &thread->intervals.data[index];
 	struct kind_question question = {
 		.class = interval->class,
 		.flags = interval->flags,
@@ -105,6 +109,7 @@ static struct waitgraph_cause describe(const struct builder *builder, size_t wai
 {
 	const struct waitlist *list = &builder->graph->list;
 	const struct wait_place *place = &list->places.data[wait];
+	const struct waiter *waiter = &list->waiters.data[list->waits.data[wait].waiter];
 	bool is_thread = list->waiters.data[list->waits.data[wait].waker].type == SOURCE_THREAD;
 	struct waitgraph_cause cause = {
 		.origin = place->origin,
@@ -114,13 +119,13 @@ static struct waitgraph_cause describe(const struct builder *builder, size_t wai
 
 	switch ((enum wait_origin)place->origin) {
 	case WAIT_BLOCKED:
-		describe_blocked(builder, place, is_thread, &cause);
+		describe_blocked(builder, waiter, place->index, is_thread, &cause);
 		break;
 	case WAIT_SPIN:
 		cause.class = CLASS_CPU;
 		break;
 	case WAIT_IDLE: {
-		const struct model_device *device = &builder->model->devices.data[place->owner];
+		const struct model_device *device = &builder->model->devices.data[waiter->id];
 
 		cause.for_work = true;
 		cause.waker_kernel = device->idles.data[place->index].kernel;
@@ -152,7 +157,7 @@ static int add_cause(struct builder *builder, size_t wait)
 	struct waitgraph_cause fresh = describe(builder, wait), *cause;
 	struct waitgraph_edge *edge = &graph->edges.data[fresh.edge];
 	uint64_t *index = map64__put(&builder->causes, cause_key(builder, &fresh), graph->causes.n);
-	uint64_t plain = builder->plain[wait];
+	uint64_t plain = builder->plain ? builder->plain[wait] : of->end - of->begin;
 
 	if (!index || (*index == graph->causes.n && array__push(&graph->causes, fresh)))
 		return -ENOMEM;

@@ -158,7 +158,7 @@ static int add_no_tasks(struct waitgraph *graph, const struct likeness *likeness
 	size_t n = 0;
 	int err = 0;
 
-	if (!lives || waiter == UINT32_MAX)
+	if (!lives || waiter == NO_WAITER)
 		return -ENOMEM;
 	for (uint32_t i = group->leader; i < model->threads.n && n < group->n; i++)
 		if (likeness->group_of[i] == g)

@@ -8,7 +8,7 @@
 /* So soon behind a wakeup, a thread that says so speaks of this one. */
 #define SOON_NS 100000
 
-/* The waiter that @source is, made when it is new; UINT32_MAX without memory. */
+/* The waiter that @source is, made when it is new; NO_WAITER without memory. */
 static uint32_t waiter_of(struct waitlist *list, struct source source)
 {
 	uint64_t key = (uint64_t)source.type << 32 | source.id;
@@ -20,16 +20,16 @@ static uint32_t waiter_of(struct waitlist *list, struct source source)
 		return 0;
 	known = map64__put(&list->others, key, list->waiters.n);
 	if (!known)
-		return UINT32_MAX;
+		return NO_WAITER;
 	if (*known == list->waiters.n &&
 	    array__push(&list->waiters, ((struct waiter){source.type, source.id, 0})))
-		return UINT32_MAX;
+		return NO_WAITER;
 	return (uint32_t)*known;
 }
 
 int waitlist__add(struct waitlist *list, struct wait wait, struct wait_place place)
 {
-	if (wait.waiter == UINT32_MAX || wait.waker == UINT32_MAX)
+	if (wait.waiter == NO_WAITER || wait.waker == NO_WAITER)
 		return -ENOMEM;
 	if (wait.begin < list->from)
 		wait.begin = list->from;
@@ -125,7 +125,6 @@ static int add_blocked(struct thread_walk *walk, size_t first, size_t last)
 		struct wait_place place = {
 			.origin = WAIT_BLOCKED,
 			.spacing = INTERVAL_SPACING(intervals[i].flags),
-			.owner = walk->index,
 			.index = (uint32_t)i,
 		};
 		bool joined = list->exact && i < last;
@@ -141,6 +140,19 @@ static int add_blocked(struct thread_walk *walk, size_t first, size_t last)
 			err = waitlist__add(list, wait, place);
 	}
 	return err;
+}
+
+/* Room for as many waits as there can be: growing would take half as much again. */
+static int make_room(struct waitlist *list)
+{
+	const struct model *model = list->model;
+	size_t n = 0;
+
+	for (size_t i = 1; i < model->threads.n; i++)
+		n += model->threads.data[i].intervals.n;
+	for (size_t i = 1; i < model->devices.n; i++)
+		n += model->devices.data[i].idles.n;
+	return array__reserve(&list->waits, n) ?: array__reserve(&list->places, n);
 }
 
 static int add_thread(struct waitlist *list, const struct sources *sources, uint32_t index)
@@ -178,7 +190,6 @@ static int add_device(struct waitlist *list, uint32_t index)
 		struct wait_place place = {
 			.origin = WAIT_IDLE,
 			.spacing = INTERVAL_SPACING(idle->flags),
-			.owner = index,
 			.index = (uint32_t)i,
 		};
 
@@ -211,13 +222,14 @@ bool waitlist__knows(const struct model *model, const struct moment_filter *filt
 int waitlist__make(struct model *model, const struct sources *sources,
 		   const struct moment_filter *filter, struct waitlist *list)
 {
-	int err = 0;
+	int err;
 
 	list->model = model;
 	list->from = model->start + filter->from;
 	list->until = model->end;
 	if (filter->until && model->start + filter->until < list->until)
 		list->until = model->start + filter->until;
+	err = make_room(list);
 	for (uint32_t i = 0; i < model->threads.n && !err; i++)
 		err = array__push(&list->waiters,
 				  ((struct waiter){i ? SOURCE_THREAD : SOURCE_UNKNOWN, i, 0}));
@@ -234,7 +246,7 @@ uint32_t waitlist__virtual(struct waitlist *list, uint32_t creator)
 	struct waiter waiter = {SOURCE_THREAD, 0, creator};
 
 	if (array__push(&list->waiters, waiter))
-		return UINT32_MAX;
+		return NO_WAITER;
 	return (uint32_t)list->waiters.n - 1;
 }
 

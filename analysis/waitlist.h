@@ -19,10 +19,9 @@ enum wait_origin {
 
 /* Where a wait comes from. */
 struct wait_place {
+	uint32_t index;	 /* of the waiter's interval, the annotation that begins it, or idle time */
 	uint8_t origin;	 /* enum wait_origin */
 	uint8_t spacing; /* its sampling points lie 2^spacing periods apart */
-	uint32_t owner;	 /* thread, or device: an index in the model */
-	uint32_t index;	 /* of the interval, the annotation that begins it, or the idle time */
 };
 
 /* Something that waits, or is waited for. */
@@ -48,8 +47,8 @@ struct waitlist {
 };
 
 /*
- * All waits of @model within @filter's window; @list->exact is set before. Returns 0 or -ENOMEM; @list is to be
- * freed in any case.
+ * All waits of @model within @filter's window; @list->exact is set before. Returns 0 or -ENOMEM;
+ * @list is to be freed in any case.
  */
 int waitlist__make(struct model *model, const struct sources *sources,
 		   const struct moment_filter *filter, struct waitlist *list);
@@ -66,8 +65,9 @@ int waitlist__add(struct waitlist *list, struct wait wait, struct wait_place pla
 
 /*
  * A further waiter, for short-lived threads of @creator, and a wait of it for the
- * creator. UINT32_MAX, or -ENOMEM, without memory.
+ * creator. NO_WAITER, or -ENOMEM, without memory.
  */
+#define NO_WAITER INT32_MAX
 uint32_t waitlist__virtual(struct waitlist *list, uint32_t creator);
 int waitlist__add_no_task(struct waitlist *list, uint32_t waiter, uint64_t begin, uint64_t end);
 

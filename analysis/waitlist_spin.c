@@ -94,8 +94,11 @@ static size_t first_after(const struct model_thread *thread, uint64_t time)
 static int add_spin(struct waitlist *list, struct wait wait, uint32_t annotation)
 {
 	const struct model_thread *spinner = &list->model->threads.data[wait.waiter];
-	struct wait_place place = {WAIT_SPIN, (uint8_t)list->model->spacing, wait.waiter,
-				   annotation};
+	struct wait_place place = {
+		.index = annotation,
+		.origin = WAIT_SPIN,
+		.spacing = (uint8_t)list->model->spacing,
+	};
 	uint64_t end = wait.end;
 	int err = 0;
 

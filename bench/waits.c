@@ -24,14 +24,14 @@
 
 #define MS		1000000ULL
 #define START		(1000 * MS)
-#define STACKS		500
+#define PLACES		500
 #define DEPTH		20
 #define RECURSION_LIMIT 60 /* s */
 
 struct maker {
 	struct recording_writer *writer;
-	uint32_t kernel_stacks[STACKS];
-	uint32_t user_stacks[STACKS];
+	uint32_t kernel_stacks[PLACES];
+	uint32_t user_stacks[PLACES];
 	uint64_t random;
 };
 
@@ -43,7 +43,7 @@ static uint64_t draw(struct maker *maker, uint64_t n)
 
 static void make_stacks(struct maker *maker)
 {
-	for (size_t i = 0; i < STACKS; i++) {
+	for (size_t i = 0; i < PLACES; i++) {
 		uint64_t frames[DEPTH];
 
 		for (int kernel = 0; kernel < 2; kernel++) {
@@ -89,6 +89,7 @@ static int begin(struct maker *maker, const char *path, uint32_t threads)
 static void put_wait(struct maker *maker, uint32_t thread, uint32_t waker, uint64_t from,
 		     uint64_t until)
 {
+	size_t place = draw(maker, PLACES), woken = (place * 7 + draw(maker, 2)) % PLACES;
 	struct record interval = {
 		.type = RECORD_INTERVAL,
 		.interval = {.thread = thread,
@@ -99,8 +100,8 @@ static void put_wait(struct maker *maker, uint32_t thread, uint32_t waker, uint6
 			     .t_out = from,
 			     .blocked_ns = until - from,
 			     .runq_ns = 500,
-			     .kernel_stack = maker->kernel_stacks[draw(maker, STACKS)],
-			     .user_stack = maker->user_stacks[draw(maker, STACKS)]},
+			     .kernel_stack = maker->kernel_stacks[place],
+			     .user_stack = maker->user_stacks[place]},
 	};
 	struct record wake = {
 		.type = RECORD_WAKE,
@@ -108,8 +109,8 @@ static void put_wait(struct maker *maker, uint32_t thread, uint32_t waker, uint6
 			 .waker = waker,
 			 .context = WAKER_TASK,
 			 .time = until,
-			 .kernel_stack = maker->kernel_stacks[draw(maker, STACKS)],
-			 .user_stack = maker->user_stacks[draw(maker, STACKS)]},
+			 .kernel_stack = maker->kernel_stacks[woken],
+			 .user_stack = maker->user_stacks[woken]},
 	};
 
 	recording_writer__put(maker->writer, &wake);

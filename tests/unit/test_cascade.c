@@ -122,7 +122,7 @@ static void sweep_equals_the_definition(void **state)
 
 static void the_papers_example(void **state)
 {
-	static const struct wait waits[] = {{0, 100, 0, 1, false}, {20, 100, 1, 2, false}};
+	static const struct wait waits[] = {{0, 100, 0, 1, 0}, {20, 100, 1, 2, 0}};
 	uint64_t weights[2];
 
 	assert_int_equal(cascade__weights(waits, 2, 3, weights, NULL), 0);
@@ -138,7 +138,7 @@ static void deep_nesting_is_no_burden(void **state)
 	uint64_t *weights = calloc(n, sizeof(*weights));
 
 	for (uint32_t i = 0; i < n; i++)
-		waits[i] = (struct wait){i, 2 * n - i, i, i + 1, false};
+		waits[i] = (struct wait){i, 2 * n - i, i, i + 1, 0};
 	assert_int_equal(cascade__weights(waits, n, n + 1, weights, NULL), 0);
 	for (uint32_t i = 0; i < n; i++)
 		assert_int_equal(weights[i], (i + 1ULL) * (2 * n - 2ULL * i));
@@ -154,8 +154,8 @@ static void broad_trees_add_up(void **state)
 	uint64_t *weights = calloc(n + 1, sizeof(*weights));
 
 	for (uint32_t i = 0; i < n; i++)
-		waits[i] = (struct wait){i, 1000000, i + 2, 0, false};
-	waits[n] = (struct wait){100000, 600000, 0, 1, false};
+		waits[i] = (struct wait){i, 1000000, i + 2, 0, 0};
+	waits[n] = (struct wait){100000, 600000, 0, 1, 0};
 	assert_int_equal(cascade__weights(waits, n + 1, n + 2, weights, NULL), 0);
 	assert_int_equal(weights[0], 1000000);
 	assert_int_equal(weights[n - 1], 1000000 - (n - 1));
@@ -168,11 +168,11 @@ static void broad_trees_add_up(void **state)
 static void contradictions_are_counted(void **state)
 {
 	static const struct wait waits[] = {
-		{10, 50, 0, 1, false}, {20, 60, 1, 0, false}, /* each for the other */
-		{30, 40, 2, 2, false},			      /* for itself */
-		{5, 25, 3, 4, false},  {20, 30, 3, 4, false}, /* two at a time */
-		{7, 7, 5, 4, false},   {9, 8, 5, 4, false},   /* that take no time */
-		{40, 90, 4, 5, false}, {50, 60, 6, 4, false},
+		{10, 50, 0, 1, 0}, {20, 60, 1, 0, 0}, /* each for the other */
+		{30, 40, 2, 2, 0},		      /* for itself */
+		{5, 25, 3, 4, 0},  {20, 30, 3, 4, 0}, /* two at a time */
+		{7, 7, 5, 4, 0},   {9, 8, 5, 4, 0},   /* that take no time */
+		{40, 90, 4, 5, 0}, {50, 60, 6, 4, 0},
 	};
 	static const uint64_t expected[] = {40, 40 + 30, 10, 20, 0, 0, 0, 50 + 10, 10};
 	uint64_t weights[ARRAY_SIZE(waits)];
