@@ -32,7 +32,7 @@ static const char *const words[] = {
 #define NEAR_FRAMES 4
 
 struct for_work {
-	bool *stacks; /* by user stack: named so */
+	bool *stacks; /* a user stack: named so; a kernel stack: it sends a signal */
 };
 
 /* @name in lower case with _ between words: "WaitForWork" as "_wait_for_work_". */
@@ -72,7 +72,13 @@ static bool is_named_so(const char *name)
 	return false;
 }
 
-/* Bits of all locations: whether a function there is named so. */
+static bool sends_signal(const char *name)
+{
+	return !strcmp(name, "send_signal_locked") || !strcmp(name, "__send_signal_locked") ||
+	       !strcmp(name, "complete_signal");
+}
+
+/* Bits of all locations: whether a function there is named so, or sends a signal. */
 static bool *named_locations(const struct model *model)
 {
 	bool *named = calloc(model->locations.n, sizeof(*named));
@@ -80,22 +86,23 @@ static bool *named_locations(const struct model *model)
 	for (size_t i = 1; named && i < model->locations.n; i++) {
 		const struct model_location *location = &model->locations.data[i];
 
-		for (size_t k = 0; !location->kernel && k < location->n_frames; k++) {
-			uint32_t name = model->frames.data[location->frame + k].name;
+		for (size_t k = 0; k < location->n_frames; k++) {
+			const char *name =
+				model__string(model, model->frames.data[location->frame + k].name);
 
-			named[i] |= is_named_so(model__string(model, name));
+			named[i] |= location->kernel ? sends_signal(name) : is_named_so(name);
 		}
 	}
 	return named;
 }
 
-/* The innermost functions that are the program's own. */
-static bool stack_waits_for_work(const struct model *model, const struct model_stack *stack,
-				 const bool *named)
+/* Of the innermost @deep functions, those of the C library not counted. */
+static bool has_named(const struct model *model, const struct model_stack *stack, const bool *named,
+		      size_t deep)
 {
 	size_t seen = 0;
 
-	for (size_t i = 0; i < stack->depth && seen < NEAR_FRAMES; i++) {
+	for (size_t i = 0; i < stack->depth && seen < deep; i++) {
 		uint32_t at = model->stack_locations.data[stack->first + i];
 
 		if (model__is_c_library(model, model->locations.data[at].dso))
@@ -118,10 +125,12 @@ int for_work__new(const struct model *model, struct for_work **out)
 		for_work__free(for_work);
 		return -ENOMEM;
 	}
-	for (size_t i = 1; i < model->stacks.n; i++)
-		if (!model->stacks.data[i].kernel)
-			for_work->stacks[i] =
-				stack_waits_for_work(model, &model->stacks.data[i], named);
+	for (size_t i = 1; i < model->stacks.n; i++) {
+		const struct model_stack *stack = &model->stacks.data[i];
+		size_t deep = stack->kernel ? stack->depth : NEAR_FRAMES;
+
+		for_work->stacks[i] = has_named(model, stack, named, deep);
+	}
 	*out = for_work;
 	return 0;
 }
@@ -134,8 +143,12 @@ void for_work__free(struct for_work *for_work)
 	free(for_work);
 }
 
-bool for_work__is(const struct for_work *for_work, enum wait_kind kind, uint32_t user)
+bool for_work__is(const struct for_work *for_work, enum wait_kind kind, uint32_t user,
+		  uint32_t waker)
 {
+	if (for_work->stacks[waker]) /* whoever sends a signal to an event loop means more by it */
+		return false;
+
 	switch (kind) {
 	case KIND_EPOLL:
 	case KIND_TCP_ACCEPT:

@@ -13,5 +13,9 @@ struct for_work;
 int for_work__new(const struct model *model, struct for_work **out);
 void for_work__free(struct for_work *for_work);
 
-/* Whether a wait of @kind with the user stack @user is one for work. */
-bool for_work__is(const struct for_work *for_work, enum wait_kind kind, uint32_t user);
+/*
+ * Whether a wait of @kind with the user stack @user, ended by code with the kernel stack
+ * @waker, is one for work.
+ */
+bool for_work__is(const struct for_work *for_work, enum wait_kind kind, uint32_t user,
+		  uint32_t waker);

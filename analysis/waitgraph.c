@@ -97,12 +97,13 @@ static void describe_blocked(const struct builder *builder, const struct waiter 
 	cause->object = interval->object;
 	cause->kernel = interval->kernel;
 	cause->user = interval->user;
-	cause->for_work = for_work__is(builder->for_work, cause->kind, interval->user);
 	/* What an interrupt interrupted has nothing to do with it. */
 	if (interval->wake && is_thread) {
 		cause->waker_kernel = thread->wakes.data[interval->wake - 1].kernel;
 		cause->waker_user = thread->wakes.data[interval->wake - 1].user;
 	}
+	cause->for_work =
+		for_work__is(builder->for_work, cause->kind, interval->user, cause->waker_kernel);
 }
 
 static struct waitgraph_cause describe(const struct builder *builder, size_t wait)
@@ -172,7 +173,7 @@ static int add_cause(struct builder *builder, size_t wait)
 	edge->count++;
 	edge->plain_ns += plain;
 	edge->weight_ns += builder->weights[wait];
-	edge->for_work_ns += fresh.for_work ? plain : 0;
+	edge->for_work_ns += fresh.for_work && edge->from != edge->to ? plain : 0;
 	return 0;
 }
 

@@ -22,6 +22,9 @@ int waits__text(const struct waits *waits, FILE *to);
 int waits__json(const struct waits *waits, FILE *to);
 int waits__dot(const struct waits *waits, FILE *to);
 
+/* One edge: its weights, and the places in the code. Returns 0 or -ENOMEM. */
+int waits__edge(const struct waits *waits, const struct waitgraph_edge *edge, FILE *to);
+
 /* "worker* (8 threads)" */
 void vertex__text(const struct waits *waits, uint32_t vertex, char *text, size_t size);
 

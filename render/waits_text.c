@@ -8,12 +8,6 @@
 #include "render/terminal.h"
 #include "render/waits.h"
 
-/* Places with less of a wait, in percent, are not shown unless all are asked for. */
-#define LEAST_CAUSE 2
-
-/* Callers shown behind a function. */
-#define CALLERS 3
-
 /* Other knots and sinks, and waits outside, that are worth a line. */
 #define MAX_OTHERS 5
 
@@ -23,134 +17,14 @@
 struct writer {
 	const struct waits *waits;
 	FILE *to;
-	struct callchain chain;
 	int err;
 };
 
-/* Where every thread begins says nothing. */
-static bool is_start(const char *name)
-{
-	static const char *const starts[] = {"start_thread",
-					     "clone",
-					     "clone3",
-					     "__clone3",
-					     "_start",
-					     "__libc_start_main",
-					     "__libc_start_call_main",
-					     "ret_from_fork",
-					     "ret_from_fork_asm"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
-		if (!strncmp(name, starts[i], strcspn(name, "@.")) &&
-		    starts[i][strcspn(name, "@.")] == 0)
-			return true;
-	return false;
-}
-
-static void put_frame(struct writer *writer, size_t i)
-{
-	const struct callchain_frame *frame = &writer->chain.frames.data[i];
-	const struct model_frame *code = &writer->waits->model->frames.data[frame->frame];
-	const char *file = model__string(writer->waits->model, code->file);
-	const char *slash = strrchr(file, '/');
-	char text[24];
-
-	format__safe(writer->to, callchain_frame__text(frame, writer->waits->model, text));
-	if (!code->line)
-		return;
-	fputs(" (", writer->to);
-	format__safe(writer->to, slash ? slash + 1 : file);
-	fprintf(writer->to, ":%" PRIu32 ")", code->line);
-}
-
-/* The function that waits, or wakes, and who called it. */
-static void put_code(struct writer *writer, const char *label, uint32_t kernel, uint32_t user,
-		     bool off_cpu)
-{
-	const struct model *model = writer->waits->model;
-	ssize_t row;
-	size_t end;
-
-	if (writer->err || !(kernel || user))
-		return;
-	writer->err = callchain__set(&writer->chain, model, kernel, user, off_cpu);
-	row = writer->err ? -1 : callchain__row(&writer->chain, model, true, !user);
-	if (row < 0)
-		return;
-	end = writer->chain.frames.n;
-	if (end > (size_t)row + 1 + CALLERS)
-		end = (size_t)row + 1 + CALLERS;
-	fprintf(writer->to, "        %s ", label);
-	for (size_t i = (size_t)row; i < end; i++) {
-		char text[24];
-
-		if (i > (size_t)row &&
-		    is_start(callchain_frame__text(&writer->chain.frames.data[i], model, text)))
-			break;
-		if (i > (size_t)row)
-			fputs(" <- ", writer->to);
-		put_frame(writer, i);
-	}
-	fputc('\n', writer->to);
-}
-
-static void put_cause(struct writer *writer, const struct waitgraph_edge *edge,
-		      const struct waitgraph_cause *cause)
-{
-	char text[512];
-
-	cause__text(writer->waits->model, cause, text, sizeof(text));
-	fprintf(writer->to, "      %3.0f%%  ", format__percent(cause->weight_ns, edge->weight_ns));
-	format__safe(writer->to, text);
-	fprintf(writer->to, "%s\n", cause->for_work ? ": waiting for work" : "");
-	put_code(writer, cause->origin == WAIT_SPIN ? "spins in " : "waits in ", cause->kernel,
-		 cause->user, true);
-	put_code(writer, cause->origin == WAIT_IDLE ? "fed by   " : "woken by ",
-		 cause->waker_kernel, cause->waker_user, false);
-}
-
-static void put_edge_head(struct writer *writer, const struct waitgraph_edge *edge)
-{
-	const struct waits *waits = writer->waits;
-	const struct waitgraph_vertex *waiter = &waits->graph->vertices.data[edge->from];
-	char from[128], to[128];
-
-	vertex__text(waits, edge->from, from, sizeof(from));
-	vertex__text(waits, edge->to, to, sizeof(to));
-	fputs(colour__begin(waits->colour, COLOUR_BOLD), writer->to);
-	format__safe(writer->to, from);
-	fputs(" -> ", writer->to);
-	format__safe(writer->to, to);
-	fputs(colour__end(waits->colour, COLOUR_BOLD), writer->to);
-	fprintf(writer->to, ": waits %.1f%% of the time", waits__percent(waits, edge->plain_ns));
-	if (waiter->n > 1 && waiter->merged == MERGED_SIMILAR)
-		fprintf(writer->to, " (%.1f%% each)",
-			waits__percent(waits, edge->plain_ns) / waiter->n);
-	if (edge->weight_ns > edge->plain_ns + edge->plain_ns / 50)
-		fprintf(writer->to, ", %.1f%% with those who wait for it meanwhile",
-			waits__percent(waits, edge->weight_ns));
-	if (edge->error_ns > 0)
-		fprintf(writer->to, " (+- %.1f)", waits__percent(waits, (uint64_t)edge->error_ns));
-}
-
 static void put_edge(struct writer *writer, const struct waitgraph_edge *edge)
 {
-	uint64_t max = writer->waits->max_causes;
+	int err = waits__edge(writer->waits, edge, writer->to);
 
-	fputs("  ", writer->to);
-	put_edge_head(writer, edge);
-	fputs(waitgraph_edge__for_work(edge) ? ", for work: there is nothing to gain here\n" : "\n",
-	      writer->to);
-	if (waitgraph_edge__for_work(edge) && max)
-		return;
-	for (uint32_t i = 0; i < edge->n_causes && (!max || i < max); i++) {
-		const struct waitgraph_cause *cause =
-			&writer->waits->graph->causes.data[edge->cause + i];
-
-		if (i && format__percent(cause->weight_ns, edge->weight_ns) < LEAST_CAUSE && max)
-			break;
-		put_cause(writer, edge, cause);
-	}
+	writer->err = writer->err ? writer->err : err;
 }
 
 static void put_wrapped(FILE *to, const char *text, const char *indent)
@@ -370,6 +244,5 @@ int waits__text(const struct waits *waits, FILE *to)
 	put_long_ones(&writer, first);
 	put_vertices(&writer);
 	put_edges(&writer);
-	callchain__free(&writer.chain);
 	return writer.err;
 }
