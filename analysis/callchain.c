@@ -90,6 +90,12 @@ static const char *const helpers[] = {
 	"__wait",
 	"__futexwait",
 	"__pthread_mutex_timedlock",
+	/* and of those that wake */
+	"__lll_lock_wake",
+	"__lll_lock_wake_private",
+	"lll_mutex_unlock_optimized",
+	"__pthread_mutex_unlock_full",
+	"futex_wake",
 };
 
 /* Whether @name, without ".isra.0" and the like, is in @list. */

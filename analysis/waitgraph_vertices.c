@@ -121,7 +121,10 @@ static int add_others(struct waitgraph *graph, struct model *model, size_t end)
 		else if (waiter->type == SOURCE_PEER)
 			vertex.name = waiter->id;
 		else
-			vertex.name = model__intern(model, source_type__name(waiter->type));
+			vertex.name =
+				model__intern(model, waiter->type == SOURCE_END
+							     ? "nobody yet"
+							     : source_type__name(waiter->type));
 		graph->vertex_of[i] = (uint32_t)graph->vertices.n;
 		err = array__push(&graph->vertices, vertex);
 	}

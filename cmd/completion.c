@@ -104,8 +104,10 @@ static void print_man_option(const struct option_row *row)
 	print_man_text(row->name);
 	printf("\\fR");
 	if (row->arg) {
-		printf(row->arg[0] == '[' ? "" : " \\fI");
-		print_man_text(row->arg);
+		bool may_omit = row->arg[0] == '[';
+
+		printf(may_omit ? "[=\\fI" : " \\fI");
+		print_man_text(row->arg + may_omit);
 		printf("\\fR");
 	}
 	printf("\n");

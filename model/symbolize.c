@@ -204,6 +204,8 @@ static const struct {
 	{"___pthread_cond_clockwait64", "pthread_cond_clockwait"},
 	{"___pthread_mutex_lock", "pthread_mutex_lock"},
 	{"___pthread_mutex_timedlock64", "pthread_mutex_timedlock"},
+	{"___pthread_mutex_unlock", "pthread_mutex_unlock"},
+	{"__pthread_mutex_unlock_usercnt", "pthread_mutex_unlock"},
 	{"___pthread_rwlock_rdlock", "pthread_rwlock_rdlock"},
 	{"___pthread_rwlock_wrlock", "pthread_rwlock_wrlock"},
 	{"___pthread_join", "pthread_join"},

@@ -39,6 +39,9 @@ double waits__percent(const struct waits *waits, uint64_t ns);
 void verdict__text(const struct waits *waits, const struct bottleneck *bottleneck, char *text,
 		   size_t size);
 
+/* What more could be gained: a sentence, or "". */
+void verdict__note(const struct bottleneck *bottleneck, char *text, size_t size);
+
 /* Calls @each for everything that the recording cannot tell, one sentence each. */
 void verdict__unknowns(const struct waits *waits, void (*each)(void *context, const char *text),
 		       void *context);

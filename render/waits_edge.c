@@ -54,12 +54,17 @@ static bool is_start(const char *name)
 static void put_frame(const struct writer *writer, size_t i, FILE *to)
 {
 	const struct callchain_frame *frame = &writer->chain.frames.data[i];
-	const struct model_frame *code = &writer->waits->model->frames.data[frame->frame];
-	const char *file = model__string(writer->waits->model, code->file);
+	const struct model *model = writer->waits->model;
+	const struct model_frame *code = &model->frames.data[frame->frame];
+	const char *file = model__string(model, code->file);
 	const char *slash = strrchr(file, '/');
 	char text[24];
 
-	format__safe(to, callchain_frame__text(frame, writer->waits->model, text));
+	if (!frame->name && frame->dso) {
+		format__safe(to, model__string(model, model->dsos.data[frame->dso].name));
+		fputc('+', to);
+	}
+	format__safe(to, callchain_frame__text(frame, model, text));
 	if (!code->line)
 		return;
 	fputs(" (", to);

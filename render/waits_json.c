@@ -174,6 +174,8 @@ static json_t *json__bottleneck(const struct waits *waits, const struct bottlene
 	json_object_set_new(entry, "edges", edges);
 	json_object_set_new(entry, "background", json_boolean(bottleneck->background));
 	json_object_set_new(entry, "why", json__text(text));
+	verdict__note(bottleneck, text, sizeof(text));
+	json_object_set_new(entry, "note", json__text(text));
 	json_object_set_new(entry, "active", json_real(bottleneck->active));
 	json_object_set_new(entry, "idle_for", idle_for);
 	json_object_set_new(entry, "running_ns", json__number(bottleneck->running_ns));

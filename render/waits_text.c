@@ -56,6 +56,17 @@ static void put_unknown(void *context, const char *text)
 	put_wrapped(writer->to, text, "    ");
 }
 
+static void put_note(struct writer *writer, const struct bottleneck *bottleneck)
+{
+	char text[512];
+
+	verdict__note(bottleneck, text, sizeof(text));
+	if (!*text)
+		return;
+	fputs("  ", writer->to);
+	put_wrapped(writer->to, text, "  ");
+}
+
 static void put_verdict(struct writer *writer, const struct bottleneck *first)
 {
 	const struct waits *waits = writer->waits;
@@ -73,6 +84,8 @@ static void put_verdict(struct writer *writer, const struct bottleneck *first)
 		      writer->to);
 	for (size_t i = 0; first && i < first->edges.n; i++)
 		put_edge(writer, &waits->graph->edges.data[first->edges.data[i]]);
+	if (first)
+		put_note(writer, first);
 	verdict__unknowns(waits, put_unknown, writer);
 	fputc('\n', writer->to);
 }

@@ -126,15 +126,22 @@ static void say_type(const struct waits *waits, const struct bottleneck *bottlen
 
 static void say_how_busy(const struct bottleneck *bottleneck, char *text, size_t size)
 {
-	double active = 100 * bottleneck->active, running = part_running(bottleneck);
+	double active = 100 * bottleneck->active;
 
 	say(text, size, " Something of it is at work %.0f%% of the time", active);
 	if (100 - active > NOTEWORTHY)
 		say(text, size, ", and otherwise waits for %s", most_idle_for(bottleneck));
 	say(text, size, ".");
+}
+
+void verdict__note(const struct bottleneck *bottleneck, char *text, size_t size)
+{
+	double running = part_running(bottleneck);
+
+	*text = '\0';
 	if (bottleneck->runnable_ns && 100 - running > 2 * NOTEWORTHY)
 		say(text, size,
-		    " Of the time its threads could run they wait %.0f%% for a CPU: they would "
+		    "Of the time its threads could run they wait %.0f%% for a CPU: they would "
 		    "gain "
 		    "from more CPUs, or a higher priority.",
 		    100 - running);
