@@ -159,6 +159,8 @@ static int add_cause(struct builder *builder, size_t wait)
 	struct waitgraph_edge *edge = &graph->edges.data[fresh.edge];
 	uint64_t *index = map64__put(&builder->causes, cause_key(builder, &fresh), graph->causes.n);
 	uint64_t plain = builder->plain ? builder->plain[wait] : of->end - of->begin;
+	/* Those who hand each other what to do are at it together. */
+	bool may_idle = edge->from != edge->to || graph->vertices.data[edge->from].kernel;
 
 	if (!index || (*index == graph->causes.n && array__push(&graph->causes, fresh)))
 		return -ENOMEM;
@@ -173,7 +175,7 @@ static int add_cause(struct builder *builder, size_t wait)
 	edge->count++;
 	edge->plain_ns += plain;
 	edge->weight_ns += builder->weights[wait];
-	edge->for_work_ns += fresh.for_work && edge->from != edge->to ? plain : 0;
+	edge->for_work_ns += fresh.for_work && may_idle ? plain : 0;
 	return 0;
 }
 

@@ -90,6 +90,17 @@ static void put_verdict(struct writer *writer, const struct bottleneck *first)
 	fputc('\n', writer->to);
 }
 
+/* Large enough a part of the recording to be worth a line. */
+static bool is_noteworthy(const struct waits *waits, const struct bottleneck *other)
+{
+	uint64_t own_ns = other->running_ns + other->runnable_ns;
+
+	return other->active >= LEAST_ACTIVE &&
+	       other->pull_ns >= waits->bottlenecks->threshold_ns &&
+	       (other->type == BOTTLENECK_KNOT || other->background ||
+		own_ns >= waits->bottlenecks->threshold_ns / 2);
+}
+
 static void put_others(struct writer *writer, size_t from)
 {
 	const struct bottlenecks *bottlenecks = writer->waits->bottlenecks;
@@ -99,8 +110,7 @@ static void put_others(struct writer *writer, size_t from)
 		const struct bottleneck *other = &bottlenecks->all.data[i];
 		char text[2048];
 
-		if (waits__percent(writer->waits, other->pull_ns) < writer->waits->percent_limit ||
-		    other->active < LEAST_ACTIVE)
+		if (!is_noteworthy(writer->waits, other))
 			continue;
 		verdict__text(writer->waits, other, text, sizeof(text));
 		fputs(other->background ? "In the background: " : "Also: ", writer->to);

@@ -53,6 +53,11 @@ our @all = (
 			$_[1] ? ('-p', $_[1]) : '--') },
 	},
 	{
+		name => 'perf-sched', about => 'perf sched record: switches and wakeups of the machine, no stacks',
+		needs => 'perf',
+		wrap => sub { (qw(perf sched record -q -B -o), $_[0], $_[1] ? ('-p', $_[1]) : '--') },
+	},
+	{
 		name => 'bpftrace', about => 'bpftrace, off-CPU time by stack, system-wide', needs => 'bpftrace',
 		beside => sub { ('bpftrace', '-e', $offcpu) },
 		ready => qr/Attaching/, env => {BPFTRACE_MAP_KEYS_MAX => 65536, BPFTRACE_NO_USER_SYMBOLS => 1},
