@@ -33,9 +33,11 @@ kill 'KILL', $_ for @children;
 my $whole = slurp('killed.data');
 for my $size (1, 7, 16, 100, 4096, int(length($whole) / 3), length($whole) - 1) {
 	spew('cut.data', substr($whole, 0, $size));
-	$got = run($DWELL, 'report', '-i', 'cut.data');
-	is($got->{signal}, 0, "cut to $size bytes: no crash");
-	ok($got->{err} ne '', "cut to $size bytes: something is said");
+	for my $view ('report', 'waits') {
+		$got = run($DWELL, $view, '-i', 'cut.data');
+		is($got->{signal}, 0, "cut to $size bytes: no crash of $view");
+		ok($got->{err} ne '', "cut to $size bytes: $view says something");
+	}
 }
 
 # A flipped byte somewhere.
@@ -45,7 +47,7 @@ for (1 .. full(200, 30)) {
 	my $broken = $whole;
 	substr($broken, $at, 1) = chr(ord(substr($whole, $at, 1)) ^ (1 << int rand 8));
 	spew('broken.data', $broken);
-	$got = run($DWELL, 'report', '-i', 'broken.data');
+	$got = run($DWELL, $_ % 2 ? 'report' : 'waits', '-i', 'broken.data');
 	next if !$got->{signal} && !$got->{timeout};
 	fail("byte $at of " . length($whole) . " flipped: signal $got->{signal}");
 }
