@@ -22,6 +22,23 @@ static const struct wait *wait_at(const struct activity *activity, size_t i)
 	return &activity->graph->list.waits.data[activity->waits[i]];
 }
 
+static int wait__order(const void *a, const void *b, void *context)
+{
+	const struct activity *activity = context;
+	const struct wait *waits = activity->graph->list.waits.data;
+	uint64_t one = waits[*(const uint32_t *)a].begin, two = waits[*(const uint32_t *)b].begin;
+
+	return (one > two) - (one < two);
+}
+
+static bool is_sorted(const struct activity *activity, size_t waiter)
+{
+	for (size_t i = activity->first[waiter] + 1; i < activity->first[waiter + 1]; i++)
+		if (wait_at(activity, i - 1)->begin > wait_at(activity, i)->begin)
+			return false;
+	return true;
+}
+
 /* The waits of each waiter, which the list has in the order of time but for busy waiting. */
 static void sort_waits(struct activity *activity)
 {
@@ -33,18 +50,11 @@ static void sort_waits(struct activity *activity)
 		activity->first[w + 2] += activity->first[w + 1];
 	for (size_t i = 0; i < list->waits.n; i++)
 		activity->waits[activity->first[list->waits.data[i].waiter + 1]++] = (uint32_t)i;
-	for (size_t w = 0; w < list->waiters.n; w++) {
-		for (size_t i = activity->first[w] + 1; i < activity->first[w + 1]; i++) {
-			uint32_t moved = activity->waits[i];
-			size_t to = i;
-
-			for (; to > activity->first[w] &&
-			       wait_at(activity, to - 1)->begin > list->waits.data[moved].begin;
-			     to--)
-				activity->waits[to] = activity->waits[to - 1];
-			activity->waits[to] = moved;
-		}
-	}
+	for (size_t w = 0; w < list->waiters.n; w++)
+		if (!is_sorted(activity, w))
+			qsort_r(activity->waits + activity->first[w],
+				activity->first[w + 1] - activity->first[w],
+				sizeof(*activity->waits), wait__order, activity);
 }
 
 static void choose_points(struct activity *activity)
@@ -118,6 +128,8 @@ static bool exists(const struct activity *activity, uint32_t waiter, uint64_t ti
 		return list->model->devices.data[of->id].seen <= time;
 	if (of->virtual)
 		return false; /* its threads count themselves */
+	if (!of->known)
+		return false; /* nor is, then, when it does not wait */
 	return of->type == SOURCE_THREAD && list->model->threads.data[of->id].created <= time &&
 	       list->model->threads.data[of->id].ended > time;
 }
@@ -159,7 +171,8 @@ int activity__of(struct activity *activity, const uint32_t *vertices, size_t n, 
 	const struct waitgraph *graph = activity->graph;
 	_cleanup_free_ bool *inside = calloc(graph->vertices.n + 1, sizeof(*inside));
 	_cleanup_free_ uint32_t *waiters = calloc(graph->list.waiters.n, sizeof(*waiters));
-	size_t n_waiters = 0, seen = 0, at_work = 0;
+	double points = activity->n_points ? (double)activity->n_points : 1;
+	size_t n_waiters = 0, at_work = 0;
 
 	if (!inside || !waiters)
 		return -ENOMEM;
@@ -172,14 +185,11 @@ int activity__of(struct activity *activity, const uint32_t *vertices, size_t n, 
 	for (size_t i = 0; i < activity->n_points; i++) {
 		bool works;
 
-		if (!look(activity, waiters, n_waiters, inside, activity->points[i], &works,
-			  idle_for))
-			continue;
-		seen++;
+		look(activity, waiters, n_waiters, inside, activity->points[i], &works, idle_for);
 		at_work += works;
 	}
-	*active = seen ? (double)at_work / (double)seen : 0;
+	*active = (double)at_work / points;
 	for (int type = 0; type < SOURCE_TYPE_COUNT; type++)
-		idle_for[type] /= seen ? (double)seen : 1;
+		idle_for[type] /= points;
 	return 0;
 }

@@ -13,10 +13,9 @@ int activity__new(const struct waitgraph *graph, struct activity **out);
 void activity__free(struct activity *activity);
 
 /*
- * Of the points at which one of @vertices exists: in @active the part at which one of
- * them ran, was runnable, or had requests in flight; in @idle_for, of the type of
- * what they waited for, the rest, shared out among those outside of @vertices.
- * Returns 0 or -ENOMEM.
+ * Of all points: in @active the part at which one of @vertices ran, was runnable, or had requests
+ * in flight; in @idle_for, of the type of what they waited for, the rest, shared out among those
+ * outside of @vertices. Returns 0 or -ENOMEM.
  */
 int activity__of(struct activity *activity, const uint32_t *vertices, size_t n, double *active,
 		 double idle_for[SOURCE_TYPE_COUNT]);

@@ -9,14 +9,16 @@
 #include "analysis/knots.h"
 
 /*
- * Edges of less than this part of the recording are not looked at: however they
- * close a circle, no more than that can be gained there. (wPerf's analyzer has
- * 0.01: then the wait for a condition variable's internals makes a knot.)
+ * Edges of less than this part of the recording, cascaded, or of so little that the
+ * waiter itself waits, are not looked at: however they close a circle, no more can be
+ * gained there. (wPerf's analyzer has 0.01 for the first and nothing for the second:
+ * then a wait within a condition variable makes a knot, if only enough wait behind it.)
  */
-#define LEAST_EDGE 0.03
+#define LEAST_EDGE  0.03
+#define LEAST_PLAIN 0.01
 
 /* Of a knot that was active for less of the time, something else than itself is the limit. */
-#define SATURATED 0.9
+#define SATURATED 0.75
 
 static const char *const names[] = {
 	[BOTTLENECK_KNOT] = "knot",	 [BOTTLENECK_WORK] = "work",
@@ -27,6 +29,13 @@ static const char *const names[] = {
 const char *bottleneck_type__name(enum bottleneck_type type)
 {
 	return names[type];
+}
+
+const struct bottleneck *bottlenecks__first(const struct bottlenecks *bottlenecks)
+{
+	const struct bottleneck *first = bottlenecks->all.data;
+
+	return bottlenecks->all.n && !first->background && first->relevant ? first : NULL;
 }
 
 bool bottleneck__has(const struct bottleneck *bottleneck, uint32_t vertex)
@@ -57,7 +66,8 @@ struct search {
 static int choose_edges(struct search *search)
 {
 	const struct waitgraph *graph = search->graph;
-	uint64_t least = (uint64_t)((double)graph->duration_ns * LEAST_EDGE);
+	uint64_t least = search->out->least_ns;
+	uint64_t least_plain = (uint64_t)((double)graph->duration_ns * LEAST_PLAIN);
 
 	search->edges.n = search->origins.n = 0;
 	memset(search->has_edge, 0, graph->vertices.n * sizeof(*search->has_edge));
@@ -65,7 +75,7 @@ static int choose_edges(struct search *search)
 		const struct waitgraph_edge *edge = &graph->edges.data[i];
 		struct graph_edge chosen = {edge->from, edge->to, edge->weight_ns};
 
-		if (edge->weight_ns < least ||
+		if (edge->weight_ns < least || edge->plain_ns < least_plain ||
 		    waitgraph_vertex__outside(&graph->vertices.data[edge->from]) ||
 		    waitgraph_vertex__outside(&graph->vertices.data[edge->to]) ||
 		    search->set_aside[edge->from] || search->set_aside[edge->to])
@@ -120,21 +130,24 @@ static enum bottleneck_type type_of_idle(const struct bottleneck *bottleneck)
  */
 static bool is_background(const struct waitgraph *graph, const struct bottleneck *bottleneck)
 {
-	return bottleneck->active < SATURATED && !has_device(graph, bottleneck) &&
-	       type_of_idle(bottleneck) == BOTTLENECK_SLEEP;
+	return bottleneck->active < SATURATED && !has_device(graph, bottleneck);
 }
 
 static int judge(struct search *search, struct bottleneck *bottleneck, bool sink)
 {
+	double idle = 0;
 	int err = activity__of(search->activity, bottleneck->members.data, bottleneck->members.n,
 			       &bottleneck->active, bottleneck->idle_for);
 
 	if (err)
 		return err;
 	weigh(search->graph, bottleneck);
+	for (int type = 0; type < SOURCE_TYPE_COUNT; type++)
+		idle += bottleneck->idle_for[type];
+	bottleneck->sleeps = type_of_idle(bottleneck) == BOTTLENECK_SLEEP;
 	if (!sink)
 		bottleneck->type = BOTTLENECK_KNOT;
-	else if (bottleneck->active < 1 - bottleneck->active)
+	else if (bottleneck->active < idle)
 		bottleneck->type = type_of_idle(bottleneck);
 	else if (bottleneck->runnable_ns > bottleneck->running_ns)
 		bottleneck->type = BOTTLENECK_MORE_CPUS;
@@ -160,43 +173,71 @@ static int take_edges(struct search *search, const struct knot *knot, struct bot
 	return 0;
 }
 
+/*
+ * Whether the waits of a knot are short against what one of its members does by itself:
+ * then that is the place to look at, as of a sink. *@worker is the member.
+ */
+static bool is_mostly_work(const struct search *search, const struct bottleneck *bottleneck,
+			   uint32_t *worker)
+{
+	const struct waitgraph *graph = search->graph;
+	uint64_t most_run = 0, most_waited = 0;
+
+	for (size_t i = 0; i < bottleneck->members.n; i++) {
+		uint32_t member = bottleneck->members.data[i];
+		const struct waitgraph_vertex *vertex = &graph->vertices.data[member];
+
+		if (vertex->type != SOURCE_THREAD || vertex->running_ns <= most_run)
+			continue;
+		most_run = vertex->running_ns;
+		*worker = member;
+	}
+	for (size_t i = 0; i < bottleneck->edges.n; i++) {
+		const struct waitgraph_edge *edge = &graph->edges.data[bottleneck->edges.data[i]];
+
+		if (!waitgraph_edge__for_work(edge) && edge->weight_ns > most_waited)
+			most_waited = edge->weight_ns;
+	}
+	return most_waited < search->out->threshold_ns && most_waited < most_run / 2;
+}
+
 static int take_knot(struct search *search, const struct knot *knot)
 {
 	struct bottleneck *bottleneck = array__add(&search->out->all);
 	int err = bottleneck ? 0 : -ENOMEM;
+	uint32_t worker = 0;
 
 	for (size_t i = 0; i < knot->members.n && !err; i++)
 		err = array__push(&bottleneck->members, knot->members.data[i]);
 	err = err ? err : take_edges(search, knot, bottleneck);
-	return err ? err : judge(search, bottleneck, knot->sink);
+	err = err ? err : judge(search, bottleneck, knot->sink);
+	if (err || knot->sink || bottleneck->background ||
+	    !is_mostly_work(search, bottleneck, &worker))
+		return err;
+	bottleneck->type = bottleneck->runnable_ns > bottleneck->running_ns ? BOTTLENECK_MORE_CPUS
+									    : BOTTLENECK_WORK;
+	bottleneck->members.data[0] = worker;
+	bottleneck->members.n = 1;
+	return 0;
 }
 
 /* Vertices without an edge that counts are sinks, too, if they do anything. */
 static int take_single(struct search *search, uint32_t vertex)
 {
 	const struct waitgraph_vertex *of = &search->graph->vertices.data[vertex];
-	double least = (double)search->graph->duration_ns * LEAST_EDGE;
+	uint64_t busy = of->running_ns + of->runnable_ns;
 	struct bottleneck *bottleneck;
 	int err;
 
 	if (search->has_edge[vertex] || search->set_aside[vertex] || !of->recorded ||
-	    of->type != SOURCE_THREAD || (double)(of->running_ns + of->runnable_ns) < least)
+	    of->type != SOURCE_THREAD || busy < search->out->least_ns || !busy)
 		return 0;
 	bottleneck = array__add(&search->out->all);
 	err = bottleneck ? array__push(&bottleneck->members, vertex) : -ENOMEM;
 	return err ? err : judge(search, bottleneck, true);
 }
 
-static int bottleneck__order(const void *a, const void *b)
-{
-	const struct bottleneck *one = a, *two = b;
-
-	if (one->background != two->background)
-		return one->background ? 1 : -1;
-	return (one->pull_ns < two->pull_ns) - (one->pull_ns > two->pull_ns);
-}
-
-/* What only sleeps limits nobody: its members are taken out. False: there is none such. */
+/* What is not busy limits nobody: its members are taken out. False: there is none such. */
 static bool set_aside(struct search *search, size_t from)
 {
 	bool found = false;
@@ -258,10 +299,7 @@ static int find(struct search *search)
 		forget_others(search, from);
 		from = search->out->all.n;
 	}
-	if (!err && search->out->all.n)
-		qsort(search->out->all.data, search->out->all.n, sizeof(struct bottleneck),
-		      bottleneck__order);
-	return err;
+	return err ? err : bottlenecks__choose(search->graph, search->out);
 }
 
 int bottlenecks__find(const struct waitgraph *graph, double threshold, struct bottlenecks *out)
@@ -270,6 +308,7 @@ int bottlenecks__find(const struct waitgraph *graph, double threshold, struct bo
 	int err;
 
 	out->threshold_ns = (uint64_t)((double)graph->duration_ns * threshold);
+	out->least_ns = (uint64_t)((double)graph->duration_ns * LEAST_EDGE);
 	search.has_edge = calloc(graph->vertices.n + 1, sizeof(*search.has_edge));
 	search.set_aside = calloc(graph->vertices.n + 1, sizeof(*search.set_aside));
 	err = search.has_edge && search.set_aside ? find(&search) : -ENOMEM;

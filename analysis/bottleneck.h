@@ -18,9 +18,14 @@ enum bottleneck_type {
 
 struct bottleneck {
 	enum bottleneck_type type;
-	bool background; /* not busy, and nothing else is to blame than time */
+	bool background; /* not busy: set aside, as long as there is anything that is */
+	bool sleeps;	 /* when it is not busy, it waits for time to pass */
+	bool relevant;	 /* a thread that was asked for is in it, or waits for it */
 	ARRAY(uint32_t) members;
-	ARRAY(uint32_t) edges; /* of the graph, between members; waits for work come last */
+	/* Of the graph, between members; waits for work come last. What works by itself has
+	 * those of the knot it was found in, if any. */
+	ARRAY(uint32_t) edges;
+	const struct waitgraph_edge *awaited_by; /* BOTTLENECK_SLEEP: who waits for it; or NULL */
 	double active; /* part of the time that one of it ran, could have, or had requests */
 	double idle_for[SOURCE_TYPE_COUNT]; /* and the rest: what its members waited for then */
 	uint64_t running_ns;
@@ -31,6 +36,7 @@ struct bottleneck {
 struct bottlenecks {
 	ARRAY(struct bottleneck) all; /* the one to look at first, first; background ones last */
 	uint64_t threshold_ns;
+	uint64_t least_ns; /* shorter edges were not looked at */
 };
 
 /*
@@ -38,9 +44,14 @@ struct bottlenecks {
  * taken out of a knot that is no simple cycle. Returns 0 or -ENOMEM; to be freed anyway.
  */
 int bottlenecks__find(const struct waitgraph *graph, double threshold, struct bottlenecks *out);
+/* Puts them into order, the one to look at first; part of bottlenecks__find(). */
+int bottlenecks__choose(const struct waitgraph *graph, struct bottlenecks *bottlenecks);
 void bottlenecks__free(struct bottlenecks *bottlenecks);
 
 /* "knot", "work", "cpus", "outside", "sleep". */
 const char *bottleneck_type__name(enum bottleneck_type type);
+
+/* The one to look at, or NULL. */
+const struct bottleneck *bottlenecks__first(const struct bottlenecks *bottlenecks);
 
 bool bottleneck__has(const struct bottleneck *bottleneck, uint32_t vertex);

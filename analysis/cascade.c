@@ -17,16 +17,18 @@
  * O(log n) amortized, however deep the waits are nested.
  *
  * Of each vertex it keeps @size, the threads in its tree, itself included, and the
- * integral of it over time as @area + size * now.
+ * integral of it over time as @area + size * now. All is modulo 2^64, without a sign:
+ * what is too much in between is right again in the end.
  */
 struct vertex {
 	uint32_t parent; /* in the splay tree; of a splay root: above the path */
 	uint32_t child[2];
-	uint32_t wait; /* index + 1 of the wait it is in, or 0 */
-	int64_t size;
-	int64_t area;
-	int64_t add_size; /* to be added to all below in the splay tree */
-	int64_t add_area;
+	uint32_t wait : 31;    /* index + 1 of the wait it is in, or 0 */
+	uint32_t circular : 1; /* whom it waits for waits for it, so far: they are not linked */
+	uint64_t size;
+	uint64_t area;
+	uint64_t add_size; /* to be added to all below in the splay tree */
+	uint64_t add_area;
 };
 
 struct sweep {
@@ -44,7 +46,7 @@ static bool is_splay_root(const struct vertex *v, uint32_t x)
 	return !parent || (v[parent].child[0] != x && v[parent].child[1] != x);
 }
 
-static void add(struct vertex *v, uint32_t x, int64_t size, int64_t area)
+static void add(struct vertex *v, uint32_t x, uint64_t size, uint64_t area)
 {
 	if (!x)
 		return;
@@ -124,16 +126,30 @@ static uint32_t root_of(struct vertex *v, uint32_t x)
 	return x;
 }
 
-static int64_t integral(const struct vertex *vertex, int64_t now)
+static uint64_t integral(const struct vertex *vertex, uint64_t now)
 {
 	return vertex->area + vertex->size * now;
+}
+
+/* Hangs  on whom it waits for, unless that hangs on it. */
+static void link_wait(struct sweep *sweep, uint32_t waiter, int64_t now)
+{
+	struct vertex *v = sweep->vertices;
+	uint32_t waker = sweep->waits[v[waiter].wait - 1].waker + 1;
+
+	v[waiter].circular = root_of(v, waker) == waiter;
+	if (v[waiter].circular)
+		return;
+	v[waiter].parent = waker;
+	expose(v, waker);
+	add(v, waker, v[waiter].size, -v[waiter].size * now);
 }
 
 static void begin_wait(struct sweep *sweep, uint32_t index)
 {
 	const struct wait *wait = &sweep->waits[index];
-	int64_t now = (int64_t)(wait->begin - sweep->start);
-	uint32_t waiter = wait->waiter + 1, waker = wait->waker + 1;
+	uint64_t now = wait->begin - sweep->start;
+	uint32_t waiter = wait->waiter + 1;
 	struct vertex *v = sweep->vertices;
 
 	if (v[waiter].wait) {
@@ -143,29 +159,26 @@ static void begin_wait(struct sweep *sweep, uint32_t index)
 	v[waiter].wait = index + 1;
 	expose(v, waiter);
 	if (wait->idle)
-		add(v, waiter, -1, now);
-	sweep->weights[index] = (uint64_t)integral(&v[waiter], now);
-	if (root_of(v, waker) == waiter) {
-		sweep->stats.circular++;
-		return;
-	}
-	v[waiter].parent = waker;
-	expose(v, waker);
-	add(v, waker, v[waiter].size, -v[waiter].size * now);
+		add(v, waiter, -1ULL, now);
+	sweep->weights[index] = integral(&v[waiter], now);
+	link_wait(sweep, waiter, now);
+	sweep->stats.circular += v[waiter].circular;
 }
 
 static void end_wait(struct sweep *sweep, uint32_t index)
 {
 	const struct wait *wait = &sweep->waits[index];
-	int64_t now = (int64_t)(wait->end - sweep->start);
-	uint32_t waiter = wait->waiter + 1, above;
+	uint64_t now = wait->end - sweep->start;
+	uint32_t waiter = wait->waiter + 1, above, root;
 	struct vertex *v = sweep->vertices;
 
 	if (v[waiter].wait != index + 1)
 		return;
+	root = root_of(v, waiter);
 	v[waiter].wait = 0;
+	v[waiter].circular = false;
 	expose(v, waiter);
-	sweep->weights[index] = (uint64_t)integral(&v[waiter], now) - sweep->weights[index];
+	sweep->weights[index] = integral(&v[waiter], now) - sweep->weights[index];
 	above = v[waiter].child[0];
 	v[waiter].child[0] = NONE;
 	if (above) {
@@ -176,6 +189,8 @@ static void end_wait(struct sweep *sweep, uint32_t index)
 		sweep->weights[index] += wait->end - wait->begin;
 		add(v, waiter, 1, -now);
 	}
+	if (root != waiter && v[root].circular)
+		link_wait(sweep, root, now);
 }
 
 struct keyed {

@@ -26,14 +26,15 @@ struct wait {
 
 struct cascade_stats {
 	size_t overlapping; /* waits that begin before the waiter's last one is over: weight 0 */
-	size_t circular;    /* their waker waited for them meanwhile: counted by themselves only */
+	size_t circular;    /* their waker waits for them when they begin: until that is over,
+			       nothing they cause is added to its waits */
 };
 
 /*
  * The weights of @n @waits among @vertices vertices, in @weights, in ns: at least a
  * wait's length. Waits may come in any order; those of one thread do not overlap.
- * O(n log n); some 40 bytes per wait and 56 per vertex meanwhile. Times lie at most
- * 2^62 / @vertices ns apart, @n is below 2^32. Returns 0 or -ENOMEM; @stats may be NULL.
+ * O(n log n); some 40 bytes per wait and 56 per vertex meanwhile. Weights are modulo 2^64,
+ * @n is below 2^32. Returns 0 or -ENOMEM; @stats may be NULL.
  */
 int cascade__weights(const struct wait *waits, size_t n, uint32_t vertices, uint64_t *weights,
 		     struct cascade_stats *stats);

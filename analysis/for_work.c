@@ -35,13 +35,21 @@ struct for_work {
 	bool *stacks; /* a user stack: named so; a kernel stack: it sends a signal */
 };
 
+/* Where the arguments of a C++ function begin. */
+static bool is_arguments(const char *text)
+{
+	static const char unnamed[] = "(anonymous namespace)";
+
+	return *text == '(' && strncmp(text, unnamed, sizeof(unnamed) - 1) != 0;
+}
+
 /* @name in lower case with _ between words: "WaitForWork" as "_wait_for_work_". */
 static void spell(const char *name, char *text, size_t size)
 {
 	size_t n = 0;
 
 	text[n++] = '_';
-	for (size_t i = 0; name[i] && name[i] != '(' && n + 3 < size; i++) {
+	for (size_t i = 0; name[i] && !is_arguments(name + i) && n + 3 < size; i++) {
 		unsigned char c = (unsigned char)name[i];
 		bool lower_before = i && (islower((unsigned char)name[i - 1]) ||
 					  isdigit((unsigned char)name[i - 1]));

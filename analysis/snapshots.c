@@ -8,17 +8,24 @@
 
 #include "bpf/grid.h"
 
-#define LEVELS	   (INTERVAL_SPACING_MAX + 1)
-#define MAX_POINTS (1 << 24) /* of long recordings only so many points are looked at */
+#define LEVELS (INTERVAL_SPACING_MAX + 1)
 
-/* One level: the points that lie 2^level periods apart, one in each cell of time. */
+/* Of long recordings only so many points are looked at, and so often that a wait holds one. */
+#define MAX_POINTS (1 << 22)
+#define MAX_HELD   (1 << 24)
+
+/*
+ * One level: the points that lie 2^level periods apart, one in each cell of time. Of
+ * @every cells that follow each other, a span, one is looked at.
+ */
 struct level {
 	uint32_t apart; /* ns */
-	uint64_t first; /* cell */
-	size_t cells;
-	uint64_t every;	   /* only one cell in so many */
-	size_t *begins;	   /* of each cell, in members; after the last: their end */
-	uint32_t *members; /* waits that hold the cell's point */
+	uint64_t every;
+	uint64_t length; /* of a span, ns */
+	uint64_t first;	 /* span */
+	size_t spans;
+	size_t *begins;	   /* of each span, in members; after the last: their end */
+	uint32_t *members; /* waits that hold the span's point */
 };
 
 /* What is kept of each waiter while one point is looked at. */
@@ -41,54 +48,53 @@ struct camera {
 	uint64_t stamp;	     /* one for each point of any level */
 };
 
-static uint64_t point_of(const struct camera *camera, uint64_t cell)
+static uint64_t point_of(const struct camera *camera, uint64_t span)
 {
-	return cell * camera->level.apart +
-	       sample_grid__offset(cell, camera->level.apart, camera->list->model->grid_seed);
+	const struct level *level = &camera->level;
+	uint64_t seed = camera->list->model->grid_seed, cell = span;
+
+	if (level->every > 1)
+		cell = span * level->every + hash__mix(span ^ seed) % level->every;
+	return cell * level->apart + sample_grid__offset(cell, level->apart, seed);
 }
 
-static bool cell_counts(const struct level *level, uint64_t cell)
+/* Whether @wait holds the point of @span. */
+static bool holds_point(const struct camera *camera, const struct wait *wait, uint64_t span)
 {
-	return level->every == 1 || hash__mix(cell) % level->every == 0;
+	uint64_t point = point_of(camera, span);
+
+	return point >= wait->begin && point < wait->end;
 }
 
-/* Whether @wait holds the point of @cell, and that is one of those looked at. */
-static bool holds_point(const struct camera *camera, const struct wait *wait, uint64_t cell)
-{
-	uint64_t point = point_of(camera, cell);
+#define FOR_EACH_SPAN(camera, wait, span)                                                          \
+	for (uint64_t span = (wait)->begin / (camera)->level.length;                               \
+	     span <= (wait)->end / (camera)->level.length; (span)++)
 
-	return point >= wait->begin && point < wait->end && cell_counts(&camera->level, cell);
-}
-
-#define FOR_EACH_CELL(camera, wait, cell)                                                          \
-	for (uint64_t cell = (wait)->begin / (camera)->level.apart;                                \
-	     cell <= (wait)->end / (camera)->level.apart; (cell)++)
-
-/* Members of all cells: first how many there are of each, then which. */
-static int fill_cells(struct camera *camera)
+/* Members of all spans: first how many there are of each, then which. */
+static int fill_spans(struct camera *camera)
 {
 	const struct waitlist *list = camera->list;
 	struct level *level = &camera->level;
 	size_t sum = 0;
 
-	level->begins = calloc(level->cells + 2, sizeof(*level->begins));
+	level->begins = calloc(level->spans + 2, sizeof(*level->begins));
 	if (!level->begins)
 		return -ENOMEM;
 	for (size_t i = 0; i < list->waits.n; i++)
-		FOR_EACH_CELL(camera, &list->waits.data[i], cell)
-	if (holds_point(camera, &list->waits.data[i], cell))
-		level->begins[cell - level->first + 2]++;
-	for (size_t cell = 0; cell < level->cells + 2; cell++) {
-		sum += level->begins[cell];
-		level->begins[cell] = sum;
+		FOR_EACH_SPAN(camera, &list->waits.data[i], span)
+	if (holds_point(camera, &list->waits.data[i], span))
+		level->begins[span - level->first + 2]++;
+	for (size_t span = 0; span < level->spans + 2; span++) {
+		sum += level->begins[span];
+		level->begins[span] = sum;
 	}
 	level->members = malloc((sum + 1) * sizeof(*level->members));
 	if (!level->members)
 		return -ENOMEM;
 	for (size_t i = 0; i < list->waits.n; i++)
-		FOR_EACH_CELL(camera, &list->waits.data[i], cell)
-	if (holds_point(camera, &list->waits.data[i], cell))
-		level->members[level->begins[cell - level->first + 1]++] = (uint32_t)i;
+		FOR_EACH_SPAN(camera, &list->waits.data[i], span)
+	if (holds_point(camera, &list->waits.data[i], span))
+		level->members[level->begins[span - level->first + 1]++] = (uint32_t)i;
 	return 0;
 }
 
@@ -104,7 +110,7 @@ static struct present *present_at(const struct camera *camera, uint32_t waiter)
 static void credit(struct camera *camera, const struct present *present)
 {
 	uint32_t group = camera->groups[present->wait];
-	uint64_t worth = camera->level.apart * camera->level.every;
+	uint64_t worth = camera->level.length;
 
 	bool own = camera->list->places.data[present->wait].spacing == camera->number;
 	uint64_t threads = present->size + (own && camera->list->waits.data[present->wait].idle);
@@ -185,48 +191,60 @@ static void take_one(struct camera *camera, const uint32_t *members, size_t n)
 static int take_level(struct camera *camera)
 {
 	struct level *level = &camera->level;
-	int err = fill_cells(camera);
+	int err = fill_spans(camera);
 
-	for (size_t cell = 0; cell < level->cells && !err; cell++)
-		take_one(camera, level->members + level->begins[cell],
-			 level->begins[cell + 1] - level->begins[cell]);
+	for (size_t span = 0; span < level->spans && !err; span++)
+		take_one(camera, level->members + level->begins[span],
+			 level->begins[span + 1] - level->begins[span]);
 	free(level->begins);
 	free(level->members);
 	return err;
 }
 
 /* The levels there are waits of, and how much time those cover. */
-static unsigned int levels_of(const struct waitlist *list, uint64_t *covered)
+static unsigned int levels_of(const struct waitlist *list, double *covered)
 {
 	unsigned int levels = 0;
 
 	*covered = 0;
 	for (size_t i = 0; i < list->waits.n; i++) {
 		levels |= 1U << list->places.data[i].spacing;
-		*covered += list->waits.data[i].end - list->waits.data[i].begin;
+		*covered += (double)(list->waits.data[i].end - list->waits.data[i].begin);
 	}
 	return levels;
+}
+
+/* Of how many points one is looked at, of any level, when the least are @apart ns apart. */
+static uint64_t thinning(const struct waitlist *list, double apart, double covered)
+{
+	double held = covered / apart / MAX_HELD;
+	double points = (double)(list->until - list->from) / apart / MAX_POINTS;
+
+	return 1 + (uint64_t)(held > points ? held : points);
 }
 
 static int take_all(struct camera *camera)
 {
 	const struct waitlist *list = camera->list;
-	uint64_t covered;
+	double covered;
 	unsigned int levels = levels_of(list, &covered);
+	uint64_t period = list->model->period_ns, every = 0;
 	int err = 0;
 
 	for (unsigned int number = 0; number < LEVELS && !err; number++) {
-		uint32_t apart = (uint32_t)(list->model->period_ns << number);
+		struct level *level = &camera->level;
 
-		if (!(levels & 1U << number) || !apart)
+		/* The grid has no points that are farther apart. */
+		if (!(levels & 1U << number) || !period || period > UINT32_MAX >> number)
 			continue;
+		if (!every)
+			every = thinning(list, (double)(period << number), covered);
 		camera->number = number;
-		camera->level = (struct level){
-			.apart = apart,
-			.first = list->from / apart,
-			.cells = list->until / apart - list->from / apart + 1,
-			.every = covered / apart / MAX_POINTS + 1,
-		};
+		level->apart = (uint32_t)period << number;
+		level->length = level->apart * every;
+		level->every = every;
+		level->first = list->from / level->length;
+		level->spans = list->until / level->length - level->first + 1;
 		err = take_level(camera);
 	}
 	return err;
@@ -234,7 +252,7 @@ static int take_all(struct camera *camera)
 
 /*
  * The variance of a sum over points that were drawn each on its own. There is one in
- * each cell, which makes the real one smaller.
+ * each span, which makes the real one smaller.
  */
 static void find_errors(const struct camera *camera, size_t n_groups)
 {
@@ -247,7 +265,7 @@ static void find_errors(const struct camera *camera, size_t n_groups)
 		double sum = camera->sums[g];
 		double variance = camera->squares[g] - sum * sum / points;
 
-		out->errors[g] = variance > 0 ? sqrt(variance) : 0;
+		out->errors[g] = variance > 0 ? fmin(sqrt(variance), (double)INT64_MAX) : 0;
 	}
 }
 

@@ -2,6 +2,8 @@
 #include "analysis/sources.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,9 +38,10 @@ static const struct {
 };
 
 struct sources {
-	const struct model *model;
+	struct model *model;
 	struct kinds *kinds;
-	uint8_t *trails;	 /* of each stack */
+	uint32_t *peers; /* of each object: string, how its peer is called; 0: it has none */
+	uint8_t *trails; /* of each stack */
 	struct map64 by_address; /* string of a socket's own end -> thread */
 	uint32_t network;	 /* string */
 };
@@ -107,6 +110,32 @@ static int find_addresses(struct sources *sources)
 	return 0;
 }
 
+/* "192.0.2.7:443 via eth0" */
+static uint32_t peer_name(struct model *model, const struct model_object *object)
+{
+	const char *device;
+	char key[32], text[256];
+
+	if (object->type != OBJECT_SOCKET || !object->name)
+		return 0;
+	snprintf(key, sizeof(key), "interface_%" PRIu64, object->extra);
+	device = object->extra ? model__meta(model, key) : NULL;
+	if (!device)
+		return object->name;
+	snprintf(text, sizeof(text), "%s via %s", model__string(model, object->name), device);
+	return model__intern(model, text);
+}
+
+static int name_peers(struct sources *sources)
+{
+	struct model *model = sources->model;
+
+	sources->peers = calloc(model->objects.n, sizeof(*sources->peers));
+	for (size_t i = 1; sources->peers && i < model->objects.n; i++)
+		sources->peers[i] = peer_name(model, &model->objects.data[i]);
+	return sources->peers ? 0 : -ENOMEM;
+}
+
 int sources__new(struct model *model, struct kinds *kinds, struct sources **out)
 {
 	_cleanup_sources_ struct sources *sources = calloc(1, sizeof(*sources));
@@ -117,7 +146,7 @@ int sources__new(struct model *model, struct kinds *kinds, struct sources **out)
 	sources->kinds = kinds;
 	sources->network = model__intern(model, "network");
 	sources->trails = find_trails(model);
-	if (!sources->trails || find_addresses(sources))
+	if (!sources->trails || find_addresses(sources) || name_peers(sources))
 		return -ENOMEM;
 	*out = TAKE_PTR(sources);
 	return 0;
@@ -128,6 +157,7 @@ void sources__free(struct sources *sources)
 	if (!sources)
 		return;
 	free(sources->trails);
+	free(sources->peers);
 	map64__free(&sources->by_address);
 	free(sources);
 }
@@ -146,12 +176,12 @@ static struct source source_peer(const struct sources *sources, uint32_t thread,
 	uint32_t peer = sources->model->objects.data[interval->object].name;
 	const uint64_t *local;
 
-	if (sources->model->objects.data[interval->object].type != OBJECT_SOCKET || !peer)
+	if (!sources->peers[interval->object])
 		return (struct source){SOURCE_PEER, sources->network};
 	local = map64__get(&sources->by_address, peer);
 	if (local && *local != thread)
 		return (struct source){SOURCE_THREAD, (uint32_t)*local};
-	return (struct source){SOURCE_PEER, peer};
+	return (struct source){SOURCE_PEER, sources->peers[interval->object]};
 }
 
 enum wait_kind sources__kind(const struct sources *sources, const struct model_interval *interval)
@@ -205,13 +235,14 @@ struct source sources__of(const struct sources *sources, uint32_t thread,
 	}
 	if (trail & TRAIL_RECEIVE) {
 		/* The packet that arrives is the one that the interrupted thread sends. */
-		if (trail & TRAIL_SEND && !(trail & TRAIL_DEFERRED) && interval->waker &&
-		    interval->waker != thread)
-			return (struct source){SOURCE_THREAD, interval->waker};
+		struct source sender = source_thread(sources, thread, interval->waker);
+
+		if (trail & TRAIL_SEND && !(trail & TRAIL_DEFERRED) && sender.type == SOURCE_THREAD)
+			return sender;
 		return source_peer(sources, thread, interval);
 	}
 	if (trail & TRAIL_TIMER)
 		return (struct source){SOURCE_TIMER, 0};
-	return stack ? (struct source){SOURCE_INTERRUPT, 0}
-		     : source_guessed(sources, thread, interval);
+	return sources->model->stacks.data[stack].depth ? (struct source){SOURCE_INTERRUPT, 0}
+							: source_guessed(sources, thread, interval);
 }

@@ -158,9 +158,10 @@ static int add_cause(struct builder *builder, size_t wait)
 	struct waitgraph_cause fresh = describe(builder, wait), *cause;
 	struct waitgraph_edge *edge = &graph->edges.data[fresh.edge];
 	uint64_t *index = map64__put(&builder->causes, cause_key(builder, &fresh), graph->causes.n);
-	uint64_t plain = builder->plain ? builder->plain[wait] : of->end - of->begin;
-	/* Those who hand each other what to do are at it together. */
-	bool may_idle = edge->from != edge->to || graph->vertices.data[edge->from].kernel;
+	uint64_t length = builder->weights[wait] ? of->end - of->begin : 0; /* 0: overlapping */
+	uint64_t plain = builder->plain ? builder->plain[wait] : length;
+	/* Event loops that wait for each other are at it together. */
+	bool may_idle = edge->from != edge->to || fresh.kind != KIND_EPOLL;
 
 	if (!index || (*index == graph->causes.n && array__push(&graph->causes, fresh)))
 		return -ENOMEM;
@@ -239,7 +240,7 @@ static int build(struct builder *builder, const struct waitgraph_options *option
 
 	err = err ? err : waitlist__make(builder->model, sources, &options->filter, &graph->list);
 	err = err ? err : likeness__find(builder->model, &options->merge, &likeness);
-	err = err ? err : waitgraph__vertices(graph, builder->model, &likeness, &options->filter);
+	err = err ? err : waitgraph__vertices(graph, builder->model, &likeness);
 	likeness__free(&likeness);
 	err = err ? err : find_edges(builder);
 	if (!err)

@@ -83,7 +83,7 @@ int waitgraph__make(struct model *model, struct kinds *kinds,
 		    const struct waitgraph_options *options, struct waitgraph *graph);
 /* The vertices, and waits of those that stand for short-lived threads: part of it. */
 int waitgraph__vertices(struct waitgraph *graph, struct model *model,
-			const struct likeness *likeness, const struct moment_filter *filter);
+			const struct likeness *likeness);
 void waitgraph__free(struct waitgraph *graph);
 
 /*

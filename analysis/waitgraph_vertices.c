@@ -8,6 +8,26 @@
 
 #include "analysis/waitgraph.h"
 
+/*
+ * What of [@from, @from + @ns) lies in the window, in ns. Where not every wait is known, its
+ * @points tell how long it was: those of one that is cut are shared out by time.
+ */
+static uint64_t time_in_window(const struct waitgraph *graph, uint64_t from, uint64_t ns,
+			       uint64_t points)
+{
+	const struct waitlist *list = &graph->list;
+	uint64_t begin = from > list->from ? from : list->from;
+	uint64_t end = from + ns < list->until ? from + ns : list->until;
+
+	if (begin >= end)
+		return 0;
+	if (graph->exact)
+		return end - begin;
+	points *= graph->model->period_ns;
+	return end - begin == ns ? points
+				 : (uint64_t)((double)points * (double)(end - begin) / (double)ns);
+}
+
 /* Times in the window, from the points in it where it is not the whole recording. */
 static void estimate_times(const struct waitgraph *graph, const struct model_thread *thread,
 			   struct waitgraph_vertex *vertex)
@@ -24,10 +44,9 @@ static void estimate_times(const struct waitgraph *graph, const struct model_thr
 	for (size_t i = 0; i < thread->intervals.n; i++) {
 		const struct model_interval *at = &thread->intervals.data[i];
 
-		if (at->t_out < list->from || at->t_out >= list->until)
-			continue;
-		runnable += graph->exact ? at->runq_ns : at->runq_points * period;
-		blocked += graph->exact ? at->blocked_ns : at->blocked_points * period;
+		runnable += time_in_window(graph, at->t_out + at->blocked_ns, at->runq_ns,
+					   at->runq_points);
+		blocked += time_in_window(graph, at->t_out, at->blocked_ns, at->blocked_points);
 	}
 	vertex->running_ns += running;
 	vertex->runnable_ns += runnable;
@@ -53,8 +72,7 @@ static void add_times(const struct waitgraph *graph, const struct model_thread *
 		thread->ns[CLASS_IO] + thread->ns[CLASS_LOCK] + thread->ns[CLASS_OTHER];
 }
 
-static int add_groups(struct waitgraph *graph, const struct likeness *likeness,
-		      const struct moment_filter *filter)
+static int add_groups(struct waitgraph *graph, const struct likeness *likeness)
 {
 	const struct model *model = graph->model;
 	int err = 0;
@@ -78,7 +96,7 @@ static int add_groups(struct waitgraph *graph, const struct likeness *likeness,
 		uint32_t at = likeness->group_of[i] - 1;
 
 		graph->vertex_of[i] = at;
-		if (!waitlist__knows(model, filter, thread))
+		if (!graph->list.waiters.data[i].known)
 			continue;
 		graph->vertices.data[at].recorded = true;
 		add_times(graph, thread, &graph->vertices.data[at]);
@@ -86,21 +104,35 @@ static int add_groups(struct waitgraph *graph, const struct likeness *likeness,
 	return err;
 }
 
+/* Of a device; its last one, which nobody ended, is known for the whole recording only. */
+static uint64_t idle_time(const struct waitgraph *graph, const struct model_device *device)
+{
+	uint64_t idle = 0;
+
+	if (graph->list.from <= graph->model->start && graph->list.until >= graph->model->end)
+		return device->idle_ns;
+	for (size_t i = 0; i < device->idles.n; i++) {
+		const struct model_idle *at = &device->idles.data[i];
+
+		idle += time_in_window(graph, at->since, at->ns, at->points);
+	}
+	return idle;
+}
+
 static struct waitgraph_vertex device_vertex(const struct waitgraph *graph, uint32_t id)
 {
 	const struct model_device *device = &graph->model->devices.data[id];
+	uint64_t from = device->seen > graph->list.from ? device->seen : graph->list.from;
 	struct waitgraph_vertex vertex = {
 		.type = SOURCE_DEVICE,
 		.name = device->name,
 		.id = id,
 		.n = 1,
 		.recorded = true,
-		.lifetime_ns = graph->list.until - graph->list.from,
-		.blocked_ns = device->idle_ns,
+		.lifetime_ns = graph->list.until > from ? graph->list.until - from : 0,
+		.blocked_ns = idle_time(graph, device),
 	};
 
-	if (device->seen > graph->list.from && device->seen < graph->list.until)
-		vertex.lifetime_ns = graph->list.until - device->seen;
 	if (vertex.blocked_ns < vertex.lifetime_ns)
 		vertex.running_ns = vertex.lifetime_ns - vertex.blocked_ns;
 	return vertex;
@@ -164,7 +196,7 @@ static int add_no_tasks(struct waitgraph *graph, const struct likeness *likeness
 	if (!lives || waiter == NO_WAITER)
 		return -ENOMEM;
 	for (uint32_t i = group->leader; i < model->threads.n && n < group->n; i++)
-		if (likeness->group_of[i] == g)
+		if (likeness->group_of[i] == g && graph->list.waiters.data[i].known)
 			lives[n++] = &model->threads.data[i];
 	qsort(lives, n, sizeof(const struct model_thread *), life__order);
 	for (size_t i = 0; i < n && !err; i++) {
@@ -212,7 +244,7 @@ static int tell_apart(struct waitgraph *graph, struct model *model)
 }
 
 int waitgraph__vertices(struct waitgraph *graph, struct model *model,
-			const struct likeness *likeness, const struct moment_filter *filter)
+			const struct likeness *likeness)
 {
 	size_t others = graph->list.waiters.n;
 	int err = add_virtual(graph, likeness);
@@ -220,7 +252,7 @@ int waitgraph__vertices(struct waitgraph *graph, struct model *model,
 	graph->vertex_of = calloc(graph->list.waiters.n + 1, sizeof(*graph->vertex_of));
 	if (!graph->vertex_of)
 		return -ENOMEM;
-	err = err ? err : add_groups(graph, likeness, filter);
+	err = err ? err : add_groups(graph, likeness);
 	err = err ? err : add_others(graph, model, others);
 	for (uint32_t g = 1, at = (uint32_t)others; g < likeness->groups.n; g++)
 		if (likeness->groups.data[g].merged == MERGED_SHORT_LIVED)

@@ -22,7 +22,8 @@ static uint32_t waiter_of(struct waitlist *list, struct source source)
 	if (!known)
 		return NO_WAITER;
 	if (*known == list->waiters.n &&
-	    array__push(&list->waiters, ((struct waiter){source.type, source.id, 0})))
+	    array__push(&list->waiters,
+			((struct waiter){source.type, source.id, 0, source.type == SOURCE_DEVICE})))
 		return NO_WAITER;
 	return (uint32_t)*known;
 }
@@ -104,13 +105,13 @@ static bool is_idle(const struct thread_walk *walk, const struct model_interval 
 	       sources__kind(walk->sources, interval) == KIND_IDLE_THREAD;
 }
 
-/* In sampling mode a wait in between may not be there: each stands for itself then. */
 /* After a false wakeup the way to the CPU belongs to the wait. */
 static uint64_t wait_end(const struct model_interval *interval, bool false_wakeup)
 {
 	return wake_time(interval) + (false_wakeup ? interval->runq_ns : 0);
 }
 
+/* In sampling mode a wait in between may not be there: each stands for itself then. */
 static int add_blocked(struct thread_walk *walk, size_t first, size_t last)
 {
 	const struct model_interval *intervals = walk->thread->intervals.data;
@@ -185,8 +186,8 @@ static int add_device(struct waitlist *list, uint32_t index)
 
 	for (size_t i = 0; i < device->idles.n && !err; i++) {
 		const struct model_idle *idle = &device->idles.data[i];
-		struct source feeder = {idle->thread ? SOURCE_THREAD : SOURCE_UNKNOWN,
-					idle->thread};
+		bool named = list->model->threads.data[idle->thread].tid;
+		struct source feeder = {named ? SOURCE_THREAD : SOURCE_UNKNOWN, idle->thread};
 		struct wait_place place = {
 			.origin = WAIT_IDLE,
 			.spacing = INTERVAL_SPACING(idle->flags),
@@ -203,7 +204,7 @@ static int add_device(struct waitlist *list, uint32_t index)
 	return err;
 }
 
-bool waitlist__knows(const struct model *model, const struct moment_filter *filter,
+static bool is_known(const struct model *model, const struct moment_filter *filter,
 		     const struct model_thread *thread)
 {
 	if (model_thread__is_helper(
@@ -225,17 +226,24 @@ int waitlist__make(struct model *model, const struct sources *sources,
 	int err;
 
 	list->model = model;
-	list->from = model->start + filter->from;
-	list->until = model->end;
-	if (filter->until && model->start + filter->until < list->until)
+	list->from = list->until = model->end;
+	if (filter->from < model->end - model->start)
+		list->from = model->start + filter->from;
+	if (filter->until && filter->until < model->end - model->start)
 		list->until = model->start + filter->until;
+	if (list->from > list->until) /* an empty one */
+		list->from = list->until;
 	err = make_room(list);
 	for (uint32_t i = 0; i < model->threads.n && !err; i++)
-		err = array__push(&list->waiters,
-				  ((struct waiter){i ? SOURCE_THREAD : SOURCE_UNKNOWN, i, 0}));
-	for (uint32_t i = 1; i < model->threads.n && !err; i++)
-		if (waitlist__knows(model, filter, &model->threads.data[i]))
-			err = add_thread(list, sources, i);
+		err = array__push(
+			&list->waiters,
+			((struct waiter){i ? SOURCE_THREAD : SOURCE_UNKNOWN, i, 0, false}));
+	for (uint32_t i = 1; i < model->threads.n && !err; i++) {
+		if (!is_known(model, filter, &model->threads.data[i]))
+			continue;
+		list->waiters.data[i].known = true;
+		err = add_thread(list, sources, i);
+	}
 	for (uint32_t i = 1; i < model->devices.n && !err; i++)
 		err = add_device(list, i);
 	return err ? err : waitlist__add_spins(list);
@@ -243,7 +251,7 @@ int waitlist__make(struct model *model, const struct sources *sources,
 
 uint32_t waitlist__virtual(struct waitlist *list, uint32_t creator)
 {
-	struct waiter waiter = {SOURCE_THREAD, 0, creator};
+	struct waiter waiter = {SOURCE_THREAD, 0, creator, false};
 
 	if (array__push(&list->waiters, waiter))
 		return NO_WAITER;

@@ -29,6 +29,7 @@ struct waiter {
 	enum source_type type;
 	uint32_t id;	  /* as in struct source */
 	uint32_t virtual; /* of short-lived threads: who creates them, a waiter; else 0 */
+	bool known;	  /* what it waits for: it was recorded, and the filter lets it through */
 };
 
 struct waitlist {
@@ -52,10 +53,6 @@ struct waitlist {
  */
 int waitlist__make(struct model *model, const struct sources *sources,
 		   const struct moment_filter *filter, struct waitlist *list);
-
-/* Whether what @thread waits for is known: it was recorded, and @filter lets it through. */
-bool waitlist__knows(const struct model *model, const struct moment_filter *filter,
-		     const struct model_thread *thread);
 
 /* What busy waiting the threads told of; part of waitlist__make(). */
 int waitlist__add_spins(struct waitlist *list);

@@ -148,7 +148,8 @@ int waitlist__add_spins(struct waitlist *list)
 	int err = collect_releases(list->model, &releases);
 
 	for (uint32_t i = 1; i < list->model->threads.n && !err; i++)
-		err = add_thread_spins(list, &releases, i);
+		if (list->waiters.data[i].known)
+			err = add_thread_spins(list, &releases, i);
 	array__free(&releases.all);
 	return err;
 }

@@ -161,7 +161,7 @@ enum interval_flags {
 enum object_type {
 	OBJECT_NONE = 0,
 	OBJECT_FILE = 1,   /* a descriptor's file: id is the inode, extra the device */
-	OBJECT_SOCKET = 2, /* a descriptor's socket: id is the inode */
+	OBJECT_SOCKET = 2, /* a descriptor's socket: id is the inode, extra where it receives */
 	OBJECT_FUTEX = 3,  /* id is the futex word's address */
 	OBJECT_CHILD = 4,  /* id is the pid waited for */
 	OBJECT_KLOCK = 5,  /* id is the address of a lock in the kernel */

@@ -143,6 +143,7 @@ struct sock_common {
 struct sock {
 	struct sock_common __sk_common;
 	__u16 sk_protocol;
+	int sk_rx_dst_ifindex; /* 5.16 */
 } CORE;
 
 struct socket {

@@ -123,6 +123,8 @@ static __always_inline void socket_object(struct event_object *object, struct fi
 	} else {
 		return;
 	}
+	if (bpf_core_field_exists(sk->sk_rx_dst_ifindex))
+		object->extra = (__u32)BPF_CORE_READ(sk, sk_rx_dst_ifindex);
 	object->peer_port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
 	object->local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
 }

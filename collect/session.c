@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +83,20 @@ static const char *loss_name(enum loss loss)
 	return names[loss];
 }
 
+static void write_interfaces(struct recording_writer *writer)
+{
+	struct if_nameindex *all = if_nameindex();
+
+	for (const struct if_nameindex *at = all; at && at->if_index; at++) {
+		char key[32];
+
+		snprintf(key, sizeof(key), "interface_%u", at->if_index);
+		recording_writer__meta(writer, key, "%s", at->if_name);
+	}
+	if (all)
+		if_freenameindex(all);
+}
+
 /* Facts that are known at the start. */
 static void write_header(struct session *session)
 {
@@ -104,6 +119,7 @@ static void write_header(struct session *session)
 	recording_writer__meta(writer, "kernel", "%s", host.release);
 	recording_writer__meta(writer, "machine", "%s", host.machine);
 	recording_writer__meta(writer, "cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	write_interfaces(writer);
 	recording_writer__meta(writer, "rung", "%s", probes__rung(session->probes));
 	if (boot && fscanf(boot, "%63s", boot_id) == 1)
 		recording_writer__meta(writer, "boot_id", "%s", boot_id);

@@ -45,6 +45,7 @@ enum record_type {
  * (ns, CLOCK_MONOTONIC; end is missing when the recorder was killed),
  * start_realtime (ns since 1970), hostname, kernel, machine, cpus, boot_id,
  * rung (where sleepers' stacks are taken), exit_status, cpu_ns (of dwell itself),
+ * interface_N (the name of the network device with index N),
  * machine_switches and machine_switches_told (while it recorded, of all CPUs: those
  * the kernel counted, and those its tracepoints told of).
  */
@@ -87,7 +88,7 @@ struct record_object {
 	uint32_t number;   /* given by the writer */
 	uint8_t type;	   /* enum object_type */
 	uint64_t id;	   /* inode, address or pid, see enum object_type */
-	uint64_t extra;	   /* device */
+	uint64_t extra;	   /* of a file the device, of a socket the index of a network device */
 	uint32_t mode;	   /* files: i_mode */
 	uint32_t family;   /* sockets: AF_* */
 	uint32_t protocol; /* sockets: IPPROTO_* */

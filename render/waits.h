@@ -40,7 +40,8 @@ void verdict__text(const struct waits *waits, const struct bottleneck *bottlenec
 		   size_t size);
 
 /* What more could be gained: a sentence, or "". */
-void verdict__note(const struct bottleneck *bottleneck, char *text, size_t size);
+void verdict__note(const struct waits *waits, const struct bottleneck *bottleneck, char *text,
+		   size_t size);
 
 /* Calls @each for everything that the recording cannot tell, one sentence each. */
 void verdict__unknowns(const struct waits *waits, void (*each)(void *context, const char *text),

@@ -173,8 +173,9 @@ static json_t *json__bottleneck(const struct waits *waits, const struct bottlene
 	json_object_set_new(entry, "members", members);
 	json_object_set_new(entry, "edges", edges);
 	json_object_set_new(entry, "background", json_boolean(bottleneck->background));
+	json_object_set_new(entry, "relevant", json_boolean(bottleneck->relevant));
 	json_object_set_new(entry, "why", json__text(text));
-	verdict__note(bottleneck, text, sizeof(text));
+	verdict__note(waits, bottleneck, text, sizeof(text));
 	json_object_set_new(entry, "note", json__text(text));
 	json_object_set_new(entry, "active", json_real(bottleneck->active));
 	json_object_set_new(entry, "idle_for", idle_for);
@@ -191,13 +192,10 @@ static void append_unknown(void *context, const char *text)
 /* The first knot or sink that is no background, and what is not known. */
 static json_t *json__verdict(const struct waits *waits)
 {
-	const struct bottlenecks *bottlenecks = waits->bottlenecks;
-	const struct bottleneck *first = bottlenecks->all.n ? &bottlenecks->all.data[0] : NULL;
+	const struct bottleneck *first = bottlenecks__first(waits->bottlenecks);
 	json_t *verdict, *unknown = json_array();
 	char text[2048];
 
-	if (first && first->background)
-		first = NULL;
 	verdict = first ? json__bottleneck(waits, first) : json_object();
 	if (!first)
 		json_object_set_new(verdict, "type", json_string("none"));
@@ -220,6 +218,8 @@ int waits__json(const struct waits *waits, FILE *to)
 	json_object_set_new(document, "points", json__number(graph->points));
 	json_object_set_new(document, "window_ns", json__number(graph->duration_ns));
 	json_object_set_new(document, "waits", json__number(graph->list.waits.n));
+	json_object_set_new(document, "circular", json__number(graph->stats.circular));
+	json_object_set_new(document, "overlapping", json__number(graph->stats.overlapping));
 	json_object_set_new(document, "false_wakeups", json__number(graph->list.false_wakeups));
 	json_object_set_new(document, "verdict", json__verdict(waits));
 	for (size_t i = 0; i < waits->bottlenecks->all.n; i++)

@@ -60,11 +60,18 @@ static void put_note(struct writer *writer, const struct bottleneck *bottleneck)
 {
 	char text[512];
 
-	verdict__note(bottleneck, text, sizeof(text));
+	verdict__note(writer->waits, bottleneck, text, sizeof(text));
 	if (!*text)
 		return;
 	fputs("  ", writer->to);
 	put_wrapped(writer->to, text, "  ");
+}
+
+/* Whether something in the recording is what limits the rest. */
+static bool is_ours(const struct bottleneck *first)
+{
+	return first && first->type != BOTTLENECK_OUTSIDE &&
+	       (first->type != BOTTLENECK_SLEEP || first->awaited_by);
 }
 
 static void put_verdict(struct writer *writer, const struct bottleneck *first)
@@ -74,9 +81,7 @@ static void put_verdict(struct writer *writer, const struct bottleneck *first)
 
 	verdict__text(waits, first, text, sizeof(text));
 	fputs(colour__begin(waits->colour, COLOUR_HOT), writer->to);
-	fputs(first && first->type < BOTTLENECK_OUTSIDE ? "Bottleneck: "
-							: "No bottleneck in here: ",
-	      writer->to);
+	fputs(is_ours(first) ? "Bottleneck: " : "No bottleneck in here: ", writer->to);
 	fputs(colour__end(waits->colour, COLOUR_HOT), writer->to);
 	put_wrapped(writer->to, text, "  ");
 	if (first && first->type == BOTTLENECK_KNOT)
@@ -95,7 +100,7 @@ static bool is_noteworthy(const struct waits *waits, const struct bottleneck *ot
 {
 	uint64_t own_ns = other->running_ns + other->runnable_ns;
 
-	return other->active >= LEAST_ACTIVE &&
+	return other->active >= LEAST_ACTIVE && other->relevant &&
 	       other->pull_ns >= waits->bottlenecks->threshold_ns &&
 	       (other->type == BOTTLENECK_KNOT || other->background ||
 		own_ns >= waits->bottlenecks->threshold_ns / 2);
@@ -252,16 +257,13 @@ static void put_basis(const struct waits *waits, FILE *to)
 
 int waits__text(const struct waits *waits, FILE *to)
 {
-	const struct bottlenecks *bottlenecks = waits->bottlenecks;
-	const struct bottleneck *first = bottlenecks->all.n ? &bottlenecks->all.data[0] : NULL;
+	const struct bottleneck *first = bottlenecks__first(waits->bottlenecks);
 	struct writer writer = {.waits = waits, .to = to};
 
 	header__what(waits->model, to);
 	put_basis(waits, to);
 	header__losses(waits->model, to);
 	fputs("#\n", to);
-	if (first && first->background)
-		first = NULL;
 	put_verdict(&writer, first);
 	put_others(&writer, first ? 1 : 0);
 	put_long_ones(&writer, first);

@@ -103,6 +103,7 @@ static const char *most_idle_for(const struct bottleneck *bottleneck)
 static void say_type(const struct waits *waits, const struct bottleneck *bottleneck, char *text,
 		     size_t size)
 {
+	char name[128];
 	bool one = bottleneck->members.n == 1 &&
 		   waits->graph->vertices.data[bottleneck->members.data[0]].n == 1;
 
@@ -111,14 +112,27 @@ static void say_type(const struct waits *waits, const struct bottleneck *bottlen
 		say(text, size, " wait for each other, and for nobody else.");
 		break;
 	case BOTTLENECK_WORK:
-		say(text, size, "%s for nobody: it is the work %s that takes the time.",
-		    one ? " waits" : " wait", one ? "it does" : "they do");
+		say(text, size, "%s %s: it is the work %s that takes the time.",
+		    one ? " waits" : " wait", bottleneck->edges.n ? "little" : "for nobody",
+		    one ? "it does" : "they do");
 		break;
 	case BOTTLENECK_MORE_CPUS:
 		say(text, size, "%s most for a CPU.", one ? " waits" : " wait");
 		break;
-	case BOTTLENECK_OUTSIDE:
 	case BOTTLENECK_SLEEP:
+		if (bottleneck->awaited_by) {
+			vertex__text(waits, bottleneck->awaited_by->from, name, sizeof(name));
+			say(text, size,
+			    "%s for time to pass while %s waits for %s %.0f%% of the time: what %s "
+			    "for has "
+			    "to become shorter, or more of it to happen at once.",
+			    one ? " waits" : " wait", name, one ? "it" : "them",
+			    waits__percent(waits, bottleneck->awaited_by->plain_ns),
+			    one ? "it sleeps" : "they sleep");
+			break;
+		}
+		/* fall through */
+	case BOTTLENECK_OUTSIDE:
 		say(text, size, "%s for %s.", one ? " waits" : " wait", most_idle_for(bottleneck));
 		break;
 	}
@@ -129,17 +143,19 @@ static void say_how_busy(const struct bottleneck *bottleneck, char *text, size_t
 	double active = 100 * bottleneck->active;
 
 	say(text, size, " Something of it is at work %.0f%% of the time", active);
-	if (100 - active > NOTEWORTHY)
+	if (100 - active > NOTEWORTHY && bottleneck->type < BOTTLENECK_OUTSIDE)
 		say(text, size, ", and otherwise waits for %s", most_idle_for(bottleneck));
 	say(text, size, ".");
 }
 
-void verdict__note(const struct bottleneck *bottleneck, char *text, size_t size)
+void verdict__note(const struct waits *waits, const struct bottleneck *bottleneck, char *text,
+		   size_t size)
 {
 	double running = part_running(bottleneck);
 
 	*text = '\0';
-	if (bottleneck->runnable_ns && 100 - running > 2 * NOTEWORTHY)
+	if (waits__percent(waits, bottleneck->runnable_ns) >= 2 * NOTEWORTHY &&
+	    100 - running > 2 * NOTEWORTHY)
 		say(text, size,
 		    "Of the time its threads could run they wait %.0f%% for a CPU: they would "
 		    "gain "

@@ -186,12 +186,34 @@ static void contradictions_are_counted(void **state)
 	assert_int_equal(cascade__weights(NULL, 0, 0, NULL, &stats), 0);
 }
 
+/* A device that is idle from the very end of the wait for it, until the waiter sends more. */
+static void circles_count_once_they_are_over(void **state)
+{
+	static const struct wait waits[] = {
+		{0, 100, 1, 2, 0},   /* the thread for the device */
+		{98, 200, 2, 1, 0},  /* the device for the thread, which has not run yet */
+		{90, 200, 3, 2, 0},  /* another one for the device */
+		{150, 200, 1, 4, 0}, /* the thread for a fourth */
+	};
+	static const uint64_t expected[] = {100, 102 + 2 + 102, 110, 50 + 50 + 50};
+	uint64_t weights[ARRAY_SIZE(waits)];
+	struct cascade_stats stats;
+
+	assert_int_equal(cascade__weights(waits, ARRAY_SIZE(waits), 5, weights, &stats), 0);
+	assert_int_equal(stats.circular, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++)
+		assert_int_equal(weights[i], expected[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sweep_equals_the_definition), cmocka_unit_test(the_papers_example),
-		cmocka_unit_test(deep_nesting_is_no_burden),   cmocka_unit_test(broad_trees_add_up),
+		cmocka_unit_test(sweep_equals_the_definition),
+		cmocka_unit_test(the_papers_example),
+		cmocka_unit_test(deep_nesting_is_no_burden),
+		cmocka_unit_test(broad_trees_add_up),
 		cmocka_unit_test(contradictions_are_counted),
+		cmocka_unit_test(circles_count_once_they_are_over),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
