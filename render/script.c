@@ -27,6 +27,8 @@ const char script_format[] =
 	"  interval  it was off the CPU: blocked from t_out to t_wake (class, blocked_points),\n"
 	"            then waiting for a CPU until t_in (runq_points); time is t_out\n"
 	"  wake      it was woken; the stack is the waker's\n"
+	"  idle      a block device had nothing in flight until t_in, when the thread fed it\n"
+	"  annotation  the program told of busy waiting or a false wakeup (dwell.h)\n"
 	"  exit      it ended, or the recording did (exited=0): its exact times\n"
 	"\n"
 	"With --json each event is one JSON object on one line; times are *_ns.\n";
@@ -39,7 +41,9 @@ enum source {
 	SOURCE_WAKE,
 	SOURCE_SAMPLE,
 	SOURCE_INTERVAL,
+	SOURCE_ANNOTATION,
 	SOURCE_EXIT,
+	SOURCE_IDLE, /* of a device */
 	SOURCE_COUNT,
 };
 
@@ -47,6 +51,7 @@ enum source {
 struct upcoming {
 	uint64_t time;
 	uint32_t thread;
+	uint32_t device; /* of SOURCE_IDLE */
 	uint32_t source; /* enum source */
 	size_t index;
 };
@@ -91,8 +96,10 @@ static void heap__sink(struct writer *writer, size_t at)
 }
 
 /* Sets @next to event @next->index of its source; false: there is none. */
-static bool upcoming__set(struct upcoming *next, const struct model_thread *thread)
+static bool upcoming__set(struct upcoming *next, const struct model *model)
 {
+	const struct model_thread *thread = &model->threads.data[next->thread];
+	const struct model_device *device = &model->devices.data[next->device];
 	size_t i = next->index;
 	bool there = false;
 
@@ -122,9 +129,18 @@ static bool upcoming__set(struct upcoming *next, const struct model_thread *thre
 		there = i < thread->intervals.n;
 		next->time = there ? thread->intervals.data[i].t_out : 0;
 		break;
+	case SOURCE_ANNOTATION:
+		there = i < thread->annotations.n;
+		next->time = there ? thread->annotations.data[i].time : 0;
+		break;
 	case SOURCE_EXIT:
 		there = i < 1 && thread->has_totals;
 		next->time = thread->ended;
+		break;
+	case SOURCE_IDLE:
+		there = i < device->idles.n;
+		next->time = there ? device->idles.data[i].since : 0;
+		next->thread = there ? device->idles.data[i].thread : 0;
 		break;
 	}
 	return there;
@@ -139,12 +155,18 @@ static int writer__fill(struct writer *writer)
 
 		if (!moment_filter__thread(writer->script->filter, thread))
 			continue;
-		for (uint32_t source = 0; source < SOURCE_COUNT; source++) {
+		for (uint32_t source = 0; source < SOURCE_IDLE; source++) {
 			struct upcoming next = {.thread = (uint32_t)i, .source = source};
 
-			if (upcoming__set(&next, thread) && array__push(&writer->heap, next))
+			if (upcoming__set(&next, model) && array__push(&writer->heap, next))
 				return -ENOMEM;
 		}
+	}
+	for (uint32_t i = 1; i < model->devices.n; i++) {
+		struct upcoming next = {.device = i, .source = SOURCE_IDLE};
+
+		if (upcoming__set(&next, model) && array__push(&writer->heap, next))
+			return -ENOMEM;
 	}
 	for (size_t i = writer->heap.n / 2 + 1; i--;)
 		heap__sink(writer, i);
@@ -399,6 +421,48 @@ static int write__interval(struct writer *writer, const struct upcoming *event)
 	return put__stack(writer, interval->kernel, interval->user);
 }
 
+static int write__annotation(struct writer *writer, const struct upcoming *event)
+{
+	static const char *const names[ANNOTATION_COUNT] = {
+		[ANNOTATION_NONE] = "unknown",
+		[ANNOTATION_SPIN_BEGIN] = "spin-begin",
+		[ANNOTATION_SPIN_END] = "spin-end",
+		[ANNOTATION_SPIN_RELEASE] = "spin-release",
+		[ANNOTATION_WOKEN_FOR_NOTHING] = "woken-for-nothing",
+	};
+	const struct model *model = writer->model;
+	const struct model_annotation *at =
+		&model->threads.data[event->thread].annotations.data[event->index];
+	char address[24];
+
+	if (writer->script->filter->classes)
+		return 0;
+	put__head(writer, "annotation", event->time, event->thread);
+	fields__word(&writer->fields, "type", names[at->type < ANNOTATION_COUNT ? at->type : 0]);
+	snprintf(address, sizeof(address), "0x%" PRIx64, at->address);
+	fields__word(&writer->fields, "address", address);
+	fields__number(&writer->fields, "other_tid", model->threads.data[at->other].tid);
+	fields__end(&writer->fields);
+	return 0;
+}
+
+/* A device had nothing to do, until the thread whose event this is gave it something. */
+static int write__idle(struct writer *writer, const struct upcoming *event)
+{
+	const struct model_device *device = &writer->model->devices.data[event->device];
+	const struct model_idle *idle = &device->idles.data[event->index];
+
+	if (writer->script->filter->classes ||
+	    !moment_filter__thread(writer->script->filter,
+				   &writer->model->threads.data[event->thread]))
+		return 0;
+	put__head(writer, "idle", event->time, event->thread);
+	fields__text(&writer->fields, "device", model__string(writer->model, device->name));
+	put__time(writer, "t_in", idle->since + idle->ns);
+	fields__number(&writer->fields, "points", idle->points);
+	return put__stack(writer, idle->kernel, idle->user);
+}
+
 static int write__exit(struct writer *writer, const struct upcoming *event)
 {
 	const struct model_thread *thread = &writer->model->threads.data[event->thread];
@@ -419,10 +483,15 @@ static int write__exit(struct writer *writer, const struct upcoming *event)
 }
 
 static int (*const writers[SOURCE_COUNT])(struct writer *, const struct upcoming *) = {
-	[SOURCE_THREAD] = write__thread, [SOURCE_COMM] = write__comm,
-	[SOURCE_EXEC] = write__exec,	 [SOURCE_WAKE] = write__wake,
-	[SOURCE_SAMPLE] = write__sample, [SOURCE_INTERVAL] = write__interval,
+	[SOURCE_THREAD] = write__thread,
+	[SOURCE_COMM] = write__comm,
+	[SOURCE_EXEC] = write__exec,
+	[SOURCE_WAKE] = write__wake,
+	[SOURCE_SAMPLE] = write__sample,
+	[SOURCE_INTERVAL] = write__interval,
+	[SOURCE_ANNOTATION] = write__annotation,
 	[SOURCE_EXIT] = write__exit,
+	[SOURCE_IDLE] = write__idle,
 };
 
 /* The end of @event: intervals that reach into the window belong to it. */
@@ -465,7 +534,7 @@ int script__write(const struct script *script, FILE *to)
 		if (writer__passes(&writer, next))
 			err = writers[next->source](&writer, next);
 		next->index++;
-		if (!upcoming__set(next, &writer.model->threads.data[next->thread]))
+		if (!upcoming__set(next, writer.model))
 			*next = writer.heap.data[--writer.heap.n];
 		heap__sink(&writer, 0);
 		/* Nobody reads on: a closed pipe ends the work. */
