@@ -160,15 +160,32 @@ int kernel__probe(struct kernel_info *info)
 	return 0;
 }
 
-uint64_t kernel__switches(void)
+/* "cpu  user nice system idle iowait irq softirq steal guest guest_nice", in clock ticks */
+static void count_times(const char *line, struct kernel_counts *counts)
+{
+	uint64_t ticks[8] = {}, tick_ns = 1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK);
+
+	if (sscanf(line,
+		   "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+		   " %" SCNu64 " %" SCNu64,
+		   &ticks[0], &ticks[1], &ticks[2], &ticks[3], &ticks[4], &ticks[5], &ticks[6],
+		   &ticks[7]) < 4)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(ticks); i++)
+		*(i == 3 || i == 4 ? &counts->idle_ns : &counts->busy_ns) += ticks[i] * tick_ns;
+}
+
+void kernel__count(struct kernel_counts *counts)
 {
 	_cleanup_fclose_ FILE *stat = fopen("/proc/stat", "re");
 	_cleanup_free_ char *line = NULL;
-	uint64_t count = 0;
 	size_t size = 0;
 
-	while (stat && getline(&line, &size, stat) > 0)
-		if (sscanf(line, "ctxt %" SCNu64, &count) == 1)
+	*counts = (struct kernel_counts){};
+	while (stat && getline(&line, &size, stat) > 0) {
+		if (!strncmp(line, "cpu ", 4))
+			count_times(line, counts);
+		if (sscanf(line, "ctxt %" SCNu64, &counts->switches) == 1)
 			break;
-	return count;
+	}
 }

@@ -19,8 +19,14 @@ struct kernel_info {
 	uint64_t wakeup_range[2];      /* try_to_wake_up() */
 };
 
-/* Context switches since boot, all CPUs together; 0: unknown. */
-uint64_t kernel__switches(void);
+/* Of all CPUs together, since boot; 0: unknown. */
+struct kernel_counts {
+	uint64_t switches;
+	uint64_t busy_ns;
+	uint64_t idle_ns;
+};
+
+void kernel__count(struct kernel_counts *counts);
 
 /* Fills @info. -ENOTSUP when the kernel has no BTF. */
 int kernel__probe(struct kernel_info *info);

@@ -57,7 +57,7 @@ struct probes {
 	ARRAY(struct bpf_link *) clock_links;
 	struct tempo tempo;
 	uint64_t grid_seed;
-	uint64_t switches; /* of the machine: before it began to record, then while it did */
+	struct kernel_counts machine; /* before it began to record, then while it did */
 	probes_event_fn on_event;
 	void *arg;
 	int consume_error;
@@ -460,7 +460,7 @@ static int walk_tasks(struct probes *probes, const struct bpf_program *program)
 int probes__start(struct probes *probes, uint64_t *marked)
 {
 	*marked = 0;
-	probes->switches = kernel__switches();
+	kernel__count(&probes->machine);
 	probes->skeleton->bss->active = true;
 	if (!probes->skeleton->rodata->target_kind)
 		return 0;
@@ -505,6 +505,16 @@ static void tell_devices(struct probes *probes, uint64_t now)
 	}
 }
 
+static void count_machine(struct probes *probes)
+{
+	struct kernel_counts before = probes->machine, *now = &probes->machine;
+
+	kernel__count(now);
+	now->switches -= before.switches;
+	now->busy_ns -= before.busy_ns;
+	now->idle_ns = now->idle_ns > before.idle_ns ? now->idle_ns - before.idle_ns : 0;
+}
+
 int probes__stop(struct probes *probes, uint64_t *now)
 {
 	struct collector_bpf *skeleton = probes->skeleton;
@@ -513,7 +523,7 @@ int probes__stop(struct probes *probes, uint64_t *now)
 	*now = now_ns(CLOCK_MONOTONIC);
 	skeleton->bss->stopped_at = *now;
 	skeleton->bss->active = false;
-	probes->switches = kernel__switches() - probes->switches;
+	count_machine(probes);
 	collector_bpf__detach(skeleton);
 	err = probes__consume(probes);
 	if (err < 0)
@@ -546,9 +556,14 @@ void probes__losses(const struct probes *probes, uint64_t losses[LOSS_COUNT])
 		losses[i] = __atomic_load_n(&probes->skeleton->bss->losses[i], __ATOMIC_RELAXED);
 }
 
+const struct kernel_counts *probes__machine(const struct probes *probes)
+{
+	return &probes->machine;
+}
+
 void probes__switches(const struct probes *probes, uint64_t *made, uint64_t *told)
 {
-	*made = probes->switches;
+	*made = probes->machine.switches;
 	*told = 0;
 	for (size_t i = 0; i < ARRAY_SIZE(probes->skeleton->bss->switches); i++)
 		*told += probes->skeleton->bss->switches[i][0];

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "bpf/event.h"
+#include "collect/kernel.h"
 #include "collect/unwinder.h"
 
 /* Threads that are recorded because they wake one that is. */
@@ -75,6 +76,9 @@ uint64_t probes__grid_seed(const struct probes *probes);
 
 /* Losses by cause so far. */
 void probes__losses(const struct probes *probes, uint64_t losses[LOSS_COUNT]);
+
+/* What the whole machine did while it recorded. To be called after probes__stop(). */
+const struct kernel_counts *probes__machine(const struct probes *probes);
 
 /*
  * Switches of the whole machine while it recorded, and how many of them were

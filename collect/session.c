@@ -515,10 +515,13 @@ static uint64_t own_cpu_ns(void)
 	return now_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-static void write_switches(struct session *session)
+static void write_machine(struct session *session)
 {
+	const struct kernel_counts *machine = probes__machine(session->probes);
 	uint64_t made, told;
 
+	recording_writer__meta(session->writer, "machine_busy_ns", "%lu", machine->busy_ns);
+	recording_writer__meta(session->writer, "machine_idle_ns", "%lu", machine->idle_ns);
 	probes__switches(session->probes, &made, &told);
 	if (!made)
 		return;
@@ -550,7 +553,7 @@ static int write_end(struct session *session, uint64_t end)
 		err = put_lost(session, "mappings, no space to walk stacks by", stats.no_space);
 	if (session->waited)
 		recording_writer__meta(session->writer, "exit_status", "%d", session->status);
-	write_switches(session);
+	write_machine(session);
 	recording_writer__meta(session->writer, "cpu_ns", "%lu", own_cpu_ns());
 	return recording_writer__meta(session->writer, "end", "%lu", end) ?: err;
 }

@@ -46,6 +46,7 @@ enum record_type {
  * start_realtime (ns since 1970), hostname, kernel, machine, cpus, boot_id,
  * rung (where sleepers' stacks are taken), exit_status, cpu_ns (of dwell itself),
  * interface_N (the name of the network device with index N),
+ * machine_busy_ns and machine_idle_ns (of all CPUs),
  * machine_switches and machine_switches_told (while it recorded, of all CPUs: those
  * the kernel counted, and those its tracepoints told of).
  */

@@ -39,6 +39,24 @@ void header__line(FILE *to, const char *label, const char *text)
 	fputc('\n', to);
 }
 
+/* Of all CPUs, what was busy; and how much of that is what was recorded. */
+static void header__cpus(const struct model *model, FILE *to)
+{
+	uint64_t busy = model__meta_number(model, "machine_busy_ns", 0);
+	uint64_t idle = model__meta_number(model, "machine_idle_ns", 0), ours = 0;
+	char text[128];
+
+	for (size_t i = 1; i < model->threads.n; i++)
+		ours += model->threads.data[i].ns[CLASS_CPU];
+	if (!busy)
+		return;
+	if (ours > busy)
+		ours = busy;
+	snprintf(text, sizeof(text), "%.0f%% busy, %.0f%% by what was recorded",
+		 format__percent(busy, busy + idle), format__percent(ours, busy + idle));
+	header__line(to, "CPUs", text);
+}
+
 void header__what(const struct model *model, FILE *to)
 {
 	const char *host = model__meta(model, "hostname");
@@ -68,6 +86,7 @@ void header__what(const struct model *model, FILE *to)
 			 kernel ? kernel : "?", machine ? machine : "?", cpus ? cpus : "?");
 		header__line(to, "machine", text);
 	}
+	header__cpus(model, to);
 }
 
 static void header__lost(const struct model *model, FILE *to)

@@ -79,6 +79,10 @@ void json__put_recording(json_t *document, const struct model *model)
 			    json__number(model__meta_number(model, "machine_switches", 0)));
 	json_object_set_new(document, "machine_switches_told",
 			    json__number(model__meta_number(model, "machine_switches_told", 0)));
+	json_object_set_new(document, "machine_busy_ns",
+			    json__number(model__meta_number(model, "machine_busy_ns", 0)));
+	json_object_set_new(document, "machine_idle_ns",
+			    json__number(model__meta_number(model, "machine_idle_ns", 0)));
 	json_object_set_new(document, "truncated", json__truncated(model));
 	json_object_set_new(document, "guessed", json__number(model->truncated[STACK_GUESSED]));
 	if (model->warning)

@@ -151,16 +151,23 @@ static void say_how_busy(const struct bottleneck *bottleneck, char *text, size_t
 void verdict__note(const struct waits *waits, const struct bottleneck *bottleneck, char *text,
 		   size_t size)
 {
+	uint64_t busy = model__meta_number(waits->model, "machine_busy_ns", 0);
+	uint64_t idle = model__meta_number(waits->model, "machine_idle_ns", 0);
 	double running = part_running(bottleneck);
 
 	*text = '\0';
-	if (waits__percent(waits, bottleneck->runnable_ns) >= 2 * NOTEWORTHY &&
-	    100 - running > 2 * NOTEWORTHY)
+	if (waits__percent(waits, bottleneck->runnable_ns) < 2 * NOTEWORTHY ||
+	    100 - running < 2 * NOTEWORTHY)
+		return;
+	say(text, size, "Of the time its threads could run they wait %.0f%% for a CPU",
+	    100 - running);
+	if (busy && format__percent(idle, busy + idle) < 3 * NOTEWORTHY)
 		say(text, size,
-		    "Of the time its threads could run they wait %.0f%% for a CPU: they would "
-		    "gain "
-		    "from more CPUs, or a higher priority.",
-		    100 - running);
+		    ", and the CPUs are %.0f%% busy: more CPUs would help, and shorter waits "
+		    "alone less than they are long.",
+		    format__percent(busy, busy + idle));
+	else
+		say(text, size, ": they would gain from more CPUs, or a higher priority.");
 }
 
 void verdict__text(const struct waits *waits, const struct bottleneck *bottleneck, char *text,
