@@ -29,6 +29,7 @@ static void put_edge(struct writer *writer, const struct waitgraph_edge *edge)
 
 static void put_wrapped(FILE *to, const char *text, const char *indent)
 {
+	char word[256];
 	int column = 0;
 
 	while (*text) {
@@ -41,7 +42,8 @@ static void put_wrapped(FILE *to, const char *text, const char *indent)
 			fputc(' ', to);
 			column++;
 		}
-		fprintf(to, "%.*s", (int)n, text);
+		snprintf(word, sizeof(word), "%.*s", (int)n, text);
+		format__safe(to, word); /* names of threads may be anything */
 		column += (int)n;
 		text += n + (text[n] == ' ');
 	}
@@ -149,8 +151,7 @@ static void put_long_ones(struct writer *writer, const struct bottleneck *first)
 		    graph->vertices.data[edge->to].type == SOURCE_END)
 			continue;
 		if (!shown++)
-			fputs("Long, but not what limits the rest (none of the above waits for who "
-			      "waits here):\n",
+			fputs("Long, but not what limits the rest: nothing above waits for these\n",
 			      writer->to);
 		put_edge(writer, edge);
 	}

@@ -100,12 +100,17 @@ static const char *most_idle_for(const struct bottleneck *bottleneck)
 	return what[most];
 }
 
+static bool is_one(const struct waits *waits, const struct bottleneck *bottleneck)
+{
+	return bottleneck->members.n == 1 &&
+	       waits->graph->vertices.data[bottleneck->members.data[0]].n == 1;
+}
+
 static void say_type(const struct waits *waits, const struct bottleneck *bottleneck, char *text,
 		     size_t size)
 {
 	char name[128];
-	bool one = bottleneck->members.n == 1 &&
-		   waits->graph->vertices.data[bottleneck->members.data[0]].n == 1;
+	bool one = is_one(waits, bottleneck);
 
 	switch (bottleneck->type) {
 	case BOTTLENECK_KNOT:
@@ -123,12 +128,11 @@ static void say_type(const struct waits *waits, const struct bottleneck *bottlen
 		if (bottleneck->awaited_by) {
 			vertex__text(waits, bottleneck->awaited_by->from, name, sizeof(name));
 			say(text, size,
-			    "%s for time to pass while %s waits for %s %.0f%% of the time: what %s "
-			    "for has "
-			    "to become shorter, or more of it to happen at once.",
+			    "%s for time to pass while %s waits for %s %.0f%% of the time: this "
+			    "sleep "
+			    "has to become shorter, or more of it to happen at once.",
 			    one ? " waits" : " wait", name, one ? "it" : "them",
-			    waits__percent(waits, bottleneck->awaited_by->plain_ns),
-			    one ? "it sleeps" : "they sleep");
+			    waits__percent(waits, bottleneck->awaited_by->plain_ns));
 			break;
 		}
 		/* fall through */
@@ -138,11 +142,14 @@ static void say_type(const struct waits *waits, const struct bottleneck *bottlen
 	}
 }
 
-static void say_how_busy(const struct bottleneck *bottleneck, char *text, size_t size)
+static void say_how_busy(const struct waits *waits, const struct bottleneck *bottleneck, char *text,
+			 size_t size)
 {
+	bool one = is_one(waits, bottleneck);
 	double active = 100 * bottleneck->active;
 
-	say(text, size, " Something of it is at work %.0f%% of the time", active);
+	say(text, size, " %s at work %.0f%% of the time", one ? "It is" : "Something of it is",
+	    active);
 	if (100 - active > NOTEWORTHY && bottleneck->type < BOTTLENECK_OUTSIDE)
 		say(text, size, ", and otherwise waits for %s", most_idle_for(bottleneck));
 	say(text, size, ".");
@@ -170,24 +177,29 @@ void verdict__note(const struct waits *waits, const struct bottleneck *bottlenec
 		say(text, size, ": they would gain from more CPUs, or a higher priority.");
 }
 
+static const char *why_none(const struct waits *waits)
+{
+	if (waits->bottlenecks->all.n)
+		return "All that was asked for waits for time to pass, and nobody waits for that.";
+	return waits->graph->edges.n ? "No wait is long enough to say anything about it."
+				     : "Nobody waited for anybody.";
+}
+
 void verdict__text(const struct waits *waits, const struct bottleneck *bottleneck, char *text,
 		   size_t size)
 {
 	*text = '\0';
 	if (!bottleneck) {
-		say(text, size, "%s",
-		    waits->graph->edges.n ? "No wait is long enough to say anything about it."
-					  : "Nobody waited for anybody.");
+		say(text, size, "%s", why_none(waits));
 		return;
 	}
 	say_members(waits, bottleneck, text, size);
 	say_type(waits, bottleneck, text, size);
-	say_how_busy(bottleneck, text, size);
+	say_how_busy(waits, bottleneck, text, size);
 }
 
 struct unknown_parts {
 	uint64_t unseen_ns;  /* waits whose wakeup was not seen */
-	uint64_t pending_ns; /* that had not ended */
 	uint64_t outside_ns; /* for threads that were not recorded */
 	uint32_t outside;    /* the one waited for most, a vertex */
 	uint64_t most_ns;
@@ -200,14 +212,14 @@ static struct unknown_parts find_unknowns(const struct waitgraph *graph)
 
 	for (size_t i = 0; i < graph->edges.n; i++) {
 		const struct waitgraph_edge *edge = &graph->edges.data[i];
+		const struct waitgraph_vertex *from = &graph->vertices.data[edge->from];
 		const struct waitgraph_vertex *to = &graph->vertices.data[edge->to];
 
 		parts.all_ns += edge->plain_ns;
 		if (to->type == SOURCE_UNKNOWN)
 			parts.unseen_ns += edge->plain_ns;
-		if (to->type == SOURCE_END)
-			parts.pending_ns += edge->plain_ns;
-		if (to->type != SOURCE_THREAD || to->recorded)
+		if (to->type != SOURCE_THREAD || to->recorded || from->kernel ||
+		    from->type != SOURCE_THREAD)
 			continue;
 		parts.outside_ns += edge->plain_ns;
 		if (edge->plain_ns > parts.most_ns) {
