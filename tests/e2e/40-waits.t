@@ -67,7 +67,7 @@ sub members {
 
 sub background {
 	my ($waits) = @_;
-	return join '; ', sort map { members($_) } grep { $_->{background} } @{$waits->{knots}};
+	return join '; ', sort grep { /./ } map { members($_) } grep { $_->{background} } @{$waits->{knots}};
 }
 
 # By case: what the verdict has to be, and which edges were measured.
