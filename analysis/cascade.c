@@ -131,8 +131,8 @@ static uint64_t integral(const struct vertex *vertex, uint64_t now)
 	return vertex->area + vertex->size * now;
 }
 
-/* Hangs  on whom it waits for, unless that hangs on it. */
-static void link_wait(struct sweep *sweep, uint32_t waiter, int64_t now)
+/* Hangs @waiter, a root, on whom it waits for, unless that hangs on it. */
+static void link_wait(struct sweep *sweep, uint32_t waiter, uint64_t now)
 {
 	struct vertex *v = sweep->vertices;
 	uint32_t waker = sweep->waits[v[waiter].wait - 1].waker + 1;
@@ -140,6 +140,7 @@ static void link_wait(struct sweep *sweep, uint32_t waiter, int64_t now)
 	v[waiter].circular = root_of(v, waker) == waiter;
 	if (v[waiter].circular)
 		return;
+	expose(v, waiter); /* or it has a parent still, in the splay tree of its path */
 	v[waiter].parent = waker;
 	expose(v, waker);
 	add(v, waker, v[waiter].size, -v[waiter].size * now);

@@ -11,7 +11,7 @@
 #define LEVELS (INTERVAL_SPACING_MAX + 1)
 
 /* Of long recordings only so many points are looked at, and so often that a wait holds one. */
-#define MAX_POINTS (1 << 22)
+#define MAX_POINTS (1 << 21)
 #define MAX_HELD   (1 << 24)
 
 /*

@@ -187,7 +187,11 @@ static int add_device(struct waitlist *list, uint32_t index)
 	for (size_t i = 0; i < device->idles.n && !err; i++) {
 		const struct model_idle *idle = &device->idles.data[i];
 		bool named = list->model->threads.data[idle->thread].tid;
-		struct source feeder = {named ? SOURCE_THREAD : SOURCE_UNKNOWN, idle->thread};
+		bool ended = idle->thread || idle->since + idle->ns < list->model->end;
+		struct source feeder = {named	? SOURCE_THREAD
+					: ended ? SOURCE_UNKNOWN
+						: SOURCE_END,
+					named ? idle->thread : 0};
 		struct wait_place place = {
 			.origin = WAIT_IDLE,
 			.spacing = INTERVAL_SPACING(idle->flags),

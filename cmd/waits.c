@@ -62,9 +62,10 @@ static const struct option_row rows[] = {
 		"unfold", 0, "[NAME,...]", "all", set_unfold,
 		"show threads of this name each for itself, as \"worker*\" is printed; all (the "
 		"default): of every name"),
-	OPTION_SWITCH("sampled", 0, struct waits_options, sampled,
-		      "weigh by the sampling points even if every wait was recorded (--trace): what a "
-		      "recording without would have shown"),
+	OPTION_SWITCH(
+		"sampled", 0, struct waits_options, sampled,
+		"weigh by the sampling points even if every wait was recorded (--trace): what a "
+		"recording without would have shown"),
 	OPTION_GROUP("which part of the recording"),
 	VIEW_OPTIONS_THREADS,
 	OPTION_GROUP("how it is shown"),

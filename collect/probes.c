@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "base/syscalls.h"
 #include "bpf/collector.skel.h"
-#include "bpf/device.h"
+#include "collect/devices.h"
 #include "collect/kernel.h"
 #include "collect/tempo.h"
 
@@ -488,21 +488,17 @@ int probes__consume(struct probes *probes)
 	return ring_buffer__consume(probes->consumer);
 }
 
-/* What each block device did until @now. */
 static void tell_devices(struct probes *probes, uint64_t now)
 {
-	int map = bpf_map__fd(probes->skeleton->maps.devices);
-	struct device_state state;
-	uint32_t key, *last = NULL;
+	const struct devices_grid grid = {
+		.period_ns = probes->config.period_ns,
+		.spacing = probes->skeleton->bss->spacing,
+		.seed = probes->grid_seed,
+		.trace = probes->config.trace,
+	};
 
-	for (; !bpf_map_get_next_key(map, last, &key); last = &key) {
-		if (bpf_map_lookup_elem(map, &key, &state))
-			continue;
-		state.totals.header.time = now;
-		if (!state.in_flight && state.idle_since < now)
-			state.totals.idle_ns += now - state.idle_since;
-		probes->on_event(probes->arg, &state.totals.header, sizeof(state.totals));
-	}
+	devices__tell(bpf_map__fd(probes->skeleton->maps.devices), &grid, now, probes->on_event,
+		      probes->arg);
 }
 
 static void count_machine(struct probes *probes)

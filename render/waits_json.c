@@ -113,10 +113,11 @@ static json_t *json__kinds(const struct waits *waits, const struct waitgraph_edg
 		const struct waitgraph_cause *cause = &waits->graph->causes.data[edge->cause + i];
 		const char *name = cause->origin == WAIT_BLOCKED ? kind__name(cause->kind)
 								 : origins[cause->origin];
-		json_int_t before = json_integer_value(json_object_get(kinds, name));
+		uint64_t sum = (uint64_t)json_integer_value(json_object_get(kinds, name));
 
-		json_object_set_new(kinds, name,
-				    json_integer(before + (json_int_t)cause->plain_ns));
+		if (__builtin_add_overflow(sum, cause->plain_ns, &sum))
+			sum = UINT64_MAX;
+		json_object_set_new(kinds, name, json__number(sum));
 	}
 	return kinds;
 }

@@ -168,13 +168,16 @@ void verdict__note(const struct waits *waits, const struct bottleneck *bottlenec
 		return;
 	say(text, size, "Of the time its threads could run they wait %.0f%% for a CPU",
 	    100 - running);
-	if (busy && format__percent(idle, busy + idle) < 3 * NOTEWORTHY)
+	if (!busy)
+		say(text, size, ": they would gain from more CPUs, or a higher priority.");
+	else if (format__percent(idle, busy + idle) < 3 * NOTEWORTHY)
 		say(text, size,
 		    ", and the CPUs are %.0f%% busy: more CPUs would help, and shorter waits "
 		    "alone less than they are long.",
 		    format__percent(busy, busy + idle));
 	else
-		say(text, size, ": they would gain from more CPUs, or a higher priority.");
+		say(text, size, ", though the CPUs are %.0f%% idle.",
+		    format__percent(idle, busy + idle));
 }
 
 static const char *why_none(const struct waits *waits)

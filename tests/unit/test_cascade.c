@@ -205,10 +205,115 @@ static void circles_count_once_they_are_over(void **state)
 		assert_int_equal(weights[i], expected[i]);
 }
 
+/* The forest, kept and measured without any art. */
+struct plain_forest {
+	const wait_array *waits;
+	uint32_t parent[16]; /* + 1 */
+	size_t in[16];	     /* the wait, + 1 */
+	bool circular[16];
+	uint64_t *weights;
+};
+
+static uint32_t plain_root(const struct plain_forest *forest, uint32_t vertex)
+{
+	while (forest->parent[vertex])
+		vertex = forest->parent[vertex] - 1;
+	return vertex;
+}
+
+static void plain_link(struct plain_forest *forest, uint32_t vertex)
+{
+	uint32_t waker = forest->waits->data[forest->in[vertex] - 1].waker;
+
+	forest->circular[vertex] = plain_root(forest, waker) == vertex;
+	forest->parent[vertex] = forest->circular[vertex] ? 0 : waker + 1;
+}
+
+static void plain_end(struct plain_forest *forest, size_t w)
+{
+	uint32_t waiter = forest->waits->data[w].waiter, root;
+
+	if (forest->in[waiter] != w + 1)
+		return;
+	root = plain_root(forest, waiter);
+	forest->in[waiter] = forest->parent[waiter] = forest->circular[waiter] = 0;
+	if (root != waiter && forest->circular[root])
+		plain_link(forest, root);
+}
+
+/* What one unit of time adds: each wait counts for all those that hang on it. */
+static void plain_tick(struct plain_forest *forest, uint32_t vertices)
+{
+	for (uint32_t v = 0; v < vertices; v++) {
+		bool idle = forest->in[v] && forest->waits->data[forest->in[v] - 1].idle;
+
+		if (idle)
+			forest->weights[forest->in[v] - 1]++;
+		for (uint32_t at = v; !idle; at = forest->parent[at] - 1) {
+			if (forest->in[at])
+				forest->weights[forest->in[at] - 1]++;
+			if (!forest->parent[at])
+				break;
+		}
+	}
+}
+
+static void sweep_plainly(const wait_array *waits, uint32_t vertices, uint64_t last,
+			  uint64_t *weights)
+{
+	struct plain_forest forest = {.waits = waits, .weights = weights};
+
+	for (uint64_t now = 0; now <= last; now++) {
+		for (size_t i = 0; i < waits->n; i++)
+			if (waits->data[i].end == now && waits->data[i].begin < now)
+				plain_end(&forest, i);
+		for (size_t i = 0; i < waits->n; i++) {
+			const struct wait *wait = &waits->data[i];
+
+			if (wait->begin != now || wait->end <= now || forest.in[wait->waiter])
+				continue;
+			forest.in[wait->waiter] = i + 1;
+			plain_link(&forest, wait->waiter);
+		}
+		plain_tick(&forest, vertices);
+	}
+}
+
+/* Waits that cannot be: at the same time, for each other, for themselves. */
+static void sweep_equals_a_plain_one_on_any_waits(void **state)
+{
+	wait_array waits = {};
+
+	random_state = 2;
+	for (int round = 0; round < 4000; round++) {
+		uint32_t threads = 1 + (uint32_t)random_below(8);
+		size_t n = random_below(30);
+		uint64_t swept[30], plain[30] = {};
+
+		waits.n = 0;
+		for (size_t i = 0; i < n; i++) {
+			uint64_t begin = random_below(40);
+			struct wait wait = {begin, begin + random_below(20),
+					    (uint32_t)random_below(threads),
+					    (uint32_t)random_below(threads), random_below(5) == 0};
+
+			assert_int_equal(array__push(&waits, wait), 0);
+		}
+		assert_int_equal(cascade__weights(waits.data, n, threads, swept, NULL), 0);
+		sweep_plainly(&waits, threads, 60, plain);
+		for (size_t i = 0; i < n; i++)
+			if (swept[i] != plain[i])
+				fail_msg("round %d, wait %zu of %zu: %lu, plainly %lu", round, i, n,
+					 (unsigned long)swept[i], (unsigned long)plain[i]);
+	}
+	array__free(&waits);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sweep_equals_the_definition),
+		cmocka_unit_test(sweep_equals_a_plain_one_on_any_waits),
 		cmocka_unit_test(the_papers_example),
 		cmocka_unit_test(deep_nesting_is_no_burden),
 		cmocka_unit_test(broad_trees_add_up),
