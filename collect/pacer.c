@@ -3,6 +3,7 @@
 
 #define SECOND	    1000000000ULL
 #define WINDOW_NS   50000000ULL
+#define POINTS	    6	   /* that a window holds at least: at each, all threads may have a wait */
 #define WIDEST_NS   SECOND /* points are never further apart */
 #define MAX_SPACING 15	   /* INTERVAL_SPACING_MAX */
 
@@ -11,6 +12,7 @@ void pacer__start(struct pacer *pacer, uint64_t per_period, uint64_t period_ns, 
 {
 	*pacer = (struct pacer){
 		.limit = per_period * cpus * SECOND / period_ns,
+		.period_ns = period_ns,
 		.since = now,
 	};
 	while (pacer->widest < MAX_SPACING && period_ns << (pacer->widest + 1) <= WIDEST_NS)
@@ -23,7 +25,8 @@ unsigned int pacer__step(struct pacer *pacer, uint64_t waits, uint64_t now)
 	uint64_t rate;
 
 	pacer->waits += waits;
-	if (!pacer->limit || window < WINDOW_NS)
+	if (!pacer->limit || window < WINDOW_NS ||
+	    window < POINTS * pacer->period_ns << pacer->spacing)
 		return pacer->spacing;
 	rate = pacer->waits * SECOND / window;
 	pacer->since = now;

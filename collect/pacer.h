@@ -12,7 +12,8 @@
 #include <stdint.h>
 
 struct pacer {
-	uint64_t limit;	      /* wanted at most, per second; 0: no limit */
+	uint64_t limit; /* wanted at most, per second; 0: no limit */
+	uint64_t period_ns;
 	unsigned int widest;  /* the spacing is at most 2^widest periods */
 	unsigned int spacing; /* at present: 2^spacing periods */
 	uint64_t since;	      /* begin of the present window, ns */

@@ -71,6 +71,31 @@ static void the_spacing_settles(void **state)
 		assert_int_equal(run(&pacer, &now, 60, 160, 6), settled);
 }
 
+/*
+ * All threads have the same sampling points, so their waits come at once: what it sees
+ * between two points says nothing. (It once moved them together then, and apart again.)
+ */
+static void waits_may_come_all_at_once(void **state)
+{
+	const uint64_t threads = 200;
+	struct pacer pacer;
+	uint64_t now = 0;
+	unsigned int settled = 0;
+
+	pacer__start(&pacer, 1, MS, 2, now);
+	for (int i = 0; i < 400; i++) {
+		uint64_t apart = MS << pacer.spacing, before = now / apart;
+
+		now += 55 * MS;
+		pacer__step(&pacer, threads * (now / apart - before), now);
+		if (i == 100)
+			settled = pacer.spacing;
+		if (i > 100)
+			assert_int_equal(pacer.spacing, settled);
+	}
+	assert_int_equal(settled, 7);
+}
+
 static void it_comes_back_when_there_are_few(void **state)
 {
 	struct pacer pacer;
@@ -104,6 +129,7 @@ int main(void)
 		cmocka_unit_test(few_waits_are_all_kept),
 		cmocka_unit_test(many_waits_are_thinned_out),
 		cmocka_unit_test(the_spacing_settles),
+		cmocka_unit_test(waits_may_come_all_at_once),
 		cmocka_unit_test(it_comes_back_when_there_are_few),
 		cmocka_unit_test(no_limit_and_no_end),
 	};
