@@ -134,13 +134,13 @@ static bool exists(const struct activity *activity, uint32_t waiter, uint64_t ti
 	       list->model->threads.data[of->id].ended > time;
 }
 
-/* One point: false when nobody was there. */
-static bool look(const struct activity *activity, const uint32_t *waiters, size_t n,
+/* One point. */
+static void look(const struct activity *activity, const uint32_t *waiters, size_t n,
 		 const bool *inside, uint64_t time, bool *active,
 		 double idle_for[SOURCE_TYPE_COUNT])
 {
 	const struct waitgraph *graph = activity->graph;
-	size_t counts[SOURCE_TYPE_COUNT] = {}, outside = 0, there = 0;
+	size_t counts[SOURCE_TYPE_COUNT] = {}, outside = 0;
 
 	*active = false;
 	for (size_t i = 0; i < n; i++) {
@@ -149,10 +149,9 @@ static bool look(const struct activity *activity, const uint32_t *waiters, size_
 
 		if (!exists(activity, waiters[i], time))
 			continue;
-		there++;
 		if (!wait) {
 			*active = true;
-			return true;
+			return;
 		}
 		source = graph->vertex_of[wait->waker];
 		if (inside[source])
@@ -162,7 +161,6 @@ static bool look(const struct activity *activity, const uint32_t *waiters, size_
 	}
 	for (int type = 0; outside && type < SOURCE_TYPE_COUNT; type++)
 		idle_for[type] += (double)counts[type] / (double)outside;
-	return there;
 }
 
 int activity__of(struct activity *activity, const uint32_t *vertices, size_t n, double *active,

@@ -144,7 +144,7 @@ static int judge(struct search *search, struct bottleneck *bottleneck, bool sink
 	weigh(search->graph, bottleneck);
 	for (int type = 0; type < SOURCE_TYPE_COUNT; type++)
 		idle += bottleneck->idle_for[type];
-	bottleneck->sleeps = type_of_idle(bottleneck) == BOTTLENECK_SLEEP;
+	bottleneck->sleeps = idle > 0 && type_of_idle(bottleneck) == BOTTLENECK_SLEEP;
 	if (!sink)
 		bottleneck->type = BOTTLENECK_KNOT;
 	else if (bottleneck->active < idle)

@@ -66,24 +66,39 @@ static bool holds_point(const struct camera *camera, const struct wait *wait, ui
 	return point >= wait->begin && point < wait->end;
 }
 
-#define FOR_EACH_SPAN(camera, wait, span)                                                          \
-	for (uint64_t span = (wait)->begin / (camera)->level.length;                               \
-	     span <= (wait)->end / (camera)->level.length; (span)++)
-
-/* Members of all spans: first how many there are of each, then which. */
-static int fill_spans(struct camera *camera)
+/*
+ * Counts the members of all spans, which makes room for each span's (@which NULL), or puts
+ * them there. Span i of the level is begins[i + 2] first, then begins[i + 1].
+ */
+static void visit_members(struct camera *camera, uint32_t *which)
 {
 	const struct waitlist *list = camera->list;
+	const struct level *level = &camera->level;
+
+	for (size_t i = 0; i < list->waits.n; i++) {
+		const struct wait *wait = &list->waits.data[i];
+		uint64_t last = wait->end / level->length;
+
+		for (uint64_t span = wait->begin / level->length; span <= last; span++) {
+			if (!holds_point(camera, wait, span))
+				continue;
+			if (which)
+				which[level->begins[span - level->first + 1]++] = (uint32_t)i;
+			else
+				level->begins[span - level->first + 2]++;
+		}
+	}
+}
+
+static int fill_spans(struct camera *camera)
+{
 	struct level *level = &camera->level;
 	size_t sum = 0;
 
 	level->begins = calloc(level->spans + 2, sizeof(*level->begins));
 	if (!level->begins)
 		return -ENOMEM;
-	for (size_t i = 0; i < list->waits.n; i++)
-		FOR_EACH_SPAN(camera, &list->waits.data[i], span)
-	if (holds_point(camera, &list->waits.data[i], span))
-		level->begins[span - level->first + 2]++;
+	visit_members(camera, NULL);
 	for (size_t span = 0; span < level->spans + 2; span++) {
 		sum += level->begins[span];
 		level->begins[span] = sum;
@@ -91,10 +106,7 @@ static int fill_spans(struct camera *camera)
 	level->members = malloc((sum + 1) * sizeof(*level->members));
 	if (!level->members)
 		return -ENOMEM;
-	for (size_t i = 0; i < list->waits.n; i++)
-		FOR_EACH_SPAN(camera, &list->waits.data[i], span)
-	if (holds_point(camera, &list->waits.data[i], span))
-		level->members[level->begins[span - level->first + 1]++] = (uint32_t)i;
+	visit_members(camera, level->members);
 	return 0;
 }
 
@@ -111,7 +123,6 @@ static void credit(struct camera *camera, const struct present *present)
 {
 	uint32_t group = camera->groups[present->wait];
 	uint64_t worth = camera->level.length;
-
 	bool own = camera->list->places.data[present->wait].spacing == camera->number;
 	uint64_t threads = present->size + (own && camera->list->waits.data[present->wait].idle);
 
@@ -157,11 +168,11 @@ static void count_forest(struct camera *camera, const uint32_t *members, size_t 
 	}
 }
 
-static void take_one(struct camera *camera, const uint32_t *members, size_t n)
+/* @members are the @n waits that hold the point; those that contradict each other are taken out. */
+static void take_one(struct camera *camera, uint32_t *members, size_t n)
 {
 	const struct waitlist *list = camera->list;
 	size_t kept = 0;
-	uint32_t *own = (uint32_t *)members;
 
 	camera->stamp++;
 	for (size_t i = 0; i < n; i++) {
@@ -176,13 +187,13 @@ static void take_one(struct camera *camera, const uint32_t *members, size_t n)
 			.size = list->places.data[members[i]].spacing == camera->number &&
 				!wait->idle,
 		};
-		own[kept++] = members[i];
+		members[kept++] = members[i];
 	}
-	count_forest(camera, own, kept);
+	count_forest(camera, members, kept);
 	for (size_t i = 0; i < kept; i++) {
-		double *sum = &camera->sums[camera->groups[own[i]]];
+		double *sum = &camera->sums[camera->groups[members[i]]];
 
-		camera->squares[camera->groups[own[i]]] += *sum * *sum;
+		camera->squares[camera->groups[members[i]]] += *sum * *sum;
 		*sum = 0;
 	}
 	camera->out->points++;

@@ -11,7 +11,7 @@
 struct builder {
 	struct waitgraph *graph;
 	struct model *model;
-	struct kinds *kinds;
+	struct sources *sources;
 	struct for_work *for_work;
 	uint64_t *names;   /* of stacks */
 	uint32_t *edge_of; /* by wait */
@@ -43,7 +43,6 @@ static int find_edges(struct builder *builder)
 		}
 		last = key;
 		edge = map64__put(&builder->edges, key, graph->edges.n);
-
 		if (!edge || (*edge == graph->edges.n && array__push(&graph->edges, fresh)))
 			return -ENOMEM;
 		builder->edge_of[i] = (uint32_t)*edge;
@@ -84,16 +83,9 @@ static void describe_blocked(const struct builder *builder, const struct waiter 
 {
 	const struct model_thread *thread = &builder->model->threads.data[waiter->id];
 	const struct model_interval *interval = &thread->intervals.data[index];
-	struct kind_question question = {
-		.class = interval->class,
-		.flags = interval->flags,
-		.syscall = interval->syscall,
-		.kernel = interval->kernel,
-		.object = interval->object,
-	};
 
 	cause->class = interval->class;
-	cause->kind = kinds__of(builder->kinds, &question);
+	cause->kind = sources__kind(builder->sources, interval);
 	cause->object = interval->object;
 	cause->kernel = interval->kernel;
 	cause->user = interval->user;
@@ -234,11 +226,8 @@ static int sort(struct builder *builder)
 static int build(struct builder *builder, const struct waitgraph_options *options)
 {
 	struct waitgraph *graph = builder->graph;
-	_cleanup_sources_ struct sources *sources = NULL;
 	struct likeness likeness = {};
-	int err = sources__new(builder->model, builder->kinds, &sources);
-
-	err = err ? err : waitlist__make(builder->model, sources, &options->filter, &graph->list);
+	int err = waitlist__make(builder->model, builder->sources, &options->filter, &graph->list);
 	err = err ? err : likeness__find(builder->model, &options->merge, &likeness);
 	err = err ? err : waitgraph__vertices(graph, builder->model, &likeness);
 	likeness__free(&likeness);
@@ -253,8 +242,10 @@ static int build(struct builder *builder, const struct waitgraph_options *option
 int waitgraph__make(struct model *model, struct kinds *kinds,
 		    const struct waitgraph_options *options, struct waitgraph *graph)
 {
-	struct builder builder = {.graph = graph, .model = model, .kinds = kinds};
+	struct builder builder = {.graph = graph, .model = model};
 	int err = for_work__new(model, &builder.for_work);
+
+	err = err ? err : sources__new(model, kinds, &builder.sources);
 
 	graph->model = model;
 	graph->exact = graph->list.exact = model->trace && !options->sampled;
@@ -264,6 +255,7 @@ int waitgraph__make(struct model *model, struct kinds *kinds,
 	graph->duration_ns =
 		graph->list.until > graph->list.from ? graph->list.until - graph->list.from : 0;
 	for_work__free(builder.for_work);
+	sources__free(builder.sources);
 	map64__free(&builder.edges);
 	map64__free(&builder.causes);
 	free(builder.names);
@@ -271,15 +263,6 @@ int waitgraph__make(struct model *model, struct kinds *kinds,
 	free(builder.plain);
 	free(builder.weights);
 	return err;
-}
-
-const struct waitgraph_edge *waitgraph__edge(const struct waitgraph *graph, uint32_t from,
-					     uint32_t to)
-{
-	for (size_t i = 0; i < graph->edges.n; i++)
-		if (graph->edges.data[i].from == from && graph->edges.data[i].to == to)
-			return &graph->edges.data[i];
-	return NULL;
 }
 
 void waitgraph__free(struct waitgraph *graph)

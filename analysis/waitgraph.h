@@ -100,7 +100,3 @@ static inline bool waitgraph_edge__for_work(const struct waitgraph_edge *edge)
 {
 	return edge->for_work_ns > edge->plain_ns / 2;
 }
-
-/* The edge from @from to @to, or NULL. */
-const struct waitgraph_edge *waitgraph__edge(const struct waitgraph *graph, uint32_t from,
-					     uint32_t to);

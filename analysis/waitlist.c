@@ -120,8 +120,6 @@ static int add_blocked(struct thread_walk *walk, size_t first, size_t last)
 	uint32_t waker = waiter_of(list, source);
 	int err = 0;
 
-	if (source.type == SOURCE_UNKNOWN)
-		list->end_unknown++;
 	for (size_t i = first; i <= last && !err; i++) {
 		struct wait_place place = {
 			.origin = WAIT_BLOCKED,
@@ -211,8 +209,8 @@ static int add_device(struct waitlist *list, uint32_t index)
 static bool is_known(const struct model *model, const struct moment_filter *filter,
 		     const struct model_thread *thread)
 {
-	if (model_thread__is_helper(
-		    thread)) /* whoever was asked for, it is there because of that */
+	/* It is there because of what was asked for, whatever that was. */
+	if (model_thread__is_helper(thread))
 		return true;
 	if (thread->announced && !(thread->flags & THREAD_TARGET))
 		return false;
@@ -268,7 +266,6 @@ int waitlist__add_no_task(struct waitlist *list, uint32_t waiter, uint64_t begin
 		.origin = WAIT_NO_TASK,
 		.spacing = (uint8_t)list->model->spacing,
 	};
-
 	struct wait wait = {
 		.begin = begin,
 		.end = end,

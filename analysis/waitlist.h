@@ -41,7 +41,6 @@ struct waitlist {
 	uint64_t from;			 /* the window, ns CLOCK_MONOTONIC */
 	uint64_t until;
 	uint64_t false_wakeups; /* taken out */
-	uint64_t end_unknown;	/* waits whose end was not seen: hidden or lost */
 	bool exact;		/* every wait is there, not just sampled ones */
 
 	struct map64 others; /* type and id -> waiter */

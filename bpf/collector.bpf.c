@@ -395,6 +395,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	waker = bpf_get_current_task_btf();
 	state->waker_context = context_of(waker);
 	state->waker = waker_number(waker, state->waker_context, now);
+	adopt(waker, state->waker_context, now);
 	state->device = this_cpu()->device;
 	state->t_wake = now;
 	if (trace_mode) /* it may be going to sleep on another CPU right now */

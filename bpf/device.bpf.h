@@ -98,6 +98,13 @@ static __always_inline struct device_state *device_of(struct request *rq, __u64 
 	return state ? state : new_device(disk, key, now);
 }
 
+/* One request fewer is with the driver: if it was the last one, the device is idle from now on. */
+static __always_inline void leave_flight(struct device_state *device, __u64 now)
+{
+	device->idle_since = now;
+	__sync_fetch_and_sub(&device->in_flight, 1);
+}
+
 /*
  * The request at this address is another one now, so the one before is done: nothing
  * told of it, because the kernel hid whom that interrupted.
@@ -106,10 +113,8 @@ static __always_inline void missed_completion(struct request *rq, __u64 now)
 {
 	struct device_state *device = device_of(rq, now);
 
-	if (!device)
-		return;
-	device->idle_since = now;
-	__sync_fetch_and_sub(&device->in_flight, 1);
+	if (device)
+		leave_flight(device, now);
 }
 
 /* A request of the thread that runs here; @anew: whatever was known of one at the same address. */
@@ -157,8 +162,9 @@ static __always_inline void end_idle(void *ctx, struct device_state *device, __u
 	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
 }
 
-/* Requests that have been out for long are asked whether they still are. */
-#define LONG_OUT_NS 100000000ull
+/* So often requests are asked whether they are still out, if they have been for so long. */
+#define CHECK_NS    100000000ull
+#define LONG_OUT_NS 10000000ull
 
 struct bpf_map;
 
@@ -168,7 +174,7 @@ static long check_request(struct bpf_map *map, const void *key, void *value, voi
 	struct request_state *request = value;
 	__u64 now = *(__u64 *)context;
 
-	if (!request->issued || now < request->issued + LONG_OUT_NS / 10 ||
+	if (!request->issued || now < request->issued + LONG_OUT_NS ||
 	    BPF_CORE_READ(rq, state) != MQ_RQ_IDLE)
 		return 0;
 	request->issued = 0;
@@ -179,7 +185,7 @@ static long check_request(struct bpf_map *map, const void *key, void *value, voi
 /* A device that seems busy may have done what nobody told the end of. */
 static __always_inline void check_requests(struct device_state *device, __u64 now)
 {
-	if (now < device->checked + LONG_OUT_NS)
+	if (now < device->checked + CHECK_NS)
 		return;
 	device->checked = now;
 	bpf_for_each_map_elem(&requests, check_request, &now, 0);
@@ -237,8 +243,7 @@ static __always_inline void end_request(struct device_state *device, struct requ
 	__sync_fetch_and_add(&device->totals.requests, 1);
 	__sync_fetch_and_add(&device->totals.queue_ns, request->issued - request->begun);
 	__sync_fetch_and_add(&device->totals.service_ns, now - request->issued);
-	device->idle_since = now; /* counts when this was the last one in flight */
-	__sync_fetch_and_sub(&device->in_flight, 1);
+	leave_flight(device, now);
 }
 
 SEC("tp_btf/block_rq_complete")
@@ -283,7 +288,6 @@ int BPF_PROG(on_io_requeue, struct request *rq)
 	if (!request || !device || !request->issued)
 		return 0;
 	request->issued = 0;
-	device->idle_since = now;
-	__sync_fetch_and_sub(&device->in_flight, 1);
+	leave_flight(device, now);
 	return 0;
 }

@@ -28,22 +28,6 @@ static __always_inline enum waker_context context_of(struct task_struct *current
 	return WAKER_TASK;
 }
 
-static __always_inline bool is_helper(const struct task_struct *task)
-{
-	if ((__u32)task->tgid == own_tgid)
-		return false;
-	return helpers == HELPERS_ALL || (helpers == HELPERS_KERNEL && task->flags & PF_KTHREAD);
-}
-
-/* From now on @task, which is current, is recorded as well. */
-static __always_inline void adopt(const struct task_struct *task, struct thread_state *state,
-				  __u64 now)
-{
-	begin_times(task, state, now);
-	state->where = WHERE_ON_CPU;
-	state->flags = STATE_TARGET | STATE_HELPER; /* announced once more, as that */
-}
-
 /* The number of the thread that runs here, whether it is recorded or not. */
 static __always_inline __u32 waker_number(struct task_struct *waker, enum waker_context context,
 					  __u64 now)
@@ -57,9 +41,30 @@ static __always_inline __u32 waker_number(struct task_struct *waker, enum waker_
 		state = begin_state(waker, now, 0, WHERE_UNKNOWN);
 	if (!state)
 		return 0;
-	if (!(state->flags & STATE_TARGET) && context == WAKER_TASK && is_helper(waker))
-		adopt(waker, state, now);
 	if (!(state->flags & STATE_ANNOUNCED))
 		announce(waker, state, 0);
 	return state->thread;
+}
+
+static __always_inline bool is_helper(const struct task_struct *task)
+{
+	if ((__u32)task->tgid == own_tgid)
+		return false;
+	return helpers == HELPERS_ALL || (helpers == HELPERS_KERNEL && task->flags & PF_KTHREAD);
+}
+
+/* @task, which is current, wakes a recorded thread: from now on it is recorded as well. */
+static __always_inline void adopt(struct task_struct *task, enum waker_context context, __u64 now)
+{
+	struct thread_state *state;
+
+	if (context != WAKER_TASK || !task->pid || !is_helper(task))
+		return;
+	state = state_of(task);
+	if (!state || state->flags & STATE_TARGET)
+		return;
+	begin_times(task, state, now);
+	state->where = WHERE_ON_CPU;
+	state->flags = STATE_TARGET | STATE_HELPER; /* announced once more, as that */
+	announce(task, state, 0);
 }

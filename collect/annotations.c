@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "collect/annotations.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/error.h"
+
+#define PREFIX "dwell-annotations-"
 
 /* How far a stripe has been read. */
 struct position {
@@ -63,6 +68,37 @@ static int prepare(struct annotations *annotations)
 	return 0;
 }
 
+/* Whether the file at @fd is ours, and nobody has it in use: its lock goes with who made it. */
+static bool is_left(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	       st.st_size == (off_t)sizeof(struct dwell_area) && !flock(fd, LOCK_EX | LOCK_NB);
+}
+
+/* Removes what recorders that were killed have left: nobody else would. */
+static void remove_left(const char *directory)
+{
+	DIR *all = opendir(directory);
+	const struct dirent *entry;
+
+	while (all && (entry = readdir(all))) {
+		int fd = -1;
+
+		if (!strncmp(entry->d_name, PREFIX, strlen(PREFIX)))
+			fd = openat(dirfd(all), entry->d_name,
+				    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (is_left(fd))
+			unlinkat(dirfd(all), entry->d_name, 0);
+		close(fd);
+	}
+	if (all)
+		closedir(all);
+}
+
 static int create_in(const char *directory, struct annotations **out)
 {
 	_cleanup_(annotations__freep) struct annotations *annotations =
@@ -73,11 +109,12 @@ static int create_in(const char *directory, struct annotations **out)
 	if (!annotations)
 		return -ENOMEM;
 	annotations->fd = -1;
-	if (asprintf(&path, "%s/dwell-XXXXXX", directory) < 0)
+	remove_left(directory);
+	if (asprintf(&path, "%s/" PREFIX "XXXXXX", directory) < 0)
 		return -ENOMEM;
 	annotations->path = path;
 	annotations->fd = mkostemp(path, O_CLOEXEC);
-	if (annotations->fd < 0)
+	if (annotations->fd < 0 || flock(annotations->fd, LOCK_EX | LOCK_NB))
 		return -errno;
 	err = prepare(annotations);
 	if (err)
@@ -107,13 +144,6 @@ int annotations__new(struct annotations **out)
 const char *annotations__path(const struct annotations *annotations)
 {
 	return annotations->path;
-}
-
-int annotations__give(struct annotations *annotations, uid_t uid, gid_t gid)
-{
-	if (fchown(annotations->fd, uid, gid))
-		return error__errno(-errno, "cannot give '%s' to user %u", annotations->path, uid);
-	return 0;
 }
 
 static void lose(struct annotations *annotations, uint64_t n)

@@ -31,14 +31,14 @@ typedef void (*annotation_fn)(void *context, const struct annotation *event);
 
 struct annotations;
 
-/* Creates the file, which only the own user may open. -errno with a message. */
+/*
+ * Creates the file, which only the own user may open, and removes those of recorders that
+ * were killed. -errno with a message.
+ */
 int annotations__new(struct annotations **out);
 
 /* What DWELL_ENVIRONMENT is to name for the program; valid as long as @annotations is. */
 const char *annotations__path(const struct annotations *annotations);
-
-/* Gives the file to the user that the program will run as. -errno with a message. */
-int annotations__give(struct annotations *annotations, uid_t uid, gid_t gid);
 
 /*
  * Hands out the events that arrived. Those of a thread come in the order in which it

@@ -80,8 +80,8 @@ static double part_running(const struct bottleneck *bottleneck)
 			       bottleneck->running_ns + bottleneck->runnable_ns);
 }
 
-/* What those of a bottleneck that is not busy wait for most. */
-static const char *most_idle_for(const struct bottleneck *bottleneck)
+/* What those of a bottleneck that is not busy wait for most; in @part for how much of the time. */
+static const char *most_idle_for(const struct bottleneck *bottleneck, double *part)
 {
 	static const char *const what[SOURCE_TYPE_COUNT] = {
 		[SOURCE_THREAD] = "threads that are not a part of it",
@@ -97,6 +97,7 @@ static const char *most_idle_for(const struct bottleneck *bottleneck)
 	for (int type = 1; type < SOURCE_TYPE_COUNT; type++)
 		if (bottleneck->idle_for[type] > bottleneck->idle_for[most])
 			most = type;
+	*part = 100 * bottleneck->idle_for[most];
 	return what[most];
 }
 
@@ -110,6 +111,7 @@ static void say_type(const struct waits *waits, const struct bottleneck *bottlen
 		     size_t size)
 {
 	char name[128];
+	double part;
 	bool one = is_one(waits, bottleneck);
 
 	switch (bottleneck->type) {
@@ -137,7 +139,8 @@ static void say_type(const struct waits *waits, const struct bottleneck *bottlen
 		}
 		/* fall through */
 	case BOTTLENECK_OUTSIDE:
-		say(text, size, "%s for %s.", one ? " waits" : " wait", most_idle_for(bottleneck));
+		say(text, size, "%s for %s.", one ? " waits" : " wait",
+		    most_idle_for(bottleneck, &part));
 		break;
 	}
 }
@@ -146,12 +149,13 @@ static void say_how_busy(const struct waits *waits, const struct bottleneck *bot
 			 size_t size)
 {
 	bool one = is_one(waits, bottleneck);
-	double active = 100 * bottleneck->active;
+	double active = 100 * bottleneck->active, part;
+	const char *idle = most_idle_for(bottleneck, &part);
 
 	say(text, size, " %s at work %.0f%% of the time", one ? "It is" : "Something of it is",
 	    active);
-	if (100 - active > NOTEWORTHY && bottleneck->type < BOTTLENECK_OUTSIDE)
-		say(text, size, ", and otherwise waits for %s", most_idle_for(bottleneck));
+	if (part > NOTEWORTHY && bottleneck->type < BOTTLENECK_OUTSIDE)
+		say(text, size, ", and otherwise waits for %s", idle);
 	say(text, size, ".");
 }
 

@@ -232,6 +232,60 @@ my $pid = vertex($part, 'left')->{pid};
 my @waiters = grep { (vertex($one, $_)->{pid} // 0) == $pid } keys %{{map { $_->{from} => 1 } @{$one->{edges}}}};
 is("@waiters", 'left', 'one thread: its waits alone');
 
+# What was recorded besides waits can be read, too.
+my @events = script('-i', 'pipeline-trace.data', '--no-stacks');
+my ($idle) = grep { $_->{event} eq 'idle' && $_->{comm} eq 'B' } @events;
+ok($idle && $idle->{device} && $idle->{t_in_ns} > $idle->{time_ns}, 'script: idle times of the disk');
+my %annotated;
+$annotated{$_->{type}}++ for grep { $_->{event} eq 'annotation' && $_->{comm} eq 'spin0' }
+	script('-i', 'spin-trace.data', '--no-stacks');
+is(join(' ', sort keys %annotated), 'spin-begin spin-end spin-release', 'script: annotations');
+is($annotated{'spin-begin'}, $annotated{'spin-end'}, 'every spin has its end');
+my $busy = waits('-i', 'cpus-sampling.data');
+cmp_ok($busy->{machine_busy_ns}, '>', 5 * $busy->{machine_idle_ns}, 'the CPUs were busy, and that is known');
+
+# A program that crashes at once has a verdict, too.
+record(['-o', 'crash.data'], 'sh', '-c', 'kill -SEGV $$');
+is(waits('-i', 'crash.data')->{verdict}{type}, 'work', 'a program that crashes has done some work');
+
+# Threads that wake a recorded one are recorded as well: those asked for, and no others.
+sub helpers {
+	my ($which) = @_;
+	my $file = "helpers-$which.data";
+	my $other = start({name => "other-$which"}, program('knots'), 'io', '--seconds', 8);
+	my $pair = start({name => "pair-$which"}, program('knots'), 'pipe', '--seconds', 6);
+	my $reader;
+	wait_for(10, sub {
+		($reader) = grep { slurp("/proc/$_/comm") eq "reader\n" }
+			split ' ', slurp("/proc/$pair/task/$pair/children");
+		return $reader;
+	}) or return {};
+	sleep 1; # by now the other one reads
+	run($DWELL, 'record', '--wakers', $which, '-o', $file, '--duration', 2, '-p', $reader);
+	my $waits = waits('-i', $file);
+	finish($_, 30) for $pair, $other;
+	my %of = map { $_->{name} => $_ } grep { $_->{type} eq 'thread' && ($_->{pid} // 0) != 0 }
+		@{$waits->{threads}};
+	my ($reading) = grep { $_->{pid} == $other } values %of;
+	my $shown = report('-i', $file);
+	return {
+		writer => $of{writer}{recorded} ? 1 : 0,
+		other => $reading && $reading->{recorded} ? 1 : 0,
+		verdict => join(' ', @{$waits->{verdict}{members} // []}),
+		profile => join(' ', sort keys %{{map { $_->{comm} => 1 } @{$shown->{threads}}}}),
+		all => scalar(grep { $_->{comm} eq 'writer' }
+			@{report('-i', $file, '--wakers')->{threads}}),
+	};
+}
+my $all = helpers('all');
+is($all->{writer}, 1, '--wakers all: who writes to the pipe is recorded');
+is($all->{other}, 0, '--wakers all: who reads a disk beside it is not');
+is($all->{verdict}, 'writer', 'and the verdict is about the writer');
+is($all->{profile}, 'reader', 'a profile shows what was asked for');
+is($all->{all}, 1, 'and the waker with --wakers');
+my $none = helpers('none');
+is($none->{writer}, 0, '--wakers none: nobody else is recorded');
+
 # What a recording cannot tell, the verdict says.
 sub unknown {
 	my ($waits) = @_;

@@ -167,15 +167,17 @@ static void case_imbalance(void)
 
 /*
  * heartbeat: worker computes all the time, a twentieth of it with a mutex held
- * that two background threads take briefly too. These wake up every 5 ms and
- * compute 1 ms each with another mutex held, so one of them waits for the other.
+ * that two background threads take briefly too. These wake up every 5 ms, compute
+ * a little and wait 1 ms for an answer with another mutex held, so one of them
+ * waits for the other, wherever they run.
  *
  * Expected: {beat1, beat2} is a background knot: no device in it, and together
  * they use less than one CPU. Bottleneck: worker, a sink but for its waits for
  * the shared mutex (far less than 1%).
  */
 #define BEAT_NS	      (5 * NS_PER_MS)
-#define BEAT_LATER_NS (300 * NS_PER_US)
+#define BEAT_LATER_NS (200 * NS_PER_US)
+#define ANSWER_NS     NS_PER_MS
 
 static struct lock shared = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 static struct lock beats = {.mutex = PTHREAD_MUTEX_INITIALIZER};
@@ -192,14 +194,6 @@ KEEP void use_shared(struct vertex *self, uint64_t us)
 	NO_TAIL_CALL();
 }
 
-KEEP void send_beat(struct vertex *self)
-{
-	take_lock(&beats, self);
-	compute_beat(1000);
-	drop_lock(&beats);
-	NO_TAIL_CALL();
-}
-
 KEEP void await_tick(struct vertex *self, uint64_t at)
 {
 	const struct timespec ts = {at / NS_PER_S, at % NS_PER_S};
@@ -208,6 +202,15 @@ KEEP void await_tick(struct vertex *self, uint64_t at)
 	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
 		;
 	vertex__waited(self, "timer", wait);
+}
+
+KEEP void send_beat(struct vertex *self)
+{
+	take_lock(&beats, self);
+	compute_beat(300);
+	await_tick(self, wall_ns() + ANSWER_NS);
+	drop_lock(&beats);
+	NO_TAIL_CALL();
 }
 
 /* They take turns in being a little later, or it would always be the same that waits. */

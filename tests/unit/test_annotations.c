@@ -64,12 +64,39 @@ static void the_file_is_private_and_goes_away(void **state)
 	assert_int_equal(st.st_mode, S_IFREG | 0600);
 	assert_int_equal(st.st_size, sizeof(struct dwell_area));
 	assert_true(st.st_blocks < 64);
-	assert_int_equal(annotations__give(annotations, getuid(), getgid()), 0);
-	if (geteuid())
-		assert_int_equal(annotations__give(annotations, 0, 0), -EPERM);
 	end(annotations);
 	assert_int_equal(access(path, F_OK), -1);
 	free(path);
+}
+
+/* A recorder that is killed cannot remove its file: the next one does, and only that. */
+static void what_a_killed_recorder_left_is_removed(void **state)
+{
+	struct annotations *alive = begin(), *next;
+	char path[PATH_MAX] = "";
+	int fds[2], status;
+	pid_t pid;
+
+	assert_int_equal(pipe(fds), 0);
+	pid = fork();
+	if (!pid) {
+		struct annotations *killed = NULL;
+
+		if (!annotations__new(&killed))
+			(void)!write(fds[1], annotations__path(killed),
+				     strlen(annotations__path(killed)));
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	assert_true(read(fds[0], path, sizeof(path) - 1) > 0);
+	assert_int_equal(access(path, F_OK), 0);
+	assert_int_equal(annotations__new(&next), 0);
+	assert_int_equal(access(path, F_OK), -1);
+	assert_int_equal(access(annotations__path(alive), F_OK), 0);
+	annotations__free(next);
+	end(alive);
+	close(fds[0]);
+	close(fds[1]);
 }
 
 static void a_program_not_recorded_writes_nothing(void **state)
@@ -355,6 +382,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(events_say_what_was_said),
 		cmocka_unit_test(the_file_is_private_and_goes_away),
+		cmocka_unit_test(what_a_killed_recorder_left_is_removed),
 		cmocka_unit_test(a_program_not_recorded_writes_nothing),
 		cmocka_unit_test(a_file_that_is_none_of_ours_is_left_alone),
 		cmocka_unit_test(threads_that_begin_at_once_share_one_mapping),

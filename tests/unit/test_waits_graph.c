@@ -314,7 +314,7 @@ static void compare(const struct trace *trace, uint64_t seeds, double bias)
 		for (size_t i = 0; i < exact.graph.edges.n; i++) {
 			const struct waitgraph_edge *edge = &exact.graph.edges.data[i];
 			const struct waitgraph_edge *other =
-				waitgraph__edge(&sampled.graph, edge->from, edge->to);
+				edge_between(&sampled.graph, edge->from, edge->to);
 
 			assert_near(trace, edge, other);
 			exact_sum += (double)edge->weight_ns;

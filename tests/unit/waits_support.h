@@ -224,11 +224,20 @@ static inline const struct waitgraph_vertex *vertex_of(const struct analysis *an
 }
 
 /* The edge between the vertices of these names, or NULL. */
+static inline const struct waitgraph_edge *edge_between(const struct waitgraph *graph,
+							uint32_t from, uint32_t to)
+{
+	for (size_t i = 0; i < graph->edges.n; i++)
+		if (graph->edges.data[i].from == from && graph->edges.data[i].to == to)
+			return &graph->edges.data[i];
+	return NULL;
+}
+
 static inline const struct waitgraph_edge *find_edge(const struct analysis *analysis,
 						     const char *from, const char *to)
 {
-	return waitgraph__edge(&analysis->graph, find_vertex(analysis, from),
-			       find_vertex(analysis, to));
+	return edge_between(&analysis->graph, find_vertex(analysis, from),
+			    find_vertex(analysis, to));
 }
 
 static inline uint64_t plain_of(const struct analysis *analysis, const char *from, const char *to)
