@@ -30,18 +30,15 @@ static void demangled__put(const char *text, size_t size, void *opaque)
 	buffer__put(&out->text, text, size);
 }
 
-/*
- * Functions are shown without their parameters, as perf does. Rust first: its
- * legacy names are valid C++ ones with a hash as last part.
- */
-static int demangled__fill(struct demangled *out, const char *name)
+/* Rust first: its legacy names are valid C++ ones with a hash as last part. */
+static int demangled__fill(struct demangled *out, const char *name, int options)
 {
 	if (setjmp(out->too_long))
 		return 0;
 	if (rust_demangle_callback(name, DMGL_NO_OPTS, demangled__put, out))
 		return 1;
 	out->text.n = 0;
-	return cplus_demangle_v3_callback(name, DMGL_NO_OPTS, demangled__put, out);
+	return cplus_demangle_v3_callback(name, options, demangled__put, out);
 }
 
 static bool name__is_mangled(const char *name)
@@ -49,7 +46,7 @@ static bool name__is_mangled(const char *name)
 	return !strncmp(name, "_Z", 2) || !strncmp(name, "_R", 2) || !strncmp(name, "_GLOBAL_", 8);
 }
 
-char *symbols__demangle(const char *name)
+static char *name__demangle(const char *name, int options)
 {
 	struct demangled *out;
 	char *text = NULL;
@@ -59,7 +56,7 @@ char *symbols__demangle(const char *name)
 	out = calloc(1, sizeof(*out));
 	if (!out)
 		return NULL;
-	if (demangled__fill(out, name)) {
+	if (demangled__fill(out, name, options)) {
 		buffer__put(&out->text, "", 1);
 		if (!out->text.failed) {
 			text = (char *)out->text.data;
@@ -69,4 +66,15 @@ char *symbols__demangle(const char *name)
 	buffer__free(&out->text);
 	free(out);
 	return text;
+}
+
+/* Functions are shown without their parameters, as perf does. */
+char *symbols__demangle(const char *name)
+{
+	return name__demangle(name, DMGL_NO_OPTS);
+}
+
+char *symbols__signature(const char *name)
+{
+	return name__demangle(name, DMGL_PARAMS | DMGL_ANSI);
 }

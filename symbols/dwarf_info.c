@@ -3,45 +3,7 @@
 
 #include <dwarf.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-
-#include "base/array.h"
-#include "symbols/dwarf_unit.h"
-
-struct dwarf_info {
-	struct dwarf_context context;
-	ARRAY(struct dwarf_unit) units;
-	struct ranges ranges; /* value: index in units */
-};
-
-/*
- * Whether libdw may open the file that holds the code of the skeleton unit
- * @die: a name that leads to a FIFO would keep it waiting.
- */
-static bool skeleton__is_safe(Dwarf_Die *die)
-{
-	Dwarf_Attribute attribute;
-	const char *directory;
-	const char *name;
-	char path[PATH_MAX];
-	struct stat st;
-
-	if (!dwarf_attr(die, DW_AT_dwo_name, &attribute) &&
-	    !dwarf_attr(die, DW_AT_GNU_dwo_name, &attribute))
-		return false;
-	name = dwarf_formstring(&attribute);
-	if (!name)
-		return false;
-	directory = dwarf_formstring(dwarf_attr(die, DW_AT_comp_dir, &attribute));
-	if (name[0] == '/' || !directory)
-		directory = "";
-	if (snprintf(path, sizeof(path), "%s/%s", directory, name) >= (int)sizeof(path))
-		return false;
-	return !stat(path, &st) && S_ISREG(st.st_mode);
-}
 
 static int dwarf_info__add_unit(struct dwarf_info *info, Dwarf_CU *cu)
 {
@@ -52,21 +14,14 @@ static int dwarf_info__add_unit(struct dwarf_info *info, Dwarf_CU *cu)
 
 	if (dwarf_cu_info(cu, &version, &type, &unit.head, NULL, NULL, NULL, NULL))
 		return 0;
-	unit.die = unit.head;
-	if (type == DW_UT_skeleton) {
-		Dwarf_Die split;
-
-		if (skeleton__is_safe(&unit.head) &&
-		    !dwarf_cu_info(cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) && split.addr)
-			unit.die = split;
-	} else if (type != DW_UT_compile) {
+	if (type != DW_UT_skeleton && type != DW_UT_compile)
 		return 0;
-	}
 	/* At most one unit per range kept, so the budget bounds these too. */
 	if (!info->context.budget || info->units.n >= UINT32_MAX)
 		return 0;
 	info->context.budget--;
-	err = die__ranges(&info->context, &unit.head, (uint32_t)info->units.n, &info->ranges);
+	err = die__ranges(&info->context, &unit.head, dwarf_info__value((uint32_t)info->units.n),
+			  &info->ranges);
 	if (err)
 		return err;
 	return array__push(&info->units, unit);
@@ -86,7 +41,22 @@ static int dwarf_info__read_units(struct dwarf_info *info, Dwarf *dwarf)
 	return 0;
 }
 
-int dwarf_info__new(Dwarf *dwarf, uint64_t size, struct strings *strings, struct dwarf_info **out)
+static int dwarf_info__read_text(struct dwarf_info *info, const struct elf_file *file)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(file->elf, section)))
+		if (gelf_getshdr(section, &header) && (header.sh_flags & SHF_EXECINSTR) &&
+		    ranges__add(&info->context.text, header.sh_addr,
+				header.sh_addr + header.sh_size, 0))
+			return -ENOMEM;
+	ranges__seal(&info->context.text);
+	return 0;
+}
+
+int dwarf_info__new(Dwarf *dwarf, const struct elf_file *file, struct strings *strings,
+		    struct dwarf_info **out)
 {
 	_cleanup_dwarf_info_ struct dwarf_info *info = calloc(1, sizeof(*info));
 	int err;
@@ -94,9 +64,14 @@ int dwarf_info__new(Dwarf *dwarf, uint64_t size, struct strings *strings, struct
 	if (!info)
 		return -ENOMEM;
 	info->context.strings = strings;
+	line_sections__read(file, &info->context.lines);
 	/* Sections may be compressed. */
-	info->context.budget = (1 << 16) + 4 * size;
-	err = dwarf_info__read_units(info, dwarf);
+	info->context.budget = (1 << 16) + 4 * file->size + info->context.lines.line.size;
+	info->context.steps = (1 << 24) + 16 * file->size;
+	info->context.bytes = (1 << 24) + 4 * file->size;
+	err = dwarf_info__read_text(info, file);
+	if (!err)
+		err = dwarf_info__read_units(info, dwarf);
 	if (err)
 		return err;
 	*out = TAKE_PTR(info);
@@ -115,7 +90,7 @@ static struct dwarf_unit *dwarf_info__unit(struct dwarf_info *info, uint64_t add
 
 	*function = NULL;
 	for (; range; range = ranges__outer(&info->ranges, range, address)) {
-		struct dwarf_unit *unit = &info->units.data[range->value];
+		struct dwarf_unit *unit = &info->units.data[dwarf_info__value(range->value)];
 
 		dwarf_unit__load(&info->context, unit);
 		if (!first)
@@ -140,7 +115,7 @@ size_t dwarf_info__resolve(struct dwarf_info *info, uint64_t address, const char
 
 	if (!unit)
 		return 0;
-	file = dwarf_unit__line(&info->context, unit, address, &line);
+	file = dwarf_unit__line(unit, address, &line);
 	if (function)
 		inlined = dwarf_function__inlined(function, address);
 	else if (!file)
@@ -172,5 +147,6 @@ void dwarf_info__free(struct dwarf_info *info)
 		dwarf_unit__free(&info->units.data[i]);
 	array__free(&info->units);
 	ranges__free(&info->ranges);
+	ranges__free(&info->context.text);
 	free(info);
 }

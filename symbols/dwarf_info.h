@@ -8,17 +8,37 @@
 
 #include <elfutils/libdw.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
+#include "symbols/dwarf_unit.h"
+#include "symbols/elf_file.h"
 #include "symbols/strings.h"
 #include "symbols/symbols.h"
 
-struct dwarf_info;
+/* For code_*.c; others use the functions below. */
+struct dwarf_info {
+	struct dwarf_context context;
+	ARRAY(struct dwarf_unit) units;
+	struct ranges ranges; /* value: of the unit, see dwarf_info__value() */
+};
 
 /*
- * @dwarf stays the caller's and has to outlive the result, as has @strings.
- * @size is that of the file in bytes; it bounds what is kept of it. 0 or -ENOMEM.
+ * Of units that have the same code, which C++ compilers give to each that uses an
+ * inline function or template, linkers take that of the first. But the ranges of
+ * the others can be made to point to it, too. Of equal ranges the one with the
+ * greatest value is found, so the values go down: an index makes a value, and back.
  */
-int dwarf_info__new(Dwarf *dwarf, uint64_t size, struct strings *strings, struct dwarf_info **out);
+static inline uint32_t dwarf_info__value(uint32_t unit)
+{
+	return ~unit;
+}
+
+/*
+ * @dwarf, which was read from @file, and @file stay the caller's and have to
+ * outlive the result, as has @strings. 0 or -ENOMEM.
+ */
+int dwarf_info__new(Dwarf *dwarf, const struct elf_file *file, struct strings *strings,
+		    struct dwarf_info **out);
 
 /*
  * As symbolizer__resolve(), for the linked address @address. The outermost

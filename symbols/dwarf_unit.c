@@ -3,15 +3,14 @@
 
 #include <dwarf.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "symbols/symbols.h"
-
-/* Deeper than any compiler nests scopes. */
-#define DEEPEST 512
 
 int die__ranges(struct dwarf_context *context, Dwarf_Die *die, uint32_t value,
 		struct ranges *ranges)
@@ -23,30 +22,32 @@ int die__ranges(struct dwarf_context *context, Dwarf_Die *die, uint32_t value,
 
 	while (context->budget && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
 		context->budget--;
+		if (context->text.n && !ranges__find(&context->text, start))
+			continue;
 		if (ranges__add(ranges, start, end, value))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-/*
- * Steps through the children of @parent: @child is set to the first (@first)
- * or to the one behind it. Links between siblings that do not lead forward
- * would go round for ever.
- */
-static bool die__step(Dwarf_Die *parent, Dwarf_Die *child, bool first)
+bool die__step(struct dwarf_context *context, Dwarf_Off *furthest, Dwarf_Die *parent,
+	       Dwarf_Die *child, bool first)
 {
-	Dwarf_Off before = first ? dwarf_dieoffset(parent) : dwarf_dieoffset(child);
 	Dwarf_Die next;
 
+	if (!context->steps)
+		return false;
+	context->steps--;
 	if (first ? dwarf_child(parent, &next) : dwarf_siblingof(child, &next))
 		return false;
 	*child = next;
-	return dwarf_dieoffset(child) > before;
+	if (dwarf_dieoffset(child) <= *furthest)
+		return false;
+	*furthest = dwarf_dieoffset(child);
+	return true;
 }
 
-/* Entries that can hold a function's code further down, or its inlined calls. */
-static bool tag__is_scope(int tag)
+bool tag__is_scope(int tag)
 {
 	switch (tag) {
 	case DW_TAG_namespace:
@@ -89,36 +90,24 @@ static int dwarf_unit__add_function(struct dwarf_context *context, struct dwarf_
 
 /* Functions can stand in namespaces, in types, and in other functions. */
 static int dwarf_unit__walk(struct dwarf_context *context, struct dwarf_unit *unit,
-			    Dwarf_Die *parent, unsigned int depth)
+			    Dwarf_Die *parent, Dwarf_Off *furthest, unsigned int depth)
 {
 	bool first = true;
 	Dwarf_Die child;
 
-	for (; die__step(parent, &child, first); first = false) {
+	for (; die__step(context, furthest, parent, &child, first); first = false) {
 		int tag = dwarf_tag(&child);
 		int err = 0;
 
 		if (tag == DW_TAG_subprogram)
 			err = dwarf_unit__add_function(context, unit, &child);
-		if (!err && depth < DEEPEST && tag__is_scope(tag) && dwarf_haschildren(&child) > 0)
-			err = dwarf_unit__walk(context, unit, &child, depth + 1);
+		if (!err && depth < DWARF_DEEPEST && tag__is_scope(tag) &&
+		    dwarf_haschildren(&child) > 0)
+			err = dwarf_unit__walk(context, unit, &child, furthest, depth + 1);
 		if (err)
 			return err;
 	}
 	return 0;
-}
-
-void dwarf_unit__load(struct dwarf_context *context, struct dwarf_unit *unit)
-{
-	if (unit->loaded)
-		return;
-	unit->loaded = true;
-	dwarf_unit__walk(context, unit, &unit->die, 0);
-	ranges__seal(&unit->ranges);
-	if (dwarf_getsrclines(&unit->head, &unit->lines, &unit->lines_n))
-		unit->lines_n = 0;
-	if (dwarf_getsrcfiles(&unit->head, &unit->files, &unit->files_n))
-		unit->files_n = 0;
 }
 
 static bool die__number(Dwarf_Die *die, unsigned int name, Dwarf_Word *value)
@@ -128,7 +117,91 @@ static bool die__number(Dwarf_Die *die, unsigned int name, Dwarf_Word *value)
 	return dwarf_attr(die, name, &attribute) && !dwarf_formudata(&attribute, value);
 }
 
-static int dwarf_function__add_inlined(struct dwarf_context *context, const struct dwarf_unit *unit,
+/*
+ * Whether libdw may open the file that holds the code of the skeleton unit
+ * @die: a name that leads to a FIFO would keep it waiting.
+ */
+static bool skeleton__is_safe(struct dwarf_context *context, Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	const char *directory;
+	const char *name;
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (!dwarf_attr(die, DW_AT_dwo_name, &attribute) &&
+	    !dwarf_attr(die, DW_AT_GNU_dwo_name, &attribute))
+		return false;
+	name = dwarf_formstring(&attribute);
+	if (!name)
+		return false;
+	directory = dwarf_formstring(dwarf_attr(die, DW_AT_comp_dir, &attribute));
+	if (name[0] == '/' || !directory)
+		directory = "";
+	if (snprintf(path, sizeof(path), "%s/%s", directory, name) >= (int)sizeof(path))
+		return false;
+	if (!stat(path, &st) && S_ISREG(st.st_mode))
+		return true;
+	if (!context->missing)
+		context->missing = strings__keep(context->strings, path);
+	return false;
+}
+
+Dwarf_Die *dwarf_unit__die(struct dwarf_context *context, struct dwarf_unit *unit)
+{
+	Dwarf_Die split = {};
+	uint8_t type = 0;
+
+	if (unit->die.addr)
+		return &unit->die;
+	unit->die = unit->head;
+	if (!dwarf_cu_info(unit->head.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) &&
+	    type == DW_UT_skeleton && skeleton__is_safe(context, &unit->head) &&
+	    !dwarf_cu_info(unit->head.cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) && split.addr)
+		unit->die = split;
+	return &unit->die;
+}
+
+bool dwarf_unit__line_offset(struct dwarf_unit *unit, uint64_t *offset, const char **directory)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word value;
+
+	if (!die__number(&unit->head, DW_AT_stmt_list, &value))
+		return false;
+	*offset = value;
+	*directory = dwarf_formstring(dwarf_attr(&unit->head, DW_AT_comp_dir, &attribute));
+	return true;
+}
+
+static void dwarf_unit__load_lines(struct dwarf_context *context, struct dwarf_unit *unit)
+{
+	const struct line_limits limits = {
+		.text = &context->text, .budget = &context->budget, .path_bytes = &context->bytes};
+	const char *directory;
+	uint64_t offset;
+
+	if (dwarf_unit__line_offset(unit, &offset, &directory))
+		line_table__read(&unit->lines, &context->lines, offset, directory, &limits,
+				 context->strings);
+}
+
+void dwarf_unit__load(struct dwarf_context *context, struct dwarf_unit *unit)
+{
+	Dwarf_Off furthest;
+	Dwarf_Die *die;
+
+	if (unit->loaded)
+		return;
+	unit->loaded = true;
+	die = dwarf_unit__die(context, unit);
+	furthest = dwarf_dieoffset(die);
+	dwarf_unit__walk(context, unit, die, &furthest, 0);
+	ranges__seal(&unit->ranges);
+	dwarf_unit__load_lines(context, unit);
+}
+
+static int dwarf_function__add_inlined(struct dwarf_context *context, struct dwarf_unit *unit,
 				       struct dwarf_function *function, Dwarf_Die *die,
 				       uint32_t parent)
 {
@@ -140,11 +213,8 @@ static int dwarf_function__add_inlined(struct dwarf_context *context, const stru
 		inlined.depth = function->inlined[parent - 1].depth + 1;
 	if (die__number(die, DW_AT_call_line, &value) && value <= UINT32_MAX)
 		inlined.call_line = (uint32_t)value;
-	if (die__number(die, DW_AT_call_file, &value) && value < unit->files_n) {
-		const char *file = dwarf_filesrc(unit->files, value, NULL, NULL);
-
-		inlined.call_file = file ? strings__keep(context->strings, file) : NULL;
-	}
+	if (die__number(die, DW_AT_call_file, &value))
+		inlined.call_file = line_table__path(&unit->lines, value);
 	err = die__ranges(context, die, (uint32_t)function->inlined_n, &function->ranges);
 	if (err)
 		return err;
@@ -159,14 +229,14 @@ static int dwarf_function__add_inlined(struct dwarf_context *context, const stru
 }
 
 /* @parent: 1 + index of the inlined call @scope is in, or 0. */
-static int dwarf_function__walk(struct dwarf_context *context, const struct dwarf_unit *unit,
-				struct dwarf_function *function, Dwarf_Die *scope, uint32_t parent,
-				unsigned int depth)
+static int dwarf_function__walk(struct dwarf_context *context, struct dwarf_unit *unit,
+				struct dwarf_function *function, Dwarf_Die *scope,
+				Dwarf_Off *furthest, uint32_t parent, unsigned int depth)
 {
 	bool first = true;
 	Dwarf_Die child;
 
-	for (; die__step(scope, &child, first); first = false) {
+	for (; die__step(context, furthest, scope, &child, first); first = false) {
 		int tag = dwarf_tag(&child);
 		uint32_t around = parent;
 		int err = 0;
@@ -178,13 +248,26 @@ static int dwarf_function__walk(struct dwarf_context *context, const struct dwar
 			err = dwarf_function__add_inlined(context, unit, function, &child, parent);
 			around = (uint32_t)function->inlined_n;
 		}
-		if (!err && depth < DEEPEST && dwarf_haschildren(&child) > 0)
-			err = dwarf_function__walk(context, unit, function, &child, around,
-						   depth + 1);
+		if (!err && depth < DWARF_DEEPEST && dwarf_haschildren(&child) > 0)
+			err = dwarf_function__walk(context, unit, function, &child, furthest,
+						   around, depth + 1);
 		if (err)
 			return err;
 	}
 	return 0;
+}
+
+void dwarf_function__load(struct dwarf_context *context, struct dwarf_unit *unit,
+			  struct dwarf_function *function)
+{
+	Dwarf_Off furthest;
+
+	if (function->loaded)
+		return;
+	function->loaded = true;
+	furthest = dwarf_dieoffset(&function->die);
+	dwarf_function__walk(context, unit, function, &function->die, &furthest, 0, 0);
+	ranges__seal(&function->ranges);
 }
 
 struct dwarf_function *dwarf_unit__function(struct dwarf_context *context, struct dwarf_unit *unit,
@@ -196,11 +279,7 @@ struct dwarf_function *dwarf_unit__function(struct dwarf_context *context, struc
 	if (!range || range->value >= unit->functions_n)
 		return NULL;
 	function = &unit->functions[range->value];
-	if (!function->loaded) {
-		function->loaded = true;
-		dwarf_function__walk(context, unit, function, &function->die, 0, 0);
-		ranges__seal(&function->ranges);
-	}
+	dwarf_function__load(context, unit, function);
 	return function;
 }
 
@@ -219,8 +298,7 @@ struct inlined *dwarf_function__inlined(const struct dwarf_function *function, u
 	return deepest;
 }
 
-/* @name, an attribute of @die or of the entry it is an instance of; or NULL. */
-static const char *die__string(Dwarf_Die *die, unsigned int name)
+const char *die__string(Dwarf_Die *die, unsigned int name)
 {
 	Dwarf_Attribute attribute;
 
@@ -253,40 +331,12 @@ const char *die__name(struct dwarf_context *context, Dwarf_Die *die, const char 
 	return *cache;
 }
 
-static uint64_t line__address(Dwarf_Lines *lines, size_t at)
+const char *dwarf_unit__line(const struct dwarf_unit *unit, uint64_t address, uint32_t *line)
 {
-	Dwarf_Addr address = UINT64_MAX;
+	const struct line_span *span = line_table__find(&unit->lines, address);
 
-	dwarf_lineaddr(dwarf_onesrcline(lines, at), &address);
-	return address;
-}
-
-const char *dwarf_unit__line(struct dwarf_context *context, const struct dwarf_unit *unit,
-			     uint64_t address, uint32_t *line)
-{
-	size_t low = 0;
-	size_t high = unit->lines_n;
-	bool end = true;
-	Dwarf_Line *row;
-	const char *file;
-	int number = 0;
-
-	*line = 0;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (line__address(unit->lines, middle) <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	row = low ? dwarf_onesrcline(unit->lines, low - 1) : NULL;
-	if (!row || dwarf_lineendsequence(row, &end) || end)
-		return NULL;
-	if (!dwarf_lineno(row, &number) && number > 0)
-		*line = (uint32_t)number;
-	file = dwarf_linesrc(row, NULL, NULL);
-	return file ? strings__keep(context->strings, file) : NULL;
+	*line = span ? span->line : 0;
+	return span ? span->file : NULL;
 }
 
 void dwarf_unit__free(struct dwarf_unit *unit)
@@ -296,5 +346,9 @@ void dwarf_unit__free(struct dwarf_unit *unit)
 		ranges__free(&unit->functions[i].ranges);
 	}
 	free(unit->functions);
+	unit->functions = NULL;
+	unit->functions_n = 0;
+	unit->functions_capacity = 0;
 	ranges__free(&unit->ranges);
+	line_table__free(&unit->lines);
 }

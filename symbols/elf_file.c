@@ -188,6 +188,26 @@ int elf_file__adopt(int fd, const char *path, struct elf_file **out)
 	return 0;
 }
 
+int elf_file__share(int fd, const char *path, struct elf_file **out)
+{
+	_cleanup_close_ int own = -1;
+	char link[64];
+	int err;
+
+	/* Not a copy of @fd, which would share its position and could be without access. */
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	own = file__open(NULL, link);
+	if (own < 0)
+		own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (own < 0)
+		return -errno;
+	err = elf_file__adopt(own, path, out);
+	if (err)
+		return err;
+	TAKE_FD(own);
+	return 0;
+}
+
 int elf_file__open(const char *root, const char *path, struct elf_file **out)
 {
 	_cleanup_close_ int fd = file__open(root, path);

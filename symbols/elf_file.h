@@ -38,6 +38,9 @@ int file__read(int fd, size_t max, char **text, size_t *size);
 /* Takes over @fd on success. Returns 0, -ENOEXEC when it is no ELF file, or -errno. */
 int elf_file__adopt(int fd, const char *path, struct elf_file **out);
 
+/* As elf_file__adopt(), with a descriptor of its own: @fd stays the caller's. */
+int elf_file__share(int fd, const char *path, struct elf_file **out);
+
 /* file__open() and elf_file__adopt(). */
 int elf_file__open(const char *root, const char *path, struct elf_file **out);
 

@@ -2,7 +2,6 @@
 #include "symbols/object.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -22,9 +21,6 @@ struct object {
 	struct dwarf_info *info;
 	const char *trouble;
 };
-
-DEFINE_CLEANUP(struct object *, object__free)
-#define _cleanup_object_ _cleanup_(object__freep)
 
 static const char *source__name(const struct symbol_source *source)
 {
@@ -48,36 +44,6 @@ object__complain(struct object *object, struct object_context *context, const ch
 		object->trouble = strings__keep(&context->strings, text);
 }
 
-/* A descriptor of our own for the file open at @fd. */
-static int fd__reopen(int fd)
-{
-	char path[64];
-	int own;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	own = file__open(NULL, path);
-	if (own < 0)
-		own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	return own < 0 ? -errno : own;
-}
-
-static int open_descriptor(const struct symbol_source *source, struct elf_file **out)
-{
-	_cleanup_close_ int fd = -1;
-	int err;
-
-	if (source->fd < 0)
-		return -ENOENT;
-	fd = fd__reopen(source->fd);
-	if (fd < 0)
-		return fd;
-	err = elf_file__adopt(fd, source->path ? source->path : "", out);
-	if (err)
-		return err;
-	TAKE_FD(fd);
-	return 0;
-}
-
 static bool source__has_build_id(const struct symbol_source *source)
 {
 	return source->build_id && *source->build_id;
@@ -94,7 +60,9 @@ static int open_place(const struct symbol_source *source, int place, struct elf_
 
 	switch (place) {
 	case 0:
-		return open_descriptor(source, out);
+		return source->fd < 0
+			       ? -ENOENT
+			       : elf_file__share(source->fd, source->path ? source->path : "", out);
 	case 1:
 		return has_path ? elf_file__open(source->root, source->path, out) : -ENOENT;
 	case 2:
@@ -202,14 +170,17 @@ static int object__read_dwarf(struct object *object, struct object_context *cont
 			dwarf_begin_elf(object->alternate->elf, DWARF_C_READ, NULL);
 	if (object->dwarf_alternate)
 		dwarf_setalt(object->dwarf, object->dwarf_alternate);
-	return dwarf_info__new(object->dwarf, file->size, &context->strings, &object->info);
+	return dwarf_info__new(object->dwarf, file, &context->strings, &object->info);
 }
 
 static void object__judge(struct object *object, struct object_context *context,
 			  const struct symbol_source *source, const struct elf_symbols_found *found)
 {
-	static const char mend[] = "install its debug symbols (its -dbgsym, -dbg or -debuginfo "
-				   "package) or set DEBUGINFOD_URLS";
+	static const char remote[] = "install its debug symbols (its -dbgsym, -dbg or -debuginfo "
+				     "package) or set DEBUGINFOD_URLS";
+	static const char local[] = "install its debug symbols (its -dbgsym, -dbg or -debuginfo "
+				    "package)";
+	const char *mend = context->local ? local : remote;
 	const char *name = source__name(source);
 
 	if (source->kind == SYMBOL_SOURCE_VDSO || (!object->program && !object->debug))
@@ -285,28 +256,45 @@ int object__open(struct object_context *context, const struct symbol_source *sou
 	return 0;
 }
 
-/* The name of the function at @address, or NULL. */
-static const char *object__symbol(struct object_context *context, struct object *object,
-				  uint64_t address)
+int object__open_file(struct object_context *context, int fd, const char *path, struct object **out)
+{
+	struct symbol_source source = {.kind = SYMBOL_SOURCE_ELF, .path = path, .fd = fd};
+	_cleanup_object_ struct object *object = calloc(1, sizeof(*object));
+	int err;
+
+	if (!object)
+		return -ENOMEM;
+	err = elf_file__share(fd, path, &object->program);
+	if (err)
+		return err;
+	err = object__read(object, context, &source);
+	if (err)
+		return err;
+	*out = TAKE_PTR(object);
+	return 0;
+}
+
+struct symbol *object__symbol(const struct object *object, uint64_t address)
 {
 	struct symbol *symbol = symtab__find(&object->symtab, address);
 
-	if (!symbol)
-		symbol = symtab__find(&object->stubs, address);
-	return symbol ? symbol__name(symbol, &context->strings) : NULL;
+	return symbol ? symbol : symtab__find(&object->stubs, address);
 }
 
 size_t object__resolve(struct object_context *context, struct object *object, uint64_t offset,
 		       struct symbol_frame *frames, size_t max)
 {
 	struct elf_file *file = object->program ? object->program : object->debug;
-	const char *symbol;
+	const char *symbol = NULL;
+	struct symbol *found;
 	uint64_t address;
 	size_t n = 0;
 
 	if (!file || elf_file__vaddr(file, !object->program, offset, &address))
 		return 0;
-	symbol = object__symbol(context, object, address);
+	found = object__symbol(object, address);
+	if (found)
+		symbol = symbol__name(found, &context->strings);
 	if (object->info)
 		n = dwarf_info__resolve(object->info, address, symbol, frames, max);
 	if (!n && symbol) {
@@ -324,6 +312,21 @@ const char *object__trouble(const struct object *object)
 const char *object__build_id(const struct object *object)
 {
 	return object->program ? object->program->build_id : "";
+}
+
+const struct elf_file *object__program(const struct object *object)
+{
+	return object->program;
+}
+
+const struct symtab *object__symtab(const struct object *object)
+{
+	return &object->symtab;
+}
+
+struct dwarf_info *object__dwarf(const struct object *object)
+{
+	return object->info;
 }
 
 void object__free(struct object *object)

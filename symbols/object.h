@@ -5,9 +5,13 @@
  */
 #pragma once
 
+#include "base/cleanup.h"
 #include "symbols/debuginfod.h"
+#include "symbols/dwarf_info.h"
+#include "symbols/elf_file.h"
 #include "symbols/strings.h"
 #include "symbols/symbols.h"
+#include "symbols/symtab.h"
 
 struct object;
 
@@ -15,6 +19,7 @@ struct object_context {
 	struct symbolizer_options options; /* with a debug_root */
 	struct strings strings;
 	struct debuginfod debuginfod;
+	bool local; /* servers are not asked even when there are some */
 };
 
 /*
@@ -23,6 +28,13 @@ struct object_context {
  */
 int object__open(struct object_context *context, const struct symbol_source *source,
 		 struct object **out);
+
+/*
+ * The ELF file open at @fd (which stays the caller's), and no other in its
+ * place; @path is for its debug file and for messages. 0, -ENOEXEC or another -errno.
+ */
+int object__open_file(struct object_context *context, int fd, const char *path,
+		      struct object **out);
 
 /* As symbolizer__resolve(); 0 when there is no name and no line. */
 size_t object__resolve(struct object_context *context, struct object *object, uint64_t offset,
@@ -34,4 +46,14 @@ const char *object__trouble(const struct object *object);
 /* Of the program in use, "" when there is none. Objects with one build id are the same. */
 const char *object__build_id(const struct object *object);
 
+/* The function around the linked address, or the stub that jumps to one; or NULL. */
+struct symbol *object__symbol(const struct object *object, uint64_t address);
+
+/* The program (or NULL), its functions without stubs, its DWARF (or NULL): the object's. */
+const struct elf_file *object__program(const struct object *object);
+const struct symtab *object__symtab(const struct object *object);
+struct dwarf_info *object__dwarf(const struct object *object);
+
 void object__free(struct object *object);
+DEFINE_CLEANUP(struct object *, object__free)
+#define _cleanup_object_ _cleanup_(object__freep)

@@ -2,9 +2,11 @@
 #include "symbols/ranges.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 
 int ranges__add(struct ranges *ranges, uint64_t start, uint64_t end, uint32_t value)
 {
@@ -74,6 +76,100 @@ const struct range *ranges__outer(const struct ranges *ranges, const struct rang
 				  uint64_t address)
 {
 	return ranges__climb(ranges, inner->parent, address);
+}
+
+/* The ranges that may be around the address swept, the one it belongs to on top. */
+struct heap {
+	struct heap_item {
+		uint32_t rank;
+		uint32_t at; /* index in the sealed ranges, by which equals are told apart */
+	} * items;
+	size_t n;
+};
+
+static bool item__is_above(struct heap_item a, struct heap_item b)
+{
+	return a.rank != b.rank ? a.rank > b.rank : a.at > b.at;
+}
+
+static void heap__push(struct heap *heap, struct heap_item item)
+{
+	size_t at = heap->n++;
+
+	while (at && item__is_above(item, heap->items[(at - 1) / 2])) {
+		heap->items[at] = heap->items[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	heap->items[at] = item;
+}
+
+static void heap__pop(struct heap *heap)
+{
+	struct heap_item item = heap->items[--heap->n];
+	size_t at = 0;
+
+	for (size_t child = 1; child < heap->n; child = 2 * at + 1) {
+		if (child + 1 < heap->n &&
+		    item__is_above(heap->items[child + 1], heap->items[child]))
+			child++;
+		if (!item__is_above(heap->items[child], item))
+			break;
+		heap->items[at] = heap->items[child];
+		at = child;
+	}
+	heap->items[at] = item;
+}
+
+static int ranges__extend(struct ranges *flat, uint64_t start, uint64_t end, uint32_t value)
+{
+	if (flat->n) {
+		struct range *last = &flat->data[flat->n - 1];
+
+		if (last->end == start && last->value == value) {
+			last->end = end;
+			return 0;
+		}
+	}
+	return ranges__add(flat, start, end, value);
+}
+
+/* Ranges that ended stay in the heap until they come to its top, so each costs log n. */
+int ranges__flatten(const struct ranges *ranges,
+		    uint32_t (*rank)(const void *context, uint32_t value), const void *context,
+		    struct ranges *flat)
+{
+	_cleanup_free_ struct heap_item *items = calloc(ranges->n + 1, sizeof(*items));
+	struct heap heap = {.items = items};
+	uint64_t address = 0;
+	size_t next = 0;
+
+	if (!items)
+		return -ENOMEM;
+	for (;;) {
+		const struct range *top;
+		uint64_t end;
+
+		while (heap.n && ranges->data[items[0].at].end <= address)
+			heap__pop(&heap);
+		if (!heap.n && next == ranges->n)
+			return 0;
+		if (!heap.n)
+			address = ranges->data[next].start;
+		for (; next < ranges->n && ranges->data[next].start == address; next++) {
+			uint32_t value = ranges->data[next].value;
+
+			heap__push(&heap,
+				   (struct heap_item){.rank = rank ? rank(context, value) : 0,
+						      .at = (uint32_t)next});
+		}
+		top = &ranges->data[items[0].at];
+		end = top->end;
+		if (next < ranges->n && ranges->data[next].start < end)
+			end = ranges->data[next].start;
+		if (ranges__extend(flat, address, end, top->value))
+			return -ENOMEM;
+		address = end;
+	}
 }
 
 void ranges__free(struct ranges *ranges)

@@ -37,4 +37,14 @@ const struct range *ranges__find(const struct ranges *ranges, uint64_t address);
 const struct range *ranges__outer(const struct ranges *ranges, const struct range *inner,
 				  uint64_t address);
 
+/*
+ * Which range every address belongs to: of those around it the one whose value
+ * has the greatest @rank, of these the one ranges__find() gives. @flat, empty
+ * before, gets disjoint ranges by address. @rank NULL: all rank alike; @context
+ * is handed to it. 0 or -ENOMEM.
+ */
+int ranges__flatten(const struct ranges *ranges,
+		    uint32_t (*rank)(const void *context, uint32_t value), const void *context,
+		    struct ranges *flat);
+
 void ranges__free(struct ranges *ranges);

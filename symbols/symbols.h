@@ -84,3 +84,6 @@ int symbols__build_id(int fd, char *hex, size_t size);
  * mangled name. malloc()ed.
  */
 char *symbols__demangle(const char *name);
+
+/* As symbols__demangle(), with parameters (and of templates the type that is returned). */
+char *symbols__signature(const char *name);

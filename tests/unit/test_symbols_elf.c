@@ -135,7 +135,7 @@ static void compare_with(const char *tool, const char *path, const char *debug)
 	static struct functions functions;
 	struct symbolizer *symbolizer = new_symbolizer(true, NULL);
 	int number = add_file(symbolizer, path, NULL, -1);
-	struct code code = read_code(path);
+	struct segment code = read_code(path);
 	char *questions = in_scratch("questions");
 	static uint64_t asked[QUESTIONS];
 	FILE *file = fopen(questions, "we");
@@ -206,7 +206,7 @@ static void offsets_are_not_addresses(void **state)
 {
 	char *path =
 		build("clang", "-fuse-ld=bfd -no-pie -Wl,-z,noseparate-code", "calls.c", "shifted");
-	struct code code = read_code(path);
+	struct segment code = read_code(path);
 
 	assert_int_not_equal(code.offset, code.vaddr);
 	compare_with("llvm-addr2line", path, path);
@@ -224,7 +224,7 @@ static void compare_stubs(const char *path)
 	FILE *lines = lines_of("objdump -d %s 2>/dev/null", path);
 	struct symbolizer *symbolizer = new_symbolizer(false, NULL);
 	int number = add_file(symbolizer, path, NULL, -1);
-	struct code code = read_code(path);
+	struct segment code = read_code(path);
 	char line[512];
 	size_t n = 0;
 
@@ -316,7 +316,7 @@ static void few_frames_are_the_outer_ones(void **state)
 	struct symbolizer *symbolizer = new_symbolizer(true, NULL);
 	const char *path = build("gcc", "", "calls.c", "few");
 	int number = add_file(symbolizer, path, NULL, -1);
-	struct code code = read_code(path);
+	struct segment code = read_code(path);
 	size_t deep = 0;
 
 	for (uint64_t at = code.offset; at < code.offset + code.size; at++) {

@@ -16,7 +16,7 @@ static void assert_same(const char *reference, const char *path, const char *bui
 	struct symbol_source source = {.path = path, .root = root, .build_id = build_id, .fd = fd};
 	int expected = add_file(symbolizer, reference, NULL, -1);
 	int number = symbolizer__source(symbolizer, &source);
-	struct code code = read_code(reference);
+	struct segment code = read_code(reference);
 	size_t inlined = 0;
 
 	for (uint64_t at = code.offset; at < code.offset + code.size; at++) {

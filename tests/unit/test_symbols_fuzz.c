@@ -3,86 +3,17 @@
  * Damaged files: whatever is in them, an answer comes back in bounded time and
  * memory. The damage is the same on every run; DWELL_FUZZ=N multiplies it.
  */
-#include "tests/unit/test_symbols_support.h"
+#include "tests/unit/test_symbols_damage.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <time.h>
 
 #include "symbols/jitmap.h"
 #include "symbols/kallsyms.h"
 
-/* A share of the machine is not ours: only a hang takes this long. */
-#define SECONDS	    20
-#define MOST_MEMORY (768 << 10) /* KiB */
-#define ADDRESSES   48
-
-static unsigned int rounds(unsigned int n)
-{
-	const char *factor = getenv("DWELL_FUZZ");
-
-	return n * (factor && atoi(factor) > 0 ? (unsigned int)atoi(factor) : 1);
-}
-
-struct image {
-	uint8_t *bytes;
-	size_t size;
-	struct code code;
-};
-
-static struct image read_image(const char *path)
-{
-	struct image image = {.code = read_code(path)};
-	FILE *file = fopen(path, "re");
-	struct stat st;
-
-	assert_non_null(file);
-	assert_int_equal(fstat(fileno(file), &st), 0);
-	image.size = (size_t)st.st_size;
-	image.bytes = malloc(image.size);
-	assert_int_equal(fread(image.bytes, 1, image.size, file), image.size);
-	fclose(file);
-	return image;
-}
-
-/* Changes @bytes in one of several ways; returns the size that is left. */
-static size_t damage(uint8_t *bytes, size_t size, uint64_t *random)
-{
-	/* Headers are at both ends, and most damage elsewhere goes unnoticed. */
-	size_t head = size < 1024 ? size : 1024;
-	unsigned int kind = next_random(random) % 8;
-	size_t from = next_random(random) % size;
-	size_t to = next_random(random) % size;
-	size_t n = next_random(random) % 256;
-
-	for (unsigned int i = 0; i < 1U << next_random(random) % 6; i++) {
-		size_t at = next_random(random) % (kind < 6 ? size : head);
-
-		if (kind == 6)
-			at = size - 1 - at;
-		bytes[at] = kind % 2 ? (uint8_t)next_random(random)
-				     : bytes[at] ^ (uint8_t)(1 << next_random(random) % 8);
-	}
-	if (kind == 3 && from + n <= size && to + n <= size)
-		memmove(bytes + to, bytes + from, n);
-	if (kind == 4 && to + n <= size)
-		memset(bytes + to, next_random(random) % 2 ? 0xff : 0, n);
-	return kind == 5 ? from : size;
-}
-
-static int file_of(const uint8_t *bytes, size_t size)
-{
-	int fd = memfd_create("damaged", MFD_CLOEXEC);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, bytes, size), (ssize_t)size);
-	return fd;
-}
+#define ADDRESSES 48
 
 /* Asks for addresses all over the code; every string that comes back is read. */
-static size_t ask(struct symbolizer *symbolizer, int number, const struct code *code,
+static size_t ask(struct symbolizer *symbolizer, int number, const struct segment *code,
 		  uint64_t *random)
 {
 	size_t named = 0;
@@ -99,16 +30,6 @@ static size_t ask(struct symbolizer *symbolizer, int number, const struct code *
 		}
 	}
 	return named;
-}
-
-static void check_memory(void)
-{
-#ifndef __SANITIZE_ADDRESS__
-	struct rusage usage;
-
-	getrusage(RUSAGE_SELF, &usage);
-	assert_true(usage.ru_maxrss < MOST_MEMORY);
-#endif
 }
 
 static void damage_and_ask(const char *path, unsigned int n, uint64_t seed)
@@ -161,7 +82,7 @@ static void damaged_debug_files_do_no_harm(void **state)
 {
 	char *whole = build("gcc", "-Wl,--build-id=none", "calls.c", "whole");
 	struct image debug;
-	struct code code = read_code(whole);
+	struct segment code = read_code(whole);
 	uint64_t random = 5;
 
 	assert_int_equal(run("cd %s && objcopy --only-keep-debug whole whole.debug && "

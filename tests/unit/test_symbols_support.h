@@ -134,16 +134,16 @@ static inline void read_build_id(const char *path, char hex[129])
 }
 
 /* Where code is in a file, by readelf. */
-struct code {
+struct segment {
 	uint64_t offset;
 	uint64_t vaddr;
 	uint64_t size;
 };
 
-static inline struct code read_code(const char *path)
+static inline struct segment read_code(const char *path)
 {
 	FILE *lines = lines_of("readelf -lW %s 2>/dev/null", path);
-	struct code code = {};
+	struct segment code = {};
 	char line[512];
 
 	while (fgets(line, sizeof(line), lines)) {
@@ -153,7 +153,7 @@ static inline struct code read_code(const char *path)
 
 		if (sscanf(line, " LOAD 0x%lx 0x%lx 0x%*x 0x%lx", &offset, &vaddr, &size) == 3 &&
 		    strstr(line, " R E "))
-			code = (struct code){offset, vaddr, size};
+			code = (struct segment){offset, vaddr, size};
 	}
 	pclose(lines);
 	assert_true(code.size);
@@ -164,7 +164,7 @@ static inline struct code read_code(const char *path)
 static inline uint64_t offset_of(const char *path, const char *function)
 {
 	FILE *lines = lines_of("nm %s 2>/dev/null", path);
-	struct code code = read_code(path);
+	struct segment code = read_code(path);
 	uint64_t vaddr = 0;
 	char line[4096];
 
