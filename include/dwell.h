@@ -85,6 +85,25 @@
 #define DWELL_WOKEN_FOR_NOTHING() dwell_annotate(DWELL_EVENT_WOKEN_FOR_NOTHING, DWELL_NULL, 0)
 
 /*
+ * Progress points, for `dwell causal run -- ./program`: places that say how far the
+ * program has come. (Coz, SOSP'15, sections 2 and 3.3.) Names are string literals, at
+ * most DWELL_POINT_NAME - 1 characters long; points of one name are one point.
+ *
+ * DWELL_PROGRESS stands where a unit of work is done: a request answered, a block
+ * compressed. What `dwell causal` predicts is how much more often it would be passed.
+ */
+#define DWELL_PROGRESS		   DWELL_PROGRESS_NAMED(__FILE__ ":" DWELL_LINE)
+#define DWELL_PROGRESS_NAMED(name) DWELL_VISIT(DWELL_POINT_THROUGHPUT, name)
+
+/*
+ * Where something begins that takes time, and where it ends, in any thread: what is
+ * predicted is its latency. Every DWELL_BEGIN() has to come to one DWELL_END() of the
+ * same name.
+ */
+#define DWELL_BEGIN(name) DWELL_VISIT(DWELL_POINT_BEGIN, name)
+#define DWELL_END(name)	  DWELL_VISIT(DWELL_POINT_END, name)
+
+/*
  * What follows is how it works; a program need not know it.
  *
  * dwell starts the program with the name of a file in the environment. At the first
@@ -165,6 +184,52 @@ DWELL_ASSERT(stripe_size, sizeof(struct dwell_stripe) == 128 + DWELL_SLOTS * 40)
 DWELL_ASSERT(stripe_aligned, sizeof(struct dwell_stripe) % 128 == 0);
 DWELL_ASSERT(header_size, sizeof(struct dwell_header) == 128);
 
+/*
+ * Progress points count in memory that dwell shares with the program: it starts the
+ * program with a descriptor, whose number is in the environment, and the program maps
+ * a struct dwell_points from it. A point is claimed by name at its first visit, and
+ * stays; its visits are added up in one of several counts, by thread, so that threads
+ * seldom meet. Two threads that claim a name at once make two points of it, which dwell
+ * adds up.
+ */
+#define DWELL_POINTS_ENVIRONMENT "DWELL_POINTS"	       /* names the descriptor */
+#define DWELL_POINTS_MAGIC	 0x746e696f706c7764ull /* "dwlpoint" */
+#define DWELL_POINTS_VERSION	 1
+#define DWELL_POINTS		 256
+#define DWELL_POINT_NAME	 120
+#define DWELL_COUNT_BITS	 3
+#define DWELL_COUNTS		 (1 << DWELL_COUNT_BITS)
+
+/* Values are part of the layout. They are also those of coz.h. */
+enum dwell_point_type { DWELL_POINT_THROUGHPUT = 1, DWELL_POINT_BEGIN = 2, DWELL_POINT_END = 3 };
+
+/* In a cache line of its own. The first two members are coz.h's coz_counter_t. */
+struct dwell_count {
+	uint64_t count;
+	uint64_t backoff;
+	uint64_t reserved[6];
+};
+
+struct dwell_point {
+	uint32_t named; /* its name and type may be read */
+	uint32_t type;	/* enum dwell_point_type */
+	char name[DWELL_POINT_NAME];
+	struct dwell_count count[DWELL_COUNTS];
+};
+
+struct dwell_points {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t claimed; /* points so far; may be more than there are */
+	uint64_t size;	  /* of this struct */
+	uint64_t reserved[13];
+	struct dwell_point point[DWELL_POINTS];
+};
+
+DWELL_ASSERT(count_size, sizeof(struct dwell_count) == 64);
+DWELL_ASSERT(point_size, sizeof(struct dwell_point) == 128 + DWELL_COUNTS * 64);
+DWELL_ASSERT(points_size, sizeof(struct dwell_points) == 128 + DWELL_POINTS * 640);
+
 #if !defined(DWELL_DISABLE) && defined(__GNUC__) && defined(__linux__) && defined(__LP64__) &&     \
 	(defined(__x86_64__) || defined(__aarch64__) || defined(__riscv) ||                        \
 	 defined(__loongarch__))
@@ -207,6 +272,7 @@ char *dwell_getenv(const char *name) __asm__("secure_getenv") __attribute__((__n
 #define DWELL_PROT_READ_WRITE 3L
 #define DWELL_MAP_RESERVE     0x4022L /* MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE */
 #define DWELL_MAP_FILE	      0x11L   /* MAP_SHARED | MAP_FIXED */
+#define DWELL_MAP_SHARED      0x1L
 #define DWELL_MADV_WIPEONFORK 18L
 
 /*
@@ -406,6 +472,147 @@ DWELL_SHARED __attribute__((__nothrow__)) void dwell_v1_write(uint32_t type, uin
 	dwell_put(&area->stripe[dwell_stripe_of(tid)], now, tid, type, address, value);
 }
 
+#define DWELL_TEXT_(text) #text
+#define DWELL_TEXT(text)  DWELL_TEXT_(text)
+#define DWELL_LINE	  DWELL_TEXT(__LINE__)
+
+/* NULL: not looked yet; DWELL_NO_POINTS: not run by dwell causal. */
+extern struct dwell_points *dwell_v1_points;
+struct dwell_point *dwell_v1_find_point(uint32_t type, const char *name)
+	__attribute__((__nothrow__));
+
+DWELL_SHARED struct dwell_points *dwell_v1_points;
+
+#define DWELL_NO_POINTS DWELL_POINTER(struct dwell_points, UINTPTR_MAX)
+#define DWELL_NO_POINT	DWELL_POINTER(struct dwell_point, UINTPTR_MAX)
+
+/* The point is looked up at the first visit of each place in the program. */
+#define DWELL_VISIT(type, name)                                                                    \
+	do {                                                                                       \
+		static struct dwell_point *dwell_here;                                             \
+		dwell_visit(&dwell_here, type, "" name);                                           \
+	} while (0)
+
+/* By thread: their thread-local storage lies far apart. */
+static inline uint32_t dwell_count_of(void)
+{
+	uint64_t place = 0;
+	const volatile void *self = &dwell_v1_self;
+
+	__builtin_memcpy(&place, &self, sizeof(self));
+
+	return (DWELL_NUMBER(uint32_t, place >> 6) * 2654435769u) >> (32 - DWELL_COUNT_BITS);
+}
+
+static inline void dwell_visit(struct dwell_point **here, enum dwell_point_type type,
+			       const char *name)
+{
+	struct dwell_point *point = __atomic_load_n(here, __ATOMIC_ACQUIRE);
+
+	if (__builtin_expect(point == DWELL_NO_POINT, 1))
+		return;
+	if (!point) {
+		point = dwell_v1_find_point(type, name);
+		__atomic_store_n(here, point, __ATOMIC_RELEASE);
+		if (point == DWELL_NO_POINT)
+			return;
+	}
+	__atomic_fetch_add(&point->count[dwell_count_of()].count, 1, __ATOMIC_RELAXED);
+}
+
+/* The number in , -1 if it is none. */
+static inline long dwell_descriptor(const char *text)
+{
+	long fd = 0;
+
+	if (!text || !*text)
+		return -1;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9' || fd > 1000000)
+			return -1;
+		fd = fd * 10 + (*text - '0');
+	}
+	return fd;
+}
+
+/* Descriptors are the program's: that number may be another file's by now. */
+static struct dwell_points *dwell_map_points(long fd)
+{
+	const long size = DWELL_NUMBER(long, sizeof(struct dwell_points));
+	struct dwell_points *points;
+	long mapped =
+		dwell_syscall(__NR_mmap, 0L, size, DWELL_PROT_READ_WRITE, DWELL_MAP_SHARED, fd, 0L);
+
+	if (mapped == -1)
+		return DWELL_NO_POINTS;
+	points = DWELL_POINTER(struct dwell_points, mapped);
+	if (points->magic == DWELL_POINTS_MAGIC && points->version == DWELL_POINTS_VERSION &&
+	    points->size == sizeof(*points))
+		return points;
+	dwell_syscall(__NR_munmap, mapped, size);
+	return DWELL_NO_POINTS;
+}
+
+static inline struct dwell_points *dwell_find_points(void)
+{
+	struct dwell_points *points = __atomic_load_n(&dwell_v1_points, __ATOMIC_ACQUIRE);
+	struct dwell_points *other = DWELL_NULL;
+	long fd;
+
+	if (points)
+		return points;
+	fd = dwell_descriptor(dwell_getenv(DWELL_POINTS_ENVIRONMENT));
+	points = fd < 0 ? DWELL_NO_POINTS : dwell_map_points(fd);
+	if (__atomic_compare_exchange_n(&dwell_v1_points, &other, points, 0, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		return points;
+	if (points != DWELL_NO_POINTS)
+		dwell_syscall(__NR_munmap, points, DWELL_NUMBER(long, sizeof(*points)));
+	return other;
+}
+
+/* Whether  is named , or what of  there is room for. */
+static inline int dwell_is_named(const struct dwell_point *point, const char *name)
+{
+	int i;
+
+	for (i = 0; i < DWELL_POINT_NAME - 1 && name[i]; i++)
+		if (point->name[i] != name[i])
+			return 0;
+	return !point->name[i];
+}
+
+DWELL_SHARED __attribute__((__nothrow__)) struct dwell_point *dwell_v1_find_point(uint32_t type,
+										  const char *name)
+{
+	int saved = errno;
+	struct dwell_points *points = dwell_find_points();
+	struct dwell_point *point;
+	uint32_t n, i;
+
+	errno = saved;
+	if (points == DWELL_NO_POINTS)
+		return DWELL_NO_POINT;
+	n = __atomic_load_n(&points->claimed, __ATOMIC_RELAXED);
+	for (i = 0; i < n && i < DWELL_POINTS; i++) {
+		point = &points->point[i];
+		if (__atomic_load_n(&point->named, __ATOMIC_ACQUIRE) && point->type == type &&
+		    dwell_is_named(point, name))
+			return point;
+	}
+	if (n >= DWELL_POINTS)
+		return DWELL_NO_POINT;
+	i = __atomic_fetch_add(&points->claimed, 1, __ATOMIC_RELAXED);
+	if (i >= DWELL_POINTS)
+		return DWELL_NO_POINT;
+	point = &points->point[i];
+	point->type = type;
+	for (i = 0; i < DWELL_POINT_NAME - 1 && name[i]; i++)
+		point->name[i] = name[i];
+	__atomic_store_n(&point->named, 1, __ATOMIC_RELEASE);
+	return point;
+}
+
 #ifdef __cplusplus
 }
 #endif
@@ -417,11 +624,19 @@ DWELL_SHARED __attribute__((__nothrow__)) void dwell_v1_write(uint32_t type, uin
 #undef DWELL_SPIN_END
 #undef DWELL_SPIN_RELEASE
 #undef DWELL_WOKEN_FOR_NOTHING
+#undef DWELL_PROGRESS
+#undef DWELL_PROGRESS_NAMED
+#undef DWELL_BEGIN
+#undef DWELL_END
 #define DWELL_SPIN_BEGIN(address)		  ((void)sizeof(address))
 #define DWELL_SPIN_BEGIN_FOR(address, holder_tid) ((void)sizeof(address), (void)sizeof(holder_tid))
 #define DWELL_SPIN_END(address)			  ((void)sizeof(address))
 #define DWELL_SPIN_RELEASE(address)		  ((void)sizeof(address))
 #define DWELL_WOKEN_FOR_NOTHING()		  ((void)0)
+#define DWELL_PROGRESS				  ((void)0)
+#define DWELL_PROGRESS_NAMED(name)		  ((void)sizeof(name))
+#define DWELL_BEGIN(name)			  ((void)sizeof(name))
+#define DWELL_END(name)				  ((void)sizeof(name))
 
 #endif
 #endif /* DWELL_H */

@@ -35,6 +35,12 @@ void **PART(void)
 	DWELL_SPIN_END(&lock);
 	DWELL_SPIN_RELEASE(&lock);
 	DWELL_WOKEN_FOR_NOTHING();
+	DWELL_PROGRESS;
+	if (lock)
+		DWELL_PROGRESS_NAMED("named");
+	else
+		DWELL_BEGIN("request");
+	DWELL_END("request");
 	return STATE;
 }
 END
