@@ -58,7 +58,7 @@ BPF_ARCH := $(shell uname -m | sed -e s/x86_64/x86/ -e s/aarch64/arm64/)
 $(BUILD)/%.bpf.o: %.bpf.c $(wildcard bpf/*.h)
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) -target bpf -mcpu=v3 -O2 -g -Wall -Wextra -Wno-unused-parameter -Werror \
+	$(Q)$(CLANG) -target bpf -mcpu=v3 -ffreestanding -O2 -g -Wall -Wextra -Wno-unused-parameter -Werror \
 		-D__TARGET_ARCH_$(BPF_ARCH) -I. -isystem /usr/include/$(MULTIARCH) -c -o $@ $<
 
 $(BUILD)/%.skel.h: $(BUILD)/%.bpf.o
@@ -67,6 +67,7 @@ $(BUILD)/%.skel.h: $(BUILD)/%.bpf.o
 
 $(filter $(BUILD)/collect/%,$(LIB_OBJ)): | $(SKELETONS)
 
+include runtime/runtime.mk
 include tests/tests.mk
 include tests/e2e.mk
 include bench/bench.mk

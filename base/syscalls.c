@@ -38,10 +38,18 @@ static const char *const descriptor_calls[] = {
 	"fsetxattr", "fgetxattr",	"finit_module",	   "vhangup",
 };
 
+/* Acknowledgements are sent by those who receive. */
+static const char *const sending_calls[] = {
+	"write",    "writev",  "pwritev",  "pwritev2", "sendto",  "sendmsg", "sendmmsg",
+	"sendfile", "splice",  "shutdown", "close",    "connect", "read",    "readv",
+	"recvfrom", "recvmsg", "recvmmsg", "accept",   "accept4", "exit",    "exit_group",
+};
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char *native_names[SYSCALLS_MAX];
 static const char *generic_names[SYSCALLS_MAX];
 static bool takes_fd[SYSCALLS_MAX];
+static bool sends[SYSCALLS_MAX];
 static char native_machine[65];
 
 static void table__fill(const char **names, const struct syscall_text *rows, size_t n)
@@ -55,6 +63,13 @@ static void table__fill(const char **names, const struct syscall_text *rows, siz
 	}
 }
 
+static void calls__mark(bool *marks, const char *const *calls, size_t n)
+{
+	for (int nr = 0; nr < SYSCALLS_MAX; nr++)
+		for (size_t i = 0; native_names[nr] && i < n; i++)
+			marks[nr] |= !strcmp(native_names[nr], calls[i]);
+}
+
 static void tables__fill(void)
 {
 	const struct syscall_text *generic;
@@ -66,9 +81,8 @@ static void tables__fill(void)
 	table__fill(native_names, native, ARRAY_SIZE(native));
 	generic = syscalls_generic__table(&n);
 	table__fill(generic_names, generic, n);
-	for (int nr = 0; nr < SYSCALLS_MAX; nr++)
-		for (size_t i = 0; native_names[nr] && i < ARRAY_SIZE(descriptor_calls); i++)
-			takes_fd[nr] |= !strcmp(native_names[nr], descriptor_calls[i]);
+	calls__mark(takes_fd, descriptor_calls, ARRAY_SIZE(descriptor_calls));
+	calls__mark(sends, sending_calls, ARRAY_SIZE(sending_calls));
 }
 
 static const char **table__of(const char *machine)
@@ -99,6 +113,12 @@ int syscalls__number(const char *name)
 		if (names[nr] && !strcmp(names[nr], name))
 			return nr;
 	return -1;
+}
+
+bool syscalls__sends(int nr)
+{
+	pthread_once(&once, tables__fill);
+	return nr >= 0 && nr < SYSCALLS_MAX && sends[nr];
 }
 
 bool syscalls__takes_fd(int nr)

@@ -23,5 +23,11 @@ int syscalls__number(const char *name);
  */
 bool syscalls__takes_fd(int nr);
 
+/*
+ * Whether @nr hands something to a peer while it runs: over loopback, the peer is woken
+ * in its course.
+ */
+bool syscalls__sends(int nr);
+
 /* Numbers are below this; for tables indexed by number. */
 #define SYSCALLS_MAX 512

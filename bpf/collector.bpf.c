@@ -7,6 +7,7 @@
  * A switch costs two timestamps and some arithmetic; a stack is taken only for
  * what is emitted, where the thread itself runs again.
  */
+#include "bpf/causal.bpf.h"
 #include "bpf/clock.bpf.h"
 #include "bpf/device.bpf.h"
 #include "bpf/object.bpf.h"
@@ -49,6 +50,8 @@ static __noinline void thread_gone(struct task_struct *task, struct thread_state
 	event.voluntary--; /* this very switch, which nobody returns from */
 	event.flags = TOTALS_EXITED;
 	state->where = WHERE_GONE;
+	if (causal)
+		causal_end(state);
 	if (!(state->flags & STATE_ANNOUNCED))
 		announce(task, state, 0);
 	emit(&event, sizeof(event), LOSS_RING_FULL);
@@ -177,6 +180,8 @@ static __noinline void emit_interval_bare(struct task_struct *task, struct threa
 	struct event_interval event;
 
 	state->flags &= ~STATE_PENDING;
+	if (causal)
+		return;
 	if (!(state->flags & STATE_ANNOUNCED))
 		announce(task, state, 0);
 	fill_interval(&event, state);
@@ -273,9 +278,12 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct task_struct 
 				      struct thread_state *state, __u64 now)
 {
 	bool first = state->interval_flags & INTERVAL_FIRST;
+	__u64 queued = queue_length(task);
 
 	count_hidden_wake(state);
-	if (end_interval(state, now, queue_length(task))) {
+	if (causal)
+		causal_switch_in(cpu, state, interval_wake(state, now, queued), now);
+	if (end_interval(state, now, queued)) {
 		if (first || stack_at_switch_out) {
 			emit_interval_bare(task, state);
 		} else {
@@ -309,15 +317,35 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 			emit_interval_bare(prev, out);
 		if (out->where == WHERE_ON_CPU)
 			points = take_due_tick(cpu, out->since, now, &due);
-		if (points)
+		if (points && causal)
+			causal_sample(prev, out, SCRATCH_INTERVAL, points);
+		else if (points)
 			emit_sample(ctx, prev, out, due, points, true);
 		switch_out(prev, out, now);
+		if (causal)
+			causal_switch_out(cpu, out, now);
 		if (stack_at_switch_out && out->where != WHERE_GONE)
 			capture_at_switch_out(ctx, prev, out, now);
 	}
 	if (in)
 		switch_in(cpu, next, in, now);
 	return 0;
+}
+
+/* What the causal engine does in place of emit_pending(). */
+static __always_inline void causal_run(void *ctx, struct task_struct *task,
+				       struct thread_state *state)
+{
+	__u64 ns = (__u64)state->blocked_points * period_ns;
+
+	if (state->blocked_ns)
+		causal_kind_time(ctx, task, state);
+	if (state->flags & STATE_PENDING && state->pending_class != CLASS_LOCK &&
+	    state->pending_class != CLASS_SCHED && !state->carried && has_user_stack(task, state))
+		causal_code_sample(SCRATCH_INTERVAL, state->slot, ns);
+	state->flags &= ~STATE_PENDING;
+	if (syscall_of(task) == SYSCALL_NONE)
+		causal_pay(state->slot);
 }
 
 /* In the thread that runs again: emits what is pending for it. */
@@ -327,12 +355,17 @@ static __always_inline int emit_pending(void *ctx)
 	struct thread_state *state;
 	struct task_struct *task;
 
-	if (!cpu->pending)
+	if (!cpu->pending && !(causal && cpu->slot && (cpu->waited || causal_owes(cpu->slot))))
 		return 0;
 	cpu->pending = 0;
+	cpu->waited = false;
 	task = bpf_get_current_task_btf();
 	state = target_state(task);
-	if (state && state->flags & STATE_PENDING)
+	if (!state)
+		return 0;
+	if (causal)
+		causal_run(ctx, task, state);
+	else if (state->flags & STATE_PENDING)
 		emit_interval(ctx, task, state);
 	return 0;
 }
@@ -378,6 +411,31 @@ static __always_inline void emit_wake(void *ctx, struct task_struct *waker,
 	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_WAKE_SKIPPED);
 }
 
+/*
+ * Virtual time goes from @waker to @sleeper. A soft interrupt has it from the thread it
+ * interrupted only where that is delivering what the sleeper waits for, over loopback.
+ */
+static __always_inline void carry_time(struct task_struct *waker, struct thread_state *sleeper,
+				       __u64 now)
+{
+	struct thread_state *state;
+	long nr;
+
+	causal_ready(sleeper);
+	if (!waker->pid)
+		return;
+	if (sleeper->waker_context == WAKER_SOFTIRQ) {
+		nr = syscall_of(waker);
+		if (nr < 0 || nr >= SYSCALLS_MAX || !syscall_sends[nr])
+			return;
+	} else if (sleeper->waker_context != WAKER_TASK) {
+		return;
+	}
+	state = target_state(waker);
+	if (state)
+		causal_wake(state, sleeper, now);
+}
+
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
@@ -394,6 +452,11 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	now = bpf_ktime_get_ns();
 	waker = bpf_get_current_task_btf();
 	state->waker_context = context_of(waker);
+	if (causal) {
+		state->t_wake = now;
+		carry_time(waker, state, now);
+		return 0;
+	}
 	state->waker = waker_number(waker, state->waker_context, now);
 	adopt(waker, state->waker_context, now);
 	state->device = this_cpu()->device;
@@ -456,6 +519,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	state->voluntary = 0;
 	state->involuntary = 0;
 	announce(child, state, parent_number);
+	if (causal)
+		causal_begin(child, state, target_state(parent));
 	unwind_fork(parent->tgid, child->tgid);
 	return 0;
 }
@@ -508,6 +573,8 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *name)
 		state = begin_state(task, now, STATE_TARGET | STATE_CREATED, WHERE_ON_CPU);
 	if (!state)
 		return 0;
+	if (causal && !state->slot)
+		causal_begin(task, state, NULL);
 	state->renamed = now;
 	if (task_in_exec(task)) {
 		state->flags |= STATE_IN_EXEC;
@@ -533,6 +600,11 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
 	if (!state)
 		return 0;
 	state->flags &= ~STATE_IN_EXEC;
+	if (causal) {
+		causal_end(state); /* it has the leader's tid from now on */
+		causal_begin(task, state, NULL);
+		this_cpu()->slot = state->slot;
+	}
 	unwind_begin(task);
 	event.header = (struct event_header){EVENT_EXEC, state->thread, state->renamed};
 	event.tid = task->pid;
@@ -554,12 +626,19 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	now = bpf_ktime_get_ns();
 	if (!tick_begin(cpu, ctx, now, &due))
 		return 0;
+	if (causal)
+		causal_look_around(now);
 	state = task->pid ? target_state(task) : NULL;
 	if (!state || state->where == WHERE_GONE)
 		return 0;
 	points = points_due(cpu, due, state->where == WHERE_ON_CPU ? state->since : due, now);
-	if (points)
+	if (causal) {
+		causal_sample(task, state, SCRATCH_TICK, points);
+		if (syscall_of(task) == SYSCALL_NONE)
+			causal_pay(state->slot);
+	} else if (points) {
 		emit_sample(ctx, task, state, due, points, false);
+	}
 	return 0;
 }
 

@@ -154,6 +154,32 @@ struct mm_struct {
 	unsigned long start_code;
 } CORE;
 
+struct upid {
+	int nr;
+} CORE;
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+} CORE;
+
+typedef struct {
+	unsigned long sig[1];
+} sigset_t;
+
+struct sigaction {
+	void *sa_handler;
+	sigset_t sa_mask;
+} CORE;
+
+struct k_sigaction {
+	struct sigaction sa;
+} CORE;
+
+struct sighand_struct {
+	struct k_sigaction action[64];
+} CORE;
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
@@ -174,6 +200,9 @@ struct task_struct {
 	char comm[16];
 	struct files_struct *files;
 	struct css_set *cgroups;
+	struct pid *thread_pid;
+	struct sighand_struct *sighand;
+	sigset_t blocked;
 } CORE;
 
 #if defined(__TARGET_ARCH_x86)
@@ -309,6 +338,42 @@ static __always_inline __u64 clock_expires(struct perf_event *clock)
 	if (!bpf_core_field_exists(clock->hw.hrtimer.node.expires))
 		return 0;
 	return BPF_CORE_READ(clock, hw.hrtimer.node.expires);
+}
+
+/* The tid of @task in its own pid namespace: what gettid() returns there. 0: it is gone. */
+static __always_inline __u32 own_tid(struct task_struct *task)
+{
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	unsigned int level;
+	int nr = 0;
+
+	if (!pid)
+		return 0;
+	level = BPF_CORE_READ(pid, level);
+	bpf_probe_read_kernel(&nr, sizeof(nr),
+			      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+				      level * bpf_core_type_size(struct upid));
+	return nr;
+}
+
+/* The mask of @task's handler for signal @index + 1; 0: it has none. */
+static __always_inline __u64 signal_handler_mask(struct task_struct *task, __u32 index)
+{
+	struct sighand_struct *sighand = BPF_CORE_READ(task, sighand);
+	const struct k_sigaction *action;
+
+	if (!sighand)
+		return 0;
+	action = (void *)sighand + bpf_core_field_offset(struct sighand_struct, action) +
+		 index * bpf_core_type_size(struct k_sigaction);
+	if ((unsigned long)BPF_CORE_READ(action, sa.sa_handler) <= 1)
+		return 0;
+	return BPF_CORE_READ(action, sa.sa_mask.sig[0]);
+}
+
+static __always_inline __u64 blocked_signals(struct task_struct *task)
+{
+	return BPF_CORE_READ(task, blocked.sig[0]);
 }
 
 /* Whether @task is on its way into a new program. */

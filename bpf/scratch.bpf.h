@@ -16,6 +16,7 @@ struct scratch {
 	__u8 head[HEAD_SIZE];
 	__u64 frames[SCRATCH_FRAMES];
 	__u64 raw[RAW_FRAMES];
+	__u64 codes[DWELL_MAX_USER_FRAMES]; /* of frames, for the causal engine: see CAUSAL_CODE */
 };
 
 #define SCRATCH_HEAD(scratch, type)                                                                \

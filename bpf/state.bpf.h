@@ -29,6 +29,9 @@ const volatile __u64 wakeup_range[2];
 const volatile __u8 syscall_takes_fd[SYSCALLS_MAX];
 const volatile int nr_poll = -1, nr_ppoll = -1, nr_wait4 = -1, nr_waitid = -1;
 
+/* Virtual speedups (bpf/causal.bpf.h) instead of a recording: nothing but threads is emitted. */
+const volatile bool causal;
+
 /* Written by user space while the programs run. */
 bool active; /* nothing is counted or emitted while false */
 __u64 losses[LOSS_COUNT];
@@ -89,6 +92,17 @@ struct thread_state {
 	__u8 pending_context;
 	__u64 kernel_hash; /* with stack_at_switch_out */
 	__u64 user_hash;
+	/* Of the causal engine. */
+	__u32 slot;	    /* number + 1; 0: none */
+	bool carried;	    /* its wait ended, or will, when another thread's time came */
+	__u64 global_then;  /* the farthest time when it went to sleep, or was made to wait */
+	__u64 global_ready; /* and when it was ready to run again */
+	__u64 own_debt;	    /* of its debt, what it came by while it slept */
+	__u64 least_debt;   /* since it was asked to pay last */
+	__u64 settle_at;    /* it is to pay then, or later */
+	__u64 asked_at;
+	__u64 blocked_ns; /* of the wait that is over, if it can be a target of a kind */
+	__u64 freeze;	  /* the CPU it came to is to stand still for */
 };
 
 struct {
@@ -108,6 +122,13 @@ struct cpu_state {
 	__u64 taken;	/* when the tick was due that was taken along last */
 	__u64 tick;	/* its period at present */
 	struct perf_event *clock;
+	__u32 slot; /* causal engine: of the thread that runs; 0: not recorded */
+	__u32 left_epoch;
+	bool waited;	    /* and whether what it waited for is of interest */
+	__u64 left_at;	    /* when a recorded thread left it last, */
+	__u64 left_own;	    /* and at which virtual time */
+	__u64 frozen_at;    /* when a thread began to pause here */
+	__u64 frozen_until; /* when it will be over */
 } __attribute__((aligned(64)));
 
 static struct cpu_state cpu_states[MAX_CPUS];

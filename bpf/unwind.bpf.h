@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include "bpf/causal.h"
 #include "bpf/rest.bpf.h"
 #include "bpf/scratch.bpf.h"
 #include "bpf/state.bpf.h"
@@ -311,6 +312,16 @@ static __always_inline __u64 find_rule(struct unwind_walk *walk, __u64 pc, enum 
 	return find_row(walk->mapping.table, walk->mapping.n_rows, pc - walk->mapping.bias);
 }
 
+/* The present frame's code, in its file; 0: in none, or one without a table. */
+static __always_inline __u64 code_of(const struct unwind_walk *walk, enum stack_end cause)
+{
+	__u32 slot = UNWIND_SLOT(walk->mapping.table);
+
+	if (cause == STACK_NO_MAPPING || !walk->mapping.table || slot >= UNWIND_TABLE_NOT_YET)
+		return 0;
+	return CAUSAL_CODE(slot, walk->ip - !walk->exact - walk->mapping.bias);
+}
+
 /* Whether user space knows more of the present frame's code, or soon will. */
 static __always_inline bool is_stuck(const struct unwind_walk *walk, enum stack_end cause)
 {
@@ -339,6 +350,8 @@ static __always_inline long unwind_step(struct unwind_walk *walk, __u32 index, c
 	if (index + 1 >= DWELL_MAX_USER_FRAMES)
 		return end_walk(walk, STACK_TOO_DEEP);
 	found = find_rule(walk, walk->ip - !walk->exact, &cause, remote);
+	if (causal && !remote)
+		scratch->codes[index & (DWELL_MAX_USER_FRAMES - 1)] = code_of(walk, cause);
 	if (!found && !remote && is_stuck(walk, cause)) {
 		walk->stuck = true;
 		return end_walk(walk, cause);

@@ -9,13 +9,13 @@
 #include "cmd/options.h"
 
 struct command {
-	const char *name;
+	const char *name;    /* "record"; of a group two words: "causal report" */
 	const char *summary; /* a few words, for the list of commands */
 	const char *usage;   /* behind "dwell NAME ", one or more lines */
 	const char *details; /* for --help and the man page, below the options; or NULL */
 	const struct option_row *options;
 
-	/* @argv[0] is the command's name. Returns the exit status. */
+	/* @argv[0] is the command's name, or the last word of it. Returns the exit status. */
 	int (*run)(int argc, char **argv);
 };
 
@@ -30,6 +30,8 @@ extern const struct command command_record;
 extern const struct command command_report;
 extern const struct command command_script;
 extern const struct command command_waits;
+extern const struct command command_causal_run;
+extern const struct command command_causal_report;
 extern const struct command command_completion;
 
 /* Every subcommand there is, *@n of them. */

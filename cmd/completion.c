@@ -34,9 +34,9 @@ static void print_argument(const char *command, const struct option_row *row)
 {
 	if (!row->arg || row->arg[0] == '[')
 		return;
-	printf("\t%s:--%s", command, row->name);
+	printf("\t'%s':--%s", command, row->name);
 	if (row->letter)
-		printf(" | %s:-%c", command, row->letter);
+		printf(" | '%s':-%c", command, row->letter);
 	if (row->values) {
 		printf(") words='");
 		for (const char *at = row->values; *at; at++)
@@ -49,23 +49,59 @@ static void print_argument(const char *command, const struct option_row *row)
 	}
 }
 
+/* Whether the first word of @commands[@i] was that of one before. */
+static bool is_known(const struct command *const *commands, size_t i)
+{
+	size_t n = strcspn(commands[i]->name, " ");
+
+	for (size_t k = 0; k < i; k++)
+		if (strcspn(commands[k]->name, " ") == n &&
+		    !strncmp(commands[k]->name, commands[i]->name, n))
+			return true;
+	return false;
+}
+
+/* The cases of commands of two words: what the second can be. */
+static void print_groups(const struct command *const *commands, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const char *name = commands[i]->name;
+		int length = (int)strcspn(name, " ");
+
+		if (!name[length] || is_known(commands, i))
+			continue;
+		printf("\t%.*s)\n\t\tcommand+=\" ${COMP_WORDS[2]}\"\n\t\t((COMP_CWORD == 2)) && "
+		       "words='",
+		       length, name);
+		for (size_t k = i; k < n; k++)
+			if (!strncmp(commands[k]->name, name, (size_t)length + 1))
+				printf("%s%s", k == i ? "" : " ", commands[k]->name + length + 1);
+		printf("' ;;\n");
+	}
+}
+
 static void print_bash(const struct command *const *commands, size_t n)
 {
 	printf("# bash completion for dwell, made by `dwell completion`\n\n"
 	       "_dwell()\n{\n"
 	       "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
 	       "\tlocal command=${COMP_WORDS[1]} words= files=\n\n"
-	       "\tCOMPREPLY=()\n\tif ((COMP_CWORD == 1)); then\n\t\twords='");
+	       "\tCOMPREPLY=()\n\t((COMP_CWORD == 1)) && words='");
 	for (size_t i = 0; i < n; i++)
-		printf("%s%s", i ? " " : "", commands[i]->name);
-	printf("'\n\t\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
+		if (!is_known(commands, i))
+			printf("%s%.*s", i ? " " : "", (int)strcspn(commands[i]->name, " "),
+			       commands[i]->name);
+	printf("'\n\tcase $command in\n");
+	print_groups(commands, n);
+	printf("\tesac\n\tif [[ $words ]]; then\n"
+	       "\t\tmapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$word\")\n"
 	       "\t\treturn\n\tfi\n\tcase $command:$before in\n");
 	for (size_t i = 0; i < n; i++)
 		for (const struct option_row *row = commands[i]->options; row->type; row++)
 			print_argument(commands[i]->name, row);
 	printf("\t*)\n\t\tcase $command in\n");
 	for (size_t i = 0; i < n; i++) {
-		printf("\t\t%s) words='", commands[i]->name);
+		printf("\t\t'%s') words='", commands[i]->name);
 		for (const struct option_row *row = commands[i]->options; row->type; row++)
 			print_option_words(row);
 		printf(" --help' ;;\n");

@@ -9,7 +9,8 @@
 #include "cmd/cmd.h"
 
 static const struct command *const commands[] = {
-	&command_record, &command_report, &command_waits, &command_script, &command_completion,
+	&command_record,	&command_report, &command_waits,      &command_causal_run,
+	&command_causal_report, &command_script, &command_completion,
 };
 
 const struct command *const *command__all(size_t *n)
@@ -18,12 +19,74 @@ const struct command *const *command__all(size_t *n)
 	return commands;
 }
 
-static const struct command *command__find(const char *name)
+/* How many of the @n words at @argv are the name of @command; 0: not all of its name. */
+static int command__match(const struct command *command, int n, char **argv)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		if (!strcmp(commands[i]->name, name))
+	const char *name = command->name;
+	int words = 0;
+
+	while (words < n) {
+		size_t length = strcspn(name, " ");
+
+		if (strncmp(argv[words], name, length) != 0 || argv[words][length])
+			return 0;
+		words++;
+		if (!name[length])
+			return words;
+		name += length + 1;
+	}
+	return 0;
+}
+
+/* The command whose name is the first of @n words at @argv; *@words says how many. */
+static const struct command *command__find(int n, char **argv, int *words)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		*words = command__match(commands[i], n, argv);
+		if (*words)
 			return commands[i];
+	}
 	return NULL;
+}
+
+/* Whether @name is the first of two words: then commands of the group are listed to @to. */
+static bool group__list(const char *name, const char *before, FILE *to)
+{
+	size_t length = strlen(name);
+	bool any = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (strncmp(commands[i]->name, name, length) != 0 ||
+		    commands[i]->name[length] != ' ')
+			continue;
+		if (!any && to)
+			fputs(before, to);
+		if (to)
+			fprintf(to, "  dwell %-14s %s\n", commands[i]->name, commands[i]->summary);
+		any = true;
+	}
+	return any;
+}
+
+/* What is said about words that are no command. */
+static int command__unknown(int n, char **argv)
+{
+	bool group = group__list(argv[0], "", NULL);
+
+	if (group && n > 1 && strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0) {
+		error__set(-EINVAL, "there is no command '%s %s'", argv[0], argv[1]);
+		error__print(stderr, -EINVAL);
+		group__list(argv[0], "  There is:\n", stderr);
+		return EXIT_USAGE;
+	}
+	if (group) {
+		group__list(argv[0], "usage:\n", n > 1 ? stdout : stderr);
+		return n > 1 ? EXIT_FINE : EXIT_USAGE;
+	}
+	error__set(-EINVAL, "there is no command '%s'", argv[0]);
+	error__hint("`dwell help` lists them.");
+	error__print(stderr, -EINVAL);
+	return EXIT_USAGE;
 }
 
 static void command__help(const struct command *command, FILE *to)
@@ -39,7 +102,7 @@ static void help(FILE *to)
 	fprintf(to, "dwell - where Linux programs spend their time, running and waiting\n\n"
 		    "usage: dwell COMMAND [OPTIONS]\n\ncommands:\n");
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+		fprintf(to, "  %-13s %s\n", commands[i]->name, commands[i]->summary);
 	fprintf(to, "\n`dwell COMMAND --help` explains a command.\n"
 		    "To begin: dwell record ./program && dwell report\n");
 }
@@ -70,24 +133,28 @@ int command__fail(int err)
 
 static int help_command(int argc, char **argv)
 {
-	const struct command *command = argc > 1 ? command__find(argv[1]) : NULL;
+	const struct command *command;
+	int words;
 
-	if (argc > 1 && !command) {
-		error__set(-EINVAL, "there is no command '%s'", argv[1]);
-		error__print(stderr, -EINVAL);
-		return EXIT_USAGE;
-	}
-	if (command)
-		command__help(command, stdout);
-	else
+	if (argc < 2) {
 		help(stdout);
-	return EXIT_FINE;
+		return EXIT_FINE;
+	}
+	command = command__find(argc - 1, argv + 1, &words);
+	if (command) {
+		command__help(command, stdout);
+		return EXIT_FINE;
+	}
+	if (argc == 2 && group__list(argv[1], "usage:\n", stdout))
+		return EXIT_FINE;
+	return command__unknown(argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
 	const struct command *command;
+	int words;
 
 	setlocale(LC_CTYPE, "");
 	if (!name) {
@@ -100,11 +167,7 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))
 		return help_command(argc - 1, argv + 1);
-	command = command__find(name);
-	if (command)
-		return command->run(argc - 1, argv + 1);
-	error__set(-EINVAL, "there is no command '%s'", name);
-	error__hint("`dwell help` lists them.");
-	error__print(stderr, -EINVAL);
-	return EXIT_USAGE;
+	command = command__find(argc - 1, argv + 1, &words);
+	return command ? command->run(argc - words, argv + words)
+		       : command__unknown(argc - 1, argv + 1);
 }

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cmd/cmd.h"
+#include "cmd/workload.h"
 #include "collect/session.h"
 #include "model/embed.h"
 
@@ -102,40 +103,6 @@ static const struct option_row record_rows[] = {
 		      "say what is used, and what was recorded"),
 	OPTION_END,
 };
-
-/* Signals that arrived: how many asked to stop, and what is to be passed on. */
-static volatile sig_atomic_t stops;
-static volatile sig_atomic_t to_forward;
-
-static void on_signal(int number, siginfo_t *info, void *context)
-{
-	if (number != SIGUSR1 && number != SIGUSR2)
-		stops++;
-	/* What a terminal sends, it sends to the command too. */
-	if (info->si_code != SI_KERNEL)
-		to_forward = number;
-}
-
-/*
- * In @ignored, the signals that were ignored: the command is to ignore them too.
- * So does dwell after nohup; a script's background job it lets end with SIGINT,
- * which the shell has made it ignore.
- */
-static void handle_signals(sigset_t *ignored)
-{
-	static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXFSZ};
-	struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO}, old;
-
-	sigemptyset(ignored);
-	for (size_t i = 0; i < ARRAY_SIZE(handled); i++) {
-		sigaction(handled[i], &action, &old);
-		if (old.sa_handler == SIG_IGN)
-			sigaddset(ignored, handled[i]);
-	}
-	if (sigismember(ignored, SIGHUP))
-		signal(SIGHUP, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN); /* a write past the limit then fails with EFBIG */
-}
 
 typedef ARRAY(pid_t) pid_array;
 
@@ -259,9 +226,9 @@ static void on_progress(const struct session_progress *progress, void *arg)
 {
 	const struct live *live = arg;
 
-	if (to_forward) {
-		session__signal(live->session, to_forward);
-		to_forward = 0;
+	if (workload_to_forward) {
+		session__signal(live->session, workload_to_forward);
+		workload_to_forward = 0;
 	}
 	if (!live->terminal)
 		return;
@@ -323,14 +290,6 @@ static void conclude(const struct record_options *options, const struct session_
 		fprintf(stderr, "  A larger buffer (-m) or a longer period (-c) loses less.\n");
 }
 
-/* As a shell says it: the command's own status, or 128 + the signal that ended it. */
-static int exit_status(int status)
-{
-	if (WIFEXITED(status))
-		return WEXITSTATUS(status);
-	return 128 + WTERMSIG(status);
-}
-
 static int record(const struct record_options *options, const struct session_config *config,
 		  struct session *session)
 {
@@ -341,7 +300,7 @@ static int record(const struct record_options *options, const struct session_con
 	if (options->verbose)
 		fprintf(stderr, "dwell: stacks of sleepers are taken at %s\n",
 			session__rung(session));
-	err = session__run(session, &stops, on_progress, &live);
+	err = session__run(session, &workload_stops, on_progress, &live);
 	if (err)
 		command__fail(err);
 	finish_err = session__finish(session, &progress);
@@ -355,7 +314,7 @@ static int record(const struct record_options *options, const struct session_con
 	conclude(options, &progress, live.terminal);
 	if (err || finish_err)
 		return EXIT_FAILED;
-	return status >= 0 ? exit_status(status) : EXIT_FINE;
+	return status >= 0 ? workload__exit_status(status) : EXIT_FINE;
 }
 
 static int choose_tables(const struct record_options *options, size_t *bytes)
@@ -424,7 +383,7 @@ static int record_run(int argc, char **argv)
 	}
 	description = describe(&options, argv + first);
 	config.command_line = description;
-	handle_signals(&config.ignored);
+	workload__handle_signals(&config.ignored);
 	err = session__new(&config, &session);
 	if (!err) {
 		status = record(&options, &config, session);

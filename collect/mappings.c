@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -20,12 +21,19 @@
 /* Descriptors left to the rest of the program. */
 #define SPARE_FDS 64
 
+/* For mappings__file(). */
+struct mapped_file {
+	uint32_t dso;
+	char *path;
+};
+
 struct mappings {
 	struct recording_writer *writer;
 	struct unwinder *unwinder;
 	struct map64 dsos;  /* path and build id -> DSO number */
 	struct map64 paths; /* path and inode -> DSO number */
 	struct map64 fds;   /* DSO number -> descriptor */
+	ARRAY(struct mapped_file) files;
 	size_t max_fds;
 };
 
@@ -94,6 +102,14 @@ static void keep_fd(struct mappings *mappings, uint32_t dso, int fd)
 		close(fd);
 }
 
+static void keep_file(struct mappings *mappings, uint32_t dso, const char *path)
+{
+	struct mapped_file file = {.dso = dso, .path = strdup(path)};
+
+	if (!file.path || array__push(&mappings->files, file))
+		free(file.path);
+}
+
 static uint64_t file_key(const char *path, const char *build_id)
 {
 	return hash__add(hash__bytes(path, strlen(path)), hash__bytes(build_id, strlen(build_id)));
@@ -126,6 +142,7 @@ static uint32_t file_dso(struct mappings *mappings, const struct mapping_event *
 	dso.build_id = recording_writer__string(mappings->writer, known.build_id);
 	dso.deleted = deleted || unreachable;
 	dso.number = recording_writer__dso(mappings->writer, &dso);
+	keep_file(mappings, dso.number, path);
 	if (*known.build_id)
 		map64__put(&mappings->dsos, file_key(path, known.build_id), dso.number);
 	if (fd >= 0)
@@ -288,6 +305,15 @@ int mappings__read_process(struct mappings *mappings, pid_t pid, uint64_t time)
 	return 0;
 }
 
+bool mappings__file(const struct mappings *mappings, size_t index, uint32_t *dso, const char **path)
+{
+	if (index >= mappings->files.n)
+		return false;
+	*dso = mappings->files.data[index].dso;
+	*path = mappings->files.data[index].path;
+	return true;
+}
+
 int mappings__fd(const struct mappings *mappings, uint32_t dso)
 {
 	const uint64_t *fd = map64__get(&mappings->fds, dso);
@@ -300,6 +326,9 @@ void mappings__free(struct mappings *mappings)
 	for (size_t i = 0; i < mappings->fds.capacity; i++)
 		if (mappings->fds.slots[i].used)
 			close((int)mappings->fds.slots[i].value);
+	for (size_t i = 0; i < mappings->files.n; i++)
+		free(mappings->files.data[i].path);
+	array__free(&mappings->files);
 	map64__free(&mappings->fds);
 	map64__free(&mappings->dsos);
 	map64__free(&mappings->paths);

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -34,6 +35,10 @@ int mappings__read_process(struct mappings *mappings, pid_t pid, uint64_t time);
  * even the first stacks of a program that does can be walked.
  */
 void mappings__prepare(struct mappings *mappings, const char *path);
+
+/* File @index in the order in which they were first mapped. False: there are not so many. */
+bool mappings__file(const struct mappings *mappings, size_t index, uint32_t *dso,
+		    const char **path);
 
 /* The descriptor kept for @dso, -1 when there is none. */
 int mappings__fd(const struct mappings *mappings, uint32_t dso);

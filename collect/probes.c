@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/syscalls.h"
+#include "bpf/causal.h"
 #include "bpf/collector.skel.h"
 #include "collect/devices.h"
 #include "collect/kernel.h"
@@ -50,6 +51,7 @@ struct probes {
 	enum rung_kind rung;
 	struct collector_bpf *skeleton;
 	struct bpf_link *kprobe;
+	struct probes_causal causal;
 	struct ring_buffer *consumer;
 	uint32_t n_rings;
 	int rings[MAX_RINGS];
@@ -125,6 +127,17 @@ static int refused(int err, const char *what)
 	return err;
 }
 
+static void configure_engine(struct collector_bpf *skeleton, const struct probes_causal *causal)
+{
+	size_t n = ARRAY_SIZE(skeleton->rodata->syscall_sends);
+
+	skeleton->rodata->causal = true;
+	skeleton->rodata->causal_signal = causal->signal;
+	skeleton->rodata->causal_min_pause = causal->min_pause_ns;
+	for (size_t i = 0; i < n; i++)
+		skeleton->rodata->syscall_sends[i] = syscalls__sends((int)i);
+}
+
 static void configure(struct probes *probes)
 {
 	const struct probes_config *config = &probes->config;
@@ -162,6 +175,8 @@ static void configure(struct probes *probes)
 	else if (config->n_ids)
 		skeleton->rodata->target_kind = TARGET_LISTED;
 	skeleton->rodata->target_cgroup = config->cgroup;
+	if (config->causal)
+		configure_engine(skeleton, &probes->causal);
 }
 
 /* Leaves out the programs that this kernel, or this recording, has no use for. */
@@ -180,6 +195,22 @@ static void choose_programs(struct probes *probes)
 	bpf_program__set_autoload(skeleton->progs.finish_targets_kernel_only,
 				  !kernel->copy_from_user_task);
 	bpf_program__set_autoload(skeleton->progs.on_cgroup_attach, probes->config.cgroup != 0);
+	bpf_program__set_autoload(skeleton->progs.on_sys_exit, probes->config.causal);
+	bpf_program__set_autoload(skeleton->progs.on_visit_uprobe, probes->config.causal);
+	bpf_program__set_autoload(skeleton->progs.on_visit_breakpoint, probes->config.causal);
+}
+
+/* The memory that the program shares is there already; without an engine the maps are empty. */
+static int size_engine(struct probes *probes)
+{
+	struct collector_bpf *skeleton = probes->skeleton;
+	int err;
+
+	if (probes->config.causal)
+		return bpf_map__reuse_fd(skeleton->maps.causal_areas, probes->causal.area);
+	err = bpf_map__set_max_entries(skeleton->maps.causal_ranges, 1);
+	err = err ? err : bpf_map__set_max_entries(skeleton->maps.causal_out_ranges, 1);
+	return err ? err : bpf_map__set_max_entries(skeleton->maps.causal_places, 1);
 }
 
 static uint32_t rings_for(int cpus)
@@ -309,6 +340,8 @@ static int attach(struct probes *probes)
 	bpf_program__set_autoattach(skeleton->progs.finish_targets_kernel_only, false);
 	bpf_program__set_autoattach(skeleton->progs.on_tick, false);
 	bpf_program__set_autoattach(skeleton->progs.on_run_kprobe, false);
+	bpf_program__set_autoattach(skeleton->progs.on_visit_uprobe, false);
+	bpf_program__set_autoattach(skeleton->progs.on_visit_breakpoint, false);
 	err = collector_bpf__attach(skeleton);
 	if (err || probes->rung != RUNG_KPROBE)
 		return err;
@@ -360,6 +393,8 @@ static int climb(struct probes *probes)
 	err = bpf_map__set_max_entries(probes->skeleton->maps.rings, probes->n_rings);
 	if (!err)
 		err = size_by_cpu(probes->skeleton->maps.rests);
+	if (!err)
+		err = size_engine(probes);
 	if (!err) /* all rings are like the first one */
 		err = bpf_map__set_inner_map_fd(probes->skeleton->maps.rings, probes->rings[0]);
 	if (!err)
@@ -401,6 +436,10 @@ int probes__open(const struct probes_config *config, probes_event_fn on_event, v
 	if (!probes)
 		return -ENOMEM;
 	probes->config = *config;
+	if (config->causal) {
+		probes->causal = *config->causal;
+		probes->config.causal = &probes->causal;
+	}
 	probes->on_event = on_event;
 	probes->arg = arg;
 	probes->grid_seed = (uint64_t)random_number() << 32 | random_number();
@@ -570,6 +609,11 @@ void probes__switches(const struct probes *probes, uint64_t *made, uint64_t *tol
 const char *probes__rung(const struct probes *probes)
 {
 	return rung_names[probes->rung];
+}
+
+struct collector_bpf *probes__skeleton(const struct probes *probes)
+{
+	return probes->skeleton;
 }
 
 void probes__free(struct probes *probes)

@@ -23,6 +23,13 @@ enum probes_helpers {
 	PROBES_HELPERS_ALL = 2,	   /* those of other processes, too */
 };
 
+/* The causal engine (bpf/causal.bpf.h), in place of recording what threads do. */
+struct probes_causal {
+	int area;	       /* a map of one struct causal_area, stays the caller's */
+	uint32_t signal;       /* by which threads are paused */
+	uint64_t min_pause_ns; /* less is not worth a signal */
+};
+
 struct probes_config {
 	uint32_t period_ns;
 	bool trace;
@@ -34,10 +41,12 @@ struct probes_config {
 	size_t n_ids;
 	bool ids_are_threads;
 	bool everything;
-	uint64_t cgroup;  /* id, 0: none */
-	const char *rung; /* begin at this rung of the ladder; NULL: the first */
+	uint64_t cgroup;		    /* id, 0: none */
+	const char *rung;		    /* begin at this rung of the ladder; NULL: the first */
+	const struct probes_causal *causal; /* NULL: a recording */
 };
 
+struct collector_bpf;
 struct probes;
 
 /* @event is valid during the call; @size is what was sent. */
@@ -88,6 +97,9 @@ void probes__switches(const struct probes *probes, uint64_t *made, uint64_t *tol
 
 /* Where sleepers' stacks are taken: a name that probes_config.rung takes. */
 const char *probes__rung(const struct probes *probes);
+
+/* The programs and their data, for engine.c. Valid as long as the probes are. */
+struct collector_bpf *probes__skeleton(const struct probes *probes);
 
 void probes__free(struct probes *probes);
 DEFINE_CLEANUP(struct probes *, probes__free)

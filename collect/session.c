@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "collect/annotations.h"
+#include "collect/engine.h"
 #include "collect/mappings.h"
 #include "collect/pacer.h"
 #include "collect/probes.h"
@@ -324,13 +325,16 @@ static int open_probes(struct session *session, uint64_t cgroup)
 		.everything = config->target == SESSION_SYSTEM,
 		.cgroup = cgroup,
 		.rung = config->rung,
+		.causal = config->engine ? engine__probes(config->engine) : NULL,
 	};
+	int err;
 
 	if (!probes.ring_bytes)
 		probes.ring_bytes = config->trace ? DEFAULT_TRACE_RING : DEFAULT_RING;
 	if (config->target == SESSION_COMMAND)
 		probes.command = workload__pid(session->workload);
-	return probes__open(&probes, on_event, session, &session->probes);
+	err = probes__open(&probes, on_event, session, &session->probes);
+	return err || !config->engine ? err : engine__use(config->engine, session->probes);
 }
 
 static int open_unwinder(struct session *session)
@@ -360,7 +364,7 @@ static int setup(struct session *session)
 
 	if (!err && config->target == SESSION_CGROUP)
 		err = target__cgroup_id(config->cgroup, &cgroup);
-	if (!err && config->target == SESSION_COMMAND)
+	if (!err && config->target == SESSION_COMMAND && !config->engine)
 		open_annotations(session);
 	if (!err && config->argv)
 		err = workload__prepare(config->argv, &config->ignored, &session->workload);
@@ -462,16 +466,26 @@ static int begin(struct session *session)
 	return err;
 }
 
-/* Waits for events, the end of the workload, or the poll interval. True: the workload ended. */
-static bool wait_for_something(const struct session *session)
+/*
+ * Waits for events, the end of the workload, or the poll interval, at most until @until.
+ * True: the workload ended.
+ */
+static bool wait_for_something(const struct session *session, uint64_t until)
 {
+	uint64_t now = now_ns(CLOCK_MONOTONIC);
+	uint64_t wait_ns = (session->telling ? POLL_TOLD_MS : POLL_MS) * 1000000ULL;
+	struct timespec time;
+
 	struct pollfd fds[] = {
 		{.fd = probes__fd(session->probes), .events = POLLIN},
 		{.fd = session->workload ? workload__fd(session->workload) : -1, .events = POLLIN},
 		{.fd = sideband__fd(session->sideband), .events = POLLIN},
 	};
 
-	poll(fds, ARRAY_SIZE(fds), session->telling ? POLL_TOLD_MS : POLL_MS);
+	if (until < now + wait_ns)
+		wait_ns = until > now ? until - now : 0;
+	time = (struct timespec){(time_t)(wait_ns / 1000000000), (long)(wait_ns % 1000000000)};
+	ppoll(fds, ARRAY_SIZE(fds), &time, NULL);
 	if (fds[2].revents && !fds[1].revents)
 		usleep(SETTLE_US);
 	return fds[1].revents;
@@ -485,7 +499,7 @@ static bool stop_asked(const struct session *session, int signals)
 int session__run(struct session *session, const volatile sig_atomic_t *stop,
 		 session_progress_fn progress, void *arg)
 {
-	uint64_t end = session->config.duration_ns;
+	uint64_t end = session->config.duration_ns, turn = UINT64_MAX;
 	struct session_progress now;
 	bool ended = false;
 	int err = begin(session);
@@ -494,7 +508,12 @@ int session__run(struct session *session, const volatile sig_atomic_t *stop,
 		return err;
 	end = end ? now_ns(CLOCK_MONOTONIC) + end : UINT64_MAX;
 	while (!ended && !stop_asked(session, *stop) && now_ns(CLOCK_MONOTONIC) < end) {
-		ended = wait_for_something(session);
+		if (session->config.turn)
+			turn = session->config.turn(session->config.turn_arg,
+						    now_ns(CLOCK_MONOTONIC));
+		if (!turn)
+			break;
+		ended = wait_for_something(session, turn);
 		err = drain(session, false);
 		if (!err)
 			err = flush(session);
@@ -593,6 +612,27 @@ int session__command_status(struct session *session, int *exec_error)
 int session__dso_fd(const struct session *session, uint32_t dso)
 {
 	return mappings__fd(session->mappings, dso);
+}
+
+bool session__file(const struct session *session, size_t index, struct session_file *file)
+{
+	const char *path;
+	uint32_t dso;
+
+	if (!mappings__file(session->mappings, index, &dso, &path))
+		return false;
+	*file = (struct session_file){
+		.dso = dso,
+		.path = path,
+		.fd = mappings__fd(session->mappings, dso),
+		.slot = unwinder__slot(session->unwinder, dso),
+	};
+	return true;
+}
+
+pid_t session__command(const struct session *session)
+{
+	return session->workload ? workload__pid(session->workload) : 0;
 }
 
 void session__free(struct session *session)

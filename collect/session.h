@@ -45,6 +45,14 @@ struct session_config {
 	enum probes_helpers helpers;
 	const char *rung; /* where sleepers' stacks are taken; NULL: the best place there is */
 	const char *command_line; /* what the user typed, for the header */
+	/*
+	 * Virtual speedups; what is recorded is but who there was. @turn is called with
+	 * the time from session__run() again and again, and returns when it is to be called
+	 * next; 0: the run is over.
+	 */
+	struct engine *engine;
+	uint64_t (*turn)(void *arg, uint64_t now);
+	void *turn_arg;
 };
 
 struct session_progress {
@@ -88,5 +96,19 @@ int session__command_status(struct session *session, int *exec_error);
 
 /* A descriptor of the file mapped as @dso, kept since; -1: none. Stays the session's. */
 int session__dso_fd(const struct session *session, uint32_t dso);
+
+/* A file that recorded processes have mapped: in the order they came, from 0 on. */
+struct session_file {
+	uint32_t dso;
+	const char *path; /* as its process saw it */
+	int fd;		  /* -1: could not be opened */
+	uint32_t slot;	  /* of its unwind table in the kernel side (bpf/unwind.h); 0: none */
+};
+
+/* File @index. False: there are not so many. */
+bool session__file(const struct session *session, size_t index, struct session_file *file);
+
+/* The command's process; 0: there is none. */
+pid_t session__command(const struct session *session);
 
 void session__free(struct session *session);

@@ -259,6 +259,13 @@ uint32_t tables__find(struct tables *tables, uint32_t dso, int fd)
 	return (uint32_t)(file - tables->files.data);
 }
 
+uint32_t tables__index(const struct tables *tables, uint32_t dso)
+{
+	const uint64_t *known = map64__get(&tables->by_dso, dso);
+
+	return known ? (uint32_t)*known : 0;
+}
+
 const struct file_table *tables__at(const struct tables *tables, uint32_t index)
 {
 	return &tables->files.data[index].table;

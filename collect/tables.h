@@ -50,6 +50,9 @@ uint32_t tables__find(struct tables *tables, uint32_t dso, int fd);
 /* What is known of file @index. Valid until the next tables__find(). */
 const struct file_table *tables__at(const struct tables *tables, uint32_t index);
 
+/* The index of file @dso; 0: it is not known. */
+uint32_t tables__index(const struct tables *tables, uint32_t dso);
+
 /* A mapping of file @index comes, or goes. A table without any may be dropped. 0: no file. */
 void tables__hold(struct tables *tables, uint32_t index);
 void tables__release(struct tables *tables, uint32_t index);

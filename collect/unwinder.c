@@ -430,6 +430,15 @@ static void publish_process(struct unwinder *unwinder, struct process *process)
 	process->has_run = run.n;
 }
 
+uint32_t unwinder__slot(const struct unwinder *unwinder, uint32_t dso)
+{
+	const struct file_table *file =
+		tables__at(unwinder->tables, tables__index(unwinder->tables, dso));
+	uint32_t slot = file->rows ? UNWIND_SLOT(file->number) : 0;
+
+	return slot < UNWIND_TABLE_NOT_YET ? slot : 0;
+}
+
 void unwinder__publish(struct unwinder *unwinder)
 {
 	size_t kept = 0;

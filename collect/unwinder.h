@@ -78,6 +78,9 @@ struct unwinder_place {
 bool unwinder__find(const struct unwinder *unwinder, uint32_t pid, uint64_t time, uint64_t pc,
 		    struct unwinder_place *place);
 
+/* The slot of the table of @dso in the kernel side; 0: it has none (any more). */
+uint32_t unwinder__slot(const struct unwinder *unwinder, uint32_t dso);
+
 /* Makes all changes since the last call known to the kernel side. */
 void unwinder__publish(struct unwinder *unwinder);
 

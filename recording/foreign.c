@@ -45,6 +45,8 @@ static const struct foreign foreigners[] = {
 	FOREIGN("\x0a\x0d\x0d\x0a", "a capture of Wireshark (pcapng) or sysdig", MEND_RECORD),
 	FOREIGN("SQLite format 3", "an SQLite database", MEND_RECORD),
 	FOREIGN("!<arch>\n", "a static library", MEND_RECORD),
+	FOREIGN("{\"type\":\"run\",\"version\":", "a causal profile",
+		"Read it with: dwell causal report FILE"),
 	FOREIGN("{", "a JSON document", "Views are made from the recording, not from its exports."),
 	FOREIGN("[", "a JSON document", "Views are made from the recording, not from its exports."),
 	FOREIGN("<", "an HTML or XML document",

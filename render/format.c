@@ -74,6 +74,29 @@ int format__width(const char *text)
 	return width;
 }
 
+void format__wrapped(FILE *to, const char *text, const char *indent, int column, int width)
+{
+	int begin = column, at = column;
+
+	while (*text) {
+		size_t n = strcspn(text, " ");
+		_cleanup_free_ char *word = strndup(text, n);
+		int cells = format__width(word ? word : "");
+
+		if (at > begin && at + 1 + cells > width) {
+			fprintf(to, "\n%s", indent);
+			at = begin = (int)strlen(indent);
+		} else if (at > begin) {
+			fputc(' ', to);
+			at++;
+		}
+		format__safe(to, word ? word : ""); /* names may be anything */
+		at += cells;
+		text += n + (text[n] == ' ');
+	}
+	fputc('\n', to);
+}
+
 void format__quoted(FILE *to, const char *text)
 {
 	fputc('"', to);

@@ -22,5 +22,11 @@ void format__safe(FILE *to, const char *text);
 /* The cells format__safe() takes for @text. */
 int format__width(const char *text);
 
+/*
+ * @text in lines of up to @width cells, which begin with @indent from the second on; safe on a
+ * terminal. The cursor stands at @column.
+ */
+void format__wrapped(FILE *to, const char *text, const char *indent, int column, int width);
+
 /* @text in double quotes, with \" \\ \n \t and \xNN: one field of a line. */
 void format__quoted(FILE *to, const char *text);

@@ -24,6 +24,7 @@ CHAINS_FLAGS_static-pie := -fPIE -static-pie -DNO_PLUGIN
 CHAINS_FLAGS_no-plt := -fno-plt -Wl,-z,now
 PROGRAMS += $(CHAINS:%=$(BUILD)/tests/programs/chains-%) $(BUILD)/tests/programs/chains_cc \
 	$(BUILD)/tests/programs/plugin.so
+PROGRAMS += $(BUILD)/tests/programs/undisturbed-static
 PROGRAM_FLAGS := -D_GNU_SOURCE -I. -O2 -g -fomit-frame-pointer -MMD -MP
 
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -42,6 +43,20 @@ $(CHAINS:%=$(BUILD)/tests/programs/chains-%): $(BUILD)/tests/programs/chains-%: 
 	$(call say,CC,"$< ($*)")
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(WARNINGS) $(PROGRAM_FLAGS) $(CHAINS_FLAGS_$*) -o $@ $< -lpthread
+
+# Its progress points as Coz has them; Coz reads no later DWARF. Needs package coz-profiler.
+$(BUILD)/tests/programs/causal-coz: tests/programs/causal.c
+	$(call say,CC,"$< (coz)")
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(WARNINGS) $(PROGRAM_FLAGS) -gdwarf-4 -gstrict-dwarf -DUSE_COZ -o $@ $< \
+		-lpthread -lm -ldl
+
+causal-coz: $(BUILD)/tests/programs/causal-coz
+
+$(BUILD)/tests/programs/undisturbed-static: tests/programs/undisturbed.c
+	$(call say,CC,"$< (static)")
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(WARNINGS) $(PROGRAM_FLAGS) -static -o $@ $< -lpthread
 
 $(BUILD)/tests/programs/%: tests/programs/%.cc
 	$(call say,CXX,$<)
@@ -74,5 +89,5 @@ check-kernels:
 	$(Q)$(MAKE) --no-print-directory all programs
 	$(Q)BUILD=$(abspath $(BUILD)) tests/run tests/kernels/ladder.t
 
--include $(UNIT:=.d) $(PROGRAMS:=.d)
-.PHONY: unit programs sanitized check check-installed check-kernels
+-include $(UNIT:=.d) $(PROGRAMS:=.d) $(BUILD)/tests/programs/causal-coz.d
+.PHONY: unit programs causal-coz sanitized check check-installed check-kernels

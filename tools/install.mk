@@ -6,13 +6,14 @@ COMPLETIONS := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 
 $(BUILD)/man/%.1: docs/man/%.1 $(BUILD)/dwell
 	$(Q)mkdir -p $(@D)
-	$(Q)awk '/^@OPTIONS /{ system("$(BUILD)/dwell completion --man " substr($$2, 1, length($$2) - 1)); next } \
+	$(Q)awk '/^@OPTIONS /{ gsub(/^@OPTIONS |@$$/, ""); system("$(BUILD)/dwell completion --man \"" $$0 "\""); next } \
 		{ gsub("@VERSION@", "$(VERSION)"); print }' $< > $@
 
 man: $(MAN)
 
-install: $(BUILD)/dwell man
+install: $(BUILD)/dwell $(RUNTIME) man
 	install -D -m 755 $(BUILD)/dwell $(DESTDIR)$(PREFIX)/bin/dwell
+	install -D -m 755 $(RUNTIME) $(DESTDIR)$(PREFIX)/lib/dwell/libdwell.so
 	install -D -m 644 include/dwell.h $(DESTDIR)$(PREFIX)/include/dwell.h
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN)
 	install -d $(COMPLETIONS)
@@ -20,6 +21,7 @@ install: $(BUILD)/dwell man
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/dwell $(DESTDIR)$(PREFIX)/include/dwell.h $(COMPLETIONS)/dwell
+	rm -f $(DESTDIR)$(PREFIX)/lib/dwell/libdwell.so
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN)))
 
 .PHONY: install uninstall man

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# make fuzz FUZZ_SECONDS=600    feeds damaged recordings to the reader, then damaged ELF
-#                               files and .eh_frame to the unwind tables (clang, libFuzzer)
+# make fuzz FUZZ_SECONDS=600    feeds damaged recordings to the reader, damaged ELF files and
+#                               .eh_frame to the unwind tables, and damaged causal profiles
+#                               to theirs (clang, libFuzzer)
 #
 # The corpora stay in $(BUILD)/fuzz from one run to the next.
 
@@ -13,7 +14,7 @@ FUZZ_CFLAGS := -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=
 $(BUILD)/fuzz/fuzz_reader: $(FUZZ_SRC) $(wildcard recording/*.h base/*.h tests/fuzz/*.h)
 	$(call say,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(STD) $(WARNINGS) $(CPPFLAGS) $(FUZZ_CFLAGS) -o $@ $(FUZZ_SRC) -lzstd -lz
+	$(Q)$(CLANG) $(STD) $(WARNINGS) $(CPPFLAGS) $(FUZZ_CFLAGS) -o $@ $(FUZZ_SRC) -lzstd -lz -ljansson -lm
 
 UNWIND_FUZZ_SRC := tests/fuzz/fuzz_unwind.c $(wildcard symbols/cfi*.c symbols/unwind_*.c base/*.c)
 
@@ -27,7 +28,16 @@ $(BUILD)/fuzz/seeds: $(BUILD)/tests/fuzz/seeds.o $(BUILD)/libdwell.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
 
-fuzz: fuzz-reader fuzz-unwind
+CAUSAL_FUZZ_SRC := tests/fuzz/fuzz_causal.c $(wildcard recording/causal*.c analysis/causal*.c \
+	render/causal*.c base/*.c) recording/foreign.c render/format.c render/json.c render/terminal.c
+
+$(BUILD)/fuzz/fuzz_causal: $(CAUSAL_FUZZ_SRC) $(BUILD)/libdwell.a $(wildcard recording/*.h analysis/causal*.h render/*.h base/*.h)
+	$(call say,FUZZ,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(STD) $(WARNINGS) $(CPPFLAGS) $(FUZZ_CFLAGS) -o $@ $(CAUSAL_FUZZ_SRC) \
+		$(BUILD)/libdwell.a $(LDLIBS)
+
+fuzz: fuzz-reader fuzz-unwind fuzz-causal
 
 fuzz-reader: $(BUILD)/fuzz/fuzz_reader $(BUILD)/fuzz/seeds
 	$(Q)mkdir -p $(BUILD)/fuzz/seed $(BUILD)/fuzz/corpus
@@ -49,4 +59,10 @@ fuzz-unwind: $(BUILD)/fuzz/fuzz_unwind $(BUILD)/tests/programs/switches $(BUILD)
 		-timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
 		-artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/unwind-corpus $(BUILD)/fuzz/unwind-seed
 
-.PHONY: fuzz fuzz-reader fuzz-unwind
+fuzz-causal: $(BUILD)/fuzz/fuzz_causal
+	$(Q)mkdir -p $(BUILD)/fuzz/causal-corpus
+	$(Q)nice $(BUILD)/fuzz/fuzz_causal -max_total_time=$(FUZZ_SECONDS) -max_len=8192 \
+		-timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+		-artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/causal-corpus tests/data/causal
+
+.PHONY: fuzz fuzz-reader fuzz-unwind fuzz-causal

@@ -17,15 +17,16 @@ result() {
 make -s man >/dev/null
 result 'man pages are without fault' "$(mandoc -T lint -W warning build/man/*.1 2>&1)"
 result 'every command has a man page' "$(
-	for command in record report script; do
+	for command in record report script waits causal; do
 		grep -q '^\\fB\\-\\-\|^.TP' "build/man/dwell-$command.1" 2>&1 || echo "$command"
 	done)"
 result 'every option is in its man page and in the completion' "$(
-	for command in record report script; do
-		build/dwell "$command" --help | grep -o -- '^ .*--[a-z-]*' | sed 's/.*--//' | sort -u |
+	for command in record report script waits 'causal report'; do
+		# shellcheck disable=SC2086
+		build/dwell $command --help | grep -o -- '^ .*--[a-z-]*' | sed 's/.*--//' | sort -u |
 			while read -r option; do
 				page=$(printf '%s' "$option" | sed 's/-/\\\\-/g')
-				grep -q -- "\\\\-\\\\-$page" "build/man/dwell-$command.1" || echo "man: $command --$option"
+				grep -q -- "\\\\-\\\\-$page" "build/man/dwell-${command%% *}.1" || echo "man: $command --$option"
 				build/dwell completion | grep -q -- "--$option" || echo "completion: --$option"
 			done
 	done)"

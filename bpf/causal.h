@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The causal engine's memory, shared by three: the kernel side, which decides who owes
+ * how much; libdwell.so inside the profiled program, which pays; and dwell, which runs
+ * the experiments. The program can write to all of it, so nobody trusts what is in it
+ * further than its own results.
+ *
+ * Virtual time (docs/virtual-time.md). Each thread has a clock that runs behind real time by
+ * what it was given, `own`: for samples in the target (the virtual speedup), for pauses
+ * it made, and from whoever woke it. The farthest of all is `global`. A thread pauses
+ * for the difference. Coz, SOSP'15, 3.4; Blocked Samples, OSDI'24, 3.3.
+ *
+ * All times are ns; sums that wrap are compared by their signed difference.
+ */
+#pragma once
+
+#include "include/dwell.h"
+
+#define CAUSAL_ENVIRONMENT "DWELL_CAUSAL" /* names the descriptor */
+#define CAUSAL_MAGIC	   0x6c61737561636c64ull
+#define CAUSAL_VERSION	   1
+#define CAUSAL_PAGE	   4096
+
+/* Threads have a slot near the one that their tid hashes to. */
+#define CAUSAL_SLOT_BITS   15
+#define CAUSAL_SLOTS	   (1 << CAUSAL_SLOT_BITS)
+#define CAUSAL_PROBES	   16
+#define CAUSAL_HOME(tid)   (((uint32_t)(tid)*2654435769u) >> (32 - CAUSAL_SLOT_BITS))
+#define CAUSAL_SLOT(place) ((place) & (CAUSAL_SLOTS - 1))
+
+/*
+ * The handler's signal mask is its signature: every signal but the two that cannot be
+ * blocked. The kernel side sends the signal to none that has another handler, or none.
+ */
+#define CAUSAL_HANDLER_MASK 0xfffffffffffbfeffull
+
+struct causal_slot {
+	uint64_t own;
+	uint64_t due;	    /* to be paused for, by the signal on its way; 0 when that is done */
+	uint64_t excess;    /* paused too long: comes off the next pauses */
+	uint64_t paused_ns; /* in all */
+	uint32_t pauses;
+	uint32_t tid;	  /* in the thread's own pid namespace; 0: free */
+	uint32_t epoch;	  /* of `own`: in another one it counts as `global` */
+	uint32_t pausing; /* it is in the handler */
+	uint64_t reserved[2];
+};
+
+struct causal_area {
+	struct dwell_points points; /* first: include/dwell.h maps this much */
+	uint64_t magic;
+	uint32_t version;
+	uint32_t signal;
+	uint64_t size; /* of this struct */
+	uint64_t global;
+	uint32_t epoch; /* goes up when debts are forgiven: pauses end then */
+	uint32_t ended; /* no more pauses */
+	struct causal_slot slot[CAUSAL_SLOTS] __attribute__((aligned(CAUSAL_PAGE)));
+};
+
+DWELL_ASSERT(causal_slot_size, sizeof(struct causal_slot) == 64);
+
+/* What is sped up at a time: [0] is the experiment's target, the others all the time. */
+#define CAUSAL_TARGETS	  4U
+#define CAUSAL_RANGES	  8192UL /* of code, of one target */
+#define CAUSAL_OUT_RANGES 65536	 /* of code that is not in scope, within files that are */
+#define CAUSAL_WHOLE	  1000	 /* a speedup of 100 % */
+
+enum causal_match {
+	CAUSAL_MATCH_NOTHING = 0,
+	CAUSAL_MATCH_CODE = 1,	/* the innermost frame in scope lies in its ranges */
+	CAUSAL_MATCH_STACK = 2, /* any frame does, within a caller's if it has such ranges */
+	CAUSAL_MATCH_CLASS = 3, /* a class of waiting */
+	CAUSAL_MATCH_KIND = 4,	/* a class of waiting in certain code of the kernel */
+};
+
+/* Written by user space, not by the program: in the kernel side's own data. */
+struct causal_target_state {
+	uint32_t match;	  /* enum causal_match */
+	uint32_t speedup; /* in parts of CAUSAL_WHOLE */
+	uint32_t n_ranges;
+	uint32_t n_callers;
+	uint32_t class; /* enum wait_class */
+	uint32_t reserved;
+	uint64_t kinds[2]; /* of CAUSAL_MATCH_KIND: a bit for each */
+	uint64_t hit_ns;   /* time of samples that matched, since the start */
+};
+
+/*
+ * What a function of the kernel on the stack says of the kind of a wait. Kinds are the
+ * user side's numbers below CAUSAL_KINDS, 0 none. Rows of a function follow each other.
+ */
+#define CAUSAL_KINDS	 128
+#define CAUSAL_KIND_ROWS 2048
+
+enum causal_strength {
+	CAUSAL_WEAK = 1,    /* holds when nothing farther out says more */
+	CAUSAL_STRONG = 2,  /* decides; the innermost one wins */
+	CAUSAL_REFINES = 3, /* says more about a wait of the kind `over` */
+	CAUSAL_WRITING = 4, /* what reads as `over` is a `kind` */
+};
+
+struct causal_kind_row {
+	uint64_t start;
+	uint64_t end;
+	uint8_t kind;
+	uint8_t strength; /* enum causal_strength */
+	uint8_t over;
+	uint8_t reserved[5];
+};
+
+/* Code in a file: the slot of its unwind table << 32 | its linked address. */
+struct causal_range {
+	uint64_t start;
+	uint64_t end; /* not included */
+};
+
+#define CAUSAL_CODE(slot, pc) ((uint64_t)(slot) << 32 | (uint32_t)(pc))
+
+/* Ranges of targets, then of their callers, in one array of CAUSAL_RANGES each. */
+#define CAUSAL_RANGES_OF(target)  ((target)*CAUSAL_RANGES)
+#define CAUSAL_CALLERS_OF(target) ((CAUSAL_TARGETS + (target)) * CAUSAL_RANGES)
+#define CAUSAL_ALL_RANGES	  (2UL * CAUSAL_TARGETS * CAUSAL_RANGES)
+
+/* What the kernel side saw of a progress point, at its last look. */
+struct causal_seen_point {
+	uint64_t count;
+	uint64_t changed_at;	 /* the look that saw it change last */
+	uint64_t changed_global; /* and what `global` was then */
+	uint64_t area;		 /* integral of count over virtual time; wraps */
+};
+
+/* All points at a moment; `round` is odd while it is written. */
+struct causal_look {
+	uint64_t round;
+	uint64_t time;
+	uint64_t global;
+	struct causal_seen_point point[DWELL_POINTS];
+};
+
+/* Why a thread that owed was not paused. Counted; the first of each kind is told by tid. */
+enum causal_unpaused {
+	CAUSAL_NO_HANDLER = 0, /* libdwell.so is not in the process */
+	CAUSAL_BLOCKED = 1,    /* the program blocks the signal */
+	CAUSAL_NOT_SENT = 2,   /* the kernel refused */
+	CAUSAL_NO_SLOT = 3,    /* more threads than slots */
+	CAUSAL_UNPAUSED = 4,
+};

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/kind_target.h"
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cmd/cmd.h"
+#include "cmd/workload.h"
+#include "collect/causal.h"
+
+#define MIN_PERIOD_NS 50000ULL
+#define MAX_PERIOD_NS 100000000ULL
+#define TABLE_BYTES   (256UL << 20)
+
+struct causal_run_options {
+	struct causal_config config;
+	uint64_t period_us;
+	const char *duration;
+	const char *length;
+	const char *settle;
+	uint64_t signal;
+	bool quiet;
+};
+
+#define TEXTS(field)                                                                               \
+	static int add_##field(void *options, const char *value)                                   \
+	{                                                                                          \
+		struct causal_run_options *run = options;                                          \
+                                                                                                   \
+		return array__push(&run->config.field.texts, value);                               \
+	}
+TEXTS(sources)
+TEXTS(without)
+TEXTS(binaries)
+TEXTS(targets)
+TEXTS(classes)
+TEXTS(also)
+TEXTS(progress)
+TEXTS(progress_seen)
+#undef TEXTS
+
+/* "25,50" */
+static int add_speedups(void *options, const char *value)
+{
+	struct causal_run_options *run = options;
+
+	while (*value) {
+		char number[32];
+		size_t n = strcspn(value, ",");
+		double percent;
+		int err;
+
+		snprintf(number, sizeof(number), "%.*s", (int)n, value);
+		err = options__percent(number, &percent);
+		if (err)
+			return err;
+		if (percent <= 0 || percent > 100)
+			return error__set(-EINVAL, "a speedup of %s is not above 0 and at most 100",
+					  number);
+		if (array__push(&run->config.speedups, percent / 100))
+			return -ENOMEM;
+		value += n + (value[n] == ',');
+	}
+	return 0;
+}
+
+static const struct option_row causal_run_rows[] = {
+	OPTION_GROUP(
+		"Where progress is seen (besides DWELL_PROGRESS and COZ_PROGRESS in the source)"),
+	OPTION_CALL("progress", 'p', "WHERE", NULL, add_progress,
+		    "count visits of FILE:LINE or FUNCTION in the unmodified program"),
+	OPTION_CALL("progress-sampled", 0, "WHERE", NULL, add_progress_seen,
+		    "count samples in FILE:LINE or FUNCTION instead: for what is visited too often "
+		    "to be counted"),
+	OPTION_SWITCH("end-to-end", 0, struct causal_run_options, config.end_to_end,
+		      "the program's end is the progress: one experiment a run"),
+	OPTION_GROUP("What is sped up (default: lines, chosen at random from what runs)"),
+	OPTION_CALL("target", 't', "WHAT", NULL, add_targets,
+		    "FILE:LINE or FUNCTION with all it calls; \"FUNCTION called from FUNCTION\""),
+	OPTION_CALL("class", 0, "CLASS", "io|sched|other|cpu", add_classes,
+		    "a class of waiting: io, sched (waiting for a CPU), other; or cpu; or a kind "
+		    "of waiting as in dwell report: \"disk read\", fsync, sleep, network ..."),
+	OPTION_SWITCH("functions", 0, struct causal_run_options, config.functions,
+		      "functions at random, not lines"),
+	OPTION_CALL("source-scope", 's', "PATTERN", NULL, add_sources,
+		    "only code of source files that match (default: all but system headers)"),
+	OPTION_CALL("source-exclude", 0, "PATTERN", NULL, add_without,
+		    "no code of source files that match"),
+	OPTION_CALL("binary-scope", 'b', "PATTERN", NULL, add_binaries,
+		    "programs and libraries whose path or name matches (default: programs)"),
+	OPTION_CALL("speedup", 0, "PERCENT[,PERCENT...]", NULL, add_speedups,
+		    "only these virtual speedups (default: 5 to 100 in steps of 5)"),
+	OPTION_CALL("also", 0, "TARGET=PERCENT", NULL, add_also,
+		    "speed TARGET (as in --target, or a class) up all the time: what remains once "
+		    "that is done"),
+	OPTION_GROUP("How"),
+	OPTION_TEXT("output", 'o', "FILE", struct causal_run_options, config.output,
+		    "append to the profile FILE (default: dwell.causal)"),
+	OPTION_TEXT("experiment", 0, "TIME", struct causal_run_options, length,
+		    "length of each half of an experiment at first (default: 250ms); it doubles "
+		    "while too few visits are seen"),
+	OPTION_SWITCH("fixed-length", 0, struct causal_run_options, config.fixed_length,
+		      "and it stays like that"),
+	OPTION_NUMBER("min-visits", 0, "N", struct causal_run_options, config.min_visits,
+		      "visits that each half has to see (default: 5)"),
+	OPTION_NUMBER("period", 'c', "US", struct causal_run_options, period_us,
+		      "sampling period in microseconds, 50 to 100000 (default: 1000)"),
+	OPTION_TEXT("duration", 0, "TIME", struct causal_run_options, duration,
+		    "stop experimenting after TIME; the program runs on"),
+	OPTION_TEXT(
+		"settle", 0, "TIME", struct causal_run_options, settle,
+		"a thread is paused only for what it has owed for so long (default: at once; for "
+		"the class sched, 100ms)"),
+	OPTION_NUMBER("signal", 0, "N", struct causal_run_options, signal,
+		      "the signal that pauses threads (default: 32, which programs cannot block)"),
+	OPTION_NUMBER("seed", 0, "N", struct causal_run_options, config.seed,
+		      "of random choices, to repeat them"),
+	OPTION_SWITCH("quiet", 'q', struct causal_run_options, quiet, "no live progress"),
+	OPTION_END,
+};
+
+static const struct causal_kinds kinds = {
+	.find = kind_target__find,
+	.names = kind_target__names,
+	.function = kind_target__function,
+	.of_call = kind_target__of_call,
+};
+
+static int configure(struct causal_run_options *options, char **command)
+{
+	struct causal_config *config = &options->config;
+	int err = 0;
+
+	if (!*command) {
+		error__set(-EINVAL, "no command to run");
+		error__hint("dwell causal run [OPTIONS] -- ./program ARGS");
+		return -EINVAL;
+	}
+	config->argv = command;
+	config->kinds = &kinds;
+	config->period_ns = options->period_us * 1000;
+	if (config->period_ns < MIN_PERIOD_NS || config->period_ns > MAX_PERIOD_NS)
+		return error__set(-EINVAL, "the period must be 50 to 100000 us");
+	if (options->signal > 64 || options->signal == 9 || options->signal == 19)
+		return error__set(-EINVAL, "signal %lu cannot be handled", options->signal);
+	config->signal = (uint32_t)options->signal;
+	if (options->length)
+		err = options__duration(options->length, &config->half_ns);
+	if (!err && options->duration)
+		err = options__duration(options->duration, &config->duration_ns);
+	if (!err && options->settle)
+		err = options__duration(options->settle, &config->settle_ns);
+	return err;
+}
+
+/* On a terminal, what goes on. */
+struct live {
+	bool terminal;
+	uint64_t experiments;
+};
+
+static bool on_experiment(void *arg, const struct causal_experiment *experiment,
+			  const struct causal_target *target)
+{
+	struct live *live = arg;
+
+	live->experiments++;
+	if (live->terminal)
+		fprintf(stderr, "\r\033[Kdwell: %lu experiments, last: %s %.0f%% faster",
+			live->experiments, target->name, experiment->speedup * 100);
+	return false;
+}
+
+static void on_turn(void *arg, const char *state)
+{
+	const struct live *live = arg;
+
+	if (live->terminal && !live->experiments)
+		fprintf(stderr, "\r\033[Kdwell: %s", state);
+}
+
+static void free_texts(struct causal_config *config)
+{
+	struct causal_texts *all[] = {&config->sources,	 &config->without,	&config->binaries,
+				      &config->targets,	 &config->classes,	&config->also,
+				      &config->progress, &config->progress_seen};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		array__free(&all[i]->texts);
+	array__free(&config->speedups);
+}
+
+static int run(struct causal_run_options *options)
+{
+	struct causal_run_result result;
+	struct live live = {.terminal = !options->quiet && isatty(STDERR_FILENO)};
+	int err;
+
+	workload__handle_signals(&options->config.ignored);
+	options->config.to_forward = &workload_to_forward;
+	options->config.on_experiment = on_experiment;
+	options->config.on_turn = on_turn;
+	options->config.arg = &live;
+	err = causal__run(&options->config, &workload_stops, &result);
+	if (live.terminal)
+		fprintf(stderr, "\r\033[K");
+	if (err)
+		command__fail(err);
+	else if (live.terminal)
+		fprintf(stderr, "dwell: %lu experiments in %s. See: dwell causal report %s\n",
+			result.experiments, options->config.output, options->config.output);
+	if (result.exec_error)
+		return result.exec_error == ENOENT ? 127 : 126;
+	if (err)
+		return EXIT_FAILED;
+	return result.status >= 0 ? workload__exit_status(result.status) : EXIT_FAILED;
+}
+
+static int causal_run(int argc, char **argv)
+{
+	struct causal_run_options options = {
+		.config = {.output = "dwell.causal",
+			   .half_ns = 250000000,
+			   .warm_up_ns = 20000000,
+			   .min_visits = 5,
+			   .settle_ns = CAUSAL_SETTLE,
+			   .table_bytes = TABLE_BYTES},
+		.period_us = 1000,
+	};
+	_cleanup_free_ char *text = NULL;
+	int first, status, err;
+
+	if (command__parse(&command_causal_run, argc, argv, &options, &first, &status)) {
+		err = configure(&options, argv + first);
+		text = workload__text(argv + first);
+		options.config.command_line = text;
+		if (err)
+			error__print(stderr, err);
+		status = err ? EXIT_USAGE : run(&options);
+	}
+	free_texts(&options.config);
+	return status;
+}
+
+const struct command command_causal_run = {
+	.name = "causal run",
+	.summary = "run a program with virtual speedups, to predict what real ones would gain",
+	.usage = "[OPTIONS] [--] COMMAND [ARG...]",
+	.details = "The exit status is the command's own. Runs append to one profile, and their\n"
+		   "experiments combine. See the result with: dwell causal report\n",
+	.options = causal_run_rows,
+	.run = causal_run,
+};

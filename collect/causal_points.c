@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/causal_points.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+/* A point given by name. */
+struct named_point {
+	const char *text;
+	struct causal_aim aim;
+	bool sampled;
+	bool found;
+	int number;  /* of the engine's point; -1: sampled */
+	int sample;  /* of the engine's target */
+	int refused; /* what the kernel said to counting its visits */
+};
+
+struct causal_points {
+	const struct causal_config *config;
+	struct engine *engine;
+	struct causal_files *files;
+	struct causal_targets *targets;
+	ARRAY(struct named_point) named;
+	struct experiment_points experimented;
+	uint32_t known; /* of the engine's points */
+};
+
+static int add_named(struct causal_points *points, const struct causal_texts *texts, bool sampled)
+{
+	for (size_t i = 0; i < texts->texts.n; i++) {
+		struct named_point point = {
+			.text = texts->texts.data[i],
+			.sampled = sampled,
+			.number = -1,
+		};
+		int err = causal_aim__parse(point.text, &point.aim);
+
+		if (!err && sampled) {
+			point.sample = causal_targets__reserve(points->targets);
+			if (point.sample < 0)
+				err = error__set(-EINVAL, "there are too many sampled progress "
+							  "points and targets sped up besides");
+		}
+		if (!err)
+			err = array__push(&points->named, point);
+		if (err)
+			return causal_aim__free(&point.aim), err;
+	}
+	return 0;
+}
+
+int causal_points__new(const struct causal_config *config, struct engine *engine,
+		       struct causal_files *files, struct causal_targets *targets,
+		       struct causal_points **out)
+{
+	_cleanup_(causal_points__freep) struct causal_points *points = calloc(1, sizeof(*points));
+	int err;
+
+	if (!points)
+		return -ENOMEM;
+	points->config = config;
+	points->engine = engine;
+	points->files = files;
+	points->targets = targets;
+	err = add_named(points, &config->progress, false);
+	if (!err)
+		err = add_named(points, &config->progress_seen, true);
+	if (err)
+		return err;
+	*out = TAKE_PTR(points);
+	return 0;
+}
+
+static int find_sampled(struct causal_points *points, struct named_point *point)
+{
+	struct causal_ranges ranges = {}, callers = {};
+	struct engine_target target = {.match = CAUSAL_MATCH_STACK};
+	struct code_place place;
+	int err = causal_files__find(points->files, &point->aim, &ranges, &callers, &place);
+
+	if (!err) {
+		target.ranges = ranges.ranges.data;
+		target.n_ranges = ranges.ranges.n;
+		target.callers = callers.ranges.data;
+		target.n_callers = callers.ranges.n;
+		err = engine__set_target(points->engine, (uint32_t)point->sample, &target);
+	}
+	array__free(&ranges.ranges);
+	array__free(&callers.ranges);
+	return err;
+}
+
+/* Counts visits by the cheapest means that the kernel lets us have. */
+static int count_visits(struct causal_points *points, struct named_point *point,
+			const struct causal_entry *entry, pid_t pid)
+{
+	char path[64];
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", entry->fd);
+	err = engine__count_visits(points->engine, ENGINE_UPROBE, path, entry->offset, 0, 0,
+				   (uint32_t)point->number);
+	if (err)
+		err = engine__count_visits(points->engine, ENGINE_BREAKPOINT, NULL, 0, pid,
+					   entry->address, (uint32_t)point->number);
+	return err;
+}
+
+static int find_counted(struct causal_points *points, struct named_point *point, pid_t pid)
+{
+	struct causal_entries entries = {};
+	int err = causal_files__entries(points->files, &point->aim, &entries);
+
+	if (!err && point->number < 0) {
+		point->number =
+			engine__claim_point(points->engine, DWELL_POINT_THROUGHPUT, point->text);
+		if (point->number < 0)
+			err = error__set(-EINVAL, "there are too many progress points");
+	}
+	for (size_t i = 0; i < entries.entries.n && !err; i++)
+		point->refused = count_visits(points, point, &entries.entries.data[i], pid);
+	array__free(&entries.entries);
+	return err;
+}
+
+int causal_points__find(struct causal_points *points, pid_t pid)
+{
+	for (size_t i = 0; i < points->named.n; i++) {
+		struct named_point *point = &points->named.data[i];
+		int err;
+
+		if (point->found)
+			continue;
+		err = point->sampled ? find_sampled(points, point)
+				     : find_counted(points, point, pid);
+		if (err == -ENOENT || err == -ENODATA)
+			continue;
+		if (err)
+			return err;
+		point->found = true;
+	}
+	return 0;
+}
+
+static int add(struct causal_points *points, struct causal_writer *writer,
+	       const struct experiment_point *at, enum causal_point_kind kind, const char *name)
+{
+	const struct causal_point point = {.name = name, .kind = kind};
+	int number = causal_writer__point(writer, &point);
+	struct experiment_point added = *at;
+
+	if (number < 0)
+		return number;
+	/* Two of one name are one: the first counts. */
+	for (size_t i = 0; i < points->experimented.points.n; i++)
+		if (points->experimented.points.data[i].number == (uint32_t)number)
+			return 0;
+	added.number = (uint32_t)number;
+	return array__push(&points->experimented.points, added);
+}
+
+/* The engine's point that ends what @name begins; -1: there is none yet. */
+static int end_of(const struct causal_points *points, const char *name)
+{
+	for (uint32_t i = 0; i < engine__points(points->engine); i++) {
+		const struct dwell_point *point = engine__point(points->engine, i);
+
+		if (point->named && point->type == DWELL_POINT_END && !strcmp(point->name, name))
+			return (int)i;
+	}
+	return -1;
+}
+
+/* A point of the program. *@later: its other half is not there yet. */
+static int add_counted(struct causal_points *points, struct causal_writer *writer, uint32_t number,
+		       bool *later)
+{
+	const struct dwell_point *point = engine__point(points->engine, number);
+	struct experiment_point at = {.begin = (int)number, .end = -1};
+
+	*later = !__atomic_load_n(&point->named, __ATOMIC_ACQUIRE);
+	if (*later || point->type == DWELL_POINT_END)
+		return 0;
+	if (point->type != DWELL_POINT_BEGIN)
+		return add(points, writer, &at, CAUSAL_THROUGHPUT, point->name);
+	at.end = end_of(points, point->name);
+	*later = at.end < 0;
+	return *later ? 0 : add(points, writer, &at, CAUSAL_LATENCY, point->name);
+}
+
+int causal_points__update(struct causal_points *points, struct causal_writer *writer)
+{
+	uint32_t n = engine__points(points->engine);
+
+	for (; points->known < n; points->known++) {
+		bool later;
+		int err = add_counted(points, writer, points->known, &later);
+
+		if (err)
+			return err;
+		if (later)
+			break;
+	}
+	for (size_t i = 0; i < points->named.n; i++) {
+		struct named_point *point = &points->named.data[i];
+		struct experiment_point at = {.begin = -1, .end = -1, .sample = point->sample};
+		int err;
+
+		if (!point->sampled || !point->found || point->number >= 0)
+			continue;
+		err = add(points, writer, &at, CAUSAL_SAMPLED, point->text);
+		if (err)
+			return err;
+		point->number = 0;
+	}
+	return 0;
+}
+
+bool causal_points__ready(const struct causal_points *points)
+{
+	return points->experimented.points.n > 0;
+}
+
+const struct experiment_points *causal_points__experimented(const struct causal_points *points)
+{
+	return &points->experimented;
+}
+
+int causal_points__missing(struct causal_points *points)
+{
+	for (size_t i = 0; i < points->named.n; i++) {
+		const struct named_point *point = &points->named.data[i];
+		_cleanup_free_ char *hint = NULL;
+
+		if (point->found && !point->refused)
+			continue;
+		if (point->found)
+			return error__errno(point->refused, "cannot count visits of '%s'",
+					    point->text);
+		hint = causal_files__hint(points->files, point->text);
+		error__set(-EINVAL,
+			   "there is no code of the progress point '%s' in what the "
+			   "command ran",
+			   point->text);
+		if (hint)
+			error__hint("%s", hint);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+void causal_points__free(struct causal_points *points)
+{
+	for (size_t i = 0; i < points->named.n; i++)
+		causal_aim__free(&points->named.data[i].aim);
+	array__free(&points->named);
+	array__free(&points->experimented.points);
+	free(points);
+}

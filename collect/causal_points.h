@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Progress points of a causal run: those in the source, and those given by name. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/cleanup.h"
+#include "collect/causal_files.h"
+#include "collect/causal_targets.h"
+#include "collect/experiment.h"
+
+struct causal_points;
+
+/* Checks the texts. -EINVAL with error__set(). */
+int causal_points__new(const struct causal_config *config, struct engine *engine,
+		       struct causal_files *files, struct causal_targets *targets,
+		       struct causal_points **out);
+
+/* Looks for those given by name in the files there are, in the program with process @pid. */
+int causal_points__find(struct causal_points *points, pid_t pid);
+
+/* Takes notice of points that the program has come to since, and tells @writer. */
+int causal_points__update(struct causal_points *points, struct causal_writer *writer);
+
+/* Whether there is any. */
+bool causal_points__ready(const struct causal_points *points);
+
+/* In the order of their numbers in the profile. */
+const struct experiment_points *causal_points__experimented(const struct causal_points *points);
+
+/* One given by name that was not found: -EINVAL, with the nearest names. */
+int causal_points__missing(struct causal_points *points);
+
+void causal_points__free(struct causal_points *points);
+DEFINE_CLEANUP(struct causal_points *, causal_points__free)

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Pauses: the part of the causal engine that runs inside the profiled program. The kernel
+ * side says in a thread's slot how long it is to pause, and sends it the signal where that
+ * interrupts no system call; the handler sleeps and keeps account. See bpf/causal.h.
+ *
+ * Nothing in here allocates, prints or takes a lock.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/runtime.h"
+
+#define SLICE_NS 20000000 /* after which a pause looks whether it is still wanted */
+
+/* As the kernel has it, not the C library. */
+struct kernel_sigaction {
+	void (*handler)(int, siginfo_t *, void *);
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+#define SA_RESTORER_KERNEL 0x04000000UL
+
+static struct causal_area *area;
+static struct kernel_sigaction previous; /* of somebody who had the signal before us */
+
+/* fork() copies it: the tid in the slot tells whether it is still ours. */
+static __thread uint32_t my_slot __attribute__((tls_model("initial-exec")));
+
+void pause_restore(void);
+__asm__(".text\n"
+	".type pause_restore, @function\n"
+	"pause_restore:\n"
+	"	mov $15, %eax\n" /* rt_sigreturn */
+	"	syscall\n"
+	".size pause_restore, . - pause_restore\n");
+
+static long kernel_call(long number, long a, long b, long c, long d)
+{
+	register long fourth __asm__("r10") = d;
+	long result;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static void sleep_ns(uint64_t ns)
+{
+	struct timespec time = {.tv_sec = (time_t)(ns / 1000000000),
+				.tv_nsec = (long)(ns % 1000000000)};
+
+	kernel_call(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, (long)&time, 0);
+}
+
+/* The calling thread's slot, or NULL. */
+static struct causal_slot *find_slot(void)
+{
+	uint32_t tid = (uint32_t)kernel_call(SYS_gettid, 0, 0, 0, 0);
+
+	if (area->slot[CAUSAL_SLOT(my_slot)].tid == tid)
+		return &area->slot[CAUSAL_SLOT(my_slot)];
+	for (uint32_t i = 0; i < CAUSAL_PROBES; i++) {
+		uint32_t at = CAUSAL_SLOT(CAUSAL_HOME(tid) + i);
+
+		if (area->slot[at].tid != tid)
+			continue;
+		my_slot = at;
+		return &area->slot[at];
+	}
+	return NULL;
+}
+
+/* Sleeps for @due, or until debts are forgiven. Returns how long it was. */
+static uint64_t pause_for(const struct causal_slot *slot, uint64_t due)
+{
+	uint64_t begin = now(), passed = 0;
+
+	while (passed < due && !__atomic_load_n(&area->ended, __ATOMIC_RELAXED) &&
+	       __atomic_load_n(&area->epoch, __ATOMIC_RELAXED) == slot->epoch) {
+		sleep_ns(due - passed < SLICE_NS ? due - passed : SLICE_NS);
+		passed = now() - begin;
+	}
+	return passed;
+}
+
+static void pause_thread(void)
+{
+	struct causal_slot *slot = find_slot();
+	uint64_t due, passed;
+
+	if (!slot)
+		return;
+	due = __atomic_load_n(&slot->due, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->pausing, 1, __ATOMIC_RELEASE);
+	passed = pause_for(slot, due);
+	__atomic_fetch_add(&slot->own, passed < due ? passed : due, __ATOMIC_RELAXED);
+	if (passed > due)
+		slot->excess += passed - due;
+	slot->paused_ns += passed;
+	slot->pauses++;
+	__atomic_store_n(&slot->due, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&slot->pausing, 0, __ATOMIC_RELEASE);
+}
+
+/* The kernel side's signals come from the kernel; others are for whoever was here before. */
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+	int saved = errno;
+
+	if (info->si_code == SI_KERNEL)
+		pause_thread();
+	else if ((uintptr_t)previous.handler > 1)
+		previous.handler(number, info, context);
+	errno = saved;
+}
+
+static void take_signal(int number)
+{
+	struct kernel_sigaction action = {
+		.handler = on_signal,
+		.flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK | SA_RESTORER_KERNEL,
+		.restorer = pause_restore,
+		.mask = ~0ULL,
+	};
+	struct kernel_sigaction before;
+
+	if (kernel_call(SYS_rt_sigaction, number, (long)&action, (long)&before,
+			sizeof(before.mask)))
+		return;
+	if (before.handler != on_signal)
+		previous = before;
+}
+
+void pause__take_signal_again(void)
+{
+	if (area)
+		take_signal((int)area->signal);
+}
+
+struct causal_area *pause__area(void)
+{
+	return area;
+}
+
+/* "FD,SIGNAL": the descriptor. */
+static long environment_number(const char *text, char end)
+{
+	long value = 0;
+
+	if (!text || *text < '0' || *text > '9')
+		return -1;
+	for (; *text >= '0' && *text <= '9' && value < 1000000; text++)
+		value = value * 10 + (*text - '0');
+	return *text == end ? value : -1;
+}
+
+static __attribute__((constructor)) void pause__begin(void)
+{
+	long fd = environment_number(secure_getenv(CAUSAL_ENVIRONMENT), '\0');
+	void *mapped;
+
+	if (fd < 0)
+		return;
+	mapped = mmap(NULL, sizeof(*area), PROT_READ | PROT_WRITE, MAP_SHARED, (int)fd, 0);
+	if (mapped == MAP_FAILED)
+		return;
+	area = mapped;
+	if (area->magic != CAUSAL_MAGIC || area->version != CAUSAL_VERSION ||
+	    area->size != sizeof(*area) || area->signal < 1 || area->signal > 64) {
+		munmap(mapped, sizeof(*area));
+		area = NULL;
+		return;
+	}
+	take_signal((int)area->signal);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * libdwell.so: what `dwell causal run` preloads into the profiled program. Small on
+ * purpose: it maps the memory shared with dwell, pauses threads when the kernel side
+ * says so, and answers programs that were built with coz.h.
+ */
+#pragma once
+
+#include "bpf/causal.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+/* The memory shared with dwell; NULL: the program is not run by dwell causal. */
+struct causal_area *pause__area(void);
+
+/* Somebody else has taken the signal: have it again, with them behind us. */
+void pause__take_signal_again(void);

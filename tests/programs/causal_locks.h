@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Cases of causal.c in which threads share a lock, or the CPUs. */
+#pragma once
+
+#include "causal_run.h"
+
+/*
+ * critical-section: three threads, each of which is in the lock for some of its time.
+ *
+ * Expected: both inside and outside matter. While the lock is contended, time inside
+ * counts more than once; made small, what is left is the time outside.
+ */
+static pthread_mutex_t section = PTHREAD_MUTEX_INITIALIZER;
+
+COMPUTE(inside)
+COMPUTE_AND_NAP(outside)
+
+static void *run_sections(void *arg)
+{
+	for (;;) {
+		outside(400, 4);
+		pthread_mutex_lock(&section);
+		inside(1000);
+		pthread_mutex_unlock(&section);
+		PROGRESS("section");
+	}
+	return arg;
+}
+
+static void case_critical_section(void)
+{
+	for (int i = 0; i < 3; i++)
+		start_thread(run_sections, NULL);
+}
+
+/* A lock that threads get in the order in which they come. */
+struct fifo_lock {
+	pthread_mutex_t mutex;
+	pthread_cond_t turn;
+	uint64_t next;
+	uint64_t served;
+};
+
+KEEP void fifo_lock__acquire(struct fifo_lock *lock)
+{
+	uint64_t ticket;
+
+	pthread_mutex_lock(&lock->mutex);
+	ticket = lock->next++;
+	while (ticket != lock->served)
+		pthread_cond_wait(&lock->turn, &lock->mutex);
+	pthread_mutex_unlock(&lock->mutex);
+	NO_TAIL_CALL();
+}
+
+KEEP void fifo_lock__release(struct fifo_lock *lock)
+{
+	pthread_mutex_lock(&lock->mutex);
+	lock->served++;
+	pthread_mutex_unlock(&lock->mutex);
+	pthread_cond_broadcast(&lock->turn);
+	NO_TAIL_CALL();
+}
+
+/*
+ * contention: one thread answers requests, and needs the lock for each. Another cleans
+ * up in the background: it searches, and then needs the lock for long.
+ *
+ * Expected: serve and purge gain. search loses: the sooner it has found something, the
+ * more often the lock is taken.
+ */
+static struct fifo_lock store = {
+	.mutex = PTHREAD_MUTEX_INITIALIZER,
+	.turn = PTHREAD_COND_INITIALIZER,
+};
+
+COMPUTE(serve)
+COMPUTE(account)
+COMPUTE(search)
+COMPUTE(purge)
+
+static void *run_serving(void *arg)
+{
+	for (;;) {
+		serve(1000);
+		fifo_lock__acquire(&store);
+		account(300);
+		fifo_lock__release(&store);
+		PROGRESS("request");
+	}
+	return arg;
+}
+
+static void *run_cleaning(void *arg)
+{
+	for (;;) {
+		search(2500);
+		fifo_lock__acquire(&store);
+		purge(1500);
+		fifo_lock__release(&store);
+	}
+	return arg;
+}
+
+static void case_contention(void)
+{
+	start_thread(run_serving, NULL);
+	start_thread(run_cleaning, NULL);
+}
+
+/*
+ * rwlock: two readers, and a writer that they let pass.
+ *
+ * Expected: look_up, render and update gain. interval loses: it is what the writer does
+ * while it leaves the readers alone.
+ */
+static pthread_rwlock_t table;
+
+COMPUTE(look_up)
+COMPUTE_AND_NAP(render)
+COMPUTE(update)
+COMPUTE_AND_NAP(interval)
+
+static void *run_reader(void *arg)
+{
+	for (;;) {
+		pthread_rwlock_rdlock(&table);
+		look_up(700);
+		pthread_rwlock_unlock(&table);
+		render(200, 2);
+		PROGRESS("lookup");
+	}
+	return arg;
+}
+
+static void *run_writer(void *arg)
+{
+	for (;;) {
+		interval(300, 4);
+		pthread_rwlock_wrlock(&table);
+		update(1800);
+		pthread_rwlock_unlock(&table);
+	}
+	return arg;
+}
+
+static void case_rwlock(void)
+{
+	pthread_rwlockattr_t attr;
+
+	pthread_rwlockattr_init(&attr);
+	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&table, &attr);
+	start_thread(run_reader, NULL);
+	start_thread(run_reader, NULL);
+	start_thread(run_writer, NULL);
+}
+
+/*
+ * oversubscribed: three threads for every CPU, which only compute.
+ *
+ * Expected: hot by its share of a third, cold by two thirds.
+ */
+COMPUTE(hot)
+COMPUTE(cold)
+
+static void *run_hot_and_cold(void *arg)
+{
+	for (;;) {
+		hot(1000);
+		cold(2000);
+		PROGRESS("item");
+	}
+	return arg;
+}
+
+static void case_oversubscribed(void)
+{
+	cpu_set_t allowed;
+
+	sched_getaffinity(0, sizeof(allowed), &allowed);
+	for (int i = 0; i < 3 * CPU_COUNT(&allowed); i++)
+		start_thread(run_hot_and_cold, NULL);
+}
+
+/*
+ * cores, cores-4: two or four threads that only compute, on one CPU.
+ *
+ * Of n threads on c CPUs each waits for a CPU (n / c - 1) times as long as it runs. With
+ * that wait shorter by s, as if there were more CPUs, the period shrinks by
+ * s (1 - c / n); s = 1 is a CPU for each. The other way round, from c to c' CPUs the wait
+ * shrinks by s = 1 - (n / c' - 1) / (n / c - 1). (Blocked Samples, figure 15: there
+ * c' = n = 32.) Here c is 1:
+ *
+ *   cores    2 CPUs instead of 1 are s = 1
+ *   cores-4  2 CPUs instead of 1 are s = 2/3; more CPUs are not there to try
+ *
+ * To make s true in between, half of the threads go to another CPU for a fraction f of
+ * the time: that makes c = 1 + f, where c = n / (1 + (1 - s) (n - 1)).
+ *
+ * Expected: class sched 50 % at s = 1 (cores), or at s = 2/3 (cores-4), linear; crunch
+ * 100 %.
+ */
+#define CORES_CYCLE_NS (25 * NS_PER_MS) /* a block is six of them */
+#define CORES_MAX      4
+
+static struct {
+	int threads;
+	int one, two; /* CPUs */
+	pid_t tids[CORES_MAX];
+} cores;
+
+static struct target sched_target = {.name = "sched", .class = "sched"};
+static struct target sched_of_four_target = {.name = "sched", .class = "sched", .max = 66};
+COMPUTE(crunch)
+
+/* A thread that waits for a CPU goes at once. */
+static void move(pid_t tid, int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(tid, sizeof(set), &set);
+}
+
+static void *run_crunching(void *arg)
+{
+	pid_t *tid = arg;
+
+	stay_on(cores.one);
+	__atomic_store_n(tid, thread_id(), __ATOMIC_RELEASE);
+	for (;;) {
+		crunch(2000);
+		PROGRESS("item");
+	}
+	return arg;
+}
+
+/* The fraction of time for which there is another CPU. */
+static double more_cpus(void)
+{
+	const struct target *target = cores.threads == 2 ? &sched_target : &sched_of_four_target;
+	double left = percent_left(target) / 100.0;
+
+	return cores.threads / (1 + left * (cores.threads - 1)) - 1;
+}
+
+static void move_half(int cpu)
+{
+	for (int i = 0; i < cores.threads / 2; i++)
+		move(cores.tids[i], cpu);
+}
+
+static void *run_moving(void *arg)
+{
+	for (;;) {
+		uint64_t away = CORES_CYCLE_NS * more_cpus();
+
+		if (away)
+			move_half(cores.two);
+		sleep_ns(away);
+		if (away < CORES_CYCLE_NS)
+			move_half(cores.one);
+		sleep_ns(CORES_CYCLE_NS - away);
+	}
+	return arg;
+}
+
+static void run_cores(int threads)
+{
+	cpu_set_t allowed;
+
+	sched_getaffinity(0, sizeof(allowed), &allowed);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (!CPU_ISSET(cpu, &allowed))
+			continue;
+		cores.two = cores.one;
+		cores.one = cpu;
+	}
+	cores.threads = threads;
+	for (int i = 0; i < threads; i++)
+		start_thread(run_crunching, &cores.tids[i]);
+	for (int i = 0; i < threads; i++)
+		while (!__atomic_load_n(&cores.tids[i], __ATOMIC_ACQUIRE))
+			sleep_ns(NS_PER_MS);
+	if (more_cpus() > 0 || sched_target.curve || sched_of_four_target.curve)
+		start_thread(run_moving, NULL);
+}
+
+static void case_cores(void)
+{
+	run_cores(2);
+}
+
+static void case_cores_4(void)
+{
+	run_cores(4);
+}
