@@ -80,11 +80,6 @@ static int making__add(struct making *making, const struct causal_cell *cell)
 	return 0;
 }
 
-static struct causal_fit fit__straight(const struct causal_dot *dots, size_t n)
-{
-	return (struct causal_fit){.rise = causal_fit__slope(dots, n)};
-}
-
 static int making__weigh(struct making *making)
 {
 	struct causal_fit fit;
@@ -106,13 +101,13 @@ static void making__fit(struct making *making)
 	const size_t n = making->dots.n;
 	const double variance = making->noise->sigma * making->noise->sigma;
 	struct causal_curve *curve = making->curve;
-	struct causal_fit line = fit__straight(dots, n);
+	struct causal_fit line = causal_fit__straight(dots, n);
 	struct causal_fit level = causal_fit__level(dots, n), bent = causal_fit__bent(dots, n);
 	double line_rest = causal_fit__rest(&line, dots, n);
 	double level_rest = causal_fit__rest(&level, dots, n);
 	double bent_rest = causal_fit__rest(&bent, dots, n);
 
-	making->fit = fit__straight;
+	making->fit = causal_fit__straight;
 	if (line_rest - bent_rest > KNEE_EXPLAINS * variance)
 		making->fit = level.knee > 0 && level_rest - bent_rest < SLOPE_EXPLAINS * variance
 				      ? causal_fit__level
@@ -125,11 +120,7 @@ static void making__fit(struct making *making)
 /* The mean of the runs without a speedup has an error, too, in which all results have a part. */
 static double making__base_error(const struct making *making, struct causal_random *random)
 {
-	const struct causal_series *series = making->series;
-
-	if (!series->whole_run || series->cells.data[0].speedup > 0)
-		return 0;
-	return causal_noise__mean(making->noise, series->cells.data[0].n, random);
+	return causal_noise__mean(making->noise, making->series->base_runs, random);
 }
 
 static void making__resample(struct making *making, size_t round, double worst_at,

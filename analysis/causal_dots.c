@@ -73,6 +73,11 @@ static size_t dots__off(const struct causal_dot *dots, size_t n, const struct ca
 	return few;
 }
 
+static struct causal_fit fit__line(const struct causal_dot *dots, size_t n)
+{
+	return n < FEWEST_DOTS ? causal_fit__straight(dots, n) : causal_fit__bent(dots, n);
+}
+
 int causal_dots__weigh(struct causal_dot *dots, size_t n, struct causal_fit *fit)
 {
 	_cleanup_free_ double *off = calloc(3 * n + 1, sizeof(*off));
@@ -99,8 +104,7 @@ int causal_dots__weigh(struct causal_dot *dots, size_t n, struct causal_fit *fit
 			if (!isnan(off[i]))
 				dots[i].weight *= weights[i];
 		}
-		*fit = n < FEWEST_DOTS ? (struct causal_fit){.rise = causal_fit__slope(dots, n)}
-				       : causal_fit__bent(dots, n);
+		*fit = fit__line(dots, n);
 	}
 	return 0;
 }

@@ -246,6 +246,8 @@ static int series__estimate(const struct causal_sorted *sorted, struct causal_se
 	double more = series__more(series);
 	int err = 0;
 
+	if (baseline && baseline->cells.n && !(baseline->cells.data[0].speedup > 0))
+		series->base_runs = baseline->cells.data[0].n;
 	for (size_t c = 0; c < series->cells.n && !err; c++) {
 		struct causal_cell *cell = &series->cells.data[c];
 

@@ -28,6 +28,11 @@ double causal_fit__slope(const struct causal_dot *dots, size_t n)
 	return xx > 0 ? xy / xx : 0;
 }
 
+struct causal_fit causal_fit__straight(const struct causal_dot *dots, size_t n)
+{
+	return (struct causal_fit){.rise = causal_fit__slope(dots, n)};
+}
+
 double causal_fit__rest(const struct causal_fit *fit, const struct causal_dot *dots, size_t n)
 {
 	double rest = 0;
@@ -102,7 +107,7 @@ static struct causal_fit fit__search(const struct causal_dot *dots, size_t n,
 				     bool (*with_knee)(double knee, const struct causal_dot *dots,
 						       size_t n, struct causal_fit *fit))
 {
-	struct causal_fit best = {.rise = causal_fit__slope(dots, n)}, fit;
+	struct causal_fit best = causal_fit__straight(dots, n), fit;
 	double least = INFINITY;
 
 	if (n < 4)

@@ -14,8 +14,9 @@ struct causal_dot {
 	double n;      /* pairs it is made of */
 };
 
-/* The line through the origin with the least weighted squares. */
+/* The line through the origin with the least weighted squares: its slope, and as a fit. */
 double causal_fit__slope(const struct causal_dot *dots, size_t n);
+struct causal_fit causal_fit__straight(const struct causal_dot *dots, size_t n);
 
 /*
  * The two such lines that meet at a knee, behind which the curve rises less than before, or

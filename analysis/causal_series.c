@@ -21,7 +21,7 @@ struct sorting {
 	struct intern series;
 	struct intern groups;
 	struct intern runs_of_groups;
-	ARRAY(uint64_t) first_at; /* by run: when its first experiment began */
+	uint64_t *first_at; /* by run: when its first experiment began */
 };
 
 static double half__time(const struct causal_half *half)
@@ -96,7 +96,7 @@ static int group__compare(struct sorting *sorting, const struct causal_experimen
 	const uint64_t key[] = {index, experiment->run};
 	double time = half__time(&experiment->base), hits = (double)experiment->base.hit_ns;
 	double run_hits = run__hits(run, experiment->target);
-	double run_time = run__time(run, sorting->first_at.data[experiment->run]);
+	double run_time = run__time(run, sorting->first_at[experiment->run]);
 	bool fresh;
 
 	if (!(run_time > 0) || run_hits < 0)
@@ -116,19 +116,28 @@ static int group__compare(struct sorting *sorting, const struct causal_experimen
 	return 0;
 }
 
+static int sorting__find_beginnings(struct sorting *sorting)
+{
+	const struct causal_profile *profile = sorting->profile;
+
+	sorting->first_at = calloc(profile->runs.n + 1, sizeof(*sorting->first_at));
+	if (!sorting->first_at)
+		return -ENOMEM;
+	for (size_t i = 0; i < profile->runs.n; i++)
+		sorting->first_at[i] = UINT64_MAX;
+	for (size_t i = 0; i < profile->experiments.n; i++) {
+		const struct causal_experiment *experiment = &profile->experiments.data[i];
+
+		if (experiment->at_ns < sorting->first_at[experiment->run])
+			sorting->first_at[experiment->run] = experiment->at_ns;
+	}
+	return 0;
+}
+
 static int sorting__find_groups(struct sorting *sorting)
 {
 	const struct causal_profile *profile = sorting->profile;
 
-	for (size_t i = 0; i < profile->runs.n; i++)
-		if (array__push(&sorting->first_at, UINT64_MAX))
-			return -ENOMEM;
-	for (size_t i = 0; i < profile->experiments.n; i++) {
-		uint64_t *at = &sorting->first_at.data[profile->experiments.data[i].run];
-
-		if (profile->experiments.data[i].at_ns < *at)
-			*at = profile->experiments.data[i].at_ns;
-	}
 	for (size_t i = 0; i < profile->experiments.n; i++) {
 		const struct causal_experiment *experiment = &profile->experiments.data[i];
 		int64_t index = experiment->whole_run ? 0 : sorting__group(sorting, experiment);
@@ -338,7 +347,7 @@ static void sorting__free(struct sorting *sorting)
 	intern__free(&sorting->series);
 	intern__free(&sorting->groups);
 	intern__free(&sorting->runs_of_groups);
-	array__free(&sorting->first_at);
+	free(sorting->first_at);
 }
 
 int causal_sorted__make(const struct causal_profile *profile, const char *point,
@@ -346,8 +355,9 @@ int causal_sorted__make(const struct causal_profile *profile, const char *point,
 {
 	_cleanup_(sorting__free) struct sorting sorting = {
 		.profile = profile, .sorted = sorted, .point = point};
-	int err = sorting__find_groups(&sorting);
+	int err = sorting__find_beginnings(&sorting);
 
+	err = err ? err : sorting__find_groups(&sorting);
 	for (size_t i = 0; i < profile->experiments.n && !err; i++) {
 		const struct causal_experiment *experiment = &profile->experiments.data[i];
 

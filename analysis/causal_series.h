@@ -55,6 +55,7 @@ struct causal_series {
 	ARRAY(struct causal_pair) pairs; /* by speedup, when sorted */
 	ARRAY(struct causal_cell) cells;
 	double begins, ends; /* of a latency point */
+	size_t base_runs; /* of whole runs: those without a speedup that they are compared with */
 	/* Relative errors of single pairs, see causal_estimate.h; and how many of them are free. */
 	ARRAY(double) errors;
 	double freedom;

@@ -109,7 +109,7 @@ static __always_inline void causal_renew(struct causal_area *area, struct causal
 	slot->epoch = area->epoch;
 	slot->own = area->global;
 	slot->excess = 0;
-	state->global_then = state->global_ready = area->global;
+	state->global_then = area->global;
 	state->own_debt = 0;
 	state->least_debt = 0;
 }
@@ -441,6 +441,15 @@ __noinline __u32 causal_kind(__u32 use, __u32 n, __s32 nr)
 	return call ? call : evidence.kind;
 }
 
+/* The time that the thread with slot @number was given so far. */
+static __always_inline __u64 causal_own(__u32 number)
+{
+	struct causal_area *area = causal_area();
+	struct causal_slot *slot = area ? causal_slot_at(area, number) : NULL;
+
+	return slot ? slot->own : 0;
+}
+
 /* Current has waited: gives it what targets of a kind are worth. */
 static __always_inline void causal_kind_time(void *ctx, struct task_struct *task,
 					     struct thread_state *state)
@@ -480,13 +489,22 @@ static __always_inline __u64 lesser(__u64 a, __u64 b)
 	return (__s64)(a - b) < 0 ? a : b;
 }
 
-/* @sleeper is woken, by whomever. */
-static __always_inline void causal_ready(struct thread_state *sleeper)
+/*
+ * How far the farthest time went on while @sleeper slept. What @waker was given in that time,
+ * for a wait that began before, was partly due already.
+ */
+static __always_inline __u64 causal_gone_on(const struct causal_area *area,
+					    const struct thread_state *waker,
+					    const struct thread_state *sleeper)
 {
-	struct causal_area *area = causal_area();
+	__u64 gone = area->global - sleeper->global_then;
+	__u64 length = waker->hit_to - waker->hit_from, before;
 
-	if (area && sleeper->where == WHERE_OFF_CPU && sleeper->class != CLASS_SCHED)
-		sleeper->global_ready = area->global;
+	if (waker->hit_at < sleeper->since || waker->hit_from >= sleeper->since || !length)
+		return gone;
+	before = sleeper->since - waker->hit_from;
+	before = before < length ? waker->hit_ns * before / length : waker->hit_ns;
+	return gone > before ? gone - before : 0;
 }
 
 /*
@@ -507,7 +525,7 @@ static __always_inline void causal_wake(struct thread_state *waker, struct threa
 	if (!from || !slot || slot->pausing)
 		return;
 	waited = now > sleeper->since ? now - sleeper->since : 0;
-	waited += area->global - sleeper->global_then;
+	waited += causal_gone_on(area, waker, sleeper);
 	own = lesser(from->own, slot->own + waited);
 	slot->own = own;
 	sleeper->carried = true;
@@ -525,7 +543,7 @@ static __always_inline void causal_switch_out(struct cpu_state *cpu, struct thre
 	cpu->slot = 0;
 	if (!slot)
 		return;
-	state->global_then = state->global_ready = area->global;
+	state->global_then = area->global;
 	state->carried = false;
 	cpu->left_at = now;
 	cpu->left_own = slot->own;
@@ -555,7 +573,6 @@ static __always_inline void causal_take_cpu(struct cpu_state *cpu, struct causal
 
 	if (!waited || causal_speeds_up_queue())
 		return;
-	waited += area->global - state->global_ready;
 	if (cpu->left_at > ready && cpu->left_epoch == slot->epoch) {
 		own = lesser(cpu->left_own, slot->own + waited);
 		if ((__s64)(own - slot->own) > 0)
@@ -571,7 +588,7 @@ static __always_inline void causal_switch_in(struct cpu_state *cpu, struct threa
 {
 	struct causal_area *area = causal_area();
 	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
-	__u64 debt;
+	__u64 debt, own;
 
 	cpu->slot = state->slot;
 	state->freeze = 0;
@@ -580,8 +597,14 @@ static __always_inline void causal_switch_in(struct cpu_state *cpu, struct threa
 	/* Waits for another thread of the program end when that one is faster, not by themselves.
 	 */
 	state->blocked_ns = 0;
+	state->hit_at = 0;
 	if (state->class != CLASS_SCHED && state->class != CLASS_LOCK && !state->carried) {
+		own = slot->own;
 		causal_class_time(area, slot, state->class, wake - state->since);
+		state->hit_at = now;
+		state->hit_from = state->since;
+		state->hit_to = wake;
+		state->hit_ns = slot->own - own;
 		state->blocked_ns = causal_kinds_wanted ? wake - state->since : 0;
 		cpu->waited = state->blocked_ns;
 	}
@@ -596,8 +619,12 @@ static __always_inline void causal_switch_in(struct cpu_state *cpu, struct threa
 	causal_take_cpu(cpu, area, state, slot, wake, now);
 }
 
+/* While a thread begins or ends, the C library blocks all signals: that is nothing to tell. */
+#define CAUSAL_BLOCKS_NS 20000000
+
 /* Whether libdwell.so's handler will take the signal. */
-static __always_inline bool causal_can_pause(struct task_struct *task)
+static __always_inline bool causal_can_pause(struct task_struct *task, struct thread_state *state,
+					     __u64 now)
 {
 	__u32 index = (causal_signal - 1) & 63;
 
@@ -606,9 +633,13 @@ static __always_inline bool causal_can_pause(struct task_struct *task)
 		return false;
 	}
 	if (blocked_signals(task) >> index & 1) {
-		causal_count_unpaused(CAUSAL_BLOCKED, task->pid);
+		if (!state->blocked_at)
+			state->blocked_at = now;
+		else if (now - state->blocked_at > CAUSAL_BLOCKS_NS)
+			causal_count_unpaused(CAUSAL_BLOCKED, task->pid);
 		return false;
 	}
+	state->blocked_at = 0;
 	return true;
 }
 
@@ -661,7 +692,7 @@ __noinline int causal_pay(__u32 number)
 		__sync_fetch_and_add(&slot->own, due);
 		due = 0;
 	}
-	if (due < causal_min_pause || !causal_can_pause(task))
+	if (due < causal_min_pause || !causal_can_pause(task, state, now))
 		return 0;
 	slot->due = due;
 	state->asked_at = now;

@@ -336,13 +336,14 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 static __always_inline void causal_run(void *ctx, struct task_struct *task,
 				       struct thread_state *state)
 {
-	__u64 ns = (__u64)state->blocked_points * period_ns;
+	__u64 ns = (__u64)state->blocked_points * period_ns, own = causal_own(state->slot);
 
 	if (state->blocked_ns)
 		causal_kind_time(ctx, task, state);
 	if (state->flags & STATE_PENDING && state->pending_class != CLASS_LOCK &&
 	    state->pending_class != CLASS_SCHED && !state->carried && has_user_stack(task, state))
 		causal_code_sample(SCRATCH_INTERVAL, state->slot, ns);
+	state->hit_ns += causal_own(state->slot) - own;
 	state->flags &= ~STATE_PENDING;
 	if (syscall_of(task) == SYSCALL_NONE)
 		causal_pay(state->slot);
@@ -421,7 +422,6 @@ static __always_inline void carry_time(struct task_struct *waker, struct thread_
 	struct thread_state *state;
 	long nr;
 
-	causal_ready(sleeper);
 	if (!waker->pid)
 		return;
 	if (sleeper->waker_context == WAKER_SOFTIRQ) {

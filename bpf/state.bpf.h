@@ -93,14 +93,18 @@ struct thread_state {
 	__u64 kernel_hash; /* with stack_at_switch_out */
 	__u64 user_hash;
 	/* Of the causal engine. */
-	__u32 slot;	    /* number + 1; 0: none */
-	bool carried;	    /* its wait ended, or will, when another thread's time came */
-	__u64 global_then;  /* the farthest time when it went to sleep, or was made to wait */
-	__u64 global_ready; /* and when it was ready to run again */
-	__u64 own_debt;	    /* of its debt, what it came by while it slept */
-	__u64 least_debt;   /* since it was asked to pay last */
-	__u64 settle_at;    /* it is to pay then, or later */
+	__u32 slot;	   /* number + 1; 0: none */
+	bool carried;	   /* its wait ended, or will, when another thread's time came */
+	__u64 global_then; /* the farthest time when it went to sleep, or was made to wait */
+	__u64 own_debt;	   /* of its debt, what it came by while it slept */
+	__u64 least_debt;  /* since it was asked to pay last */
+	__u64 settle_at;   /* it is to pay then, or later */
 	__u64 asked_at;
+	__u64 blocked_at; /* since when it has been seen to block the signal; 0: it does not */
+	__u64 hit_at;	  /* when it was given time for a wait, how much, and for which */
+	__u64 hit_ns;
+	__u64 hit_from;
+	__u64 hit_to;
 	__u64 blocked_ns; /* of the wait that is over, if it can be a target of a kind */
 	__u64 freeze;	  /* the CPU it came to is to stand still for */
 };

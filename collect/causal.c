@@ -17,7 +17,7 @@
 #include "collect/session.h"
 
 #define UNPAUSED_PART 20	  /* of the pauses may fail, */
-#define UNPAUSED_FEW  200	  /* or few, before it is told */
+#define UNPAUSED_FEW  20	  /* or few, before it is told */
 #define LOOK_NS	      50000000ULL /* while there is nothing to do, something may have come */
 #define STEPS	      20	  /* speedups of 5 %, as Coz */
 
@@ -268,7 +268,6 @@ static void tell_unpaused(const struct engine_counts *counts, struct causal_run 
 	for (int i = 0; i < CAUSAL_UNPAUSED; i++) {
 		char *text;
 
-		/* While a thread begins or ends, the C library blocks all signals. */
 		if (counts->unpaused[i] * UNPAUSED_PART > counts->pauses + UNPAUSED_FEW &&
 		    asprintf(&text, "thread %u %s (%lu times, all threads together).",
 			     counts->unpaused_tid[i], why[i], counts->unpaused[i]) >= 0)

@@ -188,7 +188,7 @@ int causal_profile__read(const char *path, struct causal_profile **out)
 	_cleanup_(causal_parser__free) struct causal_parser parser = {.profile = profile};
 	_cleanup_close_ int fd = profile__open(path);
 	struct line_reader reader = {.parser = &parser};
-	int err = fd;
+	int err;
 
 	if (fd < 0)
 		return fd;

@@ -126,9 +126,12 @@ static size_t character(const char *text)
 static json_t *json__text(const char *text)
 {
 	_cleanup_(buffer__free) struct buffer safe = {};
-	json_t *value = json_string(text ? text : "");
+	json_t *value;
 	char escape[5];
 
+	if (!text)
+		text = "";
+	value = json_string(text);
 	if (value)
 		return value;
 	while (*text) {

@@ -158,17 +158,15 @@ static void put_axis(const struct writer *writer, const struct scale *scale)
 	while (range / step > scale->cells / 8.0)
 		step += step < 0.2 ? 0.1 : step < 0.25 ? 0.05 : 0.25;
 	fprintf(writer->to, "%-*s", NUMBERS, "speedup  program, 95%     throughput ");
-	for (double value = ceil(scale->from / step - 1e-9) * step; value < scale->to + 1e-9;
-	     value += step) {
+	for (int i = (int)ceil(scale->from / step - 1e-9); i * step < scale->to + 1e-9; i++) {
 		char text[16];
-		int n = snprintf(text, sizeof(text), "%ld%%", lround(100 * value));
-		int cell = scale__cell(scale, value);
+		int n = snprintf(text, sizeof(text), "%ld%%", lround(100 * i * step));
+		int cell = scale__cell(scale, i * step);
 
 		if (cell + n > scale->cells)
 			cell = scale->cells - n;
-		if (cell < at + (at > 0))
-			continue;
-		at += fprintf(writer->to, "%*s%s", cell - at, "", text);
+		if (cell >= at + (at > 0))
+			at += fprintf(writer->to, "%*s%s", cell - at, "", text);
 	}
 	fputc('\n', writer->to);
 }
@@ -337,7 +335,7 @@ static void put_now(const struct writer *writer, uint32_t index)
 static void put_names(const struct writer *writer, uint32_t point, enum causal_shape shape,
 		      const char *begin)
 {
-	char list[CAUSAL_WORDS] = "", name[CAUSAL_WORDS];
+	char list[CAUSAL_WORDS] = "", name[CAUSAL_WORDS], text[CAUSAL_WORDS + 64];
 	size_t n = 0;
 
 	for (size_t i = 0; i < writer->effects->curves.n; i++) {
@@ -361,8 +359,8 @@ static void put_names(const struct writer *writer, uint32_t point, enum causal_s
 
 		snprintf(list + used, sizeof(list) - used, " and %zu more (--all)", n - MOST_NAMES);
 	}
-	snprintf(name, sizeof(name), "%s: %s", begin, list);
-	format__wrapped(writer->to, name, "  ", 0, writer->width);
+	snprintf(text, sizeof(text), "%s: %s", begin, list);
+	format__wrapped(writer->to, text, "  ", 0, writer->width);
 }
 
 static int put_point(const struct writer *writer, uint32_t index)

@@ -9,7 +9,7 @@
 #define CAUSAL_WORDS 2048
 
 /* "DBImpl::Get", "env.cc:120 (PosixRead)", "io waits, called from f". */
-void causal_words__target(const struct causal_profile *profile, uint32_t target, char *text,
+void causal_words__target(const struct causal_profile *profile, uint32_t index, char *text,
 			  size_t size);
 
 /* The same with what else is sped up: "f, once g=50% is done". */

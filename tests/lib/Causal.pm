@@ -88,7 +88,8 @@ sub output_of {
 	return $text;
 }
 
-# {case, targets: [{name, kind, dwell, line, max}], point, latency, note} of each.
+# {case, targets: [{name, kind, dwell, line, max}], point, latency, seconds, note} of each:
+# seconds is how long a curve takes to measure.
 sub cases {
 	return map { JSON::PP->new->decode($_) } split /\n/, output_of($PROGRAM, '--list');
 }

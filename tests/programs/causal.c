@@ -44,6 +44,7 @@ struct known_case {
 	const char *latency; /* NULL: nothing begins and ends */
 	struct target *targets[TARGETS_MAX];
 	const char *note;
+	int seconds; /* that a curve needs, as much is left to chance; 0: 3 */
 	bool disk;
 };
 
@@ -62,6 +63,7 @@ static const struct known_case cases[] = {
 		.targets = {&compute_heavy_target, &compute_light_target, &reads_target,
 			    &writes_target, &io_target},
 		.note = "disk work against twice as long computing, barrier",
+		.seconds = 10,
 		.disk = true,
 	},
 	{
@@ -71,6 +73,7 @@ static const struct known_case cases[] = {
 		.targets = {&compute_heavy_target, &compute_light_target, &reads_target,
 			    &writes_target, &io_target},
 		.note = "disk work against 0.4 times as long computing, barrier",
+		.seconds = 10,
 		.disk = true,
 	},
 	{
@@ -174,6 +177,7 @@ static const struct known_case cases[] = {
 		.latency = "request",
 		.targets = {&serve_request_target, &receive_target},
 		.note = "an open queue, 0.6 busy: latency shrinks, throughput stays",
+		.seconds = 10,
 	},
 	{
 		.name = "latency-two",
@@ -182,6 +186,7 @@ static const struct known_case cases[] = {
 		.latency = "request",
 		.targets = {&ask_elsewhere_target, &receive_target},
 		.note = "the same with two servers",
+		.seconds = 10,
 	},
 	{
 		.name = "latency-clock",
@@ -190,6 +195,7 @@ static const struct known_case cases[] = {
 		.latency = "request",
 		.targets = {&serve_request_target, &receive_target},
 		.note = "the same with requests by the clock, which waits for nobody",
+		.seconds = 10,
 	},
 	{
 		.name = "threads",
@@ -251,7 +257,8 @@ static void list_cases(void)
 		}
 		printf("], \"point\": \"%s\", \"latency\": ", known->point);
 		printf(known->latency ? "\"%s\"" : "null", known->latency);
-		printf(", \"note\": \"%s\"}\n", known->note);
+		printf(", \"seconds\": %d, \"note\": \"%s\"}\n",
+		       known->seconds ? known->seconds : 3, known->note);
 	}
 }
 

@@ -382,12 +382,13 @@ static void coz_formats(void **state)
 							       .with = {1100, 200, 4 * MS, with, 1},
 						       })),
 		0);
-	assert_int_equal(array__push(&made.profile.experiments,
-				     ((struct causal_experiment){.speedup = 1,
-								 .also = "",
-								 .whole_run = true,
-								 .with = {6000, 1000}})),
-			 0);
+	assert_int_equal(
+		array__push(&made.profile.experiments,
+			    ((struct causal_experiment){.speedup = 1,
+							.also = "",
+							.whole_run = true,
+							.with = {6000, 1000, 0, NULL, 0}})),
+		0);
 	to = open_memstream(&text, &size);
 	assert_int_equal(causal_coz__print(&made.profile, to), 0);
 	assert_int_equal(fclose(to), 0);

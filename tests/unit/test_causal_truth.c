@@ -235,7 +235,7 @@ static void better_than_sums(void **state)
 /* Many targets, few experiments of each, at random speedups: as in a first short run. */
 static struct made made__many(uint64_t seed, double gain, size_t experiments, size_t targets)
 {
-	static char names[64][8];
+	static char names[64][24];
 	struct machine machine = machine__noisy(seed);
 	struct made made = made__begin();
 
