@@ -256,9 +256,9 @@ static void tell_unpaused(const struct engine_counts *counts, struct causal_run 
 {
 	static const char *const why[CAUSAL_UNPAUSED] = {
 		[CAUSAL_NO_HANDLER] =
-			"could not be paused, because libdwell.so is not in the process: it is "
-			"linked statically, set-user-id, or drops LD_PRELOAD. What it does is not "
-			"slowed down with the rest, so effects come out wrong",
+			("could not be paused, because libdwell.so is not in the process: it is "
+			 "linked statically, set-user-id, or drops LD_PRELOAD. What it does is not "
+			 "slowed down with the rest, so effects come out wrong"),
 		[CAUSAL_BLOCKED] = "could not be paused, because the program blocks the signal: "
 				   "choose another one with --signal",
 		[CAUSAL_NOT_SENT] = "could not be paused: the kernel did not send the signal",

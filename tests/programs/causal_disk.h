@@ -28,8 +28,8 @@ static struct {
 } disk;
 
 static struct target io_target = {.name = "io", .class = "io"};
-TARGET(reads);
-TARGET(writes);
+static struct target reads_target = {.name = "reads"};
+static struct target writes_target = {.name = "writes"};
 
 KEEP void read_block(uint64_t number)
 {
