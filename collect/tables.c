@@ -27,9 +27,11 @@ struct file {
 	struct unwind_file_key key;
 	uint32_t dso;
 	uint32_t mappings;
+	int fd;
 	bool built;
 	bool hopeless;	       /* it has nothing to build a table from */
-	bool refused;	       /* once at least there was no room */
+	bool waiting;	       /* there was no room the last time */
+	bool refused;	       /* and once at least still none when the kernel side was told */
 	uint64_t unused_since; /* when mappings is 0 */
 	size_t bytes;	       /* of its table; 0: not known yet */
 };
@@ -39,6 +41,8 @@ struct tables {
 	int files_fd;
 	int nothing; /* a table without rows, for slots that are free */
 	size_t max_bytes;
+	uint32_t n_waiting;
+	bool released; /* something, since the last retry */
 	uint64_t swept_at;
 	struct tables_stats stats;
 	struct map64 by_dso;	  /* DSO number -> index in files */
@@ -204,28 +208,37 @@ static void account_built(struct tables *tables, struct file *file)
 		stats->max_bytes = stats->bytes;
 }
 
-/* Builds the table of @file from what is open at @fd, if there is room for it. */
-static void build(struct tables *tables, struct file *file, int fd)
+static int build_in_room(struct tables *tables, struct file *file)
 {
 	_cleanup_(unwind_table__freep) struct unwind_table *table = NULL;
 
 	if (file->bytes && !make_room(tables, file->bytes))
-		return; /* as before */
-	file->hopeless = read_table(file->dso, fd, &table) || !table->n_rows;
+		return -ENOSPC;
+	file->hopeless = read_table(file->dso, file->fd, &table) || !table->n_rows;
 	if (file->hopeless)
-		return;
+		return 0;
 	free(file->table.segments);
 	file->table.segments = TAKE_PTR(table->segments);
 	file->table.n_segments = table->n_segments;
 	table->n_segments = 0;
 	file->bytes = table->n_rows * sizeof(*table->rows);
-	if (!make_room(tables, file->bytes) || upload(tables, table, file)) {
-		tables->stats.refused += !file->refused;
-		file->refused = true;
-		return;
-	}
-	file->key = file_key(fd);
+	if (!make_room(tables, file->bytes) || upload(tables, table, file))
+		return -ENOSPC;
+	file->key = file_key(file->fd);
 	account_built(tables, file);
+	return 0;
+}
+
+/* Builds the table of @file, if there is room for it. */
+static void build(struct tables *tables, struct file *file)
+{
+	uint64_t begin = now_ns(CLOCK_MONOTONIC);
+
+	bool waiting = build_in_room(tables, file);
+
+	tables->n_waiting += (uint32_t)waiting - (uint32_t)file->waiting;
+	file->waiting = waiting;
+	tables->stats.build_ns += now_ns(CLOCK_MONOTONIC) - begin;
 }
 
 static struct file *add_file(struct tables *tables, uint32_t dso)
@@ -247,16 +260,26 @@ uint32_t tables__find(struct tables *tables, uint32_t dso, int fd)
 {
 	const uint64_t *known = map64__get(&tables->by_dso, dso);
 	struct file *file = known ? &tables->files.data[*known] : add_file(tables, dso);
-	uint64_t begin;
 
 	if (!file)
 		return 0;
-	if (!file->built && !file->hopeless) {
-		begin = now_ns(CLOCK_MONOTONIC);
-		build(tables, file, fd);
-		tables->stats.build_ns += now_ns(CLOCK_MONOTONIC) - begin;
-	}
+	file->fd = fd;
+	if (!file->built && !file->hopeless)
+		build(tables, file);
 	return (uint32_t)(file - tables->files.data);
+}
+
+bool tables__retry(struct tables *tables)
+{
+	uint64_t built = tables->stats.built;
+
+	if (!tables->n_waiting || !tables->released)
+		return false;
+	tables->released = false;
+	for (size_t i = 1; i < tables->files.n; i++)
+		if (tables->files.data[i].waiting && tables->files.data[i].mappings)
+			build(tables, &tables->files.data[i]);
+	return tables->stats.built > built;
 }
 
 uint32_t tables__index(const struct tables *tables, uint32_t dso)
@@ -280,8 +303,10 @@ void tables__release(struct tables *tables, uint32_t index)
 {
 	struct file *file = &tables->files.data[index];
 
-	if (!--file->mappings)
-		file->unused_since = now_ns(CLOCK_MONOTONIC);
+	if (--file->mappings)
+		return;
+	file->unused_since = now_ns(CLOCK_MONOTONIC);
+	tables->released = true;
 }
 
 void tables__drop_idle(struct tables *tables)
@@ -328,6 +353,18 @@ static void fill_in_nothing(struct tables *tables)
 	}
 }
 
+static void count_refused(struct tables *tables)
+{
+	for (size_t i = 1; tables->n_waiting && i < tables->files.n; i++) {
+		struct file *file = &tables->files.data[i];
+
+		if (!file->waiting || !file->mappings || file->refused)
+			continue;
+		file->refused = true;
+		tables->stats.refused++;
+	}
+}
+
 /*
  * All together: after each update of a map of maps the kernel waits until no
  * program uses the old one, some 10 ms.
@@ -336,6 +373,7 @@ void tables__publish(struct tables *tables)
 {
 	uint32_t n = (uint32_t)tables->changed.n;
 
+	count_refused(tables);
 	fill_in_nothing(tables);
 	if (n && bpf_map_update_batch(tables->tables_fd, tables->changed.data,
 				      tables->changed_fds.data, &n, NULL))

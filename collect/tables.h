@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,8 +29,9 @@ struct file_table {
 struct tables_stats {
 	uint64_t built;
 	uint64_t dropped;
-	uint64_t refused;   /* files that found no room: it was used up by others that are mapped */
-	uint64_t bytes;	    /* of all tables there are */
+	uint64_t refused; /* mapped files that had no table, for some time at least: others used up
+			     the room */
+	uint64_t bytes;	  /* of all tables there are */
 	uint64_t max_bytes; /* most there were at a time */
 	uint64_t build_ns;  /* spent building */
 };
@@ -43,7 +45,8 @@ int tables__new(int tables, int files, size_t max_bytes, struct tables **out);
 
 /*
  * Finds file @dso, and builds its table from the file open at @fd (-1: there is
- * none) if it has none. Returns the file's index, or 0 without memory.
+ * none) if it has none; @fd stays the caller's and open for as long as the tables are.
+ * Returns the file's index, or 0 without memory.
  */
 uint32_t tables__find(struct tables *tables, uint32_t dso, int fd);
 
@@ -52,6 +55,12 @@ const struct file_table *tables__at(const struct tables *tables, uint32_t index)
 
 /* The index of file @dso; 0: it is not known. */
 uint32_t tables__index(const struct tables *tables, uint32_t dso);
+
+/*
+ * Builds what there was no room for and is still mapped, if there is room now.
+ * True: some files have a table that had none.
+ */
+bool tables__retry(struct tables *tables);
 
 /* A mapping of file @index comes, or goes. A table without any may be dropped. 0: no file. */
 void tables__hold(struct tables *tables, uint32_t index);

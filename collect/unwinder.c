@@ -417,7 +417,6 @@ static void publish_process(struct unwinder *unwinder, struct process *process)
 	unsigned int class = class_of(run.n);
 
 	process->dirty = false;
-	forget_past(unwinder, process);
 	if (run.n && (class >= SIZE_CLASSES || !allocate_run(unwinder, class, &run.first))) {
 		unwinder->no_space++;
 		run.n = run.helps = 0;
@@ -439,11 +438,53 @@ uint32_t unwinder__slot(const struct unwinder *unwinder, uint32_t dso)
 	return slot < UNWIND_TABLE_NOT_YET ? slot : 0;
 }
 
+/* Lets go of what nobody runs any more. */
+static void release(struct unwinder *unwinder)
+{
+	for (size_t i = 0; i < unwinder->dirty.n; i++) {
+		struct process *process = find_process(unwinder, unwinder->dirty.data[i]);
+
+		if (process && process->leaving)
+			drop_process(unwinder, process);
+		else if (process)
+			forget_past(unwinder, process);
+	}
+}
+
+/* Tells @process of tables that were built since it mapped their files. */
+static void learn_tables(struct unwinder *unwinder, struct process *process)
+{
+	for (size_t i = 0; i < process->mappings.n; i++) {
+		struct held_mapping *mapping = &process->mappings.data[i];
+		const struct file_table *file = tables__at(unwinder->tables, mapping->file);
+
+		if (!mapping->file || mapping->pool.table == file->number)
+			continue;
+		mapping->pool.table = file->number;
+		mapping->pool.n_rows = file->n_rows;
+		mark_dirty(unwinder, process);
+	}
+}
+
+static void retry_tables(struct unwinder *unwinder)
+{
+	if (!tables__retry(unwinder->tables))
+		return;
+	for (size_t i = 0; i < unwinder->processes.capacity; i++) {
+		const struct map64_slot *slot = &unwinder->processes.slots[i];
+
+		if (slot->used)
+			learn_tables(unwinder, (struct process *)(uintptr_t)slot->value);
+	}
+}
+
 void unwinder__publish(struct unwinder *unwinder)
 {
 	size_t kept = 0;
 
 	recycle(unwinder);
+	release(unwinder);
+	retry_tables(unwinder);
 	tables__drop_idle(unwinder->tables);
 	tables__publish(unwinder->tables);
 	for (size_t i = 0; i < unwinder->dirty.n; i++) {
@@ -451,8 +492,6 @@ void unwinder__publish(struct unwinder *unwinder)
 
 		if (!process) {
 			continue;
-		} else if (process->leaving) {
-			drop_process(unwinder, process);
 		} else if (process->ended) {
 			process->leaving = true;
 			unwinder->dirty.data[kept++] = process->pid;

@@ -45,6 +45,19 @@ for my $file (sort keys %stacks) {
 		$percent, $stacks{$file}));
 }
 
+# All at once there is no room for the last, until the others have ended.
+my $together = join '', map { "$_ --seconds 0.5 >$_.out & " } @copies[0 .. 6];
+$got = run({seconds => 60}, $DWELL, 'record', '--table-memory', 1, '-o', 'late.data', '--', 'sh', '-c',
+	"$together sleep 0.2; $copies[7] --seconds 4 >$copies[7].out; wait");
+is($got->{status}, 0, 'recorded more at a time than there is room for');
+my ($late, $late_whole) = (0, 0);
+for my $event (events('-i', 'late.data')) {
+	next unless $event->{stack_end} && grep { defined && m{/copy8} } @{$event->{frames}};
+	$late++;
+	$late_whole++ if $event->{stack_end} eq 'complete';
+}
+cmp_ok($late_whole, '>=', $late / 4, "$late_whole of $late stacks of the last are whole");
+
 # A library that is larger than all that is allowed (LLVM's: 6 MiB).
 my ($clang) = grep { -x } map { "$_/clang" } split /:/, $ENV{PATH};
 SKIP: {
