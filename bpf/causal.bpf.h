@@ -7,8 +7,7 @@
  *    anybody (Blocked Samples, OSDI'24, 3.3).
  *  - A thread that another one wakes goes on at the other's time: whatever it waited for,
  *    by whatever means. One that an interrupt or another program wakes goes on at its own.
- *  - A thread that waited for a CPU goes on at the time of the one it waited for, and when
- *    a thread pauses, so does its CPU.
+ *  - A thread that waits for a CPU is given what the one is given that has it.
  *  - A thread that is behind the one farthest on is paused, by a signal where that can
  *    interrupt no system call, for as long as it was behind all of the last few ms: what
  *    threads that take turns owe each other cancels out.
@@ -108,10 +107,8 @@ static __always_inline void causal_renew(struct causal_area *area, struct causal
 		return;
 	slot->epoch = area->epoch;
 	slot->own = area->global;
-	slot->excess = 0;
 	state->global_then = area->global;
-	state->own_debt = 0;
-	state->least_debt = 0;
+	state->least_debt = state->slept_debt = 0;
 }
 
 /* The slot of a recorded thread, brought to the present; NULL: it has none. */
@@ -160,11 +157,11 @@ static __noinline void causal_begin(struct task_struct *task, struct thread_stat
 		from = parent ? causal_slot_of(area, parent) : NULL;
 		slot->own = from ? from->own : area->global;
 		slot->epoch = area->epoch;
-		slot->due = slot->excess = slot->paused_ns = 0;
-		slot->pauses = slot->pausing = 0;
+		slot->until = slot->asleep = slot->paused_ns = 0;
+		slot->pauses = slot->pausing = CAUSAL_RUNS;
 		state->slot = CAUSAL_SLOT(home + i) + 1;
 		state->global_then = area->global;
-		state->own_debt = state->least_debt = 0;
+		state->least_debt = state->slept_debt = 0;
 		return;
 	}
 	causal_count_unpaused(CAUSAL_NO_SLOT, tid);
@@ -345,7 +342,7 @@ static __always_inline void causal_sample(struct task_struct *task, struct threa
 	struct causal_area *area = causal_area();
 	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
 
-	if (!points || !slot || slot->pausing)
+	if (!points || !slot || slot->pausing == CAUSAL_PAUSES)
 		return;
 	causal_class_time(area, slot, CLASS_CPU, points * period_ns);
 	if (has_user_stack(task, state))
@@ -522,81 +519,87 @@ static __always_inline void causal_wake(struct thread_state *waker, struct threa
 		return;
 	from = causal_slot_of(area, waker);
 	slot = causal_slot_of(area, sleeper);
-	if (!from || !slot || slot->pausing)
+	if (!from || !slot || slot->pausing == CAUSAL_PAUSES)
 		return;
 	waited = now > sleeper->since ? now - sleeper->since : 0;
 	waited += causal_gone_on(area, waker, sleeper);
 	own = lesser(from->own, slot->own + waited);
 	slot->own = own;
 	sleeper->carried = true;
-	sleeper->own_debt = 0;
+}
+
+/* What threads were given while they had @cpu. */
+static __always_inline __u64 causal_given(struct causal_area *area, const struct cpu_state *cpu)
+{
+	const struct causal_slot *slot = causal_slot_at(area, cpu->slot);
+
+	return slot ? cpu->given + slot->own - cpu->own_in : cpu->given;
+}
+
+/* @state's thread waits for @cpu from now on. */
+static __always_inline void causal_ready(struct thread_state *state, struct cpu_state *cpu)
+{
+	struct causal_area *area = causal_area();
+
+	if (!area)
+		return;
+	state->ready_cpu = (__u32)(cpu - cpu_states) + 1;
+	state->given_then = causal_given(area, cpu);
 }
 
 /* @state's thread, paused or not, leaves its CPU. */
-static __always_inline void causal_switch_out(struct cpu_state *cpu, struct thread_state *state,
-					      __u64 now)
+static __always_inline void causal_switch_out(struct cpu_state *cpu, struct thread_state *state)
 {
 	struct causal_area *area = causal_area();
 	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
-	__u64 due;
 
+	if (area)
+		cpu->given = causal_given(area, cpu);
 	cpu->slot = 0;
+	state->ready_cpu = 0;
 	if (!slot)
 		return;
 	state->global_then = area->global;
 	state->carried = false;
-	cpu->left_at = now;
-	cpu->left_own = slot->own;
-	cpu->left_epoch = slot->epoch;
-	if (!slot->pausing)
-		return;
-	/* What it owed from before it came to this CPU is not the CPU's. */
-	due = slot->due > state->own_debt ? slot->due - state->own_debt : 0;
-	state->own_debt = 0;
-	if (due && now + due > cpu->frozen_until) {
-		if (now >= cpu->frozen_until)
-			cpu->frozen_at = now;
-		cpu->frozen_until = now + due;
-	}
+	if (state->class == CLASS_SCHED)
+		causal_ready(state, cpu);
 }
 
 /*
- * A thread that was ready since @ready runs: what it waited for is the one that had the CPU
- * meanwhile. A CPU whose thread pauses is to stand still.
+ * @state's thread runs, and was ready before: while it waited, its CPU was used for less
+ * virtual than real time, by what was given for that.
  */
-static __always_inline void causal_take_cpu(struct cpu_state *cpu, struct causal_area *area,
-					    struct thread_state *state, struct causal_slot *slot,
-					    __u64 ready, __u64 now)
+static __always_inline void causal_take_cpu(struct causal_area *area,
+					    const struct thread_state *state,
+					    struct causal_slot *slot)
 {
-	__u64 waited = now > ready ? now - ready : 0;
-	__u64 own;
+	__u64 given, debt = causal_debt(area, slot);
 
-	if (!waited || causal_speeds_up_queue())
+	if (!state->ready_cpu || causal_speeds_up_queue())
 		return;
-	if (cpu->left_at > ready && cpu->left_epoch == slot->epoch) {
-		own = lesser(cpu->left_own, slot->own + waited);
-		if ((__s64)(own - slot->own) > 0)
-			slot->own = own;
-	}
-	if (now < cpu->frozen_until && ready < cpu->frozen_at)
-		state->freeze = cpu->frozen_until - now;
+	given = causal_given(area, &cpu_states[(state->ready_cpu - 1) & (MAX_CPUS - 1)]) -
+		state->given_then;
+	__sync_fetch_and_add(&slot->own, given < debt ? given : debt);
 }
 
-/* @state's thread runs again, at @now; what it waited for came at @wake. */
-static __always_inline void causal_switch_in(struct cpu_state *cpu, struct thread_state *state,
-					     __u64 wake, __u64 now)
+/* A pause goes on: asleep it has passed, waiting for a CPU it has not. */
+static __always_inline void causal_resume_pause(struct thread_state *state,
+						struct causal_slot *slot, __u64 wake, __u64 now)
 {
-	struct causal_area *area = causal_area();
-	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
-	__u64 debt, own;
+	if (state->class != CLASS_SCHED && wake > state->since)
+		__sync_fetch_and_add(&slot->own, wake - state->since);
+	if (now > wake)
+		slot->queued += now - wake;
+}
 
-	cpu->slot = state->slot;
-	state->freeze = 0;
-	if (!slot || slot->pausing)
-		return;
+/* @state's thread is back from a wait that was no pause. */
+static __always_inline void causal_come_back(struct causal_area *area, struct thread_state *state,
+					     struct causal_slot *slot, __u64 wake, __u64 now)
+{
+	__u64 own;
+
 	/* Waits for another thread of the program end when that one is faster, not by themselves.
 	 */
-	state->blocked_ns = 0;
 	state->hit_at = 0;
 	if (state->class != CLASS_SCHED && state->class != CLASS_LOCK && !state->carried) {
 		own = slot->own;
@@ -606,17 +609,31 @@ static __always_inline void causal_switch_in(struct cpu_state *cpu, struct threa
 		state->hit_to = wake;
 		state->hit_ns = slot->own - own;
 		state->blocked_ns = causal_kinds_wanted ? wake - state->since : 0;
-		cpu->waited = state->blocked_ns;
 	}
 	if (now > wake)
 		causal_class_time(area, slot, CLASS_SCHED, now - wake);
-	if (!state->carried && state->class != CLASS_SCHED) {
-		debt = causal_debt(area, slot);
-		state->own_debt += area->global - state->global_then;
-		if (state->own_debt > debt)
-			state->own_debt = debt;
-	}
-	causal_take_cpu(cpu, area, state, slot, wake, now);
+	if (state->class != CLASS_SCHED)
+		state->slept_debt = causal_debt(area, slot);
+}
+
+/* @state's thread runs again, at @now; what it waited for came at @wake. */
+static __always_inline void causal_switch_in(struct cpu_state *cpu, struct thread_state *state,
+					     __u64 wake, __u64 now)
+{
+	struct causal_area *area = causal_area();
+	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
+
+	state->blocked_ns = 0;
+	if (!slot)
+		return;
+	causal_take_cpu(area, state, slot);
+	if (slot->pausing == CAUSAL_PAUSES)
+		causal_resume_pause(state, slot, wake, now);
+	else
+		causal_come_back(area, state, slot, wake, now);
+	cpu->waited = state->blocked_ns;
+	cpu->slot = state->slot;
+	cpu->own_in = slot->own;
 }
 
 /* While a thread begins or ends, the C library blocks all signals: that is nothing to tell. */
@@ -656,10 +673,23 @@ static __always_inline __u64 causal_due(struct causal_area *area, struct causal_
 		state->least_debt = debt;
 		state->settle_at = now + causal_settle;
 	}
-	if (state->freeze > due)
-		due = state->freeze < debt ? state->freeze : debt;
-	state->freeze = 0;
 	return due;
+}
+
+/*
+ * How much of a pause of @due holds no CPU: what came due while the thread had none. The
+ * rest does, because the CPU is where the thread would still be.
+ */
+static __always_inline __u64 causal_asleep(struct thread_state *state, __u64 due, __u64 debt)
+{
+	__u64 asleep = due;
+
+	if (state->slept_debt > debt)
+		state->slept_debt = debt;
+	if (asleep > state->slept_debt && !causal_speeds_up_queue())
+		asleep = state->slept_debt;
+	state->slept_debt -= asleep < state->slept_debt ? asleep : state->slept_debt;
+	return asleep;
 }
 
 /*
@@ -680,25 +710,18 @@ __noinline int causal_pay(__u32 number)
 	if (!slot || slot->pausing || area->ended)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (slot->due && now < state->asked_at + 20000000) /* it is on its way */
+	if (slot->pausing == CAUSAL_ASKED && now < slot->asked + 20000000)
 		return 0;
 	due = causal_due(area, slot, state, now);
-	if (due > slot->excess) {
-		due -= slot->excess;
-		__sync_fetch_and_add(&slot->own, slot->excess);
-		slot->excess = 0;
-	} else {
-		slot->excess -= due;
-		__sync_fetch_and_add(&slot->own, due);
-		due = 0;
-	}
 	if (due < causal_min_pause || !causal_can_pause(task, state, now))
 		return 0;
-	slot->due = due;
-	state->asked_at = now;
+	slot->until = slot->own + due;
+	slot->asleep = causal_asleep(state, due, causal_debt(area, slot));
+	slot->asked = now;
+	slot->pausing = CAUSAL_ASKED;
 	state->least_debt = causal_debt(area, slot) - due;
 	if (bpf_send_signal_thread(causal_signal)) {
-		slot->due = 0;
+		slot->pausing = CAUSAL_RUNS;
 		causal_count_unpaused(CAUSAL_NOT_SENT, task->pid);
 	}
 	return 0;

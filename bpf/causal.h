@@ -18,7 +18,7 @@
 
 #define CAUSAL_ENVIRONMENT "DWELL_CAUSAL" /* names the descriptor */
 #define CAUSAL_MAGIC	   0x6c61737561636c64ull
-#define CAUSAL_VERSION	   1
+#define CAUSAL_VERSION	   2
 #define CAUSAL_PAGE	   4096
 
 /* Threads have a slot near the one that their tid hashes to. */
@@ -34,16 +34,23 @@
  */
 #define CAUSAL_HANDLER_MASK 0xfffffffffffbfeffull
 
+enum causal_pausing {
+	CAUSAL_RUNS = 0,
+	CAUSAL_ASKED = 1,  /* the signal is on its way */
+	CAUSAL_PAUSES = 2, /* it is in the handler */
+};
+
 struct causal_slot {
 	uint64_t own;
-	uint64_t due;	    /* to be paused for, by the signal on its way; 0 when that is done */
-	uint64_t excess;    /* paused too long: comes off the next pauses */
+	uint64_t until;	    /* a pause lasts until `own` is as large as this */
+	uint64_t asleep;    /* ns of it that hold no CPU */
 	uint64_t paused_ns; /* in all */
 	uint32_t pauses;
 	uint32_t tid;	  /* in the thread's own pid namespace; 0: free */
 	uint32_t epoch;	  /* of `own`: in another one it counts as `global` */
-	uint32_t pausing; /* it is in the handler */
-	uint64_t reserved[2];
+	uint32_t pausing; /* enum causal_pausing */
+	uint64_t asked;	  /* when the pause was, on the monotonic clock */
+	uint64_t queued;  /* what the thread waited for a CPU during pauses; wraps */
 };
 
 struct causal_area {

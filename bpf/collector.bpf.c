@@ -323,7 +323,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 			emit_sample(ctx, prev, out, due, points, true);
 		switch_out(prev, out, now);
 		if (causal)
-			causal_switch_out(cpu, out, now);
+			causal_switch_out(cpu, out);
 		if (stack_at_switch_out && out->where != WHERE_GONE)
 			capture_at_switch_out(ctx, prev, out, now);
 	}
@@ -343,7 +343,9 @@ static __always_inline void causal_run(void *ctx, struct task_struct *task,
 	if (state->flags & STATE_PENDING && state->pending_class != CLASS_LOCK &&
 	    state->pending_class != CLASS_SCHED && !state->carried && has_user_stack(task, state))
 		causal_code_sample(SCRATCH_INTERVAL, state->slot, ns);
-	state->hit_ns += causal_own(state->slot) - own;
+	own = causal_own(state->slot) - own;
+	state->hit_ns += own;
+	this_cpu()->own_in += own; /* it is not for what it does on this CPU */
 	state->flags &= ~STATE_PENDING;
 	if (syscall_of(task) == SYSCALL_NONE)
 		causal_pay(state->slot);
@@ -468,6 +470,28 @@ int BPF_PROG(on_waking, struct task_struct *task)
 		 sample_grid__points(state->since, now, period_ns << shift, grid_seed))
 		emit_wake(ctx, waker, state, now);
 	return 0;
+}
+
+/* @task is on a queue; for the causal engine only. */
+static __always_inline int on_queued(struct task_struct *task)
+{
+	struct thread_state *state = active ? target_state(task) : NULL;
+
+	if (state)
+		causal_ready(state, &cpu_states[cpu_of(task) & (MAX_CPUS - 1)]);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_wakeup, struct task_struct *task)
+{
+	return on_queued(task);
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(on_wakeup_new, struct task_struct *task)
+{
+	return on_queued(task);
 }
 
 /* A sleeping lock in the kernel is contended (5.19): what blocks now, blocks on it. */

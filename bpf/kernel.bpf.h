@@ -29,6 +29,7 @@
 
 struct thread_info {
 	__u32 status;
+	__u32 cpu; /* 5.16, before in task_struct */
 } CORE;
 
 struct rq {
@@ -203,6 +204,10 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct sighand_struct *sighand;
 	sigset_t blocked;
+} CORE;
+
+struct task_struct___before_5_16 {
+	unsigned int cpu;
 } CORE;
 
 #if defined(__TARGET_ARCH_x86)
@@ -380,4 +385,14 @@ static __always_inline __u64 blocked_signals(struct task_struct *task)
 static __always_inline bool task_in_exec(struct task_struct *task)
 {
 	return bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD(task, in_execve);
+}
+
+/* The CPU that @task runs on, or is queued at. */
+static __always_inline __u32 cpu_of(struct task_struct *task)
+{
+	const struct task_struct___before_5_16 *old = (const void *)task;
+
+	if (bpf_core_field_exists(task->thread_info.cpu))
+		return task->thread_info.cpu;
+	return BPF_CORE_READ(old, cpu);
 }

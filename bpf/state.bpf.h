@@ -96,17 +96,17 @@ struct thread_state {
 	__u32 slot;	   /* number + 1; 0: none */
 	bool carried;	   /* its wait ended, or will, when another thread's time came */
 	__u64 global_then; /* the farthest time when it went to sleep, or was made to wait */
-	__u64 own_debt;	   /* of its debt, what it came by while it slept */
 	__u64 least_debt;  /* since it was asked to pay last */
 	__u64 settle_at;   /* it is to pay then, or later */
-	__u64 asked_at;
-	__u64 blocked_at; /* since when it has been seen to block the signal; 0: it does not */
-	__u64 hit_at;	  /* when it was given time for a wait, how much, and for which */
+	__u64 blocked_at;  /* since when it has been seen to block the signal; 0: it does not */
+	__u64 hit_at;	   /* when it was given time for a wait, how much, and for which */
 	__u64 hit_ns;
 	__u64 hit_from;
 	__u64 hit_to;
 	__u64 blocked_ns; /* of the wait that is over, if it can be a target of a kind */
-	__u64 freeze;	  /* the CPU it came to is to stand still for */
+	__u64 given_then; /* to those that had its CPU, when it became ready */
+	__u64 slept_debt; /* of its debt, what it came by without a CPU */
+	__u32 ready_cpu;  /* that CPU + 1; 0: not known */
 };
 
 struct {
@@ -126,13 +126,11 @@ struct cpu_state {
 	__u64 taken;	/* when the tick was due that was taken along last */
 	__u64 tick;	/* its period at present */
 	struct perf_event *clock;
-	__u32 slot; /* causal engine: of the thread that runs; 0: not recorded */
-	__u32 left_epoch;
-	bool waited;	    /* and whether what it waited for is of interest */
-	__u64 left_at;	    /* when a recorded thread left it last, */
-	__u64 left_own;	    /* and at which virtual time */
-	__u64 frozen_at;    /* when a thread began to pause here */
-	__u64 frozen_until; /* when it will be over */
+	/* Of the causal engine. */
+	__u32 slot;   /* of the thread that runs; 0: not recorded */
+	bool waited;  /* and whether what it waited for is of interest */
+	__u64 given;  /* to threads while they had it, in all */
+	__u64 own_in; /* `own` of the thread that runs, when it began to */
 } __attribute__((aligned(64)));
 
 static struct cpu_state cpu_states[MAX_CPUS];

@@ -195,6 +195,8 @@ static void choose_programs(struct probes *probes)
 	bpf_program__set_autoload(skeleton->progs.finish_targets_kernel_only,
 				  !kernel->copy_from_user_task);
 	bpf_program__set_autoload(skeleton->progs.on_cgroup_attach, probes->config.cgroup != 0);
+	bpf_program__set_autoload(skeleton->progs.on_wakeup, probes->config.causal);
+	bpf_program__set_autoload(skeleton->progs.on_wakeup_new, probes->config.causal);
 	bpf_program__set_autoload(skeleton->progs.on_sys_exit, probes->config.causal);
 	bpf_program__set_autoload(skeleton->progs.on_visit_uprobe, probes->config.causal);
 	bpf_program__set_autoload(skeleton->progs.on_visit_breakpoint, probes->config.causal);

@@ -90,36 +90,65 @@ static struct causal_slot *find_slot(void)
 	return NULL;
 }
 
-/* Sleeps for @due, or until debts are forgiven. Returns how long it was. */
-static uint64_t pause_for(const struct causal_slot *slot, uint64_t due)
+/* False: debts were forgiven. */
+static bool is_wanted(uint32_t epoch)
 {
-	uint64_t begin = now(), passed = 0;
+	return !__atomic_load_n(&area->ended, __ATOMIC_RELAXED) &&
+	       __atomic_load_n(&area->epoch, __ATOMIC_RELAXED) == epoch;
+}
 
-	while (passed < due && !__atomic_load_n(&area->ended, __ATOMIC_RELAXED) &&
-	       __atomic_load_n(&area->epoch, __ATOMIC_RELAXED) == slot->epoch) {
-		sleep_ns(due - passed < SLICE_NS ? due - passed : SLICE_NS);
-		passed = now() - begin;
+/* How long the rest of a pause of @slot is, if it was not forgiven. */
+static uint64_t remaining(const struct causal_slot *slot, uint32_t epoch)
+{
+	int64_t left = (int64_t)(slot->until - __atomic_load_n(&slot->own, __ATOMIC_RELAXED));
+
+	return left > 0 && is_wanted(epoch) ? (uint64_t)left : 0;
+}
+
+/*
+ * Sleeps for the part of a pause that holds no CPU. What has passed the kernel side adds to
+ * `own`; should it miss that, the time is up all the same.
+ */
+static void pause_asleep(struct causal_slot *slot, uint32_t epoch)
+{
+	uint64_t end = now() + slot->asleep, time;
+
+	while ((time = now()) < end && remaining(slot, epoch))
+		sleep_ns(end - time < SLICE_NS ? end - time : SLICE_NS);
+}
+
+/* Keeps the CPU for as long as a pause lasts that began at @last. */
+static void pause_awake(struct causal_slot *slot, uint32_t epoch, uint64_t last)
+{
+	uint64_t queued = __atomic_load_n(&slot->queued, __ATOMIC_RELAXED), waited, time;
+
+	while (remaining(slot, epoch)) {
+		time = now();
+		waited = __atomic_load_n(&slot->queued, __ATOMIC_RELAXED) - queued;
+		if (time - last > waited)
+			__atomic_fetch_add(&slot->own, time - last - waited, __ATOMIC_RELAXED);
+		queued += waited;
+		last = time;
+		__builtin_ia32_pause();
 	}
-	return passed;
 }
 
 static void pause_thread(void)
 {
 	struct causal_slot *slot = find_slot();
-	uint64_t due, passed;
+	uint64_t begin = now();
+	uint32_t epoch;
 
 	if (!slot)
 		return;
-	due = __atomic_load_n(&slot->due, __ATOMIC_RELAXED);
-	__atomic_store_n(&slot->pausing, 1, __ATOMIC_RELEASE);
-	passed = pause_for(slot, due);
-	__atomic_fetch_add(&slot->own, passed < due ? passed : due, __ATOMIC_RELAXED);
-	if (passed > due)
-		slot->excess += passed - due;
-	slot->paused_ns += passed;
+	epoch = slot->epoch;
+	__atomic_store_n(&slot->pausing, CAUSAL_PAUSES, __ATOMIC_RELEASE);
+	if (slot->asleep)
+		pause_asleep(slot, epoch);
+	pause_awake(slot, epoch, slot->asleep ? now() : slot->asked);
+	slot->paused_ns += now() - begin;
 	slot->pauses++;
-	__atomic_store_n(&slot->due, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&slot->pausing, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot->pausing, CAUSAL_RUNS, __ATOMIC_RELEASE);
 }
 
 /* The kernel side's signals come from the kernel; others are for whoever was here before. */
