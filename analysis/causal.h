@@ -125,6 +125,13 @@ void causal_effects__free(struct causal_effects *effects);
 DEFINE_CLEANUP(struct causal_effects *, causal_effects__free)
 #define _cleanup_causal_effects_ _cleanup_(causal_effects__freep)
 
+/*
+ * Whether more experiments would change little: the best of each point is known to +- @width
+ * (0.03: 3 points), and nothing could yet turn out to be better. @all: every curve is known
+ * as well, not only the best.
+ */
+bool causal__is_sure(const struct causal_effects *effects, double width, bool all);
+
 /* "gain", "plateau" ... as in JSON. */
 const char *causal_shape__name(enum causal_shape shape);
 

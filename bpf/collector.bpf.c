@@ -336,7 +336,9 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 static __always_inline void causal_run(void *ctx, struct task_struct *task,
 				       struct thread_state *state)
 {
-	__u64 ns = (__u64)state->blocked_points * period_ns, own = causal_own(state->slot);
+	/* Who does not wait does not wait for a CPU afterwards. */
+	__u64 ns = ((__u64)state->blocked_points + state->runq_points) * period_ns;
+	__u64 own = causal_own(state->slot);
 
 	if (state->blocked_ns)
 		causal_kind_time(ctx, task, state);

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "cmd/causal_live.h"
 #include "cmd/cmd.h"
 #include "cmd/workload.h"
 #include "collect/causal.h"
@@ -23,6 +24,7 @@ struct causal_run_options {
 	const char *duration;
 	const char *length;
 	const char *settle;
+	double until_sure; /* 0: not */
 	uint64_t signal;
 	bool quiet;
 };
@@ -69,11 +71,31 @@ static int add_speedups(void *options, const char *value)
 	return 0;
 }
 
+#define SURE_POINTS 3.0
+
+static int set_until_sure(void *options, const char *value)
+{
+	struct causal_run_options *run = options;
+	double points = SURE_POINTS;
+	int err = value ? options__percent(value, &points) : 0;
+
+	if (err)
+		return err;
+	if (points <= 0 || points > 50)
+		return error__set(-EINVAL, "--until-sure: it takes points above 0, up to 50");
+	run->until_sure = points / 100;
+	return 0;
+}
+
 static const struct option_row causal_run_rows[] = {
 	OPTION_GROUP(
 		"Where progress is seen (besides DWELL_PROGRESS and COZ_PROGRESS in the source)"),
 	OPTION_CALL("progress", 'p', "WHERE", NULL, add_progress,
-		    "count visits of FILE:LINE or FUNCTION in the unmodified program"),
+		    "count visits of FILE:LINE, FUNCTION or usdt:PROVIDER:NAME in the unmodified "
+		    "program"),
+	OPTION_SWITCH("breakpoints", 0, struct causal_run_options, config.breakpoints,
+		      "count them by the processor's breakpoints (four at most, slower), not by "
+		      "uprobes, which write to the program's code"),
 	OPTION_CALL("progress-sampled", 0, "WHERE", NULL, add_progress_seen,
 		    "count samples in FILE:LINE or FUNCTION instead: for what is visited too often "
 		    "to be counted"),
@@ -112,6 +134,10 @@ static const struct option_row causal_run_rows[] = {
 		      "sampling period in microseconds, 50 to 100000 (default: 1000)"),
 	OPTION_TEXT("duration", 0, "TIME", struct causal_run_options, duration,
 		    "stop experimenting after TIME; the program runs on"),
+	OPTION_CALL("until-sure", 0, "[POINTS]", NULL, set_until_sure,
+		    "stop experimenting once the best target is known to +- POINTS (3) percentage "
+		    "points and no other can be better; with --target or --class, once all are "
+		    "known"),
 	OPTION_TEXT(
 		"settle", 0, "TIME", struct causal_run_options, settle,
 		"a thread is paused only for what it has owed for so long (default: at once; for "
@@ -158,32 +184,6 @@ static int configure(struct causal_run_options *options, char **command)
 	return err;
 }
 
-/* On a terminal, what goes on. */
-struct live {
-	bool terminal;
-	uint64_t experiments;
-};
-
-static bool on_experiment(void *arg, const struct causal_experiment *experiment,
-			  const struct causal_target *target)
-{
-	struct live *live = arg;
-
-	live->experiments++;
-	if (live->terminal)
-		fprintf(stderr, "\r\033[Kdwell: %lu experiments, last: %s %.0f%% faster",
-			live->experiments, target->name, experiment->speedup * 100);
-	return false;
-}
-
-static void on_turn(void *arg, const char *state)
-{
-	const struct live *live = arg;
-
-	if (live->terminal && !live->experiments)
-		fprintf(stderr, "\r\033[Kdwell: %s", state);
-}
-
 static void free_texts(struct causal_config *config)
 {
 	struct causal_texts *all[] = {&config->sources,	 &config->without,	&config->binaries,
@@ -198,22 +198,27 @@ static void free_texts(struct causal_config *config)
 static int run(struct causal_run_options *options)
 {
 	struct causal_run_result result;
-	struct live live = {.terminal = !options->quiet && isatty(STDERR_FILENO)};
+	struct causal_live live = {
+		.profile = options->config.output,
+		.terminal = !options->quiet && isatty(STDERR_FILENO),
+		.width = options->until_sure,
+		.all = options->config.targets.texts.n || options->config.classes.texts.n,
+	};
 	int err;
 
 	workload__handle_signals(&options->config.ignored);
 	options->config.to_forward = &workload_to_forward;
-	options->config.on_experiment = on_experiment;
-	options->config.on_turn = on_turn;
+	options->config.on_experiment = causal_live__experiment;
+	options->config.on_turn = causal_live__turn;
 	options->config.arg = &live;
 	err = causal__run(&options->config, &workload_stops, &result);
-	if (live.terminal)
-		fprintf(stderr, "\r\033[K");
+	causal_live__end(&live);
 	if (err)
 		command__fail(err);
 	else if (live.terminal)
-		fprintf(stderr, "dwell: %lu experiments in %s. See: dwell causal report %s\n",
-			result.experiments, options->config.output, options->config.output);
+		fprintf(stderr, "dwell: %lu experiments in %s%s. See: dwell causal report %s\n",
+			result.experiments, options->config.output,
+			live.sure ? ", which is enough" : "", options->config.output);
 	if (result.exec_error)
 		return result.exec_error == ENOENT ? 127 : 126;
 	if (err)

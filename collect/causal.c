@@ -171,7 +171,7 @@ static uint64_t turn(void *arg, uint64_t now)
 	if (run->config->on_experiment &&
 	    run->config->on_experiment(run->config->arg, &experiment, &run->target->target))
 		return 0;
-	return begin_one(run, now);
+	return begin_one(run, now_ns(CLOCK_MONOTONIC));
 }
 
 static uint64_t seed(const struct causal_config *config)

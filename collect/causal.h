@@ -52,7 +52,8 @@ struct causal_config {
 	struct causal_texts also; /* "TARGET=SPEEDUP": in both halves */
 	ARRAY(double) speedups;	  /* to choose from, 0 to 1; none: 5 % to 100 % */
 
-	struct causal_texts progress;	   /* "FILE:LINE", "FUNCTION" */
+	struct causal_texts progress;	   /* "FILE:LINE", "FUNCTION", "usdt:PROVIDER:NAME" */
+	bool breakpoints;		   /* visits of those are counted by breakpoints */
 	struct causal_texts progress_seen; /* the same, sampled */
 	bool end_to_end;
 

@@ -11,6 +11,9 @@
 
 #include "base/error.h"
 #include "symbols/elf_file.h"
+#include "symbols/usdt.h"
+
+#define USDT "usdt:" /* before the name of a probe */
 
 struct causal_file {
 	struct session_file file;
@@ -195,6 +198,22 @@ int causal_files__leave_out(struct causal_files *files, uint64_t code)
 	return err;
 }
 
+/* "PROVIDER:NAME", "NAME" */
+static int parse_probe(const char *text, struct causal_aim *aim)
+{
+	const char *colon = strchr(text, ':');
+
+	aim->probe = strdup(colon ? colon + 1 : text);
+	aim->provider = colon ? strndup(text, (size_t)(colon - text)) : NULL;
+	if (!aim->probe || (colon && !aim->provider))
+		return -ENOMEM;
+	if (*aim->probe && (!colon || *aim->provider))
+		return 0;
+	error__set(-EINVAL, "'usdt:%s' names no probe", text);
+	error__hint("give usdt:PROVIDER:NAME, or usdt:NAME");
+	return -EINVAL;
+}
+
 int causal_aim__parse(const char *text, struct causal_aim *aim)
 {
 	static const char from[] = " called from ";
@@ -207,6 +226,8 @@ int causal_aim__parse(const char *text, struct causal_aim *aim)
 	*aim = (struct causal_aim){};
 	if (!target)
 		return -ENOMEM;
+	if (!strncmp(text, USDT, sizeof(USDT) - 1))
+		return parse_probe(text + sizeof(USDT) - 1, aim);
 	if (!n || (caller && !caller[sizeof(from) - 1])) {
 		error__set(-EINVAL, "'%s' names no code", text);
 		error__hint("give FILE:LINE, or FUNCTION, or FUNCTION called from FUNCTION");
@@ -228,6 +249,8 @@ int causal_aim__parse(const char *text, struct causal_aim *aim)
 
 void causal_aim__free(struct causal_aim *aim)
 {
+	free(aim->probe);
+	free(aim->provider);
 	free(aim->file);
 	free(aim->function);
 	free(aim->caller);
@@ -303,36 +326,67 @@ int causal_files__find_place(struct causal_files *files, const struct code_place
 	return find_in_all(files, true, place->file, place->line, NULL, ranges, NULL);
 }
 
+/* Where code of @aim is entered in @file. */
+static int add_entries(struct causal_files *files, struct causal_file *file,
+		       const struct causal_aim *aim, struct causal_entries *entries)
+{
+	struct code *code = file__code(files, file);
+	struct code_ranges found = {};
+	int err =
+		code ? code__entries(code, aim->file ? aim->file : aim->function, aim->line, &found)
+		     : -ENOENT;
+
+	for (size_t i = 0; !err && i < found.ranges.n; i++) {
+		struct causal_entry entry = {.path = file->path,
+					     .fd = file->file.fd,
+					     .address = found.ranges.data[i].start};
+
+		err = code__offset(code, entry.address, &entry.offset);
+		if (!err)
+			err = array__push(&entries->entries, entry);
+	}
+	code_ranges__free(&found);
+	return err;
+}
+
+/* Where the probe of @aim stands in @file. */
+static int add_probes(const struct causal_file *file, const struct causal_aim *aim,
+		      struct causal_entries *entries)
+{
+	struct usdt_places found = {};
+	int err = usdt__find(file->file.fd, aim->provider, aim->probe, &found);
+
+	for (size_t i = 0; !err && i < found.places.n; i++) {
+		const struct usdt_place *place = &found.places.data[i];
+		struct causal_entry entry = {.path = file->path,
+					     .fd = file->file.fd,
+					     .offset = place->offset,
+					     .address = place->address,
+					     .semaphore = place->semaphore};
+
+		err = array__push(&entries->entries, entry);
+	}
+	array__free(&found.places);
+	return err;
+}
+
 int causal_files__entries(struct causal_files *files, const struct causal_aim *aim,
 			  struct causal_entries *entries)
 {
-	const char *name = aim->file ? aim->file : aim->function;
 	int result = -ENOENT;
 
 	for (int pass = 0; pass < 2 && result == -ENOENT; pass++) {
 		for (size_t i = 0; i < files->files.n; i++) {
 			struct causal_file *file = &files->files.data[i];
-			struct code_ranges found = {};
-			struct code *code;
 			int err;
 
 			if (file->in_scope != !pass || !file->file.slot)
 				continue;
-			code = file__code(files, file);
-			err = code ? code__entries(code, name, aim->line, &found) : -ENOENT;
-			for (size_t j = 0; !err && j < found.ranges.n; j++) {
-				struct causal_entry entry = {.path = file->path,
-							     .fd = file->file.fd,
-							     .address = found.ranges.data[j].start};
-
-				err = code__offset(code, entry.address, &entry.offset);
-				if (!err)
-					err = array__push(&entries->entries, entry);
-			}
-			code_ranges__free(&found);
+			err = aim->probe ? add_probes(file, aim, entries)
+					 : add_entries(files, file, aim, entries);
 			if (!err)
 				result = 0;
-			else if (err != -ENOENT && err != -ENODATA)
+			else if (err != -ENOENT && err != -ENODATA && err != -ENOEXEC)
 				return err;
 		}
 	}

@@ -34,9 +34,11 @@ struct causal_ranges {
 	ARRAY(struct causal_range) ranges;
 };
 
-/* What a target's text says. */
+/* What the text of a target, or of a progress point, says. */
 struct causal_aim {
-	char *file; /* of FILE:LINE; NULL: a function */
+	char *probe;	/* of usdt:PROVIDER:NAME, only for points; NULL: code */
+	char *provider; /* of the probe; NULL: any */
+	char *file;	/* of FILE:LINE; NULL: a function */
 	uint32_t line;
 	char *function;
 	char *caller; /* "called from ...", or NULL */
@@ -61,8 +63,9 @@ int causal_files__find_place(struct causal_files *files, const struct code_place
 struct causal_entry {
 	const char *path; /* of the file, as its process saw it */
 	int fd;
-	uint64_t offset;  /* in it */
-	uint64_t address; /* linked */
+	uint64_t offset;    /* in it */
+	uint64_t address;   /* linked */
+	uint64_t semaphore; /* of a probe, its place in the file; 0: none */
 };
 
 struct causal_entries {

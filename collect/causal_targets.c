@@ -156,6 +156,9 @@ static int add_asked(struct causal_targets *targets)
 		struct asked asked = {.text = targets->config->targets.texts.data[i]};
 		int err = causal_aim__parse(asked.text, &asked.aim);
 
+		if (!err && asked.aim.probe)
+			err = error__set(-EINVAL, "'%s' is no code that could be faster",
+					 asked.text);
 		if (!err)
 			err = array__push(&targets->asked, asked);
 		if (err)

@@ -314,10 +314,10 @@ int engine__claim_point(struct engine *engine, enum dwell_point_type type, const
 	return (int)number;
 }
 
-static int count_by_uprobe(struct engine *engine, const char *path, uint64_t offset,
-			   uint32_t number)
+int engine__count_by_uprobe(struct engine *engine, const char *path, uint64_t offset,
+			    uint64_t semaphore, uint32_t number)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = number);
+	LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = number, .ref_ctr_offset = semaphore);
 	struct bpf_link *link = bpf_program__attach_uprobe_opts(
 		engine->skeleton->progs.on_visit_uprobe, -1, path, offset, &options);
 
@@ -326,7 +326,7 @@ static int count_by_uprobe(struct engine *engine, const char *path, uint64_t off
 	return array__push(&engine->visits, link);
 }
 
-static int count_by_breakpoint(struct engine *engine, pid_t pid, uint64_t address, uint32_t number)
+int engine__count_by_breakpoint(struct engine *engine, pid_t tid, uint64_t address, uint32_t number)
 {
 	LIBBPF_OPTS(bpf_perf_event_opts, options, .bpf_cookie = number);
 	struct perf_event_attr attr = {
@@ -340,7 +340,7 @@ static int count_by_breakpoint(struct engine *engine, pid_t pid, uint64_t addres
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 	};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	struct bpf_link *link;
 
 	if (fd < 0)
@@ -352,14 +352,6 @@ static int count_by_breakpoint(struct engine *engine, pid_t pid, uint64_t addres
 	if (!link)
 		return -errno;
 	return array__push(&engine->visits, link);
-}
-
-int engine__count_visits(struct engine *engine, enum engine_visit how, const char *path,
-			 uint64_t offset, pid_t pid, uint64_t address, uint32_t number)
-{
-	if (how == ENGINE_UPROBE)
-		return count_by_uprobe(engine, path, offset, number);
-	return count_by_breakpoint(engine, pid, address, number);
 }
 
 uint64_t engine__global(const struct engine *engine)

@@ -88,19 +88,17 @@ const struct dwell_point *engine__point(const struct engine *engine, uint32_t nu
 /* Claims a point for visits that the kernel side counts. Returns its number, or -ENOSPC. */
 int engine__claim_point(struct engine *engine, enum dwell_point_type type, const char *name);
 
-/* How the kernel side counts visits of a place in unmodified code. */
-enum engine_visit {
-	ENGINE_UPROBE = 0,
-	ENGINE_BREAKPOINT = 1, /* by the processor: four of them, and no change of the code */
-};
-
 /*
- * Counts visits of the code at @offset of the file @path in any process (ENGINE_UPROBE),
- * or at @address of process @pid and what it creates later (ENGINE_BREAKPOINT), as point
- * @number. 0, or -errno of the kernel.
+ * Counts visits of a place in unmodified code as point @number. 0, or -errno of the kernel.
+ *
+ * By uprobe: of the code at @offset of the file @path, in any process; @semaphore, of a
+ * USDT probe, is counted up meanwhile (0: it has none). By breakpoint: of @address in
+ * thread @tid and in threads and processes that it creates later; a processor has four.
  */
-int engine__count_visits(struct engine *engine, enum engine_visit how, const char *path,
-			 uint64_t offset, pid_t pid, uint64_t address, uint32_t number);
+int engine__count_by_uprobe(struct engine *engine, const char *path, uint64_t offset,
+			    uint64_t semaphore, uint32_t number);
+int engine__count_by_breakpoint(struct engine *engine, pid_t tid, uint64_t address,
+				uint32_t number);
 
 struct engine_counts {
 	uint64_t global_ns;  /* delay put in so far */

@@ -173,23 +173,7 @@ int code__out_of_scope(struct code *code, uint64_t address, struct code_ranges *
 
 int code__offset(const struct code *code, uint64_t address, uint64_t *offset)
 {
-	const struct elf_file *file = object__program(code->object);
-	size_t n;
-
-	if (elf_getphdrnum(file->elf, &n))
-		return -ENOENT;
-	for (size_t i = 0; i < n; i++) {
-		GElf_Phdr segment;
-
-		if (!gelf_getphdr(file->elf, (int)i, &segment))
-			break;
-		if (segment.p_type != PT_LOAD || address < segment.p_vaddr ||
-		    address - segment.p_vaddr >= segment.p_filesz)
-			continue;
-		*offset = address - segment.p_vaddr + segment.p_offset;
-		return 0;
-	}
-	return -ENOENT;
+	return elf_file__offset(object__program(code->object), address, offset);
 }
 
 const char *code__trouble(struct code *code)

@@ -375,6 +375,26 @@ int elf_file__vaddr(const struct elf_file *file, bool stripped_of_code, uint64_t
 	return err;
 }
 
+int elf_file__offset(const struct elf_file *file, uint64_t vaddr, uint64_t *offset)
+{
+	size_t n;
+
+	if (elf_getphdrnum(file->elf, &n))
+		return -ENOENT;
+	for (size_t i = 0; i < n && i < INT_MAX; i++) {
+		GElf_Phdr segment;
+
+		if (!gelf_getphdr(file->elf, (int)i, &segment))
+			break;
+		if (segment.p_type != PT_LOAD || vaddr < segment.p_vaddr ||
+		    vaddr - segment.p_vaddr >= segment.p_filesz)
+			continue;
+		*offset = vaddr - segment.p_vaddr + segment.p_offset;
+		return 0;
+	}
+	return -ENOENT;
+}
+
 int symbols__build_id(int fd, char *hex, size_t size)
 {
 	char found[BUILD_ID_HEX_SIZE];

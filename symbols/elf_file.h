@@ -69,6 +69,9 @@ bool elf_file__has(const struct elf_file *file, const char *name);
 int elf_file__vaddr(const struct elf_file *file, bool stripped_of_code, uint64_t offset,
 		    uint64_t *vaddr);
 
+/* The place in the file of what is linked at @vaddr. 0, or -ENOENT when it is not in it. */
+int elf_file__offset(const struct elf_file *file, uint64_t vaddr, uint64_t *offset);
+
 /* @n bytes as hex; what is longer than any build id is cut. */
 void build_id__hex(const uint8_t *bytes, size_t n, char hex[BUILD_ID_HEX_SIZE]);
 
