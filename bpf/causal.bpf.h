@@ -583,13 +583,20 @@ static __always_inline void causal_take_cpu(struct causal_area *area,
 }
 
 /* A pause goes on: asleep it has passed, waiting for a CPU it has not. */
-static __always_inline void causal_resume_pause(struct thread_state *state,
+static __always_inline void causal_resume_pause(const struct causal_area *area,
+						struct thread_state *state,
 						struct causal_slot *slot, __u64 wake, __u64 now)
 {
-	if (state->class != CLASS_SCHED && wake > state->since)
-		__sync_fetch_and_add(&slot->own, wake - state->since);
+	__s64 later; /* debt that this pause is not for */
+
 	if (now > wake)
 		slot->queued += now - wake;
+	if (state->class == CLASS_SCHED)
+		return;
+	if (wake > state->since)
+		__sync_fetch_and_add(&slot->own, wake - state->since);
+	later = area->global - slot->until;
+	state->slept_debt = later > 0 ? later : 0;
 }
 
 /* @state's thread is back from a wait that was no pause. */
@@ -628,7 +635,7 @@ static __always_inline void causal_switch_in(struct cpu_state *cpu, struct threa
 		return;
 	causal_take_cpu(area, state, slot);
 	if (slot->pausing == CAUSAL_PAUSES)
-		causal_resume_pause(state, slot, wake, now);
+		causal_resume_pause(area, state, slot, wake, now);
 	else
 		causal_come_back(area, state, slot, wake, now);
 	cpu->waited = state->blocked_ns;
@@ -666,6 +673,8 @@ static __always_inline __u64 causal_due(struct causal_area *area, struct causal_
 {
 	__u64 debt = causal_debt(area, slot), due = 0;
 
+	if (!causal_settle)
+		return debt;
 	if (debt < state->least_debt)
 		state->least_debt = debt;
 	if (now >= state->settle_at) {
