@@ -134,6 +134,27 @@ static int sorting__find_beginnings(struct sorting *sorting)
 	return 0;
 }
 
+/*
+ * How long what the program did in @experiment takes without a speedup: a phase with an
+ * effect goes on for fewer rounds while a target is sped up than its share of the time says.
+ */
+static double experiment__work(const struct causal_experiment *experiment)
+{
+	double time = half__time(&experiment->base), sped = half__time(&experiment->with);
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < experiment->base.n_points; i++) {
+		const struct causal_visits *base = &experiment->base.points[i];
+		uint64_t with = half__visits(&experiment->with, base->point)->visits;
+
+		if (base->visits <= most || !with)
+			continue;
+		most = base->visits;
+		sped = time * (double)with / (double)base->visits;
+	}
+	return time + sped;
+}
+
 static int sorting__find_groups(struct sorting *sorting)
 {
 	const struct causal_profile *profile = sorting->profile;
@@ -149,10 +170,10 @@ static int sorting__find_groups(struct sorting *sorting)
 			continue;
 		group = &sorting->sorted->groups.data[index];
 		group->experiments++;
-		group->time += half__time(&experiment->base);
+		group->time += experiment__work(experiment);
 		if (experiment->base.hit_ns || experiment->with.hit_ns) {
 			group->hit = true;
-			group->active += half__time(&experiment->base);
+			group->active += experiment__work(experiment);
 		}
 		if (group__compare(sorting, experiment, (uint32_t)index))
 			return -ENOMEM;

@@ -131,7 +131,7 @@ static const struct option_row causal_run_rows[] = {
 	OPTION_NUMBER("min-visits", 0, "N", struct causal_run_options, config.min_visits,
 		      "visits that each half has to see (default: 5)"),
 	OPTION_NUMBER("period", 'c', "US", struct causal_run_options, period_us,
-		      "sampling period in microseconds, 50 to 100000 (default: 1000)"),
+		      "sampling period in microseconds, 50 to 100000 (default: 500)"),
 	OPTION_TEXT("duration", 0, "TIME", struct causal_run_options, duration,
 		    "stop experimenting after TIME; the program runs on"),
 	OPTION_CALL("until-sure", 0, "[POINTS]", NULL, set_until_sure,
@@ -235,7 +235,7 @@ static int causal_run(int argc, char **argv)
 			   .min_visits = 5,
 			   .settle_ns = CAUSAL_SETTLE,
 			   .table_bytes = TABLE_BYTES},
-		.period_us = 1000,
+		.period_us = 500,
 	};
 	_cleanup_free_ char *text = NULL;
 	int first, status, err;

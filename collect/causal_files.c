@@ -15,6 +15,8 @@
 
 #define USDT "usdt:" /* before the name of a probe */
 
+#define MOST_NAMES 5 /* in a hint */
+
 struct causal_file {
 	struct session_file file;
 	char *path;
@@ -393,19 +395,20 @@ int causal_files__entries(struct causal_files *files, const struct causal_aim *a
 	return result;
 }
 
-char *causal_files__hint(struct causal_files *files, const char *text)
+/* The nearest names of code. */
+static char *hint_at_code(struct causal_files *files, const char *text)
 {
-	const char *names[5];
+	const char *names[MOST_NAMES];
 	char *hint = NULL;
 	size_t size = 0, n = 0;
 	FILE *out;
 
-	for (size_t i = 0; i < files->files.n && n < 5; i++) {
+	for (size_t i = 0; i < files->files.n && n < MOST_NAMES; i++) {
 		struct causal_file *file = &files->files.data[i];
 		struct code *code = file->in_scope ? file__code(files, file) : NULL;
 
 		if (code)
-			n += code__suggest(code, text, names + n, 5 - n);
+			n += code__suggest(code, text, names + n, MOST_NAMES - n);
 	}
 	if (!n)
 		return NULL;
@@ -420,6 +423,49 @@ char *causal_files__hint(struct causal_files *files, const char *text)
 		return NULL;
 	}
 	return hint;
+}
+
+struct probe_list {
+	FILE *to;
+	size_t n;
+};
+
+static bool list_probe(void *arg, const char *provider, const char *name)
+{
+	struct probe_list *list = arg;
+
+	fprintf(list->to, "%s" USDT "%s:%s", list->n ? ", " : "there is ", provider, name);
+	return ++list->n == MOST_NAMES;
+}
+
+/* What probes there are. */
+static char *hint_at_probes(const struct causal_files *files)
+{
+	struct probe_list list = {};
+	char *hint = NULL;
+	size_t size = 0;
+
+	list.to = open_memstream(&hint, &size);
+	if (!list.to)
+		return NULL;
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < files->files.n && list.n < MOST_NAMES; i++)
+			if (files->files.data[i].in_scope == !pass)
+				usdt__each(files->files.data[i].file.fd, list_probe, &list);
+	if (!list.n)
+		fputs("there are no probes in what the command ran", list.to);
+	if (fclose(list.to)) {
+		free(hint);
+		return NULL;
+	}
+	return hint;
+}
+
+char *causal_files__hint(struct causal_files *files, const char *text)
+{
+	if (!strncmp(text, USDT, sizeof(USDT) - 1))
+		return hint_at_probes(files);
+	return hint_at_code(files, text);
 }
 
 bool causal_files__any_in_scope(const struct causal_files *files)

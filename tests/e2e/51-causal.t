@@ -9,6 +9,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Dwell;
+use File::Copy;
 use Test::More;
 
 need_recording();
@@ -79,10 +80,35 @@ ok((grep { $_->{name} eq 'burn' && $_->{kind} eq 'throughput' } @{$named->{repor
 my ($curve) = grep { $_->{point} eq 'burn' } @{$named->{report}{targets}};
 cmp_ok(abs(($curve->{results}[0]{program_speedup} // 9) - 0.5), '<', 0.2, 'with the same effect');
 
+# By breakpoints, which change no code; and by a probe, which stands behind a semaphore.
+my $broken = causal(['--breakpoints', '--progress', 'burn', '--target', 'burn', '--speedup', '50'],
+	program('undisturbed'), '--seconds', 6);
+($curve) = grep { $_->{point} eq 'burn' } @{$broken->{report}{targets}};
+cmp_ok($curve->{visits} // 0, '>', 100, 'visits are counted by breakpoints');
+cmp_ok(abs(($curve->{results}[0]{program_speedup} // 9) - 0.5), '<', 0.25, 'with the same effect');
+is($named->{truth}{watched}, 0, 'nobody watches the probe');
+my $probed = causal(['--progress', 'usdt:undisturbed:round', '--target', 'burn', '--speedup', '50'],
+	program('undisturbed'), '--seconds', 6);
+cmp_ok($probed->{truth}{watched} // 0, '>', 100, 'the probe is switched on');
+($curve) = grep { $_->{point} eq 'usdt:undisturbed:round' } @{$probed->{report}{targets}};
+cmp_ok(abs(($curve->{results}[0]{program_speedup} // 9) - 0.5), '<', 0.2, 'with the same effect');
+
+# It ends when it knows, and the program runs on.
+my $sure = causal(['--until-sure=6', '--target', 'burn', '--speedup', '50,100'],
+	program('undisturbed'), '--seconds', 40);
+my ($best) = @{$sure->{report}{targets}};
+cmp_ok($best->{best_high} - $best->{best_low}, '<=', 0.14, 'until sure: the best is known');
+cmp_ok($best->{experiments}, '<', 50, 'and then no more experiments are made');
+undisturbed($sure, 'it runs on');
+
 # What is in the way.
 my $missing = causal(['--target', 'burm'], program('undisturbed'), '--seconds', 1);
 isnt($missing->{status}, 0, 'a target that does not exist');
 like($missing->{err}, qr/there is no code of 'burm'.*burn/s, 'the nearest name is told');
+$missing = causal(['--progress', 'usdt:undisturbed:nothing'], program('undisturbed'), '--seconds', 1);
+like($missing->{err}, qr/undisturbed:round/, 'a probe that does not exist, and the one that does');
+$missing = causal(['--target', 'usdt:a:b'], program('undisturbed'));
+like($missing->{err}, qr/no code that could be faster/, 'a probe is no target');
 $missing = causal(['--class', 'lock'], program('undisturbed'));
 is($missing->{status}, 1, 'lock is no class to speed up');
 like($missing->{err}, qr/critical section/, 'what is, is told');
@@ -99,6 +125,27 @@ my $static = causal(['--target', 'burn', '--speedup', '50'], program('undisturbe
 	'--seconds', 3);
 like(join(' ', map { $_->{text} } @{$static->{report}{problems}}), qr/linked statically/,
 	'a static program cannot be paused');
+
+# Who becomes somebody else takes no library along.
+copy(program('undisturbed'), "$DIR/becomes") or die "becomes: $!\n";
+chown 65534, -1, "$DIR/becomes";
+chmod 04755, "$DIR/becomes";
+my $becomes = causal(['--progress', 'burn', '--target', 'burn', '--speedup', '50'], "$DIR/becomes", '--seconds', 3);
+like(join(' ', map { $_->{text} } @{$becomes->{report}{problems}}), qr/set-user-id/,
+	'a set-user-id program cannot be paused');
+
+# Without names.
+is(run('strip', '-o', "$DIR/stripped", program('undisturbed'))->{status}, 0, 'stripped');
+$missing = causal(['--target', 'burn'], "$DIR/stripped", '--seconds', 1);
+like($missing->{err}, qr/there is no code of 'burn'/, 'stripped: there is no such function');
+my $nameless = causal([], "$DIR/stripped", '--seconds', 3);
+is($nameless->{status}, 0, 'stripped, any target: it runs');
+like(run($DWELL, 'causal', 'report', 'p')->{out}, qr/debug|stripped|lines/, 'why there are no lines');
+
+my $nobody = run('setpriv', '--reuid=65534', '--clear-groups', $DWELL, 'causal', 'run', '-o', '/dev/null',
+	'--', 'true');
+isnt($nobody->{status}, 0, 'without permission');
+like($nobody->{err}, qr/root|capabilit|permi/i, 'what it takes is told');
 
 my $gone = causal([], '/nonexistent');
 is($gone->{status}, 127, 'a command that is not there');

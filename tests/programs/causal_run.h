@@ -141,6 +141,16 @@ KEEP void nap(int times)
 		NO_TAIL_CALL();                                                                    \
 	}
 
+/* Half to one and a half of @us, so that threads do not fall into step. */
+HELPER uint64_t about(uint64_t us)
+{
+	static __thread uint64_t random;
+
+	if (!random)
+		random = 88172645463325252ull ^ (uintptr_t)&random;
+	return draw(&random, us / 2, us + us / 2);
+}
+
 /* One that sleeps as well, as one would that asks another machine. */
 #define COMPUTE_AND_NAP(function)                                                                  \
 	TARGET(function);                                                                          \

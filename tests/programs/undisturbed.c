@@ -7,7 +7,8 @@
  *
  * One thread computes (burn(), a target to speed up), so that all others are paused. The
  * last line is {"eintr": N, "early": N, "alarms": N, "expected_alarms": N, "cancelled": N,
- * "threads": N, "rounds": N, "child": STATUS}; all but the rounds are known beforehand.
+ * "threads": N, "rounds": N, "watched": N, "child": STATUS}; all but the rounds, and how
+ * many of them somebody watched by the probe undisturbed:round, are known beforehand.
  */
 #include <errno.h>
 #include <poll.h>
@@ -25,9 +26,11 @@
 #include <unistd.h>
 
 #include "include/dwell.h"
+#include "tests/programs/probe.h"
 
 static volatile bool ending;
-static uint64_t eintr, early, rounds;
+PROBE_SEMAPHORE(round);
+static uint64_t eintr, early, rounds, watched;
 static volatile sig_atomic_t alarms;
 static int channel[2];
 static sem_t items;
@@ -125,6 +128,10 @@ static void *burner(void *arg)
 		sem_post(&items);
 		rounds++;
 		DWELL_PROGRESS_NAMED("round");
+		if (round_semaphore) {
+			PROBE(undisturbed, round);
+			watched++;
+		}
 	}
 	sem_post(&items);
 	return arg;
@@ -237,7 +244,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < ROLES; i++)
 		pthread_join(threads[i], NULL);
 	printf("{\"eintr\": %lu, \"early\": %lu, \"alarms\": %d, \"expected_alarms\": 20, "
-	       "\"cancelled\": %d, \"threads\": 20, \"rounds\": %lu, \"child\": %d}\n",
-	       eintr, early, alarms, cancelled, rounds, child);
+	       "\"cancelled\": %d, \"threads\": 20, \"rounds\": %lu, \"watched\": %lu, \"child\": "
+	       "%d}\n",
+	       eintr, early, alarms, cancelled, rounds, watched, child);
 	return status;
 }
