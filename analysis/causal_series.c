@@ -13,6 +13,9 @@
 /* Speedups that differ by less are the same. */
 #define SPEEDUP_STEP 1e-4
 
+/* A target that has so many samples in one half and none in the other did not run there. */
+#define SAMPLES_OF_A_PHASE 8
+
 struct sorting {
 	const struct causal_profile *profile;
 	struct causal_sorted *sorted;
@@ -66,6 +69,12 @@ static int64_t sorting__group(struct sorting *sorting, const struct causal_exper
 	group->also = experiment->also;
 	group->factor = 1;
 	return index;
+}
+
+/* ns that a sample of @run stands for. */
+static double run__period(const struct causal_run *run)
+{
+	return run->period_ns ? (double)run->period_ns : DEFAULT_PERIOD;
 }
 
 /* What samples the whole of @run has in @target; a negative number when that is not known. */
@@ -135,8 +144,8 @@ static int sorting__find_beginnings(struct sorting *sorting)
 }
 
 /*
- * How long what the program did in @experiment takes without a speedup: a phase with an
- * effect goes on for fewer rounds while a target is sped up than its share of the time says.
+ * How long what the program did in the faster half takes without a speedup: a phase with an
+ * effect gets more done while it is tried than its share of the time says.
  */
 static double experiment__work(const struct causal_experiment *experiment)
 {
@@ -152,7 +161,35 @@ static double experiment__work(const struct causal_experiment *experiment)
 		most = base->visits;
 		sped = time * (double)with / (double)base->visits;
 	}
-	return time + sped;
+	return sped;
+}
+
+/*
+ * Whether the program changed from one phase to another between the halves: the target ran
+ * in one and not in the other, where that is no chance.
+ */
+static bool is_across_phases(const struct sorting *sorting,
+			     const struct causal_experiment *experiment)
+{
+	double period = run__period(&sorting->profile->runs.data[experiment->run]);
+	uint64_t base = experiment->base.hit_ns, with = experiment->with.hit_ns;
+
+	return !base != !with && (double)(base + with) >= SAMPLES_OF_A_PHASE * period;
+}
+
+/* How much of the time of @experiment the target ran in. */
+static void sorting__find_phase(const struct sorting *sorting,
+				const struct causal_experiment *experiment,
+				struct causal_group *group)
+{
+	double base = half__time(&experiment->base), with = experiment__work(experiment);
+	bool base_hit = experiment->base.hit_ns, with_hit = experiment->with.hit_ns;
+
+	if (!is_across_phases(sorting, experiment))
+		base_hit = with_hit = base_hit || with_hit;
+	group->time += base + with;
+	group->hit |= base_hit || with_hit;
+	group->active += (base_hit ? base : 0) + (with_hit ? with : 0);
 }
 
 static int sorting__find_groups(struct sorting *sorting)
@@ -170,11 +207,7 @@ static int sorting__find_groups(struct sorting *sorting)
 			continue;
 		group = &sorting->sorted->groups.data[index];
 		group->experiments++;
-		group->time += experiment__work(experiment);
-		if (experiment->base.hit_ns || experiment->with.hit_ns) {
-			group->hit = true;
-			group->active += experiment__work(experiment);
-		}
+		sorting__find_phase(sorting, experiment, group);
 		if (group__compare(sorting, experiment, (uint32_t)index))
 			return -ENOMEM;
 	}
@@ -214,7 +247,6 @@ static void measure(const struct sorting *sorting, const struct causal_experimen
 		    const struct causal_half *half, uint32_t point, double *time, double *visits)
 {
 	const struct causal_visits *seen = half__visits(half, point);
-	double period = (double)sorting->profile->runs.data[experiment->run].period_ns;
 
 	*time = half__time(half);
 	*visits = (double)seen->visits;
@@ -223,7 +255,7 @@ static void measure(const struct sorting *sorting, const struct causal_experimen
 		*time = seen->occupied_ns;
 		break;
 	case CAUSAL_SAMPLED:
-		*visits /= period > 0 ? period : DEFAULT_PERIOD;
+		*visits /= run__period(&sorting->profile->runs.data[experiment->run]);
 		break;
 	case CAUSAL_THROUGHPUT:
 	case CAUSAL_END_TO_END:
@@ -273,7 +305,7 @@ static int sorting__add_experiment(struct sorting *sorting,
 	if (index < 0)
 		return -ENOMEM;
 	group = &sorting->sorted->groups.data[index];
-	if (experiment->speedup < SPEEDUP_STEP ||
+	if (experiment->speedup < SPEEDUP_STEP || is_across_phases(sorting, experiment) ||
 	    (group->hit && !experiment->base.hit_ns && !experiment->with.hit_ns))
 		return 0;
 	for (size_t h = 0; h < 2; h++) {
