@@ -61,9 +61,8 @@ static int add_speedups(void *options, const char *value)
 		err = options__percent(number, &percent);
 		if (err)
 			return err;
-		if (percent <= 0 || percent > 100)
-			return error__set(-EINVAL, "a speedup of %s is not above 0 and at most 100",
-					  number);
+		if (percent > 100)
+			return error__set(-EINVAL, "a speedup of %s is more than 100", number);
 		if (array__push(&run->config.speedups, percent / 100))
 			return -ENOMEM;
 		value += n + (value[n] == ',');
@@ -115,8 +114,10 @@ static const struct option_row causal_run_rows[] = {
 		    "no code of source files that match"),
 	OPTION_CALL("binary-scope", 'b', "PATTERN", NULL, add_binaries,
 		    "programs and libraries whose path or name matches (default: programs)"),
-	OPTION_CALL("speedup", 0, "PERCENT[,PERCENT...]", NULL, add_speedups,
-		    "only these virtual speedups (default: 5 to 100 in steps of 5)"),
+	OPTION_CALL(
+		"speedup", 0, "PERCENT[,PERCENT...]", NULL, add_speedups,
+		"only these virtual speedups (default: 5 to 100 in steps of 5); 0: none, to see "
+		"what profiling costs"),
 	OPTION_CALL("also", 0, "TARGET=PERCENT", NULL, add_also,
 		    "speed TARGET (as in --target, or a class) up all the time: what remains once "
 		    "that is done"),

@@ -290,6 +290,7 @@ static int write_end(struct run *run)
 	tell_unpaused(&counts, &about);
 	if (causal_files__trouble(run->files))
 		tell(&about, strdup(causal_files__trouble(run->files)));
+	tell(&about, causal_points__trouble(run->points, run->result->runtime_ns));
 	if (!err)
 		err = causal_writer__end(run->writer, &about);
 	for (size_t i = 0; i < about.troubles.n; i++)

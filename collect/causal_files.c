@@ -468,14 +468,6 @@ char *causal_files__hint(struct causal_files *files, const char *text)
 	return hint_at_code(files, text);
 }
 
-bool causal_files__any_in_scope(const struct causal_files *files)
-{
-	for (size_t i = 0; i < files->files.n; i++)
-		if (files->files.data[i].in_scope && files->files.data[i].file.slot)
-			return true;
-	return false;
-}
-
 const char *causal_files__trouble(struct causal_files *files)
 {
 	for (size_t i = 0; i < files->files.n; i++) {

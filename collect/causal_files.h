@@ -78,8 +78,7 @@ int causal_files__entries(struct causal_files *files, const struct causal_aim *a
 /* What @text may have meant, or why there are no names: a sentence, malloc()ed; NULL. */
 char *causal_files__hint(struct causal_files *files, const char *text);
 
-/* Whether any file is in scope, and whether one of those has lines. */
-bool causal_files__any_in_scope(const struct causal_files *files);
+/* Why files in scope have no lines, and the mend; NULL when all is well. */
 const char *causal_files__trouble(struct causal_files *files);
 
 void causal_files__free(struct causal_files *files);

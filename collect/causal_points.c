@@ -11,6 +11,11 @@
 
 #include "base/error.h"
 
+/* What a visit takes to count, as measured; by a breakpoint, in a virtual machine. */
+#define UPROBE_NS     700
+#define BREAKPOINT_NS 14000
+#define COSTLY_PART   20 /* of the run is worth telling */
+
 /* A point given by name. */
 struct named_point {
 	const char *text;
@@ -152,8 +157,7 @@ static int break_at(struct causal_points *points, const struct causal_entry *ent
 }
 
 /*
- * Counts visits by the cheapest means there is: a uprobe takes 0.7 us, a breakpoint up to
- * 14 us, where a hypervisor has a say in it.
+ * Counts visits by the cheapest means there is: that is a uprobe, of a probe or of other code.
  */
 static int count_visits(struct causal_points *points, struct named_point *point,
 			const struct causal_entry *entry, pid_t pid)
@@ -297,6 +301,34 @@ bool causal_points__ready(const struct causal_points *points)
 const struct experiment_points *causal_points__experimented(const struct causal_points *points)
 {
 	return &points->experimented;
+}
+
+char *causal_points__trouble(const struct causal_points *points, uint64_t runtime_ns)
+{
+	const uint64_t cost_ns = points->config->breakpoints ? BREAKPOINT_NS : UPROBE_NS;
+	const struct named_point *most = NULL;
+	uint64_t visits = 0;
+	char *text;
+
+	for (size_t i = 0; i < points->named.n; i++) {
+		const struct named_point *point = &points->named.data[i];
+		uint64_t n = point->sampled || point->number < 0
+				     ? 0
+				     : engine__visits(points->engine, (uint32_t)point->number);
+
+		if (n > visits)
+			most = point;
+		visits = n > visits ? n : visits;
+	}
+	if (!most || visits * cost_ns < runtime_ns / COSTLY_PART)
+		return NULL;
+	if (asprintf(&text,
+		     "the progress point '%s' was visited %.0f times a second, which took about "
+		     "%.0f%% of a CPU to count. With --progress-sampled it costs nothing.",
+		     most->text, (double)visits * 1e9 / (double)runtime_ns,
+		     100.0 * (double)(visits * cost_ns) / (double)runtime_ns) < 0)
+		return NULL;
+	return text;
 }
 
 int causal_points__missing(struct causal_points *points)

@@ -30,6 +30,12 @@ bool causal_points__ready(const struct causal_points *points);
 /* In the order of their numbers in the profile. */
 const struct experiment_points *causal_points__experimented(const struct causal_points *points);
 
+/*
+ * Of points in unmodified code the one that took most to count, when that was a good part of
+ * @runtime_ns: a sentence with the mend, malloc()ed; or NULL.
+ */
+char *causal_points__trouble(const struct causal_points *points, uint64_t runtime_ns);
+
 /* One given by name that was not found: -EINVAL, with the nearest names. */
 int causal_points__missing(struct causal_points *points);
 

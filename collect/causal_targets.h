@@ -18,7 +18,6 @@ struct causal_target_at {
 	uint64_t kinds[2];
 	struct causal_ranges ranges;
 	struct causal_ranges callers;
-	uint64_t hits_ns; /* samples in it before it was aimed at last */
 	uint64_t experiments;
 };
 

@@ -300,6 +300,16 @@ const struct dwell_point *engine__point(const struct engine *engine, uint32_t nu
 	return &engine->area->points.point[number];
 }
 
+uint64_t engine__visits(const struct engine *engine, uint32_t number)
+{
+	const struct dwell_point *point = engine__point(engine, number);
+	uint64_t visits = 0;
+
+	for (size_t i = 0; i < DWELL_COUNTS; i++)
+		visits += __atomic_load_n(&point->count[i].count, __ATOMIC_RELAXED);
+	return visits;
+}
+
 int engine__claim_point(struct engine *engine, enum dwell_point_type type, const char *name)
 {
 	uint32_t number = __atomic_fetch_add(&engine->area->points.claimed, 1, __ATOMIC_RELAXED);

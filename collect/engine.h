@@ -85,6 +85,9 @@ void engine__look(const struct engine *engine, struct causal_look *look);
 uint32_t engine__points(const struct engine *engine);
 const struct dwell_point *engine__point(const struct engine *engine, uint32_t number);
 
+/* Visits of point @number so far. */
+uint64_t engine__visits(const struct engine *engine, uint32_t number);
+
 /* Claims a point for visits that the kernel side counts. Returns its number, or -ENOSPC. */
 int engine__claim_point(struct engine *engine, enum dwell_point_type type, const char *name);
 

@@ -239,11 +239,6 @@ void experimenter__stop(struct experimenter *experimenter)
 	experimenter->stage = STAGE_IDLE;
 }
 
-uint64_t experimenter__half(const struct experimenter *experimenter)
-{
-	return experimenter->half_ns;
-}
-
 void experimenter__free(struct experimenter *experimenter)
 {
 	if (!experimenter)

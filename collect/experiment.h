@@ -53,8 +53,5 @@ uint64_t experimenter__turn(struct experimenter *experimenter,
 /* Gives up the one that goes on. */
 void experimenter__stop(struct experimenter *experimenter);
 
-/* How long a half is at present. */
-uint64_t experimenter__half(const struct experimenter *experimenter);
-
 void experimenter__free(struct experimenter *experimenter);
 DEFINE_CLEANUP(struct experimenter *, experimenter__free)

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * The causal engine in the kernel: how virtual time passes from thread to thread, by
+ * wakeups and by CPUs. docs/virtual-time.md has the reasoning.
+ */
+#pragma once
+
+#include "bpf/causal_hits.bpf.h"
+
+static __always_inline bool causal_speeds_up_queue(void)
+{
+	return causal_targets[0].match == CAUSAL_MATCH_CLASS &&
+	       causal_targets[0].class == CLASS_SCHED;
+}
+
+static __always_inline __u64 lesser(__u64 a, __u64 b)
+{
+	return (__s64)(a - b) < 0 ? a : b;
+}
+
+/*
+ * How far the farthest time went on while @sleeper slept. What @waker was given in that time,
+ * for a wait that began before, was partly due already.
+ */
+static __always_inline __u64 causal_gone_on(const struct causal_area *area,
+					    const struct thread_state *waker,
+					    const struct thread_state *sleeper)
+{
+	__u64 gone = area->global - sleeper->global_then;
+	__u64 length = waker->hit_to - waker->hit_from, before;
+
+	if (waker->hit_at < sleeper->since || waker->hit_from >= sleeper->since || !length)
+		return gone;
+	before = sleeper->since - waker->hit_from;
+	before = before < length ? waker->hit_ns * before / length : waker->hit_ns;
+	return gone > before ? gone - before : 0;
+}
+
+/*
+ * @sleeper is woken by @waker, which is recorded too: it goes on at the waker's time, but
+ * for what it owed before and the wait was too short for.
+ */
+static __always_inline void causal_wake(struct thread_state *waker, struct thread_state *sleeper,
+					__u64 now)
+{
+	struct causal_area *area = causal_area();
+	struct causal_slot *from, *slot;
+	__u64 waited, own;
+
+	if (!area || sleeper->where != WHERE_OFF_CPU || sleeper->class == CLASS_SCHED)
+		return;
+	from = causal_slot_of(area, waker);
+	slot = causal_slot_of(area, sleeper);
+	if (!from || !slot || slot->pausing == CAUSAL_PAUSES)
+		return;
+	waited = now > sleeper->since ? now - sleeper->since : 0;
+	waited += causal_gone_on(area, waker, sleeper);
+	own = lesser(from->own, slot->own + waited);
+	slot->own = own;
+	sleeper->carried = true;
+}
+
+/* What threads were given while they had @cpu. */
+static __always_inline __u64 causal_given(struct causal_area *area, const struct cpu_state *cpu)
+{
+	const struct causal_slot *slot = causal_slot_at(area, cpu->slot);
+
+	return slot ? cpu->given + slot->own - cpu->own_in : cpu->given;
+}
+
+/* @state's thread waits for @cpu from now on. */
+static __always_inline void causal_ready(struct thread_state *state, struct cpu_state *cpu)
+{
+	struct causal_area *area = causal_area();
+
+	if (!area)
+		return;
+	state->ready_cpu = (__u32)(cpu - cpu_states) + 1;
+	state->given_then = causal_given(area, cpu);
+}
+
+/* @state's thread, paused or not, leaves its CPU. */
+static __always_inline void causal_switch_out(struct cpu_state *cpu, struct thread_state *state)
+{
+	struct causal_area *area = causal_area();
+	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
+
+	if (area)
+		cpu->given = causal_given(area, cpu);
+	cpu->slot = 0;
+	state->ready_cpu = 0;
+	if (!slot)
+		return;
+	state->global_then = area->global;
+	state->carried = false;
+	if (state->class == CLASS_SCHED)
+		causal_ready(state, cpu);
+}
+
+/*
+ * @state's thread runs, and was ready before: while it waited, its CPU was used for less
+ * virtual than real time, by what was given for that.
+ */
+static __always_inline void causal_take_cpu(struct causal_area *area,
+					    const struct thread_state *state,
+					    struct causal_slot *slot)
+{
+	__u64 given, debt = causal_debt(area, slot);
+
+	if (!state->ready_cpu || causal_speeds_up_queue())
+		return;
+	given = causal_given(area, &cpu_states[(state->ready_cpu - 1) & (MAX_CPUS - 1)]) -
+		state->given_then;
+	__sync_fetch_and_add(&slot->own, given < debt ? given : debt);
+}
+
+/* A pause goes on: asleep it has passed, waiting for a CPU it has not. */
+static __always_inline void causal_resume_pause(const struct causal_area *area,
+						struct thread_state *state,
+						struct causal_slot *slot, __u64 wake, __u64 now)
+{
+	__s64 later; /* debt that this pause is not for */
+
+	if (now > wake)
+		slot->queued += now - wake;
+	if (state->class == CLASS_SCHED)
+		return;
+	if (wake > state->since)
+		__sync_fetch_and_add(&slot->own, wake - state->since);
+	later = area->global - slot->until;
+	state->slept_debt = later > 0 ? later : 0;
+}
+
+/* @state's thread is back from a wait that was no pause. */
+static __always_inline void causal_come_back(struct causal_area *area, struct thread_state *state,
+					     struct causal_slot *slot, __u64 wake, __u64 now)
+{
+	__u64 own;
+
+	/* Waits for another thread of the program end when that one is faster, not by themselves.
+	 */
+	state->hit_at = 0;
+	if (state->class != CLASS_SCHED && state->class != CLASS_LOCK && !state->carried) {
+		own = slot->own;
+		causal_class_time(area, slot, state->class, wake - state->since);
+		state->hit_at = now;
+		state->hit_from = state->since;
+		state->hit_to = wake;
+		state->hit_ns = slot->own - own;
+		state->blocked_ns = causal_kinds_wanted ? wake - state->since : 0;
+	}
+	if (now > wake)
+		causal_class_time(area, slot, CLASS_SCHED, now - wake);
+	if (state->class != CLASS_SCHED)
+		state->slept_debt = causal_debt(area, slot);
+}
+
+/* @state's thread runs again, at @now; what it waited for came at @wake. */
+static __always_inline void causal_switch_in(struct cpu_state *cpu, struct thread_state *state,
+					     __u64 wake, __u64 now)
+{
+	struct causal_area *area = causal_area();
+	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
+
+	state->blocked_ns = 0;
+	if (!slot)
+		return;
+	causal_take_cpu(area, state, slot);
+	if (slot->pausing == CAUSAL_PAUSES)
+		causal_resume_pause(area, state, slot, wake, now);
+	else
+		causal_come_back(area, state, slot, wake, now);
+	cpu->waited = state->blocked_ns;
+	cpu->slot = state->slot;
+	cpu->own_in = slot->own;
+}
