@@ -18,10 +18,13 @@ struct causal_live {
 	char found[160]; /* the best so far */
 };
 
-/* For causal_config: an experiment is over, or there was nothing to do. True: it is enough. */
-bool causal_live__experiment(void *live, const struct causal_experiment *experiment,
+/*
+ * For causal_config, @arg a struct causal_live: an experiment is over, or there was nothing to
+ * do. True: it is enough.
+ */
+bool causal_live__experiment(void *arg, const struct causal_experiment *experiment,
 			     const struct causal_target *target);
-void causal_live__turn(void *live, const char *state);
+void causal_live__turn(void *arg, const char *state);
 
 /* Takes back what stands on the terminal. */
 void causal_live__end(const struct causal_live *live);
