@@ -124,10 +124,11 @@ struct causal_range {
 
 #define CAUSAL_CODE(slot, pc) ((uint64_t)(slot) << 32 | (uint32_t)(pc))
 
-/* Ranges of targets, then of their callers, in one array of CAUSAL_RANGES each. */
+/* Ranges of targets, then of their callers, CAUSAL_RANGES each, then out of scope: one array. */
 #define CAUSAL_RANGES_OF(target)  ((target)*CAUSAL_RANGES)
 #define CAUSAL_CALLERS_OF(target) ((CAUSAL_TARGETS + (target)) * CAUSAL_RANGES)
-#define CAUSAL_ALL_RANGES	  (2UL * CAUSAL_TARGETS * CAUSAL_RANGES)
+#define CAUSAL_OUT_OF_SCOPE	  (2UL * CAUSAL_TARGETS * CAUSAL_RANGES)
+#define CAUSAL_ALL_RANGES	  (CAUSAL_OUT_OF_SCOPE + CAUSAL_OUT_RANGES)
 
 /* What the kernel side saw of a progress point, at its last look. */
 struct causal_seen_point {

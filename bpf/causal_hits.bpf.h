@@ -9,34 +9,28 @@
 #include "bpf/scratch.bpf.h"
 #include "bpf/unwind.bpf.h"
 
-/* Whether one of @n ranges of @map from @first on holds @code. Global: looked at once. */
+/*
+ * What @ns of waiting are worth, when the thread waited for a CPU afterwards: @late is that
+ * wait, as far as the program itself had the CPU, in parts of CAUSAL_WHOLE of the first. So
+ * much sooner it would only have begun to wait for the CPU.
+ */
+static __always_inline __u64 causal_worth(const struct causal_target_state *target, __u64 ns,
+					  __u32 late)
+{
+	return target->speedup > late ? ns * (target->speedup - late) / CAUSAL_WHOLE : 0;
+}
+
+/* The longest that one wait counts when the next target is drawn. */
+#define CAUSAL_CANDIDATE_NS 10000000
+
+/* Whether one of @n ranges from @first on holds @code. Global: looked at once. */
 __noinline int causal_in_ranges(__u32 first, __u32 n, __u64 code)
 {
 	__u32 low = first, high = first + n;
 
-	for (int i = 0; i < 14 && low < high; i++) {
-		__u32 middle = low + (high - low) / 2;
-		struct causal_range *range = bpf_map_lookup_elem(&causal_ranges, &middle);
-
-		if (!range)
-			return 0;
-		if (code < range->start)
-			high = middle;
-		else if (code >= range->end)
-			low = middle + 1;
-		else
-			return 1;
-	}
-	return 0;
-}
-
-__noinline int causal_out_of_scope(__u64 code)
-{
-	__u32 low = 0, high = causal_n_out;
-
 	for (int i = 0; i < 17 && low < high; i++) {
 		__u32 middle = low + (high - low) / 2;
-		struct causal_range *range = bpf_map_lookup_elem(&causal_out_ranges, &middle);
+		struct causal_range *range = bpf_map_lookup_elem(&causal_ranges, &middle);
 
 		if (!range)
 			return 0;
@@ -95,7 +89,7 @@ static long causal_frame(__u32 index, void *arg)
 	if (!code)
 		return 0;
 	if (!walk->place && causal_scope[code >> 32 & (UNWIND_MAX_TABLES - 1)] &&
-	    !causal_out_of_scope(code)) {
+	    !causal_in_ranges(CAUSAL_OUT_OF_SCOPE, causal_n_out, code)) {
 		walk->place = code;
 		innermost = true;
 	}
@@ -104,7 +98,11 @@ static long causal_frame(__u32 index, void *arg)
 	return 0;
 }
 
-/* Counts @ns of samples at @place, and may make it the candidate. */
+/*
+ * Counts @ns of samples at @place, and may make it the candidate. Who waits for longer than
+ * CAUSAL_CANDIDATE_NS mostly waits for something to do: the threads of a server that have
+ * nothing to do would be tried all the time.
+ */
 static __always_inline void causal_count_place(__u64 place, __u64 ns)
 {
 	__u64 *known = bpf_map_lookup_elem(&causal_places, &place);
@@ -115,6 +113,8 @@ static __always_inline void causal_count_place(__u64 place, __u64 ns)
 		__sync_fetch_and_add(known, ns);
 	else if (bpf_map_update_elem(&causal_places, &place, &ns, BPF_NOEXIST))
 		__sync_fetch_and_add(&causal_places_lost, 1);
+	if (ns > CAUSAL_CANDIDATE_NS)
+		ns = CAUSAL_CANDIDATE_NS;
 	/* Of samples that come one by one, each is drawn with the same chance. */
 	all = __sync_fetch_and_add(&causal_candidates_ns, ns) + ns;
 	if (bpf_get_prandom_u32() < ((ns << 16) / (all ? all : 1)) << 16 || all == ns)
@@ -151,7 +151,7 @@ __noinline int causal_code_sample(__u32 use, __u32 number, __u64 ns)
 
 /* @ns of a class of waiting, the whole of it: no need to sample what is known. */
 static __always_inline void causal_class_time(struct causal_area *area, struct causal_slot *slot,
-					      __u32 class, __u64 ns)
+					      __u32 class, __u64 ns, __u32 late)
 {
 	__sync_fetch_and_add(&causal_class_ns[class & (CLASS_SLOTS - 1)], ns);
 	for (__u32 i = 0; i < CAUSAL_TARGETS; i++) {
@@ -160,7 +160,7 @@ static __always_inline void causal_class_time(struct causal_area *area, struct c
 		if (target->match != CAUSAL_MATCH_CLASS || target->class != class)
 			continue;
 		__sync_fetch_and_add(&target->hit_ns, ns);
-		causal_give(area, slot, ns * target->speedup / CAUSAL_WHOLE);
+		causal_give(area, slot, causal_worth(target, ns, late));
 	}
 }
 
@@ -173,7 +173,7 @@ static __always_inline void causal_sample(struct task_struct *task, struct threa
 
 	if (!points || !slot || slot->pausing == CAUSAL_PAUSES)
 		return;
-	causal_class_time(area, slot, CLASS_CPU, points * period_ns);
+	causal_class_time(area, slot, CLASS_CPU, points * period_ns, 0);
 	if (has_user_stack(task, state))
 		causal_code_sample(use, state->slot, points * period_ns);
 }
@@ -276,6 +276,15 @@ static __always_inline __u64 causal_own(__u32 number)
 	return slot ? slot->own : 0;
 }
 
+/* Whether the thread with slot @number stands still. */
+static __always_inline bool causal_is_paused(__u32 number)
+{
+	struct causal_area *area = causal_area();
+	struct causal_slot *slot = area ? causal_slot_at(area, number) : NULL;
+
+	return slot && slot->pausing == CAUSAL_PAUSES;
+}
+
 /* Current has waited: gives it what targets of a kind are worth. */
 static __always_inline void causal_kind_time(void *ctx, struct task_struct *task,
 					     struct thread_state *state)
@@ -300,6 +309,6 @@ static __always_inline void causal_kind_time(void *ctx, struct task_struct *task
 		    !(target->kinds[kind >> 6 & 1] >> (kind & 63) & 1))
 			continue;
 		__sync_fetch_and_add(&target->hit_ns, ns);
-		causal_give(area, slot, ns * target->speedup / CAUSAL_WHOLE);
+		causal_give(area, slot, causal_worth(target, ns, state->late));
 	}
 }

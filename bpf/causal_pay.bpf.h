@@ -7,6 +7,9 @@
 
 #include "bpf/causal_time.bpf.h"
 
+/* A signal that has not arrived by then is lost. */
+#define CAUSAL_ON_ITS_WAY_NS 20000000
+
 /* While a thread begins or ends, the C library blocks all signals: that is nothing to tell. */
 #define CAUSAL_BLOCKS_NS 20000000
 
@@ -80,10 +83,10 @@ __noinline int causal_pay(__u32 number)
 	if (!state || !area || !number || state->slot != number)
 		return 0;
 	slot = causal_slot_of(area, state);
-	if (!slot || slot->pausing || area->ended)
+	if (!slot || slot->pausing == CAUSAL_PAUSES || area->ended)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (slot->pausing == CAUSAL_ASKED && now < slot->asked + 20000000)
+	if (slot->pausing == CAUSAL_ASKED && now < slot->asked + CAUSAL_ON_ITS_WAY_NS)
 		return 0;
 	due = causal_due(area, slot, state, now);
 	if (due < causal_min_pause || !causal_can_pause(task, state, now))

@@ -26,7 +26,7 @@ const volatile __u8 syscall_sends[SYSCALLS_MAX];
 __u64 causal_settle; /* ns that a debt has to last before it is paid */
 struct causal_target_state causal_targets[CAUSAL_TARGETS];
 __u8 causal_scope[UNWIND_MAX_TABLES]; /* by slot: samples in the file belong to somebody */
-__u32 causal_n_out;		      /* of causal_out_ranges */
+__u32 causal_n_out;		      /* ranges that are not in it */
 
 __u32 causal_kinds_wanted; /* a target is a kind of waiting */
 __u32 causal_n_kind_rows;
@@ -59,14 +59,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct causal_range);
 } causal_ranges SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, CAUSAL_OUT_RANGES);
-	__type(key, __u32);
-	__type(value, struct causal_range);
-} causal_out_ranges SEC(".maps");
 
 /* ns of samples by place: the innermost frame in scope. */
 struct {
@@ -104,7 +96,7 @@ static __always_inline void causal_renew(struct causal_area *area, struct causal
 	if (slot->epoch == area->epoch)
 		return;
 	slot->epoch = area->epoch;
-	slot->own = area->global;
+	slot->own = slot->until = area->global; /* a pause is over as well */
 	state->global_then = area->global;
 	state->least_debt = state->slept_debt = 0;
 }

@@ -68,8 +68,17 @@ static __always_inline __u64 causal_given(struct causal_area *area, const struct
 	return slot ? cpu->given + slot->own - cpu->own_in : cpu->given;
 }
 
+/* How long threads have had @cpu. */
+static __always_inline __u64 causal_used(const struct cpu_state *cpu, __u64 now)
+{
+	__u64 in_at = cpu->in_at;
+
+	return cpu->slot && now > in_at ? cpu->used + now - in_at : cpu->used;
+}
+
 /* @state's thread waits for @cpu from now on. */
-static __always_inline void causal_ready(struct thread_state *state, struct cpu_state *cpu)
+static __always_inline void causal_ready(struct thread_state *state, struct cpu_state *cpu,
+					 __u64 now)
 {
 	struct causal_area *area = causal_area();
 
@@ -77,16 +86,20 @@ static __always_inline void causal_ready(struct thread_state *state, struct cpu_
 		return;
 	state->ready_cpu = (__u32)(cpu - cpu_states) + 1;
 	state->given_then = causal_given(area, cpu);
+	state->used_then = causal_used(cpu, now);
 }
 
 /* @state's thread, paused or not, leaves its CPU. */
-static __always_inline void causal_switch_out(struct cpu_state *cpu, struct thread_state *state)
+static __always_inline void causal_switch_out(struct cpu_state *cpu, struct thread_state *state,
+					      __u64 now)
 {
 	struct causal_area *area = causal_area();
 	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
 
-	if (area)
+	if (area) {
 		cpu->given = causal_given(area, cpu);
+		cpu->used = causal_used(cpu, now);
+	}
 	cpu->slot = 0;
 	state->ready_cpu = 0;
 	if (!slot)
@@ -94,7 +107,7 @@ static __always_inline void causal_switch_out(struct cpu_state *cpu, struct thre
 	state->global_then = area->global;
 	state->carried = false;
 	if (state->class == CLASS_SCHED)
-		causal_ready(state, cpu);
+		causal_ready(state, cpu, now);
 }
 
 /*
@@ -114,7 +127,7 @@ static __always_inline void causal_take_cpu(struct causal_area *area,
 	__sync_fetch_and_add(&slot->own, given < debt ? given : debt);
 }
 
-/* A pause goes on: asleep it has passed, waiting for a CPU it has not. */
+/* A pause goes on, if it was not forgiven: asleep it has passed, waiting for a CPU it has not. */
 static __always_inline void causal_resume_pause(const struct causal_area *area,
 						struct thread_state *state,
 						struct causal_slot *slot, __u64 wake, __u64 now)
@@ -125,7 +138,7 @@ static __always_inline void causal_resume_pause(const struct causal_area *area,
 		slot->queued += now - wake;
 	if (state->class == CLASS_SCHED)
 		return;
-	if (wake > state->since)
+	if (wake > state->since && (__s64)(slot->until - slot->own) > 0)
 		__sync_fetch_and_add(&slot->own, wake - state->since);
 	later = area->global - slot->until;
 	state->slept_debt = later > 0 ? later : 0;
@@ -142,7 +155,7 @@ static __always_inline void causal_come_back(struct causal_area *area, struct th
 	state->hit_at = 0;
 	if (state->class != CLASS_SCHED && state->class != CLASS_LOCK && !state->carried) {
 		own = slot->own;
-		causal_class_time(area, slot, state->class, wake - state->since);
+		causal_class_time(area, slot, state->class, wake - state->since, state->late);
 		state->hit_at = now;
 		state->hit_from = state->since;
 		state->hit_to = wake;
@@ -150,9 +163,18 @@ static __always_inline void causal_come_back(struct causal_area *area, struct th
 		state->blocked_ns = causal_kinds_wanted ? wake - state->since : 0;
 	}
 	if (now > wake)
-		causal_class_time(area, slot, CLASS_SCHED, now - wake);
+		causal_class_time(area, slot, CLASS_SCHED, now - wake, 0);
 	if (state->class != CLASS_SCHED)
 		state->slept_debt = causal_debt(area, slot);
+}
+
+/* What state->used is of the wait that ended at @wake; at most CAUSAL_WHOLE. */
+static __always_inline __u32 causal_late(const struct thread_state *state, __u64 wake, __u64 now)
+{
+	__u64 queued = now > wake ? now - wake : 0, waited = wake - state->since;
+	__u64 used = state->used < queued ? state->used : queued;
+
+	return used < waited ? used * CAUSAL_WHOLE / waited : CAUSAL_WHOLE;
 }
 
 /* @state's thread runs again, at @now; what it waited for came at @wake. */
@@ -162,15 +184,24 @@ static __always_inline void causal_switch_in(struct cpu_state *cpu, struct threa
 	struct causal_area *area = causal_area();
 	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
 
-	state->blocked_ns = 0;
+	state->blocked_ns = state->used = state->late = 0;
 	if (!slot)
 		return;
-	causal_take_cpu(area, state, slot);
-	if (slot->pausing == CAUSAL_PAUSES)
+	if (state->ready_cpu)
+		state->used =
+			causal_used(&cpu_states[(state->ready_cpu - 1) & (MAX_CPUS - 1)], now) -
+			state->used_then;
+	if (state->used && wake > state->since)
+		state->late = causal_late(state, wake, now);
+	if (slot->pausing == CAUSAL_PAUSES) {
 		causal_resume_pause(area, state, slot, wake, now);
-	else
+		causal_take_cpu(area, state, slot);
+	} else {
+		causal_take_cpu(area, state, slot);
 		causal_come_back(area, state, slot, wake, now);
+	}
 	cpu->waited = state->blocked_ns;
 	cpu->slot = state->slot;
 	cpu->own_in = slot->own;
+	cpu->in_at = now;
 }

@@ -323,7 +323,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 			emit_sample(ctx, prev, out, due, points, true);
 		switch_out(prev, out, now);
 		if (causal)
-			causal_switch_out(cpu, out);
+			causal_switch_out(cpu, out, now);
 		if (stack_at_switch_out && out->where != WHERE_GONE)
 			capture_at_switch_out(ctx, prev, out, now);
 	}
@@ -332,19 +332,38 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	return 0;
 }
 
+/*
+ * What the sampling points in the wait of @state stand for, and in the wait for a CPU
+ * afterwards: who does not wait does not wait for a CPU then. But while another thread of
+ * the program had that CPU, that one was who could have been faster.
+ */
+static __always_inline __u64 causal_points_ns(const struct thread_state *state)
+{
+	__u64 queued = state->t_in - state->pending_wake;
+	__u64 runq = (__u64)state->runq_points * period_ns;
+
+	if (state->used >= queued)
+		runq = 0;
+	else
+		runq = runq * (queued - state->used) / queued;
+	return (__u64)state->blocked_points * period_ns + runq;
+}
+
 /* What the causal engine does in place of emit_pending(). */
 static __always_inline void causal_run(void *ctx, struct task_struct *task,
 				       struct thread_state *state)
 {
-	/* Who does not wait does not wait for a CPU afterwards. */
-	__u64 ns = ((__u64)state->blocked_points + state->runq_points) * period_ns;
 	__u64 own = causal_own(state->slot);
 
+	if (causal_is_paused(state->slot)) {
+		state->flags &= ~STATE_PENDING; /* a pause is time of nobody */
+		return;
+	}
 	if (state->blocked_ns)
 		causal_kind_time(ctx, task, state);
 	if (state->flags & STATE_PENDING && state->pending_class != CLASS_LOCK &&
 	    state->pending_class != CLASS_SCHED && !state->carried && has_user_stack(task, state))
-		causal_code_sample(SCRATCH_INTERVAL, state->slot, ns);
+		causal_code_sample(SCRATCH_INTERVAL, state->slot, causal_points_ns(state));
 	own = causal_own(state->slot) - own;
 	state->hit_ns += own;
 	this_cpu()->own_in += own; /* it is not for what it does on this CPU */
@@ -480,7 +499,7 @@ static __always_inline int on_queued(struct task_struct *task)
 	struct thread_state *state = active ? target_state(task) : NULL;
 
 	if (state)
-		causal_ready(state, &cpu_states[cpu_of(task) & (MAX_CPUS - 1)]);
+		causal_ready(state, &cpu_states[cpu_of(task) & (MAX_CPUS - 1)], bpf_ktime_get_ns());
 	return 0;
 }
 

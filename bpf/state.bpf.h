@@ -105,6 +105,9 @@ struct thread_state {
 	__u64 hit_to;
 	__u64 blocked_ns; /* of the wait that is over, if it can be a target of a kind */
 	__u64 given_then; /* to those that had its CPU, when it became ready */
+	__u64 used_then;  /* by them of the CPU, likewise */
+	__u64 used;	  /* by them while it waited for it last */
+	__u32 late;	  /* that, of the wait before it, in parts of CAUSAL_WHOLE */
 	__u64 slept_debt; /* of its debt, what it came by without a CPU */
 	__u32 ready_cpu;  /* that CPU + 1; 0: not known */
 };
@@ -131,6 +134,8 @@ struct cpu_state {
 	bool waited;  /* and whether what it waited for is of interest */
 	__u64 given;  /* to threads while they had it, in all */
 	__u64 own_in; /* `own` of the thread that runs, when it began to */
+	__u64 used;   /* ns, by threads that had it */
+	__u64 in_at;  /* since when the present one has it */
 } __attribute__((aligned(64)));
 
 static struct cpu_state cpu_states[MAX_CPUS];

@@ -17,12 +17,15 @@
 
 #define MOST_NAMES 5 /* in a hint */
 
+#define WORTH_A_WORD 20 /* files with less than this part of the samples do not matter */
+
 struct causal_file {
 	struct session_file file;
 	char *path;
 	bool in_scope;
 	bool opened; /* code is what there is to know, or NULL */
 	struct code *code;
+	uint64_t ns; /* of samples in it */
 };
 
 struct causal_files {
@@ -144,12 +147,15 @@ static struct causal_file *file_of(struct causal_files *files, uint64_t code)
 	return NULL;
 }
 
-bool causal_files__place(struct causal_files *files, uint64_t code, struct code_place *place)
+bool causal_files__place(struct causal_files *files, uint64_t code, uint64_t ns,
+			 struct code_place *place)
 {
 	struct causal_file *file = file_of(files, code);
 	struct code *names = file ? file__code(files, file) : NULL;
 
 	*place = (struct code_place){.function = ""};
+	if (file)
+		file->ns += ns;
 	if (!names)
 		return false;
 	code__place(names, (uint32_t)code, place);
@@ -470,10 +476,15 @@ char *causal_files__hint(struct causal_files *files, const char *text)
 
 const char *causal_files__trouble(struct causal_files *files)
 {
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < files->files.n; i++)
+		all += files->files.data[i].ns;
 	for (size_t i = 0; i < files->files.n; i++) {
 		struct causal_file *file = &files->files.data[i];
 
-		if (file->in_scope && file->code && code__trouble(file->code))
+		if (file->in_scope && file->code && file->ns >= all / WORTH_A_WORD &&
+		    code__trouble(file->code))
 			return code__trouble(file->code);
 	}
 	return NULL;

@@ -23,8 +23,12 @@ int causal_files__new(const struct causal_config *config, struct engine *engine,
 /* Takes notice of files mapped since; to be called often. True: there were some. */
 bool causal_files__update(struct causal_files *files, const struct session *session);
 
-/* Samples' places as code in a file (CAUSAL_CODE). False: of no file that is in scope. */
-bool causal_files__place(struct causal_files *files, uint64_t code, struct code_place *place);
+/*
+ * The place of samples, which are worth @ns, as code in a file (CAUSAL_CODE). False: of no
+ * file that is in scope.
+ */
+bool causal_files__place(struct causal_files *files, uint64_t code, uint64_t ns,
+			 struct code_place *place);
 
 /* Says that functions beside the one at @code are not in scope. 0 or -ENOMEM. */
 int causal_files__leave_out(struct causal_files *files, uint64_t code);
@@ -78,7 +82,7 @@ int causal_files__entries(struct causal_files *files, const struct causal_aim *a
 /* What @text may have meant, or why there are no names: a sentence, malloc()ed; NULL. */
 char *causal_files__hint(struct causal_files *files, const char *text);
 
-/* Why files in scope have no lines, and the mend; NULL when all is well. */
+/* Why files in scope that matter have no lines, and the mend; NULL when all is well. */
 const char *causal_files__trouble(struct causal_files *files);
 
 void causal_files__free(struct causal_files *files);

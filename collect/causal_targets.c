@@ -150,15 +150,24 @@ static int add_classes(struct causal_targets *targets)
 	return 0;
 }
 
+/* What can be faster: no probe. */
+static int parse_code(const char *text, struct causal_aim *aim)
+{
+	int err = causal_aim__parse(text, aim);
+
+	if (!err && aim->probe)
+		err = error__set(-EINVAL, "'%s' is no code that could be faster", text);
+	if (err)
+		causal_aim__free(aim);
+	return err;
+}
+
 static int add_asked(struct causal_targets *targets)
 {
 	for (size_t i = 0; i < targets->config->targets.texts.n; i++) {
 		struct asked asked = {.text = targets->config->targets.texts.data[i]};
-		int err = causal_aim__parse(asked.text, &asked.aim);
+		int err = parse_code(asked.text, &asked.aim);
 
-		if (!err && asked.aim.probe)
-			err = error__set(-EINVAL, "'%s' is no code that could be faster",
-					 asked.text);
 		if (!err)
 			err = array__push(&targets->asked, asked);
 		if (err)
@@ -200,7 +209,7 @@ static int parse_also(struct causal_targets *targets, const char *text, struct a
 	if (!err)
 		return 0;
 	error__clear();
-	return err == -ENOMEM ? err : causal_aim__parse(name, &also->aim);
+	return err == -ENOMEM ? err : parse_code(name, &also->aim);
 }
 
 static int add_also(struct causal_targets *targets)
@@ -441,7 +450,7 @@ static struct causal_target_at *choose_by_sample(struct causal_targets *targets)
 	uint64_t code = engine__candidate(targets->engine);
 	struct code_place place;
 
-	if (!code || !causal_files__place(targets->files, code, &place))
+	if (!code || !causal_files__place(targets->files, code, 0, &place))
 		return NULL;
 	if (causal_files__leave_out(targets->files, code) || !place.in_scope ||
 	    (!place.line && !*place.function))
@@ -503,7 +512,7 @@ static void see_place(void *arg, uint64_t code, uint64_t ns)
 	struct causal_place seen = {.ns = ns};
 	struct code_place place;
 
-	if (!causal_files__place(targets->files, code, &place))
+	if (!causal_files__place(targets->files, code, ns, &place))
 		return;
 	for (size_t i = 0; i < targets->others.n; i++)
 		if (same_place(&targets->others.data[i]->target, &place,

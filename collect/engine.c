@@ -30,8 +30,7 @@ struct engine {
 	struct probes_causal probes;
 	struct causal_area *area;
 	struct collector_bpf *skeleton; /* the probes' */
-	struct causal_range *ranges;	/* maps of the kernel side, mapped */
-	struct causal_range *out_ranges;
+	struct causal_range *ranges;	/* the map of the kernel side, mapped */
 	ARRAY(struct bpf_link *) visits;
 	ARRAY(int) breakpoints;
 };
@@ -163,23 +162,22 @@ const struct probes_causal *engine__probes(const struct engine *engine)
 	return &engine->probes;
 }
 
-static struct causal_range *map_ranges(const struct bpf_map *map, size_t n)
+static size_t ranges_size(void)
 {
-	void *mapped = mmap(NULL, page_up(n * sizeof(struct causal_range)), PROT_READ | PROT_WRITE,
-			    MAP_SHARED, bpf_map__fd(map), 0);
-
-	return mapped == MAP_FAILED ? NULL : mapped;
+	return page_up(CAUSAL_ALL_RANGES * sizeof(struct causal_range));
 }
 
 int engine__use(struct engine *engine, struct probes *probes)
 {
 	struct collector_bpf *skeleton = probes__skeleton(probes);
+	void *ranges;
 
 	engine->skeleton = skeleton;
-	engine->ranges = map_ranges(skeleton->maps.causal_ranges, CAUSAL_ALL_RANGES);
-	engine->out_ranges = map_ranges(skeleton->maps.causal_out_ranges, CAUSAL_OUT_RANGES);
-	if (!engine->ranges || !engine->out_ranges)
+	ranges = mmap(NULL, ranges_size(), PROT_READ | PROT_WRITE, MAP_SHARED,
+		      bpf_map__fd(skeleton->maps.causal_ranges), 0);
+	if (ranges == MAP_FAILED)
 		return error__errno(-errno, "cannot map the code that is sped up");
+	engine->ranges = ranges;
 	return 0;
 }
 
@@ -260,7 +258,7 @@ int engine__set_out_of_scope(struct engine *engine, const struct causal_range *r
 	if (n > CAUSAL_OUT_RANGES)
 		return -E2BIG;
 	__atomic_store_n(in_use, 0, __ATOMIC_SEQ_CST);
-	memcpy(engine->out_ranges, ranges, n * sizeof(*ranges));
+	memcpy(&engine->ranges[CAUSAL_OUT_OF_SCOPE], ranges, n * sizeof(*ranges));
 	__atomic_store_n(in_use, (uint32_t)n, __ATOMIC_SEQ_CST);
 	return 0;
 }
@@ -408,12 +406,6 @@ void engine__places(const struct engine *engine,
 	}
 }
 
-static void unmap_ranges(struct causal_range *ranges, size_t n)
-{
-	if (ranges)
-		munmap(ranges, page_up(n * sizeof(*ranges)));
-}
-
 void engine__free(struct engine *engine)
 {
 	if (!engine)
@@ -424,8 +416,8 @@ void engine__free(struct engine *engine)
 		close(engine->breakpoints.data[i]);
 	array__free(&engine->visits);
 	array__free(&engine->breakpoints);
-	unmap_ranges(engine->ranges, CAUSAL_ALL_RANGES);
-	unmap_ranges(engine->out_ranges, CAUSAL_OUT_RANGES);
+	if (engine->ranges)
+		munmap(engine->ranges, ranges_size());
 	if (engine->area)
 		munmap(engine->area, page_up(sizeof(*engine->area)));
 	if (engine->probes.area >= 0)

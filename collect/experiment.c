@@ -20,8 +20,7 @@ enum stage {
 /* The engine's counts at a moment. */
 struct counts {
 	struct causal_look look;
-	uint64_t hits;
-	uint64_t samples[CAUSAL_TARGETS];
+	uint64_t hits[CAUSAL_TARGETS];
 };
 
 struct experimenter {
@@ -96,9 +95,8 @@ bool experimenter__busy(const struct experimenter *experimenter)
 static void count(const struct experimenter *experimenter, struct counts *counts)
 {
 	engine__look(experimenter->engine, &counts->look);
-	counts->hits = engine__hits(experimenter->engine, 0);
 	for (uint32_t i = 0; i < CAUSAL_TARGETS; i++)
-		counts->samples[i] = engine__hits(experimenter->engine, i);
+		counts->hits[i] = engine__hits(experimenter->engine, i);
 }
 
 /* Virtual time of a point's last visit. */
@@ -121,7 +119,7 @@ static void fill_visits(const struct experimenter *experimenter,
 
 	*visits = (struct causal_visits){.point = point->number};
 	if (point->begin < 0) {
-		visits->visits = after->samples[point->sample] - before->samples[point->sample];
+		visits->visits = after->hits[point->sample] - before->hits[point->sample];
 		return;
 	}
 	from = &before->look.point[point->begin];
@@ -150,7 +148,7 @@ static int fill_half(struct experimenter *experimenter, const struct experiment_
 	*half = (struct causal_half){
 		.duration_ns = after->look.time - before->look.time,
 		.delay_ns = after->look.global - before->look.global,
-		.hit_ns = after->hits - before->hits,
+		.hit_ns = after->hits[0] - before->hits[0],
 		.points = experimenter->visits[which].data,
 	};
 	for (size_t i = 0; i < points->points.n; i++)
@@ -222,7 +220,7 @@ uint64_t experimenter__turn(struct experimenter *experimenter,
 	count(experimenter, &experimenter->after);
 	if (fill_half(experimenter, points)) {
 		experimenter__stop(experimenter);
-		return 0;
+		return now + 1; /* without a result; another one can begin */
 	}
 	if (experimenter->half == 0) {
 		experimenter->half = 1;

@@ -18,13 +18,15 @@ static uint64_t name_key(const char *name)
 
 int kernel_functions__add(struct kernel_functions *functions, const char *name, uint32_t number)
 {
-	uint64_t key = name_key(name), *known = map64__get(&functions->wanted, key);
+	uint64_t *first = map64__put(&functions->wanted, name_key(name), 0);
 	struct wanted_name added = {.name = name, .number = number};
 
-	added.next = known ? (uint32_t)*known + 1 : 0;
-	if (array__push(&functions->names, added) ||
-	    !map64__put(&functions->wanted, key, functions->names.n - 1))
+	if (!first)
 		return -ENOMEM;
+	added.next = (uint32_t)*first;
+	if (array__push(&functions->names, added))
+		return -ENOMEM;
+	*first = functions->names.n;
 	return 0;
 }
 
@@ -32,7 +34,7 @@ static int take(struct kernel_functions *functions, uint64_t address, const char
 {
 	size_t length = strcspn(name, ".\n\t ");
 	uint64_t *known = map64__get(&functions->wanted, name_key(name));
-	uint32_t at = known ? (uint32_t)*known + 1 : 0;
+	uint32_t at = known ? (uint32_t)*known : 0;
 
 	for (; at; at = functions->names.data[at - 1].next) {
 		const struct wanted_name *wanted = &functions->names.data[at - 1];

@@ -21,7 +21,7 @@ struct wanted_name {
 };
 
 struct kernel_functions {
-	struct map64 wanted; /* hash of a name -> index in names */
+	struct map64 wanted; /* hash of a name -> index + 1 of its last number */
 	ARRAY(struct wanted_name) names;
 	ARRAY(struct kernel_function) found; /* by start, then number */
 };

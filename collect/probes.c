@@ -211,7 +211,6 @@ static int size_engine(struct probes *probes)
 	if (probes->config.causal)
 		return bpf_map__reuse_fd(skeleton->maps.causal_areas, probes->causal.area);
 	err = bpf_map__set_max_entries(skeleton->maps.causal_ranges, 1);
-	err = err ? err : bpf_map__set_max_entries(skeleton->maps.causal_out_ranges, 1);
 	return err ? err : bpf_map__set_max_entries(skeleton->maps.causal_places, 1);
 }
 

@@ -520,7 +520,7 @@ static inline void dwell_visit(struct dwell_point **here, enum dwell_point_type 
 	__atomic_fetch_add(&point->count[dwell_count_of()].count, 1, __ATOMIC_RELAXED);
 }
 
-/* The number in , -1 if it is none. */
+/* The number that @text is, -1 if it is none. */
 static inline long dwell_descriptor(const char *text)
 {
 	long fd = 0;
@@ -571,7 +571,7 @@ static inline struct dwell_points *dwell_find_points(void)
 	return other;
 }
 
-/* Whether  is named , or what of  there is room for. */
+/* Whether @point is named @name, or what of @name there is room for. */
 static inline int dwell_is_named(const struct dwell_point *point, const char *name)
 {
 	int i;

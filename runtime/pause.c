@@ -2,7 +2,8 @@
 /*
  * Pauses: the part of the causal engine that runs inside the profiled program. The kernel
  * side says in a thread's slot how long it is to pause, and sends it the signal where that
- * interrupts no system call; the handler sleeps and keeps account. See bpf/causal.h.
+ * interrupts no system call; the handler sleeps, or keeps the CPU, for so long. See
+ * bpf/causal.h.
  *
  * Nothing in here allocates, prints or takes a lock.
  */
@@ -31,6 +32,7 @@ struct kernel_sigaction {
 #define SA_RESTORER_KERNEL 0x04000000UL
 
 static struct causal_area *area;
+static int descriptor = -1;
 static struct kernel_sigaction previous; /* of somebody who had the signal before us */
 
 /* fork() copies it: the tid in the slot tells whether it is still ours. */
@@ -191,8 +193,13 @@ struct causal_area *pause__area(void)
 	return area;
 }
 
-/* "FD,SIGNAL": the descriptor. */
-static long environment_number(const char *text, char end)
+int pause__descriptor(void)
+{
+	return descriptor;
+}
+
+/* The number that @text is; -1: it is none. */
+static long number_of(const char *text)
 {
 	long value = 0;
 
@@ -200,12 +207,12 @@ static long environment_number(const char *text, char end)
 		return -1;
 	for (; *text >= '0' && *text <= '9' && value < 1000000; text++)
 		value = value * 10 + (*text - '0');
-	return *text == end ? value : -1;
+	return *text ? -1 : value;
 }
 
 static __attribute__((constructor)) void pause__begin(void)
 {
-	long fd = environment_number(secure_getenv(CAUSAL_ENVIRONMENT), '\0');
+	long fd = number_of(secure_getenv(CAUSAL_ENVIRONMENT));
 	void *mapped;
 
 	if (fd < 0)
@@ -220,5 +227,6 @@ static __attribute__((constructor)) void pause__begin(void)
 		area = NULL;
 		return;
 	}
+	descriptor = (int)fd;
 	take_signal((int)area->signal);
 }

@@ -80,6 +80,57 @@ ok((grep { $_->{name} eq 'burn' && $_->{kind} eq 'throughput' } @{$named->{repor
 my ($curve) = grep { $_->{point} eq 'burn' } @{$named->{report}{targets}};
 cmp_ok(abs(($curve->{results}[0]{program_speedup} // 9) - 0.5), '<', 0.2, 'with the same effect');
 
+# Who starts the program closes what he did not open, one by one (as Java does) or all at
+# once (as Python does).
+for my $closing (['perl', '-MPOSIX', '-e', 'POSIX::close($_) for 3 .. 65535; exec @ARGV',
+		program('undisturbed')], [program('undisturbed'), '--closed']) {
+	my $closed = causal(['--target', 'burn', '--speedup', '50'], @$closing, '--seconds', 6);
+	undisturbed($closed, 'without descriptors');
+	cmp_ok(effect($closed, 'burn', 0.5) // 0, '>', 0.3, 'it is paused all the same');
+}
+
+# Threads that sleep for long, for nobody, are seldom tried. (That the shell is stripped, too,
+# is told of no one.)
+my $idle = causal(['--functions'], 'sh', '-c', 'for i in 1 2 3 4; do perl -e "' .
+	'select undef, undef, undef, 0.3 for 1 .. 30" & done; "$0" --seconds 9; wait', program('undisturbed'));
+my %tried = map { $_->{target} => 0 } @{$idle->{report}{targets}};
+$tried{$_->{target}} += $_->{experiments} for map {
+	my $target = $_->{target};
+	map { {target => $target, experiments => $_->{experiments}} } @{$_->{results}};
+} @{$idle->{report}{targets}};
+my $tries = 0;
+$tries += $_ for values %tried;
+cmp_ok($tries, '>', 5, 'functions of programs, some of them asleep: tried');
+cmp_ok($tried{Perl_pp_sselect} // 0, '<', $tries / 4, 'those that sleep seldom');
+unlike(run($DWELL, 'causal', 'report', 'p')->{out}, qr/dash|bin\/sh/, 'nothing is told of the shell');
+
+# More threads than CPUs, all of them in the target in turn: what they wait for a CPU that
+# others of them have is not the target's, nor is the time of a pause in it.
+sub period_of_pool {
+	my $got = run(program('causal'), 'pool', '--seconds', 2, '--ns-per-loop', 1.6, @_);
+	return decode($got->{out})->{period_ns};
+}
+my $pool = causal(['--target', 'look_around', '--speedup', 75], program('causal'), 'pool',
+	'--seconds', 8, '--ns-per-loop', 1.6);
+my $truth = 1 - period_of_pool('--scale', 'look_around=75') / period_of_pool();
+my $gain = effect($pool, 'look_around', 0.75) // 9;
+$pool = causal(['--class', 'other', '--speedup', 100], program('causal'), 'pool', '--seconds', 8,
+	'--ns-per-loop', 1.6);
+cmp_ok(effect($pool, 'other', 1) // 9, '<', 0.18, 'its CPUs are full: shorter waits gain little');
+cmp_ok(abs($gain - $truth), '<', 0.15, sprintf 'a pool: %.2f predicted, %.2f real', $gain,
+	$truth);
+
+# Functions of files that are not in scope belong to those that call them.
+my $scoped = causal(['--source-exclude', '*/known.h', '--source-exclude', '*/causal_run.h'],
+	program('causal'), 'usleep-barrier', '--seconds', 5);
+open my $profile, '<', 'p' or die "p: $!\n";
+my %ran;
+for my $place (grep { $_->{type} eq 'place' } map { decode($_) } <$profile>) {
+	$ran{$place->{function}} += $place->{ns};
+}
+cmp_ok($ran{doze} // 0, '>', 3e9, 'a function out of scope counts for its caller');
+cmp_ok($ran{nap} // 0, '<', 3e8, 'and not for itself');
+
 # By breakpoints, which change no code; and by a probe, which stands behind a semaphore.
 my $broken = causal(['--breakpoints', '--progress', 'burn', '--target', 'burn', '--speedup', '50'],
 	program('undisturbed'), '--seconds', 6);
@@ -109,6 +160,9 @@ $missing = causal(['--progress', 'usdt:undisturbed:nothing'], program('undisturb
 like($missing->{err}, qr/undisturbed:round/, 'a probe that does not exist, and the one that does');
 $missing = causal(['--target', 'usdt:a:b'], program('undisturbed'));
 like($missing->{err}, qr/no code that could be faster/, 'a probe is no target');
+$missing = causal(['--also', 'usdt:a:b=50'], program('undisturbed'));
+is($missing->{status}, 1, 'nor sped up besides');
+like($missing->{err}, qr/no code that could be faster/, 'which is told');
 $missing = causal(['--class', 'lock'], program('undisturbed'));
 is($missing->{status}, 1, 'lock is no class to speed up');
 like($missing->{err}, qr/critical section/, 'what is, is told');

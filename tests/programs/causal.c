@@ -142,6 +142,13 @@ static const struct known_case cases[] = {
 		.note = "three threads a CPU: each function by its share",
 	},
 	{
+		.name = "pool",
+		.run = case_pool,
+		.point = "item",
+		.targets = {&look_around_target, &digest_target},
+		.note = "four threads a CPU that wait often and briefly",
+	},
+	{
 		.name = "cores",
 		.run = case_cores,
 		.point = "item",

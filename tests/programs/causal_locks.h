@@ -174,13 +174,55 @@ static void *run_hot_and_cold(void *arg)
 	return arg;
 }
 
-static void case_oversubscribed(void)
+/* @n threads for every CPU. */
+static void start_per_cpu(int n, void *(*body)(void *arg))
 {
 	cpu_set_t allowed;
 
 	sched_getaffinity(0, sizeof(allowed), &allowed);
-	for (int i = 0; i < 3 * CPU_COUNT(&allowed); i++)
-		start_thread(run_hot_and_cold, NULL);
+	for (int i = 0; i < n * CPU_COUNT(&allowed); i++)
+		start_thread(body, NULL);
+}
+
+static void case_oversubscribed(void)
+{
+	start_per_cpu(3, run_hot_and_cold);
+}
+
+/*
+ * pool: four threads for every CPU that do the same, each for itself: wait often and
+ * briefly, as for a fast disk, and compute in between. All of them are in the same code at
+ * the same time, in pieces shorter than a sampling period, and wait for a CPU after each.
+ *
+ * Expected: look_around and digest by what they take of the CPUs.
+ */
+#define LOOK_NS (60 * NS_PER_US)
+
+TARGET(look_around);
+COMPUTE(digest)
+
+KEEP void look_around(int times)
+{
+	for (int i = scaled(&look_around_target, times); i > 0; i--) {
+		BURN(20 * NS_PER_US / options.ns_per_loop);
+		sleep_ns(LOOK_NS);
+	}
+	NO_TAIL_CALL();
+}
+
+static void *run_member(void *arg)
+{
+	for (;;) {
+		look_around(8);
+		digest(100);
+		PROGRESS("item");
+	}
+	return arg;
+}
+
+static void case_pool(void)
+{
+	start_per_cpu(4, run_member);
 }
 
 /*

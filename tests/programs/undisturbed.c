@@ -4,6 +4,7 @@
  * with EINTR or too early, signals that get lost, and threads that cannot be cancelled.
  *
  *	undisturbed [--seconds S] [--block] [--exit STATUS | --crash]
+ *	undisturbed --closed ...	closes all descriptors, and runs itself with the rest
  *
  * One thread computes (burn(), a target to speed up), so that all others are paused. The
  * last line is {"eintr": N, "early": N, "alarms": N, "expected_alarms": N, "cancelled": N,
@@ -216,6 +217,12 @@ int main(int argc, char **argv)
 	int status = 0, cancelled, child;
 	sigset_t all;
 
+	if (argc > 1 && !strcmp(argv[1], "--closed")) {
+		close_range(3, ~0U, 0);
+		argv[1] = argv[0];
+		execv("/proc/self/exe", argv + 1);
+		return 126;
+	}
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--seconds") && i + 1 < argc)
 			seconds = atof(argv[++i]);
