@@ -17,7 +17,7 @@ bench: $(BUILD)/dwell programs $(BENCH)
 	$(Q)$(BUILD)/bench/tables
 	$(Q)DWELL=$(BUILD)/dwell $(BUILD)/bench/waits
 	$(Q)BUILD=$(abspath $(BUILD)) bench/progs
-	$(Q)BUILD=$(abspath $(BUILD)) bench/causal-cost --rounds $(BENCH_ROUNDS)
+	$(Q)BUILD=$(abspath $(BUILD)) bench/causal-cost --rounds $(BENCH_ROUNDS) --seconds 3
 	$(Q)BUILD=$(abspath $(BUILD)) bench/run --rounds $(BENCH_ROUNDS)
 
 .PHONY: bench

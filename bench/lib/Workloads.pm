@@ -7,6 +7,7 @@
 #   command(state)  the command to run
 #   attach(state)   the pid to attach to; without it, the command itself is profiled
 #   work(output)    how much was done, when the time is fixed rather than the work
+#   causal          options of dwell causal run that say where its progress is seen
 #   finish(state)
 package Workloads;
 
@@ -90,6 +91,7 @@ our @all = (
 			'--num=500000', '--threads=8', "--duration=$seconds", '--use_direct_reads',
 			'--cache_size=8388608', '--compression_type=none') },
 		work => sub { $_[0] =~ /readrandom\s*:.*?(\d+) ops\/sec/ ? $1 : undef },
+		causal => ['-p', 'rocksdb::DBImpl::Get', '--functions', '-b', 'librocksdb*'],
 	},
 	{
 		name => 'mariadb', about => 'sysbench oltp_write_only, 8 threads; attached by pid',
