@@ -596,6 +596,8 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	event.ns[CLASS_CPU] += now - state->since;
 	event.flags = TOTALS_EXITED | TOTALS_PROVISIONAL;
 	emit(&event, sizeof(event), LOSS_RING_FULL);
+	state->flags |= STATE_ENDED;
+	__sync_fetch_and_add(&ended, 1);
 	return 0;
 }
 

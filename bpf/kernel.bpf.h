@@ -16,6 +16,7 @@
 
 #define TASK_DEAD	     0x80
 #define TASK_UNINTERRUPTIBLE 0x02
+#define PF_EXITING	     0x00000004
 #define PF_KTHREAD	     0x00200000
 #define PF_IO_WORKER	     0x00000010
 #define TS_COMPAT	     0x0002

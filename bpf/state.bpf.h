@@ -35,6 +35,7 @@ const volatile bool causal;
 /* Written by user space while the programs run. */
 bool active; /* nothing is counted or emitted while false */
 __u64 losses[LOSS_COUNT];
+__u64 ended;	   /* threads recorded that have */
 __u32 last_thread; /* number of the thread seen last */
 __u8 spacing;	   /* off-CPU sampling points lie 2^spacing periods apart */
 
@@ -52,6 +53,7 @@ enum state_flags {
 	STATE_CREATED = 1 << 3,	  /* created during the recording */
 	STATE_IN_EXEC = 1 << 4,	  /* its old program is gone, the new one is not there yet */
 	STATE_HELPER = 1 << 5,	  /* recorded because it woke one that is */
+	STATE_ENDED = 1 << 6,	  /* nothing but its last switch is to come */
 };
 
 #define CLASS_SLOTS 8 /* a power of two: a masked index needs no other check */

@@ -32,6 +32,7 @@ struct {
 } targets SEC(".maps");
 
 __u64 marked; /* threads marked by the last walk */
+__u64 left;   /* threads recorded that the last count found */
 __u64 stopped_at;
 
 static __always_inline bool in_cgroup(struct task_struct *task)
@@ -99,8 +100,18 @@ int mark_targets(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 
-	if (task && is_wanted(task))
+	if (task && !(task->flags & PF_EXITING) && is_wanted(task))
 		mark(task);
+	return 0;
+}
+
+SEC("iter/task")
+int count_targets(struct bpf_iter__task *ctx)
+{
+	struct thread_state *state = ctx->task ? target_state(ctx->task) : NULL;
+
+	if (state && state->where != WHERE_GONE && !(state->flags & (STATE_ENDED | STATE_HELPER)))
+		left++;
 	return 0;
 }
 

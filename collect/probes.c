@@ -23,6 +23,7 @@
 #include "bpf/collector.skel.h"
 #include "collect/devices.h"
 #include "collect/kernel.h"
+#include "collect/task_walk.h"
 #include "collect/tempo.h"
 
 #define MAX_RINGS 64
@@ -60,6 +61,7 @@ struct probes {
 	struct tempo tempo;
 	uint64_t grid_seed;
 	struct kernel_counts machine; /* before it began to record, then while it did */
+	uint64_t ended;		      /* threads, when it was last looked whether any are left */
 	probes_event_fn on_event;
 	void *arg;
 	int consume_error;
@@ -462,39 +464,9 @@ int probes__open(const struct probes_config *config, probes_event_fn on_event, v
 	return 0;
 }
 
-/* Runs the iterator @program over all tasks; what it writes goes to on_event. */
-static int walk_tasks(struct probes *probes, const struct bpf_program *program)
+static int walk_tasks(const struct probes *probes, const struct bpf_program *program)
 {
-	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
-	_cleanup_close_ int fd = -1;
-	_cleanup_free_ char *buffer = malloc(1 << 16);
-	size_t used = 0;
-	ssize_t n;
-
-	if (!link)
-		return error__errno(-errno, "cannot walk over the tasks");
-	fd = bpf_iter_create(bpf_link__fd(link));
-	bpf_link__destroy(link);
-	if (fd < 0 || !buffer)
-		return error__errno(fd < 0 ? -errno : -ENOMEM, "cannot walk over the tasks");
-	while ((n = read(fd, buffer + used, (1 << 16) - used)) > 0 || (n < 0 && errno == EAGAIN)) {
-		size_t at = 0;
-		uint64_t size;
-
-		used += n > 0 ? (size_t)n : 0;
-		while (used - at >= sizeof(size)) {
-			memcpy(&size, buffer + at, sizeof(size));
-			if (size > used - at - sizeof(size))
-				break;
-			if (size)
-				probes->on_event(probes->arg, (void *)(buffer + at + sizeof(size)),
-						 size);
-			at += sizeof(size) + size;
-		}
-		used -= at;
-		memmove(buffer, buffer + at, used);
-	}
-	return n < 0 ? error__errno(-errno, "cannot read the tasks") : 0;
+	return task_walk__run(program, probes->on_event, probes->arg);
 }
 
 int probes__start(struct probes *probes, uint64_t *marked)
@@ -515,6 +487,24 @@ int probes__start(struct probes *probes, uint64_t *marked)
 		if (*marked == before)
 			break;
 	}
+	return 0;
+}
+
+int probes__any_left(struct probes *probes, bool *any)
+{
+	struct collector_bpf *skeleton = probes->skeleton;
+	uint64_t ended = __atomic_load_n(&skeleton->bss->ended, __ATOMIC_ACQUIRE);
+	int err;
+
+	*any = true;
+	if (ended == probes->ended)
+		return 0;
+	skeleton->bss->left = 0;
+	err = walk_tasks(probes, skeleton->progs.count_targets);
+	if (err)
+		return err;
+	probes->ended = ended;
+	*any = skeleton->bss->left;
 	return 0;
 }
 

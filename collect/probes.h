@@ -62,6 +62,12 @@ int probes__open(const struct probes_config *config, probes_event_fn on_event, v
 /* Begins to record, and marks the threads there are. *@marked is how many. */
 int probes__start(struct probes *probes, uint64_t *marked);
 
+/*
+ * *@any: whether there are still threads that are recorded. Looks only when some have ended
+ * since it looked last. 0, or an error.
+ */
+int probes__any_left(struct probes *probes, bool *any);
+
 /* A descriptor that polls readable when a ring has filled to a good part. */
 int probes__fd(const struct probes *probes);
 

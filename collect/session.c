@@ -491,6 +491,16 @@ static bool wait_for_something(const struct session *session, uint64_t until)
 	return fds[1].revents;
 }
 
+/* Processes or threads that were there before are recorded, and there is none left. */
+static bool targets_ended(const struct session *session)
+{
+	bool any = true;
+
+	if (session->config.n_ids && !session->workload && probes__any_left(session->probes, &any))
+		error__clear(); /* to record on is no harm */
+	return !any;
+}
+
 static bool stop_asked(const struct session *session, int signals)
 {
 	return signals > (session->workload ? 1 : 0);
@@ -513,7 +523,7 @@ int session__run(struct session *session, const volatile sig_atomic_t *stop,
 						    now_ns(CLOCK_MONOTONIC));
 		if (!turn)
 			break;
-		ended = wait_for_something(session, turn);
+		ended = wait_for_something(session, turn) || targets_ended(session);
 		err = drain(session, false);
 		if (!err)
 			err = flush(session);

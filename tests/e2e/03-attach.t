@@ -17,7 +17,7 @@ need_recording();
 my $signals = program('signals');
 
 # One process: recorded while attached, undisturbed before, meanwhile and after.
-my $pid = start({name => 'alone'}, $signals, '--seconds', 6, '--ready', 'ready');
+my $pid = start({name => 'alone'}, $signals, '--seconds', 12, '--ready', 'ready');
 ok(wait_for(20, sub { -s 'ready' }), 'a program runs');
 my $got = run($DWELL, 'record', '-o', 'p.data', '--duration', '2', '-p', $pid);
 is($got->{status}, 0, 'record -p for 2 s');
@@ -45,8 +45,16 @@ my $truth = decode(finish($pid, 30)->{out});
 is($truth->{interrupted}, 0, 'the program saw no interrupted call in all that');
 is(finish($recorder, 10)->{status}, 0, 'the recorder ends with it');
 
+# Who has ended, though nobody has asked how, is no process any more.
+$pid = start({name => 'zombie'}, 'true');
+ok(wait_for(20, sub { slurp("/proc/$pid/stat") =~ /\) Z / }), 'a process has ended');
+$got = run($DWELL, 'record', '-o', 'z.data', '--duration', '10', '-p', $pid);
+is($got->{status}, 1, 'it cannot be recorded');
+like($got->{err}, qr/no thread of the processes is there any more/, 'which is told');
+finish($pid, 10);
+
 # Two processes.
-my @two = map { start({name => "two$_"}, $signals, '--seconds', 4, '--ready', "ready$_") } 0, 1;
+my @two = map { start({name => "two$_"}, $signals, '--seconds', 60, '--ready', "ready$_") } 0, 1;
 ok(wait_for(20, sub { -s 'ready0' && -s 'ready1' }), 'two programs run');
 run($DWELL, 'record', '-o', 'two.data', '--duration', '1', '-p', join(',', @two));
 $report = report('-i', 'two.data');
@@ -60,20 +68,21 @@ my %seen = map { $_->{pid} => 1 } @{$report->{threads}};
 ok($seen{$_}, "record -a has process $_") for @two;
 ok((grep { $_->{pid} != $two[0] && $_->{pid} != $two[1] } @{$report->{threads}}),
 	'and others');
-finish($_, 20) for @two;
+stop($_, 'KILL') for @two;
 
 # One thread of many, and none of its siblings.
-$pid = start({name => 'classes'}, program('classes'), '--seconds', 5, '--ready', 'ready.c');
+$pid = start({name => 'classes'}, program('classes'), '--seconds', 60, '--ready', 'ready.c');
 ok(wait_for(20, sub { -s 'ready.c' }), 'a program with many threads runs');
 my $tid;
 wait_for(5, sub {
 	($tid) = map { m{/(\d+)/comm$} } grep { slurp($_) eq "worker1\n" } glob "/proc/$pid/task/*/comm";
 });
-run($DWELL, 'record', '-o', 't.data', '--duration', '1', '-t', $tid);
+$got = run($DWELL, 'record', '-o', 't.data', '--duration', '1', '-t', $tid);
+is($got->{status}, 0, 'record -t for 1 s');
 $report = report('-i', 't.data');
 is_deeply([map { $_->{tid} } @{$report->{threads}}], [$tid], 'record -t has that thread only');
 is($report->{threads}[0]{comm}, 'worker1', 'under its name');
-finish($pid, 30);
+stop($pid, 'KILL');
 
 # What is in a control group, or enters it.
 SKIP: {
@@ -81,14 +90,14 @@ SKIP: {
 	my $group = ($mount // '') . "/dwell-test-$$";
 	skip 'no cgroup of version 2 can be made here', 3 unless $mount && mkdir $group;
 	my $entered = start({name => 'entered'}, 'sh', '-c',
-		"sleep 1; echo \$\$ > $group/cgroup.procs && exec $signals --seconds 2");
-	my $outside = start({name => 'outside'}, $signals, '--seconds', 4);
-	my $got = run($DWELL, 'record', '-o', 'group.data', '--duration', '3', '--cgroup', $group);
+		"sleep 1; echo \$\$ > $group/cgroup.procs && exec $signals --seconds 60");
+	my $outside = start({name => 'outside'}, $signals, '--seconds', 60);
+	$got = run($DWELL, 'record', '-o', 'group.data', '--duration', '3', '--cgroup', $group);
 	is($got->{status}, 0, 'record --cgroup');
 	my %seen = map { $_->{pid} => 1 } @{report('-i', 'group.data')->{threads}};
 	ok($seen{$entered}, 'has the process that entered');
 	ok(!$seen{$outside}, 'and not the one outside');
-	finish($_, 20) for $entered, $outside;
+	stop($_, 'KILL') for $entered, $outside;
 	rmdir $group;
 }
 

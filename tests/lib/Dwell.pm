@@ -120,7 +120,8 @@ sub finish {
 	my $result = $?;
 	delete $started{$pid};
 	return {
-		pid => $pid, timeout => $timeout, signal => $result & 127, status => $result >> 8,
+		pid => $pid, timeout => $timeout, signal => $result & 127,
+		status => $result & 127 ? 128 + ($result & 127) : $result >> 8,
 		out => slurp("$DIR/$name.out"), err => slurp("$DIR/$name.err"),
 	};
 }
