@@ -164,18 +164,41 @@ static __always_inline void causal_class_time(struct causal_area *area, struct c
 	}
 }
 
-/* Clock ticks worth @points that came while @task, which is current, was on a CPU. */
+/*
+ * What @points are worth that a tick due at @due stands for, when some of the time since the
+ * tick before was a pause. A pause that begins at a tick and ends before the next one is never
+ * seen by any: the thread would look as if it ran all the time.
+ */
+static __always_inline __u64 causal_tick_ns(const struct thread_state *state,
+					    const struct causal_slot *slot, __u64 points, __u64 due)
+{
+	__u64 tick = this_cpu()->tick ? this_cpu()->tick : period_ns;
+	__u64 from = due - tick, to = slot->asked, ns = points * period_ns, paused;
+
+	if (!state->paused_at || slot->pausing != CAUSAL_RUNS)
+		return ns;
+	if (from < state->paused_at)
+		from = state->paused_at;
+	if (to > due)
+		to = due;
+	paused = to > from ? (to - from) * period_ns / tick : 0;
+	return ns > paused ? ns - paused : 0;
+}
+
+/* A clock tick due at @due, worth @points, that came while @task, current, was on a CPU. */
 static __always_inline void causal_sample(struct task_struct *task, struct thread_state *state,
-					  __u32 use, __u64 points)
+					  __u32 use, __u64 points, __u64 due)
 {
 	struct causal_area *area = causal_area();
 	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
+	__u64 ns;
 
 	if (!points || !slot || slot->pausing == CAUSAL_PAUSES)
 		return;
-	causal_class_time(area, slot, CLASS_CPU, points * period_ns, 0);
-	if (has_user_stack(task, state))
-		causal_code_sample(use, state->slot, points * period_ns);
+	ns = causal_tick_ns(state, slot, points, due);
+	causal_class_time(area, slot, CLASS_CPU, ns, 0);
+	if (ns && has_user_stack(task, state))
+		causal_code_sample(use, state->slot, ns);
 }
 
 /* What the frames of a kernel stack say, from the inside out. */

@@ -69,10 +69,26 @@ static __always_inline __u64 causal_asleep(struct thread_state *state, __u64 due
 }
 
 /*
- * Current is about to return to user mode, and no system call will see a signal: pauses
- * it when it owes. Global: looked at once.
+ * Whether current is to pause now for @due. Asleep that costs two switches and a timer,
+ * which on full CPUs is time of the others: there, what is less than a period can wait.
  */
-__noinline int causal_pay(__u32 number)
+static __always_inline bool causal_is_worth_it(const struct task_struct *task,
+					       const struct thread_state *state, __u64 due)
+{
+	__u64 held = due > state->slept_debt ? due - state->slept_debt : 0;
+
+	if (due < causal_min_pause)
+		return false;
+	return held >= causal_min_pause || due >= period_ns || causal_speeds_up_queue() ||
+	       !causal_is_full(task);
+}
+
+/*
+ * Current is about to return to user mode, and no system call will see a signal: pauses
+ * it when it owes. @tick is when the tick was that it is called at, or 0. Global: looked at
+ * once.
+ */
+__noinline int causal_pay(__u32 number, __u64 tick)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *state = target_state(task);
@@ -89,11 +105,12 @@ __noinline int causal_pay(__u32 number)
 	if (slot->pausing == CAUSAL_ASKED && now < slot->asked + CAUSAL_ON_ITS_WAY_NS)
 		return 0;
 	due = causal_due(area, slot, state, now);
-	if (due < causal_min_pause || !causal_can_pause(task, state, now))
+	if (!causal_is_worth_it(task, state, due) || !causal_can_pause(task, state, now))
 		return 0;
 	slot->until = slot->own + due;
 	slot->asleep = causal_asleep(state, due, causal_debt(area, slot));
 	slot->asked = now;
+	state->paused_at = tick;
 	slot->pausing = CAUSAL_ASKED;
 	state->least_debt = causal_debt(area, slot) - due;
 	if (bpf_send_signal_thread(causal_signal)) {
@@ -126,5 +143,5 @@ int on_sys_exit(struct bpf_raw_tracepoint_args *ctx)
 	/* One that a signal of the program interrupts: ours must not be the first it sees. */
 	if (ret <= -ERESTARTSYS && ret >= -ERESTART_RESTARTBLOCK)
 		return 0;
-	return causal_pay(number);
+	return causal_pay(number, 0);
 }

@@ -19,6 +19,7 @@
 
 const volatile __u32 causal_signal;
 const volatile __u64 causal_min_pause; /* ns; less is not worth a signal */
+const volatile __u32 causal_cpus;      /* of the machine */
 /* Which system calls can deliver to a socket while they run. */
 const volatile __u8 syscall_sends[SYSCALLS_MAX];
 
@@ -43,6 +44,8 @@ __u32 causal_unpaused_tid[CAUSAL_UNPAUSED];
 __u64 causal_places_lost;
 __u64 causal_pauses, causal_paused_ns; /* of threads that are gone */
 struct causal_look causal_look;
+
+__u32 causal_running; /* threads of the program that have a CPU, or left it for a pause */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -76,6 +76,17 @@ static __always_inline __u64 causal_used(const struct cpu_state *cpu, __u64 now)
 	return cpu->slot && now > in_at ? cpu->used + now - in_at : cpu->used;
 }
 
+/*
+ * Whether every CPU that @task may have is had by threads of the program, or would be if
+ * they did not pause asleep.
+ */
+static __always_inline bool causal_is_full(const struct task_struct *task)
+{
+	__u32 allowed = task->nr_cpus_allowed;
+
+	return causal_running >= (allowed < causal_cpus ? allowed : causal_cpus);
+}
+
 /* @state's thread waits for @cpu from now on. */
 static __always_inline void causal_ready(struct thread_state *state, struct cpu_state *cpu,
 					 __u64 now)
@@ -100,8 +111,12 @@ static __always_inline void causal_switch_out(struct cpu_state *cpu, struct thre
 		cpu->given = causal_given(area, cpu);
 		cpu->used = causal_used(cpu, now);
 	}
+	state->counted = slot && slot->pausing == CAUSAL_PAUSES && state->class != CLASS_SCHED;
+	if (cpu->slot && !state->counted)
+		__sync_fetch_and_add(&causal_running, -1);
 	cpu->slot = 0;
 	state->ready_cpu = 0;
+	state->full = false;
 	if (!slot)
 		return;
 	state->global_then = area->global;
@@ -187,7 +202,7 @@ static __always_inline void causal_switch_in(struct cpu_state *cpu, struct threa
 	state->blocked_ns = state->used = state->late = 0;
 	if (!slot)
 		return;
-	if (state->ready_cpu)
+	if (state->full)
 		state->used =
 			causal_used(&cpu_states[(state->ready_cpu - 1) & (MAX_CPUS - 1)], now) -
 			state->used_then;
@@ -201,6 +216,9 @@ static __always_inline void causal_switch_in(struct cpu_state *cpu, struct threa
 		causal_come_back(area, state, slot, wake, now);
 	}
 	cpu->waited = state->blocked_ns;
+	if (!cpu->slot && !state->counted)
+		__sync_fetch_and_add(&causal_running, 1);
+	state->counted = false;
 	cpu->slot = state->slot;
 	cpu->own_in = slot->own;
 	cpu->in_at = now;

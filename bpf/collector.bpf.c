@@ -318,7 +318,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		if (out->where == WHERE_ON_CPU)
 			points = take_due_tick(cpu, out->since, now, &due);
 		if (points && causal)
-			causal_sample(prev, out, SCRATCH_INTERVAL, points);
+			causal_sample(prev, out, SCRATCH_INTERVAL, points, due);
 		else if (points)
 			emit_sample(ctx, prev, out, due, points, true);
 		switch_out(prev, out, now);
@@ -369,7 +369,7 @@ static __always_inline void causal_run(void *ctx, struct task_struct *task,
 	this_cpu()->own_in += own; /* it is not for what it does on this CPU */
 	state->flags &= ~STATE_PENDING;
 	if (syscall_of(task) == SYSCALL_NONE)
-		causal_pay(state->slot);
+		causal_pay(state->slot, 0);
 }
 
 /* In the thread that runs again: emits what is pending for it. */
@@ -498,8 +498,10 @@ static __always_inline int on_queued(struct task_struct *task)
 {
 	struct thread_state *state = active ? target_state(task) : NULL;
 
-	if (state)
-		causal_ready(state, &cpu_states[cpu_of(task) & (MAX_CPUS - 1)], bpf_ktime_get_ns());
+	if (!state)
+		return 0;
+	causal_ready(state, &cpu_states[cpu_of(task) & (MAX_CPUS - 1)], bpf_ktime_get_ns());
+	state->full = causal_is_full(task);
 	return 0;
 }
 
@@ -680,9 +682,9 @@ int on_tick(struct bpf_perf_event_data *ctx)
 		return 0;
 	points = points_due(cpu, due, state->where == WHERE_ON_CPU ? state->since : due, now);
 	if (causal) {
-		causal_sample(task, state, SCRATCH_TICK, points);
+		causal_sample(task, state, SCRATCH_TICK, points, due);
 		if (syscall_of(task) == SYSCALL_NONE)
-			causal_pay(state->slot);
+			causal_pay(state->slot, now);
 	} else if (points) {
 		emit_sample(ctx, task, state, due, points, false);
 	}

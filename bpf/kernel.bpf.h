@@ -186,6 +186,7 @@ struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
 	unsigned int flags;
+	int nr_cpus_allowed;
 	int on_rq;
 	struct sched_entity se;
 	struct sched_info sched_info;

@@ -98,6 +98,7 @@ struct thread_state {
 	__u32 slot;	   /* number + 1; 0: none */
 	bool carried;	   /* its wait ended, or will, when another thread's time came */
 	__u64 global_then; /* the farthest time when it went to sleep, or was made to wait */
+	__u64 paused_at;   /* the tick that asked for its last pause; 0: no tick did */
 	__u64 least_debt;  /* since it was asked to pay last */
 	__u64 settle_at;   /* it is to pay then, or later */
 	__u64 blocked_at;  /* since when it has been seen to block the signal; 0: it does not */
@@ -112,6 +113,8 @@ struct thread_state {
 	__u32 late;	  /* that, of the wait before it, in parts of CAUSAL_WHOLE */
 	__u64 slept_debt; /* of its debt, what it came by without a CPU */
 	__u32 ready_cpu;  /* that CPU + 1; 0: not known */
+	bool full;	  /* threads of the program had all CPUs then */
+	bool counted;	  /* in causal_running, though it has no CPU */
 };
 
 struct {

@@ -76,8 +76,8 @@ static void keep(struct run *run, struct causal_experiment *experiment)
 }
 
 /*
- * The run is one experiment, from when its target was found on. Every other one is a
- * baseline.
+ * The run is one experiment, from when its target was found on, half of them without a
+ * speedup.
  */
 static uint64_t begin_whole_run(struct run *run, uint64_t now)
 {

@@ -136,6 +136,7 @@ static void configure_engine(struct collector_bpf *skeleton, const struct probes
 	skeleton->rodata->causal = true;
 	skeleton->rodata->causal_signal = causal->signal;
 	skeleton->rodata->causal_min_pause = causal->min_pause_ns;
+	skeleton->rodata->causal_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 	for (size_t i = 0; i < n; i++)
 		skeleton->rodata->syscall_sends[i] = syscalls__sends((int)i);
 }

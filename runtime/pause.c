@@ -148,7 +148,8 @@ static void pause_thread(void)
 	if (slot->asleep)
 		pause_asleep(slot, epoch);
 	pause_awake(slot, epoch, slot->asleep ? now() : slot->asked);
-	slot->paused_ns += now() - begin;
+	slot->asked = now();
+	slot->paused_ns += slot->asked - begin;
 	slot->pauses++;
 	__atomic_store_n(&slot->pausing, CAUSAL_RUNS, __ATOMIC_RELEASE);
 }

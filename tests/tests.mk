@@ -22,8 +22,9 @@ CHAINS_FLAGS_no-pie := -fno-pie -no-pie
 CHAINS_FLAGS_static := -static -DNO_PLUGIN
 CHAINS_FLAGS_static-pie := -fPIE -static-pie -DNO_PLUGIN
 CHAINS_FLAGS_no-plt := -fno-plt -Wl,-z,now
-PROGRAMS += $(CHAINS:%=$(BUILD)/tests/programs/chains-%) $(BUILD)/tests/programs/chains_cc \
-	$(BUILD)/tests/programs/plugin.so
+PROGRAMS += $(CHAINS:%=$(BUILD)/tests/programs/chains-%)
+PROGRAMS += $(patsubst tests/programs/%.cc,$(BUILD)/tests/programs/%,$(wildcard tests/programs/*.cc))
+PROGRAMS += $(patsubst tests/programs/plugins/%.c,$(BUILD)/tests/programs/%.so,$(wildcard tests/programs/plugins/*.c))
 PROGRAMS += $(BUILD)/tests/programs/undisturbed-static
 PROGRAM_FLAGS := -D_GNU_SOURCE -I. -O2 -g -fomit-frame-pointer -MMD -MP
 

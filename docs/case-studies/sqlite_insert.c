@@ -108,6 +108,10 @@ int main(int argc, char **argv)
 			n = atoi(argv[++i]);
 		else if (!strcmp(argv[i], "--seconds") && i + 1 < argc)
 			seconds = atof(argv[++i]);
+		else {
+			fprintf(stderr, "sqlite_insert: what is '%s'?\n", argv[i]);
+			return 2;
+		}
 	}
 	pause = (struct timespec){(time_t)seconds,
 				  (long)((seconds - (double)(time_t)seconds) * 1e9)};

@@ -8,28 +8,12 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use CausalRun;
 use Dwell;
 use File::Copy;
 use Test::More;
 
 need_recording();
-
-sub causal {
-	my ($options, @command) = @_;
-	unlink 'p';
-	my $got = run({seconds => 120}, $DWELL, 'causal', 'run', '-o', 'p', '-q', @$options, '--', @command);
-	$got->{truth} = decode($1) if $got->{out} =~ /^(\{.*\})$/m;
-	$got->{report} = decode(run($DWELL, 'causal', 'report', '--json', 'p')->{out}) if -e 'p';
-	return $got;
-}
-
-# The program speedup of a target at a virtual speedup (0 to 1).
-sub effect {
-	my ($got, $target, $speedup) = @_;
-	my ($found) = grep { $_->{target} eq $target } @{$got->{report}{targets}};
-	my ($result) = grep { abs($_->{speedup} - $speedup) < 0.001 } @{$found->{results} // []};
-	return $result ? $result->{program_speedup} : undef;
-}
 
 sub undisturbed {
 	my ($got, $name) = @_;
