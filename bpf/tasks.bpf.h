@@ -108,8 +108,12 @@ int mark_targets(struct bpf_iter__task *ctx)
 SEC("iter/task")
 int count_targets(struct bpf_iter__task *ctx)
 {
-	struct thread_state *state = ctx->task ? target_state(ctx->task) : NULL;
+	struct task_struct *task = ctx->task;
+	struct thread_state *state;
 
+	if (!task)
+		return 0;
+	state = target_state(task);
 	if (state && state->where != WHERE_GONE && !(state->flags & (STATE_ENDED | STATE_HELPER)))
 		left++;
 	return 0;
