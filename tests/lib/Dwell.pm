@@ -22,14 +22,13 @@ use Test::More;
 use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw($DWELL $DIR program run start stop finish is_running wait_for slurp spew
-	decode record record_undisturbed $LITTLE report script events rows_of weight_of near nothing_lost full need_dwell need_recording need_root
+	decode record report script events rows_of weight_of near nothing_lost full need_dwell need_recording need_root
 	need_command);
 
 my $root = abs_path(dirname(__FILE__) . '/../..');
 my $build = $ENV{BUILD} ? abs_path($ENV{BUILD}) : "$root/build";
 
 our $DWELL = $ENV{DWELL} ? abs_path($ENV{DWELL}) : "$build/dwell";
-our $LITTLE = 5; # percent of a CPU that the hypervisor may take
 our $DIR = tempdir('dwell-test-XXXXXX', TMPDIR => 1, CLEANUP => !$ENV{DWELL_TEST_KEEP});
 
 my $home = getcwd();
@@ -153,32 +152,12 @@ sub wait_for {
 	return 0;
 }
 
-# ns that the hypervisor took from this machine's CPUs so far. A thread that is kept from its
-# CPU so has used no CPU time by its own clock, as if it had waited.
-sub stolen_ns {
-	return (slurp('/proc/stat') =~ /^cpu(?: +\d+){7} +(\d+)/ ? $1 : 0) * 1e7;
-}
-
-# Runs `dwell record`; returns its result, with the JSON the program printed in {truth}, and
-# in {stolen}, in percent of the time of one CPU, what the hypervisor took meanwhile.
+# Runs `dwell record`; returns its result, with the JSON the program printed in {truth}.
 sub record {
 	my ($options, @command) = @_;
-	my ($begin, $before) = (time, stolen_ns());
 	my $result = run({seconds => 180}, $DWELL, 'record', @$options, @command ? ('--', @command) : ());
 	$result->{truth} = decode($result->{out}) if $result->{out} =~ /^\s*\{/;
-	$result->{stolen} = 100 * (stolen_ns() - $before) / 1e9 / (time - $begin);
-	diag(sprintf 'the hypervisor took %.1f%% of a CPU', $result->{stolen}) if $result->{stolen} > 1;
 	diag($result->{err}) if $result->{status} && $result->{err} ne '';
-	return $result;
-}
-
-# Likewise, up to three times until the hypervisor takes little. Check {stolen} of what comes.
-sub record_undisturbed {
-	my $result;
-	for (1 .. 3) {
-		$result = record(@_);
-		last if $result->{stolen} <= $LITTLE;
-	}
 	return $result;
 }
 
