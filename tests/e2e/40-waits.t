@@ -92,6 +92,11 @@ my %cases = (
 		},
 	},
 	io => {
+		# Some disks do their work within the call that asks for it: that is no wait.
+		holds => sub {
+			my ($reader) = grep { $_->{from} eq 'reader' } @{$_[0]{edges}};
+			return $reader->{wait_ns} > 0.15e9 * $_[0]{seconds};
+		},
 		type => 'knot',
 		members => sub { join ' ', sort 'reader', disk_of($_[0], 'reader') },
 		edges => sub { (['reader', 'disk', disk_of($_[0], 'reader')]) },
@@ -204,9 +209,15 @@ for my $name (sort keys %cases) {
 		is($got->{status}, 0, "$name is recorded by $mode");
 		my $waits = waits('-i', $file, @unfold);
 		my $verdict = $waits->{verdict};
-		# On a busy machine, work is waiting for a CPU.
-		like($verdict->{type}, qr{^$case->{type}$}, 'the verdict is of this type') if $case->{type};
-		is(members($verdict), $case->{members}->($waits), 'and names those') or diag($verdict->{text});
+		SKIP: {
+			skip 'it did not wait as it should', 2
+				if $case->{holds} && !$case->{holds}->($got->{truth});
+			# On a busy machine, work is waiting for a CPU.
+			like($verdict->{type}, qr{^$case->{type}$}, 'the verdict is of this type')
+				if $case->{type};
+			is(members($verdict), $case->{members}->($waits), 'and names those')
+				or diag($verdict->{text});
+		}
 		as_measured($waits, $got->{truth}, @$_) for $case->{edges} ? $case->{edges}->($waits) : ();
 		$case->{more}->($waits, $got->{truth}) if $case->{more};
 		estimate_fits($file) if $mode eq 'trace';
@@ -245,7 +256,7 @@ my $busy = waits('-i', 'cpus-sampling.data');
 cmp_ok($busy->{machine_busy_ns}, '>', 5 * $busy->{machine_idle_ns}, 'the CPUs were busy, and that is known');
 
 # A program that crashes at once has a verdict, too.
-record(['-o', 'crash.data'], 'sh', '-c', 'kill -SEGV $$');
+record(['-o', 'crash.data'], 'sh', '-c', 'i=0; while [ $((i += 1)) -lt 200000 ]; do :; done; kill -SEGV $$');
 is(waits('-i', 'crash.data')->{verdict}{type}, 'work', 'a program that crashes has done some work');
 
 # Threads that wake a recorded one are recorded as well: those asked for, and no others.

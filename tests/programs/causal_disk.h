@@ -100,13 +100,6 @@ HELPER void disk__open(void)
 	disk.write_memory = disk_buffer(4096);
 }
 
-HELPER int compare_numbers(const void *a, const void *b)
-{
-	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-
-	return (left > right) - (left < right);
-}
-
 #define DISK_TRIES 101
 
 /* Medians over batches of @n operations. */
@@ -115,17 +108,16 @@ HELPER struct disk_cost measure_operation(void (*round)(uint64_t turn), int n)
 	uint64_t wall[DISK_TRIES], busy[DISK_TRIES];
 	struct watch watch;
 
-	watch__open(&watch);
+	watch__open_switches(&watch);
 	for (int i = 0; i < DISK_TRIES; i++) {
 		struct moment before = moment__now(&watch), after;
-		struct spent spent = {};
 
 		round(i);
 		after = moment__now(&watch);
-		spent__add(&spent, &before, &after);
-		wall[i] = spent.wall / n;
-		busy[i] = (spent.wall - spent__blocked(&spent)) / n;
+		wall[i] = (after.wall - before.wall) / n;
+		busy[i] = (after.cpu - before.cpu) / n;
 	}
+	watch__close(&watch);
 	qsort(wall, DISK_TRIES, sizeof(wall[0]), compare_numbers);
 	qsort(busy, DISK_TRIES, sizeof(busy[0]), compare_numbers);
 	return (struct disk_cost){wall[DISK_TRIES / 2], busy[DISK_TRIES / 2]};

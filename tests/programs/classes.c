@@ -47,15 +47,14 @@ static struct {
 	.dir = "/var/tmp",
 };
 
-/* A thread's clocks, and the time it spent blocked by class. */
+/* A thread's clocks, and its phases by the class of their wait. */
 struct account {
 	char name[16];
 	pid_t tid;
 	struct watch watch;
 	struct moment first;
 	struct moment last;
-	uint64_t blocked[CLASSES];
-	uint64_t waits[CLASSES];
+	struct spent spent[CLASSES];
 };
 
 struct worker {
@@ -84,18 +83,13 @@ static void account__begin(struct account *account, const char *name)
 	account->first = account->last = moment__now(&account->watch);
 }
 
-/* Ends a phase: what it was blocked goes to @class; CPU stands for no wait. */
+/* Ends a phase: what it was blocked is of @class; CPU stands for no wait. */
 static void account__phase(struct account *account, enum class class)
 {
 	struct moment now = moment__now(&account->watch);
-	struct spent spent = {};
 
-	spent__add(&spent, &account->last, &now);
+	spent__add(&account->spent[class], &account->last, &now);
 	account->last = now;
-	if (class != CPU) {
-		account->blocked[class] += spent__blocked(&spent);
-		account->waits[class]++;
-	}
 }
 
 static uint64_t draw_length(struct worker *worker)
@@ -206,21 +200,24 @@ static void print_account(const struct account *account, const char *end)
 {
 	uint64_t lifetime = account->last.wall - account->first.wall;
 	uint64_t sched = account->last.runqueue - account->first.runqueue;
-	uint64_t cpu = lifetime - sched;
+	uint64_t blocked[CLASSES] = {}, cpu = lifetime - sched;
 
 	printf("  {\"name\": \"%s\", \"tid\": %d, \"lifetime_ns\": %" PRIu64, account->name,
 	       account->tid, lifetime);
-	for (int i = 0; i < CLASSES; i++)
-		cpu -= account->blocked[i];
+	for (int i = 0; i < CLASSES; i++) {
+		if (i != CPU)
+			blocked[i] = spent__blocked(&account->spent[i]);
+		cpu -= blocked[i];
+	}
 	for (int i = 0; i < CLASSES; i++)
 		printf(", \"%s\": %" PRIu64, class_keys[i],
 		       i == CPU	    ? cpu
 		       : i == SCHED ? sched
-				    : account->blocked[i]);
+				    : blocked[i]);
 	printf(",\n   \"clock_cpu_ns\": %" PRIu64 ", \"io_waits\": %" PRIu64
 	       ", \"lock_waits\": %" PRIu64 ", \"other_waits\": %" PRIu64 "}%s\n",
-	       account->last.cpu - account->first.cpu, account->waits[IO], account->waits[LOCK],
-	       account->waits[OTHER], end);
+	       account->last.cpu - account->first.cpu, account->spent[IO].count,
+	       account->spent[LOCK].count, account->spent[OTHER].count, end);
 }
 
 static void start_worker(struct worker *worker)
@@ -299,6 +296,7 @@ int main(int argc, char **argv)
 	disk_file__create(&file, options.dir, "classes", 64 << 20, 0);
 	unlink(file.path);
 	loops_per_us = loops_per_ms() / 1000;
+	measure_switches();
 	if (options.warm)
 		warmers__start(&warmers);
 	ready(options.ready);

@@ -11,12 +11,8 @@
  * way round. All of T1's disk time is within do_write and do_reads, all of T2's
  * work is on a CPU. The barrier is a mutex and a condition variable.
  *
- * T1 stays on the CPU that takes the disk's interrupts, T2 on another. The
- * kernel counts run-queue time from when a thread is put into a queue; a wakeup
- * for another, idle CPU comes up to 20 us earlier, which is a few percent of a
- * disk read. Woken on its own CPU, both are the same moment, the more so with
- * --warm, which keeps the CPUs from going idle. At the barrier the waker is
- * known: there blocked time ends when the other thread signals.
+ * T1 stays on the CPU that takes the disk's interrupts, T2 on another; --warm
+ * keeps these from going idle.
  *
  * The loops are measured against this machine's disk at the start. To see what
  * a change really gains, run again with the loop counts of the first run, some
@@ -61,7 +57,6 @@ struct worker {
 	int cpu; /* where it stays; -1: anywhere */
 	pid_t tid;
 	uint64_t lifetime;
-	uint64_t waited; /* at the barrier: asleep, until the other one signalled */
 	struct spent spent[ACTIVITIES];
 };
 
@@ -72,7 +67,6 @@ static struct {
 	uint64_t generation;
 	bool stop; /* decided by the last to arrive, so that both stop together */
 	uint64_t began;
-	uint64_t signalled;
 } barrier = {
 	.mutex = PTHREAD_MUTEX_INITIALIZER,
 	.cond = PTHREAD_COND_INITIALIZER,
@@ -128,31 +122,26 @@ static void open_barrier(void)
 		barrier.stop = wall_ns() - barrier.began > options.seconds * NS_PER_S;
 	pthread_mutex_unlock(&barrier.mutex);
 	/* Not with the mutex held: the other would wake up only to wait for it. */
-	barrier.signalled = wall_ns();
 	pthread_cond_broadcast(&barrier.cond);
 }
 
-static void pass_barrier(struct worker *worker, struct watch *watch)
+static void pass_barrier(void)
 {
 	uint64_t generation = barrier.generation;
-	uint64_t arrived = wall_ns();
 
 	while (generation == barrier.generation)
 		pthread_cond_wait(&barrier.cond, &barrier.mutex);
-	watch__read_switches(watch);
-	if (watch->slept_at > arrived && watch->slept_at < barrier.signalled)
-		worker->waited += barrier.signalled - watch->slept_at;
 	pthread_mutex_unlock(&barrier.mutex);
 }
 
 /* False when the run is over. */
-KEEP bool wait_barrier(struct worker *worker, struct watch *watch)
+KEEP bool wait_barrier(void)
 {
 	pthread_mutex_lock(&barrier.mutex);
 	if (++barrier.arrived == 2)
 		open_barrier();
 	else
-		pass_barrier(worker, watch);
+		pass_barrier();
 	NO_TAIL_CALL();
 	return !barrier.stop;
 }
@@ -185,7 +174,7 @@ static void *thread1(void *arg)
 		border(worker, &watch, &last, WRITE);
 		do_reads(turn);
 		border(worker, &watch, &last, READS);
-		more = wait_barrier(worker, &watch);
+		more = wait_barrier();
 		border(worker, &watch, &last, BARRIER);
 	}
 	worker->lifetime = last.wall - first.wall;
@@ -207,18 +196,11 @@ static void *thread2(void *arg)
 	while (more) {
 		compute_heavy();
 		border(worker, &watch, &last, HEAVY);
-		more = wait_barrier(worker, &watch);
+		more = wait_barrier();
 		border(worker, &watch, &last, BARRIER);
 	}
 	worker->lifetime = last.wall - first.wall;
 	return NULL;
-}
-
-static int compare(const void *a, const void *b)
-{
-	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-
-	return (left > right) - (left < right);
 }
 
 /* Median time of T1's disk work in one turn. */
@@ -234,7 +216,7 @@ static uint64_t measure_disk(void)
 		do_reads(i);
 		took[i] = wall_ns() - begin;
 	}
-	qsort(took, tries, sizeof(took[0]), compare);
+	qsort(took, tries, sizeof(took[0]), compare_numbers);
 	return took[tries / 2];
 }
 
@@ -297,19 +279,14 @@ static void print_worker(const struct worker *worker, const char *end)
 	for (int i = 0; i < ACTIVITIES; i++) {
 		const struct spent *spent = &worker->spent[i];
 		uint64_t blocked = spent__blocked(spent);
-		uint64_t runqueue = spent__runqueue(spent);
 
 		if (!spent->count)
 			continue;
-		if (i == BARRIER && blocked > worker->waited) {
-			runqueue += blocked - worker->waited;
-			blocked = worker->waited;
-		}
 		printf("%s\n    \"%s\": {\"count\": %" PRIu64 ", \"wall_ns\": %" PRIu64
 		       ", \"cpu_ns\": %" PRIu64 ", \"runqueue_ns\": %" PRIu64
 		       ", \"blocked_ns\": %" PRIu64 "}",
-		       comma, activity_names[i], spent->count, spent->wall, spent->cpu, runqueue,
-		       blocked);
+		       comma, activity_names[i], spent->count, spent->wall, spent->cpu,
+		       spent->runqueue, blocked);
 		comma = ",";
 	}
 	printf("}}%s\n", end);
@@ -403,6 +380,7 @@ int main(int argc, char **argv)
 	unlink(write_file.path);
 	read_memory = disk_buffer(4096);
 	write_memory = disk_buffer(4096);
+	measure_switches();
 	if (options.warm)
 		warmers__start(&warmers);
 	choose_cpus(&one.cpu, &two.cpu);

@@ -154,13 +154,6 @@ static void run_b(struct vertex *self)
 	close_queue();
 }
 
-static int compare(const void *a, const void *b)
-{
-	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
-
-	return (left > right) - (left < right);
-}
-
 /* How long one blocks, in us: the median of some. */
 static uint64_t measure_flush(void)
 {
@@ -173,7 +166,7 @@ static uint64_t measure_flush(void)
 		flush_record();
 		took[i] = wait__length(wait) / NS_PER_US;
 	}
-	qsort(took, tries, sizeof(took[0]), compare);
+	qsort(took, tries, sizeof(took[0]), compare_numbers);
 	return took[tries / 2] ? took[tries / 2] : 1;
 }
 

@@ -6,17 +6,16 @@
  */
 #pragma once
 
-#include "known.h"
-
-#include <sys/mman.h>
+#include "moments.h"
 
 #define VERTICES_MAX 4096
 #define EDGES_MAX    8
 
 /*
- * wait_ns is wall time around the call that blocks less the CPU time of that
- * call. It includes the time in the run queue between the wakeup and the return,
- * which a profiler tells apart. (Of spinning it is wall time, all of it.)
+ * wait_ns is wall time around the call that blocks less the time that the
+ * thread had a CPU meanwhile. It includes the time in the run queue between the
+ * wakeup and the return, which a profiler tells apart. (Of spinning it is wall
+ * time, all of it.)
  */
 struct edge {
 	char to[16];
@@ -29,7 +28,8 @@ struct vertex {
 	void (*run)(struct vertex *self);
 	pthread_t thread;
 	pid_t child;
-	int cpu; /* where it stays; -1: anywhere */
+	int cpu;   /* where it stays; -1: anywhere */
+	bool many; /* short-lived threads: their waits are told by the CPU clock */
 	uint64_t cpu_ns;
 	uint64_t work; /* items done */
 	uint64_t false_wakeups;
@@ -140,6 +140,9 @@ HELPER void edge__add(struct edge *edge, uint64_t ns)
 	__atomic_fetch_add(&edge->wait_ns, ns, __ATOMIC_RELAXED);
 }
 
+/* The present thread's own. */
+static __thread struct watch watch;
+
 struct wait {
 	uint64_t wall;
 	uint64_t cpu;
@@ -149,18 +152,17 @@ HELPER struct wait wait__begin(void)
 {
 	struct wait wait;
 
-	wait.cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	wait.wall = wall_ns();
+	wait.cpu = watch__cpu(&watch, &wait.wall);
 	return wait;
 }
 
 /* Up to now, in ns. */
 HELPER uint64_t wait__length(struct wait wait)
 {
-	uint64_t wall = wall_ns() - wait.wall;
-	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - wait.cpu;
+	struct wait now = wait__begin();
+	int64_t ns = (now.wall - wait.wall) - (now.cpu - wait.cpu);
 
-	return wall > cpu ? wall - cpu : 0;
+	return ns > 0 ? ns : 0;
 }
 
 /* Returns how long it was, in ns. */
@@ -185,6 +187,8 @@ HELPER void *run_vertex(void *arg)
 
 	set_name(self->name);
 	stay_on(self->cpu);
+	if (!self->many)
+		watch__open_switches(&watch);
 	begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	self->run(self);
 	__atomic_fetch_add(&self->cpu_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin,

@@ -315,6 +315,7 @@ static void case_per_request(void)
 	struct vertex *dispatcher = vertex__add("main", run_main);
 
 	request = vertex__add("req", run_request);
+	request->many = true;
 	vertex__edge(request, request->name);
 	graph__begin();
 	run_vertex(dispatcher);

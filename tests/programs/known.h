@@ -54,6 +54,14 @@ HELPER void __attribute__((noreturn, format(printf, 1, 2))) die(const char *fmt,
 	exit(2);
 }
 
+/* For qsort(), of uint64_t. */
+HELPER int compare_numbers(const void *a, const void *b)
+{
+	uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+
+	return (left > right) - (left < right);
+}
+
 HELPER uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec ts;
@@ -228,8 +236,7 @@ struct warmers {
 /*
  * Keeps every CPU this process may use awake with an idle-priority child. An
  * idle CPU takes 10 to 60 us from a wakeup to the woken thread (more in virtual
- * machines), of which schedstat counts next to nothing: with warm CPUs it is
- * 1 to 2 us, and schedstat's run-queue time is the truth.
+ * machines); with warm CPUs it is 1 to 2 us.
  */
 HELPER void warmers__start(struct warmers *warmers)
 {

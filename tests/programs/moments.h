@@ -4,129 +4,303 @@
  * thread, of wall time, on-CPU time and run-queue time, and what lies between.
  * A moment costs some us of CPU, which is part of the truth too.
  *
- * On-CPU time is what the thread's own perf event tells of its switches. The
- * kernel's CPU clock would not do: it begins when a thread that is to preempt
- * another is put into the queue, in the interrupt that wakes it, and so counts
- * the rest of that interrupt and the switch (5 to 10 us in a virtual machine) as
- * time of a thread that does not run yet. That time is run-queue time.
+ * All is told by perf events: when the thread came to a CPU and left it, and
+ * when somebody began to wake it. The kernel's CPU clock would not do: it begins
+ * when a thread that is to preempt another is put into the queue, in the
+ * interrupt that wakes it, and stands still while a hypervisor has taken the CPU
+ * away from the thread that runs there. Wakeups by interrupts of a CPU that is
+ * idle are not told of on every machine: who needs these keeps the CPUs warm.
+ *
+ * What lies between two threads, some us, is nobody's by their switches. By the
+ * kernel it is the next one's: a program whose threads run for a short time
+ * each calls measure_switches() first.
  */
 #pragma once
 
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 
 #include "known.h"
 
-#define WATCH_PAGES 64 /* a power of two: room for 8,000 switches between two moments */
+#define WATCH_CPUS   64
+#define SWITCH_PAGES 64 /* powers of two; room for 16,000 switches between two moments */
+#define WAKING_PAGES 8	/* and for 2,000 wakeups on one CPU */
 
-/* The clocks of one thread, to be used by this thread only. */
-struct watch {
-	int schedstat;
+/* What a perf event told, and nobody has read yet. */
+struct ring {
 	struct perf_event_mmap_page *page;
-	const char *records;
-	uint64_t cpu;	   /* of the runs that are over */
-	uint64_t since;	   /* begin of the present run */
-	uint64_t slept_at; /* when it went to sleep last, of its own accord */
-	uint64_t clock_at; /* the CPU clock, when the watch was opened */
+	size_t pages;
 };
 
-struct switch_record {
+/* The events of one thread, to be used by this thread only. */
+struct watch {
+	struct ring switches;
+	struct ring wakings[WATCH_CPUS];
+	int cpus;
+	uint64_t cpu;	   /* of the runs that are over */
+	uint64_t runqueue; /* before the present run */
+	uint64_t came;	   /* begin of the present run */
+	uint64_t left;	   /* end of the one before */
+	bool preempted;	   /* and why it ended */
+};
+
+struct ring_record {
 	struct perf_event_header header;
 	uint64_t time;
 };
 
+HELPER int open_event(struct perf_event_attr *attr, pid_t pid, int cpu)
+{
+	attr->size = sizeof(*attr);
+	attr->sample_type = PERF_SAMPLE_TIME;
+	attr->sample_id_all = 1;
+	attr->use_clockid = 1;
+	attr->clockid = CLOCK_MONOTONIC;
+	return syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+}
+
+/* Takes @fd, which the mapping keeps open. */
+HELPER struct ring ring__map(int fd, size_t pages)
+{
+	size_t size = (1 + pages) * sysconf(_SC_PAGESIZE);
+	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (page == MAP_FAILED)
+		die("mmap of a perf event");
+	close(fd);
+	return (struct ring){page, pages};
+}
+
+/* The next record, if it is of @until or before. They are 16 bytes each, and so never wrap. */
+HELPER bool ring__take(struct ring *ring, uint64_t until, struct ring_record *record)
+{
+	const size_t page = sysconf(_SC_PAGESIZE), size = ring->pages * page;
+	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = ring->page->data_tail;
+
+	if (head == tail)
+		return false;
+	memcpy(record, (const char *)ring->page + page + tail % size, sizeof(*record));
+	if (head - tail >= size || record->header.size != sizeof(*record)) {
+		errno = EOVERFLOW;
+		die("too many switches or wakeups between two moments");
+	}
+	if (record->time > until)
+		return false;
+	__atomic_store_n(&ring->page->data_tail, tail + sizeof(*record), __ATOMIC_RELEASE);
+	return true;
+}
+
+/* By a mount of tracefs that nobody else sees. */
+HELPER uint64_t id_of_waking(void)
+{
+	int fs = fsopen("tracefs", FSOPEN_CLOEXEC), mounted, fd;
+	char text[32] = "";
+
+	if (fs < 0 || fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0))
+		die("tracefs");
+	mounted = fsmount(fs, FSMOUNT_CLOEXEC, 0);
+	fd = openat(mounted, "events/sched/sched_waking/id", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		die("sched_waking");
+	close(fd);
+	close(mounted);
+	close(fs);
+	return strtoull(text, NULL, 10);
+}
+
+/* On every CPU: they are events of those that wake. */
+HELPER void watch__open_wakings(struct watch *watch)
+{
+	static uint64_t id;
+	struct perf_event_attr attr = {.type = PERF_TYPE_TRACEPOINT, .sample_period = 1};
+	int cpus = sysconf(_SC_NPROCESSORS_CONF);
+	char filter[32];
+
+	if (!__atomic_load_n(&id, __ATOMIC_RELAXED))
+		__atomic_store_n(&id, id_of_waking(), __ATOMIC_RELAXED);
+	attr.config = __atomic_load_n(&id, __ATOMIC_RELAXED);
+	snprintf(filter, sizeof(filter), "pid == %d", thread_id());
+	for (int cpu = 0; cpu < cpus && watch->cpus < WATCH_CPUS; cpu++) {
+		int fd = open_event(&attr, -1, cpu);
+
+		if (fd < 0 && errno == ENODEV)
+			continue;
+		if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter))
+			die("perf_event_open, for wakeups of a thread");
+		watch->wakings[watch->cpus++] = ring__map(fd, WAKING_PAGES);
+	}
+}
+
+/* The length of a switch, in ns, which a thread's on-CPU time begins with. 0: not measured. */
+static uint64_t switch_ns;
+
+/* For on-CPU time only. */
 HELPER void watch__open_switches(struct watch *watch)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_DUMMY,
-		.sample_type = PERF_SAMPLE_TIME,
-		.sample_id_all = 1,
 		.context_switch = 1,
 		.exclude_kernel = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
 	};
-	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-	size_t page = sysconf(_SC_PAGESIZE);
+	int fd = open_event(&attr, 0, -1);
 
 	if (fd < 0)
 		die("perf_event_open, for a thread's own switches");
-	watch->page =
-		mmap(NULL, (1 + WATCH_PAGES) * page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (watch->page == MAP_FAILED)
-		die("mmap of a perf event");
-	watch->records = (const char *)watch->page + page;
-	close(fd); /* the mapping keeps it */
-}
-
-/* Without switches: for waits that are long beside a wakeup, by threads soon started. */
-HELPER void watch__open_clocks(struct watch *watch)
-{
-	char path[64];
-
-	*watch = (struct watch){};
-	snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", thread_id());
-	watch->schedstat = open(path, O_RDONLY | O_CLOEXEC);
-	if (watch->schedstat < 0)
-		die("%s", path);
-	watch->clock_at = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	watch->since = wall_ns();
+	*watch = (struct watch){.switches = ring__map(fd, SWITCH_PAGES)};
+	watch->came = wall_ns();
 }
 
 HELPER void watch__open(struct watch *watch)
 {
-	watch__open_clocks(watch);
 	watch__open_switches(watch);
-	watch->clock_at = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	watch->since = wall_ns();
+	watch__open_wakings(watch);
 }
 
-/* Takes note of the thread's switches since the last call. It runs now, so the last was one in. */
-HELPER void watch__read_switches(struct watch *watch)
+HELPER void watch__close(struct watch *watch)
 {
-	const uint64_t size = WATCH_PAGES * sysconf(_SC_PAGESIZE);
-	uint64_t head = __atomic_load_n(&watch->page->data_head, __ATOMIC_ACQUIRE);
-	uint64_t tail = watch->page->data_tail;
+	size_t page = sysconf(_SC_PAGESIZE);
 
-	if (head - tail >= size) {
-		errno = EOVERFLOW;
-		die("too many switches between two moments");
-	}
-	while (tail < head) {
-		struct switch_record record;
+	munmap(watch->switches.page, (1 + watch->switches.pages) * page);
+	for (int i = 0; i < watch->cpus; i++)
+		munmap(watch->wakings[i].page, (1 + WAKING_PAGES) * page);
+	*watch = (struct watch){};
+}
 
-		/* They are 16 bytes each, and so never wrap. */
-		memcpy(&record, watch->records + tail % size, sizeof(record));
-		if (record.header.type != PERF_RECORD_SWITCH) {
-			errno = EOVERFLOW;
-			die("record %u among a thread's switches", record.header.type);
-		}
+/* When the thread, which came at @came, was woken: the last that somebody tried to. */
+HELPER uint64_t watch__woken(struct watch *watch, uint64_t came)
+{
+	uint64_t woken = watch->left;
+	struct ring_record record;
+
+	for (int i = 0; i < watch->cpus; i++)
+		while (ring__take(&watch->wakings[i], came, &record))
+			if (record.time > woken)
+				woken = record.time;
+	return watch->preempted ? watch->left : woken;
+}
+
+HELPER void watch__comes(struct watch *watch, uint64_t at)
+{
+	uint64_t woken = watch__woken(watch, at);
+
+	watch->came = at - switch_ns < woken ? woken : at - switch_ns;
+	watch->runqueue += watch->came - woken;
+}
+
+/* Takes note of what was since the last call. The thread runs now, so the last was that it came. */
+HELPER void watch__read(struct watch *watch)
+{
+	struct ring_record record;
+
+	while (ring__take(&watch->switches, UINT64_MAX, &record)) {
 		if (!(record.header.misc & PERF_RECORD_MISC_SWITCH_OUT)) {
-			watch->since = record.time;
-		} else {
-			watch->cpu += record.time - watch->since;
-			if (!(record.header.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT))
-				watch->slept_at = record.time;
+			if (watch->left)
+				watch__comes(watch, record.time);
+			continue;
 		}
-		tail += record.header.size;
+		watch->cpu += record.time - watch->came;
+		watch->left = record.time;
+		watch->preempted = record.header.misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
 	}
-	__atomic_store_n(&watch->page->data_tail, tail, __ATOMIC_RELEASE);
 }
 
-HELPER uint64_t watch__run_delay(const struct watch *watch)
+/* The thread's on-CPU time up to *@wall, which is now; by its CPU clock, where no watch is open. */
+HELPER uint64_t watch__cpu(struct watch *watch, uint64_t *wall)
 {
-	char text[96];
-	ssize_t size = pread(watch->schedstat, text, sizeof(text) - 1, 0);
-	char *second;
+	do {
+		*wall = wall_ns();
+		if (!watch->switches.page)
+			return clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		watch__read(watch);
+	} while (watch->came > *wall);
+	return watch->cpu + *wall - watch->came;
+}
 
-	if (size <= 0)
-		die("schedstat");
-	text[size] = '\0';
-	second = strchr(text, ' ');
-	return second ? strtoull(second + 1, NULL, 10) : 0;
+#define TURNS 400
+
+/* One of two threads that take turns on a CPU, and when it came and left. */
+struct turns {
+	int from;
+	int to;
+	uint64_t came[TURNS];
+	uint64_t left[TURNS];
+};
+
+HELPER void *take_turns(void *arg)
+{
+	struct turns *turns = arg;
+	struct watch watch;
+	char byte = 0;
+
+	watch__open(&watch);
+	for (int i = 0; i < TURNS; i++) {
+		if (write(turns->to, &byte, 1) != 1 || read(turns->from, &byte, 1) != 1)
+			die("pipe");
+		watch__read(&watch);
+		turns->came[i] = watch.came;
+		turns->left[i] = watch.left;
+	}
+	watch__close(&watch);
+	return NULL;
+}
+
+/* The median time from when one of the two left to when the other came. */
+HELPER uint64_t turns__between(const struct turns *one, const struct turns *two)
+{
+	uint64_t length[TURNS];
+	int n = 0;
+
+	for (int i = 0, k = 0; i < TURNS; i++) {
+		while (k + 1 < TURNS && two->left[k + 1] < one->came[i])
+			k++;
+		if (two->left[k] && two->left[k] < one->came[i])
+			length[n++] = one->came[i] - two->left[k];
+	}
+	qsort(length, n, sizeof(length[0]), compare_numbers);
+	return n ? length[n / 2] : 0;
+}
+
+HELPER uint64_t measure_switch(void)
+{
+	static struct turns one, two;
+	pthread_t first, second;
+	int there[2], back[2];
+
+	if (pipe2(there, O_CLOEXEC) || pipe2(back, O_CLOEXEC))
+		die("pipe");
+	one = (struct turns){.from = back[0], .to = there[1]};
+	two = (struct turns){.from = there[0], .to = back[1]};
+	first = start_thread(take_turns, &one);
+	second = start_thread(take_turns, &two);
+	pthread_join(first, NULL);
+	pthread_join(second, NULL);
+	for (int i = 0; i < 2; i++) {
+		close(there[i]);
+		close(back[i]);
+	}
+	return turns__between(&one, &two);
+}
+
+/* Before there are other threads. The shortest of some, because others use the CPU as well. */
+HELPER void measure_switches(void)
+{
+	uint64_t shortest = UINT64_MAX;
+	cpu_set_t allowed;
+
+	sched_getaffinity(0, sizeof(allowed), &allowed);
+	stay_on(sched_getcpu());
+	for (int i = 0; i < 8; i++) {
+		uint64_t length = measure_switch();
+
+		shortest = length < shortest ? length : shortest;
+		sleep_ns(20 * NS_PER_MS);
+	}
+	sched_setaffinity(0, sizeof(allowed), &allowed);
+	switch_ns = shortest;
 }
 
 /* What a thread has used up to now. */
@@ -136,26 +310,12 @@ struct moment {
 	uint64_t runqueue;
 };
 
-/*
- * Reads all clocks of the calling thread together: when it was preempted in
- * between, they do not belong together and are read again.
- */
 HELPER struct moment moment__now(struct watch *watch)
 {
 	struct moment now;
-	uint64_t clock;
-	int tries = 0;
 
-	do {
-		now.wall = wall_ns();
-		clock = clock_ns(CLOCK_THREAD_CPUTIME_ID) - watch->clock_at;
-		now.runqueue = watch__run_delay(watch);
-		if (watch->page)
-			watch__read_switches(watch);
-	} while ((watch->since > now.wall || wall_ns() - now.wall > 20 * NS_PER_US) &&
-		 ++tries < 10);
-	now.cpu = watch->page ? watch->cpu + now.wall - watch->since : clock;
-	now.runqueue += clock - now.cpu;
+	now.cpu = watch__cpu(watch, &now.wall);
+	now.runqueue = watch->runqueue;
 	return now;
 }
 
@@ -175,18 +335,8 @@ HELPER void spent__add(struct spent *spent, const struct moment *from, const str
 	spent->runqueue += to->runqueue - from->runqueue;
 }
 
-/* Its parts are read one after the other: of next to nothing the sum can be below 0. */
-HELPER uint64_t spent__runqueue(const struct spent *spent)
-{
-	int64_t runqueue = spent->runqueue;
-
-	return runqueue > 0 ? runqueue : 0;
-}
-
 /* Neither on a CPU nor waiting for one. */
 HELPER uint64_t spent__blocked(const struct spent *spent)
 {
-	int64_t blocked = spent->wall - spent->cpu - spent->runqueue;
-
-	return blocked > 0 ? blocked : 0;
+	return spent->wall - spent->cpu - spent->runqueue;
 }

@@ -8,7 +8,8 @@
  * (in whose context the wakeup happens), or a timer.
  *
  * Truth, per thread: class, object (file, peer, ...) where it has one, and how
- * long it was blocked: wall time less CPU time less run-queue time.
+ * long it was blocked: wall time less CPU time less run-queue time. (The CPUs are
+ * kept from going idle.)
  */
 #include "waits.h"
 
@@ -35,10 +36,11 @@ static void *run_waiter(void *arg)
 
 	set_name(slot->kind->name);
 	slot->tid = thread_id();
-	watch__open_clocks(&watch);
+	watch__open(&watch);
 	first = moment__now(&watch);
 	while (!over) {
 		slot->kind->wait(slot);
+		watch__read(&watch); /* before there are too many */
 		slot->rounds++;
 	}
 	last = moment__now(&watch);
@@ -76,7 +78,7 @@ static void print_slot(const struct wait_slot *slot, const char *end)
 	       ",\n    \"lifetime_ns\": %" PRIu64 ", \"cpu_ns\": %" PRIu64
 	       ", \"runqueue_ns\": %" PRIu64 ", \"blocked_ns\": %" PRIu64 "}%s\n",
 	       slot->kind->name, slot->tid, slot->kind->class, slot->object, slot->rounds,
-	       slot->spent.wall, slot->spent.cpu, spent__runqueue(&slot->spent),
+	       slot->spent.wall, slot->spent.cpu, slot->spent.runqueue,
 	       spent__blocked(&slot->spent), end);
 }
 
@@ -128,10 +130,12 @@ static void prepare(void)
 
 int main(int argc, char **argv)
 {
+	struct warmers warmers = {};
 	pthread_t driver;
 
 	parse(argc, argv);
 	prepare();
+	warmers__start(&warmers);
 	ready(options.ready);
 	for (int i = 0; i < slot_count; i++)
 		slots[i].thread = start_thread(run_waiter, &slots[i]);
@@ -141,6 +145,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < slot_count; i++)
 		pthread_join(slots[i].thread, NULL);
 	pthread_join(driver, NULL);
+	warmers__stop(&warmers);
 
 	printf("{\"program\": \"waits\", \"pid\": %d, \"threads\": {\n", getpid());
 	for (int i = 0; i < slot_count; i++) {
