@@ -505,7 +505,9 @@ int probes__any_left(struct probes *probes, bool *any)
 	if (err)
 		return err;
 	probes->ended = ended;
-	*any = skeleton->bss->left;
+	/* What one that ended during the walk had started before can have escaped it. */
+	*any = skeleton->bss->left ||
+	       __atomic_load_n(&skeleton->bss->ended, __ATOMIC_ACQUIRE) != ended;
 	return 0;
 }
 
