@@ -32,7 +32,8 @@
 #define POLL_MS		   100
 #define POLL_TOLD_MS	   10 /* while the program tells of itself: it has little room */
 #define FLUSH_NS	   1000000000ULL
-#define SETTLE_US	   500 /* mappings come in bursts */
+#define LOOK_NS		   250000000ULL /* a look at all threads costs more the more there are */
+#define SETTLE_US	   500		/* mappings come in bursts */
 #define DEFAULT_RING	   (2UL << 20)
 #define DEFAULT_TRACE_RING (16UL << 20)
 
@@ -59,7 +60,8 @@ struct session {
 	ARRAY(struct held_mapping) held;
 	uint64_t start;
 	uint64_t flushed_at;
-	uint64_t waits; /* events, since the pacer heard of them */
+	uint64_t looked_at; /* for targets that are left */
+	uint64_t waits;	    /* events, since the pacer heard of them */
 	uint64_t lost_mappings;
 	uint64_t lost_told;
 	uint64_t losses[LOSS_COUNT]; /* as written last */
@@ -492,11 +494,15 @@ static bool wait_for_something(const struct session *session, uint64_t until)
 }
 
 /* Processes or threads that were there before are recorded, and there is none left. */
-static bool targets_ended(const struct session *session)
+static bool targets_ended(struct session *session)
 {
+	uint64_t now = now_ns(CLOCK_MONOTONIC);
 	bool any = true;
 
-	if (session->config.n_ids && !session->workload && probes__any_left(session->probes, &any))
+	if (!session->config.n_ids || session->workload || now - session->looked_at < LOOK_NS)
+		return false;
+	session->looked_at = now;
+	if (probes__any_left(session->probes, &any))
 		error__clear(); /* to record on is no harm */
 	return !any;
 }

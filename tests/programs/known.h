@@ -26,6 +26,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "burn.h"
+
 #define NS_PER_US 1000ull
 #define NS_PER_MS 1000000ull
 #define NS_PER_S  1000000000ull
@@ -87,22 +89,6 @@ HELPER void sleep_ns(uint64_t ns)
 	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, &ts) == EINTR)
 		;
 }
-
-/*
- * The loop all computing is made of: a chain of dependent operations, about 2 ns
- * a turn. A macro: an inlined function would stand in stacks under its own name.
- */
-#define BURN(loops)                                                                                \
-	do {                                                                                       \
-		uint64_t burn_x = 1;                                                               \
-                                                                                                   \
-		for (uint64_t burn_i = (loops); burn_i; burn_i--) {                                \
-			burn_x ^= burn_x << 13;                                                    \
-			burn_x ^= burn_x >> 7;                                                     \
-			burn_x ^= burn_x << 17;                                                    \
-			__asm__ volatile("" : "+r"(burn_x));                                       \
-		}                                                                                  \
-	} while (0)
 
 KEEP void calibrate(uint64_t loops)
 {

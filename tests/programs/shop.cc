@@ -27,6 +27,7 @@
 #include <time.h>
 
 #include "include/dwell.h"
+#include "tests/programs/burn.h"
 
 #define KEEP __attribute__((noinline, noclone))
 
@@ -42,14 +43,7 @@ namespace shop {
 
 KEEP void compute(uint64_t loops)
 {
-	uint64_t x = loops + 1;
-
-	for (uint64_t i = 0; i < loops; i++) {
-		x ^= x << 13;
-		x ^= x >> 7;
-		x ^= x << 17;
-		__asm__ volatile("" : "+r"(x));
-	}
+	BURN(loops);
 }
 
 template <typename Coin> class Till {
