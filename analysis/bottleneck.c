@@ -9,13 +9,12 @@
 #include "analysis/knots.h"
 
 /*
- * Edges of less than this part of the recording, cascaded, or of so little that the
- * waiter itself waits, are not looked at: however they close a circle, no more can be
- * gained there. (wPerf's analyzer has 0.01 for the first and nothing for the second:
- * then a wait within a condition variable makes a knot, if only enough wait behind it.)
+ * Edges of less than this part of the recording, of what the waiter itself waits, are not
+ * looked at: however they close a circle, and whoever waits behind, no more can be gained
+ * there. (wPerf's analyzer takes 0.01 of what is cascaded: then a wait within a condition
+ * variable makes a knot, if only enough wait behind it.)
  */
-#define LEAST_EDGE  0.03
-#define LEAST_PLAIN 0.01
+#define LEAST_EDGE 0.03
 
 /* Of a knot that was active for less of the time, something else than itself is the limit. */
 #define SATURATED 0.75
@@ -66,8 +65,6 @@ struct search {
 static int choose_edges(struct search *search)
 {
 	const struct waitgraph *graph = search->graph;
-	uint64_t least = search->out->least_ns;
-	uint64_t least_plain = (uint64_t)((double)graph->duration_ns * LEAST_PLAIN);
 
 	search->edges.n = search->origins.n = 0;
 	memset(search->has_edge, 0, graph->vertices.n * sizeof(*search->has_edge));
@@ -75,7 +72,7 @@ static int choose_edges(struct search *search)
 		const struct waitgraph_edge *edge = &graph->edges.data[i];
 		struct graph_edge chosen = {edge->from, edge->to, edge->weight_ns};
 
-		if (edge->weight_ns < least || edge->plain_ns < least_plain ||
+		if (edge->plain_ns < search->out->least_ns ||
 		    waitgraph_vertex__outside(&graph->vertices.data[edge->from]) ||
 		    waitgraph_vertex__outside(&graph->vertices.data[edge->to]) ||
 		    search->set_aside[edge->from] || search->set_aside[edge->to])

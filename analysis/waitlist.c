@@ -58,7 +58,7 @@ static bool woken_for_nothing(struct thread_walk *walk, const struct model_inter
 	uint64_t from = interval->t_out + interval->blocked_ns, until = next->t_out;
 
 	/* There may have been other waits in between, which were not recorded. */
-	if (!walk->list->exact && until > from + interval->runq_ns + SOON_NS)
+	if (!walk->list->model->trace && until > from + interval->runq_ns + SOON_NS)
 		until = from + interval->runq_ns + SOON_NS;
 
 	for (; walk->annotation < thread->annotations.n; walk->annotation++) {
@@ -111,7 +111,17 @@ static uint64_t wait_end(const struct model_interval *interval, bool false_wakeu
 	return wake_time(interval) + (false_wakeup ? interval->runq_ns : 0);
 }
 
-/* In sampling mode a wait in between may not be there: each stands for itself then. */
+/*
+ * Whether all between two waits, the first of which ended for nothing, belongs to them. In
+ * sampling mode a wait in between may not be there, but where there is no room for one.
+ */
+static bool is_joined(const struct waitlist *list, const struct model_interval *interval)
+{
+	const struct model_interval *next = interval + 1;
+
+	return list->model->trace || next->t_out <= wait_end(interval, true) + SOON_NS;
+}
+
 static int add_blocked(struct thread_walk *walk, size_t first, size_t last)
 {
 	const struct model_interval *intervals = walk->thread->intervals.data;
@@ -126,7 +136,7 @@ static int add_blocked(struct thread_walk *walk, size_t first, size_t last)
 			.spacing = INTERVAL_SPACING(intervals[i].flags),
 			.index = (uint32_t)i,
 		};
-		bool joined = list->exact && i < last;
+		bool joined = i < last && is_joined(list, &intervals[i]);
 		struct wait wait = {
 			.begin = intervals[i].t_out,
 			.end = joined ? intervals[i + 1].t_out : wait_end(&intervals[i], i < last),

@@ -210,12 +210,16 @@ static void false_wakeups_among_sampled_waits(void **state)
 	program__wait(&program, 1, 2, 40 * MS, 50 * MS);
 	false_wakeup(&program, 1, 55 * MS);
 	program__wait(&program, 1, 3, 60 * MS, 70 * MS);
+	/* Here is no room for another, and what lies between the two belongs to them. */
+	program__wait(&program, 1, 2, 80 * MS, 85 * MS);
+	false_wakeup(&program, 1, 85 * MS + 40000);
+	program__wait(&program, 1, 3, 85 * MS + 90000, 90 * MS);
 	analysis = program__analyse(&program, 100 * MS, NULL);
 	assert_false(analysis.graph.exact);
-	assert_int_equal(analysis.graph.list.false_wakeups, 1);
-	assert_int_equal(plain_of(&analysis, "A", "C"), sampled_ns(0, 13 * MS) +
-								sampled_ns(20 * MS, 30 * MS) +
-								sampled_ns(60 * MS, 70 * MS));
+	assert_int_equal(analysis.graph.list.false_wakeups, 2);
+	assert_int_equal(plain_of(&analysis, "A", "C"),
+			 sampled_ns(0, 13 * MS) + sampled_ns(20 * MS, 30 * MS) +
+				 sampled_ns(60 * MS, 70 * MS) + sampled_ns(80 * MS, 90 * MS));
 	assert_int_equal(plain_of(&analysis, "A", "B"), sampled_ns(40 * MS, 50 * MS));
 }
 
