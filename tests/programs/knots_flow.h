@@ -46,19 +46,36 @@ KEEP void wait_while_empty(struct vertex *self, const char *putter)
 	vertex__waited(self, putter, wait);
 }
 
+/* Whoever has the mutex can be kept from its CPU: that is a wait for it. */
+static void lock_queue(struct vertex *self, const char *other)
+{
+	struct wait wait = wait__begin();
+
+	pthread_mutex_lock(&queue.mutex);
+	vertex__waited(self, other, wait);
+}
+
+/* Not with the mutex held: the other would wake up only to wait for it. */
+static void signal_queue(pthread_cond_t *cond, struct vertex *self, const char *other)
+{
+	struct wait wait = wait__begin();
+
+	pthread_cond_signal(cond);
+	vertex__waited(self, other, wait);
+}
+
 /* False when nobody takes any more. */
 KEEP bool put_item(struct vertex *self, const char *taker)
 {
 	bool open;
 
-	pthread_mutex_lock(&queue.mutex);
+	lock_queue(self, taker);
 	if (queue.count == QUEUE_SIZE)
 		wait_while_full(self, taker);
 	open = !queue.closed;
 	queue.count += open;
 	pthread_mutex_unlock(&queue.mutex);
-	/* Not with the mutex held: the other would wake up only to wait for it. */
-	pthread_cond_signal(&queue.not_empty);
+	signal_queue(&queue.not_empty, self, taker);
 	return open;
 }
 
@@ -67,13 +84,13 @@ KEEP bool take_item(struct vertex *self, const char *putter)
 {
 	bool open;
 
-	pthread_mutex_lock(&queue.mutex);
+	lock_queue(self, putter);
 	if (!queue.count)
 		wait_while_empty(self, putter);
 	open = !queue.closed;
 	queue.count -= open;
 	pthread_mutex_unlock(&queue.mutex);
-	pthread_cond_signal(&queue.not_full);
+	signal_queue(&queue.not_full, self, putter);
 	return open;
 }
 
