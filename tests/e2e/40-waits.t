@@ -98,8 +98,6 @@ my %cases = (
 		},
 	},
 	io => {
-		# Some disks do their work within the call that asks for it: that is no wait.
-		holds => sub { measured($_[0], 'reader', 'disk') > 0.15 },
 		type => 'knot',
 		members => sub { join ' ', sort 'reader', disk_of($_[0], 'reader') },
 		edges => sub { (['reader', 'disk', disk_of($_[0], 'reader')]) },
@@ -128,16 +126,12 @@ my %cases = (
 		members => sub { 'left right' },
 		edges => sub { (['left', 'right'], ['right', 'left']) },
 	},
-	# Who has more to do waits when the other is kept from its CPU with the mutex, or the
-	# inner lock of a condition variable.
 	full => {
-		holds => sub { measured($_[0], 'consumer', 'producer') < 0.02 },
 		type => qr{^(?:work|cpus)$},
 		members => sub { 'consumer' },
 		edges => sub { (['producer', 'consumer']) },
 	},
 	empty => {
-		holds => sub { measured($_[0], 'producer', 'consumer') < 0.02 },
 		type => qr{^(?:work|cpus)$},
 		members => sub { 'producer' },
 		edges => sub { (['consumer', 'producer']) },
@@ -224,15 +218,9 @@ for my $name (sort keys %cases) {
 		is($got->{status}, 0, "$name is recorded by $mode");
 		my $waits = waits('-i', $file, @unfold);
 		my $verdict = $waits->{verdict};
-		SKIP: {
-			skip 'this machine did not let it wait as it should', 2
-				if $case->{holds} && !$case->{holds}->($got->{truth});
-			# On a busy machine, work is waiting for a CPU.
-			like($verdict->{type}, qr{^$case->{type}$}, 'the verdict is of this type')
-				if $case->{type};
-			is(members($verdict), $case->{members}->($waits), 'and names those')
-				or diag($verdict->{text});
-		}
+		# On a busy machine, work is waiting for a CPU.
+		like($verdict->{type}, qr{^$case->{type}$}, 'the verdict is of this type') if $case->{type};
+		is(members($verdict), $case->{members}->($waits), 'and names those') or diag($verdict->{text});
 		as_measured($waits, $got->{truth}, @$_) for $case->{edges} ? $case->{edges}->($waits) : ();
 		$case->{more}->($waits, $got->{truth}) if $case->{more};
 		estimate_fits($file) if $mode eq 'trace';
@@ -270,7 +258,7 @@ is($annotated{'spin-begin'}, $annotated{'spin-end'}, 'every spin has its end');
 my $busy = waits('-i', 'cpus-sampling.data');
 cmp_ok($busy->{machine_busy_ns}, '>', 5 * $busy->{machine_idle_ns}, 'the CPUs were busy, and that is known');
 
-# A program that crashes at once has a verdict, too.
+# A program that crashes has a verdict, too.
 record(['-o', 'crash.data'], 'sh', '-c', 'i=0; while [ $((i += 1)) -lt 200000 ]; do :; done; kill -SEGV $$');
 is(waits('-i', 'crash.data')->{verdict}{type}, 'work', 'a program that crashes has done some work');
 

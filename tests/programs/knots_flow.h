@@ -9,98 +9,80 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <linux/futex.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-/* A bounded queue, of items nobody looks at. It is closed when either side is through. */
+/*
+ * A bounded queue, of items nobody looks at, between two threads. It is closed when either
+ * is through. There is no lock in it: who is kept from its CPU has nothing the other needs,
+ * until the queue has run full, or empty.
+ */
 
-#define QUEUE_SIZE 4
+#define QUEUE_SIZE   64
+#define QUEUE_CLOSED (1u << 31)
 
-static struct {
-	pthread_mutex_t mutex;
-	pthread_cond_t not_full;
-	pthread_cond_t not_empty;
-	int count;
-	bool closed;
-} queue = {
-	.mutex = PTHREAD_MUTEX_INITIALIZER,
-	.not_full = PTHREAD_COND_INITIALIZER,
-	.not_empty = PTHREAD_COND_INITIALIZER,
-};
+static uint32_t queue; /* the number of items */
 
-KEEP void wait_while_full(struct vertex *self, const char *taker)
+static uint32_t queue_now(void)
+{
+	return __atomic_load_n(&queue, __ATOMIC_ACQUIRE);
+}
+
+static void wake_for_queue(void)
+{
+	syscall(SYS_futex, &queue, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+}
+
+static void wait_while(uint32_t items, struct vertex *self, const char *other)
 {
 	struct wait wait = wait__begin();
 
-	while (queue.count == QUEUE_SIZE && !queue.closed)
-		pthread_cond_wait(&queue.not_full, &queue.mutex);
-	vertex__waited(self, taker, wait);
+	while (queue_now() == items)
+		syscall(SYS_futex, &queue, FUTEX_WAIT_PRIVATE, items, NULL, NULL, 0);
+	vertex__waited(self, other, wait);
+}
+
+KEEP void wait_while_full(struct vertex *self, const char *taker)
+{
+	wait_while(QUEUE_SIZE, self, taker);
+	NO_TAIL_CALL();
 }
 
 KEEP void wait_while_empty(struct vertex *self, const char *putter)
 {
-	struct wait wait = wait__begin();
-
-	while (!queue.count && !queue.closed)
-		pthread_cond_wait(&queue.not_empty, &queue.mutex);
-	vertex__waited(self, putter, wait);
-}
-
-/* Whoever has the mutex can be kept from its CPU: that is a wait for it. */
-static void lock_queue(struct vertex *self, const char *other)
-{
-	struct wait wait = wait__begin();
-
-	pthread_mutex_lock(&queue.mutex);
-	vertex__waited(self, other, wait);
-}
-
-/* Not with the mutex held: the other would wake up only to wait for it. */
-static void signal_queue(pthread_cond_t *cond, struct vertex *self, const char *other)
-{
-	struct wait wait = wait__begin();
-
-	pthread_cond_signal(cond);
-	vertex__waited(self, other, wait);
+	wait_while(0, self, putter);
+	NO_TAIL_CALL();
 }
 
 /* False when nobody takes any more. */
 KEEP bool put_item(struct vertex *self, const char *taker)
 {
-	bool open;
-
-	lock_queue(self, taker);
-	if (queue.count == QUEUE_SIZE)
+	if (queue_now() == QUEUE_SIZE)
 		wait_while_full(self, taker);
-	open = !queue.closed;
-	queue.count += open;
-	pthread_mutex_unlock(&queue.mutex);
-	signal_queue(&queue.not_empty, self, taker);
-	return open;
+	if (queue_now() & QUEUE_CLOSED)
+		return false;
+	if (!__atomic_fetch_add(&queue, 1, __ATOMIC_ACQ_REL))
+		wake_for_queue();
+	return true;
 }
 
 /* False when nobody puts any more. */
 KEEP bool take_item(struct vertex *self, const char *putter)
 {
-	bool open;
-
-	lock_queue(self, putter);
-	if (!queue.count)
+	if (!queue_now())
 		wait_while_empty(self, putter);
-	open = !queue.closed;
-	queue.count -= open;
-	pthread_mutex_unlock(&queue.mutex);
-	signal_queue(&queue.not_full, self, putter);
-	return open;
+	if (queue_now() & QUEUE_CLOSED)
+		return false;
+	if (__atomic_fetch_sub(&queue, 1, __ATOMIC_ACQ_REL) == QUEUE_SIZE)
+		wake_for_queue();
+	return true;
 }
 
 static void close_queue(void)
 {
-	pthread_mutex_lock(&queue.mutex);
-	queue.closed = true;
-	pthread_mutex_unlock(&queue.mutex);
-	pthread_cond_broadcast(&queue.not_full);
-	pthread_cond_broadcast(&queue.not_empty);
+	__atomic_fetch_or(&queue, QUEUE_CLOSED, __ATOMIC_ACQ_REL);
+	wake_for_queue();
 }
 
 /*
@@ -287,7 +269,8 @@ static void case_empty(void)
  *
  * Expected: knot {reader, disk}. Bottleneck: the two never work at the same time.
  */
-#define READ_US_MAX 5000 /* one read that took long must not end the run late */
+#define READ_US_MAX 5000      /* one read that took long must not end the run late */
+#define READ_SIZE   (1 << 20) /* small ones are at work in the kernel longer than they wait */
 
 static struct disk_file read_file;
 static char *read_memory;
@@ -296,7 +279,7 @@ COMPUTE(compute_block)
 
 KEEP void read_block(uint64_t number)
 {
-	if (pread(read_file.fd, read_memory, 4096, number * 4096) != 4096)
+	if (pread(read_file.fd, read_memory, READ_SIZE, number * READ_SIZE) != READ_SIZE)
 		die("%s", read_file.path);
 	NO_TAIL_CALL();
 }
@@ -309,7 +292,7 @@ static void run_reader(struct vertex *self)
 		struct wait wait = wait__begin();
 		uint64_t us;
 
-		read_block(draw(&random, 0, read_file.size / 4096 - 1));
+		read_block(draw(&random, 0, read_file.size / READ_SIZE - 1));
 		us = vertex__waited(self, "disk", wait) / NS_PER_US;
 		compute_block(us < READ_US_MAX ? us : READ_US_MAX);
 		vertex__worked(self);
@@ -323,7 +306,7 @@ static void case_io(void)
 
 	disk_file__create(&read_file, options.dir, "blocks", 16 << 20, 0);
 	unlink(read_file.path);
-	read_memory = disk_buffer(4096);
+	read_memory = disk_buffer(READ_SIZE);
 	run_threads();
 	device_waited(disk, reader);
 }

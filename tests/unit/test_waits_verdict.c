@@ -121,6 +121,30 @@ static void who_works_for_all_is_a_sink(void **state)
 	assert_bottleneck(bottleneck_of(&analysis, "D"), BOTTLENECK_WORK, 1, false);
 }
 
+/*
+ * A works, and all wait for it. That it waits for B now and then, 2 % of the time, is cascaded
+ * 6 %, because they all do; but no more than 2 % can be gained there.
+ */
+static void brief_waits_make_no_knot(void **state)
+{
+	struct program program = program__begin(true);
+	_cleanup_analysis_ struct analysis analysis = {};
+
+	program__threads(&program, 4);
+	program__wait(&program, 1, 2, 50 * MS, 52 * MS);
+	program__wait(&program, 2, 1, 0, 50 * MS);
+	program__wait(&program, 2, 1, 52 * MS, END);
+	program__wait(&program, 3, 1, 0, END);
+	program__wait(&program, 4, 1, 0, END);
+	program__ran(&program, 1, END, END - 2 * MS);
+	program__ran(&program, 2, END, 2 * MS);
+	analysis = judge(&program, NULL, 0.1);
+	assert_int_equal(plain_of(&analysis, "A", "B"), 2 * MS);
+	assert_true(weight_of(&analysis, "A", "B") > 5 * MS);
+	assert_bottleneck(&analysis.found.all.data[0], BOTTLENECK_WORK, 1, false);
+	assert_ptr_equal(bottleneck_of(&analysis, "A"), &analysis.found.all.data[0]);
+}
+
 static void who_waits_for_a_cpu_wants_more_of_them(void **state)
 {
 	struct program program = program__begin(true);
@@ -382,6 +406,7 @@ int main(void)
 		cmocka_unit_test(taking_turns_is_a_knot),
 		cmocka_unit_test(edges_of_waits_for_work_come_last),
 		cmocka_unit_test(who_works_for_all_is_a_sink),
+		cmocka_unit_test(brief_waits_make_no_knot),
 		cmocka_unit_test(who_waits_for_a_cpu_wants_more_of_them),
 		cmocka_unit_test(sleepers_are_set_aside),
 		cmocka_unit_test(knots_in_the_background_are_set_aside),
