@@ -4,8 +4,9 @@
 
 #include <sys/prctl.h>
 
-#define THREADS 4
-#define EVENTS	60000
+#define THREADS	    4
+#define EVENTS	    240000	       /* at least so many are written */
+#define MOST_EVENTS (1000ull * EVENTS) /* a reader that comes to nothing ends here */
 
 /*
  * A writer of the tests below. The fields of an event follow from its number and its
@@ -15,7 +16,8 @@ struct writer {
 	uint32_t id;
 	struct dwell_stripe *stripe; /* NULL: as a program does, by its own tid */
 	pthread_t thread;
-	bool *go;
+	const bool *go;
+	const bool *stop;
 	uint64_t tid;
 	uint64_t next; /* number expected by the reader, at least */
 };
@@ -31,7 +33,7 @@ static void *write_all(void *arg)
 
 	while (!__atomic_load_n(writer->go, __ATOMIC_ACQUIRE))
 		sched_yield();
-	for (uint64_t i = 0; i < EVENTS; i++) {
+	for (uint64_t i = 0; !__atomic_load_n(writer->stop, __ATOMIC_RELAXED); i++) {
 		uint64_t number = (uint64_t)writer->id << 32 | i;
 		uint64_t address = address_of(writer->id, i);
 
@@ -72,34 +74,40 @@ static void check_event(void *context, const struct annotation *event)
 	writer->next = number + 1;
 }
 
-/* Writers at full speed, and a reader that is late now and then. */
+/*
+ * Writers at full speed, and a reader that is late now and then. They go on until it has got
+ * something: it may be kept from its CPU while they write.
+ */
 static void write_and_read(bool one_stripe)
 {
 	struct annotations *annotations = begin();
 	struct dwell_area *area = attached();
 	struct check check = {};
-	bool go = false;
+	bool go = false, stop = false;
+	size_t n = 0;
 
 	for (uint32_t i = 0; i < THREADS; i++) {
 		struct writer *writer = &check.writers[i];
 
-		*writer = (struct writer){.id = i, .go = &go};
+		*writer = (struct writer){.id = i, .go = &go, .stop = &stop};
 		writer->stripe = one_stripe ? &area->stripe[7] : NULL;
 		pthread_create(&writer->thread, NULL, write_all, writer);
 	}
 	__atomic_store_n(&go, true, __ATOMIC_RELEASE);
-	for (int i = 0; written(area) < (uint64_t)THREADS * EVENTS; i++) {
-		if (i % 64 == 63)
+	while (written(area) < EVENTS ||
+	       (check.got <= DWELL_SLOTS && written(area) < MOST_EVENTS)) {
+		if (++n % 64 == 0)
 			usleep(2000);
 		assert_int_equal(annotations__drain(annotations, false, check_event, &check), 0);
 	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
 	for (size_t i = 0; i < THREADS; i++)
 		pthread_join(check.writers[i].thread, NULL);
 	assert_int_equal(annotations__drain(annotations, true, check_event, &check), 0);
 	assert_int_equal(check.torn, 0);
 	assert_int_equal(check.disordered, 0);
 	assert_true(check.got > DWELL_SLOTS);
-	assert_int_equal(check.got + annotations__lost(annotations), THREADS * EVENTS);
+	assert_int_equal(check.got + annotations__lost(annotations), written(area));
 	end(annotations);
 }
 
@@ -116,16 +124,16 @@ static void no_event_is_torn_where_writers_meet(void **state)
 /* A child that writes to @stripe until it is killed. */
 static pid_t fork_writer(struct dwell_stripe *stripe)
 {
-	bool go = true;
-	struct writer writer = {.stripe = stripe, .go = &go};
+	bool go = true, stop = false;
+	struct writer writer = {.stripe = stripe, .go = &go, .stop = &stop};
 	pid_t pid = fork();
 
 	assert_true(pid >= 0);
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test does not come to kill it */
-	for (;;)
-		write_all(&writer);
+	write_all(&writer);
+	_exit(1);
 }
 
 /*
@@ -269,9 +277,12 @@ static void writers_may_be_killed(void **state)
 	struct check check = {.writers[0].stripe = &area->stripe[7]};
 
 	for (uint32_t i = 0; i < 40; i++) {
+		uint64_t before = written(area);
 		pid_t pid = fork_writer(&area->stripe[7]);
 
-		usleep(500 + i * 37);
+		do
+			usleep(500 + i * 37);
+		while (written(area) < before + 2);
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 		assert_int_equal(annotations__drain(annotations, i % 2, check_event, &check), 0);
