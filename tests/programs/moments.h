@@ -24,9 +24,9 @@
 
 #include "known.h"
 
-#define WATCH_CPUS   64
-#define SWITCH_PAGES 64 /* powers of two; room for 16,000 switches between two moments */
-#define WAKING_PAGES 8	/* and for 2,000 wakeups on one CPU */
+#define WATCH_CPUS   1024 /* as many as cpu_set_t has */
+#define SWITCH_PAGES 64	  /* powers of two; room for 16,000 switches between two moments */
+#define WAKING_PAGES 8	  /* and for 2,000 wakeups on one CPU */
 
 /* What a perf event told, and nobody has read yet. */
 struct ring {
