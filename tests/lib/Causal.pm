@@ -30,10 +30,11 @@ my $hertz = POSIX::sysconf(POSIX::_SC_CLK_TCK());
 our $PROGRAM = "$build/tests/programs/causal";
 our $DIR; # of the files for disk work; undef: the program's default
 
-our $QUIET = 0.07;     # of one CPU, that others may use before a run and during one
-our $DISK_QUIET = 100; # transfers per second, likewise
-our $TRIES = 5;	       # when it was more, the run does not count, but for the last
-our $PATIENCE = 1800;  # seconds to wait for quiet
+our $QUIET = 0.07;        # of one CPU, that others may use before a run and during one
+our $STOLEN_QUIET = 0.1;  # likewise, that a hypervisor may take
+our $DISK_QUIET = 100;    # transfers per second, likewise
+our $TRIES = 5;           # when it was more, the run does not count, but for the last
+our $PATIENCE = 1800;     # seconds to wait for quiet
 
 my @SCALES = (25, 50, 75, 100);
 
@@ -50,6 +51,12 @@ sub others_cpu {
 		$ticks += sum0(@field[11 .. 14]) if $field[1] != 2 && $pid != $$;
 	}
 	return $ticks / $hertz;
+}
+
+# CPU seconds that a hypervisor has taken.
+sub stolen_cpu {
+	open my $fh, '<', '/proc/stat' or return 0;
+	return ((split ' ', <$fh>)[8] // 0) / $hertz;
 }
 
 # Reads and writes of all disks.
@@ -106,7 +113,8 @@ sub calibrate {
 }
 
 # One run: what the program says, and {others}, the CPUs that others used meanwhile,
-# {others_disk}, the disk's reads per second likewise, {disturbed}, above 1 if that was too much.
+# {stolen}, those that a hypervisor took, {others_disk}, the disk's reads per second likewise,
+# {disturbed}, above 1 if that was too much.
 #   arguments  of calibrate()
 #   seconds
 #   scale      {TARGET => percent}
@@ -116,16 +124,18 @@ sub run_once {
 	my ($case, %how) = @_;
 	my @scale = map { ('--scale', "$_=$how{scale}{$_}") } sort keys %{$how{scale} // {}};
 	push @scale, '--curve', $how{curve} if $how{curve};
-	my ($cpu, $reads, $began) = (others_cpu(), (disk_transfers())[0], time);
+	my ($cpu, $stolen, $reads, $began) = (others_cpu(), stolen_cpu(), (disk_transfers())[0], time);
 	my $text = output_of(@{$how{wrap} // []}, $PROGRAM, $case, '--seconds', $how{seconds} // 2,
 		@{$how{arguments} // []}, @scale, directory());
 	my $took = time - $began;
 	my ($line) = $text =~ /^(\{"case".*)$/m or die "$case: no result\n";
 	my $result = JSON::PP->new->decode($line);
 	$result->{others} = (others_cpu() - $cpu) / $took;
+	$result->{stolen} = (stolen_cpu() - $stolen) / $took;
 	# Of the writes nobody can tell: one of ours is several of the disk's, for the journal.
 	$result->{others_disk} = ((disk_transfers())[0] - $reads - $result->{disk_reads}) / $took;
-	$result->{disturbed} = $result->{others} / $QUIET + $result->{others_disk} / $DISK_QUIET;
+	$result->{disturbed} = $result->{others} / $QUIET + $result->{stolen} / $STOLEN_QUIET
+		+ $result->{others_disk} / $DISK_QUIET;
 	return $result;
 }
 
@@ -194,7 +204,7 @@ sub measure {
 		$round{$scale} = {
 			period_ns => median(map { $_->{period_ns} } @{$blocks{$scale}}),
 			latency_ns => mean_latency(@{$blocks{$scale}}),
-			map { $_ => $run->{$_} } qw(others others_disk disturbed),
+			map { $_ => $run->{$_} } qw(others stolen others_disk disturbed),
 		};
 	}
 	return \%round;
