@@ -8,8 +8,8 @@
 #include "knots_graph.h"
 
 #include <arpa/inet.h>
-#include <netinet/in.h>
 #include <linux/futex.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
