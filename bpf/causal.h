@@ -18,7 +18,7 @@
 
 #define CAUSAL_ENVIRONMENT "DWELL_CAUSAL" /* names the descriptor */
 #define CAUSAL_MAGIC	   0x6c61737561636c64ull
-#define CAUSAL_VERSION	   3
+#define CAUSAL_VERSION	   4
 #define CAUSAL_PAGE	   4096
 
 /* Threads have a slot near the one that their tid hashes to. */
@@ -50,7 +50,7 @@ struct causal_slot {
 	uint32_t epoch;	  /* of `own`: in another one it counts as `global` */
 	uint32_t pausing; /* enum causal_pausing */
 	uint64_t asked;	  /* when the pause was, on the monotonic clock; then, when it ended */
-	uint64_t queued;  /* what the thread waited for a CPU during pauses; wraps */
+	uint64_t away;	  /* ns since then without a CPU, which the kernel side has counted */
 };
 
 struct causal_area {

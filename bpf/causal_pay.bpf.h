@@ -110,6 +110,7 @@ __noinline int causal_pay(__u32 number, __u64 tick)
 	slot->until = slot->own + due;
 	slot->asleep = causal_asleep(state, due, causal_debt(area, slot));
 	slot->asked = now;
+	slot->away = 0;
 	state->paused_at = tick;
 	slot->pausing = CAUSAL_ASKED;
 	state->least_debt = causal_debt(area, slot) - due;

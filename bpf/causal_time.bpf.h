@@ -142,19 +142,30 @@ static __always_inline void causal_take_cpu(struct causal_area *area,
 	__sync_fetch_and_add(&slot->own, given < debt ? given : debt);
 }
 
-/* A pause goes on, if it was not forgiven: asleep it has passed, waiting for a CPU it has not. */
+/* For how long threads of the program had the CPU that @state's thread waited for until @now. */
+static __always_inline __u64 causal_used_meanwhile(const struct thread_state *state, __u64 now)
+{
+	const struct cpu_state *cpu = &cpu_states[(state->ready_cpu - 1) & (MAX_CPUS - 1)];
+
+	return state->ready_cpu ? causal_used(cpu, now) - state->used_then : 0;
+}
+
+/*
+ * A pause goes on, if it was not forgiven: asleep it has passed, and until the CPU was there,
+ * but not while other threads of the program had that.
+ */
 static __always_inline void causal_resume_pause(const struct causal_area *area,
 						struct thread_state *state,
 						struct causal_slot *slot, __u64 wake, __u64 now)
 {
+	__u64 used = causal_used_meanwhile(state, now), queued = now > wake ? now - wake : 0;
 	__s64 later; /* debt that this pause is not for */
 
-	if (now > wake)
-		slot->queued += now - wake;
 	if (state->class == CLASS_SCHED)
 		return;
 	if (wake > state->since && (__s64)(slot->until - slot->own) > 0)
-		__sync_fetch_and_add(&slot->own, wake - state->since);
+		__sync_fetch_and_add(&slot->own,
+				     now - state->since - (used < queued ? used : queued));
 	later = area->global - slot->until;
 	state->slept_debt = later > 0 ? later : 0;
 }
@@ -203,11 +214,11 @@ static __always_inline void causal_switch_in(struct cpu_state *cpu, struct threa
 	if (!slot)
 		return;
 	if (state->full)
-		state->used =
-			causal_used(&cpu_states[(state->ready_cpu - 1) & (MAX_CPUS - 1)], now) -
-			state->used_then;
+		state->used = causal_used_meanwhile(state, now);
 	if (state->used && wake > state->since)
 		state->late = causal_late(state, wake, now);
+	if (slot->pausing != CAUSAL_RUNS)
+		slot->away += now - state->since;
 	if (slot->pausing == CAUSAL_PAUSES) {
 		causal_resume_pause(area, state, slot, wake, now);
 		causal_take_cpu(area, state, slot);

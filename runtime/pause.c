@@ -111,26 +111,32 @@ static uint64_t remaining(const struct causal_slot *slot, uint32_t epoch)
  * Sleeps for the part of a pause that holds no CPU. What has passed the kernel side adds to
  * `own`; should it miss that, the time is up all the same.
  */
-static void pause_asleep(struct causal_slot *slot, uint32_t epoch)
+static void pause_asleep(const struct causal_slot *slot, uint32_t epoch)
 {
-	uint64_t end = now() + slot->asleep, time;
+	uint64_t end = slot->asked + slot->asleep, time;
 
 	while ((time = now()) < end && remaining(slot, epoch))
 		sleep_ns(end - time < SLICE_NS ? end - time : SLICE_NS);
 }
 
-/* Keeps the CPU for as long as a pause lasts that began at @last. */
-static void pause_awake(struct causal_slot *slot, uint32_t epoch, uint64_t last)
+/*
+ * Keeps the CPU for the rest of a pause. What it has been without one, asleep or waiting for
+ * one, the kernel side has counted; all else counts here, the way to the handler included.
+ */
+static void pause_awake(struct causal_slot *slot, uint32_t epoch)
 {
-	uint64_t queued = __atomic_load_n(&slot->queued, __ATOMIC_RELAXED), waited, time;
+	int64_t counted = 0, held;
 
-	while (remaining(slot, epoch)) {
-		time = now();
-		waited = __atomic_load_n(&slot->queued, __ATOMIC_RELAXED) - queued;
-		if (time - last > waited)
-			__atomic_fetch_add(&slot->own, time - last - waited, __ATOMIC_RELAXED);
-		queued += waited;
-		last = time;
+	while (is_wanted(epoch)) {
+		held = (int64_t)(now() - slot->asked);
+		held -= (int64_t)__atomic_load_n(&slot->away, __ATOMIC_RELAXED);
+		if (held > counted) {
+			__atomic_fetch_add(&slot->own, (uint64_t)(held - counted),
+					   __ATOMIC_RELAXED);
+			counted = held;
+		}
+		if (!remaining(slot, epoch))
+			break;
 		__builtin_ia32_pause();
 	}
 }
@@ -147,7 +153,7 @@ static void pause_thread(void)
 	__atomic_store_n(&slot->pausing, CAUSAL_PAUSES, __ATOMIC_RELEASE);
 	if (slot->asleep)
 		pause_asleep(slot, epoch);
-	pause_awake(slot, epoch, slot->asleep ? now() : slot->asked);
+	pause_awake(slot, epoch);
 	slot->asked = now();
 	slot->paused_ns += slot->asked - begin;
 	slot->pauses++;
