@@ -40,6 +40,13 @@ is($none->{status}, 5, 'the exit status is the program\'s');
 undisturbed($none, 'the burner is paused');
 cmp_ok(abs(effect($none, 'sleeper', 0.5) // 9), '<', 0.15, 'sleeper: no effect');
 
+# Nor does it matter to one who sleeps how fast others are: what his pauses cost him is part
+# of them, though each is as brief as a nap.
+my $naps = result_of(causal(['--target', 'burn', '--speedup', '50'], program('naps'), '--seconds', 16),
+	'burn', 0.5, 'nap');
+cmp_ok($naps->{high} // -9, '>', -0.04, 'naps: no loss, however often they are paused');
+cmp_ok($naps->{low} // 9, '<', 0.04, 'and no gain');
+
 my $blocked = causal(['--target', 'burn', '--speedup', '50'], program('undisturbed'), '--block');
 undisturbed($blocked, 'a program that blocks all signals');
 unlike(join(' ', map { $_->{text} } @{$blocked->{report}{problems}}), qr/blocks the signal/,

@@ -8,7 +8,7 @@ use warnings;
 use Dwell;
 use Exporter qw(import);
 
-our @EXPORT = qw(causal causal_more effect);
+our @EXPORT = qw(causal causal_more effect result_of);
 
 # One run of @command, in a profile of its own: what run() tells, its report, and the truth
 # that a known-answer program prints.
@@ -27,13 +27,18 @@ sub causal_more {
 	return $got;
 }
 
-# The program speedup of a target at a virtual speedup (0 to 1); at $point, or any.
-sub effect {
+# What is reported of a target at a virtual speedup (0 to 1); at $point, or any.
+sub result_of {
 	my ($got, $target, $speedup, $point) = @_;
 	my ($found) = grep { $_->{target} eq $target && (!$point || $_->{point} eq $point) }
 		@{$got->{report}{targets}};
 	my ($result) = grep { abs($_->{speedup} - $speedup) < 0.001 } @{$found->{results} // []};
-	return $result ? $result->{program_speedup} : undef;
+	return $result // {};
+}
+
+# Its program speedup; undefined: there is no result.
+sub effect {
+	return result_of(@_)->{program_speedup};
 }
 
 1;
