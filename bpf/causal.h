@@ -50,7 +50,7 @@ struct causal_slot {
 	uint32_t epoch;	  /* of `own`: in another one it counts as `global` */
 	uint32_t pausing; /* enum causal_pausing */
 	uint64_t asked;	  /* when the pause was, on the monotonic clock; then, when it ended */
-	uint64_t away; /* ns since then asleep or waiting for a CPU: the kernel side counts those */
+	uint64_t away;	  /* ns since then off the CPU, which the kernel side counts */
 };
 
 struct causal_area {

@@ -158,14 +158,15 @@ static __always_inline void causal_resume_pause(const struct causal_area *area,
 						struct thread_state *state,
 						struct causal_slot *slot, __u64 wake, __u64 now)
 {
-	__u64 used = causal_used_meanwhile(state, now), queued = now > wake ? now - wake : 0;
+	__u64 queued = now > wake ? now - wake : 0;
 	__s64 later; /* debt that this pause is not for */
 
 	if (state->class == CLASS_SCHED)
 		return;
 	if (wake > state->since && (__s64)(slot->until - slot->own) > 0)
 		__sync_fetch_and_add(&slot->own,
-				     now - state->since - (used < queued ? used : queued));
+				     now - state->since -
+					     lesser(causal_used_meanwhile(state, now), queued));
 	later = area->global - slot->until;
 	state->slept_debt = later > 0 ? later : 0;
 }
