@@ -215,6 +215,7 @@ struct task_struct___before_5_16 {
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
 	unsigned long bp;
+	unsigned long cx;
 	unsigned long dx;
 	unsigned long si;
 	unsigned long di;
@@ -224,6 +225,8 @@ struct pt_regs {
 } CORE;
 
 #define REGS_SYSCALL(regs) ((long)(regs)->orig_ax)
+/* Whether ip is what the syscall instruction returns to, as that leaves it in rcx too. */
+#define REGS_AFTER_SYSCALL(regs) (REGS_SYSCALL(regs) >= 0 && (regs)->cx == (regs)->ip)
 #define REGS_ARG1(regs)	   ((regs)->di)
 #define REGS_ARG2(regs)	   ((regs)->si)
 #define NR_FUTEX	   202

@@ -391,7 +391,9 @@ static __always_inline void keep_rest(const struct unwind_walk *walk, __u32 pid)
 
 /*
  * Walks the user stack of @task from where it entered the kernel, into the
- * frames of scratch @use from @at on. Returns the number of frames.
+ * frames of scratch @use from @at on. Returns the number of frames. A system
+ * call is like any other: nothing need be said of the code behind it, as behind
+ * the one of a signal trampoline.
  */
 static __always_inline __u32 unwind_user(struct task_struct *task, __u32 use, __u32 at, __u8 *end,
 					 const bool remote)
@@ -407,7 +409,7 @@ static __always_inline __u32 unwind_user(struct task_struct *task, __u32 use, __
 		.scratch = use,
 		.at = at,
 		.end = WALK_GOES_ON,
-		.exact = true,
+		.exact = !REGS_AFTER_SYSCALL(regs),
 	};
 
 	if (process)

@@ -374,6 +374,26 @@ static void source__read_crt(struct unwind_source *source, const struct elf *elf
 	}
 }
 
+static void source__read_plt(struct unwind_source *source, const struct elf *elf)
+{
+	static const char *const names[UNWIND_PLT_SECTIONS] = {".plt", ".plt.got", ".plt.sec",
+							       ".iplt"};
+
+	for (int i = 0; i < UNWIND_PLT_SECTIONS; i++) {
+		const Elf64_Shdr *section = elf__section(elf, names[i]);
+
+		struct unwind_plt *plt = &source->plt[i];
+		uint64_t size = sizeof(plt->code);
+
+		if (section && section->sh_size < size)
+			size = section->sh_size;
+		if (!section || elf__read_into(elf, section->sh_offset, plt->code, size))
+			continue;
+		plt->address = section->sh_addr;
+		plt->size = section->sh_size;
+	}
+}
+
 int unwind_source__read(struct unwind_source *source, int fd, const void *memory, size_t size)
 {
 	_cleanup_(elf__release) struct elf elf = {.fd = fd, .memory = memory, .size = size};
@@ -385,8 +405,10 @@ int unwind_source__read(struct unwind_source *source, int fd, const void *memory
 		err = source__read_segments(source, &elf);
 	if (!err)
 		err = source__read_frames(source, &elf);
-	if (!err)
+	if (!err) {
 		source__read_crt(source, &elf);
+		source__read_plt(source, &elf);
+	}
 	source->entry = elf.header.e_entry;
 	source->section.data = source->bytes;
 	return err;

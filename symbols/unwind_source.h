@@ -18,11 +18,21 @@ struct unwind_crt_function {
 	uint8_t code[64];
 };
 
+/* .plt and its kin: stubs, which linkers do not describe in every program. */
+#define UNWIND_PLT_SECTIONS 4
+
+struct unwind_plt {
+	uint64_t address;
+	uint64_t size;	  /* 0: there is none */
+	uint8_t code[20]; /* its first, as far as it goes */
+};
+
 struct unwind_source {
 	struct unwind_segment *segments; /* executable ones */
 	size_t n_segments;
 	uint64_t entry; /* virtual address where the program begins; 0: it is none */
 	struct unwind_crt_function crt[UNWIND_CRT_FUNCTIONS];
+	struct unwind_plt plt[UNWIND_PLT_SECTIONS];
 	struct cfi_section section;
 	uint8_t *bytes; /* what section.data points to */
 };

@@ -193,6 +193,31 @@ static int rows__add_crt(struct cfi_rows *rows, const struct unwind_crt_function
 }
 
 /*
+ * A stub jumps on, with nothing on the stack but what it was called with. When .plt
+ * begins with the way to the loader, its stubs push what is to be bound first: an
+ * instruction that ends 11 bytes behind their start, 9 when there is an endbr64.
+ */
+static int rows__add_plt(struct cfi_rows *rows, const struct unwind_plt *plt)
+{
+	static const uint8_t push[] = {0xff, 0x35}, endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
+	uint32_t pc = (uint32_t)plt->address, end = pc + (uint32_t)plt->size;
+	bool lazy = plt->size > 16 && !(pc & 15) && !memcmp(plt->code, push, sizeof(push));
+	const struct unwind_row stubs[] = {{.pc = pc, .cfa = 1, .rule = UNWIND_CFA_RSP}};
+	const struct unwind_row lazy_stubs[] = {
+		{.pc = pc, .cfa = 2, .rule = UNWIND_CFA_RSP},
+		{.pc = pc + 6, .cfa = 3, .rule = UNWIND_CFA_RSP},
+		{.pc = pc + 16,
+		 .cfa = memcmp(plt->code + 16, endbr, sizeof(endbr)) ? 11 : 9,
+		 .rule = UNWIND_CFA_PLT},
+	};
+
+	if (!plt->size || plt->address > UINT32_MAX || plt->size > UINT32_MAX - plt->address)
+		return 0;
+	return lazy ? rows__fill_gap(rows, lazy_stubs, ARRAY_SIZE(lazy_stubs), end)
+		    : rows__fill_gap(rows, stubs, ARRAY_SIZE(stubs), end);
+}
+
+/*
  * Rows of all FDEs. Where they overlap, the one that starts last counts, as it
  * does for an unwinder that searches .eh_frame_hdr; of several that start at
  * one address, the first that is well-formed.
@@ -253,6 +278,8 @@ static int table__fill(struct unwind_table *table, struct unwind_source *source)
 		err = rows__end_at_entry(&rows, source->entry);
 	for (int i = 0; i < UNWIND_CRT_FUNCTIONS && !err; i++)
 		err = rows__add_crt(&rows, &source->crt[i]);
+	for (int i = 0; i < UNWIND_PLT_SECTIONS && !err; i++)
+		err = rows__add_plt(&rows, &source->plt[i]);
 	cfi__free(&entries);
 	if (err) {
 		array__free(&rows.rows);

@@ -11,6 +11,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Dwell;
+use List::Util qw(sum0);
 use Test::More;
 use Time::HiRes qw(sleep);
 
@@ -113,5 +114,18 @@ for my $event (grep { $_->{event} =~ /^(?:sample|interval)$/ } events('-i', 'bri
 }
 cmp_ok($cut, '<=', 0.03 * ($whole + $cut), "$cut of " . ($whole + $cut) . ' of their stacks are cut');
 cmp_ok($gone, '<=', 0.005 * ($whole + $cut), "$gone are of programs that are gone");
+
+# The way back from a handler is a system call at the very end of what is described. (While
+# the kernel puts the registers back, those are of neither frame.)
+$got = record(['-o', 'returns.data'], 'perl', '-e', '$SIG{USR1} = sub {}; kill USR1 => $$ for 1 .. 1e6');
+is($got->{status}, 0, 'a program that returns from handlers all the time is recorded');
+my %returns;
+for my $event (events('-i', 'returns.data')) {
+	my %symbols = @{$event->{frames}};
+	$returns{$event->{stack_end}}++ if grep { /sys_rt_sigreturn/ } keys %symbols;
+}
+my $returns = sum0(values %returns);
+cmp_ok($returns, '>', 100, 'there are samples of the way back');
+cmp_ok($returns{complete} // 0, '>=', 0.95 * $returns, "$returns{complete} of $returns of their stacks are whole");
 
 done_testing;

@@ -133,7 +133,7 @@ static void compare_with_libdw(const struct unwind_table *table, Elf *elf, Dwarf
 	check_order(table);
 	check_find(table);
 	check_segments(table, elf);
-	compare_table(table, cfi, limit, verdicts);
+	compare_table(table, elf, cfi, limit, verdicts);
 	print_message("%s: %zu rows; %zu same, %zu gaps, %zu unsupported, %zu refused\n", name,
 		      table->n_rows, verdicts[VERDICT_SAME], verdicts[VERDICT_GAP],
 		      verdicts[VERDICT_UNSUPPORTED], verdicts[VERDICT_REFUSED]);

@@ -500,7 +500,7 @@ static void steps_agree(void **state)
 	assert_true(tally.plt > 30 || tally.is_static || strstr(v->flags, "-fno-plt"));
 	assert_true(tally.deref > 1000 || !strstr(v->flags, "realign"));
 	assert_true(v->lazy || !tally.unsupported_loader);
-	/* longjmp's last instructions; the PLT of static programs; see above. */
+	/* longjmp's last instructions; see above. */
 	assert_in_range(tally.unsupported - tally.unsupported_loader, 0, 16);
 	assert_in_range(tally.lost, 0, tally.is_static ? 100 : 0);
 	assert_in_range(tally.overwritten, 0, 250);

@@ -9,6 +9,7 @@
 #include <dwarf.h>
 #include <stdio.h>
 #include <string.h>
+#include <gelf.h>
 #include <elfutils/libdw.h>
 
 #include "base/hash.h"
@@ -268,21 +269,78 @@ static inline bool is_crt_function(const struct unwind_table *table, const struc
 	return false;
 }
 
+/* The section of stubs of @elf that @pc is in: its bytes, and where they begin. */
+static inline const Elf_Data *plt_of(Elf *elf, uint64_t pc, uint64_t *begin)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names))
+		return NULL;
+	while ((section = elf_nextscn(elf, section))) {
+		const char *name;
+		GElf_Shdr header;
+
+		if (!gelf_getshdr(section, &header) || pc - header.sh_addr >= header.sh_size)
+			continue;
+		name = elf_strptr(elf, names, header.sh_name);
+		if (!name || (strncmp(name, ".plt", 4) != 0 && strcmp(name, ".iplt") != 0))
+			continue;
+		*begin = header.sh_addr;
+		return elf_rawdata(section, NULL);
+	}
+	return NULL;
+}
+
+/* What a stub has on the stack at @pc, in words: what its instructions before @pc push. */
+static inline int64_t stub_depth(const Elf_Data *plt, uint64_t begin, uint64_t pc)
+{
+	const uint8_t *code = plt->d_buf;
+	size_t at = (pc - begin) & ~15ULL, to = pc - begin;
+	bool to_loader = plt->d_size >= 2 && code[0] == 0xff && code[1] == 0x35 && at == 0;
+	int64_t depth = 1 + to_loader;
+
+	while (at + 2 <= plt->d_size) {
+		bool pushes = code[at] == 0x68 || (code[at] == 0xff && code[at + 1] == 0x35);
+
+		if (code[at] == 0xff) /* push or jump by a slot */
+			at += 6;
+		else if (code[at] == 0x68 || code[at] == 0xe9)
+			at += 5;
+		else if (code[at] == 0xf3)
+			at += 4;
+		else
+			at += 1;
+		if (at > to)
+			break;
+		depth += pushes;
+	}
+	return depth;
+}
+
 /*
- * Whether @row rightly says something of @pc of which .eh_frame says nothing: where
- * a program begins, between the two halves of clone(), and in _init() and _fini().
+ * Whether @row is right for @pc, of which .eh_frame says nothing: it says nothing either,
+ * except in stubs, and but for where a program begins, between the two halves of clone(),
+ * and in _init() and _fini().
  */
 static inline bool fills_gap(const struct unwind_table *table, const struct unwind_row *row,
-			     uint64_t pc)
+			     Elf *elf, uint64_t pc)
 {
+	const struct machine m = machine__new(pc);
+	uint64_t begin = 0;
+	const Elf_Data *plt = plt_of(elf, pc, &begin);
 	bool last = row + 1 == table->rows + table->n_rows;
 
-	return UNWIND_CFA(row) == UNWIND_CFA_END || is_crt_function(table, row) ||
+	if (plt)
+		return row__cfa(row, &m) == m.regs[7] + 8 * stub_depth(plt, begin, pc);
+	return UNWIND_CFA(row) == UNWIND_CFA_NONE || UNWIND_CFA(row) == UNWIND_CFA_END ||
+	       is_crt_function(table, row) ||
 	       (!last && UNWIND_CFA(&row[1]) == UNWIND_CFA_END && row[1].pc - pc <= 16);
 }
 
 /* Compares at one address; a difference is told on stderr. */
-static inline enum verdict compare_pc(const struct unwind_table *table, Dwarf_CFI *cfi, uint64_t pc)
+static inline enum verdict compare_pc(const struct unwind_table *table, Elf *elf, Dwarf_CFI *cfi,
+				      uint64_t pc)
 {
 	const struct unwind_row *row = unwind_table__find(table, pc);
 	enum verdict verdict;
@@ -291,7 +349,7 @@ static inline enum verdict compare_pc(const struct unwind_table *table, Dwarf_CF
 	if (!dwarf_cfi_addrframe(cfi, pc, &frame)) {
 		verdict = row ? compare_frame(row, frame, pc) : VERDICT_DIFFERS;
 		free(frame);
-	} else if (!row || UNWIND_CFA(row) == UNWIND_CFA_NONE || fills_gap(table, row, pc)) {
+	} else if (!row || fills_gap(table, row, elf, pc)) {
 		verdict = VERDICT_GAP;
 	} else {
 		verdict = VERDICT_DIFFERS;
@@ -313,15 +371,15 @@ static inline uint64_t next_random(uint64_t *state)
  * Compares at both ends of rows and at random addresses of executable
  * segments: all rows of small tables, @limit addresses of each kind in others.
  */
-static inline void compare_table(const struct unwind_table *table, Dwarf_CFI *cfi, size_t limit,
-				 size_t verdicts[VERDICTS])
+static inline void compare_table(const struct unwind_table *table, Elf *elf, Dwarf_CFI *cfi,
+				 size_t limit, size_t verdicts[VERDICTS])
 {
 	size_t step = table->n_rows / limit + 1;
 	uint64_t seed = table->n_rows;
 
 	for (size_t i = 0; i + 1 < table->n_rows; i += step) {
-		verdicts[compare_pc(table, cfi, table->rows[i].pc)]++;
-		verdicts[compare_pc(table, cfi, table->rows[i + 1].pc - 1)]++;
+		verdicts[compare_pc(table, elf, cfi, table->rows[i].pc)]++;
+		verdicts[compare_pc(table, elf, cfi, table->rows[i + 1].pc - 1)]++;
 	}
 	for (size_t i = 0; i < table->n_segments; i++) {
 		const struct unwind_segment *s = &table->segments[i];
@@ -329,7 +387,7 @@ static inline void compare_table(const struct unwind_table *table, Dwarf_CFI *cf
 		for (size_t k = 0; k < limit; k++) {
 			uint64_t offset = s->offset + next_random(&seed) % s->size;
 
-			verdicts[compare_pc(table, cfi, offset + (uint64_t)s->bias)]++;
+			verdicts[compare_pc(table, elf, cfi, offset + (uint64_t)s->bias)]++;
 		}
 	}
 }
