@@ -16,15 +16,15 @@ need_recording();
 
 my $pid = start(program('leaderless'), '--ready', 'ready');
 wait_for(10, sub { -s 'ready' }) or BAIL_OUT('the program does not start');
-is(record(['-o', 'heir.data', '-p', $pid, '--duration', '2'])->{status}, 0, 'recorded by its pid');
+is(record(['-o', 'heir.data', '-p', $pid, '--duration', '6'])->{status}, 0, 'recorded by its pid');
 cmp_ok(scalar(() = glob "/proc/$pid/task/*"), '>', 1, 'the process goes on');
 stop($pid);
 
 my $report = report('-i', 'heir.data');
 my ($leader, @more) = grep { $_->{tid} == $pid } @{$report->{threads}};
 my ($heir) = grep { $_->{comm} eq 'heir' } @{$report->{threads}};
-is(scalar(@more), 0, 'the leader is listed once');
-cmp_ok($leader->{lifetime_ns}, '<', 0.8 * $heir->{lifetime_ns}, 'and lives until it left');
+ok($leader && !@more, 'the leader is listed once');
+cmp_ok($leader->{lifetime_ns}, '<', 0.6 * $heir->{lifetime_ns}, 'and lives until it left');
 near(100 * $heir->{lifetime_ns} / $report->{duration_ns}, 100, 5, 'the heir lives to the end');
 
 done_testing;

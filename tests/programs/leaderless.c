@@ -3,7 +3,7 @@
  * A process whose first thread leaves, while the other goes on. The leader stays
  * as a zombie, which the kernel still lists, to the end of the process.
  *
- * True by construction: the leader ends half a second after FILE is written
+ * True by construction: the leader ends three seconds after FILE is written
  * (--ready FILE), the thread named "heir" not before it is killed.
  */
 #include "known.h"
@@ -24,6 +24,6 @@ int main(int argc, char **argv)
 	}
 	start_thread(heir, NULL);
 	ready(argv[2]);
-	sleep_ns(NS_PER_S / 2);
+	sleep_ns(3 * NS_PER_S);
 	pthread_exit(NULL);
 }
