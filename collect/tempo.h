@@ -6,6 +6,11 @@
  * Setting a clock anew begins its period anew, and what had passed of the old
  * one is lost. That, and what the rates drawn so far were off, each new rate
  * makes up for: in the long run there is one tick per period.
+ *
+ * What this leaves of a rhythm: of a program whose rounds take as long as a period,
+ * and of a third of each round, 20 s of ticks of 1 ms tell within 0.7 points (one
+ * standard deviation: as many random ticks would come to 0.3, a metronome to 47).
+ * Keeping a tempo for less long would not help; rounds 1.15 times as long do (0.1).
  */
 #pragma once
 

@@ -38,8 +38,10 @@ sub folded_share {
 }
 
 for my $case (1, 2) {
+	# Rounds of several sampling periods. What takes about as long as one can be in step with
+	# a tempo for as long as that is kept: 0.7 points of a third, then, and at times 2.
 	my $got = record(['-o', "case$case.data"], program('figure1'), '--case', $case, '--warm',
-		'--seconds', $seconds);
+		'--fold', 4, '--seconds', $seconds);
 	is($got->{status}, 0, "case $case is recorded");
 	my $truth = $got->{truth};
 	my ($t1, $t2) = @{$truth->{threads}};
