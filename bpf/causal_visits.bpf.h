@@ -7,11 +7,19 @@
 
 #include "bpf/causal_state.bpf.h"
 
-/* One visit of a point that stands in unmodified code. The cookie is its number. */
-static __always_inline int causal_visit(void *ctx)
+/* Points by the address of their breakpoint: what a thread inherits of those has no cookie. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1 << 14);
+	__type(key, __u64);
+	__type(value, __u32);
+} causal_breaks SEC(".maps");
+
+/* One visit of point @number, which stands in unmodified code. */
+static __always_inline int causal_visit(__u64 number)
 {
 	struct causal_area *area = causal_area();
-	__u64 number = bpf_get_attach_cookie(ctx);
 
 	if (!active || !area || !target_state(bpf_get_current_task_btf()))
 		return 0;
@@ -22,13 +30,18 @@ static __always_inline int causal_visit(void *ctx)
 SEC("uprobe")
 int on_visit_uprobe(struct pt_regs *ctx)
 {
-	return causal_visit(ctx);
+	return causal_visit(bpf_get_attach_cookie(ctx));
 }
 
 SEC("perf_event")
 int on_visit_breakpoint(struct bpf_perf_event_data *ctx)
 {
-	return causal_visit(ctx);
+	struct task_struct *task = bpf_get_current_task_btf();
+	const struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u64 address = regs->ip;
+	__u32 *number = bpf_map_lookup_elem(&causal_breaks, &address);
+
+	return number ? causal_visit(*number) : 0;
 }
 
 /* What a look at all points knows. */

@@ -143,17 +143,15 @@ static uint64_t begin_one(struct run *run, uint64_t now)
 	return now + 1;
 }
 
-static uint64_t turn(void *arg, uint64_t now)
+static uint64_t go_on(struct run *run, uint64_t now)
 {
-	struct run *run = arg;
 	struct causal_experiment experiment;
 	uint64_t next;
 
 	if (causal_files__update(run->files, run->session)) {
 		run->error = causal_targets__find(run->targets, false);
 		if (!run->error)
-			run->error =
-				causal_points__find(run->points, session__command(run->session));
+			run->error = causal_points__find(run->points);
 	}
 	if (!run->error)
 		run->error = causal_points__update(run->points, run->writer);
@@ -172,6 +170,16 @@ static uint64_t turn(void *arg, uint64_t now)
 	    run->config->on_experiment(run->config->arg, &experiment, &run->target->target))
 		return 0;
 	return begin_one(run, now_ns(CLOCK_MONOTONIC));
+}
+
+static uint64_t turn(void *arg, uint64_t now)
+{
+	struct run *run = arg;
+	uint64_t next = go_on(run, now);
+
+	if (causal_points__follow(run->points, run->session) && next > now + LOOK_NS)
+		return now + LOOK_NS;
+	return next;
 }
 
 static uint64_t seed(const struct causal_config *config)
@@ -210,6 +218,7 @@ static int open_session(struct run *run)
 		.engine = run->engine,
 		.turn = turn,
 		.turn_arg = run,
+		.keep_mappings = config->progress.texts.n > 0,
 	};
 
 	return session__new(&session, &run->session);

@@ -346,6 +346,7 @@ static int add_entries(struct causal_files *files, struct causal_file *file,
 
 	for (size_t i = 0; !err && i < found.ranges.n; i++) {
 		struct causal_entry entry = {.path = file->path,
+					     .dso = file->file.dso,
 					     .fd = file->file.fd,
 					     .address = found.ranges.data[i].start};
 
@@ -367,6 +368,7 @@ static int add_probes(const struct causal_file *file, const struct causal_aim *a
 	for (size_t i = 0; !err && i < found.places.n; i++) {
 		const struct usdt_place *place = &found.places.data[i];
 		struct causal_entry entry = {.path = file->path,
+					     .dso = file->file.dso,
 					     .fd = file->file.fd,
 					     .offset = place->offset,
 					     .address = place->address,

@@ -66,6 +66,7 @@ int causal_files__find_place(struct causal_files *files, const struct code_place
 /* Where a breakpoint for @aim goes. */
 struct causal_entry {
 	const char *path; /* of the file, as its process saw it */
+	uint32_t dso;
 	int fd;
 	uint64_t offset;    /* in it */
 	uint64_t address;   /* linked */

@@ -3,13 +3,14 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/hash.h"
 
 /* What a visit takes to count, as measured; by a breakpoint, in a virtual machine. */
 #define UPROBE_NS     700
@@ -25,6 +26,10 @@ struct named_point {
 	int number;  /* of the engine's point; -1: sampled */
 	int sample;  /* of the engine's target */
 	int refused; /* what the kernel said to counting its visits */
+	/* By breakpoints, in each process that maps the file. */
+	struct causal_entries breaks;
+	size_t followed; /* mappings looked at */
+	bool counted;	 /* in one of them, at least */
 };
 
 struct causal_points {
@@ -34,7 +39,8 @@ struct causal_points {
 	struct causal_targets *targets;
 	ARRAY(struct named_point) named;
 	struct experiment_points experimented;
-	uint32_t known; /* of the engine's points */
+	uint32_t known;	     /* of the engine's points */
+	struct map64 broken; /* by process, place and point */
 };
 
 static int add_named(struct causal_points *points, const struct causal_texts *texts, bool sampled)
@@ -105,62 +111,102 @@ static int find_sampled(struct causal_points *points, struct named_point *point)
 	return err;
 }
 
-/* Where the code of @entry is in process @pid; 0: it has not mapped it. */
-static uint64_t runtime_address(const struct causal_entry *entry, pid_t pid)
+static int break_at(struct causal_points *points, pid_t pid, uint64_t address, uint32_t number);
+
+/* In copies of a process that @task, one of its threads (in @tasks), made before. */
+static void break_in_children(struct causal_points *points, int tasks, const char *task,
+			      uint64_t address, uint32_t number)
 {
-	_cleanup_fclose_ FILE *maps = NULL;
-	_cleanup_free_ char *line = NULL;
-	struct stat stats;
-	char name[64];
-	size_t size = 0;
+	_cleanup_fclose_ FILE *children = NULL;
+	char name[NAME_MAX + sizeof("/children")];
+	int fd, child;
 
-	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
-	maps = fopen(name, "re");
-	if (!maps || fstat(entry->fd, &stats))
-		return 0;
-	while (getline(&line, &size, maps) > 0) {
-		uint64_t start, end, offset, inode;
-		char rights[5];
-
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64, &start,
-			   &end, rights, &offset, &inode) == 5 &&
-		    rights[2] == 'x' && inode == stats.st_ino && entry->offset >= offset &&
-		    entry->offset - offset < end - start)
-			return start + (entry->offset - offset);
-	}
-	return 0;
+	snprintf(name, sizeof(name), "%s/children", task);
+	fd = openat(tasks, name, O_RDONLY | O_CLOEXEC);
+	children = fd < 0 ? NULL : fdopen(fd, "r");
+	while (children && fscanf(children, "%d", &child) == 1)
+		(void)break_at(points, child, address, number);
 }
 
-/* In all threads there are; those that they create inherit it. */
-static int break_at(struct causal_points *points, const struct causal_entry *entry, pid_t pid,
-		    uint32_t number)
+/*
+ * In all threads of @pid that there are, and of its copies; those that they create from now on
+ * inherit it.
+ */
+static int break_at(struct causal_points *points, pid_t pid, uint64_t address, uint32_t number)
 {
-	uint64_t address = runtime_address(entry, pid);
+	const uint64_t key = hash__add(hash__add(hash__mix((uint64_t)pid), address), number);
 	const struct dirent *task;
 	int err = -ESRCH;
+	bool any = false;
 	char name[64];
 	DIR *tasks;
 
-	if (!address)
-		return -ESRCH;
+	/* A program that begins anew in the same process has kept it. */
+	if (map64__get(&points->broken, key))
+		return 0;
 	snprintf(name, sizeof(name), "/proc/%d/task", pid);
 	tasks = opendir(name);
 	if (!tasks)
 		return -ESRCH;
-	while ((task = readdir(tasks)) && (!err || err == -ESRCH))
-		if (task->d_name[0] != '.')
-			err = engine__count_by_breakpoint(points->engine,
-							  (pid_t)strtol(task->d_name, NULL, 10),
-							  address, number);
+	while ((task = readdir(tasks)) && (!err || err == -ESRCH)) {
+		if (task->d_name[0] == '.')
+			continue;
+		break_in_children(points, dirfd(tasks), task->d_name, address, number);
+		err = engine__count_by_breakpoint(
+			points->engine, (pid_t)strtol(task->d_name, NULL, 10), address, number);
+		any |= !err;
+	}
 	closedir(tasks);
-	return err;
+	if (any)
+		map64__put(&points->broken, key, 1);
+	return any && err == -ESRCH ? 0 : err;
+}
+
+/* A process has made @mapping: stops at what it has of @point's code. */
+static void break_in(struct causal_points *points, struct named_point *point,
+		     const struct unwinder_mapping *mapping)
+{
+	for (size_t i = 0; i < point->breaks.entries.n; i++) {
+		const struct causal_entry *entry = &point->breaks.entries.data[i];
+		uint64_t in = entry->offset - mapping->offset;
+		int err;
+
+		if (entry->dso != mapping->dso || in >= mapping->size)
+			continue;
+		err = break_at(points, (pid_t)mapping->pid, mapping->start + in,
+			       (uint32_t)point->number);
+		if (!err)
+			point->counted = true;
+		else if (err != -ESRCH) /* else it is gone */
+			point->refused = err;
+	}
+}
+
+bool causal_points__follow(struct causal_points *points, const struct session *session)
+{
+	struct unwinder_mapping mapping;
+	bool follows = false;
+
+	for (size_t i = 0; i < points->named.n; i++) {
+		struct named_point *point = &points->named.data[i];
+
+		if (!point->breaks.entries.n)
+			continue;
+		follows = true;
+		while (session__mapping(session, point->followed, &mapping)) {
+			point->followed++;
+			break_in(points, point, &mapping);
+		}
+	}
+	return follows;
 }
 
 /*
  * Counts visits by the cheapest means there is: that is a uprobe, of a probe or of other code.
+ * Where there are none, by breakpoints, once somebody maps it.
  */
 static int count_visits(struct causal_points *points, struct named_point *point,
-			const struct causal_entry *entry, pid_t pid)
+			const struct causal_entry *entry)
 {
 	char path[64];
 	int err;
@@ -170,16 +216,19 @@ static int count_visits(struct causal_points *points, struct named_point *point,
 		      ? -ENOTSUP
 		      : engine__count_by_uprobe(points->engine, path, entry->offset,
 						entry->semaphore, (uint32_t)point->number);
+	if (!err)
+		point->counted = true;
 	/* Probes with a semaphore are not even reached as long as nobody has counted it up. */
-	if (err && !entry->semaphore)
-		err = break_at(points, entry, pid, (uint32_t)point->number);
-	return err;
+	else if (entry->semaphore)
+		point->refused = err;
+	else if (array__push(&point->breaks.entries, *entry))
+		return -ENOMEM;
+	return 0;
 }
 
-static int find_counted(struct causal_points *points, struct named_point *point, pid_t pid)
+static int find_counted(struct causal_points *points, struct named_point *point)
 {
 	struct causal_entries entries = {};
-	size_t counted = 0;
 	int err = causal_files__entries(points->files, &point->aim, &entries);
 
 	if (!err && point->number < 0) {
@@ -188,19 +237,13 @@ static int find_counted(struct causal_points *points, struct named_point *point,
 		if (point->number < 0)
 			err = error__set(-EINVAL, "there are too many progress points");
 	}
-	for (size_t i = 0; i < entries.entries.n && !err; i++) {
-		point->refused = count_visits(points, point, &entries.entries.data[i], pid);
-		counted += !point->refused;
-	}
+	for (size_t i = 0; i < entries.entries.n && !err; i++)
+		err = count_visits(points, point, &entries.entries.data[i]);
 	array__free(&entries.entries);
-	if (!err && !counted && point->refused == -ESRCH) /* it will be mapped */
-		return -ENOENT;
-	if (counted)
-		point->refused = 0;
 	return err;
 }
 
-int causal_points__find(struct causal_points *points, pid_t pid)
+int causal_points__find(struct causal_points *points)
 {
 	for (size_t i = 0; i < points->named.n; i++) {
 		struct named_point *point = &points->named.data[i];
@@ -208,8 +251,7 @@ int causal_points__find(struct causal_points *points, pid_t pid)
 
 		if (point->found)
 			continue;
-		err = point->sampled ? find_sampled(points, point)
-				     : find_counted(points, point, pid);
+		err = point->sampled ? find_sampled(points, point) : find_counted(points, point);
 		if (err == -ENOENT || err == -ENODATA)
 			continue;
 		if (err)
@@ -303,6 +345,20 @@ const struct experiment_points *causal_points__experimented(const struct causal_
 	return &points->experimented;
 }
 
+/* What is wrong with the counting of @point, which goes on; NULL: nothing. */
+static char *refused_in_part(const struct named_point *point)
+{
+	char *text;
+
+	if (!point->counted || !point->refused ||
+	    asprintf(&text,
+		     "visits of the progress point '%s' could not be counted in all processes: %s. "
+		     "What it says of them is too little.",
+		     point->text, strerror(-point->refused)) < 0)
+		return NULL;
+	return text;
+}
+
 char *causal_points__trouble(const struct causal_points *points, uint64_t runtime_ns)
 {
 	const uint64_t cost_ns = points->config->breakpoints ? BREAKPOINT_NS : UPROBE_NS;
@@ -316,6 +372,9 @@ char *causal_points__trouble(const struct causal_points *points, uint64_t runtim
 				     ? 0
 				     : engine__visits(points->engine, (uint32_t)point->number);
 
+		text = refused_in_part(point);
+		if (text)
+			return text;
 		if (n > visits)
 			most = point;
 		visits = n > visits ? n : visits;
@@ -337,7 +396,7 @@ int causal_points__missing(struct causal_points *points)
 		const struct named_point *point = &points->named.data[i];
 		_cleanup_free_ char *hint = NULL;
 
-		if (point->found && !point->refused)
+		if (point->found && (point->counted || !point->refused))
 			continue;
 		if (point->found)
 			return error__errno(point->refused, "cannot count visits of '%s'",
@@ -356,9 +415,12 @@ int causal_points__missing(struct causal_points *points)
 
 void causal_points__free(struct causal_points *points)
 {
-	for (size_t i = 0; i < points->named.n; i++)
+	for (size_t i = 0; i < points->named.n; i++) {
 		causal_aim__free(&points->named.data[i].aim);
+		array__free(&points->named.data[i].breaks.entries);
+	}
 	array__free(&points->named);
 	array__free(&points->experimented.points);
+	map64__free(&points->broken);
 	free(points);
 }

@@ -18,8 +18,14 @@ int causal_points__new(const struct causal_config *config, struct engine *engine
 		       struct causal_files *files, struct causal_targets *targets,
 		       struct causal_points **out);
 
-/* Looks for those given by name in the files there are, in the program with process @pid. */
-int causal_points__find(struct causal_points *points, pid_t pid);
+/* Looks for those given by name in the files there are. */
+int causal_points__find(struct causal_points *points);
+
+/*
+ * Sets breakpoints in processes that mapped such files since, if that is how visits are
+ * counted; to be called often. False: it is not.
+ */
+bool causal_points__follow(struct causal_points *points, const struct session *session);
 
 /* Takes notice of points that the program has come to since, and tells @writer. */
 int causal_points__update(struct causal_points *points, struct causal_writer *writer);
@@ -31,8 +37,8 @@ bool causal_points__ready(const struct causal_points *points);
 const struct experiment_points *causal_points__experimented(const struct causal_points *points);
 
 /*
- * Of points in unmodified code the one that took most to count, when that was a good part of
- * @runtime_ns: a sentence with the mend, malloc()ed; or NULL.
+ * Of points in unmodified code one that was not counted everywhere, or the one that took most
+ * to count, when that was a good part of @runtime_ns: a sentence, malloc()ed; or NULL.
  */
 char *causal_points__trouble(const struct causal_points *points, uint64_t runtime_ns);
 

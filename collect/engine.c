@@ -336,7 +336,6 @@ int engine__count_by_uprobe(struct engine *engine, const char *path, uint64_t of
 
 int engine__count_by_breakpoint(struct engine *engine, pid_t tid, uint64_t address, uint32_t number)
 {
-	LIBBPF_OPTS(bpf_perf_event_opts, options, .bpf_cookie = number);
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_BREAKPOINT,
 		.size = sizeof(attr),
@@ -348,15 +347,19 @@ int engine__count_by_breakpoint(struct engine *engine, pid_t tid, uint64_t addre
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 	};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	struct bpf_link *link;
+	int fd, err;
 
+	err = bpf_map__update_elem(engine->skeleton->maps.causal_breaks, &address, sizeof(address),
+				   &number, sizeof(number), BPF_ANY);
+	if (err)
+		return err;
+	fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	if (array__push(&engine->breakpoints, fd))
 		return close(fd), -ENOMEM;
-	link = bpf_program__attach_perf_event_opts(engine->skeleton->progs.on_visit_breakpoint, fd,
-						   &options);
+	link = bpf_program__attach_perf_event(engine->skeleton->progs.on_visit_breakpoint, fd);
 	if (!link)
 		return -errno;
 	return array__push(&engine->visits, link);

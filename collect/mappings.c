@@ -34,10 +34,13 @@ struct mappings {
 	struct map64 paths; /* path and inode -> DSO number */
 	struct map64 fds;   /* DSO number -> descriptor */
 	ARRAY(struct mapped_file) files;
+	ARRAY(struct unwinder_mapping) code;
+	bool keep; /* in code, all of them */
 	size_t max_fds;
 };
 
-int mappings__new(struct recording_writer *writer, struct unwinder *unwinder, struct mappings **out)
+int mappings__new(struct recording_writer *writer, struct unwinder *unwinder, bool keep,
+		  struct mappings **out)
 {
 	struct mappings *mappings = calloc(1, sizeof(*mappings));
 	struct rlimit limit;
@@ -46,6 +49,7 @@ int mappings__new(struct recording_writer *writer, struct unwinder *unwinder, st
 		return -ENOMEM;
 	mappings->writer = writer;
 	mappings->unwinder = unwinder;
+	mappings->keep = keep;
 	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
@@ -234,8 +238,7 @@ void mappings__prepare(struct mappings *mappings, const char *path)
 	unwinder__prepare(mappings->unwinder, dso, mappings__fd(mappings, dso));
 }
 
-static void tell_unwinder(struct mappings *mappings, const struct mapping_event *event,
-			  uint32_t dso)
+static int tell_unwinder(struct mappings *mappings, const struct mapping_event *event, uint32_t dso)
 {
 	struct unwinder_mapping mapping = {
 		.pid = (uint32_t)event->pid,
@@ -252,6 +255,7 @@ static void tell_unwinder(struct mappings *mappings, const struct mapping_event 
 	else if (event->path[0] != '/')
 		mapping.dso = TABLES_VDSO;
 	unwinder__map(mappings->unwinder, &mapping);
+	return mappings->keep && mapping.dso == dso ? array__push(&mappings->code, mapping) : 0;
 }
 
 int mappings__add(struct mappings *mappings, const struct mapping_event *event)
@@ -268,8 +272,8 @@ int mappings__add(struct mappings *mappings, const struct mapping_event *event)
 	if (!strcmp(event->path, "[vsyscall]") || !strcmp(event->path, "[uprobes]"))
 		return 0;
 	record.map.dso = mapped_dso(mappings, event);
-	if (mappings->unwinder)
-		tell_unwinder(mappings, event, record.map.dso);
+	if (mappings->unwinder && tell_unwinder(mappings, event, record.map.dso))
+		return -ENOMEM;
 	return recording_writer__put(mappings->writer, &record);
 }
 
@@ -314,6 +318,14 @@ bool mappings__file(const struct mappings *mappings, size_t index, uint32_t *dso
 	return true;
 }
 
+bool mappings__code(const struct mappings *mappings, size_t index, struct unwinder_mapping *mapping)
+{
+	if (index >= mappings->code.n)
+		return false;
+	*mapping = mappings->code.data[index];
+	return true;
+}
+
 int mappings__fd(const struct mappings *mappings, uint32_t dso)
 {
 	const uint64_t *fd = map64__get(&mappings->fds, dso);
@@ -328,6 +340,7 @@ void mappings__free(struct mappings *mappings)
 			close((int)mappings->fds.slots[i].value);
 	for (size_t i = 0; i < mappings->files.n; i++)
 		free(mappings->files.data[i].path);
+	array__free(&mappings->code);
 	array__free(&mappings->files);
 	map64__free(&mappings->fds);
 	map64__free(&mappings->dsos);

@@ -17,8 +17,11 @@
 
 struct mappings;
 
-/* @unwinder is told of every mapping; NULL: nobody is. Both stay the caller's. */
-int mappings__new(struct recording_writer *writer, struct unwinder *unwinder,
+/*
+ * @unwinder is told of every mapping; NULL: nobody is. Both stay the caller's. @keep: those
+ * of files are kept for mappings__code().
+ */
+int mappings__new(struct recording_writer *writer, struct unwinder *unwinder, bool keep,
 		  struct mappings **out);
 
 /* Records @event. Returns 0 or the writer's error. */
@@ -39,6 +42,10 @@ void mappings__prepare(struct mappings *mappings, const char *path);
 /* File @index in the order in which they were first mapped. False: there are not so many. */
 bool mappings__file(const struct mappings *mappings, size_t index, uint32_t *dso,
 		    const char **path);
+
+/* Mapping @index of a file, in the order they were told of. False: there are not so many. */
+bool mappings__code(const struct mappings *mappings, size_t index,
+		    struct unwinder_mapping *mapping);
 
 /* The descriptor kept for @dso, -1 when there is none. */
 int mappings__fd(const struct mappings *mappings, uint32_t dso);

@@ -379,7 +379,8 @@ static int setup(struct session *session)
 	if (!err)
 		err = open_unwinder(session);
 	if (!err)
-		err = mappings__new(session->writer, session->unwinder, &session->mappings);
+		err = mappings__new(session->writer, session->unwinder,
+				    session->config.keep_mappings, &session->mappings);
 	return err;
 }
 
@@ -646,9 +647,9 @@ bool session__file(const struct session *session, size_t index, struct session_f
 	return true;
 }
 
-pid_t session__command(const struct session *session)
+bool session__mapping(const struct session *session, size_t index, struct unwinder_mapping *mapping)
 {
-	return session->workload ? workload__pid(session->workload) : 0;
+	return mappings__code(session->mappings, index, mapping);
 }
 
 void session__free(struct session *session)

@@ -53,6 +53,7 @@ struct session_config {
 	struct engine *engine;
 	uint64_t (*turn)(void *arg, uint64_t now);
 	void *turn_arg;
+	bool keep_mappings; /* for session__mapping() */
 };
 
 struct session_progress {
@@ -108,7 +109,11 @@ struct session_file {
 /* File @index. False: there are not so many. */
 bool session__file(const struct session *session, size_t index, struct session_file *file);
 
-/* The command's process; 0: there is none. */
-pid_t session__command(const struct session *session);
+/*
+ * Mapping @index of a file in a recorded process, in the order they were made; a copy of a
+ * process (fork) makes none. False: there are not so many.
+ */
+bool session__mapping(const struct session *session, size_t index,
+		      struct unwinder_mapping *mapping);
 
 void session__free(struct session *session);

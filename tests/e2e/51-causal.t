@@ -133,6 +133,13 @@ my $broken = causal(['--breakpoints', '--progress', 'burn', '--target', 'burn', 
 ($curve) = grep { $_->{point} eq 'burn' } @{$broken->{report}{targets}};
 cmp_ok($curve->{visits} // 0, '>', 100, 'visits are counted by breakpoints');
 cmp_ok(abs(($curve->{results}[0]{program_speedup} // 9) - 0.5), '<', 0.25, 'with the same effect');
+# In processes that come later too, once each: the shell's child has them set, and its children
+# have them from it.
+my $born = causal(['--breakpoints', '--progress', 'child_task', '--target', 'prepare', '--speedup', '50'],
+	'sh', '-c', '"$0" forks --seconds 6 --ns-per-loop 1.6; exit $?', program('causal'));
+my %visits = map { $_->{point} => $_->{visits} } @{$born->{report}{targets}};
+cmp_ok($visits{task} // 0, '>', 100, 'a process for each task');
+near(100 * ($visits{child_task} // 0) / ($visits{task} || 1), 100, 5, 'each of them visits a breakpoint once');
 is($named->{truth}{watched}, 0, 'nobody watches the probe');
 my $probed = causal(['--progress', 'usdt:undisturbed:round', '--target', 'burn', '--speedup', '50'],
 	program('undisturbed'), '--seconds', 6);

@@ -29,7 +29,7 @@ static struct fixture begin(void)
 
 	snprintf(path, sizeof(path), "/tmp/dwell-translate-%d.data", getpid());
 	assert_int_equal(recording_writer__create(path, &fixture.writer), 0);
-	assert_int_equal(mappings__new(fixture.writer, NULL, &fixture.mappings), 0);
+	assert_int_equal(mappings__new(fixture.writer, NULL, false, &fixture.mappings), 0);
 	assert_int_equal(
 		translator__new(fixture.writer, fixture.mappings, NULL, 1, &fixture.translator), 0);
 	return fixture;
