@@ -227,10 +227,10 @@ struct pt_regs {
 #define REGS_SYSCALL(regs) ((long)(regs)->orig_ax)
 /* Whether ip is what the syscall instruction returns to, as that leaves it in rcx too. */
 #define REGS_AFTER_SYSCALL(regs) (REGS_SYSCALL(regs) >= 0 && (regs)->cx == (regs)->ip)
-#define REGS_ARG1(regs)	   ((regs)->di)
-#define REGS_ARG2(regs)	   ((regs)->si)
-#define NR_FUTEX	   202
-#define NR_FUTEX_COMPAT	   240
+#define REGS_ARG1(regs)		 ((regs)->di)
+#define REGS_ARG2(regs)		 ((regs)->si)
+#define NR_FUTEX		 202
+#define NR_FUTEX_COMPAT		 240
 #else
 #error "dwell's kernel side knows x86-64 only, so far"
 #endif
