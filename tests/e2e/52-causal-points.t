@@ -27,7 +27,7 @@ sub about {
 
 # DWELL_PROGRESS, COZ_PROGRESS, DWELL_BEGIN and DWELL_END, in one run.
 my $got = causal(['--target', $count, '--target', 'shelve', '--class', 'sleep', '--speedup', 100,
-	'--binary-scope', 'sh*'], @shop, '--seconds', 14);
+	'--binary-scope', 'sh*'], @shop, '--seconds', 20);
 is($got->{status}, 0, 'a program in C++, with a plugin');
 for my $point ('round', 'coz-round', 'customer') {
 	about($got, $count, $point, $got->{truth}{count}, 'a method of a class template');
