@@ -13,6 +13,17 @@
 /* While a thread begins or ends, the C library blocks all signals: that is nothing to tell. */
 #define CAUSAL_BLOCKS_NS 20000000
 
+/*
+ * Whether @task is about to go on with a system call that a stop, or a freezer, interrupted:
+ * a handler now, and the kernel would forget what is left of it (EINTR).
+ */
+static __always_inline bool causal_restarts(struct task_struct *task)
+{
+	const struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	return REGS_RESTARTS(regs);
+}
+
 /* Whether libdwell.so's handler will take the signal. */
 static __always_inline bool causal_can_pause(struct task_struct *task, struct thread_state *state,
 					     __u64 now)
@@ -99,7 +110,7 @@ __noinline int causal_pay(__u32 number, __u64 tick)
 	if (!state || !area || !number || state->slot != number)
 		return 0;
 	slot = causal_slot_of(area, state);
-	if (!slot || slot->pausing == CAUSAL_PAUSES || area->ended)
+	if (!slot || slot->pausing == CAUSAL_PAUSES || area->ended || causal_restarts(task))
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (slot->pausing == CAUSAL_ASKED && now < slot->asked + CAUSAL_ON_ITS_WAY_NS)

@@ -215,6 +215,7 @@ struct task_struct___before_5_16 {
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
 	unsigned long bp;
+	unsigned long ax;
 	unsigned long cx;
 	unsigned long dx;
 	unsigned long si;
@@ -227,10 +228,12 @@ struct pt_regs {
 #define REGS_SYSCALL(regs) ((long)(regs)->orig_ax)
 /* Whether ip is what the syscall instruction returns to, as that leaves it in rcx too. */
 #define REGS_AFTER_SYSCALL(regs) (REGS_SYSCALL(regs) >= 0 && (regs)->cx == (regs)->ip)
-#define REGS_ARG1(regs)		 ((regs)->di)
-#define REGS_ARG2(regs)		 ((regs)->si)
-#define NR_FUTEX		 202
-#define NR_FUTEX_COMPAT		 240
+/* Whether what comes next may be a system call that goes on after an interruption. */
+#define REGS_RESTARTS(regs) ((regs)->ax == 219)
+#define REGS_ARG1(regs)	    ((regs)->di)
+#define REGS_ARG2(regs)	    ((regs)->si)
+#define NR_FUTEX	    202
+#define NR_FUTEX_COMPAT	    240
 #else
 #error "dwell's kernel side knows x86-64 only, so far"
 #endif
