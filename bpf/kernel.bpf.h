@@ -228,8 +228,9 @@ struct pt_regs {
 #define REGS_SYSCALL(regs) ((long)(regs)->orig_ax)
 /* Whether ip is what the syscall instruction returns to, as that leaves it in rcx too. */
 #define REGS_AFTER_SYSCALL(regs) (REGS_SYSCALL(regs) >= 0 && (regs)->cx == (regs)->ip)
-/* Whether what comes next may be a system call that goes on after an interruption. */
-#define REGS_RESTARTS(regs) ((regs)->ax == 219)
+#define NR_RESTART_SYSCALL	 219
+/* Whether user code is, as like as not, at a system call that goes on after an interruption. */
+#define REGS_RESTARTS(regs) (REGS_SYSCALL(regs) < 0 && (regs)->ax == NR_RESTART_SYSCALL)
 #define REGS_ARG1(regs)	    ((regs)->di)
 #define REGS_ARG2(regs)	    ((regs)->si)
 #define NR_FUTEX	    202

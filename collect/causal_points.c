@@ -182,14 +182,15 @@ static void break_in(struct causal_points *points, struct named_point *point,
 	}
 }
 
-bool causal_points__follow(struct causal_points *points, const struct session *session)
+bool causal_points__follow(struct causal_points *points, struct session *session)
 {
 	struct unwinder_mapping mapping;
-	bool follows = false;
+	bool follows = false, all_found = true;
 
 	for (size_t i = 0; i < points->named.n; i++) {
 		struct named_point *point = &points->named.data[i];
 
+		all_found &= point->found;
 		if (!point->breaks.entries.n)
 			continue;
 		follows = true;
@@ -198,6 +199,11 @@ bool causal_points__follow(struct causal_points *points, const struct session *s
 			break_in(points, point, &mapping);
 		}
 	}
+	if (!all_found) /* one that is, later, has to look at all of them */
+		return follows;
+	session__forget_mappings(session);
+	for (size_t i = 0; i < points->named.n; i++)
+		points->named.data[i].followed = 0;
 	return follows;
 }
 
@@ -345,6 +351,13 @@ const struct experiment_points *causal_points__experimented(const struct causal_
 	return &points->experimented;
 }
 
+/* Why visits of @point cannot be counted. */
+static const char *refusal(const struct named_point *point)
+{
+	return point->refused == -ENOSPC ? "the processor has no breakpoint left, of four"
+					 : strerror(-point->refused);
+}
+
 /* What is wrong with the counting of @point, which goes on; NULL: nothing. */
 static char *refused_in_part(const struct named_point *point)
 {
@@ -354,7 +367,7 @@ static char *refused_in_part(const struct named_point *point)
 	    asprintf(&text,
 		     "visits of the progress point '%s' could not be counted in all processes: %s. "
 		     "What it says of them is too little.",
-		     point->text, strerror(-point->refused)) < 0)
+		     point->text, refusal(point)) < 0)
 		return NULL;
 	return text;
 }
@@ -398,9 +411,13 @@ int causal_points__missing(struct causal_points *points)
 
 		if (point->found && (point->counted || !point->refused))
 			continue;
-		if (point->found)
-			return error__errno(point->refused, "cannot count visits of '%s'",
-					    point->text);
+		if (point->found) {
+			error__set(point->refused, "cannot count visits of '%s': %s", point->text,
+				   refusal(point));
+			if (point->refused == -ENOSPC)
+				error__hint("Name fewer points, or leave out --breakpoints.");
+			return point->refused;
+		}
 		hint = causal_files__hint(points->files, point->text);
 		error__set(-EINVAL,
 			   "there is no code of the progress point '%s' in what the "

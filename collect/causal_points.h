@@ -25,7 +25,7 @@ int causal_points__find(struct causal_points *points);
  * Sets breakpoints in processes that mapped such files since, if that is how visits are
  * counted; to be called often. False: it is not.
  */
-bool causal_points__follow(struct causal_points *points, const struct session *session);
+bool causal_points__follow(struct causal_points *points, struct session *session);
 
 /* Takes notice of points that the program has come to since, and tells @writer. */
 int causal_points__update(struct causal_points *points, struct causal_writer *writer);

@@ -326,6 +326,11 @@ bool mappings__code(const struct mappings *mappings, size_t index, struct unwind
 	return true;
 }
 
+void mappings__forget_code(struct mappings *mappings)
+{
+	mappings->code.n = 0;
+}
+
 int mappings__fd(const struct mappings *mappings, uint32_t dso)
 {
 	const uint64_t *fd = map64__get(&mappings->fds, dso);

@@ -47,6 +47,9 @@ bool mappings__file(const struct mappings *mappings, size_t index, uint32_t *dso
 bool mappings__code(const struct mappings *mappings, size_t index,
 		    struct unwinder_mapping *mapping);
 
+/* Forgets those so far: the next one is number 0. */
+void mappings__forget_code(struct mappings *mappings);
+
 /* The descriptor kept for @dso, -1 when there is none. */
 int mappings__fd(const struct mappings *mappings, uint32_t dso);
 

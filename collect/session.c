@@ -652,6 +652,11 @@ bool session__mapping(const struct session *session, size_t index, struct unwind
 	return mappings__code(session->mappings, index, mapping);
 }
 
+void session__forget_mappings(struct session *session)
+{
+	mappings__forget_code(session->mappings);
+}
+
 void session__free(struct session *session)
 {
 	drop_mappings(session, UINT64_MAX);

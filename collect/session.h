@@ -116,4 +116,7 @@ bool session__file(const struct session *session, size_t index, struct session_f
 bool session__mapping(const struct session *session, size_t index,
 		      struct unwinder_mapping *mapping);
 
+/* Forgets those so far: the next one is number 0. */
+void session__forget_mappings(struct session *session);
+
 void session__free(struct session *session);

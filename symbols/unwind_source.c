@@ -381,7 +381,6 @@ static void source__read_plt(struct unwind_source *source, const struct elf *elf
 
 	for (int i = 0; i < UNWIND_PLT_SECTIONS; i++) {
 		const Elf64_Shdr *section = elf__section(elf, names[i]);
-
 		struct unwind_plt *plt = &source->plt[i];
 		uint64_t size = sizeof(plt->code);
 

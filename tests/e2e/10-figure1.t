@@ -23,7 +23,8 @@ sub share {
 }
 
 # Share of a thread's folded stacks in which a function appears, run-queue time
-# left out; with a class, of those that end in it; 'cpu' is what ends in none.
+# left out; with a class, of those that end in it; 'cpu' is what ends in none, 'self' what
+# ends in the function.
 sub folded_share {
 	my ($file, $comm, $function, $class) = @_;
 	my ($with, $all) = (0, 0);
@@ -32,7 +33,8 @@ sub folded_share {
 		next unless $stack =~ /^\Q$comm\E\b/;
 		$all += $weight;
 		next if $stack =~ /_\[S\]$/;
-		next if $class && ($class eq 'cpu' ? $stack =~ /_\[[A-Z]\]$/ : $stack !~ /_\[$class\]$/);
+		next if $class && $stack !~ ($class eq 'cpu' ? qr/(?<!_\[[A-Z]\])$/
+			: $class eq 'self' ? qr/;$function$/ : qr/_\[$class\]$/);
 		$with += $weight if $stack =~ /;$function(?:;|_\[|$)/;
 	}
 	return $all ? 100 * $with / $all : -1;
@@ -66,8 +68,14 @@ for my $case (1, 2) {
 		100 * $a1->{compute_light}{cpu_ns} / $t1->{lifetime_ns}, 2, 'T1: computing in compute_light');
 	near(folded_share("case$case.data", 'T2', 'compute_heavy', 'cpu'),
 		100 * $a2->{compute_heavy}{cpu_ns} / $t2->{lifetime_ns}, 2, 'T2: computing in compute_heavy');
-	cmp_ok(share($report, 'T2', class => 'cpu', symbol => 'compute_heavy'), '>',
-		0.8 * folded_share("case$case.data", 'T2', 'compute_heavy', 'cpu'), 'most of it in itself');
+	for (['T1', 'compute_light'], ['T2', 'compute_heavy']) {
+		my ($comm, $function) = @$_;
+		my $self = share($report, $comm, class => 'cpu', symbol => $function);
+		near($self, folded_share("case$case.data", $comm, $function, 'self'), 0.01,
+			"$comm: $function [.], in the report as in the stacks");
+		cmp_ok($self, '>', 0.8 * folded_share("case$case.data", $comm, $function, 'cpu'),
+			'most of it in itself');
+	}
 	near(folded_share("case$case.data", 'T2', '[^;]*cond_wait[^;]*', 'L'),
 		100 * $a2->{wait_barrier}{blocked_ns} / $t2->{lifetime_ns}, 2,
 		'T2: pthread_cond_wait [L]') if $case == 2;

@@ -140,6 +140,10 @@ my $born = causal(['--breakpoints', '--progress', 'child_task', '--target', 'pre
 my %visits = map { $_->{point} => $_->{visits} } @{$born->{report}{targets}};
 cmp_ok($visits{task} // 0, '>', 100, 'a process for each task');
 near(100 * ($visits{child_task} // 0) / ($visits{task} || 1), 100, 5, 'each of them visits a breakpoint once');
+my $five = causal(['--breakpoints', map { ('--progress', $_) } qw(burn sleeper poller listener talker)],
+	program('undisturbed'), '--seconds', 2);
+is($five->{status}, 1, 'five breakpoints');
+like($five->{err}, qr/cannot count visits of '\w+': the processor has no breakpoint left.*fewer points/s, 'are too many');
 is($named->{truth}{watched}, 0, 'nobody watches the probe');
 my $probed = causal(['--progress', 'usdt:undisturbed:round', '--target', 'burn', '--speedup', '50'],
 	program('undisturbed'), '--seconds', 6);
