@@ -11,11 +11,13 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "collect/uprobe.h"
 
-/* What a visit takes to count, as measured; by a breakpoint, in a virtual machine. */
-#define UPROBE_NS     700
-#define BREAKPOINT_NS 14000
-#define COSTLY_PART   20 /* of the run is worth telling */
+/* What a visit takes to count, as measured in a virtual machine. */
+#define UPROBE_NS	  750
+#define UPROBE_STEPPED_NS 16000
+#define BREAKPOINT_NS	  14000
+#define COSTLY_PART	  20 /* of the run is worth telling */
 
 /* A point given by name. */
 struct named_point {
@@ -23,9 +25,10 @@ struct named_point {
 	struct causal_aim aim;
 	bool sampled;
 	bool found;
-	int number;  /* of the engine's point; -1: sampled */
-	int sample;  /* of the engine's target */
-	int refused; /* what the kernel said to counting its visits */
+	int number;   /* of the engine's point; -1: sampled */
+	int sample;   /* of the engine's target */
+	int refused;  /* what the kernel said to counting its visits */
+	bool stepped; /* a uprobe of it is one that the kernel has to step over */
 	/* By breakpoints, in each process that maps the file. */
 	struct causal_entries breaks;
 	size_t followed; /* mappings looked at */
@@ -207,6 +210,25 @@ bool causal_points__follow(struct causal_points *points, struct session *session
 	return follows;
 }
 
+static int count_by_uprobe(struct causal_points *points, struct named_point *point,
+			   const struct causal_entry *entry)
+{
+	uint8_t code[UPROBE_CODE];
+	ssize_t n = pread(entry->fd, code, sizeof(code), (off_t)entry->offset);
+	const struct uprobe_place place = uprobe__place(code, n > 0 ? (size_t)n : 0);
+	char path[64];
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", entry->fd);
+	err = engine__count_by_uprobe(points->engine, path, entry->offset + place.skip,
+				      entry->semaphore, (uint32_t)point->number);
+	if (err)
+		return err;
+	point->counted = true;
+	point->stepped |= place.stepped;
+	return 0;
+}
+
 /*
  * Counts visits by the cheapest means there is: that is a uprobe, of a probe or of other code.
  * Where there are none, by breakpoints, once somebody maps it.
@@ -214,18 +236,12 @@ bool causal_points__follow(struct causal_points *points, struct session *session
 static int count_visits(struct causal_points *points, struct named_point *point,
 			const struct causal_entry *entry)
 {
-	char path[64];
-	int err;
+	int err = points->config->breakpoints ? -ENOTSUP : count_by_uprobe(points, point, entry);
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", entry->fd);
-	err = points->config->breakpoints
-		      ? -ENOTSUP
-		      : engine__count_by_uprobe(points->engine, path, entry->offset,
-						entry->semaphore, (uint32_t)point->number);
 	if (!err)
-		point->counted = true;
+		return 0;
 	/* Probes with a semaphore are not even reached as long as nobody has counted it up. */
-	else if (entry->semaphore)
+	if (entry->semaphore)
 		point->refused = err;
 	else if (array__push(&point->breaks.entries, *entry))
 		return -ENOMEM;
@@ -372,11 +388,18 @@ static char *refused_in_part(const struct named_point *point)
 	return text;
 }
 
+/* What it took to count @visits of @point, in ns of a CPU. */
+static uint64_t cost_of(const struct named_point *point, uint64_t visits)
+{
+	if (point->breaks.entries.n)
+		return visits * BREAKPOINT_NS;
+	return visits * (point->stepped ? UPROBE_STEPPED_NS : UPROBE_NS);
+}
+
 char *causal_points__trouble(const struct causal_points *points, uint64_t runtime_ns)
 {
-	const uint64_t cost_ns = points->config->breakpoints ? BREAKPOINT_NS : UPROBE_NS;
 	const struct named_point *most = NULL;
-	uint64_t visits = 0;
+	uint64_t visits = 0, cost = 0;
 	char *text;
 
 	for (size_t i = 0; i < points->named.n; i++) {
@@ -388,17 +411,19 @@ char *causal_points__trouble(const struct causal_points *points, uint64_t runtim
 		text = refused_in_part(point);
 		if (text)
 			return text;
-		if (n > visits)
-			most = point;
-		visits = n > visits ? n : visits;
+		if (cost_of(point, n) <= cost)
+			continue;
+		most = point;
+		visits = n;
+		cost = cost_of(point, n);
 	}
-	if (!most || visits * cost_ns < runtime_ns / COSTLY_PART)
+	if (!most || cost < runtime_ns / COSTLY_PART)
 		return NULL;
 	if (asprintf(&text,
 		     "the progress point '%s' was visited %.0f times a second, which took about "
 		     "%.0f%% of a CPU to count. With --progress-sampled it costs nothing.",
 		     most->text, (double)visits * 1e9 / (double)runtime_ns,
-		     100.0 * (double)(visits * cost_ns) / (double)runtime_ns) < 0)
+		     100.0 * (double)cost / (double)runtime_ns) < 0)
 		return NULL;
 	return text;
 }

@@ -25,7 +25,7 @@ CHAINS_FLAGS_no-plt := -fno-plt -Wl,-z,now
 PROGRAMS += $(CHAINS:%=$(BUILD)/tests/programs/chains-%)
 PROGRAMS += $(patsubst tests/programs/%.cc,$(BUILD)/tests/programs/%,$(wildcard tests/programs/*.cc))
 PROGRAMS += $(patsubst tests/programs/plugins/%.c,$(BUILD)/tests/programs/%.so,$(wildcard tests/programs/plugins/*.c))
-PROGRAMS += $(BUILD)/tests/programs/undisturbed-static
+PROGRAMS += $(BUILD)/tests/programs/undisturbed-static $(BUILD)/tests/programs/causal-cet
 PROGRAM_FLAGS := -D_GNU_SOURCE -I. -O2 -g -fomit-frame-pointer -MMD -MP
 
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -53,6 +53,12 @@ $(BUILD)/tests/programs/causal-coz: tests/programs/causal.c
 		-lpthread -lm -ldl
 
 causal-coz: $(BUILD)/tests/programs/causal-coz
+
+# Functions begin with endbr64, as most distributions have it.
+$(BUILD)/tests/programs/causal-cet: tests/programs/causal.c
+	$(call say,CC,"$< (cet)")
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(STD) $(WARNINGS) $(PROGRAM_FLAGS) -fcf-protection -o $@ $< -lpthread -lm
 
 $(BUILD)/tests/programs/undisturbed-static: tests/programs/undisturbed.c
 	$(call say,CC,"$< (static)")

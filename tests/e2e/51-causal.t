@@ -140,6 +140,18 @@ my $born = causal(['--breakpoints', '--progress', 'child_task', '--target', 'pre
 my %visits = map { $_->{point} => $_->{visits} } @{$born->{report}{targets}};
 cmp_ok($visits{task} // 0, '>', 100, 'a process for each task');
 near(100 * ($visits{child_task} // 0) / ($visits{task} || 1), 100, 5, 'each of them visits a breakpoint once');
+# Where functions begin with endbr64, the uprobe (int3, cc) stands behind it.
+my ($entry) = `nm @{[program('causal-cet')]}` =~ /^([0-9a-f]+) t run_a$/m;
+my $look = 'my $at = hex shift; my $pid = fork // die; exec @ARGV if !$pid; sleep 2;
+	open my $maps, "<", "/proc/$pid/maps"; my ($base) = <$maps> =~ /^(\w+)/;
+	open my $memory, "<:raw", "/proc/$pid/mem"; sysseek $memory, $at + hex $base, 0;
+	sysread $memory, my $code, 5; print "code ", unpack("H*", $code), "\n"; waitpid $pid, 0';
+my $behind = causal(['--progress', 'run_a', '--target', 'loop_a', '--speedup', '50'], 'perl', '-e', $look,
+	$entry, program('causal-cet'), 'coz-figure1', '--seconds', 4, '--ns-per-loop', 1.6);
+like($behind->{out}, qr/^code f30f1efacc$/m, 'the uprobe stands behind endbr64');
+%visits = map { $_->{point} => $_->{visits} } @{$behind->{report}{targets}};
+cmp_ok($visits{round} // 0, '>', 100, 'a program with endbr64');
+near(100 * ($visits{run_a} // 0) / ($visits{round} || 1), 100, 1, 'each call is counted once');
 my $five = causal(['--breakpoints', map { ('--progress', $_) } qw(burn sleeper poller listener talker)],
 	program('undisturbed'), '--seconds', 2);
 is($five->{status}, 1, 'five breakpoints');
