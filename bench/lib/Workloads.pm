@@ -8,6 +8,7 @@
 #   attach(state)   the pid to attach to; without it, the command itself is profiled
 #   work(output)    how much was done, when the time is fixed rather than the work
 #   causal          options of dwell causal run that say where its progress is seen
+#   serve(state, wrap)  starts the server of it anew, below the command wrap
 #   finish(state)
 package Workloads;
 
@@ -37,25 +38,34 @@ sub hackbench {
 	};
 }
 
-sub prepare_mariadb {
-	my $data = "$DIR/mariadb";
-	my $socket = "$DIR/mariadb.sock";
-	my ($status, $output) = run('mariadb-install-db', '--no-defaults', '--user=root', "--datadir=$data",
-		'--auth-root-authentication-method=normal');
-	die "mariadb-install-db: $output\n" if $status;
-	my $pid = start("$DIR/mariadbd.log", have('mariadbd'), '--no-defaults', '--user=root',
+sub serve_mariadb {
+	my ($state, @wrap) = @_;
+	my ($data, $socket) = ("$DIR/mariadb", "$DIR/mariadb.sock");
+	stop($state->{pid}, 'TERM') if $state->{pid};
+	unlink $socket;
+	$state->{pid} = start("$DIR/mariadbd.log", @wrap, have('mariadbd'), '--no-defaults', '--user=root',
 		"--datadir=$data", "--socket=$socket", '--bind-address=127.0.0.1', '--port=33061',
 		"--pid-file=$DIR/mariadbd.pid");
 	my $until = time + 60;
 	sleep 0.2 until -S $socket || time > $until;
 	-S $socket or die 'mariadbd: ' . slurp("$DIR/mariadbd.log") . "\n";
+	run(@{$state->{sysbench}}, '--time=1', 'run'); # warm
+}
+
+sub prepare_mariadb {
+	my $socket = "$DIR/mariadb.sock";
 	my @sysbench = ('sysbench', 'oltp_write_only', '--db-driver=mysql', "--mysql-socket=$socket",
 		'--mysql-user=root', '--mysql-db=sb', '--tables=2', '--table-size=50000', '--threads=8');
+	my $state = {sysbench => \@sysbench};
+	my ($status, $output) = run('mariadb-install-db', '--no-defaults', '--user=root',
+		"--datadir=$DIR/mariadb", '--auth-root-authentication-method=normal');
+	die "mariadb-install-db: $output\n" if $status;
+	serve_mariadb($state);
 	run('mariadb', '--no-defaults', "--socket=$socket", '-u', 'root', '-e', 'create database sb');
 	($status, $output) = run(@sysbench, 'prepare');
 	die "sysbench prepare: $output\n" if $status;
 	run(@sysbench, '--time=5', 'run'); # warm
-	return {pid => $pid, sysbench => \@sysbench};
+	return $state;
 }
 
 sub prepare_rocksdb {
@@ -101,6 +111,8 @@ our @all = (
 		attach => sub { $_[0]{pid} },
 		work => sub { $_[0] =~ /transactions:\s+\d+\s+\(([\d.]+) per sec/ ? $1 : undef },
 		finish => sub { stop($_[0]{pid}, 'TERM') },
+		causal => ['-p', 'dispatch_command', '--functions'],
+		serve => \&serve_mariadb,
 	},
 );
 
