@@ -23,27 +23,6 @@ static __always_inline __u64 causal_worth(const struct causal_target_state *targ
 /* The longest that one wait counts when the next target is drawn. */
 #define CAUSAL_CANDIDATE_NS 10000000
 
-/* Whether one of @n ranges from @first on holds @code. Global: looked at once. */
-__noinline int causal_in_ranges(__u32 first, __u32 n, __u64 code)
-{
-	__u32 low = first, high = first + n;
-
-	for (int i = 0; i < 17 && low < high; i++) {
-		__u32 middle = low + (high - low) / 2;
-		struct causal_range *range = bpf_map_lookup_elem(&causal_ranges, &middle);
-
-		if (!range)
-			return 0;
-		if (code < range->start)
-			high = middle;
-		else if (code >= range->end)
-			low = middle + 1;
-		else
-			return 1;
-	}
-	return 0;
-}
-
 /* A walk over the frames of a sample, from the inside out. */
 struct causal_walk {
 	__u64 place; /* the innermost code in scope; 0: none yet */
@@ -88,8 +67,7 @@ static long causal_frame(__u32 index, void *arg)
 	code = scratch->codes[index & (DWELL_MAX_USER_FRAMES - 1)];
 	if (!code)
 		return 0;
-	if (!walk->place && causal_scope[code >> 32 & (UNWIND_MAX_TABLES - 1)] &&
-	    !causal_in_ranges(CAUSAL_OUT_OF_SCOPE, causal_n_out, code)) {
+	if (!walk->place && causal_in_scope(code)) {
 		walk->place = code;
 		innermost = true;
 	}
@@ -153,7 +131,8 @@ __noinline int causal_code_sample(__u32 use, __u32 number, __u64 ns)
 static __always_inline void causal_class_time(struct causal_area *area, struct causal_slot *slot,
 					      __u32 class, __u64 ns, __u32 late)
 {
-	__sync_fetch_and_add(&causal_class_ns[class & (CLASS_SLOTS - 1)], ns);
+	if (class < CLASS_COUNT)
+		these_counts()->class_ns[class] += ns; /* interrupts are off */
 	for (__u32 i = 0; i < CAUSAL_TARGETS; i++) {
 		struct causal_target_state *target = &causal_targets[i];
 
@@ -166,17 +145,25 @@ static __always_inline void causal_class_time(struct causal_area *area, struct c
 
 /*
  * What @points are worth that a tick due at @due stands for, when some of the time since the
- * tick before was a pause. A pause that begins at a tick and ends before the next one is never
- * seen by any: the thread would look as if it ran all the time.
+ * tick before was a pause. Debts come at ticks, too, those of other CPUs: pauses begin at one
+ * or soon after and end before the next one, and are never seen by any, as if the thread ran
+ * all the time. So what a pause took of the time between two ticks comes off the second one,
+ * which may be in it. In a run that is younger than the tick before, ticks in a pause are just
+ * none.
  */
-static __always_inline __u64 causal_tick_ns(const struct thread_state *state,
+static __always_inline __u64 causal_tick_ns(struct thread_state *state,
 					    const struct causal_slot *slot, __u64 points, __u64 due)
 {
 	__u64 tick = this_cpu()->tick ? this_cpu()->tick : period_ns;
-	__u64 from = due - tick, to = slot->asked, ns = points * period_ns, paused;
+	__u64 from = due - tick, ns = points * period_ns, paused;
+	__u64 to = slot->pausing == CAUSAL_RUNS ? slot->asked : due;
 
-	if (!state->paused_at || slot->pausing != CAUSAL_RUNS)
-		return ns;
+	if (!state->paused_at || state->paused_run > from) {
+		if (slot->pausing != CAUSAL_PAUSES)
+			return ns;
+		state->paused_at = 0;
+		return 0;
+	}
 	if (from < state->paused_at)
 		from = state->paused_at;
 	if (to > due)
@@ -193,11 +180,13 @@ static __always_inline void causal_sample(struct task_struct *task, struct threa
 	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
 	__u64 ns;
 
-	if (!points || !slot || slot->pausing == CAUSAL_PAUSES)
+	if (!points || !slot)
 		return;
 	ns = causal_tick_ns(state, slot, points, due);
+	if (!ns)
+		return;
 	causal_class_time(area, slot, CLASS_CPU, ns, 0);
-	if (ns && has_user_stack(task, state))
+	if (has_user_stack(task, state))
 		causal_code_sample(use, state->slot, ns);
 }
 

@@ -96,10 +96,9 @@ static __always_inline bool causal_is_worth_it(const struct task_struct *task,
 
 /*
  * Current is about to return to user mode, and no system call will see a signal: pauses
- * it when it owes. @tick is when the tick was that it is called at, or 0. Global: looked at
- * once.
+ * it when it owes. @at_tick: a tick it is, and no system call. Global: looked at once.
  */
-__noinline int causal_pay(__u32 number, __u64 tick)
+__noinline int causal_pay(__u32 number, __u32 at_tick)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *state = target_state(task);
@@ -122,7 +121,8 @@ __noinline int causal_pay(__u32 number, __u64 tick)
 	slot->asleep = causal_asleep(state, due, causal_debt(area, slot));
 	slot->asked = now;
 	slot->away = 0;
-	state->paused_at = tick;
+	state->paused_at = at_tick || slot->asleep < due ? now : 0;
+	state->paused_run = at_tick ? 0 : state->since;
 	slot->pausing = CAUSAL_ASKED;
 	state->least_debt = causal_debt(area, slot) - due;
 	if (bpf_send_signal_thread(causal_signal)) {
@@ -155,5 +155,5 @@ int on_sys_exit(struct bpf_raw_tracepoint_args *ctx)
 	/* One that a signal of the program interrupts: ours must not be the first it sees. */
 	if (ret <= -ERESTARTSYS && ret >= -ERESTART_RESTARTBLOCK)
 		return 0;
-	return causal_pay(number, 0);
+	return causal_pay(number, false);
 }

@@ -26,8 +26,6 @@ const volatile __u8 syscall_sends[SYSCALLS_MAX];
 /* Written by user space. */
 __u64 causal_settle; /* ns that a debt has to last before it is paid */
 struct causal_target_state causal_targets[CAUSAL_TARGETS];
-__u8 causal_scope[UNWIND_MAX_TABLES]; /* by slot: samples in the file belong to somebody */
-__u32 causal_n_out;		      /* ranges that are not in it */
 
 __u32 causal_kinds_wanted; /* a target is a kind of waiting */
 __u32 causal_n_kind_rows;
@@ -35,17 +33,17 @@ struct causal_kind_row causal_kind_rows[CAUSAL_KIND_ROWS]; /* by start */
 __u8 causal_kind_of_call[SYSCALLS_MAX];			   /* by system call */
 
 /* Read by user space. */
-__u64 causal_sampled_ns;	    /* of samples in scope */
-__u64 causal_class_ns[CLASS_SLOTS]; /* of all samples, by class */
-__u64 causal_candidate;		    /* a place, drawn by weight from the samples since it was 0 */
-__u64 causal_candidates_ns;	    /* of those samples; to be set to 0 with it */
+__u64 causal_sampled_ns;    /* of samples in scope */
+__u64 causal_candidate;	    /* a place, drawn by weight from the samples since it was 0 */
+__u64 causal_candidates_ns; /* of those samples; to be set to 0 with it */
 __u64 causal_unpaused[CAUSAL_UNPAUSED];
 __u32 causal_unpaused_tid[CAUSAL_UNPAUSED];
 __u64 causal_places_lost;
 __u64 causal_pauses, causal_paused_ns; /* of threads that are gone */
 struct causal_look causal_look;
 
-__u32 causal_running; /* threads of the program that have a CPU, or left it for a pause */
+/* Threads of the program that have a CPU, or left it for a pause. */
+__u32 causal_running __attribute__((aligned(64)));
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -54,14 +52,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct causal_area);
 } causal_areas SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, CAUSAL_ALL_RANGES);
-	__type(key, __u32);
-	__type(value, struct causal_range);
-} causal_ranges SEC(".maps");
 
 /* ns of samples by place: the innermost frame in scope. */
 struct {

@@ -285,8 +285,15 @@ enum loss {
 	LOSS_COUNT = 6,
 };
 
+/* What each CPU counts, where it shares no cache line with what other CPUs use. */
+struct cpu_counts {
+	__u64 switches;		     /* of the whole machine, that were told of */
+	__u64 class_ns[CLASS_COUNT]; /* of the causal engine: all that was sampled, by class */
+} __attribute__((aligned(64)));
+
 _Static_assert(sizeof(struct event_header) == 16, "event_header");
 _Static_assert(sizeof(struct event_stack) == 24, "event_stack");
 _Static_assert(sizeof(struct event_rest) == 64, "event_rest");
 _Static_assert(sizeof(struct event_object) == 64, "event_object");
 _Static_assert(sizeof(struct event_interval) == 144, "event_interval");
+_Static_assert(sizeof(struct cpu_counts) == 64, "cpu_counts");

@@ -94,27 +94,28 @@ struct thread_state {
 	__u8 pending_context;
 	__u64 kernel_hash; /* with stack_at_switch_out */
 	__u64 user_hash;
-	/* Of the causal engine. */
+	/* Of the causal engine, which keeps no ns[]: what every switch needs first, too. */
 	__u32 slot;	   /* number + 1; 0: none */
+	__u32 ready_cpu;   /* the CPU it waits for + 1; 0: not known */
+	__u32 late;	   /* `used`, of the wait before it, in parts of CAUSAL_WHOLE */
 	bool carried;	   /* its wait ended, or will, when another thread's time came */
+	bool full;	   /* threads of the program had all CPUs when it became ready */
+	bool counted;	   /* in causal_running, though it has no CPU */
 	__u64 global_then; /* the farthest time when it went to sleep, or was made to wait */
-	__u64 paused_at;   /* the tick that asked for its last pause; 0: no tick did */
-	__u64 least_debt;  /* since it was asked to pay last */
-	__u64 settle_at;   /* it is to pay then, or later */
-	__u64 blocked_at;  /* since when it has been seen to block the signal; 0: it does not */
+	__u64 given_then;  /* to those that had its CPU, when it became ready */
+	__u64 used_then;   /* by them of the CPU, likewise */
+	__u64 used;	   /* by them while it waited for it last */
+	__u64 slept_debt;  /* of its debt, what it came by without a CPU */
+	__u64 blocked_ns;  /* of the wait that is over, if it can be a target of a kind */
 	__u64 hit_at;	   /* when it was given time for a wait, how much, and for which */
 	__u64 hit_ns;
 	__u64 hit_from;
 	__u64 hit_to;
-	__u64 blocked_ns; /* of the wait that is over, if it can be a target of a kind */
-	__u64 given_then; /* to those that had its CPU, when it became ready */
-	__u64 used_then;  /* by them of the CPU, likewise */
-	__u64 used;	  /* by them while it waited for it last */
-	__u32 late;	  /* that, of the wait before it, in parts of CAUSAL_WHOLE */
-	__u64 slept_debt; /* of its debt, what it came by without a CPU */
-	__u32 ready_cpu;  /* that CPU + 1; 0: not known */
-	bool full;	  /* threads of the program had all CPUs then */
-	bool counted;	  /* in causal_running, though it has no CPU */
+	__u64 paused_at;  /* when its last pause began; 0: it had no CPU, or no tick is to know */
+	__u64 paused_run; /* and when the run before; 0: a tick asked for the pause */
+	__u64 least_debt; /* since it was asked to pay last */
+	__u64 settle_at;  /* it is to pay then, or later */
+	__u64 blocked_at; /* since when it has been seen to block the signal; 0: it does not */
 };
 
 struct {
@@ -145,17 +146,16 @@ struct cpu_state {
 
 static struct cpu_state cpu_states[MAX_CPUS];
 
-/* Switches of the whole machine that were told of, by CPU, each in a cache line of its own. */
-__u64 switches[MAX_CPUS][8];
+struct cpu_counts cpu_counts[MAX_CPUS];
 
 static __always_inline struct cpu_state *this_cpu(void)
 {
 	return &cpu_states[bpf_get_smp_processor_id() & (MAX_CPUS - 1)];
 }
 
-static __always_inline void count_switch(void)
+static __always_inline struct cpu_counts *these_counts(void)
 {
-	switches[bpf_get_smp_processor_id() & (MAX_CPUS - 1)][0]++;
+	return &cpu_counts[bpf_get_smp_processor_id() & (MAX_CPUS - 1)];
 }
 
 struct ring {

@@ -5,8 +5,7 @@
  */
 #pragma once
 
-#include "bpf/object.bpf.h"
-#include "bpf/stack.bpf.h"
+#include "bpf/interval.bpf.h"
 #include "bpf/state.bpf.h"
 
 enum target_kind {

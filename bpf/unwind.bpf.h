@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "bpf/causal.h"
+#include "bpf/causal_scope.bpf.h"
 #include "bpf/rest.bpf.h"
 #include "bpf/scratch.bpf.h"
 #include "bpf/state.bpf.h"
@@ -350,8 +350,13 @@ static __always_inline long unwind_step(struct unwind_walk *walk, __u32 index, c
 	if (index + 1 >= DWELL_MAX_USER_FRAMES)
 		return end_walk(walk, STACK_TOO_DEEP);
 	found = find_rule(walk, walk->ip - !walk->exact, &cause, remote);
-	if (causal && !remote)
-		scratch->codes[index & (DWELL_MAX_USER_FRAMES - 1)] = code_of(walk, cause);
+	if (causal && !remote) {
+		__u64 code = code_of(walk, cause);
+
+		scratch->codes[index & (DWELL_MAX_USER_FRAMES - 1)] = code;
+		if (!causal_whole_stacks && causal_in_scope(code))
+			return end_walk(walk, STACK_TOO_DEEP);
+	}
 	if (!found && !remote && is_stuck(walk, cause)) {
 		walk->stuck = true;
 		return end_walk(walk, cause);

@@ -99,6 +99,17 @@ static bool is_program(int fd, const char *path)
 	return flagged || !named;
 }
 
+/* Never what keeps threads in a pause: those are where they were interrupted. */
+static bool is_in_scope(const struct session_file *found, const struct causal_texts *binaries)
+{
+	const char *slash = strrchr(found->path, '/');
+
+	if (!strcmp(slash ? slash + 1 : found->path, "libdwell.so"))
+		return false;
+	return binaries->texts.n ? matches(found->path, binaries)
+				 : is_program(found->fd, found->path);
+}
+
 bool causal_files__update(struct causal_files *files, const struct session *session)
 {
 	const struct causal_texts *binaries = &files->config->binaries;
@@ -113,8 +124,7 @@ bool causal_files__update(struct causal_files *files, const struct session *sess
 			if (!file)
 				return news;
 			file->path = strdup(found.path);
-			file->in_scope = binaries->texts.n ? matches(found.path, binaries)
-							   : is_program(found.fd, found.path);
+			file->in_scope = is_in_scope(&found, binaries);
 			news = true;
 		}
 		file = &files->files.data[i];

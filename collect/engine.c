@@ -181,6 +181,17 @@ int engine__use(struct engine *engine, struct probes *probes)
 	return 0;
 }
 
+/* Stacks are walked as far as any target needs them, and one that matches by @match from now on. */
+static void take_stacks_for(struct engine *engine, enum causal_match match)
+{
+	struct collector_bpf__bss *bss = engine->skeleton->bss;
+	bool whole = match == CAUSAL_MATCH_STACK;
+
+	for (size_t i = 0; i < CAUSAL_TARGETS; i++)
+		whole |= bss->causal_targets[i].match == CAUSAL_MATCH_STACK;
+	__atomic_store_n(&bss->causal_whole_stacks, whole, __ATOMIC_SEQ_CST);
+}
+
 int engine__set_target(struct engine *engine, uint32_t index, const struct engine_target *target)
 {
 	struct causal_target_state *state = &engine->skeleton->bss->causal_targets[index];
@@ -200,6 +211,7 @@ int engine__set_target(struct engine *engine, uint32_t index, const struct engin
 	state->class = target->class;
 	state->kinds[0] = target->kinds[0];
 	state->kinds[1] = target->kinds[1];
+	take_stacks_for(engine, target->match);
 	__atomic_store_n(&state->match, target->match, __ATOMIC_SEQ_CST);
 	return 0;
 }
@@ -381,8 +393,9 @@ void engine__counts(const struct engine *engine, struct engine_counts *counts)
 		.paused_ns = bss->causal_paused_ns,
 		.places_lost = bss->causal_places_lost,
 	};
-	for (int i = 0; i < CLASS_COUNT; i++)
-		counts->class_ns[i] = bss->causal_class_ns[i];
+	for (size_t cpu = 0; cpu < ARRAY_SIZE(bss->cpu_counts); cpu++)
+		for (int i = 0; i < CLASS_COUNT; i++)
+			counts->class_ns[i] += bss->cpu_counts[cpu].class_ns[i];
 	for (int i = 0; i < CAUSAL_UNPAUSED; i++) {
 		counts->unpaused[i] = bss->causal_unpaused[i];
 		counts->unpaused_tid[i] = bss->causal_unpaused_tid[i];

@@ -182,6 +182,19 @@ static void configure(struct probes *probes)
 		configure_engine(skeleton, &probes->causal);
 }
 
+/* The causal engine credits waits to the program: which device they were for is no matter. */
+static void choose_device_programs(struct probes *probes)
+{
+	struct collector_bpf *skeleton = probes->skeleton;
+	const bool wanted = !probes->config.causal;
+
+	bpf_program__set_autoload(skeleton->progs.on_io_start, wanted && probes->kernel.io_start);
+	bpf_program__set_autoload(skeleton->progs.on_io_insert, wanted);
+	bpf_program__set_autoload(skeleton->progs.on_io_issue, wanted);
+	bpf_program__set_autoload(skeleton->progs.on_io_complete, wanted);
+	bpf_program__set_autoload(skeleton->progs.on_io_requeue, wanted);
+}
+
 /* Leaves out the programs that this kernel, or this recording, has no use for. */
 static void choose_programs(struct probes *probes)
 {
@@ -193,7 +206,6 @@ static void choose_programs(struct probes *probes)
 	bpf_program__set_autoload(skeleton->progs.on_run_kprobe, probes->rung == RUNG_KPROBE);
 	bpf_program__set_autoload(skeleton->progs.on_contention_begin, kernel->contention);
 	bpf_program__set_autoload(skeleton->progs.on_contention_end, kernel->contention);
-	bpf_program__set_autoload(skeleton->progs.on_io_start, kernel->io_start);
 	bpf_program__set_autoload(skeleton->progs.finish_targets, kernel->copy_from_user_task);
 	bpf_program__set_autoload(skeleton->progs.finish_targets_kernel_only,
 				  !kernel->copy_from_user_task);
@@ -203,6 +215,7 @@ static void choose_programs(struct probes *probes)
 	bpf_program__set_autoload(skeleton->progs.on_sys_exit, probes->config.causal);
 	bpf_program__set_autoload(skeleton->progs.on_visit_uprobe, probes->config.causal);
 	bpf_program__set_autoload(skeleton->progs.on_visit_breakpoint, probes->config.causal);
+	choose_device_programs(probes);
 }
 
 /* The memory that the program shares is there already; without an engine the maps are empty. */
@@ -594,8 +607,8 @@ void probes__switches(const struct probes *probes, uint64_t *made, uint64_t *tol
 {
 	*made = probes->machine.switches;
 	*told = 0;
-	for (size_t i = 0; i < ARRAY_SIZE(probes->skeleton->bss->switches); i++)
-		*told += probes->skeleton->bss->switches[i][0];
+	for (size_t i = 0; i < ARRAY_SIZE(probes->skeleton->bss->cpu_counts); i++)
+		*told += probes->skeleton->bss->cpu_counts[i].switches;
 	if (*made < *told) /* it does not count, or not before we do */
 		*made = *told = 0;
 }
