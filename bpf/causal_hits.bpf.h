@@ -9,17 +9,6 @@
 #include "bpf/scratch.bpf.h"
 #include "bpf/unwind.bpf.h"
 
-/*
- * What @ns of waiting are worth, when the thread waited for a CPU afterwards: @late is that
- * wait, as far as the program itself had the CPU, in parts of CAUSAL_WHOLE of the first. So
- * much sooner it would only have begun to wait for the CPU.
- */
-static __always_inline __u64 causal_worth(const struct causal_target_state *target, __u64 ns,
-					  __u32 late)
-{
-	return target->speedup > late ? ns * (target->speedup - late) / CAUSAL_WHOLE : 0;
-}
-
 /* The longest that one wait counts when the next target is drawn. */
 #define CAUSAL_CANDIDATE_NS 10000000
 
@@ -127,9 +116,12 @@ __noinline int causal_code_sample(__u32 use, __u32 number, __u64 ns)
 	return 0;
 }
 
-/* @ns of a class of waiting, the whole of it: no need to sample what is known. */
+/*
+ * @ns of a class of waiting, the whole of it: no need to sample what is known. Without @in_vain
+ * of them others would have waited instead.
+ */
 static __always_inline void causal_class_time(struct causal_area *area, struct causal_slot *slot,
-					      __u32 class, __u64 ns, __u32 late)
+					      __u32 class, __u64 ns, __u64 in_vain)
 {
 	if (class < CLASS_COUNT)
 		these_counts()->class_ns[class] += ns; /* interrupts are off */
@@ -139,7 +131,7 @@ static __always_inline void causal_class_time(struct causal_area *area, struct c
 		if (target->match != CAUSAL_MATCH_CLASS || target->class != class)
 			continue;
 		__sync_fetch_and_add(&target->hit_ns, ns);
-		causal_give(area, slot, causal_worth(target, ns, late));
+		causal_give(area, slot, (ns - in_vain) * target->speedup / CAUSAL_WHOLE);
 	}
 }
 
@@ -321,6 +313,6 @@ static __always_inline void causal_kind_time(void *ctx, struct task_struct *task
 		    !(target->kinds[kind >> 6 & 1] >> (kind & 63) & 1))
 			continue;
 		__sync_fetch_and_add(&target->hit_ns, ns);
-		causal_give(area, slot, causal_worth(target, ns, state->late));
+		causal_give(area, slot, (ns - state->in_vain) * target->speedup / CAUSAL_WHOLE);
 	}
 }

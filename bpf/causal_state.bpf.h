@@ -91,7 +91,7 @@ static __always_inline void causal_renew(struct causal_area *area, struct causal
 	slot->epoch = area->epoch;
 	slot->own = slot->until = area->global; /* a pause is over as well */
 	state->global_then = area->global;
-	state->least_debt = state->slept_debt = 0;
+	state->least_debt = state->slept_debt = state->overtaken = 0;
 }
 
 /* The slot of a recorded thread, brought to the present; NULL: it has none. */

@@ -87,6 +87,13 @@ static __always_inline bool causal_is_full(const struct task_struct *task)
 	return causal_running >= (allowed < causal_cpus ? allowed : causal_cpus);
 }
 
+/* Adds @more to causal_running, which may be less than none. */
+static __always_inline void causal_count_running(__u32 more)
+{
+	if (more)
+		__sync_fetch_and_add(&causal_running, more);
+}
+
 /* @state's thread waits for @cpu from now on. */
 static __always_inline void causal_ready(struct thread_state *state, struct cpu_state *cpu,
 					 __u64 now)
@@ -100,21 +107,35 @@ static __always_inline void causal_ready(struct thread_state *state, struct cpu_
 	state->used_then = causal_used(cpu, now);
 }
 
+/* @state's thread has @cpu from now on. */
+static __always_inline void causal_have_cpu(struct cpu_state *cpu, struct thread_state *state,
+					    const struct causal_slot *slot, __u64 now)
+{
+	causal_count_running(1 - state->counted - !!cpu->slot);
+	state->counted = false;
+	cpu->slot = state->slot;
+	cpu->own_in = slot->own;
+	cpu->in_at = now;
+}
+
 /* @state's thread, paused or not, leaves its CPU. */
 static __always_inline void causal_switch_out(struct cpu_state *cpu, struct thread_state *state,
 					      __u64 now)
 {
 	struct causal_area *area = causal_area();
 	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
+	bool counted;
 
 	if (area) {
 		cpu->given = causal_given(area, cpu);
 		cpu->used = causal_used(cpu, now);
 	}
-	state->counted = slot && slot->pausing == CAUSAL_PAUSES && state->class != CLASS_SCHED;
-	if (cpu->slot && !state->counted)
-		__sync_fetch_and_add(&causal_running, -1);
+	counted = slot && slot->pausing == CAUSAL_PAUSES && state->class != CLASS_SCHED;
+	causal_count_running(counted - state->counted - !!cpu->slot);
+	state->counted = counted;
 	cpu->slot = 0;
+	state->left_cpu = (__u32)(cpu - cpu_states) + 1;
+	state->left_runs = cpu->runs;
 	state->ready_cpu = 0;
 	state->full = false;
 	if (!slot)
@@ -171,6 +192,28 @@ static __always_inline void causal_resume_pause(const struct causal_area *area,
 	state->slept_debt = later > 0 ? later : 0;
 }
 
+/*
+ * How much of the wait that ended at @wake would be no gain, because all CPUs were full: coming
+ * back sooner, the thread would overtake others, and each would wait for as long as it runs. Of
+ * threads that are all alike, none gains anything; one that runs briefly between others that
+ * compute gains nearly all.
+ */
+static __always_inline __u64 causal_in_vain(struct thread_state *state, __u64 wake, __u64 now)
+{
+	const struct cpu_state *left = &cpu_states[(state->left_cpu - 1) & (MAX_CPUS - 1)];
+	__u64 ran = state->since - state->ran_at, waited = wake - state->since;
+	__u64 in_vain;
+	__u32 others;
+
+	if (!state->full || !state->left_cpu || wake <= state->since)
+		return 0;
+	others = left->runs - state->left_runs;
+	state->overtaken += others * ran * waited / (now - state->since);
+	in_vain = lesser(state->overtaken, waited);
+	state->overtaken -= in_vain;
+	return in_vain;
+}
+
 /* @state's thread is back from a wait that was no pause. */
 static __always_inline void causal_come_back(struct causal_area *area, struct thread_state *state,
 					     struct causal_slot *slot, __u64 wake, __u64 now)
@@ -182,7 +225,8 @@ static __always_inline void causal_come_back(struct causal_area *area, struct th
 	state->hit_at = 0;
 	if (state->class != CLASS_SCHED && state->class != CLASS_LOCK && !state->carried) {
 		own = slot->own;
-		causal_class_time(area, slot, state->class, wake - state->since, state->late);
+		state->in_vain = causal_in_vain(state, wake, now);
+		causal_class_time(area, slot, state->class, wake - state->since, state->in_vain);
 		state->hit_at = now;
 		state->hit_from = state->since;
 		state->hit_to = wake;
@@ -195,15 +239,6 @@ static __always_inline void causal_come_back(struct causal_area *area, struct th
 		state->slept_debt = causal_debt(area, slot);
 }
 
-/* What state->used is of the wait that ended at @wake; at most CAUSAL_WHOLE. */
-static __always_inline __u32 causal_late(const struct thread_state *state, __u64 wake, __u64 now)
-{
-	__u64 queued = now > wake ? now - wake : 0, waited = wake - state->since;
-	__u64 used = state->used < queued ? state->used : queued;
-
-	return used < waited ? used * CAUSAL_WHOLE / waited : CAUSAL_WHOLE;
-}
-
 /* @state's thread runs again, at @now; what it waited for came at @wake. */
 static __always_inline void causal_switch_in(struct cpu_state *cpu, struct thread_state *state,
 					     __u64 wake, __u64 now)
@@ -211,13 +246,11 @@ static __always_inline void causal_switch_in(struct cpu_state *cpu, struct threa
 	struct causal_area *area = causal_area();
 	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
 
-	state->blocked_ns = state->used = state->late = 0;
+	state->blocked_ns = state->used = state->in_vain = 0;
 	if (!slot)
 		return;
 	if (state->full)
 		state->used = causal_used_meanwhile(state, now);
-	if (state->used && wake > state->since)
-		state->late = causal_late(state, wake, now);
 	if (slot->pausing != CAUSAL_RUNS)
 		slot->away += now - state->since;
 	if (slot->pausing == CAUSAL_PAUSES) {
@@ -226,12 +259,22 @@ static __always_inline void causal_switch_in(struct cpu_state *cpu, struct threa
 	} else {
 		causal_take_cpu(area, state, slot);
 		causal_come_back(area, state, slot, wake, now);
+		cpu->runs++;
 	}
 	cpu->waited = state->blocked_ns;
-	if (!cpu->slot && !state->counted)
-		__sync_fetch_and_add(&causal_running, 1);
-	state->counted = false;
-	cpu->slot = state->slot;
-	cpu->own_in = slot->own;
-	cpu->in_at = now;
+	causal_have_cpu(cpu, state, slot, now);
+}
+
+/* @state's thread, current, begins another program, under another tid maybe. */
+static __always_inline void causal_exec(struct task_struct *task, struct thread_state *state,
+					__u64 now)
+{
+	struct causal_area *area = causal_area();
+	struct causal_slot *slot;
+
+	causal_end(state);
+	causal_begin(task, state, NULL);
+	slot = area ? causal_slot_at(area, state->slot) : NULL;
+	if (slot)
+		causal_have_cpu(this_cpu(), state, slot, now);
 }

@@ -499,11 +499,8 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
 	if (!state)
 		return 0;
 	state->flags &= ~STATE_IN_EXEC;
-	if (causal) {
-		causal_end(state); /* it has the leader's tid from now on */
-		causal_begin(task, state, NULL);
-		this_cpu()->slot = state->slot;
-	}
+	if (causal)
+		causal_exec(task, state, bpf_ktime_get_ns());
 	unwind_begin(task);
 	event.header = (struct event_header){EVENT_EXEC, state->thread, state->renamed};
 	event.tid = task->pid;

@@ -97,7 +97,8 @@ struct thread_state {
 	/* Of the causal engine, which keeps no ns[]: what every switch needs first, too. */
 	__u32 slot;	   /* number + 1; 0: none */
 	__u32 ready_cpu;   /* the CPU it waits for + 1; 0: not known */
-	__u32 late;	   /* `used`, of the wait before it, in parts of CAUSAL_WHOLE */
+	__u32 left_cpu;	   /* the CPU that it had last + 1; 0: none */
+	__u32 left_runs;   /* how often threads of the program came to have that before */
 	bool carried;	   /* its wait ended, or will, when another thread's time came */
 	bool full;	   /* threads of the program had all CPUs when it became ready */
 	bool counted;	   /* in causal_running, though it has no CPU */
@@ -105,6 +106,8 @@ struct thread_state {
 	__u64 given_then;  /* to those that had its CPU, when it became ready */
 	__u64 used_then;   /* by them of the CPU, likewise */
 	__u64 used;	   /* by them while it waited for it last */
+	__u64 overtaken;   /* ns that it would take from others: to come off what waits are worth */
+	__u64 in_vain;	   /* what came off the last one */
 	__u64 slept_debt;  /* of its debt, what it came by without a CPU */
 	__u64 blocked_ns;  /* of the wait that is over, if it can be a target of a kind */
 	__u64 hit_at;	   /* when it was given time for a wait, how much, and for which */
@@ -142,6 +145,7 @@ struct cpu_state {
 	__u64 own_in; /* `own` of the thread that runs, when it began to */
 	__u64 used;   /* ns, by threads that had it */
 	__u64 in_at;  /* since when the present one has it */
+	__u32 runs;   /* how often one of them came to have it */
 } __attribute__((aligned(64)));
 
 static struct cpu_state cpu_states[MAX_CPUS];

@@ -145,8 +145,15 @@ static const struct known_case cases[] = {
 		.name = "pool",
 		.run = case_pool,
 		.point = "item",
-		.targets = {&look_around_target, &digest_target},
-		.note = "four threads a CPU that wait often and briefly",
+		.targets = {&look_around_target, &digest_target, &other_target},
+		.note = "four threads a CPU that wait often and briefly: shorter, to no gain",
+	},
+	{
+		.name = "errands",
+		.run = case_errands,
+		.point = "errand",
+		.targets = {&errand_target, &other_target},
+		.note = "a thread that runs briefly beside one that computes, on one CPU",
 	},
 	{
 		.name = "cores",

@@ -194,7 +194,7 @@ static void case_oversubscribed(void)
  * briefly, as for a fast disk, and compute in between. All of them are in the same code at
  * the same time, in pieces shorter than a sampling period, and wait for a CPU after each.
  *
- * Expected: look_around and digest by what they take of the CPUs.
+ * Expected: look_around and digest by what they take of the CPUs; shorter waits nothing.
  */
 #define LOOK_NS (60 * NS_PER_US)
 
@@ -205,7 +205,7 @@ KEEP void look_around(int times)
 {
 	for (int i = scaled(&look_around_target, times); i > 0; i--) {
 		BURN(20 * NS_PER_US / options.ns_per_loop);
-		sleep_ns(LOOK_NS);
+		rest(LOOK_NS);
 	}
 	NO_TAIL_CALL();
 }
@@ -223,6 +223,42 @@ static void *run_member(void *arg)
 static void case_pool(void)
 {
 	start_per_cpu(4, run_member);
+}
+
+/*
+ * errands: one CPU, and two threads. One computes without end, the other sleeps, and runs
+ * briefly whenever it wakes up.
+ *
+ * Expected: shorter sleeps gain what they are shorter, though the CPU is full: the one that
+ * runs briefly gets it at once. errand by its share.
+ */
+COMPUTE(errand)
+static int errands_cpu;
+
+static void *run_errands(void *arg)
+{
+	stay_on(errands_cpu);
+	for (;;) {
+		errand(100);
+		rest(NS_PER_MS);
+		PROGRESS("errand");
+	}
+	return arg;
+}
+
+static void *run_hog(void *arg)
+{
+	stay_on(errands_cpu);
+	for (;;)
+		BURN(NS_PER_MS / options.ns_per_loop);
+	return arg;
+}
+
+static void case_errands(void)
+{
+	errands_cpu = sched_getcpu();
+	start_thread(run_hog, NULL);
+	start_thread(run_errands, NULL);
 }
 
 /*

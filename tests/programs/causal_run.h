@@ -123,12 +123,16 @@ static struct target other_target = {.name = "other", .class = "other"};
  * of 30 to 50 us, the timer's interrupt and the switch, is the function's but not the
  * class's.
  */
+HELPER void rest(uint64_t ns)
+{
+	ns = ns * percent_left(&other_target) / 100;
+	sleep_ns(ns ? ns : 1);
+}
+
 KEEP void nap(int times)
 {
-	uint64_t ns = NAP_NS * percent_left(&other_target) / 100;
-
 	for (int i = 0; i < times; i++)
-		sleep_ns(ns ? ns : 1);
+		rest(NAP_NS);
 	NO_TAIL_CALL();
 }
 
