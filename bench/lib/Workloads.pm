@@ -105,7 +105,7 @@ our @all = (
 	},
 	{
 		name => 'mariadb', about => 'sysbench oltp_write_only, 8 threads; attached by pid',
-		needs => 'sysbench',
+		needs => 'mariadbd sysbench',
 		prepare => \&prepare_mariadb,
 		command => sub { (@{$_[0]{sysbench}}, "--time=$seconds", 'run') },
 		attach => sub { $_[0]{pid} },
@@ -120,11 +120,9 @@ sub available {
 	my %wanted = map { $_ => 1 } @_;
 	return grep {
 		my $ok = !%wanted || $wanted{$_->{name}};
-		if ($ok && $_->{needs} && !have($_->{needs})) {
-			print STDERR "bench: $_->{name}: $_->{needs} is not installed\n";
-			$ok = 0;
-		}
-		$ok;
+		my ($missing) = $ok ? grep { !have($_) } split ' ', $_->{needs} // '' : ();
+		print STDERR "bench: $_->{name}: $missing is not installed\n" if $missing;
+		$ok && !$missing;
 	} @all;
 }
 
