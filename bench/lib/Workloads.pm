@@ -8,6 +8,7 @@
 #   attach(state)   the pid to attach to; without it, the command itself is profiled
 #   work(output)    how much was done, when the time is fixed rather than the work
 #   causal          options of dwell causal run that say where its progress is seen
+#   recorded        0: not for profilers that record
 #   serve(state, wrap)  starts the server of it anew, below the command wrap
 #   finish(state)
 package Workloads;
@@ -17,7 +18,7 @@ use warnings;
 
 use Time::HiRes qw(sleep time);
 
-use Runner qw($DIR start stop run have slurp program);
+use Runner qw($DIR $ROOT start stop run have slurp program);
 
 our $seconds = 4; # of one run, about
 
@@ -75,6 +76,46 @@ sub prepare_rocksdb {
 	return {};
 }
 
+# The threads of docs/case-studies/sqlite.md, with the library of the machine.
+sub prepare_sqlite {
+	my ($status, $output) = run('cc', '-O2', '-g', "-I$ROOT/include", '-o', "$DIR/sqlite_insert",
+		"$ROOT/docs/case-studies/sqlite_insert.c", '-lsqlite3', '-lpthread');
+	die "cc: $output\n" if $status;
+	return {};
+}
+
+my ($postgres) = reverse sort glob '/usr/lib/postgresql/*/bin';
+$postgres //= 'postgresql';
+my @postgres_user = ('setpriv', '--reuid=postgres', '--regid=postgres', '--clear-groups', '--');
+
+sub serve_postgres {
+	my ($state, @wrap) = @_;
+	my $log = "$DIR/postgres.log";
+	stop($state->{pid}, 'INT') if $state->{pid};
+	unlink $log;
+	$state->{pid} = start($log, @wrap, @postgres_user, "$postgres/postgres", '-D', "$DIR/postgres",
+		'-k', "$DIR/postgres", '-c', 'listen_addresses=');
+	my $until = time + 60;
+	sleep 0.2 until slurp($log) =~ /ready to accept/ || time > $until;
+	time < $until or die 'postgres: ' . slurp($log) . "\n";
+	run(@{$state->{pgbench}}, '-T', 1); # warm
+}
+
+sub prepare_postgres {
+	my $state = {pgbench => ["$postgres/pgbench", '-h', "$DIR/postgres", '-U', 'postgres', '-n',
+		'-c', 8, '-j', 2, 'postgres']};
+	chmod 0755, $DIR;
+	mkdir "$DIR/postgres";
+	chown +(getpwnam 'postgres')[2, 3], "$DIR/postgres";
+	my ($status, $output) = run(@postgres_user, "$postgres/initdb", '-A', 'trust', '-D', "$DIR/postgres");
+	die "initdb: $output\n" if $status;
+	serve_postgres($state);
+	($status, $output) = run("$postgres/pgbench", '-h', "$DIR/postgres", '-U', 'postgres', '-i', '-q',
+		'-s', 10, 'postgres');
+	die "pgbench: $output\n" if $status;
+	return $state;
+}
+
 # Loops of computing that take about $seconds here.
 sub prepare_compute {
 	my ($status, $output) = run(compute_command({iterations => 100}));
@@ -113,6 +154,24 @@ our @all = (
 		finish => sub { stop($_[0]{pid}, 'TERM') },
 		causal => ['-p', 'dispatch_command', '--functions'],
 		serve => \&serve_mariadb,
+	},
+	{
+		name => 'sqlite', about => 'inserts by 2 threads, each into a database of its own',
+		needs => 'cc', recorded => 0,
+		prepare => \&prepare_sqlite,
+		command => sub { ("$DIR/sqlite_insert", '--threads', 2, '--seconds', $seconds) },
+		work => sub { $_[0] =~ /inserts per second: (\d+)/ ? $1 : undef },
+		causal => ['--functions', '-b', 'sqlite_insert', '-b', 'libsqlite3*'],
+	},
+	{
+		name => 'postgresql', about => 'pgbench, 8 clients, each with a process of its own',
+		needs => "$postgres/postgres setpriv", recorded => 0,
+		prepare => \&prepare_postgres,
+		command => sub { (@{$_[0]{pgbench}}, '-T', $seconds) },
+		work => sub { $_[0] =~ /tps = ([\d.]+)/ ? $1 : undef },
+		finish => sub { stop($_[0]{pid}, 'INT') },
+		causal => ['-p', 'ReadyForQuery', '--functions', '-b', 'postgres'],
+		serve => \&serve_postgres,
 	},
 );
 
