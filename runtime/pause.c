@@ -33,7 +33,7 @@ struct kernel_sigaction {
 
 static struct causal_area *area;
 static int descriptor = -1;
-static struct kernel_sigaction previous; /* of somebody who had the signal before us */
+static void (*previous)(int, siginfo_t *, void *); /* of somebody who had the signal before us */
 
 /* fork() copies it: the tid in the slot tells whether it is still ours. */
 static __thread uint32_t my_slot __attribute__((tls_model("initial-exec")));
@@ -167,11 +167,12 @@ static void on_signal(int number, siginfo_t *info, void *context)
 
 	if (info->si_code == SI_KERNEL)
 		pause_thread();
-	else if ((uintptr_t)previous.handler > 1)
-		previous.handler(number, info, context);
+	else if ((uintptr_t)previous > 1)
+		previous(number, info, context);
 	errno = saved;
 }
 
+/* The one before is known before it is replaced: its signal may come at once. */
 static void take_signal(int number)
 {
 	struct kernel_sigaction action = {
@@ -182,11 +183,11 @@ static void take_signal(int number)
 	};
 	struct kernel_sigaction before;
 
-	if (kernel_call(SYS_rt_sigaction, number, (long)&action, (long)&before,
-			sizeof(before.mask)))
+	if (kernel_call(SYS_rt_sigaction, number, 0, (long)&before, sizeof(before.mask)) ||
+	    before.handler == on_signal)
 		return;
-	if (before.handler != on_signal)
-		previous = before;
+	previous = before.handler;
+	kernel_call(SYS_rt_sigaction, number, (long)&action, 0, sizeof(action.mask));
 }
 
 void pause__take_signal_again(void)

@@ -52,6 +52,10 @@ undisturbed($blocked, 'a program that blocks all signals');
 unlike(join(' ', map { $_->{text} } @{$blocked->{report}{problems}}), qr/blocks the signal/,
 	'can be paused');
 
+# The signal is the C library's at the first cancellation of each process, then ours again.
+my $cancels = causal(['--target', 'burn', '--speedup', '50'], program('cancels'), '--processes', 300);
+is_deeply($cancels->{truth}, {cancelled => 300, lost => 0}, 'every thread is cancelled');
+
 my $other = causal(['--target', 'burn', '--speedup', '50', '--signal', 12], program('undisturbed'),
 	'--block');
 like(join(' ', map { $_->{text} } @{$other->{report}{problems}}), qr/blocks the signal/,
@@ -179,6 +183,8 @@ undisturbed($sure, 'it runs on');
 my $missing = causal(['--target', 'burm'], program('undisturbed'), '--seconds', 1);
 isnt($missing->{status}, 0, 'a target that does not exist');
 like($missing->{err}, qr/there is no code of 'burm'.*burn/s, 'the nearest name is told');
+$missing = causal(['--target', 'profile_key__parse'], program('undisturbed'), '--seconds', 1);
+like($missing->{err}, qr{there is no code of .profile_key__parse}, 'dwell itself is not what it ran');
 $missing = causal(['--progress', 'usdt:undisturbed:nothing'], program('undisturbed'), '--seconds', 1);
 like($missing->{err}, qr/undisturbed:round/, 'a probe that does not exist, and the one that does');
 $missing = causal(['--target', 'usdt:a:b'], program('undisturbed'));

@@ -137,7 +137,7 @@ sub stop {
 sub run {
 	my %how = ref $_[0] ? %{shift()} : ();
 	my $result = finish(start(\%how, @_), $how{seconds});
-	diag("timed out: @_") if $result->{timeout};
+	fail("in time: @_") if $result->{timeout};
 	return $result;
 }
 
