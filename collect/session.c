@@ -422,11 +422,12 @@ static void add_process(void *arg, uint32_t pid)
 	translator__add_process(session->translator, pid);
 }
 
-/* What nearly every program maps is mapped into this very one, too. */
+/* What nearly every program maps is mapped into this very one, too, besides dwell itself. */
 static void prepare_tables(struct session *session)
 {
 	_cleanup_free_ char *program = NULL;
 	_cleanup_fclose_ FILE *maps = fopen("/proc/self/maps", "re");
+	_cleanup_free_ char *self = realpath("/proc/self/exe", NULL);
 	_cleanup_free_ char *line = NULL;
 	size_t size = 0;
 
@@ -436,7 +437,7 @@ static void prepare_tables(struct session *session)
 		const char *path = strchr(line, '/');
 
 		line[strcspn(line, "\n")] = '\0';
-		if (path && strstr(line, " r-xp "))
+		if (path && strstr(line, " r-xp ") && !(self && !strcmp(path, self)))
 			mappings__prepare(session->mappings, path);
 	}
 	program = workload__find(session->config.argv[0]);
