@@ -48,15 +48,39 @@ static bool is_operator(const char *name, const char *at)
 	       (at == name || !is_identifier(at[-1]));
 }
 
+/*
+ * Where the type ends in @name, when that is Rust's "<TYPE>::function" or "<TYPE as
+ * TRAIT>::function", and at *@behind what follows the bracket. NULL: @name is no such function.
+ */
+static const char *end_of_type(const char *name, const char **behind)
+{
+	const char *end;
+
+	*behind = name;
+	if (name[0] != '<' || name[1] == '<')
+		return NULL;
+	*behind = skip_brackets(name);
+	if (strncmp(*behind, "::", 2) != 0)
+		return NULL;
+	for (end = name + 1; end < *behind - 1 && strncmp(end, " as ", 4) != 0;)
+		end = strchr("<({[", *end) ? skip_brackets(end) : end + 1;
+	return end;
+}
+
 void code_name__plain(const char *name, char plain[LONGEST_CODE_NAME])
 {
-	const char *at = name;
+	const char *behind, *type_end = end_of_type(name, &behind);
+	const char *at = type_end ? name + 1 : name;
 	bool fresh = true; /* at the start of a component */
 	size_t n = 0;
 
 	while (*at && n < LONGEST_CODE_NAME - 1) {
 		const char *end = at + 1;
 
+		if (at == type_end) {
+			at = behind;
+			continue;
+		}
 		if (is_operator(name, at)) {
 			end = at + 8 + operator__length(at + 8);
 		} else if (strchr("<({", *at)) {

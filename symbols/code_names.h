@@ -13,7 +13,7 @@
 
 /*
  * @name without template arguments, parameters and " [clone ...]", in @plain:
- * "a::b<int>::c<d>(e) const" gives "a::b::c".
+ * "a::b<int>::c<d>(e) const" gives "a::b::c", and so do Rust's "<a::b<d>>::c" and "<a::b as e>::c".
  */
 void code_name__plain(const char *name, char plain[LONGEST_CODE_NAME]);
 

@@ -77,8 +77,12 @@ static void names_are_made_plain(void **state)
 		 "operator()"},
 		{"f() const::{lambda(int)#1}::operator()", "f::{lambda(int)#1}::operator()",
 		 "operator()"},
-		{"<alloc::vec::Vec<T> as core::ops::Drop>::drop",
-		 "<alloc::vec::Vec<T> as core::ops::Drop>::drop", "drop"},
+		{"<work::Parser>::parse", "work::Parser::parse", "parse"},
+		{"<alloc::vec::Vec<T> as core::ops::Drop>::drop", "alloc::vec::Vec::drop", "drop"},
+		{"<a::B<<c as d>::E> as f>::g::<h>", "a::B::g", "g"},
+		{"<[a::B] as c>::d::{closure#0}", "[a::B]::d::{closure#0}", "{closure#0}"},
+		{"<<a as b>::C as d>::e", "<<a as b>::C as d>::e", "e"},
+		{"<a as b", "<a as b", "<a as b"},
 		{"core::ptr::drop_in_place::<alloc::vec::Vec<u8>>", "core::ptr::drop_in_place",
 		 "drop_in_place"},
 		{"a::b::<c>::{closure#0}", "a::b::{closure#0}", "{closure#0}"},
@@ -140,6 +144,13 @@ static void names_match_in_order(void **state)
 	assert_int_equal(match("Get", "db::DBImpl::Get<int>", NULL), CODE_MATCH_END);
 	assert_int_equal(match("Get<int>", "db::DBImpl::Get<int>", NULL), CODE_MATCH_END);
 	assert_int_equal(match("Get<char>", "db::DBImpl::Get<int>", NULL), CODE_MATCH_NONE);
+	assert_int_equal(match("work::Parser::parse", "<work::Parser>::parse", NULL),
+			 CODE_MATCH_END);
+	assert_int_equal(match("Parser::parse", "<work::Parser as a::Parse>::parse", NULL),
+			 CODE_MATCH_END);
+	assert_int_equal(
+		match("<Parser as Print>::parse", "<work::Parser as a::Parse>::parse", NULL),
+		CODE_MATCH_NONE);
 }
 
 static void names_are_near_or_not(void **state)
