@@ -25,6 +25,9 @@
 /* Less of an effect is none. */
 #define CAUSAL_NEGLIGIBLE 0.02
 
+/* Of so many speedups it can be told whether a curve is straight or has a knee. */
+#define CAUSAL_SHAPE_RESULTS 4
+
 struct causal_options {
 	uint64_t min_visits; /* to a point in all halves together, of a result; fewer: left out */
 	uint32_t resamples;  /* of the bootstrap; 0: 1000 */

@@ -110,7 +110,7 @@ static struct causal_fit fit__search(const struct causal_dot *dots, size_t n,
 	struct causal_fit best = causal_fit__straight(dots, n), fit;
 	double least = INFINITY;
 
-	if (n < 4)
+	if (n < CAUSAL_SHAPE_RESULTS)
 		return best;
 	for (int i = 1; i < KNEES; i++) {
 		double knee = (double)i / KNEES, rest;

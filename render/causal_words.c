@@ -108,6 +108,22 @@ struct quote {
 	double value, low, high;
 };
 
+/* Whether there is more to a curve than its single results. */
+static bool is_shaped(const struct causal_curve *curve)
+{
+	return curve->results.n >= CAUSAL_SHAPE_RESULTS;
+}
+
+/* What was measured at half, or more than that if half was not tried. */
+static struct quote measured_quote(const struct causal_curve *curve)
+{
+	const struct causal_result *result = curve->results.data;
+
+	while (result->speedup < 0.5 && result < &curve->results.data[curve->results.n - 1])
+		result++;
+	return (struct quote){result->speedup, result->program_speedup, result->low, result->high};
+}
+
 /* The speedup of a curve that is worth to be told: its knee, or half, or the best there is. */
 static struct quote quote_of(const struct causal_curve *curve)
 {
@@ -116,7 +132,9 @@ static struct quote quote_of(const struct causal_curve *curve)
 	if (curve->shape == CAUSAL_PLATEAU)
 		return (struct quote){curve->plateau_at, curve->plateau_gain, curve->plateau_low,
 				      curve->plateau_high};
-	if (curve->fit.knee > 0 || curve->best_at < 0.5 || curve->results.n < 2)
+	if (!is_shaped(curve))
+		return measured_quote(curve);
+	if (curve->fit.knee > 0 || curve->best_at < 0.5)
 		return quote;
 	return (struct quote){0.5, 0.5 * curve->slope, 0.5 * curve->slope_low,
 			      0.5 * curve->slope_high};
@@ -176,7 +194,7 @@ static void say_gain(const struct causal_effects *effects, const struct causal_c
 {
 	const struct causal_point *point = &effects->profile->points.data[curve->point];
 	const struct quote quote = quote_of(curve);
-	double last = curve->results.data[curve->results.n - 1].speedup;
+	const struct causal_result *last = &curve->results.data[curve->results.n - 1];
 
 	*text = '\0';
 	say_cause(effects, curve, quote.speedup, text, size);
@@ -184,10 +202,11 @@ static void say_gain(const struct causal_effects *effects, const struct causal_c
 	if (curve->shape == CAUSAL_PLATEAU)
 		say(text, size,
 		    "; more than that does not help: something else becomes critical then.");
-	else if (curve->fit.knee > 0 || quote.speedup > last - 0.1)
+	else if (curve->fit.knee > 0 || quote.speedup > last->speedup - 0.1)
 		say(text, size, ".");
 	else
-		say(text, size, "; %.0f%% faster, %.0f%%.", 100 * last, 100 * curve->best);
+		say(text, size, "; %.0f%% faster, %.0f%%.", 100 * last->speedup,
+		    100 * (is_shaped(curve) ? curve->best : last->program_speedup));
 }
 
 static void say_contention(const struct causal_effects *effects, const struct causal_curve *curve,

@@ -170,7 +170,7 @@ static void verdicts(void **state)
 {
 	struct machine machine = machine__quiet();
 	_cleanup_made_ struct made empty = {}, gain = made__begin(), none = made__begin(),
-				   unsure = made__begin();
+				   unsure = made__begin(), bent = made__begin();
 
 	verdict_of(&empty, "There is nothing to be said yet.");
 	for (int i = 0; i < 3; i++)
@@ -180,6 +180,10 @@ static void verdicts(void **state)
 	made__curve(&gain, &machine, made__target(&gain, "f"), 0.5, 1, 4, 8);
 	verdict_of(&gain, "Making f 50% faster would make the program 25% (25..25) faster at "
 			  "iteration, which is x1.33 the throughput; 100% faster, 50%.");
+	/* No line that neither of two speedups is on. */
+	made__curve(&bent, &machine, made__target(&bent, "f"), 0.8, 0.4, 2, 8);
+	verdict_of(&bent, "Making f 50% faster would make the program 40% (40..40) faster at "
+			  "iteration, which is x1.66 the throughput; 100% faster, 40%.");
 	gain.profile.targets.data[0].kind = CAUSAL_LINE;
 	gain.profile.targets.data[0].caller = "main";
 	verdict_of(&gain, "Making f (f), called from main 50% faster would");
