@@ -12,6 +12,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 BUILD ?= build
 CC ?= gcc
+RUSTC ?= rustc
 CLANG ?= clang
 # Debian keeps bpftool outside the PATH of ordinary users.
 BPFTOOL ?= $(or $(shell command -v bpftool 2>/dev/null),/usr/sbin/bpftool)

@@ -275,6 +275,25 @@ void causal_aim__free(struct causal_aim *aim)
 	*aim = (struct causal_aim){};
 }
 
+/* Says what @name (with @line, a file) can mean in @code. */
+static int is_ambiguous(struct code *code, const char *name, uint32_t line)
+{
+	_cleanup_free_ char *text = NULL;
+	const char *names[MOST_NAMES];
+	char all[1024] = "";
+	size_t n, used = 0;
+
+	if (asprintf(&text, line ? "%s:%u" : "%s", name, line) < 0)
+		return -ENOMEM;
+	n = code__suggest(code, text, names, MOST_NAMES);
+	for (size_t i = 0; i < n && used < sizeof(all); i++)
+		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", i ? ", " : "",
+					 names[i]);
+	error__set(-ENOTUNIQ, "'%s' means several: %s%s", text, all, n == MOST_NAMES ? " ..." : "");
+	error__hint("Give more of the name.");
+	return -ENOTUNIQ;
+}
+
 /* The code of a line, or of a function, in one file. */
 static int find_in(struct code *code, const char *path, uint32_t line, const char *function,
 		   struct code_ranges *ranges, struct code_place *place)
@@ -302,6 +321,8 @@ static int find_in_all(struct causal_files *files, bool in_scope, const char *pa
 		if (!code)
 			continue;
 		err = find_in(code, path, line, function, &found, place);
+		if (err == -ENOTUNIQ)
+			is_ambiguous(code, path ? path : function, line);
 		if (!err) {
 			err = add_ranges(ranges, file->file.slot, &found);
 			result = err ? err : 0;
@@ -348,12 +369,13 @@ int causal_files__find_place(struct causal_files *files, const struct code_place
 static int add_entries(struct causal_files *files, struct causal_file *file,
 		       const struct causal_aim *aim, struct causal_entries *entries)
 {
+	const char *name = aim->file ? aim->file : aim->function;
 	struct code *code = file__code(files, file);
 	struct code_ranges found = {};
-	int err =
-		code ? code__entries(code, aim->file ? aim->file : aim->function, aim->line, &found)
-		     : -ENOENT;
+	int err = code ? code__entries(code, name, aim->line, &found) : -ENOENT;
 
+	if (err == -ENOTUNIQ)
+		is_ambiguous(code, name, aim->line);
 	for (size_t i = 0; !err && i < found.ranges.n; i++) {
 		struct causal_entry entry = {.path = file->path,
 					     .dso = file->file.dso,

@@ -116,8 +116,8 @@ int code__offset(const struct code *code, uint64_t address, uint64_t *offset);
 /*
  * Up to @max names near to @text (FILE:LINE or a function) that do exist: the nearest
  * lines with code in that file, or of each file that ends so; else files of a similar name
- * (without line); or functions of a similar name. Nearest first, at most 32. Returns how
- * many; strings are the code's.
+ * (without line); or functions of a similar name (those of the same last component only, if
+ * there are any). Nearest first, at most 32. Returns how many; strings are the code's.
  */
 size_t code__suggest(struct code *code, const char *text, const char **names, size_t max);
 

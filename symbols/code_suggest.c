@@ -233,6 +233,17 @@ static void nearest__add_functions(struct nearest *nearest, const char *text)
 	}
 }
 
+/* When the last component is one that there is, who gave it did not mean another. */
+static void nearest__keep_exact(struct nearest *nearest)
+{
+	size_t n = 0;
+
+	while (n < nearest->n && nearest->items[n].distance < 1 << 8)
+		n++;
+	if (n)
+		nearest->n = n;
+}
+
 size_t code__suggest(struct code *code, const char *text, const char **names, size_t max)
 {
 	struct nearest nearest = {.code = code, .max = max < MOST_NAMES ? max : MOST_NAMES};
@@ -248,6 +259,7 @@ size_t code__suggest(struct code *code, const char *text, const char **names, si
 		code_lines__free(&lines);
 	} else {
 		nearest__add_functions(&nearest, text);
+		nearest__keep_exact(&nearest);
 		if (!nearest.n)
 			nearest__add_files(&nearest, text);
 	}

@@ -24,6 +24,7 @@ CHAINS_FLAGS_static-pie := -fPIE -static-pie -DNO_PLUGIN
 CHAINS_FLAGS_no-plt := -fno-plt -Wl,-z,now
 PROGRAMS += $(CHAINS:%=$(BUILD)/tests/programs/chains-%)
 PROGRAMS += $(patsubst tests/programs/%.cc,$(BUILD)/tests/programs/%,$(wildcard tests/programs/*.cc))
+PROGRAMS += $(patsubst tests/programs/%.rs,$(BUILD)/tests/programs/%,$(wildcard tests/programs/*.rs))
 PROGRAMS += $(patsubst tests/programs/plugins/%.c,$(BUILD)/tests/programs/%.so,$(wildcard tests/programs/plugins/*.c))
 PROGRAMS += $(BUILD)/tests/programs/undisturbed-static $(BUILD)/tests/programs/causal-cet
 PROGRAM_FLAGS := -D_GNU_SOURCE -I. -O2 -g -fomit-frame-pointer -MMD -MP
@@ -69,6 +70,12 @@ $(BUILD)/tests/programs/%: tests/programs/%.cc
 	$(call say,CXX,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) -Wall -Wextra $(PROGRAM_FLAGS) -o $@ $< -lpthread
+
+# By the newer of the two ways in which Rust mangles names.
+$(BUILD)/tests/programs/%: tests/programs/%.rs
+	$(call say,RUSTC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(RUSTC) -O -g -C symbol-mangling-version=v0 -o $@ $<
 
 $(BUILD)/tests/programs/%.so: tests/programs/plugins/%.c
 	$(call say,CC,$<)

@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Progress points of every kind, and targets in C++, in what is loaded while the program
+# Progress points of every kind, and targets in C++ and Rust, in what is loaded while the program
 # runs, and by kind of waiting. The truth is each function's share of a round, in the same
 # run: the thread that goes round is never paused, for only itself runs a target.
 use strict;
@@ -42,6 +42,19 @@ about($got, $count, 'shelve', $got->{truth}{count}, 'samples as progress');
 $got = causal([@sampled, '--target', 'shop::idle', '--speedup', 50], @shop, '--seconds', 10);
 cmp_ok(abs(effect($got, 'shop::idle', 0.5, 'shelve') // 9), '<', 0.25,
 	'what runs beside: pauses between two samples are not sampled');
+
+# Rust, with methods, those of traits and generic functions, on and off the CPU.
+$got = causal(['--progress', 'printed', '--target', 'Type::set', '--target', 'press::Ink::dry', '--target',
+	'print::<u32>', '--speedup', 100], program('press'), '--seconds', 20);
+is($got->{status}, 0, 'a program in Rust');
+about($got, 'Type::set', 'printed', $got->{truth}{set}, 'a method');
+about($got, 'press::Ink::dry', 'printed', $got->{truth}{dry}, 'a method of a trait, which sleeps');
+about($got, 'print::<u32>', 'printed', $got->{truth}{print}, 'a generic function');
+$got = causal(['--progress', 'printed', '--target', 'Paper::dry', '--speedup', 50], program('press'), '--seconds', 8);
+cmp_ok(abs(effect($got, 'Paper::dry', 0.5, 'printed') // 9), '<', 0.15, 'what runs beside does not matter');
+$got = causal(['--progress', 'printed', '--target', 'dry'], program('press'), '--seconds', 1);
+isnt($got->{status}, 0, 'a name of two methods');
+like($got->{err}, qr/'dry' means several: (?=.*Ink).*Paper.*\n.*Give more/, 'and which they are');
 
 # Whole runs, some with the speedup and some without.
 my $share = 0;
