@@ -215,7 +215,8 @@ static int find_not_hit(struct causal_effects *effects, const struct causal_sort
 	return problem__add(effects, CAUSAL_PROBLEM_NOT_HIT,
 			    "%s: no sample fell into it in %" PRIu64
 			    " experiments, so nothing was sped "
-			    "up. It does not run then, or takes next to no time.",
+			    "up. It does not run then, takes next to no time, or is off the stack "
+			    "while what it calls last runs (a tail call).",
 			    listing__text(&listing), experiments);
 }
 
