@@ -220,6 +220,28 @@ static int find_not_hit(struct causal_effects *effects, const struct causal_sort
 			    listing__text(&listing), experiments);
 }
 
+/* A whole run is one experiment: the first ones have nothing to be compared with. */
+static int find_nothing_to_compare(struct causal_effects *effects)
+{
+	const struct causal_profile *profile = effects->profile;
+	size_t with = 0, without = 0;
+
+	for (size_t i = 0; i < profile->experiments.n; i++) {
+		const struct causal_experiment *experiment = &profile->experiments.data[i];
+
+		with += experiment->whole_run && experiment->speedup > 0;
+		without += experiment->whole_run && !(experiment->speedup > 0);
+	}
+	if (!with && !without)
+		return 0;
+	return problem__add(
+		effects, CAUSAL_PROBLEM_FEW_EXPERIMENTS,
+		"Whole runs with a speedup are compared with whole runs without one, and "
+		"there are %zu of the first and %zu of the second. Run it again, some ten "
+		"times or more (runs add up); with --target and --speedup it takes fewer.",
+		with, without);
+}
+
 /* Everything is unsure: how many more experiments it takes. */
 static int find_few_experiments(struct causal_effects *effects)
 {
@@ -235,7 +257,7 @@ static int find_few_experiments(struct causal_effects *effects)
 			best = curve;
 	}
 	if (!best)
-		return 0;
+		return effects->curves.n ? 0 : find_nothing_to_compare(effects);
 	width = best->best_high - best->best_low;
 	times = fmin(fmax(width * width / (WIDE * WIDE / 4), 2), 1000);
 	return problem__add(

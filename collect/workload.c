@@ -18,8 +18,9 @@ struct workload {
 	char *const *argv;
 	pid_t pid;
 	int pidfd;
-	int go;	    /* closed or written: the child may run */
+	int go;	    /* written: the child may run; closed: it ends */
 	int failed; /* the child writes exec's errno; end of file: it runs */
+	bool released;
 	bool ended;
 	int status;
 };
@@ -114,6 +115,7 @@ int workload__release(struct workload *workload)
 
 	if (write(workload->go, "", 1) != 1)
 		return error__errno(-errno, "cannot start '%s'", workload->argv[0]);
+	workload->released = true;
 	do
 		n = read(workload->failed, &err, sizeof(err));
 	while (n < 0 && errno == EINTR);
@@ -121,7 +123,7 @@ int workload__release(struct workload *workload)
 		return 0;
 	if (err == ENOENT) {
 		error__set(-err, "%s: command not found", workload->argv[0]);
-		error__hint("give a path, or a program in PATH: dwell record -- COMMAND ARGS");
+		error__hint("give a path, or a program in PATH");
 		return -err;
 	}
 	return error__errno(-err, "cannot execute '%s'", workload->argv[0]);
@@ -135,13 +137,17 @@ void workload__signal(const struct workload *workload, int signal)
 
 int workload__wait(struct workload *workload)
 {
+	if (!workload->released && workload->go >= 0) {
+		close(workload->go);
+		workload->go = -1;
+	}
 	while (!workload->ended) {
 		if (waitpid(workload->pid, &workload->status, 0) == workload->pid)
 			workload->ended = true;
 		else if (errno != EINTR)
 			return -1;
 	}
-	return workload->status;
+	return workload->released ? workload->status : -1;
 }
 
 void workload__free(struct workload *workload)

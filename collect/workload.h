@@ -29,7 +29,7 @@ int workload__release(struct workload *workload);
 
 void workload__signal(const struct workload *workload, int signal);
 
-/* Its wait status; waits for its end. */
+/* Its wait status; waits for its end. A child that was never released ends here: -1. */
 int workload__wait(struct workload *workload);
 
 /* A child that was never released ends here. */

@@ -230,6 +230,10 @@ my $nobody = run('setpriv', '--reuid=65534', '--clear-groups', $DWELL, 'causal',
 isnt($nobody->{status}, 0, 'without permission');
 like($nobody->{err}, qr/root|capabilit|permi/i, 'what it takes is told');
 
+my $nowhere = run({seconds => 20}, $DWELL, 'causal', 'run', '-o', 'no/such/directory', '--', 'echo', 'ran');
+is($nowhere->{status}, 1, 'a profile that cannot be written');
+like($nowhere->{err}, qr{no/such/directory}, 'is told');
+is($nowhere->{out}, '', 'and the command does not run');
 my $gone = causal([], '/nonexistent');
 is($gone->{status}, 127, 'a command that is not there');
 

@@ -442,6 +442,19 @@ static void an_empty_profile_explains_itself(void **state)
 	problem_of(&made, CAUSAL_PROBLEM_DAMAGED, "3 lines");
 }
 
+static void one_whole_run_is_not_enough(void **state)
+{
+	_cleanup_made_ struct made made = made__of(CAUSAL_END_TO_END);
+	struct causal_visits end = {.visits = 1};
+	const struct causal_experiment whole = {
+		.also = "",
+		.whole_run = true,
+		.with = {.duration_ns = 1000 * MS, .points = &end, .n_points = 1}};
+
+	assert_int_equal(array__push(&made.profile.experiments, whole), 0);
+	problem_of(&made, CAUSAL_PROBLEM_FEW_EXPERIMENTS, "0 of the first and 1 of the second");
+}
+
 static void a_weak_profile_explains_itself(void **state)
 {
 	_cleanup_made_ struct made made = made__of(CAUSAL_THROUGHPUT);
@@ -575,6 +588,7 @@ int main(void)
 		cmocka_unit_test(ruined_pairs_are_left_out),
 		cmocka_unit_test(a_mixture_is_none),
 		cmocka_unit_test(an_empty_profile_explains_itself),
+		cmocka_unit_test(one_whole_run_is_not_enough),
 		cmocka_unit_test(a_weak_profile_explains_itself),
 		cmocka_unit_test(only_one_point),
 		cmocka_unit_test(lines_through_dots),
