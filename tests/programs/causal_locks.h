@@ -198,7 +198,7 @@ static void case_oversubscribed(void)
  */
 #define LOOK_NS (60 * NS_PER_US)
 
-TARGET(look_around);
+static struct target look_around_target = {.name = "look_around"};
 COMPUTE(digest)
 
 KEEP void look_around(int times)
