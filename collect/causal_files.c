@@ -276,7 +276,7 @@ void causal_aim__free(struct causal_aim *aim)
 }
 
 /* Says what @name (with @line, a file) can mean in @code. */
-static int is_ambiguous(struct code *code, const char *name, uint32_t line)
+static void tell_ambiguous(struct code *code, const char *name, uint32_t line)
 {
 	_cleanup_free_ char *text = NULL;
 	const char *names[MOST_NAMES];
@@ -284,14 +284,13 @@ static int is_ambiguous(struct code *code, const char *name, uint32_t line)
 	size_t n, used = 0;
 
 	if (asprintf(&text, line ? "%s:%u" : "%s", name, line) < 0)
-		return -ENOMEM;
+		return;
 	n = code__suggest(code, text, names, MOST_NAMES);
 	for (size_t i = 0; i < n && used < sizeof(all); i++)
 		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", i ? ", " : "",
 					 names[i]);
 	error__set(-ENOTUNIQ, "'%s' means several: %s%s", text, all, n == MOST_NAMES ? " ..." : "");
 	error__hint("Give more of the name.");
-	return -ENOTUNIQ;
 }
 
 /* The code of a line, or of a function, in one file. */
@@ -322,7 +321,7 @@ static int find_in_all(struct causal_files *files, bool in_scope, const char *pa
 			continue;
 		err = find_in(code, path, line, function, &found, place);
 		if (err == -ENOTUNIQ)
-			is_ambiguous(code, path ? path : function, line);
+			tell_ambiguous(code, path ? path : function, line);
 		if (!err) {
 			err = add_ranges(ranges, file->file.slot, &found);
 			result = err ? err : 0;
@@ -375,7 +374,7 @@ static int add_entries(struct causal_files *files, struct causal_file *file,
 	int err = code ? code__entries(code, name, aim->line, &found) : -ENOENT;
 
 	if (err == -ENOTUNIQ)
-		is_ambiguous(code, name, aim->line);
+		tell_ambiguous(code, name, aim->line);
 	for (size_t i = 0; !err && i < found.ranges.n; i++) {
 		struct causal_entry entry = {.path = file->path,
 					     .dso = file->file.dso,
