@@ -8,6 +8,7 @@
 
 #include "analysis/causal.h"
 #include "base/clock.h"
+#include "cmd/cmd.h"
 #include "render/causal_words.h"
 
 #define LOOK_NS	      3000000000ULL /* between looks, at first, */
@@ -82,6 +83,15 @@ void causal_live__turn(void *arg, const char *state)
 		return;
 	snprintf(text, sizeof(text), "dwell: %s", state);
 	show_line(text);
+}
+
+void causal_live__error(void *arg, int err)
+{
+	struct causal_live *live = arg;
+
+	causal_live__end(live);
+	command__fail(err);
+	live->failed = true;
 }
 
 void causal_live__end(const struct causal_live *live)

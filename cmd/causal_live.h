@@ -15,6 +15,7 @@ struct causal_live {
 	uint64_t experiments;
 	uint64_t look_at; /* the monotonic time of the next look at the profile */
 	bool sure;
+	bool failed;	 /* it was told of */
 	char found[160]; /* the best so far */
 };
 
@@ -25,6 +26,9 @@ struct causal_live {
 bool causal_live__experiment(void *arg, const struct causal_experiment *experiment,
 			     const struct causal_target *target);
 void causal_live__turn(void *arg, const char *state);
+
+/* Tells of an error, at once. */
+void causal_live__error(void *arg, int err);
 
 /* Takes back what stands on the terminal. */
 void causal_live__end(const struct causal_live *live);

@@ -211,12 +211,13 @@ static int run(struct causal_run_options *options)
 	options->config.to_forward = &workload_to_forward;
 	options->config.on_experiment = causal_live__experiment;
 	options->config.on_turn = causal_live__turn;
+	options->config.on_error = causal_live__error;
 	options->config.arg = &live;
 	err = causal__run(&options->config, &workload_stops, &result);
 	causal_live__end(&live);
-	if (err)
+	if (err && !live.failed)
 		command__fail(err);
-	else if (live.terminal)
+	else if (!err && live.terminal)
 		fprintf(stderr, "dwell: %lu experiments in %s%s. See: dwell causal report %s\n",
 			result.experiments, options->config.output,
 			live.sure ? ", which is enough" : "", options->config.output);

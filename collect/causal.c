@@ -384,6 +384,8 @@ int causal__run(const struct causal_config *config, const volatile sig_atomic_t 
 	err = setup(&run);
 	if (!err)
 		err = run_it(&run, stop);
+	if (err && config->on_error)
+		config->on_error(config->arg, err);
 	if (run.session)
 		result->status = session__command_status(run.session, &result->exec_error);
 	release(&run);

@@ -75,6 +75,8 @@ struct causal_config {
 			      const struct causal_target *target);
 	/* Called a few times a second while there is nothing to tell. */
 	void (*on_turn)(void *arg, const char *state);
+	/* Called when the run has failed, before the command, which goes on, is waited for. */
+	void (*on_error)(void *arg, int err);
 	void *arg;
 };
 

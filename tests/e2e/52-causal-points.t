@@ -52,9 +52,12 @@ about($got, 'press::Ink::dry', 'printed', $got->{truth}{dry}, 'a method of a tra
 about($got, 'print::<u32>', 'printed', $got->{truth}{print}, 'a generic function');
 $got = causal(['--progress', 'printed', '--target', 'Paper::dry', '--speedup', 50], program('press'), '--seconds', 8);
 cmp_ok(abs(effect($got, 'Paper::dry', 0.5, 'printed') // 9), '<', 0.15, 'what runs beside does not matter');
-$got = causal(['--progress', 'printed', '--target', 'dry'], program('press'), '--seconds', 1);
-isnt($got->{status}, 0, 'a name of two methods');
-like($got->{err}, qr/'dry' means several: (?=.*Ink).*Paper.*\n.*Give more/, 'and which they are');
+for my $ambiguous (['--target', 'dry', '--progress', 'printed'], ['--progress', 'dry']) {
+	$got = causal($ambiguous, 'sh', '-c', '"$0" --seconds 1 2>&1; echo after >&2', program('press'));
+	isnt($got->{status}, 0, "@$ambiguous: a name of two methods");
+	like($got->{err}, qr/'dry' means several: (?=.*Ink).*Paper.*\n.*Give more.*\nafter$/,
+		'which are told while the command runs, once');
+}
 
 # Whole runs, some with the speedup and some without.
 my $share = 0;

@@ -3,7 +3,7 @@
  * Processes that cancel a thread, each for its first and only time: cancels [--processes N].
  * What the C library, or who is in its way, does at the first cancellation is done N times,
  * beside a thread that computes (burn(), a target to speed up). A process of which the
- * thread goes on is ended after 2 s. The last line is {"cancelled": N, "lost": N}.
+ * thread goes on is ended after 5 s. The last line is {"cancelled": N, "lost": N}.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ static void cancel_one(void)
 	pthread_t burning, thread;
 	void *result;
 
-	alarm(2);
+	alarm(5);
 	if (pthread_create(&burning, NULL, burner, NULL) ||
 	    pthread_create(&thread, NULL, sleeper, NULL))
 		_exit(1);
