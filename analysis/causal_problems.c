@@ -90,9 +90,8 @@ static int find_empty(struct causal_effects *effects)
 		return problem__add(
 			effects, CAUSAL_PROBLEM_NO_RUN,
 			"No run came as far as an experiment. An experiment takes half a second "
-			"and "
-			"more, so the program has to run for some seconds, and to pass a progress "
-			"point meanwhile.");
+			"and more, so the program has to run for some seconds, and to pass a "
+			"progress point meanwhile. With --end-to-end it has to end by itself.");
 	return 0;
 }
 

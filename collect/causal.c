@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -330,6 +331,12 @@ static void pass_signals(const struct session_progress *progress, void *arg)
 	*run->config->to_forward = 0;
 }
 
+/* Nobody cut it short: neither a signal, nor --duration. */
+static bool ran_to_its_end(const struct causal_run_result *result)
+{
+	return result->status >= 0 && WIFEXITED(result->status);
+}
+
 static int run_it(struct run *run, const volatile sig_atomic_t *stop)
 {
 	struct session_progress progress;
@@ -340,11 +347,14 @@ static int run_it(struct run *run, const volatile sig_atomic_t *stop)
 	experimenter__stop(run->experimenter);
 	engine__end(run->engine);
 	run->result->runtime_ns = now_ns(CLOCK_MONOTONIC) - run->start;
+	if (session__command_ended(run->session))
+		run->result->status =
+			session__command_status(run->session, &run->result->exec_error);
 	causal_files__update(run->files, run->session);
 	err = err ? err : run->error;
 	if (!err)
 		err = not_found(run);
-	if (!err && run->whole && !*stop)
+	if (!err && run->whole && !*stop && ran_to_its_end(run->result))
 		err = keep_whole_run(run);
 	finished = write_end(run);
 	err = err ? err : finished;

@@ -617,6 +617,11 @@ void session__signal(const struct session *session, int signal)
 		workload__signal(session->workload, signal);
 }
 
+bool session__command_ended(const struct session *session)
+{
+	return session->workload && workload__has_ended(session->workload);
+}
+
 int session__command_status(struct session *session, int *exec_error)
 {
 	*exec_error = session->exec_error;

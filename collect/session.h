@@ -88,6 +88,9 @@ int session__finish(struct session *session, struct session_progress *progress);
 /* Sends @signal to the command, if there is one that runs. */
 void session__signal(const struct session *session, int signal);
 
+/* Whether there is a command, and it has ended. */
+bool session__command_ended(const struct session *session);
+
 /*
  * The command's wait status once it has ended; waits for it when it still runs
  * (after --duration). -1 when there was no command, or it could not be started

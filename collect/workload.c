@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -106,6 +107,13 @@ pid_t workload__pid(const struct workload *workload)
 int workload__fd(const struct workload *workload)
 {
 	return workload->pidfd;
+}
+
+bool workload__has_ended(const struct workload *workload)
+{
+	struct pollfd fd = {.fd = workload->pidfd, .events = POLLIN};
+
+	return workload->ended || poll(&fd, 1, 0) > 0;
 }
 
 int workload__release(struct workload *workload)

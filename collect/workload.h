@@ -24,6 +24,8 @@ pid_t workload__pid(const struct workload *workload);
 /* A descriptor that polls readable when the command has ended. */
 int workload__fd(const struct workload *workload);
 
+bool workload__has_ended(const struct workload *workload);
+
 /* Lets the command run. Returns 0, or -errno of its exec with a message (ENOENT: not found). */
 int workload__release(struct workload *workload);
 

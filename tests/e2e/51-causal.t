@@ -65,7 +65,16 @@ like(join(' ', map { $_->{text} } @{$other->{report}{problems}}), qr/blocks the 
 my $crash = causal(['--target', 'burn', '--speedup', '50'], program('undisturbed'), '--seconds', 3,
 	'--crash');
 is($crash->{status}, 128 + 6, 'a crash');
+like(join(' ', map { $_->{text} } @{$crash->{report}{problems}}), qr/ended by signal 6/, 'is told');
 cmp_ok($crash->{report}{targets}[0]{results}[0]{experiments} // 0, '>=', 2, 'keeps experiments');
+
+# Nor is a part of a run taken for the whole.
+for my $part ([['--duration', '1s']], [[], '--crash']) {
+	my ($options, @more) = @$part;
+	my $got = causal(['--end-to-end', '--target', 'burn', '--speedup', 50, @$options],
+		program('undisturbed'), '--seconds', 2, @more);
+	is($got->{report}{experiments}, 0, "@$options@more: no whole run");
+}
 
 # Unmodified programs: progress at a function, by name.
 my $named = causal(['--progress', 'burn', '--target', 'burn', '--speedup', '50'],
