@@ -30,7 +30,9 @@ STD := -std=gnu11
 LDLIBS := -lbpf -ldw -lelf -lzstd -lz -ljansson -liberty -ldl -lpthread -lm
 
 FOLDERS := base recording symbols model analysis render collect
-LIB_SRC := $(wildcard $(addsuffix /*.c,$(FOLDERS)))
+# Each with the folders in it.
+LIB_FOLDERS := $(FOLDERS) $(patsubst %/,%,$(wildcard $(addsuffix /*/,$(FOLDERS))))
+LIB_SRC := $(wildcard $(addsuffix /*.c,$(LIB_FOLDERS)))
 CMD_SRC := $(wildcard cmd/*.c)
 BPF_SRC := $(wildcard bpf/*.bpf.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
@@ -45,7 +47,7 @@ $(BUILD)/dwell: $(CMD_OBJ) $(BUILD)/libdwell.a
 
 $(BUILD)/libdwell.a: $(LIB_OBJ)
 	$(Q)rm -f $@
-	$(Q)$(AR) rcs $@ $^
+	$(Q)$(AR) qcs $@ $^
 
 $(BUILD)/%.o: %.c
 	$(call say,CC,$<)
@@ -56,7 +58,7 @@ $(BUILD)/%.o: %.c
 MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
 BPF_ARCH := $(shell uname -m | sed -e s/x86_64/x86/ -e s/aarch64/arm64/)
 
-$(BUILD)/%.bpf.o: %.bpf.c $(wildcard bpf/*.h)
+$(BUILD)/%.bpf.o: %.bpf.c $(wildcard bpf/*/*.h abi/*.h)
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) -target bpf -mcpu=v3 -ffreestanding -O2 -g -Wall -Wextra -Wno-unused-parameter -Werror \

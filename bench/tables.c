@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hash.h"
-#include "symbols/unwind_table.h"
+#include "symbols/unwind/unwind_table.h"
 
 #define TRIES 3
 

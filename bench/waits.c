@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "analysis/waitlist.h"
+#include "analysis/waits/waitlist.h"
 #include "base/clock.h"
 #include "recording/recording.h"
 

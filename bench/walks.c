@@ -17,8 +17,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "bpf/unwind.h"
-#include "collect/unwinder.h"
+#include "abi/unwind.h"
+#include "collect/core/unwinder.h"
 #include "bench/walks.skel.h"
 
 #define PERIOD_NS  100000

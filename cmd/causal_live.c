@@ -6,10 +6,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "analysis/causal.h"
+#include "analysis/causal/prediction.h"
 #include "base/clock.h"
 #include "cmd/cmd.h"
-#include "render/causal_words.h"
+#include "render/causal/causal_words.h"
 
 #define LOOK_NS	      3000000000ULL /* between looks, at first, */
 #define LOOK_SHARE    20	    /* and at most this part of the time */

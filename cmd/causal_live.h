@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "recording/causal_profile.h"
+#include "recording/causal/causal_profile.h"
 
 struct causal_live {
 	const char *profile; /* what is in it counts, of earlier runs as well */

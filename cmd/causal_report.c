@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "cmd/cmd.h"
-#include "render/causal.h"
+#include "render/causal/causal_views.h"
 #include "render/terminal.h"
 
 #define DEFAULT_INPUT	   "dwell.causal"

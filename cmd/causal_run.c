@@ -5,14 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/kind_target.h"
+#include "analysis/kinds/kind_target.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cmd/causal_live.h"
 #include "cmd/cmd.h"
 #include "cmd/workload.h"
-#include "collect/causal.h"
+#include "collect/causal/causal_run.h"
 
 #define MIN_PERIOD_NS 50000ULL
 #define MAX_PERIOD_NS 100000000ULL

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/workload.h"
-#include "collect/session.h"
+#include "collect/record/session.h"
 #include "model/embed.h"
 
 #define MIN_PERIOD_NS	  10000ULL

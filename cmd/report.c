@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/view.h"
-#include "render/report.h"
+#include "render/report/report.h"
 #include "render/terminal.h"
 
 struct report_options {

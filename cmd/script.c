@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/view.h"
-#include "render/script.h"
+#include "render/export/script.h"
 #include "render/terminal.h"
 
 struct script_options {

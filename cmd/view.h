@@ -2,7 +2,7 @@
 /* What the commands that read a recording have in common: which file, what of it. */
 #pragma once
 
-#include "analysis/moments.h"
+#include "analysis/weighted_samples.h"
 #include "cmd/cmd.h"
 
 struct view_options {

@@ -7,7 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/view.h"
 #include "render/terminal.h"
-#include "render/waits.h"
+#include "render/waits/waits.h"
 
 struct waits_options {
 	struct view_options view; /* first: see VIEW_OPTIONS_FILTER */

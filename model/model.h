@@ -219,7 +219,7 @@ struct model {
 	uint64_t start;	    /* of the recording */
 	uint64_t end;	    /* of the recording, or of what was kept of it */
 	uint64_t period_ns; /* between two sampling points */
-	uint64_t grid_seed; /* of the sampling points, see bpf/grid.h */
+	uint64_t grid_seed; /* of the sampling points, see abi/grid.h */
 	bool trace;	    /* every interval is there, not only sampled ones */
 	uint32_t spacing;   /* where waits were thinned out most: 2^spacing periods apart */
 

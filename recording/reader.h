@@ -9,7 +9,7 @@
 #include "recording/codec.h"
 #include "recording/format.h"
 #include "recording/recording.h"
-#include "recording/source.h"
+#include "recording/byte_source.h"
 
 /* As recording_reader__open(). @data stays the caller's and must outlive the reader. */
 int recording_reader__open_memory(const void *data, size_t size, struct recording_reader **out);

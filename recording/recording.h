@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/event.h"
+#include "abi/event.h"
 
 enum record_type {
 	RECORD_META = 1,
@@ -41,7 +41,7 @@ enum record_type {
 /*
  * A fact about the whole recording; a later value of the same key wins. Keys:
  * version, command, target, mode (sampling | trace), period_ns, grid_seed (of the
- * sampling points, see bpf/grid.h), start and end
+ * sampling points, see abi/grid.h), start and end
  * (ns, CLOCK_MONOTONIC; end is missing when the recorder was killed),
  * start_realtime (ns since 1970), hostname, kernel, machine, cpus, boot_id,
  * rung (where sleepers' stacks are taken), exit_status, cpu_ns (of dwell itself),

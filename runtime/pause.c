@@ -3,7 +3,7 @@
  * Pauses: the part of the causal engine that runs inside the profiled program. The kernel
  * side says in a thread's slot how long it is to pause, and sends it the signal where that
  * interrupts no system call; the handler sleeps, or keeps the CPU, for so long. See
- * bpf/causal.h.
+ * abi/delay_area.h.
  *
  * Nothing in here allocates, prints or takes a lock.
  */

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "bpf/causal.h"
+#include "abi/delay_area.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "symbols/elf_file.h"
+#include "symbols/elf/elf_file.h"
 
 #define LARGEST_MAP (512 << 20)
 

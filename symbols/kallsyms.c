@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "symbols/elf_file.h"
+#include "symbols/elf/elf_file.h"
 
 #define LARGEST_KALLSYMS (256 << 20)
 #define PAGE		 4096ULL

@@ -5,9 +5,9 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "symbols/debug_file.h"
-#include "symbols/dwarf_info.h"
-#include "symbols/elf_symbols.h"
+#include "symbols/elf/debug_file.h"
+#include "symbols/dwarf/dwarf_info.h"
+#include "symbols/elf/elf_symbols.h"
 
 struct object {
 	struct elf_file *program; /* NULL: only the debug file was found */

@@ -6,9 +6,9 @@
 #pragma once
 
 #include "base/cleanup.h"
-#include "symbols/debuginfod.h"
-#include "symbols/dwarf_info.h"
-#include "symbols/elf_file.h"
+#include "symbols/elf/debuginfod.h"
+#include "symbols/dwarf/dwarf_info.h"
+#include "symbols/elf/elf_file.h"
 #include "symbols/strings.h"
 #include "symbols/symbols.h"
 #include "symbols/symtab.h"

@@ -12,7 +12,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
-#include "symbols/elf_file.h"
+#include "symbols/elf/elf_file.h"
 #include "symbols/jitmap.h"
 #include "symbols/kallsyms.h"
 #include "symbols/object.h"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
-LINT_C := $(wildcard $(addsuffix /*.[ch],$(FOLDERS) include bpf cmd bench tests/unit tests/programs tests/fuzz))
+LINT_C := $(wildcard $(addsuffix /*.[ch],$(LIB_FOLDERS) abi include bpf bpf/core bpf/causal cmd bench tests/unit tests/programs tests/fuzz))
 LINT_TIDY := $(LIB_SRC) $(CMD_SRC)
 
 lint: lint-format lint-tidy lint-cppcheck

@@ -14,8 +14,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "recording/causal_lines.h"
-#include "render/causal.h"
+#include "recording/causal/profile_lines.h"
+#include "render/causal/causal_views.h"
 
 #define CHECK(condition)                                                                           \
 	do {                                                                                       \

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/unwind_table.h"
+#include "symbols/unwind/unwind_table.h"
 
 #define TEXT_SIZE 0x100000
 

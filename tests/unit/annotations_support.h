@@ -26,7 +26,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/hash.h"
-#include "collect/annotations.h"
+#include "collect/record/annotations.h"
 
 typedef ARRAY(struct annotation) annotation_array;
 

@@ -16,9 +16,9 @@
 
 #include <math.h>
 
-#include "analysis/causal.h"
-#include "analysis/causal_fit.h"
-#include "analysis/causal_random.h"
+#include "analysis/causal/prediction.h"
+#include "analysis/causal/fit.h"
+#include "analysis/causal/random.h"
 #include "base/error.h"
 
 #define MS 1000000ull

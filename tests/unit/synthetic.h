@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "analysis/kinds.h"
+#include "analysis/kinds/kinds.h"
 #include "model/model.h"
 #include "recording/recording.h"
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/cascade.h"
+#include "analysis/waits/cascade.h"
 #include "base/array.h"
 #include "base/hash.h"
 

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "analysis/causal_weigh.h"
+#include "analysis/causal/pair_weights.h"
 
 #define NEAR(have, want, by)                                                                       \
 	do {                                                                                       \

@@ -2,7 +2,7 @@
 /* Causal profiles that are cut and damaged: read, analysed and printed all the same. */
 #include "tests/unit/causal_files.h"
 
-#include "render/causal.h"
+#include "render/causal/causal_views.h"
 
 /* A small profile that has every kind of line. */
 static char *small_profile(const struct scratch_file *file, size_t *n)

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "recording/causal_lines.h"
+#include "recording/causal/profile_lines.h"
 
 #define RUN(id)                                                                                    \
 	"{\"type\":\"run\",\"version\":1,\"run\":\"" id "\",\"command\":\"./a\","                  \

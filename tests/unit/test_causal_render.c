@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "render/causal.h"
+#include "render/causal/causal_views.h"
 #include "render/format.h"
 
 static char *text_of(const struct causal_effects *effects,

@@ -4,7 +4,7 @@
 
 #include <inttypes.h>
 
-#include "symbols/code_names.h"
+#include "symbols/code/code_names.h"
 
 static bool same_line(const struct code_place *a, const struct code_place *b)
 {

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "symbols/code_names.h"
+#include "symbols/code/code_names.h"
 
 static struct code_ranges find_function(struct code *code, const char *name, const char *full)
 {

@@ -2,9 +2,9 @@
 /* Names of functions and paths of files, and which of overlapping ranges counts. */
 #include "tests/unit/test_symbols_support.h"
 
-#include "symbols/code_names.h"
+#include "symbols/code/code_names.h"
 #include "symbols/ranges.h"
-#include "symbols/source_path.h"
+#include "symbols/dwarf/source_path.h"
 
 static void paths_are_made_plain(void **state)
 {

@@ -6,8 +6,8 @@
 
 #include <fcntl.h>
 
-#include "symbols/code.h"
-#include "symbols/source_path.h"
+#include "symbols/code/code.h"
+#include "symbols/dwarf/source_path.h"
 
 #define CODE_SOURCES "tests/data/code"
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
-#include "bpf/grid.h"
+#include "abi/grid.h"
 
 #define PERIOD 1000000U
 

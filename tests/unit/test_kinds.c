@@ -4,7 +4,7 @@
 
 #include "tests/unit/synthetic.h"
 
-#include "analysis/kind_table.h"
+#include "analysis/kinds/kind_table.h"
 #include "base/syscalls.h"
 
 struct kind_case {

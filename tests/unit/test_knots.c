@@ -12,7 +12,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analysis/knots.h"
+#include "analysis/waits/knots.h"
 #include "base/hash.h"
 
 #define MOST	      12

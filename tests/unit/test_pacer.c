@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "collect/pacer.h"
+#include "collect/record/sampling_throttle.h"
 
 #define MS 1000000ULL
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tests/unit/workload.h"
 
-#include "analysis/profile.h"
-#include "analysis/threads.h"
+#include "analysis/profile/profile.h"
+#include "analysis/profile/threads.h"
 
 #define KEY(name) (1U << PROFILE_##name)
 #define USUAL	  (KEY(COMM) | KEY(DSO) | KEY(SYMBOL))

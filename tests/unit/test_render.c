@@ -3,10 +3,10 @@
 
 #include "tests/unit/workload.h"
 
-#include "render/fields.h"
+#include "render/export/fields.h"
 #include "render/format.h"
-#include "render/report.h"
-#include "render/script.h"
+#include "render/report/report.h"
+#include "render/export/script.h"
 
 static struct model *model;
 static struct kinds *kinds;

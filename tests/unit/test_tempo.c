@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "collect/tempo.h"
+#include "collect/core/clock_jitter.h"
 
 #define MS 1000000ULL
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "collect/translate.h"
+#include "collect/record/translate.h"
 
 static char path[64];
 

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 
-#include "symbols/unwind_table.h"
+#include "symbols/unwind/unwind_table.h"
 #include "tests/unit/unwind_compare.h"
 
 static char scratch[64];

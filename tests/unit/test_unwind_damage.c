@@ -20,7 +20,7 @@
 #include <cmocka.h>
 
 #include "base/hash.h"
-#include "symbols/unwind_table.h"
+#include "symbols/unwind/unwind_table.h"
 
 /* A real ELF file in memory. */
 struct image {

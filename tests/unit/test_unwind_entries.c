@@ -16,7 +16,7 @@
 
 #include "base/buffer.h"
 #include "base/hash.h"
-#include "symbols/unwind_table.h"
+#include "symbols/unwind/unwind_table.h"
 
 #define TEXT	      0x10000 /* of the made-up file: address, and size */
 #define TEXT_SIZE     0x8000

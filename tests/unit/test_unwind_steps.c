@@ -23,7 +23,7 @@
 #include <cmocka.h>
 
 #include "base/array.h"
-#include "symbols/unwind_table.h"
+#include "symbols/unwind/unwind_table.h"
 
 #define MAX_DEPTH   128
 #define MAX_MODULES 32
@@ -221,7 +221,7 @@ static void walk_signal(const struct traced *t, struct walk *w)
 	w->exact = true;
 }
 
-/* To the caller, by the words of bpf/unwind.h. */
+/* To the caller, by the words of abi/unwind.h. */
 static enum step walk_up(const struct traced *t, struct walk *w, struct tally *tally)
 {
 	uint64_t vaddr = 0, cfa, rbp = w->rbp;

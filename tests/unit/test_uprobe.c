@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "collect/uprobe.h"
+#include "collect/core/uprobe.h"
 
 #define ENDBR64 "\xf3\x0f\x1e\xfa"
 

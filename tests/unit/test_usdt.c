@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "symbols/usdt.h"
+#include "symbols/elf/usdt.h"
 
 #define NOP 0x90
 

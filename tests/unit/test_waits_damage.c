@@ -10,7 +10,7 @@
 #include <jansson.h>
 #include <time.h>
 
-#include "render/waits.h"
+#include "render/waits/waits.h"
 
 #define FAR ((uint64_t)INT64_MAX)
 

@@ -2,7 +2,7 @@
 /* Which threads stand as one vertex, and which waits are for work. */
 #include "tests/unit/waits_support.h"
 
-#include "analysis/for_work.h"
+#include "analysis/waits/idle_waits.h"
 
 /* A thread that @parent creates at @begin, and that exits at @end. */
 static void put_short(struct program *program, uint32_t number, uint32_t parent, const char *comm,

@@ -13,7 +13,7 @@
 #include <elfutils/libdw.h>
 
 #include "base/hash.h"
-#include "symbols/unwind_table.h"
+#include "symbols/unwind/unwind_table.h"
 
 struct machine {
 	uint64_t regs[17];
@@ -116,7 +116,7 @@ static inline uint64_t machine__eval(struct machine *m, const Dwarf_Op *ops, siz
 	return stack[top];
 }
 
-/* The CFA by @row, as bpf/unwind.h says. */
+/* The CFA by @row, as abi/unwind.h says. */
 static inline uint64_t row__cfa(const struct unwind_row *row, const struct machine *m)
 {
 	uint64_t offset = (uint64_t)(int64_t)row->cfa * 8;

@@ -4,8 +4,8 @@
 
 #include "tests/unit/synthetic.h"
 
-#include "analysis/bottleneck.h"
-#include "bpf/grid.h"
+#include "analysis/waits/bottleneck.h"
+#include "abi/grid.h"
 
 #define PROGRAM_AT 0x400000ULL
 #define KERNEL_AT  0xffffffff81000000ULL

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/causal/prediction.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/causal/curve.h"
+#include "analysis/causal/problems.h"
+#include "base/error.h"
+
+#define DEFAULT_RESAMPLES 1000
+
+static const char *const shapes[] = {
+	[CAUSAL_NO_EFFECT] = "no-effect", [CAUSAL_GAIN] = "gain",
+	[CAUSAL_PLATEAU] = "plateau",	  [CAUSAL_CONTENTION] = "contention",
+	[CAUSAL_UNSURE] = "unsure",
+};
+
+const char *causal_shape__name(enum causal_shape shape)
+{
+	return shapes[shape];
+}
+
+/* 0 comes first. */
+static int shape__place(enum causal_shape shape)
+{
+	static const int places[] = {
+		[CAUSAL_GAIN] = 0,   [CAUSAL_PLATEAU] = 0,   [CAUSAL_CONTENTION] = 1,
+		[CAUSAL_UNSURE] = 2, [CAUSAL_NO_EFFECT] = 3,
+	};
+
+	return places[shape];
+}
+
+/* What curves of one place go by, the largest first. */
+static double curve__rank(const struct causal_curve *curve)
+{
+	switch (curve->shape) {
+	case CAUSAL_GAIN:
+	case CAUSAL_PLATEAU:
+		return curve->sure;
+	case CAUSAL_CONTENTION:
+		return -curve->slope_high;
+	default:
+		return curve->best;
+	}
+}
+
+static int compare_curves(const void *left, const void *right)
+{
+	const struct causal_curve *a = left, *b = right;
+	int place = shape__place(a->shape) - shape__place(b->shape);
+	double rank_a = curve__rank(a), rank_b = curve__rank(b);
+
+	if (place)
+		return place;
+	if (rank_a > rank_b || rank_a < rank_b)
+		return rank_a > rank_b ? -1 : 1;
+	return a->target != b->target ? (a->target > b->target ? 1 : -1)
+				      : (a->point > b->point) - (a->point < b->point);
+}
+
+/* What is known when all series have been estimated. */
+struct finding {
+	struct causal_effects *effects;
+	const struct causal_options *options;
+	struct causal_sorted sorted;
+	struct causal_estimates estimates;
+	ARRAY(uint32_t) made_of; /* index of the series, of each curve */
+};
+
+static struct causal_curve_options options_for(const struct finding *finding, size_t index)
+{
+	const struct causal_options *options = finding->options;
+
+	return (struct causal_curve_options){
+		.resamples = options->resamples ? options->resamples : DEFAULT_RESAMPLES,
+		.seed = hash__add(options->seed, index),
+	};
+}
+
+static int finding__add(struct finding *finding, uint32_t index)
+{
+	const struct causal_series *series = &finding->sorted.series.data[index];
+	const struct causal_noise noise = causal_noise__of(&finding->estimates, series);
+	const struct causal_curve_options options = options_for(finding, index);
+	const struct causal_group *group =
+		series->whole_run ? NULL : &finding->sorted.groups.data[series->group];
+	struct causal_curve curve;
+	int err;
+
+	if (series->target == UINT32_MAX)
+		return 0;
+	err = causal_curve__make(series, group, &noise, &options, &curve);
+	if (!err && curve.results.n) {
+		err = array__reserve(&finding->made_of, 1);
+		err = err ? err : array__push(&finding->effects->curves, curve);
+		if (!err)
+			finding->made_of.data[finding->made_of.n++] = index;
+	}
+	if (err || !curve.results.n)
+		array__free(&curve.results);
+	return err;
+}
+
+static int finding__judge(struct finding *finding)
+{
+	struct causal_effects *effects = finding->effects;
+	int err = 0;
+
+	for (size_t i = 0; i < effects->curves.n && !err; i++) {
+		uint32_t index = finding->made_of.data[i];
+		const struct causal_series *series = &finding->sorted.series.data[index];
+		const struct causal_noise noise = causal_noise__of(&finding->estimates, series);
+		const struct causal_curve_options options = options_for(finding, index);
+
+		err = causal_curve__judge(series, &noise, &options, effects->curves.n,
+					  &effects->curves.data[i]);
+	}
+	if (effects->curves.n)
+		qsort(effects->curves.data, effects->curves.n, sizeof(*effects->curves.data),
+		      compare_curves);
+	return err;
+}
+
+static int effects__find(struct causal_effects *effects, const struct causal_options *options)
+{
+	const struct causal_profile *profile = effects->profile;
+	struct finding finding = {.effects = effects, .options = options};
+	int err = causal_sorted__make(profile, options->point, &finding.sorted);
+
+	err = err ? err
+		  : causal_estimates__make(&finding.sorted, profile->points.n, options->min_visits,
+					   &finding.estimates);
+	if (!err)
+		causal_phases__find(&finding.sorted);
+	for (uint32_t i = 0; i < finding.sorted.series.n && !err; i++)
+		err = finding__add(&finding, i);
+	err = err ? err : finding__judge(&finding);
+	err = err ? err : causal_problems__find(effects, &finding.sorted, options);
+	array__free(&finding.made_of);
+	causal_estimates__free(&finding.estimates);
+	causal_sorted__free(&finding.sorted);
+	return err;
+}
+
+/* Whether there is a point called @name; else what there is. */
+static int check_point(const struct causal_profile *profile, const char *name)
+{
+	char known[512] = "";
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < profile->points.n; i++) {
+		const char *other = profile->points.data[i].name;
+
+		if (!strcmp(other, name))
+			return 0;
+		if (n < sizeof(known))
+			n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s", n ? ", " : "",
+					      other);
+	}
+	error__set(-ENOENT, "there is no progress point '%s' in the profile", name);
+	error__hint("%s%s", n ? "There are: " : "There is none at all in it.", known);
+	return -ENOENT;
+}
+
+int causal__effects(const struct causal_profile *profile, const struct causal_options *options,
+		    struct causal_effects **out)
+{
+	_cleanup_causal_effects_ struct causal_effects *effects = calloc(1, sizeof(*effects));
+	int err = 0;
+
+	if (!effects)
+		return -ENOMEM;
+	effects->profile = profile;
+	if (options->point)
+		err = check_point(profile, options->point);
+	err = err ? err : effects__find(effects, options);
+	if (err)
+		return err;
+	*out = TAKE_PTR(effects);
+	return 0;
+}
+
+void causal_effects__free(struct causal_effects *effects)
+{
+	for (size_t i = 0; i < effects->curves.n; i++)
+		array__free(&effects->curves.data[i].results);
+	for (size_t i = 0; i < effects->problems.n; i++)
+		free(effects->problems.data[i].text);
+	array__free(&effects->curves);
+	array__free(&effects->problems);
+	free(effects);
+}

@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/causal/problems.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* Things that are named one by one. */
+#define NAMED 3
+
+/* Begins and ends of one latency point may differ by this part of them. */
+#define UNSTABLE 0.1
+
+/* An interval that is wider says little. */
+#define WIDE 0.2
+
+static const char *const names[] = {
+	[CAUSAL_PROBLEM_NO_RUN] = "no-run",
+	[CAUSAL_PROBLEM_NO_POINT] = "no-point",
+	[CAUSAL_PROBLEM_NOT_VISITED] = "not-visited",
+	[CAUSAL_PROBLEM_FEW_VISITS] = "few-visits",
+	[CAUSAL_PROBLEM_NOTHING_IN_SCOPE] = "nothing-in-scope",
+	[CAUSAL_PROBLEM_NOT_HIT] = "not-hit",
+	[CAUSAL_PROBLEM_FEW_EXPERIMENTS] = "few-experiments",
+	[CAUSAL_PROBLEM_UNSTABLE] = "unstable",
+	[CAUSAL_PROBLEM_COMMAND] = "command",
+	[CAUSAL_PROBLEM_TROUBLE] = "trouble",
+	[CAUSAL_PROBLEM_DAMAGED] = "damaged",
+};
+
+const char *causal_problem__name(enum causal_problem_kind kind)
+{
+	return names[kind];
+}
+
+static int __attribute__((format(printf, 3, 4)))
+problem__add(struct causal_effects *effects, enum causal_problem_kind kind, const char *fmt, ...)
+{
+	struct causal_problem problem = {.kind = kind};
+	va_list args;
+	int n;
+
+	va_start(args, fmt);
+	n = vasprintf(&problem.text, fmt, args);
+	va_end(args);
+	if (n < 0)
+		return -ENOMEM;
+	if (array__push(&effects->problems, problem)) {
+		free(problem.text);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* A list of names in a sentence: "a, b and 4 more". */
+struct listing {
+	char text[512];
+	size_t n;
+};
+
+static void listing__add(struct listing *listing, const char *name)
+{
+	size_t used = strlen(listing->text);
+
+	if (listing->n++ < NAMED)
+		snprintf(listing->text + used, sizeof(listing->text) - used, "%s%.120s",
+			 used ? ", " : "", name);
+}
+
+static const char *listing__text(struct listing *listing)
+{
+	size_t used = strlen(listing->text);
+
+	if (listing->n > NAMED)
+		snprintf(listing->text + used, sizeof(listing->text) - used, " and %zu more",
+			 listing->n - NAMED);
+	return listing->text;
+}
+
+/* Without experiments. */
+static int find_empty(struct causal_effects *effects)
+{
+	const struct causal_profile *profile = effects->profile;
+
+	if (!profile->experiments.n)
+		return problem__add(
+			effects, CAUSAL_PROBLEM_NO_RUN,
+			"No run came as far as an experiment. An experiment takes half a second "
+			"and more, so the program has to run for some seconds, and to pass a "
+			"progress point meanwhile. With --end-to-end it has to end by itself.");
+	return 0;
+}
+
+static int find_no_point(struct causal_effects *effects)
+{
+	if (effects->profile->points.n)
+		return 0;
+	return problem__add(
+		effects, CAUSAL_PROBLEM_NO_POINT,
+		"There is no progress point, so nothing says how fast the program is. Put "
+		"DWELL_PROGRESS; (dwell.h) where it has done a piece of work, or name such a place "
+		"of "
+		"the unmodified program: --progress FILE:LINE or FUNCTION; or measure the whole "
+		"run: "
+		"--end-to-end.");
+}
+
+/* Points that no experiment saw a visit of. */
+static int find_not_visited(struct causal_effects *effects, const struct causal_options *options)
+{
+	const struct causal_profile *profile = effects->profile;
+	_cleanup_free_ bool *visited = calloc(profile->points.n + 1, sizeof(*visited));
+	struct listing listing = {};
+
+	if (!visited)
+		return -ENOMEM;
+	for (size_t i = 0; i < profile->experiments.n; i++) {
+		const struct causal_half *halves[] = {&profile->experiments.data[i].base,
+						      &profile->experiments.data[i].with};
+
+		for (size_t h = 0; h < 2; h++)
+			for (uint32_t k = 0; k < halves[h]->n_points; k++)
+				if (halves[h]->points[k].visits)
+					visited[halves[h]->points[k].point] = true;
+	}
+	for (size_t i = 0; i < profile->points.n; i++) {
+		const struct causal_point *point = &profile->points.data[i];
+
+		if (!visited[i] && point->kind != CAUSAL_END_TO_END &&
+		    (!options->point || !strcmp(options->point, point->name)))
+			listing__add(&listing, point->name);
+	}
+	if (!listing.n || !profile->experiments.n)
+		return 0;
+	return problem__add(
+		effects, CAUSAL_PROBLEM_NOT_VISITED,
+		"%s: never visited in an experiment. Is it where a piece of work ends, and "
+		"does that happen several times a second?",
+		listing__text(&listing));
+}
+
+static int find_few_visits(struct causal_effects *effects, const struct causal_sorted *sorted,
+			   const struct causal_options *options)
+{
+	size_t few = 0, all = 0;
+	double visits = 0, halves = 0;
+
+	for (size_t i = 0; i < sorted->series.n; i++) {
+		const struct causal_series *series = &sorted->series.data[i];
+
+		for (size_t c = 0; c < series->cells.n && !series->whole_run; c++) {
+			const struct causal_cell *cell = &series->cells.data[c];
+
+			all++;
+			if (cell->visits >= options->min_visits)
+				continue;
+			few++;
+			visits += (double)cell->visits;
+			halves += 2 * (double)cell->n;
+		}
+	}
+	/* Of many targets, some just ran at the wrong moment. */
+	if (!few || few * 10 < all)
+		return 0;
+	return problem__add(
+		effects, CAUSAL_PROBLEM_FEW_VISITS,
+		"%zu of %zu results are left out: progress points were visited %.1f times in "
+		"a half of their experiments. Make experiments longer (--experiment 2s), or "
+		"use a point that is visited more often.",
+		few, all, visits / halves);
+}
+
+static int find_nothing_in_scope(struct causal_effects *effects)
+{
+	const struct causal_profile *profile = effects->profile;
+	size_t ended = 0, nothing = 0;
+
+	for (size_t i = 0; i < profile->runs.n; i++) {
+		ended += profile->runs.data[i].runtime_ns > 0;
+		nothing +=
+			profile->runs.data[i].runtime_ns > 0 && !profile->runs.data[i].sampled_ns;
+	}
+	if (!nothing || profile->experiments.n)
+		return 0;
+	return problem__add(
+		effects, CAUSAL_PROBLEM_NOTHING_IN_SCOPE,
+		"In %zu of %zu runs no sample fell into the code in scope. The scope is the "
+		"program itself unless told otherwise: name libraries with --binary-scope, "
+		"source files with --source-scope, and build with -g.",
+		nothing, ended);
+}
+
+static int find_not_hit(struct causal_effects *effects, const struct causal_sorted *sorted)
+{
+	struct listing listing = {};
+	uint64_t experiments = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < sorted->groups.n; i++) {
+		const struct causal_group *group = &sorted->groups.data[i];
+
+		any = any || group->hit;
+		if (group->hit)
+			continue;
+		listing__add(&listing, effects->profile->targets.data[group->target].name);
+		experiments += group->experiments;
+	}
+	if (!listing.n || (any && experiments < 10))
+		return 0;
+	return problem__add(effects, CAUSAL_PROBLEM_NOT_HIT,
+			    "%s: no sample fell into it in %" PRIu64
+			    " experiments, so nothing was sped "
+			    "up. It does not run then, takes next to no time, or is off the stack "
+			    "while what it calls last runs (a tail call).",
+			    listing__text(&listing), experiments);
+}
+
+/* A whole run is one experiment: the first ones have nothing to be compared with. */
+static int find_nothing_to_compare(struct causal_effects *effects)
+{
+	const struct causal_profile *profile = effects->profile;
+	size_t with = 0, without = 0;
+
+	for (size_t i = 0; i < profile->experiments.n; i++) {
+		const struct causal_experiment *experiment = &profile->experiments.data[i];
+
+		with += experiment->whole_run && experiment->speedup > 0;
+		without += experiment->whole_run && !(experiment->speedup > 0);
+	}
+	if (!with && !without)
+		return 0;
+	return problem__add(
+		effects, CAUSAL_PROBLEM_FEW_EXPERIMENTS,
+		"Whole runs with a speedup are compared with whole runs without one, and "
+		"there are %zu of the first and %zu of the second. Run it again, some ten "
+		"times or more (runs add up); with --target and --speedup it takes fewer.",
+		with, without);
+}
+
+/* Everything is unsure: how many more experiments it takes. */
+static int find_few_experiments(struct causal_effects *effects)
+{
+	const struct causal_curve *best = NULL;
+	double width, times;
+
+	for (size_t i = 0; i < effects->curves.n; i++) {
+		const struct causal_curve *curve = &effects->curves.data[i];
+
+		if (curve->shape == CAUSAL_GAIN || curve->shape == CAUSAL_PLATEAU)
+			return 0;
+		if (curve->shape == CAUSAL_UNSURE && (!best || curve->best > best->best))
+			best = curve;
+	}
+	if (!best)
+		return effects->curves.n ? 0 : find_nothing_to_compare(effects);
+	width = best->best_high - best->best_low;
+	times = fmin(fmax(width * width / (WIDE * WIDE / 4), 2), 1000);
+	return problem__add(
+		effects, CAUSAL_PROBLEM_FEW_EXPERIMENTS,
+		"The most promising, %s, has %" PRIu64 " experiments, which leave %.0f to "
+		"%.0f%%. Run it again, about %.0f times as long in all (runs add up), or look "
+		"at less: --target, --speedup 50,100.",
+		effects->profile->targets.data[best->target].name, best->experiments,
+		100 * best->best_low, 100 * best->best_high, ceil(times));
+}
+
+static int find_unstable(struct causal_effects *effects, const struct causal_sorted *sorted)
+{
+	const struct causal_profile *profile = effects->profile;
+	int err = 0;
+
+	for (uint32_t point = 0; point < profile->points.n && !err; point++) {
+		double begins = 0, ends = 0;
+
+		if (profile->points.data[point].kind != CAUSAL_LATENCY)
+			continue;
+		for (size_t i = 0; i < sorted->series.n; i++) {
+			if (sorted->series.data[i].point != point)
+				continue;
+			begins += sorted->series.data[i].begins;
+			ends += sorted->series.data[i].ends;
+		}
+		if (begins < 20 || fabs(begins - ends) <= UNSTABLE * begins)
+			continue;
+		err = problem__add(
+			effects, CAUSAL_PROBLEM_UNSTABLE,
+			"%s: %.0f begins and %.0f ends in experiments. Latencies are those of "
+			"Little's law, which holds when as many end as begin: is each begin "
+			"followed by an end, and does the program keep up?",
+			profile->points.data[point].name, begins, ends);
+	}
+	return err;
+}
+
+static int find_command(struct causal_effects *effects, const struct causal_run *run)
+{
+	if (!run->runtime_ns)
+		return problem__add(
+			effects, CAUSAL_PROBLEM_COMMAND,
+			"A run of %.200s did not come to its end. Its experiments count, but "
+			"how much of the run a target takes is not known.",
+			run->command);
+	if (run->status > 0 && WIFSIGNALED(run->status))
+		return problem__add(effects, CAUSAL_PROBLEM_COMMAND,
+				    "%.200s was ended by signal %d (%s).", run->command,
+				    WTERMSIG(run->status), strsignal(WTERMSIG(run->status)));
+	if (run->status > 0 && WIFEXITED(run->status) && !effects->profile->experiments.n)
+		return problem__add(effects, CAUSAL_PROBLEM_COMMAND, "%.200s ended with status %d.",
+				    run->command, WEXITSTATUS(run->status));
+	return 0;
+}
+
+static bool has_problem(const struct causal_effects *effects, const char *text)
+{
+	for (size_t i = 0; i < effects->problems.n; i++)
+		if (!strcmp(effects->problems.data[i].text, text))
+			return true;
+	return false;
+}
+
+static int find_troubles(struct causal_effects *effects)
+{
+	const struct causal_profile *profile = effects->profile;
+	int err = 0;
+
+	for (size_t i = 0; i < profile->runs.n && !err; i++)
+		err = find_command(effects, &profile->runs.data[i]);
+	for (size_t i = 0; i < profile->runs.n && !err; i++) {
+		const struct causal_run *run = &profile->runs.data[i];
+
+		for (size_t k = 0; k < run->troubles.n && !err; k++)
+			if (!has_problem(effects, run->troubles.data[k]))
+				err = problem__add(effects, CAUSAL_PROBLEM_TROUBLE, "%s",
+						   run->troubles.data[k]);
+	}
+	if (!err && profile->skipped)
+		err = problem__add(effects, CAUSAL_PROBLEM_DAMAGED,
+				   "%" PRIu64
+				   " lines of the profile could not be read. A crash or a "
+				   "full disk cuts one short; more are damage.",
+				   profile->skipped);
+	return err;
+}
+
+int causal_problems__find(struct causal_effects *effects, const struct causal_sorted *sorted,
+			  const struct causal_options *options)
+{
+	int err = find_empty(effects);
+
+	err = err ? err : find_no_point(effects);
+	err = err ? err : find_not_visited(effects, options);
+	err = err ? err : find_few_visits(effects, sorted, options);
+	err = err ? err : find_nothing_in_scope(effects);
+	err = err ? err : find_not_hit(effects, sorted);
+	err = err ? err : find_few_experiments(effects);
+	err = err ? err : find_unstable(effects, sorted);
+	return err ? err : find_troubles(effects);
+}

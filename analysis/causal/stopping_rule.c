@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <math.h>
+
+#include "analysis/causal/prediction.h"
+
+static bool curve__is_exact(const struct causal_curve *curve, double width)
+{
+	return curve->shape != CAUSAL_UNSURE && curve->best_high - curve->best_low <= 2 * width;
+}
+
+/* Whether @curve could yet turn out to be better than @first. */
+static bool curve__may_win(const struct causal_curve *curve, const struct causal_curve *first)
+{
+	return curve->shape == CAUSAL_UNSURE && curve->best_high > fmax(first->best_low, 0);
+}
+
+/* The curve that ranks first at @point. */
+static const struct causal_curve *find_first(const struct causal_effects *effects, uint32_t point)
+{
+	for (size_t i = 0; i < effects->curves.n; i++)
+		if (effects->curves.data[i].point == point)
+			return &effects->curves.data[i];
+	return NULL;
+}
+
+bool causal__is_sure(const struct causal_effects *effects, double width, bool all)
+{
+	for (size_t i = 0; i < effects->curves.n; i++) {
+		const struct causal_curve *curve = &effects->curves.data[i];
+		const struct causal_curve *first = find_first(effects, curve->point);
+
+		if ((all || curve == first) && !curve__is_exact(curve, width))
+			return false;
+		if (!all && curve__may_win(curve, first))
+			return false;
+	}
+	return effects->curves.n > 0;
+}

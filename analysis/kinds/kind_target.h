@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Kinds of waiting as targets of virtual speedups: by name, and what the kernel side
+ * needs to tell them (abi/delay_area.h).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/delay_area.h"
+
+/*
+ * The kinds called @name: "disk read", "sleep", or a group of them: "network", "disk",
+ * "pipe". False: there is none, or one that cannot be made faster by itself (locks).
+ */
+bool kind_target__find(const char *name, uint64_t kinds[2]);
+
+/* Names and groups there are, joined by commas; malloc()ed, NULL without memory. */
+char *kind_target__names(void);
+
+/* What function @index of the kernel says; @row has no addresses. NULL: there are not so many. */
+const char *kind_target__function(size_t index, struct causal_kind_row *row);
+
+/* The kind of waiting that system call @nr of this machine is for; 0: it does not say. */
+uint8_t kind_target__of_call(int nr);

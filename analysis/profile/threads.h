@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Exact times per thread, and beside them what the samples estimate: each checks the other. */
+#pragma once
+
+#include "analysis/weighted_samples.h"
+
+struct thread_times {
+	uint32_t thread;
+	uint32_t comm;	      /* string: its last name */
+	uint64_t lifetime_ns; /* within the recording */
+	uint64_t ns[CLASS_COUNT];
+};
+
+struct thread_summary {
+	ARRAY(struct thread_times) threads; /* most CPU time first */
+	uint64_t lifetime_ns;
+	uint64_t ns[CLASS_COUNT];
+};
+
+/* Threads with exact totals that pass @filter (classes and window do not apply). */
+int thread_summary__make(const struct model *model, const struct moment_filter *filter,
+			 struct thread_summary *out);
+void thread_summary__free(struct thread_summary *summary);

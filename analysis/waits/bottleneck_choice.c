@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Which of the knots and sinks is the one to look at. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/waits/bottleneck.h"
+
+/* Whether it is limited by itself, and not by what it waits for outside. */
+static bool is_at_work(const struct bottleneck *bottleneck)
+{
+	return bottleneck->type < BOTTLENECK_OUTSIDE;
+}
+
+static int bottleneck__order(const void *a, const void *b)
+{
+	const struct bottleneck *one = a, *two = b;
+
+	if (one->background != two->background)
+		return one->background ? 1 : -1;
+	if (one->relevant != two->relevant)
+		return one->relevant ? -1 : 1;
+	if (is_at_work(one) != is_at_work(two))
+		return is_at_work(one) ? -1 : 1;
+	return (one->pull_ns < two->pull_ns) - (one->pull_ns > two->pull_ns);
+}
+
+/* Marks what threads that were asked for wait for, and what that waits for in turn. */
+static int find_relevant(const struct waitgraph *graph, struct bottlenecks *bottlenecks)
+{
+	_cleanup_free_ bool *relevant = calloc(graph->vertices.n + 1, sizeof(*relevant));
+	bool more = true;
+
+	if (!relevant)
+		return -ENOMEM;
+	for (size_t i = 1; i < graph->model->threads.n; i++)
+		relevant[graph->vertex_of[i]] |=
+			!model_thread__is_helper(&graph->model->threads.data[i]);
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < graph->edges.n; i++) {
+			const struct waitgraph_edge *edge = &graph->edges.data[i];
+
+			if (!relevant[edge->from] || relevant[edge->to] ||
+			    edge->weight_ns < bottlenecks->least_ns)
+				continue;
+			relevant[edge->to] = more = true;
+		}
+	}
+	for (size_t i = 0; i < bottlenecks->all.n; i++) {
+		struct bottleneck *at = &bottlenecks->all.data[i];
+
+		for (size_t k = 0; k < at->members.n; k++)
+			at->relevant |= relevant[at->members.data[k]];
+	}
+	return 0;
+}
+
+/* The longest wait of somebody else for a member, or NULL. */
+static const struct waitgraph_edge *longest_into(const struct waitgraph *graph,
+						 const struct bottleneck *bottleneck)
+{
+	const struct waitgraph_edge *longest = NULL;
+
+	for (size_t i = 0; i < graph->edges.n; i++) {
+		const struct waitgraph_edge *edge = &graph->edges.data[i];
+		const struct waitgraph_vertex *from = &graph->vertices.data[edge->from];
+
+		if (bottleneck__has(bottleneck, edge->to) &&
+		    !bottleneck__has(bottleneck, edge->from) && from->recorded && !from->kernel &&
+		    (!longest || edge->plain_ns > longest->plain_ns))
+			longest = edge;
+	}
+	return longest;
+}
+
+/* What it sleeps for is what there is to look at. */
+static int take_sleeper(const struct waitgraph *graph, struct bottleneck *sleeper,
+			const struct waitgraph_edge *awaited)
+{
+	sleeper->background = false;
+	sleeper->type = BOTTLENECK_SLEEP;
+	sleeper->awaited_by = awaited;
+	sleeper->edges.n = 0;
+	for (uint32_t i = 0; i < graph->edges.n; i++) {
+		const struct waitgraph_edge *edge = &graph->edges.data[i];
+
+		if (bottleneck__has(sleeper, edge->from) &&
+		    graph->vertices.data[edge->to].type == SOURCE_TIMER &&
+		    array__push(&sleeper->edges, i))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/*
+ * Nothing that was kept is at work. Then one that was set aside may be what the others
+ * wait for: a sleep within a task is no heartbeat. Otherwise it is the one that most
+ * hangs on.
+ */
+static int take_back(const struct waitgraph *graph, struct bottlenecks *bottlenecks)
+{
+	const struct waitgraph_edge *most_awaited = NULL;
+	struct bottleneck *sleeper = NULL, *other = NULL;
+
+	for (size_t i = 0; i < bottlenecks->all.n; i++) {
+		struct bottleneck *at = &bottlenecks->all.data[i];
+		const struct waitgraph_edge *awaited = longest_into(graph, at);
+
+		if (!at->background || !at->relevant)
+			continue;
+		if (!at->sleeps) {
+			other = other && other->pull_ns >= at->pull_ns ? other : at;
+		} else if (awaited && awaited->plain_ns > bottlenecks->threshold_ns &&
+			   (!most_awaited || awaited->plain_ns > most_awaited->plain_ns)) {
+			most_awaited = awaited;
+			sleeper = at;
+		}
+	}
+	if (sleeper)
+		return take_sleeper(graph, sleeper, most_awaited);
+	if (other)
+		other->background = false;
+	return 0;
+}
+
+int bottlenecks__choose(const struct waitgraph *graph, struct bottlenecks *bottlenecks)
+{
+	bool found = false;
+	int err = find_relevant(graph, bottlenecks);
+
+	for (size_t i = 0; i < bottlenecks->all.n; i++) {
+		const struct bottleneck *at = &bottlenecks->all.data[i];
+
+		found |= !at->background && at->relevant && is_at_work(at);
+	}
+	if (!err && !found)
+		err = take_back(graph, bottlenecks);
+	if (!err && bottlenecks->all.n)
+		qsort(bottlenecks->all.data, bottlenecks->all.n, sizeof(struct bottleneck),
+		      bottleneck__order);
+	return err;
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/waits/wait_causes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a function on the kernel stack of a wakeup says of where that came from. */
+enum trail {
+	TRAIL_BLOCK = 1 << 0,	 /* a request to a block device was completed */
+	TRAIL_TIMER = 1 << 1,	 /* a timer went off */
+	TRAIL_RECEIVE = 1 << 2,	 /* a packet arrived */
+	TRAIL_SEND = 1 << 3,	 /* and is being sent here: over loopback, or to a container */
+	TRAIL_DEFERRED = 1 << 4, /* a soft interrupt that runs on top of somebody else */
+};
+
+static const struct {
+	const char *function;
+	uint8_t trail;
+} trails[] = {
+	/* These tell block_rq_complete, and end the request's bios at once. */
+	{"blk_update_request", TRAIL_BLOCK},	{"blk_mq_end_request_batch", TRAIL_BLOCK},
+	{"hrtimer_wakeup", TRAIL_TIMER},	{"process_timeout", TRAIL_TIMER},
+	{"call_timer_fn", TRAIL_TIMER},		{"__hrtimer_run_queues", TRAIL_TIMER},
+	{"__run_timers", TRAIL_TIMER},		{"it_real_fn", TRAIL_TIMER},
+	{"posix_timer_fn", TRAIL_TIMER},	{"timerfd_tmrproc", TRAIL_TIMER},
+	{"posix_cpu_timers_work", TRAIL_TIMER}, {"net_rx_action", TRAIL_RECEIVE},
+	{"__napi_poll", TRAIL_RECEIVE},		{"process_backlog", TRAIL_RECEIVE},
+	{"__netif_receive_skb", TRAIL_RECEIVE}, {"__netif_receive_skb_one_core", TRAIL_RECEIVE},
+	{"tcp_v4_rcv", TRAIL_RECEIVE},		{"tcp_v6_rcv", TRAIL_RECEIVE},
+	{"tcp_tasklet_func", TRAIL_RECEIVE},	{"__dev_queue_xmit", TRAIL_SEND},
+	{"ip_finish_output2", TRAIL_SEND},	{"ip6_finish_output2", TRAIL_SEND},
+	{"__tcp_transmit_skb", TRAIL_SEND},	{"__ip_queue_xmit", TRAIL_SEND},
+	{"irq_exit_rcu", TRAIL_DEFERRED},	{"__irq_exit_rcu", TRAIL_DEFERRED},
+	{"run_ksoftirqd", TRAIL_DEFERRED},
+};
+
+struct sources {
+	struct model *model;
+	struct kinds *kinds;
+	uint32_t *peers; /* of each object: string, how its peer is called; 0: it has none */
+	uint8_t *trails; /* of each stack */
+	struct map64 by_address; /* string of a socket's own end -> thread */
+	uint32_t network;	 /* string */
+};
+
+static const char *const names[SOURCE_TYPE_COUNT] = {
+	[SOURCE_THREAD] = "thread", [SOURCE_DEVICE] = "device",	      [SOURCE_PEER] = "peer",
+	[SOURCE_TIMER] = "timer",   [SOURCE_INTERRUPT] = "interrupt", [SOURCE_UNKNOWN] = "unknown",
+	[SOURCE_END] = "end",
+};
+
+const char *source_type__name(enum source_type type)
+{
+	return type < SOURCE_TYPE_COUNT ? names[type] : "unknown";
+}
+
+static uint8_t trail_of(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(trails); i++)
+		if (!strcmp(name, trails[i].function))
+			return trails[i].trail;
+	return 0;
+}
+
+/* Of all functions at all kernel addresses: a bit set per location. */
+static uint8_t *find_trails(const struct model *model)
+{
+	_cleanup_free_ uint8_t *places = calloc(model->locations.n, 1);
+	uint8_t *stacks = calloc(model->stacks.n, 1);
+
+	if (!places || !stacks) {
+		free(stacks);
+		return NULL;
+	}
+	for (size_t i = 1; i < model->locations.n; i++) {
+		const struct model_location *location = &model->locations.data[i];
+
+		for (size_t k = 0; location->kernel && k < location->n_frames; k++)
+			places[i] |= trail_of(
+				model__string(model, model->frames.data[location->frame + k].name));
+	}
+	for (size_t i = 1; i < model->stacks.n; i++) {
+		const struct model_stack *stack = &model->stacks.data[i];
+
+		for (size_t k = 0; k < stack->depth; k++)
+			stacks[i] |= places[model->stack_locations.data[stack->first + k]];
+	}
+	return stacks;
+}
+
+/* A thread that waited at a socket with this address of its own is who sends from there. */
+static int find_addresses(struct sources *sources)
+{
+	const struct model *model = sources->model;
+
+	for (uint32_t i = 1; i < model->threads.n; i++) {
+		const struct model_thread *thread = &model->threads.data[i];
+
+		for (size_t k = 0; k < thread->intervals.n; k++) {
+			uint32_t object = thread->intervals.data[k].object;
+			uint32_t local = model->objects.data[object].local;
+
+			if (local && !map64__put(&sources->by_address, local, i))
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+/* "192.0.2.7:443 via eth0" */
+static uint32_t peer_name(struct model *model, const struct model_object *object)
+{
+	const char *device;
+	char key[32], text[256];
+
+	if (object->type != OBJECT_SOCKET || !object->name)
+		return 0;
+	snprintf(key, sizeof(key), "interface_%" PRIu64, object->extra);
+	device = object->extra ? model__meta(model, key) : NULL;
+	if (!device)
+		return object->name;
+	snprintf(text, sizeof(text), "%s via %s", model__string(model, object->name), device);
+	return model__intern(model, text);
+}
+
+static int name_peers(struct sources *sources)
+{
+	struct model *model = sources->model;
+
+	sources->peers = calloc(model->objects.n, sizeof(*sources->peers));
+	for (size_t i = 1; sources->peers && i < model->objects.n; i++)
+		sources->peers[i] = peer_name(model, &model->objects.data[i]);
+	return sources->peers ? 0 : -ENOMEM;
+}
+
+int sources__new(struct model *model, struct kinds *kinds, struct sources **out)
+{
+	_cleanup_sources_ struct sources *sources = calloc(1, sizeof(*sources));
+
+	if (!sources)
+		return -ENOMEM;
+	sources->model = model;
+	sources->kinds = kinds;
+	sources->network = model__intern(model, "network");
+	sources->trails = find_trails(model);
+	if (!sources->trails || find_addresses(sources) || name_peers(sources))
+		return -ENOMEM;
+	*out = TAKE_PTR(sources);
+	return 0;
+}
+
+void sources__free(struct sources *sources)
+{
+	if (!sources)
+		return;
+	free(sources->trails);
+	free(sources->peers);
+	map64__free(&sources->by_address);
+	free(sources);
+}
+
+static struct source source_thread(const struct sources *sources, uint32_t thread, uint32_t waker)
+{
+	if (!waker || waker == thread || !sources->model->threads.data[waker].tid)
+		return (struct source){SOURCE_UNKNOWN, 0};
+	return (struct source){SOURCE_THREAD, waker};
+}
+
+/* Who is at the other end of the socket that was waited at: a thread if it is on this machine. */
+static struct source source_peer(const struct sources *sources, uint32_t thread,
+				 const struct model_interval *interval)
+{
+	uint32_t peer = sources->model->objects.data[interval->object].name;
+	const uint64_t *local;
+
+	if (!sources->peers[interval->object])
+		return (struct source){SOURCE_PEER, sources->network};
+	local = map64__get(&sources->by_address, peer);
+	if (local && *local != thread)
+		return (struct source){SOURCE_THREAD, (uint32_t)*local};
+	return (struct source){SOURCE_PEER, sources->peers[interval->object]};
+}
+
+enum wait_kind sources__kind(const struct sources *sources, const struct model_interval *interval)
+{
+	struct kind_question question = {
+		.class = interval->class,
+		.flags = interval->flags,
+		.syscall = interval->syscall,
+		.kernel = interval->kernel,
+		.object = interval->object,
+	};
+
+	return kinds__of(sources->kinds, &question);
+}
+
+/* Without a stack of the wakeup, the wait itself has to tell. */
+static struct source source_guessed(const struct sources *sources, uint32_t thread,
+				    const struct model_interval *interval)
+{
+	enum wait_kind kind = sources__kind(sources, interval);
+
+	if (interval->class == CLASS_IO && interval->device)
+		return (struct source){SOURCE_DEVICE, interval->device};
+	if (kind == KIND_SLEEP || kind == KIND_TIMERFD)
+		return (struct source){SOURCE_TIMER, 0};
+	if (kind >= KIND_TCP_RECEIVE && kind <= KIND_UDP_SEND)
+		return source_peer(sources, thread, interval);
+	return (struct source){SOURCE_INTERRUPT, 0};
+}
+
+struct source sources__of(const struct sources *sources, uint32_t thread,
+			  const struct model_interval *interval)
+{
+	const struct model_thread *waiter = &sources->model->threads.data[thread];
+	uint32_t stack = interval->wake ? waiter->wakes.data[interval->wake - 1].kernel : 0;
+	uint8_t trail = sources->trails[stack];
+
+	if (interval->flags & INTERVAL_UNFINISHED)
+		return (struct source){SOURCE_END, 0};
+	if (trail & TRAIL_BLOCK && interval->device)
+		return (struct source){SOURCE_DEVICE, interval->device};
+	switch ((enum waker_context)interval->waker_context) {
+	case WAKER_TASK:
+		return source_thread(sources, thread, interval->waker);
+	case WAKER_SOFTIRQ:
+	case WAKER_HARDIRQ:
+	case WAKER_NMI:
+		break;
+	default:
+		return (struct source){SOURCE_UNKNOWN, 0};
+	}
+	if (trail & TRAIL_RECEIVE) {
+		/* The packet that arrives is the one that the interrupted thread sends. */
+		struct source sender = source_thread(sources, thread, interval->waker);
+
+		if (trail & TRAIL_SEND && !(trail & TRAIL_DEFERRED) && sender.type == SOURCE_THREAD)
+			return sender;
+		return source_peer(sources, thread, interval);
+	}
+	if (trail & TRAIL_TIMER)
+		return (struct source){SOURCE_TIMER, 0};
+	return sources->model->stacks.data[stack].depth ? (struct source){SOURCE_INTERRUPT, 0}
+							: source_guessed(sources, thread, interval);
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/waits/waitgraph.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/waits/idle_waits.h"
+#include "analysis/waits/sampled_cascade.h"
+
+struct builder {
+	struct waitgraph *graph;
+	struct model *model;
+	struct sources *sources;
+	struct for_work *for_work;
+	uint64_t *names;   /* of stacks */
+	uint32_t *edge_of; /* by wait */
+	uint64_t *plain;   /* by wait, ns; NULL: as long as it is */
+	uint64_t *weights;
+	struct map64 edges;  /* from and to -> edge */
+	struct map64 causes; /* hash -> cause */
+};
+
+static int find_edges(struct builder *builder)
+{
+	struct waitgraph *graph = builder->graph;
+	const struct waitlist *list = &graph->list;
+	uint64_t last = 0;
+
+	builder->edge_of = calloc(list->waits.n + 1, sizeof(*builder->edge_of));
+	if (!builder->edge_of)
+		return -ENOMEM;
+	for (size_t i = 0; i < list->waits.n; i++) {
+		struct waitgraph_edge fresh = {
+			.from = graph->vertex_of[list->waits.data[i].waiter],
+			.to = graph->vertex_of[list->waits.data[i].waker],
+		};
+		uint64_t key = (uint64_t)fresh.from << 32 | fresh.to, *edge;
+
+		if (i && key == last) {
+			builder->edge_of[i] = builder->edge_of[i - 1];
+			continue;
+		}
+		last = key;
+		edge = map64__put(&builder->edges, key, graph->edges.n);
+		if (!edge || (*edge == graph->edges.n && array__push(&graph->edges, fresh)))
+			return -ENOMEM;
+		builder->edge_of[i] = (uint32_t)*edge;
+	}
+	return 0;
+}
+
+/* Every wait is known: the weights are exact. */
+static int weigh_exactly(struct builder *builder)
+{
+	struct waitgraph *graph = builder->graph;
+	const struct waitlist *list = &graph->list;
+
+	builder->weights = calloc(list->waits.n + 1, sizeof(*builder->weights));
+	if (!builder->weights)
+		return -ENOMEM;
+	return cascade__weights(list->waits.data, list->waits.n, (uint32_t)list->waiters.n,
+				builder->weights, &graph->stats);
+}
+
+static int weigh_by_points(struct builder *builder)
+{
+	struct waitgraph *graph = builder->graph;
+	struct snapshots snapshots = {};
+	int err = snapshots__take(&graph->list, builder->edge_of, graph->edges.n, &snapshots);
+
+	for (size_t i = 0; i < graph->edges.n && !err; i++)
+		graph->edges.data[i].error_ns = snapshots.errors[i];
+	graph->points = snapshots.points;
+	builder->plain = TAKE_PTR(snapshots.plain);
+	builder->weights = TAKE_PTR(snapshots.weights);
+	snapshots__free(&snapshots);
+	return err;
+}
+
+static void describe_blocked(const struct builder *builder, const struct waiter *waiter,
+			     uint32_t index, bool is_thread, struct waitgraph_cause *cause)
+{
+	const struct model_thread *thread = &builder->model->threads.data[waiter->id];
+	const struct model_interval *interval = &thread->intervals.data[index];
+
+	cause->class = interval->class;
+	cause->kind = sources__kind(builder->sources, interval);
+	cause->object = interval->object;
+	cause->kernel = interval->kernel;
+	cause->user = interval->user;
+	/* What an interrupt interrupted has nothing to do with it. */
+	if (interval->wake && is_thread) {
+		cause->waker_kernel = thread->wakes.data[interval->wake - 1].kernel;
+		cause->waker_user = thread->wakes.data[interval->wake - 1].user;
+	}
+	cause->for_work =
+		for_work__is(builder->for_work, cause->kind, interval->user, cause->waker_kernel);
+}
+
+static struct waitgraph_cause describe(const struct builder *builder, size_t wait)
+{
+	const struct waitlist *list = &builder->graph->list;
+	const struct wait_place *place = &list->places.data[wait];
+	const struct waiter *waiter = &list->waiters.data[list->waits.data[wait].waiter];
+	bool is_thread = list->waiters.data[list->waits.data[wait].waker].type == SOURCE_THREAD;
+	struct waitgraph_cause cause = {
+		.origin = place->origin,
+		.class = CLASS_OTHER,
+		.edge = builder->edge_of[wait],
+	};
+
+	switch ((enum wait_origin)place->origin) {
+	case WAIT_BLOCKED:
+		describe_blocked(builder, waiter, place->index, is_thread, &cause);
+		break;
+	case WAIT_SPIN:
+		cause.class = CLASS_CPU;
+		break;
+	case WAIT_IDLE: {
+		const struct model_device *device = &builder->model->devices.data[waiter->id];
+
+		cause.for_work = true;
+		cause.waker_kernel = device->idles.data[place->index].kernel;
+		cause.waker_user = device->idles.data[place->index].user;
+		break;
+	}
+	case WAIT_NO_TASK:
+		cause.for_work = true;
+		break;
+	}
+	return cause;
+}
+
+/* Causes are told apart by functions, not by addresses or objects. */
+static uint64_t cause_key(const struct builder *builder, const struct waitgraph_cause *cause)
+{
+	const uint64_t *names = builder->names;
+	uint64_t hash = hash__add(cause->edge, cause->origin);
+
+	hash = hash__add(hash, (uint64_t)cause->kind << 8 | cause->class);
+	hash = hash__add(hash__add(hash, names[cause->kernel]), names[cause->user]);
+	return hash__add(hash__add(hash, names[cause->waker_kernel]), names[cause->waker_user]);
+}
+
+static int add_cause(struct builder *builder, size_t wait)
+{
+	struct waitgraph *graph = builder->graph;
+	const struct wait *of = &graph->list.waits.data[wait];
+	struct waitgraph_cause fresh = describe(builder, wait), *cause;
+	struct waitgraph_edge *edge = &graph->edges.data[fresh.edge];
+	uint64_t *index = map64__put(&builder->causes, cause_key(builder, &fresh), graph->causes.n);
+	uint64_t length = builder->weights[wait] ? of->end - of->begin : 0; /* 0: overlapping */
+	uint64_t plain = builder->plain ? builder->plain[wait] : length;
+	/* Event loops that wait for each other are at it together. */
+	bool may_idle = edge->from != edge->to || fresh.kind != KIND_EPOLL;
+
+	if (!index || (*index == graph->causes.n && array__push(&graph->causes, fresh)))
+		return -ENOMEM;
+	cause = &graph->causes.data[*index];
+	cause->count++;
+	cause->plain_ns += plain;
+	cause->weight_ns += builder->weights[wait];
+	if (of->end - of->begin > cause->longest_ns) {
+		cause->longest_ns = of->end - of->begin;
+		cause->object = fresh.object;
+	}
+	edge->count++;
+	edge->plain_ns += plain;
+	edge->weight_ns += builder->weights[wait];
+	edge->for_work_ns += fresh.for_work && may_idle ? plain : 0;
+	return 0;
+}
+
+static int edge__order(const void *a, const void *b)
+{
+	const struct waitgraph_edge *one = a, *two = b;
+
+	if (one->weight_ns != two->weight_ns)
+		return one->weight_ns < two->weight_ns ? 1 : -1;
+	if (one->from != two->from)
+		return one->from < two->from ? -1 : 1;
+	return (one->to > two->to) - (one->to < two->to);
+}
+
+static int cause__order(const void *a, const void *b)
+{
+	const struct waitgraph_cause *one = a, *two = b;
+
+	if (one->edge != two->edge)
+		return one->edge < two->edge ? -1 : 1;
+	if (one->weight_ns != two->weight_ns)
+		return one->weight_ns < two->weight_ns ? 1 : -1;
+	return (one->longest_ns < two->longest_ns) - (one->longest_ns > two->longest_ns);
+}
+
+/* Edges by weight, and the causes of each together. */
+static int sort(struct builder *builder)
+{
+	struct waitgraph *graph = builder->graph;
+	size_t n = graph->edges.n;
+	_cleanup_free_ uint32_t *place = calloc(n + 1, sizeof(*place));
+
+	if (!place)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		graph->edges.data[i].cause = i;
+	if (n)
+		qsort(graph->edges.data, n, sizeof(struct waitgraph_edge), edge__order);
+	for (uint32_t i = 0; i < n; i++)
+		place[graph->edges.data[i].cause] = i;
+	for (size_t i = 0; i < graph->causes.n; i++)
+		graph->causes.data[i].edge = place[graph->causes.data[i].edge];
+	if (graph->causes.n)
+		qsort(graph->causes.data, graph->causes.n, sizeof(struct waitgraph_cause),
+		      cause__order);
+	for (uint32_t i = (uint32_t)graph->causes.n; i--;) {
+		struct waitgraph_edge *edge = &graph->edges.data[graph->causes.data[i].edge];
+
+		edge->cause = i;
+		edge->n_causes++;
+	}
+	return 0;
+}
+
+static int build(struct builder *builder, const struct waitgraph_options *options)
+{
+	struct waitgraph *graph = builder->graph;
+	struct likeness likeness = {};
+	int err = waitlist__make(builder->model, builder->sources, &options->filter, &graph->list);
+	err = err ? err : likeness__find(builder->model, &options->merge, &likeness);
+	err = err ? err : waitgraph__vertices(graph, builder->model, &likeness);
+	likeness__free(&likeness);
+	err = err ? err : find_edges(builder);
+	if (!err)
+		err = graph->exact ? weigh_exactly(builder) : weigh_by_points(builder);
+	for (size_t i = 0; i < graph->list.waits.n && !err; i++)
+		err = add_cause(builder, i);
+	return err ? err : sort(builder);
+}
+
+int waitgraph__make(struct model *model, struct kinds *kinds,
+		    const struct waitgraph_options *options, struct waitgraph *graph)
+{
+	struct builder builder = {.graph = graph, .model = model};
+	int err = for_work__new(model, &builder.for_work);
+
+	err = err ? err : sources__new(model, kinds, &builder.sources);
+
+	graph->model = model;
+	graph->exact = graph->list.exact = model->trace && !options->sampled;
+	builder.names = err ? NULL : stack_names__make(model);
+	if (!err)
+		err = builder.names ? build(&builder, options) : -ENOMEM;
+	graph->duration_ns =
+		graph->list.until > graph->list.from ? graph->list.until - graph->list.from : 0;
+	for_work__free(builder.for_work);
+	sources__free(builder.sources);
+	map64__free(&builder.edges);
+	map64__free(&builder.causes);
+	free(builder.names);
+	free(builder.edge_of);
+	free(builder.plain);
+	free(builder.weights);
+	return err;
+}
+
+void waitgraph__free(struct waitgraph *graph)
+{
+	array__free(&graph->vertices);
+	array__free(&graph->edges);
+	array__free(&graph->causes);
+	waitlist__free(&graph->list);
+	free(graph->vertex_of);
+	*graph = (struct waitgraph){};
+}

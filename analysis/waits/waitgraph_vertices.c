@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The vertices of a wait-for graph: threads in their groups, devices, and what is outside. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/waits/waitgraph.h"
+
+/*
+ * What of [@from, @from + @ns) lies in the window, in ns. Where not every wait is known, its
+ * @points tell how long it was: those of one that is cut are shared out by time.
+ */
+static uint64_t time_in_window(const struct waitgraph *graph, uint64_t from, uint64_t ns,
+			       uint64_t points)
+{
+	const struct waitlist *list = &graph->list;
+	uint64_t begin = from > list->from ? from : list->from;
+	uint64_t end = from + ns < list->until ? from + ns : list->until;
+
+	if (begin >= end)
+		return 0;
+	if (graph->exact)
+		return end - begin;
+	points *= graph->model->period_ns;
+	return end - begin == ns ? points
+				 : (uint64_t)((double)points * (double)(end - begin) / (double)ns);
+}
+
+/* Times in the window, from the points in it where it is not the whole recording. */
+static void estimate_times(const struct waitgraph *graph, const struct model_thread *thread,
+			   struct waitgraph_vertex *vertex)
+{
+	const struct waitlist *list = &graph->list;
+	uint64_t period = graph->model->period_ns, running = 0, runnable = 0, blocked = 0;
+
+	for (size_t i = 0; i < thread->samples.n; i++) {
+		const struct model_sample *at = &thread->samples.data[i];
+
+		if (at->time >= list->from && at->time < list->until)
+			running += at->weight * period;
+	}
+	for (size_t i = 0; i < thread->intervals.n; i++) {
+		const struct model_interval *at = &thread->intervals.data[i];
+
+		runnable += time_in_window(graph, at->t_out + at->blocked_ns, at->runq_ns,
+					   at->runq_points);
+		blocked += time_in_window(graph, at->t_out, at->blocked_ns, at->blocked_points);
+	}
+	vertex->running_ns += running;
+	vertex->runnable_ns += runnable;
+	vertex->blocked_ns += blocked;
+}
+
+static void add_times(const struct waitgraph *graph, const struct model_thread *thread,
+		      struct waitgraph_vertex *vertex)
+{
+	const struct waitlist *list = &graph->list;
+	uint64_t from = thread->created > list->from ? thread->created : list->from;
+	uint64_t until = thread->ended < list->until ? thread->ended : list->until;
+
+	vertex->lifetime_ns += until > from ? until - from : 0;
+	if (list->from > graph->model->start || list->until < graph->model->end ||
+	    !thread->has_totals) {
+		estimate_times(graph, thread, vertex);
+		return;
+	}
+	vertex->running_ns += thread->ns[CLASS_CPU];
+	vertex->runnable_ns += thread->ns[CLASS_SCHED];
+	vertex->blocked_ns +=
+		thread->ns[CLASS_IO] + thread->ns[CLASS_LOCK] + thread->ns[CLASS_OTHER];
+}
+
+static int add_groups(struct waitgraph *graph, const struct likeness *likeness)
+{
+	const struct model *model = graph->model;
+	int err = 0;
+
+	for (size_t g = 1; g < likeness->groups.n && !err; g++) {
+		const struct thread_group *group = &likeness->groups.data[g];
+
+		err = array__push(
+			&graph->vertices,
+			((struct waitgraph_vertex){
+				.type = SOURCE_THREAD,
+				.merged = group->merged,
+				.name = group->name,
+				.id = group->leader,
+				.n = group->n,
+				.kernel = model->threads.data[group->leader].flags & THREAD_KERNEL,
+			}));
+	}
+	for (uint32_t i = 1; i < model->threads.n && !err; i++) {
+		const struct model_thread *thread = &model->threads.data[i];
+		uint32_t at = likeness->group_of[i] - 1;
+
+		graph->vertex_of[i] = at;
+		if (!graph->list.waiters.data[i].known)
+			continue;
+		graph->vertices.data[at].recorded = true;
+		add_times(graph, thread, &graph->vertices.data[at]);
+	}
+	return err;
+}
+
+/* Of a device; its last one, which nobody ended, is known for the whole recording only. */
+static uint64_t idle_time(const struct waitgraph *graph, const struct model_device *device)
+{
+	uint64_t idle = 0;
+
+	if (graph->list.from <= graph->model->start && graph->list.until >= graph->model->end)
+		return device->idle_ns;
+	for (size_t i = 0; i < device->idles.n; i++) {
+		const struct model_idle *at = &device->idles.data[i];
+
+		idle += time_in_window(graph, at->since, at->ns, at->points);
+	}
+	return idle;
+}
+
+static struct waitgraph_vertex device_vertex(const struct waitgraph *graph, uint32_t id)
+{
+	const struct model_device *device = &graph->model->devices.data[id];
+	uint64_t from = device->seen > graph->list.from ? device->seen : graph->list.from;
+	struct waitgraph_vertex vertex = {
+		.type = SOURCE_DEVICE,
+		.name = device->name,
+		.id = id,
+		.n = 1,
+		.recorded = true,
+		.lifetime_ns = graph->list.until > from ? graph->list.until - from : 0,
+		.blocked_ns = idle_time(graph, device),
+	};
+
+	if (vertex.blocked_ns < vertex.lifetime_ns)
+		vertex.running_ns = vertex.lifetime_ns - vertex.blocked_ns;
+	return vertex;
+}
+
+/* Devices, peers, timers: what the waits named besides threads. */
+static int add_others(struct waitgraph *graph, struct model *model, size_t end)
+{
+	const struct waitlist *list = &graph->list;
+	int err = 0;
+
+	for (size_t i = model->threads.n; i < end && !err; i++) {
+		const struct waiter *waiter = &list->waiters.data[i];
+		struct waitgraph_vertex vertex = {.type = waiter->type, .n = 1};
+
+		if (waiter->type == SOURCE_DEVICE)
+			vertex = device_vertex(graph, waiter->id);
+		else if (waiter->type == SOURCE_PEER)
+			vertex.name = waiter->id;
+		else
+			vertex.name =
+				model__intern(model, waiter->type == SOURCE_END
+							     ? "nobody yet"
+							     : source_type__name(waiter->type));
+		graph->vertex_of[i] = (uint32_t)graph->vertices.n;
+		err = array__push(&graph->vertices, vertex);
+	}
+	graph->vertex_of[0] = (uint32_t)graph->vertices.n;
+	return err ? err
+		   : array__push(&graph->vertices,
+				 ((struct waitgraph_vertex){
+					 .type = SOURCE_UNKNOWN,
+					 .n = 1,
+					 .name = model__intern(model,
+							       source_type__name(SOURCE_UNKNOWN)),
+				 }));
+}
+
+static int life__order(const void *a, const void *b)
+{
+	const struct model_thread *one = *(const struct model_thread *const *)a;
+	const struct model_thread *two = *(const struct model_thread *const *)b;
+
+	return (one->created > two->created) - (one->created < two->created);
+}
+
+/*
+ * Short-lived threads of one kind as one that lives on: when none of them is there,
+ * it waits for its creator to have a task (wPerf, section 3.3).
+ */
+static int add_no_tasks(struct waitgraph *graph, const struct likeness *likeness, uint32_t g)
+{
+	const struct thread_group *group = &likeness->groups.data[g];
+	const struct model *model = graph->model;
+	_cleanup_free_ const struct model_thread **lives = calloc(group->n, sizeof(*lives));
+	uint32_t waiter = waitlist__virtual(&graph->list, group->creator);
+	uint64_t ended = MODEL_FOREVER;
+	size_t n = 0;
+	int err = 0;
+
+	if (!lives || waiter == NO_WAITER)
+		return -ENOMEM;
+	for (uint32_t i = group->leader; i < model->threads.n && n < group->n; i++)
+		if (likeness->group_of[i] == g && graph->list.waiters.data[i].known)
+			lives[n++] = &model->threads.data[i];
+	qsort(lives, n, sizeof(const struct model_thread *), life__order);
+	for (size_t i = 0; i < n && !err; i++) {
+		if (lives[i]->created > ended)
+			err = waitlist__add_no_task(&graph->list, waiter, ended, lives[i]->created);
+		if (ended == MODEL_FOREVER || lives[i]->ended > ended)
+			ended = lives[i]->ended;
+	}
+	return err;
+}
+
+static int add_virtual(struct waitgraph *graph, const struct likeness *likeness)
+{
+	int err = 0;
+
+	for (uint32_t g = 1; g < likeness->groups.n && !err; g++)
+		if (likeness->groups.data[g].merged == MERGED_SHORT_LIVED)
+			err = add_no_tasks(graph, likeness, g);
+	return err;
+}
+
+/* Threads of one name are told apart by their ids: "mysqld/4711". */
+static int tell_apart(struct waitgraph *graph, struct model *model)
+{
+	struct map64 names = {};
+	int err = 0;
+
+	for (size_t v = 0; v < graph->vertices.n && !err; v++) {
+		uint64_t *count = map64__put(&names, graph->vertices.data[v].name, 0);
+
+		err = count ? (++*count, 0) : -ENOMEM;
+	}
+	for (size_t v = 0; v < graph->vertices.n && !err; v++) {
+		struct waitgraph_vertex *vertex = &graph->vertices.data[v];
+		char text[128];
+
+		if (vertex->type != SOURCE_THREAD || *map64__get(&names, vertex->name) < 2)
+			continue;
+		snprintf(text, sizeof(text), "%s/%" PRIu32, model__string(model, vertex->name),
+			 model->threads.data[vertex->id].tid);
+		vertex->name = model__intern(model, text);
+	}
+	map64__free(&names);
+	return err;
+}
+
+int waitgraph__vertices(struct waitgraph *graph, struct model *model,
+			const struct likeness *likeness)
+{
+	size_t others = graph->list.waiters.n;
+	int err = add_virtual(graph, likeness);
+
+	graph->vertex_of = calloc(graph->list.waiters.n + 1, sizeof(*graph->vertex_of));
+	if (!graph->vertex_of)
+		return -ENOMEM;
+	err = err ? err : add_groups(graph, likeness);
+	err = err ? err : add_others(graph, model, others);
+	for (uint32_t g = 1, at = (uint32_t)others; g < likeness->groups.n; g++)
+		if (likeness->groups.data[g].merged == MERGED_SHORT_LIVED)
+			graph->vertex_of[at++] = g - 1;
+	return err ? err : tell_apart(graph, model);
+}

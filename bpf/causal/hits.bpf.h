@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * The causal engine in the kernel: which samples are in a target. A clock tick, or a wait
+ * when it is over, by the code it was in, by its class, or by its kind.
+ */
+#pragma once
+
+#include "bpf/causal/state.bpf.h"
+#include "bpf/core/scratch.bpf.h"
+#include "bpf/core/unwind.bpf.h"
+
+/* The longest that one wait counts when the next target is drawn. */
+#define CAUSAL_CANDIDATE_NS 10000000
+
+/* A walk over the frames of a sample, from the inside out. */
+struct causal_walk {
+	__u64 place; /* the innermost code in scope; 0: none yet */
+	__u32 use;   /* of the scratch */
+	__u32 n;
+	__u32 inside; /* targets whose code was met, a bit each */
+	__u32 hits;   /* and their caller, too */
+};
+
+static __always_inline void causal_try(struct causal_walk *walk, __u32 i, __u64 code,
+				       bool innermost)
+{
+	const struct causal_target_state *target = &causal_targets[i & (CAUSAL_TARGETS - 1)];
+	__u32 bit = 1U << i;
+
+	if (walk->hits & bit)
+		return;
+	if (target->match == CAUSAL_MATCH_CODE && !innermost)
+		return;
+	if (target->match != CAUSAL_MATCH_CODE && target->match != CAUSAL_MATCH_STACK)
+		return;
+	if (!(walk->inside & bit)) {
+		if (!causal_in_ranges(CAUSAL_RANGES_OF(i), target->n_ranges, code))
+			return;
+		walk->inside |= bit;
+		if (!target->n_callers)
+			walk->hits |= bit;
+	} else if (causal_in_ranges(CAUSAL_CALLERS_OF(i), target->n_callers, code)) {
+		walk->hits |= bit;
+	}
+}
+
+static long causal_frame(__u32 index, void *arg)
+{
+	struct causal_walk *walk = arg;
+	struct scratch *scratch = scratch_for(walk->use);
+	bool innermost = false;
+	__u64 code;
+
+	if (!scratch || index >= walk->n)
+		return 1;
+	code = scratch->codes[index & (DWELL_MAX_USER_FRAMES - 1)];
+	if (!code)
+		return 0;
+	if (!walk->place && causal_in_scope(code)) {
+		walk->place = code;
+		innermost = true;
+	}
+	for (__u32 i = 0; i < CAUSAL_TARGETS; i++)
+		causal_try(walk, i, code, innermost);
+	return 0;
+}
+
+/*
+ * Counts @ns of samples at @place, and may make it the candidate. Who waits for longer than
+ * CAUSAL_CANDIDATE_NS mostly waits for something to do: the threads of a server that have
+ * nothing to do would be tried all the time.
+ */
+static __always_inline void causal_count_place(__u64 place, __u64 ns)
+{
+	__u64 *known = bpf_map_lookup_elem(&causal_places, &place);
+	__u64 all;
+
+	__sync_fetch_and_add(&causal_sampled_ns, ns);
+	if (known)
+		__sync_fetch_and_add(known, ns);
+	else if (bpf_map_update_elem(&causal_places, &place, &ns, BPF_NOEXIST))
+		__sync_fetch_and_add(&causal_places_lost, 1);
+	if (ns > CAUSAL_CANDIDATE_NS)
+		ns = CAUSAL_CANDIDATE_NS;
+	/* Of samples that come one by one, each is drawn with the same chance. */
+	all = __sync_fetch_and_add(&causal_candidates_ns, ns) + ns;
+	if (bpf_get_prandom_u32() < ((ns << 16) / (all ? all : 1)) << 16 || all == ns)
+		causal_candidate = place;
+}
+
+/*
+ * A sample of current, of @ns: walks its user stack into scratch @use. Global: the
+ * verifier looks at it once.
+ */
+__noinline int causal_code_sample(__u32 use, __u32 number, __u64 ns)
+{
+	struct causal_area *area = causal_area();
+	struct causal_slot *slot;
+	struct causal_walk walk = {.use = use};
+
+	if (!use_tables || !area || !number || use >= SCRATCH_USES)
+		return 0;
+	slot = causal_slot_at(area, number);
+	if (!slot)
+		return 0;
+	walk.n = (__u32)unwind_current(use, 0);
+	bpf_loop(DWELL_MAX_USER_FRAMES, causal_frame, &walk, 0);
+	if (walk.place)
+		causal_count_place(walk.place, ns);
+	for (__u32 i = 0; i < CAUSAL_TARGETS; i++) {
+		if (!(walk.hits & 1U << i))
+			continue;
+		__sync_fetch_and_add(&causal_targets[i].hit_ns, ns);
+		causal_give(area, slot, ns * causal_targets[i].speedup / CAUSAL_WHOLE);
+	}
+	return 0;
+}
+
+/*
+ * @ns of a class of waiting, the whole of it: no need to sample what is known. Without @in_vain
+ * of them others would have waited instead.
+ */
+static __always_inline void causal_class_time(struct causal_area *area, struct causal_slot *slot,
+					      __u32 class, __u64 ns, __u64 in_vain)
+{
+	if (class < CLASS_COUNT)
+		these_counts()->class_ns[class] += ns; /* interrupts are off */
+	for (__u32 i = 0; i < CAUSAL_TARGETS; i++) {
+		struct causal_target_state *target = &causal_targets[i];
+
+		if (target->match != CAUSAL_MATCH_CLASS || target->class != class)
+			continue;
+		__sync_fetch_and_add(&target->hit_ns, ns);
+		causal_give(area, slot, (ns - in_vain) * target->speedup / CAUSAL_WHOLE);
+	}
+}
+
+/*
+ * What @points are worth that a tick due at @due stands for, when some of the time since the
+ * tick before was a pause. Debts come at ticks, too, those of other CPUs: pauses begin at one
+ * or soon after and end before the next one, and are never seen by any, as if the thread ran
+ * all the time. So what a pause took of the time between two ticks comes off the second one,
+ * which may be in it. In a run that is younger than the tick before, ticks in a pause are just
+ * none.
+ */
+static __always_inline __u64 causal_tick_ns(struct thread_state *state,
+					    const struct causal_slot *slot, __u64 points, __u64 due)
+{
+	__u64 tick = this_cpu()->tick ? this_cpu()->tick : period_ns;
+	__u64 from = due - tick, ns = points * period_ns, paused;
+	__u64 to = slot->pausing == CAUSAL_RUNS ? slot->asked : due;
+
+	if (!state->paused_at || state->paused_run > from) {
+		if (slot->pausing != CAUSAL_PAUSES)
+			return ns;
+		state->paused_at = 0;
+		return 0;
+	}
+	if (from < state->paused_at)
+		from = state->paused_at;
+	if (to > due)
+		to = due;
+	paused = to > from ? (to - from) * period_ns / tick : 0;
+	return ns > paused ? ns - paused : 0;
+}
+
+/* A clock tick due at @due, worth @points, that came while @task, current, was on a CPU. */
+static __always_inline void causal_sample(struct task_struct *task, struct thread_state *state,
+					  __u32 use, __u64 points, __u64 due)
+{
+	struct causal_area *area = causal_area();
+	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
+	__u64 ns;
+
+	if (!points || !slot)
+		return;
+	ns = causal_tick_ns(state, slot, points, due);
+	if (!ns)
+		return;
+	causal_class_time(area, slot, CLASS_CPU, ns, 0);
+	if (has_user_stack(task, state))
+		causal_code_sample(use, state->slot, ns);
+}
+
+/* What the frames of a kernel stack say, from the inside out. */
+struct causal_evidence {
+	__u32 use; /* of the scratch that has the stack */
+	__u32 n;
+	__u8 kind;
+	__u8 strength;
+	__u8 writing; /* what it is if it reads as `written` */
+	__u8 written;
+};
+
+/* The first row of the function around @address, its index + 1; 0: none. Global. */
+__noinline __u32 causal_kind_row_of(__u64 address)
+{
+	__u32 low = 0, high = causal_n_kind_rows;
+
+	for (int i = 0; i < 12 && low < high; i++) {
+		__u32 middle = low + (high - low) / 2;
+
+		if (causal_kind_rows[middle & (CAUSAL_KIND_ROWS - 1)].end > address)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	if (low >= causal_n_kind_rows ||
+	    causal_kind_rows[low & (CAUSAL_KIND_ROWS - 1)].start > address)
+		return 0;
+	return low + 1;
+}
+
+static __always_inline void causal_weigh(struct causal_evidence *evidence,
+					 const struct causal_kind_row *row)
+{
+	if (row->strength == CAUSAL_WRITING) {
+		evidence->writing = row->kind;
+		evidence->written = row->over;
+	} else if (row->strength == CAUSAL_REFINES) {
+		if (evidence->kind == row->over)
+			evidence->kind = row->kind;
+	} else if (row->strength > evidence->strength) {
+		evidence->kind = row->kind;
+		evidence->strength = row->strength;
+	}
+}
+
+#define CAUSAL_ROWS_OF_FUNCTION 4
+
+static long causal_kernel_frame(__u32 index, void *arg)
+{
+	struct causal_evidence *evidence = arg;
+	struct scratch *scratch = scratch_for(evidence->use);
+	__u64 start = 0;
+	__u32 at;
+
+	if (!scratch || index >= evidence->n)
+		return 1;
+	at = causal_kind_row_of(scratch->raw[index & (RAW_FRAMES - 1)]);
+	if (!at--)
+		return 0;
+	for (__u32 i = 0; i < CAUSAL_ROWS_OF_FUNCTION; i++) {
+		const struct causal_kind_row *row =
+			&causal_kind_rows[(at + i) & (CAUSAL_KIND_ROWS - 1)];
+
+		if (!i)
+			start = row->start;
+		if (at + i >= causal_n_kind_rows || row->start != start)
+			break;
+		causal_weigh(evidence, row);
+	}
+	return 0;
+}
+
+/*
+ * The kind of the wait whose kernel stack of @n frames is in scratch @use, in system call
+ * @nr; as analysis/kinds/kinds.c tells it. Global.
+ */
+__noinline __u32 causal_kind(__u32 use, __u32 n, __s32 nr)
+{
+	struct causal_evidence evidence = {.use = use, .n = n};
+	__u32 call;
+
+	bpf_loop(RAW_FRAMES, causal_kernel_frame, &evidence, 0);
+	if (evidence.writing && evidence.kind == evidence.written)
+		evidence.kind = evidence.writing;
+	if (evidence.strength > CAUSAL_WEAK || nr < 0 || nr >= SYSCALLS_MAX)
+		return evidence.kind;
+	call = causal_kind_of_call[nr & (SYSCALLS_MAX - 1)];
+	return call ? call : evidence.kind;
+}
+
+/* The time that the thread with slot @number was given so far. */
+static __always_inline __u64 causal_own(__u32 number)
+{
+	struct causal_area *area = causal_area();
+	struct causal_slot *slot = area ? causal_slot_at(area, number) : NULL;
+
+	return slot ? slot->own : 0;
+}
+
+/* Whether the thread with slot @number stands still. */
+static __always_inline bool causal_is_paused(__u32 number)
+{
+	struct causal_area *area = causal_area();
+	struct causal_slot *slot = area ? causal_slot_at(area, number) : NULL;
+
+	return slot && slot->pausing == CAUSAL_PAUSES;
+}
+
+/* Current has waited: gives it what targets of a kind are worth. */
+static __always_inline void causal_kind_time(void *ctx, struct task_struct *task,
+					     struct thread_state *state)
+{
+	struct causal_area *area = causal_area();
+	struct causal_slot *slot = area ? causal_slot_at(area, state->slot) : NULL;
+	struct scratch *scratch = scratch_for(SCRATCH_INTERVAL);
+	__u64 ns = state->blocked_ns;
+	__u32 kind;
+	long size;
+
+	state->blocked_ns = 0;
+	if (!use_tables || !slot || !scratch)
+		return;
+	size = bpf_get_stack(ctx, scratch->raw, DWELL_MAX_KERNEL_FRAMES * sizeof(__u64), 0);
+	kind = causal_kind(SCRATCH_INTERVAL, size > 0 ? (__u32)size / sizeof(__u64) : 0,
+			   syscall_of(task));
+	for (__u32 i = 0; i < CAUSAL_TARGETS && kind; i++) {
+		struct causal_target_state *target = &causal_targets[i];
+
+		if (target->match != CAUSAL_MATCH_KIND ||
+		    !(target->kinds[kind >> 6 & 1] >> (kind & 63) & 1))
+			continue;
+		__sync_fetch_and_add(&target->hit_ns, ns);
+		causal_give(area, slot, (ns - state->in_vain) * target->speedup / CAUSAL_WHOLE);
+	}
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * The causal engine in the kernel: who is behind is paused, by a signal where that can
+ * interrupt no system call.
+ */
+#pragma once
+
+#include "bpf/causal/time.bpf.h"
+
+/* A signal that has not arrived by then is lost. */
+#define CAUSAL_ON_ITS_WAY_NS 20000000
+
+/* While a thread begins or ends, the C library blocks all signals: that is nothing to tell. */
+#define CAUSAL_BLOCKS_NS 20000000
+
+/*
+ * Whether @task is about to go on with a system call that a stop, or a freezer, interrupted:
+ * a handler now, and the kernel would forget what is left of it (EINTR).
+ */
+static __always_inline bool causal_restarts(struct task_struct *task)
+{
+	const struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+
+	return REGS_RESTARTS(regs);
+}
+
+/* Whether libdwell.so's handler will take the signal. */
+static __always_inline bool causal_can_pause(struct task_struct *task, struct thread_state *state,
+					     __u64 now)
+{
+	__u32 index = (causal_signal - 1) & 63;
+
+	if (signal_handler_mask(task, index) != CAUSAL_HANDLER_MASK) {
+		causal_count_unpaused(CAUSAL_NO_HANDLER, task->pid);
+		return false;
+	}
+	if (blocked_signals(task) >> index & 1) {
+		if (!state->blocked_at)
+			state->blocked_at = now;
+		else if (now - state->blocked_at > CAUSAL_BLOCKS_NS)
+			causal_count_unpaused(CAUSAL_BLOCKED, task->pid);
+		return false;
+	}
+	state->blocked_at = 0;
+	return true;
+}
+
+/* What current is to pause for, by now; 0: nothing, or it is not worth it yet. */
+static __always_inline __u64 causal_due(struct causal_area *area, struct causal_slot *slot,
+					struct thread_state *state, __u64 now)
+{
+	__u64 debt = causal_debt(area, slot), due = 0;
+
+	if (!causal_settle)
+		return debt;
+	if (debt < state->least_debt)
+		state->least_debt = debt;
+	if (now >= state->settle_at) {
+		due = state->least_debt;
+		state->least_debt = debt;
+		state->settle_at = now + causal_settle;
+	}
+	return due;
+}
+
+/*
+ * How much of a pause of @due holds no CPU: what came due while the thread had none. The
+ * rest does, because the CPU is where the thread would still be.
+ */
+static __always_inline __u64 causal_asleep(struct thread_state *state, __u64 due, __u64 debt)
+{
+	__u64 asleep = due;
+
+	if (state->slept_debt > debt)
+		state->slept_debt = debt;
+	if (asleep > state->slept_debt && !causal_speeds_up_queue())
+		asleep = state->slept_debt;
+	state->slept_debt -= asleep < state->slept_debt ? asleep : state->slept_debt;
+	return asleep;
+}
+
+/*
+ * Whether current is to pause now for @due. Asleep that costs two switches and a timer,
+ * which on full CPUs is time of the others: there, what is less than a period can wait.
+ */
+static __always_inline bool causal_is_worth_it(const struct task_struct *task,
+					       const struct thread_state *state, __u64 due)
+{
+	__u64 held = due > state->slept_debt ? due - state->slept_debt : 0;
+
+	if (due < causal_min_pause)
+		return false;
+	return held >= causal_min_pause || due >= period_ns || causal_speeds_up_queue() ||
+	       !causal_is_full(task);
+}
+
+/*
+ * Current is about to return to user mode, and no system call will see a signal: pauses
+ * it when it owes. @at_tick: a tick it is, and no system call. Global: looked at once.
+ */
+__noinline int causal_pay(__u32 number, __u32 at_tick)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *state = target_state(task);
+	struct causal_area *area = causal_area();
+	struct causal_slot *slot;
+	__u64 now, due;
+
+	if (!state || !area || !number || state->slot != number)
+		return 0;
+	slot = causal_slot_of(area, state);
+	if (!slot || slot->pausing == CAUSAL_PAUSES || area->ended || causal_restarts(task))
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (slot->pausing == CAUSAL_ASKED && now < slot->asked + CAUSAL_ON_ITS_WAY_NS)
+		return 0;
+	due = causal_due(area, slot, state, now);
+	if (!causal_is_worth_it(task, state, due) || !causal_can_pause(task, state, now))
+		return 0;
+	slot->until = slot->own + due;
+	slot->asleep = causal_asleep(state, due, causal_debt(area, slot));
+	slot->asked = now;
+	slot->away = 0;
+	state->paused_at = at_tick || slot->asleep < due ? now : 0;
+	state->paused_run = at_tick ? 0 : state->since;
+	slot->pausing = CAUSAL_ASKED;
+	state->least_debt = causal_debt(area, slot) - due;
+	if (bpf_send_signal_thread(causal_signal)) {
+		slot->pausing = CAUSAL_RUNS;
+		causal_count_unpaused(CAUSAL_NOT_SENT, task->pid);
+	}
+	return 0;
+}
+
+/* Whether there can be something to pay: what every system call asks. */
+static __always_inline bool causal_owes(__u32 number)
+{
+	struct causal_area *area = causal_area();
+	struct causal_slot *slot = area ? causal_slot_at(area, number) : NULL;
+
+	return slot && (__s64)(area->global - slot->own) >= (__s64)causal_min_pause;
+}
+
+#define ERESTARTSYS	      512
+#define ERESTART_RESTARTBLOCK 516
+
+SEC("raw_tp/sys_exit")
+int on_sys_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u32 number = this_cpu()->slot;
+	long ret = ctx->args[1];
+
+	if (!number || !causal_owes(number))
+		return 0;
+	/* One that a signal of the program interrupts: ours must not be the first it sees. */
+	if (ret <= -ERESTARTSYS && ret >= -ERESTART_RESTARTBLOCK)
+		return 0;
+	return causal_pay(number, false);
+}

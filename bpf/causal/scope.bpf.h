@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * The causal engine in the kernel: whose code samples belong to, the innermost in scope, and
+ * what it is looked for in. Walks end there when no target is farther out.
+ */
+#pragma once
+
+#include "abi/delay_area.h"
+#include "bpf/core/kernel.bpf.h"
+#include "abi/unwind.h"
+
+/* Written by user space. */
+__u8 causal_scope[UNWIND_MAX_TABLES]; /* by slot: samples in the file belong to somebody */
+__u32 causal_n_out;		      /* ranges that are not in it */
+bool causal_whole_stacks;	      /* a target is any frame, not only the innermost in scope */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, CAUSAL_ALL_RANGES);
+	__type(key, __u32);
+	__type(value, struct causal_range);
+} causal_ranges SEC(".maps");
+
+/* Whether one of @n ranges from @first on holds @code. Global: looked at once. */
+__noinline int causal_in_ranges(__u32 first, __u32 n, __u64 code)
+{
+	__u32 low = first, high = first + n;
+
+	for (int i = 0; i < 17 && low < high; i++) {
+		__u32 middle = low + (high - low) / 2;
+		struct causal_range *range = bpf_map_lookup_elem(&causal_ranges, &middle);
+
+		if (!range)
+			return 0;
+		if (code < range->start)
+			high = middle;
+		else if (code >= range->end)
+			low = middle + 1;
+		else
+			return 1;
+	}
+	return 0;
+}
+
+static __always_inline bool causal_in_scope(__u64 code)
+{
+	return code && causal_scope[code >> 32 & (UNWIND_MAX_TABLES - 1)] &&
+	       !causal_in_ranges(CAUSAL_OUT_OF_SCOPE, causal_n_out, code);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * The causal engine in the kernel: virtual time. docs/virtual-time.md has the reasoning.
+ *
+ *  - A sample in the target gives its thread time: weight x speedup. A sample is a clock
+ *    tick, or a wait, which is weighed when the thread runs again, so before it can wake
+ *    anybody (Blocked Samples, OSDI'24, 3.3).
+ *  - A thread that another one wakes goes on at the other's time: whatever it waited for,
+ *    by whatever means. One that an interrupt or another program wakes goes on at its own.
+ *  - A thread that waits for a CPU is given what the one is given that has it.
+ *  - A thread that is behind the one farthest on is paused, by a signal where that can
+ *    interrupt no system call. It keeps its CPU for what came due while it had one.
+ */
+#pragma once
+
+#include "abi/delay_area.h"
+#include "bpf/core/state.bpf.h"
+#include "bpf/core/unwind.bpf.h"
+
+const volatile __u32 causal_signal;
+const volatile __u64 causal_min_pause; /* ns; less is not worth a signal */
+const volatile __u32 causal_cpus;      /* of the machine */
+/* Which system calls can deliver to a socket while they run. */
+const volatile __u8 syscall_sends[SYSCALLS_MAX];
+
+/* Written by user space. */
+__u64 causal_settle; /* ns that a debt has to last before it is paid */
+struct causal_target_state causal_targets[CAUSAL_TARGETS];
+
+__u32 causal_kinds_wanted; /* a target is a kind of waiting */
+__u32 causal_n_kind_rows;
+struct causal_kind_row causal_kind_rows[CAUSAL_KIND_ROWS]; /* by start */
+__u8 causal_kind_of_call[SYSCALLS_MAX];			   /* by system call */
+
+/* Read by user space. */
+__u64 causal_sampled_ns;    /* of samples in scope */
+__u64 causal_candidate;	    /* a place, drawn by weight from the samples since it was 0 */
+__u64 causal_candidates_ns; /* of those samples; to be set to 0 with it */
+__u64 causal_unpaused[CAUSAL_UNPAUSED];
+__u32 causal_unpaused_tid[CAUSAL_UNPAUSED];
+__u64 causal_places_lost;
+__u64 causal_pauses, causal_paused_ns; /* of threads that are gone */
+struct causal_look causal_look;
+
+/* Threads of the program that have a CPU, or left it for a pause. */
+__u32 causal_running __attribute__((aligned(64)));
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct causal_area);
+} causal_areas SEC(".maps");
+
+/* ns of samples by place: the innermost frame in scope. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1 << 16);
+	__type(key, __u64);
+	__type(value, __u64);
+} causal_places SEC(".maps");
+
+static __always_inline struct causal_area *causal_area(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&causal_areas, &zero);
+}
+
+static __always_inline struct causal_slot *causal_slot_at(struct causal_area *area, __u32 number)
+{
+	return number ? &area->slot[CAUSAL_SLOT(number - 1)] : NULL;
+}
+
+/* How far @slot is behind the farthest; not below 0. */
+static __always_inline __u64 causal_debt(const struct causal_area *area,
+					 const struct causal_slot *slot)
+{
+	__s64 debt = area->global - slot->own;
+
+	return debt > 0 ? debt : 0;
+}
+
+/* Forgives what is left of another experiment. */
+static __always_inline void causal_renew(struct causal_area *area, struct causal_slot *slot,
+					 struct thread_state *state)
+{
+	if (slot->epoch == area->epoch)
+		return;
+	slot->epoch = area->epoch;
+	slot->own = slot->until = area->global; /* a pause is over as well */
+	state->global_then = area->global;
+	state->least_debt = state->slept_debt = state->overtaken = 0;
+}
+
+/* The slot of a recorded thread, brought to the present; NULL: it has none. */
+static __always_inline struct causal_slot *causal_slot_of(struct causal_area *area,
+							  struct thread_state *state)
+{
+	struct causal_slot *slot = causal_slot_at(area, state->slot);
+
+	if (slot)
+		causal_renew(area, slot, state);
+	return slot;
+}
+
+static __always_inline void causal_give(struct causal_area *area, struct causal_slot *slot,
+					__u64 ns)
+{
+	__u64 own = __sync_fetch_and_add(&slot->own, ns) + ns;
+	__u64 global = area->global;
+
+	if ((__s64)(own - global) > 0)
+		__sync_val_compare_and_swap(&area->global, global, own);
+}
+
+static __always_inline void causal_count_unpaused(enum causal_unpaused why, __u32 tid)
+{
+	if (!causal_unpaused_tid[why])
+		causal_unpaused_tid[why] = tid;
+	__sync_fetch_and_add(&causal_unpaused[why], 1);
+}
+
+/* @task is recorded from now on; @parent is the thread that created it, or NULL. */
+static __noinline void causal_begin(struct task_struct *task, struct thread_state *state,
+				    struct thread_state *parent)
+{
+	struct causal_area *area = causal_area();
+	struct causal_slot *from, *slot;
+	__u32 tid = own_tid(task), home = CAUSAL_HOME(tid);
+
+	if (!area || !tid)
+		return;
+	state->slot = 0;
+	for (__u32 i = 0; i < CAUSAL_PROBES; i++) {
+		slot = &area->slot[CAUSAL_SLOT(home + i)];
+		if (slot->tid || __sync_val_compare_and_swap(&slot->tid, 0, tid))
+			continue;
+		from = parent ? causal_slot_of(area, parent) : NULL;
+		slot->own = from ? from->own : area->global;
+		slot->epoch = area->epoch;
+		slot->until = slot->asleep = slot->paused_ns = 0;
+		slot->pauses = slot->pausing = CAUSAL_RUNS;
+		state->slot = CAUSAL_SLOT(home + i) + 1;
+		state->global_then = area->global;
+		state->least_debt = state->slept_debt = 0;
+		return;
+	}
+	causal_count_unpaused(CAUSAL_NO_SLOT, tid);
+}
+
+static __always_inline void causal_end(struct thread_state *state)
+{
+	struct causal_area *area = causal_area();
+	struct causal_slot *slot = area ? causal_slot_at(area, state->slot) : NULL;
+
+	state->slot = 0;
+	if (!slot)
+		return;
+	__sync_fetch_and_add(&causal_pauses, slot->pauses);
+	__sync_fetch_and_add(&causal_paused_ns, slot->paused_ns);
+	slot->tid = 0;
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * The causal engine in the kernel: how virtual time passes from thread to thread, by
+ * wakeups and by CPUs. docs/virtual-time.md has the reasoning.
+ */
+#pragma once
+
+#include "bpf/causal/hits.bpf.h"
+
+static __always_inline bool causal_speeds_up_queue(void)
+{
+	return causal_targets[0].match == CAUSAL_MATCH_CLASS &&
+	       causal_targets[0].class == CLASS_SCHED;
+}
+
+static __always_inline __u64 lesser(__u64 a, __u64 b)
+{
+	return (__s64)(a - b) < 0 ? a : b;
+}
+
+/*
+ * How far the farthest time went on while @sleeper slept. What @waker was given in that time,
+ * for a wait that began before, was partly due already.
+ */
+static __always_inline __u64 causal_gone_on(const struct causal_area *area,
+					    const struct thread_state *waker,
+					    const struct thread_state *sleeper)
+{
+	__u64 gone = area->global - sleeper->global_then;
+	__u64 length = waker->hit_to - waker->hit_from, before;
+
+	if (waker->hit_at < sleeper->since || waker->hit_from >= sleeper->since || !length)
+		return gone;
+	before = sleeper->since - waker->hit_from;
+	before = before < length ? waker->hit_ns * before / length : waker->hit_ns;
+	return gone > before ? gone - before : 0;
+}
+
+/*
+ * @sleeper is woken by @waker, which is recorded too: it goes on at the waker's time, but
+ * for what it owed before and the wait was too short for.
+ */
+static __always_inline void causal_wake(struct thread_state *waker, struct thread_state *sleeper,
+					__u64 now)
+{
+	struct causal_area *area = causal_area();
+	struct causal_slot *from, *slot;
+	__u64 waited, own;
+
+	if (!area || sleeper->where != WHERE_OFF_CPU || sleeper->class == CLASS_SCHED)
+		return;
+	from = causal_slot_of(area, waker);
+	slot = causal_slot_of(area, sleeper);
+	if (!from || !slot || slot->pausing == CAUSAL_PAUSES)
+		return;
+	waited = now > sleeper->since ? now - sleeper->since : 0;
+	waited += causal_gone_on(area, waker, sleeper);
+	own = lesser(from->own, slot->own + waited);
+	slot->own = own;
+	sleeper->carried = true;
+}
+
+/* What threads were given while they had @cpu. */
+static __always_inline __u64 causal_given(struct causal_area *area, const struct cpu_state *cpu)
+{
+	const struct causal_slot *slot = causal_slot_at(area, cpu->slot);
+
+	return slot ? cpu->given + slot->own - cpu->own_in : cpu->given;
+}
+
+/* How long threads have had @cpu. */
+static __always_inline __u64 causal_used(const struct cpu_state *cpu, __u64 now)
+{
+	__u64 in_at = cpu->in_at;
+
+	return cpu->slot && now > in_at ? cpu->used + now - in_at : cpu->used;
+}
+
+/*
+ * Whether every CPU that @task may have is had by threads of the program, or would be if
+ * they did not pause asleep.
+ */
+static __always_inline bool causal_is_full(const struct task_struct *task)
+{
+	__u32 allowed = task->nr_cpus_allowed;
+
+	return causal_running >= (allowed < causal_cpus ? allowed : causal_cpus);
+}
+
+/* Adds @more to causal_running, which may be less than none. */
+static __always_inline void causal_count_running(__u32 more)
+{
+	if (more)
+		__sync_fetch_and_add(&causal_running, more);
+}
+
+/* @state's thread waits for @cpu from now on. */
+static __always_inline void causal_ready(struct thread_state *state, struct cpu_state *cpu,
+					 __u64 now)
+{
+	struct causal_area *area = causal_area();
+
+	if (!area)
+		return;
+	state->ready_cpu = (__u32)(cpu - cpu_states) + 1;
+	state->given_then = causal_given(area, cpu);
+	state->used_then = causal_used(cpu, now);
+}
+
+/* @state's thread has @cpu from now on. */
+static __always_inline void causal_have_cpu(struct cpu_state *cpu, struct thread_state *state,
+					    const struct causal_slot *slot, __u64 now)
+{
+	causal_count_running(1 - state->counted - !!cpu->slot);
+	state->counted = false;
+	cpu->slot = state->slot;
+	cpu->own_in = slot->own;
+	cpu->in_at = now;
+}
+
+/* @state's thread, paused or not, leaves its CPU. */
+static __always_inline void causal_switch_out(struct cpu_state *cpu, struct thread_state *state,
+					      __u64 now)
+{
+	struct causal_area *area = causal_area();
+	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
+	bool counted;
+
+	if (area) {
+		cpu->given = causal_given(area, cpu);
+		cpu->used = causal_used(cpu, now);
+	}
+	counted = slot && slot->pausing == CAUSAL_PAUSES && state->class != CLASS_SCHED;
+	causal_count_running(counted - state->counted - !!cpu->slot);
+	state->counted = counted;
+	cpu->slot = 0;
+	state->left_cpu = (__u32)(cpu - cpu_states) + 1;
+	state->left_runs = cpu->runs;
+	state->ready_cpu = 0;
+	state->full = false;
+	if (!slot)
+		return;
+	state->global_then = area->global;
+	state->carried = false;
+	if (state->class == CLASS_SCHED)
+		causal_ready(state, cpu, now);
+}
+
+/*
+ * @state's thread runs, and was ready before: while it waited, its CPU was used for less
+ * virtual than real time, by what was given for that.
+ */
+static __always_inline void causal_take_cpu(struct causal_area *area,
+					    const struct thread_state *state,
+					    struct causal_slot *slot)
+{
+	__u64 given, debt = causal_debt(area, slot);
+
+	if (!state->ready_cpu || causal_speeds_up_queue())
+		return;
+	given = causal_given(area, &cpu_states[(state->ready_cpu - 1) & (MAX_CPUS - 1)]) -
+		state->given_then;
+	__sync_fetch_and_add(&slot->own, given < debt ? given : debt);
+}
+
+/* For how long threads of the program had the CPU that @state's thread waited for until @now. */
+static __always_inline __u64 causal_used_meanwhile(const struct thread_state *state, __u64 now)
+{
+	const struct cpu_state *cpu = &cpu_states[(state->ready_cpu - 1) & (MAX_CPUS - 1)];
+
+	return state->ready_cpu ? causal_used(cpu, now) - state->used_then : 0;
+}
+
+/*
+ * A pause goes on, if it was not forgiven: asleep it has passed, and until the CPU was there,
+ * but not while other threads of the program had that.
+ */
+static __always_inline void causal_resume_pause(const struct causal_area *area,
+						struct thread_state *state,
+						struct causal_slot *slot, __u64 wake, __u64 now)
+{
+	__u64 queued = now > wake ? now - wake : 0;
+	__s64 later; /* debt that this pause is not for */
+
+	if (state->class == CLASS_SCHED)
+		return;
+	if (wake > state->since && (__s64)(slot->until - slot->own) > 0)
+		__sync_fetch_and_add(&slot->own,
+				     now - state->since -
+					     lesser(causal_used_meanwhile(state, now), queued));
+	later = area->global - slot->until;
+	state->slept_debt = later > 0 ? later : 0;
+}
+
+/*
+ * How much of the wait that ended at @wake would be no gain, because all CPUs were full: coming
+ * back sooner, the thread would overtake others, and each would wait for as long as it runs. Of
+ * threads that are all alike, none gains anything; one that runs briefly between others that
+ * compute gains nearly all.
+ */
+static __always_inline __u64 causal_in_vain(struct thread_state *state, __u64 wake, __u64 now)
+{
+	const struct cpu_state *left = &cpu_states[(state->left_cpu - 1) & (MAX_CPUS - 1)];
+	__u64 ran = state->since - state->ran_at, waited = wake - state->since;
+	__u64 in_vain;
+	__u32 others;
+
+	if (!state->full || !state->left_cpu || wake <= state->since)
+		return 0;
+	others = left->runs - state->left_runs;
+	state->overtaken += others * ran * waited / (now - state->since);
+	in_vain = lesser(state->overtaken, waited);
+	state->overtaken -= in_vain;
+	return in_vain;
+}
+
+/* @state's thread is back from a wait that was no pause. */
+static __always_inline void causal_come_back(struct causal_area *area, struct thread_state *state,
+					     struct causal_slot *slot, __u64 wake, __u64 now)
+{
+	__u64 own;
+
+	/* Waits for another thread of the program end when that one is faster, not by themselves.
+	 */
+	state->hit_at = 0;
+	if (state->class != CLASS_SCHED && state->class != CLASS_LOCK && !state->carried) {
+		own = slot->own;
+		state->in_vain = causal_in_vain(state, wake, now);
+		causal_class_time(area, slot, state->class, wake - state->since, state->in_vain);
+		state->hit_at = now;
+		state->hit_from = state->since;
+		state->hit_to = wake;
+		state->hit_ns = slot->own - own;
+		state->blocked_ns = causal_kinds_wanted ? wake - state->since : 0;
+	}
+	if (now > wake)
+		causal_class_time(area, slot, CLASS_SCHED, now - wake, 0);
+	if (state->class != CLASS_SCHED)
+		state->slept_debt = causal_debt(area, slot);
+}
+
+/* @state's thread runs again, at @now; what it waited for came at @wake. */
+static __always_inline void causal_switch_in(struct cpu_state *cpu, struct thread_state *state,
+					     __u64 wake, __u64 now)
+{
+	struct causal_area *area = causal_area();
+	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
+
+	state->blocked_ns = state->used = state->in_vain = 0;
+	if (!slot)
+		return;
+	if (state->full)
+		state->used = causal_used_meanwhile(state, now);
+	if (slot->pausing != CAUSAL_RUNS)
+		slot->away += now - state->since;
+	if (slot->pausing == CAUSAL_PAUSES) {
+		causal_resume_pause(area, state, slot, wake, now);
+		causal_take_cpu(area, state, slot);
+	} else {
+		causal_take_cpu(area, state, slot);
+		causal_come_back(area, state, slot, wake, now);
+		cpu->runs++;
+	}
+	cpu->waited = state->blocked_ns;
+	causal_have_cpu(cpu, state, slot, now);
+}
+
+/* @state's thread, current, begins another program, under another tid maybe. */
+static __always_inline void causal_exec(struct task_struct *task, struct thread_state *state,
+					__u64 now)
+{
+	struct causal_area *area = causal_area();
+	struct causal_slot *slot;
+
+	causal_end(state);
+	causal_begin(task, state, NULL);
+	slot = area ? causal_slot_at(area, state->slot) : NULL;
+	if (slot)
+		causal_have_cpu(this_cpu(), state, slot, now);
+}

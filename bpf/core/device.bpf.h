@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * Block devices: what each has in flight, from the requests the kernel hands to
+ * its driver and gets back. One with nothing in flight waits, as a thread does,
+ * until somebody sends it a request (wPerf, OSDI'18, section 4.1, which has to
+ * estimate that from bandwidths). Such a wait is held against the sampling
+ * points, and told of, as those of threads are.
+ */
+#pragma once
+
+#include "abi/device.h"
+#include "bpf/core/stack.bpf.h"
+#include "bpf/core/state.bpf.h"
+#include "bpf/core/waker.bpf.h"
+
+struct gendisk {
+	int major;
+	int first_minor;
+	char disk_name[DWELL_DISK_NAME_SIZE];
+} CORE;
+
+struct request_queue {
+	struct gendisk *disk; /* 5.17 */
+} CORE;
+
+enum mq_rq_state {
+	MQ_RQ_IDLE = 0,
+};
+
+struct request {
+	struct request_queue *q;
+	enum mq_rq_state state;
+	unsigned int __data_len;
+} CORE;
+
+struct request___5_16 {
+	struct gendisk *rq_disk;
+} CORE;
+
+/* Before 6.5 nothing tells when a request begins, but for those that are queued. */
+const volatile bool io_start_exists;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 256);
+	__type(key, __u32); /* device number */
+	__type(value, struct device_state);
+} devices SEC(".maps");
+
+struct request_state {
+	__u64 begun;
+	__u64 issued; /* to the driver; 0: not yet */
+	__u32 feeder; /* thread */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u64); /* address of the request */
+	__type(value, struct request_state);
+} requests SEC(".maps");
+
+__u32 last_device;
+
+static __always_inline struct gendisk *disk_of(struct request *rq)
+{
+	if (bpf_core_field_exists(rq->q->disk))
+		return BPF_CORE_READ(rq, q, disk);
+	return BPF_CORE_READ((struct request___5_16 *)rq, rq_disk);
+}
+
+static __noinline struct device_state *new_device(struct gendisk *disk, __u32 key, __u64 now)
+{
+	struct device_state state = {.idle_since = now};
+	struct event_device *totals = &state.totals;
+
+	totals->header.type = EVENT_DEVICE;
+	totals->header.time = now;
+	totals->device = __sync_fetch_and_add(&last_device, 1) + 1;
+	totals->dev = key;
+	BPF_CORE_READ_STR_INTO(&totals->name, disk, disk_name);
+	if (!bpf_map_update_elem(&devices, &key, &state, BPF_NOEXIST))
+		emit(totals, sizeof(*totals), LOSS_RING_FULL);
+	return bpf_map_lookup_elem(&devices, &key);
+}
+
+/* Of the whole disk, whatever partition is meant. */
+static __always_inline struct device_state *device_of(struct request *rq, __u64 now)
+{
+	struct gendisk *disk = disk_of(rq);
+	struct device_state *state;
+	__u32 key;
+
+	if (!disk)
+		return NULL;
+	key = (__u32)BPF_CORE_READ(disk, major) << 20 | (__u32)BPF_CORE_READ(disk, first_minor);
+	state = bpf_map_lookup_elem(&devices, &key);
+	return state ? state : new_device(disk, key, now);
+}
+
+/* One request fewer is with the driver: if it was the last one, the device is idle from now on. */
+static __always_inline void leave_flight(struct device_state *device, __u64 now)
+{
+	device->idle_since = now;
+	__sync_fetch_and_sub(&device->in_flight, 1);
+}
+
+/*
+ * The request at this address is another one now, so the one before is done: nothing
+ * told of it, because the kernel hid whom that interrupted.
+ */
+static __always_inline void missed_completion(struct request *rq, __u64 now)
+{
+	struct device_state *device = device_of(rq, now);
+
+	if (device)
+		leave_flight(device, now);
+}
+
+/* A request of the thread that runs here; @anew: whatever was known of one at the same address. */
+static __always_inline void begin_request(struct request *rq, __u64 now, bool anew)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	enum waker_context context = context_of(task);
+	struct request_state request = {.begun = now}, *known;
+	__u64 key = (__u64)rq;
+
+	known = bpf_map_lookup_elem(&requests, &key);
+	if (known && !anew)
+		return;
+	if (known && known->issued)
+		missed_completion(rq, now);
+	if (context == WAKER_TASK)
+		request.feeder = waker_number(task, context, now);
+	bpf_map_update_elem(&requests, &key, &request, BPF_ANY);
+}
+
+/* Tells of the wait of @device that ends at @now. */
+static __always_inline void end_idle(void *ctx, struct device_state *device, __u64 since,
+				     __u32 feeder, __u64 now)
+{
+	static const __u64 all[2] = {};
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *state = task->pid ? state_of(task) : NULL;
+	struct scratch *scratch = scratch_for(SCRATCH_DEVICE);
+	__u8 shift = present_spacing();
+	__u64 points = sample_grid__points(since, now, period_ns << shift, grid_seed) << shift;
+	struct event_idle *event;
+
+	if ((!points && !trace_mode) || !scratch)
+		return;
+	event = SCRATCH_HEAD(scratch, event_idle);
+	__builtin_memset(event, 0, sizeof(*event));
+	event->header = (struct event_header){EVENT_IDLE, feeder, now};
+	event->since = since;
+	event->device = device->totals.device;
+	event->points = points;
+	event->flags = shift << INTERVAL_SPACING_SHIFT;
+	/* Another thread may issue what the feeder queued: not on its own behalf. */
+	capture(ctx, scratch, SCRATCH_DEVICE, &event->stack, all,
+		state && state->thread == feeder && has_user_memory(task));
+	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
+}
+
+/* So often requests are asked whether they are still out, if they have been for so long. */
+#define CHECK_NS    100000000ull
+#define LONG_OUT_NS 10000000ull
+
+struct bpf_map;
+
+static long check_request(struct bpf_map *map, const void *key, void *value, void *context)
+{
+	struct request *rq = (struct request *)*(const __u64 *)key;
+	struct request_state *request = value;
+	__u64 now = *(__u64 *)context;
+
+	if (!request->issued || now < request->issued + LONG_OUT_NS ||
+	    BPF_CORE_READ(rq, state) != MQ_RQ_IDLE)
+		return 0;
+	request->issued = 0;
+	missed_completion(rq, now);
+	return 0;
+}
+
+/* A device that seems busy may have done what nobody told the end of. */
+static __always_inline void check_requests(struct device_state *device, __u64 now)
+{
+	if (now < device->checked + CHECK_NS)
+		return;
+	device->checked = now;
+	bpf_for_each_map_elem(&requests, check_request, &now, 0);
+}
+
+SEC("tp_btf/block_io_start")
+int BPF_PROG(on_io_start, struct request *rq)
+{
+	if (active)
+		begin_request(rq, bpf_ktime_get_ns(), true);
+	return 0;
+}
+
+SEC("tp_btf/block_rq_insert")
+int BPF_PROG(on_io_insert, struct request *rq)
+{
+	if (active)
+		begin_request(rq, bpf_ktime_get_ns(), !io_start_exists);
+	return 0;
+}
+
+SEC("tp_btf/block_rq_issue")
+int BPF_PROG(on_io_issue, struct request *rq)
+{
+	struct request_state *request;
+	struct device_state *device;
+	__u64 key = (__u64)rq, since, now;
+
+	if (!active)
+		return 0;
+	now = bpf_ktime_get_ns();
+	device = device_of(rq, now);
+	if (!device)
+		return 0;
+	if (device->in_flight > 0)
+		check_requests(device, now);
+	begin_request(rq, now, false);
+	request = bpf_map_lookup_elem(&requests, &key);
+	if (!request || request->issued)
+		return 0;
+	request->issued = now;
+	since = device->idle_since;
+	if (__sync_fetch_and_add(&device->in_flight, 1) > 0 || since >= now)
+		return 0;
+	device->totals.idle_ns += now - since;
+	end_idle(ctx, device, since, request->feeder, now);
+	return 0;
+}
+
+static __always_inline void end_request(struct device_state *device, struct request_state *request,
+					__u64 now)
+{
+	if (!request->issued)
+		return;
+	__sync_fetch_and_add(&device->totals.requests, 1);
+	__sync_fetch_and_add(&device->totals.queue_ns, request->issued - request->begun);
+	__sync_fetch_and_add(&device->totals.service_ns, now - request->issued);
+	leave_flight(device, now);
+}
+
+SEC("tp_btf/block_rq_complete")
+int BPF_PROG(on_io_complete, struct request *rq, int error, unsigned int bytes)
+{
+	struct cpu_state *cpu = this_cpu();
+	struct request_state *request;
+	struct device_state *device;
+	__u64 key = (__u64)rq, now;
+
+	if (!active)
+		return 0;
+	now = bpf_ktime_get_ns();
+	device = device_of(rq, now);
+	if (!device)
+		return 0;
+	cpu->device = device->totals.device;
+	request = bpf_map_lookup_elem(&requests, &key);
+	if (!request)
+		return 0;
+	__sync_fetch_and_add(&device->totals.bytes, bytes);
+	if (bytes < rq->__data_len) /* the rest is still to come */
+		return 0;
+	end_request(device, request, now);
+	bpf_map_delete_elem(&requests, &key);
+	return 0;
+}
+
+/* The driver gave it back unserved; it will be issued again. */
+SEC("tp_btf/block_rq_requeue")
+int BPF_PROG(on_io_requeue, struct request *rq)
+{
+	struct request_state *request;
+	struct device_state *device;
+	__u64 key = (__u64)rq, now;
+
+	if (!active)
+		return 0;
+	now = bpf_ktime_get_ns();
+	request = bpf_map_lookup_elem(&requests, &key);
+	device = device_of(rq, now);
+	if (!request || !device || !request->issued)
+		return 0;
+	request->issued = 0;
+	leave_flight(device, now);
+	return 0;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * What a thread waits for: the file or socket behind the descriptor of its
+ * system call, the futex word, the child, the lock in the kernel.
+ */
+#pragma once
+
+#include "bpf/core/state.bpf.h"
+
+#define S_IFMT	   0170000
+#define S_IFSOCK   0140000
+#define AF_INET	   2
+#define AF_INET6   10
+#define PATH_NAMES 32
+#define NAME_SIZE  256
+#define P_PID	   1
+
+/* Files whose path user space has, by inode and device. */
+struct file_key {
+	__u64 inode;
+	__u64 device;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct file_key);
+	__type(value, __u8);
+} seen_files SEC(".maps");
+
+struct file_scratch {
+	char bytes[sizeof(struct event_file) + DWELL_PATH_SIZE + 2 * NAME_SIZE];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct file_scratch);
+} file_scratches SEC(".maps");
+
+/* One step of a path towards the root. False at the end. */
+static __always_inline bool path_step(struct path *at, struct event_file *event)
+{
+	struct dentry *parent = BPF_CORE_READ(at->dentry, d_parent);
+	__u32 size = event->size;
+	long n;
+
+	if (at->dentry == BPF_CORE_READ(at->mnt, mnt_root)) {
+		struct mount *mount = (void *)at->mnt - bpf_core_field_offset(struct mount, mnt);
+		struct mount *above = BPF_CORE_READ(mount, mnt_parent);
+
+		if (above == mount)
+			return false;
+		at->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
+		at->mnt = (void *)above + bpf_core_field_offset(struct mount, mnt);
+		return true;
+	}
+	if (at->dentry == parent || size > DWELL_PATH_SIZE) {
+		event->flags = 1;
+		return false;
+	}
+	n = bpf_probe_read_kernel_str(&event->names[size], NAME_SIZE,
+				      BPF_CORE_READ(at->dentry, d_name.name));
+	if (n <= 0 || n > NAME_SIZE) {
+		event->flags = 1;
+		return false;
+	}
+	event->size = size + n;
+	at->dentry = parent;
+	return true;
+}
+
+/*
+ * Sends the path of the struct file at @address, once. A global function, which
+ * the verifier looks at once, not for every way to it.
+ */
+__noinline int tell_path(__u64 address, __u32 thread, __u64 time, __u64 inode, __u64 device)
+{
+	struct file *file = (void *)address;
+	struct file_key key = {inode, device};
+	struct event_file *event;
+	struct path at = {};
+	__u32 zero = 0;
+	__u8 yes = 1;
+
+	if (bpf_map_lookup_elem(&seen_files, &key))
+		return 0;
+	event = bpf_map_lookup_elem(&file_scratches, &zero);
+	if (!event)
+		return 0;
+	event->header = (struct event_header){EVENT_FILE, thread, time};
+	event->inode = inode;
+	event->device = device;
+	event->size = 0;
+	event->flags = 0;
+	at.mnt = BPF_CORE_READ(file, f_path.mnt);
+	at.dentry = BPF_CORE_READ(file, f_path.dentry);
+	for (int i = 0; i < PATH_NAMES; i++)
+		if (!path_step(&at, event))
+			break;
+	if (event->size > DWELL_PATH_SIZE + NAME_SIZE)
+		return 0;
+	if (emit(event, sizeof(*event) + event->size, LOSS_RING_FULL))
+		bpf_map_update_elem(&seen_files, &key, &yes, BPF_ANY);
+	return 0;
+}
+
+static __always_inline void socket_object(struct event_object *object, struct file *file)
+{
+	struct socket *socket = BPF_CORE_READ(file, private_data);
+	struct sock *sk = BPF_CORE_READ(socket, sk);
+
+	object->type = OBJECT_SOCKET;
+	object->family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	object->protocol = BPF_CORE_READ(sk, sk_protocol);
+	if (object->family == AF_INET) {
+		bpf_core_read(object->peer, 4, &sk->__sk_common.skc_daddr);
+		bpf_core_read(object->local, 4, &sk->__sk_common.skc_rcv_saddr);
+	} else if (object->family == AF_INET6) {
+		bpf_core_read(object->peer, 16, &sk->__sk_common.skc_v6_daddr);
+		bpf_core_read(object->local, 16, &sk->__sk_common.skc_v6_rcv_saddr);
+	} else {
+		return;
+	}
+	if (bpf_core_field_exists(sk->sk_rx_dst_ifindex))
+		object->extra = (__u32)BPF_CORE_READ(sk, sk_rx_dst_ifindex);
+	object->peer_port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
+	object->local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
+}
+
+static __always_inline void file_object(struct event_object *object, struct task_struct *task,
+					struct thread_state *state, __u32 fd)
+{
+	struct fdtable *table = task->files ? task->files->fdt : NULL;
+	struct file *file = NULL;
+	struct inode *inode;
+
+	if (!table || fd >= table->max_fds)
+		return;
+	bpf_probe_read_kernel(&file, sizeof(file), &table->fd[fd]);
+	if (!file)
+		return;
+	inode = BPF_CORE_READ(file, f_inode);
+	object->mode = BPF_CORE_READ(inode, i_mode);
+	if (!(object->mode & S_IFMT)) /* an anonymous inode (epoll, eventfd ...) is no object */
+		return;
+	object->fd = fd;
+	object->id = BPF_CORE_READ(inode, i_ino);
+	if ((object->mode & S_IFMT) == S_IFSOCK) {
+		socket_object(object, file);
+		return;
+	}
+	object->type = OBJECT_FILE;
+	object->extra = BPF_CORE_READ(inode, i_sb, s_dev);
+	tell_path((__u64)file, state->thread, state->t_in, object->id, object->extra);
+}
+
+/* The descriptor of a poll() for one, whose memory is @user. -1 if that cannot be read. */
+static __always_inline int polled_fd(const void *user)
+{
+	int fd = -1;
+
+	bpf_probe_read_user(&fd, sizeof(fd), user);
+	return fd;
+}
+
+/*
+ * Sets the system call @task is in and what it waits for there. User memory is
+ * read only when @current says that it is @task's.
+ */
+static __always_inline void find_object(struct event_interval *event, struct task_struct *task,
+					struct thread_state *state, bool current)
+{
+	struct event_object *object = &event->object;
+	struct pt_regs *regs;
+	__u64 first, second;
+	long nr;
+
+	nr = syscall_of(task);
+	event->syscall = nr;
+	if (state->lock) {
+		object->type = OBJECT_KLOCK;
+		object->id = state->lock;
+		return;
+	}
+	if (event->class == CLASS_SCHED || nr < 0)
+		return;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	first = REGS_ARG1(regs);
+	second = REGS_ARG2(regs);
+	if (nr == NR_FUTEX || nr == NR_FUTEX_WAIT) {
+		object->type = OBJECT_FUTEX;
+		object->id = first;
+	} else if ((nr == nr_poll || nr == nr_ppoll) && second == 1 && current) {
+		file_object(object, task, state, polled_fd((void *)first));
+	} else if (nr == nr_wait4 && (int)first > 0) {
+		object->type = OBJECT_CHILD;
+		object->id = (__u32)first;
+	} else if (nr == nr_waitid && first == P_PID) {
+		object->type = OBJECT_CHILD;
+		object->id = (__u32)second;
+	} else if (nr < SYSCALLS_MAX && syscall_takes_fd[nr & (SYSCALLS_MAX - 1)]) {
+		file_object(object, task, state, (__u32)first);
+	}
+}

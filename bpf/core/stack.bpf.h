@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * Taking a stack: kernel and user frames, each sent once and named by a 64-bit
+ * hash from then on.
+ */
+#pragma once
+
+#include "bpf/core/scratch.bpf.h"
+#include "bpf/core/state.bpf.h"
+#include "bpf/core/unwind.bpf.h"
+
+/*
+ * Stacks that user space has: a hash table of one slot per bucket that compares
+ * all 64 bits. A stack that lost its slot to another is simply sent again.
+ */
+#define SEEN_SLOTS (1 << 16)
+__u64 seen_stacks[SEEN_SLOTS];
+
+static __always_inline __u64 stack_hash_add(__u64 hash, __u64 frame)
+{
+	hash = (hash ^ frame) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ (hash >> 29);
+}
+
+static __always_inline bool stack_seen(__u64 hash)
+{
+	return seen_stacks[hash & (SEEN_SLOTS - 1)] == hash;
+}
+
+/* To be called when the event that carried the frames is on its way. */
+static __always_inline void stack_sent(const struct event_stack *stack)
+{
+	if (stack->kernel_depth)
+		seen_stacks[stack->kernel_hash & (SEEN_SLOTS - 1)] = stack->kernel_hash;
+	if (stack->user_depth)
+		seen_stacks[stack->user_hash & (SEEN_SLOTS - 1)] = stack->user_hash;
+}
+
+/*
+ * The next four are global functions, not inlined: the verifier looks at each
+ * once instead of once for every way to reach it.
+ */
+
+/*
+ * The first frame of interest in raw: the one behind the innermost function in
+ * [@low, @high) (the frames above are ours: the program, the tracepoint).
+ */
+__noinline __u32 stack_begin(struct scratch *scratch, __u32 depth, __u64 low, __u64 high)
+{
+	__u32 begin = 0;
+
+	if (!scratch)
+		return 0;
+	for (__u32 i = 0; i < OUR_FRAMES; i++) {
+		if (i < depth && scratch->raw[i] >= low && scratch->raw[i] < high)
+			begin = i + 1;
+	}
+	return begin;
+}
+
+__noinline __u64 hash_kernel_frames(struct scratch *scratch, __u32 begin, __u32 n)
+{
+	__u64 hash = 1;
+
+	if (!scratch)
+		return 0;
+	for (__u32 i = 0; i < DWELL_MAX_KERNEL_FRAMES && i < n; i++)
+		hash = stack_hash_add(hash, scratch->raw[(begin + i) & (RAW_FRAMES - 1)]);
+	return hash;
+}
+
+__noinline __u64 hash_user_frames(struct scratch *scratch, __u32 begin, __u32 n, __u64 hash)
+{
+	if (!scratch)
+		return 0;
+	for (__u32 i = 0; i < DWELL_MAX_USER_FRAMES && i < n; i++)
+		hash = stack_hash_add(hash, scratch->frames[(begin + i) & (SCRATCH_FRAMES - 1)]);
+	return hash;
+}
+
+/* Moves @n frames from raw[@begin] to where they are sent from. */
+__noinline __u32 keep_kernel_frames(struct scratch *scratch, __u32 begin, __u32 n)
+{
+	if (!scratch)
+		return 0;
+	for (__u32 i = 0; i < DWELL_MAX_KERNEL_FRAMES && i < n; i++)
+		scratch->frames[i] = scratch->raw[(begin + i) & (RAW_FRAMES - 1)];
+	return n < DWELL_MAX_KERNEL_FRAMES ? n : DWELL_MAX_KERNEL_FRAMES;
+}
+
+static __always_inline void take_kernel_stack(struct scratch *scratch, struct event_stack *stack,
+					      __u32 depth, const volatile __u64 range[2])
+{
+	__u32 begin = stack_begin(scratch, depth, range[0], range[1]);
+
+	stack->kernel_end = depth >= DWELL_MAX_KERNEL_FRAMES ? STACK_TOO_DEEP : STACK_COMPLETE;
+	stack->kernel_hash = hash_kernel_frames(scratch, begin, depth - begin);
+	if (!stack_seen(stack->kernel_hash))
+		stack->kernel_depth = keep_kernel_frames(scratch, begin, depth - begin);
+}
+
+/* Hashes the @n user frames at frames[@at] and keeps them if they are new. */
+static __always_inline void take_user_stack(struct scratch *scratch, struct event_stack *stack,
+					    __u32 at, __u32 n)
+{
+	stack->user_hash = hash_user_frames(scratch, at, n, 2 + stack->user_end);
+	if (!stack_seen(stack->user_hash))
+		stack->user_depth = n;
+}
+
+/*
+ * The user stack of current, from scratch->frames[@at] on, by tables where the
+ * kernel lets programs loop (5.17), else by frame pointers.
+ */
+static __always_inline __u32 walk_user_stack(void *ctx, struct scratch *scratch, __u32 use,
+					     __u32 at, __u8 *end)
+{
+	long size;
+
+	if (use_tables) {
+		__u64 walked = unwind_current(use, at);
+
+		*end = walked >> 32;
+		return (__u32)walked;
+	}
+	size = bpf_get_stack(ctx, &scratch->frames[at], DWELL_MAX_KERNEL_FRAMES * sizeof(__u64),
+			     BPF_F_USER_STACK);
+	*end = size > 0 ? STACK_FRAME_POINTER : STACK_UNREADABLE;
+	return size > 0 ? (__u32)size / sizeof(__u64) : 0;
+}
+
+/* Within exec the old program's memory goes before on_rename() can tell. */
+static __always_inline bool lost_its_memory(struct task_struct *task)
+{
+	struct pt_regs *regs;
+	__u64 word;
+
+	if (!task_in_exec(task))
+		return false;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	return bpf_probe_read_user(&word, sizeof(word), (void *)regs->sp);
+}
+
+/*
+ * Takes the stacks of current into @scratch, the one for @use, and describes
+ * them in @stack. The kernel's part begins behind the innermost frame in @range.
+ */
+static __always_inline void capture(void *ctx, struct scratch *scratch, __u32 use,
+				    struct event_stack *stack, const volatile __u64 range[2],
+				    bool user)
+{
+	long size = bpf_get_stack(ctx, scratch->raw, DWELL_MAX_KERNEL_FRAMES * sizeof(__u64), 0);
+	__u32 at, n;
+
+	__builtin_memset(stack, 0, sizeof(*stack));
+	if (size > 0)
+		take_kernel_stack(scratch, stack, (__u32)size / sizeof(__u64), range);
+	if (!user || lost_its_memory(bpf_get_current_task_btf()))
+		return;
+	at = stack->kernel_depth & (RAW_FRAMES - 1);
+	n = walk_user_stack(ctx, scratch, use, at, &stack->user_end);
+	if (stack->user_end == STACK_NO_MAPPING || stack->user_end == STACK_NO_TABLE)
+		stack->user_hash = send_rest(use, at, n);
+	if (!stack->user_hash)
+		take_user_stack(scratch, stack, at, n);
+}
+
+/* Emits the event whose head of @head_size bytes and frames are in @scratch. */
+static __always_inline bool emit_with_stack(struct scratch *scratch, __u32 head_size,
+					    const struct event_stack *stack, enum loss otherwise)
+{
+	__u32 frames = (__u32)stack->kernel_depth + stack->user_depth;
+
+	if (frames > MAX_FRAMES)
+		return false;
+	if (!emit(&scratch->head[HEAD_SIZE - head_size], head_size + frames * sizeof(__u64),
+		  otherwise))
+		return false;
+	stack_sent(stack);
+	return true;
+}

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * Walking user stacks without frame pointers, by tables built from .eh_frame.
+ *
+ * A process's executable mappings are a sorted run in one pool; each names the
+ * table of its file. Code without a table (generated at run time, or not known
+ * yet) is stepped over by its frame pointer, and the walk goes on with tables
+ * below it.
+ */
+#pragma once
+
+#include "bpf/causal/scope.bpf.h"
+#include "bpf/core/deferred.bpf.h"
+#include "bpf/core/scratch.bpf.h"
+#include "bpf/core/state.bpf.h"
+#include "abi/unwind.h"
+
+#define SEARCH_STEPS  24 /* of a binary search: tables of up to 16 million rows */
+#define MAPPING_STEPS 14
+
+struct unwind_rows {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_INNER_MAP | BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct unwind_row));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, UNWIND_MAX_TABLES);
+	__type(key, __u32);
+	__array(values, struct unwind_rows);
+} unwind_tables SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, UNWIND_MAX_MAPPINGS);
+	__type(key, __u32);
+	__type(value, struct unwind_mapping);
+} unwind_mappings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, UNWIND_MAX_PROCESSES);
+	__type(key, __u32);
+	__type(value, struct unwind_process);
+} unwind_processes SEC(".maps");
+
+/* Files by what a mapping in the kernel says of them. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, UNWIND_MAX_TABLES);
+	__type(key, struct unwind_file_key);
+	__type(value, struct unwind_file);
+} unwind_files SEC(".maps");
+
+/* A walk: the registers of the present frame, and how far it has come. */
+struct unwind_walk {
+	__u64 ip;
+	__u64 sp;
+	__u64 bp;
+	__u64 di;		  /* of the innermost frame; 0 further out */
+	struct task_struct *task; /* the one walked, when it is not current */
+	struct unwind_process process;
+	struct unwind_mapping mapping; /* of the frame before: often of the next too */
+	__u32 scratch;
+	__u32 at; /* frames go to scratch->frames[at...] */
+	__u32 n;
+	__u8 end;   /* enum stack_end, or WALK_GOES_ON */
+	__u8 cause; /* of the first step that was a guess; 0: none was */
+	__u8 exact; /* ip is the very instruction, not where a call returns to */
+	bool stuck; /* user space knows more, or soon will: it is to go on from here */
+};
+
+/* Reads user memory of the walked task; @remote says it is not current. */
+static __always_inline long read_stack(const struct unwind_walk *walk, void *to, __u32 size,
+				       __u64 from, const bool remote)
+{
+	if (remote)
+		return bpf_copy_from_user_task(to, size, (void *)from, walk->task, 0);
+	return bpf_probe_read_user(to, size, (void *)from);
+}
+
+#include "abi/unwind_step.h"
+
+/*
+ * The searches are global functions, which the verifier looks at once, not for
+ * every state they can be reached in.
+ */
+
+/* The mapping of @pc among @n of the pool from @first on: its index + 1, or 0. */
+__noinline __u32 find_mapping(__u32 first, __u32 n, __u64 pc)
+{
+	__u32 low = first;
+	__u32 high = low + n;
+
+	for (int i = 0; i < MAPPING_STEPS && low < high; i++) {
+		__u32 middle = low + (high - low) / 2;
+		struct unwind_mapping *mapping = bpf_map_lookup_elem(&unwind_mappings, &middle);
+
+		if (!mapping)
+			return 0;
+		if (pc < mapping->start)
+			high = middle;
+		else if (pc >= mapping->end)
+			low = middle + 1;
+		else
+			return middle + 1;
+	}
+	return 0;
+}
+
+/*
+ * Rows found before: the same few return addresses come again and again. One
+ * that another CPU (or a tick within this search) is just overwriting does not
+ * pass its check.
+ */
+#define ROW_MEMO_BITS 13
+
+struct row_memo {
+	__u64 check; /* what was looked for ^ row */
+	__u64 row;
+};
+
+static struct row_memo row_memos[1 << ROW_MEMO_BITS];
+
+/* The last of @table's @n rows that begins at or before @pc, as its 8 bytes; 0: none. */
+__noinline __u64 find_row(__u32 table, __u32 n, __u64 pc)
+{
+	__u64 key = (__u64)table << 40 ^ pc;
+	struct row_memo *memo = &row_memos[key * 0x9e3779b97f4a7c15ULL >> (64 - ROW_MEMO_BITS)];
+	void *rows;
+	__u32 low = 0, high = n, slot;
+	__u64 row = memo->row;
+
+	if ((memo->check ^ row) == key)
+		return row;
+	row = 0;
+	slot = UNWIND_SLOT(table);
+	rows = bpf_map_lookup_elem(&unwind_tables, &slot);
+	if (!rows)
+		return 0;
+	for (int i = 0; i < SEARCH_STEPS && low < high; i++) {
+		__u32 middle = low + (high - low) / 2;
+		__u64 *found = bpf_map_lookup_elem(rows, &middle);
+
+		if (!found)
+			return 0;
+		if ((__u32)*found <= pc) {
+			row = *found;
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	memo->check = key ^ row;
+	memo->row = row;
+	return row;
+}
+
+static long take_vma(struct task_struct *task, struct vm_area_struct *vma, void *arg)
+{
+	struct unwind_mapping *mapping = arg;
+	struct unwind_file_key key = {};
+	struct unwind_file *known;
+	struct file *file = vma->vm_file;
+	struct inode *inode;
+
+	if (!file)
+		return 0;
+	inode = file->f_inode;
+	key.inode = inode->i_ino;
+	key.size = inode->i_size;
+	key.device = inode->i_sb->s_dev;
+	known = bpf_map_lookup_elem(&unwind_files, &key);
+	mapping->start = vma->vm_start;
+	mapping->end = vma->vm_end;
+	mapping->table = UNWIND_TABLE_NOT_YET;
+	if (!known)
+		return 0;
+	mapping->bias = vma->vm_start - (vma->vm_pgoff << 12) - known->bias;
+	mapping->table = known->table;
+	mapping->n_rows = known->n_rows;
+	return 0;
+}
+
+/* What the kernel was asked for, by process, program and block of addresses. */
+#define FOUND_SHIFT  18
+#define FOUND_BLOCKS 8
+
+struct found_key {
+	__u32 pid;
+	__u32 exec; /* a process may run one program after another */
+	__u64 block;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1 << 13);
+	__type(key, struct found_key);
+	__type(value, struct unwind_mapping);
+} unwind_found SEC(".maps");
+
+/*
+ * The mapping of @pc in current by the kernel's own books, for the moments until
+ * user space has told of it: one without rows when its file has no table yet. In
+ * an interrupt the kernel tells of one mapping only, so what it told is kept.
+ * Returns 0 when there is none, or nothing was told. (Of processes that are not
+ * recorded user space never tells, and each of their wakeups would ask.)
+ */
+__noinline int ask_kernel(__u64 pc, struct unwind_mapping *mapping)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct found_key key = {task->tgid, task->self_exec_id, pc >> FOUND_SHIFT};
+	struct unwind_mapping *found = bpf_map_lookup_elem(&unwind_found, &key);
+	struct unwind_mapping asked = {};
+
+	if (!mapping || !use_tables || !target_state(task))
+		return 0;
+	if (found && pc >= found->start && pc < found->end) {
+		*mapping = *found;
+		return 1;
+	}
+	if (bpf_find_vma(task, pc, take_vma, &asked, 0) || !asked.end)
+		return 0;
+	*mapping = asked;
+	if (!asked.n_rows)
+		return 1;
+	for (int i = 0; i < FOUND_BLOCKS; i++, key.block++)
+		if (key.block << FOUND_SHIFT < asked.end)
+			bpf_map_update_elem(&unwind_found, &key, &asked, BPF_ANY);
+	return 1;
+}
+
+/* Makes walk->mapping the one of @pc. */
+static __always_inline bool enter_mapping(struct unwind_walk *walk, __u64 pc, const bool remote)
+{
+	struct unwind_mapping *mapping;
+	__u32 index;
+
+	if (pc >= walk->mapping.start && pc < walk->mapping.end)
+		return true;
+	index = find_mapping(walk->process.first, walk->process.n, pc);
+	if (!index--)
+		return !remote && ask_kernel(pc, &walk->mapping);
+	mapping = bpf_map_lookup_elem(&unwind_mappings, &index);
+	if (!mapping)
+		return false;
+	walk->mapping = *mapping;
+	return true;
+}
+
+/*
+ * unwind_by() of current, and step_by_frame_pointer(): global functions as well,
+ * or the verifier would look at all ways through them, each with all that follows.
+ */
+__noinline int step_current(struct unwind_walk *walk, __u64 found)
+{
+	struct unwind_row row;
+
+	if (!walk)
+		return 1;
+	__builtin_memcpy(&row, &found, sizeof(row));
+	return unwind_by(walk, &row, false);
+}
+
+__noinline int step_current_by_frame_pointer(struct unwind_walk *walk, __u32 cause)
+{
+	return walk ? step_by_frame_pointer(walk, cause, false) : 1;
+}
+
+static __always_inline long step_by(struct unwind_walk *walk, __u64 found, const bool remote)
+{
+	struct unwind_row row;
+
+	if (!remote)
+		return step_current(walk, found) != 0;
+	__builtin_memcpy(&row, &found, sizeof(row));
+	return unwind_by(walk, &row, true);
+}
+
+static __always_inline long step_blindly(struct unwind_walk *walk, enum stack_end cause,
+					 const bool remote)
+{
+	return remote ? step_by_frame_pointer(walk, cause, true)
+		      : step_current_by_frame_pointer(walk, cause) != 0;
+}
+
+/*
+ * Looks up the unwind rule of the code at @pc, the walk's present frame. 0: there is
+ * none, because of *@cause (STACK_COMPLETE: it is expected to have a frame pointer).
+ */
+static __always_inline __u64 find_rule(struct unwind_walk *walk, __u64 pc, enum stack_end *cause,
+				       const bool remote)
+{
+	*cause = STACK_NO_MAPPING;
+	if (!enter_mapping(walk, pc, remote))
+		return 0;
+	*cause = STACK_COMPLETE;
+	if (!walk->mapping.table) {
+		walk->process.helps = 0; /* what comes next may be anything */
+		return 0;
+	}
+	*cause = STACK_NO_TABLE;
+	if (!walk->mapping.n_rows)
+		return 0;
+	*cause = STACK_UNSUPPORTED;
+	return find_row(walk->mapping.table, walk->mapping.n_rows, pc - walk->mapping.bias);
+}
+
+/* The present frame's code, in its file; 0: in none, or one without a table. */
+static __always_inline __u64 code_of(const struct unwind_walk *walk, enum stack_end cause)
+{
+	__u32 slot = UNWIND_SLOT(walk->mapping.table);
+
+	if (cause == STACK_NO_MAPPING || !walk->mapping.table || slot >= UNWIND_TABLE_NOT_YET)
+		return 0;
+	return CAUSAL_CODE(slot, walk->ip - !walk->exact - walk->mapping.bias);
+}
+
+/* Whether user space knows more of the present frame's code, or soon will. */
+static __always_inline bool is_stuck(const struct unwind_walk *walk, enum stack_end cause)
+{
+	return !walk->cause && walk->process.helps &&
+	       (cause == STACK_NO_MAPPING ||
+		(cause == STACK_NO_TABLE && walk->mapping.table == UNWIND_TABLE_NOT_YET));
+}
+
+/*
+ * From the present frame, which is kept as number @index, to its caller. 1 ends
+ * the walk. (A counter of our own would have a known value in each round, and
+ * the verifier would look at all 512 of them.)
+ */
+static __always_inline long unwind_step(struct unwind_walk *walk, __u32 index, const bool remote)
+{
+	struct scratch *scratch = bpf_map_lookup_elem(&scratches, &walk->scratch);
+	__u32 at = (walk->at + index) & (SCRATCH_FRAMES - 1);
+	struct unwind_row row;
+	enum stack_end cause;
+	__u64 found;
+
+	if (!scratch)
+		return end_walk(walk, STACK_TOO_DEEP);
+	scratch->frames[at] = frame_address(walk, !index);
+	walk->n = index + 1;
+	if (index + 1 >= DWELL_MAX_USER_FRAMES)
+		return end_walk(walk, STACK_TOO_DEEP);
+	found = find_rule(walk, walk->ip - !walk->exact, &cause, remote);
+	if (causal && !remote) {
+		__u64 code = code_of(walk, cause);
+
+		scratch->codes[index & (DWELL_MAX_USER_FRAMES - 1)] = code;
+		if (!causal_whole_stacks && causal_in_scope(code))
+			return end_walk(walk, STACK_TOO_DEEP);
+	}
+	if (!found && !remote && is_stuck(walk, cause)) {
+		walk->stuck = true;
+		return end_walk(walk, cause);
+	}
+	if (!found)
+		return step_blindly(walk, cause, remote);
+	__builtin_memcpy(&row, &found, sizeof(row));
+	if (UNWIND_CFA(&row) == UNWIND_CFA_SIGNAL)
+		scratch->frames[at] = walk->ip + 1;
+	return step_by(walk, found, remote);
+}
+
+static long unwind_step_current(__u32 index, void *walk)
+{
+	return unwind_step(walk, index, false);
+}
+
+static long unwind_step_remote(__u32 index, void *walk)
+{
+	return unwind_step(walk, index, true);
+}
+
+/* Keeps where @walk is stuck, for send_rest(). */
+static __always_inline void keep_rest(const struct unwind_walk *walk, __u32 pid)
+{
+	struct rest *rest = rest_for(walk->scratch);
+
+	if (!rest)
+		return;
+	rest->head.header.type = EVENT_STACK_REST;
+	rest->head.ip = walk->ip;
+	rest->head.sp = walk->sp;
+	rest->head.bp = walk->bp;
+	rest->head.pid = pid;
+	rest->head.exact = walk->exact;
+}
+
+/*
+ * Walks the user stack of @task from where it entered the kernel, into the
+ * frames of scratch @use from @at on. Returns the number of frames. A system
+ * call is like any other: nothing need be said of the code behind it, as behind
+ * the one of a signal trampoline.
+ */
+static __always_inline __u32 unwind_user(struct task_struct *task, __u32 use, __u32 at, __u8 *end,
+					 const bool remote)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u32 pid = task->tgid;
+	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &pid);
+	struct unwind_walk walk = {
+		.ip = regs->ip,
+		.sp = regs->sp,
+		.bp = regs->bp,
+		.di = regs->di,
+		.scratch = use,
+		.at = at,
+		.end = WALK_GOES_ON,
+		.exact = !REGS_AFTER_SYSCALL(regs),
+	};
+
+	if (process)
+		walk.process = *process;
+	if (remote) {
+		walk.task = task;
+		bpf_loop(DWELL_MAX_USER_FRAMES, unwind_step_remote, &walk, 0);
+	} else {
+		bpf_loop(DWELL_MAX_USER_FRAMES, unwind_step_current, &walk, 0);
+	}
+	if (process && walk.stuck) {
+		process->helps = walk.process.helps - 1;
+		keep_rest(&walk, pid);
+	}
+	*end = walk.end;
+	return walk.n;
+}
+
+/*
+ * unwind_user() of current: the number of frames, and the stack's end << 32. A
+ * global function, which the verifier looks at once, not for every way to it.
+ */
+__noinline __u64 unwind_current(__u32 use, __u32 at)
+{
+	__u8 end = STACK_UNREADABLE;
+	__u32 n;
+
+	if (!use_tables) /* a kernel without bpf_loop looks at this all the same */
+		return 0;
+	n = unwind_user(bpf_get_current_task_btf(), use, at, &end, false);
+	return n | (__u64)end << 32;
+}
+
+/* A new process begins with its parent's mappings. */
+static __always_inline void unwind_fork(__u32 parent, __u32 child)
+{
+	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &parent);
+	struct unwind_process copy;
+
+	if (!process || parent == child)
+		return;
+	copy = *process;
+	copy.helps = UNWIND_HELPS;
+	bpf_map_update_elem(&unwind_processes, &child, &copy, BPF_ANY);
+}
+
+/* A new program begins without any. */
+static __always_inline void unwind_exec(__u32 pid)
+{
+	struct unwind_process none = {.helps = UNWIND_HELPS};
+
+	bpf_map_update_elem(&unwind_processes, &pid, &none, BPF_ANY);
+}
+
+/* A new program is mapped: it runs in its loader first, then, or at once, in its own file. */
+static __always_inline void unwind_begin(struct task_struct *task)
+{
+	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	struct unwind_mapping mapping;
+
+	if (!use_tables || !task->mm)
+		return;
+	ask_kernel(regs->ip, &mapping);
+	ask_kernel(task->mm->start_code, &mapping);
+}

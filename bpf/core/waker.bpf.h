@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* Who runs here, and on whose behalf: what a wakeup, or a request to a device, comes from. */
+#pragma once
+
+#include "bpf/core/state.bpf.h"
+
+/* Which threads are recorded because they wake one that is. */
+enum helpers {
+	HELPERS_NONE = 0,
+	HELPERS_KERNEL = 1, /* kernel threads: journals, workers */
+	HELPERS_ALL = 2,    /* of other processes, too */
+};
+
+const volatile __u32 helpers; /* enum helpers */
+
+static __always_inline enum waker_context context_of(struct task_struct *current)
+{
+	int count = preempt_count(current);
+
+	if (count == -1)
+		return WAKER_UNKNOWN;
+	if (count & PREEMPT_NMI_MASK)
+		return WAKER_NMI;
+	if (count & PREEMPT_HARDIRQ_MASK)
+		return WAKER_HARDIRQ;
+	if (count & PREEMPT_SOFTIRQ_SERVING)
+		return WAKER_SOFTIRQ;
+	return WAKER_TASK;
+}
+
+/* The number of the thread that runs here, whether it is recorded or not. */
+static __always_inline __u32 waker_number(struct task_struct *waker, enum waker_context context,
+					  __u64 now)
+{
+	struct thread_state *state;
+
+	if (!waker->pid)
+		return 0;
+	state = state_of(waker);
+	if (!state && context == WAKER_TASK)
+		state = begin_state(waker, now, 0, WHERE_UNKNOWN);
+	if (!state)
+		return 0;
+	if (!(state->flags & STATE_ANNOUNCED))
+		announce(waker, state, 0);
+	return state->thread;
+}
+
+static __always_inline bool is_helper(const struct task_struct *task)
+{
+	if ((__u32)task->tgid == own_tgid)
+		return false;
+	return helpers == HELPERS_ALL || (helpers == HELPERS_KERNEL && task->flags & PF_KTHREAD);
+}
+
+/* @task, which is current, wakes a recorded thread: from now on it is recorded as well. */
+static __always_inline void adopt(struct task_struct *task, enum waker_context context, __u64 now)
+{
+	struct thread_state *state;
+
+	if (context != WAKER_TASK || !task->pid || !is_helper(task))
+		return;
+	state = state_of(task);
+	if (!state || state->flags & STATE_TARGET)
+		return;
+	begin_times(task, state, now);
+	state->where = WHERE_ON_CPU;
+	state->flags = STATE_TARGET | STATE_HELPER; /* announced once more, as that */
+	announce(task, state, 0);
+}

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/causal/causal_run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "collect/causal/files.h"
+#include "collect/causal/points.h"
+#include "collect/causal/targets.h"
+#include "collect/causal/virtual_time.h"
+#include "collect/causal/experiment.h"
+#include "collect/record/session.h"
+
+#define UNPAUSED_PART 20	  /* of the pauses may fail, */
+#define UNPAUSED_FEW  20	  /* or few, before it is told */
+#define LOOK_NS	      50000000ULL /* while there is nothing to do, something may have come */
+#define STEPS	      20	  /* speedups of 5 %, as Coz */
+
+struct run {
+	const struct causal_config *config;
+	struct causal_run_result *result;
+	struct engine *engine;
+	struct session *session;
+	struct causal_files *files;
+	struct causal_targets *targets;
+	struct causal_points *points;
+	struct experimenter *experimenter;
+	struct causal_writer *writer;
+	struct causal_target_at *target; /* of the experiment that goes on */
+	uint64_t random;
+	uint64_t start;
+	bool whole; /* it is an end-to-end experiment, with */
+	double speedup;
+	int error;
+};
+
+static uint64_t draw(struct run *run)
+{
+	/* xorshift64* */
+	run->random ^= run->random >> 12;
+	run->random ^= run->random << 25;
+	run->random ^= run->random >> 27;
+	return run->random * 0x2545f4914f6cdd1dULL;
+}
+
+static double draw_speedup(struct run *run)
+{
+	size_t n = run->config->speedups.n;
+
+	if (n)
+		return run->config->speedups.data[draw(run) % n];
+	return (double)(draw(run) % STEPS + 1) / STEPS;
+}
+
+/* Writes the experiment that is over. */
+static void keep(struct run *run, struct causal_experiment *experiment)
+{
+	int number;
+
+	experiment->at_ns -= run->start;
+	experiment->also = causal_targets__also(run->targets);
+	number = causal_writer__target(run->writer, &run->target->target);
+	if (number < 0) {
+		run->error = number;
+		return;
+	}
+	experiment->target = (uint32_t)number;
+	run->error = causal_writer__experiment(run->writer, experiment);
+	if (!run->error)
+		run->result->experiments++;
+}
+
+/*
+ * The run is one experiment, from when its target was found on, half of them without a
+ * speedup.
+ */
+static uint64_t begin_whole_run(struct run *run, uint64_t now)
+{
+	if (run->whole)
+		return now + LOOK_NS;
+	run->target = causal_targets__choose(run->targets, draw(run));
+	if (!run->target)
+		return now + LOOK_NS;
+	run->error = causal_targets__aim(run->targets, run->target);
+	if (run->error)
+		return 0;
+	run->whole = true;
+	run->speedup = draw(run) >> 32 & 1 ? draw_speedup(run) : 0;
+	engine__speed_up(run->engine, 0, run->speedup);
+	return now + LOOK_NS;
+}
+
+/* The command has come to its end: the one visit. */
+static int keep_whole_run(struct run *run)
+{
+	const struct causal_point end = {.name = "end-to-end", .kind = CAUSAL_END_TO_END};
+	int point = causal_writer__point(run->writer, &end);
+	struct causal_visits visit = {.point = (uint32_t)point, .visits = 1};
+	struct causal_experiment experiment = {
+		.speedup = run->speedup,
+		.whole_run = true,
+		.at_ns = run->start,
+		.with =
+			{
+				.duration_ns = run->result->runtime_ns,
+				.delay_ns = engine__global(run->engine),
+				.hit_ns = engine__hits(run->engine, 0),
+				.points = &visit,
+				.n_points = 1,
+			},
+	};
+
+	if (point < 0)
+		return point;
+	keep(run, &experiment);
+	return run->error;
+}
+
+/* Begins the next experiment. Returns when to look again. */
+static uint64_t begin_one(struct run *run, uint64_t now)
+{
+	double speedup;
+
+	if (run->config->end_to_end)
+		return begin_whole_run(run, now);
+	run->target = causal_targets__choose(run->targets, draw(run));
+	if (!run->target || !causal_points__ready(run->points)) {
+		if (run->config->on_turn)
+			run->config->on_turn(run->config->arg, run->target ? "no progress point yet"
+									   : "no target yet");
+		return now + LOOK_NS;
+	}
+	run->error = causal_targets__aim(run->targets, run->target);
+	if (run->error)
+		return 0;
+	speedup = draw_speedup(run);
+	experimenter__begin(run->experimenter, speedup, draw(run) >> 32 & 1, now);
+	return now + 1;
+}
+
+static uint64_t go_on(struct run *run, uint64_t now)
+{
+	struct causal_experiment experiment;
+	uint64_t next;
+
+	if (causal_files__update(run->files, run->session)) {
+		run->error = causal_targets__find(run->targets, false);
+		if (!run->error)
+			run->error = causal_points__find(run->points);
+	}
+	if (!run->error)
+		run->error = causal_points__update(run->points, run->writer);
+	if (run->error)
+		return 0;
+	if (!experimenter__busy(run->experimenter))
+		return begin_one(run, now);
+	next = experimenter__turn(run->experimenter, causal_points__experimented(run->points), now,
+				  &experiment);
+	if (next)
+		return next;
+	keep(run, &experiment);
+	if (run->error)
+		return 0;
+	if (run->config->on_experiment &&
+	    run->config->on_experiment(run->config->arg, &experiment, &run->target->target))
+		return 0;
+	return begin_one(run, now_ns(CLOCK_MONOTONIC));
+}
+
+static uint64_t turn(void *arg, uint64_t now)
+{
+	struct run *run = arg;
+	uint64_t next = go_on(run, now);
+
+	if (causal_points__follow(run->points, run->session) && next > now + LOOK_NS)
+		return now + LOOK_NS;
+	return next;
+}
+
+static uint64_t seed(const struct causal_config *config)
+{
+	uint64_t random = config->seed;
+
+	if (!random && getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+		random = now_ns(CLOCK_MONOTONIC);
+	return random ? random : 1;
+}
+
+static int open_writer(struct run *run)
+{
+	const struct causal_run about = {
+		.command = run->config->command_line,
+		.start_realtime = now_ns(CLOCK_REALTIME),
+		.period_ns = run->config->period_ns,
+		.status = -1,
+	};
+
+	return causal_writer__open(run->config->output, &about, &run->writer);
+}
+
+static int open_session(struct run *run)
+{
+	const struct causal_config *config = run->config;
+	struct session_config session = {
+		.target = SESSION_COMMAND,
+		.argv = config->argv,
+		.ignored = config->ignored,
+		.output = "/dev/null",
+		.period_ns = config->period_ns,
+		.duration_ns = config->duration_ns,
+		.table_bytes = config->table_bytes,
+		.command_line = config->command_line,
+		.engine = run->engine,
+		.turn = turn,
+		.turn_arg = run,
+		.keep_mappings = config->progress.texts.n > 0,
+	};
+
+	return session__new(&session, &run->session);
+}
+
+static int setup(struct run *run)
+{
+	const struct causal_config *config = run->config;
+	const struct engine_config engine = {.signal = config->signal};
+	const struct experiment_config experiment = {
+		.half_ns = config->half_ns,
+		.warm_up_ns = config->warm_up_ns,
+		.min_visits = config->min_visits,
+		.fixed_length = config->fixed_length,
+	};
+	int err = engine__new(&engine, &run->engine);
+
+	if (!err)
+		err = causal_files__new(config, run->engine, &run->files);
+	if (!err)
+		err = causal_targets__new(config, run->engine, run->files, &run->targets);
+	if (!err)
+		err = causal_points__new(config, run->engine, run->files, run->targets,
+					 &run->points);
+	if (!err)
+		err = experimenter__new(&experiment, run->engine, &run->experimenter);
+	if (!err)
+		err = open_session(run);
+	if (!err)
+		err = causal_targets__tell_kinds(run->targets);
+	if (!err)
+		err = open_writer(run);
+	return err;
+}
+
+/* The number of a trouble's text in the run's list. */
+static void tell(struct causal_run *about, char *text)
+{
+	if (!text || array__push(&about->troubles, text))
+		free(text);
+}
+
+static void tell_unpaused(const struct engine_counts *counts, struct causal_run *about)
+{
+	static const char *const why[CAUSAL_UNPAUSED] = {
+		[CAUSAL_NO_HANDLER] =
+			("could not be paused, because libdwell.so is not in the process: it is "
+			 "linked statically, set-user-id, or drops LD_PRELOAD. What it does is not "
+			 "slowed down with the rest, so effects come out wrong"),
+		[CAUSAL_BLOCKED] = "could not be paused, because the program blocks the signal: "
+				   "choose another one with --signal",
+		[CAUSAL_NOT_SENT] = "could not be paused: the kernel did not send the signal",
+		[CAUSAL_NO_SLOT] = "could not be paused: there are too many threads at a time",
+	};
+
+	for (int i = 0; i < CAUSAL_UNPAUSED; i++) {
+		char *text;
+
+		if (counts->unpaused[i] * UNPAUSED_PART > counts->pauses + UNPAUSED_FEW &&
+		    asprintf(&text, "thread %u %s (%lu times, all threads together).",
+			     counts->unpaused_tid[i], why[i], counts->unpaused[i]) >= 0)
+			tell(about, text);
+	}
+}
+
+static int write_end(struct run *run)
+{
+	struct engine_counts counts;
+	struct causal_run about = {.status = run->result->status};
+	int err;
+
+	engine__counts(run->engine, &counts);
+	run->result->delay_ns = counts.global_ns;
+	about.runtime_ns = run->result->runtime_ns;
+	about.delay_ns = counts.global_ns;
+	about.sampled_ns = counts.sampled_ns;
+	err = causal_targets__seen(run->targets, &counts, run->writer, &about);
+	tell_unpaused(&counts, &about);
+	if (causal_files__trouble(run->files))
+		tell(&about, strdup(causal_files__trouble(run->files)));
+	tell(&about, causal_points__trouble(run->points, run->result->runtime_ns));
+	if (!err)
+		err = causal_writer__end(run->writer, &about);
+	for (size_t i = 0; i < about.troubles.n; i++)
+		free((void *)about.troubles.data[i]);
+	array__free(&about.troubles);
+	array__free(&about.seen);
+	array__free(&about.places);
+	return err;
+}
+
+/* What was asked for and has not turned up, now that the command is over. */
+static int not_found(struct run *run)
+{
+	int err = causal_targets__find(run->targets, true);
+
+	return err ? err : causal_points__missing(run->points);
+}
+
+/* Signals that dwell got are the command's. */
+static void pass_signals(const struct session_progress *progress, void *arg)
+{
+	struct run *run = arg;
+	int signal = run->config->to_forward ? *run->config->to_forward : 0;
+
+	if (!signal)
+		return;
+	session__signal(run->session, signal);
+	*run->config->to_forward = 0;
+}
+
+/* Nobody cut it short: neither a signal, nor --duration. */
+static bool ran_to_its_end(const struct causal_run_result *result)
+{
+	return result->status >= 0 && WIFEXITED(result->status);
+}
+
+static int run_it(struct run *run, const volatile sig_atomic_t *stop)
+{
+	struct session_progress progress;
+	int err, finished;
+
+	run->start = now_ns(CLOCK_MONOTONIC);
+	err = session__run(run->session, stop, pass_signals, run);
+	experimenter__stop(run->experimenter);
+	engine__end(run->engine);
+	run->result->runtime_ns = now_ns(CLOCK_MONOTONIC) - run->start;
+	if (session__command_ended(run->session))
+		run->result->status =
+			session__command_status(run->session, &run->result->exec_error);
+	causal_files__update(run->files, run->session);
+	err = err ? err : run->error;
+	if (!err)
+		err = not_found(run);
+	if (!err && run->whole && !*stop && ran_to_its_end(run->result))
+		err = keep_whole_run(run);
+	finished = write_end(run);
+	err = err ? err : finished;
+	finished = session__finish(run->session, &progress);
+	return err ? err : finished;
+}
+
+static void release(struct run *run)
+{
+	int err = 0;
+
+	if (run->writer)
+		err = causal_writer__close(run->writer);
+	if (err && !run->error)
+		run->error = error__errno(err, "cannot write %s", run->config->output);
+	experimenter__free(run->experimenter);
+	if (run->points)
+		causal_points__free(run->points);
+	if (run->targets)
+		causal_targets__free(run->targets);
+	if (run->files)
+		causal_files__free(run->files);
+	/* The engine's programs are the session's. */
+	if (run->engine)
+		engine__free(run->engine);
+	if (run->session)
+		session__free(run->session);
+}
+
+int causal__run(const struct causal_config *config, const volatile sig_atomic_t *stop,
+		struct causal_run_result *result)
+{
+	struct run run = {.config = config, .result = result, .random = seed(config)};
+	int err;
+
+	*result = (struct causal_run_result){.status = -1};
+	err = setup(&run);
+	if (!err)
+		err = run_it(&run, stop);
+	if (err && config->on_error)
+		config->on_error(config->arg, err);
+	if (run.session)
+		result->status = session__command_status(run.session, &result->exec_error);
+	release(&run);
+	return err ? err : run.error;
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/causal/experiment.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+#define LONGEST_HALF_NS	 20000000000ULL
+#define SHORTEST_HALF_NS 100000000ULL
+#define WARM_UP_PART	 4 /* of a half */
+
+enum stage {
+	STAGE_IDLE = 0,
+	STAGE_WARM_UP,
+	STAGE_MEASURE,
+};
+
+/* The engine's counts at a moment. */
+struct counts {
+	struct causal_look look;
+	uint64_t hits[CAUSAL_TARGETS];
+};
+
+struct experimenter {
+	struct experiment_config config;
+	struct engine *engine;
+	enum stage stage;
+	int half; /* 0 the first, 1 the second */
+	bool base_first;
+	double speedup;
+	uint64_t begun_at;
+	uint64_t warm_since;
+	uint64_t until;
+	uint64_t half_ns;
+	struct counts before;
+	struct counts after;
+	struct causal_half halves[2]; /* base, with */
+	ARRAY(struct causal_visits) visits[2];
+};
+
+int experimenter__new(const struct experiment_config *config, struct engine *engine,
+		      struct experimenter **out)
+{
+	struct experimenter *experimenter = calloc(1, sizeof(*experimenter));
+
+	if (!experimenter)
+		return -ENOMEM;
+	experimenter->config = *config;
+	experimenter->engine = engine;
+	experimenter->half_ns = config->half_ns;
+	*out = experimenter;
+	return 0;
+}
+
+static bool is_base(const struct experimenter *experimenter)
+{
+	return experimenter->half == !experimenter->base_first;
+}
+
+/* Queues have to fill or drain until the program goes on steadily at its new speed. */
+static uint64_t warm_up(const struct experimenter *experimenter)
+{
+	uint64_t part = experimenter->half_ns / WARM_UP_PART;
+
+	return part > experimenter->config.warm_up_ns ? part : experimenter->config.warm_up_ns;
+}
+
+static void begin_half(struct experimenter *experimenter, uint64_t now)
+{
+	engine__forgive(experimenter->engine);
+	engine__speed_up(experimenter->engine, 0,
+			 is_base(experimenter) ? 0 : experimenter->speedup);
+	experimenter->stage = STAGE_WARM_UP;
+	experimenter->warm_since = now;
+	experimenter->until = now + warm_up(experimenter);
+}
+
+void experimenter__begin(struct experimenter *experimenter, double speedup, bool base_first,
+			 uint64_t now)
+{
+	experimenter->speedup = speedup;
+	experimenter->base_first = base_first;
+	experimenter->half = 0;
+	experimenter->begun_at = now;
+	begin_half(experimenter, now);
+}
+
+bool experimenter__busy(const struct experimenter *experimenter)
+{
+	return experimenter->stage != STAGE_IDLE;
+}
+
+static void count(const struct experimenter *experimenter, struct counts *counts)
+{
+	engine__look(experimenter->engine, &counts->look);
+	for (uint32_t i = 0; i < CAUSAL_TARGETS; i++)
+		counts->hits[i] = engine__hits(experimenter->engine, i);
+}
+
+/* Virtual time of a point's last visit. */
+static uint64_t last_visit(const struct causal_seen_point *point)
+{
+	return point->changed_at - point->changed_global;
+}
+
+/* Effective time; jitter of the clock ticks can make it seem to run backwards. */
+static uint64_t effective(uint64_t from, uint64_t to)
+{
+	return (int64_t)(to - from) > 0 ? to - from : 1;
+}
+
+static void fill_visits(const struct experimenter *experimenter,
+			const struct experiment_point *point, struct causal_visits *visits)
+{
+	const struct counts *before = &experimenter->before, *after = &experimenter->after;
+	const struct causal_seen_point *from, *to;
+
+	*visits = (struct causal_visits){.point = point->number};
+	if (point->begin < 0) {
+		visits->visits = after->hits[point->sample] - before->hits[point->sample];
+		return;
+	}
+	from = &before->look.point[point->begin];
+	to = &after->look.point[point->begin];
+	visits->visits = to->count - from->count;
+	/* A visit from before this half was of another speed. */
+	if (visits->visits && from->changed_at >= experimenter->warm_since && point->end < 0)
+		visits->span_ns = effective(last_visit(from), last_visit(to));
+	if (point->end < 0)
+		return;
+	visits->ends = after->look.point[point->end].count - before->look.point[point->end].count;
+	visits->occupied_ns =
+		(double)(int64_t)((to->area - from->area) - (after->look.point[point->end].area -
+							     before->look.point[point->end].area));
+}
+
+static int fill_half(struct experimenter *experimenter, const struct experiment_points *points)
+{
+	const struct counts *before = &experimenter->before, *after = &experimenter->after;
+	int which = !is_base(experimenter);
+	struct causal_half *half = &experimenter->halves[which];
+
+	experimenter->visits[which].n = 0;
+	if (array__reserve(&experimenter->visits[which], points->points.n + 1))
+		return -ENOMEM;
+	*half = (struct causal_half){
+		.duration_ns = after->look.time - before->look.time,
+		.delay_ns = after->look.global - before->look.global,
+		.hit_ns = after->hits[0] - before->hits[0],
+		.points = experimenter->visits[which].data,
+	};
+	for (size_t i = 0; i < points->points.n; i++)
+		fill_visits(experimenter, &points->points.data[i], &half->points[i]);
+	experimenter->visits[which].n = points->points.n;
+	half->n_points = (uint32_t)points->points.n;
+	return 0;
+}
+
+/* The visits of the point that was visited most, in the half that saw less of it. */
+static uint64_t visits_seen(const struct experimenter *experimenter,
+			    const struct experiment_points *points)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < points->points.n; i++) {
+		uint64_t base = experimenter->visits[0].data[i].visits;
+		uint64_t with = experimenter->visits[1].data[i].visits;
+		uint64_t both = base < with ? base : with;
+
+		if (points->points.data[i].begin >= 0 && both > most)
+			most = both;
+	}
+	return most;
+}
+
+/* Coz, 2: experiments get longer when they see too little. */
+static void adapt_length(struct experimenter *experimenter, const struct experiment_points *points)
+{
+	uint64_t min = experimenter->config.min_visits;
+	uint64_t seen = visits_seen(experimenter, points);
+	uint64_t *half = &experimenter->half_ns;
+
+	if (experimenter->config.fixed_length || !points->points.n)
+		return;
+	if (seen < min && *half < LONGEST_HALF_NS)
+		*half *= 2;
+	else if (seen > 8 * min && *half / 2 >= SHORTEST_HALF_NS &&
+		 *half > experimenter->config.half_ns)
+		*half /= 2;
+}
+
+static void finish(struct experimenter *experimenter, const struct experiment_points *points,
+		   struct causal_experiment *result)
+{
+	engine__speed_up(experimenter->engine, 0, 0);
+	experimenter->stage = STAGE_IDLE;
+	*result = (struct causal_experiment){
+		.speedup = experimenter->speedup,
+		.at_ns = experimenter->begun_at,
+		.base = experimenter->halves[0],
+		.with = experimenter->halves[1],
+	};
+	adapt_length(experimenter, points);
+}
+
+uint64_t experimenter__turn(struct experimenter *experimenter,
+			    const struct experiment_points *points, uint64_t now,
+			    struct causal_experiment *result)
+{
+	if (now < experimenter->until)
+		return experimenter->until;
+	if (experimenter->stage == STAGE_WARM_UP) {
+		count(experimenter, &experimenter->before);
+		experimenter->stage = STAGE_MEASURE;
+		experimenter->until = now + experimenter->half_ns;
+		return experimenter->until;
+	}
+	count(experimenter, &experimenter->after);
+	if (fill_half(experimenter, points)) {
+		experimenter__stop(experimenter);
+		return now + 1; /* without a result; another one can begin */
+	}
+	if (experimenter->half == 0) {
+		experimenter->half = 1;
+		begin_half(experimenter, now);
+		return experimenter->until;
+	}
+	finish(experimenter, points, result);
+	return 0;
+}
+
+void experimenter__stop(struct experimenter *experimenter)
+{
+	engine__speed_up(experimenter->engine, 0, 0);
+	experimenter->stage = STAGE_IDLE;
+}
+
+void experimenter__free(struct experimenter *experimenter)
+{
+	if (!experimenter)
+		return;
+	array__free(&experimenter->visits[0]);
+	array__free(&experimenter->visits[1]);
+	free(experimenter);
+}

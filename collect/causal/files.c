@@ -1,0 +1,535 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/causal/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "symbols/elf/elf_file.h"
+#include "symbols/elf/usdt.h"
+
+#define USDT "usdt:" /* before the name of a probe */
+
+#define MOST_NAMES 5 /* in a hint */
+
+#define WORTH_A_WORD 20 /* files with less than this part of the samples do not matter */
+
+struct causal_file {
+	struct session_file file;
+	char *path;
+	bool in_scope;
+	bool opened; /* code is what there is to know, or NULL */
+	struct code *code;
+	uint64_t ns; /* of samples in it */
+};
+
+struct causal_files {
+	const struct causal_config *config;
+	struct engine *engine;
+	struct code_scope scope;
+	ARRAY(struct causal_file) files;
+	struct causal_ranges out_of_scope;
+};
+
+int causal_files__new(const struct causal_config *config, struct engine *engine,
+		      struct causal_files **out)
+{
+	struct causal_files *files = calloc(1, sizeof(*files));
+
+	if (!files)
+		return -ENOMEM;
+	files->config = config;
+	files->engine = engine;
+	files->scope = (struct code_scope){
+		.patterns = config->sources.texts.data,
+		.n_patterns = config->sources.texts.n,
+		.without = config->without.texts.data,
+		.n_without = config->without.texts.n,
+	};
+	*out = files;
+	return 0;
+}
+
+static bool matches(const char *path, const struct causal_texts *patterns)
+{
+	const char *name = strrchr(path, '/');
+
+	for (size_t i = 0; i < patterns->texts.n; i++) {
+		const char *pattern = patterns->texts.data[i];
+
+		if (!fnmatch(pattern, path, 0) || (name && !fnmatch(pattern, name + 1, 0)))
+			return true;
+	}
+	return false;
+}
+
+/* A program, not a library: libc and the dynamic linker can be run, too, but have a name. */
+static bool is_program(int fd, const char *path)
+{
+	_cleanup_elf_file_ struct elf_file *file = NULL;
+	_cleanup_close_ int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	bool named = false, flagged = false;
+	GElf_Ehdr header;
+	Elf_Scn *section;
+	GElf_Shdr shdr;
+
+	if (copy < 0 || elf_file__adopt(copy, path, &file))
+		return false;
+	TAKE_FD(copy); // NOLINT(*DeadStores): it is the file's now
+	if (!gelf_getehdr(file->elf, &header))
+		return false;
+	if (header.e_type != ET_DYN)
+		return header.e_type == ET_EXEC;
+	section = elf_file__section(file, ".dynamic", &shdr);
+	if (!section)
+		return true; /* static-pie without sections: nothing else is mapped so */
+	for (size_t i = 0; shdr.sh_entsize && i < shdr.sh_size / shdr.sh_entsize; i++) {
+		GElf_Dyn entry;
+
+		if (!gelf_getdyn(elf_getdata(section, NULL), (int)i, &entry))
+			break;
+		named |= entry.d_tag == DT_SONAME;
+		flagged |= entry.d_tag == DT_FLAGS_1 && entry.d_un.d_val & DF_1_PIE;
+	}
+	return flagged || !named;
+}
+
+/* Never what keeps threads in a pause: those are where they were interrupted. */
+static bool is_in_scope(const struct session_file *found, const struct causal_texts *binaries)
+{
+	const char *slash = strrchr(found->path, '/');
+
+	if (!strcmp(slash ? slash + 1 : found->path, "libdwell.so"))
+		return false;
+	return binaries->texts.n ? matches(found->path, binaries)
+				 : is_program(found->fd, found->path);
+}
+
+bool causal_files__update(struct causal_files *files, const struct session *session)
+{
+	const struct causal_texts *binaries = &files->config->binaries;
+	struct session_file found;
+	bool news = false;
+
+	for (size_t i = 0; session__file(session, i, &found); i++) {
+		struct causal_file *file;
+
+		if (i >= files->files.n) {
+			file = array__add(&files->files);
+			if (!file)
+				return news;
+			file->path = strdup(found.path);
+			file->in_scope = is_in_scope(&found, binaries);
+			news = true;
+		}
+		file = &files->files.data[i];
+		if (file->file.slot != found.slot && file->file.slot)
+			engine__set_scope(files->engine, file->file.slot, false);
+		if (file->in_scope && found.slot && file->file.slot != found.slot) {
+			engine__set_scope(files->engine, found.slot, true);
+			news = true;
+		}
+		file->file = found;
+	}
+	return news;
+}
+
+static struct code *file__code(struct causal_files *files, struct causal_file *file)
+{
+	if (file->opened)
+		return file->code;
+	file->opened = true;
+	if (file->file.fd >= 0)
+		(void)code__new(file->file.fd, file->path, NULL, &files->scope, &file->code);
+	return file->code;
+}
+
+static struct causal_file *file_of(struct causal_files *files, uint64_t code)
+{
+	for (size_t i = 0; i < files->files.n; i++)
+		if (files->files.data[i].file.slot == (uint32_t)(code >> 32))
+			return &files->files.data[i];
+	return NULL;
+}
+
+bool causal_files__place(struct causal_files *files, uint64_t code, uint64_t ns,
+			 struct code_place *place)
+{
+	struct causal_file *file = file_of(files, code);
+	struct code *names = file ? file__code(files, file) : NULL;
+
+	*place = (struct code_place){.function = ""};
+	if (file)
+		file->ns += ns;
+	if (!names)
+		return false;
+	code__place(names, (uint32_t)code, place);
+	return true;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct causal_range *left = a, *right = b;
+
+	return left->start < right->start ? -1 : left->start > right->start;
+}
+
+static int add_ranges(struct causal_ranges *to, uint32_t slot, const struct code_ranges *from)
+{
+	for (size_t i = 0; i < from->ranges.n; i++) {
+		const struct code_range *range = &from->ranges.data[i];
+		struct causal_range added = {CAUSAL_CODE(slot, range->start),
+					     CAUSAL_CODE(slot, range->end)};
+
+		if (range->end > UINT32_MAX)
+			continue;
+		if (array__push(&to->ranges, added))
+			return -ENOMEM;
+	}
+	qsort(to->ranges.data, to->ranges.n, sizeof(*to->ranges.data), by_start);
+	return 0;
+}
+
+int causal_files__leave_out(struct causal_files *files, uint64_t code)
+{
+	struct causal_file *file = file_of(files, code);
+	struct code *names = file ? file__code(files, file) : NULL;
+	struct code_ranges found = {};
+	int err;
+
+	if (!names)
+		return 0;
+	err = code__out_of_scope(names, (uint32_t)code, &found);
+	if (!err && found.ranges.n) {
+		err = add_ranges(&files->out_of_scope, file->file.slot, &found);
+		if (!err)
+			err = engine__set_out_of_scope(files->engine,
+						       files->out_of_scope.ranges.data,
+						       files->out_of_scope.ranges.n);
+	}
+	code_ranges__free(&found);
+	return err;
+}
+
+/* "PROVIDER:NAME", "NAME" */
+static int parse_probe(const char *text, struct causal_aim *aim)
+{
+	const char *colon = strchr(text, ':');
+
+	aim->probe = strdup(colon ? colon + 1 : text);
+	aim->provider = colon ? strndup(text, (size_t)(colon - text)) : NULL;
+	if (!aim->probe || (colon && !aim->provider))
+		return -ENOMEM;
+	if (*aim->probe && (!colon || *aim->provider))
+		return 0;
+	error__set(-EINVAL, "'usdt:%s' names no probe", text);
+	error__hint("give usdt:PROVIDER:NAME, or usdt:NAME");
+	return -EINVAL;
+}
+
+int causal_aim__parse(const char *text, struct causal_aim *aim)
+{
+	static const char from[] = " called from ";
+	const char *caller = strstr(text, from);
+	size_t n = caller ? (size_t)(caller - text) : strlen(text);
+	_cleanup_free_ char *target = strndup(text, n);
+	char *colon = target ? strrchr(target, ':') : NULL, *end;
+	unsigned long line;
+
+	*aim = (struct causal_aim){};
+	if (!target)
+		return -ENOMEM;
+	if (!strncmp(text, USDT, sizeof(USDT) - 1))
+		return parse_probe(text + sizeof(USDT) - 1, aim);
+	if (!n || (caller && !caller[sizeof(from) - 1])) {
+		error__set(-EINVAL, "'%s' names no code", text);
+		error__hint("give FILE:LINE, or FUNCTION, or FUNCTION called from FUNCTION");
+		return -EINVAL;
+	}
+	if (caller)
+		aim->caller = strdup(caller + sizeof(from) - 1);
+	/* "std::sort" has colons, too, but no number behind. */
+	line = colon ? strtoul(colon + 1, &end, 10) : 0;
+	if (colon && colon > target && colon[-1] != ':' && line && line < UINT32_MAX && !*end) {
+		*colon = '\0';
+		aim->line = (uint32_t)line;
+		aim->file = TAKE_PTR(target);
+	} else {
+		aim->function = TAKE_PTR(target);
+	}
+	return 0;
+}
+
+void causal_aim__free(struct causal_aim *aim)
+{
+	free(aim->probe);
+	free(aim->provider);
+	free(aim->file);
+	free(aim->function);
+	free(aim->caller);
+	*aim = (struct causal_aim){};
+}
+
+/* Says what @name (with @line, a file) can mean in @code. */
+static void tell_ambiguous(struct code *code, const char *name, uint32_t line)
+{
+	_cleanup_free_ char *text = NULL;
+	const char *names[MOST_NAMES];
+	char all[1024] = "";
+	size_t n, used = 0;
+
+	if (asprintf(&text, line ? "%s:%u" : "%s", name, line) < 0)
+		return;
+	n = code__suggest(code, text, names, MOST_NAMES);
+	for (size_t i = 0; i < n && used < sizeof(all); i++)
+		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", i ? ", " : "",
+					 names[i]);
+	error__set(-ENOTUNIQ, "'%s' means several: %s%s", text, all, n == MOST_NAMES ? " ..." : "");
+	error__hint("Give more of the name.");
+}
+
+/* The code of a line, or of a function, in one file. */
+static int find_in(struct code *code, const char *path, uint32_t line, const char *function,
+		   struct code_ranges *ranges, struct code_place *place)
+{
+	if (path)
+		return code__line(code, path, line, ranges, place);
+	return code__function(code, function, ranges, place ? &place->function : NULL);
+}
+
+/* In all files that are in scope, or in all others. */
+static int find_in_all(struct causal_files *files, bool in_scope, const char *path, uint32_t line,
+		       const char *function, struct causal_ranges *ranges, struct code_place *place)
+{
+	int result = -ENOENT;
+
+	for (size_t i = 0; i < files->files.n; i++) {
+		struct causal_file *file = &files->files.data[i];
+		struct code_ranges found = {};
+		struct code *code;
+		int err;
+
+		if (file->in_scope != in_scope || !file->file.slot)
+			continue;
+		code = file__code(files, file);
+		if (!code)
+			continue;
+		err = find_in(code, path, line, function, &found, place);
+		if (err == -ENOTUNIQ)
+			tell_ambiguous(code, path ? path : function, line);
+		if (!err) {
+			err = add_ranges(ranges, file->file.slot, &found);
+			result = err ? err : 0;
+		}
+		code_ranges__free(&found);
+		if (err == -ENOTUNIQ || err == -ENOMEM)
+			return err;
+	}
+	return result;
+}
+
+static int find_anywhere(struct causal_files *files, const char *path, uint32_t line,
+			 const char *function, struct causal_ranges *ranges,
+			 struct code_place *place)
+{
+	int err = find_in_all(files, true, path, line, function, ranges, place);
+
+	return err == -ENOENT ? find_in_all(files, false, path, line, function, ranges, place)
+			      : err;
+}
+
+int causal_files__find(struct causal_files *files, const struct causal_aim *aim,
+		       struct causal_ranges *ranges, struct causal_ranges *callers,
+		       struct code_place *place)
+{
+	int err;
+
+	*place = (struct code_place){.function = ""};
+	err = find_anywhere(files, aim->file, aim->line, aim->function, ranges, place);
+	if (!err && aim->caller)
+		err = find_anywhere(files, NULL, 0, aim->caller, callers, NULL);
+	return err;
+}
+
+int causal_files__find_place(struct causal_files *files, const struct code_place *place,
+			     bool function, struct causal_ranges *ranges)
+{
+	if (function || !place->line)
+		return find_in_all(files, true, NULL, 0, place->function, ranges, NULL);
+	return find_in_all(files, true, place->file, place->line, NULL, ranges, NULL);
+}
+
+/* Where code of @aim is entered in @file. */
+static int add_entries(struct causal_files *files, struct causal_file *file,
+		       const struct causal_aim *aim, struct causal_entries *entries)
+{
+	const char *name = aim->file ? aim->file : aim->function;
+	struct code *code = file__code(files, file);
+	struct code_ranges found = {};
+	int err = code ? code__entries(code, name, aim->line, &found) : -ENOENT;
+
+	if (err == -ENOTUNIQ)
+		tell_ambiguous(code, name, aim->line);
+	for (size_t i = 0; !err && i < found.ranges.n; i++) {
+		struct causal_entry entry = {.path = file->path,
+					     .dso = file->file.dso,
+					     .fd = file->file.fd,
+					     .address = found.ranges.data[i].start};
+
+		err = code__offset(code, entry.address, &entry.offset);
+		if (!err)
+			err = array__push(&entries->entries, entry);
+	}
+	code_ranges__free(&found);
+	return err;
+}
+
+/* Where the probe of @aim stands in @file. */
+static int add_probes(const struct causal_file *file, const struct causal_aim *aim,
+		      struct causal_entries *entries)
+{
+	struct usdt_places found = {};
+	int err = usdt__find(file->file.fd, aim->provider, aim->probe, &found);
+
+	for (size_t i = 0; !err && i < found.places.n; i++) {
+		const struct usdt_place *place = &found.places.data[i];
+		struct causal_entry entry = {.path = file->path,
+					     .dso = file->file.dso,
+					     .fd = file->file.fd,
+					     .offset = place->offset,
+					     .address = place->address,
+					     .semaphore = place->semaphore};
+
+		err = array__push(&entries->entries, entry);
+	}
+	array__free(&found.places);
+	return err;
+}
+
+int causal_files__entries(struct causal_files *files, const struct causal_aim *aim,
+			  struct causal_entries *entries)
+{
+	int result = -ENOENT;
+
+	for (int pass = 0; pass < 2 && result == -ENOENT; pass++) {
+		for (size_t i = 0; i < files->files.n; i++) {
+			struct causal_file *file = &files->files.data[i];
+			int err;
+
+			if (file->in_scope != !pass || !file->file.slot)
+				continue;
+			err = aim->probe ? add_probes(file, aim, entries)
+					 : add_entries(files, file, aim, entries);
+			if (!err)
+				result = 0;
+			else if (err != -ENOENT && err != -ENODATA && err != -ENOEXEC)
+				return err;
+		}
+	}
+	return result;
+}
+
+/* The nearest names of code. */
+static char *hint_at_code(struct causal_files *files, const char *text)
+{
+	const char *names[MOST_NAMES];
+	char *hint = NULL;
+	size_t size = 0, n = 0;
+	FILE *out;
+
+	for (size_t i = 0; i < files->files.n && n < MOST_NAMES; i++) {
+		struct causal_file *file = &files->files.data[i];
+		struct code *code = file->in_scope ? file__code(files, file) : NULL;
+
+		if (code)
+			n += code__suggest(code, text, names + n, MOST_NAMES - n);
+	}
+	if (!n)
+		return NULL;
+	out = open_memstream(&hint, &size);
+	if (!out)
+		return NULL;
+	fprintf(out, "there is ");
+	for (size_t i = 0; i < n; i++)
+		fprintf(out, "%s%s", i ? ", " : "", names[i]);
+	if (fclose(out)) {
+		free(hint);
+		return NULL;
+	}
+	return hint;
+}
+
+struct probe_list {
+	FILE *to;
+	size_t n;
+};
+
+static bool list_probe(void *arg, const char *provider, const char *name)
+{
+	struct probe_list *list = arg;
+
+	fprintf(list->to, "%s" USDT "%s:%s", list->n ? ", " : "there is ", provider, name);
+	return ++list->n == MOST_NAMES;
+}
+
+/* What probes there are. */
+static char *hint_at_probes(const struct causal_files *files)
+{
+	struct probe_list list = {};
+	char *hint = NULL;
+	size_t size = 0;
+
+	list.to = open_memstream(&hint, &size);
+	if (!list.to)
+		return NULL;
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < files->files.n && list.n < MOST_NAMES; i++)
+			if (files->files.data[i].in_scope == !pass)
+				usdt__each(files->files.data[i].file.fd, list_probe, &list);
+	if (!list.n)
+		fputs("there are no probes in what the command ran", list.to);
+	if (fclose(list.to)) {
+		free(hint);
+		return NULL;
+	}
+	return hint;
+}
+
+char *causal_files__hint(struct causal_files *files, const char *text)
+{
+	if (!strncmp(text, USDT, sizeof(USDT) - 1))
+		return hint_at_probes(files);
+	return hint_at_code(files, text);
+}
+
+const char *causal_files__trouble(struct causal_files *files)
+{
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < files->files.n; i++)
+		all += files->files.data[i].ns;
+	for (size_t i = 0; i < files->files.n; i++) {
+		struct causal_file *file = &files->files.data[i];
+
+		if (file->in_scope && file->code && file->ns >= all / WORTH_A_WORD &&
+		    code__trouble(file->code))
+			return code__trouble(file->code);
+	}
+	return NULL;
+}
+
+void causal_files__free(struct causal_files *files)
+{
+	for (size_t i = 0; i < files->files.n; i++) {
+		code__free(files->files.data[i].code);
+		free(files->files.data[i].path);
+	}
+	array__free(&files->files);
+	array__free(&files->out_of_scope.ranges);
+	free(files);
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/core/kernel.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+DEFINE_CLEANUP(struct btf *, btf__free)
+
+/* The offset of variable @name among the per-CPU variables, or -1. */
+static int64_t percpu_offset(const struct btf *btf, const char *name)
+{
+	int section = btf__find_by_name_kind(btf, ".data..percpu", BTF_KIND_DATASEC);
+	const struct btf_type *type;
+	const struct btf_var_secinfo *var;
+
+	if (section < 0)
+		return -1;
+	type = btf__type_by_id(btf, section);
+	var = btf_var_secinfos(type);
+	for (int i = 0; i < btf_vlen(type); i++, var++) {
+		const struct btf_type *found = btf__type_by_id(btf, var->type);
+
+		if (!strcmp(btf__name_by_offset(btf, found->name_off), name))
+			return var->offset;
+	}
+	return -1;
+}
+
+/* The offset in bytes of @member in @type, also within what has no name in there; or -1. */
+static int64_t offset_within(const struct btf *btf, const struct btf_type *type, const char *member)
+{
+	const struct btf_member *at = btf_members(type);
+
+	for (int i = 0; btf_is_composite(type) && i < btf_vlen(type); i++, at++) {
+		int64_t offset = btf_member_bit_offset(type, i) / 8, inner;
+
+		if (!strcmp(btf__name_by_offset(btf, at->name_off), member))
+			return offset;
+		if (at->name_off)
+			continue;
+		inner = offset_within(btf, btf__type_by_id(btf, at->type), member);
+		if (inner >= 0)
+			return offset + inner;
+	}
+	return -1;
+}
+
+/* The offset in bytes of @member in struct @name, or -1. */
+static int64_t member_offset(const struct btf *btf, const char *name, const char *member)
+{
+	int id = btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT);
+
+	return id < 0 ? -1 : offset_within(btf, btf__type_by_id(btf, id), member);
+}
+
+static int64_t preempt_count_from_rq(const struct btf *btf)
+{
+	int64_t rq = percpu_offset(btf, "runqueues");
+	int64_t count = percpu_offset(btf, "__preempt_count");
+	int64_t hot = percpu_offset(btf, "pcpu_hot");
+	int64_t in_hot = member_offset(btf, "pcpu_hot", "preempt_count");
+
+	if (rq < 0)
+		return 0;
+	if (count >= 0)
+		return count - rq;
+	if (hot >= 0 && in_hot >= 0)
+		return hot + in_hot - rq;
+	return 0;
+}
+
+/*
+ * Ranges of the functions whose callers begin a stack, all 0 when addresses are
+ * hidden, and the name of the function a kprobe can go to.
+ */
+static void find_functions(struct kernel_info *info)
+{
+	_cleanup_fclose_ FILE *file = fopen("/proc/kallsyms", "re");
+	struct range {
+		const char *name;
+		uint64_t *range;
+	} wanted[] = {
+		{"__schedule", info->schedule_range},
+		{"try_to_wake_up", info->wakeup_range},
+	};
+	uint64_t address, end[ARRAY_SIZE(wanted)];
+	bool kprobes = !access("/sys/bus/event_source/devices/kprobe/type", F_OK);
+	char line[512], name[256], kind;
+
+	if (!file)
+		return;
+	memset(end, 0xff, sizeof(end));
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%" SCNx64 " %c %255s", &address, &kind, name) != 3)
+			continue;
+		for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
+			if (!strcmp(name, wanted[i].name))
+				wanted[i].range[0] = address;
+		if (kprobes && !strncmp(name, "finish_task_switch", 18) &&
+		    (!name[18] || name[18] == '.') && !strstr(name, ".cold"))
+			snprintf(info->kprobe, sizeof(info->kprobe), "%.63s", name);
+	}
+	/* The end of a function is where the next one begins: a second look. */
+	rewind(file);
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%" SCNx64 " %c", &address, &kind) != 2)
+			continue;
+		for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
+			if (address > wanted[i].range[0] && address < end[i])
+				end[i] = address;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
+		wanted[i].range[1] = wanted[i].range[0] ? end[i] : 0;
+}
+
+static bool has_tracepoint(const struct btf *btf, const char *name)
+{
+	char type[128];
+
+	snprintf(type, sizeof(type), "btf_trace_%s", name);
+	return btf__find_by_name_kind(btf, type, BTF_KIND_TYPEDEF) >= 0;
+}
+
+static bool has_function(const struct btf *btf, const char *name)
+{
+	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) >= 0;
+}
+
+int kernel__probe(struct kernel_info *info)
+{
+	_cleanup_(btf__freep) struct btf *btf = btf__load_vmlinux_btf();
+
+	if (!btf) {
+		error__set(-ENOTSUP, "this kernel has no type information (BTF)");
+		error__hint(
+			"dwell needs a kernel of 5.15 or later built with CONFIG_DEBUG_INFO_BTF,\n"
+			"as all large distributions' are; see /sys/kernel/btf/vmlinux");
+		return -ENOTSUP;
+	}
+	*info = (struct kernel_info){
+		.sched_exit_tp = has_tracepoint(btf, "sched_exit_tp"),
+		.contention = has_tracepoint(btf, "contention_begin"),
+		.io_start = has_tracepoint(btf, "block_io_start"),
+		.bpf_loop = has_function(btf, "bpf_loop"),
+		.copy_from_user_task = has_function(btf, "bpf_copy_from_user_task"),
+		.finish_task_switch = has_function(btf, "finish_task_switch"),
+		.preempt_count_from_rq = preempt_count_from_rq(btf),
+	};
+	find_functions(info);
+	return 0;
+}
+
+/* "cpu  user nice system idle iowait irq softirq steal guest guest_nice", in clock ticks */
+static void count_times(const char *line, struct kernel_counts *counts)
+{
+	uint64_t ticks[8] = {}, tick_ns = 1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK);
+
+	if (sscanf(line,
+		   "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+		   " %" SCNu64 " %" SCNu64,
+		   &ticks[0], &ticks[1], &ticks[2], &ticks[3], &ticks[4], &ticks[5], &ticks[6],
+		   &ticks[7]) < 4)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(ticks); i++)
+		*(i == 3 || i == 4 ? &counts->idle_ns : &counts->busy_ns) += ticks[i] * tick_ns;
+}
+
+void kernel__count(struct kernel_counts *counts)
+{
+	_cleanup_fclose_ FILE *stat = fopen("/proc/stat", "re");
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
+
+	*counts = (struct kernel_counts){};
+	while (stat && getline(&line, &size, stat) > 0) {
+		if (!strncmp(line, "cpu ", 4))
+			count_times(line, counts);
+		if (sscanf(line, "ctxt %" SCNu64, &counts->switches) == 1)
+			break;
+	}
+}

@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/core/unwinder.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <bpf/bpf.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "abi/unwind.h"
+
+/* Free runs of the pool are kept by size, a power of two. */
+#define SIZE_CLASSES 18
+
+/* A run of the pool: 2^class mappings from first on. */
+struct pool_run {
+	uint32_t first;
+	uint32_t class;
+};
+
+struct held_mapping {
+	struct unwind_mapping pool;
+	uint64_t time;
+	uint32_t file; /* among the tables' files; 0: none */
+};
+
+struct past_mapping {
+	struct held_mapping held;
+	uint64_t until;
+};
+
+struct process {
+	uint32_t pid;
+	bool dirty;   /* differs from what the kernel side has */
+	bool ended;   /* it is to be forgotten, at the next but one publish */
+	bool leaving; /* at the next */
+	bool has_run; /* the kernel side has it, in the pool at run */
+	struct pool_run run;
+	ARRAY(struct held_mapping) mappings; /* by start */
+	ARRAY(struct past_mapping) past;     /* of the programs it ran since the last publish */
+};
+
+struct unwinder {
+	struct unwinder_maps maps;
+	struct tables *tables;
+	uint64_t no_space; /* mappings left out: the pool was full */
+	struct unwind_mapping *pool;
+	uint32_t pool_used;
+	ARRAY(uint32_t) free_runs[SIZE_CLASSES];
+	ARRAY(struct pool_run) retired; /* free at the next but one publish */
+	size_t retired_before;
+	struct map64 processes; /* pid -> struct process * */
+	ARRAY(uint32_t) dirty;	/* pids */
+};
+
+static size_t pool_bytes(void)
+{
+	return UNWIND_MAX_MAPPINGS * sizeof(struct unwind_mapping);
+}
+
+int unwinder__new(const struct unwinder_maps *maps, size_t max_bytes, struct unwinder **out)
+{
+	struct unwinder *unwinder = calloc(1, sizeof(*unwinder));
+	int err;
+
+	if (!unwinder)
+		return -ENOMEM;
+	unwinder->maps = *maps;
+	unwinder->pool =
+		mmap(NULL, pool_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, maps->mappings, 0);
+	err = unwinder->pool == MAP_FAILED
+		      ? -errno
+		      : tables__new(maps->tables, maps->files, max_bytes, &unwinder->tables);
+	if (err) {
+		if (unwinder->pool != MAP_FAILED)
+			munmap(unwinder->pool, pool_bytes());
+		free(unwinder);
+		return err;
+	}
+	*out = unwinder;
+	return 0;
+}
+
+void unwinder__prepare(struct unwinder *unwinder, uint32_t dso, int fd)
+{
+	if (dso)
+		tables__find(unwinder->tables, dso, fd);
+}
+
+static struct process *find_process(const struct unwinder *unwinder, uint32_t pid)
+{
+	uint64_t *found = map64__get(&unwinder->processes, pid);
+
+	return found ? (struct process *)(uintptr_t)*found : NULL;
+}
+
+static void forget_before(struct unwinder *unwinder, struct process *process, uint64_t time)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < process->mappings.n; i++)
+		if (process->mappings.data[i].time >= time)
+			process->mappings.data[kept++] = process->mappings.data[i];
+		else
+			tables__release(unwinder->tables, process->mappings.data[i].file);
+	process->mappings.n = kept;
+}
+
+static struct process *get_process(struct unwinder *unwinder, uint32_t pid)
+{
+	struct process *process = find_process(unwinder, pid);
+	uint64_t *slot;
+
+	if (process && process->ended) /* another one has its pid now */
+		forget_before(unwinder, process, UINT64_MAX);
+	if (process) {
+		process->ended = process->leaving = false;
+		return process;
+	}
+	process = calloc(1, sizeof(*process));
+	slot = process ? map64__put(&unwinder->processes, pid, 0) : NULL;
+	if (!slot) {
+		free(process);
+		return NULL;
+	}
+	process->pid = pid;
+	*slot = (uint64_t)(uintptr_t)process;
+	return process;
+}
+
+static void mark_dirty(struct unwinder *unwinder, struct process *process)
+{
+	if (!process->dirty && !array__push(&unwinder->dirty, process->pid))
+		process->dirty = true;
+}
+
+static void insert(struct unwinder *unwinder, struct process *process,
+		   const struct held_mapping *mapping)
+{
+	size_t at;
+
+	if (mapping->pool.start >= mapping->pool.end || array__reserve(&process->mappings, 1))
+		return;
+	tables__hold(unwinder->tables, mapping->file);
+	for (at = process->mappings.n;
+	     at && process->mappings.data[at - 1].pool.start > mapping->pool.start; at--)
+		process->mappings.data[at] = process->mappings.data[at - 1];
+	process->mappings.data[at] = *mapping;
+	process->mappings.n++;
+}
+
+/* Takes [@start, @end) out of the mappings; what it lay in the middle of becomes two. */
+static void unmap_range(struct unwinder *unwinder, struct process *process, uint64_t start,
+			uint64_t end)
+{
+	struct held_mapping tail = {};
+	size_t kept = 0;
+
+	for (size_t i = 0; i < process->mappings.n; i++) {
+		struct held_mapping head = process->mappings.data[i];
+
+		if (head.pool.start < end && head.pool.end > start) {
+			if (head.pool.end > end) {
+				tail = head;
+				tail.pool.start = end;
+			}
+			head.pool.end = start;
+		}
+		if (head.pool.start < head.pool.end)
+			process->mappings.data[kept++] = head;
+		else
+			tables__release(unwinder->tables, head.file);
+	}
+	process->mappings.n = kept;
+	insert(unwinder, process, &tail);
+}
+
+/* What is added to a virtual address of @file's to get the address mapped as @mapping says. */
+static uint64_t mapping_bias(const struct file_table *file, const struct unwinder_mapping *mapping)
+{
+	uint64_t bias = mapping->start - mapping->offset;
+
+	for (size_t i = 0; i < file->n_segments; i++) {
+		const struct unwind_segment *segment = &file->segments[i];
+
+		if (mapping->offset + mapping->size > segment->offset &&
+		    mapping->offset < segment->offset + segment->size)
+			return bias - (uint64_t)segment->bias;
+	}
+	return bias;
+}
+
+void unwinder__map(struct unwinder *unwinder, const struct unwinder_mapping *mapping)
+{
+	struct process *process = get_process(unwinder, mapping->pid);
+	struct held_mapping held = {
+		.pool = {.start = mapping->start, .end = mapping->start + mapping->size},
+		.time = mapping->time,
+	};
+	const struct file_table *file;
+
+	if (!process || held.pool.end <= held.pool.start)
+		return;
+	if (mapping->dso) {
+		held.file = tables__find(unwinder->tables, mapping->dso, mapping->fd);
+		if (!held.file)
+			return;
+		file = tables__at(unwinder->tables, held.file);
+		held.pool.table = file->number;
+		held.pool.n_rows = file->n_rows;
+		held.pool.bias = mapping_bias(file, mapping);
+	}
+	unmap_range(unwinder, process, held.pool.start, held.pool.end);
+	insert(unwinder, process, &held);
+	mark_dirty(unwinder, process);
+}
+
+bool unwinder__fork(struct unwinder *unwinder, uint32_t parent, uint32_t child)
+{
+	const struct process *from = find_process(unwinder, parent);
+	struct process *to = from ? get_process(unwinder, child) : NULL;
+
+	if (!to || parent == child || !from->mappings.n)
+		return false;
+	forget_before(unwinder, to, UINT64_MAX);
+	if (array__reserve(&to->mappings, from->mappings.n))
+		return false;
+	for (size_t i = 0; i < from->mappings.n; i++) {
+		to->mappings.data[i] = from->mappings.data[i];
+		tables__hold(unwinder->tables, to->mappings.data[i].file);
+	}
+	to->mappings.n = from->mappings.n;
+	mark_dirty(unwinder, to);
+	return true;
+}
+
+static bool overlaps(const struct process *process, const struct unwind_mapping *mapping)
+{
+	for (size_t i = 0; i < process->mappings.n; i++)
+		if (process->mappings.data[i].pool.start < mapping->end &&
+		    process->mappings.data[i].pool.end > mapping->start)
+			return true;
+	return false;
+}
+
+bool unwinder__fork_late(struct unwinder *unwinder, uint32_t parent, uint32_t child)
+{
+	const struct process *from = find_process(unwinder, parent);
+	struct process *to = find_process(unwinder, child);
+
+	if (!to)
+		return unwinder__fork(unwinder, parent, child);
+	if (!from || from == to || !from->mappings.n)
+		return false;
+	for (size_t i = 0; i < from->mappings.n; i++)
+		if (!overlaps(to, &from->mappings.data[i].pool))
+			insert(unwinder, to, &from->mappings.data[i]);
+	mark_dirty(unwinder, to);
+	return true;
+}
+
+void unwinder__forget(struct unwinder *unwinder, uint32_t pid, uint64_t time)
+{
+	struct process *process = find_process(unwinder, pid);
+
+	if (!process)
+		return;
+	for (size_t i = 0; i < process->mappings.n; i++) {
+		struct past_mapping past = {process->mappings.data[i], time};
+
+		if (past.held.time < time && !array__push(&process->past, past))
+			tables__hold(unwinder->tables, past.held.file);
+	}
+	forget_before(unwinder, process, time);
+	mark_dirty(unwinder, process);
+}
+
+static void forget_past(struct unwinder *unwinder, struct process *process)
+{
+	for (size_t i = 0; i < process->past.n; i++)
+		tables__release(unwinder->tables, process->past.data[i].held.file);
+	process->past.n = 0;
+}
+
+void unwinder__end(struct unwinder *unwinder, uint32_t pid)
+{
+	struct process *process = find_process(unwinder, pid);
+
+	if (!process)
+		return;
+	process->ended = true;
+	mark_dirty(unwinder, process);
+}
+
+static const struct held_mapping *find_past(const struct process *process, uint64_t time,
+					    uint64_t pc)
+{
+	for (size_t i = 0; i < process->past.n; i++) {
+		const struct past_mapping *past = &process->past.data[i];
+
+		if (past->held.time <= time && time < past->until && pc >= past->held.pool.start &&
+		    pc < past->held.pool.end)
+			return &past->held;
+	}
+	return NULL;
+}
+
+static const struct held_mapping *find_present(const struct process *process, uint64_t pc)
+{
+	size_t low = 0, high = process->mappings.n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct held_mapping *mapping = &process->mappings.data[middle];
+
+		if (pc >= mapping->pool.start && pc < mapping->pool.end)
+			return mapping;
+		if (pc < mapping->pool.start)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return NULL;
+}
+
+bool unwinder__find(const struct unwinder *unwinder, uint32_t pid, uint64_t time, uint64_t pc,
+		    struct unwinder_place *place)
+{
+	const struct process *process = find_process(unwinder, pid);
+	const struct held_mapping *mapping = process ? find_past(process, time, pc) : NULL;
+
+	if (process && !mapping)
+		mapping = find_present(process, pc);
+	if (!mapping)
+		return false;
+	place->is_file = mapping->file;
+	place->bias = mapping->pool.bias;
+	place->table = tables__at(unwinder->tables, mapping->file);
+	return true;
+}
+
+static unsigned int class_of(size_t n)
+{
+	unsigned int class = 0;
+
+	while ((1UL << class) < n)
+		class ++;
+	return class;
+}
+
+/* A free run of 2^@class mappings, or false when the pool is used up. */
+static bool allocate_run(struct unwinder *unwinder, unsigned int class, uint32_t *first)
+{
+	uint32_t size = 1U << class;
+
+	if (unwinder->free_runs[class].n) {
+		*first = unwinder->free_runs[class].data[--unwinder->free_runs[class].n];
+		return true;
+	}
+	if (size > UNWIND_MAX_MAPPINGS - unwinder->pool_used)
+		return false;
+	*first = unwinder->pool_used;
+	unwinder->pool_used += size;
+	return true;
+}
+
+/*
+ * A walk that began before, and a process forked before, may still use a run
+ * that was replaced: it is free again two rounds later.
+ */
+static void recycle(struct unwinder *unwinder)
+{
+	size_t old = unwinder->retired_before;
+
+	for (size_t i = 0; i < old; i++)
+		if (array__push(&unwinder->free_runs[unwinder->retired.data[i].class],
+				unwinder->retired.data[i].first))
+			break; /* lost to the pool, no more */
+	memmove(unwinder->retired.data, unwinder->retired.data + old,
+		(unwinder->retired.n - old) * sizeof(*unwinder->retired.data));
+	unwinder->retired.n -= old;
+	unwinder->retired_before = unwinder->retired.n;
+}
+
+static void retire(struct unwinder *unwinder, struct process *process)
+{
+	if (process->has_run)
+		(void)array__push(&unwinder->retired, process->run);
+	process->has_run = false;
+}
+
+static void free_process(struct process *process)
+{
+	array__free(&process->mappings);
+	array__free(&process->past);
+	free(process);
+}
+
+static void drop_process(struct unwinder *unwinder, struct process *process)
+{
+	bpf_map_delete_elem(unwinder->maps.processes, &process->pid);
+	retire(unwinder, process);
+	forget_before(unwinder, process, UINT64_MAX);
+	forget_past(unwinder, process);
+	map64__remove(&unwinder->processes, process->pid);
+	free_process(process);
+}
+
+/* Makes @process known as it is now; when there is no room for it, as one without mappings. */
+static void publish_process(struct unwinder *unwinder, struct process *process)
+{
+	struct unwind_process run = {.n = (uint32_t)process->mappings.n, .helps = UNWIND_HELPS};
+	unsigned int class = class_of(run.n);
+
+	process->dirty = false;
+	if (run.n && (class >= SIZE_CLASSES || !allocate_run(unwinder, class, &run.first))) {
+		unwinder->no_space++;
+		run.n = run.helps = 0;
+	}
+	for (uint32_t i = 0; i < run.n; i++)
+		unwinder->pool[run.first + i] = process->mappings.data[i].pool;
+	bpf_map_update_elem(unwinder->maps.processes, &process->pid, &run, BPF_ANY);
+	retire(unwinder, process);
+	process->run = (struct pool_run){run.first, class};
+	process->has_run = run.n;
+}
+
+uint32_t unwinder__slot(const struct unwinder *unwinder, uint32_t dso)
+{
+	const struct file_table *file =
+		tables__at(unwinder->tables, tables__index(unwinder->tables, dso));
+	uint32_t slot = file->rows ? UNWIND_SLOT(file->number) : 0;
+
+	return slot < UNWIND_TABLE_NOT_YET ? slot : 0;
+}
+
+/* Lets go of what nobody runs any more. */
+static void release(struct unwinder *unwinder)
+{
+	for (size_t i = 0; i < unwinder->dirty.n; i++) {
+		struct process *process = find_process(unwinder, unwinder->dirty.data[i]);
+
+		if (process && process->leaving)
+			drop_process(unwinder, process);
+		else if (process)
+			forget_past(unwinder, process);
+	}
+}
+
+/* Tells @process of tables that were built since it mapped their files. */
+static void learn_tables(struct unwinder *unwinder, struct process *process)
+{
+	for (size_t i = 0; i < process->mappings.n; i++) {
+		struct held_mapping *mapping = &process->mappings.data[i];
+		const struct file_table *file = tables__at(unwinder->tables, mapping->file);
+
+		if (!mapping->file || mapping->pool.table == file->number)
+			continue;
+		mapping->pool.table = file->number;
+		mapping->pool.n_rows = file->n_rows;
+		mark_dirty(unwinder, process);
+	}
+}
+
+static void retry_tables(struct unwinder *unwinder)
+{
+	if (!tables__retry(unwinder->tables))
+		return;
+	for (size_t i = 0; i < unwinder->processes.capacity; i++) {
+		const struct map64_slot *slot = &unwinder->processes.slots[i];
+
+		if (slot->used)
+			learn_tables(unwinder, (struct process *)(uintptr_t)slot->value);
+	}
+}
+
+void unwinder__publish(struct unwinder *unwinder)
+{
+	size_t kept = 0;
+
+	recycle(unwinder);
+	release(unwinder);
+	retry_tables(unwinder);
+	tables__drop_idle(unwinder->tables);
+	tables__publish(unwinder->tables);
+	for (size_t i = 0; i < unwinder->dirty.n; i++) {
+		struct process *process = find_process(unwinder, unwinder->dirty.data[i]);
+
+		if (!process) {
+			continue;
+		} else if (process->ended) {
+			process->leaving = true;
+			unwinder->dirty.data[kept++] = process->pid;
+		} else {
+			publish_process(unwinder, process);
+		}
+	}
+	unwinder->dirty.n = kept;
+}
+
+void unwinder__stats(const struct unwinder *unwinder, struct unwinder_stats *stats)
+{
+	tables__stats(unwinder->tables, &stats->tables);
+	stats->no_space = unwinder->no_space;
+}
+
+void unwinder__free(struct unwinder *unwinder)
+{
+	for (size_t i = 0; i < unwinder->processes.capacity; i++) {
+		const struct map64_slot *slot = &unwinder->processes.slots[i];
+
+		if (slot->used)
+			free_process((struct process *)(uintptr_t)slot->value);
+	}
+	for (size_t i = 0; i < SIZE_CLASSES; i++)
+		array__free(&unwinder->free_runs[i]);
+	munmap(unwinder->pool, pool_bytes());
+	tables__free(unwinder->tables);
+	array__free(&unwinder->retired);
+	array__free(&unwinder->dirty);
+	map64__free(&unwinder->processes);
+	free(unwinder);
+}

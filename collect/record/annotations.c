@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/record/annotations.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+#define PREFIX "dwell-annotations-"
+
+/* How far a stripe has been read. */
+struct position {
+	uint64_t at;   /* the next index to read */
+	uint64_t seen; /* `next` at the last drain: what is older has had time to finish */
+};
+
+struct annotations {
+	char *path;
+	int fd;
+	const struct dwell_area *area;
+	uint64_t lost;
+	struct position positions[DWELL_STRIPES];
+};
+
+enum outcome { PUBLISHED, UNFINISHED, OVERWRITTEN };
+
+/*
+ * A program that writes to a page for which there is no room gets SIGBUS, so there
+ * has to be some, although most of it will hardly be used.
+ */
+static bool has_room(int fd)
+{
+	struct statvfs fs;
+
+	return !fstatvfs(fd, &fs) && fs.f_bavail > sizeof(struct dwell_area) / fs.f_frsize;
+}
+
+/* Makes the empty file an area, and maps it. Returns 0 or -errno. */
+static int prepare(struct annotations *annotations)
+{
+	const struct dwell_header header = {
+		.magic = DWELL_AREA_MAGIC,
+		.version = DWELL_AREA_VERSION,
+		.size = sizeof(struct dwell_area),
+	};
+	void *area;
+
+	if (!has_room(annotations->fd))
+		return -ENOSPC;
+	if (ftruncate(annotations->fd, sizeof(struct dwell_area)))
+		return -errno;
+	if (pwrite(annotations->fd, &header, sizeof(header), 0) != sizeof(header))
+		return -EIO;
+	area = mmap(NULL, sizeof(struct dwell_area), PROT_READ, MAP_SHARED, annotations->fd, 0);
+	if (area == MAP_FAILED)
+		return -errno;
+	annotations->area = area;
+	return 0;
+}
+
+/* Whether the file at @fd is ours, and nobody has it in use: its lock goes with who made it. */
+static bool is_left(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+	       st.st_size == (off_t)sizeof(struct dwell_area) && !flock(fd, LOCK_EX | LOCK_NB);
+}
+
+/* Removes what recorders that were killed have left: nobody else would. */
+static void remove_left(const char *directory)
+{
+	DIR *all = opendir(directory);
+	const struct dirent *entry;
+
+	while (all && (entry = readdir(all))) {
+		int fd = -1;
+
+		if (!strncmp(entry->d_name, PREFIX, strlen(PREFIX)))
+			fd = openat(dirfd(all), entry->d_name,
+				    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (is_left(fd))
+			unlinkat(dirfd(all), entry->d_name, 0);
+		close(fd);
+	}
+	if (all)
+		closedir(all);
+}
+
+static int create_in(const char *directory, struct annotations **out)
+{
+	_cleanup_(annotations__freep) struct annotations *annotations =
+		calloc(1, sizeof(*annotations));
+	char *path;
+	int err;
+
+	if (!annotations)
+		return -ENOMEM;
+	annotations->fd = -1;
+	remove_left(directory);
+	if (asprintf(&path, "%s/" PREFIX "XXXXXX", directory) < 0)
+		return -ENOMEM;
+	annotations->path = path;
+	annotations->fd = mkostemp(path, O_CLOEXEC);
+	if (annotations->fd < 0 || flock(annotations->fd, LOCK_EX | LOCK_NB))
+		return -errno;
+	err = prepare(annotations);
+	if (err)
+		return err;
+	*out = TAKE_PTR(annotations);
+	return 0;
+}
+
+int annotations__new(struct annotations **out)
+{
+	/* Memory first: on a disk, the kernel would write back what is overwritten soon. */
+	const char *const directories[] = {"/dev/shm", getenv("TMPDIR"), "/tmp"};
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(directories); i++) {
+		/* The program may be in another directory. */
+		if (!directories[i] || directories[i][0] != '/')
+			continue;
+		err = create_in(directories[i], out);
+		if (!err)
+			return 0;
+	}
+	return error__errno(err,
+			    "cannot create a file for annotations in /dev/shm, $TMPDIR or /tmp");
+}
+
+const char *annotations__path(const struct annotations *annotations)
+{
+	return annotations->path;
+}
+
+static void lose(struct annotations *annotations, uint64_t n)
+{
+	/* Nonsense in the file can add up to anything. */
+	if (__builtin_add_overflow(annotations->lost, n, &annotations->lost))
+		annotations->lost = UINT64_MAX;
+}
+
+/*
+ * Copies the event of @index. The loads are acquires, so that a copy with anything of a
+ * later writer in it is followed by a seq that this writer's claim has changed.
+ */
+static enum outcome read_slot(const struct dwell_slot *slot, uint64_t index,
+			      struct annotation *event)
+{
+	const uint64_t published = DWELL_SEQ_PUBLISHED(index);
+	uint64_t seq = __atomic_load_n(&slot->seq, __ATOMIC_ACQUIRE);
+
+	if (seq < published)
+		return UNFINISHED;
+	event->time = __atomic_load_n(&slot->time, __ATOMIC_ACQUIRE);
+	event->address = __atomic_load_n(&slot->address, __ATOMIC_ACQUIRE);
+	event->value = __atomic_load_n(&slot->value, __ATOMIC_ACQUIRE);
+	event->tid = __atomic_load_n(&slot->tid, __ATOMIC_ACQUIRE);
+	event->type = __atomic_load_n(&slot->type, __ATOMIC_ACQUIRE);
+	if (seq != published || __atomic_load_n(&slot->seq, __ATOMIC_RELAXED) != seq)
+		return OVERWRITTEN;
+	return PUBLISHED;
+}
+
+/* At most DWELL_SLOTS steps; the position only ever goes forward. */
+static void drain_stripe(struct annotations *annotations, size_t n, bool last, annotation_fn each,
+			 void *context)
+{
+	const struct dwell_stripe *stripe = &annotations->area->stripe[n];
+	struct position *position = &annotations->positions[n];
+	uint64_t next = __atomic_load_n(&stripe->next, __ATOMIC_RELAXED);
+	struct annotation event;
+
+	if (next > position->at && next - position->at > DWELL_SLOTS) {
+		lose(annotations, next - DWELL_SLOTS - position->at);
+		position->at = next - DWELL_SLOTS;
+	}
+	for (; position->at < next; position->at++) {
+		enum outcome outcome =
+			read_slot(&stripe->slot[position->at % DWELL_SLOTS], position->at, &event);
+
+		if (outcome == UNFINISHED && !last && position->at >= position->seen)
+			break;
+		if (outcome == PUBLISHED)
+			each(context, &event);
+		else
+			lose(annotations, 1);
+	}
+	position->seen = next;
+}
+
+int annotations__drain(struct annotations *annotations, bool last, annotation_fn each,
+		       void *context)
+{
+	struct stat st;
+
+	/* Pages behind the end of a file that was cut off would be fatal to touch. */
+	if (fstat(annotations->fd, &st) || st.st_size < (off_t)sizeof(struct dwell_area))
+		return error__set(-EIO, "the file of annotations '%s' was cut off",
+				  annotations->path);
+	for (size_t n = 0; n < DWELL_STRIPES; n++)
+		drain_stripe(annotations, n, last, each, context);
+	return 0;
+}
+
+uint64_t annotations__lost(const struct annotations *annotations)
+{
+	return annotations->lost;
+}
+
+void annotations__free(struct annotations *annotations)
+{
+	const uint32_t ended = 1;
+
+	if (annotations->area) {
+		/* Only a courtesy: programs would run as well, if a little slower. */
+		(void)!pwrite(annotations->fd, &ended, sizeof(ended),
+			      offsetof(struct dwell_area, header.ended));
+		munmap((void *)annotations->area, sizeof(struct dwell_area));
+	}
+	if (annotations->fd >= 0) {
+		close(annotations->fd);
+		unlink(annotations->path);
+	}
+	free(annotations->path);
+	free(annotations);
+}

@@ -1,0 +1,624 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/record/translate.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/hash.h"
+
+struct known_thread {
+	uint32_t tgid;
+	bool leader;
+	bool announced;
+	struct event_totals *exiting; /* provisional, until the final ones come; or NULL */
+};
+
+/* A process of whose parent nothing is known yet: events of two CPUs are in no order. */
+struct orphan {
+	uint32_t parent; /* thread */
+	uint32_t pid;
+};
+
+struct translator {
+	struct recording_writer *writer;
+	struct mappings *mappings;
+	struct unwinder *unwinder;
+	uint64_t start;
+	uint64_t events;
+	ARRAY(struct known_thread) threads; /* by number */
+	ARRAY(struct orphan) orphans;
+	struct map64 processes;
+	struct map64 tids;  /* of recorded threads -> the last thread that had it */
+	struct map64 files; /* inode and device -> string */
+};
+
+int translator__new(struct recording_writer *writer, struct mappings *mappings,
+		    struct unwinder *unwinder, uint64_t start, struct translator **out)
+{
+	struct translator *translator = calloc(1, sizeof(*translator));
+
+	if (!translator)
+		return -ENOMEM;
+	translator->writer = writer;
+	translator->mappings = mappings;
+	translator->unwinder = unwinder;
+	translator->start = start;
+	*out = translator;
+	return 0;
+}
+
+bool translator__knows_process(const struct translator *translator, uint32_t pid)
+{
+	return map64__get(&translator->processes, pid);
+}
+
+uint64_t translator__events(const struct translator *translator)
+{
+	return translator->events;
+}
+
+static struct known_thread *known_thread(struct translator *translator, uint32_t number)
+{
+	while (translator->threads.n <= number)
+		if (!array__add(&translator->threads))
+			return NULL;
+	return &translator->threads.data[number];
+}
+
+static uint32_t comm_string(struct translator *translator, const char comm[DWELL_COMM_SIZE])
+{
+	char text[DWELL_COMM_SIZE + 1];
+
+	memcpy(text, comm, DWELL_COMM_SIZE);
+	text[DWELL_COMM_SIZE] = '\0';
+	return recording_writer__string(translator->writer, text);
+}
+
+void translator__add_process(struct translator *translator, uint32_t pid)
+{
+	if (translator__knows_process(translator, pid))
+		return;
+	map64__put(&translator->processes, pid, 0);
+	mappings__read_process(translator->mappings, (pid_t)pid, translator->start);
+}
+
+/*
+ * A process that was created before our eyes has its parent's mappings; another
+ * one, and one whose waker's stack will be wanted, has some already.
+ */
+static void on_process(struct translator *translator, const struct event_thread *event)
+{
+	const struct known_thread *parent = known_thread(translator, event->parent);
+
+	if (event->flags & THREAD_KERNEL)
+		return;
+	if (!(event->flags & THREAD_CREATED)) {
+		translator__add_process(translator, event->tgid);
+	} else if (event->tid == event->tgid) {
+		map64__put(&translator->processes, event->tgid, 0);
+		if (event->parent && parent &&
+		    !unwinder__fork(translator->unwinder, parent->tgid, event->tgid))
+			(void)array__push(&translator->orphans,
+					  ((struct orphan){event->parent, event->tgid}));
+	}
+}
+
+void translator__find_parents(struct translator *translator)
+{
+	size_t before, kept;
+
+	do { /* one may be another's parent */
+		before = translator->orphans.n;
+		kept = 0;
+		for (size_t i = 0; i < before; i++) {
+			struct orphan orphan = translator->orphans.data[i];
+			const struct known_thread *parent = known_thread(translator, orphan.parent);
+
+			if (!parent ||
+			    !unwinder__fork_late(translator->unwinder, parent->tgid, orphan.pid))
+				translator->orphans.data[kept++] = orphan;
+		}
+		translator->orphans.n = kept;
+	} while (kept && kept < before);
+	translator->orphans.n = 0;
+}
+
+static void name_thread(struct translator *translator, uint32_t tid, uint32_t thread)
+{
+	uint64_t *known = map64__put(&translator->tids, tid, thread);
+
+	if (known)
+		*known = thread;
+}
+
+static void on_thread(struct translator *translator, const struct event_thread *event)
+{
+	struct known_thread *thread = known_thread(translator, event->header.thread);
+	struct record record = {
+		.type = RECORD_THREAD,
+		.thread = {.thread = event->header.thread,
+			   .tid = event->tid,
+			   .tgid = event->tgid,
+			   .parent = event->parent,
+			   .flags = event->flags,
+			   .comm = comm_string(translator, event->comm),
+			   .time = event->header.time},
+	};
+
+	if (!thread)
+		return;
+	/* The last walk names every thread again, without its parent. */
+	if (thread->announced && !event->parent)
+		return;
+	thread->tgid = event->tgid;
+	thread->leader = event->tid == event->tgid;
+	thread->announced = event->flags & THREAD_TARGET;
+	if (thread->announced)
+		name_thread(translator, event->tid, event->header.thread);
+	recording_writer__put(translator->writer, &record);
+	on_process(translator, event);
+}
+
+static void on_exec(struct translator *translator, const struct event_exec *event)
+{
+	struct record record = {
+		.type = RECORD_EXEC,
+		.exec = {.thread = event->header.thread,
+			 .tid = event->tid,
+			 .comm = comm_string(translator, event->comm),
+			 .time = event->header.time},
+	};
+
+	name_thread(translator, event->tid, event->header.thread);
+	recording_writer__put(translator->writer, &record);
+	unwinder__forget(translator->unwinder, event->tid, event->header.time);
+}
+
+static void on_comm(struct translator *translator, const struct event_comm *event)
+{
+	struct record record = {
+		.type = RECORD_COMM,
+		.comm = {.thread = event->header.thread,
+			 .comm = comm_string(translator, event->comm),
+			 .time = event->header.time},
+	};
+
+	recording_writer__put(translator->writer, &record);
+}
+
+/* Whether @pid still has memory: its leader may have ended before other threads. */
+static bool is_alive(uint32_t pid)
+{
+	char name[64], byte;
+	int fd;
+	bool alive;
+
+	snprintf(name, sizeof(name), "/proc/%u/maps", pid);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	alive = read(fd, &byte, 1) == 1;
+	close(fd);
+	return alive;
+}
+
+static void put_totals(struct translator *translator, const struct event_totals *event)
+{
+	struct record record = {
+		.type = RECORD_TOTALS,
+		.totals = {.thread = event->header.thread,
+			   .flags = event->flags & TOTALS_EXITED,
+			   .time = event->header.time,
+			   .voluntary = event->voluntary,
+			   .involuntary = event->involuntary},
+	};
+
+	memcpy(record.totals.ns, event->ns, sizeof(record.totals.ns));
+	recording_writer__put(translator->writer, &record);
+}
+
+static void forget_totals(struct known_thread *thread)
+{
+	free(thread->exiting);
+	thread->exiting = NULL;
+}
+
+static void keep_totals(struct known_thread *thread, const struct event_totals *event)
+{
+	forget_totals(thread);
+	thread->exiting = malloc(sizeof(*event));
+	if (thread->exiting)
+		*thread->exiting = *event;
+}
+
+static void on_totals(struct translator *translator, const struct event_totals *event)
+{
+	struct known_thread *thread = known_thread(translator, event->header.thread);
+
+	if (!thread)
+		return;
+	if (event->flags & TOTALS_PROVISIONAL) {
+		keep_totals(thread, event);
+		return;
+	}
+	forget_totals(thread);
+	put_totals(translator, event);
+	if (event->flags & TOTALS_EXITED && thread->leader && !is_alive(thread->tgid))
+		unwinder__end(translator->unwinder, thread->tgid);
+}
+
+void translator__end(struct translator *translator)
+{
+	for (size_t i = 0; i < translator->threads.n; i++) {
+		struct known_thread *thread = &translator->threads.data[i];
+
+		if (thread->exiting)
+			put_totals(translator, thread->exiting);
+		forget_totals(thread);
+	}
+}
+
+/*
+ * Numbers of the two stacks of an event; @left is the number of bytes behind
+ * its head. False when the event contradicts itself.
+ */
+static bool take_stacks(struct translator *translator, const struct event_stack *stack,
+			const __u64 *sent, size_t left, uint32_t *kernel, uint32_t *user)
+{
+	const uint64_t *frames = (const void *)sent;
+
+	if (((size_t)stack->kernel_depth + stack->user_depth) * sizeof(*frames) > left)
+		return false;
+	*kernel = *user = 0;
+	if (stack->kernel_hash)
+		*kernel = recording_writer__stack_by_hash(translator->writer, stack->kernel_hash);
+	if (stack->user_hash)
+		*user = recording_writer__stack_by_hash(translator->writer, stack->user_hash);
+	if (stack->kernel_depth)
+		recording_writer__stack_frames(translator->writer, stack->kernel_hash,
+					       &(struct record_stack){.frames = frames,
+								      .depth = stack->kernel_depth,
+								      .kernel = 1,
+								      .end = stack->kernel_end});
+	if (stack->user_depth)
+		recording_writer__stack_frames(
+			translator->writer, stack->user_hash,
+			&(struct record_stack){.frames = frames + stack->kernel_depth,
+					       .depth = stack->user_depth,
+					       .end = stack->user_end});
+	return true;
+}
+
+static void on_sample(struct translator *translator, const struct event_sample *event, size_t size)
+{
+	struct record record = {
+		.type = RECORD_SAMPLE,
+		.sample = {.thread = event->header.thread,
+			   .weight = event->weight,
+			   .time = event->header.time},
+	};
+
+	if (take_stacks(translator, &event->stack, event->frames, size - sizeof(*event),
+			&record.sample.kernel_stack, &record.sample.user_stack))
+		recording_writer__put(translator->writer, &record);
+}
+
+static void on_wake(struct translator *translator, const struct event_wake *event, size_t size)
+{
+	struct record record = {
+		.type = RECORD_WAKE,
+		.wake = {.thread = event->header.thread,
+			 .waker = event->waker,
+			 .context = event->context,
+			 .time = event->header.time},
+	};
+
+	if (take_stacks(translator, &event->stack, event->frames, size - sizeof(*event),
+			&record.wake.kernel_stack, &record.wake.user_stack))
+		recording_writer__put(translator->writer, &record);
+}
+
+static void on_stacks(struct translator *translator, const struct event_stacks *event, size_t size)
+{
+	uint32_t kernel, user;
+
+	take_stacks(translator, &event->stack, event->frames, size - sizeof(*event), &kernel,
+		    &user);
+}
+
+static uint64_t file_key(uint64_t inode, uint64_t device)
+{
+	return hash__add(hash__add(1, inode), device);
+}
+
+/* The event has the names from the file up; a path has them from the root down. */
+static void on_file(struct translator *translator, const struct event_file *event, size_t size)
+{
+	char path[2 * DWELL_PATH_SIZE];
+	size_t at = sizeof(path) - 1;
+	const char *name = event->names;
+	const char *end;
+	bool pseudo = event->flags & 1;
+
+	if (event->size > size - sizeof(*event))
+		return;
+	path[at] = '\0';
+	for (end = name + event->size; name < end;) {
+		size_t length = strnlen(name, (size_t)(end - name));
+
+		if (length + 1 > at)
+			break;
+		at -= length;
+		memcpy(path + at, name, length);
+		/* A file system that is mounted nowhere has no root: "pipe:[17]", a memfd. */
+		if (!pseudo || name + length + 1 < end)
+			path[--at] = '/';
+		name += length + 1;
+	}
+	map64__put(&translator->files, file_key(event->inode, event->device),
+		   recording_writer__string(translator->writer, path + at));
+}
+
+static uint32_t address_string(struct translator *translator, uint16_t family,
+			       const uint8_t *address, uint16_t port)
+{
+	char host[INET6_ADDRSTRLEN] = "", text[INET6_ADDRSTRLEN + 16];
+
+	if (!port || !inet_ntop(family, address, host, sizeof(host)))
+		return 0;
+	snprintf(text, sizeof(text), family == AF_INET6 ? "[%s]:%u" : "%s:%u", host, port);
+	return recording_writer__string(translator->writer, text);
+}
+
+/* The name of a file whose EVENT_FILE has not come (yet): what the descriptor names now. */
+static uint32_t file_by_descriptor(struct translator *translator, uint32_t thread,
+				   const struct event_object *object)
+{
+	char name[64], path[PATH_MAX];
+	struct stat stats;
+	ssize_t n;
+
+	snprintf(name, sizeof(name), "/proc/%u/fd/%u", known_thread(translator, thread)->tgid,
+		 object->fd);
+	if (stat(name, &stats) || stats.st_ino != object->id)
+		return 0;
+	n = readlink(name, path, sizeof(path) - 1);
+	if (n <= 0)
+		return 0;
+	path[n] = '\0';
+	return recording_writer__string(translator->writer, path);
+}
+
+static uint32_t file_name(struct translator *translator, uint32_t thread,
+			  const struct event_object *object)
+{
+	const uint64_t *known;
+
+	if (S_ISFIFO(object->mode) || !known_thread(translator, thread))
+		return 0;
+	known = map64__get(&translator->files, file_key(object->id, object->extra));
+	return known ? (uint32_t)*known : file_by_descriptor(translator, thread, object);
+}
+
+/* A wait for any child is a wait for the one that ended it. */
+static void waited_child(struct translator *translator, const struct event_interval *event,
+			 struct record_object *object)
+{
+	if ((event->syscall != SYS_wait4 && event->syscall != SYS_waitid) ||
+	    event->waker_context != WAKER_TASK || event->waker >= translator->threads.n)
+		return;
+	object->id = translator->threads.data[event->waker].tgid;
+	object->type = object->id ? OBJECT_CHILD : OBJECT_NONE;
+}
+
+static uint32_t object_number(struct translator *translator, const struct event_interval *event)
+{
+	const struct event_object *seen = &event->object;
+	struct record_object object = {
+		.type = seen->type,
+		.id = seen->id,
+		.extra = seen->extra,
+		.mode = seen->mode,
+		.family = seen->family,
+		.protocol = seen->protocol,
+	};
+
+	switch (seen->type) {
+	case OBJECT_NONE:
+		waited_child(translator, event, &object);
+		break;
+	case OBJECT_FILE:
+		object.name = file_name(translator, event->header.thread, seen);
+		break;
+	case OBJECT_SOCKET:
+		object.name = address_string(translator, seen->family, seen->peer, seen->peer_port);
+		object.local =
+			address_string(translator, seen->family, seen->local, seen->local_port);
+		break;
+	default:
+		break;
+	}
+	return object.type ? recording_writer__object(translator->writer, &object) : 0;
+}
+
+static void on_interval(struct translator *translator, const struct event_interval *event,
+			size_t size)
+{
+	struct record record = {
+		.type = RECORD_INTERVAL,
+		.interval = {.thread = event->header.thread,
+			     .waker = event->waker,
+			     .waker_context = event->waker_context,
+			     .class = event->class,
+			     .flags = event->flags,
+			     .syscall = event->syscall,
+			     .t_out = event->t_out,
+			     .blocked_ns = event->t_wake - event->t_out,
+			     .runq_ns = event->header.time - event->t_wake,
+			     .blocked_points = event->blocked_points,
+			     .runq_points = event->runq_points,
+			     .object = object_number(translator, event),
+			     .device = event->device},
+	};
+
+	if (event->t_out > event->t_wake || event->t_wake > event->header.time)
+		return;
+	if (take_stacks(translator, &event->stack, event->frames, size - sizeof(*event),
+			&record.interval.kernel_stack, &record.interval.user_stack))
+		recording_writer__put(translator->writer, &record);
+}
+
+static void on_device(struct translator *translator, const struct event_device *event)
+{
+	char name[DWELL_DISK_NAME_SIZE + 1];
+	struct record record = {
+		.type = RECORD_DEVICE,
+		.device = {.device = event->device,
+			   .dev = event->dev,
+			   .time = event->header.time,
+			   .requests = event->requests,
+			   .bytes = event->bytes,
+			   .queue_ns = event->queue_ns,
+			   .service_ns = event->service_ns,
+			   .idle_ns = event->idle_ns},
+	};
+
+	snprintf(name, sizeof(name), "%.*s", DWELL_DISK_NAME_SIZE, event->name);
+	record.device.name = recording_writer__string(translator->writer, name);
+	recording_writer__put(translator->writer, &record);
+}
+
+static void on_idle(struct translator *translator, const struct event_idle *event, size_t size)
+{
+	struct record record = {
+		.type = RECORD_IDLE,
+		.idle = {.device = event->device,
+			 .thread = event->header.thread,
+			 .since = event->since,
+			 .ns = event->header.time - event->since,
+			 .points = event->points,
+			 .flags = event->flags},
+	};
+
+	if (event->since > event->header.time)
+		return;
+	if (take_stacks(translator, &event->stack, event->frames, size - sizeof(*event),
+			&record.idle.kernel_stack, &record.idle.user_stack))
+		recording_writer__put(translator->writer, &record);
+}
+
+/* The size of an event's fixed part, 0 for an unknown type. */
+static size_t head_size(uint32_t type)
+{
+	static const size_t sizes[] = {
+		[EVENT_THREAD] = sizeof(struct event_thread),
+		[EVENT_EXEC] = sizeof(struct event_exec),
+		[EVENT_COMM] = sizeof(struct event_comm),
+		[EVENT_TOTALS] = sizeof(struct event_totals),
+		[EVENT_SAMPLE] = sizeof(struct event_sample),
+		[EVENT_INTERVAL] = sizeof(struct event_interval),
+		[EVENT_WAKE] = sizeof(struct event_wake),
+		[EVENT_FILE] = sizeof(struct event_file),
+		[EVENT_STACKS] = sizeof(struct event_stacks),
+		[EVENT_DEVICE] = sizeof(struct event_device),
+		[EVENT_IDLE] = sizeof(struct event_idle),
+	};
+
+	return type < ARRAY_SIZE(sizes) ? sizes[type] : 0;
+}
+
+void translator__event(struct translator *translator, const struct event_header *event, size_t size)
+{
+	size_t head = head_size(event->type);
+
+	if (!head || size < head)
+		return;
+	translator->events++;
+	switch ((enum event_type)event->type) {
+	case EVENT_THREAD:
+		on_thread(translator, (const void *)event);
+		break;
+	case EVENT_EXEC:
+		on_exec(translator, (const void *)event);
+		break;
+	case EVENT_COMM:
+		on_comm(translator, (const void *)event);
+		break;
+	case EVENT_TOTALS:
+		on_totals(translator, (const void *)event);
+		break;
+	case EVENT_SAMPLE:
+		on_sample(translator, (const void *)event, size);
+		break;
+	case EVENT_INTERVAL:
+		on_interval(translator, (const void *)event, size);
+		break;
+	case EVENT_WAKE:
+		on_wake(translator, (const void *)event, size);
+		break;
+	case EVENT_FILE:
+		on_file(translator, (const void *)event, size);
+		break;
+	case EVENT_STACKS:
+		on_stacks(translator, (const void *)event, size);
+		break;
+	case EVENT_DEVICE:
+		on_device(translator, (const void *)event);
+		break;
+	case EVENT_IDLE:
+		on_idle(translator, (const void *)event, size);
+		break;
+	case EVENT_STACK_REST: /* see rests.h */
+		break;
+	}
+}
+
+_Static_assert((int)DWELL_EVENT_SPIN_BEGIN == ANNOTATION_SPIN_BEGIN &&
+		       (int)DWELL_EVENT_SPIN_END == ANNOTATION_SPIN_END &&
+		       (int)DWELL_EVENT_SPIN_RELEASE == ANNOTATION_SPIN_RELEASE &&
+		       (int)DWELL_EVENT_WOKEN_FOR_NOTHING == ANNOTATION_WOKEN_FOR_NOTHING,
+	       "dwell.h and recordings name annotations by the same numbers");
+
+bool translator__annotation(struct translator *translator, const struct annotation *annotation)
+{
+	const uint64_t *thread = map64__get(&translator->tids, annotation->tid);
+	const uint64_t *other = map64__get(&translator->tids, annotation->value);
+	struct record record = {
+		.type = RECORD_ANNOTATION,
+		.annotation = {.type = (uint8_t)annotation->type,
+			       .address = annotation->address,
+			       .time = annotation->time},
+	};
+
+	if (!thread)
+		return false;
+	if (annotation->type >= ANNOTATION_COUNT || annotation->time > INT64_MAX)
+		return true; /* of a newer header, or nonsense */
+	record.annotation.thread = (uint32_t)*thread;
+	if (annotation->type == ANNOTATION_SPIN_BEGIN && other)
+		record.annotation.other = (uint32_t)*other;
+	recording_writer__put(translator->writer, &record);
+	return true;
+}
+
+void translator__free(struct translator *translator)
+{
+	for (size_t i = 0; i < translator->threads.n; i++)
+		forget_totals(&translator->threads.data[i]);
+	array__free(&translator->threads);
+	array__free(&translator->orphans);
+	map64__free(&translator->processes);
+	map64__free(&translator->tids);
+	map64__free(&translator->files);
+	free(translator);
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "recording/byte_source.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "recording/format.h"
+
+#define WINDOW (64u << 10)
+
+int64_t source__read(const struct source *source, uint64_t offset, void *to, size_t size)
+{
+	size_t done = 0;
+
+	if (offset >= source->size)
+		return 0;
+	if (size > source->size - offset)
+		size = (size_t)(source->size - offset);
+	if (source->fd < 0) {
+		memcpy(to, source->memory + offset, size);
+		return (int64_t)size;
+	}
+	while (done < size) {
+		ssize_t n =
+			pread(source->fd, (char *)to + done, size - done, (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			break;
+		done += (size_t)n;
+	}
+	return (int64_t)done;
+}
+
+/* Whether a whole chunk header or trailer is at the beginning of @n bytes. */
+static bool marker__at(const uint8_t *bytes, size_t n)
+{
+	struct chunk_header header;
+	struct trailer trailer;
+
+	if (n >= CHUNK_HEADER_SIZE && chunk_header__unpack(bytes, &header))
+		return true;
+	return n >= TRAILER_SIZE && trailer__unpack(bytes, &trailer);
+}
+
+/* The first marker in @n bytes that begins below @last, or NULL. */
+static const uint8_t *window__find(const uint8_t *window, size_t n, size_t last)
+{
+	const uint8_t *at = window;
+
+	for (;;) {
+		at = memmem(at, n - (size_t)(at - window), FORMAT_SYNC, FORMAT_SYNC_SIZE);
+		if (!at || (size_t)(at - window) >= last)
+			return NULL;
+		if (marker__at(at, n - (size_t)(at - window)))
+			return at;
+		at++;
+	}
+}
+
+int source__find_marker(const struct source *source, uint64_t from, uint64_t *found)
+{
+	_cleanup_free_ uint8_t *window = malloc(WINDOW + CHUNK_HEADER_SIZE);
+
+	if (!window)
+		return -ENOMEM;
+	/* Windows overlap by a header, so that none is cut in two. */
+	for (;;) {
+		int64_t n = source__read(source, from, window, WINDOW + CHUNK_HEADER_SIZE);
+		const uint8_t *at;
+
+		if (n < 0)
+			return (int)n;
+		at = window__find(window, (size_t)n, WINDOW);
+		if (at) {
+			*found = from + (uint64_t)(at - window);
+			return 1;
+		}
+		if (n < (int64_t)(WINDOW + CHUNK_HEADER_SIZE))
+			return 0;
+		from += WINDOW;
+	}
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "recording/causal/causal_profile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "recording/causal/profile_lines.h"
+
+#define BLOCK_SIZE  (256u << 10)
+#define BUFFER_SIZE (256u << 10)
+
+struct causal_memory {
+	struct causal_memory *next;
+	size_t used;
+	size_t size;
+	char bytes[] __attribute__((aligned(16)));
+};
+
+void *causal_memory__take(struct causal_memory **memory, size_t size)
+{
+	size_t rounded = (size + 15) & ~(size_t)15;
+	struct causal_memory *block = *memory;
+
+	if (!block || block->size - block->used < rounded) {
+		size_t room = rounded > BLOCK_SIZE ? rounded : BLOCK_SIZE;
+
+		block = calloc(1, sizeof(*block) + room);
+		if (!block)
+			return NULL;
+		block->size = room;
+		block->next = *memory;
+		*memory = block;
+	}
+	block->used += rounded;
+	return block->bytes + block->used - rounded;
+}
+
+void causal_memory__free(struct causal_memory *memory)
+{
+	while (memory) {
+		struct causal_memory *next = memory->next;
+
+		free(memory);
+		memory = next;
+	}
+}
+
+void causal_profile__free(struct causal_profile *profile)
+{
+	for (size_t i = 0; i < profile->runs.n; i++) {
+		array__free(&profile->runs.data[i].seen);
+		array__free(&profile->runs.data[i].places);
+		array__free(&profile->runs.data[i].troubles);
+	}
+	array__free(&profile->points);
+	array__free(&profile->targets);
+	array__free(&profile->runs);
+	array__free(&profile->experiments);
+	causal_memory__free(profile->memory);
+	free(profile);
+}
+
+/* Cuts what is read into lines. */
+struct line_reader {
+	struct causal_parser *parser;
+	char *line; /* CAUSAL_LINE_MAX; the beginning of one that is not whole yet */
+	size_t n;
+	bool too_long;
+	char head[4096]; /* of the file */
+	size_t n_head;
+};
+
+/* The line so far is whole. */
+static int line__end(struct line_reader *reader)
+{
+	struct causal_profile *profile = reader->parser->profile;
+	int err = 0;
+
+	if (reader->too_long)
+		profile->skipped++;
+	else if (reader->n)
+		err = causal_parser__line(reader->parser, reader->line, reader->n);
+	if (err > 0)
+		profile->skipped++;
+	reader->n = 0;
+	reader->too_long = false;
+	return err < 0 ? err : 0;
+}
+
+static void line__add(struct line_reader *reader, const char *bytes, size_t n)
+{
+	if (n > CAUSAL_LINE_MAX - reader->n)
+		reader->too_long = true;
+	if (reader->too_long)
+		return;
+	memcpy(reader->line + reader->n, bytes, n);
+	reader->n += n;
+}
+
+static int line__take(struct line_reader *reader, const char *bytes, size_t n)
+{
+	const char *end = bytes + n;
+	size_t room = sizeof(reader->head) - reader->n_head;
+	int err = 0;
+
+	room = n < room ? n : room;
+	memcpy(reader->head + reader->n_head, bytes, room);
+	reader->n_head += room;
+	while (!err && bytes < end) {
+		const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
+
+		line__add(reader, bytes, (size_t)((newline ? newline : end) - bytes));
+		if (newline)
+			err = line__end(reader);
+		bytes = newline ? newline + 1 : end;
+	}
+	return err;
+}
+
+static int profile__read_lines(int fd, const char *path, struct line_reader *reader)
+{
+	_cleanup_free_ char *buffer = malloc(BUFFER_SIZE);
+	ssize_t n;
+	int err = 0;
+
+	reader->line = malloc(CAUSAL_LINE_MAX);
+	if (!buffer || !reader->line)
+		return -ENOMEM;
+	while (!err) {
+		n = read(fd, buffer, BUFFER_SIZE);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error__errno(-errno, "cannot read %s", path);
+		if (!n)
+			return line__end(reader); /* the last one may lack its end */
+		err = line__take(reader, buffer, (size_t)n);
+	}
+	return err;
+}
+
+static int profile__open(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err = -errno;
+	struct stat st;
+
+	if (fd >= 0 && !fstat(fd, &st) && S_ISDIR(st.st_mode)) {
+		close(fd);
+		error__set(-EISDIR, "%s is a directory, not a causal profile", path);
+		error__hint("Name the file in it, as in %s/dwell.causal", path);
+		return -EISDIR;
+	}
+	if (fd >= 0)
+		return fd;
+	if (err == -ENOENT) {
+		error__set(err, "there is no causal profile %s", path);
+		error__hint(CAUSAL_MEND_RUN "\nor name the file: dwell causal report FILE");
+		return err;
+	}
+	error__errno(err, "cannot open %s", path);
+	if (err == -EACCES || err == -EPERM)
+		error__hint("It takes permission to read the file and to enter its folder.");
+	return err;
+}
+
+/* No run was found in it: why. */
+static int profile__explain(const char *path, const struct line_reader *reader)
+{
+	int err = causal_profile__recognize(path, reader->head, reader->n_head);
+
+	if (err)
+		return err;
+	error__set(-EINVAL, "%s is %s", path, reader->n_head ? "damaged" : "empty");
+	error__hint(reader->n_head ? "There is no line in it that begins a run."
+				   : "The disk may have been full. " CAUSAL_MEND_RUN);
+	return -EINVAL;
+}
+
+int causal_profile__read(const char *path, struct causal_profile **out)
+{
+	_cleanup_causal_profile_ struct causal_profile *profile = calloc(1, sizeof(*profile));
+	_cleanup_(causal_parser__free) struct causal_parser parser = {.profile = profile};
+	_cleanup_close_ int fd = profile__open(path);
+	struct line_reader reader = {.parser = &parser};
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = profile ? profile__read_lines(fd, path, &reader) : -ENOMEM;
+	free(reader.line);
+	if (err == -ENOMEM)
+		return error__errno(err, "cannot read %s", path);
+	if (err)
+		return err;
+	if (parser.newer)
+		return causal_profile__refuse_newer(path);
+	if (!profile->runs.n)
+		return profile__explain(path, &reader);
+	profile->memory = parser.memory;
+	parser.memory = NULL;
+	*out = TAKE_PTR(profile);
+	return 0;
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "render/causal/causal_views.h"
+#include "render/causal/causal_words.h"
+#include "render/json.h"
+
+/* Of what ran, the most. */
+#define MOST_PLACES 100
+
+static json_t *json__points(const struct causal_profile *profile)
+{
+	json_t *points = json_array();
+
+	for (size_t i = 0; i < profile->points.n; i++) {
+		const struct causal_point *point = &profile->points.data[i];
+		json_t *entry = json_object();
+
+		json_object_set_new(entry, "name", json__text(point->name));
+		json_object_set_new(entry, "kind",
+				    json_string(causal_point_kind__name(point->kind)));
+		json_array_append_new(points, entry);
+	}
+	return points;
+}
+
+static json_t *json__results(const struct causal_curve *curve)
+{
+	json_t *results = json_array();
+
+	for (size_t i = 0; i < curve->results.n; i++) {
+		const struct causal_result *result = &curve->results.data[i];
+		json_t *entry = json_object();
+
+		json_object_set_new(entry, "speedup", json_real(result->speedup));
+		json_object_set_new(entry, "program_speedup", json_real(result->program_speedup));
+		json_object_set_new(entry, "low", json_real(result->low));
+		json_object_set_new(entry, "high", json_real(result->high));
+		json_object_set_new(entry, "experiments", json__number(result->experiments));
+		json_object_set_new(entry, "disturbed", json__number(result->disturbed));
+		json_object_set_new(entry, "visits", json__number(result->visits));
+		json_array_append_new(results, entry);
+	}
+	return results;
+}
+
+static void json__put_target(json_t *entry, const struct causal_target *target)
+{
+	json_object_set_new(entry, "target", json__text(target->name));
+	json_object_set_new(entry, "kind", json_string(causal_target_kind__name(target->kind)));
+	json_object_set_new(entry, "file", json__text(target->file));
+	json_object_set_new(entry, "line", json__number(target->line));
+	json_object_set_new(entry, "function", json__text(target->function));
+	json_object_set_new(entry, "caller", json__text(target->caller));
+	json_object_set_new(entry, "inclusive", json_boolean(target->inclusive));
+}
+
+static json_t *json__curve(const struct causal_profile *profile, const struct causal_curve *curve)
+{
+	const struct causal_point *point = &profile->points.data[curve->point];
+	double times = causal_words__times(curve->best);
+	json_t *entry = json_object();
+
+	json__put_target(entry, &profile->targets.data[curve->target]);
+	json_object_set_new(entry, "point", json__text(point->name));
+	json_object_set_new(entry, "point_kind", json_string(causal_point_kind__name(point->kind)));
+	json_object_set_new(entry, "also", json__text(curve->also));
+	json_object_set_new(entry, "whole_run", json_boolean(curve->whole_run));
+	json_object_set_new(entry, "shape", json_string(causal_shape__name(curve->shape)));
+	json_object_set_new(entry, "slope", json_real(curve->slope));
+	json_object_set_new(entry, "slope_low", json_real(curve->slope_low));
+	json_object_set_new(entry, "slope_high", json_real(curve->slope_high));
+	json_object_set_new(entry, "best", json_real(curve->best));
+	json_object_set_new(entry, "best_at", json_real(curve->best_at));
+	json_object_set_new(entry, "best_low", json_real(curve->best_low));
+	json_object_set_new(entry, "best_high", json_real(curve->best_high));
+	json_object_set_new(entry, "best_times", times > 0 ? json_real(times) : json_null());
+	json_object_set_new(entry, "sure", json_real(curve->sure));
+	json_object_set_new(entry, "plateau_at", json_real(curve->plateau_at));
+	json_object_set_new(entry, "plateau_gain", json_real(curve->plateau_gain));
+	json_object_set_new(entry, "plateau_low", json_real(curve->plateau_low));
+	json_object_set_new(entry, "plateau_high", json_real(curve->plateau_high));
+	json_object_set_new(entry, "phase_factor", json_real(curve->phase_factor));
+	json_object_set_new(entry, "experiments", json__number(curve->experiments));
+	json_object_set_new(entry, "disturbed", json__number(curve->disturbed));
+	json_object_set_new(entry, "visits", json__number(curve->visits));
+	json_object_set_new(entry, "results", json__results(curve));
+	return entry;
+}
+
+static json_t *json__problems(const struct causal_effects *effects)
+{
+	json_t *problems = json_array();
+
+	for (size_t i = 0; i < effects->problems.n; i++) {
+		json_t *entry = json_object();
+
+		json_object_set_new(
+			entry, "kind",
+			json_string(causal_problem__name(effects->problems.data[i].kind)));
+		json_object_set_new(entry, "text", json__text(effects->problems.data[i].text));
+		json_array_append_new(problems, entry);
+	}
+	return problems;
+}
+
+static json_t *json__run(const struct causal_run *run, uint64_t experiments)
+{
+	json_t *entry = json_object(), *troubles = json_array();
+
+	for (size_t i = 0; i < run->troubles.n; i++)
+		json_array_append_new(troubles, json__text(run->troubles.data[i]));
+	json_object_set_new(entry, "id", json__text(run->id));
+	json_object_set_new(entry, "command", json__text(run->command));
+	json_object_set_new(entry, "start_realtime", json__number(run->start_realtime));
+	json_object_set_new(entry, "runtime_ns", json__number(run->runtime_ns));
+	json_object_set_new(entry, "delay_ns", json__number(run->delay_ns));
+	json_object_set_new(entry, "period_ns", json__number(run->period_ns));
+	json_object_set_new(entry, "sampled_ns", json__number(run->sampled_ns));
+	json_object_set_new(entry, "status", json_integer(run->status));
+	json_object_set_new(entry, "experiments", json__number(experiments));
+	json_object_set_new(entry, "troubles", troubles);
+	return entry;
+}
+
+static json_t *json__runs(const struct causal_profile *profile)
+{
+	_cleanup_free_ uint64_t *experiments = calloc(profile->runs.n + 1, sizeof(*experiments));
+	json_t *runs = experiments ? json_array() : NULL;
+
+	for (size_t i = 0; experiments && i < profile->experiments.n; i++)
+		experiments[profile->experiments.data[i].run]++;
+	for (size_t i = 0; experiments && i < profile->runs.n; i++)
+		json_array_append_new(runs, json__run(&profile->runs.data[i], experiments[i]));
+	return runs;
+}
+
+static int compare_places(const void *left, const void *right)
+{
+	const struct causal_place *const *a = left, *const *b = right;
+
+	return ((*a)->ns < (*b)->ns) - ((*a)->ns > (*b)->ns);
+}
+
+/* Where samples fell, the most first. Places of several runs are not put together. */
+static json_t *json__places(const struct causal_profile *profile)
+{
+	ARRAY(const struct causal_place *) all = {};
+	json_t *places = json_array();
+
+	for (size_t i = 0; i < profile->runs.n; i++) {
+		const struct causal_run *run = &profile->runs.data[i];
+
+		for (size_t k = 0; k < run->places.n; k++) {
+			const struct causal_place *place = &run->places.data[k];
+
+			if (array__push(&all, place))
+				break;
+		}
+	}
+	if (all.n)
+		qsort(all.data, all.n, sizeof(*all.data), compare_places);
+	for (size_t i = 0; i < all.n && i < MOST_PLACES; i++) {
+		json_t *entry = json_object();
+
+		json_object_set_new(entry, "file", json__text(all.data[i]->file));
+		json_object_set_new(entry, "line", json__number(all.data[i]->line));
+		json_object_set_new(entry, "function", json__text(all.data[i]->function));
+		json_object_set_new(entry, "ns", json__number(all.data[i]->ns));
+		json_array_append_new(places, entry);
+	}
+	array__free(&all);
+	return places;
+}
+
+static void append_sentence(void *context, const char *text)
+{
+	json_array_append_new(context, json__text(text));
+}
+
+int causal_json__print(const struct causal_effects *effects, FILE *to)
+{
+	const struct causal_profile *profile = effects->profile;
+	json_t *document = json_object(), *verdict = json_array(), *targets = json_array();
+
+	causal_words__verdict(effects, append_sentence, verdict);
+	for (size_t i = 0; i < effects->curves.n; i++)
+		json_array_append_new(targets, json__curve(profile, &effects->curves.data[i]));
+	json_object_set_new(document, "verdict", verdict);
+	json_object_set_new(document, "experiments", json__number(profile->experiments.n));
+	json_object_set_new(document, "points", json__points(profile));
+	json_object_set_new(document, "targets", targets);
+	json_object_set_new(document, "problems", json__problems(effects));
+	json_object_set_new(document, "runs", json__runs(profile));
+	json_object_set_new(document, "places", json__places(profile));
+	return json__write(document, to);
+}

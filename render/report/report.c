@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "render/report/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "render/format.h"
+#include "render/terminal.h"
+
+#define CELL 512
+
+const char *profile_row__symbol(const struct model *model, const struct profile_row *row,
+				char text[static 24])
+{
+	if (row->symbol)
+		return model__string(model, row->symbol);
+	if (row->no_frame)
+		return "[unknown]";
+	snprintf(text, 24, "0x%" PRIx64, row->address);
+	return text;
+}
+
+const char *profile_row__dso(const struct model *model, const struct profile_row *row)
+{
+	return model__string(model, model->dsos.data[row->dso].name);
+}
+
+static void cell__comm(const struct report *report, const struct profile_row *row, char *text)
+{
+	snprintf(text, CELL, "%s", model__string(report->model, row->comm));
+}
+
+static void cell__pid(const struct report *report, const struct profile_row *row, char *text)
+{
+	snprintf(text, CELL, "%u", row->pid);
+}
+
+static void cell__tid(const struct report *report, const struct profile_row *row, char *text)
+{
+	snprintf(text, CELL, "%u", row->tid);
+}
+
+static void cell__thread(const struct report *report, const struct profile_row *row, char *text)
+{
+	snprintf(text, CELL, "%s/%u", model__string(report->model, row->comm), row->tid);
+}
+
+static void cell__dso(const struct report *report, const struct profile_row *row, char *text)
+{
+	snprintf(text, CELL, "%s", profile_row__dso(report->model, row));
+}
+
+static void cell__symbol(const struct report *report, const struct profile_row *row, char *text)
+{
+	char address[24];
+
+	snprintf(text, CELL, "[%c] %s", wait_class__letter(row->class, row->level_kernel),
+		 profile_row__symbol(report->model, row, address));
+}
+
+static void cell__class(const struct report *report, const struct profile_row *row, char *text)
+{
+	snprintf(text, CELL, "%s", wait_class__name(row->class));
+}
+
+static void cell__kind(const struct report *report, const struct profile_row *row, char *text)
+{
+	snprintf(text, CELL, "%s", kind__name(row->kind));
+}
+
+static void cell__object(const struct report *report, const struct profile_row *row, char *text)
+{
+	kind__describe(report->model, row->kind, row->object, text, CELL);
+}
+
+static void cell__line(const struct report *report, const struct profile_row *row, char *text)
+{
+	if (row->line)
+		snprintf(text, CELL, "%s:%u", model__string(report->model, row->file), row->line);
+	else
+		snprintf(text, CELL, "[unknown]");
+}
+
+static const struct {
+	const char *title;
+	void (*cell)(const struct report *report, const struct profile_row *row, char *text);
+} columns[PROFILE_KEY_COUNT] = {
+	[PROFILE_COMM] = {"Command", cell__comm},     [PROFILE_PID] = {"Pid", cell__pid},
+	[PROFILE_TID] = {"Tid", cell__tid},	      [PROFILE_THREAD] = {"Thread", cell__thread},
+	[PROFILE_DSO] = {"Shared Object", cell__dso}, [PROFILE_SYMBOL] = {"Symbol", cell__symbol},
+	[PROFILE_CLASS] = {"Class", cell__class},     [PROFILE_KIND] = {"Kind", cell__kind},
+	[PROFILE_OBJECT] = {"Wait", cell__object},    [PROFILE_LINE] = {"Source:Line", cell__line},
+};
+
+static enum colour percent__colour(double percent)
+{
+	return percent >= 5.0 ? COLOUR_HOT : percent >= 0.5 ? COLOUR_WARM : COLOUR_NONE;
+}
+
+static void put__percent(const struct report *report, uint64_t ns, FILE *to)
+{
+	double percent = format__percent(ns, report->profile->ns);
+	enum colour colour = percent__colour(percent);
+
+	fprintf(to, "%s%9.2f%%%s", colour__begin(report->colour, colour), percent,
+		colour__end(report->colour, colour));
+}
+
+static void put__dots(FILE *to, int n)
+{
+	while (n-- > 0)
+		fputc('.', to);
+}
+
+/* Pads all but the last column. */
+static void put__cell(FILE *to, const char *text, int width, bool last)
+{
+	fputs("  ", to);
+	format__safe(to, text);
+	if (!last)
+		fprintf(to, "%*s", width - format__width(text), "");
+}
+
+static bool report__shows(const struct report *report, const struct profile_row *row)
+{
+	return format__percent(row->total_ns, report->profile->ns) >= report->percent_limit;
+}
+
+static void report__widths(const struct report *report, int widths[PROFILE_KEY_COUNT])
+{
+	char text[CELL];
+
+	for (size_t k = 0; k < report->n_keys; k++)
+		widths[k] = (int)strlen(columns[report->keys[k]].title);
+	for (size_t i = 0; i < report->profile->rows.n; i++) {
+		const struct profile_row *row = &report->profile->rows.data[i];
+
+		for (size_t k = 0; k < report->n_keys && report__shows(report, row); k++) {
+			int width;
+
+			columns[report->keys[k]].cell(report, row, text);
+			width = format__width(text);
+			if (width > widths[k])
+				widths[k] = width;
+		}
+	}
+}
+
+static void report__titles(const struct report *report, const int *widths, FILE *to)
+{
+	fputs(report->children ? "# Children        Self" : "# Overhead", to);
+	for (size_t k = 0; k < report->n_keys; k++)
+		put__cell(to, columns[report->keys[k]].title, widths[k], k + 1 == report->n_keys);
+	fputs(report->children ? "\n# ........  ..........  " : "\n# ........  ", to);
+	for (size_t k = 0; k < report->n_keys; k++) {
+		put__dots(to, widths[k]);
+		fputs(k + 1 < report->n_keys ? "  " : "\n#\n", to);
+	}
+}
+
+static void report__row(const struct report *report, const struct profile_row *row,
+			const int *widths, FILE *to)
+{
+	char text[CELL];
+
+	put__percent(report, row->total_ns, to);
+	if (report->children) {
+		fputs("  ", to);
+		put__percent(report, row->self_ns, to);
+	}
+	for (size_t k = 0; k < report->n_keys; k++) {
+		columns[report->keys[k]].cell(report, row, text);
+		put__cell(to, text, widths[k], k + 1 == report->n_keys);
+	}
+	fputc('\n', to);
+	if (report->tree && row->tree)
+		report__tree(report, row, to);
+}
+
+static void report__table(const struct report *report, FILE *to)
+{
+	int widths[PROFILE_KEY_COUNT] = {};
+	size_t hidden = 0;
+
+	report__widths(report, widths);
+	report__titles(report, widths, to);
+	for (size_t i = 0; i < report->profile->rows.n; i++) {
+		const struct profile_row *row = &report->profile->rows.data[i];
+
+		if (report__shows(report, row))
+			report__row(report, row, widths, to);
+		else
+			hidden++;
+	}
+	if (hidden)
+		fprintf(to, "#\n# %zu row%s below %g%% not shown (--percent-limit)\n", hidden,
+			hidden == 1 ? "" : "s", report->percent_limit);
+}
+
+void report__text(const struct report *report, FILE *to)
+{
+	const char *advice, *empty = report__emptiness(report, &advice);
+
+	report__header(report, to);
+	if (report->threads_only) {
+		report__threads(report, "", to);
+		return;
+	}
+	if (report->threads->threads.n) {
+		report__threads(report, "# ", to);
+		fputs("#\n", to);
+	}
+	if (empty) {
+		fprintf(to, "# %s\n", empty);
+		if (*advice)
+			fprintf(to, "# %s\n", advice);
+		return;
+	}
+	report__table(report, to);
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "render/format.h"
+#include "render/json.h"
+#include "render/report/report.h"
+
+/* Puts {@prefix}cpu_ns, ... of @ns. */
+static void json__put_times(json_t *object, const uint64_t ns[CLASS_COUNT])
+{
+	for (int class = 0; class < CLASS_COUNT; class ++) {
+		char key[32];
+
+		snprintf(key, sizeof(key), "%s_ns", wait_class__name(class));
+		json_object_set_new(object, key, json__number(ns[class]));
+	}
+}
+
+static json_t *json__threads(const struct report *report)
+{
+	const struct model *model = report->model;
+	json_t *threads = json_array();
+
+	for (size_t i = 0; i < report->threads->threads.n; i++) {
+		const struct thread_times *times = &report->threads->threads.data[i];
+		const struct model_thread *thread = &model->threads.data[times->thread];
+		json_t *entry = json_object();
+
+		json_object_set_new(entry, "pid", json_integer(thread->tgid));
+		json_object_set_new(entry, "tid", json_integer(thread->tid));
+		json_object_set_new(entry, "comm", json__string(model, times->comm));
+		json_object_set_new(entry, "lifetime_ns", json__number(times->lifetime_ns));
+		json__put_times(entry, times->ns);
+		json_object_set_new(entry, "voluntary", json__number(thread->voluntary));
+		json_object_set_new(entry, "involuntary", json__number(thread->involuntary));
+		json_object_set_new(entry, "exited", json_boolean(thread->exited));
+		json_array_append_new(threads, entry);
+	}
+	return threads;
+}
+
+static json_t *json__totals(const uint64_t ns[CLASS_COUNT], const char *whole, uint64_t whole_ns)
+{
+	json_t *totals = json_object();
+
+	json__put_times(totals, ns);
+	json_object_set_new(totals, whole, json__number(whole_ns));
+	return totals;
+}
+
+/* A node and what is below it; recursion is as deep as a callchain. */
+static json_t *json__node(const struct report *report, uint32_t index)
+{
+	const struct calltree_node *nodes = report->profile->trees.nodes.data;
+	json_t *children = json_array();
+
+	for (uint32_t child = nodes[index].child; child; child = nodes[child].next) {
+		const struct calltree_node *node = &nodes[child];
+		json_t *entry = json_object();
+
+		json_object_set_new(entry, "symbol", json__string(report->model, node->name));
+		json_object_set_new(
+			entry, "dso",
+			json__string(report->model, report->model->dsos.data[node->dso].name));
+		json_object_set_new(entry, "kernel", json_boolean(node->kernel));
+		json_object_set_new(entry, "self_ns", json__number(node->self_ns));
+		json_object_set_new(entry, "total_ns", json__number(node->total_ns));
+		json_object_set_new(entry, "children", json__node(report, child));
+		json_array_append_new(children, entry);
+	}
+	return children;
+}
+
+static json_t *json__row(const struct report *report, const struct profile_row *row,
+			 unsigned int keys)
+{
+	const struct model *model = report->model;
+	char address[24], object[512];
+	json_t *entry = json_object();
+
+	json_object_set_new(entry, "comm", json__string(model, row->comm));
+	if (row->pid)
+		json_object_set_new(entry, "pid", json_integer(row->pid));
+	if (row->tid)
+		json_object_set_new(entry, "tid", json_integer(row->tid));
+	json_object_set_new(
+		entry, "dso",
+		json__text(keys & 1U << PROFILE_DSO ? profile_row__dso(model, row) : ""));
+	json_object_set_new(entry, "symbol",
+			    json__text(keys & 1U << PROFILE_SYMBOL
+					       ? profile_row__symbol(model, row, address)
+					       : ""));
+	json_object_set_new(entry, "class", json_string(wait_class__name(row->class)));
+	json_object_set_new(entry, "kind", json_string(kind__name(row->kind)));
+	json_object_set_new(entry, "kernel", json__string(model, row->kernel));
+	if (keys & 1U << PROFILE_OBJECT) {
+		object__text(model, row->object, object, sizeof(object));
+		json_object_set_new(entry, "object", json__text(object));
+	}
+	if (keys & 1U << PROFILE_LINE) {
+		json_object_set_new(entry, "file", json__string(model, row->file));
+		json_object_set_new(entry, "line", json_integer(row->line));
+	}
+	json_object_set_new(entry, "weight", json__number(row->points));
+	json_object_set_new(entry, "self_ns", json__number(row->self_ns));
+	json_object_set_new(entry, "total_ns", json__number(row->total_ns));
+	json_object_set_new(entry, "count", json__number(row->count));
+	json_object_set_new(
+		entry, "percent",
+		json_real(format__percent(report->children ? row->total_ns : row->self_ns,
+					  report->profile->ns)));
+	if (row->tree)
+		json_object_set_new(entry, "tree", json__node(report, row->tree));
+	return entry;
+}
+
+static json_t *json__rows(const struct report *report)
+{
+	json_t *rows = json_array();
+	unsigned int keys = 0;
+
+	for (size_t k = 0; k < report->n_keys; k++)
+		keys |= 1U << report->keys[k];
+	for (size_t i = 0; i < report->profile->rows.n; i++) {
+		const struct profile_row *row = &report->profile->rows.data[i];
+
+		if (format__percent(row->total_ns, report->profile->ns) >= report->percent_limit)
+			json_array_append_new(rows, json__row(report, row, keys));
+	}
+	return rows;
+}
+
+static json_t *json__document(const struct report *report)
+{
+	const struct model *model = report->model;
+	const char *advice, *empty = report__emptiness(report, &advice);
+	const struct moment_groups *sampled = &report->profile->groups;
+	json_t *document = json_object();
+
+	json__put_recording(document, model);
+	json_object_set_new(document, "samples", json__number(model->n_samples));
+	json_object_set_new(document, "intervals", json__number(model->n_intervals));
+	json_object_set_new(document, "weight", json__number(report->profile->points));
+	json_object_set_new(document, "total_ns", json__number(report->profile->ns));
+	if (empty)
+		json_object_set_new(document, "empty", json__text(empty));
+	json_object_set_new(
+		document, "exact",
+		json__totals(report->threads->ns, "lifetime_ns", report->threads->lifetime_ns));
+	json_object_set_new(document, "sampled",
+			    json__totals(sampled->class_ns, "total_ns", sampled->ns));
+	json_object_set_new(document, "threads", json__threads(report));
+	json_object_set_new(document, "rows", json__rows(report));
+	return document;
+}
+
+int report__json(const struct report *report, FILE *to)
+{
+	return json__write(json__document(report), to);
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+
+#include "render/json.h"
+#include "render/waits/waits.h"
+
+static json_t *json__name(const struct waits *waits, uint32_t vertex)
+{
+	return json__string(waits->model, waits->graph->vertices.data[vertex].name);
+}
+
+static void put_device(json_t *entry, const struct model_device *device)
+{
+	json_object_set_new(entry, "requests", json__number(device->requests));
+	json_object_set_new(entry, "bytes", json__number(device->bytes));
+	json_object_set_new(entry, "queue_ns", json__number(device->queue_ns));
+	json_object_set_new(entry, "service_ns", json__number(device->service_ns));
+	json_object_set_new(entry, "idle_ns", json__number(device->idle_ns));
+}
+
+static json_t *json__vertex(const struct waits *waits, uint32_t vertex)
+{
+	static const char *const merged[] = {
+		[MERGED_NOT] = "no",
+		[MERGED_SHORT_LIVED] = "short-lived",
+		[MERGED_SIMILAR] = "similar",
+	};
+	const struct waitgraph_vertex *of = &waits->graph->vertices.data[vertex];
+	json_t *entry = json_object();
+
+	json_object_set_new(entry, "name", json__name(waits, vertex));
+	json_object_set_new(entry, "type", json_string(source_type__name(of->type)));
+	json_object_set_new(entry, "recorded", json_boolean(of->recorded));
+	json_object_set_new(entry, "lifetime_ns", json__number(of->lifetime_ns));
+	json_object_set_new(entry, "running_ns", json__number(of->running_ns));
+	json_object_set_new(entry, "runnable_ns", json__number(of->runnable_ns));
+	json_object_set_new(entry, "blocked_ns", json__number(of->blocked_ns));
+	if (of->type == SOURCE_DEVICE)
+		put_device(entry, &waits->model->devices.data[of->id]);
+	if (of->type != SOURCE_THREAD)
+		return entry;
+	json_object_set_new(entry, "threads", json__number(of->n));
+	json_object_set_new(entry, "merged", json_string(merged[of->merged]));
+	json_object_set_new(entry, "pid", json__number(waits->model->threads.data[of->id].tgid));
+	json_object_set_new(entry, "tid", json__number(waits->model->threads.data[of->id].tid));
+	return entry;
+}
+
+static json_t *json__frames(const struct waits *waits, struct callchain *chain)
+{
+	json_t *frames = json_array();
+
+	for (size_t i = 0; i < chain->frames.n; i++) {
+		const struct callchain_frame *frame = &chain->frames.data[i];
+		const struct model_frame *code = &waits->model->frames.data[frame->frame];
+		json_t *entry = json_object();
+		char text[24];
+
+		json_object_set_new(entry, "symbol",
+				    json__text(callchain_frame__text(frame, waits->model, text)));
+		json_object_set_new(
+			entry, "dso",
+			json__string(waits->model, waits->model->dsos.data[frame->dso].name));
+		json_object_set_new(entry, "kernel", json_boolean(frame->kernel));
+		if (code->line) {
+			json_object_set_new(entry, "file", json__string(waits->model, code->file));
+			json_object_set_new(entry, "line", json__number(code->line));
+		}
+		json_array_append_new(frames, entry);
+	}
+	return frames;
+}
+
+static const char *const origins[] = {
+	[WAIT_BLOCKED] = "blocked",
+	[WAIT_SPIN] = "spin",
+	[WAIT_IDLE] = "idle",
+	[WAIT_NO_TASK] = "no task",
+};
+
+static json_t *json__cause(const struct waits *waits, const struct waitgraph_cause *cause,
+			   struct callchain *chain)
+{
+	const struct model *model = waits->model;
+	json_t *entry = json_object();
+	char text[512];
+
+	cause__text(model, cause, text, sizeof(text));
+	json_object_set_new(entry, "what", json__text(text));
+	json_object_set_new(entry, "origin", json_string(origins[cause->origin]));
+	json_object_set_new(entry, "kind", json_string(kind__name(cause->kind)));
+	json_object_set_new(entry, "class", json_string(wait_class__name(cause->class)));
+	json_object_set_new(entry, "for_work", json_boolean(cause->for_work));
+	json_object_set_new(entry, "count", json__number(cause->count));
+	json_object_set_new(entry, "plain_ns", json__number(cause->plain_ns));
+	json_object_set_new(entry, "weight_ns", json__number(cause->weight_ns));
+	json_object_set_new(entry, "longest_ns", json__number(cause->longest_ns));
+	if (callchain__set(chain, model, cause->kernel, cause->user, true))
+		return entry;
+	json_object_set_new(entry, "waiter", json__frames(waits, chain));
+	if (callchain__set(chain, model, cause->waker_kernel, cause->waker_user, false))
+		return entry;
+	json_object_set_new(entry, "waker", json__frames(waits, chain));
+	return entry;
+}
+
+/* Plain time by kind. */
+static json_t *json__kinds(const struct waits *waits, const struct waitgraph_edge *edge)
+{
+	json_t *kinds = json_object();
+
+	for (uint32_t i = 0; i < edge->n_causes; i++) {
+		const struct waitgraph_cause *cause = &waits->graph->causes.data[edge->cause + i];
+		const char *name = cause->origin == WAIT_BLOCKED ? kind__name(cause->kind)
+								 : origins[cause->origin];
+		uint64_t sum = (uint64_t)json_integer_value(json_object_get(kinds, name));
+
+		if (__builtin_add_overflow(sum, cause->plain_ns, &sum))
+			sum = UINT64_MAX;
+		json_object_set_new(kinds, name, json__number(sum));
+	}
+	return kinds;
+}
+
+static json_t *json__edge(const struct waits *waits, const struct waitgraph_edge *edge,
+			  struct callchain *chain)
+{
+	json_t *entry = json_object(), *stacks = json_array();
+
+	json_object_set_new(entry, "from", json__name(waits, edge->from));
+	json_object_set_new(entry, "to", json__name(waits, edge->to));
+	json_object_set_new(entry, "weight_ns", json__number(edge->weight_ns));
+	json_object_set_new(entry, "plain_ns", json__number(edge->plain_ns));
+	json_object_set_new(entry, "error_ns", json__number((uint64_t)edge->error_ns));
+	json_object_set_new(entry, "for_work_ns", json__number(edge->for_work_ns));
+	json_object_set_new(entry, "share",
+			    json_real(waits__percent(waits, edge->weight_ns) / 100));
+	json_object_set_new(entry, "plain_share",
+			    json_real(waits__percent(waits, edge->plain_ns) / 100));
+	json_object_set_new(entry, "count", json__number(edge->count));
+	json_object_set_new(entry, "kinds", json__kinds(waits, edge));
+	for (uint32_t i = 0; i < edge->n_causes && (!waits->max_causes || i < waits->max_causes);
+	     i++)
+		json_array_append_new(
+			stacks,
+			json__cause(waits, &waits->graph->causes.data[edge->cause + i], chain));
+	json_object_set_new(entry, "stacks", stacks);
+	return entry;
+}
+
+static json_t *json__bottleneck(const struct waits *waits, const struct bottleneck *bottleneck)
+{
+	const struct waitgraph *graph = waits->graph;
+	json_t *entry = json_object(), *members = json_array(), *edges = json_array();
+	json_t *idle_for = json_object();
+	char text[2048];
+
+	verdict__text(waits, bottleneck, text, sizeof(text));
+	for (size_t i = 0; i < bottleneck->members.n; i++)
+		json_array_append_new(members, json__name(waits, bottleneck->members.data[i]));
+	for (size_t i = 0; i < bottleneck->edges.n; i++) {
+		const struct waitgraph_edge *edge = &graph->edges.data[bottleneck->edges.data[i]];
+		json_t *pair = json_object();
+
+		json_object_set_new(pair, "from", json__name(waits, edge->from));
+		json_object_set_new(pair, "to", json__name(waits, edge->to));
+		json_object_set_new(pair, "for_work", json_boolean(waitgraph_edge__for_work(edge)));
+		json_array_append_new(edges, pair);
+	}
+	for (int type = 0; type < SOURCE_TYPE_COUNT; type++)
+		json_object_set_new(idle_for, source_type__name(type),
+				    json_real(bottleneck->idle_for[type]));
+	json_object_set_new(entry, "type", json_string(bottleneck_type__name(bottleneck->type)));
+	json_object_set_new(entry, "members", members);
+	json_object_set_new(entry, "edges", edges);
+	json_object_set_new(entry, "background", json_boolean(bottleneck->background));
+	json_object_set_new(entry, "relevant", json_boolean(bottleneck->relevant));
+	json_object_set_new(entry, "why", json__text(text));
+	verdict__note(waits, bottleneck, text, sizeof(text));
+	json_object_set_new(entry, "note", json__text(text));
+	json_object_set_new(entry, "active", json_real(bottleneck->active));
+	json_object_set_new(entry, "idle_for", idle_for);
+	json_object_set_new(entry, "running_ns", json__number(bottleneck->running_ns));
+	json_object_set_new(entry, "runnable_ns", json__number(bottleneck->runnable_ns));
+	return entry;
+}
+
+static void append_unknown(void *context, const char *text)
+{
+	json_array_append_new(context, json__text(text));
+}
+
+/* The first knot or sink that is no background, and what is not known. */
+static json_t *json__verdict(const struct waits *waits)
+{
+	const struct bottleneck *first = bottlenecks__first(waits->bottlenecks);
+	json_t *verdict, *unknown = json_array();
+	char text[2048];
+
+	verdict = first ? json__bottleneck(waits, first) : json_object();
+	if (!first)
+		json_object_set_new(verdict, "type", json_string("none"));
+	verdict__text(waits, first, text, sizeof(text));
+	json_object_set_new(verdict, "text", json__text(text));
+	verdict__unknowns(waits, append_unknown, unknown);
+	json_object_set_new(verdict, "unknown", unknown);
+	return verdict;
+}
+
+int waits__json(const struct waits *waits, FILE *to)
+{
+	const struct waitgraph *graph = waits->graph;
+	json_t *document = json_object(), *threads = json_array(), *edges = json_array();
+	json_t *knots = json_array();
+	struct callchain chain = {};
+
+	json__put_recording(document, waits->model);
+	json_object_set_new(document, "exact", json_boolean(graph->exact));
+	json_object_set_new(document, "points", json__number(graph->points));
+	json_object_set_new(document, "window_ns", json__number(graph->duration_ns));
+	json_object_set_new(document, "waits", json__number(graph->list.waits.n));
+	json_object_set_new(document, "circular", json__number(graph->stats.circular));
+	json_object_set_new(document, "overlapping", json__number(graph->stats.overlapping));
+	json_object_set_new(document, "false_wakeups", json__number(graph->list.false_wakeups));
+	json_object_set_new(document, "verdict", json__verdict(waits));
+	for (size_t i = 0; i < waits->bottlenecks->all.n; i++)
+		json_array_append_new(knots,
+				      json__bottleneck(waits, &waits->bottlenecks->all.data[i]));
+	json_object_set_new(document, "knots", knots);
+	for (uint32_t v = 0; v < graph->vertices.n; v++)
+		json_array_append_new(threads, json__vertex(waits, v));
+	json_object_set_new(document, "threads", threads);
+	for (size_t i = 0; i < graph->edges.n; i++)
+		if (waits__percent(waits, graph->edges.data[i].weight_ns) >= waits->percent_limit)
+			json_array_append_new(edges,
+					      json__edge(waits, &graph->edges.data[i], &chain));
+	json_object_set_new(document, "edges", edges);
+	callchain__free(&chain);
+	return json__write(document, to);
+}

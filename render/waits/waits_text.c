@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "render/format.h"
+#include "render/header.h"
+#include "render/terminal.h"
+#include "render/waits/waits.h"
+
+/* Other knots and sinks, and waits outside, that are worth a line. */
+#define MAX_OTHERS 5
+
+/* Who is at work for less of the time limits nobody. */
+#define LEAST_ACTIVE 0.05
+
+struct writer {
+	const struct waits *waits;
+	FILE *to;
+	int err;
+};
+
+static void put_edge(struct writer *writer, const struct waitgraph_edge *edge)
+{
+	int err = waits__edge(writer->waits, edge, writer->to);
+
+	writer->err = writer->err ? writer->err : err;
+}
+
+static void put_wrapped(FILE *to, const char *text, const char *indent)
+{
+	char word[256];
+	int column = 0;
+
+	while (*text) {
+		size_t n = strcspn(text, " ");
+
+		if (column && column + 1 + (int)n > 96) {
+			fprintf(to, "\n%s", indent);
+			column = 0;
+		} else if (column) {
+			fputc(' ', to);
+			column++;
+		}
+		snprintf(word, sizeof(word), "%.*s", (int)n, text);
+		format__safe(to, word); /* names of threads may be anything */
+		column += (int)n;
+		text += n + (text[n] == ' ');
+	}
+	fputc('\n', to);
+}
+
+static void put_unknown(void *context, const char *text)
+{
+	struct writer *writer = context;
+
+	fputs("  ! ", writer->to);
+	put_wrapped(writer->to, text, "    ");
+}
+
+static void put_note(struct writer *writer, const struct bottleneck *bottleneck)
+{
+	char text[512];
+
+	verdict__note(writer->waits, bottleneck, text, sizeof(text));
+	if (!*text)
+		return;
+	fputs("  ", writer->to);
+	put_wrapped(writer->to, text, "  ");
+}
+
+/* Whether something in the recording is what limits the rest. */
+static bool is_ours(const struct bottleneck *first)
+{
+	return first && first->type != BOTTLENECK_OUTSIDE &&
+	       (first->type != BOTTLENECK_SLEEP || first->awaited_by);
+}
+
+static void put_verdict(struct writer *writer, const struct bottleneck *first)
+{
+	const struct waits *waits = writer->waits;
+	char text[2048];
+
+	verdict__text(waits, first, text, sizeof(text));
+	fputs(colour__begin(waits->colour, COLOUR_HOT), writer->to);
+	fputs(is_ours(first) ? "Bottleneck: " : "No bottleneck in here: ", writer->to);
+	fputs(colour__end(waits->colour, COLOUR_HOT), writer->to);
+	put_wrapped(writer->to, text, "  ");
+	if (first && first->type == BOTTLENECK_KNOT)
+		fputs("  One of these waits has to become shorter before anything gets faster:\n",
+		      writer->to);
+	for (size_t i = 0; first && i < first->edges.n; i++)
+		put_edge(writer, &waits->graph->edges.data[first->edges.data[i]]);
+	if (first)
+		put_note(writer, first);
+	verdict__unknowns(waits, put_unknown, writer);
+	fputc('\n', writer->to);
+}
+
+/* Large enough a part of the recording to be worth a line. */
+static bool is_noteworthy(const struct waits *waits, const struct bottleneck *other)
+{
+	uint64_t own_ns = other->running_ns + other->runnable_ns;
+
+	return other->active >= LEAST_ACTIVE && other->relevant &&
+	       other->pull_ns >= waits->bottlenecks->threshold_ns &&
+	       (other->type == BOTTLENECK_KNOT || other->background ||
+		own_ns >= waits->bottlenecks->threshold_ns / 2);
+}
+
+static void put_others(struct writer *writer, size_t from)
+{
+	const struct bottlenecks *bottlenecks = writer->waits->bottlenecks;
+	size_t shown = 0;
+
+	for (size_t i = from; i < bottlenecks->all.n && shown < MAX_OTHERS; i++) {
+		const struct bottleneck *other = &bottlenecks->all.data[i];
+		char text[2048];
+
+		if (!is_noteworthy(writer->waits, other))
+			continue;
+		verdict__text(writer->waits, other, text, sizeof(text));
+		fputs(other->background ? "In the background: " : "Also: ", writer->to);
+		put_wrapped(writer->to, text, "  ");
+		shown++;
+	}
+	if (shown)
+		fputc('\n', writer->to);
+}
+
+static bool edge_in(const struct bottleneck *bottleneck, uint32_t edge)
+{
+	for (size_t i = 0; i < bottleneck->edges.n; i++)
+		if (bottleneck->edges.data[i] == edge)
+			return true;
+	return false;
+}
+
+/* The long waits that are not worth a look, so that nobody takes them for the bottleneck. */
+static void put_long_ones(struct writer *writer, const struct bottleneck *first)
+{
+	const struct waits *waits = writer->waits;
+	const struct waitgraph *graph = waits->graph;
+	size_t shown = 0;
+
+	for (uint32_t i = 0; first && i < graph->edges.n && shown < MAX_OTHERS; i++) {
+		const struct waitgraph_edge *edge = &graph->edges.data[i];
+
+		if (edge->plain_ns < waits->bottlenecks->threshold_ns || edge_in(first, i) ||
+		    bottleneck__has(first, edge->from) || waitgraph_edge__for_work(edge) ||
+		    graph->vertices.data[edge->to].type == SOURCE_END)
+			continue;
+		if (!shown++)
+			fputs("Long, but not what limits the rest: nothing above waits for these\n",
+			      writer->to);
+		put_edge(writer, edge);
+	}
+	if (shown)
+		fputc('\n', writer->to);
+}
+
+static void put_vertices(struct writer *writer)
+{
+	const struct waits *waits = writer->waits;
+
+	fprintf(writer->to, "# %-32s %8s %8s %8s %12s\n", "who", "running", "runnable", "blocked",
+		"lifetime");
+	for (uint32_t i = 0; i < waits->graph->vertices.n; i++) {
+		const struct waitgraph_vertex *vertex = &waits->graph->vertices.data[i];
+		const char *name = model__string(waits->model, vertex->name);
+		char text[128], lifetime[24];
+
+		if (!vertex->recorded ||
+		    (waits__percent(waits, vertex->running_ns + vertex->runnable_ns) <
+			     waits->percent_limit &&
+		     vertex->type != SOURCE_DEVICE))
+			continue;
+		vertex__text(waits, i, text, sizeof(text));
+		fputs("  ", writer->to);
+		format__safe(writer->to, vertex->n > 1 ? text : name);
+		fprintf(writer->to, "%*s %7.1f%% %7.1f%% %7.1f%% %12s%s\n",
+			format__width(text) < 32 ? 32 - format__width(text) : 0, "",
+			format__percent(vertex->running_ns, vertex->lifetime_ns),
+			format__percent(vertex->runnable_ns, vertex->lifetime_ns),
+			format__percent(vertex->blocked_ns, vertex->lifetime_ns),
+			format__ns(vertex->lifetime_ns, lifetime),
+			vertex->type == SOURCE_DEVICE ? "  (device: busy, -, idle)" : "");
+	}
+	fputc('\n', writer->to);
+}
+
+/* That workers of the kernel have nothing to do is nobody's concern. */
+static bool is_shown(const struct waits *waits, const struct waitgraph_edge *edge)
+{
+	return !waits->percent_limit ||
+	       (waits__percent(waits, edge->weight_ns) >= waits->percent_limit &&
+		!(waitgraph_edge__for_work(edge) &&
+		  waits->graph->vertices.data[edge->from].kernel));
+}
+
+static const char *edge_kind(const struct waits *waits, const struct waitgraph_edge *edge,
+			     char *text, size_t size)
+{
+	if (!edge->n_causes)
+		return "";
+	cause__text(waits->model, &waits->graph->causes.data[edge->cause], text, size);
+	return text;
+}
+
+static void put_edges(struct writer *writer)
+{
+	const struct waits *waits = writer->waits;
+	size_t hidden = 0;
+
+	fprintf(writer->to, "# %8s %8s %10s  %s\n", "cascaded", "plain", "waits",
+		"who -> for whom, mostly why");
+	for (size_t i = 0; i < waits->graph->edges.n; i++) {
+		const struct waitgraph_edge *edge = &waits->graph->edges.data[i];
+		char from[128], to[128], kind[512];
+
+		if (!is_shown(waits, edge)) {
+			hidden++;
+			continue;
+		}
+		vertex__text(waits, edge->from, from, sizeof(from));
+		vertex__text(waits, edge->to, to, sizeof(to));
+		fprintf(writer->to, "  %7.1f%% %7.1f%% %10" PRIu64 "  ",
+			waits__percent(waits, edge->weight_ns),
+			waits__percent(waits, edge->plain_ns), edge->count);
+		format__safe(writer->to, from);
+		fputs(" -> ", writer->to);
+		format__safe(writer->to, to);
+		fputs("  ", writer->to);
+		format__safe(writer->to, edge_kind(waits, edge, kind, sizeof(kind)));
+		fputs(waitgraph_edge__for_work(edge) ? " (for work)\n" : "\n", writer->to);
+	}
+	if (hidden)
+		fprintf(writer->to,
+			"# %zu more: short ones, and kernel threads that wait for work "
+			"(--percent-limit 0)\n",
+			hidden);
+}
+
+static void put_basis(const struct waits *waits, FILE *to)
+{
+	const struct waitgraph *graph = waits->graph;
+	char text[256], window[24];
+
+	if (graph->exact)
+		snprintf(text, sizeof(text), "%zu, every one that there was", graph->list.waits.n);
+	else
+		snprintf(text, sizeof(text), "%zu, seen at %" PRIu64 " sampling points",
+			 graph->list.waits.n, graph->points);
+	header__line(to, "waits", text);
+	if (moment_filter__active(waits->filter))
+		header__line(to, "window", format__ns(graph->duration_ns, window));
+}
+
+int waits__text(const struct waits *waits, FILE *to)
+{
+	const struct bottleneck *first = bottlenecks__first(waits->bottlenecks);
+	struct writer writer = {.waits = waits, .to = to};
+
+	header__what(waits->model, to);
+	put_basis(waits, to);
+	header__losses(waits->model, to);
+	fputs("#\n", to);
+	put_verdict(&writer, first);
+	put_others(&writer, first ? 1 : 0);
+	put_long_ones(&writer, first);
+	put_vertices(&writer);
+	put_edges(&writer);
+	return writer.err;
+}

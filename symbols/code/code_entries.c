@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Where lines and functions are entered: what a breakpoint is set on. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/code/code_names.h"
+#include "symbols/code/code_unit.h"
+
+/* An instruction that may be the first of a line in a copy of the code. */
+struct candidate {
+	const char *file;
+	uint64_t address;
+	uint64_t distance; /* behind where the function is entered; before it: nearly 2^64 */
+	uint32_t unit;
+	uint32_t node; /* the copy; as in struct code_segment */
+};
+
+struct candidates {
+	struct code *code;
+	const struct code_lines *lines;
+	uint32_t line;
+	uint32_t unit;		 /* that is being read */
+	struct line_table table; /* for the paths of its files */
+	struct code_files files;
+	ARRAY(struct candidate) list;
+};
+
+/*
+ * The copy of the code that a row for @file belongs to: the innermost frame that
+ * stands in that line. A row without instructions (the statement starts with an
+ * inlined call, or nothing is left of it) is at an address of another frame.
+ */
+static uint32_t segment__copy(const struct code_unit *unit, const struct code_segment *segment,
+			      const char *file, uint32_t line)
+{
+	const char *frame_file = segment->file;
+	uint32_t frame_line = segment->line;
+
+	for (uint32_t node = segment->node; node; node = unit->nodes.data[node - 1].parent) {
+		if (frame_file == file && frame_line == line)
+			return node;
+		frame_file = unit->nodes.data[node - 1].call_file;
+		frame_line = unit->nodes.data[node - 1].call_line;
+	}
+	return segment->node;
+}
+
+/*
+ * Cold parts of functions often lie before the hot ones, and what is done there
+ * first is not what is done first: addresses count from where the function starts.
+ */
+static int candidates__add(struct candidates *all, const char *file, uint64_t address)
+{
+	const struct code_unit *unit = &all->code->units[all->unit];
+	const struct code_segment *segment = code_unit__segment(unit, address);
+	struct candidate candidate = {.file = file, .address = address, .unit = all->unit};
+
+	if (!segment)
+		return 0;
+	candidate.node = segment__copy(unit, segment, file, all->line);
+	candidate.distance = address;
+	if (candidate.node) {
+		uint32_t root = code_unit__root(unit, candidate.node - 1);
+
+		candidate.distance -= unit->nodes.data[root].entry;
+	}
+	return array__push(&all->list, candidate);
+}
+
+static int candidates__take(void *context, const struct line_row *row)
+{
+	struct candidates *all = context;
+	const char *file;
+	int err;
+
+	if (row->ends || !row->is_statement || !row->line)
+		return 0;
+	file = line_table__path(&all->table, row->file);
+	if (!code_lines__match(all->lines, file))
+		return 0;
+	err = code_files__add(&all->files, file);
+	if (err || row->line != all->line)
+		return err;
+	return candidates__add(all, file, row->address);
+}
+
+static int candidates__read_rows(struct candidates *all)
+{
+	struct dwarf_context *context = &all->code->info->context;
+	struct dwarf_unit *unit = &all->code->info->units.data[all->unit];
+	/* Of this question, not of the file: the rows are not kept. */
+	uint64_t budget = context->lines.line.size;
+	const struct line_limits limits = {
+		.text = &context->text, .budget = &budget, .path_bytes = &context->bytes};
+	const char *directory;
+	uint64_t offset;
+	int err;
+
+	if (!dwarf_unit__line_offset(unit, &offset, &directory))
+		return 0;
+	err = line_table__open(&all->table, &context->lines, offset, directory, &limits,
+			       &all->code->context.strings);
+	if (!err)
+		err = line_header__rows(&all->table.header, &limits, candidates__take, all);
+	line_table__free(&all->table);
+	return err == -EBADMSG ? 0 : err;
+}
+
+/* Without statements, wherever a frame stands in the line. */
+static int candidates__read_segments(struct candidates *all)
+{
+	const struct code_unit *unit = &all->code->units[all->unit];
+
+	for (size_t i = 0; i < unit->segments.n; i++) {
+		const struct code_segment *segment = &unit->segments.data[i];
+		const char *file = segment->file;
+		uint32_t line = segment->line;
+
+		for (uint32_t node = segment->node;; node = unit->nodes.data[node - 1].parent) {
+			if (line == all->line && code_lines__match(all->lines, file) &&
+			    (code_files__add(&all->files, file) ||
+			     candidates__add(all, file, segment->start)))
+				return -ENOMEM;
+			if (!node)
+				break;
+			file = unit->nodes.data[node - 1].call_file;
+			line = unit->nodes.data[node - 1].call_line;
+		}
+	}
+	return 0;
+}
+
+static int candidates__read(struct candidates *all, int (*read)(struct candidates *all))
+{
+	int err = 0;
+
+	for (size_t i = 0; i < all->lines->units.n && !err; i++) {
+		all->unit = all->lines->units.data[i];
+		err = read(all);
+	}
+	return err;
+}
+
+static int candidate__compare(const void *a, const void *b)
+{
+	const struct candidate *x = a;
+	const struct candidate *y = b;
+
+	if (x->unit != y->unit)
+		return x->unit < y->unit ? -1 : 1;
+	if (x->node != y->node)
+		return x->node < y->node ? -1 : 1;
+	return (x->distance > y->distance) - (x->distance < y->distance);
+}
+
+/* The first candidate of each copy. */
+static int candidates__report(struct candidates *all, const char *file, struct code_ranges *entries)
+{
+	const struct candidate *last = NULL;
+
+	if (all->list.n)
+		qsort(all->list.data, all->list.n, sizeof(*all->list.data), candidate__compare);
+	for (size_t i = 0; i < all->list.n; i++) {
+		const struct candidate *candidate = &all->list.data[i];
+
+		if (candidate->file != file)
+			continue;
+		if ((!last || last->unit != candidate->unit || last->node != candidate->node) &&
+		    code_ranges__add(entries, candidate->address, candidate->address + 1))
+			return -ENOMEM;
+		last = candidate;
+	}
+	return 0;
+}
+
+static int line__entries(struct code *code, const char *name, uint32_t line,
+			 struct code_ranges *entries)
+{
+	struct code_lines lines = {};
+	struct candidates all = {.code = code, .lines = &lines, .line = line};
+	const char *file;
+	int err;
+
+	err = code__mentions(code, name, &lines);
+	if (!err)
+		err = candidates__read(&all, candidates__read_rows);
+	if (!err && !all.list.n)
+		err = candidates__read(&all, candidates__read_segments);
+	if (!err)
+		err = code_files__choose(&all.files, &lines, &file);
+	if (!err)
+		err = candidates__report(&all, file, entries);
+	array__free(&all.list);
+	array__free(&all.files.list);
+	code_lines__free(&lines);
+	return err;
+}
+
+/* Parts of functions that were split off are entered from the rest of them only. */
+static bool entry__is_part(const struct code *code, uint64_t entry)
+{
+	const struct symbol *symbol = object__symbol(code->object, entry);
+
+	return symbol && symbol->start == entry && code_name__is_part(symbol->raw);
+}
+
+static int unit__entries(const struct code *code, const struct code_unit *unit,
+			 const struct code_found *found, struct code_ranges *entries)
+{
+	_cleanup_free_ bool *live = calloc(unit->nodes.n + 1, sizeof(*live));
+
+	if (!live)
+		return -ENOMEM;
+	for (size_t i = 0; i < unit->segments.n; i++)
+		for (uint32_t node = unit->segments.data[i].node; node && !live[node];
+		     node = unit->nodes.data[node - 1].parent)
+			live[node] = true;
+	for (size_t i = 0; i < unit->nodes.n; i++) {
+		const struct code_node *node = &unit->nodes.data[i];
+
+		if (!live[i + 1] || !node->entry || node->function >= found->n_functions ||
+		    !found->functions[node->function] ||
+		    (!node->parent && entry__is_part(code, node->entry)))
+			continue;
+		if (code_ranges__add(entries, node->entry, node->entry + 1))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int function__entries(struct code *code, const char *name, struct code_ranges *entries)
+{
+	struct code_found found = {};
+	int err = code__find_function(code, name, &found);
+
+	for (size_t i = 0; i < code->n_units && !err; i++)
+		err = unit__entries(code, &code->units[i], &found, entries);
+	for (size_t i = 0; i < found.symbols.ranges.n && !err; i++) {
+		uint64_t start = found.symbols.ranges.data[i].start;
+		const struct symbol *symbol = object__symbol(code->object, start);
+
+		if (symbol && symbol->start == start && !code_name__is_part(symbol->raw))
+			err = code_ranges__add(entries, start, start + 1);
+	}
+	code_found__free(&found);
+	return err;
+}
+
+/* Neighbours stay apart, unlike in code_ranges__seal(). */
+static void entries__seal(struct code_ranges *entries)
+{
+	struct code_range *data = entries->ranges.data;
+	size_t n = 0;
+
+	if (entries->ranges.n)
+		qsort(data, entries->ranges.n, sizeof(*data), code_range__compare);
+	for (size_t i = 0; i < entries->ranges.n; i++)
+		if (!n || data[n - 1].start != data[i].start)
+			data[n++] = data[i];
+	entries->ranges.n = n;
+}
+
+int code__entries(struct code *code, const char *file, uint32_t line, struct code_ranges *entries)
+{
+	int err;
+
+	entries->ranges.n = 0;
+	err = line ? line__entries(code, file, line, entries)
+		   : function__entries(code, file, entries);
+	entries__seal(entries);
+	return err ? err : entries->ranges.n ? 0 : -ENOENT;
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "symbols/dwarf/line_header.h"
+
+#include <dwarf.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/unwind/cfi_read.h"
+#include "symbols/dwarf/source_path.h"
+
+/* Kinds of what an entry of a DWARF 5 table can hold; compilers write three or four. */
+#define MAX_COLUMNS 16
+
+struct column {
+	uint64_t content;
+	uint64_t form;
+};
+
+/* What a table of directories or files is read with. */
+struct entry_reader {
+	const struct line_sections *sections;
+	struct cursor *cursor;
+	bool wide; /* 64-bit DWARF */
+	size_t n_columns;
+	struct column columns[MAX_COLUMNS];
+};
+
+static struct line_section section__read(const struct elf_file *file, const char *name,
+					 const char *packed)
+{
+	Elf_Scn *section = elf_file__section(file, name, NULL);
+	Elf_Data *data;
+	GElf_Shdr header;
+
+	/* Both do nothing to what libdw has unpacked already. */
+	if (section && gelf_getshdr(section, &header) && (header.sh_flags & SHF_COMPRESSED)) {
+		elf_compress(section, 0, 0);
+	} else if (!section) {
+		section = elf_file__section(file, packed, NULL);
+		if (section)
+			elf_compress_gnu(section, 0, 0);
+	}
+	data = section ? elf_getdata(section, NULL) : NULL;
+	if (!data || !data->d_buf)
+		return (struct line_section){};
+	return (struct line_section){.data = data->d_buf, .size = data->d_size};
+}
+
+void line_sections__read(const struct elf_file *file, struct line_sections *sections)
+{
+	const char *ident = elf_getident(file->elf, NULL);
+
+	*sections = (struct line_sections){};
+	if (!ident || ident[EI_DATA] != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB
+										   : ELFDATA2MSB))
+		return;
+	sections->line = section__read(file, ".debug_line", ".zdebug_line");
+	sections->line_str = section__read(file, ".debug_line_str", ".zdebug_line_str");
+	sections->str = section__read(file, ".debug_str", ".zdebug_str");
+}
+
+/* A string no longer than a path; what is longer, or does not end, is none. */
+static const char *section__string(const struct line_section *section, uint64_t offset)
+{
+	size_t most;
+
+	if (offset >= section->size)
+		return NULL;
+	most = section->size - offset < PATH_MAX ? section->size - offset : PATH_MAX;
+	if (!memchr(section->data + offset, '\0', most))
+		return NULL;
+	return (const char *)section->data + offset;
+}
+
+static const char *cursor__string(struct cursor *cursor)
+{
+	const struct line_section rest = {cursor->at, cursor__left(cursor)};
+	const char *text = section__string(&rest, 0);
+
+	if (text)
+		cursor->at += strlen(text) + 1;
+	else
+		cursor->bad = true;
+	return text;
+}
+
+static uint64_t cursor__offset(struct cursor *cursor, bool wide)
+{
+	return wide ? cfi_read__uint64_t(cursor) : cfi_read__uint32_t(cursor);
+}
+
+/* DWARF 2 to 4: directories count from 1, 0 is that of the unit; files count from 1. */
+static int read_old_tables(struct cursor *cursor, struct line_header *header)
+{
+	if (array__push(&header->directories, NULL) ||
+	    array__push(&header->files, (struct line_file){}))
+		return -ENOMEM;
+	while (!cursor->bad) {
+		const char *name = cursor__string(cursor);
+
+		if (!name || !*name)
+			break;
+		if (array__push(&header->directories, name))
+			return -ENOMEM;
+	}
+	while (!cursor->bad) {
+		struct line_file file = {.name = cursor__string(cursor)};
+		uint64_t directory;
+
+		if (!file.name || !*file.name)
+			break;
+		directory = cfi_read__uleb(cursor);
+		cfi_read__uleb(cursor); /* time */
+		cfi_read__uleb(cursor); /* size */
+		if (directory < header->directories.n)
+			file.directory = header->directories.data[directory];
+		if (array__push(&header->files, file))
+			return -ENOMEM;
+	}
+	return cursor->bad ? -EBADMSG : 0;
+}
+
+static int read_columns(struct entry_reader *reader)
+{
+	reader->n_columns = cfi_read__uint8_t(reader->cursor);
+	if (reader->n_columns > MAX_COLUMNS)
+		return -EBADMSG;
+	for (size_t i = 0; i < reader->n_columns; i++) {
+		reader->columns[i].content = cfi_read__uleb(reader->cursor);
+		reader->columns[i].form = cfi_read__uleb(reader->cursor);
+	}
+	return reader->cursor->bad ? -EBADMSG : 0;
+}
+
+/* One value; *@text gets a string, *@number a number. Each form takes at least one byte. */
+static int read_value(const struct entry_reader *reader, uint64_t form, const char **text,
+		      uint64_t *number)
+{
+	struct cursor *cursor = reader->cursor;
+
+	switch (form) {
+	case DW_FORM_string:
+		*text = cursor__string(cursor);
+		break;
+	case DW_FORM_line_strp:
+		*text = section__string(&reader->sections->line_str,
+					cursor__offset(cursor, reader->wide));
+		break;
+	case DW_FORM_strp:
+		*text = section__string(&reader->sections->str,
+					cursor__offset(cursor, reader->wide));
+		break;
+	case DW_FORM_udata:
+		*number = cfi_read__uleb(cursor);
+		break;
+	case DW_FORM_data1:
+		*number = cfi_read__uint8_t(cursor);
+		break;
+	case DW_FORM_data2:
+		*number = cfi_read__uint16_t(cursor);
+		break;
+	case DW_FORM_data4:
+		*number = cfi_read__uint32_t(cursor);
+		break;
+	case DW_FORM_data8:
+		*number = cfi_read__uint64_t(cursor);
+		break;
+	case DW_FORM_data16:
+		cfi_read__skip(cursor, 16);
+		break;
+	case DW_FORM_block:
+		cfi_read__skip(cursor, cfi_read__uleb(cursor));
+		break;
+	default:
+		return -EBADMSG;
+	}
+	return cursor->bad ? -EBADMSG : 0;
+}
+
+static int read_entry(const struct entry_reader *reader, const char **name, uint64_t *directory)
+{
+	*name = NULL;
+	*directory = 0;
+	for (size_t i = 0; i < reader->n_columns; i++) {
+		const struct column *column = &reader->columns[i];
+		const char *text = NULL;
+		uint64_t number = 0;
+
+		if (read_value(reader, column->form, &text, &number))
+			return -EBADMSG;
+		if (column->content == DW_LNCT_path)
+			*name = text;
+		else if (column->content == DW_LNCT_directory_index)
+			*directory = number;
+	}
+	return 0;
+}
+
+/* DWARF 5: both count from 0, and directory 0 is that of the unit. */
+static int read_tables(struct entry_reader *reader, struct line_header *header)
+{
+	const char *name;
+	uint64_t directory;
+	uint64_t n;
+
+	if (read_columns(reader))
+		return -EBADMSG;
+	n = cfi_read__uleb(reader->cursor);
+	for (uint64_t i = 0; i < n; i++) {
+		if (!reader->n_columns || read_entry(reader, &name, &directory))
+			return -EBADMSG;
+		if (array__push(&header->directories, name))
+			return -ENOMEM;
+	}
+	if (read_columns(reader))
+		return -EBADMSG;
+	n = cfi_read__uleb(reader->cursor);
+	for (uint64_t i = 0; i < n; i++) {
+		struct line_file file = {};
+
+		if (!reader->n_columns || read_entry(reader, &file.name, &directory))
+			return -EBADMSG;
+		if (directory < header->directories.n)
+			file.directory = header->directories.data[directory];
+		if (array__push(&header->files, file))
+			return -ENOMEM;
+	}
+	return reader->cursor->bad ? -EBADMSG : 0;
+}
+
+/* Length, version and what DWARF 5 adds; @cursor then ends with the table. */
+static int read_start(struct cursor *cursor, struct line_header *header, bool *wide)
+{
+	uint64_t length = cfi_read__uint32_t(cursor);
+
+	*wide = length == UINT32_MAX;
+	if (*wide)
+		length = cfi_read__uint64_t(cursor);
+	if (length > cursor__left(cursor))
+		return -EBADMSG;
+	cursor->end = cursor->at + length;
+	header->version = cfi_read__uint16_t(cursor);
+	if (header->version >= 5)
+		cfi_read__skip(cursor, 2); /* sizes of an address and a segment selector */
+	return cursor->bad || header->version < 2 || header->version > 5 ? -EBADMSG : 0;
+}
+
+/* The numbers that rows are packed with, and where these start. */
+static int read_packing(struct cursor *cursor, struct line_header *header, bool wide)
+{
+	uint64_t length = cursor__offset(cursor, wide);
+
+	if (length > cursor__left(cursor))
+		return -EBADMSG;
+	header->program = (struct cursor){.at = cursor->at + length, .end = cursor->end};
+	header->min_instruction = cfi_read__uint8_t(cursor);
+	/* Several operations in one instruction: no machine we run on. */
+	if (header->version >= 4)
+		cfi_read__uint8_t(cursor);
+	header->is_statement = cfi_read__uint8_t(cursor);
+	header->line_base = (int8_t)cfi_read__uint8_t(cursor);
+	header->line_range = cfi_read__uint8_t(cursor);
+	header->opcode_base = cfi_read__uint8_t(cursor);
+	if (!header->line_range || !header->opcode_base)
+		return -EBADMSG;
+	header->opcode_arguments = cfi_read__skip(cursor, header->opcode_base - 1);
+	return cursor->bad ? -EBADMSG : 0;
+}
+
+int line_header__read(const struct line_sections *sections, uint64_t offset,
+		      struct line_header *header)
+{
+	struct entry_reader reader = {.sections = sections};
+	struct cursor cursor;
+	int err;
+
+	header->directories.n = 0;
+	header->files.n = 0;
+	if (offset >= sections->line.size)
+		return -EBADMSG;
+	cursor = (struct cursor){.at = sections->line.data + offset,
+				 .end = sections->line.data + sections->line.size};
+	err = read_start(&cursor, header, &reader.wide);
+	if (!err)
+		err = read_packing(&cursor, header, reader.wide);
+	if (err)
+		return err;
+	cursor.end = header->program.at;
+	header->size = (uint64_t)(cursor.end - sections->line.data) - offset;
+	reader.cursor = &cursor;
+	if (header->version >= 5)
+		return read_tables(&reader, header);
+	return read_old_tables(&cursor, header);
+}
+
+bool line_file__path(const struct line_file *file, const char *directory, char *path, size_t size)
+{
+	return file->name && source_path__join(directory, file->directory, file->name, path, size);
+}
+
+void line_header__free(struct line_header *header)
+{
+	array__free(&header->directories);
+	array__free(&header->files);
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "symbols/elf/elf_symbols.h"
+
+#include <string.h>
+
+/*
+ * The section with number @index when it holds code; symbols in others (and
+ * those with special numbers) are no functions. Code sections of stripped-off
+ * debug files have no bytes, but their header is there.
+ */
+static bool section__is_code(const struct elf_file *file, size_t index, GElf_Shdr *header)
+{
+	Elf_Scn *section = elf_getscn(file->elf, index);
+
+	return section && gelf_getshdr(section, header) && (header->sh_flags & SHF_EXECINSTR);
+}
+
+/* Compilers' and assemblers' own labels: .L12, and $x, $d between code and data on Arm. */
+static bool name__is_local_label(const char *name)
+{
+	return name[0] == '$' || !strncmp(name, ".L", 2);
+}
+
+static int elf_symbols__add_one(struct symtab *symtab, const struct elf_file *file,
+				const GElf_Sym *sym, size_t section, const char *name)
+{
+	int type = GELF_ST_TYPE(sym->st_info);
+	struct symbol symbol = {
+		.start = sym->st_value,
+		.size = sym->st_size,
+		.raw = name,
+		.function = type != STT_NOTYPE,
+		.global = GELF_ST_BIND(sym->st_info) != STB_LOCAL,
+	};
+	GElf_Shdr header;
+
+	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
+		return 0;
+	if (!name || !*name || (type == STT_NOTYPE && name__is_local_label(name)))
+		return 0;
+	if (!section__is_code(file, section, &header))
+		return 0;
+	symbol.limit = header.sh_addr + header.sh_size;
+	if (symbol.start < header.sh_addr || symbol.start >= symbol.limit)
+		return 0;
+	return symtab__add(symtab, &symbol);
+}
+
+/* The table of section numbers too great for a symbol that goes with table @index. */
+static Elf_Data *section_numbers(const struct elf_file *file, size_t index)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(file->elf, section)))
+		if (gelf_getshdr(section, &header) && header.sh_type == SHT_SYMTAB_SHNDX &&
+		    header.sh_link == index)
+			return elf_getdata(section, NULL);
+	return NULL;
+}
+
+static int elf_symbols__add_table(struct symtab *symtab, const struct elf_file *file,
+				  Elf_Scn *section, const GElf_Shdr *header)
+{
+	Elf_Data *numbers = section_numbers(file, elf_ndxscn(section));
+	Elf_Data *data = elf_getdata(section, NULL);
+	GElf_Sym sym;
+
+	for (int i = 0; data && i < INT32_MAX; i++) {
+		Elf32_Word number = 0;
+		int err;
+
+		if (!gelf_getsymshndx(data, numbers, i, &sym, &number))
+			break;
+		if (sym.st_shndx != SHN_XINDEX)
+			number = sym.st_shndx;
+		if (sym.st_shndx == SHN_UNDEF ||
+		    (sym.st_shndx >= SHN_LORESERVE && sym.st_shndx != SHN_XINDEX))
+			continue;
+		err = elf_symbols__add_one(symtab, file, &sym, number,
+					   elf_strptr(file->elf, header->sh_link, sym.st_name));
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int elf_symbols__add(struct symtab *symtab, const struct elf_file *file,
+		     struct elf_symbols_found *found)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(file->elf, section))) {
+		size_t before = symtab->n;
+		int err;
+
+		if (!gelf_getshdr(section, &header) ||
+		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
+			continue;
+		err = elf_symbols__add_table(symtab, file, section, &header);
+		if (err)
+			return err;
+		if (symtab->n == before)
+			continue;
+		if (header.sh_type == SHT_SYMTAB)
+			found->symtab = true;
+		else
+			found->dynsym = true;
+	}
+	return 0;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Call frame information (DWARF 5, section 6.4; LSB 5.0, section 10.6 for
+ * .eh_frame): its entries, its programs, and the rows they come to. Internal
+ * to the unwind tables. x86-64 only; nothing in here trusts its input.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/buffer.h"
+#include "abi/unwind.h"
+
+/* DWARF numbers of the registers that matter. */
+enum cfi_register {
+	CFI_RDI = 5,
+	CFI_RBP = 6,
+	CFI_RSP = 7,
+	CFI_RIP = 16,
+};
+
+/* A section of entries, and what their pointers are relative to. */
+struct cfi_section {
+	const uint8_t *data;
+	size_t size;	  /* below 4 GiB */
+	uint64_t address; /* virtual, of @data */
+	uint64_t text;	  /* base of DW_EH_PE_textrel */
+	uint64_t got;	  /* base of DW_EH_PE_datarel */
+	bool debug_frame; /* .debug_frame, else .eh_frame */
+	bool terminated;  /* an entry of length 0 ends it (its size is a guess) */
+};
+
+enum cfi_rule_kind {
+	CFI_RULE_SAME = 0, /* said or not said */
+	CFI_RULE_UNDEFINED = 1,
+	CFI_RULE_OFFSET = 2,	 /* saved at CFA + offset */
+	CFI_RULE_EXPRESSION = 3, /* saved at the address that comes out */
+	CFI_RULE_OTHER = 4,	 /* a value */
+	CFI_RULE_REGISTER = 5,	 /* in the register that offset says */
+};
+
+/* Bytes of a DWARF expression, in place. */
+struct cfi_expression {
+	const uint8_t *data;
+	size_t size;
+};
+
+struct cfi_rule {
+	enum cfi_rule_kind kind;
+	int64_t offset;
+	struct cfi_expression expression;
+};
+
+/* One row of the table that a program describes, as far as it matters here. */
+struct cfi_state {
+	bool cfa_is_expression;
+	uint64_t cfa_register;
+	int64_t cfa_offset;
+	struct cfi_expression cfa;
+	struct cfi_rule rbp;
+	struct cfi_rule ra;
+};
+
+struct cfi_cie {
+	size_t offset;	 /* of the entry in its section */
+	uint8_t id_size; /* of the field that tells CIE from FDE, in its FDEs too */
+	uint8_t encoding;
+	bool sized; /* FDEs carry augmentation data, with its size */
+	uint64_t code_align;
+	int64_t data_align;
+	struct cfi_state initial;
+};
+
+struct cfi_fde {
+	uint32_t begin; /* virtual addresses */
+	uint32_t end;
+	uint32_t program; /* offset in the section */
+	uint32_t program_size;
+	uint32_t cie; /* index */
+};
+
+/* The entries of a section. */
+struct cfi_entries {
+	ARRAY(struct cfi_cie) cies; /* by offset */
+	ARRAY(struct cfi_fde) fdes; /* as they come */
+};
+
+struct cfi_rows {
+	ARRAY(struct unwind_row) rows;
+};
+
+/*
+ * Reads every entry of @section. Malformed ones, and FDEs that belong to no CIE
+ * or lie above 4 GiB, are passed over. Returns 0 or -ENOMEM, with @entries to be
+ * freed in both cases.
+ */
+int cfi__read(const struct cfi_section *section, struct cfi_entries *entries);
+void cfi__free(struct cfi_entries *entries);
+
+/*
+ * A pointer encoded as DW_EH_PE_*, with @function for DW_EH_PE_funcrel. Makes
+ * the cursor bad when it is malformed, indirect or omitted.
+ */
+uint64_t cfi__pointer(const struct cfi_section *section, struct cursor *c, uint8_t encoding,
+		      uint64_t function);
+
+/* Runs the initial instructions of @cie, which leave @cie->initial. 0 or -EINVAL. */
+int cfi__run_initial(const struct cfi_section *section, struct cfi_cie *cie, struct cursor program);
+
+/*
+ * Appends the rows of @fde, which ends at @end at the latest. Returns 0,
+ * -EINVAL (malformed; some rows may have been appended) or -ENOMEM.
+ */
+int cfi__run(const struct cfi_section *section, const struct cfi_cie *cie,
+	     const struct cfi_fde *fde, uint32_t end, struct cfi_rows *rows);
+
+/* What the kernel side is told about @state; pc stays 0. */
+struct unwind_row cfi__row(const struct cfi_state *state);
+
+/* Appends @row from @pc on, unless the last row says the same. 0 or -ENOMEM. */
+int cfi_rows__push(struct cfi_rows *rows, uint32_t pc, struct unwind_row row);
