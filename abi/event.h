@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernel side sends to user space: the only header both share.
+ * What the kernel side sends to user space.
  *
  * All times are ns, CLOCK_MONOTONIC. Threads are named by a number given at
  * first sight (never reused within a recording, unlike a tid); 0 is no thread.

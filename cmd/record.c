@@ -36,7 +36,7 @@ struct record_options {
 	uint64_t wait_limit;
 	uint64_t ring_kib;
 	uint64_t table_mib;
-	enum probes_helpers helpers;
+	enum helper_threads helpers;
 	const char *rung;
 	bool no_symbols;
 	bool verbose;
@@ -45,15 +45,15 @@ struct record_options {
 static int set_wakers(void *options, const char *value)
 {
 	static const char *const names[] = {
-		[PROBES_HELPERS_NONE] = "none",
-		[PROBES_HELPERS_KERNEL] = "kernel",
-		[PROBES_HELPERS_ALL] = "all",
+		[HELPERS_NONE] = "none",
+		[HELPERS_KERNEL] = "kernel",
+		[HELPERS_ALL] = "all",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		if (strcmp(value, names[i]) != 0)
 			continue;
-		((struct record_options *)options)->helpers = (enum probes_helpers)i;
+		((struct record_options *)options)->helpers = (enum helper_threads)i;
 		return 0;
 	}
 	return error__set(-EINVAL, "'%s' is neither none nor kernel nor all", value);
@@ -366,7 +366,7 @@ static int record_run(int argc, char **argv)
 					 .period_us = UNSET,
 					 .wait_limit = 2,
 					 .table_mib = DEFAULT_TABLE_MIB,
-					 .helpers = PROBES_HELPERS_KERNEL};
+					 .helpers = HELPERS_KERNEL};
 	_cleanup_free_ char *description = NULL;
 	struct session_config config = {};
 	struct session *session = NULL;

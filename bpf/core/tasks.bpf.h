@@ -5,22 +5,11 @@
  */
 #pragma once
 
+#include "abi/targets.h"
 #include "bpf/core/interval.bpf.h"
 #include "bpf/core/state.bpf.h"
 
-enum target_kind {
-	TARGET_NOTHING = 0,
-	TARGET_LISTED = 1, /* pids or tids in targets */
-	TARGET_ALL = 2,
-	TARGET_CGROUP = 3,
-};
-
-enum listed_as {
-	LISTED_PROCESS = 1,
-	LISTED_THREAD = 2,
-};
-
-const volatile __u32 target_kind;
+const volatile __u32 target_kind;   /* enum target_kind */
 const volatile __u64 target_cgroup; /* id of a version 2 group */
 
 struct {

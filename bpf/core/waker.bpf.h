@@ -2,16 +2,10 @@
 /* Who runs here, and on whose behalf: what a wakeup, or a request to a device, comes from. */
 #pragma once
 
+#include "abi/targets.h"
 #include "bpf/core/state.bpf.h"
 
-/* Which threads are recorded because they wake one that is. */
-enum helpers {
-	HELPERS_NONE = 0,
-	HELPERS_KERNEL = 1, /* kernel threads: journals, workers */
-	HELPERS_ALL = 2,    /* of other processes, too */
-};
-
-const volatile __u32 helpers; /* enum helpers */
+const volatile __u32 helpers; /* enum helper_threads */
 
 static __always_inline enum waker_context context_of(struct task_struct *current)
 {

@@ -29,10 +29,6 @@
 #define MAX_RINGS 64
 #define MAX_WALKS 16
 
-/* As in bpf/core/tasks.bpf.h. */
-enum { TARGET_LISTED = 1, TARGET_ALL = 2, TARGET_CGROUP = 3 };
-enum { LISTED_PROCESS = 1, LISTED_THREAD = 2 };
-
 /*
  * The ladder: where the stack of a thread that slept is taken, best first.
  * What a kernel does not offer, or refuses, leads to the next one.

@@ -13,15 +13,9 @@
 
 #include "base/cleanup.h"
 #include "abi/event.h"
+#include "abi/targets.h"
 #include "collect/core/kernel.h"
 #include "collect/core/unwinder.h"
-
-/* Threads that are recorded because they wake one that is. */
-enum probes_helpers {
-	PROBES_HELPERS_NONE = 0,
-	PROBES_HELPERS_KERNEL = 1, /* kernel threads: journals, workers */
-	PROBES_HELPERS_ALL = 2,	   /* those of other processes, too */
-};
 
 /* The causal engine (bpf/causal/virtual_time.bpf.h), in place of recording what threads do. */
 struct probes_causal {
@@ -34,7 +28,7 @@ struct probes_config {
 	uint32_t period_ns;
 	bool trace;
 	bool follow; /* what recorded threads create */
-	enum probes_helpers helpers;
+	enum helper_threads helpers;
 	size_t ring_bytes; /* per CPU, a power of two of pages */
 	pid_t command;	   /* recorded from its exec on; 0: none */
 	const pid_t *ids;  /* processes, or threads */

@@ -42,7 +42,7 @@ struct session_config {
 	uint64_t duration_ns; /* 0: until the end of the command, or a signal */
 	size_t ring_bytes;    /* per CPU; 0: a default that depends on @trace */
 	size_t table_bytes;   /* of unwind tables, at most */
-	enum probes_helpers helpers;
+	enum helper_threads helpers;
 	const char *rung; /* where sleepers' stacks are taken; NULL: the best place there is */
 	const char *command_line; /* what the user typed, for the header */
 	/*
