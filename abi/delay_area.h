@@ -68,10 +68,11 @@ struct causal_area {
 DWELL_ASSERT(causal_slot_size, sizeof(struct causal_slot) == 64);
 
 /* What is sped up at a time: [0] is the experiment's target, the others all the time. */
-#define CAUSAL_TARGETS	  4U
-#define CAUSAL_RANGES	  8192UL /* of code, of one target */
-#define CAUSAL_OUT_RANGES 65536	 /* of code that is not in scope, within files that are */
-#define CAUSAL_WHOLE	  1000	 /* a speedup of 100 % */
+#define CAUSAL_TARGETS	   4U
+#define CAUSAL_RANGES	   8192UL /* of code, of one target */
+#define CAUSAL_OUT_RANGES  65536  /* of code that is not in scope, within files that are */
+#define CAUSAL_CLASS_SLOTS 8	  /* a power of two above CLASS_COUNT */
+#define CAUSAL_WHOLE	   1000	  /* a speedup of 100 % */
 
 enum causal_match {
 	CAUSAL_MATCH_NOTHING = 0,
@@ -116,13 +117,11 @@ struct causal_kind_row {
 	uint8_t reserved[5];
 };
 
-/* Code in a file: the slot of its unwind table << 32 | its linked address. */
+/* Code in a file, see UNWIND_CODE(). */
 struct causal_range {
 	uint64_t start;
 	uint64_t end; /* not included */
 };
-
-#define CAUSAL_CODE(slot, pc) ((uint64_t)(slot) << 32 | (uint32_t)(pc))
 
 /* Ranges of targets, then of their callers, CAUSAL_RANGES each, then out of scope: one array. */
 #define CAUSAL_RANGES_OF(target)  ((target)*CAUSAL_RANGES)
@@ -154,3 +153,8 @@ enum causal_unpaused {
 	CAUSAL_NO_SLOT = 3,    /* more threads than slots */
 	CAUSAL_UNPAUSED = 4,
 };
+
+/* ns of all that was sampled on a CPU, by class: in a cache line of its own. */
+struct causal_cpu_counts {
+	uint64_t class_ns[CAUSAL_CLASS_SLOTS];
+} __attribute__((aligned(64)));

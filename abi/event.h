@@ -59,7 +59,7 @@ enum event_type {
 	EVENT_WAKE = 7,
 	EVENT_FILE = 8,
 	EVENT_STACKS = 9,
-	EVENT_STACK_REST = 10,
+	EVENT_DEFERRED = 10,
 	EVENT_DEVICE = 11,
 	EVENT_IDLE = 12,
 };
@@ -222,7 +222,7 @@ struct event_stacks {
  * could walk it. Behind it come the frames, then stack memory from
  * sp - DWELL_RED_ZONE on.
  */
-struct event_rest {
+struct event_deferred {
 	struct event_header header; /* of no thread */
 	__u64 hash;
 	__u64 ip; /* registers of the last frame */
@@ -281,19 +281,12 @@ enum loss {
 	LOSS_HIDDEN_SWITCH =
 		3,	      /* a thread ran without a trace of its switch: no stack of its wait */
 	LOSS_HIDDEN_WAKE = 4, /* it was woken without a trace: nobody knows by whom */
-	LOSS_REST_SKIPPED = 5, /* a stack that user space was to walk on found no room */
+	LOSS_DEFERRED_SKIPPED = 5, /* a stack that user space was to walk on found no room */
 	LOSS_COUNT = 6,
 };
 
-/* What each CPU counts, where it shares no cache line with what other CPUs use. */
-struct cpu_counts {
-	__u64 switches;		     /* of the whole machine, that were told of */
-	__u64 class_ns[CLASS_COUNT]; /* of the causal engine: all that was sampled, by class */
-} __attribute__((aligned(64)));
-
 _Static_assert(sizeof(struct event_header) == 16, "event_header");
 _Static_assert(sizeof(struct event_stack) == 24, "event_stack");
-_Static_assert(sizeof(struct event_rest) == 64, "event_rest");
+_Static_assert(sizeof(struct event_deferred) == 64, "event_deferred");
 _Static_assert(sizeof(struct event_object) == 64, "event_object");
 _Static_assert(sizeof(struct event_interval) == 144, "event_interval");
-_Static_assert(sizeof(struct cpu_counts) == 64, "cpu_counts");

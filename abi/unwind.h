@@ -49,6 +49,9 @@ _Static_assert(sizeof(struct unwind_row) == 8, "unwind_row");
 #define UNWIND_TABLE_NOT_YET (UNWIND_MAX_TABLES - 2) /* of one that user space has not seen */
 #define UNWIND_SLOT(number)  ((number) & (UNWIND_MAX_TABLES - 1))
 
+/* Code in a file: the slot of its table << 32 | its virtual address in the file. */
+#define UNWIND_CODE(slot, pc) ((__u64)(slot) << 32 | (__u32)(pc))
+
 /* An executable mapping: [start, end), virtual address in the file = address - bias. */
 struct unwind_mapping {
 	__u64 start;

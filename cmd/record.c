@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/workload.h"
-#include "collect/record/session.h"
+#include "collect/record/recorder.h"
 #include "model/embed.h"
 
 #define MIN_PERIOD_NS	  10000ULL
@@ -127,12 +127,12 @@ static int parse_ids(const char *text, pid_array *ids)
 }
 
 static int choose_target(const struct record_options *options, char **command,
-			 struct session_config *config, pid_array *ids)
+			 struct recorder_config *config, pid_array *ids)
 {
 	int given = !!options->processes + !!options->threads + options->system + !!options->cgroup;
 	const char *list = options->processes ? options->processes : options->threads;
 
-	config->argv = *command ? command : NULL;
+	config->capture.argv = *command ? command : NULL;
 	if (given > 1)
 		return error__set(-EINVAL, "choose one of -p, -t, -a and --cgroup");
 	if (!given && !*command) {
@@ -142,22 +142,22 @@ static int choose_target(const struct record_options *options, char **command,
 		return -EINVAL;
 	}
 	if (options->processes)
-		config->target = SESSION_PROCESSES;
+		config->capture.target = CAPTURE_PROCESSES;
 	else if (options->threads)
-		config->target = SESSION_THREADS;
+		config->capture.target = CAPTURE_THREADS;
 	else if (options->system)
-		config->target = SESSION_SYSTEM;
+		config->capture.target = CAPTURE_SYSTEM;
 	else if (options->cgroup)
-		config->target = SESSION_CGROUP;
-	config->cgroup = options->cgroup;
+		config->capture.target = CAPTURE_CGROUP;
+	config->capture.cgroup = options->cgroup;
 	if (list) {
 		int err = parse_ids(list, ids);
 
 		if (err)
 			return err;
 	}
-	config->ids = ids->data;
-	config->n_ids = ids->n;
+	config->capture.ids = ids->data;
+	config->capture.n_ids = ids->n;
 	return 0;
 }
 
@@ -210,7 +210,7 @@ static char *describe(const struct record_options *options, char **command)
 	return text;
 }
 
-static void print_amounts(const struct session_progress *progress)
+static void print_amounts(const struct recorder_progress *progress)
 {
 	fprintf(stderr, "%.1f s, %" PRIu64 " events, %" PRIu64 " lost, %.1f MB",
 		(double)progress->elapsed_ns / 1e9, progress->events, progress->lost,
@@ -218,16 +218,16 @@ static void print_amounts(const struct session_progress *progress)
 }
 
 struct live {
-	struct session *session;
+	struct recorder *recorder;
 	bool terminal;
 };
 
-static void on_progress(const struct session_progress *progress, void *arg)
+static void on_progress(void *arg, const struct recorder_progress *progress)
 {
 	const struct live *live = arg;
 
 	if (workload_to_forward) {
-		session__signal(live->session, workload_to_forward);
+		recorder__signal(live->recorder, workload_to_forward);
 		workload_to_forward = 0;
 	}
 	if (!live->terminal)
@@ -238,16 +238,16 @@ static void on_progress(const struct session_progress *progress, void *arg)
 
 static int dso_fd(void *context, uint32_t number)
 {
-	return session__dso_fd(context, number);
+	return recorder__dso_fd(context, number);
 }
 
-static void embed(const struct record_options *options, struct session *session)
+static void embed(const struct record_options *options, struct recorder *recorder)
 {
 	struct embed_options how = {
 		.lines = true,
 		.debuginfod = getenv("DEBUGINFOD_URLS"),
 		.dso_fd = dso_fd,
-		.context = session,
+		.context = recorder,
 	};
 	uint64_t resolved = 0;
 	int err;
@@ -272,7 +272,7 @@ static void print_tables(const struct tables_stats *stats)
 		stats->dropped, stats->refused);
 }
 
-static void conclude(const struct record_options *options, const struct session_progress *progress,
+static void conclude(const struct record_options *options, const struct recorder_progress *progress,
 		     bool terminal)
 {
 	if (terminal)
@@ -290,28 +290,27 @@ static void conclude(const struct record_options *options, const struct session_
 		fprintf(stderr, "  A larger buffer (-m) or a longer period (-c) loses less.\n");
 }
 
-static int record(const struct record_options *options, const struct session_config *config,
-		  struct session *session)
+static int record(const struct record_options *options, struct live *live)
 {
-	struct live live = {session, isatty(STDERR_FILENO)};
-	struct session_progress progress;
+	struct recorder *recorder = live->recorder;
+	struct recorder_progress progress;
 	int err, finish_err, exec_error, status;
 
 	if (options->verbose)
 		fprintf(stderr, "dwell: stacks of sleepers are taken at %s\n",
-			session__rung(session));
-	err = session__run(session, &workload_stops, on_progress, &live);
+			recorder__rung(recorder));
+	err = recorder__run(recorder, &workload_stops);
 	if (err)
 		command__fail(err);
-	finish_err = session__finish(session, &progress);
+	finish_err = recorder__finish(recorder, &progress);
 	if (finish_err && finish_err != err)
 		command__fail(finish_err);
-	status = session__command_status(session, &exec_error);
+	status = recorder__command_status(recorder, &exec_error);
 	if (exec_error)
 		return exec_error == ENOENT ? 127 : 126;
 	if (!finish_err)
-		embed(options, session);
-	conclude(options, &progress, live.terminal);
+		embed(options, recorder);
+	conclude(options, &progress, live->terminal);
 	if (err || finish_err)
 		return EXIT_FAILED;
 	return status >= 0 ? workload__exit_status(status) : EXIT_FINE;
@@ -337,25 +336,25 @@ static int check_wait_limit(uint64_t limit)
 }
 
 static int configure(const struct record_options *options, char **command,
-		     struct session_config *config, pid_array *ids)
+		     struct recorder_config *config, pid_array *ids)
 {
 	int err = choose_target(options, command, config, ids);
 
 	if (!err)
-		err = choose_period(options, &config->period_ns);
+		err = choose_period(options, &config->capture.period_ns);
 	if (!err)
-		err = choose_ring(options, &config->ring_bytes);
+		err = choose_ring(options, &config->capture.ring_bytes);
 	if (!err)
 		err = check_wait_limit(options->wait_limit);
 	if (!err)
-		err = choose_tables(options, &config->table_bytes);
+		err = choose_tables(options, &config->capture.table_bytes);
 	if (!err && options->duration)
-		err = options__duration(options->duration, &config->duration_ns);
+		err = options__duration(options->duration, &config->capture.duration_ns);
 	config->output = options->output;
-	config->trace = options->trace;
+	config->capture.trace = options->trace;
 	config->helpers = options->helpers;
 	config->wait_limit = options->wait_limit;
-	config->rung = options->rung;
+	config->capture.rung = options->rung;
 	return err;
 }
 
@@ -368,8 +367,8 @@ static int record_run(int argc, char **argv)
 					 .table_mib = DEFAULT_TABLE_MIB,
 					 .helpers = HELPERS_KERNEL};
 	_cleanup_free_ char *description = NULL;
-	struct session_config config = {};
-	struct session *session = NULL;
+	struct recorder_config config = {};
+	struct live live = {.terminal = isatty(STDERR_FILENO)};
 	pid_array ids = {};
 	int first, status, err;
 
@@ -383,11 +382,13 @@ static int record_run(int argc, char **argv)
 	}
 	description = describe(&options, argv + first);
 	config.command_line = description;
-	workload__handle_signals(&config.ignored);
-	err = session__new(&config, &session);
+	workload__handle_signals(&config.capture.ignored);
+	config.on_progress = on_progress;
+	config.arg = &live;
+	err = recorder__new(&config, &live.recorder);
 	if (!err) {
-		status = record(&options, &config, session);
-		session__free(session);
+		status = record(&options, &live);
+		recorder__free(live.recorder);
 	}
 	array__free(&ids);
 	return err ? command__fail(err) : status;

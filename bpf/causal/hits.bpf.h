@@ -98,7 +98,7 @@ __noinline int causal_code_sample(__u32 use, __u32 number, __u64 ns)
 	struct causal_slot *slot;
 	struct causal_walk walk = {.use = use};
 
-	if (!use_tables || !area || !number || use >= SCRATCH_USES)
+	if (!settings.use_tables || !area || !number || use >= SCRATCH_USES)
 		return 0;
 	slot = causal_slot_at(area, number);
 	if (!slot)
@@ -124,7 +124,8 @@ static __always_inline void causal_class_time(struct causal_area *area, struct c
 					      __u32 class, __u64 ns, __u64 in_vain)
 {
 	if (class < CLASS_COUNT)
-		these_counts()->class_ns[class] += ns; /* interrupts are off */
+		causal_counts[bpf_get_smp_processor_id() & (CAPTURE_MAX_CPUS - 1)]
+			.class_ns[class] += ns; /* interrupts are off */
 	for (__u32 i = 0; i < CAUSAL_TARGETS; i++) {
 		struct causal_target_state *target = &causal_targets[i];
 
@@ -146,21 +147,21 @@ static __always_inline void causal_class_time(struct causal_area *area, struct c
 static __always_inline __u64 causal_tick_ns(struct thread_state *state,
 					    const struct causal_slot *slot, __u64 points, __u64 due)
 {
-	__u64 tick = this_cpu()->tick ? this_cpu()->tick : period_ns;
-	__u64 from = due - tick, ns = points * period_ns, paused;
+	__u64 tick = this_cpu()->tick ? this_cpu()->tick : settings.period_ns;
+	__u64 from = due - tick, ns = points * settings.period_ns, paused;
 	__u64 to = slot->pausing == CAUSAL_RUNS ? slot->asked : due;
 
-	if (!state->paused_at || state->paused_run > from) {
+	if (!state->product.paused_at || state->product.paused_run > from) {
 		if (slot->pausing != CAUSAL_PAUSES)
 			return ns;
-		state->paused_at = 0;
+		state->product.paused_at = 0;
 		return 0;
 	}
-	if (from < state->paused_at)
-		from = state->paused_at;
+	if (from < state->product.paused_at)
+		from = state->product.paused_at;
 	if (to > due)
 		to = due;
-	paused = to > from ? (to - from) * period_ns / tick : 0;
+	paused = to > from ? (to - from) * settings.period_ns / tick : 0;
 	return ns > paused ? ns - paused : 0;
 }
 
@@ -179,7 +180,7 @@ static __always_inline void causal_sample(struct task_struct *task, struct threa
 		return;
 	causal_class_time(area, slot, CLASS_CPU, ns, 0);
 	if (has_user_stack(task, state))
-		causal_code_sample(use, state->slot, ns);
+		causal_code_sample(use, state->product.slot, ns);
 }
 
 /* What the frames of a kernel stack say, from the inside out. */
@@ -265,9 +266,9 @@ __noinline __u32 causal_kind(__u32 use, __u32 n, __s32 nr)
 	bpf_loop(RAW_FRAMES, causal_kernel_frame, &evidence, 0);
 	if (evidence.writing && evidence.kind == evidence.written)
 		evidence.kind = evidence.writing;
-	if (evidence.strength > CAUSAL_WEAK || nr < 0 || nr >= SYSCALLS_MAX)
+	if (evidence.strength > CAUSAL_WEAK || nr < 0 || nr >= CAPTURE_SYSCALLS)
 		return evidence.kind;
-	call = causal_kind_of_call[nr & (SYSCALLS_MAX - 1)];
+	call = causal_kind_of_call[nr & (CAPTURE_SYSCALLS - 1)];
 	return call ? call : evidence.kind;
 }
 
@@ -294,14 +295,14 @@ static __always_inline void causal_kind_time(void *ctx, struct task_struct *task
 					     struct thread_state *state)
 {
 	struct causal_area *area = causal_area();
-	struct causal_slot *slot = area ? causal_slot_at(area, state->slot) : NULL;
+	struct causal_slot *slot = area ? causal_slot_at(area, state->product.slot) : NULL;
 	struct scratch *scratch = scratch_for(SCRATCH_INTERVAL);
-	__u64 ns = state->blocked_ns;
+	__u64 ns = state->product.blocked_ns;
 	__u32 kind;
 	long size;
 
-	state->blocked_ns = 0;
-	if (!use_tables || !slot || !scratch)
+	state->product.blocked_ns = 0;
+	if (!settings.use_tables || !slot || !scratch)
 		return;
 	size = bpf_get_stack(ctx, scratch->raw, DWELL_MAX_KERNEL_FRAMES * sizeof(__u64), 0);
 	kind = causal_kind(SCRATCH_INTERVAL, size > 0 ? (__u32)size / sizeof(__u64) : 0,
@@ -313,6 +314,7 @@ static __always_inline void causal_kind_time(void *ctx, struct task_struct *task
 		    !(target->kinds[kind >> 6 & 1] >> (kind & 63) & 1))
 			continue;
 		__sync_fetch_and_add(&target->hit_ns, ns);
-		causal_give(area, slot, (ns - state->in_vain) * target->speedup / CAUSAL_WHOLE);
+		causal_give(area, slot,
+			    (ns - state->product.in_vain) * target->speedup / CAUSAL_WHOLE);
 	}
 }

@@ -35,13 +35,13 @@ static __always_inline bool causal_can_pause(struct task_struct *task, struct th
 		return false;
 	}
 	if (blocked_signals(task) >> index & 1) {
-		if (!state->blocked_at)
-			state->blocked_at = now;
-		else if (now - state->blocked_at > CAUSAL_BLOCKS_NS)
+		if (!state->product.blocked_at)
+			state->product.blocked_at = now;
+		else if (now - state->product.blocked_at > CAUSAL_BLOCKS_NS)
 			causal_count_unpaused(CAUSAL_BLOCKED, task->pid);
 		return false;
 	}
-	state->blocked_at = 0;
+	state->product.blocked_at = 0;
 	return true;
 }
 
@@ -53,12 +53,12 @@ static __always_inline __u64 causal_due(struct causal_area *area, struct causal_
 
 	if (!causal_settle)
 		return debt;
-	if (debt < state->least_debt)
-		state->least_debt = debt;
-	if (now >= state->settle_at) {
-		due = state->least_debt;
-		state->least_debt = debt;
-		state->settle_at = now + causal_settle;
+	if (debt < state->product.least_debt)
+		state->product.least_debt = debt;
+	if (now >= state->product.settle_at) {
+		due = state->product.least_debt;
+		state->product.least_debt = debt;
+		state->product.settle_at = now + causal_settle;
 	}
 	return due;
 }
@@ -71,11 +71,12 @@ static __always_inline __u64 causal_asleep(struct thread_state *state, __u64 due
 {
 	__u64 asleep = due;
 
-	if (state->slept_debt > debt)
-		state->slept_debt = debt;
-	if (asleep > state->slept_debt && !causal_speeds_up_queue())
-		asleep = state->slept_debt;
-	state->slept_debt -= asleep < state->slept_debt ? asleep : state->slept_debt;
+	if (state->product.slept_debt > debt)
+		state->product.slept_debt = debt;
+	if (asleep > state->product.slept_debt && !causal_speeds_up_queue())
+		asleep = state->product.slept_debt;
+	state->product.slept_debt -=
+		asleep < state->product.slept_debt ? asleep : state->product.slept_debt;
 	return asleep;
 }
 
@@ -86,11 +87,11 @@ static __always_inline __u64 causal_asleep(struct thread_state *state, __u64 due
 static __always_inline bool causal_is_worth_it(const struct task_struct *task,
 					       const struct thread_state *state, __u64 due)
 {
-	__u64 held = due > state->slept_debt ? due - state->slept_debt : 0;
+	__u64 held = due > state->product.slept_debt ? due - state->product.slept_debt : 0;
 
 	if (due < causal_min_pause)
 		return false;
-	return held >= causal_min_pause || due >= period_ns || causal_speeds_up_queue() ||
+	return held >= causal_min_pause || due >= settings.period_ns || causal_speeds_up_queue() ||
 	       !causal_is_full(task);
 }
 
@@ -106,7 +107,7 @@ __noinline int causal_pay(__u32 number, __u32 at_tick)
 	struct causal_slot *slot;
 	__u64 now, due;
 
-	if (!state || !area || !number || state->slot != number)
+	if (!state || !area || !number || state->product.slot != number)
 		return 0;
 	slot = causal_slot_of(area, state);
 	if (!slot || slot->pausing == CAUSAL_PAUSES || area->ended || causal_restarts(task))
@@ -121,10 +122,10 @@ __noinline int causal_pay(__u32 number, __u32 at_tick)
 	slot->asleep = causal_asleep(state, due, causal_debt(area, slot));
 	slot->asked = now;
 	slot->away = 0;
-	state->paused_at = at_tick || slot->asleep < due ? now : 0;
-	state->paused_run = at_tick ? 0 : state->since;
+	state->product.paused_at = at_tick || slot->asleep < due ? now : 0;
+	state->product.paused_run = at_tick ? 0 : state->since;
 	slot->pausing = CAUSAL_ASKED;
-	state->least_debt = causal_debt(area, slot) - due;
+	state->product.least_debt = causal_debt(area, slot) - due;
 	if (bpf_send_signal_thread(causal_signal)) {
 		slot->pausing = CAUSAL_RUNS;
 		causal_count_unpaused(CAUSAL_NOT_SENT, task->pid);
@@ -147,7 +148,7 @@ static __always_inline bool causal_owes(__u32 number)
 SEC("raw_tp/sys_exit")
 int on_sys_exit(struct bpf_raw_tracepoint_args *ctx)
 {
-	__u32 number = this_cpu()->slot;
+	__u32 number = this_cpu()->product.slot;
 	long ret = ctx->args[1];
 
 	if (!number || !causal_owes(number))

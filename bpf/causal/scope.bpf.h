@@ -9,6 +9,9 @@
 #include "bpf/core/kernel.bpf.h"
 #include "abi/unwind.h"
 
+/* For bpf/core/unwind.bpf.h. */
+#define WALK_ENDS_AT(code) (!causal_whole_stacks && causal_in_scope(code))
+
 /* Written by user space. */
 __u8 causal_scope[UNWIND_MAX_TABLES]; /* by slot: samples in the file belong to somebody */
 __u32 causal_n_out;		      /* ranges that are not in it */

@@ -14,6 +14,8 @@
 #pragma once
 
 #include "abi/delay_area.h"
+#include "bpf/causal/scope.bpf.h"
+#include "bpf/causal/thread.bpf.h"
 #include "bpf/core/state.bpf.h"
 #include "bpf/core/unwind.bpf.h"
 
@@ -21,7 +23,7 @@ const volatile __u32 causal_signal;
 const volatile __u64 causal_min_pause; /* ns; less is not worth a signal */
 const volatile __u32 causal_cpus;      /* of the machine */
 /* Which system calls can deliver to a socket while they run. */
-const volatile __u8 syscall_sends[SYSCALLS_MAX];
+const volatile __u8 syscall_sends[CAPTURE_SYSCALLS];
 
 /* Written by user space. */
 __u64 causal_settle; /* ns that a debt has to last before it is paid */
@@ -30,7 +32,7 @@ struct causal_target_state causal_targets[CAUSAL_TARGETS];
 __u32 causal_kinds_wanted; /* a target is a kind of waiting */
 __u32 causal_n_kind_rows;
 struct causal_kind_row causal_kind_rows[CAUSAL_KIND_ROWS]; /* by start */
-__u8 causal_kind_of_call[SYSCALLS_MAX];			   /* by system call */
+__u8 causal_kind_of_call[CAPTURE_SYSCALLS];		   /* by system call */
 
 /* Read by user space. */
 __u64 causal_sampled_ns;    /* of samples in scope */
@@ -41,6 +43,8 @@ __u32 causal_unpaused_tid[CAUSAL_UNPAUSED];
 __u64 causal_places_lost;
 __u64 causal_pauses, causal_paused_ns; /* of threads that are gone */
 struct causal_look causal_look;
+
+struct causal_cpu_counts causal_counts[CAPTURE_MAX_CPUS];
 
 /* Threads of the program that have a CPU, or left it for a pause. */
 __u32 causal_running __attribute__((aligned(64)));
@@ -90,15 +94,15 @@ static __always_inline void causal_renew(struct causal_area *area, struct causal
 		return;
 	slot->epoch = area->epoch;
 	slot->own = slot->until = area->global; /* a pause is over as well */
-	state->global_then = area->global;
-	state->least_debt = state->slept_debt = state->overtaken = 0;
+	state->product.global_then = area->global;
+	state->product.least_debt = state->product.slept_debt = state->product.overtaken = 0;
 }
 
 /* The slot of a recorded thread, brought to the present; NULL: it has none. */
 static __always_inline struct causal_slot *causal_slot_of(struct causal_area *area,
 							  struct thread_state *state)
 {
-	struct causal_slot *slot = causal_slot_at(area, state->slot);
+	struct causal_slot *slot = causal_slot_at(area, state->product.slot);
 
 	if (slot)
 		causal_renew(area, slot, state);
@@ -132,7 +136,7 @@ static __noinline void causal_begin(struct task_struct *task, struct thread_stat
 
 	if (!area || !tid)
 		return;
-	state->slot = 0;
+	state->product.slot = 0;
 	for (__u32 i = 0; i < CAUSAL_PROBES; i++) {
 		slot = &area->slot[CAUSAL_SLOT(home + i)];
 		if (slot->tid || __sync_val_compare_and_swap(&slot->tid, 0, tid))
@@ -142,9 +146,9 @@ static __noinline void causal_begin(struct task_struct *task, struct thread_stat
 		slot->epoch = area->epoch;
 		slot->until = slot->asleep = slot->paused_ns = 0;
 		slot->pauses = slot->pausing = CAUSAL_RUNS;
-		state->slot = CAUSAL_SLOT(home + i) + 1;
-		state->global_then = area->global;
-		state->least_debt = state->slept_debt = 0;
+		state->product.slot = CAUSAL_SLOT(home + i) + 1;
+		state->product.global_then = area->global;
+		state->product.least_debt = state->product.slept_debt = 0;
 		return;
 	}
 	causal_count_unpaused(CAUSAL_NO_SLOT, tid);
@@ -153,9 +157,9 @@ static __noinline void causal_begin(struct task_struct *task, struct thread_stat
 static __always_inline void causal_end(struct thread_state *state)
 {
 	struct causal_area *area = causal_area();
-	struct causal_slot *slot = area ? causal_slot_at(area, state->slot) : NULL;
+	struct causal_slot *slot = area ? causal_slot_at(area, state->product.slot) : NULL;
 
-	state->slot = 0;
+	state->product.slot = 0;
 	if (!slot)
 		return;
 	__sync_fetch_and_add(&causal_pauses, slot->pauses);

@@ -26,13 +26,14 @@ static __always_inline __u64 causal_gone_on(const struct causal_area *area,
 					    const struct thread_state *waker,
 					    const struct thread_state *sleeper)
 {
-	__u64 gone = area->global - sleeper->global_then;
-	__u64 length = waker->hit_to - waker->hit_from, before;
+	__u64 gone = area->global - sleeper->product.global_then;
+	__u64 length = waker->product.hit_to - waker->product.hit_from, before;
 
-	if (waker->hit_at < sleeper->since || waker->hit_from >= sleeper->since || !length)
+	if (waker->product.hit_at < sleeper->since || waker->product.hit_from >= sleeper->since ||
+	    !length)
 		return gone;
-	before = sleeper->since - waker->hit_from;
-	before = before < length ? waker->hit_ns * before / length : waker->hit_ns;
+	before = sleeper->since - waker->product.hit_from;
+	before = before < length ? waker->product.hit_ns * before / length : waker->product.hit_ns;
 	return gone > before ? gone - before : 0;
 }
 
@@ -57,23 +58,24 @@ static __always_inline void causal_wake(struct thread_state *waker, struct threa
 	waited += causal_gone_on(area, waker, sleeper);
 	own = lesser(from->own, slot->own + waited);
 	slot->own = own;
-	sleeper->carried = true;
+	sleeper->product.carried = true;
 }
 
 /* What threads were given while they had @cpu. */
 static __always_inline __u64 causal_given(struct causal_area *area, const struct cpu_state *cpu)
 {
-	const struct causal_slot *slot = causal_slot_at(area, cpu->slot);
+	const struct causal_slot *slot = causal_slot_at(area, cpu->product.slot);
 
-	return slot ? cpu->given + slot->own - cpu->own_in : cpu->given;
+	return slot ? cpu->product.given + slot->own - cpu->product.own_in : cpu->product.given;
 }
 
 /* How long threads have had @cpu. */
 static __always_inline __u64 causal_used(const struct cpu_state *cpu, __u64 now)
 {
-	__u64 in_at = cpu->in_at;
+	__u64 in_at = cpu->product.in_at;
 
-	return cpu->slot && now > in_at ? cpu->used + now - in_at : cpu->used;
+	return cpu->product.slot && now > in_at ? cpu->product.used + now - in_at
+						: cpu->product.used;
 }
 
 /*
@@ -102,20 +104,20 @@ static __always_inline void causal_ready(struct thread_state *state, struct cpu_
 
 	if (!area)
 		return;
-	state->ready_cpu = (__u32)(cpu - cpu_states) + 1;
-	state->given_then = causal_given(area, cpu);
-	state->used_then = causal_used(cpu, now);
+	state->product.ready_cpu = (__u32)(cpu - cpu_states) + 1;
+	state->product.given_then = causal_given(area, cpu);
+	state->product.used_then = causal_used(cpu, now);
 }
 
 /* @state's thread has @cpu from now on. */
 static __always_inline void causal_have_cpu(struct cpu_state *cpu, struct thread_state *state,
 					    const struct causal_slot *slot, __u64 now)
 {
-	causal_count_running(1 - state->counted - !!cpu->slot);
-	state->counted = false;
-	cpu->slot = state->slot;
-	cpu->own_in = slot->own;
-	cpu->in_at = now;
+	causal_count_running(1 - state->product.counted - !!cpu->product.slot);
+	state->product.counted = false;
+	cpu->product.slot = state->product.slot;
+	cpu->product.own_in = slot->own;
+	cpu->product.in_at = now;
 }
 
 /* @state's thread, paused or not, leaves its CPU. */
@@ -127,21 +129,21 @@ static __always_inline void causal_switch_out(struct cpu_state *cpu, struct thre
 	bool counted;
 
 	if (area) {
-		cpu->given = causal_given(area, cpu);
-		cpu->used = causal_used(cpu, now);
+		cpu->product.given = causal_given(area, cpu);
+		cpu->product.used = causal_used(cpu, now);
 	}
 	counted = slot && slot->pausing == CAUSAL_PAUSES && state->class != CLASS_SCHED;
-	causal_count_running(counted - state->counted - !!cpu->slot);
-	state->counted = counted;
-	cpu->slot = 0;
-	state->left_cpu = (__u32)(cpu - cpu_states) + 1;
-	state->left_runs = cpu->runs;
-	state->ready_cpu = 0;
-	state->full = false;
+	causal_count_running(counted - state->product.counted - !!cpu->product.slot);
+	state->product.counted = counted;
+	cpu->product.slot = 0;
+	state->product.left_cpu = (__u32)(cpu - cpu_states) + 1;
+	state->product.left_runs = cpu->product.runs;
+	state->product.ready_cpu = 0;
+	state->product.full = false;
 	if (!slot)
 		return;
-	state->global_then = area->global;
-	state->carried = false;
+	state->product.global_then = area->global;
+	state->product.carried = false;
 	if (state->class == CLASS_SCHED)
 		causal_ready(state, cpu, now);
 }
@@ -156,19 +158,21 @@ static __always_inline void causal_take_cpu(struct causal_area *area,
 {
 	__u64 given, debt = causal_debt(area, slot);
 
-	if (!state->ready_cpu || causal_speeds_up_queue())
+	if (!state->product.ready_cpu || causal_speeds_up_queue())
 		return;
-	given = causal_given(area, &cpu_states[(state->ready_cpu - 1) & (MAX_CPUS - 1)]) -
-		state->given_then;
+	given = causal_given(area,
+			     &cpu_states[(state->product.ready_cpu - 1) & (CAPTURE_MAX_CPUS - 1)]) -
+		state->product.given_then;
 	__sync_fetch_and_add(&slot->own, given < debt ? given : debt);
 }
 
 /* For how long threads of the program had the CPU that @state's thread waited for until @now. */
 static __always_inline __u64 causal_used_meanwhile(const struct thread_state *state, __u64 now)
 {
-	const struct cpu_state *cpu = &cpu_states[(state->ready_cpu - 1) & (MAX_CPUS - 1)];
+	const struct cpu_state *cpu =
+		&cpu_states[(state->product.ready_cpu - 1) & (CAPTURE_MAX_CPUS - 1)];
 
-	return state->ready_cpu ? causal_used(cpu, now) - state->used_then : 0;
+	return state->product.ready_cpu ? causal_used(cpu, now) - state->product.used_then : 0;
 }
 
 /*
@@ -189,7 +193,7 @@ static __always_inline void causal_resume_pause(const struct causal_area *area,
 				     now - state->since -
 					     lesser(causal_used_meanwhile(state, now), queued));
 	later = area->global - slot->until;
-	state->slept_debt = later > 0 ? later : 0;
+	state->product.slept_debt = later > 0 ? later : 0;
 }
 
 /*
@@ -200,17 +204,18 @@ static __always_inline void causal_resume_pause(const struct causal_area *area,
  */
 static __always_inline __u64 causal_in_vain(struct thread_state *state, __u64 wake, __u64 now)
 {
-	const struct cpu_state *left = &cpu_states[(state->left_cpu - 1) & (MAX_CPUS - 1)];
+	const struct cpu_state *left =
+		&cpu_states[(state->product.left_cpu - 1) & (CAPTURE_MAX_CPUS - 1)];
 	__u64 ran = state->since - state->ran_at, waited = wake - state->since;
 	__u64 in_vain;
 	__u32 others;
 
-	if (!state->full || !state->left_cpu || wake <= state->since)
+	if (!state->product.full || !state->product.left_cpu || wake <= state->since)
 		return 0;
-	others = left->runs - state->left_runs;
-	state->overtaken += others * ran * waited / (now - state->since);
-	in_vain = lesser(state->overtaken, waited);
-	state->overtaken -= in_vain;
+	others = left->product.runs - state->product.left_runs;
+	state->product.overtaken += others * ran * waited / (now - state->since);
+	in_vain = lesser(state->product.overtaken, waited);
+	state->product.overtaken -= in_vain;
 	return in_vain;
 }
 
@@ -222,21 +227,22 @@ static __always_inline void causal_come_back(struct causal_area *area, struct th
 
 	/* Waits for another thread of the program end when that one is faster, not by themselves.
 	 */
-	state->hit_at = 0;
-	if (state->class != CLASS_SCHED && state->class != CLASS_LOCK && !state->carried) {
+	state->product.hit_at = 0;
+	if (state->class != CLASS_SCHED && state->class != CLASS_LOCK && !state->product.carried) {
 		own = slot->own;
-		state->in_vain = causal_in_vain(state, wake, now);
-		causal_class_time(area, slot, state->class, wake - state->since, state->in_vain);
-		state->hit_at = now;
-		state->hit_from = state->since;
-		state->hit_to = wake;
-		state->hit_ns = slot->own - own;
-		state->blocked_ns = causal_kinds_wanted ? wake - state->since : 0;
+		state->product.in_vain = causal_in_vain(state, wake, now);
+		causal_class_time(area, slot, state->class, wake - state->since,
+				  state->product.in_vain);
+		state->product.hit_at = now;
+		state->product.hit_from = state->since;
+		state->product.hit_to = wake;
+		state->product.hit_ns = slot->own - own;
+		state->product.blocked_ns = causal_kinds_wanted ? wake - state->since : 0;
 	}
 	if (now > wake)
 		causal_class_time(area, slot, CLASS_SCHED, now - wake, 0);
 	if (state->class != CLASS_SCHED)
-		state->slept_debt = causal_debt(area, slot);
+		state->product.slept_debt = causal_debt(area, slot);
 }
 
 /* @state's thread runs again, at @now; what it waited for came at @wake. */
@@ -246,11 +252,11 @@ static __always_inline void causal_switch_in(struct cpu_state *cpu, struct threa
 	struct causal_area *area = causal_area();
 	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
 
-	state->blocked_ns = state->used = state->in_vain = 0;
+	state->product.blocked_ns = state->product.used = state->product.in_vain = 0;
 	if (!slot)
 		return;
-	if (state->full)
-		state->used = causal_used_meanwhile(state, now);
+	if (state->product.full)
+		state->product.used = causal_used_meanwhile(state, now);
 	if (slot->pausing != CAUSAL_RUNS)
 		slot->away += now - state->since;
 	if (slot->pausing == CAUSAL_PAUSES) {
@@ -259,9 +265,9 @@ static __always_inline void causal_switch_in(struct cpu_state *cpu, struct threa
 	} else {
 		causal_take_cpu(area, state, slot);
 		causal_come_back(area, state, slot, wake, now);
-		cpu->runs++;
+		cpu->product.runs++;
 	}
-	cpu->waited = state->blocked_ns;
+	cpu->product.waited = state->product.blocked_ns;
 	causal_have_cpu(cpu, state, slot, now);
 }
 
@@ -274,7 +280,7 @@ static __always_inline void causal_exec(struct task_struct *task, struct thread_
 
 	causal_end(state);
 	causal_begin(task, state, NULL);
-	slot = area ? causal_slot_at(area, state->slot) : NULL;
+	slot = area ? causal_slot_at(area, state->product.slot) : NULL;
 	if (slot)
 		causal_have_cpu(this_cpu(), state, slot, now);
 }

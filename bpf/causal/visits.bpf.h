@@ -21,7 +21,7 @@ static __always_inline int causal_visit(__u64 number)
 {
 	struct causal_area *area = causal_area();
 
-	if (!active || !area || !target_state(bpf_get_current_task_btf()))
+	if (!capture.active || !area || !target_state(bpf_get_current_task_btf()))
 		return 0;
 	__sync_fetch_and_add(&area->points.point[number & (DWELL_POINTS - 1)].count[0].count, 1);
 	return 0;
@@ -81,7 +81,8 @@ __noinline int causal_look_around(__u64 now)
 	struct causal_looking looking = {.time = now};
 	__u64 round = causal_look.round;
 
-	if (!use_tables || !area || round & 1 || now < causal_look.time + period_ns * 3 / 4 ||
+	if (!settings.use_tables || !area || round & 1 ||
+	    now < causal_look.time + settings.period_ns * 3 / 4 ||
 	    __sync_val_compare_and_swap(&causal_look.round, round, round + 1) != round)
 		return 0;
 	looking.global = area->global;

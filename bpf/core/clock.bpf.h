@@ -21,7 +21,7 @@
 static __always_inline __u64 points_due(const struct cpu_state *cpu, __u64 due, __u64 run_begin,
 					__u64 now)
 {
-	return ticks_within(due, cpu->tick ? cpu->tick : period_ns, run_begin, now);
+	return ticks_within(due, cpu->tick ? cpu->tick : settings.period_ns, run_begin, now);
 }
 
 /*

@@ -9,13 +9,13 @@
 #include "bpf/core/scratch.bpf.h"
 #include "bpf/core/state.bpf.h"
 
-#define REST_BYTES 32768 /* of stack, at most */
-#define REST_CHUNK 2048	 /* is read at a time; less when the stack ends within */
-#define REST_LEAST 64
+#define STACK_COPY_BYTES 32768 /* of stack, at most */
+#define STACK_COPY_CHUNK 2048  /* is read at a time; less when the stack ends within */
+#define STACK_COPY_LEAST 64
 
-struct rest {
-	struct event_rest head; /* type 0: there is none */
-	__u8 data[DWELL_MAX_USER_FRAMES * sizeof(__u64) + REST_BYTES];
+struct deferred {
+	struct event_deferred head; /* type 0: there is none */
+	__u8 data[DWELL_MAX_USER_FRAMES * sizeof(__u64) + STACK_COPY_BYTES];
 };
 
 /* SCRATCH_USES for each CPU; their number is set before the programs are loaded. */
@@ -23,19 +23,19 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, SCRATCH_USES);
 	__type(key, __u32);
-	__type(value, struct rest);
-} rests SEC(".maps");
+	__type(value, struct deferred);
+} deferred SEC(".maps");
 
-static __always_inline struct rest *rest_for(__u32 use)
+static __always_inline struct deferred *deferred_for(__u32 use)
 {
 	__u32 index = bpf_get_smp_processor_id() * SCRATCH_USES + use;
 
-	return bpf_map_lookup_elem(&rests, &index);
+	return bpf_map_lookup_elem(&deferred, &index);
 }
 
 /* A copy of stack memory being made: of chunks, which get smaller at its end. */
 struct stack_copy {
-	struct rest *rest;
+	struct deferred *kept;
 	__u64 from;
 	__u32 at; /* in data */
 	__u32 size;
@@ -47,10 +47,11 @@ static long copy_chunk(__u32 index, void *arg)
 	struct stack_copy *copy = arg;
 	__u32 to = copy->at + copy->size, chunk = copy->chunk;
 
-	if (chunk < REST_LEAST || chunk > REST_CHUNK || copy->size > REST_BYTES - REST_CHUNK ||
-	    to > sizeof(copy->rest->data) - REST_CHUNK)
+	if (chunk < STACK_COPY_LEAST || chunk > STACK_COPY_CHUNK ||
+	    copy->size > STACK_COPY_BYTES - STACK_COPY_CHUNK ||
+	    to > sizeof(copy->kept->data) - STACK_COPY_CHUNK)
 		return 1;
-	if (bpf_probe_read_user(&copy->rest->data[to], chunk, (void *)copy->from + copy->size))
+	if (bpf_probe_read_user(&copy->kept->data[to], chunk, (void *)copy->from + copy->size))
 		copy->chunk /= 2;
 	else
 		copy->size += chunk;
@@ -61,35 +62,35 @@ static long copy_chunk(__u32 index, void *arg)
  * Sends what is kept for @use, with the @n frames in its scratch from @at on. Returns
  * the hash by which the stack will be known, 0: there is nothing, or no room for it.
  */
-__noinline __u64 send_rest(__u32 use, __u32 at, __u32 n)
+__noinline __u64 send_deferred(__u32 use, __u32 at, __u32 n)
 {
 	struct scratch *scratch = scratch_for(use);
-	struct rest *rest = rest_for(use);
-	struct stack_copy copy = {.chunk = REST_CHUNK};
+	struct deferred *kept = deferred_for(use);
+	struct stack_copy copy = {.chunk = STACK_COPY_CHUNK};
 	__u32 frames = n * sizeof(__u64);
-	struct event_rest *head;
+	struct event_deferred *head;
 
-	if (!use_tables || !rest || !scratch || !rest->head.header.type)
+	if (!settings.use_tables || !kept || !scratch || !kept->head.header.type)
 		return 0;
-	head = &rest->head;
+	head = &kept->head;
 	head->header.type = 0;
 	at &= RAW_FRAMES - 1;
 	if (frames > DWELL_MAX_USER_FRAMES * sizeof(__u64) ||
-	    bpf_probe_read_kernel(rest->data, frames, &scratch->frames[at]))
+	    bpf_probe_read_kernel(kept->data, frames, &scratch->frames[at]))
 		return 0;
-	copy.rest = rest;
+	copy.kept = kept;
 	copy.from = head->sp - DWELL_RED_ZONE;
 	copy.at = frames;
-	bpf_loop(REST_BYTES / REST_CHUNK + 8, copy_chunk, &copy, 0);
+	bpf_loop(STACK_COPY_BYTES / STACK_COPY_CHUNK + 8, copy_chunk, &copy, 0);
 	head->size = copy.size;
 	head->depth = n;
 	head->hash = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32() | 1;
 	frames += head->size;
-	if (frames > sizeof(rest->data))
+	if (frames > sizeof(kept->data))
 		return 0;
 	head->header.time = bpf_ktime_get_ns();
-	head->header.type = EVENT_STACK_REST;
-	if (!emit(rest, sizeof(*head) + frames, LOSS_REST_SKIPPED))
+	head->header.type = EVENT_DEFERRED;
+	if (!emit(kept, sizeof(*head) + frames, LOSS_DEFERRED_SKIPPED))
 		head->hash = 0;
 	head->header.type = 0;
 	return head->hash;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * Intervals off the CPU: of which class, when what was waited for came, which sampling points
- * lie in them, and the events that tell of them. Blocked Samples, OSDI'24, section 3.1.
+ * Intervals off the CPU: of which class, when what was waited for came, and which sampling
+ * points lie in them. Blocked Samples, OSDI'24, section 3.1.
  */
 #pragma once
 
 #include "abi/grid.h"
-#include "bpf/core/object.bpf.h"
-#include "bpf/core/stack.bpf.h"
 #include "bpf/core/state.bpf.h"
 
 static __always_inline enum wait_class blocked_class(struct task_struct *task,
@@ -64,105 +62,97 @@ static __always_inline bool may_be_sampled(const struct thread_state *state, __u
 static __always_inline bool count_points(struct thread_state *state, __u64 wake, __u64 now)
 {
 	__u8 shift = present_spacing();
-	__u32 apart = period_ns << shift;
+	__u32 apart = settings.period_ns << shift;
 
 	state->blocked_points = 0;
 	state->runq_points = 0;
 	if (!may_be_sampled(state, now, shift))
 		return false;
-	state->blocked_points = sample_grid__points(state->since, wake, apart, grid_seed) << shift;
-	state->runq_points = sample_grid__points(wake, now, apart, grid_seed) << shift;
-	state->next_point = sample_grid__next(now, apart, grid_seed);
+	state->blocked_points = sample_grid__points(state->since, wake, apart, settings.grid_seed)
+				<< shift;
+	state->runq_points = sample_grid__points(wake, now, apart, settings.grid_seed) << shift;
+	state->next_point = sample_grid__next(now, apart, settings.grid_seed);
 	state->spacing = shift;
 	return state->blocked_points || state->runq_points;
 }
 
-static __always_inline void count_wait(struct thread_state *state, __u64 wake, __u64 now)
+/*
+ * Begins an interval of @task, which is switched out at @now. False: there is none, this was
+ * the last switch of a thread that is gone.
+ */
+static __always_inline bool begin_interval(struct task_struct *task, struct thread_state *state,
+					   __u64 now)
 {
-	state->ns[state->class & (CLASS_SLOTS - 1)] += wake - state->since;
-	if (now > wake)
-		state->ns[CLASS_SCHED] += now - wake;
+	state->since = now;
+	if (!task_blocked(task)) {
+		state->class = CLASS_SCHED;
+		state->interval_flags = INTERVAL_PREEMPTED;
+	} else if (task->__state & TASK_DEAD) {
+		state->where = WHERE_GONE;
+		return false;
+	} else {
+		state->class = blocked_class(task, state);
+		state->interval_flags =
+			task->__state & TASK_UNINTERRUPTIBLE ? INTERVAL_UNINTERRUPTIBLE : 0;
+	}
+	state->where = WHERE_OFF_CPU;
+	return true;
 }
 
-/* Ends the off-CPU interval in @state at @now (see interval_wake()). True: it is to be emitted. */
+/*
+ * Ends the interval in @state at @now (see interval_wake()). True: it holds a sampling point, or
+ * every interval is wanted.
+ */
 static __always_inline bool end_interval(struct thread_state *state, __u64 now, __u64 queued)
 {
 	__u64 wake = interval_wake(state, now, queued);
-	bool known = state->class != CLASS_SCHED && was_woken(state);
 	bool sampled = count_points(state, wake, now);
 
-	if (!causal)
-		count_wait(state, wake, now);
 	state->t_in = now;
-	if (!sampled && !trace_mode)
+	if (!sampled && !settings.trace_mode)
 		return false;
 	state->t_out = state->since;
 	state->pending_wake = wake;
 	state->pending_class = state->class;
 	state->pending_flags = state->interval_flags | state->spacing << INTERVAL_SPACING_SHIFT;
-	state->pending_waker = known ? state->waker : 0;
-	state->pending_context = known ? state->waker_context : WAKER_UNKNOWN;
-	state->pending_device = known ? state->device : 0;
 	return true;
 }
 
-static __always_inline void fill_interval(struct event_interval *event,
-					  const struct thread_state *state)
+/* @state's thread runs from @now on. */
+static __always_inline void begin_run(struct thread_state *state, __u64 now)
 {
-	__builtin_memset(event, 0, sizeof(*event));
-	event->header.type = EVENT_INTERVAL;
-	event->header.thread = state->thread;
-	event->header.time = state->t_in;
-	event->t_out = state->t_out;
-	event->t_wake = state->pending_wake;
-	event->blocked_points = state->blocked_points;
-	event->runq_points = state->runq_points;
-	event->waker = state->pending_waker;
-	event->waker_context = state->pending_context;
-	event->device = state->pending_device;
-	event->class = state->pending_class;
-	event->flags = state->pending_flags;
-	event->syscall = SYSCALL_NONE;
-}
-
-/* Emits the interval that ended with the present run of @task, which is current. */
-static __always_inline void emit_interval(void *ctx, struct task_struct *task,
-					  struct thread_state *state)
-{
-	struct scratch *scratch = scratch_for(SCRATCH_INTERVAL);
-	struct event_interval *event;
-	bool user = has_user_stack(task, state);
-
-	state->flags &= ~STATE_PENDING;
-	if (!scratch)
-		return;
-	if (!(state->flags & STATE_ANNOUNCED))
-		announce(task, state, 0);
-	event = SCRATCH_HEAD(scratch, event_interval);
-	fill_interval(event, state);
-	find_object(event, task, state, true);
-	capture(ctx, scratch, SCRATCH_INTERVAL, &event->stack, schedule_range, user);
-	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
+	state->since = now;
+	state->ran_at = now;
+	state->where = WHERE_ON_CPU;
+	state->interval_flags = 0;
 }
 
 /*
- * Emits the interval of @task without taking a stack: of a new thread's first
- * run there is none; on the last rung it was taken at switch-out.
+ * When the present run of @task began, by the scheduler's books. To be asked when it is switched
+ * out though its state says that it is off the CPU: tracepoints do not fire behind tasks that a
+ * kernel hides from tracing.
  */
-static __noinline void emit_interval_bare(struct task_struct *task, struct thread_state *state)
+static __always_inline __u64 hidden_switch_in(struct task_struct *task,
+					      const struct thread_state *state, __u64 now)
 {
-	struct event_interval event;
+	__u64 begin = now - run_length(task);
 
-	state->flags &= ~STATE_PENDING;
-	if (causal)
-		return;
-	if (!(state->flags & STATE_ANNOUNCED))
-		announce(task, state, 0);
-	fill_interval(&event, state);
-	if (stack_at_switch_out) {
-		find_object(&event, task, state, false);
-		event.stack.kernel_hash = state->kernel_hash;
-		event.stack.user_hash = state->user_hash;
-	}
-	emit(&event, sizeof(event), LOSS_RING_FULL);
+	lose(LOSS_HIDDEN_SWITCH);
+	count_hidden_wake(state);
+	return begin > state->since ? begin : state->since;
+}
+
+/*
+ * The states of those of @prev and @next that are recorded, else NULL. False: neither is.
+ * Counts the switch.
+ */
+static __always_inline bool recorded_switch(struct task_struct *prev, struct task_struct *next,
+					    struct thread_state **out, struct thread_state **in)
+{
+	if (!capture.active)
+		return false;
+	this_capture_cpu()->switches++;
+	*out = prev->pid ? target_state(prev) : NULL;
+	*in = next->pid ? target_state(next) : NULL;
+	return *out || *in;
 }

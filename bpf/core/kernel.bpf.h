@@ -255,29 +255,6 @@ struct bpf_iter__task {
 } CORE;
 
 /*
- * The context is told by the per-CPU preempt count. Its address cannot be had
- * from kallsyms everywhere (only with CONFIG_KALLSYMS_ALL), but BTF has its
- * distance from the CPU's run queue, and every task points to that.
- * (A variable of its own to 6.1 and again from 6.15, a part of pcpu_hot between.)
- */
-const volatile __s64 preempt_count_from_rq; /* bytes; 0: unknown */
-
-static __always_inline int preempt_count(struct task_struct *current)
-{
-	int count = -1;
-
-	if (preempt_count_from_rq && bpf_core_field_exists(current->se.cfs_rq))
-		bpf_probe_read_kernel(&count, sizeof(count),
-				      (void *)current->se.cfs_rq->rq + preempt_count_from_rq);
-	return count;
-}
-
-/* include/linux/preempt.h: bits 8..15 softirq (bit 8: being served), 16..19 hardirq, 20..23 NMI. */
-#define PREEMPT_SOFTIRQ_SERVING 0x00000100
-#define PREEMPT_HARDIRQ_MASK	0x000f0000
-#define PREEMPT_NMI_MASK	0x00f00000
-
-/*
  * Off the run queue, or (6.12 and later) left there only because its dequeue is
  * delayed. Stable while the run-queue lock is held, as in sched_switch, and not
  * fooled by a signal that turned a sleep into a yield.

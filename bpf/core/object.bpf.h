@@ -192,15 +192,16 @@ static __always_inline void find_object(struct event_interval *event, struct tas
 	if (nr == NR_FUTEX || nr == NR_FUTEX_WAIT) {
 		object->type = OBJECT_FUTEX;
 		object->id = first;
-	} else if ((nr == nr_poll || nr == nr_ppoll) && second == 1 && current) {
+	} else if ((nr == settings.nr_poll || nr == settings.nr_ppoll) && second == 1 && current) {
 		file_object(object, task, state, polled_fd((void *)first));
-	} else if (nr == nr_wait4 && (int)first > 0) {
+	} else if (nr == settings.nr_wait4 && (int)first > 0) {
 		object->type = OBJECT_CHILD;
 		object->id = (__u32)first;
-	} else if (nr == nr_waitid && first == P_PID) {
+	} else if (nr == settings.nr_waitid && first == P_PID) {
 		object->type = OBJECT_CHILD;
 		object->id = (__u32)second;
-	} else if (nr < SYSCALLS_MAX && syscall_takes_fd[nr & (SYSCALLS_MAX - 1)]) {
+	} else if (nr < CAPTURE_SYSCALLS &&
+		   settings.syscall_takes_fd[nr & (CAPTURE_SYSCALLS - 1)]) {
 		file_object(object, task, state, (__u32)first);
 	}
 }

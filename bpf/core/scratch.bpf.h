@@ -16,7 +16,9 @@ struct scratch {
 	__u8 head[HEAD_SIZE];
 	__u64 frames[SCRATCH_FRAMES];
 	__u64 raw[RAW_FRAMES];
-	__u64 codes[DWELL_MAX_USER_FRAMES]; /* of frames, for the causal engine: see CAUSAL_CODE */
+#ifdef WALK_ENDS_AT
+	__u64 codes[DWELL_MAX_USER_FRAMES]; /* UNWIND_CODE() of each frame; 0: unknown */
+#endif
 };
 
 #define SCRATCH_HEAD(scratch, type)                                                                \

@@ -117,7 +117,7 @@ static __always_inline __u32 walk_user_stack(void *ctx, struct scratch *scratch,
 {
 	long size;
 
-	if (use_tables) {
+	if (settings.use_tables) {
 		__u64 walked = unwind_current(use, at);
 
 		*end = walked >> 32;
@@ -145,9 +145,9 @@ static __always_inline bool lost_its_memory(struct task_struct *task)
  * Takes the stacks of current into @scratch, the one for @use, and describes
  * them in @stack. The kernel's part begins behind the innermost frame in @range.
  */
-static __always_inline void capture(void *ctx, struct scratch *scratch, __u32 use,
-				    struct event_stack *stack, const volatile __u64 range[2],
-				    bool user)
+static __always_inline void take_stacks(void *ctx, struct scratch *scratch, __u32 use,
+					struct event_stack *stack, const volatile __u64 range[2],
+					bool user)
 {
 	long size = bpf_get_stack(ctx, scratch->raw, DWELL_MAX_KERNEL_FRAMES * sizeof(__u64), 0);
 	__u32 at, n;
@@ -160,7 +160,7 @@ static __always_inline void capture(void *ctx, struct scratch *scratch, __u32 us
 	at = stack->kernel_depth & (RAW_FRAMES - 1);
 	n = walk_user_stack(ctx, scratch, use, at, &stack->user_end);
 	if (stack->user_end == STACK_NO_MAPPING || stack->user_end == STACK_NO_TABLE)
-		stack->user_hash = send_rest(use, at, n);
+		stack->user_hash = send_deferred(use, at, n);
 	if (!stack->user_hash)
 		take_user_stack(scratch, stack, at, n);
 }

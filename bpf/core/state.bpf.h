@@ -5,40 +5,16 @@
  */
 #pragma once
 
-#include "abi/event.h"
+#include "abi/capture.h"
 #include "abi/grid.h"
 #include "bpf/core/kernel.bpf.h"
 
-/* Settings, fixed before the programs are loaded. */
-const volatile __u32 period_ns = 1000000;
-const volatile __u64 grid_seed;
-const volatile bool trace_mode;		     /* emit every interval, sampling points or not */
-const volatile bool stack_at_switch_out;     /* the last rung: nowhere else to take it */
-const volatile bool use_tables;		     /* unwind user stacks by .eh_frame tables */
-const volatile bool follow = true;	     /* record what recorded threads create */
-const volatile __u32 ring_mask;		     /* rings - 1; there is a power of two of them */
-const volatile __u64 ring_wake_at = 1 << 18; /* bytes queued that wake user space */
-const volatile __u32 own_tgid;		     /* never recorded, unless asked */
-const volatile __u32 command_tgid;	     /* recorded from its exec on; 0: no command */
+const volatile struct capture_settings settings SEC(CAPTURE_SETTINGS_SECTION) = {};
+struct capture_state capture SEC(CAPTURE_STATE_SECTION) = {};
+struct capture_cpu capture_cpus[CAPTURE_MAX_CPUS] SEC(CAPTURE_CPUS_SECTION) = {};
+
+/* Tasks with one of these flags have no user mode. */
 const volatile __u32 no_user_flags = PF_KTHREAD | PF_IO_WORKER;
-/* Address ranges of functions where the frames of interest begin, from kallsyms; 0: unknown. */
-const volatile __u64 schedule_range[2];
-const volatile __u64 wakeup_range[2];
-/* Which system calls take a descriptor as first argument. */
-#define SYSCALLS_MAX 512
-const volatile __u8 syscall_takes_fd[SYSCALLS_MAX];
-const volatile int nr_poll = -1, nr_ppoll = -1, nr_wait4 = -1, nr_waitid = -1;
-
-/* Virtual speedups (bpf/causal/virtual_time.bpf.h) instead of a recording: nothing but threads is
- * emitted. */
-const volatile bool causal;
-
-/* Written by user space while the programs run. */
-bool active; /* nothing is counted or emitted while false */
-__u64 losses[LOSS_COUNT];
-__u64 ended;	   /* threads recorded that have */
-__u32 last_thread; /* number of the thread seen last */
-__u8 spacing;	   /* off-CPU sampling points lie 2^spacing periods apart */
 
 enum where {
 	WHERE_UNKNOWN = 0, /* seen from afar: its first switch will tell */
@@ -50,76 +26,46 @@ enum where {
 enum state_flags {
 	STATE_TARGET = 1 << 0,
 	STATE_ANNOUNCED = 1 << 1, /* user space has its EVENT_THREAD */
-	STATE_PENDING = 1 << 2,	  /* an interval waits to be emitted when it runs again */
+	STATE_PENDING = 1 << 2,	  /* an interval is to be dealt with when it runs again */
 	STATE_CREATED = 1 << 3,	  /* created during the recording */
 	STATE_IN_EXEC = 1 << 4,	  /* its old program is gone, the new one is not there yet */
 	STATE_HELPER = 1 << 5,	  /* recorded because it woke one that is */
 	STATE_ENDED = 1 << 6,	  /* nothing but its last switch is to come */
 };
 
-#define CLASS_SLOTS 8 /* a power of two: a masked index needs no other check */
-
-/* What every switch needs comes first: with many threads, cache lines are what a switch costs. */
+/*
+ * A product defines struct product_thread and struct product_cpu, what it keeps of each thread
+ * and each CPU itself, before it includes this header. What every switch needs comes first, in
+ * theirs too: with many threads, cache lines are what a switch costs.
+ */
 struct thread_state {
 	__u64 since;	  /* begin of the present run or off-CPU interval */
 	__u64 ran_at;	  /* begin of the last run: an older wakeup belongs to an older sleep */
 	__u64 next_point; /* no sampling point lies between the end of its last wait and this */
 	__u64 t_wake;	  /* last wakeup, whether it slept or was about to */
-	__u32 waker;
-	__u32 thread;
-	__u8 waker_context;
+	__u64 lock;	  /* kernel lock it contends for, or 0 */
+	__u32 thread;	  /* its number */
+	__u16 interval_flags;
 	__u8 where;
 	__u8 class; /* of the off-CPU interval */
 	__u8 flags;
-	__u16 interval_flags;
 	__u8 spacing; /* that next_point was found with */
-	__u32 device; /* that completed a request last where the wakeup came */
-	__u64 lock;   /* kernel lock it contends for, or 0 */
+	__u8 waker_context;
 
-	__u64 ns[CLASS_SLOTS];
+	struct product_thread product;
 
 	__u64 seen;	 /* created, or seen first */
 	__u64 voluntary; /* switch counts when first seen */
 	__u64 involuntary;
 	__u64 renamed; /* when it last got a name: within exec, the point of no return */
-	/* The interval that is pending. */
+	/* The interval that ended last, if it holds a sampling point; STATE_PENDING: see there. */
 	__u64 t_out;
 	__u64 t_in;
 	__u64 pending_wake;
-	__u32 pending_waker;
-	__u32 pending_device;
 	__u32 blocked_points;
 	__u32 runq_points;
 	__u16 pending_flags;
 	__u8 pending_class;
-	__u8 pending_context;
-	__u64 kernel_hash; /* with stack_at_switch_out */
-	__u64 user_hash;
-	/* Of the causal engine, which keeps no ns[]: what every switch needs first, too. */
-	__u32 slot;	   /* number + 1; 0: none */
-	__u32 ready_cpu;   /* the CPU it waits for + 1; 0: not known */
-	__u32 left_cpu;	   /* the CPU that it had last + 1; 0: none */
-	__u32 left_runs;   /* how often threads of the program came to have that before */
-	bool carried;	   /* its wait ended, or will, when another thread's time came */
-	bool full;	   /* threads of the program had all CPUs when it became ready */
-	bool counted;	   /* in causal_running, though it has no CPU */
-	__u64 global_then; /* the farthest time when it went to sleep, or was made to wait */
-	__u64 given_then;  /* to those that had its CPU, when it became ready */
-	__u64 used_then;   /* by them of the CPU, likewise */
-	__u64 used;	   /* by them while it waited for it last */
-	__u64 overtaken;   /* ns that it would take from others: to come off what waits are worth */
-	__u64 in_vain;	   /* what came off the last one */
-	__u64 slept_debt;  /* of its debt, what it came by without a CPU */
-	__u64 blocked_ns;  /* of the wait that is over, if it can be a target of a kind */
-	__u64 hit_at;	   /* when it was given time for a wait, how much, and for which */
-	__u64 hit_ns;
-	__u64 hit_from;
-	__u64 hit_to;
-	__u64 paused_at;  /* when its last pause began; 0: it had no CPU, or no tick is to know */
-	__u64 paused_run; /* and when the run before; 0: a tick asked for the pause */
-	__u64 least_debt; /* since it was asked to pay last */
-	__u64 settle_at;  /* it is to pay then, or later */
-	__u64 blocked_at; /* since when it has been seen to block the signal; 0: it does not */
 };
 
 struct {
@@ -129,38 +75,26 @@ struct {
 	__type(value, struct thread_state);
 } states SEC(".maps");
 
-#define MAX_CPUS 1024
-
 /* What is kept per CPU, in a cache line of its own. */
 struct cpu_state {
 	__u32 pending;	/* the thread whose interval is to be emitted here, by pid; 0: none */
-	__u32 device;	/* that completed a request here last */
 	__u64 tick_due; /* the next tick of its clock is not due before */
 	__u64 taken;	/* when the tick was due that was taken along last */
 	__u64 tick;	/* its period at present */
 	struct perf_event *clock;
-	/* Of the causal engine. */
-	__u32 slot;   /* of the thread that runs; 0: not recorded */
-	bool waited;  /* and whether what it waited for is of interest */
-	__u64 given;  /* to threads while they had it, in all */
-	__u64 own_in; /* `own` of the thread that runs, when it began to */
-	__u64 used;   /* ns, by threads that had it */
-	__u64 in_at;  /* since when the present one has it */
-	__u32 runs;   /* how often one of them came to have it */
+	struct product_cpu product;
 } __attribute__((aligned(64)));
 
-static struct cpu_state cpu_states[MAX_CPUS];
-
-struct cpu_counts cpu_counts[MAX_CPUS];
+static struct cpu_state cpu_states[CAPTURE_MAX_CPUS];
 
 static __always_inline struct cpu_state *this_cpu(void)
 {
-	return &cpu_states[bpf_get_smp_processor_id() & (MAX_CPUS - 1)];
+	return &cpu_states[bpf_get_smp_processor_id() & (CAPTURE_MAX_CPUS - 1)];
 }
 
-static __always_inline struct cpu_counts *these_counts(void)
+static __always_inline struct capture_cpu *this_capture_cpu(void)
 {
-	return &cpu_counts[bpf_get_smp_processor_id() & (MAX_CPUS - 1)];
+	return &capture_cpus[bpf_get_smp_processor_id() & (CAPTURE_MAX_CPUS - 1)];
 }
 
 struct ring {
@@ -168,7 +102,7 @@ struct ring {
 	__uint(max_entries, 1 << 20);
 };
 
-/* One ring per CPU, up to a limit: ring of a CPU = CPU & ring_mask. */
+/* One ring per CPU, up to a limit: ring of a CPU = CPU & settings.ring_mask. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, 1);
@@ -179,18 +113,18 @@ struct {
 /* The points that waits are held against lie 2^n periods apart, at present. */
 static __always_inline __u8 present_spacing(void)
 {
-	return *(volatile __u8 *)&spacing & INTERVAL_SPACING_MAX;
+	return *(volatile __u8 *)&capture.spacing & INTERVAL_SPACING_MAX;
 }
 
 static __always_inline void lose(enum loss why)
 {
-	__sync_fetch_and_add(&losses[why], 1);
+	__sync_fetch_and_add(&capture.losses[why], 1);
 }
 
 /* Queues an event. Wakes user space only when a good part of the ring has filled. */
 static __always_inline bool emit(const void *event, __u64 size, enum loss otherwise)
 {
-	__u32 index = bpf_get_smp_processor_id() & ring_mask;
+	__u32 index = bpf_get_smp_processor_id() & settings.ring_mask;
 	void *ring = bpf_map_lookup_elem(&rings, &index);
 	__u64 queued;
 	__u64 flags;
@@ -198,8 +132,9 @@ static __always_inline bool emit(const void *event, __u64 size, enum loss otherw
 	if (!ring)
 		return false;
 	queued = bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA);
-	flags = queued < ring_wake_at && queued + size + 16 >= ring_wake_at ? BPF_RB_FORCE_WAKEUP
-									    : BPF_RB_NO_WAKEUP;
+	flags = queued < settings.ring_wake_at && queued + size + 16 >= settings.ring_wake_at
+			? BPF_RB_FORCE_WAKEUP
+			: BPF_RB_NO_WAKEUP;
 	if (bpf_ringbuf_output(ring, (void *)event, size, flags)) {
 		lose(otherwise);
 		return false;
@@ -313,7 +248,7 @@ static __always_inline struct thread_state *begin_state(struct task_struct *task
 		return NULL;
 	}
 	if (!state->thread)
-		state->thread = __sync_fetch_and_add(&last_thread, 1) + 1;
+		state->thread = __sync_fetch_and_add(&capture.last_thread, 1) + 1;
 	begin_times(task, state, now);
 	state->where = where;
 	state->flags = flags;

@@ -6,10 +6,12 @@
  * table of its file. Code without a table (generated at run time, or not known
  * yet) is stepped over by its frame pointer, and the walk goes on with tables
  * below it.
+ *
+ * A product that asks which code each frame of current is in defines WALK_ENDS_AT(code) before
+ * it includes this: codes go to scratch->codes, and the walk ends where the macro is true.
  */
 #pragma once
 
-#include "bpf/causal/scope.bpf.h"
 #include "bpf/core/deferred.bpf.h"
 #include "bpf/core/scratch.bpf.h"
 #include "bpf/core/state.bpf.h"
@@ -219,7 +221,7 @@ __noinline int ask_kernel(__u64 pc, struct unwind_mapping *mapping)
 	struct unwind_mapping *found = bpf_map_lookup_elem(&unwind_found, &key);
 	struct unwind_mapping asked = {};
 
-	if (!mapping || !use_tables || !target_state(task))
+	if (!mapping || !settings.use_tables || !target_state(task))
 		return 0;
 	if (found && pc >= found->start && pc < found->end) {
 		*mapping = *found;
@@ -312,6 +314,7 @@ static __always_inline __u64 find_rule(struct unwind_walk *walk, __u64 pc, enum 
 	return find_row(walk->mapping.table, walk->mapping.n_rows, pc - walk->mapping.bias);
 }
 
+#ifdef WALK_ENDS_AT
 /* The present frame's code, in its file; 0: in none, or one without a table. */
 static __always_inline __u64 code_of(const struct unwind_walk *walk, enum stack_end cause)
 {
@@ -319,8 +322,9 @@ static __always_inline __u64 code_of(const struct unwind_walk *walk, enum stack_
 
 	if (cause == STACK_NO_MAPPING || !walk->mapping.table || slot >= UNWIND_TABLE_NOT_YET)
 		return 0;
-	return CAUSAL_CODE(slot, walk->ip - !walk->exact - walk->mapping.bias);
+	return UNWIND_CODE(slot, walk->ip - !walk->exact - walk->mapping.bias);
 }
+#endif
 
 /* Whether user space knows more of the present frame's code, or soon will. */
 static __always_inline bool is_stuck(const struct unwind_walk *walk, enum stack_end cause)
@@ -350,13 +354,15 @@ static __always_inline long unwind_step(struct unwind_walk *walk, __u32 index, c
 	if (index + 1 >= DWELL_MAX_USER_FRAMES)
 		return end_walk(walk, STACK_TOO_DEEP);
 	found = find_rule(walk, walk->ip - !walk->exact, &cause, remote);
-	if (causal && !remote) {
+#ifdef WALK_ENDS_AT
+	if (!remote) {
 		__u64 code = code_of(walk, cause);
 
 		scratch->codes[index & (DWELL_MAX_USER_FRAMES - 1)] = code;
-		if (!causal_whole_stacks && causal_in_scope(code))
+		if (WALK_ENDS_AT(code))
 			return end_walk(walk, STACK_TOO_DEEP);
 	}
+#endif
 	if (!found && !remote && is_stuck(walk, cause)) {
 		walk->stuck = true;
 		return end_walk(walk, cause);
@@ -379,19 +385,19 @@ static long unwind_step_remote(__u32 index, void *walk)
 	return unwind_step(walk, index, true);
 }
 
-/* Keeps where @walk is stuck, for send_rest(). */
-static __always_inline void keep_rest(const struct unwind_walk *walk, __u32 pid)
+/* Keeps where @walk is stuck, for send_deferred(). */
+static __always_inline void keep_deferred(const struct unwind_walk *walk, __u32 pid)
 {
-	struct rest *rest = rest_for(walk->scratch);
+	struct deferred *kept = deferred_for(walk->scratch);
 
-	if (!rest)
+	if (!kept)
 		return;
-	rest->head.header.type = EVENT_STACK_REST;
-	rest->head.ip = walk->ip;
-	rest->head.sp = walk->sp;
-	rest->head.bp = walk->bp;
-	rest->head.pid = pid;
-	rest->head.exact = walk->exact;
+	kept->head.header.type = EVENT_DEFERRED;
+	kept->head.ip = walk->ip;
+	kept->head.sp = walk->sp;
+	kept->head.bp = walk->bp;
+	kept->head.pid = pid;
+	kept->head.exact = walk->exact;
 }
 
 /*
@@ -427,7 +433,7 @@ static __always_inline __u32 unwind_user(struct task_struct *task, __u32 use, __
 	}
 	if (process && walk.stuck) {
 		process->helps = walk.process.helps - 1;
-		keep_rest(&walk, pid);
+		keep_deferred(&walk, pid);
 	}
 	*end = walk.end;
 	return walk.n;
@@ -442,7 +448,7 @@ __noinline __u64 unwind_current(__u32 use, __u32 at)
 	__u8 end = STACK_UNREADABLE;
 	__u32 n;
 
-	if (!use_tables) /* a kernel without bpf_loop looks at this all the same */
+	if (!settings.use_tables) /* a kernel without bpf_loop looks at this all the same */
 		return 0;
 	n = unwind_user(bpf_get_current_task_btf(), use, at, &end, false);
 	return n | (__u64)end << 32;
@@ -475,7 +481,7 @@ static __always_inline void unwind_begin(struct task_struct *task)
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	struct unwind_mapping mapping;
 
-	if (!use_tables || !task->mm)
+	if (!settings.use_tables || !task->mm)
 		return;
 	ask_kernel(regs->ip, &mapping);
 	ask_kernel(task->mm->start_code, &mapping);

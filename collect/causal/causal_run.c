@@ -15,7 +15,7 @@
 #include "collect/causal/targets.h"
 #include "collect/causal/virtual_time.h"
 #include "collect/causal/experiment.h"
-#include "collect/record/session.h"
+#include "collect/core/capture.h"
 
 #define UNPAUSED_PART 20	  /* of the pauses may fail, */
 #define UNPAUSED_FEW  20	  /* or few, before it is told */
@@ -25,8 +25,8 @@
 struct run {
 	const struct causal_config *config;
 	struct causal_run_result *result;
-	struct engine *engine;
-	struct session *session;
+	struct virtual_time *vtime;
+	struct capture *capture;
 	struct causal_files *files;
 	struct causal_targets *targets;
 	struct causal_points *points;
@@ -92,7 +92,7 @@ static uint64_t begin_whole_run(struct run *run, uint64_t now)
 		return 0;
 	run->whole = true;
 	run->speedup = draw(run) >> 32 & 1 ? draw_speedup(run) : 0;
-	engine__speed_up(run->engine, 0, run->speedup);
+	virtual_time__speed_up(run->vtime, 0, run->speedup);
 	return now + LOOK_NS;
 }
 
@@ -109,8 +109,8 @@ static int keep_whole_run(struct run *run)
 		.with =
 			{
 				.duration_ns = run->result->runtime_ns,
-				.delay_ns = engine__global(run->engine),
-				.hit_ns = engine__hits(run->engine, 0),
+				.delay_ns = virtual_time__global(run->vtime),
+				.hit_ns = virtual_time__hits(run->vtime, 0),
 				.points = &visit,
 				.n_points = 1,
 			},
@@ -149,7 +149,7 @@ static uint64_t go_on(struct run *run, uint64_t now)
 	struct causal_experiment experiment;
 	uint64_t next;
 
-	if (causal_files__update(run->files, run->session)) {
+	if (causal_files__update(run->files, capture__spaces(run->capture))) {
 		run->error = causal_targets__find(run->targets, false);
 		if (!run->error)
 			run->error = causal_points__find(run->points);
@@ -173,12 +173,25 @@ static uint64_t go_on(struct run *run, uint64_t now)
 	return begin_one(run, now_ns(CLOCK_MONOTONIC));
 }
 
-static uint64_t turn(void *arg, uint64_t now)
+/* Signals that dwell got are the command's. */
+static void pass_signals(const struct run *run)
+{
+	int signal = run->config->to_forward ? *run->config->to_forward : 0;
+
+	if (!signal)
+		return;
+	capture__signal(run->capture, signal);
+	*run->config->to_forward = 0;
+}
+
+static uint64_t on_tick(void *arg, uint64_t now)
 {
 	struct run *run = arg;
-	uint64_t next = go_on(run, now);
+	uint64_t next;
 
-	if (causal_points__follow(run->points, run->session) && next > now + LOOK_NS)
+	pass_signals(run);
+	next = go_on(run, now);
+	if (causal_points__follow(run->points) && next > now + LOOK_NS)
 		return now + LOOK_NS;
 	return next;
 }
@@ -204,50 +217,67 @@ static int open_writer(struct run *run)
 	return causal_writer__open(run->config->output, &about, &run->writer);
 }
 
-static int open_session(struct run *run)
+static void on_event(void *arg, const struct event_header *event, size_t size)
+{
+}
+
+static void on_mapping(void *arg, const struct code_mapping *mapping)
+{
+	struct run *run = arg;
+
+	causal_points__mapping(run->points, mapping);
+}
+
+static int on_end(void *arg, uint64_t end)
+{
+	return 0;
+}
+
+static int open_capture(struct run *run)
 {
 	const struct causal_config *config = run->config;
-	struct session_config session = {
-		.target = SESSION_COMMAND,
+	const struct capture_config capture = {
+		.target = CAPTURE_COMMAND,
 		.argv = config->argv,
 		.ignored = config->ignored,
-		.output = "/dev/null",
 		.period_ns = config->period_ns,
 		.duration_ns = config->duration_ns,
 		.table_bytes = config->table_bytes,
-		.command_line = config->command_line,
-		.engine = run->engine,
-		.turn = turn,
-		.turn_arg = run,
-		.keep_mappings = config->progress.texts.n > 0,
 	};
+	const struct capture_sink sink = {.on_event = on_event,
+					  .on_mapping = on_mapping,
+					  .on_tick = on_tick,
+					  .on_end = on_end,
+					  .arg = run};
+	const struct loader_object object = virtual_time__object(run->vtime);
+	int err = capture__new(&capture, &object, &sink, &run->capture);
 
-	return session__new(&session, &run->session);
+	return err ? err : virtual_time__map(run->vtime);
 }
 
 static int setup(struct run *run)
 {
 	const struct causal_config *config = run->config;
-	const struct engine_config engine = {.signal = config->signal};
+	const struct virtual_time_config vtime = {.signal = config->signal};
 	const struct experiment_config experiment = {
 		.half_ns = config->half_ns,
 		.warm_up_ns = config->warm_up_ns,
 		.min_visits = config->min_visits,
 		.fixed_length = config->fixed_length,
 	};
-	int err = engine__new(&engine, &run->engine);
+	int err = virtual_time__new(&vtime, &run->vtime);
 
 	if (!err)
-		err = causal_files__new(config, run->engine, &run->files);
+		err = causal_files__new(config, run->vtime, &run->files);
 	if (!err)
-		err = causal_targets__new(config, run->engine, run->files, &run->targets);
+		err = causal_targets__new(config, run->vtime, run->files, &run->targets);
 	if (!err)
-		err = causal_points__new(config, run->engine, run->files, run->targets,
+		err = causal_points__new(config, run->vtime, run->files, run->targets,
 					 &run->points);
 	if (!err)
-		err = experimenter__new(&experiment, run->engine, &run->experimenter);
+		err = experimenter__new(&experiment, run->vtime, &run->experimenter);
 	if (!err)
-		err = open_session(run);
+		err = open_capture(run);
 	if (!err)
 		err = causal_targets__tell_kinds(run->targets);
 	if (!err)
@@ -262,7 +292,7 @@ static void tell(struct causal_run *about, char *text)
 		free(text);
 }
 
-static void tell_unpaused(const struct engine_counts *counts, struct causal_run *about)
+static void tell_unpaused(const struct virtual_time_counts *counts, struct causal_run *about)
 {
 	static const char *const why[CAUSAL_UNPAUSED] = {
 		[CAUSAL_NO_HANDLER] =
@@ -287,11 +317,11 @@ static void tell_unpaused(const struct engine_counts *counts, struct causal_run 
 
 static int write_end(struct run *run)
 {
-	struct engine_counts counts;
+	struct virtual_time_counts counts;
 	struct causal_run about = {.status = run->result->status};
 	int err;
 
-	engine__counts(run->engine, &counts);
+	virtual_time__counts(run->vtime, &counts);
 	run->result->delay_ns = counts.global_ns;
 	about.runtime_ns = run->result->runtime_ns;
 	about.delay_ns = counts.global_ns;
@@ -319,18 +349,6 @@ static int not_found(struct run *run)
 	return err ? err : causal_points__missing(run->points);
 }
 
-/* Signals that dwell got are the command's. */
-static void pass_signals(const struct session_progress *progress, void *arg)
-{
-	struct run *run = arg;
-	int signal = run->config->to_forward ? *run->config->to_forward : 0;
-
-	if (!signal)
-		return;
-	session__signal(run->session, signal);
-	*run->config->to_forward = 0;
-}
-
 /* Nobody cut it short: neither a signal, nor --duration. */
 static bool ran_to_its_end(const struct causal_run_result *result)
 {
@@ -339,18 +357,18 @@ static bool ran_to_its_end(const struct causal_run_result *result)
 
 static int run_it(struct run *run, const volatile sig_atomic_t *stop)
 {
-	struct session_progress progress;
+	uint64_t end;
 	int err, finished;
 
 	run->start = now_ns(CLOCK_MONOTONIC);
-	err = session__run(run->session, stop, pass_signals, run);
+	err = capture__run(run->capture, stop);
 	experimenter__stop(run->experimenter);
-	engine__end(run->engine);
+	virtual_time__end(run->vtime);
 	run->result->runtime_ns = now_ns(CLOCK_MONOTONIC) - run->start;
-	if (session__command_ended(run->session))
+	if (capture__command_ended(run->capture))
 		run->result->status =
-			session__command_status(run->session, &run->result->exec_error);
-	causal_files__update(run->files, run->session);
+			capture__command_status(run->capture, &run->result->exec_error);
+	causal_files__update(run->files, capture__spaces(run->capture));
 	err = err ? err : run->error;
 	if (!err)
 		err = not_found(run);
@@ -358,7 +376,7 @@ static int run_it(struct run *run, const volatile sig_atomic_t *stop)
 		err = keep_whole_run(run);
 	finished = write_end(run);
 	err = err ? err : finished;
-	finished = session__finish(run->session, &progress);
+	finished = capture__finish(run->capture, &end);
 	return err ? err : finished;
 }
 
@@ -371,17 +389,16 @@ static void release(struct run *run)
 	if (err && !run->error)
 		run->error = error__errno(err, "cannot write %s", run->config->output);
 	experimenter__free(run->experimenter);
+	if (run->capture)
+		capture__free(run->capture);
 	if (run->points)
 		causal_points__free(run->points);
 	if (run->targets)
 		causal_targets__free(run->targets);
 	if (run->files)
 		causal_files__free(run->files);
-	/* The engine's programs are the session's. */
-	if (run->engine)
-		engine__free(run->engine);
-	if (run->session)
-		session__free(run->session);
+	if (run->vtime)
+		virtual_time__free(run->vtime);
 }
 
 int causal__run(const struct causal_config *config, const volatile sig_atomic_t *stop,
@@ -396,8 +413,8 @@ int causal__run(const struct causal_config *config, const volatile sig_atomic_t 
 		err = run_it(&run, stop);
 	if (err && config->on_error)
 		config->on_error(config->arg, err);
-	if (run.session)
-		result->status = session__command_status(run.session, &result->exec_error);
+	if (run.capture)
+		result->status = capture__command_status(run.capture, &result->exec_error);
 	release(&run);
 	return err ? err : run.error;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A causal profiling run: the command under the causal engine, experiment after experiment,
+ * A causal profiling run: the command under the causal vtime, experiment after experiment,
  * into a profile. Coz, SOSP'15, sections 2 and 3.2; Blocked Samples, OSDI'24, 3.3.
  *
  * An experiment has two halves, side by side and in random order: one with the virtual
@@ -61,8 +61,8 @@ struct causal_config {
 	uint64_t min_visits; /* fewer in a half, and experiments get longer */
 	uint64_t warm_up_ns; /* before each half, with its speedup */
 	bool fixed_length;   /* they do not */
-	uint32_t signal;     /* by which threads are paused; 0: see engine.h */
-	uint64_t settle_ns;  /* see engine.h; CAUSAL_SETTLE: as suits the target */
+	uint32_t signal;     /* by which threads are paused; 0: see virtual_time.h */
+	uint64_t settle_ns;  /* see virtual_time.h; CAUSAL_SETTLE: as suits the target */
 	uint64_t seed;	     /* of random choices */
 
 	volatile sig_atomic_t *to_forward; /* a signal for the command; 0: none */

@@ -17,7 +17,7 @@ enum stage {
 	STAGE_MEASURE,
 };
 
-/* The engine's counts at a moment. */
+/* The counts of virtual time at a moment. */
 struct counts {
 	struct causal_look look;
 	uint64_t hits[CAUSAL_TARGETS];
@@ -25,7 +25,7 @@ struct counts {
 
 struct experimenter {
 	struct experiment_config config;
-	struct engine *engine;
+	struct virtual_time *vtime;
 	enum stage stage;
 	int half; /* 0 the first, 1 the second */
 	bool base_first;
@@ -40,7 +40,7 @@ struct experimenter {
 	ARRAY(struct causal_visits) visits[2];
 };
 
-int experimenter__new(const struct experiment_config *config, struct engine *engine,
+int experimenter__new(const struct experiment_config *config, struct virtual_time *vtime,
 		      struct experimenter **out)
 {
 	struct experimenter *experimenter = calloc(1, sizeof(*experimenter));
@@ -48,7 +48,7 @@ int experimenter__new(const struct experiment_config *config, struct engine *eng
 	if (!experimenter)
 		return -ENOMEM;
 	experimenter->config = *config;
-	experimenter->engine = engine;
+	experimenter->vtime = vtime;
 	experimenter->half_ns = config->half_ns;
 	*out = experimenter;
 	return 0;
@@ -69,9 +69,9 @@ static uint64_t warm_up(const struct experimenter *experimenter)
 
 static void begin_half(struct experimenter *experimenter, uint64_t now)
 {
-	engine__forgive(experimenter->engine);
-	engine__speed_up(experimenter->engine, 0,
-			 is_base(experimenter) ? 0 : experimenter->speedup);
+	virtual_time__forgive(experimenter->vtime);
+	virtual_time__speed_up(experimenter->vtime, 0,
+			       is_base(experimenter) ? 0 : experimenter->speedup);
 	experimenter->stage = STAGE_WARM_UP;
 	experimenter->warm_since = now;
 	experimenter->until = now + warm_up(experimenter);
@@ -94,9 +94,9 @@ bool experimenter__busy(const struct experimenter *experimenter)
 
 static void count(const struct experimenter *experimenter, struct counts *counts)
 {
-	engine__look(experimenter->engine, &counts->look);
+	virtual_time__look(experimenter->vtime, &counts->look);
 	for (uint32_t i = 0; i < CAUSAL_TARGETS; i++)
-		counts->hits[i] = engine__hits(experimenter->engine, i);
+		counts->hits[i] = virtual_time__hits(experimenter->vtime, i);
 }
 
 /* Virtual time of a point's last visit. */
@@ -194,7 +194,7 @@ static void adapt_length(struct experimenter *experimenter, const struct experim
 static void finish(struct experimenter *experimenter, const struct experiment_points *points,
 		   struct causal_experiment *result)
 {
-	engine__speed_up(experimenter->engine, 0, 0);
+	virtual_time__speed_up(experimenter->vtime, 0, 0);
 	experimenter->stage = STAGE_IDLE;
 	*result = (struct causal_experiment){
 		.speedup = experimenter->speedup,
@@ -233,7 +233,7 @@ uint64_t experimenter__turn(struct experimenter *experimenter,
 
 void experimenter__stop(struct experimenter *experimenter)
 {
-	engine__speed_up(experimenter->engine, 0, 0);
+	virtual_time__speed_up(experimenter->vtime, 0, 0);
 	experimenter->stage = STAGE_IDLE;
 }
 

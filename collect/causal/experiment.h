@@ -21,9 +21,9 @@ struct experiment_config {
 /* A sampled point is a target without speedup: its samples are counted in this one. */
 struct experiment_point {
 	uint32_t number; /* in the profile */
-	int begin;	 /* number of the engine's point; -1: sampled */
+	int begin;	 /* number of virtual time's point; -1: sampled */
 	int end;	 /* of a latency point; -1: it is none */
-	int sample;	 /* index of the engine's target */
+	int sample;	 /* index of virtual time's target */
 };
 
 struct experiment_points {
@@ -32,10 +32,10 @@ struct experiment_points {
 
 struct experimenter;
 
-int experimenter__new(const struct experiment_config *config, struct engine *engine,
+int experimenter__new(const struct experiment_config *config, struct virtual_time *vtime,
 		      struct experimenter **out);
 
-/* Begins an experiment with the engine's target 0. @base_first says which half is first. */
+/* Begins an experiment with virtual time's target 0. @base_first says which half is first. */
 void experimenter__begin(struct experimenter *experimenter, double speedup, bool base_first,
 			 uint64_t now);
 

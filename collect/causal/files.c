@@ -20,7 +20,9 @@
 #define WORTH_A_WORD 20 /* files with less than this part of the samples do not matter */
 
 struct causal_file {
-	struct session_file file;
+	uint32_t origin; /* its number, see address_spaces.h */
+	uint32_t slot;	 /* of its unwind table in the kernel side; 0: none */
+	int fd;		 /* -1: could not be opened; the capture's */
 	char *path;
 	bool in_scope;
 	bool opened; /* code is what there is to know, or NULL */
@@ -29,14 +31,15 @@ struct causal_file {
 };
 
 struct causal_files {
+	uint32_t n_origins; /* that were looked at, see address_spaces.h */
 	const struct causal_config *config;
-	struct engine *engine;
+	struct virtual_time *vtime;
 	struct code_scope scope;
 	ARRAY(struct causal_file) files;
 	struct causal_ranges out_of_scope;
 };
 
-int causal_files__new(const struct causal_config *config, struct engine *engine,
+int causal_files__new(const struct causal_config *config, struct virtual_time *vtime,
 		      struct causal_files **out)
 {
 	struct causal_files *files = calloc(1, sizeof(*files));
@@ -44,7 +47,7 @@ int causal_files__new(const struct causal_config *config, struct engine *engine,
 	if (!files)
 		return -ENOMEM;
 	files->config = config;
-	files->engine = engine;
+	files->vtime = vtime;
 	files->scope = (struct code_scope){
 		.patterns = config->sources.texts.data,
 		.n_patterns = config->sources.texts.n,
@@ -100,7 +103,7 @@ static bool is_program(int fd, const char *path)
 }
 
 /* Never what keeps threads in a pause: those are where they were interrupted. */
-static bool is_in_scope(const struct session_file *found, const struct causal_texts *binaries)
+static bool is_in_scope(const struct code_origin *found, const struct causal_texts *binaries)
 {
 	const char *slash = strrchr(found->path, '/');
 
@@ -110,31 +113,43 @@ static bool is_in_scope(const struct session_file *found, const struct causal_te
 				 : is_program(found->fd, found->path);
 }
 
-bool causal_files__update(struct causal_files *files, const struct session *session)
+/* Samples in @file are told by the slot of its table, which it may get late, or lose. */
+static bool update_slot(struct causal_files *files, struct causal_file *file, uint32_t slot)
+{
+	bool news = file->in_scope && slot && file->slot != slot;
+
+	if (file->slot != slot && file->slot)
+		virtual_time__set_scope(files->vtime, file->slot, false);
+	if (news)
+		virtual_time__set_scope(files->vtime, slot, true);
+	file->slot = slot;
+	return news;
+}
+
+bool causal_files__update(struct causal_files *files, const struct address_spaces *spaces)
 {
 	const struct causal_texts *binaries = &files->config->binaries;
-	struct session_file found;
+	const struct code_origin *found;
 	bool news = false;
 
-	for (size_t i = 0; session__file(session, i, &found); i++) {
+	for (; (found = address_spaces__origin(spaces, files->n_origins + 1)); files->n_origins++) {
 		struct causal_file *file;
 
-		if (i >= files->files.n) {
-			file = array__add(&files->files);
-			if (!file)
-				return news;
-			file->path = strdup(found.path);
-			file->in_scope = is_in_scope(&found, binaries);
-			news = true;
-		}
-		file = &files->files.data[i];
-		if (file->file.slot != found.slot && file->file.slot)
-			engine__set_scope(files->engine, file->file.slot, false);
-		if (file->in_scope && found.slot && file->file.slot != found.slot) {
-			engine__set_scope(files->engine, found.slot, true);
-			news = true;
-		}
-		file->file = found;
+		if (found->kind != CODE_FILE)
+			continue;
+		file = array__add(&files->files);
+		if (!file)
+			return news;
+		file->path = strdup(found->path);
+		file->origin = found->number;
+		file->fd = found->fd;
+		file->in_scope = is_in_scope(found, binaries);
+		news = true;
+	}
+	for (size_t i = 0; i < files->files.n; i++) {
+		struct causal_file *file = &files->files.data[i];
+
+		news |= update_slot(files, file, address_spaces__slot(spaces, file->origin));
 	}
 	return news;
 }
@@ -144,15 +159,15 @@ static struct code *file__code(struct causal_files *files, struct causal_file *f
 	if (file->opened)
 		return file->code;
 	file->opened = true;
-	if (file->file.fd >= 0)
-		(void)code__new(file->file.fd, file->path, NULL, &files->scope, &file->code);
+	if (file->fd >= 0)
+		(void)code__new(file->fd, file->path, NULL, &files->scope, &file->code);
 	return file->code;
 }
 
 static struct causal_file *file_of(struct causal_files *files, uint64_t code)
 {
 	for (size_t i = 0; i < files->files.n; i++)
-		if (files->files.data[i].file.slot == (uint32_t)(code >> 32))
+		if (files->files.data[i].slot == (uint32_t)(code >> 32))
 			return &files->files.data[i];
 	return NULL;
 }
@@ -183,8 +198,8 @@ static int add_ranges(struct causal_ranges *to, uint32_t slot, const struct code
 {
 	for (size_t i = 0; i < from->ranges.n; i++) {
 		const struct code_range *range = &from->ranges.data[i];
-		struct causal_range added = {CAUSAL_CODE(slot, range->start),
-					     CAUSAL_CODE(slot, range->end)};
+		struct causal_range added = {UNWIND_CODE(slot, range->start),
+					     UNWIND_CODE(slot, range->end)};
 
 		if (range->end > UINT32_MAX)
 			continue;
@@ -206,11 +221,11 @@ int causal_files__leave_out(struct causal_files *files, uint64_t code)
 		return 0;
 	err = code__out_of_scope(names, (uint32_t)code, &found);
 	if (!err && found.ranges.n) {
-		err = add_ranges(&files->out_of_scope, file->file.slot, &found);
+		err = add_ranges(&files->out_of_scope, file->slot, &found);
 		if (!err)
-			err = engine__set_out_of_scope(files->engine,
-						       files->out_of_scope.ranges.data,
-						       files->out_of_scope.ranges.n);
+			err = virtual_time__set_out_of_scope(files->vtime,
+							     files->out_of_scope.ranges.data,
+							     files->out_of_scope.ranges.n);
 	}
 	code_ranges__free(&found);
 	return err;
@@ -314,7 +329,7 @@ static int find_in_all(struct causal_files *files, bool in_scope, const char *pa
 		struct code *code;
 		int err;
 
-		if (file->in_scope != in_scope || !file->file.slot)
+		if (file->in_scope != in_scope || !file->slot)
 			continue;
 		code = file__code(files, file);
 		if (!code)
@@ -323,7 +338,7 @@ static int find_in_all(struct causal_files *files, bool in_scope, const char *pa
 		if (err == -ENOTUNIQ)
 			tell_ambiguous(code, path ? path : function, line);
 		if (!err) {
-			err = add_ranges(ranges, file->file.slot, &found);
+			err = add_ranges(ranges, file->slot, &found);
 			result = err ? err : 0;
 		}
 		code_ranges__free(&found);
@@ -377,8 +392,8 @@ static int add_entries(struct causal_files *files, struct causal_file *file,
 		tell_ambiguous(code, name, aim->line);
 	for (size_t i = 0; !err && i < found.ranges.n; i++) {
 		struct causal_entry entry = {.path = file->path,
-					     .dso = file->file.dso,
-					     .fd = file->file.fd,
+					     .origin = file->origin,
+					     .fd = file->fd,
 					     .address = found.ranges.data[i].start};
 
 		err = code__offset(code, entry.address, &entry.offset);
@@ -394,13 +409,13 @@ static int add_probes(const struct causal_file *file, const struct causal_aim *a
 		      struct causal_entries *entries)
 {
 	struct usdt_places found = {};
-	int err = usdt__find(file->file.fd, aim->provider, aim->probe, &found);
+	int err = usdt__find(file->fd, aim->provider, aim->probe, &found);
 
 	for (size_t i = 0; !err && i < found.places.n; i++) {
 		const struct usdt_place *place = &found.places.data[i];
 		struct causal_entry entry = {.path = file->path,
-					     .dso = file->file.dso,
-					     .fd = file->file.fd,
+					     .origin = file->origin,
+					     .fd = file->fd,
 					     .offset = place->offset,
 					     .address = place->address,
 					     .semaphore = place->semaphore};
@@ -421,7 +436,7 @@ int causal_files__entries(struct causal_files *files, const struct causal_aim *a
 			struct causal_file *file = &files->files.data[i];
 			int err;
 
-			if (file->in_scope != !pass || !file->file.slot)
+			if (file->in_scope != !pass || !file->slot)
 				continue;
 			err = aim->probe ? add_probes(file, aim, entries)
 					 : add_entries(files, file, aim, entries);
@@ -490,7 +505,7 @@ static char *hint_at_probes(const struct causal_files *files)
 	for (int pass = 0; pass < 2; pass++)
 		for (size_t i = 0; i < files->files.n && list.n < MOST_NAMES; i++)
 			if (files->files.data[i].in_scope == !pass)
-				usdt__each(files->files.data[i].file.fd, list_probe, &list);
+				usdt__each(files->files.data[i].fd, list_probe, &list);
 	if (!list.n)
 		fputs("there are no probes in what the command ran", list.to);
 	if (fclose(list.to)) {

@@ -12,19 +12,19 @@
 #include "abi/delay_area.h"
 #include "collect/causal/causal_run.h"
 #include "collect/causal/virtual_time.h"
-#include "collect/record/session.h"
+#include "collect/core/capture.h"
 #include "symbols/code/code.h"
 
 struct causal_files;
 
-int causal_files__new(const struct causal_config *config, struct engine *engine,
+int causal_files__new(const struct causal_config *config, struct virtual_time *vtime,
 		      struct causal_files **out);
 
 /* Takes notice of files mapped since; to be called often. True: there were some. */
-bool causal_files__update(struct causal_files *files, const struct session *session);
+bool causal_files__update(struct causal_files *files, const struct address_spaces *spaces);
 
 /*
- * The place of samples, which are worth @ns, as code in a file (CAUSAL_CODE). False: of no
+ * The place of samples, which are worth @ns, as code in a file (UNWIND_CODE). False: of no
  * file that is in scope.
  */
 bool causal_files__place(struct causal_files *files, uint64_t code, uint64_t ns,
@@ -66,7 +66,7 @@ int causal_files__find_place(struct causal_files *files, const struct code_place
 /* Where a breakpoint for @aim goes. */
 struct causal_entry {
 	const char *path; /* of the file, as its process saw it */
-	uint32_t dso;
+	uint32_t origin;  /* its number, see address_spaces.h */
 	int fd;
 	uint64_t offset;    /* in it */
 	uint64_t address;   /* linked */

@@ -25,8 +25,8 @@ struct named_point {
 	struct causal_aim aim;
 	bool sampled;
 	bool found;
-	int number;   /* of the engine's point; -1: sampled */
-	int sample;   /* of the engine's target */
+	int number;   /* of virtual time's point; -1: sampled */
+	int sample;   /* of virtual time's target */
 	int refused;  /* what the kernel said to counting its visits */
 	bool stepped; /* a uprobe of it is one that the kernel has to step over */
 	/* By breakpoints, in each process that maps the file. */
@@ -35,14 +35,24 @@ struct named_point {
 	bool counted;	 /* in one of them, at least */
 };
 
+/* Code that a process has mapped, until the points in it are set there. */
+struct followed_mapping {
+	uint32_t pid;
+	uint32_t origin;
+	uint64_t start;
+	uint64_t size;
+	uint64_t offset;
+};
+
 struct causal_points {
 	const struct causal_config *config;
-	struct engine *engine;
+	struct virtual_time *vtime;
 	struct causal_files *files;
 	struct causal_targets *targets;
 	ARRAY(struct named_point) named;
 	struct experiment_points experimented;
-	uint32_t known;	     /* of the engine's points */
+	ARRAY(struct followed_mapping) mappings;
+	uint32_t known;	     /* of virtual time's points */
 	struct map64 broken; /* by process, place and point */
 };
 
@@ -73,7 +83,7 @@ static int add_named(struct causal_points *points, const struct causal_texts *te
 	return 0;
 }
 
-int causal_points__new(const struct causal_config *config, struct engine *engine,
+int causal_points__new(const struct causal_config *config, struct virtual_time *vtime,
 		       struct causal_files *files, struct causal_targets *targets,
 		       struct causal_points **out)
 {
@@ -83,7 +93,7 @@ int causal_points__new(const struct causal_config *config, struct engine *engine
 	if (!points)
 		return -ENOMEM;
 	points->config = config;
-	points->engine = engine;
+	points->vtime = vtime;
 	points->files = files;
 	points->targets = targets;
 	err = add_named(points, &config->progress, false);
@@ -98,7 +108,7 @@ int causal_points__new(const struct causal_config *config, struct engine *engine
 static int find_sampled(struct causal_points *points, struct named_point *point)
 {
 	struct causal_ranges ranges = {}, callers = {};
-	struct engine_target target = {.match = CAUSAL_MATCH_STACK};
+	struct virtual_time_target target = {.match = CAUSAL_MATCH_STACK};
 	struct code_place place;
 	int err = causal_files__find(points->files, &point->aim, &ranges, &callers, &place);
 
@@ -107,7 +117,7 @@ static int find_sampled(struct causal_points *points, struct named_point *point)
 		target.n_ranges = ranges.ranges.n;
 		target.callers = callers.ranges.data;
 		target.n_callers = callers.ranges.n;
-		err = engine__set_target(points->engine, (uint32_t)point->sample, &target);
+		err = virtual_time__set_target(points->vtime, (uint32_t)point->sample, &target);
 	}
 	array__free(&ranges.ranges);
 	array__free(&callers.ranges);
@@ -155,8 +165,8 @@ static int break_at(struct causal_points *points, pid_t pid, uint64_t address, u
 		if (task->d_name[0] == '.')
 			continue;
 		break_in_children(points, dirfd(tasks), task->d_name, address, number);
-		err = engine__count_by_breakpoint(
-			points->engine, (pid_t)strtol(task->d_name, NULL, 10), address, number);
+		err = virtual_time__count_by_breakpoint(
+			points->vtime, (pid_t)strtol(task->d_name, NULL, 10), address, number);
 		any |= !err;
 	}
 	closedir(tasks);
@@ -167,14 +177,14 @@ static int break_at(struct causal_points *points, pid_t pid, uint64_t address, u
 
 /* A process has made @mapping: stops at what it has of @point's code. */
 static void break_in(struct causal_points *points, struct named_point *point,
-		     const struct unwinder_mapping *mapping)
+		     const struct followed_mapping *mapping)
 {
 	for (size_t i = 0; i < point->breaks.entries.n; i++) {
 		const struct causal_entry *entry = &point->breaks.entries.data[i];
 		uint64_t in = entry->offset - mapping->offset;
 		int err;
 
-		if (entry->dso != mapping->dso || in >= mapping->size)
+		if (entry->origin != mapping->origin || in >= mapping->size)
 			continue;
 		err = break_at(points, (pid_t)mapping->pid, mapping->start + in,
 			       (uint32_t)point->number);
@@ -185,9 +195,22 @@ static void break_in(struct causal_points *points, struct named_point *point,
 	}
 }
 
-bool causal_points__follow(struct causal_points *points, struct session *session)
+void causal_points__mapping(struct causal_points *points, const struct code_mapping *mapping)
 {
-	struct unwinder_mapping mapping;
+	const struct followed_mapping added = {
+		.pid = mapping->pid,
+		.origin = mapping->origin->number,
+		.start = mapping->start,
+		.size = mapping->size,
+		.offset = mapping->offset,
+	};
+
+	if (points->named.n && mapping->origin->kind == CODE_FILE)
+		(void)array__push(&points->mappings, added);
+}
+
+bool causal_points__follow(struct causal_points *points)
+{
 	bool follows = false, all_found = true;
 
 	for (size_t i = 0; i < points->named.n; i++) {
@@ -197,14 +220,12 @@ bool causal_points__follow(struct causal_points *points, struct session *session
 		if (!point->breaks.entries.n)
 			continue;
 		follows = true;
-		while (session__mapping(session, point->followed, &mapping)) {
-			point->followed++;
-			break_in(points, point, &mapping);
-		}
+		for (; point->followed < points->mappings.n; point->followed++)
+			break_in(points, point, &points->mappings.data[point->followed]);
 	}
 	if (!all_found) /* one that is, later, has to look at all of them */
 		return follows;
-	session__forget_mappings(session);
+	points->mappings.n = 0;
 	for (size_t i = 0; i < points->named.n; i++)
 		points->named.data[i].followed = 0;
 	return follows;
@@ -220,8 +241,8 @@ static int count_by_uprobe(struct causal_points *points, struct named_point *poi
 	int err;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", entry->fd);
-	err = engine__count_by_uprobe(points->engine, path, entry->offset + place.skip,
-				      entry->semaphore, (uint32_t)point->number);
+	err = virtual_time__count_by_uprobe(points->vtime, path, entry->offset + place.skip,
+					    entry->semaphore, (uint32_t)point->number);
 	if (err)
 		return err;
 	point->counted = true;
@@ -254,8 +275,8 @@ static int find_counted(struct causal_points *points, struct named_point *point)
 	int err = causal_files__entries(points->files, &point->aim, &entries);
 
 	if (!err && point->number < 0) {
-		point->number =
-			engine__claim_point(points->engine, DWELL_POINT_THROUGHPUT, point->text);
+		point->number = virtual_time__claim_point(points->vtime, DWELL_POINT_THROUGHPUT,
+							  point->text);
 		if (point->number < 0)
 			err = error__set(-EINVAL, "there are too many progress points");
 	}
@@ -300,11 +321,11 @@ static int add(struct causal_points *points, struct causal_writer *writer,
 	return array__push(&points->experimented.points, added);
 }
 
-/* The engine's point that ends what @name begins; -1: there is none yet. */
+/* Virtual time's point that ends what @name begins; -1: there is none yet. */
 static int end_of(const struct causal_points *points, const char *name)
 {
-	for (uint32_t i = 0; i < engine__points(points->engine); i++) {
-		const struct dwell_point *point = engine__point(points->engine, i);
+	for (uint32_t i = 0; i < virtual_time__points(points->vtime); i++) {
+		const struct dwell_point *point = virtual_time__point(points->vtime, i);
 
 		if (point->named && point->type == DWELL_POINT_END && !strcmp(point->name, name))
 			return (int)i;
@@ -316,7 +337,7 @@ static int end_of(const struct causal_points *points, const char *name)
 static int add_counted(struct causal_points *points, struct causal_writer *writer, uint32_t number,
 		       bool *later)
 {
-	const struct dwell_point *point = engine__point(points->engine, number);
+	const struct dwell_point *point = virtual_time__point(points->vtime, number);
 	struct experiment_point at = {.begin = (int)number, .end = -1};
 
 	*later = !__atomic_load_n(&point->named, __ATOMIC_ACQUIRE);
@@ -331,7 +352,7 @@ static int add_counted(struct causal_points *points, struct causal_writer *write
 
 int causal_points__update(struct causal_points *points, struct causal_writer *writer)
 {
-	uint32_t n = engine__points(points->engine);
+	uint32_t n = virtual_time__points(points->vtime);
 
 	for (; points->known < n; points->known++) {
 		bool later;
@@ -406,7 +427,7 @@ char *causal_points__trouble(const struct causal_points *points, uint64_t runtim
 		const struct named_point *point = &points->named.data[i];
 		uint64_t n = point->sampled || point->number < 0
 				     ? 0
-				     : engine__visits(points->engine, (uint32_t)point->number);
+				     : virtual_time__visits(points->vtime, (uint32_t)point->number);
 
 		text = refused_in_part(point);
 		if (text)
@@ -463,6 +484,7 @@ void causal_points__free(struct causal_points *points)
 	}
 	array__free(&points->named);
 	array__free(&points->experimented.points);
+	array__free(&points->mappings);
 	map64__free(&points->broken);
 	free(points);
 }

@@ -14,7 +14,7 @@
 struct causal_points;
 
 /* Checks the texts. -EINVAL with error__set(). */
-int causal_points__new(const struct causal_config *config, struct engine *engine,
+int causal_points__new(const struct causal_config *config, struct virtual_time *vtime,
 		       struct causal_files *files, struct causal_targets *targets,
 		       struct causal_points **out);
 
@@ -25,7 +25,10 @@ int causal_points__find(struct causal_points *points);
  * Sets breakpoints in processes that mapped such files since, if that is how visits are
  * counted; to be called often. False: it is not.
  */
-bool causal_points__follow(struct causal_points *points, struct session *session);
+bool causal_points__follow(struct causal_points *points);
+
+/* A process has mapped code: for points that are counted by breakpoints. */
+void causal_points__mapping(struct causal_points *points, const struct code_mapping *mapping);
 
 /* Takes notice of points that the program has come to since, and tells @writer. */
 int causal_points__update(struct causal_points *points, struct causal_writer *writer);

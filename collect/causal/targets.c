@@ -16,21 +16,21 @@ struct asked {
 	const char *text;
 	struct causal_aim aim;
 	struct causal_target_at *at; /* once it was found */
-	uint32_t index;		     /* of the engine's target, for one sped up all the time */
+	uint32_t index;		     /* of virtual time's target, for one sped up all the time */
 	double speedup;
 	bool found;
 };
 
 struct causal_targets {
 	const struct causal_config *config;
-	struct engine *engine;
+	struct virtual_time *vtime;
 	struct causal_files *files;
 	ARRAY(struct asked) asked;
 	ARRAY(struct asked) also;
 	char *also_text;
 	ARRAY(struct causal_target_at *) all; /* those that can be chosen */
 	ARRAY(struct causal_target_at *) others;
-	uint32_t used; /* of the engine's targets */
+	uint32_t used; /* of virtual time's targets */
 };
 
 static const struct {
@@ -234,7 +234,7 @@ static int add_also(struct causal_targets *targets)
 	return err;
 }
 
-int causal_targets__new(const struct causal_config *config, struct engine *engine,
+int causal_targets__new(const struct causal_config *config, struct virtual_time *vtime,
 			struct causal_files *files, struct causal_targets **out)
 {
 	_cleanup_(causal_targets__freep) struct causal_targets *targets =
@@ -244,7 +244,7 @@ int causal_targets__new(const struct causal_config *config, struct engine *engin
 	if (!targets)
 		return -ENOMEM;
 	targets->config = config;
-	targets->engine = engine;
+	targets->vtime = vtime;
 	targets->files = files;
 	targets->used = 1;
 	err = add_classes(targets);
@@ -298,9 +298,9 @@ static int find_asked(struct causal_targets *targets, struct asked *asked)
 	return 0;
 }
 
-static struct engine_target engine_target(const struct causal_target_at *at)
+static struct virtual_time_target engine_target(const struct causal_target_at *at)
 {
-	return (struct engine_target){
+	return (struct virtual_time_target){
 		.match = at->match,
 		.class = at->class,
 		.kinds = {at->kinds[0], at->kinds[1]},
@@ -348,7 +348,7 @@ int causal_targets__find(struct causal_targets *targets, bool all)
 
 	for (size_t i = 0; i < targets->also.n && !err; i++) {
 		struct asked *also = &targets->also.data[i];
-		struct engine_target target;
+		struct virtual_time_target target;
 
 		if (also->found)
 			continue;
@@ -362,8 +362,8 @@ int causal_targets__find(struct causal_targets *targets, bool all)
 				break;
 		}
 		target = engine_target(also->at);
-		err = engine__set_target(targets->engine, also->index, &target);
-		engine__speed_up(targets->engine, also->index, also->speedup);
+		err = virtual_time__set_target(targets->vtime, also->index, &target);
+		virtual_time__speed_up(targets->vtime, also->index, also->speedup);
 		also->found = true;
 	}
 	return err;
@@ -438,7 +438,7 @@ int causal_targets__tell_kinds(struct causal_targets *targets)
 		err = array__push(&rows, row);
 	}
 	if (!err)
-		err = engine__tell_kinds(targets->engine, rows.data, rows.n, kinds->of_call);
+		err = virtual_time__tell_kinds(targets->vtime, rows.data, rows.n, kinds->of_call);
 	kernel_functions__free(&functions);
 	array__free(&rows);
 	return err;
@@ -447,7 +447,7 @@ int causal_targets__tell_kinds(struct causal_targets *targets)
 /* What runs at present, by a sample drawn at random. */
 static struct causal_target_at *choose_by_sample(struct causal_targets *targets)
 {
-	uint64_t code = engine__candidate(targets->engine);
+	uint64_t code = virtual_time__candidate(targets->vtime);
 	struct code_place place;
 
 	if (!code || !causal_files__place(targets->files, code, 0, &place))
@@ -482,12 +482,12 @@ static uint64_t settle(const struct causal_targets *targets, const struct causal
 
 int causal_targets__aim(struct causal_targets *targets, struct causal_target_at *target)
 {
-	struct engine_target code = engine_target(target);
-	int err = engine__set_target(targets->engine, 0, &code);
+	struct virtual_time_target code = engine_target(target);
+	int err = virtual_time__set_target(targets->vtime, 0, &code);
 
 	if (err)
 		return error__errno(err, "'%s' has too much code", target->target.name);
-	engine__settle(targets->engine, settle(targets, target));
+	virtual_time__settle(targets->vtime, settle(targets, target));
 	target->experiments++;
 	return 0;
 }
@@ -543,7 +543,7 @@ static int add_seen(struct causal_run *about, struct causal_writer *writer,
 	return number < 0 ? number : array__push(&about->seen, seen);
 }
 
-int causal_targets__seen(struct causal_targets *targets, const struct engine_counts *counts,
+int causal_targets__seen(struct causal_targets *targets, const struct virtual_time_counts *counts,
 			 struct causal_writer *writer, struct causal_run *about)
 {
 	struct seeing seeing = {.targets = targets, .about = about};
@@ -552,7 +552,7 @@ int causal_targets__seen(struct causal_targets *targets, const struct engine_cou
 	seeing.by_target = calloc(targets->others.n + 1, sizeof(*seeing.by_target));
 	if (!seeing.by_target)
 		return -ENOMEM;
-	engine__places(targets->engine, see_place, &seeing);
+	virtual_time__places(targets->vtime, see_place, &seeing);
 	err = seeing.error;
 	for (size_t i = 0; i < targets->others.n && !err; i++)
 		err = add_seen(about, writer, targets->others.data[i], seeing.by_target[i]);

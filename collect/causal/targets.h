@@ -24,7 +24,7 @@ struct causal_target_at {
 struct causal_targets;
 
 /* Checks the texts. -EINVAL with error__set(). */
-int causal_targets__new(const struct causal_config *config, struct engine *engine,
+int causal_targets__new(const struct causal_config *config, struct virtual_time *vtime,
 			struct causal_files *files, struct causal_targets **out);
 
 /*
@@ -36,20 +36,20 @@ int causal_targets__find(struct causal_targets *targets, bool all);
 /* The target of the next experiment; NULL: there is none yet. */
 struct causal_target_at *causal_targets__choose(struct causal_targets *targets, uint64_t random);
 
-/* Makes it the engine's target 0. */
+/* Makes it virtual time's target 0. */
 int causal_targets__aim(struct causal_targets *targets, struct causal_target_at *target);
 
 /* To be called when the kernel side is there: tells it what it needs for kinds of waiting. */
 int causal_targets__tell_kinds(struct causal_targets *targets);
 
-/* Takes one of the engine's targets for a sampled point. Its index, or -ENOSPC. */
+/* Takes one of virtual time's targets for a sampled point. Its index, or -ENOSPC. */
 int causal_targets__reserve(struct causal_targets *targets);
 
 /* "TARGET=SPEEDUP, ..." of what is sped up all the time. */
 const char *causal_targets__also(const struct causal_targets *targets);
 
 /* Fills in seen and places of @about. */
-int causal_targets__seen(struct causal_targets *targets, const struct engine_counts *counts,
+int causal_targets__seen(struct causal_targets *targets, const struct virtual_time_counts *counts,
 			 struct causal_writer *writer, struct causal_run *about);
 
 void causal_targets__free(struct causal_targets *targets);

@@ -19,18 +19,21 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "bpf/record.skel.h"
+#include "base/syscalls.h"
+#include "bpf/causal.skel.h"
 
 #define DEFAULT_SIGNAL	  32	 /* SIGCANCEL: sigfillset() and pthread_sigmask() leave it out */
 #define DEFAULT_MIN_PAUSE 100000 /* BCOZ skips less, too */
 #define DESCRIPTOR	  900	 /* above those that programs give to files by number */
 #define LIBRARY		  "libdwell.so"
 
-struct engine {
-	struct probes_causal probes;
+struct virtual_time {
+	uint32_t signal;
+	uint64_t min_pause_ns;
+	int area_fd;
 	struct causal_area *area;
-	struct record_bpf *skeleton; /* the probes' */
-	struct causal_range *ranges; /* the map of the kernel side, mapped */
+	struct causal_bpf *skeleton; /* while a capture has it */
+	struct causal_range *ranges; /* its map, mapped */
 	ARRAY(struct bpf_link *) visits;
 	ARRAY(int) breakpoints;
 };
@@ -67,7 +70,7 @@ static int find_library(char path[PATH_MAX])
 }
 
 /* What the command will find in its environment. */
-static int set_environment(const struct engine *engine)
+static int set_environment(const struct virtual_time *vtime)
 {
 	const char *others = getenv("LD_PRELOAD");
 	char path[PATH_MAX], preload[2 * PATH_MAX], number[16];
@@ -82,7 +85,7 @@ static int set_environment(const struct engine *engine)
 				  path);
 	snprintf(preload, sizeof(preload), "%s%s%s", path, others && *others ? ":" : "",
 		 others ? others : "");
-	snprintf(number, sizeof(number), "%d", engine->probes.area);
+	snprintf(number, sizeof(number), "%d", vtime->area_fd);
 	if (setenv("LD_PRELOAD", preload, 1) || setenv(CAUSAL_ENVIRONMENT, number, 1) ||
 	    setenv(DWELL_POINTS_ENVIRONMENT, number, 1))
 		return -ENOMEM;
@@ -102,7 +105,7 @@ static void fill_area(struct causal_area *area, uint32_t signal)
 }
 
 /* The program inherits the descriptor, over every exec; its number is out of the way. */
-static int make_area(struct engine *engine)
+static int make_area(struct virtual_time *vtime)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
 	size_t size = sizeof(struct causal_area);
@@ -123,43 +126,36 @@ static int make_area(struct engine *engine)
 	getrlimit(RLIMIT_NOFILE, &limit);
 	if (limit.rlim_cur <= DESCRIPTOR + 8)
 		at = (int)limit.rlim_cur / 2;
-	engine->probes.area = fcntl(fd, F_DUPFD, at);
-	if (engine->probes.area < 0)
+	vtime->area_fd = fcntl(fd, F_DUPFD, at);
+	if (vtime->area_fd < 0)
 		return error__errno(-errno, "cannot keep a descriptor for the program");
 	area = mmap(NULL, page_up(size), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (area == MAP_FAILED)
 		return error__errno(-errno,
 				    "cannot map the memory that is shared with the program");
-	engine->area = area;
-	fill_area(area, engine->probes.signal);
+	vtime->area = area;
+	fill_area(area, vtime->signal);
 	return 0;
 }
 
-int engine__new(const struct engine_config *config, struct engine **out)
+int virtual_time__new(const struct virtual_time_config *config, struct virtual_time **out)
 {
-	_cleanup_(engine__freep) struct engine *engine = calloc(1, sizeof(*engine));
+	_cleanup_(virtual_time__freep) struct virtual_time *vtime = calloc(1, sizeof(*vtime));
 	int err;
 
-	if (!engine)
+	if (!vtime)
 		return -ENOMEM;
-	engine->probes = (struct probes_causal){
-		.area = -1,
-		.signal = config->signal ? config->signal : DEFAULT_SIGNAL,
-		.min_pause_ns = config->min_pause_ns ? config->min_pause_ns : DEFAULT_MIN_PAUSE,
-	};
-	err = make_area(engine);
+	vtime->area_fd = -1;
+	vtime->signal = config->signal ? config->signal : DEFAULT_SIGNAL;
+	vtime->min_pause_ns = config->min_pause_ns ? config->min_pause_ns : DEFAULT_MIN_PAUSE;
+	err = make_area(vtime);
 	if (err)
 		return err;
-	err = set_environment(engine);
+	err = set_environment(vtime);
 	if (err)
 		return err;
-	*out = TAKE_PTR(engine);
+	*out = TAKE_PTR(vtime);
 	return 0;
-}
-
-const struct probes_causal *engine__probes(const struct engine *engine)
-{
-	return &engine->probes;
 }
 
 static size_t ranges_size(void)
@@ -167,24 +163,63 @@ static size_t ranges_size(void)
 	return page_up(CAUSAL_ALL_RANGES * sizeof(struct causal_range));
 }
 
-int engine__use(struct engine *engine, struct probes *probes)
+static void configure(const struct virtual_time *vtime)
 {
-	struct record_bpf *skeleton = probes__skeleton(probes);
-	void *ranges;
+	struct causal_bpf *skeleton = vtime->skeleton;
 
-	engine->skeleton = skeleton;
-	ranges = mmap(NULL, ranges_size(), PROT_READ | PROT_WRITE, MAP_SHARED,
-		      bpf_map__fd(skeleton->maps.causal_ranges), 0);
+	skeleton->rodata->causal_signal = vtime->signal;
+	skeleton->rodata->causal_min_pause = vtime->min_pause_ns;
+	skeleton->rodata->causal_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+	for (int i = 0; i < CAPTURE_SYSCALLS; i++)
+		skeleton->rodata->syscall_sends[i] = syscalls__sends(i);
+	bpf_program__set_autoattach(skeleton->progs.on_visit_uprobe, false);
+	bpf_program__set_autoattach(skeleton->progs.on_visit_breakpoint, false);
+}
+
+static int open_object(void *arg, const struct kernel_info *kernel,
+		       struct bpf_object_skeleton **out)
+{
+	struct virtual_time *vtime = arg;
+
+	vtime->skeleton = causal_bpf__open();
+	if (!vtime->skeleton)
+		return -errno;
+	configure(vtime);
+	*out = vtime->skeleton->skeleton;
+	return bpf_map__reuse_fd(vtime->skeleton->maps.causal_areas, vtime->area_fd);
+}
+
+static void close_object(void *arg)
+{
+	struct virtual_time *vtime = arg;
+
+	if (vtime->ranges)
+		munmap(vtime->ranges, ranges_size());
+	vtime->ranges = NULL;
+	causal_bpf__destroy(vtime->skeleton);
+	vtime->skeleton = NULL;
+}
+
+struct loader_object virtual_time__object(struct virtual_time *vtime)
+{
+	return (struct loader_object){.open = open_object, .close = close_object, .arg = vtime};
+}
+
+int virtual_time__map(struct virtual_time *vtime)
+{
+	void *ranges = mmap(NULL, ranges_size(), PROT_READ | PROT_WRITE, MAP_SHARED,
+			    bpf_map__fd(vtime->skeleton->maps.causal_ranges), 0);
+
 	if (ranges == MAP_FAILED)
 		return error__errno(-errno, "cannot map the code that is sped up");
-	engine->ranges = ranges;
+	vtime->ranges = ranges;
 	return 0;
 }
 
 /* Stacks are walked as far as any target needs them, and one that matches by @match from now on. */
-static void take_stacks_for(struct engine *engine, enum causal_match match)
+static void take_stacks_for(struct virtual_time *vtime, enum causal_match match)
 {
-	struct record_bpf__bss *bss = engine->skeleton->bss;
+	struct causal_bpf__bss *bss = vtime->skeleton->bss;
 	bool whole = match == CAUSAL_MATCH_STACK;
 
 	for (size_t i = 0; i < CAUSAL_TARGETS; i++)
@@ -192,34 +227,35 @@ static void take_stacks_for(struct engine *engine, enum causal_match match)
 	__atomic_store_n(&bss->causal_whole_stacks, whole, __ATOMIC_SEQ_CST);
 }
 
-int engine__set_target(struct engine *engine, uint32_t index, const struct engine_target *target)
+int virtual_time__set_target(struct virtual_time *vtime, uint32_t index,
+			     const struct virtual_time_target *target)
 {
-	struct causal_target_state *state = &engine->skeleton->bss->causal_targets[index];
+	struct causal_target_state *state = &vtime->skeleton->bss->causal_targets[index];
 
 	if (target->n_ranges > CAUSAL_RANGES || target->n_callers > CAUSAL_RANGES)
 		return -E2BIG;
 	state->speedup = 0;
 	__atomic_store_n(&state->match, CAUSAL_MATCH_NOTHING, __ATOMIC_SEQ_CST);
 	if (target->n_ranges)
-		memcpy(&engine->ranges[CAUSAL_RANGES_OF(index)], target->ranges,
+		memcpy(&vtime->ranges[CAUSAL_RANGES_OF(index)], target->ranges,
 		       target->n_ranges * sizeof(*target->ranges));
 	if (target->n_callers)
-		memcpy(&engine->ranges[CAUSAL_CALLERS_OF(index)], target->callers,
+		memcpy(&vtime->ranges[CAUSAL_CALLERS_OF(index)], target->callers,
 		       target->n_callers * sizeof(*target->callers));
 	state->n_ranges = (uint32_t)target->n_ranges;
 	state->n_callers = (uint32_t)target->n_callers;
 	state->class = target->class;
 	state->kinds[0] = target->kinds[0];
 	state->kinds[1] = target->kinds[1];
-	take_stacks_for(engine, target->match);
+	take_stacks_for(vtime, target->match);
 	__atomic_store_n(&state->match, target->match, __ATOMIC_SEQ_CST);
 	return 0;
 }
 
-int engine__tell_kinds(struct engine *engine, const struct causal_kind_row *rows, size_t n,
-		       uint8_t (*of_call)(int nr))
+int virtual_time__tell_kinds(struct virtual_time *vtime, const struct causal_kind_row *rows,
+			     size_t n, uint8_t (*of_call)(int nr))
 {
-	struct record_bpf__bss *bss = engine->skeleton->bss;
+	struct causal_bpf__bss *bss = vtime->skeleton->bss;
 
 	if (n > CAUSAL_KIND_ROWS)
 		return -E2BIG;
@@ -231,62 +267,63 @@ int engine__tell_kinds(struct engine *engine, const struct causal_kind_row *rows
 	return 0;
 }
 
-void engine__speed_up(struct engine *engine, uint32_t index, double speedup)
+void virtual_time__speed_up(struct virtual_time *vtime, uint32_t index, double speedup)
 {
-	__atomic_store_n(&engine->skeleton->bss->causal_targets[index].speedup,
+	__atomic_store_n(&vtime->skeleton->bss->causal_targets[index].speedup,
 			 (uint32_t)(speedup * CAUSAL_WHOLE + 0.5), __ATOMIC_SEQ_CST);
 }
 
-uint64_t engine__hits(const struct engine *engine, uint32_t index)
+uint64_t virtual_time__hits(const struct virtual_time *vtime, uint32_t index)
 {
-	return __atomic_load_n(&engine->skeleton->bss->causal_targets[index].hit_ns,
+	return __atomic_load_n(&vtime->skeleton->bss->causal_targets[index].hit_ns,
 			       __ATOMIC_RELAXED);
 }
 
-void engine__settle(struct engine *engine, uint64_t ns)
+void virtual_time__settle(struct virtual_time *vtime, uint64_t ns)
 {
-	__atomic_store_n(&engine->skeleton->bss->causal_settle, ns, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&vtime->skeleton->bss->causal_settle, ns, __ATOMIC_SEQ_CST);
 }
 
-void engine__forgive(struct engine *engine)
+void virtual_time__forgive(struct virtual_time *vtime)
 {
-	__atomic_fetch_add(&engine->area->epoch, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&vtime->area->epoch, 1, __ATOMIC_SEQ_CST);
 }
 
-void engine__end(struct engine *engine)
+void virtual_time__end(struct virtual_time *vtime)
 {
-	__atomic_store_n(&engine->area->ended, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&vtime->area->ended, 1, __ATOMIC_SEQ_CST);
 }
 
-void engine__set_scope(struct engine *engine, uint32_t slot, bool in_scope)
+void virtual_time__set_scope(struct virtual_time *vtime, uint32_t slot, bool in_scope)
 {
-	engine->skeleton->bss->causal_scope[slot & (UNWIND_MAX_TABLES - 1)] = in_scope;
+	vtime->skeleton->bss->causal_scope[slot & (UNWIND_MAX_TABLES - 1)] = in_scope;
 }
 
-int engine__set_out_of_scope(struct engine *engine, const struct causal_range *ranges, size_t n)
+int virtual_time__set_out_of_scope(struct virtual_time *vtime, const struct causal_range *ranges,
+				   size_t n)
 {
-	uint32_t *in_use = &engine->skeleton->bss->causal_n_out;
+	uint32_t *in_use = &vtime->skeleton->bss->causal_n_out;
 
 	if (n > CAUSAL_OUT_RANGES)
 		return -E2BIG;
 	__atomic_store_n(in_use, 0, __ATOMIC_SEQ_CST);
-	memcpy(&engine->ranges[CAUSAL_OUT_OF_SCOPE], ranges, n * sizeof(*ranges));
+	memcpy(&vtime->ranges[CAUSAL_OUT_OF_SCOPE], ranges, n * sizeof(*ranges));
 	__atomic_store_n(in_use, (uint32_t)n, __ATOMIC_SEQ_CST);
 	return 0;
 }
 
-uint64_t engine__candidate(struct engine *engine)
+uint64_t virtual_time__candidate(struct virtual_time *vtime)
 {
 	uint64_t found =
-		__atomic_exchange_n(&engine->skeleton->bss->causal_candidate, 0, __ATOMIC_SEQ_CST);
+		__atomic_exchange_n(&vtime->skeleton->bss->causal_candidate, 0, __ATOMIC_SEQ_CST);
 
-	__atomic_store_n(&engine->skeleton->bss->causal_candidates_ns, 0, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&vtime->skeleton->bss->causal_candidates_ns, 0, __ATOMIC_SEQ_CST);
 	return found;
 }
 
-void engine__look(const struct engine *engine, struct causal_look *look)
+void virtual_time__look(const struct virtual_time *vtime, struct causal_look *look)
 {
-	const struct causal_look *from = &engine->skeleton->bss->causal_look;
+	const struct causal_look *from = &vtime->skeleton->bss->causal_look;
 	uint64_t round;
 
 	for (int i = 0; i < 1000; i++) {
@@ -298,21 +335,21 @@ void engine__look(const struct engine *engine, struct causal_look *look)
 	}
 }
 
-uint32_t engine__points(const struct engine *engine)
+uint32_t virtual_time__points(const struct virtual_time *vtime)
 {
-	uint32_t n = __atomic_load_n(&engine->area->points.claimed, __ATOMIC_ACQUIRE);
+	uint32_t n = __atomic_load_n(&vtime->area->points.claimed, __ATOMIC_ACQUIRE);
 
 	return n < DWELL_POINTS ? n : DWELL_POINTS;
 }
 
-const struct dwell_point *engine__point(const struct engine *engine, uint32_t number)
+const struct dwell_point *virtual_time__point(const struct virtual_time *vtime, uint32_t number)
 {
-	return &engine->area->points.point[number];
+	return &vtime->area->points.point[number];
 }
 
-uint64_t engine__visits(const struct engine *engine, uint32_t number)
+uint64_t virtual_time__visits(const struct virtual_time *vtime, uint32_t number)
 {
-	const struct dwell_point *point = engine__point(engine, number);
+	const struct dwell_point *point = virtual_time__point(vtime, number);
 	uint64_t visits = 0;
 
 	for (size_t i = 0; i < DWELL_COUNTS; i++)
@@ -320,33 +357,35 @@ uint64_t engine__visits(const struct engine *engine, uint32_t number)
 	return visits;
 }
 
-int engine__claim_point(struct engine *engine, enum dwell_point_type type, const char *name)
+int virtual_time__claim_point(struct virtual_time *vtime, enum dwell_point_type type,
+			      const char *name)
 {
-	uint32_t number = __atomic_fetch_add(&engine->area->points.claimed, 1, __ATOMIC_RELAXED);
+	uint32_t number = __atomic_fetch_add(&vtime->area->points.claimed, 1, __ATOMIC_RELAXED);
 	struct dwell_point *point;
 
 	if (number >= DWELL_POINTS)
 		return -ENOSPC;
-	point = &engine->area->points.point[number];
+	point = &vtime->area->points.point[number];
 	point->type = type;
 	snprintf(point->name, sizeof(point->name), "%s", name);
 	__atomic_store_n(&point->named, 1, __ATOMIC_RELEASE);
 	return (int)number;
 }
 
-int engine__count_by_uprobe(struct engine *engine, const char *path, uint64_t offset,
-			    uint64_t semaphore, uint32_t number)
+int virtual_time__count_by_uprobe(struct virtual_time *vtime, const char *path, uint64_t offset,
+				  uint64_t semaphore, uint32_t number)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = number, .ref_ctr_offset = semaphore);
 	struct bpf_link *link = bpf_program__attach_uprobe_opts(
-		engine->skeleton->progs.on_visit_uprobe, -1, path, offset, &options);
+		vtime->skeleton->progs.on_visit_uprobe, -1, path, offset, &options);
 
 	if (!link)
 		return -errno;
-	return array__push(&engine->visits, link);
+	return array__push(&vtime->visits, link);
 }
 
-int engine__count_by_breakpoint(struct engine *engine, pid_t tid, uint64_t address, uint32_t number)
+int virtual_time__count_by_breakpoint(struct virtual_time *vtime, pid_t tid, uint64_t address,
+				      uint32_t number)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_BREAKPOINT,
@@ -362,56 +401,56 @@ int engine__count_by_breakpoint(struct engine *engine, pid_t tid, uint64_t addre
 	struct bpf_link *link;
 	int fd, err;
 
-	err = bpf_map__update_elem(engine->skeleton->maps.causal_breaks, &address, sizeof(address),
+	err = bpf_map__update_elem(vtime->skeleton->maps.causal_breaks, &address, sizeof(address),
 				   &number, sizeof(number), BPF_ANY);
 	if (err)
 		return err;
 	fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (array__push(&engine->breakpoints, fd))
+	if (array__push(&vtime->breakpoints, fd))
 		return close(fd), -ENOMEM;
-	link = bpf_program__attach_perf_event(engine->skeleton->progs.on_visit_breakpoint, fd);
+	link = bpf_program__attach_perf_event(vtime->skeleton->progs.on_visit_breakpoint, fd);
 	if (!link)
 		return -errno;
-	return array__push(&engine->visits, link);
+	return array__push(&vtime->visits, link);
 }
 
-uint64_t engine__global(const struct engine *engine)
+uint64_t virtual_time__global(const struct virtual_time *vtime)
 {
-	return __atomic_load_n(&engine->area->global, __ATOMIC_RELAXED);
+	return __atomic_load_n(&vtime->area->global, __ATOMIC_RELAXED);
 }
 
-void engine__counts(const struct engine *engine, struct engine_counts *counts)
+void virtual_time__counts(const struct virtual_time *vtime, struct virtual_time_counts *counts)
 {
-	const struct record_bpf__bss *bss = engine->skeleton->bss;
+	const struct causal_bpf__bss *bss = vtime->skeleton->bss;
 
-	*counts = (struct engine_counts){
-		.global_ns = engine__global(engine),
+	*counts = (struct virtual_time_counts){
+		.global_ns = virtual_time__global(vtime),
 		.sampled_ns = bss->causal_sampled_ns,
 		.pauses = bss->causal_pauses,
 		.paused_ns = bss->causal_paused_ns,
 		.places_lost = bss->causal_places_lost,
 	};
-	for (size_t cpu = 0; cpu < ARRAY_SIZE(bss->cpu_counts); cpu++)
+	for (size_t cpu = 0; cpu < ARRAY_SIZE(bss->causal_counts); cpu++)
 		for (int i = 0; i < CLASS_COUNT; i++)
-			counts->class_ns[i] += bss->cpu_counts[cpu].class_ns[i];
+			counts->class_ns[i] += bss->causal_counts[cpu].class_ns[i];
 	for (int i = 0; i < CAUSAL_UNPAUSED; i++) {
 		counts->unpaused[i] = bss->causal_unpaused[i];
 		counts->unpaused_tid[i] = bss->causal_unpaused_tid[i];
 	}
 	for (uint32_t i = 0; i < CAUSAL_SLOTS; i++) {
-		const struct causal_slot *slot = &engine->area->slot[i];
+		const struct causal_slot *slot = &vtime->area->slot[i];
 
 		counts->pauses += slot->tid ? slot->pauses : 0;
 		counts->paused_ns += slot->tid ? slot->paused_ns : 0;
 	}
 }
 
-void engine__places(const struct engine *engine,
-		    void (*place)(void *arg, uint64_t code, uint64_t ns), void *arg)
+void virtual_time__places(const struct virtual_time *vtime,
+			  void (*place)(void *arg, uint64_t code, uint64_t ns), void *arg)
 {
-	int fd = bpf_map__fd(engine->skeleton->maps.causal_places);
+	int fd = bpf_map__fd(vtime->skeleton->maps.causal_places);
 	uint64_t code, ns;
 	uint64_t *before = NULL;
 
@@ -422,21 +461,19 @@ void engine__places(const struct engine *engine,
 	}
 }
 
-void engine__free(struct engine *engine)
+void virtual_time__free(struct virtual_time *vtime)
 {
-	if (!engine)
+	if (!vtime)
 		return;
-	for (size_t i = 0; i < engine->visits.n; i++)
-		bpf_link__destroy(engine->visits.data[i]);
-	for (size_t i = 0; i < engine->breakpoints.n; i++)
-		close(engine->breakpoints.data[i]);
-	array__free(&engine->visits);
-	array__free(&engine->breakpoints);
-	if (engine->ranges)
-		munmap(engine->ranges, ranges_size());
-	if (engine->area)
-		munmap(engine->area, page_up(sizeof(*engine->area)));
-	if (engine->probes.area >= 0)
-		close(engine->probes.area);
-	free(engine);
+	for (size_t i = 0; i < vtime->visits.n; i++)
+		bpf_link__destroy(vtime->visits.data[i]);
+	for (size_t i = 0; i < vtime->breakpoints.n; i++)
+		close(vtime->breakpoints.data[i]);
+	array__free(&vtime->visits);
+	array__free(&vtime->breakpoints);
+	if (vtime->area)
+		munmap(vtime->area, page_up(sizeof(*vtime->area)));
+	if (vtime->area_fd >= 0)
+		close(vtime->area_fd);
+	free(vtime);
 }

@@ -40,38 +40,48 @@ static long read_stack(const struct unwind_walk *walk, void *to, uint32_t size, 
 /* How often a walk is tried at the end of a batch of events: the buffers are read in turn. */
 #define TRIES 3
 
-struct kept_rest {
-	struct event_rest *event;
+struct kept_walk {
+	struct event_deferred *event;
 	unsigned int tries;
 };
 
-struct rests {
-	struct recording_writer *writer;
-	const struct unwinder *unwinder;
-	ARRAY(struct kept_rest) kept;
+/* A stack as it is handed out. */
+struct whole_stack {
+	struct event_stacks head;
+	uint64_t frames[DWELL_MAX_USER_FRAMES];
 };
 
-int rests__new(struct recording_writer *writer, const struct unwinder *unwinder, struct rests **out)
-{
-	struct rests *rests = calloc(1, sizeof(*rests));
+struct deferred_unwinds {
+	const struct unwinder *unwinder;
+	event_fn on_event;
+	void *arg;
+	ARRAY(struct kept_walk) kept;
+	struct whole_stack stack;
+};
 
-	if (!rests)
+int deferred_unwinds__new(const struct unwinder *unwinder, event_fn on_event, void *arg,
+			  struct deferred_unwinds **out)
+{
+	struct deferred_unwinds *deferred = calloc(1, sizeof(*deferred));
+
+	if (!deferred)
 		return -ENOMEM;
-	rests->writer = writer;
-	rests->unwinder = unwinder;
-	*out = rests;
+	deferred->unwinder = unwinder;
+	deferred->on_event = on_event;
+	deferred->arg = arg;
+	*out = deferred;
 	return 0;
 }
 
 /* From the present frame to its caller, as unwind_step() of the kernel side. */
-static long step(const struct rests *rests, struct unwind_walk *walk,
-		 const struct event_rest *event)
+static long step(const struct deferred_unwinds *deferred, struct unwind_walk *walk,
+		 const struct event_deferred *event)
 {
 	uint64_t pc = walk->ip - !walk->exact;
 	const struct unwind_row *row;
 	struct unwinder_place place;
 
-	if (!unwinder__find(rests->unwinder, event->pid, event->header.time, pc, &place))
+	if (!unwinder__find(deferred->unwinder, event->pid, event->header.time, pc, &place))
 		return step_by_frame_pointer(walk, STACK_NO_MAPPING, false);
 	if (!place.is_file)
 		return step_by_frame_pointer(walk, 0, false);
@@ -86,13 +96,13 @@ static long step(const struct rests *rests, struct unwind_walk *walk,
 }
 
 /*
- * Goes on with the walk of @event; @frames has room for DWELL_MAX_USER_FRAMES. Returns
- * whether it came to code of which more may be known in a moment.
+ * Goes on with the walk of @event, into deferred->stack. Returns whether it came to code of
+ * which more may be known in a moment.
  */
-static bool walk_on(const struct rests *rests, const struct event_rest *event,
-		    struct record_stack *stack, uint64_t *frames)
+static bool walk_on(struct deferred_unwinds *deferred, const struct event_deferred *event)
 {
 	const uint64_t *walked = (const void *)(event + 1);
+	uint64_t *frames = deferred->stack.frames;
 	struct unwind_walk walk = {
 		.ip = event->ip,
 		.sp = event->sp,
@@ -107,76 +117,85 @@ static bool walk_on(const struct rests *rests, const struct event_rest *event,
 	};
 
 	memcpy(frames, walked, event->depth * sizeof(*walked));
-	while (!step(rests, &walk, event)) {
+	while (!step(deferred, &walk, event)) {
 		frames[walk.n++] = frame_address(&walk, false);
 		if (walk.n >= DWELL_MAX_USER_FRAMES) {
 			walk.end = STACK_TOO_DEEP;
 			break;
 		}
 	}
-	*stack = (struct record_stack){.frames = frames, .depth = walk.n, .end = walk.end};
+	deferred->stack.head = (struct event_stacks){
+		.header = {.type = EVENT_STACKS, .time = event->header.time},
+		.stack = {.user_hash = event->hash,
+			  .user_depth = (uint16_t)walk.n,
+			  .user_end = walk.end},
+	};
 	return walk.cause == STACK_NO_MAPPING || walk.cause == STACK_NO_TABLE;
 }
 
-static bool is_whole(const struct event_rest *event, size_t size)
+static void hand_out(const struct deferred_unwinds *deferred)
 {
-	return event->depth && event->depth < DWELL_MAX_USER_FRAMES &&
+	const struct event_stacks *event = &deferred->stack.head;
+
+	deferred->on_event(deferred->arg, &event->header,
+			   sizeof(*event) + event->stack.user_depth * sizeof(uint64_t));
+}
+
+static bool is_whole(const struct event_deferred *event, size_t size)
+{
+	return size >= sizeof(*event) && event->depth && event->depth < DWELL_MAX_USER_FRAMES &&
 	       size - sizeof(*event) >= event->depth * sizeof(uint64_t) + event->size;
 }
 
-static bool keep(struct rests *rests, const struct event_rest *event, size_t size)
+static bool keep(struct deferred_unwinds *deferred, const struct event_deferred *event, size_t size)
 {
-	struct kept_rest kept = {.event = malloc(size)};
+	struct kept_walk kept = {.event = malloc(size)};
 
 	if (!kept.event)
 		return false;
 	memcpy(kept.event, event, size);
-	if (!array__push(&rests->kept, kept))
+	if (!array__push(&deferred->kept, kept))
 		return true;
 	free(kept.event);
 	return false;
 }
 
-void rests__event(struct rests *rests, const struct event_rest *event, size_t size)
+void deferred_unwinds__event(struct deferred_unwinds *deferred, const struct event_deferred *event,
+			     size_t size)
 {
-	uint64_t frames[DWELL_MAX_USER_FRAMES];
-	struct record_stack stack;
-
 	if (!is_whole(event, size))
 		return;
-	if (!walk_on(rests, event, &stack, frames) || !keep(rests, event, size))
-		recording_writer__stack_frames(rests->writer, event->hash, &stack);
+	if (!walk_on(deferred, event) || !keep(deferred, event, size))
+		hand_out(deferred);
 }
 
-size_t rests__kept(const struct rests *rests)
+size_t deferred_unwinds__kept(const struct deferred_unwinds *deferred)
 {
-	return rests->kept.n;
+	return deferred->kept.n;
 }
 
-void rests__finish(struct rests *rests, bool last)
+void deferred_unwinds__finish(struct deferred_unwinds *deferred, bool last)
 {
-	uint64_t frames[DWELL_MAX_USER_FRAMES];
-	struct record_stack stack;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < rests->kept.n; i++) {
-		struct kept_rest rest = rests->kept.data[i];
-		bool early = walk_on(rests, rest.event, &stack, frames);
+	for (size_t i = 0; i < deferred->kept.n; i++) {
+		struct kept_walk walk = deferred->kept.data[i];
+		bool early = walk_on(deferred, walk.event);
 
-		if (early && !last && ++rest.tries < TRIES) {
-			rests->kept.data[kept++] = rest;
+		if (early && !last && ++walk.tries < TRIES) {
+			deferred->kept.data[kept++] = walk;
 			continue;
 		}
-		recording_writer__stack_frames(rests->writer, rest.event->hash, &stack);
-		free(rest.event);
+		hand_out(deferred);
+		free(walk.event);
 	}
-	rests->kept.n = kept;
+	deferred->kept.n = kept;
 }
 
-void rests__free(struct rests *rests)
+void deferred_unwinds__free(struct deferred_unwinds *deferred)
 {
-	for (size_t i = 0; i < rests->kept.n; i++)
-		free(rests->kept.data[i].event);
-	array__free(&rests->kept);
-	free(rests);
+	for (size_t i = 0; i < deferred->kept.n; i++)
+		free(deferred->kept.data[i].event);
+	array__free(&deferred->kept);
+	free(deferred);
 }

@@ -11,30 +11,33 @@
 #include <stdint.h>
 
 #include "abi/event.h"
+#include "base/cleanup.h"
 #include "collect/core/unwinder.h"
-#include "recording/recording.h"
+#include "collect/core/rings.h"
 
-struct rests;
+struct deferred_unwinds;
 
-/* @writer gets the stacks. Both stay the caller's. Returns 0 or -ENOMEM. */
-int rests__new(struct recording_writer *writer, const struct unwinder *unwinder,
-	       struct rests **out);
+/* @on_event gets the stacks, as events of type EVENT_STACKS. Returns 0 or -ENOMEM. */
+int deferred_unwinds__new(const struct unwinder *unwinder, event_fn on_event, void *arg,
+			  struct deferred_unwinds **out);
 
 /*
- * Goes on with the walk of @event, of @size bytes, and writes the stack. One that
- * comes to code not known yet is kept for rests__finish(). A malformed event is
- * skipped. The writer keeps its error.
+ * Goes on with the walk of @event, of @size bytes, and hands out the stack. One that
+ * comes to code not known yet is kept for deferred_unwinds__finish(). A malformed event is
+ * skipped.
  */
-void rests__event(struct rests *rests, const struct event_rest *event, size_t size);
+void deferred_unwinds__event(struct deferred_unwinds *deferred, const struct event_deferred *event,
+			     size_t size);
 
 /* How many walks are kept. */
-size_t rests__kept(const struct rests *rests);
+size_t deferred_unwinds__kept(const struct deferred_unwinds *deferred);
 
 /*
- * Goes on with the walks kept, and writes their stacks: those that have been tried
+ * Goes on with the walks kept, and hands out their stacks: those that have been tried
  * often enough, and all at the @last call, whole or not. To be called when a batch
  * of events is over.
  */
-void rests__finish(struct rests *rests, bool last);
+void deferred_unwinds__finish(struct deferred_unwinds *deferred, bool last);
 
-void rests__free(struct rests *rests);
+void deferred_unwinds__free(struct deferred_unwinds *deferred);
+DEFINE_CLEANUP(struct deferred_unwinds *, deferred_unwinds__free)

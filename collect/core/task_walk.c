@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-int task_walk__run(const struct bpf_program *program, probes_event_fn on_event, void *arg)
+int task_walk__run(const struct bpf_program *program, event_fn on_event, void *arg)
 {
 	struct bpf_link *link = bpf_program__attach_iter(program, NULL);
 	_cleanup_close_ int fd = -1;

@@ -2,12 +2,12 @@
 /* Walks over all tasks of the machine by a BPF iterator. */
 #pragma once
 
-#include "collect/core/loader.h"
+#include "collect/core/rings.h"
 
 struct bpf_program;
 
 /*
  * Runs the iterator @program over all tasks. What it writes, each event behind its size in
- * 8 bytes, goes to @on_event. 0, or an error of libbpf or read(), told by error__set().
+ * 8 bytes, goes to @on_event. 0, or an error of libbpf or read(), with a message.
  */
-int task_walk__run(const struct bpf_program *program, probes_event_fn on_event, void *arg);
+int task_walk__run(const struct bpf_program *program, event_fn on_event, void *arg);

@@ -18,48 +18,28 @@
 
 struct known_thread {
 	uint32_t tgid;
-	bool leader;
 	bool announced;
 	struct event_totals *exiting; /* provisional, until the final ones come; or NULL */
 };
 
-/* A process of whose parent nothing is known yet: events of two CPUs are in no order. */
-struct orphan {
-	uint32_t parent; /* thread */
-	uint32_t pid;
-};
-
 struct translator {
 	struct recording_writer *writer;
-	struct mappings *mappings;
-	struct unwinder *unwinder;
-	uint64_t start;
 	uint64_t events;
 	ARRAY(struct known_thread) threads; /* by number */
-	ARRAY(struct orphan) orphans;
-	struct map64 processes;
-	struct map64 tids;  /* of recorded threads -> the last thread that had it */
-	struct map64 files; /* inode and device -> string */
+	ARRAY(uint32_t) dsos;		    /* numbers in the recording, by that of the origin */
+	struct map64 tids;		    /* of recorded threads -> the last thread that had it */
+	struct map64 files;		    /* inode and device -> string */
 };
 
-int translator__new(struct recording_writer *writer, struct mappings *mappings,
-		    struct unwinder *unwinder, uint64_t start, struct translator **out)
+int translator__new(struct recording_writer *writer, struct translator **out)
 {
 	struct translator *translator = calloc(1, sizeof(*translator));
 
 	if (!translator)
 		return -ENOMEM;
 	translator->writer = writer;
-	translator->mappings = mappings;
-	translator->unwinder = unwinder;
-	translator->start = start;
 	*out = translator;
 	return 0;
-}
-
-bool translator__knows_process(const struct translator *translator, uint32_t pid)
-{
-	return map64__get(&translator->processes, pid);
 }
 
 uint64_t translator__events(const struct translator *translator)
@@ -84,53 +64,49 @@ static uint32_t comm_string(struct translator *translator, const char comm[DWELL
 	return recording_writer__string(translator->writer, text);
 }
 
-void translator__add_process(struct translator *translator, uint32_t pid)
+/* The number in the recording of what code comes from, written at first sight. */
+static uint32_t dso_number(struct translator *translator, const struct code_origin *origin)
 {
-	if (translator__knows_process(translator, pid))
-		return;
-	map64__put(&translator->processes, pid, 0);
-	mappings__read_process(translator->mappings, (pid_t)pid, translator->start);
+	static const uint8_t kinds[] = {
+		[CODE_FILE] = DSO_FILE, [CODE_GENERATED] = DSO_JIT, [CODE_VDSO] = DSO_VDSO};
+	struct record_dso dso = {
+		.kind = kinds[origin->kind], .pid = origin->pid, .deleted = origin->deleted};
+	uint32_t *known;
+
+	while (translator->dsos.n <= origin->number)
+		if (!array__add(&translator->dsos))
+			return 0;
+	known = &translator->dsos.data[origin->number];
+	if (*known)
+		return *known;
+	dso.path = recording_writer__string(translator->writer, origin->path);
+	if (origin->kind == CODE_FILE)
+		dso.build_id = recording_writer__string(translator->writer, origin->build_id);
+	*known = recording_writer__dso(translator->writer, &dso);
+	return *known;
 }
 
-/*
- * A process that was created before our eyes has its parent's mappings; another
- * one, and one whose waker's stack will be wanted, has some already.
- */
-static void on_process(struct translator *translator, const struct event_thread *event)
+void translator__mapping(struct translator *translator, const struct code_mapping *mapping)
 {
-	const struct known_thread *parent = known_thread(translator, event->parent);
+	struct record record = {
+		.type = RECORD_MAP,
+		.map = {.pid = mapping->pid,
+			.time = mapping->time,
+			.start = mapping->start,
+			.size = mapping->size,
+			.offset = mapping->offset,
+			.dso = dso_number(translator, mapping->origin)},
+	};
 
-	if (event->flags & THREAD_KERNEL)
-		return;
-	if (!(event->flags & THREAD_CREATED)) {
-		translator__add_process(translator, event->tgid);
-	} else if (event->tid == event->tgid) {
-		map64__put(&translator->processes, event->tgid, 0);
-		if (event->parent && parent &&
-		    !unwinder__fork(translator->unwinder, parent->tgid, event->tgid))
-			(void)array__push(&translator->orphans,
-					  ((struct orphan){event->parent, event->tgid}));
-	}
+	recording_writer__put(translator->writer, &record);
 }
 
-void translator__find_parents(struct translator *translator)
+uint32_t translator__origin(const struct translator *translator, uint32_t dso)
 {
-	size_t before, kept;
-
-	do { /* one may be another's parent */
-		before = translator->orphans.n;
-		kept = 0;
-		for (size_t i = 0; i < before; i++) {
-			struct orphan orphan = translator->orphans.data[i];
-			const struct known_thread *parent = known_thread(translator, orphan.parent);
-
-			if (!parent ||
-			    !unwinder__fork_late(translator->unwinder, parent->tgid, orphan.pid))
-				translator->orphans.data[kept++] = orphan;
-		}
-		translator->orphans.n = kept;
-	} while (kept && kept < before);
-	translator->orphans.n = 0;
+	for (uint32_t i = 0; i < translator->dsos.n; i++)
+		if (translator->dsos.data[i] == dso)
+			return i;
+	return 0;
 }
 
 static void name_thread(struct translator *translator, uint32_t tid, uint32_t thread)
@@ -161,12 +137,10 @@ static void on_thread(struct translator *translator, const struct event_thread *
 	if (thread->announced && !event->parent)
 		return;
 	thread->tgid = event->tgid;
-	thread->leader = event->tid == event->tgid;
 	thread->announced = event->flags & THREAD_TARGET;
 	if (thread->announced)
 		name_thread(translator, event->tid, event->header.thread);
 	recording_writer__put(translator->writer, &record);
-	on_process(translator, event);
 }
 
 static void on_exec(struct translator *translator, const struct event_exec *event)
@@ -181,7 +155,6 @@ static void on_exec(struct translator *translator, const struct event_exec *even
 
 	name_thread(translator, event->tid, event->header.thread);
 	recording_writer__put(translator->writer, &record);
-	unwinder__forget(translator->unwinder, event->tid, event->header.time);
 }
 
 static void on_comm(struct translator *translator, const struct event_comm *event)
@@ -194,22 +167,6 @@ static void on_comm(struct translator *translator, const struct event_comm *even
 	};
 
 	recording_writer__put(translator->writer, &record);
-}
-
-/* Whether @pid still has memory: its leader may have ended before other threads. */
-static bool is_alive(uint32_t pid)
-{
-	char name[64], byte;
-	int fd;
-	bool alive;
-
-	snprintf(name, sizeof(name), "/proc/%u/maps", pid);
-	fd = open(name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	alive = read(fd, &byte, 1) == 1;
-	close(fd);
-	return alive;
 }
 
 static void put_totals(struct translator *translator, const struct event_totals *event)
@@ -253,8 +210,6 @@ static void on_totals(struct translator *translator, const struct event_totals *
 	}
 	forget_totals(thread);
 	put_totals(translator, event);
-	if (event->flags & TOTALS_EXITED && thread->leader && !is_alive(thread->tgid))
-		unwinder__end(translator->unwinder, thread->tgid);
 }
 
 void translator__end(struct translator *translator)
@@ -578,7 +533,7 @@ void translator__event(struct translator *translator, const struct event_header 
 	case EVENT_IDLE:
 		on_idle(translator, (const void *)event, size);
 		break;
-	case EVENT_STACK_REST: /* see rests.h */
+	case EVENT_DEFERRED: /* a capture hands none out */
 		break;
 	}
 }
@@ -616,8 +571,7 @@ void translator__free(struct translator *translator)
 	for (size_t i = 0; i < translator->threads.n; i++)
 		forget_totals(&translator->threads.data[i]);
 	array__free(&translator->threads);
-	array__free(&translator->orphans);
-	map64__free(&translator->processes);
+	array__free(&translator->dsos);
 	map64__free(&translator->tids);
 	map64__free(&translator->files);
 	free(translator);

@@ -19,7 +19,6 @@ static char path[64];
 
 struct fixture {
 	struct recording_writer *writer;
-	struct mappings *mappings;
 	struct translator *translator;
 };
 
@@ -29,9 +28,7 @@ static struct fixture begin(void)
 
 	snprintf(path, sizeof(path), "/tmp/dwell-translate-%d.data", getpid());
 	assert_int_equal(recording_writer__create(path, &fixture.writer), 0);
-	assert_int_equal(mappings__new(fixture.writer, NULL, false, &fixture.mappings), 0);
-	assert_int_equal(
-		translator__new(fixture.writer, fixture.mappings, NULL, 1, &fixture.translator), 0);
+	assert_int_equal(translator__new(fixture.writer, &fixture.translator), 0);
 	return fixture;
 }
 
@@ -44,7 +41,6 @@ static bool finish(struct fixture *fixture, enum record_type type, struct record
 	bool found = false;
 
 	translator__free(fixture->translator);
-	mappings__free(fixture->mappings);
 	assert_int_equal(recording_writer__close(fixture->writer), 0);
 	assert_int_equal(recording_reader__open(path, &reader), 0);
 	while (recording_reader__next(reader, &record) == 1) {
@@ -170,7 +166,6 @@ static void provisional_totals_stand_in(void **state)
 	     sizeof(struct event_totals));
 	translator__end(fixture.translator);
 	translator__free(fixture.translator);
-	mappings__free(fixture.mappings);
 	assert_int_equal(recording_writer__close(fixture.writer), 0);
 	assert_int_equal(recording_reader__open(path, &reader), 0);
 	while (recording_reader__next(reader, &record) == 1) {

@@ -11,7 +11,7 @@
 #include "abi/device.h"
 #include "bpf/core/stack.bpf.h"
 #include "bpf/core/state.bpf.h"
-#include "bpf/core/waker.bpf.h"
+#include "bpf/record/waker.bpf.h"
 
 struct gendisk {
 	int major;
@@ -144,10 +144,12 @@ static __always_inline void end_idle(void *ctx, struct device_state *device, __u
 	struct thread_state *state = task->pid ? state_of(task) : NULL;
 	struct scratch *scratch = scratch_for(SCRATCH_DEVICE);
 	__u8 shift = present_spacing();
-	__u64 points = sample_grid__points(since, now, period_ns << shift, grid_seed) << shift;
+	__u64 points =
+		sample_grid__points(since, now, settings.period_ns << shift, settings.grid_seed)
+		<< shift;
 	struct event_idle *event;
 
-	if ((!points && !trace_mode) || !scratch)
+	if ((!points && !settings.trace_mode) || !scratch)
 		return;
 	event = SCRATCH_HEAD(scratch, event_idle);
 	__builtin_memset(event, 0, sizeof(*event));
@@ -157,8 +159,8 @@ static __always_inline void end_idle(void *ctx, struct device_state *device, __u
 	event->points = points;
 	event->flags = shift << INTERVAL_SPACING_SHIFT;
 	/* Another thread may issue what the feeder queued: not on its own behalf. */
-	capture(ctx, scratch, SCRATCH_DEVICE, &event->stack, all,
-		state && state->thread == feeder && has_user_memory(task));
+	take_stacks(ctx, scratch, SCRATCH_DEVICE, &event->stack, all,
+		    state && state->thread == feeder && has_user_memory(task));
 	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
 }
 
@@ -194,7 +196,7 @@ static __always_inline void check_requests(struct device_state *device, __u64 no
 SEC("tp_btf/block_io_start")
 int BPF_PROG(on_io_start, struct request *rq)
 {
-	if (active)
+	if (capture.active)
 		begin_request(rq, bpf_ktime_get_ns(), true);
 	return 0;
 }
@@ -202,7 +204,7 @@ int BPF_PROG(on_io_start, struct request *rq)
 SEC("tp_btf/block_rq_insert")
 int BPF_PROG(on_io_insert, struct request *rq)
 {
-	if (active)
+	if (capture.active)
 		begin_request(rq, bpf_ktime_get_ns(), !io_start_exists);
 	return 0;
 }
@@ -214,7 +216,7 @@ int BPF_PROG(on_io_issue, struct request *rq)
 	struct device_state *device;
 	__u64 key = (__u64)rq, since, now;
 
-	if (!active)
+	if (!capture.active)
 		return 0;
 	now = bpf_ktime_get_ns();
 	device = device_of(rq, now);
@@ -254,13 +256,13 @@ int BPF_PROG(on_io_complete, struct request *rq, int error, unsigned int bytes)
 	struct device_state *device;
 	__u64 key = (__u64)rq, now;
 
-	if (!active)
+	if (!capture.active)
 		return 0;
 	now = bpf_ktime_get_ns();
 	device = device_of(rq, now);
 	if (!device)
 		return 0;
-	cpu->device = device->totals.device;
+	cpu->product.device = device->totals.device;
 	request = bpf_map_lookup_elem(&requests, &key);
 	if (!request)
 		return 0;
@@ -280,7 +282,7 @@ int BPF_PROG(on_io_requeue, struct request *rq)
 	struct device_state *device;
 	__u64 key = (__u64)rq, now;
 
-	if (!active)
+	if (!capture.active)
 		return 0;
 	now = bpf_ktime_get_ns();
 	request = bpf_map_lookup_elem(&requests, &key);

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-struct pacer {
+struct wait_throttle {
 	uint64_t limit; /* wanted at most, per second; 0: no limit */
 	uint64_t period_ns;
 	unsigned int widest;  /* the spacing is at most 2^widest periods */
@@ -24,8 +24,8 @@ struct pacer {
  * @per_period waits are wanted at most, per period of @period_ns and CPU; 0: no
  * limit. @now is any clock's time in ns, here and below.
  */
-void pacer__start(struct pacer *pacer, uint64_t per_period, uint64_t period_ns, uint64_t cpus,
-		  uint64_t now);
+void wait_throttle__start(struct wait_throttle *throttle, uint64_t per_period, uint64_t period_ns,
+			  uint64_t cpus, uint64_t now);
 
-/* Takes note of @waits that arrived, and decides. Returns pacer->spacing. */
-unsigned int pacer__step(struct pacer *pacer, uint64_t waits, uint64_t now);
+/* Takes note of @waits that arrived, and decides. Returns throttle->spacing. */
+unsigned int wait_throttle__step(struct wait_throttle *throttle, uint64_t waits, uint64_t now);

@@ -3,24 +3,11 @@
 #pragma once
 
 #include "abi/targets.h"
+#include "bpf/record/thread.bpf.h"
+#include "bpf/core/context.bpf.h"
 #include "bpf/core/state.bpf.h"
 
 const volatile __u32 helpers; /* enum helper_threads */
-
-static __always_inline enum waker_context context_of(struct task_struct *current)
-{
-	int count = preempt_count(current);
-
-	if (count == -1)
-		return WAKER_UNKNOWN;
-	if (count & PREEMPT_NMI_MASK)
-		return WAKER_NMI;
-	if (count & PREEMPT_HARDIRQ_MASK)
-		return WAKER_HARDIRQ;
-	if (count & PREEMPT_SOFTIRQ_SERVING)
-		return WAKER_SOFTIRQ;
-	return WAKER_TASK;
-}
 
 /* The number of the thread that runs here, whether it is recorded or not. */
 static __always_inline __u32 waker_number(struct task_struct *waker, enum waker_context context,
@@ -42,7 +29,7 @@ static __always_inline __u32 waker_number(struct task_struct *waker, enum waker_
 
 static __always_inline bool is_helper(const struct task_struct *task)
 {
-	if ((__u32)task->tgid == own_tgid)
+	if ((__u32)task->tgid == settings.own_tgid)
 		return false;
 	return helpers == HELPERS_ALL || (helpers == HELPERS_KERNEL && task->flags & PF_KTHREAD);
 }

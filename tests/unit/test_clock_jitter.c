@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The tempo of the clocks, followed tick by tick: true on average, and of no rhythm. */
+/* The rate of the clocks, followed tick by tick: true on average, and of no rhythm. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ static uint32_t random_next(uint64_t *state)
 }
 
 struct clock {
-	struct tempo tempo;
+	struct clock_jitter jitter;
 	uint64_t random;
 	uint64_t now;
 	uint64_t next; /* tick */
@@ -30,8 +30,8 @@ struct clock {
 static void start(struct clock *clock, uint64_t period)
 {
 	*clock = (struct clock){.random = 42, .now = 12345};
-	tempo__start(&clock->tempo, period, random_next(&clock->random), clock->now);
-	clock->next = clock->now + clock->tempo.tick;
+	clock_jitter__start(&clock->jitter, period, random_next(&clock->random), clock->now);
+	clock->next = clock->now + clock->jitter.tick;
 }
 
 /* A session runs for @ms, and looks at its clocks after some 1 to @look ms. */
@@ -41,16 +41,16 @@ static void run(struct clock *clock, uint64_t ms, uint64_t look)
 
 	while (clock->now < end) {
 		clock->now += MS + random_next(&clock->random) % ((look - 1) * MS + 1);
-		for (; clock->next <= clock->now; clock->next += clock->tempo.tick) {
+		for (; clock->next <= clock->now; clock->next += clock->jitter.tick) {
 			clock->ticks++;
 			clock->in_phase +=
-				clock->next % clock->tempo.period * 10 < clock->tempo.period;
+				clock->next % clock->jitter.period * 10 < clock->jitter.period;
 			if (clock->next - last > clock->longest)
 				clock->longest = clock->next - last;
 			last = clock->next;
 		}
-		if (tempo__step(&clock->tempo, random_next(&clock->random), clock->now))
-			clock->next = clock->now + clock->tempo.tick;
+		if (clock_jitter__step(&clock->jitter, random_next(&clock->random), clock->now))
+			clock->next = clock->now + clock->jitter.tick;
 	}
 }
 
@@ -97,18 +97,18 @@ static void ticks_are_never_far_apart(void **state)
 	assert_true(clock.longest < MS * 5 / 2);
 }
 
-static void a_tempo_is_kept_for_a_while(void **state)
+static void a_rate_is_kept_for_a_while(void **state)
 {
-	struct tempo tempo;
+	struct clock_jitter jitter;
 
 	(void)state;
-	tempo__start(&tempo, MS, 1, 0);
-	assert_false(tempo__step(&tempo, 5, 49 * MS));
-	assert_true(tempo__step(&tempo, 5, 50 * MS));
-	assert_false(tempo__step(&tempo, 9, 99 * MS));
-	tempo__start(&tempo, 20 * MS, 1, 0);
-	assert_false(tempo__step(&tempo, 5, 999 * MS));
-	assert_true(tempo__step(&tempo, 5, 1000 * MS));
+	clock_jitter__start(&jitter, MS, 1, 0);
+	assert_false(clock_jitter__step(&jitter, 5, 49 * MS));
+	assert_true(clock_jitter__step(&jitter, 5, 50 * MS));
+	assert_false(clock_jitter__step(&jitter, 9, 99 * MS));
+	clock_jitter__start(&jitter, 20 * MS, 1, 0);
+	assert_false(clock_jitter__step(&jitter, 5, 999 * MS));
+	assert_true(clock_jitter__step(&jitter, 5, 1000 * MS));
 }
 
 int main(void)
@@ -117,8 +117,8 @@ int main(void)
 		cmocka_unit_test(one_tick_per_period),
 		cmocka_unit_test(no_rhythm),
 		cmocka_unit_test(ticks_are_never_far_apart),
-		cmocka_unit_test(a_tempo_is_kept_for_a_while),
+		cmocka_unit_test(a_rate_is_kept_for_a_while),
 	};
 
-	return cmocka_run_group_tests_name("tempo", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("clock_jitter", tests, NULL, NULL);
 }

@@ -8,32 +8,32 @@
 
 #include "base/cleanup.h"
 
-struct workload;
+struct child;
 
 /*
- * Forks a child that waits for workload__release() before it executes @argv, with
+ * Forks a child that waits for child__release() before it executes @argv, with
  * the signals in @ignored ignored.
  */
-int workload__prepare(char *const *argv, const sigset_t *ignored, struct workload **out);
+int child__prepare(char *const *argv, const sigset_t *ignored, struct child **out);
 
 /* The path of @program, looked up in PATH as exec does; malloc()ed, NULL if there is none. */
-char *workload__find(const char *program);
+char *child__find(const char *program);
 
-pid_t workload__pid(const struct workload *workload);
+pid_t child__pid(const struct child *child);
 
 /* A descriptor that polls readable when the command has ended. */
-int workload__fd(const struct workload *workload);
+int child__fd(const struct child *child);
 
-bool workload__has_ended(const struct workload *workload);
+bool child__has_ended(const struct child *child);
 
 /* Lets the command run. Returns 0, or -errno of its exec with a message (ENOENT: not found). */
-int workload__release(struct workload *workload);
+int child__release(struct child *child);
 
-void workload__signal(const struct workload *workload, int signal);
+void child__signal(const struct child *child, int signal);
 
 /* Its wait status; waits for its end. A child that was never released ends here: -1. */
-int workload__wait(struct workload *workload);
+int child__wait(struct child *child);
 
 /* A child that was never released ends here. */
-void workload__free(struct workload *workload);
-DEFINE_CLEANUP(struct workload *, workload__free)
+void child__free(struct child *child);
+DEFINE_CLEANUP(struct child *, child__free)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "collect/core/target.h"
+#include "collect/core/targets.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,12 +14,12 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-const char *target__name(enum session_target target)
+const char *targets__name(enum capture_target target)
 {
 	static const char *const names[] = {
-		[SESSION_COMMAND] = "command", [SESSION_PROCESSES] = "processes",
-		[SESSION_THREADS] = "threads", [SESSION_SYSTEM] = "system",
-		[SESSION_CGROUP] = "cgroup",
+		[CAPTURE_COMMAND] = "command", [CAPTURE_PROCESSES] = "processes",
+		[CAPTURE_THREADS] = "threads", [CAPTURE_SYSTEM] = "system",
+		[CAPTURE_CGROUP] = "cgroup",
 	};
 
 	return names[target];
@@ -40,9 +40,9 @@ static pid_t process_of(pid_t tid)
 	return tgid;
 }
 
-int target__check(enum session_target target, const pid_t *ids, size_t n_ids)
+int targets__check(enum capture_target target, const pid_t *ids, size_t n_ids)
 {
-	const char *noun = target == SESSION_THREADS ? "thread" : "process";
+	const char *noun = target == CAPTURE_THREADS ? "thread" : "process";
 
 	for (size_t i = 0; i < n_ids; i++) {
 		pid_t process = process_of(ids[i]);
@@ -52,7 +52,7 @@ int target__check(enum session_target target, const pid_t *ids, size_t n_ids)
 			error__hint("`ps -eLf` lists processes and threads");
 			return -ESRCH;
 		}
-		if (target == SESSION_PROCESSES && process != ids[i]) {
+		if (target == CAPTURE_PROCESSES && process != ids[i]) {
 			error__set(-ESRCH, "%d is a thread of process %d", ids[i], process);
 			error__hint("-p %d records the process, -t %d just this thread", process,
 				    ids[i]);
@@ -87,18 +87,18 @@ static void each_in_cgroup(const char *cgroup, void (*process)(void *arg, uint32
 		process(arg, pid);
 }
 
-void target__each_process(enum session_target target, const pid_t *ids, size_t n_ids,
-			  const char *cgroup, void (*process)(void *arg, uint32_t pid), void *arg)
+void targets__each_process(enum capture_target target, const pid_t *ids, size_t n_ids,
+			   const char *cgroup, void (*process)(void *arg, uint32_t pid), void *arg)
 {
 	for (size_t i = 0; i < n_ids; i++)
 		process(arg, (uint32_t)process_of(ids[i]));
-	if (target == SESSION_SYSTEM)
+	if (target == CAPTURE_SYSTEM)
 		each_in_proc(process, arg);
-	if (target == SESSION_CGROUP)
+	if (target == CAPTURE_CGROUP)
 		each_in_cgroup(cgroup, process, arg);
 }
 
-int target__cgroup_id(const char *path, uint64_t *id)
+int targets__cgroup_id(const char *path, uint64_t *id)
 {
 	struct statfs fs;
 	struct stat stats;

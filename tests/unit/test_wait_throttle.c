@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The pacer of waits, against programs whose waits are known: how many per second at each spacing.
+/* The throttle of waits, against programs whose waits are known: how many per second at each
+ * spacing.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "collect/record/sampling_throttle.h"
+#include "collect/record/wait_throttle.h"
 
 #define MS 1000000ULL
 
@@ -21,24 +22,25 @@ static uint64_t waits_per_second(uint64_t threads, uint64_t wait_ms, unsigned in
 }
 
 /* Runs the program for @ms, looking every 60 ms; returns the spacing at the end. */
-static unsigned int run(struct pacer *pacer, uint64_t *now, uint64_t ms, uint64_t threads,
-			uint64_t wait_ms)
+static unsigned int run(struct wait_throttle *throttle, uint64_t *now, uint64_t ms,
+			uint64_t threads, uint64_t wait_ms)
 {
 	for (uint64_t end = *now + ms * MS; *now < end;) {
 		*now += 60 * MS;
-		pacer__step(pacer, waits_per_second(threads, wait_ms, pacer->spacing) * 60 / 1000,
-			    *now);
+		wait_throttle__step(
+			throttle, waits_per_second(threads, wait_ms, throttle->spacing) * 60 / 1000,
+			*now);
 	}
-	return pacer->spacing;
+	return throttle->spacing;
 }
 
 static void few_waits_are_all_kept(void **state)
 {
-	struct pacer pacer;
+	struct wait_throttle throttle;
 	uint64_t now = 7;
 
-	pacer__start(&pacer, 2, MS, 2, now);
-	assert_int_equal(run(&pacer, &now, 5000, 3, 1), 0);
+	wait_throttle__start(&throttle, 2, MS, 2, now);
+	assert_int_equal(run(&throttle, &now, 5000, 3, 1), 0);
 }
 
 /* As hackbench: what is left is at most what is wanted, and not far less. */
@@ -47,12 +49,12 @@ static void many_waits_are_thinned_out(void **state)
 	static const uint64_t threads[] = {20, 160, 2000};
 
 	for (size_t i = 0; i < sizeof(threads) / sizeof(*threads); i++) {
-		struct pacer pacer;
+		struct wait_throttle throttle;
 		uint64_t now = 7, left;
 
-		pacer__start(&pacer, 2, MS, 2, now);
-		run(&pacer, &now, 5000, threads[i], 6);
-		left = waits_per_second(threads[i], 6, pacer.spacing);
+		wait_throttle__start(&throttle, 2, MS, 2, now);
+		run(&throttle, &now, 5000, threads[i], 6);
+		left = waits_per_second(threads[i], 6, throttle.spacing);
 		assert_true(left <= 4000);
 		assert_true(left >= 4000 / 6);
 	}
@@ -61,14 +63,14 @@ static void many_waits_are_thinned_out(void **state)
 /* It settles, instead of going to and fro. */
 static void the_spacing_settles(void **state)
 {
-	struct pacer pacer;
+	struct wait_throttle throttle;
 	uint64_t now = 7;
 	unsigned int settled;
 
-	pacer__start(&pacer, 2, MS, 2, now);
-	settled = run(&pacer, &now, 2000, 160, 6);
+	wait_throttle__start(&throttle, 2, MS, 2, now);
+	settled = run(&throttle, &now, 2000, 160, 6);
 	for (int i = 0; i < 100; i++)
-		assert_int_equal(run(&pacer, &now, 60, 160, 6), settled);
+		assert_int_equal(run(&throttle, &now, 60, 160, 6), settled);
 }
 
 /*
@@ -78,49 +80,49 @@ static void the_spacing_settles(void **state)
 static void waits_may_come_all_at_once(void **state)
 {
 	const uint64_t threads = 200;
-	struct pacer pacer;
+	struct wait_throttle throttle;
 	uint64_t now = 0;
 	unsigned int settled = 0;
 
-	pacer__start(&pacer, 1, MS, 2, now);
+	wait_throttle__start(&throttle, 1, MS, 2, now);
 	for (int i = 0; i < 400; i++) {
-		uint64_t apart = MS << pacer.spacing, before = now / apart;
+		uint64_t apart = MS << throttle.spacing, before = now / apart;
 
 		now += 55 * MS;
-		pacer__step(&pacer, threads * (now / apart - before), now);
+		wait_throttle__step(&throttle, threads * (now / apart - before), now);
 		if (i == 100)
-			settled = pacer.spacing;
+			settled = throttle.spacing;
 		if (i > 100)
-			assert_int_equal(pacer.spacing, settled);
+			assert_int_equal(throttle.spacing, settled);
 	}
 	assert_int_equal(settled, 7);
 }
 
 static void it_comes_back_when_there_are_few(void **state)
 {
-	struct pacer pacer;
+	struct wait_throttle throttle;
 	uint64_t now = 7;
 
-	pacer__start(&pacer, 2, MS, 2, now);
-	assert_true(run(&pacer, &now, 1000, 160, 6) > 2);
-	assert_int_equal(run(&pacer, &now, 1000, 1, 6), 0);
+	wait_throttle__start(&throttle, 2, MS, 2, now);
+	assert_true(run(&throttle, &now, 1000, 160, 6) > 2);
+	assert_int_equal(run(&throttle, &now, 1000, 1, 6), 0);
 }
 
 static void no_limit_and_no_end(void **state)
 {
-	struct pacer pacer;
+	struct wait_throttle throttle;
 	uint64_t now = 7;
 
-	pacer__start(&pacer, 0, MS, 2, now);
-	assert_int_equal(run(&pacer, &now, 1000, 1000000, 1), 0);
+	wait_throttle__start(&throttle, 0, MS, 2, now);
+	assert_int_equal(run(&throttle, &now, 1000, 1000000, 1), 0);
 	/* Never further apart than a second: 512 ms here, not at all with a period of 1 s. */
-	pacer__start(&pacer, 1, MS, 1, now);
-	assert_int_equal(run(&pacer, &now, 5000, 1000000000, 1), 9);
-	pacer__start(&pacer, 1, 1000 * MS, 1, now);
-	assert_int_equal(run(&pacer, &now, 5000, 1000000000, 1), 0);
+	wait_throttle__start(&throttle, 1, MS, 1, now);
+	assert_int_equal(run(&throttle, &now, 5000, 1000000000, 1), 9);
+	wait_throttle__start(&throttle, 1, 1000 * MS, 1, now);
+	assert_int_equal(run(&throttle, &now, 5000, 1000000000, 1), 0);
 	/* The shortest period. */
-	pacer__start(&pacer, 1, MS / 100, 1, now);
-	assert_true(run(&pacer, &now, 5000, 1000000000, 1) <= 15);
+	wait_throttle__start(&throttle, 1, MS / 100, 1, now);
+	assert_true(run(&throttle, &now, 5000, 1000000000, 1) <= 15);
 }
 
 int main(void)
@@ -134,5 +136,5 @@ int main(void)
 		cmocka_unit_test(no_limit_and_no_end),
 	};
 
-	return cmocka_run_group_tests_name("pacer", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("throttle", tests, NULL, NULL);
 }

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
+/*
+ * The kernel side of causal profiling: virtual time, docs/virtual-time.md. Samples in the
+ * target give their thread time, wakeups and CPUs pass it on, and a thread that is behind is
+ * paused. User space gets no samples, only which threads and programs there are.
+ */
+#include "bpf/causal/thread.bpf.h"
+#include "bpf/causal/scope.bpf.h"
+#include "bpf/core/clock.bpf.h"
+#include "bpf/core/context.bpf.h"
+#include "bpf/core/interval.bpf.h"
+#include "bpf/core/locks.bpf.h"
+#include "bpf/core/state.bpf.h"
+#include "bpf/core/tasks.bpf.h"
+#include "bpf/causal/pay.bpf.h"
+#include "bpf/causal/visits.bpf.h"
+#include "bpf/core/threads.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+static __noinline void thread_gone(struct task_struct *task, struct thread_state *state, __u64 now)
+{
+	struct event_totals event = {};
+
+	causal_end(state);
+	if (!(state->flags & STATE_ANNOUNCED))
+		announce(task, state, 0);
+	event.header = (struct event_header){EVENT_TOTALS, state->thread, now};
+	event.flags = TOTALS_EXITED;
+	emit(&event, sizeof(event), LOSS_RING_FULL);
+}
+
+static __always_inline void end_hidden_wait(struct task_struct *task, struct thread_state *state,
+					    __u64 now)
+{
+	end_interval(state, hidden_switch_in(task, state, now), 0);
+	state->since = state->t_in;
+	state->ran_at = state->t_in;
+}
+
+static __always_inline void switch_out(struct cpu_state *cpu, struct task_struct *task,
+				       struct thread_state *state, __u64 now)
+{
+	__u64 due, points = 0;
+
+	state->flags &= ~STATE_PENDING;
+	if (state->where == WHERE_ON_CPU)
+		points = take_due_tick(cpu, state->since, now, &due);
+	if (points)
+		causal_sample(task, state, SCRATCH_INTERVAL, points, due);
+	if (state->where == WHERE_OFF_CPU)
+		end_hidden_wait(task, state, now);
+	if (!begin_interval(task, state, now))
+		thread_gone(task, state, now);
+	causal_switch_out(cpu, state, now);
+}
+
+static __always_inline void switch_in(struct cpu_state *cpu, struct task_struct *task,
+				      struct thread_state *state, __u64 now)
+{
+	bool first = state->interval_flags & INTERVAL_FIRST;
+	__u64 queued = queue_length(task);
+
+	count_hidden_wake(state);
+	causal_switch_in(cpu, state, interval_wake(state, now, queued), now);
+	if (end_interval(state, now, queued) && !first && !settings.stack_at_switch_out) {
+		state->flags |= STATE_PENDING;
+		cpu->pending = task->pid;
+	}
+	begin_run(state, now);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct cpu_state *cpu = this_cpu();
+	struct thread_state *out, *in;
+	__u64 now;
+
+	if (!recorded_switch(prev, next, &out, &in))
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (out)
+		switch_out(cpu, prev, out, now);
+	if (in)
+		switch_in(cpu, next, in, now);
+	return 0;
+}
+
+/*
+ * What the sampling points in the wait of @state stand for, and in the wait for a CPU
+ * afterwards: a thread that does not wait does not wait for a CPU then. But while another
+ * thread of the program had that CPU, it is that one that could have been faster.
+ */
+static __always_inline __u64 points_ns(const struct thread_state *state)
+{
+	__u64 queued = state->t_in - state->pending_wake;
+	__u64 runq = (__u64)state->runq_points * settings.period_ns;
+
+	if (state->product.used >= queued)
+		runq = 0;
+	else
+		runq = runq * (queued - state->product.used) / queued;
+	return (__u64)state->blocked_points * settings.period_ns + runq;
+}
+
+/* Current runs again: gives it time for its wait, and pauses it when it owes some. */
+static __always_inline void credit_wait(void *ctx, struct task_struct *task,
+					struct thread_state *state)
+{
+	__u64 own = causal_own(state->product.slot);
+
+	if (causal_is_paused(state->product.slot)) {
+		state->flags &= ~STATE_PENDING; /* a pause is no time of the thread's own */
+		return;
+	}
+	if (state->product.blocked_ns)
+		causal_kind_time(ctx, task, state);
+	if (state->flags & STATE_PENDING && state->pending_class != CLASS_LOCK &&
+	    state->pending_class != CLASS_SCHED && !state->product.carried &&
+	    has_user_stack(task, state))
+		causal_code_sample(SCRATCH_INTERVAL, state->product.slot, points_ns(state));
+	own = causal_own(state->product.slot) - own;
+	state->product.hit_ns += own;
+	this_cpu()->product.own_in += own; /* it is not for what it does on this CPU */
+	state->flags &= ~STATE_PENDING;
+	if (syscall_of(task) == SYSCALL_NONE)
+		causal_pay(state->product.slot, false);
+}
+
+static __always_inline void thread_runs_again(void *ctx)
+{
+	struct cpu_state *cpu = this_cpu();
+	struct thread_state *state;
+	struct task_struct *task;
+
+	if (!cpu->pending &&
+	    !(cpu->product.slot && (cpu->product.waited || causal_owes(cpu->product.slot))))
+		return;
+	cpu->pending = 0;
+	cpu->product.waited = false;
+	task = bpf_get_current_task_btf();
+	state = target_state(task);
+	if (state)
+		credit_wait(ctx, task, state);
+}
+
+#include "bpf/core/rungs.bpf.h"
+
+/*
+ * Virtual time goes from @waker to @sleeper. A soft interrupt has it from the thread it
+ * interrupted only where that is delivering what the sleeper waits for, over loopback.
+ */
+static __always_inline void carry_time(struct task_struct *waker, struct thread_state *sleeper,
+				       __u64 now)
+{
+	struct thread_state *state;
+	long nr;
+
+	if (!waker->pid)
+		return;
+	if (sleeper->waker_context == WAKER_SOFTIRQ) {
+		nr = syscall_of(waker);
+		if (nr < 0 || nr >= CAPTURE_SYSCALLS || !syscall_sends[nr])
+			return;
+	} else if (sleeper->waker_context != WAKER_TASK) {
+		return;
+	}
+	state = target_state(waker);
+	if (state)
+		causal_wake(state, sleeper, now);
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *task)
+{
+	struct thread_state *state = capture.active ? target_state(task) : NULL;
+	struct task_struct *waker;
+
+	if (!state)
+		return 0;
+	waker = bpf_get_current_task_btf();
+	state->waker_context = context_of(waker);
+	state->t_wake = bpf_ktime_get_ns();
+	carry_time(waker, state, state->t_wake);
+	return 0;
+}
+
+/* @task is on a queue. */
+static __always_inline int on_queued(struct task_struct *task)
+{
+	struct thread_state *state = capture.active ? target_state(task) : NULL;
+
+	if (!state)
+		return 0;
+	causal_ready(state, &cpu_states[cpu_of(task) & (CAPTURE_MAX_CPUS - 1)], bpf_ktime_get_ns());
+	state->product.full = causal_is_full(task);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int BPF_PROG(on_wakeup, struct task_struct *task)
+{
+	return on_queued(task);
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int BPF_PROG(on_wakeup_new, struct task_struct *task)
+{
+	return on_queued(task);
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+	struct thread_state *state = thread_created(parent, child);
+
+	if (state)
+		causal_begin(child, state, target_state(parent));
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	struct thread_state *state = thread_exits(task);
+
+	if (!state)
+		return 0;
+	if (state->where == WHERE_OFF_CPU)
+		end_hidden_wait(task, state, bpf_ktime_get_ns());
+	thread_has_ended(state);
+	return 0;
+}
+
+SEC("tp_btf/task_rename")
+int BPF_PROG(on_rename, struct task_struct *task, const char *name)
+{
+	struct thread_state *state = thread_renamed(task, name);
+
+	if (state && !state->product.slot)
+		causal_begin(task, state, NULL);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
+{
+	struct thread_state *state = thread_executed(task);
+
+	if (state)
+		causal_exec(task, state, bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("perf_event")
+int on_tick(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct cpu_state *cpu = this_cpu();
+	struct thread_state *state;
+	__u64 now, due, points;
+
+	if (!capture.active)
+		return 0;
+	now = bpf_ktime_get_ns();
+	if (!tick_begin(cpu, ctx, now, &due))
+		return 0;
+	causal_look_around(now);
+	state = task->pid ? target_state(task) : NULL;
+	if (!state || state->where == WHERE_GONE)
+		return 0;
+	points = points_due(cpu, due, state->where == WHERE_ON_CPU ? state->since : due, now);
+	causal_sample(task, state, SCRATCH_TICK, points, due);
+	if (syscall_of(task) == SYSCALL_NONE)
+		causal_pay(state->product.slot, true);
+	return 0;
+}

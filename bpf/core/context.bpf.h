@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* In which context a program runs: in a task's own, or in an interrupt that came upon it. */
+#pragma once
+
+#include "abi/event.h"
+#include "bpf/core/state.bpf.h"
+
+/*
+ * The context is told by the per-CPU preempt count. Its address cannot be had
+ * from kallsyms everywhere (only with CONFIG_KALLSYMS_ALL), but BTF has its
+ * distance from the CPU's run queue, and every task points to that.
+ * (A variable of its own to 6.1 and again from 6.15, a part of pcpu_hot between.)
+ */
+static __always_inline int preempt_count(struct task_struct *current)
+{
+	int count = -1;
+
+	if (settings.preempt_count_from_rq && bpf_core_field_exists(current->se.cfs_rq))
+		bpf_probe_read_kernel(&count, sizeof(count),
+				      (void *)current->se.cfs_rq->rq +
+					      settings.preempt_count_from_rq);
+	return count;
+}
+
+/* include/linux/preempt.h: bits 8..15 softirq (bit 8: being served), 16..19 hardirq, 20..23 NMI. */
+#define PREEMPT_SOFTIRQ_SERVING 0x00000100
+#define PREEMPT_HARDIRQ_MASK	0x000f0000
+#define PREEMPT_NMI_MASK	0x00f00000
+
+static __always_inline enum waker_context context_of(struct task_struct *current)
+{
+	int count = preempt_count(current);
+
+	if (count == -1)
+		return WAKER_UNKNOWN;
+	if (count & PREEMPT_NMI_MASK)
+		return WAKER_NMI;
+	if (count & PREEMPT_HARDIRQ_MASK)
+		return WAKER_HARDIRQ;
+	if (count & PREEMPT_SOFTIRQ_SERVING)
+		return WAKER_SOFTIRQ;
+	return WAKER_TASK;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * Threads from creation to exit. Each function does what every product does at the tracepoint
+ * that it is named for, and returns the state of the thread, or NULL if it is not recorded.
+ */
+#pragma once
+
+#include "bpf/core/state.bpf.h"
+#include "bpf/core/unwind.bpf.h"
+
+/* sched_process_fork: what a recorded thread creates is recorded, too. */
+static __always_inline struct thread_state *thread_created(struct task_struct *parent,
+							   struct task_struct *child)
+{
+	struct thread_state *state;
+	__u32 parent_number;
+
+	if (!capture.active || !settings.follow)
+		return NULL;
+	state = target_state(parent);
+	if (!state || state->flags & STATE_HELPER)
+		return NULL;
+	parent_number = state->thread;
+	if (!(state->flags & STATE_ANNOUNCED))
+		announce(parent, state, 0);
+	state = begin_state(child, bpf_ktime_get_ns(), STATE_TARGET | STATE_CREATED, WHERE_OFF_CPU);
+	if (!state)
+		return NULL;
+	state->class = CLASS_SCHED;
+	state->interval_flags = INTERVAL_FIRST | INTERVAL_PREEMPTED;
+	state->voluntary = 0;
+	state->involuntary = 0;
+	announce(child, state, parent_number);
+	unwind_fork(parent->tgid, child->tgid);
+	return state;
+}
+
+/*
+ * task_rename. Within exec this is the point of no return, before the new program is mapped:
+ * a command is recorded from here on.
+ */
+static __always_inline struct thread_state *thread_renamed(struct task_struct *task,
+							   const char *name)
+{
+	struct event_comm event = {};
+	struct thread_state *state;
+	__u64 now;
+
+	if (!capture.active)
+		return NULL;
+	now = bpf_ktime_get_ns();
+	state = target_state(task);
+	if (!state && settings.command_tgid && (__u32)task->tgid == settings.command_tgid)
+		state = begin_state(task, now, STATE_TARGET | STATE_CREATED, WHERE_ON_CPU);
+	if (!state)
+		return NULL;
+	state->renamed = now;
+	if (task_in_exec(task)) {
+		state->flags |= STATE_IN_EXEC;
+		unwind_exec(task->tgid);
+	}
+	if (!(state->flags & STATE_ANNOUNCED))
+		announce(task, state, 0);
+	event.header = (struct event_header){EVENT_COMM, state->thread, now};
+	bpf_probe_read_kernel_str(event.comm, sizeof(event.comm), name);
+	emit(&event, sizeof(event), LOSS_RING_FULL);
+	return state;
+}
+
+/* sched_process_exec */
+static __always_inline struct thread_state *thread_executed(struct task_struct *task)
+{
+	struct event_exec event = {};
+	struct thread_state *state;
+
+	state = capture.active ? target_state(task) : NULL;
+	if (!state)
+		return NULL;
+	state->flags &= ~STATE_IN_EXEC;
+	unwind_begin(task);
+	event.header = (struct event_header){EVENT_EXEC, state->thread, state->renamed};
+	event.tid = task->pid;
+	BPF_CORE_READ_STR_INTO(&event.comm, task, comm);
+	emit(&event, sizeof(event), LOSS_RING_FULL);
+	return state;
+}
+
+/*
+ * sched_process_exit: the last that a thread tells of itself for certain. Its end is its last
+ * switch, but that is not seen when the kernel hides the thread that runs next. To be followed
+ * by thread_has_ended().
+ */
+static __always_inline struct thread_state *thread_exits(struct task_struct *task)
+{
+	struct thread_state *state = capture.active ? target_state(task) : NULL;
+
+	if (!state || state->where == WHERE_GONE)
+		return NULL;
+	if (!(state->flags & STATE_ANNOUNCED))
+		announce(task, state, 0);
+	return state;
+}
+
+static __always_inline void thread_has_ended(struct thread_state *state)
+{
+	state->where = WHERE_ON_CPU;
+	state->flags |= STATE_ENDED;
+	__sync_fetch_and_add(&capture.ended, 1);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* The events that tell of intervals off the CPU, and the exact times that are counted at each. */
+#pragma once
+
+#include "bpf/core/interval.bpf.h"
+#include "bpf/core/object.bpf.h"
+#include "bpf/core/stack.bpf.h"
+
+/* Ends a wait: its times are counted, and whoever ended it is kept for its event. See
+ * end_interval(). */
+static __always_inline bool end_wait(struct thread_state *state, __u64 now, __u64 queued)
+{
+	struct product_thread *mine = &state->product;
+	bool known = state->class != CLASS_SCHED && was_woken(state);
+	__u64 wake = interval_wake(state, now, queued);
+
+	mine->ns[state->class & (CLASS_SLOTS - 1)] += wake - state->since;
+	if (now > wake)
+		mine->ns[CLASS_SCHED] += now - wake;
+	if (!end_interval(state, now, queued))
+		return false;
+	mine->pending_waker = known ? mine->waker : 0;
+	mine->pending_context = known ? state->waker_context : WAKER_UNKNOWN;
+	mine->pending_device = known ? mine->device : 0;
+	return true;
+}
+
+static __always_inline void fill_interval(struct event_interval *event,
+					  const struct thread_state *state)
+{
+	__builtin_memset(event, 0, sizeof(*event));
+	event->header.type = EVENT_INTERVAL;
+	event->header.thread = state->thread;
+	event->header.time = state->t_in;
+	event->t_out = state->t_out;
+	event->t_wake = state->pending_wake;
+	event->blocked_points = state->blocked_points;
+	event->runq_points = state->runq_points;
+	event->waker = state->product.pending_waker;
+	event->waker_context = state->product.pending_context;
+	event->device = state->product.pending_device;
+	event->class = state->pending_class;
+	event->flags = state->pending_flags;
+	event->syscall = SYSCALL_NONE;
+}
+
+/* Emits the interval that ended with the present run of @task, which is current. */
+static __always_inline void emit_interval(void *ctx, struct task_struct *task,
+					  struct thread_state *state)
+{
+	struct scratch *scratch = scratch_for(SCRATCH_INTERVAL);
+	struct event_interval *event;
+	bool user = has_user_stack(task, state);
+
+	state->flags &= ~STATE_PENDING;
+	if (!scratch)
+		return;
+	if (!(state->flags & STATE_ANNOUNCED))
+		announce(task, state, 0);
+	event = SCRATCH_HEAD(scratch, event_interval);
+	fill_interval(event, state);
+	find_object(event, task, state, true);
+	take_stacks(ctx, scratch, SCRATCH_INTERVAL, &event->stack, settings.schedule_range, user);
+	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
+}
+
+/*
+ * Emits the interval of @task without taking a stack: of a new thread's first
+ * run there is none; on the last rung it was taken at switch-out.
+ */
+static __noinline void emit_interval_bare(struct task_struct *task, struct thread_state *state)
+{
+	struct event_interval event;
+
+	state->flags &= ~STATE_PENDING;
+	if (!(state->flags & STATE_ANNOUNCED))
+		announce(task, state, 0);
+	fill_interval(&event, state);
+	if (settings.stack_at_switch_out) {
+		find_object(&event, task, state, false);
+		event.stack.kernel_hash = state->product.kernel_hash;
+		event.stack.user_hash = state->product.user_hash;
+	}
+	emit(&event, sizeof(event), LOSS_RING_FULL);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* Exact times of a thread, sent when it ends and when the recording does. */
+#pragma once
+
+#include "bpf/record/thread.bpf.h"
+#include "bpf/core/state.bpf.h"
+
+static __always_inline void fill_totals(struct event_totals *event, struct task_struct *task,
+					const struct thread_state *state, __u64 now)
+{
+	event->header.type = EVENT_TOTALS;
+	event->header.thread = state->thread;
+	event->header.time = now;
+	__builtin_memcpy(event->ns, state->product.ns, sizeof(event->ns));
+	event->voluntary = task->nvcsw - state->voluntary;
+	event->involuntary = task->nivcsw - state->involuntary;
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/core/address_spaces.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "symbols/symbols.h"
+
+/* Descriptors left to the rest of the program. */
+#define SPARE_FDS 64
+
+struct address_spaces {
+	struct unwinder *unwinder;
+	code_mapping_fn on_mapping;
+	void *arg;
+	struct map64 files;	/* path and build id -> number */
+	struct map64 paths;	/* path and inode -> number */
+	struct map64 generated; /* pid -> number */
+	uint32_t vdso;		/* its number; 0: not seen yet */
+	ARRAY(struct code_origin) origins;
+	size_t n_fds;
+	size_t max_fds;
+};
+
+int address_spaces__new(struct unwinder *unwinder, code_mapping_fn on_mapping, void *arg,
+			struct address_spaces **out)
+{
+	struct address_spaces *spaces = calloc(1, sizeof(*spaces));
+	struct rlimit limit;
+
+	if (!spaces)
+		return -ENOMEM;
+	spaces->unwinder = unwinder;
+	spaces->on_mapping = on_mapping;
+	spaces->arg = arg;
+	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+		spaces->max_fds = limit.rlim_cur > SPARE_FDS ? limit.rlim_cur - SPARE_FDS : 0;
+	}
+	*out = spaces;
+	return 0;
+}
+
+/* Whether the file open at @fd is the one that was mapped, as far as can be told. */
+static bool is_the_file(int fd, const struct mapping_event *event)
+{
+	char found[sizeof(event->build_id)] = "";
+	struct stat stats;
+
+	if (*event->build_id)
+		return !symbols__build_id(fd, found, sizeof(found)) &&
+		       !strcmp(found, event->build_id);
+	return !event->inode || (!fstat(fd, &stats) && stats.st_ino == event->inode);
+}
+
+static int open_if_it(const char *path, const struct mapping_event *event)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	return fd >= 0 && is_the_file(fd, event) ? TAKE_FD(fd) : -1;
+}
+
+/*
+ * Opens the file of a mapping as the process sees it. *@replaced: the path names
+ * another file now, or none.
+ */
+static int open_mapped(const struct mapping_event *event, const char *path, bool *replaced)
+{
+	char name[PATH_MAX + 64];
+	int fd;
+
+	*replaced = false;
+	snprintf(name, sizeof(name), "/proc/%d/root%s", event->pid, path);
+	fd = open_if_it(name, event);
+	if (fd < 0) /* the process may be gone; our own view is then the best guess */
+		fd = open_if_it(path, event);
+	if (fd >= 0)
+		return fd;
+	*replaced = true;
+	snprintf(name, sizeof(name), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, event->pid,
+		 event->start, event->start + event->size);
+	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+/* Adds an origin of @kind, which takes @fd. Returns its number, 0 without memory. */
+static uint32_t add_origin(struct address_spaces *spaces, struct code_origin origin,
+			   const char *path)
+{
+	_cleanup_close_ int fd = origin.fd;
+
+	origin.number = (uint32_t)spaces->origins.n + 1;
+	origin.path = strdup(path);
+	if (fd >= 0 && spaces->n_fds >= spaces->max_fds)
+		origin.fd = -1;
+	if (!origin.path || array__push(&spaces->origins, origin)) {
+		free(origin.path);
+		return 0;
+	}
+	if (origin.fd >= 0) {
+		spaces->n_fds++;
+		fd = -1;
+	}
+	return origin.number;
+}
+
+static uint64_t file_key(const char *path, const char *build_id)
+{
+	return hash__add(hash__bytes(path, strlen(path)), hash__bytes(build_id, strlen(build_id)));
+}
+
+/* The number of the file at @path that @event maps; opened only when it is new. */
+static uint32_t file_origin(struct address_spaces *spaces, const struct mapping_event *event,
+			    const char *path, bool deleted)
+{
+	struct mapping_event known = *event;
+	struct code_origin origin = {.kind = CODE_FILE};
+	_cleanup_close_ int fd = -1;
+	bool unreachable;
+	uint64_t *number;
+
+	number = *event->build_id ? map64__get(&spaces->files, file_key(path, event->build_id))
+				  : NULL;
+	if (number)
+		return (uint32_t)*number;
+	fd = open_mapped(event, path, &unreachable);
+	if (fd >= 0 && !*known.build_id &&
+	    symbols__build_id(fd, known.build_id, sizeof(known.build_id)))
+		known.build_id[0] = '\0';
+	/* Without a build id it is the path alone that names the file, and it may be gone by now.
+	 */
+	number = map64__get(&spaces->files, file_key(path, known.build_id));
+	if (number && (*known.build_id || fd < 0))
+		return (uint32_t)*number;
+	origin.deleted = deleted || unreachable;
+	memcpy(origin.build_id, known.build_id, sizeof(origin.build_id));
+	origin.fd = TAKE_FD(fd);
+	origin.number = add_origin(spaces, origin, path);
+	if (origin.number)
+		map64__put(&spaces->files, file_key(path, known.build_id), origin.number);
+	return origin.number;
+}
+
+/*
+ * A file that is named by its path only: the same path may be another file in
+ * another process, or later.
+ */
+static uint32_t file_origin_by_path(struct address_spaces *spaces,
+				    const struct mapping_event *event, const char *path,
+				    bool deleted)
+{
+	char name[PATH_MAX + 64];
+	struct stat stats = {};
+	uint64_t key, *known;
+
+	snprintf(name, sizeof(name), "/proc/%d/root%s", event->pid, path);
+	if (event->inode)
+		stats.st_ino = event->inode;
+	else if (stat(name, &stats) && stat(path, &stats))
+		return file_origin(spaces, event, path, deleted);
+	key = hash__add(hash__bytes(event->path, strlen(event->path)), stats.st_ino);
+	known = map64__get(&spaces->paths, key);
+	if (!known)
+		known = map64__put(&spaces->paths, key, file_origin(spaces, event, path, deleted));
+	return known ? (uint32_t)*known : 0;
+}
+
+/* Code that belongs to no file: generated at run time. */
+static bool is_anonymous(const char *path)
+{
+	return !strncmp(path, "//anon", 6) || !strncmp(path, "[anon", 5) ||
+	       !strncmp(path, "/memfd:", 7) || !strncmp(path, "/dev/zero", 9) ||
+	       !strncmp(path, "/SYSV", 5) || !strcmp(path, "[heap]") ||
+	       !strncmp(path, "[stack", 6) || !*path;
+}
+
+static uint32_t generated_origin(struct address_spaces *spaces, pid_t pid)
+{
+	struct code_origin origin = {.kind = CODE_GENERATED, .pid = (uint32_t)pid, .fd = -1};
+	uint64_t *known = map64__put(&spaces->generated, (uint64_t)pid, 0);
+	char name[32];
+
+	if (!known)
+		return 0;
+	snprintf(name, sizeof(name), "[jit:%d]", pid);
+	if (!*known)
+		*known = add_origin(spaces, origin, name);
+	return (uint32_t)*known;
+}
+
+static uint32_t vdso_origin(struct address_spaces *spaces)
+{
+	if (!spaces->vdso)
+		spaces->vdso = add_origin(spaces, (struct code_origin){.kind = CODE_VDSO, .fd = -1},
+					  "[vdso]");
+	return spaces->vdso;
+}
+
+/* The number of what @event maps; files are recognized without opening them again. */
+static uint32_t mapped_origin(struct address_spaces *spaces, const struct mapping_event *event)
+{
+	static const char gone[] = " (deleted)";
+	size_t length = strlen(event->path);
+	char path[PATH_MAX];
+	bool deleted;
+
+	if (is_anonymous(event->path))
+		return generated_origin(spaces, event->pid);
+	if (event->path[0] != '/')
+		return vdso_origin(spaces);
+	deleted = length > sizeof(gone) - 1 &&
+		  !strcmp(event->path + length - (sizeof(gone) - 1), gone);
+	if (deleted)
+		length -= sizeof(gone) - 1;
+	snprintf(path, sizeof(path), "%.*s", (int)length, event->path);
+	return *event->build_id ? file_origin(spaces, event, path, deleted)
+				: file_origin_by_path(spaces, event, path, deleted);
+}
+
+const struct code_origin *address_spaces__origin(const struct address_spaces *spaces,
+						 uint32_t number)
+{
+	return number && number <= spaces->origins.n ? &spaces->origins.data[number - 1] : NULL;
+}
+
+void address_spaces__prepare(struct address_spaces *spaces, const char *path)
+{
+	struct mapping_event event = {.pid = getpid()};
+	const struct code_origin *origin;
+	char real[PATH_MAX];
+
+	if (!spaces->unwinder || !realpath(path, real))
+		return;
+	event.path = real;
+	origin = address_spaces__origin(spaces, mapped_origin(spaces, &event));
+	if (origin)
+		unwinder__prepare(spaces->unwinder, origin->number, origin->fd);
+}
+
+static void supply_unwinder(struct address_spaces *spaces, const struct code_mapping *mapping)
+{
+	static const uint32_t without_file[] = {[CODE_GENERATED] = 0, [CODE_VDSO] = TABLES_VDSO};
+	const struct code_origin *origin = mapping->origin;
+	struct unwinder_mapping mapped = {
+		.pid = mapping->pid,
+		.dso = origin->kind == CODE_FILE ? origin->number : without_file[origin->kind],
+		.fd = origin->fd,
+		.time = mapping->time,
+		.start = mapping->start,
+		.size = mapping->size,
+		.offset = mapping->offset,
+	};
+
+	unwinder__map(spaces->unwinder, &mapped);
+}
+
+int address_spaces__add(struct address_spaces *spaces, const struct mapping_event *event)
+{
+	struct code_mapping mapping = {
+		.pid = (uint32_t)event->pid,
+		.time = event->time,
+		.start = event->start,
+		.size = event->size,
+		.offset = event->offset,
+	};
+
+	if (!strcmp(event->path, "[vsyscall]") || !strcmp(event->path, "[uprobes]"))
+		return 0;
+	mapping.origin = address_spaces__origin(spaces, mapped_origin(spaces, event));
+	if (!mapping.origin)
+		return -ENOMEM;
+	if (spaces->unwinder)
+		supply_unwinder(spaces, &mapping);
+	spaces->on_mapping(spaces->arg, &mapping);
+	return 0;
+}
+
+int address_spaces__read_process(struct address_spaces *spaces, pid_t pid, uint64_t time)
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
+	char name[64];
+	int err;
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", pid);
+	file = fopen(name, "re");
+	if (!file)
+		return 0;
+	while (getline(&line, &size, file) > 0) {
+		struct mapping_event event = {.time = time, .pid = pid};
+		uint64_t end;
+		char rights[5];
+		int path = 0;
+
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64 " %n",
+			   &event.start, &end, rights, &event.offset, &event.inode, &path) < 5 ||
+		    rights[2] != 'x')
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		event.size = end - event.start;
+		event.path = line + path;
+		err = address_spaces__add(spaces, &event);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+uint32_t address_spaces__slot(const struct address_spaces *spaces, uint32_t number)
+{
+	return spaces->unwinder ? unwinder__slot(spaces->unwinder, number) : 0;
+}
+
+void address_spaces__free(struct address_spaces *spaces)
+{
+	for (size_t i = 0; i < spaces->origins.n; i++) {
+		if (spaces->origins.data[i].fd >= 0)
+			close(spaces->origins.data[i].fd);
+		free(spaces->origins.data[i].path);
+	}
+	array__free(&spaces->origins);
+	map64__free(&spaces->files);
+	map64__free(&spaces->paths);
+	map64__free(&spaces->generated);
+	free(spaces);
+}

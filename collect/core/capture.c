@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/core/capture.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "collect/core/child.h"
+#include "collect/core/clocks.h"
+#include "collect/core/deferred_unwinds.h"
+#include "collect/core/processes.h"
+#include "collect/core/rings.h"
+#include "collect/core/sideband.h"
+
+#define POLL_NS		   100000000ULL
+#define LOOK_NS		   250000000ULL /* a look at all threads costs more the more there are */
+#define SETTLE_US	   500		/* mappings come in bursts */
+#define DEFAULT_RING	   (2UL << 20)
+#define DEFAULT_TRACE_RING (16UL << 20)
+
+struct capture {
+	struct capture_config config;
+	struct capture_sink sink;
+	struct child *child; /* NULL: there is no command */
+	struct rings *rings;
+	struct loader *loader;
+	struct clocks *clocks;
+	struct sideband *sideband;
+	struct unwinder *unwinder;
+	struct address_spaces *spaces;
+	struct processes *processes;
+	struct deferred_unwinds *deferred;
+	struct kernel_counts machine; /* before it began to record, then while it did */
+	uint64_t start;
+	uint64_t looked_at;	/* for targets that are left */
+	uint64_t lost_mappings; /* by the kernel */
+	int exec_error;
+};
+
+static void on_mapping_event(void *arg, const struct mapping_event *event)
+{
+	struct capture *capture = arg;
+
+	processes__mapping(capture->processes, event);
+}
+
+static void on_whole_stack(void *arg, const struct event_header *event, size_t size)
+{
+	struct capture *capture = arg;
+
+	capture->sink.on_event(capture->sink.arg, event, size);
+}
+
+void capture__event(void *arg, const struct event_header *event, size_t size)
+{
+	struct capture *capture = arg;
+
+	/* A new process has what its parent had by then; a new program nothing of it. */
+	if (event->type == EVENT_THREAD || event->type == EVENT_EXEC ||
+	    event->type == EVENT_DEFERRED)
+		processes__release_mappings(capture->processes, event->time);
+	if (event->type == EVENT_DEFERRED) {
+		deferred_unwinds__event(capture->deferred, (const void *)event, size);
+		return;
+	}
+	capture->sink.on_event(capture->sink.arg, event, size);
+	processes__event(capture->processes, event, size);
+}
+
+static void read_mappings(struct capture *capture)
+{
+	capture->lost_mappings += sideband__drain(capture->sideband, on_mapping_event, capture);
+}
+
+/*
+ * Hands out what is queued in the kernel. Mappings are taken out first and handed out last: by
+ * then the events that came before them have told which processes are recorded. What a walk
+ * needs may have been mapped meanwhile.
+ */
+static int drain(struct capture *capture)
+{
+	uint64_t begin = now_ns(CLOCK_MONOTONIC);
+	int err;
+
+	read_mappings(capture);
+	clocks__jitter(capture->clocks);
+	err = rings__consume(capture->rings);
+	if (deferred_unwinds__kept(capture->deferred))
+		read_mappings(capture);
+	processes__release_mappings(capture->processes, UINT64_MAX);
+	processes__find_parents(capture->processes);
+	deferred_unwinds__finish(capture->deferred, false);
+	processes__drop_mappings(capture->processes, begin);
+	unwinder__publish(capture->unwinder);
+	return err;
+}
+
+static int open_loader(struct capture *capture, const struct loader_object *object, uint64_t cgroup)
+{
+	const struct capture_config *config = &capture->config;
+	struct loader_config loader = {
+		.period_ns = (uint32_t)config->period_ns,
+		.trace = config->trace,
+		.follow = config->target != CAPTURE_THREADS,
+		.ring_bytes = config->ring_bytes,
+		.ids = config->ids,
+		.n_ids = config->n_ids,
+		.ids_are_threads = config->target == CAPTURE_THREADS,
+		.everything = config->target == CAPTURE_SYSTEM,
+		.cgroup = cgroup,
+		.rung = config->rung,
+	};
+	const int *maps;
+	uint32_t n;
+	int err;
+
+	if (!loader.ring_bytes)
+		loader.ring_bytes = config->trace ? DEFAULT_TRACE_RING : DEFAULT_RING;
+	if (config->target == CAPTURE_COMMAND)
+		loader.command = child__pid(capture->child);
+	err = rings__new(loader.ring_bytes, capture__event, capture, &capture->rings);
+	if (err)
+		return err;
+	maps = rings__maps(capture->rings, &n);
+	err = loader__open(&loader, object, maps, n, &capture->loader);
+	if (err)
+		return err;
+	return clocks__new(loader__program(capture->loader, "on_tick"), loader.period_ns,
+			   &capture->clocks);
+}
+
+static int open_unwinder(struct capture *capture)
+{
+	struct unwinder_maps maps;
+	int err;
+
+	loader__unwinder_maps(capture->loader, &maps);
+	err = unwinder__new(&maps, capture->config.table_bytes, &capture->unwinder);
+	return err ? error__errno(err, "cannot map the tables for stack walks") : 0;
+}
+
+static int open_processes(struct capture *capture)
+{
+	const struct capture_sink *sink = &capture->sink;
+	int err = address_spaces__new(capture->unwinder, sink->on_mapping, sink->arg,
+				      &capture->spaces);
+
+	if (!err)
+		err = processes__new(capture->spaces, capture->unwinder, capture->start,
+				     &capture->processes);
+	if (!err)
+		err = deferred_unwinds__new(capture->unwinder, on_whole_stack, capture,
+					    &capture->deferred);
+	return err;
+}
+
+static int setup(struct capture *capture, const struct loader_object *object)
+{
+	const struct capture_config *config = &capture->config;
+	uint64_t cgroup = 0;
+	int err = targets__check(config->target, config->ids, config->n_ids);
+
+	if (!err && config->target == CAPTURE_CGROUP)
+		err = targets__cgroup_id(config->cgroup, &cgroup);
+	if (!err && config->argv)
+		err = child__prepare(config->argv, &config->ignored, &capture->child);
+	if (!err)
+		err = open_loader(capture, object, cgroup);
+	if (!err)
+		err = sideband__open(&capture->sideband);
+	if (!err)
+		err = open_unwinder(capture);
+	capture->start = now_ns(CLOCK_MONOTONIC);
+	return err ? err : open_processes(capture);
+}
+
+int capture__new(const struct capture_config *config, const struct loader_object *object,
+		 const struct capture_sink *sink, struct capture **out)
+{
+	_cleanup_(capture__freep) struct capture *capture = calloc(1, sizeof(*capture));
+	int err;
+
+	if (!capture)
+		return -ENOMEM;
+	capture->config = *config;
+	capture->sink = *sink;
+	err = setup(capture, object);
+	if (err)
+		return err;
+	*out = TAKE_PTR(capture);
+	return 0;
+}
+
+static void add_process(void *arg, uint32_t pid)
+{
+	struct capture *capture = arg;
+
+	processes__add(capture->processes, pid);
+}
+
+/* What nearly every program maps is mapped into this very one, too, besides dwell itself. */
+static void prepare_tables(struct capture *capture)
+{
+	_cleanup_free_ char *program = NULL;
+	_cleanup_fclose_ FILE *maps = fopen("/proc/self/maps", "re");
+	_cleanup_free_ char *self = realpath("/proc/self/exe", NULL);
+	_cleanup_free_ char *line = NULL;
+	size_t size = 0;
+
+	if (!capture->child)
+		return;
+	while (maps && getline(&line, &size, maps) > 0) {
+		const char *path = strchr(line, '/');
+
+		line[strcspn(line, "\n")] = '\0';
+		if (path && strstr(line, " r-xp ") && !(self && !strcmp(path, self)))
+			address_spaces__prepare(capture->spaces, path);
+	}
+	program = child__find(capture->config.argv[0]);
+	if (program)
+		address_spaces__prepare(capture->spaces, program);
+}
+
+static int begin(struct capture *capture)
+{
+	const struct capture_config *config = &capture->config;
+	uint64_t marked = 0;
+	int err;
+
+	/* So that the first stacks can be walked already. */
+	targets__each_process(config->target, config->ids, config->n_ids, config->cgroup,
+			      add_process, capture);
+	prepare_tables(capture);
+	unwinder__publish(capture->unwinder);
+	kernel__count(&capture->machine);
+	err = loader__start(capture->loader, &marked);
+	if (err)
+		return err;
+	if (!marked && config->n_ids)
+		return error__set(-ESRCH, "no thread of %s is there any more",
+				  config->target == CAPTURE_THREADS ? "those given"
+								    : "the processes");
+	if (!capture->child)
+		return 0;
+	err = child__release(capture->child);
+	capture->exec_error = -err;
+	return err;
+}
+
+/*
+ * Waits for events, the end of the command, or the poll interval, at most until @until.
+ * True: the command ended.
+ */
+static bool wait_for_something(const struct capture *capture, uint64_t until)
+{
+	uint64_t now = now_ns(CLOCK_MONOTONIC), wait_ns = POLL_NS;
+	struct timespec time;
+	struct pollfd fds[] = {
+		{.fd = rings__fd(capture->rings), .events = POLLIN},
+		{.fd = capture->child ? child__fd(capture->child) : -1, .events = POLLIN},
+		{.fd = sideband__fd(capture->sideband), .events = POLLIN},
+	};
+
+	if (until < now + wait_ns)
+		wait_ns = until > now ? until - now : 0;
+	time = (struct timespec){(time_t)(wait_ns / 1000000000), (long)(wait_ns % 1000000000)};
+	ppoll(fds, ARRAY_SIZE(fds), &time, NULL);
+	if (fds[2].revents && !fds[1].revents)
+		usleep(SETTLE_US);
+	return fds[1].revents;
+}
+
+/* Processes or threads that were there before are recorded, and there is none left. */
+static bool targets_ended(struct capture *capture)
+{
+	uint64_t now = now_ns(CLOCK_MONOTONIC);
+	bool any = true;
+
+	if (!capture->config.n_ids || capture->child || now - capture->looked_at < LOOK_NS)
+		return false;
+	capture->looked_at = now;
+	if (loader__any_left(capture->loader, &any))
+		error__clear(); /* to record on does no harm */
+	return !any;
+}
+
+static bool stop_asked(const struct capture *capture, int signals)
+{
+	return signals > (capture->child ? 1 : 0);
+}
+
+int capture__run(struct capture *capture, const volatile sig_atomic_t *stop)
+{
+	uint64_t end = capture->config.duration_ns;
+	int err = begin(capture);
+	bool ended = false;
+
+	if (err)
+		return err;
+	end = end ? now_ns(CLOCK_MONOTONIC) + end : UINT64_MAX;
+	while (!ended && !stop_asked(capture, *stop) && now_ns(CLOCK_MONOTONIC) < end) {
+		uint64_t next = capture->sink.on_tick(capture->sink.arg, now_ns(CLOCK_MONOTONIC));
+
+		if (!next)
+			break;
+		ended = wait_for_something(capture, next < end ? next : end) ||
+			targets_ended(capture);
+		err = drain(capture);
+		if (err)
+			return err;
+	}
+	if (stop_asked(capture, *stop) && capture->child)
+		child__signal(capture->child, SIGTERM);
+	return 0;
+}
+
+static void count_machine(struct capture *capture)
+{
+	struct kernel_counts before = capture->machine, *now = &capture->machine;
+
+	kernel__count(now);
+	now->switches -= before.switches;
+	now->busy_ns -= before.busy_ns;
+	now->idle_ns = now->idle_ns > before.idle_ns ? now->idle_ns - before.idle_ns : 0;
+}
+
+int capture__finish(struct capture *capture, uint64_t *end)
+{
+	int err;
+
+	*end = now_ns(CLOCK_MONOTONIC);
+	loader__stop(capture->loader);
+	count_machine(capture);
+	err = rings__consume(capture->rings);
+	if (!err)
+		err = capture->sink.on_end(capture->sink.arg, *end);
+	if (!err)
+		err = drain(capture);
+	deferred_unwinds__finish(capture->deferred, true);
+	return err;
+}
+
+void capture__space_waits(struct capture *capture, unsigned int spacing)
+{
+	__atomic_store_n(&loader__state(capture->loader)->spacing, (uint8_t)spacing,
+			 __ATOMIC_SEQ_CST);
+}
+
+uint64_t capture__start(const struct capture *capture)
+{
+	return capture->start;
+}
+
+const struct loader *capture__loader(const struct capture *capture)
+{
+	return capture->loader;
+}
+
+const struct address_spaces *capture__spaces(const struct capture *capture)
+{
+	return capture->spaces;
+}
+
+void capture__losses(const struct capture *capture, struct capture_losses *losses)
+{
+	const struct capture_state *state = loader__state(capture->loader);
+
+	for (int i = 0; i < LOSS_COUNT; i++)
+		losses->kernel[i] = __atomic_load_n(&state->losses[i], __ATOMIC_RELAXED);
+	losses->mappings = capture->lost_mappings + processes__lost(capture->processes);
+}
+
+void capture__unwinder_stats(const struct capture *capture, struct unwinder_stats *stats)
+{
+	unwinder__stats(capture->unwinder, stats);
+}
+
+const struct kernel_counts *capture__machine(const struct capture *capture)
+{
+	return &capture->machine;
+}
+
+void capture__switches(const struct capture *capture, uint64_t *made, uint64_t *seen)
+{
+	*made = capture->machine.switches;
+	*seen = loader__switches(capture->loader);
+	if (*made < *seen) /* it does not count, or not before we do */
+		*made = *seen = 0;
+}
+
+void capture__signal(const struct capture *capture, int signal)
+{
+	if (capture->child)
+		child__signal(capture->child, signal);
+}
+
+bool capture__command_ended(const struct capture *capture)
+{
+	return capture->child && child__has_ended(capture->child);
+}
+
+int capture__command_status(struct capture *capture, int *exec_error)
+{
+	*exec_error = capture->exec_error;
+	if (!capture->child || capture->exec_error)
+		return -1;
+	return child__wait(capture->child);
+}
+
+void capture__free(struct capture *capture)
+{
+	if (capture->clocks)
+		clocks__free(capture->clocks);
+	if (capture->deferred)
+		deferred_unwinds__free(capture->deferred);
+	if (capture->processes)
+		processes__free(capture->processes);
+	if (capture->spaces)
+		address_spaces__free(capture->spaces);
+	if (capture->unwinder)
+		unwinder__free(capture->unwinder);
+	if (capture->sideband)
+		sideband__free(capture->sideband);
+	if (capture->loader)
+		loader__free(capture->loader);
+	if (capture->rings)
+		rings__free(capture->rings);
+	if (capture->child)
+		child__free(capture->child);
+	free(capture);
+}

@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/record/recorder.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "bpf/record.skel.h"
+#include "collect/core/task_walk.h"
+#include "collect/record/annotations.h"
+#include "collect/record/devices.h"
+#include "collect/record/translate.h"
+#include "collect/record/wait_throttle.h"
+#include "recording/recording.h"
+
+#define TICK_NS 100000000ULL
+#define TICK_ANNOTATED_NS                                                                          \
+	10000000ULL /* while the program annotates itself: its rings are small                     \
+		     */
+#define FLUSH_NS 1000000000ULL
+
+struct recorder {
+	struct recorder_config config;
+	struct record_bpf *skeleton;
+	struct capture *capture;
+	struct recording_writer *writer;
+	struct translator *translator;
+	struct annotations *annotations;    /* NULL: the program cannot annotate itself */
+	ARRAY(struct annotation) annotated; /* read, to be written when their threads are known */
+	struct wait_throttle throttle;
+	uint64_t flushed_at;
+	uint64_t waits; /* events, since the throttle heard of them */
+	uint64_t lost_annotations;
+	uint64_t losses[LOSS_COUNT]; /* as written last */
+	bool waited;		     /* for the command, which ended with */
+	int status;
+	int error; /* of the file */
+};
+
+static const char *loss_name(enum loss loss)
+{
+	static const char *const names[LOSS_COUNT] = {
+		[LOSS_RING_FULL] = "events, ring buffer full",
+		[LOSS_THREAD_STATE] = "threads, no memory for their state",
+		[LOSS_WAKE_SKIPPED] = "stacks of wakers, ring buffer full",
+		[LOSS_HIDDEN_SWITCH] = "switches, hidden from tracing by the kernel",
+		[LOSS_DEFERRED_SKIPPED] = "stacks of new programs, ring buffer full",
+		[LOSS_HIDDEN_WAKE] = "wakers, hidden from tracing by the kernel",
+	};
+
+	return names[loss];
+}
+
+static void write_interfaces(struct recording_writer *writer)
+{
+	struct if_nameindex *all = if_nameindex();
+
+	for (const struct if_nameindex *at = all; at && at->if_index; at++) {
+		char key[32];
+
+		snprintf(key, sizeof(key), "interface_%u", at->if_index);
+		recording_writer__meta(writer, key, "%s", at->if_name);
+	}
+	if (all)
+		if_freenameindex(all);
+}
+
+/* Facts that are known at the start. */
+static void write_header(struct recorder *recorder)
+{
+	struct recording_writer *writer = recorder->writer;
+	const struct recorder_config *config = &recorder->config;
+	const struct loader *loader = capture__loader(recorder->capture);
+	_cleanup_fclose_ FILE *boot = fopen("/proc/sys/kernel/random/boot_id", "re");
+	struct utsname host;
+	char boot_id[64];
+
+	uname(&host);
+	recording_writer__meta(writer, "version", "%s", DWELL_VERSION);
+	recording_writer__meta(writer, "command", "%s", config->command_line);
+	recording_writer__meta(writer, "target", "%s", targets__name(config->capture.target));
+	recording_writer__meta(writer, "mode", "%s", config->capture.trace ? "trace" : "sampling");
+	recording_writer__meta(writer, "period_ns", "%lu", config->capture.period_ns);
+	recording_writer__meta(writer, "grid_seed", "%llu", loader__settings(loader)->grid_seed);
+	recording_writer__meta(writer, "start", "%lu", capture__start(recorder->capture));
+	recording_writer__meta(writer, "start_realtime", "%lu", now_ns(CLOCK_REALTIME));
+	recording_writer__meta(writer, "hostname", "%s", host.nodename);
+	recording_writer__meta(writer, "kernel", "%s", host.release);
+	recording_writer__meta(writer, "machine", "%s", host.machine);
+	recording_writer__meta(writer, "cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	write_interfaces(writer);
+	recording_writer__meta(writer, "rung", "%s", loader__rung(loader));
+	if (boot && fscanf(boot, "%63s", boot_id) == 1)
+		recording_writer__meta(writer, "boot_id", "%s", boot_id);
+}
+
+/* Leaves out the programs of a recording that @kernel has no use for. */
+static void choose_programs(struct record_bpf *skeleton, const struct kernel_info *kernel)
+{
+	bpf_program__set_autoload(skeleton->progs.on_io_start, kernel->io_start);
+	bpf_program__set_autoload(skeleton->progs.finish_targets, kernel->copy_from_user_task);
+	bpf_program__set_autoload(skeleton->progs.finish_targets_kernel_only,
+				  !kernel->copy_from_user_task);
+	bpf_program__set_autoattach(skeleton->progs.finish_targets, false);
+	bpf_program__set_autoattach(skeleton->progs.finish_targets_kernel_only, false);
+}
+
+static int open_object(void *arg, const struct kernel_info *kernel,
+		       struct bpf_object_skeleton **out)
+{
+	struct recorder *recorder = arg;
+
+	recorder->skeleton = record_bpf__open();
+	if (!recorder->skeleton)
+		return -errno;
+	recorder->skeleton->rodata->helpers = recorder->config.helpers;
+	recorder->skeleton->rodata->io_start_exists = kernel->io_start;
+	choose_programs(recorder->skeleton, kernel);
+	*out = recorder->skeleton->skeleton;
+	return 0;
+}
+
+static void close_object(void *arg)
+{
+	struct recorder *recorder = arg;
+
+	record_bpf__destroy(recorder->skeleton);
+	recorder->skeleton = NULL;
+}
+
+static void on_event(void *arg, const struct event_header *event, size_t size)
+{
+	struct recorder *recorder = arg;
+
+	recorder->waits += event->type == EVENT_INTERVAL;
+	translator__event(recorder->translator, event, size);
+}
+
+static void on_mapping(void *arg, const struct code_mapping *mapping)
+{
+	struct recorder *recorder = arg;
+
+	translator__mapping(recorder->translator, mapping);
+}
+
+static void throttle_waits(struct recorder *recorder)
+{
+	struct wait_throttle *throttle = &recorder->throttle;
+	unsigned int before = throttle->spacing;
+
+	if (wait_throttle__step(throttle, recorder->waits, now_ns(CLOCK_MONOTONIC)) != before)
+		capture__space_waits(recorder->capture, throttle->spacing);
+	recorder->waits = 0;
+}
+
+static void keep_annotation(void *arg, const struct annotation *annotation)
+{
+	struct recorder *recorder = arg;
+
+	recorder->lost_annotations += array__push(&recorder->annotated, *annotation) != 0;
+}
+
+static void read_annotations(struct recorder *recorder, bool last)
+{
+	if (recorder->annotations &&
+	    annotations__drain(recorder->annotations, last, keep_annotation, recorder)) {
+		annotations__free(recorder->annotations);
+		recorder->annotations = NULL;
+	}
+}
+
+/* Those that were read before the last events: the threads they are of are known by now. */
+static void write_annotations(struct recorder *recorder)
+{
+	for (size_t i = 0; i < recorder->annotated.n; i++)
+		recorder->lost_annotations +=
+			!translator__annotation(recorder->translator, &recorder->annotated.data[i]);
+	recorder->annotated.n = 0;
+}
+
+/* What a larger buffer or more memory would have kept. */
+static uint64_t total_lost(const struct recorder *recorder)
+{
+	struct capture_losses losses;
+
+	capture__losses(recorder->capture, &losses);
+	return losses.mappings + losses.kernel[LOSS_RING_FULL] + losses.kernel[LOSS_THREAD_STATE] +
+	       losses.kernel[LOSS_WAKE_SKIPPED] + losses.kernel[LOSS_DEFERRED_SKIPPED];
+}
+
+static int put_lost(struct recorder *recorder, const char *cause, uint64_t count)
+{
+	struct record record = {
+		.type = RECORD_LOST,
+		.lost = {.cause = recording_writer__string(recorder->writer, cause),
+			 .count = count},
+	};
+
+	return count ? recording_writer__put(recorder->writer, &record) : 0;
+}
+
+/* Writes the losses that changed since the last time, so that a crash keeps them. */
+static int write_losses(struct recorder *recorder)
+{
+	struct capture_losses losses;
+	int err = 0;
+
+	capture__losses(recorder->capture, &losses);
+	for (int i = 0; i < LOSS_COUNT && !err; i++)
+		if (losses.kernel[i] != recorder->losses[i])
+			err = put_lost(recorder, loss_name(i), losses.kernel[i]);
+	memcpy(recorder->losses, losses.kernel, sizeof(recorder->losses));
+	return err;
+}
+
+static int flush(struct recorder *recorder, uint64_t now)
+{
+	int err;
+
+	if (now - recorder->flushed_at < FLUSH_NS)
+		return 0;
+	recorder->flushed_at = now;
+	err = write_losses(recorder);
+	return err ? err : recording_writer__flush(recorder->writer);
+}
+
+static void fill_progress(const struct recorder *recorder, uint64_t now,
+			  struct recorder_progress *progress)
+{
+	*progress = (struct recorder_progress){
+		.elapsed_ns = now - capture__start(recorder->capture),
+		.events = translator__events(recorder->translator),
+		.lost = total_lost(recorder),
+		.bytes = recording_writer__size(recorder->writer),
+	};
+	capture__unwinder_stats(recorder->capture, &progress->unwinder);
+}
+
+static uint64_t on_tick(void *arg, uint64_t now)
+{
+	struct recorder *recorder = arg;
+	struct recorder_progress progress;
+
+	write_annotations(recorder);
+	read_annotations(recorder, false);
+	throttle_waits(recorder);
+	recorder->error = flush(recorder, now);
+	if (recorder->error)
+		return 0;
+	if (recorder->config.on_progress) {
+		fill_progress(recorder, now, &progress);
+		recorder->config.on_progress(recorder->config.arg, &progress);
+	}
+	return now + (recorder->annotated.n ? TICK_ANNOTATED_NS : TICK_NS);
+}
+
+static void read_devices(struct recorder *recorder, uint64_t end)
+{
+	const struct loader *loader = capture__loader(recorder->capture);
+	const struct devices_grid grid = {
+		.period_ns = (uint32_t)recorder->config.capture.period_ns,
+		.spacing = loader__state(loader)->spacing,
+		.seed = loader__settings(loader)->grid_seed,
+		.trace = recorder->config.capture.trace,
+	};
+
+	devices__tell(bpf_map__fd(recorder->skeleton->maps.devices), &grid, end, capture__event,
+		      recorder->capture);
+}
+
+static int on_end(void *arg, uint64_t end)
+{
+	struct recorder *recorder = arg;
+	struct record_bpf *skeleton = recorder->skeleton;
+	const struct kernel_info *kernel = loader__kernel(capture__loader(recorder->capture));
+
+	write_annotations(recorder);
+	read_annotations(recorder, true);
+	read_devices(recorder, end);
+	skeleton->bss->stopped_at = end;
+	return task_walk__run(kernel->copy_from_user_task
+				      ? skeleton->progs.finish_targets
+				      : skeleton->progs.finish_targets_kernel_only,
+			      capture__event, recorder->capture);
+}
+
+/* For the command to annotate itself by include/dwell.h; without, it does not. */
+static void open_annotations(struct recorder *recorder)
+{
+	if (!annotations__new(&recorder->annotations))
+		setenv(DWELL_ENVIRONMENT, annotations__path(recorder->annotations), 1);
+	else
+		unsetenv(DWELL_ENVIRONMENT); /* of another recording around this one */
+}
+
+static int setup(struct recorder *recorder)
+{
+	const struct recorder_config *config = &recorder->config;
+	const struct loader_object object = {
+		.open = open_object, .close = close_object, .arg = recorder};
+	const struct capture_sink sink = {.on_event = on_event,
+					  .on_mapping = on_mapping,
+					  .on_tick = on_tick,
+					  .on_end = on_end,
+					  .arg = recorder};
+	int err;
+
+	if (config->capture.target == CAPTURE_COMMAND)
+		open_annotations(recorder);
+	err = capture__new(&config->capture, &object, &sink, &recorder->capture);
+	if (!err)
+		err = recording_writer__create(config->output, &recorder->writer);
+	if (!err)
+		err = translator__new(recorder->writer, &recorder->translator);
+	return err;
+}
+
+int recorder__new(const struct recorder_config *config, struct recorder **out)
+{
+	_cleanup_(recorder__freep) struct recorder *recorder = calloc(1, sizeof(*recorder));
+	int err;
+
+	if (!recorder)
+		return -ENOMEM;
+	recorder->config = *config;
+	err = setup(recorder);
+	if (err)
+		return err;
+	wait_throttle__start(&recorder->throttle, config->capture.trace ? 0 : config->wait_limit,
+			     config->capture.period_ns, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN),
+			     capture__start(recorder->capture));
+	write_header(recorder);
+	*out = TAKE_PTR(recorder);
+	return 0;
+}
+
+const char *recorder__rung(const struct recorder *recorder)
+{
+	return loader__rung(capture__loader(recorder->capture));
+}
+
+int recorder__run(struct recorder *recorder, const volatile sig_atomic_t *stop)
+{
+	int err = capture__run(recorder->capture, stop);
+
+	return err ? err : recorder->error;
+}
+
+/* CPU time of dwell itself, without its children's. */
+static uint64_t own_cpu_ns(void)
+{
+	return now_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+static void write_machine(struct recorder *recorder)
+{
+	const struct kernel_counts *machine = capture__machine(recorder->capture);
+	uint64_t made, seen;
+
+	recording_writer__meta(recorder->writer, "machine_busy_ns", "%lu", machine->busy_ns);
+	recording_writer__meta(recorder->writer, "machine_idle_ns", "%lu", machine->idle_ns);
+	capture__switches(recorder->capture, &made, &seen);
+	if (!made)
+		return;
+	recording_writer__meta(recorder->writer, "machine_switches", "%lu", made);
+	recording_writer__meta(recorder->writer, "machine_switches_told", "%lu", seen);
+}
+
+static int write_last_losses(struct recorder *recorder)
+{
+	struct capture_losses losses;
+	struct unwinder_stats stats;
+	uint64_t annotations = recorder->lost_annotations;
+	int err = write_losses(recorder);
+
+	if (recorder->annotations)
+		annotations += annotations__lost(recorder->annotations);
+	if (!err)
+		err = put_lost(recorder, "annotations, the program told more than there was room",
+			       annotations);
+	capture__losses(recorder->capture, &losses);
+	if (!err)
+		err = put_lost(recorder, "mappings, perf buffer full", losses.mappings);
+	capture__unwinder_stats(recorder->capture, &stats);
+	if (!err)
+		err = put_lost(recorder, "unwind tables, table memory used up",
+			       stats.tables.refused);
+	if (!err)
+		err = put_lost(recorder, "mappings, no space to walk stacks by", stats.no_space);
+	return err;
+}
+
+static int write_end(struct recorder *recorder, uint64_t end)
+{
+	int err;
+
+	write_annotations(recorder);
+	translator__end(recorder->translator);
+	err = write_last_losses(recorder);
+	if (recorder->waited)
+		recording_writer__meta(recorder->writer, "exit_status", "%d", recorder->status);
+	write_machine(recorder);
+	recording_writer__meta(recorder->writer, "cpu_ns", "%lu", own_cpu_ns());
+	return recording_writer__meta(recorder->writer, "end", "%lu", end) ?: err;
+}
+
+int recorder__finish(struct recorder *recorder, struct recorder_progress *progress)
+{
+	uint64_t end = 0;
+	int err, closed;
+
+	err = capture__finish(recorder->capture, &end);
+	if (!err)
+		err = write_end(recorder, end);
+	fill_progress(recorder, end, progress);
+	closed = recording_writer__close(TAKE_PTR(recorder->writer));
+	return err ? err : closed;
+}
+
+void recorder__signal(const struct recorder *recorder, int signal)
+{
+	capture__signal(recorder->capture, signal);
+}
+
+int recorder__command_status(struct recorder *recorder, int *exec_error)
+{
+	recorder->status = capture__command_status(recorder->capture, exec_error);
+	recorder->waited = recorder->status >= 0;
+	return recorder->status;
+}
+
+int recorder__dso_fd(const struct recorder *recorder, uint32_t dso)
+{
+	const struct address_spaces *spaces = capture__spaces(recorder->capture);
+	const struct code_origin *origin;
+
+	origin = address_spaces__origin(spaces, translator__origin(recorder->translator, dso));
+	return origin ? origin->fd : -1;
+}
+
+void recorder__free(struct recorder *recorder)
+{
+	if (recorder->capture)
+		capture__free(recorder->capture);
+	if (recorder->translator)
+		translator__free(recorder->translator);
+	if (recorder->annotations)
+		annotations__free(recorder->annotations);
+	array__free(&recorder->annotated);
+	if (recorder->writer)
+		recording_writer__close(recorder->writer);
+	free(recorder);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Writes a recording: the sink of a capture, and the kernel side of a recording.
+ *
+ * The life of a recorder: recorder__new() checks the configuration, creates the
+ * file and puts the programs in place; recorder__run() records until the command
+ * has ended, the time is up or somebody stops it; recorder__finish() reads the
+ * totals and completes the file. Errors are negative errnos with error__set()
+ * done; whatever was recorded before an error stays readable.
+ */
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/targets.h"
+#include "collect/core/capture.h"
+
+struct recorder_progress {
+	uint64_t elapsed_ns;
+	uint64_t events;
+	uint64_t lost;
+	uint64_t bytes; /* written */
+	struct unwinder_stats unwinder;
+};
+
+struct recorder_config {
+	struct capture_config capture;
+	const char *output;
+	uint64_t wait_limit; /* recorded per CPU and period before they are thinned out; 0: all */
+	enum helper_threads helpers;
+	const char *command_line; /* what the user typed, for the header */
+	/* Called from recorder__run() a few times a second. */
+	void (*on_progress)(void *arg, const struct recorder_progress *progress);
+	void *arg;
+};
+
+struct recorder;
+
+int recorder__new(const struct recorder_config *config, struct recorder **out);
+
+/* Which rung of the ladder takes sleepers' stacks here, in words. */
+const char *recorder__rung(const struct recorder *recorder);
+
+/* See capture__run(). */
+int recorder__run(struct recorder *recorder, const volatile sig_atomic_t *stop);
+
+/* Ends the recording and closes the file. What was lost is in @progress. */
+int recorder__finish(struct recorder *recorder, struct recorder_progress *progress);
+
+/* Sends @signal to the command, if there is one that runs. */
+void recorder__signal(const struct recorder *recorder, int signal);
+
+/* See capture__command_status(). */
+int recorder__command_status(struct recorder *recorder, int *exec_error);
+
+/* A descriptor of the file that the recording names @dso, kept since; -1: none. Stays its own. */
+int recorder__dso_fd(const struct recorder *recorder, uint32_t dso);
+
+void recorder__free(struct recorder *recorder);
+DEFINE_CLEANUP(struct recorder *, recorder__free)
