@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Kinds of waiting as targets of virtual speedups: by name, and what the kernel side
- * needs to tell them (abi/delay_area.h).
+ * Kinds of waiting as targets of virtual speedups: by name, and what the kernel side needs
+ * to tell them apart (abi/kind_steps.h).
  */
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "abi/delay_area.h"
+#include "abi/kind_steps.h"
 
 /*
  * The kinds called @name: "disk read", "sleep", or a group of them: "network", "disk",
@@ -20,8 +21,8 @@ bool kind_target__find(const char *name, uint64_t kinds[2]);
 /* Names and groups there are, joined by commas; malloc()ed, NULL without memory. */
 char *kind_target__names(void);
 
-/* What function @index of the kernel says; @row has no addresses. NULL: there are not so many. */
+/* Function @index of the kernel that gives a clue, and which (@row has no addresses); NULL: there are not so many. */
 const char *kind_target__function(size_t index, struct causal_kind_row *row);
 
-/* The kind of waiting that system call @nr of this machine is for; 0: it does not say. */
+/* The kind (enum wait_kind) of waits in system call @nr of this machine by itself. */
 uint8_t kind_target__of_call(int nr);

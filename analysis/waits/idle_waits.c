@@ -156,17 +156,5 @@ bool for_work__is(const struct for_work *for_work, enum wait_kind kind, uint32_t
 {
 	if (for_work->stacks[waker]) /* whoever sends a signal to an event loop means more by it */
 		return false;
-
-	switch (kind) {
-	case KIND_EPOLL:
-	case KIND_TCP_ACCEPT:
-	case KIND_UNIX_ACCEPT:
-	case KIND_SOCKET_ACCEPT:
-	case KIND_IDLE_THREAD:
-	case KIND_INOTIFY:
-	case KIND_SIGNALFD:
-		return true;
-	default:
-		return for_work->stacks[user];
-	}
+	return kind__info(kind)->role == KIND_ROLE_IDLE || for_work->stacks[user];
 }

@@ -201,13 +201,13 @@ enum wait_kind sources__kind(const struct sources *sources, const struct model_i
 static struct source source_guessed(const struct sources *sources, uint32_t thread,
 				    const struct model_interval *interval)
 {
-	enum wait_kind kind = sources__kind(sources, interval);
+	enum kind_ender ender = kind__info(sources__kind(sources, interval))->ender;
 
 	if (interval->class == CLASS_IO && interval->device)
 		return (struct source){SOURCE_DEVICE, interval->device};
-	if (kind == KIND_SLEEP || kind == KIND_TIMERFD)
+	if (ender == KIND_ENDER_TIMER)
 		return (struct source){SOURCE_TIMER, 0};
-	if (kind >= KIND_TCP_RECEIVE && kind <= KIND_UDP_SEND)
+	if (ender == KIND_ENDER_PEER)
 		return source_peer(sources, thread, interval);
 	return (struct source){SOURCE_INTERRUPT, 0};
 }

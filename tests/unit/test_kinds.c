@@ -4,7 +4,7 @@
 
 #include "tests/unit/synthetic.h"
 
-#include "analysis/kinds/kind_table.h"
+#include "analysis/kinds/kind_clues.h"
 #include "base/syscalls.h"
 
 struct kind_case {
@@ -277,11 +277,20 @@ static void every_kind_has_a_name(void **state)
 /* Two rows for one function would have to agree on what it decides. */
 static void table_does_not_contradict_itself(void **state)
 {
-	for (size_t i = 0; i < n_kind_rows; i++)
-		for (size_t k = 0; k < i; k++)
-			assert_false(!strcmp(kind_rows[i].function, kind_rows[k].function) &&
-				     kind_rows[i].strength == kind_rows[k].strength &&
-				     kind_rows[i].over == kind_rows[k].over);
+	for (size_t i = 0; i < n_kind_functions; i++) {
+		const struct kind_function *function = &kind_functions[i];
+		size_t clues = 1;
+
+		for (size_t k = 0; k < i; k++) {
+			if (strcmp(function->name, kind_functions[k].name) != 0)
+				continue;
+			clues++;
+			assert_false(function->clue.strength == kind_functions[k].clue.strength &&
+				     function->clue.over == kind_functions[k].clue.over);
+		}
+		assert_in_range(clues, 1, KIND_CLUES_PER_FUNCTION);
+	}
+	assert_in_range(n_kind_functions, 1, KIND_RANGES_MAX);
 	for (size_t i = 0; i < n_kind_syscalls; i++)
 		assert_true(kind_syscalls[i].kind != KIND_NONE);
 }
