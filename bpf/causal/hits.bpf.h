@@ -263,7 +263,7 @@ __noinline __u32 causal_kind(__u32 use, __u32 n, __s32 nr)
 	struct causal_evidence evidence = {.use = use, .n = n};
 	__u32 call;
 
-	bpf_loop(RAW_FRAMES, causal_kernel_frame, &evidence, 0);
+	bpf_loop(DWELL_MAX_KERNEL_FRAMES, causal_kernel_frame, &evidence, 0);
 	if (evidence.writing && evidence.kind == evidence.written)
 		evidence.kind = evidence.writing;
 	if (evidence.strength > CAUSAL_WEAK || nr < 0 || nr >= CAPTURE_SYSCALLS)

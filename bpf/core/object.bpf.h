@@ -39,9 +39,18 @@ struct {
 	__type(value, struct file_scratch);
 } file_scratches SEC(".maps");
 
-/* One step of a path towards the root. False at the end. */
-static __always_inline bool path_step(struct path *at, struct event_file *event)
+/* A path in the making. */
+struct path_walk {
+	struct path at;
+	struct event_file *event;
+};
+
+/* One step of a path towards the root. 1 at the end. */
+static long path_step(__u32 index, void *arg)
 {
+	struct path_walk *walk = arg;
+	struct event_file *event = walk->event;
+	struct path *at = &walk->at;
 	struct dentry *parent = BPF_CORE_READ(at->dentry, d_parent);
 	__u32 size = event->size;
 	long n;
@@ -51,24 +60,24 @@ static __always_inline bool path_step(struct path *at, struct event_file *event)
 		struct mount *above = BPF_CORE_READ(mount, mnt_parent);
 
 		if (above == mount)
-			return false;
+			return 1;
 		at->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
 		at->mnt = (void *)above + bpf_core_field_offset(struct mount, mnt);
-		return true;
+		return 0;
 	}
 	if (at->dentry == parent || size > DWELL_PATH_SIZE) {
 		event->flags = 1;
-		return false;
+		return 1;
 	}
 	n = bpf_probe_read_kernel_str(&event->names[size], NAME_SIZE,
 				      BPF_CORE_READ(at->dentry, d_name.name));
 	if (n <= 0 || n > NAME_SIZE) {
 		event->flags = 1;
-		return false;
+		return 1;
 	}
 	event->size = size + n;
 	at->dentry = parent;
-	return true;
+	return 0;
 }
 
 /*
@@ -80,7 +89,7 @@ __noinline int tell_path(__u64 address, __u32 thread, __u64 time, __u64 inode, _
 	struct file *file = (void *)address;
 	struct file_key key = {inode, device};
 	struct event_file *event;
-	struct path at = {};
+	struct path_walk walk = {};
 	__u32 zero = 0;
 	__u8 yes = 1;
 
@@ -94,11 +103,16 @@ __noinline int tell_path(__u64 address, __u32 thread, __u64 time, __u64 inode, _
 	event->device = device;
 	event->size = 0;
 	event->flags = 0;
-	at.mnt = BPF_CORE_READ(file, f_path.mnt);
-	at.dentry = BPF_CORE_READ(file, f_path.dentry);
-	for (int i = 0; i < PATH_NAMES; i++)
-		if (!path_step(&at, event))
-			break;
+	walk.event = event;
+	walk.at.mnt = BPF_CORE_READ(file, f_path.mnt);
+	walk.at.dentry = BPF_CORE_READ(file, f_path.dentry);
+	if (settings.use_tables) { /* the kernel has loops: the verifier looks at one round */
+		bpf_loop(PATH_NAMES, path_step, &walk, 0);
+	} else {
+		for (int i = 0; i < PATH_NAMES; i++)
+			if (path_step(i, &walk))
+				break;
+	}
 	if (event->size > DWELL_PATH_SIZE + NAME_SIZE)
 		return 0;
 	if (emit(event, sizeof(*event) + event->size, LOSS_RING_FULL))

@@ -5,11 +5,12 @@
 #include "abi/event.h"
 #include "bpf/core/kernel.bpf.h"
 
-#define RAW_FRAMES     128 /* a power of two above DWELL_MAX_KERNEL_FRAMES */
-#define OUR_FRAMES     12  /* at most that many lie above the first frame of interest */
-#define MAX_FRAMES     (DWELL_MAX_KERNEL_FRAMES + DWELL_MAX_USER_FRAMES)
-#define SCRATCH_FRAMES 1024 /* a power of two above MAX_FRAMES */
-#define HEAD_SIZE      sizeof(struct event_interval)
+#define OUR_FRAMES_MASK 15
+#define OUR_FRAMES	12  /* at most that many lie above the first frame of interest */
+#define RAW_FRAMES	256 /* a power of two above DWELL_MAX_KERNEL_FRAMES + OUR_FRAMES_MASK */
+#define MAX_FRAMES	(DWELL_MAX_KERNEL_FRAMES + DWELL_MAX_USER_FRAMES)
+#define SCRATCH_FRAMES	1024 /* a power of two above MAX_FRAMES */
+#define HEAD_SIZE	sizeof(struct event_interval)
 
 /* Where an event with frames is put together: its head ends where the frames begin. */
 struct scratch {

@@ -37,7 +37,7 @@ static __always_inline void stack_sent(const struct event_stack *stack)
 }
 
 /*
- * The next four are global functions, not inlined: the verifier looks at each
+ * The next two are global functions, not inlined: the verifier looks at each
  * once instead of once for every way to reach it.
  */
 
@@ -58,52 +58,68 @@ __noinline __u32 stack_begin(struct scratch *scratch, __u32 depth, __u64 low, __
 	return begin;
 }
 
-__noinline __u64 hash_kernel_frames(struct scratch *scratch, __u32 begin, __u32 n)
+/* A hash over @n frames of a scratch in the making, from frames[@at] on. */
+struct frames_hash {
+	__u64 hash;
+	__u32 use; /* of the scratch */
+	__u32 at;
+};
+
+static long hash_frame(__u32 index, void *arg)
 {
-	__u64 hash = 1;
+	struct frames_hash *hashing = arg;
+	struct scratch *scratch = scratch_for(hashing->use);
 
 	if (!scratch)
-		return 0;
+		return 1;
+	hashing->hash = stack_hash_add(
+		hashing->hash, scratch->frames[(hashing->at + index) & (SCRATCH_FRAMES - 1)]);
+	return 0;
+}
+
+/*
+ * The hash of @n frames from frames[@at] of scratch @use on; @hash is what it begins with. By a
+ * loop of the kernel where it has one: the verifier would look at each round of ours (7,700
+ * instructions, in every program).
+ */
+__noinline __u64 hash_frames(__u32 use, __u32 at, __u32 n, __u64 hash)
+{
+	struct frames_hash hashing = {.hash = hash, .use = use, .at = at};
+
+	if (settings.use_tables) {
+		bpf_loop(n, hash_frame, &hashing, 0);
+		return hashing.hash;
+	}
 	for (__u32 i = 0; i < DWELL_MAX_KERNEL_FRAMES && i < n; i++)
-		hash = stack_hash_add(hash, scratch->raw[(begin + i) & (RAW_FRAMES - 1)]);
-	return hash;
+		if (hash_frame(i, &hashing))
+			break;
+	return hashing.hash;
 }
 
-__noinline __u64 hash_user_frames(struct scratch *scratch, __u32 begin, __u32 n, __u64 hash)
+/*
+ * Describes in @stack the kernel frames in raw, @depth of them, and moves them to where they are
+ * sent from.
+ */
+static __always_inline void take_kernel_stack(struct scratch *scratch, __u32 use,
+					      struct event_stack *stack, __u32 depth,
+					      const volatile __u64 range[2])
 {
-	if (!scratch)
-		return 0;
-	for (__u32 i = 0; i < DWELL_MAX_USER_FRAMES && i < n; i++)
-		hash = stack_hash_add(hash, scratch->frames[(begin + i) & (SCRATCH_FRAMES - 1)]);
-	return hash;
-}
+	__u32 begin = stack_begin(scratch, depth, range[0], range[1]) & (OUR_FRAMES_MASK);
+	__u32 n = depth - begin;
 
-/* Moves @n frames from raw[@begin] to where they are sent from. */
-__noinline __u32 keep_kernel_frames(struct scratch *scratch, __u32 begin, __u32 n)
-{
-	if (!scratch)
-		return 0;
-	for (__u32 i = 0; i < DWELL_MAX_KERNEL_FRAMES && i < n; i++)
-		scratch->frames[i] = scratch->raw[(begin + i) & (RAW_FRAMES - 1)];
-	return n < DWELL_MAX_KERNEL_FRAMES ? n : DWELL_MAX_KERNEL_FRAMES;
-}
-
-static __always_inline void take_kernel_stack(struct scratch *scratch, struct event_stack *stack,
-					      __u32 depth, const volatile __u64 range[2])
-{
-	__u32 begin = stack_begin(scratch, depth, range[0], range[1]);
-
+	if (n > DWELL_MAX_KERNEL_FRAMES) /* never: begin <= depth */
+		return;
+	bpf_probe_read_kernel(scratch->frames, n * sizeof(__u64), &scratch->raw[begin]);
 	stack->kernel_end = depth >= DWELL_MAX_KERNEL_FRAMES ? STACK_TOO_DEEP : STACK_COMPLETE;
-	stack->kernel_hash = hash_kernel_frames(scratch, begin, depth - begin);
+	stack->kernel_hash = hash_frames(use, 0, n, 1);
 	if (!stack_seen(stack->kernel_hash))
-		stack->kernel_depth = keep_kernel_frames(scratch, begin, depth - begin);
+		stack->kernel_depth = n;
 }
 
 /* Hashes the @n user frames at frames[@at] and keeps them if they are new. */
-static __always_inline void take_user_stack(struct scratch *scratch, struct event_stack *stack,
-					    __u32 at, __u32 n)
+static __always_inline void take_user_stack(struct event_stack *stack, __u32 use, __u32 at, __u32 n)
 {
-	stack->user_hash = hash_user_frames(scratch, at, n, 2 + stack->user_end);
+	stack->user_hash = hash_frames(use, at, n, 2 + stack->user_end);
 	if (!stack_seen(stack->user_hash))
 		stack->user_depth = n;
 }
@@ -154,7 +170,7 @@ static __always_inline void take_stacks(void *ctx, struct scratch *scratch, __u3
 
 	__builtin_memset(stack, 0, sizeof(*stack));
 	if (size > 0)
-		take_kernel_stack(scratch, stack, (__u32)size / sizeof(__u64), range);
+		take_kernel_stack(scratch, use, stack, (__u32)size / sizeof(__u64), range);
 	if (!user || lost_its_memory(bpf_get_current_task_btf()))
 		return;
 	at = stack->kernel_depth & (RAW_FRAMES - 1);
@@ -162,7 +178,7 @@ static __always_inline void take_stacks(void *ctx, struct scratch *scratch, __u3
 	if (stack->user_end == STACK_NO_MAPPING || stack->user_end == STACK_NO_TABLE)
 		stack->user_hash = send_deferred(use, at, n);
 	if (!stack->user_hash)
-		take_user_stack(scratch, stack, at, n);
+		take_user_stack(stack, use, at, n);
 }
 
 /* Emits the event whose head of @head_size bytes and frames are in @scratch. */

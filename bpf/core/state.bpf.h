@@ -164,7 +164,7 @@ static __always_inline bool has_user_mode(const struct task_struct *task)
 /* One that is exiting has given its memory back already. */
 static __always_inline bool has_user_memory(const struct task_struct *task)
 {
-	return has_user_mode(task) && task->mm;
+	return has_user_mode(task) && BPF_CORE_READ(task, mm);
 }
 
 static __always_inline bool has_user_stack(const struct task_struct *task,

@@ -47,13 +47,13 @@ static __always_inline void capture_sleeping(struct task_struct *task, struct sc
 
 	__builtin_memset(stack, 0, sizeof(*stack));
 	if (size > 0)
-		take_kernel_stack(scratch, stack, (__u32)size / sizeof(__u64),
+		take_kernel_stack(scratch, SCRATCH_FINISH, stack, (__u32)size / sizeof(__u64),
 				  settings.schedule_range);
 	if (!user)
 		return;
 	at = stack->kernel_depth & (RAW_FRAMES - 1);
 	n = unwind_user(task, SCRATCH_FINISH, at, &stack->user_end, true);
-	take_user_stack(scratch, stack, at, n);
+	take_user_stack(stack, SCRATCH_FINISH, at, n);
 }
 
 /* The interval that @task is still in; returns the size of the event, 0 if there is none. */

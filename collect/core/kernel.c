@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "collect/core/symbol_lookup.h"
 
 DEFINE_CLEANUP(struct btf *, btf__free)
 
@@ -79,48 +81,92 @@ static int64_t preempt_count_from_rq(const struct btf *btf)
 	return 0;
 }
 
-/*
- * Ranges of the functions whose callers begin a stack, all 0 when addresses are
- * hidden, and the name of the function a kprobe can go to.
- */
-static void find_functions(struct kernel_info *info)
+struct wanted_function {
+	const char *name;
+	uint64_t *range;
+};
+
+/* Calls @take for each function in kallsyms, in order of addresses, until it returns true. */
+static void each_function(bool (*take)(void *arg, uint64_t address, const char *name), void *arg)
 {
 	_cleanup_fclose_ FILE *file = fopen("/proc/kallsyms", "re");
-	struct range {
-		const char *name;
-		uint64_t *range;
-	} wanted[] = {
+	char line[512];
+
+	while (file && fgets(line, sizeof(line), file)) {
+		char *rest;
+		uint64_t address = strtoull(line, &rest, 16);
+
+		if (strlen(rest) < 4 || !strchr("tTwW", rest[1]))
+			continue;
+		rest[3 + strcspn(rest + 3, "\t\n")] = '\0';
+		if (take(arg, address, rest + 3))
+			return;
+	}
+}
+
+/* True when all ranges are complete: a function ends where the next one begins. */
+static bool take_range(void *arg, uint64_t address, const char *name)
+{
+	struct wanted_function *wanted = arg;
+	bool complete = true;
+
+	for (; wanted->name; wanted++) {
+		uint64_t *range = wanted->range;
+
+		if (range[0] && !range[1] && address > range[0])
+			range[1] = address;
+		if (!strcmp(name, wanted->name))
+			range[0] = address;
+		complete &= range[1] != 0;
+	}
+	return complete;
+}
+
+static bool look_up(const struct wanted_function *wanted)
+{
+	_cleanup_(symbol_lookup__closep) struct symbols_bpf *lookup = symbol_lookup__open();
+	bool found = lookup;
+
+	for (; wanted->name && found; wanted++)
+		found = symbol_lookup__find(lookup, wanted->name, wanted->range);
+	return found;
+}
+
+/* Ranges of the functions whose callers begin a stack, all 0 when addresses are hidden. */
+static void find_functions(struct kernel_info *info)
+{
+	struct wanted_function wanted[] = {
 		{"__schedule", info->schedule_range},
 		{"try_to_wake_up", info->wakeup_range},
+		{NULL, NULL},
 	};
-	uint64_t address, end[ARRAY_SIZE(wanted)];
-	bool kprobes = !access("/sys/bus/event_source/devices/kprobe/type", F_OK);
-	char line[512], name[256], kind;
 
-	if (!file)
+	if (look_up(wanted))
 		return;
-	memset(end, 0xff, sizeof(end));
-	while (fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%" SCNx64 " %c %255s", &address, &kind, name) != 3)
-			continue;
-		for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
-			if (!strcmp(name, wanted[i].name))
-				wanted[i].range[0] = address;
-		if (kprobes && !strncmp(name, "finish_task_switch", 18) &&
-		    (!name[18] || name[18] == '.') && !strstr(name, ".cold"))
-			snprintf(info->kprobe, sizeof(info->kprobe), "%.63s", name);
-	}
-	/* The end of a function is where the next one begins: a second look. */
-	rewind(file);
-	while (fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%" SCNx64 " %c", &address, &kind) != 2)
-			continue;
-		for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
-			if (address > wanted[i].range[0] && address < end[i])
-				end[i] = address;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++)
-		wanted[i].range[1] = wanted[i].range[0] ? end[i] : 0;
+	memset(info->schedule_range, 0, sizeof(info->schedule_range));
+	memset(info->wakeup_range, 0, sizeof(info->wakeup_range));
+	each_function(take_range, wanted);
+}
+
+/* A compiler may have given the function a suffix. */
+static bool take_kprobe(void *arg, uint64_t address, const char *name)
+{
+	static const char wanted[] = "finish_task_switch";
+	const size_t length = sizeof(wanted) - 1;
+	struct kernel_info *info = arg;
+
+	if (strncmp(name, wanted, length) != 0 || (name[length] && name[length] != '.') ||
+	    strstr(name, ".cold"))
+		return false;
+	snprintf(info->kprobe, sizeof(info->kprobe), "%.63s", name);
+	return true;
+}
+
+bool kernel__find_kprobe(struct kernel_info *info)
+{
+	if (!*info->kprobe && !access("/sys/bus/event_source/devices/kprobe/type", F_OK))
+		each_function(take_kprobe, info);
+	return *info->kprobe;
 }
 
 static bool has_tracepoint(const struct btf *btf, const char *name)

@@ -12,8 +12,7 @@ struct kernel_info {
 	bool bpf_loop;		  /* 5.17: user stacks can be walked by unwind tables */
 	bool copy_from_user_task; /* 5.18: user memory of a sleeping task */
 	bool finish_task_switch;  /* has type information: fexit can attach to it */
-	char kprobe[64]; /* its name in kallsyms, perhaps with a suffix; "" if kprobes are missing
-			  */
+	char kprobe[64];	  /* where it can go, see kernel__find_kprobe() */
 	int64_t preempt_count_from_rq; /* see kernel.bpf.h; 0: unknown */
 	uint64_t schedule_range[2];    /* __schedule(), from kallsyms; 0: unknown */
 	uint64_t wakeup_range[2];      /* try_to_wake_up() */
@@ -30,3 +29,9 @@ void kernel__count(struct kernel_counts *counts);
 
 /* Fills @info. -ENOTSUP when the kernel has no BTF. */
 int kernel__probe(struct kernel_info *info);
+
+/*
+ * Finds the name in kallsyms, perhaps with a suffix, of the function that a kprobe can go to.
+ * False: there is none, or the kernel has no kprobes. Reads all symbols: 50 ms.
+ */
+bool kernel__find_kprobe(struct kernel_info *info);

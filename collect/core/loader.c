@@ -232,7 +232,7 @@ static int attach(struct loader *loader)
 	return loader->kprobe ? 0 : -errno;
 }
 
-static bool rung_exists(const struct loader *loader)
+static bool rung_exists(struct loader *loader)
 {
 	switch (loader->rung) {
 	case RUNG_SCHED_EXIT:
@@ -240,7 +240,7 @@ static bool rung_exists(const struct loader *loader)
 	case RUNG_FEXIT:
 		return loader->kernel.finish_task_switch;
 	case RUNG_KPROBE:
-		return *loader->kernel.kprobe;
+		return kernel__find_kprobe(&loader->kernel);
 	default:
 		return true;
 	}

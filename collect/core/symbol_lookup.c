@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/core/symbol_lookup.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "abi/symbol_lookup.h"
+#include "bpf/symbols.skel.h"
+
+struct symbols_bpf *symbol_lookup__open(void)
+{
+	libbpf_print_fn_t print = libbpf_set_print(NULL); /* that it is missing is no news */
+	struct symbols_bpf *lookup = symbols_bpf__open_and_load();
+
+	libbpf_set_print(print);
+	return lookup;
+}
+
+bool symbol_lookup__find(struct symbols_bpf *lookup, const char *name, uint64_t range[2])
+{
+	LIBBPF_OPTS(bpf_test_run_opts, options);
+	struct symbol_lookup *asked = &lookup->bss->lookup;
+	const char *size;
+
+	memset(asked, 0, sizeof(*asked));
+	snprintf(asked->name, sizeof(asked->name), "%s", name);
+	if (bpf_prog_test_run_opts(bpf_program__fd(lookup->progs.find_symbol), &options) ||
+	    options.retval)
+		return false;
+	size = strstr(asked->text, "+0x0/0x");
+	if (!size)
+		return false;
+	range[0] = asked->address;
+	range[1] = asked->address + strtoull(size + strlen("+0x0/"), NULL, 16);
+	return range[1] > range[0];
+}
+
+void symbol_lookup__close(struct symbols_bpf *lookup)
+{
+	symbols_bpf__destroy(lookup);
+}
