@@ -12,8 +12,9 @@
 #define CAPTURE_STATE_SECTION	 ".data.capture"
 #define CAPTURE_CPUS_SECTION	 ".data.cpus"
 
-#define CAPTURE_MAX_CPUS 1024
-#define CAPTURE_SYSCALLS 512
+#define CAPTURE_MAX_CPUS     1024
+#define CAPTURE_SYSCALLS     512
+#define CAPTURE_HASH_THREADS 65536 /* with a state at a time, where states are in a hash map */
 
 /* Fixed before the programs are loaded: the verifier drops the branches that they rule out. */
 struct capture_settings {
@@ -36,6 +37,7 @@ struct capture_settings {
 	__u8 stack_at_switch_out;		 /* the last rung: nowhere else to take it */
 	__u8 use_tables;			 /* unwind user stacks by .eh_frame tables */
 	__u8 follow;				 /* record what recorded threads create */
+	__u8 states_in_hash;			 /* not in task storage, see state.bpf.h */
 	__u8 syscall_takes_fd[CAPTURE_SYSCALLS]; /* system calls with a descriptor first */
 };
 

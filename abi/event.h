@@ -282,7 +282,9 @@ enum loss {
 		3,	      /* a thread ran without a trace of its switch: no stack of its wait */
 	LOSS_HIDDEN_WAKE = 4, /* it was woken without a trace: nobody knows by whom */
 	LOSS_DEFERRED_SKIPPED = 5, /* a stack that user space was to walk on found no room */
-	LOSS_COUNT = 6,
+	LOSS_PROGRAM_SKIPPED = 6,  /* a switch or a wakeup within the program for another one, which
+				    * an interrupt came upon: user space asks the kernel for it */
+	LOSS_COUNT = 7,
 };
 
 _Static_assert(sizeof(struct event_header) == 16, "event_header");

@@ -39,7 +39,9 @@ $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/libdwell.a
 $(BUILD)/tests/programs/%: tests/programs/%.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(WARNINGS) $(PROGRAM_FLAGS) -o $@ $< -lpthread -lm
+	$(Q)$(CC) $(STD) $(WARNINGS) $(PROGRAM_FLAGS) -o $@ $< $(PROGRAM_LIBS) -lpthread -lm
+
+$(BUILD)/tests/programs/task_storage: PROGRAM_LIBS := -lbpf
 
 $(CHAINS:%=$(BUILD)/tests/programs/chains-%): $(BUILD)/tests/programs/chains-%: tests/programs/chains.c
 	$(call say,CC,"$< ($*)")

@@ -75,6 +75,19 @@ struct {
 	__type(value, struct thread_state);
 } states SEC(".maps");
 
+/*
+ * The same with settings.states_in_hash, keyed by the task's address. Before Linux 6.2,
+ * bpf_task_storage_get() returns NULL while the kernel is within task storage on the same CPU:
+ * what an interrupt wakes then would lose its waker. Look-ups in a hash map never fail.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, CAPTURE_HASH_THREADS);
+	__type(key, __u64);
+	__type(value, struct thread_state);
+} hashed_states SEC(".maps");
+
 /* What is kept per CPU, in a cache line of its own. */
 struct cpu_state {
 	__u32 pending;	/* the thread whose interval is to be emitted here, by pid; 0: none */
@@ -142,9 +155,45 @@ static __always_inline bool emit(const void *event, __u64 size, enum loss otherw
 	return true;
 }
 
+/* Not inlined: compilers would merge this pointer with one into task storage. */
+static __noinline struct thread_state *hashed_state(struct task_struct *task, bool make)
+{
+	static const struct thread_state none;
+	__u64 key = (__u64)task;
+	struct thread_state *state;
+
+	if (make)
+		bpf_map_update_elem(&hashed_states, &key, &none, BPF_NOEXIST);
+	state = bpf_map_lookup_elem(&hashed_states, &key);
+	return state && (make || state->thread) ? state : NULL;
+}
+
 static __always_inline struct thread_state *state_of(struct task_struct *task)
 {
+	if (settings.states_in_hash)
+		return hashed_state(task, false);
 	return bpf_task_storage_get(&states, task, NULL, 0);
+}
+
+/* The same, or a new one, whose thread number is 0 yet. NULL: there is no memory for it. */
+static __always_inline struct thread_state *make_state(struct task_struct *task)
+{
+	if (settings.states_in_hash)
+		return hashed_state(task, true);
+	return bpf_task_storage_get(&states, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+}
+
+/* @task is gone, and another one can get its address. */
+static __always_inline void drop_hashed_state(struct task_struct *task)
+{
+	__u64 key = (__u64)task;
+	struct thread_state *state = bpf_map_lookup_elem(&hashed_states, &key);
+
+	if (!state)
+		return;
+	/* What cannot be deleted within an interrupted update of the map is as good as new. */
+	__builtin_memset(state, 0, sizeof(*state));
+	bpf_map_delete_elem(&hashed_states, &key);
 }
 
 /* The state of @task if it is recorded, else NULL. */
@@ -239,8 +288,7 @@ static __always_inline void begin_times(const struct task_struct *task, struct t
 static __always_inline struct thread_state *begin_state(struct task_struct *task, __u64 now,
 							__u8 flags, enum where where)
 {
-	struct thread_state *state =
-		bpf_task_storage_get(&states, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	struct thread_state *state = make_state(task);
 
 	if (!state) {
 		if (flags & STATE_TARGET)

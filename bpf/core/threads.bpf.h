@@ -101,6 +101,14 @@ static __always_inline struct thread_state *thread_exits(struct task_struct *tas
 	return state;
 }
 
+/* The task of a thread that was waited for is freed. Only with settings.states_in_hash. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(on_free, struct task_struct *task)
+{
+	drop_hashed_state(task);
+	return 0;
+}
+
 static __always_inline void thread_has_ended(struct thread_state *state)
 {
 	state->where = WHERE_ON_CPU;

@@ -372,6 +372,7 @@ void capture__losses(const struct capture *capture, struct capture_losses *losse
 
 	for (int i = 0; i < LOSS_COUNT; i++)
 		losses->kernel[i] = __atomic_load_n(&state->losses[i], __ATOMIC_RELAXED);
+	losses->kernel[LOSS_PROGRAM_SKIPPED] += loader__skipped(capture->loader);
 	losses->mappings = capture->lost_mappings + processes__lost(capture->processes);
 }
 

@@ -198,6 +198,7 @@ int kernel__probe(struct kernel_info *info)
 		.contention = has_tracepoint(btf, "contention_begin"),
 		.io_start = has_tracepoint(btf, "block_io_start"),
 		.bpf_loop = has_function(btf, "bpf_loop"),
+		.reliable_task_storage = has_function(btf, "bpf_task_storage_get_recur"),
 		.copy_from_user_task = has_function(btf, "bpf_copy_from_user_task"),
 		.finish_task_switch = has_function(btf, "finish_task_switch"),
 		.preempt_count_from_rq = preempt_count_from_rq(btf),

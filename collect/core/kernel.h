@@ -6,13 +6,14 @@
 #include <stdint.h>
 
 struct kernel_info {
-	bool sched_exit_tp;	  /* 6.15: the end of __schedule() in the thread that runs again */
-	bool contention;	  /* 5.19: lock:contention_begin and _end */
-	bool io_start;		  /* 6.5: block:block_io_start */
-	bool bpf_loop;		  /* 5.17: user stacks can be walked by unwind tables */
-	bool copy_from_user_task; /* 5.18: user memory of a sleeping task */
-	bool finish_task_switch;  /* has type information: fexit can attach to it */
-	char kprobe[64];	  /* where it can go, see kernel__find_kprobe() */
+	bool sched_exit_tp; /* 6.15: the end of __schedule() in the thread that runs again */
+	bool contention;    /* 5.19: lock:contention_begin and _end */
+	bool io_start;	    /* 6.5: block:block_io_start */
+	bool bpf_loop;	    /* 5.17: user stacks can be walked by unwind tables */
+	bool reliable_task_storage;    /* 6.2: it can be looked up within an interrupted look-up */
+	bool copy_from_user_task;      /* 5.18: user memory of a sleeping task */
+	bool finish_task_switch;       /* has type information: fexit can attach to it */
+	char kprobe[64];	       /* where it can go, see kernel__find_kprobe() */
 	int64_t preempt_count_from_rq; /* see kernel.bpf.h; 0: unknown */
 	uint64_t schedule_range[2];    /* __schedule(), from kallsyms; 0: unknown */
 	uint64_t wakeup_range[2];      /* try_to_wake_up() */

@@ -124,6 +124,7 @@ static void configure(const struct loader *loader)
 		.use_tables = kernel->bpf_loop,
 		.stack_at_switch_out = loader->rung == RUNG_SWITCH_OUT,
 		.follow = config->follow,
+		.states_in_hash = !kernel->reliable_task_storage,
 		.ring_mask = loader->n_rings - 1,
 		.ring_wake_at = config->ring_bytes / 4,
 		.own_tgid = (uint32_t)getpid(),
@@ -166,6 +167,7 @@ static void choose_programs(const struct loader *loader)
 	load_if(loader, "on_contention_begin", kernel->contention);
 	load_if(loader, "on_contention_end", kernel->contention);
 	load_if(loader, "on_fork", config->follow);
+	load_if(loader, "on_free", !kernel->reliable_task_storage);
 	load_if(loader, "on_cgroup_attach", config->cgroup != 0);
 	load_if(loader, "mark_targets", target_kind(config) != TARGET_NOTHING);
 	load_if(loader, "count_targets", target_kind(config) == TARGET_LISTED);
@@ -210,6 +212,8 @@ static int size_maps(const struct loader *loader)
 		err = bpf_map__set_max_entries(deferred,
 					       bpf_map__max_entries(deferred) *
 						       (uint32_t)libbpf_num_possible_cpus());
+	if (!err && loader->settings->states_in_hash == 0)
+		err = bpf_map__set_max_entries(find_map(loader, "hashed_states"), 1);
 	if (!err) /* all rings are like the first one */
 		err = bpf_map__set_inner_map_fd(rings, loader->rings[0]);
 	return err;
@@ -445,6 +449,22 @@ uint64_t loader__switches(const struct loader *loader)
 	for (size_t i = 0; i < CAPTURE_MAX_CPUS; i++)
 		seen += loader->cpus[i].switches;
 	return seen;
+}
+
+uint64_t loader__skipped(const struct loader *loader)
+{
+	static const char *const names[] = {"on_switch", "on_waking"};
+	uint64_t skipped = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct bpf_prog_info info = {};
+		uint32_t size = sizeof(info);
+		int fd = bpf_program__fd(loader__program(loader, names[i]));
+
+		if (fd >= 0 && !bpf_obj_get_info_by_fd(fd, &info, &size))
+			skipped += info.recursion_misses;
+	}
+	return skipped;
 }
 
 const char *loader__rung(const struct loader *loader)

@@ -83,6 +83,12 @@ struct capture_state *loader__state(const struct loader *loader);
 /* Switches of the whole machine that the programs have seen. */
 uint64_t loader__switches(const struct loader *loader);
 
+/*
+ * Switches and wakeups that the kernel did not show to the programs, as the same program was
+ * running on that CPU: an interrupt had come upon it.
+ */
+uint64_t loader__skipped(const struct loader *loader);
+
 /* Where sleepers' stacks are taken: a name that loader_config.rung takes. */
 const char *loader__rung(const struct loader *loader);
 

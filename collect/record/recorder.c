@@ -55,6 +55,8 @@ static const char *loss_name(enum loss loss)
 		[LOSS_HIDDEN_SWITCH] = "switches, hidden from tracing by the kernel",
 		[LOSS_DEFERRED_SKIPPED] = "stacks of new programs, ring buffer full",
 		[LOSS_HIDDEN_WAKE] = "wakers, hidden from tracing by the kernel",
+		[LOSS_PROGRAM_SKIPPED] =
+			"switches or wakeups, skipped by the kernel within another",
 	};
 
 	return names[loss];
