@@ -27,11 +27,12 @@ struct capture_settings {
 	__u64 wakeup_range[2];
 	/* Bytes from a CPU's run queue to its preempt count, see kernel.bpf.h; 0: unknown. */
 	__s64 preempt_count_from_rq;
-	__u32 period_ns;    /* of sampling */
-	__u32 ring_mask;    /* rings - 1; there is a power of two of them */
-	__u32 own_tgid;	    /* dwell's: never recorded, unless asked */
-	__u32 command_tgid; /* recorded from its exec on; 0: no command */
-	__u32 target_kind;  /* enum target_kind */
+	__u32 period_ns;     /* of sampling */
+	__u32 ring_mask;     /* rings - 1; there is a power of two of them */
+	__u32 pid_namespace; /* dwell's, by inode; 0: the initial one */
+	__u32 own_tgid;	     /* dwell's: never recorded, unless asked */
+	__u32 command_tgid;  /* recorded from its exec on; 0: no command */
+	__u32 target_kind;   /* enum target_kind */
 	__s32 nr_poll, nr_ppoll, nr_wait4, nr_waitid;
 	__u8 trace_mode;			 /* emit every interval, sampling points or not */
 	__u8 stack_at_switch_out;		 /* the last rung: nowhere else to take it */

@@ -15,7 +15,12 @@
 #define DWELL_MAX_USER_FRAMES	512
 #define DWELL_PATH_SIZE		1024
 #define DWELL_RED_ZONE		128 /* bytes below sp that hold what a function may still need */
-#define DWELL_DISK_NAME_SIZE	32
+/*
+ * Threads outside of the pid namespace that dwell runs in have no pid there. They are named by
+ * their pid in the initial namespace with this bit set, which no pid has.
+ */
+#define DWELL_PID_OUTSIDE    (1U << 30)
+#define DWELL_DISK_NAME_SIZE 32
 
 /* What a moment of a thread's life was spent on. Blocked Samples, OSDI'24, 3.1. */
 enum wait_class {
@@ -80,7 +85,7 @@ enum thread_flags {
 struct event_thread {
 	struct event_header header; /* time: when it was created, else first seen */
 	__u64 start_boottime;	    /* ns, CLOCK_BOOTTIME: with the tid, an identity */
-	__u32 tid;		    /* in the initial pid namespace, as every pid here */
+	__u32 tid;		    /* in dwell's pid namespace, as every pid here */
 	__u32 tgid;
 	__u32 parent; /* the thread that created it; 0 when that was not seen */
 	__u32 flags;  /* enum thread_flags */

@@ -31,14 +31,14 @@ static __always_inline bool causal_can_pause(struct task_struct *task, struct th
 	__u32 index = (causal_signal - 1) & 63;
 
 	if (signal_handler_mask(task, index) != CAUSAL_HANDLER_MASK) {
-		causal_count_unpaused(CAUSAL_NO_HANDLER, task->pid);
+		causal_count_unpaused(CAUSAL_NO_HANDLER, tid_of(task));
 		return false;
 	}
 	if (blocked_signals(task) >> index & 1) {
 		if (!state->product.blocked_at)
 			state->product.blocked_at = now;
 		else if (now - state->product.blocked_at > CAUSAL_BLOCKS_NS)
-			causal_count_unpaused(CAUSAL_BLOCKED, task->pid);
+			causal_count_unpaused(CAUSAL_BLOCKED, tid_of(task));
 		return false;
 	}
 	state->product.blocked_at = 0;
@@ -128,7 +128,7 @@ __noinline int causal_pay(__u32 number, __u32 at_tick)
 	state->product.least_debt = causal_debt(area, slot) - due;
 	if (bpf_send_signal_thread(causal_signal)) {
 		slot->pausing = CAUSAL_RUNS;
-		causal_count_unpaused(CAUSAL_NOT_SENT, task->pid);
+		causal_count_unpaused(CAUSAL_NOT_SENT, tid_of(task));
 	}
 	return 0;
 }

@@ -151,7 +151,7 @@ static __noinline void causal_begin(struct task_struct *task, struct thread_stat
 		state->product.least_debt = state->product.slept_debt = 0;
 		return;
 	}
-	causal_count_unpaused(CAUSAL_NO_SLOT, tid);
+	causal_count_unpaused(CAUSAL_NO_SLOT, tid_of(task));
 }
 
 static __always_inline void causal_end(struct thread_state *state)

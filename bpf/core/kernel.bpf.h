@@ -156,8 +156,17 @@ struct mm_struct {
 	unsigned long start_code;
 } CORE;
 
+struct ns_common {
+	unsigned int inum;
+} CORE;
+
+struct pid_namespace {
+	struct ns_common ns;
+} CORE;
+
 struct upid {
 	int nr;
+	struct pid_namespace *ns;
 } CORE;
 
 struct pid {
@@ -331,20 +340,23 @@ static __always_inline __u64 clock_expires(struct perf_event *clock)
 	return BPF_CORE_READ(clock, hw.hrtimer.node.expires);
 }
 
+/* What @pid is in the namespace @level below the initial one. */
+static __always_inline struct upid *number_of(struct pid *pid, unsigned int level)
+{
+	return (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+	       level * bpf_core_type_size(struct upid);
+}
+
 /* The tid of @task in its own pid namespace: what gettid() returns there. 0: it is gone. */
 static __always_inline __u32 own_tid(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
-	unsigned int level;
-	int nr = 0;
+	struct upid *number;
 
 	if (!pid)
 		return 0;
-	level = BPF_CORE_READ(pid, level);
-	bpf_probe_read_kernel(&nr, sizeof(nr),
-			      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
-				      level * bpf_core_type_size(struct upid));
-	return nr;
+	number = number_of(pid, BPF_CORE_READ(pid, level));
+	return BPF_CORE_READ(number, nr);
 }
 
 /* The mask of @task's handler for signal @index + 1; 0: it has none. */

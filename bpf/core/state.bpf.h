@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * What the kernel side keeps: its settings, a state per thread, and the way
- * events take to user space.
+ * What the kernel side keeps of each thread and each CPU, and the way events take to user
+ * space.
  */
 #pragma once
 
-#include "abi/capture.h"
 #include "abi/grid.h"
 #include "bpf/core/kernel.bpf.h"
-
-const volatile struct capture_settings settings SEC(CAPTURE_SETTINGS_SECTION) = {};
-struct capture_state capture SEC(CAPTURE_STATE_SECTION) = {};
-struct capture_cpu capture_cpus[CAPTURE_MAX_CPUS] SEC(CAPTURE_CPUS_SECTION) = {};
-
-/* Tasks with one of these flags have no user mode. */
-const volatile __u32 no_user_flags = PF_KTHREAD | PF_IO_WORKER;
+#include "bpf/core/pids.bpf.h"
+#include "bpf/core/settings.bpf.h"
 
 enum where {
 	WHERE_UNKNOWN = 0, /* seen from afar: its first switch will tell */
@@ -246,8 +240,8 @@ static __always_inline void describe_thread(struct event_thread *event, struct t
 	event->header.thread = state->thread;
 	event->header.time = state->seen;
 	event->start_boottime = task->start_boottime;
-	event->tid = task->pid;
-	event->tgid = task->tgid;
+	event->tid = tid_of(task);
+	event->tgid = tgid_of(task);
 	event->parent = parent;
 	event->flags = (task->flags & PF_KTHREAD ? THREAD_KERNEL : 0) |
 		       (state->flags & STATE_HELPER   ? THREAD_HELPER

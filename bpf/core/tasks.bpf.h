@@ -38,13 +38,14 @@ static __always_inline bool is_listed(__u32 id, __u32 as)
 
 static __always_inline bool is_wanted(struct task_struct *task)
 {
-	if (!task->pid || (__u32)task->tgid == settings.own_tgid)
+	if (!task->pid || tgid_of(task) == settings.own_tgid)
 		return false;
 	switch (settings.target_kind) {
 	case TARGET_ALL:
 		return true;
 	case TARGET_LISTED:
-		return is_listed(task->tgid, LISTED_PROCESS) || is_listed(task->pid, LISTED_THREAD);
+		return is_listed(tgid_of(task), LISTED_PROCESS) ||
+		       is_listed(tid_of(task), LISTED_THREAD);
 	case TARGET_CGROUP:
 		return in_cgroup(task);
 	default:

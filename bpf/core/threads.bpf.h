@@ -31,7 +31,7 @@ static __always_inline struct thread_state *thread_created(struct task_struct *p
 	state->voluntary = 0;
 	state->involuntary = 0;
 	announce(child, state, parent_number);
-	unwind_fork(parent->tgid, child->tgid);
+	unwind_fork(tgid_of(parent), tgid_of(child));
 	return state;
 }
 
@@ -50,14 +50,14 @@ static __always_inline struct thread_state *thread_renamed(struct task_struct *t
 		return NULL;
 	now = bpf_ktime_get_ns();
 	state = target_state(task);
-	if (!state && settings.command_tgid && (__u32)task->tgid == settings.command_tgid)
+	if (!state && settings.command_tgid && tgid_of(task) == settings.command_tgid)
 		state = begin_state(task, now, STATE_TARGET | STATE_CREATED, WHERE_ON_CPU);
 	if (!state)
 		return NULL;
 	state->renamed = now;
 	if (task_in_exec(task)) {
 		state->flags |= STATE_IN_EXEC;
-		unwind_exec(task->tgid);
+		unwind_exec(tgid_of(task));
 	}
 	if (!(state->flags & STATE_ANNOUNCED))
 		announce(task, state, 0);
@@ -79,7 +79,7 @@ static __always_inline struct thread_state *thread_executed(struct task_struct *
 	state->flags &= ~STATE_IN_EXEC;
 	unwind_begin(task);
 	event.header = (struct event_header){EVENT_EXEC, state->thread, state->renamed};
-	event.tid = task->pid;
+	event.tid = tid_of(task);
 	BPF_CORE_READ_STR_INTO(&event.comm, task, comm);
 	emit(&event, sizeof(event), LOSS_RING_FULL);
 	return state;

@@ -410,7 +410,7 @@ static __always_inline __u32 unwind_user(struct task_struct *task, __u32 use, __
 					 const bool remote)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	__u32 pid = task->tgid;
+	__u32 pid = tgid_of(task);
 	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &pid);
 	struct unwind_walk walk = {
 		.ip = regs->ip,

@@ -27,9 +27,9 @@ static __always_inline __u32 waker_number(struct task_struct *waker, enum waker_
 	return state->thread;
 }
 
-static __always_inline bool is_helper(const struct task_struct *task)
+static __always_inline bool is_helper(struct task_struct *task)
 {
-	if ((__u32)task->tgid == settings.own_tgid)
+	if (tgid_of(task) == settings.own_tgid)
 		return false;
 	return helpers == HELPERS_ALL || (helpers == HELPERS_KERNEL && task->flags & PF_KTHREAD);
 }

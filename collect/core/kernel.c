@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -182,9 +183,32 @@ static bool has_function(const struct btf *btf, const char *name)
 	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) >= 0;
 }
 
+/* include/linux/proc_ns.h: PROC_PID_INIT_INO */
+#define INITIAL_PID_NAMESPACE 0xEFFFFFFCU
+
+/* -EINVAL, with a message, when /proc shows the pids of another namespace. */
+static int find_pid_namespace(uint32_t *inode)
+{
+	char pid[16] = "";
+	struct stat stats;
+
+	if (readlink("/proc/self", pid, sizeof(pid) - 1) < 0 || strtol(pid, NULL, 10) != getpid()) {
+		error__set(-EINVAL, "/proc does not show the processes of this pid namespace");
+		error__hint("mount one that does: mount -t proc proc /proc\n"
+			    "(`unshare --pid --fork --mount-proc` does so itself)");
+		return -EINVAL;
+	}
+	if (stat("/proc/self/ns/pid", &stats))
+		return error__errno(-errno, "cannot find out the pid namespace");
+	*inode = stats.st_ino == INITIAL_PID_NAMESPACE ? 0 : (uint32_t)stats.st_ino;
+	return 0;
+}
+
 int kernel__probe(struct kernel_info *info)
 {
 	_cleanup_(btf__freep) struct btf *btf = btf__load_vmlinux_btf();
+	uint32_t pid_namespace = 0;
+	int err;
 
 	if (!btf) {
 		error__set(-ENOTSUP, "this kernel has no type information (BTF)");
@@ -193,7 +217,11 @@ int kernel__probe(struct kernel_info *info)
 			"as all large distributions' are; see /sys/kernel/btf/vmlinux");
 		return -ENOTSUP;
 	}
+	err = find_pid_namespace(&pid_namespace);
+	if (err)
+		return err;
 	*info = (struct kernel_info){
+		.pid_namespace = pid_namespace,
 		.sched_exit_tp = has_tracepoint(btf, "sched_exit_tp"),
 		.contention = has_tracepoint(btf, "contention_begin"),
 		.io_start = has_tracepoint(btf, "block_io_start"),

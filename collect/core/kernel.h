@@ -14,6 +14,7 @@ struct kernel_info {
 	bool copy_from_user_task;      /* 5.18: user memory of a sleeping task */
 	bool finish_task_switch;       /* has type information: fexit can attach to it */
 	char kprobe[64];	       /* where it can go, see kernel__find_kprobe() */
+	uint32_t pid_namespace;	       /* the one dwell is in, by inode; 0: the initial one */
 	int64_t preempt_count_from_rq; /* see kernel.bpf.h; 0: unknown */
 	uint64_t schedule_range[2];    /* __schedule(), from kallsyms; 0: unknown */
 	uint64_t wakeup_range[2];      /* try_to_wake_up() */

@@ -127,6 +127,7 @@ static void configure(const struct loader *loader)
 		.states_in_hash = !kernel->reliable_task_storage,
 		.ring_mask = loader->n_rings - 1,
 		.ring_wake_at = config->ring_bytes / 4,
+		.pid_namespace = kernel->pid_namespace,
 		.own_tgid = (uint32_t)getpid(),
 		.command_tgid = (uint32_t)config->command,
 		.preempt_count_from_rq = kernel->preempt_count_from_rq,

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * Pids as dwell's user sees them, who may be in a container: those of dwell's own pid namespace.
+ * Events, maps and settings hold no others. In the initial namespace none of this costs anything.
+ */
+#pragma once
+
+#include "bpf/core/settings.bpf.h"
+
+#define PID_NAMESPACES 32 /* the kernel nests no deeper */
+
+/* A task outside of dwell's namespace has no pid there: see DWELL_PID_OUTSIDE. */
+static __always_inline __u32 pid_here(struct task_struct *task, __u32 pid)
+{
+	struct pid *numbers = BPF_CORE_READ(task, thread_pid);
+	unsigned int level = numbers ? BPF_CORE_READ(numbers, level) : 0;
+
+	for (unsigned int i = 1; i < PID_NAMESPACES && i <= level; i++) {
+		struct upid *number = number_of(numbers, i);
+
+		if (BPF_CORE_READ(number, ns, ns.inum) == settings.pid_namespace)
+			return BPF_CORE_READ(number, nr);
+	}
+	return DWELL_PID_OUTSIDE | pid;
+}
+
+static __always_inline __u32 tid_of(struct task_struct *task)
+{
+	return settings.pid_namespace ? pid_here(task, task->pid) : task->pid;
+}
+
+static __always_inline __u32 tgid_of(struct task_struct *task)
+{
+	if (!settings.pid_namespace)
+		return task->tgid;
+	return pid_here(BPF_CORE_READ(task, group_leader), task->tgid);
+}
