@@ -2,12 +2,12 @@
 /*
  * The causal engine's memory, shared by three: the kernel side, which decides who owes
  * how much; libdwell.so inside the profiled program, which pays; and dwell, which runs
- * the experiments. The program can write to all of it, so nobody trusts what is in it
+ * the experiments. The program can write to all of it, so none of the others trusts it
  * further than its own results.
  *
  * Virtual time (docs/virtual-time.md). Each thread has a clock that runs behind real time by
- * what it was given, `own`: for samples in the target (the virtual speedup), for pauses
- * it made, and from whoever woke it. The farthest of all is `global`. A thread pauses
+ * what it was given, `own`: for samples in the target (the virtual speedup), for its pauses, and
+ * from its wakers. The largest of all is `global`. A thread pauses
  * for the difference. Coz, SOSP'15, 3.4; Blocked Samples, OSDI'24, 3.3.
  *
  * All times are ns; sums that wrap are compared by their signed difference.
@@ -145,7 +145,7 @@ struct causal_look {
 	struct causal_seen_point point[DWELL_POINTS];
 };
 
-/* Why a thread that owed was not paused. Counted; the first of each kind is told by tid. */
+/* Why a thread that owed time was not paused: counted, with the tid of the first of each. */
 enum causal_unpaused {
 	CAUSAL_NO_HANDLER = 0, /* libdwell.so is not in the process */
 	CAUSAL_BLOCKED = 1,    /* the program blocks the signal */

@@ -6,7 +6,7 @@
 
 struct device_state {
 	__u64 idle_since;
-	__u64 checked; /* when requests were last looked at that nobody told the end of */
+	__u64 checked; /* when its requests were last checked for unseen completions */
 	__s32 in_flight;
 	__u32 reserved;
 	struct event_device totals;

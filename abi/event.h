@@ -43,14 +43,15 @@ enum waker_context {
 
 /* How a stack walk ended. Those that did not reach the outermost frame are truncated. */
 enum stack_end {
-	STACK_COMPLETE = 0,	 /* reached the outermost frame */
-	STACK_TOO_DEEP = 1,	 /* more frames than are kept */
-	STACK_UNREADABLE = 2,	 /* memory of the stack could not be read */
-	STACK_NO_MAPPING = 3,	 /* a return address in no known executable mapping */
-	STACK_NO_TABLE = 4,	 /* no unwind table (yet) for the file */
-	STACK_UNSUPPORTED = 5,	 /* an unwind rule that is not handled */
-	STACK_FRAME_POINTER = 6, /* a frame-pointer walk ended: nobody knows where */
-	STACK_GUESSED = 7,	 /* reached it, past code that does not describe its frames */
+	STACK_COMPLETE = 0,    /* reached the outermost frame */
+	STACK_TOO_DEEP = 1,    /* more frames than are kept */
+	STACK_UNREADABLE = 2,  /* memory of the stack could not be read */
+	STACK_NO_MAPPING = 3,  /* a return address in no known executable mapping */
+	STACK_NO_TABLE = 4,    /* no unwind table (yet) for the file */
+	STACK_UNSUPPORTED = 5, /* an unwind rule that is not handled */
+	STACK_FRAME_POINTER =
+		6,	   /* a frame-pointer walk ended, perhaps before the outermost frame */
+	STACK_GUESSED = 7, /* reached it, past code that does not describe its frames */
 	STACK_END_COUNT = 8,
 };
 
@@ -77,7 +78,7 @@ struct event_header {
 
 enum thread_flags {
 	THREAD_KERNEL = 1 << 0,	 /* has no user space */
-	THREAD_TARGET = 1 << 1,	 /* recorded; otherwise only named, as somebody's waker */
+	THREAD_TARGET = 1 << 1,	 /* recorded; otherwise only named, as a waker */
 	THREAD_CREATED = 1 << 2, /* created during the recording, at the event's time */
 	THREAD_HELPER = 1 << 3,	 /* recorded, not as a target, but because it woke one */
 };
@@ -285,7 +286,7 @@ enum loss {
 	LOSS_WAKE_SKIPPED = 2, /* a waker's stack found no room */
 	LOSS_HIDDEN_SWITCH =
 		3,	      /* a thread ran without a trace of its switch: no stack of its wait */
-	LOSS_HIDDEN_WAKE = 4, /* it was woken without a trace: nobody knows by whom */
+	LOSS_HIDDEN_WAKE = 4, /* it was woken without a trace: its waker is unknown */
 	LOSS_DEFERRED_SKIPPED = 5, /* a stack that user space was to walk on found no room */
 	LOSS_PROGRAM_SKIPPED = 6,  /* a switch or a wakeup within the program for another one, which
 				    * an interrupt came upon: user space asks the kernel for it */

@@ -68,7 +68,7 @@ struct kind_evidence {
 struct kind_wait {
 	__u8 class;	/* enum wait_class, of the blocked part */
 	__u8 call;	/* kind that waits in this system call are of by default */
-	__u16 flags;	/* enum interval_flags; with CLASS_SCHED they tell why */
+	__u16 flags;	/* enum interval_flags; with CLASS_SCHED they say why */
 	__u8 object;	/* enum object_type; OBJECT_NONE: not known */
 	__u32 family;	/* OBJECT_SOCKET: AF_* */
 	__u32 protocol; /* OBJECT_SOCKET: IPPROTO_* */

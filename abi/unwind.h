@@ -65,10 +65,10 @@ struct unwind_mapping {
 struct unwind_process {
 	__u32 first;
 	__u32 n;
-	__u32 helps; /* how many walks user space is still to go on with */
+	__u32 helps; /* deferred unwinds that are left to it, see UNWIND_HELPS */
 };
 
-/* A file that has a table, as the kernel tells files apart. */
+/* A file that has a table, by what identifies a file in the kernel. */
 struct unwind_file_key {
 	__u64 inode;
 	__u64 size;   /* bytes: another file that was given the number has another */
@@ -81,7 +81,7 @@ struct unwind_file {
 	__s64 bias; /* virtual address of code in the file = offset + bias */
 };
 
-/* Walks of a process that user space goes on with, after each change of its mappings. */
+/* Deferred unwinds of a process, at most, after each change of its mappings. */
 #define UNWIND_HELPS 512
 
 /* Limits of what the kernel side holds. */

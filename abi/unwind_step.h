@@ -72,7 +72,7 @@ static __always_inline long step_over_signal(struct unwind_walk *walk, const boo
 	return 0;
 }
 
-/* The canonical frame address by @row; 0 when it cannot be told. */
+/* The canonical frame address by @row; 0 when the rule is not handled. */
 static __always_inline __u64 find_cfa(const struct unwind_walk *walk, const struct unwind_row *row,
 				      const bool remote)
 {

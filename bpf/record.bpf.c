@@ -27,7 +27,7 @@ static __noinline void thread_gone(struct task_struct *task, struct thread_state
 	struct event_totals event = {};
 
 	fill_totals(&event, task, state, now);
-	event.voluntary--; /* this very switch, which nobody returns from */
+	event.voluntary--; /* this very switch, from which no thread returns */
 	event.flags = TOTALS_EXITED;
 	if (!(state->flags & STATE_ANNOUNCED))
 		announce(task, state, 0);
@@ -57,7 +57,8 @@ static __always_inline void emit_sample(void *ctx, struct task_struct *task,
 	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
 }
 
-/* The last rung: the stack of every thread that goes to sleep, in case it is wanted. */
+/* The last rung: takes the stack of every thread that goes to sleep, before it is known whether
+ * its interval will be emitted. */
 static __always_inline void take_stacks_at_switch_out(void *ctx, struct task_struct *task,
 						      struct thread_state *state, __u64 now)
 {

@@ -35,7 +35,7 @@ static struct causal_area *area;
 static int descriptor = -1;
 static void (*previous)(int, siginfo_t *, void *); /* of somebody who had the signal before us */
 
-/* fork() copies it: the tid in the slot tells whether it is still ours. */
+/* fork() copies it: it is still ours only if the slot has our tid. */
 static __thread uint32_t my_slot __attribute__((tls_model("initial-exec")));
 
 void pause_restore(void);
@@ -160,7 +160,8 @@ static void pause_thread(void)
 	__atomic_store_n(&slot->pausing, CAUSAL_RUNS, __ATOMIC_RELEASE);
 }
 
-/* The kernel side's signals come from the kernel; others are for whoever was here before. */
+/* Signals of the kernel side come from the kernel; others go to the handler that was here before.
+ */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
 	int saved = errno;

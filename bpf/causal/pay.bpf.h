@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * The causal engine in the kernel: who is behind is paused, by a signal where that can
- * interrupt no system call.
+ * Virtual time: threads that are behind are paused, by a signal that is sent only where it
+ * cannot interrupt a system call.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 /* A signal that has not arrived by then is lost. */
 #define CAUSAL_ON_ITS_WAY_NS 20000000
 
-/* While a thread begins or ends, the C library blocks all signals: that is nothing to tell. */
+/* Shorter than this is no fault: the C library blocks all signals while a thread begins or ends. */
 #define CAUSAL_BLOCKS_NS 20000000
 
 /*

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * The sampling clock of each CPU, and whose a tick is: the thread's that ran
- * when it was due. Its interrupt comes some us later, as interrupts are off in
- * the scheduler and a virtual machine's host takes its time, and by then
- * another thread may run: of each run the last us would never be sampled. So a
- * thread that is switched out takes along a tick that is due.
+ * The sampling clock of each CPU. A tick belongs to the thread that ran when it was due.
+ *
+ * The tick's interrupt comes some us late: interrupts are off in the scheduler, and the host of
+ * a virtual machine delays it. By then another thread may run, and the last us of each run would
+ * never be sampled. So a tick that is due when a thread is switched out is taken there.
  */
 #pragma once
 

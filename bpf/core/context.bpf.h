@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* In which context a program runs: in a task's own, or in an interrupt that came upon it. */
+/* The context that a BPF program runs in: the current task's own, or an interrupt. */
 #pragma once
 
 #include "abi/event.h"
 #include "bpf/core/state.bpf.h"
 
 /*
- * The context is told by the per-CPU preempt count. Its address cannot be had
- * from kallsyms everywhere (only with CONFIG_KALLSYMS_ALL), but BTF has its
- * distance from the CPU's run queue, and every task points to that.
- * (A variable of its own to 6.1 and again from 6.15, a part of pcpu_hot between.)
+ * The per-CPU preempt count, which holds the context; -1: unknown. kallsyms has its address only
+ * with CONFIG_KALLSYMS_ALL, but BTF has its distance from the CPU's run queue, to which every
+ * task points. (A variable of its own up to 6.1 and from 6.15 on, in between a member of
+ * pcpu_hot.)
  */
 static __always_inline int preempt_count(struct task_struct *current)
 {

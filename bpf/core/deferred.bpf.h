@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * User stacks whose walk came to code that nothing is known of yet, in the first
- * moments of a program or a library: the frames so far, the registers there and
- * a copy of the stack go to user space, which makes the table and goes on.
+ * Deferred unwinds: walks that reach code without an unwind table, in the first moments of a
+ * program or a library. The frames so far, the registers and a copy of the stack go to user
+ * space, which builds the table and continues the walk.
  */
 #pragma once
 
@@ -33,7 +33,7 @@ static __always_inline struct deferred *deferred_for(__u32 use)
 	return bpf_map_lookup_elem(&deferred, &index);
 }
 
-/* A copy of stack memory being made: of chunks, which get smaller at its end. */
+/* State of a copy of stack memory, made chunk by chunk; chunks shrink towards its end. */
 struct stack_copy {
 	struct deferred *kept;
 	__u64 from;
@@ -59,8 +59,8 @@ static long copy_chunk(__u32 index, void *arg)
 }
 
 /*
- * Sends what is kept for @use, with the @n frames in its scratch from @at on. Returns
- * the hash by which the stack will be known, 0: there is nothing, or no room for it.
+ * Sends the deferred unwind kept for @use, with the @n frames from frames[@at] of its scratch.
+ * Returns the hash that names the stack; 0: there is none, or no room for it.
  */
 __noinline __u64 send_deferred(__u32 use, __u32 at, __u32 n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * Intervals off the CPU: of which class, when what was waited for came, and which sampling
- * points lie in them. Blocked Samples, OSDI'24, section 3.1.
+ * Off-CPU intervals: their class, the wakeup that ended the blocked part, and the sampling
+ * points in them. Blocked Samples, OSDI'24, section 3.1.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ static __always_inline enum wait_class blocked_class(struct task_struct *task,
 	return CLASS_OTHER;
 }
 
-/* Whether the last wakeup seen is of the present sleep, not of an older one. */
+/* Whether the last wakeup seen belongs to the present sleep, not to an earlier one. */
 static __always_inline bool was_woken(const struct thread_state *state)
 {
 	return state->t_wake >= state->ran_at;
@@ -37,10 +37,9 @@ static __always_inline void count_hidden_wake(const struct thread_state *state)
 }
 
 /*
- * The wakeup that ended the interval [since, now]. It may have come while the
- * thread was still on its way to sleep. One that nothing told of (it came from
- * code that the kernel hides from tracing) put the thread into a queue @queued
- * ns ago.
+ * When the wakeup came that ended the blocked part of [since, now]: possibly while the thread
+ * was still going to sleep. A wakeup that was not seen (from code that the kernel hides from
+ * tracing) queued the thread @queued ns ago.
  */
 static __always_inline __u64 interval_wake(const struct thread_state *state, __u64 now,
 					   __u64 queued)
@@ -52,7 +51,7 @@ static __always_inline __u64 interval_wake(const struct thread_state *state, __u
 	return wake < now ? wake : now;
 }
 
-/* Whether there can be a sampling point between the end of the last wait and @now. */
+/* False: there is certainly no sampling point between the end of the last wait and @now. */
 static __always_inline bool may_be_sampled(const struct thread_state *state, __u64 now, __u8 shift)
 {
 	return now > state->next_point || state->spacing != shift;
@@ -77,8 +76,8 @@ static __always_inline bool count_points(struct thread_state *state, __u64 wake,
 }
 
 /*
- * Begins an interval of @task, which is switched out at @now. False: there is none, this was
- * the last switch of a thread that is gone.
+ * Begins an off-CPU interval of @task, which is switched out at @now. False: this is the last
+ * switch of a thread that has exited.
  */
 static __always_inline bool begin_interval(struct task_struct *task, struct thread_state *state,
 					   __u64 now)
@@ -128,9 +127,9 @@ static __always_inline void begin_run(struct thread_state *state, __u64 now)
 }
 
 /*
- * When the present run of @task began, by the scheduler's books. To be asked when it is switched
- * out though its state says that it is off the CPU: tracepoints do not fire behind tasks that a
- * kernel hides from tracing.
+ * When the present run of @task began, by the scheduler's own record. For a task that is
+ * switched out though its state says that it is off the CPU: its switch-in was not seen, because
+ * tracepoints do not fire after tasks that a kernel hides from tracing.
  */
 static __always_inline __u64 hidden_switch_in(struct task_struct *task,
 					      const struct thread_state *state, __u64 now)
@@ -143,8 +142,8 @@ static __always_inline __u64 hidden_switch_in(struct task_struct *task,
 }
 
 /*
- * The states of those of @prev and @next that are recorded, else NULL. False: neither is.
- * Counts the switch.
+ * Counts a switch, and finds the states of @prev and @next, NULL for one that is not recorded.
+ * False: neither is.
  */
 static __always_inline bool recorded_switch(struct task_struct *prev, struct task_struct *next,
 					    struct thread_state **out, struct thread_state **in)

@@ -238,7 +238,7 @@ struct pt_regs {
 /* Whether ip is what the syscall instruction returns to, as that leaves it in rcx too. */
 #define REGS_AFTER_SYSCALL(regs) (REGS_SYSCALL(regs) >= 0 && (regs)->cx == (regs)->ip)
 #define NR_RESTART_SYSCALL	 219
-/* Whether user code is, as like as not, at a system call that goes on after an interruption. */
+/* Whether user code is probably about to restart an interrupted system call. */
 #define REGS_RESTARTS(regs) (REGS_SYSCALL(regs) < 0 && (regs)->ax == NR_RESTART_SYSCALL)
 #define REGS_ARG1(regs)	    ((regs)->di)
 #define REGS_ARG2(regs)	    ((regs)->si)
@@ -288,7 +288,8 @@ static __always_inline __u64 rq_time_since(struct task_struct *task, __u64 then)
 	return clock > then ? clock - then : 0;
 }
 
-/* For how long @task, which is being switched out, has been on its CPU, by the scheduler's books.
+/* For how long @task, which is being switched out, has been on its CPU, by the scheduler's own
+ * record.
  */
 static __always_inline __u64 run_length(struct task_struct *task)
 {

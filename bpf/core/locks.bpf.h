@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* Sleeping locks in the kernel that are contended (5.19): what blocks now, blocks on one. */
+/* Contended sleeping locks of the kernel (5.19): a thread that blocks between begin and end blocks
+ * on the lock. */
 #pragma once
 
 #include "bpf/core/state.bpf.h"

@@ -15,7 +15,7 @@
 #define NAME_SIZE  256
 #define P_PID	   1
 
-/* Files whose path user space has, by inode and device. */
+/* Files whose path was sent to user space, by inode and device. */
 struct file_key {
 	__u64 inode;
 	__u64 device;
@@ -39,7 +39,7 @@ struct {
 	__type(value, struct file_scratch);
 } file_scratches SEC(".maps");
 
-/* A path in the making. */
+/* State of a walk from a file to the root. */
 struct path_walk {
 	struct path at;
 	struct event_file *event;
@@ -81,8 +81,8 @@ static long path_step(__u32 index, void *arg)
 }
 
 /*
- * Sends the path of the struct file at @address, once. A global function, which
- * the verifier looks at once, not for every way to it.
+ * Sends the path of the struct file at @address, once. (A global function is verified once, not
+ * for each path that leads to it.)
  */
 __noinline int tell_path(__u64 address, __u32 thread, __u64 time, __u64 inode, __u64 device)
 {
@@ -106,7 +106,7 @@ __noinline int tell_path(__u64 address, __u32 thread, __u64 time, __u64 inode, _
 	walk.event = event;
 	walk.at.mnt = BPF_CORE_READ(file, f_path.mnt);
 	walk.at.dentry = BPF_CORE_READ(file, f_path.dentry);
-	if (settings.use_tables) { /* the kernel has loops: the verifier looks at one round */
+	if (settings.use_tables) { /* the kernel has bpf_loop(): one round is verified */
 		bpf_loop(PATH_NAMES, path_step, &walk, 0);
 	} else {
 		for (int i = 0; i < PATH_NAMES; i++)

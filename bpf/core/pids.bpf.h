@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * Pids as dwell's user sees them, who may be in a container: those of dwell's own pid namespace.
- * Events, maps and settings hold no others. In the initial namespace none of this costs anything.
+ * Pids in dwell's own pid namespace, as its user sees them, in a container for example. Events,
+ * maps and settings hold no others. In the initial namespace this costs nothing.
  */
 #pragma once
 

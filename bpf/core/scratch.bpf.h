@@ -6,7 +6,7 @@
 #include "bpf/core/kernel.bpf.h"
 
 #define OUR_FRAMES_MASK 15
-#define OUR_FRAMES	12  /* at most that many lie above the first frame of interest */
+#define OUR_FRAMES	12  /* the most that lie above the first frame of interest */
 #define RAW_FRAMES	256 /* a power of two above DWELL_MAX_KERNEL_FRAMES + OUR_FRAMES_MASK */
 #define MAX_FRAMES	(DWELL_MAX_KERNEL_FRAMES + DWELL_MAX_USER_FRAMES)
 #define SCRATCH_FRAMES	1024 /* a power of two above MAX_FRAMES */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/*
- * Taking a stack: kernel and user frames, each sent once and named by a 64-bit
- * hash from then on.
- */
+/* Taking stacks: the frames of each are sent once, and named by a 64-bit hash from then on. */
 #pragma once
 
 #include "bpf/core/scratch.bpf.h"
@@ -10,8 +7,8 @@
 #include "bpf/core/unwind.bpf.h"
 
 /*
- * Stacks that user space has: a hash table of one slot per bucket that compares
- * all 64 bits. A stack that lost its slot to another is simply sent again.
+ * Stacks that were sent: a hash table with one slot per bucket that compares all 64 bits. A
+ * stack that lost its slot to another one is sent again.
  */
 #define SEEN_SLOTS (1 << 16)
 __u64 seen_stacks[SEEN_SLOTS];
@@ -27,7 +24,7 @@ static __always_inline bool stack_seen(__u64 hash)
 	return seen_stacks[hash & (SEEN_SLOTS - 1)] == hash;
 }
 
-/* To be called when the event that carried the frames is on its way. */
+/* To be called when the event that carries the frames was sent. */
 static __always_inline void stack_sent(const struct event_stack *stack)
 {
 	if (stack->kernel_depth)
@@ -36,14 +33,11 @@ static __always_inline void stack_sent(const struct event_stack *stack)
 		seen_stacks[stack->user_hash & (SEEN_SLOTS - 1)] = stack->user_hash;
 }
 
-/*
- * The next two are global functions, not inlined: the verifier looks at each
- * once instead of once for every way to reach it.
- */
+/* Global functions below are verified once, not for each path that leads to them. */
 
 /*
- * The first frame of interest in raw: the one behind the innermost function in
- * [@low, @high) (the frames above are ours: the program, the tracepoint).
+ * The index of the first frame of interest in raw: the caller of the function in [@low, @high).
+ * The frames before it belong to the tracepoint and to this program.
  */
 __noinline __u32 stack_begin(struct scratch *scratch, __u32 depth, __u64 low, __u64 high)
 {
@@ -58,7 +52,7 @@ __noinline __u32 stack_begin(struct scratch *scratch, __u32 depth, __u64 low, __
 	return begin;
 }
 
-/* A hash over @n frames of a scratch in the making, from frames[@at] on. */
+/* State of a hash over the frames of a scratch, from frames[@at] on. */
 struct frames_hash {
 	__u64 hash;
 	__u32 use; /* of the scratch */
@@ -78,9 +72,9 @@ static long hash_frame(__u32 index, void *arg)
 }
 
 /*
- * The hash of @n frames from frames[@at] of scratch @use on; @hash is what it begins with. By a
- * loop of the kernel where it has one: the verifier would look at each round of ours (7,700
- * instructions, in every program).
+ * The hash of @n frames from frames[@at] of scratch @use on, seeded with @hash. Where the kernel
+ * has bpf_loop(), one round of the loop is verified; of a loop in C all rounds are (7,700
+ * instructions in every program).
  */
 __noinline __u64 hash_frames(__u32 use, __u32 at, __u32 n, __u64 hash)
 {
@@ -96,9 +90,7 @@ __noinline __u64 hash_frames(__u32 use, __u32 at, __u32 n, __u64 hash)
 	return hashing.hash;
 }
 
-/*
- * Describes in @stack the kernel frames in raw, @depth of them, and moves them to where they are
- * sent from.
+/* Describes in @stack the @depth kernel frames in raw, and moves them to where they are sent from.
  */
 static __always_inline void take_kernel_stack(struct scratch *scratch, __u32 use,
 					      struct event_stack *stack, __u32 depth,
@@ -145,7 +137,7 @@ static __always_inline __u32 walk_user_stack(void *ctx, struct scratch *scratch,
 	return size > 0 ? (__u32)size / sizeof(__u64) : 0;
 }
 
-/* Within exec the old program's memory goes before on_rename() can tell. */
+/* Within exec the memory of the old program is released before task_rename fires. */
 static __always_inline bool lost_its_memory(struct task_struct *task)
 {
 	struct pt_regs *regs;
@@ -158,8 +150,8 @@ static __always_inline bool lost_its_memory(struct task_struct *task)
 }
 
 /*
- * Takes the stacks of current into @scratch, the one for @use, and describes
- * them in @stack. The kernel's part begins behind the innermost frame in @range.
+ * Takes the stacks of current into @scratch, the one for @use, and describes them in @stack. The
+ * kernel stack begins with the caller of the function in @range.
  */
 static __always_inline void take_stacks(void *ctx, struct scratch *scratch, __u32 use,
 					struct event_stack *stack, const volatile __u64 range[2],

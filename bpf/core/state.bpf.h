@@ -11,7 +11,7 @@
 #include "bpf/core/settings.bpf.h"
 
 enum where {
-	WHERE_UNKNOWN = 0, /* seen from afar: its first switch will tell */
+	WHERE_UNKNOWN = 0, /* until its first switch */
 	WHERE_ON_CPU = 1,
 	WHERE_OFF_CPU = 2,
 	WHERE_GONE = 3,
@@ -23,8 +23,8 @@ enum state_flags {
 	STATE_PENDING = 1 << 2,	  /* an interval is to be dealt with when it runs again */
 	STATE_CREATED = 1 << 3,	  /* created during the recording */
 	STATE_IN_EXEC = 1 << 4,	  /* its old program is gone, the new one is not there yet */
-	STATE_HELPER = 1 << 5,	  /* recorded because it woke one that is */
-	STATE_ENDED = 1 << 6,	  /* nothing but its last switch is to come */
+	STATE_HELPER = 1 << 5,	  /* recorded because it woke a target */
+	STATE_ENDED = 1 << 6,	  /* it is exiting: only its last switch is still to come */
 };
 
 /*
@@ -117,7 +117,7 @@ struct {
 	__array(values, struct ring);
 } rings SEC(".maps");
 
-/* The points that waits are held against lie 2^n periods apart, at present. */
+/* Sampling points for off-CPU intervals lie 2^n periods apart at present. */
 static __always_inline __u8 present_spacing(void)
 {
 	return *(volatile __u8 *)&capture.spacing & INTERVAL_SPACING_MAX;
@@ -204,7 +204,7 @@ static __always_inline bool has_user_mode(const struct task_struct *task)
 	return !(task->flags & no_user_flags);
 }
 
-/* One that is exiting has given its memory back already. */
+/* False once a task that exits has released its memory. */
 static __always_inline bool has_user_memory(const struct task_struct *task)
 {
 	return has_user_mode(task) && BPF_CORE_READ(task, mm);
@@ -252,9 +252,9 @@ static __always_inline void describe_thread(struct event_thread *event, struct t
 }
 
 /*
- * Tells user space about a thread before the first event that names it. (Not
- * inlined, as others that keep an event on their stack: a program and the calls
- * down to the last step of a walk have 512 bytes together.)
+ * Sends EVENT_THREAD, before the first event that names the thread. (Not inlined, like other
+ * functions with an event on their stack: all frames of a program and its calls share 512
+ * bytes.)
  */
 static __noinline void announce(struct task_struct *task, struct thread_state *state, __u32 parent)
 {

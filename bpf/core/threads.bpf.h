@@ -86,9 +86,8 @@ static __always_inline struct thread_state *thread_executed(struct task_struct *
 }
 
 /*
- * sched_process_exit: the last that a thread tells of itself for certain. Its end is its last
- * switch, but that is not seen when the kernel hides the thread that runs next. To be followed
- * by thread_has_ended().
+ * sched_process_exit: the last event of a thread that is always seen. Its last switch is hidden
+ * when the kernel hides the thread that runs next. To be followed by thread_has_ended().
  */
 static __always_inline struct thread_state *thread_exits(struct task_struct *task)
 {

@@ -51,7 +51,7 @@ struct {
 	__type(value, struct unwind_process);
 } unwind_processes SEC(".maps");
 
-/* Files by what a mapping in the kernel says of them. */
+/* Files that have a table, by the inode, size and device of a mapping. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
@@ -60,7 +60,7 @@ struct {
 	__type(value, struct unwind_file);
 } unwind_files SEC(".maps");
 
-/* A walk: the registers of the present frame, and how far it has come. */
+/* State of a walk: the registers of the present frame, and where frames go. */
 struct unwind_walk {
 	__u64 ip;
 	__u64 sp;
@@ -75,7 +75,7 @@ struct unwind_walk {
 	__u8 end;   /* enum stack_end, or WALK_GOES_ON */
 	__u8 cause; /* of the first step that was a guess; 0: none was */
 	__u8 exact; /* ip is the very instruction, not where a call returns to */
-	bool stuck; /* user space knows more, or soon will: it is to go on from here */
+	bool stuck; /* user space is to continue it: see bpf/core/deferred.bpf.h */
 };
 
 /* Reads user memory of the walked task; @remote says it is not current. */
@@ -89,10 +89,7 @@ static __always_inline long read_stack(const struct unwind_walk *walk, void *to,
 
 #include "abi/unwind_step.h"
 
-/*
- * The searches are global functions, which the verifier looks at once, not for
- * every state they can be reached in.
- */
+/* The searches are global functions: verified once, not for each state that leads to them. */
 
 /* The mapping of @pc among @n of the pool from @first on: its index + 1, or 0. */
 __noinline __u32 find_mapping(__u32 first, __u32 n, __u64 pc)
@@ -117,14 +114,13 @@ __noinline __u32 find_mapping(__u32 first, __u32 n, __u64 pc)
 }
 
 /*
- * Rows found before: the same few return addresses come again and again. One
- * that another CPU (or a tick within this search) is just overwriting does not
- * pass its check.
+ * A cache of rows found: the same few return addresses recur. An entry that another CPU, or a
+ * tick within this search, is overwriting fails its check.
  */
 #define ROW_MEMO_BITS 13
 
 struct row_memo {
-	__u64 check; /* what was looked for ^ row */
+	__u64 check; /* key ^ row */
 	__u64 row;
 };
 
@@ -190,7 +186,7 @@ static long take_vma(struct task_struct *task, struct vm_area_struct *vma, void 
 	return 0;
 }
 
-/* What the kernel was asked for, by process, program and block of addresses. */
+/* A cache of mappings that ask_kernel() found, by process, program and block of addresses. */
 #define FOUND_SHIFT  18
 #define FOUND_BLOCKS 8
 
@@ -208,11 +204,11 @@ struct {
 } unwind_found SEC(".maps");
 
 /*
- * The mapping of @pc in current by the kernel's own books, for the moments until
- * user space has told of it: one without rows when its file has no table yet. In
- * an interrupt the kernel tells of one mapping only, so what it told is kept.
- * Returns 0 when there is none, or nothing was told. (Of processes that are not
- * recorded user space never tells, and each of their wakeups would ask.)
+ * Finds the mapping of @pc in current in the kernel's own records, until user space has added
+ * it to unwind_mappings; n_rows is 0 when its file has no table yet. In an interrupt only one
+ * mapping can be asked for, so answers are cached. Returns 0 when there is none, or the kernel
+ * does not say. (Not for processes that are not recorded: user space never adds their mappings,
+ * so that each of their wakeups would ask.)
  */
 __noinline int ask_kernel(__u64 pc, struct unwind_mapping *mapping)
 {
@@ -238,7 +234,7 @@ __noinline int ask_kernel(__u64 pc, struct unwind_mapping *mapping)
 	return 1;
 }
 
-/* Makes walk->mapping the one of @pc. */
+/* Sets walk->mapping to the mapping of @pc. */
 static __always_inline bool enter_mapping(struct unwind_walk *walk, __u64 pc, const bool remote)
 {
 	struct unwind_mapping *mapping;
@@ -257,8 +253,8 @@ static __always_inline bool enter_mapping(struct unwind_walk *walk, __u64 pc, co
 }
 
 /*
- * unwind_by() of current, and step_by_frame_pointer(): global functions as well,
- * or the verifier would look at all ways through them, each with all that follows.
+ * unwind_by() and step_by_frame_pointer() of current, as global functions: otherwise every path
+ * through them would be verified with all that follows it.
  */
 __noinline int step_current(struct unwind_walk *walk, __u64 found)
 {
@@ -304,7 +300,7 @@ static __always_inline __u64 find_rule(struct unwind_walk *walk, __u64 pc, enum 
 		return 0;
 	*cause = STACK_COMPLETE;
 	if (!walk->mapping.table) {
-		walk->process.helps = 0; /* what comes next may be anything */
+		walk->process.helps = 0; /* code that is generated can map anything next */
 		return 0;
 	}
 	*cause = STACK_NO_TABLE;
@@ -326,7 +322,7 @@ static __always_inline __u64 code_of(const struct unwind_walk *walk, enum stack_
 }
 #endif
 
-/* Whether user space knows more of the present frame's code, or soon will. */
+/* Whether user space has a table for the present frame's code, or soon will. */
 static __always_inline bool is_stuck(const struct unwind_walk *walk, enum stack_end cause)
 {
 	return !walk->cause && walk->process.helps &&
@@ -335,9 +331,8 @@ static __always_inline bool is_stuck(const struct unwind_walk *walk, enum stack_
 }
 
 /*
- * From the present frame, which is kept as number @index, to its caller. 1 ends
- * the walk. (A counter of our own would have a known value in each round, and
- * the verifier would look at all 512 of them.)
+ * Keeps the present frame as number @index, and goes to its caller. 1 ends the walk. (With a
+ * counter in the walk the verifier would know its value in each round, and verify all 512.)
  */
 static __always_inline long unwind_step(struct unwind_walk *walk, __u32 index, const bool remote)
 {
@@ -385,7 +380,7 @@ static long unwind_step_remote(__u32 index, void *walk)
 	return unwind_step(walk, index, true);
 }
 
-/* Keeps where @walk is stuck, for send_deferred(). */
+/* Keeps the state that @walk ended in, for send_deferred(). */
 static __always_inline void keep_deferred(const struct unwind_walk *walk, __u32 pid)
 {
 	struct deferred *kept = deferred_for(walk->scratch);
@@ -401,10 +396,9 @@ static __always_inline void keep_deferred(const struct unwind_walk *walk, __u32 
 }
 
 /*
- * Walks the user stack of @task from where it entered the kernel, into the
- * frames of scratch @use from @at on. Returns the number of frames. A system
- * call is like any other: nothing need be said of the code behind it, as behind
- * the one of a signal trampoline.
+ * Walks the user stack of @task from where it entered the kernel, into frames[@at...] of scratch
+ * @use. Returns the number of frames. A return from a system call is looked up like the return
+ * of a call: the code after it need not be described, as in a signal trampoline.
  */
 static __always_inline __u32 unwind_user(struct task_struct *task, __u32 use, __u32 at, __u8 *end,
 					 const bool remote)
@@ -439,16 +433,13 @@ static __always_inline __u32 unwind_user(struct task_struct *task, __u32 use, __
 	return walk.n;
 }
 
-/*
- * unwind_user() of current: the number of frames, and the stack's end << 32. A
- * global function, which the verifier looks at once, not for every way to it.
- */
+/* unwind_user() of current, as a global function: the number of frames | enum stack_end << 32. */
 __noinline __u64 unwind_current(__u32 use, __u32 at)
 {
 	__u8 end = STACK_UNREADABLE;
 	__u32 n;
 
-	if (!settings.use_tables) /* a kernel without bpf_loop looks at this all the same */
+	if (!settings.use_tables) /* a kernel without bpf_loop() verifies this all the same */
 		return 0;
 	n = unwind_user(bpf_get_current_task_btf(), use, at, &end, false);
 	return n | (__u64)end << 32;

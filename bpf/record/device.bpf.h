@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * Block devices: what each has in flight, from the requests the kernel hands to
- * its driver and gets back. One with nothing in flight waits, as a thread does,
- * until somebody sends it a request (wPerf, OSDI'18, section 4.1, which has to
- * estimate that from bandwidths). Such a wait is held against the sampling
- * points, and told of, as those of threads are.
+ * Block devices: the requests that each has in flight, from those the kernel hands to its driver
+ * and gets back. A device with nothing in flight is idle: it waits, as a thread does, until it
+ * gets a request (wPerf, OSDI'18, section 4.1, which has to estimate that from bandwidths). Idle
+ * times are sampled and sent like the waits of threads.
  */
 #pragma once
 
@@ -37,7 +36,7 @@ struct request___5_16 {
 	struct gendisk *rq_disk;
 } CORE;
 
-/* Before 6.5 nothing tells when a request begins, but for those that are queued. */
+/* block_io_start (6.5). Before, only the begin of queued requests is seen. */
 const volatile bool io_start_exists;
 
 struct {
@@ -84,7 +83,7 @@ static __noinline struct device_state *new_device(struct gendisk *disk, __u32 ke
 	return bpf_map_lookup_elem(&devices, &key);
 }
 
-/* Of the whole disk, whatever partition is meant. */
+/* The state of the whole disk, for requests to any partition of it. */
 static __always_inline struct device_state *device_of(struct request *rq, __u64 now)
 {
 	struct gendisk *disk = disk_of(rq);
@@ -98,7 +97,7 @@ static __always_inline struct device_state *device_of(struct request *rq, __u64 
 	return state ? state : new_device(disk, key, now);
 }
 
-/* One request fewer is with the driver: if it was the last one, the device is idle from now on. */
+/* A request is done: if it was the last one in flight, the device is idle from @now on. */
 static __always_inline void leave_flight(struct device_state *device, __u64 now)
 {
 	device->idle_since = now;
@@ -106,8 +105,8 @@ static __always_inline void leave_flight(struct device_state *device, __u64 now)
 }
 
 /*
- * The request at this address is another one now, so the one before is done: nothing
- * told of it, because the kernel hid whom that interrupted.
+ * The request at this address is a new one, so the old one is done. Its completion was not seen,
+ * because it interrupted a task that the kernel hides from tracing.
  */
 static __always_inline void missed_completion(struct request *rq, __u64 now)
 {
@@ -117,7 +116,7 @@ static __always_inline void missed_completion(struct request *rq, __u64 now)
 		leave_flight(device, now);
 }
 
-/* A request of the thread that runs here; @anew: whatever was known of one at the same address. */
+/* A request by current begins; with @anew, even if one at the same address is known. */
 static __always_inline void begin_request(struct request *rq, __u64 now, bool anew)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -135,7 +134,7 @@ static __always_inline void begin_request(struct request *rq, __u64 now, bool an
 	bpf_map_update_elem(&requests, &key, &request, BPF_ANY);
 }
 
-/* Tells of the wait of @device that ends at @now. */
+/* Sends the idle time of @device that ends at @now. */
 static __always_inline void end_idle(void *ctx, struct device_state *device, __u64 since,
 				     __u32 feeder, __u64 now)
 {
@@ -158,13 +157,13 @@ static __always_inline void end_idle(void *ctx, struct device_state *device, __u
 	event->device = device->totals.device;
 	event->points = points;
 	event->flags = shift << INTERVAL_SPACING_SHIFT;
-	/* Another thread may issue what the feeder queued: not on its own behalf. */
+	/* The thread that issues a request may not be the one that queued it, the feeder. */
 	take_stacks(ctx, scratch, SCRATCH_DEVICE, &event->stack, all,
 		    state && state->thread == feeder && has_user_memory(task));
 	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
 }
 
-/* So often requests are asked whether they are still out, if they have been for so long. */
+/* How often requests are checked for being still in flight, if they are that old. */
 #define CHECK_NS    100000000ull
 #define LONG_OUT_NS 10000000ull
 
@@ -184,7 +183,7 @@ static long check_request(struct bpf_map *map, const void *key, void *value, voi
 	return 0;
 }
 
-/* A device that seems busy may have done what nobody told the end of. */
+/* A device that seems busy may have completed requests unseen. */
 static __always_inline void check_requests(struct device_state *device, __u64 now)
 {
 	if (now < device->checked + CHECK_NS)
@@ -267,7 +266,7 @@ int BPF_PROG(on_io_complete, struct request *rq, int error, unsigned int bytes)
 	if (!request)
 		return 0;
 	__sync_fetch_and_add(&device->totals.bytes, bytes);
-	if (bytes < rq->__data_len) /* the rest is still to come */
+	if (bytes < rq->__data_len) /* it is completed in parts */
 		return 0;
 	end_request(device, request, now);
 	bpf_map_delete_elem(&requests, &key);

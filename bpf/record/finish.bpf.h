@@ -86,7 +86,7 @@ static __always_inline int finish(struct bpf_iter__task *ctx, bool user)
 		return 0;
 	state = target_state(task);
 	out = bpf_map_lookup_elem(&finish_scratches, &zero);
-	/* One that is dead but not gone has told of itself in on_exit(). */
+	/* A dead task sent its totals in on_exit(). */
 	if (!state || !out || state->where == WHERE_GONE || task->__state & TASK_DEAD)
 		return 0;
 	/* On a copy: the walk shows a task again when its reader's buffer was full. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* The events that tell of intervals off the CPU, and the exact times that are counted at each. */
+/* Events for off-CPU intervals, and the exact times that are counted at the end of each. */
 #pragma once
 
 #include "bpf/core/interval.bpf.h"
 #include "bpf/core/object.bpf.h"
 #include "bpf/core/stack.bpf.h"
 
-/* Ends a wait: its times are counted, and whoever ended it is kept for its event. See
+/* Ends a wait: counts its times, and keeps its waker for the event. See
  * end_interval(). */
 static __always_inline bool end_wait(struct thread_state *state, __u64 now, __u64 queued)
 {

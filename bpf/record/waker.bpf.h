@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* Who runs here, and on whose behalf: what a wakeup, or a request to a device, comes from. */
+/* The thread that a wakeup, or a request to a device, comes from. */
 #pragma once
 
 #include "abi/targets.h"
@@ -9,7 +9,7 @@
 
 const volatile __u32 helpers; /* enum helper_threads */
 
-/* The number of the thread that runs here, whether it is recorded or not. */
+/* The number of @waker, which is current, whether it is recorded or not; 0: idle task. */
 static __always_inline __u32 waker_number(struct task_struct *waker, enum waker_context context,
 					  __u64 now)
 {
@@ -34,7 +34,7 @@ static __always_inline bool is_helper(struct task_struct *task)
 	return helpers == HELPERS_ALL || (helpers == HELPERS_KERNEL && task->flags & PF_KTHREAD);
 }
 
-/* @task, which is current, wakes a recorded thread: from now on it is recorded as well. */
+/* @task, which is current, wakes a recorded thread: it is recorded from now on, as a helper. */
 static __always_inline void adopt(struct task_struct *task, enum waker_context context, __u64 now)
 {
 	struct thread_state *state;

@@ -18,7 +18,7 @@
 #include "collect/core/capture.h"
 
 #define UNPAUSED_PART 20	  /* of the pauses may fail, */
-#define UNPAUSED_FEW  20	  /* or few, before it is told */
+#define UNPAUSED_FEW  20	  /* or few, before it is reported */
 #define LOOK_NS	      50000000ULL /* while there is nothing to do, something may have come */
 #define STEPS	      20	  /* speedups of 5 %, as Coz */
 

@@ -24,7 +24,7 @@ struct causal_texts {
 	ARRAY(const char *) texts;
 };
 
-/* Finer kinds of waiting, for --class: what tells them belongs to a layer above. */
+/* Finer kinds of waiting, for --class: their table belongs to a layer above. */
 struct causal_kinds {
 	bool (*find)(const char *name, uint64_t kinds[2]);
 	char *(*names)(void);
@@ -73,7 +73,7 @@ struct causal_config {
 	 */
 	bool (*on_experiment)(void *arg, const struct causal_experiment *experiment,
 			      const struct causal_target *target);
-	/* Called a few times a second while there is nothing to tell. */
+	/* Called a few times a second while there is no result to report. */
 	void (*on_turn)(void *arg, const char *state);
 	/* Called when the run has failed, before the command, which goes on, is waited for. */
 	void (*on_error)(void *arg, int err);

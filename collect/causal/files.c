@@ -113,7 +113,7 @@ static bool is_in_scope(const struct code_origin *found, const struct causal_tex
 				 : is_program(found->fd, found->path);
 }
 
-/* Samples in @file are told by the slot of its table, which it may get late, or lose. */
+/* Samples name @file by the slot of its table, which it may get late, or lose. */
 static bool update_slot(struct causal_files *files, struct causal_file *file, uint32_t slot)
 {
 	bool news = file->in_scope && slot && file->slot != slot;

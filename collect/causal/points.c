@@ -261,7 +261,7 @@ static int count_visits(struct causal_points *points, struct named_point *point,
 
 	if (!err)
 		return 0;
-	/* Probes with a semaphore are not even reached as long as nobody has counted it up. */
+	/* A probe with a semaphore is skipped while the semaphore is 0. */
 	if (entry->semaphore)
 		point->refused = err;
 	else if (array__push(&point->breaks.entries, *entry))

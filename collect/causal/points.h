@@ -30,7 +30,7 @@ bool causal_points__follow(struct causal_points *points);
 /* A process has mapped code: for points that are counted by breakpoints. */
 void causal_points__mapping(struct causal_points *points, const struct code_mapping *mapping);
 
-/* Takes notice of points that the program has come to since, and tells @writer. */
+/* Adds points that the program has reached since, to @writer too. */
 int causal_points__update(struct causal_points *points, struct causal_writer *writer);
 
 /* Whether there is any. */

@@ -39,7 +39,7 @@ struct causal_target_at *causal_targets__choose(struct causal_targets *targets, 
 /* Makes it virtual time's target 0. */
 int causal_targets__aim(struct causal_targets *targets, struct causal_target_at *target);
 
-/* To be called when the kernel side is there: tells it what it needs for kinds of waiting. */
+/* To be called when the kernel side is loaded: gives it the rows that kinds of waiting need. */
 int causal_targets__tell_kinds(struct causal_targets *targets);
 
 /* Takes one of virtual time's targets for a sampled point. Its index, or -ENOSPC. */

@@ -53,7 +53,7 @@ struct virtual_time_target {
 int virtual_time__set_target(struct virtual_time *vtime, uint32_t index,
 			     const struct virtual_time_target *target);
 
-/* By what kinds of waiting are told: rows sorted by start, and the kind of each system call. */
+/* How kinds of waiting are recognized: rows sorted by start, and the kind of each system call. */
 int virtual_time__tell_kinds(struct virtual_time *vtime, const struct causal_kind_row *rows,
 			     size_t n, uint8_t (*of_call)(int nr));
 

@@ -53,7 +53,7 @@ int address_spaces__new(struct unwinder *unwinder, code_mapping_fn on_mapping, v
 	return 0;
 }
 
-/* Whether the file open at @fd is the one that was mapped, as far as can be told. */
+/* Whether the file open at @fd is the one that was mapped, by build id or inode. */
 static bool is_the_file(int fd, const struct mapping_event *event)
 {
 	char found[sizeof(event->build_id)] = "";

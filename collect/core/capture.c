@@ -79,7 +79,7 @@ static void read_mappings(struct capture *capture)
 
 /*
  * Hands out what is queued in the kernel. Mappings are taken out first and handed out last: by
- * then the events that came before them have told which processes are recorded. What a walk
+ * then the events before them have shown which processes are recorded. What a walk
  * needs may have been mapped meanwhile.
  */
 static int drain(struct capture *capture)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The command that is recorded: started, held until all is ready, waited for. */
+/* The profiled command: started, held until all is ready, waited for. */
 #pragma once
 
 #include <signal.h>

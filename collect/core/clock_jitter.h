@@ -8,7 +8,7 @@
  * makes up for: in the long run there is one tick per period.
  *
  * What this leaves of a rhythm: of a program whose rounds take as long as a period,
- * and of a third of each round, 20 s of ticks of 1 ms tell within 0.7 points (one
+ * and of a third of each round, 20 s of ticks of 1 ms give the share within 0.7 points (one
  * standard deviation: as many random ticks would come to 0.3, a metronome to 47).
  * Keeping a rate for less long would not help; rounds 1.15 times as long do (0.1).
  */

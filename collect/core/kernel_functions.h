@@ -31,7 +31,7 @@ int kernel_functions__add(struct kernel_functions *functions, const char *name, 
 
 /*
  * Looks them up in /proc/kallsyms, those with a suffix (".isra.0") as well. What is not
- * there, or is not told to us, is not found. 0 or -ENOMEM.
+ * there, or hidden from this user, is not found. 0 or -ENOMEM.
  */
 int kernel_functions__find(struct kernel_functions *functions);
 

@@ -23,7 +23,7 @@ struct orphan {
 	uint32_t pid;
 };
 
-/* A mapping that waits until the events before it have told whose process it is. */
+/* A mapping kept until the events before it have shown whether its process is recorded. */
 struct held_mapping {
 	struct mapping_event event;
 	char *path;

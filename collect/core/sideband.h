@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * New executable mappings of any process, as the kernel's perf subsystem tells
- * them (PERF_RECORD_MMAP2): nothing is polled, and a process that lives for a
- * millisecond is not missed.
+ * New executable mappings of any process, by perf's side-band events (PERF_RECORD_MMAP2): nothing
+ * is polled, and a process that lives for a millisecond is not missed.
  */
 #pragma once
 

@@ -19,7 +19,7 @@
 #include "base/hash.h"
 #include "abi/unwind.h"
 
-#define IDLE_NS	 60000000000ULL /* a table that nobody maps for so long is dropped */
+#define IDLE_NS	 60000000000ULL /* a table that no process maps for so long is dropped */
 #define SWEEP_NS 10000000000ULL
 
 struct file {
@@ -31,7 +31,7 @@ struct file {
 	bool built;
 	bool hopeless;	       /* it has nothing to build a table from */
 	bool waiting;	       /* there was no room the last time */
-	bool refused;	       /* and once at least still none when the kernel side was told */
+	bool refused;	       /* and at least once still had none at a publish */
 	uint64_t unused_since; /* when mappings is 0 */
 	size_t bytes;	       /* of its table; 0: not known yet */
 };
@@ -47,7 +47,7 @@ struct tables {
 	struct tables_stats stats;
 	struct map64 by_dso;	  /* DSO number -> index in files */
 	ARRAY(struct file) files; /* [0]: code of no file */
-	/* What the kernel side is to be told: slots, the rows there (-1: none), and whose. */
+	/* To be published: slots, the rows there (-1: none), and their file. */
 	ARRAY(uint32_t) changed;
 	ARRAY(int) changed_fds;
 	ARRAY(uint32_t) changed_files;
@@ -94,7 +94,7 @@ static int read_table(uint32_t dso, int fd, struct unwind_table **table)
 
 	if (dso != TABLES_VDSO)
 		return fd < 0 ? -ENOENT : unwind_table__build(fd, table);
-	/* The image is one or two pages more; sections tell where it ends. */
+	/* The image is one or two pages long; its sections say where it ends. */
 	return vdso ? unwind_table__build_memory(vdso, 2UL * (size_t)sysconf(_SC_PAGESIZE), table)
 		    : -ENOENT;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The unwind tables of files, for the kernel side: built when a file is first
- * mapped, one for all processes that map it, dropped when nobody has mapped it for
- * a while, or when the room is needed.
+ * The unwind tables of files, for the kernel side: built when a file is first mapped, one for all
+ * processes, dropped when no process has mapped it for a while or the memory is needed.
  */
 #pragma once
 
@@ -66,7 +65,7 @@ bool tables__retry(struct tables *tables);
 void tables__hold(struct tables *tables, uint32_t index);
 void tables__release(struct tables *tables, uint32_t index);
 
-/* Drops the tables of files that nobody has mapped for a while; to be called often. */
+/* Drops the tables of files that no process has mapped for a while; to be called often. */
 void tables__drop_idle(struct tables *tables);
 
 /* Makes all changes since the last call known to the kernel side. */

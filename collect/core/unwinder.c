@@ -438,7 +438,7 @@ uint32_t unwinder__slot(const struct unwinder *unwinder, uint32_t dso)
 	return slot < UNWIND_TABLE_NOT_YET ? slot : 0;
 }
 
-/* Lets go of what nobody runs any more. */
+/* Releases processes that have ended. */
 static void release(struct unwinder *unwinder)
 {
 	for (size_t i = 0; i < unwinder->dirty.n; i++) {

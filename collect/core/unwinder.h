@@ -53,8 +53,8 @@ void unwinder__prepare(struct unwinder *unwinder, uint32_t dso, int fd);
 bool unwinder__fork(struct unwinder *unwinder, uint32_t parent, uint32_t child);
 
 /*
- * The same, told late: @child may have mapped something itself meanwhile, which
- * then holds. @parent is as it is now.
+ * The same, learned late: mappings that @child has made meanwhile take precedence over those of
+ * @parent, which are taken as they are now.
  */
 bool unwinder__fork_late(struct unwinder *unwinder, uint32_t parent, uint32_t child);
 

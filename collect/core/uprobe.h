@@ -21,6 +21,6 @@ struct uprobe_place {
 /*
  * The place for code that is entered at the begin of @code, of which there are @n bytes. Not
  * at endbr64, which functions begin with for the sake of indirect jumps and which has to be
- * stepped over, when a push follows: whoever comes by the one comes by the other.
+ * stepped over, when a push follows: code that runs the one runs the other.
  */
 struct uprobe_place uprobe__place(const uint8_t *code, size_t n);

@@ -68,7 +68,7 @@ static int prepare(struct annotations *annotations)
 	return 0;
 }
 
-/* Whether the file at @fd is ours, and nobody has it in use: its lock goes with who made it. */
+/* Whether the file at @fd is ours and not in use: its maker holds a lock on it for life. */
 static bool is_left(int fd)
 {
 	struct stat st;
@@ -77,7 +77,7 @@ static bool is_left(int fd)
 	       st.st_size == (off_t)sizeof(struct dwell_area) && !flock(fd, LOCK_EX | LOCK_NB);
 }
 
-/* Removes what recorders that were killed have left: nobody else would. */
+/* Removes the files that killed recorders have left behind. */
 static void remove_left(const char *directory)
 {
 	DIR *all = opendir(directory);

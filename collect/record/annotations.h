@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the recorded program tells by itself, with the macros of include/dwell.h:
+ * Annotations of the recorded program, by the macros of include/dwell.h:
  * the file that its events go through, and the reader of it. The program can write
  * to that file whatever it likes, so nothing in it is trusted: reading is bounded in
  * time and space. Only what an event says is passed on as it is.

@@ -6,7 +6,7 @@
 #include "abi/device.h"
 #include "abi/grid.h"
 
-/* The wait of @state's device, which nobody has ended. */
+/* The idle time that @state's device is still in. */
 static struct event_idle present_idle(const struct device_state *state,
 				      const struct devices_grid *grid, uint64_t now)
 {

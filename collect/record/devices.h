@@ -13,7 +13,7 @@ struct devices_grid {
 	uint32_t period_ns;
 	uint8_t spacing; /* they lie 2^spacing periods apart */
 	uint64_t seed;
-	bool trace; /* idle times without a point are told of, too */
+	bool trace; /* idle times without a sampling point are sent, too */
 };
 
 /*

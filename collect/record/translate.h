@@ -18,7 +18,7 @@ int translator__new(struct recording_writer *writer, struct translator **out);
 void translator__event(struct translator *translator, const struct event_header *event,
 		       size_t size);
 
-/* Writes what a recorded thread told of itself. False: no such thread is known (yet). */
+/* Writes an annotation of a recorded thread. False: no such thread is known (yet). */
 bool translator__annotation(struct translator *translator, const struct annotation *annotation);
 
 /* Writes @mapping, and what it maps when it is new. */
