@@ -14,6 +14,7 @@
  */
 #pragma once
 
+#include "abi/wait_kind.h"
 #include "include/dwell.h"
 
 #define CAUSAL_ENVIRONMENT "DWELL_CAUSAL" /* names the descriptor */
@@ -79,7 +80,7 @@ enum causal_match {
 	CAUSAL_MATCH_CODE = 1,	/* the innermost frame in scope lies in its ranges */
 	CAUSAL_MATCH_STACK = 2, /* any frame does, within a caller's if it has such ranges */
 	CAUSAL_MATCH_CLASS = 3, /* a class of waiting */
-	CAUSAL_MATCH_KIND = 4,	/* a class of waiting in certain code of the kernel */
+	CAUSAL_MATCH_KIND = 4,	/* kinds of waiting */
 };
 
 /* Written by user space, not by the program: in the kernel side's own data. */
@@ -90,31 +91,8 @@ struct causal_target_state {
 	uint32_t n_callers;
 	uint32_t class; /* enum wait_class */
 	uint32_t reserved;
-	uint64_t kinds[2]; /* of CAUSAL_MATCH_KIND: a bit for each */
-	uint64_t hit_ns;   /* time of samples that matched, since the start */
-};
-
-/*
- * What a function of the kernel on the stack says of the kind of a wait. Kinds are the
- * user side's numbers below CAUSAL_KINDS, 0 none. Rows of a function follow each other.
- */
-#define CAUSAL_KINDS	 128
-#define CAUSAL_KIND_ROWS 2048
-
-enum causal_strength {
-	CAUSAL_WEAK = 1,    /* holds when nothing farther out says more */
-	CAUSAL_STRONG = 2,  /* decides; the innermost one wins */
-	CAUSAL_REFINES = 3, /* says more about a wait of the kind `over` */
-	CAUSAL_WRITING = 4, /* what reads as `over` is a `kind` */
-};
-
-struct causal_kind_row {
-	uint64_t start;
-	uint64_t end;
-	uint8_t kind;
-	uint8_t strength; /* enum causal_strength */
-	uint8_t over;
-	uint8_t reserved[5];
+	struct kind_set kinds; /* of CAUSAL_MATCH_KIND */
+	uint64_t hit_ns;       /* time of samples that matched, since the start */
 };
 
 /* Code in a file, see UNWIND_CODE(). */

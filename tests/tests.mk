@@ -84,6 +84,9 @@ $(BUILD)/tests/programs/%.so: tests/programs/plugins/%.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(WARNINGS) $(PROGRAM_FLAGS) -fPIC -shared -o $@ $< -lpthread
 
+# The kernel side of test_kinds_kernel.
+$(BUILD)/tests/unit/test_kinds_kernel.o: $(BUILD)/tests/unit/kind_steps.skel.h
+
 unit: $(UNIT)
 
 programs: $(PROGRAMS)

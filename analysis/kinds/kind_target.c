@@ -16,7 +16,7 @@ static bool kind__is_target(enum wait_kind kind)
 	return role == KIND_ROLE_WAIT || role == KIND_ROLE_IDLE;
 }
 
-bool kind_target__find(const char *name, uint64_t kinds[2])
+bool kind_target__find(const char *name, struct kind_set *kinds)
 {
 	unsigned int group = kind_group__find(name);
 	struct kind_set found = {};
@@ -32,7 +32,7 @@ bool kind_target__find(const char *name, uint64_t kinds[2])
 		any = true;
 	}
 	if (any)
-		memcpy(kinds, found.words, sizeof(found.words));
+		*kinds = found;
 	return any;
 }
 
@@ -55,26 +55,15 @@ char *kind_target__names(void)
 	return NULL;
 }
 
-const char *kind_target__function(size_t index, struct causal_kind_row *row)
+const char *kind_target__function(size_t index, struct kind_clue *clue)
 {
 	if (index >= n_kind_functions)
 		return NULL;
-	*row = (struct causal_kind_row){
-		.kind = kind_functions[index].clue.kind,
-		.strength = kind_functions[index].clue.strength,
-		.over = kind_functions[index].clue.over,
-	};
-	if (row->strength == CAUSAL_WRITING) {
-		row->kind = KIND_DISK_WRITE;
-		row->over = KIND_DISK_READ;
-	}
+	*clue = kind_functions[index].clue;
 	return kind_functions[index].name;
 }
 
 uint8_t kind_target__of_call(int nr)
 {
-	enum wait_kind kind = kind_syscall__kind(NULL, nr);
-
-	/* read() and write() say nothing without the file. */
-	return kind == KIND_DISK_READ || kind == KIND_DISK_WRITE ? 0 : (uint8_t)kind;
+	return (uint8_t)kind_syscall__kind(NULL, nr);
 }

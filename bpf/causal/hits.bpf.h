@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "bpf/causal/kind.bpf.h"
 #include "bpf/causal/state.bpf.h"
 #include "bpf/core/scratch.bpf.h"
 #include "bpf/core/unwind.bpf.h"
@@ -183,95 +184,6 @@ static __always_inline void causal_sample(struct task_struct *task, struct threa
 		causal_code_sample(use, state->product.slot, ns);
 }
 
-/* What the frames of a kernel stack say, from the inside out. */
-struct causal_evidence {
-	__u32 use; /* of the scratch that has the stack */
-	__u32 n;
-	__u8 kind;
-	__u8 strength;
-	__u8 writing; /* what it is if it reads as `written` */
-	__u8 written;
-};
-
-/* The first row of the function around @address, its index + 1; 0: none. Global. */
-__noinline __u32 causal_kind_row_of(__u64 address)
-{
-	__u32 low = 0, high = causal_n_kind_rows;
-
-	for (int i = 0; i < 12 && low < high; i++) {
-		__u32 middle = low + (high - low) / 2;
-
-		if (causal_kind_rows[middle & (CAUSAL_KIND_ROWS - 1)].end > address)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	if (low >= causal_n_kind_rows ||
-	    causal_kind_rows[low & (CAUSAL_KIND_ROWS - 1)].start > address)
-		return 0;
-	return low + 1;
-}
-
-static __always_inline void causal_weigh(struct causal_evidence *evidence,
-					 const struct causal_kind_row *row)
-{
-	if (row->strength == CAUSAL_WRITING) {
-		evidence->writing = row->kind;
-		evidence->written = row->over;
-	} else if (row->strength == CAUSAL_REFINES) {
-		if (evidence->kind == row->over)
-			evidence->kind = row->kind;
-	} else if (row->strength > evidence->strength) {
-		evidence->kind = row->kind;
-		evidence->strength = row->strength;
-	}
-}
-
-#define CAUSAL_ROWS_OF_FUNCTION 4
-
-static long causal_kernel_frame(__u32 index, void *arg)
-{
-	struct causal_evidence *evidence = arg;
-	struct scratch *scratch = scratch_for(evidence->use);
-	__u64 start = 0;
-	__u32 at;
-
-	if (!scratch || index >= evidence->n)
-		return 1;
-	at = causal_kind_row_of(scratch->raw[index & (RAW_FRAMES - 1)]);
-	if (!at--)
-		return 0;
-	for (__u32 i = 0; i < CAUSAL_ROWS_OF_FUNCTION; i++) {
-		const struct causal_kind_row *row =
-			&causal_kind_rows[(at + i) & (CAUSAL_KIND_ROWS - 1)];
-
-		if (!i)
-			start = row->start;
-		if (at + i >= causal_n_kind_rows || row->start != start)
-			break;
-		causal_weigh(evidence, row);
-	}
-	return 0;
-}
-
-/*
- * The kind of the wait whose kernel stack of @n frames is in scratch @use, in system call
- * @nr; as analysis/kinds/kinds.c tells it. Global.
- */
-__noinline __u32 causal_kind(__u32 use, __u32 n, __s32 nr)
-{
-	struct causal_evidence evidence = {.use = use, .n = n};
-	__u32 call;
-
-	bpf_loop(DWELL_MAX_KERNEL_FRAMES, causal_kernel_frame, &evidence, 0);
-	if (evidence.writing && evidence.kind == evidence.written)
-		evidence.kind = evidence.writing;
-	if (evidence.strength > CAUSAL_WEAK || nr < 0 || nr >= CAPTURE_SYSCALLS)
-		return evidence.kind;
-	call = causal_kind_of_call[nr & (CAPTURE_SYSCALLS - 1)];
-	return call ? call : evidence.kind;
-}
-
 /* The time that the thread with slot @number was given so far. */
 static __always_inline __u64 causal_own(__u32 number)
 {
@@ -298,6 +210,7 @@ static __always_inline void causal_kind_time(void *ctx, struct task_struct *task
 	struct causal_slot *slot = area ? causal_slot_at(area, state->product.slot) : NULL;
 	struct scratch *scratch = scratch_for(SCRATCH_INTERVAL);
 	__u64 ns = state->product.blocked_ns;
+	struct kind_wait wait = {};
 	__u32 kind;
 	long size;
 
@@ -305,13 +218,12 @@ static __always_inline void causal_kind_time(void *ctx, struct task_struct *task
 	if (!settings.use_tables || !slot || !scratch)
 		return;
 	size = bpf_get_stack(ctx, scratch->raw, DWELL_MAX_KERNEL_FRAMES * sizeof(__u64), 0);
-	kind = causal_kind(SCRATCH_INTERVAL, size > 0 ? (__u32)size / sizeof(__u64) : 0,
-			   syscall_of(task));
-	for (__u32 i = 0; i < CAUSAL_TARGETS && kind; i++) {
+	describe_wait(&wait, task, state);
+	kind = kind_of_wait(SCRATCH_INTERVAL, size > 0 ? (__u32)size / sizeof(__u64) : 0, &wait);
+	for (__u32 i = 0; i < CAUSAL_TARGETS; i++) {
 		struct causal_target_state *target = &causal_targets[i];
 
-		if (target->match != CAUSAL_MATCH_KIND ||
-		    !(target->kinds[kind >> 6 & 1] >> (kind & 63) & 1))
+		if (target->match != CAUSAL_MATCH_KIND || !kind_set__has(&target->kinds, kind))
 			continue;
 		__sync_fetch_and_add(&target->hit_ns, ns);
 		causal_give(area, slot,

@@ -30,9 +30,6 @@ __u64 causal_settle; /* ns that a debt has to last before it is paid */
 struct causal_target_state causal_targets[CAUSAL_TARGETS];
 
 __u32 causal_kinds_wanted; /* a target is a kind of waiting */
-__u32 causal_n_kind_rows;
-struct causal_kind_row causal_kind_rows[CAUSAL_KIND_ROWS]; /* by start */
-__u8 causal_kind_of_call[CAPTURE_SYSCALLS];		   /* by system call */
 
 /* Read by user space. */
 __u64 causal_sampled_ns;    /* of samples in scope */

@@ -5,10 +5,9 @@
  */
 #pragma once
 
+#include "bpf/core/descriptor.bpf.h"
 #include "bpf/core/state.bpf.h"
 
-#define S_IFMT	   0170000
-#define S_IFSOCK   0140000
 #define AF_INET	   2
 #define AF_INET6   10
 #define PATH_NAMES 32
@@ -122,12 +121,8 @@ __noinline int tell_path(__u64 address, __u32 thread, __u64 time, __u64 inode, _
 
 static __always_inline void socket_object(struct event_object *object, struct file *file)
 {
-	struct socket *socket = BPF_CORE_READ(file, private_data);
-	struct sock *sk = BPF_CORE_READ(socket, sk);
+	struct sock *sk = describe_socket(object, file);
 
-	object->type = OBJECT_SOCKET;
-	object->family = BPF_CORE_READ(sk, __sk_common.skc_family);
-	object->protocol = BPF_CORE_READ(sk, sk_protocol);
 	if (object->family == AF_INET) {
 		bpf_core_read(object->peer, 4, &sk->__sk_common.skc_daddr);
 		bpf_core_read(object->local, 4, &sk->__sk_common.skc_rcv_saddr);
@@ -146,37 +141,23 @@ static __always_inline void socket_object(struct event_object *object, struct fi
 static __always_inline void file_object(struct event_object *object, struct task_struct *task,
 					struct thread_state *state, __u32 fd)
 {
-	struct fdtable *table = task->files ? task->files->fdt : NULL;
-	struct file *file = NULL;
+	struct file *file = file_of_descriptor(task, fd);
 	struct inode *inode;
 
-	if (!table || fd >= table->max_fds)
-		return;
-	bpf_probe_read_kernel(&file, sizeof(file), &table->fd[fd]);
 	if (!file)
 		return;
 	inode = BPF_CORE_READ(file, f_inode);
-	object->mode = BPF_CORE_READ(inode, i_mode);
-	if (!(object->mode & S_IFMT)) /* an anonymous inode (epoll, eventfd ...) is no object */
+	describe_inode(object, inode);
+	if (object->type == OBJECT_NONE)
 		return;
 	object->fd = fd;
 	object->id = BPF_CORE_READ(inode, i_ino);
-	if ((object->mode & S_IFMT) == S_IFSOCK) {
+	if (object->type == OBJECT_SOCKET) {
 		socket_object(object, file);
 		return;
 	}
-	object->type = OBJECT_FILE;
 	object->extra = BPF_CORE_READ(inode, i_sb, s_dev);
 	tell_path((__u64)file, state->thread, state->t_in, object->id, object->extra);
-}
-
-/* The descriptor of a poll() for one, whose memory is @user. -1 if that cannot be read. */
-static __always_inline int polled_fd(const void *user)
-{
-	int fd = -1;
-
-	bpf_probe_read_user(&fd, sizeof(fd), user);
-	return fd;
 }
 
 /*
@@ -206,16 +187,13 @@ static __always_inline void find_object(struct event_interval *event, struct tas
 	if (nr == NR_FUTEX || nr == NR_FUTEX_WAIT) {
 		object->type = OBJECT_FUTEX;
 		object->id = first;
-	} else if ((nr == settings.nr_poll || nr == settings.nr_ppoll) && second == 1 && current) {
-		file_object(object, task, state, polled_fd((void *)first));
 	} else if (nr == settings.nr_wait4 && (int)first > 0) {
 		object->type = OBJECT_CHILD;
 		object->id = (__u32)first;
 	} else if (nr == settings.nr_waitid && first == P_PID) {
 		object->type = OBJECT_CHILD;
 		object->id = (__u32)second;
-	} else if (nr < CAPTURE_SYSCALLS &&
-		   settings.syscall_takes_fd[nr & (CAPTURE_SYSCALLS - 1)]) {
-		file_object(object, task, state, (__u32)first);
+	} else {
+		file_object(object, task, state, waited_descriptor(task, nr, current));
 	}
 }

@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "abi/delay_area.h"
+#include "abi/kind_steps.h"
 #include "recording/causal/causal_profile.h"
 
 #define CAUSAL_SETTLE UINT64_MAX
@@ -24,11 +25,11 @@ struct causal_texts {
 	ARRAY(const char *) texts;
 };
 
-/* Finer kinds of waiting, for --class: their table belongs to a layer above. */
+/* Finer kinds of waiting, for --class: analysis/kinds/kind_target.h, in a layer above. */
 struct causal_kinds {
-	bool (*find)(const char *name, uint64_t kinds[2]);
+	bool (*find)(const char *name, struct kind_set *kinds);
 	char *(*names)(void);
-	const char *(*function)(size_t index, struct causal_kind_row *row);
+	const char *(*function)(size_t index, struct kind_clue *clue);
 	uint8_t (*of_call)(int nr);
 };
 

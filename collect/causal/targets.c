@@ -90,15 +90,15 @@ static int set_text(const char **to, const char *text)
 static int kind_target(const struct causal_kinds *kinds, const char *name,
 		       struct causal_target_at **out)
 {
-	uint64_t mask[2];
+	struct kind_set found;
 
-	if (!kinds || !kinds->find(name, mask))
+	if (!kinds || !kinds->find(name, &found))
 		return -EINVAL;
 	*out = target_at__new(CAUSAL_CLASS, name);
 	if (!*out)
 		return -ENOMEM;
 	(*out)->match = CAUSAL_MATCH_KIND;
-	memcpy((*out)->kinds, mask, sizeof(mask));
+	(*out)->kinds = found;
 	return 0;
 }
 
@@ -303,7 +303,7 @@ static struct virtual_time_target engine_target(const struct causal_target_at *a
 	return (struct virtual_time_target){
 		.match = at->match,
 		.class = at->class,
-		.kinds = {at->kinds[0], at->kinds[1]},
+		.kinds = at->kinds,
 		.ranges = at->ranges.ranges.data,
 		.n_ranges = at->ranges.ranges.n,
 		.callers = at->callers.ranges.data,
@@ -420,27 +420,30 @@ int causal_targets__tell_kinds(struct causal_targets *targets)
 {
 	const struct causal_kinds *kinds = targets->config->kinds;
 	struct kernel_functions functions = {};
-	ARRAY(struct causal_kind_row) rows = {};
-	struct causal_kind_row row;
+	ARRAY(struct kind_range) ranges = {};
+	struct kind_clue clue;
 	const char *name;
 	int err = 0;
 
 	if (!wants_kinds(targets))
 		return 0;
-	for (size_t i = 0; (name = kinds->function(i, &row)) && !err; i++)
+	for (size_t i = 0; (name = kinds->function(i, &clue)) && !err; i++)
 		err = kernel_functions__add(&functions, name, (uint32_t)i);
 	if (!err)
 		err = kernel_functions__find(&functions);
 	for (size_t i = 0; i < functions.found.n && !err; i++) {
-		kinds->function(functions.found.data[i].number, &row);
-		row.start = functions.found.data[i].start;
-		row.end = functions.found.data[i].end;
-		err = array__push(&rows, row);
+		const struct kernel_function *found = &functions.found.data[i];
+
+		kinds->function(found->number, &clue);
+		err = array__push(&ranges,
+				  ((struct kind_range){
+					  .start = found->start, .end = found->end, .clue = clue}));
 	}
 	if (!err)
-		err = virtual_time__tell_kinds(targets->vtime, rows.data, rows.n, kinds->of_call);
+		err = virtual_time__tell_kinds(targets->vtime, ranges.data, ranges.n,
+					       kinds->of_call);
 	kernel_functions__free(&functions);
-	array__free(&rows);
+	array__free(&ranges);
 	return err;
 }
 

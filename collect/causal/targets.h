@@ -15,7 +15,7 @@ struct causal_target_at {
 	struct causal_target target; /* strings are its own */
 	enum causal_match match;
 	enum wait_class class;
-	uint64_t kinds[2];
+	struct kind_set kinds;
 	struct causal_ranges ranges;
 	struct causal_ranges callers;
 	uint64_t experiments;

@@ -245,24 +245,24 @@ int virtual_time__set_target(struct virtual_time *vtime, uint32_t index,
 	state->n_ranges = (uint32_t)target->n_ranges;
 	state->n_callers = (uint32_t)target->n_callers;
 	state->class = target->class;
-	state->kinds[0] = target->kinds[0];
-	state->kinds[1] = target->kinds[1];
+	state->kinds = target->kinds;
 	take_stacks_for(vtime, target->match);
 	__atomic_store_n(&state->match, target->match, __ATOMIC_SEQ_CST);
 	return 0;
 }
 
-int virtual_time__tell_kinds(struct virtual_time *vtime, const struct causal_kind_row *rows,
-			     size_t n, uint8_t (*of_call)(int nr))
+int virtual_time__tell_kinds(struct virtual_time *vtime, const struct kind_range *ranges, size_t n,
+			     uint8_t (*of_call)(int nr))
 {
 	struct causal_bpf__bss *bss = vtime->skeleton->bss;
 
-	if (n > CAUSAL_KIND_ROWS)
+	if (n > KIND_RANGES_MAX)
 		return -E2BIG;
-	memcpy(bss->causal_kind_rows, rows, n * sizeof(*rows));
-	for (size_t i = 0; i < ARRAY_SIZE(bss->causal_kind_of_call); i++)
-		bss->causal_kind_of_call[i] = of_call((int)i);
-	bss->causal_n_kind_rows = (uint32_t)n;
+	if (n)
+		memcpy(bss->kind_ranges, ranges, n * sizeof(*ranges));
+	for (size_t i = 0; i < ARRAY_SIZE(bss->kind_of_call); i++)
+		bss->kind_of_call[i] = of_call((int)i);
+	bss->kind_n_ranges = (uint32_t)n;
 	__atomic_store_n(&bss->causal_kinds_wanted, 1, __ATOMIC_SEQ_CST);
 	return 0;
 }

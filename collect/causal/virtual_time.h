@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "abi/delay_area.h"
 #include "abi/event.h"
+#include "abi/kind_steps.h"
 #include "collect/core/loader.h"
 
 struct virtual_time;
@@ -42,7 +43,7 @@ int virtual_time__map(struct virtual_time *vtime);
 struct virtual_time_target {
 	enum causal_match match;
 	enum wait_class class;
-	uint64_t kinds[2];
+	struct kind_set kinds;
 	const struct causal_range *ranges;
 	size_t n_ranges;
 	const struct causal_range *callers;
@@ -53,9 +54,12 @@ struct virtual_time_target {
 int virtual_time__set_target(struct virtual_time *vtime, uint32_t index,
 			     const struct virtual_time_target *target);
 
-/* How kinds of waiting are recognized: rows sorted by start, and the kind of each system call. */
-int virtual_time__tell_kinds(struct virtual_time *vtime, const struct causal_kind_row *rows,
-			     size_t n, uint8_t (*of_call)(int nr));
+/*
+ * How kinds of waiting are recognized: functions of the running kernel, sorted by start,
+ * and the kind of each system call. -E2BIG: more than KIND_RANGES_MAX functions.
+ */
+int virtual_time__tell_kinds(struct virtual_time *vtime, const struct kind_range *ranges, size_t n,
+			     uint8_t (*of_call)(int nr));
 
 /* @speedup from 0 to 1. */
 void virtual_time__speed_up(struct virtual_time *vtime, uint32_t index, double speedup);

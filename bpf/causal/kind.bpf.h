@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * Which kind a wait is of, told in the kernel when it is over: the decision of
+ * abi/kind_steps.h, for targets that are kinds of waiting.
+ */
+#pragma once
+
+#include "abi/kind_steps.h"
+#include "bpf/core/descriptor.bpf.h"
+#include "bpf/core/scratch.bpf.h"
+#include "bpf/core/state.bpf.h"
+
+/* Written by user space. */
+__u32 kind_n_ranges;
+struct kind_range kind_ranges[KIND_RANGES_MAX]; /* by start */
+__u8 kind_of_call[CAPTURE_SYSCALLS];		/* enum wait_kind, by system call */
+
+/* The first clue of the function around @address, its index + 1; 0: it gives none. Global. */
+__noinline __u32 kind_range_of(__u64 address)
+{
+	__u32 low = 0, high = kind_n_ranges;
+
+	for (int i = 0; i < KIND_RANGE_STEPS && low < high; i++) {
+		__u32 middle = low + (high - low) / 2;
+
+		if (kind_ranges[middle & (KIND_RANGES_MAX - 1)].end > address)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	if (low >= kind_n_ranges || kind_ranges[low & (KIND_RANGES_MAX - 1)].start > address)
+		return 0;
+	return low + 1;
+}
+
+/* A walk over the kernel stack in a scratch, the innermost frame first. */
+struct kind_walk {
+	__u32 use; /* of the scratch */
+	__u32 n;   /* frames in its raw[] */
+	struct kind_evidence evidence;
+};
+
+static long kind_frame(__u32 index, void *arg)
+{
+	struct kind_walk *walk = arg;
+	struct scratch *scratch = scratch_for(walk->use);
+	__u64 start = 0;
+	__u32 at;
+
+	if (!scratch || index >= walk->n)
+		return 1;
+	/* Return addresses: of a call that ends a function they belong to the next one. */
+	at = kind_range_of(scratch->raw[index & (RAW_FRAMES - 1)] - (index ? 1 : 0));
+	if (!at--)
+		return 0;
+	for (__u32 i = 0; i < KIND_CLUES_PER_FUNCTION; i++) {
+		const struct kind_range *range = &kind_ranges[(at + i) & (KIND_RANGES_MAX - 1)];
+
+		if (!i)
+			start = range->start;
+		if (at + i >= kind_n_ranges || range->start != start)
+			break;
+		kind_evidence__add(&walk->evidence, &range->clue);
+	}
+	return 0;
+}
+
+/* The kind (enum wait_kind) of @wait, whose kernel stack of @n frames is in scratch @use. Global.
+ */
+__noinline __u32 kind_of_wait(__u32 use, __u32 n, struct kind_wait *wait)
+{
+	struct kind_walk walk = {.use = use, .n = n};
+
+	if (!wait)
+		return KIND_NONE;
+	bpf_loop(DWELL_MAX_KERNEL_FRAMES, kind_frame, &walk, 0);
+	return kind__decide(&walk.evidence, wait);
+}
+
+/* Sets what file or socket @wait was for: the one behind descriptor @fd of @task. */
+static __always_inline void describe_object(struct kind_wait *wait, struct task_struct *task,
+					    __u32 fd)
+{
+	struct file *file = file_of_descriptor(task, fd);
+	struct event_object object = {};
+
+	if (!file)
+		return;
+	describe_inode(&object, BPF_CORE_READ(file, f_inode));
+	if (object.type == OBJECT_SOCKET)
+		describe_socket(&object, file);
+	wait->object = object.type;
+	wait->family = object.family;
+	wait->protocol = object.protocol;
+	wait->mode = object.mode;
+}
+
+/* Sets what is known of the wait of @task, current, that is over. */
+static __always_inline void describe_wait(struct kind_wait *wait, struct task_struct *task,
+					  struct thread_state *state)
+{
+	long nr = syscall_of(task);
+
+	wait->class = state->class;
+	wait->flags = state->interval_flags;
+	if (nr >= 0 && nr < CAPTURE_SYSCALLS)
+		wait->call = kind_of_call[nr & (CAPTURE_SYSCALLS - 1)];
+	if (!state->lock) /* else it waited for that, whatever its descriptor is */
+		describe_object(wait, task, waited_descriptor(task, nr, true));
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* The file or socket behind the descriptor that a system call was given. */
+#pragma once
+
+#include "bpf/core/state.bpf.h"
+
+#define S_IFMT	      0170000
+#define S_IFSOCK      0140000
+#define NO_DESCRIPTOR (~0U)
+
+/* The descriptor of a poll() for one, whose memory is @user. NO_DESCRIPTOR: cannot be read. */
+static __always_inline __u32 polled_descriptor(const void *user)
+{
+	__u32 fd = NO_DESCRIPTOR;
+
+	bpf_probe_read_user(&fd, sizeof(fd), user);
+	return fd;
+}
+
+/*
+ * The descriptor that @task waits for in system call @nr, or NO_DESCRIPTOR. User memory is
+ * read only when @current says that it is @task's.
+ */
+static __always_inline __u32 waited_descriptor(struct task_struct *task, long nr, bool current)
+{
+	struct pt_regs *regs;
+
+	if (nr < 0)
+		return NO_DESCRIPTOR;
+	regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	if ((nr == settings.nr_poll || nr == settings.nr_ppoll) && REGS_ARG2(regs) == 1 && current)
+		return polled_descriptor((void *)REGS_ARG1(regs));
+	if (nr < CAPTURE_SYSCALLS && settings.syscall_takes_fd[nr & (CAPTURE_SYSCALLS - 1)])
+		return (__u32)REGS_ARG1(regs);
+	return NO_DESCRIPTOR;
+}
+
+/* The file behind descriptor @fd of @task; NULL: there is none. */
+static __always_inline struct file *file_of_descriptor(struct task_struct *task, __u32 fd)
+{
+	struct fdtable *table = task->files ? task->files->fdt : NULL;
+	struct file *file = NULL;
+
+	if (table && fd < table->max_fds)
+		bpf_probe_read_kernel(&file, sizeof(file), &table->fd[fd]);
+	return file;
+}
+
+/*
+ * Sets what @object is (type, mode) by the @inode of a file. An anonymous inode (epoll,
+ * eventfd ...) is no object.
+ */
+static __always_inline void describe_inode(struct event_object *object, struct inode *inode)
+{
+	object->mode = BPF_CORE_READ(inode, i_mode);
+	if (object->mode & S_IFMT)
+		object->type = (object->mode & S_IFMT) == S_IFSOCK ? OBJECT_SOCKET : OBJECT_FILE;
+}
+
+/* Sets family and protocol of @object, the socket that is open as @file; returns that. */
+static __always_inline struct sock *describe_socket(struct event_object *object, struct file *file)
+{
+	struct socket *socket = BPF_CORE_READ(file, private_data);
+	struct sock *sk = BPF_CORE_READ(socket, sk);
+
+	object->family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	object->protocol = BPF_CORE_READ(sk, sk_protocol);
+	return sk;
+}
