@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The causal engine's memory, shared by three: the kernel side, which decides who owes
+ * The memory of virtual time, shared by three: the kernel side, which decides who owes
  * how much; libdwell.so inside the profiled program, which pays; and dwell, which runs
  * the experiments. The program can write to all of it, so none of the others trusts it
  * further than its own results.

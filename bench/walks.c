@@ -58,7 +58,7 @@ static void map_all(struct unwinder *unwinder)
 			   &mapping.offset) != 3)
 			continue;
 		mapping.size = end - mapping.start;
-		mapping.dso = path ? ++dso : TABLES_VDSO;
+		mapping.dso = path ? ++dso : UNWIND_TABLES_VDSO;
 		if (path)
 			mapping.fd = open(path, O_RDONLY | O_CLOEXEC);
 		unwinder__map(unwinder, &mapping);

@@ -263,7 +263,7 @@ static void embed(const struct record_options *options, struct recorder *recorde
 	}
 }
 
-static void print_tables(const struct tables_stats *stats)
+static void print_tables(const struct unwind_tables_stats *stats)
 {
 	fprintf(stderr,
 		"dwell: %" PRIu64 " unwind tables, built in %.0f ms; at most %.1f MiB; %" PRIu64

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Pauses: the part of the causal engine that runs inside the profiled program. The kernel
+ * Pauses: the part of virtual time that runs inside the profiled program. The kernel
  * side says in a thread's slot how long it is to pause, and sends it the signal where that
  * interrupts no system call; the handler sleeps, or keeps the CPU, for so long. See
  * abi/delay_area.h.
@@ -33,7 +33,8 @@ struct kernel_sigaction {
 
 static struct causal_area *area;
 static int descriptor = -1;
-static void (*previous)(int, siginfo_t *, void *); /* of somebody who had the signal before us */
+static void (*previous)(int, siginfo_t *,
+			void *); /* handler of the signal, installed before ours */
 
 /* fork() copies it: it is still ours only if the slot has our tid. */
 static __thread uint32_t my_slot __attribute__((tls_model("initial-exec")));
@@ -108,8 +109,8 @@ static uint64_t remaining(const struct causal_slot *slot, uint32_t epoch)
 }
 
 /*
- * Sleeps for the part of a pause that holds no CPU. What has passed the kernel side adds to
- * `own`; should it miss that, the time is up all the same.
+ * Sleeps for the part of a pause that holds no CPU. The kernel side adds the time slept to
+ * `own`; if it misses that, the pause ends after its time all the same.
  */
 static void pause_asleep(const struct causal_slot *slot, uint32_t epoch)
 {

@@ -17,5 +17,5 @@ struct causal_area *pause__area(void);
 /* The descriptor of that memory; -1: there is none. */
 int pause__descriptor(void);
 
-/* Somebody else has taken the signal: have it again, with them behind us. */
+/* Another handler was installed for the signal: install ours again, which calls that one. */
 void pause__take_signal_again(void);

@@ -67,9 +67,9 @@ static long causal_frame(__u32 index, void *arg)
 }
 
 /*
- * Counts @ns of samples at @place, and may make it the candidate. Who waits for longer than
- * CAUSAL_CANDIDATE_NS mostly waits for something to do: the threads of a server that have
- * nothing to do would be tried all the time.
+ * Counts @ns of samples at @place, and may make it the candidate. A wait of more than
+ * CAUSAL_CANDIDATE_NS is mostly one for work: the idle threads of a server would be tried all
+ * the time.
  */
 static __always_inline void causal_count_place(__u64 place, __u64 ns)
 {
@@ -83,15 +83,15 @@ static __always_inline void causal_count_place(__u64 place, __u64 ns)
 		__sync_fetch_and_add(&causal_places_lost, 1);
 	if (ns > CAUSAL_CANDIDATE_NS)
 		ns = CAUSAL_CANDIDATE_NS;
-	/* Of samples that come one by one, each is drawn with the same chance. */
+	/* Reservoir sampling: each ns has the same chance. */
 	all = __sync_fetch_and_add(&causal_candidates_ns, ns) + ns;
 	if (bpf_get_prandom_u32() < ((ns << 16) / (all ? all : 1)) << 16 || all == ns)
 		causal_candidate = place;
 }
 
 /*
- * A sample of current, of @ns: walks its user stack into scratch @use. Global: the
- * verifier looks at it once.
+ * A sample of current, of @ns: walks its user stack into scratch @use. (Global: verified
+ * once.)
  */
 __noinline int causal_code_sample(__u32 use, __u32 number, __u64 ns)
 {
@@ -118,8 +118,8 @@ __noinline int causal_code_sample(__u32 use, __u32 number, __u64 ns)
 }
 
 /*
- * @ns of a class of waiting, the whole of it: no need to sample what is known. Without @in_vain
- * of them others would have waited instead.
+ * Credits @ns of a class of waiting: all of it, as the exact time is known. Of these, @in_vain
+ * would have been waits of other threads instead, and are no gain.
  */
 static __always_inline void causal_class_time(struct causal_area *area, struct causal_slot *slot,
 					      __u32 class, __u64 ns, __u64 in_vain)
@@ -202,7 +202,7 @@ static __always_inline bool causal_is_paused(__u32 number)
 	return slot && slot->pausing == CAUSAL_PAUSES;
 }
 
-/* Current has waited: gives it what targets of a kind are worth. */
+/* Current has waited: credits the wait to targets of its kind. */
 static __always_inline void causal_kind_time(void *ctx, struct task_struct *task,
 					     struct thread_state *state)
 {

@@ -14,8 +14,8 @@
 #define CAUSAL_BLOCKS_NS 20000000
 
 /*
- * Whether @task is about to go on with a system call that a stop, or a freezer, interrupted:
- * a handler now, and the kernel would forget what is left of it (EINTR).
+ * Whether @task is about to restart a system call that a stop, or a freezer, interrupted: a
+ * signal handler now would make it fail with EINTR.
  */
 static __always_inline bool causal_restarts(struct task_struct *task)
 {
@@ -45,7 +45,7 @@ static __always_inline bool causal_can_pause(struct task_struct *task, struct th
 	return true;
 }
 
-/* What current is to pause for, by now; 0: nothing, or it is not worth it yet. */
+/* How much of its debt current is to pay now, in ns; see causal_settle. */
 static __always_inline __u64 causal_due(struct causal_area *area, struct causal_slot *slot,
 					struct thread_state *state, __u64 now)
 {
@@ -64,8 +64,8 @@ static __always_inline __u64 causal_due(struct causal_area *area, struct causal_
 }
 
 /*
- * How much of a pause of @due holds no CPU: what came due while the thread had none. The
- * rest does, because the CPU is where the thread would still be.
+ * How much of a pause of @due is spent asleep: the debt that arose while the thread had no CPU.
+ * For the rest it keeps the CPU, which it would still have.
  */
 static __always_inline __u64 causal_asleep(struct thread_state *state, __u64 due, __u64 debt)
 {
@@ -81,8 +81,8 @@ static __always_inline __u64 causal_asleep(struct thread_state *state, __u64 due
 }
 
 /*
- * Whether current is to pause now for @due. Asleep that costs two switches and a timer,
- * which on full CPUs is time of the others: there, what is less than a period can wait.
+ * Whether current is to pause now for @due. A pause asleep costs two switches and a timer, which
+ * on busy CPUs delays other threads: there, less than a period is left for later.
  */
 static __always_inline bool causal_is_worth_it(const struct task_struct *task,
 					       const struct thread_state *state, __u64 due)
@@ -96,8 +96,8 @@ static __always_inline bool causal_is_worth_it(const struct task_struct *task,
 }
 
 /*
- * Current is about to return to user mode, and no system call will see a signal: pauses
- * it when it owes. @at_tick: a tick it is, and no system call. Global: looked at once.
+ * Pauses current if it owes time. It is about to return to user mode, from a clock tick
+ * (@at_tick) or a system call, and no system call can be interrupted. (Global: verified once.)
  */
 __noinline int causal_pay(__u32 number, __u32 at_tick)
 {
@@ -133,7 +133,7 @@ __noinline int causal_pay(__u32 number, __u32 at_tick)
 	return 0;
 }
 
-/* Whether there can be something to pay: what every system call asks. */
+/* Whether the thread may owe enough to be paused: asked at every system call. */
 static __always_inline bool causal_owes(__u32 number)
 {
 	struct causal_area *area = causal_area();
@@ -153,7 +153,7 @@ int on_sys_exit(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!number || !causal_owes(number))
 		return 0;
-	/* One that a signal of the program interrupts: ours must not be the first it sees. */
+	/* Interrupted by a signal of the program, which must be handled before ours. */
 	if (ret <= -ERESTARTSYS && ret >= -ERESTART_RESTARTBLOCK)
 		return 0;
 	return causal_pay(number, false);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * The causal engine in the kernel: whose code samples belong to, the innermost in scope, and
- * what it is looked for in. Walks end there when no target is farther out.
+ * Scope: the code that samples are attributed to, the innermost frame in scope. Walks end there
+ * unless a target has to be looked for farther out.
  */
 #pragma once
 
@@ -13,8 +13,8 @@
 #define WALK_ENDS_AT(code) (!causal_whole_stacks && causal_in_scope(code))
 
 /* Written by user space. */
-__u8 causal_scope[UNWIND_MAX_TABLES]; /* by slot: samples in the file belong to somebody */
-__u32 causal_n_out;		      /* ranges that are not in it */
+__u8 causal_scope[UNWIND_MAX_TABLES]; /* by slot of the table: the file is in scope */
+__u32 causal_n_out;		      /* ranges of it that are not */
 bool causal_whole_stacks;	      /* a target is any frame, not only the innermost in scope */
 
 struct {
@@ -25,7 +25,7 @@ struct {
 	__type(value, struct causal_range);
 } causal_ranges SEC(".maps");
 
-/* Whether one of @n ranges from @first on holds @code. Global: looked at once. */
+/* Whether one of @n ranges from @first on holds @code. (Global: verified once.) */
 __noinline int causal_in_ranges(__u32 first, __u32 n, __u64 code)
 {
 	__u32 low = first, high = first + n;

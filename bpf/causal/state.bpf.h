@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * The causal engine in the kernel: virtual time. docs/virtual-time.md has the reasoning.
+ * Virtual time in the kernel; docs/virtual-time.md has the reasoning.
  *
  *  - A sample in the target gives its thread time: weight x speedup. A sample is a clock
- *    tick, or a wait, which is weighed when the thread runs again, so before it can wake
- *    anybody (Blocked Samples, OSDI'24, 3.3).
- *  - A thread that another one wakes goes on at the other's time: whatever it waited for,
- *    by whatever means. One that an interrupt or another program wakes goes on at its own.
- *  - A thread that waits for a CPU is given what the one is given that has it.
- *  - A thread that is behind the one farthest on is paused, by a signal where that can
- *    interrupt no system call. It keeps its CPU for what came due while it had one.
+ *    tick, or a wait, which is credited when the thread runs again, before it can wake
+ *    another one (Blocked Samples, OSDI'24, 3.3).
+ *  - A thread that is woken by another one of the program takes over its waker's time, whatever
+ *    it waited for. One that an interrupt or another program wakes keeps its own.
+ *  - A thread that waits for a CPU is given what the thread that has the CPU is given.
+ *  - A thread that is behind the largest time is paused, by a signal that is sent only where it
+ *    cannot interrupt a system call. For debts that arose while it had a CPU it keeps the CPU.
  */
 #pragma once
 
@@ -74,7 +74,7 @@ static __always_inline struct causal_slot *causal_slot_at(struct causal_area *ar
 	return number ? &area->slot[CAUSAL_SLOT(number - 1)] : NULL;
 }
 
-/* How far @slot is behind the farthest; not below 0. */
+/* How far @slot is behind the largest time; at least 0. */
 static __always_inline __u64 causal_debt(const struct causal_area *area,
 					 const struct causal_slot *slot)
 {
@@ -83,7 +83,7 @@ static __always_inline __u64 causal_debt(const struct causal_area *area,
 	return debt > 0 ? debt : 0;
 }
 
-/* Forgives what is left of another experiment. */
+/* Forgives the debt that is left from an earlier experiment. */
 static __always_inline void causal_renew(struct causal_area *area, struct causal_slot *slot,
 					 struct thread_state *state)
 {
@@ -95,7 +95,7 @@ static __always_inline void causal_renew(struct causal_area *area, struct causal
 	state->product.least_debt = state->product.slept_debt = state->product.overtaken = 0;
 }
 
-/* The slot of a recorded thread, brought to the present; NULL: it has none. */
+/* The slot of a recorded thread, renewed for the present experiment; NULL: it has none. */
 static __always_inline struct causal_slot *causal_slot_of(struct causal_area *area,
 							  struct thread_state *state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * The causal engine in the kernel: how virtual time passes from thread to thread, by
- * wakeups and by CPUs. docs/virtual-time.md has the reasoning.
+ * How virtual time passes from thread to thread, by wakeups and by CPUs; docs/virtual-time.md
+ * has the reasoning.
  */
 #pragma once
 
@@ -19,8 +19,8 @@ static __always_inline __u64 lesser(__u64 a, __u64 b)
 }
 
 /*
- * How far the farthest time went on while @sleeper slept. What @waker was given in that time,
- * for a wait that began before, was partly due already.
+ * How far the largest time advanced while @sleeper slept. Of what @waker was given in that time
+ * for a wait that began earlier, the part that was due before is left out.
  */
 static __always_inline __u64 causal_gone_on(const struct causal_area *area,
 					    const struct thread_state *waker,
@@ -38,8 +38,8 @@ static __always_inline __u64 causal_gone_on(const struct causal_area *area,
 }
 
 /*
- * @sleeper is woken by @waker, which is recorded too: it goes on at the waker's time, but
- * for what it owed before and the wait was too short for.
+ * @sleeper is woken by @waker, which is recorded too: it takes over the waker's time, but for
+ * debt from before the wait that the wait was too short to cover.
  */
 static __always_inline void causal_wake(struct thread_state *waker, struct thread_state *sleeper,
 					__u64 now)
@@ -79,8 +79,8 @@ static __always_inline __u64 causal_used(const struct cpu_state *cpu, __u64 now)
 }
 
 /*
- * Whether every CPU that @task may have is had by threads of the program, or would be if
- * they did not pause asleep.
+ * Whether threads of the program have every CPU that @task may run on, or would have if they did
+ * not pause asleep.
  */
 static __always_inline bool causal_is_full(const struct task_struct *task)
 {
@@ -89,7 +89,7 @@ static __always_inline bool causal_is_full(const struct task_struct *task)
 	return causal_running >= (allowed < causal_cpus ? allowed : causal_cpus);
 }
 
-/* Adds @more to causal_running, which may be less than none. */
+/* Adds @more to causal_running; @more may be negative. */
 static __always_inline void causal_count_running(__u32 more)
 {
 	if (more)
@@ -149,8 +149,8 @@ static __always_inline void causal_switch_out(struct cpu_state *cpu, struct thre
 }
 
 /*
- * @state's thread runs, and was ready before: while it waited, its CPU was used for less
- * virtual than real time, by what was given for that.
+ * @state's thread runs after it waited for its CPU. In that time the CPU was used for less
+ * virtual than real time, by what the threads that had it were given: so is the wait.
  */
 static __always_inline void causal_take_cpu(struct causal_area *area,
 					    const struct thread_state *state,
@@ -176,8 +176,8 @@ static __always_inline __u64 causal_used_meanwhile(const struct thread_state *st
 }
 
 /*
- * A pause goes on, if it was not forgiven: asleep it has passed, and until the CPU was there,
- * but not while other threads of the program had that.
+ * A paused thread runs again, and its pause was not forgiven: the pause has passed while it
+ * slept and while it waited for the CPU, but not while other threads of the program had the CPU.
  */
 static __always_inline void causal_resume_pause(const struct causal_area *area,
 						struct thread_state *state,
@@ -197,9 +197,9 @@ static __always_inline void causal_resume_pause(const struct causal_area *area,
 }
 
 /*
- * How much of the wait that ended at @wake would be no gain, because all CPUs were full: coming
- * back sooner, the thread would overtake others, and each would wait for as long as it runs. Of
- * threads that are all alike, none gains anything; one that runs briefly between others that
+ * How much of the wait that ended at @wake would be no gain because all CPUs were busy: a thread
+ * that comes back sooner overtakes others, each of which then waits for as long as it runs. If
+ * all threads are alike, none gains anything; a thread that runs briefly among others that
  * compute gains nearly all.
  */
 static __always_inline __u64 causal_in_vain(struct thread_state *state, __u64 wake, __u64 now)
@@ -225,8 +225,7 @@ static __always_inline void causal_come_back(struct causal_area *area, struct th
 {
 	__u64 own;
 
-	/* Waits for another thread of the program end when that one is faster, not by themselves.
-	 */
+	/* Waits for another thread of the program become shorter when that thread is faster. */
 	state->product.hit_at = 0;
 	if (state->class != CLASS_SCHED && state->class != CLASS_LOCK && !state->product.carried) {
 		own = slot->own;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/*
- * The causal engine in the kernel: progress points, those that stand in unmodified code
- * and a look at all of them once a period.
- */
+/* Progress points: visits of those in unmodified code, and a look at all points once a period. */
 #pragma once
 
 #include "bpf/causal/state.bpf.h"

@@ -83,7 +83,7 @@ static long path_step(__u32 index, void *arg)
  * Sends the path of the struct file at @address, once. (A global function is verified once, not
  * for each path that leads to it.)
  */
-__noinline int tell_path(__u64 address, __u32 thread, __u64 time, __u64 inode, __u64 device)
+__noinline int send_path(__u64 address, __u32 thread, __u64 time, __u64 inode, __u64 device)
 {
 	struct file *file = (void *)address;
 	struct file_key key = {inode, device};
@@ -157,7 +157,7 @@ static __always_inline void file_object(struct event_object *object, struct task
 		return;
 	}
 	object->extra = BPF_CORE_READ(inode, i_sb, s_dev);
-	tell_path((__u64)file, state->thread, state->t_in, object->id, object->extra);
+	send_path((__u64)file, state->thread, state->t_in, object->id, object->extra);
 }
 
 /*

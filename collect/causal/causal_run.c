@@ -19,7 +19,7 @@
 
 #define UNPAUSED_PART 20	  /* of the pauses may fail, */
 #define UNPAUSED_FEW  20	  /* or few, before it is reported */
-#define LOOK_NS	      50000000ULL /* while there is nothing to do, something may have come */
+#define LOOK_NS	      50000000ULL /* between looks for files and points that may have appeared */
 #define STEPS	      20	  /* speedups of 5 %, as Coz */
 
 struct run {
@@ -341,7 +341,7 @@ static int write_end(struct run *run)
 	return err;
 }
 
-/* What was asked for and has not turned up, now that the command is over. */
+/* Targets and points that were asked for and not found by the end of the command: an error. */
 static int not_found(struct run *run)
 {
 	int err = causal_targets__find(run->targets, true);
@@ -349,7 +349,7 @@ static int not_found(struct run *run)
 	return err ? err : causal_points__missing(run->points);
 }
 
-/* Nobody cut it short: neither a signal, nor --duration. */
+/* Neither a signal nor --duration cut it short. */
 static bool ran_to_its_end(const struct causal_run_result *result)
 {
 	return result->status >= 0 && WIFEXITED(result->status);

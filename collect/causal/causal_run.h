@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A causal profiling run: the command under the causal vtime, experiment after experiment,
- * into a profile. Coz, SOSP'15, sections 2 and 3.2; Blocked Samples, OSDI'24, 3.3.
+ * A causal profiling run: the command in virtual time, experiment after experiment, written
+ * to a profile. Coz, SOSP'15, sections 2 and 3.2; Blocked Samples, OSDI'24, 3.3.
  *
- * An experiment has two halves, side by side and in random order: one with the virtual
- * speedup and one without. What the machine does besides is in both.
+ * An experiment has two halves in random order, one directly after the other: one with the
+ * virtual speedup and one without. Disturbances by the machine are in both.
  */
 #pragma once
 
@@ -90,7 +90,7 @@ struct causal_run_result {
 };
 
 /*
- * Runs it. @stop as in session__run(). 0, or a negative errno with error__set() done;
+ * Runs it. @stop as in capture__run(). 0, or a negative errno with error__set() done;
  * finished experiments are in the profile in any case. -EINVAL also when a target or a
  * progress point that was asked for does not exist in anything the command has mapped.
  */

@@ -59,7 +59,7 @@ static bool is_base(const struct experimenter *experimenter)
 	return experimenter->half == !experimenter->base_first;
 }
 
-/* Queues have to fill or drain until the program goes on steadily at its new speed. */
+/* Until queues have filled or drained and the program is steady at its new speed. */
 static uint64_t warm_up(const struct experimenter *experimenter)
 {
 	uint64_t part = experimenter->half_ns / WARM_UP_PART;

@@ -68,21 +68,21 @@ void virtual_time__speed_up(struct virtual_time *vtime, uint32_t index, double s
 uint64_t virtual_time__hits(const struct virtual_time *vtime, uint32_t index);
 
 /*
- * A debt is paid when it has lasted for @ns, as far as it was there all the time: what
- * threads that take turns owe each other is then never paid.
+ * Only the part of a debt that has lasted for @ns is paid: what threads that take turns owe each
+ * other for a moment is then never paid.
  */
 void virtual_time__settle(struct virtual_time *vtime, uint64_t ns);
 
-/* Nobody owes anything any more; who pauses goes on. */
+/* Forgives all debts; pauses end. */
 void virtual_time__forgive(struct virtual_time *vtime);
 
 /* No more pauses at all. */
 void virtual_time__end(struct virtual_time *vtime);
 
-/* Samples in code whose unwind table is in @slot belong to somebody. */
+/* Whether the file whose unwind table is in @slot is in scope. */
 void virtual_time__set_scope(struct virtual_time *vtime, uint32_t slot, bool in_scope);
 
-/* Code in such files that does not count; sorted. -E2BIG. */
+/* Code in such files that is not in scope; sorted. -E2BIG. */
 int virtual_time__set_out_of_scope(struct virtual_time *vtime, const struct causal_range *ranges,
 				   size_t n);
 

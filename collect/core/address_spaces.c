@@ -250,7 +250,8 @@ void address_spaces__prepare(struct address_spaces *spaces, const char *path)
 
 static void supply_unwinder(struct address_spaces *spaces, const struct code_mapping *mapping)
 {
-	static const uint32_t without_file[] = {[CODE_GENERATED] = 0, [CODE_VDSO] = TABLES_VDSO};
+	static const uint32_t without_file[] = {
+		[CODE_GENERATED] = 0, [CODE_VDSO] = UNWIND_TABLES_VDSO};
 	const struct code_origin *origin = mapping->origin;
 	struct unwinder_mapping mapped = {
 		.pid = mapping->pid,

@@ -36,7 +36,7 @@ struct file {
 	size_t bytes;	       /* of its table; 0: not known yet */
 };
 
-struct tables {
+struct unwind_tables {
 	int tables_fd;
 	int files_fd;
 	int nothing; /* a table without rows, for slots that are free */
@@ -44,7 +44,7 @@ struct tables {
 	uint32_t n_waiting;
 	bool released; /* something, since the last retry */
 	uint64_t swept_at;
-	struct tables_stats stats;
+	struct unwind_tables_stats stats;
 	struct map64 by_dso;	  /* DSO number -> index in files */
 	ARRAY(struct file) files; /* [0]: code of no file */
 	/* To be published: slots, the rows there (-1: none), and their file. */
@@ -68,9 +68,9 @@ static int create_rows(size_t n)
 	return fd < 0 ? -errno : fd;
 }
 
-int tables__new(int tables_fd, int files_fd, size_t max_bytes, struct tables **out)
+int unwind_tables__new(int tables_fd, int files_fd, size_t max_bytes, struct unwind_tables **out)
 {
-	struct tables *tables = calloc(1, sizeof(*tables));
+	struct unwind_tables *tables = calloc(1, sizeof(*tables));
 
 	if (!tables)
 		return -ENOMEM;
@@ -92,7 +92,7 @@ static int read_table(uint32_t dso, int fd, struct unwind_table **table)
 {
 	const void *vdso = (const void *)getauxval(AT_SYSINFO_EHDR);
 
-	if (dso != TABLES_VDSO)
+	if (dso != UNWIND_TABLES_VDSO)
 		return fd < 0 ? -ENOENT : unwind_table__build(fd, table);
 	/* The image is one or two pages long; its sections say where it ends. */
 	return vdso ? unwind_table__build_memory(vdso, 2UL * (size_t)sysconf(_SC_PAGESIZE), table)
@@ -114,7 +114,7 @@ static struct unwind_file_key file_key(int fd)
 }
 
 /* @slot is to hold the rows at @fd, of file @index; @fd is closed when that is done. */
-static int change_slot(struct tables *tables, uint32_t slot, int fd, uint32_t index)
+static int change_slot(struct unwind_tables *tables, uint32_t slot, int fd, uint32_t index)
 {
 	if (array__reserve(&tables->changed, 1) || array__reserve(&tables->changed_fds, 1) ||
 	    array__reserve(&tables->changed_files, 1))
@@ -126,7 +126,7 @@ static int change_slot(struct tables *tables, uint32_t slot, int fd, uint32_t in
 }
 
 /* Returns 0, or -ENOMEM and nothing has changed. */
-static int drop(struct tables *tables, struct file *file)
+static int drop(struct unwind_tables *tables, struct file *file)
 {
 	uint32_t slot = UNWIND_SLOT(file->table.number);
 	int err = change_slot(tables, slot, -1, 0);
@@ -147,7 +147,7 @@ static int drop(struct tables *tables, struct file *file)
 }
 
 /* Drops what is not mapped, the longest unused first, until there is room for @bytes more. */
-static bool make_room(struct tables *tables, size_t bytes)
+static bool make_room(struct unwind_tables *tables, size_t bytes)
 {
 	if (bytes > tables->max_bytes)
 		return false;
@@ -168,7 +168,7 @@ static bool make_room(struct tables *tables, size_t bytes)
 }
 
 /* Puts @table into a map of its own, to become the kernel side's. */
-static int upload(struct tables *tables, const struct unwind_table *table, struct file *file)
+static int upload(struct unwind_tables *tables, const struct unwind_table *table, struct file *file)
 {
 	size_t size = table->n_rows * sizeof(*table->rows);
 	_cleanup_close_ int fd = create_rows(table->n_rows);
@@ -196,9 +196,9 @@ static int upload(struct tables *tables, const struct unwind_table *table, struc
 	return 0;
 }
 
-static void account_built(struct tables *tables, struct file *file)
+static void account_built(struct unwind_tables *tables, struct file *file)
 {
-	struct tables_stats *stats = &tables->stats;
+	struct unwind_tables_stats *stats = &tables->stats;
 
 	file->built = true;
 	file->unused_since = now_ns(CLOCK_MONOTONIC);
@@ -208,7 +208,7 @@ static void account_built(struct tables *tables, struct file *file)
 		stats->max_bytes = stats->bytes;
 }
 
-static int build_in_room(struct tables *tables, struct file *file)
+static int build_in_room(struct unwind_tables *tables, struct file *file)
 {
 	_cleanup_(unwind_table__freep) struct unwind_table *table = NULL;
 
@@ -230,7 +230,7 @@ static int build_in_room(struct tables *tables, struct file *file)
 }
 
 /* Builds the table of @file, if there is room for it. */
-static void build(struct tables *tables, struct file *file)
+static void build(struct unwind_tables *tables, struct file *file)
 {
 	uint64_t begin = now_ns(CLOCK_MONOTONIC);
 
@@ -241,7 +241,7 @@ static void build(struct tables *tables, struct file *file)
 	tables->stats.build_ns += now_ns(CLOCK_MONOTONIC) - begin;
 }
 
-static struct file *add_file(struct tables *tables, uint32_t dso)
+static struct file *add_file(struct unwind_tables *tables, uint32_t dso)
 {
 	struct file *file = array__add(&tables->files);
 
@@ -256,7 +256,7 @@ static struct file *add_file(struct tables *tables, uint32_t dso)
 	return file;
 }
 
-uint32_t tables__find(struct tables *tables, uint32_t dso, int fd)
+uint32_t unwind_tables__find(struct unwind_tables *tables, uint32_t dso, int fd)
 {
 	const uint64_t *known = map64__get(&tables->by_dso, dso);
 	struct file *file = known ? &tables->files.data[*known] : add_file(tables, dso);
@@ -269,7 +269,7 @@ uint32_t tables__find(struct tables *tables, uint32_t dso, int fd)
 	return (uint32_t)(file - tables->files.data);
 }
 
-bool tables__retry(struct tables *tables)
+bool unwind_tables__retry(struct unwind_tables *tables)
 {
 	uint64_t built = tables->stats.built;
 
@@ -282,24 +282,24 @@ bool tables__retry(struct tables *tables)
 	return tables->stats.built > built;
 }
 
-uint32_t tables__index(const struct tables *tables, uint32_t dso)
+uint32_t unwind_tables__index(const struct unwind_tables *tables, uint32_t dso)
 {
 	const uint64_t *known = map64__get(&tables->by_dso, dso);
 
 	return known ? (uint32_t)*known : 0;
 }
 
-const struct file_table *tables__at(const struct tables *tables, uint32_t index)
+const struct file_table *unwind_tables__at(const struct unwind_tables *tables, uint32_t index)
 {
 	return &tables->files.data[index].table;
 }
 
-void tables__hold(struct tables *tables, uint32_t index)
+void unwind_tables__hold(struct unwind_tables *tables, uint32_t index)
 {
 	tables->files.data[index].mappings++;
 }
 
-void tables__release(struct tables *tables, uint32_t index)
+void unwind_tables__release(struct unwind_tables *tables, uint32_t index)
 {
 	struct file *file = &tables->files.data[index];
 
@@ -309,7 +309,7 @@ void tables__release(struct tables *tables, uint32_t index)
 	tables->released = true;
 }
 
-void tables__drop_idle(struct tables *tables)
+void unwind_tables__drop_idle(struct unwind_tables *tables)
 {
 	uint64_t now = now_ns(CLOCK_MONOTONIC);
 
@@ -328,7 +328,7 @@ void tables__drop_idle(struct tables *tables)
  * Lets the kernel side find the table by the file itself. Not when the file's code
  * lies in segments of different bias: then only a whole mapping tells which.
  */
-static void register_file(const struct tables *tables, const struct file *file)
+static void register_file(const struct unwind_tables *tables, const struct file *file)
 {
 	struct unwind_file value = {.table = file->table.number, .n_rows = file->table.n_rows};
 
@@ -342,7 +342,7 @@ static void register_file(const struct tables *tables, const struct file *file)
 }
 
 /* Gives the slots that are to hold nothing a table of one row that says nothing. */
-static void fill_in_nothing(struct tables *tables)
+static void fill_in_nothing(struct unwind_tables *tables)
 {
 	for (size_t i = 0; i < tables->changed.n; i++) {
 		if (tables->changed_fds.data[i] >= 0)
@@ -353,7 +353,7 @@ static void fill_in_nothing(struct tables *tables)
 	}
 }
 
-static void count_refused(struct tables *tables)
+static void count_refused(struct unwind_tables *tables)
 {
 	for (size_t i = 1; tables->n_waiting && i < tables->files.n; i++) {
 		struct file *file = &tables->files.data[i];
@@ -369,7 +369,7 @@ static void count_refused(struct tables *tables)
  * All together: after each update of a map of maps the kernel waits until no
  * program uses the old one, some 10 ms.
  */
-void tables__publish(struct tables *tables)
+void unwind_tables__publish(struct unwind_tables *tables)
 {
 	uint32_t n = (uint32_t)tables->changed.n;
 
@@ -389,12 +389,12 @@ void tables__publish(struct tables *tables)
 	tables->changed.n = tables->changed_fds.n = tables->changed_files.n = 0;
 }
 
-void tables__stats(const struct tables *tables, struct tables_stats *stats)
+void unwind_tables__stats(const struct unwind_tables *tables, struct unwind_tables_stats *stats)
 {
 	*stats = tables->stats;
 }
 
-void tables__free(struct tables *tables)
+void unwind_tables__free(struct unwind_tables *tables)
 {
 	for (size_t i = 0; i < tables->changed_fds.n; i++)
 		if (tables->changed_fds.data[i] >= 0)

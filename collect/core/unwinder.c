@@ -46,7 +46,7 @@ struct process {
 
 struct unwinder {
 	struct unwinder_maps maps;
-	struct tables *tables;
+	struct unwind_tables *tables;
 	uint64_t no_space; /* mappings left out: the pool was full */
 	struct unwind_mapping *pool;
 	uint32_t pool_used;
@@ -74,7 +74,7 @@ int unwinder__new(const struct unwinder_maps *maps, size_t max_bytes, struct unw
 		mmap(NULL, pool_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, maps->mappings, 0);
 	err = unwinder->pool == MAP_FAILED
 		      ? -errno
-		      : tables__new(maps->tables, maps->files, max_bytes, &unwinder->tables);
+		      : unwind_tables__new(maps->tables, maps->files, max_bytes, &unwinder->tables);
 	if (err) {
 		if (unwinder->pool != MAP_FAILED)
 			munmap(unwinder->pool, pool_bytes());
@@ -88,7 +88,7 @@ int unwinder__new(const struct unwinder_maps *maps, size_t max_bytes, struct unw
 void unwinder__prepare(struct unwinder *unwinder, uint32_t dso, int fd)
 {
 	if (dso)
-		tables__find(unwinder->tables, dso, fd);
+		unwind_tables__find(unwinder->tables, dso, fd);
 }
 
 static struct process *find_process(const struct unwinder *unwinder, uint32_t pid)
@@ -106,7 +106,7 @@ static void forget_before(struct unwinder *unwinder, struct process *process, ui
 		if (process->mappings.data[i].time >= time)
 			process->mappings.data[kept++] = process->mappings.data[i];
 		else
-			tables__release(unwinder->tables, process->mappings.data[i].file);
+			unwind_tables__release(unwinder->tables, process->mappings.data[i].file);
 	process->mappings.n = kept;
 }
 
@@ -145,7 +145,7 @@ static void insert(struct unwinder *unwinder, struct process *process,
 
 	if (mapping->pool.start >= mapping->pool.end || array__reserve(&process->mappings, 1))
 		return;
-	tables__hold(unwinder->tables, mapping->file);
+	unwind_tables__hold(unwinder->tables, mapping->file);
 	for (at = process->mappings.n;
 	     at && process->mappings.data[at - 1].pool.start > mapping->pool.start; at--)
 		process->mappings.data[at] = process->mappings.data[at - 1];
@@ -173,7 +173,7 @@ static void unmap_range(struct unwinder *unwinder, struct process *process, uint
 		if (head.pool.start < head.pool.end)
 			process->mappings.data[kept++] = head;
 		else
-			tables__release(unwinder->tables, head.file);
+			unwind_tables__release(unwinder->tables, head.file);
 	}
 	process->mappings.n = kept;
 	insert(unwinder, process, &tail);
@@ -206,10 +206,10 @@ void unwinder__map(struct unwinder *unwinder, const struct unwinder_mapping *map
 	if (!process || held.pool.end <= held.pool.start)
 		return;
 	if (mapping->dso) {
-		held.file = tables__find(unwinder->tables, mapping->dso, mapping->fd);
+		held.file = unwind_tables__find(unwinder->tables, mapping->dso, mapping->fd);
 		if (!held.file)
 			return;
-		file = tables__at(unwinder->tables, held.file);
+		file = unwind_tables__at(unwinder->tables, held.file);
 		held.pool.table = file->number;
 		held.pool.n_rows = file->n_rows;
 		held.pool.bias = mapping_bias(file, mapping);
@@ -231,7 +231,7 @@ bool unwinder__fork(struct unwinder *unwinder, uint32_t parent, uint32_t child)
 		return false;
 	for (size_t i = 0; i < from->mappings.n; i++) {
 		to->mappings.data[i] = from->mappings.data[i];
-		tables__hold(unwinder->tables, to->mappings.data[i].file);
+		unwind_tables__hold(unwinder->tables, to->mappings.data[i].file);
 	}
 	to->mappings.n = from->mappings.n;
 	mark_dirty(unwinder, to);
@@ -273,7 +273,7 @@ void unwinder__forget(struct unwinder *unwinder, uint32_t pid, uint64_t time)
 		struct past_mapping past = {process->mappings.data[i], time};
 
 		if (past.held.time < time && !array__push(&process->past, past))
-			tables__hold(unwinder->tables, past.held.file);
+			unwind_tables__hold(unwinder->tables, past.held.file);
 	}
 	forget_before(unwinder, process, time);
 	mark_dirty(unwinder, process);
@@ -282,7 +282,7 @@ void unwinder__forget(struct unwinder *unwinder, uint32_t pid, uint64_t time)
 static void forget_past(struct unwinder *unwinder, struct process *process)
 {
 	for (size_t i = 0; i < process->past.n; i++)
-		tables__release(unwinder->tables, process->past.data[i].held.file);
+		unwind_tables__release(unwinder->tables, process->past.data[i].held.file);
 	process->past.n = 0;
 }
 
@@ -339,7 +339,7 @@ bool unwinder__find(const struct unwinder *unwinder, uint32_t pid, uint64_t time
 		return false;
 	place->is_file = mapping->file;
 	place->bias = mapping->pool.bias;
-	place->table = tables__at(unwinder->tables, mapping->file);
+	place->table = unwind_tables__at(unwinder->tables, mapping->file);
 	return true;
 }
 
@@ -432,7 +432,7 @@ static void publish_process(struct unwinder *unwinder, struct process *process)
 uint32_t unwinder__slot(const struct unwinder *unwinder, uint32_t dso)
 {
 	const struct file_table *file =
-		tables__at(unwinder->tables, tables__index(unwinder->tables, dso));
+		unwind_tables__at(unwinder->tables, unwind_tables__index(unwinder->tables, dso));
 	uint32_t slot = file->rows ? UNWIND_SLOT(file->number) : 0;
 
 	return slot < UNWIND_TABLE_NOT_YET ? slot : 0;
@@ -456,7 +456,7 @@ static void learn_tables(struct unwinder *unwinder, struct process *process)
 {
 	for (size_t i = 0; i < process->mappings.n; i++) {
 		struct held_mapping *mapping = &process->mappings.data[i];
-		const struct file_table *file = tables__at(unwinder->tables, mapping->file);
+		const struct file_table *file = unwind_tables__at(unwinder->tables, mapping->file);
 
 		if (!mapping->file || mapping->pool.table == file->number)
 			continue;
@@ -468,7 +468,7 @@ static void learn_tables(struct unwinder *unwinder, struct process *process)
 
 static void retry_tables(struct unwinder *unwinder)
 {
-	if (!tables__retry(unwinder->tables))
+	if (!unwind_tables__retry(unwinder->tables))
 		return;
 	for (size_t i = 0; i < unwinder->processes.capacity; i++) {
 		const struct map64_slot *slot = &unwinder->processes.slots[i];
@@ -485,8 +485,8 @@ void unwinder__publish(struct unwinder *unwinder)
 	recycle(unwinder);
 	release(unwinder);
 	retry_tables(unwinder);
-	tables__drop_idle(unwinder->tables);
-	tables__publish(unwinder->tables);
+	unwind_tables__drop_idle(unwinder->tables);
+	unwind_tables__publish(unwinder->tables);
 	for (size_t i = 0; i < unwinder->dirty.n; i++) {
 		struct process *process = find_process(unwinder, unwinder->dirty.data[i]);
 
@@ -504,7 +504,7 @@ void unwinder__publish(struct unwinder *unwinder)
 
 void unwinder__stats(const struct unwinder *unwinder, struct unwinder_stats *stats)
 {
-	tables__stats(unwinder->tables, &stats->tables);
+	unwind_tables__stats(unwinder->tables, &stats->tables);
 	stats->no_space = unwinder->no_space;
 }
 
@@ -519,7 +519,7 @@ void unwinder__free(struct unwinder *unwinder)
 	for (size_t i = 0; i < SIZE_CLASSES; i++)
 		array__free(&unwinder->free_runs[i]);
 	munmap(unwinder->pool, pool_bytes());
-	tables__free(unwinder->tables);
+	unwind_tables__free(unwinder->tables);
 	array__free(&unwinder->retired);
 	array__free(&unwinder->dirty);
 	map64__free(&unwinder->processes);

@@ -23,7 +23,7 @@ struct unwinder_maps {
 };
 
 struct unwinder_stats {
-	struct tables_stats tables;
+	struct unwind_tables_stats tables;
 	uint64_t no_space; /* mappings left out: the pool was full */
 };
 
@@ -33,7 +33,7 @@ int unwinder__new(const struct unwinder_maps *maps, size_t max_bytes, struct unw
 /*
  * Process pid maps size bytes of file dso, from offset on, at start. The first
  * time dso is named, its table is built from the file open at fd (-1: there is
- * none). dso 0 is code of no file, TABLES_VDSO the vdso.
+ * none). dso 0 is code of no file, UNWIND_TABLES_VDSO the vdso.
  */
 struct unwinder_mapping {
 	uint32_t pid;

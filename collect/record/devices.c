@@ -22,7 +22,7 @@ static struct event_idle present_idle(const struct device_state *state,
 	};
 }
 
-void devices__tell(int fd, const struct devices_grid *grid, uint64_t now,
+void devices__read(int fd, const struct devices_grid *grid, uint64_t now,
 		   void (*on_event)(void *arg, const struct event_header *event, size_t size),
 		   void *arg)
 {

@@ -20,6 +20,6 @@ struct devices_grid {
  * Tells of each device in the map @fd: the idle time that it is in at @now, if any, and
  * what it did until then, as events of the kernel side.
  */
-void devices__tell(int fd, const struct devices_grid *grid, uint64_t now,
+void devices__read(int fd, const struct devices_grid *grid, uint64_t now,
 		   void (*on_event)(void *arg, const struct event_header *event, size_t size),
 		   void *arg);

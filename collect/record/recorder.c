@@ -275,7 +275,7 @@ static void read_devices(struct recorder *recorder, uint64_t end)
 		.trace = recorder->config.capture.trace,
 	};
 
-	devices__tell(bpf_map__fd(recorder->skeleton->maps.devices), &grid, end, capture__event,
+	devices__read(bpf_map__fd(recorder->skeleton->maps.devices), &grid, end, capture__event,
 		      recorder->capture);
 }
 
