@@ -9,15 +9,11 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <bpf/libbpf.h>
-
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "bpf/record.skel.h"
-#include "collect/core/task_walk.h"
 #include "collect/record/annotations.h"
-#include "collect/record/devices.h"
+#include "collect/record/record_programs.h"
 #include "collect/record/translate.h"
 #include "collect/record/wait_throttle.h"
 #include "recording/recording.h"
@@ -30,7 +26,7 @@
 
 struct recorder {
 	struct recorder_config config;
-	struct record_bpf *skeleton;
+	struct record_programs programs;
 	struct capture *capture;
 	struct recording_writer *writer;
 	struct translator *translator;
@@ -103,40 +99,6 @@ static void write_header(struct recorder *recorder)
 	recording_writer__meta(writer, "rung", "%s", loader__rung(loader));
 	if (boot && fscanf(boot, "%63s", boot_id) == 1)
 		recording_writer__meta(writer, "boot_id", "%s", boot_id);
-}
-
-/* Leaves out the programs of a recording that @kernel has no use for. */
-static void choose_programs(struct record_bpf *skeleton, const struct kernel_info *kernel)
-{
-	bpf_program__set_autoload(skeleton->progs.on_io_start, kernel->io_start);
-	bpf_program__set_autoload(skeleton->progs.finish_targets, kernel->copy_from_user_task);
-	bpf_program__set_autoload(skeleton->progs.finish_targets_kernel_only,
-				  !kernel->copy_from_user_task);
-	bpf_program__set_autoattach(skeleton->progs.finish_targets, false);
-	bpf_program__set_autoattach(skeleton->progs.finish_targets_kernel_only, false);
-}
-
-static int open_object(void *arg, const struct kernel_info *kernel,
-		       struct bpf_object_skeleton **out)
-{
-	struct recorder *recorder = arg;
-
-	recorder->skeleton = record_bpf__open();
-	if (!recorder->skeleton)
-		return -errno;
-	recorder->skeleton->rodata->helpers = recorder->config.helpers;
-	recorder->skeleton->rodata->io_start_exists = kernel->io_start;
-	choose_programs(recorder->skeleton, kernel);
-	*out = recorder->skeleton->skeleton;
-	return 0;
-}
-
-static void close_object(void *arg)
-{
-	struct recorder *recorder = arg;
-
-	record_bpf__destroy(recorder->skeleton);
-	recorder->skeleton = NULL;
 }
 
 static void on_event(void *arg, const struct event_header *event, size_t size)
@@ -265,34 +227,13 @@ static uint64_t on_tick(void *arg, uint64_t now)
 	return now + (recorder->annotated.n ? TICK_ANNOTATED_NS : TICK_NS);
 }
 
-static void read_devices(struct recorder *recorder, uint64_t end)
-{
-	const struct loader *loader = capture__loader(recorder->capture);
-	const struct devices_grid grid = {
-		.period_ns = (uint32_t)recorder->config.capture.period_ns,
-		.spacing = loader__state(loader)->spacing,
-		.seed = loader__settings(loader)->grid_seed,
-		.trace = recorder->config.capture.trace,
-	};
-
-	devices__read(bpf_map__fd(recorder->skeleton->maps.devices), &grid, end, capture__event,
-		      recorder->capture);
-}
-
 static int on_end(void *arg, uint64_t end)
 {
 	struct recorder *recorder = arg;
-	struct record_bpf *skeleton = recorder->skeleton;
-	const struct kernel_info *kernel = loader__kernel(capture__loader(recorder->capture));
 
 	write_annotations(recorder);
 	read_annotations(recorder, true);
-	read_devices(recorder, end);
-	skeleton->bss->stopped_at = end;
-	return task_walk__run(kernel->copy_from_user_task
-				      ? skeleton->progs.finish_targets
-				      : skeleton->progs.finish_targets_kernel_only,
-			      capture__event, recorder->capture);
+	return record_programs__end(&recorder->programs, recorder->capture, end);
 }
 
 /* For the command to annotate itself by include/dwell.h; without, it does not. */
@@ -307,8 +248,7 @@ static void open_annotations(struct recorder *recorder)
 static int setup(struct recorder *recorder)
 {
 	const struct recorder_config *config = &recorder->config;
-	const struct loader_object object = {
-		.open = open_object, .close = close_object, .arg = recorder};
+	const struct loader_object object = record_programs__loader(&recorder->programs);
 	const struct capture_sink sink = {.on_event = on_event,
 					  .on_mapping = on_mapping,
 					  .on_tick = on_tick,
@@ -334,6 +274,7 @@ int recorder__new(const struct recorder_config *config, struct recorder **out)
 	if (!recorder)
 		return -ENOMEM;
 	recorder->config = *config;
+	recorder->programs.helpers = config->helpers;
 	err = setup(recorder);
 	if (err)
 		return err;

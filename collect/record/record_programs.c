@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/record/record_programs.h"
+
+#include <errno.h>
+
+#include <bpf/libbpf.h>
+
+#include "bpf/record.skel.h"
+#include "collect/core/task_walk.h"
+#include "collect/record/devices.h"
+
+/* Leaves out the programs that @kernel has no use for. */
+static void choose_programs(struct record_bpf *skeleton, const struct kernel_info *kernel)
+{
+	bpf_program__set_autoload(skeleton->progs.on_io_start, kernel->io_start);
+	bpf_program__set_autoload(skeleton->progs.finish_targets, kernel->copy_from_user_task);
+	bpf_program__set_autoload(skeleton->progs.finish_targets_kernel_only,
+				  !kernel->copy_from_user_task);
+	bpf_program__set_autoattach(skeleton->progs.finish_targets, false);
+	bpf_program__set_autoattach(skeleton->progs.finish_targets_kernel_only, false);
+}
+
+static int open_object(void *arg, const struct kernel_info *kernel,
+		       struct bpf_object_skeleton **out)
+{
+	struct record_programs *programs = arg;
+
+	programs->skeleton = record_bpf__open();
+	if (!programs->skeleton)
+		return -errno;
+	programs->skeleton->rodata->helpers = programs->helpers;
+	programs->skeleton->rodata->io_start_exists = kernel->io_start;
+	choose_programs(programs->skeleton, kernel);
+	*out = programs->skeleton->skeleton;
+	return 0;
+}
+
+static void close_object(void *arg)
+{
+	struct record_programs *programs = arg;
+
+	record_bpf__destroy(programs->skeleton);
+	programs->skeleton = NULL;
+}
+
+struct loader_object record_programs__loader(struct record_programs *programs)
+{
+	return (struct loader_object){.open = open_object, .close = close_object, .arg = programs};
+}
+
+static void read_devices(const struct record_programs *programs, struct capture *capture,
+			 uint64_t end)
+{
+	const struct loader *loader = capture__loader(capture);
+	const struct capture_settings *settings = loader__settings(loader);
+	const struct devices_grid grid = {
+		.period_ns = settings->period_ns,
+		.spacing = loader__state(loader)->spacing,
+		.seed = settings->grid_seed,
+		.trace = settings->trace_mode,
+	};
+
+	devices__read(bpf_map__fd(programs->skeleton->maps.devices), &grid, end, capture__event,
+		      capture);
+}
+
+int record_programs__end(struct record_programs *programs, struct capture *capture, uint64_t end)
+{
+	struct record_bpf *skeleton = programs->skeleton;
+	const struct kernel_info *kernel = loader__kernel(capture__loader(capture));
+
+	read_devices(programs, capture, end);
+	skeleton->bss->stopped_at = end;
+	return task_walk__run(kernel->copy_from_user_task
+				      ? skeleton->progs.finish_targets
+				      : skeleton->progs.finish_targets_kernel_only,
+			      capture__event, capture);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The kernel side of a recording (bpf/record.bpf.c): for a capture whose sink wants samples,
+ * intervals and totals, whether it writes them to a file or not.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "abi/targets.h"
+#include "collect/core/capture.h"
+
+struct record_bpf;
+
+/* To be zeroed but for helpers; lives as long as the capture. */
+struct record_programs {
+	enum helper_threads helpers; /* threads recorded because they wake one that is */
+	struct record_bpf *skeleton; /* while the capture has it */
+};
+
+/* For capture__new(). */
+struct loader_object record_programs__loader(struct record_programs *programs);
+
+/*
+ * To be called by the sink's on_end(): hands to capture__event() what the programs have kept
+ * until @end, the totals of threads and devices and the intervals that are still open. 0 or a
+ * negative errno with a message.
+ */
+int record_programs__end(struct record_programs *programs, struct capture *capture, uint64_t end);

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* A capture without a recording: a sink sees events while the command still runs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "collect/record/record_programs.h"
+
+/* What a live view would keep. */
+struct live {
+	struct capture *capture;
+	struct record_programs programs;
+	uint64_t events[16];	 /* by type */
+	uint64_t before_the_end; /* intervals seen while the command ran */
+	uint64_t mappings;
+	uint64_t ticks;
+	uint64_t end;
+	bool ended;	/* on_end() was called, */
+	bool after_end; /* and an event came that it did not hand in */
+	bool handing_in;
+	uint64_t stop_after; /* ticks; 0: never */
+};
+
+static void on_event(void *arg, const struct event_header *event, size_t size)
+{
+	struct live *live = arg;
+
+	assert_true(size >= sizeof(*event));
+	assert_in_range(event->type, 1, 15);
+	assert_int_not_equal(event->type, EVENT_DEFERRED);
+	live->events[event->type]++;
+	if (event->type == EVENT_INTERVAL && !capture__command_ended(live->capture))
+		live->before_the_end++;
+	live->after_end |= live->ended && !live->handing_in && event->type != EVENT_STACKS;
+}
+
+static void on_mapping(void *arg, const struct code_mapping *mapping)
+{
+	struct live *live = arg;
+
+	assert_non_null(mapping->origin);
+	assert_non_null(mapping->origin->path);
+	assert_true(mapping->size > 0);
+	live->mappings++;
+}
+
+static uint64_t on_tick(void *arg, uint64_t now)
+{
+	struct live *live = arg;
+
+	live->ticks++;
+	if (live->stop_after && live->ticks >= live->stop_after)
+		return 0;
+	return now + 20000000;
+}
+
+static int on_end(void *arg, uint64_t end)
+{
+	struct live *live = arg;
+	int err;
+
+	assert_false(live->ended);
+	live->ended = live->handing_in = true;
+	live->end = end;
+	err = record_programs__end(&live->programs, live->capture, end);
+	live->handing_in = false;
+	return err;
+}
+
+/* Captures @argv; false without the privileges. */
+static bool run(struct live *live, char *const *argv)
+{
+	const struct capture_config config = {
+		.target = CAPTURE_COMMAND,
+		.argv = argv,
+		.period_ns = 1000000,
+		.table_bytes = 64 << 20,
+	};
+	const struct capture_sink sink = {on_event, on_mapping, on_tick, on_end, live};
+	const struct loader_object object = record_programs__loader(&live->programs);
+	volatile sig_atomic_t stop = 0;
+	uint64_t end = 0;
+
+	if (capture__new(&config, &object, &sink, &live->capture))
+		return false;
+	assert_int_equal(capture__run(live->capture, &stop), 0);
+	assert_int_equal(capture__finish(live->capture, &end), 0);
+	assert_int_equal(end, live->end);
+	return true;
+}
+
+static void release(struct live *live)
+{
+	int exec_error;
+
+	capture__command_status(live->capture, &exec_error);
+	capture__free(live->capture);
+	assert_null(live->programs.skeleton);
+}
+
+static void events_come_while_the_command_runs(void **state)
+{
+	char *argv[] = {"sh", "-c", "for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done", NULL};
+	struct live live = {};
+
+	if (geteuid())
+		skip();
+	assert_true(run(&live, argv));
+	assert_true(live.events[EVENT_EXEC] >= 8);
+	assert_true(live.events[EVENT_THREAD] >= 9);
+	assert_true(live.events[EVENT_TOTALS] >= 9);
+	assert_true(live.before_the_end >= 3); /* each sleep holds 100 sampling points */
+	assert_true(live.mappings >= 9);
+	assert_true(live.ticks >= 3);
+	assert_true(live.ended);
+	assert_false(live.after_end);
+	release(&live);
+}
+
+static void the_sink_can_end_it(void **state)
+{
+	char *argv[] = {"sleep", "60", NULL};
+	struct live live = {.stop_after = 5};
+
+	if (geteuid())
+		skip();
+	assert_true(run(&live, argv));
+	assert_int_equal(live.ticks, 5);
+	assert_false(capture__command_ended(live.capture));
+	/* The sleep goes on, so its wait is handed in unfinished, with its totals. */
+	assert_true(live.events[EVENT_INTERVAL] >= 1);
+	assert_true(live.events[EVENT_TOTALS] >= 1);
+	capture__signal(live.capture, SIGTERM);
+	release(&live);
+}
+
+static void several_captures_at_once(void **state)
+{
+	char *argv[] = {"sleep", "0.2", NULL};
+	struct live first = {}, second = {};
+
+	if (geteuid())
+		skip();
+	assert_true(run(&first, argv));
+	assert_true(run(&second, argv));
+	assert_true(first.events[EVENT_INTERVAL] >= 1);
+	assert_true(second.events[EVENT_INTERVAL] >= 1);
+	release(&first);
+	release(&second);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(events_come_while_the_command_runs),
+		cmocka_unit_test(the_sink_can_end_it),
+		cmocka_unit_test(several_captures_at_once),
+	};
+
+	return cmocka_run_group_tests_name("capture", tests, NULL, NULL);
+}
