@@ -380,8 +380,9 @@ static void recycle(struct unwinder *unwinder)
 		if (array__push(&unwinder->free_runs[unwinder->retired.data[i].class],
 				unwinder->retired.data[i].first))
 			break; /* lost to the pool, no more */
-	memmove(unwinder->retired.data, unwinder->retired.data + old,
-		(unwinder->retired.n - old) * sizeof(*unwinder->retired.data));
+	if (old)
+		memmove(unwinder->retired.data, unwinder->retired.data + old,
+			(unwinder->retired.n - old) * sizeof(*unwinder->retired.data));
 	unwinder->retired.n -= old;
 	unwinder->retired_before = unwinder->retired.n;
 }
