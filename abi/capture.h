@@ -59,4 +59,6 @@ struct capture_state {
 /* What each CPU counts, in a cache line of its own. */
 struct capture_cpu {
 	__u64 switches; /* of the whole machine, that were seen */
+	__u64 ticks;	/* of the sampling clock */
+	__u64 tick_ns;	/* that their programs took; at most the clock's period each */
 } __attribute__((aligned(64)));

@@ -56,6 +56,19 @@ static inline __u64 ticks_within(__u64 due, __u64 tick, __u64 from, __u64 to)
 	return until > before ? until - before : 0;
 }
 
+/*
+ * Sampling points that each tick of a clock stands for when its ticks lie @tick ns apart: 2^n, as
+ * a clock that is slowed has 2^n times the period, give or take its jitter. At most 2^16.
+ */
+static inline __u32 points_per_tick(__u64 tick, __u32 period)
+{
+	__u32 points = 1;
+
+	for (int n = 0; n < 16 && tick * 5 > (__u64)period * points * 7; n++)
+		points *= 2;
+	return points;
+}
+
 /* The first sampling point at or after @time: what ends before it, or at it, holds none. */
 static inline __u64 sample_grid__next(__u64 time, __u32 period, __u64 seed)
 {

@@ -252,24 +252,33 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
 	return 0;
 }
 
+/* A tick that was due at @due, at @now. */
+static __always_inline void sample_current(struct bpf_perf_event_data *ctx, struct cpu_state *cpu,
+					   __u64 due, __u64 now)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_state *state;
+	__u64 points;
+
+	state = task->pid ? target_state(task) : NULL;
+	if (!state || state->where == WHERE_GONE)
+		return;
+	points = count_ticks(cpu, due, state->where == WHERE_ON_CPU ? state->since : due, now);
+	if (points)
+		emit_sample(ctx, task, state, due, points, false);
+}
+
 SEC("perf_event")
 int on_tick(struct bpf_perf_event_data *ctx)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
 	struct cpu_state *cpu = this_cpu();
-	struct thread_state *state;
-	__u64 now, due, points;
+	__u64 now, due;
 
 	if (!capture.active)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (!tick_begin(cpu, ctx, now, &due))
-		return 0;
-	state = task->pid ? target_state(task) : NULL;
-	if (!state || state->where == WHERE_GONE)
-		return 0;
-	points = points_due(cpu, due, state->where == WHERE_ON_CPU ? state->since : due, now);
-	if (points)
-		emit_sample(ctx, task, state, due, points, false);
+	tick_begin(cpu, ctx, now, &due);
+	sample_current(ctx, cpu, due, now);
+	tick_end(cpu, now);
 	return 0;
 }

@@ -57,6 +57,22 @@ static void header__cpus(const struct model *model, FILE *to)
 	header__line(to, "CPUs", text);
 }
 
+/* That the sampling clocks were slowed, as ticks would have cost too much. */
+static void header__clock(const struct model *model, FILE *to)
+{
+	uint64_t slowest = model__meta_number(model, "slowest_clock_ns", 0);
+	uint64_t share = model__meta_number(model, "clock_share", 0);
+	char text[128], period[24], asked[24];
+
+	if (!slowest)
+		return;
+	snprintf(
+		text, sizeof(text),
+		"slowed to a tick every %s: ticks every %s would have taken %" PRIu64 "%% of a CPU",
+		format__ns(slowest, period), format__ns(model->period_ns, asked), (share + 5) / 10);
+	header__line(to, "clock", text);
+}
+
 void header__what(const struct model *model, FILE *to)
 {
 	const char *host = model__meta(model, "hostname");
@@ -81,6 +97,7 @@ void header__what(const struct model *model, FILE *to)
 		 model->spacing ? format__ns(model->period_ns << model->spacing, apart) : "",
 		 model->spacing ? " (see --wait-limit)" : "");
 	header__line(to, "mode", text);
+	header__clock(model, to);
 	if (host || kernel) {
 		snprintf(text, sizeof(text), "%s, Linux %s, %s, %s CPUs", host ? host : "?",
 			 kernel ? kernel : "?", machine ? machine : "?", cpus ? cpus : "?");

@@ -71,6 +71,10 @@ void json__put_recording(json_t *document, const struct model *model)
 		json_object_set_new(document, metas[i], json__meta(model, metas[i]));
 	json_object_set_new(document, "mode", json_string(model->trace ? "trace" : "sampling"));
 	json_object_set_new(document, "period_ns", json__number(model->period_ns));
+	json_object_set_new(document, "slowest_clock_ns",
+			    json__number(model__meta_number(model, "slowest_clock_ns", 0)));
+	json_object_set_new(document, "clock_share",
+			    json_real((double)model__meta_number(model, "clock_share", 0) / 1000));
 	json_object_set_new(document, "widest_spacing_ns",
 			    json__number(model->period_ns << model->spacing));
 	json_object_set_new(document, "duration_ns", json__number(model->end - model->start));

@@ -11,17 +11,39 @@
 #include "abi/grid.h"
 #include "bpf/core/state.bpf.h"
 
-#define NOT_DUE (~0ULL)
+#define NOT_DUE	      (~0ULL)
+#define SHORTEST_TICK 10000 /* ns: the kernel makes no clock faster */
+
+/* Reads the period of @clock, the one of @cpu. */
+static __always_inline void read_period(struct cpu_state *cpu, struct perf_event *clock)
+{
+	__u64 tick = BPF_CORE_READ(clock, hw.sample_period);
+
+	if (tick < SHORTEST_TICK)
+		tick = SHORTEST_TICK;
+	if (tick == cpu->tick)
+		return;
+	cpu->tick = tick;
+	cpu->points = points_per_tick(tick, settings.period_ns);
+}
 
 /*
- * Sampling points of the tick due at @due in a run from @run_begin to @now: one, and
- * one for each further period until @now, for which there will be no ticks (a host
- * did not run us, interrupts were off). None when it was due before the run.
+ * Sampling points of the ticks that were due by @now in a run from @run_begin to @now, @due the
+ * one that the clock is at: those that were not counted yet. There is more than one when a host
+ * did not run us, or interrupts were off, and when the interrupt for a tick took so long that
+ * the clock went past the next ones. A clock that is set anew begins a period anew: what it
+ * went past then is made up for elsewhere (collect/core/clock_jitter.h).
  */
-static __always_inline __u64 points_due(const struct cpu_state *cpu, __u64 due, __u64 run_begin,
-					__u64 now)
+static __always_inline __u64 count_ticks(struct cpu_state *cpu, __u64 due, __u64 run_begin,
+					 __u64 now)
 {
-	return ticks_within(due, cpu->tick ? cpu->tick : settings.period_ns, run_begin, now);
+	__u64 tick = cpu->tick ?: SHORTEST_TICK, first = due;
+
+	if (cpu->last_tick && due >= cpu->last_tick && (due - cpu->last_tick) % tick == 0)
+		first = cpu->last_tick + ((cpu->counted_to - cpu->last_tick) / tick + 1) * tick;
+	cpu->last_tick = due;
+	cpu->counted_to = now;
+	return ticks_within(first, tick, run_begin, now) * cpu->points;
 }
 
 /*
@@ -31,8 +53,6 @@ static __always_inline __u64 points_due(const struct cpu_state *cpu, __u64 due, 
 static __always_inline __u64 take_due_tick(struct cpu_state *cpu, __u64 run_begin, __u64 now,
 					   __u64 *due)
 {
-	__u64 points;
-
 	if (now < cpu->tick_due || !cpu->clock)
 		return 0;
 	/* The clock may have been set anew since its last tick. */
@@ -41,19 +61,13 @@ static __always_inline __u64 take_due_tick(struct cpu_state *cpu, __u64 run_begi
 		cpu->tick_due = *due;
 		return 0;
 	}
-	points = points_due(cpu, *due, run_begin, now);
-	if (!points)
-		return 0;
 	cpu->tick_due = NOT_DUE;
-	cpu->taken = *due;
-	return points;
+	read_period(cpu, cpu->clock);
+	return count_ticks(cpu, *due, run_begin, now);
 }
 
-/*
- * To be called at a tick, in its interrupt: when it was due. False: the thread
- * that ran then has taken it along.
- */
-static __always_inline bool tick_begin(struct cpu_state *cpu, struct bpf_perf_event_data *ctx,
+/* To be called at a tick, in its interrupt: sets @due to when it was due. */
+static __always_inline void tick_begin(struct cpu_state *cpu, struct bpf_perf_event_data *ctx,
 				       __u64 now, __u64 *due)
 {
 	struct perf_event *clock = event_of(ctx);
@@ -61,7 +75,17 @@ static __always_inline bool tick_begin(struct cpu_state *cpu, struct bpf_perf_ev
 
 	*due = expires && expires < now ? expires : now;
 	cpu->clock = expires ? clock : NULL;
-	cpu->tick = BPF_CORE_READ(clock, hw.sample_period);
+	read_period(cpu, clock);
 	cpu->tick_due = *due + cpu->tick;
-	return *due != cpu->taken;
+}
+
+/* To be called at the end of a tick whose program began at @begin: counts what it took. */
+static __always_inline void tick_end(struct cpu_state *cpu, __u64 begin)
+{
+	struct capture_cpu *counts = this_capture_cpu();
+	__u64 ns = bpf_ktime_get_ns() - begin;
+
+	counts->ticks++;
+	/* A host that did not run us meanwhile makes no tick dear. */
+	counts->tick_ns += ns < cpu->tick ? ns : cpu->tick;
 }

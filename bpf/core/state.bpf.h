@@ -84,10 +84,12 @@ struct {
 
 /* What is kept per CPU, in a cache line of its own. */
 struct cpu_state {
-	__u32 pending;	/* the thread whose interval is to be emitted here, by pid; 0: none */
-	__u64 tick_due; /* the next tick of its clock is not due before */
-	__u64 taken;	/* when the tick was due that was taken along last */
-	__u64 tick;	/* its period at present */
+	__u32 pending;	  /* the thread whose interval is to be emitted here, by pid; 0: none */
+	__u64 tick_due;	  /* the next tick of its clock is not due before */
+	__u64 last_tick;  /* when the tick was due that was counted last, */
+	__u64 counted_to; /* and the time by which all that were due are */
+	__u64 tick;	  /* its period at present */
+	__u32 points;	  /* that each tick of that period stands for */
 	struct perf_event *clock;
 	struct product_cpu product;
 } __attribute__((aligned(64)));

@@ -88,7 +88,7 @@ static int drain(struct capture *capture)
 	int err;
 
 	read_mappings(capture);
-	clocks__jitter(capture->clocks);
+	clocks__adjust(capture->clocks);
 	err = rings__consume(capture->rings);
 	if (deferred_unwinds__kept(capture->deferred))
 		read_mappings(capture);
@@ -131,7 +131,7 @@ static int open_loader(struct capture *capture, const struct loader_object *obje
 	if (err)
 		return err;
 	return clocks__new(loader__program(capture->loader, "on_tick"), loader.period_ns,
-			   &capture->clocks);
+			   loader__cpus(capture->loader), &capture->clocks);
 }
 
 static int open_unwinder(struct capture *capture)
@@ -392,6 +392,11 @@ void capture__switches(const struct capture *capture, uint64_t *made, uint64_t *
 	*seen = loader__switches(capture->loader);
 	if (*made < *seen) /* it does not count, or not before we do */
 		*made = *seen = 0;
+}
+
+uint64_t capture__slowest_clock(const struct capture *capture, uint64_t *share)
+{
+	return clocks__slowest(capture->clocks, share);
 }
 
 void capture__signal(const struct capture *capture, int signal)

@@ -108,6 +108,12 @@ const struct kernel_counts *capture__machine(const struct capture *capture);
  */
 void capture__switches(const struct capture *capture, uint64_t *made, uint64_t *seen);
 
+/*
+ * The longest distance between ticks of the sampling clocks so far, in ns, if they were slowed for
+ * what they cost; else 0. *@share: see clock_throttle__slowest().
+ */
+uint64_t capture__slowest_clock(const struct capture *capture, uint64_t *share);
+
 /* Sends @signal to the command, if there is one that runs. */
 void capture__signal(const struct capture *capture, int signal);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "collect/core/clock_jitter.h"
 
+#define SHORTEST_NS  10000ULL	 /* the kernel makes no clock faster */
 #define KEEP_NS	     50000000ULL /* a rate is kept for this long, */
 #define KEEP_PERIODS 50		 /* and for so many periods */
 #define RANGE	     100	 /* drawn within +- so many thousandths, and as many to make up */
@@ -15,6 +16,8 @@ static void draw(struct clock_jitter *jitter, uint32_t random, uint64_t makes_up
 	if (more < -RANGE)
 		more = -RANGE;
 	jitter->tick = jitter->period * 1000 / (uint64_t)(rate + more);
+	if (jitter->tick < SHORTEST_NS)
+		jitter->tick = SHORTEST_NS;
 	jitter->since = now;
 }
 
@@ -25,13 +28,29 @@ void clock_jitter__start(struct clock_jitter *jitter, uint64_t period, uint32_t 
 	draw(jitter, random, period, now);
 }
 
+/* Ticks that the present rate gave too few or too many, for the next one to make up. */
+static void settle(struct clock_jitter *jitter, uint64_t passed)
+{
+	jitter->behind += (int64_t)passed - (int64_t)(passed / jitter->tick * jitter->period);
+}
+
+void clock_jitter__set_period(struct clock_jitter *jitter, uint64_t period, uint32_t random,
+			      uint64_t now)
+{
+	uint64_t passed = now - jitter->since;
+
+	settle(jitter, passed);
+	jitter->period = period;
+	draw(jitter, random, passed > period ? passed : period, now);
+}
+
 bool clock_jitter__step(struct clock_jitter *jitter, uint32_t random, uint64_t now)
 {
 	uint64_t passed = now - jitter->since;
 
 	if (passed < KEEP_NS || passed < KEEP_PERIODS * jitter->period)
 		return false;
-	jitter->behind += (int64_t)passed - (int64_t)(passed / jitter->tick * jitter->period);
+	settle(jitter, passed);
 	draw(jitter, random, passed, now);
 	return true;
 }

@@ -28,5 +28,9 @@ struct clock_jitter {
 void clock_jitter__start(struct clock_jitter *jitter, uint64_t period, uint32_t random,
 			 uint64_t now);
 
+/* From now on there is to be one tick per @period. The clocks are to be set to jitter->tick. */
+void clock_jitter__set_period(struct clock_jitter *jitter, uint64_t period, uint32_t random,
+			      uint64_t now);
+
 /* To be called often. True: the clocks are to be set to jitter->tick, right now. */
 bool clock_jitter__step(struct clock_jitter *jitter, uint32_t random, uint64_t now);

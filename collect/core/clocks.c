@@ -12,16 +12,25 @@
 
 #include <bpf/libbpf.h>
 
+#include "abi/capture.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "collect/core/clock_jitter.h"
+#include "collect/core/clock_throttle.h"
 #include "collect/core/loader.h"
+#include "collect/core/tick_overhead.h"
 
 struct clocks {
 	ARRAY(int) events; /* perf events, one per CPU */
 	ARRAY(struct bpf_link *) links;
 	struct clock_jitter jitter;
+	struct clock_throttle *throttle;
+	const struct capture_cpu *costs; /* by CPU */
+	struct clock_cost *cost;	 /* a copy, for each of the CPUs */
+	size_t cpus;
+	uint64_t overhead_ns; /* of a tick, besides its program */
+	uint64_t period_ns;   /* as asked for */
 };
 
 static uint32_t random_number(void)
@@ -54,7 +63,8 @@ static int add_clock(struct clocks *clocks, struct perf_event_attr *attr,
 	return 0;
 }
 
-int clocks__new(struct bpf_program *on_tick, uint32_t period_ns, struct clocks **out)
+int clocks__new(struct bpf_program *on_tick, uint32_t period_ns, const struct capture_cpu *costs,
+		struct clocks **out)
 {
 	_cleanup_(clocks__freep) struct clocks *clocks = calloc(1, sizeof(*clocks));
 	struct perf_event_attr attr = {
@@ -63,14 +73,23 @@ int clocks__new(struct bpf_program *on_tick, uint32_t period_ns, struct clocks *
 		.config = PERF_COUNT_SW_CPU_CLOCK,
 	};
 	int cpus = libbpf_num_possible_cpus();
+	uint64_t now = now_ns(CLOCK_MONOTONIC);
+	int err;
 
 	if (!clocks)
 		return -ENOMEM;
-	clock_jitter__start(&clocks->jitter, period_ns, random_number(), now_ns(CLOCK_MONOTONIC));
+	clocks->costs = costs;
+	clocks->overhead_ns = tick_overhead__measure();
+	clocks->period_ns = period_ns;
+	clocks->cpus = cpus < CAPTURE_MAX_CPUS ? (size_t)cpus : CAPTURE_MAX_CPUS;
+	clocks->cost = calloc(clocks->cpus, sizeof(*clocks->cost));
+	err = clock_throttle__new(period_ns, clocks->cpus, now, &clocks->throttle);
+	if (err || !clocks->cost)
+		return -ENOMEM;
+	clock_jitter__start(&clocks->jitter, period_ns, random_number(), now);
 	attr.sample_period = clocks->jitter.tick;
 	for (int cpu = 0; cpu < cpus; cpu++) {
-		int err = add_clock(clocks, &attr, on_tick, cpu);
-
+		err = add_clock(clocks, &attr, on_tick, cpu);
 		if (err && err != -ENODEV)
 			return err;
 	}
@@ -78,14 +97,36 @@ int clocks__new(struct bpf_program *on_tick, uint32_t period_ns, struct clocks *
 	return 0;
 }
 
-void clocks__jitter(struct clocks *clocks)
+/* Whether the distance of ticks changed, for what they cost. */
+static bool throttle(struct clocks *clocks, uint64_t now)
+{
+	for (size_t i = 0; i < clocks->cpus; i++) {
+		uint64_t ticks = __atomic_load_n(&clocks->costs[i].ticks, __ATOMIC_RELAXED);
+		uint64_t ns = __atomic_load_n(&clocks->costs[i].tick_ns, __ATOMIC_RELAXED);
+
+		clocks->cost[i] = (struct clock_cost){ticks, ns + ticks * clocks->overhead_ns};
+	}
+	return clock_throttle__step(clocks->throttle, clocks->cost, now);
+}
+
+void clocks__adjust(struct clocks *clocks)
 {
 	struct clock_jitter *jitter = &clocks->jitter;
+	uint64_t now = now_ns(CLOCK_MONOTONIC);
 
-	if (!clock_jitter__step(jitter, random_number(), now_ns(CLOCK_MONOTONIC)))
+	if (throttle(clocks, now))
+		clock_jitter__set_period(
+			jitter, clocks->period_ns << clock_throttle__shift(clocks->throttle),
+			random_number(), now);
+	else if (!clock_jitter__step(jitter, random_number(), now))
 		return;
 	for (size_t i = 0; i < clocks->events.n; i++)
 		ioctl(clocks->events.data[i], PERF_EVENT_IOC_PERIOD, &jitter->tick);
+}
+
+uint64_t clocks__slowest(const struct clocks *clocks, uint64_t *share)
+{
+	return clock_throttle__slowest(clocks->throttle, share);
 }
 
 void clocks__free(struct clocks *clocks)
@@ -94,6 +135,9 @@ void clocks__free(struct clocks *clocks)
 		bpf_link__destroy(clocks->links.data[i]);
 	for (size_t i = 0; i < clocks->events.n; i++)
 		close(clocks->events.data[i]);
+	if (clocks->throttle)
+		clock_throttle__free(clocks->throttle);
+	free(clocks->cost);
 	array__free(&clocks->links);
 	array__free(&clocks->events);
 	free(clocks);

@@ -443,6 +443,11 @@ struct capture_state *loader__state(const struct loader *loader)
 	return loader->state;
 }
 
+const struct capture_cpu *loader__cpus(const struct loader *loader)
+{
+	return loader->cpus;
+}
+
 uint64_t loader__switches(const struct loader *loader)
 {
 	uint64_t seen = 0;

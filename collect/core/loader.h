@@ -80,6 +80,9 @@ const struct capture_settings *loader__settings(const struct loader *loader);
 /* Shared with the programs while they run. */
 struct capture_state *loader__state(const struct loader *loader);
 
+/* What each of CAPTURE_MAX_CPUS counts. */
+const struct capture_cpu *loader__cpus(const struct loader *loader);
+
 /* Switches of the whole machine that the programs have seen. */
 uint64_t loader__switches(const struct loader *loader);
 

@@ -36,8 +36,10 @@ struct recorder {
 	uint64_t flushed_at;
 	uint64_t waits; /* events, since the throttle heard of them */
 	uint64_t lost_annotations;
-	uint64_t losses[LOSS_COUNT]; /* as written last */
-	bool waited;		     /* for the command, which ended with */
+	uint64_t losses[LOSS_COUNT]; /* as written last, and so */
+	uint64_t slowest_clock;	     /* capture__slowest_clock() and */
+	uint64_t clock_share;
+	bool waited; /* for the command, which ended with */
 	int status;
 	int error; /* of the file */
 };
@@ -186,6 +188,19 @@ static int write_losses(struct recorder *recorder)
 	return err;
 }
 
+/* That the sampling clocks were slowed, when that has changed. */
+static void write_slowed_clock(struct recorder *recorder)
+{
+	uint64_t share, slowest = capture__slowest_clock(recorder->capture, &share);
+
+	if (slowest == recorder->slowest_clock && share == recorder->clock_share)
+		return;
+	recorder->slowest_clock = slowest;
+	recorder->clock_share = share;
+	recording_writer__meta(recorder->writer, "slowest_clock_ns", "%lu", slowest);
+	recording_writer__meta(recorder->writer, "clock_share", "%lu", share);
+}
+
 static int flush(struct recorder *recorder, uint64_t now)
 {
 	int err;
@@ -193,6 +208,7 @@ static int flush(struct recorder *recorder, uint64_t now)
 	if (now - recorder->flushed_at < FLUSH_NS)
 		return 0;
 	recorder->flushed_at = now;
+	write_slowed_clock(recorder);
 	err = write_losses(recorder);
 	return err ? err : recording_writer__flush(recorder->writer);
 }
@@ -351,6 +367,7 @@ static int write_end(struct recorder *recorder, uint64_t end)
 	err = write_last_losses(recorder);
 	if (recorder->waited)
 		recording_writer__meta(recorder->writer, "exit_status", "%d", recorder->status);
+	write_slowed_clock(recorder);
 	write_machine(recorder);
 	recording_writer__meta(recorder->writer, "cpu_ns", "%lu", own_cpu_ns());
 	return recording_writer__meta(recorder->writer, "end", "%lu", end) ?: err;

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/core/tick_overhead.h"
+
+#include <linux/perf_event.h>
+#include <stddef.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define PERIOD_NS 250000ULL
+#define TICKS	  16
+
+/* Keeps the TICKS largest gaps, the largest first. */
+static void keep_largest(uint64_t largest[TICKS], uint64_t gap)
+{
+	size_t at = TICKS;
+
+	for (; at && gap > largest[at - 1]; at--)
+		if (at < TICKS)
+			largest[at] = largest[at - 1];
+	if (at < TICKS)
+		largest[at] = gap;
+}
+
+uint64_t tick_overhead__measure(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = PERIOD_NS,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	uint64_t largest[TICKS] = {}, smallest = UINT64_MAX, begin, before, now;
+
+	if (fd < 0)
+		return 0;
+	begin = before = now_ns(CLOCK_MONOTONIC);
+	do {
+		uint64_t gap;
+
+		now = now_ns(CLOCK_MONOTONIC);
+		gap = now - before;
+		before = now;
+		if (gap > largest[TICKS - 1])
+			keep_largest(largest, gap);
+		if (gap < smallest)
+			smallest = gap;
+	} while (now - begin < TICKS * PERIOD_NS);
+	close(fd);
+	/* Each tick made a gap. The largest ones are those in which something else ran, too. */
+	return largest[TICKS / 2] - smallest;
+}

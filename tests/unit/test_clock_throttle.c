@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The clocks' share of a CPU, against ticks whose costs are known. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "abi/grid.h"
+#include "collect/core/clock_jitter.h"
+#include "collect/core/clock_throttle.h"
+
+#define US   1000ULL
+#define MS   1000000ULL
+#define CPUS 2
+
+struct machine {
+	struct clock_throttle *throttle;
+	struct clock_cost costs[CPUS];
+	uint64_t period;
+	uint64_t now;
+	uint64_t next[CPUS]; /* tick */
+};
+
+static void start(struct machine *machine, uint64_t period)
+{
+	*machine = (struct machine){.period = period, .now = 7};
+	assert_int_equal(clock_throttle__new(period, CPUS, machine->now, &machine->throttle), 0);
+}
+
+/*
+ * Runs for @ms, with a look every 30 ms: each tick costs @cost ns on CPU 0 and half of that on
+ * CPU 1. Ticks that are not over when the next one is due delay it. Returns the shift.
+ */
+static unsigned int run(struct machine *machine, uint64_t ms, uint64_t cost)
+{
+	for (uint64_t end = machine->now + ms * MS; machine->now < end;) {
+		machine->now += 30 * MS;
+		for (unsigned int cpu = 0; cpu < CPUS; cpu++) {
+			uint64_t apart = machine->period
+					 << clock_throttle__shift(machine->throttle);
+			uint64_t takes = cost >> cpu;
+
+			for (; machine->next[cpu] <= machine->now;
+			     machine->next[cpu] += apart > takes ? apart : takes) {
+				machine->costs[cpu].ticks++;
+				machine->costs[cpu].ns += takes;
+			}
+		}
+		clock_throttle__step(machine->throttle, machine->costs, machine->now);
+	}
+	return clock_throttle__shift(machine->throttle);
+}
+
+static void cheap_ticks_are_left_alone(void **state)
+{
+	struct machine machine;
+	uint64_t share;
+
+	(void)state;
+	start(&machine, MS);
+	assert_int_equal(run(&machine, 5000, 100 * US), 0);
+	assert_int_equal(clock_throttle__slowest(machine.throttle, &share), 0);
+	assert_int_equal(share, 0);
+	clock_throttle__free(machine.throttle);
+}
+
+/* At most a tenth, and no further apart than that takes. */
+static void dear_ticks_take_a_bounded_share(void **state)
+{
+	static const uint64_t periods[] = {10 * US, 100 * US, MS, 10 * MS};
+	static const uint64_t costs[] = {2 * US, 23 * US, 300 * US, 4 * MS, 40 * MS};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(periods) / sizeof(*periods); i++)
+		for (size_t j = 0; j < sizeof(costs) / sizeof(*costs); j++) {
+			struct machine machine;
+			uint64_t apart, share, slowest;
+
+			start(&machine, periods[i]);
+			apart = periods[i] << run(&machine, 20000, costs[j]);
+			slowest = clock_throttle__slowest(machine.throttle, &share);
+			assert_true(costs[j] * 10 <= apart + apart / 100);
+			if (apart == periods[i]) {
+				assert_int_equal(slowest, 0);
+			} else {
+				assert_true(costs[j] * 20 > apart);
+				assert_int_equal(slowest, apart);
+				assert_int_equal(share, costs[j] * 1000 / periods[i]);
+			}
+			clock_throttle__free(machine.throttle);
+		}
+}
+
+static void it_comes_back_and_settles(void **state)
+{
+	struct machine machine;
+	unsigned int settled;
+	uint64_t share;
+
+	(void)state;
+	start(&machine, MS);
+	settled = run(&machine, 1000, 900 * US);
+	assert_int_equal(settled, 4);
+	for (int i = 0; i < 100; i++)
+		assert_int_equal(run(&machine, 60, 900 * US), settled);
+	assert_int_equal(run(&machine, 5000, 5 * US), 0);
+	assert_int_equal(clock_throttle__slowest(machine.throttle, &share), 16 * MS);
+	assert_int_equal(share, 900);
+	clock_throttle__free(machine.throttle);
+}
+
+/* On a CPU where ticks hardly come a single dear one says nothing. */
+static void few_ticks_say_little(void **state)
+{
+	struct machine machine;
+
+	(void)state;
+	start(&machine, MS);
+	for (int i = 0; i < 100; i++) {
+		machine.now += 60 * MS;
+		machine.costs[0].ticks += 60;
+		machine.costs[0].ns += 60 * 5 * US;
+		machine.costs[1].ticks += 1;
+		machine.costs[1].ns += MS;
+		assert_false(clock_throttle__step(machine.throttle, machine.costs, machine.now));
+	}
+	clock_throttle__free(machine.throttle);
+}
+
+/* A second apart at most, and nothing is decided without ticks. */
+static void there_is_an_end(void **state)
+{
+	struct machine machine;
+
+	(void)state;
+	start(&machine, MS);
+	assert_int_equal(run(&machine, 60000, 900 * MS), 9);
+	clock_throttle__free(machine.throttle);
+	start(&machine, 10 * US);
+	assert_true(run(&machine, 60000, 900 * MS) <= 16);
+	clock_throttle__free(machine.throttle);
+	start(&machine, MS);
+	for (int i = 0; i < 100; i++)
+		assert_false(clock_throttle__step(machine.throttle, machine.costs,
+						  machine.now += 100 * MS));
+	clock_throttle__free(machine.throttle);
+}
+
+/*
+ * Whatever the rate that is drawn, and however the clock was slowed: ticks times the points that
+ * each stands for are one point a period.
+ */
+static void slowed_ticks_stand_for_all_points(void **state)
+{
+	uint64_t random = 42, now = 0, next, points = 0, end = 200000 * MS;
+	struct clock_jitter jitter;
+	unsigned int shift = 0;
+
+	(void)state;
+	clock_jitter__start(&jitter, MS, 17, now);
+	next = jitter.tick;
+	for (int i = 0; now < end; i++) {
+		bool set;
+
+		random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+		now += MS + (random >> 33) % (100 * MS);
+		for (; next <= now; next += jitter.tick)
+			points += points_per_tick(jitter.tick, MS);
+		if (i % 97 == 96) {
+			shift = (shift + 3) % 7;
+			clock_jitter__set_period(&jitter, MS << shift, (uint32_t)(random >> 33),
+						 now);
+			set = true;
+		} else {
+			set = clock_jitter__step(&jitter, (uint32_t)(random >> 33), now);
+		}
+		if (set)
+			next = now + jitter.tick;
+		assert_int_equal(points_per_tick(jitter.tick, MS), 1U << shift);
+	}
+	/* Within 0.2 %. */
+	assert_in_range(points, now / MS - now / MS / 500, now / MS + now / MS / 500);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(cheap_ticks_are_left_alone),
+		cmocka_unit_test(dear_ticks_take_a_bounded_share),
+		cmocka_unit_test(it_comes_back_and_settles),
+		cmocka_unit_test(few_ticks_say_little),
+		cmocka_unit_test(there_is_an_end),
+		cmocka_unit_test(slowed_ticks_stand_for_all_points),
+	};
+
+	return cmocka_run_group_tests_name("clock_throttle", tests, NULL, NULL);
+}
