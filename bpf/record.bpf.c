@@ -87,6 +87,19 @@ static __always_inline void end_hidden_wait(struct task_struct *task, struct thr
 	state->ran_at = state->t_in;
 }
 
+/* The totals of @task, which exits, in case that its last switch stays unseen. */
+static __noinline void emit_provisional_totals(struct task_struct *task, struct thread_state *state,
+					       __u64 now)
+{
+	struct event_totals event = {};
+
+	fill_totals(&event, task, state, now);
+	if (state->where == WHERE_ON_CPU)
+		event.ns[CLASS_CPU] += now - state->since;
+	event.flags = TOTALS_EXITED | TOTALS_PROVISIONAL;
+	emit(&event, sizeof(event), LOSS_RING_FULL);
+}
+
 static __always_inline void switch_out(struct task_struct *task, struct thread_state *state,
 				       __u64 now)
 {
@@ -96,6 +109,9 @@ static __always_inline void switch_out(struct task_struct *task, struct thread_s
 		state->product.ns[CLASS_CPU] += now - state->since;
 	if (!begin_interval(task, state, now))
 		thread_gone(task, state, now);
+	else if (state->flags &
+		 STATE_ENDED) /* it is recorded on, while it gives back what it has */
+		emit_provisional_totals(task, state, now);
 }
 
 static __always_inline void switch_in(struct cpu_state *cpu, struct task_struct *task,
@@ -222,7 +238,6 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
 	struct thread_state *state = thread_exits(task);
-	struct event_totals event = {};
 	__u64 now;
 
 	if (!state)
@@ -230,10 +245,8 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	now = bpf_ktime_get_ns();
 	if (state->where == WHERE_OFF_CPU)
 		end_hidden_wait(task, state, now);
-	fill_totals(&event, task, state, now);
-	event.ns[CLASS_CPU] += now - state->since;
-	event.flags = TOTALS_EXITED | TOTALS_PROVISIONAL;
-	emit(&event, sizeof(event), LOSS_RING_FULL);
+	state->where = WHERE_ON_CPU;
+	emit_provisional_totals(task, state, now);
 	thread_has_ended(state);
 	return 0;
 }
