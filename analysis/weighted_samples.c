@@ -5,36 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct {
-	const char *name;
-	char letter;
-} classes[CLASS_COUNT] = {
-	[CLASS_CPU] = {"cpu", '.'},	[CLASS_IO] = {"io", 'I'},
-	[CLASS_LOCK] = {"lock", 'L'},	[CLASS_SCHED] = {"sched", 'S'},
-	[CLASS_OTHER] = {"other", 'B'},
-};
-
-const char *wait_class__name(enum wait_class class)
-{
-	return class < CLASS_COUNT ? classes[class].name : "other";
-}
-
-int wait_class__parse(const char *name)
-{
-	for (int class = 0; class < CLASS_COUNT; class ++)
-		if (!strcmp(name, classes[class].name) ||
-		    (name[0] == classes[class].letter && !name[1]))
-			return class;
-	return -1;
-}
-
-char wait_class__letter(enum wait_class class, bool kernel)
-{
-	if (class == CLASS_CPU && kernel)
-		return 'k';
-	return class < CLASS_COUNT ? classes[class].letter : 'B';
-}
-
 bool moment_filter__comm(const struct moment_filter *filter, const char *comm)
 {
 	for (size_t i = 0; i < filter->comms.n; i++)

@@ -81,12 +81,3 @@ struct moment_groups {
 int moment_groups__collect(const struct model *model, const struct moment_filter *filter,
 			   struct moment_groups *out);
 void moment_groups__free(struct moment_groups *groups);
-
-/* "cpu", "io", "lock", "sched", "other". */
-const char *wait_class__name(enum wait_class class);
-
-/* The class of that name, or -1. Takes the letters of reports, too. */
-int wait_class__parse(const char *name);
-
-/* What reports print for the privilege level: '.', 'k' (with @kernel), 'I', 'L', 'S', 'B'. */
-char wait_class__letter(enum wait_class class, bool kernel);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "recording/wait_class.h"
 
 #define DEFAULT_INPUT "dwell.data"
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "recording/wait_class.h"
+
 static const char *const key_names[PROFILE_KEY_COUNT] = {
 	[PROFILE_COMM] = "comm",      [PROFILE_PID] = "pid",   [PROFILE_TID] = "tid",
 	[PROFILE_THREAD] = "thread",  [PROFILE_DSO] = "dso",   [PROFILE_SYMBOL] = "symbol",

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "collect/core/kernel_functions.h"
+#include "recording/wait_class.h"
 
 #define TURNS_NS 100000000ULL
 
@@ -31,16 +32,6 @@ struct causal_targets {
 	ARRAY(struct causal_target_at *) all; /* those that can be chosen */
 	ARRAY(struct causal_target_at *) others;
 	uint32_t used; /* of virtual time's targets */
-};
-
-static const struct {
-	const char *name;
-	enum wait_class class;
-} classes[] = {
-	{"io", CLASS_IO},
-	{"sched", CLASS_SCHED},
-	{"other", CLASS_OTHER},
-	{"cpu", CLASS_CPU},
 };
 
 static void target_at__free(struct causal_target_at *at)
@@ -107,16 +98,15 @@ static int class_target(const struct causal_kinds *kinds, const char *name,
 			struct causal_target_at **out)
 {
 	_cleanup_free_ char *names = NULL;
+	int class = wait_class__find(name);
 	int err;
 
-	for (size_t i = 0; i < ARRAY_SIZE(classes); i++) {
-		if (strcmp(classes[i].name, name) != 0)
-			continue;
+	if (class >= 0 && wait_class__info(class)->words) {
 		*out = target_at__new(CAUSAL_CLASS, name);
 		if (!*out)
 			return -ENOMEM;
 		(*out)->match = CAUSAL_MATCH_CLASS;
-		(*out)->class = classes[i].class;
+		(*out)->class = class;
 		return 0;
 	}
 	err = kind_target(kinds, name, out);

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "recording/wait_class.h"
+
 /* A program speedup nearer to 1 is not told as a factor. */
 #define MOST_SPEEDUP 0.99
 
@@ -23,23 +25,12 @@ static void __attribute__((format(printf, 3, 4))) say(char *text, size_t size, c
 
 static void say_class(const char *name, char *text, size_t size)
 {
-	static const struct {
-		const char *name;
-		const char *words;
-	} classes[] = {
-		{"io", "waiting for I/O"},
-		{"sched", "waiting for a CPU"},
-		{"other", "waiting for other things"},
-		{"cpu", "all computing"},
-	};
+	int class = wait_class__find(name);
 
-	for (size_t i = 0; i < ARRAY_SIZE(classes); i++) {
-		if (strcmp(name, classes[i].name) != 0)
-			continue;
-		say(text, size, "%s", classes[i].words);
-		return;
-	}
-	say(text, size, "waiting (%s)", name);
+	if (class >= 0 && wait_class__info(class)->words)
+		say(text, size, "%s", wait_class__info(class)->words);
+	else
+		say(text, size, "waiting (%s)", name);
 }
 
 /* Whether there is a target that differs only in whether what it calls belongs to it. */

@@ -6,6 +6,7 @@
 
 #include "analysis/callchain.h"
 #include "base/buffer.h"
+#include "recording/wait_class.h"
 #include "render/export/script.h"
 
 struct folder {

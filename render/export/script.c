@@ -8,6 +8,7 @@
 
 #include "analysis/callchain.h"
 #include "base/syscalls.h"
+#include "recording/wait_class.h"
 #include "render/export/fields.h"
 #include "render/format.h"
 #include "render/header.h"

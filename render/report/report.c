@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "recording/wait_class.h"
 #include "render/format.h"
 #include "render/terminal.h"
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "render/format.h"
+#include "recording/wait_class.h"
 #include "render/json.h"
 #include "render/report/report.h"
 

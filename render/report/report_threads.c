@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <inttypes.h>
 
+#include "recording/wait_class.h"
 #include "render/format.h"
 #include "render/report/report.h"
 
 /* As columns of the table, in this order. */
 static const enum wait_class shown[] = {CLASS_CPU, CLASS_IO, CLASS_LOCK, CLASS_SCHED, CLASS_OTHER};
-static const char *const titles[] = {"on-CPU", "I/O", "lock", "run queue", "other"};
 
 static void put__times(FILE *to, const uint64_t ns[CLASS_COUNT])
 {
@@ -19,8 +19,8 @@ static void put__times(FILE *to, const uint64_t ns[CLASS_COUNT])
 static void put__titles(FILE *to, const char *prefix)
 {
 	fprintf(to, "%s%7s %7s %-15s", prefix, "pid", "tid", "thread");
-	for (size_t i = 0; i < ARRAY_SIZE(titles); i++)
-		fprintf(to, " %12s", titles[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(shown); i++)
+		fprintf(to, " %12s", wait_class__info(shown[i])->title);
 	fprintf(to, " %12s\n", "lifetime");
 }
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "render/json.h"
+#include "recording/wait_class.h"
 #include "render/waits/waits.h"
 
 static json_t *json__name(const struct waits *waits, uint32_t vertex)

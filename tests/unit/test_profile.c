@@ -3,6 +3,7 @@
 
 #include "analysis/profile/profile.h"
 #include "analysis/profile/threads.h"
+#include "recording/wait_class.h"
 
 #define KEY(name) (1U << PROFILE_##name)
 #define USUAL	  (KEY(COMM) | KEY(DSO) | KEY(SYMBOL))
