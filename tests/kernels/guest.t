@@ -46,7 +46,8 @@ sub check_switches {
 	is_deeply(\%by_nobody, {}, "$rung: every wait names its waker, or an interrupt");
 }
 
-# Waits at known places, each with the functions that lead there.
+# Waits of the two threads at known places, each with the functions that lead there. (The main
+# thread tries both files with a read of its own.)
 my @places = (
 	[pread => qw(do_reads)], [pwrite => qw(do_write)],
 	[pthread_cond_wait => qw(wait_barrier)],
@@ -59,7 +60,7 @@ sub check_stacks {
 	my %seen;
 	my ($right, $waits) = (0, 0);
 	for my $event (grep { $_->{event} eq 'interval' } events('-i', 'figure1.data')) {
-		next if $event->{class} eq 'sched' || !@{$event->{frames}};
+		next if $event->{comm} !~ /^T[12]$/ || $event->{class} eq 'sched' || !@{$event->{frames}};
 		my %frames = @{$event->{frames}};
 		my @symbols = keys %frames;
 		for my $place (@places) {
