@@ -315,6 +315,20 @@ static void tell_unpaused(const struct virtual_time_counts *counts, struct causa
 	}
 }
 
+static void tell_slowed_clock(const struct run *run, struct causal_run *about)
+{
+	uint64_t share, slowest = capture__slowest_clock(run->capture, &share);
+	char *text;
+
+	if (slowest && asprintf(&text,
+				"the sampling clock was slowed to a tick every %g us, as ticks "
+				"every %g us would "
+				"have taken %lu%% of a CPU: choose a longer --period.",
+				(double)slowest / 1000, (double)run->config->period_ns / 1000,
+				(share + 5) / 10) >= 0)
+		tell(about, text);
+}
+
 static int write_end(struct run *run)
 {
 	struct virtual_time_counts counts;
@@ -328,6 +342,7 @@ static int write_end(struct run *run)
 	about.sampled_ns = counts.sampled_ns;
 	err = causal_targets__seen(run->targets, &counts, run->writer, &about);
 	tell_unpaused(&counts, &about);
+	tell_slowed_clock(run, &about);
 	if (causal_files__trouble(run->files))
 		tell(&about, strdup(causal_files__trouble(run->files)));
 	tell(&about, causal_points__trouble(run->points, run->result->runtime_ns));

@@ -41,6 +41,15 @@ my ($sum, $squares) = sampled('short.data');
 my $points = $report->{exact}{cpu_ns} / $report->{period_ns};
 near($sum, $points, 4.9 * sqrt($squares), 'points on the CPU');
 
+# A causal profile says so, too: there the shortest period is 50 us.
+SKIP: {
+	skip('ticks are cheap here', 2) if $report->{clock_share} * 10 < 10;
+	$got = run({seconds => 120}, $DWELL, 'causal', 'run', '-c', 50, '-o', 'short.causal', '--', program('figure1'), '--iterations', 100);
+	is($got->{status}, 0, 'causal, ticks every 50 us: it ran');
+	like(run($DWELL, 'causal', 'report', '-i', 'short.causal')->{out} . slurp('short.causal'),
+		qr/the sampling clock was slowed to a tick every /, 'and says so');
+}
+
 # What is short enough to be cheap is left alone.
 $got = record(['-c', 20000, '-o', 'long.data'], 'sh', '-c', "$busy");
 is($got->{status}, 0, 'ticks every 20 ms: recorded');
