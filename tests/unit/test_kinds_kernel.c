@@ -113,7 +113,8 @@ static uint32_t kernel_says(const struct kind_wait *wait, const uint64_t *frames
 {
 	/* The innermost frame is the program's own. */
 	kernel->bss->frames[0] = KERNEL_TEXT - 1;
-	memcpy(&kernel->bss->frames[1], frames, n * sizeof(*frames));
+	if (n)
+		memcpy(&kernel->bss->frames[1], frames, n * sizeof(*frames));
 	kernel->bss->n_frames = (uint32_t)n + 1;
 	kernel->bss->wait = *wait;
 	kernel->bss->kind = KIND_NONE;
