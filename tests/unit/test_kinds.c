@@ -2,6 +2,7 @@
 #include "tests/unit/synthetic.h"
 
 #include "analysis/kinds/kind_clues.h"
+#include "analysis/kinds/kind_target.h"
 #include "base/syscalls.h"
 #include "tests/unit/kind_cases.h"
 
@@ -106,6 +107,32 @@ static void table_does_not_contradict_itself(void **state)
 		assert_true(kind_syscalls[i].kind != KIND_NONE);
 }
 
+/* By one name, or by that of a group; never a lock. */
+static void targets_are_found_by_name(void **state)
+{
+	struct kind_set kinds = {};
+
+	assert_true(kind_target__find("tcp receive", &kinds));
+	for (uint32_t kind = 0; kind < KIND_COUNT; kind++)
+		assert_int_equal(kind_set__has(&kinds, kind), kind == KIND_TCP_RECEIVE);
+	assert_true(kind_target__find("journal", &kinds));
+	for (uint32_t kind = 0; kind < KIND_COUNT; kind++)
+		assert_int_equal(kind_set__has(&kinds, kind), kind == KIND_FSYNC ||
+								      kind == KIND_JOURNAL_COMMIT ||
+								      kind == KIND_JOURNAL_SPACE);
+	assert_true(kind_target__find("disk", &kinds));
+	assert_true(kind_set__has(&kinds, KIND_FSYNC) && kind_set__has(&kinds, KIND_DISK_READ));
+	assert_false(kind_set__has(&kinds, KIND_TCP_SEND));
+	for (uint32_t kind = 0; kind < KIND_COUNT; kind++) {
+		enum kind_role role = kind__info(kind)->role;
+
+		assert_int_equal(kind_target__find(kind__name(kind), &kinds),
+				 role == KIND_ROLE_WAIT || role == KIND_ROLE_IDLE);
+	}
+	assert_false(kind_target__find("futex", &kinds));
+	assert_false(kind_target__find("no such kind", &kinds));
+}
+
 static void system_calls_have_names(void **state)
 {
 	for (int nr = 0; nr < SYSCALLS_MAX; nr++) {
@@ -135,6 +162,7 @@ int main(void)
 		cmocka_unit_test(every_kind_is_told),
 		cmocka_unit_test(every_kind_has_a_name),
 		cmocka_unit_test(table_does_not_contradict_itself),
+		cmocka_unit_test(targets_are_found_by_name),
 		cmocka_unit_test(system_calls_have_names),
 	};
 
