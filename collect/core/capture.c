@@ -335,7 +335,8 @@ int capture__finish(struct capture *capture, uint64_t *end)
 
 	*end = now_ns(CLOCK_MONOTONIC);
 	loader__stop(capture->loader);
-	count_machine(capture);
+	count_machine(capture); /* before it switches on, unseen */
+	loader__detach(capture->loader);
 	err = rings__consume(capture->rings);
 	if (!err)
 		err = capture->sink.on_end(capture->sink.arg, *end);

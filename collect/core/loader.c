@@ -412,6 +412,10 @@ int loader__any_left(struct loader *loader, bool *any)
 void loader__stop(struct loader *loader)
 {
 	__atomic_store_n(&loader->state->active, 0, __ATOMIC_SEQ_CST);
+}
+
+void loader__detach(struct loader *loader)
+{
 	bpf_link__destroy(loader->kprobe);
 	loader->kprobe = NULL;
 	bpf_object__detach_skeleton(loader->skeleton);

@@ -65,8 +65,11 @@ int loader__start(struct loader *loader, uint64_t *marked);
  */
 int loader__any_left(struct loader *loader, bool *any);
 
-/* Nothing is recorded any more, and the programs are detached; their maps stay. */
+/* Nothing is recorded any more. */
 void loader__stop(struct loader *loader);
+
+/* Detaches the programs, which takes a while in which the machine goes on; their maps stay. */
+void loader__detach(struct loader *loader);
 
 /* The program @name of the object. */
 struct bpf_program *loader__program(const struct loader *loader, const char *name);

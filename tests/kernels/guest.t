@@ -113,6 +113,10 @@ wait_for(60, sub { -s 'ready' });
 $got = record(['--no-symbols', '-p', $pid, '--duration', '2s', '-o', 'pid.data']);
 is($got->{status}, 0, 'a running program: recorded');
 stop($pid, 'KILL');
-ok(@{report('-i', 'pid.data', '--sort', 'comm')->{threads}} > 0, 'its threads are there');
+my $report = report('-i', 'pid.data', '--sort', 'comm');
+ok(@{$report->{threads}} > 0, 'its threads are there');
+# The machine is quiet: what it does while programs are attached and detached would be most of it.
+cmp_ok($report->{machine_switches} - $report->{machine_switches_told}, '<=', 5 + 0.1 * $report->{machine_switches},
+	'the programs see the switches that the machine makes while it is recorded');
 
 done_testing();
