@@ -169,6 +169,14 @@ int64_t intern__id(struct intern *table, const void *data, size_t size, bool *fr
 	return *slot - 1;
 }
 
+int64_t intern__find(const struct intern *table, const void *data, size_t size)
+{
+	const uint32_t *slot =
+		table->n ? intern__slot(table, data, size, hash__bytes(data, size)) : NULL;
+
+	return slot && *slot ? (int64_t)*slot - 1 : -ENOENT;
+}
+
 const void *intern__bytes(const struct intern *table, uint32_t id, size_t *size)
 {
 	if (size)

@@ -76,6 +76,9 @@ struct intern {
  */
 int64_t intern__id(struct intern *table, const void *data, size_t size, bool *fresh);
 
+/* The id of the @size bytes at @data, or -ENOENT. */
+int64_t intern__find(const struct intern *table, const void *data, size_t size);
+
 /* The bytes of @id, NUL-terminated, and their size (when @size is not NULL). */
 const void *intern__bytes(const struct intern *table, uint32_t id, size_t *size);
 

@@ -272,12 +272,13 @@ static void measure(const char *dwell, const char *name, const char *path)
 	struct waitlist list = {.exact = true};
 	struct sources *sources = NULL;
 	struct kinds *kinds = NULL;
+	struct own_strings strings = {};
 	struct model *model = NULL;
 	double seconds, mib, swept, recursed;
 
 	run_dwell(dwell, path, &seconds, &mib);
 	if (model__load(path, NULL, &model) || kinds__new(model, &kinds) ||
-	    sources__new(model, kinds, &sources) ||
+	    (strings.model = model, sources__new(&strings, kinds, &sources)) ||
 	    waitlist__make(model, sources, &filter, &list)) {
 		fprintf(stderr, "%s cannot be loaded\n", path);
 		return;
@@ -292,6 +293,7 @@ static void measure(const char *dwell, const char *name, const char *path)
 	fflush(stdout);
 	waitlist__free(&list);
 	sources__free(sources);
+	own_strings__free(&strings);
 	kinds__free(kinds);
 	model__free(model);
 }

@@ -31,7 +31,8 @@ struct habits {
 };
 
 struct finder {
-	struct model *model;
+	const struct model *model;
+	struct own_strings *strings;
 	const struct likeness_options *options;
 	struct likeness *out;
 	uint64_t *names;       /* of stacks */
@@ -92,9 +93,9 @@ static uint64_t *outer_names(const struct model *model)
 }
 
 /* "worker-12" as "worker-*". */
-static uint32_t pattern_of(struct model *model, uint32_t comm)
+static uint32_t pattern_of(struct own_strings *strings, uint32_t comm)
 {
-	const char *name = model__string(model, comm);
+	const char *name = own_strings__text(strings, comm);
 	char text[64];
 	size_t n = 0;
 
@@ -107,7 +108,7 @@ static uint32_t pattern_of(struct model *model, uint32_t comm)
 			text[n++] = '*';
 	}
 	text[n] = '\0';
-	return model__intern(model, text);
+	return own_strings__add(strings, text);
 }
 
 static uint32_t last_comm(const struct model_thread *thread)
@@ -121,17 +122,17 @@ static uint64_t process_pattern(struct finder *finder, uint32_t index)
 	const struct model_process *process = &finder->model->processes.data[index];
 	const struct model_thread *leader = &finder->model->threads.data[process->leader];
 
-	return hash__add(process->parent, pattern_of(finder->model, last_comm(leader)));
+	return hash__add(process->parent, pattern_of(finder->strings, last_comm(leader)));
 }
 
 static int find_patterns(struct finder *finder)
 {
-	struct model *model = finder->model;
+	const struct model *model = finder->model;
 
 	for (size_t i = 1; i < model->threads.n; i++) {
 		const struct model_thread *thread = &model->threads.data[i];
 
-		finder->texts[i] = pattern_of(model, last_comm(thread));
+		finder->texts[i] = pattern_of(finder->strings, last_comm(thread));
 		finder->patterns[i] =
 			hash__add(process_pattern(finder, thread->process), finder->texts[i]);
 	}
@@ -230,7 +231,7 @@ static bool is_unfolded(const struct finder *finder, uint32_t thread)
 {
 	const struct model *model = finder->model;
 	const char *name = model__string(model, last_comm(&model->threads.data[thread]));
-	const char *pattern = model__string(model, finder->texts[thread]);
+	const char *pattern = own_strings__text(finder->strings, finder->texts[thread]);
 
 	for (size_t i = 0; i < finder->options->unfolded.n; i++)
 		if (!strcmp(finder->options->unfolded.data[i], name) ||
@@ -370,11 +371,13 @@ static void release(struct finder *finder)
 	free(finder->texts);
 }
 
-int likeness__find(struct model *model, const struct likeness_options *options,
+int likeness__find(struct own_strings *strings, const struct likeness_options *options,
 		   struct likeness *out)
 {
+	const struct model *model = strings->model;
 	struct finder finder = {
 		.model = model,
+		.strings = strings,
 		.options = options,
 		.out = out,
 		.names = stack_names__make(model),

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "analysis/own_strings.h"
 #include "analysis/weighted_samples.h"
 
 enum merged {
@@ -32,8 +33,8 @@ struct likeness_options {
 	ARRAY(const char *) unfolded; /* names, of threads or groups, that are not merged */
 };
 
-/* Groups the threads of @model, which gets new strings. 0 or -ENOMEM; to be freed anyway. */
-int likeness__find(struct model *model, const struct likeness_options *options,
+/* Groups the threads of the model of @strings. 0 or -ENOMEM; @out is to be freed in any case. */
+int likeness__find(struct own_strings *strings, const struct likeness_options *options,
 		   struct likeness *out);
 void likeness__free(struct likeness *likeness);
 

@@ -38,7 +38,8 @@ static const struct {
 };
 
 struct sources {
-	struct model *model;
+	const struct model *model;
+	struct own_strings *strings;
 	struct kinds *kinds;
 	uint32_t *peers; /* of each object: string, how its peer is called; 0: it has none */
 	uint8_t *trails; /* of each stack */
@@ -111,7 +112,8 @@ static int find_addresses(struct sources *sources)
 }
 
 /* "192.0.2.7:443 via eth0" */
-static uint32_t peer_name(struct model *model, const struct model_object *object)
+static uint32_t peer_name(const struct model *model, struct own_strings *strings,
+			  const struct model_object *object)
 {
 	const char *device;
 	char key[32], text[256];
@@ -123,29 +125,30 @@ static uint32_t peer_name(struct model *model, const struct model_object *object
 	if (!device)
 		return object->name;
 	snprintf(text, sizeof(text), "%s via %s", model__string(model, object->name), device);
-	return model__intern(model, text);
+	return own_strings__add(strings, text);
 }
 
 static int name_peers(struct sources *sources)
 {
-	struct model *model = sources->model;
+	const struct model *model = sources->model;
 
 	sources->peers = calloc(model->objects.n, sizeof(*sources->peers));
 	for (size_t i = 1; sources->peers && i < model->objects.n; i++)
-		sources->peers[i] = peer_name(model, &model->objects.data[i]);
+		sources->peers[i] = peer_name(model, sources->strings, &model->objects.data[i]);
 	return sources->peers ? 0 : -ENOMEM;
 }
 
-int sources__new(struct model *model, struct kinds *kinds, struct sources **out)
+int sources__new(struct own_strings *strings, struct kinds *kinds, struct sources **out)
 {
 	_cleanup_sources_ struct sources *sources = calloc(1, sizeof(*sources));
 
 	if (!sources)
 		return -ENOMEM;
-	sources->model = model;
+	sources->model = strings->model;
+	sources->strings = strings;
 	sources->kinds = kinds;
-	sources->network = model__intern(model, "network");
-	sources->trails = find_trails(model);
+	sources->network = own_strings__add(strings, "network");
+	sources->trails = find_trails(sources->model);
 	if (!sources->trails || find_addresses(sources) || name_peers(sources))
 		return -ENOMEM;
 	*out = TAKE_PTR(sources);

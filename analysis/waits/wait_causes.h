@@ -7,6 +7,7 @@
 #pragma once
 
 #include "analysis/kinds/kinds.h"
+#include "analysis/own_strings.h"
 
 enum source_type {
 	SOURCE_THREAD = 0,
@@ -31,7 +32,7 @@ struct source {
 struct sources;
 
 /* @model gets new strings. */
-int sources__new(struct model *model, struct kinds *kinds, struct sources **out);
+int sources__new(struct own_strings *strings, struct kinds *kinds, struct sources **out);
 void sources__free(struct sources *sources);
 
 /* What @interval of @thread, an index, waited for. Its blocked_ns is not 0. */

@@ -10,7 +10,7 @@
 
 struct builder {
 	struct waitgraph *graph;
-	struct model *model;
+	const struct model *model;
 	struct sources *sources;
 	struct for_work *for_work;
 	uint64_t *names;   /* of stacks */
@@ -228,8 +228,8 @@ static int build(struct builder *builder, const struct waitgraph_options *option
 	struct waitgraph *graph = builder->graph;
 	struct likeness likeness = {};
 	int err = waitlist__make(builder->model, builder->sources, &options->filter, &graph->list);
-	err = err ? err : likeness__find(builder->model, &options->merge, &likeness);
-	err = err ? err : waitgraph__vertices(graph, builder->model, &likeness);
+	err = err ? err : likeness__find(&graph->strings, &options->merge, &likeness);
+	err = err ? err : waitgraph__vertices(graph, &likeness);
 	likeness__free(&likeness);
 	err = err ? err : find_edges(builder);
 	if (!err)
@@ -239,13 +239,15 @@ static int build(struct builder *builder, const struct waitgraph_options *option
 	return err ? err : sort(builder);
 }
 
-int waitgraph__make(struct model *model, struct kinds *kinds,
+int waitgraph__make(const struct model *model, struct kinds *kinds,
 		    const struct waitgraph_options *options, struct waitgraph *graph)
 {
 	struct builder builder = {.graph = graph, .model = model};
-	int err = for_work__new(model, &builder.for_work);
+	int err;
 
-	err = err ? err : sources__new(model, kinds, &builder.sources);
+	graph->strings.model = model;
+	err = for_work__new(model, &builder.for_work);
+	err = err ? err : sources__new(&graph->strings, kinds, &builder.sources);
 
 	graph->model = model;
 	graph->exact = graph->list.exact = model->trace && !options->sampled;
@@ -272,5 +274,6 @@ void waitgraph__free(struct waitgraph *graph)
 	array__free(&graph->causes);
 	waitlist__free(&graph->list);
 	free(graph->vertex_of);
+	own_strings__free(&graph->strings);
 	*graph = (struct waitgraph){};
 }

@@ -21,7 +21,7 @@ struct waitgraph_options {
 struct waitgraph_vertex {
 	enum source_type type;
 	enum merged merged;
-	uint32_t name;	      /* string */
+	uint32_t name;	      /* see waitgraph_vertex__name() */
 	uint32_t id;	      /* of its first: thread or device of the model, 0 for others */
 	uint32_t n;	      /* threads */
 	bool kernel;	      /* threads of the kernel */
@@ -64,6 +64,7 @@ struct waitgraph_edge {
 
 struct waitgraph {
 	const struct model *model;
+	struct own_strings strings; /* for names of vertices, which the model may not have */
 	ARRAY(struct waitgraph_vertex) vertices;
 	ARRAY(struct waitgraph_edge) edges; /* most weight first */
 	ARRAY(struct waitgraph_cause) causes;
@@ -76,15 +77,20 @@ struct waitgraph {
 };
 
 /*
- * Makes the graph of @model, which gets new strings. Returns 0 or -ENOMEM; @graph is
- * to be freed in any case.
+ * Makes the graph of @model, which stays the caller's and there as long as the graph. Returns 0
+ * or -ENOMEM; @graph is to be freed in any case.
  */
-int waitgraph__make(struct model *model, struct kinds *kinds,
+int waitgraph__make(const struct model *model, struct kinds *kinds,
 		    const struct waitgraph_options *options, struct waitgraph *graph);
 /* The vertices, and waits of those that stand for short-lived threads: part of it. */
-int waitgraph__vertices(struct waitgraph *graph, struct model *model,
-			const struct likeness *likeness);
+int waitgraph__vertices(struct waitgraph *graph, const struct likeness *likeness);
 void waitgraph__free(struct waitgraph *graph);
+
+static inline const char *waitgraph_vertex__name(const struct waitgraph *graph,
+						 const struct waitgraph_vertex *vertex)
+{
+	return own_strings__text(&graph->strings, vertex->name);
+}
 
 /*
  * Whether @vertex is outside of what was recorded: nothing is known of what it waits

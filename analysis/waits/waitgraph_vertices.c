@@ -139,8 +139,9 @@ static struct waitgraph_vertex device_vertex(const struct waitgraph *graph, uint
 }
 
 /* Devices, peers, timers: what the waits named besides threads. */
-static int add_others(struct waitgraph *graph, struct model *model, size_t end)
+static int add_others(struct waitgraph *graph, size_t end)
 {
+	const struct model *model = graph->model;
 	const struct waitlist *list = &graph->list;
 	int err = 0;
 
@@ -153,22 +154,23 @@ static int add_others(struct waitgraph *graph, struct model *model, size_t end)
 		else if (waiter->type == SOURCE_PEER)
 			vertex.name = waiter->id;
 		else
-			vertex.name =
-				model__intern(model, waiter->type == SOURCE_END
-							     ? "nobody yet"
-							     : source_type__name(waiter->type));
+			vertex.name = own_strings__add(&graph->strings,
+						       waiter->type == SOURCE_END
+							       ? "nobody yet"
+							       : source_type__name(waiter->type));
 		graph->vertex_of[i] = (uint32_t)graph->vertices.n;
 		err = array__push(&graph->vertices, vertex);
 	}
 	graph->vertex_of[0] = (uint32_t)graph->vertices.n;
 	return err ? err
-		   : array__push(&graph->vertices,
-				 ((struct waitgraph_vertex){
-					 .type = SOURCE_UNKNOWN,
-					 .n = 1,
-					 .name = model__intern(model,
-							       source_type__name(SOURCE_UNKNOWN)),
-				 }));
+		   : array__push(
+			     &graph->vertices,
+			     ((struct waitgraph_vertex){
+				     .type = SOURCE_UNKNOWN,
+				     .n = 1,
+				     .name = own_strings__add(&graph->strings,
+							      source_type__name(SOURCE_UNKNOWN)),
+			     }));
 }
 
 static int life__order(const void *a, const void *b)
@@ -219,7 +221,7 @@ static int add_virtual(struct waitgraph *graph, const struct likeness *likeness)
 }
 
 /* Threads of one name are told apart by their ids: "mysqld/4711". */
-static int tell_apart(struct waitgraph *graph, struct model *model)
+static int tell_apart(struct waitgraph *graph)
 {
 	struct map64 names = {};
 	int err = 0;
@@ -235,16 +237,16 @@ static int tell_apart(struct waitgraph *graph, struct model *model)
 
 		if (vertex->type != SOURCE_THREAD || *map64__get(&names, vertex->name) < 2)
 			continue;
-		snprintf(text, sizeof(text), "%s/%" PRIu32, model__string(model, vertex->name),
-			 model->threads.data[vertex->id].tid);
-		vertex->name = model__intern(model, text);
+		snprintf(text, sizeof(text), "%s/%" PRIu32,
+			 own_strings__text(&graph->strings, vertex->name),
+			 graph->model->threads.data[vertex->id].tid);
+		vertex->name = own_strings__add(&graph->strings, text);
 	}
 	map64__free(&names);
 	return err;
 }
 
-int waitgraph__vertices(struct waitgraph *graph, struct model *model,
-			const struct likeness *likeness)
+int waitgraph__vertices(struct waitgraph *graph, const struct likeness *likeness)
 {
 	size_t others = graph->list.waiters.n;
 	int err = add_virtual(graph, likeness);
@@ -253,9 +255,9 @@ int waitgraph__vertices(struct waitgraph *graph, struct model *model,
 	if (!graph->vertex_of)
 		return -ENOMEM;
 	err = err ? err : add_groups(graph, likeness);
-	err = err ? err : add_others(graph, model, others);
+	err = err ? err : add_others(graph, others);
 	for (uint32_t g = 1, at = (uint32_t)others; g < likeness->groups.n; g++)
 		if (likeness->groups.data[g].merged == MERGED_SHORT_LIVED)
 			graph->vertex_of[at++] = g - 1;
-	return err ? err : tell_apart(graph, model);
+	return err ? err : tell_apart(graph);
 }

@@ -232,7 +232,7 @@ static bool is_known(const struct model *model, const struct moment_filter *filt
 	return false;
 }
 
-int waitlist__make(struct model *model, const struct sources *sources,
+int waitlist__make(const struct model *model, const struct sources *sources,
 		   const struct moment_filter *filter, struct waitlist *list)
 {
 	int err;

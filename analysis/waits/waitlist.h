@@ -50,7 +50,7 @@ struct waitlist {
  * All waits of @model within @filter's window; @list->exact is set before. Returns 0 or -ENOMEM;
  * @list is to be freed in any case.
  */
-int waitlist__make(struct model *model, const struct sources *sources,
+int waitlist__make(const struct model *model, const struct sources *sources,
 		   const struct moment_filter *filter, struct waitlist *list);
 
 /* What busy waiting the threads told of; part of waitlist__make(). */

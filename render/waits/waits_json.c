@@ -7,7 +7,9 @@
 
 static json_t *json__name(const struct waits *waits, uint32_t vertex)
 {
-	return json__string(waits->model, waits->graph->vertices.data[vertex].name);
+	const struct waitgraph *graph = waits->graph;
+
+	return json__text(waitgraph_vertex__name(graph, &graph->vertices.data[vertex]));
 }
 
 static void put_device(json_t *entry, const struct model_device *device)

@@ -167,7 +167,7 @@ static void put_vertices(struct writer *writer)
 		"lifetime");
 	for (uint32_t i = 0; i < waits->graph->vertices.n; i++) {
 		const struct waitgraph_vertex *vertex = &waits->graph->vertices.data[i];
-		const char *name = model__string(waits->model, vertex->name);
+		const char *name = waitgraph_vertex__name(waits->graph, vertex);
 		char text[128], lifetime[24];
 
 		if (!vertex->recorded ||

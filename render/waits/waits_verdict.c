@@ -32,7 +32,7 @@ static void __attribute__((format(printf, 3, 4))) say(char *text, size_t size, c
 void vertex__text(const struct waits *waits, uint32_t vertex, char *text, size_t size)
 {
 	const struct waitgraph_vertex *of = &waits->graph->vertices.data[vertex];
-	const char *name = model__string(waits->model, of->name);
+	const char *name = waitgraph_vertex__name(waits->graph, of);
 
 	snprintf(text, size, "%s", *name ? name : "?");
 	if (of->n > 1)

@@ -199,7 +199,7 @@ static inline void analysis__free(struct analysis *analysis)
 
 static inline const char *vertex_name(const struct analysis *analysis, uint32_t vertex)
 {
-	return model__string(analysis->model, analysis->graph.vertices.data[vertex].name);
+	return waitgraph_vertex__name(&analysis->graph, &analysis->graph.vertices.data[vertex]);
 }
 
 #define NOWHERE UINT32_MAX
