@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool moment_filter__comm(const struct moment_filter *filter, const char *comm)
+bool sample_filter__comm(const struct sample_filter *filter, const char *comm)
 {
 	for (size_t i = 0; i < filter->comms.n; i++)
 		if (!strcmp(filter->comms.data[i], comm))
@@ -21,7 +21,7 @@ static bool number__in(const uint32_t *list, size_t n, uint32_t value)
 	return !n;
 }
 
-bool moment_filter__thread(const struct moment_filter *filter, const struct model_thread *thread)
+bool sample_filter__thread(const struct sample_filter *filter, const struct model_thread *thread)
 {
 	if (model_thread__is_helper(thread) && !filter->helpers && !filter->tids.n &&
 	    !filter->pids.n)
@@ -30,13 +30,13 @@ bool moment_filter__thread(const struct moment_filter *filter, const struct mode
 	       number__in(filter->pids.data, filter->pids.n, thread->tgid);
 }
 
-bool moment_filter__active(const struct moment_filter *filter)
+bool sample_filter__active(const struct sample_filter *filter)
 {
 	return filter->classes || filter->comms.n || filter->tids.n || filter->pids.n ||
 	       filter->from || filter->until;
 }
 
-void moment_filter__free(struct moment_filter *filter)
+void sample_filter__free(struct sample_filter *filter)
 {
 	array__free(&filter->comms);
 	array__free(&filter->tids);
@@ -46,7 +46,7 @@ void moment_filter__free(struct moment_filter *filter)
 /* One walk over a thread's timeline. */
 struct walk {
 	const struct model *model;
-	const struct moment_filter *filter;
+	const struct sample_filter *filter;
 	const struct model_thread *thread;
 	uint32_t thread_index;
 	uint64_t from; /* the window */
@@ -54,7 +54,7 @@ struct walk {
 	size_t comm; /* the name in force */
 	bool comm_passes;
 	bool comm_known; /* comm_passes is that of comm */
-	int (*visit)(void *context, const struct moment *moment);
+	int (*visit)(void *context, const struct weighted_sample *sample);
 	void *context;
 };
 
@@ -71,7 +71,7 @@ static bool walk__comm(struct walk *walk, uint64_t time)
 	if (!walk->comm_known) {
 		const char *name = model__string(walk->model, thread->comms.data[walk->comm].name);
 
-		walk->comm_passes = moment_filter__comm(walk->filter, name);
+		walk->comm_passes = sample_filter__comm(walk->filter, name);
 		walk->comm_known = true;
 	}
 	return walk->comm_passes;
@@ -82,26 +82,26 @@ static bool walk__class(const struct walk *walk, enum wait_class class)
 	return !walk->filter->classes || walk->filter->classes & 1U << class;
 }
 
-static int walk__sample(struct walk *walk, const struct model_sample *sample)
+static int walk__sample(struct walk *walk, const struct model_sample *recorded)
 {
-	struct moment moment = {
+	struct weighted_sample sample = {
 		.thread = walk->thread_index,
-		.kernel = sample->kernel,
-		.user = sample->user,
+		.kernel = recorded->kernel,
+		.user = recorded->user,
 		.syscall = -1,
 		.class = CLASS_CPU,
-		.from = sample->time,
-		.until = sample->time,
-		.points = sample->weight,
-		.ns = sample->weight * walk->model->period_ns,
-		.sample = sample,
+		.from = recorded->time,
+		.until = recorded->time,
+		.points = recorded->weight,
+		.ns = recorded->weight * walk->model->period_ns,
+		.sample = recorded,
 	};
 
-	if (sample->time < walk->from || sample->time >= walk->until || !sample->weight ||
-	    !walk__comm(walk, sample->time))
+	if (recorded->time < walk->from || recorded->time >= walk->until || !recorded->weight ||
+	    !walk__comm(walk, recorded->time))
 		return 0;
-	moment.comm = walk->thread->comms.data[walk->comm].name;
-	return walk->visit(walk->context, &moment);
+	sample.comm = walk->thread->comms.data[walk->comm].name;
+	return walk->visit(walk->context, &sample);
 }
 
 /* Of @points spread evenly over @length, those in the first @part of it. */
@@ -111,32 +111,32 @@ static uint64_t points__before(uint64_t points, uint64_t part, uint64_t length)
 }
 
 /* One part of an interval: [from, from + length), with @points. */
-static int walk__part(struct walk *walk, struct moment *moment, uint64_t from, uint64_t length,
-		      uint64_t points)
+static int walk__part(struct walk *walk, struct weighted_sample *sample, uint64_t from,
+		      uint64_t length, uint64_t points)
 {
 	uint64_t until = from + length;
 
-	if (!walk__class(walk, moment->class))
+	if (!walk__class(walk, sample->class))
 		return 0;
-	moment->from = from > walk->from ? from : walk->from;
-	moment->until = until < walk->until ? until : walk->until;
-	if (moment->from > moment->until ||
-	    (moment->from == moment->until && (length || from == walk->until)))
+	sample->from = from > walk->from ? from : walk->from;
+	sample->until = until < walk->until ? until : walk->until;
+	if (sample->from > sample->until ||
+	    (sample->from == sample->until && (length || from == walk->until)))
 		return 0;
-	moment->points = points;
+	sample->points = points;
 	if (length)
-		moment->points = points__before(points, moment->until - from, length) -
-				 points__before(points, moment->from - from, length);
-	moment->ns = walk->model->trace ? moment->until - moment->from
-					: moment->points * walk->model->period_ns;
-	if (!moment->points && !moment->ns)
+		sample->points = points__before(points, sample->until - from, length) -
+				 points__before(points, sample->from - from, length);
+	sample->ns = walk->model->trace ? sample->until - sample->from
+					: sample->points * walk->model->period_ns;
+	if (!sample->points && !sample->ns)
 		return 0;
-	return walk->visit(walk->context, moment);
+	return walk->visit(walk->context, sample);
 }
 
 static int walk__interval(struct walk *walk, const struct model_interval *interval)
 {
-	struct moment moment = {
+	struct weighted_sample sample = {
 		.thread = walk->thread_index,
 		.kernel = interval->kernel,
 		.user = interval->user,
@@ -152,13 +152,13 @@ static int walk__interval(struct walk *walk, const struct model_interval *interv
 	if (interval->t_out >= walk->until || t_wake + interval->runq_ns < walk->from ||
 	    !walk__comm(walk, interval->t_out))
 		return 0;
-	moment.comm = walk->thread->comms.data[walk->comm].name;
+	sample.comm = walk->thread->comms.data[walk->comm].name;
 	if (interval->blocked_ns || interval->blocked_points)
-		err = walk__part(walk, &moment, interval->t_out, interval->blocked_ns,
+		err = walk__part(walk, &sample, interval->t_out, interval->blocked_ns,
 				 interval->blocked_points);
-	moment.class = CLASS_SCHED;
+	sample.class = CLASS_SCHED;
 	if (!err && (interval->runq_ns || interval->runq_points))
-		err = walk__part(walk, &moment, t_wake, interval->runq_ns, interval->runq_points);
+		err = walk__part(walk, &sample, t_wake, interval->runq_ns, interval->runq_points);
 	return err;
 }
 
@@ -183,8 +183,9 @@ static int walk__thread(struct walk *walk)
 	return err;
 }
 
-int moments__visit(const struct model *model, const struct moment_filter *filter,
-		   int (*visit)(void *context, const struct moment *moment), void *context)
+int weighted_samples__visit(const struct model *model, const struct sample_filter *filter,
+			    int (*visit)(void *context, const struct weighted_sample *sample),
+			    void *context)
 {
 	int err = 0;
 
@@ -200,28 +201,28 @@ int moments__visit(const struct model *model, const struct moment_filter *filter
 			.context = context,
 		};
 
-		if (moment_filter__thread(filter, walk.thread))
+		if (sample_filter__thread(filter, walk.thread))
 			err = walk__thread(&walk);
 	}
 	return err;
 }
 
 struct collection {
-	struct moment_groups *groups;
+	struct sample_groups *groups;
 	struct map64 index; /* hash -> group */
 };
 
-static bool group__same(const struct moment_group *a, const struct moment_group *b)
+static bool group__same(const struct sample_group *a, const struct sample_group *b)
 {
 	return a->thread == b->thread && a->comm == b->comm && a->kernel == b->kernel &&
 	       a->user == b->user && a->object == b->object && a->syscall == b->syscall &&
 	       a->flags == b->flags && a->class == b->class;
 }
 
-static struct moment_group *collection__group(struct collection *collection,
-					      const struct moment_group *wanted)
+static struct sample_group *collection__group(struct collection *collection,
+					      const struct sample_group *wanted)
 {
-	struct moment_groups *groups = collection->groups;
+	struct sample_groups *groups = collection->groups;
 	uint64_t key = hash__add((uint64_t)wanted->thread << 32 | wanted->comm,
 				 (uint64_t)wanted->kernel << 32 | wanted->user);
 
@@ -240,22 +241,22 @@ static struct moment_group *collection__group(struct collection *collection,
 	}
 }
 
-static int collection__add(void *context, const struct moment *moment)
+static int collection__add(void *context, const struct weighted_sample *sample)
 {
 	struct collection *collection = context;
-	struct moment_group wanted = {
-		.thread = moment->thread,
-		.comm = moment->comm,
-		.kernel = moment->kernel,
-		.user = moment->user,
-		.object = moment->object,
-		.syscall = moment->syscall,
-		.class = moment->class,
+	struct sample_group wanted = {
+		.thread = sample->thread,
+		.comm = sample->comm,
+		.kernel = sample->kernel,
+		.user = sample->user,
+		.object = sample->object,
+		.syscall = sample->syscall,
+		.class = sample->class,
 	};
-	struct moment_group *group;
+	struct sample_group *group;
 
-	if (moment->class == CLASS_SCHED) {
-		wanted.flags = moment->flags & (INTERVAL_PREEMPTED | INTERVAL_FIRST);
+	if (sample->class == CLASS_SCHED) {
+		wanted.flags = sample->flags & (INTERVAL_PREEMPTED | INTERVAL_FIRST);
 		/* It waits for a CPU, no longer for the object. */
 		wanted.object = 0;
 	}
@@ -263,32 +264,32 @@ static int collection__add(void *context, const struct moment *moment)
 	if (!group)
 		return -ENOMEM;
 	group->count++;
-	group->points += moment->points;
-	group->ns += moment->ns;
-	collection->groups->points += moment->points;
-	collection->groups->ns += moment->ns;
-	collection->groups->class_points[moment->class] += moment->points;
-	collection->groups->class_ns[moment->class] += moment->ns;
+	group->points += sample->points;
+	group->ns += sample->ns;
+	collection->groups->points += sample->points;
+	collection->groups->ns += sample->ns;
+	collection->groups->class_points[sample->class] += sample->points;
+	collection->groups->class_ns[sample->class] += sample->ns;
 	return 0;
 }
 
-int moment_groups__collect(const struct model *model, const struct moment_filter *filter,
-			   struct moment_groups *out)
+int sample_groups__collect(const struct model *model, const struct sample_filter *filter,
+			   struct sample_groups *out)
 {
-	struct moment_groups groups = {};
+	struct sample_groups groups = {};
 	struct collection collection = {.groups = &groups};
-	int err = moments__visit(model, filter, collection__add, &collection);
+	int err = weighted_samples__visit(model, filter, collection__add, &collection);
 
 	map64__free(&collection.index);
 	if (err) {
-		moment_groups__free(&groups);
+		sample_groups__free(&groups);
 		return err;
 	}
 	*out = groups;
 	return 0;
 }
 
-void moment_groups__free(struct moment_groups *groups)
+void sample_groups__free(struct sample_groups *groups)
 {
 	array__free(&groups->groups);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The moments of a recording: every sample, and of every interval its blocked
+ * The samples of a recording: every sample, and of every interval its blocked
  * and its run-queue part, filtered and cut to a window of time.
  */
 #pragma once
 
 #include "model/model.h"
 
-struct moment_filter {
+struct sample_filter {
 	unsigned int classes;	   /* bits 1 << enum wait_class; 0: all */
 	ARRAY(const char *) comms; /* any of them; none: all */
 	ARRAY(uint32_t) tids;
@@ -17,7 +17,7 @@ struct moment_filter {
 	uint64_t until; /* ns since its start; 0: its end */
 };
 
-struct moment {
+struct weighted_sample {
 	uint32_t thread;
 	uint32_t comm;	 /* string: what the thread was called then */
 	uint32_t kernel; /* stack */
@@ -35,27 +35,28 @@ struct moment {
 };
 
 /* Whether the thread itself passes (its names may still not). */
-bool moment_filter__thread(const struct moment_filter *filter, const struct model_thread *thread);
+bool sample_filter__thread(const struct sample_filter *filter, const struct model_thread *thread);
 
 /* Whether a thread called @comm passes. */
-bool moment_filter__comm(const struct moment_filter *filter, const char *comm);
+bool sample_filter__comm(const struct sample_filter *filter, const char *comm);
 
 /* Whether anything is left out. */
-bool moment_filter__active(const struct moment_filter *filter);
+bool sample_filter__active(const struct sample_filter *filter);
 
-void moment_filter__free(struct moment_filter *filter);
+void sample_filter__free(struct sample_filter *filter);
 
 /*
- * Calls @visit for every moment that passes, thread by thread and in time order
+ * Calls @visit for every sample that passes, thread by thread and in time order
  * within one, until it returns other than 0. The points of an interval that
  * lies half outside the window are shared out by time, so that adjoining
  * windows add up to the whole. Returns what @visit returned last, or 0.
  */
-int moments__visit(const struct model *model, const struct moment_filter *filter,
-		   int (*visit)(void *context, const struct moment *moment), void *context);
+int weighted_samples__visit(const struct model *model, const struct sample_filter *filter,
+			    int (*visit)(void *context, const struct weighted_sample *sample),
+			    void *context);
 
 /* Moments that differ in nothing a profile shows, as one. */
-struct moment_group {
+struct sample_group {
 	uint32_t thread;
 	uint32_t comm;
 	uint32_t kernel;
@@ -69,15 +70,15 @@ struct moment_group {
 	uint64_t ns;
 };
 
-struct moment_groups {
-	ARRAY(struct moment_group) groups; /* in order of first sight */
+struct sample_groups {
+	ARRAY(struct sample_group) groups; /* in order of first sight */
 	uint64_t points;
 	uint64_t ns;
 	uint64_t class_ns[CLASS_COUNT];
 	uint64_t class_points[CLASS_COUNT];
 };
 
-/* All moments that pass, grouped. Free with moment_groups__free(). Returns 0 or -ENOMEM. */
-int moment_groups__collect(const struct model *model, const struct moment_filter *filter,
-			   struct moment_groups *out);
-void moment_groups__free(struct moment_groups *groups);
+/* All samples that pass, grouped. Free with sample_groups__free(). Returns 0 or -ENOMEM. */
+int sample_groups__collect(const struct model *model, const struct sample_filter *filter,
+			   struct sample_groups *out);
+void sample_groups__free(struct sample_groups *groups);

@@ -268,9 +268,9 @@ static double weigh(const struct waitlist *list, bool recursive)
 
 static void measure(const char *dwell, const char *name, const char *path)
 {
-	struct moment_filter filter = {};
+	struct sample_filter filter = {};
 	struct waitlist list = {.exact = true};
-	struct sources *sources = NULL;
+	struct wait_causes *causes = NULL;
 	struct kinds *kinds = NULL;
 	struct own_strings strings = {};
 	struct model *model = NULL;
@@ -278,8 +278,8 @@ static void measure(const char *dwell, const char *name, const char *path)
 
 	run_dwell(dwell, path, &seconds, &mib);
 	if (model__load(path, NULL, &model) || kinds__new(model, &kinds) ||
-	    (strings.model = model, sources__new(&strings, kinds, &sources)) ||
-	    waitlist__make(model, sources, &filter, &list)) {
+	    (strings.model = model, wait_causes__new(&strings, kinds, &causes)) ||
+	    waitlist__make(model, causes, &filter, &list)) {
 		fprintf(stderr, "%s cannot be loaded\n", path);
 		return;
 	}
@@ -292,7 +292,7 @@ static void measure(const char *dwell, const char *name, const char *path)
 		printf("%9.2f s\n", recursed);
 	fflush(stdout);
 	waitlist__free(&list);
-	sources__free(sources);
+	wait_causes__free(causes);
 	own_strings__free(&strings);
 	kinds__free(kinds);
 	model__free(model);

@@ -53,7 +53,7 @@ static void look(struct causal_live *live)
 	    causal__effects(profile, &options, &effects))
 		return; /* the end will tell */
 	tell_best(live, effects);
-	live->sure = live->width > 0 && causal__is_sure(effects, live->width, live->all);
+	live->sure = live->width > 0 && stopping_rule__is_met(effects, live->width, live->all);
 	took = now_ns(CLOCK_MONOTONIC) - begin;
 	live->look_at = begin + (took * LOOK_SHARE > LOOK_NS ? took * LOOK_SHARE : LOOK_NS);
 }

@@ -126,7 +126,7 @@ static int report(const struct report_options *options)
 		.kernel = options->kernel,
 		.tree = options->tree,
 	};
-	const struct moment_filter *filter = &options->view.filter;
+	const struct sample_filter *filter = &options->view.filter;
 	_cleanup_model_ struct model *model = NULL;
 	_cleanup_kinds_ struct kinds *kinds = NULL;
 	struct thread_summary threads = {};
@@ -168,7 +168,7 @@ static int cmd_report(int argc, char **argv)
 	if (!view__parse(&command_report, argc, argv, &options.view, &status))
 		return status;
 	err = report(&options);
-	moment_filter__free(&options.view.filter);
+	sample_filter__free(&options.view.filter);
 	return err ? command__fail(err) : EXIT_FINE;
 }
 

@@ -97,7 +97,7 @@ static int cmd_script(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	err = script(&options);
-	moment_filter__free(&options.view.filter);
+	sample_filter__free(&options.view.filter);
 	return err ? command__fail(err) : EXIT_FINE;
 }
 

@@ -106,7 +106,7 @@ int view__set_tid(void *options, const char *value)
 
 int view__set_time(void *options, const char *value)
 {
-	struct moment_filter *filter = &((struct view_options *)options)->filter;
+	struct sample_filter *filter = &((struct view_options *)options)->filter;
 	const char *comma = strchr(value, ',');
 	char from[64];
 	int err = 0;

@@ -7,7 +7,7 @@
 
 struct view_options {
 	const char *input;
-	struct moment_filter filter;
+	struct sample_filter filter;
 	bool no_lines;
 	bool debuginfod;
 };

@@ -11,7 +11,7 @@
 
 struct waits_options {
 	struct view_options view; /* first: see VIEW_OPTIONS_FILTER */
-	struct likeness_options merge;
+	struct similarity_options merge;
 	double threshold; /* percent */
 	double percent_limit;
 	uint64_t max_causes;
@@ -33,7 +33,7 @@ static int set_limit(void *options, const char *value)
 
 static int add_unfolded(void *context, const char *text, size_t n)
 {
-	struct likeness_options *merge = context;
+	struct similarity_options *merge = context;
 	char *name = strndup(text, n); /* lives as long as the command */
 
 	if (!name || array__push(&merge->unfolded, name)) {
@@ -45,7 +45,7 @@ static int add_unfolded(void *context, const char *text, size_t n)
 
 static int set_unfold(void *options, const char *value)
 {
-	struct likeness_options *merge = &((struct waits_options *)options)->merge;
+	struct similarity_options *merge = &((struct waits_options *)options)->merge;
 
 	if (!value || !strcmp(value, "all"))
 		merge->separate = true;
@@ -143,7 +143,7 @@ static int cmd_waits(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	err = waits(&options);
-	moment_filter__free(&options.view.filter);
+	sample_filter__free(&options.view.filter);
 	array__free(&options.merge.unfolded);
 	return err ? command__fail(err) : EXIT_FINE;
 }

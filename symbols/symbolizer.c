@@ -17,16 +17,16 @@
 #include "symbols/kallsyms.h"
 #include "symbols/object.h"
 
-/* How a source is told apart; in front of the strings of its key. */
+/* How a provider is told apart; in front of the strings of its key. */
 struct source_key {
 	uint32_t kind;
 	uint32_t pid;
 };
 
-struct source {
+struct provider {
 	struct symbol_source given; /* its strings are the symbolizer's */
 	bool opened;
-	struct object *object; /* the symbolizer's; several sources may share one */
+	struct object *object; /* the symbolizer's; several providers may share one */
 	struct jitmap jitmap;
 	const char *trouble;
 };
@@ -34,8 +34,8 @@ struct source {
 struct symbolizer {
 	struct object_context context;
 	char *debug_root;
-	struct intern keys; /* id: index in sources */
-	ARRAY(struct source *) sources;
+	struct intern keys; /* id: index in providers */
+	ARRAY(struct provider *) providers;
 	ARRAY(struct object *) objects;
 	struct kallsyms kallsyms;
 	int kallsyms_err; /* of reading it; 1: not read yet */
@@ -67,12 +67,12 @@ void symbolizer__free(struct symbolizer *symbolizer)
 		return;
 	for (size_t i = 0; i < symbolizer->objects.n; i++)
 		object__free(symbolizer->objects.data[i]);
-	for (size_t i = 0; i < symbolizer->sources.n; i++) {
-		jitmap__free(&symbolizer->sources.data[i]->jitmap);
-		free(symbolizer->sources.data[i]);
+	for (size_t i = 0; i < symbolizer->providers.n; i++) {
+		jitmap__free(&symbolizer->providers.data[i]->jitmap);
+		free(symbolizer->providers.data[i]);
 	}
 	array__free(&symbolizer->objects);
-	array__free(&symbolizer->sources);
+	array__free(&symbolizer->providers);
 	intern__free(&symbolizer->keys);
 	kallsyms__free(&symbolizer->kallsyms);
 	debuginfod__stop(&symbolizer->context.debuginfod);
@@ -86,23 +86,23 @@ static void key__put_string(struct buffer *key, const char *text)
 	buffer__put(key, text ? text : "", text ? strlen(text) + 1 : 1);
 }
 
-/* The number of the source with this key; @fresh says that it has none yet. */
-static int64_t symbolizer__key(struct symbolizer *symbolizer, const struct symbol_source *source,
+/* The number of the provider with this key; @fresh says that it has none yet. */
+static int64_t symbolizer__key(struct symbolizer *symbolizer, const struct symbol_source *provider,
 			       bool *fresh)
 {
 	struct source_key head = {
-		.kind = source->kind,
-		.pid = source->kind == SYMBOL_SOURCE_JIT ? source->pid : 0,
+		.kind = provider->kind,
+		.pid = provider->kind == SYMBOL_SOURCE_JIT ? provider->pid : 0,
 	};
 	struct buffer key = {};
 	int64_t number = -ENOMEM;
 
 	buffer__put(&key, &head, sizeof(head));
-	if (source->kind != SYMBOL_SOURCE_KERNEL) {
-		key__put_string(&key, source->path);
-		key__put_string(&key, source->root);
+	if (provider->kind != SYMBOL_SOURCE_KERNEL) {
+		key__put_string(&key, provider->path);
+		key__put_string(&key, provider->root);
 	}
-	key__put_string(&key, source->build_id);
+	key__put_string(&key, provider->build_id);
 	if (!key.failed)
 		number = intern__id(&symbolizer->keys, key.data, key.n, fresh);
 	buffer__free(&key);
@@ -114,38 +114,38 @@ static const char *symbolizer__keep(struct symbolizer *symbolizer, const char *t
 	return text ? strings__keep(&symbolizer->context.strings, text) : NULL;
 }
 
-int symbolizer__source(struct symbolizer *symbolizer, const struct symbol_source *source)
+int symbolizer__source(struct symbolizer *symbolizer, const struct symbol_source *provider)
 {
-	_cleanup_free_ struct source *added = NULL;
+	_cleanup_free_ struct provider *added = NULL;
 	bool fresh = false;
 	int64_t number;
 
-	/* Room first: once it has a number, the source has to be there. */
-	if (array__reserve(&symbolizer->sources, 1))
+	/* Room first: once it has a number, the provider has to be there. */
+	if (array__reserve(&symbolizer->providers, 1))
 		return -ENOMEM;
 	added = calloc(1, sizeof(*added));
 	if (!added)
 		return -ENOMEM;
-	number = symbolizer__key(symbolizer, source, &fresh);
+	number = symbolizer__key(symbolizer, provider, &fresh);
 	if (number < 0)
 		return -ENOMEM;
 	if (!fresh) {
-		struct source *known = symbolizer->sources.data[number];
+		struct provider *known = symbolizer->providers.data[number];
 
 		if (known->given.fd < 0)
-			known->given.fd = source->fd;
+			known->given.fd = provider->fd;
 		return (int)number;
 	}
-	added->given = *source;
-	added->given.path = symbolizer__keep(symbolizer, source->path);
-	added->given.root = symbolizer__keep(symbolizer, source->root);
-	added->given.build_id = symbolizer__keep(symbolizer, source->build_id);
-	symbolizer->sources.data[symbolizer->sources.n++] = TAKE_PTR(added);
+	added->given = *provider;
+	added->given.path = symbolizer__keep(symbolizer, provider->path);
+	added->given.root = symbolizer__keep(symbolizer, provider->root);
+	added->given.build_id = symbolizer__keep(symbolizer, provider->build_id);
+	symbolizer->providers.data[symbolizer->providers.n++] = TAKE_PTR(added);
 	return (int)number;
 }
 
 static void __attribute__((format(printf, 3, 4)))
-source__complain(struct symbolizer *symbolizer, struct source *source, const char *fmt, ...)
+provider__complain(struct symbolizer *symbolizer, struct provider *provider, const char *fmt, ...)
 {
 	char text[512];
 	va_list args;
@@ -153,132 +153,133 @@ source__complain(struct symbolizer *symbolizer, struct source *source, const cha
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	source->trouble = symbolizer__keep(symbolizer, text);
+	provider->trouble = symbolizer__keep(symbolizer, text);
 }
 
 /* An open object of the same build id, whatever its path: containers share libraries. */
 static struct object *symbolizer__same_object(const struct symbolizer *symbolizer,
-					      const struct symbol_source *source)
+					      const struct symbol_source *provider)
 {
-	if (source->kind != SYMBOL_SOURCE_ELF || !source->build_id || !*source->build_id)
+	if (provider->kind != SYMBOL_SOURCE_ELF || !provider->build_id || !*provider->build_id)
 		return NULL;
 	for (size_t i = 0; i < symbolizer->objects.n; i++) {
 		struct object *object = symbolizer->objects.data[i];
 
-		if (!strcmp(object__build_id(object), source->build_id))
+		if (!strcmp(object__build_id(object), provider->build_id))
 			return object;
 	}
 	return NULL;
 }
 
-static void symbolizer__open_object(struct symbolizer *symbolizer, struct source *source)
+static void symbolizer__open_object(struct symbolizer *symbolizer, struct provider *provider)
 {
-	struct object *object = symbolizer__same_object(symbolizer, &source->given);
+	struct object *object = symbolizer__same_object(symbolizer, &provider->given);
 
 	if (!object) {
 		if (array__reserve(&symbolizer->objects, 1) ||
-		    object__open(&symbolizer->context, &source->given, &object)) {
-			source__complain(symbolizer, source, "out of memory");
+		    object__open(&symbolizer->context, &provider->given, &object)) {
+			provider__complain(symbolizer, provider, "out of memory");
 			return;
 		}
 		symbolizer->objects.data[symbolizer->objects.n++] = object;
 	}
-	source->object = object;
-	source->trouble = object__trouble(object);
+	provider->object = object;
+	provider->trouble = object__trouble(object);
 }
 
-/* Whether the kernel that @source was recorded on is not the one running. */
-static bool kernel__is_another(const struct symbol_source *source)
+/* Whether the kernel that @provider was recorded on is not the one running. */
+static bool kernel__is_another(const struct symbol_source *provider)
 {
 	_cleanup_close_ int fd = open("/sys/kernel/notes", O_RDONLY | O_CLOEXEC);
 	char build_id[BUILD_ID_HEX_SIZE];
 	_cleanup_free_ char *notes = NULL;
 	size_t size;
 
-	if (!source->build_id || !*source->build_id || fd < 0 ||
+	if (!provider->build_id || !*provider->build_id || fd < 0 ||
 	    file__read(fd, 1 << 20, &notes, &size))
 		return false;
 	notes__build_id(notes, size, build_id);
-	return build_id[0] && strcmp(build_id, source->build_id) != 0;
+	return build_id[0] && strcmp(build_id, provider->build_id) != 0;
 }
 
-static void symbolizer__open_kernel(struct symbolizer *symbolizer, struct source *source)
+static void symbolizer__open_kernel(struct symbolizer *symbolizer, struct provider *provider)
 {
-	if (kernel__is_another(&source->given)) {
-		source__complain(symbolizer, source,
-				 "the kernel that ran has another build id than this one: "
-				 "report on the machine and boot that recorded");
+	if (kernel__is_another(&provider->given)) {
+		provider__complain(symbolizer, provider,
+				   "the kernel that ran has another build id than this one: "
+				   "report on the machine and boot that recorded");
 		return;
 	}
 	if (symbolizer->kallsyms_err > 0)
 		symbolizer->kallsyms_err = kallsyms__read(&symbolizer->kallsyms, "/proc/kallsyms");
 	if (symbolizer->kallsyms_err == -EPERM)
-		source__complain(
-			symbolizer, source,
+		provider__complain(
+			symbolizer, provider,
 			"the addresses in /proc/kallsyms are hidden from this user: run as "
 			"root, or: sudo sysctl kernel.kptr_restrict=0 "
 			"kernel.perf_event_paranoid=1");
 	else if (symbolizer->kallsyms_err)
-		source__complain(symbolizer, source, "cannot read /proc/kallsyms: %s",
-				 strerror(-symbolizer->kallsyms_err));
+		provider__complain(symbolizer, provider, "cannot read /proc/kallsyms: %s",
+				   strerror(-symbolizer->kallsyms_err));
 }
 
-static void symbolizer__open_jit(struct symbolizer *symbolizer, struct source *source)
+static void symbolizer__open_jit(struct symbolizer *symbolizer, struct provider *provider)
 {
-	uint32_t pid = source->given.pid;
-	int err = jitmap__read(&source->jitmap, source->given.root, pid);
+	uint32_t pid = provider->given.pid;
+	int err = jitmap__read(&provider->jitmap, provider->given.root, pid);
 
 	if (err == -ENOENT)
-		source__complain(
-			symbolizer, source,
+		provider__complain(
+			symbolizer, provider,
 			"no /tmp/perf-%" PRIu32
 			".map names this generated code: have the runtime write it "
 			"(node --perf-basic-prof, java -XX:+DumpPerfMapAtExit, python -X perf)",
 			pid);
 	else if (err)
-		source__complain(symbolizer, source, "cannot read /tmp/perf-%" PRIu32 ".map: %s",
-				 pid, strerror(-err));
+		provider__complain(symbolizer, provider,
+				   "cannot read /tmp/perf-%" PRIu32 ".map: %s", pid,
+				   strerror(-err));
 }
 
-static void symbolizer__open(struct symbolizer *symbolizer, struct source *source)
+static void symbolizer__open(struct symbolizer *symbolizer, struct provider *provider)
 {
-	if (source->opened)
+	if (provider->opened)
 		return;
-	source->opened = true;
-	switch (source->given.kind) {
+	provider->opened = true;
+	switch (provider->given.kind) {
 	case SYMBOL_SOURCE_ELF:
 	case SYMBOL_SOURCE_VDSO:
-		symbolizer__open_object(symbolizer, source);
+		symbolizer__open_object(symbolizer, provider);
 		break;
 	case SYMBOL_SOURCE_KERNEL:
-		symbolizer__open_kernel(symbolizer, source);
+		symbolizer__open_kernel(symbolizer, provider);
 		break;
 	case SYMBOL_SOURCE_JIT:
-		symbolizer__open_jit(symbolizer, source);
+		symbolizer__open_jit(symbolizer, provider);
 		break;
 	}
 }
 
 static const char *symbolizer__kernel_name(struct symbolizer *symbolizer,
-					   const struct source *source, uint64_t address)
+					   const struct provider *provider, uint64_t address)
 {
 	struct symbol *symbol =
-		source->trouble ? NULL : symtab__find(&symbolizer->kallsyms.symtab, address);
+		provider->trouble ? NULL : symtab__find(&symbolizer->kallsyms.symtab, address);
 
 	return symbol ? symbol__name(symbol, &symbolizer->context.strings) : NULL;
 }
 
-size_t symbolizer__resolve(struct symbolizer *symbolizer, int source, uint64_t address,
+size_t symbolizer__resolve(struct symbolizer *symbolizer, int provider, uint64_t address,
 			   struct symbol_frame *frames, size_t max)
 {
-	struct source *known;
+	struct provider *known;
 	const char *name = NULL;
 	size_t n = 0;
 
 	frames[0] = (struct symbol_frame){.name = ""};
-	if (source < 0 || (size_t)source >= symbolizer->sources.n)
+	if (provider < 0 || (size_t)provider >= symbolizer->providers.n)
 		return 1;
-	known = symbolizer->sources.data[source];
+	known = symbolizer->providers.data[provider];
 	symbolizer__open(symbolizer, known);
 	if (known->object)
 		n = object__resolve(&symbolizer->context, known->object, address, frames, max);
@@ -293,9 +294,9 @@ size_t symbolizer__resolve(struct symbolizer *symbolizer, int source, uint64_t a
 	return 1;
 }
 
-const char *symbolizer__trouble(struct symbolizer *symbolizer, int source)
+const char *symbolizer__trouble(struct symbolizer *symbolizer, int provider)
 {
-	if (source < 0 || (size_t)source >= symbolizer->sources.n)
+	if (provider < 0 || (size_t)provider >= symbolizer->providers.n)
 		return NULL;
-	return symbolizer->sources.data[source]->trouble;
+	return symbolizer->providers.data[provider]->trouble;
 }

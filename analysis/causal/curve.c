@@ -52,9 +52,9 @@ struct making {
 	const struct causal_noise *noise;
 	struct causal_curve *curve;
 	ARRAY(const struct causal_cell *) cells; /* one for each result */
-	ARRAY(struct causal_dot) dots;
+	ARRAY(struct fit_point) dots;
 	ARRAY(double) errors; /* what a relative error of 1 of a single pair is worth */
-	struct causal_fit (*fit)(const struct causal_dot *dots, size_t n);
+	struct causal_fit (*fit)(const struct fit_point *dots, size_t n);
 	double last; /* the largest speedup that was tried */
 	size_t resamples;
 };
@@ -62,7 +62,7 @@ struct making {
 static int making__add(struct making *making, const struct causal_cell *cell)
 {
 	struct causal_curve *curve = making->curve;
-	const struct causal_dot dot = {cell->speedup, 1 - cell->ratio, 0, (double)cell->n};
+	const struct fit_point dot = {cell->speedup, 1 - cell->ratio, 0, (double)cell->n};
 	const struct causal_result result = {
 		.speedup = cell->speedup,
 		.experiments = cell->n,
@@ -83,21 +83,21 @@ static int making__add(struct making *making, const struct causal_cell *cell)
 static int making__weigh(struct making *making)
 {
 	struct causal_fit fit;
-	int err = causal_dots__weigh(making->dots.data, making->dots.n, &fit);
+	int err = robust_fit__weigh(making->dots.data, making->dots.n, &fit);
 
 	/* One that is too low by chance is not more certain for that. */
 	for (size_t i = 0; i < making->dots.n && !err; i++)
 		if (making->cells.data[i]->n < CAUSAL_MANY_PAIRS)
 			making->errors.data[i] =
 				fmax(making->cells.data[i]->error,
-				     causal_dots__ratio(&fit, making->cells.data[i]->speedup));
+				     robust_fit__ratio(&fit, making->cells.data[i]->speedup));
 	return err;
 }
 
 /* The simplest of the three that explains the results. */
 static void making__fit(struct making *making)
 {
-	const struct causal_dot *dots = making->dots.data;
+	const struct fit_point *dots = making->dots.data;
 	const size_t n = making->dots.n;
 	const double variance = making->noise->sigma * making->noise->sigma;
 	struct causal_curve *curve = making->curve;
@@ -125,7 +125,7 @@ static double making__base_error(const struct making *making, struct causal_rand
 
 static void making__resample(struct making *making, size_t round, double worst_at,
 			     const struct causal_group *group, struct causal_random *random,
-			     struct causal_dot *dots, struct resampled *out)
+			     struct fit_point *dots, struct resampled *out)
 {
 	const struct causal_curve *curve = making->curve;
 	double base = making__base_error(making, random);
@@ -195,7 +195,7 @@ static int making__bootstrap(struct making *making, const struct causal_group *g
 {
 	size_t n = making->dots.n, resamples = making->resamples;
 	_cleanup_free_ double *memory = calloc((n + 5) * resamples, sizeof(*memory));
-	_cleanup_free_ struct causal_dot *dots = calloc(n, sizeof(*dots));
+	_cleanup_free_ struct fit_point *dots = calloc(n, sizeof(*dots));
 	struct causal_random random = {.state = seed};
 	struct resampled resampled;
 	double worst_at;
@@ -264,7 +264,7 @@ static double making__slope_error(const struct making *making, struct causal_ran
 	double base = making__base_error(making, random), xx = 0, xy = 0;
 
 	for (size_t i = 0; i < making->dots.n; i++) {
-		const struct causal_dot *dot = &making->dots.data[i];
+		const struct fit_point *dot = &making->dots.data[i];
 		double error = causal_noise__mean(making->noise, making->cells.data[i]->n, random);
 
 		xx += dot->weight * dot->speedup * dot->speedup;

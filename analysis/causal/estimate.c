@@ -210,7 +210,7 @@ static const struct causal_series *baseline__of(const struct causal_sorted *sort
  */
 static int series__errors_of_fit(struct causal_series *series)
 {
-	ARRAY(struct causal_dot) dots = {};
+	ARRAY(struct fit_point) dots = {};
 	struct causal_fit fit = {};
 	double freedom, more;
 	int err = 0;
@@ -219,18 +219,17 @@ static int series__errors_of_fit(struct causal_series *series)
 		const struct causal_cell *cell = &series->cells.data[c];
 
 		if (cell->speedup > 0 && !isnan(cell->ratio))
-			err = array__push(&dots,
-					  ((struct causal_dot){cell->speedup, 1 - cell->ratio, 0,
-							       (double)cell->n}));
+			err = array__push(&dots, ((struct fit_point){cell->speedup, 1 - cell->ratio,
+								     0, (double)cell->n}));
 	}
-	err = err ? err : causal_dots__weigh(dots.data, dots.n, &fit);
+	err = err ? err : robust_fit__weigh(dots.data, dots.n, &fit);
 	freedom = (double)dots.n - (fit.knee > 0 ? 3 : 1);
 	more = freedom > 0 ? sqrt((double)dots.n / freedom) : 0;
 	for (size_t i = 0; i < dots.n && freedom > 0 && !err; i++) {
 		double fitted = 1 - causal_fit__at(&fit, dots.data[i].speedup);
 		double off = 1 - dots.data[i].value - fitted;
 
-		off /= causal_dots__ratio(&fit, dots.data[i].speedup);
+		off /= robust_fit__ratio(&fit, dots.data[i].speedup);
 		err = array__push(&series->errors, more * off * sqrt(dots.data[i].n));
 	}
 	series->freedom += fmax(freedom, 0);

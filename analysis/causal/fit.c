@@ -17,7 +17,7 @@ double causal_fit__at(const struct causal_fit *fit, double speedup)
 	return fit->rise * fit->knee + fit->behind * (speedup - fit->knee);
 }
 
-double causal_fit__slope(const struct causal_dot *dots, size_t n)
+double causal_fit__slope(const struct fit_point *dots, size_t n)
 {
 	double xx = 0, xy = 0;
 
@@ -28,12 +28,12 @@ double causal_fit__slope(const struct causal_dot *dots, size_t n)
 	return xx > 0 ? xy / xx : 0;
 }
 
-struct causal_fit causal_fit__straight(const struct causal_dot *dots, size_t n)
+struct causal_fit causal_fit__straight(const struct fit_point *dots, size_t n)
 {
 	return (struct causal_fit){.rise = causal_fit__slope(dots, n)};
 }
 
-double causal_fit__rest(const struct causal_fit *fit, const struct causal_dot *dots, size_t n)
+double causal_fit__rest(const struct causal_fit *fit, const struct fit_point *dots, size_t n)
 {
 	double rest = 0;
 
@@ -46,7 +46,7 @@ double causal_fit__rest(const struct causal_fit *fit, const struct causal_dot *d
 }
 
 /* The best fit with a knee there; false when it cannot be told. */
-static bool fit__with_knee(double knee, const struct causal_dot *dots, size_t n,
+static bool fit__with_knee(double knee, const struct fit_point *dots, size_t n,
 			   struct causal_fit *fit)
 {
 	double aa = 0, ab = 0, bb = 0, ay = 0, by = 0, determinant;
@@ -71,7 +71,7 @@ static bool fit__with_knee(double knee, const struct causal_dot *dots, size_t n,
 }
 
 /* Whether there are pairs enough on either side of @knee. */
-static bool knee__is_supported(double knee, const struct causal_dot *dots, size_t n)
+static bool knee__is_supported(double knee, const struct fit_point *dots, size_t n)
 {
 	double before = 0, behind = 0;
 	size_t dots_behind = 0;
@@ -87,7 +87,7 @@ static bool knee__is_supported(double knee, const struct causal_dot *dots, size_
 	return before >= KNEE_PAIRS && behind >= (dots_behind > 1 ? KNEE_PAIRS : 2 * KNEE_PAIRS);
 }
 
-static bool fit__level_from(double knee, const struct causal_dot *dots, size_t n,
+static bool fit__level_from(double knee, const struct fit_point *dots, size_t n,
 			    struct causal_fit *fit)
 {
 	double aa = 0, ay = 0;
@@ -103,8 +103,8 @@ static bool fit__level_from(double knee, const struct causal_dot *dots, size_t n
 }
 
 /* The best of all knees, as @with_knee fits them; straight when there is none. */
-static struct causal_fit fit__search(const struct causal_dot *dots, size_t n,
-				     bool (*with_knee)(double knee, const struct causal_dot *dots,
+static struct causal_fit fit__search(const struct fit_point *dots, size_t n,
+				     bool (*with_knee)(double knee, const struct fit_point *dots,
 						       size_t n, struct causal_fit *fit))
 {
 	struct causal_fit best = causal_fit__straight(dots, n), fit;
@@ -127,12 +127,12 @@ static struct causal_fit fit__search(const struct causal_dot *dots, size_t n,
 	return best;
 }
 
-struct causal_fit causal_fit__bent(const struct causal_dot *dots, size_t n)
+struct causal_fit causal_fit__bent(const struct fit_point *dots, size_t n)
 {
 	return fit__search(dots, n, fit__with_knee);
 }
 
-struct causal_fit causal_fit__level(const struct causal_dot *dots, size_t n)
+struct causal_fit causal_fit__level(const struct fit_point *dots, size_t n)
 {
 	return fit__search(dots, n, fit__level_from);
 }

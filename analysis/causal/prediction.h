@@ -133,7 +133,7 @@ DEFINE_CLEANUP(struct causal_effects *, causal_effects__free)
  * (0.03: 3 points), and nothing could yet turn out to be better. @all: every curve is known
  * as well, not only the best.
  */
-bool causal__is_sure(const struct causal_effects *effects, double width, bool all);
+bool stopping_rule__is_met(const struct causal_effects *effects, double width, bool all);
 
 /* "gain", "plateau" ... as in JSON. */
 const char *causal_shape__name(enum causal_shape shape);

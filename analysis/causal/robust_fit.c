@@ -8,11 +8,11 @@
 #include "analysis/causal/pair_weights.h"
 
 /* Of fewer dots nobody can say which one does not fit. */
-#define FEWEST_DOTS 5
+#define FEWEST_POINTS 5
 
 #define ROUNDS 4
 
-double causal_dots__ratio(const struct causal_fit *fit, double speedup)
+double robust_fit__ratio(const struct causal_fit *fit, double speedup)
 {
 	return fmax(1 - causal_fit__at(fit, speedup), CAUSAL_LEAST_RATIO);
 }
@@ -30,7 +30,7 @@ static int compare_slopes(const void *left, const void *right)
 }
 
 /* A line that few dots, however far off, do not move: the middle one of their slopes. */
-static int middle_slope(const struct causal_dot *dots, size_t n, struct causal_fit *fit)
+static int middle_slope(const struct fit_point *dots, size_t n, struct causal_fit *fit)
 {
 	_cleanup_free_ struct slope *slopes = calloc(n, sizeof(*slopes));
 	double all = 0, sum = 0;
@@ -55,7 +55,7 @@ static int middle_slope(const struct causal_dot *dots, size_t n, struct causal_f
  * How far each dot is off @fit, as the log of ratios and in units of a single pair; NAN for
  * those of many pairs. How many are not.
  */
-static size_t dots__off(const struct causal_dot *dots, size_t n, const struct causal_fit *fit,
+static size_t dots__off(const struct fit_point *dots, size_t n, const struct causal_fit *fit,
 			double *off)
 {
 	size_t few = 0;
@@ -73,12 +73,12 @@ static size_t dots__off(const struct causal_dot *dots, size_t n, const struct ca
 	return few;
 }
 
-static struct causal_fit fit__line(const struct causal_dot *dots, size_t n)
+static struct causal_fit fit__line(const struct fit_point *dots, size_t n)
 {
-	return n < FEWEST_DOTS ? causal_fit__straight(dots, n) : causal_fit__bent(dots, n);
+	return n < FEWEST_POINTS ? causal_fit__straight(dots, n) : causal_fit__bent(dots, n);
 }
 
-int causal_dots__weigh(struct causal_dot *dots, size_t n, struct causal_fit *fit)
+int robust_fit__weigh(struct fit_point *dots, size_t n, struct causal_fit *fit)
 {
 	_cleanup_free_ double *off = calloc(3 * n + 1, sizeof(*off));
 	double *weights, *scratch;
@@ -95,10 +95,10 @@ int causal_dots__weigh(struct causal_dot *dots, size_t n, struct causal_fit *fit
 			if (!isnan(off[i]))
 				scratch[k++] = off[i];
 		causal_weights__find(off, weights, n,
-				     few < FEWEST_DOTS ? INFINITY
-						       : causal_deviations__scale(scratch, k));
+				     few < FEWEST_POINTS ? INFINITY
+							 : causal_deviations__scale(scratch, k));
 		for (size_t i = 0; i < n; i++) {
-			double ratio = causal_dots__ratio(fit, dots[i].speedup);
+			double ratio = robust_fit__ratio(fit, dots[i].speedup);
 
 			dots[i].weight = dots[i].n / (ratio * ratio);
 			if (!isnan(off[i]))

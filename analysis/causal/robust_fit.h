@@ -18,7 +18,7 @@
  * dot is: low ones would count more), and by whether they fit the others. *@fit is the last
  * fit. 0 or -ENOMEM.
  */
-int causal_dots__weigh(struct causal_dot *dots, size_t n, struct causal_fit *fit);
+int robust_fit__weigh(struct fit_point *dots, size_t n, struct causal_fit *fit);
 
 /* What is left of the period at @speedup by @fit, but at least CAUSAL_LEAST_RATIO. */
-double causal_dots__ratio(const struct causal_fit *fit, double speedup);
+double robust_fit__ratio(const struct causal_fit *fit, double speedup);

@@ -23,7 +23,7 @@ static const struct causal_curve *find_first(const struct causal_effects *effect
 	return NULL;
 }
 
-bool causal__is_sure(const struct causal_effects *effects, double width, bool all)
+bool stopping_rule__is_met(const struct causal_effects *effects, double width, bool all)
 {
 	for (size_t i = 0; i < effects->curves.n; i++) {
 		const struct causal_curve *curve = &effects->curves.data[i];

@@ -59,7 +59,7 @@ struct profiler {
 	struct callchain chain;
 };
 
-enum wait_kind moment_group__kind(struct kinds *kinds, const struct moment_group *group)
+enum wait_kind sample_group__kind(struct kinds *kinds, const struct sample_group *group)
 {
 	const struct kind_question question = {
 		.class = group->class,
@@ -145,7 +145,7 @@ static void profiler__set_line(const struct profiler *profiler, size_t at, bool 
  * unless rows are told apart by class in the first place.
  */
 static struct profile_row profiler__keys(const struct profiler *profiler,
-					 const struct moment_group *group, ssize_t at,
+					 const struct sample_group *group, ssize_t at,
 					 enum wait_kind kind, bool caller)
 {
 	const struct model_thread *thread = &profiler->model->threads.data[group->thread];
@@ -208,7 +208,7 @@ static int profiler__add_part(struct profiler *profiler, uint32_t row, enum wait
 }
 
 static int profiler__add_tree(struct profiler *profiler, uint32_t index,
-			      const struct moment_group *group, size_t at)
+			      const struct sample_group *group, size_t at)
 {
 	const struct profile_options *options = profiler->options;
 	struct profile *profile = profiler->profile;
@@ -235,7 +235,7 @@ static int profiler__add_tree(struct profiler *profiler, uint32_t index,
 }
 
 /* Adds the group's time to the row of frame @at, once however often the function recurs. */
-static int profiler__add_total(struct profiler *profiler, const struct moment_group *group,
+static int profiler__add_total(struct profiler *profiler, const struct sample_group *group,
 			       ssize_t at, enum wait_kind kind, bool caller)
 {
 	struct profile_row keys = profiler__keys(profiler, group, at, kind, caller);
@@ -255,7 +255,7 @@ static int profiler__add_total(struct profiler *profiler, const struct moment_gr
 	return profiler__add_tree(profiler, (uint32_t)index, group, at < 0 ? 0 : (size_t)at);
 }
 
-static int profiler__add_callers(struct profiler *profiler, const struct moment_group *group,
+static int profiler__add_callers(struct profiler *profiler, const struct sample_group *group,
 				 ssize_t self, enum wait_kind kind)
 {
 	int err = profiler__add_total(profiler, group, self, kind, false);
@@ -266,10 +266,10 @@ static int profiler__add_callers(struct profiler *profiler, const struct moment_
 	return err;
 }
 
-static int profiler__add(struct profiler *profiler, const struct moment_group *group)
+static int profiler__add(struct profiler *profiler, const struct sample_group *group)
 {
 	const struct profile_options *options = profiler->options;
-	enum wait_kind kind = moment_group__kind(profiler->kinds, group);
+	enum wait_kind kind = sample_group__kind(profiler->kinds, group);
 	bool off_cpu = group->class != CLASS_CPU;
 	struct profile_row keys, *row;
 	uint32_t kernel = 0;
@@ -327,7 +327,7 @@ static int row__order(const void *a, const void *b)
 }
 
 int profile__make(const struct model *model, struct kinds *kinds,
-		  const struct moment_filter *filter, const struct profile_options *options,
+		  const struct sample_filter *filter, const struct profile_options *options,
 		  struct profile *profile)
 {
 	struct profiler profiler = {
@@ -335,7 +335,7 @@ int profile__make(const struct model *model, struct kinds *kinds,
 	int err;
 
 	*profile = (struct profile){};
-	err = moment_groups__collect(model, filter, &profile->groups);
+	err = sample_groups__collect(model, filter, &profile->groups);
 	profile->ns = profile->groups.ns;
 	profile->points = profile->groups.points;
 	for (size_t i = 0; i < profile->groups.groups.n && !err; i++)
@@ -358,5 +358,5 @@ void profile__free(struct profile *profile)
 {
 	array__free(&profile->rows);
 	calltree__free(&profile->trees);
-	moment_groups__free(&profile->groups);
+	sample_groups__free(&profile->groups);
 }

@@ -47,7 +47,7 @@ struct profile_row {
 	uint32_t line;
 	uint8_t class;	   /* enum wait_class */
 	bool level_kernel; /* class cpu: in kernel mode */
-	bool no_frame;	   /* of moments without any stack */
+	bool no_frame;	   /* of samples without any stack */
 	uint32_t object;
 
 	/* The one with the most time among what the row sums up. */
@@ -67,7 +67,7 @@ struct profile_row {
 struct profile {
 	ARRAY(struct profile_row) rows; /* most time first */
 	struct calltree trees;
-	struct moment_groups groups; /* what it was made of */
+	struct sample_groups groups; /* what it was made of */
 	uint64_t ns;
 	uint64_t points;
 };
@@ -76,9 +76,9 @@ struct profile {
  * Returns 0 or -ENOMEM. @profile is to be released with profile__free().
  */
 int profile__make(const struct model *model, struct kinds *kinds,
-		  const struct moment_filter *filter, const struct profile_options *options,
+		  const struct sample_filter *filter, const struct profile_options *options,
 		  struct profile *profile);
 void profile__free(struct profile *profile);
 
 /* The kind of what @group waited for. */
-enum wait_kind moment_group__kind(struct kinds *kinds, const struct moment_group *group);
+enum wait_kind sample_group__kind(struct kinds *kinds, const struct sample_group *group);

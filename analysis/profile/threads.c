@@ -16,18 +16,18 @@ static int times__order(const void *a, const void *b)
 }
 
 /* Any of the names the thread had will do. */
-static bool thread__passes(const struct model *model, const struct moment_filter *filter,
+static bool thread__passes(const struct model *model, const struct sample_filter *filter,
 			   const struct model_thread *thread)
 {
-	if (!thread->has_totals || !moment_filter__thread(filter, thread))
+	if (!thread->has_totals || !sample_filter__thread(filter, thread))
 		return false;
 	for (size_t i = 0; i < thread->comms.n; i++)
-		if (moment_filter__comm(filter, model__string(model, thread->comms.data[i].name)))
+		if (sample_filter__comm(filter, model__string(model, thread->comms.data[i].name)))
 			return true;
 	return false;
 }
 
-int thread_summary__make(const struct model *model, const struct moment_filter *filter,
+int thread_summary__make(const struct model *model, const struct sample_filter *filter,
 			 struct thread_summary *out)
 {
 	struct thread_summary summary = {};

@@ -18,6 +18,6 @@ struct thread_summary {
 };
 
 /* Threads with exact totals that pass @filter (classes and window do not apply). */
-int thread_summary__make(const struct model *model, const struct moment_filter *filter,
+int thread_summary__make(const struct model *model, const struct sample_filter *filter,
 			 struct thread_summary *out);
 void thread_summary__free(struct thread_summary *summary);

@@ -124,13 +124,13 @@ static bool exists(const struct activity *activity, uint32_t waiter, uint64_t ti
 	const struct waitlist *list = &activity->graph->list;
 	const struct waiter *of = &list->waiters.data[waiter];
 
-	if (of->type == SOURCE_DEVICE)
+	if (of->type == CAUSE_DEVICE)
 		return list->model->devices.data[of->id].seen <= time;
 	if (of->virtual)
 		return false; /* its threads count themselves */
 	if (!of->known)
 		return false; /* nor is, then, when it does not wait */
-	return of->type == SOURCE_THREAD && list->model->threads.data[of->id].created <= time &&
+	return of->type == CAUSE_THREAD && list->model->threads.data[of->id].created <= time &&
 	       list->model->threads.data[of->id].ended > time;
 }
 

@@ -92,7 +92,7 @@ static void weigh(const struct waitgraph *graph, struct bottleneck *bottleneck)
 			&graph->vertices.data[bottleneck->members.data[i]];
 
 		bottleneck->pull_ns += vertex->running_ns;
-		if (vertex->type != SOURCE_THREAD)
+		if (vertex->type != CAUSE_THREAD)
 			continue;
 		bottleneck->pull_ns += vertex->runnable_ns;
 		bottleneck->running_ns += vertex->running_ns;
@@ -106,7 +106,7 @@ static void weigh(const struct waitgraph *graph, struct bottleneck *bottleneck)
 static bool has_device(const struct waitgraph *graph, const struct bottleneck *bottleneck)
 {
 	for (size_t i = 0; i < bottleneck->members.n; i++)
-		if (graph->vertices.data[bottleneck->members.data[i]].type == SOURCE_DEVICE)
+		if (graph->vertices.data[bottleneck->members.data[i]].type == CAUSE_DEVICE)
 			return true;
 	return false;
 }
@@ -115,10 +115,10 @@ static bool has_device(const struct waitgraph *graph, const struct bottleneck *b
 static enum bottleneck_type type_of_idle(const struct bottleneck *bottleneck)
 {
 	const double *idle = bottleneck->idle_for;
-	double outside = idle[SOURCE_THREAD] + idle[SOURCE_PEER] + idle[SOURCE_UNKNOWN] +
-			 idle[SOURCE_END] + idle[SOURCE_INTERRUPT];
+	double outside = idle[CAUSE_THREAD] + idle[CAUSE_PEER] + idle[CAUSE_UNKNOWN] +
+			 idle[CAUSE_END] + idle[CAUSE_INTERRUPT];
 
-	return outside > idle[SOURCE_TIMER] ? BOTTLENECK_OUTSIDE : BOTTLENECK_SLEEP;
+	return outside > idle[CAUSE_TIMER] ? BOTTLENECK_OUTSIDE : BOTTLENECK_SLEEP;
 }
 
 /*
@@ -157,12 +157,12 @@ static int judge(struct search *search, struct bottleneck *bottleneck, bool sink
 /* Waits for work last: nothing can be gained there. */
 static int take_edges(struct search *search, const struct knot *knot, struct bottleneck *bottleneck)
 {
-	for (int for_work = 0; for_work < 2; for_work++) {
+	for (int idle = 0; idle < 2; idle++) {
 		for (size_t i = 0; i < knot->edges.n; i++) {
 			uint32_t index = search->origins.data[knot->edges.data[i]];
 			const struct waitgraph_edge *edge = &search->graph->edges.data[index];
 
-			if (waitgraph_edge__for_work(edge) == for_work &&
+			if (waitgraph_edge__is_idle(edge) == idle &&
 			    array__push(&bottleneck->edges, index))
 				return -ENOMEM;
 		}
@@ -184,7 +184,7 @@ static bool is_mostly_work(const struct search *search, const struct bottleneck 
 		uint32_t member = bottleneck->members.data[i];
 		const struct waitgraph_vertex *vertex = &graph->vertices.data[member];
 
-		if (vertex->type != SOURCE_THREAD || vertex->running_ns <= most_run)
+		if (vertex->type != CAUSE_THREAD || vertex->running_ns <= most_run)
 			continue;
 		most_run = vertex->running_ns;
 		*worker = member;
@@ -192,7 +192,7 @@ static bool is_mostly_work(const struct search *search, const struct bottleneck 
 	for (size_t i = 0; i < bottleneck->edges.n; i++) {
 		const struct waitgraph_edge *edge = &graph->edges.data[bottleneck->edges.data[i]];
 
-		if (!waitgraph_edge__for_work(edge) && edge->weight_ns > most_waited)
+		if (!waitgraph_edge__is_idle(edge) && edge->weight_ns > most_waited)
 			most_waited = edge->weight_ns;
 	}
 	return most_waited < search->out->threshold_ns && most_waited < most_run / 2;
@@ -227,7 +227,7 @@ static int take_single(struct search *search, uint32_t vertex)
 	int err;
 
 	if (search->has_edge[vertex] || search->set_aside[vertex] || !of->recorded ||
-	    of->type != SOURCE_THREAD || busy < search->out->least_ns || !busy)
+	    of->type != CAUSE_THREAD || busy < search->out->least_ns || !busy)
 		return 0;
 	bottleneck = array__add(&search->out->all);
 	err = bottleneck ? array__push(&bottleneck->members, vertex) : -ENOMEM;

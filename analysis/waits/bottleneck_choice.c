@@ -86,7 +86,7 @@ static int take_sleeper(const struct waitgraph *graph, struct bottleneck *sleepe
 		const struct waitgraph_edge *edge = &graph->edges.data[i];
 
 		if (bottleneck__has(sleeper, edge->from) &&
-		    graph->vertices.data[edge->to].type == SOURCE_TIMER &&
+		    graph->vertices.data[edge->to].type == CAUSE_TIMER &&
 		    array__push(&sleeper->edges, i))
 			return -ENOMEM;
 	}

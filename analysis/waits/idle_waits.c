@@ -31,7 +31,7 @@ static const char *const words[] = {
 /* Only who waits is looked at, not all that called it. */
 #define NEAR_FRAMES 4
 
-struct for_work {
+struct idle_waits {
 	bool *stacks; /* a user stack: named so; a kernel stack: it sends a signal */
 };
 
@@ -122,39 +122,39 @@ static bool has_named(const struct model *model, const struct model_stack *stack
 	return false;
 }
 
-int for_work__new(const struct model *model, struct for_work **out)
+int idle_waits__new(const struct model *model, struct idle_waits **out)
 {
 	_cleanup_free_ bool *named = named_locations(model);
-	struct for_work *for_work = calloc(1, sizeof(*for_work));
+	struct idle_waits *idle = calloc(1, sizeof(*idle));
 
-	if (for_work)
-		for_work->stacks = calloc(model->stacks.n, sizeof(*for_work->stacks));
-	if (!named || !for_work || !for_work->stacks) {
-		for_work__free(for_work);
+	if (idle)
+		idle->stacks = calloc(model->stacks.n, sizeof(*idle->stacks));
+	if (!named || !idle || !idle->stacks) {
+		idle_waits__free(idle);
 		return -ENOMEM;
 	}
 	for (size_t i = 1; i < model->stacks.n; i++) {
 		const struct model_stack *stack = &model->stacks.data[i];
 		size_t deep = stack->kernel ? stack->depth : NEAR_FRAMES;
 
-		for_work->stacks[i] = has_named(model, stack, named, deep);
+		idle->stacks[i] = has_named(model, stack, named, deep);
 	}
-	*out = for_work;
+	*out = idle;
 	return 0;
 }
 
-void for_work__free(struct for_work *for_work)
+void idle_waits__free(struct idle_waits *idle)
 {
-	if (!for_work)
+	if (!idle)
 		return;
-	free(for_work->stacks);
-	free(for_work);
+	free(idle->stacks);
+	free(idle);
 }
 
-bool for_work__is(const struct for_work *for_work, enum wait_kind kind, uint32_t user,
-		  uint32_t waker)
+bool idle_waits__is(const struct idle_waits *idle, enum wait_kind kind, uint32_t user,
+		    uint32_t waker)
 {
-	if (for_work->stacks[waker]) /* whoever sends a signal to an event loop means more by it */
+	if (idle->stacks[waker]) /* whoever sends a signal to an event loop means more by it */
 		return false;
-	return kind__info(kind)->role == KIND_ROLE_IDLE || for_work->stacks[user];
+	return kind__info(kind)->role == KIND_ROLE_IDLE || idle->stacks[user];
 }

@@ -8,14 +8,14 @@
 
 #include "analysis/kinds/kinds.h"
 
-struct for_work;
+struct idle_waits;
 
-int for_work__new(const struct model *model, struct for_work **out);
-void for_work__free(struct for_work *for_work);
+int idle_waits__new(const struct model *model, struct idle_waits **out);
+void idle_waits__free(struct idle_waits *idle);
 
 /*
  * Whether a wait of @kind with the user stack @user, ended by code with the kernel stack
  * @waker, is one for work.
  */
-bool for_work__is(const struct for_work *for_work, enum wait_kind kind, uint32_t user,
-		  uint32_t waker);
+bool idle_waits__is(const struct idle_waits *idle, enum wait_kind kind, uint32_t user,
+		    uint32_t waker);

@@ -39,7 +39,7 @@ struct present {
 struct camera {
 	const struct waitlist *list;
 	const uint32_t *groups;
-	struct snapshots *out;
+	struct sampled_cascade *out;
 	struct present *present; /* by waiter */
 	double *squares;	 /* by group: of what each point added */
 	double *sums;		 /* by group: what the present point added */
@@ -267,7 +267,7 @@ static int take_all(struct camera *camera)
  */
 static void find_errors(const struct camera *camera, size_t n_groups)
 {
-	struct snapshots *out = camera->out;
+	struct sampled_cascade *out = camera->out;
 	double points = out->points ? (double)out->points : 1;
 
 	for (size_t i = 0; i < camera->list->waits.n; i++)
@@ -280,8 +280,8 @@ static void find_errors(const struct camera *camera, size_t n_groups)
 	}
 }
 
-int snapshots__take(const struct waitlist *list, const uint32_t *groups, size_t n_groups,
-		    struct snapshots *out)
+int sampled_cascade__take(const struct waitlist *list, const uint32_t *groups, size_t n_groups,
+			  struct sampled_cascade *out)
 {
 	_cleanup_free_ struct present *present = calloc(list->waiters.n, sizeof(*present));
 	_cleanup_free_ double *squares = calloc(n_groups + 1, sizeof(*squares));
@@ -307,10 +307,10 @@ int snapshots__take(const struct waitlist *list, const uint32_t *groups, size_t 
 	return err;
 }
 
-void snapshots__free(struct snapshots *snapshots)
+void sampled_cascade__free(struct sampled_cascade *cascade)
 {
-	free(snapshots->plain);
-	free(snapshots->weights);
-	free(snapshots->errors);
-	*snapshots = (struct snapshots){};
+	free(cascade->plain);
+	free(cascade->weights);
+	free(cascade->errors);
+	*cascade = (struct sampled_cascade){};
 }

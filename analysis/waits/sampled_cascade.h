@@ -10,7 +10,7 @@
 
 #include "analysis/waits/waitlist.h"
 
-struct snapshots {
+struct sampled_cascade {
 	uint64_t *plain;   /* ns, of each wait in the list */
 	uint64_t *weights; /* cascaded, ns */
 	double *errors;	   /* of each group's weight: its standard error at most, ns */
@@ -21,7 +21,7 @@ struct snapshots {
  * Estimates the weights of all waits in @list. @groups has a number below @n_groups
  * for each wait. Returns 0 or -ENOMEM; to be freed in any case.
  */
-int snapshots__take(const struct waitlist *list, const uint32_t *groups, size_t n_groups,
-		    struct snapshots *out);
+int sampled_cascade__take(const struct waitlist *list, const uint32_t *groups, size_t n_groups,
+			  struct sampled_cascade *out);
 
-void snapshots__free(struct snapshots *snapshots);
+void sampled_cascade__free(struct sampled_cascade *cascade);

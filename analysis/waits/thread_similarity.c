@@ -33,8 +33,8 @@ struct habits {
 struct finder {
 	const struct model *model;
 	struct own_strings *strings;
-	const struct likeness_options *options;
-	struct likeness *out;
+	const struct similarity_options *options;
+	struct thread_similarity *out;
 	uint64_t *names;       /* of stacks */
 	uint64_t *outer;       /* of stacks' outermost frames */
 	uint64_t *patterns;    /* of threads: what those that may be merged have in common */
@@ -250,7 +250,7 @@ static bool is_short_lived(const struct model *model, const struct model_thread 
 static int join(struct finder *finder, struct map64 *groups, uint64_t key, uint32_t thread,
 		enum merged merged)
 {
-	struct likeness *out = finder->out;
+	struct thread_similarity *out = finder->out;
 	uint64_t *group = map64__put(groups, key, out->groups.n);
 	struct thread_group fresh = {
 		.merged = merged,
@@ -298,21 +298,21 @@ static int group_short_lived(struct finder *finder)
 /* The group of the same pattern whose leader is most like @thread; 0: there is none. */
 static uint32_t group_like(const struct finder *finder, uint32_t thread)
 {
-	const struct likeness *out = finder->out;
+	const struct thread_similarity *out = finder->out;
 	double best = ALIKE;
 	uint32_t found = 0;
 
 	for (uint32_t g = 1; g < out->groups.n; g++) {
 		const struct thread_group *group = &out->groups.data[g];
-		double likeness;
+		double similarity;
 
 		if (group->merged == MERGED_SHORT_LIVED ||
 		    finder->patterns[group->leader] != finder->patterns[thread] ||
 		    is_unfolded(finder, group->leader))
 			continue;
-		likeness = alike(&finder->habits[group->leader], &finder->habits[thread]);
-		if (likeness >= best) {
-			best = likeness;
+		similarity = alike(&finder->habits[group->leader], &finder->habits[thread]);
+		if (similarity >= best) {
+			best = similarity;
 			found = g;
 		}
 	}
@@ -321,7 +321,7 @@ static uint32_t group_like(const struct finder *finder, uint32_t thread)
 
 static int group_others(struct finder *finder)
 {
-	struct likeness *out = finder->out;
+	struct thread_similarity *out = finder->out;
 	int err = 0;
 
 	for (uint32_t i = 1; i < finder->model->threads.n && !err; i++) {
@@ -347,7 +347,7 @@ static int group_others(struct finder *finder)
 static void name_groups(struct finder *finder)
 {
 	const struct model *model = finder->model;
-	struct likeness *out = finder->out;
+	struct thread_similarity *out = finder->out;
 
 	for (uint32_t i = 1; i < model->threads.n; i++) {
 		struct thread_group *group = &out->groups.data[out->group_of[i]];
@@ -371,8 +371,8 @@ static void release(struct finder *finder)
 	free(finder->texts);
 }
 
-int likeness__find(struct own_strings *strings, const struct likeness_options *options,
-		   struct likeness *out)
+int thread_similarity__find(struct own_strings *strings, const struct similarity_options *options,
+			    struct thread_similarity *out)
 {
 	const struct model *model = strings->model;
 	struct finder finder = {
@@ -403,8 +403,8 @@ int likeness__find(struct own_strings *strings, const struct likeness_options *o
 	return err;
 }
 
-void likeness__free(struct likeness *likeness)
+void thread_similarity__free(struct thread_similarity *similarity)
 {
-	free(likeness->group_of);
-	array__free(&likeness->groups);
+	free(similarity->group_of);
+	array__free(&similarity->groups);
 }

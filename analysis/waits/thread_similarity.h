@@ -23,20 +23,20 @@ struct thread_group {
 	uint32_t name;	  /* string: with * for what differs: "worker*" */
 };
 
-struct likeness {
+struct thread_similarity {
 	uint32_t *group_of;		   /* by thread */
 	ARRAY(struct thread_group) groups; /* [0]: none */
 };
 
-struct likeness_options {
+struct similarity_options {
 	bool separate;		      /* every thread for itself */
 	ARRAY(const char *) unfolded; /* names, of threads or groups, that are not merged */
 };
 
 /* Groups the threads of the model of @strings. 0 or -ENOMEM; @out is to be freed in any case. */
-int likeness__find(struct own_strings *strings, const struct likeness_options *options,
-		   struct likeness *out);
-void likeness__free(struct likeness *likeness);
+int thread_similarity__find(struct own_strings *strings, const struct similarity_options *options,
+			    struct thread_similarity *out);
+void thread_similarity__free(struct thread_similarity *similarity);
 
 /* A number for each stack: the same for stacks of the same functions. NULL without memory. */
 uint64_t *stack_names__make(const struct model *model);

@@ -37,7 +37,7 @@ static const struct {
 	{"run_ksoftirqd", TRAIL_DEFERRED},
 };
 
-struct sources {
+struct wait_causes {
 	const struct model *model;
 	struct own_strings *strings;
 	struct kinds *kinds;
@@ -48,12 +48,12 @@ struct sources {
 };
 
 static const char *const names[SOURCE_TYPE_COUNT] = {
-	[SOURCE_THREAD] = "thread", [SOURCE_DEVICE] = "device",	      [SOURCE_PEER] = "peer",
-	[SOURCE_TIMER] = "timer",   [SOURCE_INTERRUPT] = "interrupt", [SOURCE_UNKNOWN] = "unknown",
-	[SOURCE_END] = "end",
+	[CAUSE_THREAD] = "thread", [CAUSE_DEVICE] = "device",	    [CAUSE_PEER] = "peer",
+	[CAUSE_TIMER] = "timer",   [CAUSE_INTERRUPT] = "interrupt", [CAUSE_UNKNOWN] = "unknown",
+	[CAUSE_END] = "end",
 };
 
-const char *source_type__name(enum source_type type)
+const char *cause_type__name(enum cause_type type)
 {
 	return type < SOURCE_TYPE_COUNT ? names[type] : "unknown";
 }
@@ -93,9 +93,9 @@ static uint8_t *find_trails(const struct model *model)
 }
 
 /* A thread that waited at a socket with this address of its own is who sends from there. */
-static int find_addresses(struct sources *sources)
+static int find_addresses(struct wait_causes *causes)
 {
-	const struct model *model = sources->model;
+	const struct model *model = causes->model;
 
 	for (uint32_t i = 1; i < model->threads.n; i++) {
 		const struct model_thread *thread = &model->threads.data[i];
@@ -104,7 +104,7 @@ static int find_addresses(struct sources *sources)
 			uint32_t object = thread->intervals.data[k].object;
 			uint32_t local = model->objects.data[object].local;
 
-			if (local && !map64__put(&sources->by_address, local, i))
+			if (local && !map64__put(&causes->by_address, local, i))
 				return -ENOMEM;
 		}
 	}
@@ -128,66 +128,68 @@ static uint32_t peer_name(const struct model *model, struct own_strings *strings
 	return own_strings__add(strings, text);
 }
 
-static int name_peers(struct sources *sources)
+static int name_peers(struct wait_causes *causes)
 {
-	const struct model *model = sources->model;
+	const struct model *model = causes->model;
 
-	sources->peers = calloc(model->objects.n, sizeof(*sources->peers));
-	for (size_t i = 1; sources->peers && i < model->objects.n; i++)
-		sources->peers[i] = peer_name(model, sources->strings, &model->objects.data[i]);
-	return sources->peers ? 0 : -ENOMEM;
+	causes->peers = calloc(model->objects.n, sizeof(*causes->peers));
+	for (size_t i = 1; causes->peers && i < model->objects.n; i++)
+		causes->peers[i] = peer_name(model, causes->strings, &model->objects.data[i]);
+	return causes->peers ? 0 : -ENOMEM;
 }
 
-int sources__new(struct own_strings *strings, struct kinds *kinds, struct sources **out)
+int wait_causes__new(struct own_strings *strings, struct kinds *kinds, struct wait_causes **out)
 {
-	_cleanup_sources_ struct sources *sources = calloc(1, sizeof(*sources));
+	_cleanup_wait_causes_ struct wait_causes *causes = calloc(1, sizeof(*causes));
 
-	if (!sources)
+	if (!causes)
 		return -ENOMEM;
-	sources->model = strings->model;
-	sources->strings = strings;
-	sources->kinds = kinds;
-	sources->network = own_strings__add(strings, "network");
-	sources->trails = find_trails(sources->model);
-	if (!sources->trails || find_addresses(sources) || name_peers(sources))
+	causes->model = strings->model;
+	causes->strings = strings;
+	causes->kinds = kinds;
+	causes->network = own_strings__add(strings, "network");
+	causes->trails = find_trails(causes->model);
+	if (!causes->trails || find_addresses(causes) || name_peers(causes))
 		return -ENOMEM;
-	*out = TAKE_PTR(sources);
+	*out = TAKE_PTR(causes);
 	return 0;
 }
 
-void sources__free(struct sources *sources)
+void wait_causes__free(struct wait_causes *causes)
 {
-	if (!sources)
+	if (!causes)
 		return;
-	free(sources->trails);
-	free(sources->peers);
-	map64__free(&sources->by_address);
-	free(sources);
+	free(causes->trails);
+	free(causes->peers);
+	map64__free(&causes->by_address);
+	free(causes);
 }
 
-static struct source source_thread(const struct sources *sources, uint32_t thread, uint32_t waker)
+static struct wait_cause source_thread(const struct wait_causes *causes, uint32_t thread,
+				       uint32_t waker)
 {
-	if (!waker || waker == thread || !sources->model->threads.data[waker].tid)
-		return (struct source){SOURCE_UNKNOWN, 0};
-	return (struct source){SOURCE_THREAD, waker};
+	if (!waker || waker == thread || !causes->model->threads.data[waker].tid)
+		return (struct wait_cause){CAUSE_UNKNOWN, 0};
+	return (struct wait_cause){CAUSE_THREAD, waker};
 }
 
 /* Who is at the other end of the socket that was waited at: a thread if it is on this machine. */
-static struct source source_peer(const struct sources *sources, uint32_t thread,
-				 const struct model_interval *interval)
+static struct wait_cause source_peer(const struct wait_causes *causes, uint32_t thread,
+				     const struct model_interval *interval)
 {
-	uint32_t peer = sources->model->objects.data[interval->object].name;
+	uint32_t peer = causes->model->objects.data[interval->object].name;
 	const uint64_t *local;
 
-	if (!sources->peers[interval->object])
-		return (struct source){SOURCE_PEER, sources->network};
-	local = map64__get(&sources->by_address, peer);
+	if (!causes->peers[interval->object])
+		return (struct wait_cause){CAUSE_PEER, causes->network};
+	local = map64__get(&causes->by_address, peer);
 	if (local && *local != thread)
-		return (struct source){SOURCE_THREAD, (uint32_t)*local};
-	return (struct source){SOURCE_PEER, sources->peers[interval->object]};
+		return (struct wait_cause){CAUSE_THREAD, (uint32_t)*local};
+	return (struct wait_cause){CAUSE_PEER, causes->peers[interval->object]};
 }
 
-enum wait_kind sources__kind(const struct sources *sources, const struct model_interval *interval)
+enum wait_kind wait_causes__kind(const struct wait_causes *causes,
+				 const struct model_interval *interval)
 {
 	struct kind_question question = {
 		.class = interval->class,
@@ -197,55 +199,55 @@ enum wait_kind sources__kind(const struct sources *sources, const struct model_i
 		.object = interval->object,
 	};
 
-	return kinds__of(sources->kinds, &question);
+	return kinds__of(causes->kinds, &question);
 }
 
 /* Without a stack of the wakeup, the wait itself has to tell. */
-static struct source source_guessed(const struct sources *sources, uint32_t thread,
-				    const struct model_interval *interval)
+static struct wait_cause source_guessed(const struct wait_causes *causes, uint32_t thread,
+					const struct model_interval *interval)
 {
-	enum kind_ender ender = kind__info(sources__kind(sources, interval))->ender;
+	enum kind_ender ender = kind__info(wait_causes__kind(causes, interval))->ender;
 
 	if (interval->class == CLASS_IO && interval->device)
-		return (struct source){SOURCE_DEVICE, interval->device};
+		return (struct wait_cause){CAUSE_DEVICE, interval->device};
 	if (ender == KIND_ENDER_TIMER)
-		return (struct source){SOURCE_TIMER, 0};
+		return (struct wait_cause){CAUSE_TIMER, 0};
 	if (ender == KIND_ENDER_PEER)
-		return source_peer(sources, thread, interval);
-	return (struct source){SOURCE_INTERRUPT, 0};
+		return source_peer(causes, thread, interval);
+	return (struct wait_cause){CAUSE_INTERRUPT, 0};
 }
 
-struct source sources__of(const struct sources *sources, uint32_t thread,
-			  const struct model_interval *interval)
+struct wait_cause wait_causes__of(const struct wait_causes *causes, uint32_t thread,
+				  const struct model_interval *interval)
 {
-	const struct model_thread *waiter = &sources->model->threads.data[thread];
+	const struct model_thread *waiter = &causes->model->threads.data[thread];
 	uint32_t stack = interval->wake ? waiter->wakes.data[interval->wake - 1].kernel : 0;
-	uint8_t trail = sources->trails[stack];
+	uint8_t trail = causes->trails[stack];
 
 	if (interval->flags & INTERVAL_UNFINISHED)
-		return (struct source){SOURCE_END, 0};
+		return (struct wait_cause){CAUSE_END, 0};
 	if (trail & TRAIL_BLOCK && interval->device)
-		return (struct source){SOURCE_DEVICE, interval->device};
+		return (struct wait_cause){CAUSE_DEVICE, interval->device};
 	switch ((enum waker_context)interval->waker_context) {
 	case WAKER_TASK:
-		return source_thread(sources, thread, interval->waker);
+		return source_thread(causes, thread, interval->waker);
 	case WAKER_SOFTIRQ:
 	case WAKER_HARDIRQ:
 	case WAKER_NMI:
 		break;
 	default:
-		return (struct source){SOURCE_UNKNOWN, 0};
+		return (struct wait_cause){CAUSE_UNKNOWN, 0};
 	}
 	if (trail & TRAIL_RECEIVE) {
 		/* The packet that arrives is the one that the interrupted thread sends. */
-		struct source sender = source_thread(sources, thread, interval->waker);
+		struct wait_cause sender = source_thread(causes, thread, interval->waker);
 
-		if (trail & TRAIL_SEND && !(trail & TRAIL_DEFERRED) && sender.type == SOURCE_THREAD)
+		if (trail & TRAIL_SEND && !(trail & TRAIL_DEFERRED) && sender.type == CAUSE_THREAD)
 			return sender;
-		return source_peer(sources, thread, interval);
+		return source_peer(causes, thread, interval);
 	}
 	if (trail & TRAIL_TIMER)
-		return (struct source){SOURCE_TIMER, 0};
-	return sources->model->stacks.data[stack].depth ? (struct source){SOURCE_INTERRUPT, 0}
-							: source_guessed(sources, thread, interval);
+		return (struct wait_cause){CAUSE_TIMER, 0};
+	return causes->model->stacks.data[stack].depth ? (struct wait_cause){CAUSE_INTERRUPT, 0}
+						       : source_guessed(causes, thread, interval);
 }

@@ -11,14 +11,14 @@
 struct builder {
 	struct waitgraph *graph;
 	const struct model *model;
-	struct sources *sources;
-	struct for_work *for_work;
+	struct wait_causes *causes;
+	struct idle_waits *idle;
 	uint64_t *names;   /* of stacks */
 	uint32_t *edge_of; /* by wait */
 	uint64_t *plain;   /* by wait, ns; NULL: as long as it is */
 	uint64_t *weights;
-	struct map64 edges;  /* from and to -> edge */
-	struct map64 causes; /* hash -> cause */
+	struct map64 edges;	  /* from and to -> edge */
+	struct map64 edge_causes; /* hash -> cause of an edge */
 };
 
 static int find_edges(struct builder *builder)
@@ -66,15 +66,15 @@ static int weigh_exactly(struct builder *builder)
 static int weigh_by_points(struct builder *builder)
 {
 	struct waitgraph *graph = builder->graph;
-	struct snapshots snapshots = {};
-	int err = snapshots__take(&graph->list, builder->edge_of, graph->edges.n, &snapshots);
+	struct sampled_cascade cascade = {};
+	int err = sampled_cascade__take(&graph->list, builder->edge_of, graph->edges.n, &cascade);
 
 	for (size_t i = 0; i < graph->edges.n && !err; i++)
-		graph->edges.data[i].error_ns = snapshots.errors[i];
-	graph->points = snapshots.points;
-	builder->plain = TAKE_PTR(snapshots.plain);
-	builder->weights = TAKE_PTR(snapshots.weights);
-	snapshots__free(&snapshots);
+		graph->edges.data[i].error_ns = cascade.errors[i];
+	graph->points = cascade.points;
+	builder->plain = TAKE_PTR(cascade.plain);
+	builder->weights = TAKE_PTR(cascade.weights);
+	sampled_cascade__free(&cascade);
 	return err;
 }
 
@@ -85,7 +85,7 @@ static void describe_blocked(const struct builder *builder, const struct waiter 
 	const struct model_interval *interval = &thread->intervals.data[index];
 
 	cause->class = interval->class;
-	cause->kind = sources__kind(builder->sources, interval);
+	cause->kind = wait_causes__kind(builder->causes, interval);
 	cause->object = interval->object;
 	cause->kernel = interval->kernel;
 	cause->user = interval->user;
@@ -94,8 +94,8 @@ static void describe_blocked(const struct builder *builder, const struct waiter 
 		cause->waker_kernel = thread->wakes.data[interval->wake - 1].kernel;
 		cause->waker_user = thread->wakes.data[interval->wake - 1].user;
 	}
-	cause->for_work =
-		for_work__is(builder->for_work, cause->kind, interval->user, cause->waker_kernel);
+	cause->idle =
+		idle_waits__is(builder->idle, cause->kind, interval->user, cause->waker_kernel);
 }
 
 static struct waitgraph_cause describe(const struct builder *builder, size_t wait)
@@ -103,7 +103,7 @@ static struct waitgraph_cause describe(const struct builder *builder, size_t wai
 	const struct waitlist *list = &builder->graph->list;
 	const struct wait_place *place = &list->places.data[wait];
 	const struct waiter *waiter = &list->waiters.data[list->waits.data[wait].waiter];
-	bool is_thread = list->waiters.data[list->waits.data[wait].waker].type == SOURCE_THREAD;
+	bool is_thread = list->waiters.data[list->waits.data[wait].waker].type == CAUSE_THREAD;
 	struct waitgraph_cause cause = {
 		.origin = place->origin,
 		.class = CLASS_OTHER,
@@ -120,13 +120,13 @@ static struct waitgraph_cause describe(const struct builder *builder, size_t wai
 	case WAIT_IDLE: {
 		const struct model_device *device = &builder->model->devices.data[waiter->id];
 
-		cause.for_work = true;
+		cause.idle = true;
 		cause.waker_kernel = device->idles.data[place->index].kernel;
 		cause.waker_user = device->idles.data[place->index].user;
 		break;
 	}
 	case WAIT_NO_TASK:
-		cause.for_work = true;
+		cause.idle = true;
 		break;
 	}
 	return cause;
@@ -149,7 +149,8 @@ static int add_cause(struct builder *builder, size_t wait)
 	const struct wait *of = &graph->list.waits.data[wait];
 	struct waitgraph_cause fresh = describe(builder, wait), *cause;
 	struct waitgraph_edge *edge = &graph->edges.data[fresh.edge];
-	uint64_t *index = map64__put(&builder->causes, cause_key(builder, &fresh), graph->causes.n);
+	uint64_t *index =
+		map64__put(&builder->edge_causes, cause_key(builder, &fresh), graph->causes.n);
 	uint64_t length = builder->weights[wait] ? of->end - of->begin : 0; /* 0: overlapping */
 	uint64_t plain = builder->plain ? builder->plain[wait] : length;
 	/* Event loops that wait for each other are at it together. */
@@ -168,7 +169,7 @@ static int add_cause(struct builder *builder, size_t wait)
 	edge->count++;
 	edge->plain_ns += plain;
 	edge->weight_ns += builder->weights[wait];
-	edge->for_work_ns += fresh.for_work && may_idle ? plain : 0;
+	edge->idle_ns += fresh.idle && may_idle ? plain : 0;
 	return 0;
 }
 
@@ -226,11 +227,11 @@ static int sort(struct builder *builder)
 static int build(struct builder *builder, const struct waitgraph_options *options)
 {
 	struct waitgraph *graph = builder->graph;
-	struct likeness likeness = {};
-	int err = waitlist__make(builder->model, builder->sources, &options->filter, &graph->list);
-	err = err ? err : likeness__find(&graph->strings, &options->merge, &likeness);
-	err = err ? err : waitgraph__vertices(graph, &likeness);
-	likeness__free(&likeness);
+	struct thread_similarity similarity = {};
+	int err = waitlist__make(builder->model, builder->causes, &options->filter, &graph->list);
+	err = err ? err : thread_similarity__find(&graph->strings, &options->merge, &similarity);
+	err = err ? err : waitgraph__vertices(graph, &similarity);
+	thread_similarity__free(&similarity);
 	err = err ? err : find_edges(builder);
 	if (!err)
 		err = graph->exact ? weigh_exactly(builder) : weigh_by_points(builder);
@@ -246,8 +247,8 @@ int waitgraph__make(const struct model *model, struct kinds *kinds,
 	int err;
 
 	graph->strings.model = model;
-	err = for_work__new(model, &builder.for_work);
-	err = err ? err : sources__new(&graph->strings, kinds, &builder.sources);
+	err = idle_waits__new(model, &builder.idle);
+	err = err ? err : wait_causes__new(&graph->strings, kinds, &builder.causes);
 
 	graph->model = model;
 	graph->exact = graph->list.exact = model->trace && !options->sampled;
@@ -256,10 +257,10 @@ int waitgraph__make(const struct model *model, struct kinds *kinds,
 		err = builder.names ? build(&builder, options) : -ENOMEM;
 	graph->duration_ns =
 		graph->list.until > graph->list.from ? graph->list.until - graph->list.from : 0;
-	for_work__free(builder.for_work);
-	sources__free(builder.sources);
+	idle_waits__free(builder.idle);
+	wait_causes__free(builder.causes);
 	map64__free(&builder.edges);
-	map64__free(&builder.causes);
+	map64__free(&builder.edge_causes);
 	free(builder.names);
 	free(builder.edge_of);
 	free(builder.plain);

@@ -13,13 +13,13 @@
 #include "analysis/waits/waitlist.h"
 
 struct waitgraph_options {
-	struct moment_filter filter; /* threads: whose waits count; classes are not looked at */
-	struct likeness_options merge;
+	struct sample_filter filter; /* threads: whose waits count; classes are not looked at */
+	struct similarity_options merge;
 	bool sampled; /* weigh by the sampling points, even if every wait is known */
 };
 
 struct waitgraph_vertex {
-	enum source_type type;
+	enum cause_type type;
 	enum merged merged;
 	uint32_t name;	      /* see waitgraph_vertex__name() */
 	uint32_t id;	      /* of its first: thread or device of the model, 0 for others */
@@ -37,7 +37,7 @@ struct waitgraph_cause {
 	uint8_t origin; /* enum wait_origin */
 	uint8_t class;	/* enum wait_class */
 	enum wait_kind kind;
-	bool for_work;	 /* the waiter has nothing to do */
+	bool idle;	 /* the waiter has nothing to do */
 	uint32_t object; /* of the longest of them */
 	uint32_t kernel; /* stacks of one of them: the waiter's */
 	uint32_t user;
@@ -55,10 +55,10 @@ struct waitgraph_edge {
 	uint32_t to;   /* for this one */
 	uint64_t count;
 	uint64_t plain_ns;
-	uint64_t weight_ns;   /* cascaded */
-	double error_ns;      /* standard error of weight_ns at most; 0 when that is exact */
-	uint64_t for_work_ns; /* of plain_ns: there was nothing to do */
-	uint32_t cause;	      /* the first of its causes: those with most weight first */
+	uint64_t weight_ns; /* cascaded */
+	double error_ns;    /* standard error of weight_ns at most; 0 when that is exact */
+	uint64_t idle_ns;   /* of plain_ns: there was nothing to do */
+	uint32_t cause;	    /* the first of its causes: those with most weight first */
 	uint32_t n_causes;
 };
 
@@ -83,7 +83,7 @@ struct waitgraph {
 int waitgraph__make(const struct model *model, struct kinds *kinds,
 		    const struct waitgraph_options *options, struct waitgraph *graph);
 /* The vertices, and waits of those that stand for short-lived threads: part of it. */
-int waitgraph__vertices(struct waitgraph *graph, const struct likeness *likeness);
+int waitgraph__vertices(struct waitgraph *graph, const struct thread_similarity *similarity);
 void waitgraph__free(struct waitgraph *graph);
 
 static inline const char *waitgraph_vertex__name(const struct waitgraph *graph,
@@ -102,7 +102,7 @@ static inline bool waitgraph_vertex__outside(const struct waitgraph_vertex *vert
 }
 
 /* Whether who waits there mostly has nothing to do. */
-static inline bool waitgraph_edge__for_work(const struct waitgraph_edge *edge)
+static inline bool waitgraph_edge__is_idle(const struct waitgraph_edge *edge)
 {
-	return edge->for_work_ns > edge->plain_ns / 2;
+	return edge->idle_ns > edge->plain_ns / 2;
 }

@@ -72,18 +72,18 @@ static void add_times(const struct waitgraph *graph, const struct model_thread *
 		thread->ns[CLASS_IO] + thread->ns[CLASS_LOCK] + thread->ns[CLASS_OTHER];
 }
 
-static int add_groups(struct waitgraph *graph, const struct likeness *likeness)
+static int add_groups(struct waitgraph *graph, const struct thread_similarity *similarity)
 {
 	const struct model *model = graph->model;
 	int err = 0;
 
-	for (size_t g = 1; g < likeness->groups.n && !err; g++) {
-		const struct thread_group *group = &likeness->groups.data[g];
+	for (size_t g = 1; g < similarity->groups.n && !err; g++) {
+		const struct thread_group *group = &similarity->groups.data[g];
 
 		err = array__push(
 			&graph->vertices,
 			((struct waitgraph_vertex){
-				.type = SOURCE_THREAD,
+				.type = CAUSE_THREAD,
 				.merged = group->merged,
 				.name = group->name,
 				.id = group->leader,
@@ -93,7 +93,7 @@ static int add_groups(struct waitgraph *graph, const struct likeness *likeness)
 	}
 	for (uint32_t i = 1; i < model->threads.n && !err; i++) {
 		const struct model_thread *thread = &model->threads.data[i];
-		uint32_t at = likeness->group_of[i] - 1;
+		uint32_t at = similarity->group_of[i] - 1;
 
 		graph->vertex_of[i] = at;
 		if (!graph->list.waiters.data[i].known)
@@ -124,7 +124,7 @@ static struct waitgraph_vertex device_vertex(const struct waitgraph *graph, uint
 	const struct model_device *device = &graph->model->devices.data[id];
 	uint64_t from = device->seen > graph->list.from ? device->seen : graph->list.from;
 	struct waitgraph_vertex vertex = {
-		.type = SOURCE_DEVICE,
+		.type = CAUSE_DEVICE,
 		.name = device->name,
 		.id = id,
 		.n = 1,
@@ -149,28 +149,27 @@ static int add_others(struct waitgraph *graph, size_t end)
 		const struct waiter *waiter = &list->waiters.data[i];
 		struct waitgraph_vertex vertex = {.type = waiter->type, .n = 1};
 
-		if (waiter->type == SOURCE_DEVICE)
+		if (waiter->type == CAUSE_DEVICE)
 			vertex = device_vertex(graph, waiter->id);
-		else if (waiter->type == SOURCE_PEER)
+		else if (waiter->type == CAUSE_PEER)
 			vertex.name = waiter->id;
 		else
 			vertex.name = own_strings__add(&graph->strings,
-						       waiter->type == SOURCE_END
+						       waiter->type == CAUSE_END
 							       ? "nobody yet"
-							       : source_type__name(waiter->type));
+							       : cause_type__name(waiter->type));
 		graph->vertex_of[i] = (uint32_t)graph->vertices.n;
 		err = array__push(&graph->vertices, vertex);
 	}
 	graph->vertex_of[0] = (uint32_t)graph->vertices.n;
 	return err ? err
-		   : array__push(
-			     &graph->vertices,
-			     ((struct waitgraph_vertex){
-				     .type = SOURCE_UNKNOWN,
-				     .n = 1,
-				     .name = own_strings__add(&graph->strings,
-							      source_type__name(SOURCE_UNKNOWN)),
-			     }));
+		   : array__push(&graph->vertices,
+				 ((struct waitgraph_vertex){
+					 .type = CAUSE_UNKNOWN,
+					 .n = 1,
+					 .name = own_strings__add(&graph->strings,
+								  cause_type__name(CAUSE_UNKNOWN)),
+				 }));
 }
 
 static int life__order(const void *a, const void *b)
@@ -185,9 +184,10 @@ static int life__order(const void *a, const void *b)
  * Short-lived threads of one kind as one that lives on: when none of them is there,
  * it waits for its creator to have a task (wPerf, section 3.3).
  */
-static int add_no_tasks(struct waitgraph *graph, const struct likeness *likeness, uint32_t g)
+static int add_no_tasks(struct waitgraph *graph, const struct thread_similarity *similarity,
+			uint32_t g)
 {
-	const struct thread_group *group = &likeness->groups.data[g];
+	const struct thread_group *group = &similarity->groups.data[g];
 	const struct model *model = graph->model;
 	_cleanup_free_ const struct model_thread **lives = calloc(group->n, sizeof(*lives));
 	uint32_t waiter = waitlist__virtual(&graph->list, group->creator);
@@ -198,7 +198,7 @@ static int add_no_tasks(struct waitgraph *graph, const struct likeness *likeness
 	if (!lives || waiter == NO_WAITER)
 		return -ENOMEM;
 	for (uint32_t i = group->leader; i < model->threads.n && n < group->n; i++)
-		if (likeness->group_of[i] == g && graph->list.waiters.data[i].known)
+		if (similarity->group_of[i] == g && graph->list.waiters.data[i].known)
 			lives[n++] = &model->threads.data[i];
 	qsort(lives, n, sizeof(const struct model_thread *), life__order);
 	for (size_t i = 0; i < n && !err; i++) {
@@ -210,13 +210,13 @@ static int add_no_tasks(struct waitgraph *graph, const struct likeness *likeness
 	return err;
 }
 
-static int add_virtual(struct waitgraph *graph, const struct likeness *likeness)
+static int add_virtual(struct waitgraph *graph, const struct thread_similarity *similarity)
 {
 	int err = 0;
 
-	for (uint32_t g = 1; g < likeness->groups.n && !err; g++)
-		if (likeness->groups.data[g].merged == MERGED_SHORT_LIVED)
-			err = add_no_tasks(graph, likeness, g);
+	for (uint32_t g = 1; g < similarity->groups.n && !err; g++)
+		if (similarity->groups.data[g].merged == MERGED_SHORT_LIVED)
+			err = add_no_tasks(graph, similarity, g);
 	return err;
 }
 
@@ -235,7 +235,7 @@ static int tell_apart(struct waitgraph *graph)
 		struct waitgraph_vertex *vertex = &graph->vertices.data[v];
 		char text[128];
 
-		if (vertex->type != SOURCE_THREAD || *map64__get(&names, vertex->name) < 2)
+		if (vertex->type != CAUSE_THREAD || *map64__get(&names, vertex->name) < 2)
 			continue;
 		snprintf(text, sizeof(text), "%s/%" PRIu32,
 			 own_strings__text(&graph->strings, vertex->name),
@@ -246,18 +246,18 @@ static int tell_apart(struct waitgraph *graph)
 	return err;
 }
 
-int waitgraph__vertices(struct waitgraph *graph, const struct likeness *likeness)
+int waitgraph__vertices(struct waitgraph *graph, const struct thread_similarity *similarity)
 {
 	size_t others = graph->list.waiters.n;
-	int err = add_virtual(graph, likeness);
+	int err = add_virtual(graph, similarity);
 
 	graph->vertex_of = calloc(graph->list.waiters.n + 1, sizeof(*graph->vertex_of));
 	if (!graph->vertex_of)
 		return -ENOMEM;
-	err = err ? err : add_groups(graph, likeness);
+	err = err ? err : add_groups(graph, similarity);
 	err = err ? err : add_others(graph, others);
-	for (uint32_t g = 1, at = (uint32_t)others; g < likeness->groups.n; g++)
-		if (likeness->groups.data[g].merged == MERGED_SHORT_LIVED)
+	for (uint32_t g = 1, at = (uint32_t)others; g < similarity->groups.n; g++)
+		if (similarity->groups.data[g].merged == MERGED_SHORT_LIVED)
 			graph->vertex_of[at++] = g - 1;
 	return err ? err : tell_apart(graph);
 }

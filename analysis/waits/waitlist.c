@@ -9,21 +9,21 @@
 #define SOON_NS 100000
 
 /* The waiter that @source is, made when it is new; NO_WAITER without memory. */
-static uint32_t waiter_of(struct waitlist *list, struct source source)
+static uint32_t waiter_of(struct waitlist *list, struct wait_cause source)
 {
 	uint64_t key = (uint64_t)source.type << 32 | source.id;
 	uint64_t *known;
 
-	if (source.type == SOURCE_THREAD)
+	if (source.type == CAUSE_THREAD)
 		return source.id;
-	if (source.type == SOURCE_UNKNOWN)
+	if (source.type == CAUSE_UNKNOWN)
 		return 0;
 	known = map64__put(&list->others, key, list->waiters.n);
 	if (!known)
 		return NO_WAITER;
 	if (*known == list->waiters.n &&
 	    array__push(&list->waiters,
-			((struct waiter){source.type, source.id, 0, source.type == SOURCE_DEVICE})))
+			((struct waiter){source.type, source.id, 0, source.type == CAUSE_DEVICE})))
 		return NO_WAITER;
 	return (uint32_t)*known;
 }
@@ -44,7 +44,7 @@ int waitlist__add(struct waitlist *list, struct wait wait, struct wait_place pla
 /* The waits of one thread are put together from several lists, all in the order of time. */
 struct thread_walk {
 	struct waitlist *list;
-	const struct sources *sources;
+	const struct wait_causes *causes;
 	const struct model_thread *thread;
 	uint32_t index;	   /* of the thread */
 	size_t annotation; /* the next one */
@@ -102,7 +102,7 @@ static void follow_false_wakeups(struct thread_walk *walk, size_t i, size_t *las
 static bool is_idle(const struct thread_walk *walk, const struct model_interval *interval)
 {
 	return walk->thread->flags & THREAD_KERNEL &&
-	       sources__kind(walk->sources, interval) == KIND_IDLE_THREAD;
+	       wait_causes__kind(walk->causes, interval) == KIND_IDLE_THREAD;
 }
 
 /* After a false wakeup the way to the CPU belongs to the wait. */
@@ -126,7 +126,7 @@ static int add_blocked(struct thread_walk *walk, size_t first, size_t last)
 {
 	const struct model_interval *intervals = walk->thread->intervals.data;
 	struct waitlist *list = walk->list;
-	struct source source = sources__of(walk->sources, walk->index, &intervals[last]);
+	struct wait_cause source = wait_causes__of(walk->causes, walk->index, &intervals[last]);
 	uint32_t waker = waiter_of(list, source);
 	int err = 0;
 
@@ -164,11 +164,11 @@ static int make_room(struct waitlist *list)
 	return array__reserve(&list->waits, n) ?: array__reserve(&list->places, n);
 }
 
-static int add_thread(struct waitlist *list, const struct sources *sources, uint32_t index)
+static int add_thread(struct waitlist *list, const struct wait_causes *causes, uint32_t index)
 {
 	struct thread_walk walk = {
 		.list = list,
-		.sources = sources,
+		.causes = causes,
 		.thread = &list->model->threads.data[index],
 		.index = index,
 	};
@@ -189,17 +189,17 @@ static int add_thread(struct waitlist *list, const struct sources *sources, uint
 static int add_device(struct waitlist *list, uint32_t index)
 {
 	const struct model_device *device = &list->model->devices.data[index];
-	uint32_t waiter = waiter_of(list, (struct source){SOURCE_DEVICE, index});
+	uint32_t waiter = waiter_of(list, (struct wait_cause){CAUSE_DEVICE, index});
 	int err = 0;
 
 	for (size_t i = 0; i < device->idles.n && !err; i++) {
 		const struct model_idle *idle = &device->idles.data[i];
 		bool named = list->model->threads.data[idle->thread].tid;
 		bool ended = idle->thread || idle->since + idle->ns < list->model->end;
-		struct source feeder = {named	? SOURCE_THREAD
-					: ended ? SOURCE_UNKNOWN
-						: SOURCE_END,
-					named ? idle->thread : 0};
+		struct wait_cause feeder = {named   ? CAUSE_THREAD
+					    : ended ? CAUSE_UNKNOWN
+						    : CAUSE_END,
+					    named ? idle->thread : 0};
 		struct wait_place place = {
 			.origin = WAIT_IDLE,
 			.spacing = INTERVAL_SPACING(idle->flags),
@@ -216,7 +216,7 @@ static int add_device(struct waitlist *list, uint32_t index)
 	return err;
 }
 
-static bool is_known(const struct model *model, const struct moment_filter *filter,
+static bool is_known(const struct model *model, const struct sample_filter *filter,
 		     const struct model_thread *thread)
 {
 	/* It is there because of what was asked for, whatever that was. */
@@ -224,16 +224,16 @@ static bool is_known(const struct model *model, const struct moment_filter *filt
 		return true;
 	if (thread->announced && !(thread->flags & THREAD_TARGET))
 		return false;
-	if (!moment_filter__thread(filter, thread))
+	if (!sample_filter__thread(filter, thread))
 		return false;
 	for (size_t i = 0; i < thread->comms.n; i++)
-		if (moment_filter__comm(filter, model__string(model, thread->comms.data[i].name)))
+		if (sample_filter__comm(filter, model__string(model, thread->comms.data[i].name)))
 			return true;
 	return false;
 }
 
-int waitlist__make(const struct model *model, const struct sources *sources,
-		   const struct moment_filter *filter, struct waitlist *list)
+int waitlist__make(const struct model *model, const struct wait_causes *causes,
+		   const struct sample_filter *filter, struct waitlist *list)
 {
 	int err;
 
@@ -247,14 +247,13 @@ int waitlist__make(const struct model *model, const struct sources *sources,
 		list->from = list->until;
 	err = make_room(list);
 	for (uint32_t i = 0; i < model->threads.n && !err; i++)
-		err = array__push(
-			&list->waiters,
-			((struct waiter){i ? SOURCE_THREAD : SOURCE_UNKNOWN, i, 0, false}));
+		err = array__push(&list->waiters,
+				  ((struct waiter){i ? CAUSE_THREAD : CAUSE_UNKNOWN, i, 0, false}));
 	for (uint32_t i = 1; i < model->threads.n && !err; i++) {
 		if (!is_known(model, filter, &model->threads.data[i]))
 			continue;
 		list->waiters.data[i].known = true;
-		err = add_thread(list, sources, i);
+		err = add_thread(list, causes, i);
 	}
 	for (uint32_t i = 1; i < model->devices.n && !err; i++)
 		err = add_device(list, i);
@@ -263,7 +262,7 @@ int waitlist__make(const struct model *model, const struct sources *sources,
 
 uint32_t waitlist__virtual(struct waitlist *list, uint32_t creator)
 {
-	struct waiter waiter = {SOURCE_THREAD, 0, creator, false};
+	struct waiter waiter = {CAUSE_THREAD, 0, creator, false};
 
 	if (array__push(&list->waiters, waiter))
 		return NO_WAITER;

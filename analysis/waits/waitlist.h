@@ -26,8 +26,8 @@ struct wait_place {
 
 /* Something that waits, or is waited for. */
 struct waiter {
-	enum source_type type;
-	uint32_t id;	  /* as in struct source */
+	enum cause_type type;
+	uint32_t id;	  /* as in struct wait_cause */
 	uint32_t virtual; /* of short-lived threads: who creates them, a waiter; else 0 */
 	bool known;	  /* what it waits for: it was recorded, and the filter lets it through */
 };
@@ -50,8 +50,8 @@ struct waitlist {
  * All waits of @model within @filter's window; @list->exact is set before. Returns 0 or -ENOMEM;
  * @list is to be freed in any case.
  */
-int waitlist__make(const struct model *model, const struct sources *sources,
-		   const struct moment_filter *filter, struct waitlist *list);
+int waitlist__make(const struct model *model, const struct wait_causes *causes,
+		   const struct sample_filter *filter, struct waitlist *list);
 
 /* What busy waiting the threads told of; part of waitlist__make(). */
 int waitlist__add_spins(struct waitlist *list);

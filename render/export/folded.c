@@ -47,7 +47,7 @@ static void folder__put_frame(struct folder *folder, const struct callchain_fram
 		buffer__put(&folder->text, "]", 1);
 }
 
-static int folder__line(struct folder *folder, const struct moment_group *group)
+static int folder__line(struct folder *folder, const struct sample_group *group)
 {
 	bool off_cpu = group->class != CLASS_CPU;
 	char mark[] = {'_', '[', wait_class__letter(group->class, false), ']', '\0'};
@@ -74,7 +74,7 @@ static int folder__line(struct folder *folder, const struct moment_group *group)
 	return folder->text.failed ? -ENOMEM : 0;
 }
 
-static int folder__add(struct folder *folder, const struct moment_group *group)
+static int folder__add(struct folder *folder, const struct sample_group *group)
 {
 	int64_t id;
 	bool fresh;
@@ -122,19 +122,19 @@ static int folder__print(const struct folder *folder, enum folded_unit unit, FIL
 	return 0;
 }
 
-int folded__write(const struct model *model, const struct moment_filter *filter,
+int folded__write(const struct model *model, const struct sample_filter *filter,
 		  enum folded_unit unit, FILE *to)
 {
 	struct folder folder = {.model = model};
-	struct moment_groups groups;
-	int err = moment_groups__collect(model, filter, &groups);
+	struct sample_groups groups;
+	int err = sample_groups__collect(model, filter, &groups);
 
 	if (err)
 		return err;
 	for (size_t i = 0; i < groups.groups.n && !err; i++)
 		err = folder__add(&folder, &groups.groups.data[i]);
 	err = err ? err : folder__print(&folder, unit, to);
-	moment_groups__free(&groups);
+	sample_groups__free(&groups);
 	intern__free(&folder.lines);
 	array__free(&folder.points);
 	array__free(&folder.ns);

@@ -35,25 +35,25 @@ const char script_format[] =
 	"With --json each event is one JSON object on one line; times are *_ns.\n";
 
 /* Where the next event of a thread comes from, in order at equal times. */
-enum source {
-	SOURCE_THREAD,
-	SOURCE_COMM,
-	SOURCE_EXEC,
-	SOURCE_WAKE,
-	SOURCE_SAMPLE,
-	SOURCE_INTERVAL,
-	SOURCE_ANNOTATION,
-	SOURCE_EXIT,
-	SOURCE_IDLE, /* of a device */
-	SOURCE_COUNT,
+enum line_kind {
+	LINE_THREAD,
+	LINE_COMM,
+	LINE_EXEC,
+	LINE_WAKE,
+	LINE_SAMPLE,
+	LINE_INTERVAL,
+	LINE_ANNOTATION,
+	LINE_EXIT,
+	LINE_IDLE, /* of a device */
+	LINE_COUNT,
 };
 
 /* The next event of one source of one thread. */
 struct upcoming {
 	uint64_t time;
 	uint32_t thread;
-	uint32_t device; /* of SOURCE_IDLE */
-	uint32_t source; /* enum source */
+	uint32_t device; /* of LINE_IDLE */
+	uint32_t source; /* enum line_kind */
 	size_t index;
 };
 
@@ -105,40 +105,40 @@ static bool upcoming__set(struct upcoming *next, const struct model *model)
 	bool there = false;
 
 	switch (next->source) {
-	case SOURCE_THREAD:
+	case LINE_THREAD:
 		there = i < 1 && thread->announced;
 		next->time = thread->created;
 		break;
-	case SOURCE_COMM:
-		/* The first is the one of SOURCE_THREAD. */
+	case LINE_COMM:
+		/* The first is the one of LINE_THREAD. */
 		there = i + 1 < thread->comms.n;
 		next->time = there ? thread->comms.data[i + 1].time : 0;
 		break;
-	case SOURCE_EXEC:
+	case LINE_EXEC:
 		there = i < thread->execs.n;
 		next->time = there ? thread->execs.data[i].time : 0;
 		break;
-	case SOURCE_WAKE:
+	case LINE_WAKE:
 		there = i < thread->wakes.n;
 		next->time = there ? thread->wakes.data[i].time : 0;
 		break;
-	case SOURCE_SAMPLE:
+	case LINE_SAMPLE:
 		there = i < thread->samples.n;
 		next->time = there ? thread->samples.data[i].time : 0;
 		break;
-	case SOURCE_INTERVAL:
+	case LINE_INTERVAL:
 		there = i < thread->intervals.n;
 		next->time = there ? thread->intervals.data[i].t_out : 0;
 		break;
-	case SOURCE_ANNOTATION:
+	case LINE_ANNOTATION:
 		there = i < thread->annotations.n;
 		next->time = there ? thread->annotations.data[i].time : 0;
 		break;
-	case SOURCE_EXIT:
+	case LINE_EXIT:
 		there = i < 1 && thread->has_totals;
 		next->time = thread->ended;
 		break;
-	case SOURCE_IDLE:
+	case LINE_IDLE:
 		there = i < device->idles.n;
 		next->time = there ? device->idles.data[i].since : 0;
 		next->thread = there ? device->idles.data[i].thread : 0;
@@ -154,9 +154,9 @@ static int writer__fill(struct writer *writer)
 	for (size_t i = 1; i < model->threads.n; i++) {
 		const struct model_thread *thread = &model->threads.data[i];
 
-		if (!moment_filter__thread(writer->script->filter, thread))
+		if (!sample_filter__thread(writer->script->filter, thread))
 			continue;
-		for (uint32_t source = 0; source < SOURCE_IDLE; source++) {
+		for (uint32_t source = 0; source < LINE_IDLE; source++) {
 			struct upcoming next = {.thread = (uint32_t)i, .source = source};
 
 			if (upcoming__set(&next, model) && array__push(&writer->heap, next))
@@ -164,7 +164,7 @@ static int writer__fill(struct writer *writer)
 		}
 	}
 	for (uint32_t i = 1; i < model->devices.n; i++) {
-		struct upcoming next = {.device = i, .source = SOURCE_IDLE};
+		struct upcoming next = {.device = i, .source = LINE_IDLE};
 
 		if (upcoming__set(&next, model) && array__push(&writer->heap, next))
 			return -ENOMEM;
@@ -454,7 +454,7 @@ static int write__idle(struct writer *writer, const struct upcoming *event)
 	const struct model_idle *idle = &device->idles.data[event->index];
 
 	if (writer->script->filter->classes ||
-	    !moment_filter__thread(writer->script->filter,
+	    !sample_filter__thread(writer->script->filter,
 				   &writer->model->threads.data[event->thread]))
 		return 0;
 	put__head(writer, "idle", event->time, event->thread);
@@ -483,16 +483,16 @@ static int write__exit(struct writer *writer, const struct upcoming *event)
 	return 0;
 }
 
-static int (*const writers[SOURCE_COUNT])(struct writer *, const struct upcoming *) = {
-	[SOURCE_THREAD] = write__thread,
-	[SOURCE_COMM] = write__comm,
-	[SOURCE_EXEC] = write__exec,
-	[SOURCE_WAKE] = write__wake,
-	[SOURCE_SAMPLE] = write__sample,
-	[SOURCE_INTERVAL] = write__interval,
-	[SOURCE_ANNOTATION] = write__annotation,
-	[SOURCE_EXIT] = write__exit,
-	[SOURCE_IDLE] = write__idle,
+static int (*const writers[LINE_COUNT])(struct writer *, const struct upcoming *) = {
+	[LINE_THREAD] = write__thread,
+	[LINE_COMM] = write__comm,
+	[LINE_EXEC] = write__exec,
+	[LINE_WAKE] = write__wake,
+	[LINE_SAMPLE] = write__sample,
+	[LINE_INTERVAL] = write__interval,
+	[LINE_ANNOTATION] = write__annotation,
+	[LINE_EXIT] = write__exit,
+	[LINE_IDLE] = write__idle,
 };
 
 /* The end of @event: intervals that reach into the window belong to it. */
@@ -500,7 +500,7 @@ static uint64_t writer__end(const struct writer *writer, const struct upcoming *
 {
 	const struct model_interval *interval;
 
-	if (event->source != SOURCE_INTERVAL)
+	if (event->source != LINE_INTERVAL)
 		return event->time;
 	interval = &writer->model->threads.data[event->thread].intervals.data[event->index];
 	return interval->t_out + interval->blocked_ns + interval->runq_ns;
@@ -513,12 +513,12 @@ static bool writer__passes(const struct writer *writer, const struct upcoming *e
 
 	if (event->time >= writer->until || writer__end(writer, event) < writer->from)
 		return false;
-	return moment_filter__comm(writer->script->filter, model__string(writer->model, comm));
+	return sample_filter__comm(writer->script->filter, model__string(writer->model, comm));
 }
 
 int script__write(const struct script *script, FILE *to)
 {
-	const struct moment_filter *filter = script->filter;
+	const struct sample_filter *filter = script->filter;
 	struct writer writer = {
 		.script = script,
 		.model = script->model,

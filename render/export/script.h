@@ -10,7 +10,7 @@
 struct script {
 	const struct model *model;
 	struct kinds *kinds;
-	const struct moment_filter *filter;
+	const struct sample_filter *filter;
 	bool json;	/* one object per line */
 	bool no_stacks; /* header lines only */
 };
@@ -32,5 +32,5 @@ enum folded_unit {
  * class: _[I], _[L], _[S], _[B]. Equal lines are added up; sorted. Returns 0 or
  * -ENOMEM.
  */
-int folded__write(const struct model *model, const struct moment_filter *filter,
+int folded__write(const struct model *model, const struct sample_filter *filter,
 		  enum folded_unit unit, FILE *to);

@@ -10,7 +10,7 @@
 struct report {
 	const struct model *model;
 	const char *path; /* of the recording */
-	const struct moment_filter *filter;
+	const struct sample_filter *filter;
 	const struct profile *profile;
 	const struct thread_summary *threads;
 

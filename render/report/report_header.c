@@ -15,7 +15,7 @@ static void header__events(const struct report *report, FILE *to)
 		 "%" PRIu64 " on the CPU, %" PRIu64 " off it; together %" PRIu64 " points = %s%s",
 		 model->n_samples, model->n_intervals, profile->points,
 		 format__ns(profile->ns, time),
-		 moment_filter__active(report->filter) ? " after filters" : "");
+		 sample_filter__active(report->filter) ? " after filters" : "");
 	header__line(to, "samples", text);
 }
 

@@ -137,7 +137,7 @@ static json_t *json__document(const struct report *report)
 {
 	const struct model *model = report->model;
 	const char *advice, *empty = report__emptiness(report, &advice);
-	const struct moment_groups *sampled = &report->profile->groups;
+	const struct sample_groups *sampled = &report->profile->groups;
 	json_t *document = json_object();
 
 	json__put_recording(document, model);

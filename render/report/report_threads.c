@@ -67,12 +67,12 @@ static void put__rest(const struct report *report, size_t first, const char *pre
 void report__threads(const struct report *report, const char *prefix, FILE *to)
 {
 	const struct thread_summary *threads = report->threads;
-	const struct moment_groups *sampled = &report->profile->groups;
+	const struct sample_groups *sampled = &report->profile->groups;
 	size_t n = threads->threads.n;
 
 	if (!n) {
 		fputs("# No thread's exact times are in the recording", to);
-		fputs(moment_filter__active(report->filter) ? ", or none passes the filters.\n"
+		fputs(sample_filter__active(report->filter) ? ", or none passes the filters.\n"
 							    : ".\n",
 		      to);
 		return;

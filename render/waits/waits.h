@@ -9,7 +9,7 @@
 
 struct waits {
 	const struct model *model;
-	const struct moment_filter *filter;
+	const struct sample_filter *filter;
 	const struct waitgraph *graph;
 	const struct bottlenecks *bottlenecks;
 	double percent_limit; /* edges below this part of the window are left out */

@@ -8,9 +8,9 @@
 static const char *shape_of(const struct waitgraph_vertex *vertex)
 {
 	switch (vertex->type) {
-	case SOURCE_THREAD:
+	case CAUSE_THREAD:
 		return vertex->recorded ? "box" : "plaintext";
-	case SOURCE_DEVICE:
+	case CAUSE_DEVICE:
 		return "cylinder";
 	default:
 		return "ellipse";

@@ -146,7 +146,7 @@ static int put_place(struct writer *writer, const struct place *place, FILE *to)
 	cause__text(writer->waits->model, cause, what, sizeof(what));
 	fprintf(to, "      %3.0f%%  ", format__percent(place->weight_ns, writer->edge->weight_ns));
 	format__safe(to, what);
-	fputs(cause->for_work ? ": waiting for work\n" : "\n", to);
+	fputs(cause->idle ? ": waiting for work\n" : "\n", to);
 	if (*place->code)
 		fprintf(to, "        waits in  %s\n", place->code);
 	err = code_text(writer, cause->waker_kernel, cause->waker_user, false, &waker);
@@ -162,7 +162,7 @@ static void put_head(const struct writer *writer, FILE *to)
 	const struct waits *waits = writer->waits;
 	const struct waitgraph_edge *edge = writer->edge;
 	const struct waitgraph_vertex *waiter = &waits->graph->vertices.data[edge->from];
-	double for_work = format__percent(edge->for_work_ns, edge->plain_ns);
+	double idle = format__percent(edge->idle_ns, edge->plain_ns);
 	char from[128], to_name[128];
 
 	vertex__text(waits, edge->from, from, sizeof(from));
@@ -180,10 +180,10 @@ static void put_head(const struct writer *writer, FILE *to)
 			waits__percent(waits, edge->weight_ns));
 	if (edge->error_ns > 0)
 		fprintf(to, " (+- %.1f)", waits__percent(waits, (uint64_t)edge->error_ns));
-	if (for_work > 90)
+	if (idle > 90)
 		fputs(", for work: there is nothing to gain here", to);
-	else if (for_work > 10)
-		fprintf(to, ", %.0f%% of it for work", for_work);
+	else if (idle > 10)
+		fprintf(to, ", %.0f%% of it for work", idle);
 	fputc('\n', to);
 }
 
@@ -213,7 +213,7 @@ int waits__edge(const struct waits *waits, const struct waitgraph_edge *edge, FI
 	int err = 0;
 
 	put_head(&writer, to);
-	if (!waits->max_causes || edge->for_work_ns < edge->plain_ns - edge->plain_ns / 10)
+	if (!waits->max_causes || edge->idle_ns < edge->plain_ns - edge->plain_ns / 10)
 		err = put_places(&writer, to);
 	for (size_t i = 0; i < writer.places.n; i++)
 		free(writer.places.data[i].code);

@@ -32,15 +32,15 @@ static json_t *json__vertex(const struct waits *waits, uint32_t vertex)
 	json_t *entry = json_object();
 
 	json_object_set_new(entry, "name", json__name(waits, vertex));
-	json_object_set_new(entry, "type", json_string(source_type__name(of->type)));
+	json_object_set_new(entry, "type", json_string(cause_type__name(of->type)));
 	json_object_set_new(entry, "recorded", json_boolean(of->recorded));
 	json_object_set_new(entry, "lifetime_ns", json__number(of->lifetime_ns));
 	json_object_set_new(entry, "running_ns", json__number(of->running_ns));
 	json_object_set_new(entry, "runnable_ns", json__number(of->runnable_ns));
 	json_object_set_new(entry, "blocked_ns", json__number(of->blocked_ns));
-	if (of->type == SOURCE_DEVICE)
+	if (of->type == CAUSE_DEVICE)
 		put_device(entry, &waits->model->devices.data[of->id]);
-	if (of->type != SOURCE_THREAD)
+	if (of->type != CAUSE_THREAD)
 		return entry;
 	json_object_set_new(entry, "threads", json__number(of->n));
 	json_object_set_new(entry, "merged", json_string(merged[of->merged]));
@@ -93,7 +93,7 @@ static json_t *json__cause(const struct waits *waits, const struct waitgraph_cau
 	json_object_set_new(entry, "origin", json_string(origins[cause->origin]));
 	json_object_set_new(entry, "kind", json_string(kind__name(cause->kind)));
 	json_object_set_new(entry, "class", json_string(wait_class__name(cause->class)));
-	json_object_set_new(entry, "for_work", json_boolean(cause->for_work));
+	json_object_set_new(entry, "for_work", json_boolean(cause->idle));
 	json_object_set_new(entry, "count", json__number(cause->count));
 	json_object_set_new(entry, "plain_ns", json__number(cause->plain_ns));
 	json_object_set_new(entry, "weight_ns", json__number(cause->weight_ns));
@@ -135,7 +135,7 @@ static json_t *json__edge(const struct waits *waits, const struct waitgraph_edge
 	json_object_set_new(entry, "weight_ns", json__number(edge->weight_ns));
 	json_object_set_new(entry, "plain_ns", json__number(edge->plain_ns));
 	json_object_set_new(entry, "error_ns", json__number((uint64_t)edge->error_ns));
-	json_object_set_new(entry, "for_work_ns", json__number(edge->for_work_ns));
+	json_object_set_new(entry, "for_work_ns", json__number(edge->idle_ns));
 	json_object_set_new(entry, "share",
 			    json_real(waits__percent(waits, edge->weight_ns) / 100));
 	json_object_set_new(entry, "plain_share",
@@ -167,11 +167,11 @@ static json_t *json__bottleneck(const struct waits *waits, const struct bottlene
 
 		json_object_set_new(pair, "from", json__name(waits, edge->from));
 		json_object_set_new(pair, "to", json__name(waits, edge->to));
-		json_object_set_new(pair, "for_work", json_boolean(waitgraph_edge__for_work(edge)));
+		json_object_set_new(pair, "for_work", json_boolean(waitgraph_edge__is_idle(edge)));
 		json_array_append_new(edges, pair);
 	}
 	for (int type = 0; type < SOURCE_TYPE_COUNT; type++)
-		json_object_set_new(idle_for, source_type__name(type),
+		json_object_set_new(idle_for, cause_type__name(type),
 				    json_real(bottleneck->idle_for[type]));
 	json_object_set_new(entry, "type", json_string(bottleneck_type__name(bottleneck->type)));
 	json_object_set_new(entry, "members", members);

@@ -147,8 +147,8 @@ static void put_long_ones(struct writer *writer, const struct bottleneck *first)
 		const struct waitgraph_edge *edge = &graph->edges.data[i];
 
 		if (edge->plain_ns < waits->bottlenecks->threshold_ns || edge_in(first, i) ||
-		    bottleneck__has(first, edge->from) || waitgraph_edge__for_work(edge) ||
-		    graph->vertices.data[edge->to].type == SOURCE_END)
+		    bottleneck__has(first, edge->from) || waitgraph_edge__is_idle(edge) ||
+		    graph->vertices.data[edge->to].type == CAUSE_END)
 			continue;
 		if (!shown++)
 			fputs("Long, but not what limits the rest: nothing above waits for these\n",
@@ -173,7 +173,7 @@ static void put_vertices(struct writer *writer)
 		if (!vertex->recorded ||
 		    (waits__percent(waits, vertex->running_ns + vertex->runnable_ns) <
 			     waits->percent_limit &&
-		     vertex->type != SOURCE_DEVICE))
+		     vertex->type != CAUSE_DEVICE))
 			continue;
 		vertex__text(waits, i, text, sizeof(text));
 		fputs("  ", writer->to);
@@ -184,7 +184,7 @@ static void put_vertices(struct writer *writer)
 			format__percent(vertex->runnable_ns, vertex->lifetime_ns),
 			format__percent(vertex->blocked_ns, vertex->lifetime_ns),
 			format__ns(vertex->lifetime_ns, lifetime),
-			vertex->type == SOURCE_DEVICE ? "  (device: busy, -, idle)" : "");
+			vertex->type == CAUSE_DEVICE ? "  (device: busy, -, idle)" : "");
 	}
 	fputc('\n', writer->to);
 }
@@ -194,8 +194,7 @@ static bool is_shown(const struct waits *waits, const struct waitgraph_edge *edg
 {
 	return !waits->percent_limit ||
 	       (waits__percent(waits, edge->weight_ns) >= waits->percent_limit &&
-		!(waitgraph_edge__for_work(edge) &&
-		  waits->graph->vertices.data[edge->from].kernel));
+		!(waitgraph_edge__is_idle(edge) && waits->graph->vertices.data[edge->from].kernel));
 }
 
 static const char *edge_kind(const struct waits *waits, const struct waitgraph_edge *edge,
@@ -232,7 +231,7 @@ static void put_edges(struct writer *writer)
 		format__safe(writer->to, to);
 		fputs("  ", writer->to);
 		format__safe(writer->to, edge_kind(waits, edge, kind, sizeof(kind)));
-		fputs(waitgraph_edge__for_work(edge) ? " (for work)\n" : "\n", writer->to);
+		fputs(waitgraph_edge__is_idle(edge) ? " (for work)\n" : "\n", writer->to);
 	}
 	if (hidden)
 		fprintf(writer->to,
@@ -252,7 +251,7 @@ static void put_basis(const struct waits *waits, FILE *to)
 		snprintf(text, sizeof(text), "%zu, seen at %" PRIu64 " sampling points",
 			 graph->list.waits.n, graph->points);
 	header__line(to, "waits", text);
-	if (moment_filter__active(waits->filter))
+	if (sample_filter__active(waits->filter))
 		header__line(to, "window", format__ns(graph->duration_ns, window));
 }
 

@@ -84,13 +84,13 @@ static double part_running(const struct bottleneck *bottleneck)
 static const char *most_idle_for(const struct bottleneck *bottleneck, double *part)
 {
 	static const char *const what[SOURCE_TYPE_COUNT] = {
-		[SOURCE_THREAD] = "threads that are not a part of it",
-		[SOURCE_DEVICE] = "devices",
-		[SOURCE_PEER] = "the network",
-		[SOURCE_TIMER] = "time to pass",
-		[SOURCE_INTERRUPT] = "other interrupts",
-		[SOURCE_UNKNOWN] = "wakeups that were not seen",
-		[SOURCE_END] = "something that had not come when the recording ended",
+		[CAUSE_THREAD] = "threads that are not a part of it",
+		[CAUSE_DEVICE] = "devices",
+		[CAUSE_PEER] = "the network",
+		[CAUSE_TIMER] = "time to pass",
+		[CAUSE_INTERRUPT] = "other interrupts",
+		[CAUSE_UNKNOWN] = "wakeups that were not seen",
+		[CAUSE_END] = "something that had not come when the recording ended",
 	};
 	int most = 0;
 
@@ -223,10 +223,10 @@ static struct unknown_parts find_unknowns(const struct waitgraph *graph)
 		const struct waitgraph_vertex *to = &graph->vertices.data[edge->to];
 
 		parts.all_ns += edge->plain_ns;
-		if (to->type == SOURCE_UNKNOWN)
+		if (to->type == CAUSE_UNKNOWN)
 			parts.unseen_ns += edge->plain_ns;
-		if (to->type != SOURCE_THREAD || to->recorded || from->kernel ||
-		    from->type != SOURCE_THREAD)
+		if (to->type != CAUSE_THREAD || to->recorded || from->kernel ||
+		    from->type != CAUSE_THREAD)
 			continue;
 		parts.outside_ns += edge->plain_ns;
 		if (edge->plain_ns > parts.most_ns) {

@@ -505,13 +505,13 @@ static void only_one_point(void **state)
 
 static void lines_through_dots(void **state)
 {
-	struct causal_dot dots[20];
+	struct fit_point dots[20];
 	struct causal_fit fit;
 
 	for (size_t i = 0; i < ARRAY_SIZE(dots); i++) {
 		double speedup = (double)(i + 1) / 20;
 
-		dots[i] = (struct causal_dot){speedup, 0.3 * speedup, 1 + (double)(i % 3), 2};
+		dots[i] = (struct fit_point){speedup, 0.3 * speedup, 1 + (double)(i % 3), 2};
 	}
 	NEAR(causal_fit__slope(dots, 20), 0.3, 1e-9);
 	for (size_t i = 0; i < ARRAY_SIZE(dots); i++)

@@ -24,9 +24,9 @@ static int unload(void **state)
 	return 0;
 }
 
-static struct profile make(const struct moment_filter *filter, struct profile_options options)
+static struct profile make(const struct sample_filter *filter, struct profile_options options)
 {
-	static const struct moment_filter all;
+	static const struct sample_filter all;
 	struct profile profile;
 
 	assert_int_equal(profile__make(model, kinds, filter ? filter : &all, &options, &profile),
@@ -222,7 +222,7 @@ static void recursion_counts_once(void **state)
 {
 	struct synthetic made = synthetic__begin();
 	uint32_t dso = synthetic__dso(&made, "/bin/r");
-	static const struct moment_filter all;
+	static const struct sample_filter all;
 	const struct profile_options options = {.keys = KEY(SYMBOL), .children = true};
 	struct model *recursive;
 	struct kinds *its_kinds = NULL;
@@ -290,38 +290,38 @@ static void lines_of_the_program(void **state)
 
 static void filters_by_class_name_and_thread(void **state)
 {
-	struct moment_filter filter = {.classes = 1U << CLASS_IO | 1U << CLASS_LOCK};
+	struct sample_filter filter = {.classes = 1U << CLASS_IO | 1U << CLASS_LOCK};
 	struct profile profile = make(&filter, (struct profile_options){.keys = USUAL});
 
 	assert_int_equal(sum(&profile), 48);
 	assert_int_equal(profile.points, 48);
 	profile__free(&profile);
 
-	filter = (struct moment_filter){};
+	filter = (struct sample_filter){};
 	array__push(&filter.comms, "late");
 	profile = make(&filter, (struct profile_options){.keys = USUAL});
 	assert_int_equal(sum(&profile), 10);
 	profile__free(&profile);
-	moment_filter__free(&filter);
+	sample_filter__free(&filter);
 
 	array__push(&filter.tids, 7);
 	profile = make(&filter, (struct profile_options){.keys = USUAL});
 	assert_int_equal(sum(&profile), 10);
 	assert_int_equal(profile.rows.n, 1);
 	profile__free(&profile);
-	moment_filter__free(&filter);
+	sample_filter__free(&filter);
 
 	array__push(&filter.pids, 100);
 	profile = make(&filter, (struct profile_options){.keys = USUAL});
 	assert_int_equal(sum(&profile), 110);
 	profile__free(&profile);
-	moment_filter__free(&filter);
-	assert_false(moment_filter__active(&filter));
+	sample_filter__free(&filter);
+	assert_false(sample_filter__active(&filter));
 }
 
 static uint64_t points_in(uint64_t from, uint64_t until)
 {
-	const struct moment_filter filter = {.from = from, .until = until};
+	const struct sample_filter filter = {.from = from, .until = until};
 	struct profile profile = make(&filter, (struct profile_options){.keys = USUAL});
 	uint64_t all = sum(&profile);
 
@@ -348,19 +348,19 @@ static void windows_of_time_add_up(void **state)
 
 static void trace_mode_is_exact_off_the_cpu(void **state)
 {
-	static const struct moment_filter all;
-	const struct moment_filter part = {.from = 40 * MS + 1, .until = 59 * MS};
+	static const struct sample_filter all;
+	const struct sample_filter part = {.from = 40 * MS + 1, .until = 59 * MS};
 	struct model *trace = workload__load(true);
-	struct moment_groups groups;
+	struct sample_groups groups;
 
-	assert_int_equal(moment_groups__collect(trace, &all, &groups), 0);
+	assert_int_equal(sample_groups__collect(trace, &all, &groups), 0);
 	assert_int_equal(groups.class_ns[CLASS_IO], 18 * MS);
 	assert_int_equal(groups.class_ns[CLASS_CPU], 45 * MS);
-	moment_groups__free(&groups);
-	assert_int_equal(moment_groups__collect(trace, &part, &groups), 0);
+	sample_groups__free(&groups);
+	assert_int_equal(sample_groups__collect(trace, &part, &groups), 0);
 	assert_int_equal(groups.class_ns[CLASS_IO], 18 * MS - 1);
 	assert_int_equal(groups.class_ns[CLASS_SCHED], 1 * MS);
-	moment_groups__free(&groups);
+	sample_groups__free(&groups);
 	model__free(trace);
 }
 
@@ -416,8 +416,8 @@ static void trees_from_the_inside(void **state)
 
 static void threads_have_exact_times(void **state)
 {
-	static const struct moment_filter all;
-	struct moment_filter only = {};
+	static const struct sample_filter all;
+	struct sample_filter only = {};
 	struct thread_summary summary;
 
 	assert_int_equal(thread_summary__make(model, &all, &summary), 0);
@@ -433,7 +433,7 @@ static void threads_have_exact_times(void **state)
 	assert_int_equal(thread_summary__make(model, &only, &summary), 0);
 	assert_int_equal(summary.threads.n, 1);
 	thread_summary__free(&summary);
-	moment_filter__free(&only);
+	sample_filter__free(&only);
 }
 
 static void names_of_keys_and_classes(void **state)
@@ -454,7 +454,7 @@ static void nothing_is_no_rows(void **state)
 {
 	struct synthetic made = synthetic__begin();
 	struct model *empty = synthetic__load(&made, MS);
-	static const struct moment_filter all;
+	static const struct sample_filter all;
 	const struct profile_options options = {.keys = USUAL, .tree = CALLTREE_CALLER};
 	struct kinds *no_kinds = NULL;
 	struct profile profile;

@@ -10,7 +10,7 @@
 
 static struct model *model;
 static struct kinds *kinds;
-static const struct moment_filter all;
+static const struct sample_filter all;
 
 static int load(void **state)
 {
@@ -32,7 +32,7 @@ struct made_report {
 	struct thread_summary threads;
 };
 
-static void made_report__init(struct made_report *made, const struct moment_filter *filter)
+static void made_report__init(struct made_report *made, const struct sample_filter *filter)
 {
 	static const enum profile_key usual[] = {PROFILE_COMM, PROFILE_DSO, PROFILE_SYMBOL};
 
@@ -46,7 +46,7 @@ static void made_report__init(struct made_report *made, const struct moment_filt
 	made->view.threads = &made->threads;
 }
 
-static void made_report__make(struct made_report *made, const struct moment_filter *filter)
+static void made_report__make(struct made_report *made, const struct sample_filter *filter)
 {
 	struct profile_options options = {
 		.children = made->view.children,
@@ -87,7 +87,7 @@ static char *text_of(const struct report *report)
 	return text;
 }
 
-static void assert_text(struct made_report *made, const struct moment_filter *filter,
+static void assert_text(struct made_report *made, const struct sample_filter *filter,
 			const char *expected)
 {
 	char *text;
@@ -263,7 +263,7 @@ static void threads_are_the_report(void **state)
 
 static void nothing_explains_itself(void **state)
 {
-	struct moment_filter filter = {};
+	struct sample_filter filter = {};
 	struct made_report made = {};
 
 	array__push(&filter.comms, "nobody");
@@ -272,7 +272,7 @@ static void nothing_explains_itself(void **state)
 							     "# `dwell report` without filters "
 							     "shows what there is: threads, names, "
 							     "classes.\n");
-	moment_filter__free(&filter);
+	sample_filter__free(&filter);
 }
 
 static void no_samples_explain_themselves(void **state)
@@ -302,7 +302,7 @@ static void no_samples_explain_themselves(void **state)
 }
 
 /* The report as JSON, parsed again. */
-static json_t *document_of(struct made_report *made, const struct moment_filter *filter)
+static json_t *document_of(struct made_report *made, const struct sample_filter *filter)
 {
 	char *text = NULL;
 	json_t *document;
@@ -382,7 +382,7 @@ static void json_has_every_field(void **state)
 
 static void json_rows_carry_their_keys(void **state)
 {
-	struct moment_filter io = {.classes = 1U << CLASS_IO};
+	struct sample_filter io = {.classes = 1U << CLASS_IO};
 	struct made_report made = {
 		.view = {.keys = {PROFILE_THREAD, PROFILE_OBJECT, PROFILE_LINE}, .n_keys = 3}};
 	json_t *document = document_of(&made, &io);
@@ -411,7 +411,7 @@ static char *script_of(const struct script *script)
 
 static void script_has_every_field(void **state)
 {
-	const struct moment_filter io = {.classes = 1U << CLASS_IO};
+	const struct sample_filter io = {.classes = 1U << CLASS_IO};
 	const struct script script = {.model = model, .kinds = kinds, .filter = &io};
 	char *text = script_of(&script);
 
@@ -495,7 +495,7 @@ static void script_lines_are_json(void **state)
 
 static void script_window_takes_what_reaches_in(void **state)
 {
-	const struct moment_filter window = {.from = 59 * MS, .until = 60 * MS};
+	const struct sample_filter window = {.from = 59 * MS, .until = 60 * MS};
 	const struct script script = {
 		.model = model, .kinds = kinds, .filter = &window, .no_stacks = true};
 	char *text = script_of(&script);
@@ -506,7 +506,7 @@ static void script_window_takes_what_reaches_in(void **state)
 	free(text);
 }
 
-static char *folded_of(const struct moment_filter *filter, enum folded_unit unit)
+static char *folded_of(const struct sample_filter *filter, enum folded_unit unit)
 {
 	char *text = NULL;
 	size_t size;
@@ -537,7 +537,7 @@ static void folded_stacks(void **state)
 
 static void folded_takes_filters_and_units(void **state)
 {
-	const struct moment_filter lock = {.classes = 1U << CLASS_LOCK, .until = 70 * MS};
+	const struct sample_filter lock = {.classes = 1U << CLASS_LOCK, .until = 70 * MS};
 	char *text = folded_of(&lock, FOLDED_MICROSECONDS);
 
 	assert_same(text, "worker;main;pthread_cond_wait;__futex_abstimed_wait_common64;entry_[k];"

@@ -9,7 +9,7 @@
 /* One wait, and whom it was for. */
 struct source_case {
 	const char *comm; /* of who waits */
-	enum source_type type;
+	enum cause_type type;
 	const char *name; /* of the vertex; NULL: any */
 	uint8_t context;  /* of the wakeup */
 	uint32_t waker;
@@ -28,50 +28,50 @@ struct source_case {
 #define FIRST	 10
 
 static const struct source_case cases[] = {
-	{"a task", SOURCE_THREAD, "waker", WAKER_TASK, BY_TASK, .wake = {}},
-	{"a task's stack", SOURCE_THREAD, "waker", WAKER_TASK, BY_TASK, .wake = {"wake_up_q"}},
-	{"itself", SOURCE_UNKNOWN, "unknown", WAKER_TASK, FIRST + 2, .wake = {}},
-	{"no thread", SOURCE_UNKNOWN, "unknown", WAKER_TASK, 0, .wake = {}},
-	{"lost thread", SOURCE_UNKNOWN, "unknown", WAKER_TASK, LOST, .wake = {}},
-	{"idle task", SOURCE_UNKNOWN, "unknown", WAKER_TASK, NAMELESS, .wake = {}},
-	{"no context", SOURCE_UNKNOWN, "unknown", WAKER_UNKNOWN, BY_TASK, 1,
+	{"a task", CAUSE_THREAD, "waker", WAKER_TASK, BY_TASK, .wake = {}},
+	{"a task's stack", CAUSE_THREAD, "waker", WAKER_TASK, BY_TASK, .wake = {"wake_up_q"}},
+	{"itself", CAUSE_UNKNOWN, "unknown", WAKER_TASK, FIRST + 2, .wake = {}},
+	{"no thread", CAUSE_UNKNOWN, "unknown", WAKER_TASK, 0, .wake = {}},
+	{"lost thread", CAUSE_UNKNOWN, "unknown", WAKER_TASK, LOST, .wake = {}},
+	{"idle task", CAUSE_UNKNOWN, "unknown", WAKER_TASK, NAMELESS, .wake = {}},
+	{"no context", CAUSE_UNKNOWN, "unknown", WAKER_UNKNOWN, BY_TASK, 1,
 	 .wake = {"net_rx_action"}},
-	{"loopback", SOURCE_THREAD, "waker", WAKER_SOFTIRQ, BY_TASK, .peer = "10.0.0.1:80",
+	{"loopback", CAUSE_THREAD, "waker", WAKER_SOFTIRQ, BY_TASK, .peer = "10.0.0.1:80",
 	 .wake = {"tcp_v4_rcv", "net_rx_action", "__dev_queue_xmit", "tcp_sendmsg"}},
-	{"own loopback", SOURCE_PEER, "10.0.0.1:80", WAKER_SOFTIRQ, FIRST + 8,
-	 .peer = "10.0.0.1:80", .wake = {"net_rx_action", "__dev_queue_xmit"}},
-	{"lost loopback", SOURCE_PEER, "10.0.0.1:80", WAKER_SOFTIRQ, LOST, .peer = "10.0.0.1:80",
+	{"own loopback", CAUSE_PEER, "10.0.0.1:80", WAKER_SOFTIRQ, FIRST + 8, .peer = "10.0.0.1:80",
 	 .wake = {"net_rx_action", "__dev_queue_xmit"}},
-	{"deferred", SOURCE_PEER, "10.0.0.1:80", WAKER_SOFTIRQ, BY_TASK, .peer = "10.0.0.1:80",
+	{"lost loopback", CAUSE_PEER, "10.0.0.1:80", WAKER_SOFTIRQ, LOST, .peer = "10.0.0.1:80",
+	 .wake = {"net_rx_action", "__dev_queue_xmit"}},
+	{"deferred", CAUSE_PEER, "10.0.0.1:80", WAKER_SOFTIRQ, BY_TASK, .peer = "10.0.0.1:80",
 	 .wake = {"net_rx_action", "irq_exit_rcu", "sysvec", "__dev_queue_xmit"}},
-	{"hard interrupt", SOURCE_PEER, "10.0.0.1:80", WAKER_HARDIRQ, BY_TASK,
-	 .peer = "10.0.0.1:80", .wake = {"tcp_v6_rcv", "__napi_poll"}},
-	{"local peer", SOURCE_THREAD, "server", WAKER_SOFTIRQ, BY_TASK, .peer = "127.0.0.1:5000",
+	{"hard interrupt", CAUSE_PEER, "10.0.0.1:80", WAKER_HARDIRQ, BY_TASK, .peer = "10.0.0.1:80",
+	 .wake = {"tcp_v6_rcv", "__napi_poll"}},
+	{"local peer", CAUSE_THREAD, "server", WAKER_SOFTIRQ, BY_TASK, .peer = "127.0.0.1:5000",
 	 .wake = {"net_rx_action", "run_ksoftirqd"}},
-	{"no socket", SOURCE_PEER, "network", WAKER_SOFTIRQ, BY_TASK, .wake = {"net_rx_action"}},
-	{"elsewhere", SOURCE_PEER, "192.0.2.7:443 via eth0", WAKER_SOFTIRQ, BY_TASK,
+	{"no socket", CAUSE_PEER, "network", WAKER_SOFTIRQ, BY_TASK, .wake = {"net_rx_action"}},
+	{"elsewhere", CAUSE_PEER, "192.0.2.7:443 via eth0", WAKER_SOFTIRQ, BY_TASK,
 	 .peer = "192.0.2.7:443", .wake = {"net_rx_action"}},
-	{"disk", SOURCE_DEVICE, "sda", WAKER_SOFTIRQ, BY_TASK, 1,
+	{"disk", CAUSE_DEVICE, "sda", WAKER_SOFTIRQ, BY_TASK, 1,
 	 .wake = {"folio_end_read", "blk_update_request", "nvme_irq"}},
-	{"disk, batch", SOURCE_DEVICE, "sda", WAKER_HARDIRQ, BY_TASK, 1,
+	{"disk, batch", CAUSE_DEVICE, "sda", WAKER_HARDIRQ, BY_TASK, 1,
 	 .wake = {"blk_mq_end_request_batch"}},
-	{"disk, polled", SOURCE_DEVICE, "sda", WAKER_TASK, BY_TASK, 1,
+	{"disk, polled", CAUSE_DEVICE, "sda", WAKER_TASK, BY_TASK, 1,
 	 .wake = {"blk_update_request", "blk_mq_poll"}},
-	{"no disk known", SOURCE_INTERRUPT, "interrupt", WAKER_SOFTIRQ, BY_TASK, 0,
+	{"no disk known", CAUSE_INTERRUPT, "interrupt", WAKER_SOFTIRQ, BY_TASK, 0,
 	 .wake = {"blk_update_request"}},
-	{"a timer", SOURCE_TIMER, "timer", WAKER_HARDIRQ, BY_TASK, 1, .wake = {"hrtimer_wakeup"}},
-	{"other", SOURCE_INTERRUPT, "interrupt", WAKER_NMI, BY_TASK, 1, .wake = {"irq_work_run"}},
-	{"unfinished", SOURCE_END, NULL, WAKER_TASK, BY_TASK, 1, INTERVAL_UNFINISHED, .wake = {}},
-	{"guess disk", SOURCE_DEVICE, "sda", WAKER_HARDIRQ, BY_TASK, 1, .class = CLASS_IO},
-	{"guess sleep", SOURCE_TIMER, "timer", WAKER_HARDIRQ, BY_TASK, 1,
+	{"a timer", CAUSE_TIMER, "timer", WAKER_HARDIRQ, BY_TASK, 1, .wake = {"hrtimer_wakeup"}},
+	{"other", CAUSE_INTERRUPT, "interrupt", WAKER_NMI, BY_TASK, 1, .wake = {"irq_work_run"}},
+	{"unfinished", CAUSE_END, NULL, WAKER_TASK, BY_TASK, 1, INTERVAL_UNFINISHED, .wake = {}},
+	{"guess disk", CAUSE_DEVICE, "sda", WAKER_HARDIRQ, BY_TASK, 1, .class = CLASS_IO},
+	{"guess sleep", CAUSE_TIMER, "timer", WAKER_HARDIRQ, BY_TASK, 1,
 	 .syscall = 230 /* clock_nanosleep */},
-	{"guess peer", SOURCE_PEER, "10.0.0.1:80", WAKER_SOFTIRQ, BY_TASK, 1,
+	{"guess peer", CAUSE_PEER, "10.0.0.1:80", WAKER_SOFTIRQ, BY_TASK, 1,
 	 .syscall = 45 /* recvfrom */, .peer = "10.0.0.1:80"},
-	{"guess local", SOURCE_THREAD, "server", WAKER_SOFTIRQ, BY_TASK, 1,
+	{"guess local", CAUSE_THREAD, "server", WAKER_SOFTIRQ, BY_TASK, 1,
 	 .syscall = 45 /* recvfrom */, .peer = "127.0.0.1:5000"},
-	{"guess none", SOURCE_INTERRUPT, "interrupt", WAKER_SOFTIRQ, BY_TASK, 1, .wake = {}},
+	{"guess none", CAUSE_INTERRUPT, "interrupt", WAKER_SOFTIRQ, BY_TASK, 1, .wake = {}},
 	/* A stack whose frames were lost says no more than none. */
-	{"empty stack", SOURCE_DEVICE, "sda", WAKER_HARDIRQ, BY_TASK, 1, .class = CLASS_IO,
+	{"empty stack", CAUSE_DEVICE, "sda", WAKER_HARDIRQ, BY_TASK, 1, .class = CLASS_IO,
 	 .wake = {""}},
 };
 
@@ -144,13 +144,13 @@ static void whom_a_wait_is_for(void **state)
 		if (analysis.graph.vertices.data[to].type != cases[i].type ||
 		    (cases[i].name && strcmp(vertex_name(&analysis, to), cases[i].name) != 0))
 			fail_msg("%s: for %s '%s'", cases[i].comm,
-				 source_type__name(analysis.graph.vertices.data[to].type),
+				 cause_type__name(analysis.graph.vertices.data[to].type),
 				 vertex_name(&analysis, to));
 	}
 	for (size_t k = 0; k < analysis.graph.edges.n; k++) {
 		const struct waitgraph_edge *edge = &analysis.graph.edges.data[k];
 
-		if (analysis.graph.vertices.data[edge->to].type == SOURCE_UNKNOWN)
+		if (analysis.graph.vertices.data[edge->to].type == CAUSE_UNKNOWN)
 			unknown += edge->count;
 	}
 	assert_int_equal(unknown, 5); /* itself, no thread, two without a name, no context */
@@ -319,7 +319,7 @@ static void filters_are_for_spins_too(void **state)
 	analysis = program__analyse(&program, 100 * MS, &options);
 	assert_int_equal(analysis.graph.edges.n, 1);
 	assert_int_equal(plain_of(&analysis, "C", "B"), 5 * MS);
-	moment_filter__free(&options.filter);
+	sample_filter__free(&options.filter);
 }
 
 /* As many spins as waits: their order must not cost the square of their number. */
@@ -385,7 +385,7 @@ static void devices_wait_for_who_feeds_them(void **state)
 	/* Nobody, and the idle task: that is no thread to wait for. */
 	assert_int_equal(plain_of(&analysis, "sda", "unknown"), 4 * MS + 3 * MS);
 	assert_int_equal(weight_of(&analysis, "A", "B"), 5 * MS + 5 * MS);
-	assert_int_equal(edge->for_work_ns, 28 * MS);
+	assert_int_equal(edge->idle_ns, 28 * MS);
 	assert_int_equal(edge->n_causes, 2);
 	assert_int_equal(cause[1].origin, WAIT_IDLE);
 	assert_string_equal(frame_text(analysis.model, cause[1].waker_user, 0), "prog:write_log");
@@ -393,7 +393,7 @@ static void devices_wait_for_who_feeds_them(void **state)
 	assert_int_equal(vertex_of(&analysis, "sda")->lifetime_ns, 90 * MS);
 	assert_int_equal(vertex_of(&analysis, "sda")->running_ns, 45 * MS);
 	/* Never fed. */
-	assert_int_equal(vertex_of(&analysis, "sdb")->type, SOURCE_DEVICE);
+	assert_int_equal(vertex_of(&analysis, "sdb")->type, CAUSE_DEVICE);
 	assert_int_equal(vertex_of(&analysis, "sdb")->lifetime_ns, 50 * MS);
 	for (size_t i = 0; i < analysis.graph.edges.n; i++)
 		assert_int_not_equal(analysis.graph.edges.data[i].from,

@@ -183,7 +183,7 @@ static struct program program_of_many(void)
 }
 
 /* The names of those whose waits are known under @filter. */
-static void assert_known(const struct moment_filter *filter, const char *names)
+static void assert_known(const struct sample_filter *filter, const char *names)
 {
 	struct program program = program_of_many();
 	const struct waitgraph_options options = {.filter = *filter};
@@ -203,7 +203,7 @@ static void assert_known(const struct moment_filter *filter, const char *names)
 
 static void filters_choose_whose_waits_count(void **state)
 {
-	struct moment_filter filter = {};
+	struct sample_filter filter = {};
 
 	/* "A" is called "later" at last. */
 	assert_known(&filter, "lBCD");
@@ -211,15 +211,15 @@ static void filters_choose_whose_waits_count(void **state)
 	assert_known(&filter, "CD");
 	array__push(&filter.pids, PID);
 	assert_known(&filter, "lBCD");
-	moment_filter__free(&filter);
+	sample_filter__free(&filter);
 	array__push(&filter.tids, PID + 2);
 	assert_known(&filter, "BD");
-	moment_filter__free(&filter);
+	sample_filter__free(&filter);
 	array__push(&filter.comms, "A");
 	assert_known(&filter, "lD");
 	filter.comms.data[0] = "nobody";
 	assert_known(&filter, "D");
-	moment_filter__free(&filter);
+	sample_filter__free(&filter);
 }
 
 /* What a random trace is like. */
@@ -467,7 +467,7 @@ static void the_idle_add_to_nobody(void **state)
 		assert_true(fabs((double)weight_of(&analysis, "B", "K") - 50e6) <= slack);
 		assert_true(fabs((double)weight_of(&analysis, "C", "B") - 20e6) <= slack);
 		assert_true(fabs((double)weight_of(&analysis, "A", "D") - 60e6) <= slack);
-		assert_true(waitgraph_edge__for_work(find_edge(&analysis, "K", "A")));
+		assert_true(waitgraph_edge__is_idle(find_edge(&analysis, "K", "A")));
 	}
 }
 

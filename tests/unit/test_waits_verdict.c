@@ -97,7 +97,7 @@ static void edges_of_waits_for_work_come_last(void **state)
 	assert_int_equal(first->edges.n, 2);
 	assert_ptr_equal(&analysis.graph.edges.data[first->edges.data[0]],
 			 find_edge(&analysis, "B", "A"));
-	assert_true(waitgraph_edge__for_work(find_edge(&analysis, "A", "B")));
+	assert_true(waitgraph_edge__is_idle(find_edge(&analysis, "A", "B")));
 }
 
 static void who_works_for_all_is_a_sink(void **state)
@@ -178,7 +178,7 @@ static void sleepers_are_set_aside(void **state)
 	sleeper = bottleneck_of(&analysis, "C");
 	assert_bottleneck(sleeper, BOTTLENECK_SLEEP, 1, true);
 	assert_true(fabs(sleeper->active - 0.05) < 0.01);
-	assert_true(fabs(sleeper->idle_for[SOURCE_TIMER] - 0.95) < 0.01);
+	assert_true(fabs(sleeper->idle_for[CAUSE_TIMER] - 0.95) < 0.01);
 }
 
 /* C and D wait for each other, but mostly for time to pass; A waits for C, too. */
@@ -253,12 +253,12 @@ static void what_is_outside_is_no_bottleneck(void **state)
 	assert_int_equal(analysis.found.all.n, 2);
 	first = bottleneck_of(&analysis, "A");
 	assert_bottleneck(first, BOTTLENECK_OUTSIDE, 1, true);
-	assert_true(fabs(first->idle_for[SOURCE_THREAD] - 0.9) < 0.01);
+	assert_true(fabs(first->idle_for[CAUSE_THREAD] - 0.9) < 0.01);
 	/* The one that does most, as nothing is at work. */
 	first = bottlenecks__first(&analysis.found);
 	assert_ptr_equal(first, bottleneck_of(&analysis, "B"));
 	assert_bottleneck(first, BOTTLENECK_OUTSIDE, 1, false);
-	assert_true(fabs(first->idle_for[SOURCE_PEER] - 0.8) < 0.01);
+	assert_true(fabs(first->idle_for[CAUSE_PEER] - 0.8) < 0.01);
 }
 
 /* Nothing is at work, and A waits for who sleeps: it is that sleep. */
@@ -396,8 +396,8 @@ static void who_is_filtered_out_is_not_at_work(void **state)
 	workers = bottleneck_of(&analysis, "worker");
 	assert_bottleneck(workers, BOTTLENECK_OUTSIDE, 1, false);
 	assert_true(fabs(workers->active - 0.1) < 0.01);
-	assert_true(fabs(workers->idle_for[SOURCE_THREAD] - 0.9) < 0.01);
-	moment_filter__free(&options.filter);
+	assert_true(fabs(workers->idle_for[CAUSE_THREAD] - 0.9) < 0.01);
+	sample_filter__free(&options.filter);
 }
 
 int main(void)

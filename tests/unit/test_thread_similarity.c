@@ -46,7 +46,7 @@ static void short_lived_threads_are_one(void **state)
 	assert_int_equal(vertex_of(&analysis, "other/106")->n, 1);
 	/* What one of them waits for, and that there is none in [15, 20). */
 	assert_int_equal(edge->plain_ns, MS + 5 * MS);
-	assert_int_equal(edge->for_work_ns, 5 * MS);
+	assert_int_equal(edge->idle_ns, 5 * MS);
 	assert_int_equal(plain_of(&analysis, "M", "task-*"), 2 * MS);
 }
 
@@ -62,7 +62,7 @@ static void filters_are_for_missing_tasks_too(void **state)
 	assert_int_equal(analysis.graph.edges.n, 1);
 	assert_int_equal(plain_of(&analysis, "M", "task-*"), 2 * MS);
 	assert_false(vertex_of(&analysis, "task-*")->recorded);
-	moment_filter__free(&options.filter);
+	sample_filter__free(&options.filter);
 }
 
 /* As make does: M starts shells, each a compiler, which starts an assembler. */
@@ -209,7 +209,7 @@ static void running_threads_are_compared_by_callers(void **state)
 
 static const struct {
 	const char *function;
-	bool for_work;
+	bool idle;
 } functions[] = {
 	{"WaitForWork", true},
 	{"worker_idle", true},
@@ -247,7 +247,7 @@ static void functions_that_wait_for_work(void **state)
 		char comm[16] = {'w', (char)('a' + i)};
 		const struct waitgraph_edge *edge = find_edge(&analysis, comm, "M");
 
-		if (edge->for_work_ns != (functions[i].for_work ? 10 * MS : 0))
+		if (edge->idle_ns != (functions[i].idle ? 10 * MS : 0))
 			fail_msg("'%s'", functions[i].function);
 	}
 }
@@ -266,8 +266,8 @@ static void only_near_functions_tell(void **state)
 		&program.made,
 		WAIT(2, 3, 0, MS, .user_stack = USER(&program, "f1", "f2", "f3", "f4", "get_job")));
 	analysis = program__analyse(&program, 100 * MS, NULL);
-	assert_true(waitgraph_edge__for_work(find_edge(&analysis, "A", "C")));
-	assert_false(waitgraph_edge__for_work(find_edge(&analysis, "B", "C")));
+	assert_true(waitgraph_edge__is_idle(find_edge(&analysis, "A", "C")));
+	assert_false(waitgraph_edge__is_idle(find_edge(&analysis, "B", "C")));
 }
 
 int main(void)
