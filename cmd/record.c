@@ -241,12 +241,18 @@ static int dso_fd(void *context, uint32_t number)
 	return recorder__dso_fd(context, number);
 }
 
+static int64_t dso_owner(void *context, uint32_t number)
+{
+	return recorder__dso_owner(context, number);
+}
+
 static void embed(const struct record_options *options, struct recorder *recorder)
 {
 	struct embed_options how = {
 		.lines = true,
 		.debuginfod = getenv("DEBUGINFOD_URLS"),
 		.dso_fd = dso_fd,
+		.dso_owner = dso_owner,
 		.context = recorder,
 	};
 	uint64_t resolved = 0;

@@ -50,6 +50,7 @@ int embed_symbols(const char *path, const struct embed_options *options, uint64_
 		.lines = options->lines,
 		.debuginfod = options->debuginfod,
 		.dso_fd = options->dso_fd,
+		.dso_owner = options->dso_owner,
 		.context = options->context,
 	};
 	_cleanup_model_ struct model *model = NULL;

@@ -17,6 +17,8 @@ struct embed_options {
 	 * recording_writer__dso() gave it), or -1. Stays the callee's. May be NULL.
 	 */
 	int (*dso_fd)(void *context, uint32_t number);
+	/* The uid of the process whose generated code DSO @number is; -1: unknown. May be NULL. */
+	int64_t (*dso_owner)(void *context, uint32_t number);
 	void *context;
 };
 

@@ -254,6 +254,8 @@ struct model_symbolize_options {
 
 	/* NULL, or a descriptor (the callee's) of the very file of DSO @number, or -1. */
 	int (*dso_fd)(void *context, uint32_t number);
+	/* NULL, or the uid of the process whose generated code DSO @number is; -1: unknown. */
+	int64_t (*dso_owner)(void *context, uint32_t number);
 	void *context;
 };
 

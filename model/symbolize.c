@@ -49,6 +49,7 @@ static int naming__source(struct naming *naming, uint32_t index)
 		.build_id = model__string(model, dso->build_id),
 		.fd = -1,
 		.pid = dso->pid,
+		.owner = -1,
 	};
 	char root[32];
 
@@ -60,6 +61,8 @@ static int naming__source(struct naming *naming, uint32_t index)
 	source.kind = kinds[dso->kind];
 	if (options->dso_fd)
 		source.fd = options->dso_fd(options->context, dso->number);
+	if (options->dso_owner)
+		source.owner = options->dso_owner(options->context, dso->number);
 	/* Without a build id nothing would tell that another file took the path. */
 	if (dso->kind == DSO_FILE && dso->deleted && !dso->build_id && source.fd < 0)
 		return -1;

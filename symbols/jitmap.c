@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "symbols/elf/elf_file.h"
@@ -29,30 +31,53 @@ static uint32_t pid__inside(uint32_t pid)
 	return inside;
 }
 
-static int map__open(const char *root, uint32_t pid)
+/* The user of the process that has @pid now, else our own. */
+static uid_t pid__owner(uint32_t pid)
 {
+	char path[64];
+	struct stat stats;
+
+	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
+	return stat(path, &stats) ? geteuid() : stats.st_uid;
+}
+
+static int map__open(const char *root, uint32_t pid, uid_t owner)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat stats;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", pid);
-	return file__open(root, path);
+	fd = file__open_no_link(root, path);
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &stats))
+		return -errno;
+	if (stats.st_uid && stats.st_uid != owner)
+		return -EPERM;
+	return TAKE_FD(fd);
 }
 
-static int map__find(const char *root, uint32_t pid)
+static int map__find(const char *root, uint32_t pid, uid_t owner)
 {
 	uint32_t inside = pid__inside(pid);
 	char own_root[64];
-	int fd = -ENOENT;
+	const struct {
+		const char *root;
+		uint32_t pid;
+	} places[] = {{root, inside}, {root, pid}, {own_root, inside}, {NULL, pid}};
+	int err = -ENOENT;
 
 	snprintf(own_root, sizeof(own_root), "/proc/%" PRIu32 "/root", pid);
-	if (root)
-		fd = map__open(root, inside);
-	if (fd < 0 && root)
-		fd = map__open(root, pid);
-	if (fd < 0)
-		fd = map__open(own_root, inside);
-	if (fd < 0)
-		fd = map__open(NULL, pid);
-	return fd;
+	for (size_t i = root ? 0 : 2; i < ARRAY_SIZE(places); i++) {
+		int fd = map__open(places[i].root, places[i].pid, owner);
+
+		if (fd >= 0)
+			return fd;
+		if (fd == -EPERM || fd == -ELOOP)
+			err = fd;
+	}
+	return err;
 }
 
 /* "START SIZE NAME"; the name may hold spaces. */
@@ -176,9 +201,9 @@ static int jitmap__flatten(struct jitmap *jitmap)
 	return err;
 }
 
-int jitmap__read(struct jitmap *jitmap, const char *root, uint32_t pid)
+int jitmap__read(struct jitmap *jitmap, const char *root, uint32_t pid, int64_t owner)
 {
-	_cleanup_close_ int fd = map__find(root, pid);
+	_cleanup_close_ int fd = map__find(root, pid, owner < 0 ? pid__owner(pid) : (uid_t)owner);
 	size_t size;
 	int err;
 

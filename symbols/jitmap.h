@@ -26,9 +26,12 @@ struct jitmap {
 
 /*
  * Reads the map that process @pid wrote. @root is the prefix of its file
- * system, or NULL. Returns 0, -ENOENT when there is none, or another -errno.
+ * system, or NULL. /tmp is open to all: as perf does, a map is only accepted if it belongs to
+ * root or to the user of the process, @owner (-1: unknown, then of the process that has the pid
+ * now, or of dwell itself if there is none). Returns 0, -ENOENT when there is none, -EPERM when
+ * it is another user's, -ELOOP when it is a symbolic link, or another -errno.
  */
-int jitmap__read(struct jitmap *jitmap, const char *root, uint32_t pid);
+int jitmap__read(struct jitmap *jitmap, const char *root, uint32_t pid, int64_t owner);
 
 /* NULL when there is none. */
 const char *jitmap__find(const struct jitmap *jitmap, uint64_t address);

@@ -226,7 +226,7 @@ static void symbolizer__open_kernel(struct symbolizer *symbolizer, struct provid
 static void symbolizer__open_jit(struct symbolizer *symbolizer, struct provider *provider)
 {
 	uint32_t pid = provider->given.pid;
-	int err = jitmap__read(&provider->jitmap, provider->given.root, pid);
+	int err = jitmap__read(&provider->jitmap, provider->given.root, pid, provider->given.owner);
 
 	if (err == -ENOENT)
 		provider__complain(
@@ -235,6 +235,14 @@ static void symbolizer__open_jit(struct symbolizer *symbolizer, struct provider 
 			".map names this generated code: have the runtime write it "
 			"(node --perf-basic-prof, java -XX:+DumpPerfMapAtExit, python -X perf)",
 			pid);
+	else if (err == -EPERM || err == -ELOOP)
+		provider__complain(symbolizer, provider,
+				   "/tmp/perf-%" PRIu32
+				   ".map is not used: %s. Only a file of the process's own user "
+				   "or of root is trusted",
+				   pid,
+				   err == -ELOOP ? "it is a symbolic link"
+						 : "it belongs to another user");
 	else if (err)
 		provider__complain(symbolizer, provider,
 				   "cannot read /tmp/perf-%" PRIu32 ".map: %s", pid,

@@ -30,6 +30,7 @@ struct symbol_source {
 	int fd;		      /* the very file, kept open since it was mapped; -1: none.
 				 Stays the caller's */
 	uint32_t pid;	      /* SYMBOL_SOURCE_JIT */
+	int64_t owner;	      /* and the uid of that process; -1: unknown */
 };
 
 struct symbol_frame {

@@ -185,6 +185,16 @@ static bool is_anonymous(const char *path)
 	       !strncmp(path, "[stack", 6) || !*path;
 }
 
+/* The uid that process @pid has at present, -1: it is gone. */
+static int64_t process_owner(pid_t pid)
+{
+	struct stat stats;
+	char name[32];
+
+	snprintf(name, sizeof(name), "/proc/%d", pid);
+	return stat(name, &stats) ? -1 : (int64_t)stats.st_uid;
+}
+
 static uint32_t generated_origin(struct address_spaces *spaces, pid_t pid)
 {
 	struct code_origin origin = {.kind = CODE_GENERATED, .pid = (uint32_t)pid, .fd = -1};
@@ -194,6 +204,7 @@ static uint32_t generated_origin(struct address_spaces *spaces, pid_t pid)
 	if (!known)
 		return 0;
 	snprintf(name, sizeof(name), "[jit:%d]", pid);
+	origin.owner = process_owner(pid);
 	if (!*known)
 		*known = add_origin(spaces, origin, name);
 	return (uint32_t)*known;

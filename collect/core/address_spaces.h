@@ -27,9 +27,10 @@ struct code_origin {
 	uint32_t number; /* from 1, in the order they were first seen */
 	enum code_kind kind;
 	uint32_t pid;
-	bool deleted; /* the path names another file, or none */
-	int fd;	      /* -1: could not be opened */
-	char *path;   /* as its process saw it */
+	int64_t owner; /* uid of that process when it was first seen; -1: unknown */
+	bool deleted;  /* the path names another file, or none */
+	int fd;	       /* -1: could not be opened */
+	char *path;    /* as its process saw it */
 	char build_id[41];
 };
 

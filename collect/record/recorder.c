@@ -398,13 +398,24 @@ int recorder__command_status(struct recorder *recorder, int *exec_error)
 	return recorder->status;
 }
 
+static const struct code_origin *origin_of(const struct recorder *recorder, uint32_t dso)
+{
+	return address_spaces__origin(capture__spaces(recorder->capture),
+				      translator__origin(recorder->translator, dso));
+}
+
 int recorder__dso_fd(const struct recorder *recorder, uint32_t dso)
 {
-	const struct address_spaces *spaces = capture__spaces(recorder->capture);
-	const struct code_origin *origin;
+	const struct code_origin *origin = origin_of(recorder, dso);
 
-	origin = address_spaces__origin(spaces, translator__origin(recorder->translator, dso));
 	return origin ? origin->fd : -1;
+}
+
+int64_t recorder__dso_owner(const struct recorder *recorder, uint32_t dso)
+{
+	const struct code_origin *origin = origin_of(recorder, dso);
+
+	return origin && origin->kind == CODE_GENERATED ? origin->owner : -1;
 }
 
 void recorder__free(struct recorder *recorder)

@@ -59,5 +59,8 @@ int recorder__command_status(struct recorder *recorder, int *exec_error);
 /* A descriptor of the file that the recording names @dso, kept since; -1: none. Stays its own. */
 int recorder__dso_fd(const struct recorder *recorder, uint32_t dso);
 
+/* The uid of the process whose generated code the recording names @dso; -1: unknown. */
+int64_t recorder__dso_owner(const struct recorder *recorder, uint32_t dso);
+
 void recorder__free(struct recorder *recorder);
 DEFINE_CLEANUP(struct recorder *, recorder__free)

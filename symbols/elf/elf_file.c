@@ -21,9 +21,9 @@
 
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 
-static int open_inside(const char *root, const char *path)
+static int open_inside(const char *root, const char *path, int flags)
 {
-	struct open_how how = {.flags = OPEN_FLAGS, .resolve = RESOLVE_IN_ROOT};
+	struct open_how how = {.flags = (uint64_t)flags, .resolve = RESOLVE_IN_ROOT};
 	_cleanup_close_ int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char joined[PATH_MAX];
 	int fd;
@@ -38,7 +38,7 @@ static int open_inside(const char *root, const char *path)
 	/* Before Linux 5.6, or forbidden by a seccomp filter. */
 	if (snprintf(joined, sizeof(joined), "%s/%s", root, path) >= (int)sizeof(joined))
 		return -ENAMETOOLONG;
-	fd = open(joined, OPEN_FLAGS);
+	fd = open(joined, flags);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -51,17 +51,17 @@ static int fd__check_regular(int fd)
 	return S_ISREG(st.st_mode) ? 0 : -ENOENT;
 }
 
-int file__open(const char *root, const char *path)
+static int open_with(const char *root, const char *path, int flags)
 {
 	_cleanup_close_ int fd = -1;
 	int err;
 
 	if (root) {
-		fd = open_inside(root, path);
+		fd = open_inside(root, path, flags);
 		if (fd < 0)
 			return fd;
 	} else {
-		fd = open(path, OPEN_FLAGS);
+		fd = open(path, flags);
 		if (fd < 0)
 			return -errno;
 	}
@@ -69,6 +69,16 @@ int file__open(const char *root, const char *path)
 	if (err)
 		return err;
 	return TAKE_FD(fd);
+}
+
+int file__open(const char *root, const char *path)
+{
+	return open_with(root, path, OPEN_FLAGS);
+}
+
+int file__open_no_link(const char *root, const char *path)
+{
+	return open_with(root, path, OPEN_FLAGS | O_NOFOLLOW);
 }
 
 int file__read(int fd, size_t max, char **text, size_t *size)

@@ -32,6 +32,9 @@ struct elf_file {
  */
 int file__open(const char *root, const char *path);
 
+/* The same; -ELOOP when @path is a symbolic link. */
+int file__open_no_link(const char *root, const char *path);
+
 /* All of the file as NUL-terminated text, at most @max bytes. 0, -EFBIG or another -errno. */
 int file__read(int fd, size_t max, char **text, size_t *size);
 

@@ -110,10 +110,10 @@ HELPER struct disk_cost measure_operation(void (*round)(uint64_t turn), int n)
 
 	watch__open_switches(&watch);
 	for (int i = 0; i < DISK_TRIES; i++) {
-		struct weighted_sample before = weighted_sample__now(&watch), after;
+		struct moment before = moment__now(&watch), after;
 
 		round(i);
-		after = weighted_sample__now(&watch);
+		after = moment__now(&watch);
 		wall[i] = (after.wall - before.wall) / n;
 		busy[i] = (after.cpu - before.cpu) / n;
 	}

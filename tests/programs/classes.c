@@ -52,8 +52,8 @@ struct account {
 	char name[16];
 	pid_t tid;
 	struct watch watch;
-	struct weighted_sample first;
-	struct weighted_sample last;
+	struct moment first;
+	struct moment last;
 	struct spent spent[CLASSES];
 };
 
@@ -80,13 +80,13 @@ static void account__begin(struct account *account, const char *name)
 	account->tid = thread_id();
 	watch__open(&account->watch);
 	set_name(name); /* what came before is not part of the account */
-	account->first = account->last = weighted_sample__now(&account->watch);
+	account->first = account->last = moment__now(&account->watch);
 }
 
 /* Ends a phase: what it was blocked is of @class; CPU stands for no wait. */
 static void account__phase(struct account *account, enum class class)
 {
-	struct weighted_sample now = weighted_sample__now(&account->watch);
+	struct moment now = moment__now(&account->watch);
 
 	spent__add(&account->spent[class], &account->last, &now);
 	account->last = now;

@@ -149,10 +149,10 @@ KEEP bool wait_barrier(void)
 	return !barrier.stop;
 }
 
-static void border(struct worker *worker, struct watch *watch, struct weighted_sample *last,
+static void border(struct worker *worker, struct watch *watch, struct moment *last,
 		   enum activity done)
 {
-	struct weighted_sample now = weighted_sample__now(watch);
+	struct moment now = moment__now(watch);
 
 	spent__add(&worker->spent[done], last, &now);
 	*last = now;
@@ -162,14 +162,14 @@ static void *thread1(void *arg)
 {
 	struct worker *worker = arg;
 	struct watch watch;
-	struct weighted_sample last, first;
+	struct moment last, first;
 	bool more = true;
 
 	stay_on(worker->cpu);
 	worker->tid = thread_id();
 	watch__open(&watch);
 	set_name("T1");
-	first = last = weighted_sample__now(&watch);
+	first = last = moment__now(&watch);
 	for (uint64_t turn = 0; more; turn++) {
 		compute_light();
 		border(worker, &watch, &last, LIGHT);
@@ -188,14 +188,14 @@ static void *thread2(void *arg)
 {
 	struct worker *worker = arg;
 	struct watch watch;
-	struct weighted_sample last, first;
+	struct moment last, first;
 	bool more = true;
 
 	stay_on(worker->cpu);
 	worker->tid = thread_id();
 	watch__open(&watch);
 	set_name("T2");
-	first = last = weighted_sample__now(&watch);
+	first = last = moment__now(&watch);
 	while (more) {
 		compute_heavy();
 		border(worker, &watch, &last, HEAVY);

@@ -304,15 +304,15 @@ HELPER void measure_switches(void)
 }
 
 /* What a thread has used up to now. */
-struct weighted_sample {
+struct moment {
 	uint64_t wall;
 	uint64_t cpu;
 	uint64_t runqueue;
 };
 
-HELPER struct weighted_sample weighted_sample__now(struct watch *watch)
+HELPER struct moment moment__now(struct watch *watch)
 {
-	struct weighted_sample now;
+	struct moment now;
 
 	now.cpu = watch__cpu(watch, &now.wall);
 	now.runqueue = watch->runqueue;
@@ -327,7 +327,7 @@ struct spent {
 	uint64_t runqueue;
 };
 
-HELPER void spent__add(struct spent *spent, const struct weighted_sample *from, const struct weighted_sample *to)
+HELPER void spent__add(struct spent *spent, const struct moment *from, const struct moment *to)
 {
 	spent->count++;
 	spent->wall += to->wall - from->wall;

@@ -31,19 +31,19 @@ static volatile bool over;
 static void *run_waiter(void *arg)
 {
 	struct wait_slot *slot = arg;
-	struct weighted_sample first, last;
+	struct moment first, last;
 	struct watch watch;
 
 	set_name(slot->kind->name);
 	slot->tid = thread_id();
 	watch__open(&watch);
-	first = weighted_sample__now(&watch);
+	first = moment__now(&watch);
 	while (!over) {
 		slot->kind->wait(slot);
 		watch__read(&watch); /* before there are too many */
 		slot->rounds++;
 	}
-	last = weighted_sample__now(&watch);
+	last = moment__now(&watch);
 	spent__add(&slot->spent, &first, &last);
 	__atomic_store_n(&slot->finished, true, __ATOMIC_RELEASE);
 	return NULL;

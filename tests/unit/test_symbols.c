@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
 #include "tests/unit/test_symbols_support.h"
 
 #include <fcntl.h>
@@ -396,8 +397,11 @@ static void the_vdso_is_named(void **state)
 
 static int add_jit(struct symbolizer *symbolizer, const char *root)
 {
-	struct symbol_source source = {
-		.kind = SYMBOL_SOURCE_JIT, .root = root, .pid = (uint32_t)getpid(), .fd = -1};
+	struct symbol_source source = {.kind = SYMBOL_SOURCE_JIT,
+				       .root = root,
+				       .pid = (uint32_t)getpid(),
+				       .fd = -1,
+				       .owner = -1};
 
 	return symbolizer__source(symbolizer, &source);
 }
@@ -453,7 +457,7 @@ static void of_overlapping_jit_functions_the_last_wins(void **state)
 		fprintf(file, "%lx %lx f%d\n", written[i].start, written[i].size, i);
 	}
 	fclose(file);
-	assert_int_equal(jitmap__read(&jitmap, scratch, (uint32_t)getpid()), 0);
+	assert_int_equal(jitmap__read(&jitmap, scratch, (uint32_t)getpid(), -1), 0);
 	for (unsigned long address = 0; address < 20200; address++) {
 		const char *found = jitmap__find(&jitmap, address);
 		char name[16] = "";
@@ -463,6 +467,39 @@ static void of_overlapping_jit_functions_the_last_wins(void **state)
 				snprintf(name, sizeof(name), "f%d", i);
 		assert_string_equal(found ? found : "", name);
 	}
+	jitmap__free(&jitmap);
+}
+
+/* /tmp is open to all: what another user put there is not believed, and nothing hangs. */
+static void jit_maps_of_others_are_refused(void **state)
+{
+	char *path = in_scratch("tmp/perf-%d.map", getpid());
+	const uint32_t pid = (uint32_t)getpid();
+	struct jitmap jitmap = {};
+	struct stat stats;
+
+	assert_int_equal(run("mkdir -p %s/tmp && rm -f %s/tmp/perf-*", scratch, scratch), 0);
+	assert_int_equal(run("echo '1000 10 planted' > %s/tmp/real", scratch), 0);
+	assert_int_equal(run("ln -s real %s/tmp/perf-%d.map", scratch, getpid()), 0);
+	assert_int_equal(jitmap__read(&jitmap, scratch, pid, -1), -ELOOP);
+	assert_int_equal(run("rm %s", path), 0);
+	assert_int_equal(run("mkfifo %s", path), 0);
+	assert_int_equal(jitmap__read(&jitmap, scratch, pid, -1), -ENOENT);
+	assert_int_equal(run("rm %s; mkdir %s", path, path), 0);
+	assert_int_equal(jitmap__read(&jitmap, scratch, pid, -1), -ENOENT);
+	assert_int_equal(run("rmdir %s; mv %s/tmp/real %s", path, scratch, path), 0);
+	assert_int_equal(jitmap__read(&jitmap, scratch, pid, -1), 0);
+	assert_string_equal(jitmap__find(&jitmap, 0x1008), "planted");
+	jitmap__free(&jitmap);
+	assert_int_equal(stat(path, &stats), 0);
+	if (stats.st_uid || chown(path, 12345, (gid_t)-1)) /* only root can give it away */
+		return;
+	assert_int_equal(jitmap__read(&jitmap, scratch, pid, -1), -EPERM);
+	assert_int_equal(jitmap__read(&jitmap, scratch, pid, 12346), -EPERM);
+	assert_int_equal(jitmap__read(&jitmap, scratch, pid, 12345), 0);
+	jitmap__free(&jitmap);
+	assert_int_equal(chown(path, 0, (gid_t)-1), 0);
+	assert_int_equal(jitmap__read(&jitmap, scratch, pid, 12345), 0);
 	jitmap__free(&jitmap);
 }
 
@@ -502,7 +539,7 @@ static void the_same_source_has_the_same_number(void **state)
 	struct symbolizer *symbolizer = new_symbolizer(false, NULL);
 	char path[] = "/bin/sh";
 	int sh = add_file(symbolizer, path, NULL, -1);
-	struct symbol_source jit = {.kind = SYMBOL_SOURCE_JIT, .pid = 1, .fd = -1};
+	struct symbol_source jit = {.kind = SYMBOL_SOURCE_JIT, .pid = 1, .fd = -1, .owner = -1};
 	int first = symbolizer__source(symbolizer, &jit);
 
 	assert_int_equal(add_file(symbolizer, "/bin/sh", "", -1), sh);
@@ -532,6 +569,7 @@ int main(void)
 		cmocka_unit_test(the_vdso_is_named),
 		cmocka_unit_test(jit_maps_are_read_as_runtimes_write_them),
 		cmocka_unit_test(of_overlapping_jit_functions_the_last_wins),
+		cmocka_unit_test(jit_maps_of_others_are_refused),
 		cmocka_unit_test(a_missing_jit_map_is_explained),
 		cmocka_unit_test(what_is_no_regular_file_is_not_opened),
 		cmocka_unit_test(the_same_source_has_the_same_number),

@@ -171,7 +171,7 @@ static void damaged_maps_do_no_harm(void **state)
 		write_damaged(map_path, map, &random);
 		write_damaged(symbols_path, symbols, &random);
 		alarm(SECONDS);
-		if (!jitmap__read(&jitmap, scratch, (uint32_t)getpid())) {
+		if (!jitmap__read(&jitmap, scratch, (uint32_t)getpid(), -1)) {
 			for (uint64_t at = 0; at < 0x3000; at += 7) {
 				const char *name = jitmap__find(&jitmap, at);
 
