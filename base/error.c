@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+/* What was recorded last, and the error that it is about; 0: nothing was. */
+static __thread int recorded;
 static __thread char message[1024];
 static __thread char hint[1024];
 
@@ -15,6 +17,7 @@ int error__set(int err, const char *fmt, ...)
 	vsnprintf(message, sizeof(message), fmt, args);
 	va_end(args);
 	hint[0] = '\0';
+	recorded = err;
 	return err;
 }
 
@@ -40,23 +43,24 @@ void error__hint(const char *fmt, ...)
 
 const char *error__message(int err)
 {
-	return message[0] ? message : strerror(-err);
+	return recorded == err && message[0] ? message : strerror(-err);
 }
 
-const char *error__hint_text(void)
+const char *error__hint_text(int err)
 {
-	return hint;
+	return recorded == err ? hint : "";
 }
 
 void error__clear(void)
 {
+	recorded = 0;
 	message[0] = '\0';
 	hint[0] = '\0';
 }
 
 void error__print(FILE *to, int err)
 {
-	const char *line = hint;
+	const char *line = error__hint_text(err);
 
 	fprintf(to, "dwell: %s\n", error__message(err));
 	while (*line) {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The error of the last call that failed, told by the place that knows.
+ * The error of the last call that failed, in the words of the code that detected it.
  *
  * Library code never prints: it returns a negative errno and leaves here what
  * a person needs: what could not be done, with the value that was wrong, and
- * the mend. Commands print it once.
+ * what helps. Commands print it once.
  */
 #pragma once
 
@@ -23,11 +23,11 @@ int error__errno(int err, const char *fmt, ...) __attribute__((format(printf, 2,
 /* Adds what the person can do about it; several lines are fine. */
 void error__hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* The recorded message, or the text of @err when nothing was recorded. Never NULL. */
+/* The message that was recorded for @err, else the text of @err: never one of another error. */
 const char *error__message(int err);
 
-/* The recorded hint, "" when there is none. */
-const char *error__hint_text(void);
+/* The hint that was recorded for @err, "" when there is none. */
+const char *error__hint_text(int err);
 
 void error__clear(void);
 

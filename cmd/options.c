@@ -117,7 +117,7 @@ static int option__apply(const struct option_row *row, void *options, const char
 
 	if (err) {
 		snprintf(message, sizeof(message), "%s", error__message(err));
-		snprintf(hint, sizeof(hint), "%s", error__hint_text());
+		snprintf(hint, sizeof(hint), "%s", error__hint_text(err));
 		error__set(err, "--%s: %s", row->name, message);
 		error__hint("%s", hint);
 	}

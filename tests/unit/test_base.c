@@ -135,9 +135,12 @@ static void errors_carry_message_and_hint(void **state)
 	assert_int_equal(error__errno(-2, "cannot open '%s'", "x"), -2);
 	error__hint("try %s", "y");
 	assert_string_equal(error__message(-2), "cannot open 'x': No such file or directory");
-	assert_string_equal(error__hint_text(), "try y");
+	assert_string_equal(error__hint_text(-2), "try y");
+	/* Another error than the one that was recorded has no words but its own. */
+	assert_string_equal(error__message(-13), strerror(13));
+	assert_string_equal(error__hint_text(-13), "");
 	error__set(-1, "other");
-	assert_string_equal(error__hint_text(), "");
+	assert_string_equal(error__hint_text(-1), "");
 }
 
 int main(void)

@@ -500,7 +500,7 @@ static void only_one_point(void **state)
 	effects = NULL;
 	options.point = "nothing";
 	assert_int_equal(causal__effects(&made.profile, &options, &effects), -ENOENT);
-	assert_non_null(strstr(error__hint_text(), "iteration, other"));
+	assert_non_null(strstr(error__hint_text(-ENOENT), "iteration, other"));
 }
 
 static void lines_through_dots(void **state)

@@ -56,7 +56,7 @@ static size_t survive(const struct scratch_file *file, const char *bytes, size_t
 	err = causal_profile__read(file->path, &profile);
 	if (err) {
 		assert_int_equal(err, -EINVAL);
-		assert_true(*error__message(err) && *error__hint_text());
+		assert_true(*error__message(err) && *error__hint_text(err));
 		return 0;
 	}
 	profile__check(profile);

@@ -401,8 +401,8 @@ static void expect_error(const char *path, int err, const char *message, const c
 
 	assert_int_equal(causal_profile__read(path, &profile), err);
 	assert_null(profile);
-	if (!strstr(error__message(err), message) || !strstr(error__hint_text(), mend))
-		fail_msg("%s\n%s", error__message(err), error__hint_text());
+	if (!strstr(error__message(err), message) || !strstr(error__hint_text(err), mend))
+		fail_msg("%s\n%s", error__message(err), error__hint_text(err));
 }
 
 static void errors_name_the_mend(void **state)
@@ -463,7 +463,7 @@ static void a_writer_adds_to_profiles_only(void **state)
 	assert_int_equal(causal_writer__open("/nowhere/x", &run, &writer), -ENOENT);
 	assert_int_equal(causal_writer__open("/dev/full", &run, &writer), -ENOSPC);
 	assert_non_null(strstr(error__message(-ENOSPC), "/dev/full"));
-	assert_non_null(strstr(error__hint_text(), "Make room"));
+	assert_non_null(strstr(error__hint_text(-ENOSPC), "Make room"));
 }
 
 /* What a crash cut short is ended before anything is added. */

@@ -492,7 +492,7 @@ static void newer_versions_are_refused(void **state)
 	header.major = FORMAT_MAJOR + 1;
 	file_header__pack(&header, file.data);
 	assert_int_equal(recording_reader__open_memory(file.data, file.n, &reader), -ENOTSUP);
-	assert_non_null(strstr(error__hint_text(), "newer dwell"));
+	assert_non_null(strstr(error__hint_text(-ENOTSUP), "newer dwell"));
 	assert_null(reader);
 	buffer__free(&file);
 	small__free(&small);

@@ -123,7 +123,7 @@ static void nobody_adds_while_it_is_written(void **state)
 	assert_int_equal(recording_writer__close(writer), 0);
 	assert_int_equal(recording_writer__append(path, &second), 0);
 	assert_int_equal(recording_writer__append(path, &writer), -EBUSY);
-	assert_non_null(strstr(error__message(0), "still being written"));
+	assert_non_null(strstr(error__message(-EBUSY), "still being written"));
 	assert_int_equal(recording_writer__close(second), 0);
 }
 
@@ -184,8 +184,8 @@ static void odd_places_are_refused(void **state)
 	assert_int_equal(recording_writer__create(fifo, &writer), -EINVAL);
 	assert_int_equal(recording_writer__create(temp__path(state, "no/such/place"), &writer),
 			 -ENOENT);
-	assert_non_null(strstr(error__message(0), "no/such/place"));
-	assert_true(error__hint_text()[0]);
+	assert_non_null(strstr(error__message(-ENOENT), "no/such/place"));
+	assert_true(error__hint_text(-ENOENT)[0]);
 }
 
 static void a_device_swallows_everything(void **state)
@@ -231,7 +231,7 @@ static void adding_to_what_is_not_whole(void **state)
 	file__write(path, small.file.data, small.file.n);
 	writer = NULL;
 	assert_int_equal(recording_writer__append(path, &writer), -EINVAL);
-	assert_non_null(strstr(error__message(0), "damaged"));
+	assert_non_null(strstr(error__message(-EINVAL), "damaged"));
 	assert_null(writer);
 	small__free(&small);
 }
@@ -396,9 +396,10 @@ static void other_files_are_named(void **state)
 	for (size_t i = 0; i < ARRAY_SIZE(foreign_files); i++) {
 		file__write(path, foreign_files[i].bytes, foreign_files[i].size);
 		assert_int_equal(recording_reader__open(path, &reader), foreign_files[i].err);
-		if (!strstr(error__message(0), foreign_files[i].says) ||
-		    !strstr(error__message(0), path) || !error__hint_text()[0])
-			fail_msg("\"%s\" does not say \"%s\"", error__message(0),
+		if (!strstr(error__message(foreign_files[i].err), foreign_files[i].says) ||
+		    !strstr(error__message(foreign_files[i].err), path) ||
+		    !error__hint_text(foreign_files[i].err)[0])
+			fail_msg("\"%s\" does not say \"%s\"", error__message(foreign_files[i].err),
 				 foreign_files[i].says);
 		assert_int_equal(recording_writer__append(path, &writer), foreign_files[i].err);
 	}
@@ -412,11 +413,11 @@ static void unreadable_places_are_explained(void **state)
 	struct recording_reader *reader = NULL;
 
 	assert_int_equal(recording_reader__open(temp__path(state, "missing"), &reader), -ENOENT);
-	assert_non_null(strstr(error__hint_text(), "dwell record"));
+	assert_non_null(strstr(error__hint_text(-ENOENT), "dwell record"));
 	assert_int_equal(recording_reader__open("/", &reader), -EISDIR);
-	assert_non_null(strstr(error__message(0), "directory"));
+	assert_non_null(strstr(error__message(-EISDIR), "directory"));
 	assert_int_equal(recording_reader__open("/dev/null", &reader), -EINVAL);
-	assert_non_null(strstr(error__message(0), "device"));
+	assert_non_null(strstr(error__message(-EINVAL), "device"));
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_int_equal(recording_reader__open(path, &reader), -EINVAL);
 	if (geteuid() != 0) {
