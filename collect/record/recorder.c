@@ -20,9 +20,9 @@
 
 #define TICK_NS 100000000ULL
 #define TICK_ANNOTATED_NS                                                                          \
-	10000000ULL /* while the program annotates itself: its rings are small                     \
-		     */
-#define FLUSH_NS 1000000000ULL
+	10000000ULL	      /* while the program annotates itself: its rings are small           \
+			       */
+#define FLUSH_NS 500000000ULL /* with a tick, what a killed recorder loses at most */
 
 struct recorder {
 	struct recorder_config config;

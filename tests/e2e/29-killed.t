@@ -1,0 +1,68 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# A recorder that is killed leaves all but the last second, on a busy machine too.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Dwell;
+use POSIX ();
+use Test::More;
+use Time::HiRes qw(time sleep);
+
+need_recording();
+
+# Keeps every CPU busy, for that long at most.
+sub busy {
+	my ($seconds) = @_;
+	my @pids;
+	chomp(my $cpus = `nproc`);
+	for (1 .. $cpus) {
+		my $pid = fork() // die "fork: $!";
+		if (!$pid) {
+			my $end = time + $seconds;
+			1 while time < $end;
+			POSIX::_exit(0);
+		}
+		push @pids, $pid;
+	}
+	return @pids;
+}
+
+sub is_whole_to_the_last_second {
+	my ($name, $slack) = @_;
+	my $naps = program('naps');
+	# So few samples that it is time, not their number, that writes a chunk. The time of day of
+	# an event in the recording: the second exec.
+	my $recorder = start({name => $name}, $DWELL, 'record', '--no-symbols', '-o', "$name.data",
+		'--duration', '30', '-c', '20000', '--', 'sh', '-c', "date +%s.%N; exec $naps --seconds 30");
+	# Recording has begun when the file has grown beyond its header.
+	wait_for(20, sub { -s "$name.data" && -s "$name.data" > 200 })
+		or BAIL_OUT("$name: nothing is recorded");
+	sleep 3;
+	# How late anything may be that wants a CPU, as it was for us.
+	my $before = time;
+	sleep 0.1;
+	my $late = time - $before - 0.1;
+	my $killed = time;
+	stop($recorder, 'KILL');
+	my @events = events('-i', "$name.data");
+	my ($exec) = grep { $_->{event} eq 'exec' && $_->{comm} eq 'naps' } @events;
+	my ($last) = sort { $b <=> $a } map { $_->{time_ns} } @events;
+	my ($date) = slurp("$name.out") =~ /^([\d.]+)$/m;
+	kill 'KILL', $exec->{pid}; # it went on
+	my $lost = $killed - ($date + ($last - $exec->{time_ns}) / 1e9);
+	cmp_ok($lost, '<', 1 + $slack + 3 * $late,
+		sprintf('%s: %.2f s before it was killed are lost (%.2f s late)', $name, $lost, $late));
+	cmp_ok($last / 1e9, '>', 1.5, "$name: and what was before is there");
+}
+
+is_whole_to_the_last_second('quiet', 0);
+my @busy = busy(12);
+is_whole_to_the_last_second('busy', 0.2);
+kill 'KILL', @busy;
+waitpid $_, 0 for @busy;
+
+done_testing;
