@@ -133,6 +133,8 @@ static const struct option_row causal_run_rows[] = {
 		      "visits that each half has to see (default: 5)"),
 	OPTION_NUMBER("period", 'c', "US", struct causal_run_options, period_us,
 		      "sampling period in microseconds, 50 to 100000 (default: 500)"),
+	OPTION_TEXT("user", 0, "NAME", struct causal_run_options, config.user,
+		    "run COMMAND as this user, with the user's groups (root only)"),
 	OPTION_TEXT("duration", 0, "TIME", struct causal_run_options, duration,
 		    "stop experimenting after TIME; the program runs on"),
 	OPTION_CALL("until-sure", 0, "[POINTS]", NULL, set_until_sure,

@@ -38,6 +38,7 @@ struct record_options {
 	uint64_t table_mib;
 	enum helper_threads helpers;
 	const char *rung;
+	const char *user;
 	bool no_symbols;
 	bool verbose;
 };
@@ -97,6 +98,8 @@ static const struct option_row record_rows[] = {
 		"stack-at", 0, "PLACE", struct record_options, rung,
 		"where sleepers' stacks are taken: sched_exit_tp (kernel 6.15), fexit, kprobe or "
 		"switch-out (default: the first that this kernel has)"),
+	OPTION_TEXT("user", 0, "NAME", struct record_options, user,
+		    "run COMMAND as this user, with the user's groups (root only)"),
 	OPTION_SWITCH("no-symbols", 0, struct record_options, no_symbols,
 		      "leave naming functions to the report, which then needs the same files"),
 	OPTION_SWITCH("verbose", 'v', struct record_options, verbose,
@@ -141,6 +144,8 @@ static int choose_target(const struct record_options *options, char **command,
 			"give a command (dwell record -- ./program), a process (-p PID), or -a");
 		return -EINVAL;
 	}
+	if (options->user && !*command)
+		return error__set(-EINVAL, "--user %s needs a command to run", options->user);
 	if (options->processes)
 		config->capture.target = CAPTURE_PROCESSES;
 	else if (options->threads)
@@ -361,6 +366,7 @@ static int configure(const struct record_options *options, char **command,
 	config->helpers = options->helpers;
 	config->wait_limit = options->wait_limit;
 	config->capture.rung = options->rung;
+	config->capture.user = options->user;
 	return err;
 }
 

@@ -11,6 +11,7 @@
 #include <zstd.h>
 
 #include "base/error.h"
+#include "base/owner.h"
 
 DEFINE_CLEANUP(struct recording_writer *, writer__free)
 
@@ -134,6 +135,8 @@ static int create__open(const char *path)
 		return moved;
 	/* Recordings hold command lines and paths: for the owner's eyes. */
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | (device ? 0 : O_CREAT | O_EXCL), 0600);
+	if (fd >= 0 && !device)
+		(void)owner__give(fd); /* root can read it in any case */
 	if (fd >= 0)
 		return fd;
 	err = error__errno(-errno, "cannot create %s", path);

@@ -239,6 +239,7 @@ static int open_capture(struct run *run)
 	const struct capture_config capture = {
 		.target = CAPTURE_COMMAND,
 		.argv = config->argv,
+		.user = config->user,
 		.ignored = config->ignored,
 		.period_ns = config->period_ns,
 		.duration_ns = config->duration_ns,

@@ -35,6 +35,7 @@ struct causal_kinds {
 
 struct causal_config {
 	char *const *argv;
+	const char *user; /* whom the command runs as; NULL: as dwell itself */
 	sigset_t ignored; /* signals the command is to ignore */
 	const char *command_line;
 	const char *output;   /* the profile, appended to */

@@ -159,6 +159,19 @@ static int open_processes(struct capture *capture)
 	return err;
 }
 
+static int start_child(struct capture *capture)
+{
+	const struct capture_config *config = &capture->config;
+	struct child_user user = {};
+	int err = config->user ? child__find_user(config->user, &user) : 0;
+
+	if (!err)
+		err = child__prepare(config->argv, &config->ignored, config->user ? &user : NULL,
+				     &capture->child);
+	free(user.groups);
+	return err;
+}
+
 static int setup(struct capture *capture, const struct loader_object *object)
 {
 	const struct capture_config *config = &capture->config;
@@ -168,7 +181,7 @@ static int setup(struct capture *capture, const struct loader_object *object)
 	if (!err && config->target == CAPTURE_CGROUP)
 		err = targets__cgroup_id(config->cgroup, &cgroup);
 	if (!err && config->argv)
-		err = child__prepare(config->argv, &config->ignored, &capture->child);
+		err = start_child(capture);
 	if (!err)
 		err = open_loader(capture, object, cgroup);
 	if (!err)

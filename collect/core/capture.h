@@ -51,6 +51,7 @@ struct capture_sink {
 struct capture_config {
 	enum capture_target target;
 	char *const *argv; /* CAPTURE_COMMAND; else NULL, or a command that bounds the time */
+	const char *user;  /* whom argv runs as; NULL: as dwell itself */
 	sigset_t ignored;  /* signals the command is to ignore */
 	const pid_t *ids;
 	size_t n_ids;

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,8 +28,51 @@ struct child {
 	int status;
 };
 
-static __attribute__((noreturn)) void run_child(char *const *argv, const sigset_t *ignored, int go,
-						int failed)
+/* Looks up the groups of @name, of which there are not known how many. */
+static int find_groups(const char *name, struct child_user *user)
+{
+	for (int room = 16;; room = user->n_groups) {
+		gid_t *grown = realloc(user->groups, (size_t)room * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		user->groups = grown;
+		user->n_groups = room;
+		if (getgrouplist(name, user->gid, user->groups, &user->n_groups) >= 0)
+			return 0;
+	}
+}
+
+int child__find_user(const char *name, struct child_user *user)
+{
+	const struct passwd *found = getpwnam(name);
+
+	if (!found) {
+		error__set(-EINVAL, "there is no user '%s'", name);
+		error__hint("`getent passwd` lists them");
+		return -EINVAL;
+	}
+	if (geteuid()) {
+		error__set(-EPERM, "only root can run a program as another user (--user %s)", name);
+		error__hint("run dwell with sudo");
+		return -EPERM;
+	}
+	*user = (struct child_user){.uid = found->pw_uid, .gid = found->pw_gid};
+	return find_groups(name, user);
+}
+
+/* For good: the saved ids are changed, too. */
+static int become(const struct child_user *user)
+{
+	if (setgroups((size_t)user->n_groups, user->groups) ||
+	    setresgid(user->gid, user->gid, user->gid) ||
+	    setresuid(user->uid, user->uid, user->uid))
+		return -errno;
+	return 0;
+}
+
+static __attribute__((noreturn)) void run_child(char *const *argv, const sigset_t *ignored,
+						const struct child_user *user, int go, int failed)
 {
 	char byte;
 	int err;
@@ -39,14 +84,18 @@ static __attribute__((noreturn)) void run_child(char *const *argv, const sigset_
 	for (int number = 1; number < SIGRTMIN; number++)
 		if (sigismember(ignored, number) == 1)
 			signal(number, SIG_IGN);
-	execvp(argv[0], argv);
-	err = errno;
+	err = user ? -become(user) : 0;
+	if (!err) {
+		execvp(argv[0], argv);
+		err = errno;
+	}
 	if (write(failed, &err, sizeof(err)) < 0)
 		_exit(127);
 	_exit(err == ENOENT ? 127 : 126);
 }
 
-int child__prepare(char *const *argv, const sigset_t *ignored, struct child **out)
+int child__prepare(char *const *argv, const sigset_t *ignored, const struct child_user *user,
+		   struct child **out)
 {
 	_cleanup_(child__freep) struct child *child = calloc(1, sizeof(*child));
 	int go[2], failed[2];
@@ -66,7 +115,7 @@ int child__prepare(char *const *argv, const sigset_t *ignored, struct child **ou
 	child->pid = fork();
 	if (!child->pid) {
 		close(go[1]);
-		run_child(argv, ignored, go[0], failed[1]);
+		run_child(argv, ignored, user, go[0], failed[1]);
 	}
 	close(go[0]);
 	close(failed[1]);

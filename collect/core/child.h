@@ -10,11 +10,23 @@
 
 struct child;
 
+/* Whom the command runs as. */
+struct child_user {
+	uid_t uid;
+	gid_t gid;
+	gid_t *groups; /* supplementary ones, malloc()ed */
+	int n_groups;
+};
+
+/* Looks up user @name. -EINVAL, with a message, when there is none; -EPERM for those but root. */
+int child__find_user(const char *name, struct child_user *user);
+
 /*
  * Forks a child that waits for child__release() before it executes @argv, with
- * the signals in @ignored ignored.
+ * the signals in @ignored ignored, as @user (NULL: as dwell itself).
  */
-int child__prepare(char *const *argv, const sigset_t *ignored, struct child **out);
+int child__prepare(char *const *argv, const sigset_t *ignored, const struct child_user *user,
+		   struct child **out);
 
 /* The path of @program, looked up in PATH as exec does; malloc()ed, NULL if there is none. */
 char *child__find(const char *program);

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,6 +140,15 @@ int annotations__new(struct annotations **out)
 	}
 	return error__errno(err,
 			    "cannot create a file for annotations in /dev/shm, $TMPDIR or /tmp");
+}
+
+int annotations__allow(struct annotations *annotations, const char *name)
+{
+	const struct passwd *user = getpwnam(name);
+
+	if (!user)
+		return -ENOENT;
+	return fchown(annotations->fd, user->pw_uid, (gid_t)-1) ? -errno : 0;
 }
 
 const char *annotations__path(const struct annotations *annotations)

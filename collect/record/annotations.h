@@ -37,6 +37,9 @@ struct annotations;
  */
 int annotations__new(struct annotations **out);
 
+/* Lets user @name, whom the program runs as, write to the file, too. -errno: it cannot. */
+int annotations__allow(struct annotations *annotations, const char *name);
+
 /* What DWELL_ENVIRONMENT is to name for the program; valid as long as @annotations is. */
 const char *annotations__path(const struct annotations *annotations);
 

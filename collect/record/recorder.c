@@ -255,7 +255,10 @@ static int on_end(void *arg, uint64_t end)
 /* For the command to annotate itself by include/dwell.h; without, it does not. */
 static void open_annotations(struct recorder *recorder)
 {
-	if (!annotations__new(&recorder->annotations))
+	const char *user = recorder->config.capture.user;
+
+	if (!annotations__new(&recorder->annotations) &&
+	    (!user || !annotations__allow(recorder->annotations, user)))
 		setenv(DWELL_ENVIRONMENT, annotations__path(recorder->annotations), 1);
 	else
 		unsetenv(DWELL_ENVIRONMENT); /* of another recording around this one */

@@ -12,6 +12,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/owner.h"
 #include "recording/causal/profile_lines.h"
 
 /* Times to a millionth, and 0.05 not 0.050000000000000003. */
@@ -204,9 +205,14 @@ static int writer__check(struct causal_writer *writer)
 
 static int writer__open_file(struct causal_writer *writer)
 {
+	const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
 	int err;
 
-	writer->fd = open(writer->path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
+	writer->fd = open(writer->path, flags | O_CREAT | O_EXCL, 0666);
+	if (writer->fd >= 0)
+		(void)owner__give(writer->fd); /* root can write to it in any case */
+	else if (errno == EEXIST)	       /* which keeps its owner */
+		writer->fd = open(writer->path, flags);
 	if (writer->fd >= 0)
 		return 0;
 	err = error__errno(-errno, "cannot write to %s", writer->path);
