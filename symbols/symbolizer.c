@@ -114,7 +114,7 @@ static const char *symbolizer__keep(struct symbolizer *symbolizer, const char *t
 	return text ? strings__keep(&symbolizer->context.strings, text) : NULL;
 }
 
-int symbolizer__source(struct symbolizer *symbolizer, const struct symbol_source *provider)
+int symbolizer__source(struct symbolizer *symbolizer, const struct symbol_source *source)
 {
 	_cleanup_free_ struct provider *added = NULL;
 	bool fresh = false;
@@ -126,20 +126,20 @@ int symbolizer__source(struct symbolizer *symbolizer, const struct symbol_source
 	added = calloc(1, sizeof(*added));
 	if (!added)
 		return -ENOMEM;
-	number = symbolizer__key(symbolizer, provider, &fresh);
+	number = symbolizer__key(symbolizer, source, &fresh);
 	if (number < 0)
 		return -ENOMEM;
 	if (!fresh) {
 		struct provider *known = symbolizer->providers.data[number];
 
 		if (known->given.fd < 0)
-			known->given.fd = provider->fd;
+			known->given.fd = source->fd;
 		return (int)number;
 	}
-	added->given = *provider;
-	added->given.path = symbolizer__keep(symbolizer, provider->path);
-	added->given.root = symbolizer__keep(symbolizer, provider->root);
-	added->given.build_id = symbolizer__keep(symbolizer, provider->build_id);
+	added->given = *source;
+	added->given.path = symbolizer__keep(symbolizer, source->path);
+	added->given.root = symbolizer__keep(symbolizer, source->root);
+	added->given.build_id = symbolizer__keep(symbolizer, source->build_id);
 	symbolizer->providers.data[symbolizer->providers.n++] = TAKE_PTR(added);
 	return (int)number;
 }
@@ -277,7 +277,7 @@ static const char *symbolizer__kernel_name(struct symbolizer *symbolizer,
 	return symbol ? symbol__name(symbol, &symbolizer->context.strings) : NULL;
 }
 
-size_t symbolizer__resolve(struct symbolizer *symbolizer, int provider, uint64_t address,
+size_t symbolizer__resolve(struct symbolizer *symbolizer, int source, uint64_t address,
 			   struct symbol_frame *frames, size_t max)
 {
 	struct provider *known;
@@ -285,9 +285,9 @@ size_t symbolizer__resolve(struct symbolizer *symbolizer, int provider, uint64_t
 	size_t n = 0;
 
 	frames[0] = (struct symbol_frame){.name = ""};
-	if (provider < 0 || (size_t)provider >= symbolizer->providers.n)
+	if (source < 0 || (size_t)source >= symbolizer->providers.n)
 		return 1;
-	known = symbolizer->providers.data[provider];
+	known = symbolizer->providers.data[source];
 	symbolizer__open(symbolizer, known);
 	if (known->object)
 		n = object__resolve(&symbolizer->context, known->object, address, frames, max);
@@ -302,9 +302,9 @@ size_t symbolizer__resolve(struct symbolizer *symbolizer, int provider, uint64_t
 	return 1;
 }
 
-const char *symbolizer__trouble(struct symbolizer *symbolizer, int provider)
+const char *symbolizer__trouble(struct symbolizer *symbolizer, int source)
 {
-	if (provider < 0 || (size_t)provider >= symbolizer->providers.n)
+	if (source < 0 || (size_t)source >= symbolizer->providers.n)
 		return NULL;
-	return symbolizer->providers.data[provider]->trouble;
+	return symbolizer->providers.data[source]->trouble;
 }

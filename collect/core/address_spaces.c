@@ -94,24 +94,23 @@ static int open_mapped(const struct mapping_event *event, const char *path, bool
 	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-/* Adds an origin of @kind, which takes @fd. Returns its number, 0 without memory. */
+/* Adds @origin, which takes its descriptor. Returns its number, 0 without memory. */
 static uint32_t add_origin(struct address_spaces *spaces, struct code_origin origin,
 			   const char *path)
 {
-	_cleanup_close_ int fd = origin.fd;
-
+	if (origin.fd >= 0 && spaces->n_fds >= spaces->max_fds) {
+		close(origin.fd);
+		origin.fd = -1;
+	}
 	origin.number = (uint32_t)spaces->origins.n + 1;
 	origin.path = strdup(path);
-	if (fd >= 0 && spaces->n_fds >= spaces->max_fds)
-		origin.fd = -1;
 	if (!origin.path || array__push(&spaces->origins, origin)) {
 		free(origin.path);
+		if (origin.fd >= 0)
+			close(origin.fd);
 		return 0;
 	}
-	if (origin.fd >= 0) {
-		spaces->n_fds++;
-		fd = -1;
-	}
+	spaces->n_fds += origin.fd >= 0;
 	return origin.number;
 }
 

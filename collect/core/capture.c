@@ -56,9 +56,9 @@ static void on_whole_stack(void *arg, const struct event_header *event, size_t s
 	capture->sink.on_event(capture->sink.arg, event, size);
 }
 
-void capture__event(void *arg, const struct event_header *event, size_t size)
+void capture__event(void *opaque, const struct event_header *event, size_t size)
 {
-	struct capture *capture = arg;
+	struct capture *capture = opaque;
 
 	/* A new process has what its parent had by then; a new program nothing of it. */
 	if (event->type == EVENT_THREAD || event->type == EVENT_EXEC ||

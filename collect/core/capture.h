@@ -79,8 +79,8 @@ int capture__run(struct capture *capture, const volatile sig_atomic_t *stop);
 /* Stops the kernel side, at *@end, and hands out what is left. */
 int capture__finish(struct capture *capture, uint64_t *end);
 
-/* Takes an event as if the kernel side had sent it; @capture is a struct capture. */
-void capture__event(void *capture, const struct event_header *event, size_t size);
+/* Takes an event as if the kernel side had sent it; @opaque is a struct capture. */
+void capture__event(void *opaque, const struct event_header *event, size_t size);
 
 /* From now on waits are held against sampling points 2^@spacing periods apart. */
 void capture__space_waits(struct capture *capture, unsigned int spacing);

@@ -56,8 +56,10 @@ int processes__new(struct address_spaces *spaces, struct unwinder *unwinder, uin
 
 static struct known_thread *known_thread(struct processes *processes, uint32_t number)
 {
+	const struct known_thread unknown = {};
+
 	while (processes->threads.n <= number)
-		if (!array__add(&processes->threads))
+		if (array__push(&processes->threads, unknown)) // NOLINT(*NullDereference)
 			return NULL;
 	return &processes->threads.data[number];
 }

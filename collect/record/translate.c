@@ -71,19 +71,20 @@ static uint32_t dso_number(struct translator *translator, const struct code_orig
 		[CODE_FILE] = DSO_FILE, [CODE_GENERATED] = DSO_JIT, [CODE_VDSO] = DSO_VDSO};
 	struct record_dso dso = {
 		.kind = kinds[origin->kind], .pid = origin->pid, .deleted = origin->deleted};
-	uint32_t *known;
+	uint32_t number;
 
 	while (translator->dsos.n <= origin->number)
 		if (!array__add(&translator->dsos))
 			return 0;
-	known = &translator->dsos.data[origin->number];
-	if (*known)
-		return *known;
+	number = translator->dsos.data[origin->number];
+	if (number)
+		return number;
 	dso.path = recording_writer__string(translator->writer, origin->path);
 	if (origin->kind == CODE_FILE)
 		dso.build_id = recording_writer__string(translator->writer, origin->build_id);
-	*known = recording_writer__dso(translator->writer, &dso);
-	return *known;
+	number = recording_writer__dso(translator->writer, &dso);
+	translator->dsos.data[origin->number] = number;
+	return number;
 }
 
 void translator__mapping(struct translator *translator, const struct code_mapping *mapping)
