@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <inttypes.h>
+#include <string.h>
 
 #include "render/format.h"
 #include "render/header.h"
@@ -19,10 +20,34 @@ static void header__events(const struct report *report, FILE *to)
 	header__line(to, "samples", text);
 }
 
+/* Of a whole machine, most rows are waits of threads that have nothing to do: says so. */
+#define MOSTLY_WAITS_PERCENT 5
+
+static void header__waits(const struct report *report, FILE *to)
+{
+	const struct profile *profile = report->profile;
+	const char *target = model__meta(report->model, "target");
+	uint64_t cpu = profile->groups.class_points[CLASS_CPU];
+	uint64_t queued = profile->groups.class_points[CLASS_SCHED];
+	char text[200];
+
+	if (!target || strcmp(target, "system") != 0 || report->filter->classes ||
+	    !profile->points ||
+	    format__percent(cpu + queued, profile->points) >= MOSTLY_WAITS_PERCENT)
+		return;
+	snprintf(text, sizeof(text),
+		 "all but %.2f%%, which ran, and %.2f%%, which waited for a CPU, are waits of "
+		 "%zu threads, mostly for work: --class cpu shows what ran",
+		 format__percent(cpu, profile->points), format__percent(queued, profile->points),
+		 report->model->threads.n - 1);
+	header__line(to, "waits", text);
+}
+
 void report__header(const struct report *report, FILE *to)
 {
 	header__what(report->model, to);
 	header__events(report, to);
+	header__waits(report, to);
 	header__losses(report->model, to);
 	fputs("#\n", to);
 }

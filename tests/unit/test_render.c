@@ -301,6 +301,39 @@ static void no_samples_explain_themselves(void **state)
 	model = full;
 }
 
+/* Of a whole machine that waits for work: how much ran, and where to look. */
+static void a_machine_that_waits_says_so(void **state)
+{
+	struct model *full = model;
+
+	for (uint32_t weight = 1; weight <= 10; weight += 9) {
+		struct synthetic made = synthetic__begin();
+		struct made_report report = {};
+		char *text;
+
+		recording_writer__meta(made.writer, "target", "system");
+		synthetic__thread(&made, 1, 100, 100, 0, 0, "works");
+		synthetic__thread(&made, 2, 200, 200, 0, 0, "idle");
+		synthetic__sample(&made, 1, MS, weight, 0, 0);
+		synthetic__interval(&made, (struct record_interval){.thread = 2,
+								    .class = CLASS_OTHER,
+								    .blocked_ns = 99 * MS,
+								    .blocked_points = 99,
+								    .syscall = -1});
+		model = synthetic__load(&made, 100 * MS);
+		made_report__make(&report, &all);
+		text = text_of(&report.view);
+		if (weight == 1)
+			assert_non_null(strstr(text, "# waits      : all but 1.00%, which ran"));
+		else
+			assert_null(strstr(text, "# waits  "));
+		free(text);
+		made_report__free(&report);
+		model__free(model);
+	}
+	model = full;
+}
+
 /* The report as JSON, parsed again. */
 static json_t *document_of(struct made_report *made, const struct sample_filter *filter)
 {
@@ -601,6 +634,7 @@ int main(void)
 		cmocka_unit_test(threads_are_the_report),
 		cmocka_unit_test(nothing_explains_itself),
 		cmocka_unit_test(no_samples_explain_themselves),
+		cmocka_unit_test(a_machine_that_waits_says_so),
 		cmocka_unit_test(json_has_every_field),
 		cmocka_unit_test(json_rows_carry_their_keys),
 		cmocka_unit_test(script_has_every_field),
