@@ -45,18 +45,13 @@ struct kept_walk {
 	unsigned int tries;
 };
 
-/* A stack as it is handed out. */
-struct whole_stack {
-	struct event_stacks head;
-	uint64_t frames[DWELL_MAX_USER_FRAMES];
-};
-
 struct deferred_unwinds {
 	const struct unwinder *unwinder;
 	event_fn on_event;
 	void *arg;
 	ARRAY(struct kept_walk) kept;
-	struct whole_stack stack;
+	/* The stack as it is handed out: struct event_stacks and its frames. */
+	uint64_t stack[sizeof(struct event_stacks) / sizeof(uint64_t) + DWELL_MAX_USER_FRAMES];
 };
 
 int deferred_unwinds__new(const struct unwinder *unwinder, event_fn on_event, void *arg,
@@ -102,7 +97,8 @@ static long step(const struct deferred_unwinds *deferred, struct unwind_walk *wa
 static bool walk_on(struct deferred_unwinds *deferred, const struct event_deferred *event)
 {
 	const uint64_t *walked = (const void *)(event + 1);
-	uint64_t *frames = deferred->stack.frames;
+	struct event_stacks *whole = (void *)deferred->stack;
+	uint64_t *frames = deferred->stack + sizeof(*whole) / sizeof(*frames);
 	struct unwind_walk walk = {
 		.ip = event->ip,
 		.sp = event->sp,
@@ -124,18 +120,15 @@ static bool walk_on(struct deferred_unwinds *deferred, const struct event_deferr
 			break;
 		}
 	}
-	deferred->stack.head = (struct event_stacks){
-		.header = {.type = EVENT_STACKS, .time = event->header.time},
-		.stack = {.user_hash = event->hash,
-			  .user_depth = (uint16_t)walk.n,
-			  .user_end = walk.end},
-	};
+	whole->header = (struct event_header){.type = EVENT_STACKS, .time = event->header.time};
+	whole->stack = (struct event_stack){
+		.user_hash = event->hash, .user_depth = (uint16_t)walk.n, .user_end = walk.end};
 	return walk.cause == STACK_NO_MAPPING || walk.cause == STACK_NO_TABLE;
 }
 
 static void hand_out(const struct deferred_unwinds *deferred)
 {
-	const struct event_stacks *event = &deferred->stack.head;
+	const struct event_stacks *event = (const void *)deferred->stack;
 
 	deferred->on_event(deferred->arg, &event->header,
 			   sizeof(*event) + event->stack.user_depth * sizeof(uint64_t));
