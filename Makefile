@@ -2,10 +2,10 @@
 #
 # make            build/dwell
 # make demo       install dependencies, build, profile a bundled program, show it
-# make check      install what tests need, build, run every test
-# make bench      side by side with other profilers
+# make check      install what the tests need, build, run all tests
+# make bench      compare with other profilers
 # make lint       clang-format, clang-tidy, cppcheck
-# make install    PREFIX=/usr/local, DESTDIR= as usual
+# make install    with PREFIX=/usr/local and DESTDIR=
 
 VERSION := 0.1.0
 PREFIX ?= /usr/local
@@ -14,7 +14,7 @@ BUILD ?= build
 CC ?= gcc
 RUSTC ?= rustc
 CLANG ?= clang
-# Debian keeps bpftool outside the PATH of ordinary users.
+# On Debian, bpftool is not in the PATH of ordinary users.
 BPFTOOL ?= $(or $(shell command -v bpftool 2>/dev/null),/usr/sbin/bpftool)
 V ?= 0
 ifeq ($(V),0)
@@ -24,13 +24,13 @@ endif
 
 CPPFLAGS += -D_GNU_SOURCE -DDWELL_VERSION='"$(VERSION)"' -I. -I$(BUILD)
 CFLAGS ?= -O2 -g
-# Not for the user to drop: the language, and that it compiles without warnings.
+# Kept apart from CFLAGS, so that setting CFLAGS does not drop them.
 WARNINGS := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter
 STD := -std=gnu11
 LDLIBS := -lbpf -ldw -lelf -lzstd -lz -ljansson -liberty -ldl -lpthread -lm
 
 FOLDERS := base recording symbols model analysis render collect
-# Each with the folders in it.
+# The folders and their subfolders.
 LIB_FOLDERS := $(FOLDERS) $(patsubst %/,%,$(wildcard $(addsuffix /*/,$(FOLDERS))))
 LIB_SRC := $(wildcard $(addsuffix /*.c,$(LIB_FOLDERS)))
 CMD_SRC := $(wildcard cmd/*.c)
@@ -54,7 +54,7 @@ $(BUILD)/%.o: %.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(WARNINGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# The kernel side. Its include path is the host's, for <asm/types.h>.
+# The kernel side. The multiarch include path of the host has <asm/types.h>.
 MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
 BPF_ARCH := $(shell uname -m | sed -e s/x86_64/x86/ -e s/aarch64/arm64/)
 

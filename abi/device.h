@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is kept of each block device: in a map that user space reads at the end. */
+/* The state of a block device, in a map that user space reads at the end. */
 #pragma once
 
 #include "abi/event.h"
 
 struct device_state {
-	__u64 idle_since;
-	__u64 checked; /* when its requests were last checked for unseen completions */
+	__u64 idle_since; /* valid while in_flight is 0 */
+	__u64 checked;	  /* when its requests were last checked for missed completions */
 	__s32 in_flight;
 	__u32 reserved;
 	struct event_device totals;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the kernel side sends to user space.
+ * Events that the kernel side sends to user space.
  *
- * All times are ns, CLOCK_MONOTONIC. Threads are named by a number given at
- * first sight (never reused within a recording, unlike a tid); 0 is no thread.
- * Enum values also stand in recordings: they are never renumbered.
+ * All times are ns, CLOCK_MONOTONIC. Threads have numbers, from 1 in the order in which they were
+ * first seen; unlike tids they are never reused within a recording. 0 is no thread. Enum values
+ * are also stored in recordings: they are never renumbered.
  */
 #pragma once
 
@@ -14,15 +14,15 @@
 #define DWELL_MAX_KERNEL_FRAMES 127
 #define DWELL_MAX_USER_FRAMES	512
 #define DWELL_PATH_SIZE		1024
-#define DWELL_RED_ZONE		128 /* bytes below sp that hold what a function may still need */
+#define DWELL_RED_ZONE		128 /* bytes below sp that a leaf function may use (x86-64 ABI) */
 /*
- * Threads outside of the pid namespace that dwell runs in have no pid there. They are named by
- * their pid in the initial namespace with this bit set, which no pid has.
+ * A thread outside of dwell's pid namespace has no pid there. Instead of it, events have its pid in
+ * the initial namespace with this bit set, which is above any pid.
  */
 #define DWELL_PID_OUTSIDE    (1U << 30)
 #define DWELL_DISK_NAME_SIZE 32
 
-/* What a moment of a thread's life was spent on. Blocked Samples, OSDI'24, 3.1. */
+/* The state of a thread at a point in time. Blocked Samples, OSDI'24, section 3.1. */
 enum wait_class {
 	CLASS_CPU = 0,	 /* running */
 	CLASS_IO = 1,	 /* blocked with in_iowait set */
@@ -32,11 +32,11 @@ enum wait_class {
 	CLASS_COUNT = 5,
 };
 
-/* The context a wakeup came from. Only in WAKER_TASK did the waker mean it. */
+/* The context of a wakeup. Only in WAKER_TASK is the current thread its cause. */
 enum waker_context {
 	WAKER_UNKNOWN = 0,
 	WAKER_TASK = 1,
-	WAKER_SOFTIRQ = 2, /* over loopback the sender's own context: see its stack */
+	WAKER_SOFTIRQ = 2, /* over loopback, the current thread is the sender: its stack says so */
 	WAKER_HARDIRQ = 3,
 	WAKER_NMI = 4,
 };
@@ -49,9 +49,10 @@ enum stack_end {
 	STACK_NO_MAPPING = 3,  /* a return address in no known executable mapping */
 	STACK_NO_TABLE = 4,    /* no unwind table (yet) for the file */
 	STACK_UNSUPPORTED = 5, /* an unwind rule that is not handled */
-	STACK_FRAME_POINTER =
-		6,	   /* a frame-pointer walk ended, perhaps before the outermost frame */
-	STACK_GUESSED = 7, /* reached it, past code that does not describe its frames */
+	/* A walk by frame pointers ended, perhaps before the outermost frame. */
+	STACK_FRAME_POINTER = 6,
+	/* Reached the outermost frame, but some code on the way has no unwind information. */
+	STACK_GUESSED = 7,
 	STACK_END_COUNT = 8,
 };
 
@@ -77,23 +78,24 @@ struct event_header {
 };
 
 enum thread_flags {
-	THREAD_KERNEL = 1 << 0,	 /* has no user space */
-	THREAD_TARGET = 1 << 1,	 /* recorded; otherwise only named, as a waker */
+	THREAD_KERNEL = 1 << 0,	 /* a kernel thread */
+	THREAD_TARGET = 1 << 1,	 /* recorded as a target */
 	THREAD_CREATED = 1 << 2, /* created during the recording, at the event's time */
-	THREAD_HELPER = 1 << 3,	 /* recorded, not as a target, but because it woke one */
+	THREAD_HELPER =
+		1 << 3, /* recorded because it woke a target. Without either: a waker only */
 };
 
 struct event_thread {
-	struct event_header header; /* time: when it was created, else first seen */
-	__u64 start_boottime;	    /* ns, CLOCK_BOOTTIME: with the tid, an identity */
-	__u32 tid;		    /* in dwell's pid namespace, as every pid here */
+	struct event_header header; /* time: of its creation, or when it was first seen */
+	__u64 start_boottime;	    /* ns, CLOCK_BOOTTIME: identifies the thread, with the tid */
+	__u32 tid;		    /* in dwell's pid namespace, as all pids here */
 	__u32 tgid;
-	__u32 parent; /* the thread that created it; 0 when that was not seen */
+	__u32 parent; /* the thread that created it; 0: not seen */
 	__u32 flags;  /* enum thread_flags */
 	char comm[DWELL_COMM_SIZE];
 };
 
-/* A new program in the thread's process. It has the leader's tid from now on. */
+/* The thread's process executes a new program. The thread has the leader's tid from now on. */
 struct event_exec {
 	struct event_header header;
 	__u32 tid;
@@ -107,26 +109,26 @@ struct event_comm {
 };
 
 enum totals_flags {
-	TOTALS_EXITED = 1 << 0,	     /* the thread is gone; otherwise the recording ended */
-	TOTALS_PROVISIONAL = 1 << 1, /* it is exiting: in case that its last switch stays unseen */
+	TOTALS_EXITED = 1 << 0,	     /* the thread has exited; otherwise the recording ended */
+	TOTALS_PROVISIONAL = 1 << 1, /* it is exiting; valid if no final totals follow */
 };
 
 /* Exact times of a thread, from EVENT_THREAD's time to this event's. */
 struct event_totals {
 	struct event_header header;
 	__u64 ns[CLASS_COUNT];
-	__u64 voluntary; /* switches, as in /proc/PID/status, since first seen */
+	__u64 voluntary; /* switches as in /proc/PID/status, since it was first seen */
 	__u64 involuntary;
 	__u32 flags; /* enum totals_flags */
 	__u32 reserved;
 };
 
 /*
- * A kernel and a user stack, innermost frame first. User frames but the innermost
- * are return addresses; of code that a signal interrupted, and of the code its
- * handler returns to, the address + 1. A stack whose hash is 0 does not exist (a
- * kernel thread has no user stack). One whose depth is not 0 lies in the event's
- * frames, kernel frames first; otherwise the same hash came before with its frames.
+ * A kernel and a user stack, innermost frame first. User frames other than the innermost are
+ * return addresses; for code that a signal interrupted, and for the code that a signal handler
+ * returns to, the address + 1. Hash 0: there is no such stack (kernel threads have no user stack).
+ * If a depth is not 0, the frames are in the event, kernel frames first; otherwise an earlier
+ * event had the same hash with the frames.
  */
 struct event_stack {
 	__u64 kernel_hash;
@@ -138,25 +140,24 @@ struct event_stack {
 	__u16 reserved;
 };
 
-/* A clock tick that was due while the thread was on a CPU, at header.time. */
+/* A tick of the sampling clock, due at header.time, when the thread was on a CPU. */
 struct event_sample {
 	struct event_header header;
-	__u32 weight; /* sampling points it stands for */
+	__u32 weight; /* number of sampling points that it represents */
 	__u32 reserved;
 	struct event_stack stack;
 	__u64 frames[];
 };
 
 enum interval_flags {
-	INTERVAL_PREEMPTED = 1 << 0,	/* it could have run on: all of it is run-queue time */
-	INTERVAL_FIRST = 1 << 1,	/* from a new thread's creation to its first run */
-	INTERVAL_UNFINISHED = 1 << 2,	/* the recording ended before the interval did */
-	INTERVAL_BEGUN_BEFORE = 1 << 3, /* the recording began within it */
+	INTERVAL_PREEMPTED = 1 << 0,  /* switched out while runnable: all of it is run-queue time */
+	INTERVAL_FIRST = 1 << 1,      /* from a new thread's creation to its first run */
+	INTERVAL_UNFINISHED = 1 << 2, /* the recording ended before the interval did */
+	INTERVAL_BEGUN_BEFORE = 1 << 3, /* the interval began before the recording */
 	INTERVAL_UNINTERRUPTIBLE = 1 << 4,
 	/*
-	 * Bits 8 to 11 are a number n: the interval was held against sampling points 2^n
-	 * periods apart, each of which counts as 2^n. 0 unless waits came so often
-	 * that recording them all would have cost too much.
+	 * Bits 8 to 11 are a number n, the spacing: the interval's sampling points lie 2^n periods
+	 * apart, and each counts as 2^n. 0 unless the wait throttle had to limit the cost.
 	 */
 	INTERVAL_SPACING_SHIFT = 8,
 	INTERVAL_SPACING_MAX = 15,
@@ -166,18 +167,19 @@ enum interval_flags {
 
 enum object_type {
 	OBJECT_NONE = 0,
-	OBJECT_FILE = 1,   /* a descriptor's file: id is the inode, extra the device */
-	OBJECT_SOCKET = 2, /* a descriptor's socket: id is the inode, extra where it receives */
-	OBJECT_FUTEX = 3,  /* id is the futex word's address */
-	OBJECT_CHILD = 4,  /* id is the pid waited for */
-	OBJECT_KLOCK = 5,  /* id is the address of a lock in the kernel */
+	OBJECT_FILE = 1, /* a descriptor's file: id is the inode, extra the device */
+	OBJECT_SOCKET =
+		2, /* a descriptor's socket: id is the inode, extra the receiving interface */
+	OBJECT_FUTEX = 3, /* id is the futex word's address */
+	OBJECT_CHILD = 4, /* id is the pid waited for */
+	OBJECT_KLOCK = 5, /* id is the address of a lock in the kernel */
 };
 
-/* What an interval waited for, as far as it can be known. Unused fields are 0. */
+/* The object that an interval waited for, if known. Unused fields are 0. */
 struct event_object {
 	__u8 type; /* enum object_type */
 	__u8 reserved;
-	__u16 family;	/* sockets: AF_*; */
+	__u16 family;	/* sockets: AF_* */
 	__u16 protocol; /* sockets: IPPROTO_* */
 	__u16 mode;	/* files: i_mode */
 	__u64 id;
@@ -189,25 +191,25 @@ struct event_object {
 	__u8 peer[16];
 };
 
-/* One off-CPU interval, at the moment the thread runs again (header.time is t_in). */
+/* An off-CPU interval [t_out, t_in), sent when the thread runs again. t_in is header.time. */
 struct event_interval {
 	struct event_header header;
 	__u64 t_out;
 	__u64 t_wake;	      /* t_out <= t_wake <= t_in; t_out when preempted */
 	__u32 blocked_points; /* sampling points in [t_out, t_wake) */
-	__u32 runq_points;    /* and in [t_wake, t_in) */
-	__u32 waker;	      /* the thread that ran when the wakeup came */
-	__s32 syscall;	      /* number, -1 when it was in none */
+	__u32 runq_points;    /* sampling points in [t_wake, t_in) */
+	__u32 waker;	      /* the current thread of the wakeup; 0: unknown or idle task */
+	__s32 syscall;	      /* number of the system call that it was in, or -1 */
 	__u8 class;	      /* enum wait_class, of the blocked part */
 	__u8 waker_context;   /* enum waker_context */
 	__u16 flags;	      /* enum interval_flags */
-	__u32 device; /* that completed a request last on the CPU of the wakeup; 0: none did */
+	__u32 device; /* the last one that completed a request on the wakeup's CPU; 0: none */
 	struct event_object object;
 	struct event_stack stack;
 	__u64 frames[];
 };
 
-/* The waker's stack at the wakeup of header.thread; time is that interval's t_wake. */
+/* The waker's stacks at the wakeup of header.thread. header.time is t_wake of the interval. */
 struct event_wake {
 	struct event_header header;
 	__u32 waker;
@@ -216,7 +218,7 @@ struct event_wake {
 	__u64 frames[];
 };
 
-/* Stacks that an interval will name by their hashes. */
+/* Stacks that another event refers to by their hashes. */
 struct event_stacks {
 	struct event_header header;
 	struct event_stack stack;
@@ -224,9 +226,8 @@ struct event_stacks {
 };
 
 /*
- * The user stack that another event names by @hash, as far as the kernel side
- * could walk it. Behind it come the frames, then stack memory from
- * sp - DWELL_RED_ZONE on.
+ * A deferred unwind: the user stack to which another event refers by @hash, as far as the kernel
+ * side could walk it. The frames follow, then stack memory from sp - DWELL_RED_ZONE on.
  */
 struct event_deferred {
 	struct event_header header; /* of no thread */
@@ -236,28 +237,25 @@ struct event_deferred {
 	__u64 bp;
 	__u32 pid;
 	__u32 size;  /* bytes of stack memory */
-	__u16 depth; /* frames, the last one included */
-	__u8 exact;  /* ip is the very instruction, not where a call returns to */
+	__u16 depth; /* number of frames, the last one included */
+	__u8 exact;  /* ip is the current instruction, not a return address */
 	__u8 reserved[5];
 };
 
-/*
- * A block device, at its first request, and at the end (header.time) with what it
- * did. Of no thread.
- */
+/* A block device, at its first request, and its totals at the end (header.time). Of no thread. */
 struct event_device {
 	struct event_header header;
 	__u32 device; /* its number, from 1 */
 	__u32 dev;    /* major << 20 | minor */
 	__u64 requests;
 	__u64 bytes;
-	__u64 queue_ns;	  /* of all requests, before the driver had them */
-	__u64 service_ns; /* and from then on */
-	__u64 idle_ns;	  /* with nothing in flight */
+	__u64 queue_ns;	  /* sum over requests: from creation to issue to the driver */
+	__u64 service_ns; /* sum over requests: from issue to completion */
+	__u64 idle_ns;	  /* time with nothing in flight */
 	char name[DWELL_DISK_NAME_SIZE];
 };
 
-/* A block device had nothing in flight until header.time, when header.thread fed it. */
+/* A block device was idle in [since, header.time), until it got a request of header.thread. */
 struct event_idle {
 	struct event_header header;
 	__u64 since;
@@ -265,31 +263,39 @@ struct event_idle {
 	__u32 points; /* sampling points in [since, header.time) */
 	__u16 flags;  /* the spacing, as in enum interval_flags */
 	__u16 reserved[3];
-	struct event_stack stack; /* where the request was issued; the user's is the feeder's */
+	struct event_stack stack; /* at the issue; no user stack if another thread issued it */
 	__u64 frames[];
 };
 
-/* The path of a file seen as an object: names from the file up to the root. */
+/* The path of a file that is an object: names from the file up to the root. */
 struct event_file {
 	struct event_header header;
 	__u64 inode;
 	__u64 device;
 	__u32 size;   /* bytes used in names */
-	__u32 flags;  /* 1: does not reach the root */
+	__u32 flags;  /* 1: the path does not reach the root */
 	char names[]; /* each NUL-terminated, innermost first */
 };
 
-/* Why something is missing, counted by the kernel side. */
+/* Causes of losses, counted by the kernel side. */
 enum loss {
-	LOSS_RING_FULL = 0,    /* an event found no room in its ring buffer */
-	LOSS_THREAD_STATE = 1, /* no memory for a thread's state: not recorded at all */
-	LOSS_WAKE_SKIPPED = 2, /* a waker's stack found no room */
-	LOSS_HIDDEN_SWITCH =
-		3,	      /* a thread ran without a trace of its switch: no stack of its wait */
-	LOSS_HIDDEN_WAKE = 4, /* it was woken without a trace: its waker is unknown */
-	LOSS_DEFERRED_SKIPPED = 5, /* a stack that user space was to walk on found no room */
-	LOSS_PROGRAM_SKIPPED = 6,  /* a switch or a wakeup within the program for another one, which
-				    * an interrupt came upon: user space asks the kernel for it */
+	/* No room in the ring buffer for an event. */
+	LOSS_RING_FULL = 0,
+	/* No memory for the state of a thread, which is not recorded at all. */
+	LOSS_THREAD_STATE = 1,
+	/* No room in the ring buffer for the stack of a waker. */
+	LOSS_WAKE_SKIPPED = 2,
+	/* A switch-in without a tracepoint: the wait has no stack. */
+	LOSS_HIDDEN_SWITCH = 3,
+	/* A wakeup without a tracepoint: the waker is unknown. */
+	LOSS_HIDDEN_WAKE = 4,
+	/* No room in the ring buffer for a deferred unwind. */
+	LOSS_DEFERRED_SKIPPED = 5,
+	/*
+	 * A switch or wakeup in an interrupt of the same BPF program: the kernel skips and counts
+	 * these, user space reads the count.
+	 */
+	LOSS_PROGRAM_SKIPPED = 6,
 	LOSS_COUNT = 7,
 };
 

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * Where the sampling points lie. Blocked Samples, OSDI'24, 3.1.
+ * The sampling points. Blocked Samples, OSDI'24, section 3.1.
  *
- * Time is cut into cells of one period; each cell holds exactly one point, at
- * an offset that a hash of the cell and of the recording's seed draws anew. So
- * the expected number of points in an interval is its length divided by the
- * period, however short it is, no state is needed, and a thread whose own
- * rhythm is a multiple of the period is not always hit at the same place (a
- * fixed phase per thread would be).
+ * Time is divided into cells of one period. Each cell has exactly one point, at an offset that is a
+ * hash of the cell and of the recording's seed. So the expected number of points in an interval is
+ * its length divided by the period, however short it is; no state is needed; and a thread whose
+ * period is a multiple of the sampling period is not always sampled at the same phase.
  *
- * All threads have the same points: each is a picture of who was blocked at
- * that moment, and by whom, which is what the wait-for graph is estimated from.
+ * All threads have the same points: at each, it is known who was blocked, and by whom. The wait-for
+ * graph is estimated from that.
  */
 #pragma once
 
@@ -45,8 +43,8 @@ static inline __u64 sample_grid__points(__u64 from, __u64 to, __u32 period, __u6
 }
 
 /*
- * Ticks due at @due and every @tick ns from then on that fall into [@from, @to]: those a
- * clock whose tick of @due is late has come to by @to. @tick is not 0.
+ * The number of ticks in [@from, @to] of a clock with a tick at @due and every @tick ns from then
+ * on. @tick is not 0.
  */
 static inline __u64 ticks_within(__u64 due, __u64 tick, __u64 from, __u64 to)
 {
@@ -57,8 +55,8 @@ static inline __u64 ticks_within(__u64 due, __u64 tick, __u64 from, __u64 to)
 }
 
 /*
- * Sampling points that each tick of a clock stands for when its ticks lie @tick ns apart: 2^n, as
- * a clock that is slowed has 2^n times the period, give or take its jitter. At most 2^16.
+ * The number of sampling points that a tick represents if ticks lie @tick ns apart: 2^n, since
+ * clocks are slowed by powers of two, and the jitter is less than that. At most 2^16.
  */
 static inline __u32 points_per_tick(__u64 tick, __u32 period)
 {
@@ -69,7 +67,7 @@ static inline __u32 points_per_tick(__u64 tick, __u32 period)
 	return points;
 }
 
-/* The first sampling point at or after @time: what ends before it, or at it, holds none. */
+/* The first sampling point at or after @time: [@time, x) has none for all x up to it. */
 static inline __u64 sample_grid__next(__u64 time, __u32 period, __u64 seed)
 {
 	__u64 cell = time / period;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * Which kind a wait is of: the decision, compiled by the kernel side (for virtual speedups of
- * a kind, bpf/causal/) and by user space (for recordings, analysis/kinds/).
+ * Decides the kind of a wait. The kernel side compiles this for virtual speedups of a kind
+ * (bpf/causal/), user space for recordings (analysis/kinds/).
  *
- * Evidence is, in this order: functions on the kernel stack, the system call, the class of
- * the wait, and the file or socket behind the descriptor that the system call was given.
+ * The evidence, in order of precedence: functions on the kernel stack, the system call, the class
+ * of the wait. The file or socket behind the system call's descriptor refines the result.
  *
  *	struct kind_evidence evidence = {};
  *
@@ -13,9 +13,9 @@
  *			kind_evidence__add(&evidence, &clue);
  *	kind = kind__decide(&evidence, &wait);
  *
- * Each step is bounded and takes plain values, so that the verifier accepts it as the body
- * of a bpf_loop(). Tables of functions and system calls are analysis/kinds/kind_clues.c; the
- * kernel side is given them with addresses.
+ * Each step is bounded and takes plain values, so that the verifier accepts it as the body of a
+ * bpf_loop(). The tables of functions and system calls are in analysis/kinds/kind_clues.c; the
+ * kernel side gets them with addresses in place of names.
  */
 #pragma once
 
@@ -26,26 +26,26 @@
 #define __always_inline inline __attribute__((always_inline))
 #endif
 
-/* How a function on the kernel stack bears on the kind. */
+/* What a function on the kernel stack says about the kind. */
 enum kind_strength {
-	/* Holds when no function farther out says more. */
+	/* The kind is `kind`, unless a strong clue or the system call says more. Innermost wins. */
 	KIND_WEAK = 1,
-	/* Decides; the innermost one wins. */
+	/* The kind is `kind`. The innermost wins. */
 	KIND_STRONG = 2,
-	/* Says more about a wait of the kind `over`, wherever the function stands. */
+	/* If the functions farther in give the kind `replaces`, the kind is `kind`. */
 	KIND_REFINES = 3,
-	/* A write is under way: what reads as KIND_DISK_READ is KIND_DISK_WRITE. */
+	/* A write is in progress: KIND_DISK_READ becomes KIND_DISK_WRITE. */
 	KIND_WRITING = 4,
 };
 
 struct kind_clue {
 	__u8 kind;     /* enum wait_kind */
 	__u8 strength; /* enum kind_strength */
-	__u8 over;     /* KIND_REFINES: enum wait_kind */
+	__u8 replaces; /* KIND_REFINES: enum wait_kind */
 	__u8 reserved;
 };
 
-/* A function of the running kernel that gives a clue. Those of one function are adjacent. */
+/* A clue with the code of its function in the running kernel. Clues of a function are adjacent. */
 struct kind_range {
 	__u64 start;
 	__u64 end; /* not included */
@@ -53,26 +53,26 @@ struct kind_range {
 	__u32 reserved;
 };
 
-#define KIND_RANGES_MAX		2048 /* that the kernel side has room for, a power of two */
-#define KIND_RANGE_STEPS	12   /* of a binary search in that many */
-#define KIND_CLUES_PER_FUNCTION 4    /* that one function gives, at most */
+#define KIND_RANGES_MAX		2048 /* capacity of the kernel side, a power of two */
+#define KIND_RANGE_STEPS	12   /* of a binary search in KIND_RANGES_MAX ranges */
+#define KIND_CLUES_PER_FUNCTION 4    /* at most */
 
-/* What the kernel stack says so far, from the innermost frame outwards. */
+/* What the frames of the kernel stack seen so far say, from the innermost one outwards. */
 struct kind_evidence {
 	__u8 kind;     /* enum wait_kind */
-	__u8 strength; /* of it: 0, KIND_WEAK or KIND_STRONG */
+	__u8 strength; /* of the clue that gave it: 0 (none yet), KIND_WEAK or KIND_STRONG */
 	__u8 writing;
 };
 
-/* What else is known of a wait. */
+/* What is known of a wait besides its kernel stack. */
 struct kind_wait {
-	__u8 class;	/* enum wait_class, of the blocked part */
-	__u8 call;	/* kind that waits in this system call are of by default */
-	__u16 flags;	/* enum interval_flags; with CLASS_SCHED they say why */
-	__u8 object;	/* enum object_type; OBJECT_NONE: not known */
-	__u32 family;	/* OBJECT_SOCKET: AF_* */
-	__u32 protocol; /* OBJECT_SOCKET: IPPROTO_* */
-	__u32 mode;	/* OBJECT_FILE: i_mode */
+	__u8 class;	   /* enum wait_class, of the blocked part */
+	__u8 syscall_kind; /* enum wait_kind: default of its system call, see kind_syscalls[] */
+	__u16 flags;	   /* enum interval_flags: with CLASS_SCHED, why it had no CPU */
+	__u8 object;	   /* enum object_type; OBJECT_NONE: unknown */
+	__u32 family;	   /* OBJECT_SOCKET: AF_* */
+	__u32 protocol;	   /* OBJECT_SOCKET: IPPROTO_* */
+	__u32 mode;	   /* OBJECT_FILE: i_mode */
 };
 
 /* From <sys/socket.h>, <netinet/in.h> and <sys/stat.h>, which the kernel side cannot include. */
@@ -92,7 +92,7 @@ static __always_inline void kind_evidence__add(struct kind_evidence *evidence,
 	if (clue->strength == KIND_WRITING) {
 		evidence->writing = 1;
 	} else if (clue->strength == KIND_REFINES) {
-		if (evidence->kind == clue->over)
+		if (evidence->kind == clue->replaces)
 			evidence->kind = clue->kind;
 	} else if (clue->strength > evidence->strength) {
 		evidence->kind = clue->kind;
@@ -100,7 +100,7 @@ static __always_inline void kind_evidence__add(struct kind_evidence *evidence,
 	}
 }
 
-static __always_inline __u32 kind__of_tcp(__u32 kind)
+static __always_inline __u32 kind__for_tcp(__u32 kind)
 {
 	switch (kind) {
 	case KIND_SOCKET_RECEIVE:
@@ -116,7 +116,7 @@ static __always_inline __u32 kind__of_tcp(__u32 kind)
 	}
 }
 
-static __always_inline __u32 kind__of_udp(__u32 kind)
+static __always_inline __u32 kind__for_udp(__u32 kind)
 {
 	switch (kind) {
 	case KIND_SOCKET_RECEIVE:
@@ -128,7 +128,7 @@ static __always_inline __u32 kind__of_udp(__u32 kind)
 	}
 }
 
-static __always_inline __u32 kind__of_unix(__u32 kind)
+static __always_inline __u32 kind__for_unix(__u32 kind)
 {
 	switch (kind) {
 	case KIND_SOCKET_RECEIVE:
@@ -144,48 +144,51 @@ static __always_inline __u32 kind__of_unix(__u32 kind)
 	}
 }
 
-/* "socket receive" of a socket whose family is known is "tcp receive", say. */
-static __always_inline __u32 kind__of_socket(__u32 kind, const struct kind_wait *wait)
+/* Refines @kind by the socket, if there is one: "socket receive" becomes "tcp receive". */
+static __always_inline __u32 kind__for_socket(__u32 kind, const struct kind_wait *wait)
 {
 	if (wait->object != OBJECT_SOCKET)
 		return kind;
 	if (wait->family == KIND_AF_UNIX)
-		return kind__of_unix(kind);
+		return kind__for_unix(kind);
 	if (wait->family != KIND_AF_INET && wait->family != KIND_AF_INET6)
 		return kind;
 	if (wait->protocol == KIND_IPPROTO_TCP)
-		return kind__of_tcp(kind);
+		return kind__for_tcp(kind);
 	if (wait->protocol == KIND_IPPROTO_UDP)
-		return kind__of_udp(kind);
+		return kind__for_udp(kind);
 	return kind;
 }
 
-/* By the system call. read() and write() wait for whatever their descriptor is. */
-static __always_inline __u32 kind__of_call(const struct kind_wait *wait)
+/*
+ * The kind by the system call and its descriptor, or KIND_NONE. A read() or write() of a pipe or
+ * socket waits for that; of another file, it waits for the disk only if the class is CLASS_IO.
+ */
+static __always_inline __u32 kind__by_syscall(const struct kind_wait *wait)
 {
-	__u32 write = wait->call == KIND_DISK_WRITE;
+	__u32 write = wait->syscall_kind == KIND_DISK_WRITE;
 
-	if (wait->call != KIND_DISK_READ && !write)
-		return wait->call;
+	if (wait->syscall_kind != KIND_DISK_READ && !write)
+		return wait->syscall_kind;
 	if (wait->object == OBJECT_SOCKET)
 		return write ? KIND_SOCKET_SEND : KIND_SOCKET_RECEIVE;
 	if (wait->object == OBJECT_FILE && (wait->mode & KIND_S_IFMT) == KIND_S_IFIFO)
 		return write ? KIND_PIPE_WRITE : KIND_PIPE_READ;
-	return wait->class == CLASS_IO ? wait->call : KIND_NONE;
+	return wait->class == CLASS_IO ? wait->syscall_kind : KIND_NONE;
 }
 
-/* Why a runnable thread had no CPU. */
-static __always_inline __u32 kind__of_queueing(const struct kind_wait *wait)
+/* The kind of a wait in the run queue. */
+static __always_inline __u32 kind__of_run_queue(const struct kind_wait *wait)
 {
 	if (wait->flags & INTERVAL_FIRST)
 		return KIND_FIRST_RUN;
 	if (!(wait->flags & INTERVAL_PREEMPTED))
 		return KIND_RUN_QUEUE;
-	return wait->call == KIND_YIELD ? KIND_YIELD : KIND_PREEMPTED;
+	return wait->syscall_kind == KIND_YIELD ? KIND_YIELD : KIND_PREEMPTED;
 }
 
-/* The kind of a wait of which nothing but the class is known. */
-static __always_inline __u32 kind__of_class(__u32 class)
+/* The kind of a wait of which only the class is known. */
+static __always_inline __u32 kind__by_class(__u32 class)
 {
 	switch (class) {
 	case CLASS_IO:
@@ -201,22 +204,23 @@ static __always_inline __u32 kind__of_class(__u32 class)
 static __always_inline __u32 kind__decide(const struct kind_evidence *evidence,
 					  const struct kind_wait *wait)
 {
-	__u32 kind = evidence->kind, call;
+	__u32 kind = evidence->kind, by_syscall;
 
 	if (wait->class == CLASS_CPU)
 		return KIND_RUNNING;
 	if (wait->class == CLASS_SCHED)
-		return kind__of_queueing(wait);
+		return kind__of_run_queue(wait);
 	if (kind == KIND_DISK_READ && evidence->writing)
 		kind = KIND_DISK_WRITE;
-	/* A weak clue says less than a system call that waits for one thing only. */
+	/* A kind by the system call, unless it is a disk read, takes precedence over a weak clue.
+	 */
 	if (kind == KIND_NONE || evidence->strength == KIND_WEAK) {
-		call = kind__of_call(wait);
-		if (call != KIND_NONE && (kind == KIND_NONE || call != KIND_DISK_READ))
-			kind = call;
+		by_syscall = kind__by_syscall(wait);
+		if (by_syscall != KIND_NONE && (kind == KIND_NONE || by_syscall != KIND_DISK_READ))
+			kind = by_syscall;
 	}
-	kind = kind__of_socket(kind, wait);
-	return kind != KIND_NONE ? kind : kind__of_class(wait->class);
+	kind = kind__for_socket(kind, wait);
+	return kind != KIND_NONE ? kind : kind__by_class(wait->class);
 }
 
 _Static_assert(sizeof(struct kind_clue) == 4, "kind_clue");

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A question to bpf/symbols.bpf.c and its answers. */
+/* The input and output of bpf/symbols.bpf.c. */
 #pragma once
 
 #include <linux/types.h>
 
 struct symbol_lookup {
-	char name[64];	/* asked for; 0 to its end */
-	char text[128]; /* answer: name+0x0/0xSIZE */
-	__u64 address;	/* answer */
+	char name[64];	/* input: function, padded with zeros */
+	char text[128]; /* output: name+0x0/0xSIZE */
+	__u64 address;	/* output */
 };

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* Which threads are recorded: settings that user space gives to the kernel side. */
+/* Which threads are recorded: settings of user space for the kernel side. */
 #pragma once
 
 enum target_kind {
-	TARGET_NOTHING = 0, /* no thread that exists already: a command, from its exec on */
+	TARGET_NOTHING = 0, /* no thread that exists yet: only a command, from its exec on */
 	TARGET_LISTED = 1,  /* the processes or threads listed by id */
 	TARGET_ALL = 2,	    /* every thread */
 	TARGET_CGROUP = 3,  /* those in a cgroup (version 2) or in one below it */
 };
 
-/* What an id in the list of targets is the id of. */
+/* The type of an id in the list of targets. */
 enum listed_as {
 	LISTED_PROCESS = 1,
 	LISTED_THREAD = 2,

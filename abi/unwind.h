@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * A row of an unwind table: how to find the caller of the code from its pc up
- * to the next row's. Built in user space from .eh_frame, read by the kernel
- * side. x86-64: the return address is at CFA - 8, unless the rule says otherwise.
+ * Unwind tables, built in user space from .eh_frame, read by the kernel side. A row has the unwind
+ * rule for the code from its pc up to the next row's. x86-64: the return address is at CFA - 8,
+ * unless the rule says otherwise.
  */
 #pragma once
 
@@ -16,11 +16,12 @@ enum unwind_cfa {
 	UNWIND_CFA_RBP_DEREF = 3,    /* *(rbp + cfa * 8): functions that realign their stack */
 	UNWIND_CFA_RSP_DEREF = 4,    /* *(rsp + cfa * 8) */
 	UNWIND_CFA_PLT = 5,	     /* rsp + 8 + ((rip & 15) >= cfa ? 8 : 0): entries of .plt */
-	UNWIND_CFA_SIGNAL = 6,	     /* rsp is at a struct ucontext: all registers are there */
+	UNWIND_CFA_SIGNAL = 6,	     /* a struct ucontext at rsp has all registers */
 	UNWIND_CFA_END = 7,	     /* the outermost frame: _start, clone */
-	UNWIND_CFA_UNSUPPORTED = 8,  /* a rule that is not handled (another register ...) */
-	UNWIND_CFA_RSP_RDI = 9,	     /* rsp + cfa * 8, and the return address is in rdi: vfork */
+	UNWIND_CFA_UNSUPPORTED = 8,  /* a rule that is not handled (another register, ...) */
+	UNWIND_CFA_RSP_RDI = 9,	     /* rsp + cfa * 8; the return address is in rdi: vfork */
 	UNWIND_CFA_RSP_DEREF_8 = 10, /* *(rsp + cfa * 8) + 8: OpenSSL's assembly */
+	UNWIND_CFA_RBP_SWITCH = 11,  /* rbp + cfa * 8, in another stack: Go's systemstack */
 };
 
 /* Where the caller's rbp is. */
@@ -41,15 +42,15 @@ struct unwind_row {
 _Static_assert(sizeof(struct unwind_row) == 8, "unwind_row");
 
 /*
- * Tables go by numbers: the slot that holds the rows, and above it how often the
- * slot had been given to another file before. 0 is code of no file.
+ * Tables have numbers: generation * UNWIND_MAX_TABLES + slot. The slot has the rows; its generation
+ * counts the files that had it before. 0 is code of no file.
  */
 #define UNWIND_MAX_TABLES    4096		     /* slots, a power of two */
-#define UNWIND_TABLE_MISSING (UNWIND_MAX_TABLES - 1) /* stands for that of a file without */
-#define UNWIND_TABLE_NOT_YET (UNWIND_MAX_TABLES - 2) /* of one that user space has not seen */
+#define UNWIND_TABLE_MISSING (UNWIND_MAX_TABLES - 1) /* of files without a table */
+#define UNWIND_TABLE_PENDING (UNWIND_MAX_TABLES - 2) /* of files that user space has not seen */
 #define UNWIND_SLOT(number)  ((number) & (UNWIND_MAX_TABLES - 1))
 
-/* Code in a file: the slot of its table << 32 | its virtual address in the file. */
+/* A position in code: the slot of its file's table << 32 | its virtual address in the file. */
 #define UNWIND_CODE(slot, pc) ((__u64)(slot) << 32 | (__u32)(pc))
 
 /* An executable mapping: [start, end), virtual address in the file = address - bias. */
@@ -61,17 +62,17 @@ struct unwind_mapping {
 	__u32 n_rows; /* 0: no table */
 };
 
-/* Where a process's mappings lie in the pool of all mappings, by start. */
+/* A process's mappings: a run of the pool of all mappings, sorted by start. */
 struct unwind_process {
 	__u32 first;
 	__u32 n;
-	__u32 helps; /* deferred unwinds that are left to it, see UNWIND_HELPS */
+	__u32 deferred_left; /* deferred unwinds still allowed, see UNWIND_DEFERRED_MAX */
 };
 
-/* A file that has a table, by what identifies a file in the kernel. */
+/* Identifies a file that has a table. */
 struct unwind_file_key {
 	__u64 inode;
-	__u64 size;   /* bytes: another file that was given the number has another */
+	__u64 size;   /* bytes: detects most files that reuse an inode number */
 	__u64 device; /* major << 20 | minor */
 };
 
@@ -81,10 +82,10 @@ struct unwind_file {
 	__s64 bias; /* virtual address of code in the file = offset + bias */
 };
 
-/* Deferred unwinds of a process, at most, after each change of its mappings. */
-#define UNWIND_HELPS 512
+/* The most deferred unwinds of a process between two changes of its mappings. */
+#define UNWIND_DEFERRED_MAX 512
 
-/* Limits of what the kernel side holds. */
+/* Capacities of the kernel side. */
 #define UNWIND_MAX_MAPPINGS  (1 << 17) /* executable mappings of all processes: 4 MiB */
 #define UNWIND_MAX_PROCESSES (1 << 15)
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * A step of a walk over a user stack, from a frame to its caller: the same for
- * the kernel side and for user space, which goes on where the kernel side could
- * not. Who includes this has defined
+ * A step of a walk over a user stack, from a frame to its caller: for the kernel side, and for user
+ * space, which completes deferred unwinds. The includer defines before
  *
  *	struct unwind_walk, with at least
  *		__u64 ip, sp, bp;
  *		__u64 di;     of the innermost frame; 0 further out
  *		__u8 end;     enum stack_end, or WALK_GOES_ON
- *		__u8 cause;   of the first step that was a guess; 0: none was
- *		__u8 exact;   ip is the very instruction, not where a call returns to
- *	long read_stack(walk, to, size, from, remote): 0, or not readable
+ *		__u8 cause;   enum stack_end: why the first guessed step was; 0: none was guessed
+ *		__u8 exact;   ip is the current instruction, not a return address
+ *	long read_stack(walk, to, size, from, remote): 0, or an error if it is not readable
  *
  * Each step returns 0, or 1 when the walk has ended.
  */
@@ -31,7 +30,10 @@ static __always_inline long end_walk(struct unwind_walk *walk, enum stack_end en
 	return 1;
 }
 
-/* The caller by the frame pointer, because of @cause (0: the code is expected to have one). */
+/*
+ * Steps to the caller by the frame pointer. @cause: why no unwind rule is used; 0: the code is
+ * expected to have frame pointers.
+ */
 static __always_inline long step_by_frame_pointer(struct unwind_walk *walk, enum stack_end cause,
 						  const bool remote)
 {
@@ -72,7 +74,7 @@ static __always_inline long step_over_signal(struct unwind_walk *walk, const boo
 	return 0;
 }
 
-/* The canonical frame address by @row; 0 when the rule is not handled. */
+/* The canonical frame address by @row; 0: the rule is not handled. */
 static __always_inline __u64 find_cfa(const struct unwind_walk *walk, const struct unwind_row *row,
 				      const bool remote)
 {
@@ -84,6 +86,7 @@ static __always_inline __u64 find_cfa(const struct unwind_walk *walk, const stru
 	case UNWIND_CFA_RSP_RDI:
 		return walk->sp + offset;
 	case UNWIND_CFA_RBP:
+	case UNWIND_CFA_RBP_SWITCH:
 		return walk->bp + offset;
 	case UNWIND_CFA_RBP_DEREF:
 		read_stack(walk, &cfa, sizeof(cfa), walk->bp + offset, remote);
@@ -101,7 +104,7 @@ static __always_inline __u64 find_cfa(const struct unwind_walk *walk, const stru
 	}
 }
 
-/* The caller of code whose unwind rule is @row. */
+/* Steps to the caller by the rule @row, which is one with a CFA. */
 static __always_inline long step_by_row(struct unwind_walk *walk, const struct unwind_row *row,
 					const bool remote)
 {
@@ -111,14 +114,16 @@ static __always_inline long step_by_row(struct unwind_walk *walk, const struct u
 	__u64 saved_at = 0;
 	long err;
 
-	/* A caller's frame lies above: a table that says otherwise would lead in circles. */
-	if (cfa + !!in_register <= walk->sp || cfa & 7)
+	/* The caller's frame lies above: a wrong table must not make the walk loop. */
+	if (UNWIND_CFA(row) != UNWIND_CFA_RBP_SWITCH && cfa + !!in_register <= walk->sp)
+		return end_walk(walk, STACK_UNSUPPORTED);
+	if (!cfa || cfa & 7)
 		return end_walk(walk, STACK_UNSUPPORTED);
 	if (UNWIND_RBP(row) == UNWIND_RBP_CFA)
 		saved_at = cfa + row->rbp * 8;
 	else if (UNWIND_RBP(row) == UNWIND_RBP_FRAME)
 		saved_at = walk->bp + row->rbp * 8;
-	/* Most often they lie side by side: one read then, of which there are few in a step. */
+	/* They are usually adjacent: one read for both keeps the number of reads in a step low. */
 	if (saved_at == cfa - sizeof(saved) && !in_register)
 		err = read_stack(walk, saved, sizeof(saved), saved_at, remote);
 	else
@@ -135,7 +140,7 @@ static __always_inline long step_by_row(struct unwind_walk *walk, const struct u
 	return saved[1] ? 0 : end_walk(walk, STACK_COMPLETE);
 }
 
-/* The caller of the present frame, whose code has the unwind rule @row. */
+/* Steps from the current frame, whose code has the unwind rule @row, to its caller. */
 static __always_inline long unwind_by(struct unwind_walk *walk, const struct unwind_row *row,
 				      const bool remote)
 {
@@ -152,7 +157,7 @@ static __always_inline long unwind_by(struct unwind_walk *walk, const struct unw
 	}
 }
 
-/* How the present frame is kept. A handler returns to the first instruction of the trampoline. */
+/* The current frame's address in a stack, see struct event_stack. */
 static __always_inline __u64 frame_address(const struct unwind_walk *walk, bool innermost)
 {
 	return walk->ip + (walk->exact && !innermost);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * Kinds of waiting, finer than the class: "disk read", "tcp receive", "futex". What is known
- * of each is a row of analysis/kinds/kind_table.c; abi/kind_steps.h decides which one a wait
- * is of.
+ * Kinds of waits, finer than the class: "disk read", "tcp receive", "futex". Their properties are
+ * in analysis/kinds/kind_table.c; abi/kind_steps.h decides the kind of a wait.
  *
- * No recording holds these numbers. They are explicit because both sides use them; their
- * order means nothing.
+ * The values are not stored in recordings; their order means nothing.
  */
 #pragma once
 
@@ -95,7 +93,7 @@ enum wait_kind {
 	KIND_PERF = 80,
 	KIND_KVM = 81,
 	KIND_IDLE_THREAD = 82,
-	KIND_IO = 83, /* of a wait of that class of which nothing better is known */
+	KIND_IO = 83, /* these three: only the class is known */
 	KIND_LOCK = 84,
 	KIND_OTHER = 85,
 	KIND_COUNT = 86,

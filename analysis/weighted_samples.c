@@ -93,7 +93,8 @@ static int walk__sample(struct walk *walk, const struct model_sample *recorded)
 		.from = recorded->time,
 		.until = recorded->time,
 		.points = recorded->weight,
-		.ns = recorded->weight * walk->model->period_ns,
+		.ns = model_thread__time(walk->model, walk->thread, CLASS_CPU, recorded->weight),
+		.sampled_ns = recorded->weight * walk->model->period_ns,
 		.sample = recorded,
 	};
 
@@ -127,8 +128,10 @@ static int walk__part(struct walk *walk, struct weighted_sample *sample, uint64_
 	if (length)
 		sample->points = points__before(points, sample->until - from, length) -
 				 points__before(points, sample->from - from, length);
-	sample->ns = walk->model->trace ? sample->until - sample->from
-					: sample->points * walk->model->period_ns;
+	sample->sampled_ns = sample->points * walk->model->period_ns;
+	sample->ns = model_thread__time(walk->model, walk->thread, sample->class, sample->points);
+	if (walk->model->trace)
+		sample->ns = sample->sampled_ns = sample->until - sample->from;
 	if (!sample->points && !sample->ns)
 		return 0;
 	return walk->visit(walk->context, sample);
@@ -268,8 +271,8 @@ static int collection__add(void *context, const struct weighted_sample *sample)
 	group->ns += sample->ns;
 	collection->groups->points += sample->points;
 	collection->groups->ns += sample->ns;
-	collection->groups->class_points[sample->class] += sample->points;
 	collection->groups->class_ns[sample->class] += sample->ns;
+	collection->groups->sampled_ns[sample->class] += sample->sampled_ns;
 	return 0;
 }
 

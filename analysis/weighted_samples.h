@@ -29,7 +29,8 @@ struct weighted_sample {
 	uint64_t from;	 /* a sample: both its time */
 	uint64_t until;
 	uint64_t points; /* sampling points */
-	uint64_t ns;	 /* points * period; in trace mode exact for what is off the CPU */
+	uint64_t ns;	 /* their calibrated time; in trace mode exact for what is off the CPU */
+	uint64_t sampled_ns;		       /* before calibration */
 	const struct model_interval *interval; /* NULL for a sample */
 	const struct model_sample *sample;     /* NULL for an interval */
 };
@@ -55,7 +56,7 @@ int weighted_samples__visit(const struct model *model, const struct sample_filte
 			    int (*visit)(void *context, const struct weighted_sample *sample),
 			    void *context);
 
-/* Moments that differ in nothing a profile shows, as one. */
+/* Samples that differ in nothing a profile shows, as one. */
 struct sample_group {
 	uint32_t thread;
 	uint32_t comm;
@@ -75,7 +76,7 @@ struct sample_groups {
 	uint64_t points;
 	uint64_t ns;
 	uint64_t class_ns[CLASS_COUNT];
-	uint64_t class_points[CLASS_COUNT];
+	uint64_t sampled_ns[CLASS_COUNT]; /* before calibration */
 };
 
 /* All samples that pass, grouped. Free with sample_groups__free(). Returns 0 or -ENOMEM. */

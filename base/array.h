@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stddef.h>
+#include <string.h>
 
 #define ARRAY(type)                                                                                \
 	struct {                                                                                   \
@@ -15,8 +16,8 @@
 	}
 
 /*
- * Makes room for @n more elements of @size bytes in the array whose fields are
- * given. Returns 0, or -ENOMEM with the array unchanged.
+ * Makes room for @n more elements of @size bytes; for the macros below. Returns 0, or -ENOMEM
+ * with the array unchanged.
  */
 int array__grow(void **data, size_t used, size_t *capacity, size_t n, size_t size);
 

@@ -70,10 +70,3 @@ uint64_t cursor__varint(struct cursor *cursor)
 	cursor->at = cursor->end;
 	return 0;
 }
-
-int64_t cursor__svarint(struct cursor *cursor)
-{
-	uint64_t value = cursor__varint(cursor);
-
-	return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
-}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bytes being written (struct buffer) and bytes being read (struct cursor),
- * with the variable-length integers of the recording format: LEB128, and
- * zigzag for signed values.
+ * Growing bytes to write to (struct buffer), and a position in bytes to read from
+ * (struct cursor), with the integers of the recording format: unsigned LEB128
+ * ("varint"), zigzag-coded first when signed ("svarint").
  */
 #pragma once
 
@@ -14,7 +14,7 @@ struct buffer {
 	uint8_t *data;
 	size_t n;
 	size_t capacity;
-	bool failed; /* out of memory at some put: what follows is not to be trusted */
+	bool failed; /* out of memory: what was put since is missing */
 };
 
 void buffer__put(struct buffer *buffer, const void *data, size_t size);
@@ -23,8 +23,8 @@ void buffer__svarint(struct buffer *buffer, int64_t value);
 void buffer__free(struct buffer *buffer);
 
 /*
- * A reader that cannot run over its end: past it, every value is 0 and
- * @bad is set. Callers check @bad once, behind a whole record.
+ * Reads cannot run past the end: from there on every value is 0 and @bad is set,
+ * so a caller may check @bad once, after a whole record.
  */
 struct cursor {
 	const uint8_t *at;
@@ -32,10 +32,9 @@ struct cursor {
 	bool bad;
 };
 
-/* @size bytes in place, or NULL. */
+/* Skips @size bytes and returns a pointer to them, or NULL if there are fewer. */
 const void *cursor__bytes(struct cursor *cursor, size_t size);
 uint64_t cursor__varint(struct cursor *cursor);
-int64_t cursor__svarint(struct cursor *cursor);
 
 static inline size_t cursor__left(const struct cursor *cursor)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ownership that shows in the declaration: a variable marked _cleanup_free_
- * (or with the type's own attribute) is released on every way out of its
- * scope, unless TAKE_PTR() or TAKE_FD() hands it on.
+ * Ownership is visible in the declaration: a variable marked _cleanup_free_ (or with
+ * the attribute of its type) is released when it goes out of scope, unless TAKE_PTR()
+ * or TAKE_FD() has passed its ownership on.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reading clocks. */
+/* The time of a clock in ns. */
 #pragma once
 
 #include <stdint.h>

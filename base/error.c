@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-/* What was recorded last, and the error that it is about; 0: nothing was. */
+/* The error that message and hint are for; 0: none recorded. */
 static __thread int recorded;
 static __thread char message[1024];
 static __thread char hint[1024];

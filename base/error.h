@@ -1,35 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The error of the last call that failed, in the words of the code that detected it.
+ * The message and hint of the last error, per thread.
  *
- * Library code never prints: it returns a negative errno and leaves here what
- * a person needs: what could not be done, with the value that was wrong, and
- * what helps. Commands print it once.
+ * Library code never prints. Where it detects an error, it returns a negative errno and
+ * records here what could not be done, with the value that was wrong, and a hint. Commands
+ * print both, once.
  */
 #pragma once
 
 #include <stdio.h>
 
 /*
- * Records what failed and returns @err (a negative errno), so that a caller
- * can write `return error__set(-EINVAL, ...)`. Replaces what was recorded
- * before, hint included. The state is per thread.
+ * Records a message for @err (a negative errno) and returns @err, so that a caller can write
+ * `return error__set(-EINVAL, ...)`. Replaces the message and hint recorded before.
  */
 int error__set(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* As error__set(), with ": " and the text of @err behind the message. */
+/* As error__set(), with ": " and strerror() of @err appended to the message. */
 int error__errno(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Adds what the person can do about it; several lines are fine. */
+/* Records a hint for that error: what the user can do about it, in one or more lines. */
 void error__hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* The message that was recorded for @err, else the text of @err: never one of another error. */
+/* The message recorded for @err, or strerror() of @err if the last one is of another error. */
 const char *error__message(int err);
 
-/* The hint that was recorded for @err, "" when there is none. */
+/* The hint recorded for @err, or "". */
 const char *error__hint_text(int err);
 
 void error__clear(void);
 
-/* Prints "dwell: MESSAGE" and the indented hint. */
+/* Prints "dwell: MESSAGE", then the hint, indented. */
 void error__print(FILE *to, int err);

@@ -23,7 +23,7 @@ uint64_t hash__bytes(const void *data, size_t size)
 }
 
 /* The slot that holds @key, or the free one where it belongs. */
-static struct map64_slot *map64__slot(const struct map64 *map, uint64_t key)
+static struct map64_slot *map64_find_slot(const struct map64 *map, uint64_t key)
 {
 	size_t at = hash__mix(key) & (map->capacity - 1);
 
@@ -32,7 +32,7 @@ static struct map64_slot *map64__slot(const struct map64 *map, uint64_t key)
 	return &map->slots[at];
 }
 
-static int map64__grow(struct map64 *map)
+static int map64_grow(struct map64 *map)
 {
 	struct map64 grown = {.capacity = map->capacity ? map->capacity * 2 : 64, .n = map->n};
 
@@ -41,7 +41,7 @@ static int map64__grow(struct map64 *map)
 		return -ENOMEM;
 	for (size_t i = 0; i < map->capacity; i++)
 		if (map->slots[i].used)
-			*map64__slot(&grown, map->slots[i].key) = map->slots[i];
+			*map64_find_slot(&grown, map->slots[i].key) = map->slots[i];
 	free(map->slots);
 	*map = grown;
 	return 0;
@@ -53,7 +53,7 @@ uint64_t *map64__get(const struct map64 *map, uint64_t key)
 
 	if (!map->capacity)
 		return NULL;
-	slot = map64__slot(map, key);
+	slot = map64_find_slot(map, key);
 	return slot->used ? &slot->value : NULL;
 }
 
@@ -61,9 +61,9 @@ uint64_t *map64__put(struct map64 *map, uint64_t key, uint64_t value)
 {
 	struct map64_slot *slot;
 
-	if (map->n + 1 > map->capacity / 4 * 3 && map64__grow(map))
+	if (map->n + 1 > map->capacity / 4 * 3 && map64_grow(map))
 		return NULL;
-	slot = map64__slot(map, key);
+	slot = map64_find_slot(map, key);
 	if (!slot->used) {
 		*slot = (struct map64_slot){.key = key, .value = value, .used = true};
 		map->n++;
@@ -77,8 +77,8 @@ void map64__remove(struct map64 *map, uint64_t key)
 
 	if (!map64__get(map, key))
 		return;
-	gap = (size_t)(map64__slot(map, key) - map->slots);
-	/* What stands behind moves up, unless it would come before the place where it belongs. */
+	gap = (size_t)(map64_find_slot(map, key) - map->slots);
+	/* Later entries of the probe sequence move up, but never before their home slot. */
 	for (at = (gap + 1) & mask; map->slots[at].used; at = (at + 1) & mask) {
 		size_t home = hash__mix(map->slots[at].key) & mask;
 
@@ -97,9 +97,9 @@ void map64__free(struct map64 *map)
 	*map = (struct map64){};
 }
 
-/* The slot that names these bytes, or the free one where they belong. */
-static uint32_t *intern__slot(const struct intern *table, const void *data, size_t size,
-			      uint64_t hash)
+/* The slot with the id of these bytes, or the free slot where it belongs. */
+static uint32_t *intern_find_slot(const struct intern *table, const void *data, size_t size,
+				  uint64_t hash)
 {
 	size_t at = hash & (table->capacity - 1);
 
@@ -113,7 +113,7 @@ static uint32_t *intern__slot(const struct intern *table, const void *data, size
 	return &table->slots[at];
 }
 
-static int intern__grow_slots(struct intern *table)
+static int intern_grow_slots(struct intern *table)
 {
 	size_t capacity = table->capacity ? table->capacity * 2 : 64;
 	uint32_t *slots = calloc(capacity, sizeof(*slots));
@@ -134,9 +134,9 @@ static int intern__grow_slots(struct intern *table)
 }
 
 /* Makes room for one more entry of @size bytes. */
-static int intern__reserve(struct intern *table, size_t size)
+static int intern_reserve(struct intern *table, size_t size)
 {
-	if (table->n + 1 > table->capacity / 4 * 3 && intern__grow_slots(table))
+	if (table->n + 1 > table->capacity / 4 * 3 && intern_grow_slots(table))
 		return -ENOMEM;
 	if (table->n == table->entries_capacity &&
 	    array__grow((void **)&table->entries, table->n, &table->entries_capacity, 1,
@@ -154,9 +154,9 @@ int64_t intern__id(struct intern *table, const void *data, size_t size, bool *fr
 	uint64_t hash = hash__bytes(data, size);
 	uint32_t *slot;
 
-	if (table->n >= INT32_MAX || intern__reserve(table, size))
+	if (table->n >= INT32_MAX || intern_reserve(table, size))
 		return -ENOMEM;
-	slot = intern__slot(table, data, size, hash);
+	slot = intern_find_slot(table, data, size, hash);
 	if (fresh)
 		*fresh = !*slot;
 	if (!*slot) {
@@ -172,7 +172,7 @@ int64_t intern__id(struct intern *table, const void *data, size_t size, bool *fr
 int64_t intern__find(const struct intern *table, const void *data, size_t size)
 {
 	const uint32_t *slot =
-		table->n ? intern__slot(table, data, size, hash__bytes(data, size)) : NULL;
+		table->n ? intern_find_slot(table, data, size, hash__bytes(data, size)) : NULL;
 
 	return slot && *slot ? (int64_t)*slot - 1 : -ENOENT;
 }

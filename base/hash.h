@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Hash tables: map64 (a 64-bit key to a 64-bit value) and intern (a run of
- * bytes to a dense id, counted from 0 in order of first sight).
+ * Hash tables: map64 (64-bit keys to 64-bit values) and intern (byte strings to ids,
+ * given from 0 in the order in which they are first seen).
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A good mix of all bits of @x (the finalizer of splitmix64). */
+/* Mixes all bits of @x (the finalizer of splitmix64). */
 static inline uint64_t hash__mix(uint64_t x)
 {
 	x ^= x >> 30;
@@ -43,12 +43,12 @@ struct map64 {
 uint64_t *map64__get(const struct map64 *map, uint64_t key);
 
 /*
- * The value under @key, put there as @value when there was none.
- * Returns NULL when out of memory.
+ * The value under @key; inserts @value if there is none. NULL when out of memory. Valid
+ * until the next map64__put().
  */
 uint64_t *map64__put(struct map64 *map, uint64_t key, uint64_t value);
 
-/* Forgets @key. What map64__get() returned before is no longer valid. */
+/* Removes @key. Invalidates the pointers that map64__get() and map64__put() returned. */
 void map64__remove(struct map64 *map, uint64_t key);
 
 void map64__free(struct map64 *map);
@@ -63,7 +63,7 @@ struct intern {
 	struct intern_entry *entries;
 	size_t n;
 	size_t entries_capacity;
-	char *bytes; /* each entry followed by a NUL, so that strings stay strings */
+	char *bytes; /* each entry is followed by a NUL, so that strings are terminated */
 	size_t bytes_used;
 	size_t bytes_capacity;
 	uint32_t *slots; /* id + 1, 0 when free */
@@ -71,15 +71,18 @@ struct intern {
 };
 
 /*
- * The id of the @size bytes at @data; *@fresh (when not NULL) says whether it
- * was given now. Returns the id, or -ENOMEM. Ids stay below 2^31.
+ * The id of the @size bytes at @data, which are copied if they are new; then *@fresh (if not
+ * NULL) is true. Returns the id, below 2^31, or -ENOMEM.
  */
 int64_t intern__id(struct intern *table, const void *data, size_t size, bool *fresh);
 
 /* The id of the @size bytes at @data, or -ENOENT. */
 int64_t intern__find(const struct intern *table, const void *data, size_t size);
 
-/* The bytes of @id, NUL-terminated, and their size (when @size is not NULL). */
+/*
+ * The bytes of @id, NUL-terminated; *@size (if not NULL) is set. Valid until the next
+ * intern__id().
+ */
 const void *intern__bytes(const struct intern *table, uint32_t id, size_t *size);
 
 void intern__free(struct intern *table);

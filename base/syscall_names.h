@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Every system call any 64-bit Linux knows, by name. Their numbers are the
- * headers': a name the headers lack is left out of the table. Included with
+ * The names of the system calls of all 64-bit architectures. Their numbers come from the
+ * kernel headers; calls that the headers lack are left out of the table. To be included with
  * NAME() defined.
  */
 /* clang-format off */

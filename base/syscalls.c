@@ -12,8 +12,8 @@
 #include "base/syscalls_generic.h"
 
 /*
- * __NR_read becomes "0" where the headers define it and stays "__NR_read"
- * where they do not: the preprocessor fills the table, no number is typed.
+ * TEXT(__NR_read) is "0" where the headers define it, else "__NR_read", which
+ * fill_names() skips.
  */
 #define TEXT_(x) #x
 #define TEXT(x)	 TEXT_(x)
@@ -38,7 +38,7 @@ static const char *const descriptor_calls[] = {
 	"fsetxattr", "fgetxattr",	"finit_module",	   "vhangup",
 };
 
-/* Acknowledgements are sent by those who receive. */
+/* Receiving calls are here because they send acknowledgements. */
 static const char *const sending_calls[] = {
 	"write",    "writev",  "pwritev",  "pwritev2", "sendto",  "sendmsg", "sendmmsg",
 	"sendfile", "splice",  "shutdown", "close",    "connect", "read",    "readv",
@@ -52,7 +52,7 @@ static bool takes_fd[SYSCALLS_MAX];
 static bool sends[SYSCALLS_MAX];
 static char native_machine[65];
 
-static void table__fill(const char **names, const struct syscall_text *rows, size_t n)
+static void fill_names(const char **names, const struct syscall_text *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		char *end;
@@ -63,14 +63,14 @@ static void table__fill(const char **names, const struct syscall_text *rows, siz
 	}
 }
 
-static void calls__mark(bool *marks, const char *const *calls, size_t n)
+static void mark_calls(bool *marks, const char *const *calls, size_t n)
 {
 	for (int nr = 0; nr < SYSCALLS_MAX; nr++)
 		for (size_t i = 0; native_names[nr] && i < n; i++)
 			marks[nr] |= !strcmp(native_names[nr], calls[i]);
 }
 
-static void tables__fill(void)
+static void fill_tables(void)
 {
 	const struct syscall_text *generic;
 	struct utsname uts;
@@ -78,18 +78,18 @@ static void tables__fill(void)
 
 	if (!uname(&uts))
 		snprintf(native_machine, sizeof(native_machine), "%s", uts.machine);
-	table__fill(native_names, native, ARRAY_SIZE(native));
+	fill_names(native_names, native, ARRAY_SIZE(native));
 	generic = syscalls_generic__table(&n);
-	table__fill(generic_names, generic, n);
-	calls__mark(takes_fd, descriptor_calls, ARRAY_SIZE(descriptor_calls));
-	calls__mark(sends, sending_calls, ARRAY_SIZE(sending_calls));
+	fill_names(generic_names, generic, n);
+	mark_calls(takes_fd, descriptor_calls, ARRAY_SIZE(descriptor_calls));
+	mark_calls(sends, sending_calls, ARRAY_SIZE(sending_calls));
 }
 
-static const char **table__of(const char *machine)
+static const char **names_for_machine(const char *machine)
 {
 	static const char *const generic[] = {"aarch64", "riscv64", "loongarch64"};
 
-	pthread_once(&once, tables__fill);
+	pthread_once(&once, fill_tables);
 	if (!machine || !*machine || !strcmp(machine, native_machine))
 		return native_names;
 	for (size_t i = 0; i < ARRAY_SIZE(generic); i++)
@@ -100,29 +100,19 @@ static const char **table__of(const char *machine)
 
 const char *syscalls__name(const char *machine, int nr)
 {
-	const char **names = table__of(machine);
+	const char **names = names_for_machine(machine);
 
 	return names && nr >= 0 && nr < SYSCALLS_MAX ? names[nr] : NULL;
 }
 
-int syscalls__number(const char *name)
-{
-	const char **names = table__of(NULL);
-
-	for (int nr = 0; nr < SYSCALLS_MAX; nr++)
-		if (names[nr] && !strcmp(names[nr], name))
-			return nr;
-	return -1;
-}
-
 bool syscalls__sends(int nr)
 {
-	pthread_once(&once, tables__fill);
+	pthread_once(&once, fill_tables);
 	return nr >= 0 && nr < SYSCALLS_MAX && sends[nr];
 }
 
 bool syscalls__takes_fd(int nr)
 {
-	pthread_once(&once, tables__fill);
+	pthread_once(&once, fill_tables);
 	return nr >= 0 && nr < SYSCALLS_MAX && takes_fd[nr];
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "base/syscalls_generic.h"
 
-/* A file of its own: the native table's __NR_ macros would collide with these. */
+/* In a separate file because its __NR_ macros collide with those of the native table. */
 #define __ARCH_WANT_RENAMEAT
 #define __ARCH_WANT_NEW_STAT
 #define __ARCH_WANT_SET_GET_RLIMIT

@@ -21,6 +21,7 @@
 #include "analysis/waits/waitlist.h"
 #include "base/clock.h"
 #include "recording/recording.h"
+#include "tests/unit/put_stack.h"
 
 #define MS		1000000ULL
 #define START		(1000 * MS)
@@ -54,7 +55,7 @@ static void make_stacks(struct maker *maker)
 				frames[k] = (kernel ? 0xffffffff81000000ULL : 0x400000ULL) +
 					    draw(maker, 2000) * 64;
 			*(kernel ? &maker->kernel_stacks[i] : &maker->user_stacks[i]) =
-				recording_writer__stack(maker->writer, &stack);
+				put_stack(maker->writer, &stack);
 		}
 	}
 }
@@ -220,7 +221,7 @@ static void recurse(const struct waitlist *list)
 {
 	struct timelines lines = {.waits = list->waits.data};
 	uint64_t *weights = calloc(list->waits.n, sizeof(*weights));
-	size_t n = list->waiters.n;
+	size_t n = list->nodes.n;
 
 	lines.first = calloc(n + 2, sizeof(*lines.first));
 	lines.order = calloc(list->waits.n, sizeof(*lines.order));
@@ -252,8 +253,8 @@ static double weigh(const struct waitlist *list, bool recursive)
 		setrlimit(RLIMIT_CPU, &limit);
 		if (recursive)
 			recurse(list);
-		else if (cascade__weights(list->waits.data, list->waits.n,
-					  (uint32_t)list->waiters.n, weights, NULL))
+		else if (cascade__weights(list->waits.data, list->waits.n, (uint32_t)list->nodes.n,
+					  weights, NULL))
 			_exit(1);
 		begin = now_ns(CLOCK_PROCESS_CPUTIME_ID) - begin;
 		free(weights);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
 /*
  * The kernel side of causal profiling: virtual time, docs/virtual-time.md. Samples in the
- * target give their thread time, wakeups and CPUs pass it on, and a thread that is behind is
- * paused. User space gets no samples, only which threads and programs there are.
+ * target credit their thread with virtual time, wakeups and CPUs pass it on, and threads with debt
+ * are paused. User space gets events about threads and programs, but no samples.
  */
 #include "bpf/causal/thread.bpf.h"
 #include "bpf/causal/scope.bpf.h"
@@ -18,7 +18,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-static __noinline void thread_gone(struct task_struct *task, struct thread_state *state, __u64 now)
+static __noinline void end_thread(struct task_struct *task, struct thread_state *state, __u64 now)
 {
 	struct event_totals event = {};
 
@@ -43,15 +43,15 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct task_struct
 {
 	__u64 due, points = 0;
 
-	state->flags &= ~STATE_PENDING;
-	if (state->where == WHERE_ON_CPU)
+	state->flags &= ~STATE_INTERVAL_PENDING;
+	if (state->run_state == RUN_STATE_ON_CPU)
 		points = take_due_tick(cpu, state->since, now, &due);
 	if (points)
 		causal_sample(task, state, SCRATCH_INTERVAL, points, due);
-	if (state->where == WHERE_OFF_CPU)
+	if (state->run_state == RUN_STATE_OFF_CPU)
 		end_hidden_wait(task, state, now);
 	if (!begin_interval(task, state, now))
-		thread_gone(task, state, now);
+		end_thread(task, state, now);
 	causal_switch_out(cpu, state, now);
 }
 
@@ -64,7 +64,7 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct task_struct 
 	count_hidden_wake(state);
 	causal_switch_in(cpu, state, interval_wake(state, now, queued), now);
 	if (end_interval(state, now, queued) && !first && !settings.stack_at_switch_out) {
-		state->flags |= STATE_PENDING;
+		state->flags |= STATE_INTERVAL_PENDING;
 		cpu->pending = task->pid;
 	}
 	begin_run(state, now);
@@ -88,42 +88,42 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 }
 
 /*
- * What the sampling points in the wait of @state stand for, and in the wait for a CPU
- * afterwards: a thread that does not wait does not wait for a CPU then. But while another
- * thread of the program had that CPU, it is that one that could have been faster.
+ * ns that the sampling points in the last wait of @state represent. The run-queue time after the
+ * wait counts too, because without the wait there would be none; except the part in which a peer
+ * had that CPU, because only that peer could have been faster.
  */
-static __always_inline __u64 points_ns(const struct thread_state *state)
+static __always_inline __u64 pending_wait_ns(const struct thread_state *state)
 {
 	__u64 queued = state->t_in - state->pending_wake;
 	__u64 runq = (__u64)state->runq_points * settings.period_ns;
 
-	if (state->product.used >= queued)
+	if (state->product.peers_ran_ns >= queued)
 		runq = 0;
 	else
-		runq = runq * (queued - state->product.used) / queued;
+		runq = runq * (queued - state->product.peers_ran_ns) / queued;
 	return (__u64)state->blocked_points * settings.period_ns + runq;
 }
 
-/* Current runs again: gives it time for its wait, and pauses it when it owes some. */
-static __always_inline void credit_wait(void *ctx, struct task_struct *task,
-					struct thread_state *state)
+/* Current runs again: credits it for its wait, and pauses it if it has debt. */
+static __always_inline void credit_and_pause(void *ctx, struct task_struct *task,
+					     struct thread_state *state)
 {
 	__u64 own = causal_own(state->product.slot);
 
 	if (causal_is_paused(state->product.slot)) {
-		state->flags &= ~STATE_PENDING; /* a pause is no time of the thread's own */
+		state->flags &= ~STATE_INTERVAL_PENDING; /* a pause is not time in a target */
 		return;
 	}
 	if (state->product.blocked_ns)
 		causal_kind_time(ctx, task, state);
-	if (state->flags & STATE_PENDING && state->pending_class != CLASS_LOCK &&
-	    state->pending_class != CLASS_SCHED && !state->product.carried &&
+	if (state->flags & STATE_INTERVAL_PENDING && state->pending_class != CLASS_LOCK &&
+	    state->pending_class != CLASS_SCHED && !state->product.woken_by_peer &&
 	    has_user_stack(task, state))
-		causal_code_sample(SCRATCH_INTERVAL, state->product.slot, points_ns(state));
+		causal_code_sample(SCRATCH_INTERVAL, state->product.slot, pending_wait_ns(state));
 	own = causal_own(state->product.slot) - own;
-	state->product.hit_ns += own;
-	this_cpu()->product.own_in += own; /* it is not for what it does on this CPU */
-	state->flags &= ~STATE_PENDING;
+	state->product.wait_credit_ns += own;
+	this_cpu()->product.own_at_switch_in += own; /* not credited for running on this CPU */
+	state->flags &= ~STATE_INTERVAL_PENDING;
 	if (syscall_of(task) == SYSCALL_NONE)
 		causal_pay(state->product.slot, false);
 }
@@ -135,24 +135,25 @@ static __always_inline void thread_runs_again(void *ctx)
 	struct task_struct *task;
 
 	if (!cpu->pending &&
-	    !(cpu->product.slot && (cpu->product.waited || causal_owes(cpu->product.slot))))
+	    !(cpu->product.slot && (cpu->product.kind_pending || causal_owes(cpu->product.slot))))
 		return;
 	cpu->pending = 0;
-	cpu->product.waited = false;
+	cpu->product.kind_pending = false;
 	task = bpf_get_current_task_btf();
 	state = target_state(task);
 	if (state)
-		credit_wait(ctx, task, state);
+		credit_and_pause(ctx, task, state);
 }
 
 #include "bpf/core/rungs.bpf.h"
 
 /*
- * Virtual time goes from @waker to @sleeper. A soft interrupt has it from the thread it
- * interrupted only where that is delivering what the sleeper waits for, over loopback.
+ * @sleeper inherits the virtual time of @waker. In a soft interrupt, the waker is the thread that
+ * was interrupted, and only if it is in a system call that sends: then it is delivering over
+ * loopback what the sleeper waits for.
  */
-static __always_inline void carry_time(struct task_struct *waker, struct thread_state *sleeper,
-				       __u64 now)
+static __always_inline void inherit_time(struct task_struct *waker, struct thread_state *sleeper,
+					 __u64 now)
 {
 	struct thread_state *state;
 	long nr;
@@ -182,19 +183,20 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	waker = bpf_get_current_task_btf();
 	state->waker_context = context_of(waker);
 	state->t_wake = bpf_ktime_get_ns();
-	carry_time(waker, state, state->t_wake);
+	inherit_time(waker, state, state->t_wake);
 	return 0;
 }
 
-/* @task is on a queue. */
+/* @task was put on a run queue. */
 static __always_inline int on_queued(struct task_struct *task)
 {
 	struct thread_state *state = capture.active ? target_state(task) : NULL;
 
 	if (!state)
 		return 0;
-	causal_ready(state, &cpu_states[cpu_of(task) & (CAPTURE_MAX_CPUS - 1)], bpf_ktime_get_ns());
-	state->product.full = causal_is_full(task);
+	causal_begin_queueing(state, &cpu_states[cpu_of(task) & (CAPTURE_MAX_CPUS - 1)],
+			      bpf_ktime_get_ns());
+	state->product.cpus_full = causal_cpus_full(task);
 	return 0;
 }
 
@@ -227,7 +229,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 
 	if (!state)
 		return 0;
-	if (state->where == WHERE_OFF_CPU)
+	if (state->run_state == RUN_STATE_OFF_CPU)
 		end_hidden_wait(task, state, bpf_ktime_get_ns());
 	thread_has_ended(state);
 	return 0;
@@ -253,18 +255,19 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
 	return 0;
 }
 
-/* A tick that was due at @due, at @now. */
+/* Takes, at @now, the sample of a tick that was due at @due. */
 static __always_inline void sample_current(struct cpu_state *cpu, __u64 due, __u64 now)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *state;
 	__u64 points;
 
-	causal_look_around(now);
+	causal_scan_points(now);
 	state = task->pid ? target_state(task) : NULL;
-	if (!state || state->where == WHERE_GONE)
+	if (!state || state->run_state == RUN_STATE_GONE)
 		return;
-	points = count_ticks(cpu, due, state->where == WHERE_ON_CPU ? state->since : due, now);
+	points = count_ticks(cpu, due, state->run_state == RUN_STATE_ON_CPU ? state->since : due,
+			     now);
 	causal_sample(task, state, SCRATCH_TICK, points, due);
 	if (syscall_of(task) == SYSCALL_NONE)
 		causal_pay(state->product.slot, true);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
 /*
- * The kernel side of a recording: one event per off-CPU interval that holds a
- * sampling point (every interval in trace mode), clock ticks for the time on
- * the CPU, and exact totals. Blocked Samples, OSDI'24, section 3.1.
+ * The kernel side of a recording: an event for each off-CPU interval that contains a sampling point
+ * (every interval in trace mode), samples at clock ticks, and exact totals. Blocked Samples,
+ * OSDI'24, section 3.1.
  *
- * A switch costs two timestamps and some arithmetic; a stack is taken only for
- * what is emitted, where the thread itself runs again.
+ * A switch costs two timestamps and some arithmetic. Stacks are taken only for events, when the
+ * thread runs again.
  */
 #include "bpf/record/thread.bpf.h"
 #include "bpf/core/clock.bpf.h"
@@ -27,7 +27,7 @@ static __noinline void thread_gone(struct task_struct *task, struct thread_state
 	struct event_totals event = {};
 
 	fill_totals(&event, task, state, now);
-	event.voluntary--; /* this very switch, from which no thread returns */
+	event.voluntary--; /* without this last switch */
 	event.flags = TOTALS_EXITED;
 	if (!(state->flags & STATE_ANNOUNCED))
 		announce(task, state, 0);
@@ -57,8 +57,10 @@ static __always_inline void emit_sample(void *ctx, struct task_struct *task,
 	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
 }
 
-/* The last rung: takes the stack of every thread that goes to sleep, before it is known whether
- * its interval will be emitted. */
+/*
+ * On the last rung: takes the stacks of each thread that is switched out, as it is not known yet
+ * whether its interval will be emitted.
+ */
 static __always_inline void take_stacks_at_switch_out(void *ctx, struct task_struct *task,
 						      struct thread_state *state, __u64 now)
 {
@@ -77,7 +79,7 @@ static __always_inline void take_stacks_at_switch_out(void *ctx, struct task_str
 		emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
 }
 
-/* @task ran, but its switch-in was hidden from tracing: its wait is emitted without a stack. */
+/* Ends the wait of @task, whose switch-in was not seen. Emits it without a stack. */
 static __always_inline void end_hidden_wait(struct task_struct *task, struct thread_state *state,
 					    __u64 now)
 {
@@ -87,14 +89,14 @@ static __always_inline void end_hidden_wait(struct task_struct *task, struct thr
 	state->ran_at = state->t_in;
 }
 
-/* The totals of @task, which exits, in case that its last switch stays unseen. */
+/* Sends the totals of @task, which is exiting, in case its last switch is not seen. */
 static __noinline void emit_provisional_totals(struct task_struct *task, struct thread_state *state,
 					       __u64 now)
 {
 	struct event_totals event = {};
 
 	fill_totals(&event, task, state, now);
-	if (state->where == WHERE_ON_CPU)
+	if (state->run_state == RUN_STATE_ON_CPU)
 		event.ns[CLASS_CPU] += now - state->since;
 	event.flags = TOTALS_EXITED | TOTALS_PROVISIONAL;
 	emit(&event, sizeof(event), LOSS_RING_FULL);
@@ -103,14 +105,13 @@ static __noinline void emit_provisional_totals(struct task_struct *task, struct 
 static __always_inline void switch_out(struct task_struct *task, struct thread_state *state,
 				       __u64 now)
 {
-	if (state->where == WHERE_OFF_CPU)
+	if (state->run_state == RUN_STATE_OFF_CPU)
 		end_hidden_wait(task, state, now);
 	if (now > state->since)
 		state->product.ns[CLASS_CPU] += now - state->since;
 	if (!begin_interval(task, state, now))
 		thread_gone(task, state, now);
-	else if (state->flags &
-		 STATE_ENDED) /* it is recorded on, while it gives back what it has */
+	else if (state->flags & STATE_ENDED) /* it blocks or is preempted within do_exit() */
 		emit_provisional_totals(task, state, now);
 }
 
@@ -124,7 +125,7 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct task_struct 
 		if (first || settings.stack_at_switch_out) {
 			emit_interval_bare(task, state);
 		} else {
-			state->flags |= STATE_PENDING;
+			state->flags |= STATE_INTERVAL_PENDING;
 			cpu->pending = task->pid;
 		}
 	}
@@ -142,14 +143,14 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (out) {
-		if (out->flags & STATE_PENDING)
+		if (out->flags & STATE_INTERVAL_PENDING)
 			emit_interval_bare(prev, out);
-		if (out->where == WHERE_ON_CPU)
+		if (out->run_state == RUN_STATE_ON_CPU)
 			points = take_due_tick(cpu, out->since, now, &due);
 		if (points)
 			emit_sample(ctx, prev, out, due, points, true);
 		switch_out(prev, out, now);
-		if (settings.stack_at_switch_out && out->where != WHERE_GONE)
+		if (settings.stack_at_switch_out && out->run_state != RUN_STATE_GONE)
 			take_stacks_at_switch_out(ctx, prev, out, now);
 	}
 	if (in)
@@ -157,7 +158,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	return 0;
 }
 
-/* In the thread that runs again: emits the interval that is pending for it. */
+/* Called in the thread that runs again: emits its pending interval. */
 static __always_inline void thread_runs_again(void *ctx)
 {
 	struct cpu_state *cpu = this_cpu();
@@ -169,7 +170,7 @@ static __always_inline void thread_runs_again(void *ctx)
 	cpu->pending = 0;
 	task = bpf_get_current_task_btf();
 	state = target_state(task);
-	if (state && state->flags & STATE_PENDING)
+	if (state && state->flags & STATE_INTERVAL_PENDING)
 		emit_interval(ctx, task, state);
 }
 
@@ -185,7 +186,7 @@ static __always_inline void emit_wake(void *ctx, struct task_struct *waker,
 
 	if (!scratch)
 		return;
-	/* A hard interrupt has nothing to do with the thread it interrupted. */
+	/* The user stack is of no interest if a hard interrupt interrupted the thread. */
 	user = waker->pid && has_user_memory(waker) &&
 	       (context == WAKER_TASK || context == WAKER_SOFTIRQ);
 	event = SCRATCH_HEAD(scratch, event_wake);
@@ -214,12 +215,12 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	state->waker_context = context_of(waker);
 	shift = present_spacing();
 	state->product.waker = waker_number(waker, state->waker_context, now);
-	adopt(waker, state->waker_context, now);
+	record_helper(waker, state->waker_context, now);
 	state->product.device = this_cpu()->product.device;
 	state->t_wake = now;
-	if (settings.trace_mode) /* it may be going to sleep on another CPU right now */
+	if (settings.trace_mode) /* even on a CPU: it may be about to sleep */
 		emit_wake(ctx, waker, state, now);
-	else if (state->where != WHERE_ON_CPU && state->class != CLASS_SCHED &&
+	else if (state->run_state != RUN_STATE_ON_CPU && state->class != CLASS_SCHED &&
 		 may_be_sampled(state, now, shift) &&
 		 sample_grid__points(state->since, now, settings.period_ns << shift,
 				     settings.grid_seed))
@@ -243,9 +244,9 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	if (!state)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (state->where == WHERE_OFF_CPU)
+	if (state->run_state == RUN_STATE_OFF_CPU)
 		end_hidden_wait(task, state, now);
-	state->where = WHERE_ON_CPU;
+	state->run_state = RUN_STATE_ON_CPU;
 	emit_provisional_totals(task, state, now);
 	thread_has_ended(state);
 	return 0;
@@ -265,7 +266,7 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_pid)
 	return 0;
 }
 
-/* A tick that was due at @due, at @now. */
+/* Samples current at @now, for a tick that was due at @due. */
 static __always_inline void sample_current(struct bpf_perf_event_data *ctx, struct cpu_state *cpu,
 					   __u64 due, __u64 now)
 {
@@ -274,9 +275,10 @@ static __always_inline void sample_current(struct bpf_perf_event_data *ctx, stru
 	__u64 points;
 
 	state = task->pid ? target_state(task) : NULL;
-	if (!state || state->where == WHERE_GONE)
+	if (!state || state->run_state == RUN_STATE_GONE)
 		return;
-	points = count_ticks(cpu, due, state->where == WHERE_ON_CPU ? state->since : due, now);
+	points = count_ticks(cpu, due, state->run_state == RUN_STATE_ON_CPU ? state->since : due,
+			     now);
 	if (points)
 		emit_sample(ctx, task, state, due, points, false);
 }

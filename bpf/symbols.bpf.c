@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
 /*
- * Looks up functions of the kernel by name, run once at start-up: the kernel's own search takes
- * microseconds, reading /proc/kallsyms 50 ms. From 5.16 on.
+ * Looks up kernel functions by name at start-up. The kernel's search takes microseconds; reading
+ * /proc/kallsyms takes 50 ms. For 5.16 and later.
  */
 #include <linux/bpf.h>
 #include <linux/types.h>
@@ -14,7 +14,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 struct symbol_lookup lookup;
 
-/* Fills in the answers of lookup; 0 if it was found. */
+/* Sets the output of lookup. Returns 0, or 1 if the function was not found. */
 SEC("syscall")
 int find_symbol(void *ctx)
 {

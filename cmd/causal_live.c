@@ -9,16 +9,16 @@
 #include "analysis/causal/prediction.h"
 #include "base/clock.h"
 #include "cmd/cmd.h"
-#include "render/causal/causal_words.h"
+#include "render/causal/causal_verdict.h"
 
-#define LOOK_NS	      3000000000ULL /* between looks, at first, */
-#define LOOK_SHARE    20	    /* and at most this part of the time */
+#define CHECK_NS      3000000000ULL /* between checks of the profile */
+#define CHECK_SHARE   20	    /* a check takes at most 1/20 of the time */
 #define RESAMPLES     200
-#define LEAST_VISITS  10
+#define MIN_VISITS    10
 #define DEFAULT_WIDTH 80
 #define NAME_WIDTH    40
 
-/* A line of the terminal's width at most: a longer one could not be taken back. */
+/* Cut at the terminal's width: "\r" cannot erase a line that has wrapped. */
 static void show_line(const char *text)
 {
 	struct winsize size;
@@ -27,35 +27,36 @@ static void show_line(const char *text)
 	fprintf(stderr, "\r\033[K%.*s", (width ? width : DEFAULT_WIDTH) - 1, text);
 }
 
-static void tell_best(struct causal_live *live, const struct causal_effects *effects)
+static void format_best(struct causal_live *live, const struct causal_effects *effects)
 {
 	const struct causal_curve *best = effects->curves.n ? &effects->curves.data[0] : NULL;
-	char name[CAUSAL_WORDS];
+	char name[CAUSAL_LABEL_SIZE];
 
-	live->found[0] = '\0';
+	live->best[0] = '\0';
 	if (!best)
 		return;
-	causal_words__curve(effects->profile, best, name, sizeof(name));
-	snprintf(live->found, sizeof(live->found), "; best%s: %.*s %+.0f%% (%.0f..%.0f)",
+	causal_label__curve(effects->profile, best, name, sizeof(name));
+	snprintf(live->best, sizeof(live->best), "; best%s: %.*s %+.0f%% (%.0f..%.0f)",
 		 best->shape == CAUSAL_UNSURE ? ", not sure" : "", NAME_WIDTH, name,
 		 100 * best->best, 100 * best->best_low, 100 * best->best_high);
 }
 
-/* Looks at what all experiments say so far, as the report would. */
-static void look(struct causal_live *live)
+/* Analyzes all experiments so far, as the report does. */
+static void check_profile(struct causal_live *live)
 {
-	const struct causal_options options = {.min_visits = LEAST_VISITS, .resamples = RESAMPLES};
+	const struct causal_options options = {.min_visits = MIN_VISITS, .resamples = RESAMPLES};
 	_cleanup_causal_profile_ struct causal_profile *profile = NULL;
 	_cleanup_causal_effects_ struct causal_effects *effects = NULL;
 	uint64_t begin = now_ns(CLOCK_MONOTONIC), took;
 
 	if (causal_profile__read(live->profile, &profile) ||
 	    causal__effects(profile, &options, &effects))
-		return; /* the end will tell */
-	tell_best(live, effects);
-	live->sure = live->width > 0 && stopping_rule__is_met(effects, live->width, live->all);
+		return; /* the run reports errors at its end */
+	format_best(live, effects);
+	live->rule_met =
+		live->width > 0 && stopping_rule__is_met(effects, live->width, live->all_targets);
 	took = now_ns(CLOCK_MONOTONIC) - begin;
-	live->look_at = begin + (took * LOOK_SHARE > LOOK_NS ? took * LOOK_SHARE : LOOK_NS);
+	live->next_check = begin + (took * CHECK_SHARE > CHECK_NS ? took * CHECK_SHARE : CHECK_NS);
 }
 
 bool causal_live__experiment(void *arg, const struct causal_experiment *experiment,
@@ -65,16 +66,16 @@ bool causal_live__experiment(void *arg, const struct causal_experiment *experime
 	char text[512];
 
 	live->experiments++;
-	if ((live->terminal || live->width > 0) && now_ns(CLOCK_MONOTONIC) >= live->look_at)
-		look(live);
+	if ((live->terminal || live->width > 0) && now_ns(CLOCK_MONOTONIC) >= live->next_check)
+		check_profile(live);
 	snprintf(text, sizeof(text), "dwell: %lu experiments%s; last: %s at %.0f%%",
-		 live->experiments, live->found, target->name, experiment->speedup * 100);
+		 live->experiments, live->best, target->name, experiment->speedup * 100);
 	if (live->terminal)
 		show_line(text);
-	return live->sure;
+	return live->rule_met;
 }
 
-void causal_live__turn(void *arg, const char *state)
+void causal_live__state(void *arg, const char *state)
 {
 	const struct causal_live *live = arg;
 	char text[256];
@@ -89,12 +90,12 @@ void causal_live__error(void *arg, int err)
 {
 	struct causal_live *live = arg;
 
-	causal_live__end(live);
+	causal_live__clear(live);
 	command__fail(err);
-	live->failed = true;
+	live->error_printed = true;
 }
 
-void causal_live__end(const struct causal_live *live)
+void causal_live__clear(const struct causal_live *live)
 {
 	if (live->terminal)
 		fputs("\r\033[K", stderr);

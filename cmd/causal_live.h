@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a causal run tells while it goes on, and whether it has found out enough. */
+/* The status line of a causal run, and its stopping rule. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,27 +8,27 @@
 #include "recording/causal/causal_profile.h"
 
 struct causal_live {
-	const char *profile; /* what is in it counts, of earlier runs as well */
-	bool terminal;	     /* there is one to write to */
-	double width;	     /* be sure to so much (0.03: 3 points); 0: never */
-	bool all;	     /* of all targets, not only the best one */
+	const char *profile; /* all runs in it count, earlier ones too */
+	bool terminal;	     /* standard error is one: show the status line */
+	double width;	  /* stopping rule: the interval's half width (0.03: 3 points); 0: none */
+	bool all_targets; /* it must hold for every target, not only the best */
 	uint64_t experiments;
-	uint64_t look_at; /* the monotonic time of the next look at the profile */
-	bool sure;
-	bool failed;	 /* it was told of */
-	char found[160]; /* the best so far */
+	uint64_t next_check; /* CLOCK_MONOTONIC of the next check of the profile */
+	bool rule_met;
+	bool error_printed;
+	char best[160]; /* the best target so far, as text */
 };
 
 /*
- * For causal_config, @arg a struct causal_live: an experiment is over, or there was nothing to
- * do. True: it is enough.
+ * Callbacks of struct causal_config, with @arg a struct causal_live: after each experiment
+ * (returns true once the stopping rule is met), and when the run's state changes.
  */
 bool causal_live__experiment(void *arg, const struct causal_experiment *experiment,
 			     const struct causal_target *target);
-void causal_live__turn(void *arg, const char *state);
+void causal_live__state(void *arg, const char *state);
 
-/* Tells of an error, at once. */
+/* Prints an error immediately. */
 void causal_live__error(void *arg, int err);
 
-/* Takes back what stands on the terminal. */
-void causal_live__end(const struct causal_live *live);
+/* Erases the status line. */
+void causal_live__clear(const struct causal_live *live);

@@ -29,30 +29,29 @@ struct causal_report_options {
 static const struct option_row rows[] = {
 	OPTION_TEXT("input", 'i', "FILE", struct causal_report_options, input,
 		    "the profile (default: dwell.causal)"),
-	OPTION_GROUP("what of it"),
+	OPTION_GROUP("Selection"),
 	OPTION_TEXT("point", 'p', "NAME", struct causal_report_options, point,
 		    "only the progress point NAME"),
 	OPTION_NUMBER("min-visits", 0, "N", struct causal_report_options, min_visits,
-		      "leave out results whose experiments saw fewer visits in all (default: 10)"),
+		      "leave out results with fewer visits in all their experiments (default: 10)"),
 	OPTION_NUMBER("resamples", 0, "N", struct causal_report_options, resamples,
-		      "of the bootstrap that intervals come from (default: 1000)"),
-	OPTION_GROUP("how it is shown"),
+		      "number of bootstrap resamples for the intervals (default: 1000)"),
+	OPTION_GROUP("Output"),
 	OPTION_NUMBER("max", 0, "N", struct causal_report_options, max,
 		      "draw the first N curves of each progress point (default: 10; 0: all)"),
 	OPTION_SWITCH("all", 'a', struct causal_report_options, all,
-		      "draw curves that are unsure or without effect, too"),
+		      "also draw curves that are unsure or show no effect"),
 	OPTION_SWITCH("json", 0, struct causal_report_options, json, "print one JSON document"),
 	OPTION_TEXT("coz", 0, "FILE", struct causal_report_options, coz,
 		    "write a profile for Coz's viewer to FILE (-: standard output) instead"),
 	OPTION_TEXT("jsonl", 0, "FILE", struct causal_report_options, jsonl,
-		    "the same as JSON lines, as later versions of Coz have it"),
+		    "the same as JSON lines, the format of later versions of Coz"),
 	OPTION_SWITCH("no-pager", 0, struct causal_report_options, no_pager,
 		      "do not start a pager"),
 	OPTION_END,
 };
 
-/* Whether both are the same file. */
-static bool is_same(const char *path, const char *other)
+static bool is_same_file(const char *path, const char *other)
 {
 	struct stat a, b;
 
@@ -67,7 +66,7 @@ static int export_to(const struct causal_profile *profile, const char *input, co
 	int err;
 
 	if (strcmp(path, "-") != 0) {
-		if (is_same(path, input))
+		if (is_same_file(path, input))
 			return error__set(-EINVAL, "%s is the profile itself: name another file",
 					  path);
 		file = fopen(path, "we");
@@ -81,36 +80,34 @@ static int export_to(const struct causal_profile *profile, const char *input, co
 	return err ? error__errno(err, "cannot write to %s", path) : 0;
 }
 
-static int width_of_terminal(void)
+static int terminal_width(void)
 {
 	struct winsize size;
 
 	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) ? 0 : size.ws_col;
 }
 
-static int show(const struct causal_report_options *options, const struct causal_effects *effects)
+static int print_report(const struct causal_report_options *options,
+			const struct causal_effects *effects)
 {
-	struct causal_text_options how = {
+	struct causal_text_options text_options = {
 		.max_curves = options->max,
 		.all = options->all,
-		.width = width_of_terminal(),
+		.width = terminal_width(),
 	};
 	struct terminal terminal;
-	int err, closed;
+	int err;
 
 	terminal__open(&terminal, !options->json && !options->no_pager);
-	how.color = terminal.colour;
+	text_options.color = terminal.color;
 	err = options->json ? causal_json__print(effects, terminal.out)
-			    : causal_text__print(effects, &how, terminal.out);
-	closed = terminal__close(&terminal);
-	if (closed)
-		return error__errno(closed, "cannot write the report");
-	return err;
+			    : causal_text__print(effects, &text_options, terminal.out);
+	return command__close(&terminal, err, "report");
 }
 
 static int report(const struct causal_report_options *options)
 {
-	const struct causal_options how = {
+	const struct causal_options effects_options = {
 		.min_visits = options->min_visits,
 		.resamples = (uint32_t)options->resamples,
 		.point = options->point,
@@ -126,35 +123,18 @@ static int report(const struct causal_report_options *options)
 		err = export_to(profile, input, options->jsonl, causal_coz__print_jsonl);
 	if (err || ((options->coz || options->jsonl) && !options->json))
 		return err;
-	err = causal__effects(profile, &how, &effects);
-	return err ? err : show(options, effects);
+	err = causal__effects(profile, &effects_options, &effects);
+	return err ? err : print_report(options, effects);
 }
 
 static bool parse(int argc, char **argv, struct causal_report_options *options, int *status)
 {
-	int first;
-
-	/* What follows an argument is parsed as if that were the command's name. */
-	while (command__parse(&command_causal_report, argc, argv, options, &first, status)) {
-		if (first >= argc)
-			break;
-		if (options->input) {
-			error__set(-EINVAL, "'%s' is one argument too many: the profile is '%s'",
-				   argv[first], options->input);
-			error__print(stderr, -EINVAL);
-			*status = EXIT_USAGE;
-			return false;
-		}
-		options->input = argv[first];
-		argc -= first;
-		argv += first;
-	}
-	if (*status >= 0)
+	if (!command__parse_input(&command_causal_report, argc, argv, options, &options->input,
+				  "profile", status))
 		return false;
 	if (!options->resamples || options->resamples > 1000000) {
-		error__set(-EINVAL, "--resamples: it takes 1 to 1000000");
-		error__print(stderr, -EINVAL);
-		*status = EXIT_USAGE;
+		*status = command__reject(
+			error__set(-EINVAL, "--resamples must be between 1 and 1000000"));
 		return false;
 	}
 	return true;
@@ -176,11 +156,12 @@ const struct command command_causal_report = {
 	.name = "causal report",
 	.summary = "show what would make the program faster, and by how much",
 	.usage = "[FILE] [OPTIONS]",
-	.details = "A curve says by how much the program would be faster if a target were, from a\n"
-		   "little to so much that it takes no time. Intervals are of 95 %. Rates are told "
-		   "as\n"
-		   "times: a program that takes 50 % less for each visit has twice (x2) the "
-		   "throughput.\n",
+	.details =
+		"A curve predicts how much faster the program would be if a target were made "
+		"faster,\n"
+		"by a few percent up to 100% (it takes no time at all). Intervals are 95%\n"
+		"confidence intervals. Speedups are reductions of the time between visits of the\n"
+		"progress point: 50% less time per visit is twice (x2) the throughput.\n",
 	.options = rows,
 	.run = causal_report,
 };

@@ -24,7 +24,7 @@ struct causal_run_options {
 	const char *duration;
 	const char *length;
 	const char *settle;
-	double until_sure; /* 0: not */
+	double until_sure; /* 0: no stopping rule */
 	uint64_t signal;
 	bool quiet;
 };
@@ -43,7 +43,7 @@ TEXTS(targets)
 TEXTS(classes)
 TEXTS(also)
 TEXTS(progress)
-TEXTS(progress_seen)
+TEXTS(progress_sampled)
 #undef TEXTS
 
 /* "25,50" */
@@ -81,75 +81,79 @@ static int set_until_sure(void *options, const char *value)
 	if (err)
 		return err;
 	if (points <= 0 || points > 50)
-		return error__set(-EINVAL, "--until-sure: it takes points above 0, up to 50");
+		return error__set(-EINVAL, "--until-sure: must be above 0 and at most 50 points");
 	run->until_sure = points / 100;
 	return 0;
 }
 
 static const struct option_row causal_run_rows[] = {
-	OPTION_GROUP(
-		"Where progress is seen (besides DWELL_PROGRESS and COZ_PROGRESS in the source)"),
+	OPTION_GROUP("Progress points (besides DWELL_PROGRESS and COZ_PROGRESS in the source)"),
 	OPTION_CALL("progress", 'p', "WHERE", NULL, add_progress,
 		    "count visits of FILE:LINE, FUNCTION or usdt:PROVIDER:NAME in the unmodified "
 		    "program"),
 	OPTION_SWITCH("breakpoints", 0, struct causal_run_options, config.breakpoints,
-		      "count them by the processor's breakpoints (four at most, slower), not by "
-		      "uprobes, which write to the program's code"),
-	OPTION_CALL("progress-sampled", 0, "WHERE", NULL, add_progress_seen,
-		    "count samples in FILE:LINE or FUNCTION instead: for what is visited too often "
-		    "to be counted"),
+		      "count them with hardware breakpoints (at most four, slower) instead of "
+		      "uprobes, which modify the program's code"),
+	OPTION_CALL("progress-sampled", 0, "WHERE", NULL, add_progress_sampled,
+		    "count samples in FILE:LINE or FUNCTION instead: for code that is visited too "
+		    "often to count visits"),
 	OPTION_SWITCH("end-to-end", 0, struct causal_run_options, config.end_to_end,
-		      "the program's end is the progress: one experiment a run"),
-	OPTION_GROUP("What is sped up (default: lines, chosen at random from what runs)"),
+		      "the program's end is the progress point: one experiment per run"),
+	OPTION_GROUP("Causal targets (default: lines, chosen at random among those that run)"),
 	OPTION_CALL("target", 't', "WHAT", NULL, add_targets,
-		    "FILE:LINE or FUNCTION with all it calls; \"FUNCTION called from FUNCTION\""),
-	OPTION_CALL("class", 0, "CLASS", "io|sched|other|cpu", add_classes,
-		    "a class of waiting: io, sched (waiting for a CPU), other; or cpu; or a kind "
-		    "of waiting as in dwell report: \"disk read\", fsync, sleep, network ..."),
+		    "speed up FILE:LINE or FUNCTION, including all that it calls; also \"FUNCTION "
+		    "called from FUNCTION\""),
+	OPTION_CALL(
+		"class", 0, "CLASS", "io|sched|other|cpu", add_classes,
+		"speed up a class of waiting: io, sched (waiting for a CPU) or other; or cpu; or "
+		"a kind of waiting as in dwell report: \"disk read\", fsync, sleep, network ..."),
 	OPTION_SWITCH("functions", 0, struct causal_run_options, config.functions,
-		      "functions at random, not lines"),
+		      "choose functions at random, not lines"),
 	OPTION_CALL("source-scope", 's', "PATTERN", NULL, add_sources,
-		    "only code of source files that match (default: all but system headers)"),
+		    "only code from source files that match (default: all but system headers)"),
 	OPTION_CALL("source-exclude", 0, "PATTERN", NULL, add_without,
-		    "no code of source files that match"),
+		    "no code from source files that match"),
 	OPTION_CALL("binary-scope", 'b', "PATTERN", NULL, add_binaries,
-		    "programs and libraries whose path or name matches (default: programs)"),
+		    "only code in programs and libraries whose path or name matches (default: "
+		    "programs)"),
 	OPTION_CALL(
 		"speedup", 0, "PERCENT[,PERCENT...]", NULL, add_speedups,
-		"only these virtual speedups (default: 5 to 100 in steps of 5); 0: none, to see "
-		"what profiling costs"),
-	OPTION_CALL("also", 0, "TARGET=PERCENT", NULL, add_also,
-		    "speed TARGET (as in --target, or a class) up all the time: what remains once "
-		    "that is done"),
-	OPTION_GROUP("How"),
+		"only these virtual speedups (default: 5 to 100 in steps of 5); 0: no speedup, to "
+		"measure the overhead of profiling"),
+	OPTION_CALL(
+		"also", 0, "TARGET=PERCENT", NULL, add_also,
+		"speed up TARGET (as in --target, or a class) all the time, to see what is worth "
+		"changing after that"),
+	OPTION_GROUP("Experiments"),
 	OPTION_TEXT("output", 'o', "FILE", struct causal_run_options, config.output,
 		    "append to the profile FILE (default: dwell.causal)"),
-	OPTION_TEXT("experiment", 0, "TIME", struct causal_run_options, length,
-		    "length of each half of an experiment at first (default: 250ms); it doubles "
-		    "while too few visits are seen"),
+	OPTION_TEXT(
+		"experiment", 0, "TIME", struct causal_run_options, length,
+		"initial length of each half of an experiment (default: 250ms); it doubles while "
+		"there are too few visits"),
 	OPTION_SWITCH("fixed-length", 0, struct causal_run_options, config.fixed_length,
-		      "and it stays like that"),
+		      "do not change the length of experiments"),
 	OPTION_NUMBER("min-visits", 0, "N", struct causal_run_options, config.min_visits,
-		      "visits that each half has to see (default: 5)"),
+		      "visits that each half needs (default: 5)"),
 	OPTION_NUMBER("period", 'c', "US", struct causal_run_options, period_us,
 		      "sampling period in microseconds, 50 to 100000 (default: 500)"),
 	OPTION_TEXT("user", 0, "NAME", struct causal_run_options, config.user,
 		    "run COMMAND as this user, with the user's groups (root only)"),
 	OPTION_TEXT("duration", 0, "TIME", struct causal_run_options, duration,
-		    "stop experimenting after TIME; the program runs on"),
-	OPTION_CALL("until-sure", 0, "[POINTS]", NULL, set_until_sure,
-		    "stop experimenting once the best target is known to +- POINTS (3) percentage "
-		    "points and no other can be better; with --target or --class, once all are "
-		    "known"),
-	OPTION_TEXT(
-		"settle", 0, "TIME", struct causal_run_options, settle,
-		"a thread is paused only for what it has owed for so long (default: at once; for "
-		"the class sched, 100ms)"),
+		    "stop experimenting after TIME; the program continues"),
+	OPTION_CALL(
+		"until-sure", 0, "[POINTS]", NULL, set_until_sure,
+		"stop experimenting once the best target is known to within +- POINTS (3) "
+		"percentage points and no other target can be better; with --target or --class, "
+		"once all targets are known"),
+	OPTION_TEXT("settle", 0, "TIME", struct causal_run_options, settle,
+		    "pause a thread only for debt that is at least this old (default: 0; for the "
+		    "class sched, 100ms)"),
 	OPTION_NUMBER("signal", 0, "N", struct causal_run_options, signal,
 		      "the signal that pauses threads (default: 32, which programs cannot block)"),
 	OPTION_NUMBER("seed", 0, "N", struct causal_run_options, config.seed,
-		      "of random choices, to repeat them"),
-	OPTION_SWITCH("quiet", 'q', struct causal_run_options, quiet, "no live progress"),
+		      "seed of the random choices, to repeat them"),
+	OPTION_SWITCH("quiet", 'q', struct causal_run_options, quiet, "no status line"),
 	OPTION_END,
 };
 
@@ -157,7 +161,7 @@ static const struct causal_kinds kinds = {
 	.find = kind_target__find,
 	.names = kind_target__names,
 	.function = kind_target__function,
-	.of_call = kind_target__of_call,
+	.by_syscall = kind_target__by_syscall,
 };
 
 static int configure(struct causal_run_options *options, char **command)
@@ -189,9 +193,9 @@ static int configure(struct causal_run_options *options, char **command)
 
 static void free_texts(struct causal_config *config)
 {
-	struct causal_texts *all[] = {&config->sources,	 &config->without,	&config->binaries,
-				      &config->targets,	 &config->classes,	&config->also,
-				      &config->progress, &config->progress_seen};
+	struct causal_texts *all[] = {
+		&config->sources, &config->without, &config->binaries, &config->targets,
+		&config->classes, &config->also,    &config->progress, &config->progress_sampled};
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
 		array__free(&all[i]->texts);
@@ -205,24 +209,24 @@ static int run(struct causal_run_options *options)
 		.profile = options->config.output,
 		.terminal = !options->quiet && isatty(STDERR_FILENO),
 		.width = options->until_sure,
-		.all = options->config.targets.texts.n || options->config.classes.texts.n,
+		.all_targets = options->config.targets.texts.n || options->config.classes.texts.n,
 	};
 	int err;
 
 	workload__handle_signals(&options->config.ignored);
 	options->config.to_forward = &workload_to_forward;
 	options->config.on_experiment = causal_live__experiment;
-	options->config.on_turn = causal_live__turn;
+	options->config.on_idle = causal_live__state;
 	options->config.on_error = causal_live__error;
 	options->config.arg = &live;
-	err = causal__run(&options->config, &workload_stops, &result);
-	causal_live__end(&live);
-	if (err && !live.failed)
+	err = causal__run(&options->config, &workload_stop_requests, &result);
+	causal_live__clear(&live);
+	if (err && !live.error_printed)
 		command__fail(err);
 	else if (!err && live.terminal)
 		fprintf(stderr, "dwell: %lu experiments in %s%s. See: dwell causal report %s\n",
 			result.experiments, options->config.output,
-			live.sure ? ", which is enough" : "", options->config.output);
+			live.rule_met ? ", the stopping rule is met" : "", options->config.output);
 	if (result.exec_error)
 		return result.exec_error == ENOENT ? 127 : 126;
 	if (err)
@@ -237,7 +241,7 @@ static int causal_run(int argc, char **argv)
 			   .half_ns = 250000000,
 			   .warm_up_ns = 20000000,
 			   .min_visits = 5,
-			   .settle_ns = CAUSAL_SETTLE,
+			   .settle_ns = CAUSAL_SETTLE_AUTO,
 			   .table_bytes = TABLE_BYTES},
 		.period_us = 500,
 	};

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The subcommands. Each is a file of its own with a table of options, a struct
+ * The subcommands. Each has its own file with a table of options, a struct
  * command, and a run function that parses, calls the layers below, and prints
- * errors. A new one is a row in cmd/main.c.
+ * errors. To add one, add a row in cmd/main.c.
  */
 #pragma once
 
 #include "cmd/options.h"
+#include "render/terminal.h"
 
 struct command {
-	const char *name;    /* "record"; of a group two words: "causal report" */
+	const char *name;    /* "record"; two words for a command of a group: "causal report" */
 	const char *summary; /* a few words, for the list of commands */
-	const char *usage;   /* behind "dwell NAME ", one or more lines */
-	const char *details; /* for --help and the man page, below the options; or NULL */
+	const char *usage;   /* printed after "dwell NAME ", one or more lines */
+	const char *details; /* printed below the options in --help; or NULL */
 	const struct option_row *options;
 
 	/* @argv[0] is the command's name, or the last word of it. Returns the exit status. */
 	int (*run)(int argc, char **argv);
 };
 
-/* Exit statuses: 0 fine, 1 it failed, 2 it was called wrongly. */
+/* Exit statuses: 0 success, 1 failure, 2 usage error. */
 enum {
 	EXIT_FINE = 0,
 	EXIT_FAILED = 1,
@@ -34,16 +35,33 @@ extern const struct command command_causal_run;
 extern const struct command command_causal_report;
 extern const struct command command_completion;
 
-/* Every subcommand there is, *@n of them. */
+/* All subcommands; *@n is their number. */
 const struct command *const *command__all(size_t *n);
 
 /*
- * Parses the options of @command into @options: 0 to go on, with *@first the
- * index of the first argument that is no option. Otherwise the command is done
- * and *@status is its exit status: help was printed, or what is wrong.
+ * Parses the options of @command into @options. Returns true to go on, with
+ * *@first the index of the first argument that is not an option. Returns false
+ * if the command is done (help or an error was printed), with *@status its exit
+ * status.
  */
 bool command__parse(const struct command *command, int argc, char **argv, void *options, int *first,
 		    int *status);
 
-/* Prints what error__set() left, and returns EXIT_FAILED. */
+/*
+ * The same for commands that take one file (a @what, for messages), which may stand anywhere
+ * among the options. Its name is stored in *@input, which an option may also set.
+ */
+bool command__parse_input(const struct command *command, int argc, char **argv, void *options,
+			  const char **input, const char *what, int *status);
+
+/* Prints the error that error__set() stored, and returns EXIT_FAILED. */
 int command__fail(int err);
+
+/* The same for a usage error: returns EXIT_USAGE. */
+int command__reject(int err);
+
+/*
+ * Closes the output of a command that has printed a @what (for messages) and got @err. Returns
+ * @err, or an error when not everything could be written.
+ */
+int command__close(struct terminal *terminal, int err, const char *what);

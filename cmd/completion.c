@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/*
- * What is made from the tables of options besides parsing and --help: bash
- * completion, and the OPTIONS section of each man page.
- */
+/* Bash completion, and the OPTIONS section of each man page, from the tables of options. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +17,7 @@ static const struct option_row completion_rows[] = {
 	OPTION_END,
 };
 
-/* The words of an option's row: --name, -x. */
+/* "--name -x" of an option. */
 static void print_option_words(const struct option_row *row)
 {
 	if (row->name)
@@ -29,7 +26,7 @@ static void print_option_words(const struct option_row *row)
 		printf(" -%c", row->letter);
 }
 
-/* A case of the completion script: what may follow the option @row. */
+/* A case of the completion script: the values of option @row. */
 static void print_argument(const char *command, const struct option_row *row)
 {
 	if (!row->arg || row->arg[0] == '[')
@@ -49,8 +46,8 @@ static void print_argument(const char *command, const struct option_row *row)
 	}
 }
 
-/* Whether the first word of @commands[@i] was that of one before. */
-static bool is_known(const struct command *const *commands, size_t i)
+/* Whether an earlier command has the same first word as @commands[@i]. */
+static bool is_listed(const struct command *const *commands, size_t i)
 {
 	size_t n = strcspn(commands[i]->name, " ");
 
@@ -61,14 +58,14 @@ static bool is_known(const struct command *const *commands, size_t i)
 	return false;
 }
 
-/* The cases of commands of two words: what the second can be. */
+/* The cases that complete the second word of two-word commands. */
 static void print_groups(const struct command *const *commands, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const char *name = commands[i]->name;
 		int length = (int)strcspn(name, " ");
 
-		if (!name[length] || is_known(commands, i))
+		if (!name[length] || is_listed(commands, i))
 			continue;
 		printf("\t%.*s)\n\t\tcommand+=\" ${COMP_WORDS[2]}\"\n\t\t((COMP_CWORD == 2)) && "
 		       "words='",
@@ -88,7 +85,7 @@ static void print_bash(const struct command *const *commands, size_t n)
 	       "\tlocal command=${COMP_WORDS[1]} words= files=\n\n"
 	       "\tCOMPREPLY=()\n\t((COMP_CWORD == 1)) && words='");
 	for (size_t i = 0; i < n; i++)
-		if (!is_known(commands, i))
+		if (!is_listed(commands, i))
 			printf("%s%.*s", i ? " " : "", (int)strcspn(commands[i]->name, " "),
 			       commands[i]->name);
 	printf("'\n\tcase $command in\n");
@@ -112,7 +109,7 @@ static void print_bash(const struct command *const *commands, size_t n)
 	       "}\n\ncomplete -o filenames -F _dwell dwell\n");
 }
 
-/* Text with what troff would take for its own made plain. */
+/* @text with the characters that are special in troff escaped. */
 static void print_man_text(const char *text)
 {
 	for (; *text; text++) {

@@ -19,8 +19,8 @@ const struct command *const *command__all(size_t *n)
 	return commands;
 }
 
-/* How many of the @n words at @argv are the name of @command; 0: not all of its name. */
-static int command__match(const struct command *command, int n, char **argv)
+/* The number of words of @command's name if the @n words at @argv begin with it, else 0. */
+static int match_name(const struct command *command, int n, char **argv)
 {
 	const char *name = command->name;
 	int words = 0;
@@ -38,19 +38,19 @@ static int command__match(const struct command *command, int n, char **argv)
 	return 0;
 }
 
-/* The command whose name is the first of @n words at @argv; *@words says how many. */
-static const struct command *command__find(int n, char **argv, int *words)
+/* The command whose name the @n words at @argv begin with; *@words is its length. */
+static const struct command *find_command(int n, char **argv, int *words)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
-		*words = command__match(commands[i], n, argv);
+		*words = match_name(commands[i], n, argv);
 		if (*words)
 			return commands[i];
 	}
 	return NULL;
 }
 
-/* Whether @name is the first of two words: then commands of the group are listed to @to. */
-static bool group__list(const char *name, const char *before, FILE *to)
+/* Whether @name is a group of commands ("causal"). Lists them to @to after @heading. */
+static bool list_group(const char *name, const char *heading, FILE *to)
 {
 	size_t length = strlen(name);
 	bool any = false;
@@ -60,7 +60,7 @@ static bool group__list(const char *name, const char *before, FILE *to)
 		    commands[i]->name[length] != ' ')
 			continue;
 		if (!any && to)
-			fputs(before, to);
+			fputs(heading, to);
 		if (to)
 			fprintf(to, "  dwell %-14s %s\n", commands[i]->name, commands[i]->summary);
 		any = true;
@@ -68,28 +68,27 @@ static bool group__list(const char *name, const char *before, FILE *to)
 	return any;
 }
 
-/* What is said about words that are no command. */
-static int command__unknown(int n, char **argv)
+/* Prints the error for @argv that names no command, or the list of a group. */
+static int reject_unknown(int n, char **argv)
 {
-	bool group = group__list(argv[0], "", NULL);
+	bool group = list_group(argv[0], "", NULL);
 
 	if (group && n > 1 && strcmp(argv[1], "--help") != 0 && strcmp(argv[1], "-h") != 0) {
 		error__set(-EINVAL, "there is no command '%s %s'", argv[0], argv[1]);
 		error__print(stderr, -EINVAL);
-		group__list(argv[0], "  There is:\n", stderr);
+		list_group(argv[0], "  There is:\n", stderr);
 		return EXIT_USAGE;
 	}
 	if (group) {
-		group__list(argv[0], "usage:\n", n > 1 ? stdout : stderr);
+		list_group(argv[0], "usage:\n", n > 1 ? stdout : stderr);
 		return n > 1 ? EXIT_FINE : EXIT_USAGE;
 	}
 	error__set(-EINVAL, "there is no command '%s'", argv[0]);
 	error__hint("`dwell help` lists them.");
-	error__print(stderr, -EINVAL);
-	return EXIT_USAGE;
+	return command__reject(-EINVAL);
 }
 
-static void command__help(const struct command *command, FILE *to)
+static void print_command_help(const struct command *command, FILE *to)
 {
 	fprintf(to, "usage: dwell %s %s\n\n", command->name, command->usage);
 	options__print(command->options, to);
@@ -97,7 +96,7 @@ static void command__help(const struct command *command, FILE *to)
 		fprintf(to, "\n%s", command->details);
 }
 
-static void help(FILE *to)
+static void print_help(FILE *to)
 {
 	fprintf(to, "dwell - where Linux programs spend their time, running and waiting\n\n"
 		    "usage: dwell COMMAND [OPTIONS]\n\ncommands:\n");
@@ -115,12 +114,34 @@ bool command__parse(const struct command *command, int argc, char **argv, void *
 	if (!err)
 		return true;
 	if (err > 0) {
-		command__help(command, stdout);
+		print_command_help(command, stdout);
 		*status = EXIT_FINE;
 	} else {
 		error__print(stderr, err);
 		fprintf(stderr, "usage: dwell %s %s\n", command->name, command->usage);
 		*status = EXIT_USAGE;
+	}
+	return false;
+}
+
+bool command__parse_input(const struct command *command, int argc, char **argv, void *options,
+			  const char **input, const char *what, int *status)
+{
+	int first;
+
+	/* Parsing resumes behind the argument, which takes the place of the command's name. */
+	while (command__parse(command, argc, argv, options, &first, status)) {
+		if (first >= argc)
+			return true;
+		if (*input) {
+			*status = command__reject(
+				error__set(-EINVAL, "'%s' is one argument too many: the %s is '%s'",
+					   argv[first], what, *input));
+			return false;
+		}
+		*input = argv[first];
+		argc -= first;
+		argv += first;
 	}
 	return false;
 }
@@ -131,23 +152,36 @@ int command__fail(int err)
 	return EXIT_FAILED;
 }
 
+int command__reject(int err)
+{
+	error__print(stderr, err);
+	return EXIT_USAGE;
+}
+
+int command__close(struct terminal *terminal, int err, const char *what)
+{
+	int closed = terminal__close(terminal);
+
+	return closed ? error__errno(closed, "cannot write the %s", what) : err;
+}
+
 static int help_command(int argc, char **argv)
 {
 	const struct command *command;
 	int words;
 
 	if (argc < 2) {
-		help(stdout);
+		print_help(stdout);
 		return EXIT_FINE;
 	}
-	command = command__find(argc - 1, argv + 1, &words);
+	command = find_command(argc - 1, argv + 1, &words);
 	if (command) {
-		command__help(command, stdout);
+		print_command_help(command, stdout);
 		return EXIT_FINE;
 	}
-	if (argc == 2 && group__list(argv[1], "usage:\n", stdout))
+	if (argc == 2 && list_group(argv[1], "usage:\n", stdout))
 		return EXIT_FINE;
-	return command__unknown(argc - 1, argv + 1);
+	return reject_unknown(argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv)
@@ -158,7 +192,7 @@ int main(int argc, char **argv)
 
 	setlocale(LC_CTYPE, "");
 	if (!name) {
-		help(stderr);
+		print_help(stderr);
 		return EXIT_USAGE;
 	}
 	if (!strcmp(name, "--version") || !strcmp(name, "version")) {
@@ -167,7 +201,7 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))
 		return help_command(argc - 1, argv + 1);
-	command = command__find(argc - 1, argv + 1, &words);
+	command = find_command(argc - 1, argv + 1, &words);
 	return command ? command->run(argc - words, argv + words)
-		       : command__unknown(argc - 1, argv + 1);
+		       : reject_unknown(argc - 1, argv + 1);
 }

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "render/format.h"
 
 #define HELP_COLUMN 26
 #define HELP_WIDTH  80
@@ -16,10 +17,13 @@
 int options__percent(const char *text, double *percent)
 {
 	char *end;
-	double value = strtod(text, &end);
+	double value;
 
+	if (!text)
+		return error__set(-EINVAL, "a percentage is missing");
+	value = strtod(text, &end);
 	if (end == text || (*end && strcmp(end, "%") != 0) || !(value >= 0))
-		return error__set(-EINVAL, "'%s' is no percentage", text);
+		return error__set(-EINVAL, "'%s' is not a percentage", text);
 	*percent = value;
 	return 0;
 }
@@ -63,13 +67,13 @@ int options__duration(const char *text, uint64_t *ns)
 	return error__set(-EINVAL, "'%s' is not a time: a number with ns, us, ms, s, m or h", text);
 }
 
-static bool option__may_omit(const struct option_row *row)
+static bool value_is_optional(const struct option_row *row)
 {
 	return row->arg && row->arg[0] == '[';
 }
 
-/* Whether @text is one of the values @row offers: "-g callee" and "-g" are both fine. */
-static bool option__offers(const struct option_row *row, const char *text)
+/* Whether @text is one of @row's values, so that it belongs to the option: "-g callee". */
+static bool offers_value(const struct option_row *row, const char *text)
 {
 	size_t n = text ? strlen(text) : 0;
 
@@ -82,17 +86,17 @@ static bool option__offers(const struct option_row *row, const char *text)
 	return false;
 }
 
-/* Whether the argument behind @argv[at] belongs to @row. */
-static bool option__wants(const struct option_row *row, int argc, char **argv, int at)
+/* Whether the argument after @argv[@at] is the value of @row. */
+static bool takes_next_argument(const struct option_row *row, int argc, char **argv, int at)
 {
 	if (!row->arg)
 		return false;
-	return !option__may_omit(row) || (at + 1 < argc && option__offers(row, argv[at + 1]));
+	return !value_is_optional(row) || (at + 1 < argc && offers_value(row, argv[at + 1]));
 }
 
-static int option__set(const struct option_row *row, void *options, const char *value)
+static int set_option(const struct option_row *row, void *options, const char *value)
 {
-	char *field = (char *)options + row->offset;
+	void *field = (char *)options + row->offset;
 
 	switch (row->type) {
 	case OPTION_TYPE_SWITCH:
@@ -103,6 +107,8 @@ static int option__set(const struct option_row *row, void *options, const char *
 		return 0;
 	case OPTION_TYPE_NUMBER:
 		return options__number(value, (uint64_t *)field);
+	case OPTION_TYPE_PERCENT:
+		return options__percent(value, (double *)field);
 	case OPTION_TYPE_CALL:
 		return row->set(options, value);
 	default:
@@ -110,10 +116,10 @@ static int option__set(const struct option_row *row, void *options, const char *
 	}
 }
 
-static int option__apply(const struct option_row *row, void *options, const char *value)
+static int apply_option(const struct option_row *row, void *options, const char *value)
 {
 	char message[512], hint[512];
-	int err = option__set(row, options, value);
+	int err = set_option(row, options, value);
 
 	if (err) {
 		snprintf(message, sizeof(message), "%s", error__message(err));
@@ -124,9 +130,9 @@ static int option__apply(const struct option_row *row, void *options, const char
 	return err;
 }
 
-/* The row named by @name[0..@n), by a unique beginning of it too; NULL after error__set(). */
-static const struct option_row *options__find(const struct option_row *rows, const char *name,
-					      size_t n)
+/* The row that @name[0..@n) names or is a unique prefix of; NULL after error__set(). */
+static const struct option_row *find_option(const struct option_row *rows, const char *name,
+					    size_t n)
 {
 	const struct option_row *found = NULL;
 
@@ -149,8 +155,7 @@ static const struct option_row *options__find(const struct option_row *rows, con
 	return found;
 }
 
-static int options__long(const struct option_row *rows, int argc, char **argv, int *at,
-			 void *options)
+static int parse_long(const struct option_row *rows, int argc, char **argv, int *at, void *options)
 {
 	const char *name = argv[*at] + 2;
 	size_t n = strcspn(name, "=");
@@ -159,22 +164,21 @@ static int options__long(const struct option_row *rows, int argc, char **argv, i
 
 	if (!strncmp(name, "help", n) && n >= 1 && !value)
 		return 1;
-	row = options__find(rows, name, n);
+	row = find_option(rows, name, n);
 	if (!row)
 		return -EINVAL;
 	if (value && !row->arg)
 		return error__set(-EINVAL, "--%s takes no value", row->name);
-	if (!value && option__wants(row, argc, argv, *at)) {
+	if (!value && takes_next_argument(row, argc, argv, *at)) {
 		if (*at + 1 >= argc)
-			return error__set(-EINVAL, "--%s wants %s", row->name, row->arg);
+			return error__set(-EINVAL, "--%s requires %s", row->name, row->arg);
 		value = argv[++*at];
 	}
-	return option__apply(row, options, value);
+	return apply_option(row, options, value);
 }
 
-/* The letters of one argument, "-gv" or "-ofile". */
-static int options__short(const struct option_row *rows, int argc, char **argv, int *at,
-			  void *options)
+/* Parses an argument of short options, "-gv" or "-ofile". */
+static int parse_short(const struct option_row *rows, int argc, char **argv, int *at, void *options)
 {
 	for (const char *letter = argv[*at] + 1; *letter; letter++) {
 		const struct option_row *row = rows;
@@ -190,12 +194,12 @@ static int options__short(const struct option_row *rows, int argc, char **argv, 
 			error__hint("--help lists them.");
 			return -EINVAL;
 		}
-		if (row->arg && (letter[1] || option__wants(row, argc, argv, *at))) {
+		if (row->arg && (letter[1] || takes_next_argument(row, argc, argv, *at))) {
 			value = letter[1] ? letter + 1 : *at + 1 < argc ? argv[++*at] : NULL;
 			if (!value)
-				return error__set(-EINVAL, "-%c wants %s", *letter, row->arg);
+				return error__set(-EINVAL, "-%c requires %s", *letter, row->arg);
 		}
-		err = option__apply(row, options, value);
+		err = apply_option(row, options, value);
 		if (err || value)
 			return err;
 	}
@@ -213,32 +217,13 @@ int options__parse(const struct option_row *rows, int argc, char **argv, void *o
 			at++;
 			break;
 		}
-		err = argv[at][1] == '-' ? options__long(rows, argc, argv, &at, options)
-					 : options__short(rows, argc, argv, &at, options);
+		err = argv[at][1] == '-' ? parse_long(rows, argc, argv, &at, options)
+					 : parse_short(rows, argc, argv, &at, options);
 		if (err)
 			return err;
 	}
 	*first = at;
 	return 0;
-}
-
-/* @text in lines of what is left of HELP_WIDTH right of @column, where the cursor stands. */
-static void help__wrap(FILE *to, const char *text, int column)
-{
-	int at = column;
-
-	while (*text) {
-		int n = (int)strcspn(text, " ");
-
-		if (at > column && at + 1 + n > HELP_WIDTH) {
-			fprintf(to, "\n%*s", column, "");
-			at = column;
-		}
-		at += fprintf(to, "%s%.*s", at > column ? " " : "", n, text);
-		text += n;
-		text += strspn(text, " ");
-	}
-	fputc('\n', to);
 }
 
 void options__print(const struct option_row *rows, FILE *to)
@@ -253,7 +238,7 @@ void options__print(const struct option_row *rows, FILE *to)
 		}
 		n += snprintf(left, sizeof(left), row->letter ? "  -%c, " : "      ", row->letter);
 		n += snprintf(left + n, sizeof(left) - (size_t)n, "--%s", row->name);
-		if (option__may_omit(row))
+		if (value_is_optional(row))
 			n += snprintf(left + n, sizeof(left) - (size_t)n, "[=%s", row->arg + 1);
 		else if (row->arg)
 			n += snprintf(left + n, sizeof(left) - (size_t)n, " %s", row->arg);
@@ -261,6 +246,7 @@ void options__print(const struct option_row *rows, FILE *to)
 			fprintf(to, "%s\n%*s", left, HELP_COLUMN, "");
 		else
 			fprintf(to, "%-*s", HELP_COLUMN, left);
-		help__wrap(to, row->help, HELP_COLUMN);
+		snprintf(left, sizeof(left), "%*s", HELP_COLUMN, "");
+		format__wrapped(to, row->help, left, HELP_COLUMN, HELP_WIDTH);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Options declared once: a table of rows feeds parsing, --help, the man page
- * and shell completion.
+ * Options are declared once, in a table from which parsing, --help, the man page
+ * and shell completion are made.
  *
  *	struct record_options { const char *output; bool trace; };
  *
@@ -21,27 +21,28 @@
 
 enum option_type {
 	OPTION_TYPE_END = 0,
-	OPTION_TYPE_SWITCH, /* bool: set to true */
-	OPTION_TYPE_TEXT,   /* const char *: points into argv */
-	OPTION_TYPE_NUMBER, /* uint64_t, decimal or 0x */
-	OPTION_TYPE_CALL,   /* ->set() decides */
-	OPTION_TYPE_GROUP,  /* a heading in --help; ->help is its text */
+	OPTION_TYPE_SWITCH,  /* bool: set to true */
+	OPTION_TYPE_TEXT,    /* const char *: points into argv */
+	OPTION_TYPE_NUMBER,  /* uint64_t, decimal or 0x */
+	OPTION_TYPE_PERCENT, /* double, not negative */
+	OPTION_TYPE_CALL,    /* ->set() stores it */
+	OPTION_TYPE_GROUP,   /* a heading in --help; ->help is its text */
 };
 
 struct option_row {
 	const char *name; /* long name, without "--" */
 	char letter;	  /* short name, or 0 */
 	enum option_type type;
-	const char *arg;    /* placeholder of its argument; NULL: takes none. In brackets,
-			       "[WHEN]": may be left out; joined by "=", or one of ->values */
-	const char *values; /* NULL, or what completion offers: "caller|callee" */
-	size_t offset;	    /* of its value in the command's struct of options */
-	const char *help;   /* one sentence; long ones are wrapped */
+	const char *arg;    /* placeholder of its value; NULL: takes none. In brackets, "[WHEN]":
+			       the value is optional, and given after "=" or as one of ->values */
+	const char *values; /* NULL, or the values that completion offers: "caller|callee" */
+	size_t offset;	    /* of the value in the command's struct of options */
+	const char *help;   /* one sentence, wrapped when printed */
 
 	/*
-	 * OPTION_TYPE_CALL: stores @value (NULL when the argument was left out)
-	 * in @options, the command's struct. Returns 0, or a negative errno
-	 * after error__set().
+	 * OPTION_TYPE_CALL: stores @value (NULL if none was given) in @options,
+	 * the command's struct. Returns 0, or a negative errno after
+	 * error__set().
 	 */
 	int (*set)(void *options, const char *value);
 };
@@ -61,6 +62,11 @@ struct option_row {
 		.name = (long_name), .letter = (short_name), .type = OPTION_TYPE_NUMBER,           \
 		.arg = (placeholder), .offset = offsetof(type_, field), .help = (text)             \
 	}
+#define OPTION_PERCENT(long_name, type_, field, text)                                              \
+	{                                                                                          \
+		.name = (long_name), .type = OPTION_TYPE_PERCENT, .arg = "PERCENT",                \
+		.offset = offsetof(type_, field), .help = (text)                                   \
+	}
 #define OPTION_CALL(long_name, short_name, placeholder, offered, setter, text)                     \
 	{                                                                                          \
 		.name = (long_name), .letter = (short_name), .type = OPTION_TYPE_CALL,             \
@@ -77,13 +83,13 @@ struct option_row {
 
 /*
  * Parses @argv (its first element is the command's name) into @options. Stops
- * at the first argument that is no option, or behind "--": *@first is the index
- * of what follows. Returns 0, -EINVAL with error__set() done, or 1 when --help
- * was asked for.
+ * at the first argument that is not an option, or after "--": *@first is the
+ * index of the next argument. Returns 0, -EINVAL with error__set() done, or 1
+ * for --help.
  */
 int options__parse(const struct option_row *rows, int argc, char **argv, void *options, int *first);
 
-/* The options, two columns wrapped to 80, for --help. */
+/* Prints the options for --help, in two columns, wrapped to 80. */
 void options__print(const struct option_row *rows, FILE *to);
 
 /*
@@ -95,5 +101,5 @@ int options__duration(const char *text, uint64_t *ns);
 /* Parses a percentage, with or without %: not negative. Errors as options__duration(). */
 int options__percent(const char *text, double *percent);
 
-/* Parses a decimal or 0x number up to its end. Returns 0, or -EINVAL with error__set() done. */
+/* Parses a whole string as a decimal or 0x number. Returns 0, or -EINVAL with error__set() done. */
 int options__number(const char *text, uint64_t *value);

@@ -20,8 +20,8 @@
 #define MAX_PERIOD_NS	  1000000000ULL
 #define MAX_WAIT_LIMIT	  1000000
 #define MAX_TABLE_MIB	  65536
-#define DEFAULT_TABLE_MIB 256 /* 32 million rows */
-#define UNSET		  UINT64_MAX
+#define DEFAULT_TABLE_MIB 256	     /* 32 million rows */
+#define UNSET		  UINT64_MAX /* the option was not given */
 
 struct record_options {
 	const char *output;
@@ -63,17 +63,18 @@ static int set_wakers(void *options, const char *value)
 static const struct option_row record_rows[] = {
 	OPTION_GROUP("What to record (default: COMMAND and everything it starts)"),
 	OPTION_TEXT("pid", 'p', "PID[,PID...]", struct record_options, processes,
-		    "running processes, with all their threads and what they start"),
+		    "running processes, with all their threads and the processes they start"),
 	OPTION_TEXT("tid", 't', "TID[,TID...]", struct record_options, threads,
-		    "running threads, and nothing else"),
+		    "running threads only"),
 	OPTION_SWITCH("all", 'a', struct record_options, system, "everything on this machine"),
-	OPTION_TEXT("cgroup", 0, "PATH", struct record_options, cgroup,
-		    "what is in this control group (version 2), or enters it"),
+	OPTION_TEXT(
+		"cgroup", 0, "PATH", struct record_options, cgroup,
+		"the processes in this control group (version 2), including those that enter it"),
 	OPTION_CALL(
 		"wakers", 0, "WHICH", "none|kernel|all", set_wakers,
-		"record threads that wake a recorded one, too, to see what those wait for: none, "
-		"kernel (kernel threads, the default) or all (of other processes as well)"),
-	OPTION_GROUP("How"),
+		"also record threads that wake a recorded one, to see what they wait for: none, "
+		"kernel (kernel threads only, the default) or all (other processes, too)"),
+	OPTION_GROUP("How to record"),
 	OPTION_TEXT("output", 'o', "FILE", struct record_options, output,
 		    "write the recording to FILE (default: dwell.data); an existing one is kept as "
 		    "FILE.old"),
@@ -83,27 +84,29 @@ static const struct option_row record_rows[] = {
 		      "the same as a frequency, 1 to 100000 Hz"),
 	OPTION_SWITCH("trace", 0, struct record_options, trace,
 		      "record every off-CPU interval, not only those that hold a sampling point"),
-	OPTION_NUMBER("wait-limit", 0, "N", struct record_options, wait_limit,
-		      "record at most about N waits per CPU and period, by giving each more weight "
-		      "when there are more (default: 2; 0: all that hold a sampling point)"),
+	OPTION_NUMBER(
+		"wait-limit", 0, "N", struct record_options, wait_limit,
+		"record at most about N waits per CPU and period: when there are more, record "
+		"fewer with more weight each (default: 2; 0: all that hold a sampling point)"),
 	OPTION_TEXT("duration", 0, "TIME", struct record_options, duration,
-		    "stop recording after TIME (10, 1.5s, 200ms, 5m); a command runs on"),
+		    "stop recording after TIME (10, 1.5s, 200ms, 5m); a command continues"),
 	OPTION_NUMBER("ring-size", 'm', "KIB", struct record_options, ring_kib,
 		      "buffer per CPU between kernel and dwell, a power of two (default: 2048; "
 		      "16384 with --trace)"),
-	OPTION_NUMBER("table-memory", 0, "MIB", struct record_options, table_mib,
-		      "memory for unwind tables; those of files nobody maps any more are dropped "
-		      "first (default: 256)"),
-	OPTION_TEXT(
-		"stack-at", 0, "PLACE", struct record_options, rung,
-		"where sleepers' stacks are taken: sched_exit_tp (kernel 6.15), fexit, kprobe or "
-		"switch-out (default: the first that this kernel has)"),
+	OPTION_NUMBER(
+		"table-memory", 0, "MIB", struct record_options, table_mib,
+		"memory for unwind tables; tables of files that are no longer mapped are dropped "
+		"first (default: 256)"),
+	OPTION_TEXT("stack-at", 0, "PLACE", struct record_options, rung,
+		    "where stacks of blocked threads are taken: sched_exit_tp (Linux 6.15), fexit, "
+		    "kprobe or switch-out (default: the first that this kernel supports)"),
 	OPTION_TEXT("user", 0, "NAME", struct record_options, user,
 		    "run COMMAND as this user, with the user's groups (root only)"),
-	OPTION_SWITCH("no-symbols", 0, struct record_options, no_symbols,
-		      "leave naming functions to the report, which then needs the same files"),
+	OPTION_SWITCH(
+		"no-symbols", 0, struct record_options, no_symbols,
+		"do not store symbols in the recording; the report then needs the same files"),
 	OPTION_SWITCH("verbose", 'v', struct record_options, verbose,
-		      "say what is used, and what was recorded"),
+		      "print where stacks are taken, and a summary at the end"),
 	OPTION_END,
 };
 
@@ -129,8 +132,8 @@ static int parse_ids(const char *text, pid_array *ids)
 	return ids->n ? 0 : error__set(-EINVAL, "an id is missing");
 }
 
-static int choose_target(const struct record_options *options, char **command,
-			 struct recorder_config *config, pid_array *ids)
+static int set_target(const struct record_options *options, char **command,
+		      struct recorder_config *config, pid_array *ids)
 {
 	int given = !!options->processes + !!options->threads + options->system + !!options->cgroup;
 	const char *list = options->processes ? options->processes : options->threads;
@@ -166,7 +169,7 @@ static int choose_target(const struct record_options *options, char **command,
 	return 0;
 }
 
-static int choose_period(const struct record_options *options, uint64_t *period_ns)
+static int set_period(const struct record_options *options, uint64_t *period_ns)
 {
 	bool by_hz = options->hz != UNSET, by_period = options->period_us != UNSET;
 
@@ -182,7 +185,7 @@ static int choose_period(const struct record_options *options, uint64_t *period_
 	return error__set(-EINVAL, "the period must be 10 to 1000000 us (100000 to 1 Hz)");
 }
 
-static int choose_ring(const struct record_options *options, size_t *bytes)
+static int set_ring_size(const struct record_options *options, size_t *bytes)
 {
 	uint64_t kib = options->ring_kib;
 
@@ -192,7 +195,7 @@ static int choose_ring(const struct record_options *options, size_t *bytes)
 	return error__set(-EINVAL, "the ring size must be a power of two of KiB, 64 to 1048576");
 }
 
-/* The command, or what else is recorded, in one line. malloc()ed. */
+/* The target and the command in one line, malloc()ed. */
 static char *describe(const struct record_options *options, char **command)
 {
 	char *text = NULL;
@@ -215,30 +218,30 @@ static char *describe(const struct record_options *options, char **command)
 	return text;
 }
 
-static void print_amounts(const struct recorder_progress *progress)
+static void print_progress(const struct recorder_progress *progress)
 {
 	fprintf(stderr, "%.1f s, %" PRIu64 " events, %" PRIu64 " lost, %.1f MB",
 		(double)progress->elapsed_ns / 1e9, progress->events, progress->lost,
 		(double)progress->bytes / 1e6);
 }
 
-struct live {
+struct progress_line {
 	struct recorder *recorder;
 	bool terminal;
 };
 
 static void on_progress(void *arg, const struct recorder_progress *progress)
 {
-	const struct live *live = arg;
+	const struct progress_line *display = arg;
 
 	if (workload_to_forward) {
-		recorder__signal(live->recorder, workload_to_forward);
+		recorder__signal(display->recorder, workload_to_forward);
 		workload_to_forward = 0;
 	}
-	if (!live->terminal)
+	if (!display->terminal)
 		return;
 	fprintf(stderr, "\r\033[Kdwell: recording ");
-	print_amounts(progress);
+	print_progress(progress);
 }
 
 static int dso_fd(void *context, uint32_t number)
@@ -251,9 +254,9 @@ static int64_t dso_owner(void *context, uint32_t number)
 	return recorder__dso_owner(context, number);
 }
 
-static void embed(const struct record_options *options, struct recorder *recorder)
+static void name_addresses(const struct record_options *options, struct recorder *recorder)
 {
-	struct embed_options how = {
+	struct embed_options embed_options = {
 		.lines = true,
 		.debuginfod = getenv("DEBUGINFOD_URLS"),
 		.dso_fd = dso_fd,
@@ -265,12 +268,12 @@ static void embed(const struct record_options *options, struct recorder *recorde
 
 	if (options->no_symbols)
 		return;
-	err = embed_symbols(options->output, &how, &resolved);
+	err = embed_symbols(options->output, &embed_options, &resolved);
 	if (err) {
 		fprintf(stderr, "dwell: the recording is complete, but has no symbols:\n");
 		error__print(stderr, err);
 	} else if (options->verbose) {
-		fprintf(stderr, "dwell: %" PRIu64 " addresses named\n", resolved);
+		fprintf(stderr, "dwell: %" PRIu64 " addresses have symbols\n", resolved);
 	}
 }
 
@@ -278,19 +281,19 @@ static void print_tables(const struct unwind_tables_stats *stats)
 {
 	fprintf(stderr,
 		"dwell: %" PRIu64 " unwind tables, built in %.0f ms; at most %.1f MiB; %" PRIu64
-		" dropped, for %" PRIu64 " there was no room\n",
+		" dropped, %" PRIu64 " did not fit, %" PRIu64 " of them of recorded programs\n",
 		stats->built, (double)stats->build_ns / 1e6, (double)stats->max_bytes / (1 << 20),
-		stats->dropped, stats->refused);
+		stats->dropped, stats->refused, stats->refused_recorded);
 }
 
-static void conclude(const struct record_options *options, const struct recorder_progress *progress,
-		     bool terminal)
+static void print_summary(const struct record_options *options,
+			  const struct recorder_progress *progress, bool terminal)
 {
 	if (terminal)
 		fprintf(stderr, "\r\033[K");
 	if (terminal || options->verbose) {
 		fprintf(stderr, "dwell: recorded ");
-		print_amounts(progress);
+		print_progress(progress);
 		fprintf(stderr, " in %s\n", options->output);
 		if (options->verbose)
 			print_tables(&progress->unwinder.tables);
@@ -298,19 +301,19 @@ static void conclude(const struct record_options *options, const struct recorder
 		fprintf(stderr, "dwell: %" PRIu64 " events were lost\n", progress->lost);
 	}
 	if (progress->lost)
-		fprintf(stderr, "  A larger buffer (-m) or a longer period (-c) loses less.\n");
+		fprintf(stderr, "  Use a larger buffer (-m) or a longer period (-c).\n");
 }
 
-static int record(const struct record_options *options, struct live *live)
+static int record(const struct record_options *options, struct progress_line *display)
 {
-	struct recorder *recorder = live->recorder;
+	struct recorder *recorder = display->recorder;
 	struct recorder_progress progress;
 	int err, finish_err, exec_error, status;
 
 	if (options->verbose)
-		fprintf(stderr, "dwell: stacks of sleepers are taken at %s\n",
+		fprintf(stderr, "dwell: stacks of blocked threads are taken at %s\n",
 			recorder__rung(recorder));
-	err = recorder__run(recorder, &workload_stops);
+	err = recorder__run(recorder, &workload_stop_requests);
 	if (err)
 		command__fail(err);
 	finish_err = recorder__finish(recorder, &progress);
@@ -320,14 +323,14 @@ static int record(const struct record_options *options, struct live *live)
 	if (exec_error)
 		return exec_error == ENOENT ? 127 : 126;
 	if (!finish_err)
-		embed(options, recorder);
-	conclude(options, &progress, live->terminal);
+		name_addresses(options, recorder);
+	print_summary(options, &progress, display->terminal);
 	if (err || finish_err)
 		return EXIT_FAILED;
 	return status >= 0 ? workload__exit_status(status) : EXIT_FINE;
 }
 
-static int choose_tables(const struct record_options *options, size_t *bytes)
+static int set_table_size(const struct record_options *options, size_t *bytes)
 {
 	*bytes = options->table_mib << 20;
 	if (options->table_mib >= 1 && options->table_mib <= MAX_TABLE_MIB)
@@ -349,16 +352,16 @@ static int check_wait_limit(uint64_t limit)
 static int configure(const struct record_options *options, char **command,
 		     struct recorder_config *config, pid_array *ids)
 {
-	int err = choose_target(options, command, config, ids);
+	int err = set_target(options, command, config, ids);
 
 	if (!err)
-		err = choose_period(options, &config->capture.period_ns);
+		err = set_period(options, &config->capture.period_ns);
 	if (!err)
-		err = choose_ring(options, &config->capture.ring_bytes);
+		err = set_ring_size(options, &config->capture.ring_bytes);
 	if (!err)
 		err = check_wait_limit(options->wait_limit);
 	if (!err)
-		err = choose_tables(options, &config->capture.table_bytes);
+		err = set_table_size(options, &config->capture.table_bytes);
 	if (!err && options->duration)
 		err = options__duration(options->duration, &config->capture.duration_ns);
 	config->output = options->output;
@@ -380,7 +383,7 @@ static int record_run(int argc, char **argv)
 					 .helpers = HELPERS_KERNEL};
 	_cleanup_free_ char *description = NULL;
 	struct recorder_config config = {};
-	struct live live = {.terminal = isatty(STDERR_FILENO)};
+	struct progress_line display = {.terminal = isatty(STDERR_FILENO)};
 	pid_array ids = {};
 	int first, status, err;
 
@@ -396,11 +399,11 @@ static int record_run(int argc, char **argv)
 	config.command_line = description;
 	workload__handle_signals(&config.capture.ignored);
 	config.on_progress = on_progress;
-	config.arg = &live;
-	err = recorder__new(&config, &live.recorder);
+	config.arg = &display;
+	err = recorder__new(&config, &display.recorder);
 	if (!err) {
-		status = record(&options, &live);
-		recorder__free(live.recorder);
+		status = record(&options, &display);
+		recorder__free(display.recorder);
 	}
 	array__free(&ids);
 	return err ? command__fail(err) : status;

@@ -18,8 +18,6 @@ struct report_options {
 	enum calltree_order tree;
 	double percent_limit;
 	uint64_t max_threads;
-	bool json;
-	bool no_pager;
 };
 
 static int add_key(void *context, const char *text, size_t n)
@@ -59,35 +57,30 @@ static int set_tree(void *options, const char *value)
 	return 0;
 }
 
-static int set_limit(void *options, const char *value)
-{
-	return options__percent(value, &((struct report_options *)options)->percent_limit);
-}
-
 static const struct option_row rows[] = {
 	VIEW_OPTION_INPUT,
-	OPTION_GROUP("what a row is"),
+	OPTION_GROUP("Rows"),
 	OPTION_CALL("sort", 's', "KEY,...",
 		    "comm|pid|tid|thread|dso|symbol|class|kind|object|file:line", set_sort,
-		    "tell rows apart by these (default: comm,dso,symbol): comm, pid, tid, thread, "
-		    "dso, symbol, class, kind, object, file:line. With thread alone: exact times "
-		    "per thread"),
+		    "group samples into rows by these keys (default: comm,dso,symbol): comm, pid, "
+		    "tid, thread, dso, symbol, class, kind, object, file:line. With thread alone, "
+		    "print the exact times of each thread"),
 	OPTION_SWITCH("children", 0, struct report_options, children,
-		      "show the total of each function, with what it called, as well as its own"),
+		      "show the time of each function including its callees, beside its own"),
 	OPTION_SWITCH("kernel", 'k', struct report_options, kernel,
-		      "name waiting by the kernel function, not by the user function"),
+		      "show the kernel function of a wait, not the user function"),
 	OPTION_CALL("call-graph", 'g', "[ORDER]", "caller|callee", set_tree,
 		    "a call tree below each row: caller (from the outermost function, the "
 		    "default) or callee (from the innermost)"),
-	OPTION_GROUP("which part of the recording"),
+	OPTION_GROUP("Filters"),
 	VIEW_OPTIONS_FILTER,
-	OPTION_GROUP("how it is shown"),
-	OPTION_CALL("percent-limit", 0, "PERCENT", NULL, set_limit,
-		    "leave out rows and branches below this"),
+	OPTION_GROUP("Output"),
+	OPTION_PERCENT("percent-limit", struct report_options, percent_limit,
+		       "leave out rows and branches below this share"),
 	OPTION_NUMBER("threads", 0, "N", struct report_options, max_threads,
 		      "list the N busiest threads (default: 10; 0: all)"),
-	OPTION_SWITCH("json", 0, struct report_options, json, "print one JSON document"),
-	OPTION_SWITCH("no-pager", 0, struct report_options, no_pager, "do not start a pager"),
+	VIEW_OPTION_JSON,
+	VIEW_OPTION_NO_PAGER,
 	VIEW_OPTIONS_SYMBOLS,
 	OPTION_END,
 };
@@ -101,26 +94,23 @@ static unsigned int key_bits(const struct report_options *options)
 	return bits;
 }
 
-static int show(const struct report_options *options, struct report *report)
+static int print_report(const struct report_options *options, struct report *report)
 {
 	struct terminal terminal;
-	int err = 0, closed;
+	int err = 0;
 
-	terminal__open(&terminal, !options->json && !options->no_pager);
-	report->colour = terminal.colour;
-	if (options->json)
+	terminal__open(&terminal, !options->view.json && !options->view.no_pager);
+	report->color = terminal.color;
+	if (options->view.json)
 		err = report__json(report, terminal.out);
 	else
 		report__text(report, terminal.out);
-	closed = terminal__close(&terminal);
-	if (closed)
-		return error__errno(closed, "cannot write the report");
-	return err;
+	return command__close(&terminal, err, "report");
 }
 
 static int report(const struct report_options *options)
 {
-	const struct profile_options how = {
+	const struct profile_options profile_options = {
 		.keys = key_bits(options),
 		.children = options->children,
 		.kernel = options->kernel,
@@ -146,11 +136,11 @@ static int report(const struct report_options *options)
 	int err = view__load(&options->view, &model);
 
 	err = err ? err : kinds__new(model, &kinds);
-	err = err ? err : profile__make(model, kinds, filter, &how, &profile);
+	err = err ? err : profile__make(model, kinds, filter, &profile_options, &profile);
 	err = err ? err : thread_summary__make(model, filter, &threads);
 	view.model = model;
 	memcpy(view.keys, options->keys, sizeof(view.keys));
-	err = err ? err : show(options, &view);
+	err = err ? err : print_report(options, &view);
 	profile__free(&profile);
 	thread_summary__free(&threads);
 	return err;
@@ -165,7 +155,8 @@ static int cmd_report(int argc, char **argv)
 	};
 	int status, err;
 
-	if (!view__parse(&command_report, argc, argv, &options.view, &status))
+	if (!command__parse_input(&command_report, argc, argv, &options, &options.view.input,
+				  "recording", &status))
 		return status;
 	err = report(&options);
 	sample_filter__free(&options.view.filter);
@@ -176,9 +167,10 @@ const struct command command_report = {
 	.name = "report",
 	.summary = "show where time went, running and waiting",
 	.usage = "[-i FILE] [OPTIONS]",
-	.details = "The letter before a symbol says what the time was: [.] running in user mode,\n"
-		   "[k] running in the kernel, [I] waiting for I/O, [L] waiting for a lock,\n"
-		   "[S] waiting for a CPU, [B] blocked for another reason.\n",
+	.details =
+		"The letter before a symbol is the class of the time: [.] running in user mode,\n"
+		"[k] running in the kernel, [I] waiting for I/O, [L] waiting for a lock,\n"
+		"[S] waiting for a CPU, [B] blocked for another reason.\n",
 	.options = rows,
 	.run = cmd_report,
 };

@@ -6,11 +6,11 @@
 #include "cmd/cmd.h"
 #include "cmd/view.h"
 #include "render/export/script.h"
+#include "render/header.h"
 #include "render/terminal.h"
 
 struct script_options {
 	struct view_options view; /* first: see VIEW_OPTIONS_FILTER */
-	bool json;
 	bool no_stacks;
 	bool folded;
 	enum folded_unit unit;
@@ -32,13 +32,15 @@ static int set_folded(void *options, const char *value)
 
 static const struct option_row rows[] = {
 	VIEW_OPTION_INPUT,
-	OPTION_GROUP("which part of the recording"),
+	OPTION_GROUP("Filters"),
 	VIEW_OPTIONS_FILTER,
-	OPTION_GROUP("how it is written"),
-	OPTION_CALL("folded", 0, "[UNIT]", "points|us", set_folded,
-		    "stacks for flame graph tools, counted in sampling points (the default) or "
-		    "microseconds (us): THREAD;OUTERMOST;...;INNERMOST COUNT"),
-	OPTION_SWITCH("json", 0, struct script_options, json, "one JSON object per line"),
+	OPTION_GROUP("Output"),
+	OPTION_CALL(
+		"folded", 0, "[UNIT]", "points|us", set_folded,
+		"print stacks for flame graph tools, counted in sampling points (the default) or "
+		"microseconds (us): THREAD;OUTERMOST;...;INNERMOST COUNT"),
+	OPTION_SWITCH("json", 0, struct script_options, view.json,
+		      "print one JSON object per line"),
 	OPTION_SWITCH("no-stacks", 0, struct script_options, no_stacks, "leave out the stacks"),
 	VIEW_OPTIONS_SYMBOLS,
 	OPTION_END,
@@ -50,7 +52,7 @@ static int write_events(const struct script_options *options, const struct model
 	struct script script = {
 		.model = model,
 		.filter = &options->view.filter,
-		.json = options->json,
+		.json = options->view.json,
 		.no_stacks = options->no_stacks,
 	};
 	int err;
@@ -62,9 +64,10 @@ static int write_events(const struct script_options *options, const struct model
 	return err ? err : script__write(&script, to);
 }
 
-/* Programs read the output, so the reason for none goes to standard error. */
-static void explain_nothing(const struct model *model)
+/* Programs read the output, so diagnostics go to standard error. */
+static void print_warnings(const struct model *model)
 {
+	header__warnings(model, stderr);
 	if (!(model->n_samples + model->n_intervals))
 		fprintf(stderr, "dwell: the recording has no samples\n");
 }
@@ -73,15 +76,14 @@ static int script(const struct script_options *options)
 {
 	_cleanup_model_ struct model *model = NULL;
 	struct terminal terminal;
-	int closed, err = view__load(&options->view, &model);
+	int err = view__load(&options->view, &model);
 
 	if (err)
 		return err;
-	explain_nothing(model);
+	print_warnings(model);
 	terminal__open(&terminal, true);
 	err = write_events(options, model, terminal.out);
-	closed = terminal__close(&terminal);
-	return closed && !err ? error__errno(closed, "cannot write the events") : err;
+	return command__close(&terminal, err, "events");
 }
 
 static int cmd_script(int argc, char **argv)
@@ -89,13 +91,12 @@ static int cmd_script(int argc, char **argv)
 	struct script_options options = {};
 	int status, err;
 
-	if (!view__parse(&command_script, argc, argv, &options.view, &status))
+	if (!command__parse_input(&command_script, argc, argv, &options, &options.view.input,
+				  "recording", &status))
 		return status;
-	if (options.folded && options.json) {
-		error__set(-EINVAL, "--folded and --json exclude each other");
-		error__print(stderr, -EINVAL);
-		return EXIT_USAGE;
-	}
+	if (options.folded && options.view.json)
+		return command__reject(
+			error__set(-EINVAL, "--folded and --json exclude each other"));
 	err = script(&options);
 	sample_filter__free(&options.view.filter);
 	return err ? command__fail(err) : EXIT_FINE;

@@ -32,8 +32,8 @@ static int add_class(void *context, const char *text, size_t n)
 	snprintf(name, sizeof(name), "%.*s", (int)n, text);
 	class = wait_class__parse(name);
 	if (class < 0)
-		return error__set(
-			-EINVAL, "'%s' is no class: they are cpu, io, lock, sched and other", name);
+		return error__set(-EINVAL, "'%s' is not a class: cpu, io, lock, sched, other",
+				  name);
 	options->filter.classes |= 1U << class;
 	return 0;
 }
@@ -71,7 +71,7 @@ static int parse_id(const char *text, size_t n, uint32_t *id)
 	if (err)
 		return err;
 	if (number > INT32_MAX)
-		return error__set(-EINVAL, "%s is no id of a process or thread", digits);
+		return error__set(-EINVAL, "%s is not the id of a process or thread", digits);
 	*id = (uint32_t)number;
 	return 0;
 }
@@ -112,7 +112,7 @@ int view__set_time(void *options, const char *value)
 	int err = 0;
 
 	if (!comma)
-		return error__set(-EINVAL, "'%s' is no FROM,TO: 1.5,3 or 500ms, or ,2s", value);
+		return error__set(-EINVAL, "'%s' is not FROM,TO: 1.5,3 or 500ms, or ,2s", value);
 	snprintf(from, sizeof(from), "%.*s", (int)(comma - value), value);
 	if (*from)
 		err = options__duration(from, &filter->from);
@@ -123,32 +123,9 @@ int view__set_time(void *options, const char *value)
 	return err;
 }
 
-bool view__parse(const struct command *command, int argc, char **argv, struct view_options *options,
-		 int *status)
-{
-	int first;
-
-	/* What follows an argument is parsed as if that were the command's name. */
-	while (command__parse(command, argc, argv, options, &first, status)) {
-		if (first >= argc)
-			return true;
-		if (options->input) {
-			error__set(-EINVAL, "'%s' is one argument too many: the recording is '%s'",
-				   argv[first], options->input);
-			error__print(stderr, -EINVAL);
-			*status = EXIT_USAGE;
-			return false;
-		}
-		options->input = argv[first];
-		argc -= first;
-		argv += first;
-	}
-	return false;
-}
-
 int view__load(const struct view_options *options, struct model **out)
 {
-	const struct model_symbolize_options how = {
+	const struct model_symbolize_options symbolize_options = {
 		.lines = !options->no_lines,
 		.debuginfod = options->debuginfod,
 	};
@@ -160,9 +137,9 @@ int view__load(const struct view_options *options, struct model **out)
 		return err;
 	if (model->warning)
 		fprintf(stderr, "dwell: warning: %s: %s\n", path, model->warning);
-	err = model__symbolize(model, &how);
+	err = model__symbolize(model, &symbolize_options);
 	if (err)
-		return error__errno(err, "cannot find the names in '%s'", path);
+		return error__errno(err, "cannot symbolize '%s'", path);
 	*out = TAKE_PTR(model);
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the commands that read a recording have in common: which file, what of it. */
+/* Shared by the commands that read a recording: the file, filters, and output options. */
 #pragma once
 
 #include "analysis/weighted_samples.h"
@@ -10,6 +10,8 @@ struct view_options {
 	struct sample_filter filter;
 	bool no_lines;
 	bool debuginfod;
+	bool json;
+	bool no_pager;
 };
 
 /*
@@ -22,6 +24,16 @@ struct view_options {
 		.offset = offsetof(struct view_options, input),                                    \
 		.help = "read the recording FILE (default: dwell.data)"                            \
 	}
+#define VIEW_OPTION_JSON                                                                           \
+	{                                                                                          \
+		.name = "json", .type = OPTION_TYPE_SWITCH,                                        \
+		.offset = offsetof(struct view_options, json), .help = "print one JSON document"   \
+	}
+#define VIEW_OPTION_NO_PAGER                                                                       \
+	{                                                                                          \
+		.name = "no-pager", .type = OPTION_TYPE_SWITCH,                                    \
+		.offset = offsetof(struct view_options, no_pager), .help = "do not start a pager"  \
+	}
 #define VIEW_OPTIONS_THREADS                                                                       \
 	OPTION_CALL("comm", 0, "NAME,...", NULL, view__set_comm,                                   \
 		    "only threads while they have one of these names"),                            \
@@ -29,7 +41,7 @@ struct view_options {
 		OPTION_CALL("tid", 't', "TID,...", NULL, view__set_tid, "only these threads"),     \
 		OPTION_CALL("time", 0, "FROM,TO", NULL, view__set_time,                            \
 			    "only this part of the recording, in seconds from its start or with "  \
-			    "a unit (500ms,2.5s); either side may be left out")
+			    "a unit (500ms,2.5s); FROM or TO may be omitted")
 #define VIEW_OPTIONS_FILTER                                                                        \
 	OPTION_CALL("class", 0, "CLASS,...", "cpu|io|lock|sched|other", view__set_class,           \
 		    "only these classes: cpu, io, lock, sched, other"),                            \
@@ -37,13 +49,13 @@ struct view_options {
 	{                                                                                          \
 		.name = "wakers", .type = OPTION_TYPE_SWITCH,                                      \
 		.offset = offsetof(struct view_options, filter.helpers),                           \
-		.help = "the threads, too, that were recorded because they woke one"               \
+		.help = "include threads that were recorded only because they woke one"            \
 	}
 #define VIEW_OPTIONS_SYMBOLS                                                                       \
 	{.name = "no-lines",                                                                       \
 	 .type = OPTION_TYPE_SWITCH,                                                               \
 	 .offset = offsetof(struct view_options, no_lines),                                        \
-	 .help = "where the recording has no names: do not read DWARF for lines and inlined "      \
+	 .help = "where the recording has no symbols: do not read DWARF for lines and inlined "    \
 		 "functions"},                                                                     \
 	{                                                                                          \
 		.name = "debuginfod", .type = OPTION_TYPE_SWITCH,                                  \
@@ -58,15 +70,8 @@ int view__set_tid(void *options, const char *value);
 int view__set_time(void *options, const char *value);
 
 /*
- * As command__parse(), for commands whose one argument is the recording: it may
- * stand anywhere, and be given by -i instead.
- */
-bool view__parse(const struct command *command, int argc, char **argv, struct view_options *options,
-		 int *status);
-
-/*
- * Loads and symbolizes the recording; warns on standard error of a file that
- * is cut short. Errors as model__load().
+ * Loads and symbolizes the recording; prints a warning for a truncated file.
+ * Errors as model__load().
  */
 int view__load(const struct view_options *options, struct model **out);
 

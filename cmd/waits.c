@@ -16,20 +16,8 @@ struct waits_options {
 	double percent_limit;
 	uint64_t max_causes;
 	bool sampled;
-	bool json;
 	bool dot;
-	bool no_pager;
 };
-
-static int set_threshold(void *options, const char *value)
-{
-	return options__percent(value, &((struct waits_options *)options)->threshold);
-}
-
-static int set_limit(void *options, const char *value)
-{
-	return options__percent(value, &((struct waits_options *)options)->percent_limit);
-}
 
 static int add_unfolded(void *context, const char *text, size_t n)
 {
@@ -54,55 +42,51 @@ static int set_unfold(void *options, const char *value)
 
 static const struct option_row rows[] = {
 	VIEW_OPTION_INPUT,
-	OPTION_GROUP("what the graph is made of"),
-	OPTION_CALL("threshold", 0, "PERCENT", NULL, set_threshold,
-		    "take waits of up to this part of the recording out of a knot that is not "
-		    "simple (default: 20); what you want to gain at least"),
-	OPTION_CALL(
-		"unfold", 0, "[NAME,...]", "all", set_unfold,
-		"show threads of this name each for itself, as \"worker*\" is printed; all (the "
-		"default): of every name"),
-	OPTION_SWITCH(
-		"sampled", 0, struct waits_options, sampled,
-		"weigh by the sampling points even if every wait was recorded (--trace): what a "
-		"recording without would have shown"),
-	OPTION_GROUP("which part of the recording"),
+	OPTION_GROUP("Graph"),
+	OPTION_PERCENT("threshold", struct waits_options, threshold,
+		       "the smallest gain that matters: remove edges up to this share of the "
+		       "recording from knots that are not simple cycles (default: 20)"),
+	OPTION_CALL("unfold", 0, "[NAME,...]", "all", set_unfold,
+		    "do not merge similar threads with these names (as printed, \"worker*\"); all "
+		    "(the default): do not merge any"),
+	OPTION_SWITCH("sampled", 0, struct waits_options, sampled,
+		      "estimate the weights from sampling points even if every wait was recorded "
+		      "(--trace), to see the error of sampling"),
+	OPTION_GROUP("Filters"),
 	VIEW_OPTIONS_THREADS,
-	OPTION_GROUP("how it is shown"),
-	OPTION_CALL("percent-limit", 0, "PERCENT", NULL, set_limit,
-		    "leave out waits below this part of the recording (default: 1)"),
+	OPTION_GROUP("Output"),
+	OPTION_PERCENT("percent-limit", struct waits_options, percent_limit,
+		       "leave out waits below this share of the recording (default: 1)"),
 	OPTION_NUMBER("stacks", 0, "N", struct waits_options, max_causes,
-		      "show the N heaviest places of each wait (default: 3; 0: all)"),
-	OPTION_SWITCH("json", 0, struct waits_options, json, "print one JSON document"),
+		      "show the N code locations with the longest waits of each edge (default: 3; "
+		      "0: all)"),
+	VIEW_OPTION_JSON,
 	OPTION_SWITCH("dot", 0, struct waits_options, dot,
-		      "print the graph for graphviz: dwell waits --dot | dot -Tsvg"),
-	OPTION_SWITCH("no-pager", 0, struct waits_options, no_pager, "do not start a pager"),
+		      "print the graph for Graphviz: dwell waits --dot | dot -Tsvg"),
+	VIEW_OPTION_NO_PAGER,
 	VIEW_OPTIONS_SYMBOLS,
 	OPTION_END,
 };
 
-static int show(const struct waits_options *options, struct waits *view)
+static int print_waits(const struct waits_options *options, struct waits *view)
 {
 	struct terminal terminal;
-	int err, closed;
+	int err;
 
-	terminal__open(&terminal, !options->json && !options->dot && !options->no_pager);
-	view->colour = terminal.colour;
-	if (options->json)
+	terminal__open(&terminal, !options->view.json && !options->dot && !options->view.no_pager);
+	view->color = terminal.color;
+	if (options->view.json)
 		err = waits__json(view, terminal.out);
 	else if (options->dot)
 		err = waits__dot(view, terminal.out);
 	else
 		err = waits__text(view, terminal.out);
-	closed = terminal__close(&terminal);
-	if (closed)
-		return error__errno(closed, "cannot write the graph");
-	return err;
+	return command__close(&terminal, err, "graph");
 }
 
 static int waits(const struct waits_options *options)
 {
-	const struct waitgraph_options how = {
+	const struct waitgraph_options graph_options = {
 		.filter = options->view.filter,
 		.merge = options->merge,
 		.sampled = options->sampled,
@@ -122,9 +106,9 @@ static int waits(const struct waits_options *options)
 
 	view.model = model;
 	err = err ? err : kinds__new(model, &kinds);
-	err = err ? err : waitgraph__make(model, kinds, &how, &graph);
+	err = err ? err : waitgraph__make(model, kinds, &graph_options, &graph);
 	err = err ? err : bottlenecks__find(&graph, options->threshold / 100, &bottlenecks);
-	err = err ? err : show(options, &view);
+	err = err ? err : print_waits(options, &view);
 	bottlenecks__free(&bottlenecks);
 	waitgraph__free(&graph);
 	return err;
@@ -135,13 +119,11 @@ static int cmd_waits(int argc, char **argv)
 	struct waits_options options = {.threshold = 20, .percent_limit = 1, .max_causes = 3};
 	int status, err;
 
-	if (!view__parse(&command_waits, argc, argv, &options.view, &status))
+	if (!command__parse_input(&command_waits, argc, argv, &options, &options.view.input,
+				  "recording", &status))
 		return status;
-	if (options.json && options.dot) {
-		error__set(-EINVAL, "--json and --dot exclude each other");
-		error__print(stderr, -EINVAL);
-		return EXIT_USAGE;
-	}
+	if (options.view.json && options.dot)
+		return command__reject(error__set(-EINVAL, "--json and --dot exclude each other"));
 	err = waits(&options);
 	sample_filter__free(&options.view.filter);
 	array__free(&options.merge.unfolded);
@@ -153,9 +135,9 @@ const struct command command_waits = {
 	.summary = "show who waits for whom, and which wait limits the rest",
 	.usage = "[-i FILE] [OPTIONS]",
 	.details =
-		"A knot is a set of threads and devices that wait for each other and for nobody\n"
-		"else: one of its waits has to become shorter before anything gets faster.\n"
-		"However long a wait outside of it is, it is a consequence.\n",
+		"A knot is a set of threads and devices that wait for each other and for nothing\n"
+		"else: the program gets no faster unless one of these waits becomes shorter.\n"
+		"Waits outside of the knot, however long, are consequences.\n",
 	.options = rows,
 	.run = cmd_waits,
 };

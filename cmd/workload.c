@@ -6,21 +6,21 @@
 
 #include "base/cleanup.h"
 
-volatile sig_atomic_t workload_stops;
+volatile sig_atomic_t workload_stop_requests;
 volatile sig_atomic_t workload_to_forward;
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
 	if (number != SIGUSR1 && number != SIGUSR2)
-		workload_stops++;
-	/* What a terminal sends, it sends to the command too. */
+		workload_stop_requests++;
+	/* A signal from the terminal (Ctrl-C) reaches the command anyway. */
 	if (info->si_code != SI_KERNEL)
 		workload_to_forward = number;
 }
 
 /*
- * What is ignored is so for dwell too after nohup; a script's background job it lets end
- * with SIGINT, which the shell has made it ignore.
+ * SIGHUP stays ignored if it was (nohup). SIGINT does not: shells make background jobs of
+ * scripts ignore it, but it has to end the recording.
  */
 void workload__handle_signals(sigset_t *ignored)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the commands that run a program have in common: signals and exit statuses. */
+/* Shared by the commands that run a program: signals and exit statuses. */
 #pragma once
 
 #include <signal.h>
 
-/* Signals that arrived: how many asked to stop, and what is to be passed on (0: nothing). */
-extern volatile sig_atomic_t workload_stops;
+/* The number of signals that asked to stop; the signal to pass on to the command (0: none). */
+extern volatile sig_atomic_t workload_stop_requests;
 extern volatile sig_atomic_t workload_to_forward;
 
-/* In @ignored, the signals that were ignored: the program is to ignore them too. */
+/* @ignored returns the signals that were ignored, which the command has to ignore, too. */
 void workload__handle_signals(sigset_t *ignored);
 
-/* As a shell says it: the program's own status, or 128 + the signal that ended it. */
+/* The status as a shell reports it: the program's own, or 128 + the signal that ended it. */
 int workload__exit_status(int status);
 
 /* @words joined by spaces, malloc()ed. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * dwell.h: tells the profiler dwell what the kernel cannot see.
+ * dwell.h: annotations that tell the profiler dwell what the kernel cannot see.
  *
- * dwell sees in the kernel when a thread sleeps and who wakes it. Two things it
- * cannot see there: a thread that busy-waits looks like one that works, and a
- * thread that was woken for nothing looks like one that got what it waited for.
- * Where your program does the one or the other, say so:
+ * dwell observes in the kernel when a thread sleeps and which thread wakes it. Two things
+ * are invisible there: a thread that busy-waits looks like one that computes, and a thread
+ * that was woken but has to wait again looks like one that got what it waited for. Annotate
+ * the places where your program does either:
  *
  *	#include <dwell.h>
  *
@@ -31,22 +31,20 @@
  *			DWELL_WOKEN_FOR_NOTHING();
  *	}
  *
- * and run it as `dwell record -- ./program`. There is no need to annotate all
- * places: those where an ordinary profile shows much time, or many wakeups, do.
- * (wPerf, OSDI'18, section 4.1, has the reasoning.)
+ * and run it with `dwell record -- ./program`. It is enough to annotate the places where
+ * an ordinary profile shows much time or many wakeups (wPerf, OSDI'18, section 4.1).
  *
- * This header is all there is: nothing to link, no thread of its own. C99 and
- * later, C++11 and later, gcc and clang; in as many source files and shared
- * libraries of a program as you like. When the program is not run by dwell, an
- * annotation costs one load and one branch; when it is, less than reading the clock
- * twice, and no system call. Annotations may stand in signal handlers, and
- * leave errno alone. #define DWELL_DISABLE before the #include (or -DDWELL_DISABLE)
- * and they are not there at all. Nor are they on anything but 64-bit Linux on
- * x86, Arm, RISC-V and LoongArch.
+ * The header is self-contained: nothing to link, no thread of its own. It works with C99
+ * and C++11 or later, gcc and clang, and in any number of source files and shared libraries
+ * of a program. When the program is not run by dwell, an annotation costs one load and one
+ * branch; when it is, less than reading the clock twice, without a system call. Annotations
+ * are safe in signal handlers and preserve errno. With DWELL_DISABLE defined before the
+ * #include, and on anything but 64-bit Linux on x86, Arm, RISC-V and LoongArch, they
+ * compile to nothing.
  *
- * @address below is a pointer to any object; it is never followed. It says what
- * is waited for, so it must be the same in the thread that waits and in the one
- * that lets go. Arguments are evaluated once, with DWELL_DISABLE not at all.
+ * @address is a pointer that identifies what is waited for; it is never dereferenced. The
+ * waiting and the releasing thread must pass the same one. Arguments are evaluated once, or
+ * not at all with DWELL_DISABLE.
  */
 #ifndef DWELL_H
 #define DWELL_H
@@ -54,15 +52,15 @@
 #include <stdint.h>
 
 /*
- * The calling thread begins to busy-wait for @address. Put it behind a first
- * attempt that failed: then getting it at once costs nothing. The wait lasts until
- * DWELL_SPIN_END() of the same thread and address.
+ * The calling thread begins to busy-wait for @address, until its DWELL_SPIN_END() with the
+ * same address. Put it after a first attempt that failed, so that the uncontended path pays
+ * nothing.
  */
 #define DWELL_SPIN_BEGIN(address) dwell_annotate(DWELL_EVENT_SPIN_BEGIN, (address), 0)
 
 /*
- * The same where the program knows who holds @address: @holder_tid is that thread's
- * id as gettid() returns it, not a pthread_t. No DWELL_SPIN_RELEASE() is needed then.
+ * The same when the program knows which thread holds @address: @holder_tid is its thread id
+ * as gettid() returns it, not a pthread_t. No DWELL_SPIN_RELEASE() is needed then.
  */
 #define DWELL_SPIN_BEGIN_FOR(address, holder_tid)                                                  \
 	dwell_annotate(DWELL_EVENT_SPIN_BEGIN, (address), (holder_tid))
@@ -71,62 +69,61 @@
 #define DWELL_SPIN_END(address) dwell_annotate(DWELL_EVENT_SPIN_END, (address), 0)
 
 /*
- * The calling thread lets go of @address, or does what others busy-wait for: whoever
- * said so last before a wait's end is the one that was waited for. Put it right before
- * the store that lets go, not behind it: the waiter can be quicker than the next line.
+ * The calling thread releases @address, or does what others busy-wait for. A wait is
+ * attributed to the thread that released its address last before the wait ended. Put it
+ * right before the store that releases, not after it: the waiter may see the store first.
  */
 #define DWELL_SPIN_RELEASE(address) dwell_annotate(DWELL_EVENT_SPIN_RELEASE, (address), 0)
 
 /*
- * The calling thread was woken, finds that what it waits for is still not so, and is
- * about to wait again. The wait before and the one behind then count as one, and the
- * thread that caused the wakeup as none that was waited for.
+ * The calling thread was woken, but its condition still does not hold and it is about to
+ * wait again. Its last wait and the next then count as one, and the thread that woke it is
+ * not taken for the one that it waited for.
  */
 #define DWELL_WOKEN_FOR_NOTHING() dwell_annotate(DWELL_EVENT_WOKEN_FOR_NOTHING, DWELL_NULL, 0)
 
 /*
- * Progress points, for `dwell causal run -- ./program`: places that say how far the
- * program has come. (Coz, SOSP'15, sections 2 and 3.3.) Names are string literals, at
- * most DWELL_POINT_NAME - 1 characters long; points of one name are one point.
+ * Progress points, for `dwell causal run -- ./program`: places whose visits measure the
+ * program's progress (Coz, SOSP'15, sections 2 and 3.3). Names are string literals of at most
+ * DWELL_POINT_NAME - 1 characters; points with the same name are one point.
  *
- * DWELL_PROGRESS stands where a unit of work is done: a request answered, a block
- * compressed. What `dwell causal` predicts is how much more often it would be passed.
+ * DWELL_PROGRESS goes where a unit of work is done: a request answered, a block compressed.
+ * `dwell causal` predicts how much its rate of visits would rise.
  */
 #define DWELL_PROGRESS		   DWELL_PROGRESS_NAMED(__FILE__ ":" DWELL_LINE)
 #define DWELL_PROGRESS_NAMED(name) DWELL_VISIT(DWELL_POINT_THROUGHPUT, name)
 
 /*
- * Where something begins that takes time, and where it ends, in any thread: what is
- * predicted is its latency. Every DWELL_BEGIN() has to come to one DWELL_END() of the
- * same name.
+ * The begin and the end of an operation, in any threads: `dwell causal` predicts its latency.
+ * Every DWELL_BEGIN() must be followed by one DWELL_END() with the same name.
  */
 #define DWELL_BEGIN(name) DWELL_VISIT(DWELL_POINT_BEGIN, name)
 #define DWELL_END(name)	  DWELL_VISIT(DWELL_POINT_END, name)
 
 /*
- * What follows is how it works; a program need not know it.
+ * The rest is the implementation; programs need not know it.
  *
  * dwell starts the program with the name of a file in the environment. At the first
- * annotation the program maps that file, a struct dwell_area, and writes its events
- * into it; dwell maps it as well and takes them out. Any number of processes and
- * threads write at once, none of them ever waits, and no one trusts another: whatever
- * is in the file, the program's stores stay inside of it, because where they go depends
- * on the file only through an index that is cut to size.
+ * annotation the program maps that file, a struct dwell_area, and writes its events to it;
+ * dwell maps it too and reads them. Any number of processes and threads write at once and
+ * never wait. They need not trust the file's contents: stores of the program stay inside
+ * the mapping, because they depend on the contents only through an index that is reduced
+ * modulo the ring size.
  *
- * Each thread writes to one of several rings, so that threads seldom meet. A writer
+ * Each thread writes to one of several rings, to avoid contention. A writer
  *
  *  - takes the next index of the ring (an atomic addition),
  *  - claims the slot of that index (compare-and-swap of its seq),
  *  - fills it in, and publishes it (a store to seq).
  *
- * A reader copies a published slot, and takes the copy for good if seq is still what
- * it was. Who falls behind by more than a ring has its events overwritten. When a slot
- * cannot be claimed, because a writer was stopped in it a whole round ago, or because
- * this writer was, the event is dropped. So an index is read once or not at all, and the
- * reader can count what it missed.
+ * A reader copies a published slot, and accepts the copy if seq has not changed meanwhile.
+ * When the reader falls behind by more than a ring, events are overwritten. When a slot
+ * cannot be claimed, because a writer was preempted in it a whole round ago, or this writer
+ * was, the event is dropped. So each index is read at most once, and the reader can count
+ * what it missed.
  *
- * Changes to this layout change DWELL_AREA_VERSION, and the names of what is shared
- * between the parts of a program: parts built with different versions do not meet.
+ * Changes to this layout change DWELL_AREA_VERSION and the names of the shared symbols
+ * (dwell_v1_...), so that parts of a program built with different versions do not mix.
  */
 #define DWELL_ENVIRONMENT  "DWELL_ANNOTATIONS"	 /* names the file */
 #define DWELL_AREA_MAGIC   0x736e6f6c6c657764ull /* "dwellons" */
@@ -143,7 +140,7 @@ enum dwell_event {
 	DWELL_EVENT_WOKEN_FOR_NOTHING = 4
 };
 
-/* seq of the slot of index i of a stripe, while it is written, and when it may be read. */
+/* seq of the slot for index i of a stripe: while it is written, and once it may be read. */
 #define DWELL_SEQ_CLAIMED(i)   (2 * (i) + 1)
 #define DWELL_SEQ_PUBLISHED(i) (2 * (i) + 2)
 
@@ -156,9 +153,9 @@ struct dwell_slot {
 	uint32_t type; /* enum dwell_event */
 };
 
-/* next stands alone: cache lines are fetched in pairs. */
+/* A ring. next has two cache lines to itself, as lines are fetched in pairs. */
 struct dwell_stripe {
-	uint64_t next; /* the next index */
+	uint64_t next; /* index of the next event */
 	uint64_t reserved[15];
 	struct dwell_slot slot[DWELL_SLOTS];
 };
@@ -166,7 +163,7 @@ struct dwell_stripe {
 struct dwell_header {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t ended; /* nobody reads any more: writers may stop */
+	uint32_t ended; /* dwell no longer reads: writers may stop */
 	uint64_t size;	/* of the file */
 	uint64_t reserved[13];
 };
@@ -176,7 +173,7 @@ struct dwell_area {
 	struct dwell_stripe stripe[DWELL_STRIPES];
 };
 
-/* _Static_assert() and static_assert() are not in all the languages this is read in. */
+/* Neither _Static_assert() nor static_assert() exists in all supported languages. */
 #define DWELL_ASSERT(name, condition) typedef char dwell_assert_##name[(condition) ? 1 : -1]
 DWELL_ASSERT(slots, (DWELL_SLOTS & (DWELL_SLOTS - 1)) == 0);
 DWELL_ASSERT(slot_size, sizeof(struct dwell_slot) == 40);
@@ -185,12 +182,12 @@ DWELL_ASSERT(stripe_aligned, sizeof(struct dwell_stripe) % 128 == 0);
 DWELL_ASSERT(header_size, sizeof(struct dwell_header) == 128);
 
 /*
- * Progress points count in memory that dwell shares with the program: it starts the
- * program with a descriptor, whose number is in the environment, and the program maps
- * a struct dwell_points from it. A point is claimed by name at its first visit, and
- * stays; its visits are added up in one of several counts, by thread, so that threads
- * seldom meet. Two threads that claim a name at once make two points of it, which dwell
- * adds up.
+ * Progress points count in memory that dwell shares with the program: dwell starts the
+ * program with an open descriptor, whose number is in the environment, and the program maps
+ * a struct dwell_points from it. A point is claimed by name at its first visit and never
+ * freed. Its visits are counted in one of several counters, chosen by thread to avoid
+ * contention. When two threads claim the same name at once, there are two points, which
+ * dwell adds up.
  */
 #define DWELL_POINTS_ENVIRONMENT "DWELL_POINTS"	       /* names the descriptor */
 #define DWELL_POINTS_MAGIC	 0x746e696f706c7764ull /* "dwlpoint" */
@@ -200,10 +197,10 @@ DWELL_ASSERT(header_size, sizeof(struct dwell_header) == 128);
 #define DWELL_COUNT_BITS	 3
 #define DWELL_COUNTS		 (1 << DWELL_COUNT_BITS)
 
-/* Values are part of the layout. They are also those of coz.h. */
+/* Values are part of the layout, and the same as in coz.h. */
 enum dwell_point_type { DWELL_POINT_THROUGHPUT = 1, DWELL_POINT_BEGIN = 2, DWELL_POINT_END = 3 };
 
-/* In a cache line of its own. The first two members are coz.h's coz_counter_t. */
+/* One cache line. The first two members are coz_counter_t of coz.h. */
 struct dwell_count {
 	uint64_t count;
 	uint64_t backoff;
@@ -211,7 +208,7 @@ struct dwell_count {
 };
 
 struct dwell_point {
-	uint32_t named; /* its name and type may be read */
+	uint32_t named; /* 1: name and type are complete */
 	uint32_t type;	/* enum dwell_point_type */
 	char name[DWELL_POINT_NAME];
 	struct dwell_count count[DWELL_COUNTS];
@@ -220,7 +217,7 @@ struct dwell_point {
 struct dwell_points {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t claimed; /* points so far; may be more than there are */
+	uint32_t claimed; /* points claimed so far; may exceed DWELL_POINTS */
 	uint64_t size;	  /* of this struct */
 	uint64_t reserved[13];
 	struct dwell_point point[DWELL_POINTS];
@@ -250,9 +247,9 @@ extern "C" {
 #endif
 
 /*
- * The C library under names of our own: what <time.h>, <unistd.h> and <stdlib.h> declare
- * depends on macros that are the program's to choose. For the same reason the kernel's
- * constants are here, as they are on the architectures above.
+ * C library functions under private names: what <time.h>, <unistd.h> and <stdlib.h> declare
+ * depends on feature macros, which are the program's choice. For the same reason kernel
+ * constants are repeated here; they are the same on all architectures above.
  */
 struct dwell_timespec {
 	int64_t seconds;
@@ -276,40 +273,40 @@ char *dwell_getenv(const char *name) __asm__("secure_getenv") __attribute__((__n
 #define DWELL_MADV_WIPEONFORK 18L
 
 /*
- * Who this process is. A thread keeps its tid in thread-local storage, which fork()
- * copies; this it does not copy but clears, so that the child makes a new mark and
- * what was kept under the old one is no longer valid. (Only a vfork() child, which
- * shares all memory, still goes by the tid of the thread that it borrows.)
+ * Identifies the process. Threads cache their tid in thread-local storage, which fork()
+ * copies. This page is cleared in the child (MADV_WIPEONFORK), so the child makes a new mark,
+ * which invalidates the cached tids. (A vfork() child shares all memory and uses the tid of
+ * the thread that called vfork().)
  */
 struct dwell_process {
-	uint64_t not_cleared; /* by this kernel (before 4.14): there is never a mark */
-	uint64_t mark;	      /* the time of the first event; 0: none yet */
+	uint64_t not_cleared; /* MADV_WIPEONFORK failed (before Linux 4.14): mark stays 0 */
+	uint64_t mark;	      /* time of the first event; 0: none yet */
 };
 
 struct dwell_self {
-	uint64_t mark; /* of the process in which tid was asked for */
+	uint64_t mark; /* of the process when tid was cached */
 	uint32_t tid;
 };
 
-/* In front of the area, in its own page; 64 KiB is the largest page there is. */
+/* Size of the page before the area, which holds struct dwell_process; pages have at most 64 KiB. */
 #define DWELL_FRONT	65536L
 #define DWELL_AREA_SIZE DWELL_NUMBER(long, sizeof(struct dwell_area))
 
 /*
- * One for all the source files of a program, and for its libraries as far as symbols
- * reach across them. Where they do not, as between a program and what it loads with
- * dlopen(), each maps the area for itself, which is as good.
+ * One definition for all source files of a program, and for its libraries where symbols are
+ * shared. Where they are not, as with dlopen(), each part maps the area for itself, which
+ * works as well.
  */
 #define DWELL_SHARED __attribute__((__weak__, __visibility__("default")))
 
-/* With glibc the other models may call malloc(), which a signal handler must not. */
+/* In glibc, other TLS models may call malloc(), which is not safe in a signal handler. */
 #ifdef __GLIBC__
 #define DWELL_THREAD __thread __attribute__((__tls_model__("initial-exec")))
 #else
 #define DWELL_THREAD __thread
 #endif
 
-/* NULL: not looked yet; DWELL_OFF: not run by dwell. */
+/* NULL: not attached yet; DWELL_OFF: not run by dwell. */
 extern struct dwell_area *dwell_v1_state;
 extern DWELL_THREAD struct dwell_self dwell_v1_self;
 void dwell_v1_write(uint32_t type, uint64_t address, uint64_t value) __attribute__((__nothrow__));
@@ -319,7 +316,7 @@ DWELL_SHARED DWELL_THREAD struct dwell_self dwell_v1_self;
 
 #define DWELL_OFF DWELL_POINTER(struct dwell_area, UINTPTR_MAX)
 
-/* The whole of what a program pays that is not run by dwell. */
+/* When the program is not run by dwell, the load and the branch are the whole cost. */
 static inline void dwell_annotate(enum dwell_event type, const volatile void *address,
 				  int64_t value)
 {
@@ -342,7 +339,7 @@ static inline void dwell_unmap(struct dwell_area *area)
 		      DWELL_FRONT + DWELL_AREA_SIZE);
 }
 
-/* Maps the area of @fd behind a page for the process. Returns it, or DWELL_OFF. */
+/* Maps the page for struct dwell_process and, after it, the area @fd. Returns it or DWELL_OFF. */
 static struct dwell_area *dwell_map(long fd)
 {
 	struct dwell_area *area;
@@ -367,7 +364,7 @@ static struct dwell_area *dwell_map(long fd)
 	return area;
 }
 
-/* The first annotation of a process; of threads that come at once, one wins. */
+/* At the first annotation of a process. When several threads attach at once, one wins. */
 static __attribute__((__cold__, __noinline__)) struct dwell_area *dwell_attach(void)
 {
 	const char *path = dwell_getenv(DWELL_ENVIRONMENT);
@@ -403,7 +400,7 @@ static __attribute__((__cold__, __noinline__)) uint32_t dwell_find_tid(struct dw
 					__ATOMIC_RELAXED))
 		mark = now;
 	tid = DWELL_NUMBER(uint32_t, dwell_syscall(__NR_gettid));
-	/* The mark last: a signal handler may come in between. */
+	/* The mark last: a signal handler may run in between. */
 	__atomic_store_n(&dwell_v1_self.tid, tid, __ATOMIC_RELAXED);
 	__atomic_store_n(&dwell_v1_self.mark, mark, __ATOMIC_RELEASE);
 	return tid;
@@ -418,16 +415,16 @@ static inline uint32_t dwell_tid(struct dwell_area *area, uint64_t now)
 	return dwell_find_tid(area, now);
 }
 
-/* Fibonacci hashing: ids that follow each other land far apart. */
+/* Fibonacci hashing spreads consecutive ids. */
 static inline uint32_t dwell_stripe_of(uint32_t tid)
 {
 	return (tid * 2654435769u) >> (32 - DWELL_STRIPE_BITS);
 }
 
 /*
- * Stores are releases, one by one, so that none is seen before the claim: the reader,
- * which loads with acquire, then finds that seq has changed. (Fences would do as well,
- * but thread sanitizers do not know them; on x86 either is an ordinary move.)
+ * Every store is a release, so that none becomes visible before the claim: the reader, which
+ * loads with acquire, then sees that seq has changed. (Fences would do, but ThreadSanitizer
+ * does not support them; on x86 both are plain moves.)
  */
 static inline void dwell_put(struct dwell_stripe *stripe, uint64_t time, uint32_t tid,
 			     uint32_t type, uint64_t address, uint64_t value)
@@ -436,7 +433,7 @@ static inline void dwell_put(struct dwell_stripe *stripe, uint64_t time, uint32_
 	struct dwell_slot *slot = &stripe->slot[index % DWELL_SLOTS];
 	uint64_t seq = __atomic_load_n(&slot->seq, __ATOMIC_RELAXED);
 
-	/* Claimed by a writer that was stopped there, or I was, and am a round late. */
+	/* Claimed by a preempted writer; or this writer was preempted and is a round late. */
 	if (seq % 2 || seq > DWELL_SEQ_CLAIMED(index) ||
 	    !__atomic_compare_exchange_n(&slot->seq, &seq, DWELL_SEQ_CLAIMED(index), 0,
 					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
@@ -461,7 +458,7 @@ DWELL_SHARED __attribute__((__nothrow__)) void dwell_v1_write(uint32_t type, uin
 		area = dwell_attach();
 	if (area == DWELL_OFF)
 		return;
-	/* The area stays mapped: another thread may be writing to it. */
+	/* Not unmapped: another thread may be writing to it. */
 	if (__atomic_load_n(&area->header.ended, __ATOMIC_RELAXED)) {
 		__atomic_store_n(&dwell_v1_state, DWELL_OFF, __ATOMIC_RELAXED);
 		return;
@@ -476,7 +473,7 @@ DWELL_SHARED __attribute__((__nothrow__)) void dwell_v1_write(uint32_t type, uin
 #define DWELL_TEXT(text)  DWELL_TEXT_(text)
 #define DWELL_LINE	  DWELL_TEXT(__LINE__)
 
-/* NULL: not looked yet; DWELL_NO_POINTS: not run by dwell causal. */
+/* NULL: not attached yet; DWELL_NO_POINTS: not run by dwell causal. */
 extern struct dwell_points *dwell_v1_points;
 struct dwell_point *dwell_v1_find_point(uint32_t type, const char *name)
 	__attribute__((__nothrow__));
@@ -486,14 +483,14 @@ DWELL_SHARED struct dwell_points *dwell_v1_points;
 #define DWELL_NO_POINTS DWELL_POINTER(struct dwell_points, UINTPTR_MAX)
 #define DWELL_NO_POINT	DWELL_POINTER(struct dwell_point, UINTPTR_MAX)
 
-/* The point is looked up at the first visit of each place in the program. */
+/* Each place in the program looks its point up at its first visit and caches it. */
 #define DWELL_VISIT(type, name)                                                                    \
 	do {                                                                                       \
 		static struct dwell_point *dwell_here;                                             \
 		dwell_visit(&dwell_here, type, "" name);                                           \
 	} while (0)
 
-/* By thread: their thread-local storage lies far apart. */
+/* The counter of this thread, by a hash of its thread-local storage's address. */
 static inline uint32_t dwell_count_of(void)
 {
 	uint64_t place = 0;
@@ -520,7 +517,7 @@ static inline void dwell_visit(struct dwell_point **here, enum dwell_point_type 
 	__atomic_fetch_add(&point->count[dwell_count_of()].count, 1, __ATOMIC_RELAXED);
 }
 
-/* The number that @text is, -1 if it is none. */
+/* Parses @text as a decimal number; -1 if it is not one. */
 static inline long dwell_descriptor(const char *text)
 {
 	long fd = 0;
@@ -535,7 +532,7 @@ static inline long dwell_descriptor(const char *text)
 	return fd;
 }
 
-/* Descriptors are the program's: that number may be another file's by now. */
+/* The program may have closed the descriptor and reused its number: checks what is there. */
 static struct dwell_points *dwell_map_points(long fd)
 {
 	const long size = DWELL_NUMBER(long, sizeof(struct dwell_points));
@@ -571,7 +568,7 @@ static inline struct dwell_points *dwell_find_points(void)
 	return other;
 }
 
-/* Whether @point is named @name, or what of @name there is room for. */
+/* Whether @point is named @name, which is truncated to DWELL_POINT_NAME - 1. */
 static inline int dwell_is_named(const struct dwell_point *point, const char *name)
 {
 	int i;
@@ -617,7 +614,7 @@ DWELL_SHARED __attribute__((__nothrow__)) struct dwell_point *dwell_v1_find_poin
 }
 #endif
 
-#else /* not enabled: arguments are looked at by the compiler, and no more */
+#else /* disabled: arguments are type-checked, not evaluated */
 
 #undef DWELL_SPIN_BEGIN
 #undef DWELL_SPIN_BEGIN_FOR

@@ -5,8 +5,8 @@
 
 #include "model/model.h"
 
-static int embed__location(const struct model *model, const struct model_location *location,
-			   struct recording_writer *writer)
+static int write_symbols(const struct model *model, const struct model_location *location,
+			 struct recording_writer *writer)
 {
 	for (size_t i = 0; i < location->n_frames; i++) {
 		const struct model_frame *frame = &model->frames.data[location->frame + i];
@@ -29,8 +29,8 @@ static int embed__location(const struct model *model, const struct model_locatio
 	return 0;
 }
 
-/* The recording may have no number for the kernel yet: none of its DSOs was. */
-static void embed__number_kernel(struct model *model, struct recording_writer *writer)
+/* Gives the kernel a DSO number, unless the recording has one. */
+static void number_kernel_dso(struct model *model, struct recording_writer *writer)
 {
 	for (size_t i = 1; i < model->dsos.n; i++) {
 		struct model_dso *dso = &model->dsos.data[i];
@@ -62,14 +62,14 @@ int embed_symbols(const char *path, const struct embed_options *options, uint64_
 	err = err ? err : recording_writer__append(path, &writer);
 	if (err)
 		return err;
-	embed__number_kernel(model, writer);
+	number_kernel_dso(model, writer);
 	for (size_t i = 1; i < model->locations.n && !err; i++) {
 		const struct model_location *location = &model->locations.data[i];
 
 		if (!location->dso || !model->frames.data[location->frame].name)
 			continue;
 		named++;
-		err = embed__location(model, location, writer);
+		err = write_symbols(model, location, writer);
 	}
 	closed = recording_writer__close(writer);
 	if (resolved)

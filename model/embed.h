@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names into the recording, so that it can be read when the program and its
- * files are gone, and on another machine.
+ * Embedding symbols in the recording, so that it can be read without the program's files and on
+ * other machines.
  */
 #pragma once
 
@@ -13,19 +13,18 @@ struct embed_options {
 	bool debuginfod; /* ask servers for missing debug files */
 
 	/*
-	 * A descriptor of the very file that was mapped as DSO @number (as
-	 * recording_writer__dso() gave it), or -1. Stays the callee's. May be NULL.
+	 * Returns a descriptor of the file that was mapped as DSO @number (of
+	 * recording_writer__dso()), which stays the callee's; or -1. May be NULL.
 	 */
 	int (*dso_fd)(void *context, uint32_t number);
-	/* The uid of the process whose generated code DSO @number is; -1: unknown. May be NULL. */
+	/* Returns the uid of the process of JIT code @number; -1: unknown. May be NULL. */
 	int64_t (*dso_owner)(void *context, uint32_t number);
 	void *context;
 };
 
 /*
- * Resolves every address seen in the finished recording at @path and appends
- * what was found. *@resolved, when not NULL, is the count of addresses that got
- * a name. Errors as model__load() and recording_writer__append(); the recording
- * is whole after any of them.
+ * Symbolizes all addresses of the finished recording @path and appends the symbols to it. Sets
+ * *@resolved (may be NULL) to the number of addresses with a name. Errors as of model__load() and
+ * recording_writer__append(); the recording stays valid.
  */
 int embed_symbols(const char *path, const struct embed_options *options, uint64_t *resolved);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What model/ keeps only while it loads; for model/ alone. */
+/* The state of loading a recording; internal to model/. */
 #pragma once
 
 #include "model/model.h"
 
-/* A stack as recorded: addresses. */
+/* A stack as recorded: addresses that are not located yet. */
 struct raw_stack {
 	size_t first; /* in raw_frames */
 	uint16_t depth;
@@ -12,14 +12,14 @@ struct raw_stack {
 	uint8_t end;
 };
 
-/* The recording's numbers to indices of ours; 0 where none was given yet. */
-struct numbers {
+/* Maps numbers of the recording to indices in the model; 0: not defined yet. */
+struct number_map {
 	uint32_t *data;
 	size_t n;
 	size_t capacity;
 };
 
-/* Names of an address out of the recording. */
+/* The symbols of an address that are embedded in the recording. */
 struct embedded {
 	uint32_t dso;
 	uint32_t frame;
@@ -31,32 +31,41 @@ struct embedded {
 struct loader {
 	struct model *model;
 	const struct model_options *options;
-	struct numbers strings;
-	struct numbers threads;
-	struct numbers dsos;
-	struct numbers objects;
-	struct numbers devices;
-	struct numbers stacks;
+	struct number_map strings;
+	struct number_map threads;
+	struct number_map dsos;
+	struct number_map objects;
+	struct number_map devices;
+	struct number_map stacks;
 	ARRAY(struct raw_stack) raw_stacks; /* [0]: no stack */
 	ARRAY(uint64_t) raw_frames;
-	ARRAY(struct record_map) maps; /* pid, and an index in dso */
+	ARRAY(struct record_map) maps; /* with dso as an index in the model */
 	ARRAY(struct embedded) embedded;
 	struct map64 embedded_by_address;
-	struct map64 latest_life; /* pid -> process */
-	struct map64 seen;	  /* for model_options.distinct_stacks */
+	struct map64 latest_process; /* pid -> its latest process */
+	struct map64 seen;	     /* for model_options.distinct_stacks */
 	uint64_t records;
-	uint64_t first_time; /* the lowest and the highest seen */
+	uint64_t first_time; /* the lowest and highest time of all records */
 	uint64_t last_time;
 };
 
-/* The entry of @address in the recording's symbols, or NULL. */
+/*
+ * Adds @record to the model. Types that are not known are skipped. -EINVAL: it refers to what the
+ * recording does not have, and was left out; -ENOMEM.
+ */
+int loader__add(struct loader *loader, const struct record *record);
+
+/* The embedded symbols of @address, or NULL. */
 struct embedded *loader__embedded(struct loader *loader, uint32_t dso, uint64_t address);
 
-/* Sorts every thread's timeline, and joins wakes into intervals. */
+/* Sorts the timelines of all threads, and links wakes to intervals. 0 or -ENOMEM. */
 int loader__timelines(struct loader *loader);
 
-/* Threads into processes, mappings into their timelines. */
+/* Sets the calibration factors of all threads; after loader__timelines(). 0 or -ENOMEM. */
+int loader__calibrate(struct loader *loader);
+
+/* Assigns threads to processes, and builds their mappings over time. 0 or -ENOMEM. */
 int loader__processes(struct loader *loader);
 
-/* Replaces raw stacks by located ones, in every sample, interval and wake. */
+/* Replaces raw stacks by located ones in all samples, intervals, wakes and idles. 0 or -ENOMEM. */
 int loader__locate(struct loader *loader);

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* From addresses to places in files: the same stack means other code in another process. */
+/* Locates stacks: maps addresses to offsets in files, per process and time. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "model/loader.h"
 
-/* A raw user stack, as it reads in one process for times in [from, until). */
+/* A located raw user stack of a process, valid for times in [from, until). */
 struct located {
 	uint64_t from;
 	uint64_t until;
 	uint32_t stack;
-	uint32_t next; /* the same in other times, + 1 */
+	uint32_t next; /* 1 + index of the same raw stack at other times; 0: none */
 };
 
 struct locator {
 	struct loader *loader;
 	struct map64 locations; /* hash of (dso, address) -> location */
-	struct map64 user;	/* process, raw stack, exact -> first of located, + 1 */
+	struct map64 user;	/* process, raw stack, exact -> 1 + index in located */
 	uint32_t *kernel;	/* raw stack -> stack */
 	ARRAY(struct located) located;
 	uint32_t kernel_dso;
 };
 
-static int64_t locator__location(struct locator *locator, uint32_t dso, uint64_t address,
-				 bool kernel)
+static int64_t locator_find_location(struct locator *locator, uint32_t dso, uint64_t address,
+				     bool kernel)
 {
 	struct model *model = locator->loader->model;
 	struct model_location added = {.address = address, .dso = dso, .kernel = kernel};
@@ -50,17 +50,17 @@ static int64_t locator__location(struct locator *locator, uint32_t dso, uint64_t
 	}
 }
 
-static int locator__add(struct locator *locator, uint32_t dso, uint64_t address, bool kernel)
+static int locator_push_frame(struct locator *locator, uint32_t dso, uint64_t address, bool kernel)
 {
-	int64_t location = locator__location(locator, dso, address, kernel);
+	int64_t location = locator_find_location(locator, dso, address, kernel);
 
 	if (location < 0)
 		return (int)location;
 	return array__push(&locator->loader->model->stack_locations, (uint32_t)location);
 }
 
-/* A new stack of what stands in stack_locations from @first on. */
-static int64_t locator__stack(struct locator *locator, const struct raw_stack *raw, size_t first)
+/* Adds a stack whose frames are in stack_locations from @first on. */
+static int64_t locator_add_stack(struct locator *locator, const struct raw_stack *raw, size_t first)
 {
 	struct model *model = locator->loader->model;
 	struct model_stack stack = {
@@ -69,7 +69,7 @@ static int64_t locator__stack(struct locator *locator, const struct raw_stack *r
 	return array__push(&model->stacks, stack) ? -ENOMEM : (int64_t)model->stacks.n - 1;
 }
 
-static int locator__kernel(struct locator *locator, uint32_t raw_index, uint32_t *stack)
+static int locator_kernel_stack(struct locator *locator, uint32_t raw_index, uint32_t *stack)
 {
 	const struct raw_stack *raw = &locator->loader->raw_stacks.data[raw_index];
 	size_t first = locator->loader->model->stack_locations.n;
@@ -80,22 +80,23 @@ static int locator__kernel(struct locator *locator, uint32_t raw_index, uint32_t
 		return 0;
 	for (size_t i = 0; i < raw->depth; i++) {
 		uint64_t address = locator->loader->raw_frames.data[raw->first + i];
-		int err = locator__add(locator, locator->kernel_dso, address - (i ? 1 : 0), true);
+		int err = locator_push_frame(locator, locator->kernel_dso, address - (i ? 1 : 0),
+					     true);
 
 		if (err)
 			return err;
 	}
-	index = locator__stack(locator, raw, first);
+	index = locator_add_stack(locator, raw, first);
 	if (index < 0)
 		return (int)index;
 	*stack = locator->kernel[raw_index] = (uint32_t)index;
 	return 0;
 }
 
-/* Locates a user stack anew; narrows [@located->from, until) to where it holds. */
-static int locator__resolve(struct locator *locator, uint32_t process_index,
-			    const struct raw_stack *raw, bool exact, uint64_t time,
-			    struct located *located)
+/* Locates a user stack at @time; narrows [@located->from, until) to when the result is valid. */
+static int locator_map_frames(struct locator *locator, uint32_t process_index,
+			      const struct raw_stack *raw, bool exact, uint64_t time,
+			      struct located *located)
 {
 	struct model *model = locator->loader->model;
 	const struct model_process *process = &model->processes.data[process_index];
@@ -116,13 +117,13 @@ static int locator__resolve(struct locator *locator, uint32_t process_index,
 		place = address;
 		if (dso && model->dsos.data[dso].kind != DSO_JIT)
 			place = address - map->start + map->offset;
-		err = locator__add(locator, dso, place, false);
+		err = locator_push_frame(locator, dso, place, false);
 		if (err)
 			return err;
 		located->from = from > located->from ? from : located->from;
 		located->until = until < located->until ? until : located->until;
 	}
-	stack = locator__stack(locator, raw, first);
+	stack = locator_add_stack(locator, raw, first);
 	if (stack < 0)
 		return (int)stack;
 	located->stack = (uint32_t)stack;
@@ -130,11 +131,11 @@ static int locator__resolve(struct locator *locator, uint32_t process_index,
 }
 
 /*
- * The stack of @raw_index in @thread at @time. @exact: its innermost frame is an
- * instruction, not the address behind a system call or a call.
+ * Gets the located stack of @raw_index in @thread at @time. @exact: its innermost frame is the
+ * address of an instruction, not the return address of a system call or call.
  */
-static int locator__user(struct locator *locator, const struct model_thread *thread,
-			 uint32_t raw_index, bool exact, uint64_t time, uint32_t *stack)
+static int locator_user_stack(struct locator *locator, const struct model_thread *thread,
+			      uint32_t raw_index, bool exact, uint64_t time, uint32_t *stack)
 {
 	const struct raw_stack *raw = &locator->loader->raw_stacks.data[raw_index];
 	uint64_t key = (uint64_t)thread->process << 33 | (uint64_t)raw_index << 1 | exact;
@@ -155,7 +156,7 @@ static int locator__user(struct locator *locator, const struct model_thread *thr
 		if (entry->from <= time && time < entry->until)
 			return 0;
 	}
-	err = locator__resolve(locator, thread->process, raw, exact, time, &located);
+	err = locator_map_frames(locator, thread->process, raw, exact, time, &located);
 	if (err)
 		return err;
 	located.next = (uint32_t)*chain;
@@ -164,7 +165,7 @@ static int locator__user(struct locator *locator, const struct model_thread *thr
 	return array__push(&locator->located, located);
 }
 
-static void locator__count(struct locator *locator, uint32_t user, uint32_t kernel)
+static void locator_count_end(struct locator *locator, uint32_t user, uint32_t kernel)
 {
 	struct model *model = locator->loader->model;
 	const struct raw_stack *raw = locator->loader->raw_stacks.data;
@@ -175,41 +176,41 @@ static void locator__count(struct locator *locator, uint32_t user, uint32_t kern
 		model->truncated[raw[kernel].end]++;
 }
 
-static int locator__samples(struct locator *locator, struct model_thread *thread)
+static int locator_samples(struct locator *locator, struct model_thread *thread)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < thread->samples.n && !err; i++) {
 		struct model_sample *sample = &thread->samples.data[i];
 
-		locator__count(locator, sample->user, sample->kernel);
-		err = locator__kernel(locator, sample->kernel, &sample->kernel);
+		locator_count_end(locator, sample->user, sample->kernel);
+		err = locator_kernel_stack(locator, sample->kernel, &sample->kernel);
 		err = err ? err
-			  : locator__user(locator, thread, sample->user, true, sample->time,
-					  &sample->user);
+			  : locator_user_stack(locator, thread, sample->user, true, sample->time,
+					       &sample->user);
 	}
 	return err;
 }
 
-static int locator__intervals(struct locator *locator, struct model_thread *thread)
+static int locator_intervals(struct locator *locator, struct model_thread *thread)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < thread->intervals.n && !err; i++) {
 		struct model_interval *interval = &thread->intervals.data[i];
-		/* In a system call, the address is the one behind the instruction. */
+		/* In a system call, the innermost address is behind the instruction. */
 		bool exact = interval->syscall < 0;
 
-		locator__count(locator, interval->user, interval->kernel);
-		err = locator__kernel(locator, interval->kernel, &interval->kernel);
+		locator_count_end(locator, interval->user, interval->kernel);
+		err = locator_kernel_stack(locator, interval->kernel, &interval->kernel);
 		err = err ? err
-			  : locator__user(locator, thread, interval->user, exact, interval->t_out,
-					  &interval->user);
+			  : locator_user_stack(locator, thread, interval->user, exact,
+					       interval->t_out, &interval->user);
 	}
 	return err;
 }
 
-static int locator__wakes(struct locator *locator, struct model_thread *thread)
+static int locator_wakes(struct locator *locator, struct model_thread *thread)
 {
 	const struct model *model = locator->loader->model;
 	int err = 0;
@@ -217,18 +218,18 @@ static int locator__wakes(struct locator *locator, struct model_thread *thread)
 	for (size_t i = 0; i < thread->wakes.n && !err; i++) {
 		struct model_wake *wake = &thread->wakes.data[i];
 
-		err = locator__kernel(locator, wake->kernel, &wake->kernel);
-		/* Whose addresses these are is not known. */
+		err = locator_kernel_stack(locator, wake->kernel, &wake->kernel);
+		/* Without waker, the address space is unknown. */
 		if (!wake->waker)
 			wake->user = 0;
 		err = err ? err
-			  : locator__user(locator, &model->threads.data[wake->waker], wake->user,
-					  true, wake->time, &wake->user);
+			  : locator_user_stack(locator, &model->threads.data[wake->waker],
+					       wake->user, true, wake->time, &wake->user);
 	}
 	return err;
 }
 
-static int locator__idles(struct locator *locator, struct model_device *device)
+static int locator_idles(struct locator *locator, struct model_device *device)
 {
 	const struct model *model = locator->loader->model;
 	int err = 0;
@@ -236,18 +237,19 @@ static int locator__idles(struct locator *locator, struct model_device *device)
 	for (size_t i = 0; i < device->idles.n && !err; i++) {
 		struct model_idle *idle = &device->idles.data[i];
 
-		err = locator__kernel(locator, idle->kernel, &idle->kernel);
+		err = locator_kernel_stack(locator, idle->kernel, &idle->kernel);
 		if (!idle->thread)
 			idle->user = 0;
 		err = err ? err
-			  : locator__user(locator, &model->threads.data[idle->thread], idle->user,
-					  true, idle->since + idle->ns, &idle->user);
+			  : locator_user_stack(locator, &model->threads.data[idle->thread],
+					       idle->user, true, idle->since + idle->ns,
+					       &idle->user);
 	}
 	return err;
 }
 
-/* The DSO of kernel addresses, made when the recording names none. */
-static int locator__find_kernel(struct locator *locator)
+/* Finds the DSO of the kernel, or adds one. */
+static int locator_find_kernel(struct locator *locator)
 {
 	struct model *model = locator->loader->model;
 	struct model_dso *dso;
@@ -270,7 +272,7 @@ int loader__locate(struct loader *loader)
 {
 	struct model *model = loader->model;
 	struct locator locator = {.loader = loader};
-	int err = locator__find_kernel(&locator);
+	int err = locator_find_kernel(&locator);
 
 	locator.kernel = calloc(loader->raw_stacks.n, sizeof(*locator.kernel));
 	if (!locator.kernel)
@@ -278,12 +280,12 @@ int loader__locate(struct loader *loader)
 	for (size_t i = 1; i < model->threads.n && !err; i++) {
 		struct model_thread *thread = &model->threads.data[i];
 
-		err = locator__samples(&locator, thread);
-		err = err ? err : locator__intervals(&locator, thread);
-		err = err ? err : locator__wakes(&locator, thread);
+		err = locator_samples(&locator, thread);
+		err = err ? err : locator_intervals(&locator, thread);
+		err = err ? err : locator_wakes(&locator, thread);
 	}
 	for (size_t i = 1; i < model->devices.n && !err; i++)
-		err = locator__idles(&locator, &model->devices.data[i]);
+		err = locator_idles(&locator, &model->devices.data[i]);
 	free(locator.kernel);
 	array__free(&locator.located);
 	map64__free(&locator.locations);

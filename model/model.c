@@ -87,7 +87,7 @@ const struct model_map *model_process__map(const struct model_process *process, 
 	return later;
 }
 
-static void thread__release(struct model_thread *thread)
+static void free_thread(struct model_thread *thread)
 {
 	array__free(&thread->comms);
 	array__free(&thread->execs);
@@ -102,7 +102,7 @@ void model__free(struct model *model)
 	if (!model)
 		return;
 	for (size_t i = 0; i < model->threads.n; i++)
-		thread__release(&model->threads.data[i]);
+		free_thread(&model->threads.data[i]);
 	for (size_t i = 0; i < model->processes.n; i++)
 		array__free(&model->processes.data[i].maps);
 	array__free(&model->threads);
@@ -120,5 +120,6 @@ void model__free(struct model *model)
 	array__free(&model->losts);
 	intern__free(&model->strings);
 	free(model->warning);
+	model_diagnostics__free(&model->diagnostics);
 	free(model);
 }

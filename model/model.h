@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A loaded recording: processes and threads with their timelines in time
- * order, and stacks resolved to code. Plain structs; indices instead of
- * pointers, and index 0 always means "none".
+ * A loaded recording: processes, threads with their timelines, and stacks resolved to code. Plain
+ * structs that refer to each other by index; index 0 means none.
  *
- * Times are ns, CLOCK_MONOTONIC. References that do not hold (a damaged or
- * foreign file) have been replaced by 0, so every index here can be used.
+ * Times are ns, CLOCK_MONOTONIC. Dangling references of a damaged file have been replaced by 0, so
+ * all indices are valid.
  */
 #pragma once
 
@@ -16,6 +15,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "model/diagnostics.h"
 #include "recording/recording.h"
 
 #define MODEL_FOREVER UINT64_MAX
@@ -38,13 +38,13 @@ struct model_interval {
 	uint32_t kernel; /* stack, from below schedule() on */
 	uint32_t user;	 /* stack */
 	uint32_t object;
-	uint32_t waker;	       /* thread that ran when the wakeup came */
-	uint32_t wake;	       /* in the thread's wakes, + 1: the waker's stack */
+	uint32_t waker;	       /* thread that was running on the CPU of the wakeup */
+	uint32_t wake;	       /* 1 + index in the thread's wakes: the waker's stack; 0: none */
 	uint16_t flags;	       /* enum interval_flags */
 	int16_t syscall;       /* number, -1: none */
 	uint8_t class;	       /* enum wait_class of the blocked part */
 	uint8_t waker_context; /* enum waker_context */
-	uint32_t device;       /* completed a request last on the CPU of the wakeup */
+	uint32_t device;       /* which completed a request last on the CPU of the wakeup */
 };
 
 /* A wakeup of the thread, with the waker's stack. */
@@ -56,7 +56,7 @@ struct model_wake {
 	uint32_t context; /* enum waker_context */
 };
 
-/* From @time on the thread is called @name. */
+/* The thread's name from @time on. */
 struct model_comm {
 	uint64_t time;
 	uint32_t name; /* string */
@@ -67,7 +67,7 @@ struct model_exec {
 	uint32_t comm; /* string */
 };
 
-/* What the program told of itself by include/dwell.h. */
+/* An annotation by include/dwell.h. */
 struct model_annotation {
 	uint64_t time;
 	uint64_t address;
@@ -83,11 +83,15 @@ struct model_thread {
 	uint32_t process;
 	uint32_t flags;	  /* enum thread_flags */
 	uint64_t created; /* or first seen */
-	uint64_t ended;	  /* until when its totals count; the recording's end without any */
+	uint64_t ended;	  /* end of the time of its totals; without totals, the recording's end */
 	bool exited;
-	bool announced; /* has a RECORD_THREAD; otherwise its identity was lost */
+	bool announced; /* has a RECORD_THREAD; else tid, tgid and name were lost */
 	bool has_totals;
-	uint64_t ns[CLASS_COUNT]; /* exact times of [created, ended), per enum wait_class */
+	/* Per enum wait_class: */
+	uint64_t ns[CLASS_COUNT];     /* exact times of [created, ended) */
+	uint64_t points[CLASS_COUNT]; /* sampling points of all samples and intervals */
+	double factor[CLASS_COUNT];   /* calibration: points * period * factor = time; 1 without
+					 totals and for exact times (see calibrate.c) */
 	uint64_t voluntary;
 	uint64_t involuntary;
 	ARRAY(struct model_comm) comms;		    /* by time; never empty */
@@ -98,7 +102,7 @@ struct model_thread {
 	ARRAY(struct model_annotation) annotations; /* by time */
 };
 
-/* A block device had nothing in flight in [since, since + ns), until  fed it. */
+/* A block device had no request in flight in [since, since + ns); then @thread issued one. */
 struct model_idle {
 	uint64_t since;
 	uint64_t ns;
@@ -113,16 +117,16 @@ struct model_device {
 	uint32_t number; /* in the recording */
 	uint32_t dev;	 /* major << 20 | minor */
 	uint32_t name;	 /* string */
-	uint64_t seen;	 /* its first request, from when on its idle time counts */
+	uint64_t seen;	 /* time of its first request; idle time counts from then on */
 	uint64_t requests;
 	uint64_t bytes;
-	uint64_t queue_ns;		/* of all requests, before the driver had them */
-	uint64_t service_ns;		/* and from then on */
-	uint64_t idle_ns;		/* with nothing in flight */
+	uint64_t queue_ns;		/* of all requests: from insertion to issue to the driver */
+	uint64_t service_ns;		/* of all requests: from issue to completion */
+	uint64_t idle_ns;		/* without a request in flight */
 	ARRAY(struct model_idle) idles; /* by since */
 };
 
-/* An executable mapping, in force in [from, until). */
+/* An executable mapping that existed in [from, until). */
 struct model_map {
 	uint64_t start;
 	uint64_t end;
@@ -133,12 +137,12 @@ struct model_map {
 	uint32_t dso;
 };
 
-/* One life of a process id. */
+/* A process. A pid that was reused has several. */
 struct model_process {
 	uint32_t pid;
 	uint32_t parent;   /* process */
-	uint32_t previous; /* process: an earlier life of the same pid */
-	uint32_t leader;   /* thread, or the first one seen */
+	uint32_t previous; /* process that had the same pid before */
+	uint32_t leader;   /* thread: the leader, or else the first one seen */
 	uint64_t created;
 	uint64_t ended;		      /* MODEL_FOREVER while a thread was alive at the end */
 	ARRAY(struct model_map) maps; /* by start */
@@ -170,14 +174,14 @@ struct model_frame {
 	uint32_t name; /* string; 0: no name */
 	uint32_t file; /* string */
 	uint32_t line; /* 0: unknown */
-	bool inlined;  /* into the frame that follows */
+	bool inlined;  /* into the next frame */
 };
 
-/* A place in code: everything one instruction address stands for. */
+/* An instruction address in a DSO, with its frames. */
 struct model_location {
 	uint64_t address;  /* offset in the file; absolute for kernel, JIT and unknown */
 	uint32_t dso;	   /* 0: in no known mapping */
-	uint32_t frame;	   /* the first of its frames: innermost inlined one first */
+	uint32_t frame;	   /* index of its first frame; innermost inlined function first */
 	uint16_t n_frames; /* never 0 after model__symbolize() */
 	bool kernel;
 };
@@ -202,7 +206,7 @@ struct model_meta {
 struct model {
 	struct intern strings; /* see model__string(); 0 is "" */
 
-	/* [0] of each is the "none" that index 0 names. */
+	/* Element 0 of each stands for none. */
 	ARRAY(struct model_thread) threads;
 	ARRAY(struct model_process) processes;
 	ARRAY(struct model_dso) dsos;
@@ -217,32 +221,32 @@ struct model {
 	ARRAY(struct model_lost) losts;
 
 	uint64_t start;	    /* of the recording */
-	uint64_t end;	    /* of the recording, or of what was kept of it */
+	uint64_t end;	    /* of the recording, or of its last record if it was cut short */
 	uint64_t period_ns; /* between two sampling points */
 	uint64_t grid_seed; /* of the sampling points, see abi/grid.h */
-	bool trace;	    /* every interval is there, not only sampled ones */
-	uint32_t spacing;   /* where waits were thinned out most: 2^spacing periods apart */
+	bool trace;	    /* trace mode: all intervals were recorded, not only sampled ones */
+	uint32_t spacing;   /* the coarsest sampling of waits: every 2^spacing periods */
 
 	uint64_t n_samples;
 	uint64_t n_intervals;
-	uint64_t n_wakes;
-	uint64_t truncated[STACK_END_COUNT]; /* user stacks of samples and intervals by end;
-						[STACK_COMPLETE]: the whole ones */
-	uint64_t refused;		     /* records with references that do not hold */
-	char *warning;			     /* NULL, or what is wrong with the file: one line */
+	uint64_t truncated[STACK_END_COUNT]; /* number of user stacks of samples and
+						intervals, by enum stack_end */
+	uint64_t refused;		     /* records that were dropped for dangling references */
+	char *warning;			     /* what is wrong with the file, in one line; or NULL */
+	model_diagnostics diagnostics;
 };
 
 struct model_options {
 	/*
-	 * Keep one sample and interval of each distinct pair of thread and stack:
-	 * enough to find every address that was seen, in little memory.
+	 * Keep only one sample or interval per thread and stack: enough to find all
+	 * addresses, in little memory.
 	 */
 	bool distinct_stacks;
 };
 
 /*
- * Loads @path. The stacks' locations have no frames yet: see
- * model__symbolize(). Errors as recording_reader__open(), and -ENOMEM.
+ * Loads @path; @options may be NULL. Locations have frames only after model__symbolize(). Errors as
+ * of recording_reader__open() and recording_reader__next().
  */
 int model__load(const char *path, const struct model_options *options, struct model **out);
 void model__free(struct model *model);
@@ -250,20 +254,18 @@ void model__free(struct model *model);
 struct model_symbolize_options {
 	bool lines;	    /* source lines and inlined functions too */
 	bool debuginfod;    /* ask servers for missing debug files */
-	bool embedded_only; /* use only the names in the recording */
+	bool embedded_only; /* use only symbols in the recording; for tests */
 
-	/* NULL, or a descriptor (the callee's) of the very file of DSO @number, or -1. */
+	/* As in struct embed_options. */
 	int (*dso_fd)(void *context, uint32_t number);
-	/* NULL, or the uid of the process whose generated code DSO @number is; -1: unknown. */
 	int64_t (*dso_owner)(void *context, uint32_t number);
 	void *context;
 };
 
 /*
- * Gives every location its frames: from the recording where it has them, the
- * others through symbols/. Then cuts what the tracing itself and the scheduler
- * put on top of blocked and waking kernel stacks. To be called once.
- * Returns 0 or -ENOMEM.
+ * Sets the frames of all locations: from the recording if it has them, else by symbols/. Then
+ * removes the frames of tracing, and for blocked stacks those above the scheduler, from the top of
+ * kernel stacks. To be called once. Returns 0 or -ENOMEM.
  */
 int model__symbolize(struct model *model, const struct model_symbolize_options *options);
 
@@ -272,36 +274,55 @@ static inline const char *model__string(const struct model *model, uint32_t id)
 	return intern__bytes(&model->strings, id, NULL);
 }
 
-/* The id of @text, which is no string of the model; 0 for NULL and when out of memory. */
+/* The id of @text, which must not point into model->strings; 0 for NULL and when out of memory. */
 uint32_t model__intern(struct model *model, const char *text);
 
-/* The value of a RECORD_META, or NULL. */
+/* The value of the RECORD_META with @key, or NULL. */
 const char *model__meta(const struct model *model, const char *key);
 
-/* The same as a number; @otherwise when there is none. */
+/* The same as a number; @otherwise if there is none. */
 uint64_t model__meta_number(const struct model *model, const char *key, uint64_t otherwise);
 
 /* Whether DSO @index is the C library (or its older libpthread). */
 bool model__is_c_library(const struct model *model, uint32_t index);
 
-/* Whether it was recorded because it woke another one, not as a target. */
+/* Whether the thread was recorded only because it woke a target. */
 static inline bool model_thread__is_helper(const struct model_thread *thread)
 {
 	return (thread->flags & (THREAD_HELPER | THREAD_TARGET)) == THREAD_HELPER;
 }
 
-/* What @thread was called at @time: a string. */
+/* The calibrated time, in ns, of @points sampling points of @thread in @class. */
+static inline uint64_t model_thread__time(const struct model *model,
+					  const struct model_thread *thread, enum wait_class class,
+					  uint64_t points)
+{
+	return (uint64_t)((double)(points * model->period_ns) * thread->factor[class] + 0.5);
+}
+
+/* The time of the samples of @thread in @class before calibration, in ns. */
+static inline uint64_t model_thread__sampled_ns(const struct model *model,
+						const struct model_thread *thread,
+						enum wait_class class)
+{
+	return thread->points[class] * model->period_ns;
+}
+
+/* Whether it differs from the exact time significantly and by more than 10 %. */
+bool model_thread__is_calibrated(const struct model *model, const struct model_thread *thread,
+				 enum wait_class class);
+
+/* The name of @thread at @time: a string id. */
 uint32_t model_thread__comm(const struct model_thread *thread, uint64_t time);
 
 /*
- * The mapping of @address at @time: the one in force, else the next one to come
- * (code runs before its mapping could be reported), else NULL. The answer is the
- * same for every time in [*@from, *@until).
+ * The mapping that contains @address at @time, or else the next one that will (code can run before
+ * its mapping is reported), or NULL. The result is the same for all times in [*@from, *@until).
  */
 const struct model_map *model_process__map(const struct model_process *process, uint64_t address,
 					   uint64_t time, uint64_t *from, uint64_t *until);
 
-/* The location of frame @i of @stack, 0 being the innermost. */
+/* The location of frame @i of @stack; 0 is the innermost. */
 static inline const struct model_location *
 model__location(const struct model *model, const struct model_stack *stack, size_t i)
 {

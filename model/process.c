@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Which thread belongs to which life of a process id, and what each process had
- * mapped when.
+ * Assigns threads to processes, of which several may have had the same pid, and finds out which
+ * mappings each process had at which time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 /* A change of what a process has mapped. */
 struct map_event {
 	uint32_t process;
-	uint32_t map; /* in loader->maps, + 1; 0: exec, which clears */
+	uint32_t map; /* 1 + index in loader->maps; 0: exec, which removes all mappings */
 	uint64_t time;
 };
 
@@ -20,15 +20,15 @@ struct map_events {
 	ARRAY(struct map_event) events;
 };
 
-/* Mappings in force, by start, not overlapping: indices in the process's maps. */
+/* The existing mappings: indices in the process's maps, by start, disjoint. */
 struct current {
 	ARRAY(uint32_t) maps;
 };
 
-/* Threads in the order they were made; a leader before its threads. */
+/* For compare_threads(): by creation, so that leaders come before their threads. */
 static const struct model *sorting;
 
-static int thread__order(const void *a, const void *b)
+static int compare_threads(const void *a, const void *b)
 {
 	const struct model_thread *x = &sorting->threads.data[*(const uint32_t *)a];
 	const struct model_thread *y = &sorting->threads.data[*(const uint32_t *)b];
@@ -38,26 +38,27 @@ static int thread__order(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Whether @thread begins a new life of a pid whose last life so far is @process. */
-static bool thread__begins(const struct model_thread *thread, const struct model_process *process)
+/* Whether @thread begins a new process with the pid of @process. */
+static bool starts_new_process(const struct model_thread *thread,
+			       const struct model_process *process)
 {
 	if ((thread->flags & THREAD_CREATED) && thread->tid == thread->tgid && !thread->execs.n)
 		return true;
 	return process->ended <= thread->created;
 }
 
-static int loader__add_thread(struct loader *loader, uint32_t index)
+static int add_thread(struct loader *loader, uint32_t index)
 {
 	struct model *model = loader->model;
 	struct model_thread *thread = &model->threads.data[index];
-	uint64_t *last = map64__put(&loader->latest_life, thread->tgid, 0);
+	uint64_t *last = map64__put(&loader->latest_process, thread->tgid, 0);
 	uint64_t ended = thread->exited ? thread->ended : MODEL_FOREVER;
 	struct model_process *process;
 
 	if (!last)
 		return -ENOMEM;
 	process = &model->processes.data[*last];
-	if (!*last || thread__begins(thread, process)) {
+	if (!*last || starts_new_process(thread, process)) {
 		process = array__add(&model->processes);
 		if (!process)
 			return -ENOMEM;
@@ -78,10 +79,10 @@ static int loader__add_thread(struct loader *loader, uint32_t index)
 }
 
 /*
- * Adds every thread to its process. A placeholder (never announced) has no
- * process: its pid is not known.
+ * Assigns all threads to processes. A thread that was never announced has none: its pid is
+ * unknown.
  */
-static int loader__add_threads(struct loader *loader)
+static int add_threads(struct loader *loader)
 {
 	struct model *model = loader->model;
 	_cleanup_free_ uint32_t *order = calloc(model->threads.n, sizeof(*order));
@@ -94,17 +95,17 @@ static int loader__add_threads(struct loader *loader)
 		if (model->threads.data[i].announced)
 			order[n++] = i;
 	sorting = model;
-	qsort(order, n, sizeof(*order), thread__order);
+	qsort(order, n, sizeof(*order), compare_threads);
 	sorting = NULL;
 	for (size_t i = 0; i < n && !err; i++)
-		err = loader__add_thread(loader, order[i]);
+		err = add_thread(loader, order[i]);
 	return err;
 }
 
-/* The life of @pid that @time falls in; the first one for what came before it. 0: none. */
-static uint32_t loader__process_at(const struct loader *loader, uint32_t pid, uint64_t time)
+/* The process that had @pid at @time, or the first that had it later; 0: none. */
+static uint32_t process_at(const struct loader *loader, uint32_t pid, uint64_t time)
 {
-	const uint64_t *latest = map64__get(&loader->latest_life, pid);
+	const uint64_t *latest = map64__get(&loader->latest_process, pid);
 	const struct model_process *processes = loader->model->processes.data;
 	uint32_t life = latest ? (uint32_t)*latest : 0;
 
@@ -113,7 +114,7 @@ static uint32_t loader__process_at(const struct loader *loader, uint32_t pid, ui
 	return life;
 }
 
-static int map_event__order(const void *a, const void *b)
+static int compare_map_events(const void *a, const void *b)
 {
 	const struct map_event *x = a, *y = b;
 
@@ -124,14 +125,14 @@ static int map_event__order(const void *a, const void *b)
 	return (x->map > y->map) - (x->map < y->map);
 }
 
-static int loader__map_events(struct loader *loader, struct map_events *list)
+static int collect_map_events(struct loader *loader, struct map_events *list)
 {
 	struct model *model = loader->model;
 
 	for (size_t i = 0; i < loader->maps.n; i++) {
 		const struct record_map *map = &loader->maps.data[i];
 		struct map_event event = {
-			.process = loader__process_at(loader, map->pid, map->time),
+			.process = process_at(loader, map->pid, map->time),
 			.map = (uint32_t)i + 1,
 			.time = map->time,
 		};
@@ -152,13 +153,13 @@ static int loader__map_events(struct loader *loader, struct map_events *list)
 	}
 	if (list->events.n)
 		qsort(list->events.data, list->events.n, sizeof(*list->events.data),
-		      map_event__order);
+		      compare_map_events);
 	return 0;
 }
 
-/* The first current mapping that ends behind @address. */
-static size_t current__find(const struct current *current, const struct model_process *process,
-			    uint64_t address)
+/* The position of the first existing mapping that ends after @address. */
+static size_t current_find(const struct current *current, const struct model_process *process,
+			   uint64_t address)
 {
 	size_t low = 0, high = current->maps.n;
 
@@ -173,8 +174,8 @@ static size_t current__find(const struct current *current, const struct model_pr
 	return low;
 }
 
-static int current__insert(struct current *current, struct model_process *process, size_t at,
-			   const struct model_map *map)
+static int current_insert(struct current *current, struct model_process *process, size_t at,
+			  const struct model_map *map)
 {
 	if (array__reserve(&current->maps, 1) || array__push(&process->maps, *map))
 		return -ENOMEM;
@@ -185,18 +186,21 @@ static int current__insert(struct current *current, struct model_process *proces
 	return 0;
 }
 
-static void current__remove(struct current *current, size_t at)
+static void current_remove(struct current *current, size_t at)
 {
 	current->maps.n--;
 	memmove(current->maps.data + at, current->maps.data + at + 1,
 		(current->maps.n - at) * sizeof(*current->maps.data));
 }
 
-/* Puts @map in force: what it covers of others ends then, what sticks out of them goes on. */
-static int current__map(struct current *current, struct model_process *process,
-			const struct model_map *map)
+/*
+ * Adds @map. Mappings that it overlaps end at its time; the parts of them outside of it go on as
+ * new entries. The collector's unwinder cuts mappings, too (unmap_range()), but keeps no past.
+ */
+static int current_map(struct current *current, struct model_process *process,
+		       const struct model_map *map)
 {
-	size_t at = current__find(current, process, map->start);
+	size_t at = current_find(current, process, map->start);
 
 	while (at < current->maps.n) {
 		uint32_t index = current->maps.data[at];
@@ -206,25 +210,25 @@ static int current__map(struct current *current, struct model_process *process,
 		if (old.start >= map->end)
 			break;
 		process->maps.data[index].until = map->from;
-		current__remove(current, at);
+		current_remove(current, at);
 		left.end = map->start;
 		right.start = map->end;
 		right.offset += map->end - old.start;
 		left.from = right.from = map->from;
-		if (old.end > map->end && current__insert(current, process, at, &right))
+		if (old.end > map->end && current_insert(current, process, at, &right))
 			return -ENOMEM;
 		if (old.start < map->start) {
-			if (current__insert(current, process, at, &left))
+			if (current_insert(current, process, at, &left))
 				return -ENOMEM;
 			at++;
 		}
 	}
-	return current__insert(current, process, at, map);
+	return current_insert(current, process, at, map);
 }
 
-/* What the parent had mapped when it forked @process. */
-static int process__inherit(const struct model *model, struct model_process *process,
-			    struct current *current)
+/* Adds the mappings that the parent had when it forked @process. */
+static int inherit_maps(const struct model *model, struct model_process *process,
+			struct current *current)
 {
 	const struct model_process *parent = &model->processes.data[process->parent];
 
@@ -235,14 +239,15 @@ static int process__inherit(const struct model *model, struct model_process *pro
 			continue;
 		map.from = 0;
 		map.until = MODEL_FOREVER;
-		/* The parent's are in order of start, and those in force do not overlap. */
-		if (current__insert(current, process, current->maps.n, &map))
+		/* The parent's mappings are sorted by start, and those that existed at once are
+		 * disjoint. */
+		if (current_insert(current, process, current->maps.n, &map))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int map__order(const void *a, const void *b)
+static int compare_maps(const void *a, const void *b)
 {
 	const struct model_map *x = a, *y = b;
 
@@ -251,11 +256,11 @@ static int map__order(const void *a, const void *b)
 	return (x->from > y->from) - (x->from < y->from);
 }
 
-static int process__build_maps(struct loader *loader, struct model_process *process,
-			       const struct map_event *events, size_t n)
+static int build_maps(struct loader *loader, struct model_process *process,
+		      const struct map_event *events, size_t n)
 {
 	struct current current = {};
-	int err = process__inherit(loader->model, process, &current);
+	int err = inherit_maps(loader->model, process, &current);
 
 	for (size_t i = 0; i < n && !err; i++) {
 		const struct record_map *record;
@@ -276,11 +281,12 @@ static int process__build_maps(struct loader *loader, struct model_process *proc
 			.until = MODEL_FOREVER,
 			.dso = record->dso,
 		};
-		err = current__map(&current, process, &map);
+		err = current_map(&current, process, &map);
 	}
 	array__free(&current.maps);
 	if (process->maps.n)
-		qsort(process->maps.data, process->maps.n, sizeof(*process->maps.data), map__order);
+		qsort(process->maps.data, process->maps.n, sizeof(*process->maps.data),
+		      compare_maps);
 	for (size_t i = 0; i < process->maps.n; i++) {
 		struct model_map *map = &process->maps.data[i];
 
@@ -294,17 +300,17 @@ int loader__processes(struct loader *loader)
 	struct model *model = loader->model;
 	struct map_events list = {};
 	size_t at = 0;
-	int err = loader__add_threads(loader);
+	int err = add_threads(loader);
 
-	err = err ? err : loader__map_events(loader, &list);
-	/* Made in the order of creation, so a parent's mappings are there for its children. */
+	err = err ? err : collect_map_events(loader, &list);
+	/* In order of creation: parents come before their children. */
 	for (uint32_t i = 1; i < model->processes.n && !err; i++) {
 		size_t first = at;
 
 		while (at < list.events.n && list.events.data[at].process == i)
 			at++;
-		err = process__build_maps(loader, &model->processes.data[i],
-					  list.events.data + first, at - first);
+		err = build_maps(loader, &model->processes.data[i], list.events.data + first,
+				 at - first);
 	}
 	array__free(&list.events);
 	return err;

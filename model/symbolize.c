@@ -8,20 +8,21 @@
 #include "symbols/symbols.h"
 
 #define MAX_INLINED 64
-/* Frames of tracing and of the scheduler on top of a stack are looked for no deeper. */
-#define MAX_PLUMBING 24
-#define MAX_TRACING  8
+/* Maximum depth at which frames of the scheduler and of tracing are searched for. */
+#define MAX_SCHEDULER 24
+#define MAX_TRACING   8
+#define MANY_PERCENT  1 /* of samples without names: a diagnostic is added */
 
-struct naming {
+struct symbolization {
 	struct model *model;
 	const struct model_symbolize_options *options;
 	struct symbolizer *symbolizer;
-	int *sources; /* per DSO: number in the symbolizer, + 2; 1: none; 0: not asked */
+	int *sources; /* by DSO: 2 + number in the symbolizer; 1: none; 0: not added yet */
 	bool same_boot;
 };
 
 /* Whether the recording was made since this machine was last started. */
-static bool model__same_boot(const struct model *model)
+static bool is_same_boot(const struct model *model)
 {
 	_cleanup_fclose_ FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
 	const char *recorded = model__meta(model, "boot_id");
@@ -33,7 +34,7 @@ static bool model__same_boot(const struct model *model)
 	return !strcmp(boot_id, recorded);
 }
 
-static int naming__source(struct naming *naming, uint32_t index)
+static int dso_source(struct symbolization *symbolization, uint32_t index)
 {
 	static const enum symbol_source_kind kinds[] = {
 		[DSO_FILE] = SYMBOL_SOURCE_ELF,
@@ -41,9 +42,9 @@ static int naming__source(struct naming *naming, uint32_t index)
 		[DSO_VDSO] = SYMBOL_SOURCE_VDSO,
 		[DSO_JIT] = SYMBOL_SOURCE_JIT,
 	};
-	const struct model *model = naming->model;
+	const struct model *model = symbolization->model;
 	const struct model_dso *dso = &model->dsos.data[index];
-	const struct model_symbolize_options *options = naming->options;
+	const struct model_symbolize_options *options = symbolization->options;
 	struct symbol_source source = {
 		.path = model__string(model, dso->path),
 		.build_id = model__string(model, dso->build_id),
@@ -56,37 +57,37 @@ static int naming__source(struct naming *naming, uint32_t index)
 	if (!index || dso->kind >= ARRAY_SIZE(kinds))
 		return -1;
 	/* Kernel addresses, the vdso and JIT maps are those of one boot. */
-	if (dso->kind != DSO_FILE && !naming->same_boot)
+	if (dso->kind != DSO_FILE && !symbolization->same_boot)
 		return -1;
 	source.kind = kinds[dso->kind];
 	if (options->dso_fd)
 		source.fd = options->dso_fd(options->context, dso->number);
 	if (options->dso_owner)
 		source.owner = options->dso_owner(options->context, dso->number);
-	/* Without a build id nothing would tell that another file took the path. */
+	/* Without build id, another file at the same path could not be detected. */
 	if (dso->kind == DSO_FILE && dso->deleted && !dso->build_id && source.fd < 0)
 		return -1;
 	snprintf(root, sizeof(root), "/proc/%u/root", dso->pid);
-	if (naming->same_boot && dso->pid && !access(root, X_OK))
+	if (symbolization->same_boot && dso->pid && !access(root, X_OK))
 		source.root = root;
-	return symbolizer__source(naming->symbolizer, &source);
+	return symbolizer__add_source(symbolization->symbolizer, &source);
 }
 
-static int naming__name(struct naming *naming, struct model_location *location)
+static int name_location(struct symbolization *symbolization, struct model_location *location)
 {
 	struct symbol_frame found[MAX_INLINED];
-	struct model *model = naming->model;
-	int *source = &naming->sources[location->dso];
+	struct model *model = symbolization->model;
+	int *source = &symbolization->sources[location->dso];
 	size_t n = 0;
 
 	if (!*source)
-		*source = naming__source(naming, location->dso) + 2;
+		*source = dso_source(symbolization, location->dso) + 2;
 	if (*source > 1)
-		n = symbolizer__resolve(naming->symbolizer, *source - 2, location->address, found,
-					MAX_INLINED);
+		n = symbolizer__resolve(symbolization->symbolizer, *source - 2, location->address,
+					found, MAX_INLINED);
 	if (!n)
 		found[n++] = (struct symbol_frame){.name = ""};
-	/* What the recording knew stays when nothing better is found. */
+	/* Keeps the names from the recording if there is nothing better. */
 	if (location->n_frames && !found[0].name[0])
 		return 0;
 	if (array__reserve(&model->frames, n))
@@ -103,9 +104,15 @@ static int naming__name(struct naming *naming, struct model_location *location)
 	return 0;
 }
 
-static bool location__named(const struct model *model, const struct model_location *location)
+/* Synthetic names do not count: symbols may have been installed since. */
+static bool has_name(const struct model *model, const struct model_location *location)
 {
-	return location->n_frames && model->frames.data[location->frame].name;
+	const char *name;
+
+	if (!location->n_frames)
+		return false;
+	name = model__string(model, model->frames.data[location->frame].name);
+	return *name && !symbols__is_synthetic(name);
 }
 
 struct unnamed {
@@ -114,7 +121,7 @@ struct unnamed {
 	uint64_t address;
 };
 
-static int unnamed__order(const void *a, const void *b)
+static int compare_unnamed(const void *a, const void *b)
 {
 	const struct unnamed *x = a, *y = b;
 
@@ -123,10 +130,10 @@ static int unnamed__order(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-/* Names what the recording does not, file by file and in order of address. */
-static int naming__all(struct naming *naming)
+/* Symbolizes locations without names, sorted by DSO and address for speed. */
+static int name_all(struct symbolization *symbolization)
 {
-	struct model *model = naming->model;
+	struct model *model = symbolization->model;
 	ARRAY(struct unnamed) list = {};
 	int err = 0;
 
@@ -134,19 +141,94 @@ static int naming__all(struct naming *naming)
 		const struct model_location *location = &model->locations.data[i];
 		struct unnamed entry = {location->dso, (uint32_t)i, location->address};
 
-		if (!location__named(model, location))
+		if (!has_name(model, location))
 			err = array__push(&list, entry);
 	}
 	if (list.n)
-		qsort(list.data, list.n, sizeof(*list.data), unnamed__order);
+		qsort(list.data, list.n, sizeof(*list.data), compare_unnamed);
 	for (size_t i = 0; i < list.n && !err; i++)
-		err = naming__name(naming, &model->locations.data[list.data[i].location]);
+		err = name_location(symbolization, &model->locations.data[list.data[i].location]);
 	array__free(&list);
 	return err;
 }
 
-/* The name of frame @i of @stack, outermost inlined function. */
-static const char *stack__name(const struct model *model, const struct model_stack *stack, size_t i)
+/* The DSO of the innermost frame without a name; 0: all frames have names. */
+static uint32_t unnamed_dso(const struct model *model, uint32_t stack)
+{
+	const struct model_stack *at = &model->stacks.data[stack];
+
+	for (size_t i = 0; i < at->depth; i++) {
+		const struct model_location *location = model__location(model, at, i);
+
+		if (!has_name(model, location))
+			return location->dso;
+	}
+	return 0;
+}
+
+/* Sampling points by the DSO of unnamed_dso(); [0]: all points. */
+struct unnamed_points {
+	const struct model *model;
+	uint64_t *by_dso;
+};
+
+static void count_unnamed(struct unnamed_points *points, uint32_t user, uint32_t kernel,
+			  uint64_t weight)
+{
+	uint32_t dso = unnamed_dso(points->model, user);
+
+	if (!dso)
+		dso = unnamed_dso(points->model, kernel);
+	if (dso)
+		points->by_dso[dso] += weight;
+	points->by_dso[0] += weight;
+}
+
+static void count_thread(struct unnamed_points *points, const struct model_thread *thread)
+{
+	for (size_t i = 0; i < thread->samples.n; i++) {
+		const struct model_sample *at = &thread->samples.data[i];
+
+		count_unnamed(points, at->user, at->kernel, at->weight);
+	}
+	for (size_t i = 0; i < thread->intervals.n; i++) {
+		const struct model_interval *at = &thread->intervals.data[i];
+
+		count_unnamed(points, at->user, at->kernel,
+			      (uint64_t)at->blocked_points + at->runq_points);
+	}
+}
+
+/* Adds a diagnostic for every file without names in MANY_PERCENT of the samples or more. */
+static int diagnose_unnamed(const struct symbolization *symbolization)
+{
+	struct model *model = symbolization->model;
+	_cleanup_free_ uint64_t *by_dso = calloc(model->dsos.n, sizeof(*by_dso));
+	struct unnamed_points points = {model, by_dso};
+	int err = 0;
+
+	if (!by_dso)
+		return -ENOMEM;
+	for (size_t i = 1; i < model->threads.n; i++)
+		if (!model_thread__is_helper(&model->threads.data[i]))
+			count_thread(&points, &model->threads.data[i]);
+	for (size_t i = 1; i < model->dsos.n && !err; i++) {
+		double percent = by_dso[0] ? 100.0 * (double)by_dso[i] / (double)by_dso[0] : 0;
+		const char *why = NULL;
+
+		if (percent >= MANY_PERCENT && symbolization->sources[i] > 1)
+			why = symbolizer__diagnostic(symbolization->symbolizer,
+						     symbolization->sources[i] - 2);
+		if (why)
+			err = model__add_diagnostic(
+				model, "symbols", "no names for code in %.0f%% of the samples: %s",
+				percent, why);
+	}
+	return err;
+}
+
+/* The name of the function (not an inlined one) of frame @i of @stack. */
+static const char *frame_name(const struct model *model, const struct model_stack *stack, size_t i)
 {
 	const struct model_location *location = model__location(model, stack, i);
 
@@ -154,25 +236,25 @@ static const char *stack__name(const struct model *model, const struct model_sta
 			     model->frames.data[location->frame + location->n_frames - 1].name);
 }
 
-static void stack__drop(struct model_stack *stack, size_t n)
+static void drop_frames(struct model_stack *stack, size_t n)
 {
 	stack->first += n;
 	stack->depth -= (uint16_t)n;
 }
 
-/* What the hook at the switch put above the scheduler. */
-static void stack__cut_blocked(const struct model *model, struct model_stack *stack)
+/* Removes the frames of the tracing hook above __schedule(). */
+static void cut_above_schedule(const struct model *model, struct model_stack *stack)
 {
-	for (size_t i = 0; i < stack->depth && i < MAX_PLUMBING; i++) {
-		if (strcmp(stack__name(model, stack, i), "__schedule") != 0)
+	for (size_t i = 0; i < stack->depth && i < MAX_SCHEDULER; i++) {
+		if (strcmp(frame_name(model, stack, i), "__schedule") != 0)
 			continue;
-		stack__drop(stack, i);
+		drop_frames(stack, i);
 		return;
 	}
 }
 
-/* What the hook at the wakeup put above try_to_wake_up(). */
-static void stack__cut_waking(const struct model *model, struct model_stack *stack)
+/* Removes the frames of the tracing hook at wakeups or block requests. */
+static void cut_tracing(const struct model *model, struct model_stack *stack)
 {
 	static const char *const tracing[] = {"bpf_prog_",    "bpf_trace_run", "__bpf_trace_",
 					      "__traceiter_", "bpf_get_stack", "__bpf_get_stack",
@@ -180,18 +262,18 @@ static void stack__cut_waking(const struct model *model, struct model_stack *sta
 	size_t drop = 0;
 
 	for (size_t i = 0; i < stack->depth && i < MAX_TRACING; i++) {
-		const char *name = stack__name(model, stack, i);
+		const char *name = frame_name(model, stack, i);
 
 		for (size_t k = 0; k < ARRAY_SIZE(tracing); k++)
 			if (!strncmp(name, tracing[k], strlen(tracing[k])))
 				drop = i + 1;
 	}
-	stack__drop(stack, drop);
+	drop_frames(stack, drop);
 }
 
 /*
- * The C library's API ends in a jump to these: the function a program called is
- * on no stack, and its own name for it is nobody's.
+ * Internal functions of the C library that API functions tail-call: the API function is not on the
+ * stack, and users do not know the internal name.
  */
 static const struct {
 	const char *internal;
@@ -214,7 +296,7 @@ static const struct {
 	{"___pthread_join", "pthread_join"},
 };
 
-/* The name programs know for @name of the C library, or @name. */
+/* The API name of function @name of the C library, or @name. */
 static const char *api_name(const char *name)
 {
 	size_t n = strcspn(name, ".");
@@ -225,7 +307,7 @@ static const char *api_name(const char *name)
 	return strncmp(name, "__GI_", 5) ? name : name + 5;
 }
 
-static void model__name_api(struct model *model)
+static void use_api_names(struct model *model)
 {
 	for (size_t i = 1; i < model->locations.n; i++) {
 		const struct model_location *location = &model->locations.data[i];
@@ -238,7 +320,7 @@ static void model__name_api(struct model *model)
 			const char *api = api_name(name);
 			char copy[256];
 
-			/* Interning may move the string it is a part of. */
+			/* A copy: interning may move the strings that @api points into. */
 			snprintf(copy, sizeof(copy), "%s", api);
 			if (api != name)
 				frame->name = model__intern(model, copy);
@@ -254,7 +336,7 @@ static void cut_once(struct model *model, uint32_t stack, bool *cut,
 	cut[stack] = true;
 }
 
-static int model__cut_stacks(struct model *model)
+static int cut_stacks(struct model *model)
 {
 	_cleanup_free_ bool *cut = calloc(model->stacks.n, sizeof(*cut));
 
@@ -264,15 +346,15 @@ static int model__cut_stacks(struct model *model)
 		const struct model_thread *thread = &model->threads.data[i];
 
 		for (size_t k = 0; k < thread->intervals.n; k++)
-			cut_once(model, thread->intervals.data[k].kernel, cut, stack__cut_blocked);
+			cut_once(model, thread->intervals.data[k].kernel, cut, cut_above_schedule);
 		for (size_t k = 0; k < thread->wakes.n; k++)
-			cut_once(model, thread->wakes.data[k].kernel, cut, stack__cut_waking);
+			cut_once(model, thread->wakes.data[k].kernel, cut, cut_tracing);
 	}
 	for (size_t i = 1; i < model->devices.n; i++) {
 		const struct model_device *device = &model->devices.data[i];
 
 		for (size_t k = 0; k < device->idles.n; k++)
-			cut_once(model, device->idles.data[k].kernel, cut, stack__cut_waking);
+			cut_once(model, device->idles.data[k].kernel, cut, cut_tracing);
 	}
 	return 0;
 }
@@ -281,23 +363,25 @@ int model__symbolize(struct model *model, const struct model_symbolize_options *
 {
 	struct symbolizer_options wanted = {.lines = options->lines,
 					    .debuginfod = options->debuginfod};
-	struct naming naming = {.model = model, .options = options};
+	struct symbolization symbolization = {.model = model, .options = options};
 	int err = 0;
 
-	naming.sources = calloc(model->dsos.n, sizeof(*naming.sources));
-	if (!naming.sources)
+	symbolization.sources = calloc(model->dsos.n, sizeof(*symbolization.sources));
+	if (!symbolization.sources)
 		return -ENOMEM;
 	if (options->embedded_only)
 		for (size_t i = 0; i < model->dsos.n; i++)
-			naming.sources[i] = 1;
+			symbolization.sources[i] = 1;
 	else
-		err = symbolizer__new(&wanted, &naming.symbolizer);
-	naming.same_boot = model__same_boot(model);
-	err = err ? err : naming__all(&naming);
+		err = symbolizer__new(&wanted, &symbolization.symbolizer);
+	symbolization.same_boot = is_same_boot(model);
+	err = err ? err : name_all(&symbolization);
+	if (!err && symbolization.symbolizer)
+		err = diagnose_unnamed(&symbolization);
 	if (!err)
-		model__name_api(model);
-	err = err ? err : model__cut_stacks(model);
-	symbolizer__free(naming.symbolizer);
-	free(naming.sources);
+		use_api_names(model);
+	err = err ? err : cut_stacks(model);
+	symbolizer__free(symbolization.symbolizer);
+	free(symbolization.sources);
 	return err;
 }

@@ -5,15 +5,15 @@
 #include "model/loader.h"
 
 /* qsort() order of two times. */
-static int time__compare(uint64_t a, uint64_t b)
+static int compare_times(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
 }
 
 #define DEFINE_TIME_ORDER(type, field)                                                             \
-	static int type##__order(const void *a, const void *b)                                     \
+	static int compare_##type(const void *a, const void *b)                                    \
 	{                                                                                          \
-		return time__compare(((const struct type *)a)->field,                              \
+		return compare_times(((const struct type *)a)->field,                              \
 				     ((const struct type *)b)->field);                             \
 	}
 
@@ -25,9 +25,9 @@ DEFINE_TIME_ORDER(model_wake, time)
 DEFINE_TIME_ORDER(model_annotation, time)
 DEFINE_TIME_ORDER(model_idle, since)
 
-/* Stable for the few that are out of order; most files come nearly sorted. */
-static void timeline__sort(void *data, size_t n, size_t size,
-			   int (*order)(const void *, const void *))
+/* Sorts only if necessary: most timelines are sorted already. */
+static void sort_timeline(void *data, size_t n, size_t size,
+			  int (*order)(const void *, const void *))
 {
 	for (size_t i = 1; i < n; i++) {
 		char *at = (char *)data + i * size;
@@ -40,10 +40,10 @@ static void timeline__sort(void *data, size_t n, size_t size,
 }
 
 #define TIMELINE_SORT(array, order)                                                                \
-	timeline__sort((array).data, (array).n, sizeof(*(array).data), (order))
+	sort_timeline((array).data, (array).n, sizeof(*(array).data), (order))
 
-/* Exec renames before it announces; what does not change the name is no change. */
-static void thread__merge_names(struct model_thread *thread)
+/* Removes names that repeat the previous one: exec reports the new name twice. */
+static void merge_comms(struct model_thread *thread)
 {
 	size_t n = 1;
 
@@ -53,8 +53,8 @@ static void thread__merge_names(struct model_thread *thread)
 	thread->comms.n = n;
 }
 
-/* Both are in time order: one walk finds the wake at each interval's t_wake. */
-static void thread__join_wakes(struct model_thread *thread)
+/* Links each interval to the wake at its t_wake. Both are sorted by time. */
+static void join_wakes(struct model_thread *thread)
 {
 	size_t wake = 0;
 
@@ -70,8 +70,8 @@ static void thread__join_wakes(struct model_thread *thread)
 	}
 }
 
-/* The time of the first thing known of a thread that was never announced. */
-static uint64_t thread__first_time(const struct model_thread *thread, uint64_t fallback)
+/* The time of the first event of a thread that was never announced. */
+static uint64_t first_time(const struct model_thread *thread, uint64_t fallback)
 {
 	uint64_t first = MODEL_FOREVER;
 
@@ -95,22 +95,22 @@ int loader__timelines(struct loader *loader)
 			if (array__push(&thread->comms, unnamed))
 				return -ENOMEM;
 		}
-		TIMELINE_SORT(thread->comms, model_comm__order);
-		thread__merge_names(thread);
-		TIMELINE_SORT(thread->execs, model_exec__order);
-		TIMELINE_SORT(thread->samples, model_sample__order);
-		TIMELINE_SORT(thread->intervals, model_interval__order);
-		TIMELINE_SORT(thread->wakes, model_wake__order);
-		TIMELINE_SORT(thread->annotations, model_annotation__order);
-		thread__join_wakes(thread);
+		TIMELINE_SORT(thread->comms, compare_model_comm);
+		merge_comms(thread);
+		TIMELINE_SORT(thread->execs, compare_model_exec);
+		TIMELINE_SORT(thread->samples, compare_model_sample);
+		TIMELINE_SORT(thread->intervals, compare_model_interval);
+		TIMELINE_SORT(thread->wakes, compare_model_wake);
+		TIMELINE_SORT(thread->annotations, compare_model_annotation);
+		join_wakes(thread);
 		if (thread->created == MODEL_FOREVER)
-			thread->created = thread__first_time(thread, model->start);
+			thread->created = first_time(thread, model->start);
 		if (!thread->has_totals)
 			thread->ended = model->end;
 		if (thread->ended < thread->created)
 			thread->ended = thread->created;
 	}
 	for (size_t i = 1; i < model->devices.n; i++)
-		TIMELINE_SORT(model->devices.data[i].idles, model_idle__order);
+		TIMELINE_SORT(model->devices.data[i].idles, compare_model_idle);
 	return 0;
 }

@@ -10,7 +10,7 @@
 
 #define WINDOW (64u << 10)
 
-int64_t source__read(const struct source *source, uint64_t offset, void *to, size_t size)
+int64_t byte_source__read(const struct byte_source *source, uint64_t offset, void *to, size_t size)
 {
 	size_t done = 0;
 
@@ -37,8 +37,8 @@ int64_t source__read(const struct source *source, uint64_t offset, void *to, siz
 	return (int64_t)done;
 }
 
-/* Whether a whole chunk header or trailer is at the beginning of @n bytes. */
-static bool marker__at(const uint8_t *bytes, size_t n)
+/* Whether the @n bytes begin with a valid chunk header or trailer. */
+static bool is_marker(const uint8_t *bytes, size_t n)
 {
 	struct chunk_header header;
 	struct trailer trailer;
@@ -48,8 +48,8 @@ static bool marker__at(const uint8_t *bytes, size_t n)
 	return n >= TRAILER_SIZE && trailer__unpack(bytes, &trailer);
 }
 
-/* The first marker in @n bytes that begins below @last, or NULL. */
-static const uint8_t *window__find(const uint8_t *window, size_t n, size_t last)
+/* The first chunk header or trailer in the @n bytes that begins below @last, or NULL. */
+static const uint8_t *find_in_window(const uint8_t *window, size_t n, size_t last)
 {
 	const uint8_t *at = window;
 
@@ -57,26 +57,26 @@ static const uint8_t *window__find(const uint8_t *window, size_t n, size_t last)
 		at = memmem(at, n - (size_t)(at - window), FORMAT_SYNC, FORMAT_SYNC_SIZE);
 		if (!at || (size_t)(at - window) >= last)
 			return NULL;
-		if (marker__at(at, n - (size_t)(at - window)))
+		if (is_marker(at, n - (size_t)(at - window)))
 			return at;
 		at++;
 	}
 }
 
-int source__find_marker(const struct source *source, uint64_t from, uint64_t *found)
+int byte_source__find_marker(const struct byte_source *source, uint64_t from, uint64_t *found)
 {
 	_cleanup_free_ uint8_t *window = malloc(WINDOW + CHUNK_HEADER_SIZE);
 
 	if (!window)
 		return -ENOMEM;
-	/* Windows overlap by a header, so that none is cut in two. */
+	/* Windows overlap by a header, so that none is missed at a boundary. */
 	for (;;) {
-		int64_t n = source__read(source, from, window, WINDOW + CHUNK_HEADER_SIZE);
+		int64_t n = byte_source__read(source, from, window, WINDOW + CHUNK_HEADER_SIZE);
 		const uint8_t *at;
 
 		if (n < 0)
 			return (int)n;
-		at = window__find(window, (size_t)n, WINDOW);
+		at = find_in_window(window, (size_t)n, WINDOW);
 		if (at) {
 			*found = from + (uint64_t)(at - window);
 			return 1;

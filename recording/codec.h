@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Records to bytes and back. A table of fields describes each record type
- * (layout.c); the encoder and the decoder walk the same table.
+ * Encoding and decoding of records. Each record type is described by a table of fields
+ * (layout.c), which both use.
  *
- * A record is: type, length of what follows (both varints), then the fields in
- * the table's order. The encoder leaves out trailing fields that are 0; the
- * decoder reads missing fields as 0 and skips bytes behind the fields it knows.
+ * A record is encoded as its type and the length of the rest (varints), then the fields in the
+ * order of the table. The encoder omits trailing fields that are 0; the decoder reads missing
+ * fields as 0 and skips bytes after the fields it knows.
  */
 #pragma once
 
@@ -17,21 +17,21 @@
 #include "recording/numbers.h"
 #include "recording/recording.h"
 
-/* How a field stands in the file. Never changed for a field that was released. */
+/* The encoding of a field. Must not change for a released field. */
 enum encoding {
 	ENCODING_UNSIGNED,  /* varint */
 	ENCODING_SIGNED,    /* zigzag varint */
-	ENCODING_NUMBER,    /* varint: the number that this record gives out */
-	ENCODING_REFERENCE, /* varint: a number given out elsewhere, 0 for none */
-	/* Zigzag varint: difference to this field in the last record of the same
-	 * type in the chunk (0 before the first), so that skipping other types is
-	 * harmless. At most one field of a record is of these three. */
+	ENCODING_NUMBER,    /* varint: the number that this record defines */
+	ENCODING_REFERENCE, /* varint: a number that another record defines, 0 for none */
+	/* Zigzag varint: difference to the same field of the previous record of the
+	 * type in the chunk (0 for the first), so that skipping other types is
+	 * harmless. At most one field of a record has one of these three. */
 	ENCODING_DELTA,
 	ENCODING_TIME,
-	ENCODING_END_TIME, /* of an interval; t_out follows, its durations being known */
+	ENCODING_END_TIME, /* of an interval; t_out is computed from it and the durations */
 	ENCODING_LIST,	   /* count, then varints */
-	ENCODING_BYTES,	   /* size, the bytes, a NUL behind them */
-	ENCODING_FRAMES,   /* depth, then zigzag differences from frame to frame */
+	ENCODING_BYTES,	   /* size, the bytes, a NUL */
+	ENCODING_FRAMES,   /* depth, then zigzag differences between frames */
 };
 
 struct field {
@@ -42,9 +42,9 @@ struct field {
 	uint8_t elements;
 	uint8_t encoding;   /* enum encoding */
 	uint8_t kind;	    /* NUMBER, REFERENCE: enum number_kind */
-	uint8_t introduced; /* the minor version that brought the field */
-	uint64_t max;	    /* a higher value reads as ... */
-	uint64_t otherwise; /* this */
+	uint8_t introduced; /* minor version that added the field */
+	uint64_t max;	    /* a greater value reads as @fallback */
+	uint64_t fallback;
 };
 
 struct layout {
@@ -55,31 +55,34 @@ struct layout {
 
 #define LAYOUT_TYPES (RECORD_ANNOTATION + 1)
 
-/* NULL for a type that is not known. */
+/* The layout of a record type, or NULL if it is unknown. */
 const struct layout *layout__of(uint64_t type);
 
-/* The contents of one chunk, growing. */
+/* Encodes the records of one chunk. */
 struct encoder {
 	struct buffer raw;
 	uint64_t previous[LAYOUT_TYPES];
-	uint64_t first_time; /* smallest and largest time, 0 and 0 without any */
+	uint64_t first_time; /* smallest and largest time in the chunk; see encoder__put() */
 	uint64_t last_time;
 	uint32_t records;
 };
 
-/* Returns 0, -EINVAL (unknown type, bytes or frames over their maximum), -ENOMEM. */
+/*
+ * Appends @record. Returns 0, -EINVAL (unknown type, too many bytes or frames) or -ENOMEM. While
+ * no record has a time, first_time is greater than last_time.
+ */
 int encoder__put(struct encoder *encoder, const struct record *record);
 
-/* Begins a new chunk; keeps the memory. */
+/* Starts a new chunk; keeps the allocated memory. */
 void encoder__reset(struct encoder *encoder);
 void encoder__free(struct encoder *encoder);
 
 enum decoded {
 	DECODED_END, /* of the chunk */
 	DECODED_RECORD,
-	DECODED_UNKNOWN,  /* a type of a later version, skipped */
-	DECODED_NONSENSE, /* skipped: breaks a promise of recording.h */
-	DECODED_BROKEN,	  /* the rest of the chunk cannot be read */
+	DECODED_UNKNOWN, /* skipped: a type of a later version */
+	DECODED_INVALID, /* skipped: violates a guarantee of recording_reader__next() */
+	DECODED_BROKEN,	 /* malformed: the rest of the chunk cannot be read */
 };
 
 struct decoder {
@@ -87,10 +90,10 @@ struct decoder {
 	uint64_t previous[LAYOUT_TYPES];
 	struct numbers *numbers;
 	uint64_t *frames;  /* RECORD_FRAMES_MAX; NULL until the first stack */
-	uint64_t dangling; /* references that were read as 0 */
+	uint64_t dangling; /* references to undefined numbers, which were read as 0 */
 };
 
-/* Begins a chunk. @data must stay until the next one is begun. */
+/* Starts a chunk. @data must stay valid until the next one is started. */
 void decoder__begin(struct decoder *decoder, const uint8_t *data, size_t size);
 
 /*

@@ -7,21 +7,21 @@
 #include "recording/format.h"
 
 /* Most values take one byte. */
-static inline uint64_t varint__get(struct cursor *cursor)
+static inline uint64_t get_varint(struct cursor *cursor)
 {
 	if (cursor->at < cursor->end && *cursor->at < 0x80)
 		return *cursor->at++;
 	return cursor__varint(cursor);
 }
 
-static inline uint64_t svarint__get(struct cursor *cursor)
+static inline uint64_t get_svarint(struct cursor *cursor)
 {
-	uint64_t value = varint__get(cursor);
+	uint64_t value = get_varint(cursor);
 
 	return (value >> 1) ^ (value & 1 ? UINT64_MAX : 0);
 }
 
-static inline void member__store(void *at, size_t size, uint64_t value)
+static inline void store_member(void *at, size_t size, uint64_t value)
 {
 	uint32_t value32 = (uint32_t)value;
 	uint16_t value16 = (uint16_t)value;
@@ -41,31 +41,31 @@ static inline void member__store(void *at, size_t size, uint64_t value)
 	}
 }
 
-static inline uint64_t chain__get(struct decoder *decoder, struct cursor *body,
-				  enum record_type type)
+static inline uint64_t get_delta(struct decoder *decoder, struct cursor *body,
+				 enum record_type type)
 {
-	decoder->previous[type] += svarint__get(body);
+	decoder->previous[type] += get_svarint(body);
 	return decoder->previous[type];
 }
 
-static void list__get(struct cursor *body, const struct field *field, char *member)
+static void get_list(struct cursor *body, const struct field *field, char *member)
 {
-	uint64_t n = varint__get(body);
+	uint64_t n = get_varint(body);
 
 	for (uint64_t i = 0; i < n && !body->bad; i++) {
-		uint64_t value = varint__get(body);
+		uint64_t value = get_varint(body);
 
 		if (i < field->elements)
-			member__store(member + i * field->size, field->size, value);
+			store_member(member + i * field->size, field->size, value);
 	}
 }
 
-static void bytes__get(struct cursor *body, char *member, char *count)
+static void get_bytes(struct cursor *body, char *member, char *count)
 {
-	uint64_t size = varint__get(body);
+	uint64_t size = get_varint(body);
 	const char *bytes = NULL;
 
-	/* One more than the size, so that the NUL is there too. */
+	/* With the NUL. */
 	if (size <= RECORD_STRING_MAX)
 		bytes = cursor__bytes(body, size + 1);
 	if (!bytes || bytes[size] != '\0') {
@@ -76,9 +76,9 @@ static void bytes__get(struct cursor *body, char *member, char *count)
 	memcpy(count, &(size_t){size}, sizeof(size_t));
 }
 
-static int frames__get(struct decoder *decoder, struct cursor *body, char *member, char *count)
+static int get_frames(struct decoder *decoder, struct cursor *body, char *member, char *count)
 {
-	uint64_t depth = varint__get(body);
+	uint64_t depth = get_varint(body);
 	uint64_t frame = 0;
 
 	if (depth > RECORD_FRAMES_MAX || depth > cursor__left(body)) {
@@ -91,7 +91,7 @@ static int frames__get(struct decoder *decoder, struct cursor *body, char *membe
 			return -ENOMEM;
 	}
 	for (uint64_t i = 0; i < depth; i++) {
-		frame += svarint__get(body);
+		frame += get_svarint(body);
 		decoder->frames[i] = frame;
 	}
 	memcpy(member, &decoder->frames, sizeof(decoder->frames));
@@ -99,16 +99,16 @@ static int frames__get(struct decoder *decoder, struct cursor *body, char *membe
 	return 0;
 }
 
-static inline int64_t signed__clamp(uint64_t value, const struct field *field)
+static inline int64_t clamp_signed(uint64_t value, const struct field *field)
 {
 	int64_t number = (int64_t)value;
 	int64_t top = (int64_t)(field->max >> 1);
 
-	return number > top || number < -top - 1 ? (int64_t)field->otherwise : number;
+	return number > top || number < -top - 1 ? (int64_t)field->fallback : number;
 }
 
-static inline int field__get(struct decoder *decoder, const struct field *field,
-			     struct cursor *body, struct record *record)
+static inline int get_field(struct decoder *decoder, const struct field *field, struct cursor *body,
+			    struct record *record)
 {
 	char *member = (char *)record + field->offset;
 	char *count = (char *)record + field->count;
@@ -116,47 +116,47 @@ static inline int field__get(struct decoder *decoder, const struct field *field,
 
 	switch ((enum encoding)field->encoding) {
 	case ENCODING_UNSIGNED:
-		value = varint__get(body);
-		member__store(member, field->size, value > field->max ? field->otherwise : value);
+		value = get_varint(body);
+		store_member(member, field->size, value > field->max ? field->fallback : value);
 		break;
 	case ENCODING_NUMBER:
-		value = varint__get(body);
-		member__store(member, field->size, value > field->max ? 0 : value);
+		value = get_varint(body);
+		store_member(member, field->size, value > field->max ? 0 : value);
 		break;
 	case ENCODING_REFERENCE:
-		value = varint__get(body);
+		value = get_varint(body);
 		if (!numbers__valid(decoder->numbers, field->kind, value)) {
 			decoder->dangling++;
 			value = 0;
 		}
-		member__store(member, field->size, value);
+		store_member(member, field->size, value);
 		break;
 	case ENCODING_SIGNED:
-		value = (uint64_t)signed__clamp(svarint__get(body), field);
-		member__store(member, field->size, value);
+		value = (uint64_t)clamp_signed(get_svarint(body), field);
+		store_member(member, field->size, value);
 		break;
 	case ENCODING_DELTA:
 	case ENCODING_TIME:
-		member__store(member, field->size, chain__get(decoder, body, record->type));
+		store_member(member, field->size, get_delta(decoder, body, record->type));
 		break;
 	case ENCODING_END_TIME:
-		record->interval.t_out = chain__get(decoder, body, record->type) -
+		record->interval.t_out = get_delta(decoder, body, record->type) -
 					 record->interval.blocked_ns - record->interval.runq_ns;
 		break;
 	case ENCODING_LIST:
-		list__get(body, field, member);
+		get_list(body, field, member);
 		break;
 	case ENCODING_BYTES:
-		bytes__get(body, member, count);
+		get_bytes(body, member, count);
 		break;
 	case ENCODING_FRAMES:
-		return frames__get(decoder, body, member, count);
+		return get_frames(decoder, body, member, count);
 	}
 	return 0;
 }
 
-/* The sum of what a time and two durations are, none of them over INT64_MAX. */
-static bool times__sane(uint64_t time, uint64_t first, uint64_t second)
+/* Whether @time and @time + @first + @second are at most INT64_MAX. */
+static bool are_times_valid(uint64_t time, uint64_t first, uint64_t second)
 {
 	uint64_t sum;
 
@@ -164,8 +164,8 @@ static bool times__sane(uint64_t time, uint64_t first, uint64_t second)
 	       !__builtin_add_overflow(sum, second, &sum) && sum <= INT64_MAX;
 }
 
-/* What recording.h promises about values, beyond numbers and enums. */
-static bool record__sane(const struct record *record)
+/* Checks the guarantees of recording_reader__next() about times and addresses. */
+static bool is_valid(const struct record *record)
 {
 	uint64_t end;
 
@@ -184,14 +184,14 @@ static bool record__sane(const struct record *record)
 	case RECORD_SAMPLE:
 		return record->sample.time <= INT64_MAX;
 	case RECORD_INTERVAL:
-		return times__sane(record->interval.t_out, record->interval.blocked_ns,
-				   record->interval.runq_ns);
+		return are_times_valid(record->interval.t_out, record->interval.blocked_ns,
+				       record->interval.runq_ns);
 	case RECORD_WAKE:
 		return record->wake.time <= INT64_MAX;
 	case RECORD_DEVICE:
 		return record->device.time <= INT64_MAX;
 	case RECORD_IDLE:
-		return times__sane(record->idle.since, record->idle.ns, 0);
+		return are_times_valid(record->idle.since, record->idle.ns, 0);
 	case RECORD_ANNOTATION:
 		return record->annotation.time <= INT64_MAX;
 	default:
@@ -199,9 +199,9 @@ static bool record__sane(const struct record *record)
 	}
 }
 
-/* Enters the number that @record gives out, if it gives out one. */
-static int record__define(struct numbers *numbers, const struct layout *layout,
-			  const struct record *record)
+/* Marks the number that @record defines, if it defines one. */
+static int define_number(struct numbers *numbers, const struct layout *layout,
+			 const struct record *record)
 {
 	const struct field *field = &layout->fields[0];
 	uint32_t number;
@@ -212,8 +212,8 @@ static int record__define(struct numbers *numbers, const struct layout *layout,
 	return numbers__define(numbers, field->kind, number);
 }
 
-/* A string that is known but came without its bytes is still a string. */
-static void record__complete(struct record *record)
+/* A string record whose bytes were omitted is the empty string. */
+static void default_string(struct record *record)
 {
 	if (record->type == RECORD_STRING && !record->string.bytes)
 		record->string.bytes = "";
@@ -235,8 +235,8 @@ int decoder__next(struct decoder *decoder, struct record *record)
 
 	if (!cursor__left(cursor))
 		return DECODED_END;
-	type = varint__get(cursor);
-	length = varint__get(cursor);
+	type = get_varint(cursor);
+	length = get_varint(cursor);
 	if (cursor->bad || length > cursor__left(cursor))
 		return DECODED_BROKEN;
 	body = (struct cursor){.at = cursor->at, .end = cursor->at + length};
@@ -248,19 +248,19 @@ int decoder__next(struct decoder *decoder, struct record *record)
 	memset(record, 0, sizeof(*record));
 	record->type = (enum record_type)type;
 	for (size_t i = 0; i < layout->n && cursor__left(&body); i++) {
-		err = field__get(decoder, &layout->fields[i], &body, record);
+		err = get_field(decoder, &layout->fields[i], &body, record);
 		if (err)
 			return err;
 	}
 	if (body.bad)
 		return DECODED_BROKEN;
-	record__complete(record);
-	if (!record__sane(record))
-		return DECODED_NONSENSE;
-	err = record__define(decoder->numbers, layout, record);
+	default_string(record);
+	if (!is_valid(record))
+		return DECODED_INVALID;
+	err = define_number(decoder->numbers, layout, record);
 	if (err == -ENOMEM)
 		return err;
-	return err ? DECODED_NONSENSE : DECODED_RECORD;
+	return err ? DECODED_INVALID : DECODED_RECORD;
 }
 
 void decoder__free(struct decoder *decoder)

@@ -6,9 +6,9 @@
 #include "recording/codec.h"
 #include "recording/format.h"
 
-#define VARINT_MAX 10 /* bytes of the longest */
+#define VARINT_MAX 10 /* bytes */
 
-static inline uint8_t *varint__put(uint8_t *at, uint64_t value)
+static inline uint8_t *put_varint(uint8_t *at, uint64_t value)
 {
 	while (value > 0x7f) {
 		*at++ = (uint8_t)value | 0x80;
@@ -23,7 +23,7 @@ static inline uint64_t zigzag(uint64_t value)
 	return (value << 1) ^ (value >> 63 ? UINT64_MAX : 0);
 }
 
-static inline uint64_t member__load(const void *at, size_t size)
+static inline uint64_t load_member(const void *at, size_t size)
 {
 	uint64_t value64;
 	uint32_t value32;
@@ -44,50 +44,50 @@ static inline uint64_t member__load(const void *at, size_t size)
 	}
 }
 
-/* As above, for a field whose values are signed. */
-static inline uint64_t member__load_signed(const void *at, size_t size)
+/* As load_member(), for signed members. */
+static inline uint64_t load_signed_member(const void *at, size_t size)
 {
 	unsigned int unused = 64 - 8 * (unsigned int)size;
 
-	return (uint64_t)((int64_t)(member__load(at, size) << unused) >> unused);
+	return (uint64_t)((int64_t)(load_member(at, size) << unused) >> unused);
 }
 
-static uint8_t *bytes__put(uint8_t *at, const void *member, size_t size)
+static uint8_t *put_bytes(uint8_t *at, const void *member, size_t size)
 {
 	const char *bytes;
 
 	memcpy(&bytes, member, sizeof(bytes));
-	at = varint__put(at, size);
+	at = put_varint(at, size);
 	if (size)
 		memcpy(at, bytes, size);
 	at[size] = '\0';
 	return at + size + 1;
 }
 
-static uint8_t *frames__put(uint8_t *at, const void *member, uint32_t depth)
+static uint8_t *put_frames(uint8_t *at, const void *member, uint32_t depth)
 {
 	const uint64_t *frames;
 	uint64_t previous = 0;
 
 	memcpy(&frames, member, sizeof(frames));
-	at = varint__put(at, depth);
+	at = put_varint(at, depth);
 	for (uint32_t i = 0; i < depth; i++) {
-		at = varint__put(at, zigzag(frames[i] - previous));
+		at = put_varint(at, zigzag(frames[i] - previous));
 		previous = frames[i];
 	}
 	return at;
 }
 
-static uint8_t *list__put(uint8_t *at, const struct field *field, const char *member)
+static uint8_t *put_list(uint8_t *at, const struct field *field, const char *member)
 {
-	at = varint__put(at, field->elements);
+	at = put_varint(at, field->elements);
 	for (size_t i = 0; i < field->elements; i++)
-		at = varint__put(at, member__load(member + i * field->size, field->size));
+		at = put_varint(at, load_member(member + i * field->size, field->size));
 	return at;
 }
 
-static inline uint8_t *time__put(struct encoder *encoder, enum record_type type, uint64_t time,
-				 uint8_t *at)
+static inline uint8_t *put_time(struct encoder *encoder, enum record_type type, uint64_t time,
+				uint8_t *at)
 {
 	uint64_t delta = time - encoder->previous[type];
 
@@ -96,11 +96,11 @@ static inline uint8_t *time__put(struct encoder *encoder, enum record_type type,
 		encoder->first_time = time;
 	if (time > encoder->last_time)
 		encoder->last_time = time;
-	return varint__put(at, zigzag(delta));
+	return put_varint(at, zigzag(delta));
 }
 
-static inline uint8_t *field__put(struct encoder *encoder, const struct field *field,
-				  const struct record *record, uint8_t *at)
+static inline uint8_t *put_field(struct encoder *encoder, const struct field *field,
+				 const struct record *record, uint8_t *at)
 {
 	const char *member = (const char *)record + field->offset;
 	const char *count = (const char *)record + field->count;
@@ -112,35 +112,35 @@ static inline uint8_t *field__put(struct encoder *encoder, const struct field *f
 	case ENCODING_UNSIGNED:
 	case ENCODING_NUMBER:
 	case ENCODING_REFERENCE:
-		return varint__put(at, member__load(member, field->size));
+		return put_varint(at, load_member(member, field->size));
 	case ENCODING_SIGNED:
-		return varint__put(at, zigzag(member__load_signed(member, field->size)));
+		return put_varint(at, zigzag(load_signed_member(member, field->size)));
 	case ENCODING_DELTA:
-		value = member__load(member, field->size);
+		value = load_member(member, field->size);
 		delta = value - encoder->previous[record->type];
 		encoder->previous[record->type] = value;
-		return varint__put(at, zigzag(delta));
+		return put_varint(at, zigzag(delta));
 	case ENCODING_TIME:
-		return time__put(encoder, record->type, member__load(member, sizeof(uint64_t)), at);
+		return put_time(encoder, record->type, load_member(member, sizeof(uint64_t)), at);
 	case ENCODING_END_TIME:
-		return time__put(encoder, record->type,
-				 record->interval.t_out + record->interval.blocked_ns +
-					 record->interval.runq_ns,
-				 at);
+		return put_time(encoder, record->type,
+				record->interval.t_out + record->interval.blocked_ns +
+					record->interval.runq_ns,
+				at);
 	case ENCODING_LIST:
-		return list__put(at, field, member);
+		return put_list(at, field, member);
 	case ENCODING_BYTES:
 		memcpy(&size, count, sizeof(size));
-		return bytes__put(at, member, size);
+		return put_bytes(at, member, size);
 	case ENCODING_FRAMES:
 		memcpy(&depth, count, sizeof(depth));
-		return frames__put(at, member, depth);
+		return put_frames(at, member, depth);
 	}
 	return at;
 }
 
-/* The most bytes that the variable parts of a record can take, or -EINVAL. */
-static int64_t record__extra(const struct record *record)
+/* The maximum size in bytes of the variable-size fields of @record, or -EINVAL. */
+static int64_t max_variable_size(const struct record *record)
 {
 	switch (record->type) {
 	case RECORD_STRING:
@@ -157,8 +157,8 @@ static int64_t record__extra(const struct record *record)
 	}
 }
 
-/* Whether a field that was written as a single zero byte may be left out at the end. */
-static inline bool field__droppable(const struct field *field)
+/* Whether a trailing field may be omitted if it is a single zero byte. */
+static inline bool can_be_omitted(const struct field *field)
 {
 	return field->encoding != ENCODING_TIME && field->encoding != ENCODING_END_TIME &&
 	       field->encoding != ENCODING_DELTA;
@@ -172,7 +172,7 @@ int encoder__put(struct encoder *encoder, const struct record *record)
 
 	if (!layout)
 		return -EINVAL;
-	extra = record__extra(record);
+	extra = max_variable_size(record);
 	if (extra < 0)
 		return (int)extra;
 	if (array__reserve(&encoder->raw, (layout->n + 2) * VARINT_MAX + (size_t)extra))
@@ -183,18 +183,18 @@ int encoder__put(struct encoder *encoder, const struct record *record)
 	start = encoder->raw.data + encoder->raw.n;
 	_Static_assert(LAYOUT_TYPES <= 0x80, "a type is one byte");
 	start[0] = (uint8_t)record->type;
-	body = used = at = start + 2; /* nearly every length fits one byte */
+	body = used = at = start + 2; /* nearly every length fits in one byte */
 	for (size_t i = 0; i < layout->n; i++) {
-		uint8_t *next = field__put(encoder, &layout->fields[i], record, at);
+		uint8_t *next = put_field(encoder, &layout->fields[i], record, at);
 
-		if (*at || next - at > 1 || !field__droppable(&layout->fields[i]))
+		if (*at || next - at > 1 || !can_be_omitted(&layout->fields[i]))
 			used = next;
 		at = next;
 	}
 
 	if (used - body > 0x7f) {
 		uint8_t length[VARINT_MAX];
-		size_t n = (size_t)(varint__put(length, (uint64_t)(used - body)) - length);
+		size_t n = (size_t)(put_varint(length, (uint64_t)(used - body)) - length);
 
 		memmove(start + 1 + n, body, (size_t)(used - body));
 		memcpy(start + 1, length, n);

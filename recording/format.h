@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The fixed parts of a recording file, byte for byte as docs/format.md has
- * them: file header, chunk header, trailer. All integers are little-endian.
+ * The fixed-size parts of a recording file (docs/format.md): file header, chunk header and
+ * trailer. All integers are little-endian.
  */
 #pragma once
 
@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FORMAT_MAJOR 1 /* readers refuse a higher one */
-#define FORMAT_MINOR 1 /* only adds record types and trailing fields */
+#define FORMAT_MAJOR 1 /* readers reject higher ones */
+#define FORMAT_MINOR 1 /* increased when record types or trailing fields are added */
 
 #define FORMAT_MAGIC                                                                               \
 	"\x89"                                                                                     \
@@ -22,7 +22,7 @@
 	"\x89"                                                                                     \
 	"DWLTRLR"
 #define FORMAT_MARKER_SIZE 8
-/* What chunk and trailer markers begin with, for finding the next one behind damage. */
+/* Common prefix of chunk and trailer markers, searched for after damage. */
 #define FORMAT_SYNC                                                                                \
 	"\x89"                                                                                     \
 	"DWL"
@@ -32,11 +32,11 @@
 #define CHUNK_HEADER_SIZE 56
 #define TRAILER_SIZE	  40
 
-#define CHUNK_RAW_TARGET (256u << 10) /* a chunk is closed when it holds this much */
-#define CHUNK_RAW_MAX	 (16u << 20)  /* and nothing bigger is ever unpacked */
+#define CHUNK_RAW_TARGET (256u << 10) /* a chunk of this many bytes is full */
+#define CHUNK_RAW_MAX	 (16u << 20)  /* readers reject larger ones */
 
-#define RECORD_STRING_MAX (1u << 20) /* bytes; the writer cuts longer strings */
-#define RECORD_FRAMES_MAX 4096u	     /* the writer cuts deeper stacks: STACK_TOO_DEEP */
+#define RECORD_STRING_MAX (1u << 20) /* bytes; the writer truncates longer strings */
+#define RECORD_FRAMES_MAX 4096u	     /* the writer truncates deeper stacks */
 
 enum chunk_type {
 	CHUNK_DATA = 1,
@@ -49,28 +49,28 @@ enum chunk_codec {
 };
 
 enum trailer_flags {
-	TRAILER_WAS_CUT = 1 << 0, /* records were added to a recording without an end */
+	TRAILER_WAS_CUT = 1 << 0, /* was cut short, then appended to */
 };
 
 struct file_header {
 	uint16_t major;
 	uint16_t minor;
-	uint32_t size; /* where the first chunk is */
+	uint32_t size; /* bytes: offset of the first chunk */
 };
 
 struct chunk_header {
 	uint16_t type;	      /* enum chunk_type; others are skipped */
 	uint8_t codec;	      /* enum chunk_codec */
-	uint32_t number;      /* 0, 1, 2 ... in the order of the file */
+	uint32_t number;      /* 0, 1, 2 ... in file order */
 	uint32_t raw_size;    /* of the payload, at most CHUNK_RAW_MAX */
-	uint32_t stored_size; /* as it is in the file, at most raw_size */
+	uint32_t stored_size; /* of the payload in the file, at most raw_size */
 	uint32_t records;
-	uint64_t first_time; /* smallest and largest time in it; 0 and 0 without any */
+	uint64_t first_time; /* smallest and largest time in it; both 0 if there is none */
 	uint64_t last_time;
 	uint32_t payload_crc; /* CRC-32 of the stored payload */
 };
 
-/* A chunk and where its header is: an entry of the index. */
+/* A chunk header and its offset in the file. */
 struct chunk_place {
 	uint64_t offset;
 	struct chunk_header header;
@@ -90,13 +90,12 @@ void chunk_header__pack(const struct chunk_header *header, uint8_t bytes[CHUNK_H
 void trailer__pack(const struct trailer *trailer, uint8_t bytes[TRAILER_SIZE]);
 
 /*
- * True, with the output set, when the bytes begin with the right marker, have
- * the right checksum and hold sizes within the limits above.
- * file_header__unpack() expects the magic to have been looked at.
+ * Return true and set the output if the bytes have the right marker and checksum, and sizes
+ * are within the limits above. file_header__unpack() does not check the magic.
  */
 bool file_header__unpack(const uint8_t bytes[FILE_HEADER_SIZE], struct file_header *header);
 bool chunk_header__unpack(const uint8_t bytes[CHUNK_HEADER_SIZE], struct chunk_header *header);
 bool trailer__unpack(const uint8_t bytes[TRAILER_SIZE], struct trailer *trailer);
 
-/* Whether a checksum is right; a fuzzer's build says yes, to get behind it. */
+/* Whether the CRC-32 of the data is @stored. Always true in fuzzer builds. */
 bool format__crc_matches(uint32_t stored, const void *data, size_t size);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What each record type is made of. Appending a field (with the minor version
- * that brings it) is the only change that released tables allow: readers of
- * before skip it, recordings of before read as 0 there.
+ * The fields of each record type. The only change allowed to a released table is to append a
+ * field, with the minor version that adds it: older readers skip it, and in older recordings
+ * it reads as 0.
  */
 #include "base/cleanup.h"
 #include "recording/codec.h"
@@ -15,32 +15,32 @@
 	.size = sizeof(MEMBER(record_name, member)), .encoding = ENCODING_##how,                   \
 	.introduced = (since), .max = WIDEST(record_name, member)
 
-/* A plain integer; one that is too wide reads as the widest. */
+/* An unsigned integer; one that is too great for the member reads as its maximum. */
 #define UNSIGNED(since, record_name, member)                                                       \
 	{                                                                                          \
 		FIELD(since, record_name, member, UNSIGNED),                                       \
-			.otherwise = WIDEST(record_name, member)                                   \
+			.fallback = WIDEST(record_name, member)                                    \
 	}
 #define SIGNED(since, record_name, member)                                                         \
 	{                                                                                          \
 		FIELD(since, record_name, member, SIGNED)                                          \
 	}
-/* An enum of values below @limit; others come from later versions. */
+/* An enum with values below @limit; others, of later versions, read as @unknown. */
 #define ENUM(since, record_name, member, limit, unknown)                                           \
 	{                                                                                          \
 		.name = #member, .offset = offsetof(struct record, record_name.member),            \
 		.size = sizeof(MEMBER(record_name, member)), .encoding = ENCODING_UNSIGNED,        \
-		.introduced = (since), .max = (limit)-1, .otherwise = (unknown)                    \
+		.introduced = (since), .max = (limit)-1, .fallback = (unknown)                     \
 	}
-#define GIVES(since, record_name, member, what)                                                    \
+#define DEFINES(since, record_name, member, what)                                                  \
 	{                                                                                          \
 		FIELD(since, record_name, member, NUMBER), .kind = NUMBER_##what                   \
 	}
-#define NAMES(since, record_name, member, what)                                                    \
+#define REFERENCE(since, record_name, member, what)                                                \
 	{                                                                                          \
 		FIELD(since, record_name, member, REFERENCE), .kind = NUMBER_##what                \
 	}
-#define CHAINED(since, record_name, member, how)                                                   \
+#define DELTA(since, record_name, member, how)                                                     \
 	{                                                                                          \
 		FIELD(since, record_name, member, how)                                             \
 	}
@@ -51,7 +51,7 @@
 		.elements = ARRAY_SIZE(MEMBER(record_name, member)), .encoding = ENCODING_LIST,    \
 		.introduced = (since)                                                              \
 	}
-#define RUN(since, record_name, member, how_many, how)                                             \
+#define VARIABLE(since, record_name, member, how_many, how)                                        \
 	{                                                                                          \
 		.name = #member, .offset = offsetof(struct record, record_name.member),            \
 		.count = offsetof(struct record, record_name.how_many),                            \
@@ -62,69 +62,69 @@
 /* One field a line. */
 /* clang-format off */
 static const struct field meta[] = {
-	NAMES(0, meta, key, STRING),
-	NAMES(0, meta, value, STRING),
+	REFERENCE(0, meta, key, STRING),
+	REFERENCE(0, meta, value, STRING),
 };
 
 static const struct field string[] = {
-	GIVES(0, string, number, STRING),
-	RUN(0, string, bytes, size, BYTES),
+	DEFINES(0, string, number, STRING),
+	VARIABLE(0, string, bytes, size, BYTES),
 };
 
 static const struct field stack[] = {
-	GIVES(0, stack, number, STACK),
+	DEFINES(0, stack, number, STACK),
 	ENUM(0, stack, kernel, 2, 1),
 	ENUM(0, stack, end, STACK_END_COUNT, STACK_UNSUPPORTED),
-	RUN(0, stack, frames, depth, FRAMES),
+	VARIABLE(0, stack, frames, depth, FRAMES),
 };
 
 static const struct field dso[] = {
-	GIVES(0, dso, number, DSO),
+	DEFINES(0, dso, number, DSO),
 	ENUM(0, dso, kind, DSO_JIT + 1, DSO_FILE),
-	NAMES(0, dso, path, STRING),
-	NAMES(0, dso, build_id, STRING),
+	REFERENCE(0, dso, path, STRING),
+	REFERENCE(0, dso, build_id, STRING),
 	ENUM(0, dso, deleted, 2, 1),
 	UNSIGNED(0, dso, pid),
 };
 
 static const struct field object[] = {
-	GIVES(0, object, number, OBJECT),
+	DEFINES(0, object, number, OBJECT),
 	ENUM(0, object, type, OBJECT_KLOCK + 1, OBJECT_NONE),
 	UNSIGNED(0, object, id),
 	UNSIGNED(0, object, extra),
 	UNSIGNED(0, object, mode),
-	NAMES(0, object, name, STRING),
-	NAMES(0, object, local, STRING),
+	REFERENCE(0, object, name, STRING),
+	REFERENCE(0, object, local, STRING),
 	UNSIGNED(0, object, family),
 	UNSIGNED(0, object, protocol),
 };
 
 static const struct field thread[] = {
-	GIVES(0, thread, thread, THREAD),
-	CHAINED(0, thread, time, TIME),
+	DEFINES(0, thread, thread, THREAD),
+	DELTA(0, thread, time, TIME),
 	UNSIGNED(0, thread, tid),
 	UNSIGNED(0, thread, tgid),
-	NAMES(0, thread, comm, STRING),
+	REFERENCE(0, thread, comm, STRING),
 	UNSIGNED(0, thread, flags),
-	NAMES(0, thread, parent, THREAD),
+	REFERENCE(0, thread, parent, THREAD),
 };
 
 static const struct field exec[] = {
-	NAMES(0, exec, thread, THREAD),
-	CHAINED(0, exec, time, TIME),
+	REFERENCE(0, exec, thread, THREAD),
+	DELTA(0, exec, time, TIME),
 	UNSIGNED(0, exec, tid),
-	NAMES(0, exec, comm, STRING),
+	REFERENCE(0, exec, comm, STRING),
 };
 
 static const struct field comm[] = {
-	NAMES(0, comm, thread, THREAD),
-	CHAINED(0, comm, time, TIME),
-	NAMES(0, comm, comm, STRING),
+	REFERENCE(0, comm, thread, THREAD),
+	DELTA(0, comm, time, TIME),
+	REFERENCE(0, comm, comm, STRING),
 };
 
 static const struct field totals[] = {
-	NAMES(0, totals, thread, THREAD),
-	CHAINED(0, totals, time, TIME),
+	REFERENCE(0, totals, thread, THREAD),
+	DELTA(0, totals, time, TIME),
 	LIST(0, totals, ns),
 	UNSIGNED(0, totals, voluntary),
 	UNSIGNED(0, totals, involuntary),
@@ -133,71 +133,71 @@ static const struct field totals[] = {
 
 static const struct field map[] = {
 	UNSIGNED(0, map, pid),
-	NAMES(0, map, dso, DSO),
-	CHAINED(0, map, time, TIME),
+	REFERENCE(0, map, dso, DSO),
+	DELTA(0, map, time, TIME),
 	UNSIGNED(0, map, start),
 	UNSIGNED(0, map, size),
 	UNSIGNED(0, map, offset),
 };
 
 static const struct field sample[] = {
-	NAMES(0, sample, thread, THREAD),
-	CHAINED(0, sample, time, TIME),
+	REFERENCE(0, sample, thread, THREAD),
+	DELTA(0, sample, time, TIME),
 	UNSIGNED(0, sample, weight),
-	NAMES(0, sample, user_stack, STACK),
-	NAMES(0, sample, kernel_stack, STACK),
+	REFERENCE(0, sample, user_stack, STACK),
+	REFERENCE(0, sample, kernel_stack, STACK),
 };
 
 /*
- * Intervals come in the order of their ends, so the end is what is chained; and
- * what trace mode has nothing to say about stands last.
+ * Intervals are written in order of their ends, so the end is delta-coded. Fields that are 0 in
+ * trace mode come last.
  */
 static const struct field interval[] = {
-	NAMES(0, interval, thread, THREAD),
+	REFERENCE(0, interval, thread, THREAD),
 	UNSIGNED(0, interval, blocked_ns),
 	UNSIGNED(0, interval, runq_ns),
-	CHAINED(0, interval, t_out, END_TIME),
+	DELTA(0, interval, t_out, END_TIME),
 	ENUM(0, interval, class, CLASS_COUNT, CLASS_OTHER),
 	UNSIGNED(0, interval, flags),
 	SIGNED(0, interval, syscall),
-	NAMES(0, interval, kernel_stack, STACK),
-	NAMES(0, interval, user_stack, STACK),
-	NAMES(0, interval, waker, THREAD),
+	REFERENCE(0, interval, kernel_stack, STACK),
+	REFERENCE(0, interval, user_stack, STACK),
+	REFERENCE(0, interval, waker, THREAD),
 	ENUM(0, interval, waker_context, WAKER_NMI + 1, WAKER_UNKNOWN),
-	NAMES(0, interval, object, OBJECT),
+	REFERENCE(0, interval, object, OBJECT),
 	UNSIGNED(0, interval, blocked_points),
 	UNSIGNED(0, interval, runq_points),
-	NAMES(1, interval, device, DEVICE),
+	REFERENCE(1, interval, device, DEVICE),
 };
 
 static const struct field wake[] = {
-	NAMES(0, wake, thread, THREAD),
-	CHAINED(0, wake, time, TIME),
-	NAMES(0, wake, waker, THREAD),
+	REFERENCE(0, wake, thread, THREAD),
+	DELTA(0, wake, time, TIME),
+	REFERENCE(0, wake, waker, THREAD),
 	ENUM(0, wake, context, WAKER_NMI + 1, WAKER_UNKNOWN),
-	NAMES(0, wake, kernel_stack, STACK),
-	NAMES(0, wake, user_stack, STACK),
+	REFERENCE(0, wake, kernel_stack, STACK),
+	REFERENCE(0, wake, user_stack, STACK),
 };
 
 static const struct field lost[] = {
-	NAMES(0, lost, cause, STRING),
+	REFERENCE(0, lost, cause, STRING),
 	UNSIGNED(0, lost, count),
 };
 
 static const struct field symbol[] = {
-	NAMES(0, symbol, dso, DSO),
-	CHAINED(0, symbol, address, DELTA),
-	NAMES(0, symbol, name, STRING),
-	NAMES(0, symbol, file, STRING),
+	REFERENCE(0, symbol, dso, DSO),
+	DELTA(0, symbol, address, DELTA),
+	REFERENCE(0, symbol, name, STRING),
+	REFERENCE(0, symbol, file, STRING),
 	UNSIGNED(0, symbol, line),
 	ENUM(0, symbol, inlined, 2, 1),
 };
 
 static const struct field device[] = {
-	GIVES(1, device, device, DEVICE),
-	CHAINED(1, device, time, TIME),
+	DEFINES(1, device, device, DEVICE),
+	DELTA(1, device, time, TIME),
 	UNSIGNED(1, device, dev),
-	NAMES(1, device, name, STRING),
+	REFERENCE(1, device, name, STRING),
 	UNSIGNED(1, device, requests),
 	UNSIGNED(1, device, bytes),
 	UNSIGNED(1, device, queue_ns),
@@ -206,22 +206,22 @@ static const struct field device[] = {
 };
 
 static const struct field idle[] = {
-	NAMES(1, idle, device, DEVICE),
+	REFERENCE(1, idle, device, DEVICE),
 	UNSIGNED(1, idle, ns),
-	CHAINED(1, idle, since, TIME),
-	NAMES(1, idle, thread, THREAD),
+	DELTA(1, idle, since, TIME),
+	REFERENCE(1, idle, thread, THREAD),
 	UNSIGNED(1, idle, flags),
-	NAMES(1, idle, kernel_stack, STACK),
-	NAMES(1, idle, user_stack, STACK),
+	REFERENCE(1, idle, kernel_stack, STACK),
+	REFERENCE(1, idle, user_stack, STACK),
 	UNSIGNED(1, idle, points),
 };
 
 static const struct field annotation[] = {
-	NAMES(1, annotation, thread, THREAD),
-	CHAINED(1, annotation, time, TIME),
+	REFERENCE(1, annotation, thread, THREAD),
+	DELTA(1, annotation, time, TIME),
 	ENUM(1, annotation, type, ANNOTATION_COUNT, ANNOTATION_NONE),
 	UNSIGNED(1, annotation, address),
-	NAMES(1, annotation, other, THREAD),
+	REFERENCE(1, annotation, other, THREAD),
 };
 
 #define LAYOUT(fields) {#fields, fields, ARRAY_SIZE(fields)}

@@ -26,7 +26,7 @@ void numbers__free(struct numbers *numbers)
 
 void numbers__allow(struct numbers *numbers, uint64_t bytes)
 {
-	/* Numbers are 32 bits wide everywhere. */
+	/* Numbers have 32 bits. */
 	if (bytes > UINT32_MAX || numbers->limit + bytes * NUMBERS_PER_BYTE > UINT32_MAX)
 		numbers->limit = UINT32_MAX;
 	else

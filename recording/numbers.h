@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which interned numbers a reader has met, so that it can promise its callers
- * that a number they are given was given out before, and is small enough to
- * index an array with.
+ * The numbers that the records read so far have defined, so that a reader can guarantee that
+ * references are to defined numbers, and that numbers are small enough for array indices.
  */
 #pragma once
 
@@ -14,43 +13,43 @@ enum number_kind {
 	NUMBER_STRING,
 	NUMBER_DSO,
 	NUMBER_OBJECT,
-	NUMBER_STACK,  /* may be named before its record comes */
-	NUMBER_THREAD, /* its record may be lost, or come later from another CPU */
-	NUMBER_DEVICE, /* and so may a device's, of which there are several */
+	NUMBER_STACK,  /* its record may come after references to it */
+	NUMBER_THREAD, /* so may a thread's, from another CPU; or it was lost */
+	NUMBER_DEVICE, /* as threads, and a device has several records */
 	NUMBER_KINDS,
 };
 
 /*
- * Numbers count up, so none can be much higher than what the bytes so far could
- * have given out: a record that gives one out takes several bytes, compressed
- * too. The slack is for those that were lost on their way to the file.
+ * Numbers are assigned in sequence, and a record that defines one takes several bytes even
+ * compressed, so the bytes read so far bound the numbers. The base allows for records that
+ * were lost before they were written.
  */
 #define NUMBERS_BASE	 65536u
 #define NUMBERS_PER_BYTE 4u
 
 struct numbers {
-	uint64_t limit; /* the highest number that is credible now */
+	uint64_t limit; /* the highest number accepted so far */
 	struct {
 		uint64_t *bits;
 		size_t words;
-	} defined[NUMBER_THREAD]; /* of each kind but threads */
+	} defined[NUMBER_THREAD]; /* by kind, below NUMBER_THREAD */
 };
 
 void numbers__reset(struct numbers *numbers);
 void numbers__free(struct numbers *numbers);
 
-/* Makes the numbers credible that @bytes more of the file could have given out. */
+/* Raises the limit for @bytes more bytes of the file. */
 void numbers__allow(struct numbers *numbers, uint64_t bytes);
 
 /*
- * Takes @number as given out. Returns 0, -EEXIST when it was before, -ERANGE
- * when it is 0 or not credible, -ENOMEM.
+ * Marks @number as defined. Returns 0, -EEXIST if it was before, -ERANGE if it is 0 or above the
+ * limit, or -ENOMEM.
  */
 int numbers__define(struct numbers *numbers, enum number_kind kind, uint32_t number);
 
 bool numbers__defined(const struct numbers *numbers, enum number_kind kind, uint64_t number);
 
-/* Whether a record may name @number: 0 always may. */
+/* Whether a record may refer to @number; 0 is always valid. */
 static inline bool numbers__valid(const struct numbers *numbers, enum number_kind kind,
 				  uint64_t number)
 {

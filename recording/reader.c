@@ -13,12 +13,12 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "recording/foreign.h"
+#include "recording/file_type.h"
 
 DEFINE_CLEANUP(struct recording_reader *, recording_reader__close)
 
-/* Why open() failed, and what to do. */
-static int open__error(const char *path, int err)
+/* Records the error and hint for a failed open(). */
+static int open_error(const char *path, int err)
 {
 	struct stat st;
 
@@ -45,7 +45,7 @@ static int open__error(const char *path, int err)
 	}
 }
 
-static int open__not_regular(const char *path, mode_t mode)
+static int not_a_regular_file(const char *path, mode_t mode)
 {
 	if (S_ISDIR(mode)) {
 		error__set(-EISDIR, "%s is a directory, not a recording", path);
@@ -57,22 +57,22 @@ static int open__not_regular(const char *path, mode_t mode)
 	return -EINVAL;
 }
 
-static int open__not_a_recording(const char *path, const void *head, size_t n)
+static int not_a_recording(const char *path, const void *head, size_t n)
 {
-	const struct foreign *foreign = foreign__recognize(head, n);
+	const struct file_type *type = file_type__recognize(head, n);
 
 	error__set(-EINVAL, "%s is not a recording of dwell: it is %s", path,
-		   foreign ? foreign->what : "something else");
-	error__hint("%s", foreign ? foreign->mend
-				  : "Name a file written by: dwell record -o FILE -- COMMAND");
+		   type ? type->what : "something else");
+	error__hint("%s",
+		    type ? type->hint : "Name a file written by: dwell record -o FILE -- COMMAND");
 	return -EINVAL;
 }
 
-/* Sees that the file is a recording that this version can read. */
-static int reader__open_header(struct recording_reader *reader)
+/* Checks that the file is a recording that this version can read. */
+static int open_header(struct recording_reader *reader)
 {
 	uint8_t bytes[FILE_HEADER_SIZE];
-	int64_t n = source__read(&reader->source, 0, bytes, sizeof(bytes));
+	int64_t n = byte_source__read(&reader->source, 0, bytes, sizeof(bytes));
 	const char *path = reader->path;
 
 	if (n < 0)
@@ -86,9 +86,9 @@ static int reader__open_header(struct recording_reader *reader)
 		return -ENODATA;
 	}
 	if (n < FILE_HEADER_SIZE || memcmp(bytes, FORMAT_MAGIC, FORMAT_MARKER_SIZE) != 0)
-		return open__not_a_recording(path, bytes, (size_t)n);
+		return not_a_recording(path, bytes, (size_t)n);
 	if (!file_header__unpack(bytes, &reader->header)) {
-		reader->trouble.header = true;
+		reader->faults.header = true;
 		reader->header = (struct file_header){FORMAT_MAJOR, FORMAT_MINOR, FILE_HEADER_SIZE};
 	}
 	if (reader->header.major > FORMAT_MAJOR) {
@@ -100,9 +100,8 @@ static int reader__open_header(struct recording_reader *reader)
 	return 0;
 }
 
-/* Takes @source.fd, also on errors. */
-static int reader__open_source(struct source source, const char *path,
-			       struct recording_reader **out)
+/* Owns @source.fd from now on, also on errors. */
+static int open_bytes(struct byte_source source, const char *path, struct recording_reader **out)
 {
 	_cleanup_(recording_reader__closep) struct recording_reader *reader = NULL;
 	int err;
@@ -117,7 +116,7 @@ static int reader__open_source(struct source source, const char *path,
 	reader->path = strdup(path);
 	if (!reader->path)
 		return error__errno(-ENOMEM, "cannot read %s", path);
-	err = reader__open_header(reader);
+	err = open_header(reader);
 	if (err)
 		return err;
 	recording_reader__rewind(reader);
@@ -127,79 +126,33 @@ static int reader__open_source(struct source source, const char *path,
 
 int recording_reader__open_memory(const void *data, size_t size, struct recording_reader **out)
 {
-	return reader__open_source((struct source){.fd = -1, .memory = data, .size = size},
-				   "(memory)", out);
+	return open_bytes((struct byte_source){.fd = -1, .memory = data, .size = size}, "(memory)",
+			  out);
 }
 
 int recording_reader__open_fd(int fd, const char *path, struct recording_reader **out)
 {
 	_cleanup_close_ int file = fd;
-	struct source source = {};
+	struct byte_source source = {};
 	struct stat st;
 
 	if (fstat(file, &st))
 		return error__errno(-errno, "cannot read %s", path);
 	if (!S_ISREG(st.st_mode))
-		return open__not_regular(path, st.st_mode);
+		return not_a_regular_file(path, st.st_mode);
 	source.size = (uint64_t)st.st_size;
 	source.fd = TAKE_FD(file);
-	return reader__open_source(source, path, out);
+	return open_bytes(source, path, out);
 }
 
 int recording_reader__open(const char *path, struct recording_reader **out)
 {
-	/* Not to wait for the writer of a FIFO. */
+	/* O_NONBLOCK: must not wait for the writer of a FIFO. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	if (fd < 0)
-		return open__error(path, -errno);
+		return open_error(path, -errno);
 	return recording_reader__open_fd(fd, path, out);
-}
-
-/* Behind the last record of a chunk, or where it cannot be read any further. */
-static void reader__end_chunk(struct recording_reader *reader, bool broken)
-{
-	const struct chunk_place *place = &reader->chunks.data[reader->chunks.n - 1];
-
-	reader->in_chunk = false;
-	if (!broken && reader->chunk_records == place->header.records)
-		return;
-	if (!reader->trouble.damaged++)
-		reader->trouble.damage_at = place->offset;
-}
-
-int recording_reader__next(struct recording_reader *reader, struct record *record)
-{
-	int err;
-
-	for (;;) {
-		if (!reader->in_chunk) {
-			err = recording_reader__next_chunk(reader);
-			if (err == 0)
-				reader_trouble__describe(reader, reader->warning,
-							 sizeof(reader->warning));
-			if (err <= 0)
-				return err;
-		}
-		err = decoder__next(&reader->decoder, record);
-		if (err < 0)
-			return error__errno(err, "cannot read %s", reader->path);
-		switch ((enum decoded)err) {
-		case DECODED_RECORD:
-			reader->chunk_records++;
-			return 1;
-		case DECODED_NONSENSE:
-			reader->trouble.nonsense++;
-			reader->chunk_records++;
-			break;
-		case DECODED_UNKNOWN:
-			reader->chunk_records++;
-			break;
-		case DECODED_BROKEN:
-		case DECODED_END:
-			reader__end_chunk(reader, err == DECODED_BROKEN);
-		}
-	}
 }
 
 struct sentence {
@@ -208,10 +161,10 @@ struct sentence {
 	size_t n;
 };
 
-static void sentence__add(struct sentence *sentence, const char *fmt, ...)
+static void sentence_add(struct sentence *sentence, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void sentence__add(struct sentence *sentence, const char *fmt, ...)
+static void sentence_add(struct sentence *sentence, const char *fmt, ...)
 {
 	va_list args;
 	int n = 0;
@@ -227,56 +180,100 @@ static void sentence__add(struct sentence *sentence, const char *fmt, ...)
 	sentence->n += n > 0 ? (size_t)n : 0;
 }
 
-/* What is not there: in records when the trailer tells, else in chunks. */
-static void reader__describe_missing(const struct recording_reader *reader,
-				     struct sentence *sentence)
+/* In records if the trailer has their number, else in chunks. */
+static void describe_missing(const struct recording_reader *reader, struct sentence *sentence)
 {
 	if (reader->finished && reader->trailer.records > reader->records)
-		sentence__add(sentence, "%" PRIu64 " of %" PRIu64 " records are missing",
-			      reader->trailer.records - reader->records, reader->trailer.records);
-	else if (reader->trouble.missing)
-		sentence__add(sentence, "%" PRIu64 " chunks of records are missing",
-			      reader->trouble.missing);
+		sentence_add(sentence, "%" PRIu64 " of %" PRIu64 " records are missing",
+			     reader->trailer.records - reader->records, reader->trailer.records);
+	else if (reader->faults.missing)
+		sentence_add(sentence, "%" PRIu64 " chunks of records are missing",
+			     reader->faults.missing);
 }
 
-void reader_trouble__describe(const struct recording_reader *reader, char *text, size_t size)
+/* Composes the warning from the faults, "" for none. */
+static void describe_faults(const struct recording_reader *reader, char *text, size_t size)
 {
-	const struct reader_trouble *trouble = &reader->trouble;
+	const struct reader_faults *faults = &reader->faults;
 	struct sentence sentence = {.text = text, .size = size};
 
 	text[0] = '\0';
-	if (trouble->header)
-		sentence__add(&sentence, "the file header is damaged");
-	if (trouble->damaged == 1)
-		sentence__add(&sentence, "damaged at byte %" PRIu64 ", which was skipped",
-			      trouble->damage_at);
-	if (trouble->damaged > 1)
-		sentence__add(&sentence,
-			      "damaged in %" PRIu64 " places, first at byte %" PRIu64
-			      ", which were skipped",
-			      trouble->damaged, trouble->damage_at);
-	reader__describe_missing(reader, &sentence);
-	if (trouble->nonsense)
-		sentence__add(&sentence, "%" PRIu64 " impossible records were skipped",
-			      trouble->nonsense);
+	if (faults->header)
+		sentence_add(&sentence, "the file header is damaged");
+	if (faults->damaged == 1)
+		sentence_add(&sentence, "damaged at byte %" PRIu64 ", which was skipped",
+			     faults->damage_at);
+	if (faults->damaged > 1)
+		sentence_add(&sentence,
+			     "damaged in %" PRIu64 " places, first at byte %" PRIu64
+			     ", which were skipped",
+			     faults->damaged, faults->damage_at);
+	describe_missing(reader, &sentence);
+	if (faults->invalid)
+		sentence_add(&sentence, "%" PRIu64 " impossible records were skipped",
+			     faults->invalid);
 	if (reader->decoder.dangling)
-		sentence__add(&sentence, "%" PRIu64 " references to missing records read as none",
-			      reader->decoder.dangling);
-	if (trouble->cut && reader->indexed)
-		sentence__add(&sentence, "its end mark is damaged, the records are whole");
-	else if (trouble->cut)
-		sentence__add(
-			&sentence,
-			"cut short at byte %" PRIu64 ", behind %" PRIu64
-			" records: the recorder was killed, the disk was full, or it is still "
-			"recording",
-			trouble->cut_at, reader->records);
+		sentence_add(&sentence, "%" PRIu64 " references to missing records read as none",
+			     reader->decoder.dangling);
+	if (faults->cut && reader->indexed)
+		sentence_add(&sentence, "its end mark is damaged, the records are whole");
+	else if (faults->cut)
+		sentence_add(&sentence,
+			     "cut short at byte %" PRIu64 ", behind %" PRIu64
+			     " records: the recorder was killed, the disk was full, or it is still "
+			     "recording",
+			     faults->cut_at, reader->records);
 	if (reader->finished && reader->trailer.flags & TRAILER_WAS_CUT)
-		sentence__add(&sentence, "the end of the recording is missing: the recorder was "
-					 "killed, or the disk was full");
-	if (trouble->behind)
-		sentence__add(&sentence, "%" PRIu64 " bytes behind its end were ignored",
-			      trouble->behind);
+		sentence_add(&sentence, "the end of the recording is missing: the recorder was "
+					"killed, or the disk was full");
+	if (faults->trailing)
+		sentence_add(&sentence, "%" PRIu64 " bytes behind its end were ignored",
+			     faults->trailing);
+}
+
+/* At the end of a chunk, or where it cannot be decoded any further (@broken). */
+static void end_chunk(struct recording_reader *reader, bool broken)
+{
+	const struct chunk_place *place = &reader->chunks.data[reader->chunks.n - 1];
+
+	reader->in_chunk = false;
+	if (!broken && reader->chunk_records == place->header.records)
+		return;
+	if (!reader->faults.damaged++)
+		reader->faults.damage_at = place->offset;
+}
+
+int recording_reader__next(struct recording_reader *reader, struct record *record)
+{
+	int err;
+
+	for (;;) {
+		if (!reader->in_chunk) {
+			err = recording_reader__next_chunk(reader);
+			if (err == 0)
+				describe_faults(reader, reader->warning, sizeof(reader->warning));
+			if (err <= 0)
+				return err;
+		}
+		err = decoder__next(&reader->decoder, record);
+		if (err < 0)
+			return error__errno(err, "cannot read %s", reader->path);
+		switch ((enum decoded)err) {
+		case DECODED_RECORD:
+			reader->chunk_records++;
+			return 1;
+		case DECODED_INVALID:
+			reader->faults.invalid++;
+			reader->chunk_records++;
+			break;
+		case DECODED_UNKNOWN:
+			reader->chunk_records++;
+			break;
+		case DECODED_BROKEN:
+		case DECODED_END:
+			end_chunk(reader, err == DECODED_BROKEN);
+		}
+	}
 }
 
 const char *recording_reader__warning(const struct recording_reader *reader)
@@ -286,7 +283,7 @@ const char *recording_reader__warning(const struct recording_reader *reader)
 
 void recording_reader__rewind(struct recording_reader *reader)
 {
-	bool header = reader->trouble.header;
+	bool header = reader->faults.header;
 
 	reader->offset = reader->header.size;
 	reader->expected = 0;
@@ -294,18 +291,8 @@ void recording_reader__rewind(struct recording_reader *reader)
 	reader->records = 0;
 	reader->chunks.n = 0;
 	reader->decoder.dangling = 0;
-	reader->trouble = (struct reader_trouble){.header = header};
+	reader->faults = (struct reader_faults){.header = header};
 	numbers__reset(&reader->numbers);
-}
-
-uint64_t recording_reader__size(const struct recording_reader *reader)
-{
-	return reader->source.size;
-}
-
-uint64_t recording_reader__position(const struct recording_reader *reader)
-{
-	return reader->offset < reader->source.size ? reader->offset : reader->source.size;
 }
 
 void recording_reader__close(struct recording_reader *reader)

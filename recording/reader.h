@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the rest of recording/ and the tests use of the reader, beyond recording.h. */
+/* The reader's internals, for recording/ and the tests. */
 #pragma once
 
 #include <stddef.h>
@@ -11,34 +11,34 @@
 #include "recording/recording.h"
 #include "recording/byte_source.h"
 
-/* As recording_reader__open(). @data stays the caller's and must outlive the reader. */
+/* As recording_reader__open(), for fuzzing. @data must outlive the reader. */
 int recording_reader__open_memory(const void *data, size_t size, struct recording_reader **out);
 
-/* As recording_reader__open(), of a file open for reading; takes @fd, also on errors. */
+/* As recording_reader__open(), for an open file; owns @fd from now on, also on errors. */
 int recording_reader__open_fd(int fd, const char *path, struct recording_reader **out);
 
-/* What was seen wrong; all of it is for recording_reader__warning(). */
-struct reader_trouble {
+/* Faults found in the file, for recording_reader__warning(). */
+struct reader_faults {
 	bool header;	    /* the file header's checksum is wrong */
-	uint64_t damaged;   /* places */
+	uint64_t damaged;   /* number of damaged places */
 	uint64_t damage_at; /* offset of the first */
-	uint64_t missing;   /* chunks, as the gaps in their numbers tell */
-	uint64_t nonsense;  /* records that were skipped */
-	bool cut;	    /* no trailer was reached */
+	uint64_t missing;   /* number of missing chunks, by the gaps in their numbers */
+	uint64_t invalid;   /* records that were skipped as invalid */
+	bool cut;	    /* the file ends without a trailer */
 	uint64_t cut_at;
-	uint64_t behind; /* bytes behind the trailer */
+	uint64_t trailing; /* bytes after the trailer */
 };
 
 struct recording_reader {
-	struct source source;
+	struct byte_source source;
 	char *path; /* for messages */
 	struct file_header header;
 
-	uint64_t offset;	  /* of what comes next in the file */
+	uint64_t offset;	  /* of the next chunk in the file */
 	uint32_t expected;	  /* number of the next chunk */
-	struct chunk_place index; /* the first index chunk, if ... */
-	bool indexed;		  /* ... one was reached */
-	bool finished;		  /* the trailer was reached */
+	struct chunk_place index; /* the first index chunk, when @indexed */
+	bool indexed;		  /* an index chunk was read, and no data chunk after it */
+	bool finished;		  /* the trailer was read */
 	bool ended;
 	struct trailer trailer;
 	ARRAY(struct chunk_place) chunks; /* data chunks that were read */
@@ -46,21 +46,18 @@ struct recording_reader {
 	bool in_chunk;
 	struct decoder decoder;
 	struct numbers numbers;
-	uint64_t records;	/* in the chunks that were read, as their headers have it */
-	uint32_t chunk_records; /* decoded from the present chunk */
+	uint64_t records;	/* in the chunks read so far, by their headers */
+	uint32_t chunk_records; /* decoded from the current chunk */
 
-	uint8_t *stored; /* payload as it is in the file, and unpacked */
+	uint8_t *stored; /* payload as in the file; @raw: decompressed */
 	size_t stored_capacity;
 	uint8_t *raw;
 	size_t raw_capacity;
 	struct ZSTD_DCtx_s *zstd;
 
-	struct reader_trouble trouble;
+	struct reader_faults faults;
 	char warning[512];
 };
 
-/* Composes the warning from the trouble, "" for none. */
-void reader_trouble__describe(const struct recording_reader *reader, char *text, size_t size);
-
-/* Reads on to the next data chunk and begins it. Returns 1, 0 at the end, -errno. */
+/* Reads the next data chunk and starts decoding it. Returns 1, 0 at the end, or -errno. */
 int recording_reader__next_chunk(struct recording_reader *reader);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The recording: one file of compressed, checksummed chunks of records.
- * docs/format.md has the bytes; this is how the program sees them.
+ * The recording: one file of compressed, checksummed chunks of records. docs/format.md
+ * describes the bytes; this header the records in memory.
  *
- * Strings, stacks, DSOs and objects are interned: each is written once, before
- * the first record that names it, and named by its number from then on. Number
- * 0 is always "none" (the empty string, no stack), so real ones start at 1.
- * Times are ns, CLOCK_MONOTONIC. Values on disk are never renumbered; unknown
- * record types, and fields added behind the known ones, are skipped.
+ * Strings, stacks, DSOs and objects are interned: each is written once, before the first
+ * record that refers to it (stacks may come later), and referred to by its number. Number 0
+ * means none (the empty string, no stack); others start at 1. Times are ns, CLOCK_MONOTONIC.
+ * Values on disk are never renumbered; readers skip unknown record types, and fields that
+ * later versions append to known ones.
  */
 #pragma once
 
@@ -39,16 +39,15 @@ enum record_type {
 };
 
 /*
- * A fact about the whole recording; a later value of the same key wins. Keys:
- * version, command, target, mode (sampling | trace), period_ns, grid_seed (of the
- * sampling points, see abi/grid.h), start and end
- * (ns, CLOCK_MONOTONIC; end is missing when the recorder was killed),
- * start_realtime (ns since 1970), hostname, kernel, machine, cpus, boot_id,
- * rung (where sleepers' stacks are taken), exit_status, cpu_ns (of dwell itself),
- * interface_N (the name of the network device with index N),
- * machine_busy_ns and machine_idle_ns (of all CPUs),
- * machine_switches and machine_switches_told (while it recorded, of all CPUs: those
- * the kernel counted, and those its tracepoints told of).
+ * A property of the whole recording; a later value of the same key replaces an earlier one.
+ * Keys: version, command, target, mode (sampling | trace), period_ns, grid_seed (of the
+ * sampling points, see abi/grid.h), start and end (ns, CLOCK_MONOTONIC; end is missing when
+ * the recorder was killed), start_realtime (ns since 1970), hostname, kernel, machine, cpus,
+ * boot_id, rung (where sleepers' stacks are taken), exit_status, cpu_ns (of dwell itself),
+ * interface_N (name of the network device with index N), machine_busy_ns and
+ * machine_idle_ns (sums over all CPUs), machine_switches and machine_switches_told (context
+ * switches of all CPUs during the recording: counted by the kernel, and reported by its
+ * tracepoints).
  */
 struct record_meta {
 	uint32_t key;	/* string; see above */
@@ -62,39 +61,39 @@ struct record_string {
 };
 
 struct record_stack {
-	uint32_t number;	/* given by the writer; not in the order of the file */
+	uint32_t number;	/* assigned by the writer; not ascending in the file */
 	const uint64_t *frames; /* innermost first; callers are return addresses */
 	uint32_t depth;
-	uint8_t kernel; /* 1: kernel addresses */
+	uint8_t kernel; /* 1: a kernel stack */
 	uint8_t end;	/* enum stack_end */
 };
 
 enum dso_kind {
 	DSO_FILE = 0,
-	DSO_KERNEL = 1, /* addresses are absolute; also its modules and BPF programs */
+	DSO_KERNEL = 1, /* with its modules and BPF programs; addresses are absolute */
 	DSO_VDSO = 2,
-	DSO_JIT = 3, /* anonymous executable memory; addresses are absolute, build_id is none */
+	DSO_JIT = 3, /* anonymous executable memory; absolute addresses, no build_id */
 };
 
 struct record_dso {
-	uint32_t number;   /* given by the writer */
-	uint32_t path;	   /* string, as its process saw it; "[kernel]", "[vdso]", "[jit:PID]" */
+	uint32_t number;   /* assigned by the writer */
+	uint32_t path;	   /* string, in its process's view; or "[kernel]", "[vdso]", "[jit:PID]" */
 	uint32_t build_id; /* string, lower-case hex; 0 when it has none */
 	uint8_t kind;	   /* enum dso_kind */
-	uint8_t deleted;   /* the path named another file, or none, when it was mapped */
+	uint8_t deleted;   /* at mapping time, the path led to another file or none */
 	uint32_t pid;	   /* DSO_JIT: the process; else 0 */
 };
 
 struct record_object {
-	uint32_t number;   /* given by the writer */
+	uint32_t number;   /* assigned by the writer */
 	uint8_t type;	   /* enum object_type */
 	uint64_t id;	   /* inode, address or pid, see enum object_type */
-	uint64_t extra;	   /* of a file the device, of a socket the index of a network device */
+	uint64_t extra;	   /* files: st_dev; sockets: index of the network device */
 	uint32_t mode;	   /* files: i_mode */
 	uint32_t family;   /* sockets: AF_* */
 	uint32_t protocol; /* sockets: IPPROTO_* */
-	uint32_t name;	   /* string: the path, or "ADDRESS:PORT" of the peer */
-	uint32_t local;	   /* string: "ADDRESS:PORT" of a socket's own end */
+	uint32_t name;	   /* string: path, or "ADDRESS:PORT" of the peer */
+	uint32_t local;	   /* sockets: string, local "ADDRESS:PORT" */
 };
 
 struct record_thread {
@@ -104,12 +103,12 @@ struct record_thread {
 	uint32_t parent; /* thread number or 0 */
 	uint32_t flags;	 /* enum thread_flags */
 	uint32_t comm;	 /* string */
-	uint64_t time;	 /* created, or first seen */
+	uint64_t time;	 /* of creation, or first seen */
 };
 
 struct record_exec {
 	uint32_t thread;
-	uint32_t tid; /* from now on */
+	uint32_t tid; /* after the exec */
 	uint32_t comm;
 	uint64_t time;
 };
@@ -123,7 +122,7 @@ struct record_comm {
 struct record_totals {
 	uint32_t thread;
 	uint32_t flags; /* enum totals_flags */
-	uint64_t time;	/* until when they count */
+	uint64_t time;	/* end of the time that the totals cover */
 	uint64_t ns[CLASS_COUNT];
 	uint64_t voluntary;
 	uint64_t involuntary;
@@ -162,7 +161,7 @@ struct record_interval {
 	uint32_t kernel_stack;
 	uint32_t user_stack;
 	uint32_t object;
-	uint32_t device; /* that completed a request last where the wakeup came; 0: none */
+	uint32_t device; /* which completed a request last on the CPU of the wakeup; 0: none */
 };
 
 /* The waker's stack; belongs to the interval of @thread whose t_wake is @time. */
@@ -175,7 +174,7 @@ struct record_wake {
 	uint64_t time;
 };
 
-/* A block device; its last record has what it did until @time. */
+/* A block device, with totals from its first request until @time; its last record counts. */
 struct record_device {
 	uint32_t device; /* its number, from 1 */
 	uint32_t dev;	 /* major << 20 | minor */
@@ -183,12 +182,14 @@ struct record_device {
 	uint64_t time;
 	uint64_t requests;
 	uint64_t bytes;
-	uint64_t queue_ns;   /* of all requests, before the driver had them */
-	uint64_t service_ns; /* and from then on */
+	uint64_t queue_ns;   /* of all requests: from insertion to issue to the driver */
+	uint64_t service_ns; /* of all requests: from issue to completion */
 	uint64_t idle_ns;    /* with nothing in flight */
 };
 
-/* A block device had nothing in flight in [@since, @since + @ns), until @thread fed it. */
+/*
+ * A block device had no request in flight in [@since, @since + @ns); then @thread issued one.
+ */
 struct record_idle {
 	uint32_t device;
 	uint32_t thread; /* 0: unknown */
@@ -197,12 +198,12 @@ struct record_idle {
 	uint32_t points;       /* sampling points in it */
 	uint16_t flags;	       /* the spacing, as in enum interval_flags */
 	uint32_t kernel_stack; /* where the request was issued */
-	uint32_t user_stack;   /* of @thread, if that issued it itself */
+	uint32_t user_stack;   /* of @thread, if it issued the request itself */
 };
 
-/* What a program told of itself by include/dwell.h; the values stand there, too. */
+/* Annotations by include/dwell.h, with the values of enum dwell_event there. */
 enum annotation_type {
-	ANNOTATION_NONE = 0, /* or one that is not known */
+	ANNOTATION_NONE = 0, /* or unknown */
 	ANNOTATION_SPIN_BEGIN = 1,
 	ANNOTATION_SPIN_END = 2,
 	ANNOTATION_SPIN_RELEASE = 3,
@@ -212,21 +213,21 @@ enum annotation_type {
 
 struct record_annotation {
 	uint32_t thread;
-	uint32_t other; /* thread: who holds what is waited for, if that was said */
+	uint32_t other; /* thread that holds what is waited for; 0: not given */
 	uint8_t type;	/* enum annotation_type */
 	uint64_t address;
 	uint64_t time;
 };
 
-/* How often something was lost; the last record of a cause counts. */
+/* The number of lost events by cause; the last record of a cause counts. */
 struct record_lost {
 	uint32_t cause; /* string, such as "ring buffer full" */
 	uint64_t count;
 };
 
 /*
- * One function at an address: the frames of an address follow each other, the
- * innermost inlined one first.
+ * A function at an address. An address with inlined functions has several consecutive records,
+ * innermost first.
  */
 struct record_symbol {
 	uint32_t dso;
@@ -264,126 +265,113 @@ struct record {
 struct recording_writer;
 
 /*
- * One thread at a time may use a writer. A program that writes recordings
- * ignores SIGXFSZ, to get -EFBIG at its file size limit instead of being killed.
+ * A writer is not thread-safe. Programs that write recordings should ignore SIGXFSZ, to get
+ * -EFBIG at the file size limit instead of being killed.
  *
- * Creates @path, readable by its owner only (an existing file is first renamed
- * to PATH.old, as perf does), and writes the file header. Device files such as
- * /dev/null are written to as they are. Errors: -errno of open or write,
- * -EISDIR, -ELOOP (a symbolic link: it may be somebody else's), -EINVAL (a pipe
- * or block device), with error__set() done.
+ * Creates @path, readable by its owner only, and writes the file header. An existing file is
+ * renamed to PATH.old first, as perf does. Character devices such as /dev/null are written to.
+ * Errors, recorded with error__set(): -errno of open or write, -EISDIR, -ELOOP (a symbolic
+ * link: another user may have made it), -EINVAL (a pipe or block device).
  */
 int recording_writer__create(const char *path, struct recording_writer **out);
 
 /*
- * Opens a recording to add records behind its last whole chunk (symbols, after
- * the run). Strings, stacks, DSOs and objects that are in it keep their
- * numbers, new ones go on where they ended; only stacks by hash start anew. The
- * file is untouched until the first chunk is written; when that or a later one
- * fails, everything added is taken back. One that was cut short can be added
- * to, and keeps saying so. Errors as recording_reader__open(), -EBUSY (still
- * being written), and -EINVAL for one that is damaged.
+ * Opens a recording to append records after its last whole chunk, such as symbols after the
+ * run. Strings, DSOs and objects in it keep their numbers, and new ones get higher ones; hashes
+ * of stacks are not kept, so all stacks are new. The file is not changed until the first chunk
+ * is written; if that or a later write fails, everything appended is removed again. A recording
+ * that was cut short can be appended to, and stays marked as cut. Errors as of
+ * recording_reader__open(), -EBUSY (it is still being written) and -EINVAL (damaged).
  */
 int recording_writer__append(const char *path, struct recording_writer **out);
 
 /*
- * The number of a string; written first when it is new. 0 for an empty one or
- * NULL. Bytes over 1 MiB are cut off. Never fails: an error is kept, and returned
- * by the next recording_writer__put().
+ * The number of @text, which is written if it is new; 0 for "" and NULL. Longer strings are cut
+ * to 1 MiB. Returns 0 on errors, which are kept and returned by the next
+ * recording_writer__put(); so do the functions below.
  */
 uint32_t recording_writer__string(struct recording_writer *writer, const char *text);
 
 /*
- * The number of a stack, DSO or object; written first when it is new. @number
- * in it is not looked at. Stacks over 4096 frames are cut, and end in STACK_TOO_DEEP.
+ * The number of a DSO or object, which is written if it is new. Its member @number is ignored.
  */
-uint32_t recording_writer__stack(struct recording_writer *writer, const struct record_stack *stack);
 uint32_t recording_writer__dso(struct recording_writer *writer, const struct record_dso *dso);
 uint32_t recording_writer__object(struct recording_writer *writer,
 				  const struct record_object *object);
 
 /*
- * Numbers a stack that is known by a 64-bit hash before its frames are:
- * RECORD_STACK is written when they come (recording_writer__stack_frames), only
- * for the first time. Frames may also come before the number is asked for. A
- * number whose frames never come reads as an empty stack. Hash 0 is no stack: 0.
+ * The number of a stack that is identified by a 64-bit hash; 0 for hash 0, no stack. Its frames
+ * may be given before or after (recording_writer__stack_frames()); RECORD_STACK is written when
+ * they are first given, and later ones are ignored. A stack whose frames are never given reads
+ * as empty. More than 4096 frames are cut, with STACK_TOO_DEEP as the end.
  */
 uint32_t recording_writer__stack_by_hash(struct recording_writer *writer, uint64_t hash);
 void recording_writer__stack_frames(struct recording_writer *writer, uint64_t hash,
 				    const struct record_stack *stack);
 
 /*
- * Appends a record (any type but STRING, STACK, DSO, OBJECT). Chunks go to disk
- * as they fill. Returns 0 or the first error (a full disk: -ENOSPC), after which
- * the file holds every whole chunk written before and nothing more is written.
+ * Appends a record of any type but STRING, STACK, DSO and OBJECT. A chunk is written to the file
+ * when it is full. Returns 0 or the first error, such as -ENOSPC; after an error the file keeps
+ * all whole chunks written before, and nothing more is written.
  */
 int recording_writer__put(struct recording_writer *writer, const struct record *record);
 
-/* META with both strings interned; the value is formatted. */
+/* Appends RECORD_META with a formatted value. Returns as recording_writer__put(). */
 int recording_writer__meta(struct recording_writer *writer, const char *key, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Writes what is buffered as a whole chunk, so that a crash loses nothing before. */
+/* Writes the buffered records as a chunk, so that a crash does not lose them. 0 or -errno. */
 int recording_writer__flush(struct recording_writer *writer);
 
-/* Bytes in the file so far, and records put by this writer, interned ones included. */
+/* Bytes in the file so far: whole chunks only. */
 uint64_t recording_writer__size(const struct recording_writer *writer);
-uint64_t recording_writer__records(const struct recording_writer *writer);
 
 /*
- * Flushes, writes index and trailer, and closes. Always frees @writer (NULL is
- * fine). Returns 0 or the first error there was.
+ * Flushes, writes index and trailer, closes, and frees @writer in any case; NULL is allowed.
+ * Returns 0 or the first error of the writer.
  */
 int recording_writer__close(struct recording_writer *writer);
 
 struct recording_reader;
 
 /*
- * Opens @path. Errors, each with a message and a mend by error__set(): -ENOENT,
- * -EACCES, -EISDIR, -EINVAL (not a recording; names the tool it is of when that
- * can be seen: perf.data, gzip, ...), -ENOTSUP (a newer major version), -ENODATA
- * (an empty file).
+ * Opens @path. Errors, recorded with a message and a hint: -ENOENT, -EACCES, -EISDIR, -EINVAL
+ * (not a recording; the message says what it is if file_type__recognize() knows), -ENOTSUP (a
+ * newer major version), -ENODATA (empty, or cut in the file header).
  */
 int recording_reader__open(const char *path, struct recording_reader **out);
 
 /*
- * The next record: 1, or 0 at the end. Interned strings, stacks, DSOs and
- * objects come as records too, before what names them (but for stacks known by
- * hash first); a reader that keeps them must copy. Pointers in @record are valid
- * until the next call. -ENOMEM and -EIO are errors.
+ * Reads the next record. Returns 1, 0 at the end, -ENOMEM or -EIO. Strings, stacks, DSOs and
+ * objects are returned as records too. Pointers in @record are valid until the next call.
  *
- * Whatever is in the file, intact, damaged or hostile, a record keeps these
- * promises (what would break one is skipped, or reads as none or unknown):
- * - A string, DSO or object named by a record is 0 or came before as a record of
- *   its own; each number comes only once. In a damaged file, references to what
- *   is lost read as 0.
- * - A stack's record may come later than its number, once, or never. A thread's
- *   may come later, or never, if it was lost on its way to the recording.
- * - Every number is at most 65536 + 4 for each byte of the file so far, so it can
- *   index an array that grows.
- * - Enums are in their range, flags may have unknown bits. Strings end in a NUL.
- *   Stacks have at most 4096 frames.
- * - Times are at most INT64_MAX, and so is t_out + blocked_ns + runq_ns. A
- *   mapping's start + size does not overflow.
+ * Whatever is in the file, intact, damaged or hostile, these guarantees hold for a record
+ * (records that violate one are skipped, values read as none or unknown):
+ * - A reference to a string, DSO or object is 0, or the record of that number was returned
+ *   before. No number is defined twice. In a damaged file, references to lost records read
+ *   as 0.
+ * - The record of a stack may come after references to it, once, or never. The record of a
+ *   thread may come later, or never if the recorder lost it.
+ * - Numbers are at most 65536 + 4 * (bytes of the file read so far), so that arrays can be
+ *   indexed by them.
+ * - Enums are in range; flags may have unknown bits. Strings are NUL-terminated. Stacks have at
+ *   most 4096 frames.
+ * - Times are at most INT64_MAX, and so is t_out + blocked_ns + runq_ns. start + size of a
+ *   mapping does not overflow.
  *
- * A chunk that is damaged is skipped, and reading goes on behind it; a chunk that
- * is cut ends the reading (0). recording_reader__warning() tells of both.
+ * A damaged chunk is skipped; one that is cut short ends the reading (0). Both are reported by
+ * recording_reader__warning().
  */
 int recording_reader__next(struct recording_reader *reader, struct record *record);
 
 /*
- * NULL, or what is wrong with the file, for one line of warning: cut short (the
- * recorder was killed or the disk was full), or damaged, and how much is missing.
- * Complete once recording_reader__next() returned 0 for the first time, and NULL
- * before. Valid until the reader is closed.
+ * What is wrong with the file, in one line: cut short (the recorder was killed or the disk was
+ * full) or damaged, and how much is missing. NULL if nothing is, and until
+ * recording_reader__next() has returned 0. Valid until the reader is closed.
  */
 const char *recording_reader__warning(const struct recording_reader *reader);
 
-/* Bytes in the file, and how many of them were read: for progress. */
-uint64_t recording_reader__size(const struct recording_reader *reader);
-uint64_t recording_reader__position(const struct recording_reader *reader);
-
-/* Back to the first record. */
+/* Starts again at the first record. */
 void recording_reader__rewind(struct recording_reader *reader);
 
 void recording_reader__close(struct recording_reader *reader);

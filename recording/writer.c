@@ -11,7 +11,7 @@
 #include <zstd.h>
 
 #include "base/error.h"
-#include "base/owner.h"
+#include "base/invoking_user.h"
 
 DEFINE_CLEANUP(struct recording_writer *, writer__free)
 
@@ -40,16 +40,15 @@ void writer__free(struct recording_writer *writer)
 	encoder__free(&writer->encoder);
 	encoder__free(&writer->key);
 	array__free(&writer->chunks);
-	table__free(&writer->strings);
-	table__free(&writer->dsos);
-	table__free(&writer->objects);
-	table__free(&writer->stacks);
-	map64__free(&writer->hashes);
+	intern_table__free(&writer->strings);
+	intern_table__free(&writer->dsos);
+	intern_table__free(&writer->objects);
+	map64__free(&writer->stacks);
 	free(writer);
 }
 
-/* Tells the writer's error, each time that it is returned. */
-static int writer__status(const struct recording_writer *writer)
+/* Returns the writer's error, if any, with its message and hint recorded. */
+static int report_error(const struct recording_writer *writer)
 {
 	if (!writer->error)
 		return 0;
@@ -78,7 +77,7 @@ int writer__fail(struct recording_writer *writer, int err)
 	return err;
 }
 
-static int create__refuse(const char *path, mode_t mode)
+static int refuse_file_type(const char *path, mode_t mode)
 {
 	if (S_ISDIR(mode)) {
 		error__set(-EISDIR, "cannot write %s: it is a directory", path);
@@ -96,11 +95,11 @@ static int create__refuse(const char *path, mode_t mode)
 }
 
 /*
- * Moves a file at @path out of the way, to @old. Devices that swallow anything
- * (/dev/null) stay; links are not followed, as they may be somebody else's.
- * Returns 1 when a file was moved, 0, or -errno.
+ * Renames an existing file @path to @old. Character devices (/dev/null) are kept, and *@device is
+ * set; symbolic links are refused, as another user may have made them. Returns 1 if a file was
+ * renamed, 0, or -errno.
  */
-static int create__make_way(const char *path, const char *old, bool *device)
+static int move_old_file(const char *path, const char *old, bool *device)
 {
 	struct stat st;
 
@@ -114,13 +113,13 @@ static int create__make_way(const char *path, const char *old, bool *device)
 	if (*device)
 		return 0;
 	if (!S_ISREG(st.st_mode))
-		return create__refuse(path, st.st_mode);
+		return refuse_file_type(path, st.st_mode);
 	if (rename(path, old))
 		return error__errno(-errno, "cannot rename %s to %s", path, old);
 	return 1;
 }
 
-static int create__open(const char *path)
+static int create_file(const char *path)
 {
 	_cleanup_free_ char *old = NULL;
 	bool device;
@@ -130,13 +129,13 @@ static int create__open(const char *path)
 		old = NULL;
 		return error__errno(-ENOMEM, "cannot write %s", path);
 	}
-	moved = create__make_way(path, old, &device);
+	moved = move_old_file(path, old, &device);
 	if (moved < 0)
 		return moved;
-	/* Recordings hold command lines and paths: for the owner's eyes. */
+	/* Recordings contain command lines and paths: readable by the owner only. */
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | (device ? 0 : O_CREAT | O_EXCL), 0600);
 	if (fd >= 0 && !device)
-		(void)owner__give(fd); /* root can read it in any case */
+		(void)invoking_user__chown(fd); /* root can read it in any case */
 	if (fd >= 0)
 		return fd;
 	err = error__errno(-errno, "cannot create %s", path);
@@ -154,15 +153,15 @@ int recording_writer__create(const char *path, struct recording_writer **out)
 	err = writer__new(path, &writer);
 	if (err)
 		return err;
-	writer->fd = create__open(path); // NOLINT(*NullDereference): it was set, above
+	writer->fd = create_file(path); // NOLINT(*NullDereference): set by writer__new()
 	if (writer->fd < 0)
 		return writer->fd;
-	/* For others to see that it is being written; where that cannot be, they do not. */
+	/* Tells recording_writer__append() that it is being written. Not all file systems can. */
 	(void)flock(writer->fd, LOCK_EX | LOCK_NB);
 	err = writer__write_header(writer);
 	if (err) {
 		writer__fail(writer, err);
-		return writer__status(writer);
+		return report_error(writer);
 	}
 	*out = TAKE_PTR(writer);
 	return 0;
@@ -173,16 +172,15 @@ int recording_writer__put(struct recording_writer *writer, const struct record *
 	int err;
 
 	if (writer->error)
-		return writer__status(writer);
+		return report_error(writer);
 	if (!layout__of(record->type) ||
 	    (record->type >= RECORD_STRING && record->type <= RECORD_OBJECT))
 		return error__set(-EINVAL, "a record of type %d cannot be put", record->type);
 	err = encoder__put(&writer->encoder, record);
 	if (err) {
 		writer__fail(writer, err);
-		return writer__status(writer);
+		return report_error(writer);
 	}
-	writer->records++;
 	if (writer->encoder.raw.n >= CHUNK_RAW_TARGET)
 		return recording_writer__flush(writer);
 	return 0;
@@ -201,7 +199,7 @@ int recording_writer__meta(struct recording_writer *writer, const char *key, con
 	if (n < 0) {
 		value = NULL;
 		writer__fail(writer, -ENOMEM);
-		return writer__status(writer);
+		return report_error(writer);
 	}
 	record.meta.key = recording_writer__string(writer, key);
 	record.meta.value = recording_writer__string(writer, value);
@@ -217,17 +215,12 @@ int recording_writer__flush(struct recording_writer *writer)
 		if (err)
 			writer__fail(writer, err);
 	}
-	return writer__status(writer);
+	return report_error(writer);
 }
 
 uint64_t recording_writer__size(const struct recording_writer *writer)
 {
 	return writer->offset;
-}
-
-uint64_t recording_writer__records(const struct recording_writer *writer)
-{
-	return writer->records;
 }
 
 int recording_writer__close(struct recording_writer *writer)
@@ -242,10 +235,10 @@ int recording_writer__close(struct recording_writer *writer)
 		if (err)
 			writer__fail(writer, err);
 	}
-	/* Some file systems tell only here that the disk is full. */
+	/* Some file systems report a full disk only here. */
 	if (close(TAKE_FD(writer->fd)) && !writer->error)
 		writer->error = -errno;
-	err = writer__status(writer);
+	err = report_error(writer);
 	writer__free(writer);
 	return err;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The writer's insides, shared by the files that make it up. */
+/* The writer's internals, shared by writer*.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,40 +13,39 @@
 #include "recording/format.h"
 #include "recording/recording.h"
 
-/* What was given a number before: the bytes that identify it, and the number. */
-struct table {
+/* The numbers of strings, DSOs or objects, by the bytes that identify them. */
+struct intern_table {
 	struct intern keys;
 	ARRAY(uint32_t) numbers; /* of each key */
 	uint32_t last;		 /* the highest number given out */
 };
 
 struct recording_writer {
-	int fd; /* locked (flock) as long as it is written */
+	int fd; /* locked with flock() while it is written */
 	char *path;
-	int error; /* the first; nothing is written any more */
+	int error; /* the first one; then nothing more is written */
 
-	uint64_t offset; /* behind the last whole chunk */
-	uint32_t number; /* of the next chunk */
-	uint64_t records;
+	uint64_t offset;		  /* end of the last whole chunk */
+	uint32_t number;		  /* of the next chunk */
 	struct encoder encoder;		  /* the chunk that is being filled */
 	ARRAY(struct chunk_place) chunks; /* in the file */
-	uint8_t *out;			  /* header and payload on their way to the file */
+	uint8_t *out;			  /* header and payload of the chunk being written */
 	size_t out_capacity;
 	struct ZSTD_CCtx_s *zstd;
 
-	struct table strings;
-	struct table dsos;
-	struct table objects;
-	struct table stacks;
-	struct map64 hashes; /* stacks by the caller's hash: number | STACK_WRITTEN */
+	struct intern_table strings;
+	struct intern_table dsos;
+	struct intern_table objects;
+	struct map64 stacks; /* by the caller's hash: number | STACK_WRITTEN */
+	uint32_t last_stack; /* the highest stack number given out */
 	struct encoder key;  /* where keys are put together */
 
 	uint32_t flags; /* enum trailer_flags */
-	/* Where records are added to a recording that was there before: */
+	/* For recording_writer__append(): the state to roll back to on errors. */
 	bool appending;
-	bool untouched;	     /* it is still as it was */
-	bool was_finished;   /* it had an index */
-	uint64_t was_offset; /* where that began, which is where it is written again on errors */
+	bool untouched;	     /* nothing has been written yet */
+	bool was_finished;   /* it had an index and a trailer */
+	uint64_t was_offset; /* of the index */
 	uint32_t was_number;
 	size_t was_chunks;
 };
@@ -55,27 +54,28 @@ struct recording_writer {
 
 DEFINE_CLEANUP(struct recording_writer *, recording_writer__close)
 
-/* Writes (file.c). All return 0 or -errno; after an error @offset is unchanged. */
+/* Write to the file (writer_chunks.c). Return 0 or -errno; on errors @offset is unchanged. */
 int writer__write_header(struct recording_writer *writer);
 int writer__write_chunk(struct recording_writer *writer);
 int writer__write_end(struct recording_writer *writer);
-/* Cuts what an error left behind, or puts the index back that was there before. */
+/* Removes what a failed write left, and restores the index if the file had one before. */
 void writer__roll_back(struct recording_writer *writer);
 
-/* Allocates a writer for @path that has no file yet. */
+/* Allocates a writer for @path; does not open the file. 0 or -ENOMEM. */
 int writer__new(const char *path, struct recording_writer **out);
 void writer__free(struct recording_writer *writer);
 
-/* Keeps @err as the writer's error when it is the first. Returns it. */
+/* Records @err as the writer's error and rolls back, if it is the first. Returns @err. */
 int writer__fail(struct recording_writer *writer, int err);
 
-/* The bytes that tell @record from others of its type, in @writer->key. 0 or -errno. */
+/* Encodes the DSO or object @record without its number to @writer->key. 0 or -errno. */
 int writer__make_key(struct recording_writer *writer, const struct record *record);
 
 /*
- * The number of a key, 0 when out of memory; given out now when *@fresh.
- * table__enter() takes over one that is in the file.
+ * The number of a key, which is assigned now if it is new (*@fresh); 0 when out of memory.
+ * intern_table__add() adds a key whose number is in the file already; 0 or -ENOMEM.
  */
-uint32_t table__number(struct table *table, const void *key, size_t size, bool *fresh);
-int table__enter(struct table *table, const void *key, size_t size, uint32_t number);
-void table__free(struct table *table);
+uint32_t intern_table__number(struct intern_table *table, const void *key, size_t size,
+			      bool *fresh);
+int intern_table__add(struct intern_table *table, const void *key, size_t size, uint32_t number);
+void intern_table__free(struct intern_table *table);

@@ -1,36 +1,27 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/format.h"
 
-#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-
-const char *format__ns(uint64_t ns, char text[static 24])
-{
-	if (!ns)
-		snprintf(text, 24, "0");
-	else if (ns >= 1000000000)
-		snprintf(text, 24, "%.3f s", (double)ns / 1e9);
-	else if (ns >= 1000000)
-		snprintf(text, 24, "%.3f ms", (double)ns / 1e6);
-	else if (ns >= 1000)
-		snprintf(text, 24, "%.1f us", (double)ns / 1e3);
-	else
-		snprintf(text, 24, "%" PRIu64 " ns", ns);
-	return text;
-}
 
 double format__percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * (double)part / (double)whole : 0.0;
 }
 
+double format__whole_percent(double share)
+{
+	return round(100 * share) + 0.0;
+}
+
 size_t format__character(const char *text)
 {
 	static const struct {
-		unsigned char below; /* first bytes under this, and not under the row before, */
-		size_t n;	     /* begin a character of this length; 0: none */
+		unsigned char below; /* first bytes below this, and not below the previous row's, */
+		size_t n;	     /* begin a character of this length; 0: invalid */
 	} lengths[] = {{0x20, 0}, {0x7f, 1}, {0xc2, 0}, {0xe0, 2}, {0xf0, 3}, {0xf5, 4}};
 	unsigned char first = (unsigned char)text[0];
 	size_t n = 0;
@@ -90,7 +81,7 @@ void format__wrapped(FILE *to, const char *text, const char *indent, int column,
 			fputc(' ', to);
 			at++;
 		}
-		format__safe(to, word ? word : ""); /* names may be anything */
+		format__safe(to, word ? word : ""); /* may contain any bytes */
 		at += cells;
 		text += n + (text[n] == ' ');
 	}
@@ -115,4 +106,15 @@ void format__quoted(FILE *to, const char *text)
 			fputc(c, to);
 	}
 	fputc('"', to);
+}
+
+void format__append(char *text, size_t size, const char *fmt, ...)
+{
+	size_t used = strlen(text);
+	va_list args;
+
+	va_start(args, fmt);
+	if (used < size)
+		vsnprintf(text + used, size - used, fmt, args);
+	va_end(args);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers, names and columns as text. */
+/* Formatting of numbers and names. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,26 +7,30 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* @ns with the unit that suits it: "1.234 s", "56.789 ms", "12.3 us", "0". */
-const char *format__ns(uint64_t ns, char text[static 24]);
-
-/* @part of @whole in percent; 0 of nothing. */
+/* @part of @whole in percent; 0 if @whole is 0. */
 double format__percent(uint64_t part, uint64_t whole);
 
-/* The bytes of the UTF-8 character at @text; 0: it is none, or a control character. */
+/* @share (of 1) in whole percent, for "%.0f%%": never "-0". */
+double format__whole_percent(double share);
+
+/* The length of the UTF-8 character at @text in bytes; 0 if invalid or a control character. */
 size_t format__character(const char *text);
 
-/* @text with control characters and invalid UTF-8 as "\x1b": safe on a terminal. */
+/* Prints @text with control characters and invalid UTF-8 escaped ("\x1b"). */
 void format__safe(FILE *to, const char *text);
 
-/* The cells format__safe() takes for @text. */
+/* The number of columns that format__safe() prints for @text. */
 int format__width(const char *text);
 
 /*
- * @text in lines of up to @width cells, which begin with @indent from the second on; safe on a
- * terminal. The cursor stands at @column.
+ * Prints @text, escaped as by format__safe(), wrapped to @width columns. The first line begins
+ * at @column, where the cursor is; the others begin with @indent.
  */
 void format__wrapped(FILE *to, const char *text, const char *indent, int column, int width);
 
-/* @text in double quotes, with \" \\ \n \t and \xNN: one field of a line. */
+/* Prints @text in double quotes, with the escapes \" \\ \n \t and \xNN. */
 void format__quoted(FILE *to, const char *text);
+
+/* Appends to the string @text in a buffer of @size bytes; truncates what does not fit. */
+void format__append(char *text, size_t size, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));

@@ -4,10 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "recording/stack_end.h"
+#include "recording/wait_class.h"
 #include "render/format.h"
-#include "render/header.h"
 
-/* jansson takes valid UTF-8 only; names from a program may be anything. */
+/* jansson accepts only valid UTF-8; names from a program may contain any bytes. */
 json_t *json__text(const char *text)
 {
 	_cleanup_free_ char *safe = NULL;
@@ -30,7 +31,7 @@ json_t *json__string(const struct model *model, uint32_t id)
 	return json__text(model__string(model, id));
 }
 
-static json_t *json__meta(const struct model *model, const char *key)
+static json_t *meta_json(const struct model *model, const char *key)
 {
 	const char *value = model__meta(model, key);
 
@@ -42,7 +43,7 @@ json_t *json__number(uint64_t value)
 	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
 }
 
-static json_t *json__lost(const struct model *model)
+static json_t *lost_json(const struct model *model)
 {
 	json_t *lost = json_object();
 
@@ -52,7 +53,7 @@ static json_t *json__lost(const struct model *model)
 	return lost;
 }
 
-static json_t *json__truncated(const struct model *model)
+static json_t *truncated_json(const struct model *model)
 {
 	json_t *truncated = json_object();
 
@@ -62,13 +63,59 @@ static json_t *json__truncated(const struct model *model)
 	return truncated;
 }
 
+/* The diagnostics that report a problem. */
+static json_t *diagnostics_json(const struct model *model)
+{
+	json_t *diagnostics = json_array();
+
+	for (size_t i = 0; i < model->diagnostics.n; i++) {
+		const struct model_diagnostic *diagnostic = &model->diagnostics.data[i];
+		json_t *entry;
+
+		if (diagnostic->all_well)
+			continue;
+		entry = json_object();
+		json_object_set_new(entry, "label", json_string(diagnostic->label));
+		json_object_set_new(entry, "text", json__text(diagnostic->text));
+		json_array_append_new(diagnostics, entry);
+	}
+	return diagnostics;
+}
+
+/* Threads and classes whose sampled time is off by more than chance (see calibration). */
+static json_t *calibrated_json(const struct model *model)
+{
+	json_t *calibrated = json_array();
+
+	for (size_t i = 1; i < model->threads.n; i++) {
+		const struct model_thread *thread = &model->threads.data[i];
+
+		for (int class = 0; class < CLASS_COUNT; class ++) {
+			json_t *entry;
+
+			if (!model_thread__is_calibrated(model, thread, class))
+				continue;
+			entry = json_object();
+			json_object_set_new(entry, "tid", json_integer(thread->tid));
+			json_object_set_new(entry, "class", json_string(wait_class__name(class)));
+			json_object_set_new(entry, "factor", json_real(thread->factor[class]));
+			json_object_set_new(
+				entry, "sampled_ns",
+				json__number(model_thread__sampled_ns(model, thread, class)));
+			json_object_set_new(entry, "exact_ns", json__number(thread->ns[class]));
+			json_array_append_new(calibrated, entry);
+		}
+	}
+	return calibrated;
+}
+
 void json__put_recording(json_t *document, const struct model *model)
 {
 	static const char *const metas[] = {"command", "target",  "hostname", "kernel",
 					    "machine", "version", "rung"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(metas); i++)
-		json_object_set_new(document, metas[i], json__meta(model, metas[i]));
+		json_object_set_new(document, metas[i], meta_json(model, metas[i]));
 	json_object_set_new(document, "mode", json_string(model->trace ? "trace" : "sampling"));
 	json_object_set_new(document, "period_ns", json__number(model->period_ns));
 	json_object_set_new(document, "slowest_clock_ns",
@@ -78,17 +125,19 @@ void json__put_recording(json_t *document, const struct model *model)
 	json_object_set_new(document, "widest_spacing_ns",
 			    json__number(model->period_ns << model->spacing));
 	json_object_set_new(document, "duration_ns", json__number(model->end - model->start));
-	json_object_set_new(document, "lost", json__lost(model));
+	json_object_set_new(document, "lost", lost_json(model));
 	json_object_set_new(document, "machine_switches",
 			    json__number(model__meta_number(model, "machine_switches", 0)));
-	json_object_set_new(document, "machine_switches_told",
+	json_object_set_new(document, "machine_switches_traced",
 			    json__number(model__meta_number(model, "machine_switches_told", 0)));
 	json_object_set_new(document, "machine_busy_ns",
 			    json__number(model__meta_number(model, "machine_busy_ns", 0)));
 	json_object_set_new(document, "machine_idle_ns",
 			    json__number(model__meta_number(model, "machine_idle_ns", 0)));
-	json_object_set_new(document, "truncated", json__truncated(model));
+	json_object_set_new(document, "truncated", truncated_json(model));
 	json_object_set_new(document, "guessed", json__number(model->truncated[STACK_GUESSED]));
+	json_object_set_new(document, "diagnostics", diagnostics_json(model));
+	json_object_set_new(document, "calibrated", calibrated_json(model));
 	if (model->warning)
 		json_object_set_new(document, "warning", json__text(model->warning));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the JSON documents of all views have in common. NULL stands for out of memory. */
+/* Shared by the JSON documents of all views. Functions return NULL when out of memory. */
 #pragma once
 
 #include <jansson.h>
@@ -8,17 +8,17 @@
 
 #include "model/model.h"
 
-/* @text with what is no UTF-8 written as \xNN. */
+/* @text as a JSON string, with bytes that are not UTF-8 as \xNN. */
 json_t *json__text(const char *text);
 
-/* String @id of @model. */
+/* String @id of @model, the same way. */
 json_t *json__string(const struct model *model, uint32_t id);
 
 /* @value, at most 2^63 - 1. */
 json_t *json__number(uint64_t value);
 
-/* Puts what was recorded, and what of it was lost, into @document. */
+/* Adds the recording's metadata, lost events and diagnostics to @document. */
 void json__put_recording(json_t *document, const struct model *model);
 
-/* Writes @document, and releases it; NULL is an error. Returns 0 or -ENOMEM. */
+/* Writes and releases @document. Returns 0, or -ENOMEM also for a @document of NULL. */
 int json__write(json_t *document, FILE *to);

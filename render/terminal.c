@@ -9,21 +9,21 @@
 #include <unistd.h>
 
 static const char *const escapes[] = {
-	[COLOUR_NONE] = "",	  [COLOUR_HOT] = "\033[31m", [COLOUR_WARM] = "\033[32m",
-	[COLOUR_DIM] = "\033[2m", [COLOUR_BOLD] = "\033[1m",
+	[COLOR_NONE] = "",	 [COLOR_HOT] = "\033[31m", [COLOR_WARM] = "\033[32m",
+	[COLOR_DIM] = "\033[2m", [COLOR_BOLD] = "\033[1m",
 };
 
-const char *colour__begin(bool on, enum colour colour)
+const char *color__begin(bool on, enum color color)
 {
-	return on ? escapes[colour] : "";
+	return on ? escapes[color] : "";
 }
 
-const char *colour__end(bool on, enum colour colour)
+const char *color__end(bool on, enum color color)
 {
-	return on && colour != COLOUR_NONE ? "\033[0m" : "";
+	return on && color != COLOR_NONE ? "\033[0m" : "";
 }
 
-static const char *pager__command(void)
+static const char *pager_command(void)
 {
 	const char *command = getenv("DWELL_PAGER");
 
@@ -34,18 +34,18 @@ static const char *pager__command(void)
 	return strcmp(command, "cat") != 0 ? command : "";
 }
 
-/* The child's side: reads from @input, and shows it. */
-static void pager__exec(const char *command, int input)
+/* In the child: runs the pager with @input as its standard input. */
+static void exec_pager(const char *command, int input)
 {
 	dup2(input, STDIN_FILENO);
 	close(input);
-	/* Quit if it fits, raw colours, no wrapping, leave it on the screen. */
+	/* Quit if it fits the screen, pass colors, chop long lines, do not clear the screen. */
 	setenv("LESS", "FRSX", 0);
 	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
 	_exit(127);
 }
 
-static void pager__start(struct terminal *terminal, const char *command)
+static void start_pager(struct terminal *terminal, const char *command)
 {
 	FILE *out;
 	int ends[2];
@@ -56,7 +56,7 @@ static void pager__start(struct terminal *terminal, const char *command)
 	terminal->pager = fork();
 	if (!terminal->pager) {
 		close(ends[1]);
-		pager__exec(command, ends[0]);
+		exec_pager(command, ends[0]);
 	}
 	close(ends[0]);
 	out = terminal->pager > 0 ? fdopen(ends[1], "w") : NULL;
@@ -65,22 +65,22 @@ static void pager__start(struct terminal *terminal, const char *command)
 		terminal->pager = 0;
 		return;
 	}
-	/* A person who leaves the pager early has seen enough. */
+	/* Quitting the pager early is not an error. */
 	signal(SIGPIPE, SIG_IGN);
 	terminal->out = out;
 }
 
 void terminal__open(struct terminal *terminal, bool pager)
 {
-	const char *no_colour = getenv("NO_COLOR");
+	const char *no_color = getenv("NO_COLOR");
 	const char *term = getenv("TERM");
 	bool tty = isatty(STDOUT_FILENO);
-	const char *command = pager__command();
+	const char *command = pager_command();
 
 	*terminal = (struct terminal){.out = stdout};
-	terminal->colour = tty && !(no_colour && *no_colour) && term && strcmp(term, "dumb") != 0;
+	terminal->color = tty && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
 	if (tty && pager && *command && term && strcmp(term, "dumb") != 0)
-		pager__start(terminal, command);
+		start_pager(terminal, command);
 }
 
 int terminal__close(struct terminal *terminal)

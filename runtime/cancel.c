@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The signal is by default the C library's own for pthread_cancel(), because programs
- * cannot block that one. The library takes it when a program first cancels a thread.
+ * By default the signal is that of the C library for pthread_cancel(), because programs cannot
+ * block it. The library installs its handler when a program first cancels a thread.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -18,6 +18,6 @@ EXPORTED int pthread_cancel(pthread_t thread)
 	if (!real)
 		return 38; /* ENOSYS */
 	err = real(thread);
-	pause__take_signal_again();
+	pause__reinstall_handler();
 	return err;
 }

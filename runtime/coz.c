@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Programs built with coz.h look these up, weakly, by dlsym(). Their counters are those
- * of progress points: a coz_counter_t is what a struct dwell_count begins with.
+ * Functions that programs built with coz.h look up by dlsym(). The counters are those of progress
+ * points: a coz_counter_t has the layout of the first members of struct dwell_count.
  */
 #include "runtime/runtime.h"
 
@@ -12,16 +12,16 @@ EXPORTED void _coz_post_block(int skip_delays);
 
 struct dwell_count *_coz_get_counter(int type, const char *name)
 {
-	static struct dwell_count nowhere;
+	static struct dwell_count unused;
 	struct dwell_point *point;
 
 	if (type < DWELL_POINT_THROUGHPUT || type > DWELL_POINT_END)
-		return &nowhere;
+		return &unused;
 	point = dwell_v1_find_point((uint32_t)type, name);
-	return point == DWELL_NO_POINT ? &nowhere : &point->count[0];
+	return point == DWELL_NO_POINT ? &unused : &point->count[0];
 }
 
-/* The kernel side sees all blocking and waking by itself. */
+/* Nothing to do: the kernel side sees all blocking and waking. */
 void _coz_add_delays(void)
 {
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Pauses: the part of virtual time that runs inside the profiled program. The kernel
- * side says in a thread's slot how long it is to pause, and sends it the signal where that
- * interrupts no system call; the handler sleeps, or keeps the CPU, for so long. See
- * abi/delay_area.h.
+ * Pauses: the part of virtual time that runs inside the profiled program. The kernel side writes
+ * the length of a pause to the thread's slot and sends the thread a signal, where that does not
+ * interrupt a system call. The handler sleeps, or spins, for that time. See abi/delay_area.h.
  *
- * Nothing in here allocates, prints or takes a lock.
+ * Nothing in this file allocates, prints or takes a lock.
  */
 #include <errno.h>
 #include <signal.h>
@@ -19,9 +18,9 @@
 
 #include "runtime/runtime.h"
 
-#define SLICE_NS 20000000 /* after which a pause looks whether it is still wanted */
+#define SLICE_NS 20000000 /* a sleeping thread checks this often whether its pause was forgiven */
 
-/* As the kernel has it, not the C library. */
+/* The kernel's struct sigaction; the C library's is different. */
 struct kernel_sigaction {
 	void (*handler)(int, siginfo_t *, void *);
 	unsigned long flags;
@@ -36,8 +35,8 @@ static int descriptor = -1;
 static void (*previous)(int, siginfo_t *,
 			void *); /* handler of the signal, installed before ours */
 
-/* fork() copies it: it is still ours only if the slot has our tid. */
-static __thread uint32_t my_slot __attribute__((tls_model("initial-exec")));
+/* A hint: index of the thread's slot. After fork() or before the first use it is another's. */
+static __thread uint32_t slot_hint __attribute__((tls_model("initial-exec")));
 
 void pause_restore(void);
 __asm__(".text\n"
@@ -80,39 +79,39 @@ static struct causal_slot *find_slot(void)
 {
 	uint32_t tid = (uint32_t)kernel_call(SYS_gettid, 0, 0, 0, 0);
 
-	if (area->slot[CAUSAL_SLOT(my_slot)].tid == tid)
-		return &area->slot[CAUSAL_SLOT(my_slot)];
+	if (area->slot[CAUSAL_SLOT(slot_hint)].tid == tid)
+		return &area->slot[CAUSAL_SLOT(slot_hint)];
 	for (uint32_t i = 0; i < CAUSAL_PROBES; i++) {
 		uint32_t at = CAUSAL_SLOT(CAUSAL_HOME(tid) + i);
 
 		if (area->slot[at].tid != tid)
 			continue;
-		my_slot = at;
+		slot_hint = at;
 		return &area->slot[at];
 	}
 	return NULL;
 }
 
-/* False: debts were forgiven. */
-static bool is_wanted(uint32_t epoch)
+/* Whether a pause of @epoch is still wanted. False: debts were forgiven, or pauses ended. */
+static bool is_valid(uint32_t epoch)
 {
 	return !__atomic_load_n(&area->ended, __ATOMIC_RELAXED) &&
 	       __atomic_load_n(&area->epoch, __ATOMIC_RELAXED) == epoch;
 }
 
-/* How long the rest of a pause of @slot is, if it was not forgiven. */
+/* ns that remain of the pause of @slot; 0 if it was forgiven. */
 static uint64_t remaining(const struct causal_slot *slot, uint32_t epoch)
 {
 	int64_t left = (int64_t)(slot->until - __atomic_load_n(&slot->own, __ATOMIC_RELAXED));
 
-	return left > 0 && is_wanted(epoch) ? (uint64_t)left : 0;
+	return left > 0 && is_valid(epoch) ? (uint64_t)left : 0;
 }
 
 /*
- * Sleeps for the part of a pause that holds no CPU. The kernel side adds the time slept to
- * `own`; if it misses that, the pause ends after its time all the same.
+ * Sleeps for slot->asleep. The kernel side adds the time slept to `own`; should it fail to, the
+ * sleep ends nevertheless.
  */
-static void pause_asleep(const struct causal_slot *slot, uint32_t epoch)
+static void sleep_part(const struct causal_slot *slot, uint32_t epoch)
 {
 	uint64_t end = slot->asked + slot->asleep, time;
 
@@ -121,14 +120,14 @@ static void pause_asleep(const struct causal_slot *slot, uint32_t epoch)
 }
 
 /*
- * Keeps the CPU for the rest of a pause. What it has been without one, asleep or waiting for
- * one, the kernel side has counted; all else counts here, the way to the handler included.
+ * Spins for the rest of a pause. The kernel side has added the time without a CPU (slept, or on a
+ * run queue) to `own`; all other time since the request, signal delivery included, is added here.
  */
-static void pause_awake(struct causal_slot *slot, uint32_t epoch)
+static void spin_part(struct causal_slot *slot, uint32_t epoch)
 {
 	int64_t counted = 0, held;
 
-	while (is_wanted(epoch)) {
+	while (is_valid(epoch)) {
 		held = (int64_t)(now() - slot->asked);
 		held -= (int64_t)__atomic_load_n(&slot->away, __ATOMIC_RELAXED);
 		if (held > counted) {
@@ -153,16 +152,15 @@ static void pause_thread(void)
 	epoch = slot->epoch;
 	__atomic_store_n(&slot->pausing, CAUSAL_PAUSES, __ATOMIC_RELEASE);
 	if (slot->asleep)
-		pause_asleep(slot, epoch);
-	pause_awake(slot, epoch);
+		sleep_part(slot, epoch);
+	spin_part(slot, epoch);
 	slot->asked = now();
 	slot->paused_ns += slot->asked - begin;
 	slot->pauses++;
 	__atomic_store_n(&slot->pausing, CAUSAL_RUNS, __ATOMIC_RELEASE);
 }
 
-/* Signals of the kernel side come from the kernel; others go to the handler that was here before.
- */
+/* The kernel side's signals have SI_KERNEL; others go to the handler that was installed before. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
 	int saved = errno;
@@ -174,8 +172,11 @@ static void on_signal(int number, siginfo_t *info, void *context)
 	errno = saved;
 }
 
-/* The one before is known before it is replaced: its signal may come at once. */
-static void take_signal(int number)
+/*
+ * Installs our handler. The previous one is stored first, because a signal for it can arrive at
+ * once.
+ */
+static void install_handler(int number)
 {
 	struct kernel_sigaction action = {
 		.handler = on_signal,
@@ -192,10 +193,10 @@ static void take_signal(int number)
 	kernel_call(SYS_rt_sigaction, number, (long)&action, 0, sizeof(action.mask));
 }
 
-void pause__take_signal_again(void)
+void pause__reinstall_handler(void)
 {
 	if (area)
-		take_signal((int)area->signal);
+		install_handler((int)area->signal);
 }
 
 struct causal_area *pause__area(void)
@@ -208,8 +209,8 @@ int pause__descriptor(void)
 	return descriptor;
 }
 
-/* The number that @text is; -1: it is none. */
-static long number_of(const char *text)
+/* The decimal number in @text; -1: it is not one. */
+static long parse_number(const char *text)
 {
 	long value = 0;
 
@@ -222,7 +223,7 @@ static long number_of(const char *text)
 
 static __attribute__((constructor)) void pause__begin(void)
 {
-	long fd = number_of(secure_getenv(CAUSAL_ENVIRONMENT));
+	long fd = parse_number(secure_getenv(CAUSAL_ENVIRONMENT));
 	void *mapped;
 
 	if (fd < 0)
@@ -238,5 +239,5 @@ static __attribute__((constructor)) void pause__begin(void)
 		return;
 	}
 	descriptor = (int)fd;
-	take_signal((int)area->signal);
+	install_handler((int)area->signal);
 }

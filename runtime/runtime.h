@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * libdwell.so: what `dwell causal run` preloads into the profiled program. Small on
- * purpose: it maps the memory shared with dwell, keeps it open for what the program starts,
- * pauses threads when the kernel side says so, and answers programs that were built with
- * coz.h.
+ * libdwell.so, which `dwell causal run` preloads into the profiled program. It maps the memory
+ * shared with dwell, keeps its descriptor open for programs that the program starts, pauses threads
+ * on request of the kernel side, and serves programs that were built with coz.h.
  */
 #pragma once
 
@@ -17,5 +16,8 @@ struct causal_area *pause__area(void);
 /* The descriptor of that memory; -1: there is none. */
 int pause__descriptor(void);
 
-/* Another handler was installed for the signal: install ours again, which calls that one. */
-void pause__take_signal_again(void);
+/*
+ * Installs our handler again after the program or the C library has installed one for the signal;
+ * ours calls that one for signals that are not from the kernel side.
+ */
+void pause__reinstall_handler(void);

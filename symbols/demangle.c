@@ -9,54 +9,53 @@
 #include "base/buffer.h"
 
 /*
- * A mangled name can refer back to its own parts, so its demangled form can be
- * exponentially longer. No person reads names of this length, and the only way
- * to stop the demangler is to jump out of its callback: it holds no heap memory
- * while it prints.
+ * Mangled names can refer back to their own parts, so a demangled name can be exponentially
+ * longer. Names longer than this are not demangled. The only way to stop the demangler is
+ * longjmp() from its callback, which leaks nothing: it holds no heap memory while it prints.
  */
-#define LONGEST_NAME ((size_t)64 << 10)
+#define MAX_DEMANGLED ((size_t)64 << 10)
 
 struct demangled {
 	struct buffer text;
 	jmp_buf too_long;
 };
 
-static void demangled__put(const char *text, size_t size, void *opaque)
+static void append_demangled(const char *text, size_t size, void *opaque)
 {
 	struct demangled *out = opaque;
 
-	if (size > LONGEST_NAME - out->text.n)
+	if (size > MAX_DEMANGLED - out->text.n)
 		longjmp(out->too_long, 1);
 	buffer__put(&out->text, text, size);
 }
 
-/* Rust first: its legacy names are valid C++ ones with a hash as last part. */
-static int demangled__fill(struct demangled *out, const char *name, int options)
+/* Rust first: its legacy names are also valid C++ names, with a hash as last component. */
+static int fill_demangled(struct demangled *out, const char *name, int options)
 {
 	if (setjmp(out->too_long))
 		return 0;
-	if (rust_demangle_callback(name, DMGL_NO_OPTS, demangled__put, out))
+	if (rust_demangle_callback(name, DMGL_NO_OPTS, append_demangled, out))
 		return 1;
 	out->text.n = 0;
-	return cplus_demangle_v3_callback(name, options, demangled__put, out);
+	return cplus_demangle_v3_callback(name, options, append_demangled, out);
 }
 
-static bool name__is_mangled(const char *name)
+static bool is_mangled(const char *name)
 {
 	return !strncmp(name, "_Z", 2) || !strncmp(name, "_R", 2) || !strncmp(name, "_GLOBAL_", 8);
 }
 
-static char *name__demangle(const char *name, int options)
+static char *demangle(const char *name, int options)
 {
 	struct demangled *out;
 	char *text = NULL;
 
-	if (!name__is_mangled(name))
+	if (!is_mangled(name))
 		return NULL;
 	out = calloc(1, sizeof(*out));
 	if (!out)
 		return NULL;
-	if (demangled__fill(out, name, options)) {
+	if (fill_demangled(out, name, options)) {
 		buffer__put(&out->text, "", 1);
 		if (!out->text.failed) {
 			text = (char *)out->text.data;
@@ -68,13 +67,13 @@ static char *name__demangle(const char *name, int options)
 	return text;
 }
 
-/* Functions are shown without their parameters, as perf does. */
+/* Without parameters, as perf shows functions. */
 char *symbols__demangle(const char *name)
 {
-	return name__demangle(name, DMGL_NO_OPTS);
+	return demangle(name, DMGL_NO_OPTS);
 }
 
 char *symbols__signature(const char *name)
 {
-	return name__demangle(name, DMGL_PARAMS | DMGL_ANSI);
+	return demangle(name, DMGL_PARAMS | DMGL_ANSI);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The functions that a just-in-time compiler wrote into /tmp/perf-PID.map:
- * "START SIZE NAME" a line, in hexadecimal. Compilers append, and reuse memory:
- * a later line wins over those it overlaps.
+ * Functions of a JIT compiler, from /tmp/perf-PID.map: lines "START SIZE NAME" with hexadecimal
+ * numbers. Compilers append to the file and reuse memory, so a later line wins over the lines
+ * that it overlaps.
  */
 #pragma once
 
@@ -25,15 +25,14 @@ struct jitmap {
 };
 
 /*
- * Reads the map that process @pid wrote. @root is the prefix of its file
- * system, or NULL. /tmp is open to all: as perf does, a map is only accepted if it belongs to
- * root or to the user of the process, @owner (-1: unknown, then of the process that has the pid
- * now, or of dwell itself if there is none). Returns 0, -ENOENT when there is none, -EPERM when
- * it is another user's, -ELOOP when it is a symbolic link, or another -errno.
+ * Reads the map that process @pid wrote. @root is the root directory of its mount namespace, or
+ * NULL. /tmp is writable by all, so, as in perf, a map must be owned by root or by @owner, the
+ * uid of the process (-1: unknown; then that of the process that has the pid now, or dwell's
+ * own). Returns 0, -ENOENT, -EPERM (another user's), -ELOOP (a symbolic link) or another -errno.
  */
 int jitmap__read(struct jitmap *jitmap, const char *root, uint32_t pid, int64_t owner);
 
-/* NULL when there is none. */
+/* The name of the function at @address, or NULL. Valid until jitmap__free(). */
 const char *jitmap__find(const struct jitmap *jitmap, uint64_t address);
 
 void jitmap__free(struct jitmap *jitmap);

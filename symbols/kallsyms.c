@@ -8,10 +8,10 @@
 #include "base/array.h"
 #include "symbols/elf/elf_file.h"
 
-#define LARGEST_KALLSYMS (256 << 20)
-#define PAGE		 4096ULL
-/* No function is that long: what is further apart has a hole between. */
-#define LARGEST_FUNCTION (1ULL << 20)
+#define MAX_KALLSYMS_SIZE (256 << 20)
+#define PAGE		  4096ULL
+/* Symbols further apart than this have a hole between them. */
+#define MAX_FUNCTION_SIZE (1ULL << 20)
 
 struct kallsyms_line {
 	uint64_t address;
@@ -26,13 +26,13 @@ struct kallsyms_lines {
 	size_t capacity;
 };
 
-static bool line__is_text(const struct kallsyms_line *line)
+static bool is_text(const struct kallsyms_line *line)
 {
 	return strchr("tTwW", line->type) && line->name[0];
 }
 
-/* "ADDRESS TYPE NAME[\t[MODULE]]", which it takes apart in place. */
-static bool line__parse(char *text, struct kallsyms_line *line)
+/* Parses "ADDRESS TYPE NAME[\t[MODULE]]" in place. */
+static bool parse_line(char *text, struct kallsyms_line *line)
 {
 	char *module;
 	char *end;
@@ -51,7 +51,7 @@ static bool line__parse(char *text, struct kallsyms_line *line)
 	return true;
 }
 
-static int lines__parse(struct kallsyms_lines *lines, char *text)
+static int parse_lines(struct kallsyms_lines *lines, char *text)
 {
 	struct kallsyms_line line;
 
@@ -59,13 +59,13 @@ static int lines__parse(struct kallsyms_lines *lines, char *text)
 		next = strchr(text, '\n');
 		if (next)
 			*next++ = '\0';
-		if (line__parse(text, &line) && array__push(lines, line))
+		if (parse_line(text, &line) && array__push(lines, line))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int line__compare(const void *a, const void *b)
+static int compare_lines(const void *a, const void *b)
 {
 	const struct kallsyms_line *x = a;
 	const struct kallsyms_line *y = b;
@@ -74,24 +74,23 @@ static int line__compare(const void *a, const void *b)
 }
 
 /*
- * kallsyms has no sizes. A function reaches to the next symbol of whatever
- * kind; the last one before a hole, or before another module, to the end of
- * its page.
+ * kallsyms has no sizes. A function extends to the next symbol of any type; the last one before
+ * a hole or another module extends to the end of its page.
  */
-static uint64_t line__size(const struct kallsyms_line *line, const struct kallsyms_line *next)
+static uint64_t symbol_size(const struct kallsyms_line *line, const struct kallsyms_line *next)
 {
 	uint64_t to_page_end = PAGE - line->address % PAGE;
 
 	if (!next)
 		return to_page_end;
 	if (strcmp(line->module, next->module) != 0 ||
-	    next->address - line->address > LARGEST_FUNCTION)
+	    next->address - line->address > MAX_FUNCTION_SIZE)
 		return next->address - line->address < to_page_end ? next->address - line->address
 								   : to_page_end;
 	return next->address - line->address;
 }
 
-static int kallsyms__fill(struct kallsyms *kallsyms, const struct kallsyms_lines *lines)
+static int fill_symtab(struct kallsyms *kallsyms, const struct kallsyms_lines *lines)
 {
 	size_t next = 0;
 
@@ -106,9 +105,9 @@ static int kallsyms__fill(struct kallsyms *kallsyms, const struct kallsyms_lines
 
 		while (next < lines->n && lines->data[next].address <= line->address)
 			next++;
-		if (!line->address || !line__is_text(line))
+		if (!line->address || !is_text(line))
 			continue;
-		symbol.size = line__size(line, next < lines->n ? &lines->data[next] : NULL);
+		symbol.size = symbol_size(line, next < lines->n ? &lines->data[next] : NULL);
 		if (symtab__add(&kallsyms->symtab, &symbol))
 			return -ENOMEM;
 	}
@@ -124,13 +123,13 @@ int kallsyms__read(struct kallsyms *kallsyms, const char *path)
 
 	if (fd < 0)
 		return -errno;
-	err = file__read(fd, LARGEST_KALLSYMS, &kallsyms->text, &size);
+	err = file__read(fd, MAX_KALLSYMS_SIZE, &kallsyms->text, &size);
 	if (!err)
-		err = lines__parse(&lines, kallsyms->text);
+		err = parse_lines(&lines, kallsyms->text);
 	if (!err && lines.n)
-		qsort(lines.data, lines.n, sizeof(*lines.data), line__compare);
+		qsort(lines.data, lines.n, sizeof(*lines.data), compare_lines);
 	if (!err)
-		err = kallsyms__fill(kallsyms, &lines);
+		err = fill_symtab(kallsyms, &lines);
 	array__free(&lines);
 	if (err)
 		kallsyms__free(kallsyms);

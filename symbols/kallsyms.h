@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The functions of the running kernel, its modules and BPF programs.
+ * The functions of the running kernel, its modules and BPF programs, from /proc/kallsyms.
  */
 #pragma once
 
@@ -12,8 +12,8 @@ struct kallsyms {
 };
 
 /*
- * Reads @path, in the format of /proc/kallsyms. Returns 0, -EPERM when the
- * addresses are hidden from us, or another -errno.
+ * Reads @path, in the format of /proc/kallsyms. Returns 0, -EPERM when all addresses are hidden
+ * (kptr_restrict), or another -errno.
  */
 int kallsyms__read(struct kallsyms *kallsyms, const char *path);
 

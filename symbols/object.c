@@ -2,60 +2,63 @@
 #include "symbols/object.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "symbols/elf/debug_file.h"
 #include "symbols/dwarf/dwarf_info.h"
 #include "symbols/elf/elf_symbols.h"
+#include "symbols/unwind/frame_functions.h"
 
 struct object {
-	struct elf_file *program; /* NULL: only the debug file was found */
+	struct elf_file *program; /* the file with the code; NULL: not found */
 	struct elf_file *debug;
-	struct elf_file *mini;
+	struct elf_file *minidebug;
 	struct elf_file *alternate;
 	struct symtab symtab;
 	struct symtab stubs;
 	Dwarf *dwarf;
 	Dwarf *dwarf_alternate;
 	struct dwarf_info *info;
-	const char *trouble;
+	const char *diagnostic;
 };
 
-static const char *source__name(const struct symbol_source *source)
+static const char *source_name(const struct symbol_source *source)
 {
 	return source->kind == SYMBOL_SOURCE_VDSO ? "[vdso]" : source->path ? source->path : "?";
 }
 
-/* What was told first stays: it is nearest to the cause. */
+/* The first diagnostic is kept: it is closest to the cause. */
 static void __attribute__((format(printf, 3, 4)))
-object__complain(struct object *object, struct object_context *context, const char *fmt, ...)
+object_set_diagnostic(struct object *object, struct object_context *context, const char *fmt, ...)
 {
 	_cleanup_free_ char *text = NULL;
 	va_list args;
 
-	if (object->trouble)
+	if (object->diagnostic)
 		return;
 	va_start(args, fmt);
 	if (vasprintf(&text, fmt, args) < 0)
 		text = NULL;
 	va_end(args);
 	if (text)
-		object->trouble = strings__keep(&context->strings, text);
+		object->diagnostic = strings__intern(&context->strings, text);
 }
 
-static bool source__has_build_id(const struct symbol_source *source)
+static bool has_build_id(const struct symbol_source *source)
 {
 	return source->build_id && *source->build_id;
 }
 
 /*
- * The places a program can be, best first. The path in our own file system can
- * be another file than in the process's: only a build id can tell.
+ * The places to look for the program, best first. In dwell's own mount namespace, the path may
+ * be another file than in the process's, so a build id is required there.
  */
 static int open_place(const struct symbol_source *source, int place, struct elf_file **out)
 {
-	/* "[heap]", "memfd:..." and the like are no paths. */
+	/* "[heap]", "memfd:..." and the like are not paths. */
 	bool has_path = source->path && source->path[0] == '/';
 
 	switch (place) {
@@ -66,7 +69,7 @@ static int open_place(const struct symbol_source *source, int place, struct elf_
 	case 1:
 		return has_path ? elf_file__open(source->root, source->path, out) : -ENOENT;
 	case 2:
-		if (!has_path || !source->root || !source__has_build_id(source))
+		if (!has_path || !source->root || !has_build_id(source))
 			return -ENOENT;
 		return elf_file__open(NULL, source->path, out);
 	default:
@@ -74,11 +77,11 @@ static int open_place(const struct symbol_source *source, int place, struct elf_
 	}
 }
 
-/* The program, if one with the right build id is there; else @object tells why not. */
-static void object__find_program(struct object *object, struct object_context *context,
-				 const struct symbol_source *source)
+/* Opens the program with the right build id, or sets the diagnostic. */
+static void object_find_program(struct object *object, struct object_context *context,
+				const struct symbol_source *source)
 {
-	const char *name = source__name(source);
+	const char *name = source_name(source);
 	bool replaced = false;
 	int worst = -ENOENT;
 
@@ -90,7 +93,7 @@ static void object__find_program(struct object *object, struct object_context *c
 			worst = err;
 		if (err)
 			continue;
-		if (source__has_build_id(source) && strcmp(source->build_id, file->build_id) != 0)
+		if (has_build_id(source) && strcmp(source->build_id, file->build_id) != 0)
 			replaced = true;
 		else
 			object->program = TAKE_PTR(file);
@@ -98,25 +101,26 @@ static void object__find_program(struct object *object, struct object_context *c
 	if (object->program)
 		return;
 	if (replaced)
-		object__complain(
+		object_set_diagnostic(
 			object, context,
 			"%s was replaced since it ran (its build id was %s): record again, or "
 			"install the debug symbols of the version that ran",
 			name, source->build_id);
 	else if (worst == -ENOEXEC)
-		object__complain(object, context, "%s is no ELF file, or a damaged one", name);
+		object_set_diagnostic(object, context, "%s is not an ELF file, or is damaged",
+				      name);
 	else
-		object__complain(object, context, "cannot open %s: %s", name, strerror(-worst));
+		object_set_diagnostic(object, context, "cannot open %s: %s", name,
+				      strerror(-worst));
 }
 
-static bool elf_file__has_dwarf(const struct elf_file *file)
+static bool has_dwarf(const struct elf_file *file)
 {
 	return file && (elf_file__has(file, ".debug_info") || elf_file__has(file, ".zdebug_info"));
 }
 
-static void object__find_files(struct object *object, struct object_context *context,
-			       const struct symbol_source *source,
-			       const struct debug_search *search)
+static void object_find_files(struct object *object, struct object_context *context,
+			      const struct symbol_source *source, const struct debug_search *search)
 {
 	const char *build_id = source->build_id ? source->build_id : "";
 	bool has_symbols;
@@ -127,24 +131,76 @@ static void object__find_files(struct object *object, struct object_context *con
 	if (object->program)
 		build_id = object->program->build_id;
 	has_symbols = object->program && elf_file__has(object->program, ".symtab");
-	has_lines = !context->options.lines || elf_file__has_dwarf(object->program);
+	has_lines = !context->options.lines || has_dwarf(object->program);
 	if (!has_symbols || !has_lines)
 		debug_file__find(search, object->program, build_id, &object->debug);
 	if (object->program && !object->debug && !has_symbols)
-		elf_file__mini(object->program, &object->mini);
-	/* Whoever has the old version's debug symbols needs no mend. */
+		elf_file__minidebuginfo(object->program, &object->minidebug);
+	/* If the program that ran was found after all, the replaced file does not matter. */
 	if (object->program || object->debug)
-		object->trouble = NULL;
+		object->diagnostic = NULL;
 }
 
-static int object__read_symbols(struct object *object, struct elf_symbols_found *found)
+/* Whether @address is in a PLT section, whose stubs are named after their targets. */
+static bool is_stub(const struct elf_file *file, uint64_t address)
 {
-	const struct elf_file *files[] = {object->program, object->debug, object->mini};
+	static const char *const names[] = {".plt", ".plt.sec", ".plt.got", ".plt.bnd"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		GElf_Shdr section;
+
+		if (elf_file__section(file, names[i], &section) && address >= section.sh_addr &&
+		    address - section.sh_addr < section.sh_size)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Adds synthetic names for the functions of a stripped program: file name and address, as in
+ * "memcached+0x1a2b0". Real names for the same address are preferred.
+ */
+static int object_add_synthetic(struct object *object, struct object_context *context,
+				const char *path)
+{
+	const struct elf_file *file = object->program;
+	struct frame_functions functions = {};
+	const char *name = strrchr(path, '/');
+	int err = frame_functions__read(file, &functions);
+
+	for (size_t i = 0; i < functions.list.n && !err; i++) {
+		const struct frame_function *function = &functions.list.data[i];
+		struct symbol symbol = {
+			.start = function->start,
+			.size = function->end - function->start,
+			.function = true,
+			.synthetic = !function->name,
+		};
+		char text[512];
+
+		if (is_stub(file, function->start))
+			continue;
+		snprintf(text, sizeof(text), "%s+0x%" PRIx64, name ? name + 1 : path,
+			 function->start);
+		symbol.raw =
+			strings__intern(&context->strings, function->name ? function->name : text);
+		err = symbol.raw ? symtab__add(&object->symtab, &symbol) : -ENOMEM;
+	}
+	frame_functions__free(&functions);
+	return err;
+}
+
+static int object_read_symbols(struct object *object, struct object_context *context,
+			       const struct symbol_source *source, struct elf_symbols_found *found)
+{
+	const struct elf_file *files[] = {object->program, object->debug, object->minidebug};
 	int err = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(files) && !err; i++)
 		if (files[i])
 			err = elf_symbols__add(&object->symtab, files[i], found);
+	if (!err && object->program && !found->symtab && source->path)
+		err = object_add_synthetic(object, context, source->path);
 	if (!err)
 		err = symtab__seal(&object->symtab);
 	if (!err && object->program)
@@ -154,13 +210,12 @@ static int object__read_symbols(struct object *object, struct elf_symbols_found 
 	return err;
 }
 
-static int object__read_dwarf(struct object *object, struct object_context *context,
-			      const struct debug_search *search)
+static int object_read_dwarf(struct object *object, struct object_context *context,
+			     const struct debug_search *search)
 {
-	struct elf_file *file =
-		elf_file__has_dwarf(object->program) ? object->program : object->debug;
+	struct elf_file *file = has_dwarf(object->program) ? object->program : object->debug;
 
-	if (!elf_file__has_dwarf(file))
+	if (!has_dwarf(file))
 		return 0;
 	object->dwarf = dwarf_begin_elf(file->elf, DWARF_C_READ, NULL);
 	if (!object->dwarf)
@@ -173,34 +228,35 @@ static int object__read_dwarf(struct object *object, struct object_context *cont
 	return dwarf_info__new(object->dwarf, file, &context->strings, &object->info);
 }
 
-static void object__judge(struct object *object, struct object_context *context,
-			  const struct symbol_source *source, const struct elf_symbols_found *found)
+static void object_diagnose(struct object *object, struct object_context *context,
+			    const struct symbol_source *source,
+			    const struct elf_symbols_found *found)
 {
 	static const char remote[] = "install its debug symbols (its -dbgsym, -dbg or -debuginfo "
 				     "package) or set DEBUGINFOD_URLS";
 	static const char local[] = "install its debug symbols (its -dbgsym, -dbg or -debuginfo "
 				    "package)";
-	const char *mend = context->local ? local : remote;
-	const char *name = source__name(source);
+	const char *hint = context->local ? local : remote;
+	const char *name = source_name(source);
 
 	if (source->kind == SYMBOL_SOURCE_VDSO || (!object->program && !object->debug))
 		return;
 	if (!found->symtab && !object->info && found->dynsym)
-		object__complain(object, context,
-				 "%s is stripped, only its exported functions have names: %s", name,
-				 mend);
+		object_set_diagnostic(object, context,
+				      "%s is stripped, only its exported functions have names: %s",
+				      name, hint);
 	else if (!found->symtab && !object->info)
-		object__complain(object, context, "%s is stripped, it has no function names: %s",
-				 name, mend);
+		object_set_diagnostic(object, context,
+				      "%s is stripped, it has no function names: %s", name, hint);
 	else if (context->options.lines && !object->info)
-		object__complain(object, context,
-				 "%s has no debug information, so no source lines and inlined "
-				 "functions: build it with -g, or %s",
-				 name, mend);
+		object_set_diagnostic(object, context,
+				      "%s has no debug information, so no source lines and inlined "
+				      "functions: build it with -g, or %s",
+				      name, hint);
 }
 
-static int object__read(struct object *object, struct object_context *context,
-			const struct symbol_source *source)
+static int object_read(struct object *object, struct object_context *context,
+		       const struct symbol_source *source)
 {
 	struct debug_search search = {
 		.debug_root = context->options.debug_root,
@@ -212,26 +268,26 @@ static int object__read(struct object *object, struct object_context *context,
 	int err;
 
 	if (source->kind == SYMBOL_SOURCE_ELF)
-		object__find_files(object, context, source, &search);
-	err = object__read_symbols(object, &found);
+		object_find_files(object, context, source, &search);
+	err = object_read_symbols(object, context, source, &found);
 	if (!err && context->options.lines)
-		err = object__read_dwarf(object, context, &search);
+		err = object_read_dwarf(object, context, &search);
 	if (!err)
-		object__judge(object, context, source, &found);
+		object_diagnose(object, context, source, &found);
 	return err;
 }
 
-static void object__find_vdso(struct object *object, struct object_context *context,
-			      const struct symbol_source *source)
+static void object_find_vdso(struct object *object, struct object_context *context,
+			     const struct symbol_source *source)
 {
 	int err = elf_file__vdso(&object->program);
 
 	if (err) {
-		object__complain(object, context, "cannot read the vdso: %s", strerror(-err));
-	} else if (source__has_build_id(source) &&
+		object_set_diagnostic(object, context, "cannot read the vdso: %s", strerror(-err));
+	} else if (has_build_id(source) &&
 		   strcmp(source->build_id, object->program->build_id) != 0) {
-		object__complain(object, context,
-				 "[vdso] is that of another kernel than the one running here");
+		object_set_diagnostic(object, context,
+				      "[vdso] is that of another kernel than the one running here");
 		elf_file__free(object->program);
 		object->program = NULL;
 	}
@@ -246,10 +302,10 @@ int object__open(struct object_context *context, const struct symbol_source *sou
 	if (!object)
 		return -ENOMEM;
 	if (source->kind == SYMBOL_SOURCE_VDSO)
-		object__find_vdso(object, context, source);
+		object_find_vdso(object, context, source);
 	else
-		object__find_program(object, context, source);
-	err = object__read(object, context, source);
+		object_find_program(object, context, source);
+	err = object_read(object, context, source);
 	if (err)
 		return err;
 	*out = TAKE_PTR(object);
@@ -267,7 +323,7 @@ int object__open_file(struct object_context *context, int fd, const char *path, 
 	err = elf_file__share(fd, path, &object->program);
 	if (err)
 		return err;
-	err = object__read(object, context, &source);
+	err = object_read(object, context, &source);
 	if (err)
 		return err;
 	*out = TAKE_PTR(object);
@@ -304,9 +360,9 @@ size_t object__resolve(struct object_context *context, struct object *object, ui
 	return n;
 }
 
-const char *object__trouble(const struct object *object)
+const char *object__diagnostic(const struct object *object)
 {
-	return object->trouble;
+	return object->diagnostic;
 }
 
 const char *object__build_id(const struct object *object)
@@ -340,7 +396,7 @@ void object__free(struct object *object)
 	symtab__free(&object->stubs);
 	elf_file__free(object->program);
 	elf_file__free(object->debug);
-	elf_file__free(object->mini);
+	elf_file__free(object->minidebug);
 	elf_file__free(object->alternate);
 	free(object);
 }

@@ -19,7 +19,7 @@ int ranges__add(struct ranges *ranges, uint64_t start, uint64_t end, uint32_t va
 	return array__push(ranges, range);
 }
 
-static int range__compare(const void *a, const void *b)
+static int compare_ranges(const void *a, const void *b)
 {
 	const struct range *x = a;
 	const struct range *y = b;
@@ -30,16 +30,16 @@ static int range__compare(const void *a, const void *b)
 }
 
 /*
- * The ranges that reach an address form a stack while one sweeps by start, so
- * a link to the top of that stack leads to every range around an address:
- * whatever was taken off ended before it.
+ * A sweep by start keeps a stack of the ranges that may contain the current address. Each range
+ * links to the top of the stack at its start, so the chain of links leads to every range that
+ * contains an address: ranges that were popped ended before it.
  */
 void ranges__seal(struct ranges *ranges)
 {
 	uint32_t top = 0;
 
 	if (ranges->n)
-		qsort(ranges->data, ranges->n, sizeof(*ranges->data), range__compare);
+		qsort(ranges->data, ranges->n, sizeof(*ranges->data), compare_ranges);
 	for (size_t i = 0; i < ranges->n; i++) {
 		while (top && ranges->data[top - 1].end <= ranges->data[i].start)
 			top = ranges->data[top - 1].parent;
@@ -48,8 +48,8 @@ void ranges__seal(struct ranges *ranges)
 	}
 }
 
-/* From the range numbered @at (from 1) outwards, the first that holds @address. */
-static const struct range *ranges__climb(const struct ranges *ranges, uint32_t at, uint64_t address)
+/* The first range that contains @address, from 1 + index @at along the links. */
+static const struct range *find_outward(const struct ranges *ranges, uint32_t at, uint64_t address)
 {
 	while (at && ranges->data[at - 1].end <= address)
 		at = ranges->data[at - 1].parent;
@@ -69,50 +69,50 @@ const struct range *ranges__find(const struct ranges *ranges, uint64_t address)
 		else
 			high = middle;
 	}
-	return ranges__climb(ranges, (uint32_t)low, address);
+	return find_outward(ranges, (uint32_t)low, address);
 }
 
 const struct range *ranges__outer(const struct ranges *ranges, const struct range *inner,
 				  uint64_t address)
 {
-	return ranges__climb(ranges, inner->parent, address);
+	return find_outward(ranges, inner->parent, address);
 }
 
-/* The ranges that may be around the address swept, the one it belongs to on top. */
+/* The ranges that may contain the current address; the one with the highest rank on top. */
 struct heap {
 	struct heap_item {
 		uint32_t rank;
-		uint32_t at; /* index in the sealed ranges, by which equals are told apart */
+		uint32_t at; /* index in the sealed ranges; decides between equal ranks */
 	} * items;
 	size_t n;
 };
 
-static bool item__is_above(struct heap_item a, struct heap_item b)
+static bool item_is_above(struct heap_item a, struct heap_item b)
 {
 	return a.rank != b.rank ? a.rank > b.rank : a.at > b.at;
 }
 
-static void heap__push(struct heap *heap, struct heap_item item)
+static void heap_push(struct heap *heap, struct heap_item item)
 {
 	size_t at = heap->n++;
 
-	while (at && item__is_above(item, heap->items[(at - 1) / 2])) {
+	while (at && item_is_above(item, heap->items[(at - 1) / 2])) {
 		heap->items[at] = heap->items[(at - 1) / 2];
 		at = (at - 1) / 2;
 	}
 	heap->items[at] = item;
 }
 
-static void heap__pop(struct heap *heap)
+static void heap_pop(struct heap *heap)
 {
 	struct heap_item item = heap->items[--heap->n];
 	size_t at = 0;
 
 	for (size_t child = 1; child < heap->n; child = 2 * at + 1) {
 		if (child + 1 < heap->n &&
-		    item__is_above(heap->items[child + 1], heap->items[child]))
+		    item_is_above(heap->items[child + 1], heap->items[child]))
 			child++;
-		if (!item__is_above(heap->items[child], item))
+		if (!item_is_above(heap->items[child], item))
 			break;
 		heap->items[at] = heap->items[child];
 		at = child;
@@ -120,7 +120,7 @@ static void heap__pop(struct heap *heap)
 	heap->items[at] = item;
 }
 
-static int ranges__extend(struct ranges *flat, uint64_t start, uint64_t end, uint32_t value)
+static int append_or_extend(struct ranges *flat, uint64_t start, uint64_t end, uint32_t value)
 {
 	if (flat->n) {
 		struct range *last = &flat->data[flat->n - 1];
@@ -133,7 +133,7 @@ static int ranges__extend(struct ranges *flat, uint64_t start, uint64_t end, uin
 	return ranges__add(flat, start, end, value);
 }
 
-/* Ranges that ended stay in the heap until they come to its top, so each costs log n. */
+/* Ranges that ended are only removed from the top of the heap: O(log n) for each. */
 int ranges__flatten(const struct ranges *ranges,
 		    uint32_t (*rank)(const void *context, uint32_t value), const void *context,
 		    struct ranges *flat)
@@ -150,7 +150,7 @@ int ranges__flatten(const struct ranges *ranges,
 		uint64_t end;
 
 		while (heap.n && ranges->data[items[0].at].end <= address)
-			heap__pop(&heap);
+			heap_pop(&heap);
 		if (!heap.n && next == ranges->n)
 			return 0;
 		if (!heap.n)
@@ -158,15 +158,14 @@ int ranges__flatten(const struct ranges *ranges,
 		for (; next < ranges->n && ranges->data[next].start == address; next++) {
 			uint32_t value = ranges->data[next].value;
 
-			heap__push(&heap,
-				   (struct heap_item){.rank = rank ? rank(context, value) : 0,
-						      .at = (uint32_t)next});
+			heap_push(&heap, (struct heap_item){.rank = rank ? rank(context, value) : 0,
+							    .at = (uint32_t)next});
 		}
 		top = &ranges->data[items[0].at];
 		end = top->end;
 		if (next < ranges->n && ranges->data[next].start < end)
 			end = ranges->data[next].start;
-		if (ranges__extend(flat, address, end, top->value))
+		if (append_or_extend(flat, address, end, top->value))
 			return -ENOMEM;
 		address = end;
 	}

@@ -16,8 +16,7 @@ struct strings_block {
 };
 
 /* The slot that holds @text, or the free one where it belongs. */
-static const char **strings__slot(const char **slots, size_t capacity, const char *text,
-				  size_t size)
+static const char **strings_slot(const char **slots, size_t capacity, const char *text, size_t size)
 {
 	size_t at = hash__bytes(text, size) & (capacity - 1);
 
@@ -26,7 +25,7 @@ static const char **strings__slot(const char **slots, size_t capacity, const cha
 	return &slots[at];
 }
 
-static int strings__grow(struct strings *strings)
+static int strings_grow(struct strings *strings)
 {
 	size_t capacity = strings->capacity ? strings->capacity * 2 : 256;
 	const char **slots = calloc(capacity, sizeof(*slots));
@@ -37,7 +36,7 @@ static int strings__grow(struct strings *strings)
 		const char *text = strings->slots[i];
 
 		if (text)
-			*strings__slot(slots, capacity, text, strlen(text)) = text;
+			*strings_slot(slots, capacity, text, strlen(text)) = text;
 	}
 	free(strings->slots);
 	strings->slots = slots;
@@ -45,7 +44,7 @@ static int strings__grow(struct strings *strings)
 	return 0;
 }
 
-static char *strings__copy(struct strings *strings, const char *text, size_t size)
+static char *strings_copy(struct strings *strings, const char *text, size_t size)
 {
 	struct strings_block *block = strings->blocks;
 	char *copy;
@@ -64,16 +63,16 @@ static char *strings__copy(struct strings *strings, const char *text, size_t siz
 	return copy;
 }
 
-const char *strings__keep(struct strings *strings, const char *text)
+const char *strings__intern(struct strings *strings, const char *text)
 {
 	size_t size = strlen(text);
 	const char **slot;
 
-	if (strings->n + 1 > strings->capacity / 4 * 3 && strings__grow(strings))
+	if (strings->n + 1 > strings->capacity / 4 * 3 && strings_grow(strings))
 		return NULL;
-	slot = strings__slot(strings->slots, strings->capacity, text, size);
+	slot = strings_slot(strings->slots, strings->capacity, text, size);
 	if (!*slot) {
-		*slot = strings__copy(strings, text, size);
+		*slot = strings_copy(strings, text, size);
 		strings->n += *slot != NULL;
 	}
 	return *slot;

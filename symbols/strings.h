@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Strings given out to callers: each kept once, at an address that stays until
- * all are freed.
+ * Interned strings: one copy of each, at an address that is valid until all are freed. Equal
+ * strings have equal addresses.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct strings {
 	size_t n;
 };
 
-/* The kept copy of @text, or NULL when out of memory. */
-const char *strings__keep(struct strings *strings, const char *text);
+/* The copy of @text, or NULL when out of memory. */
+const char *strings__intern(struct strings *strings, const char *text);
 
 void strings__free(struct strings *strings);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names for addresses: functions, inlined functions, source lines.
+ * Symbolization: functions, inlined functions and source lines of addresses.
  *
- * A symbolizer holds every file it opened and every string it gave out until
- * it is freed. Ask in the order of (dso, address): DWARF is read once per unit
- * and only for the addresses asked.
+ * A symbolizer keeps all files open and all strings valid until it is freed. It is fastest when
+ * addresses are resolved in order of (source, address): DWARF is read per unit, on demand.
  */
 #pragma once
 
@@ -12,79 +11,84 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the code of an address lives. */
+/* Where symbols come from. */
 enum symbol_source_kind {
 	SYMBOL_SOURCE_ELF = 0,
 	SYMBOL_SOURCE_KERNEL = 1, /* /proc/kallsyms of the running kernel */
-	SYMBOL_SOURCE_VDSO = 2,	  /* the vdso mapped into this very process */
+	SYMBOL_SOURCE_VDSO = 2,	  /* the vdso of this process */
 	SYMBOL_SOURCE_JIT = 3,	  /* /tmp/perf-PID.map */
 };
 
 struct symbol_source {
 	enum symbol_source_kind kind;
-	const char *path;     /* as its process saw it; absolute */
-	const char *root;     /* prefix of @path in another mount namespace, such as
-				 "/proc/123/root"; NULL for our own */
-	const char *build_id; /* lower-case hex; NULL or "" when it has none. A file on disk
-				 whose build id differs is not used: it was replaced */
-	int fd;		      /* the very file, kept open since it was mapped; -1: none.
-				 Stays the caller's */
-	uint32_t pid;	      /* SYMBOL_SOURCE_JIT */
-	int64_t owner;	      /* and the uid of that process; -1: unknown */
+	const char *path;     /* absolute, in the process's mount namespace */
+	const char *root;     /* root directory of that namespace, such as
+				 "/proc/123/root"; NULL: dwell's own */
+	const char *build_id; /* lower-case hex; NULL or "": none. A file with another
+				 build id is not used: it was replaced */
+	int fd;		      /* the file, open since it was mapped; -1: none. The caller's */
+	uint32_t pid;	      /* SYMBOL_SOURCE_JIT: of the process */
+	int64_t owner;	      /* SYMBOL_SOURCE_JIT: its uid; -1: unknown */
 };
 
 struct symbol_frame {
-	const char *name; /* demangled; never NULL: "" when the address has no name */
+	/* Demangled. Never NULL: "" if unknown. For a function of a stripped program
+	 * "FILE+0xADDRESS", its start (see symbols__is_synthetic()). */
+	const char *name;
 	const char *file; /* source file or NULL */
 	uint32_t line;	  /* 0: unknown */
-	bool inlined;	  /* inlined into the frame that follows */
+	bool inlined;	  /* into the next frame */
 };
 
 struct symbolizer;
 
 struct symbolizer_options {
 	bool lines;		/* read DWARF for source lines and inlined functions */
-	bool debuginfod;	/* ask the servers in $DEBUGINFOD_URLS for missing debug files */
+	bool debuginfod;	/* fetch missing debug files from $DEBUGINFOD_URLS */
 	const char *debug_root; /* NULL: /usr/lib/debug */
 };
 
+/* Strings of @options are copied. 0 or -ENOMEM. */
 int symbolizer__new(const struct symbolizer_options *options, struct symbolizer **out);
 void symbolizer__free(struct symbolizer *symbolizer);
 
 /*
- * A number for @source, to ask symbolizer__resolve() with; the same source gets
- * the same number. Opens nothing yet. Strings are copied; @fd must stay open.
- * Returns the number or -ENOMEM.
+ * The number of @source, for symbolizer__resolve(); equal sources have the same number. Nothing
+ * is opened yet. Strings are copied; @fd must stay open. -ENOMEM on errors.
  */
-int symbolizer__source(struct symbolizer *symbolizer, const struct symbol_source *source);
+int symbolizer__add_source(struct symbolizer *symbolizer, const struct symbol_source *source);
 
 /*
- * The frames at @address of @source, innermost inlined function first, at most
- * @max (at least 1): of more, the outermost are given, so that the last is
- * always the function that is really there. @address is an offset in the file
- * for ELF and vdso, absolute for kernel and JIT; for a return address pass the
- * address - 1. Returns their count, never 0: an address without a name gives
- * one frame with name "". Strings live as long as the symbolizer.
+ * Writes the frames at @address of @source to @frames, innermost inlined function first, and
+ * returns their number, 1 to @max. If there are more than @max, the innermost are left out, so
+ * that the last one is always the function whose code it is. An address without a name gives
+ * one frame with name "". @address is an offset in the file for ELF and vdso, absolute for
+ * kernel and JIT; for a return address pass the address - 1. Strings are the symbolizer's.
  */
 size_t symbolizer__resolve(struct symbolizer *symbolizer, int source, uint64_t address,
 			   struct symbol_frame *frames, size_t max);
 
 /*
- * Why addresses of @source have no names or lines (no file, replaced since,
- * stripped, no permission for kallsyms ...) and the mend: one line for a person,
- * NULL when all is well or nothing was asked of it yet. Valid until the
- * symbolizer is freed.
+ * Why addresses of @source have no names or lines (no file, replaced, stripped, no permission
+ * for kallsyms, ...), with a hint, in one line. NULL if nothing is wrong or no address was
+ * resolved yet. The symbolizer's.
  */
-const char *symbolizer__trouble(struct symbolizer *symbolizer, int source);
+const char *symbolizer__diagnostic(struct symbolizer *symbolizer, int source);
 
-/* The build id of the ELF file open at @fd as lower-case hex. 0, or -ENOENT when it has none. */
+/* Whether @name is "FILE+0xADDRESS", made for a function of a stripped program. */
+bool symbols__is_synthetic(const char *name);
+
+/*
+ * The build id of the ELF file open at @fd as lower-case hex. 0, -ENOENT when it has none, -ENOSPC
+ * when it needs more than @size bytes.
+ */
 int symbols__build_id(int fd, char *hex, size_t size);
 
 /*
- * @name demangled (C++ Itanium, Rust legacy and v0), or NULL when it is not a
- * mangled name. malloc()ed.
+ * Demangles @name (C++ Itanium ABI, Rust legacy and v0) without parameters. NULL if it is not
+ * mangled, too long or out of memory. The caller frees the result.
  */
 char *symbols__demangle(const char *name);
 
-/* As symbols__demangle(), with parameters (and of templates the type that is returned). */
+/* As symbols__demangle(), with parameters, and the return type of templates. */
 char *symbols__signature(const char *name);

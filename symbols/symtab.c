@@ -18,10 +18,10 @@ int symtab__add(struct symtab *symtab, const struct symbol *symbol)
 }
 
 /*
- * How internal a name looks: by its leading underscores, but those of mangling,
- * and by the prefix of glibc's own aliases.
+ * How much a name looks like an internal alias: the number of leading underscores (other than of
+ * mangling), or more for glibc's __GI_ aliases.
  */
-static size_t name__internal(const char *name)
+static size_t internal_rank(const char *name)
 {
 	if (!strncmp(name, "_Z", 2) || !strncmp(name, "_R", 2))
 		return 0;
@@ -36,39 +36,41 @@ static int compare_sizes(size_t a, size_t b)
 }
 
 /*
- * Below 0 when @a is the better name of the two for one address: pread64 over
- * __pread64 and __libc_pread64, a function over a label.
+ * Orders names of one address; negative if @a is better: pread64 before __pread64 and
+ * __libc_pread64, a function before a label.
  */
-static int symbol__compare_names(const struct symbol *a, const struct symbol *b)
+static int compare_names(const struct symbol *a, const struct symbol *b)
 {
 	int order;
 
 	if (!a->raw || !b->raw)
 		return (!a->raw) - (!b->raw);
+	if (a->synthetic != b->synthetic)
+		return a->synthetic ? 1 : -1;
 	if (!a->size != !b->size)
 		return a->size ? -1 : 1;
 	if (a->function != b->function)
 		return a->function ? -1 : 1;
 	if (a->global != b->global)
 		return a->global ? -1 : 1;
-	order = compare_sizes(name__internal(a->raw), name__internal(b->raw));
+	order = compare_sizes(internal_rank(a->raw), internal_rank(b->raw));
 	if (!order)
 		order = compare_sizes(strcspn(a->raw, "@"), strcspn(b->raw, "@"));
 	return order ? order : strcmp(a->raw, b->raw);
 }
 
-/* By address; the best name of an address last, where ranges__find() looks first. */
-static int symbol__compare(const void *a, const void *b)
+/* By address; the best name of an address last, where ranges__find() finds it first. */
+static int compare_symbols(const void *a, const void *b)
 {
 	const struct symbol *x = a;
 	const struct symbol *y = b;
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
-	return symbol__compare_names(y, x);
+	return compare_names(y, x);
 }
 
-static uint64_t symbol__end(const struct symbol *symbol)
+static uint64_t symbol_end(const struct symbol *symbol)
 {
 	uint64_t end = symbol->start + symbol->size;
 
@@ -76,12 +78,12 @@ static uint64_t symbol__end(const struct symbol *symbol)
 }
 
 /*
- * The symbols [@at, @end) share a start, and @next is the start behind them.
- * @reach is the greatest end of the sized symbols before: a symbol without
- * size inside one of these is a label in that function, not a function.
+ * The symbols [@at, @end) have the same start; @next is the next higher start. @reach is the
+ * greatest end of earlier symbols with a size: a symbol without size below it is a label within
+ * a function.
  */
-static int symtab__seal_group(struct symtab *symtab, size_t at, size_t end, uint64_t next,
-			      uint64_t reach)
+static int add_group_ranges(struct symtab *symtab, size_t at, size_t end, uint64_t next,
+			    uint64_t reach)
 {
 	const struct symbol *best = &symtab->data[end - 1];
 	uint64_t covered;
@@ -95,9 +97,9 @@ static int symtab__seal_group(struct symtab *symtab, size_t at, size_t end, uint
 	}
 	covered = 0;
 	for (size_t i = end; i-- > at && symtab->data[i].size;) {
-		if (symbol__end(&symtab->data[i]) <= covered)
+		if (symbol_end(&symtab->data[i]) <= covered)
 			continue;
-		covered = symbol__end(&symtab->data[i]);
+		covered = symbol_end(&symtab->data[i]);
 		if (ranges__add(&symtab->ranges, best->start, covered, (uint32_t)i))
 			return -ENOMEM;
 	}
@@ -110,17 +112,17 @@ int symtab__seal(struct symtab *symtab)
 	size_t end;
 
 	if (symtab->n)
-		qsort(symtab->data, symtab->n, sizeof(*symtab->data), symbol__compare);
+		qsort(symtab->data, symtab->n, sizeof(*symtab->data), compare_symbols);
 	for (size_t at = 0; at < symtab->n; at = end) {
 		uint64_t start = symtab->data[at].start;
 		uint64_t longest = reach;
 		uint64_t next;
 
 		for (end = at; end < symtab->n && symtab->data[end].start == start; end++)
-			if (symtab->data[end].size && symbol__end(&symtab->data[end]) > longest)
-				longest = symbol__end(&symtab->data[end]);
+			if (symtab->data[end].size && symbol_end(&symtab->data[end]) > longest)
+				longest = symbol_end(&symtab->data[end]);
 		next = end < symtab->n ? symtab->data[end].start : UINT64_MAX;
-		if (symtab__seal_group(symtab, at, end, next, reach))
+		if (add_group_ranges(symtab, at, end, next, reach))
 			return -ENOMEM;
 		reach = longest;
 	}
@@ -156,7 +158,7 @@ const char *symbol__name(struct symbol *symbol, struct strings *strings)
 		}
 		name = stub;
 	}
-	symbol->shown = strings__keep(strings, name);
+	symbol->shown = strings__intern(strings, name);
 	return symbol->shown;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A table of functions by address. Add them all, seal once, then look up.
+ * A symbol table: functions by address. Add all symbols, seal once, then search.
  */
 #pragma once
 
@@ -13,13 +13,14 @@
 
 struct symbol {
 	uint64_t start;
-	uint64_t size;	   /* 0: up to the next symbol, at most to @limit */
-	uint64_t limit;	   /* first address that cannot be part of it; 0: no size is made up */
-	const char *raw;   /* as in the file, which has to stay; NULL: only ends the one before */
-	const char *shown; /* what symtab__name() made of it */
-	bool function;	   /* not a mere label */
-	bool global;	   /* weak ones too */
-	bool plt;	   /* a stub that jumps to the function of this name */
+	uint64_t size;	   /* 0: unknown, extends to the next symbol but not beyond @limit */
+	uint64_t limit;	   /* end of its section; 0: does not extend */
+	const char *raw;   /* as in the file, not copied; NULL: only ends the previous symbol */
+	const char *shown; /* cached result of symbol__name() */
+	bool function;	   /* not a label */
+	bool global;	   /* or weak */
+	bool plt;	   /* a PLT stub that jumps to the function @raw */
+	bool synthetic;	   /* "FILE+0xADDRESS": the program has no name for it */
 };
 
 struct symtab {
@@ -32,13 +33,14 @@ struct symtab {
 /* Returns 0 or -ENOMEM. */
 int symtab__add(struct symtab *symtab, const struct symbol *symbol);
 
-/* Sorts, chooses among aliases, gives an extent to symbols without size. 0 or -ENOMEM. */
+/* Sorts, chooses among aliases, and extends symbols without size. 0 or -ENOMEM. */
 int symtab__seal(struct symtab *symtab);
 
-/* The symbol around @address, the innermost where several are; NULL when there is none. */
+/* The symbol that contains @address, the innermost if there are several; or NULL. */
 struct symbol *symtab__find(const struct symtab *symtab, uint64_t address);
 
-/* Demangled, without symbol version, "@plt" behind a stub. NULL when out of memory. */
+/* The name for display: demangled, without symbol version, with "@plt" for stubs. NULL: no memory.
+ */
 const char *symbol__name(struct symbol *symbol, struct strings *strings);
 
 void symtab__free(struct symtab *symtab);

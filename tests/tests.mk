@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # tests/unit/test_*.c   cmocka programs, each linked with the library
-# tests/programs/*.c    known-answer programs, which the e2e tests profile
+# tests/programs/       known-answer programs, which the e2e tests profile
 # tests/e2e/*.t         whole commands, as a user gives them (TAP)
 # tests/static/*.t      the sources themselves
 # tests/kernels/        the ladder for older kernels, in virtual machines
@@ -9,25 +9,17 @@
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/unit/%)
 
-PROGRAM_SRC := $(wildcard tests/programs/*.c)
-PROGRAMS := $(PROGRAM_SRC:tests/programs/%.c=$(BUILD)/tests/programs/%)
-
-# One program built in many ways: what stacks look like depends on them.
-CHAINS := O0 O1 O3 Os no-pie static static-pie no-plt
-CHAINS_FLAGS_O0 := -O0
-CHAINS_FLAGS_O1 := -O1
-CHAINS_FLAGS_O3 := -O3
-CHAINS_FLAGS_Os := -Os
-CHAINS_FLAGS_no-pie := -fno-pie -no-pie
-CHAINS_FLAGS_static := -static -DNO_PLUGIN
-CHAINS_FLAGS_static-pie := -fPIE -static-pie -DNO_PLUGIN
-CHAINS_FLAGS_no-plt := -fno-plt -Wl,-z,now
-PROGRAMS += $(CHAINS:%=$(BUILD)/tests/programs/chains-%)
-PROGRAMS += $(patsubst tests/programs/%.cc,$(BUILD)/tests/programs/%,$(wildcard tests/programs/*.cc))
+# build/tests/programs/NAME, from tests/programs/NAME.c or from tests/programs/NAME/*.c.
+PROGRAM_NAMES := $(patsubst tests/programs/%.c,%,$(wildcard tests/programs/*.c)) \
+	$(patsubst tests/programs/%/main.c,%,$(wildcard tests/programs/*/main.c))
+PROGRAMS := $(PROGRAM_NAMES:%=$(BUILD)/tests/programs/%)
+PROGRAMS_CXX := $(patsubst tests/programs/%.cc,$(BUILD)/tests/programs/%,$(wildcard tests/programs/*.cc))
+PROGRAMS += $(PROGRAMS_CXX)
 PROGRAMS += $(patsubst tests/programs/%.rs,$(BUILD)/tests/programs/%,$(wildcard tests/programs/*.rs))
 PROGRAMS += $(patsubst tests/programs/plugins/%.c,$(BUILD)/tests/programs/%.so,$(wildcard tests/programs/plugins/*.c))
-PROGRAMS += $(BUILD)/tests/programs/undisturbed-static $(BUILD)/tests/programs/causal-cet
-PROGRAM_FLAGS := -D_GNU_SOURCE -I. -O2 -g -fomit-frame-pointer -MMD -MP
+PROGRAM_FLAGS := -D_GNU_SOURCE -I. -O2 -g -fomit-frame-pointer
+PROGRAM_OBJECTS := $(BUILD)/tests/objects
+PROGRAM_COMMON := $(wildcard tests/programs/common/*.c)
 
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SANITIZED := $(UNIT:$(BUILD)/%=$(BUILD)/asan/%)
@@ -36,42 +28,57 @@ $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/libdwell.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
 
-$(BUILD)/tests/programs/%: tests/programs/%.c
-	$(call say,CC,$<)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(WARNINGS) $(PROGRAM_FLAGS) -o $@ $< $(PROGRAM_LIBS) -lpthread -lm
+# $(call compile,OBJECTS,FLAGS): objects in the folder OBJECTS, and an archive of the shared code.
+define compile
+$(1)/%.o: tests/programs/%.c
+	$$(call say,CC,$$<)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(STD) $$(WARNINGS) $$(PROGRAM_FLAGS) $(2) -MMD -MP -c -o $$@ $$<
 
+$(1)/common.a: $(PROGRAM_COMMON:tests/programs/%.c=$(1)/%.o)
+	$$(Q)rm -f $$@
+	$$(Q)$$(AR) qcs $$@ $$^
+endef
+
+# $(call link,NAME,SOURCE,OBJECTS,FLAGS): build/tests/programs/NAME from SOURCE.c or SOURCE/*.c.
+define link
+$(BUILD)/tests/programs/$(1): $(patsubst tests/programs/%.c,$(3)/%.o,$(wildcard tests/programs/$(2).c tests/programs/$(2)/*.c)) $(3)/common.a
+	$$(call say,LINK,$$@)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$(CC) $$(PROGRAM_FLAGS) $(4) -o $$@ $$^ $$(PROGRAM_LIBS) -lpthread -lm
+endef
+
+# $(call variant,NAME,SOURCE,COMPILER_FLAGS,LINKER_FLAGS): the same program by other flags.
+variant = $(eval $(call compile,$(PROGRAM_OBJECTS)/$(1),$(3))) \
+	$(eval $(call link,$(1),$(2),$(PROGRAM_OBJECTS)/$(1),$(3) $(4))) \
+	$(eval PROGRAMS += $(BUILD)/tests/programs/$(1))
+
+$(eval $(call compile,$(PROGRAM_OBJECTS)))
+$(foreach name,$(PROGRAM_NAMES),$(eval $(call link,$(name),$(name),$(PROGRAM_OBJECTS))))
 $(BUILD)/tests/programs/task_storage: PROGRAM_LIBS := -lbpf
 
-$(CHAINS:%=$(BUILD)/tests/programs/chains-%): $(BUILD)/tests/programs/chains-%: tests/programs/chains.c
-	$(call say,CC,"$< ($*)")
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(WARNINGS) $(PROGRAM_FLAGS) $(CHAINS_FLAGS_$*) -o $@ $< -lpthread
+# What stacks look like depends on how a program is compiled and linked.
+$(call variant,chains-O0,chains,-O0)
+$(call variant,chains-O1,chains,-O1)
+$(call variant,chains-O3,chains,-O3)
+$(call variant,chains-Os,chains,-Os)
+$(call variant,chains-no-pie,chains,-fno-pie,-no-pie)
+$(call variant,chains-static,chains,-DNO_PLUGIN,-static)
+$(call variant,chains-static-pie,chains,-fPIE -DNO_PLUGIN,-static-pie)
+$(call variant,chains-no-plt,chains,-fno-plt,-z now)
+$(call variant,undisturbed-static,undisturbed,,-static)
+# Functions begin with endbr64, as in the packages of most distributions.
+$(call variant,causal-cet,causal,-fcf-protection)
 
-# Its progress points as Coz has them; Coz reads no later DWARF. Needs package coz-profiler.
-$(BUILD)/tests/programs/causal-coz: tests/programs/causal.c
-	$(call say,CC,"$< (coz)")
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(WARNINGS) $(PROGRAM_FLAGS) -gdwarf-4 -gstrict-dwarf -DUSE_COZ -o $@ $< \
-		-lpthread -lm -ldl
-
+# With Coz's progress points. Coz reads DWARF up to version 4. Needs package coz-profiler.
+$(eval $(call compile,$(PROGRAM_OBJECTS)/causal-coz,-gdwarf-4 -gstrict-dwarf -DUSE_COZ))
+$(eval $(call link,causal-coz,causal,$(PROGRAM_OBJECTS)/causal-coz,-ldl))
 causal-coz: $(BUILD)/tests/programs/causal-coz
-
-# Functions begin with endbr64, as most distributions have it.
-$(BUILD)/tests/programs/causal-cet: tests/programs/causal.c
-	$(call say,CC,"$< (cet)")
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(WARNINGS) $(PROGRAM_FLAGS) -fcf-protection -o $@ $< -lpthread -lm
-
-$(BUILD)/tests/programs/undisturbed-static: tests/programs/undisturbed.c
-	$(call say,CC,"$< (static)")
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(WARNINGS) $(PROGRAM_FLAGS) -static -o $@ $< -lpthread
 
 $(BUILD)/tests/programs/%: tests/programs/%.cc
 	$(call say,CXX,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CXX) -Wall -Wextra $(PROGRAM_FLAGS) -o $@ $< -lpthread
+	$(Q)$(CXX) -Wall -Wextra $(PROGRAM_FLAGS) -MMD -MP -o $@ $< -lpthread
 
 # By the newer of the two ways in which Rust mangles names.
 $(BUILD)/tests/programs/%: tests/programs/%.rs
@@ -79,10 +86,11 @@ $(BUILD)/tests/programs/%: tests/programs/%.rs
 	$(Q)mkdir -p $(@D)
 	$(Q)$(RUSTC) -O -g -C symbol-mangling-version=v0 -o $@ $<
 
-$(BUILD)/tests/programs/%.so: tests/programs/plugins/%.c
-	$(call say,CC,$<)
+$(eval $(call compile,$(PROGRAM_OBJECTS)/pic,-fPIC))
+$(BUILD)/tests/programs/%.so: $(PROGRAM_OBJECTS)/pic/plugins/%.o $(PROGRAM_OBJECTS)/pic/common.a
+	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(WARNINGS) $(PROGRAM_FLAGS) -fPIC -shared -o $@ $< -lpthread
+	$(Q)$(CC) $(PROGRAM_FLAGS) -shared -o $@ $^ -lpthread
 
 # The kernel side of test_kinds_kernel.
 $(BUILD)/tests/unit/test_kinds_kernel.o: $(BUILD)/tests/unit/kind_steps.skel.h
@@ -97,10 +105,10 @@ sanitized:
 # Everything a test needs, then every test; the last line is "N passed, N failed".
 check:
 	$(Q)tools/install-deps test
-	$(Q)$(MAKE) --no-print-directory check-installed
-
-check-installed: all unit sanitized programs
+	$(Q)$(MAKE) --no-print-directory -j"$$(nproc)" check-built
 	$(Q)tests/run tests/static/*.t $(UNIT) $(SANITIZED) tests/e2e/*.t
+
+check-built: all unit sanitized programs
 
 # The ladder of older kernels, in qemu.
 check-kernels:
@@ -108,5 +116,5 @@ check-kernels:
 	$(Q)$(MAKE) --no-print-directory all programs
 	$(Q)BUILD=$(abspath $(BUILD)) tests/run tests/kernels/ladder.t
 
--include $(UNIT:=.d) $(PROGRAMS:=.d) $(BUILD)/tests/programs/causal-coz.d
-.PHONY: unit programs causal-coz sanitized check check-installed check-kernels
+-include $(UNIT:=.d) $(PROGRAMS_CXX:=.d) $(wildcard $(addprefix $(PROGRAM_OBJECTS),/*.d /*/*.d /*/*/*.d))
+.PHONY: unit programs causal-coz sanitized check check-built check-kernels

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
-LINT_C := $(wildcard $(addsuffix /*.[ch],$(LIB_FOLDERS) abi include bpf bpf/core bpf/causal cmd bench tests/unit tests/programs tests/fuzz))
+PROGRAM_FOLDERS := tests/programs $(patsubst %/,%,$(wildcard tests/programs/*/))
+LINT_C := $(wildcard $(addsuffix /*.[ch],$(LIB_FOLDERS) abi include bpf bpf/core bpf/record bpf/causal cmd bench tests/unit $(PROGRAM_FOLDERS) tests/fuzz))
 LINT_TIDY := $(LIB_SRC) $(CMD_SRC)
 
 lint: lint-format lint-tidy lint-cppcheck

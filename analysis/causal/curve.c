@@ -9,60 +9,61 @@
 #include "analysis/causal/fit.h"
 
 /*
- * By how much more a knee has to explain, in squares of standard deviations. It takes two
- * numbers more than a straight line, the place of one looked for: by chance 2 % of lines have it.
+ * By how much a knee has to reduce the residual squares, in variances of a pair. It has two more
+ * parameters than a straight line, one of them searched for: 2 % of straight lines have one by
+ * chance.
  */
-#define KNEE_EXPLAINS 9.0
+#define KNEE_MIN_GAIN 9.0
 
-/* And how much more a slope behind the knee does than none. */
-#define SLOPE_EXPLAINS 4.0
+/* By how much a slope after the knee has to reduce them, compared with a plateau. */
+#define SLOPE_MIN_GAIN 4.0
 
-/* Behind a plateau's knee the curve may rise by this part of what it did before. */
-#define FLAT 0.25
+/* Slope after a plateau's knee, at most, as a part of the slope before it. */
+#define PLATEAU_MAX_SLOPE 0.25
 
-/* A plateau begins before this part of what was tried. */
-#define LAST_KNEE 0.9
+/* A plateau begins at most at this part of the largest speedup tried. */
+#define PLATEAU_MAX_KNEE 0.9
 
-/* How often any curve of a profile may seem to have an effect, and have none. */
-#define UNSURE 0.01
+/* The probability that any curve without effect of a profile seems to have one. */
+#define FALSE_ALARM_RATE 0.01
 
-/* The mean of so many errors is as good as normal, far from its middle, too. */
-#define MANY_EXPERIMENTS 100
+/* From this many experiments on, the slope's error is normal, in the tails as well. */
+#define NORMAL_EXPERIMENTS 100
 
-/* Resamplings for what is rare: so many are to be beyond it. */
-#define BEYOND	       10
-#define MOST_RESAMPLES 200000
+/* Resamplings for a tail quantile: this many should be beyond it. */
+#define TAIL_RESAMPLES 10
+#define MAX_RESAMPLES  200000
 
-/* Who knows less is not sure. */
-#define FEWEST_EXPERIMENTS 5
-#define FEWEST_WHOLE_RUNS  3
+/* With fewer, a curve is unsure. */
+#define MIN_EXPERIMENTS 5
+#define MIN_WHOLE_RUNS	3
 
-/* One resampling of everything that is estimated. */
+/* The estimates of all resamplings, an array for each. */
 struct resampled {
-	double *results; /* of all resamplings, result by result */
+	double *results; /* one array after the other, by result */
 	double *slope;
 	double *best;
 	double *worst;
-	double *knee;	/* the value at the knee */
-	double *behind; /* rise behind the knee, in parts of that before */
+	double *knee;	     /* the value at the knee */
+	double *slope_after; /* as a part of the slope before the knee */
 };
 
-struct making {
+struct builder {
 	const struct causal_series *series;
 	const struct causal_noise *noise;
 	struct causal_curve *curve;
-	ARRAY(const struct causal_cell *) cells; /* one for each result */
-	ARRAY(struct fit_point) dots;
-	ARRAY(double) errors; /* what a relative error of 1 of a single pair is worth */
-	struct causal_fit (*fit)(const struct fit_point *dots, size_t n);
-	double last; /* the largest speedup that was tried */
+	ARRAY(const struct causal_cell *) cells; /* of each result */
+	ARRAY(struct fit_point) points;
+	ARRAY(double) errors; /* as causal_cell.error, of each result */
+	struct causal_fit (*fit)(const struct fit_point *points, size_t n);
+	double last; /* the largest speedup tried */
 	size_t resamples;
 };
 
-static int making__add(struct making *making, const struct causal_cell *cell)
+static int builder__add(struct builder *builder, const struct causal_cell *cell)
 {
-	struct causal_curve *curve = making->curve;
-	const struct fit_point dot = {cell->speedup, 1 - cell->ratio, 0, (double)cell->n};
+	struct causal_curve *curve = builder->curve;
+	const struct fit_point point = {cell->speedup, 1 - cell->ratio, 0, (double)cell->n};
 	const struct causal_result result = {
 		.speedup = cell->speedup,
 		.experiments = cell->n,
@@ -70,88 +71,90 @@ static int making__add(struct making *making, const struct causal_cell *cell)
 		.visits = cell->visits,
 	};
 
-	if (array__push(&making->cells, cell) || array__push(&making->dots, dot) ||
-	    array__push(&making->errors, cell->error) || array__push(&curve->results, result))
+	if (array__push(&builder->cells, cell) || array__push(&builder->points, point) ||
+	    array__push(&builder->errors, cell->error) || array__push(&curve->results, result))
 		return -ENOMEM;
 	curve->experiments += cell->n;
 	curve->disturbed += cell->disturbed;
 	curve->visits += cell->visits;
-	making->last = cell->speedup;
+	builder->last = cell->speedup;
 	return 0;
 }
 
-static int making__weigh(struct making *making)
+static int builder__weigh(struct builder *builder)
 {
 	struct causal_fit fit;
-	int err = robust_fit__weigh(making->dots.data, making->dots.n, &fit);
+	int err = robust_fit__weigh(builder->points.data, builder->points.n, &fit);
 
-	/* One that is too low by chance is not more certain for that. */
-	for (size_t i = 0; i < making->dots.n && !err; i++)
-		if (making->cells.data[i]->n < CAUSAL_MANY_PAIRS)
-			making->errors.data[i] =
-				fmax(making->cells.data[i]->error,
-				     robust_fit__ratio(&fit, making->cells.data[i]->speedup));
+	/* A result that is too low by chance is not more certain for that. */
+	for (size_t i = 0; i < builder->points.n && !err; i++)
+		if (builder->cells.data[i]->n < CAUSAL_MANY_PAIRS)
+			builder->errors.data[i] =
+				fmax(builder->cells.data[i]->error,
+				     robust_fit__ratio(&fit, builder->cells.data[i]->speedup));
 	return err;
 }
 
-/* The simplest of the three that explains the results. */
-static void making__fit(struct making *making)
+/* Chooses the simplest of the three fits that explains the results. */
+static void builder__fit(struct builder *builder)
 {
-	const struct fit_point *dots = making->dots.data;
-	const size_t n = making->dots.n;
-	const double variance = making->noise->sigma * making->noise->sigma;
-	struct causal_curve *curve = making->curve;
-	struct causal_fit line = causal_fit__straight(dots, n);
-	struct causal_fit level = causal_fit__level(dots, n), bent = causal_fit__bent(dots, n);
-	double line_rest = causal_fit__rest(&line, dots, n);
-	double level_rest = causal_fit__rest(&level, dots, n);
-	double bent_rest = causal_fit__rest(&bent, dots, n);
+	const struct fit_point *points = builder->points.data;
+	const size_t n = builder->points.n;
+	const double variance = builder->noise->sigma * builder->noise->sigma;
+	struct causal_curve *curve = builder->curve;
+	struct causal_fit line = causal_fit__straight(points, n);
+	struct causal_fit plateau = causal_fit__with_plateau(points, n),
+			  knee_fit = causal_fit__with_knee(points, n);
+	double line_squares = causal_fit__residual_squares(&line, points, n);
+	double plateau_squares = causal_fit__residual_squares(&plateau, points, n);
+	double knee_squares = causal_fit__residual_squares(&knee_fit, points, n);
 
-	making->fit = causal_fit__straight;
-	if (line_rest - bent_rest > KNEE_EXPLAINS * variance)
-		making->fit = level.knee > 0 && level_rest - bent_rest < SLOPE_EXPLAINS * variance
-				      ? causal_fit__level
-				      : causal_fit__bent;
-	curve->slope = line.rise;
-	curve->fit = making->fit(dots, n);
-	curve->best_at = causal_fit__best_at(&curve->fit, making->last);
+	builder->fit = causal_fit__straight;
+	if (line_squares - knee_squares > KNEE_MIN_GAIN * variance)
+		builder->fit = plateau.knee > 0 && plateau_squares - knee_squares <
+							   SLOPE_MIN_GAIN * variance
+				       ? causal_fit__with_plateau
+				       : causal_fit__with_knee;
+	curve->slope = line.slope;
+	curve->fit = builder->fit(points, n);
+	curve->best_at = causal_fit__best_at(&curve->fit, builder->last);
 }
 
-/* The mean of the runs without a speedup has an error, too, in which all results have a part. */
-static double making__base_error(const struct making *making, struct causal_random *random)
+/* An error of the mean of the runs without a speedup, which all results share. 0 for halves. */
+static double builder__base_error(const struct builder *builder, struct causal_random *random)
 {
-	return causal_noise__mean(making->noise, making->series->base_runs, random);
+	return causal_noise__mean(builder->noise, builder->series->base_runs, random);
 }
 
-static void making__resample(struct making *making, size_t round, double worst_at,
-			     const struct causal_group *group, struct causal_random *random,
-			     struct fit_point *dots, struct resampled *out)
+static void builder__resample(struct builder *builder, size_t round, double worst_at,
+			      const struct causal_group *group, struct causal_random *random,
+			      struct fit_point *points, struct resampled *out)
 {
-	const struct causal_curve *curve = making->curve;
-	double base = making__base_error(making, random);
-	size_t n = making->dots.n;
+	const struct causal_curve *curve = builder->curve;
+	double base = builder__base_error(builder, random);
+	size_t n = builder->points.n;
 	double factor = curve->phase_factor;
 	struct causal_fit fit;
 
 	if (group && group->factor_error > 0)
 		factor *= exp(group->factor_error *
-			      causal_fit__normal(fmax(causal_random__unit(random), 1e-9)));
+			      causal_fit__normal_quantile(fmax(causal_random__unit(random), 1e-9)));
 	for (size_t i = 0; i < n; i++) {
-		const struct causal_cell *cell = making->cells.data[i];
-		double error = causal_noise__mean(making->noise, cell->n, random) - base;
+		const struct causal_cell *cell = builder->cells.data[i];
+		double error = causal_noise__mean(builder->noise, cell->n, random) - base;
 
-		dots[i] = making->dots.data[i];
-		dots[i].value = 1 - fmax(cell->ratio + making->errors.data[i] * error, 0);
-		out->results[i * making->resamples + round] = factor * dots[i].value;
+		points[i] = builder->points.data[i];
+		points[i].value = 1 - fmax(cell->ratio + builder->errors.data[i] * error, 0);
+		out->results[i * builder->resamples + round] = factor * points[i].value;
 	}
-	fit = making->fit(dots, n);
-	out->slope[round] = factor * causal_fit__slope(dots, n);
+	fit = builder->fit(points, n);
+	out->slope[round] = factor * causal_fit__slope(points, n);
 	out->best[round] = factor * causal_fit__at(&fit, curve->best_at);
 	out->worst[round] = factor * causal_fit__at(&fit, worst_at);
 	out->knee[round] = factor * causal_fit__at(&fit, curve->fit.knee);
-	if (making->fit == causal_fit__level)
-		fit = causal_fit__bent(dots, n);
-	out->behind[round] = fit.behind / fmax(fabs(fit.rise), 1e-9);
+	if (builder->fit == causal_fit__with_plateau)
+		fit = causal_fit__with_knee(points, n);
+	out->slope_after[round] = fit.slope_after / fmax(fabs(fit.slope), 1e-9);
 }
 
 static void interval(double *values, size_t n, double *low, double *high)
@@ -161,84 +164,85 @@ static void interval(double *values, size_t n, double *low, double *high)
 	*high = causal_fit__quantile(values, n, 0.975);
 }
 
-static void making__intervals(struct making *making, struct resampled *resampled)
+static void builder__intervals(struct builder *builder, struct resampled *resampled)
 {
-	struct causal_curve *curve = making->curve;
-	size_t n = making->resamples;
-	double behind_low, behind_high;
+	struct causal_curve *curve = builder->curve;
+	size_t n = builder->resamples;
+	double after_low, after_high;
 
 	for (size_t i = 0; i < curve->results.n; i++) {
 		struct causal_result *result = &curve->results.data[i];
 
-		result->program_speedup = curve->phase_factor * (1 - making->cells.data[i]->ratio);
+		result->program_speedup = curve->phase_factor * (1 - builder->cells.data[i]->ratio);
 		interval(resampled->results + i * n, n, &result->low, &result->high);
 	}
 	interval(resampled->slope, n, &curve->slope_low, &curve->slope_high);
 	interval(resampled->best, n, &curve->best_low, &curve->best_high);
 	interval(resampled->worst, n, &curve->worst_low, &curve->worst_high);
-	interval(resampled->behind, n, &behind_low, &behind_high);
-	if (curve->fit.knee > 0 && curve->fit.knee <= LAST_KNEE * making->last &&
-	    curve->fit.rise > 0 && curve->fit.behind < FLAT * curve->fit.rise &&
-	    behind_high < 2 * FLAT) {
+	interval(resampled->slope_after, n, &after_low, &after_high);
+	if (curve->fit.knee > 0 && curve->fit.knee <= PLATEAU_MAX_KNEE * builder->last &&
+	    curve->fit.slope > 0 && curve->fit.slope_after < PLATEAU_MAX_SLOPE * curve->fit.slope &&
+	    after_high < 2 * PLATEAU_MAX_SLOPE) {
 		curve->plateau_at = curve->fit.knee;
 		curve->plateau_gain =
 			curve->phase_factor * causal_fit__at(&curve->fit, curve->fit.knee);
 		interval(resampled->knee, n, &curve->plateau_low, &curve->plateau_high);
 	}
 	curve->slope *= curve->phase_factor;
-	curve->fit.rise *= curve->phase_factor;
-	curve->fit.behind *= curve->phase_factor;
+	curve->fit.slope *= curve->phase_factor;
+	curve->fit.slope_after *= curve->phase_factor;
 	curve->best = causal_fit__at(&curve->fit, curve->best_at);
 }
 
-static int making__bootstrap(struct making *making, const struct causal_group *group, uint64_t seed)
+static int builder__bootstrap(struct builder *builder, const struct causal_group *group,
+			      uint64_t seed)
 {
-	size_t n = making->dots.n, resamples = making->resamples;
+	size_t n = builder->points.n, resamples = builder->resamples;
 	_cleanup_free_ double *memory = calloc((n + 5) * resamples, sizeof(*memory));
-	_cleanup_free_ struct fit_point *dots = calloc(n, sizeof(*dots));
+	_cleanup_free_ struct fit_point *points = calloc(n, sizeof(*points));
 	struct causal_random random = {.state = seed};
 	struct resampled resampled;
 	double worst_at;
 
-	if (!memory || !dots)
+	if (!memory || !points)
 		return -ENOMEM;
 	resampled.results = memory;
 	resampled.slope = memory + n * resamples;
 	resampled.best = resampled.slope + resamples;
 	resampled.worst = resampled.best + resamples;
 	resampled.knee = resampled.worst + resamples;
-	resampled.behind = resampled.knee + resamples;
-	worst_at = causal_fit__worst_at(&making->curve->fit, making->last);
+	resampled.slope_after = resampled.knee + resamples;
+	worst_at = causal_fit__worst_at(&builder->curve->fit, builder->last);
 	for (size_t round = 0; round < resamples; round++)
-		making__resample(making, round, worst_at, group, &random, dots, &resampled);
-	making__intervals(making, &resampled);
+		builder__resample(builder, round, worst_at, group, &random, points, &resampled);
+	builder__intervals(builder, &resampled);
 	return 0;
 }
 
-/* Takes the cells that say something, and weighs them. */
-static int making__begin(struct making *making)
+/* Adds the cells with a speedup and enough visits, and weights them. */
+static int builder__begin(struct builder *builder)
 {
-	const struct causal_series *series = making->series;
+	const struct causal_series *series = builder->series;
 	int err = 0;
 
 	for (size_t i = 0; i < series->cells.n && !err; i++)
 		if (series->cells.data[i].speedup > 0 && !isnan(series->cells.data[i].ratio))
-			err = making__add(making, &series->cells.data[i]);
-	return err || !making->dots.n ? err : making__weigh(making);
+			err = builder__add(builder, &series->cells.data[i]);
+	return err || !builder->points.n ? err : builder__weigh(builder);
 }
 
-static void making__end(struct making *making)
+static void builder__end(struct builder *builder)
 {
-	array__free(&making->cells);
-	array__free(&making->dots);
-	array__free(&making->errors);
+	array__free(&builder->cells);
+	array__free(&builder->points);
+	array__free(&builder->errors);
 }
 
 int causal_curve__make(const struct causal_series *series, const struct causal_group *group,
 		       const struct causal_noise *noise, const struct causal_curve_options *options,
 		       struct causal_curve *curve)
 {
-	struct making making = {
+	struct builder builder = {
 		.series = series, .noise = noise, .curve = curve, .resamples = options->resamples};
 	int err;
 
@@ -249,79 +253,81 @@ int causal_curve__make(const struct causal_series *series, const struct causal_g
 		.whole_run = series->whole_run,
 		.phase_factor = group ? group->factor : 1,
 	};
-	err = making__begin(&making);
-	if (!err && making.dots.n) {
-		making__fit(&making);
-		err = making__bootstrap(&making, group, options->seed);
+	err = builder__begin(&builder);
+	if (!err && builder.points.n) {
+		builder__fit(&builder);
+		err = builder__bootstrap(&builder, group, options->seed);
 	}
-	making__end(&making);
+	builder__end(&builder);
 	return err;
 }
 
-/* One error that the slope could have. */
-static double making__slope_error(const struct making *making, struct causal_random *random)
+/* An error of the slope, drawn at random. */
+static double builder__slope_error(const struct builder *builder, struct causal_random *random)
 {
-	double base = making__base_error(making, random), xx = 0, xy = 0;
+	double base = builder__base_error(builder, random), xx = 0, xy = 0;
 
-	for (size_t i = 0; i < making->dots.n; i++) {
-		const struct fit_point *dot = &making->dots.data[i];
-		double error = causal_noise__mean(making->noise, making->cells.data[i]->n, random);
+	for (size_t i = 0; i < builder->points.n; i++) {
+		const struct fit_point *point = &builder->points.data[i];
+		double error =
+			causal_noise__mean(builder->noise, builder->cells.data[i]->n, random);
 
-		xx += dot->weight * dot->speedup * dot->speedup;
-		xy -= dot->weight * dot->speedup * making->errors.data[i] * (error - base);
+		xx += point->weight * point->speedup * point->speedup;
+		xy -= point->weight * point->speedup * builder->errors.data[i] * (error - base);
 	}
 	return xx > 0 ? xy / xx : 0;
 }
 
 /*
- * The error of the slope that a part of @rare of all exceed, upwards or downwards (negative
- * then). With few experiments it is farther away than for a normal distribution: a single
- * ruined one, or two, make the slope.
+ * Quantiles 1 - @rare (@up) and @rare (@down) of the slope's error. With few experiments they are
+ * farther out than those of a normal distribution: one or two disturbed experiments determine the
+ * slope.
  */
-static int causal_curve__reach(const struct causal_series *series, const struct causal_noise *noise,
-			       double rare, uint64_t seed, double *up, double *down)
+static int causal_curve__slope_error_tails(const struct causal_series *series,
+					   const struct causal_noise *noise, double rare,
+					   uint64_t seed, double *up, double *down)
 {
 	struct causal_curve scratch = {};
-	struct making making = {.series = series, .noise = noise, .curve = &scratch};
-	size_t resamples = (size_t)fmin(BEYOND / rare, MOST_RESAMPLES);
+	struct builder builder = {.series = series, .noise = noise, .curve = &scratch};
+	size_t resamples = (size_t)fmin(TAIL_RESAMPLES / rare, MAX_RESAMPLES);
 	_cleanup_free_ double *errors = calloc(resamples, sizeof(*errors));
 	struct causal_random random = {.state = ~seed};
-	int err = errors ? making__begin(&making) : -ENOMEM;
+	int err = errors ? builder__begin(&builder) : -ENOMEM;
 
 	for (size_t i = 0; i < resamples && !err; i++)
-		errors[i] = making__slope_error(&making, &random);
+		errors[i] = builder__slope_error(&builder, &random);
 	if (!err) {
 		causal_fit__sort(errors, resamples);
 		*up = causal_fit__quantile(errors, resamples, 1 - rare);
 		*down = causal_fit__quantile(errors, resamples, rare);
 	}
-	making__end(&making);
+	builder__end(&builder);
 	array__free(&scratch.results);
 	return err;
 }
 
-/* How far below @value it can be, when @times the interval is to be sure. */
-static double lower(double value, double low, double times)
+/* Bound of @value when its distance to the bound @low is @times as large. */
+static double widened_bound(double value, double low, double times)
 {
 	return value - times * (value - low);
 }
 
-/* Decides on the shape, when intervals are to be so many times as wide, to either side. */
-static void curve__decide(struct causal_curve *curve, double up, double down)
+/* Sets the shape, with intervals @up times as wide below, and @down times as wide above. */
+static void curve__set_shape(struct causal_curve *curve, double up, double down)
 {
 	double last = curve->results.data[curve->results.n - 1].speedup;
 
-	/* The best of a fit with a knee is picked, the slope is not. */
-	curve->sure = fmin(lower(curve->best, curve->best_low, up),
-			   last * lower(curve->slope, curve->slope_low, up));
-	if (curve->experiments < (curve->whole_run ? FEWEST_WHOLE_RUNS : FEWEST_EXPERIMENTS))
+	/* The best gain of a fit with a knee is selected from several, the slope is not. */
+	curve->sure = fmin(widened_bound(curve->best, curve->best_low, up),
+			   last * widened_bound(curve->slope, curve->slope_low, up));
+	if (curve->experiments < (curve->whole_run ? MIN_WHOLE_RUNS : MIN_EXPERIMENTS))
 		curve->shape = CAUSAL_UNSURE;
 	else if (fmax(curve->best_high, curve->worst_high) < CAUSAL_NEGLIGIBLE &&
 		 fmin(curve->best_low, curve->worst_low) > -CAUSAL_NEGLIGIBLE)
 		curve->shape = CAUSAL_NO_EFFECT;
 	else if (curve->sure > 0)
 		curve->shape = curve->plateau_at > 0 ? CAUSAL_PLATEAU : CAUSAL_GAIN;
-	else if (lower(curve->slope, curve->slope_high, down) < 0)
+	else if (widened_bound(curve->slope, curve->slope_high, down) < 0)
 		curve->shape = CAUSAL_CONTENTION;
 	else
 		curve->shape = CAUSAL_UNSURE;
@@ -331,21 +337,23 @@ int causal_curve__judge(const struct causal_series *series, const struct causal_
 			const struct causal_curve_options *options, size_t n,
 			struct causal_curve *curve)
 {
-	/* Bonferroni's correction: of many curves without effect, some have large errors. */
-	const double rare = UNSURE / 2 / (double)n;
-	const double times = causal_fit__normal(1 - rare) / causal_fit__normal(0.975);
+	/* Bonferroni correction: among many curves without effect, some have large errors. */
+	const double rare = FALSE_ALARM_RATE / 2 / (double)n;
+	const double times =
+		causal_fit__normal_quantile(1 - rare) / causal_fit__normal_quantile(0.975);
 	double up, down;
 	int err;
 
-	curve__decide(curve, times, times);
+	curve__set_shape(curve, times, times);
 	if (curve->shape != CAUSAL_NO_EFFECT && curve->shape != CAUSAL_UNSURE &&
-	    curve->experiments < MANY_EXPERIMENTS) {
-		err = causal_curve__reach(series, noise, rare, options->seed, &up, &down);
+	    curve->experiments < NORMAL_EXPERIMENTS) {
+		err = causal_curve__slope_error_tails(series, noise, rare, options->seed, &up,
+						      &down);
 		if (err)
 			return err;
 		up *= curve->phase_factor / fmax(curve->slope - curve->slope_low, 1e-9);
 		down *= -curve->phase_factor / fmax(curve->slope_high - curve->slope, 1e-9);
-		curve__decide(curve, fmax(up, times), fmax(down, times));
+		curve__set_shape(curve, fmax(up, times), fmax(down, times));
 	}
 	if (curve->shape != CAUSAL_PLATEAU)
 		curve->plateau_at = curve->plateau_gain = curve->plateau_low = curve->plateau_high =

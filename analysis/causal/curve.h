@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From the cells of a series to its curve. */
+/* Fits a curve to the cells of a series. */
 #pragma once
 
 #include "analysis/causal/estimate.h"
@@ -10,16 +10,17 @@ struct causal_curve_options {
 };
 
 /*
- * Fills @curve from @series, but for what takes all curves to tell: sure, and the shape.
- * It has no results when there is none with visits enough. 0 or -ENOMEM.
+ * Fills in @curve from @series, except sure and shape, which depend on the number of curves. It
+ * has no results if no cell has enough visits. @group is NULL for whole runs. 0 or -ENOMEM;
+ * curve->results must be freed in either case.
  */
 int causal_curve__make(const struct causal_series *series, const struct causal_group *group,
 		       const struct causal_noise *noise, const struct causal_curve_options *options,
 		       struct causal_curve *curve);
 
 /*
- * Finds what is sure of @curve, which was made of the same, and its shape; it is one of @n
- * curves. 0 or -ENOMEM.
+ * Computes the significance and shape of @curve, which causal_curve__make() made of the same
+ * arguments, corrected for testing @n curves. 0 or -ENOMEM.
  */
 int causal_curve__judge(const struct causal_series *series, const struct causal_noise *noise,
 			const struct causal_curve_options *options, size_t n,

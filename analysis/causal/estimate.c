@@ -10,20 +10,20 @@
 #include "analysis/causal/fit.h"
 #include "analysis/causal/pair_weights.h"
 
-/* Errors of other series count as so many degrees of freedom of this one. */
-#define BORROWED 6.0
+/* Errors of other series count as at most this many degrees of freedom. */
+#define MAX_POOLED_FREEDOM 6.0
 
-/* With fewer, the errors that results have from a line count as well. */
-#define FEW_FREEDOM 8.0
+/* With fewer degrees of freedom, residuals of the fitted line count as errors as well. */
+#define MIN_FREEDOM 8.0
 
-/* Below it, what is left of a period is uncertain by a part of the whole of it. */
-#define LEAST_RATIO 0.1
+/* Errors are relative to the ratio, but to at least this. */
+#define MIN_RATIO 0.1
 
-/* When nothing at all is known. */
+/* Standard deviation assumed when there are no errors to draw from. */
 #define UNKNOWN_SIGMA 0.25
 
-/* The mean of more draws differs little from a normal distribution's. */
-#define MOST_DRAWS 40
+/* The mean of more draws is practically normal. */
+#define MAX_DRAWS 40
 
 static struct causal_pair *cell__pairs(const struct causal_series *series,
 				       const struct causal_cell *cell)
@@ -32,9 +32,9 @@ static struct causal_pair *cell__pairs(const struct causal_series *series,
 }
 
 /*
- * What the pair adds to both sides of the ratio. Of a rate, visits are what varies, in a
- * time that is given; of a latency, time in progress is, and visits are given. (Weights that
- * go by what varies would make the ratio wrong in the mean.)
+ * What the pair adds to the denominator of the ratio; pair__with(): to the numerator. Of a rate,
+ * visits vary and time is given; of a latency, time in progress varies and visits are given.
+ * (Weights that depend on what varies would bias the ratio.)
  */
 static double pair__without(const struct causal_pair *pair, bool latency)
 {
@@ -63,14 +63,14 @@ static void cell__find_ratio(const struct causal_series *series, struct causal_c
 		base_visits += pairs[i].weight * pairs[i].base_visits;
 	}
 	cell->ratio = without > 0 && base_visits > 0 ? with / without : NAN;
-	cell->error = fmax(cell->ratio, LEAST_RATIO);
+	cell->error = fmax(cell->ratio, MIN_RATIO);
 }
 
 /*
- * How much more an estimate by biweights scatters than its weighted errors say: influence is
- * divided by the mean slope of w(x) x, not by that of w(x).
+ * Ratio of the error of a biweight estimate to its weighted errors, at most 1.5: its influence
+ * function is divided by the mean slope of w(x) x, not by the mean of w(x).
  */
-static double series__more(const struct causal_series *series)
+static double series__error_inflation(const struct causal_series *series)
 {
 	double weights = 0, slopes = 0;
 
@@ -84,32 +84,33 @@ static double series__more(const struct causal_series *series)
 	return slopes > 0 ? fmin(weights / slopes, 1.5) : 1;
 }
 
-/* The errors of single pairs of a cell, in parts of cell->error. */
-static int cell__errors(struct causal_series *series, const struct causal_cell *cell, double more)
+/* Adds the errors of single pairs of @cell to @series, in units of cell->error. */
+static int cell__errors(struct causal_series *series, const struct causal_cell *cell,
+			double inflation)
 {
 	const struct causal_pair *pairs = cell__pairs(series, cell);
 	double without = 0, n = 0;
 
 	for (size_t i = 0; i < cell->n; i++) {
 		without += pairs[i].weight * pair__without(&pairs[i], series->latency);
-		n += !isnan(pairs[i].deviation);
+		n += !isnan(pairs[i].log_ratio);
 	}
 	if (isnan(cell->ratio) || n < 2)
 		return 0;
-	more *= sqrt(n / (n - 1)) * n / (without * cell->error);
+	inflation *= sqrt(n / (n - 1)) * n / (without * cell->error);
 	for (size_t i = 0; i < cell->n; i++) {
 		double rest = pair__with(&pairs[i], series->latency) -
 			      cell->ratio * pair__without(&pairs[i], series->latency);
 
-		if (!isnan(pairs[i].deviation) &&
-		    array__push(&series->errors, more * pairs[i].weight * rest))
+		if (!isnan(pairs[i].log_ratio) &&
+		    array__push(&series->errors, inflation * pairs[i].weight * rest))
 			return -ENOMEM;
 	}
 	series->freedom += n - 1;
 	return 0;
 }
 
-/* The mean period of like runs, weighted; NAN without one. */
+/* The weighted mean period of @n comparable runs; NAN: they have no visits. */
 static double runs__period(const struct causal_pair *pairs, size_t n, double *visits)
 {
 	double time = 0;
@@ -122,7 +123,7 @@ static double runs__period(const struct causal_pair *pairs, size_t n, double *vi
 	return *visits > 0 ? time / *visits : NAN;
 }
 
-/* The runs of @command without a speedup. */
+/* The mean period of the runs of @command without a speedup; NAN: there are none. */
 static double baseline__period(const struct causal_series *series, uint32_t command, double *visits)
 {
 	const struct causal_cell *cell = &series->cells.data[0];
@@ -132,14 +133,14 @@ static double baseline__period(const struct causal_series *series, uint32_t comm
 	if (!series->cells.n || cell->speedup > 0)
 		return NAN;
 	for (size_t i = 0; i < cell->n; i += n) {
-		n = causal_cell__alike(series, cell, i);
+		n = causal_cell__comparable(series, cell, i);
 		if (cell__pairs(series, cell)[i].command == command)
 			return runs__period(cell__pairs(series, cell) + i, n, visits);
 	}
 	return NAN;
 }
 
-/* Whole runs are compared with those without a speedup, of the same command. */
+/* Compares whole runs with those of the same command without a speedup. */
 static void cell__find_run_ratio(const struct causal_series *series,
 				 const struct causal_series *baseline, struct causal_cell *cell)
 {
@@ -150,7 +151,7 @@ static void cell__find_run_ratio(const struct causal_series *series,
 		const struct causal_pair *pairs = cell__pairs(series, cell) + i;
 		double visits, base_visits, period, base_period, all;
 
-		n = causal_cell__alike(series, cell, i);
+		n = causal_cell__comparable(series, cell, i);
 		period = runs__period(pairs, n, &visits);
 		base_period = baseline__period(baseline, pairs->command, &base_visits);
 		if (isnan(period) || isnan(base_period))
@@ -160,11 +161,11 @@ static void cell__find_run_ratio(const struct causal_series *series,
 		base += base_visits * period * visits / all;
 	}
 	cell->ratio = with > 0 ? base / with : NAN;
-	cell->error = fmax(cell->ratio, LEAST_RATIO);
+	cell->error = fmax(cell->ratio, MIN_RATIO);
 }
 
 static int cell__run_errors(struct causal_series *series, const struct causal_cell *cell,
-			    double more)
+			    double inflation)
 {
 	size_t n;
 
@@ -172,15 +173,15 @@ static int cell__run_errors(struct causal_series *series, const struct causal_ce
 		const struct causal_pair *pairs = cell__pairs(series, cell) + first;
 		double visits, period;
 
-		n = causal_cell__alike(series, cell, first);
+		n = causal_cell__comparable(series, cell, first);
 		period = runs__period(pairs, n, &visits);
 		if (n < 2 || isnan(period))
 			continue;
 		for (size_t i = 0; i < n; i++) {
-			double off = pairs[i].with_time / pairs[i].with_visits / period - 1;
+			double residual = pairs[i].with_time / pairs[i].with_visits / period - 1;
 
-			off *= more * pairs[i].weight * sqrt((double)n / (double)(n - 1));
-			if (array__push(&series->errors, off))
+			residual *= inflation * pairs[i].weight * sqrt((double)n / (double)(n - 1));
+			if (array__push(&series->errors, residual))
 				return -ENOMEM;
 		}
 		series->freedom += (double)n - 1;
@@ -188,14 +189,14 @@ static int cell__run_errors(struct causal_series *series, const struct causal_ce
 	return 0;
 }
 
-/* The series of runs to compare those of @series with. */
-static const struct causal_series *baseline__of(const struct causal_sorted *sorted,
+/* The series with the runs without a speedup to compare @series with; may be @series itself. */
+static const struct causal_series *baseline__of(const struct causal_series_set *set,
 						const struct causal_series *series)
 {
 	if (series->cells.n && !(series->cells.data[0].speedup > 0))
 		return series;
-	for (size_t i = 0; i < sorted->series.n; i++) {
-		const struct causal_series *other = &sorted->series.data[i];
+	for (size_t i = 0; i < set->series.n; i++) {
+		const struct causal_series *other = &set->series.data[i];
 
 		if (other->whole_run && other->target == UINT32_MAX &&
 		    other->point == series->point && !strcmp(other->also, series->also))
@@ -205,44 +206,44 @@ static const struct causal_series *baseline__of(const struct causal_sorted *sort
 }
 
 /*
- * With one experiment of each speedup, what they are off a line is all there is to tell
- * how far they scatter.
+ * Adds the residuals of the fitted line to the errors of @series. With one experiment of each
+ * speedup there are no others.
  */
-static int series__errors_of_fit(struct causal_series *series)
+static int series__fit_errors(struct causal_series *series)
 {
-	ARRAY(struct fit_point) dots = {};
+	ARRAY(struct fit_point) points = {};
 	struct causal_fit fit = {};
-	double freedom, more;
+	double freedom, inflation;
 	int err = 0;
 
 	for (size_t c = 0; c < series->cells.n && !err; c++) {
 		const struct causal_cell *cell = &series->cells.data[c];
 
 		if (cell->speedup > 0 && !isnan(cell->ratio))
-			err = array__push(&dots, ((struct fit_point){cell->speedup, 1 - cell->ratio,
-								     0, (double)cell->n}));
+			err = array__push(&points,
+					  ((struct fit_point){cell->speedup, 1 - cell->ratio, 0,
+							      (double)cell->n}));
 	}
-	err = err ? err : robust_fit__weigh(dots.data, dots.n, &fit);
-	freedom = (double)dots.n - (fit.knee > 0 ? 3 : 1);
-	more = freedom > 0 ? sqrt((double)dots.n / freedom) : 0;
-	for (size_t i = 0; i < dots.n && freedom > 0 && !err; i++) {
-		double fitted = 1 - causal_fit__at(&fit, dots.data[i].speedup);
-		double off = 1 - dots.data[i].value - fitted;
+	err = err ? err : robust_fit__weigh(points.data, points.n, &fit);
+	freedom = (double)points.n - (fit.knee > 0 ? 3 : 1);
+	inflation = freedom > 0 ? sqrt((double)points.n / freedom) : 0;
+	for (size_t i = 0; i < points.n && freedom > 0 && !err; i++) {
+		double fitted = 1 - causal_fit__at(&fit, points.data[i].speedup);
+		double residual = 1 - points.data[i].value - fitted;
 
-		off /= robust_fit__ratio(&fit, dots.data[i].speedup);
-		err = array__push(&series->errors, more * off * sqrt(dots.data[i].n));
+		residual /= robust_fit__ratio(&fit, points.data[i].speedup);
+		err = array__push(&series->errors, inflation * residual * sqrt(points.data[i].n));
 	}
 	series->freedom += fmax(freedom, 0);
-	array__free(&dots);
+	array__free(&points);
 	return err;
 }
 
-static int series__estimate(const struct causal_sorted *sorted, struct causal_series *series,
+static int series__estimate(const struct causal_series_set *set, struct causal_series *series,
 			    uint64_t min_visits)
 {
-	const struct causal_series *baseline =
-		series->whole_run ? baseline__of(sorted, series) : NULL;
-	double more = series__more(series);
+	const struct causal_series *baseline = series->whole_run ? baseline__of(set, series) : NULL;
+	double inflation = series__error_inflation(series);
 	int err = 0;
 
 	if (baseline && baseline->cells.n && !(baseline->cells.data[0].speedup > 0))
@@ -254,13 +255,13 @@ static int series__estimate(const struct causal_sorted *sorted, struct causal_se
 			cell__find_run_ratio(series, baseline, cell);
 		else
 			cell__find_ratio(series, cell);
-		err = baseline ? cell__run_errors(series, cell, more)
-			       : cell__errors(series, cell, more);
+		err = baseline ? cell__run_errors(series, cell, inflation)
+			       : cell__errors(series, cell, inflation);
 		if (cell->visits < min_visits && !baseline)
 			cell->ratio = NAN;
 	}
-	if (!err && series->freedom < FEW_FREEDOM)
-		err = series__errors_of_fit(series);
+	if (!err && series->freedom < MIN_FREEDOM)
+		err = series__fit_errors(series);
 	return err;
 }
 
@@ -276,7 +277,7 @@ static int estimates__pool(struct causal_estimates *estimates, const struct caus
 	return 0;
 }
 
-int causal_estimates__make(struct causal_sorted *sorted, size_t n_points, uint64_t min_visits,
+int causal_estimates__make(struct causal_series_set *set, size_t n_points, uint64_t min_visits,
 			   struct causal_estimates *estimates)
 {
 	int err;
@@ -285,11 +286,11 @@ int causal_estimates__make(struct causal_sorted *sorted, size_t n_points, uint64
 	if (!estimates->pools)
 		return -ENOMEM;
 	estimates->n_pools = 2 * n_points;
-	err = causal_sorted__weigh(sorted, n_points);
-	for (size_t i = 0; i < sorted->series.n && !err; i++)
-		err = series__estimate(sorted, &sorted->series.data[i], min_visits);
-	for (size_t i = 0; i < sorted->series.n && !err; i++)
-		err = estimates__pool(estimates, &sorted->series.data[i]);
+	err = causal_series_set__weigh(set, n_points);
+	for (size_t i = 0; i < set->series.n && !err; i++)
+		err = series__estimate(set, &set->series.data[i], min_visits);
+	for (size_t i = 0; i < set->series.n && !err; i++)
+		err = estimates__pool(estimates, &set->series.data[i]);
 	return err;
 }
 
@@ -313,23 +314,23 @@ struct causal_noise causal_noise__of(const struct causal_estimates *estimates,
 				     const struct causal_series *series)
 {
 	const struct causal_errors *pool = &estimates->pools[causal_series__pool(series)];
-	double borrowed = fmin(BORROWED, pool->freedom - series->freedom);
+	double borrowed = fmin(MAX_POOLED_FREEDOM, pool->freedom - series->freedom);
 	double freedom = series->freedom + fmax(borrowed, 0);
 	struct causal_noise noise = {
 		.own = series->errors.data,
 		.n_own = series->errors.n,
 		.others = pool->errors.data,
 		.n_others = pool->errors.n,
-		.own_part = freedom > 0 ? series->freedom / freedom : 0,
-		.widen = causal_fit__student(freedom) / causal_fit__student(1e9),
+		.own_share = freedom > 0 ? series->freedom / freedom : 0,
+		.t_factor = causal_fit__student_97_5(freedom) / causal_fit__student_97_5(1e9),
 	};
-	double square = noise.own_part * mean_square(noise.own, noise.n_own) +
-			(1 - noise.own_part) * mean_square(noise.others, noise.n_others);
+	double square = noise.own_share * mean_square(noise.own, noise.n_own) +
+			(1 - noise.own_share) * mean_square(noise.others, noise.n_others);
 
 	if (freedom < 1 || !noise.n_others)
-		noise = (struct causal_noise){.widen = 1, .sigma = UNKNOWN_SIGMA};
+		noise = (struct causal_noise){.t_factor = 1, .sigma = UNKNOWN_SIGMA};
 	else
-		noise.sigma = noise.widen * sqrt(square);
+		noise.sigma = noise.t_factor * sqrt(square);
 	return noise;
 }
 
@@ -339,16 +340,16 @@ static double noise__draw(const struct causal_noise *noise, struct causal_random
 
 	if (!noise->n_others) {
 		u = fmax(causal_random__unit(random), 1e-9);
-		return noise->sigma * causal_fit__normal(u);
+		return noise->sigma * causal_fit__normal_quantile(u);
 	}
-	if (noise->n_own && causal_random__unit(random) < noise->own_part)
-		return noise->widen * noise->own[causal_random__below(random, noise->n_own)];
-	return noise->widen * noise->others[causal_random__below(random, noise->n_others)];
+	if (noise->n_own && causal_random__unit(random) < noise->own_share)
+		return noise->t_factor * noise->own[causal_random__below(random, noise->n_own)];
+	return noise->t_factor * noise->others[causal_random__below(random, noise->n_others)];
 }
 
 double causal_noise__mean(const struct causal_noise *noise, size_t n, struct causal_random *random)
 {
-	size_t draws = n < MOST_DRAWS ? n : MOST_DRAWS;
+	size_t draws = n < MAX_DRAWS ? n : MAX_DRAWS;
 	double sum = 0;
 
 	for (size_t i = 0; i < draws; i++)

@@ -4,137 +4,138 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Knees that are tried, from 0 to 1. */
+/* Knees are tried at multiples of 1 / KNEES. */
 #define KNEES 40
 
-/* Pairs before and behind a knee, at least; twice as many behind it if they have one speedup. */
+/* Pairs before and after a knee, at least; twice as many after it if they have one speedup. */
 #define KNEE_PAIRS 3
 
 double causal_fit__at(const struct causal_fit *fit, double speedup)
 {
 	if (!(fit->knee > 0) || speedup <= fit->knee)
-		return fit->rise * speedup;
-	return fit->rise * fit->knee + fit->behind * (speedup - fit->knee);
+		return fit->slope * speedup;
+	return fit->slope * fit->knee + fit->slope_after * (speedup - fit->knee);
 }
 
-double causal_fit__slope(const struct fit_point *dots, size_t n)
+double causal_fit__slope(const struct fit_point *points, size_t n)
 {
 	double xx = 0, xy = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		xx += dots[i].weight * dots[i].speedup * dots[i].speedup;
-		xy += dots[i].weight * dots[i].speedup * dots[i].value;
+		xx += points[i].weight * points[i].speedup * points[i].speedup;
+		xy += points[i].weight * points[i].speedup * points[i].value;
 	}
 	return xx > 0 ? xy / xx : 0;
 }
 
-struct causal_fit causal_fit__straight(const struct fit_point *dots, size_t n)
+struct causal_fit causal_fit__straight(const struct fit_point *points, size_t n)
 {
-	return (struct causal_fit){.rise = causal_fit__slope(dots, n)};
+	return (struct causal_fit){.slope = causal_fit__slope(points, n)};
 }
 
-double causal_fit__rest(const struct causal_fit *fit, const struct fit_point *dots, size_t n)
+double causal_fit__residual_squares(const struct causal_fit *fit, const struct fit_point *points,
+				    size_t n)
 {
-	double rest = 0;
+	double squares = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		double off = dots[i].value - causal_fit__at(fit, dots[i].speedup);
+		double residual = points[i].value - causal_fit__at(fit, points[i].speedup);
 
-		rest += dots[i].weight * off * off;
+		squares += points[i].weight * residual * residual;
 	}
-	return rest;
+	return squares;
 }
 
-/* The best fit with a knee there; false when it cannot be told. */
-static bool fit__with_knee(double knee, const struct fit_point *dots, size_t n,
-			   struct causal_fit *fit)
+/* The best fit with a knee at @knee; false if it is undetermined. */
+static bool fit__with_knee_at(double knee, const struct fit_point *points, size_t n,
+			      struct causal_fit *fit)
 {
 	double aa = 0, ab = 0, bb = 0, ay = 0, by = 0, determinant;
 
 	for (size_t i = 0; i < n; i++) {
-		double a = fmin(dots[i].speedup, knee), b = dots[i].speedup - a;
-		double weight = dots[i].weight;
+		double a = fmin(points[i].speedup, knee), b = points[i].speedup - a;
+		double weight = points[i].weight;
 
 		aa += weight * a * a;
 		ab += weight * a * b;
 		bb += weight * b * b;
-		ay += weight * a * dots[i].value;
-		by += weight * b * dots[i].value;
+		ay += weight * a * points[i].value;
+		by += weight * b * points[i].value;
 	}
 	determinant = aa * bb - ab * ab;
 	if (!(determinant > 1e-9 * aa * bb))
 		return false;
 	fit->knee = knee;
-	fit->rise = (ay * bb - by * ab) / determinant;
-	fit->behind = (by * aa - ay * ab) / determinant;
+	fit->slope = (ay * bb - by * ab) / determinant;
+	fit->slope_after = (by * aa - ay * ab) / determinant;
 	return true;
 }
 
-/* Whether there are pairs enough on either side of @knee. */
-static bool knee__is_supported(double knee, const struct fit_point *dots, size_t n)
+/* Whether there are enough pairs on either side of @knee. */
+static bool knee__has_pairs(double knee, const struct fit_point *points, size_t n)
 {
-	double before = 0, behind = 0;
-	size_t dots_behind = 0;
+	double before = 0, after = 0;
+	size_t points_after = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (dots[i].speedup <= knee + 1e-9) {
-			before += dots[i].n;
+		if (points[i].speedup <= knee + 1e-9) {
+			before += points[i].n;
 			continue;
 		}
-		behind += dots[i].n;
-		dots_behind++;
+		after += points[i].n;
+		points_after++;
 	}
-	return before >= KNEE_PAIRS && behind >= (dots_behind > 1 ? KNEE_PAIRS : 2 * KNEE_PAIRS);
+	return before >= KNEE_PAIRS && after >= (points_after > 1 ? KNEE_PAIRS : 2 * KNEE_PAIRS);
 }
 
-static bool fit__level_from(double knee, const struct fit_point *dots, size_t n,
-			    struct causal_fit *fit)
+static bool fit__with_plateau_from(double knee, const struct fit_point *points, size_t n,
+				   struct causal_fit *fit)
 {
 	double aa = 0, ay = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		double a = fmin(dots[i].speedup, knee);
+		double a = fmin(points[i].speedup, knee);
 
-		aa += dots[i].weight * a * a;
-		ay += dots[i].weight * a * dots[i].value;
+		aa += points[i].weight * a * a;
+		ay += points[i].weight * a * points[i].value;
 	}
-	*fit = (struct causal_fit){.rise = ay / fmax(aa, 1e-300), .knee = knee};
+	*fit = (struct causal_fit){.slope = ay / fmax(aa, 1e-300), .knee = knee};
 	return aa > 0;
 }
 
-/* The best of all knees, as @with_knee fits them; straight when there is none. */
-static struct causal_fit fit__search(const struct fit_point *dots, size_t n,
-				     bool (*with_knee)(double knee, const struct fit_point *dots,
+/* The best fit by @with_knee over all knees; the straight line if there is none. */
+static struct causal_fit fit__search(const struct fit_point *points, size_t n,
+				     bool (*with_knee)(double knee, const struct fit_point *points,
 						       size_t n, struct causal_fit *fit))
 {
-	struct causal_fit best = causal_fit__straight(dots, n), fit;
+	struct causal_fit best = causal_fit__straight(points, n), fit;
 	double least = INFINITY;
 
 	if (n < CAUSAL_SHAPE_RESULTS)
 		return best;
 	for (int i = 1; i < KNEES; i++) {
-		double knee = (double)i / KNEES, rest;
+		double knee = (double)i / KNEES, squares;
 
-		if (!knee__is_supported(knee, dots, n) || !with_knee(knee, dots, n, &fit) ||
-		    fit.behind >= fit.rise)
+		if (!knee__has_pairs(knee, points, n) || !with_knee(knee, points, n, &fit) ||
+		    fit.slope_after >= fit.slope)
 			continue;
-		rest = causal_fit__rest(&fit, dots, n);
-		if (rest < least) {
-			least = rest;
+		squares = causal_fit__residual_squares(&fit, points, n);
+		if (squares < least) {
+			least = squares;
 			best = fit;
 		}
 	}
 	return best;
 }
 
-struct causal_fit causal_fit__bent(const struct fit_point *dots, size_t n)
+struct causal_fit causal_fit__with_knee(const struct fit_point *points, size_t n)
 {
-	return fit__search(dots, n, fit__with_knee);
+	return fit__search(points, n, fit__with_knee_at);
 }
 
-struct causal_fit causal_fit__level(const struct fit_point *dots, size_t n)
+struct causal_fit causal_fit__with_plateau(const struct fit_point *points, size_t n)
 {
-	return fit__search(dots, n, fit__level_from);
+	return fit__search(points, n, fit__with_plateau_from);
 }
 
 double causal_fit__best_at(const struct causal_fit *fit, double most)
@@ -152,7 +153,7 @@ double causal_fit__worst_at(const struct causal_fit *fit, double most)
 }
 
 /* Acklam's approximation; the relative error is below 1.2e-9. */
-double causal_fit__normal(double p)
+double causal_fit__normal_quantile(double p)
 {
 	static const double a[] = {-3.969683028665376e+01, 2.209460984245205e+02,
 				   -2.759285104469687e+02, 1.383577518672690e+02,
@@ -168,7 +169,7 @@ double causal_fit__normal(double p)
 	double q, r;
 
 	if (p > 0.5)
-		return -causal_fit__normal(1 - p);
+		return -causal_fit__normal_quantile(1 - p);
 	if (p < 0.02425) {
 		q = sqrt(-2 * log(fmax(p, 1e-300)));
 		return (((((c[0] * q + c[1]) * q + c[2]) * q + c[3]) * q + c[4]) * q + c[5]) /
@@ -180,7 +181,7 @@ double causal_fit__normal(double p)
 	       (((((b[0] * r + b[1]) * r + b[2]) * r + b[3]) * r + b[4]) * r + 1);
 }
 
-double causal_fit__student(double freedom)
+double causal_fit__student_97_5(double freedom)
 {
 	static const double few[] = {12.706, 4.303, 3.182, 2.776};
 	double z = 1.959964, z2 = z * z, f = freedom;
@@ -192,7 +193,7 @@ double causal_fit__student(double freedom)
 
 		return few[below] + (f - floor(f)) * (few[below + 1] - few[below]);
 	}
-	/* Cornish and Fisher's expansion: 0.3 % off at 4, less above. */
+	/* Cornish and Fisher's expansion: 0.3 % residual at 4, less above. */
 	return z * (1 + (z2 + 1) / (4 * f) + (5 * z2 * z2 + 16 * z2 + 3) / (96 * f * f) +
 		    (3 * z2 * z2 * z2 + 19 * z2 * z2 + 17 * z2 - 15) / (384 * f * f * f));
 }

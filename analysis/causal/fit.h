@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lines through results, and what of statistics they take. */
+/* Fits of lines through results, and quantiles. */
 #pragma once
 
 #include <stddef.h>
@@ -10,39 +10,40 @@
 struct fit_point {
 	double speedup;
 	double value;
-	double weight; /* 1 / variance, but for a factor */
-	double n;      /* pairs it is made of */
+	double weight; /* proportional to 1 / variance */
+	double n;      /* number of pairs */
 };
 
-/* The line through the origin with the least weighted squares: its slope, and as a fit. */
-double causal_fit__slope(const struct fit_point *dots, size_t n);
-struct causal_fit causal_fit__straight(const struct fit_point *dots, size_t n);
+/* The weighted least-squares line through the origin: its slope, and as a fit. */
+double causal_fit__slope(const struct fit_point *points, size_t n);
+struct causal_fit causal_fit__straight(const struct fit_point *points, size_t n);
 
 /*
- * The two such lines that meet at a knee, behind which the curve rises less than before, or
- * falls: something else has become critical. Straight when there is none, or when there
- * are too few dots for it: four, and on either side some that do not hang on one pair.
+ * The best fit of two lines that meet at a knee, with a smaller slope after it: something else
+ * has become critical. The straight line if there is none, or too few results: it takes
+ * CAUSAL_SHAPE_RESULTS, and three pairs on either side of the knee (six after it, if they have the
+ * same speedup).
  */
-struct causal_fit causal_fit__bent(const struct fit_point *dots, size_t n);
+struct causal_fit causal_fit__with_knee(const struct fit_point *points, size_t n);
 
-/* The same, but level behind the knee: then its height is what all dots there say. */
-struct causal_fit causal_fit__level(const struct fit_point *dots, size_t n);
+/* The same with slope 0 after the knee. */
+struct causal_fit causal_fit__with_plateau(const struct fit_point *points, size_t n);
 
-/* The weighted sum of squares that @fit leaves over. */
-double causal_fit__rest(const struct causal_fit *fit, const struct fit_point *dots, size_t n);
+/* The weighted sum of squared residuals of @fit. */
+double causal_fit__residual_squares(const struct causal_fit *fit, const struct fit_point *points,
+				    size_t n);
 
-/* The speedup, of 0 to @most, at which @fit is largest, or smallest. */
+/* The speedup, the knee or @most, at which @fit is largest, or smallest. */
 double causal_fit__best_at(const struct causal_fit *fit, double most);
 double causal_fit__worst_at(const struct causal_fit *fit, double most);
 
-/* The value below which a part @p of a normal distribution lies. */
-double causal_fit__normal(double p);
+/* Quantile @p of the standard normal distribution. */
+double causal_fit__normal_quantile(double p);
 
-/* What 1.96 is of a normal distribution, by Student's with @freedom degrees; at least one. */
-double causal_fit__student(double freedom);
+/* Quantile 0.975 of Student's t with @freedom degrees of freedom, which count as at least one. */
+double causal_fit__student_97_5(double freedom);
 
-/* What is at the place @p, 0 to 1, of sorted @values; in between, in between. */
+/* Quantile @p, 0 to 1, of @n > 0 sorted @values, interpolated linearly. */
 double causal_fit__quantile(const double *values, size_t n, double p);
 
-/* Puts @values in order. */
 void causal_fit__sort(double *values, size_t n);

@@ -7,16 +7,16 @@
 
 #include "analysis/causal/fit.h"
 
-/* Spans are used for a cell when so many of its pairs have them. */
-#define KNOWN_SPANS 0.8
+/* Spans are used for a cell when this share of its pairs have them. */
+#define MIN_SPAN_SHARE 0.8
 
-/* Tukey's constant: 95 % efficient with normal errors. */
-#define BIWEIGHT 4.685
+/* Width of the biweight in scales (Tukey): 95 % efficient with normal errors. */
+#define BIWEIGHT_WIDTH 4.685
 
-/* From so many deviations on, those of a series say how far its pairs scatter. */
-#define ENOUGH_DEVIATIONS 8
+/* A series with fewer residuals uses the scale of its pool. */
+#define MIN_RESIDUALS 8
 
-struct doubles {
+struct double_array {
 	ARRAY(double) all;
 };
 
@@ -26,14 +26,14 @@ static struct causal_pair *cell__pairs(const struct causal_series *series,
 	return series->pairs.data + cell->first;
 }
 
-/* Takes spans for times where enough are known; pairs without one are left out then. */
+/* Uses spans as times if enough pairs have them; the others get weight 0. */
 static void cell__choose_times(struct causal_pair *pairs, size_t n)
 {
 	size_t known = 0;
 
 	for (size_t i = 0; i < n; i++)
 		known += pairs[i].base_span > 0 && pairs[i].with_span > 0;
-	if ((double)known < KNOWN_SPANS * (double)n)
+	if ((double)known < MIN_SPAN_SHARE * (double)n)
 		return;
 	for (size_t i = 0; i < n; i++) {
 		if (!(pairs[i].base_span > 0 && pairs[i].with_span > 0)) {
@@ -46,10 +46,10 @@ static void cell__choose_times(struct causal_pair *pairs, size_t n)
 }
 
 /*
- * The log of the pair's ratio, of whole runs of its period. Visits are half of one more, and
- * times a little longer, than they are: none at all must not be infinitely far from few.
+ * The log of the pair's ratio of periods; of a whole run, the log of its period. Half a visit and
+ * some time are added, so that it is finite for halves without a visit or effective time.
  */
-static double pair__deviation(const struct causal_pair *pair, bool whole_run)
+static double pair__log_ratio(const struct causal_pair *pair, bool whole_run)
 {
 	double with, base;
 
@@ -62,8 +62,8 @@ static double pair__deviation(const struct causal_pair *pair, bool whole_run)
 	return log(with / base);
 }
 
-size_t causal_cell__alike(const struct causal_series *series, const struct causal_cell *cell,
-			  size_t from)
+size_t causal_cell__comparable(const struct causal_series *series, const struct causal_cell *cell,
+			       size_t from)
 {
 	const struct causal_pair *pairs = cell__pairs(series, cell);
 	size_t n = 1;
@@ -91,12 +91,12 @@ static void series__prepare(struct causal_series *series)
 		else
 			cell__choose_times(pairs, cell->n);
 		for (size_t i = 0; i < cell->n; i++)
-			pairs[i].deviation = pair__deviation(&pairs[i], series->whole_run);
+			pairs[i].log_ratio = pair__log_ratio(&pairs[i], series->whole_run);
 	}
 }
 
-/* The values that are numbers, in order; how many. */
-static size_t sorted__numbers(const double *values, size_t n, double *sorted)
+/* Puts the @values that are not NAN into @sorted, in order. Returns their number. */
+static size_t sort_numbers(const double *values, size_t n, double *sorted)
 {
 	size_t k = 0;
 
@@ -107,11 +107,14 @@ static size_t sorted__numbers(const double *values, size_t n, double *sorted)
 	return k;
 }
 
-/* The deviations of like pairs from the middle one, made up for the middle being theirs. */
-static int alike__deviations(const struct causal_pair *pairs, size_t n, struct doubles *scratch,
-			     struct doubles *out)
+/*
+ * Adds the residuals of @n comparable pairs around their median, scaled up because the median is
+ * estimated from them.
+ */
+static int comparable__residuals(const struct causal_pair *pairs, size_t n,
+				 struct double_array *scratch, struct double_array *out)
 {
-	double *values, middle, more;
+	double *values, center, inflation;
 	size_t k;
 
 	scratch->all.n = 0;
@@ -119,53 +122,53 @@ static int alike__deviations(const struct causal_pair *pairs, size_t n, struct d
 		return -ENOMEM;
 	values = scratch->all.data;
 	for (size_t i = 0; i < n; i++)
-		values[n + i] = pairs[i].deviation;
-	k = sorted__numbers(values + n, n, values);
+		values[n + i] = pairs[i].log_ratio;
+	k = sort_numbers(values + n, n, values);
 	if (k < 2)
 		return 0;
-	middle = causal_fit__quantile(values, k, 0.5);
-	more = sqrt((double)k / (double)(k - 1));
+	center = causal_fit__quantile(values, k, 0.5);
+	inflation = sqrt((double)k / (double)(k - 1));
 	for (size_t i = 0; i < k; i++)
 		if (k % 2 == 0 || i != k / 2)
-			out->all.data[out->all.n++] = more * (values[i] - middle);
+			out->all.data[out->all.n++] = inflation * (values[i] - center);
 	return 0;
 }
 
-static int series__deviations(const struct causal_series *series, struct doubles *scratch,
-			      struct doubles *out)
+static int series__residuals(const struct causal_series *series, struct double_array *scratch,
+			     struct double_array *out)
 {
 	for (size_t c = 0; c < series->cells.n; c++) {
 		const struct causal_cell *cell = &series->cells.data[c];
 		size_t n;
 
 		for (size_t i = 0; i < cell->n; i += n) {
-			n = causal_cell__alike(series, cell, i);
-			if (alike__deviations(cell__pairs(series, cell) + i, n, scratch, out))
+			n = causal_cell__comparable(series, cell, i);
+			if (comparable__residuals(cell__pairs(series, cell) + i, n, scratch, out))
 				return -ENOMEM;
 		}
 	}
 	return 0;
 }
 
-double causal_deviations__scale(double *deviations, size_t n)
+double causal_residuals__scale(double *residuals, size_t n)
 {
-	double spread, middle;
+	double spread, center;
 
 	if (!n)
 		return INFINITY;
-	causal_fit__sort(deviations, n);
-	spread = (causal_fit__quantile(deviations, n, 0.85) -
-		  causal_fit__quantile(deviations, n, 0.15)) /
+	causal_fit__sort(residuals, n);
+	spread = (causal_fit__quantile(residuals, n, 0.85) -
+		  causal_fit__quantile(residuals, n, 0.15)) /
 		 2.073;
 	for (size_t i = 0; i < n; i++)
-		deviations[i] = fabs(deviations[i]);
-	causal_fit__sort(deviations, n);
-	middle = 1.4826 * causal_fit__quantile(deviations, n, 0.5);
-	return fmax(spread, middle);
+		residuals[i] = fabs(residuals[i]);
+	causal_fit__sort(residuals, n);
+	center = 1.4826 * causal_fit__quantile(residuals, n, 0.5);
+	return fmax(spread, center);
 }
 
-/* The least that counting whole visits in a stretch of time scatters. */
-static double series__counting(const struct causal_series *series)
+/* Lower bound of the scale: the error of counting whole visits. */
+static double series__counting_error(const struct causal_series *series)
 {
 	double variance = 0;
 	size_t n = 0;
@@ -179,41 +182,42 @@ static double series__counting(const struct causal_series *series)
 	return n ? sqrt(variance / (double)n) : 0;
 }
 
-static double biweight(double off)
+static double biweight(double distance)
 {
-	double rest = 1 - off * off;
+	double rest = 1 - distance * distance;
 
-	return fabs(off) < 1 ? rest * rest : 0;
+	return fabs(distance) < 1 ? rest * rest : 0;
 }
 
-void causal_weights__find(const double *values, double *weights, size_t n, double scale)
+void causal_biweights__find(const double *values, double *weights, size_t n, double scale)
 {
-	double middle, sum, total = 0;
-	size_t k = sorted__numbers(values, n, weights);
+	double center, sum, total = 0;
+	size_t k = sort_numbers(values, n, weights);
 
-	middle = k ? causal_fit__quantile(weights, k, 0.5) : 0;
+	center = k ? causal_fit__quantile(weights, k, 0.5) : 0;
 	for (int round = 0; round < 3; round++) {
 		sum = total = 0;
 		for (size_t i = 0; i < n; i++) {
 			bool counts = !isnan(values[i]);
 
-			weights[i] = counts && k >= 3
-					     ? biweight((values[i] - middle) / (BIWEIGHT * scale))
-					     : counts;
+			weights[i] =
+				counts && k >= 3
+					? biweight((values[i] - center) / (BIWEIGHT_WIDTH * scale))
+					: counts;
 			total += weights[i];
 			sum += counts ? weights[i] * values[i] : 0;
 		}
 		if (total > 0)
-			middle = sum / total;
+			center = sum / total;
 	}
-	/* When half of them do not fit, nobody knows which half. */
+	/* If half of them are outliers, it is unknown which half. */
 	for (size_t i = 0; i < n && total < 0.5 * (double)k; i++)
 		weights[i] = !isnan(values[i]);
 }
 
-static int series__weigh(struct causal_series *series, double scale, struct doubles *scratch)
+static int series__weigh(struct causal_series *series, double scale, struct double_array *scratch)
 {
-	scale = fmax(scale, fmax(series__counting(series), 0.005));
+	scale = fmax(scale, fmax(series__counting_error(series), 0.005));
 	for (size_t c = 0; c < series->cells.n; c++) {
 		struct causal_cell *cell = &series->cells.data[c];
 		struct causal_pair *pairs = cell__pairs(series, cell);
@@ -222,15 +226,15 @@ static int series__weigh(struct causal_series *series, double scale, struct doub
 		for (size_t first = 0; first < cell->n; first += n) {
 			double *values, *weights;
 
-			n = causal_cell__alike(series, cell, first);
+			n = causal_cell__comparable(series, cell, first);
 			scratch->all.n = 0;
 			if (array__reserve(&scratch->all, 2 * n))
 				return -ENOMEM;
 			values = scratch->all.data;
 			weights = values + n;
 			for (size_t i = 0; i < n; i++)
-				values[i] = pairs[first + i].deviation;
-			causal_weights__find(values, weights, n, scale);
+				values[i] = pairs[first + i].log_ratio;
+			causal_biweights__find(values, weights, n, scale);
 			for (size_t i = 0; i < n; i++) {
 				pairs[first + i].weight = weights[i];
 				cell->disturbed += !isnan(values[i]) && !(weights[i] > 0);
@@ -240,44 +244,44 @@ static int series__weigh(struct causal_series *series, double scale, struct doub
 	return 0;
 }
 
-/* How far the pairs of the series of each pool scatter. */
-static int pools__scales(struct causal_sorted *sorted, struct doubles *scratch, double *scales,
-			 size_t n)
+/* The scale of each pool; INFINITY: it has too few residuals. */
+static int pools__scales(struct causal_series_set *set, struct double_array *scratch,
+			 double *scales, size_t n)
 {
-	_cleanup_free_ struct doubles *pools = calloc(n + 1, sizeof(*pools));
+	_cleanup_free_ struct double_array *pools = calloc(n + 1, sizeof(*pools));
 	int err = pools ? 0 : -ENOMEM;
 
-	for (size_t i = 0; i < sorted->series.n && !err; i++) {
-		struct causal_series *series = &sorted->series.data[i];
+	for (size_t i = 0; i < set->series.n && !err; i++) {
+		struct causal_series *series = &set->series.data[i];
 
-		err = series__deviations(series, scratch, &pools[causal_series__pool(series)]);
+		err = series__residuals(series, scratch, &pools[causal_series__pool(series)]);
 	}
 	for (size_t i = 0; pools && i < n; i++) {
-		scales[i] = pools[i].all.n < ENOUGH_DEVIATIONS
+		scales[i] = pools[i].all.n < MIN_RESIDUALS
 				    ? INFINITY
-				    : causal_deviations__scale(pools[i].all.data, pools[i].all.n);
+				    : causal_residuals__scale(pools[i].all.data, pools[i].all.n);
 		array__free(&pools[i].all);
 	}
 	return err;
 }
 
-int causal_sorted__weigh(struct causal_sorted *sorted, size_t n_points)
+int causal_series_set__weigh(struct causal_series_set *set, size_t n_points)
 {
 	_cleanup_free_ double *scales = calloc(2 * n_points + 1, sizeof(*scales));
-	struct doubles scratch = {}, own = {};
+	struct double_array scratch = {}, own = {};
 	int err = scales ? 0 : -ENOMEM;
 
-	for (size_t i = 0; i < sorted->series.n; i++)
-		series__prepare(&sorted->series.data[i]);
-	err = err ? err : pools__scales(sorted, &scratch, scales, 2 * n_points);
-	for (size_t i = 0; i < sorted->series.n && !err; i++) {
-		struct causal_series *series = &sorted->series.data[i];
+	for (size_t i = 0; i < set->series.n; i++)
+		series__prepare(&set->series.data[i]);
+	err = err ? err : pools__scales(set, &scratch, scales, 2 * n_points);
+	for (size_t i = 0; i < set->series.n && !err; i++) {
+		struct causal_series *series = &set->series.data[i];
 		double scale = scales[causal_series__pool(series)];
 
 		own.all.n = 0;
-		err = series__deviations(series, &scratch, &own);
-		if (own.all.n >= ENOUGH_DEVIATIONS)
-			scale = causal_deviations__scale(own.all.data, own.all.n);
+		err = series__residuals(series, &scratch, &own);
+		if (own.all.n >= MIN_RESIDUALS)
+			scale = causal_residuals__scale(own.all.data, own.all.n);
 		err = err ? err : series__weigh(series, scale, &scratch);
 	}
 	array__free(&scratch.all);

@@ -22,7 +22,7 @@ const char *causal_shape__name(enum causal_shape shape)
 	return shapes[shape];
 }
 
-/* 0 comes first. */
+/* Position in the order of curves; 0 is first. */
 static int shape__place(enum causal_shape shape)
 {
 	static const int places[] = {
@@ -33,7 +33,7 @@ static int shape__place(enum causal_shape shape)
 	return places[shape];
 }
 
-/* What curves of one place go by, the largest first. */
+/* Sort key of curves with the same position, largest first. */
 static double curve__rank(const struct causal_curve *curve)
 {
 	switch (curve->shape) {
@@ -61,13 +61,13 @@ static int compare_curves(const void *left, const void *right)
 				      : (a->point > b->point) - (a->point < b->point);
 }
 
-/* What is known when all series have been estimated. */
+/* The state of causal__effects(). */
 struct finding {
 	struct causal_effects *effects;
 	const struct causal_options *options;
-	struct causal_sorted sorted;
+	struct causal_series_set set;
 	struct causal_estimates estimates;
-	ARRAY(uint32_t) made_of; /* index of the series, of each curve */
+	ARRAY(uint32_t) made_of; /* by curve: index of its series */
 };
 
 static struct causal_curve_options options_for(const struct finding *finding, size_t index)
@@ -82,11 +82,11 @@ static struct causal_curve_options options_for(const struct finding *finding, si
 
 static int finding__add(struct finding *finding, uint32_t index)
 {
-	const struct causal_series *series = &finding->sorted.series.data[index];
+	const struct causal_series *series = &finding->set.series.data[index];
 	const struct causal_noise noise = causal_noise__of(&finding->estimates, series);
 	const struct causal_curve_options options = options_for(finding, index);
 	const struct causal_group *group =
-		series->whole_run ? NULL : &finding->sorted.groups.data[series->group];
+		series->whole_run ? NULL : &finding->set.groups.data[series->group];
 	struct causal_curve curve;
 	int err;
 
@@ -111,7 +111,7 @@ static int finding__judge(struct finding *finding)
 
 	for (size_t i = 0; i < effects->curves.n && !err; i++) {
 		uint32_t index = finding->made_of.data[i];
-		const struct causal_series *series = &finding->sorted.series.data[index];
+		const struct causal_series *series = &finding->set.series.data[index];
 		const struct causal_noise noise = causal_noise__of(&finding->estimates, series);
 		const struct causal_curve_options options = options_for(finding, index);
 
@@ -128,24 +128,24 @@ static int effects__find(struct causal_effects *effects, const struct causal_opt
 {
 	const struct causal_profile *profile = effects->profile;
 	struct finding finding = {.effects = effects, .options = options};
-	int err = causal_sorted__make(profile, options->point, &finding.sorted);
+	int err = causal_series_set__make(profile, options->point, &finding.set);
 
 	err = err ? err
-		  : causal_estimates__make(&finding.sorted, profile->points.n, options->min_visits,
+		  : causal_estimates__make(&finding.set, profile->points.n, options->min_visits,
 					   &finding.estimates);
 	if (!err)
-		causal_phases__find(&finding.sorted);
-	for (uint32_t i = 0; i < finding.sorted.series.n && !err; i++)
+		causal_phases__find(&finding.set);
+	for (uint32_t i = 0; i < finding.set.series.n && !err; i++)
 		err = finding__add(&finding, i);
 	err = err ? err : finding__judge(&finding);
-	err = err ? err : causal_problems__find(effects, &finding.sorted, options);
+	err = err ? err : causal_problems__find(effects, &finding.set, options);
 	array__free(&finding.made_of);
 	causal_estimates__free(&finding.estimates);
-	causal_sorted__free(&finding.sorted);
+	causal_series_set__free(&finding.set);
 	return err;
 }
 
-/* Whether there is a point called @name; else what there is. */
+/* -ENOENT, with a list of points as a hint, if there is no point @name. */
 static int check_point(const struct causal_profile *profile, const char *name)
 {
 	char known[512] = "";

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a causal profile says: by how much the program's period between visits (or its
+ * The predictions of a causal profile: by how much the program's period between visits (or its
  * latency) would shrink if a target were faster. Coz, SOSP'15, sections 2, 3.2 and 3.4
- * ("Adjusting for phases"); Blocked Samples, OSDI'24, 3.3. docs/causal.md has the
+ * ("Adjusting for phases"); Blocked Samples, OSDI'24, 3.3. docs/causal-statistics.md has the
  * reasons for the statistics, with figures.
  *
  * A program speedup is 1 - p_s / p_0, where p is the effective time per visit with and
  * without the virtual speedup: 0 no effect, 0.5 twice the throughput, below 0 slower.
- * Experiments of one target, point and speedup are put together as a ratio of sums over
- * their pairs of halves (Mantel and Haenszel's), from which pairs that do not fit the
- * others are left out by degrees (Tukey's biweight). Latency is L / lambda (Little's law).
- * Intervals are of 95 %, by a bootstrap of the errors that pairs of one speedup have.
+ * Experiments of one target, point and speedup are combined by the Mantel-Haenszel ratio over
+ * their pairs of halves, with robust weights (Tukey's biweight). Latency is L / lambda (Little's
+ * law). Intervals are 95 % intervals, by a bootstrap of the errors of pairs.
  */
 #pragma once
 
@@ -22,105 +21,105 @@
 #include "base/cleanup.h"
 #include "recording/causal/causal_profile.h"
 
-/* Less of an effect is none. */
+/* A program speedup that is closer to 0 counts as no effect. */
 #define CAUSAL_NEGLIGIBLE 0.02
 
-/* Of so many speedups it can be told whether a curve is straight or has a knee. */
+/* With results for fewer speedups, no knee is fitted. */
 #define CAUSAL_SHAPE_RESULTS 4
 
 struct causal_options {
-	uint64_t min_visits; /* to a point in all halves together, of a result; fewer: left out */
-	uint32_t resamples;  /* of the bootstrap; 0: 1000 */
+	uint64_t min_visits; /* results with fewer visits, in all their halves, are left out */
+	uint32_t resamples;  /* number, of the bootstrap; 0: 1000 */
 	uint64_t seed;	     /* of its random numbers */
-	const char *point;   /* only this; NULL all */
+	const char *point;   /* only this point; NULL: all */
 };
 
 /* One point of a curve. */
 struct causal_result {
 	double speedup;		/* virtual, of the target */
 	double program_speedup; /* corrected for phases */
-	double low;		/* of 95 % */
-	double high;
+	double low, high;	/* 95 % interval */
 	uint64_t experiments;
-	uint64_t disturbed; /* of them, left out */
+	uint64_t disturbed; /* outliers among them, left out */
 	uint64_t visits;    /* in both halves; of a sampled point, samples */
 };
 
 enum causal_shape {
-	CAUSAL_NO_EFFECT = 0, /* whatever it has lies within CAUSAL_NEGLIGIBLE */
+	CAUSAL_NO_EFFECT = 0, /* the interval is within +- CAUSAL_NEGLIGIBLE */
 	CAUSAL_GAIN = 1,
-	CAUSAL_PLATEAU = 2,    /* gains up to plateau_at, no more behind it */
-	CAUSAL_CONTENTION = 3, /* gets worse the faster it is */
-	CAUSAL_UNSURE = 4,     /* too few or too scattered results to tell */
+	CAUSAL_PLATEAU = 2,    /* the gain rises up to plateau_at, not beyond */
+	CAUSAL_CONTENTION = 3, /* the faster the target, the slower the program */
+	CAUSAL_UNSURE = 4,     /* too few experiments, or their scatter is too large */
 };
 
 /* A curve as a line through the origin, which may have a knee. */
 struct causal_fit {
-	double rise;   /* program speedup by speedup; up to the knee, if there is one */
-	double knee;   /* a speedup; 0: it is straight */
-	double behind; /* the rise behind the knee */
+	double slope;	    /* program speedup / speedup; up to the knee, if there is one */
+	double knee;	    /* a speedup; 0: a straight line */
+	double slope_after; /* the slope after the knee */
 };
 
 /* The effect of one target on one point. */
 struct causal_curve {
 	uint32_t target; /* index in the profile */
 	uint32_t point;
-	const char *also; /* as in the experiments; curves with and without are apart */
-	bool whole_run;	  /* of end-to-end experiments; apart from others, too */
-	ARRAY(struct causal_result) results; /* by speedup; 0 is left out, it has no effect */
-	/* Of the regression through the origin, weighted by precision: program speedup at 100 %. */
+	const char *also; /* causal_experiment.also: each value has curves of its own */
+	bool whole_run;	  /* of end-to-end experiments; these have curves of their own */
+	ARRAY(struct causal_result) results; /* sorted by speedup, without 0 */
+	/* Of the weighted straight line through the origin: program speedup at 100 %. */
 	double slope;
 	double slope_low, slope_high;
 	struct causal_fit
-		fit;	/* has a knee when that is significantly better than the straight line */
-	double best;	/* the largest program speedup on the fitted curve, up to what was tried */
-	double best_at; /* the speedup it is at */
+		fit; /* with a knee only if it is significantly better than the straight line */
+	double best; /* largest program speedup on the fitted curve, up to the largest speedup tried
+		      */
+	double best_at; /* the speedup with the best program speedup */
 	double best_low, best_high;
-	double worst_low, worst_high; /* of the least program speedup on the fitted curve */
-	double sure; /* what best is at least, said of all curves at once: the rank goes by it */
+	double worst_low, worst_high; /* of the smallest program speedup on the fitted curve */
+	double sure; /* lower bound of best, corrected for the number of curves: the rank's key */
 	enum causal_shape shape;
-	double plateau_at;   /* speedup from which on there is no more gain; 0 none */
+	double plateau_at;   /* the speedup beyond which the gain does not rise; 0: no plateau */
 	double plateau_gain; /* the gain there */
 	double plateau_low, plateau_high;
-	double phase_factor;  /* what speedups were multiplied by: 1 it runs all the time */
+	double phase_factor;  /* program speedups were multiplied by it; 1: no phases */
 	uint64_t experiments; /* in all results */
 	uint64_t disturbed;
 	uint64_t visits;
 };
 
-/* Why there is little or nothing, in the order of how much it explains. */
+/* Why there are few predictions or none, the most fundamental reason first. */
 enum causal_problem_kind {
-	CAUSAL_PROBLEM_NO_RUN = 0,	 /* no run came as far as an experiment */
-	CAUSAL_PROBLEM_NO_POINT,	 /* no progress point was named or met */
+	CAUSAL_PROBLEM_NO_RUN = 0,	 /* no run completed an experiment */
+	CAUSAL_PROBLEM_NO_POINT,	 /* no progress point was named or reached */
 	CAUSAL_PROBLEM_NOT_VISITED,	 /* points are known, and never visited in an experiment */
 	CAUSAL_PROBLEM_FEW_VISITS,	 /* too few for an estimate */
 	CAUSAL_PROBLEM_NOTHING_IN_SCOPE, /* no sample fell into the scope */
 	CAUSAL_PROBLEM_NOT_HIT,		 /* a target did not run in any experiment */
 	CAUSAL_PROBLEM_FEW_EXPERIMENTS,	 /* the intervals are wide */
 	CAUSAL_PROBLEM_UNSTABLE,	 /* more begins than ends: Little's law does not hold */
-	CAUSAL_PROBLEM_COMMAND,		 /* it failed, or did not come to its end */
-	CAUSAL_PROBLEM_TROUBLE,		 /* told by the run itself */
+	CAUSAL_PROBLEM_COMMAND,		 /* it failed, or was interrupted */
+	CAUSAL_PROBLEM_DIAGNOSTIC,	 /* a diagnostic of the run */
 	CAUSAL_PROBLEM_DAMAGED,		 /* lines of the profile could not be read */
 };
 
 struct causal_problem {
 	enum causal_problem_kind kind;
-	char *text; /* what, with its figures, and what to do: one or two sentences */
+	char *text; /* the problem, with figures, and what to do: a few sentences */
 };
 
 struct causal_effects {
 	const struct causal_profile *profile;
 	/*
-	 * By rank: gains, the largest sure one on top; then contention, the worst on top; then
-	 * what is unsure; then no effect.
+	 * By rank: gains and plateaus, the largest `sure` first; then contention, the worst first;
+	 * then unsure ones; then those without effect.
 	 */
 	ARRAY(struct causal_curve) curves;
 	ARRAY(struct causal_problem) problems;
 };
 
 /*
- * @profile has to outlive the result. 0, -ENOMEM, or -ENOENT (with error__set()) when
- * there is no such point. An empty profile gives problems only.
+ * @profile must outlive the result. 0, -ENOMEM, or -ENOENT (with error__set()) if there is no
+ * point options->point. An empty profile results in problems only.
  */
 int causal__effects(const struct causal_profile *profile, const struct causal_options *options,
 		    struct causal_effects **out);
@@ -129,9 +128,8 @@ DEFINE_CLEANUP(struct causal_effects *, causal_effects__free)
 #define _cleanup_causal_effects_ _cleanup_(causal_effects__freep)
 
 /*
- * Whether more experiments would change little: the best of each point is known to +- @width
- * (0.03: 3 points), and nothing could yet turn out to be better. @all: every curve is known
- * as well, not only the best.
+ * Whether more experiments would change little: the best curve of each point is known to +- @width
+ * (0.03: 3 points), and no unsure one could be better. @all: every curve is known to +- @width.
  */
 bool stopping_rule__is_met(const struct causal_effects *effects, double width, bool all);
 

@@ -9,14 +9,14 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* Things that are named one by one. */
-#define NAMED 3
+/* Names that a list contains before "and N more". */
+#define MAX_NAMED 3
 
-/* Begins and ends of one latency point may differ by this part of them. */
-#define UNSTABLE 0.1
+/* Begins and ends of a latency point may differ by this share of the begins. */
+#define MAX_IMBALANCE 0.1
 
-/* An interval that is wider says little. */
-#define WIDE 0.2
+/* Intervals should be at most half as wide. */
+#define WIDE_INTERVAL 0.2
 
 static const char *const names[] = {
 	[CAUSAL_PROBLEM_NO_RUN] = "no-run",
@@ -28,7 +28,7 @@ static const char *const names[] = {
 	[CAUSAL_PROBLEM_FEW_EXPERIMENTS] = "few-experiments",
 	[CAUSAL_PROBLEM_UNSTABLE] = "unstable",
 	[CAUSAL_PROBLEM_COMMAND] = "command",
-	[CAUSAL_PROBLEM_TROUBLE] = "trouble",
+	[CAUSAL_PROBLEM_DIAGNOSTIC] = "diagnostic",
 	[CAUSAL_PROBLEM_DAMAGED] = "damaged",
 };
 
@@ -56,7 +56,7 @@ problem__add(struct causal_effects *effects, enum causal_problem_kind kind, cons
 	return 0;
 }
 
-/* A list of names in a sentence: "a, b and 4 more". */
+/* A list of names for a sentence: "a, b, c and 4 more". */
 struct listing {
 	char text[512];
 	size_t n;
@@ -66,7 +66,7 @@ static void listing__add(struct listing *listing, const char *name)
 {
 	size_t used = strlen(listing->text);
 
-	if (listing->n++ < NAMED)
+	if (listing->n++ < MAX_NAMED)
 		snprintf(listing->text + used, sizeof(listing->text) - used, "%s%.120s",
 			 used ? ", " : "", name);
 }
@@ -75,13 +75,13 @@ static const char *listing__text(struct listing *listing)
 {
 	size_t used = strlen(listing->text);
 
-	if (listing->n > NAMED)
+	if (listing->n > MAX_NAMED)
 		snprintf(listing->text + used, sizeof(listing->text) - used, " and %zu more",
-			 listing->n - NAMED);
+			 listing->n - MAX_NAMED);
 	return listing->text;
 }
 
-/* Without experiments. */
+/* Reports a profile without experiments. */
 static int find_empty(struct causal_effects *effects)
 {
 	const struct causal_profile *profile = effects->profile;
@@ -89,9 +89,9 @@ static int find_empty(struct causal_effects *effects)
 	if (!profile->experiments.n)
 		return problem__add(
 			effects, CAUSAL_PROBLEM_NO_RUN,
-			"No run came as far as an experiment. An experiment takes half a second "
-			"and more, so the program has to run for some seconds, and to pass a "
-			"progress point meanwhile. With --end-to-end it has to end by itself.");
+			"No run completed an experiment. An experiment takes half a second "
+			"and more, so the program must run for some seconds and visit a "
+			"progress point. With --end-to-end it must exit by itself.");
 	return 0;
 }
 
@@ -101,15 +101,13 @@ static int find_no_point(struct causal_effects *effects)
 		return 0;
 	return problem__add(
 		effects, CAUSAL_PROBLEM_NO_POINT,
-		"There is no progress point, so nothing says how fast the program is. Put "
-		"DWELL_PROGRESS; (dwell.h) where it has done a piece of work, or name such a place "
-		"of "
-		"the unmodified program: --progress FILE:LINE or FUNCTION; or measure the whole "
-		"run: "
-		"--end-to-end.");
+		"There is no progress point, so progress cannot be measured. Put "
+		"DWELL_PROGRESS; (dwell.h) where a piece of work is complete, or name such a place "
+		"of the unmodified program: --progress FILE:LINE or FUNCTION; or measure the whole "
+		"run: --end-to-end.");
 }
 
-/* Points that no experiment saw a visit of. */
+/* Reports points without a visit in any experiment. */
 static int find_not_visited(struct causal_effects *effects, const struct causal_options *options)
 {
 	const struct causal_profile *profile = effects->profile;
@@ -143,14 +141,14 @@ static int find_not_visited(struct causal_effects *effects, const struct causal_
 		listing__text(&listing));
 }
 
-static int find_few_visits(struct causal_effects *effects, const struct causal_sorted *sorted,
+static int find_few_visits(struct causal_effects *effects, const struct causal_series_set *set,
 			   const struct causal_options *options)
 {
 	size_t few = 0, all = 0;
 	double visits = 0, halves = 0;
 
-	for (size_t i = 0; i < sorted->series.n; i++) {
-		const struct causal_series *series = &sorted->series.data[i];
+	for (size_t i = 0; i < set->series.n; i++) {
+		const struct causal_series *series = &set->series.data[i];
 
 		for (size_t c = 0; c < series->cells.n && !series->whole_run; c++) {
 			const struct causal_cell *cell = &series->cells.data[c];
@@ -163,7 +161,7 @@ static int find_few_visits(struct causal_effects *effects, const struct causal_s
 			halves += 2 * (double)cell->n;
 		}
 	}
-	/* Of many targets, some just ran at the wrong moment. */
+	/* A few are normal: some targets did not run during their experiments. */
 	if (!few || few * 10 < all)
 		return 0;
 	return problem__add(
@@ -189,19 +187,19 @@ static int find_nothing_in_scope(struct causal_effects *effects)
 	return problem__add(
 		effects, CAUSAL_PROBLEM_NOTHING_IN_SCOPE,
 		"In %zu of %zu runs no sample fell into the code in scope. The scope is the "
-		"program itself unless told otherwise: name libraries with --binary-scope, "
+		"program itself by default: name libraries with --binary-scope, "
 		"source files with --source-scope, and build with -g.",
 		nothing, ended);
 }
 
-static int find_not_hit(struct causal_effects *effects, const struct causal_sorted *sorted)
+static int find_not_hit(struct causal_effects *effects, const struct causal_series_set *set)
 {
 	struct listing listing = {};
 	uint64_t experiments = 0;
 	bool any = false;
 
-	for (size_t i = 0; i < sorted->groups.n; i++) {
-		const struct causal_group *group = &sorted->groups.data[i];
+	for (size_t i = 0; i < set->groups.n; i++) {
+		const struct causal_group *group = &set->groups.data[i];
 
 		any = any || group->hit;
 		if (group->hit)
@@ -214,12 +212,12 @@ static int find_not_hit(struct causal_effects *effects, const struct causal_sort
 	return problem__add(effects, CAUSAL_PROBLEM_NOT_HIT,
 			    "%s: no sample fell into it in %" PRIu64
 			    " experiments, so nothing was sped "
-			    "up. It does not run then, takes next to no time, or is off the stack "
-			    "while what it calls last runs (a tail call).",
+			    "up. It did not run then, takes almost no time, or is not on the stack "
+			    "while a function runs that it calls last (a tail call).",
 			    listing__text(&listing), experiments);
 }
 
-/* A whole run is one experiment: the first ones have nothing to be compared with. */
+/* Reports that there are no whole runs with a speedup, or none without. */
 static int find_nothing_to_compare(struct causal_effects *effects)
 {
 	const struct causal_profile *profile = effects->profile;
@@ -241,7 +239,7 @@ static int find_nothing_to_compare(struct causal_effects *effects)
 		with, without);
 }
 
-/* Everything is unsure: how many more experiments it takes. */
+/* If no curve has a gain and some are unsure: how many more experiments are necessary. */
 static int find_few_experiments(struct causal_effects *effects)
 {
 	const struct causal_curve *best = NULL;
@@ -258,17 +256,18 @@ static int find_few_experiments(struct causal_effects *effects)
 	if (!best)
 		return effects->curves.n ? 0 : find_nothing_to_compare(effects);
 	width = best->best_high - best->best_low;
-	times = fmin(fmax(width * width / (WIDE * WIDE / 4), 2), 1000);
+	times = fmin(fmax(width * width / (WIDE_INTERVAL * WIDE_INTERVAL / 4), 2), 1000);
 	return problem__add(
 		effects, CAUSAL_PROBLEM_FEW_EXPERIMENTS,
-		"The most promising, %s, has %" PRIu64 " experiments, which leave %.0f to "
-		"%.0f%%. Run it again, about %.0f times as long in all (runs add up), or look "
-		"at less: --target, --speedup 50,100.",
+		"The most promising, %s, has %" PRIu64 " experiment%s, so its effect is only known "
+		"to lie between %.0f and %.0f%%. Run it again, about %.0f times as long in all "
+		"(runs add up), or limit the experiments: --target, --speedup 50,100.",
 		effects->profile->targets.data[best->target].name, best->experiments,
-		100 * best->best_low, 100 * best->best_high, ceil(times));
+		best->experiments == 1 ? "" : "s", round(100 * best->best_low) + 0.0,
+		round(100 * best->best_high) + 0.0, ceil(times));
 }
 
-static int find_unstable(struct causal_effects *effects, const struct causal_sorted *sorted)
+static int find_unstable(struct causal_effects *effects, const struct causal_series_set *set)
 {
 	const struct causal_profile *profile = effects->profile;
 	int err = 0;
@@ -278,13 +277,13 @@ static int find_unstable(struct causal_effects *effects, const struct causal_sor
 
 		if (profile->points.data[point].kind != CAUSAL_LATENCY)
 			continue;
-		for (size_t i = 0; i < sorted->series.n; i++) {
-			if (sorted->series.data[i].point != point)
+		for (size_t i = 0; i < set->series.n; i++) {
+			if (set->series.data[i].point != point)
 				continue;
-			begins += sorted->series.data[i].begins;
-			ends += sorted->series.data[i].ends;
+			begins += set->series.data[i].begins;
+			ends += set->series.data[i].ends;
 		}
-		if (begins < 20 || fabs(begins - ends) <= UNSTABLE * begins)
+		if (begins < 20 || fabs(begins - ends) <= MAX_IMBALANCE * begins)
 			continue;
 		err = problem__add(
 			effects, CAUSAL_PROBLEM_UNSTABLE,
@@ -301,8 +300,8 @@ static int find_command(struct causal_effects *effects, const struct causal_run 
 	if (!run->runtime_ns)
 		return problem__add(
 			effects, CAUSAL_PROBLEM_COMMAND,
-			"A run of %.200s did not come to its end. Its experiments count, but "
-			"how much of the run a target takes is not known.",
+			"A run of %.200s was interrupted. Its experiments count, but the share "
+			"of each target in the run is unknown.",
 			run->command);
 	if (run->status > 0 && WIFSIGNALED(run->status))
 		return problem__add(effects, CAUSAL_PROBLEM_COMMAND,
@@ -322,7 +321,7 @@ static bool has_problem(const struct causal_effects *effects, const char *text)
 	return false;
 }
 
-static int find_troubles(struct causal_effects *effects)
+static int find_diagnostics(struct causal_effects *effects)
 {
 	const struct causal_profile *profile = effects->profile;
 	int err = 0;
@@ -332,31 +331,31 @@ static int find_troubles(struct causal_effects *effects)
 	for (size_t i = 0; i < profile->runs.n && !err; i++) {
 		const struct causal_run *run = &profile->runs.data[i];
 
-		for (size_t k = 0; k < run->troubles.n && !err; k++)
-			if (!has_problem(effects, run->troubles.data[k]))
-				err = problem__add(effects, CAUSAL_PROBLEM_TROUBLE, "%s",
-						   run->troubles.data[k]);
+		for (size_t k = 0; k < run->diagnostics.n && !err; k++)
+			if (!has_problem(effects, run->diagnostics.data[k]))
+				err = problem__add(effects, CAUSAL_PROBLEM_DIAGNOSTIC, "%s",
+						   run->diagnostics.data[k]);
 	}
 	if (!err && profile->skipped)
 		err = problem__add(effects, CAUSAL_PROBLEM_DAMAGED,
 				   "%" PRIu64
 				   " lines of the profile could not be read. A crash or a "
-				   "full disk cuts one short; more are damage.",
+				   "full disk truncates one; more mean damage.",
 				   profile->skipped);
 	return err;
 }
 
-int causal_problems__find(struct causal_effects *effects, const struct causal_sorted *sorted,
+int causal_problems__find(struct causal_effects *effects, const struct causal_series_set *set,
 			  const struct causal_options *options)
 {
 	int err = find_empty(effects);
 
 	err = err ? err : find_no_point(effects);
 	err = err ? err : find_not_visited(effects, options);
-	err = err ? err : find_few_visits(effects, sorted, options);
+	err = err ? err : find_few_visits(effects, set, options);
 	err = err ? err : find_nothing_in_scope(effects);
-	err = err ? err : find_not_hit(effects, sorted);
+	err = err ? err : find_not_hit(effects, set);
 	err = err ? err : find_few_experiments(effects);
-	err = err ? err : find_unstable(effects, sorted);
-	return err ? err : find_troubles(effects);
+	err = err ? err : find_unstable(effects, set);
+	return err ? err : find_diagnostics(effects);
 }

@@ -23,7 +23,7 @@ static inline size_t causal_random__below(struct causal_random *random, size_t n
 	return (size_t)(((__uint128_t)causal_random__next(random) * n) >> 64);
 }
 
-/* From 0 to 1, 1 not included. */
+/* In [0, 1). */
 static inline double causal_random__unit(struct causal_random *random)
 {
 	return (double)(causal_random__next(random) >> 11) * 0x1p-53;

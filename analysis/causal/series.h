@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The experiments of a profile, sorted into what belongs together: series of one target and
- * point, in them cells of one speedup.
+ * The experiments of a profile, divided into series (one target and point), and these into cells
+ * (one speedup). Groups (all experiments of one target) serve the correction for phases.
  */
 #pragma once
 
 #include "analysis/causal/prediction.h"
 
-/* What one experiment says of one point. Times are effective ns, or of latency: in progress. */
+/*
+ * What one experiment measured at one point. Times are effective ns; of a latency point, the number
+ * of operations in progress integrated over them.
+ */
 struct causal_pair {
 	double speedup;
 	double base_time, base_visits;
 	double with_time, with_visits; /* of whole runs only these */
-	double base_span, with_span;   /* 0 unknown */
-	double deviation; /* log of its ratio of periods; of a whole run, of its period */
-	double weight;	  /* 0 to 1: whether it fits the others */
-	uint32_t command; /* of whole runs, whose periods compare */
+	double base_span, with_span;   /* causal_visits.span_ns; 0: unknown */
+	double log_ratio; /* of its periods, with / base; of a whole run, the log of its period */
+	double weight;	  /* 0 to 1; 0: an outlier */
+	uint32_t command; /* of whole runs: only those of the same command are comparable */
 };
 
 /* The pairs of one speedup. */
@@ -24,59 +27,60 @@ struct causal_cell {
 	size_t first; /* in the series' pairs */
 	size_t n;
 	uint64_t visits;
-	uint64_t disturbed;
-	double ratio; /* period with the speedup / without; NAN: cannot be told */
-	double error; /* what a relative error of 1 of a single pair is worth */
+	uint64_t disturbed; /* pairs with weight 0 */
+	double ratio;	    /* period with the speedup / without; NAN: unknown */
+	double error;	    /* of the ratio, for a relative error of 1 of a single pair */
 };
 
-/* Time in which a target was looked at, for the phases of a program. */
+/* All experiments of one target (and `also`), for the phases of a program. */
 struct causal_group {
 	uint32_t target;
 	const char *also;
 	bool hit; /* in any experiment */
 	uint64_t experiments;
-	double time;   /* effective, of base halves */
-	double active; /* of it, in experiments in which the target ran */
-	/* Of runs that came to their end: samples by time in base halves, and in all of them. */
+	double time;   /* of its experiments, in effective ns without a speedup */
+	double active; /* the part of it in which the target ran */
+	/*
+	 * Over base halves of completed runs: their number, and sums of their effective times (t),
+	 * of their ns of samples in the target (x), and of squares and products.
+	 */
 	double n, t, x, tt, tx, xx;
-	double run_time, run_hits;
-	/* What program speedups of experiments in which it ran are multiplied by. */
-	double factor;
-	double factor_error; /* relative, 0: it is exact */
+	double run_time, run_hits; /* the same sums of t and x over the whole of those runs */
+	double factor; /* program speedups of experiments in which it ran are multiplied by this */
+	double factor_error; /* relative; 0: it is exact */
 };
 
 struct causal_series {
-	uint32_t target; /* UINT32_MAX: any, of whole runs without a speedup */
+	uint32_t target; /* UINT32_MAX: whole runs without a speedup, of any target */
 	uint32_t point;
 	const char *also;
 	bool whole_run;
 	bool latency;
-	uint32_t group;			 /* index; of whole runs 0 */
-	ARRAY(struct causal_pair) pairs; /* by speedup, when sorted */
+	uint32_t group;			 /* index; 0 for whole runs */
+	ARRAY(struct causal_pair) pairs; /* sorted by speedup */
 	ARRAY(struct causal_cell) cells;
-	double begins, ends; /* of a latency point */
-	size_t base_runs; /* of whole runs: those without a speedup that they are compared with */
-	/* Relative errors of single pairs, see causal_estimate.h; and how many of them are free. */
-	ARRAY(double) errors;
-	double freedom;
+	double begins, ends;  /* of a latency point */
+	size_t base_runs;     /* of whole runs: number of runs without a speedup to compare with */
+	ARRAY(double) errors; /* relative errors of single pairs, see estimate.h */
+	double freedom;	      /* their degrees of freedom */
 };
 
-struct causal_sorted {
+struct causal_series_set {
 	ARRAY(struct causal_series) series;
 	ARRAY(struct causal_group) groups;
 };
 
 /*
- * Sorts the experiments of @profile, for points called @point (NULL: all). Experiments in which the
- * target did not run are left out of the series: without a sample in it there was no
- * virtual speedup. 0 or -ENOMEM; @sorted is to be freed in either case.
+ * Makes the series of @profile, of points called @point (NULL: all). Experiments in which the
+ * target did not run are left out of the series: without a sample in it there was no virtual
+ * speedup. 0 or -ENOMEM; @set must be freed in either case.
  */
-int causal_sorted__make(const struct causal_profile *profile, const char *point,
-			struct causal_sorted *sorted);
-void causal_sorted__free(struct causal_sorted *sorted);
+int causal_series_set__make(const struct causal_profile *profile, const char *point,
+			    struct causal_series_set *set);
+void causal_series_set__free(struct causal_series_set *set);
 
 /*
- * Finds each group's factor: Coz, SOSP'15, 3.4, "Adjusting for phases", equation 8. It is
- * below 1 only when that is significant.
+ * Computes each group's factor: Coz, SOSP'15, 3.4, "Adjusting for phases", equation 8. It is
+ * at most 1; see phase.c.
  */
-void causal_phases__find(struct causal_sorted *sorted);
+void causal_phases__find(struct causal_series_set *set);

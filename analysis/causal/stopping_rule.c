@@ -3,19 +3,19 @@
 
 #include "analysis/causal/prediction.h"
 
-static bool curve__is_exact(const struct causal_curve *curve, double width)
+static bool curve__is_precise(const struct causal_curve *curve, double width)
 {
 	return curve->shape != CAUSAL_UNSURE && curve->best_high - curve->best_low <= 2 * width;
 }
 
-/* Whether @curve could yet turn out to be better than @first. */
-static bool curve__may_win(const struct causal_curve *curve, const struct causal_curve *first)
+/* Whether @curve is unsure and may be better than @first. */
+static bool curve__could_be_best(const struct causal_curve *curve, const struct causal_curve *first)
 {
 	return curve->shape == CAUSAL_UNSURE && curve->best_high > fmax(first->best_low, 0);
 }
 
-/* The curve that ranks first at @point. */
-static const struct causal_curve *find_first(const struct causal_effects *effects, uint32_t point)
+/* The curve with the first rank of @point. */
+static const struct causal_curve *find_best(const struct causal_effects *effects, uint32_t point)
 {
 	for (size_t i = 0; i < effects->curves.n; i++)
 		if (effects->curves.data[i].point == point)
@@ -27,11 +27,11 @@ bool stopping_rule__is_met(const struct causal_effects *effects, double width, b
 {
 	for (size_t i = 0; i < effects->curves.n; i++) {
 		const struct causal_curve *curve = &effects->curves.data[i];
-		const struct causal_curve *first = find_first(effects, curve->point);
+		const struct causal_curve *first = find_best(effects, curve->point);
 
-		if ((all || curve == first) && !curve__is_exact(curve, width))
+		if ((all || curve == first) && !curve__is_precise(curve, width))
 			return false;
-		if (!all && curve__may_win(curve, first))
+		if (!all && curve__could_be_best(curve, first))
 			return false;
 	}
 	return effects->curves.n > 0;

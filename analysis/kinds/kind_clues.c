@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Names as of Linux 5.15 to 6.18; where a function was renamed, both stand here.
+ * Function names of Linux 5.15 to 6.18: if a function was renamed, the table has both names.
  */
 #include "analysis/kinds/kind_clues.h"
 
@@ -9,18 +9,18 @@
 #include "base/cleanup.h"
 #include "base/syscalls.h"
 
-#define CLUE(function, how, of, instead_of)                                                        \
+#define CLUE(function, how, of, old_kind)                                                          \
 	{                                                                                          \
 		.name = #function, .clue = {                                                       \
 			.kind = (of),                                                              \
 			.strength = (how),                                                         \
-			.over = (instead_of)                                                       \
+			.replaces = (old_kind)                                                     \
 		}                                                                                  \
 	}
-#define WEAK(function, kind)	      CLUE(function, KIND_WEAK, kind, KIND_NONE)
-#define IS(function, kind)	      CLUE(function, KIND_STRONG, kind, KIND_NONE)
-#define REFINES(function, over, kind) CLUE(function, KIND_REFINES, kind, over)
-#define WRITING(function)	      CLUE(function, KIND_WRITING, KIND_NONE, KIND_NONE)
+#define WEAK(function, kind)		  CLUE(function, KIND_WEAK, kind, KIND_NONE)
+#define IS(function, kind)		  CLUE(function, KIND_STRONG, kind, KIND_NONE)
+#define REFINES(function, old_kind, kind) CLUE(function, KIND_REFINES, kind, old_kind)
+#define WRITING(function)		  CLUE(function, KIND_WRITING, KIND_NONE, KIND_NONE)
 
 const struct kind_function kind_functions[] = {
 	/* Pages and buffers of files. */
@@ -360,7 +360,7 @@ const struct kind_function kind_functions[] = {
 	IS(userfaultfd_read_iter, KIND_USERFAULTFD),
 	IS(userfaultfd_ctx_read, KIND_USERFAULTFD),
 
-	/* File systems that ask others. */
+	/* File systems served by another process or machine. */
 	IS(request_wait_answer, KIND_FUSE),
 	IS(__fuse_request_send, KIND_FUSE),
 	IS(__fuse_simple_request, KIND_FUSE),
@@ -395,7 +395,7 @@ const struct kind_function kind_functions[] = {
 	WEAK(wait_for_completion_killable, KIND_COMPLETION),
 	WEAK(wait_for_completion_io, KIND_COMPLETION),
 
-	/* Threads of the kernel that have nothing to do. */
+	/* Idle kernel threads. */
 	WEAK(kthread_worker_fn, KIND_IDLE_THREAD),
 	WEAK(worker_thread, KIND_IDLE_THREAD),
 	WEAK(rescuer_thread, KIND_IDLE_THREAD),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Functions of the kernel and system calls that tell kinds of waiting; for analysis/kinds alone. */
+/* The tables of kernel functions and system calls that decide kinds. For analysis/kinds only. */
 #pragma once
 
 #include <stddef.h>
@@ -13,7 +13,7 @@ struct kind_function {
 
 struct kind_syscall {
 	const char *name;
-	enum wait_kind kind; /* of waits in it of which the kernel stack does not say more */
+	enum wait_kind kind; /* of waits in it, if the kernel stack does not say more */
 };
 
 extern const struct kind_function kind_functions[];
@@ -22,7 +22,7 @@ extern const struct kind_syscall kind_syscalls[];
 extern const size_t n_kind_syscalls;
 
 /*
- * The kind of waits in system call @nr of @machine (as in uname -m; NULL: this machine),
- * by itself; KIND_NONE: it does not tell.
+ * The kind of waits in system call @nr of @machine (as in uname -m; NULL: this machine) by
+ * kind_syscalls[]; KIND_NONE: it is not there.
  */
 enum wait_kind kind_syscall__kind(const char *machine, int nr);

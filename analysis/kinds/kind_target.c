@@ -8,7 +8,7 @@
 #include "analysis/kinds/kind_clues.h"
 #include "analysis/kinds/kind_table.h"
 
-/* Waiting for a lock gets shorter when its holder is faster, not by itself. */
+/* Not lock waits: they become shorter only if the lock's holder is faster. */
 static bool kind__is_target(enum wait_kind kind)
 {
 	enum kind_role role = kind__info(kind)->role;
@@ -63,7 +63,7 @@ const char *kind_target__function(size_t index, struct kind_clue *clue)
 	return kind_functions[index].name;
 }
 
-uint8_t kind_target__of_call(int nr)
+uint8_t kind_target__by_syscall(int nr)
 {
 	return (uint8_t)kind_syscall__kind(NULL, nr);
 }

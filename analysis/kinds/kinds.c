@@ -11,7 +11,7 @@
 #include "analysis/kinds/kind_clues.h"
 #include "base/syscalls.h"
 
-/* Clues of a function in the sorted table: [first, first + n). */
+/* The clues of a function: [first, first + n) of the sorted table. */
 struct kind_match {
 	uint16_t first;
 	uint16_t n;
@@ -21,12 +21,12 @@ struct kind_match {
 struct kinds {
 	const struct model *model;
 	const struct kind_function **sorted;
-	struct kind_match *matches; /* per string of the model */
+	struct kind_match *matches; /* by string of the model */
 	size_t n_matches;
 	uint8_t by_syscall[SYSCALLS_MAX];
 };
 
-/* By name; clues of one function in the order of the table. */
+/* By function name, then in the order of kind_functions[]. */
 static int function__order(const void *a, const void *b)
 {
 	const struct kind_function *left = *(const struct kind_function *const *)a;
@@ -67,7 +67,7 @@ void kinds__free(struct kinds *kinds)
 	free(kinds);
 }
 
-/* strcmp() of @name, up to the dot of ".isra.0" or ".constprop.0", and @function. */
+/* strcmp() of @name, without a suffix like ".isra.0" or ".constprop.0", and @function. */
 static int function__compare(const char *name, const char *function)
 {
 	size_t n = strcspn(name, ".");
@@ -128,15 +128,15 @@ static struct kind_evidence kinds__evidence(struct kinds *kinds, uint32_t stack)
 	return evidence;
 }
 
-enum wait_kind kinds__of(struct kinds *kinds, const struct kind_question *question)
+enum wait_kind kinds__of(struct kinds *kinds, const struct wait_description *description)
 {
-	const struct model_object *object = &kinds->model->objects.data[question->object];
+	const struct model_object *object = &kinds->model->objects.data[description->object];
 	const struct kind_wait wait = {
-		.class = (uint8_t)question->class,
-		.call = question->syscall >= 0 && question->syscall < SYSCALLS_MAX
-				? kinds->by_syscall[question->syscall]
-				: KIND_NONE,
-		.flags = question->flags,
+		.class = (uint8_t)description->class,
+		.syscall_kind = description->syscall >= 0 && description->syscall < SYSCALLS_MAX
+					? kinds->by_syscall[description->syscall]
+					: KIND_NONE,
+		.flags = description->flags,
 		.object = object->type,
 		.family = object->family,
 		.protocol = object->protocol,
@@ -144,8 +144,8 @@ enum wait_kind kinds__of(struct kinds *kinds, const struct kind_question *questi
 	};
 	struct kind_evidence evidence = {};
 
-	if (question->class != CLASS_CPU && question->class != CLASS_SCHED)
-		evidence = kinds__evidence(kinds, question->kernel);
+	if (description->class != CLASS_CPU && description->class != CLASS_SCHED)
+		evidence = kinds__evidence(kinds, description->kernel);
 	return kind__decide(&evidence, &wait);
 }
 

@@ -18,7 +18,7 @@ static bool node__same(const struct calltree_node *a, const struct calltree_node
 	       a->letter == b->letter && a->kernel == b->kernel;
 }
 
-/* The child of @parent like @wanted, added when there is none; 0 when out of memory. */
+/* The child of @parent that equals @wanted, added if there is none; 0 when out of memory. */
 static uint32_t calltree__child(struct calltree *tree, uint32_t parent,
 				const struct calltree_node *wanted)
 {

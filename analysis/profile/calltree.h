@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Call trees: callchains merged where they begin alike. */
+/* Call trees: callchains merged by their common prefixes. */
 #pragma once
 
 #include "analysis/callchain.h"
@@ -7,24 +7,24 @@
 
 enum calltree_order {
 	CALLTREE_NONE = 0,
-	CALLTREE_CALLER, /* from the outermost function inwards */
-	CALLTREE_CALLEE, /* from the innermost function outwards */
+	CALLTREE_CALLER, /* roots are the outermost functions */
+	CALLTREE_CALLEE, /* roots are the innermost functions */
 };
 
 struct calltree_node {
-	uint32_t name; /* string; 0: the address stands for it */
+	uint32_t name; /* string; 0: none, see address */
 	uint32_t dso;
 	uint64_t address;
-	uint32_t next;	/* sibling: most time first once sorted */
-	uint32_t child; /* the first one */
+	uint32_t next;	/* next sibling; after calltree__sort(), those with most time first */
+	uint32_t child; /* first child */
 	bool kernel;
-	char letter;	  /* of the class, at the innermost frame of what is off the CPU; or 0 */
+	char letter;	  /* at the innermost frame of off-CPU chains: that of the class; else 0 */
 	uint64_t self_ns; /* of chains that end here */
 	uint64_t total_ns;
 };
 
 struct calltree {
-	ARRAY(struct calltree_node) nodes; /* [0]: none */
+	ARRAY(struct calltree_node) nodes; /* [0] is unused */
 	struct map64 children;		   /* hash of parent and frame -> node */
 };
 
@@ -32,13 +32,13 @@ struct calltree {
 uint32_t calltree__root(struct calltree *tree);
 
 /*
- * Adds frames [@from, @to) of @chain below @root with time @ns; @letter marks
- * the innermost frame of the whole chain. Returns 0 or -ENOMEM.
+ * Adds frames [@from, @to) of @chain below @root, with @ns of time. The innermost frame of the
+ * whole chain gets @letter. Returns 0 or -ENOMEM.
  */
 int calltree__add(struct calltree *tree, uint32_t root, const struct model *model,
 		  const struct callchain *chain, size_t from, size_t to, enum calltree_order order,
 		  char letter, uint64_t ns);
 
-/* Brings all siblings into order. Returns 0 or -ENOMEM. */
+/* Sorts all siblings, those with most time first. Returns 0 or -ENOMEM. */
 int calltree__sort(struct calltree *tree);
 void calltree__free(struct calltree *tree);

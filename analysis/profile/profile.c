@@ -39,7 +39,7 @@ int profile_key__parse(const char *name, size_t n)
 	return -1;
 }
 
-/* A row's parts of one kind and one kernel function. */
+/* The part of a row's time that has one kind and one kernel function. */
 struct part {
 	uint32_t row;
 	uint32_t kernel;
@@ -52,16 +52,16 @@ struct profiler {
 	struct kinds *kinds;
 	const struct profile_options *options;
 	struct profile *profile;
-	struct map64 rows;  /* hash of a row's keys -> row */
-	struct map64 parts; /* hash of (row, kind, kernel) -> part */
-	ARRAY(struct part) part;
-	ARRAY(uint32_t) seen; /* rows that have had this group's time already */
+	struct map64 row_index;	 /* hash of a row's keys -> row */
+	struct map64 part_index; /* hash of (row, kind, kernel) -> part */
+	ARRAY(struct part) parts;
+	ARRAY(uint32_t) seen; /* rows to whose totals the current group's time was added */
 	struct callchain chain;
 };
 
 enum wait_kind sample_group__kind(struct kinds *kinds, const struct sample_group *group)
 {
-	const struct kind_question question = {
+	const struct wait_description description = {
 		.class = group->class,
 		.flags = group->flags,
 		.syscall = group->syscall,
@@ -69,7 +69,7 @@ enum wait_kind sample_group__kind(struct kinds *kinds, const struct sample_group
 		.object = group->object,
 	};
 
-	return kinds__of(kinds, &question);
+	return kinds__of(kinds, &description);
 }
 
 static bool row__same(const struct profile_row *a, const struct profile_row *b)
@@ -94,15 +94,15 @@ static uint64_t row__hash(const struct profile_row *row)
 }
 
 /*
- * Rows are found by their keys alone: what is not a key is 0 in @wanted, and the
- * kind is, too, until the row's parts are known.
+ * The row with the keys of @wanted, added if there is none; -ENOMEM. Fields that are no keys are 0
+ * in @wanted. (Unless it is a key, the kind is set at the end, by profiler__name_kinds().)
  */
 static int64_t profiler__row(struct profiler *profiler, const struct profile_row *wanted)
 {
 	struct profile *profile = profiler->profile;
 
 	for (uint64_t key = row__hash(wanted);; key++) {
-		uint64_t *at = map64__put(&profiler->rows, key, profile->rows.n);
+		uint64_t *at = map64__put(&profiler->row_index, key, profile->rows.n);
 
 		if (!at)
 			return -ENOMEM;
@@ -129,7 +129,7 @@ static void profiler__set_line(const struct profiler *profiler, size_t at, bool 
 	ssize_t line = (ssize_t)at;
 	const struct model_frame *frame;
 
-	/* A blocked thread's innermost function is the C library's: its line is its caller's. */
+	/* Off the CPU the innermost function belongs to the C library: take its caller's line. */
 	if (outer)
 		line = callchain__line(chain, profiler->model, at);
 	if (line < 0)
@@ -140,9 +140,8 @@ static void profiler__set_line(const struct profiler *profiler, size_t at, bool 
 }
 
 /*
- * The keys of @group's row, named by frame @at of the chain (-1: none). A caller
- * is one row for all that happens below it, so it has the class of running,
- * unless rows are told apart by class in the first place.
+ * The keys of the row of @group's frame @at in the chain (-1: it has none). A @caller has one row
+ * for all classes of its callees, with class CLASS_CPU, unless the class is a key.
  */
 static struct profile_row profiler__keys(const struct profiler *profiler,
 					 const struct sample_group *group, ssize_t at,
@@ -182,24 +181,24 @@ static struct profile_row profiler__keys(const struct profiler *profiler,
 	return row;
 }
 
-/* Keeps count of what a row is made of, to say in the end what most of it was. */
+/* Adds to the part of @row that has @kind and @kernel, see profiler__name_kinds(). */
 static int profiler__add_part(struct profiler *profiler, uint32_t row, enum wait_kind kind,
 			      uint32_t kernel, uint64_t ns)
 {
 	uint64_t key = hash__add((uint64_t)row << 32 | kernel, (uint64_t)kind);
 
 	for (;; key++) {
-		uint64_t *at = map64__put(&profiler->parts, key, profiler->part.n);
+		uint64_t *at = map64__put(&profiler->part_index, key, profiler->parts.n);
 		struct part *part;
 
 		if (!at)
 			return -ENOMEM;
-		if (*at == profiler->part.n) {
+		if (*at == profiler->parts.n) {
 			struct part added = {row, kernel, kind, ns};
 
-			return array__push(&profiler->part, added);
+			return array__push(&profiler->parts, added);
 		}
-		part = &profiler->part.data[*at];
+		part = &profiler->parts.data[*at];
 		if (part->row == row && part->kernel == kernel && part->kind == kind) {
 			part->ns += ns;
 			return 0;
@@ -223,7 +222,7 @@ static int profiler__add_tree(struct profiler *profiler, uint32_t index,
 		row->tree = calltree__root(&profile->trees);
 	if (!row->tree)
 		return -ENOMEM;
-	/* A function's own tree: what it called, or who called it. */
+	/* The tree of a function has its callees, or its callers, only. */
 	if (profiler__has(profiler, PROFILE_SYMBOL) || profiler__has(profiler, PROFILE_LINE)) {
 		if (options->tree == CALLTREE_CALLEE)
 			from = at;
@@ -234,7 +233,7 @@ static int profiler__add_tree(struct profiler *profiler, uint32_t index,
 			     to, options->tree, letter, group->ns);
 }
 
-/* Adds the group's time to the row of frame @at, once however often the function recurs. */
+/* Adds the group's time to the row of frame @at, only once if the function is recursive. */
 static int profiler__add_total(struct profiler *profiler, const struct sample_group *group,
 			       ssize_t at, enum wait_kind kind, bool caller)
 {
@@ -299,11 +298,11 @@ static int profiler__add(struct profiler *profiler, const struct sample_group *g
 	return err ? err : profiler__add_total(profiler, group, self, kind, false);
 }
 
-/* Each row's kind and kernel function are those of its largest part. */
+/* Sets each row's kind and kernel function to those of its largest part. */
 static void profiler__name_kinds(struct profiler *profiler)
 {
-	for (size_t i = 0; i < profiler->part.n; i++) {
-		const struct part *part = &profiler->part.data[i];
+	for (size_t i = 0; i < profiler->parts.n; i++) {
+		const struct part *part = &profiler->parts.data[i];
 		struct profile_row *row = &profiler->profile->rows.data[part->row];
 
 		if (row->best_ns >= part->ns && row->kind)
@@ -322,7 +321,7 @@ static int row__order(const void *a, const void *b)
 		return x->total_ns < y->total_ns ? 1 : -1;
 	if (x->self_ns != y->self_ns)
 		return x->self_ns < y->self_ns ? 1 : -1;
-	/* Any order will do, as long as it is always the same: that of first sight. */
+	/* Any order that is reproducible. */
 	return (x->number > y->number) - (x->number < y->number);
 }
 
@@ -344,9 +343,9 @@ int profile__make(const struct model *model, struct kinds *kinds,
 	err = err ? err : calltree__sort(&profile->trees);
 	if (profile->rows.n)
 		qsort(profile->rows.data, profile->rows.n, sizeof(*profile->rows.data), row__order);
-	map64__free(&profiler.rows);
-	map64__free(&profiler.parts);
-	array__free(&profiler.part);
+	map64__free(&profiler.row_index);
+	map64__free(&profiler.part_index);
+	array__free(&profiler.parts);
 	array__free(&profiler.seen);
 	callchain__free(&profiler.chain);
 	if (err)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The profile of bperf: where time goes, running and waiting on one scale.
- * Blocked Samples, OSDI'24, section 3.2.
+ * A bperf profile: on-CPU and off-CPU time on one scale. Blocked Samples, OSDI'24, section 3.2.
  */
 #pragma once
 
@@ -9,7 +8,7 @@
 #include "analysis/kinds/kinds.h"
 #include "analysis/weighted_samples.h"
 
-/* What rows are told apart by. */
+/* What distinguishes rows. */
 enum profile_key {
 	PROFILE_COMM,
 	PROFILE_PID,
@@ -24,61 +23,61 @@ enum profile_key {
 	PROFILE_KEY_COUNT,
 };
 
-/* "comm", "pid", ... as --sort takes them. */
+/* "comm", "pid", ... as in --sort. */
 const char *profile_key__name(enum profile_key key);
+
+/* The enum profile_key of @name, of @n bytes; -1: there is none. */
 int profile_key__parse(const char *name, size_t n);
 
 struct profile_options {
 	unsigned int keys; /* bits 1 << enum profile_key */
-	bool children;	   /* totals of callers: needs PROFILE_SYMBOL, DSO or LINE */
+	bool children;	   /* add rows for callers: needs PROFILE_SYMBOL, DSO or LINE */
 	bool kernel;	   /* name blocked rows by kernel function */
 	enum calltree_order tree;
 };
 
 struct profile_row {
-	/* Those that are no keys are 0. */
+	/* The keys; those that were not asked for are 0. */
 	uint32_t comm;
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t dso;
-	uint32_t symbol;  /* string; 0: the address stands for it */
-	uint64_t address; /* of a row without symbol */
+	uint32_t symbol;  /* string; 0: none, see address */
+	uint64_t address; /* of a row without symbol, else 0 */
 	uint32_t file;	  /* string */
 	uint32_t line;
 	uint8_t class;	   /* enum wait_class */
 	bool level_kernel; /* class cpu: in kernel mode */
-	bool no_frame;	   /* of samples without any stack */
+	bool no_frame;	   /* for samples without any stack */
 	uint32_t object;
 
-	/* The one with the most time among what the row sums up. */
+	/* Of the row's largest part. */
 	enum wait_kind kind;
-	uint32_t kernel; /* string: kernel function; 0: none */
-	uint64_t best_ns;
+	uint32_t kernel;  /* string: kernel function; 0: none */
+	uint64_t best_ns; /* time of that part */
 
-	uint64_t points; /* self, as all below */
+	uint64_t points; /* self: sampling points, */
 	uint64_t self_ns;
-	uint64_t count;	   /* samples and intervals */
-	uint64_t total_ns; /* with what it called; as self_ns without options.children */
+	uint64_t count;	   /* and samples and intervals */
+	uint64_t total_ns; /* with callees; without options.children the same as self_ns */
 	uint64_t total_points;
 	uint32_t tree;	 /* root in profile->trees, or 0 */
-	uint32_t number; /* in order of first sight */
+	uint32_t number; /* in the order of creation */
 };
 
 struct profile {
-	ARRAY(struct profile_row) rows; /* most time first */
+	ARRAY(struct profile_row) rows; /* most total time first */
 	struct calltree trees;
-	struct sample_groups groups; /* what it was made of */
+	struct sample_groups groups; /* the samples it was made from */
 	uint64_t ns;
 	uint64_t points;
 };
 
-/*
- * Returns 0 or -ENOMEM. @profile is to be released with profile__free().
- */
+/* Returns 0, and @profile is to be released with profile__free(); or -ENOMEM. */
 int profile__make(const struct model *model, struct kinds *kinds,
 		  const struct sample_filter *filter, const struct profile_options *options,
 		  struct profile *profile);
 void profile__free(struct profile *profile);
 
-/* The kind of what @group waited for. */
+/* The kind of @group's waits. */
 enum wait_kind sample_group__kind(struct kinds *kinds, const struct sample_group *group);

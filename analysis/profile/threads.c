@@ -15,7 +15,7 @@ static int times__order(const void *a, const void *b)
 	return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-/* Any of the names the thread had will do. */
+/* The thread passes if any of the names that it had passes. */
 static bool thread__passes(const struct model *model, const struct sample_filter *filter,
 			   const struct model_thread *thread)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Exact times per thread, and beside them what the samples estimate: each checks the other. */
+/* The exact times of each thread, for comparison with what samples estimate. */
 #pragma once
 
 #include "analysis/weighted_samples.h"

@@ -11,8 +11,8 @@
 
 struct activity {
 	const struct waitgraph *graph;
-	size_t *first;	 /* of each waiter, in waits; after the last: their end */
-	uint32_t *waits; /* by waiter and begin */
+	size_t *first;	 /* [node]: its first wait in waits; [nodes.n]: the end */
+	uint32_t *waits; /* indices in the list, by node and begin */
 	uint64_t points[POINTS];
 	size_t n_points;
 };
@@ -39,18 +39,18 @@ static bool is_sorted(const struct activity *activity, size_t waiter)
 	return true;
 }
 
-/* The waits of each waiter, which the list has in the order of time but for busy waiting. */
+/* Sorts the waits by node and begin. Only spins are not in the order of time in the list. */
 static void sort_waits(struct activity *activity)
 {
 	const struct waitlist *list = &activity->graph->list;
 
 	for (size_t i = 0; i < list->waits.n; i++)
 		activity->first[list->waits.data[i].waiter + 2]++;
-	for (size_t w = 0; w < list->waiters.n; w++)
+	for (size_t w = 0; w < list->nodes.n; w++)
 		activity->first[w + 2] += activity->first[w + 1];
 	for (size_t i = 0; i < list->waits.n; i++)
 		activity->waits[activity->first[list->waits.data[i].waiter + 1]++] = (uint32_t)i;
-	for (size_t w = 0; w < list->waiters.n; w++)
+	for (size_t w = 0; w < list->nodes.n; w++)
 		if (!is_sorted(activity, w))
 			qsort_r(activity->waits + activity->first[w],
 				activity->first[w + 1] - activity->first[w],
@@ -82,7 +82,7 @@ int activity__new(const struct waitgraph *graph, struct activity **out)
 	if (!activity)
 		return -ENOMEM;
 	activity->graph = graph;
-	activity->first = calloc(graph->list.waiters.n + 2, sizeof(*activity->first));
+	activity->first = calloc(graph->list.nodes.n + 2, sizeof(*activity->first));
 	activity->waits = calloc(graph->list.waits.n + 1, sizeof(*activity->waits));
 	if (!activity->first || !activity->waits)
 		return -ENOMEM;
@@ -101,7 +101,7 @@ void activity__free(struct activity *activity)
 	free(activity);
 }
 
-/* What @waiter is in at @time, or NULL. */
+/* The wait of @waiter at @time, or NULL. */
 static const struct wait *find_wait(const struct activity *activity, uint32_t waiter, uint64_t time)
 {
 	size_t begin = activity->first[waiter], low = begin, high = activity->first[waiter + 1];
@@ -119,35 +119,36 @@ static const struct wait *find_wait(const struct activity *activity, uint32_t wa
 	return wait_at(activity, low - 1);
 }
 
-static bool exists(const struct activity *activity, uint32_t waiter, uint64_t time)
+/* Whether @node exists at @time, and is active when it is in no wait. */
+static bool is_present(const struct activity *activity, uint32_t node, uint64_t time)
 {
 	const struct waitlist *list = &activity->graph->list;
-	const struct waiter *of = &list->waiters.data[waiter];
+	const struct wait_node *of = &list->nodes.data[node];
 
 	if (of->type == CAUSE_DEVICE)
 		return list->model->devices.data[of->id].seen <= time;
-	if (of->virtual)
-		return false; /* its threads count themselves */
-	if (!of->known)
-		return false; /* nor is, then, when it does not wait */
+	if (of->creator)
+		return false; /* its threads are nodes themselves */
+	if (!of->waits_known)
+		return false; /* without a wait it is not known to be active */
 	return of->type == CAUSE_THREAD && list->model->threads.data[of->id].created <= time &&
 	       list->model->threads.data[of->id].ended > time;
 }
 
-/* One point. */
-static void look(const struct activity *activity, const uint32_t *waiters, size_t n,
-		 const bool *inside, uint64_t time, bool *active,
-		 double idle_for[SOURCE_TYPE_COUNT])
+/* Adds the point @time to @idle_for, or sets *@active. */
+static void count_at_point(const struct activity *activity, const uint32_t *nodes, size_t n,
+			   const bool *inside, uint64_t time, bool *active,
+			   double idle_for[CAUSE_TYPE_COUNT])
 {
 	const struct waitgraph *graph = activity->graph;
-	size_t counts[SOURCE_TYPE_COUNT] = {}, outside = 0;
+	size_t counts[CAUSE_TYPE_COUNT] = {}, outside = 0;
 
 	*active = false;
 	for (size_t i = 0; i < n; i++) {
-		const struct wait *wait = find_wait(activity, waiters[i], time);
+		const struct wait *wait = find_wait(activity, nodes[i], time);
 		uint32_t source;
 
-		if (!exists(activity, waiters[i], time))
+		if (!is_present(activity, nodes[i], time))
 			continue;
 		if (!wait) {
 			*active = true;
@@ -159,35 +160,36 @@ static void look(const struct activity *activity, const uint32_t *waiters, size_
 		counts[graph->vertices.data[source].type]++;
 		outside++;
 	}
-	for (int type = 0; outside && type < SOURCE_TYPE_COUNT; type++)
+	for (int type = 0; outside && type < CAUSE_TYPE_COUNT; type++)
 		idle_for[type] += (double)counts[type] / (double)outside;
 }
 
 int activity__of(struct activity *activity, const uint32_t *vertices, size_t n, double *active,
-		 double idle_for[SOURCE_TYPE_COUNT])
+		 double idle_for[CAUSE_TYPE_COUNT])
 {
 	const struct waitgraph *graph = activity->graph;
 	_cleanup_free_ bool *inside = calloc(graph->vertices.n + 1, sizeof(*inside));
-	_cleanup_free_ uint32_t *waiters = calloc(graph->list.waiters.n, sizeof(*waiters));
+	_cleanup_free_ uint32_t *nodes = calloc(graph->list.nodes.n, sizeof(*nodes));
 	double points = activity->n_points ? (double)activity->n_points : 1;
-	size_t n_waiters = 0, at_work = 0;
+	size_t n_nodes = 0, at_work = 0;
 
-	if (!inside || !waiters)
+	if (!inside || !nodes)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		inside[vertices[i]] = true;
-	for (uint32_t w = 1; w < graph->list.waiters.n; w++)
+	for (uint32_t w = 1; w < graph->list.nodes.n; w++)
 		if (inside[graph->vertex_of[w]])
-			waiters[n_waiters++] = w;
-	memset(idle_for, 0, SOURCE_TYPE_COUNT * sizeof(*idle_for));
+			nodes[n_nodes++] = w;
+	memset(idle_for, 0, CAUSE_TYPE_COUNT * sizeof(*idle_for));
 	for (size_t i = 0; i < activity->n_points; i++) {
 		bool works;
 
-		look(activity, waiters, n_waiters, inside, activity->points[i], &works, idle_for);
+		count_at_point(activity, nodes, n_nodes, inside, activity->points[i], &works,
+			       idle_for);
 		at_work += works;
 	}
 	*active = (double)at_work / points;
-	for (int type = 0; type < SOURCE_TYPE_COUNT; type++)
+	for (int type = 0; type < CAUSE_TYPE_COUNT; type++)
 		idle_for[type] /= points;
 	return 0;
 }

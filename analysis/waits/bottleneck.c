@@ -9,15 +9,15 @@
 #include "analysis/waits/knots.h"
 
 /*
- * Edges of less than this part of the recording, of what the waiter itself waits, are not
- * looked at: however they close a circle, and whoever waits behind, no more can be gained
- * there. (wPerf's analyzer takes 0.01 of what is cascaded: then a wait within a condition
- * variable makes a knot, if only enough wait behind it.)
+ * Edges whose plain weight is less than this fraction of the recording's length are ignored: no
+ * more than that can be gained there, even if they close a cycle. (wPerf's analyzer applies 0.01
+ * to the cascaded weight: then short waits inside of a condition variable form a knot when enough
+ * threads wait behind them.)
  */
-#define LEAST_EDGE 0.03
+#define MIN_EDGE_FRACTION 0.03
 
-/* Of a knot that was active for less of the time, something else than itself is the limit. */
-#define SATURATED 0.75
+/* A knot or sink whose active share is less is limited by something else than itself. */
+#define BUSY_FRACTION 0.75
 
 static const char *const names[] = {
 	[BOTTLENECK_KNOT] = "knot",	 [BOTTLENECK_WORK] = "work",
@@ -56,51 +56,51 @@ struct search {
 	struct bottlenecks *out;
 	struct activity *activity;
 	ARRAY(struct graph_edge) edges;
-	ARRAY(uint32_t) origins; /* of each: its index in the graph */
-	bool *has_edge;		 /* by vertex */
-	bool *set_aside;	 /* by vertex: a member of what only sleeps */
+	ARRAY(uint32_t) graph_edges; /* by edge: its index in the graph */
+	bool *has_edge;		     /* by vertex */
+	bool *excluded;		     /* by vertex: a member of a background bottleneck */
 };
 
-/* The edges that count: between what was recorded, and long enough to say something. */
+/* Chooses the edges that count: of sufficient length, between recorded vertices. */
 static int choose_edges(struct search *search)
 {
 	const struct waitgraph *graph = search->graph;
 
-	search->edges.n = search->origins.n = 0;
+	search->edges.n = search->graph_edges.n = 0;
 	memset(search->has_edge, 0, graph->vertices.n * sizeof(*search->has_edge));
 	for (uint32_t i = 0; i < graph->edges.n; i++) {
 		const struct waitgraph_edge *edge = &graph->edges.data[i];
 		struct graph_edge chosen = {edge->from, edge->to, edge->weight_ns};
 
-		if (edge->plain_ns < search->out->least_ns ||
+		if (edge->plain_ns < search->out->min_edge_ns ||
 		    waitgraph_vertex__outside(&graph->vertices.data[edge->from]) ||
 		    waitgraph_vertex__outside(&graph->vertices.data[edge->to]) ||
-		    search->set_aside[edge->from] || search->set_aside[edge->to])
+		    search->excluded[edge->from] || search->excluded[edge->to])
 			continue;
 		search->has_edge[edge->from] = search->has_edge[edge->to] = true;
-		if (array__push(&search->edges, chosen) || array__push(&search->origins, i))
+		if (array__push(&search->edges, chosen) || array__push(&search->graph_edges, i))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-/* Time that others waited for a member, and that members spent themselves. */
-static void weigh(const struct waitgraph *graph, struct bottleneck *bottleneck)
+/* Sets impact_ns, running_ns and runnable_ns. */
+static void add_times(const struct waitgraph *graph, struct bottleneck *bottleneck)
 {
 	for (size_t i = 0; i < bottleneck->members.n; i++) {
 		const struct waitgraph_vertex *vertex =
 			&graph->vertices.data[bottleneck->members.data[i]];
 
-		bottleneck->pull_ns += vertex->running_ns;
+		bottleneck->impact_ns += vertex->running_ns;
 		if (vertex->type != CAUSE_THREAD)
 			continue;
-		bottleneck->pull_ns += vertex->runnable_ns;
+		bottleneck->impact_ns += vertex->runnable_ns;
 		bottleneck->running_ns += vertex->running_ns;
 		bottleneck->runnable_ns += vertex->runnable_ns;
 	}
 	for (size_t i = 0; i < graph->edges.n; i++)
 		if (bottleneck__has(bottleneck, graph->edges.data[i].to))
-			bottleneck->pull_ns += graph->edges.data[i].weight_ns;
+			bottleneck->impact_ns += graph->edges.data[i].weight_ns;
 }
 
 static bool has_device(const struct waitgraph *graph, const struct bottleneck *bottleneck)
@@ -111,26 +111,26 @@ static bool has_device(const struct waitgraph *graph, const struct bottleneck *b
 	return false;
 }
 
-/* What it was that kept it from working, when it did not. */
-static enum bottleneck_type type_of_idle(const struct bottleneck *bottleneck)
+/* The type of a sink by what its members waited for while none was active. */
+static enum bottleneck_type type_when_idle(const struct bottleneck *bottleneck)
 {
 	const double *idle = bottleneck->idle_for;
 	double outside = idle[CAUSE_THREAD] + idle[CAUSE_PEER] + idle[CAUSE_UNKNOWN] +
-			 idle[CAUSE_END] + idle[CAUSE_INTERRUPT];
+			 idle[CAUSE_UNFINISHED] + idle[CAUSE_INTERRUPT];
 
 	return outside > idle[CAUSE_TIMER] ? BOTTLENECK_OUTSIDE : BOTTLENECK_SLEEP;
 }
 
 /*
- * wPerf takes a knot without devices whose threads need less than one CPU for one in the
- * background. That would be any two threads that take turns and are slow to wake.
+ * In wPerf, a knot without devices is in the background if its threads use less than one CPU. That
+ * would include threads that take turns and wake up slowly.
  */
 static bool is_background(const struct waitgraph *graph, const struct bottleneck *bottleneck)
 {
-	return bottleneck->active < SATURATED && !has_device(graph, bottleneck);
+	return bottleneck->active < BUSY_FRACTION && !has_device(graph, bottleneck);
 }
 
-static int judge(struct search *search, struct bottleneck *bottleneck, bool sink)
+static int classify(struct search *search, struct bottleneck *bottleneck, bool sink)
 {
 	double idle = 0;
 	int err = activity__of(search->activity, bottleneck->members.data, bottleneck->members.n,
@@ -138,14 +138,14 @@ static int judge(struct search *search, struct bottleneck *bottleneck, bool sink
 
 	if (err)
 		return err;
-	weigh(search->graph, bottleneck);
-	for (int type = 0; type < SOURCE_TYPE_COUNT; type++)
+	add_times(search->graph, bottleneck);
+	for (int type = 0; type < CAUSE_TYPE_COUNT; type++)
 		idle += bottleneck->idle_for[type];
-	bottleneck->sleeps = idle > 0 && type_of_idle(bottleneck) == BOTTLENECK_SLEEP;
+	bottleneck->sleeps = idle > 0 && type_when_idle(bottleneck) == BOTTLENECK_SLEEP;
 	if (!sink)
 		bottleneck->type = BOTTLENECK_KNOT;
 	else if (bottleneck->active < idle)
-		bottleneck->type = type_of_idle(bottleneck);
+		bottleneck->type = type_when_idle(bottleneck);
 	else if (bottleneck->runnable_ns > bottleneck->running_ns)
 		bottleneck->type = BOTTLENECK_MORE_CPUS;
 	else
@@ -154,12 +154,12 @@ static int judge(struct search *search, struct bottleneck *bottleneck, bool sink
 	return 0;
 }
 
-/* Waits for work last: nothing can be gained there. */
+/* Adds the edges of @knot, waits for work last: nothing can be gained there. */
 static int take_edges(struct search *search, const struct knot *knot, struct bottleneck *bottleneck)
 {
 	for (int idle = 0; idle < 2; idle++) {
 		for (size_t i = 0; i < knot->edges.n; i++) {
-			uint32_t index = search->origins.data[knot->edges.data[i]];
+			uint32_t index = search->graph_edges.data[knot->edges.data[i]];
 			const struct waitgraph_edge *edge = &search->graph->edges.data[index];
 
 			if (waitgraph_edge__is_idle(edge) == idle &&
@@ -171,8 +171,8 @@ static int take_edges(struct search *search, const struct knot *knot, struct bot
 }
 
 /*
- * Whether the waits of a knot are short against what one of its members does by itself:
- * then that is the place to look at, as of a sink. *@worker is the member.
+ * Whether the waits of a knot are short compared with the running time of one of its members,
+ * *@worker: then that member is the bottleneck, like a sink.
  */
 static bool is_mostly_work(const struct search *search, const struct bottleneck *bottleneck,
 			   uint32_t *worker)
@@ -198,7 +198,7 @@ static bool is_mostly_work(const struct search *search, const struct bottleneck 
 	return most_waited < search->out->threshold_ns && most_waited < most_run / 2;
 }
 
-static int take_knot(struct search *search, const struct knot *knot)
+static int add_knot(struct search *search, const struct knot *knot)
 {
 	struct bottleneck *bottleneck = array__add(&search->out->all);
 	int err = bottleneck ? 0 : -ENOMEM;
@@ -207,7 +207,7 @@ static int take_knot(struct search *search, const struct knot *knot)
 	for (size_t i = 0; i < knot->members.n && !err; i++)
 		err = array__push(&bottleneck->members, knot->members.data[i]);
 	err = err ? err : take_edges(search, knot, bottleneck);
-	err = err ? err : judge(search, bottleneck, knot->sink);
+	err = err ? err : classify(search, bottleneck, knot->sink);
 	if (err || knot->sink || bottleneck->background ||
 	    !is_mostly_work(search, bottleneck, &worker))
 		return err;
@@ -218,24 +218,24 @@ static int take_knot(struct search *search, const struct knot *knot)
 	return 0;
 }
 
-/* Vertices without an edge that counts are sinks, too, if they do anything. */
-static int take_single(struct search *search, uint32_t vertex)
+/* Adds @vertex, as a sink, if it has no edge that counts and is on a CPU or runnable for long. */
+static int add_edgeless(struct search *search, uint32_t vertex)
 {
 	const struct waitgraph_vertex *of = &search->graph->vertices.data[vertex];
 	uint64_t busy = of->running_ns + of->runnable_ns;
 	struct bottleneck *bottleneck;
 	int err;
 
-	if (search->has_edge[vertex] || search->set_aside[vertex] || !of->recorded ||
-	    of->type != CAUSE_THREAD || busy < search->out->least_ns || !busy)
+	if (search->has_edge[vertex] || search->excluded[vertex] || !of->recorded ||
+	    of->type != CAUSE_THREAD || busy < search->out->min_edge_ns || !busy)
 		return 0;
 	bottleneck = array__add(&search->out->all);
 	err = bottleneck ? array__push(&bottleneck->members, vertex) : -ENOMEM;
-	return err ? err : judge(search, bottleneck, true);
+	return err ? err : classify(search, bottleneck, true);
 }
 
-/* What is not busy limits nobody: its members are taken out. False: there is none such. */
-static bool set_aside(struct search *search, size_t from)
+/* Excludes the members of background bottlenecks from number @from on. False: there are none. */
+static bool exclude_background(struct search *search, size_t from)
 {
 	bool found = false;
 
@@ -243,13 +243,13 @@ static bool set_aside(struct search *search, size_t from)
 		const struct bottleneck *at = &search->out->all.data[i];
 
 		for (size_t k = 0; at->background && k < at->members.n; k++)
-			search->set_aside[at->members.data[k]] = found = true;
+			search->excluded[at->members.data[k]] = found = true;
 	}
 	return found;
 }
 
-/* Forgets those from @from on that are no background. */
-static void forget_others(struct search *search, size_t from)
+/* Drops the bottlenecks from number @from on that are not in the background. */
+static void keep_background(struct search *search, size_t from)
 {
 	struct bottlenecks *out = search->out;
 	size_t kept = from;
@@ -273,16 +273,16 @@ static int find_once(struct search *search)
 				(uint32_t)search->graph->vertices.n, search->out->threshold_ns,
 				&knots);
 	for (size_t i = 0; i < knots.all.n && !err; i++)
-		err = take_knot(search, &knots.all.data[i]);
+		err = add_knot(search, &knots.all.data[i]);
 	knots__release(&knots);
 	for (uint32_t v = 0; v < search->graph->vertices.n && !err; v++)
-		err = take_single(search, v);
+		err = add_edgeless(search, v);
 	return err;
 }
 
 /*
- * Background knots and sinks are kept, taken out of the graph, and the rest is
- * looked at again, until there is none (wPerf, section 3.3).
+ * Removes background knots and sinks from the graph and searches again, until there are none
+ * (wPerf, section 3.3).
  */
 static int find(struct search *search)
 {
@@ -291,9 +291,9 @@ static int find(struct search *search)
 
 	while (!err) {
 		err = find_once(search);
-		if (err || !set_aside(search, from))
+		if (err || !exclude_background(search, from))
 			break;
-		forget_others(search, from);
+		keep_background(search, from);
 		from = search->out->all.n;
 	}
 	return err ? err : bottlenecks__choose(search->graph, search->out);
@@ -305,15 +305,15 @@ int bottlenecks__find(const struct waitgraph *graph, double threshold, struct bo
 	int err;
 
 	out->threshold_ns = (uint64_t)((double)graph->duration_ns * threshold);
-	out->least_ns = (uint64_t)((double)graph->duration_ns * LEAST_EDGE);
+	out->min_edge_ns = (uint64_t)((double)graph->duration_ns * MIN_EDGE_FRACTION);
 	search.has_edge = calloc(graph->vertices.n + 1, sizeof(*search.has_edge));
-	search.set_aside = calloc(graph->vertices.n + 1, sizeof(*search.set_aside));
-	err = search.has_edge && search.set_aside ? find(&search) : -ENOMEM;
+	search.excluded = calloc(graph->vertices.n + 1, sizeof(*search.excluded));
+	err = search.has_edge && search.excluded ? find(&search) : -ENOMEM;
 	activity__free(search.activity);
 	array__free(&search.edges);
-	array__free(&search.origins);
+	array__free(&search.graph_edges);
 	free(search.has_edge);
-	free(search.set_aside);
+	free(search.excluded);
 	return err;
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What limits a program, out of its wait-for graph: knots and sinks, which of them
- * work for themselves in the background, and which edges of a knot are worth a
- * look. wPerf, OSDI'18, sections 3.2, 3.3 and 4.2.
+ * Finds what limits a program, from its wait-for graph: knots and sinks, without those that only
+ * work in the background, and the edges of each knot. wPerf, OSDI'18, sections 3.2, 3.3 and 4.2.
  */
 #pragma once
 
@@ -10,48 +9,55 @@
 
 enum bottleneck_type {
 	BOTTLENECK_KNOT = 0,
-	BOTTLENECK_WORK,      /* a sink: its own work takes the time */
-	BOTTLENECK_MORE_CPUS, /* the same, but more than anything it waits for a CPU */
-	BOTTLENECK_OUTSIDE,   /* it waits for somebody who was not recorded */
-	BOTTLENECK_SLEEP,     /* it waits for time to pass */
+	BOTTLENECK_WORK,      /* a sink that is limited by its own work */
+	BOTTLENECK_MORE_CPUS, /* a sink that is runnable for longer than it runs */
+	BOTTLENECK_OUTSIDE,   /* a sink that mostly waits for what was not recorded */
+	BOTTLENECK_SLEEP,     /* a sink that mostly sleeps */
 };
 
 struct bottleneck {
 	enum bottleneck_type type;
-	bool background; /* not busy: set aside, as long as there is anything that is */
-	bool sleeps;	 /* when it is not busy, it waits for time to pass */
-	bool relevant;	 /* a thread that was asked for is in it, or waits for it */
+	bool background; /* not busy: considered only if no other one is busy */
+	bool sleeps;	 /* while no member is active, they mostly sleep */
+	bool relevant;	 /* a thread that was asked for is a member, or waits for one */
 	ARRAY(uint32_t) members;
-	/* Of the graph, between members; waits for work come last. What works by itself has
-	 * those of the knot it was found in, if any. */
+	/*
+	 * Of the graph, between members; waits for work come last. A sink that was found in a knot
+	 * has the edges of that knot.
+	 */
 	ARRAY(uint32_t) edges;
 	const struct waitgraph_edge *awaited_by; /* BOTTLENECK_SLEEP: who waits for it; or NULL */
-	double active; /* part of the time that one of it ran, could have, or had requests */
-	double idle_for[SOURCE_TYPE_COUNT]; /* and the rest: what its members waited for then */
-	uint64_t running_ns;
-	uint64_t runnable_ns;
-	uint64_t pull_ns; /* what others waited for it, and it did itself: they are ordered by it */
+	double active;				 /* see activity__of() */
+	double idle_for[CAUSE_TYPE_COUNT];	 /* see activity__of() */
+	uint64_t running_ns;			 /* of its threads */
+	uint64_t runnable_ns;			 /* of its threads */
+	/*
+	 * The sort key: the weight of all waits for members, and the members' own running and
+	 * runnable time.
+	 */
+	uint64_t impact_ns;
 };
 
 struct bottlenecks {
-	ARRAY(struct bottleneck) all; /* the one to look at first, first; background ones last */
+	ARRAY(struct bottleneck) all; /* the main one first; background ones last */
 	uint64_t threshold_ns;
-	uint64_t least_ns; /* shorter edges were not looked at */
+	uint64_t min_edge_ns; /* edges with less plain weight are ignored */
 };
 
 /*
- * @threshold, 0 to 1 or more, is the part of the recording's length up to which an edge is
- * taken out of a knot that is no simple cycle. Returns 0 or -ENOMEM; to be freed anyway.
+ * Finds the bottlenecks of @graph. In knots that are no simple cycle, edges of at most @threshold
+ * times the recording's length are removed (knots__find()); @threshold may exceed 1. The caller
+ * has zeroed @out. Returns 0 or -ENOMEM; @out is to be freed in any case.
  */
 int bottlenecks__find(const struct waitgraph *graph, double threshold, struct bottlenecks *out);
-/* Puts them into order, the one to look at first; part of bottlenecks__find(). */
+/* Sorts them, the main one first. Part of bottlenecks__find(). */
 int bottlenecks__choose(const struct waitgraph *graph, struct bottlenecks *bottlenecks);
 void bottlenecks__free(struct bottlenecks *bottlenecks);
 
 /* "knot", "work", "cpus", "outside", "sleep". */
 const char *bottleneck_type__name(enum bottleneck_type type);
 
-/* The one to look at, or NULL. */
+/* The main bottleneck, or NULL. */
 const struct bottleneck *bottlenecks__first(const struct bottlenecks *bottlenecks);
 
 bool bottleneck__has(const struct bottleneck *bottleneck, uint32_t vertex);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Which of the knots and sinks is the one to look at. */
+/* Chooses the main bottleneck among knots and sinks. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/waits/bottleneck.h"
 
-/* Whether it is limited by itself, and not by what it waits for outside. */
+/* Whether it is limited by itself, not by what it waits for. */
 static bool is_at_work(const struct bottleneck *bottleneck)
 {
 	return bottleneck->type < BOTTLENECK_OUTSIDE;
@@ -22,10 +22,10 @@ static int bottleneck__order(const void *a, const void *b)
 		return one->relevant ? -1 : 1;
 	if (is_at_work(one) != is_at_work(two))
 		return is_at_work(one) ? -1 : 1;
-	return (one->pull_ns < two->pull_ns) - (one->pull_ns > two->pull_ns);
+	return (one->impact_ns < two->impact_ns) - (one->impact_ns > two->impact_ns);
 }
 
-/* Marks what threads that were asked for wait for, and what that waits for in turn. */
+/* Marks the bottlenecks that are reachable from threads that were asked for. */
 static int find_relevant(const struct waitgraph *graph, struct bottlenecks *bottlenecks)
 {
 	_cleanup_free_ bool *relevant = calloc(graph->vertices.n + 1, sizeof(*relevant));
@@ -42,7 +42,7 @@ static int find_relevant(const struct waitgraph *graph, struct bottlenecks *bott
 			const struct waitgraph_edge *edge = &graph->edges.data[i];
 
 			if (!relevant[edge->from] || relevant[edge->to] ||
-			    edge->weight_ns < bottlenecks->least_ns)
+			    edge->weight_ns < bottlenecks->min_edge_ns)
 				continue;
 			relevant[edge->to] = more = true;
 		}
@@ -56,7 +56,7 @@ static int find_relevant(const struct waitgraph *graph, struct bottlenecks *bott
 	return 0;
 }
 
-/* The longest wait of somebody else for a member, or NULL. */
+/* The edge with most plain weight from a recorded user thread outside to a member, or NULL. */
 static const struct waitgraph_edge *longest_into(const struct waitgraph *graph,
 						 const struct bottleneck *bottleneck)
 {
@@ -74,9 +74,9 @@ static const struct waitgraph_edge *longest_into(const struct waitgraph *graph,
 	return longest;
 }
 
-/* What it sleeps for is what there is to look at. */
-static int take_sleeper(const struct waitgraph *graph, struct bottleneck *sleeper,
-			const struct waitgraph_edge *awaited)
+/* Makes @sleeper a bottleneck of type BOTTLENECK_SLEEP, with its edges to timers. */
+static int restore_sleeper(const struct waitgraph *graph, struct bottleneck *sleeper,
+			   const struct waitgraph_edge *awaited)
 {
 	sleeper->background = false;
 	sleeper->type = BOTTLENECK_SLEEP;
@@ -94,11 +94,11 @@ static int take_sleeper(const struct waitgraph *graph, struct bottleneck *sleepe
 }
 
 /*
- * Nothing that was kept is at work. Then one that was set aside may be what the others
- * wait for: a sleep within a task is no heartbeat. Otherwise it is the one that most
- * hangs on.
+ * When nothing else is at work, restores a background bottleneck: the sleeper for which a thread
+ * waits longest, if for longer than the threshold (it sleeps within its task, unlike a periodic
+ * thread); otherwise the one that does not sleep with the largest impact.
  */
-static int take_back(const struct waitgraph *graph, struct bottlenecks *bottlenecks)
+static int restore_background(const struct waitgraph *graph, struct bottlenecks *bottlenecks)
 {
 	const struct waitgraph_edge *most_awaited = NULL;
 	struct bottleneck *sleeper = NULL, *other = NULL;
@@ -110,7 +110,7 @@ static int take_back(const struct waitgraph *graph, struct bottlenecks *bottlene
 		if (!at->background || !at->relevant)
 			continue;
 		if (!at->sleeps) {
-			other = other && other->pull_ns >= at->pull_ns ? other : at;
+			other = other && other->impact_ns >= at->impact_ns ? other : at;
 		} else if (awaited && awaited->plain_ns > bottlenecks->threshold_ns &&
 			   (!most_awaited || awaited->plain_ns > most_awaited->plain_ns)) {
 			most_awaited = awaited;
@@ -118,7 +118,7 @@ static int take_back(const struct waitgraph *graph, struct bottlenecks *bottlene
 		}
 	}
 	if (sleeper)
-		return take_sleeper(graph, sleeper, most_awaited);
+		return restore_sleeper(graph, sleeper, most_awaited);
 	if (other)
 		other->background = false;
 	return 0;
@@ -135,7 +135,7 @@ int bottlenecks__choose(const struct waitgraph *graph, struct bottlenecks *bottl
 		found |= !at->background && at->relevant && is_at_work(at);
 	}
 	if (!err && !found)
-		err = take_back(graph, bottlenecks);
+		err = restore_background(graph, bottlenecks);
 	if (!err && bottlenecks->all.n)
 		qsort(bottlenecks->all.data, bottlenecks->all.n, sizeof(struct bottleneck),
 		      bottleneck__order);

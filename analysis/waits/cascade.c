@@ -11,23 +11,21 @@
 #define NONE 0 /* vertices are numbered from 1 on here */
 
 /*
- * The forest of who waits for whom now, as a link/cut tree (Sleator and Tarjan,
- * 1983): each path that was used last is a splay tree ordered by depth, so that
- * something can be added to all vertices from one up to its root at once, in
- * O(log n) amortized, however deep the waits are nested.
+ * The current wait-for relation, a forest, kept as a link/cut tree (Sleator and Tarjan, 1983): each
+ * preferred path is a splay tree ordered by depth, so that a value can be added to all vertices
+ * from one up to its root in O(log n) amortized, however deep the waits are nested.
  *
- * Of each vertex it keeps @size, the threads in its tree, itself included, and the
- * integral of it over time as @area + size * now. All is modulo 2^64, without a sign:
- * what is too much in between is right again in the end.
+ * A vertex has @size, the number of threads in its tree, itself included, and the integral of size
+ * over time, which is @area + size * now. Arithmetic is modulo 2^64: intermediate values may wrap.
  */
 struct vertex {
-	uint32_t parent; /* in the splay tree; of a splay root: above the path */
+	uint32_t parent; /* in the splay tree; of its root: the vertex above the path */
 	uint32_t child[2];
 	uint32_t wait : 31;    /* index + 1 of the wait it is in, or 0 */
-	uint32_t circular : 1; /* whom it waits for waits for it, so far: they are not linked */
+	uint32_t circular : 1; /* not linked: its waker waits for it, directly or not */
 	uint64_t size;
 	uint64_t area;
-	uint64_t add_size; /* to be added to all below in the splay tree */
+	uint64_t add_size; /* pending additions to all vertices below in the splay tree */
 	uint64_t add_area;
 };
 
@@ -35,7 +33,7 @@ struct sweep {
 	struct vertex *vertices;
 	const struct wait *waits;
 	uint64_t *weights;
-	uint64_t start; /* times count from here on */
+	uint64_t start; /* origin of times in the sweep */
 	struct cascade_stats stats;
 };
 
@@ -122,7 +120,7 @@ static uint32_t root_of(struct vertex *v, uint32_t x)
 		x = v[x].child[0];
 		push_down(v, x);
 	}
-	splay(v, x); /* or the next search takes as long again */
+	splay(v, x); /* for the amortized bound */
 	return x;
 }
 
@@ -131,7 +129,7 @@ static uint64_t integral(const struct vertex *vertex, uint64_t now)
 	return vertex->area + vertex->size * now;
 }
 
-/* Hangs @waiter, a root, on whom it waits for, unless that hangs on it. */
+/* Links @waiter, a root, to its waker, unless the waker is in its tree. */
 static void link_wait(struct sweep *sweep, uint32_t waiter, uint64_t now)
 {
 	struct vertex *v = sweep->vertices;
@@ -140,7 +138,7 @@ static void link_wait(struct sweep *sweep, uint32_t waiter, uint64_t now)
 	v[waiter].circular = root_of(v, waker) == waiter;
 	if (v[waiter].circular)
 		return;
-	expose(v, waiter); /* or it has a parent still, in the splay tree of its path */
+	expose(v, waiter); /* so that it has no parent in the splay tree of its path */
 	v[waiter].parent = waker;
 	expose(v, waker);
 	add(v, waker, v[waiter].size, -v[waiter].size * now);
@@ -219,7 +217,7 @@ static void sort_by_digit(const struct keyed *from, struct keyed *to, size_t n, 
 		to[at[from[i].key >> shift & (DIGITS - 1)]++] = from[i];
 }
 
-/* The waits that take time, by when they begin, or end, after @start. NULL without memory. */
+/* Indices of waits that are not empty, by begin or by end. NULL without memory. */
 static uint32_t *order_of(const struct wait *waits, size_t n, bool by_end, uint64_t start,
 			  size_t *n_ordered)
 {
@@ -264,7 +262,7 @@ static uint64_t first_begin(const struct wait *waits, size_t n)
 	return first;
 }
 
-/* Of two moments that are the same, the end of a wait comes before the begin of one. */
+/* At equal times, ends of waits come before begins. */
 static void sweep_all(struct sweep *sweep, const uint32_t *begins, const uint32_t *ends, size_t n)
 {
 	size_t b = 0, e = 0;

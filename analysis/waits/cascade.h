@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Cascaded redistribution (wPerf, OSDI'18, sections 3.3 and 4.2): what a wait is
- * worth when those who wait for the waiter meanwhile are counted too.
+ * Cascaded redistribution (wPerf, OSDI'18, sections 3.3 and 4.2): the weight of a wait includes
+ * the time that others wait for the waiter meanwhile.
  *
- * The paper adds a wait's length to its edge, and for each wait of its waker that
- * overlaps it, recursively, the overlap to that one's edge. At any instant each
- * blocked thread waits for one other: they form a forest, and what is added to an
- * edge per instant is the number of threads in the tree that hangs on it. So the
- * weight of a wait is the integral of that number over its time, and one sweep
- * over the begins and ends finds all of them.
+ * The paper adds a wait's length to its edge, and, recursively, the overlap with each wait of its
+ * waker to that wait's edge. At any instant each blocked thread waits for one other thread: they
+ * form a forest, and an edge grows by the number of threads in the tree below it. So the weight of
+ * a wait is the integral of that number over the wait, and one sweep over the begins and ends of
+ * all waits computes all weights.
  */
 #pragma once
 
@@ -19,22 +18,22 @@
 struct wait {
 	uint64_t begin;
 	uint64_t end;
-	uint32_t waiter; /* vertices, dense numbers */
+	uint32_t waiter; /* vertices, numbered from 0 */
 	uint32_t waker : 31;
-	uint32_t idle : 1; /* nothing is lost by it: it counts by itself, and adds to no other */
+	uint32_t idle : 1; /* not a loss: it adds to its own weight, but to no other wait's */
 };
 
 struct cascade_stats {
-	size_t overlapping; /* waits that begin before the waiter's last one is over: weight 0 */
-	size_t circular;    /* their waker waits for them when they begin: until that is over,
-			       nothing they cause is added to its waits */
+	size_t overlapping; /* waits that begin before the waiter's previous one ends: weight 0 */
+	size_t circular;    /* waits whose waker waits for the waiter when they begin: while it
+			       does, they are not in its tree */
 };
 
 /*
- * The weights of @n @waits among @vertices vertices, in @weights, in ns: at least a
- * wait's length. Waits may come in any order; those of one thread do not overlap.
- * O(n log n); some 40 bytes per wait and 56 per vertex meanwhile. Weights are modulo 2^64,
- * @n is below 2^32. Returns 0 or -ENOMEM; @stats may be NULL.
+ * Sets @weights to the cascaded weights of the @n @waits among @vertices vertices, in ns: at least
+ * a wait's length, modulo 2^64. Waits may be in any order; those of one thread should not overlap.
+ * @n is below 2^31. O(n log n) time; about 40 bytes per wait and 56 per vertex of temporary memory.
+ * Returns 0 or -ENOMEM; @stats may be NULL.
  */
 int cascade__weights(const struct wait *waits, size_t n, uint32_t vertices, uint64_t *weights,
 		     struct cascade_stats *stats);

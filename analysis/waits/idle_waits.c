@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Words in the names of functions that wait for something to do. */
-static const char *const words[] = {
+/* Words in the names of functions that wait for work. */
+static const char *const idle_words[] = {
 	"idle",
 	"dequeue",
 	"pop",
@@ -28,14 +28,14 @@ static const char *const words[] = {
 	"block_until_new_connection",
 };
 
-/* Only who waits is looked at, not all that called it. */
-#define NEAR_FRAMES 4
+/* Of the user stack, only this many functions are considered, without the C library's. */
+#define INNER_FRAMES 4
 
 struct idle_waits {
-	bool *stacks; /* a user stack: named so; a kernel stack: it sends a signal */
+	bool *flagged_stacks; /* by stack: user: it has an idle word; kernel: it sends a signal */
 };
 
-/* Where the arguments of a C++ function begin. */
+/* Whether @text begins with the arguments of a C++ function. */
 static bool is_arguments(const char *text)
 {
 	static const char unnamed[] = "(anonymous namespace)";
@@ -43,8 +43,8 @@ static bool is_arguments(const char *text)
 	return *text == '(' && strncmp(text, unnamed, sizeof(unnamed) - 1) != 0;
 }
 
-/* @name in lower case with _ between words: "WaitForWork" as "_wait_for_work_". */
-static void spell(const char *name, char *text, size_t size)
+/* "WaitForWork" becomes "_wait_for_work_". */
+static void to_snake_case(const char *name, char *text, size_t size)
 {
 	size_t n = 0;
 
@@ -67,13 +67,13 @@ static void spell(const char *name, char *text, size_t size)
 	text[n] = '\0';
 }
 
-static bool is_named_so(const char *name)
+static bool has_idle_word(const char *name)
 {
 	char text[512], wanted[64];
 
-	spell(name, text, sizeof(text));
-	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-		snprintf(wanted, sizeof(wanted), "_%s_", words[i]);
+	to_snake_case(name, text, sizeof(text));
+	for (size_t i = 0; i < ARRAY_SIZE(idle_words); i++) {
+		snprintf(wanted, sizeof(wanted), "_%s_", idle_words[i]);
 		if (strstr(text, wanted))
 			return true;
 	}
@@ -86,27 +86,27 @@ static bool sends_signal(const char *name)
 	       !strcmp(name, "complete_signal");
 }
 
-/* Bits of all locations: whether a function there is named so, or sends a signal. */
-static bool *named_locations(const struct model *model)
+/* Flags user locations with an idle word in a function's name, kernel ones that send a signal. */
+static bool *flag_locations(const struct model *model)
 {
-	bool *named = calloc(model->locations.n, sizeof(*named));
+	bool *flagged = calloc(model->locations.n, sizeof(*flagged));
 
-	for (size_t i = 1; named && i < model->locations.n; i++) {
+	for (size_t i = 1; flagged && i < model->locations.n; i++) {
 		const struct model_location *location = &model->locations.data[i];
 
 		for (size_t k = 0; k < location->n_frames; k++) {
 			const char *name =
 				model__string(model, model->frames.data[location->frame + k].name);
 
-			named[i] |= location->kernel ? sends_signal(name) : is_named_so(name);
+			flagged[i] |= location->kernel ? sends_signal(name) : has_idle_word(name);
 		}
 	}
-	return named;
+	return flagged;
 }
 
-/* Of the innermost @deep functions, those of the C library not counted. */
-static bool has_named(const struct model *model, const struct model_stack *stack, const bool *named,
-		      size_t deep)
+/* Whether one of the @deep innermost locations outside of the C library is flagged. */
+static bool has_flagged(const struct model *model, const struct model_stack *stack,
+			const bool *flagged, size_t deep)
 {
 	size_t seen = 0;
 
@@ -115,7 +115,7 @@ static bool has_named(const struct model *model, const struct model_stack *stack
 
 		if (model__is_c_library(model, model->locations.data[at].dso))
 			continue;
-		if (named[at])
+		if (flagged[at])
 			return true;
 		seen++;
 	}
@@ -124,20 +124,20 @@ static bool has_named(const struct model *model, const struct model_stack *stack
 
 int idle_waits__new(const struct model *model, struct idle_waits **out)
 {
-	_cleanup_free_ bool *named = named_locations(model);
+	_cleanup_free_ bool *flagged = flag_locations(model);
 	struct idle_waits *idle = calloc(1, sizeof(*idle));
 
 	if (idle)
-		idle->stacks = calloc(model->stacks.n, sizeof(*idle->stacks));
-	if (!named || !idle || !idle->stacks) {
+		idle->flagged_stacks = calloc(model->stacks.n, sizeof(*idle->flagged_stacks));
+	if (!flagged || !idle || !idle->flagged_stacks) {
 		idle_waits__free(idle);
 		return -ENOMEM;
 	}
 	for (size_t i = 1; i < model->stacks.n; i++) {
 		const struct model_stack *stack = &model->stacks.data[i];
-		size_t deep = stack->kernel ? stack->depth : NEAR_FRAMES;
+		size_t deep = stack->kernel ? stack->depth : INNER_FRAMES;
 
-		idle->stacks[i] = has_named(model, stack, named, deep);
+		idle->flagged_stacks[i] = has_flagged(model, stack, flagged, deep);
 	}
 	*out = idle;
 	return 0;
@@ -147,14 +147,15 @@ void idle_waits__free(struct idle_waits *idle)
 {
 	if (!idle)
 		return;
-	free(idle->stacks);
+	free(idle->flagged_stacks);
 	free(idle);
 }
 
 bool idle_waits__is(const struct idle_waits *idle, enum wait_kind kind, uint32_t user,
 		    uint32_t waker)
 {
-	if (idle->stacks[waker]) /* whoever sends a signal to an event loop means more by it */
+	/* A thread that is woken by a signal waited for its sender, rather than for work. */
+	if (idle->flagged_stacks[waker])
 		return false;
-	return kind__info(kind)->role == KIND_ROLE_IDLE || idle->stacks[user];
+	return kind__info(kind)->role == KIND_ROLE_IDLE || idle->flagged_stacks[user];
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Waits that are no loss: a thread that has nothing to do, and waits for its next
- * task. Told by the kind of wait where that can only mean this, else by what the
- * functions that wait are called, which is a guess.
+ * Recognizes waits for work, of threads that have nothing to do: by the kind of wait if that
+ * decides, else, which is a heuristic, by the names of the functions that wait.
  */
 #pragma once
 
@@ -13,9 +12,7 @@ struct idle_waits;
 int idle_waits__new(const struct model *model, struct idle_waits **out);
 void idle_waits__free(struct idle_waits *idle);
 
-/*
- * Whether a wait of @kind with the user stack @user, ended by code with the kernel stack
- * @waker, is one for work.
+/* Whether a wait of @kind with user stack @user, ended with the kernel stack @waker, is for work.
  */
 bool idle_waits__is(const struct idle_waits *idle, enum wait_kind kind, uint32_t user,
 		    uint32_t waker);

@@ -9,25 +9,26 @@
 
 #define UNSEEN UINT32_MAX
 
-/* A part of the graph: edges between vertices that belong together. */
-struct part {
-	uint32_t *edges; /* indices, by weight, least first */
+struct subgraph {
+	uint32_t *edges; /* indices, lightest first */
 	size_t n;
 };
 
-/* Strongly connected components of a part, after Tarjan (1972), without recursion. */
+/* Strongly connected components of a subgraph, by Tarjan's algorithm (1972), without recursion. */
 struct search {
 	const struct graph_edge *edges;
 	uint32_t vertices;
-	/* Edges of the part by their origin: those of v are out[first[v]...first[v + 1]). */
+	/* Edges of the subgraph by their origin: those of v are out[first[v]] to out[first[v + 1] -
+	 * 1].
+	 */
 	uint32_t *first;
 	uint32_t *out;
 	uint32_t *number;    /* order of discovery; UNSEEN */
-	uint32_t *low;	     /* the least one reached */
-	uint32_t *component; /* UNSEEN while it is open */
-	uint32_t *stack;     /* open vertices */
-	uint32_t *path;	     /* of the search */
-	uint32_t *next;	     /* edge to look at, by vertex */
+	uint32_t *low;	     /* Tarjan's lowlink */
+	uint32_t *component; /* UNSEEN: not in one yet */
+	uint32_t *stack;     /* discovered vertices that are not in a component yet */
+	uint32_t *path;	     /* from the root to the current vertex */
+	uint32_t *next;	     /* by vertex: index in out of the next edge to follow */
 	uint32_t n_stack;
 	uint32_t n_seen;
 	uint32_t n_components;
@@ -62,16 +63,16 @@ static void search__release(struct search *search)
 	free(search->next);
 }
 
-static void search__load(struct search *search, const struct part *part, size_t from)
+static void search__index_edges(struct search *search, const struct subgraph *subgraph, size_t from)
 {
 	memset(search->first, 0, ((size_t)search->vertices + 2) * sizeof(*search->first));
-	for (size_t i = from; i < part->n; i++)
-		search->first[search->edges[part->edges[i]].from + 2]++;
+	for (size_t i = from; i < subgraph->n; i++)
+		search->first[search->edges[subgraph->edges[i]].from + 2]++;
 	for (uint32_t v = 0; v < search->vertices; v++)
 		search->first[v + 2] += search->first[v + 1];
-	for (size_t i = from; i < part->n; i++)
-		search->out[search->first[search->edges[part->edges[i]].from + 1]++] =
-			part->edges[i];
+	for (size_t i = from; i < subgraph->n; i++)
+		search->out[search->first[search->edges[subgraph->edges[i]].from + 1]++] =
+			subgraph->edges[i];
 }
 
 static void search__discover(struct search *search, uint32_t v)
@@ -81,7 +82,7 @@ static void search__discover(struct search *search, uint32_t v)
 	search->next[v] = search->first[v];
 }
 
-/* All that was found behind @v is done: it may be the first of a component. */
+/* All edges of @v were followed: if it is the root of a component, completes that. */
 static void search__close(struct search *search, uint32_t v)
 {
 	uint32_t member;
@@ -126,11 +127,11 @@ static void search__from(struct search *search, uint32_t root)
 	}
 }
 
-/* The components of @vertices with the edges of @part from number @from on. */
-static void search__run(struct search *search, const struct part *part, size_t from,
+/* Finds the components of @n @vertices with the edges of @subgraph from number @from on. */
+static void search__run(struct search *search, const struct subgraph *subgraph, size_t from,
 			const uint32_t *vertices, size_t n)
 {
-	search__load(search, part, from);
+	search__index_edges(search, subgraph, from);
 	search->n_stack = search->n_seen = search->n_components = 0;
 	for (size_t i = 0; i < n; i++)
 		search->number[vertices[i]] = search->component[vertices[i]] = UNSEEN;
@@ -139,11 +140,10 @@ static void search__run(struct search *search, const struct part *part, size_t f
 			search__from(search, vertices[i]);
 }
 
-/* A part that is still to be looked at. */
-struct task {
-	bool component;		  /* strongly connected, and nothing leads out of it */
+struct work_item {
+	bool component;		  /* a knot or sink, to be refined; else to be split */
 	ARRAY(uint32_t) vertices; /* ascending */
-	struct part part;
+	struct subgraph subgraph;
 };
 
 struct refinement {
@@ -151,31 +151,32 @@ struct refinement {
 	uint64_t threshold;
 	struct search search;
 	struct knots *knots;
-	ARRAY(struct task) tasks;
+	ARRAY(struct work_item) worklist;
 };
 
-static void task__release(struct task *task)
+static void work_item__release(struct work_item *item)
 {
-	array__free(&task->vertices);
-	free(task->part.edges);
+	array__free(&item->vertices);
+	free(item->subgraph.edges);
 }
 
-static bool is_connected(struct refinement *refinement, const struct task *task, size_t from)
+static bool is_connected(struct refinement *refinement, const struct work_item *item, size_t from)
 {
-	search__run(&refinement->search, &task->part, from, task->vertices.data, task->vertices.n);
+	search__run(&refinement->search, &item->subgraph, from, item->vertices.data,
+		    item->vertices.n);
 	return refinement->search.n_components == 1;
 }
 
-/* Puts what @task has, without its @from least edges, among the knots. */
-static int add_knot(struct refinement *refinement, const struct task *task, size_t from)
+/* Adds @item, without its @from lightest edges, to the knots. */
+static int add_knot(struct refinement *refinement, const struct work_item *item, size_t from)
 {
-	struct knot knot = {.sink = from == task->part.n};
+	struct knot knot = {.sink = from == item->subgraph.n};
 	int err = 0;
 
-	for (size_t i = 0; i < task->vertices.n && !err; i++)
-		err = array__push(&knot.members, task->vertices.data[i]);
-	for (size_t i = task->part.n; i > from && !err; i--)
-		err = array__push(&knot.edges, task->part.edges[i - 1]);
+	for (size_t i = 0; i < item->vertices.n && !err; i++)
+		err = array__push(&knot.members, item->vertices.data[i]);
+	for (size_t i = item->subgraph.n; i > from && !err; i--)
+		err = array__push(&knot.edges, item->subgraph.edges[i - 1]);
 	if (!err)
 		err = array__push(&refinement->knots->all, knot);
 	if (err) {
@@ -185,15 +186,19 @@ static int add_knot(struct refinement *refinement, const struct task *task, size
 	return err;
 }
 
-/* How many of the least edges of @task have to go until it falls apart; more than @most: none. */
-static size_t least_cut(struct refinement *refinement, const struct task *task, size_t most)
+/*
+ * How many of its lightest edges must be removed from @item until it is no longer strongly
+ * connected; @most + 1: more than @most.
+ */
+static size_t edges_to_split(struct refinement *refinement, const struct work_item *item,
+			     size_t most)
 {
 	size_t low = 1, high = most + 1;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (is_connected(refinement, task, middle))
+		if (is_connected(refinement, item, middle))
 			low = middle + 1;
 		else
 			high = middle;
@@ -201,118 +206,119 @@ static size_t least_cut(struct refinement *refinement, const struct task *task, 
 	return low;
 }
 
-static int push_task(struct refinement *refinement, struct task *task)
+static int push_item(struct refinement *refinement, struct work_item *item)
 {
-	if (array__push(&refinement->tasks, *task))
+	if (array__push(&refinement->worklist, *item))
 		return -ENOMEM;
-	*task = (struct task){};
+	*item = (struct work_item){};
 	return 0;
 }
 
-/* Takes the least edges out of a component until it falls apart. */
-static int refine(struct refinement *refinement, struct task *task)
+/* Removes the lightest edges of a component, up to the threshold, until it splits. */
+static int refine(struct refinement *refinement, struct work_item *item)
 {
 	size_t most = 0, cut;
 
-	while (most < task->part.n &&
-	       refinement->edges[task->part.edges[most]].weight <= refinement->threshold)
+	while (most < item->subgraph.n &&
+	       refinement->edges[item->subgraph.edges[most]].weight <= refinement->threshold)
 		most++;
-	if (!most || task->part.n <= task->vertices.n)
-		return add_knot(refinement, task, 0);
-	cut = least_cut(refinement, task, most);
+	if (!most || item->subgraph.n <= item->vertices.n)
+		return add_knot(refinement, item, 0);
+	cut = edges_to_split(refinement, item, most);
 	if (cut > most)
-		return add_knot(refinement, task, most);
-	if (task->part.n - (cut - 1) == task->vertices.n) /* a simple cycle */
-		return add_knot(refinement, task, cut - 1);
-	task->part.n -= cut;
-	memmove(task->part.edges, task->part.edges + cut, task->part.n * sizeof(*task->part.edges));
-	task->component = false;
-	return push_task(refinement, task);
+		return add_knot(refinement, item, most);
+	if (item->subgraph.n - (cut - 1) == item->vertices.n) /* a simple cycle */
+		return add_knot(refinement, item, cut - 1);
+	item->subgraph.n -= cut;
+	memmove(item->subgraph.edges, item->subgraph.edges + cut,
+		item->subgraph.n * sizeof(*item->subgraph.edges));
+	item->component = false;
+	return push_item(refinement, item);
 }
 
-/* The vertices of @task in @component, and the edges between them. */
-static int take_component(const struct refinement *refinement, const struct task *task,
-			  uint32_t component, struct task *taken)
+/* Sets @taken to the vertices of @item in @component, and the edges from them. */
+static int take_component(const struct refinement *refinement, const struct work_item *item,
+			  uint32_t component, struct work_item *taken)
 {
 	const uint32_t *of = refinement->search.component;
 
-	taken->part.edges = malloc((task->part.n + 1) * sizeof(*taken->part.edges));
-	if (!taken->part.edges)
+	taken->subgraph.edges = malloc((item->subgraph.n + 1) * sizeof(*taken->subgraph.edges));
+	if (!taken->subgraph.edges)
 		return -ENOMEM;
-	for (size_t i = 0; i < task->vertices.n; i++)
-		if (of[task->vertices.data[i]] == component &&
-		    array__push(&taken->vertices, task->vertices.data[i]))
+	for (size_t i = 0; i < item->vertices.n; i++)
+		if (of[item->vertices.data[i]] == component &&
+		    array__push(&taken->vertices, item->vertices.data[i]))
 			return -ENOMEM;
-	for (size_t i = 0; i < task->part.n; i++)
-		if (of[refinement->edges[task->part.edges[i]].from] == component)
-			taken->part.edges[taken->part.n++] = task->part.edges[i];
+	for (size_t i = 0; i < item->subgraph.n; i++)
+		if (of[refinement->edges[item->subgraph.edges[i]].from] == component)
+			taken->subgraph.edges[taken->subgraph.n++] = item->subgraph.edges[i];
 	return 0;
 }
 
-/* Takes @task apart, into the components that nothing leads out of. */
-static int split(struct refinement *refinement, const struct task *task)
+/* Adds the components of @item without an edge to another one to the worklist. */
+static int split(struct refinement *refinement, const struct work_item *item)
 {
 	const uint32_t *of = refinement->search.component;
 	_cleanup_free_ bool *left = NULL;
 	uint32_t n;
 	int err = 0;
 
-	search__run(&refinement->search, &task->part, 0, task->vertices.data, task->vertices.n);
+	search__run(&refinement->search, &item->subgraph, 0, item->vertices.data, item->vertices.n);
 	n = refinement->search.n_components;
 	left = calloc(n + 1, sizeof(*left));
 	if (!left)
 		return -ENOMEM;
-	for (size_t i = 0; i < task->part.n; i++) {
-		const struct graph_edge *edge = &refinement->edges[task->part.edges[i]];
+	for (size_t i = 0; i < item->subgraph.n; i++) {
+		const struct graph_edge *edge = &refinement->edges[item->subgraph.edges[i]];
 
 		left[of[edge->from]] |= of[edge->from] != of[edge->to];
 	}
 	for (uint32_t component = 0; component < n && !err; component++) {
-		struct task taken = {.component = true};
+		struct work_item taken = {.component = true};
 
 		if (left[component])
 			continue;
-		err = take_component(refinement, task, component, &taken);
+		err = take_component(refinement, item, component, &taken);
 		if (!err)
-			err = push_task(refinement, &taken);
-		task__release(&taken);
+			err = push_item(refinement, &taken);
+		work_item__release(&taken);
 	}
 	return err;
 }
 
-struct weighed {
+struct weighted_edge {
 	uint64_t weight;
 	uint32_t edge;
 };
 
-static int compare_weighed(const void *a, const void *b)
+static int compare_weighted(const void *a, const void *b)
 {
-	const struct weighed *x = a, *y = b;
+	const struct weighted_edge *x = a, *y = b;
 
 	if (x->weight != y->weight)
 		return x->weight < y->weight ? -1 : 1;
 	return x->edge < y->edge ? -1 : x->edge > y->edge;
 }
 
-/* All edges, least first, and the vertices they have. */
+/* Sets @item to all edges, lightest first, and their vertices. */
 static int whole_graph(const struct graph_edge *edges, size_t n, uint32_t vertices,
-		       struct task *task)
+		       struct work_item *item)
 {
-	_cleanup_free_ struct weighed *weighed = malloc((n + 1) * sizeof(*weighed));
+	_cleanup_free_ struct weighted_edge *weighted = malloc((n + 1) * sizeof(*weighted));
 	_cleanup_free_ bool *seen = calloc((size_t)vertices + 1, sizeof(*seen));
 
-	task->part.edges = malloc((n + 1) * sizeof(*task->part.edges));
-	if (!weighed || !seen || !task->part.edges)
+	item->subgraph.edges = malloc((n + 1) * sizeof(*item->subgraph.edges));
+	if (!weighted || !seen || !item->subgraph.edges)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		weighed[i] = (struct weighed){edges[i].weight, (uint32_t)i};
+		weighted[i] = (struct weighted_edge){edges[i].weight, (uint32_t)i};
 		seen[edges[i].from] = seen[edges[i].to] = true;
 	}
-	qsort(weighed, n, sizeof(*weighed), compare_weighed);
+	qsort(weighted, n, sizeof(*weighted), compare_weighted);
 	for (size_t i = 0; i < n; i++)
-		task->part.edges[task->part.n++] = weighed[i].edge;
+		item->subgraph.edges[item->subgraph.n++] = weighted[i].edge;
 	for (uint32_t v = 0; v < vertices; v++)
-		if (seen[v] && array__push(&task->vertices, v))
+		if (seen[v] && array__push(&item->vertices, v))
 			return -ENOMEM;
 	return 0;
 }
@@ -321,7 +327,7 @@ int knots__find(const struct graph_edge *edges, size_t n, uint32_t vertices, uin
 		struct knots *knots)
 {
 	struct refinement refinement = {.edges = edges, .threshold = threshold, .knots = knots};
-	_cleanup_(task__release) struct task whole = {};
+	_cleanup_(work_item__release) struct work_item whole = {};
 	int err;
 
 	*knots = (struct knots){};
@@ -329,16 +335,16 @@ int knots__find(const struct graph_edge *edges, size_t n, uint32_t vertices, uin
 	if (!err)
 		err = whole_graph(edges, n, vertices, &whole);
 	if (!err)
-		err = push_task(&refinement, &whole);
-	while (refinement.tasks.n) {
-		struct task task = refinement.tasks.data[--refinement.tasks.n];
+		err = push_item(&refinement, &whole);
+	while (refinement.worklist.n) {
+		struct work_item item = refinement.worklist.data[--refinement.worklist.n];
 
 		if (!err)
-			err = task.component ? refine(&refinement, &task)
-					     : split(&refinement, &task);
-		task__release(&task);
+			err = item.component ? refine(&refinement, &item)
+					     : split(&refinement, &item);
+		work_item__release(&item);
 	}
-	array__free(&refinement.tasks);
+	array__free(&refinement.worklist);
 	search__release(&refinement.search);
 	return err;
 }

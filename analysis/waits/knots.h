@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Knots of a wait-for graph (wPerf, OSDI'18, sections 3.1 to 3.3 and 4.2): sets of
- * vertices that wait for each other and for nobody else. One wait in each has to
- * become shorter before anything gets faster. Large ones are refined: their least
- * edges are taken out until they fall apart.
+ * Knots of a wait-for graph (wPerf, OSDI'18, sections 3.1 to 3.3 and 4.2): sets of vertices that
+ * wait for each other and for no other vertex. Throughput cannot improve unless a wait in each
+ * knot becomes shorter. Knots are refined: their lightest edges are removed until they split.
  */
 #pragma once
 
@@ -20,11 +19,11 @@ struct graph_edge {
 	uint64_t weight; /* cascaded, ns */
 };
 
-/* What is inescapable in a graph. */
+/* A strongly connected component without an edge to the outside. */
 struct knot {
-	bool sink;		 /* one vertex that waits for nobody: it is its work that counts */
+	bool sink;		 /* without edges: one vertex that waits for none */
 	ARRAY(uint32_t) members; /* vertices, ascending */
-	ARRAY(uint32_t) edges;	 /* indices of those left between them, heaviest first */
+	ARRAY(uint32_t) edges;	 /* indices of the remaining edges between them, heaviest first */
 };
 
 struct knots {
@@ -32,10 +31,9 @@ struct knots {
 };
 
 /*
- * The knots and sinks of the graph of @n @edges among @vertices vertices. Those
- * with more than a simple cycle are refined by taking out edges of at most
- * @threshold; 0: none are. Vertices without an edge are left out. Returns 0 or
- * -ENOMEM; @knots is to be released in any case.
+ * Finds the knots and sinks of the graph of @n @edges among @vertices vertices. From a knot that is
+ * more than a simple cycle, edges of weight at most @threshold are removed (0: none). Vertices
+ * without an edge are ignored. Returns 0 or -ENOMEM; @knots is to be released in any case.
  */
 int knots__find(const struct graph_edge *edges, size_t n, uint32_t vertices, uint64_t threshold,
 		struct knots *knots);

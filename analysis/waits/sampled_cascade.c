@@ -10,300 +10,322 @@
 
 #define LEVELS (INTERVAL_SPACING_MAX + 1)
 
-/* Of long recordings only so many points are looked at, and so often that a wait holds one. */
-#define MAX_POINTS (1 << 21)
-#define MAX_HELD   (1 << 24)
+/* Bounds of the work for long recordings: points evaluated, and waits that contain one, summed. */
+#define MAX_POINTS  (1 << 21)
+#define MAX_MEMBERS (1 << 24)
 
 /*
- * One level: the points that lie 2^level periods apart, one in each cell of time. Of
- * @every cells that follow each other, a span, one is looked at.
+ * A level: the sampling points that lie 2^level periods apart, one in each cell of time. A span
+ * is @thinning consecutive cells, of which one, drawn at random, is evaluated.
  */
 struct level {
-	uint32_t apart; /* ns */
-	uint64_t every;
-	uint64_t length; /* of a span, ns */
-	uint64_t first;	 /* span */
+	uint32_t spacing_ns; /* length of a cell */
+	uint64_t thinning;
+	uint64_t span_ns;    /* length of a span */
+	uint64_t first_span; /* number of the first span */
 	size_t spans;
-	size_t *begins;	   /* of each span, in members; after the last: their end */
-	uint32_t *members; /* waits that hold the span's point */
+	size_t *member_index; /* [i]: the first member of span i; [spans]: the end */
+	uint32_t *members;    /* by span: the waits that contain its point */
 };
 
-/* What is kept of each waiter while one point is looked at. */
-struct present {
-	uint64_t cell;	/* that the rest is of */
-	uint32_t wait;	/* it is in */
-	uint32_t below; /* who wait for it, as long as they are to be counted */
-	uint32_t size;	/* threads that hang on it, itself included unless it is idle */
+/* A node that waits at the point that is evaluated. */
+struct waiter_state {
+	uint64_t point;		/* number of the point; the rest is valid at this point only */
+	uint32_t wait;		/* the wait that contains the point */
+	uint32_t children_left; /* nodes that wait for this one and are not added up yet */
+	double tree_size; /* calibrated number of nodes in its tree; an idle one does not count */
 };
 
-struct camera {
+struct estimator {
 	const struct waitlist *list;
 	const uint32_t *groups;
 	struct sampled_cascade *out;
-	struct present *present; /* by waiter */
-	double *squares;	 /* by group: of what each point added */
-	double *sums;		 /* by group: what the present point added */
+	struct waiter_state *waiters; /* by node */
+	double *square_sums;	      /* by group: sum of the squared weights of all points */
+	double *point_sums;	      /* by group: weight of the current point */
 	struct level level;
-	unsigned int number; /* of the level */
-	uint64_t stamp;	     /* one for each point of any level */
+	unsigned int level_number;
+	uint64_t point; /* number of the current point, counted over all levels */
 };
 
-static uint64_t point_of(const struct camera *camera, uint64_t span)
+static uint64_t point_of(const struct estimator *estimator, uint64_t span)
 {
-	const struct level *level = &camera->level;
-	uint64_t seed = camera->list->model->grid_seed, cell = span;
+	const struct level *level = &estimator->level;
+	uint64_t seed = estimator->list->model->grid_seed, cell = span;
 
-	if (level->every > 1)
-		cell = span * level->every + hash__mix(span ^ seed) % level->every;
-	return cell * level->apart + sample_grid__offset(cell, level->apart, seed);
+	if (level->thinning > 1)
+		cell = span * level->thinning + hash__mix(span ^ seed) % level->thinning;
+	return cell * level->spacing_ns + sample_grid__offset(cell, level->spacing_ns, seed);
 }
 
-/* Whether @wait holds the point of @span. */
-static bool holds_point(const struct camera *camera, const struct wait *wait, uint64_t span)
+/* Whether @wait contains the point of @span. */
+static bool holds_point(const struct estimator *estimator, const struct wait *wait, uint64_t span)
 {
-	uint64_t point = point_of(camera, span);
+	uint64_t point = point_of(estimator, span);
 
 	return point >= wait->begin && point < wait->end;
 }
 
 /*
- * Counts the members of all spans, which makes room for each span's (@which NULL), or puts
- * them there. Span i of the level is begins[i + 2] first, then begins[i + 1].
+ * The two passes of a counting sort of members by span. With @members NULL, counts those of span
+ * i in member_index[i + 2]; else stores them at member_index[i + 1], which becomes their end.
  */
-static void visit_members(struct camera *camera, uint32_t *which)
+static void visit_members(struct estimator *estimator, uint32_t *members)
 {
-	const struct waitlist *list = camera->list;
-	const struct level *level = &camera->level;
+	const struct waitlist *list = estimator->list;
+	const struct level *level = &estimator->level;
 
 	for (size_t i = 0; i < list->waits.n; i++) {
 		const struct wait *wait = &list->waits.data[i];
-		uint64_t last = wait->end / level->length;
+		uint64_t last = wait->end / level->span_ns;
 
-		for (uint64_t span = wait->begin / level->length; span <= last; span++) {
-			if (!holds_point(camera, wait, span))
+		for (uint64_t span = wait->begin / level->span_ns; span <= last; span++) {
+			if (!holds_point(estimator, wait, span))
 				continue;
-			if (which)
-				which[level->begins[span - level->first + 1]++] = (uint32_t)i;
+			if (members)
+				members[level->member_index[span - level->first_span + 1]++] =
+					(uint32_t)i;
 			else
-				level->begins[span - level->first + 2]++;
+				level->member_index[span - level->first_span + 2]++;
 		}
 	}
 }
 
-static int fill_spans(struct camera *camera)
+static int find_members(struct estimator *estimator)
 {
-	struct level *level = &camera->level;
+	struct level *level = &estimator->level;
 	size_t sum = 0;
 
-	level->begins = calloc(level->spans + 2, sizeof(*level->begins));
-	if (!level->begins)
+	level->member_index = calloc(level->spans + 2, sizeof(*level->member_index));
+	if (!level->member_index)
 		return -ENOMEM;
-	visit_members(camera, NULL);
+	visit_members(estimator, NULL);
 	for (size_t span = 0; span < level->spans + 2; span++) {
-		sum += level->begins[span];
-		level->begins[span] = sum;
+		sum += level->member_index[span];
+		level->member_index[span] = sum;
 	}
 	level->members = malloc((sum + 1) * sizeof(*level->members));
 	if (!level->members)
 		return -ENOMEM;
-	visit_members(camera, level->members);
+	visit_members(estimator, level->members);
 	return 0;
 }
 
-/* The waiter's place at this point; NULL when it is not waiting. */
-static struct present *present_at(const struct camera *camera, uint32_t waiter)
+/* The state of @node at the current point; NULL: it does not wait. */
+static struct waiter_state *state_at(const struct estimator *estimator, uint32_t node)
 {
-	struct present *present = &camera->present[waiter];
+	struct waiter_state *state = &estimator->waiters[node];
 
-	return present->cell == camera->stamp ? present : NULL;
+	return state->point == estimator->point ? state : NULL;
 }
 
-/* Gives the wait of @present what hangs on it at this point. */
-static void credit(struct camera *camera, const struct present *present)
+/* The factor that scales the sampled waits of a thread and class to their exact total. */
+static double calibration_of(const struct estimator *estimator, uint32_t wait)
 {
-	uint32_t group = camera->groups[present->wait];
-	uint64_t worth = camera->level.length;
-	bool own = camera->list->places.data[present->wait].spacing == camera->number;
-	uint64_t threads = present->size + (own && camera->list->waits.data[present->wait].idle);
+	const struct waitlist *list = estimator->list;
+	const struct wait_node *waiter = &list->nodes.data[list->waits.data[wait].waiter];
+	const struct model_thread *thread = &list->model->threads.data[waiter->id];
 
-	camera->out->weights[present->wait] += threads * worth;
-	camera->sums[group] += (double)threads * (double)worth;
-	camera->out->plain[present->wait] += own ? worth : 0;
+	if (list->sources.data[wait].origin != WAIT_BLOCKED)
+		return 1;
+	return thread->factor[thread->intervals.data[list->sources.data[wait].index].class];
+}
+
+/* Adds the tree of @state to the weight of its wait, for one span of time. */
+static void add_weight(struct estimator *estimator, const struct waiter_state *state)
+{
+	uint32_t group = estimator->groups[state->wait];
+	double span_ns = (double)estimator->level.span_ns;
+	bool at_its_level =
+		estimator->list->sources.data[state->wait].spacing == estimator->level_number;
+	double factor = at_its_level ? calibration_of(estimator, state->wait) : 0;
+	bool idle = estimator->list->waits.data[state->wait].idle;
+	double weight = (state->tree_size + (idle ? factor : 0)) * span_ns;
+
+	estimator->out->weights[state->wait] += (uint64_t)(weight + 0.5);
+	estimator->point_sums[group] += weight;
+	estimator->out->plain[state->wait] += (uint64_t)(factor * span_ns + 0.5);
 }
 
 /*
- * Counts who hangs on whom, from those nobody waits for upwards. What is left then
- * waits in a circle, and counts for itself.
+ * Adds up the tree of each waiting node, from the leaves (nodes that no other waits for) to the
+ * roots. Nodes that are left wait in a cycle, and have the trees below them, without the cycle.
  */
-static void count_forest(struct camera *camera, const uint32_t *members, size_t n)
+static void count_forest(struct estimator *estimator, const uint32_t *members, size_t n)
 {
-	const struct wait *waits = camera->list->waits.data;
+	const struct wait *waits = estimator->list->waits.data;
 
 	for (size_t i = 0; i < n; i++) {
-		struct present *above = present_at(camera, waits[members[i]].waker);
+		struct waiter_state *parent = state_at(estimator, waits[members[i]].waker);
 
-		if (above)
-			above->below++;
+		if (parent)
+			parent->children_left++;
 	}
 	for (size_t i = 0; i < n; i++) {
-		struct present *at = present_at(camera, waits[members[i]].waiter);
+		struct waiter_state *at = state_at(estimator, waits[members[i]].waiter);
 
-		while (at && !at->below) {
-			struct present *above = present_at(camera, waits[at->wait].waker);
+		while (at && !at->children_left) {
+			struct waiter_state *parent = state_at(estimator, waits[at->wait].waker);
 
-			credit(camera, at);
-			at->below = UINT32_MAX; /* done */
-			if (above) {
-				above->size += at->size;
-				above->below--;
+			add_weight(estimator, at);
+			at->children_left = UINT32_MAX; /* done */
+			if (parent) {
+				parent->tree_size += at->tree_size;
+				parent->children_left--;
 			}
-			at = above;
+			at = parent;
 		}
 	}
 	for (size_t i = 0; i < n; i++) {
-		struct present *at = present_at(camera, waits[members[i]].waiter);
+		struct waiter_state *at = state_at(estimator, waits[members[i]].waiter);
 
-		if (at->below != UINT32_MAX)
-			credit(camera, at);
+		if (at->children_left != UINT32_MAX)
+			add_weight(estimator, at);
 	}
 }
 
-/* @members are the @n waits that hold the point; those that contradict each other are taken out. */
-static void take_one(struct camera *camera, uint32_t *members, size_t n)
+/* Evaluates a point that the @n waits @members contain. Keeps one wait of each node. */
+static void evaluate_point(struct estimator *estimator, uint32_t *members, size_t n)
 {
-	const struct waitlist *list = camera->list;
+	const struct waitlist *list = estimator->list;
 	size_t kept = 0;
 
-	camera->stamp++;
+	estimator->point++;
 	for (size_t i = 0; i < n; i++) {
 		const struct wait *wait = &list->waits.data[members[i]];
 
-		if (present_at(camera, wait->waiter)) /* a damaged recording: two at once */
+		if (state_at(estimator, wait->waiter)) /* a damaged recording: it overlaps one */
 			continue;
-		/* One of another level is known by chance only: it passes on who waits for it. */
-		camera->present[wait->waiter] = (struct present){
-			.cell = camera->stamp,
+		/*
+		 * A wait of another level was not recorded because of this point. It counts 0, but
+		 * connects the nodes that wait for it.
+		 */
+		estimator->waiters[wait->waiter] = (struct waiter_state){
+			.point = estimator->point,
 			.wait = members[i],
-			.size = list->places.data[members[i]].spacing == camera->number &&
-				!wait->idle,
+			.tree_size =
+				list->sources.data[members[i]].spacing == estimator->level_number &&
+						!wait->idle
+					? calibration_of(estimator, members[i])
+					: 0,
 		};
 		members[kept++] = members[i];
 	}
-	count_forest(camera, members, kept);
+	count_forest(estimator, members, kept);
 	for (size_t i = 0; i < kept; i++) {
-		double *sum = &camera->sums[camera->groups[members[i]]];
+		double *sum = &estimator->point_sums[estimator->groups[members[i]]];
 
-		camera->squares[camera->groups[members[i]]] += *sum * *sum;
+		estimator->square_sums[estimator->groups[members[i]]] += *sum * *sum;
 		*sum = 0;
 	}
-	camera->out->points++;
+	estimator->out->points++;
 }
 
-static int take_level(struct camera *camera)
+static int evaluate_level(struct estimator *estimator)
 {
-	struct level *level = &camera->level;
-	int err = fill_spans(camera);
+	struct level *level = &estimator->level;
+	int err = find_members(estimator);
 
 	for (size_t span = 0; span < level->spans && !err; span++)
-		take_one(camera, level->members + level->begins[span],
-			 level->begins[span + 1] - level->begins[span]);
-	free(level->begins);
+		evaluate_point(estimator, level->members + level->member_index[span],
+			       level->member_index[span + 1] - level->member_index[span]);
+	free(level->member_index);
 	free(level->members);
 	return err;
 }
 
-/* The levels there are waits of, and how much time those cover. */
+/* The set of levels that waits have, one bit each; *@covered is the waits' total time in ns. */
 static unsigned int levels_of(const struct waitlist *list, double *covered)
 {
 	unsigned int levels = 0;
 
 	*covered = 0;
 	for (size_t i = 0; i < list->waits.n; i++) {
-		levels |= 1U << list->places.data[i].spacing;
+		levels |= 1U << list->sources.data[i].spacing;
 		*covered += (double)(list->waits.data[i].end - list->waits.data[i].begin);
 	}
 	return levels;
 }
 
-/* Of how many points one is looked at, of any level, when the least are @apart ns apart. */
-static uint64_t thinning(const struct waitlist *list, double apart, double covered)
+/* Of how many points one is evaluated, for points that lie at least @spacing_ns apart. */
+static uint64_t thinning_factor(const struct waitlist *list, double spacing_ns, double covered)
 {
-	double held = covered / apart / MAX_HELD;
-	double points = (double)(list->until - list->from) / apart / MAX_POINTS;
+	double members = covered / spacing_ns / MAX_MEMBERS;
+	double points = (double)(list->until - list->from) / spacing_ns / MAX_POINTS;
 
-	return 1 + (uint64_t)(held > points ? held : points);
+	return 1 + (uint64_t)(members > points ? members : points);
 }
 
-static int take_all(struct camera *camera)
+static int evaluate_levels(struct estimator *estimator)
 {
-	const struct waitlist *list = camera->list;
+	const struct waitlist *list = estimator->list;
 	double covered;
 	unsigned int levels = levels_of(list, &covered);
-	uint64_t period = list->model->period_ns, every = 0;
+	uint64_t period = list->model->period_ns, thinning = 0;
 	int err = 0;
 
 	for (unsigned int number = 0; number < LEVELS && !err; number++) {
-		struct level *level = &camera->level;
+		struct level *level = &estimator->level;
 
-		/* The grid has no points that are farther apart. */
+		/* abi/grid.h: a spacing is less than 2^32 ns. */
 		if (!(levels & 1U << number) || !period || period > UINT32_MAX >> number)
 			continue;
-		if (!every)
-			every = thinning(list, (double)(period << number), covered);
-		camera->number = number;
-		level->apart = (uint32_t)period << number;
-		level->length = level->apart * every;
-		level->every = every;
-		level->first = list->from / level->length;
-		level->spans = list->until / level->length - level->first + 1;
-		err = take_level(camera);
+		if (!thinning)
+			thinning = thinning_factor(list, (double)(period << number), covered);
+		estimator->level_number = number;
+		level->spacing_ns = (uint32_t)period << number;
+		level->span_ns = level->spacing_ns * thinning;
+		level->thinning = thinning;
+		level->first_span = list->from / level->span_ns;
+		level->spans = list->until / level->span_ns - level->first_span + 1;
+		err = evaluate_level(estimator);
 	}
 	return err;
 }
 
 /*
- * The variance of a sum over points that were drawn each on its own. There is one in
- * each span, which makes the real one smaller.
+ * Standard errors by the variance of a sum over independent points. Points are stratified, one in
+ * each span, so that the true variance is at most that.
  */
-static void find_errors(const struct camera *camera, size_t n_groups)
+static void find_errors(const struct estimator *estimator, size_t n_groups)
 {
-	struct sampled_cascade *out = camera->out;
+	struct sampled_cascade *out = estimator->out;
 	double points = out->points ? (double)out->points : 1;
 
-	for (size_t i = 0; i < camera->list->waits.n; i++)
-		camera->sums[camera->groups[i]] += (double)out->weights[i];
+	for (size_t i = 0; i < estimator->list->waits.n; i++)
+		estimator->point_sums[estimator->groups[i]] += (double)out->weights[i];
 	for (size_t g = 0; g < n_groups; g++) {
-		double sum = camera->sums[g];
-		double variance = camera->squares[g] - sum * sum / points;
+		double sum = estimator->point_sums[g];
+		double variance = estimator->square_sums[g] - sum * sum / points;
 
 		out->errors[g] = variance > 0 ? fmin(sqrt(variance), (double)INT64_MAX) : 0;
 	}
 }
 
-int sampled_cascade__take(const struct waitlist *list, const uint32_t *groups, size_t n_groups,
-			  struct sampled_cascade *out)
+int sampled_cascade__estimate(const struct waitlist *list, const uint32_t *groups, size_t n_groups,
+			      struct sampled_cascade *out)
 {
-	_cleanup_free_ struct present *present = calloc(list->waiters.n, sizeof(*present));
-	_cleanup_free_ double *squares = calloc(n_groups + 1, sizeof(*squares));
-	_cleanup_free_ double *sums = calloc(n_groups + 1, sizeof(*sums));
-	struct camera camera = {
+	_cleanup_free_ struct waiter_state *waiters = calloc(list->nodes.n, sizeof(*waiters));
+	_cleanup_free_ double *square_sums = calloc(n_groups + 1, sizeof(*square_sums));
+	_cleanup_free_ double *point_sums = calloc(n_groups + 1, sizeof(*point_sums));
+	struct estimator estimator = {
 		.list = list,
 		.groups = groups,
 		.out = out,
-		.present = present,
-		.squares = squares,
-		.sums = sums,
+		.waiters = waiters,
+		.square_sums = square_sums,
+		.point_sums = point_sums,
 	};
 	int err;
 
 	out->plain = calloc(list->waits.n + 1, sizeof(*out->plain));
 	out->weights = calloc(list->waits.n + 1, sizeof(*out->weights));
 	out->errors = calloc(n_groups + 1, sizeof(*out->errors));
-	if (!present || !squares || !sums || !out->plain || !out->weights || !out->errors)
+	if (!waiters || !square_sums || !point_sums || !out->plain || !out->weights || !out->errors)
 		return -ENOMEM;
-	err = take_all(&camera);
+	err = evaluate_levels(&estimator);
 	if (!err)
-		find_errors(&camera, n_groups);
+		find_errors(&estimator, n_groups);
 	return err;
 }
 

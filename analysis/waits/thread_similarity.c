@@ -7,27 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* wPerf's own threshold: the part of their time that two threads spend alike. */
-#define ALIKE 0.45
+/* The least similarity of threads that are merged, as in wPerf. */
+#define SIMILARITY_MIN 0.45
 
-/* A thread that lived for less than this part of the recording came for a task. */
-#define SHORT_PART  10
-#define SHORT_LEAST 3 /* as many of them make a kind */
+/* A thread is short-lived if its lifetime is less than 1/10 of the recording's length. */
+#define SHORT_LIVED_DIVISOR 10
+#define SHORT_LIVED_MIN	    3 /* fewer such threads are not merged */
 
-/* Where on the CPU a thread is says less about what it is for than who called that. */
+/* On-CPU samples are compared by their outermost frames: the leaf says little about the task. */
 #define OUTER_FRAMES 5
 
-/* As many of what a thread does are compared: what it spends most time on. */
-#define MOST_SHARES 128
+/* Threads are compared by this many stacks, those with the largest shares. */
+#define MAX_SHARES 128
 
-/* How a thread spends its time: shares of stacks, in the order of their names. */
+/* The share of a thread's time, 0 to 1, that a stack has. */
 struct share {
-	uint64_t name;
+	uint64_t stack; /* its hash */
 	double part;
 };
 
-struct habits {
-	ARRAY(struct share) shares;
+struct time_profile {
+	ARRAY(struct share) shares; /* by stack */
 };
 
 struct finder {
@@ -35,14 +35,14 @@ struct finder {
 	struct own_strings *strings;
 	const struct similarity_options *options;
 	struct thread_similarity *out;
-	uint64_t *names;       /* of stacks */
-	uint64_t *outer;       /* of stacks' outermost frames */
-	uint64_t *patterns;    /* of threads: what those that may be merged have in common */
-	uint32_t *texts;       /* of threads: string, the name with * for digits */
-	struct habits *habits; /* of threads */
+	uint64_t *stack_hashes;	       /* by stack */
+	uint64_t *outer_hashes;	       /* by stack, of its outermost frames */
+	uint64_t *merge_keys;	       /* by thread: only threads with the same key may be merged */
+	uint32_t *name_patterns;       /* by thread: string, the name with * for digits */
+	struct time_profile *profiles; /* by thread */
 };
 
-/* Code without names (of a JIT compiler, mostly) is all the same here: ~0. */
+/* All code without a name (mostly of a JIT compiler) has the same: ~0. */
 static uint64_t frame_name(const struct model *model, const struct model_location *location,
 			   size_t k)
 {
@@ -51,7 +51,8 @@ static uint64_t frame_name(const struct model *model, const struct model_locatio
 	return name ? name : ~0ULL;
 }
 
-static uint64_t names_from(const struct model *model, const struct model_stack *stack, size_t from)
+static uint64_t hash_frames_from(const struct model *model, const struct model_stack *stack,
+				 size_t from)
 {
 	uint64_t hash = 1, last = 0;
 
@@ -69,31 +70,31 @@ static uint64_t names_from(const struct model *model, const struct model_stack *
 	return hash;
 }
 
-uint64_t *stack_names__make(const struct model *model)
+uint64_t *stack_hashes__make(const struct model *model)
 {
 	uint64_t *names = calloc(model->stacks.n, sizeof(*names));
 
 	for (size_t i = 1; names && i < model->stacks.n; i++)
-		names[i] = names_from(model, &model->stacks.data[i], 0);
+		names[i] = hash_frames_from(model, &model->stacks.data[i], 0);
 	return names;
 }
 
-static uint64_t *outer_names(const struct model *model)
+static uint64_t *outer_hashes(const struct model *model)
 {
 	uint64_t *names = calloc(model->stacks.n, sizeof(*names));
 
 	for (size_t i = 1; names && i < model->stacks.n; i++) {
 		const struct model_stack *stack = &model->stacks.data[i];
 
-		names[i] =
-			names_from(model, stack,
-				   stack->depth > OUTER_FRAMES ? stack->depth - OUTER_FRAMES : 0);
+		names[i] = hash_frames_from(
+			model, stack,
+			stack->depth > OUTER_FRAMES ? stack->depth - OUTER_FRAMES : 0);
 	}
 	return names;
 }
 
 /* "worker-12" as "worker-*". */
-static uint32_t pattern_of(struct own_strings *strings, uint32_t comm)
+static uint32_t name_pattern(struct own_strings *strings, uint32_t comm)
 {
 	const char *name = own_strings__text(strings, comm);
 	char text[64];
@@ -116,32 +117,32 @@ static uint32_t last_comm(const struct model_thread *thread)
 	return thread->comms.n ? thread->comms.data[thread->comms.n - 1].name : 0;
 }
 
-/* What a process is: of which program, started by which other one. */
-static uint64_t process_pattern(struct finder *finder, uint32_t index)
+/* Equal for processes with the same parent and the same name pattern. */
+static uint64_t process_key(struct finder *finder, uint32_t index)
 {
 	const struct model_process *process = &finder->model->processes.data[index];
 	const struct model_thread *leader = &finder->model->threads.data[process->leader];
 
-	return hash__add(process->parent, pattern_of(finder->strings, last_comm(leader)));
+	return hash__add(process->parent, name_pattern(finder->strings, last_comm(leader)));
 }
 
-static int find_patterns(struct finder *finder)
+static int find_merge_keys(struct finder *finder)
 {
 	const struct model *model = finder->model;
 
 	for (size_t i = 1; i < model->threads.n; i++) {
 		const struct model_thread *thread = &model->threads.data[i];
 
-		finder->texts[i] = pattern_of(finder->strings, last_comm(thread));
-		finder->patterns[i] =
-			hash__add(process_pattern(finder, thread->process), finder->texts[i]);
+		finder->name_patterns[i] = name_pattern(finder->strings, last_comm(thread));
+		finder->merge_keys[i] =
+			hash__add(process_key(finder, thread->process), finder->name_patterns[i]);
 	}
 	return 0;
 }
 
 static int share__order(const void *a, const void *b)
 {
-	uint64_t one = ((const struct share *)a)->name, two = ((const struct share *)b)->name;
+	uint64_t one = ((const struct share *)a)->stack, two = ((const struct share *)b)->stack;
 
 	return (one > two) - (one < two);
 }
@@ -153,64 +154,65 @@ static int share__by_part(const void *a, const void *b)
 	return (one < two) - (one > two);
 }
 
-/* Shares of the same name as one, all of them adding up to 1; then only the greatest. */
-static void settle(struct habits *habits)
+/* Merges shares of the same stack, scales them to a sum of 1, and keeps the MAX_SHARES largest. */
+static void normalize(struct time_profile *profile)
 {
 	size_t n = 0;
 	double sum = 0;
 
-	if (!habits->shares.n)
+	if (!profile->shares.n)
 		return;
-	qsort(habits->shares.data, habits->shares.n, sizeof(struct share), share__order);
-	for (size_t i = 0; i < habits->shares.n; i++) {
-		struct share *share = &habits->shares.data[i];
+	qsort(profile->shares.data, profile->shares.n, sizeof(struct share), share__order);
+	for (size_t i = 0; i < profile->shares.n; i++) {
+		struct share *share = &profile->shares.data[i];
 
 		sum += share->part;
-		if (n && habits->shares.data[n - 1].name == share->name)
-			habits->shares.data[n - 1].part += share->part;
+		if (n && profile->shares.data[n - 1].stack == share->stack)
+			profile->shares.data[n - 1].part += share->part;
 		else
-			habits->shares.data[n++] = *share;
+			profile->shares.data[n++] = *share;
 	}
-	habits->shares.n = n;
+	profile->shares.n = n;
 	for (size_t i = 0; i < n && sum > 0; i++)
-		habits->shares.data[i].part /= sum;
-	if (n <= MOST_SHARES)
+		profile->shares.data[i].part /= sum;
+	if (n <= MAX_SHARES)
 		return;
-	qsort(habits->shares.data, n, sizeof(struct share), share__by_part);
-	habits->shares.n = MOST_SHARES;
-	qsort(habits->shares.data, MOST_SHARES, sizeof(struct share), share__order);
+	qsort(profile->shares.data, n, sizeof(struct share), share__by_part);
+	profile->shares.n = MAX_SHARES;
+	qsort(profile->shares.data, MAX_SHARES, sizeof(struct share), share__order);
 }
 
-static int find_habits(struct finder *finder, uint32_t index)
+static int find_profile(struct finder *finder, uint32_t index)
 {
 	const struct model_thread *thread = &finder->model->threads.data[index];
-	struct habits all = {}, *habits = &finder->habits[index];
+	struct time_profile all = {}, *profile = &finder->profiles[index];
 	int err = array__reserve(&all.shares, thread->intervals.n + thread->samples.n);
 
 	for (size_t i = 0; i < thread->intervals.n && !err; i++) {
 		const struct model_interval *at = &thread->intervals.data[i];
-		struct share share = {hash__add(finder->names[at->user], finder->names[at->kernel]),
-				      (double)at->blocked_ns};
+		struct share share = {
+			hash__add(finder->stack_hashes[at->user], finder->stack_hashes[at->kernel]),
+			(double)at->blocked_ns};
 
 		if (at->blocked_ns)
 			err = array__push(&all.shares, share);
 	}
 	for (size_t i = 0; i < thread->samples.n && !err; i++) {
 		const struct model_sample *at = &thread->samples.data[i];
-		struct share share = {hash__add(finder->outer[at->user], 1),
+		struct share share = {hash__add(finder->outer_hashes[at->user], 1),
 				      (double)at->weight * (double)finder->model->period_ns};
 
 		err = array__push(&all.shares, share);
 	}
-	settle(&all);
+	normalize(&all);
 	for (size_t i = 0; i < all.shares.n && !err; i++)
-		err = array__push(&habits->shares, all.shares.data[i]);
+		err = array__push(&profile->shares, all.shares.data[i]);
 	array__free(&all.shares);
 	return err;
 }
 
-/* The part of their time that two threads spend alike (Dice's coefficient of the shares). */
-static double alike(const struct habits *one, const struct habits *two)
+/* The similarity of two threads, 0 to 1: Dice's coefficient of their shares. */
+static double similarity_of(const struct time_profile *one, const struct time_profile *two)
 {
 	double sum = 0;
 	size_t k = 0;
@@ -218,9 +220,9 @@ static double alike(const struct habits *one, const struct habits *two)
 	for (size_t i = 0; i < one->shares.n; i++) {
 		const struct share *share = &one->shares.data[i];
 
-		while (k < two->shares.n && two->shares.data[k].name < share->name)
+		while (k < two->shares.n && two->shares.data[k].stack < share->stack)
 			k++;
-		if (k < two->shares.n && two->shares.data[k].name == share->name)
+		if (k < two->shares.n && two->shares.data[k].stack == share->stack)
 			sum += share->part < two->shares.data[k].part ? share->part
 								      : two->shares.data[k].part;
 	}
@@ -231,7 +233,7 @@ static bool is_unfolded(const struct finder *finder, uint32_t thread)
 {
 	const struct model *model = finder->model;
 	const char *name = model__string(model, last_comm(&model->threads.data[thread]));
-	const char *pattern = own_strings__text(finder->strings, finder->texts[thread]);
+	const char *pattern = own_strings__text(finder->strings, finder->name_patterns[thread]);
 
 	for (size_t i = 0; i < finder->options->unfolded.n; i++)
 		if (!strcmp(finder->options->unfolded.data[i], name) ||
@@ -243,10 +245,10 @@ static bool is_unfolded(const struct finder *finder, uint32_t thread)
 static bool is_short_lived(const struct model *model, const struct model_thread *thread)
 {
 	return thread->flags & THREAD_CREATED && thread->parent && thread->exited &&
-	       thread->ended - thread->created < (model->end - model->start) / SHORT_PART;
+	       thread->ended - thread->created < (model->end - model->start) / SHORT_LIVED_DIVISOR;
 }
 
-/* Puts @thread into the group under @key, a new one if there is none yet. */
+/* Adds @thread to the group with @key, which is created if needed. */
 static int join(struct finder *finder, struct map64 *groups, uint64_t key, uint32_t thread,
 		enum merged merged)
 {
@@ -266,8 +268,8 @@ static int join(struct finder *finder, struct map64 *groups, uint64_t key, uint3
 }
 
 /*
- * Short-lived threads of one name and one creator. That may be such a thread itself
- * (a compiler's processes are children of children): then its kind is the creator.
+ * Merges short-lived threads with the same name pattern and creator. If the creator is short-lived
+ * itself (a compiler driver's processes), its group takes its place.
  */
 static int group_short_lived(struct finder *finder)
 {
@@ -283,23 +285,23 @@ static int group_short_lived(struct finder *finder)
 
 		if (!is_short_lived(model, thread) || is_unfolded(finder, i))
 			continue;
-		keys[i] = hash__add(parent, finder->texts[i]);
+		keys[i] = hash__add(parent, finder->name_patterns[i]);
 		count = map64__put(&counts, keys[i], 0);
 		err = count ? (++*count, 0) : -ENOMEM;
 	}
 	for (uint32_t i = 1; i < model->threads.n && !err; i++)
-		if (keys[i] && *map64__get(&counts, keys[i]) >= SHORT_LEAST)
+		if (keys[i] && *map64__get(&counts, keys[i]) >= SHORT_LIVED_MIN)
 			err = join(finder, &groups, keys[i], i, MERGED_SHORT_LIVED);
 	map64__free(&counts);
 	map64__free(&groups);
 	return err;
 }
 
-/* The group of the same pattern whose leader is most like @thread; 0: there is none. */
-static uint32_t group_like(const struct finder *finder, uint32_t thread)
+/* The group with @thread's merge key whose leader is most similar to it; 0: none. */
+static uint32_t most_similar_group(const struct finder *finder, uint32_t thread)
 {
 	const struct thread_similarity *out = finder->out;
-	double best = ALIKE;
+	double best = SIMILARITY_MIN;
 	uint32_t found = 0;
 
 	for (uint32_t g = 1; g < out->groups.n; g++) {
@@ -307,10 +309,11 @@ static uint32_t group_like(const struct finder *finder, uint32_t thread)
 		double similarity;
 
 		if (group->merged == MERGED_SHORT_LIVED ||
-		    finder->patterns[group->leader] != finder->patterns[thread] ||
+		    finder->merge_keys[group->leader] != finder->merge_keys[thread] ||
 		    is_unfolded(finder, group->leader))
 			continue;
-		similarity = alike(&finder->habits[group->leader], &finder->habits[thread]);
+		similarity =
+			similarity_of(&finder->profiles[group->leader], &finder->profiles[thread]);
 		if (similarity >= best) {
 			best = similarity;
 			found = g;
@@ -330,7 +333,7 @@ static int group_others(struct finder *finder)
 
 		if (out->group_of[i])
 			continue;
-		group = is_unfolded(finder, i) ? 0 : group_like(finder, i);
+		group = is_unfolded(finder, i) ? 0 : most_similar_group(finder, i);
 		if (!group) {
 			out->group_of[i] = (uint32_t)out->groups.n;
 			err = array__push(&out->groups, fresh);
@@ -343,7 +346,7 @@ static int group_others(struct finder *finder)
 	return err;
 }
 
-/* The name its threads share, or what they have in common. */
+/* A group has the name of its threads or, if names differ, their pattern. */
 static void name_groups(struct finder *finder)
 {
 	const struct model *model = finder->model;
@@ -356,19 +359,19 @@ static void name_groups(struct finder *finder)
 		if (i == group->leader)
 			group->name = name;
 		else if (group->name != name)
-			group->name = finder->texts[group->leader];
+			group->name = finder->name_patterns[group->leader];
 	}
 }
 
 static void release(struct finder *finder)
 {
-	for (size_t i = 0; finder->habits && i < finder->model->threads.n; i++)
-		array__free(&finder->habits[i].shares);
-	free(finder->habits);
-	free(finder->names);
-	free(finder->outer);
-	free(finder->patterns);
-	free(finder->texts);
+	for (size_t i = 0; finder->profiles && i < finder->model->threads.n; i++)
+		array__free(&finder->profiles[i].shares);
+	free(finder->profiles);
+	free(finder->stack_hashes);
+	free(finder->outer_hashes);
+	free(finder->merge_keys);
+	free(finder->name_patterns);
 }
 
 int thread_similarity__find(struct own_strings *strings, const struct similarity_options *options,
@@ -380,21 +383,22 @@ int thread_similarity__find(struct own_strings *strings, const struct similarity
 		.strings = strings,
 		.options = options,
 		.out = out,
-		.names = stack_names__make(model),
-		.outer = outer_names(model),
-		.patterns = calloc(model->threads.n, sizeof(*finder.patterns)),
-		.texts = calloc(model->threads.n, sizeof(*finder.texts)),
-		.habits = calloc(model->threads.n, sizeof(*finder.habits)),
+		.stack_hashes = stack_hashes__make(model),
+		.outer_hashes = outer_hashes(model),
+		.merge_keys = calloc(model->threads.n, sizeof(*finder.merge_keys)),
+		.name_patterns = calloc(model->threads.n, sizeof(*finder.name_patterns)),
+		.profiles = calloc(model->threads.n, sizeof(*finder.profiles)),
 	};
 	int err = 0;
 
 	out->group_of = calloc(model->threads.n, sizeof(*out->group_of));
-	if (!finder.names || !finder.outer || !finder.patterns || !finder.texts || !finder.habits ||
-	    !out->group_of || !array__add(&out->groups))
+	if (!finder.stack_hashes || !finder.outer_hashes || !finder.merge_keys ||
+	    !finder.name_patterns || !finder.profiles || !out->group_of ||
+	    !array__add(&out->groups))
 		err = -ENOMEM;
-	err = err ? err : find_patterns(&finder);
+	err = err ? err : find_merge_keys(&finder);
 	for (uint32_t i = 1; i < model->threads.n && !err; i++)
-		err = find_habits(&finder, i);
+		err = find_profile(&finder, i);
 	err = err ? err : group_short_lived(&finder);
 	err = err ? err : group_others(&finder);
 	if (!err)

@@ -7,72 +7,72 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a function on the kernel stack of a wakeup says of where that came from. */
-enum trail {
-	TRAIL_BLOCK = 1 << 0,	 /* a request to a block device was completed */
-	TRAIL_TIMER = 1 << 1,	 /* a timer went off */
-	TRAIL_RECEIVE = 1 << 2,	 /* a packet arrived */
-	TRAIL_SEND = 1 << 3,	 /* and is being sent here: over loopback, or to a container */
-	TRAIL_DEFERRED = 1 << 4, /* a soft interrupt that runs on top of somebody else */
+/* What a function on the kernel stack of a wakeup says about the wakeup's origin. */
+enum wakeup_hint {
+	HINT_BLOCK = 1 << 0,	/* a request to a block device completed */
+	HINT_TIMER = 1 << 1,	/* a timer expired */
+	HINT_RECEIVE = 1 << 2,	/* a packet was received */
+	HINT_SEND = 1 << 3,	/* the same thread sent it: over loopback, or to a container */
+	HINT_IRQ_EXIT = 1 << 4, /* a softirq at the end of an interrupt or in ksoftirqd */
 };
 
 static const struct {
 	const char *function;
-	uint8_t trail;
-} trails[] = {
-	/* These tell block_rq_complete, and end the request's bios at once. */
-	{"blk_update_request", TRAIL_BLOCK},	{"blk_mq_end_request_batch", TRAIL_BLOCK},
-	{"hrtimer_wakeup", TRAIL_TIMER},	{"process_timeout", TRAIL_TIMER},
-	{"call_timer_fn", TRAIL_TIMER},		{"__hrtimer_run_queues", TRAIL_TIMER},
-	{"__run_timers", TRAIL_TIMER},		{"it_real_fn", TRAIL_TIMER},
-	{"posix_timer_fn", TRAIL_TIMER},	{"timerfd_tmrproc", TRAIL_TIMER},
-	{"posix_cpu_timers_work", TRAIL_TIMER}, {"net_rx_action", TRAIL_RECEIVE},
-	{"__napi_poll", TRAIL_RECEIVE},		{"process_backlog", TRAIL_RECEIVE},
-	{"__netif_receive_skb", TRAIL_RECEIVE}, {"__netif_receive_skb_one_core", TRAIL_RECEIVE},
-	{"tcp_v4_rcv", TRAIL_RECEIVE},		{"tcp_v6_rcv", TRAIL_RECEIVE},
-	{"tcp_tasklet_func", TRAIL_RECEIVE},	{"__dev_queue_xmit", TRAIL_SEND},
-	{"ip_finish_output2", TRAIL_SEND},	{"ip6_finish_output2", TRAIL_SEND},
-	{"__tcp_transmit_skb", TRAIL_SEND},	{"__ip_queue_xmit", TRAIL_SEND},
-	{"irq_exit_rcu", TRAIL_DEFERRED},	{"__irq_exit_rcu", TRAIL_DEFERRED},
-	{"run_ksoftirqd", TRAIL_DEFERRED},
+	uint8_t hint;
+} hint_functions[] = {
+	/* These fire block_rq_complete, and end the request's bios right after it. */
+	{"blk_update_request", HINT_BLOCK},    {"blk_mq_end_request_batch", HINT_BLOCK},
+	{"hrtimer_wakeup", HINT_TIMER},	       {"process_timeout", HINT_TIMER},
+	{"call_timer_fn", HINT_TIMER},	       {"__hrtimer_run_queues", HINT_TIMER},
+	{"__run_timers", HINT_TIMER},	       {"it_real_fn", HINT_TIMER},
+	{"posix_timer_fn", HINT_TIMER},	       {"timerfd_tmrproc", HINT_TIMER},
+	{"posix_cpu_timers_work", HINT_TIMER}, {"net_rx_action", HINT_RECEIVE},
+	{"__napi_poll", HINT_RECEIVE},	       {"process_backlog", HINT_RECEIVE},
+	{"__netif_receive_skb", HINT_RECEIVE}, {"__netif_receive_skb_one_core", HINT_RECEIVE},
+	{"tcp_v4_rcv", HINT_RECEIVE},	       {"tcp_v6_rcv", HINT_RECEIVE},
+	{"tcp_tasklet_func", HINT_RECEIVE},    {"__dev_queue_xmit", HINT_SEND},
+	{"ip_finish_output2", HINT_SEND},      {"ip6_finish_output2", HINT_SEND},
+	{"__tcp_transmit_skb", HINT_SEND},     {"__ip_queue_xmit", HINT_SEND},
+	{"irq_exit_rcu", HINT_IRQ_EXIT},       {"__irq_exit_rcu", HINT_IRQ_EXIT},
+	{"run_ksoftirqd", HINT_IRQ_EXIT},
 };
 
 struct wait_causes {
 	const struct model *model;
 	struct own_strings *strings;
 	struct kinds *kinds;
-	uint32_t *peers; /* of each object: string, how its peer is called; 0: it has none */
-	uint8_t *trails; /* of each stack */
-	struct map64 by_address; /* string of a socket's own end -> thread */
-	uint32_t network;	 /* string */
+	uint32_t *peers;	 /* by object: string, the name of its peer; 0: it has none */
+	uint8_t *stack_hints;	 /* by stack: bits of enum wakeup_hint */
+	struct map64 by_address; /* string, the local address of a socket -> thread */
+	uint32_t network;	 /* string: "network" */
 };
 
-static const char *const names[SOURCE_TYPE_COUNT] = {
-	[CAUSE_THREAD] = "thread", [CAUSE_DEVICE] = "device",	    [CAUSE_PEER] = "peer",
-	[CAUSE_TIMER] = "timer",   [CAUSE_INTERRUPT] = "interrupt", [CAUSE_UNKNOWN] = "unknown",
-	[CAUSE_END] = "end",
+static const char *const names[CAUSE_TYPE_COUNT] = {
+	[CAUSE_THREAD] = "thread",  [CAUSE_DEVICE] = "device",	     [CAUSE_PEER] = "peer",
+	[CAUSE_TIMER] = "timer",    [CAUSE_INTERRUPT] = "interrupt", [CAUSE_UNKNOWN] = "unknown",
+	[CAUSE_UNFINISHED] = "end",
 };
 
 const char *cause_type__name(enum cause_type type)
 {
-	return type < SOURCE_TYPE_COUNT ? names[type] : "unknown";
+	return type < CAUSE_TYPE_COUNT ? names[type] : "unknown";
 }
 
-static uint8_t trail_of(const char *name)
+static uint8_t hints_of(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(trails); i++)
-		if (!strcmp(name, trails[i].function))
-			return trails[i].trail;
+	for (size_t i = 0; i < ARRAY_SIZE(hint_functions); i++)
+		if (!strcmp(name, hint_functions[i].function))
+			return hint_functions[i].hint;
 	return 0;
 }
 
-/* Of all functions at all kernel addresses: a bit set per location. */
-static uint8_t *find_trails(const struct model *model)
+/* The hints of all stacks. NULL without memory. */
+static uint8_t *find_hints(const struct model *model)
 {
-	_cleanup_free_ uint8_t *places = calloc(model->locations.n, 1);
+	_cleanup_free_ uint8_t *locations = calloc(model->locations.n, 1);
 	uint8_t *stacks = calloc(model->stacks.n, 1);
 
-	if (!places || !stacks) {
+	if (!locations || !stacks) {
 		free(stacks);
 		return NULL;
 	}
@@ -80,19 +80,19 @@ static uint8_t *find_trails(const struct model *model)
 		const struct model_location *location = &model->locations.data[i];
 
 		for (size_t k = 0; location->kernel && k < location->n_frames; k++)
-			places[i] |= trail_of(
+			locations[i] |= hints_of(
 				model__string(model, model->frames.data[location->frame + k].name));
 	}
 	for (size_t i = 1; i < model->stacks.n; i++) {
 		const struct model_stack *stack = &model->stacks.data[i];
 
 		for (size_t k = 0; k < stack->depth; k++)
-			stacks[i] |= places[model->stack_locations.data[stack->first + k]];
+			stacks[i] |= locations[model->stack_locations.data[stack->first + k]];
 	}
 	return stacks;
 }
 
-/* A thread that waited at a socket with this address of its own is who sends from there. */
+/* A thread that waited on a socket is taken for the sender of what comes from its local address. */
 static int find_addresses(struct wait_causes *causes)
 {
 	const struct model *model = causes->model;
@@ -148,8 +148,8 @@ int wait_causes__new(struct own_strings *strings, struct kinds *kinds, struct wa
 	causes->strings = strings;
 	causes->kinds = kinds;
 	causes->network = own_strings__add(strings, "network");
-	causes->trails = find_trails(causes->model);
-	if (!causes->trails || find_addresses(causes) || name_peers(causes))
+	causes->stack_hints = find_hints(causes->model);
+	if (!causes->stack_hints || find_addresses(causes) || name_peers(causes))
 		return -ENOMEM;
 	*out = TAKE_PTR(causes);
 	return 0;
@@ -159,23 +159,23 @@ void wait_causes__free(struct wait_causes *causes)
 {
 	if (!causes)
 		return;
-	free(causes->trails);
+	free(causes->stack_hints);
 	free(causes->peers);
 	map64__free(&causes->by_address);
 	free(causes);
 }
 
-static struct wait_cause source_thread(const struct wait_causes *causes, uint32_t thread,
-				       uint32_t waker)
+static struct wait_cause cause_by_thread(const struct wait_causes *causes, uint32_t thread,
+					 uint32_t waker)
 {
 	if (!waker || waker == thread || !causes->model->threads.data[waker].tid)
 		return (struct wait_cause){CAUSE_UNKNOWN, 0};
 	return (struct wait_cause){CAUSE_THREAD, waker};
 }
 
-/* Who is at the other end of the socket that was waited at: a thread if it is on this machine. */
-static struct wait_cause source_peer(const struct wait_causes *causes, uint32_t thread,
-				     const struct model_interval *interval)
+/* The other end of the socket that was waited on: a thread if it was recorded, too. */
+static struct wait_cause cause_by_peer(const struct wait_causes *causes, uint32_t thread,
+				       const struct model_interval *interval)
 {
 	uint32_t peer = causes->model->objects.data[interval->object].name;
 	const uint64_t *local;
@@ -191,7 +191,7 @@ static struct wait_cause source_peer(const struct wait_causes *causes, uint32_t 
 enum wait_kind wait_causes__kind(const struct wait_causes *causes,
 				 const struct model_interval *interval)
 {
-	struct kind_question question = {
+	struct wait_description description = {
 		.class = interval->class,
 		.flags = interval->flags,
 		.syscall = interval->syscall,
@@ -199,12 +199,12 @@ enum wait_kind wait_causes__kind(const struct wait_causes *causes,
 		.object = interval->object,
 	};
 
-	return kinds__of(causes->kinds, &question);
+	return kinds__of(causes->kinds, &description);
 }
 
-/* Without a stack of the wakeup, the wait itself has to tell. */
-static struct wait_cause source_guessed(const struct wait_causes *causes, uint32_t thread,
-					const struct model_interval *interval)
+/* Without a stack of the wakeup: the cause that the kind of the wait suggests. */
+static struct wait_cause cause_by_wait(const struct wait_causes *causes, uint32_t thread,
+				       const struct model_interval *interval)
 {
 	enum kind_ender ender = kind__info(wait_causes__kind(causes, interval))->ender;
 
@@ -213,7 +213,7 @@ static struct wait_cause source_guessed(const struct wait_causes *causes, uint32
 	if (ender == KIND_ENDER_TIMER)
 		return (struct wait_cause){CAUSE_TIMER, 0};
 	if (ender == KIND_ENDER_PEER)
-		return source_peer(causes, thread, interval);
+		return cause_by_peer(causes, thread, interval);
 	return (struct wait_cause){CAUSE_INTERRUPT, 0};
 }
 
@@ -222,15 +222,15 @@ struct wait_cause wait_causes__of(const struct wait_causes *causes, uint32_t thr
 {
 	const struct model_thread *waiter = &causes->model->threads.data[thread];
 	uint32_t stack = interval->wake ? waiter->wakes.data[interval->wake - 1].kernel : 0;
-	uint8_t trail = causes->trails[stack];
+	uint8_t hints = causes->stack_hints[stack];
 
 	if (interval->flags & INTERVAL_UNFINISHED)
-		return (struct wait_cause){CAUSE_END, 0};
-	if (trail & TRAIL_BLOCK && interval->device)
+		return (struct wait_cause){CAUSE_UNFINISHED, 0};
+	if (hints & HINT_BLOCK && interval->device)
 		return (struct wait_cause){CAUSE_DEVICE, interval->device};
 	switch ((enum waker_context)interval->waker_context) {
 	case WAKER_TASK:
-		return source_thread(causes, thread, interval->waker);
+		return cause_by_thread(causes, thread, interval->waker);
 	case WAKER_SOFTIRQ:
 	case WAKER_HARDIRQ:
 	case WAKER_NMI:
@@ -238,16 +238,16 @@ struct wait_cause wait_causes__of(const struct wait_causes *causes, uint32_t thr
 	default:
 		return (struct wait_cause){CAUSE_UNKNOWN, 0};
 	}
-	if (trail & TRAIL_RECEIVE) {
-		/* The packet that arrives is the one that the interrupted thread sends. */
-		struct wait_cause sender = source_thread(causes, thread, interval->waker);
+	if (hints & HINT_RECEIVE) {
+		/* A softirq that runs within the send delivers what the current thread sends. */
+		struct wait_cause sender = cause_by_thread(causes, thread, interval->waker);
 
-		if (trail & TRAIL_SEND && !(trail & TRAIL_DEFERRED) && sender.type == CAUSE_THREAD)
+		if (hints & HINT_SEND && !(hints & HINT_IRQ_EXIT) && sender.type == CAUSE_THREAD)
 			return sender;
-		return source_peer(causes, thread, interval);
+		return cause_by_peer(causes, thread, interval);
 	}
-	if (trail & TRAIL_TIMER)
+	if (hints & HINT_TIMER)
 		return (struct wait_cause){CAUSE_TIMER, 0};
 	return causes->model->stacks.data[stack].depth ? (struct wait_cause){CAUSE_INTERRUPT, 0}
-						       : source_guessed(causes, thread, interval);
+						       : cause_by_wait(causes, thread, interval);
 }

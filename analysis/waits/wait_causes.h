@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whom a wait was for: the thread that ended it, or, where that was done by an
- * interrupt, what stood behind it: a block device, a peer on the network, a
- * timer. wPerf (OSDI'18), sections 3.3 and 4.1, knows interrupts by type only.
+ * The cause of a wait: the thread that ended it, or, if an interrupt did, the origin of the
+ * interrupt: a block device, a peer on the network, a timer. (wPerf, OSDI'18, sections 3.3 and
+ * 4.1, has one vertex for each type of interrupt.)
  */
 #pragma once
 
@@ -12,30 +12,30 @@
 enum cause_type {
 	CAUSE_THREAD = 0,
 	CAUSE_DEVICE,
-	CAUSE_PEER, /* the other end of a connection, or just the network */
+	CAUSE_PEER, /* the other end of a connection, or the network if that is unknown */
 	CAUSE_TIMER,
-	CAUSE_INTERRUPT, /* another interrupt */
-	CAUSE_UNKNOWN,	 /* the wakeup was not seen */
-	CAUSE_END,	 /* nobody: it still waited when the recording ended */
-	SOURCE_TYPE_COUNT,
+	CAUSE_INTERRUPT,  /* another interrupt */
+	CAUSE_UNKNOWN,	  /* the wakeup was not seen */
+	CAUSE_UNFINISHED, /* none yet: the recording ended during the wait */
+	CAUSE_TYPE_COUNT,
 };
 
-/* "thread", "device", "peer", ... */
+/* "thread", "device", "peer", ...; of CAUSE_UNFINISHED "end". */
 const char *cause_type__name(enum cause_type type);
 
 struct wait_cause {
 	enum cause_type type;
-	uint32_t id; /* thread or device, an index in the model; PEER: a string; else 0 */
+	uint32_t id; /* THREAD, DEVICE: index in the model; PEER: string; else 0 */
 };
 
-/* Tables of one model: what its stacks and sockets tell. */
+/* Tables of one model: hints by stack, and sockets by address. */
 struct wait_causes;
 
-/* @model gets new strings. */
+/* For the model of @strings, to which names of peers are added. Returns 0 or -ENOMEM. */
 int wait_causes__new(struct own_strings *strings, struct kinds *kinds, struct wait_causes **out);
 void wait_causes__free(struct wait_causes *causes);
 
-/* What @interval of @thread, an index, waited for. Its blocked_ns is not 0. */
+/* The cause of @interval, of the thread with index @thread. Its blocked_ns is not 0. */
 struct wait_cause wait_causes__of(const struct wait_causes *causes, uint32_t thread,
 				  const struct model_interval *interval);
 

@@ -13,10 +13,10 @@ struct builder {
 	const struct model *model;
 	struct wait_causes *causes;
 	struct idle_waits *idle;
-	uint64_t *names;   /* of stacks */
-	uint32_t *edge_of; /* by wait */
-	uint64_t *plain;   /* by wait, ns; NULL: as long as it is */
-	uint64_t *weights;
+	uint64_t *hashes;	  /* by stack, see stack_hashes__make() */
+	uint32_t *edge_of;	  /* by wait */
+	uint64_t *plain;	  /* by wait, ns; NULL: the wait's length */
+	uint64_t *weights;	  /* by wait, ns, cascaded */
 	struct map64 edges;	  /* from and to -> edge */
 	struct map64 edge_causes; /* hash -> cause of an edge */
 };
@@ -50,7 +50,7 @@ static int find_edges(struct builder *builder)
 	return 0;
 }
 
-/* Every wait is known: the weights are exact. */
+/* When every wait is known. */
 static int weigh_exactly(struct builder *builder)
 {
 	struct waitgraph *graph = builder->graph;
@@ -59,7 +59,7 @@ static int weigh_exactly(struct builder *builder)
 	builder->weights = calloc(list->waits.n + 1, sizeof(*builder->weights));
 	if (!builder->weights)
 		return -ENOMEM;
-	return cascade__weights(list->waits.data, list->waits.n, (uint32_t)list->waiters.n,
+	return cascade__weights(list->waits.data, list->waits.n, (uint32_t)list->nodes.n,
 				builder->weights, &graph->stats);
 }
 
@@ -67,7 +67,8 @@ static int weigh_by_points(struct builder *builder)
 {
 	struct waitgraph *graph = builder->graph;
 	struct sampled_cascade cascade = {};
-	int err = sampled_cascade__take(&graph->list, builder->edge_of, graph->edges.n, &cascade);
+	int err =
+		sampled_cascade__estimate(&graph->list, builder->edge_of, graph->edges.n, &cascade);
 
 	for (size_t i = 0; i < graph->edges.n && !err; i++)
 		graph->edges.data[i].error_ns = cascade.errors[i];
@@ -78,7 +79,7 @@ static int weigh_by_points(struct builder *builder)
 	return err;
 }
 
-static void describe_blocked(const struct builder *builder, const struct waiter *waiter,
+static void describe_blocked(const struct builder *builder, const struct wait_node *waiter,
 			     uint32_t index, bool is_thread, struct waitgraph_cause *cause)
 {
 	const struct model_thread *thread = &builder->model->threads.data[waiter->id];
@@ -89,7 +90,7 @@ static void describe_blocked(const struct builder *builder, const struct waiter 
 	cause->object = interval->object;
 	cause->kernel = interval->kernel;
 	cause->user = interval->user;
-	/* What an interrupt interrupted has nothing to do with it. */
+	/* After an interrupt, the stacks are those of the interrupted thread. */
 	if (interval->wake && is_thread) {
 		cause->waker_kernel = thread->wakes.data[interval->wake - 1].kernel;
 		cause->waker_user = thread->wakes.data[interval->wake - 1].user;
@@ -101,28 +102,28 @@ static void describe_blocked(const struct builder *builder, const struct waiter 
 static struct waitgraph_cause describe(const struct builder *builder, size_t wait)
 {
 	const struct waitlist *list = &builder->graph->list;
-	const struct wait_place *place = &list->places.data[wait];
-	const struct waiter *waiter = &list->waiters.data[list->waits.data[wait].waiter];
-	bool is_thread = list->waiters.data[list->waits.data[wait].waker].type == CAUSE_THREAD;
+	const struct wait_source *source = &list->sources.data[wait];
+	const struct wait_node *waiter = &list->nodes.data[list->waits.data[wait].waiter];
+	bool is_thread = list->nodes.data[list->waits.data[wait].waker].type == CAUSE_THREAD;
 	struct waitgraph_cause cause = {
-		.origin = place->origin,
+		.origin = source->origin,
 		.class = CLASS_OTHER,
 		.edge = builder->edge_of[wait],
 	};
 
-	switch ((enum wait_origin)place->origin) {
+	switch ((enum wait_origin)source->origin) {
 	case WAIT_BLOCKED:
-		describe_blocked(builder, waiter, place->index, is_thread, &cause);
+		describe_blocked(builder, waiter, source->index, is_thread, &cause);
 		break;
 	case WAIT_SPIN:
 		cause.class = CLASS_CPU;
 		break;
-	case WAIT_IDLE: {
+	case WAIT_DEVICE_IDLE: {
 		const struct model_device *device = &builder->model->devices.data[waiter->id];
 
 		cause.idle = true;
-		cause.waker_kernel = device->idles.data[place->index].kernel;
-		cause.waker_user = device->idles.data[place->index].user;
+		cause.waker_kernel = device->idles.data[source->index].kernel;
+		cause.waker_user = device->idles.data[source->index].user;
 		break;
 	}
 	case WAIT_NO_TASK:
@@ -132,15 +133,15 @@ static struct waitgraph_cause describe(const struct builder *builder, size_t wai
 	return cause;
 }
 
-/* Causes are told apart by functions, not by addresses or objects. */
+/* Distinguishes causes by functions, not by addresses or objects. */
 static uint64_t cause_key(const struct builder *builder, const struct waitgraph_cause *cause)
 {
-	const uint64_t *names = builder->names;
+	const uint64_t *hashes = builder->hashes;
 	uint64_t hash = hash__add(cause->edge, cause->origin);
 
 	hash = hash__add(hash, (uint64_t)cause->kind << 8 | cause->class);
-	hash = hash__add(hash__add(hash, names[cause->kernel]), names[cause->user]);
-	return hash__add(hash__add(hash, names[cause->waker_kernel]), names[cause->waker_user]);
+	hash = hash__add(hash__add(hash, hashes[cause->kernel]), hashes[cause->user]);
+	return hash__add(hash__add(hash, hashes[cause->waker_kernel]), hashes[cause->waker_user]);
 }
 
 static int add_cause(struct builder *builder, size_t wait)
@@ -153,7 +154,8 @@ static int add_cause(struct builder *builder, size_t wait)
 		map64__put(&builder->edge_causes, cause_key(builder, &fresh), graph->causes.n);
 	uint64_t length = builder->weights[wait] ? of->end - of->begin : 0; /* 0: overlapping */
 	uint64_t plain = builder->plain ? builder->plain[wait] : length;
-	/* Event loops that wait for each other are at it together. */
+	/* Event loops of one vertex that wake each other work together: that is no wait for work.
+	 */
 	bool may_idle = edge->from != edge->to || fresh.kind != KIND_EPOLL;
 
 	if (!index || (*index == graph->causes.n && array__push(&graph->causes, fresh)))
@@ -195,7 +197,7 @@ static int cause__order(const void *a, const void *b)
 	return (one->longest_ns < two->longest_ns) - (one->longest_ns > two->longest_ns);
 }
 
-/* Edges by weight, and the causes of each together. */
+/* Sorts edges by weight; causes by edge, then by weight. */
 static int sort(struct builder *builder)
 {
 	struct waitgraph *graph = builder->graph;
@@ -252,16 +254,16 @@ int waitgraph__make(const struct model *model, struct kinds *kinds,
 
 	graph->model = model;
 	graph->exact = graph->list.exact = model->trace && !options->sampled;
-	builder.names = err ? NULL : stack_names__make(model);
+	builder.hashes = err ? NULL : stack_hashes__make(model);
 	if (!err)
-		err = builder.names ? build(&builder, options) : -ENOMEM;
+		err = builder.hashes ? build(&builder, options) : -ENOMEM;
 	graph->duration_ns =
 		graph->list.until > graph->list.from ? graph->list.until - graph->list.from : 0;
 	idle_waits__free(builder.idle);
 	wait_causes__free(builder.causes);
 	map64__free(&builder.edges);
 	map64__free(&builder.edge_causes);
-	free(builder.names);
+	free(builder.hashes);
 	free(builder.edge_of);
 	free(builder.plain);
 	free(builder.weights);

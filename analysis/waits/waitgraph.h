@@ -2,10 +2,10 @@
 /*
  * The wait-for graph of a recording. wPerf, OSDI'18, sections 3 and 4.
  *
- * A vertex is a thread, or several that are one of a kind, or what stands behind an
- * interrupt: a block device, a peer, timers. An edge says that one waits for the
- * other. Its plain weight is the time it did; its cascaded weight adds what others
- * waited meanwhile because of that, so it may exceed the recording's length.
+ * A vertex is a thread, a group of merged threads, or the origin of interrupts: a block device, a
+ * peer, timers. An edge says that one waits for the other. Its plain weight is the time of those
+ * waits; its cascaded weight adds the time that others waited because of them, so it may exceed
+ * the recording's length.
  */
 #pragma once
 
@@ -13,35 +13,35 @@
 #include "analysis/waits/waitlist.h"
 
 struct waitgraph_options {
-	struct sample_filter filter; /* threads: whose waits count; classes are not looked at */
+	struct sample_filter filter; /* threads whose waits count; classes are ignored */
 	struct similarity_options merge;
-	bool sampled; /* weigh by the sampling points, even if every wait is known */
+	bool sampled; /* estimate weights from sampling points even if every wait is known */
 };
 
 struct waitgraph_vertex {
 	enum cause_type type;
 	enum merged merged;
 	uint32_t name;	      /* see waitgraph_vertex__name() */
-	uint32_t id;	      /* of its first: thread or device of the model, 0 for others */
-	uint32_t n;	      /* threads */
-	bool kernel;	      /* threads of the kernel */
-	bool recorded;	      /* what it waits for is known; always so of devices */
-	uint64_t lifetime_ns; /* of all its threads; a device's from its first request on */
-	uint64_t running_ns;  /* a device: with something in flight */
+	uint32_t id;	      /* of its first thread, or of the device, in the model; else 0 */
+	uint32_t n;	      /* number of threads */
+	bool kernel;	      /* kernel threads */
+	bool recorded;	      /* its waits are known; always true for devices */
+	uint64_t lifetime_ns; /* sum over its threads; of a device from its first request on */
+	uint64_t running_ns;  /* a device: with requests in flight */
 	uint64_t runnable_ns;
-	uint64_t blocked_ns; /* a device: with nothing in flight */
+	uint64_t blocked_ns; /* a device: without */
 };
 
-/* Waits of one edge for one reason, in one place. */
+/* Waits of one edge with the same kind and the same functions on the stacks. */
 struct waitgraph_cause {
 	uint8_t origin; /* enum wait_origin */
 	uint8_t class;	/* enum wait_class */
 	enum wait_kind kind;
-	bool idle;	 /* the waiter has nothing to do */
+	bool idle;	 /* the waiter waits for work */
 	uint32_t object; /* of the longest of them */
-	uint32_t kernel; /* stacks of one of them: the waiter's */
+	uint32_t kernel; /* stacks of one of them: the waiter's, */
 	uint32_t user;
-	uint32_t waker_kernel; /* and who woke it */
+	uint32_t waker_kernel; /* and the waker's */
 	uint32_t waker_user;
 	uint32_t edge;
 	uint64_t count; /* recorded waits */
@@ -51,38 +51,38 @@ struct waitgraph_cause {
 };
 
 struct waitgraph_edge {
-	uint32_t from; /* waits */
-	uint32_t to;   /* for this one */
+	uint32_t from; /* vertex that waits */
+	uint32_t to;   /* vertex that is waited for */
 	uint64_t count;
 	uint64_t plain_ns;
 	uint64_t weight_ns; /* cascaded */
-	double error_ns;    /* standard error of weight_ns at most; 0 when that is exact */
-	uint64_t idle_ns;   /* of plain_ns: there was nothing to do */
-	uint32_t cause;	    /* the first of its causes: those with most weight first */
+	double error_ns;    /* upper bound of weight_ns' standard error; 0: it is exact */
+	uint64_t idle_ns;   /* part of plain_ns that was waits for work */
+	uint32_t cause;	    /* its first cause; heaviest first */
 	uint32_t n_causes;
 };
 
 struct waitgraph {
 	const struct model *model;
-	struct own_strings strings; /* for names of vertices, which the model may not have */
+	struct own_strings strings; /* names of vertices that the model does not have */
 	ARRAY(struct waitgraph_vertex) vertices;
-	ARRAY(struct waitgraph_edge) edges; /* most weight first */
+	ARRAY(struct waitgraph_edge) edges; /* heaviest first */
 	ARRAY(struct waitgraph_cause) causes;
 	struct waitlist list;
-	uint32_t *vertex_of;  /* by waiter of the list */
+	uint32_t *vertex_of;  /* by node of the list */
 	uint64_t duration_ns; /* of the window */
-	bool exact;
-	uint64_t points; /* that the weights were estimated from */
+	bool exact;	      /* weights are; otherwise estimated */
+	uint64_t points;      /* that they were estimated from */
 	struct cascade_stats stats;
 };
 
 /*
- * Makes the graph of @model, which stays the caller's and there as long as the graph. Returns 0
- * or -ENOMEM; @graph is to be freed in any case.
+ * Makes the graph of @model, which stays the caller's and must outlive the graph. The caller has
+ * zeroed @graph. Returns 0 or -ENOMEM; @graph is to be freed in any case.
  */
 int waitgraph__make(const struct model *model, struct kinds *kinds,
 		    const struct waitgraph_options *options, struct waitgraph *graph);
-/* The vertices, and waits of those that stand for short-lived threads: part of it. */
+/* Adds the vertices, and the waits of merged short-lived threads. Part of waitgraph__make(). */
 int waitgraph__vertices(struct waitgraph *graph, const struct thread_similarity *similarity);
 void waitgraph__free(struct waitgraph *graph);
 
@@ -93,15 +93,15 @@ static inline const char *waitgraph_vertex__name(const struct waitgraph *graph,
 }
 
 /*
- * Whether @vertex is outside of what was recorded: nothing is known of what it waits
- * for. Edges to it are shown, and left out when knots are looked for.
+ * Whether @vertex is outside of what was recorded: its own waits are unknown. Edges to it are
+ * shown, but do not count in the search for knots.
  */
 static inline bool waitgraph_vertex__outside(const struct waitgraph_vertex *vertex)
 {
 	return !vertex->recorded;
 }
 
-/* Whether who waits there mostly has nothing to do. */
+/* Whether most of its time is waits for work. */
 static inline bool waitgraph_edge__is_idle(const struct waitgraph_edge *edge)
 {
 	return edge->idle_ns > edge->plain_ns / 2;

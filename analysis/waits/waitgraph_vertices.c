@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The vertices of a wait-for graph: threads in their groups, devices, and what is outside. */
+/* The vertices of a wait-for graph: groups of threads, devices, and others. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,11 +9,11 @@
 #include "analysis/waits/waitgraph.h"
 
 /*
- * What of [@from, @from + @ns) lies in the window, in ns. Where not every wait is known, its
- * @points tell how long it was: those of one that is cut are shared out by time.
+ * The part of [@from, @from + @ns) that lies in the window, in ns. In sampling mode, the same
+ * part of the @sampled time that the interval represents.
  */
 static uint64_t time_in_window(const struct waitgraph *graph, uint64_t from, uint64_t ns,
-			       uint64_t points)
+			       uint64_t sampled)
 {
 	const struct waitlist *list = &graph->list;
 	uint64_t begin = from > list->from ? from : list->from;
@@ -23,30 +23,33 @@ static uint64_t time_in_window(const struct waitgraph *graph, uint64_t from, uin
 		return 0;
 	if (graph->exact)
 		return end - begin;
-	points *= graph->model->period_ns;
-	return end - begin == ns ? points
-				 : (uint64_t)((double)points * (double)(end - begin) / (double)ns);
+	return end - begin == ns ? sampled
+				 : (uint64_t)((double)sampled * (double)(end - begin) / (double)ns);
 }
 
-/* Times in the window, from the points in it where it is not the whole recording. */
+/* Adds the estimated times of @thread in the window. */
 static void estimate_times(const struct waitgraph *graph, const struct model_thread *thread,
 			   struct waitgraph_vertex *vertex)
 {
 	const struct waitlist *list = &graph->list;
-	uint64_t period = graph->model->period_ns, running = 0, runnable = 0, blocked = 0;
+	const struct model *model = graph->model;
+	uint64_t running = 0, runnable = 0, blocked = 0;
 
 	for (size_t i = 0; i < thread->samples.n; i++) {
 		const struct model_sample *at = &thread->samples.data[i];
 
 		if (at->time >= list->from && at->time < list->until)
-			running += at->weight * period;
+			running += model_thread__time(model, thread, CLASS_CPU, at->weight);
 	}
 	for (size_t i = 0; i < thread->intervals.n; i++) {
 		const struct model_interval *at = &thread->intervals.data[i];
 
-		runnable += time_in_window(graph, at->t_out + at->blocked_ns, at->runq_ns,
-					   at->runq_points);
-		blocked += time_in_window(graph, at->t_out, at->blocked_ns, at->blocked_points);
+		runnable += time_in_window(
+			graph, at->t_out + at->blocked_ns, at->runq_ns,
+			model_thread__time(model, thread, CLASS_SCHED, at->runq_points));
+		blocked += time_in_window(
+			graph, at->t_out, at->blocked_ns,
+			model_thread__time(model, thread, at->class, at->blocked_points));
 	}
 	vertex->running_ns += running;
 	vertex->runnable_ns += runnable;
@@ -96,7 +99,7 @@ static int add_groups(struct waitgraph *graph, const struct thread_similarity *s
 		uint32_t at = similarity->group_of[i] - 1;
 
 		graph->vertex_of[i] = at;
-		if (!graph->list.waiters.data[i].known)
+		if (!graph->list.nodes.data[i].waits_known)
 			continue;
 		graph->vertices.data[at].recorded = true;
 		add_times(graph, thread, &graph->vertices.data[at]);
@@ -104,7 +107,10 @@ static int add_groups(struct waitgraph *graph, const struct thread_similarity *s
 	return err;
 }
 
-/* Of a device; its last one, which nobody ended, is known for the whole recording only. */
+/*
+ * The idle time of @device in the window: its exact total for the whole recording, else the sum
+ * of the recorded idle times.
+ */
 static uint64_t idle_time(const struct waitgraph *graph, const struct model_device *device)
 {
 	uint64_t idle = 0;
@@ -114,7 +120,8 @@ static uint64_t idle_time(const struct waitgraph *graph, const struct model_devi
 	for (size_t i = 0; i < device->idles.n; i++) {
 		const struct model_idle *at = &device->idles.data[i];
 
-		idle += time_in_window(graph, at->since, at->ns, at->points);
+		idle += time_in_window(graph, at->since, at->ns,
+				       at->points * graph->model->period_ns);
 	}
 	return idle;
 }
@@ -138,7 +145,7 @@ static struct waitgraph_vertex device_vertex(const struct waitgraph *graph, uint
 	return vertex;
 }
 
-/* Devices, peers, timers: what the waits named besides threads. */
+/* Adds devices, peers, timers: the nodes up to @end that are no threads, and the unknown one. */
 static int add_others(struct waitgraph *graph, size_t end)
 {
 	const struct model *model = graph->model;
@@ -146,7 +153,7 @@ static int add_others(struct waitgraph *graph, size_t end)
 	int err = 0;
 
 	for (size_t i = model->threads.n; i < end && !err; i++) {
-		const struct waiter *waiter = &list->waiters.data[i];
+		const struct wait_node *waiter = &list->nodes.data[i];
 		struct waitgraph_vertex vertex = {.type = waiter->type, .n = 1};
 
 		if (waiter->type == CAUSE_DEVICE)
@@ -155,8 +162,8 @@ static int add_others(struct waitgraph *graph, size_t end)
 			vertex.name = waiter->id;
 		else
 			vertex.name = own_strings__add(&graph->strings,
-						       waiter->type == CAUSE_END
-							       ? "nobody yet"
+						       waiter->type == CAUSE_UNFINISHED
+							       ? "no wakeup yet"
 							       : cause_type__name(waiter->type));
 		graph->vertex_of[i] = (uint32_t)graph->vertices.n;
 		err = array__push(&graph->vertices, vertex);
@@ -181,8 +188,8 @@ static int life__order(const void *a, const void *b)
 }
 
 /*
- * Short-lived threads of one kind as one that lives on: when none of them is there,
- * it waits for its creator to have a task (wPerf, section 3.3).
+ * Adds a node for merged short-lived threads, with a wait for the creator's next task whenever
+ * none of them exists (wPerf, section 3.3).
  */
 static int add_no_tasks(struct waitgraph *graph, const struct thread_similarity *similarity,
 			uint32_t g)
@@ -190,15 +197,15 @@ static int add_no_tasks(struct waitgraph *graph, const struct thread_similarity 
 	const struct thread_group *group = &similarity->groups.data[g];
 	const struct model *model = graph->model;
 	_cleanup_free_ const struct model_thread **lives = calloc(group->n, sizeof(*lives));
-	uint32_t waiter = waitlist__virtual(&graph->list, group->creator);
+	uint32_t waiter = waitlist__add_short_lived(&graph->list, group->creator);
 	uint64_t ended = MODEL_FOREVER;
 	size_t n = 0;
 	int err = 0;
 
-	if (!lives || waiter == NO_WAITER)
+	if (!lives || waiter == NO_NODE)
 		return -ENOMEM;
 	for (uint32_t i = group->leader; i < model->threads.n && n < group->n; i++)
-		if (similarity->group_of[i] == g && graph->list.waiters.data[i].known)
+		if (similarity->group_of[i] == g && graph->list.nodes.data[i].waits_known)
 			lives[n++] = &model->threads.data[i];
 	qsort(lives, n, sizeof(const struct model_thread *), life__order);
 	for (size_t i = 0; i < n && !err; i++) {
@@ -220,7 +227,7 @@ static int add_virtual(struct waitgraph *graph, const struct thread_similarity *
 	return err;
 }
 
-/* Threads of one name are told apart by their ids: "mysqld/4711". */
+/* Appends the tid to names that several vertices have: "mysqld/4711". */
 static int tell_apart(struct waitgraph *graph)
 {
 	struct map64 names = {};
@@ -248,10 +255,10 @@ static int tell_apart(struct waitgraph *graph)
 
 int waitgraph__vertices(struct waitgraph *graph, const struct thread_similarity *similarity)
 {
-	size_t others = graph->list.waiters.n;
+	size_t others = graph->list.nodes.n;
 	int err = add_virtual(graph, similarity);
 
-	graph->vertex_of = calloc(graph->list.waiters.n + 1, sizeof(*graph->vertex_of));
+	graph->vertex_of = calloc(graph->list.nodes.n + 1, sizeof(*graph->vertex_of));
 	if (!graph->vertex_of)
 		return -ENOMEM;
 	err = err ? err : add_groups(graph, similarity);

@@ -5,32 +5,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So soon behind a wakeup, a thread that says so speaks of this one. */
+/* An annotation within this time after a wakeup refers to that wakeup. */
 #define SOON_NS 100000
 
-/* The waiter that @source is, made when it is new; NO_WAITER without memory. */
-static uint32_t waiter_of(struct waitlist *list, struct wait_cause source)
+/* The node of @cause, added if it is new; NO_NODE without memory. */
+static uint32_t node_of(struct waitlist *list, struct wait_cause cause)
 {
-	uint64_t key = (uint64_t)source.type << 32 | source.id;
+	uint64_t key = (uint64_t)cause.type << 32 | cause.id;
 	uint64_t *known;
 
-	if (source.type == CAUSE_THREAD)
-		return source.id;
-	if (source.type == CAUSE_UNKNOWN)
+	if (cause.type == CAUSE_THREAD)
+		return cause.id;
+	if (cause.type == CAUSE_UNKNOWN)
 		return 0;
-	known = map64__put(&list->others, key, list->waiters.n);
+	known = map64__put(&list->others, key, list->nodes.n);
 	if (!known)
-		return NO_WAITER;
-	if (*known == list->waiters.n &&
-	    array__push(&list->waiters,
-			((struct waiter){source.type, source.id, 0, source.type == CAUSE_DEVICE})))
-		return NO_WAITER;
+		return NO_NODE;
+	if (*known == list->nodes.n &&
+	    array__push(&list->nodes,
+			((struct wait_node){cause.type, cause.id, 0, cause.type == CAUSE_DEVICE})))
+		return NO_NODE;
 	return (uint32_t)*known;
 }
 
-int waitlist__add(struct waitlist *list, struct wait wait, struct wait_place place)
+int waitlist__add(struct waitlist *list, struct wait wait, struct wait_source source)
 {
-	if (wait.waiter == NO_WAITER || wait.waker == NO_WAITER)
+	if (wait.waiter == NO_NODE || wait.waker == NO_NODE)
 		return -ENOMEM;
 	if (wait.begin < list->from)
 		wait.begin = list->from;
@@ -38,10 +38,10 @@ int waitlist__add(struct waitlist *list, struct wait wait, struct wait_place pla
 		wait.end = list->until;
 	if (wait.begin >= wait.end)
 		return 0;
-	return array__push(&list->waits, wait) ?: array__push(&list->places, place);
+	return array__push(&list->waits, wait) ?: array__push(&list->sources, source);
 }
 
-/* The waits of one thread are put together from several lists, all in the order of time. */
+/* Merges the intervals and annotations of one thread, both in the order of time. */
 struct thread_walk {
 	struct waitlist *list;
 	const struct wait_causes *causes;
@@ -50,14 +50,14 @@ struct thread_walk {
 	size_t annotation; /* the next one */
 };
 
-/* Whether the thread told, between two of its waits, that the first one ended for nothing. */
+/* Whether the thread annotated, between @interval and @next, that it was woken for nothing. */
 static bool woken_for_nothing(struct thread_walk *walk, const struct model_interval *interval,
 			      const struct model_interval *next)
 {
 	const struct model_thread *thread = walk->thread;
 	uint64_t from = interval->t_out + interval->blocked_ns, until = next->t_out;
 
-	/* There may have been other waits in between, which were not recorded. */
+	/* In sampling mode there may have been waits in between that were not recorded. */
 	if (!walk->list->model->trace && until > from + interval->runq_ns + SOON_NS)
 		until = from + interval->runq_ns + SOON_NS;
 
@@ -78,9 +78,9 @@ static uint64_t wake_time(const struct model_interval *interval)
 }
 
 /*
- * The wait that begins with interval @i: *@last is the interval that it ends with,
- * a later one after false wakeups (wPerf, section 4.1). What lies between two of
- * them was spent on finding out, and belongs to the wait.
+ * Sets *@last to the interval with which the wait ends that begins with interval @i: a later one
+ * after false wakeups (wPerf, section 4.1). The time in between, in which the thread checks its
+ * condition, belongs to the wait.
  */
 static void follow_false_wakeups(struct thread_walk *walk, size_t i, size_t *last)
 {
@@ -98,22 +98,22 @@ static void follow_false_wakeups(struct thread_walk *walk, size_t i, size_t *las
 	}
 }
 
-/* A kernel thread that has nothing to do loses nothing. */
+/* Whether a kernel thread waits for work: nothing is lost by that. */
 static bool is_idle(const struct thread_walk *walk, const struct model_interval *interval)
 {
 	return walk->thread->flags & THREAD_KERNEL &&
 	       wait_causes__kind(walk->causes, interval) == KIND_IDLE_THREAD;
 }
 
-/* After a false wakeup the way to the CPU belongs to the wait. */
+/* After a false wakeup the time in the run queue belongs to the wait. */
 static uint64_t wait_end(const struct model_interval *interval, bool false_wakeup)
 {
 	return wake_time(interval) + (false_wakeup ? interval->runq_ns : 0);
 }
 
 /*
- * Whether all between two waits, the first of which ended for nothing, belongs to them. In
- * sampling mode a wait in between may not be there, but where there is no room for one.
+ * Whether the waits on both sides of a false wakeup are one. In sampling mode only if they are too
+ * close together for an unrecorded wait in between.
  */
 static bool is_joined(const struct waitlist *list, const struct model_interval *interval)
 {
@@ -126,12 +126,12 @@ static int add_blocked(struct thread_walk *walk, size_t first, size_t last)
 {
 	const struct model_interval *intervals = walk->thread->intervals.data;
 	struct waitlist *list = walk->list;
-	struct wait_cause source = wait_causes__of(walk->causes, walk->index, &intervals[last]);
-	uint32_t waker = waiter_of(list, source);
+	struct wait_cause cause = wait_causes__of(walk->causes, walk->index, &intervals[last]);
+	uint32_t waker = node_of(list, cause);
 	int err = 0;
 
 	for (size_t i = first; i <= last && !err; i++) {
-		struct wait_place place = {
+		struct wait_source source = {
 			.origin = WAIT_BLOCKED,
 			.spacing = INTERVAL_SPACING(intervals[i].flags),
 			.index = (uint32_t)i,
@@ -146,12 +146,12 @@ static int add_blocked(struct thread_walk *walk, size_t first, size_t last)
 		};
 
 		if (intervals[i].blocked_ns || joined)
-			err = waitlist__add(list, wait, place);
+			err = waitlist__add(list, wait, source);
 	}
 	return err;
 }
 
-/* Room for as many waits as there can be: growing would take half as much again. */
+/* Reserves room for all waits but spins: growing the arrays would take 1.5 times the memory. */
 static int make_room(struct waitlist *list)
 {
 	const struct model *model = list->model;
@@ -161,7 +161,7 @@ static int make_room(struct waitlist *list)
 		n += model->threads.data[i].intervals.n;
 	for (size_t i = 1; i < model->devices.n; i++)
 		n += model->devices.data[i].idles.n;
-	return array__reserve(&list->waits, n) ?: array__reserve(&list->places, n);
+	return array__reserve(&list->waits, n) ?: array__reserve(&list->sources, n);
 }
 
 static int add_thread(struct waitlist *list, const struct wait_causes *causes, uint32_t index)
@@ -189,7 +189,7 @@ static int add_thread(struct waitlist *list, const struct wait_causes *causes, u
 static int add_device(struct waitlist *list, uint32_t index)
 {
 	const struct model_device *device = &list->model->devices.data[index];
-	uint32_t waiter = waiter_of(list, (struct wait_cause){CAUSE_DEVICE, index});
+	uint32_t waiter = node_of(list, (struct wait_cause){CAUSE_DEVICE, index});
 	int err = 0;
 
 	for (size_t i = 0; i < device->idles.n && !err; i++) {
@@ -198,10 +198,10 @@ static int add_device(struct waitlist *list, uint32_t index)
 		bool ended = idle->thread || idle->since + idle->ns < list->model->end;
 		struct wait_cause feeder = {named   ? CAUSE_THREAD
 					    : ended ? CAUSE_UNKNOWN
-						    : CAUSE_END,
+						    : CAUSE_UNFINISHED,
 					    named ? idle->thread : 0};
-		struct wait_place place = {
-			.origin = WAIT_IDLE,
+		struct wait_source source = {
+			.origin = WAIT_DEVICE_IDLE,
 			.spacing = INTERVAL_SPACING(idle->flags),
 			.index = (uint32_t)i,
 		};
@@ -210,16 +210,17 @@ static int add_device(struct waitlist *list, uint32_t index)
 				    (struct wait){.begin = idle->since,
 						  .end = idle->since + idle->ns,
 						  .waiter = waiter,
-						  .waker = waiter_of(list, feeder)},
-				    place);
+						  .waker = node_of(list, feeder)},
+				    source);
 	}
 	return err;
 }
 
-static bool is_known(const struct model *model, const struct sample_filter *filter,
-		     const struct model_thread *thread)
+/* Whether @thread was recorded, and passes @filter. */
+static bool waits_are_known(const struct model *model, const struct sample_filter *filter,
+			    const struct model_thread *thread)
 {
-	/* It is there because of what was asked for, whatever that was. */
+	/* Helpers always pass: they were recorded because they woke a thread that was asked for. */
 	if (model_thread__is_helper(thread))
 		return true;
 	if (thread->announced && !(thread->flags & THREAD_TARGET))
@@ -243,16 +244,17 @@ int waitlist__make(const struct model *model, const struct wait_causes *causes,
 		list->from = model->start + filter->from;
 	if (filter->until && filter->until < model->end - model->start)
 		list->until = model->start + filter->until;
-	if (list->from > list->until) /* an empty one */
+	if (list->from > list->until) /* an empty window */
 		list->from = list->until;
 	err = make_room(list);
 	for (uint32_t i = 0; i < model->threads.n && !err; i++)
-		err = array__push(&list->waiters,
-				  ((struct waiter){i ? CAUSE_THREAD : CAUSE_UNKNOWN, i, 0, false}));
+		err = array__push(
+			&list->nodes,
+			((struct wait_node){i ? CAUSE_THREAD : CAUSE_UNKNOWN, i, 0, false}));
 	for (uint32_t i = 1; i < model->threads.n && !err; i++) {
-		if (!is_known(model, filter, &model->threads.data[i]))
+		if (!waits_are_known(model, filter, &model->threads.data[i]))
 			continue;
-		list->waiters.data[i].known = true;
+		list->nodes.data[i].waits_known = true;
 		err = add_thread(list, causes, i);
 	}
 	for (uint32_t i = 1; i < model->devices.n && !err; i++)
@@ -260,35 +262,35 @@ int waitlist__make(const struct model *model, const struct wait_causes *causes,
 	return err ? err : waitlist__add_spins(list);
 }
 
-uint32_t waitlist__virtual(struct waitlist *list, uint32_t creator)
+uint32_t waitlist__add_short_lived(struct waitlist *list, uint32_t creator)
 {
-	struct waiter waiter = {CAUSE_THREAD, 0, creator, false};
+	struct wait_node node = {CAUSE_THREAD, 0, creator, false};
 
-	if (array__push(&list->waiters, waiter))
-		return NO_WAITER;
-	return (uint32_t)list->waiters.n - 1;
+	if (array__push(&list->nodes, node))
+		return NO_NODE;
+	return (uint32_t)list->nodes.n - 1;
 }
 
-int waitlist__add_no_task(struct waitlist *list, uint32_t waiter, uint64_t begin, uint64_t end)
+int waitlist__add_no_task(struct waitlist *list, uint32_t node, uint64_t begin, uint64_t end)
 {
-	struct wait_place place = {
+	struct wait_source source = {
 		.origin = WAIT_NO_TASK,
 		.spacing = (uint8_t)list->model->spacing,
 	};
 	struct wait wait = {
 		.begin = begin,
 		.end = end,
-		.waiter = waiter,
-		.waker = list->waiters.data[waiter].virtual,
+		.waiter = node,
+		.waker = list->nodes.data[node].creator,
 	};
 
-	return waitlist__add(list, wait, place);
+	return waitlist__add(list, wait, source);
 }
 
 void waitlist__free(struct waitlist *list)
 {
-	array__free(&list->waiters);
+	array__free(&list->nodes);
 	array__free(&list->waits);
-	array__free(&list->places);
+	array__free(&list->sources);
 	map64__free(&list->others);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * All waits of a recording in one list: what threads were blocked for, what they
- * were busy-waiting for, and the time devices had nothing to do; each with who
- * waits and who is waited for, as vertices of a graph that is not merged yet.
+ * All waits of a recording in one list: blocked threads, threads that spin, and idle devices. Each
+ * wait is an edge between two nodes (threads, devices, peers, ...), before nodes are merged into
+ * the vertices of the wait-for graph.
  */
 #pragma once
 
@@ -12,59 +12,59 @@
 
 enum wait_origin {
 	WAIT_BLOCKED = 0, /* an interval of a thread */
-	WAIT_SPIN,	  /* told by annotations */
-	WAIT_IDLE,	  /* of a device */
-	WAIT_NO_TASK,	  /* of short-lived threads, when there are none */
+	WAIT_SPIN,	  /* busy waiting, by annotations */
+	WAIT_DEVICE_IDLE, /* a device with nothing in flight waits for a request */
+	WAIT_NO_TASK,	  /* merged short-lived threads, while none exists, wait for a task */
 };
 
-/* Where a wait comes from. */
-struct wait_place {
-	uint32_t index;	 /* of the waiter's interval, the annotation that begins it, or idle time */
+/* What a wait was made from. */
+struct wait_source {
+	uint32_t index;	 /* of the waiter's interval, SPIN_BEGIN annotation, or idle time */
 	uint8_t origin;	 /* enum wait_origin */
 	uint8_t spacing; /* its sampling points lie 2^spacing periods apart */
 };
 
-/* Something that waits, or is waited for. */
-struct waiter {
+/* What waits, or is waited for. */
+struct wait_node {
 	enum cause_type type;
 	uint32_t id;	  /* as in struct wait_cause */
-	uint32_t virtual; /* of short-lived threads: who creates them, a waiter; else 0 */
-	bool known;	  /* what it waits for: it was recorded, and the filter lets it through */
+	uint32_t creator; /* of merged short-lived threads: the node that creates them; else 0 */
+	bool waits_known; /* its waits are in the list: it was recorded, and passes the filter */
 };
 
 struct waitlist {
 	const struct model *model;
-	/* The model's threads have their own numbers in it, devices and others follow. */
-	ARRAY(struct waiter) waiters;
-	ARRAY(struct wait) waits;	 /* cut to the window; waiter and waker are of @waiters */
-	ARRAY(struct wait_place) places; /* of each wait */
-	uint64_t from;			 /* the window, ns CLOCK_MONOTONIC */
+	/* [0]: unknown; then the model's threads by their index, then devices and others. */
+	ARRAY(struct wait_node) nodes;
+	ARRAY(struct wait) waits;	   /* clipped to the window; vertices are nodes here */
+	ARRAY(struct wait_source) sources; /* by wait */
+	uint64_t from;			   /* the window, ns CLOCK_MONOTONIC */
 	uint64_t until;
-	uint64_t false_wakeups; /* taken out */
-	bool exact;		/* every wait is there, not just sampled ones */
+	uint64_t false_wakeups; /* that waits were joined over */
+	bool exact;		/* every wait is in the list, not only sampled ones */
 
-	struct map64 others; /* type and id -> waiter */
+	struct map64 others; /* type and id -> node, of those that are no threads */
 };
 
 /*
- * All waits of @model within @filter's window; @list->exact is set before. Returns 0 or -ENOMEM;
- * @list is to be freed in any case.
+ * Makes the list of all waits of @model within @filter's window. The caller has zeroed @list, but
+ * for exact. Returns 0 or -ENOMEM; @list is to be freed in any case.
  */
 int waitlist__make(const struct model *model, const struct wait_causes *causes,
 		   const struct sample_filter *filter, struct waitlist *list);
 
-/* What busy waiting the threads told of; part of waitlist__make(). */
+/* Adds the busy waiting that threads annotated; part of waitlist__make(). 0 or -ENOMEM. */
 int waitlist__add_spins(struct waitlist *list);
 
-/* Adds what of @wait lies in the window. Returns 0 or -ENOMEM. */
-int waitlist__add(struct waitlist *list, struct wait wait, struct wait_place place);
+/* Adds @wait, clipped to the window; nothing if it lies outside. Returns 0 or -ENOMEM. */
+int waitlist__add(struct waitlist *list, struct wait wait, struct wait_source source);
 
-/*
- * A further waiter, for short-lived threads of @creator, and a wait of it for the
- * creator. NO_WAITER, or -ENOMEM, without memory.
- */
-#define NO_WAITER INT32_MAX
-uint32_t waitlist__virtual(struct waitlist *list, uint32_t creator);
-int waitlist__add_no_task(struct waitlist *list, uint32_t waiter, uint64_t begin, uint64_t end);
+#define NO_NODE INT32_MAX /* instead of a node: out of memory */
+
+/* Adds a node for the merged short-lived threads that node @creator creates. Or NO_NODE. */
+uint32_t waitlist__add_short_lived(struct waitlist *list, uint32_t creator);
+
+/* Adds a wait of such a @node for its creator in [@begin, @end). Returns 0 or -ENOMEM. */
+int waitlist__add_no_task(struct waitlist *list, uint32_t node, uint64_t begin, uint64_t end);
 
 void waitlist__free(struct waitlist *list);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Busy waiting, told by annotations: for the kernel the thread runs, for the
- * graph it waits for whoever holds what it spins on (wPerf, OSDI'18, sections 3.3
- * and 4.1).
+ * Busy waiting, by annotations: the scheduler sees the thread run; in the wait-for graph it waits
+ * for the holder of what it spins on (wPerf, OSDI'18, sections 3.3 and 4.1).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +9,7 @@
 
 #include "analysis/waits/waitlist.h"
 
-/* A clock is read a little before what it times is done. */
+/* The release that ends a spin may be annotated up to this long after the end of the spin. */
 #define SLACK_NS 2000
 
 struct release {
@@ -51,7 +50,7 @@ static int collect_releases(const struct model *model, struct releases *releases
 	return 0;
 }
 
-/* The thread other than @thread that let go of @address last before @time; 0: none did. */
+/* The thread other than @thread that last released @address before @time; 0: none. */
 static uint32_t holder_of(const struct releases *releases, uint64_t address, uint64_t time,
 			  uint32_t thread)
 {
@@ -90,11 +89,11 @@ static size_t first_after(const struct model_thread *thread, uint64_t time)
 	return low;
 }
 
-/* Adds @wait without what of it the thread was blocked for: those waits stand already. */
+/* Adds @wait without the times when the thread was blocked: those are waits already. */
 static int add_spin(struct waitlist *list, struct wait wait, uint32_t annotation)
 {
 	const struct model_thread *spinner = &list->model->threads.data[wait.waiter];
-	struct wait_place place = {
+	struct wait_source source = {
 		.index = annotation,
 		.origin = WAIT_SPIN,
 		.spacing = (uint8_t)list->model->spacing,
@@ -111,11 +110,11 @@ static int add_spin(struct waitlist *list, struct wait wait, uint32_t annotation
 		if (woken <= wait.begin || !interval->blocked_ns)
 			continue;
 		wait.end = interval->t_out;
-		err = waitlist__add(list, wait, place);
+		err = waitlist__add(list, wait, source);
 		wait.begin = woken;
 	}
 	wait.end = end;
-	return err ? err : waitlist__add(list, wait, place);
+	return err ? err : waitlist__add(list, wait, source);
 }
 
 static int add_thread_spins(struct waitlist *list, const struct releases *releases, uint32_t index)
@@ -148,7 +147,7 @@ int waitlist__add_spins(struct waitlist *list)
 	int err = collect_releases(list->model, &releases);
 
 	for (uint32_t i = 1; i < list->model->threads.n && !err; i++)
-		if (list->waiters.data[i].known)
+		if (list->nodes.data[i].waits_known)
 			err = add_thread_spins(list, &releases, i);
 	array__free(&releases.all);
 	return err;

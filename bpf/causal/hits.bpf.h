@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * The causal engine in the kernel: which samples are in a target. A clock tick, or a wait
- * when it is over, by the code it was in, by its class, or by its kind.
+ * Which samples are hits of a target, and the credit for them. A sample is a clock tick, or a wait
+ * that has ended; a target is code, a class of waiting, or kinds of waiting.
  */
 #pragma once
 
@@ -10,20 +10,20 @@
 #include "bpf/core/scratch.bpf.h"
 #include "bpf/core/unwind.bpf.h"
 
-/* The longest that one wait counts when the next target is drawn. */
+/* A wait counts for at most this long when the next target is drawn. */
 #define CAUSAL_CANDIDATE_NS 10000000
 
-/* A walk over the frames of a sample, from the inside out. */
+/* A walk over the frames of a sample, innermost first. */
 struct causal_walk {
-	__u64 place; /* the innermost code in scope; 0: none yet */
-	__u32 use;   /* of the scratch */
-	__u32 n;
-	__u32 inside; /* targets whose code was met, a bit each */
-	__u32 hits;   /* and their caller, too */
+	__u64 place;	 /* the innermost code in scope; 0: none yet */
+	__u32 use;	 /* enum scratch_use */
+	__u32 n;	 /* frames */
+	__u32 in_ranges; /* targets in whose ranges a frame was, one bit each */
+	__u32 hits;	 /* targets hit: their callers' ranges were met as well, if they have any */
 };
 
-static __always_inline void causal_try(struct causal_walk *walk, __u32 i, __u64 code,
-				       bool innermost)
+static __always_inline void causal_match_frame(struct causal_walk *walk, __u32 i, __u64 code,
+					       bool innermost)
 {
 	const struct causal_target_state *target = &causal_targets[i & (CAUSAL_TARGETS - 1)];
 	__u32 bit = 1U << i;
@@ -34,10 +34,10 @@ static __always_inline void causal_try(struct causal_walk *walk, __u32 i, __u64 
 		return;
 	if (target->match != CAUSAL_MATCH_CODE && target->match != CAUSAL_MATCH_STACK)
 		return;
-	if (!(walk->inside & bit)) {
+	if (!(walk->in_ranges & bit)) {
 		if (!causal_in_ranges(CAUSAL_RANGES_OF(i), target->n_ranges, code))
 			return;
-		walk->inside |= bit;
+		walk->in_ranges |= bit;
 		if (!target->n_callers)
 			walk->hits |= bit;
 	} else if (causal_in_ranges(CAUSAL_CALLERS_OF(i), target->n_callers, code)) {
@@ -62,16 +62,16 @@ static long causal_frame(__u32 index, void *arg)
 		innermost = true;
 	}
 	for (__u32 i = 0; i < CAUSAL_TARGETS; i++)
-		causal_try(walk, i, code, innermost);
+		causal_match_frame(walk, i, code, innermost);
 	return 0;
 }
 
 /*
- * Counts @ns of samples at @place, and may make it the candidate. A wait of more than
- * CAUSAL_CANDIDATE_NS is mostly one for work: the idle threads of a server would be tried all
- * the time.
+ * Adds @ns to the samples at @place, and may make it the candidate for the next target. Waits
+ * count for at most CAUSAL_CANDIDATE_NS there: longer ones are mostly idle waits, and the idle
+ * threads of a server would be chosen all the time.
  */
-static __always_inline void causal_count_place(__u64 place, __u64 ns)
+static __always_inline void causal_add_place_sample(__u64 place, __u64 ns)
 {
 	__u64 *known = bpf_map_lookup_elem(&causal_places, &place);
 	__u64 all;
@@ -90,8 +90,8 @@ static __always_inline void causal_count_place(__u64 place, __u64 ns)
 }
 
 /*
- * A sample of current, of @ns: walks its user stack into scratch @use. (Global: verified
- * once.)
+ * Takes a sample of @ns of current, thread @number: walks its user stack into scratch @use, and
+ * credits the thread for each code target that is hit. (Global: verified once.)
  */
 __noinline int causal_code_sample(__u32 use, __u32 number, __u64 ns)
 {
@@ -107,22 +107,23 @@ __noinline int causal_code_sample(__u32 use, __u32 number, __u64 ns)
 	walk.n = (__u32)unwind_current(use, 0);
 	bpf_loop(DWELL_MAX_USER_FRAMES, causal_frame, &walk, 0);
 	if (walk.place)
-		causal_count_place(walk.place, ns);
+		causal_add_place_sample(walk.place, ns);
 	for (__u32 i = 0; i < CAUSAL_TARGETS; i++) {
 		if (!(walk.hits & 1U << i))
 			continue;
 		__sync_fetch_and_add(&causal_targets[i].hit_ns, ns);
-		causal_give(area, slot, ns * causal_targets[i].speedup / CAUSAL_WHOLE);
+		causal_credit(area, slot, ns * causal_targets[i].speedup / CAUSAL_WHOLE);
 	}
 	return 0;
 }
 
 /*
- * Credits @ns of a class of waiting: all of it, as the exact time is known. Of these, @in_vain
- * would have been waits of other threads instead, and are no gain.
+ * Counts @ns of a wait, or of running (CLASS_CPU), as hits of targets of its class, and credits the
+ * thread for them. Waits are not sampled: their exact length is known. @discount is the part of @ns
+ * that is no gain, because peers would have waited instead.
  */
 static __always_inline void causal_class_time(struct causal_area *area, struct causal_slot *slot,
-					      __u32 class, __u64 ns, __u64 in_vain)
+					      __u32 class, __u64 ns, __u64 discount)
 {
 	if (class < CLASS_COUNT)
 		causal_counts[bpf_get_smp_processor_id() & (CAPTURE_MAX_CPUS - 1)]
@@ -133,17 +134,17 @@ static __always_inline void causal_class_time(struct causal_area *area, struct c
 		if (target->match != CAUSAL_MATCH_CLASS || target->class != class)
 			continue;
 		__sync_fetch_and_add(&target->hit_ns, ns);
-		causal_give(area, slot, (ns - in_vain) * target->speedup / CAUSAL_WHOLE);
+		causal_credit(area, slot, (ns - discount) * target->speedup / CAUSAL_WHOLE);
 	}
 }
 
 /*
- * What @points are worth that a tick due at @due stands for, when some of the time since the
- * tick before was a pause. Debts come at ticks, too, those of other CPUs: pauses begin at one
- * or soon after and end before the next one, and are never seen by any, as if the thread ran
- * all the time. So what a pause took of the time between two ticks comes off the second one,
- * which may be in it. In a run that is younger than the tick before, ticks in a pause are just
- * none.
+ * ns that a tick due at @due, of @points sampling points, represents, without the time that the
+ * thread was paused since the previous tick. Debt arises at ticks of other CPUs. So a pause begins
+ * at a tick or soon after one, and often ends before the next: no tick falls into it, and all of
+ * its time would count as running. Therefore the share of a pause in the time between two ticks
+ * is subtracted from the second tick, which may itself be in the pause. If the run began after
+ * the previous tick, a tick in a pause counts as 0 and others count fully.
  */
 static __always_inline __u64 causal_tick_ns(struct thread_state *state,
 					    const struct causal_slot *slot, __u64 points, __u64 due)
@@ -152,21 +153,21 @@ static __always_inline __u64 causal_tick_ns(struct thread_state *state,
 	__u64 from = due - tick, ns = points * settings.period_ns, paused;
 	__u64 to = slot->pausing == CAUSAL_RUNS ? slot->asked : due;
 
-	if (!state->product.paused_at || state->product.paused_run > from) {
+	if (!state->product.pause_begin || state->product.pause_run_begin > from) {
 		if (slot->pausing != CAUSAL_PAUSES)
 			return ns;
-		state->product.paused_at = 0;
+		state->product.pause_begin = 0;
 		return 0;
 	}
-	if (from < state->product.paused_at)
-		from = state->product.paused_at;
+	if (from < state->product.pause_begin)
+		from = state->product.pause_begin;
 	if (to > due)
 		to = due;
-	paused = to > from ? (to - from) * settings.period_ns / tick : 0;
+	paused = to > from ? (to - from) * this_cpu()->points * settings.period_ns / tick : 0;
 	return ns > paused ? ns - paused : 0;
 }
 
-/* A clock tick due at @due, worth @points, that came while @task, current, was on a CPU. */
+/* Takes a clock tick due at @due, of @points sampling points, in which @task, current, ran. */
 static __always_inline void causal_sample(struct task_struct *task, struct thread_state *state,
 					  __u32 use, __u64 points, __u64 due)
 {
@@ -184,7 +185,7 @@ static __always_inline void causal_sample(struct task_struct *task, struct threa
 		causal_code_sample(use, state->product.slot, ns);
 }
 
-/* The time that the thread with slot @number was given so far. */
+/* `own` of the thread with slot @number; 0: it has none. */
 static __always_inline __u64 causal_own(__u32 number)
 {
 	struct causal_area *area = causal_area();
@@ -193,7 +194,7 @@ static __always_inline __u64 causal_own(__u32 number)
 	return slot ? slot->own : 0;
 }
 
-/* Whether the thread with slot @number stands still. */
+/* Whether the thread with slot @number is in a pause. */
 static __always_inline bool causal_is_paused(__u32 number)
 {
 	struct causal_area *area = causal_area();
@@ -202,7 +203,7 @@ static __always_inline bool causal_is_paused(__u32 number)
 	return slot && slot->pausing == CAUSAL_PAUSES;
 }
 
-/* Current has waited: credits the wait to targets of its kind. */
+/* Counts the last wait of @task, current, as hits of targets of its kind, and credits it. */
 static __always_inline void causal_kind_time(void *ctx, struct task_struct *task,
 					     struct thread_state *state)
 {
@@ -226,7 +227,8 @@ static __always_inline void causal_kind_time(void *ctx, struct task_struct *task
 		if (target->match != CAUSAL_MATCH_KIND || !kind_set__has(&target->kinds, kind))
 			continue;
 		__sync_fetch_and_add(&target->hit_ns, ns);
-		causal_give(area, slot,
-			    (ns - state->product.in_vain) * target->speedup / CAUSAL_WHOLE);
+		causal_credit(area, slot,
+			      (ns - state->product.overtaking_discount) * target->speedup /
+				      CAUSAL_WHOLE);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * Which kind a wait is of, told in the kernel when it is over: the decision of
- * abi/kind_steps.h, for targets that are kinds of waiting.
+ * Decides in the kernel which kind a wait was of, by abi/kind_steps.h, for targets that are
+ * kinds of waiting.
  */
 #pragma once
 
@@ -12,10 +12,13 @@
 
 /* Written by user space. */
 __u32 kind_n_ranges;
-struct kind_range kind_ranges[KIND_RANGES_MAX]; /* by start */
-__u8 kind_of_call[CAPTURE_SYSCALLS];		/* enum wait_kind, by system call */
+struct kind_range kind_ranges[KIND_RANGES_MAX]; /* sorted by start */
+__u8 kind_by_syscall[CAPTURE_SYSCALLS];		/* enum wait_kind, by system call */
 
-/* The first clue of the function around @address, its index + 1; 0: it gives none. Global. */
+/*
+ * Index + 1 in kind_ranges of the first clue that the function at @address gives; 0: none.
+ * (Global: verified once.)
+ */
 __noinline __u32 kind_range_of(__u64 address)
 {
 	__u32 low = 0, high = kind_n_ranges;
@@ -33,9 +36,9 @@ __noinline __u32 kind_range_of(__u64 address)
 	return low + 1;
 }
 
-/* A walk over the kernel stack in a scratch, the innermost frame first. */
+/* A walk over the kernel stack in a scratch, innermost frame first. */
 struct kind_walk {
-	__u32 use; /* of the scratch */
+	__u32 use; /* enum scratch_use */
 	__u32 n;   /* frames in its raw[] */
 	struct kind_evidence evidence;
 };
@@ -49,7 +52,7 @@ static long kind_frame(__u32 index, void *arg)
 
 	if (!scratch || index >= walk->n)
 		return 1;
-	/* Return addresses: of a call that ends a function they belong to the next one. */
+	/* Return addresses: that of a call at the end of a function is in the next function. */
 	at = kind_range_of(scratch->raw[index & (RAW_FRAMES - 1)] - (index ? 1 : 0));
 	if (!at--)
 		return 0;
@@ -65,7 +68,9 @@ static long kind_frame(__u32 index, void *arg)
 	return 0;
 }
 
-/* The kind (enum wait_kind) of @wait, whose kernel stack of @n frames is in scratch @use. Global.
+/*
+ * The kind (enum wait_kind) of @wait, whose kernel stack of @n frames is in scratch @use.
+ * (Global: verified once.)
  */
 __noinline __u32 kind_of_wait(__u32 use, __u32 n, struct kind_wait *wait)
 {
@@ -77,7 +82,7 @@ __noinline __u32 kind_of_wait(__u32 use, __u32 n, struct kind_wait *wait)
 	return kind__decide(&walk.evidence, wait);
 }
 
-/* Sets what file or socket @wait was for: the one behind descriptor @fd of @task. */
+/* Sets the object of @wait: the file or socket of descriptor @fd of @task. */
 static __always_inline void describe_object(struct kind_wait *wait, struct task_struct *task,
 					    __u32 fd)
 {
@@ -95,7 +100,7 @@ static __always_inline void describe_object(struct kind_wait *wait, struct task_
 	wait->mode = object.mode;
 }
 
-/* Sets what is known of the wait of @task, current, that is over. */
+/* Describes in @wait the last wait of @task, current, all but its kernel stack. */
 static __always_inline void describe_wait(struct kind_wait *wait, struct task_struct *task,
 					  struct thread_state *state)
 {
@@ -104,7 +109,7 @@ static __always_inline void describe_wait(struct kind_wait *wait, struct task_st
 	wait->class = state->class;
 	wait->flags = state->interval_flags;
 	if (nr >= 0 && nr < CAPTURE_SYSCALLS)
-		wait->call = kind_of_call[nr & (CAPTURE_SYSCALLS - 1)];
-	if (!state->lock) /* else it waited for that, whatever its descriptor is */
+		wait->syscall_kind = kind_by_syscall[nr & (CAPTURE_SYSCALLS - 1)];
+	if (!state->lock) /* else it waited for that lock, not for a descriptor */
 		describe_object(wait, task, waited_descriptor(task, nr, true));
 }

@@ -1,30 +1,32 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * Virtual time: threads that are behind are paused, by a signal that is sent only where it
- * cannot interrupt a system call.
+ * Virtual time: threads with debt are paused, by a signal that is sent only where it cannot
+ * interrupt a system call.
  */
 #pragma once
 
 #include "bpf/causal/time.bpf.h"
 
-/* A signal that has not arrived by then is lost. */
-#define CAUSAL_ON_ITS_WAY_NS 20000000
-
-/* Shorter than this is no fault: the C library blocks all signals while a thread begins or ends. */
-#define CAUSAL_BLOCKS_NS 20000000
+/* If the handler has not begun by then, the signal is considered lost. */
+#define CAUSAL_SIGNAL_TIMEOUT_NS 20000000
 
 /*
- * Whether @task is about to restart a system call that a stop, or a freezer, interrupted: a
- * signal handler now would make it fail with EINTR.
+ * Not reported when shorter: the C library blocks all signals while a thread is created or exits.
  */
-static __always_inline bool causal_restarts(struct task_struct *task)
+#define CAUSAL_SIGNAL_BLOCKED_NS 20000000
+
+/*
+ * Whether @task is about to restart a system call that a stop or the freezer interrupted: a
+ * signal handler would make the call fail with EINTR.
+ */
+static __always_inline bool causal_restarts_syscall(struct task_struct *task)
 {
 	const struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 
 	return REGS_RESTARTS(regs);
 }
 
-/* Whether libdwell.so's handler will take the signal. */
+/* Whether the signal would reach libdwell.so's handler. If not, counts why. */
 static __always_inline bool causal_can_pause(struct task_struct *task, struct thread_state *state,
 					     __u64 now)
 {
@@ -35,17 +37,17 @@ static __always_inline bool causal_can_pause(struct task_struct *task, struct th
 		return false;
 	}
 	if (blocked_signals(task) >> index & 1) {
-		if (!state->product.blocked_at)
-			state->product.blocked_at = now;
-		else if (now - state->product.blocked_at > CAUSAL_BLOCKS_NS)
+		if (!state->product.signal_blocked_at)
+			state->product.signal_blocked_at = now;
+		else if (now - state->product.signal_blocked_at > CAUSAL_SIGNAL_BLOCKED_NS)
 			causal_count_unpaused(CAUSAL_BLOCKED, tid_of(task));
 		return false;
 	}
-	state->product.blocked_at = 0;
+	state->product.signal_blocked_at = 0;
 	return true;
 }
 
-/* How much of its debt current is to pay now, in ns; see causal_settle. */
+/* The part of its debt that current has to pay now, in ns; see causal_settle. */
 static __always_inline __u64 causal_due(struct causal_area *area, struct causal_slot *slot,
 					struct thread_state *state, __u64 now)
 {
@@ -64,40 +66,42 @@ static __always_inline __u64 causal_due(struct causal_area *area, struct causal_
 }
 
 /*
- * How much of a pause of @due is spent asleep: the debt that arose while the thread had no CPU.
- * For the rest it keeps the CPU, which it would still have.
+ * The part of a pause of @due that the thread sleeps: its debt that arose while it had no CPU,
+ * which is reduced by that. For the rest it keeps the CPU. With the target class sched, all of it.
  */
-static __always_inline __u64 causal_asleep(struct thread_state *state, __u64 due, __u64 debt)
+static __always_inline __u64 causal_sleep_part(struct thread_state *state, __u64 due, __u64 debt)
 {
 	__u64 asleep = due;
 
-	if (state->product.slept_debt > debt)
-		state->product.slept_debt = debt;
-	if (asleep > state->product.slept_debt && !causal_speeds_up_queue())
-		asleep = state->product.slept_debt;
-	state->product.slept_debt -=
-		asleep < state->product.slept_debt ? asleep : state->product.slept_debt;
+	if (state->product.off_cpu_debt > debt)
+		state->product.off_cpu_debt = debt;
+	if (asleep > state->product.off_cpu_debt && !causal_speeds_up_queue())
+		asleep = state->product.off_cpu_debt;
+	state->product.off_cpu_debt -=
+		asleep < state->product.off_cpu_debt ? asleep : state->product.off_cpu_debt;
 	return asleep;
 }
 
 /*
- * Whether current is to pause now for @due. A pause asleep costs two switches and a timer, which
- * on busy CPUs delays other threads: there, less than a period is left for later.
+ * Whether current should pause now for @due. Sleeping costs two context switches and a timer, which
+ * on busy CPUs delays other threads: there, a slept pause is postponed until it is as long as a
+ * period.
  */
-static __always_inline bool causal_is_worth_it(const struct task_struct *task,
-					       const struct thread_state *state, __u64 due)
+static __always_inline bool causal_should_pause(const struct task_struct *task,
+						const struct thread_state *state, __u64 due)
 {
-	__u64 held = due > state->product.slept_debt ? due - state->product.slept_debt : 0;
+	__u64 held = due > state->product.off_cpu_debt ? due - state->product.off_cpu_debt : 0;
 
 	if (due < causal_min_pause)
 		return false;
 	return held >= causal_min_pause || due >= settings.period_ns || causal_speeds_up_queue() ||
-	       !causal_is_full(task);
+	       !causal_cpus_full(task);
 }
 
 /*
- * Pauses current if it owes time. It is about to return to user mode, from a clock tick
- * (@at_tick) or a system call, and no system call can be interrupted. (Global: verified once.)
+ * Pauses current, thread @number, if it has enough debt. It must be about to return to user mode,
+ * from a clock tick (@at_tick) or otherwise, so that no system call can be interrupted. (Global:
+ * verified once.)
  */
 __noinline int causal_pay(__u32 number, __u32 at_tick)
 {
@@ -110,20 +114,20 @@ __noinline int causal_pay(__u32 number, __u32 at_tick)
 	if (!state || !area || !number || state->product.slot != number)
 		return 0;
 	slot = causal_slot_of(area, state);
-	if (!slot || slot->pausing == CAUSAL_PAUSES || area->ended || causal_restarts(task))
+	if (!slot || slot->pausing == CAUSAL_PAUSES || area->ended || causal_restarts_syscall(task))
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (slot->pausing == CAUSAL_ASKED && now < slot->asked + CAUSAL_ON_ITS_WAY_NS)
+	if (slot->pausing == CAUSAL_ASKED && now < slot->asked + CAUSAL_SIGNAL_TIMEOUT_NS)
 		return 0;
 	due = causal_due(area, slot, state, now);
-	if (!causal_is_worth_it(task, state, due) || !causal_can_pause(task, state, now))
+	if (!causal_should_pause(task, state, due) || !causal_can_pause(task, state, now))
 		return 0;
 	slot->until = slot->own + due;
-	slot->asleep = causal_asleep(state, due, causal_debt(area, slot));
+	slot->asleep = causal_sleep_part(state, due, causal_debt(area, slot));
 	slot->asked = now;
 	slot->away = 0;
-	state->product.paused_at = at_tick || slot->asleep < due ? now : 0;
-	state->product.paused_run = at_tick ? 0 : state->since;
+	state->product.pause_begin = at_tick || slot->asleep < due ? now : 0;
+	state->product.pause_run_begin = at_tick ? 0 : state->since;
 	slot->pausing = CAUSAL_ASKED;
 	state->product.least_debt = causal_debt(area, slot) - due;
 	if (bpf_send_signal_thread(causal_signal)) {
@@ -133,7 +137,7 @@ __noinline int causal_pay(__u32 number, __u32 at_tick)
 	return 0;
 }
 
-/* Whether the thread may owe enough to be paused: asked at every system call. */
+/* Whether thread @number may have enough debt to be paused. Called at every system call. */
 static __always_inline bool causal_owes(__u32 number)
 {
 	struct causal_area *area = causal_area();
@@ -153,7 +157,7 @@ int on_sys_exit(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!number || !causal_owes(number))
 		return 0;
-	/* Interrupted by a signal of the program, which must be handled before ours. */
+	/* A signal of the program interrupted it, and must be handled before ours. */
 	if (ret <= -ERESTARTSYS && ret >= -ERESTART_RESTARTBLOCK)
 		return 0;
 	return causal_pay(number, false);

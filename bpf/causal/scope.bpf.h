@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * Scope: the code that samples are attributed to, the innermost frame in scope. Walks end there
- * unless a target has to be looked for farther out.
+ * Scope: the code that samples can be attributed to. A sample belongs to its innermost frame in
+ * scope. Stack walks end there, unless a target can be any frame.
  */
 #pragma once
 
@@ -13,8 +13,8 @@
 #define WALK_ENDS_AT(code) (!causal_whole_stacks && causal_in_scope(code))
 
 /* Written by user space. */
-__u8 causal_scope[UNWIND_MAX_TABLES]; /* by slot of the table: the file is in scope */
-__u32 causal_n_out;		      /* ranges of it that are not */
+__u8 causal_scope[UNWIND_MAX_TABLES]; /* by slot of a file's unwind table: it is in scope */
+__u32 causal_n_excluded;	      /* ranges of code excluded from scope */
 bool causal_whole_stacks;	      /* a target is any frame, not only the innermost in scope */
 
 struct {
@@ -25,7 +25,10 @@ struct {
 	__type(value, struct causal_range);
 } causal_ranges SEC(".maps");
 
-/* Whether one of @n ranges from @first on holds @code. (Global: verified once.) */
+/*
+ * Whether @code is in one of @n sorted ranges of causal_ranges, from index @first on. (Global:
+ * verified once.)
+ */
 __noinline int causal_in_ranges(__u32 first, __u32 n, __u64 code)
 {
 	__u32 low = first, high = first + n;
@@ -48,6 +51,13 @@ __noinline int causal_in_ranges(__u32 first, __u32 n, __u64 code)
 
 static __always_inline bool causal_in_scope(__u64 code)
 {
-	return code && causal_scope[code >> 32 & (UNWIND_MAX_TABLES - 1)] &&
-	       !causal_in_ranges(CAUSAL_OUT_OF_SCOPE, causal_n_out, code);
+	__u32 slot = code >> 32;
+
+	/*
+	 * Where @code has just been composed, the compiler knows that its slot is in bounds and
+	 * would drop the mask. The verifier of Linux 6.1 does not track that bound.
+	 */
+	barrier_var(slot);
+	return code && causal_scope[slot & (UNWIND_MAX_TABLES - 1)] &&
+	       !causal_in_ranges(CAUSAL_OUT_OF_SCOPE, causal_n_excluded, code);
 }

@@ -2,14 +2,14 @@
 /*
  * Virtual time in the kernel; docs/virtual-time.md has the reasoning.
  *
- *  - A sample in the target gives its thread time: weight x speedup. A sample is a clock
+ *  - A sample in the target credits its thread with weight x speedup. A sample is a clock
  *    tick, or a wait, which is credited when the thread runs again, before it can wake
  *    another one (Blocked Samples, OSDI'24, 3.3).
- *  - A thread that is woken by another one of the program takes over its waker's time, whatever
- *    it waited for. One that an interrupt or another program wakes keeps its own.
- *  - A thread that waits for a CPU is given what the thread that has the CPU is given.
- *  - A thread that is behind the largest time is paused, by a signal that is sent only where it
- *    cannot interrupt a system call. For debts that arose while it had a CPU it keeps the CPU.
+ *  - A thread that is woken by another thread of the program inherits its waker's virtual time,
+ *    whatever it waited for. One that an interrupt or another program wakes keeps its own.
+ *  - A thread that waits for a CPU gets the credits of the threads that run there meanwhile.
+ *  - A thread whose time is behind the largest one is paused, by a signal that is sent only where
+ *    it cannot interrupt a system call. For debt that arose while it had a CPU it keeps the CPU.
  */
 #pragma once
 
@@ -20,30 +20,30 @@
 #include "bpf/core/unwind.bpf.h"
 
 const volatile __u32 causal_signal;
-const volatile __u64 causal_min_pause; /* ns; less is not worth a signal */
-const volatile __u32 causal_cpus;      /* of the machine */
-/* Which system calls can deliver to a socket while they run. */
+const volatile __u64 causal_min_pause; /* ns; the shortest pause */
+const volatile __u32 causal_cpus;      /* CPUs of the machine */
+/* By system call: it can deliver data to a socket while it runs. */
 const volatile __u8 syscall_sends[CAPTURE_SYSCALLS];
 
 /* Written by user space. */
-__u64 causal_settle; /* ns that a debt has to last before it is paid */
+__u64 causal_settle; /* ns that debt must have existed before it is paid; 0: pay at once */
 struct causal_target_state causal_targets[CAUSAL_TARGETS];
 
 __u32 causal_kinds_wanted; /* a target is a kind of waiting */
 
 /* Read by user space. */
 __u64 causal_sampled_ns;    /* of samples in scope */
-__u64 causal_candidate;	    /* a place, drawn by weight from the samples since it was 0 */
-__u64 causal_candidates_ns; /* of those samples; to be set to 0 with it */
+__u64 causal_candidate;	    /* a place, drawn by weight from the samples since the last reset */
+__u64 causal_candidates_ns; /* ns of those samples; user space resets both to 0 */
 __u64 causal_unpaused[CAUSAL_UNPAUSED];
 __u32 causal_unpaused_tid[CAUSAL_UNPAUSED];
 __u64 causal_places_lost;
-__u64 causal_pauses, causal_paused_ns; /* of threads that are gone */
+__u64 causal_pauses, causal_paused_ns; /* of threads that have exited */
 struct causal_look causal_look;
 
 struct causal_cpu_counts causal_counts[CAPTURE_MAX_CPUS];
 
-/* Threads of the program that have a CPU, or left it for a pause. */
+/* Number of threads of the program that have a CPU, or left it for a pause. */
 __u32 causal_running __attribute__((aligned(64)));
 
 struct {
@@ -54,7 +54,7 @@ struct {
 	__type(value, struct causal_area);
 } causal_areas SEC(".maps");
 
-/* ns of samples by place: the innermost frame in scope. */
+/* ns of samples by place (UNWIND_CODE): the innermost frame in scope. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1 << 16);
@@ -74,7 +74,7 @@ static __always_inline struct causal_slot *causal_slot_at(struct causal_area *ar
 	return number ? &area->slot[CAUSAL_SLOT(number - 1)] : NULL;
 }
 
-/* How far @slot is behind the largest time; at least 0. */
+/* The debt of @slot, in ns: how far it is behind the largest time; at least 0. */
 static __always_inline __u64 causal_debt(const struct causal_area *area,
 					 const struct causal_slot *slot)
 {
@@ -83,31 +83,33 @@ static __always_inline __u64 causal_debt(const struct causal_area *area,
 	return debt > 0 ? debt : 0;
 }
 
-/* Forgives the debt that is left from an earlier experiment. */
-static __always_inline void causal_renew(struct causal_area *area, struct causal_slot *slot,
-					 struct thread_state *state)
+/* Moves @slot to the present epoch, which forgives debt from earlier experiments. */
+static __always_inline void causal_enter_epoch(struct causal_area *area, struct causal_slot *slot,
+					       struct thread_state *state)
 {
 	if (slot->epoch == area->epoch)
 		return;
 	slot->epoch = area->epoch;
-	slot->own = slot->until = area->global; /* a pause is over as well */
-	state->product.global_then = area->global;
-	state->product.least_debt = state->product.slept_debt = state->product.overtaken = 0;
+	slot->own = slot->until = area->global; /* which also ends a pause */
+	state->product.global_at_switch_out = area->global;
+	state->product.least_debt = state->product.off_cpu_debt = state->product.overtaking_debt =
+		0;
 }
 
-/* The slot of a recorded thread, renewed for the present experiment; NULL: it has none. */
+/* The slot of a recorded thread, in the present epoch; NULL: it has none. */
 static __always_inline struct causal_slot *causal_slot_of(struct causal_area *area,
 							  struct thread_state *state)
 {
 	struct causal_slot *slot = causal_slot_at(area, state->product.slot);
 
 	if (slot)
-		causal_renew(area, slot, state);
+		causal_enter_epoch(area, slot, state);
 	return slot;
 }
 
-static __always_inline void causal_give(struct causal_area *area, struct causal_slot *slot,
-					__u64 ns)
+/* Adds @ns to the virtual time of @slot, and advances the largest time. */
+static __always_inline void causal_credit(struct causal_area *area, struct causal_slot *slot,
+					  __u64 ns)
 {
 	__u64 own = __sync_fetch_and_add(&slot->own, ns) + ns;
 	__u64 global = area->global;
@@ -123,7 +125,7 @@ static __always_inline void causal_count_unpaused(enum causal_unpaused why, __u3
 	__sync_fetch_and_add(&causal_unpaused[why], 1);
 }
 
-/* @task is recorded from now on; @parent is the thread that created it, or NULL. */
+/* Gives @task, recorded from now on, a slot. @parent is the thread that created it, or NULL. */
 static __noinline void causal_begin(struct task_struct *task, struct thread_state *state,
 				    struct thread_state *parent)
 {
@@ -144,8 +146,8 @@ static __noinline void causal_begin(struct task_struct *task, struct thread_stat
 		slot->until = slot->asleep = slot->paused_ns = 0;
 		slot->pauses = slot->pausing = CAUSAL_RUNS;
 		state->product.slot = CAUSAL_SLOT(home + i) + 1;
-		state->product.global_then = area->global;
-		state->product.least_debt = state->product.slept_debt = 0;
+		state->product.global_at_switch_out = area->global;
+		state->product.least_debt = state->product.off_cpu_debt = 0;
 		return;
 	}
 	causal_count_unpaused(CAUSAL_NO_SLOT, tid_of(task));

@@ -1,44 +1,47 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* What virtual time keeps of each thread and each CPU, see bpf/core/state.bpf.h. */
+/*
+ * Virtual time's state of each thread and each CPU, see bpf/core/state.bpf.h. A "peer" is another
+ * thread of the profiled program; a "credit" is virtual time added to a thread's `own`.
+ */
 #pragma once
 
 #include <linux/types.h>
 #include <stdbool.h>
 
-/* What every switch needs comes first. */
+/* What every switch needs comes first. Times are ns. */
 struct product_thread {
-	__u32 slot;	   /* number + 1; 0: none */
-	__u32 ready_cpu;   /* the CPU it waits for + 1; 0: not known */
-	__u32 left_cpu;	   /* the CPU that it had last + 1; 0: none */
-	__u32 left_runs;   /* how often threads of the program came to have that before */
-	bool carried;	   /* its wait ended, or will, when another thread's time came */
-	bool full;	   /* threads of the program had all CPUs when it became ready */
-	bool counted;	   /* in causal_running, though it has no CPU */
-	__u64 global_then; /* the farthest time when it went to sleep, or was made to wait */
-	__u64 given_then;  /* to those that had its CPU, when it became ready */
-	__u64 used_then;   /* by them of the CPU, likewise */
-	__u64 used;	   /* by them while it waited for it last */
-	__u64 overtaken;   /* overtaking debt, ns: subtracted from later wait credit */
-	__u64 in_vain;	   /* what was subtracted from the last one */
-	__u64 slept_debt;  /* of its debt, what it came by without a CPU */
-	__u64 blocked_ns;  /* of the wait that is over, if it can be a target of a kind */
-	__u64 hit_at;	   /* when it was given time for a wait, how much, and for which */
-	__u64 hit_ns;
-	__u64 hit_from;
-	__u64 hit_to;
-	__u64 paused_at;  /* when its last pause began; 0: it had no CPU, or no tick is to know */
-	__u64 paused_run; /* and when the run before; 0: a tick asked for the pause */
-	__u64 least_debt; /* since it was asked to pay last */
-	__u64 settle_at;  /* it is to pay then, or later */
-	__u64 blocked_at; /* since when it has been seen to block the signal; 0: it does not */
+	__u32 slot;	      /* index in the area + 1; 0: none */
+	__u32 ready_cpu;      /* the CPU on whose run queue it is, + 1; 0: unknown */
+	__u32 last_cpu;	      /* the CPU that it left last, + 1; 0: none */
+	__u32 last_cpu_runs;  /* product_cpu.runs of that CPU when it left */
+	bool woken_by_peer;   /* a peer woke it since its last switch-out, and passed its time on */
+	bool cpus_full;	      /* peers had all CPUs when it became runnable */
+	bool counted_running; /* in causal_running, though it has no CPU */
+	__u64 global_at_switch_out; /* causal_area.global then */
+	__u64 cpu_credit_at_ready;  /* causal_cpu_credit() when it became runnable */
+	__u64 cpu_used_at_ready;    /* causal_cpu_used(), likewise */
+	__u64 peers_ran_ns;	    /* on its CPU during its last wait for it; with cpus_full */
+	__u64 overtaking_debt;	    /* subtracted from later wait credit */
+	__u64 overtaking_discount;  /* what was subtracted from the last wait */
+	__u64 off_cpu_debt;	    /* the part of its debt that arose while it had no CPU */
+	__u64 blocked_ns;     /* of the last wait if a target is a kind; 0: attributed, or none */
+	__u64 wait_credit_at; /* when it was last credited for a wait; 0: the last had no credit */
+	__u64 wait_credit_ns; /* that credit */
+	__u64 wait_credit_from; /* begin of that wait */
+	__u64 wait_credit_to;	/* and its wakeup */
+	__u64 pause_begin;     /* of its last pause; 0: it concerns no tick, see causal_tick_ns() */
+	__u64 pause_run_begin; /* begin of the run before that; 0: a tick requested the pause */
+	__u64 least_debt;      /* since debt was last due, with causal_settle */
+	__u64 settle_at;       /* debt is not due before */
+	__u64 signal_blocked_at; /* when it was first seen to block the signal; 0: it does not */
 };
 
 struct product_cpu {
-	__u32 slot;   /* of the thread that runs; 0: not recorded */
-	bool waited;  /* and whether what it waited for is of interest */
-	__u64 given;  /* to threads while they had it, in all */
-	__u64 own_in; /* `own` of the thread that runs, when it began to */
-	__u64 used;   /* ns, by threads that had it */
-	__u64 in_at;  /* since when the present one has it */
-	__u32 runs;   /* how often one of them came to have it */
+	__u32 slot;		/* of the thread that runs, + 1; 0: not recorded */
+	bool kind_pending;	/* the wait of that thread is to be attributed to a kind */
+	__u64 credit;		/* ns credited to threads while they ran on it; sum of past runs */
+	__u64 own_at_switch_in; /* `own` of the thread that runs, at its switch-in */
+	__u64 used;		/* ns that threads ran on it; sum of past runs */
+	__u64 switched_in_at;	/* when the present thread was switched in */
+	__u32 runs;		/* number of switch-ins that did not end a pause */
 };

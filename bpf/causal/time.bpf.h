@@ -13,33 +13,35 @@ static __always_inline bool causal_speeds_up_queue(void)
 	       causal_targets[0].class == CLASS_SCHED;
 }
 
-static __always_inline __u64 lesser(__u64 a, __u64 b)
+/* The smaller of two sums that may have wrapped. */
+static __always_inline __u64 wrapping_min(__u64 a, __u64 b)
 {
 	return (__s64)(a - b) < 0 ? a : b;
 }
 
 /*
- * How far the largest time advanced while @sleeper slept. Of what @waker was given in that time
- * for a wait that began earlier, the part that was due before is left out.
+ * How far the largest time advanced while @sleeper slept. If @waker was credited in that time for
+ * a wait that began earlier, the share for the earlier part of the wait is left out.
  */
-static __always_inline __u64 causal_gone_on(const struct causal_area *area,
-					    const struct thread_state *waker,
-					    const struct thread_state *sleeper)
+static __always_inline __u64 causal_global_growth(const struct causal_area *area,
+						  const struct thread_state *waker,
+						  const struct thread_state *sleeper)
 {
-	__u64 gone = area->global - sleeper->product.global_then;
-	__u64 length = waker->product.hit_to - waker->product.hit_from, before;
+	__u64 growth = area->global - sleeper->product.global_at_switch_out;
+	__u64 length = waker->product.wait_credit_to - waker->product.wait_credit_from, before;
 
-	if (waker->product.hit_at < sleeper->since || waker->product.hit_from >= sleeper->since ||
-	    !length)
-		return gone;
-	before = sleeper->since - waker->product.hit_from;
-	before = before < length ? waker->product.hit_ns * before / length : waker->product.hit_ns;
-	return gone > before ? gone - before : 0;
+	if (waker->product.wait_credit_at < sleeper->since ||
+	    waker->product.wait_credit_from >= sleeper->since || !length)
+		return growth;
+	before = sleeper->since - waker->product.wait_credit_from;
+	before = before < length ? waker->product.wait_credit_ns * before / length
+				 : waker->product.wait_credit_ns;
+	return growth > before ? growth - before : 0;
 }
 
 /*
- * @sleeper is woken by @waker, which is recorded too: it takes over the waker's time, but for
- * debt from before the wait that the wait was too short to cover.
+ * @sleeper is woken by @waker, which is recorded too: it inherits the waker's virtual time, but
+ * keeps the debt from before the wait that the wait was too short to pay.
  */
 static __always_inline void causal_wake(struct thread_state *waker, struct thread_state *sleeper,
 					__u64 now)
@@ -48,41 +50,43 @@ static __always_inline void causal_wake(struct thread_state *waker, struct threa
 	struct causal_slot *from, *slot;
 	__u64 waited, own;
 
-	if (!area || sleeper->where != WHERE_OFF_CPU || sleeper->class == CLASS_SCHED)
+	if (!area || sleeper->run_state != RUN_STATE_OFF_CPU || sleeper->class == CLASS_SCHED)
 		return;
 	from = causal_slot_of(area, waker);
 	slot = causal_slot_of(area, sleeper);
 	if (!from || !slot || slot->pausing == CAUSAL_PAUSES)
 		return;
 	waited = now > sleeper->since ? now - sleeper->since : 0;
-	waited += causal_gone_on(area, waker, sleeper);
-	own = lesser(from->own, slot->own + waited);
+	waited += causal_global_growth(area, waker, sleeper);
+	own = wrapping_min(from->own, slot->own + waited);
 	slot->own = own;
-	sleeper->product.carried = true;
+	sleeper->product.woken_by_peer = true;
 }
 
-/* What threads were given while they had @cpu. */
-static __always_inline __u64 causal_given(struct causal_area *area, const struct cpu_state *cpu)
+/* ns credited to threads while they ran on @cpu, in all. */
+static __always_inline __u64 causal_cpu_credit(struct causal_area *area,
+					       const struct cpu_state *cpu)
 {
 	const struct causal_slot *slot = causal_slot_at(area, cpu->product.slot);
 
-	return slot ? cpu->product.given + slot->own - cpu->product.own_in : cpu->product.given;
+	return slot ? cpu->product.credit + slot->own - cpu->product.own_at_switch_in
+		    : cpu->product.credit;
 }
 
-/* How long threads have had @cpu. */
-static __always_inline __u64 causal_used(const struct cpu_state *cpu, __u64 now)
+/* ns that threads of the program have run on @cpu by @now, in all. */
+static __always_inline __u64 causal_cpu_used(const struct cpu_state *cpu, __u64 now)
 {
-	__u64 in_at = cpu->product.in_at;
+	__u64 switched_in_at = cpu->product.switched_in_at;
 
-	return cpu->product.slot && now > in_at ? cpu->product.used + now - in_at
-						: cpu->product.used;
+	return cpu->product.slot && now > switched_in_at ? cpu->product.used + now - switched_in_at
+							 : cpu->product.used;
 }
 
 /*
  * Whether threads of the program have every CPU that @task may run on, or would have if they did
- * not pause asleep.
+ * not sleep in pauses. Compares counts only, not sets of CPUs.
  */
-static __always_inline bool causal_is_full(const struct task_struct *task)
+static __always_inline bool causal_cpus_full(const struct task_struct *task)
 {
 	__u32 allowed = task->nr_cpus_allowed;
 
@@ -96,28 +100,28 @@ static __always_inline void causal_count_running(__u32 more)
 		__sync_fetch_and_add(&causal_running, more);
 }
 
-/* @state's thread waits for @cpu from now on. */
-static __always_inline void causal_ready(struct thread_state *state, struct cpu_state *cpu,
-					 __u64 now)
+/* @state's thread is on @cpu's run queue from now on. */
+static __always_inline void causal_begin_queueing(struct thread_state *state, struct cpu_state *cpu,
+						  __u64 now)
 {
 	struct causal_area *area = causal_area();
 
 	if (!area)
 		return;
 	state->product.ready_cpu = (__u32)(cpu - cpu_states) + 1;
-	state->product.given_then = causal_given(area, cpu);
-	state->product.used_then = causal_used(cpu, now);
+	state->product.cpu_credit_at_ready = causal_cpu_credit(area, cpu);
+	state->product.cpu_used_at_ready = causal_cpu_used(cpu, now);
 }
 
-/* @state's thread has @cpu from now on. */
-static __always_inline void causal_have_cpu(struct cpu_state *cpu, struct thread_state *state,
-					    const struct causal_slot *slot, __u64 now)
+/* @state's thread runs on @cpu from now on. */
+static __always_inline void causal_begin_run(struct cpu_state *cpu, struct thread_state *state,
+					     const struct causal_slot *slot, __u64 now)
 {
-	causal_count_running(1 - state->product.counted - !!cpu->product.slot);
-	state->product.counted = false;
+	causal_count_running(1 - state->product.counted_running - !!cpu->product.slot);
+	state->product.counted_running = false;
 	cpu->product.slot = state->product.slot;
-	cpu->product.own_in = slot->own;
-	cpu->product.in_at = now;
+	cpu->product.own_at_switch_in = slot->own;
+	cpu->product.switched_in_at = now;
 }
 
 /* @state's thread, paused or not, leaves its CPU. */
@@ -126,151 +130,158 @@ static __always_inline void causal_switch_out(struct cpu_state *cpu, struct thre
 {
 	struct causal_area *area = causal_area();
 	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
-	bool counted;
+	bool counted_running;
 
 	if (area) {
-		cpu->product.given = causal_given(area, cpu);
-		cpu->product.used = causal_used(cpu, now);
+		cpu->product.credit = causal_cpu_credit(area, cpu);
+		cpu->product.used = causal_cpu_used(cpu, now);
 	}
-	counted = slot && slot->pausing == CAUSAL_PAUSES && state->class != CLASS_SCHED;
-	causal_count_running(counted - state->product.counted - !!cpu->product.slot);
-	state->product.counted = counted;
+	counted_running = slot && slot->pausing == CAUSAL_PAUSES && state->class != CLASS_SCHED;
+	causal_count_running(counted_running - state->product.counted_running -
+			     !!cpu->product.slot);
+	state->product.counted_running = counted_running;
 	cpu->product.slot = 0;
-	state->product.left_cpu = (__u32)(cpu - cpu_states) + 1;
-	state->product.left_runs = cpu->product.runs;
+	state->product.last_cpu = (__u32)(cpu - cpu_states) + 1;
+	state->product.last_cpu_runs = cpu->product.runs;
 	state->product.ready_cpu = 0;
-	state->product.full = false;
+	state->product.cpus_full = false;
 	if (!slot)
 		return;
-	state->product.global_then = area->global;
-	state->product.carried = false;
+	state->product.global_at_switch_out = area->global;
+	state->product.woken_by_peer = false;
 	if (state->class == CLASS_SCHED)
-		causal_ready(state, cpu, now);
+		causal_begin_queueing(state, cpu, now);
 }
 
 /*
- * @state's thread runs after it waited for its CPU. In that time the CPU was used for less
- * virtual than real time, by what the threads that had it were given: so is the wait.
+ * @state's thread runs after it waited for its CPU. It gets the credits that the threads that ran
+ * there meanwhile got, up to its debt: their time was shorter in virtual time, so the wait was too.
  */
-static __always_inline void causal_take_cpu(struct causal_area *area,
-					    const struct thread_state *state,
-					    struct causal_slot *slot)
+static __always_inline void causal_credit_queueing(struct causal_area *area,
+						   const struct thread_state *state,
+						   struct causal_slot *slot)
 {
-	__u64 given, debt = causal_debt(area, slot);
+	__u64 credit, debt = causal_debt(area, slot);
 
 	if (!state->product.ready_cpu || causal_speeds_up_queue())
 		return;
-	given = causal_given(area,
-			     &cpu_states[(state->product.ready_cpu - 1) & (CAPTURE_MAX_CPUS - 1)]) -
-		state->product.given_then;
-	__sync_fetch_and_add(&slot->own, given < debt ? given : debt);
+	credit = causal_cpu_credit(
+			 area,
+			 &cpu_states[(state->product.ready_cpu - 1) & (CAPTURE_MAX_CPUS - 1)]) -
+		 state->product.cpu_credit_at_ready;
+	__sync_fetch_and_add(&slot->own, credit < debt ? credit : debt);
 }
 
-/* For how long threads of the program had the CPU that @state's thread waited for until @now. */
-static __always_inline __u64 causal_used_meanwhile(const struct thread_state *state, __u64 now)
+/* ns that peers ran on the CPU that @state's thread waited for until @now. */
+static __always_inline __u64 causal_peers_ran(const struct thread_state *state, __u64 now)
 {
 	const struct cpu_state *cpu =
 		&cpu_states[(state->product.ready_cpu - 1) & (CAPTURE_MAX_CPUS - 1)];
 
-	return state->product.ready_cpu ? causal_used(cpu, now) - state->product.used_then : 0;
+	return state->product.ready_cpu
+		       ? causal_cpu_used(cpu, now) - state->product.cpu_used_at_ready
+		       : 0;
 }
 
 /*
- * A paused thread runs again, and its pause was not forgiven: the pause has passed while it
- * slept and while it waited for the CPU, but not while other threads of the program had the CPU.
+ * A paused thread runs again. The time that it slept and waited for the CPU was pause, except while
+ * peers had the CPU. Nothing is counted if the pause was forgiven meanwhile.
  */
 static __always_inline void causal_resume_pause(const struct causal_area *area,
 						struct thread_state *state,
 						struct causal_slot *slot, __u64 wake, __u64 now)
 {
 	__u64 queued = now > wake ? now - wake : 0;
-	__s64 later; /* debt that this pause is not for */
+	__s64 later; /* debt that this pause does not pay */
 
 	if (state->class == CLASS_SCHED)
 		return;
 	if (wake > state->since && (__s64)(slot->until - slot->own) > 0)
 		__sync_fetch_and_add(&slot->own,
 				     now - state->since -
-					     lesser(causal_used_meanwhile(state, now), queued));
+					     wrapping_min(causal_peers_ran(state, now), queued));
 	later = area->global - slot->until;
-	state->product.slept_debt = later > 0 ? later : 0;
+	state->product.off_cpu_debt = later > 0 ? later : 0;
 }
 
 /*
- * How much of the wait that ended at @wake would be no gain because all CPUs were busy: a thread
- * that comes back sooner overtakes others, each of which then waits for as long as it runs. If
- * all threads are alike, none gains anything; a thread that runs briefly among others that
- * compute gains nearly all.
+ * The part of the wait that ended at @wake that would be no gain if it were shorter, because all
+ * CPUs were busy: a thread that comes back sooner overtakes others, each of which then waits for
+ * as long as it runs. If all threads are similar, none gains; a thread that runs briefly among
+ * others that compute gains nearly everything. Unused overtaking debt is kept for the next wait.
  */
-static __always_inline __u64 causal_in_vain(struct thread_state *state, __u64 wake, __u64 now)
+static __always_inline __u64 causal_overtaking_discount(struct thread_state *state, __u64 wake,
+							__u64 now)
 {
 	const struct cpu_state *left =
-		&cpu_states[(state->product.left_cpu - 1) & (CAPTURE_MAX_CPUS - 1)];
+		&cpu_states[(state->product.last_cpu - 1) & (CAPTURE_MAX_CPUS - 1)];
 	__u64 ran = state->since - state->ran_at, waited = wake - state->since;
-	__u64 in_vain;
+	__u64 discount;
 	__u32 others;
 
-	if (!state->product.full || !state->product.left_cpu || wake <= state->since)
+	if (!state->product.cpus_full || !state->product.last_cpu || wake <= state->since)
 		return 0;
-	others = left->product.runs - state->product.left_runs;
-	state->product.overtaken += others * ran * waited / (now - state->since);
-	in_vain = lesser(state->product.overtaken, waited);
-	state->product.overtaken -= in_vain;
-	return in_vain;
+	others = left->product.runs - state->product.last_cpu_runs;
+	state->product.overtaking_debt += others * ran * waited / (now - state->since);
+	discount = wrapping_min(state->product.overtaking_debt, waited);
+	state->product.overtaking_debt -= discount;
+	return discount;
 }
 
-/* @state's thread is back from a wait that was no pause. */
-static __always_inline void causal_come_back(struct causal_area *area, struct thread_state *state,
-					     struct causal_slot *slot, __u64 wake, __u64 now)
+/* @state's thread runs again after a wait that was not a pause. */
+static __always_inline void causal_end_wait(struct causal_area *area, struct thread_state *state,
+					    struct causal_slot *slot, __u64 wake, __u64 now)
 {
 	__u64 own;
 
-	/* Waits for another thread of the program become shorter when that thread is faster. */
-	state->product.hit_at = 0;
-	if (state->class != CLASS_SCHED && state->class != CLASS_LOCK && !state->product.carried) {
+	/* A wait that a peer ended is not credited: it is shorter only if the peer is faster. */
+	state->product.wait_credit_at = 0;
+	if (state->class != CLASS_SCHED && state->class != CLASS_LOCK &&
+	    !state->product.woken_by_peer) {
 		own = slot->own;
-		state->product.in_vain = causal_in_vain(state, wake, now);
+		state->product.overtaking_discount = causal_overtaking_discount(state, wake, now);
 		causal_class_time(area, slot, state->class, wake - state->since,
-				  state->product.in_vain);
-		state->product.hit_at = now;
-		state->product.hit_from = state->since;
-		state->product.hit_to = wake;
-		state->product.hit_ns = slot->own - own;
+				  state->product.overtaking_discount);
+		state->product.wait_credit_at = now;
+		state->product.wait_credit_from = state->since;
+		state->product.wait_credit_to = wake;
+		state->product.wait_credit_ns = slot->own - own;
 		state->product.blocked_ns = causal_kinds_wanted ? wake - state->since : 0;
 	}
 	if (now > wake)
 		causal_class_time(area, slot, CLASS_SCHED, now - wake, 0);
 	if (state->class != CLASS_SCHED)
-		state->product.slept_debt = causal_debt(area, slot);
+		state->product.off_cpu_debt = causal_debt(area, slot);
 }
 
-/* @state's thread runs again, at @now; what it waited for came at @wake. */
+/* @state's thread runs again at @now; it was woken at @wake. */
 static __always_inline void causal_switch_in(struct cpu_state *cpu, struct thread_state *state,
 					     __u64 wake, __u64 now)
 {
 	struct causal_area *area = causal_area();
 	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
 
-	state->product.blocked_ns = state->product.used = state->product.in_vain = 0;
+	state->product.blocked_ns = state->product.peers_ran_ns =
+		state->product.overtaking_discount = 0;
 	if (!slot)
 		return;
-	if (state->product.full)
-		state->product.used = causal_used_meanwhile(state, now);
+	if (state->product.cpus_full)
+		state->product.peers_ran_ns = causal_peers_ran(state, now);
 	if (slot->pausing != CAUSAL_RUNS)
 		slot->away += now - state->since;
 	if (slot->pausing == CAUSAL_PAUSES) {
 		causal_resume_pause(area, state, slot, wake, now);
-		causal_take_cpu(area, state, slot);
+		causal_credit_queueing(area, state, slot);
 	} else {
-		causal_take_cpu(area, state, slot);
-		causal_come_back(area, state, slot, wake, now);
+		causal_credit_queueing(area, state, slot);
+		causal_end_wait(area, state, slot, wake, now);
 		cpu->product.runs++;
 	}
-	cpu->product.waited = state->product.blocked_ns;
-	causal_have_cpu(cpu, state, slot, now);
+	cpu->product.kind_pending = state->product.blocked_ns;
+	causal_begin_run(cpu, state, slot, now);
 }
 
-/* @state's thread, current, begins another program, under another tid maybe. */
+/* @state's thread, current, executes a new program; its tid may have changed. */
 static __always_inline void causal_exec(struct task_struct *task, struct thread_state *state,
 					__u64 now)
 {
@@ -281,5 +292,5 @@ static __always_inline void causal_exec(struct task_struct *task, struct thread_
 	causal_begin(task, state, NULL);
 	slot = area ? causal_slot_at(area, state->product.slot) : NULL;
 	if (slot)
-		causal_have_cpu(this_cpu(), state, slot, now);
+		causal_begin_run(this_cpu(), state, slot, now);
 }

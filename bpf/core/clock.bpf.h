@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * The sampling clock of each CPU. A tick belongs to the thread that ran when it was due.
+ * The sampling clock of each CPU. A tick belongs to the thread that ran when the tick was due.
  *
- * The tick's interrupt comes some us late: interrupts are off in the scheduler, and the host of
- * a virtual machine delays it. By then another thread may run, and the last us of each run would
- * never be sampled. So a tick that is due when a thread is switched out is taken there.
+ * The tick's interrupt comes some us late: interrupts are off in the scheduler, and a hypervisor
+ * may delay it. By then another thread may run, and the last us of each run would never be
+ * sampled. So a tick that is due when a thread is switched out is handled at the switch.
  */
 #pragma once
 
@@ -12,9 +12,9 @@
 #include "bpf/core/state.bpf.h"
 
 #define NOT_DUE	      (~0ULL)
-#define SHORTEST_TICK 10000 /* ns: the kernel makes no clock faster */
+#define SHORTEST_TICK 10000 /* ns: the kernel's minimum */
 
-/* Reads the period of @clock, the one of @cpu. */
+/* Updates @cpu from the period of @clock, which is its sampling clock. */
 static __always_inline void read_period(struct cpu_state *cpu, struct perf_event *clock)
 {
 	__u64 tick = BPF_CORE_READ(clock, hw.sample_period);
@@ -28,11 +28,11 @@ static __always_inline void read_period(struct cpu_state *cpu, struct perf_event
 }
 
 /*
- * Sampling points of the ticks that were due by @now in a run from @run_begin to @now, @due the
- * one that the clock is at: those that were not counted yet. There is more than one when a host
- * did not run us, or interrupts were off, and when the interrupt for a tick took so long that
- * the clock went past the next ones. A clock that is set anew begins a period anew: what it
- * went past then is made up for elsewhere (collect/core/clock_jitter.h).
+ * Sampling points of the ticks that were due in the run from @run_begin to @now and are not counted
+ * yet; the clock's current tick was due at @due. There is more than one tick if the hypervisor did
+ * not run this CPU, if interrupts were off, or if a tick's interrupt took longer than a period.
+ * When the period is changed, the clock starts a new period; clock_jitter.h (collect/core/)
+ * compensates for that.
  */
 static __always_inline __u64 count_ticks(struct cpu_state *cpu, __u64 due, __u64 run_begin,
 					 __u64 now)
@@ -47,15 +47,15 @@ static __always_inline __u64 count_ticks(struct cpu_state *cpu, __u64 due, __u64
 }
 
 /*
- * The points of a tick that is due, if the thread that ran from @run_begin to
- * @now is to take it along, and in @due when it was; 0: there is none.
+ * Handles a tick that is due by @now for the thread that ran from @run_begin to @now: returns its
+ * sampling points, and sets *@due to when it was due. 0: there is none.
  */
 static __always_inline __u64 take_due_tick(struct cpu_state *cpu, __u64 run_begin, __u64 now,
 					   __u64 *due)
 {
 	if (now < cpu->tick_due || !cpu->clock)
 		return 0;
-	/* The clock may have been set anew since its last tick. */
+	/* The clock may have been restarted since its last tick. */
 	*due = clock_expires(cpu->clock);
 	if (*due > now) {
 		cpu->tick_due = *due;
@@ -66,7 +66,7 @@ static __always_inline __u64 take_due_tick(struct cpu_state *cpu, __u64 run_begi
 	return count_ticks(cpu, *due, run_begin, now);
 }
 
-/* To be called at a tick, in its interrupt: sets @due to when it was due. */
+/* To be called in the interrupt of a tick. Sets *@due to when the tick was due. */
 static __always_inline void tick_begin(struct cpu_state *cpu, struct bpf_perf_event_data *ctx,
 				       __u64 now, __u64 *due)
 {
@@ -79,13 +79,13 @@ static __always_inline void tick_begin(struct cpu_state *cpu, struct bpf_perf_ev
 	cpu->tick_due = *due + cpu->tick;
 }
 
-/* To be called at the end of a tick whose program began at @begin: counts what it took. */
+/* To be called at the end of a tick's program, which began at @begin: counts its run time. */
 static __always_inline void tick_end(struct cpu_state *cpu, __u64 begin)
 {
 	struct capture_cpu *counts = this_capture_cpu();
 	__u64 ns = bpf_ktime_get_ns() - begin;
 
 	counts->ticks++;
-	/* A host that did not run us meanwhile makes no tick dear. */
+	/* At most a period: the hypervisor may not have run this CPU meanwhile. */
 	counts->tick_ns += ns < cpu->tick ? ns : cpu->tick;
 }

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* The context that a BPF program runs in: the current task's own, or an interrupt. */
+/* The context in which a BPF program runs: the current task's, or an interrupt's. */
 #pragma once
 
 #include "abi/event.h"
 #include "bpf/core/state.bpf.h"
 
 /*
- * The per-CPU preempt count, which holds the context; -1: unknown. kallsyms has its address only
- * with CONFIG_KALLSYMS_ALL, but BTF has its distance from the CPU's run queue, to which every
- * task points. (A variable of its own up to 6.1 and from 6.15 on, in between a member of
- * pcpu_hot.)
+ * The per-CPU preempt count, which includes the context; -1: unknown. Its address is in kallsyms
+ * only with CONFIG_KALLSYMS_ALL, but BTF has its offset from the CPU's run queue, to which every
+ * task points. (It is a member of pcpu_hot from 6.2 to 6.14, else a variable of its own.)
  */
 static __always_inline int preempt_count(struct task_struct *current)
 {

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * Deferred unwinds: walks that reach code without an unwind table, in the first moments of a
- * program or a library. The frames so far, the registers and a copy of the stack go to user
- * space, which builds the table and continues the walk.
+ * Deferred unwinds: walks that reach code without an unwind table, soon after a program or library
+ * is mapped. The frames so far, the registers and a copy of the stack are sent to user space, which
+ * builds the table and completes the walk.
  */
 #pragma once
 
 #include "bpf/core/scratch.bpf.h"
 #include "bpf/core/state.bpf.h"
 
-#define STACK_COPY_BYTES 32768 /* of stack, at most */
-#define STACK_COPY_CHUNK 2048  /* is read at a time; less when the stack ends within */
-#define STACK_COPY_LEAST 64
+#define STACK_COPY_BYTES 32768 /* at most */
+#define STACK_COPY_CHUNK 2048  /* bytes per read; halved when the stack ends within */
+#define STACK_COPY_LEAST 64    /* the smallest read */
 
 struct deferred {
-	struct event_deferred head; /* type 0: there is none */
+	struct event_deferred head; /* type 0: none is pending */
 	__u8 data[DWELL_MAX_USER_FRAMES * sizeof(__u64) + STACK_COPY_BYTES];
 };
 
-/* SCRATCH_USES for each CPU; their number is set before the programs are loaded. */
+/* SCRATCH_USES for each CPU; user space sets the size before it loads the programs. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, SCRATCH_USES);
@@ -33,7 +33,7 @@ static __always_inline struct deferred *deferred_for(__u32 use)
 	return bpf_map_lookup_elem(&deferred, &index);
 }
 
-/* State of a copy of stack memory, made chunk by chunk; chunks shrink towards its end. */
+/* State of a copy of stack memory, made in chunks, which become smaller towards its end. */
 struct stack_copy {
 	struct deferred *kept;
 	__u64 from;
@@ -59,8 +59,8 @@ static long copy_chunk(__u32 index, void *arg)
 }
 
 /*
- * Sends the deferred unwind kept for @use, with the @n frames from frames[@at] of its scratch.
- * Returns the hash that names the stack; 0: there is none, or no room for it.
+ * Sends the deferred unwind pending for @use, with the @n frames at frames[@at] of its scratch.
+ * Returns the hash that identifies the stack; 0: none is pending, or it could not be sent.
  */
 __noinline __u64 send_deferred(__u32 use, __u32 at, __u32 n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* The file or socket behind the descriptor that a system call was given. */
+/* The file or socket behind a system call's descriptor. */
 #pragma once
 
 #include "bpf/core/state.bpf.h"
@@ -8,7 +8,7 @@
 #define S_IFSOCK      0140000
 #define NO_DESCRIPTOR (~0U)
 
-/* The descriptor of a poll() for one, whose memory is @user. NO_DESCRIPTOR: cannot be read. */
+/* The descriptor in the struct pollfd at @user, or NO_DESCRIPTOR if it cannot be read. */
 static __always_inline __u32 polled_descriptor(const void *user)
 {
 	__u32 fd = NO_DESCRIPTOR;
@@ -18,8 +18,8 @@ static __always_inline __u32 polled_descriptor(const void *user)
 }
 
 /*
- * The descriptor that @task waits for in system call @nr, or NO_DESCRIPTOR. User memory is
- * read only when @current says that it is @task's.
+ * The descriptor that @task waits for in system call @nr, or NO_DESCRIPTOR. @current: @task is the
+ * current task, so that its user memory can be read.
  */
 static __always_inline __u32 waited_descriptor(struct task_struct *task, long nr, bool current)
 {
@@ -35,7 +35,7 @@ static __always_inline __u32 waited_descriptor(struct task_struct *task, long nr
 	return NO_DESCRIPTOR;
 }
 
-/* The file behind descriptor @fd of @task; NULL: there is none. */
+/* The file of descriptor @fd of @task, or NULL. */
 static __always_inline struct file *file_of_descriptor(struct task_struct *task, __u32 fd)
 {
 	struct fdtable *table = task->files ? task->files->fdt : NULL;
@@ -47,8 +47,8 @@ static __always_inline struct file *file_of_descriptor(struct task_struct *task,
 }
 
 /*
- * Sets what @object is (type, mode) by the @inode of a file. An anonymous inode (epoll,
- * eventfd ...) is no object.
+ * Sets type and mode of @object by the @inode of a file. For an anonymous inode (epoll, eventfd,
+ * ...) the type stays OBJECT_NONE.
  */
 static __always_inline void describe_inode(struct event_object *object, struct inode *inode)
 {
@@ -57,7 +57,7 @@ static __always_inline void describe_inode(struct event_object *object, struct i
 		object->type = (object->mode & S_IFMT) == S_IFSOCK ? OBJECT_SOCKET : OBJECT_FILE;
 }
 
-/* Sets family and protocol of @object, the socket that is open as @file; returns that. */
+/* Sets family and protocol of @object by the socket of @file, which it returns. */
 static __always_inline struct sock *describe_socket(struct event_object *object, struct file *file)
 {
 	struct socket *socket = BPF_CORE_READ(file, private_data);

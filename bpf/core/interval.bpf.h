@@ -23,7 +23,7 @@ static __always_inline enum wait_class blocked_class(struct task_struct *task,
 	return CLASS_OTHER;
 }
 
-/* Whether the last wakeup seen belongs to the present sleep, not to an earlier one. */
+/* Whether the last wakeup that was seen belongs to the current sleep, not to an earlier one. */
 static __always_inline bool was_woken(const struct thread_state *state)
 {
 	return state->t_wake >= state->ran_at;
@@ -33,13 +33,13 @@ static __always_inline void count_hidden_wake(const struct thread_state *state)
 {
 	if (state->class != CLASS_SCHED && !was_woken(state) &&
 	    !(state->interval_flags & INTERVAL_BEGUN_BEFORE))
-		lose(LOSS_HIDDEN_WAKE);
+		count_loss(LOSS_HIDDEN_WAKE);
 }
 
 /*
- * When the wakeup came that ended the blocked part of [since, now]: possibly while the thread
- * was still going to sleep. A wakeup that was not seen (from code that the kernel hides from
- * tracing) queued the thread @queued ns ago.
+ * The time of the wakeup that ended the blocked part of [since, @now], clipped to that: a wakeup
+ * can come before the thread is switched out. If the wakeup was not seen (in code that the kernel
+ * hides from tracing), it was when the thread was queued, @queued ns ago.
  */
 static __always_inline __u64 interval_wake(const struct thread_state *state, __u64 now,
 					   __u64 queued)
@@ -51,13 +51,13 @@ static __always_inline __u64 interval_wake(const struct thread_state *state, __u
 	return wake < now ? wake : now;
 }
 
-/* False: there is certainly no sampling point between the end of the last wait and @now. */
+/* False: no sampling point lies between the end of the last wait and @now. True: maybe. */
 static __always_inline bool may_be_sampled(const struct thread_state *state, __u64 now, __u8 shift)
 {
 	return now > state->next_point || state->spacing != shift;
 }
 
-/* Counts the sampling points of the off-CPU interval that ends at @now. False: there are none. */
+/* Sets the sampling points of the off-CPU interval that ends at @now. False: it has none. */
 static __always_inline bool count_points(struct thread_state *state, __u64 wake, __u64 now)
 {
 	__u8 shift = present_spacing();
@@ -76,8 +76,8 @@ static __always_inline bool count_points(struct thread_state *state, __u64 wake,
 }
 
 /*
- * Begins an off-CPU interval of @task, which is switched out at @now. False: this is the last
- * switch of a thread that has exited.
+ * Begins an off-CPU interval of @task, which is switched out at @now. False: the thread has exited,
+ * and this is its last switch.
  */
 static __always_inline bool begin_interval(struct task_struct *task, struct thread_state *state,
 					   __u64 now)
@@ -87,20 +87,20 @@ static __always_inline bool begin_interval(struct task_struct *task, struct thre
 		state->class = CLASS_SCHED;
 		state->interval_flags = INTERVAL_PREEMPTED;
 	} else if (task->__state & TASK_DEAD) {
-		state->where = WHERE_GONE;
+		state->run_state = RUN_STATE_GONE;
 		return false;
 	} else {
 		state->class = blocked_class(task, state);
 		state->interval_flags =
 			task->__state & TASK_UNINTERRUPTIBLE ? INTERVAL_UNINTERRUPTIBLE : 0;
 	}
-	state->where = WHERE_OFF_CPU;
+	state->run_state = RUN_STATE_OFF_CPU;
 	return true;
 }
 
 /*
- * Ends the interval in @state at @now (see interval_wake()). True: it holds a sampling point, or
- * every interval is wanted.
+ * Ends the interval in @state at @now (@queued: see interval_wake()). True: it is to be emitted,
+ * because it contains a sampling point, or in trace mode.
  */
 static __always_inline bool end_interval(struct thread_state *state, __u64 now, __u64 queued)
 {
@@ -117,33 +117,33 @@ static __always_inline bool end_interval(struct thread_state *state, __u64 now, 
 	return true;
 }
 
-/* @state's thread runs from @now on. */
+/* Begins a run of @state's thread at @now. */
 static __always_inline void begin_run(struct thread_state *state, __u64 now)
 {
 	state->since = now;
 	state->ran_at = now;
-	state->where = WHERE_ON_CPU;
+	state->run_state = RUN_STATE_ON_CPU;
 	state->interval_flags = 0;
 }
 
 /*
- * When the present run of @task began, by the scheduler's own record. For a task that is
- * switched out though its state says that it is off the CPU: its switch-in was not seen, because
- * tracepoints do not fire after tasks that a kernel hides from tracing.
+ * The begin of the current run of @task, by the scheduler's statistics. For a task that is switched
+ * out while its state says that it is off the CPU: its switch-in was not seen, because it followed
+ * a task that the kernel hides from tracing, in which tracepoints do not fire.
  */
 static __always_inline __u64 hidden_switch_in(struct task_struct *task,
 					      const struct thread_state *state, __u64 now)
 {
 	__u64 begin = now - run_length(task);
 
-	lose(LOSS_HIDDEN_SWITCH);
+	count_loss(LOSS_HIDDEN_SWITCH);
 	count_hidden_wake(state);
 	return begin > state->since ? begin : state->since;
 }
 
 /*
- * Counts a switch, and finds the states of @prev and @next, NULL for one that is not recorded.
- * False: neither is.
+ * Counts a switch, and sets *@out and *@in to the states of @prev and @next, NULL for a task that
+ * is not recorded. False: neither is.
  */
 static __always_inline bool recorded_switch(struct task_struct *prev, struct task_struct *next,
 					    struct thread_state **out, struct thread_state **in)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * The kernel as dwell sees it: the few fields that are read (located by CO-RE
- * at load time, so that no vmlinux.h is needed to build), and every difference
- * between kernel versions, 5.15 to current.
+ * The kernel structures that dwell reads (CO-RE finds the fields at load time, so that no vmlinux.h
+ * is needed to build), and the differences between kernel versions from 5.15 on.
  */
 #pragma once
 
@@ -38,8 +37,8 @@ struct rq {
 } CORE;
 
 struct sched_info {
-	unsigned long long last_arrival; /* rq clock when it last came onto a CPU */
-	unsigned long long last_queued;	 /* rq clock when it was queued; 0: it is not */
+	unsigned long long last_arrival; /* rq clock when its current or last run began */
+	unsigned long long last_queued;	 /* rq clock when it was queued; 0: not queued */
 } CORE;
 
 struct cfs_rq {
@@ -48,7 +47,7 @@ struct cfs_rq {
 
 struct sched_entity {
 	struct cfs_rq *cfs_rq;
-	unsigned char sched_delayed; /* 6.12: still queued, though it sleeps */
+	unsigned char sched_delayed; /* 6.12: asleep, but its dequeue is delayed */
 } CORE;
 
 struct kernfs_node {
@@ -235,17 +234,17 @@ struct pt_regs {
 } CORE;
 
 #define REGS_SYSCALL(regs) ((long)(regs)->orig_ax)
-/* Whether ip is what the syscall instruction returns to, as that leaves it in rcx too. */
+/* Whether ip is behind a syscall instruction, which leaves its return address in rcx. */
 #define REGS_AFTER_SYSCALL(regs) (REGS_SYSCALL(regs) >= 0 && (regs)->cx == (regs)->ip)
 #define NR_RESTART_SYSCALL	 219
-/* Whether user code is probably about to restart an interrupted system call. */
+/* Whether user code will probably restart an interrupted system call. */
 #define REGS_RESTARTS(regs) (REGS_SYSCALL(regs) < 0 && (regs)->ax == NR_RESTART_SYSCALL)
 #define REGS_ARG1(regs)	    ((regs)->di)
 #define REGS_ARG2(regs)	    ((regs)->si)
 #define NR_FUTEX	    202
 #define NR_FUTEX_COMPAT	    240
 #else
-#error "dwell's kernel side knows x86-64 only, so far"
+#error "dwell's kernel side supports x86-64 only"
 #endif
 #define NR_FUTEX_WAITV 449
 #define NR_FUTEX_WAIT  455
@@ -264,9 +263,9 @@ struct bpf_iter__task {
 } CORE;
 
 /*
- * Off the run queue, or (6.12 and later) left there only because its dequeue is
- * delayed. Stable while the run-queue lock is held, as in sched_switch, and not
- * fooled by a signal that turned a sleep into a yield.
+ * Whether @task is off the run queue, or (6.12 and later) on it only because its dequeue is
+ * delayed. Stable while the run-queue lock is held, as in sched_switch; and right if a pending
+ * signal made the scheduler treat a sleep as a yield, unlike the task's state.
  */
 static __always_inline bool task_blocked(struct task_struct *task)
 {
@@ -277,7 +276,7 @@ static __always_inline bool task_blocked(struct task_struct *task)
 	return false;
 }
 
-/* ns since @then by the clock of @task's run queue; 0 when that is not kept. */
+/* ns since @then by the clock of @task's run queue; 0: unknown. */
 static __always_inline __u64 rq_time_since(struct task_struct *task, __u64 then)
 {
 	__u64 clock;
@@ -288,9 +287,7 @@ static __always_inline __u64 rq_time_since(struct task_struct *task, __u64 then)
 	return clock > then ? clock - then : 0;
 }
 
-/* For how long @task, which is being switched out, has been on its CPU, by the scheduler's own
- * record.
- */
+/* ns that @task, which is being switched out, has been running; 0: unknown. */
 static __always_inline __u64 run_length(struct task_struct *task)
 {
 	if (!bpf_core_field_exists(task->sched_info.last_arrival))
@@ -298,7 +295,7 @@ static __always_inline __u64 run_length(struct task_struct *task)
 	return rq_time_since(task, task->sched_info.last_arrival);
 }
 
-/* For how long @task, which is being switched in, has been queued. */
+/* ns that @task, which is being switched in, has been queued; 0: unknown. */
 static __always_inline __u64 queue_length(struct task_struct *task)
 {
 	if (!bpf_core_field_exists(task->sched_info.last_queued))
@@ -327,13 +324,13 @@ struct bpf_perf_event_data_kern {
 	struct perf_event *event;
 } CORE;
 
-/* The event that a program of type perf_event is called for. */
+/* The perf event for which a program of type perf_event is called. */
 static __always_inline struct perf_event *event_of(struct bpf_perf_event_data *ctx)
 {
 	return BPF_CORE_READ((struct bpf_perf_event_data_kern *)ctx, event);
 }
 
-/* When the timer behind a clock event expires, or did if that is being handled; 0: unknown. */
+/* When the timer of a clock event expires, or expired if that is being handled; 0: unknown. */
 static __always_inline __u64 clock_expires(struct perf_event *clock)
 {
 	if (!bpf_core_field_exists(clock->hw.hrtimer.node.expires))
@@ -341,14 +338,14 @@ static __always_inline __u64 clock_expires(struct perf_event *clock)
 	return BPF_CORE_READ(clock, hw.hrtimer.node.expires);
 }
 
-/* What @pid is in the namespace @level below the initial one. */
+/* The number of @pid in the namespace at @level, where 0 is the initial one. */
 static __always_inline struct upid *number_of(struct pid *pid, unsigned int level)
 {
 	return (void *)pid + bpf_core_field_offset(struct pid, numbers) +
 	       level * bpf_core_type_size(struct upid);
 }
 
-/* The tid of @task in its own pid namespace: what gettid() returns there. 0: it is gone. */
+/* The tid of @task in its own pid namespace, as gettid() returns it. 0: the task has exited. */
 static __always_inline __u32 own_tid(struct task_struct *task)
 {
 	struct pid *pid = BPF_CORE_READ(task, thread_pid);
@@ -360,7 +357,7 @@ static __always_inline __u32 own_tid(struct task_struct *task)
 	return BPF_CORE_READ(number, nr);
 }
 
-/* The mask of @task's handler for signal @index + 1; 0: it has none. */
+/* The signal mask of @task's handler for signal @index + 1; 0: no handler. */
 static __always_inline __u64 signal_handler_mask(struct task_struct *task, __u32 index)
 {
 	struct sighand_struct *sighand = BPF_CORE_READ(task, sighand);
@@ -380,7 +377,7 @@ static __always_inline __u64 blocked_signals(struct task_struct *task)
 	return BPF_CORE_READ(task, blocked.sig[0]);
 }
 
-/* Whether @task is on its way into a new program. */
+/* Whether @task is within execve(). */
 static __always_inline bool task_in_exec(struct task_struct *task)
 {
 	return bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD(task, in_execve);

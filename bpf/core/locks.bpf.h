@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* Contended sleeping locks of the kernel (5.19): a thread that blocks between begin and end blocks
- * on the lock. */
+/*
+ * Contended sleeping locks of the kernel (5.19 and later): a thread that blocks between
+ * contention_begin and contention_end waits for the lock.
+ */
 #pragma once
 
 #include "bpf/core/state.bpf.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * What a thread waits for: the file or socket behind the descriptor of its
- * system call, the futex word, the child, the lock in the kernel.
+ * The object that a thread waits for: the file or socket behind its system call's descriptor, the
+ * futex word, the child, or the kernel lock.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 #define NAME_SIZE  256
 #define P_PID	   1
 
-/* Files whose path was sent to user space, by inode and device. */
+/* Identifies files whose path was sent to user space. */
 struct file_key {
 	__u64 inode;
 	__u64 device;
@@ -80,8 +80,8 @@ static long path_step(__u32 index, void *arg)
 }
 
 /*
- * Sends the path of the struct file at @address, once. (A global function is verified once, not
- * for each path that leads to it.)
+ * Sends the path of the struct file at @address, unless it was sent before. (A global function, so
+ * that it is verified once, not for each path that leads to it.)
  */
 __noinline int send_path(__u64 address, __u32 thread, __u64 time, __u64 inode, __u64 device)
 {
@@ -105,7 +105,8 @@ __noinline int send_path(__u64 address, __u32 thread, __u64 time, __u64 inode, _
 	walk.event = event;
 	walk.at.mnt = BPF_CORE_READ(file, f_path.mnt);
 	walk.at.dentry = BPF_CORE_READ(file, f_path.dentry);
-	if (settings.use_tables) { /* the kernel has bpf_loop(): one round is verified */
+	if (settings.use_tables) { /* the kernel has bpf_loop(), of which one iteration is verified
+				    */
 		bpf_loop(PATH_NAMES, path_step, &walk, 0);
 	} else {
 		for (int i = 0; i < PATH_NAMES; i++)
@@ -161,8 +162,8 @@ static __always_inline void file_object(struct event_object *object, struct task
 }
 
 /*
- * Sets the system call @task is in and what it waits for there. User memory is
- * read only when @current says that it is @task's.
+ * Sets system call and object of @event, the interval of @task. @current: @task is the current
+ * task, so that its user memory can be read.
  */
 static __always_inline void find_object(struct event_interval *event, struct task_struct *task,
 					struct thread_state *state, bool current)

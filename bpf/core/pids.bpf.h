@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * Pids in dwell's own pid namespace, as its user sees them, in a container for example. Events,
- * maps and settings hold no others. In the initial namespace this costs nothing.
+ * Pids in dwell's pid namespace, as its user sees them, for example in a container. Events, maps
+ * and settings have no others. In the initial namespace there is nothing to look up.
  */
 #pragma once
 
 #include "bpf/core/settings.bpf.h"
 
-#define PID_NAMESPACES 32 /* the kernel nests no deeper */
+#define PID_NAMESPACES 32 /* the kernel's limit of nesting */
 
-/* A task outside of dwell's namespace has no pid there: see DWELL_PID_OUTSIDE. */
+/* The pid of @task in dwell's namespace, or DWELL_PID_OUTSIDE | @pid if it has none there. */
 static __always_inline __u32 pid_here(struct task_struct *task, __u32 pid)
 {
 	struct pid *numbers = BPF_CORE_READ(task, thread_pid);

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* Where events with stacks are put together: too large for a program's own stack. */
+/* Buffers in which events with stacks are built: a BPF program's stack is too small. */
 #pragma once
 
 #include "abi/event.h"
 #include "bpf/core/kernel.bpf.h"
 
-#define OUR_FRAMES_MASK 15
-#define OUR_FRAMES	12  /* the most that lie above the first frame of interest */
-#define RAW_FRAMES	256 /* a power of two above DWELL_MAX_KERNEL_FRAMES + OUR_FRAMES_MASK */
-#define MAX_FRAMES	(DWELL_MAX_KERNEL_FRAMES + DWELL_MAX_USER_FRAMES)
-#define SCRATCH_FRAMES	1024 /* a power of two above MAX_FRAMES */
-#define HEAD_SIZE	sizeof(struct event_interval)
+#define PROBE_FRAMES_MASK 15
+#define PROBE_FRAMES	  12  /* frames of the tracepoint and of the BPF program, at most */
+#define RAW_FRAMES	  256 /* a power of two above DWELL_MAX_KERNEL_FRAMES + PROBE_FRAMES_MASK */
+#define MAX_FRAMES	  (DWELL_MAX_KERNEL_FRAMES + DWELL_MAX_USER_FRAMES)
+#define SCRATCH_FRAMES	  1024 /* a power of two above MAX_FRAMES */
+#define HEAD_SIZE	  sizeof(struct event_interval)
 
-/* Where an event with frames is put together: its head ends where the frames begin. */
+/* A buffer for an event: its head ends where its frames begin. */
 struct scratch {
 	__u8 head[HEAD_SIZE];
 	__u64 frames[SCRATCH_FRAMES];
@@ -25,7 +25,7 @@ struct scratch {
 #define SCRATCH_HEAD(scratch, type)                                                                \
 	((struct type *)&(scratch)->head[HEAD_SIZE - sizeof(struct type)])
 
-/* One per context that can interrupt another one on the same CPU. */
+/* One buffer for each use that can interrupt another one on the same CPU. */
 enum scratch_use {
 	SCRATCH_TICK = 0,
 	SCRATCH_INTERVAL = 1,

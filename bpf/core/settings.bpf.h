@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* What user space shares with every product's programs, see abi/capture.h. */
+/* The variables that user space and every product's programs share, see abi/capture.h. */
 #pragma once
 
 #include "abi/capture.h"
@@ -9,5 +9,5 @@ const volatile struct capture_settings settings SEC(CAPTURE_SETTINGS_SECTION) = 
 struct capture_state capture SEC(CAPTURE_STATE_SECTION) = {};
 struct capture_cpu capture_cpus[CAPTURE_MAX_CPUS] SEC(CAPTURE_CPUS_SECTION) = {};
 
-/* Tasks with one of these flags have no user mode. */
+/* A task with one of these flags has no user mode. */
 const volatile __u32 no_user_flags = PF_KTHREAD | PF_IO_WORKER;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* Taking stacks: the frames of each are sent once, and named by a 64-bit hash from then on. */
+/* Takes stacks. The frames of a stack are sent once; afterwards its 64-bit hash stands for it. */
 #pragma once
 
 #include "bpf/core/scratch.bpf.h"
@@ -7,8 +7,8 @@
 #include "bpf/core/unwind.bpf.h"
 
 /*
- * Stacks that were sent: a hash table with one slot per bucket that compares all 64 bits. A
- * stack that lost its slot to another one is sent again.
+ * Hashes of stacks that were sent: one slot per bucket, and all 64 bits are compared. A stack whose
+ * slot another one has taken is sent again.
  */
 #define SEEN_SLOTS (1 << 16)
 __u64 seen_stacks[SEEN_SLOTS];
@@ -24,7 +24,7 @@ static __always_inline bool stack_seen(__u64 hash)
 	return seen_stacks[hash & (SEEN_SLOTS - 1)] == hash;
 }
 
-/* To be called when the event that carries the frames was sent. */
+/* To be called after the event that has the frames was sent. */
 static __always_inline void stack_sent(const struct event_stack *stack)
 {
 	if (stack->kernel_depth)
@@ -33,11 +33,11 @@ static __always_inline void stack_sent(const struct event_stack *stack)
 		seen_stacks[stack->user_hash & (SEEN_SLOTS - 1)] = stack->user_hash;
 }
 
-/* Global functions below are verified once, not for each path that leads to them. */
+/* Global (__noinline) functions are verified once, not for each path that leads to them. */
 
 /*
- * The index of the first frame of interest in raw: the caller of the function in [@low, @high).
- * The frames before it belong to the tracepoint and to this program.
+ * The index of the first frame of interest in raw: the caller of the function at [@low, @high), or
+ * 0. The frames before it belong to the tracepoint and to this program.
  */
 __noinline __u32 stack_begin(struct scratch *scratch, __u32 depth, __u64 low, __u64 high)
 {
@@ -45,7 +45,7 @@ __noinline __u32 stack_begin(struct scratch *scratch, __u32 depth, __u64 low, __
 
 	if (!scratch)
 		return 0;
-	for (__u32 i = 0; i < OUR_FRAMES; i++) {
+	for (__u32 i = 0; i < PROBE_FRAMES; i++) {
 		if (i < depth && scratch->raw[i] >= low && scratch->raw[i] < high)
 			begin = i + 1;
 	}
@@ -72,9 +72,9 @@ static long hash_frame(__u32 index, void *arg)
 }
 
 /*
- * The hash of @n frames from frames[@at] of scratch @use on, seeded with @hash. Where the kernel
- * has bpf_loop(), one round of the loop is verified; of a loop in C all rounds are (7,700
- * instructions in every program).
+ * The hash of the @n frames at frames[@at] of scratch @use, seeded with @hash. With bpf_loop(), the
+ * verifier checks one iteration; of a loop in C it checks all (7,700 instructions in every
+ * program).
  */
 __noinline __u64 hash_frames(__u32 use, __u32 at, __u32 n, __u64 hash)
 {
@@ -90,13 +90,12 @@ __noinline __u64 hash_frames(__u32 use, __u32 at, __u32 n, __u64 hash)
 	return hashing.hash;
 }
 
-/* Describes in @stack the @depth kernel frames in raw, and moves them to where they are sent from.
- */
+/* Sets @stack for the @depth kernel frames in raw, and moves them to scratch->frames. */
 static __always_inline void take_kernel_stack(struct scratch *scratch, __u32 use,
 					      struct event_stack *stack, __u32 depth,
 					      const volatile __u64 range[2])
 {
-	__u32 begin = stack_begin(scratch, depth, range[0], range[1]) & (OUR_FRAMES_MASK);
+	__u32 begin = stack_begin(scratch, depth, range[0], range[1]) & (PROBE_FRAMES_MASK);
 	__u32 n = depth - begin;
 
 	if (n > DWELL_MAX_KERNEL_FRAMES) /* never: begin <= depth */
@@ -108,7 +107,7 @@ static __always_inline void take_kernel_stack(struct scratch *scratch, __u32 use
 		stack->kernel_depth = n;
 }
 
-/* Hashes the @n user frames at frames[@at] and keeps them if they are new. */
+/* Sets @stack for the @n user frames at frames[@at] of scratch @use. */
 static __always_inline void take_user_stack(struct event_stack *stack, __u32 use, __u32 at, __u32 n)
 {
 	stack->user_hash = hash_frames(use, at, n, 2 + stack->user_end);
@@ -117,8 +116,8 @@ static __always_inline void take_user_stack(struct event_stack *stack, __u32 use
 }
 
 /*
- * The user stack of current, from scratch->frames[@at] on, by tables where the
- * kernel lets programs loop (5.17), else by frame pointers.
+ * Walks the user stack of current into scratch->frames[@at...], by unwind tables if the kernel has
+ * bpf_loop() (5.17), else by frame pointers. Returns the number of frames; *@end: enum stack_end.
  */
 static __always_inline __u32 walk_user_stack(void *ctx, struct scratch *scratch, __u32 use,
 					     __u32 at, __u8 *end)
@@ -137,7 +136,7 @@ static __always_inline __u32 walk_user_stack(void *ctx, struct scratch *scratch,
 	return size > 0 ? (__u32)size / sizeof(__u64) : 0;
 }
 
-/* Within exec the memory of the old program is released before task_rename fires. */
+/* Whether the memory of the old program is released: within exec, that is before task_rename. */
 static __always_inline bool lost_its_memory(struct task_struct *task)
 {
 	struct pt_regs *regs;
@@ -150,8 +149,8 @@ static __always_inline bool lost_its_memory(struct task_struct *task)
 }
 
 /*
- * Takes the stacks of current into @scratch, the one for @use, and describes them in @stack. The
- * kernel stack begins with the caller of the function in @range.
+ * Takes the stacks of current into @scratch, the one for @use, and sets @stack. The kernel stack
+ * begins with the caller of the function in @range. @user: take the user stack, too.
  */
 static __always_inline void take_stacks(void *ctx, struct scratch *scratch, __u32 use,
 					struct event_stack *stack, const volatile __u64 range[2],
@@ -173,7 +172,7 @@ static __always_inline void take_stacks(void *ctx, struct scratch *scratch, __u3
 		take_user_stack(stack, use, at, n);
 }
 
-/* Emits the event whose head of @head_size bytes and frames are in @scratch. */
+/* Emits the event in @scratch, with a head of @head_size bytes and the frames of @stack. */
 static __always_inline bool emit_with_stack(struct scratch *scratch, __u32 head_size,
 					    const struct event_stack *stack, enum loss otherwise)
 {

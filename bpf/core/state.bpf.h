@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/*
- * What the kernel side keeps of each thread and each CPU, and the way events take to user
- * space.
- */
+/* The kernel side's state of each thread and each CPU, and the ring buffers of events. */
 #pragma once
 
 #include "abi/grid.h"
@@ -10,49 +7,49 @@
 #include "bpf/core/pids.bpf.h"
 #include "bpf/core/settings.bpf.h"
 
-enum where {
-	WHERE_UNKNOWN = 0, /* until its first switch */
-	WHERE_ON_CPU = 1,
-	WHERE_OFF_CPU = 2,
-	WHERE_GONE = 3,
+enum run_state {
+	RUN_STATE_UNKNOWN = 0, /* until its first switch */
+	RUN_STATE_ON_CPU = 1,
+	RUN_STATE_OFF_CPU = 2,
+	RUN_STATE_GONE = 3,
 };
 
 enum state_flags {
 	STATE_TARGET = 1 << 0,
-	STATE_ANNOUNCED = 1 << 1, /* user space has its EVENT_THREAD */
-	STATE_PENDING = 1 << 2,	  /* an interval is to be dealt with when it runs again */
-	STATE_CREATED = 1 << 3,	  /* created during the recording */
-	STATE_IN_EXEC = 1 << 4,	  /* its old program is gone, the new one is not there yet */
-	STATE_HELPER = 1 << 5,	  /* recorded because it woke a target */
-	STATE_ENDED = 1 << 6,	  /* it is exiting: only its last switch is still to come */
+	STATE_ANNOUNCED = 1 << 1,	 /* user space has its EVENT_THREAD */
+	STATE_INTERVAL_PENDING = 1 << 2, /* its last interval is processed when it runs again */
+	STATE_CREATED = 1 << 3,		 /* created during the recording */
+	STATE_IN_EXEC = 1 << 4,		 /* its old program is gone, the new one is not there yet */
+	STATE_HELPER = 1 << 5,		 /* recorded because it woke a target */
+	STATE_ENDED = 1 << 6,		 /* it is exiting: only its last switch is still to come */
 };
 
 /*
- * A product defines struct product_thread and struct product_cpu, what it keeps of each thread
- * and each CPU itself, before it includes this header. What every switch needs comes first, in
- * theirs too: with many threads, cache lines are what a switch costs.
+ * A product defines struct product_thread and struct product_cpu, its own state of each thread and
+ * CPU, before it includes this header. The fields that every switch uses come first, there too:
+ * with many threads, the cost of a switch is that of its cache misses.
  */
 struct thread_state {
-	__u64 since;	  /* begin of the present run or off-CPU interval */
-	__u64 ran_at;	  /* begin of the last run: an older wakeup belongs to an older sleep */
+	__u64 since;	  /* begin of the current run or off-CPU interval */
+	__u64 ran_at;	  /* begin of the last run: an older wakeup belongs to an earlier sleep */
 	__u64 next_point; /* no sampling point lies between the end of its last wait and this */
-	__u64 t_wake;	  /* last wakeup, whether it slept or was about to */
-	__u64 lock;	  /* kernel lock it contends for, or 0 */
+	__u64 t_wake;	  /* last wakeup, even if it came before the switch-out */
+	__u64 lock;	  /* kernel lock that it contends for, or 0 */
 	__u32 thread;	  /* its number */
 	__u16 interval_flags;
-	__u8 where;
-	__u8 class; /* of the off-CPU interval */
+	__u8 run_state; /* enum run_state */
+	__u8 class;	/* of the off-CPU interval */
 	__u8 flags;
-	__u8 spacing; /* that next_point was found with */
+	__u8 spacing; /* of the sampling points when next_point was computed */
 	__u8 waker_context;
 
 	struct product_thread product;
 
-	__u64 seen;	 /* created, or seen first */
-	__u64 voluntary; /* switch counts when first seen */
+	__u64 seen;	 /* time of its creation, or when it was first seen */
+	__u64 voluntary; /* switch counts at that time */
 	__u64 involuntary;
 	__u64 renamed; /* when it last got a name: within exec, the point of no return */
-	/* The interval that ended last, if it holds a sampling point; STATE_PENDING: see there. */
+	/* The interval that ended last; valid with STATE_INTERVAL_PENDING. */
 	__u64 t_out;
 	__u64 t_in;
 	__u64 pending_wake;
@@ -70,9 +67,9 @@ struct {
 } states SEC(".maps");
 
 /*
- * The same with settings.states_in_hash, keyed by the task's address. Before Linux 6.2,
- * bpf_task_storage_get() returns NULL while the kernel is within task storage on the same CPU:
- * what an interrupt wakes then would lose its waker. Look-ups in a hash map never fail.
+ * Takes the place of states with settings.states_in_hash; keyed by the task's address. Before Linux
+ * 6.2, bpf_task_storage_get() returns NULL in an interrupt of task storage code on the same CPU: a
+ * wakeup there would be lost. Look-ups in a hash map do not fail.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -82,14 +79,14 @@ struct {
 	__type(value, struct thread_state);
 } hashed_states SEC(".maps");
 
-/* What is kept per CPU, in a cache line of its own. */
+/* The state of a CPU, in a cache line of its own. */
 struct cpu_state {
-	__u32 pending;	  /* the thread whose interval is to be emitted here, by pid; 0: none */
-	__u64 tick_due;	  /* the next tick of its clock is not due before */
-	__u64 last_tick;  /* when the tick was due that was counted last, */
-	__u64 counted_to; /* and the time by which all that were due are */
-	__u64 tick;	  /* its period at present */
-	__u32 points;	  /* that each tick of that period stands for */
+	__u32 pending;	  /* pid of the thread whose interval is to be emitted here; 0: none */
+	__u64 tick_due;	  /* lower bound of when the clock's next tick is due */
+	__u64 last_tick;  /* when the tick that was counted last was due */
+	__u64 counted_to; /* all ticks due by this time are counted */
+	__u64 tick;	  /* the clock's current period */
+	__u32 points;	  /* sampling points that a tick represents */
 	struct perf_event *clock;
 	struct product_cpu product;
 } __attribute__((aligned(64)));
@@ -111,7 +108,7 @@ struct ring {
 	__uint(max_entries, 1 << 20);
 };
 
-/* One ring per CPU, up to a limit: ring of a CPU = CPU & settings.ring_mask. */
+/* One ring per CPU, up to a limit: a CPU has ring number CPU & settings.ring_mask. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
 	__uint(max_entries, 1);
@@ -119,18 +116,21 @@ struct {
 	__array(values, struct ring);
 } rings SEC(".maps");
 
-/* Sampling points for off-CPU intervals lie 2^n periods apart at present. */
+/* n, where sampling points of off-CPU intervals currently lie 2^n periods apart. */
 static __always_inline __u8 present_spacing(void)
 {
 	return *(volatile __u8 *)&capture.spacing & INTERVAL_SPACING_MAX;
 }
 
-static __always_inline void lose(enum loss why)
+static __always_inline void count_loss(enum loss why)
 {
 	__sync_fetch_and_add(&capture.losses[why], 1);
 }
 
-/* Queues an event. Wakes user space only when a good part of the ring has filled. */
+/*
+ * Queues an event of @size bytes; false, and counts the loss @otherwise, if there is no room. Wakes
+ * user space only when settings.ring_wake_at bytes are queued.
+ */
 static __always_inline bool emit(const void *event, __u64 size, enum loss otherwise)
 {
 	__u32 index = bpf_get_smp_processor_id() & settings.ring_mask;
@@ -145,13 +145,13 @@ static __always_inline bool emit(const void *event, __u64 size, enum loss otherw
 			? BPF_RB_FORCE_WAKEUP
 			: BPF_RB_NO_WAKEUP;
 	if (bpf_ringbuf_output(ring, (void *)event, size, flags)) {
-		lose(otherwise);
+		count_loss(otherwise);
 		return false;
 	}
 	return true;
 }
 
-/* Not inlined: compilers would merge this pointer with one into task storage. */
+/* Not inlined: the compiler would merge this pointer with one into task storage. */
 static __noinline struct thread_state *hashed_state(struct task_struct *task, bool make)
 {
 	static const struct thread_state none;
@@ -171,7 +171,7 @@ static __always_inline struct thread_state *state_of(struct task_struct *task)
 	return bpf_task_storage_get(&states, task, NULL, 0);
 }
 
-/* The same, or a new one, whose thread number is 0 yet. NULL: there is no memory for it. */
+/* The state of @task, created if it has none, with thread number 0. NULL: out of memory. */
 static __always_inline struct thread_state *make_state(struct task_struct *task)
 {
 	if (settings.states_in_hash)
@@ -179,7 +179,7 @@ static __always_inline struct thread_state *make_state(struct task_struct *task)
 	return bpf_task_storage_get(&states, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
-/* @task is gone, and another one can get its address. */
+/* Deletes the state of @task, which is freed: another one can get its address. */
 static __always_inline void drop_hashed_state(struct task_struct *task)
 {
 	__u64 key = (__u64)task;
@@ -187,7 +187,7 @@ static __always_inline void drop_hashed_state(struct task_struct *task)
 
 	if (!state)
 		return;
-	/* What cannot be deleted within an interrupted update of the map is as good as new. */
+	/* The delete fails in an interrupt of an update of the map: then the state is a new one. */
 	__builtin_memset(state, 0, sizeof(*state));
 	bpf_map_delete_elem(&hashed_states, &key);
 }
@@ -200,13 +200,13 @@ static __always_inline struct thread_state *target_state(struct task_struct *tas
 	return state && state->flags & STATE_TARGET ? state : NULL;
 }
 
-/* Whether @task has user mode, and with it system calls. */
+/* Whether @task runs in user mode at times, and makes system calls. */
 static __always_inline bool has_user_mode(const struct task_struct *task)
 {
 	return !(task->flags & no_user_flags);
 }
 
-/* False once a task that exits has released its memory. */
+/* False also for an exiting task that has released its memory. */
 static __always_inline bool has_user_memory(const struct task_struct *task)
 {
 	return has_user_mode(task) && BPF_CORE_READ(task, mm);
@@ -218,7 +218,7 @@ static __always_inline bool has_user_stack(const struct task_struct *task,
 	return has_user_memory(task) && !(state->flags & STATE_IN_EXEC);
 }
 
-/* The system call @task is in, or SYSCALL_NONE. */
+/* The number of the system call that @task is in, or SYSCALL_NONE. */
 static __always_inline long syscall_of(struct task_struct *task)
 {
 	struct pt_regs *regs;
@@ -254,9 +254,8 @@ static __always_inline void describe_thread(struct event_thread *event, struct t
 }
 
 /*
- * Sends EVENT_THREAD, before the first event that names the thread. (Not inlined, like other
- * functions with an event on their stack: all frames of a program and its calls share 512
- * bytes.)
+ * Sends EVENT_THREAD, which must come before other events of the thread. (Not inlined, like other
+ * functions with an event on their stack: the frames of a program and its calls share 512 bytes.)
  */
 static __noinline void announce(struct task_struct *task, struct thread_state *state, __u32 parent)
 {
@@ -278,23 +277,23 @@ static __always_inline void begin_times(const struct task_struct *task, struct t
 }
 
 /*
- * Begins the state of @task at @now. Allocation can fail in interrupt context
- * and without memory: NULL, and the loss is counted when the thread was wanted.
+ * Initializes the state of @task at @now. NULL: it could not be allocated (without memory, or in an
+ * interrupt), which is counted as a loss for a target.
  */
 static __always_inline struct thread_state *begin_state(struct task_struct *task, __u64 now,
-							__u8 flags, enum where where)
+							__u8 flags, enum run_state run_state)
 {
 	struct thread_state *state = make_state(task);
 
 	if (!state) {
 		if (flags & STATE_TARGET)
-			lose(LOSS_THREAD_STATE);
+			count_loss(LOSS_THREAD_STATE);
 		return NULL;
 	}
 	if (!state->thread)
 		state->thread = __sync_fetch_and_add(&capture.last_thread, 1) + 1;
 	begin_times(task, state, now);
-	state->where = where;
+	state->run_state = run_state;
 	state->flags = flags;
 	return state;
 }

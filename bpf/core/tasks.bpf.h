@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* What is to be recorded: walks over all tasks, run by user space, that mark and count them. */
+/* Which tasks are recorded: iterators over all tasks, run by user space, mark and count targets. */
 #pragma once
 
 #include "abi/targets.h"
@@ -58,13 +58,13 @@ static __always_inline void mark(struct task_struct *task)
 	struct thread_state *state = state_of(task);
 
 	if (state && state->flags & STATE_TARGET) {
-		if (state->flags & STATE_HELPER) /* to be announced once more, as a target */
+		if (state->flags & STATE_HELPER) /* becomes a target, and is announced as such */
 			state->flags &= ~(STATE_HELPER | STATE_ANNOUNCED);
 		return;
 	}
-	state = begin_state(task, bpf_ktime_get_ns(), 0, WHERE_UNKNOWN);
+	state = begin_state(task, bpf_ktime_get_ns(), 0, RUN_STATE_UNKNOWN);
 	if (!state) {
-		lose(LOSS_THREAD_STATE);
+		count_loss(LOSS_THREAD_STATE);
 		return;
 	}
 	state->class = task_blocked(task) ? blocked_class(task, state) : CLASS_SCHED;
@@ -93,12 +93,13 @@ int count_targets(struct bpf_iter__task *ctx)
 	if (!task)
 		return 0;
 	state = target_state(task);
-	if (state && state->where != WHERE_GONE && !(state->flags & (STATE_ENDED | STATE_HELPER)))
+	if (state && state->run_state != RUN_STATE_GONE &&
+	    !(state->flags & (STATE_ENDED | STATE_HELPER)))
 		capture.left++;
 	return 0;
 }
 
-/* A task that moved into the recorded group. */
+/* A task that is moved into the recorded cgroup becomes a target. */
 SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(on_cgroup_attach, struct cgroup *group, const char *path, struct task_struct *task)
 {

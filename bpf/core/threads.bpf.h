@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * Threads from creation to exit. Each function does what every product does at the tracepoint
- * that it is named for, and returns the state of the thread, or NULL if it is not recorded.
+ * The life of threads. Each function has the part of a tracepoint's program that all products
+ * share, and returns the state of the thread, or NULL if it is not recorded.
  */
 #pragma once
 
 #include "bpf/core/state.bpf.h"
 #include "bpf/core/unwind.bpf.h"
 
-/* sched_process_fork: what a recorded thread creates is recorded, too. */
+/* sched_process_fork: threads that a recorded thread creates are recorded, too. */
 static __always_inline struct thread_state *thread_created(struct task_struct *parent,
 							   struct task_struct *child)
 {
@@ -23,7 +23,8 @@ static __always_inline struct thread_state *thread_created(struct task_struct *p
 	parent_number = state->thread;
 	if (!(state->flags & STATE_ANNOUNCED))
 		announce(parent, state, 0);
-	state = begin_state(child, bpf_ktime_get_ns(), STATE_TARGET | STATE_CREATED, WHERE_OFF_CPU);
+	state = begin_state(child, bpf_ktime_get_ns(), STATE_TARGET | STATE_CREATED,
+			    RUN_STATE_OFF_CPU);
 	if (!state)
 		return NULL;
 	state->class = CLASS_SCHED;
@@ -36,8 +37,8 @@ static __always_inline struct thread_state *thread_created(struct task_struct *p
 }
 
 /*
- * task_rename. Within exec this is the point of no return, before the new program is mapped:
- * a command is recorded from here on.
+ * task_rename. Within exec it fires behind the point of no return, before the new program is
+ * mapped: a command is recorded from here on.
  */
 static __always_inline struct thread_state *thread_renamed(struct task_struct *task,
 							   const char *name)
@@ -51,7 +52,7 @@ static __always_inline struct thread_state *thread_renamed(struct task_struct *t
 	now = bpf_ktime_get_ns();
 	state = target_state(task);
 	if (!state && settings.command_tgid && tgid_of(task) == settings.command_tgid)
-		state = begin_state(task, now, STATE_TARGET | STATE_CREATED, WHERE_ON_CPU);
+		state = begin_state(task, now, STATE_TARGET | STATE_CREATED, RUN_STATE_ON_CPU);
 	if (!state)
 		return NULL;
 	state->renamed = now;
@@ -86,21 +87,21 @@ static __always_inline struct thread_state *thread_executed(struct task_struct *
 }
 
 /*
- * sched_process_exit: the last event of a thread that is always seen. Its last switch is hidden
- * when the kernel hides the thread that runs next. To be followed by thread_has_ended().
+ * sched_process_exit: the last event of a thread that is always seen. (Its last switch is not, if
+ * the kernel hides the next task from tracing.) The caller then calls thread_has_ended().
  */
 static __always_inline struct thread_state *thread_exits(struct task_struct *task)
 {
 	struct thread_state *state = capture.active ? target_state(task) : NULL;
 
-	if (!state || state->where == WHERE_GONE)
+	if (!state || state->run_state == RUN_STATE_GONE)
 		return NULL;
 	if (!(state->flags & STATE_ANNOUNCED))
 		announce(task, state, 0);
 	return state;
 }
 
-/* The task of a thread that was waited for is freed. Only with settings.states_in_hash. */
+/* The task is freed. Loaded only with settings.states_in_hash. */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *task)
 {
@@ -110,7 +111,7 @@ int BPF_PROG(on_free, struct task_struct *task)
 
 static __always_inline void thread_has_ended(struct thread_state *state)
 {
-	state->where = WHERE_ON_CPU;
+	state->run_state = RUN_STATE_ON_CPU;
 	state->flags |= STATE_ENDED;
 	__sync_fetch_and_add(&capture.ended, 1);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * Walking user stacks without frame pointers, by tables built from .eh_frame.
+ * Walks user stacks without frame pointers, by tables built from .eh_frame.
  *
- * A process's executable mappings are a sorted run in one pool; each names the
- * table of its file. Code without a table (generated at run time, or not known
- * yet) is stepped over by its frame pointer, and the walk goes on with tables
- * below it.
+ * The executable mappings of a process are a sorted run in one pool; each has the table of its
+ * file. From code without a table (generated at run time, or not known yet) the walk steps to the
+ * caller by the frame pointer, and continues with tables there.
  *
- * A product that asks which code each frame of current is in defines WALK_ENDS_AT(code) before
- * it includes this: codes go to scratch->codes, and the walk ends where the macro is true.
+ * A product that needs the code of each frame of current (UNWIND_CODE()) defines
+ * WALK_ENDS_AT(code) before it includes this: codes go to scratch->codes, and the walk ends at the
+ * first frame for which the macro is true.
  */
 #pragma once
 
@@ -17,8 +17,8 @@
 #include "bpf/core/state.bpf.h"
 #include "abi/unwind.h"
 
-#define SEARCH_STEPS  24 /* of a binary search: tables of up to 16 million rows */
-#define MAPPING_STEPS 14
+#define SEARCH_STEPS  24 /* of a binary search in a table: up to 16 million rows */
+#define MAPPING_STEPS 14 /* of a binary search in mappings: up to 16 thousand of a process */
 
 struct unwind_rows {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -60,25 +60,25 @@ struct {
 	__type(value, struct unwind_file);
 } unwind_files SEC(".maps");
 
-/* State of a walk: the registers of the present frame, and where frames go. */
+/* State of a walk: the registers of the current frame, and where frames go. */
 struct unwind_walk {
 	__u64 ip;
 	__u64 sp;
 	__u64 bp;
 	__u64 di;		  /* of the innermost frame; 0 further out */
-	struct task_struct *task; /* the one walked, when it is not current */
+	struct task_struct *task; /* the task that is walked, if it is not current */
 	struct unwind_process process;
-	struct unwind_mapping mapping; /* of the frame before: often of the next too */
-	__u32 scratch;
-	__u32 at; /* frames go to scratch->frames[at...] */
+	struct unwind_mapping mapping; /* a cache: of the last frame, often of the next one, too */
+	__u32 scratch;		       /* enum scratch_use */
+	__u32 at;		       /* frames go to scratch->frames[at...] */
 	__u32 n;
-	__u8 end;   /* enum stack_end, or WALK_GOES_ON */
-	__u8 cause; /* of the first step that was a guess; 0: none was */
-	__u8 exact; /* ip is the very instruction, not where a call returns to */
-	bool stuck; /* user space is to continue it: see bpf/core/deferred.bpf.h */
+	__u8 end;      /* enum stack_end, or WALK_GOES_ON */
+	__u8 cause;    /* enum stack_end: of the first step that was guessed; 0: none was */
+	__u8 exact;    /* ip is the current instruction, not a return address */
+	bool deferred; /* user space completes it: see bpf/core/deferred.bpf.h */
 };
 
-/* Reads user memory of the walked task; @remote says it is not current. */
+/* Reads user memory of the task that is walked; @remote: it is not current. */
 static __always_inline long read_stack(const struct unwind_walk *walk, void *to, __u32 size,
 				       __u64 from, const bool remote)
 {
@@ -89,9 +89,9 @@ static __always_inline long read_stack(const struct unwind_walk *walk, void *to,
 
 #include "abi/unwind_step.h"
 
-/* The searches are global functions: verified once, not for each state that leads to them. */
+/* The searches are global functions: verified once, not for each path that leads to them. */
 
-/* The mapping of @pc among @n of the pool from @first on: its index + 1, or 0. */
+/* The mapping with @pc among the @n of the pool from @first on: its index + 1, or 0. */
 __noinline __u32 find_mapping(__u32 first, __u32 n, __u64 pc)
 {
 	__u32 low = first;
@@ -114,8 +114,8 @@ __noinline __u32 find_mapping(__u32 first, __u32 n, __u64 pc)
 }
 
 /*
- * A cache of rows found: the same few return addresses recur. An entry that another CPU, or a
- * tick within this search, is overwriting fails its check.
+ * A cache of find_row(): the same return addresses recur. An entry that another CPU, or a tick
+ * during this search, overwrites meanwhile fails its check.
  */
 #define ROW_MEMO_BITS 13
 
@@ -126,7 +126,7 @@ struct row_memo {
 
 static struct row_memo row_memos[1 << ROW_MEMO_BITS];
 
-/* The last of @table's @n rows that begins at or before @pc, as its 8 bytes; 0: none. */
+/* The last of @table's @n rows with a pc of at most @pc, as its 8 bytes; 0: none. */
 __noinline __u64 find_row(__u32 table, __u32 n, __u64 pc)
 {
 	__u64 key = (__u64)table << 40 ^ pc;
@@ -177,7 +177,7 @@ static long take_vma(struct task_struct *task, struct vm_area_struct *vma, void 
 	known = bpf_map_lookup_elem(&unwind_files, &key);
 	mapping->start = vma->vm_start;
 	mapping->end = vma->vm_end;
-	mapping->table = UNWIND_TABLE_NOT_YET;
+	mapping->table = UNWIND_TABLE_PENDING;
 	if (!known)
 		return 0;
 	mapping->bias = vma->vm_start - (vma->vm_pgoff << 12) - known->bias;
@@ -186,36 +186,36 @@ static long take_vma(struct task_struct *task, struct vm_area_struct *vma, void 
 	return 0;
 }
 
-/* A cache of mappings that ask_kernel() found, by process, program and block of addresses. */
-#define FOUND_SHIFT  18
-#define FOUND_BLOCKS 8
+/* A cache of find_vma_mapping(), by process, program and block of addresses. */
+#define VMA_CACHE_SHIFT	 18
+#define VMA_CACHE_BLOCKS 8
 
-struct found_key {
+struct vma_cache_key {
 	__u32 pid;
-	__u32 exec; /* a process may run one program after another */
+	__u32 exec; /* task->self_exec_id: a process may execute several programs */
 	__u64 block;
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 1 << 13);
-	__type(key, struct found_key);
+	__type(key, struct vma_cache_key);
 	__type(value, struct unwind_mapping);
-} unwind_found SEC(".maps");
+} vma_cache SEC(".maps");
 
 /*
- * Finds the mapping of @pc in current in the kernel's own records, until user space has added
- * it to unwind_mappings; n_rows is 0 when its file has no table yet. In an interrupt only one
- * mapping can be asked for, so answers are cached. Returns 0 when there is none, or the kernel
- * does not say. (Not for processes that are not recorded: user space never adds their mappings,
- * so that each of their wakeups would ask.)
+ * Finds the mapping with @pc in current by the kernel's VMAs, while user space has not added it to
+ * unwind_mappings yet; n_rows is 0 if its file has no table yet. In an interrupt, bpf_find_vma()
+ * works only once, so results are cached. Returns 1, or 0 if there is none or it is unknown. (Not
+ * for processes that are not recorded: user space never adds their mappings, so that each of their
+ * wakeups would come here.)
  */
-__noinline int ask_kernel(__u64 pc, struct unwind_mapping *mapping)
+__noinline int find_vma_mapping(__u64 pc, struct unwind_mapping *mapping)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct found_key key = {task->tgid, task->self_exec_id, pc >> FOUND_SHIFT};
-	struct unwind_mapping *found = bpf_map_lookup_elem(&unwind_found, &key);
-	struct unwind_mapping asked = {};
+	struct vma_cache_key key = {task->tgid, task->self_exec_id, pc >> VMA_CACHE_SHIFT};
+	struct unwind_mapping *found = bpf_map_lookup_elem(&vma_cache, &key);
+	struct unwind_mapping result = {};
 
 	if (!mapping || !settings.use_tables || !target_state(task))
 		return 0;
@@ -223,18 +223,18 @@ __noinline int ask_kernel(__u64 pc, struct unwind_mapping *mapping)
 		*mapping = *found;
 		return 1;
 	}
-	if (bpf_find_vma(task, pc, take_vma, &asked, 0) || !asked.end)
+	if (bpf_find_vma(task, pc, take_vma, &result, 0) || !result.end)
 		return 0;
-	*mapping = asked;
-	if (!asked.n_rows)
+	*mapping = result;
+	if (!result.n_rows)
 		return 1;
-	for (int i = 0; i < FOUND_BLOCKS; i++, key.block++)
-		if (key.block << FOUND_SHIFT < asked.end)
-			bpf_map_update_elem(&unwind_found, &key, &asked, BPF_ANY);
+	for (int i = 0; i < VMA_CACHE_BLOCKS; i++, key.block++)
+		if (key.block << VMA_CACHE_SHIFT < result.end)
+			bpf_map_update_elem(&vma_cache, &key, &result, BPF_ANY);
 	return 1;
 }
 
-/* Sets walk->mapping to the mapping of @pc. */
+/* Sets walk->mapping to the mapping with @pc. False: it is unknown. */
 static __always_inline bool enter_mapping(struct unwind_walk *walk, __u64 pc, const bool remote)
 {
 	struct unwind_mapping *mapping;
@@ -244,7 +244,7 @@ static __always_inline bool enter_mapping(struct unwind_walk *walk, __u64 pc, co
 		return true;
 	index = find_mapping(walk->process.first, walk->process.n, pc);
 	if (!index--)
-		return !remote && ask_kernel(pc, &walk->mapping);
+		return !remote && find_vma_mapping(pc, &walk->mapping);
 	mapping = bpf_map_lookup_elem(&unwind_mappings, &index);
 	if (!mapping)
 		return false;
@@ -281,16 +281,16 @@ static __always_inline long step_by(struct unwind_walk *walk, __u64 found, const
 	return unwind_by(walk, &row, true);
 }
 
-static __always_inline long step_blindly(struct unwind_walk *walk, enum stack_end cause,
-					 const bool remote)
+static __always_inline long step_without_rule(struct unwind_walk *walk, enum stack_end cause,
+					      const bool remote)
 {
 	return remote ? step_by_frame_pointer(walk, cause, true)
 		      : step_current_by_frame_pointer(walk, cause) != 0;
 }
 
 /*
- * Looks up the unwind rule of the code at @pc, the walk's present frame. 0: there is
- * none, because of *@cause (STACK_COMPLETE: it is expected to have a frame pointer).
+ * The unwind rule of the code at @pc, the walk's current frame. 0: there is none, for the reason
+ * *@cause (STACK_COMPLETE: code of no file, which is expected to have frame pointers).
  */
 static __always_inline __u64 find_rule(struct unwind_walk *walk, __u64 pc, enum stack_end *cause,
 				       const bool remote)
@@ -300,7 +300,7 @@ static __always_inline __u64 find_rule(struct unwind_walk *walk, __u64 pc, enum 
 		return 0;
 	*cause = STACK_COMPLETE;
 	if (!walk->mapping.table) {
-		walk->process.helps = 0; /* code that is generated can map anything next */
+		walk->process.deferred_left = 0; /* code that is generated can map anything next */
 		return 0;
 	}
 	*cause = STACK_NO_TABLE;
@@ -311,28 +311,28 @@ static __always_inline __u64 find_rule(struct unwind_walk *walk, __u64 pc, enum 
 }
 
 #ifdef WALK_ENDS_AT
-/* The present frame's code, in its file; 0: in none, or one without a table. */
+/* UNWIND_CODE() of the current frame; 0: it is in no file, or in one without a table. */
 static __always_inline __u64 code_of(const struct unwind_walk *walk, enum stack_end cause)
 {
 	__u32 slot = UNWIND_SLOT(walk->mapping.table);
 
-	if (cause == STACK_NO_MAPPING || !walk->mapping.table || slot >= UNWIND_TABLE_NOT_YET)
+	if (cause == STACK_NO_MAPPING || !walk->mapping.table || slot >= UNWIND_TABLE_PENDING)
 		return 0;
 	return UNWIND_CODE(slot, walk->ip - !walk->exact - walk->mapping.bias);
 }
 #endif
 
-/* Whether user space has a table for the present frame's code, or soon will. */
-static __always_inline bool is_stuck(const struct unwind_walk *walk, enum stack_end cause)
+/* Whether user space probably has a table for the current frame's code, or will have it soon. */
+static __always_inline bool can_be_deferred(const struct unwind_walk *walk, enum stack_end cause)
 {
-	return !walk->cause && walk->process.helps &&
+	return !walk->cause && walk->process.deferred_left &&
 	       (cause == STACK_NO_MAPPING ||
-		(cause == STACK_NO_TABLE && walk->mapping.table == UNWIND_TABLE_NOT_YET));
+		(cause == STACK_NO_TABLE && walk->mapping.table == UNWIND_TABLE_PENDING));
 }
 
 /*
- * Keeps the present frame as number @index, and goes to its caller. 1 ends the walk. (With a
- * counter in the walk the verifier would know its value in each round, and verify all 512.)
+ * Stores the current frame as number @index, and steps to its caller. 1 ends the walk. (With a
+ * counter in the walk, the verifier would know its value, and check all 512 iterations.)
  */
 static __always_inline long unwind_step(struct unwind_walk *walk, __u32 index, const bool remote)
 {
@@ -358,12 +358,12 @@ static __always_inline long unwind_step(struct unwind_walk *walk, __u32 index, c
 			return end_walk(walk, STACK_TOO_DEEP);
 	}
 #endif
-	if (!found && !remote && is_stuck(walk, cause)) {
-		walk->stuck = true;
+	if (!found && !remote && can_be_deferred(walk, cause)) {
+		walk->deferred = true;
 		return end_walk(walk, cause);
 	}
 	if (!found)
-		return step_blindly(walk, cause, remote);
+		return step_without_rule(walk, cause, remote);
 	__builtin_memcpy(&row, &found, sizeof(row));
 	if (UNWIND_CFA(&row) == UNWIND_CFA_SIGNAL)
 		scratch->frames[at] = walk->ip + 1;
@@ -380,7 +380,7 @@ static long unwind_step_remote(__u32 index, void *walk)
 	return unwind_step(walk, index, true);
 }
 
-/* Keeps the state that @walk ended in, for send_deferred(). */
+/* Stores the state in which @walk ended, for send_deferred(). */
 static __always_inline void keep_deferred(const struct unwind_walk *walk, __u32 pid)
 {
 	struct deferred *kept = deferred_for(walk->scratch);
@@ -397,8 +397,8 @@ static __always_inline void keep_deferred(const struct unwind_walk *walk, __u32 
 
 /*
  * Walks the user stack of @task from where it entered the kernel, into frames[@at...] of scratch
- * @use. Returns the number of frames. A return from a system call is looked up like the return
- * of a call: the code after it need not be described, as in a signal trampoline.
+ * @use. Returns the number of frames. The address behind a system call is looked up like a return
+ * address: the code there need not have unwind information, as in a signal trampoline.
  */
 static __always_inline __u32 unwind_user(struct task_struct *task, __u32 use, __u32 at, __u8 *end,
 					 const bool remote)
@@ -425,8 +425,8 @@ static __always_inline __u32 unwind_user(struct task_struct *task, __u32 use, __
 	} else {
 		bpf_loop(DWELL_MAX_USER_FRAMES, unwind_step_current, &walk, 0);
 	}
-	if (process && walk.stuck) {
-		process->helps = walk.process.helps - 1;
+	if (process && walk.deferred) {
+		process->deferred_left = walk.process.deferred_left - 1;
 		keep_deferred(&walk, pid);
 	}
 	*end = walk.end;
@@ -439,13 +439,13 @@ __noinline __u64 unwind_current(__u32 use, __u32 at)
 	__u8 end = STACK_UNREADABLE;
 	__u32 n;
 
-	if (!settings.use_tables) /* a kernel without bpf_loop() verifies this all the same */
+	if (!settings.use_tables) /* kernels without bpf_loop() verify global functions, too */
 		return 0;
 	n = unwind_user(bpf_get_current_task_btf(), use, at, &end, false);
 	return n | (__u64)end << 32;
 }
 
-/* A new process begins with its parent's mappings. */
+/* A new process has its parent's mappings. */
 static __always_inline void unwind_fork(__u32 parent, __u32 child)
 {
 	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &parent);
@@ -454,19 +454,22 @@ static __always_inline void unwind_fork(__u32 parent, __u32 child)
 	if (!process || parent == child)
 		return;
 	copy = *process;
-	copy.helps = UNWIND_HELPS;
+	copy.deferred_left = UNWIND_DEFERRED_MAX;
 	bpf_map_update_elem(&unwind_processes, &child, &copy, BPF_ANY);
 }
 
-/* A new program begins without any. */
+/* A new program has no mappings yet. */
 static __always_inline void unwind_exec(__u32 pid)
 {
-	struct unwind_process none = {.helps = UNWIND_HELPS};
+	struct unwind_process none = {.deferred_left = UNWIND_DEFERRED_MAX};
 
 	bpf_map_update_elem(&unwind_processes, &pid, &none, BPF_ANY);
 }
 
-/* A new program is mapped: it runs in its loader first, then, or at once, in its own file. */
+/*
+ * A new program is mapped. Looks up the mappings that it needs first, to have them in the cache:
+ * that of its entry (in the loader, or in itself if it is static), and its own.
+ */
 static __always_inline void unwind_begin(struct task_struct *task)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
@@ -474,6 +477,6 @@ static __always_inline void unwind_begin(struct task_struct *task)
 
 	if (!settings.use_tables || !task->mm)
 		return;
-	ask_kernel(regs->ip, &mapping);
-	ask_kernel(task->mm->start_code, &mapping);
+	find_vma_mapping(regs->ip, &mapping);
+	find_vma_mapping(task->mm->start_code, &mapping);
 }

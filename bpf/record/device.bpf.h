@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * Block devices: the requests that each has in flight, from those the kernel hands to its driver
- * and gets back. A device with nothing in flight is idle: it waits, as a thread does, until it
- * gets a request (wPerf, OSDI'18, section 4.1, which has to estimate that from bandwidths). Idle
- * times are sampled and sent like the waits of threads.
+ * Block devices: counts the requests that each has in flight, between issue to the driver and
+ * completion. A device with nothing in flight is idle: like a thread, it waits for a request.
+ * (wPerf, OSDI'18, section 4.1, estimates that from bandwidths.) Idle times are sampled and sent
+ * like the waits of threads.
  */
 #pragma once
 
@@ -36,7 +36,7 @@ struct request___5_16 {
 	struct gendisk *rq_disk;
 } CORE;
 
-/* block_io_start (6.5). Before, only the begin of queued requests is seen. */
+/* The kernel has block_io_start (6.5). Otherwise only the begin of queued requests is seen. */
 const volatile bool io_start_exists;
 
 struct {
@@ -49,7 +49,7 @@ struct {
 struct request_state {
 	__u64 begun;
 	__u64 issued; /* to the driver; 0: not yet */
-	__u32 feeder; /* thread */
+	__u32 feeder; /* number of the thread that created it; 0: unknown */
 };
 
 struct {
@@ -83,7 +83,7 @@ static __noinline struct device_state *new_device(struct gendisk *disk, __u32 ke
 	return bpf_map_lookup_elem(&devices, &key);
 }
 
-/* The state of the whole disk, for requests to any partition of it. */
+/* The state of the disk of @rq, one for all of its partitions; NULL: unknown. */
 static __always_inline struct device_state *device_of(struct request *rq, __u64 now)
 {
 	struct gendisk *disk = disk_of(rq);
@@ -97,26 +97,26 @@ static __always_inline struct device_state *device_of(struct request *rq, __u64 
 	return state ? state : new_device(disk, key, now);
 }
 
-/* A request is done: if it was the last one in flight, the device is idle from @now on. */
-static __always_inline void leave_flight(struct device_state *device, __u64 now)
+/* A request is no longer in flight: if it was the last one, the device is idle from @now on. */
+static __always_inline void end_flight(struct device_state *device, __u64 now)
 {
 	device->idle_since = now;
 	__sync_fetch_and_sub(&device->in_flight, 1);
 }
 
 /*
- * The request at this address is a new one, so the old one is done. Its completion was not seen,
- * because it interrupted a task that the kernel hides from tracing.
+ * The request @rq has completed unseen, because the interrupt came in a task that the kernel hides
+ * from tracing.
  */
-static __always_inline void missed_completion(struct request *rq, __u64 now)
+static __always_inline void end_missed_request(struct request *rq, __u64 now)
 {
 	struct device_state *device = device_of(rq, now);
 
 	if (device)
-		leave_flight(device, now);
+		end_flight(device, now);
 }
 
-/* A request by current begins; with @anew, even if one at the same address is known. */
+/* Current creates a request. @anew: one that is known at the same address has completed. */
 static __always_inline void begin_request(struct request *rq, __u64 now, bool anew)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
@@ -128,7 +128,7 @@ static __always_inline void begin_request(struct request *rq, __u64 now, bool an
 	if (known && !anew)
 		return;
 	if (known && known->issued)
-		missed_completion(rq, now);
+		end_missed_request(rq, now);
 	if (context == WAKER_TASK)
 		request.feeder = waker_number(task, context, now);
 	bpf_map_update_elem(&requests, &key, &request, BPF_ANY);
@@ -157,15 +157,15 @@ static __always_inline void end_idle(void *ctx, struct device_state *device, __u
 	event->device = device->totals.device;
 	event->points = points;
 	event->flags = shift << INTERVAL_SPACING_SHIFT;
-	/* The thread that issues a request may not be the one that queued it, the feeder. */
+	/* The thread that issues a request may be another one than the feeder. */
 	take_stacks(ctx, scratch, SCRATCH_DEVICE, &event->stack, all,
 		    state && state->thread == feeder && has_user_memory(task));
 	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
 }
 
-/* How often requests are checked for being still in flight, if they are that old. */
-#define CHECK_NS    100000000ull
-#define LONG_OUT_NS 10000000ull
+/* How often requests of at least that age are checked for whether they are still in flight. */
+#define CHECK_NS       100000000ull
+#define OLD_REQUEST_NS 10000000ull
 
 struct bpf_map;
 
@@ -175,15 +175,15 @@ static long check_request(struct bpf_map *map, const void *key, void *value, voi
 	struct request_state *request = value;
 	__u64 now = *(__u64 *)context;
 
-	if (!request->issued || now < request->issued + LONG_OUT_NS ||
+	if (!request->issued || now < request->issued + OLD_REQUEST_NS ||
 	    BPF_CORE_READ(rq, state) != MQ_RQ_IDLE)
 		return 0;
 	request->issued = 0;
-	missed_completion(rq, now);
+	end_missed_request(rq, now);
 	return 0;
 }
 
-/* A device that seems busy may have completed requests unseen. */
+/* Looks for requests that have completed unseen, when a device seems busy. */
 static __always_inline void check_requests(struct device_state *device, __u64 now)
 {
 	if (now < device->checked + CHECK_NS)
@@ -244,7 +244,7 @@ static __always_inline void end_request(struct device_state *device, struct requ
 	__sync_fetch_and_add(&device->totals.requests, 1);
 	__sync_fetch_and_add(&device->totals.queue_ns, request->issued - request->begun);
 	__sync_fetch_and_add(&device->totals.service_ns, now - request->issued);
-	leave_flight(device, now);
+	end_flight(device, now);
 }
 
 SEC("tp_btf/block_rq_complete")
@@ -266,14 +266,14 @@ int BPF_PROG(on_io_complete, struct request *rq, int error, unsigned int bytes)
 	if (!request)
 		return 0;
 	__sync_fetch_and_add(&device->totals.bytes, bytes);
-	if (bytes < rq->__data_len) /* it is completed in parts */
+	if (bytes < rq->__data_len) /* a partial completion */
 		return 0;
 	end_request(device, request, now);
 	bpf_map_delete_elem(&requests, &key);
 	return 0;
 }
 
-/* The driver gave it back unserved; it will be issued again. */
+/* The driver returns a request, which will be issued again. */
 SEC("tp_btf/block_rq_requeue")
 int BPF_PROG(on_io_requeue, struct request *rq)
 {
@@ -289,6 +289,6 @@ int BPF_PROG(on_io_requeue, struct request *rq)
 	if (!request || !device || !request->issued)
 		return 0;
 	request->issued = 0;
-	leave_flight(device, now);
+	end_flight(device, now);
 	return 0;
 }

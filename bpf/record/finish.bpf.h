@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * The walk over all tasks at the end of a recording, run by user space: the totals of recorded
- * threads, and the intervals that they are still in.
+ * The iterator over all tasks that user space runs at the end of a recording: sends the totals of
+ * recorded threads, and the intervals that have not ended.
  */
 #pragma once
 
 #include "bpf/record/interval.bpf.h"
 #include "bpf/record/totals.bpf.h"
 
-__u64 stopped_at; /* when, written by user space */
+__u64 stopped_at; /* end of the recording, written by user space */
 
-/* Above any event's size, below that of a scratch: a bound the verifier can see. */
+/* At least any event's size, below that of a scratch: a bound for the verifier. */
 #define INTERVAL_BYTES_MASK 8191
 
 _Static_assert(sizeof(struct event_interval) + MAX_FRAMES * sizeof(__u64) < INTERVAL_BYTES_MASK &&
 		       sizeof(struct scratch) > INTERVAL_BYTES_MASK,
 	       "INTERVAL_BYTES_MASK");
 
-/* What the last walk writes for a thread, in this order, each behind its size. */
+/* What is written for a thread: events in this order, each preceded by its size. */
 struct finish_head {
 	__u64 thread_size;
 	struct event_thread thread;
 	__u64 totals_size;
 	struct event_totals totals;
-	__u64 interval_size; /* 0: it is in none; else the interval follows */
+	__u64 interval_size; /* 0: there is none; else the interval follows */
 };
 
 struct finish_scratch {
 	struct finish_head head;
-	struct thread_state last; /* a copy, brought up to the end */
+	struct thread_state last; /* a copy of its state, continued to the end */
 };
 
 struct {
@@ -38,8 +38,8 @@ struct {
 	__type(value, struct finish_scratch);
 } finish_scratches SEC(".maps");
 
-static __always_inline void capture_sleeping(struct task_struct *task, struct scratch *scratch,
-					     struct event_stack *stack, bool user)
+static __always_inline void take_sleeper_stacks(struct task_struct *task, struct scratch *scratch,
+						struct event_stack *stack, bool user)
 {
 	long size =
 		bpf_get_task_stack(task, scratch->raw, DWELL_MAX_KERNEL_FRAMES * sizeof(__u64), 0);
@@ -56,7 +56,7 @@ static __always_inline void capture_sleeping(struct task_struct *task, struct sc
 	take_user_stack(stack, SCRATCH_FINISH, at, n);
 }
 
-/* The interval that @task is still in; returns the size of the event, 0 if there is none. */
+/* Builds the event for the current interval of @task. Returns its size; 0: it is not emitted. */
 static __always_inline __u32 unfinished_interval(struct task_struct *task,
 						 struct thread_state *state,
 						 struct scratch *scratch, bool user)
@@ -69,7 +69,7 @@ static __always_inline __u32 unfinished_interval(struct task_struct *task,
 	fill_interval(event, state);
 	event->flags |= INTERVAL_UNFINISHED;
 	find_object(event, task, state, false);
-	capture_sleeping(task, scratch, &event->stack, user && has_user_stack(task, state));
+	take_sleeper_stacks(task, scratch, &event->stack, user && has_user_stack(task, state));
 	frames = (__u32)event->stack.kernel_depth + event->stack.user_depth;
 	return sizeof(*event) + (frames < MAX_FRAMES ? frames : MAX_FRAMES) * sizeof(__u64);
 }
@@ -87,11 +87,11 @@ static __always_inline int finish(struct bpf_iter__task *ctx, bool user)
 	state = target_state(task);
 	out = bpf_map_lookup_elem(&finish_scratches, &zero);
 	/* A dead task sent its totals in on_exit(). */
-	if (!state || !out || state->where == WHERE_GONE || task->__state & TASK_DEAD)
+	if (!state || !out || state->run_state == RUN_STATE_GONE || task->__state & TASK_DEAD)
 		return 0;
-	/* On a copy: the walk shows a task again when its reader's buffer was full. */
+	/* On a copy: the iterator visits a task again if the reader's buffer was full. */
 	out->last = *state;
-	if (out->last.where == WHERE_ON_CPU)
+	if (out->last.run_state == RUN_STATE_ON_CPU)
 		out->last.product.ns[CLASS_CPU] += stopped_at - out->last.since;
 	else
 		size = unfinished_interval(task, &out->last, scratch, user);
@@ -113,7 +113,7 @@ int finish_targets(struct bpf_iter__task *ctx)
 	return finish(ctx, true);
 }
 
-/* Before 5.18 the user memory of another task cannot be read. */
+/* Before 5.18: user memory of another task cannot be read. */
 SEC("iter/task")
 int finish_targets_kernel_only(struct bpf_iter__task *ctx)
 {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* Events for off-CPU intervals, and the exact times that are counted at the end of each. */
+/* Events for off-CPU intervals, and exact times, which are added up at the end of each. */
 #pragma once
 
 #include "bpf/core/interval.bpf.h"
 #include "bpf/core/object.bpf.h"
 #include "bpf/core/stack.bpf.h"
 
-/* Ends a wait: counts its times, and keeps its waker for the event. See
- * end_interval(). */
+/* end_interval(), and adds its times to the totals, and keeps its waker for the event. */
 static __always_inline bool end_wait(struct thread_state *state, __u64 now, __u64 queued)
 {
 	struct product_thread *mine = &state->product;
@@ -44,7 +43,7 @@ static __always_inline void fill_interval(struct event_interval *event,
 	event->syscall = SYSCALL_NONE;
 }
 
-/* Emits the interval that ended with the present run of @task, which is current. */
+/* Emits the interval of @task, which is current, that ended when its current run began. */
 static __always_inline void emit_interval(void *ctx, struct task_struct *task,
 					  struct thread_state *state)
 {
@@ -52,7 +51,7 @@ static __always_inline void emit_interval(void *ctx, struct task_struct *task,
 	struct event_interval *event;
 	bool user = has_user_stack(task, state);
 
-	state->flags &= ~STATE_PENDING;
+	state->flags &= ~STATE_INTERVAL_PENDING;
 	if (!scratch)
 		return;
 	if (!(state->flags & STATE_ANNOUNCED))
@@ -65,14 +64,14 @@ static __always_inline void emit_interval(void *ctx, struct task_struct *task,
 }
 
 /*
- * Emits the interval of @task without taking a stack: of a new thread's first
- * run there is none; on the last rung it was taken at switch-out.
+ * Emits the interval of @task without taking stacks: a new thread has none at its first run; on
+ * the last rung they were taken at the switch-out.
  */
 static __noinline void emit_interval_bare(struct task_struct *task, struct thread_state *state)
 {
 	struct event_interval event;
 
-	state->flags &= ~STATE_PENDING;
+	state->flags &= ~STATE_INTERVAL_PENDING;
 	if (!(state->flags & STATE_ANNOUNCED))
 		announce(task, state, 0);
 	fill_interval(&event, state);

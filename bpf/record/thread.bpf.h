@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* What a recording keeps of each thread and each CPU, see bpf/core/state.bpf.h. */
+/* The recording's own state of each thread and each CPU, see bpf/core/state.bpf.h. */
 #pragma once
 
 #include <linux/types.h>
 
-#define CLASS_SLOTS 8 /* a power of two: a masked index needs no other check */
+#define CLASS_SLOTS 8 /* a power of two, so that the verifier accepts a masked index */
 
 struct product_thread {
 	__u32 waker;
-	__u32 device; /* that completed a request last where the wakeup came */
+	__u32 device; /* the last one that completed a request on the wakeup's CPU */
 	__u64 ns[CLASS_SLOTS];
-	/* Of the interval that is pending. */
+	/* Of the pending interval: */
 	__u32 pending_waker;
 	__u32 pending_device;
 	__u8 pending_context;
@@ -19,5 +19,5 @@ struct product_thread {
 };
 
 struct product_cpu {
-	__u32 device; /* that completed a request here last */
+	__u32 device; /* the last one that completed a request on this CPU */
 };

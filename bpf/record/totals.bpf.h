@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* Exact times of a thread, sent when it ends and when the recording does. */
+/* The exact times of a thread, sent when it exits and at the end of the recording. */
 #pragma once
 
 #include "bpf/record/thread.bpf.h"

@@ -17,10 +17,11 @@
 #include "collect/causal/experiment.h"
 #include "collect/core/capture.h"
 
-#define UNPAUSED_PART 20	  /* of the pauses may fail, */
-#define UNPAUSED_FEW  20	  /* or few, before it is reported */
-#define LOOK_NS	      50000000ULL /* between looks for files and points that may have appeared */
-#define STEPS	      20	  /* speedups of 5 %, as Coz */
+/* Failed pauses are reported if there are more than (pauses + UNPAUSED_FEW) / UNPAUSED_PART. */
+#define UNPAUSED_PART 20
+#define UNPAUSED_FEW  20
+#define UPDATE_NS     50000000ULL /* between searches for new files and points */
+#define SPEEDUP_STEPS 20	  /* speedups of 5 %, as Coz */
 
 struct run {
 	const struct causal_config *config;
@@ -32,11 +33,11 @@ struct run {
 	struct causal_points *points;
 	struct experimenter *experimenter;
 	struct causal_writer *writer;
-	struct causal_target_at *target; /* of the experiment that goes on */
+	struct causal_target_at *target; /* of the experiment in progress */
 	uint64_t random;
 	uint64_t start;
-	bool whole; /* it is an end-to-end experiment, with */
-	double speedup;
+	bool whole;	/* an end-to-end experiment is in progress */
+	double speedup; /* of that */
 	int error;
 };
 
@@ -55,11 +56,11 @@ static double draw_speedup(struct run *run)
 
 	if (n)
 		return run->config->speedups.data[draw(run) % n];
-	return (double)(draw(run) % STEPS + 1) / STEPS;
+	return (double)(draw(run) % SPEEDUP_STEPS + 1) / SPEEDUP_STEPS;
 }
 
-/* Writes the experiment that is over. */
-static void keep(struct run *run, struct causal_experiment *experiment)
+/* Writes a finished experiment. */
+static void write_experiment(struct run *run, struct causal_experiment *experiment)
 {
 	int number;
 
@@ -77,27 +78,27 @@ static void keep(struct run *run, struct causal_experiment *experiment)
 }
 
 /*
- * The run is one experiment, from when its target was found on, half of them without a
- * speedup.
+ * End-to-end: the run is one experiment, which begins when its target has been found. Half of such
+ * runs have no speedup.
  */
 static uint64_t begin_whole_run(struct run *run, uint64_t now)
 {
 	if (run->whole)
-		return now + LOOK_NS;
+		return now + UPDATE_NS;
 	run->target = causal_targets__choose(run->targets, draw(run));
 	if (!run->target)
-		return now + LOOK_NS;
-	run->error = causal_targets__aim(run->targets, run->target);
+		return now + UPDATE_NS;
+	run->error = causal_targets__select(run->targets, run->target);
 	if (run->error)
 		return 0;
 	run->whole = true;
 	run->speedup = draw(run) >> 32 & 1 ? draw_speedup(run) : 0;
 	virtual_time__speed_up(run->vtime, 0, run->speedup);
-	return now + LOOK_NS;
+	return now + UPDATE_NS;
 }
 
-/* The command has come to its end: the one visit. */
-static int keep_whole_run(struct run *run)
+/* Writes an end-to-end experiment: the end of the command is its one visit. */
+static int write_whole_run(struct run *run)
 {
 	const struct causal_point end = {.name = "end-to-end", .kind = CAUSAL_END_TO_END};
 	int point = causal_writer__point(run->writer, &end);
@@ -118,12 +119,12 @@ static int keep_whole_run(struct run *run)
 
 	if (point < 0)
 		return point;
-	keep(run, &experiment);
+	write_experiment(run, &experiment);
 	return run->error;
 }
 
-/* Begins the next experiment. Returns when to look again. */
-static uint64_t begin_one(struct run *run, uint64_t now)
+/* Begins the next experiment if possible. Returns when to call advance() again; 0: stop. */
+static uint64_t begin_experiment(struct run *run, uint64_t now)
 {
 	double speedup;
 
@@ -131,12 +132,12 @@ static uint64_t begin_one(struct run *run, uint64_t now)
 		return begin_whole_run(run, now);
 	run->target = causal_targets__choose(run->targets, draw(run));
 	if (!run->target || !causal_points__ready(run->points)) {
-		if (run->config->on_turn)
-			run->config->on_turn(run->config->arg, run->target ? "no progress point yet"
+		if (run->config->on_idle)
+			run->config->on_idle(run->config->arg, run->target ? "no progress point yet"
 									   : "no target yet");
-		return now + LOOK_NS;
+		return now + UPDATE_NS;
 	}
-	run->error = causal_targets__aim(run->targets, run->target);
+	run->error = causal_targets__select(run->targets, run->target);
 	if (run->error)
 		return 0;
 	speedup = draw_speedup(run);
@@ -144,7 +145,7 @@ static uint64_t begin_one(struct run *run, uint64_t now)
 	return now + 1;
 }
 
-static uint64_t go_on(struct run *run, uint64_t now)
+static uint64_t advance(struct run *run, uint64_t now)
 {
 	struct causal_experiment experiment;
 	uint64_t next;
@@ -152,28 +153,28 @@ static uint64_t go_on(struct run *run, uint64_t now)
 	if (causal_files__update(run->files, capture__spaces(run->capture))) {
 		run->error = causal_targets__find(run->targets, false);
 		if (!run->error)
-			run->error = causal_points__find(run->points);
+			run->error = causal_points__find_named(run->points);
 	}
 	if (!run->error)
-		run->error = causal_points__update(run->points, run->writer);
+		run->error = causal_points__add_reached(run->points, run->writer);
 	if (run->error)
 		return 0;
 	if (!experimenter__busy(run->experimenter))
-		return begin_one(run, now);
-	next = experimenter__turn(run->experimenter, causal_points__experimented(run->points), now,
-				  &experiment);
+		return begin_experiment(run, now);
+	next = experimenter__advance(run->experimenter, causal_points__measured(run->points), now,
+				     &experiment);
 	if (next)
 		return next;
-	keep(run, &experiment);
+	write_experiment(run, &experiment);
 	if (run->error)
 		return 0;
 	if (run->config->on_experiment &&
 	    run->config->on_experiment(run->config->arg, &experiment, &run->target->target))
 		return 0;
-	return begin_one(run, now_ns(CLOCK_MONOTONIC));
+	return begin_experiment(run, now_ns(CLOCK_MONOTONIC));
 }
 
-/* Signals that dwell got are the command's. */
+/* Forwards signals that dwell received to the command. */
 static void pass_signals(const struct run *run)
 {
 	int signal = run->config->to_forward ? *run->config->to_forward : 0;
@@ -190,9 +191,9 @@ static uint64_t on_tick(void *arg, uint64_t now)
 	uint64_t next;
 
 	pass_signals(run);
-	next = go_on(run, now);
-	if (causal_points__follow(run->points) && next > now + LOOK_NS)
-		return now + LOOK_NS;
+	next = advance(run, now);
+	if (causal_points__set_breakpoints(run->points) && next > now + UPDATE_NS)
+		return now + UPDATE_NS;
 	return next;
 }
 
@@ -225,7 +226,7 @@ static void on_mapping(void *arg, const struct code_mapping *mapping)
 {
 	struct run *run = arg;
 
-	causal_points__mapping(run->points, mapping);
+	causal_points__add_mapping(run->points, mapping);
 }
 
 static int on_end(void *arg, uint64_t end)
@@ -253,7 +254,7 @@ static int open_capture(struct run *run)
 	const struct loader_object object = virtual_time__object(run->vtime);
 	int err = capture__new(&capture, &object, &sink, &run->capture);
 
-	return err ? err : virtual_time__map(run->vtime);
+	return err ? err : virtual_time__map_ranges(run->vtime);
 }
 
 static int setup(struct run *run)
@@ -280,30 +281,31 @@ static int setup(struct run *run)
 	if (!err)
 		err = open_capture(run);
 	if (!err)
-		err = causal_targets__tell_kinds(run->targets);
+		err = causal_targets__load_kinds(run->targets);
 	if (!err)
 		err = open_writer(run);
 	return err;
 }
 
-/* The number of a trouble's text in the run's list. */
-static void tell(struct causal_run *about, char *text)
+/* Adds the diagnostic @text, malloc()ed or NULL, to the run, which owns it from now on. */
+static void add_diagnostic(struct causal_run *about, char *text)
 {
-	if (!text || array__push(&about->troubles, text))
+	if (!text || array__push(&about->diagnostics, text))
 		free(text);
 }
 
-static void tell_unpaused(const struct virtual_time_counts *counts, struct causal_run *about)
+static void diagnose_unpaused(const struct virtual_time_counts *counts, struct causal_run *about)
 {
 	static const char *const why[CAUSAL_UNPAUSED] = {
 		[CAUSAL_NO_HANDLER] =
 			("could not be paused, because libdwell.so is not in the process: it is "
-			 "linked statically, set-user-id, or drops LD_PRELOAD. What it does is not "
-			 "slowed down with the rest, so effects come out wrong"),
+			 "linked statically, set-user-id, or drops LD_PRELOAD. It is not "
+			 "slowed down with the other processes, so effects are wrong"),
 		[CAUSAL_BLOCKED] = "could not be paused, because the program blocks the signal: "
 				   "choose another one with --signal",
 		[CAUSAL_NOT_SENT] = "could not be paused: the kernel did not send the signal",
-		[CAUSAL_NO_SLOT] = "could not be paused: there are too many threads at a time",
+		[CAUSAL_NO_SLOT] =
+			"could not be paused: there are too many threads at the same time",
 	};
 
 	for (int i = 0; i < CAUSAL_UNPAUSED; i++) {
@@ -312,11 +314,11 @@ static void tell_unpaused(const struct virtual_time_counts *counts, struct causa
 		if (counts->unpaused[i] * UNPAUSED_PART > counts->pauses + UNPAUSED_FEW &&
 		    asprintf(&text, "thread %u %s (%lu times, all threads together).",
 			     counts->unpaused_tid[i], why[i], counts->unpaused[i]) >= 0)
-			tell(about, text);
+			add_diagnostic(about, text);
 	}
 }
 
-static void tell_slowed_clock(const struct run *run, struct causal_run *about)
+static void diagnose_clock_throttle(const struct run *run, struct causal_run *about)
 {
 	uint64_t share, slowest = capture__slowest_clock(run->capture, &share);
 	char *text;
@@ -327,7 +329,7 @@ static void tell_slowed_clock(const struct run *run, struct causal_run *about)
 				"have taken %lu%% of a CPU: choose a longer --period.",
 				(double)slowest / 1000, (double)run->config->period_ns / 1000,
 				(share + 5) / 10) >= 0)
-		tell(about, text);
+		add_diagnostic(about, text);
 }
 
 static int write_end(struct run *run)
@@ -341,37 +343,37 @@ static int write_end(struct run *run)
 	about.runtime_ns = run->result->runtime_ns;
 	about.delay_ns = counts.global_ns;
 	about.sampled_ns = counts.sampled_ns;
-	err = causal_targets__seen(run->targets, &counts, run->writer, &about);
-	tell_unpaused(&counts, &about);
-	tell_slowed_clock(run, &about);
-	if (causal_files__trouble(run->files))
-		tell(&about, strdup(causal_files__trouble(run->files)));
-	tell(&about, causal_points__trouble(run->points, run->result->runtime_ns));
+	err = causal_targets__write_seen(run->targets, &counts, run->writer, &about);
+	diagnose_unpaused(&counts, &about);
+	diagnose_clock_throttle(run, &about);
+	if (causal_files__diagnostic(run->files))
+		add_diagnostic(&about, strdup(causal_files__diagnostic(run->files)));
+	add_diagnostic(&about, causal_points__diagnostic(run->points, run->result->runtime_ns));
 	if (!err)
 		err = causal_writer__end(run->writer, &about);
-	for (size_t i = 0; i < about.troubles.n; i++)
-		free((void *)about.troubles.data[i]);
-	array__free(&about.troubles);
+	for (size_t i = 0; i < about.diagnostics.n; i++)
+		free((void *)about.diagnostics.data[i]);
+	array__free(&about.diagnostics);
 	array__free(&about.seen);
 	array__free(&about.places);
 	return err;
 }
 
-/* Targets and points that were asked for and not found by the end of the command: an error. */
-static int not_found(struct run *run)
+/* An error if requested targets or points have not been found by the end of the command. */
+static int check_found(struct run *run)
 {
 	int err = causal_targets__find(run->targets, true);
 
-	return err ? err : causal_points__missing(run->points);
+	return err ? err : causal_points__check_found(run->points);
 }
 
-/* Neither a signal nor --duration cut it short. */
-static bool ran_to_its_end(const struct causal_run_result *result)
+/* Whether the command exited, and was not ended by a signal or --duration. */
+static bool command_exited(const struct causal_run_result *result)
 {
 	return result->status >= 0 && WIFEXITED(result->status);
 }
 
-static int run_it(struct run *run, const volatile sig_atomic_t *stop)
+static int run_capture(struct run *run, const volatile sig_atomic_t *stop)
 {
 	uint64_t end;
 	int err, finished;
@@ -379,7 +381,7 @@ static int run_it(struct run *run, const volatile sig_atomic_t *stop)
 	run->start = now_ns(CLOCK_MONOTONIC);
 	err = capture__run(run->capture, stop);
 	experimenter__stop(run->experimenter);
-	virtual_time__end(run->vtime);
+	virtual_time__disable_pauses(run->vtime);
 	run->result->runtime_ns = now_ns(CLOCK_MONOTONIC) - run->start;
 	if (capture__command_ended(run->capture))
 		run->result->status =
@@ -387,16 +389,16 @@ static int run_it(struct run *run, const volatile sig_atomic_t *stop)
 	causal_files__update(run->files, capture__spaces(run->capture));
 	err = err ? err : run->error;
 	if (!err)
-		err = not_found(run);
-	if (!err && run->whole && !*stop && ran_to_its_end(run->result))
-		err = keep_whole_run(run);
+		err = check_found(run);
+	if (!err && run->whole && !*stop && command_exited(run->result))
+		err = write_whole_run(run);
 	finished = write_end(run);
 	err = err ? err : finished;
 	finished = capture__finish(run->capture, &end);
 	return err ? err : finished;
 }
 
-static void release(struct run *run)
+static void free_run(struct run *run)
 {
 	int err = 0;
 
@@ -426,11 +428,11 @@ int causal__run(const struct causal_config *config, const volatile sig_atomic_t 
 	*result = (struct causal_run_result){.status = -1};
 	err = setup(&run);
 	if (!err)
-		err = run_it(&run, stop);
+		err = run_capture(&run, stop);
 	if (err && config->on_error)
 		config->on_error(config->arg, err);
 	if (run.capture)
 		result->status = capture__command_status(run.capture, &result->exec_error);
-	release(&run);
+	free_run(&run);
 	return err ? err : run.error;
 }

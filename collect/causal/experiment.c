@@ -7,9 +7,9 @@
 
 #include "base/array.h"
 
-#define LONGEST_HALF_NS	 20000000000ULL
-#define SHORTEST_HALF_NS 100000000ULL
-#define WARM_UP_PART	 4 /* of a half */
+#define MAX_HALF_NS	20000000000ULL
+#define MIN_HALF_NS	100000000ULL
+#define WARM_UP_DIVISOR 4 /* a warm-up is at least 1 / this of a half */
 
 enum stage {
 	STAGE_IDLE = 0,
@@ -17,7 +17,7 @@ enum stage {
 	STAGE_MEASURE,
 };
 
-/* The counts of virtual time at a moment. */
+/* Counters of virtual time at the begin or end of a half. */
 struct counts {
 	struct causal_look look;
 	uint64_t hits[CAUSAL_TARGETS];
@@ -27,7 +27,7 @@ struct experimenter {
 	struct experiment_config config;
 	struct virtual_time *vtime;
 	enum stage stage;
-	int half; /* 0 the first, 1 the second */
+	int half; /* 0: the first, 1: the second */
 	bool base_first;
 	double speedup;
 	uint64_t begun_at;
@@ -59,10 +59,10 @@ static bool is_base(const struct experimenter *experimenter)
 	return experimenter->half == !experimenter->base_first;
 }
 
-/* Until queues have filled or drained and the program is steady at its new speed. */
+/* ns until queues have filled or drained and the program is steady at its new speed. */
 static uint64_t warm_up(const struct experimenter *experimenter)
 {
-	uint64_t part = experimenter->half_ns / WARM_UP_PART;
+	uint64_t part = experimenter->half_ns / WARM_UP_DIVISOR;
 
 	return part > experimenter->config.warm_up_ns ? part : experimenter->config.warm_up_ns;
 }
@@ -94,7 +94,7 @@ bool experimenter__busy(const struct experimenter *experimenter)
 
 static void count(const struct experimenter *experimenter, struct counts *counts)
 {
-	virtual_time__look(experimenter->vtime, &counts->look);
+	virtual_time__read_points(experimenter->vtime, &counts->look);
 	for (uint32_t i = 0; i < CAUSAL_TARGETS; i++)
 		counts->hits[i] = virtual_time__hits(experimenter->vtime, i);
 }
@@ -105,7 +105,7 @@ static uint64_t last_visit(const struct causal_seen_point *point)
 	return point->changed_at - point->changed_global;
 }
 
-/* Effective time; jitter of the clock ticks can make it seem to run backwards. */
+/* Effective time between two points in virtual time; jitter of clock ticks can make it negative. */
 static uint64_t effective(uint64_t from, uint64_t to)
 {
 	return (int64_t)(to - from) > 0 ? to - from : 1;
@@ -125,7 +125,7 @@ static void fill_visits(const struct experimenter *experimenter,
 	from = &before->look.point[point->begin];
 	to = &after->look.point[point->begin];
 	visits->visits = to->count - from->count;
-	/* A visit from before this half was of another speed. */
+	/* A visit before the warm-up was under another speedup. */
 	if (visits->visits && from->changed_at >= experimenter->warm_since && point->end < 0)
 		visits->span_ns = effective(last_visit(from), last_visit(to));
 	if (point->end < 0)
@@ -158,7 +158,7 @@ static int fill_half(struct experimenter *experimenter, const struct experiment_
 	return 0;
 }
 
-/* The visits of the point that was visited most, in the half that saw less of it. */
+/* The largest number of visits of a counted point, in the half with fewer visits. */
 static uint64_t visits_seen(const struct experimenter *experimenter,
 			    const struct experiment_points *points)
 {
@@ -175,7 +175,7 @@ static uint64_t visits_seen(const struct experimenter *experimenter,
 	return most;
 }
 
-/* Coz, 2: experiments get longer when they see too little. */
+/* Coz, section 2: experiments become longer if there are too few visits. */
 static void adapt_length(struct experimenter *experimenter, const struct experiment_points *points)
 {
 	uint64_t min = experimenter->config.min_visits;
@@ -184,10 +184,9 @@ static void adapt_length(struct experimenter *experimenter, const struct experim
 
 	if (experimenter->config.fixed_length || !points->points.n)
 		return;
-	if (seen < min && *half < LONGEST_HALF_NS)
+	if (seen < min && *half < MAX_HALF_NS)
 		*half *= 2;
-	else if (seen > 8 * min && *half / 2 >= SHORTEST_HALF_NS &&
-		 *half > experimenter->config.half_ns)
+	else if (seen > 8 * min && *half / 2 >= MIN_HALF_NS && *half > experimenter->config.half_ns)
 		*half /= 2;
 }
 
@@ -205,9 +204,9 @@ static void finish(struct experimenter *experimenter, const struct experiment_po
 	adapt_length(experimenter, points);
 }
 
-uint64_t experimenter__turn(struct experimenter *experimenter,
-			    const struct experiment_points *points, uint64_t now,
-			    struct causal_experiment *result)
+uint64_t experimenter__advance(struct experimenter *experimenter,
+			       const struct experiment_points *points, uint64_t now,
+			       struct causal_experiment *result)
 {
 	if (now < experimenter->until)
 		return experimenter->until;
@@ -220,7 +219,7 @@ uint64_t experimenter__turn(struct experimenter *experimenter,
 	count(experimenter, &experimenter->after);
 	if (fill_half(experimenter, points)) {
 		experimenter__stop(experimenter);
-		return now + 1; /* without a result; another one can begin */
+		return now + 1; /* without a result; the caller begins another experiment */
 	}
 	if (experimenter->half == 0) {
 		experimenter->half = 1;

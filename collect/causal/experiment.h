@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One experiment at a time: its halves, their lengths, and what was seen in them. A state
- * machine that is turned by the clock, see experiment__turn().
+ * One experiment at a time: a state machine that runs its two halves, and measures progress in
+ * them; see experimenter__advance().
  */
 #pragma once
 
@@ -12,18 +12,18 @@
 #include "recording/causal/causal_profile.h"
 
 struct experiment_config {
-	uint64_t half_ns; /* to begin with */
-	uint64_t warm_up_ns;
-	uint64_t min_visits;
-	bool fixed_length;
+	uint64_t half_ns;    /* length of the first halves */
+	uint64_t warm_up_ns; /* before a half; at least a quarter of the half */
+	uint64_t min_visits; /* with fewer in a half, halves become longer */
+	bool fixed_length;   /* halves keep their length */
 };
 
-/* A sampled point is a target without speedup: its samples are counted in this one. */
+/* A point to measure. A sampled point is one of virtual time's targets, without a speedup. */
 struct experiment_point {
 	uint32_t number; /* in the profile */
 	int begin;	 /* number of virtual time's point; -1: sampled */
-	int end;	 /* of a latency point; -1: it is none */
-	int sample;	 /* index of virtual time's target */
+	int end;	 /* of a latency point, its end; else -1 */
+	int sample;	 /* of a sampled point, index of virtual time's target */
 };
 
 struct experiment_points {
@@ -35,22 +35,24 @@ struct experimenter;
 int experimenter__new(const struct experiment_config *config, struct virtual_time *vtime,
 		      struct experimenter **out);
 
-/* Begins an experiment with virtual time's target 0. @base_first says which half is first. */
+/* Begins an experiment with virtual time's target 0. @base_first: the half without speedup is
+ * first. */
 void experimenter__begin(struct experimenter *experimenter, double speedup, bool base_first,
 			 uint64_t now);
 
-/* Whether one is going on. */
+/* Whether an experiment is in progress. */
 bool experimenter__busy(const struct experimenter *experimenter);
 
 /*
- * Goes on with it. Returns when to be called next, or 0 when it is over: @result is then
- * filled in but for run, target and also. Its visits stay valid until the next one begins.
+ * Continues the experiment at @now. Returns when to be called next, or 0 when it is complete: then
+ * *@result is filled in, except run, target and also. Its visits stay valid until the next
+ * experiment. Without memory, the experiment is stopped without a result.
  */
-uint64_t experimenter__turn(struct experimenter *experimenter,
-			    const struct experiment_points *points, uint64_t now,
-			    struct causal_experiment *result);
+uint64_t experimenter__advance(struct experimenter *experimenter,
+			       const struct experiment_points *points, uint64_t now,
+			       struct causal_experiment *result);
 
-/* Gives up the one that goes on. */
+/* Stops the experiment in progress, without a result. */
 void experimenter__stop(struct experimenter *experimenter);
 
 void experimenter__free(struct experimenter *experimenter);

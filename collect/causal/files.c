@@ -15,23 +15,23 @@
 
 #define USDT "usdt:" /* before the name of a probe */
 
-#define MOST_NAMES 5 /* in a hint */
+#define MAX_NAMES 5 /* that a hint lists */
 
-#define WORTH_A_WORD 20 /* files with less than this part of the samples do not matter */
+#define SIGNIFICANT_PART 20 /* diagnostics are for files with 1 / this of the samples or more */
 
 struct causal_file {
 	uint32_t origin; /* its number, see address_spaces.h */
-	uint32_t slot;	 /* of its unwind table in the kernel side; 0: none */
+	uint32_t slot;	 /* of its unwind table on the kernel side; 0: none */
 	int fd;		 /* -1: could not be opened; the capture's */
 	char *path;
 	bool in_scope;
-	bool opened; /* code is what there is to know, or NULL */
+	bool opened; /* opening the code was attempted; NULL: it failed */
 	struct code *code;
 	uint64_t ns; /* of samples in it */
 };
 
 struct causal_files {
-	uint32_t n_origins; /* that were looked at, see address_spaces.h */
+	uint32_t n_origins; /* processed so far, see address_spaces.h */
 	const struct causal_config *config;
 	struct virtual_time *vtime;
 	struct code_scope scope;
@@ -71,7 +71,7 @@ static bool matches(const char *path, const struct causal_texts *patterns)
 	return false;
 }
 
-/* A program, not a library: libc and the dynamic linker can be run, too, but have a name. */
+/* A program, not a library. libc and the dynamic linker can be run as well, but have a SONAME. */
 static bool is_program(int fd, const char *path)
 {
 	_cleanup_elf_file_ struct elf_file *file = NULL;
@@ -90,7 +90,7 @@ static bool is_program(int fd, const char *path)
 		return header.e_type == ET_EXEC;
 	section = elf_file__section(file, ".dynamic", &shdr);
 	if (!section)
-		return true; /* static-pie without sections: nothing else is mapped so */
+		return true; /* a static PIE without sections */
 	for (size_t i = 0; shdr.sh_entsize && i < shdr.sh_size / shdr.sh_entsize; i++) {
 		GElf_Dyn entry;
 
@@ -102,7 +102,7 @@ static bool is_program(int fd, const char *path)
 	return flagged || !named;
 }
 
-/* Never what keeps threads in a pause: those are where they were interrupted. */
+/* libdwell.so never is: paused threads count as at the place where they were interrupted. */
 static bool is_in_scope(const struct code_origin *found, const struct causal_texts *binaries)
 {
 	const char *slash = strrchr(found->path, '/');
@@ -113,7 +113,10 @@ static bool is_in_scope(const struct code_origin *found, const struct causal_tex
 				 : is_program(found->fd, found->path);
 }
 
-/* Samples name @file by the slot of its table, which it may get late, or lose. */
+/*
+ * Sets the table slot of @file, by which samples refer to it. Files can get it late, or lose it.
+ * True: a file in scope got one.
+ */
 static bool update_slot(struct causal_files *files, struct causal_file *file, uint32_t slot)
 {
 	bool news = file->in_scope && slot && file->slot != slot;
@@ -210,7 +213,7 @@ static int add_ranges(struct causal_ranges *to, uint32_t slot, const struct code
 	return 0;
 }
 
-int causal_files__leave_out(struct causal_files *files, uint64_t code)
+int causal_files__exclude(struct causal_files *files, uint64_t code)
 {
 	struct causal_file *file = file_of(files, code);
 	struct code *names = file ? file__code(files, file) : NULL;
@@ -232,22 +235,22 @@ int causal_files__leave_out(struct causal_files *files, uint64_t code)
 }
 
 /* "PROVIDER:NAME", "NAME" */
-static int parse_probe(const char *text, struct causal_aim *aim)
+static int parse_probe(const char *text, struct causal_location *location)
 {
 	const char *colon = strchr(text, ':');
 
-	aim->probe = strdup(colon ? colon + 1 : text);
-	aim->provider = colon ? strndup(text, (size_t)(colon - text)) : NULL;
-	if (!aim->probe || (colon && !aim->provider))
+	location->probe = strdup(colon ? colon + 1 : text);
+	location->provider = colon ? strndup(text, (size_t)(colon - text)) : NULL;
+	if (!location->probe || (colon && !location->provider))
 		return -ENOMEM;
-	if (*aim->probe && (!colon || *aim->provider))
+	if (*location->probe && (!colon || *location->provider))
 		return 0;
-	error__set(-EINVAL, "'usdt:%s' names no probe", text);
+	error__set(-EINVAL, "'usdt:%s' does not name a probe", text);
 	error__hint("give usdt:PROVIDER:NAME, or usdt:NAME");
 	return -EINVAL;
 }
 
-int causal_aim__parse(const char *text, struct causal_aim *aim)
+int causal_location__parse(const char *text, struct causal_location *location)
 {
 	static const char from[] = " called from ";
 	const char *caller = strstr(text, from);
@@ -256,59 +259,59 @@ int causal_aim__parse(const char *text, struct causal_aim *aim)
 	char *colon = target ? strrchr(target, ':') : NULL, *end;
 	unsigned long line;
 
-	*aim = (struct causal_aim){};
+	*location = (struct causal_location){};
 	if (!target)
 		return -ENOMEM;
 	if (!strncmp(text, USDT, sizeof(USDT) - 1))
-		return parse_probe(text + sizeof(USDT) - 1, aim);
+		return parse_probe(text + sizeof(USDT) - 1, location);
 	if (!n || (caller && !caller[sizeof(from) - 1])) {
-		error__set(-EINVAL, "'%s' names no code", text);
+		error__set(-EINVAL, "'%s' does not name code", text);
 		error__hint("give FILE:LINE, or FUNCTION, or FUNCTION called from FUNCTION");
 		return -EINVAL;
 	}
 	if (caller)
-		aim->caller = strdup(caller + sizeof(from) - 1);
-	/* "std::sort" has colons, too, but no number behind. */
+		location->caller = strdup(caller + sizeof(from) - 1);
+	/* "std::sort" contains colons as well, but no number after the last one. */
 	line = colon ? strtoul(colon + 1, &end, 10) : 0;
 	if (colon && colon > target && colon[-1] != ':' && line && line < UINT32_MAX && !*end) {
 		*colon = '\0';
-		aim->line = (uint32_t)line;
-		aim->file = TAKE_PTR(target);
+		location->line = (uint32_t)line;
+		location->file = TAKE_PTR(target);
 	} else {
-		aim->function = TAKE_PTR(target);
+		location->function = TAKE_PTR(target);
 	}
 	return 0;
 }
 
-void causal_aim__free(struct causal_aim *aim)
+void causal_location__free(struct causal_location *location)
 {
-	free(aim->probe);
-	free(aim->provider);
-	free(aim->file);
-	free(aim->function);
-	free(aim->caller);
-	*aim = (struct causal_aim){};
+	free(location->probe);
+	free(location->provider);
+	free(location->file);
+	free(location->function);
+	free(location->caller);
+	*location = (struct causal_location){};
 }
 
-/* Says what @name (with @line, a file) can mean in @code. */
-static void tell_ambiguous(struct code *code, const char *name, uint32_t line)
+/* Sets an error that lists what @name, a function or (with @line) a file, can mean in @code. */
+static void set_ambiguous_error(struct code *code, const char *name, uint32_t line)
 {
 	_cleanup_free_ char *text = NULL;
-	const char *names[MOST_NAMES];
+	const char *names[MAX_NAMES];
 	char all[1024] = "";
 	size_t n, used = 0;
 
 	if (asprintf(&text, line ? "%s:%u" : "%s", name, line) < 0)
 		return;
-	n = code__suggest(code, text, names, MOST_NAMES);
+	n = code__suggest(code, text, names, MAX_NAMES);
 	for (size_t i = 0; i < n && used < sizeof(all); i++)
 		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", i ? ", " : "",
 					 names[i]);
-	error__set(-ENOTUNIQ, "'%s' means several: %s%s", text, all, n == MOST_NAMES ? " ..." : "");
+	error__set(-ENOTUNIQ, "'%s' means several: %s%s", text, all, n == MAX_NAMES ? " ..." : "");
 	error__hint("Give more of the name.");
 }
 
-/* The code of a line, or of a function, in one file. */
+/* The code of a line (@path, @line), or of a function, in one file. */
 static int find_in(struct code *code, const char *path, uint32_t line, const char *function,
 		   struct code_ranges *ranges, struct code_place *place)
 {
@@ -317,9 +320,10 @@ static int find_in(struct code *code, const char *path, uint32_t line, const cha
 	return code__function(code, function, ranges, place ? &place->function : NULL);
 }
 
-/* In all files that are in scope, or in all others. */
-static int find_in_all(struct causal_files *files, bool in_scope, const char *path, uint32_t line,
-		       const char *function, struct causal_ranges *ranges, struct code_place *place)
+/* The same in all files that are in scope, or in all others. */
+static int find_in_files(struct causal_files *files, bool in_scope, const char *path, uint32_t line,
+			 const char *function, struct causal_ranges *ranges,
+			 struct code_place *place)
 {
 	int result = -ENOENT;
 
@@ -336,7 +340,7 @@ static int find_in_all(struct causal_files *files, bool in_scope, const char *pa
 			continue;
 		err = find_in(code, path, line, function, &found, place);
 		if (err == -ENOTUNIQ)
-			tell_ambiguous(code, path ? path : function, line);
+			set_ambiguous_error(code, path ? path : function, line);
 		if (!err) {
 			err = add_ranges(ranges, file->slot, &found);
 			result = err ? err : 0;
@@ -352,22 +356,23 @@ static int find_anywhere(struct causal_files *files, const char *path, uint32_t 
 			 const char *function, struct causal_ranges *ranges,
 			 struct code_place *place)
 {
-	int err = find_in_all(files, true, path, line, function, ranges, place);
+	int err = find_in_files(files, true, path, line, function, ranges, place);
 
-	return err == -ENOENT ? find_in_all(files, false, path, line, function, ranges, place)
+	return err == -ENOENT ? find_in_files(files, false, path, line, function, ranges, place)
 			      : err;
 }
 
-int causal_files__find(struct causal_files *files, const struct causal_aim *aim,
+int causal_files__find(struct causal_files *files, const struct causal_location *location,
 		       struct causal_ranges *ranges, struct causal_ranges *callers,
 		       struct code_place *place)
 {
 	int err;
 
 	*place = (struct code_place){.function = ""};
-	err = find_anywhere(files, aim->file, aim->line, aim->function, ranges, place);
-	if (!err && aim->caller)
-		err = find_anywhere(files, NULL, 0, aim->caller, callers, NULL);
+	err = find_anywhere(files, location->file, location->line, location->function, ranges,
+			    place);
+	if (!err && location->caller)
+		err = find_anywhere(files, NULL, 0, location->caller, callers, NULL);
 	return err;
 }
 
@@ -375,21 +380,21 @@ int causal_files__find_place(struct causal_files *files, const struct code_place
 			     bool function, struct causal_ranges *ranges)
 {
 	if (function || !place->line)
-		return find_in_all(files, true, NULL, 0, place->function, ranges, NULL);
-	return find_in_all(files, true, place->file, place->line, NULL, ranges, NULL);
+		return find_in_files(files, true, NULL, 0, place->function, ranges, NULL);
+	return find_in_files(files, true, place->file, place->line, NULL, ranges, NULL);
 }
 
-/* Where code of @aim is entered in @file. */
+/* Adds the entries of the line or function of @location in @file. */
 static int add_entries(struct causal_files *files, struct causal_file *file,
-		       const struct causal_aim *aim, struct causal_entries *entries)
+		       const struct causal_location *location, struct causal_entries *entries)
 {
-	const char *name = aim->file ? aim->file : aim->function;
+	const char *name = location->file ? location->file : location->function;
 	struct code *code = file__code(files, file);
 	struct code_ranges found = {};
-	int err = code ? code__entries(code, name, aim->line, &found) : -ENOENT;
+	int err = code ? code__entries(code, name, location->line, &found) : -ENOENT;
 
 	if (err == -ENOTUNIQ)
-		tell_ambiguous(code, name, aim->line);
+		set_ambiguous_error(code, name, location->line);
 	for (size_t i = 0; !err && i < found.ranges.n; i++) {
 		struct causal_entry entry = {.path = file->path,
 					     .origin = file->origin,
@@ -404,12 +409,12 @@ static int add_entries(struct causal_files *files, struct causal_file *file,
 	return err;
 }
 
-/* Where the probe of @aim stands in @file. */
-static int add_probes(const struct causal_file *file, const struct causal_aim *aim,
+/* Adds the places of the probe of @location in @file. */
+static int add_probes(const struct causal_file *file, const struct causal_location *location,
 		      struct causal_entries *entries)
 {
 	struct usdt_places found = {};
-	int err = usdt__find(file->fd, aim->provider, aim->probe, &found);
+	int err = usdt__find(file->fd, location->provider, location->probe, &found);
 
 	for (size_t i = 0; !err && i < found.places.n; i++) {
 		const struct usdt_place *place = &found.places.data[i];
@@ -426,7 +431,7 @@ static int add_probes(const struct causal_file *file, const struct causal_aim *a
 	return err;
 }
 
-int causal_files__entries(struct causal_files *files, const struct causal_aim *aim,
+int causal_files__entries(struct causal_files *files, const struct causal_location *location,
 			  struct causal_entries *entries)
 {
 	int result = -ENOENT;
@@ -438,8 +443,8 @@ int causal_files__entries(struct causal_files *files, const struct causal_aim *a
 
 			if (file->in_scope != !pass || !file->slot)
 				continue;
-			err = aim->probe ? add_probes(file, aim, entries)
-					 : add_entries(files, file, aim, entries);
+			err = location->probe ? add_probes(file, location, entries)
+					      : add_entries(files, file, location, entries);
 			if (!err)
 				result = 0;
 			else if (err != -ENOENT && err != -ENODATA && err != -ENOEXEC)
@@ -449,20 +454,20 @@ int causal_files__entries(struct causal_files *files, const struct causal_aim *a
 	return result;
 }
 
-/* The nearest names of code. */
-static char *hint_at_code(struct causal_files *files, const char *text)
+/* The names of functions and lines that are nearest to @text. */
+static char *suggest_code(struct causal_files *files, const char *text)
 {
-	const char *names[MOST_NAMES];
+	const char *names[MAX_NAMES];
 	char *hint = NULL;
 	size_t size = 0, n = 0;
 	FILE *out;
 
-	for (size_t i = 0; i < files->files.n && n < MOST_NAMES; i++) {
+	for (size_t i = 0; i < files->files.n && n < MAX_NAMES; i++) {
 		struct causal_file *file = &files->files.data[i];
 		struct code *code = file->in_scope ? file__code(files, file) : NULL;
 
 		if (code)
-			n += code__suggest(code, text, names + n, MOST_NAMES - n);
+			n += code__suggest(code, text, names + n, MAX_NAMES - n);
 	}
 	if (!n)
 		return NULL;
@@ -489,11 +494,11 @@ static bool list_probe(void *arg, const char *provider, const char *name)
 	struct probe_list *list = arg;
 
 	fprintf(list->to, "%s" USDT "%s:%s", list->n ? ", " : "there is ", provider, name);
-	return ++list->n == MOST_NAMES;
+	return ++list->n == MAX_NAMES;
 }
 
-/* What probes there are. */
-static char *hint_at_probes(const struct causal_files *files)
+/* The probes of the files, at most MAX_NAMES. */
+static char *suggest_probes(const struct causal_files *files)
 {
 	struct probe_list list = {};
 	char *hint = NULL;
@@ -503,7 +508,7 @@ static char *hint_at_probes(const struct causal_files *files)
 	if (!list.to)
 		return NULL;
 	for (int pass = 0; pass < 2; pass++)
-		for (size_t i = 0; i < files->files.n && list.n < MOST_NAMES; i++)
+		for (size_t i = 0; i < files->files.n && list.n < MAX_NAMES; i++)
 			if (files->files.data[i].in_scope == !pass)
 				usdt__each(files->files.data[i].fd, list_probe, &list);
 	if (!list.n)
@@ -518,11 +523,11 @@ static char *hint_at_probes(const struct causal_files *files)
 char *causal_files__hint(struct causal_files *files, const char *text)
 {
 	if (!strncmp(text, USDT, sizeof(USDT) - 1))
-		return hint_at_probes(files);
-	return hint_at_code(files, text);
+		return suggest_probes(files);
+	return suggest_code(files, text);
 }
 
-const char *causal_files__trouble(struct causal_files *files)
+const char *causal_files__diagnostic(struct causal_files *files)
 {
 	uint64_t all = 0;
 
@@ -531,9 +536,9 @@ const char *causal_files__trouble(struct causal_files *files)
 	for (size_t i = 0; i < files->files.n; i++) {
 		struct causal_file *file = &files->files.data[i];
 
-		if (file->in_scope && file->code && file->ns >= all / WORTH_A_WORD &&
-		    code__trouble(file->code))
-			return code__trouble(file->code);
+		if (file->in_scope && file->code && file->ns >= all / SIGNIFICANT_PART &&
+		    code__diagnostic(file->code))
+			return code__diagnostic(file->code);
 	}
 	return NULL;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The files that the profiled program has mapped, as far as a causal run cares: which are
- * in scope, what their code is called, and where the code of a target lies in them.
+ * The files that the profiled program has mapped: which are in scope, the functions and lines of
+ * their code, and where the code of targets and progress points is in them.
  */
 #pragma once
 
@@ -20,71 +20,81 @@ struct causal_files;
 int causal_files__new(const struct causal_config *config, struct virtual_time *vtime,
 		      struct causal_files **out);
 
-/* Takes notice of files mapped since; to be called often. True: there were some. */
+/*
+ * Adds files mapped since the last call, and updates scope; to be called often. True: there are new
+ * files, or new ones in scope.
+ */
 bool causal_files__update(struct causal_files *files, const struct address_spaces *spaces);
 
 /*
- * The place of samples, which are worth @ns, as code in a file (UNWIND_CODE). False: of no
- * file that is in scope.
+ * Finds function and line of @code (UNWIND_CODE), and adds @ns to the samples of its file. False:
+ * the file, or its code, is unknown.
  */
 bool causal_files__place(struct causal_files *files, uint64_t code, uint64_t ns,
 			 struct code_place *place);
 
-/* Says that functions beside the one at @code are not in scope. 0 or -ENOMEM. */
-int causal_files__leave_out(struct causal_files *files, uint64_t code);
+/*
+ * Excludes from samples the code near @code that is not in scope, see code__out_of_scope(). 0 or a
+ * negative errno.
+ */
+int causal_files__exclude(struct causal_files *files, uint64_t code);
 
-/* Code of a target in all files, sorted. */
+/* Ranges of code in any number of files, sorted. */
 struct causal_ranges {
 	ARRAY(struct causal_range) ranges;
 };
 
-/* What the text of a target, or of a progress point, says. */
-struct causal_aim {
-	char *probe;	/* of usdt:PROVIDER:NAME, only for points; NULL: code */
-	char *provider; /* of the probe; NULL: any */
-	char *file;	/* of FILE:LINE; NULL: a function */
+/* A parsed argument that names a target or a progress point. */
+struct causal_location {
+	char *probe;	/* NAME of usdt:PROVIDER:NAME, only for points; NULL: code */
+	char *provider; /* PROVIDER; NULL: any */
+	char *file;	/* FILE of FILE:LINE; NULL: a function */
 	uint32_t line;
 	char *function;
 	char *caller; /* "called from ...", or NULL */
 };
 
-int causal_aim__parse(const char *text, struct causal_aim *aim);
-void causal_aim__free(struct causal_aim *aim);
+int causal_location__parse(const char *text, struct causal_location *location);
+void causal_location__free(struct causal_location *location);
 
 /*
- * The code of @aim in the files there are: those in scope, then all. *@place gets its full
- * name. 0; -ENOENT when no file has it (yet); -ENOTUNIQ with error__set(); -ENOMEM.
+ * Finds the code of @location, in files in scope, or, if it is in none, in others. *@place gets its
+ * function and line. 0; -ENOENT: no file has it (yet); -ENOTUNIQ with error__set(); -ENOMEM.
  */
-int causal_files__find(struct causal_files *files, const struct causal_aim *aim,
+int causal_files__find(struct causal_files *files, const struct causal_location *location,
 		       struct causal_ranges *ranges, struct causal_ranges *callers,
 		       struct code_place *place);
 
-/* The line, or function, that @place is in: all its code in the files in scope. */
+/* All code, in files in scope, of the line of @place, or (@function) of its function. */
 int causal_files__find_place(struct causal_files *files, const struct code_place *place,
 			     bool function, struct causal_ranges *ranges);
 
-/* Where a breakpoint for @aim goes. */
+/* An address where visits of a progress point can be counted. */
 struct causal_entry {
-	const char *path; /* of the file, as its process saw it */
-	uint32_t origin;  /* its number, see address_spaces.h */
-	int fd;
-	uint64_t offset;    /* in it */
-	uint64_t address;   /* linked */
-	uint64_t semaphore; /* of a probe, its place in the file; 0: none */
+	const char *path;   /* of the file, as its process saw it */
+	uint32_t origin;    /* its number, see address_spaces.h */
+	int fd;		    /* of the file; not owned */
+	uint64_t offset;    /* in the file */
+	uint64_t address;   /* in the ELF file */
+	uint64_t semaphore; /* of a probe: its offset in the file; 0: none */
 };
 
 struct causal_entries {
 	ARRAY(struct causal_entry) entries;
 };
 
-int causal_files__entries(struct causal_files *files, const struct causal_aim *aim,
+/*
+ * Finds the entries of @location, in files in scope, or, if there are none, in others. 0; -ENOENT:
+ * no file has it (yet); -ENOTUNIQ with error__set(), or another negative errno.
+ */
+int causal_files__entries(struct causal_files *files, const struct causal_location *location,
 			  struct causal_entries *entries);
 
-/* What @text may have meant, or why there are no names: a sentence, malloc()ed; NULL. */
+/* Names similar to @text, or that there are none: a hint, malloc()ed; or NULL. */
 char *causal_files__hint(struct causal_files *files, const char *text);
 
-/* Why files in scope that matter have no lines, and the mend; NULL when all is well. */
-const char *causal_files__trouble(struct causal_files *files);
+/* Why a file in scope with a good part of the samples has no lines, with a hint; or NULL. */
+const char *causal_files__diagnostic(struct causal_files *files);
 
 void causal_files__free(struct causal_files *files);
 DEFINE_CLEANUP(struct causal_files *, causal_files__free)

@@ -11,32 +11,34 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "collect/core/uprobe.h"
+#include "collect/core/breakpoint.h"
+#include "collect/core/uprobe_offset.h"
 
-/* What a visit takes to count, as measured in a virtual machine. */
-#define UPROBE_NS	  750
-#define UPROBE_STEPPED_NS 16000
-#define BREAKPOINT_NS	  14000
-#define COSTLY_PART	  20 /* of the run is worth telling */
+/* ns of CPU time to count a visit, as measured in a virtual machine. */
+#define UPROBE_NS		 750
+#define UPROBE_SINGLE_STEPPED_NS 16000
+#define BREAKPOINT_NS		 14000
+#define NO_BREAKPOINTS_TEXT	 "breakpoints do not fire on this (virtual) machine"
+#define COST_DIVISOR		 20 /* a cost of at least 1 / this of the run time is reported */
 
-/* A point given by name. */
+/* A point named on the command line. */
 struct named_point {
 	const char *text;
-	struct causal_aim aim;
+	struct causal_location location;
 	bool sampled;
 	bool found;
-	int number;   /* of virtual time's point; -1: sampled */
-	int sample;   /* of virtual time's target */
-	int refused;  /* what the kernel said to counting its visits */
-	bool stepped; /* a uprobe of it is one that the kernel has to step over */
-	/* By breakpoints, in each process that maps the file. */
-	struct causal_entries breaks;
-	size_t followed; /* mappings looked at */
-	bool counted;	 /* in one of them, at least */
+	int number;	     /* of virtual time's point; -1: none yet. Sampled: 0 once added */
+	int sample;	     /* index of virtual time's target, if sampled */
+	int count_error;     /* -errno of the last failed attempt to count its visits */
+	bool single_stepped; /* the kernel single-steps one of its uprobes */
+	/* Where breakpoints count its visits, in each process; empty: uprobes count them. */
+	struct causal_entries break_entries;
+	size_t n_mappings; /* number of points->mappings processed */
+	bool is_counted;   /* at least in a part of the processes */
 };
 
-/* Code that a process has mapped, until the points in it are set there. */
-struct followed_mapping {
+/* Code that a process has mapped, kept until all points have been found and set there. */
+struct pending_mapping {
 	uint32_t pid;
 	uint32_t origin;
 	uint64_t start;
@@ -50,10 +52,10 @@ struct causal_points {
 	struct causal_files *files;
 	struct causal_targets *targets;
 	ARRAY(struct named_point) named;
-	struct experiment_points experimented;
-	ARRAY(struct followed_mapping) mappings;
-	uint32_t known;	     /* of virtual time's points */
-	struct map64 broken; /* by process, place and point */
+	struct experiment_points measured;
+	ARRAY(struct pending_mapping) mappings;
+	uint32_t n_known;	      /* of virtual time's points */
+	struct map64 breakpoints_set; /* by hash of process, address and point */
 };
 
 static int add_named(struct causal_points *points, const struct causal_texts *texts, bool sampled)
@@ -64,21 +66,23 @@ static int add_named(struct causal_points *points, const struct causal_texts *te
 			.sampled = sampled,
 			.number = -1,
 		};
-		int err = causal_aim__parse(point.text, &point.aim);
+		int err = causal_location__parse(point.text, &point.location);
 
-		if (!err && sampled && point.aim.probe)
-			err = error__set(-EINVAL, "'%s' is no code that could be sampled",
+		if (!err && sampled && point.location.probe)
+			err = error__set(-EINVAL,
+					 "'%s' is a probe, which cannot be sampled: name a line or "
+					 "a function",
 					 point.text);
 		if (!err && sampled) {
 			point.sample = causal_targets__reserve(points->targets);
 			if (point.sample < 0)
 				err = error__set(-EINVAL, "there are too many sampled progress "
-							  "points and targets sped up besides");
+							  "points and --also targets");
 		}
 		if (!err)
 			err = array__push(&points->named, point);
 		if (err)
-			return causal_aim__free(&point.aim), err;
+			return causal_location__free(&point.location), err;
 	}
 	return 0;
 }
@@ -92,13 +96,19 @@ int causal_points__new(const struct causal_config *config, struct virtual_time *
 
 	if (!points)
 		return -ENOMEM;
+	if (config->breakpoints && !breakpoint__is_delivered()) {
+		error__set(-EOPNOTSUPP, "cannot count visits by breakpoints: %s",
+			   NO_BREAKPOINTS_TEXT);
+		error__hint("Leave out --breakpoints: uprobes count visits, too.");
+		return -EOPNOTSUPP;
+	}
 	points->config = config;
 	points->vtime = vtime;
 	points->files = files;
 	points->targets = targets;
 	err = add_named(points, &config->progress, false);
 	if (!err)
-		err = add_named(points, &config->progress_seen, true);
+		err = add_named(points, &config->progress_sampled, true);
 	if (err)
 		return err;
 	*out = TAKE_PTR(points);
@@ -110,7 +120,7 @@ static int find_sampled(struct causal_points *points, struct named_point *point)
 	struct causal_ranges ranges = {}, callers = {};
 	struct virtual_time_target target = {.match = CAUSAL_MATCH_STACK};
 	struct code_place place;
-	int err = causal_files__find(points->files, &point->aim, &ranges, &callers, &place);
+	int err = causal_files__find(points->files, &point->location, &ranges, &callers, &place);
 
 	if (!err) {
 		target.ranges = ranges.ranges.data;
@@ -124,11 +134,13 @@ static int find_sampled(struct causal_points *points, struct named_point *point)
 	return err;
 }
 
-static int break_at(struct causal_points *points, pid_t pid, uint64_t address, uint32_t number);
+static int set_breakpoint(struct causal_points *points, pid_t pid, uint64_t address,
+			  uint32_t number);
 
-/* In copies of a process that @task, one of its threads (in @tasks), made before. */
-static void break_in_children(struct causal_points *points, int tasks, const char *task,
-			      uint64_t address, uint32_t number)
+/* Sets the breakpoint in the children that the thread @task (in the directory @tasks) forked
+ * before. */
+static void set_breakpoints_in_children(struct causal_points *points, int tasks, const char *task,
+					uint64_t address, uint32_t number)
 {
 	_cleanup_fclose_ FILE *children = NULL;
 	char name[NAME_MAX + sizeof("/children")];
@@ -138,14 +150,15 @@ static void break_in_children(struct causal_points *points, int tasks, const cha
 	fd = openat(tasks, name, O_RDONLY | O_CLOEXEC);
 	children = fd < 0 ? NULL : fdopen(fd, "r");
 	while (children && fscanf(children, "%d", &child) == 1)
-		(void)break_at(points, child, address, number);
+		(void)set_breakpoint(points, child, address, number);
 }
 
 /*
- * In all threads of @pid that there are, and of its copies; those that they create from now on
- * inherit it.
+ * Sets a breakpoint in all present threads of @pid and of its children. Threads and processes that
+ * they create from now on inherit it. -ESRCH: the process is gone.
  */
-static int break_at(struct causal_points *points, pid_t pid, uint64_t address, uint32_t number)
+static int set_breakpoint(struct causal_points *points, pid_t pid, uint64_t address,
+			  uint32_t number)
 {
 	const uint64_t key = hash__add(hash__add(hash__mix((uint64_t)pid), address), number);
 	const struct dirent *task;
@@ -154,8 +167,8 @@ static int break_at(struct causal_points *points, pid_t pid, uint64_t address, u
 	char name[64];
 	DIR *tasks;
 
-	/* A program that begins anew in the same process has kept it. */
-	if (map64__get(&points->broken, key))
+	/* Breakpoints survive execve(). */
+	if (map64__get(&points->breakpoints_set, key))
 		return 0;
 	snprintf(name, sizeof(name), "/proc/%d/task", pid);
 	tasks = opendir(name);
@@ -164,40 +177,40 @@ static int break_at(struct causal_points *points, pid_t pid, uint64_t address, u
 	while ((task = readdir(tasks)) && (!err || err == -ESRCH)) {
 		if (task->d_name[0] == '.')
 			continue;
-		break_in_children(points, dirfd(tasks), task->d_name, address, number);
+		set_breakpoints_in_children(points, dirfd(tasks), task->d_name, address, number);
 		err = virtual_time__count_by_breakpoint(
 			points->vtime, (pid_t)strtol(task->d_name, NULL, 10), address, number);
 		any |= !err;
 	}
 	closedir(tasks);
 	if (any)
-		map64__put(&points->broken, key, 1);
+		map64__put(&points->breakpoints_set, key, 1);
 	return any && err == -ESRCH ? 0 : err;
 }
 
-/* A process has made @mapping: stops at what it has of @point's code. */
-static void break_in(struct causal_points *points, struct named_point *point,
-		     const struct followed_mapping *mapping)
+/* Sets breakpoints at the code of @point in @mapping. */
+static void set_breakpoints_in_mapping(struct causal_points *points, struct named_point *point,
+				       const struct pending_mapping *mapping)
 {
-	for (size_t i = 0; i < point->breaks.entries.n; i++) {
-		const struct causal_entry *entry = &point->breaks.entries.data[i];
+	for (size_t i = 0; i < point->break_entries.entries.n; i++) {
+		const struct causal_entry *entry = &point->break_entries.entries.data[i];
 		uint64_t in = entry->offset - mapping->offset;
 		int err;
 
 		if (entry->origin != mapping->origin || in >= mapping->size)
 			continue;
-		err = break_at(points, (pid_t)mapping->pid, mapping->start + in,
-			       (uint32_t)point->number);
+		err = set_breakpoint(points, (pid_t)mapping->pid, mapping->start + in,
+				     (uint32_t)point->number);
 		if (!err)
-			point->counted = true;
-		else if (err != -ESRCH) /* else it is gone */
-			point->refused = err;
+			point->is_counted = true;
+		else if (err != -ESRCH) /* else the process is gone */
+			point->count_error = err;
 	}
 }
 
-void causal_points__mapping(struct causal_points *points, const struct code_mapping *mapping)
+void causal_points__add_mapping(struct causal_points *points, const struct code_mapping *mapping)
 {
-	const struct followed_mapping added = {
+	const struct pending_mapping added = {
 		.pid = mapping->pid,
 		.origin = mapping->origin->number,
 		.start = mapping->start,
@@ -209,50 +222,51 @@ void causal_points__mapping(struct causal_points *points, const struct code_mapp
 		(void)array__push(&points->mappings, added);
 }
 
-bool causal_points__follow(struct causal_points *points)
+bool causal_points__set_breakpoints(struct causal_points *points)
 {
-	bool follows = false, all_found = true;
+	bool by_breakpoints = false, all_found = true;
 
 	for (size_t i = 0; i < points->named.n; i++) {
 		struct named_point *point = &points->named.data[i];
 
 		all_found &= point->found;
-		if (!point->breaks.entries.n)
+		if (!point->break_entries.entries.n)
 			continue;
-		follows = true;
-		for (; point->followed < points->mappings.n; point->followed++)
-			break_in(points, point, &points->mappings.data[point->followed]);
+		by_breakpoints = true;
+		for (; point->n_mappings < points->mappings.n; point->n_mappings++)
+			set_breakpoints_in_mapping(points, point,
+						   &points->mappings.data[point->n_mappings]);
 	}
-	if (!all_found) /* one that is, later, has to look at all of them */
-		return follows;
+	if (!all_found) /* points found later need all mappings */
+		return by_breakpoints;
 	points->mappings.n = 0;
 	for (size_t i = 0; i < points->named.n; i++)
-		points->named.data[i].followed = 0;
-	return follows;
+		points->named.data[i].n_mappings = 0;
+	return by_breakpoints;
 }
 
 static int count_by_uprobe(struct causal_points *points, struct named_point *point,
 			   const struct causal_entry *entry)
 {
-	uint8_t code[UPROBE_CODE];
+	uint8_t code[UPROBE_CODE_BYTES];
 	ssize_t n = pread(entry->fd, code, sizeof(code), (off_t)entry->offset);
-	const struct uprobe_place place = uprobe__place(code, n > 0 ? (size_t)n : 0);
+	const struct uprobe_offset offset = uprobe_offset__choose(code, n > 0 ? (size_t)n : 0);
 	char path[64];
 	int err;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", entry->fd);
-	err = virtual_time__count_by_uprobe(points->vtime, path, entry->offset + place.skip,
+	err = virtual_time__count_by_uprobe(points->vtime, path, entry->offset + offset.bytes,
 					    entry->semaphore, (uint32_t)point->number);
 	if (err)
 		return err;
-	point->counted = true;
-	point->stepped |= place.stepped;
+	point->is_counted = true;
+	point->single_stepped |= offset.single_stepped;
 	return 0;
 }
 
 /*
- * Counts visits by the cheapest means there is: that is a uprobe, of a probe or of other code.
- * Where there are none, by breakpoints, once somebody maps it.
+ * Counts visits by a uprobe. If that fails or breakpoints are requested, remembers the entry for
+ * breakpoints, which are set when a process maps the code.
  */
 static int count_visits(struct causal_points *points, struct named_point *point,
 			const struct causal_entry *entry)
@@ -263,8 +277,8 @@ static int count_visits(struct causal_points *points, struct named_point *point,
 		return 0;
 	/* A probe with a semaphore is skipped while the semaphore is 0. */
 	if (entry->semaphore)
-		point->refused = err;
-	else if (array__push(&point->breaks.entries, *entry))
+		point->count_error = err;
+	else if (array__push(&point->break_entries.entries, *entry))
 		return -ENOMEM;
 	return 0;
 }
@@ -272,7 +286,7 @@ static int count_visits(struct causal_points *points, struct named_point *point,
 static int find_counted(struct causal_points *points, struct named_point *point)
 {
 	struct causal_entries entries = {};
-	int err = causal_files__entries(points->files, &point->aim, &entries);
+	int err = causal_files__entries(points->files, &point->location, &entries);
 
 	if (!err && point->number < 0) {
 		point->number = virtual_time__claim_point(points->vtime, DWELL_POINT_THROUGHPUT,
@@ -286,7 +300,7 @@ static int find_counted(struct causal_points *points, struct named_point *point)
 	return err;
 }
 
-int causal_points__find(struct causal_points *points)
+int causal_points__find_named(struct causal_points *points)
 {
 	for (size_t i = 0; i < points->named.n; i++) {
 		struct named_point *point = &points->named.data[i];
@@ -313,15 +327,15 @@ static int add(struct causal_points *points, struct causal_writer *writer,
 
 	if (number < 0)
 		return number;
-	/* Two of one name are one: the first counts. */
-	for (size_t i = 0; i < points->experimented.points.n; i++)
-		if (points->experimented.points.data[i].number == (uint32_t)number)
+	/* Of several points with one name only the first is used. */
+	for (size_t i = 0; i < points->measured.points.n; i++)
+		if (points->measured.points.data[i].number == (uint32_t)number)
 			return 0;
 	added.number = (uint32_t)number;
-	return array__push(&points->experimented.points, added);
+	return array__push(&points->measured.points, added);
 }
 
-/* Virtual time's point that ends what @name begins; -1: there is none yet. */
+/* Number of the end point of the latency point @name; -1: none yet. */
 static int end_of(const struct causal_points *points, const char *name)
 {
 	for (uint32_t i = 0; i < virtual_time__points(points->vtime); i++) {
@@ -333,7 +347,7 @@ static int end_of(const struct causal_points *points, const char *name)
 	return -1;
 }
 
-/* A point of the program. *@later: its other half is not there yet. */
+/* Adds virtual time's point @number. *@later: its name, or its end point, is missing as yet. */
 static int add_counted(struct causal_points *points, struct causal_writer *writer, uint32_t number,
 		       bool *later)
 {
@@ -350,13 +364,13 @@ static int add_counted(struct causal_points *points, struct causal_writer *write
 	return *later ? 0 : add(points, writer, &at, CAUSAL_LATENCY, point->name);
 }
 
-int causal_points__update(struct causal_points *points, struct causal_writer *writer)
+int causal_points__add_reached(struct causal_points *points, struct causal_writer *writer)
 {
 	uint32_t n = virtual_time__points(points->vtime);
 
-	for (; points->known < n; points->known++) {
+	for (; points->n_known < n; points->n_known++) {
 		bool later;
-		int err = add_counted(points, writer, points->known, &later);
+		int err = add_counted(points, writer, points->n_known, &later);
 
 		if (err)
 			return err;
@@ -380,44 +394,49 @@ int causal_points__update(struct causal_points *points, struct causal_writer *wr
 
 bool causal_points__ready(const struct causal_points *points)
 {
-	return points->experimented.points.n > 0;
+	return points->measured.points.n > 0;
 }
 
-const struct experiment_points *causal_points__experimented(const struct causal_points *points)
+const struct experiment_points *causal_points__measured(const struct causal_points *points)
 {
-	return &points->experimented;
+	return &points->measured;
 }
 
-/* Why visits of @point cannot be counted. */
-static const char *refusal(const struct named_point *point)
+/* Why visits of @point cannot be counted: the text of count_error. */
+static const char *error_text(const struct named_point *point)
 {
-	return point->refused == -ENOSPC ? "the processor has no breakpoint left, of four"
-					 : strerror(-point->refused);
+	if (point->count_error == -ENOSPC)
+		return "the processor has no breakpoint left, of four";
+	if (point->count_error == -EOPNOTSUPP)
+		return NO_BREAKPOINTS_TEXT;
+	return strerror(-point->count_error);
 }
 
-/* What is wrong with the counting of @point, which goes on; NULL: nothing. */
-static char *refused_in_part(const struct named_point *point)
+/* A diagnostic if visits of @point are counted in a part of the processes only; else NULL. */
+static char *diagnose_partial_count(const struct named_point *point)
 {
 	char *text;
 
-	if (!point->counted || !point->refused ||
-	    asprintf(&text,
-		     "visits of the progress point '%s' could not be counted in all processes: %s. "
-		     "What it says of them is too little.",
-		     point->text, refusal(point)) < 0)
+	if (!point->is_counted || !point->count_error ||
+	    asprintf(
+		    &text,
+		    "visits of the progress point '%s' could not be counted in some processes: %s. "
+		    "Effects on visits there are not measured: name another point, or sample this "
+		    "one with --progress-sampled.",
+		    point->text, error_text(point)) < 0)
 		return NULL;
 	return text;
 }
 
-/* What it took to count @visits of @point, in ns of a CPU. */
+/* CPU time, in ns, that it took to count @visits of @point. */
 static uint64_t cost_of(const struct named_point *point, uint64_t visits)
 {
-	if (point->breaks.entries.n)
+	if (point->break_entries.entries.n)
 		return visits * BREAKPOINT_NS;
-	return visits * (point->stepped ? UPROBE_STEPPED_NS : UPROBE_NS);
+	return visits * (point->single_stepped ? UPROBE_SINGLE_STEPPED_NS : UPROBE_NS);
 }
 
-char *causal_points__trouble(const struct causal_points *points, uint64_t runtime_ns)
+char *causal_points__diagnostic(const struct causal_points *points, uint64_t runtime_ns)
 {
 	const struct named_point *most = NULL;
 	uint64_t visits = 0, cost = 0;
@@ -429,7 +448,7 @@ char *causal_points__trouble(const struct causal_points *points, uint64_t runtim
 				     ? 0
 				     : virtual_time__visits(points->vtime, (uint32_t)point->number);
 
-		text = refused_in_part(point);
+		text = diagnose_partial_count(point);
 		if (text)
 			return text;
 		if (cost_of(point, n) <= cost)
@@ -438,7 +457,7 @@ char *causal_points__trouble(const struct causal_points *points, uint64_t runtim
 		visits = n;
 		cost = cost_of(point, n);
 	}
-	if (!most || cost < runtime_ns / COSTLY_PART)
+	if (!most || cost < runtime_ns / COST_DIVISOR)
 		return NULL;
 	if (asprintf(&text,
 		     "the progress point '%s' was visited %.0f times a second, which took about "
@@ -449,20 +468,20 @@ char *causal_points__trouble(const struct causal_points *points, uint64_t runtim
 	return text;
 }
 
-int causal_points__missing(struct causal_points *points)
+int causal_points__check_found(struct causal_points *points)
 {
 	for (size_t i = 0; i < points->named.n; i++) {
 		const struct named_point *point = &points->named.data[i];
 		_cleanup_free_ char *hint = NULL;
 
-		if (point->found && (point->counted || !point->refused))
+		if (point->found && (point->is_counted || !point->count_error))
 			continue;
 		if (point->found) {
-			error__set(point->refused, "cannot count visits of '%s': %s", point->text,
-				   refusal(point));
-			if (point->refused == -ENOSPC)
+			error__set(point->count_error, "cannot count visits of '%s': %s",
+				   point->text, error_text(point));
+			if (point->count_error == -ENOSPC)
 				error__hint("Name fewer points, or leave out --breakpoints.");
-			return point->refused;
+			return point->count_error;
 		}
 		hint = causal_files__hint(points->files, point->text);
 		error__set(-EINVAL,
@@ -479,12 +498,12 @@ int causal_points__missing(struct causal_points *points)
 void causal_points__free(struct causal_points *points)
 {
 	for (size_t i = 0; i < points->named.n; i++) {
-		causal_aim__free(&points->named.data[i].aim);
-		array__free(&points->named.data[i].breaks.entries);
+		causal_location__free(&points->named.data[i].location);
+		array__free(&points->named.data[i].break_entries.entries);
 	}
 	array__free(&points->named);
-	array__free(&points->experimented.points);
+	array__free(&points->measured.points);
 	array__free(&points->mappings);
-	map64__free(&points->broken);
+	map64__free(&points->breakpoints_set);
 	free(points);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Progress points of a causal run: those in the source, and those given by name. */
+/* Progress points of a causal run: those in the source, and those named on the command line. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,40 +13,43 @@
 
 struct causal_points;
 
-/* Checks the texts. -EINVAL with error__set(). */
+/*
+ * Checks the texts. With error__set(): -EINVAL, and -EOPNOTSUPP if breakpoints are requested on a
+ * machine where they do not fire.
+ */
 int causal_points__new(const struct causal_config *config, struct virtual_time *vtime,
 		       struct causal_files *files, struct causal_targets *targets,
 		       struct causal_points **out);
 
-/* Looks for those given by name in the files there are. */
-int causal_points__find(struct causal_points *points);
+/* Searches the files known so far for named points. 0, or a negative errno. */
+int causal_points__find_named(struct causal_points *points);
 
 /*
- * Sets breakpoints in processes that mapped such files since, if that is how visits are
- * counted; to be called often. False: it is not.
+ * Sets breakpoints in processes that have mapped code of points since the last call; to be called
+ * often. False: no point is counted by breakpoints.
  */
-bool causal_points__follow(struct causal_points *points);
+bool causal_points__set_breakpoints(struct causal_points *points);
 
-/* A process has mapped code: for points that are counted by breakpoints. */
-void causal_points__mapping(struct causal_points *points, const struct code_mapping *mapping);
+/* Records that a process has mapped code, for points counted by breakpoints. */
+void causal_points__add_mapping(struct causal_points *points, const struct code_mapping *mapping);
 
-/* Adds points that the program has reached since, to @writer too. */
-int causal_points__update(struct causal_points *points, struct causal_writer *writer);
+/* Adds points that the program has reached since the last call, to @writer as well. */
+int causal_points__add_reached(struct causal_points *points, struct causal_writer *writer);
 
-/* Whether there is any. */
+/* Whether there is a point to measure. */
 bool causal_points__ready(const struct causal_points *points);
 
-/* In the order of their numbers in the profile. */
-const struct experiment_points *causal_points__experimented(const struct causal_points *points);
+/* The points to measure, in the order of their numbers in the profile. */
+const struct experiment_points *causal_points__measured(const struct causal_points *points);
 
 /*
- * Of points in unmodified code one that was not counted everywhere, or the one that took most
- * to count, when that was a good part of @runtime_ns: a sentence, malloc()ed; or NULL.
+ * A diagnostic of named points, malloc()ed: visits were not counted in all processes, or counting
+ * took at least a twentieth of @runtime_ns. NULL: there is none.
  */
-char *causal_points__trouble(const struct causal_points *points, uint64_t runtime_ns);
+char *causal_points__diagnostic(const struct causal_points *points, uint64_t runtime_ns);
 
-/* One given by name that was not found: -EINVAL, with the nearest names. */
-int causal_points__missing(struct causal_points *points);
+/* 0, or an error with error__set() if a named point was not found, or cannot be counted. */
+int causal_points__check_found(struct causal_points *points);
 
 void causal_points__free(struct causal_points *points);
 DEFINE_CLEANUP(struct causal_points *, causal_points__free)

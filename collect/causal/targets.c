@@ -10,14 +10,14 @@
 #include "collect/core/kernel_functions.h"
 #include "recording/wait_class.h"
 
-#define TURNS_NS 100000000ULL
+#define SCHED_SETTLE_NS 100000000ULL
 
-/* A target that was asked for. */
-struct asked {
+/* A target named on the command line. */
+struct requested_target {
 	const char *text;
-	struct causal_aim aim;
-	struct causal_target_at *at; /* once it was found */
-	uint32_t index;		     /* of virtual time's target, for one sped up all the time */
+	struct causal_location location;
+	struct causal_target_at *at; /* NULL: not found yet */
+	uint32_t index;		     /* of virtual time's target, with --also */
 	double speedup;
 	bool found;
 };
@@ -26,12 +26,12 @@ struct causal_targets {
 	const struct causal_config *config;
 	struct virtual_time *vtime;
 	struct causal_files *files;
-	ARRAY(struct asked) asked;
-	ARRAY(struct asked) also;
-	char *also_text;
-	ARRAY(struct causal_target_at *) all; /* those that can be chosen */
-	ARRAY(struct causal_target_at *) others;
-	uint32_t used; /* of virtual time's targets */
+	ARRAY(struct requested_target) requested;
+	ARRAY(struct requested_target) also;
+	char *also_texts;
+	ARRAY(struct causal_target_at *) candidates; /* requested targets found so far */
+	ARRAY(struct causal_target_at *) drawn;
+	uint32_t n_used; /* number of virtual time's targets in use */
 };
 
 static void target_at__free(struct causal_target_at *at)
@@ -77,7 +77,7 @@ static int set_text(const char **to, const char *text)
 	return 0;
 }
 
-/* A kind of waiting by name, as a target. -EINVAL: there is none. */
+/* Makes a target of a kind of waiting. -EINVAL: there is no such kind. */
 static int kind_target(const struct causal_kinds *kinds, const char *name,
 		       struct causal_target_at **out)
 {
@@ -93,7 +93,7 @@ static int kind_target(const struct causal_kinds *kinds, const char *name,
 	return 0;
 }
 
-/* A class of waiting by name, as a target. */
+/* Makes a target of a class or kind of waiting. -EINVAL with error__set(): there is none. */
 static int class_target(const struct causal_kinds *kinds, const char *name,
 			struct causal_target_at **out)
 {
@@ -114,8 +114,8 @@ static int class_target(const struct causal_kinds *kinds, const char *name,
 		return err;
 	if (!strcmp(name, "lock") || !strcmp(name, "futex")) {
 		error__set(-EINVAL, "waiting for locks cannot be made faster by itself");
-		error__hint("what the holder does meanwhile can: make the critical section a "
-			    "target (--target)");
+		error__hint("the holder's work can: make the critical section a target "
+			    "(--target)");
 		return -EINVAL;
 	}
 	error__set(-EINVAL, "there is no class '%s'", name);
@@ -134,47 +134,52 @@ static int add_classes(struct causal_targets *targets)
 
 		if (err)
 			return err;
-		if (array__push(&targets->all, at))
+		if (array__push(&targets->candidates, at))
 			return target_at__free(at), -ENOMEM;
 	}
 	return 0;
 }
 
-/* What can be faster: no probe. */
-static int parse_code(const char *text, struct causal_aim *aim)
+/* Parses a target that is code. */
+static int parse_code_target(const char *text, struct causal_location *location)
 {
-	int err = causal_aim__parse(text, aim);
+	int err = causal_location__parse(text, location);
 
-	if (!err && aim->probe)
-		err = error__set(-EINVAL, "'%s' is no code that could be faster", text);
+	if (!err && location->probe)
+		err = error__set(
+			-EINVAL,
+			"'%s' is a probe, which cannot be made faster: name a line or a function",
+			text);
 	if (err)
-		causal_aim__free(aim);
+		causal_location__free(location);
 	return err;
 }
 
-static int add_asked(struct causal_targets *targets)
+static int add_requested(struct causal_targets *targets)
 {
 	for (size_t i = 0; i < targets->config->targets.texts.n; i++) {
-		struct asked asked = {.text = targets->config->targets.texts.data[i]};
-		int err = parse_code(asked.text, &asked.aim);
+		struct requested_target requested = {
+			.text = targets->config->targets.texts.data[i]};
+		int err = parse_code_target(requested.text, &requested.location);
 
 		if (!err)
-			err = array__push(&targets->asked, asked);
+			err = array__push(&targets->requested, requested);
 		if (err)
-			return causal_aim__free(&asked.aim), err;
+			return causal_location__free(&requested.location), err;
 	}
 	return 0;
 }
 
 int causal_targets__reserve(struct causal_targets *targets)
 {
-	if (targets->used >= CAUSAL_TARGETS)
+	if (targets->n_used >= CAUSAL_TARGETS)
 		return -ENOSPC;
-	return (int)targets->used++;
+	return (int)targets->n_used++;
 }
 
 /* "TARGET=SPEEDUP" */
-static int parse_also(struct causal_targets *targets, const char *text, struct asked *also)
+static int parse_also(struct causal_targets *targets, const char *text,
+		      struct requested_target *also)
 {
 	const char *equals = strrchr(text, '=');
 	_cleanup_free_ char *name = strndup(text, equals ? (size_t)(equals - text) : 0);
@@ -182,7 +187,7 @@ static int parse_also(struct causal_targets *targets, const char *text, struct a
 	char *end;
 	int index, err;
 
-	*also = (struct asked){.text = text};
+	*also = (struct requested_target){.text = text};
 	if (!name)
 		return -ENOMEM;
 	percent = equals ? strtod(equals + 1, &end) : -1;
@@ -191,7 +196,8 @@ static int parse_also(struct causal_targets *targets, const char *text, struct a
 		return error__set(-EINVAL, "'%s' is not TARGET=PERCENT", text);
 	index = causal_targets__reserve(targets);
 	if (index < 0)
-		return error__set(-EINVAL, "only %d targets can be sped up besides",
+		return error__set(-EINVAL,
+				  "at most %d --also targets and sampled points are possible",
 				  CAUSAL_TARGETS - 1);
 	also->index = (uint32_t)index;
 	also->speedup = percent / 100;
@@ -199,20 +205,20 @@ static int parse_also(struct causal_targets *targets, const char *text, struct a
 	if (!err)
 		return 0;
 	error__clear();
-	return err == -ENOMEM ? err : parse_code(name, &also->aim);
+	return err == -ENOMEM ? err : parse_code_target(name, &also->location);
 }
 
 static int add_also(struct causal_targets *targets)
 {
 	const struct causal_texts *texts = &targets->config->also;
 	size_t size = 0;
-	FILE *out = open_memstream(&targets->also_text, &size);
+	FILE *out = open_memstream(&targets->also_texts, &size);
 	int err = 0;
 
 	if (!out)
 		return -ENOMEM;
 	for (size_t i = 0; i < texts->texts.n && !err; i++) {
-		struct asked also;
+		struct requested_target also;
 
 		fprintf(out, "%s%s", i ? ", " : "", texts->texts.data[i]);
 		err = parse_also(targets, texts->texts.data[i], &also);
@@ -236,10 +242,10 @@ int causal_targets__new(const struct causal_config *config, struct virtual_time 
 	targets->config = config;
 	targets->vtime = vtime;
 	targets->files = files;
-	targets->used = 1;
+	targets->n_used = 1;
 	err = add_classes(targets);
 	if (!err)
-		err = add_asked(targets);
+		err = add_requested(targets);
 	if (!err)
 		err = add_also(targets);
 	if (err)
@@ -248,13 +254,13 @@ int causal_targets__new(const struct causal_config *config, struct virtual_time 
 	return 0;
 }
 
-/* Describes a piece of code that was found. */
-static int describe(struct causal_target_at *at, const struct causal_aim *aim,
+/* Fills in the description of a target that was found at @place. */
+static int describe(struct causal_target_at *at, const struct causal_location *location,
 		    const struct code_place *place)
 {
 	int err = 0;
 
-	if (aim->file) {
+	if (location->file) {
 		at->target.kind = CAUSAL_LINE;
 		at->target.line = place->line;
 		if (place->file)
@@ -262,33 +268,34 @@ static int describe(struct causal_target_at *at, const struct causal_aim *aim,
 	}
 	if (!err && place->function)
 		err = set_text(&at->target.function, place->function);
-	if (!err && aim->caller)
-		err = set_text(&at->target.caller, aim->caller);
+	if (!err && location->caller)
+		err = set_text(&at->target.caller, location->caller);
 	return err;
 }
 
-static int find_asked(struct causal_targets *targets, struct asked *asked)
+static int find_code(struct causal_targets *targets, struct requested_target *requested)
 {
 	_cleanup_target_at_ struct causal_target_at *at =
-		target_at__new(CAUSAL_FUNCTION, asked->text);
+		target_at__new(CAUSAL_FUNCTION, requested->text);
 	struct code_place place;
 	int err;
 
 	if (!at)
 		return -ENOMEM;
-	err = causal_files__find(targets->files, &asked->aim, &at->ranges, &at->callers, &place);
+	err = causal_files__find(targets->files, &requested->location, &at->ranges, &at->callers,
+				 &place);
 	if (err)
 		return err;
 	at->match = CAUSAL_MATCH_STACK;
 	at->target.inclusive = true;
-	err = describe(at, &asked->aim, &place);
+	err = describe(at, &requested->location, &place);
 	if (err)
 		return err;
-	asked->at = TAKE_PTR(at);
+	requested->at = TAKE_PTR(at);
 	return 0;
 }
 
-static struct virtual_time_target engine_target(const struct causal_target_at *at)
+static struct virtual_time_target to_virtual_target(const struct causal_target_at *at)
 {
 	return (struct virtual_time_target){
 		.match = at->match,
@@ -301,58 +308,60 @@ static struct virtual_time_target engine_target(const struct causal_target_at *a
 	};
 }
 
-/* Why @asked is nowhere, for the user. */
-static int missing(struct causal_targets *targets, const struct asked *asked)
+/* Sets the error for a target that was not found. */
+static int not_found_error(struct causal_targets *targets, const struct requested_target *requested)
 {
-	_cleanup_free_ char *hint = causal_files__hint(targets->files, asked->text);
-	const char *trouble = causal_files__trouble(targets->files);
+	_cleanup_free_ char *hint = causal_files__hint(targets->files, requested->text);
+	const char *diagnostic = causal_files__diagnostic(targets->files);
 
-	error__set(-EINVAL, "there is no code of '%s' in what the command ran", asked->text);
+	error__set(-EINVAL, "there is no code of '%s' in what the command ran", requested->text);
 	if (hint)
 		error__hint("%s", hint);
-	else if (trouble)
-		error__hint("%s", trouble);
+	else if (diagnostic)
+		error__hint("%s", diagnostic);
 	return -EINVAL;
 }
 
-static int find_all_asked(struct causal_targets *targets, bool all)
+static int find_requested(struct causal_targets *targets, bool all)
 {
-	for (size_t i = 0; i < targets->asked.n; i++) {
-		struct asked *asked = &targets->asked.data[i];
-		int err = asked->found ? 0 : find_asked(targets, asked);
+	for (size_t i = 0; i < targets->requested.n; i++) {
+		struct requested_target *requested = &targets->requested.data[i];
+		int err = requested->found ? 0 : find_code(targets, requested);
 
 		if (err == -ENOENT || err == -ENODATA)
-			err = all ? missing(targets, asked) : 0;
-		else if (!err && !asked->found)
-			err = array__push(&targets->all, asked->at);
+			err = all ? not_found_error(targets, requested) : 0;
+		else if (!err && !requested->found)
+			err = array__push(&targets->candidates, requested->at);
 		if (err)
 			return err;
-		asked->found = asked->at;
+		requested->found = requested->at;
 	}
 	return 0;
 }
 
 int causal_targets__find(struct causal_targets *targets, bool all)
 {
-	int err = find_all_asked(targets, all);
+	int err = find_requested(targets, all);
 
 	for (size_t i = 0; i < targets->also.n && !err; i++) {
-		struct asked *also = &targets->also.data[i];
+		struct requested_target *also = &targets->also.data[i];
 		struct virtual_time_target target;
 
 		if (also->found)
 			continue;
 		if (!also->at) {
-			err = find_asked(targets, also);
+			err = find_code(targets, also);
 			if (err == -ENOENT || err == -ENODATA) {
-				err = all ? missing(targets, also) : 0;
+				err = all ? not_found_error(targets, also) : 0;
 				continue;
 			}
 			if (err)
 				break;
 		}
-		target = engine_target(also->at);
+		target = to_virtual_target(also->at);
 		err = virtual_time__set_target(targets->vtime, also->index, &target);
+		if (err)
+			break;
 		virtual_time__speed_up(targets->vtime, also->index, also->speedup);
 		also->found = true;
 	}
@@ -368,7 +377,7 @@ static bool same_place(const struct causal_target *target, const struct code_pla
 	       !strcmp(target->file, place->file ? place->file : "");
 }
 
-/* A new target, of what @place is in. */
+/* Adds a drawn target: the line or function of @place. NULL: no memory, or no code. */
 static struct causal_target_at *add_place(struct causal_targets *targets,
 					  const struct code_place *place)
 {
@@ -389,15 +398,15 @@ static struct causal_target_at *add_place(struct causal_targets *targets,
 	at->target.line = function ? 0 : place->line;
 	at->match = CAUSAL_MATCH_CODE;
 	if (causal_files__find_place(targets->files, place, function, &at->ranges) ||
-	    array__push(&targets->others, at))
+	    array__push(&targets->drawn, at))
 		return NULL;
 	return TAKE_PTR(at);
 }
 
 static bool wants_kinds(const struct causal_targets *targets)
 {
-	for (size_t i = 0; i < targets->all.n; i++)
-		if (targets->all.data[i]->match == CAUSAL_MATCH_KIND)
+	for (size_t i = 0; i < targets->candidates.n; i++)
+		if (targets->candidates.data[i]->match == CAUSAL_MATCH_KIND)
 			return true;
 	for (size_t i = 0; i < targets->also.n; i++)
 		if (targets->also.data[i].at &&
@@ -406,7 +415,7 @@ static bool wants_kinds(const struct causal_targets *targets)
 	return false;
 }
 
-int causal_targets__tell_kinds(struct causal_targets *targets)
+int causal_targets__load_kinds(struct causal_targets *targets)
 {
 	const struct causal_kinds *kinds = targets->config->kinds;
 	struct kernel_functions functions = {};
@@ -430,89 +439,90 @@ int causal_targets__tell_kinds(struct causal_targets *targets)
 					  .start = found->start, .end = found->end, .clue = clue}));
 	}
 	if (!err)
-		err = virtual_time__tell_kinds(targets->vtime, ranges.data, ranges.n,
-					       kinds->of_call);
+		err = virtual_time__set_kinds(targets->vtime, ranges.data, ranges.n,
+					      kinds->by_syscall);
 	kernel_functions__free(&functions);
 	array__free(&ranges);
 	return err;
 }
 
-/* What runs at present, by a sample drawn at random. */
-static struct causal_target_at *choose_by_sample(struct causal_targets *targets)
+/* Chooses the code of a sample drawn at random since the last call; NULL: there was none. */
+static struct causal_target_at *choose_drawn(struct causal_targets *targets)
 {
 	uint64_t code = virtual_time__candidate(targets->vtime);
 	struct code_place place;
 
 	if (!code || !causal_files__place(targets->files, code, 0, &place))
 		return NULL;
-	if (causal_files__leave_out(targets->files, code) || !place.in_scope ||
+	if (causal_files__exclude(targets->files, code) || !place.in_scope ||
 	    (!place.line && !*place.function))
 		return NULL;
-	for (size_t i = 0; i < targets->others.n; i++)
-		if (same_place(&targets->others.data[i]->target, &place,
-			       targets->config->functions))
-			return targets->others.data[i];
+	for (size_t i = 0; i < targets->drawn.n; i++)
+		if (same_place(&targets->drawn.data[i]->target, &place, targets->config->functions))
+			return targets->drawn.data[i];
 	return add_place(targets, &place);
 }
 
 struct causal_target_at *causal_targets__choose(struct causal_targets *targets, uint64_t random)
 {
-	if (targets->asked.n || targets->config->classes.texts.n)
-		return targets->all.n ? targets->all.data[random % targets->all.n] : NULL;
-	return choose_by_sample(targets);
+	if (targets->requested.n || targets->config->classes.texts.n)
+		return targets->candidates.n
+			       ? targets->candidates.data[random % targets->candidates.n]
+			       : NULL;
+	return choose_drawn(targets);
 }
 
 /*
- * The sooner debts are paid, the more the program does in the order in which it would. But
- * those who wait for a CPU take turns, and a pause would only let another one run.
+ * How long debt must have existed before it is paid, in ns. The sooner debt is paid, the more
+ * accurate is the order of events in the program. But threads that wait for a CPU alternate, and
+ * a pause would only let another one run.
  */
-static uint64_t settle(const struct causal_targets *targets, const struct causal_target_at *at)
+static uint64_t settle_time(const struct causal_targets *targets, const struct causal_target_at *at)
 {
-	if (targets->config->settle_ns != CAUSAL_SETTLE)
+	if (targets->config->settle_ns != CAUSAL_SETTLE_AUTO)
 		return targets->config->settle_ns;
-	return at->match == CAUSAL_MATCH_CLASS && at->class == CLASS_SCHED ? TURNS_NS : 0;
+	return at->match == CAUSAL_MATCH_CLASS && at->class == CLASS_SCHED ? SCHED_SETTLE_NS : 0;
 }
 
-int causal_targets__aim(struct causal_targets *targets, struct causal_target_at *target)
+int causal_targets__select(struct causal_targets *targets, struct causal_target_at *target)
 {
-	struct virtual_time_target code = engine_target(target);
+	struct virtual_time_target code = to_virtual_target(target);
 	int err = virtual_time__set_target(targets->vtime, 0, &code);
 
 	if (err)
 		return error__errno(err, "'%s' has too much code", target->target.name);
-	virtual_time__settle(targets->vtime, settle(targets, target));
+	virtual_time__settle(targets->vtime, settle_time(targets, target));
 	target->experiments++;
 	return 0;
 }
 
 const char *causal_targets__also(const struct causal_targets *targets)
 {
-	return targets->also_text;
+	return targets->also_texts;
 }
 
 /* A walk over all places with samples. */
-struct seeing {
+struct place_walk {
 	struct causal_targets *targets;
 	struct causal_run *about;
-	uint64_t *by_target; /* of others */
+	uint64_t *by_target; /* ns of samples, by index in drawn */
 	int error;
 };
 
-static void see_place(void *arg, uint64_t code, uint64_t ns)
+static void add_place_samples(void *arg, uint64_t code, uint64_t ns)
 {
-	struct seeing *seeing = arg;
-	struct causal_targets *targets = seeing->targets;
+	struct place_walk *walk = arg;
+	struct causal_targets *targets = walk->targets;
 	struct causal_place seen = {.ns = ns};
 	struct code_place place;
 
 	if (!causal_files__place(targets->files, code, ns, &place))
 		return;
-	for (size_t i = 0; i < targets->others.n; i++)
-		if (same_place(&targets->others.data[i]->target, &place,
-			       targets->config->functions))
-			seeing->by_target[i] += ns;
-	for (size_t i = 0; i < seeing->about->places.n; i++) {
-		struct causal_place *known = &seeing->about->places.data[i];
+	for (size_t i = 0; i < targets->drawn.n; i++)
+		if (same_place(&targets->drawn.data[i]->target, &place, targets->config->functions))
+			walk->by_target[i] += ns;
+	for (size_t i = 0; i < walk->about->places.n; i++) {
+		struct causal_place *known = &walk->about->places.data[i];
 
 		if (known->line == place.line && known->function == place.function &&
 		    known->file == (place.file ? place.file : "")) {
@@ -523,8 +533,8 @@ static void see_place(void *arg, uint64_t code, uint64_t ns)
 	seen.file = place.file ? place.file : "";
 	seen.line = place.line;
 	seen.function = place.function;
-	if (array__push(&seeing->about->places, seen))
-		seeing->error = -ENOMEM;
+	if (array__push(&walk->about->places, seen))
+		walk->error = -ENOMEM;
 }
 
 static int add_seen(struct causal_run *about, struct causal_writer *writer,
@@ -536,44 +546,45 @@ static int add_seen(struct causal_run *about, struct causal_writer *writer,
 	return number < 0 ? number : array__push(&about->seen, seen);
 }
 
-int causal_targets__seen(struct causal_targets *targets, const struct virtual_time_counts *counts,
-			 struct causal_writer *writer, struct causal_run *about)
+int causal_targets__write_seen(struct causal_targets *targets,
+			       const struct virtual_time_counts *counts,
+			       struct causal_writer *writer, struct causal_run *about)
 {
-	struct seeing seeing = {.targets = targets, .about = about};
+	struct place_walk walk = {.targets = targets, .about = about};
 	int err;
 
-	seeing.by_target = calloc(targets->others.n + 1, sizeof(*seeing.by_target));
-	if (!seeing.by_target)
+	walk.by_target = calloc(targets->drawn.n + 1, sizeof(*walk.by_target));
+	if (!walk.by_target)
 		return -ENOMEM;
-	virtual_time__places(targets->vtime, see_place, &seeing);
-	err = seeing.error;
-	for (size_t i = 0; i < targets->others.n && !err; i++)
-		err = add_seen(about, writer, targets->others.data[i], seeing.by_target[i]);
-	for (size_t i = 0; i < targets->all.n && !err; i++)
-		if (targets->all.data[i]->match == CAUSAL_MATCH_CLASS)
-			err = add_seen(about, writer, targets->all.data[i],
-				       counts->class_ns[targets->all.data[i]->class]);
-	free(seeing.by_target);
+	virtual_time__places(targets->vtime, add_place_samples, &walk);
+	err = walk.error;
+	for (size_t i = 0; i < targets->drawn.n && !err; i++)
+		err = add_seen(about, writer, targets->drawn.data[i], walk.by_target[i]);
+	for (size_t i = 0; i < targets->candidates.n && !err; i++)
+		if (targets->candidates.data[i]->match == CAUSAL_MATCH_CLASS)
+			err = add_seen(about, writer, targets->candidates.data[i],
+				       counts->class_ns[targets->candidates.data[i]->class]);
+	free(walk.by_target);
 	return err;
 }
 
 void causal_targets__free(struct causal_targets *targets)
 {
-	for (size_t i = 0; i < targets->asked.n; i++)
-		causal_aim__free(&targets->asked.data[i].aim);
+	for (size_t i = 0; i < targets->requested.n; i++)
+		causal_location__free(&targets->requested.data[i].location);
 	for (size_t i = 0; i < targets->also.n; i++) {
-		causal_aim__free(&targets->also.data[i].aim);
+		causal_location__free(&targets->also.data[i].location);
 		if (targets->also.data[i].at)
 			target_at__free(targets->also.data[i].at);
 	}
-	for (size_t i = 0; i < targets->all.n; i++)
-		target_at__free(targets->all.data[i]);
-	for (size_t i = 0; i < targets->others.n; i++)
-		target_at__free(targets->others.data[i]);
-	array__free(&targets->asked);
+	for (size_t i = 0; i < targets->candidates.n; i++)
+		target_at__free(targets->candidates.data[i]);
+	for (size_t i = 0; i < targets->drawn.n; i++)
+		target_at__free(targets->drawn.data[i]);
+	array__free(&targets->requested);
 	array__free(&targets->also);
-	array__free(&targets->all);
-	array__free(&targets->others);
-	free(targets->also_text);
+	array__free(&targets->candidates);
+	array__free(&targets->drawn);
+	free(targets->also_texts);
 	free(targets);
 }

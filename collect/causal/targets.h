@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a causal run speeds up: targets that were asked for, or what samples turn up. */
+/* The targets of a causal run: those requested, or else places drawn at random from samples. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,9 +10,9 @@
 #include "collect/causal/virtual_time.h"
 #include "recording/causal/causal_profile.h"
 
-/* A target and where it is. */
+/* A target, and how the kernel side recognizes its samples. */
 struct causal_target_at {
-	struct causal_target target; /* strings are its own */
+	struct causal_target target; /* owns its strings */
 	enum causal_match match;
 	enum wait_class class;
 	struct kind_set kinds;
@@ -23,34 +23,38 @@ struct causal_target_at {
 
 struct causal_targets;
 
-/* Checks the texts. -EINVAL with error__set(). */
+/* Parses the targets of @config. 0, -ENOMEM, or -EINVAL with error__set(). */
 int causal_targets__new(const struct causal_config *config, struct virtual_time *vtime,
 			struct causal_files *files, struct causal_targets **out);
 
 /*
- * Looks for those asked for in the files there are. With @all, what has not been found is
- * an error: -EINVAL, with the nearest names. Others are those of the look-up.
+ * Searches the files known so far for requested targets. With @all, one that is not found is an
+ * error: -EINVAL, with a hint at similar names. Other errors are those of causal_files__find().
  */
 int causal_targets__find(struct causal_targets *targets, bool all);
 
-/* The target of the next experiment; NULL: there is none yet. */
+/* Chooses the target of the next experiment; NULL: there is none yet. Valid until the end. */
 struct causal_target_at *causal_targets__choose(struct causal_targets *targets, uint64_t random);
 
-/* Makes it virtual time's target 0. */
-int causal_targets__aim(struct causal_targets *targets, struct causal_target_at *target);
+/* Makes @target virtual time's target 0. */
+int causal_targets__select(struct causal_targets *targets, struct causal_target_at *target);
 
-/* To be called when the kernel side is loaded: gives it the rows that kinds of waiting need. */
-int causal_targets__tell_kinds(struct causal_targets *targets);
+/*
+ * Gives the kernel side the tables that decide kinds of waiting, if a target is one. To be called
+ * when it is loaded.
+ */
+int causal_targets__load_kinds(struct causal_targets *targets);
 
-/* Takes one of virtual time's targets for a sampled point. Its index, or -ENOSPC. */
+/* Reserves one of virtual time's targets. Returns its index, or -ENOSPC. */
 int causal_targets__reserve(struct causal_targets *targets);
 
-/* "TARGET=SPEEDUP, ..." of what is sped up all the time. */
+/* "TARGET=SPEEDUP, ...": the targets that are sped up all the time (--also). */
 const char *causal_targets__also(const struct causal_targets *targets);
 
-/* Fills in seen and places of @about. */
-int causal_targets__seen(struct causal_targets *targets, const struct virtual_time_counts *counts,
-			 struct causal_writer *writer, struct causal_run *about);
+/* Fills in @about's seen and places: samples by target and by place over the whole run. */
+int causal_targets__write_seen(struct causal_targets *targets,
+			       const struct virtual_time_counts *counts,
+			       struct causal_writer *writer, struct causal_run *about);
 
 void causal_targets__free(struct causal_targets *targets);
 DEFINE_CLEANUP(struct causal_targets *, causal_targets__free)

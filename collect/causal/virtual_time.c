@@ -4,14 +4,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/hw_breakpoint.h>
-#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -21,10 +18,11 @@
 #include "base/error.h"
 #include "base/syscalls.h"
 #include "bpf/causal.skel.h"
+#include "collect/core/breakpoint.h"
 
 #define DEFAULT_SIGNAL	  32	 /* SIGCANCEL: sigfillset() and pthread_sigmask() leave it out */
-#define DEFAULT_MIN_PAUSE 100000 /* BCOZ skips less, too */
-#define DESCRIPTOR	  900	 /* above those that programs give to files by number */
+#define DEFAULT_MIN_PAUSE 100000 /* as BCOZ */
+#define DESCRIPTOR	  900	 /* programs rarely use numbers this high themselves */
 #define LIBRARY		  "libdwell.so"
 
 struct virtual_time {
@@ -32,8 +30,8 @@ struct virtual_time {
 	uint64_t min_pause_ns;
 	int area_fd;
 	struct causal_area *area;
-	struct causal_bpf *skeleton; /* while a capture has it */
-	struct causal_range *ranges; /* its map, mapped */
+	struct causal_bpf *skeleton; /* NULL: the capture has not loaded it, or has closed it */
+	struct causal_range *ranges; /* its map causal_ranges */
 	ARRAY(struct bpf_link *) visits;
 	ARRAY(int) breakpoints;
 };
@@ -45,7 +43,7 @@ static size_t page_up(size_t size)
 	return (size + page - 1) / page * page;
 }
 
-/* Where the library lies: beside the program, or where `make install` puts it. */
+/* Finds libdwell.so: beside dwell, or where `make install` puts it. */
 static int find_library(char path[PATH_MAX])
 {
 	static const char *const places[] = {"", "../lib/dwell/", "../lib/"};
@@ -64,15 +62,15 @@ static int find_library(char path[PATH_MAX])
 			return 0;
 	}
 	error__set(-ENOENT, "cannot find " LIBRARY ", which pauses the program's threads");
-	error__hint("it belongs beside dwell (%s) or into ../lib/dwell from there: make install",
+	error__hint("it must be beside dwell (in %s) or in ../lib/dwell from there: make install",
 		    self);
 	return -ENOENT;
 }
 
-/* What the command will find in its environment. */
+/* Sets the environment of commands started from now on. */
 static int set_environment(const struct virtual_time *vtime)
 {
-	const char *others = getenv("LD_PRELOAD");
+	const char *preloaded = getenv("LD_PRELOAD");
 	char path[PATH_MAX], preload[2 * PATH_MAX], number[16];
 	int err = find_library(path);
 
@@ -80,11 +78,11 @@ static int set_environment(const struct virtual_time *vtime)
 		return err;
 	if (strpbrk(path, " :"))
 		return error__set(-EINVAL,
-				  "the path of %s holds a space or a colon, which "
-				  "LD_PRELOAD cannot name",
+				  "the path of %s contains a space or a colon, which "
+				  "LD_PRELOAD does not allow",
 				  path);
-	snprintf(preload, sizeof(preload), "%s%s%s", path, others && *others ? ":" : "",
-		 others ? others : "");
+	snprintf(preload, sizeof(preload), "%s%s%s", path, preloaded && *preloaded ? ":" : "",
+		 preloaded ? preloaded : "");
 	snprintf(number, sizeof(number), "%d", vtime->area_fd);
 	if (setenv("LD_PRELOAD", preload, 1) || setenv(CAUSAL_ENVIRONMENT, number, 1) ||
 	    setenv(DWELL_POINTS_ENVIRONMENT, number, 1))
@@ -104,7 +102,7 @@ static void fill_area(struct causal_area *area, uint32_t signal)
 	area->epoch = 1;
 }
 
-/* The program inherits the descriptor, over every exec; its number is out of the way. */
+/* Makes the shared memory. The program inherits its descriptor, also over execve(). */
 static int make_area(struct virtual_time *vtime)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
@@ -181,6 +179,13 @@ static int open_object(void *arg, const struct kernel_info *kernel,
 {
 	struct virtual_time *vtime = arg;
 
+	if (!kernel->bpf_loop) {
+		error__set(-ENOTSUP, "causal profiling needs Linux 5.17 or later");
+		error__hint(
+			"this kernel has no loops for BPF programs (bpf_loop), so stacks cannot\n"
+			"be walked at each sample; dwell record works here");
+		return -ENOTSUP;
+	}
 	vtime->skeleton = causal_bpf__open();
 	if (!vtime->skeleton)
 		return -errno;
@@ -205,19 +210,19 @@ struct loader_object virtual_time__object(struct virtual_time *vtime)
 	return (struct loader_object){.open = open_object, .close = close_object, .arg = vtime};
 }
 
-int virtual_time__map(struct virtual_time *vtime)
+int virtual_time__map_ranges(struct virtual_time *vtime)
 {
 	void *ranges = mmap(NULL, ranges_size(), PROT_READ | PROT_WRITE, MAP_SHARED,
 			    bpf_map__fd(vtime->skeleton->maps.causal_ranges), 0);
 
 	if (ranges == MAP_FAILED)
-		return error__errno(-errno, "cannot map the code that is sped up");
+		return error__errno(-errno, "cannot map the ranges of code that is sped up");
 	vtime->ranges = ranges;
 	return 0;
 }
 
-/* Stacks are walked as far as any target needs them, and one that matches by @match from now on. */
-static void take_stacks_for(struct virtual_time *vtime, enum causal_match match)
+/* Has stacks walked as far as needed for the present targets, and for a new one with @match. */
+static void set_stack_depth(struct virtual_time *vtime, enum causal_match match)
 {
 	struct causal_bpf__bss *bss = vtime->skeleton->bss;
 	bool whole = match == CAUSAL_MATCH_STACK;
@@ -246,13 +251,13 @@ int virtual_time__set_target(struct virtual_time *vtime, uint32_t index,
 	state->n_callers = (uint32_t)target->n_callers;
 	state->class = target->class;
 	state->kinds = target->kinds;
-	take_stacks_for(vtime, target->match);
+	set_stack_depth(vtime, target->match);
 	__atomic_store_n(&state->match, target->match, __ATOMIC_SEQ_CST);
 	return 0;
 }
 
-int virtual_time__tell_kinds(struct virtual_time *vtime, const struct kind_range *ranges, size_t n,
-			     uint8_t (*of_call)(int nr))
+int virtual_time__set_kinds(struct virtual_time *vtime, const struct kind_range *ranges, size_t n,
+			    uint8_t (*by_syscall)(int nr))
 {
 	struct causal_bpf__bss *bss = vtime->skeleton->bss;
 
@@ -260,8 +265,8 @@ int virtual_time__tell_kinds(struct virtual_time *vtime, const struct kind_range
 		return -E2BIG;
 	if (n)
 		memcpy(bss->kind_ranges, ranges, n * sizeof(*ranges));
-	for (size_t i = 0; i < ARRAY_SIZE(bss->kind_of_call); i++)
-		bss->kind_of_call[i] = of_call((int)i);
+	for (size_t i = 0; i < ARRAY_SIZE(bss->kind_by_syscall); i++)
+		bss->kind_by_syscall[i] = by_syscall((int)i);
 	bss->kind_n_ranges = (uint32_t)n;
 	__atomic_store_n(&bss->causal_kinds_wanted, 1, __ATOMIC_SEQ_CST);
 	return 0;
@@ -289,7 +294,7 @@ void virtual_time__forgive(struct virtual_time *vtime)
 	__atomic_fetch_add(&vtime->area->epoch, 1, __ATOMIC_SEQ_CST);
 }
 
-void virtual_time__end(struct virtual_time *vtime)
+void virtual_time__disable_pauses(struct virtual_time *vtime)
 {
 	__atomic_store_n(&vtime->area->ended, 1, __ATOMIC_SEQ_CST);
 }
@@ -302,7 +307,7 @@ void virtual_time__set_scope(struct virtual_time *vtime, uint32_t slot, bool in_
 int virtual_time__set_out_of_scope(struct virtual_time *vtime, const struct causal_range *ranges,
 				   size_t n)
 {
-	uint32_t *in_use = &vtime->skeleton->bss->causal_n_out;
+	uint32_t *in_use = &vtime->skeleton->bss->causal_n_excluded;
 
 	if (n > CAUSAL_OUT_RANGES)
 		return -E2BIG;
@@ -321,7 +326,7 @@ uint64_t virtual_time__candidate(struct virtual_time *vtime)
 	return found;
 }
 
-void virtual_time__look(const struct virtual_time *vtime, struct causal_look *look)
+void virtual_time__read_points(const struct virtual_time *vtime, struct causal_look *look)
 {
 	const struct causal_look *from = &vtime->skeleton->bss->causal_look;
 	uint64_t round;
@@ -387,27 +392,18 @@ int virtual_time__count_by_uprobe(struct virtual_time *vtime, const char *path, 
 int virtual_time__count_by_breakpoint(struct virtual_time *vtime, pid_t tid, uint64_t address,
 				      uint32_t number)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_BREAKPOINT,
-		.size = sizeof(attr),
-		.sample_period = 1,
-		.bp_type = HW_BREAKPOINT_X,
-		.bp_addr = address,
-		.bp_len = sizeof(long),
-		.inherit = 1,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-	};
 	struct bpf_link *link;
 	int fd, err;
 
-	err = bpf_map__update_elem(vtime->skeleton->maps.causal_breaks, &address, sizeof(address),
-				   &number, sizeof(number), BPF_ANY);
+	if (!breakpoint__is_delivered())
+		return -EOPNOTSUPP;
+	err = bpf_map__update_elem(vtime->skeleton->maps.causal_breakpoints, &address,
+				   sizeof(address), &number, sizeof(number), BPF_ANY);
 	if (err)
 		return err;
-	fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	fd = breakpoint__open(tid, address);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (array__push(&vtime->breakpoints, fd))
 		return close(fd), -ENOMEM;
 	link = bpf_program__attach_perf_event(vtime->skeleton->progs.on_visit_breakpoint, fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Virtual time from the outside: its shared memory, its targets, and what it has
- * counted. bpf/causal.bpf.c does the work; libdwell.so pauses threads in the program.
+ * User-space control of virtual time: its shared memory, targets and counters. The work is done by
+ * bpf/causal.bpf.c, and by libdwell.so, which pauses threads in the program.
  */
 #pragma once
 
@@ -19,27 +19,26 @@
 struct virtual_time;
 
 struct virtual_time_config {
-	uint32_t signal;       /* 0: the C library's own for pthread_cancel() */
+	uint32_t signal;       /* 0: 32, the C library's for pthread_cancel() */
 	uint64_t min_pause_ns; /* 0: 100 us */
 };
 
 /*
- * Makes the memory and puts libdwell.so and the descriptor into the environment, for a
- * command that is started from now on. -ENOENT, with a message, when libdwell.so is not
- * where it belongs.
+ * Creates the shared memory and adds libdwell.so and the memory's descriptor to the environment of
+ * commands started from now on. -errno with a message; -ENOENT: libdwell.so was not found.
  */
 int virtual_time__new(const struct virtual_time_config *config, struct virtual_time **out);
 
 /*
- * The kernel side, for capture__new(). It is loaded with the capture and gone with it: what
- * follows is to be called in between, and virtual_time__free() afterwards.
+ * The kernel side, for capture__new(). It is loaded and destroyed with the capture: the functions
+ * below must be called in between, and virtual_time__free() afterwards.
  */
 struct loader_object virtual_time__object(struct virtual_time *vtime);
 
-/* Maps what the programs read, once they are loaded. -errno with a message. */
-int virtual_time__map(struct virtual_time *vtime);
+/* Maps the array of code ranges, once the BPF programs are loaded. -errno with a message. */
+int virtual_time__map_ranges(struct virtual_time *vtime);
 
-/* What is sped up, see abi/delay_area.h; @ranges are sorted. Stays so until it is set anew. */
+/* A target, see enum causal_match; ranges and callers are sorted. */
 struct virtual_time_target {
 	enum causal_match match;
 	enum wait_class class;
@@ -50,65 +49,71 @@ struct virtual_time_target {
 	size_t n_callers;
 };
 
-/* -E2BIG when it has more ranges than there is room for. Its speedup is 0 then. */
+/*
+ * Sets target @index, 0 to CAUSAL_TARGETS - 1, with a speedup of 0. -E2BIG: it has more than
+ * CAUSAL_RANGES ranges or callers.
+ */
 int virtual_time__set_target(struct virtual_time *vtime, uint32_t index,
 			     const struct virtual_time_target *target);
 
 /*
- * How kinds of waiting are recognized: functions of the running kernel, sorted by start,
- * and the kind of each system call. -E2BIG: more than KIND_RANGES_MAX functions.
+ * Sets the tables that decide kinds of waiting: functions of the running kernel, sorted by start,
+ * and the kind of each system call. -E2BIG: more than KIND_RANGES_MAX ranges.
  */
-int virtual_time__tell_kinds(struct virtual_time *vtime, const struct kind_range *ranges, size_t n,
-			     uint8_t (*of_call)(int nr));
+int virtual_time__set_kinds(struct virtual_time *vtime, const struct kind_range *ranges, size_t n,
+			    uint8_t (*by_syscall)(int nr));
 
-/* @speedup from 0 to 1. */
+/* Sets the @speedup of target @index, 0 to 1. */
 void virtual_time__speed_up(struct virtual_time *vtime, uint32_t index, double speedup);
 
-/* Ns of samples in target @index since the start. */
+/* ns of samples in target @index since the start. */
 uint64_t virtual_time__hits(const struct virtual_time *vtime, uint32_t index);
 
 /*
- * Only the part of a debt that has lasted for @ns is paid: what threads that take turns owe each
- * other for a moment is then never paid.
+ * Only the part of a debt that has existed for @ns is paid. So threads that alternate on a CPU do
+ * not pay the short debts between them.
  */
 void virtual_time__settle(struct virtual_time *vtime, uint64_t ns);
 
-/* Forgives all debts; pauses end. */
+/* Forgives all debts and ends all pauses. */
 void virtual_time__forgive(struct virtual_time *vtime);
 
-/* No more pauses at all. */
-void virtual_time__end(struct virtual_time *vtime);
+/* Ends all pauses, and prevents further ones. */
+void virtual_time__disable_pauses(struct virtual_time *vtime);
 
-/* Whether the file whose unwind table is in @slot is in scope. */
+/* Sets whether the file whose unwind table has @slot is in scope. */
 void virtual_time__set_scope(struct virtual_time *vtime, uint32_t slot, bool in_scope);
 
-/* Code in such files that is not in scope; sorted. -E2BIG. */
+/* Sets the code in files in scope that is not in scope, sorted. -E2BIG: more than
+ * CAUSAL_OUT_RANGES. */
 int virtual_time__set_out_of_scope(struct virtual_time *vtime, const struct causal_range *ranges,
 				   size_t n);
 
-/* A place drawn at random from the samples since the last call (UNWIND_CODE); 0: there was none. */
+/* A place (UNWIND_CODE) drawn at random from the samples since the last call; 0: there were none.
+ */
 uint64_t virtual_time__candidate(struct virtual_time *vtime);
 
-/* What was seen of all progress points at the last look, a period ago at most. */
-void virtual_time__look(const struct virtual_time *vtime, struct causal_look *look);
+/* The last values of all progress points that the kernel side read, about once per period. */
+void virtual_time__read_points(const struct virtual_time *vtime, struct causal_look *look);
 
-/* Points there are; their names and types. */
+/* The number of points claimed so far; the name and type of a point. */
 uint32_t virtual_time__points(const struct virtual_time *vtime);
 const struct dwell_point *virtual_time__point(const struct virtual_time *vtime, uint32_t number);
 
 /* Visits of point @number so far. */
 uint64_t virtual_time__visits(const struct virtual_time *vtime, uint32_t number);
 
-/* Claims a point for visits that the kernel side counts. Returns its number, or -ENOSPC. */
+/* Claims a point whose visits the kernel side counts. Returns its number, or -ENOSPC. */
 int virtual_time__claim_point(struct virtual_time *vtime, enum dwell_point_type type,
 			      const char *name);
 
 /*
  * Counts visits of a place in unmodified code as point @number. 0, or -errno of the kernel.
  *
- * By uprobe: of the code at @offset of the file @path, in any process; @semaphore, of a
- * USDT probe, is counted up meanwhile (0: it has none). By breakpoint: of @address in
- * thread @tid and in threads and processes that it creates later; a processor has four.
+ * By uprobe: of @offset in the file @path, in all processes; @semaphore, of a USDT probe, is
+ * incremented meanwhile (0: it has none). By breakpoint: of @address in thread @tid and in threads
+ * and processes that it creates later; -ENOSPC beyond the four that a processor has, -EOPNOTSUPP
+ * where breakpoints do not fire.
  */
 int virtual_time__count_by_uprobe(struct virtual_time *vtime, const char *path, uint64_t offset,
 				  uint64_t semaphore, uint32_t number);
@@ -116,20 +121,20 @@ int virtual_time__count_by_breakpoint(struct virtual_time *vtime, pid_t tid, uin
 				      uint32_t number);
 
 struct virtual_time_counts {
-	uint64_t global_ns;  /* delay put in so far */
+	uint64_t global_ns;  /* delay inserted so far */
 	uint64_t sampled_ns; /* of samples in scope */
 	uint64_t class_ns[CLASS_COUNT];
 	uint64_t pauses;
 	uint64_t paused_ns; /* by all threads together */
 	uint64_t unpaused[CAUSAL_UNPAUSED];
-	uint32_t unpaused_tid[CAUSAL_UNPAUSED]; /* the first */
+	uint32_t unpaused_tid[CAUSAL_UNPAUSED]; /* the first thread of each */
 	uint64_t places_lost;
 };
 
 void virtual_time__counts(const struct virtual_time *vtime, struct virtual_time_counts *counts);
 uint64_t virtual_time__global(const struct virtual_time *vtime);
 
-/* Calls @place for every place with samples, and the ns of them. */
+/* Calls @place for each place with samples, with the ns of these. */
 void virtual_time__places(const struct virtual_time *vtime,
 			  void (*place)(void *arg, uint64_t code, uint64_t ns), void *arg);
 

@@ -17,7 +17,7 @@
 #include "base/hash.h"
 #include "symbols/symbols.h"
 
-/* Descriptors left to the rest of the program. */
+/* Descriptors reserved for other uses. */
 #define SPARE_FDS 64
 
 struct address_spaces {
@@ -53,7 +53,7 @@ int address_spaces__new(struct unwinder *unwinder, code_mapping_fn on_mapping, v
 	return 0;
 }
 
-/* Whether the file open at @fd is the one that was mapped, by build id or inode. */
+/* Whether @fd is the file that was mapped, by build id or inode. */
 static bool is_the_file(int fd, const struct mapping_event *event)
 {
 	char found[sizeof(event->build_id)] = "";
@@ -73,8 +73,8 @@ static int open_if_it(const char *path, const struct mapping_event *event)
 }
 
 /*
- * Opens the file of a mapping as the process sees it. *@replaced: the path names
- * another file now, or none.
+ * Opens the file of a mapping as the process sees it. *@replaced: @path is another file now, or
+ * none.
  */
 static int open_mapped(const struct mapping_event *event, const char *path, bool *replaced)
 {
@@ -84,7 +84,7 @@ static int open_mapped(const struct mapping_event *event, const char *path, bool
 	*replaced = false;
 	snprintf(name, sizeof(name), "/proc/%d/root%s", event->pid, path);
 	fd = open_if_it(name, event);
-	if (fd < 0) /* the process may be gone; our own view is then the best guess */
+	if (fd < 0) /* the process may be gone; then try dwell's own root directory */
 		fd = open_if_it(path, event);
 	if (fd >= 0)
 		return fd;
@@ -94,7 +94,7 @@ static int open_mapped(const struct mapping_event *event, const char *path, bool
 	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-/* Adds @origin, which takes its descriptor. Returns its number, 0 without memory. */
+/* Adds @origin, with @path, and takes its descriptor. Returns its number, 0 without memory. */
 static uint32_t add_origin(struct address_spaces *spaces, struct code_origin origin,
 			   const char *path)
 {
@@ -119,7 +119,7 @@ static uint64_t file_key(const char *path, const char *build_id)
 	return hash__add(hash__bytes(path, strlen(path)), hash__bytes(build_id, strlen(build_id)));
 }
 
-/* The number of the file at @path that @event maps; opened only when it is new. */
+/* The number of the file at @path that @event maps, which is opened only if it is new. */
 static uint32_t file_origin(struct address_spaces *spaces, const struct mapping_event *event,
 			    const char *path, bool deleted)
 {
@@ -137,8 +137,7 @@ static uint32_t file_origin(struct address_spaces *spaces, const struct mapping_
 	if (fd >= 0 && !*known.build_id &&
 	    symbols__build_id(fd, known.build_id, sizeof(known.build_id)))
 		known.build_id[0] = '\0';
-	/* Without a build id it is the path alone that names the file, and it may be gone by now.
-	 */
+	/* Without a build id, only the path identifies the file; it may be deleted by now. */
 	number = map64__get(&spaces->files, file_key(path, known.build_id));
 	if (number && (*known.build_id || fd < 0))
 		return (uint32_t)*number;
@@ -152,8 +151,8 @@ static uint32_t file_origin(struct address_spaces *spaces, const struct mapping_
 }
 
 /*
- * A file that is named by its path only: the same path may be another file in
- * another process, or later.
+ * The number of a file without a build id: it is identified by path and inode, as the same path may
+ * be another file in another process, or later.
  */
 static uint32_t file_origin_by_path(struct address_spaces *spaces,
 				    const struct mapping_event *event, const char *path,
@@ -175,7 +174,7 @@ static uint32_t file_origin_by_path(struct address_spaces *spaces,
 	return known ? (uint32_t)*known : 0;
 }
 
-/* Code that belongs to no file: generated at run time. */
+/* Whether code is of no file, but generated at run time. */
 static bool is_anonymous(const char *path)
 {
 	return !strncmp(path, "//anon", 6) || !strncmp(path, "[anon", 5) ||
@@ -184,7 +183,7 @@ static bool is_anonymous(const char *path)
 	       !strncmp(path, "[stack", 6) || !*path;
 }
 
-/* The uid that process @pid has at present, -1: it is gone. */
+/* The uid of process @pid; -1: it is gone. */
 static int64_t process_owner(pid_t pid)
 {
 	struct stat stats;
@@ -217,7 +216,7 @@ static uint32_t vdso_origin(struct address_spaces *spaces)
 	return spaces->vdso;
 }
 
-/* The number of what @event maps; files are recognized without opening them again. */
+/* The number of the origin that @event maps. */
 static uint32_t mapped_origin(struct address_spaces *spaces, const struct mapping_event *event)
 {
 	static const char gone[] = " (deleted)";

@@ -18,7 +18,7 @@
 #include "collect/core/sideband.h"
 
 #define POLL_NS		   100000000ULL
-#define LOOK_NS		   250000000ULL /* a look at all threads costs more the more there are */
+#define CHECK_NS	   250000000ULL /* between checks for targets that are left */
 #define SETTLE_US	   500		/* mappings come in bursts */
 #define DEFAULT_RING	   (2UL << 20)
 #define DEFAULT_TRACE_RING (16UL << 20)
@@ -26,7 +26,7 @@
 struct capture {
 	struct capture_config config;
 	struct capture_sink sink;
-	struct child *child; /* NULL: there is no command */
+	struct child *child; /* NULL: no command */
 	struct rings *rings;
 	struct loader *loader;
 	struct clocks *clocks;
@@ -35,9 +35,9 @@ struct capture {
 	struct address_spaces *spaces;
 	struct processes *processes;
 	struct deferred_unwinds *deferred;
-	struct kernel_counts machine; /* before it began to record, then while it did */
+	struct kernel_counts machine; /* at the begin; after capture__finish(), of the capture */
 	uint64_t start;
-	uint64_t looked_at;	/* for targets that are left */
+	uint64_t checked_at;	/* for targets that are left */
 	uint64_t lost_mappings; /* by the kernel */
 	int exec_error;
 };
@@ -49,7 +49,7 @@ static void on_mapping_event(void *arg, const struct mapping_event *event)
 	processes__mapping(capture->processes, event);
 }
 
-static void on_whole_stack(void *arg, const struct event_header *event, size_t size)
+static void on_stack(void *arg, const struct event_header *event, size_t size)
 {
 	struct capture *capture = arg;
 
@@ -60,7 +60,7 @@ void capture__event(void *opaque, const struct event_header *event, size_t size)
 {
 	struct capture *capture = opaque;
 
-	/* A new process has what its parent had by then; a new program nothing of it. */
+	/* A new process has its parent's mappings at that time; a new program none of them. */
 	if (event->type == EVENT_THREAD || event->type == EVENT_EXEC ||
 	    event->type == EVENT_DEFERRED)
 		processes__release_mappings(capture->processes, event->time);
@@ -78,9 +78,9 @@ static void read_mappings(struct capture *capture)
 }
 
 /*
- * Hands out what is queued in the kernel. Mappings are taken out first and handed out last: by
- * then the events before them have shown which processes are recorded. What a walk
- * needs may have been mapped meanwhile.
+ * Passes on what is queued in the kernel. Mappings are read first, but passed on last: by then,
+ * earlier events have shown which processes are recorded. Deferred unwinds may need mappings that
+ * were made meanwhile, which are read, too.
  */
 static int drain(struct capture *capture)
 {
@@ -154,7 +154,7 @@ static int open_processes(struct capture *capture)
 		err = processes__new(capture->spaces, capture->unwinder, capture->start,
 				     &capture->processes);
 	if (!err)
-		err = deferred_unwinds__new(capture->unwinder, on_whole_stack, capture,
+		err = deferred_unwinds__new(capture->unwinder, on_stack, capture,
 					    &capture->deferred);
 	return err;
 }
@@ -216,7 +216,10 @@ static void add_process(void *arg, uint32_t pid)
 	processes__add(capture->processes, pid);
 }
 
-/* What nearly every program maps is mapped into this very one, too, besides dwell itself. */
+/*
+ * Builds unwind tables before the command starts: of the files that dwell itself maps, as most
+ * programs use the same libraries, and of the command.
+ */
 static void prepare_tables(struct capture *capture)
 {
 	_cleanup_free_ char *program = NULL;
@@ -245,7 +248,7 @@ static int begin(struct capture *capture)
 	uint64_t marked = 0;
 	int err;
 
-	/* So that the first stacks can be walked already. */
+	/* Before loader__start(), so that the first stacks can be walked. */
 	targets__each_process(config->target, config->ids, config->n_ids, config->cgroup,
 			      add_process, capture);
 	prepare_tables(capture);
@@ -266,10 +269,10 @@ static int begin(struct capture *capture)
 }
 
 /*
- * Waits for events, the end of the command, or the poll interval, at most until @until.
- * True: the command ended.
+ * Waits for events, the end of the command, or the end of the poll interval, at most until @until.
+ * True: the command has ended.
  */
-static bool wait_for_something(const struct capture *capture, uint64_t until)
+static bool wait_for_events(const struct capture *capture, uint64_t until)
 {
 	uint64_t now = now_ns(CLOCK_MONOTONIC), wait_ns = POLL_NS;
 	struct timespec time;
@@ -288,17 +291,17 @@ static bool wait_for_something(const struct capture *capture, uint64_t until)
 	return fds[1].revents;
 }
 
-/* Processes or threads that were there before are recorded, and there is none left. */
+/* Whether processes or threads are recorded by id, and none is left. */
 static bool targets_ended(struct capture *capture)
 {
 	uint64_t now = now_ns(CLOCK_MONOTONIC);
 	bool any = true;
 
-	if (!capture->config.n_ids || capture->child || now - capture->looked_at < LOOK_NS)
+	if (!capture->config.n_ids || capture->child || now - capture->checked_at < CHECK_NS)
 		return false;
-	capture->looked_at = now;
+	capture->checked_at = now;
 	if (loader__any_left(capture->loader, &any))
-		error__clear(); /* to record on does no harm */
+		error__clear(); /* continue: unknown */
 	return !any;
 }
 
@@ -321,8 +324,7 @@ int capture__run(struct capture *capture, const volatile sig_atomic_t *stop)
 
 		if (!next)
 			break;
-		ended = wait_for_something(capture, next < end ? next : end) ||
-			targets_ended(capture);
+		ended = wait_for_events(capture, next < end ? next : end) || targets_ended(capture);
 		err = drain(capture);
 		if (err)
 			return err;
@@ -348,7 +350,7 @@ int capture__finish(struct capture *capture, uint64_t *end)
 
 	*end = now_ns(CLOCK_MONOTONIC);
 	loader__stop(capture->loader);
-	count_machine(capture); /* before it switches on, unseen */
+	count_machine(capture); /* at once: later switches are not seen */
 	loader__detach(capture->loader);
 	err = rings__consume(capture->rings);
 	if (!err)
@@ -404,7 +406,7 @@ void capture__switches(const struct capture *capture, uint64_t *made, uint64_t *
 {
 	*made = capture->machine.switches;
 	*seen = loader__switches(capture->loader);
-	if (*made < *seen) /* it does not count, or not before we do */
+	if (*made < *seen) /* the kernel does not count, or counted later than dwell */
 		*made = *seen = 0;
 }
 

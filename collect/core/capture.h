@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A capture: what is to be recorded, the kernel side in place, and the events that it sends,
- * handed to a product as they come. It writes nothing: a product is a sink, whether it keeps
- * events in a file, shows them live or acts on them.
+ * A capture starts the command, runs the kernel side, and passes its events to a product, the sink,
+ * as they come. What the sink does with them is its own business: write a file, show them live, run
+ * experiments.
  *
- * The life of a capture: capture__new() checks the configuration, starts the command (held
- * until all is ready) and loads the product's programs; capture__run() hands out events until
- * the command has ended, the time is up, the sink ends it or somebody stops it;
- * capture__finish() stops the kernel side and hands out what is left. Errors are negative
- * errnos with error__set() done.
+ * The life of a capture: capture__new() checks the configuration, starts the command (which is held
+ * until all is ready) and loads the product's programs; capture__run() passes on events until the
+ * command has ended, the time is up, or the sink or a signal stops it; capture__finish() stops the
+ * kernel side and passes on the remaining events. Errors are negative errnos with a message in
+ * error__set().
  */
 #pragma once
 
@@ -26,23 +26,23 @@
 #include "collect/core/targets.h"
 #include "collect/core/unwinder.h"
 
-/* A product's end of a capture. No function of it may be NULL. */
+/* The functions of a product. None may be NULL. */
 struct capture_sink {
 	/*
-	 * An event of the kernel side, valid during the call; @size is what was sent. Stacks that
-	 * user space walked to their end come as EVENT_STACKS; EVENT_DEFERRED never comes.
+	 * An event of the kernel side, of @size bytes, valid during the call. Deferred unwinds
+	 * come as EVENT_STACKS when they are complete, never as EVENT_DEFERRED.
 	 */
 	void (*on_event)(void *arg, const struct event_header *event, size_t size);
-	/* Code is mapped in a recorded process; valid during the call. */
+	/* Code was mapped in a recorded process. @mapping is valid during the call. */
 	void (*on_mapping)(void *arg, const struct code_mapping *mapping);
 	/*
-	 * Called when a batch of events is over, and when it asked for it: @now is
-	 * CLOCK_MONOTONIC. Returns when to be called next at the latest; 0: the capture is over.
+	 * Called after each batch of events, and at the latest at the time that the last call
+	 * returned; 0: the capture is to end. @now and the result are CLOCK_MONOTONIC.
 	 */
 	uint64_t (*on_tick)(void *arg, uint64_t now);
 	/*
-	 * The kernel side has stopped, at @end, and what it had queued was handed out. What the
-	 * product reads out of its own maps now it hands to capture__event(). 0 or an error.
+	 * The kernel side was stopped at @end, and all queued events were passed on. The product
+	 * passes what it reads from its own maps to capture__event(). 0 or a negative errno.
 	 */
 	int (*on_end)(void *arg, uint64_t end);
 	void *arg;
@@ -50,18 +50,19 @@ struct capture_sink {
 
 struct capture_config {
 	enum capture_target target;
-	char *const *argv; /* CAPTURE_COMMAND; else NULL, or a command that bounds the time */
-	const char *user;  /* whom argv runs as; NULL: as dwell itself */
-	sigset_t ignored;  /* signals the command is to ignore */
+	char *const
+		*argv;	  /* the command; NULL: none. With other targets its end ends the capture */
+	const char *user; /* as whom argv runs; NULL: as dwell */
+	sigset_t ignored; /* signals that the command ignores */
 	const pid_t *ids;
 	size_t n_ids;
 	const char *cgroup;   /* a directory of the cgroup 2 file system */
 	uint64_t period_ns;   /* of sampling, 10 us to 1 s */
-	bool trace;	      /* every interval, not only those with a sampling point */
+	bool trace;	      /* record every interval, not only those with a sampling point */
 	uint64_t duration_ns; /* 0: until the end of the command, or a signal */
-	size_t ring_bytes;    /* per CPU; 0: a default that depends on @trace */
-	size_t table_bytes;   /* of unwind tables, at most */
-	const char *rung;     /* where sleepers' stacks are taken; NULL: the best place there is */
+	size_t ring_bytes;    /* per CPU; 0: a default that depends on trace */
+	size_t table_bytes;   /* memory of unwind tables, at most */
+	const char *rung;     /* see loader_config.rung */
 };
 
 struct capture;
@@ -70,61 +71,57 @@ int capture__new(const struct capture_config *config, const struct loader_object
 		 const struct capture_sink *sink, struct capture **out);
 
 /*
- * Runs until the end. @stop is looked at after every wait: the number of signals
- * that asked to stop. The first lets a command finish by itself (it got the
- * signal too), the second ends the capture at once.
+ * Runs until the end. @stop is the number of signals to stop, checked after every wait. With a
+ * command, the first one only waits for its end (it got the signal, too); the second ends the
+ * capture at once.
  */
 int capture__run(struct capture *capture, const volatile sig_atomic_t *stop);
 
-/* Stops the kernel side, at *@end, and hands out what is left. */
+/* Stops the kernel side, sets *@end to the time, and passes on the remaining events. */
 int capture__finish(struct capture *capture, uint64_t *end);
 
-/* Takes an event as if the kernel side had sent it; @opaque is a struct capture. */
+/* Handles an event as if the kernel side had sent it; @opaque is a struct capture. */
 void capture__event(void *opaque, const struct event_header *event, size_t size);
 
-/* From now on waits are held against sampling points 2^@spacing periods apart. */
+/* From now on the sampling points of off-CPU intervals lie 2^@spacing periods apart. */
 void capture__space_waits(struct capture *capture, unsigned int spacing);
 
-/* When capture__new() was done, CLOCK_MONOTONIC. */
+/* When capture__new() finished, CLOCK_MONOTONIC. */
 uint64_t capture__start(const struct capture *capture);
 
 const struct loader *capture__loader(const struct capture *capture);
 const struct address_spaces *capture__spaces(const struct capture *capture);
 
-/* What was lost so far, by cause. */
+/* Losses so far, by cause. */
 struct capture_losses {
 	uint64_t kernel[LOSS_COUNT];
-	uint64_t mappings; /* the kernel's buffer, or memory, was full */
+	uint64_t mappings; /* perf's buffer was full, or memory ran out */
 };
 void capture__losses(const struct capture *capture, struct capture_losses *losses);
 
 void capture__unwinder_stats(const struct capture *capture, struct unwinder_stats *stats);
 
-/* What the whole machine did while it recorded. To be called after capture__finish(). */
+/* Counts of the whole machine during the capture. To be called after capture__finish(). */
 const struct kernel_counts *capture__machine(const struct capture *capture);
 
 /*
- * Switches of the whole machine while it recorded, and how many of them were seen; 0 and 0 when
- * the kernel does not say. To be called after capture__finish().
+ * Sets *@made to the number of switches of the whole machine during the capture, *@seen to how many
+ * of them the kernel side saw; both to 0 if unknown. To be called after capture__finish().
  */
 void capture__switches(const struct capture *capture, uint64_t *made, uint64_t *seen);
 
-/*
- * The longest distance between ticks of the sampling clocks so far, in ns, if they were slowed for
- * what they cost; else 0. *@share: see clock_throttle__slowest().
- */
+/* See clock_throttle__slowest(). */
 uint64_t capture__slowest_clock(const struct capture *capture, uint64_t *share);
 
-/* Sends @signal to the command, if there is one that runs. */
+/* Sends @signal to the command, if one is running. */
 void capture__signal(const struct capture *capture, int signal);
 
 /* Whether there is a command, and it has ended. */
 bool capture__command_ended(const struct capture *capture);
 
 /*
- * The command's wait status once it has ended; waits for it when it still runs
- * (after --duration). -1 when there was no command, or it could not be started
- * (*@exec_error is then its errno, otherwise 0).
+ * The command's wait status. Waits for its end, if it still runs (after --duration). -1: there was
+ * no command, or it could not be started, and *@exec_error is the errno; otherwise that is 0.
  */
 int capture__command_status(struct capture *capture, int *exec_error);
 

@@ -21,14 +21,14 @@ struct child {
 	char *const *argv;
 	pid_t pid;
 	int pidfd;
-	int go;	    /* written: the child may run; closed: it ends */
-	int failed; /* the child writes exec's errno; end of file: it runs */
+	int go;	    /* pipe to the child: a byte lets it run; end of file: it exits */
+	int failed; /* pipe from the child: errno of exec; end of file: exec succeeded */
 	bool released;
 	bool ended;
 	int status;
 };
 
-/* Looks up the groups of @name, of which there are not known how many. */
+/* Sets the supplementary groups of user @name, however many there are. */
 static int find_groups(const char *name, struct child_user *user)
 {
 	for (int room = 16;; room = user->n_groups) {
@@ -61,7 +61,7 @@ int child__find_user(const char *name, struct child_user *user)
 	return find_groups(name, user);
 }
 
-/* For good: the saved ids are changed, too. */
+/* Changes real, effective and saved ids, so that the command cannot change back. */
 static int become(const struct child_user *user)
 {
 	if (setgroups((size_t)user->n_groups, user->groups) ||
@@ -79,7 +79,7 @@ static __attribute__((noreturn)) void run_child(char *const *argv, const sigset_
 
 	if (read(go, &byte, 1) != 1) /* the parent gave up */
 		_exit(127);
-	/* What is ignored stays so over an exec; what is handled becomes the default. */
+	/* Ignored signals stay ignored over an exec; handled ones get the default action. */
 	signal(SIGXFSZ, SIG_DFL);
 	for (int number = 1; number < SIGRTMIN; number++)
 		if (sigismember(ignored, number) == 1)

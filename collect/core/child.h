@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The profiled command: started, held until all is ready, waited for. */
+/* The profiled command: a child that is held until all is ready. */
 #pragma once
 
 #include <signal.h>
@@ -10,7 +10,7 @@
 
 struct child;
 
-/* Whom the command runs as. */
+/* As whom the command runs. */
 struct child_user {
 	uid_t uid;
 	gid_t gid;
@@ -18,17 +18,18 @@ struct child_user {
 	int n_groups;
 };
 
-/* Looks up user @name. -EINVAL, with a message, when there is none; -EPERM for those but root. */
+/* Looks up user @name. With a message: -EINVAL: there is none; -EPERM: dwell does not run as root.
+ */
 int child__find_user(const char *name, struct child_user *user);
 
 /*
- * Forks a child that waits for child__release() before it executes @argv, with
- * the signals in @ignored ignored, as @user (NULL: as dwell itself).
+ * Forks a child that waits for child__release(), then executes @argv as @user (NULL: as dwell),
+ * with the signals in @ignored ignored. @argv must live as long as the child.
  */
 int child__prepare(char *const *argv, const sigset_t *ignored, const struct child_user *user,
 		   struct child **out);
 
-/* The path of @program, looked up in PATH as exec does; malloc()ed, NULL if there is none. */
+/* The path of @program, by PATH as in execvp(); malloc()ed, NULL if there is none. */
 char *child__find(const char *program);
 
 pid_t child__pid(const struct child *child);
@@ -38,14 +39,14 @@ int child__fd(const struct child *child);
 
 bool child__has_ended(const struct child *child);
 
-/* Lets the command run. Returns 0, or -errno of its exec with a message (ENOENT: not found). */
+/* Lets the command run. Returns 0, or -errno of its exec with a message (-ENOENT: not found). */
 int child__release(struct child *child);
 
 void child__signal(const struct child *child, int signal);
 
-/* Its wait status; waits for its end. A child that was never released ends here: -1. */
+/* Waits for its end, and returns its wait status; -1 for a child that was never released. */
 int child__wait(struct child *child);
 
-/* A child that was never released ends here. */
+/* Ends a child that was never released. */
 void child__free(struct child *child);
 DEFINE_CLEANUP(struct child *, child__free)

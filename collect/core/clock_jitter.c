@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "collect/core/clock_jitter.h"
 
-#define SHORTEST_NS  10000ULL	 /* the kernel makes no clock faster */
-#define KEEP_NS	     50000000ULL /* a rate is kept for this long, */
-#define KEEP_PERIODS 50		 /* and for so many periods */
-#define RANGE	     100	 /* drawn within +- so many thousandths, and as many to make up */
+#define SHORTEST_NS  10000ULL	 /* the kernel's minimum */
+#define KEEP_NS	     50000000ULL /* a rate is kept for at least this long, */
+#define KEEP_PERIODS 50		 /* and at least this many periods */
+#define RANGE	     100	 /* limit of the random part, and of the compensation, in 1/1000 */
 
 static void draw(struct clock_jitter *jitter, uint32_t random, uint64_t makes_up_in, uint64_t now)
 {
@@ -28,7 +28,7 @@ void clock_jitter__start(struct clock_jitter *jitter, uint64_t period, uint32_t 
 	draw(jitter, random, period, now);
 }
 
-/* Ticks that the present rate gave too few or too many, for the next one to make up. */
+/* Adds the deviation of the current rate after @passed ns to jitter->behind. */
 static void settle(struct clock_jitter *jitter, uint64_t passed)
 {
 	jitter->behind += (int64_t)passed - (int64_t)(passed / jitter->tick * jitter->period);

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #define WINDOW_NS   50000000ULL
-#define TICKS	    16		  /* that a window holds at least, on the CPU where most do */
-#define SLOWEST_NS  1000000000ULL /* ticks are never further apart */
-#define SHIFT_MAX   16		  /* what the kernel side knows, abi/grid.h */
-#define WINDOWS_MAX 20		  /* a window ends then, whether it holds enough ticks or not */
+#define MIN_TICKS   16		  /* in a window, on the CPU with most of them */
+#define SLOWEST_NS  1000000000ULL /* the longest distance between ticks */
+#define SHIFT_MAX   16		  /* see points_per_tick(), abi/grid.h */
+#define MAX_WINDOWS 20		  /* after so many window lengths, a window ends in any case */
 
 static uint64_t larger(uint64_t a, uint64_t b)
 {
@@ -21,13 +21,34 @@ struct clock_throttle {
 	size_t cpus;
 	unsigned int shift;
 	unsigned int shift_max;
-	unsigned int shift_used; /* the largest so far */
-	uint64_t share;		 /* the largest one that made it slow down */
-	uint64_t since;		 /* begin of the present window */
-	struct clock_cost begin[];
+	unsigned int shift_used;   /* the largest shift so far */
+	uint64_t share;		   /* see clock_throttle__slowest() */
+	uint64_t since;		   /* begin of the current window */
+	struct clock_cost begin[]; /* costs at that time */
 };
 
-int clock_throttle__new(uint64_t period_ns, size_t cpus, uint64_t now, struct clock_throttle **out)
+/* The share of a CPU that ticks of @cost ns take at 2^@shift periods, in thousandths. */
+static uint64_t share_at(const struct clock_throttle *throttle, uint64_t cost, unsigned int shift)
+{
+	return cost * 1000 / (throttle->period_ns << shift);
+}
+
+/* Slows the clocks until ticks that cost @cost ns each take at most CLOCK_SHARE_MAX. */
+static void slow_down(struct clock_throttle *throttle, uint64_t cost)
+{
+	unsigned int before = throttle->shift;
+
+	while (throttle->shift < throttle->shift_max &&
+	       share_at(throttle, cost, throttle->shift) > CLOCK_SHARE_MAX)
+		throttle->shift++;
+	if (throttle->shift > before)
+		throttle->share = larger(throttle->share, share_at(throttle, cost, 0));
+	if (throttle->shift > throttle->shift_used)
+		throttle->shift_used = throttle->shift;
+}
+
+int clock_throttle__new(uint64_t period_ns, size_t cpus, uint64_t cost, uint64_t now,
+			struct clock_throttle **out)
 {
 	struct clock_throttle *throttle =
 		calloc(1, sizeof(*throttle) + cpus * sizeof(throttle->begin[0]));
@@ -40,18 +61,19 @@ int clock_throttle__new(uint64_t period_ns, size_t cpus, uint64_t now, struct cl
 	while (throttle->shift_max < SHIFT_MAX &&
 	       period_ns << (throttle->shift_max + 1) <= SLOWEST_NS)
 		throttle->shift_max++;
+	slow_down(throttle, cost);
 	*out = throttle;
 	return 0;
 }
 
 /*
- * The mean cost of a tick in the present window on the CPU where ticks are dearest, 0: unknown.
- * CPUs with few of the ticks, which say little, do not count.
+ * The mean cost of a tick in the current window, on the CPU where it is highest; 0: unknown. CPUs
+ * with few ticks are ignored. *@most: the largest number of ticks of a CPU.
  */
-static uint64_t dearest_tick(const struct clock_throttle *throttle, const struct clock_cost *costs,
-			     uint64_t *most)
+static uint64_t highest_tick_cost(const struct clock_throttle *throttle,
+				  const struct clock_cost *costs, uint64_t *most)
 {
-	uint64_t dearest = 0;
+	uint64_t highest = 0;
 
 	*most = 0;
 	for (size_t i = 0; i < throttle->cpus; i++)
@@ -60,15 +82,9 @@ static uint64_t dearest_tick(const struct clock_throttle *throttle, const struct
 		uint64_t ticks = costs[i].ticks - throttle->begin[i].ticks;
 
 		if (ticks && ticks >= *most / 8)
-			dearest = larger(dearest, (costs[i].ns - throttle->begin[i].ns) / ticks);
+			highest = larger(highest, (costs[i].ns - throttle->begin[i].ns) / ticks);
 	}
-	return dearest;
-}
-
-/* The share of a CPU that ticks of @cost ns take at 2^@shift periods, in thousandths. */
-static uint64_t share_at(const struct clock_throttle *throttle, uint64_t cost, unsigned int shift)
-{
-	return cost * 1000 / (throttle->period_ns << shift);
+	return highest;
 }
 
 bool clock_throttle__step(struct clock_throttle *throttle, const struct clock_cost *costs,
@@ -79,23 +95,18 @@ bool clock_throttle__step(struct clock_throttle *throttle, const struct clock_co
 
 	if (window < WINDOW_NS)
 		return false;
-	cost = dearest_tick(throttle, costs, &most);
-	if (most < TICKS && window < WINDOWS_MAX * WINDOW_NS)
+	cost = highest_tick_cost(throttle, costs, &most);
+	if (most < MIN_TICKS && window < MAX_WINDOWS * WINDOW_NS)
 		return false;
 	memcpy(throttle->begin, costs, throttle->cpus * sizeof(*costs));
 	throttle->since = now;
 	if (!most)
 		return false;
-	while (throttle->shift < throttle->shift_max &&
-	       share_at(throttle, cost, throttle->shift) > CLOCK_SHARE_MAX)
-		throttle->shift++;
-	if (throttle->shift > before)
-		throttle->share = larger(throttle->share, share_at(throttle, cost, 0));
-	/* Half the distance is twice the share; a step at a time, and only where it is safe. */
-	else if (before && share_at(throttle, cost, before - 1) <= CLOCK_SHARE_MAX / 2)
+	slow_down(throttle, cost);
+	/* Half the distance takes twice the share: speeds up by one step, and with a margin. */
+	if (before && throttle->shift == before &&
+	    share_at(throttle, cost, before - 1) <= CLOCK_SHARE_MAX / 2)
 		throttle->shift--;
-	throttle->shift_used =
-		throttle->shift > throttle->shift_used ? throttle->shift : throttle->shift_used;
 	return throttle->shift != before;
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bounds the share of each CPU that the sampling clocks take. Where ticks cost more (a short
- * period, deep stacks, an emulated or busy host), they are moved apart, by powers of two
- * of the period, and each counts for as many more points: estimates stay unbiased, with a
- * coarser grain. When ticks have become cheap, they come together again.
+ * Bounds the share of each CPU that the sampling clocks take. If ticks cost more (a short period,
+ * deep stacks, an emulated or busy host), the clocks are slowed by a power of two, and each tick
+ * represents as many more sampling points: estimates stay unbiased, with a larger variance. When
+ * ticks have become cheap, clocks are sped up again.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 
 #define CLOCK_SHARE_MAX 100 /* of a CPU, in thousandths */
 
-/* What the ticks of one CPU have cost since the start, as the kernel side measures it. */
+/* Cost of the ticks of one CPU since the start. */
 struct clock_cost {
 	uint64_t ticks;
 	uint64_t ns;
@@ -23,22 +23,28 @@ struct clock_cost {
 
 struct clock_throttle;
 
-/* For @cpus clocks of @period_ns. @now is any clock's time in ns, here and below. -ENOMEM. */
-int clock_throttle__new(uint64_t period_ns, size_t cpus, uint64_t now, struct clock_throttle **out);
+/*
+ * For @cpus clocks of @period_ns, with ticks that are expected to cost @cost ns each. They start as
+ * slow as that requires: ticks that take all of a CPU would leave no time to slow them down. @now
+ * is the time of any clock in ns, here and below. Returns 0 or -ENOMEM.
+ */
+int clock_throttle__new(uint64_t period_ns, size_t cpus, uint64_t cost, uint64_t now,
+			struct clock_throttle **out);
 
 /*
- * Takes note of @costs, one for each CPU, and decides. To be called often. True: ticks are to
- * lie 2^clock_throttle__shift() periods apart from now on, which they did not before.
+ * Adapts the clocks to @costs, one for each CPU. To be called often. True: clock_throttle__shift()
+ * has changed, and the caller sets the clocks.
  */
 bool clock_throttle__step(struct clock_throttle *throttle, const struct clock_cost *costs,
 			  uint64_t now);
 
+/* n, where ticks are to lie 2^n periods apart. */
 unsigned int clock_throttle__shift(const struct clock_throttle *throttle);
 
 /*
- * Returns the longest distance between ticks so far, in ns; 0: the clocks were never slowed. In
- * *@share, which share of a CPU ticks at the period asked for would have taken at most, in
- * thousandths: more than 1000 when they could not have kept up.
+ * The longest distance between ticks so far, in ns; 0: the clocks were never slowed. Sets *@share
+ * to the largest share of a CPU that ticks at the period asked for would have taken, in
+ * thousandths; over 1000 if the CPU could not have handled them all.
  */
 uint64_t clock_throttle__slowest(const struct clock_throttle *throttle, uint64_t *share);
 

@@ -21,6 +21,9 @@
 #include "collect/core/loader.h"
 #include "collect/core/tick_overhead.h"
 
+/* The least cost of a tick's program, for a stack of a few frames. */
+#define PROGRAM_NS 3000
+
 struct clocks {
 	ARRAY(int) events; /* perf events, one per CPU */
 	ARRAY(struct bpf_link *) links;
@@ -42,7 +45,7 @@ static uint32_t random_number(void)
 	return random;
 }
 
-/* Errors: -ENODEV for a CPU that is not there. */
+/* Errors: -ENODEV: the CPU is offline. */
 static int add_clock(struct clocks *clocks, struct perf_event_attr *attr,
 		     struct bpf_program *on_tick, int cpu)
 {
@@ -83,10 +86,13 @@ int clocks__new(struct bpf_program *on_tick, uint32_t period_ns, const struct ca
 	clocks->period_ns = period_ns;
 	clocks->cpus = cpus < CAPTURE_MAX_CPUS ? (size_t)cpus : CAPTURE_MAX_CPUS;
 	clocks->cost = calloc(clocks->cpus, sizeof(*clocks->cost));
-	err = clock_throttle__new(period_ns, clocks->cpus, now, &clocks->throttle);
+	err = clock_throttle__new(period_ns, clocks->cpus, clocks->overhead_ns + PROGRAM_NS, now,
+				  &clocks->throttle);
 	if (err || !clocks->cost)
 		return -ENOMEM;
-	clock_jitter__start(&clocks->jitter, period_ns, random_number(), now);
+	clock_jitter__start(&clocks->jitter,
+			    clocks->period_ns << clock_throttle__shift(clocks->throttle),
+			    random_number(), now);
 	attr.sample_period = clocks->jitter.tick;
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		err = add_clock(clocks, &attr, on_tick, cpu);
@@ -97,7 +103,7 @@ int clocks__new(struct bpf_program *on_tick, uint32_t period_ns, const struct ca
 	return 0;
 }
 
-/* Whether the distance of ticks changed, for what they cost. */
+/* Adapts the throttle to the cost of ticks. True: the distance of ticks has changed. */
 static bool throttle(struct clocks *clocks, uint64_t now)
 {
 	for (size_t i = 0; i < clocks->cpus; i++) {

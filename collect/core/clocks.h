@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The sampling clocks, one per CPU: on-CPU samples, with the period of the blocked ones. */
+/* The sampling clocks, one per CPU, for on-CPU samples. */
 #pragma once
 
 #include <stdint.h>
@@ -11,15 +11,13 @@ struct capture_cpu;
 struct clocks;
 
 /*
- * Runs @on_tick every @period_ns on average on every CPU from now on, and counts what that costs
- * in @costs, the kernel side's, which must outlive the clocks. -errno with a message.
+ * From now on runs @on_tick every @period_ns on average on every CPU. @costs, which must outlive
+ * the clocks, are the kernel side's counts of each CPU. -errno with a message.
  */
 int clocks__new(struct bpf_program *on_tick, uint32_t period_ns, const struct capture_cpu *costs,
 		struct clocks **out);
 
-/*
- * Sets the clocks to another rate when it is time for that (see clock_jitter.h), or when ticks
- * cost too much of a CPU (clock_throttle.h). To be called often.
+/* Changes the rate if it is time for that (clock_jitter.h, clock_throttle.h). To be called often.
  */
 void clocks__adjust(struct clocks *clocks);
 

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 
-/* A walk that goes on over a copy of its stack. */
+/* A walk over a copy of the stack. */
 struct unwind_walk {
 	__u64 ip;
 	__u64 sp;
@@ -17,7 +17,7 @@ struct unwind_walk {
 	__u8 end;
 	__u8 cause;
 	__u8 exact;
-	const uint8_t *memory; /* of the stack, size bytes from at on */
+	const uint8_t *memory; /* the copy: size bytes from address at on */
 	uint64_t at;
 	uint32_t size;
 	uint64_t *frames;
@@ -37,7 +37,7 @@ static long read_stack(const struct unwind_walk *walk, void *to, uint32_t size, 
 
 #include "abi/unwind_step.h"
 
-/* How often a walk is tried at the end of a batch of events: the buffers are read in turn. */
+/* How often a walk is tried: what it needs may be in buffers that are read later. */
 #define TRIES 3
 
 struct kept_walk {
@@ -50,7 +50,7 @@ struct deferred_unwinds {
 	event_fn on_event;
 	void *arg;
 	ARRAY(struct kept_walk) kept;
-	/* The stack as it is handed out: struct event_stacks and its frames. */
+	/* The event that is sent: struct event_stacks and its frames. */
 	uint64_t stack[sizeof(struct event_stacks) / sizeof(uint64_t) + DWELL_MAX_USER_FRAMES];
 };
 
@@ -68,7 +68,7 @@ int deferred_unwinds__new(const struct unwinder *unwinder, event_fn on_event, vo
 	return 0;
 }
 
-/* From the present frame to its caller, as unwind_step() of the kernel side. */
+/* Steps from the current frame to its caller, like unwind_step() of the kernel side. */
 static long step(const struct deferred_unwinds *deferred, struct unwind_walk *walk,
 		 const struct event_deferred *event)
 {
@@ -91,10 +91,10 @@ static long step(const struct deferred_unwinds *deferred, struct unwind_walk *wa
 }
 
 /*
- * Goes on with the walk of @event, into deferred->stack. Returns whether it came to code of
- * which more may be known in a moment.
+ * Continues the walk of @event, and stores the result in deferred->stack. True: it met code whose
+ * mapping or table is not known, but may be soon.
  */
-static bool walk_on(struct deferred_unwinds *deferred, const struct event_deferred *event)
+static bool continue_walk(struct deferred_unwinds *deferred, const struct event_deferred *event)
 {
 	const uint64_t *walked = (const void *)(event + 1);
 	struct event_stacks *whole = (void *)deferred->stack;
@@ -126,7 +126,7 @@ static bool walk_on(struct deferred_unwinds *deferred, const struct event_deferr
 	return walk.cause == STACK_NO_MAPPING || walk.cause == STACK_NO_TABLE;
 }
 
-static void hand_out(const struct deferred_unwinds *deferred)
+static void send_stack(const struct deferred_unwinds *deferred)
 {
 	const struct event_stacks *event = (const void *)deferred->stack;
 
@@ -134,7 +134,7 @@ static void hand_out(const struct deferred_unwinds *deferred)
 			   sizeof(*event) + event->stack.user_depth * sizeof(uint64_t));
 }
 
-static bool is_whole(const struct event_deferred *event, size_t size)
+static bool is_well_formed(const struct event_deferred *event, size_t size)
 {
 	return size >= sizeof(*event) && event->depth && event->depth < DWELL_MAX_USER_FRAMES &&
 	       size - sizeof(*event) >= event->depth * sizeof(uint64_t) + event->size;
@@ -156,10 +156,10 @@ static bool keep(struct deferred_unwinds *deferred, const struct event_deferred 
 void deferred_unwinds__event(struct deferred_unwinds *deferred, const struct event_deferred *event,
 			     size_t size)
 {
-	if (!is_whole(event, size))
+	if (!is_well_formed(event, size))
 		return;
-	if (!walk_on(deferred, event) || !keep(deferred, event, size))
-		hand_out(deferred);
+	if (!continue_walk(deferred, event) || !keep(deferred, event, size))
+		send_stack(deferred);
 }
 
 size_t deferred_unwinds__kept(const struct deferred_unwinds *deferred)
@@ -173,13 +173,13 @@ void deferred_unwinds__finish(struct deferred_unwinds *deferred, bool last)
 
 	for (size_t i = 0; i < deferred->kept.n; i++) {
 		struct kept_walk walk = deferred->kept.data[i];
-		bool early = walk_on(deferred, walk.event);
+		bool incomplete = continue_walk(deferred, walk.event);
 
-		if (early && !last && ++walk.tries < TRIES) {
+		if (incomplete && !last && ++walk.tries < TRIES) {
 			deferred->kept.data[kept++] = walk;
 			continue;
 		}
-		hand_out(deferred);
+		send_stack(deferred);
 		free(walk.event);
 	}
 	deferred->kept.n = kept;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Walks that the kernel side could not end: a program or a library was so new
- * that it had no table yet. They go on here, over the copy of the stack that
- * came with them.
+ * Deferred unwinds: completes walks that the kernel side could not, because a program or library
+ * had no table yet, over the copy of the stack in the event.
  */
 #pragma once
 
@@ -17,25 +16,23 @@
 
 struct deferred_unwinds;
 
-/* @on_event gets the stacks, as events of type EVENT_STACKS. Returns 0 or -ENOMEM. */
+/* @on_event gets the stacks as events of type EVENT_STACKS. Returns 0 or -ENOMEM. */
 int deferred_unwinds__new(const struct unwinder *unwinder, event_fn on_event, void *arg,
 			  struct deferred_unwinds **out);
 
 /*
- * Goes on with the walk of @event, of @size bytes, and hands out the stack. One that
- * comes to code not known yet is kept for deferred_unwinds__finish(). A malformed event is
- * skipped.
+ * Continues the walk of @event, of @size bytes, and sends the stack. A walk that reaches code that
+ * is not known yet is kept for deferred_unwinds__finish(). Skips a malformed event.
  */
 void deferred_unwinds__event(struct deferred_unwinds *deferred, const struct event_deferred *event,
 			     size_t size);
 
-/* How many walks are kept. */
+/* The number of walks that are kept. */
 size_t deferred_unwinds__kept(const struct deferred_unwinds *deferred);
 
 /*
- * Goes on with the walks kept, and hands out their stacks: those that have been tried
- * often enough, and all at the @last call, whole or not. To be called when a batch
- * of events is over.
+ * Tries the kept walks again, and sends the stacks of those that are complete or were tried often
+ * enough; with @last, of all. To be called after each batch of events.
  */
 void deferred_unwinds__finish(struct deferred_unwinds *deferred, bool last);
 

@@ -39,7 +39,7 @@ static int64_t percpu_offset(const struct btf *btf, const char *name)
 	return -1;
 }
 
-/* The offset in bytes of @member in @type, also within what has no name in there; or -1. */
+/* The offset in bytes of @member in @type, or in an anonymous member of that; or -1. */
 static int64_t offset_within(const struct btf *btf, const struct btf_type *type, const char *member)
 {
 	const struct btf_member *at = btf_members(type);
@@ -87,7 +87,7 @@ struct wanted_function {
 	uint64_t *range;
 };
 
-/* Calls @take for each function in kallsyms, in order of addresses, until it returns true. */
+/* Calls @take for each function in kallsyms, by address, until it returns true. */
 static void each_function(bool (*take)(void *arg, uint64_t address, const char *name), void *arg)
 {
 	_cleanup_fclose_ FILE *file = fopen("/proc/kallsyms", "re");
@@ -123,7 +123,7 @@ static bool take_range(void *arg, uint64_t address, const char *name)
 	return complete;
 }
 
-static bool look_up(const struct wanted_function *wanted)
+static bool find_by_bpf(const struct wanted_function *wanted)
 {
 	_cleanup_(symbol_lookup__closep) struct symbols_bpf *lookup = symbol_lookup__open();
 	bool found = lookup;
@@ -133,7 +133,7 @@ static bool look_up(const struct wanted_function *wanted)
 	return found;
 }
 
-/* Ranges of the functions whose callers begin a stack, all 0 when addresses are hidden. */
+/* Sets the ranges of the functions whose callers begin a stack; 0 if addresses are hidden. */
 static void find_functions(struct kernel_info *info)
 {
 	struct wanted_function wanted[] = {
@@ -142,14 +142,14 @@ static void find_functions(struct kernel_info *info)
 		{NULL, NULL},
 	};
 
-	if (look_up(wanted))
+	if (find_by_bpf(wanted))
 		return;
 	memset(info->schedule_range, 0, sizeof(info->schedule_range));
 	memset(info->wakeup_range, 0, sizeof(info->wakeup_range));
 	each_function(take_range, wanted);
 }
 
-/* A compiler may have given the function a suffix. */
+/* Compilers may add a suffix to the name. */
 static bool take_kprobe(void *arg, uint64_t address, const char *name)
 {
 	static const char wanted[] = "finish_task_switch";
@@ -186,7 +186,7 @@ static bool has_function(const struct btf *btf, const char *name)
 /* include/linux/proc_ns.h: PROC_PID_INIT_INO */
 #define INITIAL_PID_NAMESPACE 0xEFFFFFFCU
 
-/* -EINVAL, with a message, when /proc shows the pids of another namespace. */
+/* -EINVAL, with a message, if /proc shows the pids of another namespace. */
 static int find_pid_namespace(uint32_t *inode)
 {
 	char pid[16] = "";

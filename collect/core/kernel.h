@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the programs need to know of the running kernel, looked up at the start. */
+/* What the programs need to know about the running kernel. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,17 +10,17 @@ struct kernel_info {
 	bool contention;    /* 5.19: lock:contention_begin and _end */
 	bool io_start;	    /* 6.5: block:block_io_start */
 	bool bpf_loop;	    /* 5.17: user stacks can be walked by unwind tables */
-	bool reliable_task_storage;    /* 6.2: it can be looked up within an interrupted look-up */
-	bool copy_from_user_task;      /* 5.18: user memory of a sleeping task */
-	bool finish_task_switch;       /* has type information: fexit can attach to it */
-	char kprobe[64];	       /* where it can go, see kernel__find_kprobe() */
-	uint32_t pid_namespace;	       /* the one dwell is in, by inode; 0: the initial one */
-	int64_t preempt_count_from_rq; /* see kernel.bpf.h; 0: unknown */
+	bool reliable_task_storage;    /* 6.2: look-ups work in an interrupt of a look-up, too */
+	bool copy_from_user_task;      /* 5.18: user memory of a sleeping task can be read */
+	bool finish_task_switch;       /* is in BTF: fexit can attach to it */
+	char kprobe[64];	       /* the function for a kprobe, see kernel__find_kprobe() */
+	uint32_t pid_namespace;	       /* inode of dwell's; 0: the initial one */
+	int64_t preempt_count_from_rq; /* see context.bpf.h; 0: unknown */
 	uint64_t schedule_range[2];    /* __schedule(), from kallsyms; 0: unknown */
 	uint64_t wakeup_range[2];      /* try_to_wake_up() */
 };
 
-/* Of all CPUs together, since boot; 0: unknown. */
+/* Sums over all CPUs since boot; 0: unknown. */
 struct kernel_counts {
 	uint64_t switches;
 	uint64_t busy_ns;
@@ -29,11 +29,11 @@ struct kernel_counts {
 
 void kernel__count(struct kernel_counts *counts);
 
-/* Fills @info. -ENOTSUP when the kernel has no BTF. */
+/* Sets @info. With a message: -ENOTSUP: no BTF; -EINVAL: /proc is of another pid namespace. */
 int kernel__probe(struct kernel_info *info);
 
 /*
- * Finds the name in kallsyms, perhaps with a suffix, of the function that a kprobe can go to.
- * False: there is none, or the kernel has no kprobes. Reads all symbols: 50 ms.
+ * Sets info->kprobe to the name in kallsyms, maybe with a suffix, of the function for a kprobe.
+ * False: there is none, or the kernel has no kprobes. Reads all symbols, which takes 50 ms.
  */
 bool kernel__find_kprobe(struct kernel_info *info);

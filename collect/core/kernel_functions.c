@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 
-#define LONGEST_FUNCTION (1ULL << 20) /* what is further from the next symbol has a hole behind */
+#define LONGEST_FUNCTION (1ULL << 20) /* a longer distance to the next symbol includes a gap */
 
 static uint64_t name_key(const char *name)
 {
@@ -64,7 +64,7 @@ static int by_address(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* Each ends where the next symbol begins. */
+/* A function ends where the next symbol begins. */
 static void find_ends(struct kernel_functions *functions, const uint64_t *starts, size_t n)
 {
 	size_t at = 0;

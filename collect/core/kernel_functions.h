@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where functions of the running kernel lie, by name. */
+/* Finds the code of functions of the running kernel by name. */
 #pragma once
 
 #include <stddef.h>
@@ -11,7 +11,7 @@
 struct kernel_function {
 	uint64_t start;
 	uint64_t end;
-	uint32_t number; /* as given with its name */
+	uint32_t number; /* given with its name */
 };
 
 struct wanted_name {
@@ -21,17 +21,20 @@ struct wanted_name {
 };
 
 struct kernel_functions {
-	struct map64 wanted; /* hash of a name -> index + 1 of its last number */
+	struct map64 wanted; /* hash of a name -> index + 1 of the last one in names */
 	ARRAY(struct wanted_name) names;
 	ARRAY(struct kernel_function) found; /* by start, then number */
 };
 
-/* @name, which stays the caller's, is wanted. A name may be given with several numbers. */
+/*
+ * Adds @name, which stays the caller's, to those that are looked up. It may be added several times,
+ * with several numbers. 0 or -ENOMEM.
+ */
 int kernel_functions__add(struct kernel_functions *functions, const char *name, uint32_t number);
 
 /*
- * Looks them up in /proc/kallsyms, those with a suffix (".isra.0") as well. What is not
- * there, or hidden from this user, is not found. 0 or -ENOMEM.
+ * Looks all names up in /proc/kallsyms, also with a suffix (".isra.0"), and adds the functions to
+ * found. Those that are not there, or hidden from this user, are left out. 0 or -ENOMEM.
  */
 int kernel_functions__find(struct kernel_functions *functions);
 

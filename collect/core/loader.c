@@ -20,8 +20,8 @@
 #define MAX_WALKS 16
 
 /*
- * The ladder: where the stack of a thread that slept is taken, best first.
- * What a kernel does not offer, or refuses, leads to the next one.
+ * The ladder: places where the stack of a thread that was blocked can be taken, best first. If a
+ * kernel does not have one, or refuses to load it, the next one is tried.
  */
 enum rung_kind { RUNG_SCHED_EXIT, RUNG_FEXIT, RUNG_KPROBE, RUNG_SWITCH_OUT, RUNG_COUNT };
 
@@ -40,22 +40,22 @@ struct loader {
 	uint64_t grid_seed;
 	const int *rings;
 	uint32_t n_rings;
-	bool opened; /* the product's object is */
+	bool opened; /* product.close() is to be called */
 	struct bpf_object_skeleton *skeleton;
 	struct bpf_object *object;
 	struct capture_settings *settings; /* in the object's own memory */
 	struct capture_state *state;
 	const struct capture_cpu *cpus;
 	struct bpf_link *kprobe;
-	uint64_t ended; /* threads, when it was last looked whether any are left */
+	uint64_t ended; /* capture_state.ended at the last count of threads that are left */
 };
 
-/* The last warning of libbpf, which never prints here, and the verifier's verdict. */
-static __thread char libbpf_said[256];
-static __thread char verifier_said[256];
+/* The last warning of libbpf, which prints nothing itself, and the verifier's reason. */
+static __thread char libbpf_warning[256];
+static __thread char verifier_message[256];
 
-/* Of a log of thousands of lines the verdict is what stands before the statistics. */
-static void remember_verdict(char *log)
+/* Keeps the line before the statistics, which is the reason, from a log of thousands of lines. */
+static void keep_verifier_message(char *log)
 {
 	char *end = strstr(log, "\nverification time ");
 	const char *name = strchr(log, '\'');
@@ -67,38 +67,38 @@ static void remember_verdict(char *log)
 		return;
 	*end = '\0';
 	line = strrchr(log, '\n');
-	snprintf(verifier_said, sizeof(verifier_said), "%.*s: %s", (int)strcspn(name + 1, "'"),
-		 name + 1, line ? line + 1 : "");
+	snprintf(verifier_message, sizeof(verifier_message), "%.*s: %s",
+		 (int)strcspn(name + 1, "'"), name + 1, line ? line + 1 : "");
 }
 
-static int remember_libbpf(enum libbpf_print_level level, const char *fmt, va_list args)
+static int keep_libbpf_message(enum libbpf_print_level level, const char *fmt, va_list args)
 {
 	_cleanup_free_ char *text = NULL;
 
 	if (level != LIBBPF_WARN || vasprintf(&text, fmt, args) < 0)
 		return 0;
 	if (strstr(text, "BEGIN PROG LOAD LOG"))
-		remember_verdict(text);
+		keep_verifier_message(text);
 	else
-		snprintf(libbpf_said, sizeof(libbpf_said), "%s", text);
+		snprintf(libbpf_warning, sizeof(libbpf_warning), "%s", text);
 	return 0;
 }
 
 int loader__refused(int err, const char *what)
 {
 	error__errno(err, "cannot %s", what);
-	libbpf_said[strcspn(libbpf_said, "\n")] = '\0';
-	/* -EACCES is also what the verifier says, to those who may. */
+	libbpf_warning[strcspn(libbpf_warning, "\n")] = '\0';
+	/* For privileged users, -EACCES comes from the verifier. */
 	if (err == -EPERM || (err == -EACCES && geteuid()))
 		error__hint(
 			"recording needs CAP_BPF and CAP_PERFMON, and CAP_SYS_PTRACE to see other\n"
 			"users' processes. Run with sudo, or once:\n"
 			"sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep /usr/local/bin/dwell");
-	else if (*verifier_said)
+	else if (*verifier_message)
 		error__hint("dwell supports kernels from 5.15 on; this one's verifier refuses %s",
-			    verifier_said);
-	else if (*libbpf_said)
-		error__hint("dwell supports kernels from 5.15 on; libbpf said: %s", libbpf_said);
+			    verifier_message);
+	else if (*libbpf_warning)
+		error__hint("dwell supports kernels from 5.15 on; libbpf said: %s", libbpf_warning);
 	return err;
 }
 
@@ -156,7 +156,7 @@ static void load_if(const struct loader *loader, const char *name, bool wanted)
 	bpf_program__set_autoload(loader__program(loader, name), wanted);
 }
 
-/* Leaves out the programs of the core that this kernel, or this recording, has no use for. */
+/* Selects the programs of the core that this kernel has and this capture needs. */
 static void choose_programs(const struct loader *loader)
 {
 	const struct kernel_info *kernel = &loader->kernel;
@@ -191,7 +191,7 @@ static void *section(const struct loader *loader, const char *name, size_t size)
 	size_t found = 0;
 	const void *memory = map ? bpf_map__initial_value(map, &found) : NULL;
 
-	/* It is the memory that skeletons write to: const in older versions of libbpf only. */
+	/* Skeletons write to this memory, too; it is const only in older versions of libbpf. */
 	return found == size ? (void *)(uintptr_t)memory : NULL;
 }
 
@@ -209,13 +209,13 @@ static int size_maps(const struct loader *loader)
 	struct bpf_map *rings = find_map(loader, "rings"), *deferred = find_map(loader, "deferred");
 	int err = bpf_map__set_max_entries(rings, loader->n_rings);
 
-	if (!err) /* for each CPU what it has for one */
+	if (!err) /* max_entries was for one CPU */
 		err = bpf_map__set_max_entries(deferred,
 					       bpf_map__max_entries(deferred) *
 						       (uint32_t)libbpf_num_possible_cpus());
 	if (!err && loader->settings->states_in_hash == 0)
 		err = bpf_map__set_max_entries(find_map(loader, "hashed_states"), 1);
-	if (!err) /* all rings are like the first one */
+	if (!err) /* the rings have the same type and size */
 		err = bpf_map__set_inner_map_fd(rings, loader->rings[0]);
 	return err;
 }
@@ -223,12 +223,12 @@ static int size_maps(const struct loader *loader)
 static int attach(struct loader *loader)
 {
 	/* Iterators are run by hand, clocks are attached per CPU. */
-	static const char *const by_hand[] = {"mark_targets", "count_targets", "on_tick",
-					      "on_run_kprobe"};
+	static const char *const not_attached[] = {"mark_targets", "count_targets", "on_tick",
+						   "on_run_kprobe"};
 	int err;
 
-	for (size_t i = 0; i < ARRAY_SIZE(by_hand); i++)
-		bpf_program__set_autoattach(loader__program(loader, by_hand[i]), false);
+	for (size_t i = 0; i < ARRAY_SIZE(not_attached); i++)
+		bpf_program__set_autoattach(loader__program(loader, not_attached[i]), false);
 	err = bpf_object__attach_skeleton(loader->skeleton);
 	if (err || loader->rung != RUNG_KPROBE)
 		return err;
@@ -262,14 +262,16 @@ static void unload(struct loader *loader)
 	loader->object = NULL;
 }
 
-/* Loads and attaches with what the present rung asks for. */
-static int climb(struct loader *loader)
+/* Loads and attaches the programs for the current rung. */
+static int load_rung(struct loader *loader)
 {
 	int err;
 
-	*libbpf_said = *verifier_said = '\0'; /* of another rung */
+	*libbpf_warning = *verifier_message = '\0'; /* of another rung */
 	loader->opened = true;
 	err = loader->product.open(loader->product.arg, &loader->kernel, &loader->skeleton);
+	if (err == -ENOTSUP)
+		return err;
 	if (err)
 		return loader__refused(err, "open the kernel side");
 	loader->object = *loader->skeleton->obj;
@@ -291,18 +293,22 @@ static int load(struct loader *loader)
 {
 	const char *first = loader->config.rung;
 	int err = -EINVAL;
+	bool opened;
 
-	libbpf_set_print(remember_libbpf);
+	libbpf_set_print(keep_libbpf_message);
 	for (loader->rung = 0; loader->rung < RUNG_COUNT; loader->rung++) {
 		if (first && strcmp(first, rung_names[loader->rung]))
 			continue;
 		first = NULL;
 		if (!rung_exists(loader))
 			continue;
-		err = climb(loader);
+		err = load_rung(loader);
 		if (!err)
 			return 0;
+		opened = loader->skeleton != NULL;
 		unload(loader);
+		if (!opened)
+			return err;
 	}
 	if (first)
 		error__set(err, "there is no rung '%s' on the ladder of places for stacks", first);
@@ -376,7 +382,8 @@ int loader__start(struct loader *loader, uint64_t *marked)
 	__atomic_store_n(&loader->state->active, 1, __ATOMIC_SEQ_CST);
 	if (!loader->settings->target_kind)
 		return 0;
-	/* A thread that an unmarked one creates during a walk can escape it, not the next. */
+	/* A walk can miss a thread that an unmarked one creates meanwhile; the next one finds it.
+	 */
 	for (int walk = 0; walk < MAX_WALKS; walk++) {
 		uint64_t before = loader->state->marked;
 		int err = walk_tasks(loader, "mark_targets");
@@ -404,7 +411,7 @@ int loader__any_left(struct loader *loader, bool *any)
 	if (err)
 		return err;
 	loader->ended = ended;
-	/* What one that ended during the walk had started before can have escaped it. */
+	/* If threads exited during the walk, it may have missed threads that they had created. */
 	*any = state->left || __atomic_load_n(&state->ended, __ATOMIC_ACQUIRE) != ended;
 	return 0;
 }

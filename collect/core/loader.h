@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel side in place: a product's programs loaded and attached on the best rung of the
- * ladder that this kernel offers (design, section 3), the threads to be recorded marked.
+ * Loads and attaches a product's programs, on the best rung of the ladder that this kernel offers,
+ * and marks the threads to be recorded.
  */
 #pragma once
 
@@ -19,12 +19,13 @@ struct bpf_object;
 struct bpf_object_skeleton;
 struct bpf_program;
 
-/* A product's BPF object, which includes bpf/core/state.bpf.h and the programs named there. */
+/* A product's BPF object, with the maps and programs of bpf/core/. */
 struct loader_object {
 	/*
 	 * Opens it, sets what is the product's own, and leaves out the programs of its own that
 	 * @kernel has no use for. Called anew for each rung that is tried; *@out stays the
-	 * product's, until close(). Returns 0 or a negative errno.
+	 * product's, until close(). Returns 0 or a negative errno; -ENOTSUP, with a message:
+	 * @kernel lacks what the product needs, on every rung.
 	 */
 	int (*open)(void *arg, const struct kernel_info *kernel, struct bpf_object_skeleton **out);
 	void (*close)(void *arg);
@@ -34,74 +35,72 @@ struct loader_object {
 struct loader_config {
 	uint32_t period_ns;
 	bool trace;
-	bool follow;	   /* what recorded threads create */
+	bool follow;	   /* record threads that recorded threads create */
 	size_t ring_bytes; /* per CPU, a power of two of pages */
 	pid_t command;	   /* recorded from its exec on; 0: none */
 	const pid_t *ids;  /* processes, or threads */
 	size_t n_ids;
 	bool ids_are_threads;
 	bool everything;
-	uint64_t cgroup;  /* id, 0: none */
-	const char *rung; /* begin at this rung of the ladder; NULL: the first */
+	uint64_t cgroup; /* id, 0: none */
+	const char
+		*rung; /* begin at this rung of the ladder, see loader__rung(); NULL: the first */
 };
 
 struct loader;
 
 /*
  * Loads and attaches everything but the sampling clocks; nothing is recorded before
- * loader__start(). @rings is the map of each ring buffer, @n_rings a power of two of them; they
- * stay the caller's. Errors: -EPERM, -ENOTSUP (no BTF, or a kernel too old), others of libbpf,
- * all with a message.
+ * loader__start(). @rings are the maps of the @n_rings ring buffers, a power of two. They, and
+ * what @config points to, stay the caller's. Errors: -EPERM, -ENOTSUP (no BTF, or an old kernel),
+ * others of libbpf, all with a message.
  */
 int loader__open(const struct loader_config *config, const struct loader_object *object,
 		 const int *rings, uint32_t n_rings, struct loader **out);
 
-/* Begins to record, and marks the threads there are. *@marked is how many. */
+/* Begins to record, and marks the threads that exist. *@marked: their number. 0 or an error. */
 int loader__start(struct loader *loader, uint64_t *marked);
 
 /*
- * *@any: whether there are still threads that are recorded. Looks only when some have ended
- * since it looked last. 0, or an error.
+ * Sets *@any to whether recorded threads are left. Counts them only if some have exited since the
+ * last call. 0 or an error.
  */
 int loader__any_left(struct loader *loader, bool *any);
 
-/* Nothing is recorded any more. */
+/* Stops recording at once; programs stay attached. */
 void loader__stop(struct loader *loader);
 
-/* Detaches the programs, which takes a while in which the machine goes on; their maps stay. */
+/* Detaches the programs, which takes some time; their maps stay. */
 void loader__detach(struct loader *loader);
 
 /* The program @name of the object. */
 struct bpf_program *loader__program(const struct loader *loader, const char *name);
 
-/* Where unwind tables and mappings go. False: this kernel walks by frame pointers only. */
+/* Sets @maps for unwinder__new(). False: on this kernel, stacks are walked by frame pointers. */
 bool loader__unwinder_maps(const struct loader *loader, struct unwinder_maps *maps);
 
 const struct kernel_info *loader__kernel(const struct loader *loader);
 const struct capture_settings *loader__settings(const struct loader *loader);
 
-/* Shared with the programs while they run. */
+/* In memory that is shared with the running programs. */
 struct capture_state *loader__state(const struct loader *loader);
 
-/* What each of CAPTURE_MAX_CPUS counts. */
+/* The counts of each of CAPTURE_MAX_CPUS. */
 const struct capture_cpu *loader__cpus(const struct loader *loader);
 
 /* Switches of the whole machine that the programs have seen. */
 uint64_t loader__switches(const struct loader *loader);
 
 /*
- * Switches and wakeups that the kernel did not show to the programs, as the same program was
- * running on that CPU: an interrupt had come upon it.
+ * The number of switches and wakeups that the programs missed because they came in an interrupt of
+ * the same program.
  */
 uint64_t loader__skipped(const struct loader *loader);
 
-/* Where sleepers' stacks are taken: a name that loader_config.rung takes. */
+/* The rung in use: where the stacks of blocked threads are taken. */
 const char *loader__rung(const struct loader *loader);
 
-/*
- * Sets error__set() to say that the kernel refused to @what, and error__hint() to what would
- * help. Returns @err.
- */
+/* Sets a message that the kernel refused to @what, and a hint to what helps. Returns @err. */
 int loader__refused(int err, const char *what);
 
 void loader__free(struct loader *loader);

@@ -17,14 +17,14 @@ struct known_thread {
 	bool announced;
 };
 
-/* A process of whose parent nothing is known yet: events of two CPUs are in no order. */
+/* A process whose parent is not known yet: events of different CPUs are not ordered. */
 struct orphan {
 	uint32_t parent; /* thread */
 	uint32_t pid;
 };
 
-/* A mapping kept until the events before it have shown whether its process is recorded. */
-struct held_mapping {
+/* A mapping whose process may be recorded: earlier events have not been read yet. */
+struct pending_mapping {
 	struct mapping_event event;
 	char *path;
 };
@@ -35,7 +35,7 @@ struct processes {
 	uint64_t start;
 	ARRAY(struct known_thread) threads; /* by number */
 	ARRAY(struct orphan) orphans;
-	ARRAY(struct held_mapping) held;
+	ARRAY(struct pending_mapping) pending;
 	struct map64 known; /* pids */
 	uint64_t lost;
 };
@@ -74,8 +74,8 @@ void processes__add(struct processes *processes, uint32_t pid)
 }
 
 /*
- * A process that was created before our eyes has its parent's mappings; another
- * one, and one whose waker's stack will be wanted, has some already.
+ * A process that was created during the recording gets its parent's mappings; those of others
+ * (including processes of wakers, whose stacks are taken) are read.
  */
 static void on_process(struct processes *processes, const struct event_thread *event)
 {
@@ -83,6 +83,8 @@ static void on_process(struct processes *processes, const struct event_thread *e
 
 	if (event->flags & THREAD_KERNEL)
 		return;
+	if (event->flags & THREAD_TARGET && !(event->flags & THREAD_HELPER))
+		unwinder__record(processes->unwinder, event->tgid);
 	if (!(event->flags & THREAD_CREATED)) {
 		processes__add(processes, event->tgid);
 	} else if (event->tid == event->tgid) {
@@ -100,7 +102,7 @@ static void on_thread(struct processes *processes, const struct event_thread *ev
 
 	if (!thread)
 		return;
-	/* The last walk names every thread again, without its parent. */
+	/* The final walk over all tasks sends every thread again, without its parent. */
 	if (thread->announced && !event->parent)
 		return;
 	thread->tgid = event->tgid;
@@ -148,11 +150,11 @@ void processes__event(struct processes *processes, const struct event_header *ev
 
 void processes__mapping(struct processes *processes, const struct mapping_event *event)
 {
-	struct held_mapping held = {.event = *event, .path = strdup(event->path)};
+	struct pending_mapping pending = {.event = *event, .path = strdup(event->path)};
 
-	if (!held.path || array__push(&processes->held, held)) {
+	if (!pending.path || array__push(&processes->pending, pending)) {
 		processes->lost++;
-		free(held.path);
+		free(pending.path);
 	}
 }
 
@@ -160,40 +162,40 @@ void processes__release_mappings(struct processes *processes, uint64_t time)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < processes->held.n; i++) {
-		struct held_mapping held = processes->held.data[i];
+	for (size_t i = 0; i < processes->pending.n; i++) {
+		struct pending_mapping pending = processes->pending.data[i];
 
-		held.event.path = held.path;
-		if (held.event.time > time ||
-		    !map64__get(&processes->known, (uint64_t)held.event.pid)) {
-			processes->held.data[kept++] = held;
+		pending.event.path = pending.path;
+		if (pending.event.time > time ||
+		    !map64__get(&processes->known, (uint64_t)pending.event.pid)) {
+			processes->pending.data[kept++] = pending;
 			continue;
 		}
-		if (address_spaces__add(processes->spaces, &held.event))
+		if (address_spaces__add(processes->spaces, &pending.event))
 			processes->lost++;
-		free(held.path);
+		free(pending.path);
 	}
-	processes->held.n = kept;
+	processes->pending.n = kept;
 }
 
 void processes__drop_mappings(struct processes *processes, uint64_t time)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < processes->held.n; i++) {
-		if (processes->held.data[i].event.time >= time)
-			processes->held.data[kept++] = processes->held.data[i];
+	for (size_t i = 0; i < processes->pending.n; i++) {
+		if (processes->pending.data[i].event.time >= time)
+			processes->pending.data[kept++] = processes->pending.data[i];
 		else
-			free(processes->held.data[i].path);
+			free(processes->pending.data[i].path);
 	}
-	processes->held.n = kept;
+	processes->pending.n = kept;
 }
 
 void processes__find_parents(struct processes *processes)
 {
 	size_t before, kept;
 
-	do { /* one may be another's parent */
+	do { /* again: one may be the parent of another */
 		before = processes->orphans.n;
 		kept = 0;
 		for (size_t i = 0; i < before; i++) {
@@ -217,7 +219,7 @@ uint64_t processes__lost(const struct processes *processes)
 void processes__free(struct processes *processes)
 {
 	processes__drop_mappings(processes, UINT64_MAX);
-	array__free(&processes->held);
+	array__free(&processes->pending);
 	array__free(&processes->threads);
 	array__free(&processes->orphans);
 	map64__free(&processes->known);

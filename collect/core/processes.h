@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which processes are recorded, by the events of their threads, and what that means for
- * address spaces: those of new processes are copies, of new programs empty, and of processes
- * that were there before they are read from /proc.
+ * Follows, by the events of threads, which processes are recorded, and keeps their address spaces:
+ * a new process gets a copy of its parent's, a new program an empty one, and those of processes
+ * that existed before are read from /proc.
  */
 #pragma once
 
@@ -16,32 +16,35 @@
 
 struct processes;
 
-/* @start is the begin of the recording: mappings read from /proc are as of then. */
+/* @start: begin of the recording, the time of mappings that are read from /proc. 0 or -ENOMEM. */
 int processes__new(struct address_spaces *spaces, struct unwinder *unwinder, uint64_t start,
 		   struct processes **out);
 
-/* Adds a process that is there already, with its mappings. */
+/* Adds a process that exists, with its mappings. */
 void processes__add(struct processes *processes, uint32_t pid);
 
-/* Takes notice of @event of @size bytes, if it is of the kind that matters here. */
+/* Handles @event of @size bytes; most types are ignored. */
 void processes__event(struct processes *processes, const struct event_header *event, size_t size);
 
-/* An executable mapping that any process of the machine has made. */
+/* Handles an executable mapping of any process of the machine. */
 void processes__mapping(struct processes *processes, const struct mapping_event *event);
 
 /*
- * Passes on the mappings made up to @time by processes that are recorded, as far as events have
- * told; keeps the others.
+ * Passes on the pending mappings that are not later than @time, of processes that are recorded
+ * according to the events so far. The others stay pending.
  */
 void processes__release_mappings(struct processes *processes, uint64_t time);
 
-/* Drops the mappings kept that were made before @time: of processes that are not recorded. */
+/* Drops the pending mappings from before @time: their processes are not recorded. */
 void processes__drop_mappings(struct processes *processes, uint64_t time);
 
-/* Those whose parents came late have them now. To be called when a batch of events is over. */
+/*
+ * Copies mappings to new processes whose parents were unknown when they were created. To be called
+ * after each batch of events.
+ */
 void processes__find_parents(struct processes *processes);
 
-/* Mappings for which there was no memory. */
+/* The number of mappings lost for lack of memory. */
 uint64_t processes__lost(const struct processes *processes);
 
 void processes__free(struct processes *processes);

@@ -13,16 +13,16 @@ struct rings;
 /* @event is valid during the call; @size is what was sent. */
 typedef void (*event_fn)(void *arg, const struct event_header *event, size_t size);
 
-/* Makes rings of @bytes each, a power of two of pages. -errno with a message. */
+/* Creates rings of @bytes each, a power of two of pages. -errno with a message. */
 int rings__new(size_t bytes, event_fn on_event, void *arg, struct rings **out);
 
-/* Their maps, by descriptor, which stay the rings'; *@n is a power of two. */
+/* The descriptors of their *@n maps, a power of two, which stay the rings'. */
 const int *rings__maps(const struct rings *rings, uint32_t *n);
 
-/* A descriptor that polls readable when a ring has filled to a good part. */
+/* A descriptor that polls readable when a ring is filled to capture_settings.ring_wake_at. */
 int rings__fd(const struct rings *rings);
 
-/* Hands all queued events to on_event. 0 or a negative errno with a message. */
+/* Passes all queued events to on_event. 0 or a negative errno with a message. */
 int rings__consume(struct rings *rings);
 
 void rings__free(struct rings *rings);

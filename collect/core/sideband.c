@@ -28,12 +28,12 @@ struct sideband {
 	int epoll;
 	ARRAY(struct cpu_ring) rings;
 	size_t page_size;
-	uint8_t record[65536]; /* a record that wraps around, made whole */
+	uint8_t record[65536]; /* a copy of a record that wraps around the end of a ring */
 };
 
 DEFINE_CLEANUP(struct sideband *, sideband__free)
 
-/* struct sample_id as we ask for it, at the end of each record. */
+/* struct sample_id, at the end of each record, with the fields that sample_type selects. */
 struct record_tail {
 	uint32_t pid;
 	uint32_t tid;
@@ -70,7 +70,7 @@ static int open_event(int cpu)
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
-		.wakeup_watermark = 1, /* at once: stack walks of a new program wait for it */
+		.wakeup_watermark = 1, /* wake up at once: stack walks need the mappings */
 	};
 
 	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -158,7 +158,7 @@ static void hand_out(const struct mmap2_record *record, sideband_fn on_mapping, 
 	on_mapping(arg, &event);
 }
 
-/* The record at @at of the ring, in one piece. */
+/* The record at @at of the ring, contiguous. */
 static const struct perf_event_header *whole_record(struct sideband *sideband, const uint8_t *data,
 						    size_t mask, uint64_t at)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * New executable mappings of any process, by perf's side-band events (PERF_RECORD_MMAP2): nothing
- * is polled, and a process that lives for a millisecond is not missed.
+ * New executable mappings of all processes, by perf's side-band events (PERF_RECORD_MMAP2): without
+ * polling, and including processes that live for a millisecond.
  */
 #pragma once
 
@@ -16,21 +16,21 @@ struct mapping_event {
 	uint64_t size;
 	uint64_t offset;   /* in the file */
 	const char *path;  /* or a name such as [vdso], //anon */
-	char build_id[41]; /* hex; "" unknown */
-	uint64_t inode;	   /* 0 unknown */
+	char build_id[41]; /* hex; "": unknown */
+	uint64_t inode;	   /* 0: unknown */
 };
 
 struct sideband;
 
 typedef void (*sideband_fn)(void *arg, const struct mapping_event *event);
 
-/* Opens an event on every CPU and begins. */
+/* Opens an event on every CPU, and begins. 0 or a negative errno. */
 int sideband__open(struct sideband **out);
 
-/* A descriptor that polls readable when there is a mapping to hand out. */
+/* A descriptor that polls readable when mappings are queued. */
 int sideband__fd(const struct sideband *sideband);
 
-/* Hands out what is queued. Returns the number of records the kernel lost since the last call. */
+/* Passes on the queued mappings. Returns how many records the kernel lost since the last call. */
 uint64_t sideband__drain(struct sideband *sideband, sideband_fn on_mapping, void *arg);
 
 void sideband__free(struct sideband *sideband);

@@ -13,7 +13,7 @@
 
 struct symbols_bpf *symbol_lookup__open(void)
 {
-	libbpf_print_fn_t print = libbpf_set_print(NULL); /* that it is missing is no news */
+	libbpf_print_fn_t print = libbpf_set_print(NULL); /* older kernels cannot load it */
 	struct symbols_bpf *lookup = symbols_bpf__open_and_load();
 
 	libbpf_set_print(print);
@@ -23,19 +23,19 @@ struct symbols_bpf *symbol_lookup__open(void)
 bool symbol_lookup__find(struct symbols_bpf *lookup, const char *name, uint64_t range[2])
 {
 	LIBBPF_OPTS(bpf_test_run_opts, options);
-	struct symbol_lookup *asked = &lookup->bss->lookup;
+	struct symbol_lookup *query = &lookup->bss->lookup;
 	const char *size;
 
-	memset(asked, 0, sizeof(*asked));
-	snprintf(asked->name, sizeof(asked->name), "%s", name);
+	memset(query, 0, sizeof(*query));
+	snprintf(query->name, sizeof(query->name), "%s", name);
 	if (bpf_prog_test_run_opts(bpf_program__fd(lookup->progs.find_symbol), &options) ||
 	    options.retval)
 		return false;
-	size = strstr(asked->text, "+0x0/0x");
+	size = strstr(query->text, "+0x0/0x");
 	if (!size)
 		return false;
-	range[0] = asked->address;
-	range[1] = asked->address + strtoull(size + strlen("+0x0/"), NULL, 16);
+	range[0] = query->address;
+	range[1] = query->address + strtoull(size + strlen("+0x0/"), NULL, 16);
 	return range[1] > range[0];
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where single functions of the running kernel lie, asked of the kernel itself (5.16). */
+/* Finds the code of single functions of the running kernel, by a BPF program (5.16 and later). */
 #pragma once
 
 #include <stdbool.h>
@@ -9,10 +9,10 @@
 
 struct symbols_bpf;
 
-/* The kernel's search; NULL: this kernel has none. Ends with symbol_lookup__close(). */
+/* Loads the program; NULL: this kernel cannot. To be closed with symbol_lookup__close(). */
 struct symbols_bpf *symbol_lookup__open(void);
 
-/* The code of function @name, [range[0], range[1]). False: the kernel does not say. */
+/* Sets @range to the code of function @name, [range[0], range[1]). False: not found. */
 bool symbol_lookup__find(struct symbols_bpf *lookup, const char *name, uint64_t range[2]);
 
 void symbol_lookup__close(struct symbols_bpf *lookup);

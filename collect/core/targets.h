@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is to be recorded: checked before anything is set up. */
+/* The target of a capture: checks, and the processes that it has now. */
 #pragma once
 
 #include <stddef.h>
@@ -7,22 +7,25 @@
 #include <sys/types.h>
 
 enum capture_target {
-	CAPTURE_COMMAND = 0,   /* argv, from its exec on, and what it starts */
-	CAPTURE_PROCESSES = 1, /* ids, all their threads, and what they start */
-	CAPTURE_THREADS = 2,   /* ids, just these */
-	CAPTURE_SYSTEM = 3,    /* everything but dwell itself */
-	CAPTURE_CGROUP = 4,    /* cgroup, and what is in groups below it */
+	CAPTURE_COMMAND = 0,   /* argv, from its exec on, and what it creates */
+	CAPTURE_PROCESSES = 1, /* all threads of the processes ids, and what they create */
+	CAPTURE_THREADS = 2,   /* the threads ids only */
+	CAPTURE_SYSTEM = 3,    /* everything but dwell */
+	CAPTURE_CGROUP = 4,    /* a cgroup, and those below it */
 };
 
 /* "command", "processes" ... as written in a recording. */
 const char *targets__name(enum capture_target target);
 
-/* -ESRCH, with a message, when an id names no process (or thread). */
+/* -ESRCH, with a message, if an id is not that of a process (or thread). */
 int targets__check(enum capture_target target, const pid_t *ids, size_t n_ids);
 
-/* Calls @process for every process of the target that is there now. */
+/* Calls @process for every process of the target that exists now. */
 void targets__each_process(enum capture_target target, const pid_t *ids, size_t n_ids,
 			   const char *cgroup, void (*process)(void *arg, uint32_t pid), void *arg);
 
-/* The id of the cgroup whose directory is @path. -ENOENT, -EINVAL (not cgroup 2). */
+/*
+ * Sets *@id for the cgroup whose directory is @path. Errors, with a message: -EINVAL (not cgroup
+ * 2), others of stat().
+ */
 int targets__cgroup_id(const char *path, uint64_t *id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Walks over all tasks of the machine by a BPF iterator. */
+/* Runs BPF iterators over all tasks. */
 #pragma once
 
 #include "collect/core/rings.h"
@@ -7,7 +7,7 @@
 struct bpf_program;
 
 /*
- * Runs the iterator @program over all tasks. What it writes, each event behind its size in
- * 8 bytes, goes to @on_event. 0, or an error of libbpf or read(), with a message.
+ * Runs the iterator @program. It writes events, each preceded by its size in 8 bytes, which are
+ * passed to @on_event. 0, or an error of libbpf or read() with a message.
  */
 int task_walk__run(const struct bpf_program *program, event_fn on_event, void *arg);

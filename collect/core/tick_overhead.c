@@ -11,7 +11,7 @@
 
 #define PERIOD_NS 250000ULL
 #define TICKS	  16
-#define LOOKS	  100 /* of a ms each: others can have the CPU meanwhile */
+#define ROUNDS	  100 /* of a ms, at most: other threads may use the CPU meanwhile */
 
 /* Keeps the TICKS largest gaps, the largest first. */
 static void keep_largest(uint64_t largest[TICKS], uint64_t gap)
@@ -25,8 +25,8 @@ static void keep_largest(uint64_t largest[TICKS], uint64_t gap)
 		largest[at] = gap;
 }
 
-/* ns that this thread has run since the clock @fd was made. */
-static uint64_t ran(int fd)
+/* ns that this thread has run since the clock @fd was opened. */
+static uint64_t run_time(int fd)
 {
 	uint64_t ns;
 
@@ -46,7 +46,7 @@ uint64_t tick_overhead__measure(void)
 
 	if (fd < 0)
 		return 0;
-	for (int looks = 0; looks < LOOKS && ran(fd) < TICKS * PERIOD_NS; looks++) {
+	for (int round = 0; round < ROUNDS && run_time(fd) < TICKS * PERIOD_NS; round++) {
 		uint64_t before = now_ns(CLOCK_MONOTONIC), end = before + TICKS * PERIOD_NS / 4;
 
 		while (before < end) {
@@ -60,6 +60,6 @@ uint64_t tick_overhead__measure(void)
 		}
 	}
 	close(fd);
-	/* Each tick made a gap. The largest ones are those in which something else ran, too. */
+	/* The median of the gaps: each tick makes one; in the largest ones other code ran, too. */
 	return largest[TICKS / 2] > smallest ? largest[TICKS / 2] - smallest : 0;
 }

@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 /*
- * What the interrupt of a sampling clock costs besides the program that it runs, in ns: the
- * kernel side cannot see it. Measured in a few ms, with a clock of this thread's own that runs no
- * program, as gaps in the time that the thread sees pass. 0: there are no such clocks.
+ * The cost in ns of the interrupt of a sampling clock, without its BPF program: the kernel side
+ * cannot measure it. Takes a few ms: the thread opens a clock without a program, and looks for gaps
+ * while it reads the time. 0: the clock cannot be opened.
  */
 uint64_t tick_overhead__measure(void);

@@ -19,7 +19,7 @@
 #include "base/hash.h"
 #include "abi/unwind.h"
 
-#define IDLE_NS	 60000000000ULL /* a table that no process maps for so long is dropped */
+#define IDLE_NS	 60000000000ULL /* a table that no process has mapped for so long is dropped */
 #define SWEEP_NS 10000000000ULL
 
 struct file {
@@ -27,11 +27,13 @@ struct file {
 	struct unwind_file_key key;
 	uint32_t dso;
 	uint32_t mappings;
+	uint32_t recorded; /* of these, mappings by recorded processes */
 	int fd;
 	bool built;
-	bool hopeless;	       /* it has nothing to build a table from */
-	bool waiting;	       /* there was no room the last time */
-	bool refused;	       /* and at least once still had none at a publish */
+	bool unbuildable;      /* it has no unwind information */
+	bool waiting;	       /* there was no room for its table */
+	bool refused;	       /* counted in stats.refused */
+	bool refused_recorded; /* and in stats.refused_recorded */
 	uint64_t unused_since; /* when mappings is 0 */
 	size_t bytes;	       /* of its table; 0: not known yet */
 };
@@ -39,26 +41,28 @@ struct file {
 struct unwind_tables {
 	int tables_fd;
 	int files_fd;
-	int nothing; /* a table without rows, for slots that are free */
+	int empty_fd; /* a map with one empty row, for free slots; -1: not created yet */
 	size_t max_bytes;
 	uint32_t n_waiting;
 	bool released; /* something, since the last retry */
+	bool evicted;  /* a table that is mapped, since then */
 	uint64_t swept_at;
 	struct unwind_tables_stats stats;
 	struct map64 by_dso;	  /* DSO number -> index in files */
 	ARRAY(struct file) files; /* [0]: code of no file */
-	/* To be published: slots, the rows there (-1: none), and their file. */
+	/* To be published: slots, the map of rows for each (-1: none), and its file. */
 	ARRAY(uint32_t) changed;
 	ARRAY(int) changed_fds;
 	ARRAY(uint32_t) changed_files;
-	/* Free slots, the one that has been free for longest first. */
+	/* A queue of free slots, the one that has been free for longest first. */
 	uint32_t free[UNWIND_MAX_TABLES];
 	uint32_t first_free;
 	uint32_t n_free;
-	uint32_t given[UNWIND_MAX_TABLES]; /* how often each slot was given away */
+	uint32_t generations[UNWIND_MAX_TABLES]; /* by slot */
 };
 
-/* An array of @n rows that the kernel side can search, and user space fill. */
+/* Creates a map of @n rows, which user space fills through mmap(). Returns a descriptor or -errno.
+ */
 static int create_rows(size_t n)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_INNER_MAP | BPF_F_MMAPABLE);
@@ -77,8 +81,8 @@ int unwind_tables__new(int tables_fd, int files_fd, size_t max_bytes, struct unw
 	tables->tables_fd = tables_fd;
 	tables->files_fd = files_fd;
 	tables->max_bytes = max_bytes;
-	tables->nothing = -1;
-	for (uint32_t slot = 1; slot < UNWIND_TABLE_NOT_YET; slot++)
+	tables->empty_fd = -1;
+	for (uint32_t slot = 1; slot < UNWIND_TABLE_PENDING; slot++)
 		tables->free[tables->n_free++] = slot;
 	if (array__push(&tables->files, (struct file){})) {
 		free(tables);
@@ -94,12 +98,12 @@ static int read_table(uint32_t dso, int fd, struct unwind_table **table)
 
 	if (dso != UNWIND_TABLES_VDSO)
 		return fd < 0 ? -ENOENT : unwind_table__build(fd, table);
-	/* The image is one or two pages long; its sections say where it ends. */
+	/* The image has one or two pages; its section headers say where it ends. */
 	return vdso ? unwind_table__build_memory(vdso, 2UL * (size_t)sysconf(_SC_PAGESIZE), table)
 		    : -ENOENT;
 }
 
-/* How the kernel side recognizes the file open at @fd; inode 0: it does not. */
+/* The kernel side's key of the file @fd; inode 0: none. */
 static struct unwind_file_key file_key(int fd)
 {
 	struct unwind_file_key key = {};
@@ -113,7 +117,7 @@ static struct unwind_file_key file_key(int fd)
 	return key;
 }
 
-/* @slot is to hold the rows at @fd, of file @index; @fd is closed when that is done. */
+/* Queues that @slot gets the map @fd, of file @index. @fd is closed when that is published. */
 static int change_slot(struct unwind_tables *tables, uint32_t slot, int fd, uint32_t index)
 {
 	if (array__reserve(&tables->changed, 1) || array__reserve(&tables->changed_fds, 1) ||
@@ -125,7 +129,7 @@ static int change_slot(struct unwind_tables *tables, uint32_t slot, int fd, uint
 	return 0;
 }
 
-/* Returns 0, or -ENOMEM and nothing has changed. */
+/* Drops the table of @file. Returns 0, or -ENOMEM without a change. */
 static int drop(struct unwind_tables *tables, struct file *file)
 {
 	uint32_t slot = UNWIND_SLOT(file->table.number);
@@ -146,28 +150,46 @@ static int drop(struct unwind_tables *tables, struct file *file)
 	return 0;
 }
 
-/* Drops what is not mapped, the longest unused first, until there is room for @bytes more. */
-static bool make_room(struct unwind_tables *tables, size_t bytes)
+/* Whether @file is to be dropped before @other: first what is not mapped, the longest unused first.
+ */
+static bool is_less_needed(const struct file *file, const struct file *other)
+{
+	if (!other || !file->mappings != !other->mappings)
+		return !other || !file->mappings;
+	return file->unused_since < other->unused_since;
+}
+
+/* @file is mapped, and waits for room again. */
+static void evict(struct unwind_tables *tables, struct file *file)
+{
+	tables->n_waiting += !file->waiting;
+	file->waiting = tables->evicted = true;
+}
+
+/* Drops what @user may take the place of, until there is room for @bytes more. */
+static bool make_room(struct unwind_tables *tables, size_t bytes, enum table_user user)
 {
 	if (bytes > tables->max_bytes)
 		return false;
 	while (!tables->n_free || tables->stats.bytes + bytes > tables->max_bytes) {
-		struct file *oldest = NULL;
+		struct file *least = NULL;
 
 		for (size_t i = 1; i < tables->files.n; i++) {
 			struct file *file = &tables->files.data[i];
+			uint32_t needed = user == TABLE_RECORDED ? file->recorded : file->mappings;
 
-			if (file->built && !file->mappings &&
-			    (!oldest || file->unused_since < oldest->unused_since))
-				oldest = file;
+			if (file->built && !needed && is_less_needed(file, least))
+				least = file;
 		}
-		if (!oldest || drop(tables, oldest))
+		if (!least || drop(tables, least))
 			return false;
+		if (least->mappings)
+			evict(tables, least);
 	}
 	return true;
 }
 
-/* Puts @table into a map of its own, to become the kernel side's. */
+/* Copies @table to a new map in a free slot. 0 or -errno. */
 static int upload(struct unwind_tables *tables, const struct unwind_table *table, struct file *file)
 {
 	size_t size = table->n_rows * sizeof(*table->rows);
@@ -190,7 +212,7 @@ static int upload(struct unwind_tables *tables, const struct unwind_table *table
 	TAKE_FD(fd);
 	tables->first_free = (tables->first_free + 1) % UNWIND_MAX_TABLES;
 	tables->n_free--;
-	file->table.number = tables->given[slot]++ * UNWIND_MAX_TABLES + slot;
+	file->table.number = tables->generations[slot]++ * UNWIND_MAX_TABLES + slot;
 	file->table.n_rows = (uint32_t)table->n_rows;
 	file->table.rows = rows;
 	return 0;
@@ -208,33 +230,33 @@ static void account_built(struct unwind_tables *tables, struct file *file)
 		stats->max_bytes = stats->bytes;
 }
 
-static int build_in_room(struct unwind_tables *tables, struct file *file)
+static int build_in_room(struct unwind_tables *tables, struct file *file, enum table_user user)
 {
 	_cleanup_(unwind_table__freep) struct unwind_table *table = NULL;
 
-	if (file->bytes && !make_room(tables, file->bytes))
+	if (file->bytes && !make_room(tables, file->bytes, user))
 		return -ENOSPC;
-	file->hopeless = read_table(file->dso, file->fd, &table) || !table->n_rows;
-	if (file->hopeless)
+	file->unbuildable = read_table(file->dso, file->fd, &table) || !table->n_rows;
+	if (file->unbuildable)
 		return 0;
 	free(file->table.segments);
 	file->table.segments = TAKE_PTR(table->segments);
 	file->table.n_segments = table->n_segments;
 	table->n_segments = 0;
 	file->bytes = table->n_rows * sizeof(*table->rows);
-	if (!make_room(tables, file->bytes) || upload(tables, table, file))
+	if (!make_room(tables, file->bytes, user) || upload(tables, table, file))
 		return -ENOSPC;
 	file->key = file_key(file->fd);
 	account_built(tables, file);
 	return 0;
 }
 
-/* Builds the table of @file, if there is room for it. */
-static void build(struct unwind_tables *tables, struct file *file)
+/* Builds the table of @file, if there is room for it or @user may make some. */
+static void build(struct unwind_tables *tables, struct file *file, enum table_user user)
 {
 	uint64_t begin = now_ns(CLOCK_MONOTONIC);
 
-	bool waiting = build_in_room(tables, file);
+	bool waiting = build_in_room(tables, file, user);
 
 	tables->n_waiting += (uint32_t)waiting - (uint32_t)file->waiting;
 	file->waiting = waiting;
@@ -256,7 +278,8 @@ static struct file *add_file(struct unwind_tables *tables, uint32_t dso)
 	return file;
 }
 
-uint32_t unwind_tables__find(struct unwind_tables *tables, uint32_t dso, int fd)
+uint32_t unwind_tables__find(struct unwind_tables *tables, uint32_t dso, int fd,
+			     enum table_user user)
 {
 	const uint64_t *known = map64__get(&tables->by_dso, dso);
 	struct file *file = known ? &tables->files.data[*known] : add_file(tables, dso);
@@ -264,22 +287,36 @@ uint32_t unwind_tables__find(struct unwind_tables *tables, uint32_t dso, int fd)
 	if (!file)
 		return 0;
 	file->fd = fd;
-	if (!file->built && !file->hopeless)
-		build(tables, file);
+	if (!file->built && !file->unbuildable)
+		build(tables, file, user);
 	return (uint32_t)(file - tables->files.data);
+}
+
+/* Builds what @user maps of the files that wait for room. */
+static void retry(struct unwind_tables *tables, enum table_user user)
+{
+	for (size_t i = 1; i < tables->files.n; i++) {
+		struct file *file = &tables->files.data[i];
+		uint32_t wanted = user == TABLE_RECORDED ? file->recorded : file->mappings;
+
+		if (file->waiting && wanted)
+			build(tables, file, user);
+	}
 }
 
 bool unwind_tables__retry(struct unwind_tables *tables)
 {
 	uint64_t built = tables->stats.built;
+	bool evicted;
 
-	if (!tables->n_waiting || !tables->released)
-		return false;
-	tables->released = false;
-	for (size_t i = 1; i < tables->files.n; i++)
-		if (tables->files.data[i].waiting && tables->files.data[i].mappings)
-			build(tables, &tables->files.data[i]);
-	return tables->stats.built > built;
+	if (tables->n_waiting && tables->released) {
+		tables->released = false;
+		retry(tables, TABLE_RECORDED);
+		retry(tables, TABLE_WAKER);
+	}
+	evicted = tables->evicted;
+	tables->evicted = false;
+	return evicted || tables->stats.built > built;
 }
 
 uint32_t unwind_tables__index(const struct unwind_tables *tables, uint32_t dso)
@@ -294,15 +331,23 @@ const struct file_table *unwind_tables__at(const struct unwind_tables *tables, u
 	return &tables->files.data[index].table;
 }
 
-void unwind_tables__hold(struct unwind_tables *tables, uint32_t index)
-{
-	tables->files.data[index].mappings++;
-}
-
-void unwind_tables__release(struct unwind_tables *tables, uint32_t index)
+void unwind_tables__hold(struct unwind_tables *tables, uint32_t index, enum table_user user)
 {
 	struct file *file = &tables->files.data[index];
 
+	file->mappings++;
+	if (user != TABLE_RECORDED)
+		return;
+	file->recorded++;
+	tables->released |= file->waiting; /* others have to make room now */
+}
+
+void unwind_tables__release(struct unwind_tables *tables, uint32_t index, enum table_user user)
+{
+	struct file *file = &tables->files.data[index];
+
+	if (user == TABLE_RECORDED && !--file->recorded)
+		tables->released = true;
 	if (--file->mappings)
 		return;
 	file->unused_since = now_ns(CLOCK_MONOTONIC);
@@ -325,8 +370,8 @@ void unwind_tables__drop_idle(struct unwind_tables *tables)
 }
 
 /*
- * Lets the kernel side find the table by the file itself. Not when the file's code
- * lies in segments of different bias: then only a whole mapping tells which.
+ * Lets the kernel side find the table by the file. Not if the file's segments have different
+ * biases: then the bias depends on the mapping.
  */
 static void register_file(const struct unwind_tables *tables, const struct file *file)
 {
@@ -341,15 +386,15 @@ static void register_file(const struct unwind_tables *tables, const struct file 
 	bpf_map_update_elem(tables->files_fd, &file->key, &value, BPF_ANY);
 }
 
-/* Gives the slots that are to hold nothing a table of one row that says nothing. */
-static void fill_in_nothing(struct unwind_tables *tables)
+/* Queues the empty map for slots that become free. */
+static void empty_free_slots(struct unwind_tables *tables)
 {
 	for (size_t i = 0; i < tables->changed.n; i++) {
 		if (tables->changed_fds.data[i] >= 0)
 			continue;
-		if (tables->nothing < 0)
-			tables->nothing = create_rows(1);
-		tables->changed_fds.data[i] = tables->nothing;
+		if (tables->empty_fd < 0)
+			tables->empty_fd = create_rows(1);
+		tables->changed_fds.data[i] = tables->empty_fd;
 	}
 }
 
@@ -358,30 +403,34 @@ static void count_refused(struct unwind_tables *tables)
 	for (size_t i = 1; tables->n_waiting && i < tables->files.n; i++) {
 		struct file *file = &tables->files.data[i];
 
-		if (!file->waiting || !file->mappings || file->refused)
+		if (!file->waiting || !file->mappings)
 			continue;
+		tables->stats.refused += !file->refused;
 		file->refused = true;
-		tables->stats.refused++;
+		if (!file->recorded)
+			continue;
+		tables->stats.refused_recorded += !file->refused_recorded;
+		file->refused_recorded = true;
 	}
 }
 
 /*
- * All together: after each update of a map of maps the kernel waits until no
- * program uses the old one, some 10 ms.
+ * In one batch: after each update of a map of maps, the kernel waits for about 10 ms until no
+ * program uses the old map.
  */
 void unwind_tables__publish(struct unwind_tables *tables)
 {
 	uint32_t n = (uint32_t)tables->changed.n;
 
 	count_refused(tables);
-	fill_in_nothing(tables);
+	empty_free_slots(tables);
 	if (n && bpf_map_update_batch(tables->tables_fd, tables->changed.data,
 				      tables->changed_fds.data, &n, NULL))
 		for (size_t i = 0; i < tables->changed.n; i++)
 			bpf_map_update_elem(tables->tables_fd, &tables->changed.data[i],
 					    &tables->changed_fds.data[i], BPF_ANY);
 	for (size_t i = 0; i < tables->changed.n; i++) {
-		if (tables->changed_fds.data[i] != tables->nothing)
+		if (tables->changed_fds.data[i] != tables->empty_fd)
 			close(tables->changed_fds.data[i]);
 		if (tables->changed_files.data[i])
 			register_file(tables, &tables->files.data[tables->changed_files.data[i]]);
@@ -406,8 +455,8 @@ void unwind_tables__free(struct unwind_tables *tables)
 			munmap((void *)file->table.rows, file->bytes);
 		free(file->table.segments);
 	}
-	if (tables->nothing >= 0)
-		close(tables->nothing);
+	if (tables->empty_fd >= 0)
+		close(tables->empty_fd);
 	array__free(&tables->changed);
 	array__free(&tables->changed_fds);
 	array__free(&tables->changed_files);

@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "abi/unwind.h"
 
-/* Free runs of the pool are kept by size, a power of two. */
+/* Sizes of runs of the pool: powers of two, from 2^0 to 2^17. */
 #define SIZE_CLASSES 18
 
 /* A run of the pool: 2^class mappings from first on. */
@@ -22,14 +22,15 @@ struct pool_run {
 	uint32_t class;
 };
 
-struct held_mapping {
+/* A mapping of a process, which has a reference to its file's table. */
+struct process_mapping {
 	struct unwind_mapping pool;
 	uint64_t time;
 	uint32_t file; /* among the tables' files; 0: none */
 };
 
 struct past_mapping {
-	struct held_mapping held;
+	struct process_mapping mapping;
 	uint64_t until;
 };
 
@@ -39,22 +40,23 @@ struct process {
 	bool ended;   /* it is to be forgotten, at the next but one publish */
 	bool leaving; /* at the next */
 	bool has_run; /* the kernel side has it, in the pool at run */
+	enum table_user user;
 	struct pool_run run;
-	ARRAY(struct held_mapping) mappings; /* by start */
-	ARRAY(struct past_mapping) past;     /* of the programs it ran since the last publish */
+	ARRAY(struct process_mapping) mappings; /* by start */
+	ARRAY(struct past_mapping) past;	/* of its former programs, since the last publish */
 };
 
 struct unwinder {
 	struct unwinder_maps maps;
 	struct unwind_tables *tables;
-	uint64_t no_space; /* mappings left out: the pool was full */
+	uint64_t pool_full; /* see unwinder_stats */
 	struct unwind_mapping *pool;
 	uint32_t pool_used;
 	ARRAY(uint32_t) free_runs[SIZE_CLASSES];
-	ARRAY(struct pool_run) retired; /* free at the next but one publish */
-	size_t retired_before;
-	struct map64 processes; /* pid -> struct process * */
-	ARRAY(uint32_t) dirty;	/* pids */
+	ARRAY(struct pool_run) retired; /* free at the second publish from then */
+	size_t retired_before;		/* of these: retired before the last publish */
+	struct map64 processes;		/* pid -> struct process * */
+	ARRAY(uint32_t) dirty;		/* pids */
 };
 
 static size_t pool_bytes(void)
@@ -88,7 +90,7 @@ int unwinder__new(const struct unwinder_maps *maps, size_t max_bytes, struct unw
 void unwinder__prepare(struct unwinder *unwinder, uint32_t dso, int fd)
 {
 	if (dso)
-		unwind_tables__find(unwinder->tables, dso, fd);
+		unwind_tables__find(unwinder->tables, dso, fd, TABLE_RECORDED);
 }
 
 static struct process *find_process(const struct unwinder *unwinder, uint32_t pid)
@@ -106,7 +108,8 @@ static void forget_before(struct unwinder *unwinder, struct process *process, ui
 		if (process->mappings.data[i].time >= time)
 			process->mappings.data[kept++] = process->mappings.data[i];
 		else
-			unwind_tables__release(unwinder->tables, process->mappings.data[i].file);
+			unwind_tables__release(unwinder->tables, process->mappings.data[i].file,
+					       process->user);
 	process->mappings.n = kept;
 }
 
@@ -115,7 +118,7 @@ static struct process *get_process(struct unwinder *unwinder, uint32_t pid)
 	struct process *process = find_process(unwinder, pid);
 	uint64_t *slot;
 
-	if (process && process->ended) /* another one has its pid now */
+	if (process && process->ended) /* its pid was reused */
 		forget_before(unwinder, process, UINT64_MAX);
 	if (process) {
 		process->ended = process->leaving = false;
@@ -132,6 +135,35 @@ static struct process *get_process(struct unwinder *unwinder, uint32_t pid)
 	return process;
 }
 
+static void become_recorded(struct unwinder *unwinder, struct process *process)
+{
+	if (process->user == TABLE_RECORDED)
+		return;
+	process->user = TABLE_RECORDED;
+	for (size_t i = 0; i < process->mappings.n; i++) {
+		unwind_tables__hold(unwinder->tables, process->mappings.data[i].file,
+				    TABLE_RECORDED);
+		unwind_tables__release(unwinder->tables, process->mappings.data[i].file,
+				       TABLE_WAKER);
+	}
+	for (size_t i = 0; i < process->past.n; i++) {
+		uint32_t file = process->past.data[i].mapping.file;
+
+		unwind_tables__hold(unwinder->tables, file, TABLE_RECORDED);
+		unwind_tables__release(unwinder->tables, file, TABLE_WAKER);
+	}
+}
+
+void unwinder__record(struct unwinder *unwinder, uint32_t pid)
+{
+	struct process *process = find_process(unwinder, pid);
+
+	if (!process) /* one that has ended is not to begin again */
+		process = get_process(unwinder, pid);
+	if (process)
+		become_recorded(unwinder, process);
+}
+
 static void mark_dirty(struct unwinder *unwinder, struct process *process)
 {
 	if (!process->dirty && !array__push(&unwinder->dirty, process->pid))
@@ -139,13 +171,13 @@ static void mark_dirty(struct unwinder *unwinder, struct process *process)
 }
 
 static void insert(struct unwinder *unwinder, struct process *process,
-		   const struct held_mapping *mapping)
+		   const struct process_mapping *mapping)
 {
 	size_t at;
 
 	if (mapping->pool.start >= mapping->pool.end || array__reserve(&process->mappings, 1))
 		return;
-	unwind_tables__hold(unwinder->tables, mapping->file);
+	unwind_tables__hold(unwinder->tables, mapping->file, process->user);
 	for (at = process->mappings.n;
 	     at && process->mappings.data[at - 1].pool.start > mapping->pool.start; at--)
 		process->mappings.data[at] = process->mappings.data[at - 1];
@@ -153,15 +185,15 @@ static void insert(struct unwinder *unwinder, struct process *process,
 	process->mappings.n++;
 }
 
-/* Takes [@start, @end) out of the mappings; what it lay in the middle of becomes two. */
+/* Removes [@start, @end) from the mappings; a mapping that contains it is split. */
 static void unmap_range(struct unwinder *unwinder, struct process *process, uint64_t start,
 			uint64_t end)
 {
-	struct held_mapping tail = {};
+	struct process_mapping tail = {};
 	size_t kept = 0;
 
 	for (size_t i = 0; i < process->mappings.n; i++) {
-		struct held_mapping head = process->mappings.data[i];
+		struct process_mapping head = process->mappings.data[i];
 
 		if (head.pool.start < end && head.pool.end > start) {
 			if (head.pool.end > end) {
@@ -173,13 +205,13 @@ static void unmap_range(struct unwinder *unwinder, struct process *process, uint
 		if (head.pool.start < head.pool.end)
 			process->mappings.data[kept++] = head;
 		else
-			unwind_tables__release(unwinder->tables, head.file);
+			unwind_tables__release(unwinder->tables, head.file, process->user);
 	}
 	process->mappings.n = kept;
 	insert(unwinder, process, &tail);
 }
 
-/* What is added to a virtual address of @file's to get the address mapped as @mapping says. */
+/* The bias of @mapping of @file: address - virtual address in the file. */
 static uint64_t mapping_bias(const struct file_table *file, const struct unwinder_mapping *mapping)
 {
 	uint64_t bias = mapping->start - mapping->offset;
@@ -197,25 +229,26 @@ static uint64_t mapping_bias(const struct file_table *file, const struct unwinde
 void unwinder__map(struct unwinder *unwinder, const struct unwinder_mapping *mapping)
 {
 	struct process *process = get_process(unwinder, mapping->pid);
-	struct held_mapping held = {
+	struct process_mapping added = {
 		.pool = {.start = mapping->start, .end = mapping->start + mapping->size},
 		.time = mapping->time,
 	};
 	const struct file_table *file;
 
-	if (!process || held.pool.end <= held.pool.start)
+	if (!process || added.pool.end <= added.pool.start)
 		return;
 	if (mapping->dso) {
-		held.file = unwind_tables__find(unwinder->tables, mapping->dso, mapping->fd);
-		if (!held.file)
+		added.file = unwind_tables__find(unwinder->tables, mapping->dso, mapping->fd,
+						 process->user);
+		if (!added.file)
 			return;
-		file = unwind_tables__at(unwinder->tables, held.file);
-		held.pool.table = file->number;
-		held.pool.n_rows = file->n_rows;
-		held.pool.bias = mapping_bias(file, mapping);
+		file = unwind_tables__at(unwinder->tables, added.file);
+		added.pool.table = file->number;
+		added.pool.n_rows = file->n_rows;
+		added.pool.bias = mapping_bias(file, mapping);
 	}
-	unmap_range(unwinder, process, held.pool.start, held.pool.end);
-	insert(unwinder, process, &held);
+	unmap_range(unwinder, process, added.pool.start, added.pool.end);
+	insert(unwinder, process, &added);
 	mark_dirty(unwinder, process);
 }
 
@@ -229,9 +262,11 @@ bool unwinder__fork(struct unwinder *unwinder, uint32_t parent, uint32_t child)
 	forget_before(unwinder, to, UINT64_MAX);
 	if (array__reserve(&to->mappings, from->mappings.n))
 		return false;
+	if (from->user == TABLE_RECORDED)
+		become_recorded(unwinder, to);
 	for (size_t i = 0; i < from->mappings.n; i++) {
 		to->mappings.data[i] = from->mappings.data[i];
-		unwind_tables__hold(unwinder->tables, to->mappings.data[i].file);
+		unwind_tables__hold(unwinder->tables, to->mappings.data[i].file, to->user);
 	}
 	to->mappings.n = from->mappings.n;
 	mark_dirty(unwinder, to);
@@ -272,8 +307,8 @@ void unwinder__forget(struct unwinder *unwinder, uint32_t pid, uint64_t time)
 	for (size_t i = 0; i < process->mappings.n; i++) {
 		struct past_mapping past = {process->mappings.data[i], time};
 
-		if (past.held.time < time && !array__push(&process->past, past))
-			unwind_tables__hold(unwinder->tables, past.held.file);
+		if (past.mapping.time < time && !array__push(&process->past, past))
+			unwind_tables__hold(unwinder->tables, past.mapping.file, process->user);
 	}
 	forget_before(unwinder, process, time);
 	mark_dirty(unwinder, process);
@@ -282,7 +317,8 @@ void unwinder__forget(struct unwinder *unwinder, uint32_t pid, uint64_t time)
 static void forget_past(struct unwinder *unwinder, struct process *process)
 {
 	for (size_t i = 0; i < process->past.n; i++)
-		unwind_tables__release(unwinder->tables, process->past.data[i].held.file);
+		unwind_tables__release(unwinder->tables, process->past.data[i].mapping.file,
+				       process->user);
 	process->past.n = 0;
 }
 
@@ -296,26 +332,26 @@ void unwinder__end(struct unwinder *unwinder, uint32_t pid)
 	mark_dirty(unwinder, process);
 }
 
-static const struct held_mapping *find_past(const struct process *process, uint64_t time,
-					    uint64_t pc)
+static const struct process_mapping *find_past(const struct process *process, uint64_t time,
+					       uint64_t pc)
 {
 	for (size_t i = 0; i < process->past.n; i++) {
 		const struct past_mapping *past = &process->past.data[i];
 
-		if (past->held.time <= time && time < past->until && pc >= past->held.pool.start &&
-		    pc < past->held.pool.end)
-			return &past->held;
+		if (past->mapping.time <= time && time < past->until &&
+		    pc >= past->mapping.pool.start && pc < past->mapping.pool.end)
+			return &past->mapping;
 	}
 	return NULL;
 }
 
-static const struct held_mapping *find_present(const struct process *process, uint64_t pc)
+static const struct process_mapping *find_present(const struct process *process, uint64_t pc)
 {
 	size_t low = 0, high = process->mappings.n;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		const struct held_mapping *mapping = &process->mappings.data[middle];
+		const struct process_mapping *mapping = &process->mappings.data[middle];
 
 		if (pc >= mapping->pool.start && pc < mapping->pool.end)
 			return mapping;
@@ -331,7 +367,7 @@ bool unwinder__find(const struct unwinder *unwinder, uint32_t pid, uint64_t time
 		    struct unwinder_place *place)
 {
 	const struct process *process = find_process(unwinder, pid);
-	const struct held_mapping *mapping = process ? find_past(process, time, pc) : NULL;
+	const struct process_mapping *mapping = process ? find_past(process, time, pc) : NULL;
 
 	if (process && !mapping)
 		mapping = find_present(process, pc);
@@ -352,7 +388,7 @@ static unsigned int class_of(size_t n)
 	return class;
 }
 
-/* A free run of 2^@class mappings, or false when the pool is used up. */
+/* Allocates a run of 2^@class mappings. False: the pool is full. */
 static bool allocate_run(struct unwinder *unwinder, unsigned int class, uint32_t *first)
 {
 	uint32_t size = 1U << class;
@@ -369,8 +405,8 @@ static bool allocate_run(struct unwinder *unwinder, unsigned int class, uint32_t
 }
 
 /*
- * A walk that began before, and a process forked before, may still use a run
- * that was replaced: it is free again two rounds later.
+ * Frees runs that were retired before the last publish. Not earlier: walks that are in progress,
+ * and processes that were forked meanwhile, may use them.
  */
 static void recycle(struct unwinder *unwinder)
 {
@@ -379,7 +415,7 @@ static void recycle(struct unwinder *unwinder)
 	for (size_t i = 0; i < old; i++)
 		if (array__push(&unwinder->free_runs[unwinder->retired.data[i].class],
 				unwinder->retired.data[i].first))
-			break; /* lost to the pool, no more */
+			break; /* out of memory: these runs are not used again */
 	if (old)
 		memmove(unwinder->retired.data, unwinder->retired.data + old,
 			(unwinder->retired.n - old) * sizeof(*unwinder->retired.data));
@@ -411,16 +447,17 @@ static void drop_process(struct unwinder *unwinder, struct process *process)
 	free_process(process);
 }
 
-/* Makes @process known as it is now; when there is no room for it, as one without mappings. */
+/* Passes the mappings of @process to the kernel side; none if the pool is full. */
 static void publish_process(struct unwinder *unwinder, struct process *process)
 {
-	struct unwind_process run = {.n = (uint32_t)process->mappings.n, .helps = UNWIND_HELPS};
+	struct unwind_process run = {.n = (uint32_t)process->mappings.n,
+				     .deferred_left = UNWIND_DEFERRED_MAX};
 	unsigned int class = class_of(run.n);
 
 	process->dirty = false;
 	if (run.n && (class >= SIZE_CLASSES || !allocate_run(unwinder, class, &run.first))) {
-		unwinder->no_space++;
-		run.n = run.helps = 0;
+		unwinder->pool_full++;
+		run.n = run.deferred_left = 0;
 	}
 	for (uint32_t i = 0; i < run.n; i++)
 		unwinder->pool[run.first + i] = process->mappings.data[i].pool;
@@ -436,10 +473,10 @@ uint32_t unwinder__slot(const struct unwinder *unwinder, uint32_t dso)
 		unwind_tables__at(unwinder->tables, unwind_tables__index(unwinder->tables, dso));
 	uint32_t slot = file->rows ? UNWIND_SLOT(file->number) : 0;
 
-	return slot < UNWIND_TABLE_NOT_YET ? slot : 0;
+	return slot < UNWIND_TABLE_PENDING ? slot : 0;
 }
 
-/* Releases processes that have ended. */
+/* Drops processes that have exited, and past mappings of others. */
 static void release(struct unwinder *unwinder)
 {
 	for (size_t i = 0; i < unwinder->dirty.n; i++) {
@@ -452,11 +489,11 @@ static void release(struct unwinder *unwinder)
 	}
 }
 
-/* Tells @process of tables that were built since it mapped their files. */
-static void learn_tables(struct unwinder *unwinder, struct process *process)
+/* Updates the mappings of @process to tables that were built later. */
+static void update_tables(struct unwinder *unwinder, struct process *process)
 {
 	for (size_t i = 0; i < process->mappings.n; i++) {
-		struct held_mapping *mapping = &process->mappings.data[i];
+		struct process_mapping *mapping = &process->mappings.data[i];
 		const struct file_table *file = unwind_tables__at(unwinder->tables, mapping->file);
 
 		if (!mapping->file || mapping->pool.table == file->number)
@@ -475,7 +512,7 @@ static void retry_tables(struct unwinder *unwinder)
 		const struct map64_slot *slot = &unwinder->processes.slots[i];
 
 		if (slot->used)
-			learn_tables(unwinder, (struct process *)(uintptr_t)slot->value);
+			update_tables(unwinder, (struct process *)(uintptr_t)slot->value);
 	}
 }
 
@@ -506,7 +543,7 @@ void unwinder__publish(struct unwinder *unwinder)
 void unwinder__stats(const struct unwinder *unwinder, struct unwinder_stats *stats)
 {
 	unwind_tables__stats(unwinder->tables, &stats->tables);
-	stats->no_space = unwinder->no_space;
+	stats->pool_full = unwinder->pool_full;
 }
 
 void unwinder__free(struct unwinder *unwinder)

@@ -22,7 +22,7 @@
 /* How far a stripe has been read. */
 struct position {
 	uint64_t at;   /* the next index to read */
-	uint64_t seen; /* `next` at the last drain: what is older has had time to finish */
+	uint64_t seen; /* `next` at the last drain: older events should be finished by now */
 };
 
 struct annotations {
@@ -36,8 +36,8 @@ struct annotations {
 enum outcome { PUBLISHED, UNFINISHED, OVERWRITTEN };
 
 /*
- * A program that writes to a page for which there is no room gets SIGBUS, so there
- * has to be some, although most of it will hardly be used.
+ * A program that writes to a page that the file system cannot allocate gets SIGBUS: so there must
+ * be room for the whole area, of which most programs use little.
  */
 static bool has_room(int fd)
 {
@@ -46,7 +46,7 @@ static bool has_room(int fd)
 	return !fstatvfs(fd, &fs) && fs.f_bavail > sizeof(struct dwell_area) / fs.f_frsize;
 }
 
-/* Makes the empty file an area, and maps it. Returns 0 or -errno. */
+/* Initializes and maps the empty file. Returns 0 or -errno. */
 static int prepare(struct annotations *annotations)
 {
 	const struct dwell_header header = {
@@ -69,8 +69,8 @@ static int prepare(struct annotations *annotations)
 	return 0;
 }
 
-/* Whether the file at @fd is ours and not in use: its maker holds a lock on it for life. */
-static bool is_left(int fd)
+/* Whether the file at @fd is ours and no longer in use: a recorder keeps its file locked. */
+static bool is_stale(int fd)
 {
 	struct stat st;
 
@@ -78,8 +78,8 @@ static bool is_left(int fd)
 	       st.st_size == (off_t)sizeof(struct dwell_area) && !flock(fd, LOCK_EX | LOCK_NB);
 }
 
-/* Removes the files that killed recorders have left behind. */
-static void remove_left(const char *directory)
+/* Removes the files of recorders that were killed. */
+static void remove_stale(const char *directory)
 {
 	DIR *all = opendir(directory);
 	const struct dirent *entry;
@@ -92,7 +92,7 @@ static void remove_left(const char *directory)
 				    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 		if (fd < 0)
 			continue;
-		if (is_left(fd))
+		if (is_stale(fd))
 			unlinkat(dirfd(all), entry->d_name, 0);
 		close(fd);
 	}
@@ -110,7 +110,7 @@ static int create_in(const char *directory, struct annotations **out)
 	if (!annotations)
 		return -ENOMEM;
 	annotations->fd = -1;
-	remove_left(directory);
+	remove_stale(directory);
 	if (asprintf(&path, "%s/" PREFIX "XXXXXX", directory) < 0)
 		return -ENOMEM;
 	annotations->path = path;
@@ -126,12 +126,12 @@ static int create_in(const char *directory, struct annotations **out)
 
 int annotations__new(struct annotations **out)
 {
-	/* Memory first: on a disk, the kernel would write back what is overwritten soon. */
+	/* tmpfs first: on a disk, the kernel would write back pages that are overwritten soon. */
 	const char *const directories[] = {"/dev/shm", getenv("TMPDIR"), "/tmp"};
 	int err = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(directories); i++) {
-		/* The program may be in another directory. */
+		/* The program's working directory may be another one. */
 		if (!directories[i] || directories[i][0] != '/')
 			continue;
 		err = create_in(directories[i], out);
@@ -156,16 +156,16 @@ const char *annotations__path(const struct annotations *annotations)
 	return annotations->path;
 }
 
-static void lose(struct annotations *annotations, uint64_t n)
+static void add_lost(struct annotations *annotations, uint64_t n)
 {
-	/* Nonsense in the file can add up to anything. */
+	/* The program can write any numbers: saturate. */
 	if (__builtin_add_overflow(annotations->lost, n, &annotations->lost))
 		annotations->lost = UINT64_MAX;
 }
 
 /*
- * Copies the event of @index. The loads are acquires, so that a copy with anything of a
- * later writer in it is followed by a seq that this writer's claim has changed.
+ * Copies the event of @index. A seqlock read: the loads are acquires, so that if the copy has any
+ * part of a later event, the second load of seq sees that writer's claim of the slot.
  */
 static enum outcome read_slot(const struct dwell_slot *slot, uint64_t index,
 			      struct annotation *event)
@@ -185,7 +185,7 @@ static enum outcome read_slot(const struct dwell_slot *slot, uint64_t index,
 	return PUBLISHED;
 }
 
-/* At most DWELL_SLOTS steps; the position only ever goes forward. */
+/* Reads at most DWELL_SLOTS events; the position never goes back. */
 static void drain_stripe(struct annotations *annotations, size_t n, bool last, annotation_fn each,
 			 void *context)
 {
@@ -195,7 +195,7 @@ static void drain_stripe(struct annotations *annotations, size_t n, bool last, a
 	struct annotation event;
 
 	if (next > position->at && next - position->at > DWELL_SLOTS) {
-		lose(annotations, next - DWELL_SLOTS - position->at);
+		add_lost(annotations, next - DWELL_SLOTS - position->at);
 		position->at = next - DWELL_SLOTS;
 	}
 	for (; position->at < next; position->at++) {
@@ -207,7 +207,7 @@ static void drain_stripe(struct annotations *annotations, size_t n, bool last, a
 		if (outcome == PUBLISHED)
 			each(context, &event);
 		else
-			lose(annotations, 1);
+			add_lost(annotations, 1);
 	}
 	position->seen = next;
 }
@@ -217,9 +217,9 @@ int annotations__drain(struct annotations *annotations, bool last, annotation_fn
 {
 	struct stat st;
 
-	/* Pages behind the end of a file that was cut off would be fatal to touch. */
+	/* Access to pages behind the end of a truncated file would raise SIGBUS. */
 	if (fstat(annotations->fd, &st) || st.st_size < (off_t)sizeof(struct dwell_area))
-		return error__set(-EIO, "the file of annotations '%s' was cut off",
+		return error__set(-EIO, "the annotation file '%s' was truncated",
 				  annotations->path);
 	for (size_t n = 0; n < DWELL_STRIPES; n++)
 		drain_stripe(annotations, n, last, each, context);
@@ -236,7 +236,7 @@ void annotations__free(struct annotations *annotations)
 	const uint32_t ended = 1;
 
 	if (annotations->area) {
-		/* Only a courtesy: programs would run as well, if a little slower. */
+		/* Optional: without a reader, programs need not write events. */
 		(void)!pwrite(annotations->fd, &ended, sizeof(ended),
 			      offsetof(struct dwell_area, header.ended));
 		munmap((void *)annotations->area, sizeof(struct dwell_area));

@@ -6,9 +6,9 @@
 #include "abi/device.h"
 #include "abi/grid.h"
 
-/* The idle time that @state's device is still in. */
-static struct event_idle present_idle(const struct device_state *state,
-				      const struct devices_grid *grid, uint64_t now)
+/* The idle time of @state's device that has not ended at @now. */
+static struct event_idle open_idle_time(const struct device_state *state,
+					const struct devices_grid *grid, uint64_t now)
 {
 	uint32_t apart = grid->period_ns << grid->spacing;
 	uint64_t points = sample_grid__points(state->idle_since, now, apart, grid->seed);
@@ -33,7 +33,7 @@ void devices__read(int fd, const struct devices_grid *grid, uint64_t now,
 		if (bpf_map_lookup_elem(fd, &key, &state))
 			continue;
 		if (!state.in_flight && state.idle_since < now) {
-			struct event_idle idle = present_idle(&state, grid, now);
+			struct event_idle idle = open_idle_time(&state, grid, now);
 
 			state.totals.idle_ns += now - state.idle_since;
 			if (idle.points || grid->trace)

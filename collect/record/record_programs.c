@@ -9,7 +9,7 @@
 #include "collect/core/task_walk.h"
 #include "collect/record/devices.h"
 
-/* Leaves out the programs that @kernel has no use for. */
+/* Selects the programs that @kernel supports. */
 static void choose_programs(struct record_bpf *skeleton, const struct kernel_info *kernel)
 {
 	bpf_program__set_autoload(skeleton->progs.on_io_start, kernel->io_start);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel side of a recording (bpf/record.bpf.c): for a capture whose sink wants samples,
+ * The kernel side of a recording (bpf/record.bpf.c), for captures whose sink needs samples,
  * intervals and totals, whether it writes them to a file or not.
  */
 #pragma once
@@ -12,18 +12,18 @@
 
 struct record_bpf;
 
-/* To be zeroed but for helpers; lives as long as the capture. */
+/* The caller sets helpers and zeroes the rest. Must live as long as the capture. */
 struct record_programs {
-	enum helper_threads helpers; /* threads recorded because they wake one that is */
-	struct record_bpf *skeleton; /* while the capture has it */
+	enum helper_threads helpers; /* which threads are recorded because they wake one that is */
+	struct record_bpf *skeleton; /* NULL unless the object is open */
 };
 
 /* For capture__new(). */
 struct loader_object record_programs__loader(struct record_programs *programs);
 
 /*
- * To be called by the sink's on_end(): hands to capture__event() what the programs have kept
- * until @end, the totals of threads and devices and the intervals that are still open. 0 or a
- * negative errno with a message.
+ * To be called by the sink's on_end(). Passes to capture__event() what the programs have kept: the
+ * totals of threads and devices up to @end, and the intervals that are still open. 0 or a negative
+ * errno with a message.
  */
 int record_programs__end(struct record_programs *programs, struct capture *capture, uint64_t end);

@@ -19,10 +19,9 @@
 #include "recording/recording.h"
 
 #define TICK_NS 100000000ULL
-#define TICK_ANNOTATED_NS                                                                          \
-	10000000ULL	      /* while the program annotates itself: its rings are small           \
-			       */
-#define FLUSH_NS 500000000ULL /* with a tick, what a killed recorder loses at most */
+/* While the program writes annotations: its stripes are small. */
+#define ANNOTATED_TICK_NS 10000000ULL
+#define FLUSH_NS	  500000000ULL /* a killed recorder loses at most this and a tick */
 
 struct recorder {
 	struct recorder_config config;
@@ -30,18 +29,19 @@ struct recorder {
 	struct capture *capture;
 	struct recording_writer *writer;
 	struct translator *translator;
-	struct annotations *annotations;    /* NULL: the program cannot annotate itself */
-	ARRAY(struct annotation) annotated; /* read, to be written when their threads are known */
+	struct annotations *annotations;  /* NULL: the program cannot annotate itself */
+	ARRAY(struct annotation) pending; /* to be written when their threads are known */
 	struct wait_throttle throttle;
 	uint64_t flushed_at;
-	uint64_t waits; /* events, since the throttle heard of them */
+	uint64_t waits; /* since the last step of the throttle */
 	uint64_t lost_annotations;
-	uint64_t losses[LOSS_COUNT]; /* as written last, and so */
-	uint64_t slowest_clock;	     /* capture__slowest_clock() and */
+	/* As they were last written: */
+	uint64_t losses[LOSS_COUNT];
+	uint64_t slowest_clock; /* see capture__slowest_clock() */
 	uint64_t clock_share;
-	bool waited; /* for the command, which ended with */
+	bool waited; /* the command has ended, with status */
 	int status;
-	int error; /* of the file */
+	int error; /* of writing the file */
 };
 
 static const char *loss_name(enum loss loss)
@@ -54,7 +54,7 @@ static const char *loss_name(enum loss loss)
 		[LOSS_DEFERRED_SKIPPED] = "stacks of new programs, ring buffer full",
 		[LOSS_HIDDEN_WAKE] = "wakers, hidden from tracing by the kernel",
 		[LOSS_PROGRAM_SKIPPED] =
-			"switches or wakeups, skipped by the kernel within another",
+			"switches or wakeups, skipped by the kernel within a running BPF program",
 	};
 
 	return names[loss];
@@ -74,7 +74,7 @@ static void write_interfaces(struct recording_writer *writer)
 		if_freenameindex(all);
 }
 
-/* Facts that are known at the start. */
+/* Writes what is known at the start. */
 static void write_header(struct recorder *recorder)
 {
 	struct recording_writer *writer = recorder->writer;
@@ -132,7 +132,7 @@ static void keep_annotation(void *arg, const struct annotation *annotation)
 {
 	struct recorder *recorder = arg;
 
-	recorder->lost_annotations += array__push(&recorder->annotated, *annotation) != 0;
+	recorder->lost_annotations += array__push(&recorder->pending, *annotation) != 0;
 }
 
 static void read_annotations(struct recorder *recorder, bool last)
@@ -144,16 +144,17 @@ static void read_annotations(struct recorder *recorder, bool last)
 	}
 }
 
-/* Those that were read before the last events: the threads they are of are known by now. */
+/* Writes annotations that were read before the last batch of events: their threads are known now.
+ */
 static void write_annotations(struct recorder *recorder)
 {
-	for (size_t i = 0; i < recorder->annotated.n; i++)
+	for (size_t i = 0; i < recorder->pending.n; i++)
 		recorder->lost_annotations +=
-			!translator__annotation(recorder->translator, &recorder->annotated.data[i]);
-	recorder->annotated.n = 0;
+			!translator__annotation(recorder->translator, &recorder->pending.data[i]);
+	recorder->pending.n = 0;
 }
 
-/* What a larger buffer or more memory would have kept. */
+/* The losses that a larger buffer or more memory would have avoided. */
 static uint64_t total_lost(const struct recorder *recorder)
 {
 	struct capture_losses losses;
@@ -174,7 +175,7 @@ static int put_lost(struct recorder *recorder, const char *cause, uint64_t count
 	return count ? recording_writer__put(recorder->writer, &record) : 0;
 }
 
-/* Writes the losses that changed since the last time, so that a crash keeps them. */
+/* Writes the losses that changed since the last call, so that they survive a crash. */
 static int write_losses(struct recorder *recorder)
 {
 	struct capture_losses losses;
@@ -188,8 +189,8 @@ static int write_losses(struct recorder *recorder)
 	return err;
 }
 
-/* That the sampling clocks were slowed, when that has changed. */
-static void write_slowed_clock(struct recorder *recorder)
+/* Writes the slowest rate of the sampling clocks if it has changed. */
+static void write_slowest_clock(struct recorder *recorder)
 {
 	uint64_t share, slowest = capture__slowest_clock(recorder->capture, &share);
 
@@ -208,7 +209,7 @@ static int flush(struct recorder *recorder, uint64_t now)
 	if (now - recorder->flushed_at < FLUSH_NS)
 		return 0;
 	recorder->flushed_at = now;
-	write_slowed_clock(recorder);
+	write_slowest_clock(recorder);
 	err = write_losses(recorder);
 	return err ? err : recording_writer__flush(recorder->writer);
 }
@@ -240,7 +241,7 @@ static uint64_t on_tick(void *arg, uint64_t now)
 		fill_progress(recorder, now, &progress);
 		recorder->config.on_progress(recorder->config.arg, &progress);
 	}
-	return now + (recorder->annotated.n ? TICK_ANNOTATED_NS : TICK_NS);
+	return now + (recorder->pending.n ? ANNOTATED_TICK_NS : TICK_NS);
 }
 
 static int on_end(void *arg, uint64_t end)
@@ -252,7 +253,7 @@ static int on_end(void *arg, uint64_t end)
 	return record_programs__end(&recorder->programs, recorder->capture, end);
 }
 
-/* For the command to annotate itself by include/dwell.h; without, it does not. */
+/* Creates the annotation file, and names it to the command. Without it, the command runs, too. */
 static void open_annotations(struct recorder *recorder)
 {
 	const char *user = recorder->config.capture.user;
@@ -261,7 +262,7 @@ static void open_annotations(struct recorder *recorder)
 	    (!user || !annotations__allow(recorder->annotations, user)))
 		setenv(DWELL_ENVIRONMENT, annotations__path(recorder->annotations), 1);
 	else
-		unsetenv(DWELL_ENVIRONMENT); /* of another recording around this one */
+		unsetenv(DWELL_ENVIRONMENT); /* of a recording within which dwell runs */
 }
 
 static int setup(struct recorder *recorder)
@@ -317,7 +318,7 @@ int recorder__run(struct recorder *recorder, const volatile sig_atomic_t *stop)
 	return err ? err : recorder->error;
 }
 
-/* CPU time of dwell itself, without its children's. */
+/* CPU time of dwell, without its children. */
 static uint64_t own_cpu_ns(void)
 {
 	return now_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -347,7 +348,7 @@ static int write_last_losses(struct recorder *recorder)
 	if (recorder->annotations)
 		annotations += annotations__lost(recorder->annotations);
 	if (!err)
-		err = put_lost(recorder, "annotations, the program told more than there was room",
+		err = put_lost(recorder, "annotations, overwritten before they were read",
 			       annotations);
 	capture__losses(recorder->capture, &losses);
 	if (!err)
@@ -357,7 +358,8 @@ static int write_last_losses(struct recorder *recorder)
 		err = put_lost(recorder, "unwind tables, table memory used up",
 			       stats.tables.refused);
 	if (!err)
-		err = put_lost(recorder, "mappings, no space to walk stacks by", stats.no_space);
+		err = put_lost(recorder, "mappings of processes, pool for stack walks full",
+			       stats.pool_full);
 	return err;
 }
 
@@ -370,7 +372,7 @@ static int write_end(struct recorder *recorder, uint64_t end)
 	err = write_last_losses(recorder);
 	if (recorder->waited)
 		recording_writer__meta(recorder->writer, "exit_status", "%d", recorder->status);
-	write_slowed_clock(recorder);
+	write_slowest_clock(recorder);
 	write_machine(recorder);
 	recording_writer__meta(recorder->writer, "cpu_ns", "%lu", own_cpu_ns());
 	return recording_writer__meta(recorder->writer, "end", "%lu", end) ?: err;
@@ -429,7 +431,7 @@ void recorder__free(struct recorder *recorder)
 		translator__free(recorder->translator);
 	if (recorder->annotations)
 		annotations__free(recorder->annotations);
-	array__free(&recorder->annotated);
+	array__free(&recorder->pending);
 	if (recorder->writer)
 		recording_writer__close(recorder->writer);
 	free(recorder);

@@ -2,11 +2,10 @@
 /*
  * Writes a recording: the sink of a capture, and the kernel side of a recording.
  *
- * The life of a recorder: recorder__new() checks the configuration, creates the
- * file and puts the programs in place; recorder__run() records until the command
- * has ended, the time is up or somebody stops it; recorder__finish() reads the
- * totals and completes the file. Errors are negative errnos with error__set()
- * done; whatever was recorded before an error stays readable.
+ * The life of a recorder: recorder__new() checks the configuration, loads the programs and creates
+ * the file; recorder__run() records until the command has ended, the time is up or a signal stops
+ * it; recorder__finish() reads the totals and completes the file. Errors are negative errnos, with
+ * a message in error__set(); what was recorded before an error stays readable.
  */
 #pragma once
 
@@ -29,7 +28,7 @@ struct recorder_progress {
 struct recorder_config {
 	struct capture_config capture;
 	const char *output;
-	uint64_t wait_limit; /* recorded per CPU and period before they are thinned out; 0: all */
+	uint64_t wait_limit; /* waits recorded per CPU and period, on average; 0: no limit */
 	enum helper_threads helpers;
 	const char *command_line; /* what the user typed, for the header */
 	/* Called from recorder__run() a few times a second. */
@@ -41,25 +40,25 @@ struct recorder;
 
 int recorder__new(const struct recorder_config *config, struct recorder **out);
 
-/* Which rung of the ladder takes sleepers' stacks here, in words. */
+/* See loader__rung(). */
 const char *recorder__rung(const struct recorder *recorder);
 
 /* See capture__run(). */
 int recorder__run(struct recorder *recorder, const volatile sig_atomic_t *stop);
 
-/* Ends the recording and closes the file. What was lost is in @progress. */
+/* Ends the recording and closes the file. Sets @progress to the final counts. */
 int recorder__finish(struct recorder *recorder, struct recorder_progress *progress);
 
-/* Sends @signal to the command, if there is one that runs. */
+/* Sends @signal to the command, if one is running. */
 void recorder__signal(const struct recorder *recorder, int signal);
 
 /* See capture__command_status(). */
 int recorder__command_status(struct recorder *recorder, int *exec_error);
 
-/* A descriptor of the file that the recording names @dso, kept since; -1: none. Stays its own. */
+/* A descriptor of the file that is @dso in the recording; -1: none. Stays the recorder's. */
 int recorder__dso_fd(const struct recorder *recorder, uint32_t dso);
 
-/* The uid of the process whose generated code the recording names @dso; -1: unknown. */
+/* The uid of the process whose generated code is @dso in the recording; -1: unknown. */
 int64_t recorder__dso_owner(const struct recorder *recorder, uint32_t dso);
 
 void recorder__free(struct recorder *recorder);

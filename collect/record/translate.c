@@ -19,15 +19,16 @@
 struct known_thread {
 	uint32_t tgid;
 	bool announced;
-	struct event_totals *exiting; /* provisional, until the final ones come; or NULL */
+	struct event_totals
+		*exiting; /* provisional totals; NULL: none, or replaced by final ones */
 };
 
 struct translator {
 	struct recording_writer *writer;
 	uint64_t events;
 	ARRAY(struct known_thread) threads; /* by number */
-	ARRAY(uint32_t) dsos;		    /* numbers in the recording, by that of the origin */
-	struct map64 tids;		    /* of recorded threads -> the last thread that had it */
+	ARRAY(uint32_t) dsos;		    /* number in the recording, by number of the origin */
+	struct map64 tids;		    /* tid -> the last recorded thread that had it */
 	struct map64 files;		    /* inode and device -> string */
 };
 
@@ -64,7 +65,7 @@ static uint32_t comm_string(struct translator *translator, const char comm[DWELL
 	return recording_writer__string(translator->writer, text);
 }
 
-/* The number in the recording of what code comes from, written at first sight. */
+/* The DSO of @origin in the recording, written at the first call. */
 static uint32_t dso_number(struct translator *translator, const struct code_origin *origin)
 {
 	static const uint8_t kinds[] = {
@@ -134,7 +135,7 @@ static void on_thread(struct translator *translator, const struct event_thread *
 
 	if (!thread)
 		return;
-	/* The last walk names every thread again, without its parent. */
+	/* The final walk over all tasks sends every thread again, without its parent. */
 	if (thread->announced && !event->parent)
 		return;
 	thread->tgid = event->tgid;
@@ -225,8 +226,8 @@ void translator__end(struct translator *translator)
 }
 
 /*
- * Numbers of the two stacks of an event; @left is the number of bytes behind
- * its head. False when the event contradicts itself.
+ * Sets *@kernel and *@user to the stacks of an event, and writes the frames that it has in @sent,
+ * of which there are @left bytes. False: the event is malformed.
  */
 static bool take_stacks(struct translator *translator, const struct event_stack *stack,
 			const __u64 *sent, size_t left, uint32_t *kernel, uint32_t *user)
@@ -297,7 +298,7 @@ static uint64_t file_key(uint64_t inode, uint64_t device)
 	return hash__add(hash__add(1, inode), device);
 }
 
-/* The event has the names from the file up; a path has them from the root down. */
+/* The event has the names of the path from the file up to the root. */
 static void on_file(struct translator *translator, const struct event_file *event, size_t size)
 {
 	char path[2 * DWELL_PATH_SIZE];
@@ -316,7 +317,7 @@ static void on_file(struct translator *translator, const struct event_file *even
 			break;
 		at -= length;
 		memcpy(path + at, name, length);
-		/* A file system that is mounted nowhere has no root: "pipe:[17]", a memfd. */
+		/* A path in a pseudo file system has no root: "pipe:[17]", a memfd. */
 		if (!pseudo || name + length + 1 < end)
 			path[--at] = '/';
 		name += length + 1;
@@ -336,7 +337,7 @@ static uint32_t address_string(struct translator *translator, uint16_t family,
 	return recording_writer__string(translator->writer, text);
 }
 
-/* The name of a file whose EVENT_FILE has not come (yet): what the descriptor names now. */
+/* The path of a file whose EVENT_FILE has not come (yet): what the descriptor refers to now. */
 static uint32_t file_by_descriptor(struct translator *translator, uint32_t thread,
 				   const struct event_object *object)
 {
@@ -366,7 +367,7 @@ static uint32_t file_name(struct translator *translator, uint32_t thread,
 	return known ? (uint32_t)*known : file_by_descriptor(translator, thread, object);
 }
 
-/* A wait for any child is a wait for the one that ended it. */
+/* A wait for any child becomes a wait for the one that ended it. */
 static void waited_child(struct translator *translator, const struct event_interval *event,
 			 struct record_object *object)
 {
@@ -534,7 +535,7 @@ void translator__event(struct translator *translator, const struct event_header 
 	case EVENT_IDLE:
 		on_idle(translator, (const void *)event, size);
 		break;
-	case EVENT_DEFERRED: /* a capture hands none out */
+	case EVENT_DEFERRED: /* never passed to sinks */
 		break;
 	}
 }

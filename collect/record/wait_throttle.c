@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "collect/record/wait_throttle.h"
 
-#define SECOND	    1000000000ULL
-#define WINDOW_NS   50000000ULL
-#define POINTS	    6	   /* that a window holds at least: at each, all threads may have a wait */
-#define WIDEST_NS   SECOND /* points are never further apart */
-#define MAX_SPACING 15	   /* INTERVAL_SPACING_MAX */
+#define SECOND	       1000000000ULL
+#define WINDOW_NS      50000000ULL
+#define POINTS	       6 /* in a window, at least: at one point, all threads may have a wait */
+#define MAX_SPACING_NS SECOND
+#define MAX_SPACING    15 /* INTERVAL_SPACING_MAX */
 
 void wait_throttle__start(struct wait_throttle *throttle, uint64_t per_period, uint64_t period_ns,
 			  uint64_t cpus, uint64_t now)
@@ -15,8 +15,9 @@ void wait_throttle__start(struct wait_throttle *throttle, uint64_t per_period, u
 		.period_ns = period_ns,
 		.since = now,
 	};
-	while (throttle->widest < MAX_SPACING && period_ns << (throttle->widest + 1) <= WIDEST_NS)
-		throttle->widest++;
+	while (throttle->max_spacing < MAX_SPACING &&
+	       period_ns << (throttle->max_spacing + 1) <= MAX_SPACING_NS)
+		throttle->max_spacing++;
 }
 
 unsigned int wait_throttle__step(struct wait_throttle *throttle, uint64_t waits, uint64_t now)
@@ -31,9 +32,8 @@ unsigned int wait_throttle__step(struct wait_throttle *throttle, uint64_t waits,
 	rate = throttle->waits * SECOND / window;
 	throttle->since = now;
 	throttle->waits = 0;
-	/* Twice the distance is half the waits, at best; half the distance twice as many, at worst.
-	 */
-	for (; rate > throttle->limit && throttle->spacing < throttle->widest; rate /= 2)
+	/* Doubling the spacing at best halves the waits; halving it at worst doubles them. */
+	for (; rate > throttle->limit && throttle->spacing < throttle->max_spacing; rate /= 2)
 		throttle->spacing++;
 	if (rate < throttle->limit / 3 && throttle->spacing)
 		throttle->spacing--;

@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bounds what the recording of waits costs. A program with many threads that
- * wait for long (hackbench) has a sampling point in every wait: recording them
- * all would be tracing. When more arrive than are wanted, the points that waits
- * are held against are moved apart, by powers of two, and each counts for as
- * many more; as soon as few arrive, together again. Weights stay unbiased, and
- * waits longer than the distance are still all there.
+ * Bounds the cost of recording waits. In a program with many threads that wait for long
+ * (hackbench), every wait contains a sampling point: recording them all would be tracing. When more
+ * waits arrive than the limit, the spacing of their sampling points is multiplied by a power of
+ * two, and so is the weight of each point; when few arrive, it is halved again. Estimates stay
+ * unbiased, and waits longer than two spacings are still all recorded.
  */
 #pragma once
 
 #include <stdint.h>
 
 struct wait_throttle {
-	uint64_t limit; /* wanted at most, per second; 0: no limit */
+	uint64_t limit; /* waits per second; 0: no limit */
 	uint64_t period_ns;
-	unsigned int widest;  /* the spacing is at most 2^widest periods */
-	unsigned int spacing; /* at present: 2^spacing periods */
-	uint64_t since;	      /* begin of the present window, ns */
-	uint64_t waits;	      /* that arrived within it */
+	unsigned int max_spacing; /* the spacing is at most 2^max_spacing periods */
+	unsigned int spacing;	  /* at present, 2^spacing periods */
+	uint64_t since;		  /* begin of the current window, ns */
+	uint64_t waits;		  /* that arrived within it */
 };
 
 /*
- * @per_period waits are wanted at most, per period of @period_ns and CPU; 0: no
- * limit. @now is any clock's time in ns, here and below.
+ * Sets the limit to @per_period waits per period of @period_ns and CPU; 0: no limit. @now is the
+ * time of any clock in ns, here and below.
  */
 void wait_throttle__start(struct wait_throttle *throttle, uint64_t per_period, uint64_t period_ns,
 			  uint64_t cpus, uint64_t now);
 
-/* Takes note of @waits that arrived, and decides. Returns throttle->spacing. */
+/* Adds @waits that arrived since the last call, and adapts the spacing, which it returns. */
 unsigned int wait_throttle__step(struct wait_throttle *throttle, uint64_t waits, uint64_t now);

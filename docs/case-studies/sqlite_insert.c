@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Threads that insert rows, each into a database of its own in memory: nothing that they
- * do has to do with each other. After Coz's benchmark of SQLite (SOSP'15, section 4.2.3).
+ * Threads that insert rows, each into its own in-memory database, independently of each
+ * other. After Coz's benchmark of SQLite (SOSP'15, section 4.2.3).
  *
  * usage: sqlite_insert [--threads N] [--seconds S] [--no-memstatus] [--no-journal] [--prepared]
  */

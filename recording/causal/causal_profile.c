@@ -56,7 +56,7 @@ void causal_profile__free(struct causal_profile *profile)
 	for (size_t i = 0; i < profile->runs.n; i++) {
 		array__free(&profile->runs.data[i].seen);
 		array__free(&profile->runs.data[i].places);
-		array__free(&profile->runs.data[i].troubles);
+		array__free(&profile->runs.data[i].diagnostics);
 	}
 	array__free(&profile->points);
 	array__free(&profile->targets);
@@ -66,18 +66,18 @@ void causal_profile__free(struct causal_profile *profile)
 	free(profile);
 }
 
-/* Cuts what is read into lines. */
+/* Splits the bytes of a file into lines. */
 struct line_reader {
 	struct causal_parser *parser;
-	char *line; /* CAUSAL_LINE_MAX; the beginning of one that is not whole yet */
+	char *line; /* CAUSAL_LINE_MAX bytes; the incomplete line so far */
 	size_t n;
 	bool too_long;
 	char head[4096]; /* of the file */
 	size_t n_head;
 };
 
-/* The line so far is whole. */
-static int line__end(struct line_reader *reader)
+/* The line is complete: parses it. */
+static int finish_line(struct line_reader *reader)
 {
 	struct causal_profile *profile = reader->parser->profile;
 	int err = 0;
@@ -93,7 +93,7 @@ static int line__end(struct line_reader *reader)
 	return err < 0 ? err : 0;
 }
 
-static void line__add(struct line_reader *reader, const char *bytes, size_t n)
+static void append_to_line(struct line_reader *reader, const char *bytes, size_t n)
 {
 	if (n > CAUSAL_LINE_MAX - reader->n)
 		reader->too_long = true;
@@ -103,7 +103,7 @@ static void line__add(struct line_reader *reader, const char *bytes, size_t n)
 	reader->n += n;
 }
 
-static int line__take(struct line_reader *reader, const char *bytes, size_t n)
+static int take_block(struct line_reader *reader, const char *bytes, size_t n)
 {
 	const char *end = bytes + n;
 	size_t room = sizeof(reader->head) - reader->n_head;
@@ -115,15 +115,15 @@ static int line__take(struct line_reader *reader, const char *bytes, size_t n)
 	while (!err && bytes < end) {
 		const char *newline = memchr(bytes, '\n', (size_t)(end - bytes));
 
-		line__add(reader, bytes, (size_t)((newline ? newline : end) - bytes));
+		append_to_line(reader, bytes, (size_t)((newline ? newline : end) - bytes));
 		if (newline)
-			err = line__end(reader);
+			err = finish_line(reader);
 		bytes = newline ? newline + 1 : end;
 	}
 	return err;
 }
 
-static int profile__read_lines(int fd, const char *path, struct line_reader *reader)
+static int read_lines(int fd, const char *path, struct line_reader *reader)
 {
 	_cleanup_free_ char *buffer = malloc(BUFFER_SIZE);
 	ssize_t n;
@@ -139,13 +139,13 @@ static int profile__read_lines(int fd, const char *path, struct line_reader *rea
 		if (n < 0)
 			return error__errno(-errno, "cannot read %s", path);
 		if (!n)
-			return line__end(reader); /* the last one may lack its end */
-		err = line__take(reader, buffer, (size_t)n);
+			return finish_line(reader); /* the last line may lack a newline */
+		err = take_block(reader, buffer, (size_t)n);
 	}
 	return err;
 }
 
-static int profile__open(const char *path)
+static int open_profile(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err = -errno;
 	struct stat st;
@@ -160,7 +160,7 @@ static int profile__open(const char *path)
 		return fd;
 	if (err == -ENOENT) {
 		error__set(err, "there is no causal profile %s", path);
-		error__hint(CAUSAL_MEND_RUN "\nor name the file: dwell causal report FILE");
+		error__hint(CAUSAL_HINT_RUN "\nor name the file: dwell causal report FILE");
 		return err;
 	}
 	error__errno(err, "cannot open %s", path);
@@ -169,8 +169,8 @@ static int profile__open(const char *path)
 	return err;
 }
 
-/* No run was found in it: why. */
-static int profile__explain(const char *path, const struct line_reader *reader)
+/* Records why there is no run in the file. */
+static int no_runs_error(const char *path, const struct line_reader *reader)
 {
 	int err = causal_profile__recognize(path, reader->head, reader->n_head);
 
@@ -178,7 +178,7 @@ static int profile__explain(const char *path, const struct line_reader *reader)
 		return err;
 	error__set(-EINVAL, "%s is %s", path, reader->n_head ? "damaged" : "empty");
 	error__hint(reader->n_head ? "There is no line in it that begins a run."
-				   : "The disk may have been full. " CAUSAL_MEND_RUN);
+				   : "The disk may have been full. " CAUSAL_HINT_RUN);
 	return -EINVAL;
 }
 
@@ -186,13 +186,13 @@ int causal_profile__read(const char *path, struct causal_profile **out)
 {
 	_cleanup_causal_profile_ struct causal_profile *profile = calloc(1, sizeof(*profile));
 	_cleanup_(causal_parser__free) struct causal_parser parser = {.profile = profile};
-	_cleanup_close_ int fd = profile__open(path);
+	_cleanup_close_ int fd = open_profile(path);
 	struct line_reader reader = {.parser = &parser};
 	int err;
 
 	if (fd < 0)
 		return fd;
-	err = profile ? profile__read_lines(fd, path, &reader) : -ENOMEM;
+	err = profile ? read_lines(fd, path, &reader) : -ENOMEM;
 	free(reader.line);
 	if (err == -ENOMEM)
 		return error__errno(err, "cannot read %s", path);
@@ -201,7 +201,7 @@ int causal_profile__read(const char *path, struct causal_profile **out)
 	if (parser.newer)
 		return causal_profile__refuse_newer(path);
 	if (!profile->runs.n)
-		return profile__explain(path, &reader);
+		return no_runs_error(path, &reader);
 	profile->memory = parser.memory;
 	parser.memory = NULL;
 	*out = TAKE_PTR(profile);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Lines of a causal profile as they are read. Nothing in them is trusted. */
+/* Parsing lines of a causal profile. Nothing in them is trusted. */
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -34,8 +34,8 @@ const char *causal_target_kind__name(enum causal_target_kind kind)
 	return target_kinds[kind];
 }
 
-/* Whether @value is a number from 0 to @max; rounded into *@number. */
-static bool number__of(const json_t *value, uint64_t max, uint64_t *number)
+/* Whether @value is a number from 0 to @max, which is rounded to *@number. */
+static bool read_number(const json_t *value, uint64_t max, uint64_t *number)
 {
 	if (json_is_integer(value)) {
 		json_int_t integer = json_integer_value(value);
@@ -54,13 +54,13 @@ static bool number__of(const json_t *value, uint64_t max, uint64_t *number)
 	return false;
 }
 
-/* The member @key; false when it is no such number. One that is not there is 0. */
+/* Gets the member @key, 0 if it is missing. False if it is not a number from 0 to @max. */
 static bool get_number(const json_t *object, const char *key, uint64_t max, uint64_t *number)
 {
 	const json_t *value = json_object_get(object, key);
 
 	*number = 0;
-	return !value || number__of(value, max, number);
+	return !value || read_number(value, max, number);
 }
 
 static bool get_id(const json_t *object, const char *key, uint32_t *id)
@@ -68,13 +68,13 @@ static bool get_id(const json_t *object, const char *key, uint32_t *id)
 	const json_t *value = json_object_get(object, key);
 	uint64_t number;
 
-	if (!value || !number__of(value, UINT32_MAX, &number))
+	if (!value || !read_number(value, UINT32_MAX, &number))
 		return false;
 	*id = (uint32_t)number;
 	return true;
 }
 
-/* The one copy of @text. 0 or -ENOMEM. */
+/* Sets *@kept to the profile's copy of @text. 0 or -ENOMEM. */
 static int keep_bytes(struct causal_parser *parser, const char *text, size_t size,
 		      const char **kept)
 {
@@ -99,7 +99,7 @@ static int keep_text(struct causal_parser *parser, const char *text, const char 
 	return keep_bytes(parser, text, strlen(text), kept);
 }
 
-/* The member @key, "" when it is not there. 0, NOT_READ or -ENOMEM. */
+/* Gets the member @key, "" if it is missing. 0, NOT_READ or -ENOMEM. */
 static int get_text(struct causal_parser *parser, const json_t *object, const char *key,
 		    const char **text)
 {
@@ -123,8 +123,8 @@ static bool get_kind(const json_t *object, const char *const *names, size_t n, i
 	return false;
 }
 
-/* The number that a run's id has in the table of runs that were heard of, or -ENOMEM. */
-static int64_t run__number(struct causal_parser *parser, const char *id, size_t size)
+/* The number of a run id in parser->runs, added if it is new; or -ENOMEM. */
+static int64_t run_number(struct causal_parser *parser, const char *id, size_t size)
 {
 	bool fresh;
 	int64_t number = intern__id(&parser->runs, id, size, &fresh);
@@ -134,10 +134,10 @@ static int64_t run__number(struct causal_parser *parser, const char *id, size_t 
 	return number;
 }
 
-/* The index of the run called @id. 0, NOT_READ or -ENOMEM. */
-static int run__find(struct causal_parser *parser, const char *id, size_t size, uint32_t *run)
+/* Gets the index of the run with @id. 0, NOT_READ if there is none, or -ENOMEM. */
+static int find_run(struct causal_parser *parser, const char *id, size_t size, uint32_t *run)
 {
-	int64_t number = run__number(parser, id, size);
+	int64_t number = run_number(parser, id, size);
 
 	if (number < 0)
 		return (int)number;
@@ -149,7 +149,7 @@ static int parse_run(struct causal_parser *parser, const json_t *line, const cha
 {
 	struct causal_profile *profile = parser->profile;
 	struct causal_run run = {.status = -1};
-	int64_t number = run__number(parser, id, strlen(id));
+	int64_t number = run_number(parser, id, strlen(id));
 	uint64_t version;
 	int err;
 
@@ -162,7 +162,7 @@ static int parse_run(struct causal_parser *parser, const json_t *line, const cha
 		return NOT_READ;
 	}
 	if (parser->run_indexes.data[number] != UINT32_MAX)
-		return 0; /* the same profile twice in a file */
+		return 0; /* the same profile was appended twice */
 	if (!get_number(line, "start_realtime", INT64_MAX, &run.start_realtime) ||
 	    !get_number(line, "period_ns", CAUSAL_HALF_MAX, &run.period_ns))
 		return NOT_READ;
@@ -174,21 +174,20 @@ static int parse_run(struct causal_parser *parser, const json_t *line, const cha
 	return err;
 }
 
-static void key__add(struct buffer *key, const char *text)
+static void key_add(struct buffer *key, const char *text)
 {
 	buffer__put(key, text, strlen(text) + 1);
 }
 
 /*
- * The index of what has the members in @key, given by @table. *@fresh says whether it is
- * one more than there was.
+ * The index of the point or target with the members in @key. *@fresh says whether it is new.
  */
-static int64_t key__index(struct intern *table, const struct buffer *key, bool *fresh)
+static int64_t key_index(struct intern *table, const struct buffer *key, bool *fresh)
 {
 	return key->failed ? -ENOMEM : intern__id(table, key->data, key->n, fresh);
 }
 
-/* Remembers that @id of a run stands for @index. */
+/* Maps @id of @run to @index. */
 static int put_number(struct map64 *numbers, uint32_t run, uint32_t id, uint64_t index)
 {
 	uint64_t *at = map64__put(numbers, (uint64_t)run << 32 | id, index);
@@ -215,9 +214,9 @@ static int parse_point(struct causal_parser *parser, const json_t *line, uint32_
 	if (err)
 		return err;
 	point.kind = (enum causal_point_kind)kind;
-	key__add(&key, point_kinds[kind]);
-	key__add(&key, point.name);
-	index = key__index(&parser->points, &key, &fresh);
+	key_add(&key, point_kinds[kind]);
+	key_add(&key, point.name);
+	index = key_index(&parser->points, &key, &fresh);
 	if (index < 0 || (fresh && array__push(&parser->profile->points, point)))
 		return -ENOMEM;
 	return put_number(&parser->point_numbers, run, id, (uint64_t)index);
@@ -257,20 +256,20 @@ static int parse_target(struct causal_parser *parser, const json_t *line, uint32
 	err = get_target(parser, line, &target);
 	if (err)
 		return err;
-	key__add(&key, target_kinds[target.kind]);
-	key__add(&key, target.name);
-	key__add(&key, target.file);
-	key__add(&key, target.function);
-	key__add(&key, target.caller);
+	key_add(&key, target_kinds[target.kind]);
+	key_add(&key, target.name);
+	key_add(&key, target.file);
+	key_add(&key, target.function);
+	key_add(&key, target.caller);
 	buffer__varint(&key, target.line);
 	buffer__varint(&key, target.inclusive);
-	index = key__index(&parser->targets, &key, &fresh);
+	index = key_index(&parser->targets, &key, &fresh);
 	if (index < 0 || (fresh && array__push(&parser->profile->targets, target)))
 		return -ENOMEM;
 	return put_number(&parser->target_numbers, run, id, (uint64_t)index);
 }
 
-/* [point, visits, span_ns, ends, occupied_ns]; zeros at the end may be left out. */
+/* [point, visits, span_ns, ends, occupied_ns]; trailing zeros may be omitted. */
 static bool get_visits(const json_t *entry, struct causal_visits *visits)
 {
 	uint64_t *const counts[] = {&visits->visits, &visits->span_ns, &visits->ends};
@@ -278,18 +277,18 @@ static bool get_visits(const json_t *entry, struct causal_visits *visits)
 	size_t n = json_array_size(entry);
 	uint64_t number;
 
-	if (n < 2 || !number__of(json_array_get(entry, 0), UINT32_MAX, &number))
+	if (n < 2 || !read_number(json_array_get(entry, 0), UINT32_MAX, &number))
 		return false;
 	visits->point = (uint32_t)number;
 	for (size_t i = 0; i < ARRAY_SIZE(counts) && i + 1 < n; i++)
-		if (!number__of(json_array_get(entry, i + 1), CAUSAL_HALF_MAX, counts[i]))
+		if (!read_number(json_array_get(entry, i + 1), CAUSAL_HALF_MAX, counts[i]))
 			return false;
 	visits->occupied_ns = json_number_value(occupied);
 	return !occupied || (json_is_number(occupied) && visits->occupied_ns >= 0 &&
 			     visits->occupied_ns <= (double)CAUSAL_RUN_MAX);
 }
 
-static int get_half(const json_t *object, struct causal_raw_half *half)
+static int get_half(const json_t *object, struct causal_parsed_half *half)
 {
 	const json_t *points = json_object_get(object, "points"), *entry;
 	size_t i;
@@ -312,9 +311,9 @@ static int get_half(const json_t *object, struct causal_raw_half *half)
 	return 0;
 }
 
-/* Puts what was read of a half into the profile, as far as its points are known. */
-static int take_half(struct causal_parser *parser, const struct causal_raw_half *raw, uint32_t run,
-		     struct causal_half *half)
+/* Copies a parsed half to the profile, without points that are not defined. */
+static int take_half(struct causal_parser *parser, const struct causal_parsed_half *raw,
+		     uint32_t run, struct causal_half *half)
 {
 	if (!raw->duration_ns)
 		return NOT_READ;
@@ -331,7 +330,7 @@ static int take_half(struct causal_parser *parser, const struct causal_raw_half 
 		const uint64_t *index =
 			map64__get(&parser->point_numbers, (uint64_t)run << 32 | visits->point);
 
-		/* The line that said who that is may be one that a full disk cut. */
+		/* The line that defines the point may have been cut by a full disk. */
 		if (!index)
 			continue;
 		half->points[half->n_points] = *visits;
@@ -342,7 +341,7 @@ static int take_half(struct causal_parser *parser, const struct causal_raw_half 
 
 static int take_experiment(struct causal_parser *parser, uint32_t run)
 {
-	const struct causal_raw *raw = &parser->raw;
+	const struct causal_parsed *raw = &parser->raw;
 	struct causal_experiment experiment = {
 		.run = run,
 		.speedup = raw->speedup,
@@ -369,7 +368,7 @@ static int parse_experiment(struct causal_parser *parser, const json_t *line, ui
 	const json_t *base = json_object_get(line, "base");
 	const json_t *speedup = json_object_get(line, "speedup");
 	const json_t *also = json_object_get(line, "also");
-	struct causal_raw *raw = &parser->raw;
+	struct causal_parsed *raw = &parser->raw;
 	int err = 0;
 
 	if (!json_is_number(speedup) || (also && !json_is_string(also)) ||
@@ -416,12 +415,12 @@ static int parse_place(struct causal_parser *parser, const json_t *line, uint32_
 	return err ? err : array__push(&parser->profile->runs.data[run].places, place);
 }
 
-static int parse_trouble(struct causal_parser *parser, const json_t *line, uint32_t run)
+static int parse_diagnostic(struct causal_parser *parser, const json_t *line, uint32_t run)
 {
 	const char *text;
 	int err = get_text(parser, line, "text", &text);
 
-	return err ? err : array__push(&parser->profile->runs.data[run].troubles, text);
+	return err ? err : array__push(&parser->profile->runs.data[run].diagnostics, text);
 }
 
 static int parse_end(struct causal_parser *parser, const json_t *line, uint32_t index)
@@ -449,7 +448,7 @@ static const struct {
 	{"target", parse_target},
 	{"seen", parse_seen},
 	{"place", parse_place},
-	{"trouble", parse_trouble},
+	{"trouble", parse_diagnostic},
 	{"end", parse_end},
 };
 
@@ -467,13 +466,13 @@ static int parse_object(struct causal_parser *parser, const json_t *line)
 	for (size_t i = 0; i < ARRAY_SIZE(parsers); i++) {
 		if (strcmp(parsers[i].type, type) != 0)
 			continue;
-		err = run__find(parser, id, strlen(id), &run);
+		err = find_run(parser, id, strlen(id), &run);
 		return err ? err : parsers[i].parse(parser, line, run);
 	}
-	return 0; /* of a later version, which says that it can be done without */
+	return 0; /* a type of a later version, which older readers may ignore */
 }
 
-/* The last line that begins within @text: behind one that a full disk cut. NULL: none. */
+/* The start of the last line within @text, after one that a full disk cut; or NULL. */
 static const char *last_begin(const char *text, size_t size)
 {
 	static const char begin[] = "{\"type\":";
@@ -499,13 +498,13 @@ static int parse_text(struct causal_parser *parser, const char *text, size_t siz
 
 int causal_parser__line(struct causal_parser *parser, const char *text, size_t size)
 {
-	struct causal_raw *raw = &parser->raw;
+	struct causal_parsed *raw = &parser->raw;
 	uint32_t run = 0;
 	int err;
 
 	if (!causal_scan__experiment(text, size, raw))
 		return parse_text(parser, text, size);
-	err = run__find(parser, raw->run, raw->run_size, &run);
+	err = find_run(parser, raw->run, raw->run_size, &run);
 	return err ? err : take_experiment(parser, run);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Experiments, read as the writer writes them. Whatever looks in any way different is left
- * to the JSON parser, which decides.
+ * Parses experiments exactly as the writer writes them. Lines that differ in any way are left
+ * to the JSON parser.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ struct scan {
 	const char *end;
 };
 
-static bool scan__char(struct scan *scan, char c)
+static bool scan_char(struct scan *scan, char c)
 {
 	if (scan->at == scan->end || *scan->at != c)
 		return false;
@@ -22,21 +22,21 @@ static bool scan__char(struct scan *scan, char c)
 	return true;
 }
 
-/* A string without escapes, of printable ASCII. */
-static bool scan__string(struct scan *scan, const char **text, size_t *size)
+/* A string of printable ASCII without escapes. */
+static bool scan_string(struct scan *scan, const char **text, size_t *size)
 {
-	if (!scan__char(scan, '"'))
+	if (!scan_char(scan, '"'))
 		return false;
 	*text = scan->at;
 	while (scan->at < scan->end && *scan->at >= ' ' && *scan->at < 0x7f && *scan->at != '"' &&
 	       *scan->at != '\\')
 		scan->at++;
 	*size = (size_t)(scan->at - *text);
-	return scan__char(scan, '"');
+	return scan_char(scan, '"');
 }
 
-/* Digits, and no sign, fraction or exponent. */
-static bool scan__count(struct scan *scan, uint64_t max, uint64_t *count)
+/* An integer without sign, fraction or exponent. */
+static bool scan_count(struct scan *scan, uint64_t max, uint64_t *count)
 {
 	const char *begin = scan->at;
 
@@ -48,7 +48,7 @@ static bool scan__count(struct scan *scan, uint64_t max, uint64_t *count)
 	       scan->at < scan->end && (*scan->at == ',' || *scan->at == ']' || *scan->at == '}');
 }
 
-static bool scan__real(struct scan *scan, double *real)
+static bool scan_real(struct scan *scan, double *real)
 {
 	size_t left = (size_t)(scan->end - scan->at), n = 0;
 	char text[40], *end;
@@ -68,42 +68,42 @@ static bool scan__real(struct scan *scan, double *real)
 }
 
 /* [point, visits, span_ns, ends, occupied_ns], at least two of them. */
-static bool scan__visits(struct scan *scan, struct causal_visits *visits)
+static bool scan_visits(struct scan *scan, struct causal_visits *visits)
 {
 	uint64_t *const counts[] = {&visits->visits, &visits->span_ns, &visits->ends};
 	uint64_t point;
 
-	if (!scan__char(scan, '[') || !scan__count(scan, UINT32_MAX, &point))
+	if (!scan_char(scan, '[') || !scan_count(scan, UINT32_MAX, &point))
 		return false;
 	visits->point = (uint32_t)point;
 	for (size_t i = 0; i < ARRAY_SIZE(counts); i++) {
-		if (i && scan__char(scan, ']'))
+		if (i && scan_char(scan, ']'))
 			return true;
-		if (!scan__char(scan, ',') || !scan__count(scan, CAUSAL_HALF_MAX, counts[i]))
+		if (!scan_char(scan, ',') || !scan_count(scan, CAUSAL_HALF_MAX, counts[i]))
 			return false;
 	}
-	return scan__char(scan, ']') ||
-	       (scan__char(scan, ',') && scan__real(scan, &visits->occupied_ns) &&
-		scan__char(scan, ']'));
+	return scan_char(scan, ']') ||
+	       (scan_char(scan, ',') && scan_real(scan, &visits->occupied_ns) &&
+		scan_char(scan, ']'));
 }
 
-static bool scan__points(struct scan *scan, struct causal_raw_half *half)
+static bool scan_points(struct scan *scan, struct causal_parsed_half *half)
 {
-	if (!scan__char(scan, '['))
+	if (!scan_char(scan, '['))
 		return false;
-	if (scan__char(scan, ']'))
+	if (scan_char(scan, ']'))
 		return true;
 	do {
 		struct causal_visits visits = {};
 
-		if (!scan__visits(scan, &visits) || array__push(&half->visits, visits))
+		if (!scan_visits(scan, &visits) || array__push(&half->visits, visits))
 			return false;
-	} while (scan__char(scan, ','));
-	return scan__char(scan, ']');
+	} while (scan_char(scan, ','));
+	return scan_char(scan, ']');
 }
 
 /* "NAME": */
-static bool scan__name(struct scan *scan, const char *name)
+static bool scan_name(struct scan *scan, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -114,19 +114,18 @@ static bool scan__name(struct scan *scan, const char *name)
 	return true;
 }
 
-static bool scan__half(struct scan *scan, struct causal_raw_half *half)
+static bool scan_half(struct scan *scan, struct causal_parsed_half *half)
 {
 	half->visits.n = 0;
-	return scan__char(scan, '{') && scan__name(scan, "duration_ns") &&
-	       scan__count(scan, CAUSAL_HALF_MAX, &half->duration_ns) && scan__char(scan, ',') &&
-	       scan__name(scan, "delay_ns") &&
-	       scan__count(scan, CAUSAL_HALF_MAX, &half->delay_ns) && scan__char(scan, ',') &&
-	       scan__name(scan, "hit_ns") && scan__count(scan, CAUSAL_RUN_MAX, &half->hit_ns) &&
-	       scan__char(scan, ',') && scan__name(scan, "points") && scan__points(scan, half) &&
-	       scan__char(scan, '}');
+	return scan_char(scan, '{') && scan_name(scan, "duration_ns") &&
+	       scan_count(scan, CAUSAL_HALF_MAX, &half->duration_ns) && scan_char(scan, ',') &&
+	       scan_name(scan, "delay_ns") && scan_count(scan, CAUSAL_HALF_MAX, &half->delay_ns) &&
+	       scan_char(scan, ',') && scan_name(scan, "hit_ns") &&
+	       scan_count(scan, CAUSAL_RUN_MAX, &half->hit_ns) && scan_char(scan, ',') &&
+	       scan_name(scan, "points") && scan_points(scan, half) && scan_char(scan, '}');
 }
 
-bool causal_scan__experiment(const char *text, size_t size, struct causal_raw *raw)
+bool causal_scan__experiment(const char *text, size_t size, struct causal_parsed *raw)
 {
 	static const char begin[] = "{\"type\":\"experiment\",";
 	struct scan scan = {text + sizeof(begin) - 1, text + size};
@@ -134,24 +133,24 @@ bool causal_scan__experiment(const char *text, size_t size, struct causal_raw *r
 
 	if (size < sizeof(begin) || memcmp(text, begin, sizeof(begin) - 1) != 0)
 		return false;
-	if (!scan__name(&scan, "run") || !scan__string(&scan, &raw->run, &raw->run_size) ||
-	    !scan__char(&scan, ',') || !scan__name(&scan, "target") ||
-	    !scan__count(&scan, UINT32_MAX, &target) || !scan__char(&scan, ',') ||
-	    !scan__name(&scan, "speedup") || !scan__real(&scan, &raw->speedup) ||
-	    !scan__char(&scan, ','))
+	if (!scan_name(&scan, "run") || !scan_string(&scan, &raw->run, &raw->run_size) ||
+	    !scan_char(&scan, ',') || !scan_name(&scan, "target") ||
+	    !scan_count(&scan, UINT32_MAX, &target) || !scan_char(&scan, ',') ||
+	    !scan_name(&scan, "speedup") || !scan_real(&scan, &raw->speedup) ||
+	    !scan_char(&scan, ','))
 		return false;
 	raw->target = (uint32_t)target;
 	raw->also = "";
 	raw->also_size = 0;
-	if (scan__name(&scan, "also") &&
-	    (!scan__string(&scan, &raw->also, &raw->also_size) || !scan__char(&scan, ',')))
+	if (scan_name(&scan, "also") &&
+	    (!scan_string(&scan, &raw->also, &raw->also_size) || !scan_char(&scan, ',')))
 		return false;
-	if (!scan__name(&scan, "at_ns") || !scan__count(&scan, CAUSAL_RUN_MAX, &raw->at_ns) ||
-	    !scan__char(&scan, ','))
+	if (!scan_name(&scan, "at_ns") || !scan_count(&scan, CAUSAL_RUN_MAX, &raw->at_ns) ||
+	    !scan_char(&scan, ','))
 		return false;
-	raw->whole_run = !scan__name(&scan, "base");
-	if (!raw->whole_run && (!scan__half(&scan, &raw->base) || !scan__char(&scan, ',')))
+	raw->whole_run = !scan_name(&scan, "base");
+	if (!raw->whole_run && (!scan_half(&scan, &raw->base) || !scan_char(&scan, ',')))
 		return false;
-	return scan__name(&scan, "with") && scan__half(&scan, &raw->with) &&
-	       scan__char(&scan, '}') && scan.at == scan.end;
+	return scan_name(&scan, "with") && scan_half(&scan, &raw->with) && scan_char(&scan, '}') &&
+	       scan.at == scan.end;
 }

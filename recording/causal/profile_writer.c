@@ -12,17 +12,17 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "base/owner.h"
+#include "base/invoking_user.h"
 #include "recording/causal/profile_lines.h"
 
-/* Times to a millionth, and 0.05 not 0.050000000000000003. */
+/* 12 digits: 0.05 and not 0.050000000000000003. */
 #define DUMP_FLAGS (JSON_COMPACT | JSON_REAL_PRECISION(12))
 
-/* A longer command is cut. */
+/* Bytes; longer commands are truncated. */
 #define COMMAND_MAX (64u << 10)
 
-/* What has a number. */
-struct numbered {
+/* Numbers of points or targets. */
+struct id_table {
 	struct intern members;
 	ARRAY(bool) written; /* by number: its line is in the file */
 };
@@ -31,32 +31,32 @@ struct causal_writer {
 	int fd;
 	char *path;
 	char *id;
-	struct numbered points;
-	struct numbered targets;
-	bool broken; /* what is in the file before the next line does not end with one */
+	struct id_table points;
+	struct id_table targets;
+	bool broken; /* the file does not end with a newline */
 };
 
-static void numbered__free(struct numbered *table)
+static void id_table_free(struct id_table *table)
 {
 	intern__free(&table->members);
 	array__free(&table->written);
 }
 
-static void writer__free(struct causal_writer *writer)
+static void writer_free(struct causal_writer *writer)
 {
 	if (writer->fd >= 0)
 		close(writer->fd);
 	free(writer->path);
 	free(writer->id);
-	numbered__free(&writer->points);
-	numbered__free(&writer->targets);
+	id_table_free(&writer->points);
+	id_table_free(&writer->targets);
 	free(writer);
 }
 
-DEFINE_CLEANUP(struct causal_writer *, writer__free)
+DEFINE_CLEANUP(struct causal_writer *, writer_free)
 
-/* Writes all of it, in one go but for a full disk. */
-static int writer__write(struct causal_writer *writer, const char *bytes, size_t n)
+/* Writes all bytes, with one write() unless the disk is full. */
+static int write_bytes(struct causal_writer *writer, const char *bytes, size_t n)
 {
 	int err;
 
@@ -81,14 +81,14 @@ static int writer__write(struct causal_writer *writer, const char *bytes, size_t
 	return 0;
 }
 
-/* Writes @line, and releases it; NULL stands for out of memory. */
-static int writer__line(struct causal_writer *writer, json_t *line)
+/* Writes @line (NULL: out of memory) and frees it. 0 or -errno. */
+static int write_line(struct causal_writer *writer, json_t *line)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t n = line ? json_dumpb(line, NULL, 0, DUMP_FLAGS) : 0;
 	int err = -ENOMEM;
 
-	/* With room for the end of a line before and behind it. */
+	/* With room for a newline before and after. */
 	text = n ? malloc(n + 2) : NULL;
 	if (text && json_dumpb(line, text + 1, n, DUMP_FLAGS) == n) {
 		bool broken = writer->broken;
@@ -97,14 +97,14 @@ static int writer__line(struct causal_writer *writer, json_t *line)
 		err = n > CAUSAL_LINE_MAX
 			      ? error__set(-E2BIG, "a line of %zu bytes is too long for %s", n,
 					   writer->path)
-			      : writer__write(writer, broken ? text : text + 1,
-					      broken ? n + 2 : n + 1);
+			      : write_bytes(writer, broken ? text : text + 1,
+					    broken ? n + 2 : n + 1);
 	}
 	json_decref(line);
 	return err;
 }
 
-/* Bytes of the UTF-8 character at @text, 0: it is none. */
+/* The size of the UTF-8 character at @text in bytes, 0 if it is invalid. */
 static size_t character(const char *text)
 {
 	char with_end[5] = {};
@@ -123,8 +123,8 @@ static size_t character(const char *text)
 	return 0;
 }
 
-/* Names of a program can be anything, JSON is UTF-8: other bytes become \xNN. */
-static json_t *json__text(const char *text)
+/* JSON must be UTF-8, and names need not be: escapes invalid bytes as \xNN. */
+static json_t *json_utf8(const char *text)
 {
 	_cleanup_(buffer__free) struct buffer safe = {};
 	json_t *value;
@@ -145,32 +145,32 @@ static json_t *json__text(const char *text)
 	return safe.failed ? NULL : json_stringn((const char *)safe.data, safe.n);
 }
 
-static json_t *json__count(uint64_t value)
+static json_t *json_count(uint64_t value)
 {
 	return json_integer(value > INT64_MAX ? INT64_MAX : (json_int_t)value);
 }
 
-static json_t *json__real(double value)
+static json_t *json_finite(double value)
 {
 	return json_real(isfinite(value) ? value : 0);
 }
 
-/* A line's beginning. */
-static json_t *line__new(const struct causal_writer *writer, const char *type)
+/* A line of @type, for more members to be added. */
+static json_t *new_line(const struct causal_writer *writer, const char *type)
 {
-	return json_pack("{ss so}", "type", type, "run", json__text(writer->id));
+	return json_pack("{ss so}", "type", type, "run", json_utf8(writer->id));
 }
 
-static json_t *line__of_run(const struct causal_writer *writer, const struct causal_run *run)
+static json_t *run_line(const struct causal_writer *writer, const struct causal_run *run)
 {
 	_cleanup_free_ char *command = strndup(run->command ? run->command : "", COMMAND_MAX);
 
 	if (!command)
 		return NULL;
 	return json_pack("{ss si so so so so}", "type", "run", "version", CAUSAL_FORMAT_VERSION,
-			 "run", json__text(writer->id), "command", json__text(command),
-			 "start_realtime", json__count(run->start_realtime), "period_ns",
-			 json__count(run->period_ns));
+			 "run", json_utf8(writer->id), "command", json_utf8(command),
+			 "start_realtime", json_count(run->start_realtime), "period_ns",
+			 json_count(run->period_ns));
 }
 
 static char *make_id(void)
@@ -183,8 +183,8 @@ static char *make_id(void)
 	return asprintf(&id, "%016llx", (unsigned long long)number) < 0 ? NULL : id;
 }
 
-/* Sees whether what is there can be added to. */
-static int writer__check(struct causal_writer *writer)
+/* Checks that the existing file is a causal profile. */
+static int check_existing(struct causal_writer *writer)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat st;
@@ -203,15 +203,15 @@ static int writer__check(struct causal_writer *writer)
 	return causal_profile__recognize(writer->path, head, (size_t)n);
 }
 
-static int writer__open_file(struct causal_writer *writer)
+static int open_file(struct causal_writer *writer)
 {
 	const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
 	int err;
 
 	writer->fd = open(writer->path, flags | O_CREAT | O_EXCL, 0666);
 	if (writer->fd >= 0)
-		(void)owner__give(writer->fd); /* root can write to it in any case */
-	else if (errno == EEXIST)	       /* which keeps its owner */
+		(void)invoking_user__chown(writer->fd); /* root can write to it in any case */
+	else if (errno == EEXIST)			/* which keeps its owner */
 		writer->fd = open(writer->path, flags);
 	if (writer->fd >= 0)
 		return 0;
@@ -223,7 +223,7 @@ static int writer__open_file(struct causal_writer *writer)
 
 int causal_writer__open(const char *path, const struct causal_run *run, struct causal_writer **out)
 {
-	_cleanup_(writer__freep) struct causal_writer *writer = calloc(1, sizeof(*writer));
+	_cleanup_(writer_freep) struct causal_writer *writer = calloc(1, sizeof(*writer));
 	int err;
 
 	if (!writer)
@@ -233,17 +233,17 @@ int causal_writer__open(const char *path, const struct causal_run *run, struct c
 	writer->id = run->id ? strdup(run->id) : make_id();
 	if (!writer->path || !writer->id)
 		return -ENOMEM;
-	err = writer__open_file(writer);
-	err = err ? err : writer__check(writer);
-	err = err ? err : writer__line(writer, line__of_run(writer, run));
+	err = open_file(writer);
+	err = err ? err : check_existing(writer);
+	err = err ? err : write_line(writer, run_line(writer, run));
 	if (err)
 		return err;
 	*out = TAKE_PTR(writer);
 	return 0;
 }
 
-/* The number of what @members gives, or -ENOMEM. */
-static int64_t numbered__find(struct numbered *table, const json_t *members)
+/* The number of the point or target with @members, added if it is new; or -ENOMEM. */
+static int64_t id_table_find(struct id_table *table, const json_t *members)
 {
 	_cleanup_free_ char *key = members ? json_dumps(members, JSON_COMPACT) : NULL;
 	int64_t number = key ? intern__id(&table->members, key, strlen(key), NULL) : -ENOMEM;
@@ -253,20 +253,20 @@ static int64_t numbered__find(struct numbered *table, const json_t *members)
 	return number;
 }
 
-/* Gives @members a number, and writes a line of @type about it unless there is one. */
-static int writer__define(struct causal_writer *writer, struct numbered *table, const char *type,
-			  const json_t *members)
+/* The number of @members; writes a line of @type that defines it if there is none yet. */
+static int write_definition(struct causal_writer *writer, struct id_table *table, const char *type,
+			    const json_t *members)
 {
-	int64_t number = numbered__find(table, members);
+	int64_t number = id_table_find(table, members);
 	json_t *line;
 	int err;
 
 	if (number < 0 || table->written.data[number])
 		return (int)number;
-	line = line__new(writer, type);
+	line = new_line(writer, type);
 	json_object_set_new(line, "id", json_integer(number));
 	json_object_update(line, (json_t *)members);
-	err = writer__line(writer, line);
+	err = write_line(writer, line);
 	if (err)
 		return err;
 	table->written.data[number] = true;
@@ -276,40 +276,40 @@ static int writer__define(struct causal_writer *writer, struct numbered *table, 
 int causal_writer__point(struct causal_writer *writer, const struct causal_point *point)
 {
 	_cleanup_(json_decrefp) json_t *members =
-		json_pack("{so ss}", "name", json__text(point->name), "kind",
+		json_pack("{so ss}", "name", json_utf8(point->name), "kind",
 			  causal_point_kind__name(point->kind));
 
-	return writer__define(writer, &writer->points, "point", members);
+	return write_definition(writer, &writer->points, "point", members);
 }
 
 int causal_writer__target(struct causal_writer *writer, const struct causal_target *target)
 {
-	_cleanup_(json_decrefp) json_t *members = json_pack(
-		"{ss so so so so so sb}", "kind", causal_target_kind__name(target->kind), "name",
-		json__text(target->name), "file", json__text(target->file), "line",
-		json__count(target->line), "function", json__text(target->function), "caller",
-		json__text(target->caller), "inclusive", target->inclusive);
+	_cleanup_(json_decrefp) json_t *members =
+		json_pack("{ss so so so so so sb}", "kind", causal_target_kind__name(target->kind),
+			  "name", json_utf8(target->name), "file", json_utf8(target->file), "line",
+			  json_count(target->line), "function", json_utf8(target->function),
+			  "caller", json_utf8(target->caller), "inclusive", target->inclusive);
 
-	return writer__define(writer, &writer->targets, "target", members);
+	return write_definition(writer, &writer->targets, "target", members);
 }
 
-static json_t *json__visits(const struct causal_visits *visits)
+static json_t *visits_to_json(const struct causal_visits *visits)
 {
-	json_t *entry = json_pack("[oo]", json__count(visits->point), json__count(visits->visits));
-	/* Pauses can be a little longer than the time they are in; 0 would say "unknown". */
+	json_t *entry = json_pack("[oo]", json_count(visits->point), json_count(visits->visits));
+	/* Pauses may exceed the time that they are in (then it is negative). 0 means unknown. */
 	uint64_t span_ns = visits->span_ns > INT64_MAX ? 1 : visits->span_ns;
 
 	if (!span_ns && !visits->ends && !(visits->occupied_ns > 0))
 		return entry;
-	json_array_append_new(entry, json__count(span_ns));
+	json_array_append_new(entry, json_count(span_ns));
 	if (!visits->ends && !(visits->occupied_ns > 0))
 		return entry;
-	json_array_append_new(entry, json__count(visits->ends));
-	json_array_append_new(entry, json__real(visits->occupied_ns));
+	json_array_append_new(entry, json_count(visits->ends));
+	json_array_append_new(entry, json_finite(visits->occupied_ns));
 	return entry;
 }
 
-static json_t *json__half(const struct causal_half *half)
+static json_t *half_to_json(const struct causal_half *half)
 {
 	json_t *points = json_array();
 
@@ -317,88 +317,88 @@ static json_t *json__half(const struct causal_half *half)
 		const struct causal_visits *visits = &half->points[i];
 
 		if (visits->visits || visits->ends || visits->occupied_ns > 0)
-			json_array_append_new(points, json__visits(visits));
+			json_array_append_new(points, visits_to_json(visits));
 	}
-	return json_pack("{so so so so}", "duration_ns", json__count(half->duration_ns), "delay_ns",
-			 json__count(half->delay_ns), "hit_ns", json__count(half->hit_ns), "points",
+	return json_pack("{so so so so}", "duration_ns", json_count(half->duration_ns), "delay_ns",
+			 json_count(half->delay_ns), "hit_ns", json_count(half->hit_ns), "points",
 			 points);
 }
 
 int causal_writer__experiment(struct causal_writer *writer,
 			      const struct causal_experiment *experiment)
 {
-	json_t *line = line__new(writer, "experiment");
+	json_t *line = new_line(writer, "experiment");
 
-	json_object_set_new(line, "target", json__count(experiment->target));
-	json_object_set_new(line, "speedup", json__real(experiment->speedup));
+	json_object_set_new(line, "target", json_count(experiment->target));
+	json_object_set_new(line, "speedup", json_finite(experiment->speedup));
 	if (experiment->also && *experiment->also)
-		json_object_set_new(line, "also", json__text(experiment->also));
-	json_object_set_new(line, "at_ns", json__count(experiment->at_ns));
+		json_object_set_new(line, "also", json_utf8(experiment->also));
+	json_object_set_new(line, "at_ns", json_count(experiment->at_ns));
 	if (!experiment->whole_run)
-		json_object_set_new(line, "base", json__half(&experiment->base));
-	json_object_set_new(line, "with", json__half(&experiment->with));
-	return writer__line(writer, line);
+		json_object_set_new(line, "base", half_to_json(&experiment->base));
+	json_object_set_new(line, "with", half_to_json(&experiment->with));
+	return write_line(writer, line);
 }
 
-static int writer__tell_seen(struct causal_writer *writer, const struct causal_run *run)
+static int write_seen(struct causal_writer *writer, const struct causal_run *run)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < run->seen.n && !err; i++) {
-		json_t *line = line__new(writer, "seen");
+		json_t *line = new_line(writer, "seen");
 
-		json_object_set_new(line, "target", json__count(run->seen.data[i].target));
-		json_object_set_new(line, "ns", json__count(run->seen.data[i].ns));
-		err = writer__line(writer, line);
+		json_object_set_new(line, "target", json_count(run->seen.data[i].target));
+		json_object_set_new(line, "ns", json_count(run->seen.data[i].ns));
+		err = write_line(writer, line);
 	}
 	return err;
 }
 
-static int writer__tell_places(struct causal_writer *writer, const struct causal_run *run)
+static int write_places(struct causal_writer *writer, const struct causal_run *run)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < run->places.n && !err; i++) {
 		const struct causal_place *place = &run->places.data[i];
-		json_t *line = line__new(writer, "place");
+		json_t *line = new_line(writer, "place");
 
-		json_object_set_new(line, "file", json__text(place->file));
-		json_object_set_new(line, "line", json__count(place->line));
-		json_object_set_new(line, "function", json__text(place->function));
-		json_object_set_new(line, "ns", json__count(place->ns));
-		err = writer__line(writer, line);
+		json_object_set_new(line, "file", json_utf8(place->file));
+		json_object_set_new(line, "line", json_count(place->line));
+		json_object_set_new(line, "function", json_utf8(place->function));
+		json_object_set_new(line, "ns", json_count(place->ns));
+		err = write_line(writer, line);
 	}
 	return err;
 }
 
-static int writer__tell_troubles(struct causal_writer *writer, const struct causal_run *run)
+static int write_diagnostics(struct causal_writer *writer, const struct causal_run *run)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < run->troubles.n && !err; i++) {
-		json_t *line = line__new(writer, "trouble");
+	for (size_t i = 0; i < run->diagnostics.n && !err; i++) {
+		json_t *line = new_line(writer, "trouble");
 
-		json_object_set_new(line, "text", json__text(run->troubles.data[i]));
-		err = writer__line(writer, line);
+		json_object_set_new(line, "text", json_utf8(run->diagnostics.data[i]));
+		err = write_line(writer, line);
 	}
 	return err;
 }
 
 int causal_writer__end(struct causal_writer *writer, const struct causal_run *run)
 {
-	int err = writer__tell_seen(writer, run);
+	int err = write_seen(writer, run);
 	json_t *line;
 
-	err = err ? err : writer__tell_places(writer, run);
-	err = err ? err : writer__tell_troubles(writer, run);
+	err = err ? err : write_places(writer, run);
+	err = err ? err : write_diagnostics(writer, run);
 	if (err)
 		return err;
-	line = line__new(writer, "end");
-	json_object_set_new(line, "runtime_ns", json__count(run->runtime_ns));
-	json_object_set_new(line, "delay_ns", json__count(run->delay_ns));
-	json_object_set_new(line, "sampled_ns", json__count(run->sampled_ns));
+	line = new_line(writer, "end");
+	json_object_set_new(line, "runtime_ns", json_count(run->runtime_ns));
+	json_object_set_new(line, "delay_ns", json_count(run->delay_ns));
+	json_object_set_new(line, "sampled_ns", json_count(run->sampled_ns));
 	json_object_set_new(line, "status", json_integer(run->status));
-	return writer__line(writer, line);
+	return write_line(writer, line);
 }
 
 int causal_writer__close(struct causal_writer *writer)
@@ -407,6 +407,6 @@ int causal_writer__close(struct causal_writer *writer)
 
 	writer->fd = -1;
 	err = close(fd) ? error__errno(-errno, "cannot write to %s", writer->path) : 0;
-	writer__free(writer);
+	writer_free(writer);
 	return err;
 }

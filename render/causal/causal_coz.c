@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Profiles as Coz writes them: a line for each experiment, and behind it one for each progress
- * point. Its viewer adds up durations and visits by speedup, and compares with speedup 0:
- * so each half is an experiment, and base halves have a speedup of 0.
+ * Profiles in Coz's formats: a line for each experiment, followed by one for each progress
+ * point. Coz's viewer adds up durations and visits by speedup, and compares with speedup 0.
+ * So each half is written as an experiment, and base halves have a speedup of 0.
  *
- * In JSON lines, Coz writes "throughput_point" and "latency_point". Its viewers want
- * "latency-point", and the older ones "throughput-point" as well, so that is written: all
- * of them read it.
+ * In JSON lines, Coz writes "throughput_point" and "latency_point". But its viewers expect
+ * "latency-point", and the older ones "throughput-point", too. All of them read these.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +15,7 @@
 
 #include "base/hash.h"
 #include "render/causal/causal_views.h"
-#include "render/causal/causal_words.h"
+#include "render/causal/causal_verdict.h"
 #include "render/format.h"
 #include "render/json.h"
 
@@ -27,16 +26,16 @@ struct coz {
 	FILE *to;
 	bool json;
 	/*
-	 * How many latencies are going on is a whole number in the older format. What is lost
-	 * by rounding goes to the next of the same target, point and speedup: the viewer
-	 * takes their mean.
+	 * The number of requests in progress is an integer in the older format. The rounding
+	 * error is carried to the next experiment with the same target, point and speedup,
+	 * because the viewer takes their mean.
 	 */
 	struct intern cells;
-	ARRAY(double) rests;
+	ARRAY(double) remainders;
 	int err;
 };
 
-/* As a field of a line: no tab, no end of line. */
+/* Prints a field of a line, with tabs and newlines replaced. */
 static void put_field(const struct coz *coz, const char *text)
 {
 	for (; *text; text++)
@@ -63,7 +62,7 @@ static uint64_t period_of(const struct coz *coz, uint32_t run)
 	return period ? period : DEFAULT_PERIOD;
 }
 
-/* Curves with another speedup at the same time are apart, by their name. */
+/* Experiments with --also are separate curves, so their name includes it. */
 static void name_of(const struct coz *coz, const struct causal_experiment *experiment, char *text,
 		    size_t size)
 {
@@ -74,14 +73,14 @@ static void name_of(const struct coz *coz, const struct causal_experiment *exper
 	if (target->kind == CAUSAL_LINE && *target->file && !*target->caller && !*experiment->also)
 		snprintf(text, size, "%s:%" PRIu32, target->file, target->line);
 	else
-		causal_words__curve(coz->profile, &curve, text, size);
+		causal_label__curve(coz->profile, &curve, text, size);
 }
 
 static void put_experiment(struct coz *coz, const struct causal_experiment *experiment,
 			   const struct causal_half *half, double speedup)
 {
 	uint64_t samples = half->hit_ns / period_of(coz, experiment->run);
-	char name[CAUSAL_WORDS];
+	char name[CAUSAL_LABEL_SIZE];
 
 	name_of(coz, experiment, name, sizeof(name));
 	if (coz->json) {
@@ -109,22 +108,23 @@ static void put_visits(struct coz *coz, const char *name, uint64_t visits)
 	fprintf(coz->to, "\tdelta=%" PRIu64 "\n", visits);
 }
 
-/* @going_on as a whole number, that of its cell being right in the mean. */
+/* @in_progress rounded to an integer so that the mean of its cell is right. */
 static double rounded(struct coz *coz, const struct causal_experiment *experiment, uint32_t point,
-		      double speedup, double time, double going_on)
+		      double speedup, double time, double in_progress)
 {
 	const uint64_t key[] = {experiment->target, point, (uint64_t)llround(1e4 * speedup),
 				hash__bytes(experiment->also, strlen(experiment->also))};
 	int64_t cell = intern__id(&coz->cells, key, sizeof(key), NULL);
 	double whole;
 
-	if (cell < 0 || (cell == (int64_t)coz->rests.n && array__push(&coz->rests, 0.0))) {
+	if (cell < 0 ||
+	    (cell == (int64_t)coz->remainders.n && array__push(&coz->remainders, 0.0))) {
 		coz->err = -ENOMEM;
 		return 0;
 	}
-	going_on += time > 0 ? coz->rests.data[cell] / time : 0;
-	whole = fmax(round(going_on), 0);
-	coz->rests.data[cell] = (going_on - whole) * time;
+	in_progress += time > 0 ? coz->remainders.data[cell] / time : 0;
+	whole = fmax(round(in_progress), 0);
+	coz->remainders.data[cell] = (in_progress - whole) * time;
 	return whole;
 }
 
@@ -134,20 +134,20 @@ static void put_latency(struct coz *coz, const struct causal_experiment *experim
 {
 	const char *name = coz->profile->points.data[visits->point].name;
 	double time = (double)effective(half);
-	double going_on = time > 0 ? visits->occupied_ns / time : 0;
+	double in_progress = time > 0 ? visits->occupied_ns / time : 0;
 
 	if (coz->json) {
 		put_json(coz, json_pack("{ss so so so sf}", "type", "latency-point", "name",
 					json__text(name), "arrivals", json__number(visits->visits),
 					"departures", json__number(visits->ends), "difference",
-					going_on));
+					in_progress));
 		return;
 	}
 	fputs("latency-point\tname=", coz->to);
 	put_field(coz, name);
 	fprintf(coz->to, "\tarrivals=%" PRIu64 "\tdepartures=%" PRIu64 "\tdifference=%.0f\n",
 		visits->visits, visits->ends,
-		rounded(coz, experiment, visits->point, speedup, time, going_on));
+		rounded(coz, experiment, visits->point, speedup, time, in_progress));
 }
 
 static const struct causal_visits *visits_of(const struct causal_half *half, uint32_t point)
@@ -160,7 +160,7 @@ static const struct causal_visits *visits_of(const struct causal_half *half, uin
 	return &none;
 }
 
-/* A half with all points that were visited in either: its time counts even without visits. */
+/* Prints a half with all points visited in either half: without visits its time still counts. */
 static void put_half(struct coz *coz, const struct causal_experiment *experiment,
 		     const struct causal_half *half, double speedup)
 {
@@ -196,7 +196,7 @@ static void put_begin(struct coz *coz, const struct causal_run *run)
 
 static void put_samples(struct coz *coz, const struct causal_place *place, uint64_t samples)
 {
-	char name[CAUSAL_WORDS];
+	char name[CAUSAL_LABEL_SIZE];
 
 	if (*place->file)
 		snprintf(name, sizeof(name), "%s:%" PRIu32, place->file, place->line);
@@ -226,7 +226,7 @@ static void put_end(struct coz *coz, uint32_t index)
 			    run->places.data[i].ns / period_of(coz, index));
 }
 
-static int coz__print(struct coz *coz)
+static int print_profile(struct coz *coz)
 {
 	const struct causal_profile *profile = coz->profile;
 
@@ -243,7 +243,7 @@ static int coz__print(struct coz *coz)
 		if (profile->runs.data[run].runtime_ns)
 			put_end(coz, run);
 	intern__free(&coz->cells);
-	array__free(&coz->rests);
+	array__free(&coz->remainders);
 	return coz->err;
 }
 
@@ -251,12 +251,12 @@ int causal_coz__print(const struct causal_profile *profile, FILE *to)
 {
 	struct coz coz = {.profile = profile, .to = to};
 
-	return coz__print(&coz);
+	return print_profile(&coz);
 }
 
 int causal_coz__print_jsonl(const struct causal_profile *profile, FILE *to)
 {
 	struct coz coz = {.profile = profile, .to = to, .json = true};
 
-	return coz__print(&coz);
+	return print_profile(&coz);
 }

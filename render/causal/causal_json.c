@@ -3,13 +3,13 @@
 #include <string.h>
 
 #include "render/causal/causal_views.h"
-#include "render/causal/causal_words.h"
+#include "render/causal/causal_verdict.h"
 #include "render/json.h"
 
-/* Of what ran, the most. */
-#define MOST_PLACES 100
+/* The places with the most samples that are listed. */
+#define MAX_PLACES 100
 
-static json_t *json__points(const struct causal_profile *profile)
+static json_t *points_json(const struct causal_profile *profile)
 {
 	json_t *points = json_array();
 
@@ -25,7 +25,7 @@ static json_t *json__points(const struct causal_profile *profile)
 	return points;
 }
 
-static json_t *json__results(const struct causal_curve *curve)
+static json_t *results_json(const struct causal_curve *curve)
 {
 	json_t *results = json_array();
 
@@ -45,7 +45,7 @@ static json_t *json__results(const struct causal_curve *curve)
 	return results;
 }
 
-static void json__put_target(json_t *entry, const struct causal_target *target)
+static void put_target(json_t *entry, const struct causal_target *target)
 {
 	json_object_set_new(entry, "target", json__text(target->name));
 	json_object_set_new(entry, "kind", json_string(causal_target_kind__name(target->kind)));
@@ -56,13 +56,13 @@ static void json__put_target(json_t *entry, const struct causal_target *target)
 	json_object_set_new(entry, "inclusive", json_boolean(target->inclusive));
 }
 
-static json_t *json__curve(const struct causal_profile *profile, const struct causal_curve *curve)
+static json_t *curve_json(const struct causal_profile *profile, const struct causal_curve *curve)
 {
 	const struct causal_point *point = &profile->points.data[curve->point];
-	double times = causal_words__times(curve->best);
+	double times = causal_label__throughput_factor(curve->best);
 	json_t *entry = json_object();
 
-	json__put_target(entry, &profile->targets.data[curve->target]);
+	put_target(entry, &profile->targets.data[curve->target]);
 	json_object_set_new(entry, "point", json__text(point->name));
 	json_object_set_new(entry, "point_kind", json_string(causal_point_kind__name(point->kind)));
 	json_object_set_new(entry, "also", json__text(curve->also));
@@ -85,11 +85,11 @@ static json_t *json__curve(const struct causal_profile *profile, const struct ca
 	json_object_set_new(entry, "experiments", json__number(curve->experiments));
 	json_object_set_new(entry, "disturbed", json__number(curve->disturbed));
 	json_object_set_new(entry, "visits", json__number(curve->visits));
-	json_object_set_new(entry, "results", json__results(curve));
+	json_object_set_new(entry, "results", results_json(curve));
 	return entry;
 }
 
-static json_t *json__problems(const struct causal_effects *effects)
+static json_t *problems_json(const struct causal_effects *effects)
 {
 	json_t *problems = json_array();
 
@@ -105,12 +105,12 @@ static json_t *json__problems(const struct causal_effects *effects)
 	return problems;
 }
 
-static json_t *json__run(const struct causal_run *run, uint64_t experiments)
+static json_t *run_json(const struct causal_run *run, uint64_t experiments)
 {
-	json_t *entry = json_object(), *troubles = json_array();
+	json_t *entry = json_object(), *diagnostics = json_array();
 
-	for (size_t i = 0; i < run->troubles.n; i++)
-		json_array_append_new(troubles, json__text(run->troubles.data[i]));
+	for (size_t i = 0; i < run->diagnostics.n; i++)
+		json_array_append_new(diagnostics, json__text(run->diagnostics.data[i]));
 	json_object_set_new(entry, "id", json__text(run->id));
 	json_object_set_new(entry, "command", json__text(run->command));
 	json_object_set_new(entry, "start_realtime", json__number(run->start_realtime));
@@ -120,11 +120,11 @@ static json_t *json__run(const struct causal_run *run, uint64_t experiments)
 	json_object_set_new(entry, "sampled_ns", json__number(run->sampled_ns));
 	json_object_set_new(entry, "status", json_integer(run->status));
 	json_object_set_new(entry, "experiments", json__number(experiments));
-	json_object_set_new(entry, "troubles", troubles);
+	json_object_set_new(entry, "diagnostics", diagnostics);
 	return entry;
 }
 
-static json_t *json__runs(const struct causal_profile *profile)
+static json_t *runs_json(const struct causal_profile *profile)
 {
 	_cleanup_free_ uint64_t *experiments = calloc(profile->runs.n + 1, sizeof(*experiments));
 	json_t *runs = experiments ? json_array() : NULL;
@@ -132,7 +132,7 @@ static json_t *json__runs(const struct causal_profile *profile)
 	for (size_t i = 0; experiments && i < profile->experiments.n; i++)
 		experiments[profile->experiments.data[i].run]++;
 	for (size_t i = 0; experiments && i < profile->runs.n; i++)
-		json_array_append_new(runs, json__run(&profile->runs.data[i], experiments[i]));
+		json_array_append_new(runs, run_json(&profile->runs.data[i], experiments[i]));
 	return runs;
 }
 
@@ -143,8 +143,8 @@ static int compare_places(const void *left, const void *right)
 	return ((*a)->ns < (*b)->ns) - ((*a)->ns > (*b)->ns);
 }
 
-/* Where samples fell, the most first. Places of several runs are not put together. */
-static json_t *json__places(const struct causal_profile *profile)
+/* Code locations by samples, most first. Those of several runs are not merged. */
+static json_t *places_json(const struct causal_profile *profile)
 {
 	ARRAY(const struct causal_place *) all = {};
 	json_t *places = json_array();
@@ -161,7 +161,7 @@ static json_t *json__places(const struct causal_profile *profile)
 	}
 	if (all.n)
 		qsort(all.data, all.n, sizeof(*all.data), compare_places);
-	for (size_t i = 0; i < all.n && i < MOST_PLACES; i++) {
+	for (size_t i = 0; i < all.n && i < MAX_PLACES; i++) {
 		json_t *entry = json_object();
 
 		json_object_set_new(entry, "file", json__text(all.data[i]->file));
@@ -174,7 +174,7 @@ static json_t *json__places(const struct causal_profile *profile)
 	return places;
 }
 
-static void append_sentence(void *context, const char *text)
+static void append_text(void *context, const char *text)
 {
 	json_array_append_new(context, json__text(text));
 }
@@ -184,15 +184,15 @@ int causal_json__print(const struct causal_effects *effects, FILE *to)
 	const struct causal_profile *profile = effects->profile;
 	json_t *document = json_object(), *verdict = json_array(), *targets = json_array();
 
-	causal_words__verdict(effects, append_sentence, verdict);
+	causal_verdict__sentences(effects, append_text, verdict);
 	for (size_t i = 0; i < effects->curves.n; i++)
-		json_array_append_new(targets, json__curve(profile, &effects->curves.data[i]));
+		json_array_append_new(targets, curve_json(profile, &effects->curves.data[i]));
 	json_object_set_new(document, "verdict", verdict);
 	json_object_set_new(document, "experiments", json__number(profile->experiments.n));
-	json_object_set_new(document, "points", json__points(profile));
+	json_object_set_new(document, "points", points_json(profile));
 	json_object_set_new(document, "targets", targets);
-	json_object_set_new(document, "problems", json__problems(effects));
-	json_object_set_new(document, "runs", json__runs(profile));
-	json_object_set_new(document, "places", json__places(profile));
+	json_object_set_new(document, "problems", problems_json(effects));
+	json_object_set_new(document, "runs", runs_json(profile));
+	json_object_set_new(document, "places", places_json(profile));
 	return json__write(document, to);
 }

@@ -5,22 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/duration.h"
 #include "render/causal/causal_views.h"
-#include "render/causal/causal_words.h"
+#include "render/causal/causal_verdict.h"
 #include "render/format.h"
 #include "render/terminal.h"
 
 #define DEFAULT_WIDTH 80
-#define LEAST_WIDTH   60
+#define MIN_WIDTH     60
 
-/* Cells of a row left of the chart. */
-#define NUMBERS 38
+/* The columns left of the chart. */
+#define CHART_COLUMN 38
 
-/* With more results than that, neighbours are shown as one. */
-#define MOST_ROWS 10
+/* When there are more results, neighbors are merged. */
+#define MAX_ROWS 10
 
-/* Names in a list. */
-#define MOST_NAMES 12
+/* Names listed without a chart. */
+#define MAX_NAMES 12
 
 struct writer {
 	const struct causal_effects *effects;
@@ -36,21 +37,21 @@ struct row {
 	double weight;
 };
 
-/* What all charts of a point range over. */
+/* The x axis, the same for all charts of a progress point. */
 struct scale {
 	double from;
 	double to;
 	int cells;
 };
 
-static void put_colour(const struct writer *writer, enum colour colour)
+static void begin_color(const struct writer *writer, enum color color)
 {
-	fputs(colour__begin(writer->options->color, colour), writer->to);
+	fputs(color__begin(writer->options->color, color), writer->to);
 }
 
-static void put_plain(const struct writer *writer, enum colour colour)
+static void end_color(const struct writer *writer, enum color color)
 {
-	fputs(colour__end(writer->options->color, colour), writer->to);
+	fputs(color__end(writer->options->color, color), writer->to);
 }
 
 static void put_wrapped(const struct writer *writer, const char *text, const char *indent)
@@ -62,9 +63,9 @@ static void put_sentence(void *context, const char *text)
 {
 	const struct writer *writer = context;
 
-	put_colour(writer, COLOUR_BOLD);
+	begin_color(writer, COLOR_BOLD);
 	format__wrapped(writer->to, text, "  ", 0, writer->width);
-	put_plain(writer, COLOUR_BOLD);
+	end_color(writer, COLOR_BOLD);
 }
 
 static void put_commands(const struct writer *writer)
@@ -93,8 +94,8 @@ static void put_header(const struct writer *writer)
 		disturbed += writer->effects->curves.data[i].disturbed;
 	if (profile->runs.n)
 		put_commands(writer);
-	fprintf(writer->to, "# runs       : %zu, %s, of it %s put in as pauses\n", profile->runs.n,
-		format__ns(runtime, text), format__ns(delay, paused));
+	fprintf(writer->to, "# runs       : %zu, %s, including %s of inserted pauses\n",
+		profile->runs.n, duration__text(runtime, text), duration__text(delay, paused));
 	fprintf(writer->to, "# experiments: %zu; targets: %zu; progress points: %zu",
 		profile->experiments.n, profile->targets.n, profile->points.n);
 	if (disturbed)
@@ -102,7 +103,7 @@ static void put_header(const struct writer *writer)
 	fputs("\n\n", writer->to);
 }
 
-static struct row row__of(const struct causal_result *result)
+static struct row row_from(const struct causal_result *result)
 {
 	double width = fmax(result->high - result->low, 1e-6);
 
@@ -110,8 +111,8 @@ static struct row row__of(const struct causal_result *result)
 			    1 / (width * width)};
 }
 
-/* Two rows as one. */
-static void row__join(struct row *row, const struct row *other)
+/* Merges @other into @row, weighted by precision. */
+static void merge_row(struct row *row, const struct row *other)
 {
 	double weight = row->weight + other->weight, half = 0.5 / sqrt(weight);
 
@@ -122,18 +123,18 @@ static void row__join(struct row *row, const struct row *other)
 	row->weight = weight;
 }
 
-/* The rows of a curve: its results, or those of one tenth as one when there are many. */
-static size_t rows__of(const struct causal_curve *curve, struct row *rows)
+/* The rows of a curve: one per result, or one per 10% of speedup when there are many. */
+static size_t rows_from(const struct causal_curve *curve, struct row *rows)
 {
 	size_t n = 0;
 	int last = -1;
 
 	for (size_t i = 0; i < curve->results.n; i++) {
-		const struct row row = row__of(&curve->results.data[i]);
-		int tenth = (int)ceil(row.speedup * MOST_ROWS - 1e-6);
+		const struct row row = row_from(&curve->results.data[i]);
+		int tenth = (int)ceil(row.speedup * MAX_ROWS - 1e-6);
 
-		if (n && curve->results.n > MOST_ROWS && tenth == last)
-			row__join(&rows[n - 1], &row);
+		if (n && curve->results.n > MAX_ROWS && tenth == last)
+			merge_row(&rows[n - 1], &row);
 		else
 			rows[n++] = row;
 		last = tenth;
@@ -141,7 +142,7 @@ static size_t rows__of(const struct causal_curve *curve, struct row *rows)
 	return n;
 }
 
-static int scale__cell(const struct scale *scale, double value)
+static int cell_of(const struct scale *scale, double value)
 {
 	double part = (value - scale->from) / (scale->to - scale->from);
 	int cell = (int)lround(part * (scale->cells - 1));
@@ -149,7 +150,7 @@ static int scale__cell(const struct scale *scale, double value)
 	return cell < 0 ? 0 : cell >= scale->cells ? scale->cells - 1 : cell;
 }
 
-/* The axis: "-20%      0       20%". */
+/* Prints the axis: "-20%      0       20%". */
 static void put_axis(const struct writer *writer, const struct scale *scale)
 {
 	double range = scale->to - scale->from, step = 0.1;
@@ -157,11 +158,11 @@ static void put_axis(const struct writer *writer, const struct scale *scale)
 
 	while (range / step > scale->cells / 8.0)
 		step += step < 0.2 ? 0.1 : step < 0.25 ? 0.05 : 0.25;
-	fprintf(writer->to, "%-*s", NUMBERS, "speedup  program, 95%     throughput ");
+	fprintf(writer->to, "%-*s", CHART_COLUMN, "speedup  program, 95%     throughput ");
 	for (int i = (int)ceil(scale->from / step - 1e-9); i * step < scale->to + 1e-9; i++) {
 		char text[16];
 		int n = snprintf(text, sizeof(text), "%ld%%", lround(100 * i * step));
-		int cell = scale__cell(scale, i * step);
+		int cell = cell_of(scale, i * step);
 
 		if (cell + n > scale->cells)
 			cell = scale->cells - n;
@@ -175,8 +176,8 @@ static void put_axis(const struct writer *writer, const struct scale *scale)
 static void put_bar(const struct writer *writer, const struct scale *scale, const struct row *row)
 {
 	_cleanup_free_ char *cells = malloc((size_t)scale->cells + 1);
-	int zero = scale__cell(scale, 0), value = scale__cell(scale, row->value);
-	int low = scale__cell(scale, row->low), high = scale__cell(scale, row->high);
+	int zero = cell_of(scale, 0), value = cell_of(scale, row->value);
+	int low = cell_of(scale, row->low), high = cell_of(scale, row->high);
 	int from = value < zero ? value : zero, to = value < zero ? zero : value;
 
 	if (!cells)
@@ -195,7 +196,7 @@ static void put_bar(const struct writer *writer, const struct scale *scale, cons
 static void put_row(const struct writer *writer, const struct scale *scale, const struct row *row,
 		    bool throughput)
 {
-	double times = causal_words__times(row->value);
+	double times = causal_label__throughput_factor(row->value);
 	char text[64], factor[16] = "";
 
 	snprintf(text, sizeof(text), "(%.1f..%.1f)", 100 * row->low, 100 * row->high);
@@ -206,7 +207,7 @@ static void put_row(const struct writer *writer, const struct scale *scale, cons
 	put_bar(writer, scale, row);
 }
 
-static const char *shape__words(const struct causal_curve *curve, char *text, size_t size)
+static const char *shape_text(const struct causal_curve *curve, char *text, size_t size)
 {
 	switch (curve->shape) {
 	case CAUSAL_PLATEAU:
@@ -230,21 +231,21 @@ static const char *shape__words(const struct causal_curve *curve, char *text, si
 
 static void put_title(const struct writer *writer, const struct causal_curve *curve, size_t number)
 {
-	char name[CAUSAL_WORDS], text[CAUSAL_WORDS + 128], shape[64];
-	enum colour colour = curve->shape == CAUSAL_CONTENTION ? COLOUR_HOT : COLOUR_WARM;
+	char name[CAUSAL_LABEL_SIZE], text[CAUSAL_LABEL_SIZE + 128], shape[64];
+	enum color color = curve->shape == CAUSAL_CONTENTION ? COLOR_HOT : COLOR_WARM;
 	int n = fprintf(writer->to, "%2zu. ", number);
 
-	causal_words__curve(writer->effects->profile, curve, name, sizeof(name));
-	snprintf(text, sizeof(text), "%s: %s", name, shape__words(curve, shape, sizeof(shape)));
+	causal_label__curve(writer->effects->profile, curve, name, sizeof(name));
+	snprintf(text, sizeof(text), "%s: %s", name, shape_text(curve, shape, sizeof(shape)));
 	if (curve->phase_factor < 1 - 1e-9) {
 		size_t used = strlen(text);
 
 		snprintf(text + used, sizeof(text) - used, "; runs %.0f%% of the time",
 			 100 * curve->phase_factor);
 	}
-	put_colour(writer, colour);
+	begin_color(writer, color);
 	format__wrapped(writer->to, text, "    ", n, writer->width);
-	put_plain(writer, colour);
+	end_color(writer, color);
 }
 
 static int put_curve(const struct writer *writer, const struct causal_curve *curve,
@@ -252,7 +253,7 @@ static int put_curve(const struct writer *writer, const struct causal_curve *cur
 {
 	_cleanup_free_ struct row *rows = calloc(curve->results.n, sizeof(*rows));
 	enum causal_point_kind kind = writer->effects->profile->points.data[curve->point].kind;
-	size_t n = rows ? rows__of(curve, rows) : 0;
+	size_t n = rows ? rows_from(curve, rows) : 0;
 
 	if (!rows)
 		return -ENOMEM;
@@ -271,10 +272,10 @@ static bool is_drawn(const struct writer *writer, const struct causal_curve *cur
 	       (curve->shape != CAUSAL_NO_EFFECT && curve->shape != CAUSAL_UNSURE);
 }
 
-/* What the charts of @point range over: their values, and most of their intervals. */
-static struct scale scale__of(const struct writer *writer, uint32_t point)
+/* The x axis for the charts of @point: all estimates, and most of their intervals. */
+static struct scale scale_for(const struct writer *writer, uint32_t point)
 {
-	struct scale scale = {.cells = writer->width - NUMBERS};
+	struct scale scale = {.cells = writer->width - CHART_COLUMN};
 
 	for (size_t i = 0; i < writer->effects->curves.n; i++) {
 		const struct causal_curve *curve = &writer->effects->curves.data[i];
@@ -292,13 +293,13 @@ static struct scale scale__of(const struct writer *writer, uint32_t point)
 	}
 	scale.from = fmax(scale.from, -1);
 	scale.to = fmin(scale.to, 1);
-	/* Noise shall look like noise. */
+	/* Do not magnify noise. */
 	scale.to = fmax(scale.to, scale.from + 0.25);
 	return scale;
 }
 
-/* "now one each 2.4 ms", from the halves without a speedup. */
-static void put_now(const struct writer *writer, uint32_t index)
+/* Prints ": now once in 2.4 ms", measured in the halves without a speedup. */
+static void put_current_rate(const struct writer *writer, uint32_t index)
 {
 	const struct causal_profile *profile = writer->effects->profile;
 	enum causal_point_kind kind = profile->points.data[index].kind;
@@ -327,37 +328,38 @@ static void put_now(const struct writer *writer, uint32_t index)
 	}
 	if (!(visits > 0) || kind == CAUSAL_SAMPLED)
 		return;
-	format__ns((uint64_t)(time / visits), text);
+	duration__text((uint64_t)(time / visits), text);
 	fprintf(writer->to, kind == CAUSAL_THROUGHPUT ? ": now once in %s" : ": now %s", text);
 }
 
-/* Those that are not drawn, of one shape: "What did not matter: a, b and 3 more." */
-static void put_names(const struct writer *writer, uint32_t point, enum causal_shape shape,
-		      const char *begin)
+/* Lists curves of one shape that are not drawn: "Not sure yet: a, b and 3 more". */
+static void put_undrawn(const struct writer *writer, uint32_t point, enum causal_shape shape,
+			const char *begin)
 {
-	char list[CAUSAL_WORDS] = "", name[CAUSAL_WORDS], text[CAUSAL_WORDS + 64];
+	char list[CAUSAL_LABEL_SIZE] = "", name[CAUSAL_LABEL_SIZE], text[CAUSAL_LABEL_SIZE + 64];
 	size_t n = 0;
 
 	for (size_t i = 0; i < writer->effects->curves.n; i++) {
 		const struct causal_curve *curve = &writer->effects->curves.data[i];
 		size_t used = strlen(list);
 
-		if (curve->point != point || curve->shape != shape || n++ >= MOST_NAMES ||
+		if (curve->point != point || curve->shape != shape || n++ >= MAX_NAMES ||
 		    used + 256 > sizeof(list))
 			continue;
-		causal_words__curve(writer->effects->profile, curve, name, sizeof(name));
+		causal_label__curve(writer->effects->profile, curve, name, sizeof(name));
 		snprintf(list + used, sizeof(list) - used, "%s%.160s", used ? ", " : "", name);
 		used = strlen(list);
 		if (shape == CAUSAL_UNSURE)
 			snprintf(list + used, sizeof(list) - used, " (%.0f..%.0f%%)",
-				 100 * curve->best_low, 100 * curve->best_high);
+				 format__whole_percent(curve->best_low),
+				 format__whole_percent(curve->best_high));
 	}
 	if (!n)
 		return;
-	if (n > MOST_NAMES) {
+	if (n > MAX_NAMES) {
 		size_t used = strlen(list);
 
-		snprintf(list + used, sizeof(list) - used, " and %zu more (--all)", n - MOST_NAMES);
+		snprintf(list + used, sizeof(list) - used, " and %zu more (--all)", n - MAX_NAMES);
 	}
 	snprintf(text, sizeof(text), "%s: %s", begin, list);
 	format__wrapped(writer->to, text, "  ", 0, writer->width);
@@ -365,16 +367,16 @@ static void put_names(const struct writer *writer, uint32_t point, enum causal_s
 
 static int put_point(const struct writer *writer, uint32_t index)
 {
-	const struct scale scale = scale__of(writer, index);
-	char text[CAUSAL_WORDS];
+	const struct scale scale = scale_for(writer, index);
+	char text[CAUSAL_LABEL_SIZE];
 	size_t drawn = 0, left = 0;
 	int err = 0;
 
-	causal_words__point(&writer->effects->profile->points.data[index], text, sizeof(text));
-	put_colour(writer, COLOUR_BOLD);
+	causal_label__point(&writer->effects->profile->points.data[index], text, sizeof(text));
+	begin_color(writer, COLOR_BOLD);
 	format__safe(writer->to, text);
-	put_plain(writer, COLOUR_BOLD);
-	put_now(writer, index);
+	end_color(writer, COLOR_BOLD);
+	put_current_rate(writer, index);
 	fputs("\n\n", writer->to);
 	for (size_t i = 0; i < writer->effects->curves.n && !err; i++) {
 		const struct causal_curve *curve = &writer->effects->curves.data[i];
@@ -390,8 +392,8 @@ static int put_point(const struct writer *writer, uint32_t index)
 		fprintf(writer->to, "%zu more with an effect (--max 0 shows all).\n", left);
 	if (writer->options->all)
 		return err;
-	put_names(writer, index, CAUSAL_UNSURE, "Not sure yet");
-	put_names(writer, index, CAUSAL_NO_EFFECT, "What does not matter (within 2%)");
+	put_undrawn(writer, index, CAUSAL_UNSURE, "Not sure yet");
+	put_undrawn(writer, index, CAUSAL_NO_EFFECT, "What does not matter (within 2%)");
 	fputc('\n', writer->to);
 	return err;
 }
@@ -411,14 +413,14 @@ int causal_text__print(const struct causal_effects *effects,
 		.effects = effects,
 		.options = options,
 		.to = to,
-		.width = options->width > LEAST_WIDTH ? options->width : DEFAULT_WIDTH,
+		.width = options->width > MIN_WIDTH ? options->width : DEFAULT_WIDTH,
 	};
 	int err = 0;
 
 	put_header(&writer);
-	causal_words__verdict(effects, put_sentence, (void *)&writer);
+	causal_verdict__sentences(effects, put_sentence, (void *)&writer);
 	fputc('\n', to);
-	/* Throughput, latency, whole runs. */
+	/* Progress points by kind: throughput, latency, sampled, whole runs. */
 	for (int kind = 0; kind <= CAUSAL_END_TO_END; kind++)
 		for (uint32_t i = 0; i < effects->profile->points.n && !err; i++)
 			if ((int)effects->profile->points.data[i].kind == kind &&

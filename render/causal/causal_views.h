@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A causal profile as text, JSON, and in the formats of Coz. */
+/* Output of a causal profile: text, JSON, and Coz's formats. */
 #pragma once
 
 #include <stdio.h>
@@ -7,15 +7,15 @@
 #include "analysis/causal/prediction.h"
 
 struct causal_text_options {
-	size_t max_curves; /* drawn, of each point; 0: all that say something */
-	bool all;	   /* those without effect, and unsure ones, too */
+	size_t max_curves; /* drawn for each point; 0: all */
+	bool all;	   /* also draw unsure curves and those without effect */
 	int width;	   /* of the terminal; 0: 80 */
 	bool color;
 };
 
 /*
- * A verdict of a few sentences first, then the curves by rank; throughput and latency
- * points apart; then what hampered it.
+ * Prints a verdict of a few sentences, the curves of each progress point by rank, and
+ * diagnostics. Returns 0 or -ENOMEM, as the functions below.
  */
 int causal_text__print(const struct causal_effects *effects,
 		       const struct causal_text_options *options, FILE *to);

@@ -26,7 +26,7 @@ void json__put_string(FILE *to, const char *text)
 	fputc('"', to);
 }
 
-static void fields__key(struct fields *fields, const char *key)
+static void put_key(struct fields *fields, const char *key)
 {
 	if (fields->json)
 		fprintf(fields->to, "%s\"%s\":", fields->n ? "," : "", key);
@@ -53,13 +53,13 @@ void fields__end(struct fields *fields)
 
 void fields__number(struct fields *fields, const char *key, int64_t value)
 {
-	fields__key(fields, key);
+	put_key(fields, key);
 	fprintf(fields->to, "%" PRId64, value);
 }
 
 void fields__text(struct fields *fields, const char *key, const char *value)
 {
-	fields__key(fields, key);
+	put_key(fields, key);
 	if (fields->json)
 		json__put_string(fields->to, value);
 	else
@@ -68,7 +68,7 @@ void fields__text(struct fields *fields, const char *key, const char *value)
 
 void fields__word(struct fields *fields, const char *key, const char *value)
 {
-	fields__key(fields, key);
+	put_key(fields, key);
 	fprintf(fields->to, fields->json ? "\"%s\"" : "%s", value);
 }
 
@@ -82,7 +82,7 @@ void fields__time(struct fields *fields, const char *key, int64_t ns)
 		fields__number(fields, name, ns);
 		return;
 	}
-	fields__key(fields, key);
+	put_key(fields, key);
 	fprintf(fields->to, "%s%" PRIu64 ".%09" PRIu64, ns < 0 ? "-" : "", magnitude / 1000000000,
 		magnitude % 1000000000);
 }

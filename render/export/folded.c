@@ -9,115 +9,114 @@
 #include "recording/wait_class.h"
 #include "render/export/script.h"
 
-struct folder {
+struct folded {
 	const struct model *model;
 	struct intern lines;
-	ARRAY(uint64_t) points; /* by line */
-	ARRAY(uint64_t) ns;
+	ARRAY(uint64_t) ns; /* by line */
 	struct callchain chain;
 	struct buffer text;
 };
 
-/* @text as part of a line: ';' and line ends separate, so they cannot stand in it. */
-static void folder__put(struct folder *folder, const char *text)
+/* Appends @text to the line, with the separators ';' and newline replaced. */
+static void put_text(struct folded *folded, const char *text)
 {
 	for (; *text; text++) {
 		char c = *text == ';' ? ':' : *text;
 
 		if ((unsigned char)c < 0x20)
 			c = '?';
-		buffer__put(&folder->text, &c, 1);
+		buffer__put(&folded->text, &c, 1);
 	}
 }
 
-static void folder__put_frame(struct folder *folder, const struct callchain_frame *frame)
+static void put_frame(struct folded *folded, const struct callchain_frame *frame)
 {
-	const struct model *model = folder->model;
+	const struct model *model = folded->model;
 
-	buffer__put(&folder->text, ";", 1);
+	buffer__put(&folded->text, ";", 1);
 	if (frame->name) {
-		folder__put(folder, model__string(model, frame->name));
+		put_text(folded, model__string(model, frame->name));
 		return;
 	}
-	/* Addresses would not merge; the file's name does. */
+	/* Unnamed frames of one file are merged: addresses would each make a line. */
 	if (frame->dso)
-		buffer__put(&folder->text, "[", 1);
-	folder__put(folder, model__string(model, model->dsos.data[frame->dso].name));
+		buffer__put(&folded->text, "[", 1);
+	put_text(folded, model__string(model, model->dsos.data[frame->dso].name));
 	if (frame->dso)
-		buffer__put(&folder->text, "]", 1);
+		buffer__put(&folded->text, "]", 1);
 }
 
-static int folder__line(struct folder *folder, const struct sample_group *group)
+static int make_line(struct folded *folded, const struct sample_group *group)
 {
 	bool off_cpu = group->class != CLASS_CPU;
 	char mark[] = {'_', '[', wait_class__letter(group->class, false), ']', '\0'};
-	const struct callchain *chain = &folder->chain;
+	const struct callchain *chain = &folded->chain;
 	int err =
-		callchain__set(&folder->chain, folder->model, group->kernel, group->user, off_cpu);
+		callchain__set(&folded->chain, folded->model, group->kernel, group->user, off_cpu);
 
 	if (err)
 		return err;
-	folder->text.n = 0;
-	folder__put(folder, model__string(folder->model, group->comm));
+	folded->text.n = 0;
+	put_text(folded, model__string(folded->model, group->comm));
 	for (size_t i = chain->frames.n; i--;) {
-		folder__put_frame(folder, &chain->frames.data[i]);
+		put_frame(folded, &chain->frames.data[i]);
 		if (!i && off_cpu)
-			folder__put(folder, mark);
+			put_text(folded, mark);
 		else if (chain->frames.data[i].kernel)
-			folder__put(folder, "_[k]");
+			put_text(folded, "_[k]");
 	}
 	if (!chain->frames.n) {
-		buffer__put(&folder->text, ";", 1);
-		folder__put(folder, "[unknown]");
-		folder__put(folder, off_cpu ? mark : "");
+		buffer__put(&folded->text, ";", 1);
+		put_text(folded, "[unknown]");
+		put_text(folded, off_cpu ? mark : "");
 	}
-	return folder->text.failed ? -ENOMEM : 0;
+	return folded->text.failed ? -ENOMEM : 0;
 }
 
-static int folder__add(struct folder *folder, const struct sample_group *group)
+static int add_group(struct folded *folded, const struct sample_group *group)
 {
 	int64_t id;
 	bool fresh;
-	int err = folder__line(folder, group);
+	int err = make_line(folded, group);
 
 	if (err)
 		return err;
-	id = intern__id(&folder->lines, folder->text.data, folder->text.n, &fresh);
+	id = intern__id(&folded->lines, folded->text.data, folded->text.n, &fresh);
 	if (id < 0)
 		return (int)id;
-	if (fresh && (array__push(&folder->points, 0) || array__push(&folder->ns, 0)))
+	if (fresh && array__push(&folded->ns, 0))
 		return -ENOMEM;
-	folder->points.data[id] += group->points;
-	folder->ns.data[id] += group->ns;
+	folded->ns.data[id] += group->ns;
 	return 0;
 }
 
-static const struct intern *sorting;
-
-static int line__order(const void *a, const void *b)
+static int compare_lines(const void *a, const void *b, void *lines)
 {
-	return strcmp(intern__bytes(sorting, *(const uint32_t *)a, NULL),
-		      intern__bytes(sorting, *(const uint32_t *)b, NULL));
+	return strcmp(intern__bytes(lines, *(const uint32_t *)a, NULL),
+		      intern__bytes(lines, *(const uint32_t *)b, NULL));
 }
 
-static int folder__print(const struct folder *folder, enum folded_unit unit, FILE *to)
+static int print_lines(const struct folded *folded, enum folded_unit unit, FILE *to)
 {
-	_cleanup_free_ uint32_t *order = calloc(folder->lines.n + 1, sizeof(*order));
+	_cleanup_free_ uint32_t *order = calloc(folded->lines.n + 1, sizeof(*order));
+	uint64_t unit_ns = unit == FOLDED_POINTS ? folded->model->period_ns : 1000;
+	uint64_t sum = 0, printed = 0;
 
 	if (!order)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < folder->lines.n; i++)
+	for (uint32_t i = 0; i < folded->lines.n; i++)
 		order[i] = i;
-	sorting = &folder->lines;
-	qsort(order, folder->lines.n, sizeof(*order), line__order);
-	sorting = NULL;
-	for (size_t i = 0; i < folder->lines.n; i++) {
-		uint64_t count = unit == FOLDED_POINTS ? folder->points.data[order[i]]
-						       : folder->ns.data[order[i]] / 1000;
+	qsort_r(order, folded->lines.n, sizeof(*order), compare_lines, (void *)&folded->lines);
+	for (size_t i = 0; i < folded->lines.n && unit_ns; i++) {
+		uint64_t count;
 
+		/* Carry the rounding error to the next line, so that sums are right. */
+		sum += folded->ns.data[order[i]];
+		count = (sum + unit_ns / 2) / unit_ns - printed;
+		printed += count;
 		if (count)
 			fprintf(to, "%s %" PRIu64 "\n",
-				(const char *)intern__bytes(&folder->lines, order[i], NULL), count);
+				(const char *)intern__bytes(&folded->lines, order[i], NULL), count);
 	}
 	return 0;
 }
@@ -125,20 +124,19 @@ static int folder__print(const struct folder *folder, enum folded_unit unit, FIL
 int folded__write(const struct model *model, const struct sample_filter *filter,
 		  enum folded_unit unit, FILE *to)
 {
-	struct folder folder = {.model = model};
+	struct folded folded = {.model = model};
 	struct sample_groups groups;
 	int err = sample_groups__collect(model, filter, &groups);
 
 	if (err)
 		return err;
 	for (size_t i = 0; i < groups.groups.n && !err; i++)
-		err = folder__add(&folder, &groups.groups.data[i]);
-	err = err ? err : folder__print(&folder, unit, to);
+		err = add_group(&folded, &groups.groups.data[i]);
+	err = err ? err : print_lines(&folded, unit, to);
 	sample_groups__free(&groups);
-	intern__free(&folder.lines);
-	array__free(&folder.points);
-	array__free(&folder.ns);
-	callchain__free(&folder.chain);
-	buffer__free(&folder.text);
+	intern__free(&folded.lines);
+	array__free(&folded.ns);
+	callchain__free(&folded.chain);
+	buffer__free(&folded.text);
 	return err;
 }

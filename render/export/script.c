@@ -8,11 +8,10 @@
 
 #include "analysis/callchain.h"
 #include "base/syscalls.h"
+#include "recording/stack_end.h"
 #include "recording/wait_class.h"
 #include "render/export/fields.h"
 #include "render/format.h"
-#include "render/header.h"
-#include "render/report/report.h"
 
 const char script_format[] =
 	"One event is one line: its name, then key=value fields in a fixed order; new\n"
@@ -22,19 +21,21 @@ const char script_format[] =
 	"and, where known, SOURCE:LINE; \"inlined\" ends a function inlined into the next.\n"
 	"\n"
 	"  thread    a thread was created or first seen\n"
-	"  exec      it runs another program from now on\n"
-	"  comm      it has another name from now on\n"
-	"  sample    it was found running (class cpu): points it stands for\n"
-	"  interval  it was off the CPU: blocked from t_out to t_wake (class, blocked_points),\n"
+	"  exec      the thread's process executes another program\n"
+	"  comm      the thread changes its name\n"
+	"  sample    the thread was running (class cpu); points is the sample's weight\n"
+	"  interval  the thread was off the CPU: blocked from t_out to t_wake (class, "
+	"blocked_points),\n"
 	"            then waiting for a CPU until t_in (runq_points); time is t_out\n"
-	"  wake      it was woken; the stack is the waker's\n"
-	"  idle      a block device had nothing in flight until t_in, when the thread fed it\n"
-	"  annotation  the program told of busy waiting or a false wakeup (dwell.h)\n"
-	"  exit      it ended, or the recording did (exited=0): its exact times\n"
+	"  wake      the thread was woken; the stack is the waker's\n"
+	"  idle      a block device had nothing in flight until t_in, when the thread sent\n"
+	"            it a request; the stack is the sender's\n"
+	"  annotation  the program reported busy waiting or a false wakeup (dwell.h)\n"
+	"  exit      the thread ended, or the recording (exited=0); has the exact times\n"
 	"\n"
 	"With --json each event is one JSON object on one line; times are *_ns.\n";
 
-/* Where the next event of a thread comes from, in order at equal times. */
+/* The kinds of lines. Lines of one thread at the same time are in this order. */
 enum line_kind {
 	LINE_THREAD,
 	LINE_COMM,
@@ -48,12 +49,12 @@ enum line_kind {
 	LINE_COUNT,
 };
 
-/* The next event of one source of one thread. */
-struct upcoming {
+/* The next event of one kind of one thread: an entry of the merge heap. */
+struct next_event {
 	uint64_t time;
 	uint32_t thread;
 	uint32_t device; /* of LINE_IDLE */
-	uint32_t source; /* enum line_kind */
+	uint32_t kind;	 /* enum line_kind */
 	size_t index;
 };
 
@@ -62,33 +63,33 @@ struct writer {
 	const struct model *model;
 	const char *machine;
 	struct fields fields;
-	ARRAY(struct upcoming) heap; /* the earliest first */
+	ARRAY(struct next_event) heap; /* the earliest first */
 	uint64_t from;
 	uint64_t until;
 };
 
-static bool upcoming__before(const struct upcoming *a, const struct upcoming *b)
+static bool event_precedes(const struct next_event *a, const struct next_event *b)
 {
 	if (a->time != b->time)
 		return a->time < b->time;
 	if (a->thread != b->thread)
 		return a->thread < b->thread;
-	return a->source < b->source;
+	return a->kind < b->kind;
 }
 
-static void heap__sink(struct writer *writer, size_t at)
+static void sift_down(struct writer *writer, size_t at)
 {
-	struct upcoming *heap = writer->heap.data;
+	struct next_event *heap = writer->heap.data;
 
 	for (;;) {
 		size_t least = at;
 
 		for (size_t child = 2 * at + 1; child <= 2 * at + 2; child++)
-			if (child < writer->heap.n && upcoming__before(&heap[child], &heap[least]))
+			if (child < writer->heap.n && event_precedes(&heap[child], &heap[least]))
 				least = child;
 		if (least == at)
 			return;
-		struct upcoming moved = heap[at];
+		struct next_event moved = heap[at];
 
 		heap[at] = heap[least];
 		heap[least] = moved;
@@ -96,21 +97,21 @@ static void heap__sink(struct writer *writer, size_t at)
 	}
 }
 
-/* Sets @next to event @next->index of its source; false: there is none. */
-static bool upcoming__set(struct upcoming *next, const struct model *model)
+/* Sets @next to event @next->index of its kind; false if there is none. */
+static bool event_set(struct next_event *next, const struct model *model)
 {
 	const struct model_thread *thread = &model->threads.data[next->thread];
 	const struct model_device *device = &model->devices.data[next->device];
 	size_t i = next->index;
 	bool there = false;
 
-	switch (next->source) {
+	switch (next->kind) {
 	case LINE_THREAD:
 		there = i < 1 && thread->announced;
 		next->time = thread->created;
 		break;
 	case LINE_COMM:
-		/* The first is the one of LINE_THREAD. */
+		/* The first name is part of LINE_THREAD. */
 		there = i + 1 < thread->comms.n;
 		next->time = there ? thread->comms.data[i + 1].time : 0;
 		break;
@@ -147,7 +148,7 @@ static bool upcoming__set(struct upcoming *next, const struct model *model)
 	return there;
 }
 
-static int writer__fill(struct writer *writer)
+static int fill_heap(struct writer *writer)
 {
 	const struct model *model = writer->model;
 
@@ -156,44 +157,43 @@ static int writer__fill(struct writer *writer)
 
 		if (!sample_filter__thread(writer->script->filter, thread))
 			continue;
-		for (uint32_t source = 0; source < LINE_IDLE; source++) {
-			struct upcoming next = {.thread = (uint32_t)i, .source = source};
+		for (uint32_t kind = 0; kind < LINE_IDLE; kind++) {
+			struct next_event next = {.thread = (uint32_t)i, .kind = kind};
 
-			if (upcoming__set(&next, model) && array__push(&writer->heap, next))
+			if (event_set(&next, model) && array__push(&writer->heap, next))
 				return -ENOMEM;
 		}
 	}
 	for (uint32_t i = 1; i < model->devices.n; i++) {
-		struct upcoming next = {.device = i, .source = LINE_IDLE};
+		struct next_event next = {.device = i, .kind = LINE_IDLE};
 
-		if (upcoming__set(&next, model) && array__push(&writer->heap, next))
+		if (event_set(&next, model) && array__push(&writer->heap, next))
 			return -ENOMEM;
 	}
 	for (size_t i = writer->heap.n / 2 + 1; i--;)
-		heap__sink(writer, i);
+		sift_down(writer, i);
 	return 0;
 }
 
-static void put__time(struct writer *writer, const char *key, uint64_t time)
+static void put_time(struct writer *writer, const char *key, uint64_t time)
 {
 	fields__time(&writer->fields, key, (int64_t)(time - writer->model->start));
 }
 
-static void put__head(struct writer *writer, const char *event, uint64_t time,
-		      uint32_t thread_index)
+static void put_head(struct writer *writer, const char *event, uint64_t time, uint32_t thread_index)
 {
 	const struct model *model = writer->model;
 	const struct model_thread *thread = &model->threads.data[thread_index];
 	uint32_t comm = model_thread__comm(thread, time);
 
 	fields__begin(&writer->fields, event);
-	put__time(writer, "time", time);
+	put_time(writer, "time", time);
 	fields__number(&writer->fields, "pid", thread->tgid);
 	fields__number(&writer->fields, "tid", thread->tid);
 	fields__text(&writer->fields, "comm", model__string(model, comm));
 }
 
-static void put__waker(struct writer *writer, uint32_t waker, uint32_t context, uint64_t time)
+static void put_waker(struct writer *writer, uint32_t waker, uint32_t context, uint64_t time)
 {
 	static const char *const contexts[] = {
 		[WAKER_UNKNOWN] = "unknown", [WAKER_TASK] = "task", [WAKER_SOFTIRQ] = "softirq",
@@ -210,7 +210,7 @@ static void put__waker(struct writer *writer, uint32_t waker, uint32_t context, 
 		     waker ? model__string(model, model_thread__comm(thread, time)) : "");
 }
 
-static void put__frame_text(struct writer *writer, const struct callchain_frame *frame)
+static void put_frame_text(struct writer *writer, const struct callchain_frame *frame)
 {
 	const struct model *model = writer->model;
 	const struct model_frame *at = &model->frames.data[frame->frame];
@@ -229,7 +229,7 @@ static void put__frame_text(struct writer *writer, const struct callchain_frame 
 	fputs(frame->inlined ? " inlined\n" : "\n", to);
 }
 
-static void put__frame_json(struct writer *writer, const struct callchain_frame *frame, bool first)
+static void put_frame_json(struct writer *writer, const struct callchain_frame *frame, bool first)
 {
 	const struct model *model = writer->model;
 	const struct model_frame *at = &model->frames.data[frame->frame];
@@ -254,7 +254,7 @@ static void put__frame_json(struct writer *writer, const struct callchain_frame 
 }
 
 /* Ends the event, with its stack. */
-static int put__stack(struct writer *writer, uint32_t kernel, uint32_t user)
+static int put_stack(struct writer *writer, uint32_t kernel, uint32_t user)
 {
 	struct callchain chain = {};
 	int err = 0;
@@ -267,16 +267,16 @@ static int put__stack(struct writer *writer, uint32_t kernel, uint32_t user)
 	fputs(writer->script->json ? ",\"stack\":[" : "\n", writer->fields.to);
 	for (size_t i = 0; i < chain.frames.n && !err; i++) {
 		if (writer->script->json)
-			put__frame_json(writer, &chain.frames.data[i], !i);
+			put_frame_json(writer, &chain.frames.data[i], !i);
 		else
-			put__frame_text(writer, &chain.frames.data[i]);
+			put_frame_text(writer, &chain.frames.data[i]);
 	}
 	fputs(writer->script->json ? "]}\n" : "", writer->fields.to);
 	callchain__free(&chain);
 	return err;
 }
 
-static void put__ends(struct writer *writer, uint32_t kernel, uint32_t user)
+static void put_stack_end(struct writer *writer, uint32_t kernel, uint32_t user)
 {
 	const struct model *model = writer->model;
 	uint32_t stack = user ? user : kernel;
@@ -285,19 +285,19 @@ static void put__ends(struct writer *writer, uint32_t kernel, uint32_t user)
 		     stack_end__name(stack ? model->stacks.data[stack].end : STACK_COMPLETE));
 }
 
-static bool writer__class(const struct writer *writer, enum wait_class class)
+static bool has_class(const struct writer *writer, enum wait_class class)
 {
 	unsigned int classes = writer->script->filter->classes;
 
 	return !classes || classes & 1U << class;
 }
 
-static int write__thread(struct writer *writer, const struct upcoming *event)
+static int write_thread(struct writer *writer, const struct next_event *event)
 {
 	const struct model *model = writer->model;
 	const struct model_thread *thread = &model->threads.data[event->thread];
 
-	put__head(writer, "thread", event->time, event->thread);
+	put_head(writer, "thread", event->time, event->thread);
 	fields__number(&writer->fields, "created", !!(thread->flags & THREAD_CREATED));
 	fields__number(&writer->fields, "kernel", !!(thread->flags & THREAD_KERNEL));
 	fields__number(&writer->fields, "target", !!(thread->flags & THREAD_TARGET));
@@ -306,48 +306,48 @@ static int write__thread(struct writer *writer, const struct upcoming *event)
 	return 0;
 }
 
-static int write__comm(struct writer *writer, const struct upcoming *event)
+static int write_comm(struct writer *writer, const struct next_event *event)
 {
-	put__head(writer, "comm", event->time, event->thread);
+	put_head(writer, "comm", event->time, event->thread);
 	fields__end(&writer->fields);
 	return 0;
 }
 
-static int write__exec(struct writer *writer, const struct upcoming *event)
+static int write_exec(struct writer *writer, const struct next_event *event)
 {
-	put__head(writer, "exec", event->time, event->thread);
+	put_head(writer, "exec", event->time, event->thread);
 	fields__end(&writer->fields);
 	return 0;
 }
 
-static int write__wake(struct writer *writer, const struct upcoming *event)
+static int write_wake(struct writer *writer, const struct next_event *event)
 {
 	const struct model_wake *wake =
 		&writer->model->threads.data[event->thread].wakes.data[event->index];
 
 	if (writer->script->filter->classes)
 		return 0;
-	put__head(writer, "wake", event->time, event->thread);
-	put__waker(writer, wake->waker, wake->context, wake->time);
-	return put__stack(writer, wake->kernel, wake->user);
+	put_head(writer, "wake", event->time, event->thread);
+	put_waker(writer, wake->waker, wake->context, wake->time);
+	return put_stack(writer, wake->kernel, wake->user);
 }
 
-static int write__sample(struct writer *writer, const struct upcoming *event)
+static int write_sample(struct writer *writer, const struct next_event *event)
 {
 	const struct model_sample *sample =
 		&writer->model->threads.data[event->thread].samples.data[event->index];
 
-	if (!writer__class(writer, CLASS_CPU))
+	if (!has_class(writer, CLASS_CPU))
 		return 0;
-	put__head(writer, "sample", event->time, event->thread);
+	put_head(writer, "sample", event->time, event->thread);
 	fields__word(&writer->fields, "class", wait_class__name(CLASS_CPU));
 	fields__word(&writer->fields, "level", sample->kernel ? "kernel" : "user");
 	fields__number(&writer->fields, "points", sample->weight);
-	put__ends(writer, sample->kernel, sample->user);
-	return put__stack(writer, sample->kernel, sample->user);
+	put_stack_end(writer, sample->kernel, sample->user);
+	return put_stack(writer, sample->kernel, sample->user);
 }
 
-static void put__flags(struct writer *writer, unsigned int flags)
+static void put_flags(struct writer *writer, unsigned int flags)
 {
 	static const struct {
 		enum interval_flags flag;
@@ -371,11 +371,11 @@ static void put__flags(struct writer *writer, unsigned int flags)
 	fields__word(&writer->fields, "flags", n ? text : "none");
 }
 
-static void put__wait(struct writer *writer, const struct model_interval *interval)
+static void put_wait(struct writer *writer, const struct model_interval *interval)
 {
 	bool blocked = interval->blocked_ns || interval->blocked_points;
 	const char *name = syscalls__name(writer->machine, interval->syscall);
-	const struct kind_question question = {
+	const struct wait_description description = {
 		.class = blocked ? interval->class : CLASS_SCHED,
 		.flags = interval->flags,
 		.syscall = interval->syscall,
@@ -390,12 +390,12 @@ static void put__wait(struct writer *writer, const struct model_interval *interv
 	}
 	fields__word(&writer->fields, "syscall", name);
 	fields__text(&writer->fields, "kind",
-		     kind__name(kinds__of(writer->script->kinds, &question)));
+		     kind__name(kinds__of(writer->script->kinds, &description)));
 	object__text(writer->model, interval->object, text, sizeof(text));
 	fields__text(&writer->fields, "object", text);
 }
 
-static int write__interval(struct writer *writer, const struct upcoming *event)
+static int write_interval(struct writer *writer, const struct next_event *event)
 {
 	const struct model_interval *interval =
 		&writer->model->threads.data[event->thread].intervals.data[event->index];
@@ -403,26 +403,26 @@ static int write__interval(struct writer *writer, const struct upcoming *event)
 	bool blocked = interval->blocked_ns || interval->blocked_points;
 	bool queued = interval->runq_ns || interval->runq_points || !blocked;
 
-	if (!(blocked && writer__class(writer, interval->class)) &&
-	    !(queued && writer__class(writer, CLASS_SCHED)))
+	if (!(blocked && has_class(writer, interval->class)) &&
+	    !(queued && has_class(writer, CLASS_SCHED)))
 		return 0;
-	put__head(writer, "interval", event->time, event->thread);
+	put_head(writer, "interval", event->time, event->thread);
 	fields__word(&writer->fields, "class",
 		     wait_class__name(blocked ? interval->class : CLASS_SCHED));
-	put__time(writer, "t_out", interval->t_out);
-	put__time(writer, "t_wake", t_wake);
-	put__time(writer, "t_in", t_wake + interval->runq_ns);
+	put_time(writer, "t_out", interval->t_out);
+	put_time(writer, "t_wake", t_wake);
+	put_time(writer, "t_in", t_wake + interval->runq_ns);
 	fields__number(&writer->fields, "blocked_points", interval->blocked_points);
 	fields__number(&writer->fields, "runq_points", interval->runq_points);
 	fields__number(&writer->fields, "spacing", 1U << INTERVAL_SPACING(interval->flags));
-	put__flags(writer, interval->flags);
-	put__wait(writer, interval);
-	put__waker(writer, interval->waker, interval->waker_context, t_wake);
-	put__ends(writer, interval->kernel, interval->user);
-	return put__stack(writer, interval->kernel, interval->user);
+	put_flags(writer, interval->flags);
+	put_wait(writer, interval);
+	put_waker(writer, interval->waker, interval->waker_context, t_wake);
+	put_stack_end(writer, interval->kernel, interval->user);
+	return put_stack(writer, interval->kernel, interval->user);
 }
 
-static int write__annotation(struct writer *writer, const struct upcoming *event)
+static int write_annotation(struct writer *writer, const struct next_event *event)
 {
 	static const char *const names[ANNOTATION_COUNT] = {
 		[ANNOTATION_NONE] = "unknown",
@@ -438,7 +438,7 @@ static int write__annotation(struct writer *writer, const struct upcoming *event
 
 	if (writer->script->filter->classes)
 		return 0;
-	put__head(writer, "annotation", event->time, event->thread);
+	put_head(writer, "annotation", event->time, event->thread);
 	fields__word(&writer->fields, "type", names[at->type < ANNOTATION_COUNT ? at->type : 0]);
 	snprintf(address, sizeof(address), "0x%" PRIx64, at->address);
 	fields__word(&writer->fields, "address", address);
@@ -447,8 +447,8 @@ static int write__annotation(struct writer *writer, const struct upcoming *event
 	return 0;
 }
 
-/* A device had nothing to do, until the thread whose event this is gave it something. */
-static int write__idle(struct writer *writer, const struct upcoming *event)
+/* A block device was idle, until the event's thread sent it a request. */
+static int write_idle(struct writer *writer, const struct next_event *event)
 {
 	const struct model_device *device = &writer->model->devices.data[event->device];
 	const struct model_idle *idle = &device->idles.data[event->index];
@@ -457,18 +457,18 @@ static int write__idle(struct writer *writer, const struct upcoming *event)
 	    !sample_filter__thread(writer->script->filter,
 				   &writer->model->threads.data[event->thread]))
 		return 0;
-	put__head(writer, "idle", event->time, event->thread);
+	put_head(writer, "idle", event->time, event->thread);
 	fields__text(&writer->fields, "device", model__string(writer->model, device->name));
-	put__time(writer, "t_in", idle->since + idle->ns);
+	put_time(writer, "t_in", idle->since + idle->ns);
 	fields__number(&writer->fields, "points", idle->points);
-	return put__stack(writer, idle->kernel, idle->user);
+	return put_stack(writer, idle->kernel, idle->user);
 }
 
-static int write__exit(struct writer *writer, const struct upcoming *event)
+static int write_exit(struct writer *writer, const struct next_event *event)
 {
 	const struct model_thread *thread = &writer->model->threads.data[event->thread];
 
-	put__head(writer, "exit", event->time, event->thread);
+	put_head(writer, "exit", event->time, event->thread);
 	fields__number(&writer->fields, "exited", thread->exited);
 	fields__number(&writer->fields, "lifetime_ns", (int64_t)(thread->ended - thread->created));
 	for (int class = 0; class < CLASS_COUNT; class ++) {
@@ -483,35 +483,35 @@ static int write__exit(struct writer *writer, const struct upcoming *event)
 	return 0;
 }
 
-static int (*const writers[LINE_COUNT])(struct writer *, const struct upcoming *) = {
-	[LINE_THREAD] = write__thread,
-	[LINE_COMM] = write__comm,
-	[LINE_EXEC] = write__exec,
-	[LINE_WAKE] = write__wake,
-	[LINE_SAMPLE] = write__sample,
-	[LINE_INTERVAL] = write__interval,
-	[LINE_ANNOTATION] = write__annotation,
-	[LINE_EXIT] = write__exit,
-	[LINE_IDLE] = write__idle,
+static int (*const writers[LINE_COUNT])(struct writer *, const struct next_event *) = {
+	[LINE_THREAD] = write_thread,
+	[LINE_COMM] = write_comm,
+	[LINE_EXEC] = write_exec,
+	[LINE_WAKE] = write_wake,
+	[LINE_SAMPLE] = write_sample,
+	[LINE_INTERVAL] = write_interval,
+	[LINE_ANNOTATION] = write_annotation,
+	[LINE_EXIT] = write_exit,
+	[LINE_IDLE] = write_idle,
 };
 
-/* The end of @event: intervals that reach into the window belong to it. */
-static uint64_t writer__end(const struct writer *writer, const struct upcoming *event)
+/* The end of @event: intervals that overlap the time window are printed. */
+static uint64_t event_end(const struct writer *writer, const struct next_event *event)
 {
 	const struct model_interval *interval;
 
-	if (event->source != LINE_INTERVAL)
+	if (event->kind != LINE_INTERVAL)
 		return event->time;
 	interval = &writer->model->threads.data[event->thread].intervals.data[event->index];
 	return interval->t_out + interval->blocked_ns + interval->runq_ns;
 }
 
-static bool writer__passes(const struct writer *writer, const struct upcoming *event)
+static bool passes_filter(const struct writer *writer, const struct next_event *event)
 {
 	const struct model_thread *thread = &writer->model->threads.data[event->thread];
 	uint32_t comm = model_thread__comm(thread, event->time);
 
-	if (event->time >= writer->until || writer__end(writer, event) < writer->from)
+	if (event->time >= writer->until || event_end(writer, event) < writer->from)
 		return false;
 	return sample_filter__comm(writer->script->filter, model__string(writer->model, comm));
 }
@@ -527,18 +527,18 @@ int script__write(const struct script *script, FILE *to)
 		.from = filter->from ? script->model->start + filter->from : 0,
 		.until = filter->until ? script->model->start + filter->until : MODEL_FOREVER,
 	};
-	int err = writer__fill(&writer);
+	int err = fill_heap(&writer);
 
 	while (writer.heap.n && !err) {
-		struct upcoming *next = &writer.heap.data[0];
+		struct next_event *next = &writer.heap.data[0];
 
-		if (writer__passes(&writer, next))
-			err = writers[next->source](&writer, next);
+		if (passes_filter(&writer, next))
+			err = writers[next->kind](&writer, next);
 		next->index++;
-		if (!upcoming__set(next, writer.model))
+		if (!event_set(next, writer.model))
 			*next = writer.heap.data[--writer.heap.n];
-		heap__sink(&writer, 0);
-		/* Nobody reads on: a closed pipe ends the work. */
+		sift_down(&writer, 0);
+		/* A closed pipe ends the output. */
 		if (ferror(to))
 			break;
 	}

@@ -15,22 +15,22 @@ struct script {
 	bool no_stacks; /* header lines only */
 };
 
-/* What the lines mean, for --help and the man page. */
+/* Describes the output, for --help. */
 extern const char script_format[];
 
-/* Writes while it goes: memory does not grow with the output. Returns 0 or -ENOMEM. */
+/* Streams: memory does not grow with the output. Returns 0 or -ENOMEM. */
 int script__write(const struct script *script, FILE *to);
 
 enum folded_unit {
-	FOLDED_POINTS,
+	FOLDED_POINTS, /* periods of calibrated time */
 	FOLDED_MICROSECONDS,
 };
 
 /*
  * Stacks in the format of flame graph tools: "comm;outermost;...;innermost N".
- * Kernel frames end in _[k], the innermost frame of what is off the CPU in its
- * class: _[I], _[L], _[S], _[B]. Equal lines are added up; sorted. Returns 0 or
- * -ENOMEM.
+ * Kernel frames end in _[k]; the innermost frame of an off-CPU stack ends in its
+ * class: _[I], _[L], _[S] or _[B]. Lines are sorted, and equal ones added up.
+ * Returns 0 or -ENOMEM.
  */
 int folded__write(const struct model *model, const struct sample_filter *filter,
 		  enum folded_unit unit, FILE *to);

@@ -27,32 +27,32 @@ const char *profile_row__dso(const struct model *model, const struct profile_row
 	return model__string(model, model->dsos.data[row->dso].name);
 }
 
-static void cell__comm(const struct report *report, const struct profile_row *row, char *text)
+static void cell_comm(const struct report *report, const struct profile_row *row, char *text)
 {
 	snprintf(text, CELL, "%s", model__string(report->model, row->comm));
 }
 
-static void cell__pid(const struct report *report, const struct profile_row *row, char *text)
+static void cell_pid(const struct report *report, const struct profile_row *row, char *text)
 {
 	snprintf(text, CELL, "%u", row->pid);
 }
 
-static void cell__tid(const struct report *report, const struct profile_row *row, char *text)
+static void cell_tid(const struct report *report, const struct profile_row *row, char *text)
 {
 	snprintf(text, CELL, "%u", row->tid);
 }
 
-static void cell__thread(const struct report *report, const struct profile_row *row, char *text)
+static void cell_thread(const struct report *report, const struct profile_row *row, char *text)
 {
 	snprintf(text, CELL, "%s/%u", model__string(report->model, row->comm), row->tid);
 }
 
-static void cell__dso(const struct report *report, const struct profile_row *row, char *text)
+static void cell_dso(const struct report *report, const struct profile_row *row, char *text)
 {
 	snprintf(text, CELL, "%s", profile_row__dso(report->model, row));
 }
 
-static void cell__symbol(const struct report *report, const struct profile_row *row, char *text)
+static void cell_symbol(const struct report *report, const struct profile_row *row, char *text)
 {
 	char address[24];
 
@@ -60,22 +60,22 @@ static void cell__symbol(const struct report *report, const struct profile_row *
 		 profile_row__symbol(report->model, row, address));
 }
 
-static void cell__class(const struct report *report, const struct profile_row *row, char *text)
+static void cell_class(const struct report *report, const struct profile_row *row, char *text)
 {
 	snprintf(text, CELL, "%s", wait_class__name(row->class));
 }
 
-static void cell__kind(const struct report *report, const struct profile_row *row, char *text)
+static void cell_kind(const struct report *report, const struct profile_row *row, char *text)
 {
 	snprintf(text, CELL, "%s", kind__name(row->kind));
 }
 
-static void cell__object(const struct report *report, const struct profile_row *row, char *text)
+static void cell_object(const struct report *report, const struct profile_row *row, char *text)
 {
 	kind__describe(report->model, row->kind, row->object, text, CELL);
 }
 
-static void cell__line(const struct report *report, const struct profile_row *row, char *text)
+static void cell_line(const struct report *report, const struct profile_row *row, char *text)
 {
 	if (row->line)
 		snprintf(text, CELL, "%s:%u", model__string(report->model, row->file), row->line);
@@ -87,35 +87,35 @@ static const struct {
 	const char *title;
 	void (*cell)(const struct report *report, const struct profile_row *row, char *text);
 } columns[PROFILE_KEY_COUNT] = {
-	[PROFILE_COMM] = {"Command", cell__comm},     [PROFILE_PID] = {"Pid", cell__pid},
-	[PROFILE_TID] = {"Tid", cell__tid},	      [PROFILE_THREAD] = {"Thread", cell__thread},
-	[PROFILE_DSO] = {"Shared Object", cell__dso}, [PROFILE_SYMBOL] = {"Symbol", cell__symbol},
-	[PROFILE_CLASS] = {"Class", cell__class},     [PROFILE_KIND] = {"Kind", cell__kind},
-	[PROFILE_OBJECT] = {"Wait", cell__object},    [PROFILE_LINE] = {"Source:Line", cell__line},
+	[PROFILE_COMM] = {"Command", cell_comm},     [PROFILE_PID] = {"Pid", cell_pid},
+	[PROFILE_TID] = {"Tid", cell_tid},	     [PROFILE_THREAD] = {"Thread", cell_thread},
+	[PROFILE_DSO] = {"Shared Object", cell_dso}, [PROFILE_SYMBOL] = {"Symbol", cell_symbol},
+	[PROFILE_CLASS] = {"Class", cell_class},     [PROFILE_KIND] = {"Kind", cell_kind},
+	[PROFILE_OBJECT] = {"Wait", cell_object},    [PROFILE_LINE] = {"Source:Line", cell_line},
 };
 
-static enum colour percent__colour(double percent)
+static enum color percent_color(double percent)
 {
-	return percent >= 5.0 ? COLOUR_HOT : percent >= 0.5 ? COLOUR_WARM : COLOUR_NONE;
+	return percent >= 5.0 ? COLOR_HOT : percent >= 0.5 ? COLOR_WARM : COLOR_NONE;
 }
 
-static void put__percent(const struct report *report, uint64_t ns, FILE *to)
+static void put_percent(const struct report *report, uint64_t ns, FILE *to)
 {
 	double percent = format__percent(ns, report->profile->ns);
-	enum colour colour = percent__colour(percent);
+	enum color color = percent_color(percent);
 
-	fprintf(to, "%s%9.2f%%%s", colour__begin(report->colour, colour), percent,
-		colour__end(report->colour, colour));
+	fprintf(to, "%s%9.2f%%%s", color__begin(report->color, color), percent,
+		color__end(report->color, color));
 }
 
-static void put__dots(FILE *to, int n)
+static void put_dots(FILE *to, int n)
 {
 	while (n-- > 0)
 		fputc('.', to);
 }
 
 /* Pads all but the last column. */
-static void put__cell(FILE *to, const char *text, int width, bool last)
+static void put_cell(FILE *to, const char *text, int width, bool last)
 {
 	fputs("  ", to);
 	format__safe(to, text);
@@ -123,12 +123,12 @@ static void put__cell(FILE *to, const char *text, int width, bool last)
 		fprintf(to, "%*s", width - format__width(text), "");
 }
 
-static bool report__shows(const struct report *report, const struct profile_row *row)
+static bool is_shown(const struct report *report, const struct profile_row *row)
 {
 	return format__percent(row->total_ns, report->profile->ns) >= report->percent_limit;
 }
 
-static void report__widths(const struct report *report, int widths[PROFILE_KEY_COUNT])
+static void find_widths(const struct report *report, int widths[PROFILE_KEY_COUNT])
 {
 	char text[CELL];
 
@@ -137,7 +137,7 @@ static void report__widths(const struct report *report, int widths[PROFILE_KEY_C
 	for (size_t i = 0; i < report->profile->rows.n; i++) {
 		const struct profile_row *row = &report->profile->rows.data[i];
 
-		for (size_t k = 0; k < report->n_keys && report__shows(report, row); k++) {
+		for (size_t k = 0; k < report->n_keys && is_shown(report, row); k++) {
 			int width;
 
 			columns[report->keys[k]].cell(report, row, text);
@@ -148,49 +148,49 @@ static void report__widths(const struct report *report, int widths[PROFILE_KEY_C
 	}
 }
 
-static void report__titles(const struct report *report, const int *widths, FILE *to)
+static void put_titles(const struct report *report, const int *widths, FILE *to)
 {
 	fputs(report->children ? "# Children        Self" : "# Overhead", to);
 	for (size_t k = 0; k < report->n_keys; k++)
-		put__cell(to, columns[report->keys[k]].title, widths[k], k + 1 == report->n_keys);
+		put_cell(to, columns[report->keys[k]].title, widths[k], k + 1 == report->n_keys);
 	fputs(report->children ? "\n# ........  ..........  " : "\n# ........  ", to);
 	for (size_t k = 0; k < report->n_keys; k++) {
-		put__dots(to, widths[k]);
+		put_dots(to, widths[k]);
 		fputs(k + 1 < report->n_keys ? "  " : "\n#\n", to);
 	}
 }
 
-static void report__row(const struct report *report, const struct profile_row *row,
-			const int *widths, FILE *to)
+static void put_row(const struct report *report, const struct profile_row *row, const int *widths,
+		    FILE *to)
 {
 	char text[CELL];
 
-	put__percent(report, row->total_ns, to);
+	put_percent(report, row->total_ns, to);
 	if (report->children) {
 		fputs("  ", to);
-		put__percent(report, row->self_ns, to);
+		put_percent(report, row->self_ns, to);
 	}
 	for (size_t k = 0; k < report->n_keys; k++) {
 		columns[report->keys[k]].cell(report, row, text);
-		put__cell(to, text, widths[k], k + 1 == report->n_keys);
+		put_cell(to, text, widths[k], k + 1 == report->n_keys);
 	}
 	fputc('\n', to);
 	if (report->tree && row->tree)
 		report__tree(report, row, to);
 }
 
-static void report__table(const struct report *report, FILE *to)
+static void put_table(const struct report *report, FILE *to)
 {
 	int widths[PROFILE_KEY_COUNT] = {};
 	size_t hidden = 0;
 
-	report__widths(report, widths);
-	report__titles(report, widths, to);
+	find_widths(report, widths);
+	put_titles(report, widths, to);
 	for (size_t i = 0; i < report->profile->rows.n; i++) {
 		const struct profile_row *row = &report->profile->rows.data[i];
 
-		if (report__shows(report, row))
-			report__row(report, row, widths, to);
+		if (is_shown(report, row))
+			put_row(report, row, widths, to);
 		else
 			hidden++;
 	}
@@ -201,7 +201,7 @@ static void report__table(const struct report *report, FILE *to)
 
 void report__text(const struct report *report, FILE *to)
 {
-	const char *advice, *empty = report__emptiness(report, &advice);
+	const char *advice, *empty = report__why_empty(report, &advice);
 
 	report__header(report, to);
 	if (report->threads_only) {
@@ -218,5 +218,5 @@ void report__text(const struct report *report, FILE *to)
 			fprintf(to, "# %s\n", advice);
 		return;
 	}
-	report__table(report, to);
+	put_table(report, to);
 }

@@ -22,7 +22,7 @@ struct report {
 	double percent_limit;
 	uint64_t max_threads; /* in the table of threads */
 	bool threads_only;    /* --sort thread: that table is the report */
-	bool colour;
+	bool color;
 };
 
 void report__text(const struct report *report, FILE *to);
@@ -30,22 +30,22 @@ void report__text(const struct report *report, FILE *to);
 /* Returns 0 or -ENOMEM. */
 int report__json(const struct report *report, FILE *to);
 
-/* The "#" lines that say what was recorded, and what of it was lost. */
+/* Prints the "#" lines: what was recorded, and diagnostics. */
 void report__header(const struct report *report, FILE *to);
 
-/* The table of exact times; every line behind @prefix. */
+/* Prints the table of exact times; each line begins with @prefix. */
 void report__threads(const struct report *report, const char *prefix, FILE *to);
 
-/* The call tree below @row. */
+/* Prints the call tree of @row. */
 void report__tree(const struct report *report, const struct profile_row *row, FILE *to);
 
 /*
- * Why there is nothing to show, one line and what to do about it; NULL when
- * there is something.
+ * Why there is nothing to show, with a hint in *@advice; NULL when there is
+ * something to show.
  */
-const char *report__emptiness(const struct report *report, const char **advice);
+const char *report__why_empty(const struct report *report, const char **advice);
 
-/* Name and shared object of a row; the address stands for a missing name. */
+/* Symbol and shared object of a row; the address in hex where there is no symbol. */
 const char *profile_row__symbol(const struct model *model, const struct profile_row *row,
 				char text[static 24]);
 const char *profile_row__dso(const struct model *model, const struct profile_row *row);

@@ -8,8 +8,8 @@
 #include "render/json.h"
 #include "render/report/report.h"
 
-/* Puts {@prefix}cpu_ns, ... of @ns. */
-static void json__put_times(json_t *object, const uint64_t ns[CLASS_COUNT])
+/* Adds cpu_ns, io_ns, ... to @object. */
+static void put_times(json_t *object, const uint64_t ns[CLASS_COUNT])
 {
 	for (int class = 0; class < CLASS_COUNT; class ++) {
 		char key[32];
@@ -19,7 +19,7 @@ static void json__put_times(json_t *object, const uint64_t ns[CLASS_COUNT])
 	}
 }
 
-static json_t *json__threads(const struct report *report)
+static json_t *threads_json(const struct report *report)
 {
 	const struct model *model = report->model;
 	json_t *threads = json_array();
@@ -33,7 +33,7 @@ static json_t *json__threads(const struct report *report)
 		json_object_set_new(entry, "tid", json_integer(thread->tid));
 		json_object_set_new(entry, "comm", json__string(model, times->comm));
 		json_object_set_new(entry, "lifetime_ns", json__number(times->lifetime_ns));
-		json__put_times(entry, times->ns);
+		put_times(entry, times->ns);
 		json_object_set_new(entry, "voluntary", json__number(thread->voluntary));
 		json_object_set_new(entry, "involuntary", json__number(thread->involuntary));
 		json_object_set_new(entry, "exited", json_boolean(thread->exited));
@@ -42,17 +42,26 @@ static json_t *json__threads(const struct report *report)
 	return threads;
 }
 
-static json_t *json__totals(const uint64_t ns[CLASS_COUNT], const char *whole, uint64_t whole_ns)
+static uint64_t sum(const uint64_t ns[CLASS_COUNT])
+{
+	uint64_t all = 0;
+
+	for (int class = 0; class < CLASS_COUNT; class ++)
+		all += ns[class];
+	return all;
+}
+
+static json_t *totals_json(const uint64_t ns[CLASS_COUNT], const char *whole, uint64_t whole_ns)
 {
 	json_t *totals = json_object();
 
-	json__put_times(totals, ns);
+	put_times(totals, ns);
 	json_object_set_new(totals, whole, json__number(whole_ns));
 	return totals;
 }
 
-/* A node and what is below it; recursion is as deep as a callchain. */
-static json_t *json__node(const struct report *report, uint32_t index)
+/* The children of a node, recursively; at most as deep as a callchain. */
+static json_t *children_json(const struct report *report, uint32_t index)
 {
 	const struct calltree_node *nodes = report->profile->trees.nodes.data;
 	json_t *children = json_array();
@@ -68,14 +77,14 @@ static json_t *json__node(const struct report *report, uint32_t index)
 		json_object_set_new(entry, "kernel", json_boolean(node->kernel));
 		json_object_set_new(entry, "self_ns", json__number(node->self_ns));
 		json_object_set_new(entry, "total_ns", json__number(node->total_ns));
-		json_object_set_new(entry, "children", json__node(report, child));
+		json_object_set_new(entry, "children", children_json(report, child));
 		json_array_append_new(children, entry);
 	}
 	return children;
 }
 
-static json_t *json__row(const struct report *report, const struct profile_row *row,
-			 unsigned int keys)
+static json_t *row_json(const struct report *report, const struct profile_row *row,
+			unsigned int keys)
 {
 	const struct model *model = report->model;
 	char address[24], object[512];
@@ -113,11 +122,11 @@ static json_t *json__row(const struct report *report, const struct profile_row *
 		json_real(format__percent(report->children ? row->total_ns : row->self_ns,
 					  report->profile->ns)));
 	if (row->tree)
-		json_object_set_new(entry, "tree", json__node(report, row->tree));
+		json_object_set_new(entry, "tree", children_json(report, row->tree));
 	return entry;
 }
 
-static json_t *json__rows(const struct report *report)
+static json_t *rows_json(const struct report *report)
 {
 	json_t *rows = json_array();
 	unsigned int keys = 0;
@@ -128,15 +137,15 @@ static json_t *json__rows(const struct report *report)
 		const struct profile_row *row = &report->profile->rows.data[i];
 
 		if (format__percent(row->total_ns, report->profile->ns) >= report->percent_limit)
-			json_array_append_new(rows, json__row(report, row, keys));
+			json_array_append_new(rows, row_json(report, row, keys));
 	}
 	return rows;
 }
 
-static json_t *json__document(const struct report *report)
+static json_t *document_json(const struct report *report)
 {
 	const struct model *model = report->model;
-	const char *advice, *empty = report__emptiness(report, &advice);
+	const char *advice, *empty = report__why_empty(report, &advice);
 	const struct sample_groups *sampled = &report->profile->groups;
 	json_t *document = json_object();
 
@@ -149,15 +158,15 @@ static json_t *json__document(const struct report *report)
 		json_object_set_new(document, "empty", json__text(empty));
 	json_object_set_new(
 		document, "exact",
-		json__totals(report->threads->ns, "lifetime_ns", report->threads->lifetime_ns));
+		totals_json(report->threads->ns, "lifetime_ns", report->threads->lifetime_ns));
 	json_object_set_new(document, "sampled",
-			    json__totals(sampled->class_ns, "total_ns", sampled->ns));
-	json_object_set_new(document, "threads", json__threads(report));
-	json_object_set_new(document, "rows", json__rows(report));
+			    totals_json(sampled->sampled_ns, "total_ns", sum(sampled->sampled_ns)));
+	json_object_set_new(document, "threads", threads_json(report));
+	json_object_set_new(document, "rows", rows_json(report));
 	return document;
 }
 
 int report__json(const struct report *report, FILE *to)
 {
-	return json__write(json__document(report), to);
+	return json__write(document_json(report), to);
 }

@@ -1,31 +1,33 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <inttypes.h>
 
+#include "base/duration.h"
 #include "recording/wait_class.h"
 #include "render/format.h"
 #include "render/report/report.h"
 
-/* As columns of the table, in this order. */
-static const enum wait_class shown[] = {CLASS_CPU, CLASS_IO, CLASS_LOCK, CLASS_SCHED, CLASS_OTHER};
+/* The columns of the table. */
+static const enum wait_class columns[] = {CLASS_CPU, CLASS_IO, CLASS_LOCK, CLASS_SCHED,
+					  CLASS_OTHER};
 
-static void put__times(FILE *to, const uint64_t ns[CLASS_COUNT])
+static void put_times(FILE *to, const uint64_t ns[CLASS_COUNT])
 {
 	char text[24];
 
-	for (size_t i = 0; i < ARRAY_SIZE(shown); i++)
-		fprintf(to, " %12s", format__ns(ns[shown[i]], text));
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+		fprintf(to, " %12s", duration__text(ns[columns[i]], text));
 }
 
-static void put__titles(FILE *to, const char *prefix)
+static void put_titles(FILE *to, const char *prefix)
 {
 	fprintf(to, "%s%7s %7s %-15s", prefix, "pid", "tid", "thread");
-	for (size_t i = 0; i < ARRAY_SIZE(shown); i++)
-		fprintf(to, " %12s", wait_class__info(shown[i])->title);
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+		fprintf(to, " %12s", wait_class__info(columns[i])->title);
 	fprintf(to, " %12s\n", "lifetime");
 }
 
-static void put__thread(const struct report *report, const struct thread_times *times,
-			const char *prefix, FILE *to)
+static void put_thread(const struct report *report, const struct thread_times *times,
+		       const char *prefix, FILE *to)
 {
 	const struct model_thread *thread = &report->model->threads.data[times->thread];
 	const char *comm = model__string(report->model, times->comm);
@@ -34,22 +36,22 @@ static void put__thread(const struct report *report, const struct thread_times *
 	fprintf(to, "%s%7u %7u ", prefix, thread->tgid, thread->tid);
 	format__safe(to, comm);
 	fprintf(to, "%*s", 15 - format__width(comm), "");
-	put__times(to, times->ns);
-	fprintf(to, " %12s\n", format__ns(times->lifetime_ns, lifetime));
+	put_times(to, times->ns);
+	fprintf(to, " %12s\n", duration__text(times->lifetime_ns, lifetime));
 }
 
-static void put__sum(FILE *to, const char *prefix, const char *label,
-		     const uint64_t ns[CLASS_COUNT], uint64_t whole)
+static void put_sum(FILE *to, const char *prefix, const char *label, const uint64_t ns[CLASS_COUNT],
+		    uint64_t whole)
 {
 	char text[24];
 
 	fprintf(to, "%s%-31s", prefix, label);
-	put__times(to, ns);
-	fprintf(to, " %12s\n", format__ns(whole, text));
+	put_times(to, ns);
+	fprintf(to, " %12s\n", duration__text(whole, text));
 }
 
-/* The rest of a long list, as one line. */
-static void put__rest(const struct report *report, size_t first, const char *prefix, FILE *to)
+/* One line for the threads that are not listed. */
+static void put_rest(const struct report *report, size_t first, const char *prefix, FILE *to)
 {
 	const struct thread_summary *threads = report->threads;
 	uint64_t ns[CLASS_COUNT] = {}, lifetime = 0;
@@ -61,7 +63,7 @@ static void put__rest(const struct report *report, size_t first, const char *pre
 			ns[class] += threads->threads.data[i].ns[class];
 	}
 	snprintf(label, sizeof(label), "%7s %7s %zu more", "", "", threads->threads.n - first);
-	put__sum(to, prefix, label, ns, lifetime);
+	put_sum(to, prefix, label, ns, lifetime);
 }
 
 void report__threads(const struct report *report, const char *prefix, FILE *to)
@@ -69,9 +71,10 @@ void report__threads(const struct report *report, const char *prefix, FILE *to)
 	const struct thread_summary *threads = report->threads;
 	const struct sample_groups *sampled = &report->profile->groups;
 	size_t n = threads->threads.n;
+	uint64_t sampled_ns = 0;
 
 	if (!n) {
-		fputs("# No thread's exact times are in the recording", to);
+		fputs("# The recording has no exact times of threads", to);
 		fputs(sample_filter__active(report->filter) ? ", or none passes the filters.\n"
 							    : ".\n",
 		      to);
@@ -79,14 +82,16 @@ void report__threads(const struct report *report, const char *prefix, FILE *to)
 	}
 	if (report->max_threads && n > report->max_threads)
 		n = report->max_threads;
-	put__titles(to, prefix);
+	put_titles(to, prefix);
 	for (size_t i = 0; i < n; i++)
-		put__thread(report, &threads->threads.data[i], prefix, to);
+		put_thread(report, &threads->threads.data[i], prefix, to);
 	if (n < threads->threads.n)
-		put__rest(report, n, prefix, to);
-	put__sum(to, prefix, "all threads, exact", threads->ns, threads->lifetime_ns);
-	/* A window of time or of classes has no exact counterpart. */
+		put_rest(report, n, prefix, to);
+	put_sum(to, prefix, "all threads, exact", threads->ns, threads->lifetime_ns);
+	/* Exact times are not known for a time window or by class filter. */
 	if (report->filter->classes || report->filter->from || report->filter->until)
 		return;
-	put__sum(to, prefix, "all threads, sampled", sampled->class_ns, sampled->ns);
+	for (int class = 0; class < CLASS_COUNT; class ++)
+		sampled_ns += sampled->sampled_ns[class];
+	put_sum(to, prefix, "all threads, sampled", sampled->sampled_ns, sampled_ns);
 }

@@ -14,119 +14,119 @@ struct tree_view {
 	const struct report *report;
 	FILE *to;
 	char prefix[MAX_TEXT];
-	size_t n; /* of the prefix */
+	size_t n; /* length of the prefix */
 };
 
-static const struct calltree_node *view__node(const struct tree_view *view, uint32_t node)
+static const struct calltree_node *tree_node(const struct tree_view *tree, uint32_t node)
 {
-	return &view->report->profile->trees.nodes.data[node];
+	return &tree->report->profile->trees.nodes.data[node];
 }
 
-static double view__percent(const struct tree_view *view, uint64_t ns)
+static double tree_percent(const struct tree_view *tree, uint64_t ns)
 {
-	return format__percent(ns, view->report->profile->ns);
+	return format__percent(ns, tree->report->profile->ns);
 }
 
-static bool view__shows(const struct tree_view *view, uint32_t node)
+static bool is_shown(const struct tree_view *tree, uint32_t node)
 {
 	double limit =
-		view->report->percent_limit > MIN_SHARE ? view->report->percent_limit : MIN_SHARE;
+		tree->report->percent_limit > MIN_SHARE ? tree->report->percent_limit : MIN_SHARE;
 
-	return view__percent(view, view__node(view, node)->total_ns) >= limit;
+	return tree_percent(tree, tree_node(tree, node)->total_ns) >= limit;
 }
 
-/* The first child that is shown; they are in order of time, so the others follow. */
-static uint32_t view__child(const struct tree_view *view, uint32_t node)
+/* The first child that is shown. Children are sorted by time, so hidden ones come last. */
+static uint32_t first_shown_child(const struct tree_view *tree, uint32_t node)
 {
-	uint32_t child = view__node(view, node)->child;
+	uint32_t child = tree_node(tree, node)->child;
 
-	return child && view__shows(view, child) ? child : 0;
+	return child && is_shown(tree, child) ? child : 0;
 }
 
-static uint32_t view__next(const struct tree_view *view, uint32_t node)
+static uint32_t next_shown_sibling(const struct tree_view *tree, uint32_t node)
 {
-	uint32_t next = view__node(view, node)->next;
+	uint32_t next = tree_node(tree, node)->next;
 
-	return next && view__shows(view, next) ? next : 0;
+	return next && is_shown(tree, next) ? next : 0;
 }
 
-static void view__name(const struct tree_view *view, const struct calltree_node *node)
+static void put_name(const struct tree_view *tree, const struct calltree_node *node)
 {
-	const struct model *model = view->report->model;
+	const struct model *model = tree->report->model;
 
 	if (node->name)
-		format__safe(view->to, model__string(model, node->name));
+		format__safe(tree->to, model__string(model, node->name));
 	else
-		fprintf(view->to, "0x%" PRIx64, node->address);
+		fprintf(tree->to, "0x%" PRIx64, node->address);
 	if (node->letter)
-		fprintf(view->to, " [%c]", node->letter);
+		fprintf(tree->to, " [%c]", node->letter);
 	else if (node->kernel)
-		fputs(" [k]", view->to);
-	fputc('\n', view->to);
+		fputs(" [k]", tree->to);
+	fputc('\n', tree->to);
 }
 
-/* Whether all of @node goes on into its first child. */
-static bool view__is_line(const struct tree_view *view, uint32_t node)
+/* Whether all of @node's time is in its first child. */
+static bool is_unbranched(const struct tree_view *tree, uint32_t node)
 {
-	uint32_t child = view__node(view, node)->child;
+	uint32_t child = tree_node(tree, node)->child;
 
-	return child && view__node(view, child)->total_ns == view__node(view, node)->total_ns;
+	return child && tree_node(tree, child)->total_ns == tree_node(tree, node)->total_ns;
 }
 
-static void view__push(struct tree_view *view, const char *text)
+static void push_prefix(struct tree_view *tree, const char *text)
 {
 	size_t n = strlen(text);
 
-	if (view->n + n < sizeof(view->prefix))
-		memcpy(view->prefix + view->n, text, n + 1);
-	view->n += n;
+	if (tree->n + n < sizeof(tree->prefix))
+		memcpy(tree->prefix + tree->n, text, n + 1);
+	tree->n += n;
 }
 
-static void view__pop(struct tree_view *view, size_t n)
+static void pop_prefix(struct tree_view *tree, size_t n)
 {
-	view->n = n;
-	if (n < sizeof(view->prefix))
-		view->prefix[n] = '\0';
+	tree->n = n;
+	if (n < sizeof(tree->prefix))
+		tree->prefix[n] = '\0';
 }
 
-static void view__branches(struct tree_view *view, uint32_t parent);
+static void put_branches(struct tree_view *tree, uint32_t parent);
 
-/* One branch: its share, then frame under frame as long as it does not fork. */
-static void view__branch(struct tree_view *view, uint32_t node, bool last)
+/* Prints a branch: its share, then one frame per line until it forks. */
+static void put_branch(struct tree_view *tree, uint32_t node, bool last)
 {
-	size_t n = view->n;
+	size_t n = tree->n;
 
-	fprintf(view->to, "%s%s--%5.2f%%-- ", view->prefix, last ? " " : "|",
-		view__percent(view, view__node(view, node)->total_ns));
-	view__name(view, view__node(view, node));
-	view__push(view, last ? "            " : "|           ");
-	while (view__is_line(view, node)) {
-		node = view__node(view, node)->child;
-		fputs(view->prefix, view->to);
-		view__name(view, view__node(view, node));
+	fprintf(tree->to, "%s%s--%5.2f%%-- ", tree->prefix, last ? " " : "|",
+		tree_percent(tree, tree_node(tree, node)->total_ns));
+	put_name(tree, tree_node(tree, node));
+	push_prefix(tree, last ? "            " : "|           ");
+	while (is_unbranched(tree, node)) {
+		node = tree_node(tree, node)->child;
+		fputs(tree->prefix, tree->to);
+		put_name(tree, tree_node(tree, node));
 	}
-	view__branches(view, node);
-	view__pop(view, n);
+	put_branches(tree, node);
+	pop_prefix(tree, n);
 }
 
-static void view__branches(struct tree_view *view, uint32_t parent)
+static void put_branches(struct tree_view *tree, uint32_t parent)
 {
-	uint32_t node = view__child(view, parent);
+	uint32_t node = first_shown_child(tree, parent);
 
 	while (node) {
-		uint32_t next = view__next(view, node);
+		uint32_t next = next_shown_sibling(tree, node);
 
-		fprintf(view->to, "%s|\n", view->prefix);
-		view__branch(view, node, !next);
+		fprintf(tree->to, "%s|\n", tree->prefix);
+		put_branch(tree, node, !next);
 		node = next;
 	}
 }
 
 void report__tree(const struct report *report, const struct profile_row *row, FILE *to)
 {
-	struct tree_view view = {.report = report, .to = to, .n = INDENT};
+	struct tree_view tree = {.report = report, .to = to, .n = INDENT};
 
-	memset(view.prefix, ' ', INDENT);
-	view__branches(&view, row->tree);
+	memset(tree.prefix, ' ', INDENT);
+	put_branches(&tree, row->tree);
 	fputc('\n', to);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The graph for graphviz: the bottleneck is filled, edges up to the threshold are dashed. */
+/* The graph for Graphviz: the bottleneck is filled, edges up to the threshold are dashed. */
 #include <inttypes.h>
 
 #include "render/format.h"

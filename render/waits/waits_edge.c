@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* One edge in words: how long, and the places in the code where its waits come from. */
+/* One edge as text: its weights, and the code locations of its waits. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,13 +9,13 @@
 #include "render/terminal.h"
 #include "render/waits/waits.h"
 
-/* Places with less of a wait, in percent, are not shown unless all are asked for. */
-#define LEAST_PLACE 2
+/* Locations below this share of an edge are left out, unless all are asked for. */
+#define MIN_PLACE_PERCENT 2
 
-/* Callers shown behind a function. */
-#define CALLERS 3
+/* Callers shown after the function that waits. */
+#define MAX_CALLERS 3
 
-/* Causes that read the same: of one kind, by the same functions. */
+/* Causes that print the same: of one kind, from the same functions. */
 struct place {
 	char *code; /* the functions that wait, as text */
 	enum wait_kind kind;
@@ -31,7 +31,7 @@ struct writer {
 	ARRAY(struct place) places;
 };
 
-/* Where every thread begins says nothing. */
+/* Whether @name is where every thread starts, which is not shown. */
 static bool is_start(const char *name)
 {
 	static const char *const starts[] = {"start_thread",
@@ -72,7 +72,7 @@ static void put_frame(const struct writer *writer, size_t i, FILE *to)
 	fprintf(to, ":%" PRIu32 ")", code->line);
 }
 
-/* The function that waits, or wakes, and who called it. Returns 0 or -ENOMEM. */
+/* Prints the function that waits or wakes, and its callers. Returns 0 or -ENOMEM. */
 static int put_code(struct writer *writer, uint32_t kernel, uint32_t user, bool off_cpu, FILE *to)
 {
 	const struct model *model = writer->waits->model;
@@ -83,7 +83,7 @@ static int put_code(struct writer *writer, uint32_t kernel, uint32_t user, bool 
 		const struct callchain_frame *frame = &writer->chain.frames.data[i];
 		char text[24];
 
-		if (i > (size_t)row + CALLERS ||
+		if (i > (size_t)row + MAX_CALLERS ||
 		    (i > (size_t)row && is_start(callchain_frame__text(frame, model, text))))
 			break;
 		if (i > (size_t)row)
@@ -128,7 +128,7 @@ static int add_cause(struct writer *writer, const struct waitgraph_cause *cause)
 	return err;
 }
 
-static int place__order(const void *a, const void *b)
+static int compare_places(const void *a, const void *b)
 {
 	const struct place *one = a, *two = b;
 
@@ -152,7 +152,7 @@ static int put_place(struct writer *writer, const struct place *place, FILE *to)
 	err = code_text(writer, cause->waker_kernel, cause->waker_user, false, &waker);
 	if (!err && *waker)
 		fprintf(to, "        %s %s\n",
-			cause->origin == WAIT_IDLE ? "fed by   " : "woken by ", waker);
+			cause->origin == WAIT_DEVICE_IDLE ? "fed by   " : "woken by ", waker);
 	free(waker);
 	return err;
 }
@@ -167,11 +167,11 @@ static void put_head(const struct writer *writer, FILE *to)
 
 	vertex__text(waits, edge->from, from, sizeof(from));
 	vertex__text(waits, edge->to, to_name, sizeof(to_name));
-	fprintf(to, "  %s", colour__begin(waits->colour, COLOUR_BOLD));
+	fprintf(to, "  %s", color__begin(waits->color, COLOR_BOLD));
 	format__safe(to, from);
 	fputs(" -> ", to);
 	format__safe(to, to_name);
-	fputs(colour__end(waits->colour, COLOUR_BOLD), to);
+	fputs(color__end(waits->color, COLOR_BOLD), to);
 	fprintf(to, ": waits %.1f%% of the time", waits__percent(waits, edge->plain_ns));
 	if (waiter->n > 1 && waiter->merged == MERGED_SIMILAR)
 		fprintf(to, " (%.1f%% each)", waits__percent(waits, edge->plain_ns) / waiter->n);
@@ -196,11 +196,12 @@ static int put_places(struct writer *writer, FILE *to)
 	for (uint32_t i = 0; i < edge->n_causes && !err; i++)
 		err = add_cause(writer, &writer->waits->graph->causes.data[edge->cause + i]);
 	if (writer->places.n && !err)
-		qsort(writer->places.data, writer->places.n, sizeof(struct place), place__order);
+		qsort(writer->places.data, writer->places.n, sizeof(struct place), compare_places);
 	for (size_t i = 0; i < writer->places.n && !err && (!max || i < max); i++) {
 		const struct place *place = &writer->places.data[i];
 
-		if (i && max && format__percent(place->weight_ns, edge->weight_ns) < LEAST_PLACE)
+		if (i && max &&
+		    format__percent(place->weight_ns, edge->weight_ns) < MIN_PLACE_PERCENT)
 			break;
 		err = put_place(writer, place, to);
 	}

@@ -5,7 +5,7 @@
 #include "recording/wait_class.h"
 #include "render/waits/waits.h"
 
-static json_t *json__name(const struct waits *waits, uint32_t vertex)
+static json_t *name_json(const struct waits *waits, uint32_t vertex)
 {
 	const struct waitgraph *graph = waits->graph;
 
@@ -21,7 +21,7 @@ static void put_device(json_t *entry, const struct model_device *device)
 	json_object_set_new(entry, "idle_ns", json__number(device->idle_ns));
 }
 
-static json_t *json__vertex(const struct waits *waits, uint32_t vertex)
+static json_t *vertex_json(const struct waits *waits, uint32_t vertex)
 {
 	static const char *const merged[] = {
 		[MERGED_NOT] = "no",
@@ -31,7 +31,7 @@ static json_t *json__vertex(const struct waits *waits, uint32_t vertex)
 	const struct waitgraph_vertex *of = &waits->graph->vertices.data[vertex];
 	json_t *entry = json_object();
 
-	json_object_set_new(entry, "name", json__name(waits, vertex));
+	json_object_set_new(entry, "name", name_json(waits, vertex));
 	json_object_set_new(entry, "type", json_string(cause_type__name(of->type)));
 	json_object_set_new(entry, "recorded", json_boolean(of->recorded));
 	json_object_set_new(entry, "lifetime_ns", json__number(of->lifetime_ns));
@@ -49,7 +49,7 @@ static json_t *json__vertex(const struct waits *waits, uint32_t vertex)
 	return entry;
 }
 
-static json_t *json__frames(const struct waits *waits, struct callchain *chain)
+static json_t *frames_json(const struct waits *waits, struct callchain *chain)
 {
 	json_t *frames = json_array();
 
@@ -77,12 +77,12 @@ static json_t *json__frames(const struct waits *waits, struct callchain *chain)
 static const char *const origins[] = {
 	[WAIT_BLOCKED] = "blocked",
 	[WAIT_SPIN] = "spin",
-	[WAIT_IDLE] = "idle",
+	[WAIT_DEVICE_IDLE] = "idle",
 	[WAIT_NO_TASK] = "no task",
 };
 
-static json_t *json__cause(const struct waits *waits, const struct waitgraph_cause *cause,
-			   struct callchain *chain)
+static json_t *cause_json(const struct waits *waits, const struct waitgraph_cause *cause,
+			  struct callchain *chain)
 {
 	const struct model *model = waits->model;
 	json_t *entry = json_object();
@@ -100,15 +100,15 @@ static json_t *json__cause(const struct waits *waits, const struct waitgraph_cau
 	json_object_set_new(entry, "longest_ns", json__number(cause->longest_ns));
 	if (callchain__set(chain, model, cause->kernel, cause->user, true))
 		return entry;
-	json_object_set_new(entry, "waiter", json__frames(waits, chain));
+	json_object_set_new(entry, "waiter", frames_json(waits, chain));
 	if (callchain__set(chain, model, cause->waker_kernel, cause->waker_user, false))
 		return entry;
-	json_object_set_new(entry, "waker", json__frames(waits, chain));
+	json_object_set_new(entry, "waker", frames_json(waits, chain));
 	return entry;
 }
 
-/* Plain time by kind. */
-static json_t *json__kinds(const struct waits *waits, const struct waitgraph_edge *edge)
+/* Plain time by kind of wait. */
+static json_t *kinds_json(const struct waits *waits, const struct waitgraph_edge *edge)
 {
 	json_t *kinds = json_object();
 
@@ -125,13 +125,13 @@ static json_t *json__kinds(const struct waits *waits, const struct waitgraph_edg
 	return kinds;
 }
 
-static json_t *json__edge(const struct waits *waits, const struct waitgraph_edge *edge,
-			  struct callchain *chain)
+static json_t *edge_json(const struct waits *waits, const struct waitgraph_edge *edge,
+			 struct callchain *chain)
 {
 	json_t *entry = json_object(), *stacks = json_array();
 
-	json_object_set_new(entry, "from", json__name(waits, edge->from));
-	json_object_set_new(entry, "to", json__name(waits, edge->to));
+	json_object_set_new(entry, "from", name_json(waits, edge->from));
+	json_object_set_new(entry, "to", name_json(waits, edge->to));
 	json_object_set_new(entry, "weight_ns", json__number(edge->weight_ns));
 	json_object_set_new(entry, "plain_ns", json__number(edge->plain_ns));
 	json_object_set_new(entry, "error_ns", json__number((uint64_t)edge->error_ns));
@@ -141,17 +141,17 @@ static json_t *json__edge(const struct waits *waits, const struct waitgraph_edge
 	json_object_set_new(entry, "plain_share",
 			    json_real(waits__percent(waits, edge->plain_ns) / 100));
 	json_object_set_new(entry, "count", json__number(edge->count));
-	json_object_set_new(entry, "kinds", json__kinds(waits, edge));
+	json_object_set_new(entry, "kinds", kinds_json(waits, edge));
 	for (uint32_t i = 0; i < edge->n_causes && (!waits->max_causes || i < waits->max_causes);
 	     i++)
 		json_array_append_new(
 			stacks,
-			json__cause(waits, &waits->graph->causes.data[edge->cause + i], chain));
+			cause_json(waits, &waits->graph->causes.data[edge->cause + i], chain));
 	json_object_set_new(entry, "stacks", stacks);
 	return entry;
 }
 
-static json_t *json__bottleneck(const struct waits *waits, const struct bottleneck *bottleneck)
+static json_t *bottleneck_json(const struct waits *waits, const struct bottleneck *bottleneck)
 {
 	const struct waitgraph *graph = waits->graph;
 	json_t *entry = json_object(), *members = json_array(), *edges = json_array();
@@ -160,17 +160,17 @@ static json_t *json__bottleneck(const struct waits *waits, const struct bottlene
 
 	verdict__text(waits, bottleneck, text, sizeof(text));
 	for (size_t i = 0; i < bottleneck->members.n; i++)
-		json_array_append_new(members, json__name(waits, bottleneck->members.data[i]));
+		json_array_append_new(members, name_json(waits, bottleneck->members.data[i]));
 	for (size_t i = 0; i < bottleneck->edges.n; i++) {
 		const struct waitgraph_edge *edge = &graph->edges.data[bottleneck->edges.data[i]];
 		json_t *pair = json_object();
 
-		json_object_set_new(pair, "from", json__name(waits, edge->from));
-		json_object_set_new(pair, "to", json__name(waits, edge->to));
+		json_object_set_new(pair, "from", name_json(waits, edge->from));
+		json_object_set_new(pair, "to", name_json(waits, edge->to));
 		json_object_set_new(pair, "for_work", json_boolean(waitgraph_edge__is_idle(edge)));
 		json_array_append_new(edges, pair);
 	}
-	for (int type = 0; type < SOURCE_TYPE_COUNT; type++)
+	for (int type = 0; type < CAUSE_TYPE_COUNT; type++)
 		json_object_set_new(idle_for, cause_type__name(type),
 				    json_real(bottleneck->idle_for[type]));
 	json_object_set_new(entry, "type", json_string(bottleneck_type__name(bottleneck->type)));
@@ -188,24 +188,24 @@ static json_t *json__bottleneck(const struct waits *waits, const struct bottlene
 	return entry;
 }
 
-static void append_unknown(void *context, const char *text)
+static void append_limitation(void *context, const char *text)
 {
 	json_array_append_new(context, json__text(text));
 }
 
-/* The first knot or sink that is no background, and what is not known. */
-static json_t *json__verdict(const struct waits *waits)
+/* The first knot or sink that is not in the background, and limitations. */
+static json_t *verdict_json(const struct waits *waits)
 {
 	const struct bottleneck *first = bottlenecks__first(waits->bottlenecks);
 	json_t *verdict, *unknown = json_array();
 	char text[2048];
 
-	verdict = first ? json__bottleneck(waits, first) : json_object();
+	verdict = first ? bottleneck_json(waits, first) : json_object();
 	if (!first)
 		json_object_set_new(verdict, "type", json_string("none"));
 	verdict__text(waits, first, text, sizeof(text));
 	json_object_set_new(verdict, "text", json__text(text));
-	verdict__unknowns(waits, append_unknown, unknown);
+	verdict__limitations(waits, append_limitation, unknown);
 	json_object_set_new(verdict, "unknown", unknown);
 	return verdict;
 }
@@ -225,18 +225,18 @@ int waits__json(const struct waits *waits, FILE *to)
 	json_object_set_new(document, "circular", json__number(graph->stats.circular));
 	json_object_set_new(document, "overlapping", json__number(graph->stats.overlapping));
 	json_object_set_new(document, "false_wakeups", json__number(graph->list.false_wakeups));
-	json_object_set_new(document, "verdict", json__verdict(waits));
+	json_object_set_new(document, "verdict", verdict_json(waits));
 	for (size_t i = 0; i < waits->bottlenecks->all.n; i++)
 		json_array_append_new(knots,
-				      json__bottleneck(waits, &waits->bottlenecks->all.data[i]));
+				      bottleneck_json(waits, &waits->bottlenecks->all.data[i]));
 	json_object_set_new(document, "knots", knots);
 	for (uint32_t v = 0; v < graph->vertices.n; v++)
-		json_array_append_new(threads, json__vertex(waits, v));
+		json_array_append_new(threads, vertex_json(waits, v));
 	json_object_set_new(document, "threads", threads);
 	for (size_t i = 0; i < graph->edges.n; i++)
 		if (waits__percent(waits, graph->edges.data[i].weight_ns) >= waits->percent_limit)
 			json_array_append_new(edges,
-					      json__edge(waits, &graph->edges.data[i], &chain));
+					      edge_json(waits, &graph->edges.data[i], &chain));
 	json_object_set_new(document, "edges", edges);
 	callchain__free(&chain);
 	return json__write(document, to);

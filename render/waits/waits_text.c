@@ -3,16 +3,20 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/duration.h"
 #include "render/format.h"
 #include "render/header.h"
 #include "render/terminal.h"
 #include "render/waits/waits.h"
 
-/* Other knots and sinks, and waits outside, that are worth a line. */
+/* At most this many other knots and sinks, and long waits outside of them, are listed. */
 #define MAX_OTHERS 5
 
-/* Who is at work for less of the time limits nobody. */
-#define LEAST_ACTIVE 0.05
+/* A knot or sink that is busy for less of the time is not listed. */
+#define MIN_ACTIVE 0.05
+
+/* Columns of a line of sentences. */
+#define WIDTH 100
 
 struct writer {
 	const struct waits *waits;
@@ -27,35 +31,12 @@ static void put_edge(struct writer *writer, const struct waitgraph_edge *edge)
 	writer->err = writer->err ? writer->err : err;
 }
 
-static void put_wrapped(FILE *to, const char *text, const char *indent)
-{
-	char word[256];
-	int column = 0;
-
-	while (*text) {
-		size_t n = strcspn(text, " ");
-
-		if (column && column + 1 + (int)n > 96) {
-			fprintf(to, "\n%s", indent);
-			column = 0;
-		} else if (column) {
-			fputc(' ', to);
-			column++;
-		}
-		snprintf(word, sizeof(word), "%.*s", (int)n, text);
-		format__safe(to, word); /* names of threads may be anything */
-		column += (int)n;
-		text += n + (text[n] == ' ');
-	}
-	fputc('\n', to);
-}
-
-static void put_unknown(void *context, const char *text)
+static void put_limitation(void *context, const char *text)
 {
 	struct writer *writer = context;
 
 	fputs("  ! ", writer->to);
-	put_wrapped(writer->to, text, "    ");
+	format__wrapped(writer->to, text, "    ", 4, WIDTH);
 }
 
 static void put_note(struct writer *writer, const struct bottleneck *bottleneck)
@@ -66,11 +47,11 @@ static void put_note(struct writer *writer, const struct bottleneck *bottleneck)
 	if (!*text)
 		return;
 	fputs("  ", writer->to);
-	put_wrapped(writer->to, text, "  ");
+	format__wrapped(writer->to, text, "  ", 2, WIDTH);
 }
 
-/* Whether something in the recording is what limits the rest. */
-static bool is_ours(const struct bottleneck *first)
+/* Whether the bottleneck is in the recording, not outside of it. */
+static bool is_inside_recording(const struct bottleneck *first)
 {
 	return first && first->type != BOTTLENECK_OUTSIDE &&
 	       (first->type != BOTTLENECK_SLEEP || first->awaited_by);
@@ -79,13 +60,15 @@ static bool is_ours(const struct bottleneck *first)
 static void put_verdict(struct writer *writer, const struct bottleneck *first)
 {
 	const struct waits *waits = writer->waits;
+	const char *label =
+		is_inside_recording(first) ? "Bottleneck: " : "No bottleneck in the recording: ";
 	char text[2048];
 
 	verdict__text(waits, first, text, sizeof(text));
-	fputs(colour__begin(waits->colour, COLOUR_HOT), writer->to);
-	fputs(is_ours(first) ? "Bottleneck: " : "No bottleneck in here: ", writer->to);
-	fputs(colour__end(waits->colour, COLOUR_HOT), writer->to);
-	put_wrapped(writer->to, text, "  ");
+	fputs(color__begin(waits->color, COLOR_HOT), writer->to);
+	fputs(label, writer->to);
+	fputs(color__end(waits->color, COLOR_HOT), writer->to);
+	format__wrapped(writer->to, text, "  ", (int)strlen(label), WIDTH);
 	if (first && first->type == BOTTLENECK_KNOT)
 		fputs("  One of these waits has to become shorter before anything gets faster:\n",
 		      writer->to);
@@ -93,35 +76,36 @@ static void put_verdict(struct writer *writer, const struct bottleneck *first)
 		put_edge(writer, &waits->graph->edges.data[first->edges.data[i]]);
 	if (first)
 		put_note(writer, first);
-	verdict__unknowns(waits, put_unknown, writer);
+	verdict__limitations(waits, put_limitation, writer);
 	fputc('\n', writer->to);
 }
 
-/* Large enough a part of the recording to be worth a line. */
+/* Whether @other takes enough of the recording to be listed. */
 static bool is_noteworthy(const struct waits *waits, const struct bottleneck *other)
 {
 	uint64_t own_ns = other->running_ns + other->runnable_ns;
 
-	return other->active >= LEAST_ACTIVE && other->relevant &&
-	       other->pull_ns >= waits->bottlenecks->threshold_ns &&
+	return other->active >= MIN_ACTIVE && other->relevant &&
+	       other->impact_ns >= waits->bottlenecks->threshold_ns &&
 	       (other->type == BOTTLENECK_KNOT || other->background ||
 		own_ns >= waits->bottlenecks->threshold_ns / 2);
 }
 
-static void put_others(struct writer *writer, size_t from)
+static void put_other_bottlenecks(struct writer *writer, size_t from)
 {
 	const struct bottlenecks *bottlenecks = writer->waits->bottlenecks;
 	size_t shown = 0;
 
 	for (size_t i = from; i < bottlenecks->all.n && shown < MAX_OTHERS; i++) {
 		const struct bottleneck *other = &bottlenecks->all.data[i];
+		const char *label = other->background ? "In the background: " : "Also: ";
 		char text[2048];
 
 		if (!is_noteworthy(writer->waits, other))
 			continue;
 		verdict__text(writer->waits, other, text, sizeof(text));
-		fputs(other->background ? "In the background: " : "Also: ", writer->to);
-		put_wrapped(writer->to, text, "  ");
+		fputs(label, writer->to);
+		format__wrapped(writer->to, text, "  ", (int)strlen(label), WIDTH);
 		shown++;
 	}
 	if (shown)
@@ -136,8 +120,8 @@ static bool edge_in(const struct bottleneck *bottleneck, uint32_t edge)
 	return false;
 }
 
-/* The long waits that are not worth a look, so that nobody takes them for the bottleneck. */
-static void put_long_ones(struct writer *writer, const struct bottleneck *first)
+/* Long waits outside of the bottleneck, so that they are not mistaken for it. */
+static void put_long_waits(struct writer *writer, const struct bottleneck *first)
 {
 	const struct waits *waits = writer->waits;
 	const struct waitgraph *graph = waits->graph;
@@ -148,10 +132,11 @@ static void put_long_ones(struct writer *writer, const struct bottleneck *first)
 
 		if (edge->plain_ns < waits->bottlenecks->threshold_ns || edge_in(first, i) ||
 		    bottleneck__has(first, edge->from) || waitgraph_edge__is_idle(edge) ||
-		    graph->vertices.data[edge->to].type == CAUSE_END)
+		    graph->vertices.data[edge->to].type == CAUSE_UNFINISHED)
 			continue;
 		if (!shown++)
-			fputs("Long, but not what limits the rest: nothing above waits for these\n",
+			fputs("Long waits outside of the bottleneck, which does not depend on "
+			      "them:\n",
 			      writer->to);
 		put_edge(writer, edge);
 	}
@@ -183,13 +168,13 @@ static void put_vertices(struct writer *writer)
 			format__percent(vertex->running_ns, vertex->lifetime_ns),
 			format__percent(vertex->runnable_ns, vertex->lifetime_ns),
 			format__percent(vertex->blocked_ns, vertex->lifetime_ns),
-			format__ns(vertex->lifetime_ns, lifetime),
+			duration__text(vertex->lifetime_ns, lifetime),
 			vertex->type == CAUSE_DEVICE ? "  (device: busy, -, idle)" : "");
 	}
 	fputc('\n', writer->to);
 }
 
-/* That workers of the kernel have nothing to do is nobody's concern. */
+/* Idle kernel workers are left out, unless all edges are asked for. */
 static bool is_shown(const struct waits *waits, const struct waitgraph_edge *edge)
 {
 	return !waits->percent_limit ||
@@ -240,19 +225,19 @@ static void put_edges(struct writer *writer)
 			hidden);
 }
 
-static void put_basis(const struct waits *waits, FILE *to)
+static void put_wait_count(const struct waits *waits, FILE *to)
 {
 	const struct waitgraph *graph = waits->graph;
 	char text[256], window[24];
 
 	if (graph->exact)
-		snprintf(text, sizeof(text), "%zu, every one that there was", graph->list.waits.n);
+		snprintf(text, sizeof(text), "%zu, all recorded", graph->list.waits.n);
 	else
 		snprintf(text, sizeof(text), "%zu, seen at %" PRIu64 " sampling points",
 			 graph->list.waits.n, graph->points);
 	header__line(to, "waits", text);
 	if (sample_filter__active(waits->filter))
-		header__line(to, "window", format__ns(graph->duration_ns, window));
+		header__line(to, "window", duration__text(graph->duration_ns, window));
 }
 
 int waits__text(const struct waits *waits, FILE *to)
@@ -260,13 +245,13 @@ int waits__text(const struct waits *waits, FILE *to)
 	const struct bottleneck *first = bottlenecks__first(waits->bottlenecks);
 	struct writer writer = {.waits = waits, .to = to};
 
-	header__what(waits->model, to);
-	put_basis(waits, to);
-	header__losses(waits->model, to);
+	header__recording(waits->model, to);
+	put_wait_count(waits, to);
+	header__diagnostics(waits->model, to);
 	fputs("#\n", to);
 	put_verdict(&writer, first);
-	put_others(&writer, first ? 1 : 0);
-	put_long_ones(&writer, first);
+	put_other_bottlenecks(&writer, first ? 1 : 0);
+	put_long_waits(&writer, first);
 	put_vertices(&writer);
 	put_edges(&writer);
 	return writer.err;

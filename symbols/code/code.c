@@ -27,7 +27,7 @@ int code__new(int fd, const char *path, const char *debug_root, const struct cod
 	code->info = object__dwarf(code->object);
 	code->functions.object = code->object;
 	code->functions.strings = &code->context.strings;
-	err = code__find_owners(code);
+	err = code__assign_units(code);
 	if (err)
 		return err;
 	*out = TAKE_PTR(code);
@@ -42,7 +42,7 @@ static bool matches_any(const char *const *patterns, size_t n, const char *text)
 	return false;
 }
 
-static bool scope__has(const struct code_scope *scope, const char *file)
+static bool scope_contains(const struct code_scope *scope, const char *file)
 {
 	static const char *const foreign[] = {
 		"/usr/include/*",
@@ -68,13 +68,13 @@ bool code__file_in_scope(struct code *code, const char *file)
 	known = map64__get(&code->scoped, (uintptr_t)file);
 	if (known)
 		return *known;
-	in_scope = scope__has(&code->scope, file);
-	/* Without memory it is found out anew. */
+	in_scope = scope_contains(&code->scope, file);
+	/* A failed insertion only costs time. */
 	map64__put(&code->scoped, (uintptr_t)file, in_scope);
 	return in_scope;
 }
 
-/* Of an inlined frame without file nothing is known: it goes with the one it is in. */
+/* An inlined frame without file is attributed to the frame that it is inlined in. */
 struct code_frame code__attribute(struct code *code, const struct code_unit *unit,
 				  const struct code_segment *segment)
 {
@@ -113,7 +113,7 @@ const char *code__symbol_name(struct code *code, struct symbol *symbol)
 	stem = strndup(symbol->raw, code_name__stem(symbol->raw));
 	demangled = stem ? symbols__demangle(stem) : NULL;
 	name = demangled ? demangled : stem;
-	symbol->shown = name ? strings__keep(&code->context.strings, name) : NULL;
+	symbol->shown = name ? strings__intern(&code->context.strings, name) : NULL;
 	return symbol->shown ? symbol->shown : "";
 }
 
@@ -157,7 +157,7 @@ int code__out_of_scope(struct code *code, uint64_t address, struct code_ranges *
 	int err = 0;
 
 	ranges->ranges.n = 0;
-	if (!unit || unit->told)
+	if (!unit || unit->reported)
 		return 0;
 	code__load(code, unit);
 	for (size_t i = 0; i < unit->segments.n && !err; i++) {
@@ -167,7 +167,7 @@ int code__out_of_scope(struct code *code, uint64_t address, struct code_ranges *
 			err = code_ranges__add(ranges, segment->start, segment->end);
 	}
 	code_ranges__seal(ranges);
-	unit->told = !err;
+	unit->reported = !err;
 	return err;
 }
 
@@ -176,19 +176,19 @@ int code__offset(const struct code *code, uint64_t address, uint64_t *offset)
 	return elf_file__offset(object__program(code->object), address, offset);
 }
 
-const char *code__trouble(struct code *code)
+const char *code__diagnostic(struct code *code)
 {
-	const char *trouble = object__trouble(code->object);
+	const char *diagnostic = object__diagnostic(code->object);
 
-	if (trouble || !code->info || !code->info->context.missing || code->trouble)
-		return trouble ? trouble : code->trouble;
-	if (asprintf(&code->trouble,
+	if (diagnostic || !code->info || !code->info->context.missing_dwo || code->diagnostic)
+		return diagnostic ? diagnostic : code->diagnostic;
+	if (asprintf(&code->diagnostic,
 		     "%s is missing, which has functions of the program, compiled with "
 		     "-gsplit-dwarf: keep its .dwo files where they were written (.dwp files are "
 		     "not read), or build without -gsplit-dwarf",
-		     code->info->context.missing) < 0)
-		code->trouble = NULL;
-	return code->trouble;
+		     code->info->context.missing_dwo) < 0)
+		code->diagnostic = NULL;
+	return code->diagnostic;
 }
 
 int code_ranges__add(struct code_ranges *ranges, uint64_t start, uint64_t end)
@@ -230,8 +230,8 @@ void code__free(struct code *code)
 	}
 	free(code->units);
 	free(code->owned);
-	free(code->trouble);
-	ranges__free(&code->owners);
+	free(code->diagnostic);
+	ranges__free(&code->unit_ranges);
 	code_functions__free(&code->functions);
 	map64__free(&code->scoped);
 	object__free(code->object);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Code by source: which line or function the code at an address belongs to as
- * far as a person may change it (the scope), and where the code of a line or of
- * a function lies. What `dwell causal` speeds up virtually is such a piece of
- * code. Coz, SOSP'15, 3.1 and 3.4.2.
+ * Mapping between code and source, within a scope of source files that the user can change: the
+ * line and function that an address is attributed to, and the address ranges of a line or
+ * function, which `dwell causal` speeds up virtually. Coz, SOSP'15, sections 3.1 and 3.4.2.
  *
- * Addresses are linked (virtual) addresses in one ELF file. DWARF is read per unit,
- * when an address in it is asked for, or a source file that it mentions.
+ * Addresses are linked (virtual) addresses in one ELF file. DWARF is read per unit, on demand.
  */
 #pragma once
 
@@ -18,12 +16,11 @@
 #include "base/cleanup.h"
 
 /*
- * Which source files are in scope: shell patterns (fnmatch, where * matches / too)
- * of which a file's path, as DWARF has it made absolute and without . and .., must match
- * one, unless one of @without matches. With no patterns at all: every file but those below
- * /usr/include, /usr/lib, /rustc and any .cargo/registry (headers of the system, and
- * others' sources). A function without source file is in scope when there are no
- * patterns. Strings stay the caller's.
+ * Which source files are in scope: those whose path, made absolute and without . and .., matches
+ * one of @patterns (fnmatch, where * matches / too) and none of @without. Without @patterns: all
+ * files but system headers and third-party sources (below /usr/include, /usr/lib, /rustc and
+ * any .cargo/registry). A function without source file is in scope if there are no patterns.
+ * Strings are the caller's.
  */
 struct code_scope {
 	const char *const *patterns;
@@ -33,16 +30,16 @@ struct code_scope {
 };
 
 /*
- * What an address is attributed to: the innermost of its frames (inlined ones, then
- * the function itself) that is in scope. Its line is where that frame stands: the
- * address's own line, or that of the inlined call in it. When none is in scope, it is the
- * function itself, with @in_scope false. Strings are the code's.
+ * What an address is attributed to: the innermost of its frames (inlined calls, then the
+ * function) that is in scope, with the line of the address or of the inlined call in that
+ * frame. If none is in scope, it is the function itself, with @in_scope false. Strings are owned
+ * by the struct code.
  */
 struct code_place {
-	const char *file;     /* absolute and plain; NULL without debug information */
+	const char *file;     /* absolute, normalized; NULL: unknown */
 	uint32_t line;	      /* 0: unknown */
-	const char *function; /* demangled; "" unknown. Of an inlined frame: the one inlined */
-	bool in_scope;	      /* false: attribute to the caller of the function */
+	const char *function; /* demangled, or "": the function or the inlined function */
+	bool in_scope;	      /* false: to be attributed to the caller of the function */
 };
 
 struct code_range {
@@ -50,7 +47,7 @@ struct code_range {
 	uint64_t end; /* not included */
 };
 
-/* Sorted by start, not overlapping, adjacent ones merged, when a function below filled it. */
+/* The functions below fill it sorted by start, disjoint, and with adjacent ranges merged. */
 struct code_ranges {
 	ARRAY(struct code_range) ranges;
 };
@@ -58,11 +55,11 @@ struct code_ranges {
 struct code;
 
 /*
- * The ELF file open at @fd (which stays the caller's), mapped from @path (as its
- * process saw it). Debug information is looked for as gdb does, by way of debug_file.h;
- * @debug_root NULL is /usr/lib/debug. Without any, functions are those of the symbol
- * tables. No servers are asked. Strings of @scope have to outlive the result.
- * Returns 0, -ENOEXEC when it is no ELF file, -ENOMEM.
+ * Opens the ELF file open at @fd, which stays the caller's; @path is its path in the process's
+ * view. Debug information is searched for as gdb does (debug_file.h), without debuginfod;
+ * @debug_root NULL is /usr/lib/debug. Without debug information, functions are those of the
+ * symbol tables. Strings of @scope must outlive the result. Returns 0, -ENOEXEC (not an ELF
+ * file) or -ENOMEM.
  */
 int code__new(int fd, const char *path, const char *debug_root, const struct code_scope *scope,
 	      struct code **out);
@@ -71,58 +68,54 @@ int code__new(int fd, const char *path, const char *debug_root, const struct cod
 void code__place(struct code *code, uint64_t address, struct code_place *place);
 
 /*
- * The code that code__place() attributes to the line @file:@line, in all units that
- * have code of it. @file may be the end of a path from a / on ("db/env.cc", "env.cc").
- * 0; -ENOENT when there is none; -ENODATA when there is no debug information; -ENOMEM;
- * -ENOTUNIQ when several files with code in scope end so (code__suggest() lists them).
- * *@place (may be NULL) gets the line's full name; with -ENOENT the file, if it is known
- * at all, and whether that is in scope: what is not has no code attributed to it.
+ * The code that code__place() attributes to @file:@line, in all units. @file may be the last
+ * components of a path ("db/env.cc", "env.cc"). Returns 0, -ENOENT (no such code), -ENODATA (no
+ * debug information), -ENOTUNIQ (several files with code in scope match; code__suggest() lists
+ * them) or -ENOMEM. *@place (may be NULL) is set to the full path and line; with -ENOENT to the
+ * file, if it is known, and whether it is in scope: files out of scope have no code.
  */
 int code__line(struct code *code, const char *file, uint32_t line, struct code_ranges *ranges,
 	       struct code_place *place);
 
 /*
- * All code of the function @name: its body (hot and cold parts), and everywhere it was
- * inlined, code inlined into it included. @name is compared with the demangled name
- * without its parameters ("rocksdb::DBImpl::Get"), then with the whole demangled name,
- * then with the linkage name, then with the last component or components ("Get",
- * "DBImpl::Get", when all that have these are one function, its overloads or instances of
- * its template). Static functions of one name are all meant. Not asked of the scope.
- * 0, -ENOENT, -ENOMEM or -ENOTUNIQ. *@full gets the name in full, the code's, may be NULL.
+ * All code of the function @name: its body (hot and cold parts) and all its inlined copies, with
+ * what is inlined into them. @name is compared with the demangled name without parameters
+ * ("rocksdb::DBImpl::Get"), the complete demangled name, the linkage name, and the last
+ * components of the name ("Get", "DBImpl::Get"; then all matches must be one function, its
+ * overloads or instances of its template), in this order. Static functions with the same name
+ * are all included. The scope does not matter. Returns 0, -ENOENT, -ENOTUNIQ or -ENOMEM. *@full
+ * (may be NULL) is set to the full name, owned by @code.
  */
 int code__function(struct code *code, const char *name, struct code_ranges *ranges,
 		   const char **full);
 
 /*
- * The code of the unit of @address whose functions are out of scope, as far as they
- * are functions of their own (not inlined): samples there belong to their callers.
- * Nothing when the unit was asked for before. 0 or -ENOMEM.
+ * The code in the unit of @address that has no frame in scope: samples there are attributed to
+ * the callers. Empty if the unit was reported before. 0 or -ENOMEM.
  */
 int code__out_of_scope(struct code *code, uint64_t address, struct code_ranges *ranges);
 
 /*
- * Where a breakpoint for @file:@line or function @name goes (@line 0: @file is a function's
- * name): the first instructions that are marked as statements of the line, one for each
- * copy of the code (each function, or call inlined in one, that has the line), or each
- * entry of the function, inlined ones too (behind its prologue is not looked for). As
- * ranges of length 1. Whether in scope or not. Errors as those of code__line() and
- * code__function().
+ * Addresses for breakpoints on @file:@line or, with @line 0, on the function named @file, as
+ * ranges of length 1. For a line: the first instruction marked is_stmt in each copy of the code
+ * (function or inlined call). For a function: its entry (before the prologue) and the entries of
+ * its inlined copies. The scope does not matter. Errors as of code__line() and code__function().
  */
 int code__entries(struct code *code, const char *file, uint32_t line, struct code_ranges *entries);
 
-/* The offset in the file of linked address @address. -ENOENT when no loaded segment has it. */
+/* The file offset of linked address @address. 0, or -ENOENT if no PT_LOAD segment has it. */
 int code__offset(const struct code *code, uint64_t address, uint64_t *offset);
 
 /*
- * Up to @max names near to @text (FILE:LINE or a function) that do exist: the nearest
- * lines with code in that file, or of each file that ends so; else files of a similar name
- * (without line); or functions of a similar name (those of the same last component only, if
- * there are any). Nearest first, at most 32. Returns how many; strings are the code's.
+ * Suggestions for a mistyped @text (FILE:LINE or a function), nearest first: the nearest lines
+ * with code in that file, or one in each matching file; else files with similar names; or
+ * functions with similar names (only those with the same last component, if there are any).
+ * Returns their number, at most @max and 32. Strings are owned by @code.
  */
 size_t code__suggest(struct code *code, const char *text, const char **names, size_t max);
 
-/* Why there are no lines (stripped, no debug file, ...) and the mend; NULL when all is well. */
-const char *code__trouble(struct code *code);
+/* Why lines are missing (stripped, no debug file, ...), with a hint; or NULL. @code's. */
+const char *code__diagnostic(struct code *code);
 
 void code__free(struct code *code);
 DEFINE_CLEANUP(struct code *, code__free)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Where lines and functions are entered: what a breakpoint is set on. */
+/* Breakpoint addresses of lines and functions. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,32 +7,32 @@
 #include "symbols/code/code_names.h"
 #include "symbols/code/code_unit.h"
 
-/* An instruction that may be the first of a line in a copy of the code. */
+/* An instruction that may be the first of the line in a copy of the code. */
 struct candidate {
 	const char *file;
 	uint64_t address;
-	uint64_t distance; /* behind where the function is entered; before it: nearly 2^64 */
+	uint64_t distance; /* from the function's entry; modulo 2^64 if before it */
 	uint32_t unit;
 	uint32_t node; /* the copy; as in struct code_segment */
 };
 
 struct candidates {
 	struct code *code;
-	const struct code_lines *lines;
+	const struct code_file_query *lines;
 	uint32_t line;
-	uint32_t unit;		 /* that is being read */
+	uint32_t unit;		 /* current unit */
 	struct line_table table; /* for the paths of its files */
 	struct code_files files;
 	ARRAY(struct candidate) list;
 };
 
 /*
- * The copy of the code that a row for @file belongs to: the innermost frame that
- * stands in that line. A row without instructions (the statement starts with an
- * inlined call, or nothing is left of it) is at an address of another frame.
+ * The copy of the code that a line row belongs to: the innermost frame at that line. The address
+ * of a row without instructions (the statement starts with an inlined call, or was optimized
+ * away) is in another frame.
  */
-static uint32_t segment__copy(const struct code_unit *unit, const struct code_segment *segment,
-			      const char *file, uint32_t line)
+static uint32_t copy_of_segment(const struct code_unit *unit, const struct code_segment *segment,
+				const char *file, uint32_t line)
 {
 	const char *frame_file = segment->file;
 	uint32_t frame_line = segment->line;
@@ -47,10 +47,10 @@ static uint32_t segment__copy(const struct code_unit *unit, const struct code_se
 }
 
 /*
- * Cold parts of functions often lie before the hot ones, and what is done there
- * first is not what is done first: addresses count from where the function starts.
+ * Cold parts of a function are often at lower addresses, but are not executed first: addresses
+ * are compared by their distance from the function's entry.
  */
-static int candidates__add(struct candidates *all, const char *file, uint64_t address)
+static int candidates_add(struct candidates *all, const char *file, uint64_t address)
 {
 	const struct code_unit *unit = &all->code->units[all->unit];
 	const struct code_segment *segment = code_unit__segment(unit, address);
@@ -58,7 +58,7 @@ static int candidates__add(struct candidates *all, const char *file, uint64_t ad
 
 	if (!segment)
 		return 0;
-	candidate.node = segment__copy(unit, segment, file, all->line);
+	candidate.node = copy_of_segment(unit, segment, file, all->line);
 	candidate.distance = address;
 	if (candidate.node) {
 		uint32_t root = code_unit__root(unit, candidate.node - 1);
@@ -68,7 +68,7 @@ static int candidates__add(struct candidates *all, const char *file, uint64_t ad
 	return array__push(&all->list, candidate);
 }
 
-static int candidates__take(void *context, const struct line_row *row)
+static int candidates_take_row(void *context, const struct line_row *row)
 {
 	struct candidates *all = context;
 	const char *file;
@@ -77,22 +77,23 @@ static int candidates__take(void *context, const struct line_row *row)
 	if (row->ends || !row->is_statement || !row->line)
 		return 0;
 	file = line_table__path(&all->table, row->file);
-	if (!code_lines__match(all->lines, file))
+	if (!code_file_query__match(all->lines, file))
 		return 0;
 	err = code_files__add(&all->files, file);
 	if (err || row->line != all->line)
 		return err;
-	return candidates__add(all, file, row->address);
+	return candidates_add(all, file, row->address);
 }
 
-static int candidates__read_rows(struct candidates *all)
+static int candidates_read_rows(struct candidates *all)
 {
 	struct dwarf_context *context = &all->code->info->context;
 	struct dwarf_unit *unit = &all->code->info->units.data[all->unit];
-	/* Of this question, not of the file: the rows are not kept. */
+	/* For this query only, not from the file's budget: the rows are not kept. */
 	uint64_t budget = context->lines.line.size;
-	const struct line_limits limits = {
-		.text = &context->text, .budget = &budget, .path_bytes = &context->bytes};
+	const struct line_limits limits = {.text = &context->text,
+					   .rows_left = &budget,
+					   .path_bytes_left = &context->name_bytes_left};
 	const char *directory;
 	uint64_t offset;
 	int err;
@@ -102,13 +103,13 @@ static int candidates__read_rows(struct candidates *all)
 	err = line_table__open(&all->table, &context->lines, offset, directory, &limits,
 			       &all->code->context.strings);
 	if (!err)
-		err = line_header__rows(&all->table.header, &limits, candidates__take, all);
+		err = line_header__rows(&all->table.header, &limits, candidates_take_row, all);
 	line_table__free(&all->table);
 	return err == -EBADMSG ? 0 : err;
 }
 
-/* Without statements, wherever a frame stands in the line. */
-static int candidates__read_segments(struct candidates *all)
+/* If no statement begins at the line: all segments with a frame at it. */
+static int candidates_read_segments(struct candidates *all)
 {
 	const struct code_unit *unit = &all->code->units[all->unit];
 
@@ -118,9 +119,9 @@ static int candidates__read_segments(struct candidates *all)
 		uint32_t line = segment->line;
 
 		for (uint32_t node = segment->node;; node = unit->nodes.data[node - 1].parent) {
-			if (line == all->line && code_lines__match(all->lines, file) &&
+			if (line == all->line && code_file_query__match(all->lines, file) &&
 			    (code_files__add(&all->files, file) ||
-			     candidates__add(all, file, segment->start)))
+			     candidates_add(all, file, segment->start)))
 				return -ENOMEM;
 			if (!node)
 				break;
@@ -131,7 +132,7 @@ static int candidates__read_segments(struct candidates *all)
 	return 0;
 }
 
-static int candidates__read(struct candidates *all, int (*read)(struct candidates *all))
+static int candidates_read_units(struct candidates *all, int (*read)(struct candidates *all))
 {
 	int err = 0;
 
@@ -142,7 +143,7 @@ static int candidates__read(struct candidates *all, int (*read)(struct candidate
 	return err;
 }
 
-static int candidate__compare(const void *a, const void *b)
+static int compare_candidates(const void *a, const void *b)
 {
 	const struct candidate *x = a;
 	const struct candidate *y = b;
@@ -154,13 +155,13 @@ static int candidate__compare(const void *a, const void *b)
 	return (x->distance > y->distance) - (x->distance < y->distance);
 }
 
-/* The first candidate of each copy. */
-static int candidates__report(struct candidates *all, const char *file, struct code_ranges *entries)
+/* Adds the first candidate of each copy. */
+static int candidates_report(struct candidates *all, const char *file, struct code_ranges *entries)
 {
 	const struct candidate *last = NULL;
 
 	if (all->list.n)
-		qsort(all->list.data, all->list.n, sizeof(*all->list.data), candidate__compare);
+		qsort(all->list.data, all->list.n, sizeof(*all->list.data), compare_candidates);
 	for (size_t i = 0; i < all->list.n; i++) {
 		const struct candidate *candidate = &all->list.data[i];
 
@@ -174,39 +175,39 @@ static int candidates__report(struct candidates *all, const char *file, struct c
 	return 0;
 }
 
-static int line__entries(struct code *code, const char *name, uint32_t line,
-			 struct code_ranges *entries)
+static int line_entries(struct code *code, const char *name, uint32_t line,
+			struct code_ranges *entries)
 {
-	struct code_lines lines = {};
+	struct code_file_query lines = {};
 	struct candidates all = {.code = code, .lines = &lines, .line = line};
 	const char *file;
 	int err;
 
-	err = code__mentions(code, name, &lines);
+	err = code__find_file(code, name, &lines);
 	if (!err)
-		err = candidates__read(&all, candidates__read_rows);
+		err = candidates_read_units(&all, candidates_read_rows);
 	if (!err && !all.list.n)
-		err = candidates__read(&all, candidates__read_segments);
+		err = candidates_read_units(&all, candidates_read_segments);
 	if (!err)
 		err = code_files__choose(&all.files, &lines, &file);
 	if (!err)
-		err = candidates__report(&all, file, entries);
+		err = candidates_report(&all, file, entries);
 	array__free(&all.list);
 	array__free(&all.files.list);
-	code_lines__free(&lines);
+	code_file_query__free(&lines);
 	return err;
 }
 
-/* Parts of functions that were split off are entered from the rest of them only. */
-static bool entry__is_part(const struct code *code, uint64_t entry)
+/* Parts that were split off a function are only entered from its other parts. */
+static bool is_split_part(const struct code *code, uint64_t entry)
 {
 	const struct symbol *symbol = object__symbol(code->object, entry);
 
 	return symbol && symbol->start == entry && code_name__is_part(symbol->raw);
 }
 
-static int unit__entries(const struct code *code, const struct code_unit *unit,
-			 const struct code_found *found, struct code_ranges *entries)
+static int unit_entries(const struct code *code, const struct code_unit *unit,
+			const struct code_found *found, struct code_ranges *entries)
 {
 	_cleanup_free_ bool *live = calloc(unit->nodes.n + 1, sizeof(*live));
 
@@ -221,7 +222,7 @@ static int unit__entries(const struct code *code, const struct code_unit *unit,
 
 		if (!live[i + 1] || !node->entry || node->function >= found->n_functions ||
 		    !found->functions[node->function] ||
-		    (!node->parent && entry__is_part(code, node->entry)))
+		    (!node->parent && is_split_part(code, node->entry)))
 			continue;
 		if (code_ranges__add(entries, node->entry, node->entry + 1))
 			return -ENOMEM;
@@ -229,13 +230,13 @@ static int unit__entries(const struct code *code, const struct code_unit *unit,
 	return 0;
 }
 
-static int function__entries(struct code *code, const char *name, struct code_ranges *entries)
+static int function_entries(struct code *code, const char *name, struct code_ranges *entries)
 {
 	struct code_found found = {};
 	int err = code__find_function(code, name, &found);
 
 	for (size_t i = 0; i < code->n_units && !err; i++)
-		err = unit__entries(code, &code->units[i], &found, entries);
+		err = unit_entries(code, &code->units[i], &found, entries);
 	for (size_t i = 0; i < found.symbols.ranges.n && !err; i++) {
 		uint64_t start = found.symbols.ranges.data[i].start;
 		const struct symbol *symbol = object__symbol(code->object, start);
@@ -247,8 +248,8 @@ static int function__entries(struct code *code, const char *name, struct code_ra
 	return err;
 }
 
-/* Neighbours stay apart, unlike in code_ranges__seal(). */
-static void entries__seal(struct code_ranges *entries)
+/* Sorts and removes duplicates; unlike code_ranges__seal(), does not merge neighbors. */
+static void entries_seal(struct code_ranges *entries)
 {
 	struct code_range *data = entries->ranges.data;
 	size_t n = 0;
@@ -266,8 +267,8 @@ int code__entries(struct code *code, const char *file, uint32_t line, struct cod
 	int err;
 
 	entries->ranges.n = 0;
-	err = line ? line__entries(code, file, line, entries)
-		   : function__entries(code, file, entries);
-	entries__seal(entries);
+	err = line ? line_entries(code, file, line, entries)
+		   : function_entries(code, file, entries);
+	entries_seal(entries);
 	return err ? err : entries->ranges.n ? 0 : -ENOENT;
 }

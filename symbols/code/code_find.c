@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The code of a function. */
+/* Finding functions by name. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,23 +7,23 @@
 #include "symbols/code/code_names.h"
 #include "symbols/code/code_unit.h"
 
-/* What a name is compared with, and what it was found to mean so far. */
+/* A search for a name, with the best matches so far. */
 struct finder {
 	struct code *code;
 	struct code_query query;
 	enum code_match best;
-	bool everywhere; /* compare with names that look different in DWARF, too */
+	bool everywhere; /* do not pre-filter names by finder_may_match() */
 	struct code_found *found;
-	uint8_t *symbols; /* by index in the symbol table: whether it is meant */
+	uint8_t *symbols; /* by index in the symbol table: whether it matches */
 	bool ambiguous;
 };
 
-/* Something matches as well as the best so far, or better: then that is forgotten. */
-static int finder__take(struct finder *finder, enum code_match match, const char *name)
+/* Adds a match that is as good as the best so far, or better; then drops the earlier ones. */
+static int finder_take_match(struct finder *finder, enum code_match match, const char *name)
 {
 	struct code_found *found = finder->found;
-	char a[LONGEST_CODE_NAME];
-	char b[LONGEST_CODE_NAME];
+	char a[MAX_CODE_NAME];
+	char b[MAX_CODE_NAME];
 
 	if (match < finder->best) {
 		memset(found->functions, 0, found->n_functions);
@@ -39,26 +39,26 @@ static int finder__take(struct finder *finder, enum code_match match, const char
 	}
 	if (!strcmp(found->name, name))
 		return 0;
-	/* Instances of one template, else. */
-	code_name__plain(found->name, a);
-	code_name__plain(name, b);
+	/* May still be instances of one template. */
+	code_name__strip(found->name, a);
+	code_name__strip(name, b);
 	finder->ambiguous |= match == CODE_MATCH_END && strcmp(a, b) != 0;
 	memcpy(found->name, a, strlen(a) + 1);
 	return 0;
 }
 
-/* Cheap, and false for nearly all. */
-static bool finder__may_match(const struct finder *finder, const struct code_function *function)
+/* A cheap filter that is false for nearly all functions. */
+static bool finder_may_match(const struct finder *finder, const struct code_function *function)
 {
 	if (finder->everywhere)
 		return true;
-	if (function->source && strstr(function->source, finder->query.last))
+	if (function->source_name && strstr(function->source_name, finder->query.last))
 		return true;
-	return function->linkage &&
-	       (!function->source || !strcmp(function->linkage, finder->query.text));
+	return function->linkage_name &&
+	       (!function->source_name || !strcmp(function->linkage_name, finder->query.text));
 }
 
-static int finder__compare_functions(struct finder *finder)
+static int finder_compare_functions(struct finder *finder)
 {
 	const struct code_functions *functions = &finder->code->functions;
 
@@ -67,22 +67,22 @@ static int finder__compare_functions(struct finder *finder)
 		_cleanup_free_ char *name = NULL;
 		enum code_match match;
 
-		if (!finder__may_match(finder, function))
+		if (!finder_may_match(finder, function))
 			continue;
 		name = code_function__copy_name(function);
 		if (!name)
 			return -ENOMEM;
-		match = code_query__match(&finder->query, name, function->linkage);
+		match = code_query__match(&finder->query, name, function->linkage_name);
 		if (match == CODE_MATCH_NONE || match > finder->best)
 			continue;
-		if (finder__take(finder, match, name))
+		if (finder_take_match(finder, match, name))
 			return -ENOMEM;
 		finder->found->functions[i] = 1;
 	}
 	return 0;
 }
 
-static int finder__compare_symbols(struct finder *finder)
+static int finder_compare_symbols(struct finder *finder)
 {
 	const struct symtab *symtab = object__symtab(finder->code->object);
 
@@ -93,7 +93,7 @@ static int finder__compare_symbols(struct finder *finder)
 		enum code_match match;
 		const char *name;
 
-		/* A mangled name has the parts of the name in it, but not those of operators. */
+		/* Mangled names contain the components of the name, except operators. */
 		if (!symbol->raw || symbol__is_too_long(symbol) ||
 		    (!finder->everywhere && !strstr(symbol->raw, finder->query.last)))
 			continue;
@@ -105,25 +105,25 @@ static int finder__compare_symbols(struct finder *finder)
 		match = code_query__match(&finder->query, name, stem);
 		if (match == CODE_MATCH_NONE || match > finder->best)
 			continue;
-		if (finder__take(finder, match, name))
+		if (finder_take_match(finder, match, name))
 			return -ENOMEM;
 		finder->symbols[i] = 1;
 	}
 	return 0;
 }
 
-static int finder__compare(struct finder *finder)
+static int finder_compare(struct finder *finder)
 {
-	int err = finder__compare_functions(finder);
+	int err = finder_compare_functions(finder);
 
-	return err ? err : finder__compare_symbols(finder);
+	return err ? err : finder_compare_symbols(finder);
 }
 
 /*
- * The code of a symbol: where DWARF knows a function, that is it (an alias, then,
- * such as read for __libc_read), and it is meant wherever it is inlined.
+ * Adds the code of a symbol. If DWARF has a function at its start, the symbol is an alias of it
+ * (as read is of __libc_read), and the function is added with its inlined copies.
  */
-static int finder__add_symbol(struct finder *finder, const struct range *range)
+static int finder_add_symbol(struct finder *finder, const struct range *range)
 {
 	struct code *code = finder->code;
 	uint64_t at = range->start;
@@ -155,8 +155,8 @@ static int finder__add_symbol(struct finder *finder, const struct range *range)
 	return 0;
 }
 
-/* Symbols that are meant by an alias are those that symtab__find() gives there. */
-static int finder__add_symbols(struct finder *finder)
+/* Replaces aliases by the symbol that symtab__find() returns for their address. */
+static int finder_add_symbols(struct finder *finder)
 {
 	const struct symtab *symtab = object__symtab(finder->code->object);
 	struct ranges flat = {};
@@ -173,13 +173,13 @@ static int finder__add_symbols(struct finder *finder)
 	err = ranges__flatten(&symtab->ranges, NULL, NULL, &flat);
 	for (size_t i = 0; i < flat.n && !err; i++)
 		if (finder->symbols[flat.data[i].value])
-			err = finder__add_symbol(finder, &flat.data[i]);
+			err = finder_add_symbol(finder, &flat.data[i]);
 	ranges__free(&flat);
 	code_ranges__seal(&finder->found->symbols);
 	return err;
 }
 
-static void finder__load_units(struct finder *finder)
+static void finder_load_units(struct finder *finder)
 {
 	const struct code_functions *functions = &finder->code->functions;
 
@@ -189,7 +189,7 @@ static void finder__load_units(struct finder *finder)
 				   &finder->code->units[functions->uses.data[i].unit]);
 }
 
-static int finder__prepare(struct finder *finder, const char *name)
+static int finder_prepare(struct finder *finder, const char *name)
 {
 	struct code *code = finder->code;
 	int err = code_functions__scan(&code->functions);
@@ -205,23 +205,23 @@ static int finder__prepare(struct finder *finder, const char *name)
 int code__find_function(struct code *code, const char *name, struct code_found *found)
 {
 	struct finder finder = {.code = code, .found = found};
-	int err = *name ? finder__prepare(&finder, name) : -ENOENT;
+	int err = *name ? finder_prepare(&finder, name) : -ENOENT;
 
 	if (!err)
-		err = finder__compare(&finder);
-	/* Closures of Rust, operators and such: slower, and seldom asked. */
+		err = finder_compare(&finder);
+	/* Rust closures, operators and the like: slow, and rarely needed. */
 	if (!err && finder.best == CODE_MATCH_NONE) {
 		finder.everywhere = true;
-		err = finder__compare(&finder);
+		err = finder_compare(&finder);
 	}
 	if (!err && finder.best == CODE_MATCH_NONE)
 		err = -ENOENT;
 	if (!err && finder.ambiguous)
 		err = -ENOTUNIQ;
 	if (!err)
-		err = finder__add_symbols(&finder);
+		err = finder_add_symbols(&finder);
 	if (!err)
-		finder__load_units(&finder);
+		finder_load_units(&finder);
 	free(finder.symbols);
 	return err;
 }
@@ -233,9 +233,9 @@ void code_found__free(struct code_found *found)
 	code_ranges__free(&found->symbols);
 }
 
-/* The segments that have a function that is meant among their frames. */
-static int unit__add_function(const struct code_unit *unit, const struct code_found *found,
-			      struct code_ranges *ranges)
+/* Adds the segments with a found function among their frames. */
+static int unit_add_function(const struct code_unit *unit, const struct code_found *found,
+			     struct code_ranges *ranges)
 {
 	_cleanup_free_ bool *meant = calloc(unit->nodes.n + 1, sizeof(*meant));
 	int err = meant ? 0 : -ENOMEM;
@@ -263,7 +263,7 @@ int code__function(struct code *code, const char *name, struct code_ranges *rang
 	ranges->ranges.n = 0;
 	err = code__find_function(code, name, &found);
 	for (size_t i = 0; i < code->n_units && !err; i++)
-		err = unit__add_function(&code->units[i], &found, ranges);
+		err = unit_add_function(&code->units[i], &found, ranges);
 	for (size_t i = 0; i < found.symbols.ranges.n && !err; i++)
 		err = code_ranges__add(ranges, found.symbols.ranges.data[i].start,
 				       found.symbols.ranges.data[i].end);
@@ -271,7 +271,7 @@ int code__function(struct code *code, const char *name, struct code_ranges *rang
 	if (!err && !ranges->ranges.n)
 		err = -ENOENT;
 	if (!err && full) {
-		kept = strings__keep(&code->context.strings, found.name);
+		kept = strings__intern(&code->context.strings, found.name);
 		err = kept ? 0 : -ENOMEM;
 		*full = kept;
 	}

@@ -10,35 +10,35 @@
 #include "symbols/code/code_names.h"
 #include "symbols/symbols.h"
 
-static bool name__is_mangled(const char *name)
+static bool is_mangled(const char *name)
 {
 	return name && (!strncmp(name, "_Z", 2) || !strncmp(name, "_R", 2));
 }
 
 /*
- * What tells a function from others. Linkage names of C are aliases made with
- * __asm__; the source has the other name.
+ * The name that identifies a function. Linkage names that are not mangled are aliases made with
+ * __asm__ in C, so the source name is preferred.
  */
-static const char *function__key(const struct code_function *function)
+static const char *function_key(const struct code_function *function)
 {
-	if (name__is_mangled(function->linkage))
-		return function->linkage;
+	if (is_mangled(function->linkage_name))
+		return function->linkage_name;
 	if (function->name)
 		return function->name;
-	return function->source ? function->source : function->linkage;
+	return function->source_name ? function->source_name : function->linkage_name;
 }
 
-static uint32_t *functions__slot(const struct code_functions *functions, uint32_t *slots,
-				 size_t capacity, const char *key)
+static uint32_t *find_slot(const struct code_functions *functions, uint32_t *slots, size_t capacity,
+			   const char *key)
 {
 	size_t at = hash__bytes(key, strlen(key)) & (capacity - 1);
 
-	while (slots[at] && strcmp(function__key(&functions->list.data[slots[at] - 1]), key) != 0)
+	while (slots[at] && strcmp(function_key(&functions->list.data[slots[at] - 1]), key) != 0)
 		at = (at + 1) & (capacity - 1);
 	return &slots[at];
 }
 
-static int functions__grow(struct code_functions *functions)
+static int grow_slots(struct code_functions *functions)
 {
 	size_t capacity = functions->capacity ? functions->capacity * 2 : 1024;
 	uint32_t *slots = calloc(capacity, sizeof(*slots));
@@ -46,25 +46,25 @@ static int functions__grow(struct code_functions *functions)
 	if (!slots)
 		return -ENOMEM;
 	for (size_t i = 0; i < functions->list.n; i++)
-		*functions__slot(functions, slots, capacity,
-				 function__key(&functions->list.data[i])) = (uint32_t)i + 1;
+		*find_slot(functions, slots, capacity, function_key(&functions->list.data[i])) =
+			(uint32_t)i + 1;
 	free(functions->slots);
 	functions->slots = slots;
 	functions->capacity = capacity;
 	return 0;
 }
 
-static int functions__intern(struct code_functions *functions, const struct code_function *function,
-			     uint32_t *index)
+static int intern_function(struct code_functions *functions, const struct code_function *function,
+			   uint32_t *index)
 {
-	const char *key = function__key(function);
+	const char *key = function_key(function);
 	uint32_t *slot;
 
 	if (functions->list.n >= CODE_NO_FUNCTION - 1)
 		return -ENOMEM;
-	if (functions->list.n + 1 > functions->capacity / 4 * 3 && functions__grow(functions))
+	if (functions->list.n + 1 > functions->capacity / 4 * 3 && grow_slots(functions))
 		return -ENOMEM;
-	slot = functions__slot(functions, functions->slots, functions->capacity, key);
+	slot = find_slot(functions, functions->slots, functions->capacity, key);
 	if (!*slot) {
 		if (array__push(&functions->list, *function))
 			return -ENOMEM;
@@ -80,7 +80,7 @@ bool die__entry(Dwarf_Die *die, uint64_t *entry)
 	Dwarf_Addr base;
 	Dwarf_Addr end;
 
-	/* Of several ranges the first one listed is the one that is entered. */
+	/* A function with several ranges is entered at the first one listed. */
 	if (dwarf_entrypc(die, &address) && dwarf_ranges(die, 0, &base, &address, &end) <= 0)
 		return false;
 	*entry = address;
@@ -89,14 +89,14 @@ bool die__entry(Dwarf_Die *die, uint64_t *entry)
 
 bool symbol__is_too_long(const struct symbol *symbol)
 {
-	return strnlen(symbol->raw, LONGEST_RAW_NAME) == LONGEST_RAW_NAME;
+	return strnlen(symbol->raw, MAX_RAW_NAME) == MAX_RAW_NAME;
 }
 
 /*
- * C++ compilers leave linkage names and namespaces out when only lines are asked
- * for: the symbol of a function has them then.
+ * With -g1, C++ compilers omit linkage names and namespaces; the symbol of the function has
+ * them.
  */
-static const char *functions__symbol(const struct code_functions *functions, Dwarf_Die *die)
+static const char *symbol_of_die(const struct code_functions *functions, Dwarf_Die *die)
 {
 	const struct symbol *symbol;
 	uint64_t entry;
@@ -105,34 +105,34 @@ static const char *functions__symbol(const struct code_functions *functions, Dwa
 		return NULL;
 	symbol = object__symbol(functions->object, entry);
 	if (!symbol || symbol->plt || symbol__is_too_long(symbol) || symbol->start != entry ||
-	    !name__is_mangled(symbol->raw) || symbol->raw[code_name__stem(symbol->raw)])
+	    !is_mangled(symbol->raw) || symbol->raw[code_name__stem(symbol->raw)])
 		return NULL;
 	return symbol->raw;
 }
 
-static const char *die__name_of(Dwarf_Die *die, unsigned int attribute)
+static const char *bounded_die_name(Dwarf_Die *die, unsigned int attribute)
 {
 	const char *name = die__string(die, attribute);
 
-	return name && strnlen(name, LONGEST_RAW_NAME) < LONGEST_RAW_NAME ? name : NULL;
+	return name && strnlen(name, MAX_RAW_NAME) < MAX_RAW_NAME ? name : NULL;
 }
 
-/* @origin is the entry all instances of the function refer to; @die may be another one. */
-static struct code_function functions__read(struct code_functions *functions, Dwarf_Die *die,
-					    Dwarf_Die *origin)
+/* @origin is the DIE that all instances of the function refer to; @die is one of these. */
+static struct code_function read_function(struct code_functions *functions, Dwarf_Die *die,
+					  Dwarf_Die *origin)
 {
-	struct code_function function = {.source = die__name_of(origin, DW_AT_name)};
+	struct code_function function = {.source_name = bounded_die_name(origin, DW_AT_name)};
 	Dwarf_Die declaration;
 
-	function.linkage = die__name_of(origin, DW_AT_linkage_name);
-	if (!function.linkage)
-		function.linkage = die__name_of(origin, DW_AT_MIPS_linkage_name);
-	if (function.linkage || !function.source)
+	function.linkage_name = bounded_die_name(origin, DW_AT_linkage_name);
+	if (!function.linkage_name)
+		function.linkage_name = bounded_die_name(origin, DW_AT_MIPS_linkage_name);
+	if (function.linkage_name || !function.source_name)
 		return function;
 	declaration = die__declaration(origin);
-	function.name = code_functions__qualify(functions, &declaration, function.source);
+	function.name = code_functions__qualify(functions, &declaration, function.source_name);
 	if (!function.name && origin->addr == die->addr)
-		function.linkage = functions__symbol(functions, die);
+		function.linkage_name = symbol_of_die(functions, die);
 	return function;
 }
 
@@ -153,14 +153,14 @@ int code_functions__of(struct code_functions *functions, Dwarf_Die *die, uint32_
 		*function = (uint32_t)*known;
 		return 0;
 	}
-	/* A function that is in itself is damaged, and would have an endless name. */
+	/* Marked first: in damaged files, a function may be nested in itself. */
 	*function = CODE_NO_FUNCTION;
 	if (!map64__put(&functions->by_entry, (uintptr_t)origin.addr, *function))
 		return -ENOMEM;
-	found = functions__read(functions, die, &origin);
-	if (!function__key(&found))
+	found = read_function(functions, die, &origin);
+	if (!function_key(&found))
 		return 0;
-	err = functions__intern(functions, &found, function);
+	err = intern_function(functions, &found, function);
 	if (err)
 		return err;
 	slot = map64__get(&functions->by_entry, (uintptr_t)origin.addr);
@@ -171,15 +171,15 @@ int code_functions__of(struct code_functions *functions, Dwarf_Die *die, uint32_
 
 char *code_function__copy_name(const struct code_function *function)
 {
-	const char *name = function->source ? function->source : "";
+	const char *name = function->source_name ? function->source_name : "";
 	char *demangled = NULL;
 
 	if (function->name)
 		return strdup(function->name);
-	if (function->linkage)
-		demangled = symbols__demangle(function->linkage);
-	if (!function->source && function->linkage)
-		name = function->linkage;
+	if (function->linkage_name)
+		demangled = symbols__demangle(function->linkage_name);
+	if (!function->source_name && function->linkage_name)
+		name = function->linkage_name;
 	return demangled ? demangled : strdup(name);
 }
 
@@ -194,7 +194,7 @@ const char *code_functions__name(struct code_functions *functions, uint32_t func
 	if (found->name)
 		return found->name;
 	name = code_function__copy_name(found);
-	found->name = name ? strings__keep(functions->strings, name) : NULL;
+	found->name = name ? strings__intern(functions->strings, name) : NULL;
 	return found->name ? found->name : "";
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The code of a source line. */
+/* Finding the code of a source line. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,18 +7,17 @@
 #include "symbols/code/code_unit.h"
 #include "symbols/dwarf/source_path.h"
 
-bool code_lines__match(const struct code_lines *lines, const char *file)
+bool code_file_query__match(const struct code_file_query *lines, const char *file)
 {
 	return file && source_path__ends(file, lines->path);
 }
 
-/* Whether the line table of @header names such a file. Few do, so the last part is compared first.
- */
-static bool header__mentions(const struct line_header *header, const char *directory,
-			     struct code_lines *lines, struct strings *strings)
+/* Whether the line header has a matching file. Compares the last component first, to be fast. */
+static bool header_has_file(const struct line_header *header, const char *directory,
+			    struct code_file_query *lines, struct strings *strings)
 {
 	const char *last = strrchr(lines->path, '/');
-	char path[2 * LONGEST_CODE_PATH];
+	char path[2 * MAX_CODE_PATH];
 
 	last = last ? last + 1 : lines->path;
 	for (size_t i = 0; i < header->files.n; i++) {
@@ -26,55 +25,69 @@ static bool header__mentions(const struct line_header *header, const char *direc
 
 		if (!file->name || !source_path__ends(file->name, last) ||
 		    !line_file__path(file, directory, path, sizeof(path)) ||
-		    !code_lines__match(lines, path))
+		    !code_file_query__match(lines, path))
 			continue;
-		if (!lines->mentioned)
-			lines->mentioned = strings__keep(strings, path);
+		if (!lines->first_match)
+			lines->first_match = strings__intern(strings, path);
 		return true;
 	}
 	return false;
 }
 
-int code__mentions(struct code *code, const char *file, struct code_lines *lines)
+bool code_headers__next(struct code_headers *headers)
 {
-	struct line_header header = {};
-	uint64_t left;
+	const struct line_sections *sections;
+
+	if (!headers->code->info)
+		return false;
+	sections = &headers->code->info->context.lines;
+	if (!headers->next)
+		headers->bytes_left = 4 * sections->line.size;
+	while (headers->next < headers->code->info->units.n) {
+		uint64_t offset;
+
+		headers->unit = headers->next++;
+		if (!dwarf_unit__line_offset(&headers->code->info->units.data[headers->unit],
+					     &offset, &headers->directory) ||
+		    line_header__read(sections, offset, &headers->header))
+			continue;
+		if (headers->header.size > headers->bytes_left)
+			return false;
+		headers->bytes_left -= headers->header.size;
+		return true;
+	}
+	return false;
+}
+
+int code__find_file(struct code *code, const char *file, struct code_file_query *lines)
+{
+	struct code_headers headers = {.code = code};
 	int err = 0;
 
 	if (!code->info || !code->info->units.n)
 		return -ENODATA;
 	if (snprintf(lines->path, sizeof(lines->path), "%s", file) >= (int)sizeof(lines->path))
 		return -ENOENT;
-	source_path__plain(lines->path);
-	/* Heads do not overlap, but damaged ones may. */
-	left = 4 * code->info->context.lines.line.size;
-	for (size_t i = 0; i < code->info->units.n && !err; i++) {
-		const char *directory;
-		uint64_t offset;
-
-		if (!dwarf_unit__line_offset(&code->info->units.data[i], &offset, &directory) ||
-		    line_header__read(&code->info->context.lines, offset, &header))
+	source_path__normalize(lines->path);
+	while (!err && code_headers__next(&headers)) {
+		if (!header_has_file(&headers.header, headers.directory, lines,
+				     &code->context.strings))
 			continue;
-		if (header.size > left)
-			break;
-		left -= header.size;
-		if (!header__mentions(&header, directory, lines, &code->context.strings))
-			continue;
-		code__load(code, &code->units[i]);
-		err = array__push(&lines->units, (uint32_t)i);
+		code__load(code, &code->units[headers.unit]);
+		err = array__push(&lines->units, (uint32_t)headers.unit);
 	}
-	line_header__free(&header);
+	line_header__free(&headers.header);
 	return err ? err : lines->units.n ? 0 : -ENOENT;
 }
 
-void code_lines__free(struct code_lines *lines)
+void code_file_query__free(struct code_file_query *lines)
 {
 	array__free(&lines->units);
 }
 
 int code_files__add(struct code_files *files, const char *file)
 {
-	/* So many are as good as two, and comparing with all would take long. */
+	/* The number does not matter above 1, and comparing with all would be slow. */
 	if (files->list.n == 64)
 		return 0;
 	for (size_t i = files->list.n; i-- > 0;)
@@ -83,7 +96,7 @@ int code_files__add(struct code_files *files, const char *file)
 	return array__push(&files->list, file);
 }
 
-int code_files__choose(const struct code_files *files, const struct code_lines *lines,
+int code_files__choose(const struct code_files *files, const struct code_file_query *lines,
 		       const char **file)
 {
 	for (size_t i = 0; i < files->list.n; i++) {
@@ -94,7 +107,7 @@ int code_files__choose(const struct code_files *files, const struct code_lines *
 	return !files->list.n ? -ENOENT : files->list.n > 1 ? -ENOTUNIQ : 0;
 }
 
-/* Stretches of code at a line of any of the files that match. */
+/* A segment at the line, in one of the matching files. */
 struct hit {
 	struct code_range range;
 	const char *file;
@@ -104,11 +117,11 @@ struct hit {
 
 struct hits {
 	ARRAY(struct hit) list;
-	struct code_files files; /* of those that match, all with code in scope */
+	struct code_files files; /* all matching files with code in scope */
 };
 
-static int hits__find(struct hits *hits, struct code *code, const struct code_lines *lines,
-		      uint32_t line)
+static int hits_find(struct hits *hits, struct code *code, const struct code_file_query *lines,
+		     uint32_t line)
 {
 	for (size_t i = 0; i < lines->units.n; i++) {
 		const struct code_unit *unit = &code->units[lines->units.data[i]];
@@ -124,7 +137,7 @@ static int hits__find(struct hits *hits, struct code *code, const struct code_li
 					  .node = frame.node};
 
 			if (frame.file != last)
-				matches = code_lines__match(lines, frame.file);
+				matches = code_file_query__match(lines, frame.file);
 			last = frame.file;
 			if (!matches || !frame.in_scope)
 				continue;
@@ -136,9 +149,9 @@ static int hits__find(struct hits *hits, struct code *code, const struct code_li
 	return 0;
 }
 
-/* The hits in @file, as ranges; @place gets the name of the first. */
-static int hits__report(const struct hits *hits, struct code *code, const char *file, uint32_t line,
-			struct code_ranges *ranges, struct code_place *place)
+/* Adds the hits in @file to @ranges and sets @place to the first. */
+static int hits_report(const struct hits *hits, struct code *code, const char *file, uint32_t line,
+		       struct code_ranges *ranges, struct code_place *place)
 {
 	int err = 0;
 
@@ -164,7 +177,7 @@ static int hits__report(const struct hits *hits, struct code *code, const char *
 int code__line(struct code *code, const char *file, uint32_t line, struct code_ranges *ranges,
 	       struct code_place *place)
 {
-	struct code_lines lines = {};
+	struct code_file_query lines = {};
 	struct hits hits = {};
 	const char *full = NULL;
 	int err;
@@ -172,19 +185,19 @@ int code__line(struct code *code, const char *file, uint32_t line, struct code_r
 	ranges->ranges.n = 0;
 	if (place)
 		*place = (struct code_place){.function = ""};
-	err = line ? code__mentions(code, file, &lines) : -ENOENT;
+	err = line ? code__find_file(code, file, &lines) : -ENOENT;
 	if (!err)
-		err = hits__find(&hits, code, &lines, line);
+		err = hits_find(&hits, code, &lines, line);
 	if (!err)
 		err = code_files__choose(&hits.files, &lines, &full);
 	if (!err)
-		err = hits__report(&hits, code, full, line, ranges, place);
+		err = hits_report(&hits, code, full, line, ranges, place);
 	if (err == -ENOENT && place) {
-		place->file = full ? full : lines.mentioned;
+		place->file = full ? full : lines.first_match;
 		place->in_scope = place->file && code__file_in_scope(code, place->file);
 	}
 	array__free(&hits.list);
 	array__free(&hits.files.list);
-	code_lines__free(&lines);
+	code_file_query__free(&lines);
 	return err;
 }

@@ -13,8 +13,8 @@ static bool is_identifier(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-/* How long the symbol of the operator at @text is, behind "operator". */
-static size_t operator__length(const char *text)
+/* The length of the operator symbol at @text, which follows "operator". */
+static size_t operator_length(const char *text)
 {
 	static const char *const symbols[] = {
 		"<<=", ">>=", "<=>", "->*", "<<", ">>", "<=", ">=", "->", "()", "[]", "<", ">", "(",
@@ -26,7 +26,7 @@ static size_t operator__length(const char *text)
 	return 0;
 }
 
-/* Behind what the bracket at @text encloses. "->" closes nothing. */
+/* The end of the bracketed part at @text. The > of "->" is not a bracket. */
 static const char *skip_brackets(const char *text)
 {
 	size_t depth = 0;
@@ -49,8 +49,8 @@ static bool is_operator(const char *name, const char *at)
 }
 
 /*
- * Where the type ends in @name, when that is Rust's "<TYPE>::function" or "<TYPE as
- * TRAIT>::function", and at *@behind what follows the bracket. NULL: @name is no such function.
+ * For Rust's "<TYPE>::function" and "<TYPE as TRAIT>::function": the end of TYPE, and in *@behind
+ * what follows the bracket. NULL if @name is neither.
  */
 static const char *end_of_type(const char *name, const char **behind)
 {
@@ -67,14 +67,14 @@ static const char *end_of_type(const char *name, const char **behind)
 	return end;
 }
 
-void code_name__plain(const char *name, char plain[LONGEST_CODE_NAME])
+void code_name__strip(const char *name, char plain[MAX_CODE_NAME])
 {
 	const char *behind, *type_end = end_of_type(name, &behind);
 	const char *at = type_end ? name + 1 : name;
 	bool fresh = true; /* at the start of a component */
 	size_t n = 0;
 
-	while (*at && n < LONGEST_CODE_NAME - 1) {
+	while (*at && n < MAX_CODE_NAME - 1) {
 		const char *end = at + 1;
 
 		if (at == type_end) {
@@ -82,7 +82,7 @@ void code_name__plain(const char *name, char plain[LONGEST_CODE_NAME])
 			continue;
 		}
 		if (is_operator(name, at)) {
-			end = at + 8 + operator__length(at + 8);
+			end = at + 8 + operator_length(at + 8);
 		} else if (strchr("<({", *at)) {
 			end = skip_brackets(at);
 			/* "::<T>": Rust's template arguments. */
@@ -106,7 +106,7 @@ void code_name__plain(const char *name, char plain[LONGEST_CODE_NAME])
 			continue;
 		}
 		fresh = end - at == 2 && *at == ':';
-		for (; at < end && n < LONGEST_CODE_NAME - 1; at++)
+		for (; at < end && n < MAX_CODE_NAME - 1; at++)
 			plain[n++] = *at;
 	}
 	while (n && plain[n - 1] == ' ')
@@ -127,7 +127,7 @@ const char *code_name__last(const char *plain)
 	return last;
 }
 
-/* What compilers append to the names of what they make of one function. */
+/* Suffixes that compilers append to the names of parts and clones of a function. */
 static const char *const suffixes[] = {
 	".cold", ".part.", ".constprop.", ".isra.", ".lto_priv.", ".llvm.", ".localalias", "@",
 };
@@ -153,14 +153,14 @@ bool code_name__is_part(const char *raw)
 void code_query__set(struct code_query *query, const char *text)
 {
 	query->text = text;
-	code_name__plain(text, query->plain);
+	code_name__strip(text, query->plain);
 	query->last = code_name__last(query->plain);
 	query->has_parameters = strchr(text, '(') != NULL;
 	query->has_arguments = strcmp(query->plain, text) != 0;
 }
 
-/* Whether @text is @end, or ends with it behind one of @before. */
-static bool text__ends(const char *text, const char *end, const char *before)
+/* Whether @text is @end, or ends with @before and @end. */
+static bool ends_with(const char *text, const char *end, const char *before)
 {
 	size_t n = strlen(text);
 	size_t m = strlen(end);
@@ -172,10 +172,10 @@ static bool text__ends(const char *text, const char *end, const char *before)
 }
 
 /*
- * As text__ends(), with spaces left out: people and demanglers differ in these.
- * Templates' signatures start with the type that is returned.
+ * As ends_with(), ignoring spaces, in which users and demanglers differ. Signatures of templates
+ * start with the return type.
  */
-static enum code_match signature__match(const char *signature, const char *text)
+static enum code_match match_signature(const char *signature, const char *text)
 {
 	const char *a = signature + strlen(signature);
 	const char *b = text + strlen(text);
@@ -199,7 +199,7 @@ static enum code_match signature__match(const char *signature, const char *text)
 enum code_match code_query__match(const struct code_query *query, const char *name,
 				  const char *linkage)
 {
-	char plain[LONGEST_CODE_NAME];
+	char plain[MAX_CODE_NAME];
 
 	if (!strcmp(query->text, name))
 		return CODE_MATCH_NAME;
@@ -207,29 +207,29 @@ enum code_match code_query__match(const struct code_query *query, const char *na
 		_cleanup_free_ char *signature = symbols__signature(linkage);
 
 		enum code_match match =
-			signature ? signature__match(signature, query->text) : CODE_MATCH_NONE;
+			signature ? match_signature(signature, query->text) : CODE_MATCH_NONE;
 
 		if (match != CODE_MATCH_NONE)
 			return match;
 	}
 	if (linkage && !strcmp(query->text, linkage))
 		return CODE_MATCH_LINKAGE;
-	if (text__ends(name, query->text, "::"))
+	if (ends_with(name, query->text, "::"))
 		return CODE_MATCH_END;
 	if (query->has_arguments)
 		return CODE_MATCH_NONE;
-	code_name__plain(name, plain);
-	return text__ends(plain, query->plain, "::") ? CODE_MATCH_END : CODE_MATCH_NONE;
+	code_name__strip(name, plain);
+	return ends_with(plain, query->plain, "::") ? CODE_MATCH_END : CODE_MATCH_NONE;
 }
 
-#define LONGEST_COMPARED 64
+#define MAX_COMPARED 64
 
 unsigned int code_name__distance(const char *a, const char *b, unsigned int most)
 {
-	unsigned int before[LONGEST_COMPARED + 1];
-	unsigned int now[LONGEST_COMPARED + 1];
-	size_t n = strnlen(a, LONGEST_COMPARED);
-	size_t m = strnlen(b, LONGEST_COMPARED);
+	unsigned int before[MAX_COMPARED + 1];
+	unsigned int now[MAX_COMPARED + 1];
+	size_t n = strnlen(a, MAX_COMPARED);
+	size_t m = strnlen(b, MAX_COMPARED);
 
 	if ((n > m ? n - m : m - n) * 2 >= most)
 		return most;

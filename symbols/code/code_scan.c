@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Walks over units for what their functions are called, and which they have
- * code of.
+ * Walks the DIEs of units to find the qualified names of functions, and the functions with code.
  */
 #include <dwarf.h>
 #include <errno.h>
@@ -13,25 +12,25 @@
 #include "symbols/code/code_functions.h"
 #include "symbols/code/code_names.h"
 
-/* An entry around the one that is looked at. */
+/* A named scope that contains the current DIE. */
 struct around {
-	struct around *outer; /* NULL: in the unit */
+	struct around *outer; /* NULL: the unit */
 	Dwarf_Die *die;
-	uint32_t scope; /* 1 + index in the functions' scopes; 0: not there yet */
+	uint32_t scope; /* 1 + index in functions->scopes; 0: not added yet */
 };
 
 struct walk {
 	struct code_functions *functions;
 	struct dwarf_context *context;
 	Dwarf_Off furthest;
-	bool in_scopes;	 /* functions are in scopes, in this language */
+	bool in_scopes;	 /* the language has namespaces or the like */
 	bool wants_code; /* collect the functions that have code */
 	ARRAY(Dwarf_Die) code;
-	uint8_t *used; /* by function: whether the unit was seen to use it */
+	uint8_t *used; /* by function: whether a use by the current unit was added */
 	size_t used_capacity;
 };
 
-static bool language__has_scopes(Dwarf_Die *unit)
+static bool language_has_scopes(Dwarf_Die *unit)
 {
 	switch (dwarf_srclang(unit)) {
 	case DW_LANG_C:
@@ -45,7 +44,7 @@ static bool language__has_scopes(Dwarf_Die *unit)
 	}
 }
 
-static bool tag__is_named_scope(int tag)
+static bool tag_is_named_scope(int tag)
 {
 	switch (tag) {
 	case DW_TAG_namespace:
@@ -61,7 +60,7 @@ static bool tag__is_named_scope(int tag)
 	}
 }
 
-static int around__scope(struct code_functions *functions, struct around *around, uint32_t *scope)
+static int enclosing_scope(struct code_functions *functions, struct around *around, uint32_t *scope)
 {
 	struct code_scope_entry entry;
 	int err;
@@ -71,7 +70,7 @@ static int around__scope(struct code_functions *functions, struct around *around
 		return 0;
 	if (!around->scope) {
 		entry.die = *around->die;
-		err = around__scope(functions, around->outer, &entry.parent);
+		err = enclosing_scope(functions, around->outer, &entry.parent);
 		if (err)
 			return err;
 		if (functions->scopes.n >= UINT32_MAX || array__push(&functions->scopes, entry))
@@ -82,14 +81,14 @@ static int around__scope(struct code_functions *functions, struct around *around
 	return 0;
 }
 
-/* Declarations and what is only ever inlined are no code. */
-static bool die__has_code(Dwarf_Die *die)
+/* False for declarations and for functions that are only inlined. */
+static bool has_code(Dwarf_Die *die)
 {
 	return dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges);
 }
 
-/* Declared here, and under no name that tells what it is in. */
-static bool die__needs_scope(Dwarf_Die *die)
+/* Whether @die is a declaration whose name does not say in which scope it is. */
+static bool needs_scope(Dwarf_Die *die)
 {
 	return !dwarf_hasattr(die, DW_AT_linkage_name) &&
 	       !dwarf_hasattr(die, DW_AT_abstract_origin) &&
@@ -97,26 +96,26 @@ static bool die__needs_scope(Dwarf_Die *die)
 	       !dwarf_hasattr(die, DW_AT_MIPS_linkage_name);
 }
 
-static int walk__take(struct walk *walk, Dwarf_Die *die, int tag, struct around *around)
+static int walk_take(struct walk *walk, Dwarf_Die *die, int tag, struct around *around)
 {
 	uint32_t scope;
 	int err;
 
-	if (tag == DW_TAG_subprogram && around && walk->in_scopes && die__needs_scope(die)) {
-		err = around__scope(walk->functions, around, &scope);
+	if (tag == DW_TAG_subprogram && around && walk->in_scopes && needs_scope(die)) {
+		err = enclosing_scope(walk->functions, around, &scope);
 		if (err)
 			return err;
 		if (!map64__put(&walk->functions->parents, (uintptr_t)die->addr, scope))
 			return -ENOMEM;
 	}
 	if (walk->wants_code &&
-	    (tag == DW_TAG_inlined_subroutine || (tag == DW_TAG_subprogram && die__has_code(die))))
+	    (tag == DW_TAG_inlined_subroutine || (tag == DW_TAG_subprogram && has_code(die))))
 		return array__push(&walk->code, *die);
 	return 0;
 }
 
-static int walk__children(struct walk *walk, Dwarf_Die *parent, struct around *around,
-			  unsigned int depth)
+static int walk_children(struct walk *walk, Dwarf_Die *parent, struct around *around,
+			 unsigned int depth)
 {
 	bool first = true;
 	Dwarf_Die child;
@@ -128,26 +127,26 @@ static int walk__children(struct walk *walk, Dwarf_Die *parent, struct around *a
 
 		if (!tag__is_scope(tag))
 			continue;
-		err = walk__take(walk, &child, tag, around);
-		if (!err && depth < DWARF_DEEPEST && dwarf_haschildren(&child) > 0)
-			err = walk__children(walk, &child,
-					     tag__is_named_scope(tag) ? &here : around, depth + 1);
+		err = walk_take(walk, &child, tag, around);
+		if (!err && depth < DWARF_MAX_DEPTH && dwarf_haschildren(&child) > 0)
+			err = walk_children(walk, &child, tag_is_named_scope(tag) ? &here : around,
+					    depth + 1);
 		if (err)
 			return err;
 	}
 	return 0;
 }
 
-static int walk__unit(struct walk *walk, Dwarf_Die *unit)
+static int walk_unit(struct walk *walk, Dwarf_Die *unit)
 {
 	walk->furthest = dwarf_dieoffset(unit);
-	walk->in_scopes = language__has_scopes(unit);
+	walk->in_scopes = language_has_scopes(unit);
 	if (!map64__put(&walk->functions->walked, (uintptr_t)unit->cu, 1))
 		return -ENOMEM;
-	return walk__children(walk, unit, NULL, 0);
+	return walk_children(walk, unit, NULL, 0);
 }
 
-static int walk__add_use(struct walk *walk, uint32_t function, uint32_t unit)
+static int walk_add_use(struct walk *walk, uint32_t function, uint32_t unit)
 {
 	if (function >= walk->used_capacity) {
 		size_t capacity = 2 * (size_t)function + 1024;
@@ -166,7 +165,7 @@ static int walk__add_use(struct walk *walk, uint32_t function, uint32_t unit)
 			   ((struct code_use){.function = function, .unit = unit}));
 }
 
-static int walk__scan(struct walk *walk, Dwarf_Die *die, uint32_t unit)
+static int walk_scan(struct walk *walk, Dwarf_Die *die, uint32_t unit)
 {
 	struct code_functions *functions = walk->functions;
 	size_t first = functions->uses.n;
@@ -174,11 +173,11 @@ static int walk__scan(struct walk *walk, Dwarf_Die *die, uint32_t unit)
 	int err;
 
 	walk->code.n = 0;
-	err = walk__unit(walk, die);
+	err = walk_unit(walk, die);
 	for (size_t i = 0; i < walk->code.n && !err; i++) {
 		err = code_functions__of(functions, &walk->code.data[i], &function);
 		if (!err && function != CODE_NO_FUNCTION)
-			err = walk__add_use(walk, function, unit);
+			err = walk_add_use(walk, function, unit);
 	}
 	for (size_t i = first; walk->used && i < functions->uses.n; i++)
 		walk->used[functions->uses.data[i].function] = 0;
@@ -196,8 +195,8 @@ int code_functions__scan(struct code_functions *functions)
 	functions->scanned = true;
 	walk.context = &info->context;
 	for (size_t i = 0; i < info->units.n && !err; i++)
-		err = walk__scan(&walk, dwarf_unit__die(&info->context, &info->units.data[i]),
-				 (uint32_t)i);
+		err = walk_scan(&walk, dwarf_unit__die(&info->context, &info->units.data[i]),
+				(uint32_t)i);
 	array__free(&walk.code);
 	free(walk.used);
 	return err;
@@ -207,7 +206,7 @@ Dwarf_Die die__declaration(Dwarf_Die *die)
 {
 	Dwarf_Die found = *die;
 
-	/* As far as libdw follows these, too. */
+	/* libdw follows as many. */
 	for (int i = 0; i < 16; i++) {
 		Dwarf_Attribute attribute;
 		Dwarf_Die next;
@@ -222,8 +221,8 @@ Dwarf_Die die__declaration(Dwarf_Die *die)
 	return found;
 }
 
-/* The entries of a unit that others refer to may not have been walked over. */
-static int functions__walk(struct code_functions *functions, Dwarf_Die *die)
+/* Walks the unit of @die if it was not walked yet: other units may refer to it. */
+static int walk_unit_of(struct code_functions *functions, Dwarf_Die *die)
 {
 	struct dwarf_info *info = object__dwarf(functions->object);
 	struct walk walk = {.functions = functions, .context = &info->context};
@@ -232,10 +231,10 @@ static int functions__walk(struct code_functions *functions, Dwarf_Die *die)
 	if (map64__get(&functions->walked, (uintptr_t)die->cu) ||
 	    !dwarf_diecu(die, &unit, NULL, NULL))
 		return 0;
-	return walk__unit(&walk, &unit);
+	return walk_unit(&walk, &unit);
 }
 
-/* What a type or namespace without name is called in the name of function @inner. */
+/* Writes a placeholder for an unnamed type or namespace that contains the function @inner. */
 static void put_unnamed(FILE *out, Dwarf_Die *die, const char *inner)
 {
 	int line = 0;
@@ -262,7 +261,7 @@ static int put_scope(struct code_functions *functions, FILE *out, uint32_t scope
 		fprintf(out, "%s::", code_functions__name(functions, function));
 		return err;
 	}
-	if (parent && depth < DWARF_DEEPEST) {
+	if (parent && depth < DWARF_MAX_DEPTH) {
 		err = put_scope(functions, out, parent, inner, depth + 1);
 		if (err)
 			return err;
@@ -276,23 +275,23 @@ static int put_scope(struct code_functions *functions, FILE *out, uint32_t scope
 	return 0;
 }
 
-/* Functions in functions in functions of damaged files. */
-#define DEEPEST_FUNCTIONS 16
+/* Bounds the recursion in damaged files. */
+#define MAX_NESTED_FUNCTIONS 16
 
 const char *code_functions__qualify(struct code_functions *functions, Dwarf_Die *die,
 				    const char *source)
 {
 	struct dwarf_context *context = &object__dwarf(functions->object)->context;
-	char text[LONGEST_CODE_NAME] = "";
+	char text[MAX_CODE_NAME] = "";
 	const uint64_t *scope;
 	FILE *out;
 	int err;
 
-	if (functions->depth == DEEPEST_FUNCTIONS || functions__walk(functions, die))
+	if (functions->depth == MAX_NESTED_FUNCTIONS || walk_unit_of(functions, die))
 		return NULL;
 	scope = map64__get(&functions->parents, (uintptr_t)die->addr);
-	/* Long names of many functions could take more memory than the file has bytes. */
-	if (!scope || !*scope || context->bytes < sizeof(text))
+	/* The names of all functions could take far more memory than the file has bytes. */
+	if (!scope || !*scope || context->name_bytes_left < sizeof(text))
 		return NULL;
 	out = fmemopen(text, sizeof(text), "w");
 	if (!out)
@@ -303,6 +302,6 @@ const char *code_functions__qualify(struct code_functions *functions, Dwarf_Die 
 	fputs(source, out);
 	fclose(out);
 	text[sizeof(text) - 1] = '\0';
-	context->bytes -= strlen(text) + 1;
-	return err ? NULL : strings__keep(functions->strings, text);
+	context->name_bytes_left -= strlen(text) + 1;
+	return err ? NULL : strings__intern(functions->strings, text);
 }

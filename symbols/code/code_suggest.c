@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* What else a name can have meant. */
+/* Suggestions for mistyped names. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 #include "symbols/code/code_names.h"
 #include "symbols/code/code_unit.h"
 
-#define MOST_NAMES 32
+#define MAX_SUGGESTIONS 32
 
-/* The best so far, nearest first. */
+/* The best suggestions so far, nearest first. */
 struct nearest {
 	struct code *code;
 	size_t n;
@@ -18,24 +18,24 @@ struct nearest {
 	struct {
 		const char *name;
 		uint64_t distance;
-	} items[MOST_NAMES];
+	} items[MAX_SUGGESTIONS];
 };
 
-/* Whether something at @distance would still come in. */
-static bool nearest__wants(const struct nearest *nearest, uint64_t distance)
+/* Whether a suggestion at @distance would be kept. */
+static bool nearest_would_keep(const struct nearest *nearest, uint64_t distance)
 {
 	return nearest->n < nearest->max ||
 	       (nearest->n && distance < nearest->items[nearest->n - 1].distance);
 }
 
-static void nearest__add(struct nearest *nearest, const char *text, uint64_t distance)
+static void nearest_add(struct nearest *nearest, const char *text, uint64_t distance)
 {
 	const char *name;
 	size_t at;
 
-	if (!nearest__wants(nearest, distance))
+	if (!nearest_would_keep(nearest, distance))
 		return;
-	name = strings__keep(&nearest->code->context.strings, text);
+	name = strings__intern(&nearest->code->context.strings, text);
 	if (!name)
 		return;
 	for (size_t i = 0; i < nearest->n; i++)
@@ -48,7 +48,7 @@ static void nearest__add(struct nearest *nearest, const char *text, uint64_t dis
 	nearest->items[at].distance = distance;
 }
 
-/* FILE:LINE in @text; false: it is something else. */
+/* Parses FILE:LINE; false if @text is something else. */
 static bool parse_line(const char *text, char *file, size_t size, uint32_t *line)
 {
 	const char *colon = strrchr(text, ':');
@@ -65,11 +65,11 @@ static bool parse_line(const char *text, char *file, size_t size, uint32_t *line
 
 static void add_line(struct nearest *nearest, const char *file, uint32_t line, uint64_t distance)
 {
-	char text[LONGEST_CODE_PATH + 16];
+	char text[MAX_CODE_PATH + 16];
 
-	if (nearest__wants(nearest, distance) &&
+	if (nearest_would_keep(nearest, distance) &&
 	    snprintf(text, sizeof(text), "%s:%u", file, line) < (int)sizeof(text))
-		nearest__add(nearest, text, distance);
+		nearest_add(nearest, text, distance);
 }
 
 static uint64_t line_distance(uint32_t a, uint32_t b)
@@ -82,12 +82,12 @@ struct nearest_line {
 	uint32_t line;
 };
 
-/* Of every file that matches, its nearest line; of a single one, several lines. */
-static void nearest__add_lines(struct nearest *nearest, const struct code_lines *lines,
-			       uint32_t wanted)
+/* Adds the nearest line of every matching file, or several lines if there is only one. */
+static void nearest_add_lines(struct nearest *nearest, const struct code_file_query *lines,
+			      uint32_t wanted)
 {
 	struct code *code = nearest->code;
-	struct nearest_line best[MOST_NAMES];
+	struct nearest_line best[MAX_SUGGESTIONS];
 	struct nearest single = {.code = code, .max = nearest->max};
 	size_t n = 0;
 
@@ -100,11 +100,12 @@ static void nearest__add_lines(struct nearest *nearest, const struct code_lines 
 			uint64_t distance = line_distance(frame.line, wanted);
 			size_t at = 0;
 
-			if (!frame.in_scope || !frame.line || !code_lines__match(lines, frame.file))
+			if (!frame.in_scope || !frame.line ||
+			    !code_file_query__match(lines, frame.file))
 				continue;
 			while (at < n && best[at].file != frame.file)
 				at++;
-			if (at == MOST_NAMES)
+			if (at == MAX_SUGGESTIONS)
 				continue;
 			if (at == n)
 				best[n++] = (struct nearest_line){frame.file, frame.line};
@@ -120,97 +121,82 @@ static void nearest__add_lines(struct nearest *nearest, const struct code_lines 
 		add_line(nearest, best[i].file, best[i].line, line_distance(best[i].line, wanted));
 }
 
-/* How far off a name may be to be worth a mention: a third of its characters, in halves. */
+/* The maximum distance of a suggestion: a third of the characters, in halves. */
 static unsigned int name_tolerance(const char *name)
 {
 	return 2 * (unsigned int)(strlen(name) / 3 + 1) + 1;
 }
 
-static const char *path__last(const char *path)
+static const char *last_component(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
 }
 
-static void nearest__add_file(struct nearest *nearest, const struct line_file *file,
-			      const char *directory, const char *wanted)
+static void nearest_add_file(struct nearest *nearest, const struct line_file *file,
+			     const char *directory, const char *wanted)
 {
 	unsigned int tolerance = name_tolerance(wanted);
-	char path[2 * LONGEST_CODE_PATH];
+	char path[2 * MAX_CODE_PATH];
 	uint64_t distance;
 	const char *kept;
 
 	if (!file->name)
 		return;
-	distance = code_name__distance(path__last(file->name), wanted, tolerance);
-	if (distance >= tolerance || !nearest__wants(nearest, 2 * distance) ||
+	distance = code_name__distance(last_component(file->name), wanted, tolerance);
+	if (distance >= tolerance || !nearest_would_keep(nearest, 2 * distance) ||
 	    !line_file__path(file, directory, path, sizeof(path)))
 		return;
-	kept = strings__keep(&nearest->code->context.strings, path);
+	kept = strings__intern(&nearest->code->context.strings, path);
 	if (kept)
-		nearest__add(nearest, path,
-			     2 * distance + !code__file_in_scope(nearest->code, kept));
+		nearest_add(nearest, path,
+			    2 * distance + !code__file_in_scope(nearest->code, kept));
 }
 
-static void nearest__add_files(struct nearest *nearest, const char *name)
+static void nearest_add_files(struct nearest *nearest, const char *name)
 {
-	struct code *code = nearest->code;
-	struct line_header header = {};
-	uint64_t left;
+	struct code_headers headers = {.code = nearest->code};
 
-	if (!code->info)
-		return;
-	left = 4 * code->info->context.lines.line.size;
-	for (size_t i = 0; i < code->info->units.n; i++) {
-		const char *directory;
-		uint64_t offset;
-
-		if (!dwarf_unit__line_offset(&code->info->units.data[i], &offset, &directory) ||
-		    line_header__read(&code->info->context.lines, offset, &header))
-			continue;
-		if (header.size > left)
-			break;
-		left -= header.size;
-		for (size_t j = 0; j < header.files.n; j++)
-			nearest__add_file(nearest, &header.files.data[j], directory,
-					  path__last(name));
-	}
-	line_header__free(&header);
+	while (code_headers__next(&headers))
+		for (size_t j = 0; j < headers.header.files.n; j++)
+			nearest_add_file(nearest, &headers.header.files.data[j], headers.directory,
+					 last_component(name));
+	line_header__free(&headers.header);
 }
 
 /*
- * By the last component, for that is what people get right; among equals by the
- * whole. A part of the name is near, too.
+ * Compares by the last component, which users usually get right, then by the whole name. A name
+ * that contains the query counts as near.
  */
-static void nearest__add_function(struct nearest *nearest, const struct code_query *query,
-				  const struct code_function *function)
+static void nearest_add_function(struct nearest *nearest, const struct code_query *query,
+				 const struct code_function *function)
 {
 	unsigned int tolerance = name_tolerance(query->last);
 	_cleanup_free_ char *name = NULL;
-	char plain[LONGEST_CODE_NAME];
+	char plain[MAX_CODE_NAME];
 	uint64_t distance = 0;
 
-	if (function->source) {
-		code_name__plain(function->source, plain);
+	if (function->source_name) {
+		code_name__strip(function->source_name, plain);
 		distance = code_name__distance(plain, query->last, tolerance);
 		if (distance > 2 && strlen(query->last) > 2 && strcasestr(plain, query->last))
 			distance = 2;
-		if (distance >= tolerance || !nearest__wants(nearest, distance << 8))
+		if (distance >= tolerance || !nearest_would_keep(nearest, distance << 8))
 			return;
 	}
 	name = code_function__copy_name(function);
 	if (!name)
 		return;
-	code_name__plain(name, plain);
-	if (!function->source)
+	code_name__strip(name, plain);
+	if (!function->source_name)
 		distance = code_name__distance(code_name__last(plain), query->last, tolerance);
 	if (distance < tolerance)
-		nearest__add(nearest, name,
-			     (distance << 8) + code_name__distance(plain, query->plain, 255));
+		nearest_add(nearest, name,
+			    (distance << 8) + code_name__distance(plain, query->plain, 255));
 }
 
-static void nearest__add_functions(struct nearest *nearest, const char *text)
+static void nearest_add_functions(struct nearest *nearest, const char *text)
 {
 	const struct symtab *symtab = object__symtab(nearest->code->object);
 	struct code_functions *functions = &nearest->code->functions;
@@ -219,22 +205,22 @@ static void nearest__add_functions(struct nearest *nearest, const char *text)
 	code_query__set(&query, text);
 	code_functions__scan(functions);
 	for (size_t i = 0; i < functions->list.n; i++)
-		nearest__add_function(nearest, &query, &functions->list.data[i]);
-	/* To demangle all symbols takes long, and adds little to what DWARF has. */
+		nearest_add_function(nearest, &query, &functions->list.data[i]);
+	/* Demangling all symbols is slow and adds little to what DWARF has. */
 	for (size_t i = 0; i < symtab->n; i++) {
 		const char *raw = symtab->data[i].raw;
 		bool mangled = raw && raw[0] == '_' && (raw[1] == 'Z' || raw[1] == 'R');
-		struct code_function function = {.source = mangled ? NULL : raw,
-						 .linkage = mangled ? raw : NULL};
+		struct code_function function = {.source_name = mangled ? NULL : raw,
+						 .linkage_name = mangled ? raw : NULL};
 
 		if (raw && !symbol__is_too_long(&symtab->data[i]) && !raw[code_name__stem(raw)] &&
 		    (!mangled || !functions->list.n))
-			nearest__add_function(nearest, &query, &function);
+			nearest_add_function(nearest, &query, &function);
 	}
 }
 
-/* When the last component is one that there is, who gave it did not mean another. */
-static void nearest__keep_exact(struct nearest *nearest)
+/* If the last component exists as given, keeps only functions with it. */
+static void nearest_keep_exact(struct nearest *nearest)
 {
 	size_t n = 0;
 
@@ -246,22 +232,23 @@ static void nearest__keep_exact(struct nearest *nearest)
 
 size_t code__suggest(struct code *code, const char *text, const char **names, size_t max)
 {
-	struct nearest nearest = {.code = code, .max = max < MOST_NAMES ? max : MOST_NAMES};
-	struct code_lines lines = {};
-	char file[LONGEST_CODE_PATH];
+	struct nearest nearest = {.code = code,
+				  .max = max < MAX_SUGGESTIONS ? max : MAX_SUGGESTIONS};
+	struct code_file_query lines = {};
+	char file[MAX_CODE_PATH];
 	uint32_t line;
 
 	if (parse_line(text, file, sizeof(file), &line)) {
-		if (!code__mentions(code, file, &lines))
-			nearest__add_lines(&nearest, &lines, line);
+		if (!code__find_file(code, file, &lines))
+			nearest_add_lines(&nearest, &lines, line);
 		if (!nearest.n)
-			nearest__add_files(&nearest, file);
-		code_lines__free(&lines);
+			nearest_add_files(&nearest, file);
+		code_file_query__free(&lines);
 	} else {
-		nearest__add_functions(&nearest, text);
-		nearest__keep_exact(&nearest);
+		nearest_add_functions(&nearest, text);
+		nearest_keep_exact(&nearest);
 		if (!nearest.n)
-			nearest__add_files(&nearest, text);
+			nearest_add_files(&nearest, text);
 	}
 	for (size_t i = 0; i < nearest.n; i++)
 		names[i] = nearest.items[i].name;

@@ -5,66 +5,59 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is left of the executable sections, for the unit behind the last. */
-static int owners__add_rest(struct code *code, const struct ranges *text, uint32_t rest)
+/* Assigns the executable code that no DWARF unit covers to unit @rest. */
+static int add_unowned(struct code *code, const struct ranges *text, uint32_t rest)
 {
-	size_t known = code->owners.n;
+	size_t known = code->unit_ranges.n;
 	size_t next = 0;
 
 	for (size_t i = 0; i < text->n; i++) {
 		uint64_t at = text->data[i].start;
 
-		while (next < known && code->owners.data[next].end <= at)
+		while (next < known && code->unit_ranges.data[next].end <= at)
 			next++;
 		for (size_t j = next; at < text->data[i].end; j++) {
 			uint64_t end = text->data[i].end;
 
-			if (j < known && code->owners.data[j].start < end)
-				end = code->owners.data[j].start;
-			if (ranges__add(&code->owners, at, end, rest))
+			if (j < known && code->unit_ranges.data[j].start < end)
+				end = code->unit_ranges.data[j].start;
+			if (ranges__add(&code->unit_ranges, at, end, rest))
 				return -ENOMEM;
-			at = j < known && end < text->data[i].end ? code->owners.data[j].end
+			at = j < known && end < text->data[i].end ? code->unit_ranges.data[j].end
 								  : text->data[i].end;
 		}
 	}
-	ranges__seal(&code->owners);
+	ranges__seal(&code->unit_ranges);
 	return 0;
 }
 
-static int owners__sort_by_unit(struct code *code)
+static int sort_by_unit(struct code *code)
 {
 	size_t at = 0;
 
-	code->owned = calloc(code->owners.n + 1, sizeof(*code->owned));
+	code->owned = calloc(code->unit_ranges.n + 1, sizeof(*code->owned));
 	if (!code->owned)
 		return -ENOMEM;
-	for (size_t i = 0; i < code->owners.n; i++)
-		code->units[code->owners.data[i].value].n_owned++;
+	for (size_t i = 0; i < code->unit_ranges.n; i++)
+		code->units[code->unit_ranges.data[i].value].n_owned++;
 	for (size_t i = 0; i < code->n_units; i++) {
 		code->units[i].first_owned = at;
 		at += code->units[i].n_owned;
 		code->units[i].n_owned = 0;
 	}
-	for (size_t i = 0; i < code->owners.n; i++) {
-		struct code_unit *unit = &code->units[code->owners.data[i].value];
+	for (size_t i = 0; i < code->unit_ranges.n; i++) {
+		struct code_unit *unit = &code->units[code->unit_ranges.data[i].value];
 
-		code->owned[unit->first_owned + unit->n_owned++] = code->owners.data[i];
+		code->owned[unit->first_owned + unit->n_owned++] = code->unit_ranges.data[i];
 	}
 	return 0;
 }
 
-static int text__read(const struct code *code, struct ranges *text)
+static int read_executable_sections(const struct code *code, struct ranges *text)
 {
-	const struct elf_file *file = object__program(code->object);
 	struct ranges sections = {};
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-	int err = 0;
+	int err = elf_file__add_executable(object__program(code->object), &sections);
 
-	while (!err && (section = elf_nextscn(file->elf, section)))
-		if (gelf_getshdr(section, &header) && (header.sh_flags & SHF_EXECINSTR))
-			err = ranges__add(&sections, header.sh_addr,
-					  header.sh_addr + header.sh_size, 0);
 	ranges__seal(&sections);
 	if (!err)
 		err = ranges__flatten(&sections, NULL, NULL, text);
@@ -72,7 +65,7 @@ static int text__read(const struct code *code, struct ranges *text)
 	return err;
 }
 
-int code__find_owners(struct code *code)
+int code__assign_units(struct code *code)
 {
 	size_t known = code->info ? code->info->units.n : 0;
 	struct ranges text = {};
@@ -83,30 +76,31 @@ int code__find_owners(struct code *code)
 	if (!code->units)
 		return -ENOMEM;
 	if (known)
-		err = ranges__flatten(&code->info->ranges, NULL, NULL, &code->owners);
-	for (size_t i = 0; i < code->owners.n; i++)
-		code->owners.data[i].value = dwarf_info__value(code->owners.data[i].value);
+		err = ranges__flatten(&code->info->ranges, NULL, NULL, &code->unit_ranges);
+	for (size_t i = 0; i < code->unit_ranges.n; i++)
+		code->unit_ranges.data[i].value =
+			dwarf_info__value(code->unit_ranges.data[i].value);
 	if (!err)
-		err = text__read(code, &text);
+		err = read_executable_sections(code, &text);
 	if (!err)
-		err = owners__add_rest(code, &text, (uint32_t)known);
+		err = add_unowned(code, &text, (uint32_t)known);
 	ranges__free(&text);
-	return err ? err : owners__sort_by_unit(code);
+	return err ? err : sort_by_unit(code);
 }
 
-/* A unit that is being read. */
+/* A unit being loaded. */
 struct loader {
 	struct code *code;
 	struct code_unit *unit;
 	struct dwarf_unit *dwarf;
 	struct ranges functions; /* disjoint; value: index in dwarf->functions */
-	uint32_t *roots;	 /* of each function: 1 + index of its node; 0: none yet */
-	struct ranges *calls;	 /* of each function, disjoint; value: index in inlined */
-	struct ranges nodes;	 /* disjoint; value: index of the innermost */
+	uint32_t *roots;	 /* by function: 1 + index of its node; 0: none yet */
+	struct ranges *calls;	 /* by function: disjoint; value: index in inlined */
+	struct ranges nodes;	 /* disjoint; value: index of the innermost node */
 };
 
-static int loader__add_node(struct loader *loader, Dwarf_Die *die, const struct inlined *inlined,
-			    uint32_t root)
+static int loader_add_node(struct loader *loader, Dwarf_Die *die, const struct inlined *inlined,
+			   uint32_t root)
 {
 	struct code_node node = {};
 	int err;
@@ -124,14 +118,14 @@ static int loader__add_node(struct loader *loader, Dwarf_Die *die, const struct 
 	return err ? err : array__push(&loader->unit->nodes, node);
 }
 
-static uint32_t inlined__rank(const void *context, uint32_t value)
+static uint32_t inlined_rank(const void *context, uint32_t value)
 {
 	const struct dwarf_function *function = context;
 
 	return value < function->inlined_n ? function->inlined[value].depth : 0;
 }
 
-static int loader__add_function(struct loader *loader, uint32_t index)
+static int loader_add_function(struct loader *loader, uint32_t index)
 {
 	struct dwarf_function *function = &loader->dwarf->functions[index];
 	uint32_t root = (uint32_t)loader->unit->nodes.n + 1;
@@ -139,18 +133,18 @@ static int loader__add_function(struct loader *loader, uint32_t index)
 
 	dwarf_function__load(&loader->code->info->context, loader->dwarf, function);
 	loader->roots[index] = root;
-	err = loader__add_node(loader, &function->die, NULL, root);
+	err = loader_add_node(loader, &function->die, NULL, root);
 	for (size_t i = 0; i < function->inlined_n && !err; i++)
-		err = loader__add_node(loader, &function->inlined[i].die, &function->inlined[i],
-				       root);
+		err = loader_add_node(loader, &function->inlined[i].die, &function->inlined[i],
+				      root);
 	if (!err)
-		err = ranges__flatten(&function->ranges, inlined__rank, function,
+		err = ranges__flatten(&function->ranges, inlined_rank, function,
 				      &loader->calls[index]);
 	return err;
 }
 
-/* The first of disjoint ranges that ends behind @address. */
-static size_t ranges__behind(const struct ranges *ranges, uint64_t address)
+/* The index of the first of the disjoint ranges that ends after @address. */
+static size_t first_ending_after(const struct ranges *ranges, uint64_t address)
 {
 	size_t low = 0;
 	size_t high = ranges->n;
@@ -166,15 +160,15 @@ static size_t ranges__behind(const struct ranges *ranges, uint64_t address)
 	return low;
 }
 
-/* A stretch of one function: its own code, and that of calls inlined there. */
-static int loader__add_stretch(struct loader *loader, const struct range *stretch)
+/* Splits a range of one function into its own code and the calls inlined there. */
+static int loader_add_stretch(struct loader *loader, const struct range *stretch)
 {
 	const struct dwarf_function *function = &loader->dwarf->functions[stretch->value];
 	const struct ranges *calls = &loader->calls[stretch->value];
 	uint32_t root = loader->roots[stretch->value] - 1;
 	uint64_t at = stretch->start;
 
-	for (size_t i = ranges__behind(calls, at); at < stretch->end; i++) {
+	for (size_t i = first_ending_after(calls, at); at < stretch->end; i++) {
 		uint64_t end = stretch->end;
 		uint64_t start = end;
 		uint32_t node = root;
@@ -193,7 +187,7 @@ static int loader__add_stretch(struct loader *loader, const struct range *stretc
 	return 0;
 }
 
-static int loader__find_nodes(struct loader *loader)
+static int loader_find_nodes(struct loader *loader)
 {
 	size_t n = loader->dwarf->functions_n;
 	int err;
@@ -209,15 +203,16 @@ static int loader__find_nodes(struct loader *loader)
 		if (stretch->value >= n)
 			continue;
 		if (!loader->roots[stretch->value])
-			err = loader__add_function(loader, stretch->value);
+			err = loader_add_function(loader, stretch->value);
 		if (!err)
-			err = loader__add_stretch(loader, stretch);
+			err = loader_add_stretch(loader, stretch);
 	}
 	return err;
 }
 
-/* Where the range from @start to @end begins or stops to hold, seen from @at, before @limit. */
-static bool holds(uint64_t start, uint64_t end, uint64_t at, uint64_t *limit)
+/* Whether [@start, @end), which ends after @at, contains @at. Lowers *@limit to where that changes.
+ */
+static bool contains(uint64_t start, uint64_t end, uint64_t at, uint64_t *limit)
 {
 	uint64_t next = start <= at ? end : start;
 
@@ -226,13 +221,13 @@ static bool holds(uint64_t start, uint64_t end, uint64_t at, uint64_t *limit)
 	return start <= at;
 }
 
-/* Lays nodes and lines over what the unit owns, which gets a segment everywhere. */
-static int loader__add_segments(struct loader *loader, const struct range *owned)
+/* Covers a range of the unit with segments, by intersecting nodes and lines. */
+static int loader_add_segments(struct loader *loader, const struct range *owned)
 {
 	const struct line_table none = {};
 	const struct line_table *lines = loader->dwarf ? &loader->dwarf->lines : &none;
-	size_t line = line_table__behind(lines, owned->start);
-	size_t node = ranges__behind(&loader->nodes, owned->start);
+	size_t line = line_table__first_ending_after(lines, owned->start);
+	size_t node = first_ending_after(&loader->nodes, owned->start);
 
 	for (uint64_t at = owned->start; at < owned->end;) {
 		struct code_segment segment = {.start = at, .end = owned->end};
@@ -244,13 +239,13 @@ static int loader__add_segments(struct loader *loader, const struct range *owned
 		if (node < loader->nodes.n) {
 			const struct range *range = &loader->nodes.data[node];
 
-			if (holds(range->start, range->end, at, &segment.end))
+			if (contains(range->start, range->end, at, &segment.end))
 				segment.node = range->value + 1;
 		}
 		if (line < lines->spans.n) {
 			const struct line_span *span = &lines->spans.data[line];
 
-			if (holds(span->start, span->end, at, &segment.end)) {
+			if (contains(span->start, span->end, at, &segment.end)) {
 				segment.file = span->file;
 				segment.line = span->line;
 			}
@@ -262,7 +257,7 @@ static int loader__add_segments(struct loader *loader, const struct range *owned
 	return 0;
 }
 
-static void loader__free(struct loader *loader)
+static void loader_free(struct loader *loader)
 {
 	for (size_t i = 0; loader->dwarf && loader->calls && i < loader->dwarf->functions_n; i++)
 		ranges__free(&loader->calls[i]);
@@ -270,7 +265,7 @@ static void loader__free(struct loader *loader)
 	free(loader->roots);
 	ranges__free(&loader->functions);
 	ranges__free(&loader->nodes);
-	/* All that is asked for is in segments and nodes now. */
+	/* Segments and nodes have all that is needed. */
 	if (loader->dwarf)
 		dwarf_unit__free(loader->dwarf);
 }
@@ -287,20 +282,20 @@ void code__load(struct code *code, struct code_unit *unit)
 	if (index < code->n_units - 1) {
 		loader.dwarf = &code->info->units.data[index];
 		dwarf_unit__load(&code->info->context, loader.dwarf);
-		err = loader__find_nodes(&loader);
+		err = loader_find_nodes(&loader);
 	}
-	/* Nodes that are not complete must not be pointed at. */
+	/* Segments must not refer to nodes that are incomplete. */
 	if (err)
 		ranges__free(&loader.nodes);
 	for (size_t i = 0; i < unit->n_owned; i++)
-		if (loader__add_segments(&loader, &code->owned[unit->first_owned + i]))
+		if (loader_add_segments(&loader, &code->owned[unit->first_owned + i]))
 			break;
-	loader__free(&loader);
+	loader_free(&loader);
 }
 
 struct code_unit *code__unit(const struct code *code, uint64_t address)
 {
-	const struct range *owner = ranges__find(&code->owners, address);
+	const struct range *owner = ranges__find(&code->unit_ranges, address);
 
 	return owner ? &code->units[owner->value] : NULL;
 }

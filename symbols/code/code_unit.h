@@ -1,41 +1,40 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The code of one file, unit by unit: which frames every address has. Internal
- * to code_*.c.
+ * The code of one ELF file by unit: the frames of every address. Internal to code_*.c.
  */
 #pragma once
 
 #include "symbols/code/code.h"
 #include "symbols/code/code_functions.h"
 
-#define LONGEST_CODE_PATH 4096
+#define MAX_CODE_PATH 4096
 
-/* A function, or a call that was inlined in one. */
+/* A function or an inlined call. */
 struct code_node {
 	uint64_t entry;
-	const char *call_file; /* where the call stands, or NULL */
+	const char *call_file; /* of the inlined call; NULL: unknown */
 	uint32_t call_line;
 	uint32_t parent;   /* 1 + index of the node it is inlined in; 0: it is a function */
 	uint32_t function; /* or CODE_NO_FUNCTION */
 };
 
-/* Addresses with the same frames and line. */
+/* A range of addresses with the same frames and line. */
 struct code_segment {
 	uint64_t start;
 	uint64_t end;	  /* not included */
 	const char *file; /* or NULL */
 	uint32_t line;
-	uint32_t node; /* 1 + index of the innermost; 0: no function is known */
+	uint32_t node; /* 1 + index of the innermost frame; 0: unknown */
 };
 
-/* Its nodes and segments are there once code__load() was called. */
+/* Nodes and segments are filled by code__load(). */
 struct code_unit {
 	size_t first_owned;
 	size_t n_owned;
-	ARRAY(struct code_node) nodes;	     /* each behind the one it is inlined in */
-	ARRAY(struct code_segment) segments; /* by address, all of what it owns */
+	ARRAY(struct code_node) nodes;	     /* parents first */
+	ARRAY(struct code_segment) segments; /* by address; cover all its ranges */
 	bool loaded;
-	bool told; /* to code__out_of_scope() */
+	bool reported; /* by code__out_of_scope() */
 };
 
 struct code {
@@ -43,32 +42,32 @@ struct code {
 	struct object *object;
 	struct dwarf_info *info; /* the object's; NULL: none */
 	struct code_scope scope;
-	struct map64 scoped; /* path, by its address: whether it is in scope */
+	struct map64 scoped; /* interned path: whether it is in scope */
 	struct code_functions functions;
-	/* Those of DWARF, then one for the code that none of them has. */
+	/* The units of DWARF, then one for code that none of them covers. */
 	struct code_unit *units;
 	size_t n_units;
-	struct ranges owners; /* disjoint; value: unit */
-	struct range *owned;  /* the same, by unit */
-	char *trouble;	      /* last told; NULL: the object's */
+	struct ranges unit_ranges; /* disjoint; value: unit */
+	struct range *owned;	   /* the same ranges, sorted by unit */
+	char *diagnostic;	   /* own diagnostic; NULL: none */
 };
 
-/* The units' shares of the code. 0 or -ENOMEM. */
-int code__find_owners(struct code *code);
+/* Assigns every executable address to a unit. 0 or -ENOMEM. */
+int code__assign_units(struct code *code);
 
-/* Reads a unit, once; what cannot be read is not there. */
+/* Loads a unit, once. Unreadable parts are left out. */
 void code__load(struct code *code, struct code_unit *unit);
 
-/* The unit that has @address, or NULL; the segment in it, or NULL. */
+/* The unit that contains @address, and the segment in the unit; or NULL. */
 struct code_unit *code__unit(const struct code *code, uint64_t address);
 const struct code_segment *code_unit__segment(const struct code_unit *unit, uint64_t address);
 
-/* The index in nodes of the function that @node is (inlined) in. */
+/* The index in nodes of the function that contains @node. */
 uint32_t code_unit__root(const struct code_unit *unit, uint32_t node);
 
 bool code__file_in_scope(struct code *code, const char *file);
 
-/* What @segment is attributed to. The name of the function is not looked up. */
+/* What a segment is attributed to; see struct code_place. */
 struct code_frame {
 	const char *file;
 	uint32_t line;
@@ -83,7 +82,7 @@ struct code_frame code__attribute(struct code *code, const struct code_unit *uni
 const char *code__node_name(struct code *code, const struct code_unit *unit, uint32_t node,
 			    uint64_t address);
 
-/* The name a symbol has as a function, with parts and clones called as it is. */
+/* The display name of a symbol without the suffixes of parts and clones. */
 const char *code__symbol_name(struct code *code, struct symbol *symbol);
 
 int code_ranges__add(struct code_ranges *ranges, uint64_t start, uint64_t end);
@@ -93,40 +92,57 @@ int code_range__compare(const void *a, const void *b);
 /* Sorts and merges. */
 void code_ranges__seal(struct code_ranges *ranges);
 
-/* What a question about a source file is about. */
-struct code_lines {
-	char path[LONGEST_CODE_PATH]; /* made plain */
-	ARRAY(uint32_t) units;	      /* that mention such a file; loaded */
-	const char *mentioned;	      /* the first such file, the code's */
+/*
+ * Iterates over the line number headers of all units. Headers of a sound file do not overlap;
+ * those of a damaged one may, so their sizes together are bounded. The caller frees @header.
+ */
+struct code_headers {
+	struct code *code; /* set by the caller, the rest zeroed */
+	size_t next;
+	uint64_t bytes_left;
+	size_t unit;	       /* the present header's, index in units */
+	const char *directory; /* of the unit, or NULL */
+	struct line_header header;
 };
 
-/* The units that mention a file whose path ends with @file. 0, -ENODATA, -ENOENT or -ENOMEM. */
-int code__mentions(struct code *code, const char *file, struct code_lines *lines);
-bool code_lines__match(const struct code_lines *lines, const char *file);
-void code_lines__free(struct code_lines *lines);
+/* False when there are no more, or there is no DWARF. */
+bool code_headers__next(struct code_headers *headers);
 
-/* Different files that were met; few. */
+/* A query for the source files whose path ends with a given path. */
+struct code_file_query {
+	char path[MAX_CODE_PATH]; /* normalized */
+	ARRAY(uint32_t) units;	  /* units with a matching file; loaded */
+	const char *first_match;  /* the first matching file */
+};
+
+/* Finds and loads the units with a file whose path ends with @file. 0, -ENODATA, -ENOENT or
+ * -ENOMEM. */
+int code__find_file(struct code *code, const char *file, struct code_file_query *lines);
+bool code_file_query__match(const struct code_file_query *lines, const char *file);
+void code_file_query__free(struct code_file_query *lines);
+
+/* A small set of matching files. */
 struct code_files {
 	ARRAY(const char *) list;
 };
 
-/* Kept strings are equal when their addresses are. 0 or -ENOMEM. */
+/* Adds @file, an interned string. 0 or -ENOMEM. */
 int code_files__add(struct code_files *files, const char *file);
 
 /*
- * The one file that is meant: named in full, or the only one. 0, -ENOENT or -ENOTUNIQ.
+ * Chooses the file whose full path was given, or the only one. 0, -ENOENT or -ENOTUNIQ.
  */
-int code_files__choose(const struct code_files *files, const struct code_lines *lines,
+int code_files__choose(const struct code_files *files, const struct code_file_query *lines,
 		       const char **file);
 
-/* The functions and symbols that a name means. */
+/* The functions and symbols that match a name. */
 struct code_found {
-	uint8_t *functions; /* by index: whether it is meant */
+	uint8_t *functions; /* by index: whether it matches */
 	size_t n_functions;
-	struct code_ranges symbols; /* code of symbols, where DWARF does not know better */
+	struct code_ranges symbols; /* code of matching symbols without DWARF */
 	char *name;
 };
 
-/* As code__function(), but for the code of the functions. */
+/* Finds the functions that code__function() describes; errors as there. */
 int code__find_function(struct code *code, const char *name, struct code_found *found);
 void code_found__free(struct code_found *found);

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static int dwarf_info__add_unit(struct dwarf_info *info, Dwarf_CU *cu)
+static int add_unit(struct dwarf_info *info, Dwarf_CU *cu)
 {
 	struct dwarf_unit unit = {};
 	Dwarf_Half version;
@@ -16,10 +16,10 @@ static int dwarf_info__add_unit(struct dwarf_info *info, Dwarf_CU *cu)
 		return 0;
 	if (type != DW_UT_skeleton && type != DW_UT_compile)
 		return 0;
-	/* At most one unit per range kept, so the budget bounds these too. */
-	if (!info->context.budget || info->units.n >= UINT32_MAX)
+	/* Bounds the number of units, too. */
+	if (!info->context.ranges_left || info->units.n >= UINT32_MAX)
 		return 0;
-	info->context.budget--;
+	info->context.ranges_left--;
 	err = die__ranges(&info->context, &unit.head, dwarf_info__value((uint32_t)info->units.n),
 			  &info->ranges);
 	if (err)
@@ -27,31 +27,17 @@ static int dwarf_info__add_unit(struct dwarf_info *info, Dwarf_CU *cu)
 	return array__push(&info->units, unit);
 }
 
-static int dwarf_info__read_units(struct dwarf_info *info, Dwarf *dwarf)
+static int read_units(struct dwarf_info *info, Dwarf *dwarf)
 {
 	Dwarf_CU *cu = NULL;
 	int err;
 
 	while (!dwarf_get_units(dwarf, cu, &cu, NULL, NULL, NULL, NULL)) {
-		err = dwarf_info__add_unit(info, cu);
+		err = add_unit(info, cu);
 		if (err)
 			return err;
 	}
 	ranges__seal(&info->ranges);
-	return 0;
-}
-
-static int dwarf_info__read_text(struct dwarf_info *info, const struct elf_file *file)
-{
-	Elf_Scn *section = NULL;
-	GElf_Shdr header;
-
-	while ((section = elf_nextscn(file->elf, section)))
-		if (gelf_getshdr(section, &header) && (header.sh_flags & SHF_EXECINSTR) &&
-		    ranges__add(&info->context.text, header.sh_addr,
-				header.sh_addr + header.sh_size, 0))
-			return -ENOMEM;
-	ranges__seal(&info->context.text);
 	return 0;
 }
 
@@ -65,13 +51,14 @@ int dwarf_info__new(Dwarf *dwarf, const struct elf_file *file, struct strings *s
 		return -ENOMEM;
 	info->context.strings = strings;
 	line_sections__read(file, &info->context.lines);
-	/* Sections may be compressed. */
-	info->context.budget = (1 << 16) + 4 * file->size + info->context.lines.line.size;
-	info->context.steps = (1 << 24) + 16 * file->size;
-	info->context.bytes = (1 << 24) + 4 * file->size;
-	err = dwarf_info__read_text(info, file);
+	/* The line section may have been compressed, so it counts in addition. */
+	info->context.ranges_left = (1 << 16) + 4 * file->size + info->context.lines.line.size;
+	info->context.entries_left = (1 << 24) + 16 * file->size;
+	info->context.name_bytes_left = (1 << 24) + 4 * file->size;
+	err = elf_file__add_executable(file, &info->context.text);
+	ranges__seal(&info->context.text);
 	if (!err)
-		err = dwarf_info__read_units(info, dwarf);
+		err = read_units(info, dwarf);
 	if (err)
 		return err;
 	*out = TAKE_PTR(info);
@@ -79,11 +66,11 @@ int dwarf_info__new(Dwarf *dwarf, const struct elf_file *file, struct strings *s
 }
 
 /*
- * The unit around @address, preferably one that has a function there: ranges of
- * units can overlap, as those of unused code that the linker dropped do.
+ * The unit that contains @address, preferably one with a function there: ranges of units can
+ * overlap, for example when the linker has dropped unused code.
  */
-static struct dwarf_unit *dwarf_info__unit(struct dwarf_info *info, uint64_t address,
-					   struct dwarf_function **function)
+static struct dwarf_unit *find_unit(struct dwarf_info *info, uint64_t address,
+				    struct dwarf_function **function)
 {
 	const struct range *range = ranges__find(&info->ranges, address);
 	struct dwarf_unit *first = NULL;
@@ -106,7 +93,7 @@ size_t dwarf_info__resolve(struct dwarf_info *info, uint64_t address, const char
 			   struct symbol_frame *frames, size_t max)
 {
 	struct dwarf_function *function;
-	struct dwarf_unit *unit = dwarf_info__unit(info, address, &function);
+	struct dwarf_unit *unit = find_unit(info, address, &function);
 	struct inlined *inlined = NULL;
 	const char *file;
 	uint32_t line;

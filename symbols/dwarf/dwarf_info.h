@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Source lines and inlined functions of one ELF file, from DWARF 2 to 5. Only
- * the head of each unit is read at first; a unit's functions, its line table
- * and a function's inlined calls when an address in it is asked.
+ * Source lines and inlined functions of one ELF file, from DWARF 2 to 5. At first only the unit
+ * DIEs are read. The functions and line table of a unit, and the inlined calls of a function,
+ * are read when an address in it is resolved.
  */
 #pragma once
 
@@ -15,18 +15,18 @@
 #include "symbols/strings.h"
 #include "symbols/symbols.h"
 
-/* For code_*.c; others use the functions below. */
+/* The members are for code_*.c; others use the functions below. */
 struct dwarf_info {
 	struct dwarf_context context;
 	ARRAY(struct dwarf_unit) units;
-	struct ranges ranges; /* value: of the unit, see dwarf_info__value() */
+	struct ranges ranges; /* of the units; value: see dwarf_info__value() */
 };
 
 /*
- * Of units that have the same code, which C++ compilers give to each that uses an
- * inline function or template, linkers take that of the first. But the ranges of
- * the others can be made to point to it, too. Of equal ranges the one with the
- * greatest value is found, so the values go down: an index makes a value, and back.
+ * Converts between an index of units and the value in ranges. C++ compilers emit inline functions
+ * and template instances in every unit that uses them; linkers keep the code of the first unit,
+ * but relocate the ranges of others to it, too. ranges__find() prefers the greatest of equal
+ * ranges, so values descend to make it find the first unit.
  */
 static inline uint32_t dwarf_info__value(uint32_t unit)
 {
@@ -34,16 +34,15 @@ static inline uint32_t dwarf_info__value(uint32_t unit)
 }
 
 /*
- * @dwarf, which was read from @file, and @file stay the caller's and have to
- * outlive the result, as has @strings. 0 or -ENOMEM.
+ * @dwarf was opened from @file. Both and @strings are the caller's and must outlive the result.
+ * 0 or -ENOMEM.
  */
 int dwarf_info__new(Dwarf *dwarf, const struct elf_file *file, struct strings *strings,
 		    struct dwarf_info **out);
 
 /*
- * As symbolizer__resolve(), for the linked address @address. The outermost
- * frame is named @symbol when that is not NULL. Returns 0 when DWARF knows
- * neither a function nor a line there.
+ * As symbolizer__resolve(), for a linked address. The outermost frame gets the name @symbol if it
+ * is not NULL. Returns 0 if DWARF has neither a function nor a line there.
  */
 size_t dwarf_info__resolve(struct dwarf_info *info, uint64_t address, const char *symbol,
 			   struct symbol_frame *frames, size_t max);

@@ -20,8 +20,8 @@ int die__ranges(struct dwarf_context *context, Dwarf_Die *die, uint32_t value,
 	Dwarf_Addr end;
 	ptrdiff_t at = 0;
 
-	while (context->budget && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
-		context->budget--;
+	while (context->ranges_left && (at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+		context->ranges_left--;
 		if (context->text.n && !ranges__find(&context->text, start))
 			continue;
 		if (ranges__add(ranges, start, end, value))
@@ -35,9 +35,9 @@ bool die__step(struct dwarf_context *context, Dwarf_Off *furthest, Dwarf_Die *pa
 {
 	Dwarf_Die next;
 
-	if (!context->steps)
+	if (!context->entries_left)
 		return false;
-	context->steps--;
+	context->entries_left--;
 	if (first ? dwarf_child(parent, &next) : dwarf_siblingof(child, &next))
 		return false;
 	*child = next;
@@ -68,8 +68,7 @@ bool tag__is_scope(int tag)
 	}
 }
 
-static int dwarf_unit__add_function(struct dwarf_context *context, struct dwarf_unit *unit,
-				    Dwarf_Die *die)
+static int add_function(struct dwarf_context *context, struct dwarf_unit *unit, Dwarf_Die *die)
 {
 	size_t before = unit->ranges.n;
 	struct dwarf_function function = {.die = *die};
@@ -88,9 +87,9 @@ static int dwarf_unit__add_function(struct dwarf_context *context, struct dwarf_
 	return 0;
 }
 
-/* Functions can stand in namespaces, in types, and in other functions. */
-static int dwarf_unit__walk(struct dwarf_context *context, struct dwarf_unit *unit,
-			    Dwarf_Die *parent, Dwarf_Off *furthest, unsigned int depth)
+/* Adds all functions below @parent: also those in namespaces, types and functions. */
+static int walk_functions(struct dwarf_context *context, struct dwarf_unit *unit, Dwarf_Die *parent,
+			  Dwarf_Off *furthest, unsigned int depth)
 {
 	bool first = true;
 	Dwarf_Die child;
@@ -100,17 +99,17 @@ static int dwarf_unit__walk(struct dwarf_context *context, struct dwarf_unit *un
 		int err = 0;
 
 		if (tag == DW_TAG_subprogram)
-			err = dwarf_unit__add_function(context, unit, &child);
-		if (!err && depth < DWARF_DEEPEST && tag__is_scope(tag) &&
+			err = add_function(context, unit, &child);
+		if (!err && depth < DWARF_MAX_DEPTH && tag__is_scope(tag) &&
 		    dwarf_haschildren(&child) > 0)
-			err = dwarf_unit__walk(context, unit, &child, furthest, depth + 1);
+			err = walk_functions(context, unit, &child, furthest, depth + 1);
 		if (err)
 			return err;
 	}
 	return 0;
 }
 
-static bool die__number(Dwarf_Die *die, unsigned int name, Dwarf_Word *value)
+static bool die_number(Dwarf_Die *die, unsigned int name, Dwarf_Word *value)
 {
 	Dwarf_Attribute attribute;
 
@@ -118,10 +117,9 @@ static bool die__number(Dwarf_Die *die, unsigned int name, Dwarf_Word *value)
 }
 
 /*
- * Whether libdw may open the file that holds the code of the skeleton unit
- * @die: a name that leads to a FIFO would keep it waiting.
+ * Whether the .dwo file of the skeleton unit @die is a regular file: libdw would block on a FIFO.
  */
-static bool skeleton__is_safe(struct dwarf_context *context, Dwarf_Die *die)
+static bool dwo_is_regular_file(struct dwarf_context *context, Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
 	const char *directory;
@@ -142,8 +140,8 @@ static bool skeleton__is_safe(struct dwarf_context *context, Dwarf_Die *die)
 		return false;
 	if (!stat(path, &st) && S_ISREG(st.st_mode))
 		return true;
-	if (!context->missing)
-		context->missing = strings__keep(context->strings, path);
+	if (!context->missing_dwo)
+		context->missing_dwo = strings__intern(context->strings, path);
 	return false;
 }
 
@@ -156,7 +154,7 @@ Dwarf_Die *dwarf_unit__die(struct dwarf_context *context, struct dwarf_unit *uni
 		return &unit->die;
 	unit->die = unit->head;
 	if (!dwarf_cu_info(unit->head.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) &&
-	    type == DW_UT_skeleton && skeleton__is_safe(context, &unit->head) &&
+	    type == DW_UT_skeleton && dwo_is_regular_file(context, &unit->head) &&
 	    !dwarf_cu_info(unit->head.cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) && split.addr)
 		unit->die = split;
 	return &unit->die;
@@ -167,17 +165,18 @@ bool dwarf_unit__line_offset(struct dwarf_unit *unit, uint64_t *offset, const ch
 	Dwarf_Attribute attribute;
 	Dwarf_Word value;
 
-	if (!die__number(&unit->head, DW_AT_stmt_list, &value))
+	if (!die_number(&unit->head, DW_AT_stmt_list, &value))
 		return false;
 	*offset = value;
 	*directory = dwarf_formstring(dwarf_attr(&unit->head, DW_AT_comp_dir, &attribute));
 	return true;
 }
 
-static void dwarf_unit__load_lines(struct dwarf_context *context, struct dwarf_unit *unit)
+static void load_lines(struct dwarf_context *context, struct dwarf_unit *unit)
 {
-	const struct line_limits limits = {
-		.text = &context->text, .budget = &context->budget, .path_bytes = &context->bytes};
+	const struct line_limits limits = {.text = &context->text,
+					   .rows_left = &context->ranges_left,
+					   .path_bytes_left = &context->name_bytes_left};
 	const char *directory;
 	uint64_t offset;
 
@@ -196,14 +195,13 @@ void dwarf_unit__load(struct dwarf_context *context, struct dwarf_unit *unit)
 	unit->loaded = true;
 	die = dwarf_unit__die(context, unit);
 	furthest = dwarf_dieoffset(die);
-	dwarf_unit__walk(context, unit, die, &furthest, 0);
+	walk_functions(context, unit, die, &furthest, 0);
 	ranges__seal(&unit->ranges);
-	dwarf_unit__load_lines(context, unit);
+	load_lines(context, unit);
 }
 
-static int dwarf_function__add_inlined(struct dwarf_context *context, struct dwarf_unit *unit,
-				       struct dwarf_function *function, Dwarf_Die *die,
-				       uint32_t parent)
+static int add_inlined(struct dwarf_context *context, struct dwarf_unit *unit,
+		       struct dwarf_function *function, Dwarf_Die *die, uint32_t parent)
 {
 	struct inlined inlined = {.die = *die, .parent = parent};
 	Dwarf_Word value;
@@ -211,9 +209,9 @@ static int dwarf_function__add_inlined(struct dwarf_context *context, struct dwa
 
 	if (parent)
 		inlined.depth = function->inlined[parent - 1].depth + 1;
-	if (die__number(die, DW_AT_call_line, &value) && value <= UINT32_MAX)
+	if (die_number(die, DW_AT_call_line, &value) && value <= UINT32_MAX)
 		inlined.call_line = (uint32_t)value;
-	if (die__number(die, DW_AT_call_file, &value))
+	if (die_number(die, DW_AT_call_file, &value))
 		inlined.call_file = line_table__path(&unit->lines, value);
 	err = die__ranges(context, die, (uint32_t)function->inlined_n, &function->ranges);
 	if (err)
@@ -228,10 +226,10 @@ static int dwarf_function__add_inlined(struct dwarf_context *context, struct dwa
 	return 0;
 }
 
-/* @parent: 1 + index of the inlined call @scope is in, or 0. */
-static int dwarf_function__walk(struct dwarf_context *context, struct dwarf_unit *unit,
-				struct dwarf_function *function, Dwarf_Die *scope,
-				Dwarf_Off *furthest, uint32_t parent, unsigned int depth)
+/* Adds the inlined calls below @scope. @parent: 1 + index of the containing call, or 0. */
+static int walk_inlined(struct dwarf_context *context, struct dwarf_unit *unit,
+			struct dwarf_function *function, Dwarf_Die *scope, Dwarf_Off *furthest,
+			uint32_t parent, unsigned int depth)
 {
 	bool first = true;
 	Dwarf_Die child;
@@ -241,16 +239,16 @@ static int dwarf_function__walk(struct dwarf_context *context, struct dwarf_unit
 		uint32_t around = parent;
 		int err = 0;
 
-		/* A function inside this one is found by its own ranges. */
+		/* Nested functions have their own ranges. */
 		if (tag == DW_TAG_subprogram || !tag__is_scope(tag))
 			continue;
 		if (tag == DW_TAG_inlined_subroutine) {
-			err = dwarf_function__add_inlined(context, unit, function, &child, parent);
+			err = add_inlined(context, unit, function, &child, parent);
 			around = (uint32_t)function->inlined_n;
 		}
-		if (!err && depth < DWARF_DEEPEST && dwarf_haschildren(&child) > 0)
-			err = dwarf_function__walk(context, unit, function, &child, furthest,
-						   around, depth + 1);
+		if (!err && depth < DWARF_MAX_DEPTH && dwarf_haschildren(&child) > 0)
+			err = walk_inlined(context, unit, function, &child, furthest, around,
+					   depth + 1);
 		if (err)
 			return err;
 	}
@@ -266,7 +264,7 @@ void dwarf_function__load(struct dwarf_context *context, struct dwarf_unit *unit
 		return;
 	function->loaded = true;
 	furthest = dwarf_dieoffset(&function->die);
-	dwarf_function__walk(context, unit, function, &function->die, &furthest, 0, 0);
+	walk_inlined(context, unit, function, &function->die, &furthest, 0, 0);
 	ranges__seal(&function->ranges);
 }
 
@@ -283,7 +281,7 @@ struct dwarf_function *dwarf_unit__function(struct dwarf_context *context, struc
 	return function;
 }
 
-/* The deepest, not the last to start: fragments of a call can start behind a call in it. */
+/* Not the one that starts last: a fragment of a call can start after a call within it. */
 struct inlined *dwarf_function__inlined(const struct dwarf_function *function, uint64_t address)
 {
 	const struct range *range = ranges__find(&function->ranges, address);
@@ -320,12 +318,12 @@ const char *die__name(struct dwarf_context *context, Dwarf_Die *die, const char 
 		name = die__string(die, DW_AT_MIPS_linkage_name);
 	if (name)
 		demangled = symbols__demangle(name);
-	/* In C it is an alias made with __asm__; the source has the other name. */
+	/* Not mangled: an alias made with __asm__ in C. Prefers the source name. */
 	if (!demangled)
 		source = die__string(die, DW_AT_name);
 	if (demangled || source)
 		name = demangled ? demangled : source;
-	*cache = name ? strings__keep(context->strings, name) : NULL;
+	*cache = name ? strings__intern(context->strings, name) : NULL;
 	if (!*cache)
 		*cache = "";
 	return *cache;

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbols/unwind/cfi_read.h"
+#include "symbols/dwarf/dwarf_read.h"
 #include "symbols/dwarf/source_path.h"
 
-/* Kinds of what an entry of a DWARF 5 table can hold; compilers write three or four. */
+/* Columns of a DWARF 5 directory or file table; compilers write three or four. */
 #define MAX_COLUMNS 16
 
 struct column {
@@ -18,7 +18,7 @@ struct column {
 	uint64_t form;
 };
 
-/* What a table of directories or files is read with. */
+/* State for reading a table of directories or files. */
 struct entry_reader {
 	const struct line_sections *sections;
 	struct cursor *cursor;
@@ -27,14 +27,14 @@ struct entry_reader {
 	struct column columns[MAX_COLUMNS];
 };
 
-static struct line_section section__read(const struct elf_file *file, const char *name,
-					 const char *packed)
+static struct line_section read_section(const struct elf_file *file, const char *name,
+					const char *packed)
 {
 	Elf_Scn *section = elf_file__section(file, name, NULL);
 	Elf_Data *data;
 	GElf_Shdr header;
 
-	/* Both do nothing to what libdw has unpacked already. */
+	/* Neither changes a section that libdw has decompressed already. */
 	if (section && gelf_getshdr(section, &header) && (header.sh_flags & SHF_COMPRESSED)) {
 		elf_compress(section, 0, 0);
 	} else if (!section) {
@@ -56,13 +56,13 @@ void line_sections__read(const struct elf_file *file, struct line_sections *sect
 	if (!ident || ident[EI_DATA] != (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB
 										   : ELFDATA2MSB))
 		return;
-	sections->line = section__read(file, ".debug_line", ".zdebug_line");
-	sections->line_str = section__read(file, ".debug_line_str", ".zdebug_line_str");
-	sections->str = section__read(file, ".debug_str", ".zdebug_str");
+	sections->line = read_section(file, ".debug_line", ".zdebug_line");
+	sections->line_str = read_section(file, ".debug_line_str", ".zdebug_line_str");
+	sections->str = read_section(file, ".debug_str", ".zdebug_str");
 }
 
-/* A string no longer than a path; what is longer, or does not end, is none. */
-static const char *section__string(const struct line_section *section, uint64_t offset)
+/* The string at @offset; NULL if it is not terminated or longer than PATH_MAX. */
+static const char *section_string(const struct line_section *section, uint64_t offset)
 {
 	size_t most;
 
@@ -74,10 +74,10 @@ static const char *section__string(const struct line_section *section, uint64_t 
 	return (const char *)section->data + offset;
 }
 
-static const char *cursor__string(struct cursor *cursor)
+static const char *read_string(struct cursor *cursor)
 {
 	const struct line_section rest = {cursor->at, cursor__left(cursor)};
-	const char *text = section__string(&rest, 0);
+	const char *text = section_string(&rest, 0);
 
 	if (text)
 		cursor->at += strlen(text) + 1;
@@ -86,19 +86,19 @@ static const char *cursor__string(struct cursor *cursor)
 	return text;
 }
 
-static uint64_t cursor__offset(struct cursor *cursor, bool wide)
+static uint64_t read_offset(struct cursor *cursor, bool wide)
 {
-	return wide ? cfi_read__uint64_t(cursor) : cfi_read__uint32_t(cursor);
+	return wide ? dwarf_read__uint64_t(cursor) : dwarf_read__uint32_t(cursor);
 }
 
-/* DWARF 2 to 4: directories count from 1, 0 is that of the unit; files count from 1. */
+/* DWARF 2 to 4: directory 0 is that of the unit, others and files are numbered from 1. */
 static int read_old_tables(struct cursor *cursor, struct line_header *header)
 {
 	if (array__push(&header->directories, NULL) ||
 	    array__push(&header->files, (struct line_file){}))
 		return -ENOMEM;
 	while (!cursor->bad) {
-		const char *name = cursor__string(cursor);
+		const char *name = read_string(cursor);
 
 		if (!name || !*name)
 			break;
@@ -106,14 +106,14 @@ static int read_old_tables(struct cursor *cursor, struct line_header *header)
 			return -ENOMEM;
 	}
 	while (!cursor->bad) {
-		struct line_file file = {.name = cursor__string(cursor)};
+		struct line_file file = {.name = read_string(cursor)};
 		uint64_t directory;
 
 		if (!file.name || !*file.name)
 			break;
-		directory = cfi_read__uleb(cursor);
-		cfi_read__uleb(cursor); /* time */
-		cfi_read__uleb(cursor); /* size */
+		directory = dwarf_read__uleb(cursor);
+		dwarf_read__uleb(cursor); /* time */
+		dwarf_read__uleb(cursor); /* size */
 		if (directory < header->directories.n)
 			file.directory = header->directories.data[directory];
 		if (array__push(&header->files, file))
@@ -124,17 +124,17 @@ static int read_old_tables(struct cursor *cursor, struct line_header *header)
 
 static int read_columns(struct entry_reader *reader)
 {
-	reader->n_columns = cfi_read__uint8_t(reader->cursor);
+	reader->n_columns = dwarf_read__uint8_t(reader->cursor);
 	if (reader->n_columns > MAX_COLUMNS)
 		return -EBADMSG;
 	for (size_t i = 0; i < reader->n_columns; i++) {
-		reader->columns[i].content = cfi_read__uleb(reader->cursor);
-		reader->columns[i].form = cfi_read__uleb(reader->cursor);
+		reader->columns[i].content = dwarf_read__uleb(reader->cursor);
+		reader->columns[i].form = dwarf_read__uleb(reader->cursor);
 	}
 	return reader->cursor->bad ? -EBADMSG : 0;
 }
 
-/* One value; *@text gets a string, *@number a number. Each form takes at least one byte. */
+/* Reads a value: a string to *@text or a number to *@number. Each takes at least one byte. */
 static int read_value(const struct entry_reader *reader, uint64_t form, const char **text,
 		      uint64_t *number)
 {
@@ -142,36 +142,35 @@ static int read_value(const struct entry_reader *reader, uint64_t form, const ch
 
 	switch (form) {
 	case DW_FORM_string:
-		*text = cursor__string(cursor);
+		*text = read_string(cursor);
 		break;
 	case DW_FORM_line_strp:
-		*text = section__string(&reader->sections->line_str,
-					cursor__offset(cursor, reader->wide));
+		*text = section_string(&reader->sections->line_str,
+				       read_offset(cursor, reader->wide));
 		break;
 	case DW_FORM_strp:
-		*text = section__string(&reader->sections->str,
-					cursor__offset(cursor, reader->wide));
+		*text = section_string(&reader->sections->str, read_offset(cursor, reader->wide));
 		break;
 	case DW_FORM_udata:
-		*number = cfi_read__uleb(cursor);
+		*number = dwarf_read__uleb(cursor);
 		break;
 	case DW_FORM_data1:
-		*number = cfi_read__uint8_t(cursor);
+		*number = dwarf_read__uint8_t(cursor);
 		break;
 	case DW_FORM_data2:
-		*number = cfi_read__uint16_t(cursor);
+		*number = dwarf_read__uint16_t(cursor);
 		break;
 	case DW_FORM_data4:
-		*number = cfi_read__uint32_t(cursor);
+		*number = dwarf_read__uint32_t(cursor);
 		break;
 	case DW_FORM_data8:
-		*number = cfi_read__uint64_t(cursor);
+		*number = dwarf_read__uint64_t(cursor);
 		break;
 	case DW_FORM_data16:
-		cfi_read__skip(cursor, 16);
+		dwarf_read__skip(cursor, 16);
 		break;
 	case DW_FORM_block:
-		cfi_read__skip(cursor, cfi_read__uleb(cursor));
+		dwarf_read__skip(cursor, dwarf_read__uleb(cursor));
 		break;
 	default:
 		return -EBADMSG;
@@ -198,7 +197,7 @@ static int read_entry(const struct entry_reader *reader, const char **name, uint
 	return 0;
 }
 
-/* DWARF 5: both count from 0, and directory 0 is that of the unit. */
+/* DWARF 5: both are numbered from 0, and directory 0 is that of the unit. */
 static int read_tables(struct entry_reader *reader, struct line_header *header)
 {
 	const char *name;
@@ -207,7 +206,7 @@ static int read_tables(struct entry_reader *reader, struct line_header *header)
 
 	if (read_columns(reader))
 		return -EBADMSG;
-	n = cfi_read__uleb(reader->cursor);
+	n = dwarf_read__uleb(reader->cursor);
 	for (uint64_t i = 0; i < n; i++) {
 		if (!reader->n_columns || read_entry(reader, &name, &directory))
 			return -EBADMSG;
@@ -216,7 +215,7 @@ static int read_tables(struct entry_reader *reader, struct line_header *header)
 	}
 	if (read_columns(reader))
 		return -EBADMSG;
-	n = cfi_read__uleb(reader->cursor);
+	n = dwarf_read__uleb(reader->cursor);
 	for (uint64_t i = 0; i < n; i++) {
 		struct line_file file = {};
 
@@ -230,42 +229,42 @@ static int read_tables(struct entry_reader *reader, struct line_header *header)
 	return reader->cursor->bad ? -EBADMSG : 0;
 }
 
-/* Length, version and what DWARF 5 adds; @cursor then ends with the table. */
+/* Reads length, version and the fields of DWARF 5. @cursor then ends at the end of the table. */
 static int read_start(struct cursor *cursor, struct line_header *header, bool *wide)
 {
-	uint64_t length = cfi_read__uint32_t(cursor);
+	uint64_t length = dwarf_read__uint32_t(cursor);
 
 	*wide = length == UINT32_MAX;
 	if (*wide)
-		length = cfi_read__uint64_t(cursor);
+		length = dwarf_read__uint64_t(cursor);
 	if (length > cursor__left(cursor))
 		return -EBADMSG;
 	cursor->end = cursor->at + length;
-	header->version = cfi_read__uint16_t(cursor);
+	header->version = dwarf_read__uint16_t(cursor);
 	if (header->version >= 5)
-		cfi_read__skip(cursor, 2); /* sizes of an address and a segment selector */
+		dwarf_read__skip(cursor, 2); /* sizes of an address and a segment selector */
 	return cursor->bad || header->version < 2 || header->version > 5 ? -EBADMSG : 0;
 }
 
-/* The numbers that rows are packed with, and where these start. */
+/* Reads the parameters of the line number program, and its start. */
 static int read_packing(struct cursor *cursor, struct line_header *header, bool wide)
 {
-	uint64_t length = cursor__offset(cursor, wide);
+	uint64_t length = read_offset(cursor, wide);
 
 	if (length > cursor__left(cursor))
 		return -EBADMSG;
 	header->program = (struct cursor){.at = cursor->at + length, .end = cursor->end};
-	header->min_instruction = cfi_read__uint8_t(cursor);
-	/* Several operations in one instruction: no machine we run on. */
+	header->min_instruction = dwarf_read__uint8_t(cursor);
+	/* maximum_operations_per_instruction: only for VLIW machines. */
 	if (header->version >= 4)
-		cfi_read__uint8_t(cursor);
-	header->is_statement = cfi_read__uint8_t(cursor);
-	header->line_base = (int8_t)cfi_read__uint8_t(cursor);
-	header->line_range = cfi_read__uint8_t(cursor);
-	header->opcode_base = cfi_read__uint8_t(cursor);
+		dwarf_read__uint8_t(cursor);
+	header->is_statement = dwarf_read__uint8_t(cursor);
+	header->line_base = (int8_t)dwarf_read__uint8_t(cursor);
+	header->line_range = dwarf_read__uint8_t(cursor);
+	header->opcode_base = dwarf_read__uint8_t(cursor);
 	if (!header->line_range || !header->opcode_base)
 		return -EBADMSG;
-	header->opcode_arguments = cfi_read__skip(cursor, header->opcode_base - 1);
+	header->opcode_arguments = dwarf_read__skip(cursor, header->opcode_base - 1);
 	return cursor->bad ? -EBADMSG : 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The head of a line number table (.debug_line, DWARF 2 to 5): which source
- * files a unit mentions, told without reading its rows.
+ * The header of a line number program (.debug_line, DWARF 2 to 5), which lists the source files of
+ * a unit.
  */
 #pragma once
 
@@ -14,44 +14,44 @@ struct line_section {
 	size_t size;
 };
 
-/* Views of what libelf holds, as long as the file is open. */
+/* Contents of sections; valid while the file is open. */
 struct line_sections {
 	struct line_section line;
 	struct line_section line_str;
 	struct line_section str;
 };
 
-/* Strings are the section's. */
+/* Strings point into the section. */
 struct line_file {
 	const char *directory; /* NULL: that of the unit */
-	const char *name;      /* NULL: no such file */
+	const char *name;      /* NULL: the number is unused */
 };
 
 struct line_header {
-	uint64_t size; /* of the head in bytes */
+	uint64_t size; /* of the header in bytes */
 	uint16_t version;
 	uint8_t min_instruction;
-	bool is_statement; /* at the start of a sequence */
+	bool is_statement; /* default_is_stmt */
 	int8_t line_base;
 	uint8_t line_range;
 	uint8_t opcode_base;
-	const uint8_t *opcode_arguments; /* of opcode 1 and so on */
+	const uint8_t *opcode_arguments; /* standard_opcode_lengths, from opcode 1 on */
 	struct cursor program;
 	ARRAY(const char *) directories;
-	ARRAY(struct line_file) files; /* numbered as the rows and DW_AT_call_file have it */
+	ARRAY(struct line_file) files; /* by the numbers in rows and DW_AT_call_file */
 };
 
-/* Sections of @file, unpacked; empty ones where it has none. */
+/* Gets the sections of @file, decompressed; empty if missing. */
 void line_sections__read(const struct elf_file *file, struct line_sections *sections);
 
 /*
- * Reads the head at @offset of .debug_line into @header, whose arrays are used
- * again. 0, -EBADMSG or -ENOMEM.
+ * Reads the header at @offset of .debug_line into @header, whose arrays are reused. 0, -EBADMSG
+ * (malformed) or -ENOMEM.
  */
 int line_header__read(const struct line_sections *sections, uint64_t offset,
 		      struct line_header *header);
 
-/* The path of @file in a unit compiled in @directory (or NULL), made plain; false: too long. */
+/* The normalized path of @file in a unit compiled in @directory (or NULL). False: too long. */
 bool line_file__path(const struct line_file *file, const char *directory, char *path, size_t size);
 
 void line_header__free(struct line_header *header);

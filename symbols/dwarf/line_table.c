@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "symbols/unwind/cfi_read.h"
+#include "symbols/dwarf/dwarf_read.h"
 #include "symbols/dwarf/source_path.h"
 
-/* The machine of DWARF 5, section 6.2, and where its rows go. */
+/* The line number state machine (DWARF 5, section 6.2) and the receiver of its rows. */
 struct line_machine {
 	const struct line_header *header;
 	const struct line_limits *limits;
@@ -19,13 +19,13 @@ struct line_machine {
 	void *context;
 	struct cursor cursor;
 	struct line_row row;
-	uint64_t last;	/* address of the row before */
-	bool inside;	/* a sequence: there was a row */
-	bool dropped;	/* the sequence is not to be handed on */
-	bool exhausted; /* the budget */
+	uint64_t last;	/* address of the previous row */
+	bool inside;	/* within a sequence */
+	bool dropped;	/* the sequence is not passed on: not in executable code */
+	bool exhausted; /* rows_left reached 0 */
 };
 
-static void machine__reset(struct line_machine *machine)
+static void machine_reset(struct line_machine *machine)
 {
 	machine->row = (struct line_row){
 		.file = 1,
@@ -35,12 +35,12 @@ static void machine__reset(struct line_machine *machine)
 	machine->inside = false;
 }
 
-static bool text__has(const struct ranges *text, uint64_t address)
+static bool is_executable(const struct ranges *text, uint64_t address)
 {
 	return !text->n || ranges__find(text, address);
 }
 
-static int machine__end_sequence(struct line_machine *machine, uint64_t address)
+static int machine_end_sequence(struct line_machine *machine, uint64_t address)
 {
 	struct line_row row = machine->row;
 
@@ -51,102 +51,102 @@ static int machine__end_sequence(struct line_machine *machine, uint64_t address)
 	return machine->take(machine->context, &row);
 }
 
-static int machine__put(struct line_machine *machine)
+static int machine_emit_row(struct line_machine *machine)
 {
 	int err = 0;
 
 	if (machine->inside && machine->row.address < machine->last) {
-		err = machine__end_sequence(machine, machine->last);
+		err = machine_end_sequence(machine, machine->last);
 		machine->inside = false;
 	}
 	if (!machine->inside)
-		machine->dropped = !text__has(machine->limits->text, machine->row.address);
+		machine->dropped = !is_executable(machine->limits->text, machine->row.address);
 	machine->inside = true;
 	machine->last = machine->row.address;
 	if (err || machine->dropped)
 		return err;
-	if (!*machine->limits->budget) {
+	if (!*machine->limits->rows_left) {
 		machine->exhausted = true;
 		return 0;
 	}
-	(*machine->limits->budget)--;
+	(*machine->limits->rows_left)--;
 	return machine->take(machine->context, &machine->row);
 }
 
-static void machine__advance(struct line_machine *machine, uint64_t operations)
+static void machine_advance(struct line_machine *machine, uint64_t operations)
 {
 	machine->row.address += operations * machine->header->min_instruction;
 }
 
-static void machine__advance_line(struct line_machine *machine, int64_t lines)
+static void machine_advance_line(struct line_machine *machine, int64_t lines)
 {
 	machine->row.line += (uint32_t)lines;
 }
 
-static int machine__special(struct line_machine *machine, uint8_t opcode)
+static int machine_special_opcode(struct line_machine *machine, uint8_t opcode)
 {
 	uint8_t packed = opcode - machine->header->opcode_base;
 
-	machine__advance(machine, packed / machine->header->line_range);
-	machine__advance_line(machine,
-			      machine->header->line_base + packed % machine->header->line_range);
-	return machine__put(machine);
+	machine_advance(machine, packed / machine->header->line_range);
+	machine_advance_line(machine,
+			     machine->header->line_base + packed % machine->header->line_range);
+	return machine_emit_row(machine);
 }
 
-static int machine__extended(struct line_machine *machine)
+static int machine_extended_opcode(struct line_machine *machine)
 {
-	uint64_t size = cfi_read__uleb(&machine->cursor);
-	const uint8_t *bytes = cfi_read__skip(&machine->cursor, size);
+	uint64_t size = dwarf_read__uleb(&machine->cursor);
+	const uint8_t *bytes = dwarf_read__skip(&machine->cursor, size);
 	struct cursor cursor = {.at = bytes, .end = bytes + (bytes ? size : 0)};
 	uint64_t end;
 	int err;
 
 	if (!bytes || !size)
 		return 0;
-	switch (cfi_read__uint8_t(&cursor)) {
+	switch (dwarf_read__uint8_t(&cursor)) {
 	case DW_LNE_end_sequence:
 		end = machine->row.address;
-		err = machine__end_sequence(machine, end > machine->last ? end : machine->last);
-		machine__reset(machine);
+		err = machine_end_sequence(machine, end > machine->last ? end : machine->last);
+		machine_reset(machine);
 		return err;
 	case DW_LNE_set_address:
 		machine->row.address =
-			size == 9 ? cfi_read__uint64_t(&cursor) : cfi_read__uint32_t(&cursor);
+			size == 9 ? dwarf_read__uint64_t(&cursor) : dwarf_read__uint32_t(&cursor);
 		return 0;
 	default:
 		return 0;
 	}
 }
 
-static int machine__standard(struct line_machine *machine, uint8_t opcode)
+static int machine_standard_opcode(struct line_machine *machine, uint8_t opcode)
 {
 	struct cursor *cursor = &machine->cursor;
 
 	switch (opcode) {
 	case DW_LNS_copy:
-		return machine__put(machine);
+		return machine_emit_row(machine);
 	case DW_LNS_advance_pc:
-		machine__advance(machine, cfi_read__uleb(cursor));
+		machine_advance(machine, dwarf_read__uleb(cursor));
 		return 0;
 	case DW_LNS_advance_line:
-		machine__advance_line(machine, cfi_read__sleb(cursor));
+		machine_advance_line(machine, dwarf_read__sleb(cursor));
 		return 0;
 	case DW_LNS_set_file:
-		machine->row.file = (uint32_t)cfi_read__uleb(cursor);
+		machine->row.file = (uint32_t)dwarf_read__uleb(cursor);
 		return 0;
 	case DW_LNS_negate_stmt:
 		machine->row.is_statement = !machine->row.is_statement;
 		return 0;
 	case DW_LNS_const_add_pc:
-		machine__advance(machine, (uint8_t)(255 - machine->header->opcode_base) /
-						  machine->header->line_range);
+		machine_advance(machine, (uint8_t)(255 - machine->header->opcode_base) /
+						 machine->header->line_range);
 		return 0;
 	case DW_LNS_fixed_advance_pc:
-		machine->row.address += cfi_read__uint16_t(cursor);
+		machine->row.address += dwarf_read__uint16_t(cursor);
 		return 0;
 	default:
 		for (uint8_t i = 0; i < machine->header->opcode_arguments[opcode - 1]; i++)
-			cfi_read__uleb(cursor);
+			dwarf_read__uleb(cursor);
 		return 0;
 	}
 }
@@ -161,24 +161,24 @@ int line_header__rows(const struct line_header *header, const struct line_limits
 				       .cursor = header->program};
 	int err = 0;
 
-	machine__reset(&machine);
+	machine_reset(&machine);
 	while (!err && !machine.exhausted && cursor__left(&machine.cursor)) {
-		uint8_t opcode = cfi_read__uint8_t(&machine.cursor);
+		uint8_t opcode = dwarf_read__uint8_t(&machine.cursor);
 
 		if (opcode >= header->opcode_base)
-			err = machine__special(&machine, opcode);
+			err = machine_special_opcode(&machine, opcode);
 		else if (!opcode)
-			err = machine__extended(&machine);
+			err = machine_extended_opcode(&machine);
 		else
-			err = machine__standard(&machine, opcode);
+			err = machine_standard_opcode(&machine, opcode);
 	}
-	/* Where the last row would have ended is not known. */
-	return err ? err : machine__end_sequence(&machine, machine.last);
+	/* The end of a last row that is not terminated is unknown. */
+	return err ? err : machine_end_sequence(&machine, machine.last);
 }
 
 struct line_sequence {
 	size_t first; /* row */
-	size_t n;     /* rows, with the one that ends it */
+	size_t n;     /* number of rows, with the end_sequence row */
 };
 
 /* The sequences of a table that is being read. */
@@ -188,7 +188,7 @@ struct line_sequences {
 	struct ranges ranges; /* value: index in list */
 };
 
-static int line_sequences__take(void *context, const struct line_row *row)
+static int take_row(void *context, const struct line_row *row)
 {
 	struct line_sequences *sequences = context;
 	struct line_sequence sequence = {};
@@ -205,7 +205,7 @@ static int line_sequences__take(void *context, const struct line_row *row)
 	return err ? err : array__push(&sequences->list, sequence);
 }
 
-static int line_table__add_span(struct line_table *table, const struct line_span *span)
+static int add_span(struct line_table *table, const struct line_span *span)
 {
 	if (table->spans.n) {
 		struct line_span *last = &table->spans.data[table->spans.n - 1];
@@ -219,8 +219,8 @@ static int line_table__add_span(struct line_table *table, const struct line_span
 	return array__push(&table->spans, *span);
 }
 
-/* The last of @n rows that is not behind @address. */
-static const struct line_row *rows__find(const struct line_row *rows, size_t n, uint64_t address)
+/* The last of @n rows with an address at or below @address. */
+static const struct line_row *find_row(const struct line_row *rows, size_t n, uint64_t address)
 {
 	size_t low = 0;
 
@@ -235,14 +235,13 @@ static const struct line_row *rows__find(const struct line_row *rows, size_t n, 
 	return &rows[low];
 }
 
-/* The part of a sequence that is in @range. Of rows for one address the last one counts. */
-static int line_table__add_sequence(struct line_table *table,
-				    const struct line_sequences *sequences,
-				    const struct range *range)
+/* Adds the part of a sequence within @range. Of rows with the same address, the last counts. */
+static int add_sequence(struct line_table *table, const struct line_sequences *sequences,
+			const struct range *range)
 {
 	const struct line_sequence *sequence = &sequences->list.data[range->value];
 	const struct line_row *row =
-		rows__find(&sequences->rows.data[sequence->first], sequence->n, range->start);
+		find_row(&sequences->rows.data[sequence->first], sequence->n, range->start);
 
 	for (; !row->ends && row->address < range->end; row++) {
 		struct line_span span = {.start = row->address, .end = row[1].address};
@@ -255,24 +254,24 @@ static int line_table__add_sequence(struct line_table *table,
 			span.end = range->end;
 		span.file = line_table__path(table, row->file);
 		span.line = row->line;
-		if (line_table__add_span(table, &span))
+		if (add_span(table, &span))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int line_table__read_rows(struct line_table *table)
+static int read_rows(struct line_table *table)
 {
 	struct line_sequences sequences = {};
 	struct ranges flat = {};
 	int err;
 
-	err = line_header__rows(&table->header, &table->limits, line_sequences__take, &sequences);
+	err = line_header__rows(&table->header, &table->limits, take_row, &sequences);
 	ranges__seal(&sequences.ranges);
 	if (!err)
 		err = ranges__flatten(&sequences.ranges, NULL, NULL, &flat);
 	for (size_t i = 0; i < flat.n && !err; i++)
-		err = line_table__add_sequence(table, &sequences, &flat.data[i]);
+		err = add_sequence(table, &sequences, &flat.data[i]);
 	array__free(&sequences.rows);
 	array__free(&sequences.list);
 	ranges__free(&sequences.ranges);
@@ -306,7 +305,7 @@ int line_table__read(struct line_table *table, const struct line_sections *secti
 	int err = line_table__open(table, sections, offset, directory, limits, strings);
 
 	if (!err)
-		err = line_table__read_rows(table);
+		err = read_rows(table);
 	return err == -EBADMSG ? 0 : err;
 }
 
@@ -324,14 +323,14 @@ const char *line_table__path(struct line_table *table, uint64_t file)
 	if (!line_file__path(named, table->directory, path, sizeof(path)))
 		return NULL;
 	size = strlen(path) + 1;
-	if (size > *table->limits.path_bytes)
+	if (size > *table->limits.path_bytes_left)
 		return NULL;
-	*table->limits.path_bytes -= size;
-	table->paths.data[file] = strings__keep(table->strings, path);
+	*table->limits.path_bytes_left -= size;
+	table->paths.data[file] = strings__intern(table->strings, path);
 	return table->paths.data[file];
 }
 
-size_t line_table__behind(const struct line_table *table, uint64_t address)
+size_t line_table__first_ending_after(const struct line_table *table, uint64_t address)
 {
 	size_t low = 0;
 	size_t high = table->spans.n;
@@ -349,7 +348,7 @@ size_t line_table__behind(const struct line_table *table, uint64_t address)
 
 const struct line_span *line_table__find(const struct line_table *table, uint64_t address)
 {
-	size_t at = line_table__behind(table, address);
+	size_t at = line_table__first_ending_after(table, address);
 
 	if (at == table->spans.n || table->spans.data[at].start > address)
 		return NULL;

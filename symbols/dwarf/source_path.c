@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Drops the last part of the @n characters of @path, if that is a name. */
-static bool path__drop_last(char *path, size_t *n, size_t root)
+/* Removes the last component of the first *@n characters of @path, unless it is "..". */
+static bool drop_last_component(char *path, size_t *n, size_t root)
 {
 	size_t at = *n;
 
@@ -17,7 +17,7 @@ static bool path__drop_last(char *path, size_t *n, size_t root)
 	return true;
 }
 
-void source_path__plain(char *path)
+void source_path__normalize(char *path)
 {
 	size_t root = path[0] == '/';
 	const char *from = path;
@@ -27,7 +27,7 @@ void source_path__plain(char *path)
 		size_t part = strcspn(from, "/");
 
 		if (part == 2 && !strncmp(from, "..", 2) &&
-		    (path__drop_last(path, &n, root) || root))
+		    (drop_last_component(path, &n, root) || root))
 			part = 0;
 		if (part && !(part == 1 && *from == '.')) {
 			if (n > root)
@@ -54,7 +54,7 @@ bool source_path__join(const char *unit_directory, const char *directory, const 
 		     directory, *directory ? "/" : "", name);
 	if (n < 0 || (size_t)n >= size)
 		return false;
-	source_path__plain(path);
+	source_path__normalize(path);
 	return true;
 }
 

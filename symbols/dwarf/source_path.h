@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Paths of source files, as compilers write them: relative to a directory,
- * with . and .. in them, different from unit to unit for one file.
+ * Paths of source files in debug information: relative to a directory, with . and .. components,
+ * and written differently in different units.
  */
 #pragma once
 
@@ -9,15 +9,14 @@
 #include <stddef.h>
 
 /*
- * @name in @directory in @unit_directory, as far as each is relative to the
- * next (NULL: none), made plain by source_path__plain(). Returns false when it
- * does not fit in @size bytes.
+ * Joins @unit_directory, @directory (NULL: none) and @name, as far as the latter are relative, and
+ * normalizes the result. False if it needs more than @size bytes.
  */
 bool source_path__join(const char *unit_directory, const char *directory, const char *name,
 		       char *path, size_t size);
 
-/* Takes "//", "/." and "/x/.." out, by their letters: symbolic links are not looked up. */
-void source_path__plain(char *path);
+/* Removes "//", "/." and "/x/.." in place, lexically: symbolic links are not resolved. */
+void source_path__normalize(char *path);
 
-/* Whether @path is @end, or ends with it from a / on. */
+/* Whether the last components of @path are @end. */
 bool source_path__ends(const char *path, const char *end);

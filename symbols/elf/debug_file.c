@@ -7,7 +7,7 @@
 #include <string.h>
 #include <zlib.h>
 
-/* Opens @path if it is the ELF file with @build_id (not ""). */
+/* Opens @path if its build id is @build_id, which is not "". */
 static int open_identified(const char *root, const char *path, const char *build_id,
 			   struct elf_file **out)
 {
@@ -19,7 +19,7 @@ static int open_identified(const char *root, const char *path, const char *build
 	return 0;
 }
 
-/* DEBUG_ROOT/.build-id/xx/yyyy@suffix, in the process's file system, then in ours. */
+/* DEBUG_ROOT/.build-id/xx/yyyySUFFIX, in the process's mount namespace, then in dwell's. */
 static int find_by_build_id(const struct debug_search *search, const char *build_id,
 			    const char *suffix, struct elf_file **out)
 {
@@ -52,7 +52,7 @@ static int find_on_servers(const struct debug_search *search, enum debuginfod_fi
 	return 0;
 }
 
-static uint32_t file__crc(int fd)
+static uint32_t file_crc(int fd)
 {
 	uint8_t bytes[1 << 16];
 	uLong crc = crc32(0, NULL, 0);
@@ -66,7 +66,7 @@ static uint32_t file__crc(int fd)
 	return (uint32_t)crc;
 }
 
-/* Two files with build ids belong together when these are equal; else the CRC decides. */
+/* If both files have build ids, they must be equal; else the CRC must be right. */
 static int open_linked(const char *root, const char *path, const struct elf_file *program,
 		       uint32_t crc, struct elf_file **out)
 {
@@ -77,7 +77,7 @@ static int open_linked(const char *root, const char *path, const struct elf_file
 	if (program->build_id[0] && file->build_id[0]) {
 		if (strcmp(program->build_id, file->build_id) != 0)
 			return -ENOENT;
-	} else if (file__crc(file->fd) != crc) {
+	} else if (file_crc(file->fd) != crc) {
 		return -ENOENT;
 	}
 	*out = TAKE_PTR(file);
@@ -100,7 +100,7 @@ static int find_by_link_under(const struct debug_search *search, const char *roo
 		if (snprintf(path, sizeof(path), "%s%.*s%s%s", places[i].before, directory,
 			     search->path, places[i].between, link) >= (int)sizeof(path))
 			continue;
-		/* The link of a program that holds its own name is no debug file. */
+		/* Not the program itself, if its link has its own name. */
 		if (strcmp(path, search->path) != 0 && !open_linked(root, path, program, crc, out))
 			return 0;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files fetched by build id from the servers in $DEBUGINFOD_URLS, by way of
- * libdebuginfod, which is loaded when first needed and may be absent.
+ * Fetches files by build id from the servers in $DEBUGINFOD_URLS with libdebuginfod, which is
+ * loaded on demand and may be missing.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 struct debuginfod {
-	bool enabled; /* set by the owner; cleared when it turns out not to work */
+	bool enabled; /* set by the owner; cleared if the library or a server is missing */
 	bool started;
 	uint64_t left; /* ns that may still be spent on fetches */
 	void *library;
@@ -22,8 +22,8 @@ enum debuginfod_file {
 };
 
 /*
- * A descriptor of the file that belongs to @build_id (hex), or -ENOENT. One
- * fetch takes at most half a minute, all of them two; then no more is asked.
+ * Returns a descriptor of the file for @build_id (hex), or -ENOENT. A fetch takes at most 30 s;
+ * after 120 s in total, no more files are fetched.
  */
 int debuginfod__fetch(struct debuginfod *debuginfod, enum debuginfod_file file,
 		      const char *build_id);

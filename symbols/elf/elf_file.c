@@ -15,9 +15,11 @@
 
 #include "symbols/symbols.h"
 
-/* Compressed; what distributions ship is a tenth of it. */
-#define LARGEST_DEBUGDATA (16 << 20)
-#define LARGEST_VDSO	  (1 << 20)
+/* Compressed size; distributions ship a tenth of it. */
+#define MAX_DEBUGDATA_SIZE (16 << 20)
+#define MAX_VDSO_SIZE	   (1 << 20)
+/* The largest .eh_frame seen is 200 MB; what is read must fit in memory. */
+#define MAX_READ (1ULL << 30)
 
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 
@@ -35,14 +37,14 @@ static int open_inside(const char *root, const char *path, int flags)
 		return fd;
 	if (errno != ENOSYS && errno != EPERM)
 		return -errno;
-	/* Before Linux 5.6, or forbidden by a seccomp filter. */
+	/* openat2() is missing before Linux 5.6, or forbidden by seccomp. */
 	if (snprintf(joined, sizeof(joined), "%s/%s", root, path) >= (int)sizeof(joined))
 		return -ENAMETOOLONG;
 	fd = open(joined, flags);
 	return fd < 0 ? -errno : fd;
 }
 
-static int fd__check_regular(int fd)
+static int check_regular(int fd)
 {
 	struct stat st;
 
@@ -65,13 +67,13 @@ static int open_with(const char *root, const char *path, int flags)
 		if (fd < 0)
 			return -errno;
 	}
-	err = fd__check_regular(fd);
+	err = check_regular(fd);
 	if (err)
 		return err;
 	return TAKE_FD(fd);
 }
 
-int file__open(const char *root, const char *path)
+static int file_open(const char *root, const char *path)
 {
 	return open_with(root, path, OPEN_FLAGS);
 }
@@ -149,7 +151,7 @@ void notes__build_id(const void *notes, size_t size, char hex[BUILD_ID_HEX_SIZE]
 	}
 }
 
-static void elf__build_id(Elf *elf, char hex[BUILD_ID_HEX_SIZE])
+static void read_build_id(Elf *elf, char hex[BUILD_ID_HEX_SIZE])
 {
 	const void *bytes = NULL;
 	ssize_t n = 0;
@@ -159,8 +161,11 @@ static void elf__build_id(Elf *elf, char hex[BUILD_ID_HEX_SIZE])
 	build_id__hex(bytes, n > 0 ? (size_t)n : 0, hex);
 }
 
-/* Puts @elf, which may be NULL, and what stands behind it into a new object. */
-static int elf_file__wrap(Elf *elf, int fd, void *image, const char *path, struct elf_file **out)
+/*
+ * Makes an elf_file of @elf (NULL: libelf failed). It owns @elf from now on, also on errors;
+ * @fd and @image only on success.
+ */
+static int wrap_elf(Elf *elf, int fd, void *image, const char *path, struct elf_file **out)
 {
 	_cleanup_elf_file_ struct elf_file *file = calloc(1, sizeof(*file));
 
@@ -175,7 +180,6 @@ static int elf_file__wrap(Elf *elf, int fd, void *image, const char *path, struc
 	file->path = strdup(path);
 	if (!file->path)
 		return -ENOMEM;
-	elf__build_id(elf, file->build_id);
 	/* Only now, so that on failure they stay the caller's. */
 	file->fd = fd;
 	file->image = image;
@@ -191,9 +195,10 @@ int elf_file__adopt(int fd, const char *path, struct elf_file **out)
 	elf_version(EV_CURRENT);
 	if (fstat(fd, &st))
 		return -errno;
-	err = elf_file__wrap(elf_begin(fd, ELF_C_READ_MMAP, NULL), fd, NULL, path, out);
+	err = wrap_elf(elf_begin(fd, ELF_C_READ_MMAP, NULL), fd, NULL, path, out);
 	if (err)
 		return err;
+	read_build_id((*out)->elf, (*out)->build_id);
 	(*out)->size = (uint64_t)st.st_size;
 	return 0;
 }
@@ -204,9 +209,9 @@ int elf_file__share(int fd, const char *path, struct elf_file **out)
 	char link[64];
 	int err;
 
-	/* Not a copy of @fd, which would share its position and could be without access. */
+	/* Not a duplicate, which shares the file position and may not be readable (O_PATH). */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	own = file__open(NULL, link);
+	own = file_open(NULL, link);
 	if (own < 0)
 		own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (own < 0)
@@ -220,7 +225,7 @@ int elf_file__share(int fd, const char *path, struct elf_file **out)
 
 int elf_file__open(const char *root, const char *path, struct elf_file **out)
 {
-	_cleanup_close_ int fd = file__open(root, path);
+	_cleanup_close_ int fd = file_open(root, path);
 	int err;
 
 	if (fd < 0)
@@ -232,8 +237,8 @@ int elf_file__open(const char *root, const char *path, struct elf_file **out)
 	return 0;
 }
 
-/* The size of the mapping that starts at @start; 0 when it cannot be told. */
-static size_t mapping__size(uint64_t start)
+/* The size of the mapping that starts at @start, 0 if unknown. */
+static size_t mapping_size(uint64_t start)
 {
 	_cleanup_fclose_ FILE *maps = fopen("/proc/self/maps", "re");
 	char line[512];
@@ -249,27 +254,101 @@ static size_t mapping__size(uint64_t start)
 int elf_file__vdso(struct elf_file **out)
 {
 	uint64_t start = getauxval(AT_SYSINFO_EHDR);
-	size_t size = start ? mapping__size(start) : 0;
+	size_t size = start ? mapping_size(start) : 0;
 	_cleanup_free_ void *image = NULL;
 	int err;
 
-	if (!size || size > LARGEST_VDSO)
+	if (!size || size > MAX_VDSO_SIZE)
 		return -ENOENT;
 	image = malloc(size);
 	if (!image)
 		return -ENOMEM;
 	memcpy(image, (const void *)(uintptr_t)start, size);
 	elf_version(EV_CURRENT);
-	err = elf_file__wrap(elf_memory(image, size), -1, image, "", out);
+	err = wrap_elf(elf_memory(image, size), -1, image, "", out);
 	if (err)
 		return err;
+	read_build_id((*out)->elf, (*out)->build_id);
 	(*out)->size = size;
 	TAKE_PTR(image);
 	return 0;
 }
 
-/* libdw unpacks compressed ELF files, if they are files. */
-int elf_file__mini(const struct elf_file *file, struct elf_file **out)
+int elf_file__open_unmapped(int fd, struct elf_file **out)
+{
+	_cleanup_close_ int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	struct stat st;
+	int err;
+
+	if (own < 0 || fstat(own, &st))
+		return -EIO;
+	if (!S_ISREG(st.st_mode))
+		return -ENOEXEC;
+	elf_version(EV_CURRENT);
+	err = wrap_elf(elf_begin(own, ELF_C_READ, NULL), own, NULL, "", out);
+	if (err)
+		return err;
+	(*out)->size = (uint64_t)st.st_size;
+	TAKE_FD(own);
+	return 0;
+}
+
+int elf_file__open_memory(const void *image, size_t size, struct elf_file **out)
+{
+	int err;
+
+	elf_version(EV_CURRENT);
+	/* libelf only writes to images that are opened for writing. */
+	err = wrap_elf(elf_memory((char *)(uintptr_t)image, size), -1, NULL, "", out);
+	if (err)
+		return err;
+	(*out)->bytes = image;
+	(*out)->size = size;
+	return 0;
+}
+
+int elf_file__read_into(const struct elf_file *file, uint64_t offset, void *to, uint64_t size)
+{
+	if (offset > file->size || size > file->size - offset)
+		return -EINVAL;
+	if (file->fd < 0) {
+		memcpy(to, (const char *)(file->image ? file->image : file->bytes) + offset, size);
+		return 0;
+	}
+	while (size) {
+		ssize_t n = pread(file->fd, to, size, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -EIO;
+		to = (char *)to + n;
+		offset += (uint64_t)n;
+		size -= (uint64_t)n;
+	}
+	return 0;
+}
+
+int elf_file__read(const struct elf_file *file, uint64_t offset, uint64_t size, void **out)
+{
+	_cleanup_free_ char *bytes = NULL;
+	int err;
+
+	if (offset > file->size || size > file->size - offset || size > MAX_READ)
+		return -EINVAL;
+	bytes = malloc(size + 1);
+	if (!bytes)
+		return -ENOMEM;
+	err = elf_file__read_into(file, offset, bytes, size);
+	if (err)
+		return err;
+	bytes[size] = '\0';
+	*out = TAKE_PTR(bytes);
+	return 0;
+}
+
+/* libdw decompresses ELF files, but only from a descriptor. */
+int elf_file__minidebuginfo(const struct elf_file *file, struct elf_file **out)
 {
 	Elf_Scn *section = elf_file__section(file, ".gnu_debugdata", NULL);
 	Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
@@ -278,16 +357,17 @@ int elf_file__mini(const struct elf_file *file, struct elf_file **out)
 
 	if (!data || !data->d_buf || !data->d_size)
 		return -ENOENT;
-	if (data->d_size > LARGEST_DEBUGDATA)
+	if (data->d_size > MAX_DEBUGDATA_SIZE)
 		return -EFBIG;
 	fd = memfd_create("gnu_debugdata", MFD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	if (write(fd, data->d_buf, data->d_size) != (ssize_t)data->d_size)
 		return -EIO;
-	err = elf_file__wrap(dwelf_elf_begin(fd), fd, NULL, "", out);
+	err = wrap_elf(dwelf_elf_begin(fd), fd, NULL, "", out);
 	if (err)
 		return err;
+	read_build_id((*out)->elf, (*out)->build_id);
 	TAKE_FD(fd);
 	return 0;
 }
@@ -334,13 +414,36 @@ bool elf_file__has(const struct elf_file *file, const char *name)
 	       header.sh_size;
 }
 
+bool elf_file__next_load(const struct elf_file *file, size_t *next, GElf_Phdr *segment)
+{
+	size_t n;
+
+	if (elf_getphdrnum(file->elf, &n))
+		return false;
+	while (*next < n && *next < INT_MAX && gelf_getphdr(file->elf, (int)(*next)++, segment))
+		if (segment->p_type == PT_LOAD)
+			return true;
+	return false;
+}
+
+int elf_file__add_executable(const struct elf_file *file, struct ranges *ranges)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(file->elf, section)))
+		if (gelf_getshdr(section, &header) && (header.sh_flags & SHF_EXECINSTR) &&
+		    ranges__add(ranges, header.sh_addr, header.sh_addr + header.sh_size, 0))
+			return -ENOMEM;
+	return 0;
+}
+
 /*
- * A debug file keeps the addresses of the segments, not their offsets. Linkers
- * that give code its own pages (ld's default) place it at the offset that is
- * its distance from the first segment; others put code at odd addresses.
+ * A debug file has the addresses of segments, but not their offsets in the program. Linkers that
+ * align code to pages (ld's default) place a segment at an offset equal to its distance from
+ * the first segment. Others use unaligned addresses, for which this fails.
  */
-static bool segment__guess(const GElf_Phdr *segment, uint64_t base, uint64_t offset,
-			   uint64_t *vaddr)
+static bool guess_vaddr(const GElf_Phdr *segment, uint64_t base, uint64_t offset, uint64_t *vaddr)
 {
 	uint64_t align = segment->p_align ? segment->p_align : 1;
 
@@ -357,28 +460,20 @@ int elf_file__vaddr(const struct elf_file *file, bool stripped_of_code, uint64_t
 	bool based = false;
 	uint64_t base = 0;
 	int err = -ENOENT;
-	size_t n;
+	GElf_Phdr segment;
 
-	if (elf_getphdrnum(file->elf, &n))
-		return -ENOENT;
-	for (size_t i = 0; i < n && i < INT_MAX; i++) {
-		GElf_Phdr segment;
-
-		if (!gelf_getphdr(file->elf, (int)i, &segment))
-			break;
-		if (segment.p_type != PT_LOAD)
-			continue;
+	for (size_t next = 0; elf_file__next_load(file, &next, &segment);) {
 		if (!based)
 			base = segment.p_vaddr & -(segment.p_align ? segment.p_align : 1);
 		based = true;
 		if (offset >= segment.p_offset && offset - segment.p_offset < segment.p_filesz) {
 			*vaddr = offset - segment.p_offset + segment.p_vaddr;
 			err = 0;
-			/* Segments may share a page; code is what is asked for. */
+			/* Segments may share a page; the executable one is wanted. */
 			if (segment.p_flags & PF_X)
 				break;
 		} else if (stripped_of_code && (segment.p_flags & PF_X) &&
-			   segment__guess(&segment, base, offset, vaddr)) {
+			   guess_vaddr(&segment, base, offset, vaddr)) {
 			return 0;
 		}
 	}
@@ -387,17 +482,10 @@ int elf_file__vaddr(const struct elf_file *file, bool stripped_of_code, uint64_t
 
 int elf_file__offset(const struct elf_file *file, uint64_t vaddr, uint64_t *offset)
 {
-	size_t n;
+	GElf_Phdr segment;
 
-	if (elf_getphdrnum(file->elf, &n))
-		return -ENOENT;
-	for (size_t i = 0; i < n && i < INT_MAX; i++) {
-		GElf_Phdr segment;
-
-		if (!gelf_getphdr(file->elf, (int)i, &segment))
-			break;
-		if (segment.p_type != PT_LOAD || vaddr < segment.p_vaddr ||
-		    vaddr - segment.p_vaddr >= segment.p_filesz)
+	for (size_t next = 0; elf_file__next_load(file, &next, &segment);) {
+		if (vaddr < segment.p_vaddr || vaddr - segment.p_vaddr >= segment.p_filesz)
 			continue;
 		*offset = vaddr - segment.p_vaddr + segment.p_offset;
 		return 0;
@@ -412,7 +500,7 @@ int symbols__build_id(int fd, char *hex, size_t size)
 
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	elf__build_id(elf, found);
+	read_build_id(elf, found);
 	elf_end(elf);
 	if (!found[0])
 		return -ENOENT;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An ELF file held open for its symbols and debug information, and the few
- * things the rest asks of it. Files come from anywhere, so nothing in them is
- * trusted.
+ * An open ELF file: the only place that reads ELF headers, with libelf. Its users are symbols,
+ * debug information and unwind tables. Files come from anywhere, so nothing in them is trusted.
  */
 #pragma once
 
@@ -12,70 +11,107 @@
 #include <gelf.h>
 
 #include "base/cleanup.h"
+#include "symbols/ranges.h"
 
 #define BUILD_ID_BYTES	  64
 #define BUILD_ID_HEX_SIZE (2 * BUILD_ID_BYTES + 1)
 
 struct elf_file {
 	Elf *elf;
-	int fd;	     /* -1: an image in memory */
-	void *image; /* owned; NULL: a file */
-	char *path;  /* by which it was opened, "" for an image */
-	uint64_t size;
-	char build_id[BUILD_ID_HEX_SIZE]; /* "" when it has none */
+	int fd;				  /* owned; -1: an image in memory */
+	void *image;			  /* owned; NULL: a file, or @bytes */
+	const void *bytes;		  /* an image that is the caller's; else NULL */
+	char *path;			  /* it was opened by, "" for an image */
+	uint64_t size;			  /* bytes; 0 for MiniDebugInfo */
+	char build_id[BUILD_ID_HEX_SIZE]; /* lower-case hex; "" when it has none or was not read */
 };
 
 /*
- * A regular file, for reading: never waits on a FIFO or a device. With @root,
- * @path is looked up inside it, symbolic links included. Returns the
- * descriptor or -errno; -ENOENT too for what is no regular file.
+ * Opens a regular file for reading; never blocks on a FIFO or device. If @root is not NULL,
+ * @path and the symbolic links in it are resolved inside @root. Returns the descriptor or
+ * -errno: -ELOOP when @path itself is a symbolic link, -ENOENT also when it is not a
+ * regular file.
  */
-int file__open(const char *root, const char *path);
-
-/* The same; -ELOOP when @path is a symbolic link. */
 int file__open_no_link(const char *root, const char *path);
 
-/* All of the file as NUL-terminated text, at most @max bytes. 0, -EFBIG or another -errno. */
+/*
+ * Reads the rest of the file at @fd to new memory, with a NUL behind it; *@size is without the NUL.
+ * 0, -EFBIG (more than @max bytes) or another -errno.
+ */
 int file__read(int fd, size_t max, char **text, size_t *size);
 
-/* Takes over @fd on success. Returns 0, -ENOEXEC when it is no ELF file, or -errno. */
+/*
+ * The ELF file open at @fd, opened by @path, which is only kept for reference. Owns @fd on success.
+ * 0, -ENOEXEC when it is not an ELF file, or another -errno.
+ */
 int elf_file__adopt(int fd, const char *path, struct elf_file **out);
 
-/* As elf_file__adopt(), with a descriptor of its own: @fd stays the caller's. */
+/* As elf_file__adopt(), but @fd stays the caller's. */
 int elf_file__share(int fd, const char *path, struct elf_file **out);
 
-/* file__open() and elf_file__adopt(). */
+/*
+ * Opens @path, resolved inside @root if that is not NULL. Never blocks on a FIFO or device.
+ * Returns 0, -ENOENT also when it is not a regular file, -ENOEXEC when it is not an ELF
+ * file, or another -errno.
+ */
 int elf_file__open(const char *root, const char *path, struct elf_file **out);
 
-/* The vdso of this process, copied. */
+/* A copy of the vdso of this process. -ENOENT when it has none. */
 int elf_file__vdso(struct elf_file **out);
 
-/* The ELF file that is compressed (xz) in .gnu_debugdata of @file. -ENOENT when there is none. */
-int elf_file__mini(const struct elf_file *file, struct elf_file **out);
+/*
+ * The file open at @fd, for unwind tables, which are built while programs run: it is read with
+ * pread() and never mapped, so that a file that is cut short meanwhile is an error and not a
+ * SIGBUS. @fd stays the caller's. No path, no build id. 0, -ENOEXEC when it is not a (regular)
+ * ELF file, -ENOMEM or -EIO.
+ */
+int elf_file__open_unmapped(int fd, struct elf_file **out);
+
+/* As elf_file__open_unmapped(), of @size bytes at @image, which must outlive the result. */
+int elf_file__open_memory(const void *image, size_t size, struct elf_file **out);
+
+/*
+ * Copies @size bytes at @offset of the file to @to. 0, -EINVAL (they are not all in the file) or
+ * -EIO. elf_file__read() does so to new memory, with a NUL behind them, for the caller to free;
+ * -EINVAL also above 1 GiB, or -ENOMEM.
+ */
+int elf_file__read_into(const struct elf_file *file, uint64_t offset, void *to, uint64_t size);
+int elf_file__read(const struct elf_file *file, uint64_t offset, uint64_t size, void **out);
+
+/* The MiniDebugInfo of @file: the ELF file in .gnu_debugdata (xz). -ENOENT when there is none. */
+int elf_file__minidebuginfo(const struct elf_file *file, struct elf_file **out);
 
 void elf_file__free(struct elf_file *file);
 DEFINE_CLEANUP(struct elf_file *, elf_file__free)
 #define _cleanup_elf_file_ _cleanup_(elf_file__freep)
 
-/* The section of that name, or NULL; @header (when not NULL) gets its header. */
+/* The section @name, or NULL; sets *@header if it is not NULL. */
 Elf_Scn *elf_file__section(const struct elf_file *file, const char *name, GElf_Shdr *header);
 
-/* Whether the section is there with bytes in the file. */
+/* Whether there is a section @name with bytes in the file. */
 bool elf_file__has(const struct elf_file *file, const char *name);
 
 /*
- * The address that the byte at @offset of the file is linked at. @stripped_of_code
- * says that @file is the separate debug file: offsets are those of the file it
- * was split from, and only the common layout can be assumed. Returns 0, or
- * -ENOENT when no loaded segment holds it.
+ * Iterates over the PT_LOAD segments: *@next is 0 at the start. False when there are no more, or
+ * the program headers are damaged.
+ */
+bool elf_file__next_load(const struct elf_file *file, size_t *next, GElf_Phdr *segment);
+
+/* Adds the linked addresses of the executable sections to @ranges, value 0. 0 or -ENOMEM. */
+int elf_file__add_executable(const struct elf_file *file, struct ranges *ranges);
+
+/*
+ * The linked address of the byte at file offset @offset. With @stripped_of_code, @file is the
+ * debug file of the program that @offset is in, and the usual layout is assumed. 0, or -ENOENT
+ * if no PT_LOAD segment contains it.
  */
 int elf_file__vaddr(const struct elf_file *file, bool stripped_of_code, uint64_t offset,
 		    uint64_t *vaddr);
 
-/* The place in the file of what is linked at @vaddr. 0, or -ENOENT when it is not in it. */
+/* The file offset of linked address @vaddr. 0, or -ENOENT if it is not in the file. */
 int elf_file__offset(const struct elf_file *file, uint64_t vaddr, uint64_t *offset);
 
-/* @n bytes as hex; what is longer than any build id is cut. */
+/* Formats @n bytes as hex; at most BUILD_ID_BYTES. */
 void build_id__hex(const uint8_t *bytes, size_t n, char hex[BUILD_ID_HEX_SIZE]);
 
 /* The GNU build id among @size bytes of ELF notes, as hex; "" when there is none. */

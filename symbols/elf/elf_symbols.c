@@ -4,25 +4,24 @@
 #include <string.h>
 
 /*
- * The section with number @index when it holds code; symbols in others (and
- * those with special numbers) are no functions. Code sections of stripped-off
- * debug files have no bytes, but their header is there.
+ * Gets the header of section @index if it is executable; other symbols are not functions. In debug
+ * files, executable sections have headers but no bytes.
  */
-static bool section__is_code(const struct elf_file *file, size_t index, GElf_Shdr *header)
+static bool is_code_section(const struct elf_file *file, size_t index, GElf_Shdr *header)
 {
 	Elf_Scn *section = elf_getscn(file->elf, index);
 
 	return section && gelf_getshdr(section, header) && (header->sh_flags & SHF_EXECINSTR);
 }
 
-/* Compilers' and assemblers' own labels: .L12, and $x, $d between code and data on Arm. */
-static bool name__is_local_label(const char *name)
+/* Labels of compilers and assemblers: .L12, and the mapping symbols $x and $d on Arm. */
+static bool is_local_label(const char *name)
 {
 	return name[0] == '$' || !strncmp(name, ".L", 2);
 }
 
-static int elf_symbols__add_one(struct symtab *symtab, const struct elf_file *file,
-				const GElf_Sym *sym, size_t section, const char *name)
+static int add_symbol(struct symtab *symtab, const struct elf_file *file, const GElf_Sym *sym,
+		      size_t section, const char *name)
 {
 	int type = GELF_ST_TYPE(sym->st_info);
 	struct symbol symbol = {
@@ -36,9 +35,9 @@ static int elf_symbols__add_one(struct symtab *symtab, const struct elf_file *fi
 
 	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
 		return 0;
-	if (!name || !*name || (type == STT_NOTYPE && name__is_local_label(name)))
+	if (!name || !*name || (type == STT_NOTYPE && is_local_label(name)))
 		return 0;
-	if (!section__is_code(file, section, &header))
+	if (!is_code_section(file, section, &header))
 		return 0;
 	symbol.limit = header.sh_addr + header.sh_size;
 	if (symbol.start < header.sh_addr || symbol.start >= symbol.limit)
@@ -46,7 +45,7 @@ static int elf_symbols__add_one(struct symtab *symtab, const struct elf_file *fi
 	return symtab__add(symtab, &symbol);
 }
 
-/* The table of section numbers too great for a symbol that goes with table @index. */
+/* The SHT_SYMTAB_SHNDX table of symbol table @index, or NULL. */
 static Elf_Data *section_numbers(const struct elf_file *file, size_t index)
 {
 	Elf_Scn *section = NULL;
@@ -59,8 +58,8 @@ static Elf_Data *section_numbers(const struct elf_file *file, size_t index)
 	return NULL;
 }
 
-static int elf_symbols__add_table(struct symtab *symtab, const struct elf_file *file,
-				  Elf_Scn *section, const GElf_Shdr *header)
+static int add_table(struct symtab *symtab, const struct elf_file *file, Elf_Scn *section,
+		     const GElf_Shdr *header)
 {
 	Elf_Data *numbers = section_numbers(file, elf_ndxscn(section));
 	Elf_Data *data = elf_getdata(section, NULL);
@@ -77,8 +76,8 @@ static int elf_symbols__add_table(struct symtab *symtab, const struct elf_file *
 		if (sym.st_shndx == SHN_UNDEF ||
 		    (sym.st_shndx >= SHN_LORESERVE && sym.st_shndx != SHN_XINDEX))
 			continue;
-		err = elf_symbols__add_one(symtab, file, &sym, number,
-					   elf_strptr(file->elf, header->sh_link, sym.st_name));
+		err = add_symbol(symtab, file, &sym, number,
+				 elf_strptr(file->elf, header->sh_link, sym.st_name));
 		if (err)
 			return err;
 	}
@@ -98,7 +97,7 @@ int elf_symbols__add(struct symtab *symtab, const struct elf_file *file,
 		if (!gelf_getshdr(section, &header) ||
 		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
 			continue;
-		err = elf_symbols__add_table(symtab, file, section, &header);
+		err = add_table(symtab, file, section, &header);
 		if (err)
 			return err;
 		if (symtab->n == before)

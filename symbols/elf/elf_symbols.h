@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The functions of an ELF file: from its symbol tables and, for the stubs
- * through which it calls other files, from its relocations.
+ * The functions of an ELF file, from its symbol tables, and its PLT stubs, from its relocations.
  */
 #pragma once
 
@@ -15,14 +14,14 @@ struct elf_symbols_found {
 };
 
 /*
- * Adds the functions of every symbol table of @file, at the addresses they are
- * linked at. Names are those in @file, which has to stay. 0 or -ENOMEM.
+ * Adds the functions in all symbol tables of @file, by linked address. Names point into @file,
+ * which must outlive @symtab. 0 or -ENOMEM.
  */
 int elf_symbols__add(struct symtab *symtab, const struct elf_file *file,
 		     struct elf_symbols_found *found);
 
 /*
- * Adds the PLT stubs of @file to @stubs; @functions, sealed, names the targets
- * that have no symbol of their own (ifuncs). x86-64 and aarch64. 0 or -ENOMEM.
+ * Adds the PLT stubs of @file to @stubs. @functions, sealed, has the names of targets without
+ * symbol in the relocation (ifuncs). x86-64 and aarch64. 0 or -ENOMEM.
  */
 int plt__add(struct symtab *stubs, const struct elf_file *file, const struct symtab *functions);

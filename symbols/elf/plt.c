@@ -6,11 +6,10 @@
 #include "symbols/elf/elf_symbols.h"
 
 /*
- * A stub jumps through a slot of the GOT, and a relocation of that slot names
- * the function. Reading the slot out of the stub's code holds for every layout
- * of PLT sections that linkers make (.plt, .plt.sec, .plt.got; lazy or not).
- * The part of a lazy x86 stub that has no such jump pushes the number of its
- * relocation instead.
+ * A stub jumps through a GOT slot, and the relocation of that slot names the function. Decoding
+ * the slot from the code of the stub works for all layouts of PLT sections (.plt, .plt.sec,
+ * .plt.got; lazy or not). Lazy x86 stubs without such a jump push the index of their relocation
+ * instead.
  */
 struct plt {
 	const struct elf_file *file;
@@ -26,15 +25,15 @@ struct plt_machine {
 	uint32_t glob_dat;
 	uint32_t irelative;
 	/*
-	 * Whether the @size bytes at @code, linked at @address, are a stub; which
-	 * GOT slot (*@slot) or else which relocation (*@number) it uses.
+	 * Whether the @size bytes at @code, linked at @address, are a stub. Sets
+	 * *@slot, the address of its GOT slot, or *@number, the index of its relocation.
 	 */
 	bool (*decode)(const uint8_t *code, size_t size, uint64_t address, uint64_t *slot,
 		       uint64_t *number);
 };
 
-static bool plt__decode_x86(const uint8_t *code, size_t size, uint64_t address, uint64_t *slot,
-			    uint64_t *number)
+static bool plt_decode_x86(const uint8_t *code, size_t size, uint64_t address, uint64_t *slot,
+			   uint64_t *number)
 {
 	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	int32_t value;
@@ -57,8 +56,8 @@ static bool plt__decode_x86(const uint8_t *code, size_t size, uint64_t address, 
 }
 
 /* [bti c;] adrp x16, page; ldr x17, [x16, #offset]; add ...; br x17 */
-static bool plt__decode_arm64(const uint8_t *code, size_t size, uint64_t address, uint64_t *slot,
-			      uint64_t *number)
+static bool plt_decode_arm64(const uint8_t *code, size_t size, uint64_t address, uint64_t *slot,
+			     uint64_t *number)
 {
 	uint32_t insn[2];
 	int64_t page;
@@ -81,12 +80,12 @@ static bool plt__decode_arm64(const uint8_t *code, size_t size, uint64_t address
 }
 
 static const struct plt_machine machines[] = {
-	{EM_X86_64, R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT, R_X86_64_IRELATIVE, plt__decode_x86},
+	{EM_X86_64, R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT, R_X86_64_IRELATIVE, plt_decode_x86},
 	{EM_AARCH64, R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT, R_AARCH64_IRELATIVE,
-	 plt__decode_arm64},
+	 plt_decode_arm64},
 };
 
-static const struct plt_machine *plt_machine__find(const struct elf_file *file)
+static const struct plt_machine *find_machine(const struct elf_file *file)
 {
 	GElf_Ehdr header;
 
@@ -98,9 +97,9 @@ static const struct plt_machine *plt_machine__find(const struct elf_file *file)
 	return NULL;
 }
 
-/* The name of what @rela fills its slot with, or NULL. */
-static const char *plt__target(const struct plt *plt, const struct plt_machine *machine,
-			       const GElf_Rela *rela, Elf_Data *symbols, size_t names)
+/* The name of the function that @rela stores in its slot, or NULL. */
+static const char *plt_target(const struct plt *plt, const struct plt_machine *machine,
+			      const GElf_Rela *rela, Elf_Data *symbols, size_t names)
 {
 	uint32_t type = (uint32_t)GELF_R_TYPE(rela->r_info);
 	const char *name;
@@ -120,9 +119,9 @@ static const char *plt__target(const struct plt *plt, const struct plt_machine *
 	return name && *name ? name : NULL;
 }
 
-/* @numbered: the table lazy stubs count in. */
-static int plt__read_relocations(struct plt *plt, const struct plt_machine *machine,
-				 Elf_Scn *section, const GElf_Shdr *header, bool numbered)
+/* @numbered: the section is .rela.plt, whose indices lazy stubs push. */
+static int plt_read_relocations(struct plt *plt, const struct plt_machine *machine,
+				Elf_Scn *section, const GElf_Shdr *header, bool numbered)
 {
 	Elf_Scn *symbols = elf_getscn(plt->file->elf, header->sh_link);
 	Elf_Data *symbol_data = symbols ? elf_getdata(symbols, NULL) : NULL;
@@ -134,7 +133,7 @@ static int plt__read_relocations(struct plt *plt, const struct plt_machine *mach
 		symbol_data = NULL;
 	for (int i = 0; data && gelf_getrela(data, i, &rela); i++) {
 		const char *name =
-			plt__target(plt, machine, &rela, symbol_data, symbol_header.sh_link);
+			plt_target(plt, machine, &rela, symbol_data, symbol_header.sh_link);
 
 		if (!name)
 			continue;
@@ -146,8 +145,8 @@ static int plt__read_relocations(struct plt *plt, const struct plt_machine *mach
 	return 0;
 }
 
-static int plt__read_stubs(struct plt *plt, const struct plt_machine *machine, Elf_Scn *section,
-			   const GElf_Shdr *header)
+static int plt_read_stubs(struct plt *plt, const struct plt_machine *machine, Elf_Scn *section,
+			  const GElf_Shdr *header)
 {
 	Elf_Data *data = elf_rawdata(section, NULL);
 	/* Stubs of .plt.got are 8 bytes, or 16 when they start with an endbr64. */
@@ -180,23 +179,23 @@ static int plt__read_stubs(struct plt *plt, const struct plt_machine *machine, E
 	return 0;
 }
 
-static int plt__read_section(struct plt *plt, const struct plt_machine *machine, Elf_Scn *section,
-			     const char *name, bool relocations)
+static int plt_read_section(struct plt *plt, const struct plt_machine *machine, Elf_Scn *section,
+			    const char *name, bool relocations)
 {
 	GElf_Shdr header;
 
 	if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
 		return 0;
 	if (relocations && header.sh_type == SHT_RELA && (header.sh_flags & SHF_ALLOC))
-		return plt__read_relocations(plt, machine, section, &header,
-					     !strcmp(name, ".rela.plt"));
+		return plt_read_relocations(plt, machine, section, &header,
+					    !strcmp(name, ".rela.plt"));
 	if (!relocations && (header.sh_flags & SHF_EXECINSTR) && !strncmp(name, ".plt", 4))
-		return plt__read_stubs(plt, machine, section, &header);
+		return plt_read_stubs(plt, machine, section, &header);
 	return 0;
 }
 
 /* Relocations first, then the stubs that use them. */
-static int plt__read(struct plt *plt, const struct plt_machine *machine)
+static int plt_read(struct plt *plt, const struct plt_machine *machine)
 {
 	size_t names;
 
@@ -212,7 +211,7 @@ static int plt__read(struct plt *plt, const struct plt_machine *machine)
 			if (!gelf_getshdr(section, &header))
 				continue;
 			name = elf_strptr(plt->file->elf, names, header.sh_name);
-			if (name && plt__read_section(plt, machine, section, name, !pass))
+			if (name && plt_read_section(plt, machine, section, name, !pass))
 				return -ENOMEM;
 		}
 	}
@@ -222,12 +221,12 @@ static int plt__read(struct plt *plt, const struct plt_machine *machine)
 int plt__add(struct symtab *stubs, const struct elf_file *file, const struct symtab *functions)
 {
 	struct plt plt = {.file = file, .functions = functions, .stubs = stubs};
-	const struct plt_machine *machine = plt_machine__find(file);
+	const struct plt_machine *machine = find_machine(file);
 	int err;
 
 	if (!machine)
 		return 0;
-	err = plt__read(&plt, machine);
+	err = plt_read(&plt, machine);
 	map64__free(&plt.slots);
 	map64__free(&plt.numbers);
 	return err;

@@ -9,11 +9,11 @@
 
 #define NOTE_NAME "stapsdt"
 #define NOTE_TYPE 3
-#define NUMBERS	  3 /* 64-bit: the probe's address, that of .stapsdt.base, the semaphore's */
+#define NUMBERS	  3 /* of 64 bits: addresses of the probe, .stapsdt.base, the semaphore */
 
 struct probe {
 	uint64_t address;
-	uint64_t base; /* where .stapsdt.base was when the address was written */
+	uint64_t base; /* address of .stapsdt.base when the note was written */
 	uint64_t semaphore;
 	const char *provider;
 	const char *name;
@@ -21,7 +21,7 @@ struct probe {
 
 typedef bool (*each_probe_fn)(void *arg, const struct probe *probe);
 
-/* The text at *@at, which goes on behind it; NULL: it has no end. */
+/* The string at *@at, which advances behind it; NULL if it is not terminated. */
 static const char *take_text(const char **at, const char *end)
 {
 	const char *text = *at;
@@ -71,7 +71,7 @@ struct search {
 	const struct elf_file *file;
 	const char *provider;
 	const char *name;
-	uint64_t base; /* where .stapsdt.base is; 0: unknown */
+	uint64_t base; /* address of .stapsdt.base; 0: unknown */
 	struct usdt_places *places;
 	int err;
 };
@@ -79,7 +79,7 @@ struct search {
 static bool take_place(void *arg, const struct probe *probe)
 {
 	struct search *search = arg;
-	/* A prelinker moves code, and not what notes say of it. */
+	/* prelink moves code without updating the notes. */
 	uint64_t moved = search->base && probe->base ? search->base - probe->base : 0;
 	struct usdt_place place = {.address = probe->address + moved};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Statically defined tracepoints of user programs (USDT, <sys/sdt.h>), as the notes of
- * SystemTap's format in an ELF file tell of them.
+ * User-space statically defined tracepoints (USDT, <sys/sdt.h>), from the SystemTap notes of an
+ * ELF file.
  */
 #pragma once
 
@@ -10,11 +10,11 @@
 
 #include "base/array.h"
 
-/* One place where a probe stands; it may have several. Offsets are in the file. */
+/* One location of a probe, which may have several. Offsets are in the file. */
 struct usdt_place {
 	uint64_t offset;
 	uint64_t address;   /* linked */
-	uint64_t semaphore; /* that whoever watches has to count up; 0: there is none */
+	uint64_t semaphore; /* offset of the counter that tracers increment; 0: none */
 };
 
 struct usdt_places {
@@ -22,11 +22,11 @@ struct usdt_places {
 };
 
 /*
- * Finds probe @name of @provider (NULL: of any) in the file open at @fd, which stays the
- * caller's; @places is the caller's, too. 0; -ENOENT there is none; -ENOEXEC no ELF file;
- * -ENOMEM. Damaged notes are passed over.
+ * Adds the locations of probe @name of @provider (NULL: any) in the file open at @fd, which stays
+ * the caller's, to @places. Malformed notes are skipped. 0, -ENOENT (no such probe), -ENOEXEC (not
+ * an ELF file) or -ENOMEM.
  */
 int usdt__find(int fd, const char *provider, const char *name, struct usdt_places *places);
 
-/* Calls @each for every probe of the file, until that says true. */
+/* Calls @each for every probe of the file, until it returns true. */
 void usdt__each(int fd, bool (*each)(void *arg, const char *provider, const char *name), void *arg);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Call frame information (DWARF 5, section 6.4; LSB 5.0, section 10.6 for
- * .eh_frame): its entries, its programs, and the rows they come to. Internal
- * to the unwind tables. x86-64 only; nothing in here trusts its input.
+ * Call frame information (DWARF 5, section 6.4; LSB 5.0, section 10.6 for .eh_frame): parsing its
+ * entries, and running their instructions to get unwind rows. Internal to the unwind tables.
+ * x86-64 only. Input is not trusted.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 #include "base/buffer.h"
 #include "abi/unwind.h"
 
-/* DWARF numbers of the registers that matter. */
+/* DWARF numbers of the registers that are used. */
 enum cfi_register {
 	CFI_RDI = 5,
 	CFI_RBP = 6,
@@ -22,27 +22,27 @@ enum cfi_register {
 	CFI_RIP = 16,
 };
 
-/* A section of entries, and what their pointers are relative to. */
+/* A section of entries, with the bases of their pointers. */
 struct cfi_section {
 	const uint8_t *data;
 	size_t size;	  /* below 4 GiB */
-	uint64_t address; /* virtual, of @data */
+	uint64_t address; /* linked address of @data */
 	uint64_t text;	  /* base of DW_EH_PE_textrel */
 	uint64_t got;	  /* base of DW_EH_PE_datarel */
 	bool debug_frame; /* .debug_frame, else .eh_frame */
-	bool terminated;  /* an entry of length 0 ends it (its size is a guess) */
+	bool terminated;  /* ends at an entry of length 0; @size is an upper bound */
 };
 
 enum cfi_rule_kind {
-	CFI_RULE_SAME = 0, /* said or not said */
+	CFI_RULE_SAME = 0, /* also if there is no rule */
 	CFI_RULE_UNDEFINED = 1,
 	CFI_RULE_OFFSET = 2,	 /* saved at CFA + offset */
-	CFI_RULE_EXPRESSION = 3, /* saved at the address that comes out */
-	CFI_RULE_OTHER = 4,	 /* a value */
-	CFI_RULE_REGISTER = 5,	 /* in the register that offset says */
+	CFI_RULE_EXPRESSION = 3, /* saved at the address that the expression yields */
+	CFI_RULE_OTHER = 4,	 /* val_offset, val_expression: not supported */
+	CFI_RULE_REGISTER = 5,	 /* in the register with number @offset */
 };
 
-/* Bytes of a DWARF expression, in place. */
+/* A DWARF expression; points into the section. */
 struct cfi_expression {
 	const uint8_t *data;
 	size_t size;
@@ -54,7 +54,7 @@ struct cfi_rule {
 	struct cfi_expression expression;
 };
 
-/* One row of the table that a program describes, as far as it matters here. */
+/* A row of the CFI table: the CFA, and the rules of rbp and the return address. */
 struct cfi_state {
 	bool cfa_is_expression;
 	uint64_t cfa_register;
@@ -65,10 +65,10 @@ struct cfi_state {
 };
 
 struct cfi_cie {
-	size_t offset;	 /* of the entry in its section */
-	uint8_t id_size; /* of the field that tells CIE from FDE, in its FDEs too */
-	uint8_t encoding;
-	bool sized; /* FDEs carry augmentation data, with its size */
+	size_t offset;		    /* of the entry in its section */
+	uint8_t id_size;	    /* of the id field, also in its FDEs; bytes */
+	uint8_t encoding;	    /* of pointers in FDEs, DW_EH_PE_* */
+	bool has_augmentation_size; /* FDEs have augmentation data */
 	uint64_t code_align;
 	int64_t data_align;
 	struct cfi_state initial;
@@ -85,7 +85,7 @@ struct cfi_fde {
 /* The entries of a section. */
 struct cfi_entries {
 	ARRAY(struct cfi_cie) cies; /* by offset */
-	ARRAY(struct cfi_fde) fdes; /* as they come */
+	ARRAY(struct cfi_fde) fdes; /* in section order */
 };
 
 struct cfi_rows {
@@ -93,32 +93,31 @@ struct cfi_rows {
 };
 
 /*
- * Reads every entry of @section. Malformed ones, and FDEs that belong to no CIE
- * or lie above 4 GiB, are passed over. Returns 0 or -ENOMEM, with @entries to be
- * freed in both cases.
+ * Reads all entries of @section. Skips malformed ones, and FDEs without CIE or above 4 GiB. Returns
+ * 0 or -ENOMEM; @entries must be freed in both cases.
  */
 int cfi__read(const struct cfi_section *section, struct cfi_entries *entries);
 void cfi__free(struct cfi_entries *entries);
 
 /*
- * A pointer encoded as DW_EH_PE_*, with @function for DW_EH_PE_funcrel. Makes
- * the cursor bad when it is malformed, indirect or omitted.
+ * Reads a pointer with encoding DW_EH_PE_*; @function is the base of DW_EH_PE_funcrel. Makes the
+ * cursor bad if the pointer is malformed, indirect or omitted.
  */
 uint64_t cfi__pointer(const struct cfi_section *section, struct cursor *c, uint8_t encoding,
 		      uint64_t function);
 
-/* Runs the initial instructions of @cie, which leave @cie->initial. 0 or -EINVAL. */
+/* Runs the initial instructions of @cie to set @cie->initial. 0 or -EINVAL. */
 int cfi__run_initial(const struct cfi_section *section, struct cfi_cie *cie, struct cursor program);
 
 /*
- * Appends the rows of @fde, which ends at @end at the latest. Returns 0,
- * -EINVAL (malformed; some rows may have been appended) or -ENOMEM.
+ * Appends the rows of @fde up to address @end. Returns 0, -EINVAL (malformed; some rows may have
+ * been appended) or -ENOMEM.
  */
 int cfi__run(const struct cfi_section *section, const struct cfi_cie *cie,
 	     const struct cfi_fde *fde, uint32_t end, struct cfi_rows *rows);
 
-/* What the kernel side is told about @state; pc stays 0. */
+/* Converts @state to an unwind row for the kernel side, with pc 0. */
 struct unwind_row cfi__row(const struct cfi_state *state);
 
-/* Appends @row from @pc on, unless the last row says the same. 0 or -ENOMEM. */
+/* Appends @row with address @pc, unless the last row has the same rules. 0 or -ENOMEM. */
 int cfi_rows__push(struct cfi_rows *rows, uint32_t pc, struct unwind_row row);

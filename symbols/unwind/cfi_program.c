@@ -5,9 +5,9 @@
 #include <dwarf.h>
 
 #include "symbols/unwind/cfi.h"
-#include "symbols/unwind/cfi_read.h"
+#include "symbols/dwarf/dwarf_read.h"
 
-/* Compilers nest once; hand-written code has been seen to nest twice. */
+/* Compilers nest remember_state once; hand-written code was seen to nest it twice. */
 #define MAX_REMEMBERED 16
 
 struct program {
@@ -35,37 +35,37 @@ int cfi_rows__push(struct cfi_rows *rows, uint32_t pc, struct unwind_row row)
 	return array__push(&rows->rows, row);
 }
 
-static int program__bad(struct program *p)
+static int program_fail(struct program *p)
 {
 	p->c.bad = true;
 	return 0;
 }
 
-/* What was said so far holds up to @pc. */
-static int program__advance(struct program *p, uint64_t pc)
+/* Advances to @pc: appends a row with the current state. */
+static int program_advance(struct program *p, uint64_t pc)
 {
 	uint64_t from = p->pc;
 
 	if (pc < from || !p->rows)
-		return program__bad(p);
+		return program_fail(p);
 	p->pc = pc;
 	if (pc == from || from >= p->end)
 		return 0;
 	return cfi_rows__push(p->rows, (uint32_t)from, cfi__row(&p->state));
 }
 
-static int program__advance_by(struct program *p, uint64_t delta)
+static int program_advance_by(struct program *p, uint64_t delta)
 {
 	uint64_t bytes;
 
 	if (__builtin_mul_overflow(delta, p->cie->code_align, &bytes) ||
 	    __builtin_add_overflow(bytes, p->pc, &bytes))
-		return program__bad(p);
-	return program__advance(p, bytes);
+		return program_fail(p);
+	return program_advance(p, bytes);
 }
 
-/* The rule of @reg, or NULL when it is none of those kept. */
-static struct cfi_rule *state__rule(struct cfi_state *state, uint64_t reg)
+/* The rule of @reg, or NULL if it is not tracked. */
+static struct cfi_rule *state_rule(struct cfi_state *state, uint64_t reg)
 {
 	if (reg == CFI_RBP)
 		return &state->rbp;
@@ -74,27 +74,26 @@ static struct cfi_rule *state__rule(struct cfi_state *state, uint64_t reg)
 	return NULL;
 }
 
-static void program__set(struct program *p, uint64_t reg, struct cfi_rule value)
+static void program_set(struct program *p, uint64_t reg, struct cfi_rule value)
 {
-	struct cfi_rule *rule = state__rule(&p->state, reg);
+	struct cfi_rule *rule = state_rule(&p->state, reg);
 
 	if (rule)
 		*rule = value;
 }
 
-static int64_t program__factored(const struct program *p, uint64_t offset)
+static int64_t data_factored(const struct program *p, uint64_t offset)
 {
 	return (int64_t)(offset * (uint64_t)p->cie->data_align);
 }
 
-static void program__offset(struct program *p, uint64_t reg, uint64_t offset)
+static void program_set_offset(struct program *p, uint64_t reg, uint64_t offset)
 {
-	program__set(
-		p, reg,
-		(struct cfi_rule){.kind = CFI_RULE_OFFSET, .offset = program__factored(p, offset)});
+	program_set(p, reg,
+		    (struct cfi_rule){.kind = CFI_RULE_OFFSET, .offset = data_factored(p, offset)});
 }
 
-static void program__restore(struct program *p, uint64_t reg)
+static void program_restore(struct program *p, uint64_t reg)
 {
 	if (reg == CFI_RBP)
 		p->state.rbp = p->cie->initial.rbp;
@@ -102,62 +101,62 @@ static void program__restore(struct program *p, uint64_t reg)
 		p->state.ra = p->cie->initial.ra;
 }
 
-static struct cfi_expression program__expression(struct program *p)
+static struct cfi_expression program_read_expression(struct program *p)
 {
-	struct cfi_expression e = {.size = cfi_read__uleb(&p->c)};
+	struct cfi_expression e = {.size = dwarf_read__uleb(&p->c)};
 
-	e.data = cfi_read__skip(&p->c, e.size);
+	e.data = dwarf_read__skip(&p->c, e.size);
 	return e;
 }
 
-static void program__set_cfa(struct program *p, uint64_t reg, int64_t offset)
+static void program_set_cfa(struct program *p, uint64_t reg, int64_t offset)
 {
 	p->state.cfa_is_expression = false;
 	p->state.cfa_register = reg;
 	p->state.cfa_offset = offset;
 }
 
-/* Instructions about the CFA. False: @op is another one. */
-static bool program__cfa(struct program *p, uint8_t op)
+/* Executes instructions that define the CFA. False if @op is not one. */
+static bool program_cfa_instruction(struct program *p, uint8_t op)
 {
 	struct cursor *c = &p->c;
 	uint64_t reg;
 
 	switch (op) {
 	case DW_CFA_def_cfa:
-		reg = cfi_read__uleb(c);
-		program__set_cfa(p, reg, (int64_t)cfi_read__uleb(c));
+		reg = dwarf_read__uleb(c);
+		program_set_cfa(p, reg, (int64_t)dwarf_read__uleb(c));
 		return true;
 	case DW_CFA_def_cfa_sf:
-		reg = cfi_read__uleb(c);
-		program__set_cfa(p, reg, program__factored(p, (uint64_t)cfi_read__sleb(c)));
+		reg = dwarf_read__uleb(c);
+		program_set_cfa(p, reg, data_factored(p, (uint64_t)dwarf_read__sleb(c)));
 		return true;
 	case DW_CFA_def_cfa_register:
-		/* Behind an expression (which DWARF forbids and people write): the old offset. */
+		/* After an expression (invalid DWARF, but it occurs): keeps the old offset. */
 		p->state.cfa_is_expression = false;
-		p->state.cfa_register = cfi_read__uleb(c);
+		p->state.cfa_register = dwarf_read__uleb(c);
 		return true;
 	case DW_CFA_def_cfa_offset:
-		p->state.cfa_offset = (int64_t)cfi_read__uleb(c);
+		p->state.cfa_offset = (int64_t)dwarf_read__uleb(c);
 		return true;
 	case DW_CFA_def_cfa_offset_sf:
-		p->state.cfa_offset = program__factored(p, (uint64_t)cfi_read__sleb(c));
+		p->state.cfa_offset = data_factored(p, (uint64_t)dwarf_read__sleb(c));
 		return true;
 	case DW_CFA_def_cfa_expression:
 		p->state.cfa_is_expression = true;
-		p->state.cfa = program__expression(p);
+		p->state.cfa = program_read_expression(p);
 		return true;
 	default:
 		return false;
 	}
 }
 
-/* Instructions about the rule of one register. False: @op is another one. */
-static bool program__register(struct program *p, uint8_t op)
+/* Executes instructions that define a register rule. False if @op is not one. */
+static bool program_register_instruction(struct program *p, uint8_t op)
 {
 	struct cursor *c = &p->c;
 	struct cfi_rule rule = {.kind = CFI_RULE_OTHER};
-	uint64_t reg = cfi_read__uleb(c);
+	uint64_t reg = dwarf_read__uleb(c);
 
 	switch (op) {
 	case DW_CFA_undefined:
@@ -167,43 +166,43 @@ static bool program__register(struct program *p, uint8_t op)
 		rule.kind = CFI_RULE_SAME;
 		break;
 	case DW_CFA_register:
-		rule.offset = (int64_t)cfi_read__uleb(c);
+		rule.offset = (int64_t)dwarf_read__uleb(c);
 		rule.kind = (uint64_t)rule.offset == reg ? CFI_RULE_SAME : CFI_RULE_REGISTER;
 		break;
 	case DW_CFA_val_offset:
 	case DW_CFA_val_offset_sf:
-		cfi_read__uleb(c); /* as long as an sleb */
+		dwarf_read__uleb(c); /* skips an sleb, too */
 		break;
 	case DW_CFA_expression:
 		rule.kind = CFI_RULE_EXPRESSION;
-		rule.expression = program__expression(p);
+		rule.expression = program_read_expression(p);
 		break;
 	case DW_CFA_val_expression:
-		program__expression(p);
+		program_read_expression(p);
 		break;
 	default:
 		return false;
 	}
-	program__set(p, reg, rule);
+	program_set(p, reg, rule);
 	return true;
 }
 
-static void program__saved(struct program *p, uint8_t op)
+static void program_saved_register(struct program *p, uint8_t op)
 {
 	struct cursor *c = &p->c;
-	uint64_t reg = cfi_read__uleb(c);
+	uint64_t reg = dwarf_read__uleb(c);
 
 	if (op == DW_CFA_offset_extended)
-		program__offset(p, reg, cfi_read__uleb(c));
+		program_set_offset(p, reg, dwarf_read__uleb(c));
 	else if (op == DW_CFA_offset_extended_sf)
-		program__offset(p, reg, (uint64_t)cfi_read__sleb(c));
+		program_set_offset(p, reg, (uint64_t)dwarf_read__sleb(c));
 	else if (op == DW_CFA_GNU_negative_offset_extended)
-		program__offset(p, reg, -cfi_read__uleb(c));
+		program_set_offset(p, reg, -dwarf_read__uleb(c));
 	else
-		program__restore(p, reg);
+		program_restore(p, reg);
 }
 
-static void program__remember(struct program *p)
+static void program_remember_state(struct program *p)
 {
 	if (p->remembered == MAX_REMEMBERED)
 		p->c.bad = true;
@@ -211,7 +210,7 @@ static void program__remember(struct program *p)
 		p->memory[p->remembered++] = p->state;
 }
 
-static void program__recall(struct program *p)
+static void program_restore_state(struct program *p)
 {
 	if (!p->remembered)
 		p->c.bad = true;
@@ -219,8 +218,8 @@ static void program__recall(struct program *p)
 		p->state = p->memory[--p->remembered];
 }
 
-/* Every instruction whose upper two bits are 0. */
-static int program__extended(struct program *p, uint8_t op)
+/* Executes instructions whose upper two bits are 0. */
+static int program_extended(struct program *p, uint8_t op)
 {
 	struct cursor *c = &p->c;
 
@@ -229,38 +228,38 @@ static int program__extended(struct program *p, uint8_t op)
 	case DW_CFA_GNU_window_save:
 		return 0;
 	case DW_CFA_set_loc:
-		return program__advance(p, cfi__pointer(p->section, c, p->cie->encoding, p->begin));
+		return program_advance(p, cfi__pointer(p->section, c, p->cie->encoding, p->begin));
 	case DW_CFA_advance_loc1:
-		return program__advance_by(p, cfi_read__uint8_t(c));
+		return program_advance_by(p, dwarf_read__uint8_t(c));
 	case DW_CFA_advance_loc2:
-		return program__advance_by(p, cfi_read__uint16_t(c));
+		return program_advance_by(p, dwarf_read__uint16_t(c));
 	case DW_CFA_advance_loc4:
-		return program__advance_by(p, cfi_read__uint32_t(c));
+		return program_advance_by(p, dwarf_read__uint32_t(c));
 	case DW_CFA_MIPS_advance_loc8:
-		return program__advance_by(p, cfi_read__uint64_t(c));
+		return program_advance_by(p, dwarf_read__uint64_t(c));
 	case DW_CFA_offset_extended:
 	case DW_CFA_offset_extended_sf:
 	case DW_CFA_GNU_negative_offset_extended:
 	case DW_CFA_restore_extended:
-		program__saved(p, op);
+		program_saved_register(p, op);
 		return 0;
 	case DW_CFA_remember_state:
-		program__remember(p);
+		program_remember_state(p);
 		return 0;
 	case DW_CFA_restore_state:
-		program__recall(p);
+		program_restore_state(p);
 		return 0;
 	case DW_CFA_GNU_args_size:
-		cfi_read__uleb(c);
+		dwarf_read__uleb(c);
 		return 0;
 	default:
-		if (!program__cfa(p, op) && !program__register(p, op))
+		if (!program_cfa_instruction(p, op) && !program_register_instruction(p, op))
 			c->bad = true;
 		return 0;
 	}
 }
 
-static int program__run(struct program *p)
+static int program_run(struct program *p)
 {
 	int err = 0;
 
@@ -269,16 +268,16 @@ static int program__run(struct program *p)
 
 		switch (op & 0xc0) {
 		case DW_CFA_advance_loc:
-			err = program__advance_by(p, op & 0x3f);
+			err = program_advance_by(p, op & 0x3f);
 			break;
 		case DW_CFA_offset:
-			program__offset(p, op & 0x3f, cfi_read__uleb(&p->c));
+			program_set_offset(p, op & 0x3f, dwarf_read__uleb(&p->c));
 			break;
 		case DW_CFA_restore:
-			program__restore(p, op & 0x3f);
+			program_restore(p, op & 0x3f);
 			break;
 		default:
-			err = program__extended(p, op);
+			err = program_extended(p, op);
 		}
 	}
 	if (!err && p->c.bad)
@@ -299,7 +298,7 @@ int cfi__run_initial(const struct cfi_section *section, struct cfi_cie *cie, str
 	p.end = 1;
 	p.rows = NULL;
 	p.remembered = 0;
-	err = program__run(&p);
+	err = program_run(&p);
 	if (!err)
 		cie->initial = p.state;
 	return err;
@@ -308,7 +307,7 @@ int cfi__run_initial(const struct cfi_section *section, struct cfi_cie *cie, str
 int cfi__run(const struct cfi_section *section, const struct cfi_cie *cie,
 	     const struct cfi_fde *fde, uint32_t end, struct cfi_rows *rows)
 {
-	struct program p; /* not cleared as a whole: the memory is most of it */
+	struct program p; /* not zeroed: @memory is large */
 	int err;
 
 	p.section = section;
@@ -320,8 +319,8 @@ int cfi__run(const struct cfi_section *section, const struct cfi_cie *cie,
 	p.end = end;
 	p.rows = rows;
 	p.remembered = 0;
-	err = program__run(&p);
+	err = program_run(&p);
 	if (!err)
-		err = program__advance(&p, UINT64_MAX);
+		err = program_advance(&p, UINT64_MAX);
 	return err;
 }

@@ -1,43 +1,42 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * From the rules of a row to what the kernel side can do. Expressions are
- * recognised, not evaluated: compilers, linkers and the C library write a
- * handful of shapes.
+ * Conversion of CFI rules to the unwind rows of the kernel side. Expressions are not evaluated but
+ * recognized: compilers, linkers and the C library use a handful of patterns.
  */
 #include <dwarf.h>
 
 #include "symbols/unwind/cfi.h"
-#include "symbols/unwind/cfi_read.h"
+#include "symbols/dwarf/dwarf_read.h"
 
-/* Of the saved rsp and rip from the start of struct ucontext. */
+/* Offsets of the saved rsp and rip in struct ucontext. */
 #define UCONTEXT_RSP 160
 #define UCONTEXT_RIP 168
 
-/* register + offset; or what is in memory there, + more. */
-struct place {
+/* @reg + @offset; with @deref, the value in memory there + @deref_offset. */
+struct address_expression {
 	uint64_t reg;
 	int64_t offset;
 	bool deref;
-	int64_t more;
+	int64_t deref_offset;
 };
 
-/* `bregN offset`, constants added, and at most one deref. */
-static bool expression__place(const struct cfi_expression *e, struct place *place)
+/* Parses `bregN offset` with added constants and at most one deref. */
+static bool parse_address(const struct cfi_expression *e, struct address_expression *place)
 {
 	struct cursor c = {.at = e->data, .end = e->data + e->size};
-	struct place p = {};
-	uint8_t op = cfi_read__uint8_t(&c);
+	struct address_expression p = {};
+	uint8_t op = dwarf_read__uint8_t(&c);
 
 	if (op < DW_OP_breg0 || op > DW_OP_breg31)
 		return false;
 	p.reg = op - DW_OP_breg0;
-	p.offset = cfi_read__sleb(&c);
+	p.offset = dwarf_read__sleb(&c);
 	while (c.at < c.end) {
-		int64_t *sum = p.deref ? &p.more : &p.offset;
+		int64_t *sum = p.deref ? &p.deref_offset : &p.offset;
 
-		op = cfi_read__uint8_t(&c);
+		op = dwarf_read__uint8_t(&c);
 		if (op == DW_OP_plus_uconst)
-			*sum = (int64_t)((uint64_t)*sum + cfi_read__uleb(&c));
+			*sum = (int64_t)((uint64_t)*sum + dwarf_read__uleb(&c));
 		else if (op == DW_OP_deref && !p.deref)
 			p.deref = true;
 		else
@@ -50,10 +49,10 @@ static bool expression__place(const struct cfi_expression *e, struct place *plac
 }
 
 /*
- * What linkers write for .plt: behind its push, from byte N of the 16 of an
- * entry on, the frame is 8 bytes larger. Returns N or -1.
+ * Recognizes the expression that linkers write for .plt: from byte N of a 16-byte entry on, after
+ * its push, the CFA is 8 bytes higher. Returns N or -1.
  */
-static int expression__plt(const struct cfi_expression *e)
+static int parse_plt(const struct cfi_expression *e)
 {
 	static const uint8_t head[] = {DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and};
 	static const uint8_t tail[] = {DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus};
@@ -68,7 +67,7 @@ static int expression__plt(const struct cfi_expression *e)
 	return lit - DW_OP_lit0;
 }
 
-/* @offset in units of 8 bytes between @min and @max. */
+/* Divides @offset by 8. False if it is not divisible, or the result is not in [@min, @max]. */
 static bool scale(int64_t offset, int min, int max, int *out)
 {
 	if (offset % 8 || offset / 8 < min || offset / 8 > max)
@@ -77,7 +76,7 @@ static bool scale(int64_t offset, int min, int max, int *out)
 	return true;
 }
 
-static void row__set_cfa(struct unwind_row *row, const struct place *place)
+static void row_set_cfa(struct unwind_row *row, const struct address_expression *place)
 {
 	int scaled;
 
@@ -85,8 +84,8 @@ static void row__set_cfa(struct unwind_row *row, const struct place *place)
 		return;
 	if (!scale(place->offset, INT16_MIN, INT16_MAX, &scaled))
 		return;
-	if (place->more) {
-		if (place->more != 8 || place->reg != CFI_RSP)
+	if (place->deref_offset) {
+		if (place->deref_offset != 8 || place->reg != CFI_RSP)
 			return;
 		row->rule = UNWIND_CFA_RSP_DEREF_8;
 	} else if (place->reg == CFI_RSP) {
@@ -97,50 +96,51 @@ static void row__set_cfa(struct unwind_row *row, const struct place *place)
 	row->cfa = (__s16)scaled;
 }
 
-static bool state__is_signal_frame(const struct cfi_state *s, const struct place *cfa)
+static bool is_signal_frame(const struct cfi_state *s, const struct address_expression *cfa)
 {
-	struct place ra;
+	struct address_expression ra;
 
-	return cfa->reg == CFI_RSP && cfa->deref && !cfa->more && cfa->offset == UCONTEXT_RSP &&
-	       s->ra.kind == CFI_RULE_EXPRESSION && expression__place(&s->ra.expression, &ra) &&
-	       ra.reg == CFI_RSP && !ra.deref && ra.offset == UCONTEXT_RIP;
+	return cfa->reg == CFI_RSP && cfa->deref && !cfa->deref_offset &&
+	       cfa->offset == UCONTEXT_RSP && s->ra.kind == CFI_RULE_EXPRESSION &&
+	       parse_address(&s->ra.expression, &ra) && ra.reg == CFI_RSP && !ra.deref &&
+	       ra.offset == UCONTEXT_RIP;
 }
 
-/* vfork() keeps its return address where the child, on the same stack, does not overwrite it. */
-static bool state__returns_to_rdi(const struct cfi_state *s)
+/* vfork() keeps its return address in rdi: the child overwrites the shared stack. */
+static bool returns_to_rdi(const struct cfi_state *s)
 {
 	return s->ra.kind == CFI_RULE_REGISTER && s->ra.offset == CFI_RDI &&
 	       !s->cfa_is_expression && s->cfa_register == CFI_RSP;
 }
 
-/* The CFA's part of the row; else the return address has to be where calls put it. */
-static struct unwind_row state__cfa(const struct cfi_state *s, struct place *cfa)
+/* The row's rule for the CFA. Unless it is special, the return address must be at CFA - 8. */
+static struct unwind_row cfa_row(const struct cfi_state *s, struct address_expression *cfa)
 {
 	struct unwind_row row = {.rule = UNWIND_CFA_UNSUPPORTED};
 	bool call = s->ra.kind == CFI_RULE_OFFSET && s->ra.offset == -8;
 	int plt;
 
-	*cfa = (struct place){
+	*cfa = (struct address_expression){
 		.reg = s->cfa_register, .offset = s->cfa_offset, .deref = s->cfa_is_expression};
 	if (s->ra.kind == CFI_RULE_UNDEFINED) {
 		row.rule = UNWIND_CFA_END;
 		return row;
 	}
 	if (!s->cfa_is_expression) {
-		if (call || state__returns_to_rdi(s))
-			row__set_cfa(&row, cfa);
+		if (call || returns_to_rdi(s))
+			row_set_cfa(&row, cfa);
 		if (!call && row.rule == UNWIND_CFA_RSP)
 			row.rule = UNWIND_CFA_RSP_RDI;
 		return row;
 	}
-	if (expression__place(&s->cfa, cfa)) {
-		if (state__is_signal_frame(s, cfa))
+	if (parse_address(&s->cfa, cfa)) {
+		if (is_signal_frame(s, cfa))
 			row.rule = UNWIND_CFA_SIGNAL;
 		else if (call)
-			row__set_cfa(&row, cfa);
+			row_set_cfa(&row, cfa);
 		return row;
 	}
-	plt = expression__plt(&s->cfa);
+	plt = parse_plt(&s->cfa);
 	if (plt >= 0 && call) {
 		row.rule = UNWIND_CFA_PLT;
 		row.cfa = (__s16)plt;
@@ -149,18 +149,18 @@ static struct unwind_row state__cfa(const struct cfi_state *s, struct place *cfa
 }
 
 /*
- * Where the caller's rbp was saved, when it is told as an address from a
- * register: the same as an offset from the CFA if that uses the same register.
+ * The rule for rbp when it is saved at an address relative to a register; that is an offset from
+ * the CFA if the CFA is relative to the same register.
  *
- * GCC saves rbp at *rbp where it realigns the stack, and does not say so when
- * it pops it again. It has done so wherever the CFA comes from rsp.
+ * When GCC realigns the stack, it saves rbp at *rbp, and emits no rule when it restores it. It has
+ * restored it wherever the CFA is relative to rsp.
  */
-static enum unwind_rbp state__rbp_place(const struct cfi_state *s, const struct place *cfa,
-					int64_t *offset)
+static enum unwind_rbp rbp_expression_rule(const struct cfi_state *s,
+					   const struct address_expression *cfa, int64_t *offset)
 {
-	struct place place;
+	struct address_expression place;
 
-	if (!expression__place(&s->rbp.expression, &place) || place.deref)
+	if (!parse_address(&s->rbp.expression, &place) || place.deref)
 		return UNWIND_RBP_UNKNOWN;
 	if (place.reg == cfa->reg && !cfa->deref) {
 		*offset = (int64_t)((uint64_t)place.offset - (uint64_t)cfa->offset);
@@ -174,7 +174,8 @@ static enum unwind_rbp state__rbp_place(const struct cfi_state *s, const struct 
 	return UNWIND_RBP_FRAME;
 }
 
-static enum unwind_rbp state__rbp(const struct cfi_state *s, const struct place *cfa, int *scaled)
+static enum unwind_rbp rbp_rule(const struct cfi_state *s, const struct address_expression *cfa,
+				int *scaled)
 {
 	enum unwind_rbp rbp = UNWIND_RBP_UNKNOWN;
 	int64_t offset = 0;
@@ -187,7 +188,7 @@ static enum unwind_rbp state__rbp(const struct cfi_state *s, const struct place 
 		offset = s->rbp.offset;
 		break;
 	case CFI_RULE_EXPRESSION:
-		rbp = state__rbp_place(s, cfa, &offset);
+		rbp = rbp_expression_rule(s, cfa, &offset);
 		break;
 	case CFI_RULE_UNDEFINED:
 	case CFI_RULE_OTHER:
@@ -201,15 +202,15 @@ static enum unwind_rbp state__rbp(const struct cfi_state *s, const struct place 
 
 struct unwind_row cfi__row(const struct cfi_state *state)
 {
-	struct place cfa;
-	struct unwind_row row = state__cfa(state, &cfa);
+	struct address_expression cfa;
+	struct unwind_row row = cfa_row(state, &cfa);
 	enum unwind_rbp rbp;
 	int scaled = 0;
 
 	if (row.rule == UNWIND_CFA_END || row.rule == UNWIND_CFA_SIGNAL ||
 	    row.rule == UNWIND_CFA_UNSUPPORTED)
 		return row;
-	rbp = state__rbp(state, &cfa, &scaled);
+	rbp = rbp_rule(state, &cfa, &scaled);
 	row.rbp = (__s8)scaled;
 	row.rule = (__u8)UNWIND_RULE(row.rule, rbp);
 	return row;

@@ -3,35 +3,34 @@
 #include <string.h>
 
 #include "symbols/unwind/cfi.h"
-#include "symbols/unwind/frame_sections.h"
+#include "symbols/unwind/unwind_input.h"
+#include "symbols/unwind/go_table.h"
 #include "symbols/unwind/unwind_table.h"
 
-/* System call, test, two jumps and a return. */
+/* Bytes: system call, test, two jumps and a return. */
 #define CLONE_GAP 16
-/* Of a program's entry, at most: the dynamic loader's has 61 bytes (glibc 2.36). */
+/* The maximum size of the entry code; the dynamic loader's has 61 bytes (glibc 2.36). */
 #define ENTRY_SIZE 128
 
-static uint64_t segment__start(const struct unwind_segment *segment)
+static uint64_t segment_start(const struct unwind_segment *segment)
 {
 	return segment->offset + (uint64_t)segment->bias;
 }
 
-/* The executable segment of @address, or NULL; @hint is tried first. */
-static const struct unwind_segment *source__segment(const struct unwind_source *source,
-						    const struct unwind_segment *hint,
-						    uint64_t address)
+/* The executable segment that contains @address, or NULL. Tries @hint first. */
+static const struct unwind_segment *
+find_segment(const struct unwind_input *input, const struct unwind_segment *hint, uint64_t address)
 {
-	if (hint && address - segment__start(hint) < hint->size)
+	if (hint && address - segment_start(hint) < hint->size)
 		return hint;
-	for (size_t i = 0; i < source->n_segments; i++)
-		if (address - segment__start(&source->segments[i]) < source->segments[i].size)
-			return &source->segments[i];
+	for (size_t i = 0; i < input->n_segments; i++)
+		if (address - segment_start(&input->segments[i]) < input->segments[i].size)
+			return &input->segments[i];
 	return NULL;
 }
 
-/* Drops what lies elsewhere: what is left of functions that the linker dropped. */
-static void entries__keep_executable(struct cfi_entries *entries,
-				     const struct unwind_source *source)
+/* Drops FDEs outside executable segments, of functions that the linker dropped. */
+static void drop_unmapped_fdes(struct cfi_entries *entries, const struct unwind_input *input)
 {
 	const struct unwind_segment *segment = NULL;
 	size_t kept = 0;
@@ -40,10 +39,10 @@ static void entries__keep_executable(struct cfi_entries *entries,
 		struct cfi_fde fde = entries->fdes.data[i];
 		uint64_t end;
 
-		segment = source__segment(source, segment, fde.begin);
+		segment = find_segment(input, segment, fde.begin);
 		if (!segment)
 			continue;
-		end = segment__start(segment) + segment->size;
+		end = segment_start(segment) + segment->size;
 		if (fde.end > end)
 			fde.end = (uint32_t)end;
 		entries->fdes.data[kept++] = fde;
@@ -51,8 +50,8 @@ static void entries__keep_executable(struct cfi_entries *entries,
 	entries->fdes.n = kept;
 }
 
-/* By address; of equal ones the first in the section stays first. */
-static int fde__compare(const void *a, const void *b)
+/* By address, then by position in the section. */
+static int compare_fdes(const void *a, const void *b)
 {
 	const struct cfi_fde *x = a, *y = b;
 
@@ -61,24 +60,24 @@ static int fde__compare(const void *a, const void *b)
 	return x->program < y->program ? -1 : x->program > y->program;
 }
 
-static void entries__sort(struct cfi_entries *entries)
+static void sort_fdes(struct cfi_entries *entries)
 {
 	for (size_t i = 1; i < entries->fdes.n; i++) {
 		if (entries->fdes.data[i].begin < entries->fdes.data[i - 1].begin) {
 			qsort(entries->fdes.data, entries->fdes.n, sizeof(*entries->fdes.data),
-			      fde__compare);
+			      compare_fdes);
 			return;
 		}
 	}
 }
 
 /*
- * In clone() and clone3() the C library says nothing of the few instructions from
- * the system call on, which two threads return from: the child, on its way into
- * an outermost frame that is described again, and the parent, for which all is
- * as it was. Takes such a gap at @at out, so that the row before goes on.
+ * In clone() and clone3(), glibc has no CFI for the few instructions after the system call, where
+ * both threads return: the child, before an outermost frame that has CFI again, and the parent,
+ * for which the rules before still apply. Removes such a gap at @at, so that the previous row
+ * continues.
  */
-static void rows__join_clone(struct cfi_rows *rows, size_t at)
+static void rows_join_clone(struct cfi_rows *rows, size_t at)
 {
 	struct unwind_row *gap = &rows->rows.data[at];
 
@@ -89,7 +88,7 @@ static void rows__join_clone(struct cfi_rows *rows, size_t at)
 	rows->rows.n--;
 }
 
-static int rows__insert(struct cfi_rows *rows, size_t at, struct unwind_row row)
+static int rows_insert(struct cfi_rows *rows, size_t at, struct unwind_row row)
 {
 	if (array__push(&rows->rows, row))
 		return -ENOMEM;
@@ -99,8 +98,8 @@ static int rows__insert(struct cfi_rows *rows, size_t at, struct unwind_row row)
 	return 0;
 }
 
-/* Takes out the row at @at when it says the same as the one before it. */
-static void rows__join(struct cfi_rows *rows, size_t at)
+/* Removes the row at @at if its rules are the same as in the row before. */
+static void rows_join(struct cfi_rows *rows, size_t at)
 {
 	const struct unwind_row *row = &rows->rows.data[at];
 
@@ -113,11 +112,11 @@ static void rows__join(struct cfi_rows *rows, size_t at)
 }
 
 /*
- * Puts the @n rows of @code, which ends at @end, where nothing is described. Where
- * something is, that counts.
+ * Inserts the @n rows of @code, which ends at address @end, if there are no rules at its start.
+ * Existing rules take precedence.
  */
-static int rows__fill_gap(struct cfi_rows *rows, const struct unwind_row *code, size_t n,
-			  uint32_t end)
+static int rows_fill_gap(struct cfi_rows *rows, const struct unwind_row *code, size_t n,
+			 uint32_t end)
 {
 	struct unwind_row gap = {.pc = end};
 	size_t at = 0;
@@ -132,44 +131,43 @@ static int rows__fill_gap(struct cfi_rows *rows, const struct unwind_row *code, 
 	if (!n)
 		return 0;
 	if (at == rows->rows.n || rows->rows.data[at].pc > end)
-		err = rows__insert(rows, at, gap);
+		err = rows_insert(rows, at, gap);
 	for (size_t i = n; i > 1 && !err; i--)
-		err = rows__insert(rows, at, code[i - 1]);
+		err = rows_insert(rows, at, code[i - 1]);
 	if (at && rows->rows.data[at - 1].pc == code->pc)
 		rows->rows.data[--at] = *code;
 	else if (!err)
-		err = rows__insert(rows, at, *code);
-	if (!err) { /* it may go on, or have come, from a neighbour */
-		rows__join(rows, at + n);
-		rows__join(rows, at);
+		err = rows_insert(rows, at, *code);
+	if (!err) { /* neighbors may have the same rules */
+		rows_join(rows, at + n);
+		rows_join(rows, at);
 	}
 	return err;
 }
 
 /*
- * A program begins in assembly that not everybody describes (the dynamic loader's
- * is in a gap): there is no caller. What is said of @entry all the same, counts.
+ * Adds a row that says that the code at the program's entry has no caller: it is assembly, often
+ * without CFI, as in the dynamic loader. Existing rules take precedence.
  */
-static int rows__end_at_entry(struct cfi_rows *rows, uint64_t entry)
+static int rows_end_at_entry(struct cfi_rows *rows, uint64_t entry)
 {
 	struct unwind_row end = {.pc = (uint32_t)entry, .rule = UNWIND_CFA_END};
 
 	if (!entry || entry > UINT32_MAX - ENTRY_SIZE)
 		return 0;
 	for (size_t i = 0; i < rows->rows.n; i++)
-		if (rows->rows.data[i].pc > entry) /* described from its second part on */
+		if (rows->rows.data[i].pc > entry) /* END: has CFI except for its start */
 			return UNWIND_CFA(&rows->rows.data[i]) == UNWIND_CFA_END
 				       ? 0
-				       : rows__fill_gap(rows, &end, 1,
-							(uint32_t)entry + ENTRY_SIZE);
+				       : rows_fill_gap(rows, &end, 1, (uint32_t)entry + ENTRY_SIZE);
 	return 0;
 }
 
 /*
- * _init() and _fini() take 8 bytes of stack after an endbr64 that may be there, and
- * give them back before they return.
+ * _init() and _fini() begin with `sub $8, %rsp`, possibly after endbr64, and end with
+ * `add $8, %rsp; ret`.
  */
-static int rows__add_crt(struct cfi_rows *rows, const struct unwind_crt_function *function)
+static int rows_add_init_fini(struct cfi_rows *rows, const struct unwind_crt_function *function)
 {
 	static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa}, take[] = {0x48, 0x83, 0xec, 0x08},
 			     give[] = {0x48, 0x83, 0xc4, 0x08, 0xc3};
@@ -181,23 +179,23 @@ static int rows__add_crt(struct cfi_rows *rows, const struct unwind_crt_function
 	    memcmp(function->code + begin, take, sizeof(take)) ||
 	    memcmp(function->code + function->size - sizeof(give), give, sizeof(give)))
 		return 0;
-	return rows__fill_gap(rows,
-			      (const struct unwind_row[]){
-				      {.pc = pc, .cfa = 1, .rule = UNWIND_CFA_RSP},
-				      {.pc = pc + (uint32_t)(begin + sizeof(take)),
-				       .cfa = 2,
-				       .rule = UNWIND_CFA_RSP},
-				      {.pc = end - 1, .cfa = 1, .rule = UNWIND_CFA_RSP},
-			      },
-			      3, end);
+	return rows_fill_gap(rows,
+			     (const struct unwind_row[]){
+				     {.pc = pc, .cfa = 1, .rule = UNWIND_CFA_RSP},
+				     {.pc = pc + (uint32_t)(begin + sizeof(take)),
+				      .cfa = 2,
+				      .rule = UNWIND_CFA_RSP},
+				     {.pc = end - 1, .cfa = 1, .rule = UNWIND_CFA_RSP},
+			     },
+			     3, end);
 }
 
 /*
- * A stub jumps on, with nothing on the stack but what it was called with. When .plt
- * begins with the way to the loader, its stubs push what is to be bound first: an
- * instruction that ends 11 bytes behind their start, 9 when there is an endbr64.
+ * PLT stubs jump without changing the stack. If .plt is lazy (its first entry calls the loader),
+ * its stubs push the relocation index first, with an instruction that ends at byte 11, or 9
+ * after endbr64.
  */
-static int rows__add_plt(struct cfi_rows *rows, const struct unwind_plt *plt)
+static int rows_add_plt(struct cfi_rows *rows, const struct unwind_plt *plt)
 {
 	static const uint8_t push[] = {0xff, 0x35}, endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	uint32_t pc = (uint32_t)plt->address, end = pc + (uint32_t)plt->size;
@@ -213,20 +211,19 @@ static int rows__add_plt(struct cfi_rows *rows, const struct unwind_plt *plt)
 
 	if (!plt->size || plt->address > UINT32_MAX || plt->size > UINT32_MAX - plt->address)
 		return 0;
-	return lazy ? rows__fill_gap(rows, lazy_stubs, ARRAY_SIZE(lazy_stubs), end)
-		    : rows__fill_gap(rows, stubs, ARRAY_SIZE(stubs), end);
+	return lazy ? rows_fill_gap(rows, lazy_stubs, ARRAY_SIZE(lazy_stubs), end)
+		    : rows_fill_gap(rows, stubs, ARRAY_SIZE(stubs), end);
 }
 
 /*
- * Rows of all FDEs. Where they overlap, the one that starts last counts, as it
- * does for an unwinder that searches .eh_frame_hdr; of several that start at
- * one address, the first that is well-formed.
+ * Appends the rows of all FDEs. Where FDEs overlap, the one that starts last wins, as in unwinders
+ * that search .eh_frame_hdr; of FDEs with the same start, the first that is well-formed.
  */
-static int entries__run(const struct cfi_section *section, const struct cfi_entries *entries,
-			struct cfi_rows *rows)
+static int run_fdes(const struct cfi_section *section, const struct cfi_entries *entries,
+		    struct cfi_rows *rows)
 {
 	const struct cfi_fde *fdes = entries->fdes.data;
-	uint32_t covered = 0; /* rows reach up to here */
+	uint32_t covered = 0; /* end of the rows so far */
 	size_t next = 0;      /* the next FDE with a higher address */
 
 	for (size_t i = 0; i < entries->fdes.n; i++) {
@@ -255,32 +252,102 @@ static int entries__run(const struct cfi_section *section, const struct cfi_entr
 			continue;
 		}
 		if (mark && fdes[i].begin - covered <= CLONE_GAP)
-			rows__join_clone(rows, mark);
+			rows_join_clone(rows, mark);
 		covered = end;
 	}
 	return covered ? cfi_rows__push(rows, covered, (struct unwind_row){}) : -ENOENT;
 }
 
-static int table__fill(struct unwind_table *table, struct unwind_source *source)
+static int rows_from_cfi(struct cfi_rows *rows, const struct unwind_input *input)
 {
 	struct cfi_entries entries;
+	int err = cfi__read(&input->section, &entries);
+
+	if (!err) {
+		drop_unmapped_fdes(&entries, input);
+		sort_fdes(&entries);
+		err = run_fdes(&input->section, &entries, rows);
+	}
+	cfi__free(&entries);
+	return err;
+}
+
+/* Replaces the rows in the address range of @code by @code, whose last row marks its end. */
+static int rows_replace(struct cfi_rows *rows, const struct cfi_rows *code)
+{
+	uint32_t from = code->rows.data[0].pc, to = code->rows.data[code->rows.n - 1].pc;
+	struct cfi_rows merged = {};
+	size_t at = 0;
+	int err = 0;
+
+	for (; at < rows->rows.n && rows->rows.data[at].pc < from && !err; at++)
+		err = cfi_rows__push(&merged, rows->rows.data[at].pc, rows->rows.data[at]);
+	for (size_t i = 0; i + 1 < code->rows.n && !err; i++)
+		err = cfi_rows__push(&merged, code->rows.data[i].pc, code->rows.data[i]);
+	while (at < rows->rows.n && rows->rows.data[at].pc <= to)
+		at++;
+	if (!err)
+		err = cfi_rows__push(&merged, to,
+				     at ? rows->rows.data[at - 1] : (struct unwind_row){});
+	for (; at < rows->rows.n && !err; at++)
+		err = cfi_rows__push(&merged, rows->rows.data[at].pc, rows->rows.data[at]);
+	array__free(&rows->rows);
+	*rows = merged;
+	return err;
+}
+
+/* cgo's crosscall function pushes six registers, rbp as the second. */
+static int rows_add_crosscall(struct cfi_rows *rows, uint64_t address)
+{
+	uint32_t pc = (uint32_t)address;
+	const struct unwind_row code[] = {
+		{.pc = pc, .cfa = 1, .rule = UNWIND_CFA_RSP},
+		{.pc = pc + UNWIND_CROSSCALL_PUSHED,
+		 .cfa = 7,
+		 .rbp = -3,
+		 .rule = UNWIND_RULE(UNWIND_CFA_RSP, UNWIND_RBP_CFA)},
+	};
+
+	if (!address || address > UINT32_MAX - UNWIND_CROSSCALL_SIZE)
+		return 0;
+	return rows_fill_gap(rows, code, ARRAY_SIZE(code), pc + UNWIND_CROSSCALL_SIZE + 1);
+}
+
+/* .gopclntab takes precedence over CFI, which the Go toolchain writes for debuggers. */
+static int rows_add_go(struct cfi_rows *rows, const struct unwind_input *input)
+{
+	uint64_t text = input->section.text;
+	struct cfi_rows code = {};
+	struct go_table table;
+	int err = go_table__read(input->go, input->go_size, text, &table);
+
+	if (!err)
+		err = go_table__rows(&table, &code);
+	if (!err && code.rows.n > 1)
+		err = rows_replace(rows, &code);
+	go_table__free(&table);
+	array__free(&code.rows);
+	return err == -ENOENT ? 0 : err;
+}
+
+static int fill_table(struct unwind_table *table, struct unwind_input *input)
+{
 	struct cfi_rows rows = {};
 	struct unwind_row *shrunk;
-	int err;
+	int err = input->section.data ? rows_from_cfi(&rows, input) : -ENOENT;
 
-	err = cfi__read(&source->section, &entries);
-	if (!err) {
-		entries__keep_executable(&entries, source);
-		entries__sort(&entries);
-		err = entries__run(&source->section, &entries, &rows);
-	}
+	if ((!err || err == -ENOENT) && input->go)
+		err = rows_add_go(&rows, input);
 	if (!err)
-		err = rows__end_at_entry(&rows, source->entry);
+		err = rows_add_crosscall(&rows, input->crosscall);
+	if (!err && !rows.rows.n)
+		err = -ENOENT;
+	if (!err)
+		err = rows_end_at_entry(&rows, input->entry);
 	for (int i = 0; i < UNWIND_CRT_FUNCTIONS && !err; i++)
-		err = rows__add_crt(&rows, &source->crt[i]);
+		err = rows_add_init_fini(&rows, &input->crt[i]);
 	for (int i = 0; i < UNWIND_PLT_SECTIONS && !err; i++)
-		err = rows__add_plt(&rows, &source->plt[i]);
-	cfi__free(&entries);
+		err = rows_add_plt(&rows, &input->plt[i]);
 	if (err) {
 		array__free(&rows.rows);
 		return err;
@@ -288,23 +355,23 @@ static int table__fill(struct unwind_table *table, struct unwind_source *source)
 	shrunk = realloc(rows.rows.data, rows.rows.n * sizeof(*shrunk));
 	table->rows = shrunk ? shrunk : rows.rows.data;
 	table->n_rows = rows.rows.n;
-	table->segments = TAKE_PTR(source->segments);
-	table->n_segments = source->n_segments;
+	table->segments = TAKE_PTR(input->segments);
+	table->n_segments = input->n_segments;
 	return 0;
 }
 
-static int table__build(int fd, const void *image, size_t size, struct unwind_table **out)
+static int build_table(const struct elf_file *file, struct unwind_table **out)
 {
 	_cleanup_(unwind_table__freep) struct unwind_table *table = NULL;
-	_cleanup_(unwind_source__release) struct unwind_source source = {};
+	_cleanup_(unwind_input__release) struct unwind_input input = {};
 	int err;
 
 	table = calloc(1, sizeof(*table));
 	if (!table)
 		return -ENOMEM;
-	err = unwind_source__read(&source, fd, image, size);
+	err = unwind_input__read(&input, file);
 	if (!err)
-		err = table__fill(table, &source);
+		err = fill_table(table, &input);
 	if (err)
 		return err;
 	*out = TAKE_PTR(table);
@@ -313,19 +380,25 @@ static int table__build(int fd, const void *image, size_t size, struct unwind_ta
 
 int unwind_table__build(int fd, struct unwind_table **out)
 {
-	return fd < 0 ? -EINVAL : table__build(fd, NULL, 0, out);
+	_cleanup_elf_file_ struct elf_file *file = NULL;
+	int err = fd < 0 ? -EINVAL : elf_file__open_unmapped(fd, &file);
+
+	return err ? (err == -ENOEXEC ? -ENOTSUP : err) : build_table(file, out);
 }
 
 int unwind_table__build_memory(const void *image, size_t size, struct unwind_table **out)
 {
-	return table__build(-1, image, size, out);
+	_cleanup_elf_file_ struct elf_file *file = NULL;
+	int err = elf_file__open_memory(image, size, &file);
+
+	return err ? (err == -ENOEXEC ? -ENOTSUP : err) : build_table(file, out);
 }
 
 const struct unwind_row *unwind_rows__find(const struct unwind_row *rows, size_t n, uint64_t pc)
 {
 	size_t low = 0, high = n;
 
-	/* Rows below low start at or before pc, rows from high on behind it. */
+	/* Invariant: rows below low start at or before pc, rows from high on after it. */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -335,11 +408,6 @@ const struct unwind_row *unwind_rows__find(const struct unwind_row *rows, size_t
 			high = middle;
 	}
 	return low ? &rows[low - 1] : NULL;
-}
-
-const struct unwind_row *unwind_table__find(const struct unwind_table *table, uint64_t pc)
-{
-	return unwind_rows__find(table->rows, table->n_rows, pc);
 }
 
 void unwind_table__free(struct unwind_table *table)

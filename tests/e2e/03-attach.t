@@ -9,6 +9,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Dwell;
+use Statistics;
 use Test::More;
 use Time::HiRes qw(sleep);
 
@@ -29,8 +30,16 @@ is(scalar(@{$report->{threads}}), 1, 'and nothing else');
 my $sum = 0;
 $sum += $threads[0]{"${_}_ns"} for qw(cpu io lock sched other);
 near(100 * $sum / $threads[0]{lifetime_ns}, 100, 0.1, 'its times sum to the time attached');
-near(100 * weight_of($report) * $report->{period_ns} / $sum, 100, 4,
-	'the samples stand for all of it');
+# Sampling is unbiased off the CPU. On it, ticks miss the end of short runs: half of the time of bursts
+# of some us at most (18-calibration.t).
+for my $class (qw(io lock sched other)) {
+	my $share = 100 * $threads[0]{"${class}_ns"} / $sum;
+	near(100 * weight_of($report, class => $class) * $report->{period_ns} / $sum, $share,
+		share_bound($share, $sum / $report->{period_ns}), "the samples stand for all of it: $class");
+}
+cmp_ok(weight_of($report, class => 'cpu') * $report->{period_ns}, '>', 0.5 * $threads[0]{cpu_ns},
+	'and for what it ran');
+near(100 * time_of($report) / $sum, 100, 0.1, 'calibrated samples stand for all of it');
 
 # Ctrl-C on the recorder leaves the process alone.
 my $recorder = start({name => 'int'}, $DWELL, 'record', '-o', 'int.data', '-p', $pid);

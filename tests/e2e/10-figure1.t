@@ -19,7 +19,7 @@ my $seconds = 20;
 
 sub share {
 	my ($report, $comm, %want) = @_;
-	return 100 * weight_of($report, comm => $comm, %want) / weight_of($report, comm => $comm);
+	return 100 * time_of($report, comm => $comm, %want) / time_of($report, comm => $comm);
 }
 
 # Share of a thread's folded stacks in which a function appears, run-queue time
@@ -43,8 +43,8 @@ sub folded_share {
 for my $case (1, 2) {
 	# Rounds of several sampling periods. What takes about as long as one can be in step with
 	# a tempo for as long as that is kept: 0.7 points of a third, then, and at times 2.
-	my $got = record(['-o', "case$case.data"], program('figure1'), '--case', $case, '--warm',
-		'--fold', 4, '--seconds', $seconds);
+	my $got = record(['-o', "case$case.data"], program('figure1'), '--case', $case,
+		'--keep-cpus-busy', '--fold', 4, '--seconds', $seconds);
 	is($got->{status}, 0, "case $case is recorded");
 	my $truth = $got->{truth};
 	my ($t1, $t2) = @{$truth->{threads}};

@@ -18,7 +18,7 @@ need_recording();
 my @classes = qw(cpu io lock sched other);
 
 for my $scale (qw(short long mixed)) {
-	my $got = record(['-o', "$scale.data"], program('classes'), '--scale', $scale, '--warm',
+	my $got = record(['-o', "$scale.data"], program('classes'), '--scale', $scale, '--keep-cpus-busy',
 		'--seconds', full(30, 10));
 	is($got->{status}, 0, "$scale intervals are recorded");
 	my $report = report('-i', "$scale.data");

@@ -35,29 +35,29 @@ my $report = report('-i', 'waits.data', '--sort', 'tid,class,kind');
 for my $name (sort keys %$truth) {
 	my $true = $truth->{$name};
 	my %tid = (tid => $true->{tid});
-	my $blocked = weight_of($report, %tid, class => qr/^(?:io|lock|other)$/);
-	my $of_class = weight_of($report, %tid, class => qr/^(?:$true->{class})$/);
-	my $of_kind = weight_of($report, %tid, kind => $expected{$name},
+	my $blocked = time_of($report, %tid, class => qr/^(?:io|lock|other)$/);
+	my $of_class = time_of($report, %tid, class => qr/^(?:$true->{class})$/);
+	my $of_kind = time_of($report, %tid, kind => $expected{$name},
 		class => qr/^(?:io|lock|other)$/);
 
-	near(100 * $blocked * $report->{period_ns} / $true->{lifetime_ns},
+	near(100 * $blocked / $true->{lifetime_ns},
 		100 * $true->{blocked_ns} / $true->{lifetime_ns}, 8, "$name: time blocked");
 	next unless $blocked;
 	# The threads share one address space: some time goes into its lock.
 	cmp_ok(100 * $of_class / $blocked, '>=', 94, "$name: class $true->{class}");
 	cmp_ok(100 * $of_kind / $blocked, '>=', 94, "$name: kind $expected{$name}")
-		or diag(join ', ', map { "$_->{class}/$_->{kind}: $_->{weight}" } rows_of($report, %tid));
+		or diag(join ', ', map { "$_->{class}/$_->{kind}: $_->{self_ns}" } rows_of($report, %tid));
 }
-ok(weight_of($report, tid => $truth->{append}{tid}, class => 'lock', kind => 'kernel rwsem') > 0,
+ok(time_of($report, tid => $truth->{append}{tid}, class => 'lock', kind => 'kernel rwsem') > 0,
 	'append: a lock of the kernel is a lock');
-ok(weight_of($report, tid => $truth->{flock}{tid}, kind => 'file lock') > 0,
+ok(time_of($report, tid => $truth->{flock}{tid}, kind => 'file lock') > 0,
 	'flock: a file lock');
 
 # What was waited for.
 $report = report('-i', 'waits.data', '--sort', 'tid,object');
 for my $name (qw(pread pwrite fsync tcp_recv flock)) {
 	my $object = $truth->{$name}{object};
-	my ($top) = sort { $b->{weight} <=> $a->{weight} }
+	my ($top) = sort { $b->{self_ns} <=> $a->{self_ns} }
 		grep { ($_->{object} // '') ne '' } rows_of($report, tid => $truth->{$name}{tid});
 	like($top->{object} // 'nothing', qr/\Q$object\E/, "$name: waits for $object");
 }

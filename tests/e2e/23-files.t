@@ -82,6 +82,12 @@ SKIP: {
 	run($DWELL, 'record', '-o', 'bare.data', '--duration', '1', '-p', $pid);
 	like(stuck_functions('bare.data'), qr/__libc_start|_start/, 'the stack reaches its start');
 	stop($pid);
+	# What hampers a view is in every view.
+	my $why = qr{: no names for code in \d+% of the samples: \S*/bare is stripped};
+	like(run($DWELL, $_, '-i', 'bare.data')->{out}, qr/^# symbols +$why/m, "$_ says why") for qw(report waits);
+	like(run($DWELL, 'script', '-i', 'bare.data')->{err}, qr/^dwell: symbols$why/m, 'script, too');
+	like(decode(run($DWELL, $_, '--json', '-i', 'bare.data')->{out})->{diagnostics}[-1]{text}, qr/is stripped/,
+		"$_ --json") for qw(report waits);
 }
 
 done_testing;

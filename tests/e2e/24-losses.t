@@ -42,7 +42,7 @@ for my $size (1, 7, 16, 100, 4096, int(length($whole) / 3), length($whole) - 1) 
 
 # A flipped byte somewhere.
 srand(1);
-for (1 .. full(200, 30)) {
+for (1 .. full(200, 10)) {
 	my $at = int rand length $whole;
 	my $broken = $whole;
 	substr($broken, $at, 1) = chr(ord(substr($whole, $at, 1)) ^ (1 << int rand 8));
@@ -69,7 +69,7 @@ SKIP: {
 	mkdir 'small';
 	skip 'cannot mount a tmpfs', 5 if run(qw(mount -t tmpfs -o size=256k none small))->{status};
 	$got = run({seconds => 90}, $DWELL, 'record', '--trace', '-o', 'small/full.data', '--',
-		program('switches'), '--rounds', 200000);
+		program('switches'), '--rounds', 20000);
 	isnt($got->{status}, 0, 'the disk is full: the exit status says so');
 	like($got->{err}, qr/space/i, 'and the message');
 	unlike($got->{err}, qr/(space.*\n.*){3}/is, 'not again and again');
@@ -79,8 +79,8 @@ SKIP: {
 }
 
 # A limit on the size of files: the same.
-$got = run('sh', '-c', "ulimit -f 500; exec $DWELL record --trace -o limit.data -- "
-	. program("switches") . " --rounds 200000");
+$got = run({seconds => 120}, 'sh', '-c', "ulimit -f 500; exec $DWELL record --trace -o limit.data -- "
+	. program("switches") . " --rounds 20000");
 isnt($got->{status}, 0, 'a size limit: the exit status says so');
 is($got->{signal}, 0, 'no SIGXFSZ');
 ok(weight_of(report('-i', 'limit.data')) > 0, 'what fitted can be read');

@@ -83,7 +83,7 @@ sub run_lines {
 			at_ns => 600_000_000 * $i, base => half(2e6, 0, 4e6),
 			with => half(2e6 * (1 - $gain), 50e6 * $speedup, 4e6 * (1 - $gain / 2)));
 	}
-	push @lines, line('trouble', $id, text => $how{trouble}) if $how{trouble};
+	push @lines, line('trouble', $id, text => $how{diagnostic}) if $how{diagnostic};
 	push @lines, line('end', $id, runtime_ns => 600_000_000 * ($experiments + 1), delay_ns => 5e9,
 		sampled_ns => 9e11, status => 0) unless $how{unfinished};
 	return @lines;
@@ -95,7 +95,7 @@ sub causal {
 }
 
 # The default file, text.
-my @one = run_lines('first', 480, trouble => 'No debug information: functions only.');
+my @one = run_lines('first', 480, diagnostic => 'No debug information: functions only.');
 spew("$DIR/dwell.causal", join '', @one);
 my $text = causal();
 is($text->{status}, 0, 'dwell causal report') or diag($text->{err});
@@ -103,7 +103,7 @@ is($text->{err}, '', 'without a word besides');
 my $flat = $text->{out} =~ s/\s+/ /gr;
 like($flat, qr/Making compute_heavy \d+% faster would make the program \d+% \(\d+\.\.\d+\) faster at request, which is x1\.\d+ the throughput; more than that does not help/,
 	'the best comes first, in words');
-like($flat, qr/take_lock gets in the way/, 'contention is told');
+like($flat, qr/take_lock causes contention/, 'contention is told');
 like($text->{out}, qr/^ 1\. compute_heavy: no more gain past \d+%$/m, 'the plateau is named');
 like($text->{out}, qr/^ 2\. env\.cc:120 \(read_block\): gain$/m, 'the second');
 like($flat, qr/What does not matter \(within 2%\): waiting for I\/O/, 'what did not matter');
@@ -119,7 +119,7 @@ is($report->{targets}[0]{target}, 'compute_heavy', 'ranked first');
 is(scalar @{$report->{targets}}, 8, 'each target, and each point');
 is_deeply([map { "$_->{name} $_->{kind}" } @{$report->{points}}], ['request throughput', 'reply latency'], 'points');
 is($report->{runs}[0]{experiments}, 480, 'runs');
-is($report->{problems}[0]{kind}, 'trouble', 'problems');
+is($report->{problems}[0]{kind}, 'diagnostic', 'problems');
 my $off = 0;
 my $held = 0;
 my $n = 0;
@@ -231,7 +231,7 @@ my $same = causal('--coz', "$DIR/both.causal", 'both.causal');
 is($same->{status}, 1, 'not over the profile itself');
 like($same->{err}, qr/is the profile itself/, 'with a reason');
 
-# What goes wrong is said once, with the mend.
+# What goes wrong is said once, with a hint.
 sub fails {
 	my ($status, $error, @arguments) = @_;
 	my $got = run($DWELL, @arguments);

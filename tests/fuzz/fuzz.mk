@@ -16,12 +16,12 @@ $(BUILD)/fuzz/fuzz_reader: $(FUZZ_SRC) $(wildcard recording/*.h base/*.h tests/f
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(STD) $(WARNINGS) $(CPPFLAGS) $(FUZZ_CFLAGS) -o $@ $(FUZZ_SRC) -lzstd -lz -ljansson -lm
 
-UNWIND_FUZZ_SRC := tests/fuzz/fuzz_unwind.c $(wildcard symbols/unwind/*.c base/*.c)
+UNWIND_FUZZ_SRC := tests/fuzz/fuzz_unwind.c $(wildcard symbols/unwind/*.c base/*.c) symbols/elf/elf_file.c
 
-$(BUILD)/fuzz/fuzz_unwind: $(UNWIND_FUZZ_SRC) $(wildcard symbols/unwind/*.h base/*.h)
+$(BUILD)/fuzz/fuzz_unwind: $(UNWIND_FUZZ_SRC) $(wildcard symbols/unwind/*.h symbols/elf/*.h base/*.h)
 	$(call say,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(STD) $(WARNINGS) $(CPPFLAGS) $(FUZZ_CFLAGS) -o $@ $(UNWIND_FUZZ_SRC) -lelf -lzstd -lz
+	$(Q)$(CLANG) $(STD) $(WARNINGS) $(CPPFLAGS) $(FUZZ_CFLAGS) -o $@ $(UNWIND_FUZZ_SRC) -ldw -lelf -lzstd -lz
 
 $(BUILD)/fuzz/seeds: $(BUILD)/tests/fuzz/seeds.o $(BUILD)/libdwell.a
 	$(call say,LINK,$@)
@@ -29,7 +29,7 @@ $(BUILD)/fuzz/seeds: $(BUILD)/tests/fuzz/seeds.o $(BUILD)/libdwell.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
 
 CAUSAL_FUZZ_SRC := tests/fuzz/fuzz_causal.c $(wildcard recording/causal/*.c analysis/causal/*.c \
-	render/causal/*.c base/*.c) recording/foreign.c render/format.c render/json.c render/terminal.c
+	render/causal/*.c base/*.c) recording/file_type.c render/format.c render/json.c render/terminal.c
 
 $(BUILD)/fuzz/fuzz_causal: $(CAUSAL_FUZZ_SRC) $(BUILD)/libdwell.a $(wildcard recording/causal/*.h analysis/causal/*.h render/causal/*.h base/*.h)
 	$(call say,FUZZ,$@)

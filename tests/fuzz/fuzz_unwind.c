@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Any bytes, as an ELF file and as the .eh_frame of an ELF file: no crash, an
+ * Any bytes, as an ELF file and as the .eh_frame or .gopclntab of an ELF file: no crash, an
  * end, and rows that keep the promises of unwind_table.h.
  */
 #include <elf.h>
@@ -30,8 +30,8 @@ static void check(const struct unwind_table *table)
 
 		if (b->pc <= a->pc || (b->cfa == a->cfa && b->rbp == a->rbp && b->rule == a->rule))
 			abort();
-		if (unwind_table__find(table, b->pc) != b ||
-		    unwind_table__find(table, b->pc - 1) != a)
+		if (unwind_rows__find(table->rows, table->n_rows, b->pc) != b ||
+		    unwind_rows__find(table->rows, table->n_rows, b->pc - 1) != a)
 			abort();
 	}
 }
@@ -66,6 +66,7 @@ static void build_section(const uint8_t *data, size_t size)
 	file->header.e_shnum = 3;
 	file->header.e_shstrndx = 1;
 	file->text = (Elf64_Phdr){.p_type = PT_LOAD, .p_flags = PF_X, .p_filesz = TEXT_SIZE};
+	file->sections[1].sh_type = SHT_STRTAB;
 	file->sections[1].sh_offset = offsetof(struct file, names);
 	file->sections[1].sh_size = sizeof(file->names);
 	file->sections[2].sh_type = SHT_PROGBITS;
@@ -73,7 +74,7 @@ static void build_section(const uint8_t *data, size_t size)
 	file->sections[2].sh_size = size - 1;
 	if (*data & 2)
 		file->sections[2].sh_flags = SHF_COMPRESSED;
-	strcpy(file->names, *data & 1 ? ".debug_frame" : ".eh_frame");
+	strcpy(file->names, *data & 4 ? ".gopclntab" : *data & 1 ? ".debug_frame" : ".eh_frame");
 	memcpy(file->frames, data + 1, size - 1);
 	build(file, sizeof(*file) + size - 1);
 	free(file);

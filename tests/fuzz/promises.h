@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "recording/recording.h"
+#include "recording/reader.h"
 
 struct promises {
 	struct map64 strings;
@@ -37,7 +37,7 @@ static inline void promises__expect(struct promises *promises, bool kept, const 
 
 static inline bool promises__bounded(const struct promises *p, uint64_t number)
 {
-	return number <= 65536 + 4 * recording_reader__position(p->reader);
+	return number <= 65536 + 4 * p->reader->offset;
 }
 
 static inline void promises__number(struct promises *p, struct map64 *seen, uint32_t number)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# What the known-answer programs of causal.c really gain: runs them with a target's work
-# made smaller, beside runs with all of it.
+# The gains of the known-answer programs in tests/programs/causal/: runs them with a part of a
+# target's work left out, beside runs with all of it.
 #
 # Machines have neighbours. So a gain compares only what was measured in one round: in one
 # run of the program, which changes the scale of its work every 190 ms, or in runs that

@@ -7,8 +7,9 @@ use warnings;
 
 use Dwell;
 use Exporter qw(import);
+use Test::More;
 
-our @EXPORT = qw(causal causal_more effect result_of);
+our @EXPORT = qw(causal causal_more causal_until problems_of effect result_of chance_of mean_truth about);
 
 # One run of @command, in a profile of its own: what run() tells, its report, and the truth
 # that a known-answer program prints.
@@ -25,6 +26,58 @@ sub causal_more {
 	$got->{truth} = decode($1) if $got->{out} =~ /^(\{.*\})$/m;
 	$got->{report} = decode(run($DWELL, 'causal', 'report', '--json', 'p')->{out}) if -e 'p';
 	return $got;
+}
+
+# A prediction may be biased by so much, besides what chance does to it.
+use constant BIAS => 0.05;
+
+# How far off a result is by chance in less than one run of a million: the interval that is
+# reported is that of 95 %.
+sub chance_of {
+	my ($result) = @_;
+	return defined $result->{high} ? ($result->{high} - $result->{low}) / 2 * 2.5 : 9;
+}
+
+# Runs @command until the effects of all @$wanted ([target, speedup, point]) are within @$bound
+# of what is true, but for chance and BIAS; at most twelve times. The profile has all runs;
+# {truths} is what each of them printed.
+sub causal_until {
+	my ($bound, $wanted, $options, @command) = @_;
+	my $got = causal($options, @command);
+	my @truths = ($got->{truth});
+	for (2 .. 12) {
+		last unless grep { chance_of(result_of($got, @$_)) > $bound - BIAS } @$wanted;
+		$got = causal_more($options, @command);
+		push @truths, $got->{truth};
+	}
+	$got->{truths} = \@truths;
+	return $got;
+}
+
+# What the runs printed as @name, on average: [without, with] what was waited for a CPU.
+sub mean_truth {
+	my ($got, $name) = @_;
+	my @sum = (0, 0);
+	for my $truth (@{$got->{truths}}) {
+		$sum[$_] += $truth->{$name}[$_] / @{$got->{truths}} for 0, 1;
+	}
+	return \@sum;
+}
+
+# @target, at a virtual speedup of @speedup (0 to 1), is predicted to gain that part of the time
+# that it takes, within @bound. The truth is what the program printed as @truth.
+sub about {
+	my ($got, $target, $speedup, $point, $truth, $bound, $name) = @_;
+	my $effect = result_of($got, $target, $speedup, $point)->{program_speedup} // 9;
+	my @gain = map { $speedup * $_ } @{mean_truth($got, $truth)};
+	ok($effect > $gain[0] - $bound && $effect < $gain[1] + $bound,
+		sprintf '%s: %.2f predicted, true %.2f to %.2f (within %g)', $name, $effect, @gain, $bound);
+}
+
+# All that the report says is in the way.
+sub problems_of {
+	my ($got) = @_;
+	return join ' ', map { $_->{text} } @{$got->{report}{problems}};
 }
 
 # What is reported of a target at a virtual speedup (0 to 1); at $point, or any.

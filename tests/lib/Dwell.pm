@@ -22,7 +22,7 @@ use Test::More;
 use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw($DWELL $DIR program run start stop finish is_running wait_for slurp spew
-	decode record report script events rows_of weight_of near nothing_lost full need_dwell need_recording need_root
+	decode record report script events rows_of weight_of time_of near nothing_lost full need_dwell need_recording need_root
 	need_command);
 
 my $root = abs_path(dirname(__FILE__) . '/../..');
@@ -211,6 +211,14 @@ sub weight_of {
 	return $sum;
 }
 
+# Their calibrated time, ns: what shares are made of.
+sub time_of {
+	my ($report, %want) = @_;
+	my $sum = 0;
+	$sum += $_->{self_ns} for rows_of($report, %want);
+	return $sum;
+}
+
 sub near {
 	my ($got, $want, $tolerance, $name) = @_;
 	my $ok = abs($got - $want) <= $tolerance;
@@ -226,7 +234,7 @@ sub near {
 # the few while it began and ended.
 sub nothing_lost {
 	my ($report, $name) = @_;
-	my $untold = $report->{machine_switches} - $report->{machine_switches_told};
+	my $untold = $report->{machine_switches} - $report->{machine_switches_traced};
 	my %count = (lost => 0, switches => 0, wakers => 0);
 	my $seen = 0;
 	for my $cause (keys %{$report->{lost}}) {
@@ -237,7 +245,7 @@ sub nothing_lost {
 	return ok($count{lost} == 0 && $count{switches} <= $untold + 2
 			&& $count{wakers} <= 2 + $untold * @{$report->{threads}}
 			&& $count{wakers} <= 2 + $seen / 100
-			&& $report->{machine_switches_told} >= $seen - $count{switches},
+			&& $report->{machine_switches_traced} >= $seen - $count{switches},
 		"$name: nothing lost; hidden by the kernel: $count{switches} switches of "
 			. "$untold on the machine, $count{wakers} wakeups")
 		|| diag(explain($report->{lost}));
@@ -276,11 +284,12 @@ sub need_recording {
 	die "dwell record does not work: $try->{err}\n";
 }
 
-# A tool that is not part of the project: its absence only skips.
+# Tools that are not part of the project: their absence only skips.
 sub need_command {
-	my ($name) = @_;
-	return if grep { -x "$_/$name" } split(/:/, $ENV{PATH}), '/usr/sbin', '/sbin';
-	plan(skip_all => "$name is not installed");
+	for my $name (@_) {
+		next if grep { -x "$_/$name" } split(/:/, $ENV{PATH}), '/usr/sbin', '/sbin';
+		plan(skip_all => "$name is not installed");
+	}
 }
 
 1;

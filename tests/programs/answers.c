@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A program that asks another one and waits for answers, each by a read() of a descriptor of
- * another kind: a TCP, a UDP and a unix socket, and a fifo.
+ * A client that sends requests to a server and waits for each answer in read(), from a TCP, a
+ * UDP and a unix socket, and a fifo.
  *
- *	answers --serve [--ready FILE]    the other program, until a signal ends it
- *	answers [--seconds S]             asks in turn; in the directory of the first one
+ *	answers --serve [--ready FILE]    the server, until a signal ends it
+ *	answers [--seconds S]             the client; in the same directory
  *
- * True by construction: the program waits for nothing else, once a round for each. The last
+ * True by construction: the client waits for nothing else, and once a round for each. The last
  * line is {"rounds": N, "ways": {"tcp": {"blocked_ns": B, "tenth_ns": T}, "udp": ...}}. B is
- * wall clock time of all waits less what the scheduler says of time on a CPU and time waiting
- * for one; nine tenths of the waits were longer than T.
+ * the wall time of all waits less on-CPU time and run-queue time, by the scheduler's counters;
+ * nine tenths of the waits were longer than T.
  */
-#include "known.h"
+#include "tests/programs/common/program.h"
 
 #include <arpa/inet.h>
 #include <getopt.h>
@@ -41,7 +41,7 @@ static const struct {
 	[FIFO] = {"fifo", 5 * NS_PER_MS},
 };
 
-/* Where requests and answers of one way are read and written. */
+/* The descriptors of one way. */
 struct ends {
 	int in, out;
 };
@@ -64,7 +64,7 @@ static int open_socket(int family, int type)
 	return fd;
 }
 
-/* A socket bound to a free port of the loopback device, which goes to @port. */
+/* A socket bound to a free port of the loopback device; *@port becomes its number. */
 static int bind_any(int type, unsigned short *port)
 {
 	struct sockaddr_in address = loopback(0);
@@ -98,7 +98,7 @@ static void answer(int way, struct ends ends)
 		if (recvfrom(ends.in, &byte, 1, 0, (struct sockaddr *)&from, &size) != 1)
 			die("recvfrom");
 	} else if (read(ends.in, &byte, 1) != 1) {
-		exit(0); /* that was all */
+		exit(0); /* the client has ended */
 	}
 	sleep_ns(ways[way].delay_ns);
 	if (way == UDP)
@@ -171,7 +171,7 @@ static void connect_all(struct ends ends[WAYS])
 		die("%s", ASK_PATH);
 }
 
-/* Wall clock time of this thread that it was neither on a CPU nor waiting for one. */
+/* Wall time less on-CPU time and run-queue time of the calling thread. */
 static uint64_t blocked_clock(int schedstat)
 {
 	unsigned long long queued = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Processes that cancel a thread, each for its first and only time: cancels [--processes N].
- * What the C library, or who is in its way, does at the first cancellation is done N times,
- * beside a thread that computes (burn(), a target to speed up). A process of which the
- * thread goes on is ended after 5 s. The last line is {"cancelled": N, "lost": N}.
+ * Processes that each cancel one thread: cancels [--processes N]. So the C library, or a
+ * library that intercepts it, handles a first cancellation N times, beside a thread that
+ * computes in burn(), a target to speed up. A process whose thread is not cancelled ends after
+ * 5 s. The last line is {"cancelled": N, "lost": N}.
  */
 #include <pthread.h>
 #include <stdio.h>

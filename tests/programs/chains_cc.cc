@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The same as chains, in C++: computing in what std::sort calls, waiting in
- * destructors while an exception passes, and where it was caught.
+ * Known chains of functions, as in chains, in C++: computing in the comparison of std::sort,
+ * waiting in destructors while an exception unwinds, and after it was caught.
  */
 #include <algorithm>
 #include <stdexcept>
@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define KEEP extern "C" __attribute__((noinline, noclone))
+#define KEEP	       extern "C" __attribute__((noinline, noclone))
 #define NO_TAIL_CALL() __asm__ volatile("" ::: "memory")
 
 static volatile bool over;
@@ -59,7 +59,10 @@ KEEP void guard_waits()
 }
 
 struct guard {
-	~guard() { guard_waits(); }
+	~guard()
+	{
+		guard_waits();
+	}
 };
 
 KEEP void throws(uint64_t round)
@@ -103,7 +106,8 @@ struct place {
 
 static struct place places[] = {
 	{"sort", "sort_values is_less", "cpu", sort_values, 0, 0},
-	{"unwinding", "catches passes guard_waits|catches passes throws|catches catch_waits", "other", catches, 0, 0},
+	{"unwinding", "catches passes guard_waits|catches passes throws|catches catch_waits",
+	 "other", catches, 0, 0},
 };
 
 KEEP void *run_place(void *arg)
@@ -128,7 +132,8 @@ int main(int argc, char **argv)
 	printf("{\"program\": \"chains_cc\", \"places\": [");
 	for (auto &place : places) {
 		pthread_join(place.thread, nullptr);
-		printf("%s\n  {\"name\": \"%s\", \"tid\": %ld, \"class\": \"%s\", \"chain\": \"%s\"}",
+		printf("%s\n  {\"name\": \"%s\", \"tid\": %ld, \"class\": \"%s\", \"chain\": "
+		       "\"%s\"}",
 		       comma, place.name, place.tid, place.wait_class, place.chain);
 		comma = ",";
 	}

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads that compute, sleep, wait for a lock, read from disk, and wait for a
- * CPU, each for a known share of time, in intervals far shorter or far longer
- * than a sampling period of 1 ms.
+ * Threads that compute, sleep, wait for a lock, read from disk, and wait for a CPU, each for
+ * a measured share of time, in intervals much shorter or much longer than a sampling period of
+ * 1 ms.
  *
- * A worker goes round: compute (on CPU), clock_nanosleep (other), a mutex its
- * partner holds while it sleeps (lock), direct reads (io). More threads want to
- * compute than there are CPUs, so all of them wait in run queues (sched). How
- * long a phase is to be is drawn anew each time, from 20 to 200 us (--scale
- * short), 5 to 50 ms (long) or either (mixed).
+ * A worker repeats these phases: compute (on CPU), clock_nanosleep (other), a mutex that its
+ * partner holds while it sleeps (lock), direct reads (io). More threads are runnable than there
+ * are CPUs, so all wait in run queues (sched). The length of each phase is random: from 20 to
+ * 200 us (--scale short), 5 to 50 ms (long) or either (mixed).
  *
- * True by construction: every wait of a phase has the phase's class; whatever a
- * thread did not spend blocked or in a run queue it spent on a CPU, so that a
- * thread's times sum to its lifetime. The partner's own waits are of two
- * classes: for its worker, in sem_wait (lock), and the sleep (other). The main
+ * True by construction: every wait in a phase has the phase's class. Time that a thread was
+ * neither blocked nor in a run queue it was on a CPU, so a thread's times add up to its
+ * lifetime. The partner waits for its worker in sem_wait (lock), and sleeps (other). The main
  * thread waits in pthread_join (lock).
  *
- * Blocked time of a phase is its wall time less CPU time less run-queue time.
+ * Blocked time of a phase is its wall time less on-CPU time and run-queue time.
  */
-#include "moments.h"
+#include "tests/programs/common/disk_file.h"
+#include "tests/programs/common/switch_log.h"
+#include "tests/programs/common/keep_cpus_busy.h"
 
 #include <getopt.h>
 #include <semaphore.h>
@@ -37,7 +37,7 @@ static struct {
 	uint64_t seconds;
 	enum scale scale;
 	int workers;
-	bool warm;
+	bool busy_cpus;
 	const char *dir;
 	const char *ready;
 } options = {
@@ -47,14 +47,14 @@ static struct {
 	.dir = "/var/tmp",
 };
 
-/* A thread's clocks, and its phases by the class of their wait. */
+/* A thread's times, and the sums of its phases by the class of their waits. */
 struct account {
 	char name[16];
 	pid_t tid;
-	struct watch watch;
-	struct moment first;
-	struct moment last;
-	struct spent spent[CLASSES];
+	struct switch_log log;
+	struct thread_times first;
+	struct thread_times last;
+	struct phase_times spent[CLASSES];
 };
 
 struct worker {
@@ -62,7 +62,7 @@ struct worker {
 	struct account partner;
 	pthread_t threads[2];
 	uint64_t random;
-	uint64_t hold; /* how long the partner is to hold the mutex */
+	uint64_t hold; /* ns that the partner holds the mutex; 0: it ends */
 	pthread_mutex_t mutex;
 	sem_t go;
 	sem_t held;
@@ -78,17 +78,17 @@ static void account__begin(struct account *account, const char *name)
 {
 	snprintf(account->name, sizeof(account->name), "%s", name);
 	account->tid = thread_id();
-	watch__open(&account->watch);
-	set_name(name); /* what came before is not part of the account */
-	account->first = account->last = moment__now(&account->watch);
+	switch_log__open(&account->log);
+	set_name(name); /* the profiler books time before it under the old name */
+	account->first = account->last = thread_times__now(&account->log);
 }
 
-/* Ends a phase: what it was blocked is of @class; CPU stands for no wait. */
+/* Ends a phase, whose blocked time has class @class; CPU: it has none. */
 static void account__phase(struct account *account, enum class class)
 {
-	struct moment now = moment__now(&account->watch);
+	struct thread_times now = thread_times__now(&account->log);
 
-	spent__add(&account->spent[class], &account->last, &now);
+	phase_times__add(&account->spent[class], &account->last, &now);
 	account->last = now;
 }
 
@@ -120,7 +120,7 @@ KEEP void phase_lock(struct worker *worker)
 	NO_TAIL_CALL();
 }
 
-/* One read when the phase is short; for a long one, big reads until it is over. */
+/* One read in a short phase; large reads until the end of a long one. */
 KEEP void phase_read(struct worker *worker, uint64_t ns)
 {
 	size_t size = ns > NS_PER_MS ? 1 << 20 : 4096;
@@ -135,7 +135,7 @@ KEEP void phase_read(struct worker *worker, uint64_t ns)
 	NO_TAIL_CALL();
 }
 
-/* The worker asks its partner to take the mutex, then waits for it. */
+/* Asks the partner to hold the mutex, then waits for the mutex. */
 static void lock_round(struct worker *worker)
 {
 	worker->hold = draw_length(worker);
@@ -206,7 +206,7 @@ static void print_account(const struct account *account, const char *end)
 	       account->tid, lifetime);
 	for (int i = 0; i < CLASSES; i++) {
 		if (i != CPU)
-			blocked[i] = spent__blocked(&account->spent[i]);
+			blocked[i] = phase_times__blocked(&account->spent[i]);
 		cpu -= blocked[i];
 	}
 	for (int i = 0; i < CLASSES; i++)
@@ -247,7 +247,7 @@ static const struct option long_options[] = {
 	{"seconds", required_argument, NULL, 's'},
 	{"scale", required_argument, NULL, 'S'},
 	{"workers", required_argument, NULL, 'w'},
-	{"warm", no_argument, NULL, 'W'},
+	{"keep-cpus-busy", no_argument, NULL, 'W'},
 	{"dir", required_argument, NULL, 'd'},
 	{"ready", required_argument, NULL, 'R'},
 	{},
@@ -269,7 +269,7 @@ static void parse(int argc, char **argv)
 			options.workers = atoi(optarg);
 			break;
 		case 'W':
-			options.warm = true;
+			options.busy_cpus = true;
 			break;
 		case 'd':
 			options.dir = optarg;
@@ -289,16 +289,16 @@ static void parse(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct warmers warmers = {};
+	struct busy_cpus busy = {};
 	struct account self = {};
 
 	parse(argc, argv);
 	disk_file__create(&file, options.dir, "classes", 64 << 20, 0);
 	unlink(file.path);
 	loops_per_us = loops_per_ms() / 1000;
-	measure_switches();
-	if (options.warm)
-		warmers__start(&warmers);
+	switch_log__measure_switch();
+	if (options.busy_cpus)
+		busy_cpus__start(&busy);
 	ready(options.ready);
 
 	account__begin(&self, "main");
@@ -311,7 +311,7 @@ int main(int argc, char **argv)
 		pthread_join(workers[i].threads[0], NULL);
 	}
 	account__phase(&self, LOCK);
-	warmers__stop(&warmers);
+	busy_cpus__stop(&busy);
 
 	printf("{\"program\": \"classes\", \"pid\": %d, \"threads\": [\n", getpid());
 	for (int i = 0; i < options.workers; i++) {

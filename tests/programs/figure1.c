@@ -5,24 +5,26 @@
  *   T1  compute_light, one 4 KiB disk write, eight small disk reads, barrier
  *   T2  compute_heavy, barrier
  *
- * True by construction: both threads go through the barrier the same number of
- * times, so in case 1 (compute_heavy takes twice as long as all of T1's work)
- * T1 waits at the barrier and T2 hardly does; in case 2 (0.4 of it) the other
- * way round. All of T1's disk time is within do_write and do_reads, all of T2's
- * work is on a CPU. The barrier is a mutex and a condition variable.
+ * True by construction: both threads pass the barrier the same number of times. In case 1
+ * compute_heavy takes twice as long as all of T1's work, so T1 waits at the barrier and T2
+ * hardly does; in case 2 it takes 0.4 times as long, and T2 waits. All of T1's disk time is in
+ * do_write and do_reads, all of T2's work is on a CPU. The barrier is a mutex and a condition
+ * variable.
  *
- * T1 stays on the CPU that takes the disk's interrupts, T2 on another; --warm
- * keeps these from going idle.
+ * T1 is pinned to the CPU that takes the disk's interrupts, T2 to another; --keep-cpus-busy keeps
+ * these from going idle.
  *
- * The loops are measured against this machine's disk at the start. To see what
- * a change really gains, run again with the loop counts of the first run, some
- * of them smaller: --light-loops, --heavy-loops, --reads, --no-write. A round of case
- * 2 takes about a millisecond here; --fold N makes all of it N times as long.
+ * The number of loops follows from the speed of the disk, measured at the start. To measure
+ * the gain of a change, run again with the loop counts of the first run, or less:
+ * --light-loops, --heavy-loops, --reads, --no-write. A round of case 2 takes about a
+ * millisecond; --fold N makes it N times as long.
  *
- * Truth, per thread: lifetime, and for every activity its wall time split into
- * on-CPU, run queue and blocked.
+ * Truth, per thread: lifetime, and for every activity its wall time split into on-CPU,
+ * run-queue and blocked time.
  */
-#include "moments.h"
+#include "tests/programs/common/disk_file.h"
+#include "tests/programs/common/switch_log.h"
+#include "tests/programs/common/keep_cpus_busy.h"
 
 #include <getopt.h>
 
@@ -41,7 +43,7 @@ static struct {
 	int reads;
 	int writes;
 	bool pin;
-	bool warm;
+	bool busy_cpus;
 	const char *dir;
 	const char *ready;
 } options = {
@@ -55,10 +57,10 @@ static struct {
 
 struct worker {
 	const char *name;
-	int cpu; /* where it stays; -1: anywhere */
+	int cpu; /* that it is pinned to; -1: any */
 	pid_t tid;
 	uint64_t lifetime;
-	struct spent spent[ACTIVITIES];
+	struct phase_times spent[ACTIVITIES];
 };
 
 static struct {
@@ -66,7 +68,7 @@ static struct {
 	pthread_cond_t cond;
 	int arrived;
 	uint64_t generation;
-	bool stop; /* decided by the last to arrive, so that both stop together */
+	bool stop; /* set by the last to arrive, so that both stop in the same round */
 	uint64_t began;
 } barrier = {
 	.mutex = PTHREAD_MUTEX_INITIALIZER,
@@ -114,7 +116,7 @@ KEEP void do_reads(uint64_t turn)
 	NO_TAIL_CALL();
 }
 
-/* The last to arrive decides for both whether to go on, and lets the other go. */
+/* The last thread to arrive decides whether to stop, and wakes the other. */
 static void open_barrier(void)
 {
 	barrier.arrived = 0;
@@ -124,7 +126,7 @@ static void open_barrier(void)
 	else
 		barrier.stop = wall_ns() - barrier.began > options.seconds * NS_PER_S;
 	pthread_mutex_unlock(&barrier.mutex);
-	/* Not with the mutex held: the other would wake up only to wait for it. */
+	/* After the unlock: otherwise the woken thread would wait for the mutex. */
 	pthread_cond_broadcast(&barrier.cond);
 }
 
@@ -149,36 +151,36 @@ KEEP bool wait_barrier(void)
 	return !barrier.stop;
 }
 
-static void border(struct worker *worker, struct watch *watch, struct moment *last,
+static void border(struct worker *worker, struct switch_log *log, struct thread_times *last,
 		   enum activity done)
 {
-	struct moment now = moment__now(watch);
+	struct thread_times now = thread_times__now(log);
 
-	spent__add(&worker->spent[done], last, &now);
+	phase_times__add(&worker->spent[done], last, &now);
 	*last = now;
 }
 
 static void *thread1(void *arg)
 {
 	struct worker *worker = arg;
-	struct watch watch;
-	struct moment last, first;
+	struct switch_log log;
+	struct thread_times last, first;
 	bool more = true;
 
 	stay_on(worker->cpu);
 	worker->tid = thread_id();
-	watch__open(&watch);
+	switch_log__open(&log);
 	set_name("T1");
-	first = last = moment__now(&watch);
+	first = last = thread_times__now(&log);
 	for (uint64_t turn = 0; more; turn++) {
 		compute_light();
-		border(worker, &watch, &last, LIGHT);
+		border(worker, &log, &last, LIGHT);
 		do_write(turn);
-		border(worker, &watch, &last, WRITE);
+		border(worker, &log, &last, WRITE);
 		do_reads(turn);
-		border(worker, &watch, &last, READS);
+		border(worker, &log, &last, READS);
 		more = wait_barrier();
-		border(worker, &watch, &last, BARRIER);
+		border(worker, &log, &last, BARRIER);
 	}
 	worker->lifetime = last.wall - first.wall;
 	return NULL;
@@ -187,20 +189,20 @@ static void *thread1(void *arg)
 static void *thread2(void *arg)
 {
 	struct worker *worker = arg;
-	struct watch watch;
-	struct moment last, first;
+	struct switch_log log;
+	struct thread_times last, first;
 	bool more = true;
 
 	stay_on(worker->cpu);
 	worker->tid = thread_id();
-	watch__open(&watch);
+	switch_log__open(&log);
 	set_name("T2");
-	first = last = moment__now(&watch);
+	first = last = thread_times__now(&log);
 	while (more) {
 		compute_heavy();
-		border(worker, &watch, &last, HEAVY);
+		border(worker, &log, &last, HEAVY);
 		more = wait_barrier();
-		border(worker, &watch, &last, BARRIER);
+		border(worker, &log, &last, BARRIER);
 	}
 	worker->lifetime = last.wall - first.wall;
 	return NULL;
@@ -224,8 +226,8 @@ static uint64_t measure_disk(void)
 }
 
 /*
- * Two CPUs of those allowed: in @one the one with the fastest reads, where the
- * disk's interrupts come, in @two any other.
+ * Chooses two of the allowed CPUs: @one has the fastest reads, and so takes the disk's
+ * interrupts; @two is any other. With one CPU, or without pinning, both stay -1.
  */
 static void choose_cpus(int *one, int *two)
 {
@@ -280,8 +282,8 @@ static void print_worker(const struct worker *worker, const char *end)
 	       "   \"activities\": {",
 	       worker->name, worker->tid, worker->lifetime);
 	for (int i = 0; i < ACTIVITIES; i++) {
-		const struct spent *spent = &worker->spent[i];
-		uint64_t blocked = spent__blocked(spent);
+		const struct phase_times *spent = &worker->spent[i];
+		uint64_t blocked = phase_times__blocked(spent);
 
 		if (!spent->count)
 			continue;
@@ -297,8 +299,8 @@ static void print_worker(const struct worker *worker, const char *end)
 
 static void print_truth(const struct worker *one, const struct worker *two)
 {
-	uint64_t wait1 = spent__blocked(&one->spent[BARRIER]);
-	uint64_t wait2 = spent__blocked(&two->spent[BARRIER]);
+	uint64_t wait1 = phase_times__blocked(&one->spent[BARRIER]);
+	uint64_t wait2 = phase_times__blocked(&two->spent[BARRIER]);
 
 	printf("{\"program\": \"figure1\", \"case\": %d, \"pid\": %d, \"iterations\": %" PRIu64
 	       ",\n \"light_loops\": %" PRIu64 ", \"heavy_loops\": %" PRIu64
@@ -320,7 +322,7 @@ static const struct option long_options[] = {
 	{"no-write", no_argument, NULL, 'n'},
 	{"fold", required_argument, NULL, 'f'},
 	{"no-pin", no_argument, NULL, 'p'},
-	{"warm", no_argument, NULL, 'w'},
+	{"keep-cpus-busy", no_argument, NULL, 'w'},
 	{"dir", required_argument, NULL, 'd'},
 	{"ready", required_argument, NULL, 'R'},
 	{},
@@ -360,7 +362,7 @@ static void parse(int argc, char **argv)
 			options.pin = false;
 			break;
 		case 'w':
-			options.warm = true;
+			options.busy_cpus = true;
 			break;
 		case 'd':
 			options.dir = optarg;
@@ -379,7 +381,7 @@ static void parse(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	struct worker one = {.name = "T1", .cpu = -1}, two = {.name = "T2", .cpu = -1};
-	struct warmers warmers = {};
+	struct busy_cpus busy = {};
 	pthread_t first, second;
 
 	parse(argc, argv);
@@ -389,9 +391,9 @@ int main(int argc, char **argv)
 	unlink(write_file.path);
 	read_memory = disk_buffer(4096);
 	write_memory = disk_buffer(4096);
-	measure_switches();
-	if (options.warm)
-		warmers__start(&warmers);
+	switch_log__measure_switch();
+	if (options.busy_cpus)
+		busy_cpus__start(&busy);
 	choose_cpus(&one.cpu, &two.cpu);
 	set_loops(one.cpu);
 	ready(options.ready);
@@ -401,7 +403,7 @@ int main(int argc, char **argv)
 	second = start_thread(thread2, &two);
 	pthread_join(first, NULL);
 	pthread_join(second, NULL);
-	warmers__stop(&warmers);
+	busy_cpus__stop(&busy);
 	print_truth(&one, &two);
 	return 0;
 }

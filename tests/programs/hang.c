@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A program that hangs, to attach to: main -> stuck_outer -> stuck_inner -> one
- * system call that never returns. --in pause (default), pipe (a read of an empty
- * pipe it holds both ends of), futex (a mutex it holds itself).
+ * A program that hangs, to attach to: main -> stuck_outer -> stuck_inner -> one system call
+ * that does not return. --in pause (default), pipe (a read of an empty pipe of which it holds
+ * both ends), futex (a mutex that it holds itself).
  *
- * True by construction: every moment after --ready FILE exists is spent in that
- * call. It is ended by a signal; after SIGTERM it says how often the call was
- * interrupted before, which an attached profiler must leave at 0.
+ * True by construction: once --ready FILE exists, all time is in that call, until a signal ends
+ * the program. After SIGTERM it prints how often the call was interrupted before: 0, unless the
+ * profiler disturbs it.
  */
-#include "known.h"
+#include "tests/programs/common/program.h"
 
 #include <getopt.h>
 

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Machine code that exists in no file: writes a loop into anonymous executable
- * memory, names it jit_loop in /tmp/perf-PID.map, and calls it from call_jit for
- * --seconds S. The loop has no unwind table. It keeps a frame pointer, as the
- * code of most just-in-time compilers does; with --bare it keeps no frame.
+ * Machine code that is in no file: writes a loop to anonymous executable memory, names it
+ * jit_loop in /tmp/perf-PID.map, and calls it from call_jit for --seconds S. The loop has no
+ * unwind table. It keeps a frame pointer, like the code of most just-in-time compilers; with
+ * --bare it has no frame.
  *
- * True by construction: nearly all CPU time is spent in jit_loop, called by
- * call_jit. The map file stays (perf's do too) unless --remove is given.
+ * True by construction: nearly all CPU time is in jit_loop, called by call_jit. The map file
+ * stays, as other programs leave theirs, unless --remove is given.
  */
-#include "known.h"
+#include "tests/programs/common/program.h"
 
 #include <getopt.h>
 #include <sys/mman.h>
 
-/* Counts its first argument down to zero; first with a frame, then bare. */
+/* Count the first argument down to zero, with a frame and without. */
 #if defined(__x86_64__)
 static const uint8_t framed[] = {
 	0x55,		  /* push %rbp */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process whose first thread leaves, while the other goes on. The leader stays
- * as a zombie, which the kernel still lists, to the end of the process.
+ * A process whose first thread ends before the other. The kernel lists the thread group
+ * leader as a zombie until the process ends.
  *
- * True by construction: the leader ends three seconds after FILE is written
- * (--ready FILE), the thread named "heir" not before it is killed.
+ * True by construction: the leader ends three seconds after FILE is written (--ready FILE);
+ * the thread named "heir" runs until it is killed.
  */
-#include "known.h"
+#include "tests/programs/common/program.h"
 
 static void *heir(void *arg)
 {

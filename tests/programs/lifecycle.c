@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads and processes that come and go in every way there is:
+ * Threads and processes that begin and end in every way that Linux has:
  *
  *   --threads N     threads alive at the same time, named "many"
- *   --processes N   short-lived children, each computes for about 20 us
+ *   --processes N   short-lived children, each of which computes for about 20 us
  *   --spawns N      children by vfork and exec (of this program, as "noop")
- *   --execs N       children in which a thread that is not the leader, named
- *                   "usurper", execs: it takes over the leader's tid
- *   --signals N     children ended by SIGKILL in the middle of a sleep
+ *   --execs N       children in which a thread other than the leader, named "usurper",
+ *                   execs: it gets the leader's tid
+ *   --signals N     children that SIGKILL ends while they sleep
  *   --daemons N     grandchildren, named "daemon", whose parent exits first
  *   --renames N     times a thread renames itself: "first", then "second", ...
  *
- * True by construction: what is printed has happened, no more and no less, when
- * it is printed: all children have ended, the daemons too.
+ * Truth: the number of each that began and ended as expected. All children, also the daemons,
+ * have ended when it is printed.
  */
-#include "known.h"
+#include "tests/programs/common/program.h"
 
 #include <getopt.h>
 

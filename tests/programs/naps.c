@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A program that sleeps very often and briefly, beside a thread that computes: naps
- * [--seconds S]. Nothing that is done to burn() can make the naps more or fewer, however
- * often the napping thread is paused for it. The last line is {"naps": N}.
+ * A thread that sleeps often and briefly, beside one that computes: naps [--seconds S]. A
+ * speedup of burn() does not change the number of sleeps, however often it pauses the sleeping
+ * thread. The last line is {"naps": N}.
  */
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //! A printing press in Rust: press [--seconds S]. Each round sets type (computes, in a method),
-//! lets the ink dry (sleeps, in a method of a trait) and prints (computes, in a generic
-//! function). A second thread dries paper beside it (computes), and matters to nobody. The last line is
-//! {"set": SHARE, "dry": SHARE, "print": SHARE, "rounds": N}: of the time of the rounds.
+//! dries the ink (sleeps, in a method of a trait) and prints (computes, in a generic
+//! function). A second thread dries paper (computes), independently. The last line is
+//! {"rounds": N, "set": [WITHOUT, ALL], "dry": [WITHOUT, ALL], "print": [WITHOUT, ALL]}: shares of the
+//! time of the rounds, without and with what the thread waited for a CPU meanwhile.
 
 use std::ptr::read_volatile;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +12,7 @@ use std::time::{Duration, Instant};
 
 static ENDING: AtomicBool = AtomicBool::new(false);
 
-/// What a compiler does not know the value of.
+/// A value that the compiler does not know.
 fn opaque(value: u64) -> u64 {
     unsafe { read_volatile(&value) }
 }
@@ -44,7 +45,7 @@ impl Dry for Ink {
     #[inline(never)]
     fn dry(&self) {
         thread::sleep(Duration::from_micros(800));
-        opaque(0); // so that the call is not the last thing done, and the frame stays
+        opaque(0); // no tail call: the frame stays
     }
 }
 
@@ -67,10 +68,34 @@ fn printed(rounds: u64) -> u64 {
     opaque(rounds) + 1
 }
 
-fn timed<F: FnMut()>(total: &mut Duration, mut work: F) {
-    let begin = Instant::now();
-    work();
-    *total += begin.elapsed();
+/// The time that this thread has waited for a CPU.
+fn run_queue() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let waited = text.split_whitespace().nth(1);
+    Duration::from_nanos(waited.and_then(|ns| ns.parse().ok()).unwrap_or(0))
+}
+
+/// The time that a function took, and the part of it that it waited for a CPU.
+#[derive(Default)]
+struct Spent {
+    all: Duration,
+    run_queue: Duration,
+}
+
+impl Spent {
+    fn add<F: FnMut()>(&mut self, mut work: F) {
+        let waited = run_queue();
+        let begin = Instant::now();
+        work();
+        self.all += begin.elapsed();
+        self.run_queue += run_queue() - waited;
+    }
+
+    fn shares(&self, whole: f64) -> String {
+        let all = self.all.as_secs_f64();
+        let without = all - self.run_queue.as_secs_f64();
+        format!("[{:.4}, {:.4}]", without / whole, all / whole)
+    }
 }
 
 fn main() {
@@ -82,15 +107,15 @@ fn main() {
             Paper.dry();
         }
     });
-    let (mut set, mut dry, mut print_time) = Default::default();
+    let (mut set, mut dry, mut print_time) = (Spent::default(), Spent::default(), Spent::default());
     let mut letters = Type { lines: 1 };
     let mut rounds = 0;
     let begin = Instant::now();
 
     while begin.elapsed() < Duration::from_secs(seconds) {
-        timed(&mut set, || letters.set());
-        timed(&mut dry, || Ink.dry());
-        timed(&mut print_time, || {
+        set.add(|| letters.set());
+        dry.add(|| Ink.dry());
+        print_time.add(|| {
             print(7u32);
         });
         rounds = printed(rounds);
@@ -99,10 +124,10 @@ fn main() {
     ENDING.store(true, Ordering::Relaxed);
     beside.join().unwrap();
     println!(
-        "{{\"set\": {:.4}, \"dry\": {:.4}, \"print\": {:.4}, \"rounds\": {}}}",
-        set.as_secs_f64() / all,
-        dry.as_secs_f64() / all,
-        print_time.as_secs_f64() / all,
-        rounds
+        "{{\"rounds\": {}, \"set\": {}, \"dry\": {}, \"print\": {}}}",
+        rounds,
+        set.shares(all),
+        dry.shares(all),
+        print_time.shares(all)
     );
 }

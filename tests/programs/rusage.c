@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rusage -o FILE COMMAND...: runs the command and writes the kernel's own count
- * of what it and all descendants it waited for have used.
+ * rusage -o FILE COMMAND...: runs the command, and writes to FILE what it and all descendants
+ * that it waited for have used, by the kernel's counters.
  *
- * True by construction: switches are exact but for the last one of each task,
- * which a parent may or may not see. Exit status: the command's, or 128+signal.
- * SIGINT is left to the command.
+ * True by construction: switches are exact except for the last of each task, which may be
+ * missing. Exit status: the command's, or 128+signal. Only the command handles SIGINT.
  */
-#include "known.h"
+#include "tests/programs/common/program.h"
 
 int main(int argc, char **argv)
 {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a profiler must not change: signals, exit status, interrupted calls.
+ * What a profiler must not change: signals, exit status, interrupted system calls.
  *
  *   signals --exit N        exits with N
- *   signals --kill SIGNAL   ends itself by that signal
+ *   signals --kill SIGNAL   raises that signal
  *   signals --wait          waits for SIGINT, SIGTERM, SIGHUP, SIGUSR1 or
- *                           SIGUSR2 (after --ready FILE) and prints which came
+ *                           SIGUSR2 (after --ready FILE) and prints which it got
  *   signals --seconds S     sleeps in restartable and in unrestartable calls
  *                           and computes, for S seconds, and counts EINTR
  *
- * True by construction: nobody signals the process but itself and its caller, so
- * with --seconds "interrupted" is 0, and "alarms" is what its own timer sent
- * (10 a second) when --alarm is given: at most as many calls are interrupted.
- * Descriptors above 2, the signal mask and dispositions it was started with are
- * printed too: they are the same with and without a profiler.
+ * True by construction: only the process itself and its caller send it signals. With --seconds
+ * "interrupted" is 0; with --alarm as well, "alarms" counts the signals of its own timer, 10 a
+ * second, and at most as many calls are interrupted. It also prints the number of descriptors
+ * above 2 and of blocked and ignored signals that it inherited: the same with and without a
+ * profiler.
  */
-#include "known.h"
+#include "tests/programs/common/program.h"
 
 #include <dirent.h>
 #include <getopt.h>

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Threads that switch a lot, in ways that race with their wakeups: pairs pass a
- * byte back and forth (pipes), hand over a futex, yield, sleep for a moment.
+ * Threads that switch often, in ways that race with their wakeups: pairs that pass a byte back
+ * and forth by pipes, or a turn by a futex; threads that yield, or sleep briefly.
  *
- * True by construction: the last act of each thread is getrusage(RUSAGE_THREAD),
- * so the kernel's own counters of its switches are exact up to there; its exit
- * adds one (and a preemption on the way out, rarely). Nobody but another thread
- * of the program wakes the "pipe" and "futex" threads.
+ * True by construction: each thread calls getrusage(RUSAGE_THREAD) last, so the kernel's
+ * counters of its switches are exact up to there. Its exit adds one switch, and rarely a
+ * preemption. Only threads of the program wake the "pipe" and "futex" threads.
  */
-#include "known.h"
+#include "tests/programs/common/program.h"
 
 #include <getopt.h>
 #include <linux/futex.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keeps the kernel within BPF task storage for --seconds: a thread on each of the first two CPUs
- * looks up what a map of that kind holds for its own process, again and again. Before Linux 6.2 no
- * program on the same CPU can look up task storage meanwhile.
+ * Keeps BPF task storage busy for --seconds S: a thread on each of the first two CPUs looks up
+ * the element of its own process in a map of that type, again and again. Before Linux 6.2, BPF
+ * programs on the same CPU cannot look up task storage meanwhile.
  */
-#include "known.h"
+#include "tests/programs/common/program.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>

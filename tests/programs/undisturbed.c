@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A program that would notice being paused by signals: it counts system calls that end
- * with EINTR or too early, signals that get lost, and threads that cannot be cancelled.
+ * A program that detects when a profiler pauses it by signals: it counts system calls that
+ * fail with EINTR or end too early, lost signals, and threads that cannot be cancelled.
  *
  *	undisturbed [--seconds S] [--block] [--exit STATUS | --crash]
- *	undisturbed --closed ...	closes all descriptors, and runs itself with the rest
+ *	undisturbed --closed ...	closes all descriptors, then execs itself with ...
  *
- * One thread computes (burn(), a target to speed up), so that all others are paused. The
- * last line is {"eintr": N, "early": N, "alarms": N, "expected_alarms": N, "cancelled": N,
- * "threads": N, "rounds": N, "watched": N, "child": STATUS}; all but the rounds, and how
- * many of them somebody watched by the probe undisturbed:round, are known beforehand.
+ * One thread computes in burn(), a target to speed up by pausing all other threads. The last
+ * line is {"eintr": N, "early": N, "alarms": N, "expected_alarms": N, "cancelled": N,
+ * "threads": N, "rounds": N, "burn": [WITHOUT, ALL], "watched": N, "child": STATUS}. All are known
+ * beforehand, except the rounds, how many of them had a tracer attached to the probe
+ * undisturbed:round, and burn(): its share of the time of the rounds, without and with what it
+ * waited for a CPU.
  */
 #include <errno.h>
 #include <poll.h>
@@ -27,11 +29,13 @@
 #include <unistd.h>
 
 #include "include/dwell.h"
-#include "tests/programs/probe.h"
+#include "tests/programs/common/probe.h"
+#include "tests/programs/common/program.h"
 
 static volatile bool ending;
 PROBE_SEMAPHORE(round);
 static uint64_t eintr, early, rounds, watched;
+static double burning; /* the share of its time in which the burner had a CPU */
 static volatile sig_atomic_t alarms;
 static int channel[2];
 static sem_t items;
@@ -50,7 +54,7 @@ static uint64_t now(void)
 	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* What a call that should have waited for @ns came to. */
+/* Checks the @result of a call that should have waited for @ns since @begin. */
 static void check(long result, uint64_t begin, uint64_t ns)
 {
 	if (result < 0 && errno == EINTR)
@@ -81,7 +85,7 @@ static void *poller(void *arg)
 	return arg;
 }
 
-/* Reads what the talker sends: a byte at a time, none lost. */
+/* Reads byte after byte from the talker, and checks that none is lost. */
 static void *listener(void *arg)
 {
 	unsigned char expected = 0, byte;
@@ -124,6 +128,8 @@ static void *taker(void *arg)
 
 static void *burner(void *arg)
 {
+	uint64_t begin = now();
+
 	while (!ending) {
 		burn();
 		sem_post(&items);
@@ -134,6 +140,7 @@ static void *burner(void *arg)
 			watched++;
 		}
 	}
+	burning = 1 - (double)run_queue_ns() / (double)(now() - begin);
 	sem_post(&items);
 	return arg;
 }
@@ -150,7 +157,7 @@ static void on_alarm(int number)
 	alarms++;
 }
 
-/* A timer whose every tick must arrive, in a thread that waits for nothing else. */
+/* Waits for the ticks of a timer, all of which must arrive. */
 static void *alarmed(void *arg)
 {
 	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN + 3};
@@ -251,8 +258,9 @@ int main(int argc, char **argv)
 	for (int i = 0; i < ROLES; i++)
 		pthread_join(threads[i], NULL);
 	printf("{\"eintr\": %lu, \"early\": %lu, \"alarms\": %d, \"expected_alarms\": 20, "
-	       "\"cancelled\": %d, \"threads\": 20, \"rounds\": %lu, \"watched\": %lu, \"child\": "
-	       "%d}\n",
-	       eintr, early, alarms, cancelled, rounds, watched, child);
+	       "\"cancelled\": %d, \"threads\": 20, \"rounds\": %lu, \"burn\": [%.3f, 1], "
+	       "\"watched\": %lu, "
+	       "\"child\": %d}\n",
+	       eintr, early, alarms, cancelled, rounds, burning, watched, child);
 	return status;
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The house (docs/developing.md): includes point down only, products do not include each other,
-# and the core of what collects knows no product.
+# The source layout (docs/developing.md): includes point down only, products do not include each
+# other, and what they share includes none of them.
 use strict;
 use warnings;
 
@@ -16,10 +16,7 @@ my %below = (
 	'base'         => [],
 	'include'      => [],
 	'abi'          => ['include'],
-	'bpf/core'     => ['abi', 'include'],
-	'bpf/record'   => ['bpf/core', 'abi', 'include'],
-	'bpf/causal'   => ['bpf/core', 'abi', 'include'],
-	'bpf'          => ['bpf/core', 'bpf/record', 'bpf/causal', 'abi', 'include'],
+	'bpf'          => ['abi', 'include'],
 	'recording'    => ['base', 'abi'],
 	'symbols'      => ['base', 'abi'],
 	'model'        => ['recording', 'symbols', 'base', 'abi'],
@@ -29,13 +26,14 @@ my %below = (
 	'cmd'          => ['render', 'analysis', 'model', 'collect', 'recording', 'symbols', 'base', 'abi'],
 	'runtime'      => ['abi', 'include'],
 );
-# Folders of one layer that must not see each other; what they share lies beside them.
-my %products = (
-	analysis => [qw(profile waits causal)],
-	render   => [qw(report waits causal)],
-	collect  => [qw(record causal)],
-	bpf      => [qw(record causal)],
+# Folders that the products of a layer share. All other folders of these layers are products.
+my %shared = (
+	analysis => [qw(kinds)],
+	render   => [],
+	collect  => [qw(core)],
+	bpf      => [qw(core)],
 );
+my $layers = join '|', keys %shared;
 
 sub folder { my ($path) = @_; return $path =~ s{/[^/]+$}{}r }
 
@@ -52,7 +50,14 @@ sub is_below {
 	return scalar grep { $to eq $_ || index($to, "$_/") == 0 } @{$below{$rule} // []};
 }
 
-my (@up, @across, @core, @unknown);
+# The layer of @path, and its product: by the folder, or by the name of a BPF object.
+sub product_of {
+	my ($path) = @_;
+	my ($layer, $name) = $path =~ m{^($layers)/(?:(\w+)(?:/|\.bpf\.c$))?} or return ('', undef);
+	return ($layer, (grep { $_ eq ($name // '') } @{$shared{$layer}}) ? undef : $name);
+}
+
+my (@up, @across, @sharing, @unknown, %products);
 my @files = grep { m{^(?:base|abi|bpf|recording|symbols|model|analysis|render|collect|cmd|runtime)/} }
 	split /\n/, `git ls-files '*.c' '*.h'`;
 for my $file (@files) {
@@ -62,20 +67,20 @@ for my $file (@files) {
 		my ($from, $to) = (folder($file), folder($path));
 		push @unknown, "$file: $path" unless -e $path || $path =~ /\.skel\.h$/;
 		push @up, "$file: $path" unless is_below($from, $to);
-		for my $layer (keys %products) {
-			my $names = join '|', @{$products{$layer}};
-			my ($one) = $from =~ m{^$layer/($names)\b} or next;
-			my ($other) = $to =~ m{^$layer/($names)\b} or next;
-			push @across, "$file: $path" if $one ne $other;
-		}
-		push @core, "$file: $path" if $from =~ m{^(collect|bpf)/core$} && $to =~ m{^$1/(?!core)};
+		my ($layer, $one) = product_of($file);
+		my ($included, $other) = product_of($path);
+		$products{"$layer/$one"} = 1 if $one;
+		next unless $layer && $layer eq $included && $other;
+		push @across, "$file: $path" if $one && $one ne $other;
+		push @sharing, "$file: $path" unless $one;
 	}
 }
 is_deeply(\@unknown, [], 'what is included exists');
 is_deeply(\@up, [], 'includes point down');
 is_deeply(\@across, [], 'products do not include each other');
-is_deeply(\@core, [], 'the core includes no product');
+is_deeply(\@sharing, [], 'what they share includes no product');
+ok($products{$_}, "$_ is a product") for qw(analysis/waits render/report collect/record bpf/causal);
 my $named = `git grep -il causal -- bpf/core collect/core`;
-is($named, '', 'and names none');
+is($named, '', 'the core names no product');
 
 done_testing;

@@ -116,8 +116,8 @@ static inline void profile__check(const struct causal_profile *profile)
 			assert_true(run->seen.data[k].target < profile->targets.n);
 		for (size_t k = 0; k < run->places.n; k++)
 			assert_true(run->places.data[k].file && run->places.data[k].function);
-		for (size_t k = 0; k < run->troubles.n; k++)
-			assert_non_null(run->troubles.data[k]);
+		for (size_t k = 0; k < run->diagnostics.n; k++)
+			assert_non_null(run->diagnostics.data[k]);
 	}
 	for (size_t i = 0; i < profile->experiments.n; i++) {
 		const struct causal_experiment *experiment = &profile->experiments.data[i];

@@ -54,7 +54,7 @@ static inline double machine__unit(struct machine *machine)
 
 static inline double machine__normal(struct machine *machine)
 {
-	return causal_fit__normal(fmax(machine__unit(machine), 1e-12));
+	return causal_fit__normal_quantile(fmax(machine__unit(machine), 1e-12));
 }
 
 /* A profile that is made up, and what of it has to be released. */
@@ -79,7 +79,7 @@ static inline void made__free(struct made *made)
 	for (size_t i = 0; i < made->profile.runs.n; i++) {
 		array__free(&made->profile.runs.data[i].seen);
 		array__free(&made->profile.runs.data[i].places);
-		array__free(&made->profile.runs.data[i].troubles);
+		array__free(&made->profile.runs.data[i].diagnostics);
 	}
 	array__free(&made->blocks);
 	array__free(&made->profile.points);

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "recording/recording.h"
+#include "tests/unit/put_stack.h"
 
 /* A repeatable stream of values, with a liking for extreme ones. */
 struct dice {
@@ -109,7 +110,7 @@ static inline uint32_t dice__stack_number(struct dice *dice, struct recording_wr
 
 	switch (dice__roll(dice) % 8) {
 	case 0:
-		return recording_writer__stack(writer, &stack);
+		return put_stack(writer, &stack);
 	case 1:
 		recording_writer__stack_frames(writer, hash, &stack);
 		return recording_writer__stack_by_hash(writer, hash);

@@ -7,12 +7,26 @@
 
 #include <netinet/in.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "base/syscalls.h"
 #include "recording/recording.h"
 
 #define KIND_CASE_DEPTH 16
+
+/* The number of the system call @name on this machine, or -1. */
+static inline int syscall_number(const char *name)
+{
+	for (int nr = 0; nr < SYSCALLS_MAX; nr++) {
+		const char *known = syscalls__name(NULL, nr);
+
+		if (known && !strcmp(known, name))
+			return nr;
+	}
+	return -1;
+}
 
 struct kind_case {
 	const char *expected; /* the name of the kind; before that of the object, if it has one */

@@ -19,6 +19,7 @@
 #include "analysis/kinds/kinds.h"
 #include "model/model.h"
 #include "recording/recording.h"
+#include "tests/unit/put_stack.h"
 
 #define MS	  1000000ULL
 #define START	  (1000 * MS) /* of every recording, on its clock */
@@ -134,7 +135,7 @@ static inline uint32_t synthetic__stack(struct synthetic *made, bool kernel, enu
 
 	while (frames[stack.depth])
 		stack.depth++;
-	return recording_writer__stack(made->writer, &stack);
+	return put_stack(made->writer, &stack);
 }
 
 #define USER_STACK(made, ...)                                                                      \

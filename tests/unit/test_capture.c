@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* A capture without a recording: a sink sees events while the command still runs. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -155,12 +156,44 @@ static void several_captures_at_once(void **state)
 	release(&second);
 }
 
+static int refuse_kernel(void *arg, const struct kernel_info *kernel,
+			 struct bpf_object_skeleton **out)
+{
+	++*(int *)arg;
+	return error__set(-ENOTSUP, "this kernel has no wheels");
+}
+
+static void close_nothing(void *arg)
+{
+}
+
+/* What a product says of a kernel that lacks what it needs is the answer, whatever the rung. */
+static void a_product_can_refuse_the_kernel(void **state)
+{
+	char *argv[] = {"true", NULL};
+	const struct capture_config config = {.target = CAPTURE_COMMAND,
+					      .argv = argv,
+					      .period_ns = 1000000,
+					      .table_bytes = 64 << 20};
+	struct live live = {};
+	const struct capture_sink sink = {on_event, on_mapping, on_tick, on_end, &live};
+	int opened = 0;
+	const struct loader_object object = {refuse_kernel, close_nothing, &opened};
+
+	if (geteuid())
+		skip();
+	assert_int_equal(capture__new(&config, &object, &sink, &live.capture), -ENOTSUP);
+	assert_string_equal(error__message(-ENOTSUP), "this kernel has no wheels");
+	assert_int_equal(opened, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(events_come_while_the_command_runs),
 		cmocka_unit_test(the_sink_can_end_it),
 		cmocka_unit_test(several_captures_at_once),
+		cmocka_unit_test(a_product_can_refuse_the_kernel),
 	};
 
 	return cmocka_run_group_tests_name("capture", tests, NULL, NULL);

@@ -368,7 +368,7 @@ static void no_phases(void **state)
 										 MS})),
 			0);
 		if (i == 3)
-			run->runtime_ns = 0; /* it did not come to its end */
+			run->runtime_ns = 0; /* it was interrupted */
 		effects = made__effects(&made);
 		NEAR(effects->curves.data[0].phase_factor, 1, 1e-9);
 	}
@@ -437,7 +437,7 @@ static void an_empty_profile_explains_itself(void **state)
 	made.profile.runs.data[0].status = 11;
 	problem_of(&made, CAUSAL_PROBLEM_COMMAND, "signal 11");
 	made.profile.runs.data[0].runtime_ns = 0;
-	problem_of(&made, CAUSAL_PROBLEM_COMMAND, "did not come to its end");
+	problem_of(&made, CAUSAL_PROBLEM_COMMAND, "was interrupted");
 	made.profile.skipped = 3;
 	problem_of(&made, CAUSAL_PROBLEM_DAMAGED, "3 lines");
 }
@@ -464,9 +464,9 @@ static void a_weak_profile_explains_itself(void **state)
 	made__point(&made, "never", CAUSAL_THROUGHPUT);
 	problem_of(&made, CAUSAL_PROBLEM_NOT_VISITED, "iteration, never: never visited");
 	problem_of(&made, CAUSAL_PROBLEM_NOT_HIT, "f: no sample");
-	assert_int_equal(array__push(&run->troubles, (const char *)"It is stripped."), 0);
-	assert_int_equal(array__push(&run->troubles, (const char *)"It is stripped."), 0);
-	problem_of(&made, CAUSAL_PROBLEM_TROUBLE, "It is stripped.");
+	assert_int_equal(array__push(&run->diagnostics, (const char *)"It is stripped."), 0);
+	assert_int_equal(array__push(&run->diagnostics, (const char *)"It is stripped."), 0);
+	problem_of(&made, CAUSAL_PROBLEM_DIAGNOSTIC, "It is stripped.");
 	made__add(
 		&made,
 		(struct given){.speedup = 1, .base_visits = 7, .with_visits = 9, .base_hit_ms = 1},
@@ -505,28 +505,29 @@ static void only_one_point(void **state)
 
 static void lines_through_dots(void **state)
 {
-	struct fit_point dots[20];
+	struct fit_point points[20];
 	struct causal_fit fit;
 
-	for (size_t i = 0; i < ARRAY_SIZE(dots); i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(points); i++) {
 		double speedup = (double)(i + 1) / 20;
 
-		dots[i] = (struct fit_point){speedup, 0.3 * speedup, 1 + (double)(i % 3), 2};
+		points[i] = (struct fit_point){speedup, 0.3 * speedup, 1 + (double)(i % 3), 2};
 	}
-	NEAR(causal_fit__slope(dots, 20), 0.3, 1e-9);
-	for (size_t i = 0; i < ARRAY_SIZE(dots); i++)
-		dots[i].value = fmin(0.8 * dots[i].speedup, 0.4 - 0.1 * (dots[i].speedup - 0.5));
-	fit = causal_fit__bent(dots, 20);
+	NEAR(causal_fit__slope(points, 20), 0.3, 1e-9);
+	for (size_t i = 0; i < ARRAY_SIZE(points); i++)
+		points[i].value =
+			fmin(0.8 * points[i].speedup, 0.4 - 0.1 * (points[i].speedup - 0.5));
+	fit = causal_fit__with_knee(points, 20);
 	NEAR(fit.knee, 0.5, 1e-9);
-	NEAR(fit.rise, 0.8, 1e-9);
-	NEAR(fit.behind, -0.1, 1e-9);
-	NEAR(causal_fit__rest(&fit, dots, 20), 0, 1e-12);
+	NEAR(fit.slope, 0.8, 1e-9);
+	NEAR(fit.slope_after, -0.1, 1e-9);
+	NEAR(causal_fit__residual_squares(&fit, points, 20), 0, 1e-12);
 	NEAR(causal_fit__at(&fit, 0.25), 0.2, 1e-9);
 	NEAR(causal_fit__at(&fit, 1), 0.35, 1e-9);
 	NEAR(causal_fit__best_at(&fit, 1), 0.5, 1e-9);
 	NEAR(causal_fit__best_at(&fit, 0.4), 0.4, 1e-9);
 	NEAR(causal_fit__worst_at(&fit, 1), 1, 1e-9);
-	fit = causal_fit__bent(dots, 3);
+	fit = causal_fit__with_knee(points, 3);
 	NEAR(fit.knee, 0, 1e-9);
 	NEAR(causal_fit__slope(NULL, 0), 0, 1e-9);
 }
@@ -535,15 +536,15 @@ static void distributions(void **state)
 {
 	static const double sorted[] = {1, 2, 4, 8};
 
-	NEAR(causal_fit__normal(0.975), 1.959964, 1e-5);
-	NEAR(causal_fit__normal(0.025), -1.959964, 1e-5);
-	NEAR(causal_fit__normal(0.5), 0, 1e-9);
-	NEAR(causal_fit__normal(0.0001), -3.719016, 1e-5);
-	NEAR(causal_fit__student(1), 12.706, 0.01);
-	NEAR(causal_fit__student(2.5), 3.74, 0.01);
-	NEAR(causal_fit__student(4), 2.776, 0.01);
-	NEAR(causal_fit__student(10), 2.228, 0.001);
-	NEAR(causal_fit__student(1e9), 1.959964, 1e-5);
+	NEAR(causal_fit__normal_quantile(0.975), 1.959964, 1e-5);
+	NEAR(causal_fit__normal_quantile(0.025), -1.959964, 1e-5);
+	NEAR(causal_fit__normal_quantile(0.5), 0, 1e-9);
+	NEAR(causal_fit__normal_quantile(0.0001), -3.719016, 1e-5);
+	NEAR(causal_fit__student_97_5(1), 12.706, 0.01);
+	NEAR(causal_fit__student_97_5(2.5), 3.74, 0.01);
+	NEAR(causal_fit__student_97_5(4), 2.776, 0.01);
+	NEAR(causal_fit__student_97_5(10), 2.228, 0.001);
+	NEAR(causal_fit__student_97_5(1e9), 1.959964, 1e-5);
 	NEAR(causal_fit__quantile(sorted, 4, 0), 1, 1e-9);
 	NEAR(causal_fit__quantile(sorted, 4, 0.5), 3, 1e-9);
 	NEAR(causal_fit__quantile(sorted, 4, 1), 8, 1e-9);
@@ -553,20 +554,20 @@ static void distributions(void **state)
 static void weights(void **state)
 {
 	const double values[] = {1.0, 1.1, 0.9, 1.0, 5.0, NAN, 1.05};
-	double weight[ARRAY_SIZE(values)], deviations[] = {-1, 1, -1, 1, -1, 1, -1, 1, -1, 50};
+	double weight[ARRAY_SIZE(values)], residuals[] = {-1, 1, -1, 1, -1, 1, -1, 1, -1, 50};
 
-	causal_weights__find(values, weight, ARRAY_SIZE(values), 0.1);
+	causal_biweights__find(values, weight, ARRAY_SIZE(values), 0.1);
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
 		assert_true(i == 4 || i == 5 ? weight[i] == 0 : weight[i] > 0.8);
 	/* Two cannot say which of them is wrong, and neither can two and two. */
-	causal_weights__find((double[]){1, 5}, weight, 2, 0.1);
+	causal_biweights__find((double[]){1, 5}, weight, 2, 0.1);
 	assert_true(weight[0] == 1 && weight[1] == 1);
-	causal_weights__find((double[]){1, 3, 5, 7}, weight, 4, 0.1);
+	causal_biweights__find((double[]){1, 3, 5, 7}, weight, 4, 0.1);
 	assert_true(weight[0] == 1 && weight[3] == 1);
-	causal_weights__find(values, weight, 5, INFINITY);
+	causal_biweights__find(values, weight, 5, INFINITY);
 	assert_true(weight[4] == 1);
-	NEAR(causal_deviations__scale(deviations, ARRAY_SIZE(deviations)), 1.4826, 1e-6);
-	assert_true(isinf(causal_deviations__scale(deviations, 0)));
+	NEAR(causal_residuals__scale(residuals, ARRAY_SIZE(residuals)), 1.4826, 1e-6);
+	assert_true(isinf(causal_residuals__scale(residuals, 0)));
 }
 
 int main(void)

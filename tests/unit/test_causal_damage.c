@@ -25,7 +25,7 @@ static char *small_profile(const struct scratch_file *file, size_t *n)
 	}
 	assert_int_equal(array__push(&run->seen, ((struct causal_seen){target, 99})), 0);
 	assert_int_equal(array__push(&run->places, ((struct causal_place){"/a.c", 7, "f", 8})), 0);
-	assert_int_equal(array__push(&run->troubles, (const char *)"no debug info"), 0);
+	assert_int_equal(array__push(&run->diagnostics, (const char *)"no debug info"), 0);
 	scratch__put(file, "", 0);
 	scratch__write_profile(file, &made.profile, "r");
 	return scratch__get(file, n);

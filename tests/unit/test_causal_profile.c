@@ -93,7 +93,7 @@ static void all_members_are_kept(void **state)
 	run.status = 256;
 	assert_int_equal(array__push(&run.seen, ((struct causal_seen){1, 99})), 0);
 	assert_int_equal(array__push(&run.places, ((struct causal_place){"/a.c", 7, "fun", 8})), 0);
-	assert_int_equal(array__push(&run.troubles, (const char *)"no debug info"), 0);
+	assert_int_equal(array__push(&run.diagnostics, (const char *)"no debug info"), 0);
 	assert_int_equal(causal_writer__end(writer, &run), 0);
 	assert_int_equal(causal_writer__close(writer), 0);
 
@@ -133,7 +133,7 @@ static void all_members_are_kept(void **state)
 	assert_string_equal(profile->runs.data[0].places.data[0].function, "fun");
 	assert_int_equal(profile->runs.data[0].places.data[0].line, 7);
 	assert_int_equal(profile->runs.data[0].places.data[0].ns, 8);
-	assert_string_equal(profile->runs.data[0].troubles.data[0], "no debug info");
+	assert_string_equal(profile->runs.data[0].diagnostics.data[0], "no debug info");
 	assert_int_equal(profile->experiments.n, 2);
 	read = &profile->experiments.data[0];
 	assert_int_equal(read->target, 1);
@@ -149,7 +149,7 @@ static void all_members_are_kept(void **state)
 	assert_true(profile->experiments.data[1].whole_run);
 	array__free(&run.seen);
 	array__free(&run.places);
-	array__free(&run.troubles);
+	array__free(&run.diagnostics);
 }
 
 static void runs_combine(void **state)
@@ -394,23 +394,23 @@ static void many_experiments_are_read(void **state)
 	assert_int_equal(profile->experiments.data[n - 1].with.points[0].visits, 20);
 }
 
-/* Reading @path fails with @err, and the message and mend have these words in them. */
-static void expect_error(const char *path, int err, const char *message, const char *mend)
+/* Reading @path fails with @err, and the message and hint have these words in them. */
+static void expect_error(const char *path, int err, const char *message, const char *hint)
 {
 	struct causal_profile *profile = NULL;
 
 	assert_int_equal(causal_profile__read(path, &profile), err);
 	assert_null(profile);
-	if (!strstr(error__message(err), message) || !strstr(error__hint_text(err), mend))
+	if (!strstr(error__message(err), message) || !strstr(error__hint_text(err), hint))
 		fail_msg("%s\n%s", error__message(err), error__hint_text(err));
 }
 
-static void errors_name_the_mend(void **state)
+static void errors_have_a_hint(void **state)
 {
 	static const struct {
 		const char *bytes;
 		const char *message;
-		const char *mend;
+		const char *hint;
 	} files[] = {
 		{"", "is empty", "dwell causal run"},
 		{"\x89"
@@ -439,7 +439,7 @@ static void errors_name_the_mend(void **state)
 	expect_error("/tmp", -EISDIR, "is a directory", "/tmp/dwell.causal");
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
 		scratch__put_text(&file, files[i].bytes);
-		expect_error(file.path, -EINVAL, files[i].message, files[i].mend);
+		expect_error(file.path, -EINVAL, files[i].message, files[i].hint);
 	}
 }
 
@@ -576,7 +576,7 @@ int main(void)
 		cmocka_unit_test(a_line_behind_a_piece_is_read),
 		cmocka_unit_test(a_long_line_is_passed_over),
 		cmocka_unit_test(many_experiments_are_read),
-		cmocka_unit_test(errors_name_the_mend),
+		cmocka_unit_test(errors_have_a_hint),
 		cmocka_unit_test(a_writer_adds_to_profiles_only),
 		cmocka_unit_test(adding_to_a_cut_profile),
 		cmocka_unit_test(a_full_disk_loses_a_line),

@@ -72,6 +72,17 @@ static char *unwrapped(const char *text)
 	return copy;
 }
 
+static void percentages_are_never_minus_zero(void **state)
+{
+	char text[32];
+
+	(void)state;
+	snprintf(text, sizeof(text), "%.0f %.0f %.0f %.0f", format__whole_percent(-0.003),
+		 format__whole_percent(-0.006), format__whole_percent(0.004),
+		 format__whole_percent(1));
+	assert_string_equal(text, "0 -1 0 100");
+}
+
 /* A machine without noise. */
 static struct machine machine__quiet(void)
 {
@@ -103,8 +114,8 @@ static void the_verdict_comes_first(void **state)
 
 	assert_has(flat, "Making heavy 50% faster would make the program 40% (40..40) faster at "
 			 "iteration, which is x1.67 the throughput; more than that does not help");
-	assert_has(flat, "lock gets in the way: the faster it is, the slower the program at "
-			 "iteration (-30% (-30..-29) if it took no time). That is contention");
+	assert_has(flat, "lock causes contention: the faster it is, the slower the program at "
+			 "iteration (-30% (-30..-29) if it took no time). Do less of it");
 	assert_has(flat, " 1. heavy: no more gain past 50%");
 	assert_has(flat, " 2. steady: gain");
 	assert_has(flat, " 3. lock: contention");
@@ -172,11 +183,11 @@ static void verdicts(void **state)
 	_cleanup_made_ struct made empty = {}, gain = made__begin(), none = made__begin(),
 				   unsure = made__begin(), bent = made__begin();
 
-	verdict_of(&empty, "There is nothing to be said yet.");
+	verdict_of(&empty, "There are no results yet.");
 	for (int i = 0; i < 3; i++)
 		made__run(&empty, i ? "./other" : "./program");
 	verdict_of(&empty, "# command : several # runs : 3, 3000.000 s,");
-	verdict_of(&empty, "! No run came as far as an experiment.");
+	verdict_of(&empty, "! No run completed an experiment.");
 	made__curve(&gain, &machine, made__target(&gain, "f"), 0.5, 1, 4, 8);
 	verdict_of(&gain, "Making f 50% faster would make the program 25% (25..25) faster at "
 			  "iteration, which is x1.33 the throughput; 100% faster, 50%.");
@@ -197,11 +208,9 @@ static void verdicts(void **state)
 		gain.profile.experiments.data[i].also = "g=100%";
 	verdict_of(&gain, "Once g=100% is done, making waiting (disk read) 50% shorter would");
 	made__curve(&none, &machine, made__target(&none, "f"), 0, 1, 4, 8);
-	verdict_of(&none,
-		   "Nothing that was sped up makes the program faster: what limits it is none "
-		   "of the 1 that were tried.");
+	verdict_of(&none, "No target that was tried (1) limits the program. It may be waiting for");
 	made__curve(&unsure, &machine, made__target(&unsure, "f"), 0.1, 1, 1, 2);
-	verdict_of(&unsure, "Not sure yet. Of 1 to be seen, the most promising is f:");
+	verdict_of(&unsure, "Not sure yet. The most promising of 1 target is f:");
 }
 
 static void latency_and_whole_runs_are_apart(void **state)
@@ -447,6 +456,7 @@ int main(void)
 		cmocka_unit_test(names_do_no_harm),
 		cmocka_unit_test(json_has_all_of_it),
 		cmocka_unit_test(coz_formats),
+		cmocka_unit_test(percentages_are_never_minus_zero),
 		cmocka_unit_test(coz_latencies_are_right_in_the_mean),
 	};
 

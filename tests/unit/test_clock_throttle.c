@@ -27,7 +27,7 @@ struct machine {
 static void start(struct machine *machine, uint64_t period)
 {
 	*machine = (struct machine){.period = period, .now = 7};
-	assert_int_equal(clock_throttle__new(period, CPUS, machine->now, &machine->throttle), 0);
+	assert_int_equal(clock_throttle__new(period, CPUS, 0, machine->now, &machine->throttle), 0);
 }
 
 /*
@@ -92,6 +92,24 @@ static void dear_ticks_take_a_bounded_share(void **state)
 			}
 			clock_throttle__free(machine.throttle);
 		}
+}
+
+/* Ticks that took all of a CPU would leave none to the process that slows them down. */
+static void ticks_start_as_far_apart_as_they_are_expected_to_need(void **state)
+{
+	struct machine machine = {.period = 10 * US, .now = 7};
+	uint64_t share;
+
+	(void)state;
+	assert_int_equal(
+		clock_throttle__new(machine.period, CPUS, 15 * US, machine.now, &machine.throttle),
+		0);
+	assert_int_equal(clock_throttle__shift(machine.throttle), 4);
+	assert_int_equal(clock_throttle__slowest(machine.throttle, &share), 160 * US);
+	assert_int_equal(share, 1500);
+	/* Cheaper than expected: 1 us every 20 us is half of what they may take. */
+	assert_int_equal(run(&machine, 5000, US), 1);
+	clock_throttle__free(machine.throttle);
 }
 
 static void it_comes_back_and_settles(void **state)
@@ -190,6 +208,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cheap_ticks_are_left_alone),
 		cmocka_unit_test(dear_ticks_take_a_bounded_share),
+		cmocka_unit_test(ticks_start_as_far_apart_as_they_are_expected_to_need),
 		cmocka_unit_test(it_comes_back_and_settles),
 		cmocka_unit_test(few_ticks_say_little),
 		cmocka_unit_test(there_is_an_end),

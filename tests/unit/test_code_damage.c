@@ -65,7 +65,7 @@ static size_t ask(struct code *code, const struct segment *text, uint64_t *rando
 	n = code__suggest(code, texts[next_random(random) % ARRAY_SIZE(texts)], names, 8);
 	for (size_t i = 0; i < n; i++)
 		assert_true(strlen(names[i]) > 0);
-	n = (code__trouble(code) ? strlen(code__trouble(code)) : 0);
+	n = (code__diagnostic(code) ? strlen(code__diagnostic(code)) : 0);
 	assert_true(n < 8192);
 	return named;
 }

@@ -52,7 +52,7 @@ static void debug_files_are_found(void **state)
 			     scratch),
 			 0);
 	b = open_with(in_scratch("linked"), scratch, &scope);
-	assert_null(code__trouble(b));
+	assert_null(code__diagnostic(b));
 	assert_same_places(whole, a, b);
 	code__free(b);
 	assert_int_equal(run("cd %s && mkdir -p root/.build-id/%.2s && "
@@ -134,7 +134,7 @@ static void stripped_programs_have_functions_only(void **state)
 	assert_string_equal(place.function, "job_run");
 	assert_null(place.file);
 	assert_true(place.in_scope);
-	assert_non_null(strstr(code__trouble(code), "no debug information"));
+	assert_non_null(strstr(code__diagnostic(code), "no debug information"));
 	assert_int_equal(code__line(code, "jobs.c", 27, &ranges, NULL), -ENODATA);
 	assert_int_equal(code__entries(code, "jobs.c", 27, &ranges), -ENODATA);
 	/* Hot and cold part. */
@@ -170,11 +170,11 @@ static void a_missing_dwo_is_told(void **state)
 
 	assert_int_equal(run("rm %s/*.dwo", scratch), 0);
 	code = open_code(path, NULL);
-	assert_null(code__trouble(code));
+	assert_null(code__diagnostic(code));
 	/* The lines are in the program. */
 	assert_int_equal(code__line(code, "jobs.c", line, &ranges, NULL), 0);
 	assert_int_equal(code__function(code, "job_run", &ranges, NULL), 0);
-	assert_non_null(strstr(code__trouble(code), ".dwo is missing"));
+	assert_non_null(strstr(code__diagnostic(code), ".dwo is missing"));
 	code_ranges__free(&ranges);
 	code__free(code);
 }

@@ -31,7 +31,7 @@ static void paths_are_made_plain(void **state)
 		char path[64];
 
 		strcpy(path, paths[i][0]);
-		source_path__plain(path);
+		source_path__normalize(path);
 		assert_string_equal(path, paths[i][1]);
 	}
 }
@@ -96,9 +96,9 @@ static void names_are_made_plain(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		char plain[LONGEST_CODE_NAME];
+		char plain[MAX_CODE_NAME];
 
-		code_name__plain(names[i][0], plain);
+		code_name__strip(names[i][0], plain);
 		assert_string_equal(plain, names[i][1]);
 		assert_string_equal(code_name__last(plain), names[i][2]);
 	}

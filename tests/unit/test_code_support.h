@@ -14,6 +14,13 @@
 #define JOBS  CODE_SOURCES "/jobs.c " CODE_SOURCES "/lib/check.c " CODE_SOURCES "/other/check.c"
 #define STORE CODE_SOURCES "/store.cc"
 
+/* Comparison with another tool is as good without the sanitizers, and much cheaper. */
+#ifdef __SANITIZE_ADDRESS__
+#define COMPARES_TOOLS false
+#else
+#define COMPARES_TOOLS true
+#endif
+
 /* Compiles @sources into the scratch directory. */
 static inline char *build_code(const char *compiler, const char *flags, const char *sources,
 			       const char *name)

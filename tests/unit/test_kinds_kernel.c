@@ -142,8 +142,8 @@ static void same_as_user_space(void **state)
 		const struct kind_case *c = &kind_cases[i];
 		const struct kind_wait wait = {
 			.class = (uint8_t)c->class,
-			.call = (uint8_t)kind_syscall__kind(
-				NULL, c->syscall ? syscalls__number(c->syscall) : -1),
+			.syscall_kind = (uint8_t)kind_syscall__kind(
+				NULL, c->syscall ? syscall_number(c->syscall) : -1),
 			.flags = c->flags,
 			.object = c->object.type,
 			.family = c->object.family,
@@ -179,7 +179,7 @@ static struct kind_wait random_wait(void)
 
 	return (struct kind_wait){
 		.class = (uint8_t)draw(CLASS_COUNT),
-		.call = (uint8_t)kind_syscall__kind(NULL, (int)draw(SYSCALLS_MAX)),
+		.syscall_kind = (uint8_t)kind_syscall__kind(NULL, (int)draw(SYSCALLS_MAX)),
 		.flags = (uint16_t)draw(4),
 		.object = (uint8_t)draw(OBJECT_KLOCK + 1),
 		.family = families[draw(ARRAY_SIZE(families))],
@@ -230,7 +230,7 @@ static struct kind_wait described(int fd)
 	assert_int_equal(dup2(fd, WAITED_FD), WAITED_FD);
 	if (fd != WAITED_FD)
 		close(fd);
-	kernel->bss->kind_of_call[SYS_bpf] = KIND_DISK_READ;
+	kernel->bss->kind_by_syscall[SYS_bpf] = KIND_DISK_READ;
 	kernel->bss->wait = (struct kind_wait){};
 	run_program(kernel->progs.describe);
 	close(WAITED_FD);
@@ -262,7 +262,7 @@ static void sockets_are_seen(void **state)
 		kernel->bss->waiter_class = CLASS_OTHER;
 		wait = described(fd);
 		assert_int_equal(wait.class, CLASS_OTHER);
-		assert_int_equal(wait.call, KIND_DISK_READ);
+		assert_int_equal(wait.syscall_kind, KIND_DISK_READ);
 		assert_int_equal(wait.object, OBJECT_SOCKET);
 		assert_int_equal(wait.family, sockets[i].family);
 		assert_int_equal(wait.protocol, sockets[i].protocol);
@@ -295,7 +295,7 @@ static void files_are_seen(void **state)
 	wait = described(epoll_create1(0)); /* an anonymous inode */
 	assert_int_equal(wait.object, OBJECT_NONE);
 
-	kernel->bss->kind_of_call[SYS_bpf] = KIND_DISK_READ;
+	kernel->bss->kind_by_syscall[SYS_bpf] = KIND_DISK_READ;
 	run_program(kernel->progs.describe); /* a descriptor that is not open */
 	assert_int_equal(kernel->bss->wait.object, OBJECT_NONE);
 }

@@ -86,8 +86,8 @@ static void running_and_waiting_on_one_scale(void **state)
 	assert_int_equal(points(&profile, "clock_nanosleep", 'B'), 10);
 	assert_int_equal(points(&profile, "worker_thread", 'B'), 10);
 	assert_int_equal(profile.rows.n, 9);
-	assert_int_equal(profile.groups.class_points[CLASS_CPU], 45);
-	assert_int_equal(profile.groups.class_points[CLASS_SCHED], 7);
+	assert_int_equal(profile.groups.sampled_ns[CLASS_CPU], 45 * MS);
+	assert_int_equal(profile.groups.sampled_ns[CLASS_SCHED], 7 * MS);
 	/* Most first. */
 	for (size_t i = 1; i < profile.rows.n; i++)
 		assert_true(profile.rows.data[i - 1].total_ns >= profile.rows.data[i].total_ns);

@@ -51,7 +51,7 @@ static void every_table_entry_survives(void **state)
 		} else if (i % 4 == 1) {
 			r.type = RECORD_STACK;
 			r.stack = dice__stack(&dice);
-			r.stack.number = recording_writer__stack(writer, &r.stack);
+			r.stack.number = put_stack(writer, &r.stack);
 		} else if (i % 4 == 2) {
 			r.type = RECORD_DSO;
 			r.dso = dice__dso(&dice, writer);
@@ -243,13 +243,13 @@ static void tables_give_each_thing_one_number(void **state)
 	assert_int_equal(b, 2);
 	assert_int_equal(recording_writer__string(writer, "/bin/true"), a);
 
-	a = recording_writer__stack(writer, &stack);
+	a = put_stack(writer, &stack);
 	stack.number = 99; /* not looked at */
-	assert_int_equal(recording_writer__stack(writer, &stack), a);
+	assert_int_equal(put_stack(writer, &stack), a);
 	stack.end = STACK_TOO_DEEP;
-	assert_int_not_equal(recording_writer__stack(writer, &stack), a);
+	assert_int_not_equal(put_stack(writer, &stack), a);
 	stack.depth = 2;
-	assert_int_not_equal(recording_writer__stack(writer, &stack), a);
+	assert_int_not_equal(put_stack(writer, &stack), a);
 
 	a = recording_writer__object(writer, &object);
 	object.extra = 1;
@@ -261,12 +261,11 @@ static void tables_give_each_thing_one_number(void **state)
 	a = recording_writer__dso(writer, &dso);
 	dso.build_id = recording_writer__string(writer, "0123abcd");
 	assert_int_not_equal(recording_writer__dso(writer, &dso), a);
-	assert_int_equal(recording_writer__records(writer), 3 + 3 + 2 + 2);
 	assert_int_equal(recording_writer__close(writer), 0);
 
 	outcome = outcome__of_file(path);
 	assert_string_equal(outcome.warning, "");
-	assert_int_equal(outcome.records.n, 10);
+	assert_int_equal(outcome.records.n, 3 + 3 + 2 + 2);
 	assert_string_equal(outcome.records.data[0].record.string.bytes, "/bin/true");
 	assert_true(outcome.records.data[2].record.stack.frames[2] == frames[2]);
 }
@@ -293,7 +292,7 @@ static void stacks_may_come_late(void **state)
 	assert_int_equal(recording_writer__create(path, &writer), 0);
 	late = recording_writer__stack_by_hash(writer, 0x1234);
 	never = recording_writer__stack_by_hash(writer, UINT64_MAX);
-	plain = recording_writer__stack(writer, &stack);
+	plain = put_stack(writer, &stack);
 	assert_int_equal(recording_writer__stack_by_hash(writer, 0), 0);
 	record.sample.kernel_stack = late;
 	record.sample.user_stack = never;
@@ -331,7 +330,7 @@ static void the_too_long_is_cut(void **state)
 	memset(text, 'x', 2u << 20);
 	assert_int_equal(recording_writer__create(path, &writer), 0);
 	recording_writer__string(writer, text);
-	recording_writer__stack(writer, &stack);
+	put_stack(writer, &stack);
 	assert_int_equal(recording_writer__close(writer), 0);
 	outcome = outcome__of_file(path);
 	assert_string_equal(outcome.warning, "");
@@ -402,8 +401,7 @@ static void rewinding_gives_the_same_again(void **state)
 	recording_reader__rewind(reader);
 	while (recording_reader__next(reader, &record) == 1)
 		copies__add(&first, &record);
-	assert_int_equal(recording_reader__position(reader),
-			 recording_reader__size(reader) - TRAILER_SIZE);
+	assert_int_equal(reader->offset, reader->source.size - TRAILER_SIZE);
 	recording_reader__rewind(reader);
 	while (recording_reader__next(reader, &record) == 1)
 		assert_true(record__same(&record, &first.data[n++].record, false));
@@ -438,6 +436,11 @@ static struct buffer chunk_contents(const uint8_t *bytes, struct chunk_header *h
 	return raw;
 }
 
+static uint64_t unzigzag(uint64_t value)
+{
+	return (value >> 1) ^ -(value & 1);
+}
+
 /* Compares the entries of one index chunk with the chunks from @number on. */
 static void check_index_chunk(const uint8_t *file, const uint8_t *index, uint32_t *number,
 			      uint64_t *records)
@@ -457,7 +460,7 @@ static void check_index_chunk(const uint8_t *file, const uint8_t *index, uint32_
 		assert_int_equal(cursor__varint(&cursor), header.stored_size);
 		*records += header.records;
 		assert_int_equal(cursor__varint(&cursor), header.records);
-		first += (uint64_t)cursor__svarint(&cursor);
+		first += unzigzag(cursor__varint(&cursor));
 		assert_true(first == header.first_time);
 		assert_true(first + cursor__varint(&cursor) == header.last_time);
 	}

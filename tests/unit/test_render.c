@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <jansson.h>
 
+#include "base/duration.h"
 #include "tests/unit/workload.h"
 
 #include "render/export/fields.h"
@@ -129,7 +130,7 @@ static void report_is_the_table_of_perf(void **state)
 	struct made_report made = {};
 
 	assert_text(&made, &all,
-		    HEADER("120 points = 120.000 ms", "") THREADS("# ") SAMPLED(
+		    HEADER("120 points, calibrated to 120.000 ms", "") THREADS("# ") SAMPLED(
 			    "# ") "#\n"
 				  "# Overhead  Command      Shared Object  Symbol\n"
 				  "# ........  ...........  .............  .....................\n"
@@ -151,7 +152,7 @@ static void limit_hides_and_says_so(void **state)
 		.view = {.keys = {PROFILE_OBJECT}, .n_keys = 1, .percent_limit = 5}};
 
 	assert_text(&made, &all,
-		    HEADER("120 points = 120.000 ms", "") THREADS("# ")
+		    HEADER("120 points, calibrated to 120.000 ms", "") THREADS("# ")
 			    SAMPLED("# ") "#\n"
 					  "# Overhead  Wait\n"
 					  "# ........  ........................\n"
@@ -173,7 +174,7 @@ static void children_have_two_columns(void **state)
 					    .percent_limit = 20}};
 
 	assert_text(&made, &all,
-		    HEADER("120 points = 120.000 ms", "") THREADS("# ")
+		    HEADER("120 points, calibrated to 120.000 ms", "") THREADS("# ")
 			    SAMPLED("# ") "#\n"
 					  "# Children        Self  Symbol\n"
 					  "# ........  ..........  .....................\n"
@@ -193,7 +194,7 @@ static void trees_hang_below_their_rows(void **state)
 
 	assert_text(
 		&made, &all,
-		HEADER("120 points = 120.000 ms", "") THREADS("# ") SAMPLED(
+		HEADER("120 points, calibrated to 120.000 ms", "") THREADS("# ") SAMPLED(
 			"# ") "#\n"
 			      "# Overhead  Pid\n"
 			      "# ........  ...\n"
@@ -246,7 +247,7 @@ static void threads_are_the_report(void **state)
 					    .max_threads = 1}};
 
 	assert_text(&made, &all,
-		    HEADER("120 points = 120.000 ms",
+		    HEADER("120 points, calibrated to 120.000 ms",
 			   "") "    pid     tid thread                on-CPU          I/O         "
 			       "lock    "
 			       "run queue        other     lifetime\n"
@@ -268,10 +269,11 @@ static void nothing_explains_itself(void **state)
 
 	array__push(&filter.comms, "nobody");
 	assert_text(&made, &filter,
-		    HEADER("0 points = 0", " after filters") "# Nothing passes the filters.\n"
-							     "# `dwell report` without filters "
-							     "shows what there is: threads, names, "
-							     "classes.\n");
+		    HEADER("0 points, calibrated to 0",
+			   " after filters") "# Nothing passes the filters.\n"
+					     "# `dwell report` without filters "
+					     "shows what there is: threads, names, "
+					     "classes.\n");
 	sample_filter__free(&filter);
 }
 
@@ -284,7 +286,7 @@ static void no_samples_explain_themselves(void **state)
 
 	model = synthetic__load(&made, MS);
 	made_report__make(&report, &all);
-	reason = report__emptiness(&report.view, &advice);
+	reason = report__why_empty(&report.view, &advice);
 	assert_non_null(strstr(reason, "no thread of the target was seen"));
 	assert_non_null(strstr(advice, "-p PID"));
 	made_report__free(&report);
@@ -294,7 +296,7 @@ static void no_samples_explain_themselves(void **state)
 	synthetic__thread(&made, 1, 100, 100, 0, 0, "short");
 	model = synthetic__load(&made, MS);
 	made_report__make(&report, &all);
-	reason = report__emptiness(&report.view, &advice);
+	reason = report__why_empty(&report.view, &advice);
 	assert_non_null(strstr(reason, "shorter than the time between two"));
 	made_report__free(&report);
 	model__free(model);
@@ -324,7 +326,7 @@ static void a_machine_that_waits_says_so(void **state)
 		made_report__make(&report, &all);
 		text = text_of(&report.view);
 		if (weight == 1)
-			assert_non_null(strstr(text, "# waits      : all but 1.00%, which ran"));
+			assert_non_null(strstr(text, "# waits      : 1.00% ran and "));
 		else
 			assert_null(strstr(text, "# waits  "));
 		free(text);
@@ -617,11 +619,11 @@ static void times_have_units(void **state)
 {
 	char text[24];
 
-	assert_string_equal(format__ns(0, text), "0");
-	assert_string_equal(format__ns(999, text), "999 ns");
-	assert_string_equal(format__ns(1500, text), "1.5 us");
-	assert_string_equal(format__ns(2500000, text), "2.500 ms");
-	assert_string_equal(format__ns(61000000000, text), "61.000 s");
+	assert_string_equal(duration__text(0, text), "0");
+	assert_string_equal(duration__text(999, text), "999 ns");
+	assert_string_equal(duration__text(1500, text), "1.5 us");
+	assert_string_equal(duration__text(2500000, text), "2.500 ms");
+	assert_string_equal(duration__text(61000000000, text), "61.000 s");
 }
 
 int main(void)

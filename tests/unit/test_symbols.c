@@ -47,12 +47,12 @@ static void strings_stay_and_are_kept_once(void **state)
 
 	for (int i = 0; i < 3000; i++) {
 		snprintf(text, sizeof(text), "string number %d", i);
-		kept[i] = strings__keep(&strings, text);
+		kept[i] = strings__intern(&strings, text);
 	}
 	for (int i = 0; i < 3000; i++) {
 		snprintf(text, sizeof(text), "string number %d", i);
 		assert_string_equal(kept[i], text);
-		assert_ptr_equal(strings__keep(&strings, text), kept[i]);
+		assert_ptr_equal(strings__intern(&strings, text), kept[i]);
 	}
 	assert_int_equal(strings.n, 3000);
 	strings__free(&strings);
@@ -324,7 +324,7 @@ static void the_running_kernel_is_named(void **state)
 {
 	struct symbolizer *symbolizer = new_symbolizer(false, NULL);
 	struct symbol_source source = {.kind = SYMBOL_SOURCE_KERNEL, .fd = -1};
-	int number = symbolizer__source(symbolizer, &source);
+	int number = symbolizer__add_source(symbolizer, &source);
 	_cleanup_fclose_ FILE *file = fopen("/proc/kallsyms", "re");
 	unsigned long address;
 	unsigned long at = 0;
@@ -335,8 +335,9 @@ static void the_running_kernel_is_named(void **state)
 	char type;
 
 	name_at(symbolizer, number, 0);
-	if (symbolizer__trouble(symbolizer, number)) {
-		assert_non_null(strstr(symbolizer__trouble(symbolizer, number), "kptr_restrict"));
+	if (symbolizer__diagnostic(symbolizer, number)) {
+		assert_non_null(
+			strstr(symbolizer__diagnostic(symbolizer, number), "kptr_restrict"));
 		symbolizer__free(symbolizer);
 		print_message("skipped: kernel addresses are hidden\n");
 		skip();
@@ -364,7 +365,7 @@ static void a_kernel_of_another_build_is_not_named(void **state)
 {
 	struct symbolizer *symbolizer = new_symbolizer(false, NULL);
 	struct symbol_source source = {.kind = SYMBOL_SOURCE_KERNEL, .build_id = "00ff", .fd = -1};
-	int number = symbolizer__source(symbolizer, &source);
+	int number = symbolizer__add_source(symbolizer, &source);
 
 	if (access("/sys/kernel/notes", R_OK)) {
 		symbolizer__free(symbolizer);
@@ -372,7 +373,7 @@ static void a_kernel_of_another_build_is_not_named(void **state)
 		skip();
 	}
 	assert_string_equal(name_at(symbolizer, number, 0xffffffff81000000), "");
-	assert_non_null(strstr(symbolizer__trouble(symbolizer, number), "another build id"));
+	assert_non_null(strstr(symbolizer__diagnostic(symbolizer, number), "another build id"));
 	symbolizer__free(symbolizer);
 }
 
@@ -380,18 +381,18 @@ static void the_vdso_is_named(void **state)
 {
 	struct symbolizer *symbolizer = new_symbolizer(true, NULL);
 	struct symbol_source source = {.kind = SYMBOL_SOURCE_VDSO, .fd = -1};
-	int number = symbolizer__source(symbolizer, &source);
+	int number = symbolizer__add_source(symbolizer, &source);
 	bool found = false;
 
 	for (uint64_t offset = 0; offset < 0x4000; offset += 16)
 		found |= strstr(name_at(symbolizer, number, offset), "clock_gettime") != NULL;
-	if (!found && symbolizer__trouble(symbolizer, number)) {
+	if (!found && symbolizer__diagnostic(symbolizer, number)) {
 		symbolizer__free(symbolizer);
 		print_message("skipped: no vdso\n");
 		skip();
 	}
 	assert_true(found);
-	assert_null(symbolizer__trouble(symbolizer, number));
+	assert_null(symbolizer__diagnostic(symbolizer, number));
 	symbolizer__free(symbolizer);
 }
 
@@ -403,7 +404,7 @@ static int add_jit(struct symbolizer *symbolizer, const char *root)
 				       .fd = -1,
 				       .owner = -1};
 
-	return symbolizer__source(symbolizer, &source);
+	return symbolizer__add_source(symbolizer, &source);
 }
 
 static void jit_maps_are_read_as_runtimes_write_them(void **state)
@@ -433,7 +434,7 @@ static void jit_maps_are_read_as_runtimes_write_them(void **state)
 	assert_string_equal(name_at(symbolizer, number, 0x7f0000003000), "");
 	assert_string_equal(name_at(symbolizer, number, 0x7f0000004000), "");
 	assert_string_equal(name_at(symbolizer, number, 0x7f0000005000), "last");
-	assert_null(symbolizer__trouble(symbolizer, number));
+	assert_null(symbolizer__diagnostic(symbolizer, number));
 	symbolizer__free(symbolizer);
 }
 
@@ -510,7 +511,7 @@ static void a_missing_jit_map_is_explained(void **state)
 
 	unlink(in_scratch("tmp/perf-%d.map", getpid()));
 	assert_string_equal(name_at(symbolizer, number, 0x1000), "");
-	assert_non_null(strstr(symbolizer__trouble(symbolizer, number), "perf-"));
+	assert_non_null(strstr(symbolizer__diagnostic(symbolizer, number), "perf-"));
 	symbolizer__free(symbolizer);
 }
 
@@ -528,7 +529,7 @@ static void what_is_no_regular_file_is_not_opened(void **state)
 	assert_string_equal(name_at(symbolizer, map, 0x1000), "");
 	assert_string_equal(name_at(symbolizer, fifo, 0x1000), "");
 	assert_string_equal(name_at(symbolizer, add_file(symbolizer, scratch, NULL, -1), 1), "");
-	assert_non_null(symbolizer__trouble(symbolizer, fifo));
+	assert_non_null(symbolizer__diagnostic(symbolizer, fifo));
 	alarm(0);
 	unlink(path);
 	symbolizer__free(symbolizer);
@@ -540,7 +541,7 @@ static void the_same_source_has_the_same_number(void **state)
 	char path[] = "/bin/sh";
 	int sh = add_file(symbolizer, path, NULL, -1);
 	struct symbol_source jit = {.kind = SYMBOL_SOURCE_JIT, .pid = 1, .fd = -1, .owner = -1};
-	int first = symbolizer__source(symbolizer, &jit);
+	int first = symbolizer__add_source(symbolizer, &jit);
 
 	assert_int_equal(add_file(symbolizer, "/bin/sh", "", -1), sh);
 	assert_int_not_equal(add_file(symbolizer, "/bin/sh", "00", -1), sh);
@@ -548,7 +549,7 @@ static void the_same_source_has_the_same_number(void **state)
 	path[1] = 'x';
 	assert_int_equal(add_file(symbolizer, "/bin/sh", NULL, -1), sh);
 	jit.pid = 2;
-	assert_int_not_equal(symbolizer__source(symbolizer, &jit), first);
+	assert_int_not_equal(symbolizer__add_source(symbolizer, &jit), first);
 	symbolizer__free(symbolizer);
 }
 

@@ -167,7 +167,7 @@ static void compare_with(const char *tool, const char *path, const char *debug)
 	}
 	pclose(answers);
 	free_functions(&functions);
-	assert_null(symbolizer__trouble(symbolizer, number));
+	assert_null(symbolizer__diagnostic(symbolizer, number));
 	symbolizer__free(symbolizer);
 }
 
@@ -300,12 +300,12 @@ static void libc_is_as_llvm_has_it(void **state)
 	number = add_file(symbolizer, libc, NULL, -1);
 	name_at(symbolizer, number, 0);
 	if (access(debug, R_OK)) {
-		assert_non_null(symbolizer__trouble(symbolizer, number));
+		assert_non_null(symbolizer__diagnostic(symbolizer, number));
 		symbolizer__free(symbolizer);
 		print_message("skipped: no debug symbols of libc are installed\n");
 		skip();
 	}
-	assert_null(symbolizer__trouble(symbolizer, number));
+	assert_null(symbolizer__diagnostic(symbolizer, number));
 	symbolizer__free(symbolizer);
 	compare_with("llvm-addr2line", libc, debug);
 }

@@ -161,10 +161,9 @@ static inline struct segment read_code(const char *path)
 }
 
 /* The address of a function, by nm, as an offset in the file. */
-static inline uint64_t offset_of(const char *path, const char *function)
+static inline uint64_t address_of(const char *path, const char *function)
 {
 	FILE *lines = lines_of("nm %s 2>/dev/null", path);
-	struct segment code = read_code(path);
 	uint64_t vaddr = 0;
 	char line[4096];
 
@@ -177,7 +176,14 @@ static inline uint64_t offset_of(const char *path, const char *function)
 	}
 	pclose(lines);
 	assert_true(vaddr);
-	return vaddr - code.vaddr + code.offset;
+	return vaddr;
+}
+
+static inline uint64_t offset_of(const char *path, const char *function)
+{
+	struct segment code = read_code(path);
+
+	return address_of(path, function) - code.vaddr + code.offset;
 }
 
 static inline struct symbolizer *new_symbolizer(bool lines, const char *debug_root)
@@ -193,7 +199,7 @@ static inline int add_file(struct symbolizer *symbolizer, const char *path, cons
 			   int fd)
 {
 	struct symbol_source source = {.path = path, .build_id = build_id, .fd = fd};
-	int number = symbolizer__source(symbolizer, &source);
+	int number = symbolizer__add_source(symbolizer, &source);
 
 	assert_true(number >= 0);
 	return number;

@@ -95,14 +95,17 @@ static void check_order(const struct unwind_table *table)
 
 static void check_find(const struct unwind_table *table)
 {
-	assert_null(unwind_table__find(table, table->rows[0].pc - 1));
+	assert_null(unwind_rows__find(table->rows, table->n_rows, table->rows[0].pc - 1));
 	for (size_t i = 0; i < table->n_rows; i += table->n_rows / 1000 + 1) {
-		assert_ptr_equal(unwind_table__find(table, table->rows[i].pc), &table->rows[i]);
+		assert_ptr_equal(unwind_rows__find(table->rows, table->n_rows, table->rows[i].pc),
+				 &table->rows[i]);
 		if (i)
-			assert_ptr_equal(unwind_table__find(table, table->rows[i].pc - 1),
+			assert_ptr_equal(unwind_rows__find(table->rows, table->n_rows,
+							   table->rows[i].pc - 1),
 					 &table->rows[i - 1]);
 	}
-	assert_ptr_equal(unwind_table__find(table, UINT64_MAX), &table->rows[table->n_rows - 1]);
+	assert_ptr_equal(unwind_rows__find(table->rows, table->n_rows, UINT64_MAX),
+			 &table->rows[table->n_rows - 1]);
 }
 
 static void check_segments(const struct unwind_table *table, Elf *elf)
@@ -276,8 +279,9 @@ static void sections_are_not_needed(void **state)
 			const struct unwind_row *row = &without->rows[k];
 
 			if (UNWIND_CFA(row) != UNWIND_CFA_NONE)
-				assert_memory_equal(unwind_table__find(with, row->pc), row,
-						    sizeof(*row));
+				assert_memory_equal(
+					unwind_rows__find(with->rows, with->n_rows, row->pc), row,
+					sizeof(*row));
 		}
 	}
 }
@@ -347,7 +351,7 @@ static void special_rows_are_found(void **state)
 		assert_non_null(fgets(line, sizeof(line), nm));
 		pclose(nm);
 		/* A return address is looked up one byte earlier. */
-		row = unwind_table__find(table, strtoull(line, NULL, 16) - !i);
+		row = unwind_rows__find(table->rows, table->n_rows, strtoull(line, NULL, 16) - !i);
 		assert_non_null(row);
 		assert_int_equal(UNWIND_CFA(row), i ? UNWIND_CFA_END : UNWIND_CFA_SIGNAL);
 	}

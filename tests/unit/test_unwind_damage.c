@@ -73,7 +73,7 @@ static void check_promises(const struct unwind_table *table, size_t limit)
 	for (size_t i = 0; i < table->n_rows; i++) {
 		const struct unwind_row *a = &table->rows[i], *b = a - 1;
 
-		assert_true(UNWIND_CFA(a) <= UNWIND_CFA_RSP_DEREF_8);
+		assert_true(UNWIND_CFA(a) <= UNWIND_CFA_RBP_SWITCH);
 		assert_true(UNWIND_RBP(a) <= UNWIND_RBP_FRAME);
 		if (i && (a->pc <= b->pc ||
 			  (a->cfa == b->cfa && a->rbp == b->rbp && a->rule == b->rule)))

@@ -196,7 +196,7 @@ static const struct unwind_row *find_row(const struct traced *t, uint64_t pc, ui
 
 		if (offset - s->offset < s->size) {
 			*vaddr = offset + (uint64_t)s->bias;
-			return unwind_table__find(m->table, *vaddr);
+			return unwind_rows__find(m->table->rows, m->table->n_rows, *vaddr);
 		}
 	}
 	return NULL;

@@ -20,7 +20,7 @@
 
 #define NOP 0x90
 
-static const char source[] = "#include \"tests/programs/probe.h\"\n"
+static const char source[] = "#include \"tests/programs/common/probe.h\"\n"
 			     "PROBE_SEMAPHORE(met);\n"
 			     "int main(void) { PROBE(dwell, met); if (met_semaphore)"
 			     " PROBE(dwell, met); PROBE(other, met); }";

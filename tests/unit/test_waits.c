@@ -61,7 +61,8 @@ static const struct source_case cases[] = {
 	 .wake = {"blk_update_request"}},
 	{"a timer", CAUSE_TIMER, "timer", WAKER_HARDIRQ, BY_TASK, 1, .wake = {"hrtimer_wakeup"}},
 	{"other", CAUSE_INTERRUPT, "interrupt", WAKER_NMI, BY_TASK, 1, .wake = {"irq_work_run"}},
-	{"unfinished", CAUSE_END, NULL, WAKER_TASK, BY_TASK, 1, INTERVAL_UNFINISHED, .wake = {}},
+	{"unfinished", CAUSE_UNFINISHED, NULL, WAKER_TASK, BY_TASK, 1, INTERVAL_UNFINISHED,
+	 .wake = {}},
 	{"guess disk", CAUSE_DEVICE, "sda", WAKER_HARDIRQ, BY_TASK, 1, .class = CLASS_IO},
 	{"guess sleep", CAUSE_TIMER, "timer", WAKER_HARDIRQ, BY_TASK, 1,
 	 .syscall = 230 /* clock_nanosleep */},
@@ -387,7 +388,7 @@ static void devices_wait_for_who_feeds_them(void **state)
 	assert_int_equal(weight_of(&analysis, "A", "B"), 5 * MS + 5 * MS);
 	assert_int_equal(edge->idle_ns, 28 * MS);
 	assert_int_equal(edge->n_causes, 2);
-	assert_int_equal(cause[1].origin, WAIT_IDLE);
+	assert_int_equal(cause[1].origin, WAIT_DEVICE_IDLE);
 	assert_string_equal(frame_text(analysis.model, cause[1].waker_user, 0), "prog:write_log");
 	assert_int_equal(vertex_of(&analysis, "sda")->blocked_ns, 45 * MS);
 	assert_int_equal(vertex_of(&analysis, "sda")->lifetime_ns, 90 * MS);

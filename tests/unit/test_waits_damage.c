@@ -20,6 +20,7 @@
 #else
 #define LONGEST CLOCKS_PER_SEC
 #endif
+#define TRIES 10
 
 /* Whether "nan" or "inf" stands there as a number would, and not as a part of a name. */
 static bool has_no_number(const char *text)
@@ -76,7 +77,7 @@ static void analyse(struct model *model, const struct waitgraph_options *options
 	print_all(&waits);
 	waits.percent_limit = 1;
 	waits.max_causes = 3;
-	waits.colour = true;
+	waits.color = true;
 	print_all(&waits);
 	analysis__drop(&analysis);
 }
@@ -90,13 +91,19 @@ static const struct waitgraph_options ways[] = {
 	{.filter = {.from = UINT64_MAX, .until = 1}},
 };
 
+/* A machine that is busy makes some tries slow, an analysis that is quadratic all of them. */
 static void analyse_in_time(struct model *model, size_t way)
 {
-	clock_t begun = clock();
+	clock_t took = LONGEST + 1;
 
-	analyse(model, &ways[way]);
-	if (clock() - begun > LONGEST)
-		fail_msg("way %zu took %.1f s", way, (double)(clock() - begun) / CLOCKS_PER_SEC);
+	for (int i = 0; i < TRIES && took > LONGEST; i++) {
+		clock_t begun = clock();
+
+		analyse(model, &ways[way]);
+		took = clock() - begun;
+	}
+	if (took > LONGEST)
+		fail_msg("way %zu took %.1f s", way, (double)took / CLOCKS_PER_SEC);
 }
 
 /* In every way; frees @model. */

@@ -16,7 +16,7 @@ static struct analysis judge(struct program *program, const struct waitgraph_opt
 		const struct bottleneck *at = &analysis.found.all.data[i];
 		double sum = at->active;
 
-		for (int type = 0; type < SOURCE_TYPE_COUNT; type++)
+		for (int type = 0; type < CAUSE_TYPE_COUNT; type++)
 			sum += at->idle_for[type];
 		assert_true(at->active >= 0 && sum < 1.0001);
 	}
@@ -76,7 +76,7 @@ static void taking_turns_is_a_knot(void **state)
 	assert_int_equal(first->running_ns, END);
 	/* What others waited for them, and what they did. */
 	assert_int_equal(weight_of(&analysis, "A", "B"), END);
-	assert_int_equal(first->pull_ns, END + END / 2 + END + END);
+	assert_int_equal(first->impact_ns, END + END / 2 + END + END);
 }
 
 static void edges_of_waits_for_work_come_last(void **state)
@@ -117,7 +117,7 @@ static void who_works_for_all_is_a_sink(void **state)
 	assert_int_equal(analysis.found.all.n, 2);
 	assert_ptr_equal(bottleneck_of(&analysis, "B"), &analysis.found.all.data[0]);
 	assert_bottleneck(&analysis.found.all.data[0], BOTTLENECK_WORK, 1, false);
-	assert_int_equal(analysis.found.all.data[0].pull_ns, END + 170 * MS);
+	assert_int_equal(analysis.found.all.data[0].impact_ns, END + 170 * MS);
 	assert_bottleneck(bottleneck_of(&analysis, "D"), BOTTLENECK_WORK, 1, false);
 }
 

@@ -342,7 +342,7 @@ static inline bool fills_gap(const struct unwind_table *table, const struct unwi
 static inline enum verdict compare_pc(const struct unwind_table *table, Elf *elf, Dwarf_CFI *cfi,
 				      uint64_t pc)
 {
-	const struct unwind_row *row = unwind_table__find(table, pc);
+	const struct unwind_row *row = unwind_rows__find(table->rows, table->n_rows, pc);
 	enum verdict verdict;
 	Dwarf_Frame *frame;
 

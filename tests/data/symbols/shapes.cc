@@ -20,7 +20,7 @@ int hidden(int x)
 
 class shape
 {
-public:
+      public:
 	explicit shape(std::string name) : name_(std::move(name))
 	{
 	}
@@ -31,13 +31,13 @@ public:
 		return name_;
 	}
 
-private:
+      private:
 	std::string name_;
 };
 
 template <typename T, int Sides> class polygon : public shape
 {
-public:
+      public:
 	polygon(const std::string &name, T side) : shape(name), side_(side)
 	{
 		if (side < 0)
@@ -56,7 +56,7 @@ public:
 		return area() < other.area();
 	}
 
-private:
+      private:
 	T side_;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What chains loads during its run. */
-#include "tests/programs/chains.h"
+/* The plugin that chains loads during its run. */
+#include "tests/programs/chains/place.h"
 
 KEEP void plugin_waits(void)
 {

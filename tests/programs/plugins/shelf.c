@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What shop loads while it runs. */
-#include "tests/programs/burn.h"
+/* The plugin that shop loads during its run. */
+#include "tests/programs/common/burn.h"
 
 void shelve(uint64_t loops);
 

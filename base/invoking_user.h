@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Files that dwell creates under sudo or pkexec belong to the user who invoked it, not to root. */
+#pragma once
+
+/*
+ * Gives the file open at @fd, which the caller has just created, to the user and group in the
+ * variables that sudo and pkexec set. Does nothing when dwell does not run as root or was not
+ * invoked by them. Returns 0 or -errno of fchown().
+ */
+int invoking_user__chown(int fd);

@@ -1,0 +1,55 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The forms of dwell waits: text, graph, parts of a recording; and what script shows of waits.
+#
+# Runs alone.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Dwell;
+use Test::More;
+use Waits;
+
+need_recording();
+
+# The other forms: the same graph.
+record_knot($_, "$_-trace.data", '--trace') for 'imbalance', 'pipeline', 'spin';
+record_knot('cpus', 'cpus-sampling.data');
+my $text = run($DWELL, 'waits', '-i', 'imbalance-trace.data');
+like($text->{out}, qr/^Bottleneck: .*left.*wait for each other/m, 'text has the verdict');
+like($text->{out}, qr/waits in .*wait_barrier/, 'with the code that waits');
+like($text->{out}, qr/woken by .*run_phases/, 'and the code that wakes');
+my $dot = run($DWELL, 'waits', '-i', 'imbalance-trace.data', '--dot');
+like($dot->{out}, qr/^digraph/, 'there is a graph for graphviz');
+like($dot->{out}, qr/label="left", shape=box, style=filled, fillcolor=salmon/, 'that marks the knot');
+
+# Parts of the recording.
+my $part = waits('-i', 'imbalance-trace.data', '--time', '1,2', '--unfold');
+is($part->{window_ns}, 1e9, 'a window is as long as asked for');
+is(members($part->{verdict}), 'left right', 'and has the same knot');
+my $tid = vertex($part, 'left')->{tid};
+my $one = waits('-i', 'imbalance-trace.data', '--tid', $tid, '--unfold');
+my $pid = vertex($part, 'left')->{pid};
+my @waiters = grep { (vertex($one, $_)->{pid} // 0) == $pid } keys %{{map { $_->{from} => 1 } @{$one->{edges}}}};
+is("@waiters", 'left', 'one thread: its waits alone');
+
+# What was recorded besides waits can be read, too.
+my @events = script('-i', 'pipeline-trace.data', '--no-stacks');
+my ($idle) = grep { $_->{event} eq 'idle' && $_->{comm} eq 'B' } @events;
+ok($idle && $idle->{device} && $idle->{t_in_ns} > $idle->{time_ns}, 'script: idle times of the disk');
+my %annotated;
+$annotated{$_->{type}}++ for grep { $_->{event} eq 'annotation' && $_->{comm} eq 'spin0' }
+	script('-i', 'spin-trace.data', '--no-stacks');
+is(join(' ', sort keys %annotated), 'spin-begin spin-end spin-release', 'script: annotations');
+is($annotated{'spin-begin'}, $annotated{'spin-end'}, 'every spin has its end');
+my $busy = waits('-i', 'cpus-sampling.data');
+cmp_ok($busy->{machine_busy_ns}, '>', 5 * $busy->{machine_idle_ns}, 'the CPUs were busy, and that is known');
+
+# A program that crashes has a verdict, too.
+record(['-o', 'crash.data'], 'sh', '-c', 'i=0; while [ $((i += 1)) -lt 200000 ]; do :; done; kill -SEGV $$');
+is(waits('-i', 'crash.data')->{verdict}{type}, 'work', 'a program that crashes has done some work');
+
+done_testing();

@@ -1,0 +1,45 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Virtual speedups: what they predict where that is known by construction.
+#
+# Runs alone.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use CausalRun;
+use Dwell;
+use Test::More;
+
+need_recording();
+
+# All of a round is burn(); only the time that it waits for a CPU may be no gain.
+my $all = causal_until(0.2, [['burn', 0.5], ['burn', 1]], ['--target', 'burn', '--speedup', '50,100'],
+	program('undisturbed'), '--seconds', 8);
+is($all->{status}, 0, 'burn: ran');
+about($all, 'burn', 0.5, 'round', 'burn', 0.2, 'half of it: the program is as much faster');
+about($all, 'burn', 1, 'round', 'burn', 0.2, 'all of it: nothing is left');
+
+# Nobody waits for the sleeper.
+my $none = causal_until(0.15, [['sleeper', 0.5]], ['--target', 'sleeper', '--speedup', '50'],
+	program('undisturbed'), '--seconds', 6);
+near(effect($none, 'sleeper', 0.5) // 9, 0, 0.15, 'sleeper: no effect');
+
+# Nor does it matter to one who sleeps how fast others are: what his pauses cost him is part
+# of them, though each is as brief as a nap.
+my $naps = result_of(causal(['--target', 'burn', '--speedup', '50'], program('naps'), '--seconds', 16),
+	'burn', 0.5, 'nap');
+cmp_ok($naps->{high} // -9, '>', -0.04, 'naps: no loss, however often they are paused');
+cmp_ok($naps->{low} // 9, '<', 0.04, 'and no gain');
+
+# Unmodified programs: progress at a function, by name.
+my $named = causal_until(0.2, [['burn', 0.5, 'burn']],
+	['--progress', 'burn', '--target', 'burn', '--speedup', '50'], program('undisturbed'), '--seconds', 6);
+ok((grep { $_->{name} eq 'burn' && $_->{kind} eq 'throughput' } @{$named->{report}{points}}),
+	'visits of a function are a progress point');
+about($named, 'burn', 0.5, 'burn', 'burn', 0.2, 'with the same effect');
+is($named->{truth}{watched}, 0, 'nobody watches the probe');
+
+done_testing();

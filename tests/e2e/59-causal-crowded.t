@@ -1,0 +1,39 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# More threads than CPUs, all of them in the target in turn: what they wait for a CPU that
+# others of them have is not the target's, nor is the time of a pause in it.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use CausalRun;
+use Dwell;
+use Test::More;
+
+need_recording();
+
+my @pool = (program('causal'), 'pool', '--ns-per-loop', 1.6);
+
+sub period_of_pool {
+	return decode(run(@pool, '--seconds', 1, @_)->{out})->{period_ns};
+}
+
+my $pool = causal_until(0.15, [['look_around', 0.75]], ['--target', 'look_around', '--speedup', 75], @pool,
+	'--seconds', 8);
+my ($faster, $whole) = (0, 0);
+for (1 .. 5) {
+	$faster += period_of_pool('--scale', 'look_around=75');
+	$whole += period_of_pool();
+}
+near(effect($pool, 'look_around', 0.75) // 9, 1 - $faster / $whole, 0.15, 'a pool: the real gain is predicted');
+
+$pool = causal_until(0.1, [['other', 1]], ['--class', 'other', '--speedup', 100], @pool, '--seconds', 8);
+cmp_ok(effect($pool, 'other', 1) // 9, '<', 0.1, 'its CPUs are full: shorter waits gain little');
+
+my $errands = causal_until(0.2, [['other', 0.5]], ['--class', 'other', '--speedup', 50], program('causal'), 'errands',
+	'--seconds', 6, '--ns-per-loop', 1.6);
+cmp_ok(effect($errands, 'other', 0.5) // 0, '>', 0.25, 'but who runs briefly beside others gains');
+
+done_testing();

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The memory of unwind tables: who gets it when there is not enough for all. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include <bpf/bpf.h>
+
+#include "abi/unwind.h"
+#include "collect/core/unwinder.h"
+#include "symbols/unwind/unwind_table.h"
+
+enum { RECORDED = 100, WAKER = 200 };
+#define FILES 3
+#define START 0x10000000ULL
+
+/* Libraries that this program maps: each has a table. */
+struct library {
+	int fd;
+	size_t bytes; /* of its table */
+};
+
+struct machine {
+	struct unwinder_maps maps;
+	struct unwinder *unwinder;
+	struct library files[FILES]; /* DSO 1 to FILES */
+};
+
+static int new_map(enum bpf_map_type type, uint32_t value, uint32_t n,
+		   const struct bpf_map_create_opts *options, uint32_t key)
+{
+	return bpf_map_create(type, "test", key, value, n, options);
+}
+
+/* The maps of bpf/core/unwind.bpf.h. False without the privileges. */
+static bool create_maps(struct unwinder_maps *maps)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, rows, .map_flags = BPF_F_INNER_MAP | BPF_F_MMAPABLE);
+	LIBBPF_OPTS(bpf_map_create_opts, outer);
+	LIBBPF_OPTS(bpf_map_create_opts, pool, .map_flags = BPF_F_MMAPABLE);
+	int inner = new_map(BPF_MAP_TYPE_ARRAY, sizeof(struct unwind_row), 1, &rows, 4);
+
+	if (inner < 0)
+		return false;
+	outer.inner_map_fd = (uint32_t)inner;
+	maps->tables = new_map(BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, UNWIND_MAX_TABLES, &outer, 4);
+	maps->mappings = new_map(BPF_MAP_TYPE_ARRAY, sizeof(struct unwind_mapping),
+				 UNWIND_MAX_MAPPINGS, &pool, 4);
+	maps->processes = new_map(BPF_MAP_TYPE_HASH, sizeof(struct unwind_process), 1000, NULL, 4);
+	maps->files = new_map(BPF_MAP_TYPE_HASH, sizeof(struct unwind_file), UNWIND_MAX_TABLES,
+			      NULL, sizeof(struct unwind_file_key));
+	close(inner);
+	return maps->tables >= 0 && maps->mappings >= 0 && maps->processes >= 0 && maps->files >= 0;
+}
+
+static void open_libraries(struct machine *machine)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[4096], path[4096], last[4096] = "";
+	size_t n = 0;
+
+	assert_non_null(maps);
+	while (n < FILES && fgets(line, sizeof(line), maps)) {
+		_cleanup_(unwind_table__freep) struct unwind_table *table = NULL;
+		int fd;
+
+		if (sscanf(line, "%*s r-xp %*s %*s %*s %4095s", path) != 1 || path[0] != '/' ||
+		    !strcmp(path, last))
+			continue;
+		strcpy(last, path);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		assert_true(fd >= 0);
+		assert_int_equal(unwind_table__build(fd, &table), 0);
+		machine->files[n++] = (struct library){fd, table->n_rows * sizeof(*table->rows)};
+	}
+	fclose(maps);
+	assert_int_equal(n, FILES);
+}
+
+/* Room for the tables of the largest file and one other. */
+static bool start(struct machine *machine)
+{
+	size_t all = 0, least = SIZE_MAX;
+
+	*machine = (struct machine){};
+	if (!create_maps(&machine->maps))
+		return false;
+	open_libraries(machine);
+	for (size_t i = 0; i < FILES; i++) {
+		all += machine->files[i].bytes;
+		if (machine->files[i].bytes < least)
+			least = machine->files[i].bytes;
+	}
+	assert_int_equal(unwinder__new(&machine->maps, all - least, &machine->unwinder), 0);
+	return true;
+}
+
+static void stop(struct machine *machine)
+{
+	const int fds[] = {machine->maps.tables, machine->maps.mappings, machine->maps.processes,
+			   machine->maps.files};
+
+	unwinder__free(machine->unwinder);
+	for (size_t i = 0; i < FILES; i++)
+		close(machine->files[i].fd);
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		close(fds[i]);
+}
+
+static void map(struct machine *machine, uint32_t pid, uint32_t dso)
+{
+	const struct unwinder_mapping mapping = {.pid = pid,
+						 .dso = dso,
+						 .fd = machine->files[dso - 1].fd,
+						 .time = 1,
+						 .start = START * dso,
+						 .size = 0x1000};
+
+	unwinder__map(machine->unwinder, &mapping);
+}
+
+static bool has_table(const struct machine *machine, uint32_t pid, uint32_t dso)
+{
+	struct unwinder_place place;
+
+	assert_true(unwinder__find(machine->unwinder, pid, 2, START * dso, &place));
+	assert_int_equal(unwinder__slot(machine->unwinder, dso) != 0, place.table->rows != NULL);
+	return place.table->rows;
+}
+
+/* Whether the kernel side's entry for @dso's mapping in @pid names a table. */
+static bool kernel_has_table(const struct machine *machine, uint32_t pid, uint32_t dso)
+{
+	struct unwind_process process;
+	struct unwind_mapping mapping;
+
+	assert_int_equal(bpf_map_lookup_elem(machine->maps.processes, &pid, &process), 0);
+	for (uint32_t i = process.first; i < process.first + process.n; i++) {
+		assert_int_equal(bpf_map_lookup_elem(machine->maps.mappings, &i, &mapping), 0);
+		if (mapping.start == START * dso)
+			return UNWIND_SLOT(mapping.table) != UNWIND_TABLE_MISSING;
+	}
+	fail();
+	return false;
+}
+
+/* @pid ends. What it mapped is released two publishes later, and built for others at the next. */
+static void end(struct machine *machine, uint32_t pid)
+{
+	unwinder__end(machine->unwinder, pid);
+	for (int i = 0; i < 3; i++)
+		unwinder__publish(machine->unwinder);
+}
+
+static void wakers_make_room_for_recorded_processes(void **state)
+{
+	struct machine machine;
+
+	if (!start(&machine))
+		skip();
+	map(&machine, WAKER, 1);
+	map(&machine, WAKER, 2);
+	unwinder__publish(machine.unwinder);
+	assert_true(has_table(&machine, WAKER, 1) && has_table(&machine, WAKER, 2));
+
+	unwinder__record(machine.unwinder, RECORDED);
+	map(&machine, RECORDED, 3);
+	unwinder__publish(machine.unwinder);
+	assert_true(has_table(&machine, RECORDED, 3));
+	assert_true(kernel_has_table(&machine, RECORDED, 3));
+	assert_false(has_table(&machine, WAKER, 1) && has_table(&machine, WAKER, 2));
+	for (uint32_t dso = 1; dso <= 2; dso++)
+		assert_int_equal(kernel_has_table(&machine, WAKER, dso),
+				 has_table(&machine, WAKER, dso));
+
+	/* When it has ended, there is room again. */
+	end(&machine, RECORDED);
+	for (uint32_t dso = 1; dso <= 2; dso++) {
+		assert_true(has_table(&machine, WAKER, dso));
+		assert_true(kernel_has_table(&machine, WAKER, dso));
+	}
+	stop(&machine);
+}
+
+static void wakers_take_nothing_from_anybody(void **state)
+{
+	struct unwinder_stats stats;
+	struct machine machine;
+
+	if (!start(&machine))
+		skip();
+	unwinder__record(machine.unwinder, RECORDED);
+	map(&machine, RECORDED, 1);
+	map(&machine, WAKER, 2);
+	map(&machine, WAKER + 1, 3);
+	unwinder__publish(machine.unwinder);
+	assert_true(has_table(&machine, RECORDED, 1));
+	unwinder__stats(machine.unwinder, &stats);
+	assert_int_equal(stats.tables.dropped, 0);
+	assert_int_equal(stats.tables.refused,
+			 !has_table(&machine, WAKER, 2) + !has_table(&machine, WAKER + 1, 3));
+	assert_int_equal(stats.tables.refused_recorded, 0);
+	stop(&machine);
+}
+
+/* A process that is recorded from now on, as are the copies of it. */
+static void who_becomes_recorded_is_served_first(void **state)
+{
+	struct machine machine;
+
+	if (!start(&machine))
+		skip();
+	map(&machine, WAKER, 1);
+	map(&machine, WAKER, 2);
+	map(&machine, RECORDED, 3); /* before unwinder__record() */
+	unwinder__publish(machine.unwinder);
+	unwinder__record(machine.unwinder, RECORDED);
+	unwinder__publish(machine.unwinder);
+	assert_true(has_table(&machine, RECORDED, 3));
+	assert_true(kernel_has_table(&machine, RECORDED, 3));
+
+	assert_true(unwinder__fork(machine.unwinder, RECORDED, RECORDED + 1));
+	end(&machine, RECORDED);
+	assert_true(has_table(&machine, RECORDED + 1, 3));
+	map(&machine, WAKER, 1);
+	map(&machine, WAKER, 2);
+	unwinder__publish(machine.unwinder);
+	assert_true(has_table(&machine, RECORDED + 1, 3));
+	stop(&machine);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(wakers_make_room_for_recorded_processes),
+		cmocka_unit_test(wakers_take_nothing_from_anybody),
+		cmocka_unit_test(who_becomes_recorded_is_served_first),
+	};
+
+	return cmocka_run_group_tests_name("unwinder", tests, NULL, NULL);
+}
