@@ -77,31 +77,31 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	struct thread_state *out, *in;
 	__u64 now;
 
-	if (!recorded_switch(prev, next, &out, &in))
+	if (!recorded_switch(prev, next, &out, &in)) {
+		causal_note_other(cpu, next->pid);
 		return 0;
+	}
 	now = bpf_ktime_get_ns();
 	if (out)
 		switch_out(cpu, prev, out, now);
 	if (in)
 		switch_in(cpu, next, in, now);
+	causal_note_other(cpu, !in && next->pid);
 	return 0;
 }
 
 /*
  * ns that the sampling points in the last wait of @state represent. The run-queue time after the
- * wait counts too, because without the wait there would be none; except the part in which a peer
- * had that CPU, because only that peer could have been faster.
+ * wait counts too, because without the wait there would be none; unless all CPUs were busy, because
+ * then only the threads that had them could have been faster.
  */
 static __always_inline __u64 pending_wait_ns(const struct thread_state *state)
 {
-	__u64 queued = state->t_in - state->pending_wake;
-	__u64 runq = (__u64)state->runq_points * settings.period_ns;
+	__u32 points = state->blocked_points;
 
-	if (state->product.peers_ran_ns >= queued)
-		runq = 0;
-	else
-		runq = runq * (queued - state->product.peers_ran_ns) / queued;
-	return (__u64)state->blocked_points * settings.period_ns + runq;
+	if (!state->product.cpus_full)
+		points += state->runq_points;
+	return (__u64)points * settings.period_ns;
 }
 
 /* Current runs again: credits it for its wait, and pauses it if it has debt. */

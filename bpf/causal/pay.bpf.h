@@ -66,16 +66,20 @@ static __always_inline __u64 causal_due(struct causal_area *area, struct causal_
 }
 
 /*
- * The part of a pause of @due that the thread sleeps: its debt that arose while it had no CPU,
- * which is reduced by that. For the rest it keeps the CPU. With the target class sched, all of it.
+ * The part of a pause of @due that @task, current, sleeps: its debt that arose while it had no CPU,
+ * which is reduced by that. For the rest it keeps the CPU. All of it if the target is the class
+ * sched; and if other programs wait for the CPU, because a fair scheduler would take the time of a
+ * pause that is spun from the thread's own work.
  */
-static __always_inline __u64 causal_sleep_part(struct thread_state *state, __u64 due, __u64 debt)
+static __always_inline __u64 causal_sleep_part(struct task_struct *task, struct thread_state *state,
+					       __u64 due, __u64 debt)
 {
 	__u64 asleep = due;
 
 	if (state->product.off_cpu_debt > debt)
 		state->product.off_cpu_debt = debt;
-	if (asleep > state->product.off_cpu_debt && !causal_speeds_up_queue())
+	if (asleep > state->product.off_cpu_debt && !causal_speeds_up_queue() &&
+	    !causal_others_want_cpu(task))
 		asleep = state->product.off_cpu_debt;
 	state->product.off_cpu_debt -=
 		asleep < state->product.off_cpu_debt ? asleep : state->product.off_cpu_debt;
@@ -123,7 +127,7 @@ __noinline int causal_pay(__u32 number, __u32 at_tick)
 	if (!causal_should_pause(task, state, due) || !causal_can_pause(task, state, now))
 		return 0;
 	slot->until = slot->own + due;
-	slot->asleep = causal_sleep_part(state, due, causal_debt(area, slot));
+	slot->asleep = causal_sleep_part(task, state, due, causal_debt(area, slot));
 	slot->asked = now;
 	slot->away = 0;
 	state->product.pause_begin = at_tick || slot->asleep < due ? now : 0;

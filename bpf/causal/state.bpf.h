@@ -9,7 +9,8 @@
  *    whatever it waited for. One that an interrupt or another program wakes keeps its own.
  *  - A thread that waits for a CPU gets the credits of the threads that run there meanwhile.
  *  - A thread whose time is behind the largest one is paused, by a signal that is sent only where
- *    it cannot interrupt a system call. For debt that arose while it had a CPU it keeps the CPU.
+ *    it cannot interrupt a system call. For debt that arose while it had a CPU it keeps the CPU,
+ *    unless other programs wait for it.
  */
 #pragma once
 
@@ -45,6 +46,7 @@ struct causal_cpu_counts causal_counts[CAPTURE_MAX_CPUS];
 
 /* Number of threads of the program that have a CPU, or left it for a pause. */
 __u32 causal_running __attribute__((aligned(64)));
+__u32 causal_others_running; /* CPUs that run other programs */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

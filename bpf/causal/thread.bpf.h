@@ -15,12 +15,12 @@ struct product_thread {
 	__u32 last_cpu;	      /* the CPU that it left last, + 1; 0: none */
 	__u32 last_cpu_runs;  /* product_cpu.runs of that CPU when it left */
 	bool woken_by_peer;   /* a peer woke it since its last switch-out, and passed its time on */
-	bool cpus_full;	      /* peers had all CPUs when it became runnable */
+	bool cpus_full;	      /* no CPU was idle when it became runnable */
 	bool counted_running; /* in causal_running, though it has no CPU */
+	bool counted_queued;  /* in product_cpu.queued of ready_cpu */
 	__u64 global_at_switch_out; /* causal_area.global then */
 	__u64 cpu_credit_at_ready;  /* causal_cpu_credit() when it became runnable */
 	__u64 cpu_used_at_ready;    /* causal_cpu_used(), likewise */
-	__u64 peers_ran_ns;	    /* on its CPU during its last wait for it; with cpus_full */
 	__u64 overtaking_debt;	    /* subtracted from later wait credit */
 	__u64 overtaking_discount;  /* what was subtracted from the last wait */
 	__u64 off_cpu_debt;	    /* the part of its debt that arose while it had no CPU */
@@ -39,9 +39,11 @@ struct product_thread {
 struct product_cpu {
 	__u32 slot;		/* of the thread that runs, + 1; 0: not recorded */
 	bool kind_pending;	/* the wait of that thread is to be attributed to a kind */
+	bool runs_other;	/* a thread of another program runs */
 	__u64 credit;		/* ns credited to threads while they ran on it; sum of past runs */
 	__u64 own_at_switch_in; /* `own` of the thread that runs, at its switch-in */
 	__u64 used;		/* ns that threads ran on it; sum of past runs */
 	__u64 switched_in_at;	/* when the present thread was switched in */
 	__u32 runs;		/* number of switch-ins that did not end a pause */
+	__u32 queued;		/* threads of the program on its run queue that wait for it */
 };

@@ -83,14 +83,24 @@ static __always_inline __u64 causal_cpu_used(const struct cpu_state *cpu, __u64 
 }
 
 /*
- * Whether threads of the program have every CPU that @task may run on, or would have if they did
- * not sleep in pauses. Compares counts only, not sets of CPUs.
+ * Whether every CPU that @task may run on is busy, or would be if threads of the program did not
+ * sleep in pauses. Compares counts only, not sets of CPUs.
  */
 static __always_inline bool causal_cpus_full(const struct task_struct *task)
 {
 	__u32 allowed = task->nr_cpus_allowed;
 
-	return causal_running >= (allowed < causal_cpus ? allowed : causal_cpus);
+	return causal_running + causal_others_running >=
+	       (allowed < causal_cpus ? allowed : causal_cpus);
+}
+
+/* @cpu runs a thread of another program from now on, or not. */
+static __always_inline void causal_note_other(struct cpu_state *cpu, bool runs)
+{
+	if (cpu->product.runs_other == runs)
+		return;
+	cpu->product.runs_other = runs;
+	__sync_fetch_and_add(&causal_others_running, runs ? 1 : -1);
 }
 
 /* Adds @more to causal_running; @more may be negative. */
@@ -98,6 +108,27 @@ static __always_inline void causal_count_running(__u32 more)
 {
 	if (more)
 		__sync_fetch_and_add(&causal_running, more);
+}
+
+/*
+ * Whether other programs wait for the CPU that @task, current, has. Threads of the program that
+ * were moved to another run queue while they waited count where they were queued first.
+ */
+static __always_inline bool causal_others_want_cpu(struct task_struct *task)
+{
+	return runnable_beside(task) > 1 + this_cpu()->product.queued;
+}
+
+/* @state's thread no longer waits for a CPU. */
+static __always_inline void causal_end_queueing(struct thread_state *state)
+{
+	struct cpu_state *cpu =
+		&cpu_states[(state->product.ready_cpu - 1) & (CAPTURE_MAX_CPUS - 1)];
+
+	if (!state->product.counted_queued)
+		return;
+	state->product.counted_queued = false;
+	__sync_fetch_and_add(&cpu->product.queued, -1);
 }
 
 /* @state's thread is on @cpu's run queue from now on. */
@@ -108,7 +139,12 @@ static __always_inline void causal_begin_queueing(struct thread_state *state, st
 
 	if (!area)
 		return;
+	causal_end_queueing(state);
 	state->product.ready_cpu = (__u32)(cpu - cpu_states) + 1;
+	if (state->run_state == RUN_STATE_OFF_CPU) {
+		state->product.counted_queued = true;
+		__sync_fetch_and_add(&cpu->product.queued, 1);
+	}
 	state->product.cpu_credit_at_ready = causal_cpu_credit(area, cpu);
 	state->product.cpu_used_at_ready = causal_cpu_used(cpu, now);
 }
@@ -143,6 +179,7 @@ static __always_inline void causal_switch_out(struct cpu_state *cpu, struct thre
 	cpu->product.slot = 0;
 	state->product.last_cpu = (__u32)(cpu - cpu_states) + 1;
 	state->product.last_cpu_runs = cpu->product.runs;
+	causal_end_queueing(state); /* its switch-in may have been hidden */
 	state->product.ready_cpu = 0;
 	state->product.cpus_full = false;
 	if (!slot)
@@ -261,12 +298,10 @@ static __always_inline void causal_switch_in(struct cpu_state *cpu, struct threa
 	struct causal_area *area = causal_area();
 	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
 
-	state->product.blocked_ns = state->product.peers_ran_ns =
-		state->product.overtaking_discount = 0;
+	state->product.blocked_ns = state->product.overtaking_discount = 0;
+	causal_end_queueing(state);
 	if (!slot)
 		return;
-	if (state->product.cpus_full)
-		state->product.peers_ran_ns = causal_peers_ran(state, now);
 	if (slot->pausing != CAUSAL_RUNS)
 		slot->away += now - state->since;
 	if (slot->pausing == CAUSAL_PAUSES) {

@@ -32,17 +32,24 @@ struct thread_info {
 	__u32 cpu; /* 5.16, before in task_struct */
 } CORE;
 
+struct rq;
+
+struct cfs_rq {
+	struct rq *rq;
+	unsigned int h_nr_queued;   /* 6.14, with those whose dequeue is delayed */
+	unsigned int h_nr_runnable; /* 6.14, without them */
+	unsigned int h_nr_delayed;  /* 6.12 and 6.13: their number */
+} CORE;
+
 struct rq {
+	unsigned int nr_running; /* with those whose dequeue is delayed */
+	struct cfs_rq cfs;
 	__u64 clock;
 } CORE;
 
 struct sched_info {
 	unsigned long long last_arrival; /* rq clock when its current or last run began */
 	unsigned long long last_queued;	 /* rq clock when it was queued; 0: not queued */
-} CORE;
-
-struct cfs_rq {
-	struct rq *rq;
 } CORE;
 
 struct sched_entity {
@@ -301,6 +308,22 @@ static __always_inline __u64 queue_length(struct task_struct *task)
 	if (!bpf_core_field_exists(task->sched_info.last_queued))
 		return 0;
 	return rq_time_since(task, task->sched_info.last_queued);
+}
+
+/* Number of tasks that have the CPU of @task or wait for it; 0: unknown. */
+static __always_inline __u32 runnable_beside(struct task_struct *task)
+{
+	struct rq *rq;
+	__u32 delayed = 0;
+
+	if (!bpf_core_field_exists(task->se.cfs_rq))
+		return 0;
+	rq = task->se.cfs_rq->rq;
+	if (bpf_core_field_exists(rq->cfs.h_nr_runnable))
+		delayed = rq->cfs.h_nr_queued - rq->cfs.h_nr_runnable;
+	else if (bpf_core_field_exists(rq->cfs.h_nr_delayed))
+		delayed = rq->cfs.h_nr_delayed;
+	return rq->nr_running - delayed;
 }
 
 struct timerqueue_node {

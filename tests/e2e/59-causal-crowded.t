@@ -20,14 +20,18 @@ sub period_of_pool {
 	return decode(run(@pool, '--seconds', 1, @_)->{out})->{period_ns};
 }
 
-my $pool = causal_until(0.15, [['look_around', 0.75]], ['--target', 'look_around', '--speedup', 75], @pool,
-	'--seconds', 8);
-my ($faster, $whole) = (0, 0);
-for (1 .. 5) {
-	$faster += period_of_pool('--scale', 'look_around=75');
-	$whole += period_of_pool();
-}
-near(effect($pool, 'look_around', 0.75) // 9, 1 - $faster / $whole, 0.15, 'a pool: the real gain is predicted');
+# What other programs take of the CPUs may be missing with the speedup, or without it.
+my ($pool, $faster, $whole);
+my $others = others_share(sub {
+	$pool = causal_until(0.15, [['look_around', 0.75]], ['--target', 'look_around', '--speedup', 75], @pool,
+		'--seconds', 8);
+	for (1 .. 5) {
+		$faster += period_of_pool('--scale', 'look_around=75');
+		$whole += period_of_pool();
+	}
+});
+near(effect($pool, 'look_around', 0.75) // 9, 1 - $faster / $whole, 0.15 + $others,
+	'a pool: the real gain is predicted');
 
 $pool = causal_until(0.1, [['other', 1]], ['--class', 'other', '--speedup', 100], @pool, '--seconds', 8);
 cmp_ok(effect($pool, 'other', 1) // 9, '<', 0.1, 'its CPUs are full: shorter waits gain little');

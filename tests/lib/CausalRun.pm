@@ -9,7 +9,7 @@ use Dwell;
 use Exporter qw(import);
 use Test::More;
 
-our @EXPORT = qw(causal causal_more causal_until problems_of effect result_of chance_of mean_truth about);
+our @EXPORT = qw(causal causal_more causal_until problems_of effect result_of chance_of mean_truth about no_effect);
 
 # One run of @command, in a profile of its own: what run() tells, its report, and the truth
 # that a known-answer program prints.
@@ -72,6 +72,18 @@ sub about {
 	my @gain = map { $speedup * $_ } @{mean_truth($got, $truth)};
 	ok($effect > $gain[0] - $bound && $effect < $gain[1] + $bound,
 		sprintf '%s: %.2f predicted, true %.2f to %.2f (within %g)', $name, $effect, @gain, $bound);
+}
+
+# @target has no effect, within @bound. Where the thread that makes progress waits for its CPU, the
+# pauses of others change how much: at most, all of that wait comes or goes.
+sub no_effect {
+	my ($got, $target, $speedup, $point, $bound, $name) = @_;
+	my $waited = 0;
+	for my $value (grep { ref $got->{truth}{$_} eq 'ARRAY' } keys %{$got->{truth}}) {
+		my $share = mean_truth($got, $value);
+		$waited += $share->[1] - $share->[0];
+	}
+	near(effect($got, $target, $speedup, $point) // 9, 0, $bound + $waited / (1 - $waited), $name);
 }
 
 # All that the report says is in the way.

@@ -22,8 +22,8 @@ use Test::More;
 use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw($DWELL $DIR program run start stop finish is_running wait_for slurp spew
-	decode record report script events rows_of weight_of time_of near nothing_lost full need_dwell need_recording need_root
-	need_command);
+	decode record report script events rows_of weight_of time_of near nothing_lost others_share full need_dwell
+	need_recording need_root need_command);
 
 my $root = abs_path(dirname(__FILE__) . '/../..');
 my $build = $ENV{BUILD} ? abs_path($ENV{BUILD}) : "$root/build";
@@ -249,6 +249,24 @@ sub nothing_lost {
 		"$name: nothing lost; hidden by the kernel: $count{switches} switches of "
 			. "$untold on the machine, $count{wakers} wakeups")
 		|| diag(explain($report->{lost}));
+}
+
+# CPU seconds that the machine was busy or stolen by a hypervisor, less those of our children.
+sub others_seconds {
+	my (undef, $user, $nice, $system, undef, undef, $irq, $softirq, $steal) = split ' ', slurp('/proc/stat');
+	my (undef, undef, $children_user, $children_system) = times;
+	return ($user + $nice + $system + $irq + $softirq + $steal) / POSIX::sysconf(POSIX::_SC_CLK_TCK())
+		- $children_user - $children_system;
+}
+
+# The share of the machine's CPUs that other programs have while @code runs, which waits for all
+# that it starts.
+sub others_share {
+	my ($code) = @_;
+	my ($seconds, $began) = (others_seconds(), time);
+	$code->();
+	my $share = (others_seconds() - $seconds) / (time - $began) / `nproc`;
+	return $share > 0 ? $share : 0;
 }
 
 # The first value when DWELL_TEST_FULL=1, else the second: for sizes.
