@@ -99,7 +99,7 @@ static __always_inline __u64 pending_wait_ns(const struct thread_state *state)
 {
 	__u32 points = state->blocked_points;
 
-	if (!state->product.cpus_full)
+	if (!state->product.cpus_busy)
 		points += state->runq_points;
 	return (__u64)points * settings.period_ns;
 }
@@ -197,6 +197,7 @@ static __always_inline int on_queued(struct task_struct *task)
 	causal_begin_queueing(state, &cpu_states[cpu_of(task) & (CAPTURE_MAX_CPUS - 1)],
 			      bpf_ktime_get_ns());
 	state->product.cpus_full = causal_cpus_full(task);
+	state->product.cpus_busy = causal_cpus_busy(task);
 	return 0;
 }
 

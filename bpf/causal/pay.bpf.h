@@ -99,7 +99,7 @@ static __always_inline bool causal_should_pause(const struct task_struct *task,
 	if (due < causal_min_pause)
 		return false;
 	return held >= causal_min_pause || due >= settings.period_ns || causal_speeds_up_queue() ||
-	       !causal_cpus_full(task);
+	       !causal_cpus_busy(task);
 }
 
 /*

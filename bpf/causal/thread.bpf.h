@@ -15,7 +15,8 @@ struct product_thread {
 	__u32 last_cpu;	      /* the CPU that it left last, + 1; 0: none */
 	__u32 last_cpu_runs;  /* product_cpu.runs of that CPU when it left */
 	bool woken_by_peer;   /* a peer woke it since its last switch-out, and passed its time on */
-	bool cpus_full;	      /* no CPU was idle when it became runnable */
+	bool cpus_full;	      /* peers had all CPUs when it became runnable */
+	bool cpus_busy;	      /* no CPU was idle then */
 	bool counted_running; /* in causal_running, though it has no CPU */
 	bool counted_queued;  /* in product_cpu.queued of ready_cpu */
 	__u64 global_at_switch_out; /* causal_area.global then */

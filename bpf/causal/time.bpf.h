@@ -82,16 +82,27 @@ static __always_inline __u64 causal_cpu_used(const struct cpu_state *cpu, __u64 
 							 : cpu->product.used;
 }
 
-/*
- * Whether every CPU that @task may run on is busy, or would be if threads of the program did not
- * sleep in pauses. Compares counts only, not sets of CPUs.
- */
-static __always_inline bool causal_cpus_full(const struct task_struct *task)
+/* Whether @n CPUs are all that @task may run on. Compares counts only, not sets of CPUs. */
+static __always_inline bool causal_are_all_cpus(const struct task_struct *task, __u32 n)
 {
 	__u32 allowed = task->nr_cpus_allowed;
 
-	return causal_running + causal_others_running >=
-	       (allowed < causal_cpus ? allowed : causal_cpus);
+	return n >= (allowed < causal_cpus ? allowed : causal_cpus);
+}
+
+/*
+ * Whether threads of the program have every CPU that @task may run on, or would have if they did
+ * not sleep in pauses.
+ */
+static __always_inline bool causal_cpus_full(const struct task_struct *task)
+{
+	return causal_are_all_cpus(task, causal_running);
+}
+
+/* Likewise threads of any program. */
+static __always_inline bool causal_cpus_busy(const struct task_struct *task)
+{
+	return causal_are_all_cpus(task, causal_running + causal_others_running);
 }
 
 /* @cpu runs a thread of another program from now on, or not. */
@@ -181,7 +192,7 @@ static __always_inline void causal_switch_out(struct cpu_state *cpu, struct thre
 	state->product.last_cpu_runs = cpu->product.runs;
 	causal_end_queueing(state); /* its switch-in may have been hidden */
 	state->product.ready_cpu = 0;
-	state->product.cpus_full = false;
+	state->product.cpus_full = state->product.cpus_busy = false;
 	if (!slot)
 		return;
 	state->product.global_at_switch_out = area->global;

@@ -33,8 +33,10 @@ my $others = others_share(sub {
 near(effect($pool, 'look_around', 0.75) // 9, 1 - $faster / $whole, 0.15 + $others,
 	'a pool: the real gain is predicted');
 
-$pool = causal_until(0.1, [['other', 1]], ['--class', 'other', '--speedup', 100], @pool, '--seconds', 8);
-cmp_ok(effect($pool, 'other', 1) // 9, '<', 0.1, 'its CPUs are full: shorter waits gain little');
+$others = others_share(sub {
+	$pool = causal_until(0.1, [['other', 1]], ['--class', 'other', '--speedup', 100], @pool, '--seconds', 8);
+});
+cmp_ok(effect($pool, 'other', 1) // 9, '<', 0.1 + $others, 'its CPUs are full: shorter waits gain little');
 
 my $errands = causal_until(0.2, [['other', 0.5]], ['--class', 'other', '--speedup', 50], program('causal'), 'errands',
 	'--seconds', 6, '--ns-per-loop', 1.6);
