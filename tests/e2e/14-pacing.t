@@ -41,7 +41,7 @@ near($sampled->{total_ns} / $exact->{lifetime_ns}, 1, 0.05, 'sampled time to lif
 like(run($DWELL, 'report', '-i', 'limited.data')->{out}, qr/^# mode .*up to one every .*--wait-limit/m,
 	'the header says so');
 
-my @script = grep { $_->{event} eq 'interval' } script('-i', 'limited.data', '--no-stacks');
+my @script = grep { $_->{event} eq 'interval' } events('-i', 'limited.data', '--no-stacks');
 my @thinned = grep { $_->{spacing} > 1 } @script;
 cmp_ok(scalar(@thinned), '>', 500, 'script: intervals tell their spacing');
 ok(!(grep { ($_->{blocked_points} + $_->{runq_points}) % $_->{spacing} } @script),

@@ -37,12 +37,12 @@ my @waiters = grep { (vertex($one, $_)->{pid} // 0) == $pid } keys %{{map { $_->
 is("@waiters", 'left', 'one thread: its waits alone');
 
 # What was recorded besides waits can be read, too.
-my @events = script('-i', 'pipeline-trace.data', '--no-stacks');
+my @events = events('-i', 'pipeline-trace.data', '--no-stacks');
 my ($idle) = grep { $_->{event} eq 'idle' && $_->{comm} eq 'B' } @events;
 ok($idle && $idle->{device} && $idle->{t_in_ns} > $idle->{time_ns}, 'script: idle times of the disk');
 my %annotated;
 $annotated{$_->{type}}++ for grep { $_->{event} eq 'annotation' && $_->{comm} eq 'spin0' }
-	script('-i', 'spin-trace.data', '--no-stacks');
+	events('-i', 'spin-trace.data', '--no-stacks');
 is(join(' ', sort keys %annotated), 'spin-begin spin-end spin-release', 'script: annotations');
 is($annotated{'spin-begin'}, $annotated{'spin-end'}, 'every spin has its end');
 my $busy = waits('-i', 'cpus-sampling.data');
