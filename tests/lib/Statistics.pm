@@ -28,12 +28,13 @@ sub share_bound {
 # with probability @p.
 sub binomial_bound {
 	my ($n, $p) = @_;
-	my ($term, $above) = ($p**$n, 0);
-	for (my $k = $n; $k > 0; $k--) { # from all of them down
-		return $k + 1 if ($above += $term) > 1e-6;
-		$term *= $k / ($n - $k + 1) * (1 - $p) / $p;
+	my ($log, $below) = ($n * log(1 - $p), 0);
+	for my $k (0 .. $n) {
+		return $k if 1 - $below < 1e-6;
+		$below += exp $log; # of exactly $k; too small for a number where $n is large
+		$log += log(($n - $k) / ($k + 1) * $p / (1 - $p)) if $k < $n;
 	}
-	return 1;
+	return $n + 1;
 }
 
 1;
