@@ -9,7 +9,7 @@ use Dwell;
 use Exporter qw(import);
 use Test::More;
 
-our @EXPORT = qw(causal causal_more causal_until problems_of effect result_of chance_of mean_truth about no_effect);
+our @EXPORT = qw(causal causal_more causal_until problems_of effect result_of chance_of mean_truth about no_effect slack_of);
 
 # One run of @command, in a profile of its own: what run() tells, its report, and the truth
 # that a known-answer program prints.
@@ -74,16 +74,22 @@ sub about {
 		sprintf '%s: %.2f predicted, true %.2f to %.2f (within %g)', $name, $effect, @gain, $bound);
 }
 
-# @target has no effect, within @bound. Where the thread that makes progress waits for its CPU, the
+# What waits for a CPU make uncertain. Where the thread that makes progress waits for its CPU, the
 # pauses of others change how much: at most, all of that wait comes or goes.
-sub no_effect {
-	my ($got, $target, $speedup, $point, $bound, $name) = @_;
+sub slack_of {
+	my ($got) = @_;
 	my $waited = 0;
 	for my $value (grep { ref $got->{truth}{$_} eq 'ARRAY' } keys %{$got->{truth}}) {
 		my $share = mean_truth($got, $value);
 		$waited += $share->[1] - $share->[0];
 	}
-	near(effect($got, $target, $speedup, $point) // 9, 0, $bound + $waited / (1 - $waited), $name);
+	return $waited / (1 - $waited);
+}
+
+# @target has no effect, within @bound.
+sub no_effect {
+	my ($got, $target, $speedup, $point, $bound, $name) = @_;
+	near(effect($got, $target, $speedup, $point) // 9, 0, $bound + slack_of($got), $name);
 }
 
 # All that the report says is in the way.
