@@ -7,6 +7,7 @@ use warnings;
 
 use Dwell;
 use Exporter qw(import);
+use List::Util qw(sum);
 use Test::More;
 
 our @EXPORT = qw(waits vertex edge members record_knot hold_against_truth knots);
@@ -155,10 +156,15 @@ my %cases = (
 		members => sub { 'req' },
 		more => sub {
 			my ($waits, $truth) = @_;
-			my $req = vertex($waits, 'req');
-			is($req->{merged}, 'short-lived', 'they stand as one');
-			is($req->{threads}, $truth->{threads}{req}{work}, 'all of them');
-			cmp_ok(edge($waits, 'main', 'req')->{plain_share}, '>', 0.5, 'main waits for them');
+			# On a busy machine a request may take too long for a short-lived thread.
+			my @reqs = grep { $_->{name} =~ m{^req(?:/\d+)?$} } @{$waits->{threads}};
+			my @long = grep { $_->{merged} ne 'short-lived' } @reqs;
+			is(@reqs - @long, 1, 'they stand as one');
+			is((grep { $_->{lifetime_ns} < $_->{threads} * $waits->{window_ns} / 10 } @long), 0,
+				'but for those that live long');
+			is(sum(map { $_->{threads} } @reqs), $truth->{threads}{req}{work}, 'all of them');
+			my $waited = sum(map { edge($waits, 'main', $_->{name})->{plain_share} } @reqs);
+			cmp_ok($waited, '>', 0.5, 'main waits for them');
 		},
 	},
 	pipe => {type => qr{^(?:work|cpus)$}, members => sub { 'writer' }, edges => sub { (['reader', 'writer']) }},
