@@ -147,9 +147,50 @@ static void add_weight(struct estimator *estimator, const struct waiter_state *s
 	estimator->out->plain[state->wait] += (uint64_t)(factor * span_ns + 0.5);
 }
 
+#define DONE UINT32_MAX /* in children_left */
+
+/*
+ * Adds the trees of @at and of the nodes above it, as far as all that wait for them are added;
+ * not of what @cut waits for, if that is not NULL.
+ */
+static void add_upwards(struct estimator *estimator, struct waiter_state *at,
+			const struct waiter_state *cut)
+{
+	const struct wait *waits = estimator->list->waits.data;
+
+	while (at && !at->children_left) {
+		struct waiter_state *parent =
+			at == cut ? NULL : state_at(estimator, waits[at->wait].waker);
+
+		add_weight(estimator, at);
+		at->children_left = DONE;
+		if (parent) {
+			parent->tree_size += at->tree_size;
+			parent->children_left--;
+		}
+		at = parent;
+	}
+}
+
+/* Cuts the cycle that @at is part of where its last wait began, as cascade__weights() does. */
+static void cut_cycle(struct estimator *estimator, struct waiter_state *at)
+{
+	const struct wait *waits = estimator->list->waits.data;
+	struct waiter_state *last = at, *next = at, *parent;
+
+	do {
+		next = state_at(estimator, waits[next->wait].waker);
+		if (waits[next->wait].begin > waits[last->wait].begin)
+			last = next;
+	} while (next != at);
+	parent = state_at(estimator, waits[last->wait].waker);
+	parent->children_left--;
+	add_upwards(estimator, parent, last);
+}
+
 /*
  * Adds up the tree of each waiting node, from the leaves (nodes that no other waits for) to the
- * roots. Nodes that are left wait in a cycle, and have the trees below them, without the cycle.
+ * roots. Nodes that are left wait in a cycle.
  */
 static void count_forest(struct estimator *estimator, const uint32_t *members, size_t n)
 {
@@ -161,26 +202,13 @@ static void count_forest(struct estimator *estimator, const uint32_t *members, s
 		if (parent)
 			parent->children_left++;
 	}
+	for (size_t i = 0; i < n; i++)
+		add_upwards(estimator, state_at(estimator, waits[members[i]].waiter), NULL);
 	for (size_t i = 0; i < n; i++) {
 		struct waiter_state *at = state_at(estimator, waits[members[i]].waiter);
 
-		while (at && !at->children_left) {
-			struct waiter_state *parent = state_at(estimator, waits[at->wait].waker);
-
-			add_weight(estimator, at);
-			at->children_left = UINT32_MAX; /* done */
-			if (parent) {
-				parent->tree_size += at->tree_size;
-				parent->children_left--;
-			}
-			at = parent;
-		}
-	}
-	for (size_t i = 0; i < n; i++) {
-		struct waiter_state *at = state_at(estimator, waits[members[i]].waiter);
-
-		if (at->children_left != UINT32_MAX)
-			add_weight(estimator, at);
+		if (at->children_left != DONE)
+			cut_cycle(estimator, at);
 	}
 }
 

@@ -471,6 +471,29 @@ static void the_idle_add_to_nobody(void **state)
 	}
 }
 
+/*
+ * A waits for B, and C for A; then B waits for A: for a disk that is idle while its request is held
+ * up. The tree of B's wait has A and C; the other way B's is not counted.
+ */
+static void waits_in_a_circle_weigh_the_same_from_samples(void **state)
+{
+	for (int sampled = 0; sampled < 2; sampled++) {
+		const struct waitgraph_options options = {.sampled = sampled};
+		const double slack = (sampled ? 4.0 : 0.0) * (double)MS;
+		struct program program = program__begin(true);
+		_cleanup_analysis_ struct analysis analysis = {};
+
+		program__threads(&program, 3);
+		program__wait(&program, 1, 2, 10 * MS, 90 * MS);
+		program__wait(&program, 2, 1, 20 * MS, 80 * MS);
+		program__wait(&program, 3, 1, 15 * MS, 95 * MS);
+		analysis = program__analyse(&program, 100 * MS, &options);
+		assert_true(fabs((double)weight_of(&analysis, "A", "B") - 155e6) <= slack);
+		assert_true(fabs((double)weight_of(&analysis, "B", "A") - 180e6) <= slack);
+		assert_true(fabs((double)weight_of(&analysis, "C", "A") - 80e6) <= slack);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -485,6 +508,7 @@ int main(void)
 		cmocka_unit_test(what_holds_no_point_weighs_nothing),
 		cmocka_unit_test(long_recordings_have_fewer_points),
 		cmocka_unit_test(the_idle_add_to_nobody),
+		cmocka_unit_test(waits_in_a_circle_weigh_the_same_from_samples),
 	};
 
 	return cmocka_run_group_tests_name("waits: graph", tests, NULL, NULL);
