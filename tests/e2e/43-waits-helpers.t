@@ -64,15 +64,21 @@ like(unknown(waits('-i', 'cut.data')), qr/is incomplete: cut short/, 'the file w
 my $lossy = record(['--trace', '-m', 64, '-o', 'lossy.data'], program('switches'), '--rounds', 200000);
 is($lossy->{status}, 0, 'a recording with too small a buffer');
 like(unknown(waits('-i', 'lossy.data')), qr/Events were lost \(\d+\)/, 'events were lost');
-my $server = start({name => 'outside'}, program('knots'), 'pipe', '--seconds', 4);
+my $server = start({name => 'outside'}, program('knots'), 'pipe', '--seconds', 14);
 ok(wait_for(10, sub { slurp("/proc/$server/task/$server/children") =~ /\d/ }), 'two processes run');
 my ($child) = split ' ', slurp("/proc/$server/task/$server/children");
 my %pids = map { (split ' ', slurp("/proc/$_/comm"))[0] => $_ } $server, $child;
 SKIP: {
 	skip 'the reader has no name yet', 1 unless $pids{reader};
-	run($DWELL, 'record', '-o', 'outside.data', '--duration', '1.5', '-p', $pids{reader});
-	like(unknown(waits('-i', 'outside.data')), qr/not recorded/, 'half of it was not recorded');
+	# On a busy machine the reader may wait for a CPU most of the time, and hardly for the writer.
+	my $unknown;
+	for (1 .. 5) {
+		run($DWELL, 'record', '-o', 'outside.data', '--duration', '1.5', '-p', $pids{reader});
+		$unknown = unknown(waits('-i', 'outside.data'));
+		last if $unknown =~ /not recorded/;
+	}
+	like($unknown, qr/not recorded/, 'half of it was not recorded');
 }
-finish($server, 20);
+finish($server, 30);
 
 done_testing();
