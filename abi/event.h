@@ -175,10 +175,17 @@ enum object_type {
 	OBJECT_KLOCK = 5, /* id is the address of a lock in the kernel */
 };
 
+/* Which end of a connection a socket is. */
+enum socket_side {
+	SOCKET_SIDE_UNKNOWN = 0,
+	SOCKET_SIDE_CLIENT = 1, /* it connected */
+	SOCKET_SIDE_SERVER = 2, /* it listens, or was accepted */
+};
+
 /* The object that an interval waited for, if known. Unused fields are 0. */
 struct event_object {
-	__u8 type; /* enum object_type */
-	__u8 reserved;
+	__u8 type;	/* enum object_type */
+	__u8 side;	/* sockets: enum socket_side */
 	__u16 family;	/* sockets: AF_* */
 	__u16 protocol; /* sockets: IPPROTO_* */
 	__u16 mode;	/* files: i_mode */

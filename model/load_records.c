@@ -186,6 +186,7 @@ static int load_object(struct loader *loader, const struct record *record)
 		.mode = object->mode,
 		.family = object->family,
 		.protocol = object->protocol,
+		.side = object->side,
 		.name = string_id(loader, object->name),
 		.local = string_id(loader, object->local),
 	};

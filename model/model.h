@@ -165,6 +165,7 @@ struct model_object {
 	uint32_t mode;
 	uint32_t family;
 	uint32_t protocol;
+	uint8_t side;	/* sockets: enum socket_side */
 	uint32_t name;	/* string */
 	uint32_t local; /* string */
 };

@@ -97,6 +97,7 @@ static const struct field object[] = {
 	REFERENCE(0, object, local, STRING),
 	UNSIGNED(0, object, family),
 	UNSIGNED(0, object, protocol),
+	ENUM(2, object, side, SOCKET_SIDE_SERVER + 1, SOCKET_SIDE_UNKNOWN),
 };
 
 static const struct field thread[] = {

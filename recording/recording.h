@@ -94,6 +94,7 @@ struct record_object {
 	uint32_t protocol; /* sockets: IPPROTO_* */
 	uint32_t name;	   /* string: path, or "ADDRESS:PORT" of the peer */
 	uint32_t local;	   /* sockets: string, local "ADDRESS:PORT" */
+	uint8_t side;	   /* sockets: enum socket_side */
 };
 
 struct record_thread {

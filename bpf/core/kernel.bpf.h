@@ -139,6 +139,7 @@ struct in6_addr {
 };
 
 struct sock_common {
+	volatile unsigned char skc_state;
 	__u32 skc_daddr;
 	__u32 skc_rcv_saddr;
 	__be16 skc_dport;
@@ -152,6 +153,19 @@ struct sock {
 	struct sock_common __sk_common;
 	__u16 sk_protocol;
 	int sk_rx_dst_ifindex; /* 5.16 */
+} CORE;
+
+struct inet_bind_bucket {
+	signed char fastreuse;
+} CORE;
+
+struct inet_connection_sock {
+	struct inet_bind_bucket *icsk_bind_hash;
+} CORE;
+
+struct unix_sock {
+	void *addr;
+	struct sock *peer;
 } CORE;
 
 struct socket {

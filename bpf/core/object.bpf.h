@@ -8,11 +8,14 @@
 #include "bpf/core/descriptor.bpf.h"
 #include "bpf/core/state.bpf.h"
 
-#define AF_INET	   2
-#define AF_INET6   10
-#define PATH_NAMES 32
-#define NAME_SIZE  256
-#define P_PID	   1
+#define AF_UNIX	    1
+#define AF_INET	    2
+#define AF_INET6    10
+#define PATH_NAMES  32
+#define NAME_SIZE   256
+#define P_PID	    1
+#define IPPROTO_TCP 6
+#define TCP_LISTEN  10 /* of Unix sockets, too */
 
 /* Identifies files whose path was sent to user space. */
 struct file_key {
@@ -120,10 +123,44 @@ __noinline int send_path(__u64 address, __u32 thread, __u64 time, __u64 inode, _
 	return 0;
 }
 
+/*
+ * The ports that connect() chooses are marked as not to be shared. An accepted socket has the port
+ * of the listening one, which bind() chose.
+ */
+static __always_inline __u8 side_of_tcp(struct sock *sk)
+{
+	struct inet_connection_sock *connection = (void *)sk;
+	struct inet_bind_bucket *port;
+
+	if (BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_LISTEN)
+		return SOCKET_SIDE_SERVER;
+	port = BPF_CORE_READ(connection, icsk_bind_hash);
+	if (!port || !bpf_core_field_exists(port->fastreuse))
+		return SOCKET_SIDE_UNKNOWN;
+	return BPF_CORE_READ(port, fastreuse) < 0 ? SOCKET_SIDE_CLIENT : SOCKET_SIDE_SERVER;
+}
+
+/* An accepted socket has the path of the listening one, which connected ones do not have. */
+static __always_inline __u8 side_of_unix(struct sock *sk)
+{
+	struct unix_sock *own = (void *)sk, *peer;
+
+	if (!bpf_core_field_exists(own->addr))
+		return SOCKET_SIDE_UNKNOWN;
+	if (BPF_CORE_READ(own, addr))
+		return SOCKET_SIDE_SERVER;
+	peer = (void *)BPF_CORE_READ(own, peer);
+	return peer && BPF_CORE_READ(peer, addr) ? SOCKET_SIDE_CLIENT : SOCKET_SIDE_UNKNOWN;
+}
+
 static __always_inline void socket_object(struct event_object *object, struct file *file)
 {
 	struct sock *sk = describe_socket(object, file);
 
+	if (object->family == AF_UNIX)
+		object->side = side_of_unix(sk);
+	else if (object->protocol == IPPROTO_TCP)
+		object->side = side_of_tcp(sk);
 	if (object->family == AF_INET) {
 		bpf_core_read(object->peer, 4, &sk->__sk_common.skc_daddr);
 		bpf_core_read(object->local, 4, &sk->__sk_common.skc_rcv_saddr);

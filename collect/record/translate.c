@@ -388,6 +388,7 @@ static uint32_t object_number(struct translator *translator, const struct event_
 		.mode = seen->mode,
 		.family = seen->family,
 		.protocol = seen->protocol,
+		.side = seen->side,
 	};
 
 	switch (seen->type) {
