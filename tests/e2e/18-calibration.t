@@ -18,8 +18,9 @@ is($got->{status}, 0, 'seven threads with bursts of many lengths: recorded');
 
 my @names = qw(brief long reader mutex-1 mutex-2 spin-1 spin-2);
 my @classes = qw(cpu io lock sched other);
-my $report = report('-i', 'bursts.data', '--sort', 'comm,class', '--percent-limit', 0);
+my $report = report('-i', 'bursts.data', '--sort', 'comm,tid,class', '--percent-limit', 0);
 my %exact = map { $_->{comm} => $_ } @{$report->{threads}};
+my %name_of = map { $_->{tid} => $_->{comm} } @{$report->{threads}};
 
 # Compares what a view says, {thread}{class} => ns, with the exact totals.
 sub as_exact {
@@ -31,16 +32,24 @@ sub as_exact {
 	}
 }
 
-my %rows;
-$rows{$_->{comm}}{$_->{class}} += $_->{self_ns} for @{$report->{rows}};
+# Where the CPUs are taken, a thread waits for one before it can name itself.
+my (%rows, %unnamed);
+for my $row (grep { $name_of{$_->{tid}} } @{$report->{rows}}) {
+	my $name = $name_of{$row->{tid}};
+	$rows{$name}{$row->{class}} += $row->{self_ns};
+	$unnamed{$name}{$row->{class}} += $row->{self_ns} if $row->{comm} ne $name;
+}
 as_exact('report', \%rows);
 
 my %letters = (I => 'io', L => 'lock', S => 'sched', B => 'other');
 my %folded;
-for (split /\n/, run($DWELL, 'script', '--folded', '-i', 'bursts.data')->{out}) {
+for (split /\n/, run($DWELL, 'script', '--folded', '--idle', '-i', 'bursts.data')->{out}) {
 	my ($comm, $leaf, $points) = /^([^;]+);.*?([^;]*) (\d+)$/ or die $_;
 	my $class = $leaf =~ /_\[([ILSB])\]$/ ? $letters{$1} : 'cpu';
 	$folded{$comm}{$class} += $points * $report->{period_ns};
+}
+for my $name (keys %unnamed) {
+	$folded{$name}{$_} += $unnamed{$name}{$_} for keys %{$unnamed{$name}};
 }
 as_exact('script --folded', \%folded);
 
