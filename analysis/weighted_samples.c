@@ -139,6 +139,8 @@ static int walk__part(struct walk *walk, struct weighted_sample *sample, uint64_
 
 static int walk__interval(struct walk *walk, const struct model_interval *interval)
 {
+	const struct idle_waits *idle = walk->filter->idle;
+	size_t index = (size_t)(interval - walk->thread->intervals.data);
 	struct weighted_sample sample = {
 		.thread = walk->thread_index,
 		.kernel = interval->kernel,
@@ -147,6 +149,7 @@ static int walk__interval(struct walk *walk, const struct model_interval *interv
 		.syscall = interval->syscall,
 		.flags = interval->flags,
 		.class = interval->class,
+		.idle = idle ? idle_waits__reason(idle, walk->thread_index, index) : IDLE_NOT,
 		.interval = interval,
 	};
 	uint64_t t_wake = interval->t_out + interval->blocked_ns;
@@ -160,6 +163,7 @@ static int walk__interval(struct walk *walk, const struct model_interval *interv
 		err = walk__part(walk, &sample, interval->t_out, interval->blocked_ns,
 				 interval->blocked_points);
 	sample.class = CLASS_SCHED;
+	sample.idle = IDLE_NOT;
 	if (!err && (interval->runq_ns || interval->runq_points))
 		err = walk__part(walk, &sample, t_wake, interval->runq_ns, interval->runq_points);
 	return err;
@@ -219,7 +223,7 @@ static bool group__same(const struct sample_group *a, const struct sample_group 
 {
 	return a->thread == b->thread && a->comm == b->comm && a->kernel == b->kernel &&
 	       a->user == b->user && a->object == b->object && a->syscall == b->syscall &&
-	       a->flags == b->flags && a->class == b->class;
+	       a->flags == b->flags && a->class == b->class && a->idle == b->idle;
 }
 
 static struct sample_group *collection__group(struct collection *collection,
@@ -230,7 +234,8 @@ static struct sample_group *collection__group(struct collection *collection,
 				 (uint64_t)wanted->kernel << 32 | wanted->user);
 
 	key = hash__add(key, (uint64_t)wanted->object << 32 | (uint16_t)wanted->syscall |
-				     (uint64_t)wanted->flags << 16 | (uint64_t)wanted->class << 28);
+				     (uint64_t)wanted->flags << 16 | (uint64_t)wanted->class << 28 |
+				     (uint64_t)wanted->idle << 24);
 	for (;; key++) {
 		uint64_t *at = map64__put(&collection->index, key, groups->groups.n);
 
@@ -255,6 +260,7 @@ static int collection__add(void *context, const struct weighted_sample *sample)
 		.object = sample->object,
 		.syscall = sample->syscall,
 		.class = sample->class,
+		.idle = sample->idle,
 	};
 	struct sample_group *group;
 
@@ -271,6 +277,11 @@ static int collection__add(void *context, const struct weighted_sample *sample)
 	group->ns += sample->ns;
 	collection->groups->points += sample->points;
 	collection->groups->ns += sample->ns;
+	if (sample->idle) {
+		collection->groups->idle_points += sample->points;
+		collection->groups->idle_ns += sample->ns;
+		collection->groups->sampled_idle_ns[sample->class] += sample->sampled_ns;
+	}
 	collection->groups->class_ns[sample->class] += sample->ns;
 	collection->groups->sampled_ns[sample->class] += sample->sampled_ns;
 	return 0;

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "model/model.h"
+#include "analysis/kinds/idle.h"
 
 struct sample_filter {
 	unsigned int classes;	   /* bits 1 << enum wait_class; 0: all */
@@ -15,6 +15,8 @@ struct sample_filter {
 	bool helpers;	/* those recorded because they woke another, too; so are those named */
 	uint64_t from;	/* ns since the recording's start */
 	uint64_t until; /* ns since its start; 0: its end */
+	/* Tells idle waits from others; NULL: no wait is idle. Stays the caller's. */
+	const struct idle_waits *idle;
 };
 
 struct weighted_sample {
@@ -26,6 +28,7 @@ struct weighted_sample {
 	int16_t syscall; /* -1: none, or a sample */
 	uint16_t flags;	 /* enum interval_flags */
 	uint8_t class;	 /* enum wait_class */
+	uint8_t idle;	 /* enum idle_reason */
 	uint64_t from;	 /* a sample: both its time */
 	uint64_t until;
 	uint64_t points; /* sampling points */
@@ -66,6 +69,7 @@ struct sample_group {
 	int16_t syscall;
 	uint16_t flags; /* PREEMPTED and FIRST only */
 	uint8_t class;
+	uint8_t idle; /* enum idle_reason */
 	uint64_t count;
 	uint64_t points;
 	uint64_t ns;
@@ -75,8 +79,11 @@ struct sample_groups {
 	ARRAY(struct sample_group) groups; /* in order of first sight */
 	uint64_t points;
 	uint64_t ns;
+	uint64_t idle_points; /* of them, those in idle waits */
+	uint64_t idle_ns;
 	uint64_t class_ns[CLASS_COUNT];
 	uint64_t sampled_ns[CLASS_COUNT]; /* before calibration */
+	uint64_t sampled_idle_ns[CLASS_COUNT];
 };
 
 /* All samples that pass, grouped. Free with sample_groups__free(). Returns 0 or -ENOMEM. */

@@ -74,6 +74,10 @@ static const struct option_row rows[] = {
 		    "default) or callee (from the innermost)"),
 	OPTION_GROUP("Filters"),
 	VIEW_OPTIONS_FILTER,
+	VIEW_OPTION_IDLE(
+		"show|hide|why",
+		"show waits for work, too (show, the default without HOW), or list what was "
+		"taken for one, and why (why); otherwise they are left out (hide)"),
 	OPTION_GROUP("Output"),
 	OPTION_PERCENT("percent-limit", struct report_options, percent_limit,
 		       "leave out rows and branches below this share"),
@@ -104,7 +108,7 @@ static int print_report(const struct report_options *options, struct report *rep
 	if (options->view.json)
 		err = report__json(report, terminal.out);
 	else
-		report__text(report, terminal.out);
+		err = report__text(report, terminal.out);
 	return command__close(&terminal, err, "report");
 }
 
@@ -115,34 +119,44 @@ static int report(const struct report_options *options)
 		.children = options->children,
 		.kernel = options->kernel,
 		.tree = options->tree,
+		.idle = options->view.idle != IDLE_VIEW_HIDE,
 	};
-	const struct sample_filter *filter = &options->view.filter;
+	struct sample_filter filter = options->view.filter;
+	_cleanup_idle_waits_ struct idle_waits *idle = NULL;
 	_cleanup_model_ struct model *model = NULL;
 	_cleanup_kinds_ struct kinds *kinds = NULL;
+	struct idle_summary idle_summary = {};
 	struct thread_summary threads = {};
 	struct profile profile = {};
 	struct report view = {
-		.filter = filter,
+		.filter = &filter,
 		.profile = &profile,
 		.threads = &threads,
+		.idle = &idle_summary,
 		.n_keys = options->n_keys,
 		.children = options->children,
 		.kernel = options->kernel,
 		.tree = options->tree,
 		.percent_limit = options->percent_limit,
 		.max_threads = options->max_threads,
+		.idle_shown = options->view.idle != IDLE_VIEW_HIDE,
+		.idle_explained = options->view.idle == IDLE_VIEW_EXPLAIN,
 		.threads_only = options->n_keys == 1 && options->keys[0] == PROFILE_THREAD,
 	};
 	int err = view__load(&options->view, &model);
 
 	err = err ? err : kinds__new(model, &kinds);
-	err = err ? err : profile__make(model, kinds, filter, &profile_options, &profile);
-	err = err ? err : thread_summary__make(model, filter, &threads);
+	err = err ? err : idle_waits__new(model, kinds, &idle);
+	filter.idle = idle;
+	err = err ? err : profile__make(model, kinds, &filter, &profile_options, &profile);
+	err = err ? err : thread_summary__make(model, &filter, &threads);
+	err = err ? err : idle_summary__make(model, kinds, &profile.groups, &idle_summary);
 	view.model = model;
 	memcpy(view.keys, options->keys, sizeof(view.keys));
 	err = err ? err : print_report(options, &view);
 	profile__free(&profile);
 	thread_summary__free(&threads);
+	idle_summary__free(&idle_summary);
 	return err;
 }
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/duration.h"
 #include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/view.h"
@@ -34,6 +35,7 @@ static const struct option_row rows[] = {
 	VIEW_OPTION_INPUT,
 	OPTION_GROUP("Filters"),
 	VIEW_OPTIONS_FILTER,
+	VIEW_OPTION_IDLE("show|hide", "with --folded, print waits for work, too"),
 	OPTION_GROUP("Output"),
 	OPTION_CALL(
 		"folded", 0, "[UNIT]", "points|us", set_folded,
@@ -46,22 +48,42 @@ static const struct option_row rows[] = {
 	OPTION_END,
 };
 
+/* Programs read the output, so that what was left out is said on standard error. */
+static int write_folded(const struct script_options *options, const struct model *model,
+			const struct sample_filter *filter, FILE *to)
+{
+	bool shown = options->view.idle != IDLE_VIEW_HIDE;
+	uint64_t idle_ns = 0;
+	char text[24];
+	int err = folded__write(model, filter, options->unit, shown ? NULL : &idle_ns, to);
+
+	if (!err && idle_ns)
+		fprintf(stderr, "dwell: %s of waits for work left out (--idle shows them)\n",
+			duration__text(idle_ns, text));
+	return err;
+}
+
 static int write_events(const struct script_options *options, const struct model *model, FILE *to)
 {
+	struct sample_filter filter = options->view.filter;
+	_cleanup_idle_waits_ struct idle_waits *idle = NULL;
 	_cleanup_kinds_ struct kinds *kinds = NULL;
 	struct script script = {
 		.model = model,
-		.filter = &options->view.filter,
+		.filter = &filter,
 		.json = options->view.json,
 		.no_stacks = options->no_stacks,
 	};
-	int err;
+	int err = kinds__new(model, &kinds);
 
+	err = err ? err : idle_waits__new(model, kinds, &idle);
+	if (err)
+		return err;
+	filter.idle = idle;
 	if (options->folded)
-		return folded__write(model, &options->view.filter, options->unit, to);
-	err = kinds__new(model, &kinds);
+		return write_folded(options, model, &filter, to);
 	script.kinds = kinds;
-	return err ? err : script__write(&script, to);
+	return script__write(&script, to);
 }
 
 /* Programs read the output, so diagnostics go to standard error. */

@@ -23,6 +23,21 @@ int view__each(const char *value, void *context,
 	}
 }
 
+int view__set_idle(void *options, const char *value)
+{
+	struct view_options *view = options;
+
+	if (!value || !strcmp(value, "show"))
+		view->idle = IDLE_VIEW_SHOW;
+	else if (!strcmp(value, "hide"))
+		view->idle = IDLE_VIEW_HIDE;
+	else if (!strcmp(value, "why"))
+		view->idle = IDLE_VIEW_EXPLAIN;
+	else
+		return error__set(-EINVAL, "'%s' is neither show, hide nor why", value);
+	return 0;
+}
+
 static int add_class(void *context, const char *text, size_t n)
 {
 	struct view_options *options = context;

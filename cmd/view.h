@@ -5,9 +5,17 @@
 #include "analysis/weighted_samples.h"
 #include "cmd/cmd.h"
 
+/* What a view does with idle waits. */
+enum idle_view {
+	IDLE_VIEW_HIDE = 0,
+	IDLE_VIEW_SHOW,
+	IDLE_VIEW_EXPLAIN,
+};
+
 struct view_options {
 	const char *input;
 	struct sample_filter filter;
+	enum idle_view idle;
 	bool no_lines;
 	bool debuginfod;
 	bool json;
@@ -63,6 +71,9 @@ struct view_options {
 		.help = "fetch missing debug files from $DEBUGINFOD_URLS"                          \
 	}
 
+#define VIEW_OPTION_IDLE(values, help) OPTION_CALL("idle", 0, "[HOW]", values, view__set_idle, help)
+
+int view__set_idle(void *options, const char *value);
 int view__set_class(void *options, const char *value);
 int view__set_comm(void *options, const char *value);
 int view__set_pid(void *options, const char *value);

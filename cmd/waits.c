@@ -86,11 +86,12 @@ static int print_waits(const struct waits_options *options, struct waits *view)
 
 static int waits(const struct waits_options *options)
 {
-	const struct waitgraph_options graph_options = {
+	struct waitgraph_options graph_options = {
 		.filter = options->view.filter,
 		.merge = options->merge,
 		.sampled = options->sampled,
 	};
+	_cleanup_idle_waits_ struct idle_waits *idle = NULL;
 	_cleanup_model_ struct model *model = NULL;
 	_cleanup_kinds_ struct kinds *kinds = NULL;
 	struct bottlenecks bottlenecks = {};
@@ -106,6 +107,8 @@ static int waits(const struct waits_options *options)
 
 	view.model = model;
 	err = err ? err : kinds__new(model, &kinds);
+	err = err ? err : idle_waits__new(model, kinds, &idle);
+	graph_options.filter.idle = idle;
 	err = err ? err : waitgraph__make(model, kinds, &graph_options, &graph);
 	err = err ? err : bottlenecks__find(&graph, options->threshold / 100, &bottlenecks);
 	err = err ? err : print_waits(options, &view);

@@ -11,16 +11,14 @@
 
 /* What a wait of the kind means. */
 enum kind_role {
-	/* Blocked until an operation (I/O, a timer, ...) is done; faster operations shorten it. */
+	/* Blocked until an operation (I/O, a timer, ...) is done, or until there is a request. */
 	KIND_ROLE_WAIT = 0,
 	/* Blocked by a lock; it becomes shorter only if the lock's holder is faster. */
 	KIND_ROLE_LOCK = 1,
-	/* Idle until there is a request. */
-	KIND_ROLE_IDLE = 2,
 	/* Running or runnable, not blocked. */
-	KIND_ROLE_NO_WAIT = 3,
+	KIND_ROLE_NO_WAIT = 2,
 	/* Blocked; only the class is known. */
-	KIND_ROLE_UNKNOWN = 4,
+	KIND_ROLE_UNKNOWN = 3,
 };
 
 /* What ends a wait of the kind, if the recording does not say. */
@@ -28,6 +26,16 @@ enum kind_ender {
 	KIND_ENDER_UNKNOWN = 0,
 	KIND_ENDER_TIMER = 1,
 	KIND_ENDER_PEER = 2, /* the other end of a connection, maybe on another machine */
+};
+
+/* Whether a wait of the kind can be a wait for work, see idle.h. */
+enum kind_idle {
+	KIND_IDLE_NEVER = 0,	/* it waits for the end of an operation, or for a lock */
+	KIND_IDLE_REQUEST = 1,	/* a wait for requests or events */
+	KIND_IDLE_RECEIVE = 2,	/* for requests if it has the server's end, for a reply if not */
+	KIND_IDLE_HANDOVER = 3, /* for another thread: its behavior decides */
+	KIND_IDLE_TIMER = 4,	/* a sleep */
+	KIND_IDLE_KERNEL = 5,	/* of a kernel thread without work */
 };
 
 /* Named groups of kinds, one bit each. */
@@ -43,6 +51,7 @@ struct kind_info {
 	enum kind_role role;
 	unsigned int groups; /* bits of enum kind_group */
 	enum kind_ender ender;
+	enum kind_idle idle;
 };
 
 /* The properties of @kind; those of KIND_NONE if the value is not a kind. */

@@ -11,9 +11,7 @@
 /* Not lock waits: they become shorter only if the lock's holder is faster. */
 static bool kind__is_target(enum wait_kind kind)
 {
-	enum kind_role role = kind__info(kind)->role;
-
-	return role == KIND_ROLE_WAIT || role == KIND_ROLE_IDLE;
+	return kind__info(kind)->role == KIND_ROLE_WAIT;
 }
 
 bool kind_target__find(const char *name, struct kind_set *kinds)

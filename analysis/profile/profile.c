@@ -77,7 +77,8 @@ static bool row__same(const struct profile_row *a, const struct profile_row *b)
 	return a->comm == b->comm && a->pid == b->pid && a->tid == b->tid && a->dso == b->dso &&
 	       a->symbol == b->symbol && a->address == b->address && a->file == b->file &&
 	       a->line == b->line && a->class == b->class && a->level_kernel == b->level_kernel &&
-	       a->no_frame == b->no_frame && a->object == b->object && a->kind == b->kind;
+	       a->no_frame == b->no_frame && a->idle == b->idle && a->object == b->object &&
+	       a->kind == b->kind;
 }
 
 static uint64_t row__hash(const struct profile_row *row)
@@ -88,8 +89,8 @@ static uint64_t row__hash(const struct profile_row *row)
 	hash = hash__add(hash, row->address);
 	hash = hash__add(hash, (uint64_t)row->file << 32 | row->line);
 	hash = hash__add(hash, (uint64_t)row->object << 32 | (uint64_t)row->kind << 16 |
-				       (uint64_t)row->class << 8 | row->level_kernel << 1 |
-				       row->no_frame);
+				       (uint64_t)row->class << 8 | row->idle << 2 |
+				       row->level_kernel << 1 | row->no_frame);
 	return hash;
 }
 
@@ -164,6 +165,7 @@ static struct profile_row profiler__keys(const struct profiler *profiler,
 		row.class = group->class;
 	if (row.class == CLASS_CPU && symbol && frame)
 		row.level_kernel = frame->kernel;
+	row.idle = row.class && group->idle;
 	if (profiler__has(profiler, PROFILE_KIND) || profiler__has(profiler, PROFILE_OBJECT))
 		row.kind = kind;
 	if (profiler__has(profiler, PROFILE_OBJECT))
@@ -251,6 +253,7 @@ static int profiler__add_total(struct profiler *profiler, const struct sample_gr
 	row = &profiler->profile->rows.data[index];
 	row->total_ns += group->ns;
 	row->total_points += group->points;
+	row->idle_ns += group->idle ? group->ns : 0;
 	return profiler__add_tree(profiler, (uint32_t)index, group, at < 0 ? 0 : (size_t)at);
 }
 
@@ -335,10 +338,12 @@ int profile__make(const struct model *model, struct kinds *kinds,
 
 	*profile = (struct profile){};
 	err = sample_groups__collect(model, filter, &profile->groups);
-	profile->ns = profile->groups.ns;
-	profile->points = profile->groups.points;
+	profile->ns = profile->groups.ns - (options->idle ? 0 : profile->groups.idle_ns);
+	profile->points =
+		profile->groups.points - (options->idle ? 0 : profile->groups.idle_points);
 	for (size_t i = 0; i < profile->groups.groups.n && !err; i++)
-		err = profiler__add(&profiler, &profile->groups.groups.data[i]);
+		if (options->idle || !profile->groups.groups.data[i].idle)
+			err = profiler__add(&profiler, &profile->groups.groups.data[i]);
 	profiler__name_kinds(&profiler);
 	err = err ? err : calltree__sort(&profile->trees);
 	if (profile->rows.n)

@@ -33,6 +33,7 @@ struct profile_options {
 	unsigned int keys; /* bits 1 << enum profile_key */
 	bool children;	   /* add rows for callers: needs PROFILE_SYMBOL, DSO or LINE */
 	bool kernel;	   /* name blocked rows by kernel function */
+	bool idle;	   /* add rows for idle waits */
 	enum calltree_order tree;
 };
 
@@ -49,6 +50,7 @@ struct profile_row {
 	uint8_t class;	   /* enum wait_class */
 	bool level_kernel; /* class cpu: in kernel mode */
 	bool no_frame;	   /* for samples without any stack */
+	bool idle;	   /* idle waits; apart from others where the class is */
 	uint32_t object;
 
 	/* Of the row's largest part. */
@@ -61,15 +63,16 @@ struct profile_row {
 	uint64_t count;	   /* and samples and intervals */
 	uint64_t total_ns; /* with callees; without options.children the same as self_ns */
 	uint64_t total_points;
-	uint32_t tree;	 /* root in profile->trees, or 0 */
-	uint32_t number; /* in the order of creation */
+	uint64_t idle_ns; /* part of total_ns */
+	uint32_t tree;	  /* root in profile->trees, or 0 */
+	uint32_t number;  /* in the order of creation */
 };
 
 struct profile {
 	ARRAY(struct profile_row) rows; /* most total time first */
 	struct calltree trees;
 	struct sample_groups groups; /* the samples it was made from */
-	uint64_t ns;
+	uint64_t ns; /* of what the rows show: without idle waits, unless asked for */
 	uint64_t points;
 };
 

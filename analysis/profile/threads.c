@@ -27,28 +27,63 @@ static bool thread__passes(const struct model *model, const struct sample_filter
 	return false;
 }
 
+/* Idle time by thread and class. */
+typedef uint64_t idle_times[CLASS_COUNT];
+
+static int add_idle(void *context, const struct weighted_sample *sample)
+{
+	idle_times *idle = context;
+
+	if (sample->idle)
+		idle[sample->thread][sample->class] += sample->ns;
+	return 0;
+}
+
+/* Sets @idle, by thread, to idle times of the whole recording. */
+static int find_idle(const struct model *model, const struct sample_filter *filter,
+		     idle_times *idle)
+{
+	struct sample_filter whole = *filter;
+
+	whole.classes = 0;
+	whole.from = whole.until = 0;
+	return filter->idle ? weighted_samples__visit(model, &whole, add_idle, idle) : 0;
+}
+
+static int add_thread(struct thread_summary *summary, const struct model *model, uint32_t index,
+		      const idle_times idle)
+{
+	const struct model_thread *thread = &model->threads.data[index];
+	struct thread_times times = {
+		.thread = index,
+		.comm = thread->comms.data[thread->comms.n - 1].name,
+		.lifetime_ns = thread->ended - thread->created,
+	};
+
+	summary->lifetime_ns += times.lifetime_ns;
+	for (int class = 0; class < CLASS_COUNT; class ++) {
+		times.ns[class] = thread->ns[class];
+		times.idle_ns[class] =
+			idle[class] < times.ns[class] ? idle[class] : times.ns[class];
+		summary->ns[class] += times.ns[class];
+		summary->idle_ns[class] += times.idle_ns[class];
+	}
+	return array__push(&summary->threads, times);
+}
+
 int thread_summary__make(const struct model *model, const struct sample_filter *filter,
 			 struct thread_summary *out)
 {
+	_cleanup_free_ idle_times *idle = calloc(model->threads.n, sizeof(*idle));
 	struct thread_summary summary = {};
+	int err = idle ? find_idle(model, filter, idle) : -ENOMEM;
 
-	for (size_t i = 1; i < model->threads.n; i++) {
-		const struct model_thread *thread = &model->threads.data[i];
-		struct thread_times times = {.thread = (uint32_t)i};
-
-		if (!thread__passes(model, filter, thread))
-			continue;
-		times.comm = thread->comms.data[thread->comms.n - 1].name;
-		times.lifetime_ns = thread->ended - thread->created;
-		summary.lifetime_ns += times.lifetime_ns;
-		for (int class = 0; class < CLASS_COUNT; class ++) {
-			times.ns[class] = thread->ns[class];
-			summary.ns[class] += thread->ns[class];
-		}
-		if (array__push(&summary.threads, times)) {
-			thread_summary__free(&summary);
-			return -ENOMEM;
-		}
+	for (uint32_t i = 1; i < model->threads.n && !err; i++)
+		if (thread__passes(model, filter, &model->threads.data[i]))
+			err = add_thread(&summary, model, i, idle[i]);
+	if (err) {
+		thread_summary__free(&summary);
+		return err;
 	}
 	if (summary.threads.n)
 		qsort(summary.threads.data, summary.threads.n, sizeof(*summary.threads.data),

@@ -9,13 +9,22 @@ struct thread_times {
 	uint32_t comm;	      /* string: its last name */
 	uint64_t lifetime_ns; /* within the recording */
 	uint64_t ns[CLASS_COUNT];
+	uint64_t idle_ns[CLASS_COUNT]; /* part of ns: in idle waits; estimated from samples */
 };
 
 struct thread_summary {
 	ARRAY(struct thread_times) threads; /* most CPU time first */
 	uint64_t lifetime_ns;
 	uint64_t ns[CLASS_COUNT];
+	uint64_t idle_ns[CLASS_COUNT];
 };
+
+/* What of the class's time was not idle. */
+static inline uint64_t busy_ns(const uint64_t ns[CLASS_COUNT], const uint64_t idle_ns[CLASS_COUNT],
+			       enum wait_class class)
+{
+	return ns[class] > idle_ns[class] ? ns[class] - idle_ns[class] : 0;
+}
 
 /* Threads with exact totals that pass @filter (classes and window do not apply). */
 int thread_summary__make(const struct model *model, const struct sample_filter *filter,

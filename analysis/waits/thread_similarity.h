@@ -36,6 +36,3 @@ struct similarity_options {
 int thread_similarity__find(struct own_strings *strings, const struct similarity_options *options,
 			    struct thread_similarity *out);
 void thread_similarity__free(struct thread_similarity *similarity);
-
-/* A hash for each stack, equal for stacks of the same functions. NULL without memory. */
-uint64_t *stack_hashes__make(const struct model *model);

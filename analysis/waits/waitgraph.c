@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/waits/idle_waits.h"
+#include "analysis/stack_hashes.h"
 #include "analysis/waits/sampled_cascade.h"
 
 struct builder {
 	struct waitgraph *graph;
 	const struct model *model;
 	struct wait_causes *causes;
-	struct idle_waits *idle;
+	const struct idle_waits *idle;
 	uint64_t *hashes;	  /* by stack, see stack_hashes__make() */
 	uint32_t *edge_of;	  /* by wait */
 	uint64_t *plain;	  /* by wait, ns; NULL: the wait's length */
@@ -95,8 +95,7 @@ static void describe_blocked(const struct builder *builder, const struct wait_no
 		cause->waker_kernel = thread->wakes.data[interval->wake - 1].kernel;
 		cause->waker_user = thread->wakes.data[interval->wake - 1].user;
 	}
-	cause->idle =
-		idle_waits__is(builder->idle, cause->kind, interval->user, cause->waker_kernel);
+	cause->idle = builder->idle && idle_waits__reason(builder->idle, waiter->id, index);
 }
 
 static struct waitgraph_cause describe(const struct builder *builder, size_t wait)
@@ -245,12 +244,11 @@ static int build(struct builder *builder, const struct waitgraph_options *option
 int waitgraph__make(const struct model *model, struct kinds *kinds,
 		    const struct waitgraph_options *options, struct waitgraph *graph)
 {
-	struct builder builder = {.graph = graph, .model = model};
+	struct builder builder = {.graph = graph, .model = model, .idle = options->filter.idle};
 	int err;
 
 	graph->strings.model = model;
-	err = idle_waits__new(model, &builder.idle);
-	err = err ? err : wait_causes__new(&graph->strings, kinds, &builder.causes);
+	err = wait_causes__new(&graph->strings, kinds, &builder.causes);
 
 	graph->model = model;
 	graph->exact = graph->list.exact = model->trace && !options->sampled;
@@ -259,7 +257,6 @@ int waitgraph__make(const struct model *model, struct kinds *kinds,
 		err = builder.hashes ? build(&builder, options) : -ENOMEM;
 	graph->duration_ns =
 		graph->list.until > graph->list.from ? graph->list.until - graph->list.from : 0;
-	idle_waits__free(builder.idle);
 	wait_causes__free(builder.causes);
 	map64__free(&builder.edges);
 	map64__free(&builder.edge_causes);

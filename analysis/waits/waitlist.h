@@ -8,7 +8,7 @@
 
 #include "analysis/waits/cascade.h"
 #include "analysis/weighted_samples.h"
-#include "analysis/waits/wait_causes.h"
+#include "analysis/kinds/wait_causes.h"
 
 enum wait_origin {
 	WAIT_BLOCKED = 0, /* an interval of a thread */

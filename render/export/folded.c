@@ -122,7 +122,7 @@ static int print_lines(const struct folded *folded, enum folded_unit unit, FILE 
 }
 
 int folded__write(const struct model *model, const struct sample_filter *filter,
-		  enum folded_unit unit, FILE *to)
+		  enum folded_unit unit, uint64_t *idle_ns, FILE *to)
 {
 	struct folded folded = {.model = model};
 	struct sample_groups groups;
@@ -130,8 +130,11 @@ int folded__write(const struct model *model, const struct sample_filter *filter,
 
 	if (err)
 		return err;
+	if (idle_ns)
+		*idle_ns = groups.idle_ns;
 	for (size_t i = 0; i < groups.groups.n && !err; i++)
-		err = add_group(&folded, &groups.groups.data[i]);
+		if (!idle_ns || !groups.groups.data[i].idle)
+			err = add_group(&folded, &groups.groups.data[i]);
 	err = err ? err : print_lines(&folded, unit, to);
 	sample_groups__free(&groups);
 	intern__free(&folded.lines);

@@ -402,6 +402,7 @@ static int write_interval(struct writer *writer, const struct next_event *event)
 	uint64_t t_wake = interval->t_out + interval->blocked_ns;
 	bool blocked = interval->blocked_ns || interval->blocked_points;
 	bool queued = interval->runq_ns || interval->runq_points || !blocked;
+	const struct idle_waits *idle = writer->script->filter->idle;
 
 	if (!(blocked && has_class(writer, interval->class)) &&
 	    !(queued && has_class(writer, CLASS_SCHED)))
@@ -417,6 +418,10 @@ static int write_interval(struct writer *writer, const struct next_event *event)
 	fields__number(&writer->fields, "spacing", 1U << INTERVAL_SPACING(interval->flags));
 	put_flags(writer, interval->flags);
 	put_wait(writer, interval);
+	if (idle)
+		fields__word(
+			&writer->fields, "idle",
+			idle_reason__name(idle_waits__reason(idle, event->thread, event->index)));
 	put_waker(writer, interval->waker, interval->waker_context, t_wake);
 	put_stack_end(writer, interval->kernel, interval->user);
 	return put_stack(writer, interval->kernel, interval->user);

@@ -56,8 +56,8 @@ static void cell_symbol(const struct report *report, const struct profile_row *r
 {
 	char address[24];
 
-	snprintf(text, CELL, "[%c] %s", wait_class__letter(row->class, row->level_kernel),
-		 profile_row__symbol(report->model, row, address));
+	snprintf(text, CELL, "[%c] %s%s", wait_class__letter(row->class, row->level_kernel),
+		 profile_row__symbol(report->model, row, address), row->idle ? " (idle)" : "");
 }
 
 static void cell_class(const struct report *report, const struct profile_row *row, char *text)
@@ -199,14 +199,16 @@ static void put_table(const struct report *report, FILE *to)
 			hidden == 1 ? "" : "s", report->percent_limit);
 }
 
-void report__text(const struct report *report, FILE *to)
+int report__text(const struct report *report, FILE *to)
 {
 	const char *advice, *empty = report__why_empty(report, &advice);
 
 	report__header(report, to);
+	if (report->idle_explained)
+		return report__idle(report, to);
 	if (report->threads_only) {
 		report__threads(report, "", to);
-		return;
+		return 0;
 	}
 	if (report->threads->threads.n) {
 		report__threads(report, "# ", to);
@@ -216,7 +218,8 @@ void report__text(const struct report *report, FILE *to)
 		fprintf(to, "# %s\n", empty);
 		if (*advice)
 			fprintf(to, "# %s\n", advice);
-		return;
+		return 0;
 	}
 	put_table(report, to);
+	return 0;
 }

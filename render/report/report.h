@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "analysis/profile/idle_summary.h"
 #include "analysis/profile/profile.h"
 #include "analysis/profile/threads.h"
 
@@ -13,6 +14,7 @@ struct report {
 	const struct sample_filter *filter;
 	const struct profile *profile;
 	const struct thread_summary *threads;
+	const struct idle_summary *idle;
 
 	enum profile_key keys[PROFILE_KEY_COUNT]; /* the columns, in order */
 	size_t n_keys;
@@ -22,10 +24,13 @@ struct report {
 	double percent_limit;
 	uint64_t max_threads; /* in the table of threads */
 	bool threads_only;    /* --sort thread: that table is the report */
+	bool idle_shown;      /* the profile has rows for idle waits */
+	bool idle_explained;  /* the list of idle waits is the report */
 	bool color;
 };
 
-void report__text(const struct report *report, FILE *to);
+/* Returns 0 or -ENOMEM. */
+int report__text(const struct report *report, FILE *to);
 
 /* Returns 0 or -ENOMEM. */
 int report__json(const struct report *report, FILE *to);
@@ -35,6 +40,12 @@ void report__header(const struct report *report, FILE *to);
 
 /* Prints the table of exact times; each line begins with @prefix. */
 void report__threads(const struct report *report, const char *prefix, FILE *to);
+
+/* Prints the header's line on idle waits. */
+void report__idle_line(const struct report *report, FILE *to);
+
+/* Prints the list of idle waits, with reasons. Returns 0 or -ENOMEM. */
+int report__idle(const struct report *report, FILE *to);
 
 /* Prints the call tree of @row. */
 void report__tree(const struct report *report, const struct profile_row *row, FILE *to);

@@ -22,36 +22,11 @@ static void put_sample_counts(const struct report *report, FILE *to)
 	header__line(to, "samples", text);
 }
 
-/*
- * In a recording of a whole machine most rows are idle waits. The header says so when less than
- * this was spent running or waiting for a CPU.
- */
-#define BUSY_PERCENT 5
-
-static void put_idle_share(const struct report *report, FILE *to)
-{
-	const struct profile *profile = report->profile;
-	const char *target = model__meta(report->model, "target");
-	uint64_t cpu = profile->groups.class_ns[CLASS_CPU];
-	uint64_t queued = profile->groups.class_ns[CLASS_SCHED];
-	char text[200];
-
-	if (!target || strcmp(target, "system") != 0 || report->filter->classes || !profile->ns ||
-	    format__percent(cpu + queued, profile->ns) >= BUSY_PERCENT)
-		return;
-	snprintf(text, sizeof(text),
-		 "%.2f%% ran and %.2f%% waited for a CPU; the rest are waits of %zu threads, "
-		 "mostly idle: --class cpu shows what ran",
-		 format__percent(cpu, profile->ns), format__percent(queued, profile->ns),
-		 report->model->threads.n - 1);
-	header__line(to, "waits", text);
-}
-
 void report__header(const struct report *report, FILE *to)
 {
 	header__recording(report->model, to);
 	put_sample_counts(report, to);
-	put_idle_share(report, to);
+	report__idle_line(report, to);
 	header__diagnostics(report->model, to);
 	fputs("#\n", to);
 }
@@ -63,6 +38,11 @@ const char *report__why_empty(const struct report *report, const char **advice)
 	*advice = "";
 	if (report->profile->ns)
 		return NULL;
+	if (report->idle->ns) {
+		*advice = "`dwell report --idle` shows these waits, `dwell report --idle=why` the "
+			  "reasons.";
+		return "All time passed in waits for work.";
+	}
 	if (model->n_samples + model->n_intervals) {
 		*advice = "`dwell report` without filters shows what there is: threads, names, "
 			  "classes.";

@@ -19,6 +19,15 @@ static void put_times(json_t *object, const uint64_t ns[CLASS_COUNT])
 	}
 }
 
+static uint64_t sum(const uint64_t ns[CLASS_COUNT])
+{
+	uint64_t all = 0;
+
+	for (int class = 0; class < CLASS_COUNT; class ++)
+		all += ns[class];
+	return all;
+}
+
 static json_t *threads_json(const struct report *report)
 {
 	const struct model *model = report->model;
@@ -34,21 +43,13 @@ static json_t *threads_json(const struct report *report)
 		json_object_set_new(entry, "comm", json__string(model, times->comm));
 		json_object_set_new(entry, "lifetime_ns", json__number(times->lifetime_ns));
 		put_times(entry, times->ns);
+		json_object_set_new(entry, "idle_ns", json__number(sum(times->idle_ns)));
 		json_object_set_new(entry, "voluntary", json__number(thread->voluntary));
 		json_object_set_new(entry, "involuntary", json__number(thread->involuntary));
 		json_object_set_new(entry, "exited", json_boolean(thread->exited));
 		json_array_append_new(threads, entry);
 	}
 	return threads;
-}
-
-static uint64_t sum(const uint64_t ns[CLASS_COUNT])
-{
-	uint64_t all = 0;
-
-	for (int class = 0; class < CLASS_COUNT; class ++)
-		all += ns[class];
-	return all;
 }
 
 static json_t *totals_json(const uint64_t ns[CLASS_COUNT], const char *whole, uint64_t whole_ns)
@@ -116,6 +117,7 @@ static json_t *row_json(const struct report *report, const struct profile_row *r
 	json_object_set_new(entry, "weight", json__number(row->points));
 	json_object_set_new(entry, "self_ns", json__number(row->self_ns));
 	json_object_set_new(entry, "total_ns", json__number(row->total_ns));
+	json_object_set_new(entry, "idle_ns", json__number(row->idle_ns));
 	json_object_set_new(entry, "count", json__number(row->count));
 	json_object_set_new(
 		entry, "percent",
@@ -142,6 +144,27 @@ static json_t *rows_json(const struct report *report)
 	return rows;
 }
 
+static json_t *idle_json(const struct report *report)
+{
+	json_t *places = json_array();
+
+	for (size_t i = 0; i < report->idle->places.n; i++) {
+		const struct idle_place *place = &report->idle->places.data[i];
+		const struct model_thread *thread = &report->model->threads.data[place->thread];
+		json_t *entry = json_object();
+
+		json_object_set_new(entry, "reason", json_string(idle_reason__name(place->reason)));
+		json_object_set_new(entry, "kind", json_string(kind__name(place->kind)));
+		json_object_set_new(entry, "comm", json__string(report->model, place->comm));
+		json_object_set_new(entry, "pid", json_integer(thread->tgid));
+		json_object_set_new(entry, "tid", json_integer(thread->tid));
+		json_object_set_new(entry, "threads", json_integer(place->n_threads));
+		json_object_set_new(entry, "ns", json__number(place->ns));
+		json_array_append_new(places, entry);
+	}
+	return places;
+}
+
 static json_t *document_json(const struct report *report)
 {
 	const struct model *model = report->model;
@@ -154,6 +177,9 @@ static json_t *document_json(const struct report *report)
 	json_object_set_new(document, "intervals", json__number(model->n_intervals));
 	json_object_set_new(document, "weight", json__number(report->profile->points));
 	json_object_set_new(document, "total_ns", json__number(report->profile->ns));
+	json_object_set_new(document, "idle_ns", json__number(report->idle->ns));
+	json_object_set_new(document, "idle_shown", json_boolean(report->idle_shown));
+	json_object_set_new(document, "idle", idle_json(report));
 	if (empty)
 		json_object_set_new(document, "empty", json__text(empty));
 	json_object_set_new(

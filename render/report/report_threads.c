@@ -10,12 +10,19 @@
 static const enum wait_class columns[] = {CLASS_CPU, CLASS_IO, CLASS_LOCK, CLASS_SCHED,
 					  CLASS_OTHER};
 
-static void put_times(FILE *to, const uint64_t ns[CLASS_COUNT])
+/* The times of classes without idle waits, those, and the @whole. */
+static void put_times(const uint64_t ns[CLASS_COUNT], const uint64_t idle_ns[CLASS_COUNT],
+		      uint64_t whole, FILE *to)
 {
+	uint64_t idle = 0;
 	char text[24];
 
-	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-		fprintf(to, " %12s", duration__text(ns[columns[i]], text));
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
+		idle += idle_ns[columns[i]];
+		fprintf(to, " %12s", duration__text(busy_ns(ns, idle_ns, columns[i]), text));
+	}
+	fprintf(to, " %12s", duration__text(idle, text));
+	fprintf(to, " %12s\n", duration__text(whole, text));
 }
 
 static void put_titles(FILE *to, const char *prefix)
@@ -23,7 +30,7 @@ static void put_titles(FILE *to, const char *prefix)
 	fprintf(to, "%s%7s %7s %-15s", prefix, "pid", "tid", "thread");
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
 		fprintf(to, " %12s", wait_class__info(columns[i])->title);
-	fprintf(to, " %12s\n", "lifetime");
+	fprintf(to, " %12s %12s\n", "idle", "lifetime");
 }
 
 static void put_thread(const struct report *report, const struct thread_times *times,
@@ -31,39 +38,36 @@ static void put_thread(const struct report *report, const struct thread_times *t
 {
 	const struct model_thread *thread = &report->model->threads.data[times->thread];
 	const char *comm = model__string(report->model, times->comm);
-	char lifetime[24];
 
 	fprintf(to, "%s%7u %7u ", prefix, thread->tgid, thread->tid);
 	format__safe(to, comm);
 	fprintf(to, "%*s", 15 - format__width(comm), "");
-	put_times(to, times->ns);
-	fprintf(to, " %12s\n", duration__text(times->lifetime_ns, lifetime));
+	put_times(times->ns, times->idle_ns, times->lifetime_ns, to);
 }
 
 static void put_sum(FILE *to, const char *prefix, const char *label, const uint64_t ns[CLASS_COUNT],
-		    uint64_t whole)
+		    const uint64_t idle_ns[CLASS_COUNT], uint64_t whole)
 {
-	char text[24];
-
 	fprintf(to, "%s%-31s", prefix, label);
-	put_times(to, ns);
-	fprintf(to, " %12s\n", duration__text(whole, text));
+	put_times(ns, idle_ns, whole, to);
 }
 
 /* One line for the threads that are not listed. */
 static void put_rest(const struct report *report, size_t first, const char *prefix, FILE *to)
 {
 	const struct thread_summary *threads = report->threads;
-	uint64_t ns[CLASS_COUNT] = {}, lifetime = 0;
+	uint64_t ns[CLASS_COUNT] = {}, idle_ns[CLASS_COUNT] = {}, lifetime = 0;
 	char label[64];
 
 	for (size_t i = first; i < threads->threads.n; i++) {
 		lifetime += threads->threads.data[i].lifetime_ns;
-		for (int class = 0; class < CLASS_COUNT; class ++)
+		for (int class = 0; class < CLASS_COUNT; class ++) {
 			ns[class] += threads->threads.data[i].ns[class];
+			idle_ns[class] += threads->threads.data[i].idle_ns[class];
+		}
 	}
 	snprintf(label, sizeof(label), "%7s %7s %zu more", "", "", threads->threads.n - first);
-	put_sum(to, prefix, label, ns, lifetime);
+	put_sum(to, prefix, label, ns, idle_ns, lifetime);
 }
 
 void report__threads(const struct report *report, const char *prefix, FILE *to)
@@ -87,11 +91,13 @@ void report__threads(const struct report *report, const char *prefix, FILE *to)
 		put_thread(report, &threads->threads.data[i], prefix, to);
 	if (n < threads->threads.n)
 		put_rest(report, n, prefix, to);
-	put_sum(to, prefix, "all threads, exact", threads->ns, threads->lifetime_ns);
+	put_sum(to, prefix, "all threads, exact", threads->ns, threads->idle_ns,
+		threads->lifetime_ns);
 	/* Exact times are not known for a time window or by class filter. */
 	if (report->filter->classes || report->filter->from || report->filter->until)
 		return;
 	for (int class = 0; class < CLASS_COUNT; class ++)
 		sampled_ns += sampled->sampled_ns[class];
-	put_sum(to, prefix, "all threads, sampled", sampled->sampled_ns, sampled_ns);
+	put_sum(to, prefix, "all threads, sampled", sampled->sampled_ns, sampled->sampled_idle_ns,
+		sampled_ns);
 }

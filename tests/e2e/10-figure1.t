@@ -28,7 +28,7 @@ sub share {
 sub folded_share {
 	my ($file, $comm, $function, $class) = @_;
 	my ($with, $all) = (0, 0);
-	for (split /\n/, run($DWELL, 'script', '-i', $file, '--folded')->{out}) {
+	for (split /\n/, run($DWELL, 'script', '-i', $file, '--folded', '--idle')->{out}) {
 		my ($stack, $weight) = /^(.*) (\d+)$/ or next;
 		next unless $stack =~ /^\Q$comm\E\b/;
 		$all += $weight;

@@ -40,7 +40,7 @@ near((share_of_loop(report('-i', 'jit.data')))[0], $share, $bound, 'and still is
 # Its caller: code without an unwind table, but with a frame pointer.
 sub share_below_call_jit {
 	my ($with, $all) = (0, 0);
-	for (split /\n/, run($DWELL, 'script', '-i', $_[0], '--folded')->{out}) {
+	for (split /\n/, run($DWELL, 'script', '-i', $_[0], '--folded', '--idle')->{out}) {
 		my ($stack, $weight) = /^(.*jit_loop.*) (\d+)$/ or next;
 		$all += $weight;
 		$with += $weight if $stack =~ /;main;call_jit;/;

@@ -32,7 +32,7 @@ for my $where (sort keys %cases) {
 	is(weight_of($report, class => $class), $all, "$where: all of them class $class");
 	is(weight_of($report, symbol => $symbol), $all, "$where: in the call");
 	is(weight_of($report, kind => $kind), $all, "$where: kind $kind");
-	my $folded = run($DWELL, 'script', '-i', "$where.data", '--folded')->{out};
+	my $folded = run($DWELL, 'script', '-i', "$where.data", '--folded', '--idle')->{out};
 	like($folded, qr/main;stuck_outer;stuck_inner;/, "$where: and the functions that led there");
 
 	my $end = stop($pid, $where eq "futex" ? "KILL" : "TERM");

@@ -23,7 +23,7 @@ sub copy_program {
 
 sub stuck_functions {
 	my ($file) = @_;
-	return run($DWELL, 'script', '-i', $file, '--folded')->{out};
+	return run($DWELL, 'script', '-i', $file, '--folded', '--idle')->{out};
 }
 
 # Removed while it runs, before anybody attaches.

@@ -47,7 +47,7 @@ for my $keys ('comm', 'tid', 'class', 'pid', 'dso', 'symbol', 'comm,class,kind')
 }
 
 # Folded: frames joined by ";", a space, a weight; the same sum again.
-my $folded = run($DWELL, 'script', '-i', 'a.data', '--folded')->{out};
+my $folded = run($DWELL, 'script', '-i', 'a.data', '--folded', '--idle')->{out};
 my ($bad, $sum, $empty, %seen) = (0, 0, 0);
 for my $line (split /\n/, $folded) {
 	if ($line =~ /^([^;]+(?:;[^;]+)*) (\d+)$/) {

@@ -35,7 +35,7 @@ ok(wait_for(20, sub { -s 'ready' }), 'it runs');
 is(run($DWELL, 'record', '-o', 'hang.data', '--duration', 1, '-p', $pid)->{status}, 0, 'recorded');
 stop($pid);
 my $stack = quotemeta join ';', map { $of->{$_} } qw(main stuck_outer stuck_inner);
-like(run($DWELL, 'script', '--folded', '-i', 'hang.data')->{out}, qr/;$stack;/, 'folded: every function of the stack');
+like(run($DWELL, 'script', '--folded', '--idle', '-i', 'hang.data')->{out}, qr/;$stack;/, 'folded: every function of the stack');
 my $waits = decode(run($DWELL, 'waits', '--json', '-i', 'hang.data')->{out});
 like(join(';', reverse map { $_->{symbol} } @{$waits->{edges}[0]{stacks}[0]{waiter}}), qr/;$stack;/, 'waits: the same');
 my $report = report('-i', 'hang.data', '--children');

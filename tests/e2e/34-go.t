@@ -67,7 +67,7 @@ for my $name (sort keys %flags) {
 	my $gdb = run({seconds => 120}, 'gdb', '-p', $pid, '-batch', '-iex', 'set auto-load no', '-ex', 'set backtrace past-main on', '-ex', 'thread apply all bt');
 	close $writer;
 	waitpid $pid, 0;
-	my ($ours) = grep { /main\.waitInner/ } split /\n/, run($DWELL, 'script', '--folded', '-i', "$name-wait.data")->{out};
+	my ($ours) = grep { /main\.waitInner/ } split /\n/, run($DWELL, 'script', '--folded', '--idle', '-i', "$name-wait.data")->{out};
 	my @ours = map { s/\.abi0$//r } grep { !/_\[/ } split /;/, $ours // '';
 	shift @ours; # the thread's name
 	is(join(' ', grep { /^main\.|^runtime\.(?:main|goexit)$/ } @ours), 'runtime.goexit runtime.main main.main main.waitOuter main.waitInner',

@@ -161,9 +161,10 @@ sub record {
 	return $result;
 }
 
+# The report, with idle waits unless @options say otherwise.
 sub report {
 	my (@options) = @_;
-	my $result = run({seconds => 120}, $DWELL, 'report', '--json', @options);
+	my $result = run({seconds => 120}, $DWELL, 'report', '--json', '--idle', @options);
 	diag("report @options: status $result->{status}: $result->{err}") if $result->{status};
 	return decode($result->{out});
 }

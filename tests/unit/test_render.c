@@ -31,6 +31,7 @@ struct made_report {
 	struct report view;
 	struct profile profile;
 	struct thread_summary threads;
+	struct idle_summary idle;
 };
 
 static void made_report__init(struct made_report *made, const struct sample_filter *filter)
@@ -45,6 +46,7 @@ static void made_report__init(struct made_report *made, const struct sample_filt
 	made->view.filter = filter;
 	made->view.profile = &made->profile;
 	made->view.threads = &made->threads;
+	made->view.idle = &made->idle;
 }
 
 static void made_report__make(struct made_report *made, const struct sample_filter *filter)
@@ -53,6 +55,7 @@ static void made_report__make(struct made_report *made, const struct sample_filt
 		.children = made->view.children,
 		.kernel = made->view.kernel,
 		.tree = made->view.tree,
+		.idle = made->view.idle_shown,
 	};
 
 	made_report__init(made, filter);
@@ -60,12 +63,14 @@ static void made_report__make(struct made_report *made, const struct sample_filt
 		options.keys |= 1U << made->view.keys[i];
 	assert_int_equal(profile__make(model, kinds, filter, &options, &made->profile), 0);
 	assert_int_equal(thread_summary__make(model, filter, &made->threads), 0);
+	assert_int_equal(idle_summary__make(model, kinds, &made->profile.groups, &made->idle), 0);
 }
 
 static void made_report__free(struct made_report *made)
 {
 	profile__free(&made->profile);
 	thread_summary__free(&made->threads);
+	idle_summary__free(&made->idle);
 }
 
 /* As assert_string_equal(), which shows only the beginning of a long text. */
@@ -83,7 +88,7 @@ static char *text_of(const struct report *report)
 	size_t size;
 	FILE *to = open_memstream(&text, &size);
 
-	report__text(report, to);
+	assert_int_equal(report__text(report, to), 0);
 	fclose(to);
 	return text;
 }
@@ -112,18 +117,21 @@ static void assert_text(struct made_report *made, const struct sample_filter *fi
 #define THREADS(prefix)                                                                            \
 	prefix "    pid     tid thread                on-CPU          I/O         lock    run "    \
 	       "queue"                                                                             \
-	       "        other     lifetime\n" prefix "      7       7 kworker/0:1       100.000 "  \
+	       "        other         idle     lifetime\n" prefix                                  \
+	       "      7       7 kworker/0:1       100.000 "                                        \
 	       "ms            0            0            0"                                         \
-	       "    10.000 ms   110.000 ms\n" prefix "    100     101 late               45.000 "  \
+	       "    10.000 ms            0   110.000 ms\n" prefix                                  \
+	       "    100     101 late               45.000 "                                        \
 	       "ms    18.000 ms    30.000 ms     7.000 ms"                                         \
-	       "    10.000 ms   110.000 ms\n" prefix "all threads, exact                145.000 "  \
+	       "    10.000 ms            0   110.000 ms\n" prefix                                  \
+	       "all threads, exact                145.000 "                                        \
 	       "ms    18.000 ms    30.000 ms     7.000 ms"                                         \
-	       "    20.000 ms   220.000 ms\n"
+	       "    20.000 ms            0   220.000 ms\n"
 
 #define SAMPLED(prefix)                                                                            \
 	prefix "all threads, sampled               45.000 ms    18.000 ms    30.000 ms     7.000 " \
 	       "ms"                                                                                \
-	       "    20.000 ms   120.000 ms\n"
+	       "    20.000 ms            0   120.000 ms\n"
 
 static void report_is_the_table_of_perf(void **state)
 {
@@ -250,16 +258,16 @@ static void threads_are_the_report(void **state)
 		    HEADER("120 points, calibrated to 120.000 ms",
 			   "") "    pid     tid thread                on-CPU          I/O         "
 			       "lock    "
-			       "run queue        other     lifetime\n"
+			       "run queue        other         idle     lifetime\n"
 			       "      7       7 kworker/0:1       100.000 ms            0          "
 			       "  0    "
-			       "        0    10.000 ms   110.000 ms\n"
+			       "        0    10.000 ms            0   110.000 ms\n"
 			       "                1 more             45.000 ms    18.000 ms    "
 			       "30.000 ms    "
-			       " 7.000 ms    10.000 ms   110.000 ms\n"
+			       " 7.000 ms    10.000 ms            0   110.000 ms\n"
 			       "all threads, exact                145.000 ms    18.000 ms    "
 			       "30.000 ms    "
-			       " 7.000 ms    20.000 ms   220.000 ms\n" SAMPLED(""));
+			       " 7.000 ms    20.000 ms            0   220.000 ms\n" SAMPLED(""));
 }
 
 static void nothing_explains_itself(void **state)
@@ -300,39 +308,6 @@ static void no_samples_explain_themselves(void **state)
 	assert_non_null(strstr(reason, "shorter than the time between two"));
 	made_report__free(&report);
 	model__free(model);
-	model = full;
-}
-
-/* Of a whole machine that waits for work: how much ran, and where to look. */
-static void a_machine_that_waits_says_so(void **state)
-{
-	struct model *full = model;
-
-	for (uint32_t weight = 1; weight <= 10; weight += 9) {
-		struct synthetic made = synthetic__begin();
-		struct made_report report = {};
-		char *text;
-
-		recording_writer__meta(made.writer, "target", "system");
-		synthetic__thread(&made, 1, 100, 100, 0, 0, "works");
-		synthetic__thread(&made, 2, 200, 200, 0, 0, "idle");
-		synthetic__sample(&made, 1, MS, weight, 0, 0);
-		synthetic__interval(&made, (struct record_interval){.thread = 2,
-								    .class = CLASS_OTHER,
-								    .blocked_ns = 99 * MS,
-								    .blocked_points = 99,
-								    .syscall = -1});
-		model = synthetic__load(&made, 100 * MS);
-		made_report__make(&report, &all);
-		text = text_of(&report.view);
-		if (weight == 1)
-			assert_non_null(strstr(text, "# waits      : 1.00% ran and "));
-		else
-			assert_null(strstr(text, "# waits  "));
-		free(text);
-		made_report__free(&report);
-		model__free(model);
-	}
 	model = full;
 }
 
@@ -413,6 +388,54 @@ static void json_has_every_field(void **state)
 				 number(thread, "other_ns"),
 			 110 * MS);
 	json_decref(document);
+}
+
+/* The kernel thread has no work, and nobody in the recording wakes the one that waits for a futex.
+ */
+static void idle_waits_are_left_out_and_told(void **state)
+{
+	_cleanup_idle_waits_ struct idle_waits *idle = NULL;
+	struct made_report hidden = {}, shown = {.view = {.idle_shown = true}},
+			   why = {.view = {.idle_explained = true}};
+	struct sample_filter filter = {};
+	json_t *document, *row;
+	char *text;
+
+	assert_int_equal(idle_waits__new(model, kinds, &idle), 0);
+	filter.idle = idle;
+	made_report__make(&hidden, &filter);
+	text = text_of(&hidden.view);
+	assert_non_null(strstr(text, "# idle       : 40.000 ms of 2 threads, 33.3% of all time, "
+				     "waited for work: worker 30.000 ms, kworker/0:1 10.000 ms; "
+				     "left out"));
+	assert_null(strstr(text, "worker_thread"));
+	assert_non_null(strstr(text, "    37.50%  worker   prog           [.] compute"));
+	assert_non_null(strstr(text, "0            0    10.000 ms   110.000 ms\n"));
+	free(text);
+	made_report__free(&hidden);
+	hidden = (struct made_report){};
+	document = document_of(&hidden, &filter);
+	assert_int_equal(number(document, "total_ns"), 80 * MS);
+	assert_int_equal(number(document, "idle_ns"), 40 * MS);
+	row = json_array_get(json_object_get(document, "threads"), 0);
+	assert_int_equal(number(row, "idle_ns"), 10 * MS);
+	assert_int_equal(number(row, "other_ns"), 10 * MS); /* idle time is part of it */
+	json_decref(document);
+
+	made_report__make(&shown, &filter);
+	text = text_of(&shown.view);
+	assert_non_null(strstr(text, "     8.33%  kworker/0:1  [kernel]       [B] worker_thread "
+				     "(idle)\n"));
+	assert_non_null(strstr(text, "percentages include it"));
+	free(text);
+	made_report__free(&shown);
+
+	made_report__make(&why, &filter);
+	text = text_of(&why.view);
+	assert_non_null(strstr(text, "10.000 ms  kworker/0:1: kernel thread without work (kernel "
+				     "thread idle)\n                  worker_thread\n"));
+	free(text);
+	made_report__free(&why);
 }
 
 static void json_rows_carry_their_keys(void **state)
@@ -547,7 +570,7 @@ static char *folded_of(const struct sample_filter *filter, enum folded_unit unit
 	size_t size;
 	FILE *to = open_memstream(&text, &size);
 
-	assert_int_equal(folded__write(model, filter, unit, to), 0);
+	assert_int_equal(folded__write(model, filter, unit, NULL, to), 0);
 	fclose(to);
 	return text;
 }
@@ -636,8 +659,8 @@ int main(void)
 		cmocka_unit_test(threads_are_the_report),
 		cmocka_unit_test(nothing_explains_itself),
 		cmocka_unit_test(no_samples_explain_themselves),
-		cmocka_unit_test(a_machine_that_waits_says_so),
 		cmocka_unit_test(json_has_every_field),
+		cmocka_unit_test(idle_waits_are_left_out_and_told),
 		cmocka_unit_test(json_rows_carry_their_keys),
 		cmocka_unit_test(script_has_every_field),
 		cmocka_unit_test(script_is_in_time_order),

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Which threads stand as one vertex, and which waits are for work. */
+/* Which threads stand as one vertex. */
 #include "tests/unit/waits_support.h"
-
-#include "analysis/waits/idle_waits.h"
 
 /* A thread that @parent creates at @begin, and that exits at @end. */
 static void put_short(struct program *program, uint32_t number, uint32_t parent, const char *comm,
@@ -207,69 +205,6 @@ static void running_threads_are_compared_by_callers(void **state)
 	assert_int_equal(vertex_of(&analysis, "run3")->n, 1);
 }
 
-static const struct {
-	const char *function;
-	bool idle;
-} functions[] = {
-	{"WaitForWork", true},
-	{"worker_idle", true},
-	{"idle_time_of", true},
-	{"Queue::dequeue(int)", true},
-	{"std::queue<int>::pop()", true},
-	{"(anonymous namespace)::ThreadPool::getTask()", true},
-	{"rocksdb::ThreadPoolImpl::Impl::BGThread(unsigned long)", true},
-	{"BlockUntilNewConnection", true},
-	{"popular", false},
-	{"midlet", false},
-	{"idler", false},
-	{"read(dequeue)", false},
-	{"pthread_cond_wait", false},
-	{"", false},
-};
-
-static void functions_that_wait_for_work(void **state)
-{
-	struct program program = program__begin(true);
-	_cleanup_analysis_ struct analysis analysis = {};
-
-	program__thread(&program, 1, "M");
-	for (uint32_t i = 0; i < ARRAY_SIZE(functions); i++) {
-		char comm[16] = {'w', (char)('a' + i)};
-
-		program__thread(&program, i + 2, comm);
-		synthetic__interval(
-			&program.made,
-			WAIT(i + 2, 1, 0, 10 * MS,
-			     .user_stack = USER(&program, functions[i].function, "f1", "f2")));
-	}
-	analysis = program__analyse(&program, 100 * MS, NULL);
-	for (uint32_t i = 0; i < ARRAY_SIZE(functions); i++) {
-		char comm[16] = {'w', (char)('a' + i)};
-		const struct waitgraph_edge *edge = find_edge(&analysis, comm, "M");
-
-		if (edge->idle_ns != (functions[i].idle ? 10 * MS : 0))
-			fail_msg("'%s'", functions[i].function);
-	}
-}
-
-/* What is further out than the fourth of the program's own functions says nothing. */
-static void only_near_functions_tell(void **state)
-{
-	struct program program = program__begin(true);
-	_cleanup_analysis_ struct analysis analysis = {};
-
-	program__threads(&program, 3);
-	synthetic__interval(
-		&program.made,
-		WAIT(1, 3, 0, MS, .user_stack = USER(&program, "f1", "f2", "f3", "get_job")));
-	synthetic__interval(
-		&program.made,
-		WAIT(2, 3, 0, MS, .user_stack = USER(&program, "f1", "f2", "f3", "f4", "get_job")));
-	analysis = program__analyse(&program, 100 * MS, NULL);
-	assert_true(waitgraph_edge__is_idle(find_edge(&analysis, "A", "C")));
-	assert_false(waitgraph_edge__is_idle(find_edge(&analysis, "B", "C")));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -280,9 +215,7 @@ int main(void)
 		cmocka_unit_test(threads_can_be_unfolded),
 		cmocka_unit_test(code_without_names_is_all_alike),
 		cmocka_unit_test(running_threads_are_compared_by_callers),
-		cmocka_unit_test(functions_that_wait_for_work),
-		cmocka_unit_test(only_near_functions_tell),
 	};
 
-	return cmocka_run_group_tests_name("waits: likeness", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("waits: thread similarity", tests, NULL, NULL);
 }

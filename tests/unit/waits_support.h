@@ -158,6 +158,7 @@ static inline void program__ran(struct program *program, uint32_t thread, uint64
 struct analysis {
 	struct model *model;
 	struct kinds *kinds;
+	struct idle_waits *idle;
 	struct waitgraph graph;
 	struct bottlenecks found;
 };
@@ -165,13 +166,13 @@ struct analysis {
 static inline struct analysis analysis__of(struct model *model,
 					   const struct waitgraph_options *options)
 {
-	static const struct waitgraph_options usual;
+	struct waitgraph_options used = options ? *options : (struct waitgraph_options){};
 	struct analysis analysis = {.model = model};
 
 	assert_int_equal(kinds__new(model, &analysis.kinds), 0);
-	assert_int_equal(
-		waitgraph__make(model, analysis.kinds, options ? options : &usual, &analysis.graph),
-		0);
+	assert_int_equal(idle_waits__new(model, analysis.kinds, &analysis.idle), 0);
+	used.filter.idle = analysis.idle;
+	assert_int_equal(waitgraph__make(model, analysis.kinds, &used, &analysis.graph), 0);
 	return analysis;
 }
 
@@ -187,6 +188,7 @@ static inline void analysis__drop(struct analysis *analysis)
 {
 	bottlenecks__free(&analysis->found);
 	waitgraph__free(&analysis->graph);
+	idle_waits__free(analysis->idle);
 	kinds__free(analysis->kinds);
 }
 

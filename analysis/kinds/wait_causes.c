@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "analysis/waits/wait_causes.h"
+#include "analysis/kinds/wait_causes.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/kinds/idle.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analysis/kinds/idle_names.h"
+#include "analysis/kinds/idle_needs.h"
+#include "analysis/kinds/idle_roots.h"
+
+/* A thread that spends this part of its blocked time at one place does nothing else. */
+#define DEDICATED_SHARE 0.9
+
+/* Who ends a wait of another thread after less than this part of its sleeps works for itself. */
+#define WAKES_PER_SLEEP 0.1
+
+/* "Mostly". */
+#define HALF 0.5
+
+/* A thread that runs for at most this part of its life hardly works. */
+#define WORKLESS_SHARE 0.001
+
+struct idle_waits {
+	const struct model *model;
+	struct wait_sites sites;
+	uint8_t *hints;	   /* by stack: bits of enum idle_hint */
+	uint8_t **reasons; /* by thread and interval: enum idle_reason */
+};
+
+static const struct {
+	const char *name;
+	const char *text;
+} reasons[IDLE_REASON_COUNT] = {
+	[IDLE_NOT] = {"no", "is not idle"},
+	[IDLE_KERNEL_THREAD] = {"kernel", "kernel thread without work"},
+	[IDLE_REQUESTS] = {"requests", "waits for requests"},
+	[IDLE_QUEUE] = {"queue", "waits for work from other threads"},
+	[IDLE_INTERVALS] = {"intervals", "works at intervals"},
+};
+
+const char *idle_reason__name(enum idle_reason reason)
+{
+	return reasons[reason < IDLE_REASON_COUNT ? reason : IDLE_NOT].name;
+}
+
+const char *idle_reason__text(enum idle_reason reason)
+{
+	return reasons[reason < IDLE_REASON_COUNT ? reason : IDLE_NOT].text;
+}
+
+static bool is_most(uint64_t part, uint64_t whole)
+{
+	return (double)part > HALF * (double)whole;
+}
+
+/* Whether its threads hardly wait anywhere else. */
+static bool is_dedicated(const struct wait_site *site)
+{
+	return (double)site->ns >= DEDICATED_SHARE * (double)site->all_waits_ns;
+}
+
+/* Whether its threads do next to nothing but wait there. */
+static bool is_workless(const struct wait_site *site)
+{
+	return site->lifetime_ns && is_dedicated(site) &&
+	       (double)site->running_ns <= WORKLESS_SHARE * (double)site->lifetime_ns;
+}
+
+#define BUSY ((struct site_judgement){SITE_BUSY, IDLE_NOT, false})
+
+/* Rule 5: a wait for another thread. */
+static struct site_judgement judge_handover(const struct idle_waits *idle,
+					    const struct wait_site *site)
+{
+	bool by_timer = is_most(site->timer_ns, site->ns);
+	struct site_judgement judgement = {SITE_ROOT, by_timer ? IDLE_INTERVALS : IDLE_QUEUE,
+					   false};
+	uint8_t hints = idle->hints[site->user];
+
+	if (site->has_main)
+		return BUSY;
+	if (site->kind == KIND_IO_URING || site->kind == KIND_AIO)
+		judgement.verdict = is_dedicated(site) ? SITE_IDLE : SITE_BUSY;
+	else if (by_timer || hints & IDLE_HINT_SCHEDULER)
+		judgement.verdict = SITE_IDLE;
+	else if (is_most(site->member_ns, site->ns))
+		judgement.verdict = SITE_ROOT;
+	else if (is_most(site->leader_ns, site->ns) || hints & IDLE_HINT_WORK || is_workless(site))
+		judgement.verdict = SITE_IDLE;
+	judgement.is_sure = hints & IDLE_HINT_SCHEDULER;
+	return judgement.verdict == SITE_BUSY ? BUSY : judgement;
+}
+
+static struct site_judgement judge_receive(const struct idle_waits *idle,
+					   const struct wait_site *site)
+{
+	struct site_judgement judgement;
+
+	switch (site->side) {
+	case SOCKET_SIDE_SERVER:
+		return (struct site_judgement){SITE_IDLE, IDLE_REQUESTS, false};
+	case SOCKET_SIDE_CLIENT:
+		return BUSY;
+	default:
+		/* A peer outside of the recording may be a client as well as a server. */
+		if (is_most(site->outside_ns, site->ns))
+			return BUSY;
+		judgement = judge_handover(idle, site);
+		if (judgement.reason)
+			judgement.reason = IDLE_REQUESTS;
+		return judgement;
+	}
+}
+
+/* Rule 6. A thread whose work others wait for sleeps as part of it. */
+static struct site_judgement judge_sleep(const struct idle_waits *idle,
+					 const struct wait_site *site)
+{
+	const struct site_judgement sleeps = {SITE_IDLE, IDLE_INTERVALS, false};
+
+	if (idle->hints[site->user] & IDLE_HINT_SCHEDULER)
+		return sleeps;
+	if (site->has_main || !is_dedicated(site))
+		return BUSY;
+	return (double)site->n_ended < WAKES_PER_SLEEP * (double)site->n ? sleeps : BUSY;
+}
+
+/* What waits at @site are, if nobody needs the threads meanwhile. */
+static struct site_judgement judge_site(const struct idle_waits *idle, const struct wait_site *site)
+{
+	if (site->call)
+		return BUSY;
+	switch (kind__info(site->kind)->idle) {
+	case KIND_IDLE_KERNEL:
+		return (struct site_judgement){SITE_IDLE, IDLE_KERNEL_THREAD, true};
+	case KIND_IDLE_REQUEST:
+		return site->side == SOCKET_SIDE_CLIENT
+			       ? BUSY
+			       : (struct site_judgement){SITE_IDLE, IDLE_REQUESTS, false};
+	case KIND_IDLE_RECEIVE:
+		return judge_receive(idle, site);
+	case KIND_IDLE_HANDOVER:
+		return judge_handover(idle, site);
+	case KIND_IDLE_TIMER:
+		return judge_sleep(idle, site);
+	default:
+		return BUSY;
+	}
+}
+
+/*
+ * Whether the wait was ended by a signal of another thread, after which the thread goes on: it
+ * waited for that thread, rather than for work.
+ */
+static bool is_signaled(const struct idle_waits *idle, const struct model_thread *thread, size_t i)
+{
+	const struct model_interval *interval = &thread->intervals.data[i];
+
+	if (!interval->wake || i + 1 == thread->intervals.n)
+		return false;
+	return idle->hints[thread->wakes.data[interval->wake - 1].kernel] & IDLE_HINT_SIGNAL;
+}
+
+static enum idle_reason judge_wait(const struct idle_waits *idle, uint32_t thread, size_t i,
+				   const struct site_judgement *judgements)
+{
+	uint32_t site = idle->sites.waits[thread][i].site;
+	enum idle_reason reason = judgements[site].reason;
+
+	if (!reason || reason == IDLE_KERNEL_THREAD)
+		return reason;
+	if (is_signaled(idle, &idle->model->threads.data[thread], i))
+		return IDLE_NOT;
+	if (judgements[site].verdict == SITE_ROOT &&
+	    idle_root__is_busy(&idle->sites, judgements, thread, i))
+		return IDLE_NOT;
+	return reason;
+}
+
+static int judge_waits(struct idle_waits *idle, const struct site_judgement *judgements)
+{
+	const struct model *model = idle->model;
+
+	for (uint32_t t = 1; t < model->threads.n; t++) {
+		size_t n = model->threads.data[t].intervals.n;
+
+		idle->reasons[t] = calloc(n + 1, sizeof(*idle->reasons[t]));
+		if (!idle->reasons[t])
+			return -ENOMEM;
+		for (size_t i = 0; i < n; i++)
+			idle->reasons[t][i] = (uint8_t)judge_wait(idle, t, i, judgements);
+	}
+	return 0;
+}
+
+static int judge(struct idle_waits *idle)
+{
+	const struct wait_sites *sites = &idle->sites;
+	_cleanup_free_ struct site_judgement *judgements =
+		calloc(sites->sites.n, sizeof(*judgements));
+	int err;
+
+	idle->hints = idle_hints__make(idle->model);
+	idle->reasons = calloc(idle->model->threads.n, sizeof(*idle->reasons));
+	if (!idle->hints || !idle->reasons || !judgements)
+		return -ENOMEM;
+	for (size_t s = 1; s < sites->sites.n; s++)
+		judgements[s] = judge_site(idle, &sites->sites.data[s]);
+	err = judge_waits(idle, judgements);
+	return err ? err : idle_needs__apply(sites, judgements, idle->reasons);
+}
+
+int idle_waits__new(const struct model *model, struct kinds *kinds, struct idle_waits **out)
+{
+	_cleanup_idle_waits_ struct idle_waits *idle = calloc(1, sizeof(*idle));
+	int err;
+
+	if (!idle)
+		return -ENOMEM;
+	idle->model = model;
+	err = wait_sites__find(model, kinds, &idle->sites);
+	err = err ? err : judge(idle);
+	if (err)
+		return err;
+	wait_sites__free(&idle->sites);
+	idle->sites = (struct wait_sites){};
+	*out = TAKE_PTR(idle);
+	return 0;
+}
+
+void idle_waits__free(struct idle_waits *idle)
+{
+	if (!idle)
+		return;
+	wait_sites__free(&idle->sites);
+	for (size_t t = 0; idle->reasons && t < idle->model->threads.n; t++)
+		free(idle->reasons[t]);
+	free(idle->reasons);
+	free(idle->hints);
+	free(idle);
+}
+
+enum idle_reason idle_waits__reason(const struct idle_waits *idle, uint32_t thread, size_t interval)
+{
+	return idle->reasons[thread] ? (enum idle_reason)idle->reasons[thread][interval] : IDLE_NOT;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Idle waits: a thread that waits for work is not blocked by anything. Decides for every blocked
+ * interval whether it is one. The first of these rules that applies decides:
+ *
+ * 1. A kernel thread that waits for work is idle.
+ * 2. Waits for an operation (disk, reply, child, page, ...) and for a lock are not idle.
+ * 3. A wait is not idle if, for at least half of it, another thread waits for the waiter whose own
+ *    wait is not idle: somebody needs it. (Waits for the end of a thread or a child do not count,
+ *    except for sleeps.)
+ * 4. Waits for requests (epoll, accept, the server's end of a connection, ...) are idle.
+ * 5. Waits for other threads (futex, pipe, eventfd, ...) are idle in threads that are given work by
+ *    the thread that created them, or by the command's main thread. Others are followed: a thread
+ *    waits for the one that will wake it, which may be blocked, too. If the last one of the chain
+ *    runs, or waits for an operation, something is being done that the thread waits for; if it is
+ *    idle, or outside of the recording, the thread is idle. The main thread of the command that
+ *    was recorded waits for results. Who waits there all the time and never works is idle.
+ * 6. Sleeps are idle in threads that do nothing but sleep at one place and then work for
+ * themselves: they seldom end waits of others. Not in the main thread of the command that was
+ * recorded.
+ *
+ * Names of functions decide only where behavior leaves two answers.
+ */
+#pragma once
+
+#include "analysis/kinds/kinds.h"
+
+enum idle_reason {
+	IDLE_NOT = 0,
+	IDLE_KERNEL_THREAD = 1,
+	IDLE_REQUESTS = 2,
+	IDLE_QUEUE = 3,
+	IDLE_INTERVALS = 4,
+	IDLE_REASON_COUNT,
+};
+
+/* "no", "kernel", "requests", "queue", "intervals". */
+const char *idle_reason__name(enum idle_reason reason);
+
+/* "waits for requests", ...: what a thread does that is idle for the reason. */
+const char *idle_reason__text(enum idle_reason reason);
+
+struct idle_waits;
+
+/* Returns 0 or -ENOMEM. @model must outlive the result. */
+int idle_waits__new(const struct model *model, struct kinds *kinds, struct idle_waits **out);
+void idle_waits__free(struct idle_waits *idle);
+
+/*
+ * Why the blocked part of interval number @interval of thread @thread is idle, or IDLE_NOT. Its
+ * run-queue time is never idle.
+ */
+enum idle_reason idle_waits__reason(const struct idle_waits *idle, uint32_t thread,
+				    size_t interval);
+
+DEFINE_CLEANUP(struct idle_waits *, idle_waits__free)
+#define _cleanup_idle_waits_ _cleanup_(idle_waits__freep)

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What names of functions suggest about waits: a hint, where the behavior of threads leaves two
+ * answers. For analysis/kinds only.
+ */
+#pragma once
+
+#include "model/model.h"
+
+enum idle_hint {
+	IDLE_HINT_WORK = 1 << 0,      /* waits for work: "dequeue", "WaitForTask", ... */
+	IDLE_HINT_SCHEDULER = 1 << 1, /* a worker of a known scheduler of tasks has none */
+	IDLE_HINT_SIGNAL = 1 << 2,    /* kernel stacks: sends a signal */
+};
+
+/* By stack: bits of enum idle_hint. To be freed; NULL without memory. */
+uint8_t *idle_hints__make(const struct model *model);

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/kinds/idle_roots.h"
+
+#include "abi/grid.h"
+
+#define MAX_CHAIN 64
+#define TIMES	  3
+
+/* The interval of @thread that begins at or before @time, or NULL. */
+static const struct model_interval *interval_at(const struct model_thread *thread, uint64_t time)
+{
+	size_t low = 0, high = thread->intervals.n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (thread->intervals.data[middle].t_out <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &thread->intervals.data[low - 1] : NULL;
+}
+
+/* Whether who waits at @site can only go on when the thread that will wake it lets it. */
+static bool is_link(const struct wait_site *site, enum site_verdict verdict)
+{
+	return verdict == SITE_ROOT || site->call ||
+	       kind__info(site->kind)->role == KIND_ROLE_LOCK || site->kind == KIND_CHILD;
+}
+
+/* Follows the chain from @thread at @time. */
+static bool is_busy_at(const struct wait_sites *sites, const struct site_judgement *judgements,
+		       uint32_t thread, uint64_t time)
+{
+	const struct model *model = sites->model;
+
+	for (int depth = 0; depth < MAX_CHAIN; depth++) {
+		const struct model_thread *of = &model->threads.data[thread];
+		const struct model_interval *interval;
+		const struct site_wait *wait;
+
+		if (time < of->created || time >= of->ended)
+			return false;
+		interval = interval_at(of, time);
+		if (!interval || time >= interval->t_out + interval->blocked_ns)
+			return true;
+		wait = &sites->waits[thread][interval - of->intervals.data];
+		if (judgements[wait->site].verdict == SITE_IDLE)
+			return false;
+		if (!is_link(&sites->sites.data[wait->site], judgements[wait->site].verdict))
+			return true;
+		if (!wait->waker)
+			return judgements[wait->site].verdict == SITE_BUSY;
+		/* At the end of a chain of members that pass work on is the one who has it. */
+		if (judgements[wait->site].verdict == SITE_ROOT &&
+		    wait_sites__is_leader(sites, thread, wait->waker))
+			return false;
+		thread = wait->waker;
+	}
+	return false;
+}
+
+bool idle_root__is_busy(const struct wait_sites *sites, const struct site_judgement *judgements,
+			uint32_t thread, size_t interval)
+{
+	const struct model *model = sites->model;
+	const struct model_interval *of = &model->threads.data[thread].intervals.data[interval];
+	uint32_t apart = (uint32_t)(model->period_ns << INTERVAL_SPACING(of->flags));
+	int busy = 0, n = 0;
+
+	for (uint64_t i = 0; i < TIMES; i++) {
+		uint64_t time = of->t_out + of->blocked_ns * (2 * i + 1) / (2 * TIMES);
+
+		if (!model->trace && apart)
+			time = sample_grid__next(time, apart, model->grid_seed);
+		if (time >= of->t_out + of->blocked_ns)
+			continue;
+		busy += is_busy_at(sites, judgements, thread, time);
+		n++;
+	}
+	/* Its only sampling point may lie before all of these times. */
+	if (!n && !model->trace && apart) {
+		busy = is_busy_at(sites, judgements, thread,
+				  sample_grid__next(of->t_out, apart, model->grid_seed));
+		n = 1;
+	}
+	return busy * 2 >= n;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What threads wait for in the end: a blocked thread waits for the one that will wake it, which may
+ * be blocked, too. At the end of the chain is a thread that runs or waits for an operation, or one
+ * that is idle, or something outside of the recording. For analysis/kinds only.
+ */
+#pragma once
+
+#include "analysis/kinds/wait_sites.h"
+
+/*
+ * Whether the root of the chain is busy for at least half of interval number @interval of
+ * @thread. @judgements are by site. Evaluated at up to three times; in sampling mode at sampling
+ * points, at which every wait is known.
+ */
+bool idle_root__is_busy(const struct wait_sites *sites, const struct site_judgement *judgements,
+			uint32_t thread, size_t interval);

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/kinds/wait_sites.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/stack_hashes.h"
+
+/* Local ports of clients, by default: net.ipv4.ip_local_port_range. */
+#define EPHEMERAL_PORT 32768
+
+/* Functions of the C library that wait for a lock, or for a thread's end. */
+static const struct {
+	const char *name; /* it begins with this */
+	enum wait_call call;
+} calls[] = {
+	{"pthread_mutex_", WAIT_CALL_LOCK},
+	{"__pthread_mutex_", WAIT_CALL_LOCK},
+	{"pthread_rwlock_", WAIT_CALL_LOCK},
+	{"__pthread_rwlock_", WAIT_CALL_LOCK},
+	{"__lll_lock_wait", WAIT_CALL_LOCK},
+	{"pthread_barrier_wait", WAIT_CALL_LOCK},
+	{"__pthread_barrier_wait", WAIT_CALL_LOCK},
+	{"pthread_once", WAIT_CALL_LOCK},
+	{"__pthread_once", WAIT_CALL_LOCK},
+	{"__cxa_guard_acquire", WAIT_CALL_LOCK},
+	{"pthread_join", WAIT_CALL_JOIN},
+	{"pthread_timedjoin", WAIT_CALL_JOIN},
+	{"pthread_clockjoin", WAIT_CALL_JOIN},
+	{"__pthread_clockjoin", WAIT_CALL_JOIN},
+	{"__pthread_timedjoin", WAIT_CALL_JOIN},
+	{"thrd_join", WAIT_CALL_JOIN},
+	{"mtx_", WAIT_CALL_LOCK},
+};
+
+/* The C library's function is one of the innermost frames. */
+#define CALL_FRAMES 6
+
+/* A thread that waits at a site. */
+struct member {
+	uint32_t site;
+	uint32_t thread;
+};
+
+struct finder {
+	const struct model *model;
+	struct wait_causes *causes;
+	struct wait_sites *out;
+	uint64_t *hashes;     /* by stack */
+	uint8_t *locations;   /* by location: enum wait_call */
+	struct map64 index;   /* hash -> site */
+	struct map64 members; /* site and thread -> its number in the list */
+	ARRAY(struct member) list;
+	uint64_t *n_ended;    /* by thread: waits of other threads that it ended */
+	uint64_t *blocked_ns; /* by thread */
+	struct map64 locals;  /* string, local address -> 1 + peer, or MANY */
+	struct map64 peers;   /* string, peer's address -> 1 + local address, or MANY */
+};
+
+#define MANY UINT64_MAX
+
+uint64_t wait_time(const struct model *model, const struct model_interval *interval)
+{
+	return model->trace ? interval->blocked_ns : interval->blocked_points * model->period_ns;
+}
+
+static enum wait_call call_of(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		if (!strncmp(name, calls[i].name, strlen(calls[i].name)))
+			return calls[i].call;
+	return WAIT_CALL_UNKNOWN;
+}
+
+static uint8_t *find_calls(const struct model *model)
+{
+	uint8_t *found = calloc(model->locations.n, sizeof(*found));
+
+	for (size_t i = 1; found && i < model->locations.n; i++) {
+		const struct model_location *location = &model->locations.data[i];
+
+		for (size_t k = 0; !location->kernel && k < location->n_frames; k++) {
+			const struct model_frame *frame = &model->frames.data[location->frame + k];
+			enum wait_call call = call_of(model__string(model, frame->name));
+
+			if (call)
+				found[i] = (uint8_t)call;
+		}
+	}
+	return found;
+}
+
+/* Of the outermost frame that tells: pthread_mutex_lock() within pthread_cond_wait() is none. */
+static enum wait_call call_on(const struct finder *finder, uint32_t stack_index)
+{
+	const struct model_stack *stack = &finder->model->stacks.data[stack_index];
+
+	for (size_t i = 0; i < stack->depth && i < CALL_FRAMES; i++) {
+		uint8_t call =
+			finder->locations[finder->model->stack_locations.data[stack->first + i]];
+
+		if (call)
+			return call;
+	}
+	return WAIT_CALL_UNKNOWN;
+}
+
+/* Notes that addresses @one and @other belong together. */
+static int note_pair(struct map64 *map, uint32_t one, uint32_t other)
+{
+	uint64_t *at = map64__put(map, one, 1 + (uint64_t)other);
+
+	if (!at)
+		return -ENOMEM;
+	if (*at != 1 + (uint64_t)other)
+		*at = MANY;
+	return 0;
+}
+
+/* A server has one address for many peers. */
+static int note_addresses(struct finder *finder)
+{
+	const struct model *model = finder->model;
+	int err = 0;
+
+	for (size_t i = 1; i < model->objects.n && !err; i++) {
+		const struct model_object *object = &model->objects.data[i];
+
+		if (object->type != OBJECT_SOCKET || !object->name || !object->local)
+			continue;
+		err = note_pair(&finder->locals, object->local, object->name);
+		err = err ? err : note_pair(&finder->peers, object->name, object->local);
+	}
+	return err;
+}
+
+static unsigned long port_of(const struct model *model, uint32_t address)
+{
+	const char *colon = strrchr(model__string(model, address), ':');
+
+	return colon ? strtoul(colon + 1, NULL, 10) : 0;
+}
+
+static bool has_many(const struct map64 *map, uint32_t address)
+{
+	const uint64_t *at = map64__get(map, address);
+
+	return at && *at == MANY;
+}
+
+static enum socket_side side_of(const struct finder *finder, uint32_t index)
+{
+	const struct model_object *object = &finder->model->objects.data[index];
+	unsigned long local = port_of(finder->model, object->local);
+	unsigned long peer = port_of(finder->model, object->name);
+
+	if (object->side || object->type != OBJECT_SOCKET || !local)
+		return (enum socket_side)object->side;
+	/* In recordings of earlier versions the addresses tell. */
+	if (has_many(&finder->locals, object->local))
+		return SOCKET_SIDE_SERVER;
+	if (has_many(&finder->peers, object->name))
+		return SOCKET_SIDE_CLIENT;
+	if ((local < EPHEMERAL_PORT) == (peer < EPHEMERAL_PORT))
+		return SOCKET_SIDE_UNKNOWN;
+	return local < EPHEMERAL_PORT ? SOCKET_SIDE_SERVER : SOCKET_SIDE_CLIENT;
+}
+
+static uint32_t find_main_thread(const struct model *model)
+{
+	const char *target = model__meta(model, "target");
+
+	if (!target || strcmp(target, "command") != 0)
+		return 0;
+	for (uint32_t t = 1; t < model->threads.n; t++) {
+		const struct model_thread *thread = &model->threads.data[t];
+
+		if (thread->tid == thread->tgid && thread->flags & THREAD_TARGET &&
+		    !model->processes.data[thread->process].parent)
+			return t;
+	}
+	return 0;
+}
+
+bool wait_sites__is_leader(const struct wait_sites *sites, uint32_t waiter, uint32_t waker)
+{
+	const struct model_thread *threads = sites->model->threads.data;
+
+	if (!waker)
+		return false;
+	if (waker == sites->main_thread || waker == threads[waiter].parent)
+		return true;
+	return !(threads[waiter].flags & THREAD_CREATED) &&
+	       threads[waker].tid == threads[waiter].tgid;
+}
+
+static bool site__same(const struct wait_site *a, const struct wait_site *b)
+{
+	return a->process == b->process && a->kind == b->kind && a->stack == b->stack &&
+	       a->side == b->side;
+}
+
+/* The number of the site of @interval, of @thread; added if it is new. 0 without memory. */
+static uint32_t find_site(struct finder *finder, uint32_t thread,
+			  const struct model_interval *interval)
+{
+	struct wait_sites *out = finder->out;
+	struct wait_site wanted = {
+		.process = finder->model->threads.data[thread].process,
+		.kind = wait_causes__kind(finder->causes, interval),
+		.stack = finder->hashes[interval->user],
+		.side = side_of(finder, interval->object),
+		.thread = thread,
+		.user = interval->user,
+		.kernel = interval->kernel,
+		.call = call_on(finder, interval->user),
+	};
+	uint64_t key = hash__add((uint64_t)wanted.process << 32 | (uint64_t)wanted.kind << 8 |
+					 (uint64_t)wanted.side,
+				 wanted.stack);
+
+	for (;; key++) {
+		uint64_t *at = map64__put(&finder->index, key, out->sites.n);
+
+		if (!at)
+			return 0;
+		if (*at == out->sites.n)
+			return array__push(&out->sites, wanted) ? 0 : (uint32_t)*at;
+		if (site__same(&out->sites.data[*at], &wanted))
+			return (uint32_t)*at;
+	}
+}
+
+static int add_member(struct finder *finder, uint32_t site, uint32_t thread)
+{
+	struct wait_site *of = &finder->out->sites.data[site];
+	struct member member = {site, thread};
+	uint64_t *at = map64__put(&finder->members, (uint64_t)site << 32 | thread, finder->list.n);
+
+	of->n++;
+	if (!at)
+		return -ENOMEM;
+	if (*at < finder->list.n)
+		return 0;
+	of->n_threads++;
+	of->has_main |= thread == finder->out->main_thread;
+	return array__push(&finder->list, member);
+}
+
+/* First pass over an interval: its site, and who ends whose waits. */
+static int add_wait(struct finder *finder, uint32_t thread, const struct model_interval *interval,
+		    struct site_wait *wait)
+{
+	struct wait_cause cause = wait_causes__of(finder->causes, thread, interval);
+	uint64_t ns = wait_time(finder->model, interval);
+
+	wait->site = find_site(finder, thread, interval);
+	if (!wait->site || add_member(finder, wait->site, thread))
+		return -ENOMEM;
+	wait->waker = cause.type == CAUSE_THREAD ? cause.id : 0;
+	finder->blocked_ns[thread] += ns;
+	if (!wait_site__is_for_end(&finder->out->sites.data[wait->site]))
+		finder->n_ended[wait->waker]++;
+	return 0;
+}
+
+/* Second pass: adds the interval's time to the site's, by who ended it. */
+static void add_to_site(struct finder *finder, uint32_t thread,
+			const struct model_interval *interval, const struct site_wait *wait)
+{
+	struct wait_site *site = &finder->out->sites.data[wait->site];
+	uint64_t ns = wait_time(finder->model, interval);
+
+	site->ns += ns;
+	if (!wait->waker) {
+		struct wait_cause cause = wait_causes__of(finder->causes, thread, interval);
+
+		if (cause.type == CAUSE_TIMER)
+			site->timer_ns += ns;
+		else
+			site->outside_ns += ns;
+	} else if (map64__get(&finder->members, (uint64_t)wait->site << 32 | wait->waker)) {
+		site->member_ns += ns;
+	} else if (wait_sites__is_leader(finder->out, thread, wait->waker)) {
+		site->leader_ns += ns;
+	}
+}
+
+static int walk(struct finder *finder)
+{
+	const struct model *model = finder->model;
+
+	for (uint32_t t = 1; t < model->threads.n; t++) {
+		const struct model_thread *thread = &model->threads.data[t];
+		struct site_wait *waits = calloc(thread->intervals.n + 1, sizeof(*waits));
+
+		if (!waits)
+			return -ENOMEM;
+		finder->out->waits[t] = waits;
+		for (size_t i = 0; i < thread->intervals.n; i++)
+			if (thread->intervals.data[i].blocked_ns &&
+			    add_wait(finder, t, &thread->intervals.data[i], &waits[i]))
+				return -ENOMEM;
+	}
+	for (uint32_t t = 1; t < model->threads.n; t++) {
+		const struct model_thread *thread = &model->threads.data[t];
+
+		for (size_t i = 0; i < thread->intervals.n; i++)
+			if (finder->out->waits[t][i].site)
+				add_to_site(finder, t, &thread->intervals.data[i],
+					    &finder->out->waits[t][i]);
+	}
+	return 0;
+}
+
+/* What the members of each site waited in all, ran, and lived. */
+static void sum_members(struct finder *finder)
+{
+	for (size_t i = 0; i < finder->list.n; i++) {
+		const struct member *member = &finder->list.data[i];
+		const struct model_thread *thread = &finder->model->threads.data[member->thread];
+		struct wait_site *site = &finder->out->sites.data[member->site];
+
+		site->all_waits_ns += finder->blocked_ns[member->thread];
+		site->n_ended += finder->n_ended[member->thread];
+		if (!thread->has_totals)
+			continue;
+		site->running_ns += thread->ns[CLASS_CPU];
+		site->lifetime_ns += thread->ended - thread->created;
+	}
+}
+
+static int find(struct finder *finder, struct kinds *kinds)
+{
+	const struct model *model = finder->model;
+	struct own_strings strings = {.model = model};
+	int err = wait_causes__new(&strings, kinds, &finder->causes);
+
+	finder->hashes = stack_hashes__make(model);
+	finder->locations = find_calls(model);
+	finder->blocked_ns = calloc(model->threads.n, sizeof(*finder->blocked_ns));
+	finder->n_ended = calloc(model->threads.n, sizeof(*finder->n_ended));
+	finder->out->waits = calloc(model->threads.n, sizeof(*finder->out->waits));
+	if (!finder->hashes || !finder->locations || !finder->blocked_ns || !finder->n_ended ||
+	    !finder->out->waits || !array__add(&finder->out->sites))
+		err = -ENOMEM;
+	err = err ? err : note_addresses(finder);
+	err = err ? err : walk(finder);
+	if (!err)
+		sum_members(finder);
+	own_strings__free(&strings);
+	return err;
+}
+
+int wait_sites__find(const struct model *model, struct kinds *kinds, struct wait_sites *out)
+{
+	struct finder finder = {.model = model, .out = out};
+	int err;
+
+	out->model = model;
+	out->main_thread = find_main_thread(model);
+	err = find(&finder, kinds);
+	wait_causes__free(finder.causes);
+	free(finder.hashes);
+	free(finder.locations);
+	free(finder.blocked_ns);
+	map64__free(&finder.index);
+	map64__free(&finder.members);
+	array__free(&finder.list);
+	free(finder.n_ended);
+	map64__free(&finder.locals);
+	map64__free(&finder.peers);
+	return err;
+}
+
+void wait_sites__free(struct wait_sites *sites)
+{
+	for (size_t t = 0; sites->waits && t < sites->model->threads.n; t++)
+		free(sites->waits[t]);
+	free(sites->waits);
+	array__free(&sites->sites);
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Waits for work are told from others: for each thread of programs whose threads measure it
+# themselves (tests/programs/idle/), whatever its functions are called.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Dwell;
+use Statistics;
+use Test::More;
+
+need_recording();
+
+my $seconds = full(10, 2);
+
+# Records case @name; the idle time of each of its threads is that which the thread measured, within
+# 2 % of the time and what sampling does to a share.
+sub compare {
+	my ($name, @options) = @_;
+	my $got = record(['-o', "$name.data", @options], program('idle'), $name, '--seconds', $seconds);
+	is($got->{status}, 0, "@options $name is recorded") or return;
+	my $report = report('-i', "$name.data");
+	my %idle = map { $_->{tid} => $_->{idle_ns} } @{$report->{threads}};
+	my $points = $report->{trace} ? 1e9 : $seconds * 1e9 / $report->{period_ns};
+	my @off;
+	for my $thread (sort keys %{$got->{truth}{threads}}) {
+		my $truth = $got->{truth}{threads}{$thread};
+		my ($share, $true) = map { 100 * $_ / ($seconds * 1e9) } $idle{$truth->{tid}}, $truth->{idle_ns};
+		my $bound = 2 + share_bound($true, $points);
+		# What is idle of a class by the class's exact total has no sampling error.
+		$bound = 2 if $truth->{idle_ns} == 0 || $truth->{idle_ns} == $truth->{blocked_ns};
+		push @off, sprintf('%s %.1f%% for %.1f%%', $thread, $share, $true) if abs($share - $true) > $bound;
+	}
+	is("@off", '', "@options $name: idle times are right");
+	return $report;
+}
+
+my @queues = qw(cond sem futex eventfd pipe epoll);
+compare("pool-$_") for @queues;
+compare("pool-$_-still") for @queues;
+compare($_) for qw(pool-batch full convoy convoy-sem barrier sleep half background network);
+compare($_, '--trace') for qw(pool-futex pool-epoll-still convoy barrier half full);
+
+done_testing();

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Cases without a queue of tasks: threads wait for locks, for each other, for time. */
+#include "tests/programs/common/loopback.h"
+#include "tests/programs/idle/cases.h"
+
+#include <sys/socket.h>
+
+COMPUTE(cook)
+COMPUTE(think)
+
+/*
+ * convoy: eight threads contend for a lock made of a futex, hold it for 1 ms and compute for 0.1 ms
+ * without it.
+ *
+ * convoy-sem: the same, with a semaphore that is 1 while nobody holds it.
+ *
+ * True by construction: a thread that waits in wait_for_work has work, which another one
+ * delays. Nobody is idle. The lock is held nearly all the time, so a thread holds it for an eighth
+ * of its time on average. For the rest it waits: for the lock, or, woken too early, for a CPU; for
+ * the semaphore more of the latter, as each release wakes a thread.
+ */
+#define CONVOY	   8
+#define INSIDE_US  1000
+#define OUTSIDE_US 100
+
+/*
+ * 0: free, 1: held, 2: held, and there may be waiters. Drepper, "Futexes are tricky", section 5
+ * (mutex2).
+ */
+static uint32_t futex_lock;
+static sem_t sem_lock;
+
+KEEP void turnstile(void)
+{
+	struct futex_wait wait = {&futex_lock, 2};
+	uint32_t state = 0;
+
+	if (__atomic_compare_exchange_n(&futex_lock, &state, 1, false, __ATOMIC_ACQUIRE,
+					__ATOMIC_RELAXED))
+		return;
+	if (state != 2)
+		state = __atomic_exchange_n(&futex_lock, 2, __ATOMIC_ACQUIRE);
+	while (state) {
+		wait_for_work(NOT_IDLE, by_futex, &wait);
+		state = __atomic_exchange_n(&futex_lock, 2, __ATOMIC_ACQUIRE);
+	}
+}
+
+static void leave_turnstile(void)
+{
+	if (__atomic_exchange_n(&futex_lock, 0, __ATOMIC_RELEASE) == 2)
+		futex_wake(&futex_lock, 1);
+}
+
+static void run_convoy(void)
+{
+	while (time_left()) {
+		turnstile();
+		cook(INSIDE_US);
+		leave_turnstile();
+		think(OUTSIDE_US);
+	}
+}
+
+static void run_convoy_sem(void)
+{
+	while (time_left()) {
+		wait_for_work(NOT_IDLE, by_sem, &sem_lock);
+		cook(INSIDE_US);
+		sem_post(&sem_lock);
+		think(OUTSIDE_US);
+	}
+}
+
+static void case_convoy(void)
+{
+	for (int i = 0; i < CONVOY; i++)
+		thread__start(run_convoy, "convoy%d", i);
+	threads__await_begin();
+}
+
+static void case_convoy_sem(void)
+{
+	sem_init(&sem_lock, 0, 1);
+	for (int i = 0; i < CONVOY; i++)
+		thread__start(run_convoy_sem, "convoy%d", i);
+	threads__await_begin();
+}
+
+/*
+ * barrier: four threads compute for 1, 2, 3 and 4 ms, wait for each other, and so on.
+ *
+ * True by construction: a thread that waits in rest goes on when the others have done their part of
+ * the same work. Nobody is idle. On four CPUs a round takes 4 ms; on two CPUs at least 5 ms.
+ */
+#define PARTIES 4
+
+static struct {
+	pthread_mutex_t mutex;
+	struct condition passed;
+	int arrived;
+	uint64_t round;
+	bool stop; /* set by the last to arrive, so that all stop in the same round */
+} barrier = {
+	.mutex = PTHREAD_MUTEX_INITIALIZER,
+	.passed = {PTHREAD_COND_INITIALIZER, &barrier.mutex},
+};
+
+/* False after the last round. */
+KEEP bool crossing(void)
+{
+	uint64_t round;
+	bool more;
+
+	lock_mutex(&barrier.mutex);
+	round = barrier.round;
+	if (++barrier.arrived == PARTIES) {
+		barrier.arrived = 0;
+		barrier.round++;
+		barrier.stop = !time_left();
+		wake_all(&barrier.passed);
+	}
+	while (round == barrier.round)
+		rest(NOT_IDLE, by_cond, &barrier.passed);
+	more = !barrier.stop;
+	pthread_mutex_unlock(&barrier.mutex);
+	return more;
+}
+
+static void run_party(void)
+{
+	do
+		cook((thread__number() + 1) * 1000ull);
+	while (crossing());
+}
+
+static void case_barrier(void)
+{
+	for (int i = 0; i < PARTIES; i++)
+		thread__start(run_party, "party%d", i);
+	threads__await_begin();
+}
+
+/*
+ * sleep: holder sleeps for 5 ms with a lock held, and computes for 0.5 ms without it. Two others
+ * hold it for 0.1 ms and compute for 0.5 ms without it.
+ *
+ * True by construction: the others wait in lobby for the lock, nearly all of the time in which
+ * holder sleeps in nap. So neither they nor holder are idle.
+ */
+#define HOLD_NS	   (5 * NS_PER_MS)
+#define APART_US   500
+#define WANTERS	   2
+#define BRIEFLY_US 100
+
+static pthread_mutex_t slept_on = PTHREAD_MUTEX_INITIALIZER;
+
+static void run_holder(void)
+{
+	uint64_t hold = HOLD_NS;
+
+	while (time_left()) {
+		lock_mutex(&slept_on);
+		nap(NOT_IDLE, by_sleep, &hold);
+		pthread_mutex_unlock(&slept_on);
+		think(APART_US);
+	}
+}
+
+static void run_wanter(void)
+{
+	while (time_left()) {
+		lobby(NOT_IDLE, by_mutex, &slept_on);
+		cook(BRIEFLY_US);
+		pthread_mutex_unlock(&slept_on);
+		think(APART_US);
+	}
+}
+
+static void case_sleep(void)
+{
+	thread__start(run_holder, "holder");
+	for (int i = 0; i < WANTERS; i++)
+		thread__start(run_wanter, "wanter%d", i);
+	threads__await_begin();
+}
+
+/*
+ * half: main sends a request, waits for the reply, sleeps for 5 ms, and so on. Server sleeps for
+ * 5 ms for each request, as if for a slow device.
+ *
+ * True by construction: server is idle in lobby while main sleeps. It is not idle in nap, for
+ * which main waits. Main is never idle: neither in rest, where it waits for the reply, nor
+ * in its sleep. So server is idle for half of the time, and blocked nearly all of it.
+ */
+#define SERVE_NS (5 * NS_PER_MS)
+#define PAUSE_NS (5 * NS_PER_MS)
+
+static struct {
+	pthread_mutex_t mutex;
+	struct condition asked;
+	struct condition answered;
+	bool request;
+	bool reply;
+	bool closed;
+} service = {
+	.mutex = PTHREAD_MUTEX_INITIALIZER,
+	.asked = {PTHREAD_COND_INITIALIZER, &service.mutex},
+	.answered = {PTHREAD_COND_INITIALIZER, &service.mutex},
+};
+
+/* False when the service is closed. */
+KEEP bool porch(void)
+{
+	bool more;
+
+	lock_mutex(&service.mutex);
+	while (!service.request && !service.closed)
+		lobby(IDLE, by_cond, &service.asked);
+	more = service.request;
+	service.request = false;
+	pthread_mutex_unlock(&service.mutex);
+	return more;
+}
+
+static void run_half(void)
+{
+	uint64_t serve = SERVE_NS;
+
+	while (porch()) {
+		nap(NOT_IDLE, by_sleep, &serve);
+		lock_mutex(&service.mutex);
+		service.reply = true;
+		pthread_mutex_unlock(&service.mutex);
+		wake_one(&service.answered);
+	}
+}
+
+KEEP void corridor(void)
+{
+	lock_mutex(&service.mutex);
+	service.request = true;
+	pthread_mutex_unlock(&service.mutex);
+	wake_one(&service.asked);
+	lock_mutex(&service.mutex);
+	while (!service.reply)
+		rest(NOT_IDLE, by_cond, &service.answered);
+	service.reply = false;
+	pthread_mutex_unlock(&service.mutex);
+	NO_TAIL_CALL();
+}
+
+static void case_half(void)
+{
+	uint64_t between = PAUSE_NS;
+
+	thread__start(run_half, "server");
+	threads__await_begin();
+	while (time_left()) {
+		corridor();
+		pause_between(NOT_IDLE, by_sleep, &between);
+	}
+	lock_mutex(&service.mutex);
+	service.closed = true;
+	pthread_mutex_unlock(&service.mutex);
+	wake_one(&service.asked);
+}
+
+/*
+ * background: keeper sleeps for 20 ms, computes for 1 ms, and so on. Main computes.
+ *
+ * True by construction: nobody waits for keeper, so it is idle in nap. Main waits for nothing until
+ * the end.
+ */
+static void run_keeper(void)
+{
+	uint64_t between = 20 * NS_PER_MS;
+
+	while (time_left()) {
+		nap(IDLE, by_sleep, &between);
+		cook(1000);
+	}
+}
+
+static void case_background(void)
+{
+	thread__start(run_keeper, "keeper");
+	threads__await_begin();
+	while (time_left())
+		think(1000);
+}
+
+/*
+ * network: server computes for 1 ms for each request that it receives by TCP. A client process
+ * sends one, waits for the reply, sleeps for 4 ms, and so on.
+ *
+ * True by construction: server blocks in lobby only, where it is idle until the next request, for
+ * about four fifths of the time. Main sleeps to the end and is not idle.
+ */
+#define MESSAGE_SIZE 64
+
+static struct {
+	int fd; /* of the server */
+	pid_t client;
+} network;
+
+static void send_message(int fd)
+{
+	static const char message[MESSAGE_SIZE];
+
+	/* May fail when the connection is closed; then the next receive fails, too. */
+	send(fd, message, sizeof(message), MSG_NOSIGNAL);
+}
+
+static bool receive_message(int fd)
+{
+	char message[MESSAGE_SIZE];
+
+	return recv(fd, message, sizeof(message), MSG_WAITALL) == sizeof(message);
+}
+
+/* *@arg becomes false when the connection is closed. */
+KEEP void by_recv(void *arg)
+{
+	*(bool *)arg = receive_message(network.fd);
+	NO_TAIL_CALL();
+}
+
+static void run_network(void)
+{
+	bool more;
+
+	for (;;) {
+		lobby(IDLE, by_recv, &more);
+		if (!more)
+			break;
+		cook(1000);
+		send_message(network.fd);
+	}
+}
+
+static void __attribute__((noreturn)) run_client(int fd)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "client");
+	for (;;) {
+		send_message(fd);
+		if (!receive_message(fd))
+			_exit(0);
+		sleep_ns(4 * NS_PER_MS);
+	}
+}
+
+static void start_client(void)
+{
+	int client_fd;
+
+	loopback__connect(&client_fd, &network.fd);
+	network.client = fork();
+	if (network.client < 0)
+		die("fork");
+	if (!network.client) {
+		close(network.fd);
+		run_client(client_fd);
+	}
+	close(client_fd);
+}
+
+KEEP void by_waitpid(void *arg)
+{
+	waitpid(*(pid_t *)arg, NULL, 0);
+	NO_TAIL_CALL();
+}
+
+static void case_network(void)
+{
+	uint64_t left;
+
+	start_client();
+	thread__start(run_network, "server");
+	threads__await_begin();
+	left = time_left();
+	pause_between(NOT_IDLE, by_sleep, &left);
+	shutdown(network.fd, SHUT_RDWR);
+	gate(NOT_IDLE, by_waitpid, &network.client);
+}
+
+const struct idle_case peer_cases[] = {
+	{"convoy", case_convoy},   {"convoy-sem", case_convoy_sem},
+	{"barrier", case_barrier}, {"sleep", case_sleep},
+	{"half", case_half},	   {"background", case_background},
+	{"network", case_network}, {},
+};

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Waits for work, by the rules of analysis/kinds/idle.h. */
+#include "tests/unit/waits_support.h"
+
+#include <netinet/in.h>
+#include <sys/syscall.h>
+
+#define SECOND (1000 * MS)
+
+/* A wait of @thread for a futex, in functions of its own, until @waker wakes it. */
+#define FUTEX(thread, waker, begin, end, ...)                                                      \
+	BLOCKED(thread, waker, begin, end, .class = CLASS_LOCK, .syscall = SYS_futex, ##__VA_ARGS__)
+
+/* A sleep of @thread, which a timer ends. */
+#define SLEEP(thread_, begin, end, ...)                                                            \
+	((struct record_interval){.thread = (thread_),                                             \
+				  .waker_context = WAKER_HARDIRQ,                                  \
+				  .t_out = (begin),                                                \
+				  .blocked_ns = (end) - (begin),                                   \
+				  .class = CLASS_OTHER,                                            \
+				  .syscall = SYS_clock_nanosleep,                                  \
+				  ##__VA_ARGS__})
+
+struct judged {
+	struct model *model;
+	struct kinds *kinds;
+	struct idle_waits *idle;
+};
+
+static struct judged judge(struct program *program)
+{
+	struct judged judged = {.model = synthetic__load(&program->made, SECOND)};
+
+	assert_int_equal(kinds__new(judged.model, &judged.kinds), 0);
+	assert_int_equal(idle_waits__new(judged.model, judged.kinds, &judged.idle), 0);
+	return judged;
+}
+
+static void judged__free(struct judged *judged)
+{
+	idle_waits__free(judged->idle);
+	kinds__free(judged->kinds);
+	model__free(judged->model);
+}
+#define _cleanup_judged_ _cleanup_(judged__free)
+
+/* The model's index of thread @number of the recording. */
+static uint32_t index_of(const struct judged *judged, uint32_t number)
+{
+	for (uint32_t t = 1; t < judged->model->threads.n; t++)
+		if (judged->model->threads.data[t].number == number)
+			return t;
+	fail_msg("there is no thread %u", number);
+	return 0;
+}
+
+static enum idle_reason reason_of(const struct judged *judged, uint32_t thread, size_t interval)
+{
+	return idle_waits__reason(judged->idle, index_of(judged, thread), interval);
+}
+
+/* Thread @number, created by thread @parent at @begin. */
+static void put_child(struct program *program, uint32_t number, uint32_t parent, const char *comm)
+{
+	synthetic__thread(&program->made, number, PID, PID + number, parent, 0, comm);
+}
+
+static const struct {
+	const char *function;
+	bool idle;
+} functions[] = {
+	{"WaitForWork", true},
+	{"worker_idle", true},
+	{"idle_time_of", true},
+	{"Queue::dequeue(int)", true},
+	{"std::queue<int>::pop()", true},
+	{"(anonymous namespace)::ThreadPool::getTask()", true},
+	{"rocksdb::ThreadPoolImpl::Impl::BGThread(unsigned long)", true},
+	{"BlockUntilNewConnection", true},
+	{"runtime.stopm", true},
+	{"tokio::runtime::scheduler::multi_thread::park::Inner::park", true},
+	{"popular", false},
+	{"midlet", false},
+	{"idler", false},
+	{"read(dequeue)", false},
+	{"runtime.stopmotion", false},
+	{"pthread_cond_wait", false},
+	{"", false},
+};
+
+/* The waker runs all the time, so that only the names tell. */
+static void names_decide_what_behavior_leaves_open(void **state)
+{
+	struct program program = program__begin(true);
+	_cleanup_judged_ struct judged judged = {};
+
+	program__thread(&program, 1, "M");
+	for (uint32_t i = 0; i < ARRAY_SIZE(functions); i++) {
+		program__thread(&program, i + 2, "w");
+		synthetic__interval(
+			&program.made,
+			FUTEX(i + 2, 1, 0, 10 * MS,
+			      .user_stack = USER(&program, functions[i].function, "f1", "f2")));
+	}
+	judged = judge(&program);
+	for (uint32_t i = 0; i < ARRAY_SIZE(functions); i++)
+		if (!reason_of(&judged, i + 2, 0) == functions[i].idle)
+			fail_msg("'%s'", functions[i].function);
+}
+
+/* What is further out than the fourth of the program's own functions says nothing. */
+static void only_near_functions_tell(void **state)
+{
+	struct program program = program__begin(true);
+	_cleanup_judged_ struct judged judged = {};
+
+	program__threads(&program, 3);
+	synthetic__interval(
+		&program.made,
+		FUTEX(1, 3, 0, MS, .user_stack = USER(&program, "f1", "f2", "f3", "get_job")));
+	synthetic__interval(&program.made,
+			    FUTEX(2, 3, 0, MS,
+				  .user_stack = USER(&program, "f1", "f2", "f3", "f4", "get_job")));
+	judged = judge(&program);
+	assert_int_equal(reason_of(&judged, 1, 0), IDLE_QUEUE);
+	assert_int_equal(reason_of(&judged, 2, 0), IDLE_NOT);
+}
+
+/* Whoever is given work by the thread that created it is idle, though that one runs. */
+static void who_is_created_to_work_is_idle(void **state)
+{
+	struct program program = program__begin(true);
+	_cleanup_judged_ struct judged judged = {};
+
+	program__thread(&program, 1, "boss");
+	put_child(&program, 2, 1, "worker");
+	put_child(&program, 3, 1, "other");
+	synthetic__interval(&program.made, FUTEX(2, 1, 0, 50 * MS));
+	synthetic__interval(&program.made,
+			    FUTEX(3, 2, 0, 50 * MS, .user_stack = USER(&program, "f")));
+	judged = judge(&program);
+	assert_int_equal(reason_of(&judged, 2, 0), IDLE_QUEUE);
+	assert_int_equal(reason_of(&judged, 3, 0), IDLE_QUEUE); /* it waits for the idle one */
+}
+
+/* A lock that goes round: one runs, and the others wait for it in a chain. */
+static void put_convoy(struct program *program, const char *function)
+{
+	for (uint32_t i = 0; i < 12; i++) {
+		uint64_t end = (i + 4) * 10 * MS;
+
+		synthetic__interval(&program->made,
+				    FUTEX(1 + i % 4, 1 + (i + 3) % 4, end - 30 * MS, end,
+					  .user_stack = USER(program, function, "loop")));
+	}
+}
+
+static void a_convoy_is_not_idle_whatever_it_is_called(void **state)
+{
+	struct program program = program__begin(true);
+	_cleanup_judged_ struct judged judged = {};
+
+	program__threads(&program, 4);
+	put_convoy(&program, "wait_for_work");
+	judged = judge(&program);
+	for (uint32_t t = 1; t <= 4; t++)
+		for (size_t i = 0; i < 3; i++)
+			assert_int_equal(reason_of(&judged, t, i), IDLE_NOT);
+}
+
+/* A's wait for B is for work while B itself is idle, and not when B waits for the disk. */
+static void chains_end_at_who_has_work(void **state)
+{
+	struct program program = program__begin(true);
+	_cleanup_judged_ struct judged judged = {};
+
+	program__threads(&program, 2);
+	synthetic__interval(&program.made, BLOCKED(2, 0, 0, 99 * MS, .class = CLASS_OTHER,
+						   .syscall = SYS_epoll_wait));
+	synthetic__interval(&program.made, FUTEX(1, 2, 1 * MS, 100 * MS));
+	synthetic__interval(&program.made,
+			    BLOCKED(2, 0, 201 * MS, 299 * MS, .class = CLASS_IO,
+				    .syscall = SYS_pread64,
+				    .kernel_stack = KERNEL(&program, "filemap_read")));
+	synthetic__interval(&program.made, FUTEX(1, 2, 200 * MS, 300 * MS));
+	judged = judge(&program);
+	assert_int_equal(reason_of(&judged, 2, 0), IDLE_REQUESTS);
+	assert_int_equal(reason_of(&judged, 1, 0), IDLE_QUEUE);
+	assert_int_equal(reason_of(&judged, 2, 1), IDLE_NOT);
+	assert_int_equal(reason_of(&judged, 1, 1), IDLE_NOT);
+}
+
+/* S sleeps while C, in a wait that is not idle, waits for it; then nobody does. */
+static void who_is_needed_is_not_idle(void **state)
+{
+	struct program program = program__begin(true);
+	_cleanup_judged_ struct judged judged = {};
+
+	program__thread(&program, 1, "S");
+	program__thread(&program, 2, "C");
+	synthetic__interval(&program.made, SLEEP(1, 10 * MS, 60 * MS));
+	synthetic__interval(&program.made, SLEEP(1, 110 * MS, 160 * MS));
+	synthetic__interval(&program.made, SLEEP(1, 210 * MS, 260 * MS));
+	/* pthread_mutex_lock(): for all of the first sleep, and for less than half of the third. */
+	synthetic__interval(&program.made,
+			    FUTEX(2, 1, 5 * MS, 61 * MS,
+				  .user_stack = USER(&program, "pthread_mutex_lock", "f")));
+	synthetic__interval(&program.made,
+			    FUTEX(2, 1, 240 * MS, 261 * MS,
+				  .user_stack = USER(&program, "pthread_mutex_lock", "f")));
+	for (uint32_t i = 0; i < 30; i++) /* it ends few waits of others */
+		synthetic__interval(&program.made,
+				    SLEEP(1, (300 + 10 * i) * MS, (305 + 10 * i) * MS));
+	judged = judge(&program);
+	assert_int_equal(reason_of(&judged, 1, 0), IDLE_NOT);
+	assert_int_equal(reason_of(&judged, 1, 1), IDLE_INTERVALS);
+	assert_int_equal(reason_of(&judged, 1, 2), IDLE_INTERVALS);
+	assert_int_equal(reason_of(&judged, 2, 0), IDLE_NOT);
+}
+
+/* That a thread is joined in the end makes its waits for work no less idle, but its sleeps. */
+static void joining_needs_sleeps_only(void **state)
+{
+	struct program program = program__begin(true);
+	_cleanup_judged_ struct judged judged = {};
+
+	program__threads(&program, 3);
+	synthetic__interval(&program.made, BLOCKED(1, 0, 10 * MS, 90 * MS, .class = CLASS_OTHER,
+						   .syscall = SYS_epoll_wait));
+	synthetic__interval(&program.made, SLEEP(2, 10 * MS, 90 * MS));
+	synthetic__interval(&program.made,
+			    FUTEX(3, 1, 0, 100 * MS, .user_stack = USER(&program, "pthread_join")));
+	synthetic__interval(&program.made, FUTEX(3, 2, 101 * MS, 102 * MS,
+						 .user_stack = USER(&program, "pthread_join")));
+	judged = judge(&program);
+	assert_int_equal(reason_of(&judged, 1, 0), IDLE_REQUESTS);
+	assert_int_equal(reason_of(&judged, 2, 0), IDLE_INTERVALS);
+	assert_int_equal(reason_of(&judged, 3, 0), IDLE_NOT);
+	judged__free(&judged);
+
+	program = program__begin(true);
+	program__threads(&program, 3);
+	synthetic__interval(&program.made, SLEEP(2, 10 * MS, 90 * MS));
+	synthetic__interval(&program.made,
+			    FUTEX(3, 2, 0, 100 * MS, .user_stack = USER(&program, "pthread_join")));
+	judged = judge(&program);
+	assert_int_equal(reason_of(&judged, 2, 0), IDLE_NOT);
+}
+
+/* A thread that ends a wait of another one after each sleep sleeps as part of its work. */
+static void who_serves_others_does_not_sleep_idly(void **state)
+{
+	struct program program = program__begin(true);
+	_cleanup_judged_ struct judged judged = {};
+
+	program__threads(&program, 2);
+	for (uint32_t i = 0; i < 10; i++) {
+		synthetic__interval(&program.made, SLEEP(1, 10 * i * MS, (10 * i + 9) * MS));
+		synthetic__interval(&program.made,
+				    BLOCKED(2, 1, (10 * i + 8) * MS, (10 * i + 10) * MS,
+					    .class = CLASS_OTHER, .syscall = SYS_epoll_wait));
+	}
+	judged = judge(&program);
+	assert_int_equal(reason_of(&judged, 1, 5), IDLE_NOT);
+	assert_int_equal(reason_of(&judged, 2, 5), IDLE_REQUESTS);
+}
+
+/* Two sleeps at different places are part of what a thread does. */
+static void only_dedicated_threads_sleep_idly(void **state)
+{
+	struct program program = program__begin(true);
+	_cleanup_judged_ struct judged judged = {};
+
+	program__threads(&program, 2);
+	synthetic__interval(&program.made, SLEEP(1, 0, 90 * MS, .user_stack = USER(&program, "f")));
+	synthetic__interval(&program.made,
+			    SLEEP(1, 100 * MS, 105 * MS, .user_stack = USER(&program, "g")));
+	synthetic__interval(&program.made, SLEEP(2, 0, 60 * MS, .user_stack = USER(&program, "h")));
+	synthetic__interval(&program.made,
+			    SLEEP(2, 100 * MS, 140 * MS, .user_stack = USER(&program, "i")));
+	judged = judge(&program);
+	assert_int_equal(reason_of(&judged, 1, 0), IDLE_INTERVALS);
+	assert_int_equal(reason_of(&judged, 1, 1), IDLE_NOT);
+	assert_int_equal(reason_of(&judged, 2, 0), IDLE_NOT);
+	assert_int_equal(reason_of(&judged, 2, 1), IDLE_NOT);
+}
+
+static uint32_t put_socket(struct program *program, enum socket_side side, const char *local,
+			   const char *peer)
+{
+	struct record_object object = {
+		.type = OBJECT_SOCKET,
+		.family = AF_INET,
+		.protocol = IPPROTO_TCP,
+		.side = (uint8_t)side,
+		.local = synthetic__string(&program->made, local),
+		.name = synthetic__string(&program->made, peer),
+	};
+
+	return recording_writer__object(program->made.writer, &object);
+}
+
+static void ends_of_connections_differ(void **state)
+{
+	const struct {
+		enum socket_side side;
+		const char *local, *peer;
+		enum idle_reason reason;
+	} cases[] = {
+		{SOCKET_SIDE_SERVER, "127.0.0.1:40000", "127.0.0.1:80", IDLE_REQUESTS},
+		{SOCKET_SIDE_CLIENT, "127.0.0.1:81", "127.0.0.1:40001", IDLE_NOT},
+		/* Earlier versions did not record the side. */
+		{SOCKET_SIDE_UNKNOWN, "127.0.0.1:82", "127.0.0.1:40002", IDLE_REQUESTS},
+		{SOCKET_SIDE_UNKNOWN, "127.0.0.1:40003", "127.0.0.1:83", IDLE_NOT},
+		{SOCKET_SIDE_UNKNOWN, "127.0.0.1:50000", "127.0.0.1:40004", IDLE_NOT},
+	};
+	struct program program = program__begin(true);
+	_cleanup_judged_ struct judged judged = {};
+
+	for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		program__thread(&program, i + 1, "t");
+		synthetic__interval(&program.made,
+				    (struct record_interval){
+					    .thread = i + 1,
+					    .waker_context = WAKER_SOFTIRQ,
+					    .blocked_ns = 10 * MS,
+					    .class = CLASS_OTHER,
+					    .syscall = SYS_recvfrom,
+					    .object = put_socket(&program, cases[i].side,
+								 cases[i].local, cases[i].peer)});
+	}
+	judged = judge(&program);
+	for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++)
+		if (reason_of(&judged, i + 1, 0) != cases[i].reason)
+			fail_msg("case %u", i);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_decide_what_behavior_leaves_open),
+		cmocka_unit_test(only_near_functions_tell),
+		cmocka_unit_test(who_is_created_to_work_is_idle),
+		cmocka_unit_test(a_convoy_is_not_idle_whatever_it_is_called),
+		cmocka_unit_test(chains_end_at_who_has_work),
+		cmocka_unit_test(who_is_needed_is_not_idle),
+		cmocka_unit_test(joining_needs_sleeps_only),
+		cmocka_unit_test(who_serves_others_does_not_sleep_idly),
+		cmocka_unit_test(only_dedicated_threads_sleep_idly),
+		cmocka_unit_test(ends_of_connections_differ),
+	};
+
+	return cmocka_run_group_tests_name("kinds: idle waits", tests, NULL, NULL);
+}
