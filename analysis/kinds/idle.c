@@ -125,6 +125,14 @@ static struct site_judgement judge_sleep(const struct idle_waits *idle,
 	return (double)site->n_ended < WAKES_PER_SLEEP * (double)site->n ? sleeps : BUSY;
 }
 
+/* A program whose main thread polls, and is no server as far as is known, waits for a reply. */
+static bool is_for_reply(const struct wait_site *site)
+{
+	return site->side == SOCKET_SIDE_CLIENT ||
+	       (site->side == SOCKET_SIDE_UNKNOWN && site->has_main &&
+		(site->kind == KIND_POLL || site->kind == KIND_SELECT));
+}
+
 /* What waits at @site are, if nobody needs the threads meanwhile. */
 static struct site_judgement judge_site(const struct idle_waits *idle, const struct wait_site *site)
 {
@@ -134,7 +142,7 @@ static struct site_judgement judge_site(const struct idle_waits *idle, const str
 	case KIND_IDLE_KERNEL:
 		return (struct site_judgement){SITE_IDLE, IDLE_KERNEL_THREAD, true};
 	case KIND_IDLE_REQUEST:
-		return site->side == SOCKET_SIDE_CLIENT
+		return is_for_reply(site)
 			       ? BUSY
 			       : (struct site_judgement){SITE_IDLE, IDLE_REQUESTS, false};
 	case KIND_IDLE_RECEIVE:

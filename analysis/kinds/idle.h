@@ -8,7 +8,9 @@
  * 3. A wait is not idle if, for at least half of it, another thread waits for the waiter whose own
  *    wait is not idle: somebody needs it. (Waits for the end of a thread or a child do not count,
  *    except for sleeps.)
- * 4. Waits for requests (epoll, accept, the server's end of a connection, ...) are idle.
+ * 4. Waits for requests (epoll, accept, the server's end of a connection, ...) are idle; for the
+ *    client's end, they are for a reply. The main thread of the command that was recorded polls for
+ *    replies, too, unless it polls the server's end.
  * 5. Waits for other threads (futex, pipe, eventfd, ...) are idle in threads that are given work by
  *    the thread that created them, or by the command's main thread. Others are followed: a thread
  *    waits for the one that will wake it, which may be blocked, too. If the last one of the chain

@@ -31,7 +31,7 @@ static const struct {
 	{"__pthread_clockjoin", WAIT_CALL_JOIN},
 	{"__pthread_timedjoin", WAIT_CALL_JOIN},
 	{"thrd_join", WAIT_CALL_JOIN},
-	{"mtx_", WAIT_CALL_LOCK},
+	{"mtx_lock", WAIT_CALL_LOCK},
 };
 
 /* The C library's function is one of the innermost frames. */
@@ -60,7 +60,8 @@ struct finder {
 
 #define MANY UINT64_MAX
 
-uint64_t wait_time(const struct model *model, const struct model_interval *interval)
+/* The blocked time of @interval in ns; in sampling mode an unbiased estimate. */
+static uint64_t wait_time(const struct model *model, const struct model_interval *interval)
 {
 	return model->trace ? interval->blocked_ns : interval->blocked_points * model->period_ns;
 }
@@ -91,7 +92,7 @@ static uint8_t *find_calls(const struct model *model)
 	return found;
 }
 
-/* Of the outermost frame that tells: pthread_mutex_lock() within pthread_cond_wait() is none. */
+/* That of the innermost function that tells. */
 static enum wait_call call_on(const struct finder *finder, uint32_t stack_index)
 {
 	const struct model_stack *stack = &finder->model->stacks.data[stack_index];

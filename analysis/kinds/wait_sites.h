@@ -85,6 +85,3 @@ void wait_sites__free(struct wait_sites *sites);
  * than the recording, whether @waker is the main thread of its process.
  */
 bool wait_sites__is_leader(const struct wait_sites *sites, uint32_t waiter, uint32_t waker);
-
-/* The blocked time of @interval in ns; in sampling mode an unbiased estimate. */
-uint64_t wait_time(const struct model *model, const struct model_interval *interval);

@@ -7,6 +7,7 @@
 #define S_IFMT	      0170000
 #define S_IFSOCK      0140000
 #define NO_DESCRIPTOR (~0U)
+#define POLLED_MAX    4 /* of so few descriptors, the first stands for all that are polled */
 
 /* The descriptor in the struct pollfd at @user, or NO_DESCRIPTOR if it cannot be read. */
 static __always_inline __u32 polled_descriptor(const void *user)
@@ -28,7 +29,8 @@ static __always_inline __u32 waited_descriptor(struct task_struct *task, long nr
 	if (nr < 0)
 		return NO_DESCRIPTOR;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	if ((nr == settings.nr_poll || nr == settings.nr_ppoll) && REGS_ARG2(regs) == 1 && current)
+	if ((nr == settings.nr_poll || nr == settings.nr_ppoll) && current && REGS_ARG2(regs) > 0 &&
+	    REGS_ARG2(regs) <= POLLED_MAX)
 		return polled_descriptor((void *)REGS_ARG1(regs));
 	if (nr < CAPTURE_SYSCALLS && settings.syscall_takes_fd[nr & (CAPTURE_SYSCALLS - 1)])
 		return (__u32)REGS_ARG1(regs);

@@ -118,6 +118,23 @@ struct file {
 	void *private_data;
 } CORE;
 
+struct list_head {
+	struct list_head *next;
+} CORE;
+
+struct epoll_filefd {
+	struct file *file;
+} CORE;
+
+struct epitem {
+	struct list_head rdllink;
+	struct epoll_filefd ffd;
+} CORE;
+
+struct eventpoll {
+	struct list_head rdllist;
+} CORE;
+
 struct vm_area_struct {
 	unsigned long vm_start;
 	unsigned long vm_end;

@@ -176,6 +176,44 @@ static __always_inline void socket_object(struct event_object *object, struct fi
 	object->local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
 }
 
+static __always_inline bool is_epoll(long nr)
+{
+	return nr == settings.nr_epoll_wait || nr == settings.nr_epoll_pwait ||
+	       nr == settings.nr_epoll_pwait2;
+}
+
+/* The file that the epoll file @epoll has found ready first, or NULL. */
+static __always_inline struct file *ready_file(struct file *epoll)
+{
+	struct eventpoll *events = BPF_CORE_READ(epoll, private_data);
+	struct list_head *first = BPF_CORE_READ(events, rdllist.next);
+	struct epitem *item;
+
+	if (!first ||
+	    (void *)first == (void *)events + bpf_core_field_offset(struct eventpoll, rdllist))
+		return NULL;
+	item = (void *)first - bpf_core_field_offset(struct epitem, rdllink);
+	return BPF_CORE_READ(item, ffd.file);
+}
+
+/* A thread in epoll_wait() waited for the socket that is ready now, if one is. */
+static __always_inline void epoll_object(struct event_object *object, struct file *epoll)
+{
+	struct file *file = ready_file(epoll);
+	struct inode *inode = file ? BPF_CORE_READ(file, f_inode) : NULL;
+
+	if (!inode)
+		return;
+	describe_inode(object, inode);
+	if (object->type == OBJECT_SOCKET) {
+		object->id = BPF_CORE_READ(inode, i_ino);
+		socket_object(object, file);
+	} else {
+		object->type = OBJECT_NONE;
+		object->mode = 0;
+	}
+}
+
 static __always_inline void file_object(struct event_object *object, struct task_struct *task,
 					struct thread_state *state, __u32 fd)
 {
@@ -184,6 +222,10 @@ static __always_inline void file_object(struct event_object *object, struct task
 
 	if (!file)
 		return;
+	if (is_epoll(syscall_of(task))) {
+		epoll_object(object, file);
+		return;
+	}
 	inode = BPF_CORE_READ(file, f_inode);
 	describe_inode(object, inode);
 	if (object->type == OBJECT_NONE)

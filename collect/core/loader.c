@@ -136,6 +136,9 @@ static void configure(const struct loader *loader)
 		.nr_poll = SYS_poll,
 		.nr_ppoll = SYS_ppoll,
 		.nr_wait4 = SYS_wait4,
+		.nr_epoll_wait = SYS_epoll_wait,
+		.nr_epoll_pwait = SYS_epoll_pwait,
+		.nr_epoll_pwait2 = SYS_epoll_pwait2,
 		.nr_waitid = SYS_waitid,
 	};
 	for (int i = 0; i < 2; i++) {

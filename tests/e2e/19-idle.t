@@ -41,7 +41,7 @@ sub compare {
 my @queues = qw(cond sem futex eventfd pipe epoll);
 compare("pool-$_") for @queues;
 compare("pool-$_-still") for @queues;
-compare($_) for qw(pool-batch full convoy convoy-sem barrier sleep half background network);
+compare($_) for qw(pool-batch full convoy convoy-sem barrier sleep half background network reply-epoll reply-poll);
 compare($_, '--trace') for qw(pool-futex pool-epoll-still convoy barrier half full);
 
 done_testing();

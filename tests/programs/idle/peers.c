@@ -3,6 +3,8 @@
 #include "tests/programs/common/loopback.h"
 #include "tests/programs/idle/cases.h"
 
+#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 
 COMPUTE(cook)
@@ -385,9 +387,96 @@ static void case_network(void)
 	gate(NOT_IDLE, by_waitpid, &network.client);
 }
 
+/*
+ * reply-epoll, reply-poll: asker has the client's end of a connection. It sends a request, waits in
+ * lobby until the reply is there, in epoll_wait() or poll(), and computes for 1 ms. The server, a
+ * process, sleeps for 4 ms before it replies.
+ *
+ * True by construction: asker blocks in lobby only, for about four fifths of the time, and is not
+ * idle: it waits for replies.
+ */
+static struct {
+	int fd;
+	int epoll; /* -1: poll() is used */
+	pid_t server;
+} question;
+
+KEEP void by_readiness(void *arg)
+{
+	struct epoll_event event;
+	struct pollfd polled[2] = {{.fd = question.fd, .events = POLLIN}, {.fd = -1}};
+
+	if (question.epoll < 0)
+		poll(polled, 2, -1);
+	else
+		epoll_wait(question.epoll, &event, 1, -1);
+	NO_TAIL_CALL();
+}
+
+static void run_asker(void)
+{
+	while (time_left()) {
+		send_message(question.fd);
+		lobby(NOT_IDLE, by_readiness, NULL);
+		if (!receive_message(question.fd))
+			die("recv");
+		cook(1000);
+	}
+	shutdown(question.fd, SHUT_RDWR);
+}
+
+static void __attribute__((noreturn)) run_server(int fd)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "answerer");
+	while (receive_message(fd)) {
+		sleep_ns(4 * NS_PER_MS);
+		send_message(fd);
+	}
+	_exit(0);
+}
+
+static void ask(bool by_epoll)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	int server_fd;
+
+	loopback__connect(&question.fd, &server_fd);
+	question.server = fork();
+	if (question.server < 0)
+		die("fork");
+	if (!question.server) {
+		close(question.fd);
+		run_server(server_fd);
+	}
+	close(server_fd);
+	question.epoll = by_epoll ? epoll_create1(EPOLL_CLOEXEC) : -1;
+	if (by_epoll && epoll_ctl(question.epoll, EPOLL_CTL_ADD, question.fd, &event))
+		die("epoll_ctl");
+	thread__start(run_asker, "asker");
+	threads__await_begin();
+	gate(NOT_IDLE, by_waitpid, &question.server);
+}
+
+static void case_reply_epoll(void)
+{
+	ask(true);
+}
+
+static void case_reply_poll(void)
+{
+	ask(false);
+}
+
 const struct idle_case peer_cases[] = {
-	{"convoy", case_convoy},   {"convoy-sem", case_convoy_sem},
-	{"barrier", case_barrier}, {"sleep", case_sleep},
-	{"half", case_half},	   {"background", case_background},
-	{"network", case_network}, {},
+	{"convoy", case_convoy},
+	{"convoy-sem", case_convoy_sem},
+	{"barrier", case_barrier},
+	{"sleep", case_sleep},
+	{"half", case_half},
+	{"background", case_background},
+	{"network", case_network},
+	{"reply-epoll", case_reply_epoll},
+	{"reply-poll", case_reply_poll},
+	{},
 };
