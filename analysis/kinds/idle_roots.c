@@ -4,7 +4,7 @@
 #include "abi/grid.h"
 
 #define MAX_CHAIN 64
-#define TIMES	  3
+#define TIMES	  3ULL
 
 /* The interval of @thread that begins at or before @time, or NULL. */
 static const struct model_interval *interval_at(const struct model_thread *thread, uint64_t time)
