@@ -11,7 +11,7 @@
 /* A thread that spends this part of its blocked time at one place does nothing else. */
 #define DEDICATED_SHARE 0.9
 
-/* Who ends a wait of another thread after less than this part of its sleeps works for itself. */
+/* A thread that ends fewer waits of others than this for each sleep works for itself. */
 #define WAKES_PER_SLEEP 0.1
 
 /* "Mostly". */
@@ -125,7 +125,10 @@ static struct site_judgement judge_sleep(const struct idle_waits *idle,
 	return (double)site->n_ended < WAKES_PER_SLEEP * (double)site->n ? sleeps : BUSY;
 }
 
-/* A program whose main thread polls, and is no server as far as is known, waits for a reply. */
+/*
+ * Whether polling at @site is for a reply: of the client's end, or by the main thread of a command
+ * that is not known to be a server.
+ */
 static bool is_for_reply(const struct wait_site *site)
 {
 	return site->side == SOCKET_SIDE_CLIENT ||
@@ -133,7 +136,7 @@ static bool is_for_reply(const struct wait_site *site)
 		(site->kind == KIND_POLL || site->kind == KIND_SELECT));
 }
 
-/* What waits at @site are, if nobody needs the threads meanwhile. */
+/* Judges waits at @site; needs of other threads (rule 3) are applied later. */
 static struct site_judgement judge_site(const struct idle_waits *idle, const struct wait_site *site)
 {
 	if (site->call)

@@ -5,9 +5,8 @@
  *
  * 1. A kernel thread that waits for work is idle.
  * 2. Waits for an operation (disk, reply, child, page, ...) and for a lock are not idle.
- * 3. A wait is not idle if, for at least half of it, another thread waits for the waiter whose own
- *    wait is not idle: somebody needs it. (Waits for the end of a thread or a child do not count,
- *    except for sleeps.)
+ * 3. A wait is not idle if, for at least half of it, another thread waits for the waiter, in a wait
+ *    that is not idle itself. (Waits for the end of a thread or a child make only sleeps not idle.)
  * 4. Waits for requests (epoll, accept, the server's end of a connection, ...) are idle; for the
  *    client's end, they are for a reply. The main thread of the command that was recorded polls for
  *    replies, too, unless it polls the server's end.

@@ -18,7 +18,7 @@ struct need {
 	bool for_end; /* it waits for the end of the thread */
 };
 
-/* By thread: who waits for it, the latest end first. */
+/* By thread: the waits of others for it, the latest end first. */
 struct need_list {
 	ARRAY(struct need) needs;
 	bool changed; /* a need became one that counts, since the list was applied */
@@ -90,7 +90,7 @@ static int collect_needs(struct applier *applier)
 	return err;
 }
 
-/* The wait is not idle: who it waits for is needed. */
+/* The wait is not idle, so it is a need for the thread that it waits for. */
 static void set_needed(struct applier *applier, uint32_t thread, size_t i)
 {
 	applier->reasons[thread][i] = IDLE_NOT;
@@ -103,8 +103,8 @@ static bool counts(const struct applier *applier, const struct need *need, bool 
 }
 
 /*
- * Goes back in time over the waits of @thread. Of those who wait for it and whose waits end later,
- * only the earliest begin matters: once it lies behind a wait's end, so do all.
+ * Goes back in time over the waits of @thread. Of the needs that end later than a wait, only the
+ * earliest begin matters: if it lies after the wait's end, so do those of the others.
  */
 static void apply_list(struct applier *applier, uint32_t thread, bool sleeps)
 {

@@ -22,7 +22,7 @@ static const struct model_interval *interval_at(const struct model_thread *threa
 	return low ? &thread->intervals.data[low - 1] : NULL;
 }
 
-/* Whether who waits at @site can only go on when the thread that will wake it lets it. */
+/* Whether a wait at @site lasts until another thread ends it. */
 static bool is_link(const struct wait_site *site, enum site_verdict verdict)
 {
 	return verdict == SITE_ROOT || site->call ||
