@@ -21,7 +21,7 @@ static void put_times(const uint64_t ns[CLASS_COUNT], const uint64_t idle_ns[CLA
 		idle += idle_ns[columns[i]];
 		fprintf(to, " %12s", duration__text(busy_ns(ns, idle_ns, columns[i]), text));
 	}
-	fprintf(to, " %12s", duration__text(idle, text));
+	fprintf(to, " %12s %3.0f%%", duration__text(idle, text), format__percent(idle, whole));
 	fprintf(to, " %12s\n", duration__text(whole, text));
 }
 
@@ -30,7 +30,7 @@ static void put_titles(FILE *to, const char *prefix)
 	fprintf(to, "%s%7s %7s %-15s", prefix, "pid", "tid", "thread");
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
 		fprintf(to, " %12s", wait_class__info(columns[i])->title);
-	fprintf(to, " %12s %12s\n", "idle", "lifetime");
+	fprintf(to, " %12s %4s %12s\n", "idle", "", "lifetime");
 }
 
 static void put_thread(const struct report *report, const struct thread_times *times,

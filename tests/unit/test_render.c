@@ -117,21 +117,21 @@ static void assert_text(struct made_report *made, const struct sample_filter *fi
 #define THREADS(prefix)                                                                            \
 	prefix "    pid     tid thread                on-CPU          I/O         lock    run "    \
 	       "queue"                                                                             \
-	       "        other         idle     lifetime\n" prefix                                  \
+	       "        other         idle          lifetime\n" prefix                             \
 	       "      7       7 kworker/0:1       100.000 "                                        \
 	       "ms            0            0            0"                                         \
-	       "    10.000 ms            0   110.000 ms\n" prefix                                  \
+	       "    10.000 ms            0   0%   110.000 ms\n" prefix                             \
 	       "    100     101 late               45.000 "                                        \
 	       "ms    18.000 ms    30.000 ms     7.000 ms"                                         \
-	       "    10.000 ms            0   110.000 ms\n" prefix                                  \
+	       "    10.000 ms            0   0%   110.000 ms\n" prefix                             \
 	       "all threads, exact                145.000 "                                        \
 	       "ms    18.000 ms    30.000 ms     7.000 ms"                                         \
-	       "    20.000 ms            0   220.000 ms\n"
+	       "    20.000 ms            0   0%   220.000 ms\n"
 
 #define SAMPLED(prefix)                                                                            \
 	prefix "all threads, sampled               45.000 ms    18.000 ms    30.000 ms     7.000 " \
 	       "ms"                                                                                \
-	       "    20.000 ms            0   120.000 ms\n"
+	       "    20.000 ms            0   0%   120.000 ms\n"
 
 static void report_is_the_table_of_perf(void **state)
 {
@@ -254,20 +254,21 @@ static void threads_are_the_report(void **state)
 					    .threads_only = true,
 					    .max_threads = 1}};
 
-	assert_text(&made, &all,
-		    HEADER("120 points, calibrated to 120.000 ms",
-			   "") "    pid     tid thread                on-CPU          I/O         "
-			       "lock    "
-			       "run queue        other         idle     lifetime\n"
-			       "      7       7 kworker/0:1       100.000 ms            0          "
-			       "  0    "
-			       "        0    10.000 ms            0   110.000 ms\n"
-			       "                1 more             45.000 ms    18.000 ms    "
-			       "30.000 ms    "
-			       " 7.000 ms    10.000 ms            0   110.000 ms\n"
-			       "all threads, exact                145.000 ms    18.000 ms    "
-			       "30.000 ms    "
-			       " 7.000 ms    20.000 ms            0   220.000 ms\n" SAMPLED(""));
+	assert_text(
+		&made, &all,
+		HEADER("120 points, calibrated to 120.000 ms",
+		       "") "    pid     tid thread                on-CPU          I/O         "
+			   "lock    "
+			   "run queue        other         idle          lifetime\n"
+			   "      7       7 kworker/0:1       100.000 ms            0          "
+			   "  0    "
+			   "        0    10.000 ms            0   0%   110.000 ms\n"
+			   "                1 more             45.000 ms    18.000 ms    "
+			   "30.000 ms    "
+			   " 7.000 ms    10.000 ms            0   0%   110.000 ms\n"
+			   "all threads, exact                145.000 ms    18.000 ms    "
+			   "30.000 ms    "
+			   " 7.000 ms    20.000 ms            0   0%   220.000 ms\n" SAMPLED(""));
 }
 
 static void nothing_explains_itself(void **state)
@@ -410,7 +411,7 @@ static void idle_waits_are_left_out_and_told(void **state)
 				     "left out"));
 	assert_null(strstr(text, "worker_thread"));
 	assert_non_null(strstr(text, "    37.50%  worker   prog           [.] compute"));
-	assert_non_null(strstr(text, "0            0    10.000 ms   110.000 ms\n"));
+	assert_non_null(strstr(text, "0            0    10.000 ms   9%   110.000 ms\n"));
 	free(text);
 	made_report__free(&hidden);
 	hidden = (struct made_report){};
