@@ -17,6 +17,10 @@
 /* "Mostly". */
 #define HALF 0.5
 
+/* The least part of waits for a lock with a timeout that end by it, and by threads; and of running.
+ */
+#define TIMED_LOCK_SHARE 0.01
+
 /* A thread that runs for at most this part of its life hardly works. */
 #define WORKLESS_SHARE 0.001
 
@@ -66,6 +70,21 @@ static bool is_workless(const struct wait_site *site)
 	       (double)site->running_ns <= WORKLESS_SHARE * (double)site->lifetime_ns;
 }
 
+/*
+ * Whether the threads of @site hand something to each other, with a timeout: Python's interpreter
+ * lock. Of a pool without work nearly all waits end by the timeout.
+ */
+static bool is_timed_lock(const struct wait_site *site)
+{
+	uint64_t by_threads = site->ns - site->timer_ns - site->outside_ns;
+	bool hardly_runs = site->lifetime_ns &&
+			   (double)site->running_ns < TIMED_LOCK_SHARE * (double)site->lifetime_ns;
+
+	return !hardly_runs && is_most(site->member_ns, by_threads) &&
+	       (double)by_threads >= TIMED_LOCK_SHARE * (double)site->ns &&
+	       (double)site->timer_ns >= TIMED_LOCK_SHARE * (double)site->ns;
+}
+
 #define BUSY ((struct site_judgement){SITE_BUSY, IDLE_NOT, false})
 
 /* Rule 5: a wait for another thread. */
@@ -77,7 +96,7 @@ static struct site_judgement judge_handover(const struct idle_waits *idle,
 					   false};
 	uint8_t hints = idle->hints[site->user];
 
-	if (site->has_main)
+	if (site->has_main || (is_timed_lock(site) && !(hints & IDLE_HINT_SCHEDULER)))
 		return BUSY;
 	if (site->kind == KIND_IO_URING || site->kind == KIND_AIO)
 		judgement.verdict = is_dedicated(site) ? SITE_IDLE : SITE_BUSY;

@@ -15,7 +15,9 @@
  *    waits for the one that will wake it, which may be blocked, too. If the last one of the chain
  *    runs, or waits for an operation, something is being done that the thread waits for; if it is
  *    idle, or outside of the recording, the thread is idle. The main thread of the command that
- *    was recorded waits for results. Who waits there all the time and never works is idle.
+ *    was recorded waits for results. Waits that end by a timeout are idle, except for a lock with a
+ *    timeout: threads that end each other's waits, and run. A thread that hardly does anything but
+ *    wait there is idle.
  * 6. Sleeps are idle in threads that do nothing but sleep at one place and then work for
  * themselves: they seldom end waits of others. Not in the main thread of the command that was
  * recorded.

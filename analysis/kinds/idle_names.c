@@ -33,18 +33,17 @@ static const char *const idle_words[] = {
  * "::" or "." or its end.
  */
 static const char *const scheduler_functions[] = {
-	"runtime.stopm",	      /* Go */
-	"runtime.notesleep",	      /* Go, of several kinds */
-	"runtime.findRunnable",	      /* Go */
-	"runtime.gcBgMarkWorker",     /* Go */
-	"runtime.sysmon",	      /* Go */
-	"rayon_core::sleep",	      /* Rust */
-	"tokio::runtime::scheduler",  /* Rust */
-	"tokio::runtime::blocking",   /* Rust */
-	"tokio::runtime::park",	      /* Rust */
-	"crossbeam_deque",	      /* Rust */
-	"gomp_team_barrier_wait_end", /* OpenMP of gcc, between parallel regions */
-	"tbb::detail::r1::market",    /* oneTBB */
+	"runtime.stopm",	     /* Go */
+	"runtime.notesleep",	     /* Go, of several kinds */
+	"runtime.findRunnable",	     /* Go */
+	"runtime.gcBgMarkWorker",    /* Go */
+	"runtime.sysmon",	     /* Go */
+	"rayon_core::sleep",	     /* Rust */
+	"tokio::runtime::scheduler", /* Rust */
+	"tokio::runtime::blocking",  /* Rust */
+	"tokio::runtime::park",	     /* Rust */
+	"crossbeam_deque",	     /* Rust */
+	"tbb::detail::r1::market",   /* oneTBB */
 };
 
 /* Of the user stack, only so many innermost functions are considered, without the C library's. */

@@ -168,6 +168,40 @@ static void a_convoy_is_not_idle_whatever_it_is_called(void **state)
 			assert_int_equal(reason_of(&judged, t, i), IDLE_NOT);
 }
 
+/*
+ * As with Python's interpreter lock: waits end by a timeout, and when the other one lets go. A pool
+ * without work does the same, but hardly runs.
+ */
+static void a_lock_with_a_timeout_is_not_idle(void **state)
+{
+	for (int works = 0; works < 2; works++) {
+		struct program program = program__begin(true);
+		_cleanup_judged_ struct judged judged = {};
+
+		program__threads(&program, 2);
+		for (uint32_t i = 0; i < 10; i++) {
+			uint64_t at = 20 * i * MS;
+			struct record_interval timed =
+				FUTEX(1 + i % 2, 0, at, at + 10 * MS,
+				      .user_stack = USER(&program, "take", "loop"));
+
+			timed.waker_context = WAKER_HARDIRQ;
+			timed.kernel_stack = KERNEL(&program, "futex_do_wait");
+			synthetic__interval(&program.made, timed);
+			program__wake(&program, 1 + i % 2, 0, at + 10 * MS,
+				      KERNEL(&program, "hrtimer_wakeup"), 0);
+			synthetic__interval(&program.made,
+					    FUTEX(1 + i % 2, 2 - i % 2, at + 10 * MS, at + 12 * MS,
+						  .user_stack = USER(&program, "take", "loop")));
+		}
+		for (uint32_t t = 1; t <= 2; t++)
+			synthetic__totals(&program.made, t, 200 * MS, false,
+					  works ? 100 * MS : 10000, 0, 60 * MS, 0, 0);
+		judged = judge(&program);
+		assert_int_equal(reason_of(&judged, 1, 2), works ? IDLE_NOT : IDLE_INTERVALS);
+	}
+}
+
 /* A's wait for B is for work while B itself is idle, and not when B waits for the disk. */
 static void chains_end_at_who_has_work(void **state)
 {
@@ -342,6 +376,7 @@ int main(void)
 		cmocka_unit_test(only_near_functions_tell),
 		cmocka_unit_test(who_is_created_to_work_is_idle),
 		cmocka_unit_test(a_convoy_is_not_idle_whatever_it_is_called),
+		cmocka_unit_test(a_lock_with_a_timeout_is_not_idle),
 		cmocka_unit_test(chains_end_at_who_has_work),
 		cmocka_unit_test(who_is_needed_is_not_idle),
 		cmocka_unit_test(joining_needs_sleeps_only),
