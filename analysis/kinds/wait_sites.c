@@ -202,6 +202,32 @@ static bool site__same(const struct wait_site *a, const struct wait_site *b)
 	       a->side == b->side;
 }
 
+static bool is_code_known(const struct finder *finder, uint32_t stack_index)
+{
+	const struct model_stack *stack = &finder->model->stacks.data[stack_index];
+
+	return stack->depth && model__location(finder->model, stack, 0)->dso;
+}
+
+/* A hash of the code that waits; where it is not known, each thread has a site of its own. */
+static uint64_t code_of(const struct finder *finder, uint32_t thread, uint32_t stack_index)
+{
+	return is_code_known(finder, stack_index) ? finder->hashes[stack_index]
+						  : hash__add(thread, 0);
+}
+
+/*
+ * Of a wait whose end was not seen (the thread exited, or the kernel hid the switch) only the class
+ * is known. It is taken for the same as the thread's wait before.
+ */
+static bool is_continued(const struct finder *finder, const struct model_interval *before,
+			 const struct model_interval *interval)
+{
+	return before && before->class == interval->class &&
+	       !is_code_known(finder, interval->user) &&
+	       !finder->model->stacks.data[interval->kernel].depth;
+}
+
 /* The number of the site of @interval, of @thread; added if it is new. 0 without memory. */
 static uint32_t find_site(struct finder *finder, uint32_t thread,
 			  const struct model_interval *interval)
@@ -210,7 +236,7 @@ static uint32_t find_site(struct finder *finder, uint32_t thread,
 	struct wait_site wanted = {
 		.process = finder->model->threads.data[thread].process,
 		.kind = wait_causes__kind(finder->causes, interval),
-		.stack = finder->hashes[interval->user],
+		.stack = code_of(finder, thread, interval->user),
 		.side = side_of(finder, interval->object),
 		.thread = thread,
 		.user = interval->user,
@@ -250,13 +276,14 @@ static int add_member(struct finder *finder, uint32_t site, uint32_t thread)
 }
 
 /* First pass over an interval: its site, and who ends whose waits. */
-static int add_wait(struct finder *finder, uint32_t thread, const struct model_interval *interval,
-		    struct site_wait *wait)
+static int add_wait(struct finder *finder, uint32_t thread, const struct model_interval *before,
+		    const struct model_interval *interval, struct site_wait *wait)
 {
 	struct wait_cause cause = wait_causes__of(finder->causes, thread, interval);
 	uint64_t ns = wait_time(finder->model, interval);
 
-	wait->site = find_site(finder, thread, interval);
+	wait->site = find_site(finder, thread,
+			       is_continued(finder, before, interval) ? before : interval);
 	if (!wait->site || add_member(finder, wait->site, thread))
 		return -ENOMEM;
 	wait->waker = cause.type == CAUSE_THREAD ? cause.id : 0;
@@ -295,14 +322,20 @@ static int walk(struct finder *finder)
 	for (uint32_t t = 1; t < model->threads.n; t++) {
 		const struct model_thread *thread = &model->threads.data[t];
 		struct site_wait *waits = calloc(thread->intervals.n + 1, sizeof(*waits));
+		const struct model_interval *before = NULL;
 
 		if (!waits)
 			return -ENOMEM;
 		finder->out->waits[t] = waits;
-		for (size_t i = 0; i < thread->intervals.n; i++)
-			if (thread->intervals.data[i].blocked_ns &&
-			    add_wait(finder, t, &thread->intervals.data[i], &waits[i]))
+		for (size_t i = 0; i < thread->intervals.n; i++) {
+			const struct model_interval *interval = &thread->intervals.data[i];
+
+			if (!interval->blocked_ns)
+				continue;
+			if (add_wait(finder, t, before, interval, &waits[i]))
 				return -ENOMEM;
+			before = interval;
+		}
 	}
 	for (uint32_t t = 1; t < model->threads.n; t++) {
 		const struct model_thread *thread = &model->threads.data[t];

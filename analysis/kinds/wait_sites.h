@@ -18,7 +18,7 @@ enum wait_call {
 struct wait_site {
 	uint32_t process;
 	enum wait_kind kind;
-	uint64_t stack;	       /* hash of the user stack's functions */
+	uint64_t stack; /* hash of the user stack's functions; of the thread, if they are unknown */
 	enum socket_side side; /* of the waiter's end of the connection */
 
 	uint32_t thread; /* one of those that wait there, */
