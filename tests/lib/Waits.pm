@@ -38,6 +38,7 @@ sub edge {
 # The block device that a disk is: the one with an edge from a thread.
 sub disk_of {
 	my ($waits, $from) = @_;
+	$from = (vertex($waits, $from) // {name => $from})->{name};
 	my %devices = map { $_->{name} => 1 } grep { $_->{type} eq 'device' } @{$waits->{threads}};
 	my ($edge) = grep { $_->{from} eq $from && $devices{$_->{to}} } @{$waits->{edges}};
 	return $edge ? $edge->{to} : 'no device';
