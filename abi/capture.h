@@ -32,7 +32,7 @@ struct capture_settings {
 	__u32 command_tgid;  /* recorded from its exec on; 0: no command */
 	__u32 target_kind;   /* enum target_kind */
 	__s32 nr_poll, nr_ppoll, nr_wait4, nr_waitid;
-	__s32 nr_epoll_wait, nr_epoll_pwait, nr_epoll_pwait2, reserved_nr;
+	__s32 nr_epoll_wait, nr_epoll_pwait, nr_epoll_pwait2;
 	__u8 trace_mode;			 /* emit intervals without a sampling point, too */
 	__u8 stack_at_switch_out;		 /* the last rung: take stacks there */
 	__u8 use_tables;			 /* unwind user stacks by .eh_frame tables */
