@@ -54,9 +54,8 @@ ok(!(grep { ($_->{blocked_points} + $_->{runq_points}) % $_->{spacing} } @script
 my $all = shares('all.data', full(50000, 5000), '--wait-limit', 0);
 is($all->{widest_spacing_ns}, $all->{period_ns}, 'without a limit: points stay where they are');
 # How many more depends on how long waits are: on a busy machine they last several periods, and each
-# is recorded once. But that there are more than the limit is why points were moved apart.
+# is recorded once. But that there are more than the limit is why points were moved apart before.
 cmp_ok($all->{intervals} / $all->{duration_ns} * $all->{period_ns}, '>', $LIMIT * $cpus,
 	'and there are more waits at a time than the limit');
-near($all->{sampled}{total_ns} / $all->{exact}{lifetime_ns}, 1, 0.05, 'none of which is missing');
 
 done_testing();

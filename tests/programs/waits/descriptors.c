@@ -140,12 +140,18 @@ static void wait_accept(struct wait_slot *slot)
 	close(fd);
 }
 
+/*
+ * Does not wait for the connection: when the thread has no CPU for a while, so many are not
+ * accepted yet that the kernel ignores further ones, and after its last accept() nobody would
+ * change that.
+ */
 static void wake_accept(struct wait_slot *slot)
 {
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	const struct linger reset = {1, 0};
 
-	if (fd < 0 || connect(fd, (struct sockaddr *)&slot->address, sizeof(slot->address)))
+	if (fd < 0 || (connect(fd, (struct sockaddr *)&slot->address, sizeof(slot->address)) &&
+		       errno != EINPROGRESS))
 		die("connect");
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 	close(fd);
