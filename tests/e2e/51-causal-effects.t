@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Virtual speedups: what they predict where that is known by construction.
+#
+# Runs alone.
 use strict;
 use warnings;
 

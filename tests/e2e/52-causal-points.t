@@ -5,6 +5,8 @@
 # runs, and by kind of waiting. The truth is each function's share of a round, in the same
 # runs: the thread that goes round is never paused, for only itself runs a target. On a busy machine
 # the time that a function waits for a CPU may be gained with it or not.
+#
+# Runs alone.
 use strict;
 use warnings;
 

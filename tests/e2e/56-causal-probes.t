@@ -20,10 +20,14 @@ sub visits_of {
 }
 
 my ($entry) = `nm @{[program('causal-cet')]}` =~ /^([0-9a-f]+) t run_a$/m;
-my $look = 'my $at = hex shift; my $pid = fork // die; exec @ARGV if !$pid; sleep 2;
-	open my $maps, "<", "/proc/$pid/maps"; my ($base) = <$maps> =~ /^(\w+)/;
-	open my $memory, "<:raw", "/proc/$pid/mem"; sysseek $memory, $at + hex $base, 0;
-	sysread $memory, my $code, 5; print "code ", unpack("H*", $code), "\n"; waitpid $pid, 0';
+my $look = 'my $at = hex shift; my $pid = fork // die; exec @ARGV if !$pid; my $code = "";
+	for (1 .. 30) {
+		select undef, undef, undef, 0.1;
+		open my $maps, "<", "/proc/$pid/maps" or next; my ($base) = <$maps> =~ /^(\w+)/ or next;
+		open my $memory, "<:raw", "/proc/$pid/mem" or next; sysseek $memory, $at + hex $base, 0;
+		sysread $memory, $code, 5; last if $code =~ /\xcc$/;
+	}
+	print "code ", unpack("H*", $code), "\n"; waitpid $pid, 0';
 my ($behind, %visits);
 for (my $seconds = 4; ($visits{round} // 0) <= 200 && $seconds <= 32; $seconds *= 2) {
 	$behind = causal(['--progress', 'run_a', '--target', 'loop_a', '--speedup', '50'], 'perl', '-e', $look,
