@@ -71,6 +71,17 @@ static bool is_workless(const struct wait_site *site)
 }
 
 /*
+ * Whether all threads of @site wait there at a time. Of those that want a lock, one has it, and one
+ * of those that meet at a barrier is late.
+ */
+static bool all_wait(const struct wait_site *site)
+{
+	double n = site->n_threads;
+
+	return site->lifetime_ns && (double)site->ns * n > (double)site->lifetime_ns * (n - 0.5);
+}
+
+/*
  * Whether the threads of @site hand something to each other, with a timeout: Python's interpreter
  * lock. Of a pool without work nearly all waits end by the timeout.
  */
@@ -80,7 +91,7 @@ static bool is_timed_lock(const struct wait_site *site)
 	bool hardly_runs = site->lifetime_ns &&
 			   (double)site->running_ns < TIMED_LOCK_SHARE * (double)site->lifetime_ns;
 
-	return !hardly_runs && is_most(site->member_ns, by_threads) &&
+	return !all_wait(site) && !hardly_runs && is_most(site->member_ns, by_threads) &&
 	       (double)by_threads >= TIMED_LOCK_SHARE * (double)site->ns &&
 	       (double)site->timer_ns >= TIMED_LOCK_SHARE * (double)site->ns;
 }
@@ -103,7 +114,7 @@ static struct site_judgement judge_handover(const struct idle_waits *idle,
 	else if (by_timer || hints & IDLE_HINT_SCHEDULER)
 		judgement.verdict = SITE_IDLE;
 	else if (is_most(site->member_ns, site->ns))
-		judgement.verdict = SITE_ROOT;
+		judgement.verdict = all_wait(site) ? SITE_IDLE : SITE_ROOT;
 	else if (is_most(site->leader_ns, site->ns) || hints & IDLE_HINT_WORK || is_workless(site))
 		judgement.verdict = SITE_IDLE;
 	judgement.is_sure = hints & IDLE_HINT_SCHEDULER;
