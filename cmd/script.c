@@ -119,6 +119,10 @@ static int cmd_script(int argc, char **argv)
 	if (options.folded && options.view.json)
 		return command__reject(
 			error__set(-EINVAL, "--folded and --json exclude each other"));
+	if (options.view.idle == IDLE_VIEW_EXPLAIN)
+		return command__reject(error__set(
+			-EINVAL, "--idle=why is an option of dwell report; here each interval has "
+				 "a field idle"));
 	err = script(&options);
 	sample_filter__free(&options.view.filter);
 	return err ? command__fail(err) : EXIT_FINE;

@@ -44,4 +44,28 @@ compare("pool-$_-still") for @queues;
 compare($_) for qw(pool-batch full convoy convoy-sem barrier sleep half background network reply-epoll reply-poll);
 compare($_, '--trace') for qw(pool-futex pool-epoll-still convoy barrier half full);
 
+# The ends of a Unix connection: the accepted one waits for requests, the other one for replies. If they
+# were not known, it would be the other way: one is the main thread, the other was created by it.
+my $pair = 'use IO::Socket::UNIX; use Time::HiRes qw(sleep);
+	my $path = shift;
+	my $listening = IO::Socket::UNIX->new(Local => $path, Listen => 1) or die;
+	if (!fork) {
+		$0 = "client";
+		my $client = IO::Socket::UNIX->new(Peer => $path) or die;
+		for (1 .. 20) { syswrite $client, "q"; sysread $client, my $byte, 1; sleep 0.02 }
+		exit;
+	}
+	$0 = "server";
+	my $server = $listening->accept or die;
+	while (sysread $server, my $byte, 1) { sleep 0.02; syswrite $server, "r" }
+	wait';
+is(record(['-o', 'unix.data'], 'perl', '-e', $pair, "$DIR/socket")->{status}, 0, 'a Unix connection is recorded');
+my %ends; # by thread: what its waits to receive are
+for my $event (events('-i', 'unix.data', '--no-stacks')) {
+	next unless $event->{event} eq 'interval' && $event->{kind} eq 'unix receive' && $event->{blocked_points};
+	$ends{$event->{comm}}{$event->{idle}}++;
+}
+is_deeply({map { $_ => [keys %{$ends{$_}}] } keys %ends}, {client => ['no'], server => ['requests']},
+	'its ends are told apart');
+
 done_testing();

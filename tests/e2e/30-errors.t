@@ -44,6 +44,8 @@ for my $command ('report', 'script') {
 	fails("$command with an unknown option", qr/--no-such-option/, $DWELL, $command,
 		'--no-such-option');
 }
+fails('script with reasons', qr/option of dwell report/, $DWELL, 'script', '--idle=why');
+fails('report with an unknown way of idle', qr/neither show, hide nor why/, $DWELL, 'report', '--idle=nonsense');
 fails('report with an unknown sort key', qr/nonsense/, $DWELL, 'report', '--sort', 'nonsense');
 
 fails('record of nothing', qr/nothing|command/i, $DWELL, 'record');

@@ -202,6 +202,31 @@ static void a_lock_with_a_timeout_is_not_idle(void **state)
 	}
 }
 
+/* All members of a place wait there at a time: they have no lock, though the chain ends at C, which
+ * runs. */
+static void where_all_wait_is_no_lock(void **state)
+{
+	for (int busy = 0; busy < 2; busy++) {
+		struct program program = program__begin(true);
+		_cleanup_judged_ struct judged judged = {};
+		uint64_t end = busy ? 600 * MS : 900 * MS;
+
+		program__threads(&program, 4);
+		for (uint32_t t = 1; t <= 4; t++)
+			if (t != 3)
+				synthetic__interval(&program.made,
+						    FUTEX(t, t == 2 ? 3 : 2, 0, end - (t == 2),
+							  .user_stack = USER(&program, "take")));
+		for (uint32_t t = 1; t <= 4; t++)
+			synthetic__totals(&program.made, t, SECOND, false, 100 * MS, 0, 0, 0, 0);
+		judged = judge(&program);
+		for (uint32_t t = 1; t <= 4; t++)
+			if (t != 3)
+				assert_int_equal(reason_of(&judged, t, 0),
+						 busy ? IDLE_NOT : IDLE_QUEUE);
+	}
+}
+
 /* A's wait for B is for work while B itself is idle, and not when B waits for the disk. */
 static void chains_end_at_who_has_work(void **state)
 {
@@ -224,7 +249,8 @@ static void chains_end_at_who_has_work(void **state)
 	assert_int_equal(reason_of(&judged, 1, 1), IDLE_NOT);
 }
 
-/* S sleeps while C, in a wait that is not idle, waits for it; then nobody does. */
+/* During its first sleep, C waits for S, in a wait that is not idle; during the second no thread
+ * does. */
 static void who_is_needed_is_not_idle(void **state)
 {
 	struct program program = program__begin(true);
@@ -377,6 +403,7 @@ int main(void)
 		cmocka_unit_test(who_is_created_to_work_is_idle),
 		cmocka_unit_test(a_convoy_is_not_idle_whatever_it_is_called),
 		cmocka_unit_test(a_lock_with_a_timeout_is_not_idle),
+		cmocka_unit_test(where_all_wait_is_no_lock),
 		cmocka_unit_test(chains_end_at_who_has_work),
 		cmocka_unit_test(who_is_needed_is_not_idle),
 		cmocka_unit_test(joining_needs_sleeps_only),

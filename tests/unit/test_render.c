@@ -391,7 +391,8 @@ static void json_has_every_field(void **state)
 	json_decref(document);
 }
 
-/* The kernel thread has no work, and nobody in the recording wakes the one that waits for a futex.
+/* The kernel thread has no work, and no thread in the recording wakes the one that waits for a
+ * futex.
  */
 static void idle_waits_are_left_out_and_told(void **state)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Small applications of which it is known in which waits a thread is idle: it waits for work, and
- * nobody waits for it. This is stated above each case, in queues.c (cases with a queue of tasks)
- * and peers.c (without one).
+ * no other thread waits for it. This is stated above each case, in queues.c (cases with a queue of
+ * tasks) and peers.c (without one).
  *
  *   idle CASE [--seconds N] [--dir DIR]
  *

@@ -14,7 +14,7 @@ COMPUTE(think)
  * convoy: eight threads contend for a lock made of a futex, hold it for 1 ms and compute for 0.1 ms
  * without it.
  *
- * convoy-sem: the same, with a semaphore that is 1 while nobody holds it.
+ * convoy-sem: the same, with a semaphore, which is 1 while the lock is free.
  *
  * True by construction: a thread that waits in wait_for_work has work, which another one
  * delays. Nobody is idle. The lock is held nearly all the time, so a thread holds it for an eighth
@@ -271,8 +271,8 @@ static void case_half(void)
 /*
  * background: keeper sleeps for 20 ms, computes for 1 ms, and so on. Main computes.
  *
- * True by construction: nobody waits for keeper, so it is idle in nap. Main waits for nothing until
- * the end.
+ * True by construction: no thread waits for keeper, so it is idle in nap. Main waits for nothing
+ * until the end.
  */
 static void run_keeper(void)
 {

@@ -141,9 +141,8 @@ static void wait_accept(struct wait_slot *slot)
 }
 
 /*
- * Does not wait for the connection: when the thread has no CPU for a while, so many are not
- * accepted yet that the kernel ignores further ones, and after its last accept() nobody would
- * change that.
+ * Does not wait until connected. While the accepting thread has no CPU, the queue of connections
+ * can become full. The kernel then ignores connect(), for two minutes if the thread has ended.
  */
 static void wake_accept(struct wait_slot *slot)
 {
