@@ -4,6 +4,8 @@
 # Who waits for whom, from a sampling: programs whose knot and bottleneck are known by construction
 # (tests/programs/knots/). What dwell waits says is held against what the program measured of its
 # own waits.
+#
+# Runs alone.
 use strict;
 use warnings;
 

@@ -3,6 +3,8 @@
 #
 # Who waits for whom, from a trace, as 40-waits-sampling.t; and what would be estimated from its
 # samples alone.
+#
+# Runs alone.
 use strict;
 use warnings;
 

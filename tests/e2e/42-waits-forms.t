@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # The forms of dwell waits: text, graph, parts of a recording; and what script shows of waits.
+#
+# Runs alone.
 use strict;
 use warnings;
 

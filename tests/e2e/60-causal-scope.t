@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Functions of files that are not in scope belong to those that call them.
+#
+# Runs alone.
 use strict;
 use warnings;
 

@@ -141,16 +141,19 @@ static void wait_accept(struct wait_slot *slot)
 }
 
 /*
- * Does not wait until connected. While the accepting thread has no CPU, the queue of connections
- * can become full. The kernel then ignores connect(), for two minutes if the thread has ended.
+ * Waits for a second at most. While the accepting thread has no CPU, the queue of connections can
+ * become full; if that thread then ends, the kernel ignores further ones for two minutes.
  */
 static void wake_accept(struct wait_slot *slot)
 {
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	const struct timeval second = {.tv_sec = 1};
 	const struct linger reset = {1, 0};
 
-	if (fd < 0 || (connect(fd, (struct sockaddr *)&slot->address, sizeof(slot->address)) &&
-		       errno != EINPROGRESS))
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &second, sizeof(second)))
+		die("socket");
+	if (connect(fd, (struct sockaddr *)&slot->address, sizeof(slot->address)) &&
+	    errno != EINPROGRESS)
 		die("connect");
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 	close(fd);

@@ -51,11 +51,17 @@ static void *run_waiter(void *arg)
 	return NULL;
 }
 
+static bool has_finished(const struct wait_slot *slot)
+{
+	return __atomic_load_n(&slot->finished, __ATOMIC_ACQUIRE);
+}
+
+/* Not threads that have finished: what wakes them would wait for them. */
 static void wake_all(void)
 {
 	sleep_ns(WAIT_NS);
 	for (int i = 0; i < slot_count; i++)
-		if (slots[i].kind->wake)
+		if (slots[i].kind->wake && !has_finished(&slots[i]))
 			slots[i].kind->wake(&slots[i]);
 }
 
@@ -69,7 +75,7 @@ static void *run_driver(void *arg)
 		wake_all();
 		waiting = false;
 		for (int i = 0; i < slot_count; i++)
-			waiting |= !__atomic_load_n(&slots[i].finished, __ATOMIC_ACQUIRE);
+			waiting |= !has_finished(&slots[i]);
 	}
 	return NULL;
 }
