@@ -69,6 +69,7 @@ enum event_type {
 	EVENT_DEFERRED = 10,
 	EVENT_DEVICE = 11,
 	EVENT_IDLE = 12,
+	EVENT_REQUEST = 13,
 };
 
 struct event_header {
@@ -198,6 +199,9 @@ struct event_object {
 	__u8 peer[16];
 };
 
+/* A gap in the sequence numbers of a thread's intervals: events were lost. */
+#define INTERVAL_SEQUENCES 127
+
 /* An off-CPU interval [t_out, t_in), sent when the thread runs again. t_in is header.time. */
 struct event_interval {
 	struct event_header header;
@@ -210,7 +214,12 @@ struct event_interval {
 	__u8 class;	      /* enum wait_class, of the blocked part */
 	__u8 waker_context;   /* enum waker_context */
 	__u16 flags;	      /* enum interval_flags */
-	__u32 device; /* the last one that completed a request on the wakeup's CPU; 0: none */
+	__u32 device;	/* the last one that completed a request on the wakeup's CPU; 0: none */
+	__u32 request;	/* the request, if the wakeup came in an interrupt; 0: none, or unknown */
+	__u32 previous; /* trace mode: thread that ran before on the CPU; 0: unknown, or idle */
+	__u16 cpu;	/* where the thread runs again: its number + 1; 0: unknown */
+	__u8 sequence;	/* of the thread's intervals: 1 to INTERVAL_SEQUENCES, then 1 again */
+	__u8 reserved[5];
 	struct event_object object;
 	struct event_stack stack;
 	__u64 frames[];
@@ -274,6 +283,27 @@ struct event_idle {
 	__u64 frames[];
 };
 
+enum request_op {
+	REQUEST_READ = 0,
+	REQUEST_WRITE = 1,
+	REQUEST_FLUSH = 2,
+	REQUEST_OTHER = 3,
+	REQUEST_OP_COUNT = 4,
+};
+
+/* A request to a block device that completed at header.time. Of the thread that created it. */
+struct event_request {
+	struct event_header header;
+	__u64 begun;  /* created */
+	__u64 issued; /* to the driver: begun <= issued <= header.time */
+	__u64 sector;
+	__u32 number; /* from 1 */
+	__u32 device;
+	__u32 bytes;
+	__u8 op; /* enum request_op */
+	__u8 reserved[3];
+};
+
 /* The path of a file that is an object: names from the file up to the root. */
 struct event_file {
 	struct event_header header;
@@ -310,4 +340,5 @@ _Static_assert(sizeof(struct event_header) == 16, "event_header");
 _Static_assert(sizeof(struct event_stack) == 24, "event_stack");
 _Static_assert(sizeof(struct event_deferred) == 64, "event_deferred");
 _Static_assert(sizeof(struct event_object) == 64, "event_object");
-_Static_assert(sizeof(struct event_interval) == 144, "event_interval");
+_Static_assert(sizeof(struct event_request) == 56, "event_request");
+_Static_assert(sizeof(struct event_interval) == 160, "event_interval");

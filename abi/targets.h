@@ -20,4 +20,5 @@ enum helper_threads {
 	HELPERS_NONE = 0,
 	HELPERS_KERNEL = 1, /* kernel threads: journals, workers */
 	HELPERS_ALL = 2,    /* and threads of other processes */
+	HELPERS_LINKED = 3, /* and threads that a recorded one wakes: servers, before they reply */
 };

@@ -115,13 +115,17 @@ static __always_inline void switch_out(struct task_struct *task, struct thread_s
 		emit_provisional_totals(task, state, now);
 }
 
-static __always_inline void switch_in(struct cpu_state *cpu, struct task_struct *task,
-				      struct thread_state *state, __u64 now)
+/* @prev, which is current, was on the CPU that @task gets. */
+static __always_inline void switch_in(struct cpu_state *cpu, struct task_struct *prev,
+				      struct task_struct *task, struct thread_state *state,
+				      __u64 now)
 {
 	bool first = state->interval_flags & INTERVAL_FIRST;
 
 	count_hidden_wake(state);
 	if (end_wait(state, now, queue_length(task))) {
+		if (settings.trace_mode)
+			state->product.pending_previous = waker_number(prev, WAKER_TASK, now);
 		if (first || settings.stack_at_switch_out) {
 			emit_interval_bare(task, state);
 		} else {
@@ -154,7 +158,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 			take_stacks_at_switch_out(ctx, prev, out, now);
 	}
 	if (in)
-		switch_in(cpu, next, in, now);
+		switch_in(cpu, prev, next, in, now);
 	return 0;
 }
 
@@ -209,6 +213,8 @@ int BPF_PROG(on_waking, struct task_struct *task)
 		return 0;
 	state = target_state(task);
 	if (!state)
+		state = record_wakee(task);
+	if (!state)
 		return 0;
 	now = bpf_ktime_get_ns();
 	waker = bpf_get_current_task_btf();
@@ -217,6 +223,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	state->product.waker = waker_number(waker, state->waker_context, now);
 	record_helper(waker, state->waker_context, now);
 	state->product.device = this_cpu()->product.device;
+	state->product.request = this_cpu()->product.request;
 	state->t_wake = now;
 	if (settings.trace_mode) /* even on a CPU: it may be about to sleep */
 		emit_wake(ctx, waker, state, now);

@@ -49,6 +49,7 @@ static int set_wakers(void *options, const char *value)
 		[HELPERS_NONE] = "none",
 		[HELPERS_KERNEL] = "kernel",
 		[HELPERS_ALL] = "all",
+		[HELPERS_LINKED] = "linked",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -57,7 +58,7 @@ static int set_wakers(void *options, const char *value)
 		((struct record_options *)options)->helpers = (enum helper_threads)i;
 		return 0;
 	}
-	return error__set(-EINVAL, "'%s' is neither none nor kernel nor all", value);
+	return error__set(-EINVAL, "'%s' is not none, kernel, all or linked", value);
 }
 
 static const struct option_row record_rows[] = {
@@ -71,9 +72,10 @@ static const struct option_row record_rows[] = {
 		"cgroup", 0, "PATH", struct record_options, cgroup,
 		"the processes in this control group (version 2), including those that enter it"),
 	OPTION_CALL(
-		"wakers", 0, "WHICH", "none|kernel|all", set_wakers,
+		"wakers", 0, "WHICH", "none|kernel|all|linked", set_wakers,
 		"also record threads that wake a recorded one, to see what they wait for: none, "
-		"kernel (kernel threads only, the default) or all (other processes, too)"),
+		"kernel (kernel threads only, the default), all (other processes, too) or linked "
+		"(and those that a recorded thread wakes, such as the servers that it calls)"),
 	OPTION_GROUP("How to record"),
 	OPTION_TEXT("output", 'o', "FILE", struct record_options, output,
 		    "write the recording to FILE (default: dwell.data); an existing one is kept as "

@@ -335,6 +335,7 @@ static int load_interval(struct loader *loader, const struct record *record)
 {
 	const struct record_interval *from = &record->interval;
 	uint32_t waker = thread_index(loader, from->waker);
+	uint32_t previous = thread_index(loader, from->previous);
 	uint32_t thread = thread_index(loader, from->thread);
 	struct model_interval interval = {
 		.t_out = from->t_out,
@@ -351,7 +352,11 @@ static int load_interval(struct loader *loader, const struct record *record)
 									   : (int16_t)from->syscall,
 		.class = from->class < CLASS_COUNT ? from->class : CLASS_OTHER,
 		.waker_context = from->waker_context,
+		.sequence = from->sequence,
+		.cpu = from->cpu < UINT16_MAX ? (uint16_t)from->cpu : 0,
 		.device = device_index(loader, from->device),
+		.request = from->request, /* its number, until loader__timelines() */
+		.previous = previous,
 	};
 	uint64_t end;
 
@@ -447,6 +452,29 @@ static int load_idle(struct loader *loader, const struct record *record)
 	return array__push(&loader->model->devices.data[index].idles, idle);
 }
 
+static int load_request(struct loader *loader, const struct record *record)
+{
+	const struct record_request *from = &record->request;
+	struct model_request request = {
+		.completed = from->time,
+		.issued = from->time - from->service_ns,
+		.begun = from->time - from->service_ns - from->queue_ns,
+		.sector = from->sector,
+		.bytes = from->bytes,
+		.number = from->number,
+		.device = device_index(loader, from->device),
+		.thread = thread_index(loader, from->thread),
+		.op = from->op,
+	};
+
+	if (!request.device)
+		return -EINVAL;
+	extend_time_range(loader, request.begun, request.completed);
+	if (loader->options && loader->options->distinct_stacks)
+		return 0;
+	return array__push(&loader->model->requests, request);
+}
+
 static int load_annotation(struct loader *loader, const struct record *record)
 {
 	const struct record_annotation *from = &record->annotation;
@@ -525,15 +553,16 @@ static int load_symbol(struct loader *loader, const struct record *record)
 }
 
 static int (*const handlers[])(struct loader *, const struct record *) = {
-	[RECORD_META] = load_meta,     [RECORD_STRING] = load_string,
-	[RECORD_STACK] = load_stack,   [RECORD_DSO] = load_dso,
-	[RECORD_OBJECT] = load_object, [RECORD_THREAD] = load_thread,
-	[RECORD_EXEC] = load_exec,     [RECORD_COMM] = load_comm,
-	[RECORD_TOTALS] = load_totals, [RECORD_MAP] = load_map,
-	[RECORD_SAMPLE] = load_sample, [RECORD_INTERVAL] = load_interval,
-	[RECORD_WAKE] = load_wake,     [RECORD_LOST] = load_lost,
-	[RECORD_SYMBOL] = load_symbol, [RECORD_DEVICE] = load_device,
-	[RECORD_IDLE] = load_idle,     [RECORD_ANNOTATION] = load_annotation,
+	[RECORD_META] = load_meta,	 [RECORD_STRING] = load_string,
+	[RECORD_STACK] = load_stack,	 [RECORD_DSO] = load_dso,
+	[RECORD_OBJECT] = load_object,	 [RECORD_THREAD] = load_thread,
+	[RECORD_EXEC] = load_exec,	 [RECORD_COMM] = load_comm,
+	[RECORD_TOTALS] = load_totals,	 [RECORD_MAP] = load_map,
+	[RECORD_SAMPLE] = load_sample,	 [RECORD_INTERVAL] = load_interval,
+	[RECORD_WAKE] = load_wake,	 [RECORD_LOST] = load_lost,
+	[RECORD_SYMBOL] = load_symbol,	 [RECORD_DEVICE] = load_device,
+	[RECORD_IDLE] = load_idle,	 [RECORD_ANNOTATION] = load_annotation,
+	[RECORD_REQUEST] = load_request,
 };
 
 int loader__add(struct loader *loader, const struct record *record)

@@ -53,6 +53,17 @@ uint32_t model_thread__comm(const struct model_thread *thread, uint64_t time)
 	return thread->comms.n ? thread->comms.data[low].name : 0;
 }
 
+bool model_thread__lost_before(const struct model_thread *thread, size_t interval)
+{
+	const struct model_interval *intervals = thread->intervals.data;
+	uint32_t expected;
+
+	if (!interval || !intervals[interval].sequence || !intervals[interval - 1].sequence)
+		return false;
+	expected = intervals[interval - 1].sequence % INTERVAL_SEQUENCES + 1;
+	return intervals[interval].sequence != expected;
+}
+
 const struct model_map *model_process__map(const struct model_process *process, uint64_t address,
 					   uint64_t time, uint64_t *from, uint64_t *until)
 {
@@ -112,6 +123,7 @@ void model__free(struct model *model)
 	for (size_t i = 0; i < model->devices.n; i++)
 		array__free(&model->devices.data[i].idles);
 	array__free(&model->devices);
+	array__free(&model->requests);
 	array__free(&model->stacks);
 	array__free(&model->locations);
 	array__free(&model->stack_locations);

@@ -44,7 +44,24 @@ struct model_interval {
 	int16_t syscall;       /* number, -1: none */
 	uint8_t class;	       /* enum wait_class of the blocked part */
 	uint8_t waker_context; /* enum waker_context */
+	uint8_t sequence;      /* 0: not known; otherwise see model_thread__lost_before() */
+	uint16_t cpu;	       /* where it runs again: number + 1; 0: unknown */
 	uint32_t device;       /* which completed a request last on the CPU of the wakeup */
+	uint32_t request;      /* 1 + index in the model: the request that was completed; 0: none */
+	uint32_t previous;     /* thread that ran before on the CPU */
+};
+
+/* A request to a block device, in trace mode. */
+struct model_request {
+	uint64_t begun;
+	uint64_t issued; /* to the driver */
+	uint64_t completed;
+	uint64_t sector; /* of 512 bytes */
+	uint64_t bytes;
+	uint32_t number; /* in the recording */
+	uint32_t device;
+	uint32_t thread; /* that created it */
+	uint8_t op;	 /* enum request_op */
 };
 
 /* A wakeup of the thread, with the waker's stack. */
@@ -213,6 +230,7 @@ struct model {
 	ARRAY(struct model_dso) dsos;
 	ARRAY(struct model_object) objects;
 	ARRAY(struct model_device) devices;
+	ARRAY(struct model_request) requests; /* without an element 0 for none; by completion */
 	ARRAY(struct model_stack) stacks;
 	ARRAY(struct model_location) locations;
 
@@ -286,6 +304,9 @@ uint64_t model__meta_number(const struct model *model, const char *key, uint64_t
 
 /* Whether DSO @index is the C library (or its older libpthread). */
 bool model__is_c_library(const struct model *model, uint32_t index);
+
+/* Whether intervals of @thread before number @interval, and after the one before it, were lost. */
+bool model_thread__lost_before(const struct model_thread *thread, size_t interval);
 
 /* Whether the thread was recorded only because it woke a target. */
 static inline bool model_thread__is_helper(const struct model_thread *thread)

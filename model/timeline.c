@@ -24,6 +24,7 @@ DEFINE_TIME_ORDER(model_interval, t_out)
 DEFINE_TIME_ORDER(model_wake, time)
 DEFINE_TIME_ORDER(model_annotation, time)
 DEFINE_TIME_ORDER(model_idle, since)
+DEFINE_TIME_ORDER(model_request, completed)
 
 /* Sorts only if necessary: most timelines are sorted already. */
 static void sort_timeline(void *data, size_t n, size_t size,
@@ -70,6 +71,30 @@ static void join_wakes(struct model_thread *thread)
 	}
 }
 
+/* Sorts requests, and replaces their numbers in intervals by 1 + their index. */
+static int join_requests(struct model *model)
+{
+	struct map64 by_number = {};
+	int err = 0;
+
+	TIMELINE_SORT(model->requests, compare_model_request);
+	for (size_t i = 0; i < model->requests.n && !err; i++)
+		if (!map64__put(&by_number, model->requests.data[i].number, i + 1))
+			err = -ENOMEM;
+	for (size_t t = 1; t < model->threads.n && !err; t++) {
+		struct model_thread *thread = &model->threads.data[t];
+
+		for (size_t i = 0; i < thread->intervals.n; i++) {
+			struct model_interval *interval = &thread->intervals.data[i];
+			const uint64_t *index = map64__get(&by_number, interval->request);
+
+			interval->request = interval->request && index ? (uint32_t)*index : 0;
+		}
+	}
+	map64__free(&by_number);
+	return err;
+}
+
 /* The time of the first event of a thread that was never announced. */
 static uint64_t first_time(const struct model_thread *thread, uint64_t fallback)
 {
@@ -112,5 +137,5 @@ int loader__timelines(struct loader *loader)
 	}
 	for (size_t i = 1; i < model->devices.n; i++)
 		TIMELINE_SORT(model->devices.data[i].idles, compare_model_idle);
-	return 0;
+	return join_requests(model);
 }

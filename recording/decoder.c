@@ -194,6 +194,11 @@ static bool is_valid(const struct record *record)
 		return are_times_valid(record->idle.since, record->idle.ns, 0);
 	case RECORD_ANNOTATION:
 		return record->annotation.time <= INT64_MAX;
+	case RECORD_REQUEST:
+		return record->request.time <= INT64_MAX &&
+		       !__builtin_add_overflow(record->request.queue_ns, record->request.service_ns,
+					       &end) &&
+		       end <= record->request.time;
 	default:
 		return true;
 	}

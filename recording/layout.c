@@ -169,6 +169,10 @@ static const struct field interval[] = {
 	UNSIGNED(0, interval, blocked_points),
 	UNSIGNED(0, interval, runq_points),
 	REFERENCE(1, interval, device, DEVICE),
+	UNSIGNED(3, interval, sequence),
+	UNSIGNED(3, interval, cpu),
+	REFERENCE(3, interval, previous, THREAD),
+	UNSIGNED(3, interval, request),
 };
 
 static const struct field wake[] = {
@@ -225,6 +229,18 @@ static const struct field annotation[] = {
 	REFERENCE(1, annotation, other, THREAD),
 };
 
+static const struct field request[] = {
+	UNSIGNED(3, request, number),
+	DELTA(3, request, time, TIME),
+	REFERENCE(3, request, device, DEVICE),
+	REFERENCE(3, request, thread, THREAD),
+	UNSIGNED(3, request, queue_ns),
+	UNSIGNED(3, request, service_ns),
+	UNSIGNED(3, request, sector),
+	UNSIGNED(3, request, bytes),
+	ENUM(3, request, op, REQUEST_OP_COUNT, REQUEST_OTHER),
+};
+
 #define LAYOUT(fields) {#fields, fields, ARRAY_SIZE(fields)}
 
 static const struct layout layouts[LAYOUT_TYPES] = {
@@ -246,6 +262,7 @@ static const struct layout layouts[LAYOUT_TYPES] = {
 	[RECORD_DEVICE] = LAYOUT(device),
 	[RECORD_IDLE] = LAYOUT(idle),
 	[RECORD_ANNOTATION] = LAYOUT(annotation),
+	[RECORD_REQUEST] = LAYOUT(request),
 };
 /* clang-format on */
 

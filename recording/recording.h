@@ -36,6 +36,7 @@ enum record_type {
 	RECORD_DEVICE = 16,
 	RECORD_IDLE = 17,
 	RECORD_ANNOTATION = 18,
+	RECORD_REQUEST = 19,
 };
 
 /*
@@ -162,7 +163,11 @@ struct record_interval {
 	uint32_t kernel_stack;
 	uint32_t user_stack;
 	uint32_t object;
-	uint32_t device; /* which completed a request last on the CPU of the wakeup; 0: none */
+	uint32_t device;   /* which completed a request last on the CPU of the wakeup; 0: none */
+	uint32_t request;  /* its number, if the wakeup came in an interrupt; 0: none, unknown */
+	uint32_t previous; /* trace mode: thread that ran before on the CPU; 0: unknown, or none */
+	uint32_t cpu;	   /* where it runs again: its number + 1; 0: unknown */
+	uint8_t sequence;  /* 1 to INTERVAL_SEQUENCES, then 1 again; 0: not known */
 };
 
 /* The waker's stack; belongs to the interval of @thread whose t_wake is @time. */
@@ -200,6 +205,19 @@ struct record_idle {
 	uint16_t flags;	       /* the spacing, as in enum interval_flags */
 	uint32_t kernel_stack; /* where the request was issued */
 	uint32_t user_stack;   /* of @thread, if it issued the request itself */
+};
+
+/* A request to a block device, in trace mode. queue_ns + service_ns is at most @time. */
+struct record_request {
+	uint32_t number; /* from 1; intervals refer to it */
+	uint32_t device;
+	uint32_t thread;     /* that created it; 0: unknown */
+	uint64_t time;	     /* of its completion */
+	uint64_t queue_ns;   /* from its creation until it was issued to the driver */
+	uint64_t service_ns; /* from then until its completion */
+	uint64_t sector;     /* of 512 bytes */
+	uint64_t bytes;
+	uint8_t op; /* enum request_op */
 };
 
 /* Annotations by include/dwell.h, with the values of enum dwell_event there. */
@@ -260,6 +278,7 @@ struct record {
 		struct record_device device;
 		struct record_idle idle;
 		struct record_annotation annotation;
+		struct record_request request;
 	};
 };
 

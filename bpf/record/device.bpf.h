@@ -30,6 +30,8 @@ struct request {
 	struct request_queue *q;
 	enum mq_rq_state state;
 	unsigned int __data_len;
+	unsigned int cmd_flags;
+	__u64 __sector;
 } CORE;
 
 struct request___5_16 {
@@ -49,7 +51,10 @@ struct {
 struct request_state {
 	__u64 begun;
 	__u64 issued; /* to the driver; 0: not yet */
+	__u64 sector;
+	__u32 bytes;
 	__u32 feeder; /* number of the thread that created it; 0: unknown */
+	__u8 op;      /* enum request_op */
 };
 
 struct {
@@ -60,6 +65,9 @@ struct {
 } requests SEC(".maps");
 
 __u32 last_device;
+__u32 last_request;
+
+#define REQ_OP_MASK 0xff /* include/linux/blk_types.h; read, write and flush are 0, 1 and 2 */
 
 static __always_inline struct gendisk *disk_of(struct request *rq)
 {
@@ -228,6 +236,9 @@ int BPF_PROG(on_io_issue, struct request *rq)
 	if (!request || request->issued)
 		return 0;
 	request->issued = now;
+	request->sector = rq->__sector;
+	request->bytes = rq->__data_len;
+	request->op = rq->cmd_flags & REQ_OP_MASK;
 	since = device->idle_since;
 	if (__sync_fetch_and_add(&device->in_flight, 1) > 0 || since >= now)
 		return 0;
@@ -247,6 +258,24 @@ static __always_inline void end_request(struct device_state *device, struct requ
 	end_flight(device, now);
 }
 
+/* Sends @request, which completes at @now, in trace mode. */
+static __noinline void emit_request(const struct request_state *request, __u32 device, __u64 now)
+{
+	struct event_request event = {
+		.header = {EVENT_REQUEST, request->feeder, now},
+		.begun = request->begun,
+		.issued = request->issued,
+		.sector = request->sector,
+		.number = __sync_fetch_and_add(&last_request, 1) + 1,
+		.device = device,
+		.bytes = request->bytes,
+		.op = request->op < REQUEST_OTHER ? request->op : REQUEST_OTHER,
+	};
+
+	this_cpu()->product.request = event.number;
+	emit(&event, sizeof(event), LOSS_RING_FULL);
+}
+
 SEC("tp_btf/block_rq_complete")
 int BPF_PROG(on_io_complete, struct request *rq, int error, unsigned int bytes)
 {
@@ -262,6 +291,7 @@ int BPF_PROG(on_io_complete, struct request *rq, int error, unsigned int bytes)
 	if (!device)
 		return 0;
 	cpu->product.device = device->totals.device;
+	cpu->product.request = 0;
 	request = bpf_map_lookup_elem(&requests, &key);
 	if (!request)
 		return 0;
@@ -269,6 +299,8 @@ int BPF_PROG(on_io_complete, struct request *rq, int error, unsigned int bytes)
 	if (bytes < rq->__data_len) /* a partial completion */
 		return 0;
 	end_request(device, request, now);
+	if (settings.trace_mode && request->issued)
+		emit_request(request, device->totals.device, now);
 	bpf_map_delete_elem(&requests, &key);
 	return 0;
 }

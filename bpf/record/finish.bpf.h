@@ -68,6 +68,7 @@ static __always_inline __u32 unfinished_interval(struct task_struct *task,
 		return 0;
 	fill_interval(event, state);
 	event->flags |= INTERVAL_UNFINISHED;
+	event->cpu = 0;
 	find_object(event, task, state, false);
 	take_sleeper_stacks(task, scratch, &event->stack, user && has_user_stack(task, state));
 	frames = (__u32)event->stack.kernel_depth + event->stack.user_depth;

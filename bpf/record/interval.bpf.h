@@ -21,6 +21,9 @@ static __always_inline bool end_wait(struct thread_state *state, __u64 now, __u6
 	mine->pending_waker = known ? mine->waker : 0;
 	mine->pending_context = known ? state->waker_context : WAKER_UNKNOWN;
 	mine->pending_device = known ? mine->device : 0;
+	mine->pending_request = known && state->waker_context != WAKER_TASK ? mine->request : 0;
+	mine->pending_previous = 0;
+	mine->sequence = mine->sequence % INTERVAL_SEQUENCES + 1;
 	return true;
 }
 
@@ -38,6 +41,10 @@ static __always_inline void fill_interval(struct event_interval *event,
 	event->waker = state->product.pending_waker;
 	event->waker_context = state->product.pending_context;
 	event->device = state->product.pending_device;
+	event->request = state->product.pending_request;
+	event->previous = state->product.pending_previous;
+	event->cpu = bpf_get_smp_processor_id() + 1;
+	event->sequence = state->product.sequence;
 	event->class = state->pending_class;
 	event->flags = state->pending_flags;
 	event->syscall = SYSCALL_NONE;

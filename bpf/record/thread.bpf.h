@@ -8,16 +8,21 @@
 
 struct product_thread {
 	__u32 waker;
-	__u32 device; /* the last one that completed a request on the wakeup's CPU */
+	__u32 device;  /* the last one that completed a request on the wakeup's CPU */
+	__u32 request; /* that request */
 	__u64 ns[CLASS_SLOTS];
 	/* Of the pending interval: */
 	__u32 pending_waker;
 	__u32 pending_device;
+	__u32 pending_request;
+	__u32 pending_previous;
 	__u8 pending_context;
+	__u8 sequence;
 	__u64 kernel_hash; /* with stack_at_switch_out */
 	__u64 user_hash;
 };
 
 struct product_cpu {
-	__u32 device; /* the last one that completed a request on this CPU */
+	__u32 device;  /* the last one that completed a request on this CPU */
+	__u32 request; /* that request */
 };

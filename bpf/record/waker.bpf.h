@@ -5,6 +5,7 @@
 #include "abi/targets.h"
 #include "bpf/record/thread.bpf.h"
 #include "bpf/core/context.bpf.h"
+#include "bpf/core/interval.bpf.h"
 #include "bpf/core/state.bpf.h"
 
 const volatile __u32 helpers; /* enum helper_threads */
@@ -34,7 +35,7 @@ static __always_inline bool is_helper(struct task_struct *task)
 {
 	if (tgid_of(task) == settings.own_tgid)
 		return false;
-	return helpers == HELPERS_ALL || (helpers == HELPERS_KERNEL && task->flags & PF_KTHREAD);
+	return helpers >= HELPERS_ALL || (helpers == HELPERS_KERNEL && task->flags & PF_KTHREAD);
 }
 
 /* @task, which is current, wakes a recorded thread. It becomes a helper if it may be one. */
@@ -52,4 +53,39 @@ static __always_inline void record_helper(struct task_struct *task, enum waker_c
 	state->run_state = RUN_STATE_ON_CPU;
 	state->flags = STATE_TARGET | STATE_HELPER; /* announced once more, as that */
 	announce(task, state, 0);
+}
+
+/*
+ * Whether @waker, which is current, wakes a thread itself. In a softirq: if it is in a system call,
+ * it may be sending over loopback; otherwise an interrupt came while it ran.
+ */
+static __always_inline bool wakes_itself(struct task_struct *waker, enum waker_context context)
+{
+	return context == WAKER_TASK ||
+	       (context == WAKER_SOFTIRQ && syscall_of(waker) != SYSCALL_NONE);
+}
+
+/*
+ * Current wakes @task, which is not recorded, and is off the CPU or about to be. If current is
+ * recorded, @task becomes a helper, whose state is returned; otherwise NULL. Not if current is a
+ * kernel thread, which works for the whole machine.
+ */
+static __always_inline struct thread_state *record_wakee(struct task_struct *task)
+{
+	struct task_struct *waker = bpf_get_current_task_btf();
+	struct thread_state *state;
+
+	if (helpers != HELPERS_LINKED || waker->flags & PF_KTHREAD ||
+	    tgid_of(task) == settings.own_tgid || !target_state(waker) ||
+	    !wakes_itself(waker, context_of(waker)))
+		return NULL;
+	state = begin_state(task, bpf_ktime_get_ns(), 0, RUN_STATE_UNKNOWN);
+	if (!state)
+		return NULL;
+	state->class = task_blocked(task) ? blocked_class(task, state) : CLASS_SCHED;
+	state->interval_flags =
+		INTERVAL_BEGUN_BEFORE | (state->class == CLASS_SCHED ? INTERVAL_PREEMPTED : 0);
+	state->flags = STATE_TARGET | STATE_HELPER;
+	announce(task, state, 0);
+	return state;
 }

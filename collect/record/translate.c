@@ -426,7 +426,11 @@ static void on_interval(struct translator *translator, const struct event_interv
 			     .blocked_points = event->blocked_points,
 			     .runq_points = event->runq_points,
 			     .object = object_number(translator, event),
-			     .device = event->device},
+			     .device = event->device,
+			     .request = event->request,
+			     .previous = event->previous,
+			     .cpu = event->cpu,
+			     .sequence = event->sequence},
 	};
 
 	if (event->t_out > event->t_wake || event->t_wake > event->header.time)
@@ -475,6 +479,25 @@ static void on_idle(struct translator *translator, const struct event_idle *even
 		recording_writer__put(translator->writer, &record);
 }
 
+static void on_request(struct translator *translator, const struct event_request *event)
+{
+	struct record record = {
+		.type = RECORD_REQUEST,
+		.request = {.number = event->number,
+			    .device = event->device,
+			    .thread = event->header.thread,
+			    .time = event->header.time,
+			    .queue_ns = event->issued - event->begun,
+			    .service_ns = event->header.time - event->issued,
+			    .sector = event->sector,
+			    .bytes = event->bytes,
+			    .op = event->op},
+	};
+
+	if (event->begun <= event->issued && event->issued <= event->header.time)
+		recording_writer__put(translator->writer, &record);
+}
+
 /* The size of an event's fixed part, 0 for an unknown type. */
 static size_t head_size(uint32_t type)
 {
@@ -490,6 +513,7 @@ static size_t head_size(uint32_t type)
 		[EVENT_STACKS] = sizeof(struct event_stacks),
 		[EVENT_DEVICE] = sizeof(struct event_device),
 		[EVENT_IDLE] = sizeof(struct event_idle),
+		[EVENT_REQUEST] = sizeof(struct event_request),
 	};
 
 	return type < ARRAY_SIZE(sizes) ? sizes[type] : 0;
@@ -535,6 +559,9 @@ void translator__event(struct translator *translator, const struct event_header 
 		break;
 	case EVENT_IDLE:
 		on_idle(translator, (const void *)event, size);
+		break;
+	case EVENT_REQUEST:
+		on_request(translator, (const void *)event);
 		break;
 	case EVENT_DEFERRED: /* never passed to sinks */
 		break;

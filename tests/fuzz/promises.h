@@ -118,6 +118,7 @@ static inline void promises__interval(struct promises *p, const struct record_in
 	KEPT(interval->class < CLASS_COUNT && interval->waker_context <= WAKER_NMI);
 	KEPT(BOUNDED(interval->kernel_stack) && BOUNDED(interval->user_stack));
 	KEPT(promises__came(&p->objects, interval->object) && BOUNDED(interval->device));
+	KEPT(BOUNDED(interval->previous));
 	KEPT(!__builtin_add_overflow(interval->t_out, interval->blocked_ns, &t_wake));
 	KEPT(!__builtin_add_overflow(t_wake, interval->runq_ns, &t_in));
 	KEPT(t_in <= INT64_MAX);
@@ -134,6 +135,12 @@ static inline void promises__device_record(struct promises *p, const struct reco
 		KEPT(BOUNDED(r->idle.device) && BOUNDED(r->idle.thread));
 		KEPT(BOUNDED(r->idle.kernel_stack) && BOUNDED(r->idle.user_stack));
 		KEPT(r->idle.since <= INT64_MAX && r->idle.ns <= INT64_MAX - r->idle.since);
+		break;
+	case RECORD_REQUEST:
+		KEPT(BOUNDED(r->request.device) && BOUNDED(r->request.thread));
+		KEPT(r->request.op < REQUEST_OP_COUNT && r->request.time <= INT64_MAX);
+		KEPT(r->request.queue_ns <= r->request.time);
+		KEPT(r->request.service_ns <= r->request.time - r->request.queue_ns);
 		break;
 	default:
 		KEPT(BOUNDED(r->annotation.thread) && BOUNDED(r->annotation.other));
@@ -183,7 +190,7 @@ static inline void promises__check(struct promises *promises, const struct recor
 		promises__table_record(promises, record);
 	else if (record->type >= RECORD_THREAD && record->type <= RECORD_TOTALS)
 		promises__thread_record(promises, record);
-	else if (record->type >= RECORD_DEVICE && record->type <= RECORD_ANNOTATION)
+	else if (record->type >= RECORD_DEVICE && record->type <= RECORD_REQUEST)
 		promises__device_record(promises, record);
 	else
 		promises__event_record(promises, record);

@@ -182,6 +182,10 @@ static inline void dice__interval(struct dice *dice, struct recording_writer *wr
 	interval->user_stack = dice__stack_number(dice, writer);
 	interval->object = recording_writer__object(writer, &object);
 	interval->device = (uint32_t)dice__value(dice, 4);
+	interval->request = (uint32_t)dice__value(dice, 8);
+	interval->previous = dice__thread(dice);
+	interval->cpu = (uint32_t)dice__value(dice, 32);
+	interval->sequence = (uint8_t)(dice__roll(dice) % (INTERVAL_SEQUENCES + 1));
 }
 
 static inline void dice__device_record(struct dice *dice, struct recording_writer *writer,
@@ -208,6 +212,18 @@ static inline void dice__device_record(struct dice *dice, struct recording_write
 		r->idle.flags = (uint16_t)dice__value(dice, 16);
 		r->idle.kernel_stack = dice__stack_number(dice, writer);
 		r->idle.user_stack = dice__stack_number(dice, writer);
+		break;
+	case RECORD_REQUEST:
+		r->request.number = (uint32_t)dice__value(dice, 8);
+		r->request.device = (uint32_t)dice__value(dice, 4);
+		r->request.thread = dice__thread(dice);
+		r->request.time = dice__value(dice, 63);
+		r->request.queue_ns = r->request.time ? dice__roll(dice) % r->request.time : 0;
+		r->request.service_ns =
+			dice__value(dice, 63) % (r->request.time - r->request.queue_ns + 1);
+		r->request.sector = dice__value(dice, 64);
+		r->request.bytes = dice__value(dice, 64);
+		r->request.op = (uint8_t)(dice__roll(dice) % REQUEST_OP_COUNT);
 		break;
 	default:
 		r->annotation.thread = dice__thread(dice);
@@ -271,7 +287,7 @@ static inline struct record dice__record(struct dice *dice, struct recording_wri
 	static const enum record_type types[] = {
 		RECORD_META,   RECORD_THREAD, RECORD_EXEC,     RECORD_COMM,	  RECORD_TOTALS,
 		RECORD_MAP,    RECORD_SAMPLE, RECORD_INTERVAL, RECORD_WAKE,	  RECORD_LOST,
-		RECORD_SYMBOL, RECORD_DEVICE, RECORD_IDLE,     RECORD_ANNOTATION,
+		RECORD_SYMBOL, RECORD_DEVICE, RECORD_IDLE,     RECORD_ANNOTATION, RECORD_REQUEST,
 	};
 	struct record record;
 

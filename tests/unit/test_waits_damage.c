@@ -162,6 +162,12 @@ static void tame(struct record *record)
 		record->interval.blocked_ns %= 20 * MS;
 		record->interval.runq_ns %= 2 * MS;
 		break;
+	case RECORD_REQUEST:
+		record->request.queue_ns %= 2 * MS;
+		record->request.service_ns %= 2 * MS;
+		record->request.time = tame_time(record->request.time);
+		record->request.thread %= 12;
+		break;
 	case RECORD_IDLE:
 		record->idle.thread %= 12;
 		record->idle.since = tame_time(record->idle.since);
