@@ -31,6 +31,7 @@ extern const struct command command_record;
 extern const struct command command_report;
 extern const struct command command_script;
 extern const struct command command_waits;
+extern const struct command command_path;
 extern const struct command command_causal_run;
 extern const struct command command_causal_report;
 extern const struct command command_completion;

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/path/path.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analysis/path/path_account.h"
+#include "base/cleanup.h"
+
+/* What is collected while the path is walked along. */
+struct finder {
+	struct path *path;
+	path_pieces covered;
+	path_queued_times queued;
+};
+
+static int on_enter(void *context, const struct path_level *level)
+{
+	struct finder *finder = context;
+	struct path_piece piece = {level->thread, level->from, level->until};
+	int err = path_tree__enter(&finder->path->tree, level);
+
+	return err ? err : array__push(&finder->covered, piece);
+}
+
+static int on_step(void *context, const struct path_step *step)
+{
+	struct finder *finder = context;
+	struct path *path = finder->path;
+	const struct model_thread *thread = &path->model->threads.data[step->thread];
+	struct path_gap gap = {step->thread, step->from, step->until};
+	struct path_queued queued = {0, step->from, step->until};
+	uint32_t node;
+	int err = path_tree__step(&path->tree, step, &node);
+
+	path->ns[step->category] += step->until - step->from;
+	if (!err && step->category == PATH_GAP)
+		err = array__push(&path->gaps, gap);
+	if (!err && (step->category == PATH_RUN_QUEUE || step->category == PATH_PREEMPTED)) {
+		queued.cpu = thread->intervals.data[step->interval - 1].cpu;
+		err = array__push(&finder->queued, queued);
+	}
+	return err;
+}
+
+static int on_leave(void *context, const struct path_level *level)
+{
+	struct finder *finder = context;
+
+	path_tree__leave(&finder->path->tree);
+	return 0;
+}
+
+/* Threads that wait for each other, without what they do. */
+static int find_chains(struct path *path)
+{
+	const struct path_node *nodes = path->tree.nodes.data;
+	_cleanup_free_ uint32_t *chain_of = calloc(path->tree.nodes.n, sizeof(*chain_of));
+
+	if (!chain_of || !array__add(&path->chains))
+		return -ENOMEM;
+	for (uint32_t i = 1; i < path->tree.nodes.n; i++) {
+		uint32_t outer = chain_of[nodes[i].parent];
+		struct path_chain chain = {.node = i,
+					   .parent = outer,
+					   .depth = outer ? path->chains.data[outer].depth + 1 : 0,
+					   .total_ns = nodes[i].total_ns,
+					   .count = nodes[i].count};
+
+		chain_of[i] = outer;
+		if (nodes[i].type == PATH_NODE_THREAD) {
+			chain_of[i] = (uint32_t)path->chains.n;
+			if (array__push(&path->chains, chain))
+				return -ENOMEM;
+		}
+		path->chains.data[chain_of[i]].self_ns += nodes[i].self_ns;
+	}
+	return 0;
+}
+
+static void add_up(struct path *path)
+{
+	for (int i = 0; i < PATH_CATEGORY_COUNT; i++)
+		if (path_category__is_accounted((enum path_category)i))
+			path->accounted_ns += path->ns[i];
+	path->total_ns = path->wall_ns;
+	for (size_t i = 0; i < path->background.n; i++)
+		path->total_ns += path->background.data[i].ns;
+}
+
+static int prepare(struct path *path, const struct model *model, struct kinds *kinds,
+		   const struct idle_waits *idle, const struct path_options *options)
+{
+	const struct model_thread *thread = &model->threads.data[options->thread];
+	uint64_t end = thread->has_totals ? thread->ended : model->end;
+	int err;
+
+	path->model = model;
+	path->strings.model = model;
+	path->thread = options->thread;
+	path->from = options->from > thread->created ? options->from : thread->created;
+	path->until = options->until < end ? options->until : end;
+	if (path->from >= path->until)
+		return -ENODATA;
+	path->wall_ns = path->until - path->from;
+	err = wait_causes__new(&path->strings, kinds, &path->causes);
+	path->walk = (struct path_walk){
+		.model = model,
+		.causes = path->causes,
+		.idle = idle,
+		.slack_ns = path__slack(model),
+		.max_depth = options->max_depth ? options->max_depth : PATH_MAX_DEPTH,
+	};
+	return err ? err : path_tree__begin(&path->tree, model, path->causes);
+}
+
+int path__find(const struct model *model, struct kinds *kinds, const struct idle_waits *idle,
+	       const struct path_options *options, struct path *path)
+{
+	struct finder finder = {.path = path};
+	struct path_visitor visitor = {on_enter, on_step, on_leave, &finder};
+	int err = prepare(path, model, kinds, idle, options);
+
+	if (!err)
+		err = path__walk(&path->walk, path->thread, path->from, path->until, &visitor);
+	err = err ? err : path_tree__finish(&path->tree);
+	err = err ? err : find_chains(path);
+	err = err ? err : path_competitors__find(path, &finder.queued);
+	path_pieces__sort(&finder.covered);
+	err = err ? err : path_background__find(path, idle, &finder.covered);
+	if (!err)
+		add_up(path);
+	array__free(&finder.covered);
+	array__free(&finder.queued);
+	return err;
+}
+
+void path__free(struct path *path)
+{
+	path_tree__free(&path->tree);
+	path_tree__free(&path->background_tree);
+	array__free(&path->chains);
+	array__free(&path->gaps);
+	array__free(&path->competitors);
+	array__free(&path->background);
+	wait_causes__free(path->causes);
+	own_strings__free(&path->strings);
+}

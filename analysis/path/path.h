@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The path of a thread: what it was waiting for, and what that was waiting for, across processes,
+ * as one tree, with an account of all its time. Recursive Systemic Profiler, sections 4 to 6.
+ */
+#pragma once
+
+#include "analysis/own_strings.h"
+#include "analysis/path/path_tree.h"
+
+struct path_options {
+	uint32_t thread; /* the base */
+	uint64_t from;	 /* the window, ns, CLOCK_MONOTONIC: clipped to the base's life */
+	uint64_t until;
+	uint32_t max_depth; /* of waits; 0: PATH_MAX_DEPTH */
+};
+
+#define PATH_MAX_DEPTH 256
+
+/* A time of which events were lost. */
+struct path_gap {
+	uint32_t thread;
+	uint64_t from;
+	uint64_t until;
+};
+
+/* Threads, each waiting for the next one; of each the node in the tree. */
+struct path_chain {
+	uint32_t node;	   /* THREAD: the innermost */
+	uint32_t parent;   /* chain without it; 0: none, it is the base */
+	uint32_t depth;	   /* 0: the base */
+	uint64_t self_ns;  /* while it was all of the pseudo-stack */
+	uint64_t total_ns; /* and of the chains that it is the begin of */
+	uint64_t count;
+};
+
+/* A thread that ran on a CPU for which a thread of the path waited. */
+struct path_competitor {
+	uint32_t thread; /* 0: nobody that was recorded */
+	uint32_t user;	 /* stacks of the sample that most of it has; 0: none */
+	uint32_t kernel;
+	uint64_t ns;
+};
+
+/* Work of a thread that the path started, or woke up for, and did not wait for. */
+struct path_background {
+	uint32_t thread;
+	uint32_t starter; /* thread of the path, or of other work in the background */
+	uint32_t node;	  /* THREAD: in the tree of the background */
+	uint64_t ns;	  /* running, runnable, or waiting for something other than work */
+	uint64_t count;	  /* times */
+	uint64_t first;	  /* when it was started first */
+};
+
+struct path {
+	const struct model *model;
+	struct own_strings strings;
+	struct wait_causes *causes;
+	struct path_walk walk;
+	uint32_t thread; /* the base */
+	uint64_t from;
+	uint64_t until;
+	uint64_t wall_ns; /* until - from: what the categories add up to */
+	uint64_t ns[PATH_CATEGORY_COUNT];
+	uint64_t accounted_ns;
+	uint64_t total_ns; /* with work in the background */
+	struct path_tree tree;
+	struct path_tree background_tree;
+	ARRAY(struct path_chain) chains; /* [0] is unused; a parent comes before its children */
+	ARRAY(struct path_gap) gaps;
+	ARRAY(struct path_competitor) competitors; /* those with most time first */
+	ARRAY(struct path_background) background;  /* the same */
+};
+
+/*
+ * Finds the path of @options->thread. @kinds and @model stay the caller's, and must outlive @path;
+ * @idle (may be NULL) tells waits of the base for work. The caller has zeroed @path. Returns 0, or
+ * -ENOMEM, or -ENODATA if the window has nothing of the thread's life; @path is to be freed in any
+ * case.
+ */
+int path__find(const struct model *model, struct kinds *kinds, const struct idle_waits *idle,
+	       const struct path_options *options, struct path *path);
+void path__free(struct path *path);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Parts of path__find(). For analysis/path only. All return 0 or -ENOMEM. */
+#pragma once
+
+#include "analysis/path/path.h"
+
+/* A piece of a thread's time that is on the path, or in the background. */
+struct path_piece {
+	uint32_t thread;
+	uint64_t from;
+	uint64_t until;
+};
+
+typedef ARRAY(struct path_piece) path_pieces;
+
+/* While a thread of the path waited for CPU @cpu (its number + 1). */
+struct path_queued {
+	uint32_t cpu;
+	uint64_t from;
+	uint64_t until;
+};
+
+typedef ARRAY(struct path_queued) path_queued_times;
+
+/* Sorts pieces by thread and time. */
+void path_pieces__sort(path_pieces *pieces);
+
+/* Sets @path->competitors. @queued: in order of time. */
+int path_competitors__find(struct path *path, const path_queued_times *queued);
+
+/*
+ * Sets @path->background and its tree, from the windows of all levels, sorted, of which the last is
+ * the base's.
+ */
+int path_background__find(struct path *path, const struct idle_waits *idle,
+			  const path_pieces *covered);

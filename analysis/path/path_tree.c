@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/path/path_tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+
+int path_tree__begin(struct path_tree *tree, const struct model *model,
+		     const struct wait_causes *causes)
+{
+	tree->model = model;
+	tree->causes = causes;
+	return array__add(&tree->nodes) ? 0 : -ENOMEM;
+}
+
+void path_tree__free(struct path_tree *tree)
+{
+	array__free(&tree->nodes);
+	array__free(&tree->levels);
+	map64__free(&tree->children);
+	map64__free(&tree->stacks);
+	callchain__free(&tree->chain);
+	callchain__free(&tree->other);
+}
+
+static bool is_same(const struct path_node *a, const struct path_node *b)
+{
+	return a->type == b->type && a->category == b->category && a->class == b->class &&
+	       a->kernel == b->kernel && a->kind == b->kind && a->object == b->object &&
+	       a->name == b->name && a->process == b->process && a->id == b->id &&
+	       (a->type != PATH_NODE_FRAME || a->name || a->location == b->location);
+}
+
+static uint64_t hash_of(uint32_t parent, const struct path_node *node)
+{
+	uint64_t hash = hash__add(parent, (uint64_t)node->type << 40 | node->category << 16 |
+						  node->class << 8 | node->kernel);
+
+	hash = hash__add(hash, (uint64_t)node->kind << 32 | node->object);
+	hash = hash__add(hash, (uint64_t)node->name << 32 | node->process);
+	if (node->type == PATH_NODE_FRAME && !node->name)
+		hash = hash__add(hash, node->location);
+	return hash__add(hash, node->id);
+}
+
+/* The child of @parent like @node, which is added if it is new. 0 without memory. */
+static uint32_t child_of(struct path_tree *tree, uint32_t parent, const struct path_node *node)
+{
+	uint64_t key = hash_of(parent, node);
+	struct path_node *added;
+	uint32_t index;
+
+	for (uint64_t *known; (known = map64__get(&tree->children, key)); key++) {
+		const struct path_node *one = &tree->nodes.data[*known];
+
+		if (one->parent == parent && is_same(one, node))
+			return (uint32_t)*known;
+	}
+	added = array__add(&tree->nodes);
+	if (!added)
+		return 0;
+	index = (uint32_t)(tree->nodes.n - 1);
+	*added = *node;
+	added->parent = parent;
+	added->next = tree->nodes.data[parent].child;
+	tree->nodes.data[parent].child = index;
+	return map64__put(&tree->children, key, index) ? index : 0;
+}
+
+static uint32_t add_frame(struct path_tree *tree, uint32_t parent,
+			  const struct callchain_frame *frame)
+{
+	struct path_node node = {.type = PATH_NODE_FRAME,
+				 .name = frame->name,
+				 .location = frame->location,
+				 .kernel = frame->kernel};
+
+	return child_of(tree, parent, &node);
+}
+
+/* Adds frames [@from, @to) of @chain, which are counted from the innermost. */
+static uint32_t add_frames(struct path_tree *tree, uint32_t node, const struct callchain *chain,
+			   size_t from, size_t to)
+{
+	for (size_t i = to; i-- > from;) {
+		node = add_frame(tree, node, &chain->frames.data[i]);
+		if (!node)
+			return 0;
+	}
+	return node;
+}
+
+/*
+ * The node of the stack @kernel and @user below @parent. Off the CPU only user functions are shown,
+ * unless the thread has none: what it waits for says more than how the kernel waits.
+ */
+static uint32_t add_stack(struct path_tree *tree, uint32_t parent, uint32_t kernel, uint32_t user,
+			  bool off_cpu)
+{
+	uint64_t key =
+		hash__add(hash__add(hash__add(1, parent), (uint64_t)kernel << 32 | user), off_cpu);
+	uint64_t *known = map64__get(&tree->stacks, key);
+	size_t first;
+	uint32_t node;
+
+	if (known)
+		return (uint32_t)*known;
+	if (callchain__set(&tree->chain, tree->model, kernel, user, off_cpu))
+		return 0;
+	first = off_cpu && tree->chain.n_kernel < tree->chain.frames.n ? tree->chain.n_kernel : 0;
+	node = add_frames(tree, parent, &tree->chain, first, tree->chain.frames.n);
+	return node && map64__put(&tree->stacks, key, node) ? node : 0;
+}
+
+/* The node of the outermost functions that two stacks share: the run between them was in these. */
+static uint32_t add_common(struct path_tree *tree, uint32_t parent, uint32_t before, uint32_t after)
+{
+	uint64_t key = hash__add(hash__add(2, parent), (uint64_t)before << 32 | after);
+	uint64_t *known = map64__get(&tree->stacks, key);
+	struct callchain *one = &tree->chain, *other = &tree->other;
+	size_t n = 0;
+	uint32_t node;
+
+	if (known)
+		return (uint32_t)*known;
+	if (callchain__set(one, tree->model, 0, before, true) ||
+	    callchain__set(other, tree->model, 0, after, true))
+		return 0;
+	while (n < one->frames.n && n < other->frames.n) {
+		const struct callchain_frame *a = &one->frames.data[one->frames.n - 1 - n];
+		const struct callchain_frame *b = &other->frames.data[other->frames.n - 1 - n];
+
+		if (a->name != b->name || (!a->name && a->location != b->location))
+			break;
+		n++;
+		if (a->location != b->location)
+			break; /* different calls in the same function */
+	}
+	node = add_frames(tree, parent, one, one->frames.n - n, one->frames.n);
+	return node && map64__put(&tree->stacks, key, node) ? node : 0;
+}
+
+static const struct model_thread *thread_at(const struct path_tree *tree, uint32_t thread)
+{
+	return &tree->model->threads.data[thread];
+}
+
+static uint32_t add_thread(struct path_tree *tree, uint32_t parent, uint32_t thread, uint64_t time)
+{
+	const struct model_thread *of = thread_at(tree, thread);
+	uint32_t leader = tree->model->processes.data[of->process].leader;
+	struct path_node node = {
+		.type = PATH_NODE_THREAD, .name = model_thread__comm(of, time), .thread = thread};
+	uint32_t index;
+
+	node.process = leader ? model_thread__comm(thread_at(tree, leader), time) : node.name;
+	index = child_of(tree, parent, &node);
+	if (index && tree->nodes.data[index].thread != thread)
+		tree->nodes.data[index].several = true;
+	return index;
+}
+
+static struct path_tree_level *innermost(struct path_tree *tree)
+{
+	return &tree->levels.data[tree->levels.n - 1];
+}
+
+/*
+ * The object to tell waits apart by: a file or a server. Locks, and clients of a server, have
+ * addresses that are different for each.
+ */
+static uint32_t telling_object(const struct model *model, uint32_t index)
+{
+	const struct model_object *object = &model->objects.data[index];
+
+	if (!object->name)
+		return 0;
+	if (object->type == OBJECT_SOCKET)
+		return object->side == SOCKET_SIDE_SERVER ? 0 : index;
+	return object->type == OBJECT_FILE ? index : 0;
+}
+
+/* The node of interval @number of @level's thread: a wait in its functions. 0 without memory. */
+static uint32_t add_wait(struct path_tree *tree, struct path_tree_level *level, uint32_t number)
+{
+	const struct model_interval *interval =
+		&thread_at(tree, level->thread)->intervals.data[number];
+	struct path_node node = {.type = PATH_NODE_WAIT,
+				 .class = interval->class,
+				 .kind = wait_causes__kind(tree->causes, interval),
+				 .object = telling_object(tree->model, interval->object)};
+	uint32_t parent;
+
+	if (level->interval == number + 1)
+		return level->wait;
+	parent = add_stack(tree, level->node, interval->kernel, interval->user, true);
+	if (!parent)
+		return 0;
+	level->wait = child_of(tree, parent, &node);
+	level->interval = number + 1;
+	if (level->wait)
+		tree->nodes.data[level->wait].count++;
+	return level->wait;
+}
+
+int path_tree__enter(struct path_tree *tree, const struct path_level *level)
+{
+	struct path_tree_level added = {.thread = level->thread};
+	uint32_t parent = 0;
+
+	for (size_t i = tree->levels.n; level->depth && i--;) {
+		if (tree->levels.data[i].thread != level->waiter)
+			continue;
+		parent = add_wait(tree, &tree->levels.data[i], level->interval);
+		if (!parent)
+			return -ENOMEM;
+		break;
+	}
+	added.node = add_thread(tree, parent, level->thread, level->from);
+	if (!added.node)
+		return -ENOMEM;
+	tree->nodes.data[added.node].count++;
+	return array__push(&tree->levels, added);
+}
+
+void path_tree__leave(struct path_tree *tree)
+{
+	tree->levels.n--;
+}
+
+/* The stacks of the interval before number @ending - 1, and of that; 0: there is none. */
+static uint32_t add_unsampled(struct path_tree *tree, const struct path_tree_level *level,
+			      uint32_t ending)
+{
+	const struct model_thread *thread = thread_at(tree, level->thread);
+
+	if (ending < 2)
+		return level->node;
+	return add_common(tree, level->node, thread->intervals.data[ending - 2].user,
+			  thread->intervals.data[ending - 1].user);
+}
+
+/* The node below which what @step does is shown. 0 without memory. */
+static uint32_t place_of(struct path_tree *tree, const struct path_step *step)
+{
+	struct path_tree_level *level = innermost(tree);
+	const struct model_thread *thread = thread_at(tree, step->thread);
+
+	switch (step->category) {
+	case PATH_RUNNING: {
+		const struct model_sample *sample = &thread->samples.data[step->sample - 1];
+
+		return add_stack(tree, level->node, sample->kernel, sample->user, false);
+	}
+	case PATH_NOT_SAMPLED:
+		return add_unsampled(tree, level, step->interval);
+	case PATH_GAP:
+		return level->node;
+	case PATH_RUN_QUEUE:
+	case PATH_PREEMPTED: {
+		const struct model_interval *interval = &thread->intervals.data[step->interval - 1];
+
+		return add_stack(tree, level->node, interval->user ? 0 : interval->kernel,
+				 interval->user, true);
+	}
+	default:
+		return step->interval ? add_wait(tree, level, step->interval - 1) : level->node;
+	}
+}
+
+int path_tree__step(struct path_tree *tree, const struct path_step *step, uint32_t *node)
+{
+	struct path_node leaf = {
+		.type = PATH_NODE_LEAF, .category = (uint8_t)step->category, .id = step->id};
+	uint32_t at = place_of(tree, step);
+
+	if (at && step->category != PATH_RUNNING)
+		at = child_of(tree, at, &leaf);
+	if (!at)
+		return -ENOMEM;
+	tree->nodes.data[at].self_ns += step->until - step->from;
+	if (step->category != PATH_RUNNING)
+		tree->nodes.data[at].count++;
+	*node = at;
+	return 0;
+}
+
+static int compare_nodes(const void *a, const void *b, void *context)
+{
+	const struct path_node *nodes = context;
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (nodes[x].total_ns != nodes[y].total_ns)
+		return nodes[x].total_ns < nodes[y].total_ns ? 1 : -1;
+	return (x > y) - (x < y);
+}
+
+int path_tree__finish(struct path_tree *tree)
+{
+	struct path_node *nodes = tree->nodes.data;
+	_cleanup_free_ uint32_t *children = calloc(tree->nodes.n, sizeof(*children));
+
+	if (!children)
+		return -ENOMEM;
+	/* Children come after their parents. */
+	for (size_t i = 0; i < tree->nodes.n; i++)
+		nodes[i].total_ns = nodes[i].self_ns;
+	for (size_t i = tree->nodes.n; --i;)
+		nodes[nodes[i].parent].total_ns += nodes[i].total_ns;
+	for (size_t i = 0; i < tree->nodes.n; i++) {
+		uint32_t *next = &nodes[i].child;
+		size_t n = 0;
+
+		for (uint32_t child = nodes[i].child; child; child = nodes[child].next)
+			children[n++] = child;
+		qsort_r(children, n, sizeof(*children), compare_nodes, nodes);
+		for (size_t k = 0; k < n; k++) {
+			*next = children[k];
+			next = &nodes[children[k]].next;
+		}
+		*next = 0;
+	}
+	return 0;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Pseudo-stacks merged into one tree: a thread, its functions, what it waits for, the thread that
+ * ends the wait, its functions, and so on. Recursive Systemic Profiler, sections 4.1 and 4.2.3.
+ */
+#pragma once
+
+#include "analysis/callchain.h"
+#include "analysis/path/path_walk.h"
+#include "base/hash.h"
+
+enum path_node_type {
+	PATH_NODE_THREAD = 0, /* threads of that name, in processes of that name */
+	PATH_NODE_FRAME,      /* a function on the stack of the thread above */
+	PATH_NODE_WAIT,	      /* a wait of the thread above; below it is who ends it */
+	PATH_NODE_LEAF,	      /* what the thread does, or waits for, if that is no function */
+};
+
+struct path_node {
+	uint8_t type;	     /* enum path_node_type */
+	uint8_t category;    /* LEAF: enum path_category */
+	uint8_t class;	     /* WAIT: enum wait_class */
+	bool kernel;	     /* FRAME */
+	bool several;	     /* THREAD: more than one */
+	enum wait_kind kind; /* WAIT */
+	uint32_t object;     /* WAIT */
+	uint32_t name;	     /* THREAD, FRAME: string; a FRAME without one has 0, see location */
+	uint32_t process;    /* THREAD: string, the name of its process */
+	uint32_t thread;     /* THREAD: the first of them */
+	uint32_t location;   /* FRAME: one of its addresses */
+	uint32_t id;	     /* LEAF: as in struct path_step */
+	uint32_t parent;     /* 0: the root */
+	uint32_t child;	     /* the first */
+	uint32_t next;	     /* sibling; after path_tree__finish() those with most time first */
+	uint64_t count;	     /* times that it was entered */
+	uint64_t self_ns;
+	uint64_t total_ns; /* after path_tree__finish(): self_ns and that of all below */
+};
+
+/* What the tree keeps of a level while it is walked along. */
+struct path_tree_level {
+	uint32_t thread;
+	uint32_t node;	   /* of the thread */
+	uint32_t wait;	   /* the node of the wait, */
+	uint32_t interval; /* of this number + 1, that was added last */
+};
+
+struct path_tree {
+	const struct model *model;
+	const struct wait_causes *causes;
+	ARRAY(struct path_node) nodes; /* [0] is the root, whose children are threads */
+	ARRAY(struct path_tree_level) levels;
+	struct map64 children; /* hash of parent and key -> node */
+	struct map64 stacks;   /* hash of node and stacks -> node */
+	struct callchain chain;
+	struct callchain other;
+};
+
+/* The caller has zeroed @tree. 0 or -ENOMEM; it is to be freed in any case. */
+int path_tree__begin(struct path_tree *tree, const struct model *model,
+		     const struct wait_causes *causes);
+
+/* Parts of a visitor of path__walk(). 0 or -ENOMEM. */
+int path_tree__enter(struct path_tree *tree, const struct path_level *level);
+int path_tree__step(struct path_tree *tree, const struct path_step *step, uint32_t *node);
+void path_tree__leave(struct path_tree *tree);
+
+/* Sets the totals, and sorts siblings. 0 or -ENOMEM. */
+int path_tree__finish(struct path_tree *tree);
+void path_tree__free(struct path_tree *tree);

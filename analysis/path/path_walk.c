@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/path/path_walk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/path/path_links.h"
+#include "base/cleanup.h"
+
+static const struct {
+	const char *name;
+	bool accounted;
+} categories[PATH_CATEGORY_COUNT] = {
+	[PATH_RUNNING] = {"running", true},
+	[PATH_NOT_SAMPLED] = {"not_sampled", true},
+	[PATH_DISK_ACTIVE] = {"disk_active", true},
+	[PATH_DISK_QUEUED] = {"disk_queued", true},
+	[PATH_RUN_QUEUE] = {"run_queue", true},
+	[PATH_PREEMPTED] = {"preempted", true},
+	[PATH_SLEEP] = {"sleep", true},
+	[PATH_TIMEOUT] = {"timeout", true},
+	[PATH_PEER] = {"peer", true},
+	[PATH_INTERRUPT] = {"interrupt", true},
+	[PATH_DELIVERY] = {"delivery", true},
+	[PATH_IDLE] = {"idle", true},
+	[PATH_OTHER_PATH] = {"other_path", true},
+	[PATH_NOT_RECORDED] = {"not_recorded", false},
+	[PATH_GAP] = {"gap", false},
+	[PATH_UNKNOWN] = {"unknown", false},
+};
+
+const char *path_category__name(enum path_category category)
+{
+	return categories[category].name;
+}
+
+bool path_category__is_accounted(enum path_category category)
+{
+	return categories[category].accounted;
+}
+
+bool path__is_recorded(const struct model_thread *thread)
+{
+	return thread->flags & (THREAD_TARGET | THREAD_HELPER) || thread->intervals.n;
+}
+
+/* A level that is being walked along. */
+struct walker {
+	struct path_level level;
+	uint64_t at;		 /* what is before is done */
+	size_t next;		 /* interval: the first that ends after @at */
+	size_t sample;		 /* the first at or after @at */
+	struct poll_chain chain; /* that was found last */
+};
+
+struct walking {
+	const struct path_walk *walk;
+	const struct path_visitor *visitor;
+	ARRAY(struct walker) levels;
+	uint8_t *on_path; /* by thread */
+};
+
+static const struct model_thread *thread_of(const struct walking *walking,
+					    const struct walker *walker)
+{
+	return &walking->walk->model->threads.data[walker->level.thread];
+}
+
+static uint64_t end_of(const struct model_interval *interval)
+{
+	return interval->t_out + interval->blocked_ns + interval->runq_ns;
+}
+
+static uint64_t min_time(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The first interval of @thread that ends after @at. (They are sorted by their begins.) */
+static size_t first_interval(const struct model_thread *thread, uint64_t at)
+{
+	size_t low = 0, high = thread->intervals.n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (end_of(&thread->intervals.data[middle]) <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static size_t first_sample(const struct model_thread *thread, uint64_t at)
+{
+	size_t low = 0, high = thread->samples.n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (thread->samples.data[middle].time < at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int enter(struct walking *walking, const struct path_level *level)
+{
+	const struct model_thread *thread = &walking->walk->model->threads.data[level->thread];
+	struct walker *walker = array__add(&walking->levels);
+
+	if (!walker)
+		return -ENOMEM;
+	walker->level = *level;
+	walker->at = level->from;
+	walker->next = first_interval(thread, level->from);
+	walker->sample = first_sample(thread, level->from);
+	walking->on_path[level->thread] = 1;
+	return walking->visitor->enter ? walking->visitor->enter(walking->visitor->context, level)
+				       : 0;
+}
+
+static int leave(struct walking *walking)
+{
+	struct path_level level = walking->levels.data[--walking->levels.n].level;
+
+	walking->on_path[level.thread] = 0;
+	return walking->visitor->leave ? walking->visitor->leave(walking->visitor->context, &level)
+				       : 0;
+}
+
+/* Ends the current piece of @walker, at @step->until, as one step. */
+static int put_step(struct walking *walking, struct walker *walker, struct path_step *step)
+{
+	step->thread = walker->level.thread;
+	step->from = walker->at;
+	walker->at = step->until;
+	return walking->visitor->step ? walking->visitor->step(walking->visitor->context, step) : 0;
+}
+
+/*
+ * A run until @until, in equal parts for its samples by their weights. @ending: 1 + number of the
+ * interval that ends it, or 0.
+ */
+static int put_run(struct walking *walking, struct walker *walker, uint64_t until, uint32_t ending)
+{
+	const struct model_thread *thread = thread_of(walking, walker);
+	struct path_step step = {.category = PATH_NOT_SAMPLED, .until = until, .interval = ending};
+	uint64_t from = walker->at, length = until - from, weight = 0, passed = 0;
+	size_t first = walker->sample, end;
+	int err = 0;
+
+	while (first < thread->samples.n && thread->samples.data[first].time < from)
+		first++;
+	for (end = first; end < thread->samples.n && thread->samples.data[end].time <= until; end++)
+		weight += thread->samples.data[end].weight;
+	walker->sample = end;
+	if (!weight)
+		return put_step(walking, walker, &step);
+	step.category = PATH_RUNNING;
+	for (size_t i = first; i < end && !err; i++) {
+		passed += thread->samples.data[i].weight;
+		step.sample = (uint32_t)i + 1;
+		step.until = from + (uint64_t)((__uint128_t)length * passed / weight);
+		if (step.until > walker->at)
+			err = put_step(walking, walker, &step);
+	}
+	return err;
+}
+
+/* The thread did not exist yet, or was not recorded yet, until @until. */
+static int put_before(struct walking *walking, struct walker *walker, uint64_t until)
+{
+	const struct model_thread *thread = thread_of(walking, walker);
+	struct path_step step = {
+		.category = PATH_NOT_RECORDED, .until = until, .id = walker->level.thread};
+	struct path_level creator = {.thread = thread->parent,
+				     .depth = walker->level.depth,
+				     .from = walker->at,
+				     .until = until,
+				     .waiter = walker->level.waiter,
+				     .interval = walker->level.interval};
+
+	if (!(thread->flags & THREAD_CREATED) || !thread->parent || !walker->level.depth)
+		return put_step(walking, walker, &step);
+	step.id = thread->parent;
+	if (walking->on_path[thread->parent]) {
+		step.category = PATH_OTHER_PATH;
+		return put_step(walking, walker, &step);
+	}
+	if (!path__is_recorded(&walking->walk->model->threads.data[thread->parent]))
+		return put_step(walking, walker, &step);
+	walker->at = until;
+	return enter(walking, &creator);
+}
+
+static int put_disk(struct walking *walking, struct walker *walker, uint64_t until, size_t number)
+{
+	const struct model_interval *interval = &thread_of(walking, walker)->intervals.data[number];
+	uint64_t issued = path_links__issued(walking->walk->model, interval);
+	struct path_step step = {.interval = (uint32_t)number + 1, .id = interval->device};
+	int err = 0;
+
+	if (issued > walker->at) {
+		step.category = PATH_DISK_QUEUED;
+		step.until = min_time(issued, until);
+		err = put_step(walking, walker, &step);
+	}
+	if (err || walker->at >= until)
+		return err;
+	step.category = PATH_DISK_ACTIVE;
+	step.until = until;
+	return put_step(walking, walker, &step);
+}
+
+/* A wait that @waker ended, of which the part until @until is to be explained. */
+static int put_wait_for(struct walking *walking, struct walker *walker, uint64_t until,
+			size_t number, uint32_t waker)
+{
+	const struct path_walk *walk = walking->walk;
+	struct path_step step = {.until = until, .interval = (uint32_t)number + 1, .id = waker};
+	struct path_level level = {.thread = waker,
+				   .depth = walker->level.depth + 1,
+				   .from = walker->at,
+				   .until = until,
+				   .waiter = walker->level.thread,
+				   .interval = (uint32_t)number};
+
+	if (walking->on_path[waker])
+		step.category =
+			until - walker->at > walk->slack_ns ? PATH_OTHER_PATH : PATH_DELIVERY;
+	else if (!path__is_recorded(&walk->model->threads.data[waker]))
+		step.category = PATH_NOT_RECORDED;
+	else if (level.depth > walk->max_depth)
+		step.category = PATH_UNKNOWN;
+	else {
+		walker->at = until;
+		return enter(walking, &level);
+	}
+	return put_step(walking, walker, &step);
+}
+
+static int put_wait(struct walking *walking, struct walker *walker, uint64_t until, size_t number)
+{
+	const struct path_walk *walk = walking->walk;
+	struct path_step step = {.until = until, .interval = (uint32_t)number + 1};
+	struct wait_cause cause;
+
+	if (!walker->level.depth && walk->idle &&
+	    idle_waits__reason(walk->idle, walker->level.thread, number)) {
+		step.category = PATH_IDLE;
+		return put_step(walking, walker, &step);
+	}
+	cause = path_links__cause(walk, walker->level.thread, number, &walker->chain);
+	step.id = cause.id;
+	switch (cause.type) {
+	case CAUSE_THREAD:
+		return put_wait_for(walking, walker, until, number, cause.id);
+	case CAUSE_DEVICE:
+		return put_disk(walking, walker, until, number);
+	case CAUSE_TIMER:
+		step.category = path_links__is_sleep(walk, walker->level.thread, number)
+					? PATH_SLEEP
+					: PATH_TIMEOUT;
+		break;
+	case CAUSE_PEER:
+		step.category = PATH_PEER;
+		break;
+	case CAUSE_INTERRUPT:
+		step.category = PATH_INTERRUPT;
+		break;
+	default:
+		step.category = path_links__is_sleep(walk, walker->level.thread, number)
+					? PATH_SLEEP
+					: PATH_UNKNOWN;
+		break;
+	}
+	return put_step(walking, walker, &step);
+}
+
+/* The next piece of the innermost level, up to the next change of its thread's state. */
+static int put_piece(struct walking *walking, struct walker *walker)
+{
+	const struct model_thread *thread = thread_of(walking, walker);
+	const struct model_interval *interval;
+	uint64_t until = walker->level.until, wake;
+	struct path_step step = {};
+	size_t number;
+
+	if (walker->at < thread->created)
+		return put_before(walking, walker, min_time(until, thread->created));
+	if (thread->exited && walker->at >= thread->ended) {
+		step.category = PATH_UNKNOWN;
+		step.until = until;
+		return put_step(walking, walker, &step);
+	}
+	while (walker->next < thread->intervals.n &&
+	       end_of(&thread->intervals.data[walker->next]) <= walker->at)
+		walker->next++;
+	number = walker->next;
+	if (thread->exited)
+		until = min_time(until, thread->ended);
+	if (number == thread->intervals.n)
+		return put_run(walking, walker, until, 0);
+	interval = &thread->intervals.data[number];
+	step.interval = (uint32_t)number + 1;
+	if (interval->t_out > walker->at) {
+		until = min_time(until, interval->t_out);
+		if (!model_thread__lost_before(thread, number))
+			return put_run(walking, walker, until, step.interval);
+		step.category = PATH_GAP;
+		step.until = until;
+		return put_step(walking, walker, &step);
+	}
+	wake = interval->t_out + interval->blocked_ns;
+	if (walker->at < wake)
+		return put_wait(walking, walker, min_time(until, wake), number);
+	step.category = interval->flags & INTERVAL_PREEMPTED ? PATH_PREEMPTED : PATH_RUN_QUEUE;
+	step.until = min_time(until, end_of(interval));
+	return put_step(walking, walker, &step);
+}
+
+int path__walk(const struct path_walk *walk, uint32_t thread, uint64_t from, uint64_t until,
+	       const struct path_visitor *visitor)
+{
+	struct path_level base = {.thread = thread, .from = from, .until = until};
+	struct walking walking = {.walk = walk, .visitor = visitor};
+	int err = 0;
+
+	walking.on_path = calloc(walk->model->threads.n, 1);
+	if (!walking.on_path)
+		return -ENOMEM;
+	if (from < until)
+		err = enter(&walking, &base);
+	while (walking.levels.n && !err) {
+		struct walker *walker = &walking.levels.data[walking.levels.n - 1];
+
+		err = walker->at < walker->level.until ? put_piece(&walking, walker)
+						       : leave(&walking);
+	}
+	array__free(&walking.levels);
+	free(walking.on_path);
+	return err;
+}

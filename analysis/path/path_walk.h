@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Walks along a path: what a thread did in a window of time, and for each of its waits what the
+ * thread did that ended it, recursively. Recursive Systemic Profiler, sections 4.1 and 5.2.
+ *
+ * Each level explains exactly the part of the wait above it, so that time is conserved: at any
+ * instant of the window there is one pseudo-stack of threads, all blocked but the innermost. A
+ * waker that was busy with something else before is shown with that, and cut where the wait began:
+ * so triangles (A calls B calls C calls A) need no rule, and an unrelated wakeup cannot explain
+ * more than the wait that it ended.
+ */
+#pragma once
+
+#include "analysis/kinds/idle.h"
+#include "analysis/kinds/wait_causes.h"
+
+/* What the innermost thread of the pseudo-stack does. */
+enum path_category {
+	PATH_RUNNING = 0,  /* in functions that a sample tells */
+	PATH_NOT_SAMPLED,  /* running, for too short a time to be sampled */
+	PATH_DISK_ACTIVE,  /* waits for a request that the device works on */
+	PATH_DISK_QUEUED,  /* waits for a request that was not issued yet */
+	PATH_RUN_QUEUE,	   /* was woken, and waits for a CPU */
+	PATH_PREEMPTED,	   /* waits for a CPU that it had to leave */
+	PATH_SLEEP,	   /* sleeps on purpose */
+	PATH_TIMEOUT,	   /* waits for something that did not come in time */
+	PATH_PEER,	   /* waits for the other end of a connection, which was not recorded */
+	PATH_INTERRUPT,	   /* waits for another interrupt: of which, is not known */
+	PATH_DELIVERY,	   /* a wakeup or message of a thread further out is under way */
+	PATH_IDLE,	   /* the base waits for work */
+	PATH_OTHER_PATH,   /* waits for a thread further out, which waits itself */
+	PATH_NOT_RECORDED, /* waits for a thread that was not recorded (yet) */
+	PATH_GAP,	   /* events were lost */
+	PATH_UNKNOWN,
+	PATH_CATEGORY_COUNT,
+};
+
+/* One level of the pseudo-stack: @thread in [@from, @until). */
+struct path_level {
+	uint32_t thread;
+	uint32_t depth; /* 0: the base */
+	uint64_t from;
+	uint64_t until;
+	uint32_t waiter;   /* depth > 0: the thread that waits for it, in its */
+	uint32_t interval; /* interval of this number */
+};
+
+/* The innermost level in [@from, @until), which is not empty. */
+struct path_step {
+	uint32_t thread;
+	enum path_category category;
+	uint64_t from;
+	uint64_t until;
+	uint32_t interval; /* 1 + number of the interval that it lies in; of a run, that ends it */
+	uint32_t sample;   /* RUNNING: 1 + number of the sample */
+	uint32_t id; /* DISK: device; PEER: string; DELIVERY, OTHER_PATH, NOT_RECORDED: thread */
+};
+
+/* All return 0 or -errno, which ends the walk. Any may be NULL. */
+struct path_visitor {
+	int (*enter)(void *context, const struct path_level *level);
+	int (*step)(void *context, const struct path_step *step);
+	int (*leave)(void *context, const struct path_level *level);
+	void *context;
+};
+
+struct path_walk {
+	const struct model *model;
+	const struct wait_causes *causes;
+	const struct idle_waits *idle; /* of the base; NULL: no wait is idle */
+	/* Runs between timeouts of one de facto wait, and deliveries, are shorter, ns. */
+	uint64_t slack_ns;
+	uint32_t max_depth; /* levels below this one are not entered: what they do is UNKNOWN */
+};
+
+/*
+ * A bound for what passes between a wakeup and the run that it causes, from the run-queue times of
+ * @model. (The paper has a constant of 100 us.)
+ */
+uint64_t path__slack(const struct model *model);
+
+/*
+ * Walks along the path of @thread in [@from, @until), in the order of time. The lengths of all
+ * steps add up to that of the window, at each level. Returns 0, -ENOMEM or what a visitor returned.
+ */
+int path__walk(const struct path_walk *walk, uint32_t thread, uint64_t from, uint64_t until,
+	       const struct path_visitor *visitor);
+
+/* "running", "disk_active", ...: in JSON. */
+const char *path_category__name(enum path_category category);
+
+/* Whether time of the category counts as accounted for. */
+bool path_category__is_accounted(enum path_category category);
+
+/* Whether a thread's intervals are in the recording. */
+bool path__is_recorded(const struct model_thread *thread);

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cmd/cmd.h"
+#include "cmd/path_target.h"
+#include "cmd/view.h"
+#include "render/path/path_views.h"
+#include "render/terminal.h"
+
+struct path_command {
+	struct view_options view; /* first: see VIEW_OPTION_INPUT */
+	const char *of;
+	const char *process;
+	const char *duration;
+	uint64_t depth;
+	double percent_limit;
+	bool chronological;
+	bool background;
+	bool folded;
+};
+
+static const struct option_row rows[] = {
+	OPTION_GROUP("What to look at"),
+	VIEW_OPTION_INPUT,
+	OPTION_TEXT("of", 0, "PID|TID|NAME", struct path_command, of,
+		    "the process or thread whose time is explained: of a process, its main thread "
+		    "(default: the command that was recorded)"),
+	OPTION_CALL("time", 0, "FROM,TO", NULL, view__set_time,
+		    "only this part of the recording, in seconds from its start or with "
+		    "a unit (500ms,2.5s); FROM or TO may be omitted"),
+	OPTION_GROUP("What to record (with COMMAND or -p)"),
+	OPTION_TEXT("pid", 'p', "PID", struct path_command, process,
+		    "a running process, and what it waits for"),
+	OPTION_TEXT("duration", 0, "TIME", struct path_command, duration,
+		    "stop recording after TIME (10, 1.5s, 200ms, 5m)"),
+	OPTION_GROUP("Output"),
+	OPTION_SWITCH("chronological", 0, struct path_command, chronological,
+		      "in order of time, instead of equal pseudo-stacks together"),
+	OPTION_SWITCH("background", 0, struct path_command, background,
+		      "what was started and not waited for, instead of the path"),
+	OPTION_NUMBER("depth", 0, "N", struct path_command, depth,
+		      "show at most N waits deep (default: 0, all)"),
+	OPTION_PERCENT("percent-limit", struct path_command, percent_limit,
+		       "leave out branches below this share of the wall time (default: 1)"),
+	OPTION_SWITCH("folded", 0, struct path_command, folded,
+		      "print one line for each pseudo-stack, for flame graph tools, with its time "
+		      "in ns"),
+	VIEW_OPTION_JSON,
+	VIEW_OPTION_NO_PAGER,
+	VIEW_OPTIONS_SYMBOLS,
+	OPTION_END,
+};
+
+static int print_path(const struct path_command *options, struct path_view *view)
+{
+	bool plain = options->view.json || options->folded;
+	struct terminal terminal;
+	int err;
+
+	terminal__open(&terminal, !plain && !options->view.no_pager);
+	view->color = terminal.color;
+	if (options->view.json)
+		err = path_view__json(view, terminal.out);
+	else if (options->folded)
+		err = path_view__folded(view, terminal.out);
+	else if (options->chronological)
+		err = path_view__chronological(view, terminal.out);
+	else if (options->background)
+		err = path_view__background(view, terminal.out);
+	else
+		err = path_view__text(view, terminal.out);
+	return command__close(&terminal, err, "path");
+}
+
+static int show(const struct path_command *options)
+{
+	const struct sample_filter *window = &options->view.filter;
+	struct path_options path_options = {};
+	_cleanup_idle_waits_ struct idle_waits *idle = NULL;
+	_cleanup_model_ struct model *model = NULL;
+	_cleanup_kinds_ struct kinds *kinds = NULL;
+	struct path path = {};
+	struct path_view view = {
+		.path = &path,
+		.percent_limit = options->percent_limit,
+		.depth = options->depth,
+	};
+	int err = view__load(&options->view, &model);
+
+	view.model = model;
+	err = err ? err : path_target__find(model, options->of, &path_options.thread);
+	err = err ? err : kinds__new(model, &kinds);
+	err = err ? err : idle_waits__new(model, kinds, &idle);
+	if (!err) {
+		path_options.from = model->start + window->from;
+		path_options.until = window->until ? model->start + window->until : model->end;
+		err = path__find(model, kinds, idle, &path_options, &path);
+	}
+	if (err == -ENODATA)
+		err = path_target__explain_empty(model, &path_options);
+	err = err ? err : print_path(options, &view);
+	path__free(&path);
+	return err;
+}
+
+/* `dwell record` with what a path needs. Returns its exit status. */
+static int record(const struct path_command *options, char **command)
+{
+	ARRAY(char *) words = {};
+	const char *const fixed[] = {
+		"record",
+		"--trace",
+		"--wakers",
+		"linked",
+		"-o",
+		options->view.input ? options->view.input : "dwell.data",
+		options->process ? "-p" : NULL,
+		options->process,
+		options->duration ? "--duration" : NULL,
+		options->duration,
+		*command ? "--" : NULL,
+	};
+	int status = EXIT_FAILED, err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(fixed) && !err; i++)
+		if (fixed[i])
+			err = array__push(&words, (char *)fixed[i]);
+	for (; *command && !err; command++)
+		err = array__push(&words, *command);
+	err = err ? err : array__push(&words, NULL);
+	if (!err)
+		status = command_record.run((int)words.n - 1, words.data);
+	array__free(&words);
+	return status;
+}
+
+static int check(const struct path_command *options, bool records)
+{
+	if (options->view.json + options->folded + options->chronological + options->background > 1)
+		return error__set(-EINVAL, "choose one of --json, --folded, --chronological and "
+					   "--background");
+	if (options->duration && !records)
+		return error__set(-EINVAL, "--duration needs a COMMAND, or a process (-p PID)");
+	return 0;
+}
+
+static int cmd_path(int argc, char **argv)
+{
+	struct path_command options = {.percent_limit = 1};
+	int first, status, recorded = EXIT_FINE, err;
+	bool records;
+
+	if (!command__parse(&command_path, argc, argv, &options, &first, &status))
+		return status;
+	records = argv[first] || options.process;
+	err = check(&options, records);
+	if (err)
+		return command__reject(err);
+	if (records) {
+		recorded = record(&options, argv + first);
+		if (recorded == EXIT_USAGE || recorded == 126 || recorded == 127)
+			return recorded;
+		if (options.process && !options.of)
+			options.of = options.process;
+	}
+	err = show(&options);
+	sample_filter__free(&options.view.filter);
+	return err ? command__fail(err) : recorded;
+}
+
+const struct command command_path = {
+	.name = "path",
+	.summary = "show what a program waited for, and what that waited for",
+	.usage = "[OPTIONS] [-i FILE] [--of PID|TID|NAME]\n"
+		 "       dwell path [OPTIONS] [--] COMMAND [ARG...]\n"
+		 "       dwell path [OPTIONS] -p PID [--duration TIME]",
+	.details =
+		"With a COMMAND or a process, records first, as dwell record --trace --wakers\n"
+		"linked does. Every wait is followed to the thread that ended it, and that one's\n"
+		"waits in turn: servers, children, kernel threads, disks.\n",
+	.options = rows,
+	.run = cmd_path,
+};

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The consolidated tree of pseudo-stacks. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/duration.h"
+#include "render/format.h"
+#include "render/path/path_views.h"
+#include "render/terminal.h"
+
+/* Functions of an unbranched stack that are printed at its ends; the others are left out. */
+#define OUTER_FRAMES 2
+#define INNER_FRAMES 4
+
+struct printer {
+	const struct path_view *view;
+	const struct path_tree *tree;
+	uint64_t whole;
+	FILE *to;
+};
+
+static const struct path_node *node_at(const struct printer *printer, uint32_t node)
+{
+	return &printer->tree->nodes.data[node];
+}
+
+static bool is_shown(const struct printer *printer, uint32_t node)
+{
+	return format__percent(node_at(printer, node)->total_ns, printer->whole) >=
+	       printer->view->percent_limit;
+}
+
+static enum color color_of(const struct path_node *node)
+{
+	switch ((enum path_node_type)node->type) {
+	case PATH_NODE_THREAD:
+		return COLOR_BOLD;
+	case PATH_NODE_WAIT:
+		return COLOR_WARM;
+	case PATH_NODE_LEAF:
+		return COLOR_DIM;
+	default:
+		return COLOR_NONE;
+	}
+}
+
+static void put_text(const struct printer *printer, const struct path_node *node)
+{
+	bool color = printer->view->color;
+	char text[512];
+
+	path_node__text(printer->view, node, text, sizeof(text));
+	fputs(color__begin(color, color_of(node)), printer->to);
+	if (node->type == PATH_NODE_WAIT)
+		fputs("waits: ", printer->to);
+	if (node->type == PATH_NODE_LEAF)
+		fputc('[', printer->to);
+	format__safe(printer->to, text);
+	if (node->type == PATH_NODE_LEAF)
+		fputc(']', printer->to);
+	fputs(color__end(color, color_of(node)), printer->to);
+}
+
+/* The only child of a frame without time of its own, if it is a frame, too; else 0. */
+static uint32_t only_frame_below(const struct printer *printer, uint32_t node)
+{
+	uint32_t child = node_at(printer, node)->child;
+
+	if (!child || node_at(printer, child)->type != PATH_NODE_FRAME ||
+	    node_at(printer, child)->total_ns != node_at(printer, node)->total_ns)
+		return 0;
+	return child;
+}
+
+/* Prints a stack that does not branch, from @node on, in one line. Returns its innermost frame. */
+static uint32_t put_frames(const struct printer *printer, uint32_t node)
+{
+	size_t n = 1, i = 0;
+
+	for (uint32_t at = node; (at = only_frame_below(printer, at));)
+		n++;
+	for (;; i++, node = only_frame_below(printer, node)) {
+		bool hidden = i >= OUTER_FRAMES && n > OUTER_FRAMES + INNER_FRAMES + 1 &&
+			      i < n - INNER_FRAMES;
+
+		if (hidden && i == OUTER_FRAMES)
+			fprintf(printer->to, " > ...%zu...", n - OUTER_FRAMES - INNER_FRAMES);
+		if (!hidden) {
+			fputs(i ? " > " : "", printer->to);
+			put_text(printer, node_at(printer, node));
+		}
+		if (i + 1 == n)
+			return node;
+	}
+}
+
+/* Prints @node with what is in the same line; returns the node whose children come next. */
+static uint32_t put_line(const struct printer *printer, uint32_t node, size_t indent)
+{
+	const struct path_node *first = node_at(printer, node);
+	char total[24], self[24];
+	uint32_t last = node;
+	uint64_t own;
+
+	for (uint32_t at = node;
+	     first->type == PATH_NODE_FRAME && (at = only_frame_below(printer, at));)
+		last = at;
+	own = first->type == PATH_NODE_LEAF ? 0 : node_at(printer, last)->self_ns;
+	fprintf(printer->to, "%6.2f%% %10s %10s  %*s",
+		format__percent(first->total_ns, printer->whole),
+		duration__text(first->total_ns, total), own ? duration__text(own, self) : "",
+		(int)indent, "");
+	if (first->type == PATH_NODE_FRAME)
+		put_frames(printer, node);
+	else
+		put_text(printer, first);
+	if (first->type != PATH_NODE_FRAME && first->count > 1)
+		fprintf(printer->to, " (%llu times)", (unsigned long long)first->count);
+	fputc('\n', printer->to);
+	return last;
+}
+
+static void put_hidden(const struct printer *printer, size_t n, uint64_t ns, size_t indent)
+{
+	char text[24];
+
+	if (ns)
+		fprintf(printer->to, "%6.2f%% %10s %10s  %*s... %zu more\n",
+			format__percent(ns, printer->whole), duration__text(ns, text), "",
+			(int)indent, "", n);
+}
+
+/* A node whose children are being printed. */
+struct open_node {
+	uint32_t next; /* child to be printed; 0: none */
+	size_t indent;
+	size_t depth; /* in waits */
+};
+
+static int push_children(const struct printer *printer, uint32_t node, size_t indent, size_t depth,
+			 struct open_node **open, size_t *n, size_t *capacity)
+{
+	if (*n == *capacity) {
+		size_t more = *capacity ? 2 * *capacity : 64;
+		struct open_node *grown = realloc(*open, more * sizeof(**open));
+
+		if (!grown)
+			return -1;
+		*open = grown;
+		*capacity = more;
+	}
+	(*open)[(*n)++] = (struct open_node){node_at(printer, node)->child, indent, depth};
+	return 0;
+}
+
+void path_view__tree(const struct path_view *view, const struct path_tree *tree, uint64_t whole,
+		     FILE *to)
+{
+	struct printer printer = {view, tree, whole, to};
+	struct open_node *open = NULL;
+	size_t n = 0, capacity = 0;
+	int err;
+
+	fprintf(to, "%7s %10s %10s\n", "share", "total", "self");
+	err = push_children(&printer, 0, 0, 0, &open, &n, &capacity);
+	while (n && !err) {
+		struct open_node *top = &open[n - 1];
+		uint32_t node = top->next, last;
+		size_t indent = top->indent, depth = top->depth;
+		uint64_t hidden = 0;
+		size_t n_hidden = 0;
+
+		if (node && is_shown(&printer, node)) {
+			top->next = node_at(&printer, node)->next;
+			last = put_line(&printer, node, indent);
+			if (node_at(&printer, node)->type == PATH_NODE_WAIT)
+				depth++;
+			if (!view->depth || depth <= view->depth)
+				err = push_children(&printer, last, indent + 2, depth, &open, &n,
+						    &capacity);
+			continue;
+		}
+		for (; node; node = node_at(&printer, node)->next, n_hidden++)
+			hidden += node_at(&printer, node)->total_ns;
+		if (format__percent(hidden, whole) >= view->percent_limit)
+			put_hidden(&printer, n_hidden, hidden, indent);
+		n--;
+	}
+	free(open);
+}
