@@ -85,7 +85,9 @@ static void add_up(struct path *path)
 			path->accounted_ns += path->ns[i];
 	path->total_ns = path->wall_ns;
 	for (size_t i = 0; i < path->background.n; i++)
-		path->total_ns += path->background.data[i].ns;
+		if (__builtin_add_overflow(path->total_ns, path->background.data[i].ns,
+					   &path->total_ns))
+			path->total_ns = UINT64_MAX; /* a damaged recording */
 }
 
 static int prepare(struct path *path, const struct model *model, struct kinds *kinds,
