@@ -37,6 +37,7 @@ struct capture_settings {
 	__u8 stack_at_switch_out;		 /* the last rung: take stacks there */
 	__u8 use_tables;			 /* unwind user stacks by .eh_frame tables */
 	__u8 follow;				 /* record threads that recorded threads create */
+	__u8 kernel_threads;			 /* record kernel threads, as helpers */
 	__u8 states_in_hash;			 /* not in task storage, see state.bpf.h */
 	__u8 syscall_takes_fd[CAPTURE_SYSCALLS]; /* whether the first argument is a descriptor */
 };

@@ -20,5 +20,6 @@ enum helper_threads {
 	HELPERS_NONE = 0,
 	HELPERS_KERNEL = 1, /* kernel threads: journals, workers */
 	HELPERS_ALL = 2,    /* and threads of other processes */
-	HELPERS_LINKED = 3, /* and threads that a recorded one wakes: servers, before they reply */
+	HELPERS_LINKED = 3, /* and threads that a recorded one wakes: servers, before they reply;
+			     all kernel threads from the start */
 };

@@ -97,6 +97,7 @@ static int show(const struct path_command *options)
 	err = err ? err : kinds__new(model, &kinds);
 	err = err ? err : idle_waits__new(model, kinds, &idle);
 	if (!err) {
+		path_options.is_server = options->of != NULL;
 		path_options.from = model->start + window->from;
 		path_options.until = window->until ? model->start + window->until : model->end;
 		err = path__find(model, kinds, idle, &path_options, &path);

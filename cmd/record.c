@@ -75,7 +75,9 @@ static const struct option_row record_rows[] = {
 		"wakers", 0, "WHICH", "none|kernel|all|linked", set_wakers,
 		"also record threads that wake a recorded one, to see what they wait for: none, "
 		"kernel (kernel threads only, the default), all (other processes, too) or linked "
-		"(and those that a recorded thread wakes, such as the servers that it calls)"),
+		"(and those that a recorded thread wakes, such as the servers that it calls, and "
+		"all "
+		"kernel threads from the start)"),
 	OPTION_GROUP("How to record"),
 	OPTION_TEXT("output", 'o', "FILE", struct record_options, output,
 		    "write the recording to FILE (default: dwell.data); an existing one is kept as "
@@ -369,6 +371,7 @@ static int configure(const struct record_options *options, char **command,
 	config->output = options->output;
 	config->capture.trace = options->trace;
 	config->helpers = options->helpers;
+	config->capture.kernel_threads = options->helpers == HELPERS_LINKED;
 	config->wait_limit = options->wait_limit;
 	config->capture.rung = options->rung;
 	config->capture.user = options->user;

@@ -223,13 +223,14 @@ static int load_thread(struct loader *loader, const struct record *record)
 	uint32_t parent = thread_index(loader, from->parent);
 	uint32_t index = thread_index(loader, from->thread);
 	struct model_thread *thread = &loader->model->threads.data[index];
+	const uint32_t recorded = THREAD_TARGET | THREAD_HELPER;
 
 	if (!index)
 		return -EINVAL;
 	extend_time_range(loader, from->time, from->time);
+	if (thread->announced && !(thread->flags & recorded) && from->flags & recorded)
+		thread->created = from->time; /* a waker only, until now */
 	thread->flags |= from->flags;
-	if (from->flags & THREAD_HELPER && thread->announced) /* not recorded until now */
-		thread->created = from->time;
 	if (thread->announced)
 		return 0;
 	thread->announced = true;

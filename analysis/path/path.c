@@ -29,7 +29,7 @@ static int on_step(void *context, const struct path_step *step)
 	struct path *path = finder->path;
 	const struct model_thread *thread = &path->model->threads.data[step->thread];
 	struct path_gap gap = {step->thread, step->from, step->until};
-	struct path_queued queued = {0, step->from, step->until};
+	struct path_queued queued = {.from = step->from, .until = step->until};
 	uint32_t node;
 	int err = path_tree__step(&path->tree, step, &node);
 
@@ -38,6 +38,7 @@ static int on_step(void *context, const struct path_step *step)
 		err = array__push(&path->gaps, gap);
 	if (!err && (step->category == PATH_RUN_QUEUE || step->category == PATH_PREEMPTED)) {
 		queued.cpu = thread->intervals.data[step->interval - 1].cpu;
+		queued.previous = thread->intervals.data[step->interval - 1].previous;
 		err = array__push(&finder->queued, queued);
 	}
 	return err;
@@ -109,7 +110,7 @@ static int prepare(struct path *path, const struct model *model, struct kinds *k
 	path->walk = (struct path_walk){
 		.model = model,
 		.causes = path->causes,
-		.idle = idle,
+		.idle = options->is_server ? idle : NULL,
 		.slack_ns = path__slack(model),
 		.max_depth = options->max_depth ? options->max_depth : PATH_MAX_DEPTH,
 	};

@@ -13,6 +13,7 @@ struct path_options {
 	uint64_t from;	 /* the window, ns, CLOCK_MONOTONIC: clipped to the base's life */
 	uint64_t until;
 	uint32_t max_depth; /* of waits; 0: PATH_MAX_DEPTH */
+	bool is_server;	    /* the base's waits for work are idle, and not followed */
 };
 
 #define PATH_MAX_DEPTH 256
@@ -36,7 +37,7 @@ struct path_chain {
 
 /* A thread that ran on a CPU for which a thread of the path waited. */
 struct path_competitor {
-	uint32_t thread; /* 0: nobody that was recorded */
+	uint32_t thread; /* 0: unknown */
 	uint32_t user;	 /* stacks of the sample that most of it has; 0: none */
 	uint32_t kernel;
 	uint64_t ns;
@@ -74,7 +75,7 @@ struct path {
 
 /*
  * Finds the path of @options->thread. @kinds and @model stay the caller's, and must outlive @path;
- * @idle (may be NULL) tells waits of the base for work. The caller has zeroed @path. Returns 0, or
+ * @idle (may be NULL) tells waits for work. The caller has zeroed @path. Returns 0, or
  * -ENOMEM, or -ENODATA if the window has nothing of the thread's life; @path is to be freed in any
  * case.
  */

@@ -13,11 +13,13 @@ struct path_piece {
 
 typedef ARRAY(struct path_piece) path_pieces;
 
-/* While a thread of the path waited for CPU @cpu (its number + 1). */
+/* A thread of the path waited for CPU @cpu (its number + 1). */
 struct path_queued {
 	uint32_t cpu;
+	uint32_t previous; /* thread that had the CPU at the end of it; 0: unknown */
 	uint64_t from;
 	uint64_t until;
+	uint64_t explained; /* ns of it in which a recorded thread had the CPU */
 };
 
 typedef ARRAY(struct path_queued) path_queued_times;
@@ -26,7 +28,7 @@ typedef ARRAY(struct path_queued) path_queued_times;
 void path_pieces__sort(path_pieces *pieces);
 
 /* Sets @path->competitors. @queued: in order of time. */
-int path_competitors__find(struct path *path, const path_queued_times *queued);
+int path_competitors__find(struct path *path, path_queued_times *queued);
 
 /*
  * Sets @path->background and its tree, from the windows of all levels, sorted, of which the last is

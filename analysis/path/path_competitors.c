@@ -23,19 +23,20 @@ static size_t first_queued(const path_queued_times *queued, uint64_t time)
 }
 
 /* The time of run [@from, @until) on @cpu during which a thread of the path waited for the CPU. */
-static uint64_t overlap(const path_queued_times *queued, uint32_t cpu, uint64_t from,
-			uint64_t until)
+static uint64_t explain(path_queued_times *queued, uint32_t cpu, uint64_t from, uint64_t until)
 {
 	uint64_t ns = 0;
 
 	for (size_t i = first_queued(queued, from); i < queued->n && queued->data[i].from < until;
 	     i++) {
-		const struct path_queued *one = &queued->data[i];
+		struct path_queued *one = &queued->data[i];
 		uint64_t begin = one->from > from ? one->from : from;
 		uint64_t end = one->until < until ? one->until : until;
 
-		if (one->cpu == cpu && begin < end)
-			ns += end - begin;
+		if (one->cpu != cpu || begin >= end)
+			continue;
+		one->explained += end - begin;
+		ns += end - begin;
 	}
 	return ns;
 }
@@ -50,7 +51,7 @@ static bool is_queued(const path_queued_times *queued, uint32_t cpu, uint64_t ti
 
 /* The thread's runs that others waited for, and the sample in them that is the most frequent. */
 static struct path_competitor measure(const struct model_thread *thread, uint32_t index,
-				      const path_queued_times *queued, struct map64 *stacks)
+				      path_queued_times *queued, struct map64 *stacks)
 {
 	struct path_competitor found = {.thread = index};
 	uint64_t most = 0;
@@ -63,7 +64,7 @@ static struct path_competitor measure(const struct model_thread *thread, uint32_
 
 		if (!interval->cpu || interval->flags & INTERVAL_UNFINISHED || until <= from)
 			continue;
-		found.ns += overlap(queued, interval->cpu, from, until);
+		found.ns += explain(queued, interval->cpu, from, until);
 		while (sample < thread->samples.n && thread->samples.data[sample].time < from)
 			sample++;
 		for (; sample < thread->samples.n && thread->samples.data[sample].time < until;
@@ -93,25 +94,43 @@ static int compare_competitors(const void *a, const void *b)
 	return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-int path_competitors__find(struct path *path, const path_queued_times *queued)
+/* What recorded threads leave: of the thread that was seen at the end, if it was not recorded. */
+static int add_others(struct path *path, const path_queued_times *queued)
+{
+	_cleanup_free_ uint64_t *ns = calloc(path->model->threads.n, sizeof(*ns));
+
+	if (!ns)
+		return -ENOMEM;
+	for (size_t i = 0; i < queued->n; i++) {
+		const struct path_queued *one = &queued->data[i];
+		uint64_t length = one->until - one->from;
+		bool is_known = path__is_recorded(&path->model->threads.data[one->previous]);
+
+		if (one->explained < length)
+			ns[is_known ? 0 : one->previous] += length - one->explained;
+	}
+	for (uint32_t t = 0; t < path->model->threads.n; t++) {
+		struct path_competitor found = {.thread = t, .ns = ns[t]};
+
+		if (ns[t] && array__push(&path->competitors, found))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int path_competitors__find(struct path *path, path_queued_times *queued)
 {
 	const struct model *model = path->model;
-	struct path_competitor others = {};
 
-	for (size_t i = 0; i < queued->n; i++)
-		others.ns += queued->data[i].until - queued->data[i].from;
 	for (uint32_t t = 1; t < model->threads.n && queued->n; t++) {
 		struct map64 stacks = {};
 		struct path_competitor found = measure(&model->threads.data[t], t, queued, &stacks);
 
 		map64__free(&stacks);
-		if (!found.ns)
-			continue;
-		others.ns -= found.ns < others.ns ? found.ns : others.ns;
-		if (array__push(&path->competitors, found))
+		if (found.ns && array__push(&path->competitors, found))
 			return -ENOMEM;
 	}
-	if (others.ns && array__push(&path->competitors, others))
+	if (add_others(path, queued))
 		return -ENOMEM;
 	if (path->competitors.n)
 		qsort(path->competitors.data, path->competitors.n, sizeof(*path->competitors.data),

@@ -241,29 +241,36 @@ static uint32_t add_unsampled(struct path_tree *tree, const struct path_tree_lev
 			  thread->intervals.data[ending - 1].user);
 }
 
+/* The node of the functions in which the thread was preempted, or lets others run. */
+static uint32_t add_preempted(struct path_tree *tree, const struct path_tree_level *level,
+			      uint32_t number)
+{
+	const struct model_interval *interval =
+		&thread_at(tree, level->thread)->intervals.data[number];
+
+	return add_stack(tree, level->node, interval->user ? 0 : interval->kernel, interval->user,
+			 true);
+}
+
 /* The node below which what @step does is shown. 0 without memory. */
 static uint32_t place_of(struct path_tree *tree, const struct path_step *step)
 {
 	struct path_tree_level *level = innermost(tree);
-	const struct model_thread *thread = thread_at(tree, step->thread);
+	const struct model_sample *sample;
 
 	switch (step->category) {
-	case PATH_RUNNING: {
-		const struct model_sample *sample = &thread->samples.data[step->sample - 1];
-
+	case PATH_RUNNING:
+		if (!step->sample)
+			return add_preempted(tree, level, step->interval - 1);
+		sample = &thread_at(tree, step->thread)->samples.data[step->sample - 1];
 		return add_stack(tree, level->node, sample->kernel, sample->user, false);
-	}
 	case PATH_NOT_SAMPLED:
 		return add_unsampled(tree, level, step->interval);
 	case PATH_GAP:
 		return level->node;
 	case PATH_RUN_QUEUE:
-	case PATH_PREEMPTED: {
-		const struct model_interval *interval = &thread->intervals.data[step->interval - 1];
-
-		return add_stack(tree, level->node, interval->user ? 0 : interval->kernel,
-				 interval->user, true);
-	}
+	case PATH_PREEMPTED:
+		return add_preempted(tree, level, step->interval - 1);
 	default:
 		return step->interval ? add_wait(tree, level, step->interval - 1) : level->node;
 	}

@@ -142,34 +142,87 @@ static int put_step(struct walking *walking, struct walker *walker, struct path_
 	return walking->visitor->step ? walking->visitor->step(walking->visitor->context, step) : 0;
 }
 
-/*
- * A run until @until, in equal parts for its samples by their weights. @ending: 1 + number of the
- * interval that ends it, or 0.
- */
-static int put_run(struct walking *walking, struct walker *walker, uint64_t until, uint32_t ending)
+/* A time in a run at which it is known where the thread was. */
+struct known_place {
+	uint64_t time;
+	uint32_t sample;   /* 1 + number of a sample; 0: an interval's stack */
+	uint32_t interval; /* 1 + number */
+};
+
+/* Ends the part of a run that belongs to the place in @step, at @until if that is not before. */
+static int put_place(struct walking *walking, struct walker *walker, struct path_step *step,
+		     uint64_t until)
 {
-	const struct model_thread *thread = thread_of(walking, walker);
-	struct path_step step = {.category = PATH_NOT_SAMPLED, .until = until, .interval = ending};
-	uint64_t from = walker->at, length = until - from, weight = 0, passed = 0;
-	size_t first = walker->sample, end;
+	step->until = until;
+	return until > walker->at ? put_step(walking, walker, step) : 0;
+}
+
+/* The last one is where the thread was at @time; the part until then is divided in the middle. */
+static int next_place(struct walking *walking, struct walker *walker, struct path_step *step,
+		      const struct known_place *place, uint64_t *last)
+{
 	int err = 0;
 
-	while (first < thread->samples.n && thread->samples.data[first].time < from)
-		first++;
-	for (end = first; end < thread->samples.n && thread->samples.data[end].time <= until; end++)
-		weight += thread->samples.data[end].weight;
-	walker->sample = end;
-	if (!weight)
-		return put_step(walking, walker, &step);
-	step.category = PATH_RUNNING;
-	for (size_t i = first; i < end && !err; i++) {
-		passed += thread->samples.data[i].weight;
-		step.sample = (uint32_t)i + 1;
-		step.until = from + (uint64_t)((__uint128_t)length * passed / weight);
-		if (step.until > walker->at)
-			err = put_step(walking, walker, &step);
-	}
+	if (step->category == PATH_RUNNING)
+		err = put_place(walking, walker, step, *last + (place->time - *last) / 2);
+	step->category = PATH_RUNNING;
+	step->sample = place->sample;
+	step->interval = place->interval;
+	*last = place->time;
 	return err;
+}
+
+/*
+ * Interval @number - 1 of @thread if it was preempted in user mode then: its stack is where it goes
+ * on. A preemption in a system call often comes at once, because that woke another thread, and says
+ * nothing about what is around it.
+ */
+static struct known_place preempted_at(const struct model_thread *thread, size_t number,
+				       uint64_t time)
+{
+	struct known_place place = {.time = time};
+
+	const struct model_interval *interval;
+
+	if (!number || number > thread->intervals.n)
+		return place;
+	interval = &thread->intervals.data[number - 1];
+	if (interval->flags & INTERVAL_PREEMPTED && interval->user && interval->syscall < 0)
+		place.interval = (uint32_t)number;
+	return place;
+}
+
+/*
+ * A run until @until, before interval @next. Each part of it is in the functions of the sample that
+ * is closest, or of the preemption that began or ended it.
+ */
+static int put_run(struct walking *walking, struct walker *walker, uint64_t until, size_t next)
+{
+	const struct model_thread *thread = thread_of(walking, walker);
+	bool is_ended = next < thread->intervals.n && thread->intervals.data[next].t_out == until;
+	struct known_place begin = preempted_at(thread, next, walker->at);
+	struct known_place end = preempted_at(thread, is_ended ? next + 1 : 0, until);
+	struct path_step step = {.category = PATH_NOT_SAMPLED,
+				 .interval = next < thread->intervals.n ? (uint32_t)next + 1 : 0};
+	uint64_t last = walker->at;
+	int err = 0;
+
+	if (begin.interval)
+		err = next_place(walking, walker, &step, &begin, &last);
+	while (walker->sample < thread->samples.n &&
+	       thread->samples.data[walker->sample].time < last)
+		walker->sample++;
+	for (; walker->sample < thread->samples.n && !err; walker->sample++) {
+		struct known_place place = {.time = thread->samples.data[walker->sample].time,
+					    .sample = (uint32_t)walker->sample + 1};
+
+		if (place.time > until)
+			break;
+		err = next_place(walking, walker, &step, &place, &last);
+	}
+	if (end.interval && !err)
+		err = next_place(walking, walker, &step, &end, &last);
+	return err ? err : put_place(walking, walker, &step, until);
 }
 
 /* The thread did not exist yet, or was not recorded yet, until @until. */
@@ -305,13 +358,13 @@ static int put_piece(struct walking *walking, struct walker *walker)
 	if (thread->exited)
 		until = min_time(until, thread->ended);
 	if (number == thread->intervals.n)
-		return put_run(walking, walker, until, 0);
+		return put_run(walking, walker, until, number);
 	interval = &thread->intervals.data[number];
 	step.interval = (uint32_t)number + 1;
 	if (interval->t_out > walker->at) {
 		until = min_time(until, interval->t_out);
 		if (!model_thread__lost_before(thread, number))
-			return put_run(walking, walker, until, step.interval);
+			return put_run(walking, walker, until, number);
 		step.category = PATH_GAP;
 		step.until = until;
 		return put_step(walking, walker, &step);

@@ -16,7 +16,7 @@
 
 /* What the innermost thread of the pseudo-stack does. */
 enum path_category {
-	PATH_RUNNING = 0,  /* in functions that a sample tells */
+	PATH_RUNNING = 0,  /* in functions that a sample or a preemption tells */
 	PATH_NOT_SAMPLED,  /* running, for too short a time to be sampled */
 	PATH_DISK_ACTIVE,  /* waits for a request that the device works on */
 	PATH_DISK_QUEUED,  /* waits for a request that was not issued yet */
@@ -52,7 +52,7 @@ struct path_step {
 	uint64_t from;
 	uint64_t until;
 	uint32_t interval; /* 1 + number of the interval that it lies in; of a run, that ends it */
-	uint32_t sample;   /* RUNNING: 1 + number of the sample */
+	uint32_t sample;   /* RUNNING: 1 + number of the sample; 0: the interval has the stack */
 	uint32_t id; /* DISK: device; PEER: string; DELIVERY, OTHER_PATH, NOT_RECORDED: thread */
 };
 

@@ -53,12 +53,14 @@ static __always_inline bool is_wanted(struct task_struct *task)
 	}
 }
 
-static __always_inline void mark(struct task_struct *task)
+/* @helper: 0, or STATE_HELPER. */
+static __always_inline void mark(struct task_struct *task, __u8 helper)
 {
 	struct thread_state *state = state_of(task);
 
 	if (state && state->flags & STATE_TARGET) {
-		if (state->flags & STATE_HELPER) /* becomes a target, and is announced as such */
+		if (state->flags & STATE_HELPER &&
+		    !helper) /* becomes a target, and is announced as such */
 			state->flags &= ~(STATE_HELPER | STATE_ANNOUNCED);
 		return;
 	}
@@ -70,8 +72,9 @@ static __always_inline void mark(struct task_struct *task)
 	state->class = task_blocked(task) ? blocked_class(task, state) : CLASS_SCHED;
 	state->interval_flags =
 		INTERVAL_BEGUN_BEFORE | (state->class == CLASS_SCHED ? INTERVAL_PREEMPTED : 0);
-	state->flags = STATE_TARGET;
-	capture.marked++;
+	state->flags = STATE_TARGET | helper;
+	if (!helper)
+		capture.marked++;
 }
 
 SEC("iter/task")
@@ -79,8 +82,12 @@ int mark_targets(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 
-	if (task && !(task->flags & PF_EXITING) && is_wanted(task))
-		mark(task);
+	if (!task || task->flags & PF_EXITING)
+		return 0;
+	if (is_wanted(task))
+		mark(task, 0);
+	else if (settings.kernel_threads && task->pid && task->flags & PF_KTHREAD)
+		mark(task, STATE_HELPER);
 	return 0;
 }
 
@@ -104,6 +111,6 @@ SEC("tp_btf/cgroup_attach_task")
 int BPF_PROG(on_cgroup_attach, struct cgroup *group, const char *path, struct task_struct *task)
 {
 	if (capture.active && is_wanted(task))
-		mark(task);
+		mark(task, 0);
 	return 0;
 }

@@ -31,9 +31,17 @@ static __always_inline __u32 waker_number(struct task_struct *waker, enum waker_
 	return state->thread;
 }
 
+/* dwell itself, or the command before its exec: then it is dwell, too. */
+static __always_inline bool is_dwell(struct task_struct *task)
+{
+	__u32 tgid = tgid_of(task);
+
+	return tgid == settings.own_tgid || tgid == settings.command_tgid;
+}
+
 static __always_inline bool is_helper(struct task_struct *task)
 {
-	if (tgid_of(task) == settings.own_tgid)
+	if (is_dwell(task))
 		return false;
 	return helpers >= HELPERS_ALL || (helpers == HELPERS_KERNEL && task->flags & PF_KTHREAD);
 }
@@ -76,7 +84,7 @@ static __always_inline struct thread_state *record_wakee(struct task_struct *tas
 	struct thread_state *state;
 
 	if (helpers != HELPERS_LINKED || waker->flags & PF_KTHREAD ||
-	    tgid_of(task) == settings.own_tgid || !target_state(waker) ||
+	    is_dwell(task) || !target_state(waker) ||
 	    !wakes_itself(waker, context_of(waker)))
 		return NULL;
 	state = begin_state(task, bpf_ktime_get_ns(), 0, RUN_STATE_UNKNOWN);

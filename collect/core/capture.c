@@ -107,6 +107,7 @@ static int open_loader(struct capture *capture, const struct loader_object *obje
 		.period_ns = (uint32_t)config->period_ns,
 		.trace = config->trace,
 		.follow = config->target != CAPTURE_THREADS,
+		.kernel_threads = config->kernel_threads,
 		.ring_bytes = config->ring_bytes,
 		.ids = config->ids,
 		.n_ids = config->n_ids,

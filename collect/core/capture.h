@@ -57,6 +57,7 @@ struct capture_config {
 	const pid_t *ids;
 	size_t n_ids;
 	const char *cgroup;   /* a directory of the cgroup 2 file system */
+	bool kernel_threads;  /* record all kernel threads, as helpers */
 	uint64_t period_ns;   /* of sampling, 10 us to 1 s */
 	bool trace;	      /* record every interval, not only those with a sampling point */
 	uint64_t duration_ns; /* 0: until the end of the command, or a signal */

@@ -111,6 +111,12 @@ static enum target_kind target_kind(const struct loader_config *config)
 	return config->n_ids ? TARGET_LISTED : TARGET_NOTHING;
 }
 
+/* Whether threads are recorded that exist already. */
+static bool marks_targets(const struct loader_config *config)
+{
+	return target_kind(config) != TARGET_NOTHING || config->kernel_threads;
+}
+
 static void configure(const struct loader *loader)
 {
 	const struct loader_config *config = &loader->config;
@@ -124,6 +130,7 @@ static void configure(const struct loader *loader)
 		.use_tables = kernel->bpf_loop,
 		.stack_at_switch_out = loader->rung == RUNG_SWITCH_OUT,
 		.follow = config->follow,
+		.kernel_threads = config->kernel_threads,
 		.states_in_hash = !kernel->reliable_task_storage,
 		.ring_mask = loader->n_rings - 1,
 		.ring_wake_at = config->ring_bytes / 4,
@@ -173,7 +180,7 @@ static void choose_programs(const struct loader *loader)
 	load_if(loader, "on_fork", config->follow);
 	load_if(loader, "on_free", !kernel->reliable_task_storage);
 	load_if(loader, "on_cgroup_attach", config->cgroup != 0);
-	load_if(loader, "mark_targets", target_kind(config) != TARGET_NOTHING);
+	load_if(loader, "mark_targets", marks_targets(config));
 	load_if(loader, "count_targets", target_kind(config) == TARGET_LISTED);
 }
 
@@ -383,7 +390,7 @@ int loader__start(struct loader *loader, uint64_t *marked)
 {
 	*marked = 0;
 	__atomic_store_n(&loader->state->active, 1, __ATOMIC_SEQ_CST);
-	if (!loader->settings->target_kind)
+	if (!marks_targets(&loader->config))
 		return 0;
 	/* A walk can miss a thread that an unmarked one creates meanwhile; the next one finds it.
 	 */

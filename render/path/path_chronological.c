@@ -26,13 +26,14 @@ enum item_type {
 
 struct item {
 	enum item_type type;
-	uint32_t node; /* in the tree; of a run, of its longest piece */
+	uint32_t node; /* in the tree; of a run, of the function that most of it is in */
 	uint32_t leaf; /* WAIT: what it waits for, if no thread is entered for that; else 0 */
 	uint32_t end;  /* number of the first item that is not below it */
 	uint64_t from;
 	uint64_t until;
-	uint64_t longest; /* RUN: length of the longest piece; WAIT: that of @leaf */
-	uint64_t queued;  /* part of it, for a CPU: after a wait, or within a run */
+	uint64_t
+		longest; /* WAIT: length of the longest piece, with @leaf; RUN: majority of @node */
+	uint64_t queued; /* part of it, for a CPU: after a wait, or within a run */
 };
 
 struct chronicle {
@@ -103,15 +104,20 @@ static struct item *latest(struct chronicle *chronicle, enum item_type type)
 static int add_run(struct chronicle *chronicle, const struct path_step *step, uint32_t node)
 {
 	struct item *item = latest(chronicle, ITEM_RUN);
+	uint64_t ns = step->until - step->from;
 
 	if (!item)
 		item = add_item(chronicle, ITEM_RUN, node, step->from, step->from);
 	if (!item)
 		return -ENOMEM;
 	item->until = step->until;
-	if (step->until - step->from > item->longest) {
-		item->longest = step->until - step->from;
+	if (item->node == node) {
+		item->longest += ns;
+	} else if (ns > item->longest) { /* a majority vote */
+		item->longest = ns - item->longest;
 		item->node = node;
+	} else {
+		item->longest -= ns;
 	}
 	chronicle->last = (uint32_t)(item - chronicle->items.data) + 1;
 	return 0;

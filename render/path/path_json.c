@@ -155,8 +155,11 @@ static json_t *competitors_json(const struct path_view *view)
 		json_t *entry = json_object();
 
 		if (one->thread)
-			put_thread(entry, view, one->thread, view->path->from);
-		json_object_set_new(entry, "recorded", json_boolean(one->thread));
+			put_thread(entry, view, one->thread,
+				   view->model->threads.data[one->thread].ended);
+		json_object_set_new(
+			entry, "recorded",
+			json_boolean(path__is_recorded(&view->model->threads.data[one->thread])));
 		json_object_set_new(entry, "ns", json__number(one->ns));
 		json_array_append_new(array, entry);
 	}

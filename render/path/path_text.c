@@ -26,12 +26,13 @@ static void put_row(const struct path_view *view, const char *label, uint64_t ns
 static int put_competitor(const struct path_view *view, const struct path_competitor *one, FILE *to)
 {
 	struct callchain chain = {};
-	char thread[128] = "others, not recorded", ns[24], text[24];
+	char thread[128] = "others, unknown", ns[24], text[24];
 	int err = 0;
 	ssize_t row;
 
 	if (one->thread)
-		path_thread__text(view, one->thread, view->path->from, thread, sizeof(thread));
+		path_thread__text(view, one->thread, view->model->threads.data[one->thread].ended,
+				  thread, sizeof(thread));
 	fprintf(to, "#     %12s  ", duration__text(one->ns, ns));
 	format__safe(to, thread);
 	if (one->user || one->kernel) {

@@ -49,7 +49,8 @@ static bool is_same_thread(const struct path_view *view, uint32_t a, uint32_t b)
 {
 	const struct path_node *x = node_at(view, a), *y = node_at(view, b);
 
-	return x->name == y->name && x->process == y->process;
+	return x->name == y->name && x->process == y->process && x->several == y->several &&
+	       (x->several || x->thread == y->thread);
 }
 
 static uint64_t hash_doing(const struct path_view *view, uint32_t thread, uint32_t what)

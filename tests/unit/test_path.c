@@ -282,6 +282,8 @@ static int on_step(void *context, const struct path_step *step)
 		hash = hash__add(hash, walked->threads.data[i]);
 	if (category == PATH_DELIVERY)
 		category = PATH_OTHER_PATH;
+	if (category == PATH_RUNNING) /* after a preemption */
+		category = PATH_NOT_SAMPLED;
 	*map64__put(&walked->sums, hash__add(hash, category), 0) += step->until - step->from;
 	return 0;
 }
@@ -546,7 +548,7 @@ static void competitors_ran_on_the_same_cpu(void **state)
 	assert_int_equal(found.path.competitors.data[1].ns, 10 * MS);
 }
 
-/* A run is divided among its samples; one without is in the functions around it. */
+/* A run is divided between its samples; one without is in the functions around it. */
 static void runs_have_functions(void **state)
 {
 	struct program program = program__begin(true);
@@ -557,13 +559,23 @@ static void runs_have_functions(void **state)
 	program__threads(&program, 2);
 	synthetic__interval(&program.made, WAIT(1, 2, 10 * MS, 20 * MS, .user_stack = before));
 	synthetic__interval(&program.made, WAIT(1, 2, 30 * MS, 40 * MS, .user_stack = after));
-	synthetic__sample(&program.made, 1, 41 * MS, 1, 0, USER(&program, "f", "main"));
-	synthetic__sample(&program.made, 1, 42 * MS, 2, 0, USER(&program, "g", "main"));
+	synthetic__sample(&program.made, 1, 50 * MS, 1, 0, USER(&program, "f", "main"));
+	synthetic__sample(&program.made, 1, 70 * MS, 1, 0, USER(&program, "g", "main"));
+	/* Where it was preempted is known, too. */
+	synthetic__interval(&program.made, (struct record_interval){.thread = 1,
+								    .class = CLASS_SCHED,
+								    .flags = INTERVAL_PREEMPTED,
+								    .t_out = 80 * MS,
+								    .runq_ns = 5 * MS,
+								    .syscall = -1,
+								    .user_stack = before});
 	found = program__path(&program, 100 * MS);
 	assert_int_equal(TIME_AT(&found, "A", "main", "work", "not_sampled"), 10 * MS);
 	assert_int_equal(TIME_AT(&found, "A", "main", "f"), 20 * MS);
-	assert_int_equal(TIME_AT(&found, "A", "main", "g"), 40 * MS);
-	assert_int_equal(found.path.ns[PATH_RUNNING], 60 * MS);
+	assert_int_equal(TIME_AT(&found, "A", "main", "g"), 15 * MS);
+	assert_int_equal(TIME_AT(&found, "A", "main", "work", "read"), (5 + 15 + 5 + 10) * MS);
+	assert_int_equal(TIME_AT(&found, "A", "main", "work", "read", "preempted"), 5 * MS);
+	assert_int_equal(found.path.ns[PATH_RUNNING], 55 * MS);
 }
 
 static void a_window_without_the_thread_has_nothing(void **state)

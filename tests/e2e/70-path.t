@@ -1,0 +1,143 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# dwell path: programs whose paths are known.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Dwell;
+use List::Util qw(max sum0);
+use Test::More;
+
+need_recording();
+
+sub path {
+	my (@options) = @_;
+	my $result = run({seconds => 120}, $DWELL, 'path', '--json', @options);
+	diag($result->{err}) if $result->{status};
+	return decode($result->{out});
+}
+
+# The time of the outermost nodes that a function has in the tree.
+sub time_in {
+	my ($function, @nodes) = @_;
+	return sum0(map {
+		($_->{frame} // '') eq $function ? $_->{total_ns} : time_in($function, @{$_->{children}})
+	} @nodes);
+}
+
+# The same, of what waits for a CPU in that function.
+sub queued_in {
+	my ($function, @nodes) = @_;
+	my $inside = !defined $function;
+	return sum0(map {
+		my $found = $inside || ($_->{frame} // '') eq $function;
+		($found && ($_->{category} // '') =~ /^(?:run_queue|preempted)$/ ? $_->{self_ns} : 0)
+			+ queued_in($found ? undef : $function, @{$_->{children}});
+	} @nodes);
+}
+
+# Whether what is below each node, and its own time, are all of its time.
+sub is_conserved {
+	my (@nodes) = @_;
+	for my $node (@nodes) {
+		return 0 if $node->{total_ns} != $node->{self_ns} + sum0(map { $_->{total_ns} } @{$node->{children}});
+		return 0 unless is_conserved(@{$node->{children}});
+	}
+	return 1;
+}
+
+# A round's waits begin and end with wakeups, whose cost is in no log: 50 us of each. Where a
+# function begins or ends within a run is known to the period: by chance, less than once in a
+# million runs, that is five standard deviations off.
+use constant PERIOD => 250e3;
+
+sub bound_of {
+	my ($true, $parts) = @_;
+	return max($true / 100, 50e3 * $parts) + 5 * PERIOD * sqrt(2 * $parts / 12);
+}
+
+# The differences from the truth that are too great, as text.
+sub differences {
+	my ($path, $truth) = @_;
+	my @found;
+	push @found, sprintf('%.2f%% accounted for', $path->{accounted_percent}) if $path->{accounted_percent} < 99.5;
+	for my $function (sort keys %{$truth->{on_path}}) {
+		my ($got, $true) = (time_in($function, @{$path->{tree}}), $truth->{on_path}{$function});
+		push @found, sprintf('%s: %.3f ms for %.3f', $function, $got / 1e6, $true / 1e6)
+			if abs($got - $true) > bound_of($true, $truth->{rounds});
+	}
+	return @found;
+}
+
+# Runs a case until what is found is true, up to six times: a caller that is preempted just before it
+# sleeps is not waiting yet, which the program cannot know. @more compares what else is known.
+sub check {
+	my ($case, $more) = @_;
+	my (@found, $path, $run);
+	for (1 .. 6) {
+		my $file = "$case.data";
+		$run = record(['--trace', '--wakers', 'linked', '-c', PERIOD / 1e3, '-o', $file],
+			program('paths'), $case, '--dir', $DIR);
+		$path = path('-i', $file);
+		last if $run->{status} || !$path;
+		@found = (differences($path, $run->{truth}), $more ? $more->($path, $run->{truth}) : ());
+		last unless @found;
+		note("$case: $_") for @found;
+	}
+	is($run->{status}, 0, "$case: ran");
+	is(sum0(values %{$path->{categories}}), $path->{wall_ns}, "$case: the categories add up to the wall time");
+	ok(is_conserved(@{$path->{tree}}) && sum0(map { $_->{total_ns} } @{$path->{tree}}) == $path->{wall_ns},
+		"$case: time is conserved at every level");
+	is("@found", '', "$case: as it was");
+	return ($path, $run->{truth});
+}
+
+# A difference of one number.
+sub differs {
+	my ($name, $got, $true, $parts) = @_;
+	return abs($got - $true) > bound_of($true, $parts)
+		? sprintf('%s: %.3f ms for %.3f', $name, $got / 1e6, $true / 1e6) : ();
+}
+
+check($_) for qw(pass chain triangle signals eventfd uring pool tree server);
+
+# The timer's interrupt, and what dwell does in it, are part of the program's measurement.
+check('polls', sub {
+	my ($path, $truth) = @_;
+	return differs('timed out', $path->{categories}{timeout_ns}, $truth->{timeouts}, 3 * $truth->{polls});
+});
+
+my ($path) = check('background', sub {
+	my ($path, $truth) = @_;
+	return differs('background', time_in('work_b', @{$path->{background}}), $truth->{off_path}{work_b}, $truth->{rounds});
+});
+ok((grep { $_->{comm} eq 'paths' && $_->{started_by} =~ /^paths/ } @{$path->{not_waited_for}}),
+	'background: who started it');
+
+# dwell's own time in the kernel, at each switch, is not in what the scheduler measures.
+($path) = check('crowd', sub {
+	my ($path, $truth) = @_;
+	return differs('waits for a CPU', queued_in('work_a', @{$path->{tree}}), $truth->{queued}, $truth->{switches} / 4);
+});
+my ($most) = grep { $_->{recorded} } @{$path->{ran_instead}};
+is($most->{comm}, 'spinner', 'crowd: who ran instead');
+is(sum0(map { $_->{ns} } @{$path->{ran_instead}}),
+	$path->{categories}{run_queue_ns} + $path->{categories}{preempted_ns}, 'crowd: all of that time');
+
+SKIP: {
+	skip 'needs root and ip', 1 unless $> == 0 && grep { -x "$_/ip" } qw(/sbin /usr/sbin /bin /usr/bin);
+	check('hosts');
+}
+
+# The command itself: records and shows.
+my $shown = run($DWELL, 'path', '-i', 'direct.data', '--', program('paths'), 'pass', '--rounds', 3);
+is($shown->{status}, 0, 'records and shows');
+like($shown->{out}, qr/^# target +: paths\/\d+$/m, 'the target is the command');
+like($shown->{out}, qr/^# +accounted for .* (?:99|100)\.\d%$/m, 'the account');
+like($shown->{out}, qr/waits: pipe read/, 'a wait');
+like($shown->{out}, qr/^# \d+% of it is paths\/\d+/m, 'the verdict');
+
+done_testing();
