@@ -83,9 +83,8 @@ static __always_inline struct thread_state *record_wakee(struct task_struct *tas
 	struct task_struct *waker = bpf_get_current_task_btf();
 	struct thread_state *state;
 
-	if (helpers != HELPERS_LINKED || waker->flags & PF_KTHREAD ||
-	    is_dwell(task) || !target_state(waker) ||
-	    !wakes_itself(waker, context_of(waker)))
+	if (helpers != HELPERS_LINKED || waker->flags & PF_KTHREAD || is_dwell(task) ||
+	    !target_state(waker) || !wakes_itself(waker, context_of(waker)))
 		return NULL;
 	state = begin_state(task, bpf_ktime_get_ns(), 0, RUN_STATE_UNKNOWN);
 	if (!state)

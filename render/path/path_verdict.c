@@ -68,17 +68,20 @@ static struct doing *find_doing(const struct path_view *view, doings *all, struc
 {
 	struct doing added = {.thread = thread, .what = what};
 	uint64_t key = hash_doing(view, thread, what);
+	struct doing *one;
 
-	for (uint64_t *known; (known = map64__get(index, key)); key++) {
-		struct doing *one = &all->data[*known];
-
+	for (uint64_t *known; all->data && (known = map64__get(index, key)); key++) {
+		one = &all->data[*known];
 		if (is_same_thread(view, one->thread, thread) &&
 		    is_same_doing(view, one->what, what))
 			return one;
 	}
-	if (!map64__put(index, key, all->n) || array__push(all, added))
+	if (!map64__put(index, key, all->n))
 		return NULL;
-	return &all->data[all->n - 1];
+	one = array__add(all);
+	if (one)
+		*one = added;
+	return one;
 }
 
 static int collect(const struct path_view *view, doings *all)
