@@ -33,12 +33,12 @@ struct capture_settings {
 	__u32 target_kind;   /* enum target_kind */
 	__s32 nr_poll, nr_ppoll, nr_wait4, nr_waitid;
 	__s32 nr_epoll_wait, nr_epoll_pwait, nr_epoll_pwait2;
-	__u8 trace_mode;			 /* emit intervals without a sampling point, too */
-	__u8 stack_at_switch_out;		 /* the last rung: take stacks there */
-	__u8 use_tables;			 /* unwind user stacks by .eh_frame tables */
-	__u8 follow;				 /* record threads that recorded threads create */
-	__u8 kernel_threads;			 /* record kernel threads, as helpers */
-	__u8 states_in_hash;			 /* not in task storage, see state.bpf.h */
+	__u8 trace_mode;	  /* emit intervals without a sampling point, too */
+	__u8 stack_at_switch_out; /* the last rung: take stacks there */
+	__u8 use_tables;	  /* unwind user stacks by .eh_frame tables */
+	__u8 follow;		  /* record threads that recorded threads create */
+	__u8 linked;	     /* record kernel threads, and those that helpers create, as helpers */
+	__u8 states_in_hash; /* not in task storage, see state.bpf.h */
 	__u8 syscall_takes_fd[CAPTURE_SYSCALLS]; /* whether the first argument is a descriptor */
 };
 

@@ -371,7 +371,7 @@ static int configure(const struct record_options *options, char **command,
 	config->output = options->output;
 	config->capture.trace = options->trace;
 	config->helpers = options->helpers;
-	config->capture.kernel_threads = options->helpers == HELPERS_LINKED;
+	config->capture.linked = options->helpers == HELPERS_LINKED;
 	config->wait_limit = options->wait_limit;
 	config->capture.rung = options->rung;
 	config->capture.user = options->user;

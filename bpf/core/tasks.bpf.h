@@ -86,7 +86,7 @@ int mark_targets(struct bpf_iter__task *ctx)
 		return 0;
 	if (is_wanted(task))
 		mark(task, 0);
-	else if (settings.kernel_threads && task->pid && task->flags & PF_KTHREAD)
+	else if (settings.linked && task->pid && task->flags & PF_KTHREAD)
 		mark(task, STATE_HELPER);
 	return 0;
 }

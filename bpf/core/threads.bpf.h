@@ -8,22 +8,24 @@
 #include "bpf/core/state.bpf.h"
 #include "bpf/core/unwind.bpf.h"
 
-/* sched_process_fork: threads that a recorded thread creates are recorded, too. */
+/* sched_process_fork: threads that a recorded thread creates are recorded like that. */
 static __always_inline struct thread_state *thread_created(struct task_struct *parent,
 							   struct task_struct *child)
 {
 	struct thread_state *state;
 	__u32 parent_number;
+	__u8 helper;
 
 	if (!capture.active || !settings.follow)
 		return NULL;
 	state = target_state(parent);
-	if (!state || state->flags & STATE_HELPER)
+	if (!state || (state->flags & STATE_HELPER && !settings.linked))
 		return NULL;
+	helper = state->flags & STATE_HELPER;
 	parent_number = state->thread;
 	if (!(state->flags & STATE_ANNOUNCED))
 		announce(parent, state, 0);
-	state = begin_state(child, bpf_ktime_get_ns(), STATE_TARGET | STATE_CREATED,
+	state = begin_state(child, bpf_ktime_get_ns(), STATE_TARGET | STATE_CREATED | helper,
 			    RUN_STATE_OFF_CPU);
 	if (!state)
 		return NULL;

@@ -107,7 +107,7 @@ static int open_loader(struct capture *capture, const struct loader_object *obje
 		.period_ns = (uint32_t)config->period_ns,
 		.trace = config->trace,
 		.follow = config->target != CAPTURE_THREADS,
-		.kernel_threads = config->kernel_threads,
+		.linked = config->linked,
 		.ring_bytes = config->ring_bytes,
 		.ids = config->ids,
 		.n_ids = config->n_ids,
@@ -250,8 +250,8 @@ static int begin(struct capture *capture)
 	int err;
 
 	/* Before loader__start(), so that the first stacks can be walked. */
-	targets__each_process(config->target, config->ids, config->n_ids, config->cgroup,
-			      add_process, capture);
+	targets__each_process(config->linked ? CAPTURE_SYSTEM : config->target, config->ids,
+			      config->n_ids, config->cgroup, add_process, capture);
 	prepare_tables(capture);
 	unwinder__publish(capture->unwinder);
 	kernel__count(&capture->machine);

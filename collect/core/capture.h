@@ -56,8 +56,9 @@ struct capture_config {
 	sigset_t ignored; /* signals that the command ignores */
 	const pid_t *ids;
 	size_t n_ids;
-	const char *cgroup;   /* a directory of the cgroup 2 file system */
-	bool kernel_threads;  /* record all kernel threads, as helpers */
+	const char *cgroup; /* a directory of the cgroup 2 file system */
+	/* Any process may become a helper: kernel threads are, and the others are prepared for. */
+	bool linked;
 	uint64_t period_ns;   /* of sampling, 10 us to 1 s */
 	bool trace;	      /* record every interval, not only those with a sampling point */
 	uint64_t duration_ns; /* 0: until the end of the command, or a signal */

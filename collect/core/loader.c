@@ -114,7 +114,7 @@ static enum target_kind target_kind(const struct loader_config *config)
 /* Whether threads are recorded that exist already. */
 static bool marks_targets(const struct loader_config *config)
 {
-	return target_kind(config) != TARGET_NOTHING || config->kernel_threads;
+	return target_kind(config) != TARGET_NOTHING || config->linked;
 }
 
 static void configure(const struct loader *loader)
@@ -130,7 +130,7 @@ static void configure(const struct loader *loader)
 		.use_tables = kernel->bpf_loop,
 		.stack_at_switch_out = loader->rung == RUNG_SWITCH_OUT,
 		.follow = config->follow,
-		.kernel_threads = config->kernel_threads,
+		.linked = config->linked,
 		.states_in_hash = !kernel->reliable_task_storage,
 		.ring_mask = loader->n_rings - 1,
 		.ring_wake_at = config->ring_bytes / 4,

@@ -35,11 +35,11 @@ struct loader_object {
 struct loader_config {
 	uint32_t period_ns;
 	bool trace;
-	bool follow;	     /* record threads that recorded threads create */
-	bool kernel_threads; /* record kernel threads as helpers, from the start */
-	size_t ring_bytes;   /* per CPU, a power of two of pages */
-	pid_t command;	     /* recorded from its exec on; 0: none */
-	const pid_t *ids;    /* processes, or threads */
+	bool follow;	   /* record threads that recorded threads create */
+	bool linked;	   /* record kernel threads, and those that helpers create, as helpers */
+	size_t ring_bytes; /* per CPU, a power of two of pages */
+	pid_t command;	   /* recorded from its exec on; 0: none */
+	const pid_t *ids;  /* processes, or threads */
 	size_t n_ids;
 	bool ids_are_threads;
 	bool everything;
