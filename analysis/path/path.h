@@ -47,8 +47,7 @@ struct path_competitor {
 struct path_background {
 	uint32_t thread;
 	uint32_t starter; /* thread of the path, or of other work in the background */
-	uint32_t node;	  /* THREAD: in the tree of the background */
-	uint64_t ns;	  /* running, runnable, or waiting for something other than work */
+	uint64_t ns;	  /* of it, and of what it waits for, that no one else is counted with */
 	uint64_t count;	  /* times */
 	uint64_t first;	  /* when it was started first */
 };

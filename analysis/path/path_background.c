@@ -20,6 +20,7 @@ struct background {
 	path_pieces fresh;
 	ARRAY(uint32_t) starters; /* by fresh piece */
 	uint32_t *known;	  /* by thread: 1 + index in path->background */
+	uint32_t entry;		  /* index there of the work that is being explained */
 };
 
 static int compare_pieces(const void *a, const void *b)
@@ -142,46 +143,68 @@ static int look_at(struct background *background, uint32_t thread)
 	return 0;
 }
 
-/* Adds fresh pieces to the result, by thread. */
-static int keep(struct background *background)
+/* The entry of the thread of @piece, added if it is new. 0 or -ENOMEM. */
+static int begin_entry(struct background *background, const struct path_piece *piece,
+		       uint32_t starter)
 {
 	struct path *path = background->path;
+	struct path_background added = {
+		.thread = piece->thread, .starter = starter, .first = piece->from};
+	uint32_t *known = &background->known[piece->thread];
 
-	for (size_t i = 0; i < background->fresh.n; i++) {
-		const struct path_piece *piece = &background->fresh.data[i];
-		struct path_background added = {.thread = piece->thread,
-						.starter = background->starters.data[i],
-						.first = piece->from};
-		uint32_t *known = &background->known[piece->thread];
-
-		if (!*known) {
-			if (array__push(&path->background, added))
-				return -ENOMEM;
-			*known = (uint32_t)path->background.n;
-		}
-		path->background.data[*known - 1].ns += piece->until - piece->from;
-		path->background.data[*known - 1].count++;
+	if (!*known) {
+		if (array__push(&path->background, added))
+			return -ENOMEM;
+		*known = (uint32_t)path->background.n;
 	}
+	background->entry = *known - 1;
+	path->background.data[background->entry].count++;
 	return 0;
+}
+
+/* The part of @step in which its thread is on the path, or in what is known to be background. */
+static uint64_t covered_part(const path_pieces *covered, const struct path_step *step)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = piece_at(covered, step->thread, step->from);
+	     i < covered->n && covered->data[i].thread == step->thread &&
+	     covered->data[i].from < step->until;
+	     i++) {
+		const struct path_piece *piece = &covered->data[i];
+		uint64_t from = piece->from > step->from ? piece->from : step->from;
+		uint64_t until = piece->until < step->until ? piece->until : step->until;
+
+		ns += until - from;
+	}
+	return ns;
 }
 
 static int on_enter(void *context, const struct path_level *level)
 {
-	return path_tree__enter(&((struct path *)context)->background_tree, level);
+	struct background *background = context;
+
+	return path_tree__enter(&background->path->background_tree, level);
 }
 
+/* What others do that it waits for counts as well, unless it is counted already. */
 static int on_step(void *context, const struct path_step *step)
 {
+	struct background *background = context;
+	struct path *path = background->path;
 	uint32_t node;
 
-	return path_tree__step(&((struct path *)context)->background_tree, step, &node);
+	if (path_category__is_accounted(step->category))
+		path->background.data[background->entry].ns +=
+			step->until - step->from - covered_part(&background->covered, step);
+	return path_tree__step(&path->background_tree, step, &node);
 }
 
 static int on_leave(void *context, const struct path_level *level)
 {
-	struct path *path = context;
+	struct background *background = context;
 
-	path_tree__leave(&path->background_tree);
+	path_tree__leave(&background->path->background_tree);
 	return 0;
 }
 
@@ -197,16 +220,18 @@ static int compare_background(const void *a, const void *b)
 /* Moves the fresh pieces to the latest, explains them, and adds them to what is covered. */
 static int next_generation(struct background *background)
 {
-	struct path_visitor visitor = {on_enter, on_step, on_leave, background->path};
+	struct path_visitor visitor = {on_enter, on_step, on_leave, background};
 	path_pieces fresh = background->fresh;
-	int err = keep(background);
+	int err = 0;
 
 	for (size_t i = 0; i < fresh.n && !err; i++) {
-		err = path__walk(&background->path->walk, fresh.data[i].thread, fresh.data[i].from,
-				 fresh.data[i].until, &visitor);
+		err = begin_entry(background, &fresh.data[i], background->starters.data[i]);
 		if (!err)
-			err = array__push(&background->covered, fresh.data[i]);
+			err = path__walk(&background->path->walk, fresh.data[i].thread,
+					 fresh.data[i].from, fresh.data[i].until, &visitor);
 	}
+	for (size_t i = 0; i < fresh.n && !err; i++)
+		err = array__push(&background->covered, fresh.data[i]);
 	path_pieces__sort(&background->covered);
 	path_pieces__sort(&fresh);
 	array__free(&background->latest);

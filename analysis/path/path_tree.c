@@ -20,6 +20,7 @@ void path_tree__free(struct path_tree *tree)
 	array__free(&tree->levels);
 	map64__free(&tree->children);
 	map64__free(&tree->stacks);
+	map64__free(&tree->objects);
 	callchain__free(&tree->chain);
 	callchain__free(&tree->other);
 }
@@ -156,8 +157,12 @@ static uint32_t add_thread(struct path_tree *tree, uint32_t parent, uint32_t thr
 
 	node.process = leader ? model_thread__comm(thread_at(tree, leader), time) : node.name;
 	index = child_of(tree, parent, &node);
-	if (index && tree->nodes.data[index].thread != thread)
-		tree->nodes.data[index].several = true;
+	if (index && tree->nodes.data[index].thread != thread) {
+		struct path_node *known = &tree->nodes.data[index];
+
+		known->several = true;
+		known->processes |= thread_at(tree, known->thread)->tgid != of->tgid;
+	}
 	return index;
 }
 
@@ -170,15 +175,16 @@ static struct path_tree_level *innermost(struct path_tree *tree)
  * The object to tell waits apart by: a file or a server. Locks, and clients of a server, have
  * addresses that are different for each.
  */
-static uint32_t telling_object(const struct model *model, uint32_t index)
+static uint32_t telling_object(struct path_tree *tree, uint32_t index)
 {
-	const struct model_object *object = &model->objects.data[index];
+	const struct model_object *object = &tree->model->objects.data[index];
+	const uint64_t *first;
 
-	if (!object->name)
+	if (!object->name || (object->type != OBJECT_FILE && object->type != OBJECT_SOCKET) ||
+	    object->side == SOCKET_SIDE_SERVER)
 		return 0;
-	if (object->type == OBJECT_SOCKET)
-		return object->side == SOCKET_SIDE_SERVER ? 0 : index;
-	return object->type == OBJECT_FILE ? index : 0;
+	first = map64__put(&tree->objects, object->name, index);
+	return first ? (uint32_t)*first : index;
 }
 
 /* The node of interval @number of @level's thread: a wait in its functions. 0 without memory. */
@@ -189,7 +195,7 @@ static uint32_t add_wait(struct path_tree *tree, struct path_tree_level *level, 
 	struct path_node node = {.type = PATH_NODE_WAIT,
 				 .class = interval->class,
 				 .kind = wait_causes__kind(tree->causes, interval),
-				 .object = telling_object(tree->model, interval->object)};
+				 .object = telling_object(tree, interval->object)};
 	uint32_t parent;
 
 	if (level->interval == number + 1)

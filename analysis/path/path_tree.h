@@ -21,7 +21,8 @@ struct path_node {
 	uint8_t category;    /* LEAF: enum path_category */
 	uint8_t class;	     /* WAIT: enum wait_class */
 	bool kernel;	     /* FRAME */
-	bool several;	     /* THREAD: more than one */
+	bool several;	     /* THREAD: more than one, */
+	bool processes;	     /* of more than one process */
 	enum wait_kind kind; /* WAIT */
 	uint32_t object;     /* WAIT */
 	uint32_t name;	     /* THREAD, FRAME: string; a FRAME without one has 0, see location */
@@ -52,6 +53,7 @@ struct path_tree {
 	ARRAY(struct path_tree_level) levels;
 	struct map64 children; /* hash of parent and key -> node */
 	struct map64 stacks;   /* hash of node and stacks -> node */
+	struct map64 objects;  /* string, a name -> the first object that has it */
 	struct callchain chain;
 	struct callchain other;
 };

@@ -26,7 +26,7 @@ static void put_what(json_t *entry, const struct path_view *view, const struct p
 	case PATH_NODE_THREAD:
 		/* Of several threads with these names there is no one id. */
 		json_object_set_new(entry, "pid",
-				    node->several ? json_null() : json__number(thread->tgid));
+				    node->processes ? json_null() : json__number(thread->tgid));
 		json_object_set_new(entry, "tid",
 				    node->several ? json_null() : json__number(thread->tid));
 		json_object_set_new(entry, "comm", json__string(view->model, node->name));

@@ -63,7 +63,7 @@ void path_node__thread(const struct path_view *view, const struct path_node *nod
 	const struct model_thread *thread = &model->threads.data[node->thread];
 	const char *process = model__string(model, node->process);
 
-	if (node->several)
+	if (node->processes)
 		snprintf(text, size, "%s", process);
 	else
 		snprintf(text, size, "%s/%u", process, thread->tgid);
@@ -73,8 +73,10 @@ void path_node__thread(const struct path_view *view, const struct path_node *nod
 		format__append(text, size, " thread");
 	if (!node->several && thread->tid != thread->tgid)
 		format__append(text, size, "/%u", thread->tid);
-	if (node->several)
+	if (node->processes)
 		format__append(text, size, " (several)");
+	else if (node->several)
+		format__append(text, size, " (threads)");
 }
 
 static void leaf_text(const struct path_view *view, const struct path_node *node, char *text,

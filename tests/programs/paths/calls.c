@@ -430,3 +430,60 @@ void run_hosts(void)
 	}
 	party__wait_for(B, pid);
 }
+
+/* ---- listen and ask: a server that was there before, with a thread for each connection ---- */
+
+static void *serve_one(void *arg)
+{
+	int fd = (int)(intptr_t)arg;
+	char byte;
+
+	while (read(fd, &byte, 1) == 1) {
+		work_b(10);
+		put(fd);
+	}
+	close(fd);
+	return NULL;
+}
+
+/* Prints its port, and serves @rounds connections. */
+void run_listen(void)
+{
+	struct sockaddr_in address;
+	int listener = loopback__listen(&address, 4);
+	pthread_t threads[64];
+
+	printf("%d\n", ntohs(address.sin_port));
+	fflush(stdout);
+	for (int i = 0; i < rounds && i < 64; i++) {
+		int fd = accept(listener, NULL, NULL);
+
+		if (fd < 0)
+			die("accept: %s", strerror(errno));
+		threads[i] = start_thread(serve_one, (void *)(intptr_t)fd);
+		pthread_join(threads[i], NULL);
+	}
+}
+
+/* Asks the server at @port, ten times on each connection. */
+void run_ask(void)
+{
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_port = htons((uint16_t)port),
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+	for (int i = 0; i < rounds; i++) {
+		int fd = tcp_socket();
+
+		if (connect(fd, (struct sockaddr *)&address, sizeof(address)))
+			die("connect: %s", strerror(errno));
+		for (int k = 0; k < 10; k++) {
+			uint64_t since = wall_ns();
+
+			put(fd);
+			get(fd);
+			truth__add("asked", wall_ns() - since);
+		}
+		close(fd);
+	}
+}

@@ -2,7 +2,7 @@
 /*
  * Programs whose paths are known: who works while the base, the main thread, waits for it.
  *
- *   paths CASE [--rounds N] [--dir DIR]
+ *   paths CASE [--rounds N] [--dir DIR] [--port N]
  *
  * Every party logs when it works, in functions known by name, and when it waits for whom, by the
  * clock. The truth of a function is the time that some party worked in it while the base waited
@@ -40,6 +40,7 @@ static __thread int self = BASE;
 static __thread struct entry *latest_wait;
 
 int rounds = 20;
+int port;
 const char *directory = ".";
 
 void party__become(int party)
@@ -238,13 +239,15 @@ static const struct {
 	{"polls", run_polls},	    {"pool", run_pool},
 	{"tree", run_tree},	    {"background", run_background},
 	{"crowd", run_crowd},	    {"server", run_server},
-	{"hosts", run_hosts},
+	{"hosts", run_hosts},	    {"listen", run_listen},
+	{"ask", run_ask},
 };
 
 int main(int argc, char **argv)
 {
 	static const struct option options[] = {{"rounds", required_argument, NULL, 'r'},
 						{"dir", required_argument, NULL, 'd'},
+						{"port", required_argument, NULL, 'p'},
 						{}};
 	size_t i = 0;
 	int option;
@@ -252,6 +255,8 @@ int main(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (option == 'r')
 			rounds = atoi(optarg);
+		else if (option == 'p')
+			port = atoi(optarg);
 		else if (option == 'd')
 			directory = optarg;
 		else

@@ -67,6 +67,9 @@ void run_background(void);
 void run_crowd(void);
 void run_server(void);
 void run_hosts(void);
+void run_listen(void);
+void run_ask(void);
 
 extern int rounds;
+extern int port;
 extern const char *directory;
