@@ -71,8 +71,10 @@ static bool continues(const struct path_walk *walk, uint32_t thread, size_t numb
 struct wait_cause path_links__cause(const struct path_walk *walk, uint32_t thread, size_t number,
 				    struct poll_chain *chain)
 {
-	if (number >= chain->first && number < chain->end)
+	if (number >= chain->first && number < chain->end) {
+		chain->is_timeout = number + 1 < chain->end;
 		return chain->cause;
+	}
 	chain->first = number;
 	chain->end = number + 1;
 	for (;; chain->end++) {
@@ -83,10 +85,12 @@ struct wait_cause path_links__cause(const struct path_walk *walk, uint32_t threa
 		    !continues(walk, thread, chain->end - 1))
 			break;
 	}
+	chain->is_timeout = number + 1 < chain->end;
 	if (chain->cause.type == CAUSE_THREAD || chain->cause.type == CAUSE_TIMER)
 		return chain->cause;
 	/* What ended the last one of them did not work meanwhile, as far as one can see. */
 	chain->end = number + 1;
+	chain->is_timeout = false;
 	chain->cause = wait_causes__of(walk->causes, thread, interval_of(walk, thread, number));
 	return chain->cause;
 }

@@ -13,6 +13,7 @@ struct poll_chain {
 	size_t first;
 	size_t end; /* intervals [first, end); 0: none was looked for yet */
 	struct wait_cause cause;
+	bool is_timeout; /* the interval that was asked for is not the last one */
 };
 
 /*

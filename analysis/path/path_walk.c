@@ -309,6 +309,9 @@ static int put_wait(struct walking *walking, struct walker *walker, uint64_t unt
 		return put_step(walking, walker, &step);
 	}
 	cause = path_links__cause(walk, walker->level.thread, number, &walker->chain);
+	/* A poll that who waits for it will end: it polls for work. */
+	if (cause.type == CAUSE_THREAD && walking->on_path[cause.id] && walker->chain.is_timeout)
+		cause = (struct wait_cause){CAUSE_TIMER, 0};
 	step.id = cause.id;
 	switch (cause.type) {
 	case CAUSE_THREAD:

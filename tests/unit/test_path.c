@@ -204,9 +204,11 @@ static uint64_t stack_at(const struct model *model, uint32_t base, uint64_t time
 		*category = interval->waker_context == WAKER_HARDIRQ ? PATH_TIMEOUT : PATH_UNKNOWN;
 		if (!waker)
 			return hash;
-		*category = PATH_OTHER_PATH;
-		if (seen[waker])
+		if (seen[waker]) {
+			if (interval->waker_context != WAKER_HARDIRQ)
+				*category = PATH_OTHER_PATH;
 			return hash;
+		}
 		at = waker;
 	}
 }
@@ -358,6 +360,66 @@ static void paths_are_as_defined(void **state)
 		check_walk(&found.path, found.path.from, found.path.until);
 		check_walk(&found.path, START + 3 * MS + seed, START + 9 * MS - seed);
 	}
+}
+
+/* A trace of which one in @one_in intervals is lost. Returns the time of all gaps. */
+static uint64_t put_with_losses(struct program *program, struct dice *dice, uint64_t one_in)
+{
+	uint64_t lost_ns = 0;
+
+	for (uint32_t t = 1; t <= THREADS; t++) {
+		uint64_t at = dice__roll(dice) % MS, kept_until = 0;
+		bool is_lost = false;
+
+		for (unsigned int n = 0; at < 10 * LENGTH; n++) {
+			uint64_t end = at + 1 + dice__roll(dice) % MS;
+			uint64_t next = end + 1 + dice__roll(dice) % MS;
+
+			/* Of the first and the last, nobody can tell. */
+			if (n && next < 10 * LENGTH && dice__roll(dice) % one_in == 0) {
+				is_lost = true;
+				at = next;
+				continue;
+			}
+			if (is_lost)
+				lost_ns += at - kept_until;
+			synthetic__interval(
+				&program->made,
+				WAIT(t, 1 + (t + n * n) % THREADS, at, end,
+				     .sequence = (uint8_t)(n % INTERVAL_SEQUENCES + 1)));
+			is_lost = false;
+			kept_until = end;
+			at = next;
+		}
+	}
+	return lost_ns;
+}
+
+/* What is lost is missing, and no more: a thread that wakes itself is unknown in any case. */
+static void losses_stay_where_they_are(void **state)
+{
+	static const uint64_t one_in[] = {1000, 100, 10, 2};
+	size_t gaps = 0;
+
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct dice dice = {.state = seed};
+		struct program program = program__begin(true);
+		_cleanup_found_ struct found found = {};
+		const struct path *path = &found.path;
+		uint64_t lost_ns;
+
+		for (uint32_t t = 1; t <= THREADS; t++)
+			program__thread(&program, t, "t");
+		lost_ns = put_with_losses(&program, &dice, one_in[seed % ARRAY_SIZE(one_in)]);
+		found = program__path(&program, 10 * LENGTH);
+		assert_int_equal(found.err, 0);
+		check_conservation(path);
+		assert_true(path->ns[PATH_GAP] <= lost_ns);
+		assert_true(path->accounted_ns ==
+			    path->wall_ns - path->ns[PATH_GAP] - path->ns[PATH_UNKNOWN]);
+		gaps += path->gaps.n;
+	}
+	assert_true(gaps > 100);
 }
 
 /* ---- recordings that no machine made ---- */
@@ -597,6 +659,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(paths_are_as_defined),
+		cmocka_unit_test(losses_stay_where_they_are),
 		cmocka_unit_test(random_recordings_conserve_time),
 		cmocka_unit_test(a_triangle_is_cut),
 		cmocka_unit_test(polls_with_timeouts_are_one_wait),
