@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * What the analysis of wait-for graphs costs: `dwell waits` as a whole on traces of
- * 1, 3 and 10 million intervals (from the file to the verdict, on one core, and its
- * memory), and of that the weights alone beside the plain recursion of wPerf (OSDI'18,
+ * What the analysis of waits costs: `dwell waits` and `dwell path` as a whole on traces of
+ * 1, 3 and 10 million intervals (from the file to the result, on one core, and their
+ * memory), and of waits the weights alone beside the plain recursion of wPerf (OSDI'18,
  * figure 4), where that comes to an end.
  *
  *	bench/waits [--recording FILE]...	also these traces, of real programs
@@ -163,8 +163,9 @@ static int make_nested(const char *path, uint64_t intervals)
 	return err ? err : recording_writer__close(maker.writer);
 }
 
-/* `dwell waits` on @path: CPU time and memory of the whole command. */
-static void run_dwell(const char *dwell, const char *path, double *seconds, double *mib)
+/* `dwell COMMAND` on @path: CPU time and memory of the whole command. */
+static void run_dwell(const char *dwell, const char *command, const char *path, double *seconds,
+		      double *mib)
 {
 	struct rusage usage;
 	int status;
@@ -174,7 +175,9 @@ static void run_dwell(const char *dwell, const char *path, double *seconds, doub
 		int null = open("/dev/null", O_WRONLY);
 
 		dup2(null, STDOUT_FILENO);
-		execl(dwell, dwell, "waits", "--json", "-i", path, (char *)NULL);
+		/* A path is that of the first thread; waits have no --of. */
+		execl(dwell, dwell, command, "--json", "-i", path,
+		      strcmp(command, "path") ? (char *)NULL : "--of", "1001", (char *)NULL);
 		_exit(127);
 	}
 	wait4(pid, &status, 0, &usage);
@@ -182,7 +185,7 @@ static void run_dwell(const char *dwell, const char *path, double *seconds, doub
 		   (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 	*mib = (double)usage.ru_maxrss / 1024;
 	if (status)
-		fprintf(stderr, "%s: dwell waits failed (%d)\n", path, status);
+		fprintf(stderr, "%s: dwell %s failed (%d)\n", path, command, status);
 }
 
 /* The waits of each waiter by begin: what the recursion looks up. */
@@ -275,9 +278,10 @@ static void measure(const char *dwell, const char *name, const char *path)
 	struct kinds *kinds = NULL;
 	struct own_strings strings = {};
 	struct model *model = NULL;
-	double seconds, mib, swept, recursed;
+	double seconds, mib, path_seconds, path_mib, swept, recursed;
 
-	run_dwell(dwell, path, &seconds, &mib);
+	run_dwell(dwell, "waits", path, &seconds, &mib);
+	run_dwell(dwell, "path", path, &path_seconds, &path_mib);
 	if (model__load(path, NULL, &model) || kinds__new(model, &kinds) ||
 	    (strings.model = model, wait_causes__new(&strings, kinds, &causes)) ||
 	    waitlist__make(model, causes, &filter, &list)) {
@@ -286,7 +290,8 @@ static void measure(const char *dwell, const char *name, const char *path)
 	}
 	swept = weigh(&list, false);
 	recursed = weigh(&list, true);
-	printf("%-10s %10zu %9.2f s %8.0f MiB %9.2f s ", name, list.waits.n, seconds, mib, swept);
+	printf("%-10s %10zu %9.2f s %8.0f MiB %9.2f s %8.0f MiB %9.2f s ", name, list.waits.n,
+	       seconds, mib, path_seconds, path_mib, swept);
 	if (recursed < 0)
 		printf("%10s\n", "> 60 s");
 	else
@@ -309,8 +314,8 @@ int main(int argc, char **argv)
 	if (fd < 0)
 		return 1;
 	close(fd);
-	printf("%-10s %10s %11s %12s %11s %11s\n", "trace", "intervals", "dwell waits", "memory",
-	       "weights", "recursion");
+	printf("%-10s %10s %11s %12s %11s %12s %11s %11s\n", "trace", "intervals", "dwell waits",
+	       "memory", "dwell path", "memory", "weights", "recursion");
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		unlink(path);
 		if (!make_pool(path, sizes[i]))

@@ -42,7 +42,7 @@ static const struct option_row rows[] = {
 	OPTION_SWITCH("chronological", 0, struct path_command, chronological,
 		      "in order of time, instead of equal pseudo-stacks together"),
 	OPTION_SWITCH("background", 0, struct path_command, background,
-		      "what was started and not waited for, instead of the path"),
+		      "what was started and not waited for, instead of the path; with --json, too"),
 	OPTION_NUMBER("depth", 0, "N", struct path_command, depth,
 		      "show at most N waits deep (default: 0, all)"),
 	OPTION_PERCENT("percent-limit", struct path_command, percent_limit,
@@ -97,6 +97,7 @@ static int show(const struct path_command *options)
 	err = err ? err : kinds__new(model, &kinds);
 	err = err ? err : idle_waits__new(model, kinds, &idle);
 	if (!err) {
+		path_options.background = options->background;
 		path_options.is_server = options->of != NULL;
 		path_options.from = model->start + window->from;
 		path_options.until = window->until ? model->start + window->until : model->end;
@@ -142,9 +143,10 @@ static int record(const struct path_command *options, char **command)
 
 static int check(const struct path_command *options, bool records)
 {
-	if (options->view.json + options->folded + options->chronological + options->background > 1)
+	if (options->view.json + options->folded + options->chronological > 1 ||
+	    (options->background && (options->folded || options->chronological)))
 		return error__set(-EINVAL, "choose one of --json, --folded, --chronological and "
-					   "--background");
+					   "--background (which goes with --json, too)");
 	if (options->duration && !records)
 		return error__set(-EINVAL, "--duration needs a COMMAND, or a process (-p PID)");
 	return 0;

@@ -305,6 +305,12 @@ uint64_t model__meta_number(const struct model *model, const char *key, uint64_t
 /* Whether DSO @index is the C library (or its older libpthread). */
 bool model__is_c_library(const struct model *model, uint32_t index);
 
+/*
+ * The number of @thread's intervals that begin at or before @time. Fast if the result is close to
+ * @near, any number: that of the last time, where times ascend.
+ */
+size_t model_thread__intervals_until(const struct model_thread *thread, uint64_t time, size_t near);
+
 /* Whether intervals of @thread before number @interval, and after the one before it, were lost. */
 bool model_thread__lost_before(const struct model_thread *thread, size_t interval);
 

@@ -203,7 +203,7 @@ static bool is_signaled(const struct idle_waits *idle, const struct model_thread
 }
 
 static enum idle_reason judge_wait(const struct idle_waits *idle, uint32_t thread, size_t i,
-				   const struct site_judgement *judgements)
+				   const struct site_judgement *judgements, size_t *found)
 {
 	uint32_t site = idle->sites.waits[thread][i].site;
 	enum idle_reason reason = judgements[site].reason;
@@ -213,7 +213,7 @@ static enum idle_reason judge_wait(const struct idle_waits *idle, uint32_t threa
 	if (is_signaled(idle, &idle->model->threads.data[thread], i))
 		return IDLE_NOT;
 	if (judgements[site].verdict == SITE_ROOT &&
-	    idle_root__is_busy(&idle->sites, judgements, thread, i))
+	    idle_root__is_busy(&idle->sites, judgements, thread, i, found))
 		return IDLE_NOT;
 	return reason;
 }
@@ -221,7 +221,10 @@ static enum idle_reason judge_wait(const struct idle_waits *idle, uint32_t threa
 static int judge_waits(struct idle_waits *idle, const struct site_judgement *judgements)
 {
 	const struct model *model = idle->model;
+	_cleanup_free_ size_t *found = calloc(model->threads.n, sizeof(*found));
 
+	if (!found)
+		return -ENOMEM;
 	for (uint32_t t = 1; t < model->threads.n; t++) {
 		size_t n = model->threads.data[t].intervals.n;
 
@@ -229,7 +232,7 @@ static int judge_waits(struct idle_waits *idle, const struct site_judgement *jud
 		if (!idle->reasons[t])
 			return -ENOMEM;
 		for (size_t i = 0; i < n; i++)
-			idle->reasons[t][i] = (uint8_t)judge_wait(idle, t, i, judgements);
+			idle->reasons[t][i] = (uint8_t)judge_wait(idle, t, i, judgements, found);
 	}
 	return 0;
 }

@@ -10,8 +10,9 @@
 
 /*
  * Whether the root of the chain is busy for at least half of interval number @interval of
- * @thread. @judgements are by site. Evaluated at up to three times; in sampling mode at sampling
- * points, at which every wait is known.
+ * @thread. @judgements are by site. @found, by thread, keeps where intervals were found last: it is
+ * fast if those of one thread come in their order. Evaluated at up to three times; in sampling mode
+ * at sampling points, at which every wait is known.
  */
 bool idle_root__is_busy(const struct wait_sites *sites, const struct site_judgement *judgements,
-			uint32_t thread, size_t interval);
+			uint32_t thread, size_t interval, size_t *found);

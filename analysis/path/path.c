@@ -130,7 +130,7 @@ int path__find(const struct model *model, struct kinds *kinds, const struct idle
 	err = err ? err : find_chains(path);
 	err = err ? err : path_competitors__find(path, &finder.queued);
 	path_pieces__sort(&finder.covered);
-	err = err ? err : path_background__find(path, idle, &finder.covered);
+	err = err ? err : path_background__find(path, idle, &finder.covered, options->background);
 	if (!err)
 		add_up(path);
 	array__free(&finder.covered);

@@ -13,6 +13,7 @@ struct path_options {
 	uint64_t from;	 /* the window, ns, CLOCK_MONOTONIC: clipped to the base's life */
 	uint64_t until;
 	uint32_t max_depth; /* of waits; 0: PATH_MAX_DEPTH */
+	bool background;    /* make the tree of the background, too */
 	bool is_server;	    /* the base's waits for work are idle, and not followed */
 };
 
@@ -65,8 +66,8 @@ struct path {
 	uint64_t accounted_ns;
 	uint64_t total_ns; /* with work in the background */
 	struct path_tree tree;
-	struct path_tree background_tree;
-	ARRAY(struct path_chain) chains; /* [0] is unused; a parent comes before its children */
+	struct path_tree background_tree; /* empty unless it was asked for */
+	ARRAY(struct path_chain) chains;  /* [0] is unused; a parent comes before its children */
 	ARRAY(struct path_gap) gaps;
 	ARRAY(struct path_competitor) competitors; /* those with most time first */
 	ARRAY(struct path_background) background;  /* the same */

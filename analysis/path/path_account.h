@@ -32,7 +32,7 @@ int path_competitors__find(struct path *path, path_queued_times *queued);
 
 /*
  * Sets @path->background and its tree, from the windows of all levels, sorted, of which the last is
- * the base's.
+ * the base's. Makes its tree only if @tree.
  */
 int path_background__find(struct path *path, const struct idle_waits *idle,
-			  const path_pieces *covered);
+			  const path_pieces *covered, bool tree);

@@ -15,6 +15,7 @@
 struct background {
 	struct path *path;
 	const struct idle_waits *idle;
+	bool tree;
 	path_pieces covered; /* the path's, and the background's that was found so far; sorted */
 	path_pieces latest;  /* in which starters are looked for; sorted */
 	path_pieces fresh;
@@ -162,49 +163,31 @@ static int begin_entry(struct background *background, const struct path_piece *p
 	return 0;
 }
 
-/* The part of @step in which its thread is on the path, or in what is known to be background. */
-static uint64_t covered_part(const path_pieces *covered, const struct path_step *step)
-{
-	uint64_t ns = 0;
-
-	for (size_t i = piece_at(covered, step->thread, step->from);
-	     i < covered->n && covered->data[i].thread == step->thread &&
-	     covered->data[i].from < step->until;
-	     i++) {
-		const struct path_piece *piece = &covered->data[i];
-		uint64_t from = piece->from > step->from ? piece->from : step->from;
-		uint64_t until = piece->until < step->until ? piece->until : step->until;
-
-		ns += until - from;
-	}
-	return ns;
-}
-
 static int on_enter(void *context, const struct path_level *level)
 {
 	struct background *background = context;
 
-	return path_tree__enter(&background->path->background_tree, level);
+	return background->tree ? path_tree__enter(&background->path->background_tree, level) : 0;
 }
 
-/* What others do that it waits for counts as well, unless it is counted already. */
+/* What it waits for is no work of its own: if it started that, that is in the background, too. */
 static int on_step(void *context, const struct path_step *step)
 {
 	struct background *background = context;
 	struct path *path = background->path;
 	uint32_t node;
 
-	if (path_category__is_accounted(step->category))
-		path->background.data[background->entry].ns +=
-			step->until - step->from - covered_part(&background->covered, step);
-	return path_tree__step(&path->background_tree, step, &node);
+	if (path_category__is_accounted(step->category) && step->category != PATH_OTHER_PATH)
+		path->background.data[background->entry].ns += step->until - step->from;
+	return background->tree ? path_tree__step(&path->background_tree, step, &node) : 0;
 }
 
 static int on_leave(void *context, const struct path_level *level)
 {
 	struct background *background = context;
 
-	path_tree__leave(&background->path->background_tree);
+	if (background->tree)
+		path_tree__leave(&background->path->background_tree);
 	return 0;
 }
 
@@ -221,14 +204,16 @@ static int compare_background(const void *a, const void *b)
 static int next_generation(struct background *background)
 {
 	struct path_visitor visitor = {on_enter, on_step, on_leave, background};
+	struct path_walk walk = background->path->walk;
 	path_pieces fresh = background->fresh;
 	int err = 0;
 
+	walk.max_depth = 0;
 	for (size_t i = 0; i < fresh.n && !err; i++) {
 		err = begin_entry(background, &fresh.data[i], background->starters.data[i]);
 		if (!err)
-			err = path__walk(&background->path->walk, fresh.data[i].thread,
-					 fresh.data[i].from, fresh.data[i].until, &visitor);
+			err = path__walk(&walk, fresh.data[i].thread, fresh.data[i].from,
+					 fresh.data[i].until, &visitor);
 	}
 	for (size_t i = 0; i < fresh.n && !err; i++)
 		err = array__push(&background->covered, fresh.data[i]);
@@ -256,9 +241,9 @@ static int find(struct background *background)
 }
 
 int path_background__find(struct path *path, const struct idle_waits *idle,
-			  const path_pieces *covered)
+			  const path_pieces *covered, bool tree)
 {
-	struct background background = {.path = path, .idle = idle};
+	struct background background = {.path = path, .idle = idle, .tree = tree};
 	int err = path_tree__begin(&path->background_tree, path->model, path->causes);
 
 	background.known = calloc(path->model->threads.n, sizeof(*background.known));
@@ -269,7 +254,7 @@ int path_background__find(struct path *path, const struct idle_waits *idle,
 		    array__push(&background.latest, covered->data[i]))
 			err = -ENOMEM;
 	err = err ? err : find(&background);
-	err = err ? err : path_tree__finish(&path->background_tree);
+	err = err || !tree ? err : path_tree__finish(&path->background_tree);
 	if (path->background.n)
 		qsort(path->background.data, path->background.n, sizeof(*path->background.data),
 		      compare_background);

@@ -59,6 +59,7 @@ struct walking {
 	const struct path_visitor *visitor;
 	ARRAY(struct walker) levels;
 	uint8_t *on_path; /* by thread */
+	size_t *found;	  /* by thread: where an interval was found last */
 };
 
 static const struct model_thread *thread_of(const struct walking *walking,
@@ -77,20 +78,11 @@ static uint64_t min_time(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* The first interval of @thread that ends after @at. (They are sorted by their begins.) */
-static size_t first_interval(const struct model_thread *thread, uint64_t at)
+/* The first interval of @thread that may end after @at. */
+static size_t first_interval(const struct model_thread *thread, uint64_t at, size_t *found)
 {
-	size_t low = 0, high = thread->intervals.n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (end_of(&thread->intervals.data[middle]) <= at)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	*found = model_thread__intervals_until(thread, at, *found);
+	return *found ? *found - 1 : 0;
 }
 
 static size_t first_sample(const struct model_thread *thread, uint64_t at)
@@ -117,7 +109,7 @@ static int enter(struct walking *walking, const struct path_level *level)
 		return -ENOMEM;
 	walker->level = *level;
 	walker->at = level->from;
-	walker->next = first_interval(thread, level->from);
+	walker->next = first_interval(thread, level->from, &walking->found[level->thread]);
 	walker->sample = first_sample(thread, level->from);
 	walking->on_path[level->thread] = 1;
 	return walking->visitor->enter ? walking->visitor->enter(walking->visitor->context, level)
@@ -289,7 +281,7 @@ static int put_wait_for(struct walking *walking, struct walker *walker, uint64_t
 	else if (!path__is_recorded(&walk->model->threads.data[waker]))
 		step.category = PATH_NOT_RECORDED;
 	else if (level.depth > walk->max_depth)
-		step.category = PATH_UNKNOWN;
+		step.category = walk->max_depth ? PATH_UNKNOWN : PATH_OTHER_PATH;
 	else {
 		walker->at = until;
 		return enter(walking, &level);
@@ -388,9 +380,10 @@ int path__walk(const struct path_walk *walk, uint32_t thread, uint64_t from, uin
 	int err = 0;
 
 	walking.on_path = calloc(walk->model->threads.n, 1);
-	if (!walking.on_path)
-		return -ENOMEM;
-	if (from < until)
+	walking.found = calloc(walk->model->threads.n, sizeof(*walking.found));
+	if (!walking.on_path || !walking.found)
+		err = -ENOMEM;
+	if (from < until && !err)
 		err = enter(&walking, &base);
 	while (walking.levels.n && !err) {
 		struct walker *walker = &walking.levels.data[walking.levels.n - 1];
@@ -400,5 +393,6 @@ int path__walk(const struct path_walk *walk, uint32_t thread, uint64_t from, uin
 	}
 	array__free(&walking.levels);
 	free(walking.on_path);
+	free(walking.found);
 	return err;
 }

@@ -28,7 +28,8 @@ enum path_category {
 	PATH_INTERRUPT,	   /* waits for another interrupt: of which, is not known */
 	PATH_DELIVERY,	   /* a wakeup or message of a thread further out is under way */
 	PATH_IDLE,	   /* the base waits for work */
-	PATH_OTHER_PATH,   /* waits for a thread further out, which waits itself */
+	PATH_OTHER_PATH,   /* waits for a thread further out, which waits itself, or is not followed
+			    */
 	PATH_NOT_RECORDED, /* waits for a thread that was not recorded (yet) */
 	PATH_GAP,	   /* events were lost */
 	PATH_UNKNOWN,
@@ -70,7 +71,8 @@ struct path_walk {
 	const struct idle_waits *idle; /* of the base; NULL: no wait is idle */
 	/* Runs between timeouts of one de facto wait, and deliveries, are shorter, ns. */
 	uint64_t slack_ns;
-	uint32_t max_depth; /* levels below this one are not entered: what they do is UNKNOWN */
+	/* Levels below this one are not entered: what they do is UNKNOWN; of 0, OTHER_PATH. */
+	uint32_t max_depth;
 };
 
 /*

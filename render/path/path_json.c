@@ -212,7 +212,9 @@ int path_view__json(const struct path_view *view, FILE *to)
 	json_object_set_new(document, "gaps", gaps_json(view));
 	json_object_set_new(document, "ran_instead", competitors_json(view));
 	json_object_set_new(document, "not_waited_for", background_json(view));
-	json_object_set_new(document, "background", tree_json(view, &path->background_tree));
+	if (path->background_tree.levels.capacity) /* it was asked for */
+		json_object_set_new(document, "background",
+				    tree_json(view, &path->background_tree));
 	if (err) {
 		json_decref(document);
 		return err;

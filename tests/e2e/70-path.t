@@ -81,7 +81,7 @@ sub check {
 		my $file = "$case.data";
 		$run = record(['--trace', '--wakers', 'linked', '-c', PERIOD / 1e3, '-o', $file],
 			program('paths'), $case, '--dir', $DIR);
-		$path = path('-i', $file);
+		$path = path('-i', $file, '--background');
 		last if $run->{status} || !$path;
 		@found = (differences($path, $run->{truth}), $more ? $more->($path, $run->{truth}) : ());
 		last unless @found;

@@ -509,9 +509,39 @@ static void no_file_is_an_error(void **state)
 	assert_string_not_equal(error__message(-2), "");
 }
 
+/* However they are spread. */
+static void intervals_are_found_by_time(void **state)
+{
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		struct model_thread thread = {};
+		uint64_t random = seed, at = 100;
+		size_t n = seed % 12;
+
+		for (size_t i = 0; i < n; i++) {
+			struct model_interval interval = {.t_out = at};
+
+			assert_int_equal(array__push(&thread.intervals, interval), 0);
+			random = hash__mix(random);
+			/* Also at the same time, and much later. */
+			at += random % 3 ? random % 20 : seed % 2 ? 0 : 100000;
+		}
+		for (uint64_t time = 0; time < at + 50; time += 1 + time / 500) {
+			size_t expected = 0;
+
+			while (expected < n && thread.intervals.data[expected].t_out <= time)
+				expected++;
+			for (size_t near = 0; near <= n + 1; near++)
+				assert_int_equal(model_thread__intervals_until(&thread, time, near),
+						 expected);
+		}
+		array__free(&thread.intervals);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(intervals_are_found_by_time),
 		cmocka_unit_test(timelines_are_sorted),
 		cmocka_unit_test(wakes_join_their_intervals),
 		cmocka_unit_test(mappings_follow_fork_and_exec),
