@@ -11,6 +11,7 @@ int path_tree__begin(struct path_tree *tree, const struct model *model,
 {
 	tree->model = model;
 	tree->causes = causes;
+	tree->max_nodes = PATH_TREE_NODES;
 	return array__add(&tree->nodes) ? 0 : -ENOMEM;
 }
 
@@ -57,6 +58,10 @@ static uint32_t child_of(struct path_tree *tree, uint32_t parent, const struct p
 
 		if (one->parent == parent && is_same(one, node))
 			return (uint32_t)*known;
+	}
+	if (tree->nodes.n > tree->max_nodes && parent) {
+		tree->is_full = true;
+		return parent;
 	}
 	added = array__add(&tree->nodes);
 	if (!added)
@@ -157,7 +162,7 @@ static uint32_t add_thread(struct path_tree *tree, uint32_t parent, uint32_t thr
 
 	node.process = leader ? model_thread__comm(thread_at(tree, leader), time) : node.name;
 	index = child_of(tree, parent, &node);
-	if (index && tree->nodes.data[index].thread != thread) {
+	if (index && index != parent && tree->nodes.data[index].thread != thread) {
 		struct path_node *known = &tree->nodes.data[index];
 
 		known->several = true;

@@ -46,8 +46,13 @@ struct path_tree_level {
 	uint32_t interval; /* of this number + 1, that was added last */
 };
 
+/* Bounds the memory of a tree, to about 0.5 GiB. */
+#define PATH_TREE_NODES 2000000
+
 struct path_tree {
 	const struct model *model;
+	size_t max_nodes; /* later ones are not added: their time is that of the node above */
+	bool is_full;
 	const struct wait_causes *causes;
 	ARRAY(struct path_node) nodes; /* [0] is the root, whose children are threads */
 	ARRAY(struct path_tree_level) levels;

@@ -210,6 +210,7 @@ int path_view__json(const struct path_view *view, FILE *to)
 	json_object_set_new(document, "tree", tree_json(view, &path->tree));
 	json_object_set_new(document, "control_paths", chains_json(view));
 	json_object_set_new(document, "gaps", gaps_json(view));
+	json_object_set_new(document, "tree_is_full", json_boolean(path->tree.is_full));
 	json_object_set_new(document, "ran_instead", competitors_json(view));
 	json_object_set_new(document, "not_waited_for", background_json(view));
 	if (path->background_tree.levels.capacity) /* it was asked for */

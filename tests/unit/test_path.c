@@ -640,6 +640,52 @@ static void runs_have_functions(void **state)
 	assert_int_equal(found.path.ns[PATH_RUNNING], 55 * MS);
 }
 
+static int fill_enter(void *context, const struct path_level *level)
+{
+	return path_tree__enter(context, level);
+}
+
+static int fill_step(void *context, const struct path_step *step)
+{
+	uint32_t node;
+
+	return path_tree__step(context, step, &node);
+}
+
+static int fill_leave(void *context, const struct path_level *level)
+{
+	path_tree__leave(context);
+	return 0;
+}
+
+/* A tree that is full adds no node, and loses no time. */
+static void a_full_tree_keeps_all_time(void **state)
+{
+	struct program program = program__begin(true);
+	struct path_tree tree = {};
+	struct path_visitor visitor = {};
+	_cleanup_found_ struct found found = {};
+
+	program__threads(&program, 3);
+	program__wait(&program, 1, 2, 10 * MS, 50 * MS);
+	program__wait(&program, 2, 3, 20 * MS, 30 * MS);
+	found = program__path(&program, 100 * MS);
+	for (size_t nodes = 1; nodes < 8; nodes++) {
+		assert_int_equal(path_tree__begin(&tree, found.model, found.path.causes), 0);
+		tree.max_nodes = nodes;
+		visitor = (struct path_visitor){fill_enter, fill_step, fill_leave, &tree};
+		assert_int_equal(path__walk(&found.path.walk, found.path.thread, found.path.from,
+					    found.path.until, &visitor),
+				 0);
+		assert_int_equal(path_tree__finish(&tree), 0);
+		assert_true(tree.nodes.n <= nodes + 1);
+		assert_true(tree.is_full == (nodes + 1 < found.path.tree.nodes.n));
+		assert_int_equal(tree.nodes.data[0].total_ns, 100 * MS);
+		path_tree__free(&tree);
+		tree = (struct path_tree){};
+	}
+}
+
 static void a_window_without_the_thread_has_nothing(void **state)
 {
 	struct program program = program__begin(true);
@@ -669,6 +715,7 @@ int main(void)
 		cmocka_unit_test(work_in_the_background_is_apart),
 		cmocka_unit_test(competitors_ran_on_the_same_cpu),
 		cmocka_unit_test(runs_have_functions),
+		cmocka_unit_test(a_full_tree_keeps_all_time),
 		cmocka_unit_test(a_window_without_the_thread_has_nothing),
 	};
 
