@@ -509,6 +509,32 @@ static void no_file_is_an_error(void **state)
 	assert_string_not_equal(error__message(-2), "");
 }
 
+/* A thread that was seen as a waker at first lives from when it is recorded on. */
+static void a_waker_becomes_a_target(void **state)
+{
+	static const uint32_t flags[] = {THREAD_TARGET | THREAD_CREATED, THREAD_HELPER};
+
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+		struct synthetic made = synthetic__begin();
+		_cleanup_model_ struct model *model = NULL;
+		struct record record = {
+			.type = RECORD_THREAD,
+			.thread = {.thread = 1, .tid = 7, .tgid = 7, .time = START + 10 * MS}};
+
+		record.thread.comm = synthetic__string(&made, "dwell");
+		synthetic__put(&made, record);
+		record.thread.flags = flags[i];
+		record.thread.time = START + 20 * MS;
+		synthetic__put(&made, record);
+		synthetic__comm(&made, 1, 20 * MS, "prog");
+		model = synthetic__load(&made, 100 * MS);
+		assert_true(find_thread(model, 7)->created == START + 20 * MS);
+		assert_string_equal(model__string(model, model_thread__comm(find_thread(model, 7),
+									    START + 20 * MS)),
+				    "prog");
+	}
+}
+
 /* However they are spread. */
 static void intervals_are_found_by_time(void **state)
 {
@@ -542,6 +568,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(intervals_are_found_by_time),
+		cmocka_unit_test(a_waker_becomes_a_target),
 		cmocka_unit_test(timelines_are_sorted),
 		cmocka_unit_test(wakes_join_their_intervals),
 		cmocka_unit_test(mappings_follow_fork_and_exec),
