@@ -99,6 +99,15 @@ sub check_busy_storage {
 	is_deeply(\%by_nobody, {}, 'task storage in use: every wait names its waker, or an interrupt');
 }
 
+# What dwell path records: all kernel threads, and whoever is linked to the command by wakeups.
+sub check_path {
+	my $got = record(['--no-symbols', '--trace', '--wakers', 'linked', '-o', 'path.data'], program('paths'), 'pass', '--rounds', 5);
+	is($got->{status}, 0, 'dwell path: recorded');
+	my $path = decode(run({seconds => 120}, $DWELL, 'path', '--json', '-i', 'path.data')->{out});
+	cmp_ok($path->{accounted_percent}, '>=', 95, 'dwell path: accounted for');
+	is(scalar(@{$path->{gaps}}), 0, 'dwell path: no gaps');
+}
+
 # What all halves of experiments in the profile saw, in all: {halves, hit_ns} of the target,
 # {delay_ns} put in for it, {visits} of the progress point $point.
 sub seen_by_experiments {
@@ -152,6 +161,8 @@ sub check_virtual_speedups {
 }
 
 check_busy_storage();
+
+check_path();
 check_virtual_speedups();
 for my $rung (@rungs) {
 	check_switches($rung);
