@@ -161,7 +161,6 @@ sub check_virtual_speedups {
 }
 
 check_busy_storage();
-
 check_path();
 check_virtual_speedups();
 for my $rung (@rungs) {
