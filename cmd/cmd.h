@@ -36,6 +36,12 @@ extern const struct command command_causal_run;
 extern const struct command command_causal_report;
 extern const struct command command_completion;
 
+/*
+ * `dwell record`, for commands that record first. Sets *@recorded if there is a recording then,
+ * also if the command that was recorded failed. Returns the exit status.
+ */
+int command_record__run(int argc, char **argv, bool *recorded);
+
 /* All subcommands; *@n is their number. */
 const struct command *const *command__all(size_t *n);
 

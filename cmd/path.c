@@ -110,8 +110,9 @@ static int show(const struct path_command *options)
 	return err;
 }
 
-/* `dwell record` with what a path needs. Returns its exit status. */
-static int record(const struct path_command *options, char **command)
+/* `dwell record` with what a path needs. Returns its exit status, and sets *@recorded as it does.
+ */
+static int record(const struct path_command *options, char **command, bool *recorded)
 {
 	ARRAY(char *) words = {};
 	const char *const fixed[] = {
@@ -129,6 +130,7 @@ static int record(const struct path_command *options, char **command)
 	};
 	int status = EXIT_FAILED, err = 0;
 
+	*recorded = false;
 	for (size_t i = 0; i < ARRAY_SIZE(fixed) && !err; i++)
 		if (fixed[i])
 			err = array__push(&words, (char *)fixed[i]);
@@ -136,7 +138,7 @@ static int record(const struct path_command *options, char **command)
 		err = array__push(&words, *command);
 	err = err ? err : array__push(&words, NULL);
 	if (!err)
-		status = command_record.run((int)words.n - 1, words.data);
+		status = command_record__run((int)words.n - 1, words.data, recorded);
 	array__free(&words);
 	return status;
 }
@@ -155,8 +157,8 @@ static int check(const struct path_command *options, bool records)
 static int cmd_path(int argc, char **argv)
 {
 	struct path_command options = {.percent_limit = 1};
-	int first, status, recorded = EXIT_FINE, err;
-	bool records;
+	int first, status, record_status = EXIT_FINE, err;
+	bool records, recorded;
 
 	if (!command__parse(&command_path, argc, argv, &options, &first, &status))
 		return status;
@@ -165,15 +167,15 @@ static int cmd_path(int argc, char **argv)
 	if (err)
 		return command__reject(err);
 	if (records) {
-		recorded = record(&options, argv + first);
-		if (recorded == EXIT_USAGE || recorded == 126 || recorded == 127)
-			return recorded;
+		record_status = record(&options, argv + first, &recorded);
+		if (!recorded)
+			return record_status;
 		if (options.process && !options.of)
 			options.of = options.process;
 	}
 	err = show(&options);
 	sample_filter__free(&options.view.filter);
-	return err ? command__fail(err) : recorded;
+	return err ? command__fail(err) : record_status;
 }
 
 const struct command command_path = {

@@ -308,7 +308,9 @@ static void print_summary(const struct record_options *options,
 		fprintf(stderr, "  Use a larger buffer (-m) or a longer period (-c).\n");
 }
 
-static int record(const struct record_options *options, struct progress_line *display)
+/* Sets *@recorded if there is a recording of what was asked for. Returns the exit status. */
+static int record(const struct record_options *options, struct progress_line *display,
+		  bool *recorded)
 {
 	struct recorder *recorder = display->recorder;
 	struct recorder_progress progress;
@@ -326,6 +328,7 @@ static int record(const struct record_options *options, struct progress_line *di
 	status = recorder__command_status(recorder, &exec_error);
 	if (exec_error)
 		return exec_error == ENOENT ? 127 : 126;
+	*recorded = !finish_err;
 	if (!finish_err)
 		name_addresses(options, recorder);
 	print_summary(options, &progress, display->terminal);
@@ -378,7 +381,7 @@ static int configure(const struct record_options *options, char **command,
 	return err;
 }
 
-static int record_run(int argc, char **argv)
+int command_record__run(int argc, char **argv, bool *recorded)
 {
 	struct record_options options = {.output = "dwell.data",
 					 .hz = UNSET,
@@ -392,6 +395,7 @@ static int record_run(int argc, char **argv)
 	pid_array ids = {};
 	int first, status, err;
 
+	*recorded = false;
 	if (!command__parse(&command_record, argc, argv, &options, &first, &status))
 		return status;
 	err = configure(&options, argv + first, &config, &ids);
@@ -407,11 +411,18 @@ static int record_run(int argc, char **argv)
 	config.arg = &display;
 	err = recorder__new(&config, &display.recorder);
 	if (!err) {
-		status = record(&options, &display);
+		status = record(&options, &display, recorded);
 		recorder__free(display.recorder);
 	}
 	array__free(&ids);
 	return err ? command__fail(err) : status;
+}
+
+static int record_run(int argc, char **argv)
+{
+	bool recorded;
+
+	return command_record__run(argc, argv, &recorded);
 }
 
 const struct command command_record = {

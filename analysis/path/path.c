@@ -7,6 +7,9 @@
 #include "analysis/path/path_account.h"
 #include "base/cleanup.h"
 
+/* More threads do not wait for each other in real programs; a tree of them would be unreadable. */
+#define MAX_DEPTH 256
+
 /* What is collected while the path is walked along. */
 struct finder {
 	struct path *path;
@@ -112,7 +115,7 @@ static int prepare(struct path *path, const struct model *model, struct kinds *k
 		.causes = path->causes,
 		.idle = options->is_server ? idle : NULL,
 		.slack_ns = path__slack(model),
-		.max_depth = options->max_depth ? options->max_depth : PATH_MAX_DEPTH,
+		.max_depth = MAX_DEPTH,
 	};
 	return err ? err : path_tree__begin(&path->tree, model, path->causes);
 }

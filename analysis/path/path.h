@@ -12,12 +12,9 @@ struct path_options {
 	uint32_t thread; /* the base */
 	uint64_t from;	 /* the window, ns, CLOCK_MONOTONIC: clipped to the base's life */
 	uint64_t until;
-	uint32_t max_depth; /* of waits; 0: PATH_MAX_DEPTH */
-	bool background;    /* make the tree of the background, too */
-	bool is_server;	    /* the base's waits for work are idle, and not followed */
+	bool background; /* make the tree of the background, too */
+	bool is_server;	 /* the base's waits for work are idle, and not followed */
 };
-
-#define PATH_MAX_DEPTH 256
 
 /* A time of which events were lost. */
 struct path_gap {
@@ -48,7 +45,7 @@ struct path_competitor {
 struct path_background {
 	uint32_t thread;
 	uint32_t starter; /* thread of the path, or of other work in the background */
-	uint64_t ns;	  /* of it, and of what it waits for, that no one else is counted with */
+	uint64_t ns;	  /* running, runnable, or waiting for no other thread */
 	uint64_t count;	  /* times */
 	uint64_t first;	  /* when it was started first */
 };

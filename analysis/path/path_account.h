@@ -31,8 +31,8 @@ void path_pieces__sort(path_pieces *pieces);
 int path_competitors__find(struct path *path, path_queued_times *queued);
 
 /*
- * Sets @path->background and its tree, from the windows of all levels, sorted, of which the last is
- * the base's. Makes its tree only if @tree.
+ * Sets @path->background, from the sorted windows of all levels of the path. Makes its tree only if
+ * @tree.
  */
 int path_background__find(struct path *path, const struct idle_waits *idle,
 			  const path_pieces *covered, bool tree);

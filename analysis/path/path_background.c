@@ -9,7 +9,7 @@
 #include "analysis/path/path_account.h"
 #include "base/cleanup.h"
 
-/* Work that is started by work, which is started by work ... */
+/* Work can start other work, which starts more: so many times it is followed. */
 #define MAX_GENERATIONS 16
 
 struct background {
@@ -64,7 +64,7 @@ static bool is_in(const path_pieces *pieces, uint32_t thread, uint64_t time)
 	return at < pieces->n && pieces->data[at].thread == thread && pieces->data[at].from <= time;
 }
 
-/* Whether whoever ended interval @i of @thread gave it something to do. A lock is no such thing. */
+/* Whether interval @i of @thread is a wait for work. A wait for a lock is not. */
 static bool is_wait_for_work(const struct background *background, uint32_t thread, size_t i)
 {
 	const struct path *path = background->path;

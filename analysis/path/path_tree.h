@@ -51,7 +51,8 @@ struct path_tree_level {
 
 struct path_tree {
 	const struct model *model;
-	size_t max_nodes; /* later ones are not added: their time is that of the node above */
+	size_t max_nodes; /* beyond these, new ones are not added: their time counts for the node
+			     above */
 	bool is_full;
 	const struct wait_causes *causes;
 	ARRAY(struct path_node) nodes; /* [0] is the root, whose children are threads */

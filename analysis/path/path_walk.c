@@ -173,7 +173,6 @@ static struct known_place preempted_at(const struct model_thread *thread, size_t
 				       uint64_t time)
 {
 	struct known_place place = {.time = time};
-
 	const struct model_interval *interval;
 
 	if (!number || number > thread->intervals.n)
@@ -279,7 +278,9 @@ static int put_wait_for(struct walking *walking, struct walker *walker, uint64_t
 		step.category =
 			until - walker->at > walk->slack_ns ? PATH_OTHER_PATH : PATH_DELIVERY;
 	else if (!path__is_recorded(&walk->model->threads.data[waker]))
-		step.category = PATH_NOT_RECORDED;
+		step.category = path_links__is_sleep(walk, walker->level.thread, number)
+					? PATH_SLEEP /* that a signal ended */
+					: PATH_NOT_RECORDED;
 	else if (level.depth > walk->max_depth)
 		step.category = walk->max_depth ? PATH_UNKNOWN : PATH_OTHER_PATH;
 	else {
@@ -301,7 +302,7 @@ static int put_wait(struct walking *walking, struct walker *walker, uint64_t unt
 		return put_step(walking, walker, &step);
 	}
 	cause = path_links__cause(walk, walker->level.thread, number, &walker->chain);
-	/* A poll that who waits for it will end: it polls for work. */
+	/* It polls for work, which a thread further out will give it later: this poll timed out. */
 	if (cause.type == CAUSE_THREAD && walking->on_path[cause.id] && walker->chain.is_timeout)
 		cause = (struct wait_cause){CAUSE_TIMER, 0};
 	step.id = cause.id;

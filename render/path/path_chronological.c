@@ -123,8 +123,7 @@ static int add_run(struct chronicle *chronicle, const struct path_step *step, ui
 	return 0;
 }
 
-/* Time in which the thread waits for a CPU: after a wait it is told with that, else with the run.
- */
+/* Waiting for a CPU: shown as part of the wait before it, or else of the run. */
 static int add_queued(struct chronicle *chronicle, const struct path_step *step, uint32_t node)
 {
 	struct item *item = latest(chronicle, ITEM_WAIT);

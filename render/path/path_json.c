@@ -24,7 +24,7 @@ static void put_what(json_t *entry, const struct path_view *view, const struct p
 
 	switch ((enum path_node_type)node->type) {
 	case PATH_NODE_THREAD:
-		/* Of several threads with these names there is no one id. */
+		/* Null if the node stands for several. */
 		json_object_set_new(entry, "pid",
 				    node->processes ? json_null() : json__number(thread->tgid));
 		json_object_set_new(entry, "tid",

@@ -117,8 +117,8 @@ int path_view__account(const struct path_view *view, FILE *to)
 	put_gaps(view, to);
 	if (path->tree.is_full)
 		header__line(to, "tree",
-			     "too many different pseudo-stacks: rare ones are part of the "
-			     "functions above");
+			     "too many different pseudo-stacks: the last ones are counted in "
+			     "the functions above");
 	fprintf(to, "#\n#   %-34s %12s\n", "wall time", duration__text(path->wall_ns, ns));
 	fprintf(to, "#   %-34s %12s\n", "total, with the background",
 		duration__text(path->total_ns, ns));

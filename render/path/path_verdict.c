@@ -8,7 +8,7 @@
 #include "render/format.h"
 #include "render/path/path_views.h"
 
-/* The second reason is told if it takes this much, in percent. */
+/* The second largest part is named if it is at least this share of the time, in percent. */
 #define MIN_SECOND 15
 
 /* What a thread does, wherever on its stack: all nodes that say the same. */

@@ -28,14 +28,14 @@ sub time_in {
 	} @nodes);
 }
 
-# The same, of what waits for a CPU in that function.
-sub queued_in {
-	my ($function, @nodes) = @_;
+# The same, of what is in one of these categories in that function.
+sub time_of_category {
+	my ($categories, $function, @nodes) = @_;
 	my $inside = !defined $function;
 	return sum0(map {
 		my $found = $inside || ($_->{frame} // '') eq $function;
-		($found && ($_->{category} // '') =~ /^(?:run_queue|preempted)$/ ? $_->{self_ns} : 0)
-			+ queued_in($found ? undef : $function, @{$_->{children}});
+		($found && ($_->{category} // '') =~ $categories ? $_->{self_ns} : 0)
+			+ time_of_category($categories, $found ? undef : $function, @{$_->{children}});
 	} @nodes);
 }
 
@@ -102,7 +102,17 @@ sub differs {
 		? sprintf('%s: %.3f ms for %.3f', $name, $got / 1e6, $true / 1e6) : ();
 }
 
-check($_) for qw(pass chain triangle signals eventfd uring pool tree server);
+check($_) for qw(pass chain triangle signals eventfd uring pool tree);
+
+# The disk works within the calls of the server that read and write, and not in its computing.
+check('server', sub {
+	my ($path, $truth) = @_;
+	my %disk = map { $_ => time_of_category(qr/^disk_/, $_, @{$path->{tree}}) } qw(serve_read serve_sync work_b);
+	return ($disk{work_b} ? 'a disk in work_b' : ()), map {
+		$disk{$_} > 0 && $disk{$_} <= $truth->{on_path}{$_} ? ()
+			: sprintf('disk in %s: %.3f of %.3f ms', $_, $disk{$_} / 1e6, $truth->{on_path}{$_} / 1e6)
+	} qw(serve_read serve_sync);
+});
 
 # The timer's interrupt, and what dwell does in it, are part of the program's measurement.
 check('polls', sub {
@@ -120,7 +130,7 @@ ok((grep { $_->{comm} eq 'paths' && $_->{started_by} =~ /^paths/ } @{$path->{not
 # dwell's own time in the kernel, at each switch, is not in what the scheduler measures.
 ($path) = check('crowd', sub {
 	my ($path, $truth) = @_;
-	return differs('waits for a CPU', queued_in('work_a', @{$path->{tree}}), $truth->{queued}, $truth->{switches} / 4);
+	return differs('waits for a CPU', time_of_category(qr/^(?:run_queue|preempted)$/, 'work_a', @{$path->{tree}}), $truth->{queued}, $truth->{switches} / 4);
 });
 my ($most) = grep { $_->{recorded} } @{$path->{ran_instead}};
 is($most->{comm}, 'spinner', 'crowd: who ran instead');

@@ -8,9 +8,15 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Dwell;
+use List::Util qw(sum0);
 use Test::More;
 
 need_recording();
+
+sub path_of {
+	my ($file) = @_;
+	return decode(run($DWELL, 'path', '--json', '-i', $file)->{out});
+}
 
 # Fails with a message that matches, and a hint.
 sub refuses {
@@ -40,7 +46,37 @@ refuses(2, qr/--duration needs a COMMAND/, qr/./, '-i', 'traced.data', '--durati
 
 # A command that cannot be started has no path, and its own status.
 is(run($DWELL, 'path', '--', '/nonexistent/program')->{status}, 127, 'a command that is not there');
-is(run($DWELL, 'path', '-i', 'failed.data', '--', 'sh', '-c', 'exit 3')->{status}, 3, 'the status of the command');
+for my $status (0, 1, 2, 3, 126, 127) {
+	my $result = run($DWELL, 'path', '-i', 'status.data', '--', 'sh', '-c', "exit $status");
+	is($result->{status}, $status, "a command that exits with $status: its status");
+	like($result->{out}, qr/^# +accounted for/m, "a command that exits with $status: its path");
+}
+
+# If nothing could be recorded, an earlier recording is not shown instead.
+my $refused = run($DWELL, 'path', '-i', "$DIR/traced.data", '-p', 999999999);
+is($refused->{status}, 1, 'nothing recorded: status');
+is($refused->{out}, '', 'nothing recorded: nothing shown');
+
+# A command that is killed has a path; so has one that is interrupted, whose sleep is a sleep.
+my $killed = run($DWELL, 'path', '-i', 'killed.data', '--', 'sh', '-c', 'kill -SEGV $$');
+is($killed->{status}, 139, 'a command that crashes: its status');
+like($killed->{out}, qr/^# +accounted for/m, 'a command that crashes: its path');
+my $pid = start($DWELL, 'path', '--json', '-i', 'stopped.data', '--', 'sleep', 60);
+ok(wait_for(20, sub { slurp("/proc/$pid/task/$pid/children") =~ /(\d+)/ && slurp("/proc/$1/comm") eq "sleep\n" }), 'a command runs');
+select undef, undef, undef, 0.5;
+my $stopped = decode(stop($pid, 'INT')->{out});
+cmp_ok($stopped->{categories}{sleep_ns}, '>', 0, 'interrupted: the sleep is told');
+cmp_ok($stopped->{accounted_percent}, '>=', 99, 'interrupted: accounted for');
+
+# Without room for all events, intervals are lost: gaps, and no time that is told twice.
+record(['--trace', '-m', 64, '-o', 'lost.data'], program('switches'), '--rounds', 20000);
+my $report = report('-i', 'lost.data', '--sort', 'comm');
+my $lost = path_of('lost.data');
+SKIP: {
+	skip 'nothing was lost', 2 unless grep { $_ } values %{$report->{lost}};
+	cmp_ok(scalar(@{$lost->{gaps}}), '>', 0, 'lost events: gaps are told');
+	is(sum0(values %{$lost->{categories}}), $lost->{wall_ns}, 'lost events: time is conserved');
+}
 
 # One that never waits.
 my $shown = run($DWELL, 'path', '-i', 'true.data', '--', 'true');
@@ -53,9 +89,7 @@ my $cut = run($DWELL, 'path', '--json', '-i', 'cut.data');
 like($cut->{err}, qr/warning: cut\.data: /, 'cut short: a warning');
 my $path = $cut->{status} ? undef : decode($cut->{out});
 if ($path) {
-	my $sum = 0;
-	$sum += $_ for values %{$path->{categories}};
-	is($sum, $path->{wall_ns}, 'cut short: what is left adds up');
+	is(sum0(values %{$path->{categories}}), $path->{wall_ns}, 'cut short: what is left adds up');
 } else {
 	like($cut->{err}, qr/no process|whose path|was not there/, 'cut short: nothing is left');
 }

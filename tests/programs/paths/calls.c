@@ -18,7 +18,7 @@
 #define D 3
 #define E 4
 
-/* A connection: the caller's end, and the end of who is called. */
+/* The descriptors of a connection: of the caller, and of the process that it calls. */
 struct link {
 	int caller;
 	int called;
@@ -287,7 +287,7 @@ void run_eventfd(void)
 	party__wait_for(B, pid);
 }
 
-/* ---- io_uring: a read from a pipe that somebody writes to ---- */
+/* ---- io_uring: reads the answer from a pipe ---- */
 
 static struct {
 	int fd;
