@@ -15,6 +15,24 @@
 #define CAPTURE_SYSCALLS     512
 #define CAPTURE_HASH_THREADS 65536 /* capacity of the hash map of states, see states_in_hash */
 
+#define CAPTURE_LISTENERS   16
+#define CAPTURE_SOCKET_PATH 112 /* sun_path of struct sockaddr_un, rounded up to whole words */
+
+/* Where a server accepts connections whose requests are observed, see connections.bpf.h. */
+struct capture_listener {
+	__u64 path[CAPTURE_SOCKET_PATH / 8]; /* of a Unix socket; all 0: TCP */
+	__u32 source;			     /* the number that its requests have */
+	__u16 port;
+	__u16 reserved;
+};
+
+/* What a system call does to the socket that is its first argument. */
+enum capture_transfer {
+	TRANSFER_NONE = 0,
+	TRANSFER_RECEIVE = 1,
+	TRANSFER_SEND = 2,
+};
+
 /* Constant once the programs are loaded: the verifier removes branches that cannot be taken. */
 struct capture_settings {
 	__u64 grid_seed;     /* of the sampling points, see abi/grid.h */
@@ -38,8 +56,12 @@ struct capture_settings {
 	__u8 use_tables;	  /* unwind user stacks by .eh_frame tables */
 	__u8 follow;		  /* record threads that recorded threads create */
 	__u8 linked;	     /* record kernel threads, and those that helpers create, as helpers */
+	__u8 return_probes;  /* functions have return probes: their callers must be looked up */
 	__u8 states_in_hash; /* not in task storage, see state.bpf.h */
 	__u8 syscall_takes_fd[CAPTURE_SYSCALLS]; /* whether the first argument is a descriptor */
+	__u8 syscall_transfer[CAPTURE_SYSCALLS]; /* enum capture_transfer */
+	__u32 n_listeners;
+	struct capture_listener listeners[CAPTURE_LISTENERS];
 };
 
 /* Changes while the programs run. */

@@ -70,6 +70,7 @@ enum event_type {
 	EVENT_DEVICE = 11,
 	EVENT_IDLE = 12,
 	EVENT_REQUEST = 13,
+	EVENT_SPAN = 14,
 };
 
 struct event_header {
@@ -304,6 +305,19 @@ struct event_request {
 	__u8 reserved[3];
 };
 
+/*
+ * A request to a server, or a call of a function: what one of the sources of spans found, from its
+ * begin to its end at header.time. Of the thread that ended it.
+ */
+struct event_span {
+	struct event_header header;
+	__u64 arrived; /* a request: when its first byte came; arrived <= begun <= header.time */
+	__u64 begun;
+	__u32 begun_by;		    /* thread; 0: not recorded */
+	__u32 source;		    /* number of the source, from 1 */
+	struct event_object object; /* the connection */
+};
+
 /* The path of a file that is an object: names from the file up to the root. */
 struct event_file {
 	struct event_header header;
@@ -341,4 +355,5 @@ _Static_assert(sizeof(struct event_stack) == 24, "event_stack");
 _Static_assert(sizeof(struct event_deferred) == 64, "event_deferred");
 _Static_assert(sizeof(struct event_object) == 64, "event_object");
 _Static_assert(sizeof(struct event_request) == 56, "event_request");
+_Static_assert(sizeof(struct event_span) == 104, "event_span");
 _Static_assert(sizeof(struct event_interval) == 160, "event_interval");

@@ -45,11 +45,19 @@ static const char *const sending_calls[] = {
 	"recvfrom", "recvmsg", "recvmmsg", "accept",   "accept4", "exit",    "exit_group",
 };
 
+/* The socket that data goes to, or comes from, is the first argument. */
+static const char *const sends_to_calls[] = {"write",	"writev",   "pwritev2", "sendto",
+					     "sendmsg", "sendmmsg", "sendfile"};
+static const char *const receives_from_calls[] = {"read",     "readv",	 "preadv2",
+						  "recvfrom", "recvmsg", "recvmmsg"};
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char *native_names[SYSCALLS_MAX];
 static const char *generic_names[SYSCALLS_MAX];
 static bool takes_fd[SYSCALLS_MAX];
 static bool sends[SYSCALLS_MAX];
+static bool sends_to[SYSCALLS_MAX];
+static bool receives_from[SYSCALLS_MAX];
 static char native_machine[65];
 
 static void fill_names(const char **names, const struct syscall_text *rows, size_t n)
@@ -83,6 +91,8 @@ static void fill_tables(void)
 	fill_names(generic_names, generic, n);
 	mark_calls(takes_fd, descriptor_calls, ARRAY_SIZE(descriptor_calls));
 	mark_calls(sends, sending_calls, ARRAY_SIZE(sending_calls));
+	mark_calls(sends_to, sends_to_calls, ARRAY_SIZE(sends_to_calls));
+	mark_calls(receives_from, receives_from_calls, ARRAY_SIZE(receives_from_calls));
 }
 
 static const char **names_for_machine(const char *machine)
@@ -115,4 +125,25 @@ bool syscalls__takes_fd(int nr)
 {
 	pthread_once(&once, fill_tables);
 	return nr >= 0 && nr < SYSCALLS_MAX && takes_fd[nr];
+}
+
+bool syscalls__sends_to(int nr)
+{
+	pthread_once(&once, fill_tables);
+	return nr >= 0 && nr < SYSCALLS_MAX && sends_to[nr];
+}
+
+bool syscalls__receives_from(int nr)
+{
+	pthread_once(&once, fill_tables);
+	return nr >= 0 && nr < SYSCALLS_MAX && receives_from[nr];
+}
+
+int syscalls__number(const char *name)
+{
+	pthread_once(&once, fill_tables);
+	for (int nr = 0; nr < SYSCALLS_MAX; nr++)
+		if (native_names[nr] && !strcmp(native_names[nr], name))
+			return nr;
+	return -1;
 }

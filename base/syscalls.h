@@ -26,5 +26,13 @@ bool syscalls__takes_fd(int nr);
  */
 bool syscalls__sends(int nr);
 
+/* Whether @nr (of this machine) sends to, or receives from, the socket that is its first argument.
+ */
+bool syscalls__sends_to(int nr);
+bool syscalls__receives_from(int nr);
+
+/* The number of system call @name on this machine, or -1. */
+int syscalls__number(const char *name);
+
 /* Numbers are below this; for tables indexed by number. */
 #define SYSCALLS_MAX 512

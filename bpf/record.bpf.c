@@ -17,6 +17,7 @@
 #include "bpf/record/device.bpf.h"
 #include "bpf/record/finish.bpf.h"
 #include "bpf/record/interval.bpf.h"
+#include "bpf/record/spans.bpf.h"
 #include "bpf/record/totals.bpf.h"
 #include "bpf/record/waker.bpf.h"
 

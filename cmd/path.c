@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cmd/cmd.h"
+#include "cmd/path_requests.h"
 #include "cmd/path_target.h"
 #include "cmd/view.h"
 #include "render/path/path_views.h"
@@ -17,12 +18,46 @@ struct path_command {
 	const char *of;
 	const char *process;
 	const char *duration;
+	struct path_request_options requests;
+	bool shows_requests;
 	uint64_t depth;
 	double percent_limit;
 	bool chronological;
 	bool background;
 	bool folded;
 };
+
+static int set_request(void *options, const char *value)
+{
+	struct path_command *command = options;
+
+	command->requests.source = value;
+	command->shows_requests = true;
+	return 0;
+}
+
+static int set_slowest(void *options, const char *value)
+{
+	struct path_command *command = options;
+	int err = options__number(value, &command->requests.slowest);
+
+	command->shows_requests = true;
+	if (!err && !command->requests.slowest)
+		err = error__set(-EINVAL, "--slowest must be at least 1");
+	return err;
+}
+
+static int set_quantile(void *options, const char *value)
+{
+	struct path_command *command = options;
+	double *quantile = &command->requests.quantile;
+	int err = options__percent(value, quantile);
+
+	command->shows_requests = true;
+	if (!err && (*quantile <= 0 || *quantile >= 100))
+		err = error__set(-EINVAL, "--quantile must be between 0 and 100, such as 99");
+	return err;
+}
 
 static const struct option_row rows[] = {
 	OPTION_GROUP("What to look at"),
@@ -33,6 +68,14 @@ static const struct option_row rows[] = {
 	OPTION_CALL("time", 0, "FROM,TO", NULL, view__set_time,
 		    "only this part of the recording, in seconds from its start or with "
 		    "a unit (500ms,2.5s); FROM or TO may be omitted"),
+	OPTION_CALL("request", 0, "WHAT", NULL, set_request,
+		    "requests: tcp:PORT or unix:PATH (to a server), usdt:PROVIDER:BEGIN,END "
+		    "(between two probes), or a function or DWELL_BEGIN of that name"),
+	OPTION_CALL("slowest", 0, "N", NULL, set_slowest,
+		    "only the N slowest requests, compared with those around the median"),
+	OPTION_CALL("quantile", 0, "PERCENT", NULL, set_quantile,
+		    "only requests as slow as the slowest but PERCENT (99: the slowest 1%), "
+		    "compared with those around the median"),
 	OPTION_GROUP("What to record (with COMMAND or -p)"),
 	OPTION_TEXT("pid", 'p', "PID", struct path_command, process,
 		    "a running process, and what it waits for"),
@@ -77,10 +120,43 @@ static int print_path(const struct path_command *options, struct path_view *view
 	return command__close(&terminal, err, "path");
 }
 
+/* Sets what is to be looked at: a thread, or requests. */
+static int choose(const struct path_command *options, const struct model *model,
+		  struct path_window *window, struct path_requests *requests,
+		  struct path_options *path_options)
+{
+	const struct sample_filter *filter = &options->view.filter;
+	struct path_request_options request_options = options->requests;
+	int err;
+
+	window->from = model->start + filter->from;
+	window->until = filter->until ? model->start + filter->until : model->end;
+	path_options->background = options->background;
+	if (!options->shows_requests) {
+		path_options->windows = window;
+		path_options->n_windows = 1;
+		path_options->is_server = options->of != NULL;
+		return path_target__find(model, options->of, &window->thread);
+	}
+	request_options.from = window->from;
+	request_options.until = window->until;
+	err = path_target__check_trace(model);
+	err = err ? err : path_requests__choose(model, &request_options, requests);
+	path_options->windows = requests->windows.data;
+	path_options->n_windows = requests->windows.n;
+	path_options->compared = requests->beside.data;
+	path_options->n_compared = requests->beside.n;
+	path_options->no_background = true;
+	if (!err && options->chronological && requests->windows.n > 1)
+		err = error__set(-EINVAL, "--chronological shows one request: add --slowest 1");
+	return err;
+}
+
 static int show(const struct path_command *options)
 {
-	const struct sample_filter *window = &options->view.filter;
 	struct path_options path_options = {};
+	struct path_requests requests = {};
+	struct path_window window = {};
 	_cleanup_idle_waits_ struct idle_waits *idle = NULL;
 	_cleanup_model_ struct model *model = NULL;
 	_cleanup_kinds_ struct kinds *kinds = NULL;
@@ -93,19 +169,17 @@ static int show(const struct path_command *options)
 	int err = view__load(&options->view, &model);
 
 	view.model = model;
-	err = err ? err : path_target__find(model, options->of, &path_options.thread);
+	err = err ? err : choose(options, model, &window, &requests, &path_options);
 	err = err ? err : kinds__new(model, &kinds);
 	err = err ? err : idle_waits__new(model, kinds, &idle);
-	if (!err) {
-		path_options.background = options->background;
-		path_options.is_server = options->of != NULL;
-		path_options.from = model->start + window->from;
-		path_options.until = window->until ? model->start + window->until : model->end;
-		err = path__find(model, kinds, idle, &path_options, &path);
-	}
-	if (err == -ENODATA)
-		err = path_target__explain_empty(model, &path_options);
+	err = err ? err : path__find(model, kinds, idle, &path_options, &path);
+	if (err == -ENODATA && path_options.n_windows)
+		err = path_target__explain_empty(model, path_options.windows[0].thread);
+	view.requests = options->shows_requests ? &requests.all : NULL;
+	view.shown = requests.shown;
+	view.compared = requests.compared;
 	err = err ? err : print_path(options, &view);
+	path_requests__free(&requests);
 	path__free(&path);
 	return err;
 }
@@ -126,6 +200,8 @@ static int record(const struct path_command *options, char **command, bool *reco
 		options->process,
 		options->duration ? "--duration" : NULL,
 		options->duration,
+		options->requests.source ? "--request" : NULL,
+		options->requests.source,
 		*command ? "--" : NULL,
 	};
 	int status = EXIT_FAILED, err = 0;
@@ -149,6 +225,16 @@ static int check(const struct path_command *options, bool records)
 	    (options->background && (options->folded || options->chronological)))
 		return error__set(-EINVAL, "choose one of --json, --folded, --chronological and "
 					   "--background (which goes with --json, too)");
+	if (options->shows_requests && (options->of || options->background))
+		return error__set(-EINVAL, "--request, --slowest and --quantile show requests: "
+					   "they do not go with --of and --background");
+	if (options->requests.slowest && options->requests.quantile > 0)
+		return error__set(-EINVAL, "choose one of --slowest and --quantile");
+	if (options->shows_requests && records && !options->requests.source) {
+		error__set(-EINVAL, "which requests are to be recorded?");
+		error__hint("add --request tcp:PORT, or another source: see --help");
+		return -EINVAL;
+	}
 	if (options->duration && !records)
 		return error__set(-EINVAL, "--duration needs a COMMAND, or a process (-p PID)");
 	return 0;
@@ -170,7 +256,7 @@ static int cmd_path(int argc, char **argv)
 		record_status = record(&options, argv + first, &recorded);
 		if (!recorded)
 			return record_status;
-		if (options.process && !options.of)
+		if (options.process && !options.of && !options.shows_requests)
 			options.of = options.process;
 	}
 	err = show(&options);

@@ -108,18 +108,24 @@ static int find_command(const struct model *model, uint32_t *thread)
 	return -EINVAL;
 }
 
+int path_target__check_trace(const struct model *model)
+{
+	if (model->trace)
+		return 0;
+	error__set(-EINVAL, "paths need every wait, and the recording has a sample of them");
+	error__hint("record with --trace --wakers linked, or let dwell path do it: dwell path -- "
+		    "COMMAND; dwell waits works with this recording");
+	return -EINVAL;
+}
+
 int path_target__find(const struct model *model, const char *name, uint32_t *thread)
 {
 	char text[512], *end;
 	uint64_t id;
+	int err = path_target__check_trace(model);
 
-	if (!model->trace) {
-		error__set(-EINVAL,
-			   "paths need every wait, and the recording has a sample of them");
-		error__hint("record with --trace --wakers linked, or let dwell path do it: dwell "
-			    "path -- COMMAND; dwell waits works with this recording");
-		return -EINVAL;
-	}
+	if (err)
+		return err;
 	if (!name)
 		return find_command(model, thread);
 	id = strtoull(name, &end, 10);
@@ -134,9 +140,9 @@ int path_target__find(const struct model *model, const char *name, uint32_t *thr
 	return -ENOENT;
 }
 
-int path_target__explain_empty(const struct model *model, const struct path_options *options)
+int path_target__explain_empty(const struct model *model, uint32_t index)
 {
-	const struct model_thread *thread = thread_at(model, options->thread);
+	const struct model_thread *thread = thread_at(model, index);
 	char from[24], until[24];
 
 	error__set(-ENODATA, "thread %u was not there in that time", thread->tid);

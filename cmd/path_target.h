@@ -11,5 +11,8 @@
  */
 int path_target__find(const struct model *model, const char *name, uint32_t *thread);
 
-/* Says why there is nothing of the thread in the window. Returns -ENODATA. */
-int path_target__explain_empty(const struct model *model, const struct path_options *options);
+/* Says why there is nothing of thread @index in the window. Returns -ENODATA. */
+int path_target__explain_empty(const struct model *model, uint32_t index);
+
+/* 0, or -EINVAL with error__set(): the recording does not have every wait. */
+int path_target__check_trace(const struct model *model);

@@ -39,6 +39,7 @@ struct record_options {
 	enum helper_threads helpers;
 	const char *rung;
 	const char *user;
+	struct span_sources requests;
 	bool no_symbols;
 	bool verbose;
 };
@@ -61,6 +62,11 @@ static int set_wakers(void *options, const char *value)
 	return error__set(-EINVAL, "'%s' is not none, kernel, all or linked", value);
 }
 
+static int add_request(void *options, const char *value)
+{
+	return span_sources__add(&((struct record_options *)options)->requests, value);
+}
+
 static const struct option_row record_rows[] = {
 	OPTION_GROUP("What to record (default: COMMAND and everything it starts)"),
 	OPTION_TEXT("pid", 'p', "PID[,PID...]", struct record_options, processes,
@@ -78,6 +84,10 @@ static const struct option_row record_rows[] = {
 		"(and those that a recorded thread wakes, such as the servers that it calls, and "
 		"all "
 		"kernel threads from the start)"),
+	OPTION_CALL("request", 0, "WHAT", NULL, add_request,
+		    "also record when requests begin and end: tcp:PORT or unix:PATH (requests to a "
+		    "server), usdt:PROVIDER:BEGIN,END (between two probes), or the name of a "
+		    "function or of a DWELL_BEGIN; may be repeated"),
 	OPTION_GROUP("How to record"),
 	OPTION_TEXT("output", 'o', "FILE", struct record_options, output,
 		    "write the recording to FILE (default: dwell.data); an existing one is kept as "
@@ -377,6 +387,9 @@ static int configure(const struct record_options *options, char **command,
 	config->capture.linked = options->helpers == HELPERS_LINKED;
 	config->wait_limit = options->wait_limit;
 	config->capture.rung = options->rung;
+	if (options->requests.sources.n)
+		config->capture.spans = &options->requests;
+	config->capture.first_span = 1;
 	config->capture.user = options->user;
 	return err;
 }
@@ -396,12 +409,15 @@ int command_record__run(int argc, char **argv, bool *recorded)
 	int first, status, err;
 
 	*recorded = false;
-	if (!command__parse(&command_record, argc, argv, &options, &first, &status))
+	if (!command__parse(&command_record, argc, argv, &options, &first, &status)) {
+		span_sources__free(&options.requests);
 		return status;
+	}
 	err = configure(&options, argv + first, &config, &ids);
 	if (err) {
 		error__print(stderr, err);
 		array__free(&ids);
+		span_sources__free(&options.requests);
 		return EXIT_USAGE;
 	}
 	description = describe(&options, argv + first);
@@ -415,6 +431,7 @@ int command_record__run(int argc, char **argv, bool *recorded)
 		recorder__free(display.recorder);
 	}
 	array__free(&ids);
+	span_sources__free(&options.requests);
 	return err ? command__fail(err) : status;
 }
 

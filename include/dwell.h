@@ -94,8 +94,10 @@
 #define DWELL_PROGRESS_NAMED(name) DWELL_VISIT(DWELL_POINT_THROUGHPUT, name)
 
 /*
- * The begin and the end of an operation, in any threads: `dwell causal` predicts its latency.
- * Every DWELL_BEGIN() must be followed by one DWELL_END() with the same name.
+ * The begin and the end of an operation, in any threads: `dwell causal` predicts its latency, and
+ * `dwell path --request NAME` shows what slow ones wait for. Every DWELL_BEGIN() must be followed
+ * by one DWELL_END() with the same name. In a recording, an end belongs to the last begin in the
+ * same thread, or if it has none, to the first one in the process.
  */
 #define DWELL_BEGIN(name) DWELL_VISIT(DWELL_POINT_BEGIN, name)
 #define DWELL_END(name)	  DWELL_VISIT(DWELL_POINT_END, name)
@@ -137,7 +139,10 @@ enum dwell_event {
 	DWELL_EVENT_SPIN_BEGIN = 1, /* value: the holder's tid, 0 unknown */
 	DWELL_EVENT_SPIN_END = 2,
 	DWELL_EVENT_SPIN_RELEASE = 3,
-	DWELL_EVENT_WOKEN_FOR_NOTHING = 4
+	DWELL_EVENT_WOKEN_FOR_NOTHING = 4,
+	/* DWELL_BEGIN() and DWELL_END(); address: index of the point in struct dwell_points */
+	DWELL_EVENT_BEGIN = 5,
+	DWELL_EVENT_END = 6
 };
 
 /* seq of the slot for index i of a stripe: while it is written, and once it may be read. */
@@ -219,7 +224,8 @@ struct dwell_points {
 	uint32_t version;
 	uint32_t claimed; /* points claimed so far; may exceed DWELL_POINTS */
 	uint64_t size;	  /* of this struct */
-	uint64_t reserved[13];
+	uint64_t traced;  /* 1: visits of BEGIN and END points are events, too */
+	uint64_t reserved[12];
 	struct dwell_point point[DWELL_POINTS];
 };
 
@@ -501,6 +507,15 @@ static inline uint32_t dwell_count_of(void)
 	return (DWELL_NUMBER(uint32_t, place >> 6) * 2654435769u) >> (32 - DWELL_COUNT_BITS);
 }
 
+static inline void dwell_trace_visit(const struct dwell_point *point, enum dwell_point_type type)
+{
+	const struct dwell_points *points = __atomic_load_n(&dwell_v1_points, __ATOMIC_RELAXED);
+
+	if (points->traced)
+		dwell_v1_write(type == DWELL_POINT_BEGIN ? DWELL_EVENT_BEGIN : DWELL_EVENT_END,
+			       DWELL_NUMBER(uint64_t, point - points->point), 0);
+}
+
 static inline void dwell_visit(struct dwell_point **here, enum dwell_point_type type,
 			       const char *name)
 {
@@ -515,6 +530,8 @@ static inline void dwell_visit(struct dwell_point **here, enum dwell_point_type 
 			return;
 	}
 	__atomic_fetch_add(&point->count[dwell_count_of()].count, 1, __ATOMIC_RELAXED);
+	if (type != DWELL_POINT_THROUGHPUT)
+		dwell_trace_visit(point, type);
 }
 
 /* Parses @text as a decimal number; -1 if it is not one. */

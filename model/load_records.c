@@ -476,6 +476,28 @@ static int load_request(struct loader *loader, const struct record *record)
 	return array__push(&loader->model->requests, request);
 }
 
+static int load_span(struct loader *loader, const struct record *record)
+{
+	const struct record_span *from = &record->span;
+	uint32_t begun_by = thread_index(loader, from->begun_by);
+	struct model_span span = {
+		.ended = from->time,
+		.begun = from->time - from->ns,
+		.arrived = from->time - from->ns - from->queue_ns,
+		.name = string_id(loader, from->name),
+		.thread = thread_index(loader, from->thread),
+		.begun_by = begun_by,
+		.object = number_map_get(&loader->objects, from->object),
+	};
+
+	if (!span.thread)
+		return -EINVAL;
+	extend_time_range(loader, span.arrived, span.ended);
+	if (loader->options && loader->options->distinct_stacks)
+		return 0;
+	return array__push(&loader->model->spans, span);
+}
+
 static int load_annotation(struct loader *loader, const struct record *record)
 {
 	const struct record_annotation *from = &record->annotation;
@@ -485,6 +507,7 @@ static int load_annotation(struct loader *loader, const struct record *record)
 		.time = from->time,
 		.address = from->address,
 		.other = other,
+		.name = string_id(loader, from->name),
 		.type = from->type,
 	};
 
@@ -563,7 +586,7 @@ static int (*const handlers[])(struct loader *, const struct record *) = {
 	[RECORD_WAKE] = load_wake,	 [RECORD_LOST] = load_lost,
 	[RECORD_SYMBOL] = load_symbol,	 [RECORD_DEVICE] = load_device,
 	[RECORD_IDLE] = load_idle,	 [RECORD_ANNOTATION] = load_annotation,
-	[RECORD_REQUEST] = load_request,
+	[RECORD_REQUEST] = load_request, [RECORD_SPAN] = load_span,
 };
 
 int loader__add(struct loader *loader, const struct record *record)

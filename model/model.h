@@ -64,6 +64,17 @@ struct model_request {
 	uint8_t op;	 /* enum request_op */
 };
 
+/* A request to a server, or another operation: see struct record_span. */
+struct model_span {
+	uint64_t arrived; /* <= begun <= ended */
+	uint64_t begun;
+	uint64_t ended;
+	uint32_t name;	   /* string: its source */
+	uint32_t thread;   /* that ended it */
+	uint32_t begun_by; /* thread */
+	uint32_t object;
+};
+
 /* A wakeup of the thread, with the waker's stack. */
 struct model_wake {
 	uint64_t time;
@@ -89,6 +100,7 @@ struct model_annotation {
 	uint64_t time;
 	uint64_t address;
 	uint32_t other; /* thread */
+	uint32_t name;	/* string */
 	uint8_t type;	/* enum annotation_type */
 };
 
@@ -231,6 +243,7 @@ struct model {
 	ARRAY(struct model_object) objects;
 	ARRAY(struct model_device) devices;
 	ARRAY(struct model_request) requests; /* without an element 0 for none; by completion */
+	ARRAY(struct model_span) spans;	      /* without an element 0 for none; by end */
 	ARRAY(struct model_stack) stacks;
 	ARRAY(struct model_location) locations;
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "model/annotated_spans.h"
 #include "model/loader.h"
 
 /* qsort() order of two times. */
@@ -25,6 +26,7 @@ DEFINE_TIME_ORDER(model_wake, time)
 DEFINE_TIME_ORDER(model_annotation, time)
 DEFINE_TIME_ORDER(model_idle, since)
 DEFINE_TIME_ORDER(model_request, completed)
+DEFINE_TIME_ORDER(model_span, ended)
 
 /* Sorts only if necessary: most timelines are sorted already. */
 static void sort_timeline(void *data, size_t n, size_t size,
@@ -137,5 +139,8 @@ int loader__timelines(struct loader *loader)
 	}
 	for (size_t i = 1; i < model->devices.n; i++)
 		TIMELINE_SORT(model->devices.data[i].idles, compare_model_idle);
+	if (annotated_spans__add(model))
+		return -ENOMEM;
+	TIMELINE_SORT(model->spans, compare_model_span);
 	return join_requests(model);
 }

@@ -164,6 +164,14 @@ static bool are_times_valid(uint64_t time, uint64_t first, uint64_t second)
 	       !__builtin_add_overflow(sum, second, &sum) && sum <= INT64_MAX;
 }
 
+/* Whether @time is at most INT64_MAX, and @first + @second before it is not negative. */
+static bool is_past_valid(uint64_t time, uint64_t first, uint64_t second)
+{
+	uint64_t sum;
+
+	return time <= INT64_MAX && !__builtin_add_overflow(first, second, &sum) && sum <= time;
+}
+
 /* Checks the guarantees of recording_reader__next() about times and addresses. */
 static bool is_valid(const struct record *record)
 {
@@ -195,10 +203,10 @@ static bool is_valid(const struct record *record)
 	case RECORD_ANNOTATION:
 		return record->annotation.time <= INT64_MAX;
 	case RECORD_REQUEST:
-		return record->request.time <= INT64_MAX &&
-		       !__builtin_add_overflow(record->request.queue_ns, record->request.service_ns,
-					       &end) &&
-		       end <= record->request.time;
+		return is_past_valid(record->request.time, record->request.queue_ns,
+				     record->request.service_ns);
+	case RECORD_SPAN:
+		return is_past_valid(record->span.time, record->span.queue_ns, record->span.ns);
 	default:
 		return true;
 	}

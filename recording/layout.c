@@ -227,6 +227,7 @@ static const struct field annotation[] = {
 	ENUM(1, annotation, type, ANNOTATION_COUNT, ANNOTATION_NONE),
 	UNSIGNED(1, annotation, address),
 	REFERENCE(1, annotation, other, THREAD),
+	REFERENCE(4, annotation, name, STRING),
 };
 
 static const struct field request[] = {
@@ -239,6 +240,16 @@ static const struct field request[] = {
 	UNSIGNED(3, request, sector),
 	UNSIGNED(3, request, bytes),
 	ENUM(3, request, op, REQUEST_OP_COUNT, REQUEST_OTHER),
+};
+
+static const struct field span[] = {
+	REFERENCE(4, span, name, STRING),
+	REFERENCE(4, span, thread, THREAD),
+	REFERENCE(4, span, begun_by, THREAD),
+	DELTA(4, span, time, TIME),
+	UNSIGNED(4, span, queue_ns),
+	UNSIGNED(4, span, ns),
+	REFERENCE(4, span, object, OBJECT),
 };
 
 #define LAYOUT(fields) {#fields, fields, ARRAY_SIZE(fields)}
@@ -263,6 +274,7 @@ static const struct layout layouts[LAYOUT_TYPES] = {
 	[RECORD_IDLE] = LAYOUT(idle),
 	[RECORD_ANNOTATION] = LAYOUT(annotation),
 	[RECORD_REQUEST] = LAYOUT(request),
+	[RECORD_SPAN] = LAYOUT(span),
 };
 /* clang-format on */
 

@@ -37,6 +37,7 @@ enum record_type {
 	RECORD_IDLE = 17,
 	RECORD_ANNOTATION = 18,
 	RECORD_REQUEST = 19,
+	RECORD_SPAN = 20,
 };
 
 /*
@@ -220,6 +221,17 @@ struct record_request {
 	uint8_t op; /* enum request_op */
 };
 
+/* A request to a server, or another operation. queue_ns + ns is at most @time. */
+struct record_span {
+	uint32_t name;	   /* string: its source, as it was given to --request */
+	uint32_t thread;   /* that ended it */
+	uint32_t begun_by; /* thread; 0: unknown */
+	uint64_t time;	   /* of its end */
+	uint64_t queue_ns; /* requests: from the arrival of its first byte to the first read */
+	uint64_t ns;	   /* from the first read to the last write, or from begin to end */
+	uint32_t object;   /* the connection; 0: none */
+};
+
 /* Annotations by include/dwell.h, with the values of enum dwell_event there. */
 enum annotation_type {
 	ANNOTATION_NONE = 0, /* or unknown */
@@ -227,13 +239,16 @@ enum annotation_type {
 	ANNOTATION_SPIN_END = 2,
 	ANNOTATION_SPIN_RELEASE = 3,
 	ANNOTATION_WOKEN_FOR_NOTHING = 4,
-	ANNOTATION_COUNT = 5,
+	ANNOTATION_BEGIN = 5, /* of a span of that name */
+	ANNOTATION_END = 6,
+	ANNOTATION_COUNT = 7,
 };
 
 struct record_annotation {
 	uint32_t thread;
 	uint32_t other; /* thread that holds what is waited for; 0: not given */
 	uint8_t type;	/* enum annotation_type */
+	uint32_t name;	/* string: of a span */
 	uint64_t address;
 	uint64_t time;
 };
@@ -279,6 +294,7 @@ struct record {
 		struct record_idle idle;
 		struct record_annotation annotation;
 		struct record_request request;
+		struct record_span span;
 	};
 };
 

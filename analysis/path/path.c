@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/path/path_account.h"
 #include "base/cleanup.h"
@@ -94,21 +95,28 @@ static void add_up(struct path *path)
 			path->total_ns = UINT64_MAX; /* a damaged recording */
 }
 
+/* Clips @window to its thread's life. False: nothing is left of it. */
+static bool clip(const struct model *model, const struct path_window *window,
+		 struct path_window *clipped)
+{
+	const struct model_thread *thread = &model->threads.data[window->thread];
+	uint64_t end = thread->has_totals ? thread->ended : model->end;
+
+	*clipped = *window;
+	if (clipped->from < thread->created)
+		clipped->from = thread->created;
+	if (clipped->until > end)
+		clipped->until = end;
+	return clipped->from < clipped->until;
+}
+
 static int prepare(struct path *path, const struct model *model, struct kinds *kinds,
 		   const struct idle_waits *idle, const struct path_options *options)
 {
-	const struct model_thread *thread = &model->threads.data[options->thread];
-	uint64_t end = thread->has_totals ? thread->ended : model->end;
 	int err;
 
 	path->model = model;
 	path->strings.model = model;
-	path->thread = options->thread;
-	path->from = options->from > thread->created ? options->from : thread->created;
-	path->until = options->until < end ? options->until : end;
-	if (path->from >= path->until)
-		return -ENODATA;
-	path->wall_ns = path->until - path->from;
 	err = wait_causes__new(&path->strings, kinds, &path->causes);
 	path->walk = (struct path_walk){
 		.model = model,
@@ -120,20 +128,62 @@ static int prepare(struct path *path, const struct model *model, struct kinds *k
 	return err ? err : path_tree__begin(&path->tree, model, path->causes);
 }
 
+static int walk_windows(struct finder *finder, const struct path_options *options)
+{
+	const struct path_visitor visitor = {on_enter, on_step, on_leave, finder};
+	struct path *path = finder->path;
+	struct path_window window;
+	int err = 0;
+
+	for (size_t i = 0; i < options->n_windows && !err; i++) {
+		if (!clip(path->model, &options->windows[i], &window))
+			continue;
+		if (!path->n_windows++) {
+			path->thread = window.thread;
+			path->from = window.from;
+			path->until = window.until;
+		}
+		path->wall_ns += window.until - window.from;
+		err = path__walk(&path->walk, window.thread, window.from, window.until, &visitor);
+	}
+	return err || path->n_windows ? err : -ENODATA;
+}
+
+/* Walks along the windows to compare with: only their times are kept. */
+static int walk_compared(struct finder *finder, const struct path_options *options)
+{
+	struct path *path = finder->path;
+	struct path_side *side = &path->compared;
+	const struct path_options compared = {.windows = options->compared,
+					      .n_windows = options->n_compared};
+	int err = walk_windows(finder, &compared);
+
+	if (err)
+		return err;
+	side->n = path->n_windows;
+	side->wall_ns = path->wall_ns;
+	memcpy(side->ns, path->ns, sizeof(side->ns));
+	memset(path->ns, 0, sizeof(path->ns));
+	path->n_windows = path->wall_ns = 0;
+	path->gaps.n = finder->covered.n = finder->queued.n = 0;
+	return path_tree__set_aside(&path->tree);
+}
+
 int path__find(const struct model *model, struct kinds *kinds, const struct idle_waits *idle,
 	       const struct path_options *options, struct path *path)
 {
 	struct finder finder = {.path = path};
-	struct path_visitor visitor = {on_enter, on_step, on_leave, &finder};
 	int err = prepare(path, model, kinds, idle, options);
 
-	if (!err)
-		err = path__walk(&path->walk, path->thread, path->from, path->until, &visitor);
+	if (!err && options->n_compared)
+		err = walk_compared(&finder, options);
+	err = err ? err : walk_windows(&finder, options);
 	err = err ? err : path_tree__finish(&path->tree);
 	err = err ? err : find_chains(path);
 	err = err ? err : path_competitors__find(path, &finder.queued);
 	path_pieces__sort(&finder.covered);
-	err = err ? err : path_background__find(path, idle, &finder.covered, options->background);
+	if (!err && !options->no_background)
+		err = path_background__find(path, idle, &finder.covered, options->background);
 	if (!err)
 		add_up(path);
 	array__free(&finder.covered);

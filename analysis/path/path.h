@@ -8,12 +8,29 @@
 #include "analysis/own_strings.h"
 #include "analysis/path/path_tree.h"
 
-struct path_options {
-	uint32_t thread; /* the base */
-	uint64_t from;	 /* the window, ns, CLOCK_MONOTONIC: clipped to the base's life */
+/* A time of a thread, the base, whose path is wanted. */
+struct path_window {
+	uint32_t thread;
+	uint64_t from; /* ns, CLOCK_MONOTONIC: clipped to the thread's life */
 	uint64_t until;
-	bool background; /* make the tree of the background, too */
-	bool is_server;	 /* the base's waits for work are idle, and not followed */
+};
+
+struct path_options {
+	const struct path_window
+		*windows; /* one, or those of several requests, which may overlap */
+	size_t n_windows;
+	const struct path_window *compared; /* others to compare them with; may be none */
+	size_t n_compared;
+	bool no_background; /* do not look for work that was not waited for */
+	bool background;    /* make its tree, too */
+	bool is_server;	    /* the base's waits for work are idle, and not followed */
+};
+
+/* What the windows that were compared with add up to. */
+struct path_side {
+	size_t n; /* windows */
+	uint64_t wall_ns;
+	uint64_t ns[PATH_CATEGORY_COUNT];
 };
 
 /* A time of which events were lost. */
@@ -55,10 +72,12 @@ struct path {
 	struct own_strings strings;
 	struct wait_causes *causes;
 	struct path_walk walk;
-	uint32_t thread; /* the base */
-	uint64_t from;
+	uint32_t thread; /* the base of the first window */
+	uint64_t from;	 /* the first window */
 	uint64_t until;
-	uint64_t wall_ns; /* until - from: what the categories add up to */
+	size_t n_windows; /* of which something lies in their threads' lives */
+	uint64_t wall_ns; /* of all windows: what the categories add up to */
+	struct path_side compared;
 	uint64_t ns[PATH_CATEGORY_COUNT];
 	uint64_t accounted_ns;
 	uint64_t total_ns; /* with work in the background */
@@ -71,9 +90,9 @@ struct path {
 };
 
 /*
- * Finds the path of @options->thread. @kinds and @model stay the caller's, and must outlive @path;
+ * Finds the path of @options->windows. @kinds and @model stay the caller's, and must outlive @path;
  * @idle (may be NULL) tells waits for work. The caller has zeroed @path. Returns 0, or
- * -ENOMEM, or -ENODATA if the window has nothing of the thread's life; @path is to be freed in any
+ * -ENOMEM, or -ENODATA if no window has anything of its thread's life; @path is to be freed in any
  * case.
  */
 int path__find(const struct model *model, struct kinds *kinds, const struct idle_waits *idle,

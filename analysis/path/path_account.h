@@ -27,7 +27,7 @@ typedef ARRAY(struct path_queued) path_queued_times;
 /* Sorts pieces by thread and time. */
 void path_pieces__sort(path_pieces *pieces);
 
-/* Sets @path->competitors. @queued: in order of time. */
+/* Sets @path->competitors. Sorts @queued. */
 int path_competitors__find(struct path *path, path_queued_times *queued);
 
 /*

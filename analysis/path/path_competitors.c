@@ -6,15 +6,43 @@
 #include "analysis/path/path_account.h"
 #include "base/cleanup.h"
 
-/* The first of @queued that ends after @time. */
-static size_t first_queued(const path_queued_times *queued, uint64_t time)
+static int compare_queued(const void *a, const void *b)
+{
+	const struct path_queued *x = a, *y = b;
+
+	if (x->cpu != y->cpu)
+		return x->cpu < y->cpu ? -1 : 1;
+	return (x->from > y->from) - (x->from < y->from);
+}
+
+/* Sorts by CPU and time. What several requests waited for at once counts once. */
+static void sort_queued(path_queued_times *queued)
+{
+	size_t n = 0;
+
+	if (queued->n)
+		qsort(queued->data, queued->n, sizeof(*queued->data), compare_queued);
+	for (size_t i = 0; i < queued->n; i++) {
+		struct path_queued one = queued->data[i];
+
+		if (n && queued->data[n - 1].cpu == one.cpu && queued->data[n - 1].until > one.from)
+			one.from = queued->data[n - 1].until;
+		if (one.from < one.until)
+			queued->data[n++] = one;
+	}
+	queued->n = n;
+}
+
+/* The first of @queued that is on @cpu and ends after @time, or on a later CPU. */
+static size_t first_queued(const path_queued_times *queued, uint32_t cpu, uint64_t time)
 {
 	size_t low = 0, high = queued->n;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
+		const struct path_queued *one = &queued->data[middle];
 
-		if (queued->data[middle].until <= time)
+		if (one->cpu < cpu || (one->cpu == cpu && one->until <= time))
 			low = middle + 1;
 		else
 			high = middle;
@@ -27,14 +55,12 @@ static uint64_t explain(path_queued_times *queued, uint32_t cpu, uint64_t from, 
 {
 	uint64_t ns = 0;
 
-	for (size_t i = first_queued(queued, from); i < queued->n && queued->data[i].from < until;
-	     i++) {
+	for (size_t i = first_queued(queued, cpu, from);
+	     i < queued->n && queued->data[i].cpu == cpu && queued->data[i].from < until; i++) {
 		struct path_queued *one = &queued->data[i];
 		uint64_t begin = one->from > from ? one->from : from;
 		uint64_t end = one->until < until ? one->until : until;
 
-		if (one->cpu != cpu || begin >= end)
-			continue;
 		one->explained += end - begin;
 		ns += end - begin;
 	}
@@ -44,7 +70,7 @@ static uint64_t explain(path_queued_times *queued, uint32_t cpu, uint64_t from, 
 /* Whether a thread of the path waited for @cpu at @time. */
 static bool is_queued(const path_queued_times *queued, uint32_t cpu, uint64_t time)
 {
-	size_t i = first_queued(queued, time);
+	size_t i = first_queued(queued, cpu, time);
 
 	return i < queued->n && queued->data[i].cpu == cpu && queued->data[i].from <= time;
 }
@@ -122,6 +148,7 @@ int path_competitors__find(struct path *path, path_queued_times *queued)
 {
 	const struct model *model = path->model;
 
+	sort_queued(queued);
 	for (uint32_t t = 1; t < model->threads.n && queued->n; t++) {
 		struct map64 stacks = {};
 		struct path_competitor found = measure(&model->threads.data[t], t, queued, &stacks);

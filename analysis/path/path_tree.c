@@ -18,6 +18,7 @@ int path_tree__begin(struct path_tree *tree, const struct model *model,
 void path_tree__free(struct path_tree *tree)
 {
 	array__free(&tree->nodes);
+	array__free(&tree->compared);
 	array__free(&tree->levels);
 	map64__free(&tree->children);
 	map64__free(&tree->stacks);
@@ -304,6 +305,37 @@ int path_tree__step(struct path_tree *tree, const struct path_step *step, uint32
 	return 0;
 }
 
+int path_tree__set_aside(struct path_tree *tree)
+{
+	for (size_t i = 0; i < tree->nodes.n; i++) {
+		struct path_node *node = &tree->nodes.data[i];
+		struct path_node_times times = {.count = node->count, .self_ns = node->self_ns};
+
+		if (array__push(&tree->compared, times))
+			return -ENOMEM;
+		node->count = node->self_ns = 0;
+	}
+	return 0;
+}
+
+/* Nodes that were added after path_tree__set_aside() have no times there. */
+static int finish_compared(struct path_tree *tree)
+{
+	struct path_node_times *times;
+
+	if (!tree->compared.n)
+		return 0;
+	while (tree->compared.n < tree->nodes.n)
+		if (!array__add(&tree->compared))
+			return -ENOMEM;
+	times = tree->compared.data;
+	for (size_t i = 0; i < tree->nodes.n; i++)
+		times[i].total_ns = times[i].self_ns;
+	for (size_t i = tree->nodes.n; --i;)
+		times[tree->nodes.data[i].parent].total_ns += times[i].total_ns;
+	return 0;
+}
+
 static int compare_nodes(const void *a, const void *b, void *context)
 {
 	const struct path_node *nodes = context;
@@ -319,7 +351,7 @@ int path_tree__finish(struct path_tree *tree)
 	struct path_node *nodes = tree->nodes.data;
 	_cleanup_free_ uint32_t *children = calloc(tree->nodes.n, sizeof(*children));
 
-	if (!children)
+	if (!children || finish_compared(tree))
 		return -ENOMEM;
 	/* Children come after their parents. */
 	for (size_t i = 0; i < tree->nodes.n; i++)

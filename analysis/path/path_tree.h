@@ -38,6 +38,13 @@ struct path_node {
 	uint64_t total_ns; /* after path_tree__finish(): self_ns and that of all below */
 };
 
+/* Times of a node in the windows that others are compared with. */
+struct path_node_times {
+	uint64_t count;
+	uint64_t self_ns;
+	uint64_t total_ns;
+};
+
 /* What the tree keeps of a level while it is walked along. */
 struct path_tree_level {
 	uint32_t thread;
@@ -55,7 +62,8 @@ struct path_tree {
 			     above */
 	bool is_full;
 	const struct wait_causes *causes;
-	ARRAY(struct path_node) nodes; /* [0] is the root, whose children are threads */
+	ARRAY(struct path_node) nodes;		/* [0] is the root, whose children are threads */
+	ARRAY(struct path_node_times) compared; /* of each node, if there is a comparison */
 	ARRAY(struct path_tree_level) levels;
 	struct map64 children; /* hash of parent and key -> node */
 	struct map64 stacks;   /* hash of node and stacks -> node */
@@ -72,6 +80,9 @@ int path_tree__begin(struct path_tree *tree, const struct model *model,
 int path_tree__enter(struct path_tree *tree, const struct path_level *level);
 int path_tree__step(struct path_tree *tree, const struct path_step *step, uint32_t *node);
 void path_tree__leave(struct path_tree *tree);
+
+/* What was added so far is what the rest is to be compared with. 0 or -ENOMEM. */
+int path_tree__set_aside(struct path_tree *tree);
 
 /* Sets the totals, and sorts siblings. 0 or -ENOMEM. */
 int path_tree__finish(struct path_tree *tree);

@@ -93,7 +93,7 @@ static __always_inline void describe_object(struct kind_wait *wait, struct task_
 		return;
 	describe_inode(&object, BPF_CORE_READ(file, f_inode));
 	if (object.type == OBJECT_SOCKET)
-		describe_socket(&object, file);
+		describe_socket(&object, socket_of(file));
 	wait->object = object.type;
 	wait->family = object.family;
 	wait->protocol = object.protocol;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "bpf/causal/state.bpf.h"
+#include "bpf/core/connections.bpf.h"
 
 /* Point numbers by breakpoint address: breakpoints that new threads inherit have no BPF cookie. */
 struct {
@@ -22,6 +23,16 @@ static __always_inline int causal_visit(__u64 number)
 		return 0;
 	__sync_fetch_and_add(&area->points.point[number & (DWELL_POINTS - 1)].count[0].count, 1);
 	return 0;
+}
+
+/* A source of requests has the number of its progress point + 1. */
+static __always_inline void connection_answered(const struct connection *connection)
+{
+	causal_visit(connection->source - 1);
+}
+
+static __always_inline void connection_served(const struct connection *connection)
+{
 }
 
 SEC("uprobe")

@@ -59,13 +59,17 @@ static __always_inline void describe_inode(struct event_object *object, struct i
 		object->type = (object->mode & S_IFMT) == S_IFSOCK ? OBJECT_SOCKET : OBJECT_FILE;
 }
 
-/* Sets family and protocol of @object by the socket of @file, which it returns. */
-static __always_inline struct sock *describe_socket(struct event_object *object, struct file *file)
+/* The socket behind @file, which is one. */
+static __always_inline struct sock *socket_of(struct file *file)
 {
 	struct socket *socket = BPF_CORE_READ(file, private_data);
-	struct sock *sk = BPF_CORE_READ(socket, sk);
 
+	return BPF_CORE_READ(socket, sk);
+}
+
+/* Sets family and protocol of @object. */
+static __always_inline void describe_socket(struct event_object *object, struct sock *sk)
+{
 	object->family = BPF_CORE_READ(sk, __sk_common.skc_family);
 	object->protocol = BPF_CORE_READ(sk, sk_protocol);
-	return sk;
 }

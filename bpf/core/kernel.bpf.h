@@ -166,8 +166,16 @@ struct sock_common {
 	struct in6_addr skc_v6_rcv_saddr;
 } CORE;
 
+struct socket;
+
+struct sk_buff_head {
+	__u32 qlen;
+} CORE;
+
 struct sock {
 	struct sock_common __sk_common;
+	struct sk_buff_head sk_receive_queue;
+	struct socket *sk_socket; /* NULL until the connection is accepted */
 	__u16 sk_protocol;
 	int sk_rx_dst_ifindex; /* 5.16 */
 } CORE;
@@ -180,8 +188,22 @@ struct inet_connection_sock {
 	struct inet_bind_bucket *icsk_bind_hash;
 } CORE;
 
+struct tcp_sock {
+	__u32 rcv_nxt;	  /* end of what was received */
+	__u32 copied_seq; /* end of what was read */
+} CORE;
+
+struct sockaddr_un {
+	char sun_path[108];
+} CORE;
+
+struct unix_address {
+	int len; /* of name */
+	struct sockaddr_un name[1];
+} CORE;
+
 struct unix_sock {
-	void *addr;
+	struct unix_address *addr;
 	struct sock *peer;
 } CORE;
 
@@ -189,8 +211,38 @@ struct socket {
 	struct sock *sk;
 } CORE;
 
+struct socket_alloc {
+	struct socket socket;
+	struct inode vfs_inode;
+} CORE;
+
+struct sk_buff {
+	unsigned int len;
+	unsigned char *data;
+} CORE;
+
+struct xol_area {
+	unsigned long vaddr;
+} CORE;
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+} CORE;
+
 struct mm_struct {
 	unsigned long start_code;
+	struct uprobes_state uprobes_state;
+} CORE;
+
+/* A function with a return probe that the thread is in, innermost first. */
+struct return_instance {
+	unsigned long stack; /* where its return address was */
+	unsigned long orig_ret_vaddr;
+	struct return_instance *next;
+} CORE;
+
+struct uprobe_task {
+	struct return_instance *return_instances;
 } CORE;
 
 struct ns_common {
@@ -250,6 +302,7 @@ struct task_struct {
 	struct files_struct *files;
 	struct css_set *cgroups;
 	struct pid *thread_pid;
+	struct uprobe_task *utask;
 	struct sighand_struct *sighand;
 	sigset_t blocked;
 } CORE;

@@ -8,14 +8,18 @@
 #include "bpf/core/descriptor.bpf.h"
 #include "bpf/core/state.bpf.h"
 
-#define AF_UNIX	    1
-#define AF_INET	    2
-#define AF_INET6    10
-#define PATH_NAMES  32
-#define NAME_SIZE   256
-#define P_PID	    1
-#define IPPROTO_TCP 6
-#define TCP_LISTEN  10 /* of Unix sockets, too */
+#define AF_UNIX		1
+#define AF_INET		2
+#define AF_INET6	10
+#define PATH_NAMES	32
+#define NAME_SIZE	256
+#define P_PID		1
+#define IPPROTO_TCP	6
+#define TCP_ESTABLISHED 1
+#define TCP_CLOSE	7
+#define TCP_LISTEN	10 /* of Unix sockets, too */
+#define MSG_PEEK	2
+#define TCP_DATA_OFFSET 12 /* in the header: the byte with its length in words */
 
 /* Identifies files whose path was sent to user space. */
 struct file_key {
@@ -153,10 +157,10 @@ static __always_inline __u8 side_of_unix(struct sock *sk)
 	return peer && BPF_CORE_READ(peer, addr) ? SOCKET_SIDE_CLIENT : SOCKET_SIDE_UNKNOWN;
 }
 
-static __always_inline void socket_object(struct event_object *object, struct file *file)
+/* Sets what @object says of the socket @sk, but its id. */
+static __always_inline void socket_object(struct event_object *object, struct sock *sk)
 {
-	struct sock *sk = describe_socket(object, file);
-
+	describe_socket(object, sk);
 	if (object->family == AF_UNIX)
 		object->side = side_of_unix(sk);
 	else if (object->protocol == IPPROTO_TCP)
@@ -207,7 +211,7 @@ static __always_inline void epoll_object(struct event_object *object, struct fil
 	describe_inode(object, inode);
 	if (object->type == OBJECT_SOCKET) {
 		object->id = BPF_CORE_READ(inode, i_ino);
-		socket_object(object, file);
+		socket_object(object, socket_of(file));
 	} else {
 		object->type = OBJECT_NONE;
 		object->mode = 0;
@@ -233,7 +237,7 @@ static __always_inline void file_object(struct event_object *object, struct task
 	object->fd = fd;
 	object->id = BPF_CORE_READ(inode, i_ino);
 	if (object->type == OBJECT_SOCKET) {
-		socket_object(object, file);
+		socket_object(object, socket_of(file));
 		return;
 	}
 	object->extra = BPF_CORE_READ(inode, i_sb, s_dev);

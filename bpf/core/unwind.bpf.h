@@ -13,6 +13,7 @@
 #pragma once
 
 #include "bpf/core/deferred.bpf.h"
+#include "bpf/core/return_probe.bpf.h"
 #include "bpf/core/scratch.bpf.h"
 #include "bpf/core/state.bpf.h"
 #include "abi/unwind.h"
@@ -65,6 +66,7 @@ struct unwind_walk {
 	__u64 ip;
 	__u64 sp;
 	__u64 bp;
+	__u64 trampoline;	  /* of return probes; 0: there are none */
 	__u64 di;		  /* of the innermost frame; 0 further out */
 	struct task_struct *task; /* the task that is walked, if it is not current */
 	struct unwind_process process;
@@ -344,6 +346,9 @@ static __always_inline long unwind_step(struct unwind_walk *walk, __u32 index, c
 
 	if (!scratch)
 		return end_walk(walk, STACK_TOO_DEEP);
+	if (walk->trampoline && walk->ip == walk->trampoline)
+		walk->ip = original_return(remote ? walk->task : bpf_get_current_task_btf(),
+					   walk->sp - sizeof(__u64), walk->ip);
 	scratch->frames[at] = frame_address(walk, !index);
 	walk->n = index + 1;
 	if (index + 1 >= DWELL_MAX_USER_FRAMES)
@@ -419,6 +424,8 @@ static __always_inline __u32 unwind_user(struct task_struct *task, __u32 use, __
 
 	if (process)
 		walk.process = *process;
+	if (settings.return_probes)
+		walk.trampoline = return_trampoline(task);
 	if (remote) {
 		walk.task = task;
 		bpf_loop(DWELL_MAX_USER_FRAMES, unwind_step_remote, &walk, 0);

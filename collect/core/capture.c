@@ -114,6 +114,8 @@ static int open_loader(struct capture *capture, const struct loader_object *obje
 		.ids_are_threads = config->target == CAPTURE_THREADS,
 		.everything = config->target == CAPTURE_SYSTEM,
 		.cgroup = cgroup,
+		.spans = config->spans,
+		.first_span = config->first_span,
 		.rung = config->rung,
 	};
 	const int *maps;

@@ -64,7 +64,9 @@ struct capture_config {
 	uint64_t duration_ns; /* 0: until the end of the command, or a signal */
 	size_t ring_bytes;    /* per CPU; 0: a default that depends on trace */
 	size_t table_bytes;   /* memory of unwind tables, at most */
-	const char *rung;     /* see loader_config.rung */
+	const struct span_sources *spans; /* see loader_config.spans */
+	uint32_t first_span;
+	const char *rung; /* see loader_config.rung */
 };
 
 struct capture;

@@ -225,6 +225,8 @@ int kernel__probe(struct kernel_info *info)
 		.sched_exit_tp = has_tracepoint(btf, "sched_exit_tp"),
 		.contention = has_tracepoint(btf, "contention_begin"),
 		.io_start = has_tracepoint(btf, "block_io_start"),
+		.sock_length = has_tracepoint(btf, "sock_send_length") &&
+			       has_tracepoint(btf, "sk_data_ready"),
 		.bpf_loop = has_function(btf, "bpf_loop"),
 		.reliable_task_storage = has_function(btf, "bpf_task_storage_get_recur"),
 		.copy_from_user_task = has_function(btf, "bpf_copy_from_user_task"),

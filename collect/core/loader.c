@@ -131,6 +131,7 @@ static void configure(const struct loader *loader)
 		.stack_at_switch_out = loader->rung == RUNG_SWITCH_OUT,
 		.follow = config->follow,
 		.linked = config->linked,
+		.return_probes = config->spans && span_sources__functions(config->spans),
 		.states_in_hash = !kernel->reliable_task_storage,
 		.ring_mask = loader->n_rings - 1,
 		.ring_wake_at = config->ring_bytes / 4,
@@ -152,8 +153,14 @@ static void configure(const struct loader *loader)
 		settings->schedule_range[i] = kernel->schedule_range[i];
 		settings->wakeup_range[i] = kernel->wakeup_range[i];
 	}
-	for (int i = 0; i < CAPTURE_SYSCALLS; i++)
+	for (int i = 0; i < CAPTURE_SYSCALLS; i++) {
 		settings->syscall_takes_fd[i] = syscalls__takes_fd(i);
+		settings->syscall_transfer[i] = syscalls__receives_from(i) ? TRANSFER_RECEIVE
+						: syscalls__sends_to(i)	   ? TRANSFER_SEND
+									   : TRANSFER_NONE;
+	}
+	if (config->spans)
+		span_sources__listen(config->spans, config->first_span, settings);
 }
 
 struct bpf_program *loader__program(const struct loader *loader, const char *name)
@@ -164,6 +171,23 @@ struct bpf_program *loader__program(const struct loader *loader, const char *nam
 static void load_if(const struct loader *loader, const char *name, bool wanted)
 {
 	bpf_program__set_autoload(loader__program(loader, name), wanted);
+}
+
+static bool observes_connections(const struct loader *loader)
+{
+	return loader->config.spans && span_sources__connections(loader->config.spans);
+}
+
+static void choose_connection_programs(const struct loader *loader)
+{
+	bool wanted = observes_connections(loader), behind = loader->kernel.sock_length;
+
+	load_if(loader, "on_data_ready", wanted && behind);
+	load_if(loader, "on_receive", wanted && behind);
+	load_if(loader, "on_send", wanted && behind);
+	load_if(loader, "on_segment", wanted && !behind);
+	load_if(loader, "on_transfer", wanted && !behind);
+	load_if(loader, "on_connection_state", wanted);
 }
 
 /* Selects the programs of the core that this kernel has and this capture needs. */
@@ -177,6 +201,7 @@ static void choose_programs(const struct loader *loader)
 	load_if(loader, "on_run_kprobe", loader->rung == RUNG_KPROBE);
 	load_if(loader, "on_contention_begin", kernel->contention);
 	load_if(loader, "on_contention_end", kernel->contention);
+	choose_connection_programs(loader);
 	load_if(loader, "on_fork", config->follow);
 	load_if(loader, "on_free", !kernel->reliable_task_storage);
 	load_if(loader, "on_cgroup_attach", config->cgroup != 0);
@@ -223,6 +248,8 @@ static int size_maps(const struct loader *loader)
 		err = bpf_map__set_max_entries(deferred,
 					       bpf_map__max_entries(deferred) *
 						       (uint32_t)libbpf_num_possible_cpus());
+	if (!err && !observes_connections(loader))
+		err = bpf_map__set_max_entries(find_map(loader, "connections"), 1);
 	if (!err && loader->settings->states_in_hash == 0)
 		err = bpf_map__set_max_entries(find_map(loader, "hashed_states"), 1);
 	if (!err) /* the rings have the same type and size */

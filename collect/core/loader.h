@@ -13,6 +13,7 @@
 #include "abi/capture.h"
 #include "base/cleanup.h"
 #include "collect/core/kernel.h"
+#include "collect/core/span_sources.h"
 #include "collect/core/unwinder.h"
 
 struct bpf_object;
@@ -43,7 +44,9 @@ struct loader_config {
 	size_t n_ids;
 	bool ids_are_threads;
 	bool everything;
-	uint64_t cgroup; /* id, 0: none */
+	uint64_t cgroup;		  /* id, 0: none */
+	const struct span_sources *spans; /* those at sockets are observed; NULL: none */
+	uint32_t first_span;		  /* the number of the first of them */
 	const char
 		*rung; /* begin at this rung of the ladder, see loader__rung(); NULL: the first */
 };

@@ -29,6 +29,8 @@ struct annotations {
 	char *path;
 	int fd;
 	const struct dwell_area *area;
+	int points_fd; /* -1: points are not traced */
+	struct dwell_points *points;
 	uint64_t lost;
 	struct position positions[DWELL_STRIPES];
 };
@@ -109,7 +111,7 @@ static int create_in(const char *directory, struct annotations **out)
 
 	if (!annotations)
 		return -ENOMEM;
-	annotations->fd = -1;
+	annotations->fd = annotations->points_fd = -1;
 	remove_stale(directory);
 	if (asprintf(&path, "%s/" PREFIX "XXXXXX", directory) < 0)
 		return -ENOMEM;
@@ -149,6 +151,46 @@ int annotations__allow(struct annotations *annotations, const char *name)
 	if (!user)
 		return -ENOENT;
 	return fchown(annotations->fd, user->pw_uid, (gid_t)-1) ? -errno : 0;
+}
+
+/* Programs close low descriptors, and those that they do not know. */
+#define POINTS_DESCRIPTOR 999
+
+int annotations__trace_points(struct annotations *annotations)
+{
+	_cleanup_close_ int fd = memfd_create("dwell-points", 0);
+	struct dwell_points *points;
+
+	if (fd < 0 || ftruncate(fd, sizeof(*points)))
+		return -errno;
+	annotations->points_fd = fcntl(fd, F_DUPFD, POINTS_DESCRIPTOR);
+	if (annotations->points_fd < 0)
+		annotations->points_fd = TAKE_FD(fd);
+	points = mmap(NULL, sizeof(*points), PROT_READ | PROT_WRITE, MAP_SHARED,
+		      annotations->points_fd, 0);
+	if (points == MAP_FAILED)
+		return -errno;
+	points->magic = DWELL_POINTS_MAGIC;
+	points->version = DWELL_POINTS_VERSION;
+	points->size = sizeof(*points);
+	points->traced = 1;
+	annotations->points = points;
+	return annotations->points_fd;
+}
+
+bool annotations__point_name(const struct annotations *annotations, uint64_t address,
+			     char name[DWELL_POINT_NAME])
+{
+	const struct dwell_point *point;
+
+	if (!annotations->points || address >= DWELL_POINTS)
+		return false;
+	point = &annotations->points->point[address];
+	if (!__atomic_load_n(&point->named, __ATOMIC_ACQUIRE))
+		return false;
+	memcpy(name, point->name, DWELL_POINT_NAME);
+	name[DWELL_POINT_NAME - 1] = '\0';
+	return true;
 }
 
 const char *annotations__path(const struct annotations *annotations)
@@ -241,6 +283,10 @@ void annotations__free(struct annotations *annotations)
 			      offsetof(struct dwell_area, header.ended));
 		munmap((void *)annotations->area, sizeof(struct dwell_area));
 	}
+	if (annotations->points)
+		munmap(annotations->points, sizeof(*annotations->points));
+	if (annotations->points_fd >= 0)
+		close(annotations->points_fd);
 	if (annotations->fd >= 0) {
 		close(annotations->fd);
 		unlink(annotations->path);

@@ -43,6 +43,20 @@ int annotations__allow(struct annotations *annotations, const char *name);
 const char *annotations__path(const struct annotations *annotations);
 
 /*
+ * Creates the memory in which DWELL_BEGIN() and DWELL_END() of the program name themselves, and
+ * asks for an event for each of them. The program inherits its descriptor, which is returned and
+ * stays @annotations', as DWELL_POINTS_ENVIRONMENT tells it. -errno: it has no such events.
+ */
+int annotations__trace_points(struct annotations *annotations);
+
+/*
+ * Copies the name of the point that an event with type DWELL_EVENT_BEGIN or _END has as its
+ * address. False: there is none.
+ */
+bool annotations__point_name(const struct annotations *annotations, uint64_t address,
+			     char name[DWELL_POINT_NAME]);
+
+/*
  * Calls @each for the events that arrived. Events of a thread come in the order in which it wrote
  * them; only an event of a signal handler may come before an earlier one that it interrupted.
  * Between threads there is no order. An event that its writer has not finished delays those behind

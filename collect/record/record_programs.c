@@ -3,19 +3,28 @@
 
 #include <errno.h>
 
+#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "abi/span.h"
 #include "bpf/record.skel.h"
 #include "collect/core/task_walk.h"
 #include "collect/record/devices.h"
 
 /* Selects the programs that @kernel supports. */
-static void choose_programs(struct record_bpf *skeleton, const struct kernel_info *kernel)
+static void choose_programs(struct record_bpf *skeleton, const struct kernel_info *kernel,
+			    bool spans)
 {
 	bpf_program__set_autoload(skeleton->progs.on_io_start, kernel->io_start);
 	bpf_program__set_autoload(skeleton->progs.finish_targets, kernel->copy_from_user_task);
 	bpf_program__set_autoload(skeleton->progs.finish_targets_kernel_only,
 				  !kernel->copy_from_user_task);
+	bpf_program__set_autoload(skeleton->progs.on_span_begin, spans);
+	bpf_program__set_autoload(skeleton->progs.on_span_end, spans);
+	bpf_program__set_autoload(skeleton->progs.on_span_return, spans);
+	bpf_program__set_autoattach(skeleton->progs.on_span_begin, false);
+	bpf_program__set_autoattach(skeleton->progs.on_span_end, false);
+	bpf_program__set_autoattach(skeleton->progs.on_span_return, false);
 	bpf_program__set_autoattach(skeleton->progs.finish_targets, false);
 	bpf_program__set_autoattach(skeleton->progs.finish_targets_kernel_only, false);
 }
@@ -30,7 +39,9 @@ static int open_object(void *arg, const struct kernel_info *kernel,
 		return -errno;
 	programs->skeleton->rodata->helpers = programs->helpers;
 	programs->skeleton->rodata->io_start_exists = kernel->io_start;
-	choose_programs(programs->skeleton, kernel);
+	if (!programs->span_probes)
+		bpf_map__set_max_entries(programs->skeleton->maps.open_spans, 1);
+	choose_programs(programs->skeleton, kernel, programs->span_probes);
 	*out = programs->skeleton->skeleton;
 	return 0;
 }
@@ -64,12 +75,38 @@ static void read_devices(const struct record_programs *programs, struct capture 
 		      capture);
 }
 
+/* Passes on the requests that no later one has ended. */
+static void end_requests(const struct record_programs *programs, struct capture *capture)
+{
+	int fd = bpf_map__fd(programs->skeleton->maps.connections);
+	struct event_span event;
+	uint64_t key, *previous = NULL;
+	struct connection connection;
+
+	while (!bpf_map_get_next_key(fd, previous, &key)) {
+		previous = &key;
+		if (bpf_map_lookup_elem(fd, &key, &connection) || !connection.begun ||
+		    !connection.ended)
+			continue;
+		event = (struct event_span){
+			.header = {EVENT_SPAN, connection.ended_by, connection.ended},
+			.arrived = connection.arrived,
+			.begun = connection.begun,
+			.begun_by = connection.begun_by,
+			.source = connection.source,
+			.object = connection.object,
+		};
+		capture__event(capture, &event.header, sizeof(event));
+	}
+}
+
 int record_programs__end(struct record_programs *programs, struct capture *capture, uint64_t end)
 {
 	struct record_bpf *skeleton = programs->skeleton;
 	const struct kernel_info *kernel = loader__kernel(capture__loader(capture));
 
 	read_devices(programs, capture, end);
+	end_requests(programs, capture);
 	skeleton->bss->stopped_at = end;
 	return task_walk__run(kernel->copy_from_user_task
 				      ? skeleton->progs.finish_targets

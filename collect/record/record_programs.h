@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "abi/targets.h"
@@ -15,6 +16,7 @@ struct record_bpf;
 /* The caller sets helpers and zeroes the rest. Must live as long as the capture. */
 struct record_programs {
 	enum helper_threads helpers; /* which threads are recorded because they wake one that is */
+	bool span_probes;	     /* there will be probes for spans */
 	struct record_bpf *skeleton; /* NULL unless the object is open */
 };
 

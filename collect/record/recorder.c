@@ -2,6 +2,7 @@
 #include "collect/record/recorder.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +13,10 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "collect/core/child.h"
 #include "collect/record/annotations.h"
 #include "collect/record/record_programs.h"
+#include "collect/record/span_probes.h"
 #include "collect/record/translate.h"
 #include "collect/record/wait_throttle.h"
 #include "recording/recording.h"
@@ -29,6 +32,7 @@ struct recorder {
 	struct capture *capture;
 	struct recording_writer *writer;
 	struct translator *translator;
+	struct span_probes *probes;	  /* NULL: no spans were asked for */
 	struct annotations *annotations;  /* NULL: the program cannot annotate itself */
 	ARRAY(struct annotation) pending; /* to be written when their threads are known */
 	struct wait_throttle throttle;
@@ -116,6 +120,8 @@ static void on_mapping(void *arg, const struct code_mapping *mapping)
 	struct recorder *recorder = arg;
 
 	translator__mapping(recorder->translator, mapping);
+	if (recorder->probes && mapping->origin->kind == CODE_FILE)
+		span_probes__add_file(recorder->probes, mapping->origin->fd, mapping->origin->path);
 }
 
 static void throttle_waits(struct recorder *recorder)
@@ -148,9 +154,19 @@ static void read_annotations(struct recorder *recorder, bool last)
  */
 static void write_annotations(struct recorder *recorder)
 {
-	for (size_t i = 0; i < recorder->pending.n; i++)
-		recorder->lost_annotations +=
-			!translator__annotation(recorder->translator, &recorder->pending.data[i]);
+	char name[DWELL_POINT_NAME];
+
+	for (size_t i = 0; i < recorder->pending.n; i++) {
+		const struct annotation *annotation = &recorder->pending.data[i];
+		bool named =
+			(annotation->type == DWELL_EVENT_BEGIN ||
+			 annotation->type == DWELL_EVENT_END) &&
+			recorder->annotations &&
+			annotations__point_name(recorder->annotations, annotation->address, name);
+
+		recorder->lost_annotations += !translator__annotation(
+			recorder->translator, annotation, named ? name : NULL);
+	}
 	recorder->pending.n = 0;
 }
 
@@ -253,6 +269,30 @@ static int on_end(void *arg, uint64_t end)
 	return record_programs__end(&recorder->programs, recorder->capture, end);
 }
 
+static void trace_points(struct annotations *annotations)
+{
+	int fd = annotations__trace_points(annotations);
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", fd);
+	if (fd >= 0)
+		setenv(DWELL_POINTS_ENVIRONMENT, number, 1);
+}
+
+/* The command's own file is searched before it starts, so that its first calls are seen. */
+static int open_probes(struct recorder *recorder)
+{
+	const struct capture_config *config = &recorder->config.capture;
+	_cleanup_free_ char *program = config->argv ? child__find(config->argv[0]) : NULL;
+	_cleanup_close_ int fd = program ? open(program, O_RDONLY | O_CLOEXEC) : -1;
+	int err = span_probes__new(config->spans, capture__loader(recorder->capture),
+				   &recorder->probes);
+
+	if (!err && fd >= 0)
+		span_probes__add_file(recorder->probes, fd, program);
+	return err;
+}
+
 /* Creates the annotation file, and names it to the command. Without it, the command runs, too. */
 static void open_annotations(struct recorder *recorder)
 {
@@ -263,6 +303,9 @@ static void open_annotations(struct recorder *recorder)
 		setenv(DWELL_ENVIRONMENT, annotations__path(recorder->annotations), 1);
 	else
 		unsetenv(DWELL_ENVIRONMENT); /* of a recording within which dwell runs */
+	unsetenv(DWELL_POINTS_ENVIRONMENT);
+	if (recorder->config.capture.spans && recorder->annotations)
+		trace_points(recorder->annotations);
 }
 
 static int setup(struct recorder *recorder)
@@ -283,6 +326,10 @@ static int setup(struct recorder *recorder)
 		err = recording_writer__create(config->output, &recorder->writer);
 	if (!err)
 		err = translator__new(recorder->writer, &recorder->translator);
+	if (!err && config->capture.spans) {
+		translator__set_sources(recorder->translator, config->capture.spans);
+		err = open_probes(recorder);
+	}
 	return err;
 }
 
@@ -295,6 +342,7 @@ int recorder__new(const struct recorder_config *config, struct recorder **out)
 		return -ENOMEM;
 	recorder->config = *config;
 	recorder->programs.helpers = config->helpers;
+	recorder->programs.span_probes = config->capture.spans;
 	err = setup(recorder);
 	if (err)
 		return err;
@@ -425,6 +473,8 @@ int64_t recorder__dso_owner(const struct recorder *recorder, uint32_t dso)
 
 void recorder__free(struct recorder *recorder)
 {
+	if (recorder->probes)
+		span_probes__free(recorder->probes);
 	if (recorder->capture)
 		capture__free(recorder->capture);
 	if (recorder->translator)

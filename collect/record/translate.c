@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "collect/record/translate.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "collect/record/objects.h"
 
 struct known_thread {
 	uint32_t tgid;
@@ -29,7 +25,8 @@ struct translator {
 	ARRAY(struct known_thread) threads; /* by number */
 	ARRAY(uint32_t) dsos;		    /* number in the recording, by number of the origin */
 	struct map64 tids;		    /* tid -> the last recorded thread that had it */
-	struct map64 files;		    /* inode and device -> string */
+	struct objects objects;
+	const struct span_sources *sources; /* NULL: none */
 };
 
 int translator__new(struct recording_writer *writer, struct translator **out)
@@ -39,8 +36,14 @@ int translator__new(struct recording_writer *writer, struct translator **out)
 	if (!translator)
 		return -ENOMEM;
 	translator->writer = writer;
+	translator->objects.writer = writer;
 	*out = translator;
 	return 0;
+}
+
+void translator__set_sources(struct translator *translator, const struct span_sources *sources)
+{
+	translator->sources = sources;
 }
 
 uint64_t translator__events(const struct translator *translator)
@@ -293,120 +296,34 @@ static void on_stacks(struct translator *translator, const struct event_stacks *
 		    &user);
 }
 
-static uint64_t file_key(uint64_t inode, uint64_t device)
-{
-	return hash__add(hash__add(1, inode), device);
-}
-
-/* The event has the names of the path from the file up to the root. */
-static void on_file(struct translator *translator, const struct event_file *event, size_t size)
-{
-	char path[2 * DWELL_PATH_SIZE];
-	size_t at = sizeof(path) - 1;
-	const char *name = event->names;
-	const char *end;
-	bool pseudo = event->flags & 1;
-
-	if (event->size > size - sizeof(*event))
-		return;
-	path[at] = '\0';
-	for (end = name + event->size; name < end;) {
-		size_t length = strnlen(name, (size_t)(end - name));
-
-		if (length + 1 > at)
-			break;
-		at -= length;
-		memcpy(path + at, name, length);
-		/* A path in a pseudo file system has no root: "pipe:[17]", a memfd. */
-		if (!pseudo || name + length + 1 < end)
-			path[--at] = '/';
-		name += length + 1;
-	}
-	map64__put(&translator->files, file_key(event->inode, event->device),
-		   recording_writer__string(translator->writer, path + at));
-}
-
-static uint32_t address_string(struct translator *translator, uint16_t family,
-			       const uint8_t *address, uint16_t port)
-{
-	char host[INET6_ADDRSTRLEN] = "", text[INET6_ADDRSTRLEN + 16];
-
-	if (!port || !inet_ntop(family, address, host, sizeof(host)))
-		return 0;
-	snprintf(text, sizeof(text), family == AF_INET6 ? "[%s]:%u" : "%s:%u", host, port);
-	return recording_writer__string(translator->writer, text);
-}
-
-/* The path of a file whose EVENT_FILE has not come (yet): what the descriptor refers to now. */
-static uint32_t file_by_descriptor(struct translator *translator, uint32_t thread,
-				   const struct event_object *object)
-{
-	char name[64], path[PATH_MAX];
-	struct stat stats;
-	ssize_t n;
-
-	snprintf(name, sizeof(name), "/proc/%u/fd/%u", known_thread(translator, thread)->tgid,
-		 object->fd);
-	if (stat(name, &stats) || stats.st_ino != object->id)
-		return 0;
-	n = readlink(name, path, sizeof(path) - 1);
-	if (n <= 0)
-		return 0;
-	path[n] = '\0';
-	return recording_writer__string(translator->writer, path);
-}
-
-static uint32_t file_name(struct translator *translator, uint32_t thread,
-			  const struct event_object *object)
-{
-	const uint64_t *known;
-
-	if (S_ISFIFO(object->mode) || !known_thread(translator, thread))
-		return 0;
-	known = map64__get(&translator->files, file_key(object->id, object->extra));
-	return known ? (uint32_t)*known : file_by_descriptor(translator, thread, object);
-}
-
-/* A wait for any child becomes a wait for the one that ended it. */
-static void waited_child(struct translator *translator, const struct event_interval *event,
-			 struct record_object *object)
+/* The process that ended a wait for any child, or 0. */
+static uint32_t waited_child(const struct translator *translator,
+			     const struct event_interval *event)
 {
 	if ((event->syscall != SYS_wait4 && event->syscall != SYS_waitid) ||
 	    event->waker_context != WAKER_TASK || event->waker >= translator->threads.n)
-		return;
-	object->id = translator->threads.data[event->waker].tgid;
-	object->type = object->id ? OBJECT_CHILD : OBJECT_NONE;
+		return 0;
+	return translator->threads.data[event->waker].tgid;
 }
 
-static uint32_t object_number(struct translator *translator, const struct event_interval *event)
+static uint32_t object_of(struct translator *translator, uint32_t thread,
+			  const struct event_object *object)
 {
-	const struct event_object *seen = &event->object;
-	struct record_object object = {
-		.type = seen->type,
-		.id = seen->id,
-		.extra = seen->extra,
-		.mode = seen->mode,
-		.family = seen->family,
-		.protocol = seen->protocol,
-		.side = seen->side,
-	};
+	const struct known_thread *known = known_thread(translator, thread);
 
-	switch (seen->type) {
-	case OBJECT_NONE:
-		waited_child(translator, event, &object);
-		break;
-	case OBJECT_FILE:
-		object.name = file_name(translator, event->header.thread, seen);
-		break;
-	case OBJECT_SOCKET:
-		object.name = address_string(translator, seen->family, seen->peer, seen->peer_port);
-		object.local =
-			address_string(translator, seen->family, seen->local, seen->local_port);
-		break;
-	default:
-		break;
+	return objects__number(&translator->objects, object, known ? known->tgid : 0);
+}
+
+static uint32_t object_of_interval(struct translator *translator,
+				   const struct event_interval *event)
+{
+	struct event_object object = event->object;
+
+	if (object.type == OBJECT_NONE) {
+		object.id = waited_child(translator, event);
+		object.type = object.id ? OBJECT_CHILD : OBJECT_NONE;
 	}
-	return object.type ? recording_writer__object(translator->writer, &object) : 0;
+	return object_of(translator, event->header.thread, &object);
 }
 
 static void on_interval(struct translator *translator, const struct event_interval *event,
@@ -425,7 +342,7 @@ static void on_interval(struct translator *translator, const struct event_interv
 			     .runq_ns = event->header.time - event->t_wake,
 			     .blocked_points = event->blocked_points,
 			     .runq_points = event->runq_points,
-			     .object = object_number(translator, event),
+			     .object = object_of_interval(translator, event),
 			     .device = event->device,
 			     .request = event->request,
 			     .previous = event->previous,
@@ -498,6 +415,27 @@ static void on_request(struct translator *translator, const struct event_request
 		recording_writer__put(translator->writer, &record);
 }
 
+static void on_span(struct translator *translator, const struct event_span *event)
+{
+	const struct span_sources *sources = translator->sources;
+	struct record record = {
+		.type = RECORD_SPAN,
+		.span = {.thread = event->header.thread,
+			 .begun_by = event->begun_by,
+			 .time = event->header.time,
+			 .queue_ns = event->begun - event->arrived,
+			 .ns = event->header.time - event->begun},
+	};
+
+	if (!sources || !event->source || event->source > sources->sources.n ||
+	    event->arrived > event->begun || event->begun > event->header.time)
+		return;
+	record.span.name = recording_writer__string(translator->writer,
+						    sources->sources.data[event->source - 1].text);
+	record.span.object = object_of(translator, event->header.thread, &event->object);
+	recording_writer__put(translator->writer, &record);
+}
+
 /* The size of an event's fixed part, 0 for an unknown type. */
 static size_t head_size(uint32_t type)
 {
@@ -514,6 +452,7 @@ static size_t head_size(uint32_t type)
 		[EVENT_DEVICE] = sizeof(struct event_device),
 		[EVENT_IDLE] = sizeof(struct event_idle),
 		[EVENT_REQUEST] = sizeof(struct event_request),
+		[EVENT_SPAN] = sizeof(struct event_span),
 	};
 
 	return type < ARRAY_SIZE(sizes) ? sizes[type] : 0;
@@ -549,7 +488,7 @@ void translator__event(struct translator *translator, const struct event_header 
 		on_wake(translator, (const void *)event, size);
 		break;
 	case EVENT_FILE:
-		on_file(translator, (const void *)event, size);
+		objects__file(&translator->objects, (const void *)event, size);
 		break;
 	case EVENT_STACKS:
 		on_stacks(translator, (const void *)event, size);
@@ -563,6 +502,9 @@ void translator__event(struct translator *translator, const struct event_header 
 	case EVENT_REQUEST:
 		on_request(translator, (const void *)event);
 		break;
+	case EVENT_SPAN:
+		on_span(translator, (const void *)event);
+		break;
 	case EVENT_DEFERRED: /* never passed to sinks */
 		break;
 	}
@@ -571,10 +513,13 @@ void translator__event(struct translator *translator, const struct event_header 
 _Static_assert((int)DWELL_EVENT_SPIN_BEGIN == ANNOTATION_SPIN_BEGIN &&
 		       (int)DWELL_EVENT_SPIN_END == ANNOTATION_SPIN_END &&
 		       (int)DWELL_EVENT_SPIN_RELEASE == ANNOTATION_SPIN_RELEASE &&
-		       (int)DWELL_EVENT_WOKEN_FOR_NOTHING == ANNOTATION_WOKEN_FOR_NOTHING,
+		       (int)DWELL_EVENT_WOKEN_FOR_NOTHING == ANNOTATION_WOKEN_FOR_NOTHING &&
+		       (int)DWELL_EVENT_BEGIN == ANNOTATION_BEGIN &&
+		       (int)DWELL_EVENT_END == ANNOTATION_END,
 	       "dwell.h and recordings name annotations by the same numbers");
 
-bool translator__annotation(struct translator *translator, const struct annotation *annotation)
+bool translator__annotation(struct translator *translator, const struct annotation *annotation,
+			    const char *name)
 {
 	const uint64_t *thread = map64__get(&translator->tids, annotation->tid);
 	const uint64_t *other = map64__get(&translator->tids, annotation->value);
@@ -590,6 +535,7 @@ bool translator__annotation(struct translator *translator, const struct annotati
 	if (annotation->type >= ANNOTATION_COUNT || annotation->time > INT64_MAX)
 		return true; /* of a newer header, or nonsense */
 	record.annotation.thread = (uint32_t)*thread;
+	record.annotation.name = recording_writer__string(translator->writer, name);
 	if (annotation->type == ANNOTATION_SPIN_BEGIN && other)
 		record.annotation.other = (uint32_t)*other;
 	recording_writer__put(translator->writer, &record);
@@ -603,6 +549,6 @@ void translator__free(struct translator *translator)
 	array__free(&translator->threads);
 	array__free(&translator->dsos);
 	map64__free(&translator->tids);
-	map64__free(&translator->files);
+	objects__free(&translator->objects);
 	free(translator);
 }

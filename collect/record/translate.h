@@ -8,6 +8,7 @@
 #include "abi/event.h"
 #include "collect/record/annotations.h"
 #include "collect/core/address_spaces.h"
+#include "collect/core/span_sources.h"
 #include "recording/recording.h"
 
 struct translator;
@@ -18,8 +19,14 @@ int translator__new(struct recording_writer *writer, struct translator **out);
 void translator__event(struct translator *translator, const struct event_header *event,
 		       size_t size);
 
-/* Writes an annotation. False: its thread is not known (yet). */
-bool translator__annotation(struct translator *translator, const struct annotation *annotation);
+/*
+ * Writes an annotation; @name is that of its span, or NULL. False: its thread is not known (yet).
+ */
+bool translator__annotation(struct translator *translator, const struct annotation *annotation,
+			    const char *name);
+
+/* The sources whose numbers EVENT_SPAN has. They stay the caller's. */
+void translator__set_sources(struct translator *translator, const struct span_sources *sources);
 
 /* Writes @mapping, and its DSO if that is new. */
 void translator__mapping(struct translator *translator, const struct code_mapping *mapping);

@@ -435,6 +435,8 @@ static int write_annotation(struct writer *writer, const struct next_event *even
 		[ANNOTATION_SPIN_END] = "spin-end",
 		[ANNOTATION_SPIN_RELEASE] = "spin-release",
 		[ANNOTATION_WOKEN_FOR_NOTHING] = "woken-for-nothing",
+		[ANNOTATION_BEGIN] = "begin",
+		[ANNOTATION_END] = "end",
 	};
 	const struct model *model = writer->model;
 	const struct model_annotation *at =
@@ -448,6 +450,8 @@ static int write_annotation(struct writer *writer, const struct next_event *even
 	snprintf(address, sizeof(address), "0x%" PRIx64, at->address);
 	fields__word(&writer->fields, "address", address);
 	fields__number(&writer->fields, "other_tid", model->threads.data[at->other].tid);
+	if (at->name)
+		fields__text(&writer->fields, "name", model__string(model, at->name));
 	fields__end(&writer->fields);
 	return 0;
 }

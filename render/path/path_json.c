@@ -54,6 +54,17 @@ static void put_what(json_t *entry, const struct path_view *view, const struct p
 	}
 }
 
+static void put_compared(json_t *entry, const struct path_tree *tree, uint32_t node)
+{
+	const struct path_node_times *times = &tree->compared.data[node];
+
+	if (!tree->compared.n)
+		return;
+	json_object_set_new(entry, "compared_self_ns", json__number(times->self_ns));
+	json_object_set_new(entry, "compared_total_ns", json__number(times->total_ns));
+	json_object_set_new(entry, "compared_count", json__number(times->count));
+}
+
 /* The children of the root of @tree, with all that is below. NULL without memory. */
 static json_t *tree_json(const struct path_view *view, const struct path_tree *tree)
 {
@@ -71,6 +82,7 @@ static json_t *tree_json(const struct path_view *view, const struct path_tree *t
 		json_object_set_new(entry, "self_ns", json__number(at->self_ns));
 		json_object_set_new(entry, "total_ns", json__number(at->total_ns));
 		json_object_set_new(entry, "count", json__number(at->count));
+		put_compared(entry, tree, node);
 		arrays[node] = json_array();
 		json_object_set_new(entry, "children", arrays[node]);
 		json_array_append_new(arrays[at->parent], entry);
@@ -195,6 +207,8 @@ int path_view__json(const struct path_view *view, FILE *to)
 	json__put_recording(document, view->model);
 	put_thread(target, view, path->thread, path->from);
 	json_object_set_new(document, "target", target);
+	if (view->requests)
+		json_object_set_new(document, "requests", path_requests__json(view));
 	json_object_set_new(document, "from_ns",
 			    json__number(path->from > view->model->start
 						 ? path->from - view->model->start

@@ -104,29 +104,49 @@ static void put_background(const struct path_view *view, FILE *to)
 		fprintf(to, "#     %12s  %zu more\n", "", path->background.n - MAX_LISTED);
 }
 
+static void put_account(const struct path_view *view, FILE *to)
+{
+	const struct path *path = view->path;
+	char ns[24];
+
+	if (view->requests) {
+		fprintf(to, "#\n#   %-34s %12s\n", "time of all requests",
+			duration__text(path->wall_ns, ns));
+	} else {
+		fprintf(to, "#\n#   %-34s %12s\n", "wall time", duration__text(path->wall_ns, ns));
+		fprintf(to, "#   %-34s %12s\n", "total, with the background",
+			duration__text(path->total_ns, ns));
+	}
+	for (int i = 0; i < PATH_CATEGORY_COUNT; i++)
+		if (path->ns[i])
+			put_row(view, path_category__text((enum path_category)i), path->ns[i], to);
+	put_row(view, "accounted for", path->accounted_ns, to);
+	put_row(view, "not accounted for", path->wall_ns - path->accounted_ns, to);
+}
+
 int path_view__account(const struct path_view *view, FILE *to)
 {
 	const struct path *path = view->path;
-	char target[128], verdict[1024], ns[24];
+	char target[128], verdict[1024];
 	int err = path_view__verdict(view, verdict, sizeof(verdict));
 
 	header__recording(view->model, to);
-	path_thread__text(view, path->thread, path->from, target, sizeof(target));
-	header__line(to, "target", target);
+	if (view->requests) {
+		path_requests__text(view, to);
+	} else {
+		path_thread__text(view, path->thread, path->from, target, sizeof(target));
+		header__line(to, "target", target);
+	}
 	header__diagnostics(view->model, to);
 	put_gaps(view, to);
 	if (path->tree.is_full)
 		header__line(to, "tree",
 			     "too many different pseudo-stacks: the last ones are counted in "
 			     "the functions above");
-	fprintf(to, "#\n#   %-34s %12s\n", "wall time", duration__text(path->wall_ns, ns));
-	fprintf(to, "#   %-34s %12s\n", "total, with the background",
-		duration__text(path->total_ns, ns));
-	for (int i = 0; i < PATH_CATEGORY_COUNT; i++)
-		if (path->ns[i])
-			put_row(view, path_category__text((enum path_category)i), path->ns[i], to);
-	put_row(view, "accounted for", path->accounted_ns, to);
-	put_row(view, "not accounted for", path->wall_ns - path->accounted_ns, to);
+	if (view->compared.n)
+		path_requests__compare(view, to);
+	else
+		put_account(view, to);
 	err = err ? err : put_competitors(view, to);
 	put_background(view, to);
 	fputs("#\n# ", to);

@@ -94,11 +94,34 @@ static uint32_t put_frames(const struct printer *printer, uint32_t node)
 	}
 }
 
+/* The columns before @node, whose time of its own is that of @last. */
+static void put_times(const struct printer *printer, const struct path_node *node, uint64_t own)
+{
+	char total[24], self[24];
+
+	fprintf(printer->to, "%6.2f%% %10s %10s", format__percent(node->total_ns, printer->whole),
+		duration__text(node->total_ns, total), own ? duration__text(own, self) : "");
+}
+
+/* The same for requests that are compared with others: mean times. */
+static void put_compared(const struct printer *printer, uint32_t node)
+{
+	const struct path_view *view = printer->view;
+	uint64_t ns = path_view__mean(view, node_at(printer, node)->total_ns);
+	uint64_t other =
+		path_view__mean_compared(view, printer->tree->compared.data[node].total_ns);
+	char these[24], others[24], more[24];
+
+	fprintf(printer->to, "%6.2f%% %10s %10s %s%-10s",
+		format__percent(node_at(printer, node)->total_ns, printer->whole),
+		duration__text(ns, these), duration__text(other, others), ns < other ? "-" : "+",
+		duration__text(ns < other ? other - ns : ns - other, more));
+}
+
 /* Prints @node with what is in the same line; returns the node whose children come next. */
 static uint32_t put_line(const struct printer *printer, uint32_t node, size_t indent)
 {
 	const struct path_node *first = node_at(printer, node);
-	char total[24], self[24];
 	uint32_t last = node;
 	uint64_t own;
 
@@ -106,10 +129,11 @@ static uint32_t put_line(const struct printer *printer, uint32_t node, size_t in
 	     first->type == PATH_NODE_FRAME && (at = only_frame_below(printer, at));)
 		last = at;
 	own = first->type == PATH_NODE_LEAF ? 0 : node_at(printer, last)->self_ns;
-	fprintf(printer->to, "%6.2f%% %10s %10s  %*s",
-		format__percent(first->total_ns, printer->whole),
-		duration__text(first->total_ns, total), own ? duration__text(own, self) : "",
-		(int)indent, "");
+	if (printer->tree->compared.n)
+		put_compared(printer, node);
+	else
+		put_times(printer, first, own);
+	fprintf(printer->to, "  %*s", (int)indent, "");
 	if (first->type == PATH_NODE_FRAME)
 		put_frames(printer, node);
 	else
@@ -125,9 +149,12 @@ static void put_hidden(const struct printer *printer, size_t n, uint64_t ns, siz
 	char text[24];
 
 	if (ns)
-		fprintf(printer->to, "%6.2f%% %10s %10s  %*s... %zu more\n",
-			format__percent(ns, printer->whole), duration__text(ns, text), "",
-			(int)indent, "", n);
+		fprintf(printer->to, "%6.2f%% %10s %*s  %*s... %zu more\n",
+			format__percent(ns, printer->whole),
+			duration__text(
+				printer->tree->compared.n ? path_view__mean(printer->view, ns) : ns,
+				text),
+			printer->tree->compared.n ? 22 : 10, "", (int)indent, "", n);
 }
 
 /* A node whose children are being printed. */
@@ -161,7 +188,10 @@ void path_view__tree(const struct path_view *view, const struct path_tree *tree,
 	size_t n = 0, capacity = 0;
 	int err;
 
-	fprintf(to, "%7s %10s %10s\n", "share", "total", "self");
+	if (tree->compared.n)
+		fprintf(to, "%7s %10s %10s %s\n", "share", "slow", "median", "difference");
+	else
+		fprintf(to, "%7s %10s %10s\n", "share", "total", "self");
 	err = push_children(&printer, 0, 0, 0, &open, &n, &capacity);
 	while (n && !err) {
 		struct open_node *top = &open[n - 1];

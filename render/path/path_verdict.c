@@ -16,7 +16,7 @@ struct doing {
 	uint32_t thread; /* node */
 	uint32_t what;	 /* node: a function, a wait, or a leaf */
 	uint32_t depth;	 /* in processes from the base */
-	uint64_t ns;
+	double ns;	 /* more than in what is compared with, per request; or all of it */
 };
 
 typedef ARRAY(struct doing) doings;
@@ -84,6 +84,29 @@ static struct doing *find_doing(const struct path_view *view, doings *all, struc
 	return one;
 }
 
+/* The time of @node alone; in a comparison, the difference per request. */
+static double more_ns(const struct path_view *view, uint32_t node)
+{
+	const struct path *path = view->path;
+	double ns = (double)node_at(view, node)->self_ns;
+
+	if (!path->tree.compared.n)
+		return ns;
+	return ns / (double)path->n_windows -
+	       (double)path->tree.compared.data[node].self_ns / (double)path->compared.n;
+}
+
+/* What more_ns() adds up to. */
+static double whole_ns(const struct path_view *view)
+{
+	const struct path *path = view->path;
+
+	if (!path->tree.compared.n)
+		return (double)path->wall_ns;
+	return (double)path->wall_ns / (double)path->n_windows -
+	       (double)path->compared.wall_ns / (double)path->compared.n;
+}
+
 static int collect(const struct path_view *view, doings *all)
 {
 	const struct path_tree *tree = &view->path->tree;
@@ -96,17 +119,19 @@ static int collect(const struct path_view *view, doings *all)
 		const struct path_node *node = node_at(view, i);
 		bool is_thread = node->type == PATH_NODE_THREAD;
 		struct doing *doing;
+		double ns;
 
 		thread_of[i] = is_thread ? i : thread_of[node->parent];
 		depth_of[i] = depth_of[node->parent] + (is_thread && thread_of[node->parent]);
-		if (!node->self_ns)
+		ns = more_ns(view, i);
+		if (ns == 0)
 			continue;
 		doing = find_doing(view, all, &index, thread_of[i], what_is_done(view, i));
 		if (!doing) {
 			err = -ENOMEM;
 			break;
 		}
-		doing->ns += node->self_ns;
+		doing->ns += ns;
 		doing->depth = depth_of[i];
 	}
 	map64__free(&index);
@@ -131,9 +156,9 @@ static void put_doing(const struct path_view *view, const struct doing *doing, c
 
 	path_node__thread(view, node_at(view, doing->thread), thread, sizeof(thread));
 	path_node__text(view, what, done, sizeof(done));
-	format__append(text, size, "%.0f%% of it is %s",
-		       format__whole_percent((double)doing->ns / (double)view->path->wall_ns),
-		       thread);
+	format__append(text, size, "%.0f%% of %s is %s",
+		       format__whole_percent(doing->ns / whole_ns(view)),
+		       view->path->tree.compared.n ? "the difference" : "it", thread);
 	if (what->type == PATH_NODE_FRAME)
 		format__append(text, size, " running in %s", done);
 	else if (what->type == PATH_NODE_WAIT)
@@ -155,11 +180,11 @@ int path_view__verdict(const struct path_view *view, char *text, size_t size)
 	int err = collect(view, &all);
 
 	*text = '\0';
-	if (!err && all.n) {
+	if (!err && all.n && whole_ns(view) > 0) {
 		qsort(all.data, all.n, sizeof(*all.data), compare_doings);
 		put_doing(view, &all.data[0], text, size);
-		if (all.n > 1 &&
-		    format__percent(all.data[1].ns, view->path->wall_ns) >= MIN_SECOND) {
+		if (all.n > 1 && all.data[1].ns > 0 &&
+		    100 * all.data[1].ns >= MIN_SECOND * whole_ns(view)) {
 			format__append(text, size, " ");
 			put_doing(view, &all.data[1], text, size);
 		}

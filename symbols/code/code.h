@@ -103,6 +103,9 @@ int code__out_of_scope(struct code *code, uint64_t address, struct code_ranges *
  */
 int code__entries(struct code *code, const char *file, uint32_t line, struct code_ranges *entries);
 
+/* The same for the function @name, without its inlined copies. */
+int code__function_entries(struct code *code, const char *name, struct code_ranges *entries);
+
 /* The file offset of linked address @address. 0, or -ENOENT if no PT_LOAD segment has it. */
 int code__offset(const struct code *code, uint64_t address, uint64_t *offset);
 

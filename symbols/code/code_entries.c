@@ -207,7 +207,7 @@ static bool is_split_part(const struct code *code, uint64_t entry)
 }
 
 static int unit_entries(const struct code *code, const struct code_unit *unit,
-			const struct code_found *found, struct code_ranges *entries)
+			const struct code_found *found, bool inlined, struct code_ranges *entries)
 {
 	_cleanup_free_ bool *live = calloc(unit->nodes.n + 1, sizeof(*live));
 
@@ -222,7 +222,7 @@ static int unit_entries(const struct code *code, const struct code_unit *unit,
 
 		if (!live[i + 1] || !node->entry || node->function >= found->n_functions ||
 		    !found->functions[node->function] ||
-		    (!node->parent && is_split_part(code, node->entry)))
+		    (node->parent ? !inlined : is_split_part(code, node->entry)))
 			continue;
 		if (code_ranges__add(entries, node->entry, node->entry + 1))
 			return -ENOMEM;
@@ -230,13 +230,14 @@ static int unit_entries(const struct code *code, const struct code_unit *unit,
 	return 0;
 }
 
-static int function_entries(struct code *code, const char *name, struct code_ranges *entries)
+static int function_entries(struct code *code, const char *name, bool inlined,
+			    struct code_ranges *entries)
 {
 	struct code_found found = {};
 	int err = code__find_function(code, name, &found);
 
 	for (size_t i = 0; i < code->n_units && !err; i++)
-		err = unit_entries(code, &code->units[i], &found, entries);
+		err = unit_entries(code, &code->units[i], &found, inlined, entries);
 	for (size_t i = 0; i < found.symbols.ranges.n && !err; i++) {
 		uint64_t start = found.symbols.ranges.data[i].start;
 		const struct symbol *symbol = object__symbol(code->object, start);
@@ -268,7 +269,17 @@ int code__entries(struct code *code, const char *file, uint32_t line, struct cod
 
 	entries->ranges.n = 0;
 	err = line ? line_entries(code, file, line, entries)
-		   : function_entries(code, file, entries);
+		   : function_entries(code, file, true, entries);
+	entries_seal(entries);
+	return err ? err : entries->ranges.n ? 0 : -ENOENT;
+}
+
+int code__function_entries(struct code *code, const char *name, struct code_ranges *entries)
+{
+	int err;
+
+	entries->ranges.n = 0;
+	err = function_entries(code, name, false, entries);
 	entries_seal(entries);
 	return err ? err : entries->ranges.n ? 0 : -ENOENT;
 }

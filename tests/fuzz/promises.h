@@ -142,8 +142,15 @@ static inline void promises__device_record(struct promises *p, const struct reco
 		KEPT(r->request.queue_ns <= r->request.time);
 		KEPT(r->request.service_ns <= r->request.time - r->request.queue_ns);
 		break;
+	case RECORD_SPAN:
+		KEPT(STRING(r->span.name) && promises__came(&p->objects, r->span.object));
+		KEPT(BOUNDED(r->span.thread) && BOUNDED(r->span.begun_by));
+		KEPT(r->span.time <= INT64_MAX && r->span.queue_ns <= r->span.time);
+		KEPT(r->span.ns <= r->span.time - r->span.queue_ns);
+		break;
 	default:
 		KEPT(BOUNDED(r->annotation.thread) && BOUNDED(r->annotation.other));
+		KEPT(STRING(r->annotation.name));
 		KEPT(r->annotation.type < ANNOTATION_COUNT && r->annotation.time <= INT64_MAX);
 	}
 }
@@ -190,7 +197,7 @@ static inline void promises__check(struct promises *promises, const struct recor
 		promises__table_record(promises, record);
 	else if (record->type >= RECORD_THREAD && record->type <= RECORD_TOTALS)
 		promises__thread_record(promises, record);
-	else if (record->type >= RECORD_DEVICE && record->type <= RECORD_REQUEST)
+	else if (record->type >= RECORD_DEVICE && record->type <= RECORD_SPAN)
 		promises__device_record(promises, record);
 	else
 		promises__event_record(promises, record);

@@ -28,7 +28,7 @@ my %below = (
 );
 # Folders that the products of a layer share. All other folders of these layers are products.
 my %shared = (
-	analysis => [qw(kinds)],
+	analysis => [qw(kinds requests)],
 	render   => [],
 	collect  => [qw(core)],
 	bpf      => [qw(core)],

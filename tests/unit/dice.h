@@ -225,9 +225,22 @@ static inline void dice__device_record(struct dice *dice, struct recording_write
 		r->request.bytes = dice__value(dice, 64);
 		r->request.op = (uint8_t)(dice__roll(dice) % REQUEST_OP_COUNT);
 		break;
+	case RECORD_SPAN: {
+		struct record_object object = dice__object(dice, writer);
+
+		r->span.name = dice__string(dice, writer);
+		r->span.thread = dice__thread(dice);
+		r->span.begun_by = dice__thread(dice);
+		r->span.time = dice__value(dice, 63);
+		r->span.queue_ns = r->span.time ? dice__roll(dice) % r->span.time : 0;
+		r->span.ns = dice__value(dice, 63) % (r->span.time - r->span.queue_ns + 1);
+		r->span.object = recording_writer__object(writer, &object);
+		break;
+	}
 	default:
 		r->annotation.thread = dice__thread(dice);
 		r->annotation.other = dice__thread(dice);
+		r->annotation.name = dice__string(dice, writer);
 		r->annotation.type = (uint8_t)(dice__roll(dice) % ANNOTATION_COUNT);
 		r->annotation.address = dice__value(dice, 64);
 		r->annotation.time = dice__value(dice, 63);
@@ -285,9 +298,10 @@ static inline void dice__event(struct dice *dice, struct recording_writer *write
 static inline struct record dice__record(struct dice *dice, struct recording_writer *writer)
 {
 	static const enum record_type types[] = {
-		RECORD_META,   RECORD_THREAD, RECORD_EXEC,     RECORD_COMM,	  RECORD_TOTALS,
-		RECORD_MAP,    RECORD_SAMPLE, RECORD_INTERVAL, RECORD_WAKE,	  RECORD_LOST,
-		RECORD_SYMBOL, RECORD_DEVICE, RECORD_IDLE,     RECORD_ANNOTATION, RECORD_REQUEST,
+		RECORD_META,   RECORD_THREAD,	  RECORD_EXEC,	  RECORD_COMM,
+		RECORD_TOTALS, RECORD_MAP,	  RECORD_SAMPLE,  RECORD_INTERVAL,
+		RECORD_WAKE,   RECORD_LOST,	  RECORD_SYMBOL,  RECORD_DEVICE,
+		RECORD_IDLE,   RECORD_ANNOTATION, RECORD_REQUEST, RECORD_SPAN,
 	};
 	struct record record;
 

@@ -17,12 +17,13 @@ struct found {
 	int err;
 };
 
-static inline struct found find(struct model *model, const struct path_options *options)
+static inline struct found find(struct model *model, const struct path_window *window)
 {
+	const struct path_options options = {.windows = window, .n_windows = 1};
 	struct found found = {.model = model};
 
 	assert_int_equal(kinds__new(model, &found.kinds), 0);
-	found.err = path__find(model, found.kinds, NULL, options, &found.path);
+	found.err = path__find(model, found.kinds, NULL, &options, &found.path);
 	return found;
 }
 
@@ -47,10 +48,9 @@ static inline uint32_t index_of(const struct model *model, uint32_t number)
 static inline struct found program__path(struct program *program, uint64_t end)
 {
 	struct model *model = synthetic__load(&program->made, end);
-	struct path_options options = {
-		.thread = index_of(model, 1), .from = 0, .until = UINT64_MAX};
+	const struct path_window window = {index_of(model, 1), 0, UINT64_MAX};
 
-	return find(model, &options);
+	return find(model, &window);
 }
 
 /* What an interval ended by a timer or a device has as the stack of its wakeup. */

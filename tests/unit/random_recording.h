@@ -61,6 +61,13 @@ static inline void tame(struct record *record)
 		record->request.time = tame_time(record->request.time);
 		record->request.thread %= 12;
 		break;
+	case RECORD_SPAN:
+		record->span.queue_ns %= 2 * MS;
+		record->span.ns %= 20 * MS;
+		record->span.time = tame_time(record->span.time);
+		record->span.thread %= 12;
+		record->span.begun_by %= 12;
+		break;
 	case RECORD_IDLE:
 		record->idle.thread %= 12;
 		record->idle.since = tame_time(record->idle.since);

@@ -287,15 +287,15 @@ static void a_full_tree_keeps_all_time(void **state)
 static void a_window_without_the_thread_has_nothing(void **state)
 {
 	struct program program = program__begin(true);
-	struct path_options options = {.from = START + 50 * MS, .until = START + 60 * MS};
+	struct path_window window = {.from = START + 50 * MS, .until = START + 60 * MS};
 	_cleanup_found_ struct found found = {};
 	struct model *model;
 
 	program__threads(&program, 1);
 	synthetic__totals(&program.made, 1, 40 * MS, true, 40 * MS, 0, 0, 0, 0);
 	model = synthetic__load(&program.made, 100 * MS);
-	options.thread = index_of(model, 1);
-	found = find(model, &options);
+	window.thread = index_of(model, 1);
+	found = find(model, &window);
 	assert_int_equal(found.err, -ENODATA);
 }
 

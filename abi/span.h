@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Spans: the kernel side's state of connections, and the cookies of uprobes. */
+#pragma once
+
+#include "abi/event.h"
+
+/* A connection to a server whose requests are observed. */
+struct connection {
+	__u64 socket; /* its inode number; 0: not accepted yet. Addresses are used again. */
+	__u64 unread; /* when the first byte came that may not have been read; 0: none */
+	/* Of the request, if begun is not 0: */
+	__u64 arrived;
+	__u64 begun;
+	__u64 ended; /* 0: nothing was sent yet */
+	__u32 begun_by;
+	__u32 ended_by;
+	__u32 source; /* 0: of no listener */
+	__u32 reserved;
+	struct event_object object; /* a closed socket has no port any more */
+};
+
+/* The cookies of the uprobes that begin and end spans. */
+
+#define SPAN_COOKIE_FUNCTION	   1ULL /* entry and return of a function, not two probes */
+#define SPAN_COOKIE(source, flags) ((__u64)(source) << 1 | (flags))
+#define SPAN_COOKIE_SOURCE(cookie) ((__u32)((cookie) >> 1))

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * While a function with a return probe runs, its return address on the stack is that of the
+ * kernel's trampoline. The kernel keeps the original one.
+ */
+#pragma once
+
+#include "bpf/core/state.bpf.h"
+
+#define MAX_RETURNS 64 /* functions with return probes that a thread is in at a time */
+
+/* Where functions with return probes return to in the process of @task; 0: nowhere. */
+static __noinline __u64 return_trampoline(struct task_struct *task)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct xol_area *area = mm ? BPF_CORE_READ(mm, uprobes_state.xol_area) : NULL;
+
+	return area ? BPF_CORE_READ(area, vaddr) : 0;
+}
+
+/* The original return address at @slot of the stack of @task; @otherwise if it is unknown. */
+static __noinline __u64 original_return(struct task_struct *task, __u64 slot, __u64 otherwise)
+{
+	struct uprobe_task *probes = BPF_CORE_READ(task, utask);
+	struct return_instance *at = probes ? BPF_CORE_READ(probes, return_instances) : NULL;
+
+	for (int i = 0; i < MAX_RETURNS && at; i++) {
+		if (BPF_CORE_READ(at, stack) == slot)
+			return BPF_CORE_READ(at, orig_ret_vaddr);
+		at = BPF_CORE_READ(at, next);
+	}
+	return otherwise;
+}

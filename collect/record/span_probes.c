@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/record/span_probes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+
+#include "abi/span.h"
+#include "base/hash.h"
+#include "collect/core/uprobe_offset.h"
+#include "symbols/code/code.h"
+#include "symbols/elf/elf_file.h"
+#include "symbols/elf/usdt.h"
+
+struct source_state {
+	bool found;
+	const char *error;
+};
+
+struct span_probes {
+	const struct span_sources *sources;
+	const struct loader *loader;
+	struct source_state *states; /* of each source */
+	struct map64 files;	     /* by device and inode: those that were searched */
+	ARRAY(struct bpf_link *) links;
+};
+
+/* A place for a uprobe. */
+struct probe_place {
+	int fd;
+	uint64_t offset;    /* in the file */
+	uint64_t semaphore; /* its offset in the file; 0: none */
+	uint64_t cookie;
+};
+
+int span_probes__new(const struct span_sources *sources, const struct loader *loader,
+		     struct span_probes **out)
+{
+	_cleanup_(span_probes__freep) struct span_probes *probes = calloc(1, sizeof(*probes));
+
+	if (!probes)
+		return -ENOMEM;
+	probes->sources = sources;
+	probes->loader = loader;
+	probes->states = calloc(sources->sources.n + 1, sizeof(*probes->states));
+	if (!probes->states)
+		return -ENOMEM;
+	*out = TAKE_PTR(probes);
+	return 0;
+}
+
+static int attach(struct span_probes *probes, const char *program, const struct probe_place *place,
+		  bool at_return)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = place->cookie,
+		    .ref_ctr_offset = place->semaphore, .retprobe = at_return);
+	struct bpf_link *link;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", place->fd);
+	link = bpf_program__attach_uprobe_opts(loader__program(probes->loader, program), -1, path,
+					       place->offset, &options);
+	return link ? array__push(&probes->links, link) : -errno;
+}
+
+/* Functions of Go programs cannot have return probes: the runtime moves and walks stacks. */
+static bool is_go(int fd, const char *path)
+{
+	_cleanup_elf_file_ struct elf_file *file = NULL;
+	GElf_Shdr shdr;
+
+	if (elf_file__share(fd, path, &file))
+		return false;
+	return elf_file__section(file, ".gopclntab", &shdr) != NULL;
+}
+
+static int attach_function(struct span_probes *probes, const struct code *code, int fd,
+			   uint64_t address, uint64_t cookie)
+{
+	struct probe_place place = {.fd = fd, .cookie = cookie};
+	uint8_t bytes[UPROBE_CODE_BYTES];
+	ssize_t n;
+	int err = code__offset(code, address, &place.offset);
+
+	if (err)
+		return err;
+	n = pread(fd, bytes, sizeof(bytes), (off_t)place.offset);
+	place.offset += uprobe_offset__choose(bytes, n > 0 ? (size_t)n : 0).bytes;
+	err = attach(probes, "on_span_return", &place, true);
+	return err ? err : attach(probes, "on_span_begin", &place, false);
+}
+
+static int add_function(struct span_probes *probes, size_t source, int fd, const char *path)
+{
+	static const struct code_scope everything = {};
+	const uint64_t cookie = SPAN_COOKIE(source + 1, SPAN_COOKIE_FUNCTION);
+	const char *name = probes->sources->sources.data[source].name;
+	struct code_ranges entries = {};
+	_cleanup_code_ struct code *code = NULL;
+	int err = code__new(fd, path, NULL, &everything, &code);
+
+	err = err ? err : code__function_entries(code, name, &entries);
+	if (!err && is_go(fd, path)) {
+		probes->states[source].error = "functions of Go programs cannot be requests, as "
+					       "return probes break Go's stacks";
+		err = -ENOTSUP;
+	}
+	for (size_t i = 0; i < entries.ranges.n && !err; i++)
+		err = attach_function(probes, code, fd, entries.ranges.data[i].start, cookie);
+	array__free(&entries.ranges);
+	return err;
+}
+
+static int add_probe(struct span_probes *probes, size_t source, int fd, const char *name,
+		     const char *program)
+{
+	const struct span_source *of = &probes->sources->sources.data[source];
+	struct usdt_places places = {};
+	int err = usdt__find(fd, of->provider, name, &places);
+
+	for (size_t i = 0; i < places.places.n && !err; i++) {
+		struct probe_place place = {.fd = fd,
+					    .offset = places.places.data[i].offset,
+					    .semaphore = places.places.data[i].semaphore,
+					    .cookie = SPAN_COOKIE(source + 1, 0)};
+
+		err = attach(probes, program, &place, false);
+	}
+	array__free(&places.places);
+	return err;
+}
+
+static int add_probes(struct span_probes *probes, size_t source, int fd)
+{
+	const struct span_source *of = &probes->sources->sources.data[source];
+	int err = add_probe(probes, source, fd, of->end, "on_span_end");
+
+	return err ? err : add_probe(probes, source, fd, of->name, "on_span_begin");
+}
+
+static void add_source(struct span_probes *probes, size_t source, int fd, const char *path)
+{
+	struct source_state *state = &probes->states[source];
+	int err;
+
+	switch (probes->sources->sources.data[source].kind) {
+	case SPAN_SOURCE_NAME:
+		err = add_function(probes, source, fd, path);
+		break;
+	case SPAN_SOURCE_PROBES:
+		err = add_probes(probes, source, fd);
+		break;
+	default:
+		return;
+	}
+	state->found |= !err || err == -ENOTSUP;
+	if (err == -ENOTUNIQ)
+		state->error = "several functions have that name: give more of it";
+	else if (err && err != -ENOENT && err != -ENOEXEC && !state->error)
+		state->error = "the kernel refuses probes in its code";
+}
+
+void span_probes__add_file(struct span_probes *probes, int fd, const char *path)
+{
+	struct stat stats;
+	size_t n = probes->files.n;
+
+	if (fd < 0 || fstat(fd, &stats) ||
+	    !map64__put(&probes->files, hash__add(hash__mix(stats.st_dev), stats.st_ino), 1) ||
+	    probes->files.n == n)
+		return;
+	for (size_t i = 0; i < probes->sources->sources.n; i++)
+		add_source(probes, i, fd, path);
+}
+
+bool span_probes__is_found(const struct span_probes *probes, size_t index)
+{
+	return probes->states[index].found;
+}
+
+const char *span_probes__error(const struct span_probes *probes, size_t index)
+{
+	return probes->states[index].error;
+}
+
+void span_probes__free(struct span_probes *probes)
+{
+	for (size_t i = 0; i < probes->links.n; i++)
+		bpf_link__destroy(probes->links.data[i]);
+	array__free(&probes->links);
+	map64__free(&probes->files);
+	free(probes->states);
+	free(probes);
+}
