@@ -274,6 +274,25 @@ static __always_inline void sample_current(struct cpu_state *cpu, __u64 due, __u
 		causal_pay(state->product.slot, true);
 }
 
+#define ERESTARTSYS	      512
+#define ERESTART_RESTARTBLOCK 516
+
+SEC("raw_tp/sys_exit")
+int on_sys_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	__u32 number = this_cpu()->product.slot;
+	long ret = ctx->args[1];
+
+	if (counts_syscalls && number)
+		causal_count_syscall(ret);
+	if (!number || !causal_owes(number))
+		return 0;
+	/* A signal of the program interrupted it, and must be handled before ours. */
+	if (ret <= -ERESTARTSYS && ret >= -ERESTART_RESTARTBLOCK)
+		return 0;
+	return causal_pay(number, false);
+}
+
 SEC("perf_event")
 int on_tick(struct bpf_perf_event_data *ctx)
 {

@@ -90,7 +90,8 @@ static const struct option_row causal_run_rows[] = {
 	OPTION_GROUP("Progress points (besides DWELL_PROGRESS and COZ_PROGRESS in the source)"),
 	OPTION_CALL("progress", 'p', "WHERE", NULL, add_progress,
 		    "count visits of FILE:LINE, FUNCTION or usdt:PROVIDER:NAME in the unmodified "
-		    "program"),
+		    "program, answers to requests at tcp:PORT or unix:PATH, or system calls "
+		    "(syscall:NAME)"),
 	OPTION_SWITCH("breakpoints", 0, struct causal_run_options, config.breakpoints,
 		      "count them with hardware breakpoints (at most four, slower) instead of "
 		      "uprobes, which modify the program's code"),

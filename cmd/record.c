@@ -318,6 +318,18 @@ static void print_summary(const struct record_options *options,
 		fprintf(stderr, "  Use a larger buffer (-m) or a longer period (-c).\n");
 }
 
+static void print_missing_requests(const struct record_options *options,
+				   const struct recorder *recorder)
+{
+	for (size_t i = 0; i < options->requests.sources.n; i++) {
+		const char *problem = recorder__request_problem(recorder, i);
+
+		if (problem)
+			fprintf(stderr, "dwell: there are no requests of '%s': %s\n",
+				options->requests.sources.data[i].text, problem);
+	}
+}
+
 /* Sets *@recorded if there is a recording of what was asked for. Returns the exit status. */
 static int record(const struct record_options *options, struct progress_line *display,
 		  bool *recorded)
@@ -342,6 +354,8 @@ static int record(const struct record_options *options, struct progress_line *di
 	if (!finish_err)
 		name_addresses(options, recorder);
 	print_summary(options, &progress, display->terminal);
+	if (!finish_err)
+		print_missing_requests(options, recorder);
 	if (err || finish_err)
 		return EXIT_FAILED;
 	return status >= 0 ? workload__exit_status(status) : EXIT_FINE;

@@ -149,20 +149,3 @@ static __always_inline bool causal_owes(__u32 number)
 
 	return slot && (__s64)(area->global - slot->own) >= (__s64)causal_min_pause;
 }
-
-#define ERESTARTSYS	      512
-#define ERESTART_RESTARTBLOCK 516
-
-SEC("raw_tp/sys_exit")
-int on_sys_exit(struct bpf_raw_tracepoint_args *ctx)
-{
-	__u32 number = this_cpu()->product.slot;
-	long ret = ctx->args[1];
-
-	if (!number || !causal_owes(number))
-		return 0;
-	/* A signal of the program interrupted it, and must be handled before ours. */
-	if (ret <= -ERESTARTSYS && ret >= -ERESTART_RESTARTBLOCK)
-		return 0;
-	return causal_pay(number, false);
-}

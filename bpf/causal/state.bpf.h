@@ -25,6 +25,9 @@ const volatile __u64 causal_min_pause; /* ns; the shortest pause */
 const volatile __u32 causal_cpus;      /* CPUs of the machine */
 /* By system call: it can deliver data to a socket while it runs. */
 const volatile __u8 syscall_sends[CAPTURE_SYSCALLS];
+/* By system call: the number of the progress point that it is + 1; 0: none. */
+const volatile __u16 syscall_points[CAPTURE_SYSCALLS];
+const volatile __u8 counts_syscalls; /* whether there is one */
 
 /* Written by user space. */
 __u64 causal_settle; /* ns that debt must have existed before it is paid; 0: pay at once */

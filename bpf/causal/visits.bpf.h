@@ -25,6 +25,19 @@ static __always_inline int causal_visit(__u64 number)
 	return 0;
 }
 
+/* System calls that return without an error are visits of their points. */
+static __always_inline void causal_count_syscall(long result)
+{
+	long nr = syscall_of(bpf_get_current_task_btf());
+	__u16 point;
+
+	if (result < 0 || nr < 0 || nr >= CAPTURE_SYSCALLS)
+		return;
+	point = syscall_points[nr & (CAPTURE_SYSCALLS - 1)];
+	if (point)
+		causal_visit(point - 1);
+}
+
 /* A source of requests has the number of its progress point + 1. */
 static __always_inline void connection_answered(const struct connection *connection)
 {

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/syscalls.h"
 #include "collect/core/breakpoint.h"
 #include "collect/core/uprobe_offset.h"
 
@@ -20,6 +21,8 @@
 #define BREAKPOINT_NS		 14000
 #define NO_BREAKPOINTS_TEXT	 "breakpoints do not fire on this (virtual) machine"
 #define COST_DIVISOR		 20 /* a cost of at least 1 / this of the run time is reported */
+
+#define SYSCALL "syscall:"
 
 /* A point named on the command line. */
 struct named_point {
@@ -35,6 +38,7 @@ struct named_point {
 	struct causal_entries break_entries;
 	size_t n_mappings; /* number of points->mappings processed */
 	bool is_counted;   /* at least in a part of the processes */
+	bool by_kernel;	   /* requests or system calls: counted without a probe in the program */
 };
 
 /* Code that a process has mapped, kept until all points have been found and set there. */
@@ -52,11 +56,64 @@ struct causal_points {
 	struct causal_files *files;
 	struct causal_targets *targets;
 	ARRAY(struct named_point) named;
+	struct span_sources requests;
 	struct experiment_points measured;
 	ARRAY(struct pending_mapping) mappings;
 	uint32_t n_known;	      /* of virtual time's points */
 	struct map64 breakpoints_set; /* by hash of process, address and point */
 };
+
+static bool is_syscall(const char *text)
+{
+	return !strncmp(text, SYSCALL, strlen(SYSCALL));
+}
+
+static int claim(struct causal_points *points, struct named_point *point)
+{
+	point->number =
+		virtual_time__claim_point(points->vtime, DWELL_POINT_THROUGHPUT, point->text);
+	return point->number < 0 ? error__set(-EINVAL, "there are too many progress points") : 0;
+}
+
+static int set_syscall(struct causal_points *points, const struct named_point *point)
+{
+	const char *name = point->text + strlen(SYSCALL);
+	int nr = syscalls__number(name);
+
+	if (nr < 0) {
+		error__set(-EINVAL, "there is no system call '%s'", name);
+		error__hint("give its name as strace prints it: syscall:fsync");
+		return -EINVAL;
+	}
+	return virtual_time__count_syscall(points->vtime, (uint32_t)nr, (uint32_t)point->number);
+}
+
+/*
+ * Adds requests to servers and system calls, which the kernel side counts. Requests first, before
+ * any other point: their points have consecutive numbers.
+ */
+static int add_counted_by_kernel(struct causal_points *points, const struct causal_texts *texts,
+				 bool requests)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < texts->texts.n && !err; i++) {
+		struct named_point point = {.text = texts->texts.data[i],
+					    .found = true,
+					    .is_counted = true,
+					    .by_kernel = true};
+
+		if (requests ? !span_sources__is_connection(point.text) : !is_syscall(point.text))
+			continue;
+		err = claim(points, &point);
+		if (!err && requests)
+			err = span_sources__add(&points->requests, point.text);
+		else if (!err)
+			err = set_syscall(points, &point);
+		err = err ? err : array__push(&points->named, point);
+	}
+	return err;
+}
 
 static int add_named(struct causal_points *points, const struct causal_texts *texts, bool sampled)
 {
@@ -66,8 +123,16 @@ static int add_named(struct causal_points *points, const struct causal_texts *te
 			.sampled = sampled,
 			.number = -1,
 		};
-		int err = causal_location__parse(point.text, &point.location);
+		bool in_kernel = span_sources__is_connection(point.text) || is_syscall(point.text);
+		int err;
 
+		if (in_kernel && !sampled)
+			continue;
+		if (in_kernel)
+			return error__set(-EINVAL,
+					  "'%s' cannot be sampled: name it with --progress",
+					  point.text);
+		err = causal_location__parse(point.text, &point.location);
 		if (!err && sampled && point.location.probe)
 			err = error__set(-EINVAL,
 					 "'%s' is a probe, which cannot be sampled: name a line or "
@@ -106,7 +171,11 @@ int causal_points__new(const struct causal_config *config, struct virtual_time *
 	points->vtime = vtime;
 	points->files = files;
 	points->targets = targets;
-	err = add_named(points, &config->progress, false);
+	err = add_counted_by_kernel(points, &config->progress, true);
+	if (!err)
+		err = add_counted_by_kernel(points, &config->progress, false);
+	if (!err)
+		err = add_named(points, &config->progress, false);
 	if (!err)
 		err = add_named(points, &config->progress_sampled, true);
 	if (err)
@@ -288,12 +357,8 @@ static int find_counted(struct causal_points *points, struct named_point *point)
 	struct causal_entries entries = {};
 	int err = causal_files__entries(points->files, &point->location, &entries);
 
-	if (!err && point->number < 0) {
-		point->number = virtual_time__claim_point(points->vtime, DWELL_POINT_THROUGHPUT,
-							  point->text);
-		if (point->number < 0)
-			err = error__set(-EINVAL, "there are too many progress points");
-	}
+	if (!err && point->number < 0)
+		err = claim(points, point);
 	for (size_t i = 0; i < entries.entries.n && !err; i++)
 		err = count_visits(points, point, &entries.entries.data[i]);
 	array__free(&entries.entries);
@@ -392,6 +457,11 @@ int causal_points__add_reached(struct causal_points *points, struct causal_write
 	return 0;
 }
 
+const struct span_sources *causal_points__requests(const struct causal_points *points)
+{
+	return points->requests.sources.n ? &points->requests : NULL;
+}
+
 bool causal_points__ready(const struct causal_points *points)
 {
 	return points->measured.points.n > 0;
@@ -431,6 +501,8 @@ static char *diagnose_partial_count(const struct named_point *point)
 /* CPU time, in ns, that it took to count @visits of @point. */
 static uint64_t cost_of(const struct named_point *point, uint64_t visits)
 {
+	if (point->by_kernel)
+		return 0;
 	if (point->break_entries.entries.n)
 		return visits * BREAKPOINT_NS;
 	return visits * (point->single_stepped ? UPROBE_SINGLE_STEPPED_NS : UPROBE_NS);
@@ -502,6 +574,7 @@ void causal_points__free(struct causal_points *points)
 		array__free(&points->named.data[i].break_entries.entries);
 	}
 	array__free(&points->named);
+	span_sources__free(&points->requests);
 	array__free(&points->measured.points);
 	array__free(&points->mappings);
 	map64__free(&points->breakpoints_set);

@@ -30,6 +30,7 @@ struct virtual_time {
 	uint64_t min_pause_ns;
 	int area_fd;
 	struct causal_area *area;
+	uint16_t syscall_points[CAPTURE_SYSCALLS]; /* number of the point + 1; 0: none */
 	struct causal_bpf *skeleton; /* NULL: the capture has not loaded it, or has closed it */
 	struct causal_range *ranges; /* its map causal_ranges */
 	ARRAY(struct bpf_link *) visits;
@@ -168,8 +169,11 @@ static void configure(const struct virtual_time *vtime)
 	skeleton->rodata->causal_signal = vtime->signal;
 	skeleton->rodata->causal_min_pause = vtime->min_pause_ns;
 	skeleton->rodata->causal_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
-	for (int i = 0; i < CAPTURE_SYSCALLS; i++)
+	for (int i = 0; i < CAPTURE_SYSCALLS; i++) {
 		skeleton->rodata->syscall_sends[i] = syscalls__sends(i);
+		skeleton->rodata->syscall_points[i] = vtime->syscall_points[i];
+		skeleton->rodata->counts_syscalls |= vtime->syscall_points[i] != 0;
+	}
 	bpf_program__set_autoattach(skeleton->progs.on_visit_uprobe, false);
 	bpf_program__set_autoattach(skeleton->progs.on_visit_breakpoint, false);
 }
@@ -375,6 +379,14 @@ int virtual_time__claim_point(struct virtual_time *vtime, enum dwell_point_type 
 	snprintf(point->name, sizeof(point->name), "%s", name);
 	__atomic_store_n(&point->named, 1, __ATOMIC_RELEASE);
 	return (int)number;
+}
+
+int virtual_time__count_syscall(struct virtual_time *vtime, uint32_t nr, uint32_t number)
+{
+	if (nr >= CAPTURE_SYSCALLS || number >= DWELL_POINTS)
+		return -EINVAL;
+	vtime->syscall_points[nr] = (uint16_t)(number + 1);
+	return 0;
 }
 
 int virtual_time__count_by_uprobe(struct virtual_time *vtime, const char *path, uint64_t offset,

@@ -108,6 +108,12 @@ int virtual_time__claim_point(struct virtual_time *vtime, enum dwell_point_type 
 			      const char *name);
 
 /*
+ * Counts system calls @nr that return without an error as visits of point @number. To be called
+ * before the programs are loaded. 0 or -EINVAL.
+ */
+int virtual_time__count_syscall(struct virtual_time *vtime, uint32_t nr, uint32_t number);
+
+/*
  * Counts visits of a place in unmodified code as point @number. 0, or -errno of the kernel.
  *
  * By uprobe: of @offset in the file @path, in all processes; @semaphore, of a USDT probe, is

@@ -296,6 +296,7 @@ static int open_probes(struct recorder *recorder)
 /* Creates the annotation file, and names it to the command. Without it, the command runs, too. */
 static void open_annotations(struct recorder *recorder)
 {
+	const struct span_sources *spans = recorder->config.capture.spans;
 	const char *user = recorder->config.capture.user;
 
 	if (!annotations__new(&recorder->annotations) &&
@@ -304,7 +305,7 @@ static void open_annotations(struct recorder *recorder)
 	else
 		unsetenv(DWELL_ENVIRONMENT); /* of a recording within which dwell runs */
 	unsetenv(DWELL_POINTS_ENVIRONMENT);
-	if (recorder->config.capture.spans && recorder->annotations)
+	if (recorder->annotations && spans && span_sources__functions(spans))
 		trace_points(recorder->annotations);
 }
 
@@ -437,6 +438,23 @@ int recorder__finish(struct recorder *recorder, struct recorder_progress *progre
 	fill_progress(recorder, end, progress);
 	closed = recording_writer__close(TAKE_PTR(recorder->writer));
 	return err ? err : closed;
+}
+
+const char *recorder__request_problem(const struct recorder *recorder, size_t index)
+{
+	const struct span_source *source = &recorder->config.capture.spans->sources.data[index];
+	const char *error = span_probes__error(recorder->probes, index);
+
+	if (error || translator__spans(recorder->translator, index))
+		return error;
+	if (source->kind == SPAN_SOURCE_TCP || source->kind == SPAN_SOURCE_UNIX)
+		return "no program that was recorded answered a request there";
+	if (span_probes__is_found(recorder->probes, index))
+		return "none of them ended in a program that was recorded";
+	return source->kind == SPAN_SOURCE_PROBES
+		       ? "no program that was recorded has both probes"
+		       : "no program that was recorded has a function, or a DWELL_BEGIN and "
+			 "DWELL_END, of that name";
 }
 
 void recorder__signal(const struct recorder *recorder, int signal)

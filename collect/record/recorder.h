@@ -49,6 +49,12 @@ int recorder__run(struct recorder *recorder, const volatile sig_atomic_t *stop);
 /* Ends the recording and closes the file. Sets @progress to the final counts. */
 int recorder__finish(struct recorder *recorder, struct recorder_progress *progress);
 
+/*
+ * After recorder__finish(): why there are no requests of source @index of config.capture.spans, in
+ * one line; or NULL. Valid until the recorder is freed.
+ */
+const char *recorder__request_problem(const struct recorder *recorder, size_t index);
+
 /* Sends @signal to the command, if one is running. */
 void recorder__signal(const struct recorder *recorder, int signal);
 

@@ -27,6 +27,7 @@ struct translator {
 	struct map64 tids;		    /* tid -> the last recorded thread that had it */
 	struct objects objects;
 	const struct span_sources *sources; /* NULL: none */
+	uint64_t spans[CAPTURE_LISTENERS];  /* that ended, by source */
 };
 
 int translator__new(struct recording_writer *writer, struct translator **out)
@@ -44,6 +45,11 @@ int translator__new(struct recording_writer *writer, struct translator **out)
 void translator__set_sources(struct translator *translator, const struct span_sources *sources)
 {
 	translator->sources = sources;
+}
+
+uint64_t translator__spans(const struct translator *translator, size_t index)
+{
+	return translator->spans[index];
 }
 
 uint64_t translator__events(const struct translator *translator)
@@ -432,6 +438,7 @@ static void on_span(struct translator *translator, const struct event_span *even
 		return;
 	record.span.name = recording_writer__string(translator->writer,
 						    sources->sources.data[event->source - 1].text);
+	translator->spans[event->source - 1]++;
 	record.span.object = object_of(translator, event->header.thread, &event->object);
 	recording_writer__put(translator->writer, &record);
 }
@@ -518,6 +525,36 @@ _Static_assert((int)DWELL_EVENT_SPIN_BEGIN == ANNOTATION_SPIN_BEGIN &&
 		       (int)DWELL_EVENT_END == ANNOTATION_END,
 	       "dwell.h and recordings name annotations by the same numbers");
 
+/* The source that the span @name belongs to, or the number of sources. */
+static size_t source_of(const struct translator *translator, const char *name)
+{
+	const struct span_sources *sources = translator->sources;
+	size_t n = sources ? sources->sources.n : 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(sources->sources.data[i].text, name))
+			return i;
+	return n;
+}
+
+/* Counts the span that @annotation ends. False: it begins or ends one that was not asked for. */
+static bool is_wanted(struct translator *translator, const struct annotation *annotation,
+		      const char *name)
+{
+	bool ends = annotation->type == DWELL_EVENT_END;
+	size_t source;
+
+	if (!ends && annotation->type != DWELL_EVENT_BEGIN)
+		return true;
+	if (!name || !translator->sources)
+		return false;
+	source = source_of(translator, name);
+	if (source == translator->sources->sources.n)
+		return false;
+	translator->spans[source] += ends;
+	return true;
+}
+
 bool translator__annotation(struct translator *translator, const struct annotation *annotation,
 			    const char *name)
 {
@@ -532,8 +569,9 @@ bool translator__annotation(struct translator *translator, const struct annotati
 
 	if (!thread)
 		return false;
-	if (annotation->type >= ANNOTATION_COUNT || annotation->time > INT64_MAX)
-		return true; /* of a newer header, or nonsense */
+	if (annotation->type >= ANNOTATION_COUNT || annotation->time > INT64_MAX ||
+	    !is_wanted(translator, annotation, name))
+		return true; /* of a newer header, nonsense, or a span that nobody asked for */
 	record.annotation.thread = (uint32_t)*thread;
 	record.annotation.name = recording_writer__string(translator->writer, name);
 	if (annotation->type == ANNOTATION_SPIN_BEGIN && other)

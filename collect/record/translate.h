@@ -25,6 +25,9 @@ void translator__event(struct translator *translator, const struct event_header 
 bool translator__annotation(struct translator *translator, const struct annotation *annotation,
 			    const char *name);
 
+/* The number of spans of source @index that ended so far. */
+uint64_t translator__spans(const struct translator *translator, size_t index);
+
 /* The sources whose numbers EVENT_SPAN has. They stay the caller's. */
 void translator__set_sources(struct translator *translator, const struct span_sources *sources);
 

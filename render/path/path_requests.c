@@ -60,21 +60,23 @@ static void put_latencies(const struct requests *requests, FILE *to)
 static void put_range(const struct requests *requests, const struct requests_group *group,
 		      char *text, size_t size)
 {
-	char from[24], until[24];
+	const struct model_span *first = requests__at(requests, group->first);
+	const struct model_span *last = requests__at(requests, group->first + group->n - 1);
+	char ns[24];
 
-	format__append(
-		text, size, "%s to %s",
-		duration__text(model_span__latency(requests__at(requests, group->first)), from),
-		duration__text(
-			model_span__latency(requests__at(requests, group->first + group->n - 1)),
-			until));
+	format__append(text, size, "%s", duration__text(model_span__latency(first), ns));
+	if (group->n > 1)
+		format__append(text, size, " to %s", duration__text(model_span__latency(last), ns));
 }
 
 static void put_shown(const struct path_view *view, FILE *to)
 {
 	char line[256] = "";
 
-	format__append(line, sizeof(line), "the %zu slowest, ", view->shown.n);
+	if (view->shown.n > 1)
+		format__append(line, sizeof(line), "the %zu slowest, ", view->shown.n);
+	else
+		format__append(line, sizeof(line), "the slowest, ");
 	put_range(view->requests, &view->shown, line, sizeof(line));
 	format__append(line, sizeof(line), "; compared with %zu around the median, ",
 		       view->compared.n);
