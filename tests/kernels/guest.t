@@ -108,6 +108,22 @@ sub check_path {
 	is(scalar(@{$path->{gaps}}), 0, 'dwell path: no gaps');
 }
 
+# Requests over connections: at the tracepoints of Linux 6.3, or at all system calls. And those that
+# return probes end, through which stacks are walked.
+sub check_requests {
+	for my $source ('tcp:7777', "unix:$DIR/socket", 'answer') {
+		my $address = $source eq 'answer' ? 'tcp:7778' : $source;
+		my $got = record(['--trace', '-o', 'requests.data', '--request', $source], program('requests'), 'closed', $address, '--requests', 30);
+		is($got->{status}, 0, "$source: recorded") or diag($got->{err});
+		my $path = decode(run({seconds => 120}, $DWELL, 'path', '--json', '-i', 'requests.data', '--request', $source)->{out});
+		my ($truth, $latency) = (decode($got->{out}), $path->{requests}{latency});
+		my ($least, $most) = $source eq 'answer' ? @$truth{qw(answer_least_ns answer_most_ns)} : @$truth{qw(least_ns most_ns)};
+		is($path->{requests}{count}, 30, "$source: number of requests");
+		ok($least <= $latency->{sum_ns} && $latency->{sum_ns} <= $most, "$source: latency")
+			or diag("$least <= $latency->{sum_ns} <= $most");
+	}
+}
+
 # What all halves of experiments in the profile saw, in all: {halves, hit_ns} of the target,
 # {delay_ns} put in for it, {visits} of the progress point $point.
 sub seen_by_experiments {
@@ -162,6 +178,7 @@ sub check_virtual_speedups {
 
 check_busy_storage();
 check_path();
+check_requests();
 check_virtual_speedups();
 for my $rung (@rungs) {
 	check_switches($rung);
