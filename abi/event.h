@@ -218,9 +218,11 @@ struct event_interval {
 	__u32 device;	/* the last one that completed a request on the wakeup's CPU; 0: none */
 	__u32 request;	/* the request, if the wakeup came in an interrupt; 0: none, or unknown */
 	__u32 previous; /* trace mode: thread that ran before on the CPU; 0: unknown, or idle */
-	__u16 cpu;	/* where the thread runs again: its number + 1; 0: unknown */
-	__u8 sequence;	/* of the thread's intervals: 1 to INTERVAL_SEQUENCES, then 1 again */
-	__u8 reserved[5];
+	/* Trace mode, a wakeup in an interrupt: the thread that sent to the socket; 0: unknown. */
+	__u32 sender;
+	__u16 cpu;     /* where the thread runs again: its number + 1; 0: unknown */
+	__u8 sequence; /* of the thread's intervals: 1 to INTERVAL_SEQUENCES, then 1 again */
+	__u8 reserved;
 	struct event_object object;
 	struct event_stack stack;
 	__u64 frames[];

@@ -337,6 +337,7 @@ static int load_interval(struct loader *loader, const struct record *record)
 	const struct record_interval *from = &record->interval;
 	uint32_t waker = thread_index(loader, from->waker);
 	uint32_t previous = thread_index(loader, from->previous);
+	uint32_t sender = thread_index(loader, from->sender);
 	uint32_t thread = thread_index(loader, from->thread);
 	struct model_interval interval = {
 		.t_out = from->t_out,
@@ -358,6 +359,7 @@ static int load_interval(struct loader *loader, const struct record *record)
 		.device = device_index(loader, from->device),
 		.request = from->request, /* its number, until loader__timelines() */
 		.previous = previous,
+		.sender = sender,
 	};
 	uint64_t end;
 

@@ -49,6 +49,7 @@ struct model_interval {
 	uint32_t device;       /* which completed a request last on the CPU of the wakeup */
 	uint32_t request;      /* 1 + index in the model: the request that was completed; 0: none */
 	uint32_t previous;     /* thread that ran before on the CPU */
+	uint32_t sender;       /* of a wakeup in an interrupt: thread that sent to the socket */
 };
 
 /* A request to a block device, in trace mode. */

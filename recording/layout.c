@@ -173,6 +173,7 @@ static const struct field interval[] = {
 	UNSIGNED(3, interval, cpu),
 	REFERENCE(3, interval, previous, THREAD),
 	UNSIGNED(3, interval, request),
+	REFERENCE(4, interval, sender, THREAD),
 };
 
 static const struct field wake[] = {

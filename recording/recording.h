@@ -167,8 +167,10 @@ struct record_interval {
 	uint32_t device;   /* which completed a request last on the CPU of the wakeup; 0: none */
 	uint32_t request;  /* its number, if the wakeup came in an interrupt; 0: none, unknown */
 	uint32_t previous; /* trace mode: thread that ran before on the CPU; 0: unknown, or none */
-	uint32_t cpu;	   /* where it runs again: its number + 1; 0: unknown */
-	uint8_t sequence;  /* 1 to INTERVAL_SEQUENCES, then 1 again; 0: not known */
+	uint32_t sender; /* trace mode, a wakeup in an interrupt: the thread that sent to the socket
+			  */
+	uint32_t cpu;	 /* where it runs again: its number + 1; 0: unknown */
+	uint8_t sequence; /* 1 to INTERVAL_SEQUENCES, then 1 again; 0: not known */
 };
 
 /* The waker's stack; belongs to the interval of @thread whose t_wake is @time. */

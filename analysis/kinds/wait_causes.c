@@ -173,13 +173,18 @@ static struct wait_cause cause_by_thread(const struct wait_causes *causes, uint3
 	return (struct wait_cause){CAUSE_THREAD, waker};
 }
 
-/* The other end of the socket that was waited on: a thread if it was recorded, too. */
+/*
+ * The other end of the socket that was waited on: a thread if it was recorded, too. The kernel side
+ * told who sent; or else a thread that waited at the other end is taken for it.
+ */
 static struct wait_cause cause_by_peer(const struct wait_causes *causes, uint32_t thread,
 				       const struct model_interval *interval)
 {
 	uint32_t peer = causes->model->objects.data[interval->object].name;
 	const uint64_t *local;
 
+	if (interval->sender)
+		return cause_by_thread(causes, thread, interval->sender);
 	if (!causes->peers[interval->object])
 		return (struct wait_cause){CAUSE_PEER, causes->network};
 	local = map64__get(&causes->by_address, peer);

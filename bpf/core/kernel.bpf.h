@@ -217,8 +217,11 @@ struct socket_alloc {
 } CORE;
 
 struct sk_buff {
+	struct sock *sk;
 	unsigned int len;
+	unsigned char *head;
 	unsigned char *data;
+	__u16 transport_header; /* from head */
 } CORE;
 
 struct xol_area {

@@ -5,6 +5,7 @@
 #include "bpf/core/interval.bpf.h"
 #include "bpf/core/object.bpf.h"
 #include "bpf/core/stack.bpf.h"
+#include "bpf/record/senders.bpf.h"
 
 /* end_interval(), and adds its times to the totals, and keeps its waker for the event. */
 static __always_inline bool end_wait(struct thread_state *state, __u64 now, __u64 queued)
@@ -66,6 +67,9 @@ static __always_inline void emit_interval(void *ctx, struct task_struct *task,
 	event = SCRATCH_HEAD(scratch, event_interval);
 	fill_interval(event, state);
 	find_object(event, task, state, true);
+	if (settings.trace_mode &&
+	    (event->waker_context == WAKER_SOFTIRQ || event->waker_context == WAKER_HARDIRQ))
+		event->sender = sender_to(&event->object);
 	take_stacks(ctx, scratch, SCRATCH_INTERVAL, &event->stack, settings.schedule_range, user);
 	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
 }

@@ -39,6 +39,9 @@ static int open_object(void *arg, const struct kernel_info *kernel,
 		return -errno;
 	programs->skeleton->rodata->helpers = programs->helpers;
 	programs->skeleton->rodata->io_start_exists = kernel->io_start;
+	if (!programs->trace)
+		bpf_map__set_max_entries(programs->skeleton->maps.senders, 1);
+	bpf_program__set_autoload(programs->skeleton->progs.on_packet, programs->trace);
 	if (!programs->span_probes)
 		bpf_map__set_max_entries(programs->skeleton->maps.open_spans, 1);
 	choose_programs(programs->skeleton, kernel, programs->span_probes);

@@ -13,9 +13,10 @@
 
 struct record_bpf;
 
-/* The caller sets helpers and zeroes the rest. Must live as long as the capture. */
+/* The caller sets the first members, and zeroes the rest. Must live as long as the capture. */
 struct record_programs {
 	enum helper_threads helpers; /* which threads are recorded because they wake one that is */
+	bool trace;		     /* as in capture_config */
 	bool span_probes;	     /* there will be probes for spans */
 	struct record_bpf *skeleton; /* NULL unless the object is open */
 };

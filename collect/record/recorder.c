@@ -343,6 +343,7 @@ int recorder__new(const struct recorder_config *config, struct recorder **out)
 		return -ENOMEM;
 	recorder->config = *config;
 	recorder->programs.helpers = config->helpers;
+	recorder->programs.trace = config->capture.trace;
 	recorder->programs.span_probes = config->capture.spans;
 	err = setup(recorder);
 	if (err)

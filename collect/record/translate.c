@@ -352,6 +352,7 @@ static void on_interval(struct translator *translator, const struct event_interv
 			     .device = event->device,
 			     .request = event->request,
 			     .previous = event->previous,
+			     .sender = event->sender,
 			     .cpu = event->cpu,
 			     .sequence = event->sequence},
 	};

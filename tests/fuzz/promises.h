@@ -118,7 +118,7 @@ static inline void promises__interval(struct promises *p, const struct record_in
 	KEPT(interval->class < CLASS_COUNT && interval->waker_context <= WAKER_NMI);
 	KEPT(BOUNDED(interval->kernel_stack) && BOUNDED(interval->user_stack));
 	KEPT(promises__came(&p->objects, interval->object) && BOUNDED(interval->device));
-	KEPT(BOUNDED(interval->previous));
+	KEPT(BOUNDED(interval->previous) && BOUNDED(interval->sender));
 	KEPT(!__builtin_add_overflow(interval->t_out, interval->blocked_ns, &t_wake));
 	KEPT(!__builtin_add_overflow(t_wake, interval->runq_ns, &t_in));
 	KEPT(t_in <= INT64_MAX);

@@ -184,6 +184,7 @@ static inline void dice__interval(struct dice *dice, struct recording_writer *wr
 	interval->device = (uint32_t)dice__value(dice, 4);
 	interval->request = (uint32_t)dice__value(dice, 8);
 	interval->previous = dice__thread(dice);
+	interval->sender = dice__thread(dice);
 	interval->cpu = (uint32_t)dice__value(dice, 32);
 	interval->sequence = (uint8_t)(dice__roll(dice) % (INTERVAL_SEQUENCES + 1));
 }

@@ -207,6 +207,49 @@ void run_triangle(void)
 	party__wait_for(C, c);
 }
 
+/* ---- handoff: B waits at the other end of the connection first, C answers ---- */
+
+static void accept_handoff(void)
+{
+	put(links[2].caller);
+	get(links[1].called);
+	put(links[1].back);
+	pause();
+}
+
+static void answer_handoff(void)
+{
+	for (int i = 0; i < rounds; i++) {
+		get(links[0].called);
+		until_asleep(BASE);
+		work_c(10);
+		put(links[1].back);
+	}
+}
+
+void run_handoff(void)
+{
+	pid_t b, c;
+
+	make_pipes(&links[0]);
+	make_tcp(&links[1]);
+	make_pipes(&links[2]);
+	b = party__fork(B, accept_handoff);
+	c = party__fork(C, answer_handoff);
+	get(links[2].called);
+	until_asleep(B);
+	call(&links[1], B);
+	for (int i = 0; i < rounds; i++) {
+		work_a(5);
+		put(links[0].caller);
+		wait__begin(C);
+		get(links[1].answer);
+		wait__end();
+	}
+	party__wait_for(C, c);
+	kill(b, SIGKILL);
+}
+
 /* ---- signals ---- */
 
 static sigset_t usr1;

@@ -233,13 +233,11 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
-	{"pass", run_pass},	    {"chain", run_chain},
-	{"triangle", run_triangle}, {"signals", run_signals},
-	{"eventfd", run_eventfd},   {"uring", run_uring},
-	{"polls", run_polls},	    {"pool", run_pool},
-	{"tree", run_tree},	    {"background", run_background},
-	{"crowd", run_crowd},	    {"server", run_server},
-	{"hosts", run_hosts},	    {"listen", run_listen},
+	{"pass", run_pass},	    {"chain", run_chain},	    {"handoff", run_handoff},
+	{"triangle", run_triangle}, {"signals", run_signals},	    {"eventfd", run_eventfd},
+	{"uring", run_uring},	    {"polls", run_polls},	    {"pool", run_pool},
+	{"tree", run_tree},	    {"background", run_background}, {"crowd", run_crowd},
+	{"server", run_server},	    {"hosts", run_hosts},	    {"listen", run_listen},
 	{"ask", run_ask},
 };
 

@@ -57,6 +57,7 @@ void put(int fd);
 void run_pass(void);
 void run_chain(void);
 void run_triangle(void);
+void run_handoff(void);
 void run_signals(void);
 void run_eventfd(void);
 void run_uring(void);
