@@ -41,6 +41,11 @@ our @all = (
 		wrap => sub { ($dwell, 'record', '--trace', '-o', $_[0], $_[1] ? ('-p', $_[1]) : '--') },
 	},
 	{
+		name => 'dwell-linked', about => 'dwell record --trace --wakers linked: what dwell path needs',
+		needs => $dwell,
+		wrap => sub { ($dwell, 'record', '--trace', '--wakers', 'linked', '-o', $_[0], $_[1] ? ('-p', $_[1]) : '--') },
+	},
+	{
 		name => 'perf-sampling', about => 'perf record -e cpu-clock -c 1000000 -g: on-CPU samples, 1 ms',
 		needs => 'perf',
 		wrap => sub { (qw(perf record -q -B -e cpu-clock -c 1000000 -g -o), $_[0],
@@ -56,6 +61,10 @@ our @all = (
 		name => 'perf-sched', about => 'perf sched record: switches and wakeups of the machine, no stacks',
 		needs => 'perf',
 		wrap => sub { (qw(perf sched record -q -B -o), $_[0], $_[1] ? ('-p', $_[1]) : '--') },
+	},
+	{
+		name => 'perf-trace', about => 'perf trace: every system call', needs => 'perf',
+		wrap => sub { (qw(perf trace -o), $_[0], $_[1] ? ('-p', $_[1]) : '--') },
 	},
 	{
 		name => 'bpftrace', about => 'bpftrace, off-CPU time by stack, system-wide', needs => 'bpftrace',

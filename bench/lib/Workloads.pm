@@ -116,6 +116,40 @@ sub prepare_postgres {
 	return $state;
 }
 
+my ($php_fpm) = reverse sort glob '/usr/sbin/php-fpm*';
+$php_fpm //= 'php-fpm';
+
+sub write_file {
+	my ($path, $text) = @_;
+	open my $file, '>', $path or die "$path: $!\n";
+	print $file $text;
+	close $file;
+}
+
+# nginx, which passes pages to php-fpm, whose page asks MariaDB.
+sub prepare_web {
+	my $state = prepare_mariadb();
+	my ($web, $port) = ("$DIR/web", 18090);
+	my $socket = "$DIR/mariadb.sock";
+	mkdir $web;
+	chmod 0755, $DIR;
+	write_file("$web/page.php", "<?php \$db = new mysqli('localhost', 'root', '', 'sb', 0, '$socket');"
+		. " print_r(\$db->query('select count(*), sum(k) from sbtest1 where id < 2000')->fetch_row());"
+		. " \$db->query('update sbtest1 set k = k + 1 where id = ' . rand(1, 50000));\n");
+	write_file("$web/fpm.conf", "[global]\nerror_log = $web/fpm.log\ndaemonize = no\n[www]\nuser = root\ngroup = root\n"
+		. "listen = $web/php.sock\npm = static\npm.max_children = 4\n");
+	write_file("$web/nginx.conf", "daemon off; user root; worker_processes 2; pid $web/nginx.pid; error_log $web/error.log;\n"
+		. "events {} http { access_log off; client_body_temp_path $web/t; fastcgi_temp_path $web/t; proxy_temp_path $web/t; uwsgi_temp_path $web/t; scgi_temp_path $web/t;\n"
+		. "server { listen 127.0.0.1:$port; root $web; location ~ \\.php\$ { fastcgi_pass unix:$web/php.sock; include /etc/nginx/fastcgi_params; fastcgi_param SCRIPT_FILENAME \$document_root\$fastcgi_script_name; } } }\n");
+	$state->{fpm} = start("$web/fpm.out", $php_fpm, '-F', '-R', '-y', "$web/fpm.conf");
+	$state->{nginx} = start("$web/nginx.out", have('nginx'), '-c', "$web/nginx.conf");
+	$state->{url} = "http://127.0.0.1:$port/page.php";
+	my $until = time + 20;
+	sleep 0.2 until !(run('ab', '-n', 1, $state->{url}))[0] || time > $until;
+	run('ab', '-n', 200, '-c', 4, $state->{url}); # warm
+	return $state;
+}
+
 # Loops of computing that take about $seconds here.
 sub prepare_compute {
 	my ($status, $output) = run(compute_command({iterations => 100}));
@@ -154,6 +188,15 @@ our @all = (
 		finish => sub { stop($_[0]{pid}, 'TERM') },
 		causal => ['-p', 'dispatch_command', '--functions'],
 		serve => \&serve_mariadb,
+	},
+	{
+		name => 'web', about => 'nginx, php-fpm, MariaDB; 4 clients; attached by pid',
+		needs => "mariadbd sysbench nginx ab $php_fpm",
+		prepare => \&prepare_web,
+		command => sub { ('ab', '-q', '-t', $seconds, '-n', 1000000, '-c', 4, $_[0]{url}) },
+		attach => sub { join ',', @{$_[0]}{qw(nginx fpm pid)} },
+		work => sub { $_[0] =~ /^Requests per second:\s+([\d.]+)/m ? $1 : undef },
+		finish => sub { stop($_[0]{$_}, 'TERM') for qw(nginx fpm pid) },
 	},
 	{
 		name => 'sqlite', about => 'inserts by 2 threads, each into a database of its own',
