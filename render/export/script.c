@@ -11,6 +11,7 @@
 #include "recording/stack_end.h"
 #include "recording/wait_class.h"
 #include "render/export/fields.h"
+#include "render/export/script_events.h"
 #include "render/format.h"
 
 const char script_format[] =
@@ -30,150 +31,24 @@ const char script_format[] =
 	"  wake      the thread was woken; the stack is the waker's\n"
 	"  idle      a block device had nothing in flight until t_in, when the thread sent\n"
 	"            it a request; the stack is the sender's\n"
-	"  annotation  the program reported busy waiting or a false wakeup (dwell.h)\n"
+	"  block     a request to a block device of the thread has completed: it was queued for\n"
+	"            queue_ns, then the device worked on it for service_ns\n"
+	"  request   the thread ended a request (--request of dwell record), which arrived at\n"
+	"            t_arrived, and was read, or begun, at t_begun\n"
+	"  annotation  the program reported busy waiting or a false wakeup, or the begin or end\n"
+	"            of a request (dwell.h)\n"
 	"  exit      the thread ended, or the recording (exited=0); has the exact times\n"
 	"\n"
 	"With --json each event is one JSON object on one line; times are *_ns.\n";
-
-/* The kinds of lines. Lines of one thread at the same time are in this order. */
-enum line_kind {
-	LINE_THREAD,
-	LINE_COMM,
-	LINE_EXEC,
-	LINE_WAKE,
-	LINE_SAMPLE,
-	LINE_INTERVAL,
-	LINE_ANNOTATION,
-	LINE_EXIT,
-	LINE_IDLE, /* of a device */
-	LINE_COUNT,
-};
-
-/* The next event of one kind of one thread: an entry of the merge heap. */
-struct next_event {
-	uint64_t time;
-	uint32_t thread;
-	uint32_t device; /* of LINE_IDLE */
-	uint32_t kind;	 /* enum line_kind */
-	size_t index;
-};
 
 struct writer {
 	const struct script *script;
 	const struct model *model;
 	const char *machine;
 	struct fields fields;
-	ARRAY(struct next_event) heap; /* the earliest first */
 	uint64_t from;
 	uint64_t until;
 };
-
-static bool event_precedes(const struct next_event *a, const struct next_event *b)
-{
-	if (a->time != b->time)
-		return a->time < b->time;
-	if (a->thread != b->thread)
-		return a->thread < b->thread;
-	return a->kind < b->kind;
-}
-
-static void sift_down(struct writer *writer, size_t at)
-{
-	struct next_event *heap = writer->heap.data;
-
-	for (;;) {
-		size_t least = at;
-
-		for (size_t child = 2 * at + 1; child <= 2 * at + 2; child++)
-			if (child < writer->heap.n && event_precedes(&heap[child], &heap[least]))
-				least = child;
-		if (least == at)
-			return;
-		struct next_event moved = heap[at];
-
-		heap[at] = heap[least];
-		heap[least] = moved;
-		at = least;
-	}
-}
-
-/* Sets @next to event @next->index of its kind; false if there is none. */
-static bool event_set(struct next_event *next, const struct model *model)
-{
-	const struct model_thread *thread = &model->threads.data[next->thread];
-	const struct model_device *device = &model->devices.data[next->device];
-	size_t i = next->index;
-	bool there = false;
-
-	switch (next->kind) {
-	case LINE_THREAD:
-		there = i < 1 && thread->announced;
-		next->time = thread->created;
-		break;
-	case LINE_COMM:
-		/* The first name is part of LINE_THREAD. */
-		there = i + 1 < thread->comms.n;
-		next->time = there ? thread->comms.data[i + 1].time : 0;
-		break;
-	case LINE_EXEC:
-		there = i < thread->execs.n;
-		next->time = there ? thread->execs.data[i].time : 0;
-		break;
-	case LINE_WAKE:
-		there = i < thread->wakes.n;
-		next->time = there ? thread->wakes.data[i].time : 0;
-		break;
-	case LINE_SAMPLE:
-		there = i < thread->samples.n;
-		next->time = there ? thread->samples.data[i].time : 0;
-		break;
-	case LINE_INTERVAL:
-		there = i < thread->intervals.n;
-		next->time = there ? thread->intervals.data[i].t_out : 0;
-		break;
-	case LINE_ANNOTATION:
-		there = i < thread->annotations.n;
-		next->time = there ? thread->annotations.data[i].time : 0;
-		break;
-	case LINE_EXIT:
-		there = i < 1 && thread->has_totals;
-		next->time = thread->ended;
-		break;
-	case LINE_IDLE:
-		there = i < device->idles.n;
-		next->time = there ? device->idles.data[i].since : 0;
-		next->thread = there ? device->idles.data[i].thread : 0;
-		break;
-	}
-	return there;
-}
-
-static int fill_heap(struct writer *writer)
-{
-	const struct model *model = writer->model;
-
-	for (size_t i = 1; i < model->threads.n; i++) {
-		const struct model_thread *thread = &model->threads.data[i];
-
-		if (!sample_filter__thread(writer->script->filter, thread))
-			continue;
-		for (uint32_t kind = 0; kind < LINE_IDLE; kind++) {
-			struct next_event next = {.thread = (uint32_t)i, .kind = kind};
-
-			if (event_set(&next, model) && array__push(&writer->heap, next))
-				return -ENOMEM;
-		}
-	}
-	for (uint32_t i = 1; i < model->devices.n; i++) {
-		struct next_event next = {.device = i, .kind = LINE_IDLE};
-
-		if (event_set(&next, model) && array__push(&writer->heap, next))
-			return -ENOMEM;
-	}
-	for (size_t i = writer->heap.n / 2 + 1; i--;)
-		sift_down(writer, i);
-	return 0;
-}
 
 static void put_time(struct writer *writer, const char *key, uint64_t time)
 {
@@ -292,7 +167,7 @@ static bool has_class(const struct writer *writer, enum wait_class class)
 	return !classes || classes & 1U << class;
 }
 
-static int write_thread(struct writer *writer, const struct next_event *event)
+static int write_thread(struct writer *writer, const struct script_event *event)
 {
 	const struct model *model = writer->model;
 	const struct model_thread *thread = &model->threads.data[event->thread];
@@ -306,21 +181,21 @@ static int write_thread(struct writer *writer, const struct next_event *event)
 	return 0;
 }
 
-static int write_comm(struct writer *writer, const struct next_event *event)
+static int write_comm(struct writer *writer, const struct script_event *event)
 {
 	put_head(writer, "comm", event->time, event->thread);
 	fields__end(&writer->fields);
 	return 0;
 }
 
-static int write_exec(struct writer *writer, const struct next_event *event)
+static int write_exec(struct writer *writer, const struct script_event *event)
 {
 	put_head(writer, "exec", event->time, event->thread);
 	fields__end(&writer->fields);
 	return 0;
 }
 
-static int write_wake(struct writer *writer, const struct next_event *event)
+static int write_wake(struct writer *writer, const struct script_event *event)
 {
 	const struct model_wake *wake =
 		&writer->model->threads.data[event->thread].wakes.data[event->index];
@@ -332,7 +207,7 @@ static int write_wake(struct writer *writer, const struct next_event *event)
 	return put_stack(writer, wake->kernel, wake->user);
 }
 
-static int write_sample(struct writer *writer, const struct next_event *event)
+static int write_sample(struct writer *writer, const struct script_event *event)
 {
 	const struct model_sample *sample =
 		&writer->model->threads.data[event->thread].samples.data[event->index];
@@ -395,7 +270,7 @@ static void put_wait(struct writer *writer, const struct model_interval *interva
 	fields__text(&writer->fields, "object", text);
 }
 
-static int write_interval(struct writer *writer, const struct next_event *event)
+static int write_interval(struct writer *writer, const struct script_event *event)
 {
 	const struct model_interval *interval =
 		&writer->model->threads.data[event->thread].intervals.data[event->index];
@@ -427,7 +302,7 @@ static int write_interval(struct writer *writer, const struct next_event *event)
 	return put_stack(writer, interval->kernel, interval->user);
 }
 
-static int write_annotation(struct writer *writer, const struct next_event *event)
+static int write_annotation(struct writer *writer, const struct script_event *event)
 {
 	static const char *const names[ANNOTATION_COUNT] = {
 		[ANNOTATION_NONE] = "unknown",
@@ -456,15 +331,26 @@ static int write_annotation(struct writer *writer, const struct next_event *even
 	return 0;
 }
 
+/*
+ * Events that are not in a thread's timeline: whether they are of a thread that is wanted, or, as
+ * they may be asked for by themselves, of one that is only @helper.
+ */
+static bool is_wanted(const struct writer *writer, uint32_t thread, bool helper)
+{
+	struct sample_filter filter = *writer->script->filter;
+
+	filter.helpers |= helper;
+	return !filter.classes &&
+	       sample_filter__thread(&filter, &writer->model->threads.data[thread]);
+}
+
 /* A block device was idle, until the event's thread sent it a request. */
-static int write_idle(struct writer *writer, const struct next_event *event)
+static int write_idle(struct writer *writer, const struct script_event *event)
 {
 	const struct model_device *device = &writer->model->devices.data[event->device];
 	const struct model_idle *idle = &device->idles.data[event->index];
 
-	if (writer->script->filter->classes ||
-	    !sample_filter__thread(writer->script->filter,
-				   &writer->model->threads.data[event->thread]))
+	if (!is_wanted(writer, event->thread, false))
 		return 0;
 	put_head(writer, "idle", event->time, event->thread);
 	fields__text(&writer->fields, "device", model__string(writer->model, device->name));
@@ -473,7 +359,49 @@ static int write_idle(struct writer *writer, const struct next_event *event)
 	return put_stack(writer, idle->kernel, idle->user);
 }
 
-static int write_exit(struct writer *writer, const struct next_event *event)
+static int write_block(struct writer *writer, const struct script_event *event)
+{
+	static const char *const ops[REQUEST_OP_COUNT] = {"read", "write", "flush", "other"};
+	const struct model *model = writer->model;
+	const struct model_request *request = &model->requests.data[event->index];
+	uint32_t device = model->devices.data[request->device].name;
+
+	if (!is_wanted(writer, event->thread, true))
+		return 0;
+	put_head(writer, "block", event->time, event->thread);
+	fields__text(&writer->fields, "device", model__string(model, device));
+	fields__word(&writer->fields, "op",
+		     ops[request->op < REQUEST_OP_COUNT ? request->op : REQUEST_OTHER]);
+	fields__number(&writer->fields, "sector", (int64_t)request->sector);
+	fields__number(&writer->fields, "bytes", (int64_t)request->bytes);
+	fields__number(&writer->fields, "queue_ns", (int64_t)(request->issued - request->begun));
+	fields__number(&writer->fields, "service_ns",
+		       (int64_t)(request->completed - request->issued));
+	fields__end(&writer->fields);
+	return 0;
+}
+
+static int write_request(struct writer *writer, const struct script_event *event)
+{
+	const struct model *model = writer->model;
+	const struct model_span *span = &model->spans.data[event->index];
+	uint32_t peer = model->objects.data[span->object].name;
+
+	if (!is_wanted(writer, event->thread, true))
+		return 0;
+	put_head(writer, "request", event->time, event->thread);
+	fields__text(&writer->fields, "source", model__string(model, span->name));
+	put_time(writer, "t_arrived", span->arrived);
+	put_time(writer, "t_begun", span->begun);
+	fields__number(&writer->fields, "length_ns", (int64_t)(span->ended - span->arrived));
+	fields__number(&writer->fields, "begun_by_tid", model->threads.data[span->begun_by].tid);
+	if (peer)
+		fields__text(&writer->fields, "peer", model__string(model, peer));
+	fields__end(&writer->fields);
+	return 0;
+}
+
+static int write_exit(struct writer *writer, const struct script_event *event)
 {
 	const struct model_thread *thread = &writer->model->threads.data[event->thread];
 
@@ -492,7 +420,7 @@ static int write_exit(struct writer *writer, const struct next_event *event)
 	return 0;
 }
 
-static int (*const writers[LINE_COUNT])(struct writer *, const struct next_event *) = {
+static int (*const writers[LINE_COUNT])(struct writer *, const struct script_event *) = {
 	[LINE_THREAD] = write_thread,
 	[LINE_COMM] = write_comm,
 	[LINE_EXEC] = write_exec,
@@ -502,10 +430,12 @@ static int (*const writers[LINE_COUNT])(struct writer *, const struct next_event
 	[LINE_ANNOTATION] = write_annotation,
 	[LINE_EXIT] = write_exit,
 	[LINE_IDLE] = write_idle,
+	[LINE_BLOCK] = write_block,
+	[LINE_REQUEST] = write_request,
 };
 
 /* The end of @event: intervals that overlap the time window are printed. */
-static uint64_t event_end(const struct writer *writer, const struct next_event *event)
+static uint64_t event_end(const struct writer *writer, const struct script_event *event)
 {
 	const struct model_interval *interval;
 
@@ -515,7 +445,7 @@ static uint64_t event_end(const struct writer *writer, const struct next_event *
 	return interval->t_out + interval->blocked_ns + interval->runq_ns;
 }
 
-static bool passes_filter(const struct writer *writer, const struct next_event *event)
+static bool passes_filter(const struct writer *writer, const struct script_event *event)
 {
 	const struct model_thread *thread = &writer->model->threads.data[event->thread];
 	uint32_t comm = model_thread__comm(thread, event->time);
@@ -536,21 +466,18 @@ int script__write(const struct script *script, FILE *to)
 		.from = filter->from ? script->model->start + filter->from : 0,
 		.until = filter->until ? script->model->start + filter->until : MODEL_FOREVER,
 	};
-	int err = fill_heap(&writer);
+	const struct script_event *event;
+	struct script_events events = {};
+	int err = script_events__begin(&events, script->model, filter);
 
-	while (writer.heap.n && !err) {
-		struct next_event *next = &writer.heap.data[0];
-
-		if (passes_filter(&writer, next))
-			err = writers[next->kind](&writer, next);
-		next->index++;
-		if (!event_set(next, writer.model))
-			*next = writer.heap.data[--writer.heap.n];
-		sift_down(&writer, 0);
+	while (!err && (event = script_events__first(&events))) {
+		if (passes_filter(&writer, event))
+			err = writers[event->kind](&writer, event);
+		script_events__advance(&events);
 		/* A closed pipe ends the output. */
 		if (ferror(to))
 			break;
 	}
-	array__free(&writer.heap);
+	script_events__free(&events);
 	return err;
 }

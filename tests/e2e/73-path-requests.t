@@ -86,6 +86,9 @@ for my $source ('answer', 'answering', 'usdt:requests:answer__begin,answer__end'
 	like($text->{out}, qr/of the difference is requests.* in sleep/, 'quantile: verdict');
 	like($text->{out}, qr/^# +per request +slow +median +difference$/m, 'quantile: side by side');
 	like($text->{out}, qr/from 127\.0\.0\.1:\d+$/m, 'quantile: the client');
+	my @lines = map { decode($_) } grep { /"request"/ } split /\n/, run($DWELL, 'script', '--json', '-i', 'uneven.data')->{out};
+	is(scalar @lines, 200, 'script: all requests');
+	is(sum0(map { $_->{length_ns} } @lines), $path->{requests}{latency}{sum_ns}, 'script: their lengths');
 	my $one = run($DWELL, 'path', '-i', 'uneven.data', '--slowest', 1, '--chronological');
 	like($one->{out}, qr/^ +\S+ \S+ +\S+ \S+ +waits: sleep \[timer\]/m, 'slowest: one in order of time');
 }
