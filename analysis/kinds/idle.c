@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analysis/interval_windows.h"
 #include "analysis/kinds/idle_names.h"
 #include "analysis/kinds/idle_needs.h"
 #include "analysis/kinds/idle_roots.h"
@@ -218,23 +219,29 @@ static enum idle_reason judge_wait(const struct idle_waits *idle, uint32_t threa
 	return reason;
 }
 
+/* In the order of time: what the threads at the ends of chains do is found in the cache then. */
 static int judge_waits(struct idle_waits *idle, const struct site_judgement *judgements)
 {
 	const struct model *model = idle->model;
 	_cleanup_free_ size_t *found = calloc(model->threads.n, sizeof(*found));
+	struct interval_windows windows;
+	struct interval_range range;
+	int err = interval_windows__make(model, &windows);
 
-	if (!found)
-		return -ENOMEM;
-	for (uint32_t t = 1; t < model->threads.n; t++) {
-		size_t n = model->threads.data[t].intervals.n;
-
-		idle->reasons[t] = calloc(n + 1, sizeof(*idle->reasons[t]));
+	for (uint32_t t = 1; t < model->threads.n && !err; t++) {
+		idle->reasons[t] =
+			calloc(model->threads.data[t].intervals.n + 1, sizeof(*idle->reasons[t]));
 		if (!idle->reasons[t])
-			return -ENOMEM;
-		for (size_t i = 0; i < n; i++)
-			idle->reasons[t][i] = (uint8_t)judge_wait(idle, t, i, judgements, found);
+			err = -ENOMEM;
 	}
-	return 0;
+	if (!found)
+		err = -ENOMEM;
+	while (!err && interval_windows__next(&windows, &range))
+		for (size_t i = range.first; i < range.until; i++)
+			idle->reasons[range.thread][i] =
+				(uint8_t)judge_wait(idle, range.thread, i, judgements, found);
+	interval_windows__free(&windows);
+	return err;
 }
 
 static int judge(struct idle_waits *idle)
