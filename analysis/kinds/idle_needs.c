@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analysis/interval_windows.h"
 #include "analysis/kinds/idle.h"
 
 /* Longer chains of threads that wait for each other are cut off. */
@@ -12,16 +13,29 @@
 /* A wait of another thread for the one in whose list it is. */
 struct need {
 	uint64_t begin;
-	uint64_t end;
 	uint32_t waiter; /* thread, and its interval */
 	uint32_t interval;
-	bool for_end; /* it waits for the end of the thread */
+	uint32_t next; /* 1 + index of the next one in the same place; 0: none */
+	bool for_end;  /* it waits for the end of the thread */
 };
 
-/* By thread: the waits of others for it, the latest end first. */
+/*
+ * A wait of a thread that may be idle, with the needs of others that end after it does, but before
+ * the next such wait does.
+ */
+struct need_place {
+	uint64_t end; /* when this interval or a later one of the thread ends first */
+	uint32_t interval;
+	uint32_t first; /* 1 + index of a need; 0: none */
+};
+
 struct need_list {
+	ARRAY(struct need_place) places; /* by time; ends ascend */
 	ARRAY(struct need) needs;
-	bool changed; /* a need became one that counts, since the list was applied */
+	size_t found;  /* the place that was found last */
+	bool overlaps; /* in damaged recordings: some of the intervals do */
+	bool sleeps;   /* some of the waits may be IDLE_INTERVALS */
+	bool changed;  /* a need became one that counts, since the list was applied */
 };
 
 struct applier {
@@ -31,62 +45,103 @@ struct applier {
 	struct need_list *lists; /* by thread */
 };
 
-static int need__order(const void *a, const void *b)
+/* Finds the waits of @thread that may be idle. */
+static int add_places(const struct applier *applier, uint32_t thread)
 {
-	const struct need *one = a, *two = b;
+	const struct model_thread *of = &applier->sites->model->threads.data[thread];
+	const uint8_t *reasons = applier->reasons[thread];
+	struct need_list *list = &applier->lists[thread];
+	uint64_t first_end = UINT64_MAX;
+	size_t n;
 
-	return (one->end < two->end) - (one->end > two->end);
+	for (size_t i = 0; i < of->intervals.n; i++) {
+		struct need_place place = {.interval = (uint32_t)i};
+
+		list->sleeps |= reasons[i] == IDLE_INTERVALS;
+		if (reasons[i] && array__push(&list->places, place))
+			return -ENOMEM;
+	}
+	n = list->places.n;
+	for (size_t i = of->intervals.n; n; i--) {
+		const struct model_interval *interval = &of->intervals.data[i - 1];
+		uint64_t end = interval->t_out + interval->blocked_ns;
+
+		list->overlaps |= end > first_end;
+		first_end = end < first_end ? end : first_end;
+		if (list->places.data[n - 1].interval == i - 1)
+			list->places.data[--n].end = first_end;
+	}
+	return 0;
 }
 
-static bool may_be_idle(const struct applier *applier, uint32_t thread)
+/* The number of places whose ends are not after @time. Fast if it is close to the last one. */
+static size_t places_until(struct need_list *list, uint64_t time)
 {
-	size_t n = applier->sites->model->threads.data[thread].intervals.n;
+	const struct need_place *places = list->places.data;
+	size_t low = 0, high = list->places.n, at = list->found;
 
-	for (size_t i = 0; i < n; i++)
-		if (applier->reasons[thread][i])
-			return true;
-	return false;
+	for (size_t step = 1; at > 0 && places[at - 1].end > time; step *= 2) {
+		high = at - 1;
+		at = at > step ? at - step : 0;
+	}
+	low = at;
+	for (size_t step = 1; at < high && places[at].end <= time; step *= 2) {
+		low = at + 1;
+		at = high - at > step ? at + step : high;
+	}
+	high = at < high ? at : high;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (places[middle].end <= time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	list->found = low;
+	return low;
 }
 
 static int add_need(struct applier *applier, uint32_t thread, uint32_t i)
 {
+	const struct model_thread *of = &applier->sites->model->threads.data[thread];
 	const struct site_wait *wait = &applier->sites->waits[thread][i];
-	const struct model_interval *interval =
-		&applier->sites->model->threads.data[thread].intervals.data[i];
-	const struct wait_site *site = &applier->sites->sites.data[wait->site];
-	struct need need = {
-		.begin = interval->t_out,
-		.end = interval->t_out + interval->blocked_ns,
-		.waiter = thread,
-		.interval = i,
-		.for_end = wait_site__is_for_end(site),
-	};
+	const struct model_interval *interval = &of->intervals.data[i];
+	struct need_list *list = &applier->lists[wait->waker];
+	struct need need = {.begin = interval->t_out, .waiter = thread, .interval = i};
+	struct need_place *place;
+	size_t n;
 
-	return array__push(&applier->lists[wait->waker].needs, need);
+	if (!list->places.n)
+		return 0;
+	n = places_until(list, interval->t_out + interval->blocked_ns);
+	if (!n)
+		return 0;
+	place = &list->places.data[n - 1];
+	/* If it begins after that wait of the thread, it begins after all earlier ones, too. */
+	if (need.begin >= place->end && !list->overlaps)
+		return 0;
+	need.for_end = wait_site__is_for_end(&applier->sites->sites.data[wait->site]);
+	need.next = place->first;
+	place->first = (uint32_t)list->needs.n + 1;
+	list->changed = true;
+	return array__push(&list->needs, need);
 }
 
+/* In the order of time: places are found close to the last one then. */
 static int collect_needs(struct applier *applier)
 {
 	const struct model *model = applier->sites->model;
-	_cleanup_free_ bool *wanted = calloc(model->threads.n, sizeof(*wanted));
-	int err = 0;
+	struct interval_windows windows;
+	struct interval_range range;
+	int err = interval_windows__make(model, &windows);
 
-	if (!wanted)
-		return -ENOMEM;
-	for (uint32_t t = 1; t < model->threads.n; t++)
-		wanted[t] = may_be_idle(applier, t);
 	for (uint32_t t = 1; t < model->threads.n && !err; t++)
-		for (uint32_t i = 0; i < model->threads.data[t].intervals.n && !err; i++)
-			if (wanted[applier->sites->waits[t][i].waker])
-				err = add_need(applier, t, i);
-	for (uint32_t t = 1; t < model->threads.n && !err; t++) {
-		struct need_list *list = &applier->lists[t];
-
-		list->changed = list->needs.n;
-		if (list->needs.n)
-			qsort(list->needs.data, list->needs.n, sizeof(*list->needs.data),
-			      need__order);
-	}
+		err = add_places(applier, t);
+	while (!err && interval_windows__next(&windows, &range))
+		for (size_t i = range.first; i < range.until && !err; i++)
+			err = add_need(applier, range.thread, (uint32_t)i);
+	interval_windows__free(&windows);
 	return err;
 }
 
@@ -103,26 +158,28 @@ static bool counts(const struct applier *applier, const struct need *need, bool 
 }
 
 /*
- * Goes back in time over the waits of @thread. Of the needs that end later than a wait, only the
- * earliest begin matters: if it lies after the wait's end, so do those of the others.
+ * Goes back in time over the waits of @thread that may be idle. Of the needs that end later than a
+ * wait, only the earliest begin matters: if it lies after the wait's end, so do those of the
+ * others.
  */
 static void apply_list(struct applier *applier, uint32_t thread, bool sleeps)
 {
 	const struct model_thread *of = &applier->sites->model->threads.data[thread];
 	const struct need_list *list = &applier->lists[thread];
 	uint64_t first = UINT64_MAX;
-	size_t next = 0;
 
-	for (size_t i = of->intervals.n; i--;) {
+	for (size_t n = list->places.n; n--;) {
+		uint32_t i = list->places.data[n].interval;
 		const struct model_interval *interval = &of->intervals.data[i];
 		uint64_t begin = interval->t_out, end = begin + interval->blocked_ns;
 		enum idle_reason reason = applier->reasons[thread][i];
 
-		for (; next < list->needs.n && list->needs.data[next].end >= end; next++) {
-			const struct need *need = &list->needs.data[next];
+		for (uint32_t next = list->places.data[n].first; next;) {
+			const struct need *need = &list->needs.data[next - 1];
 
 			if (need->begin < first && counts(applier, need, sleeps))
 				first = need->begin;
+			next = need->next;
 		}
 		if (!reason || (sleeps && reason != IDLE_INTERVALS) || first >= end ||
 		    applier->judgements[applier->sites->waits[thread][i].site].is_sure)
@@ -145,16 +202,21 @@ int idle_needs__apply(const struct wait_sites *sites, const struct site_judgemen
 	for (int round = 0; round < MAX_ROUNDS && any && !err; round++) {
 		any = false;
 		for (uint32_t t = 1; t < model->threads.n; t++) {
-			if (!applier.lists[t].changed)
+			struct need_list *list = &applier.lists[t];
+
+			if (!list->changed || !list->needs.n)
 				continue;
-			applier.lists[t].changed = false;
+			list->changed = false;
 			apply_list(&applier, t, false);
-			apply_list(&applier, t, true);
+			if (list->sleeps)
+				apply_list(&applier, t, true);
 			any = true;
 		}
 	}
-	for (uint32_t t = 0; applier.lists && t < model->threads.n; t++)
+	for (uint32_t t = 0; applier.lists && t < model->threads.n; t++) {
 		array__free(&applier.lists[t].needs);
+		array__free(&applier.lists[t].places);
+	}
 	free(applier.lists);
 	return err;
 }
