@@ -18,11 +18,19 @@ struct kind_match {
 	bool looked_up;
 };
 
+/* What the functions of a kernel stack say. */
+struct stack_evidence {
+	struct kind_evidence evidence;
+	bool looked_up;
+};
+
 struct kinds {
 	const struct model *model;
 	const struct kind_function **sorted;
 	struct kind_match *matches; /* by string of the model */
 	size_t n_matches;
+	struct stack_evidence *evidence; /* by stack of the model */
+	size_t n_evidence;
 	uint8_t by_syscall[SYSCALLS_MAX];
 };
 
@@ -46,8 +54,10 @@ int kinds__new(const struct model *model, struct kinds **out)
 	kinds->model = model;
 	kinds->n_matches = model->strings.n;
 	kinds->matches = calloc(kinds->n_matches, sizeof(*kinds->matches));
+	kinds->n_evidence = model->stacks.n;
+	kinds->evidence = calloc(kinds->n_evidence, sizeof(*kinds->evidence));
 	kinds->sorted = calloc(n_kind_functions, sizeof(void *));
-	if (!kinds->matches || !kinds->sorted)
+	if (!kinds->matches || !kinds->evidence || !kinds->sorted)
 		return -ENOMEM;
 	for (size_t i = 0; i < n_kind_functions; i++)
 		kinds->sorted[i] = &kind_functions[i];
@@ -63,6 +73,7 @@ void kinds__free(struct kinds *kinds)
 	if (!kinds)
 		return;
 	free(kinds->matches);
+	free(kinds->evidence);
 	free(kinds->sorted);
 	free(kinds);
 }
@@ -105,7 +116,7 @@ static struct kind_match kinds__match(struct kinds *kinds, uint32_t name)
 	return kinds->matches[name];
 }
 
-static struct kind_evidence kinds__evidence(struct kinds *kinds, uint32_t stack)
+static struct kind_evidence kinds__look_at(struct kinds *kinds, uint32_t stack)
 {
 	const struct model *model = kinds->model;
 	const struct model_stack *frames = &model->stacks.data[stack];
@@ -126,6 +137,20 @@ static struct kind_evidence kinds__evidence(struct kinds *kinds, uint32_t stack)
 		}
 	}
 	return evidence;
+}
+
+static struct kind_evidence kinds__evidence(struct kinds *kinds, uint32_t stack)
+{
+	struct stack_evidence *known;
+
+	if (stack >= kinds->n_evidence)
+		return kinds__look_at(kinds, stack);
+	known = &kinds->evidence[stack];
+	if (!known->looked_up) {
+		known->evidence = kinds__look_at(kinds, stack);
+		known->looked_up = true;
+	}
+	return known->evidence;
 }
 
 enum wait_kind kinds__of(struct kinds *kinds, const struct wait_description *description)

@@ -8,9 +8,10 @@
 #include "analysis/kinds/kind_table.h"
 #include "model/model.h"
 
-/* Tables of one model: the clues of its function names, looked up once each. */
+/* Tables of one model: the clues of its function names and kernel stacks, looked up once each. */
 struct kinds;
 
+/* @model has the names of its functions, and must outlive the result. Returns 0 or -ENOMEM. */
 int kinds__new(const struct model *model, struct kinds **out);
 void kinds__free(struct kinds *kinds);
 

@@ -48,7 +48,7 @@ struct finder {
 	struct wait_causes *causes;
 	struct wait_sites *out;
 	uint64_t *hashes;     /* by stack */
-	uint8_t *locations;   /* by location: enum wait_call */
+	uint8_t *calls;	      /* by stack: enum wait_call */
 	struct map64 index;   /* hash -> site */
 	struct map64 members; /* site and thread -> its number in the list */
 	ARRAY(struct member) list;
@@ -74,7 +74,8 @@ static enum wait_call call_of(const char *name)
 	return WAIT_CALL_UNKNOWN;
 }
 
-static uint8_t *find_calls(const struct model *model)
+/* By location. NULL without memory. */
+static uint8_t *find_locations(const struct model *model)
 {
 	uint8_t *found = calloc(model->locations.n, sizeof(*found));
 
@@ -92,19 +93,19 @@ static uint8_t *find_calls(const struct model *model)
 	return found;
 }
 
-/* That of the innermost function that tells. */
-static enum wait_call call_on(const struct finder *finder, uint32_t stack_index)
+/* By stack: the call of the innermost function that tells. NULL without memory. */
+static uint8_t *find_calls(const struct model *model)
 {
-	const struct model_stack *stack = &finder->model->stacks.data[stack_index];
+	_cleanup_free_ uint8_t *locations = find_locations(model);
+	uint8_t *calls_on = locations ? calloc(model->stacks.n, sizeof(*calls_on)) : NULL;
 
-	for (size_t i = 0; i < stack->depth && i < CALL_FRAMES; i++) {
-		uint8_t call =
-			finder->locations[finder->model->stack_locations.data[stack->first + i]];
+	for (size_t i = 1; calls_on && i < model->stacks.n; i++) {
+		const struct model_stack *stack = &model->stacks.data[i];
 
-		if (call)
-			return call;
+		for (size_t k = 0; k < stack->depth && k < CALL_FRAMES && !calls_on[i]; k++)
+			calls_on[i] = locations[model->stack_locations.data[stack->first + k]];
 	}
-	return WAIT_CALL_UNKNOWN;
+	return calls_on;
 }
 
 /* Notes that addresses @one and @other belong together. */
@@ -241,7 +242,7 @@ static uint32_t find_site(struct finder *finder, uint32_t thread,
 		.thread = thread,
 		.user = interval->user,
 		.kernel = interval->kernel,
-		.call = call_on(finder, interval->user),
+		.call = (enum wait_call)finder->calls[interval->user],
 	};
 	uint64_t key = hash__add((uint64_t)wanted.process << 32 | (uint64_t)wanted.kind << 8 |
 					 (uint64_t)wanted.side,
@@ -372,11 +373,11 @@ static int find(struct finder *finder, struct kinds *kinds)
 	int err = wait_causes__new(&strings, kinds, &finder->causes);
 
 	finder->hashes = stack_hashes__make(model);
-	finder->locations = find_calls(model);
+	finder->calls = find_calls(model);
 	finder->blocked_ns = calloc(model->threads.n, sizeof(*finder->blocked_ns));
 	finder->n_ended = calloc(model->threads.n, sizeof(*finder->n_ended));
 	finder->out->waits = calloc(model->threads.n, sizeof(*finder->out->waits));
-	if (!finder->hashes || !finder->locations || !finder->blocked_ns || !finder->n_ended ||
+	if (!finder->hashes || !finder->calls || !finder->blocked_ns || !finder->n_ended ||
 	    !finder->out->waits || !array__add(&finder->out->sites))
 		err = -ENOMEM;
 	err = err ? err : note_addresses(finder);
@@ -397,7 +398,7 @@ int wait_sites__find(const struct model *model, struct kinds *kinds, struct wait
 	err = find(&finder, kinds);
 	wait_causes__free(finder.causes);
 	free(finder.hashes);
-	free(finder.locations);
+	free(finder.calls);
 	free(finder.blocked_ns);
 	map64__free(&finder.index);
 	map64__free(&finder.members);
