@@ -181,7 +181,6 @@ int path__find(const struct model *model, struct kinds *kinds, const struct idle
 	err = err ? err : path_tree__finish(&path->tree);
 	err = err ? err : find_chains(path);
 	err = err ? err : path_competitors__find(path, &finder.queued);
-	path_pieces__sort(&finder.covered);
 	if (!err && !options->no_background)
 		err = path_background__find(path, idle, &finder.covered, options->background);
 	if (!err)

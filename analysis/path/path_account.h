@@ -24,14 +24,11 @@ struct path_queued {
 
 typedef ARRAY(struct path_queued) path_queued_times;
 
-/* Sorts pieces by thread and time. */
-void path_pieces__sort(path_pieces *pieces);
-
 /* Sets @path->competitors. Sorts @queued. */
 int path_competitors__find(struct path *path, path_queued_times *queued);
 
 /*
- * Sets @path->background, from the sorted windows of all levels of the path. Makes its tree only if
+ * Sets @path->background, from the windows of all levels of the path. Makes its tree only if
  * @tree.
  */
 int path_background__find(struct path *path, const struct idle_waits *idle,

@@ -12,12 +12,19 @@
 /* Work can start other work, which starts more: so many times it is followed. */
 #define MAX_GENERATIONS 16
 
+/* Pieces by thread and time. */
+struct piece_table {
+	path_pieces pieces; /* sorted */
+	size_t *first;	    /* by thread: its first piece; one more element */
+	size_t *found;	    /* by thread: the piece that was found last */
+};
+
 struct background {
 	struct path *path;
 	const struct idle_waits *idle;
 	bool tree;
-	path_pieces covered; /* the path's, and the background's that was found so far; sorted */
-	path_pieces latest;  /* in which starters are looked for; sorted */
+	struct piece_table covered; /* the path's, and the background's that was found so far */
+	struct piece_table latest;  /* in which starters are looked for */
 	path_pieces fresh;
 	ARRAY(uint32_t) starters; /* by fresh piece */
 	uint32_t *known;	  /* by thread: 1 + index in path->background */
@@ -33,35 +40,78 @@ static int compare_pieces(const void *a, const void *b)
 	return (x->from > y->from) - (x->from < y->from);
 }
 
-void path_pieces__sort(path_pieces *pieces)
+static void sort_pieces(path_pieces *pieces)
 {
 	if (pieces->n)
 		qsort(pieces->data, pieces->n, sizeof(*pieces->data), compare_pieces);
 }
 
-/* The first of the sorted @pieces of @thread that ends after @time, or of a later thread. */
-static size_t piece_at(const path_pieces *pieces, uint32_t thread, uint64_t time)
+static int piece_table__begin(struct piece_table *table, size_t n_threads)
 {
-	size_t low = 0, high = pieces->n;
+	table->first = calloc(n_threads + 1, sizeof(*table->first));
+	table->found = calloc(n_threads, sizeof(*table->found));
+	return table->first && table->found ? 0 : -ENOMEM;
+}
 
+static void piece_table__free(struct piece_table *table)
+{
+	array__free(&table->pieces);
+	free(table->first);
+	free(table->found);
+}
+
+/* To be called whenever pieces were added to the table, and sorted. */
+static void piece_table__index(struct piece_table *table, size_t n_threads)
+{
+	size_t at = 0;
+
+	for (size_t t = 0; t < n_threads; t++) {
+		table->first[t] = table->found[t] = at;
+		while (at < table->pieces.n && table->pieces.data[at].thread == t)
+			at++;
+	}
+	table->first[n_threads] = at;
+}
+
+/*
+ * The first piece of @thread that ends after @time, or NULL. Fast if it is close to the one that
+ * was found last.
+ */
+static const struct path_piece *piece_at(struct piece_table *table, uint32_t thread, uint64_t time)
+{
+	const struct path_piece *pieces = table->pieces.data;
+	size_t low = table->first[thread], high = table->first[thread + 1];
+	size_t at = table->found[thread], step;
+
+	/* The bounds close in in steps that double. */
+	for (step = 1; at > low && pieces[at - 1].until > time; step *= 2) {
+		high = at - 1;
+		at = at - low > step ? at - step : low;
+	}
+	low = at;
+	for (step = 1; at < high && pieces[at].until <= time; step *= 2) {
+		low = at + 1;
+		at = high - at > step ? at + step : high;
+	}
+	high = at < high ? at : high;
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
-		const struct path_piece *piece = &pieces->data[middle];
 
-		if (piece->thread < thread || (piece->thread == thread && piece->until <= time))
+		if (pieces[middle].until <= time)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low;
+	table->found[thread] = low;
+	return low < table->first[thread + 1] ? &pieces[low] : NULL;
 }
 
-/* Whether @thread is in one of @pieces at @time; at its very end, too: it wakes what follows. */
-static bool is_in(const path_pieces *pieces, uint32_t thread, uint64_t time)
+/* Whether @thread is in one of the pieces at @time; at its very end, too: it wakes what follows. */
+static bool is_in(struct piece_table *table, uint32_t thread, uint64_t time)
 {
-	size_t at = piece_at(pieces, thread, time ? time - 1 : 0);
+	const struct path_piece *piece = piece_at(table, thread, time ? time - 1 : 0);
 
-	return at < pieces->n && pieces->data[at].thread == thread && pieces->data[at].from <= time;
+	return piece && piece->from <= time;
 }
 
 /* Whether interval @i of @thread is a wait for work. A wait for a lock is not. */
@@ -94,13 +144,14 @@ static uint64_t end_of_work(const struct background *background, uint32_t thread
 static int add_work(struct background *background, uint32_t thread, uint64_t from, uint64_t until,
 		    uint32_t starter)
 {
-	const path_pieces *covered = &background->covered;
+	struct piece_table *covered = &background->covered;
+	const struct path_piece *next = piece_at(covered, thread, from);
+	const struct path_piece *last = covered->pieces.data + covered->first[thread + 1];
 
 	if (until > background->path->until)
 		until = background->path->until;
-	for (size_t at = piece_at(covered, thread, from); from < until; at++) {
-		const struct path_piece *next = at < covered->n ? &covered->data[at] : NULL;
-		bool mine = next && next->thread == thread && next->from < until;
+	for (; from < until; next++) {
+		bool mine = next && next < last && next->from < until;
 		struct path_piece piece = {thread, from, mine ? next->from : until};
 
 		if (piece.from < piece.until && (array__push(&background->fresh, piece) ||
@@ -130,9 +181,8 @@ static int look_at(struct background *background, uint32_t thread)
 		struct wait_cause cause;
 
 		if (wake < done || wake < background->path->from ||
-		    wake >= background->path->until ||
-		    !is_in(&background->latest, interval->waker, wake) ||
-		    !is_wait_for_work(background, thread, i))
+		    wake >= background->path->until || !is_wait_for_work(background, thread, i) ||
+		    !is_in(&background->latest, interval->waker, wake))
 			continue;
 		cause = wait_causes__of(background->path->causes, thread, interval);
 		if (cause.type != CAUSE_THREAD || cause.id != interval->waker)
@@ -205,6 +255,7 @@ static int next_generation(struct background *background)
 {
 	struct path_visitor visitor = {on_enter, on_step, on_leave, background};
 	struct path_walk walk = background->path->walk;
+	size_t n_threads = background->path->model->threads.n;
 	path_pieces fresh = background->fresh;
 	int err = 0;
 
@@ -216,11 +267,13 @@ static int next_generation(struct background *background)
 					 fresh.data[i].until, &visitor);
 	}
 	for (size_t i = 0; i < fresh.n && !err; i++)
-		err = array__push(&background->covered, fresh.data[i]);
-	path_pieces__sort(&background->covered);
-	path_pieces__sort(&fresh);
-	array__free(&background->latest);
-	background->latest = fresh;
+		err = array__push(&background->covered.pieces, fresh.data[i]);
+	array__free(&background->latest.pieces);
+	background->latest.pieces = fresh;
+	sort_pieces(&background->covered.pieces);
+	sort_pieces(&background->latest.pieces);
+	piece_table__index(&background->covered, n_threads);
+	piece_table__index(&background->latest, n_threads);
 	background->fresh = (__typeof__(background->fresh)){};
 	background->starters.n = 0;
 	return err;
@@ -231,7 +284,7 @@ static int find(struct background *background)
 	const struct model *model = background->path->model;
 	int err = 0;
 
-	for (int n = 0; n < MAX_GENERATIONS && background->latest.n && !err; n++) {
+	for (int n = 0; n < MAX_GENERATIONS && background->latest.pieces.n && !err; n++) {
 		for (uint32_t t = 1; t < model->threads.n && !err; t++)
 			if (path__is_recorded(&model->threads.data[t]))
 				err = look_at(background, t);
@@ -240,26 +293,40 @@ static int find(struct background *background)
 	return err;
 }
 
+static int begin(struct background *background, const path_pieces *covered)
+{
+	size_t n_threads = background->path->model->threads.n;
+
+	background->known = calloc(n_threads, sizeof(*background->known));
+	if (!background->known || piece_table__begin(&background->covered, n_threads) ||
+	    piece_table__begin(&background->latest, n_threads))
+		return -ENOMEM;
+	for (size_t i = 0; i < covered->n; i++)
+		if (array__push(&background->covered.pieces, covered->data[i]))
+			return -ENOMEM;
+	sort_pieces(&background->covered.pieces);
+	for (size_t i = 0; i < covered->n; i++)
+		if (array__push(&background->latest.pieces, background->covered.pieces.data[i]))
+			return -ENOMEM;
+	piece_table__index(&background->covered, n_threads);
+	piece_table__index(&background->latest, n_threads);
+	return 0;
+}
+
 int path_background__find(struct path *path, const struct idle_waits *idle,
 			  const path_pieces *covered, bool tree)
 {
 	struct background background = {.path = path, .idle = idle, .tree = tree};
 	int err = path_tree__begin(&path->background_tree, path->model, path->causes);
 
-	background.known = calloc(path->model->threads.n, sizeof(*background.known));
-	if (err || !background.known)
-		err = -ENOMEM;
-	for (size_t i = 0; i < covered->n && !err; i++)
-		if (array__push(&background.covered, covered->data[i]) ||
-		    array__push(&background.latest, covered->data[i]))
-			err = -ENOMEM;
+	err = err ? err : begin(&background, covered);
 	err = err ? err : find(&background);
 	err = err || !tree ? err : path_tree__finish(&path->background_tree);
 	if (path->background.n)
 		qsort(path->background.data, path->background.n, sizeof(*path->background.data),
 		      compare_background);
-	array__free(&background.covered);
-	array__free(&background.latest);
+	piece_table__free(&background.covered);
+	piece_table__free(&background.latest);
 	array__free(&background.fresh);
 	array__free(&background.starters);
 	free(background.known);
