@@ -46,6 +46,7 @@ struct estimator {
 	struct level level;
 	unsigned int level_number;
 	uint64_t point; /* number of the current point, counted over all levels */
+	uint64_t alike; /* points that are evaluated with it, because the same waits contain them */
 };
 
 static uint64_t point_of(const struct estimator *estimator, uint64_t span)
@@ -58,12 +59,19 @@ static uint64_t point_of(const struct estimator *estimator, uint64_t span)
 	return cell * level->spacing_ns + sample_grid__offset(cell, level->spacing_ns, seed);
 }
 
-/* Whether @wait contains the point of @span. */
-static bool holds_point(const struct estimator *estimator, const struct wait *wait, uint64_t span)
+/*
+ * The spans whose points @wait contains: [*@from, *@until). Only in the spans where it begins and
+ * ends that depends on where the point lies.
+ */
+static void spans_of(const struct estimator *estimator, const struct wait *wait, uint64_t *from,
+		     uint64_t *until)
 {
-	uint64_t point = point_of(estimator, span);
+	uint64_t first = wait->begin / estimator->level.span_ns;
+	uint64_t last = wait->end / estimator->level.span_ns;
+	uint64_t point = point_of(estimator, last);
 
-	return point >= wait->begin && point < wait->end;
+	*from = point_of(estimator, first) < wait->begin ? first + 1 : first;
+	*until = point >= wait->begin && point < wait->end ? last + 1 : last;
 }
 
 /*
@@ -76,12 +84,10 @@ static void visit_members(struct estimator *estimator, uint32_t *members)
 	const struct level *level = &estimator->level;
 
 	for (size_t i = 0; i < list->waits.n; i++) {
-		const struct wait *wait = &list->waits.data[i];
-		uint64_t last = wait->end / level->span_ns;
+		uint64_t span, until;
 
-		for (uint64_t span = wait->begin / level->span_ns; span <= last; span++) {
-			if (!holds_point(estimator, wait, span))
-				continue;
+		spans_of(estimator, &list->waits.data[i], &span, &until);
+		for (; span < until; span++) {
 			if (members)
 				members[level->member_index[span - level->first_span + 1]++] =
 					(uint32_t)i;
@@ -131,7 +137,7 @@ static double calibration_of(const struct estimator *estimator, uint32_t wait)
 	return thread->factor[thread->intervals.data[list->sources.data[wait].index].class];
 }
 
-/* Adds the tree of @state to the weight of its wait, for one span of time. */
+/* Adds the tree of @state to the weight of its wait, for the spans of all points that are alike. */
 static void add_weight(struct estimator *estimator, const struct waiter_state *state)
 {
 	uint32_t group = estimator->groups[state->wait];
@@ -142,9 +148,9 @@ static void add_weight(struct estimator *estimator, const struct waiter_state *s
 	bool idle = estimator->list->waits.data[state->wait].idle;
 	double weight = (state->tree_size + (idle ? factor : 0)) * span_ns;
 
-	estimator->out->weights[state->wait] += (uint64_t)(weight + 0.5);
+	estimator->out->weights[state->wait] += estimator->alike * (uint64_t)(weight + 0.5);
 	estimator->point_sums[group] += weight;
-	estimator->out->plain[state->wait] += (uint64_t)(factor * span_ns + 0.5);
+	estimator->out->plain[state->wait] += estimator->alike * (uint64_t)(factor * span_ns + 0.5);
 }
 
 #define DONE UINT32_MAX /* in children_left */
@@ -212,13 +218,17 @@ static void count_forest(struct estimator *estimator, const uint32_t *members, s
 	}
 }
 
-/* Evaluates a point that the @n waits @members contain. Keeps one wait of each node. */
-static void evaluate_point(struct estimator *estimator, uint32_t *members, size_t n)
+/*
+ * Evaluates @alike consecutive points that the @n waits @members contain. Keeps one wait of each
+ * node.
+ */
+static void evaluate_points(struct estimator *estimator, uint32_t *members, size_t n, size_t alike)
 {
 	const struct waitlist *list = estimator->list;
 	size_t kept = 0;
 
 	estimator->point++;
+	estimator->alike = alike;
 	for (size_t i = 0; i < n; i++) {
 		const struct wait *wait = &list->waits.data[members[i]];
 
@@ -243,20 +253,41 @@ static void evaluate_point(struct estimator *estimator, uint32_t *members, size_
 	for (size_t i = 0; i < kept; i++) {
 		double *sum = &estimator->point_sums[estimator->groups[members[i]]];
 
-		estimator->square_sums[estimator->groups[members[i]]] += *sum * *sum;
+		estimator->square_sums[estimator->groups[members[i]]] +=
+			(double)alike * *sum * *sum;
 		*sum = 0;
 	}
-	estimator->out->points++;
+	estimator->out->points += alike;
+}
+
+static size_t count_members(const struct level *level, size_t span)
+{
+	return level->member_index[span + 1] - level->member_index[span];
+}
+
+/* How many spans from @span on have points that the same waits contain. */
+static size_t count_alike(const struct level *level, size_t span)
+{
+	const uint32_t *members = level->members + level->member_index[span];
+	size_t n = count_members(level, span), end = span + 1;
+
+	while (end < level->spans && count_members(level, end) == n &&
+	       !memcmp(level->members + level->member_index[end], members, n * sizeof(*members)))
+		end++;
+	return end - span;
 }
 
 static int evaluate_level(struct estimator *estimator)
 {
 	struct level *level = &estimator->level;
 	int err = find_members(estimator);
+	size_t alike;
 
-	for (size_t span = 0; span < level->spans && !err; span++)
-		evaluate_point(estimator, level->members + level->member_index[span],
-			       level->member_index[span + 1] - level->member_index[span]);
+	for (size_t span = 0; span < level->spans && !err; span += alike) {
+		alike = count_alike(level, span);
+		evaluate_points(estimator, level->members + level->member_index[span],
+				count_members(level, span), alike);
+	}
 	free(level->member_index);
 	free(level->members);
 	return err;
