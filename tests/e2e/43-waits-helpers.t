@@ -29,7 +29,7 @@ sub helpers {
 	sleep 1; # by now the other one reads
 	run($DWELL, 'record', '--wakers', $which, '-o', $file, '--duration', 2, '-p', $reader);
 	my $waits = waits('-i', $file);
-	finish($_, 30) for $pair, $other;
+	stop($_) for $pair, $other;
 	my %of = map { $_->{name} => $_ } grep { $_->{type} eq 'thread' && ($_->{pid} // 0) != 0 }
 		@{$waits->{threads}};
 	my ($reading) = grep { $_->{pid} == $other } values %of;
@@ -61,7 +61,7 @@ record_knot('imbalance', 'imbalance-trace.data', '--trace');
 my $whole = slurp('imbalance-trace.data');
 spew('cut.data', substr($whole, 0, int(0.7 * length $whole)));
 like(unknown(waits('-i', 'cut.data')), qr/is incomplete: cut short/, 'the file was cut short');
-my $lossy = record(['--trace', '-m', 64, '-o', 'lossy.data'], program('switches'), '--rounds', 200000);
+my $lossy = record(['--trace', '-m', 64, '-o', 'lossy.data'], program('switches'), '--rounds', 50000);
 is($lossy->{status}, 0, 'a recording with too small a buffer');
 like(unknown(waits('-i', 'lossy.data')), qr/Events were lost \(\d+\)/, 'events were lost');
 my $server = start({name => 'outside'}, program('knots'), 'pipe', '--seconds', 14);
@@ -79,6 +79,6 @@ SKIP: {
 	}
 	like($unknown, qr/not recorded/, 'half of it was not recorded');
 }
-finish($server, 30);
+stop($server);
 
 done_testing();
