@@ -14,8 +14,9 @@ struct connection {
 	__u64 ended; /* 0: nothing was sent yet */
 	__u32 begun_by;
 	__u32 ended_by;
-	__u32 source; /* 0: of no listener */
-	__u32 reserved;
+	__u32 source;		    /* 0: of no listener */
+	__u32 sending;		    /* thread that began to send and has not finished; 0: none */
+	__u64 answers;		    /* the begin of the request that it answers */
 	struct event_object object; /* a closed socket has no port any more */
 };
 

@@ -11,7 +11,8 @@
 #pragma once
 
 #include "abi/span.h"
-#include "bpf/core/object.bpf.h"
+#include "bpf/core/context.bpf.h"
+#include "bpf/core/packet.bpf.h"
 
 #define MAX_CONNECTIONS 65536 /* that are observed at a time: those used last */
 
@@ -190,34 +191,103 @@ static __always_inline void data_received(struct sock *sk, long size)
 		connection->unread = 0;
 }
 
-static __always_inline void data_sent(struct sock *sk, long size)
+static __always_inline void answer(struct connection *connection, __u32 thread)
 {
-	struct connection *connection = size <= 0 ? NULL : connection_of(sk);
-	__u32 thread = current_thread();
-	bool first;
+	bool first = !connection->ended;
 
-	if (!connection || !connection->begun || !thread)
-		return;
-	first = !connection->ended;
 	connection->ended = bpf_ktime_get_ns();
 	connection->ended_by = thread;
 	if (first)
 		connection_answered(connection);
 }
 
+/*
+ * Current is sending, and the receiver may see it before the send returns. Then the next request
+ * may be read before that, too.
+ */
+static __always_inline void data_leaves(struct sock *sk)
+{
+	struct connection *connection = connection_of(sk);
+	__u32 thread = current_thread();
+
+	if (!connection || !connection->begun || !thread)
+		return;
+	connection->sending = thread;
+	connection->answers = connection->begun;
+	answer(connection, thread);
+}
+
+static __always_inline void data_sent(struct sock *sk, long size)
+{
+	struct connection *connection = size <= 0 ? NULL : connection_of(sk);
+	__u32 thread = current_thread();
+	bool late;
+
+	if (!connection || !connection->begun || !thread)
+		return;
+	late = connection->sending == thread && connection->answers != connection->begun;
+	if (connection->sending == thread)
+		connection->sending = 0;
+	if (!late)
+		answer(connection, thread);
+}
+
+/* The other end of @sk, a Unix socket; NULL: it is none, or there is none. */
+static __always_inline struct sock *unix_peer(struct sock *sk)
+{
+	struct unix_sock *socket = (void *)sk;
+
+	if (BPF_CORE_READ(sk, __sk_common.skc_family) != AF_UNIX ||
+	    !bpf_core_field_exists(socket->peer))
+		return NULL;
+	return BPF_CORE_READ(socket, peer);
+}
+
+/* The client at the other end of @sk has read an answer of which nothing was seen yet. */
+static __always_inline void data_was_sent(struct sock *sk)
+{
+	struct connection *connection = connection_of(sk);
+
+	if (connection && connection->begun && !connection->ended && connection->begun_by)
+		answer(connection, connection->begun_by);
+}
+
 SEC("tp_btf/sk_data_ready")
 int BPF_PROG(on_data_ready, struct sock *sk)
 {
-	if (capture.active)
-		data_arrives(sk);
+	struct sock *sender;
+
+	if (!capture.active)
+		return 0;
+	data_arrives(sk);
+	sender = unix_peer(sk); /* which current sends from: it may be the server */
+	if (sender)
+		data_leaves(sender);
+	return 0;
+}
+
+SEC("tp_btf/net_dev_queue")
+int BPF_PROG(on_reply, struct sk_buff *packet)
+{
+	struct sock *sk = capture.active ? BPF_CORE_READ(packet, sk) : NULL;
+
+	if (sk && is_full_socket(sk) && BPF_CORE_READ(sk, sk_protocol) == IPPROTO_TCP &&
+	    context_of(bpf_get_current_task_btf()) == WAKER_TASK && tcp_has_news(packet))
+		data_leaves(sk);
 	return 0;
 }
 
 SEC("tp_btf/sock_recv_length")
 int BPF_PROG(on_receive, struct sock *sk, int size, int flags)
 {
-	if (capture.active && !(flags & MSG_PEEK))
-		data_received(sk, size);
+	struct sock *sender;
+
+	if (!capture.active || flags & MSG_PEEK)
+		return 0;
+	data_received(sk, size);
+	sender = size > 0 ? unix_peer(sk) : NULL;
+	if (sender)
+		data_was_sent(sender);
 	return 0;
 }
 

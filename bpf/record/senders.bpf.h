@@ -9,14 +9,11 @@
 #include "bpf/record/thread.bpf.h"
 #include "bpf/core/context.bpf.h"
 #include "bpf/core/object.bpf.h"
+#include "bpf/core/packet.bpf.h"
 
-#define MAX_SENDERS	 65536 /* sockets that are sent to */
-#define IPPROTO_UDP	 17
-#define TCP_TIME_WAIT	 6
-#define TCP_NEW_SYN_RECV 12
-#define TCP_FLAGS	 13 /* in the header: the byte with the flags */
-#define TCP_FIN_OR_SYN	 3
-#define UDP_DESTINATION	 2 /* in the header: the port */
+#define MAX_SENDERS	65536 /* sockets that are sent to */
+#define IPPROTO_UDP	17
+#define UDP_DESTINATION 2 /* in the header: the port */
 
 /* An address and a port, or 0 for each that is not known. */
 struct endpoint {
@@ -70,33 +67,13 @@ static __always_inline __u64 key_of(const struct endpoint *local, const struct e
 	return mix(hash, peer->address[1]);
 }
 
-static __always_inline void *transport_header(struct sk_buff *packet)
-{
-	return BPF_CORE_READ(packet, head) + BPF_CORE_READ(packet, transport_header);
-}
-
-/* Whether @packet has data for the receiver, or begins or ends the connection. */
-static __always_inline bool tcp_has_news(struct sk_buff *packet)
-{
-	unsigned char *header = transport_header(packet);
-	long before = header - BPF_CORE_READ(packet, data);
-	__u8 words = 0, flags = 0;
-
-	bpf_probe_read_kernel(&words, sizeof(words), header + TCP_DATA_OFFSET);
-	bpf_probe_read_kernel(&flags, sizeof(flags), header + TCP_FLAGS);
-	return flags & TCP_FIN_OR_SYN ||
-	       (long)BPF_CORE_READ(packet, len) > before + (words >> 4) * 4;
-}
-
 /* The key of the socket that gets @packet of @sk; 0: there is none to be woken. */
 static __always_inline __u64 key_of_receiver(struct sk_buff *packet, struct sock *sk)
 {
 	__u16 family = BPF_CORE_READ(sk, __sk_common.skc_family), port = 0;
-	__u8 state = BPF_CORE_READ(sk, __sk_common.skc_state);
 	struct endpoint local = {}, peer = {};
 
-	if ((family != AF_INET && family != AF_INET6) || state == TCP_TIME_WAIT ||
-	    state == TCP_NEW_SYN_RECV)
+	if (!is_full_socket(sk))
 		return 0;
 	if (BPF_CORE_READ(sk, sk_protocol) == IPPROTO_UDP) {
 		bpf_probe_read_kernel(&port, sizeof(port),

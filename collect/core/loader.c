@@ -185,6 +185,7 @@ static void choose_connection_programs(const struct loader *loader)
 	load_if(loader, "on_data_ready", wanted && behind);
 	load_if(loader, "on_receive", wanted && behind);
 	load_if(loader, "on_send", wanted && behind);
+	load_if(loader, "on_reply", wanted);
 	load_if(loader, "on_segment", wanted && !behind);
 	load_if(loader, "on_transfer", wanted && !behind);
 	load_if(loader, "on_connection_state", wanted);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* Packets that a socket sends, when they are queued to a network device. */
+#pragma once
+
+#include "bpf/core/object.bpf.h"
+
+#define TCP_FLAGS	 13 /* in the header: the byte with the flags */
+#define TCP_FIN_OR_SYN	 3
+#define TCP_TIME_WAIT	 6
+#define TCP_NEW_SYN_RECV 12
+
+/* Whether @sk is an Internet socket with all its fields: some are short for others. */
+static __always_inline bool is_full_socket(struct sock *sk)
+{
+	__u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	__u8 state = BPF_CORE_READ(sk, __sk_common.skc_state);
+
+	return (family == AF_INET || family == AF_INET6) && state != TCP_TIME_WAIT &&
+	       state != TCP_NEW_SYN_RECV;
+}
+
+static __always_inline void *transport_header(struct sk_buff *packet)
+{
+	return BPF_CORE_READ(packet, head) + BPF_CORE_READ(packet, transport_header);
+}
+
+/* Whether @packet has data for the receiver, or begins or ends the connection. */
+static __always_inline bool tcp_has_news(struct sk_buff *packet)
+{
+	unsigned char *header = transport_header(packet);
+	long before = header - BPF_CORE_READ(packet, data);
+	__u8 words = 0, flags = 0;
+
+	bpf_probe_read_kernel(&words, sizeof(words), header + TCP_DATA_OFFSET);
+	bpf_probe_read_kernel(&flags, sizeof(flags), header + TCP_FLAGS);
+	return flags & TCP_FIN_OR_SYN ||
+	       (long)BPF_CORE_READ(packet, len) > before + (words >> 4) * 4;
+}
