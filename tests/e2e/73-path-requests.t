@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Requests: servers that know when each of theirs begins and ends.
+#
+# Runs alone.
 use strict;
 use warnings;
 
