@@ -60,6 +60,8 @@ struct capture_settings {
 	__u8 states_in_hash; /* not in task storage, see state.bpf.h */
 	__u8 syscall_takes_fd[CAPTURE_SYSCALLS]; /* whether the first argument is a descriptor */
 	__u8 syscall_transfer[CAPTURE_SYSCALLS]; /* enum capture_transfer */
+	__u8 listens_at_ports;			 /* whether there is such a listener */
+	__u8 listens_at_paths;
 	__u32 n_listeners;
 	struct capture_listener listeners[CAPTURE_LISTENERS];
 };

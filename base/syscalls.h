@@ -26,8 +26,7 @@ bool syscalls__takes_fd(int nr);
  */
 bool syscalls__sends(int nr);
 
-/* Whether @nr (of this machine) sends to, or receives from, the socket that is its first argument.
- */
+/* Whether @nr (of this machine) sends to or receives from its first argument, if it is a socket. */
 bool syscalls__sends_to(int nr);
 bool syscalls__receives_from(int nr);
 

@@ -403,7 +403,6 @@ static int configure(const struct record_options *options, char **command,
 	config->capture.rung = options->rung;
 	if (options->requests.sources.n)
 		config->capture.spans = &options->requests;
-	config->capture.first_span = 1;
 	config->capture.user = options->user;
 	return err;
 }

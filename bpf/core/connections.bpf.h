@@ -84,9 +84,9 @@ static __always_inline void find_listener(struct connection *connection, struct 
 
 	if (BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_LISTEN)
 		return;
-	if (family == AF_INET || family == AF_INET6)
+	if (settings.listens_at_ports && (family == AF_INET || family == AF_INET6))
 		find_tcp_listener(connection, sk);
-	else if (family == AF_UNIX)
+	else if (settings.listens_at_paths && family == AF_UNIX)
 		find_unix_listener(connection, sk);
 }
 
@@ -136,7 +136,8 @@ static __noinline struct connection *connection_of(struct sock *sk)
 		connection = NULL;
 	}
 	if (!connection) {
-		bpf_map_update_elem(&connections, &key, &fresh, BPF_ANY);
+		/* Another CPU may be faster. */
+		bpf_map_update_elem(&connections, &key, &fresh, BPF_NOEXIST);
 		connection = bpf_map_lookup_elem(&connections, &key);
 	}
 	if (connection)
@@ -161,11 +162,12 @@ static __always_inline __u32 current_thread(void)
 	return state ? state->thread : 0;
 }
 
-static __always_inline void data_arrives(struct sock *sk)
+/* @queued: the data can be read already, and perhaps was. */
+static __always_inline void data_arrives(struct sock *sk, bool queued)
 {
 	struct connection *connection = connection_of(sk);
 
-	if (connection && !connection->unread)
+	if (connection && !connection->unread && !(queued && is_all_read(sk)))
 		connection->unread = bpf_ktime_get_ns();
 }
 
@@ -232,12 +234,12 @@ static __always_inline void data_sent(struct sock *sk, long size)
 		answer(connection, thread);
 }
 
-/* The other end of @sk, a Unix socket; NULL: it is none, or there is none. */
+/* The other end of @sk if it is a Unix socket, and these are observed; else NULL. */
 static __always_inline struct sock *unix_peer(struct sock *sk)
 {
 	struct unix_sock *socket = (void *)sk;
 
-	if (BPF_CORE_READ(sk, __sk_common.skc_family) != AF_UNIX ||
+	if (!settings.listens_at_paths || BPF_CORE_READ(sk, __sk_common.skc_family) != AF_UNIX ||
 	    !bpf_core_field_exists(socket->peer))
 		return NULL;
 	return BPF_CORE_READ(socket, peer);
@@ -259,7 +261,7 @@ int BPF_PROG(on_data_ready, struct sock *sk)
 
 	if (!capture.active)
 		return 0;
-	data_arrives(sk);
+	data_arrives(sk, true);
 	sender = unix_peer(sk); /* which current sends from: it may be the server */
 	if (sender)
 		data_leaves(sender);
@@ -310,7 +312,7 @@ int BPF_PROG(on_segment, struct sock *sk, struct sk_buff *segment)
 	bpf_probe_read_kernel(&words, sizeof(words),
 			      BPF_CORE_READ(segment, data) + TCP_DATA_OFFSET);
 	if (BPF_CORE_READ(segment, len) > (words >> 4) * 4U)
-		data_arrives(sk);
+		data_arrives(sk, false);
 	return 0;
 }
 

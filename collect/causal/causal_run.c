@@ -246,7 +246,6 @@ static int open_capture(struct run *run)
 		.duration_ns = config->duration_ns,
 		.table_bytes = config->table_bytes,
 		.spans = causal_points__requests(run->points),
-		.first_span = CAUSAL_FIRST_SPAN,
 	};
 	const struct capture_sink sink = {.on_event = on_event,
 					  .on_mapping = on_mapping,

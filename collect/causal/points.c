@@ -90,7 +90,7 @@ static int set_syscall(struct causal_points *points, const struct named_point *p
 
 /*
  * Adds requests to servers and system calls, which the kernel side counts. Requests first, before
- * any other point: their points have consecutive numbers.
+ * any other point: the number of each is that of its source, which begin with 1, - 1.
  */
 static int add_counted_by_kernel(struct causal_points *points, const struct causal_texts *texts,
 				 bool requests)

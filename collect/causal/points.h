@@ -22,11 +22,10 @@ int causal_points__new(const struct causal_config *config, struct virtual_time *
 		       struct causal_points **out);
 
 /*
- * The points that are requests to a server, for capture_config.spans: the first has the number
- * CAUSAL_FIRST_SPAN. NULL: there is none.
+ * The points that are requests to a server, for capture_config.spans; NULL: there is none. The
+ * number of each source is that of its point + 1.
  */
 const struct span_sources *causal_points__requests(const struct causal_points *points);
-#define CAUSAL_FIRST_SPAN 1 /* the number of its point + 1, see bpf/causal/visits.bpf.h */
 
 /* Searches the files known so far for named points. 0, or a negative errno. */
 int causal_points__find_named(struct causal_points *points);

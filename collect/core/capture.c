@@ -115,7 +115,6 @@ static int open_loader(struct capture *capture, const struct loader_object *obje
 		.everything = config->target == CAPTURE_SYSTEM,
 		.cgroup = cgroup,
 		.spans = config->spans,
-		.first_span = config->first_span,
 		.rung = config->rung,
 	};
 	const int *maps;

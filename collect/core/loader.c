@@ -160,7 +160,7 @@ static void configure(const struct loader *loader)
 									   : TRANSFER_NONE;
 	}
 	if (config->spans)
-		span_sources__listen(config->spans, config->first_span, settings);
+		span_sources__listen(config->spans, settings);
 }
 
 struct bpf_program *loader__program(const struct loader *loader, const char *name)

@@ -46,7 +46,6 @@ struct loader_config {
 	bool everything;
 	uint64_t cgroup;		  /* id, 0: none */
 	const struct span_sources *spans; /* those at sockets are observed; NULL: none */
-	uint32_t first_span;		  /* the number of the first of them */
 	const char
 		*rung; /* begin at this rung of the ladder, see loader__rung(); NULL: the first */
 };

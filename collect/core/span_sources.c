@@ -138,8 +138,7 @@ uint32_t span_sources__functions(const struct span_sources *sources)
 	return n;
 }
 
-void span_sources__listen(const struct span_sources *sources, uint32_t first,
-			  struct capture_settings *settings)
+void span_sources__listen(const struct span_sources *sources, struct capture_settings *settings)
 {
 	for (uint32_t i = 0; i < sources->sources.n; i++) {
 		const struct span_source *source = &sources->sources.data[i];
@@ -147,7 +146,9 @@ void span_sources__listen(const struct span_sources *sources, uint32_t first,
 
 		if (!is_connection(source) || settings->n_listeners == CAPTURE_LISTENERS)
 			continue;
-		*listener = (struct capture_listener){.source = first + i, .port = source->port};
+		*listener = (struct capture_listener){.source = i + 1, .port = source->port};
+		settings->listens_at_ports |= source->kind == SPAN_SOURCE_TCP;
+		settings->listens_at_paths |= source->kind == SPAN_SOURCE_UNIX;
 		if (source->kind == SPAN_SOURCE_UNIX) {
 			memcpy(listener->path, source->name, strlen(source->name));
 			if (*source->name == '@')

@@ -46,8 +46,7 @@ bool span_sources__is_connection(const char *text);
 uint32_t span_sources__connections(const struct span_sources *sources);
 uint32_t span_sources__functions(const struct span_sources *sources);
 
-/* Sets the listeners of @settings. Source I gets the number @first + I. */
-void span_sources__listen(const struct span_sources *sources, uint32_t first,
-			  struct capture_settings *settings);
+/* Sets the listeners of @settings. */
+void span_sources__listen(const struct span_sources *sources, struct capture_settings *settings);
 
 void span_sources__free(struct span_sources *sources);

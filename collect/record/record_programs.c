@@ -11,10 +11,14 @@
 #include "collect/core/task_walk.h"
 #include "collect/record/devices.h"
 
-/* Selects the programs that @kernel supports. */
-static void choose_programs(struct record_bpf *skeleton, const struct kernel_info *kernel,
-			    bool spans)
+/* Selects the programs that @kernel supports, and that are needed. */
+static void choose_programs(const struct record_programs *programs,
+			    const struct kernel_info *kernel)
 {
+	struct record_bpf *skeleton = programs->skeleton;
+	bool spans = programs->span_probes;
+
+	bpf_program__set_autoload(skeleton->progs.on_packet, programs->trace);
 	bpf_program__set_autoload(skeleton->progs.on_io_start, kernel->io_start);
 	bpf_program__set_autoload(skeleton->progs.finish_targets, kernel->copy_from_user_task);
 	bpf_program__set_autoload(skeleton->progs.finish_targets_kernel_only,
@@ -29,6 +33,15 @@ static void choose_programs(struct record_bpf *skeleton, const struct kernel_inf
 	bpf_program__set_autoattach(skeleton->progs.finish_targets_kernel_only, false);
 }
 
+/* Those of programs that are not loaded. */
+static void shrink_maps(const struct record_programs *programs)
+{
+	if (!programs->trace)
+		bpf_map__set_max_entries(programs->skeleton->maps.senders, 1);
+	if (!programs->span_probes)
+		bpf_map__set_max_entries(programs->skeleton->maps.open_spans, 1);
+}
+
 static int open_object(void *arg, const struct kernel_info *kernel,
 		       struct bpf_object_skeleton **out)
 {
@@ -39,12 +52,8 @@ static int open_object(void *arg, const struct kernel_info *kernel,
 		return -errno;
 	programs->skeleton->rodata->helpers = programs->helpers;
 	programs->skeleton->rodata->io_start_exists = kernel->io_start;
-	if (!programs->trace)
-		bpf_map__set_max_entries(programs->skeleton->maps.senders, 1);
-	bpf_program__set_autoload(programs->skeleton->progs.on_packet, programs->trace);
-	if (!programs->span_probes)
-		bpf_map__set_max_entries(programs->skeleton->maps.open_spans, 1);
-	choose_programs(programs->skeleton, kernel, programs->span_probes);
+	choose_programs(programs, kernel);
+	shrink_maps(programs);
 	*out = programs->skeleton->skeleton;
 	return 0;
 }

@@ -572,7 +572,8 @@ bool translator__annotation(struct translator *translator, const struct annotati
 		return false;
 	if (annotation->type >= ANNOTATION_COUNT || annotation->time > INT64_MAX ||
 	    !is_wanted(translator, annotation, name))
-		return true; /* of a newer header, nonsense, or a span that nobody asked for */
+		return true; /* an unknown type, an invalid time, or a span that was not requested
+			      */
 	record.annotation.thread = (uint32_t)*thread;
 	record.annotation.name = recording_writer__string(translator->writer, name);
 	if (annotation->type == ANNOTATION_SPIN_BEGIN && other)

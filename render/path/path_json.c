@@ -56,10 +56,11 @@ static void put_what(json_t *entry, const struct path_view *view, const struct p
 
 static void put_compared(json_t *entry, const struct path_tree *tree, uint32_t node)
 {
-	const struct path_node_times *times = &tree->compared.data[node];
+	const struct path_node_times *times;
 
 	if (!tree->compared.n)
 		return;
+	times = &tree->compared.data[node];
 	json_object_set_new(entry, "compared_self_ns", json__number(times->self_ns));
 	json_object_set_new(entry, "compared_total_ns", json__number(times->total_ns));
 	json_object_set_new(entry, "compared_count", json__number(times->count));
@@ -98,14 +99,14 @@ static json_t *tree_json(const struct path_view *view, const struct path_tree *t
 	return arrays[0];
 }
 
-static json_t *categories_json(const struct path *path)
+json_t *path_categories__json(const uint64_t ns[PATH_CATEGORY_COUNT])
 {
 	json_t *entry = json_object();
 	char name[64];
 
 	for (int i = 0; i < PATH_CATEGORY_COUNT; i++) {
 		snprintf(name, sizeof(name), "%s_ns", path_category__name((enum path_category)i));
-		json_object_set_new(entry, name, json__number(path->ns[i]));
+		json_object_set_new(entry, name, json__number(ns[i]));
 	}
 	return entry;
 }
@@ -219,7 +220,7 @@ int path_view__json(const struct path_view *view, FILE *to)
 	json_object_set_new(document, "accounted_percent",
 			    json_real(format__percent(path->accounted_ns, path->wall_ns)));
 	json_object_set_new(document, "slack_ns", json__number(path->walk.slack_ns));
-	json_object_set_new(document, "categories", categories_json(path));
+	json_object_set_new(document, "categories", path_categories__json(path->ns));
 	json_object_set_new(document, "verdict", json__text(verdict));
 	json_object_set_new(document, "tree", tree_json(view, &path->tree));
 	json_object_set_new(document, "control_paths", chains_json(view));

@@ -152,6 +152,8 @@ void path_requests__compare(const struct path_view *view, FILE *to)
 			put_row(path_category__text((enum path_category)i),
 				path_view__mean(view, path->ns[i]),
 				path_view__mean_compared(view, path->compared.ns[i]), to);
+	fprintf(to, "#   %-34s %11.1f%%\n", "accounted for",
+		format__percent(path->accounted_ns, path->wall_ns));
 }
 
 static json_t *request_json(const struct path_view *view, const struct model_span *span)
@@ -170,19 +172,13 @@ static json_t *request_json(const struct path_view *view, const struct model_spa
 	return entry;
 }
 
-static json_t *compared_json(const struct path_view *view)
+static json_t *compared_json(const struct path_side *side)
 {
-	const struct path_side *side = &view->path->compared;
-	json_t *entry = json_object(), *categories = json_object();
-	char name[64];
+	json_t *entry = json_object();
 
-	for (int i = 0; i < PATH_CATEGORY_COUNT; i++) {
-		snprintf(name, sizeof(name), "%s_ns", path_category__name((enum path_category)i));
-		json_object_set_new(categories, name, json__number(side->ns[i]));
-	}
 	json_object_set_new(entry, "count", json__number(side->n));
 	json_object_set_new(entry, "wall_ns", json__number(side->wall_ns));
-	json_object_set_new(entry, "categories", categories);
+	json_object_set_new(entry, "categories", path_categories__json(side->ns));
 	return entry;
 }
 
@@ -205,6 +201,6 @@ json_t *path_requests__json(const struct path_view *view)
 		json_array_append_new(list, request_json(view, requests__at(requests, i)));
 	json_object_set_new(entry, "shown", list);
 	json_object_set_new(entry, "compared",
-			    view->compared.n ? compared_json(view) : json_null());
+			    view->compared.n ? compared_json(&view->path->compared) : json_null());
 	return entry;
 }

@@ -94,7 +94,8 @@ static uint32_t put_frames(const struct printer *printer, uint32_t node)
 	}
 }
 
-/* The columns before @node, whose time of its own is that of @last. */
+/* The columns before @node: its share, its time, and @own, that of the innermost frame in the line.
+ */
 static void put_times(const struct printer *printer, const struct path_node *node, uint64_t own)
 {
 	char total[24], self[24];

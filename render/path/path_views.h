@@ -33,6 +33,9 @@ void path_requests__compare(const struct path_view *view, FILE *to);
 /* The same as an object for JSON. */
 json_t *path_requests__json(const struct path_view *view);
 
+/* Times by category, as an object for JSON. */
+json_t *path_categories__json(const uint64_t ns[PATH_CATEGORY_COUNT]);
+
 /* Mean of @ns over the windows of the path, or of those that it is compared with. */
 uint64_t path_view__mean(const struct path_view *view, uint64_t ns);
 uint64_t path_view__mean_compared(const struct path_view *view, uint64_t ns);

@@ -10,15 +10,9 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use CausalRun;
 use Dwell;
-use IO::Socket::INET;
 use Test::More;
 
 need_recording();
-
-sub free_port {
-	my $socket = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1') or die "$!";
-	return $socket->sockport;
-}
 
 # All points count the same requests, in the same experiments: but for those that begin in one half
 # and end in the other, their numbers are the same.

@@ -10,16 +10,10 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Dwell;
-use IO::Socket::INET;
 use List::Util qw(sum0);
 use Test::More;
 
 need_recording();
-
-sub free_port {
-	my $socket = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1') or die "$!";
-	return $socket->sockport;
-}
 
 # Runs a case of the program at @address; what it says about itself, and what dwell says.
 sub requests_of {
@@ -27,8 +21,10 @@ sub requests_of {
 	my $result = run({seconds => 120}, $DWELL, 'path', '--json', '--request', $source, @options, '--',
 		program('requests'), $case, $address);
 	diag($result->{err}) if $result->{status};
-	my ($truth, $path) = $result->{out} =~ /^(\{.*?\})\n(.*)/s or return ({}, {});
-	return (decode($truth), decode($path));
+	my ($truth, $path) = map { decode($_) } $result->{out} =~ /^(\{.*?\})\n(.*)/s or return ({}, {});
+	diag("of $truth->{requests} requests $path->{requests}{count} were found: $result->{err}")
+		if $truth->{requests} != $path->{requests}{count};
+	return ($truth, $path);
 }
 
 sub between {

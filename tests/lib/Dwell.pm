@@ -16,13 +16,14 @@ use Exporter 'import';
 use File::Basename qw(dirname);
 use File::Temp qw(tempdir);
 use IO::Handle;
+use IO::Socket::INET ();
 use JSON::PP ();
 use POSIX qw(WNOHANG);
 use Test::More;
 use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw($DWELL $DIR program run start stop finish is_running wait_for slurp spew
-	decode record report fields_of events rows_of weight_of time_of near nothing_lost others_share full need_dwell
+	decode record report free_port fields_of events rows_of weight_of time_of near nothing_lost others_share full need_dwell
 	need_recording need_root need_command);
 
 my $root = abs_path(dirname(__FILE__) . '/../..');
@@ -150,6 +151,12 @@ sub wait_for {
 		sleep 0.01;
 	}
 	return 0;
+}
+
+# A TCP port that no server listens at.
+sub free_port {
+	my $socket = IO::Socket::INET->new(Listen => 1, LocalAddr => '127.0.0.1') or die "$!";
+	return $socket->sockport;
 }
 
 # Runs `dwell record`; returns its result, with the JSON the program printed in {truth}.

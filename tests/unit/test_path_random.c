@@ -6,7 +6,7 @@
 #define THREADS 6
 #define LENGTH	(20 * MS)
 
-/* Alternating runs and waits of one thread, ended by others, by timers, or by nobody knows what. */
+/* Alternating runs and waits of one thread, ended by other threads, by timers, or unknown. */
 static void put_random_thread(struct program *program, struct dice *dice, uint32_t thread)
 {
 	static const char *const places[] = {"f", "g", "h"};
@@ -51,8 +51,7 @@ static ssize_t interval_at(const struct model_thread *thread, uint64_t time)
 	return -1;
 }
 
-/* Who ended wait @i of @thread, or the de facto wait that it is a part of; 0: a timer, or nobody.
- */
+/* The thread that ended wait @i of @thread, or the de facto wait that it is part of; 0: none. */
 static uint32_t waker_of(const struct model *model, const struct model_thread *thread, size_t i,
 			 uint64_t slack)
 {
@@ -247,7 +246,8 @@ static uint64_t put_with_losses(struct program *program, struct dice *dice, uint
 			uint64_t end = at + 1 + dice__roll(dice) % MS;
 			uint64_t next = end + 1 + dice__roll(dice) % MS;
 
-			/* Of the first and the last, nobody can tell. */
+			/* A loss before the first interval, or after the last one, cannot be
+			 * detected. */
 			if (n && next < 10 * LENGTH && dice__roll(dice) % one_in == 0) {
 				is_lost = true;
 				at = next;
