@@ -10,6 +10,7 @@
 #include "cmd/path_requests.h"
 #include "cmd/path_target.h"
 #include "cmd/view.h"
+#include "collect/core/span_sources.h"
 #include "render/path/path_views.h"
 #include "render/terminal.h"
 
@@ -30,10 +31,13 @@ struct path_command {
 static int set_request(void *options, const char *value)
 {
 	struct path_command *command = options;
+	struct span_sources parsed = {};
+	int err = span_sources__add(&parsed, value);
 
+	span_sources__free(&parsed);
 	command->requests.source = value;
 	command->shows_requests = true;
-	return 0;
+	return err;
 }
 
 static int set_slowest(void *options, const char *value)
@@ -43,7 +47,7 @@ static int set_slowest(void *options, const char *value)
 
 	command->shows_requests = true;
 	if (!err && !command->requests.slowest)
-		err = error__set(-EINVAL, "--slowest must be at least 1");
+		err = error__set(-EINVAL, "must be at least 1");
 	return err;
 }
 
@@ -55,7 +59,7 @@ static int set_quantile(void *options, const char *value)
 
 	command->shows_requests = true;
 	if (!err && (*quantile <= 0 || *quantile >= 100))
-		err = error__set(-EINVAL, "--quantile must be between 0 and 100, such as 99");
+		err = error__set(-EINVAL, "must be between 0 and 100, such as 99");
 	return err;
 }
 

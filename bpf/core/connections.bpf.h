@@ -274,7 +274,7 @@ int BPF_PROG(on_reply, struct sk_buff *packet)
 	struct sock *sk = capture.active ? BPF_CORE_READ(packet, sk) : NULL;
 
 	if (sk && is_full_socket(sk) && BPF_CORE_READ(sk, sk_protocol) == IPPROTO_TCP &&
-	    context_of(bpf_get_current_task_btf()) == WAKER_TASK && tcp_has_news(packet))
+	    context_of(bpf_get_current_task_btf()) == WAKER_TASK && tcp_has_data(packet))
 		data_leaves(sk);
 	return 0;
 }

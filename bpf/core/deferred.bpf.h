@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "bpf/core/return_probe.bpf.h"
 #include "bpf/core/scratch.bpf.h"
 #include "bpf/core/state.bpf.h"
 
@@ -58,6 +59,23 @@ static long copy_chunk(__u32 index, void *arg)
 	return 0;
 }
 
+/* Puts the original return addresses of functions with return probes into @copy, of current. */
+static __noinline void restore_returns(const struct stack_copy *copy)
+{
+	struct uprobe_task *probes = BPF_CORE_READ(bpf_get_current_task_btf(), utask);
+	struct return_instance *returns = probes ? BPF_CORE_READ(probes, return_instances) : NULL;
+
+	for (int i = 0; i < MAX_RETURNS && returns; i++) {
+		__u64 slot = BPF_CORE_READ(returns, stack) - copy->from;
+		__u64 to = copy->at + slot;
+
+		if (slot < copy->size && to <= sizeof(copy->kept->data) - sizeof(__u64))
+			bpf_core_read(&copy->kept->data[to], sizeof(__u64),
+				      &returns->orig_ret_vaddr);
+		returns = BPF_CORE_READ(returns, next);
+	}
+}
+
 /*
  * Sends the deferred unwind pending for @use, with the @n frames at frames[@at] of its scratch.
  * Returns the hash that identifies the stack; 0: none is pending, or it could not be sent.
@@ -82,6 +100,7 @@ __noinline __u64 send_deferred(__u32 use, __u32 at, __u32 n)
 	copy.from = head->sp - DWELL_RED_ZONE;
 	copy.at = frames;
 	bpf_loop(STACK_COPY_BYTES / STACK_COPY_CHUNK + 8, copy_chunk, &copy, 0);
+	restore_returns(&copy);
 	head->size = copy.size;
 	head->depth = n;
 	head->hash = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32() | 1;

@@ -24,15 +24,21 @@ static __always_inline void *transport_header(struct sk_buff *packet)
 	return BPF_CORE_READ(packet, head) + BPF_CORE_READ(packet, transport_header);
 }
 
-/* Whether @packet has data for the receiver, or begins or ends the connection. */
-static __always_inline bool tcp_has_news(struct sk_buff *packet)
+static __always_inline bool tcp_has_data(struct sk_buff *packet)
 {
 	unsigned char *header = transport_header(packet);
 	long before = header - BPF_CORE_READ(packet, data);
-	__u8 words = 0, flags = 0;
+	__u8 words = 0;
 
 	bpf_probe_read_kernel(&words, sizeof(words), header + TCP_DATA_OFFSET);
-	bpf_probe_read_kernel(&flags, sizeof(flags), header + TCP_FLAGS);
-	return flags & TCP_FIN_OR_SYN ||
-	       (long)BPF_CORE_READ(packet, len) > before + (words >> 4) * 4;
+	return (long)BPF_CORE_READ(packet, len) > before + (words >> 4) * 4;
+}
+
+/* Whether @packet has something for the receiver: data, or the begin or end of the connection. */
+static __always_inline bool tcp_has_news(struct sk_buff *packet)
+{
+	__u8 flags = 0;
+
+	bpf_probe_read_kernel(&flags, sizeof(flags), transport_header(packet) + TCP_FLAGS);
+	return flags & TCP_FIN_OR_SYN || tcp_has_data(packet);
 }

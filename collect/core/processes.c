@@ -134,7 +134,7 @@ static void on_totals(struct processes *processes, const struct event_totals *ev
 	if (!thread || !(event->flags & TOTALS_EXITED) || event->flags & TOTALS_PROVISIONAL)
 		return;
 	if (thread->leader && !is_alive(thread->tgid))
-		unwinder__end(processes->unwinder, thread->tgid);
+		unwinder__end(processes->unwinder, thread->tgid, event->header.time);
 }
 
 void processes__event(struct processes *processes, const struct event_header *event, size_t size)

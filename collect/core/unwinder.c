@@ -39,6 +39,7 @@ struct process {
 	bool dirty;   /* differs from what the kernel side has */
 	bool ended;   /* it is to be forgotten, at the next but one publish */
 	bool leaving; /* at the next */
+	uint64_t end; /* when it ended */
 	bool has_run; /* the kernel side has it, in the pool at run */
 	enum table_user user;
 	struct pool_run run;
@@ -228,13 +229,15 @@ static uint64_t mapping_bias(const struct file_table *file, const struct unwinde
 
 void unwinder__map(struct unwinder *unwinder, const struct unwinder_mapping *mapping)
 {
-	struct process *process = get_process(unwinder, mapping->pid);
+	struct process *process = find_process(unwinder, mapping->pid);
 	struct process_mapping added = {
 		.pool = {.start = mapping->start, .end = mapping->start + mapping->size},
 		.time = mapping->time,
 	};
 	const struct file_table *file;
 
+	if (!process || (process->ended && mapping->time >= process->end))
+		process = get_process(unwinder, mapping->pid);
 	if (!process || added.pool.end <= added.pool.start)
 		return;
 	if (mapping->dso) {
@@ -322,13 +325,14 @@ static void forget_past(struct unwinder *unwinder, struct process *process)
 	process->past.n = 0;
 }
 
-void unwinder__end(struct unwinder *unwinder, uint32_t pid)
+void unwinder__end(struct unwinder *unwinder, uint32_t pid, uint64_t time)
 {
 	struct process *process = find_process(unwinder, pid);
 
 	if (!process)
 		return;
 	process->ended = true;
+	process->end = time;
 	mark_dirty(unwinder, process);
 }
 

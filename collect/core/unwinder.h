@@ -68,8 +68,12 @@ bool unwinder__fork_late(struct unwinder *unwinder, uint32_t parent, uint32_t ch
  */
 void unwinder__forget(struct unwinder *unwinder, uint32_t pid, uint64_t time);
 
-/* @pid has exited. Its mappings are kept until the second unwinder__publish() from now. */
-void unwinder__end(struct unwinder *unwinder, uint32_t pid);
+/*
+ * @pid exited at @time. Its mappings are kept until the second unwinder__publish() from now, and
+ * unwinder__map() still adds those that it made before @time. Later ones are of a process that
+ * reuses its pid.
+ */
+void unwinder__end(struct unwinder *unwinder, uint32_t pid, uint64_t time);
 
 /* The mapping of an address. */
 struct unwinder_place {

@@ -107,12 +107,12 @@ record(['--trace', '-o', 'none.data'], 'true');
 refuses(1, qr/no request of 'tcp:80' ended while it was recorded\n.*--request tcp:80/, '-i', 'none.data', '--request', 'tcp:80');
 refuses(1, qr/no requests of 'tcp:1'\n.*it has requests of: tcp:/, '-i', 'uneven.data', '--request', 'tcp:1');
 refuses(1, qr/lies within that time/, '-i', 'uneven.data', '--slowest', 1, '--time', '100,200');
-refuses(2, qr/a port must be between 1 and 65535/, '--request', 'tcp:70000', '--', 'true');
+refuses(2, qr/a port must be between 1 and 65535\nusage: dwell path/, '--request', 'tcp:70000', '--', 'true');
 refuses(2, qr/does not name two probes\n.*query__start,query__done/, '--request', 'usdt:one', '--', 'true');
 refuses(2, qr/is not the path of a socket/, '--request', 'unix:', '--', 'true');
 refuses(2, qr/which requests are to be recorded/, '--slowest', 3, '--', 'true');
-refuses(2, qr/--slowest must be at least 1/, '--slowest', 0, '-i', 'uneven.data');
-refuses(2, qr/--quantile must be between 0 and 100/, '--quantile', 100, '-i', 'uneven.data');
+refuses(2, qr/^dwell: --slowest: must be at least 1\nusage: dwell path/, '--slowest', 0, '-i', 'uneven.data');
+refuses(2, qr/^dwell: --quantile: must be between 0 and 100/, '--quantile', 100, '-i', 'uneven.data');
 refuses(2, qr/do not go with --of/, '--of', 1, '--request', 'tcp:80', '-i', 'uneven.data');
 refuses(1, qr/--chronological shows one request: add --slowest 1/, '-i', 'uneven.data', '--slowest', 2, '--chronological');
 like(run($DWELL, 'record', '-o', 'r.data', '--request', 'nonsense', '--', 'true')->{err},

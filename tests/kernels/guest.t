@@ -108,8 +108,8 @@ sub check_path {
 	is(scalar(@{$path->{gaps}}), 0, 'dwell path: no gaps');
 }
 
-# Requests over connections: at the tracepoints of Linux 6.3, or at all system calls. And those that
-# return probes end, through which stacks are walked.
+# Requests over connections: at the tracepoints of Linux 6.3, or at all system calls. And calls of a
+# function, which a return probe ends: stacks go on to the caller, through the probe's trampoline.
 sub check_requests {
 	for my $source ('tcp:7777', "unix:$DIR/socket", 'answer') {
 		my $address = $source eq 'answer' ? 'tcp:7778' : $source;
@@ -121,6 +121,8 @@ sub check_requests {
 		is($path->{requests}{count}, 30, "$source: number of requests");
 		ok($least <= $latency->{sum_ns} && $latency->{sum_ns} <= $most, "$source: latency")
 			or diag("$least <= $latency->{sum_ns} <= $most");
+		my ($outermost) = map { $_->{children}[0]{frame} // '' } @{$path->{tree}};
+		like($outermost, qr/^(?:_start|clone|__clone3?|start_thread)/, "$source: stacks") if $source eq 'answer';
 	}
 }
 

@@ -21,6 +21,7 @@
 enum { RECORDED = 100, WAKER = 200 };
 #define FILES 3
 #define START 0x10000000ULL
+#define END   10 /* when processes end */
 
 /* Libraries that this program maps: each has a table. */
 struct library {
@@ -115,16 +116,28 @@ static void stop(struct machine *machine)
 		close(fds[i]);
 }
 
-static void map(struct machine *machine, uint32_t pid, uint32_t dso)
+static void map_at(struct machine *machine, uint64_t time, uint32_t pid, uint32_t dso)
 {
 	const struct unwinder_mapping mapping = {.pid = pid,
 						 .dso = dso,
 						 .fd = machine->files[dso - 1].fd,
-						 .time = 1,
+						 .time = time,
 						 .start = START * dso,
 						 .size = 0x1000};
 
 	unwinder__map(machine->unwinder, &mapping);
+}
+
+static void map(struct machine *machine, uint32_t pid, uint32_t dso)
+{
+	map_at(machine, 1, pid, dso);
+}
+
+static bool is_mapped(const struct machine *machine, uint32_t pid, uint32_t dso)
+{
+	struct unwinder_place place;
+
+	return unwinder__find(machine->unwinder, pid, 2, START * dso, &place);
 }
 
 static bool has_table(const struct machine *machine, uint32_t pid, uint32_t dso)
@@ -155,7 +168,7 @@ static bool kernel_has_table(const struct machine *machine, uint32_t pid, uint32
 /* @pid ends. What it mapped is released two publishes later, and built for others at the next. */
 static void end(struct machine *machine, uint32_t pid)
 {
-	unwinder__end(machine->unwinder, pid);
+	unwinder__end(machine->unwinder, pid, END);
 	for (int i = 0; i < 3; i++)
 		unwinder__publish(machine->unwinder);
 }
@@ -237,12 +250,30 @@ static void who_becomes_recorded_is_served_first(void **state)
 	stop(&machine);
 }
 
+/* Mappings are told late: those of a process that has ended add to it, unless its pid is reused. */
+static void mappings_may_be_told_after_the_end(void **state)
+{
+	struct machine machine;
+
+	if (!start(&machine))
+		skip();
+	map(&machine, RECORDED, 1);
+	unwinder__end(machine.unwinder, RECORDED, END);
+	map_at(&machine, END - 1, RECORDED, 2);
+	assert_true(is_mapped(&machine, RECORDED, 1) && is_mapped(&machine, RECORDED, 2));
+	map_at(&machine, END, RECORDED, 3);
+	assert_false(is_mapped(&machine, RECORDED, 1) || is_mapped(&machine, RECORDED, 2));
+	assert_true(is_mapped(&machine, RECORDED, 3));
+	stop(&machine);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(wakers_make_room_for_recorded_processes),
 		cmocka_unit_test(wakers_take_nothing_from_anybody),
 		cmocka_unit_test(who_becomes_recorded_is_served_first),
+		cmocka_unit_test(mappings_may_be_told_after_the_end),
 	};
 
 	return cmocka_run_group_tests_name("unwinder", tests, NULL, NULL);
