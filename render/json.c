@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "recording/stack_end.h"
 #include "recording/wait_class.h"
@@ -149,4 +150,61 @@ int json__write(json_t *document, FILE *to)
 	json_decref(document);
 	fputc('\n', to);
 	return err ? -ENOMEM : 0;
+}
+
+/* Writes the members of @object, and releases it. */
+static void put_members(struct json_stream *stream, json_t *object, size_t flags)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t length;
+
+	if (object)
+		text = json_dumps(object, flags | JSON_EMBED | JSON_REAL_PRECISION(9));
+	json_decref(object);
+	if (!text) {
+		stream->err = stream->err ? stream->err : -ENOMEM;
+		return;
+	}
+	length = strlen(text);
+	while (length && text[length - 1] == '\n')
+		length--;
+	fwrite(text, 1, length, stream->to);
+	stream->first = !length;
+}
+
+void json_stream__begin(struct json_stream *stream, json_t *first, FILE *to)
+{
+	*stream = (struct json_stream){.to = to};
+	fputc('{', to);
+	put_members(stream, first, JSON_INDENT(1));
+}
+
+void json_stream__open_array(struct json_stream *stream, const char *name)
+{
+	fprintf(stream->to, "%s\n\"%s\": [", stream->first ? "" : ",", name);
+	stream->first = true;
+}
+
+void json_stream__open_object(struct json_stream *stream, json_t *first)
+{
+	fputs(stream->first ? "\n{" : ",\n{", stream->to);
+	put_members(stream, first, JSON_COMPACT);
+}
+
+void json_stream__close_array(struct json_stream *stream)
+{
+	fputc(']', stream->to);
+	stream->first = false;
+}
+
+void json_stream__close_object(struct json_stream *stream)
+{
+	fputc('}', stream->to);
+	stream->first = false;
+}
+
+int json_stream__end(struct json_stream *stream)
+{
+	fputs("\n}\n", stream->to);
+	return stream->err;
 }

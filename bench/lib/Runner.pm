@@ -17,7 +17,7 @@ use POSIX qw(WNOHANG);
 use Time::HiRes qw(time sleep);
 
 our @EXPORT_OK = qw($ROOT $BUILD $DIR start finish stop run measured usage_of machine_cpu process_cpu
-	have slurp program);
+	with_children have slurp program);
 
 our $ROOT = abs_path(dirname(__FILE__) . '/../..');
 our $BUILD = $ENV{BUILD} ? abs_path($ENV{BUILD}) : "$ROOT/build";
@@ -128,11 +128,21 @@ sub machine_cpu {
 	return ($user + $nice + $system + $irq + $softirq) / $clock;
 }
 
-# Seconds of CPU a process used.
+# Seconds of CPU that processes used (pids, separated by commas).
 sub process_cpu {
+	my ($pids) = @_;
+	my $ticks = 0;
+	for my $pid (split /,/, $pids) {
+		my @fields = split ' ', slurp("/proc/$pid/stat") =~ s/^.*\) //sr;
+		$ticks += $fields[11] + $fields[12] if @fields;
+	}
+	return $ticks / $clock;
+}
+
+# $pid and its children, separated by commas.
+sub with_children {
 	my ($pid) = @_;
-	my @fields = split ' ', slurp("/proc/$pid/stat") =~ s/^.*\) //sr;
-	return @fields ? ($fields[11] + $fields[12]) / $clock : 0;
+	return join ',', $pid, split ' ', slurp("/proc/$pid/task/$pid/children");
 }
 
 1;

@@ -18,7 +18,7 @@ use warnings;
 
 use Time::HiRes qw(sleep time);
 
-use Runner qw($DIR $ROOT start stop run have slurp program);
+use Runner qw($DIR $ROOT start stop run with_children have slurp program);
 
 our $seconds = 4; # of one run, about
 
@@ -194,7 +194,7 @@ our @all = (
 		needs => "mariadbd sysbench nginx ab $php_fpm",
 		prepare => \&prepare_web,
 		command => sub { ('ab', '-q', '-t', $seconds, '-n', 1000000, '-c', 4, $_[0]{url}) },
-		attach => sub { join ',', @{$_[0]}{qw(nginx fpm pid)} },
+		attach => sub { join ',', map { with_children($_) } @{$_[0]}{qw(nginx fpm pid)} },
 		work => sub { $_[0] =~ /^Requests per second:\s+([\d.]+)/m ? $1 : undef },
 		finish => sub { stop($_[0]{$_}, 'TERM') for qw(nginx fpm pid) },
 	},

@@ -66,37 +66,47 @@ static void put_compared(json_t *entry, const struct path_tree *tree, uint32_t n
 	json_object_set_new(entry, "compared_count", json__number(times->count));
 }
 
-/* The children of the root of @tree, with all that is below. NULL without memory. */
-static json_t *tree_json(const struct path_view *view, const struct path_tree *tree)
+/* A node without its children. */
+static json_t *node_json(const struct path_view *view, const struct path_tree *tree, uint32_t node)
 {
-	_cleanup_free_ json_t **arrays = calloc(tree->nodes.n, sizeof(*arrays));
+	const struct path_node *at = &tree->nodes.data[node];
+	json_t *entry = json_object();
+
+	put_what(entry, view, at);
+	json_object_set_new(entry, "self_ns", json__number(at->self_ns));
+	json_object_set_new(entry, "total_ns", json__number(at->total_ns));
+	json_object_set_new(entry, "count", json__number(at->count));
+	put_compared(entry, tree, node);
+	return entry;
+}
+
+/* Writes the children of the root of @tree, with all that is below, as member @name. */
+static void write_tree(struct json_stream *stream, const char *name, const struct path_view *view,
+		       const struct path_tree *tree)
+{
 	uint32_t node = tree->nodes.data[0].child;
 
-	if (!arrays)
-		return NULL;
-	arrays[0] = json_array();
+	json_stream__open_array(stream, name);
 	while (node) {
-		const struct path_node *at = &tree->nodes.data[node];
-		json_t *entry = json_object();
-
-		put_what(entry, view, at);
-		json_object_set_new(entry, "self_ns", json__number(at->self_ns));
-		json_object_set_new(entry, "total_ns", json__number(at->total_ns));
-		json_object_set_new(entry, "count", json__number(at->count));
-		put_compared(entry, tree, node);
-		arrays[node] = json_array();
-		json_object_set_new(entry, "children", arrays[node]);
-		json_array_append_new(arrays[at->parent], entry);
-		/* Down, else to the next sibling of the closest node above that has one. */
-		if (at->child) {
-			node = at->child;
+		json_stream__open_object(stream, node_json(view, tree, node));
+		json_stream__open_array(stream, "children");
+		if (tree->nodes.data[node].child) {
+			node = tree->nodes.data[node].child;
 			continue;
 		}
-		while (node && !tree->nodes.data[node].next)
+		json_stream__close_array(stream);
+		json_stream__close_object(stream);
+		/* To the next sibling of the closest node, this or above, that has one. */
+		while (node && !tree->nodes.data[node].next) {
 			node = tree->nodes.data[node].parent;
+			if (!node)
+				break;
+			json_stream__close_array(stream);
+			json_stream__close_object(stream);
+		}
 		node = node ? tree->nodes.data[node].next : 0;
 	}
-	return arrays[0];
+	json_stream__close_array(stream);
 }
 
 json_t *path_categories__json(const uint64_t ns[PATH_CATEGORY_COUNT])
@@ -202,6 +212,7 @@ int path_view__json(const struct path_view *view, FILE *to)
 {
 	const struct path *path = view->path;
 	json_t *document = json_object(), *target = json_object();
+	struct json_stream stream;
 	char verdict[1024];
 	int err = path_view__verdict(view, verdict, sizeof(verdict));
 
@@ -222,18 +233,19 @@ int path_view__json(const struct path_view *view, FILE *to)
 	json_object_set_new(document, "slack_ns", json__number(path->walk.slack_ns));
 	json_object_set_new(document, "categories", path_categories__json(path->ns));
 	json_object_set_new(document, "verdict", json__text(verdict));
-	json_object_set_new(document, "tree", tree_json(view, &path->tree));
 	json_object_set_new(document, "control_paths", chains_json(view));
 	json_object_set_new(document, "gaps", gaps_json(view));
 	json_object_set_new(document, "tree_is_full", json_boolean(path->tree.is_full));
 	json_object_set_new(document, "ran_instead", competitors_json(view));
 	json_object_set_new(document, "not_waited_for", background_json(view));
-	if (path->background_tree.levels.capacity) /* it was asked for */
-		json_object_set_new(document, "background",
-				    tree_json(view, &path->background_tree));
 	if (err) {
 		json_decref(document);
 		return err;
 	}
-	return json__write(document, to);
+	/* The trees come last: they can be larger than memory. */
+	json_stream__begin(&stream, document, to);
+	write_tree(&stream, "tree", view, &path->tree);
+	if (path->background_tree.levels.capacity) /* it was asked for */
+		write_tree(&stream, "background", view, &path->background_tree);
+	return json_stream__end(&stream);
 }
