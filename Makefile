@@ -71,6 +71,7 @@ $(BUILD)/%.skel.h: $(BUILD)/%.bpf.o
 $(filter $(BUILD)/collect/%,$(LIB_OBJ)): | $(SKELETONS)
 
 include runtime/runtime.mk
+include compiler/compiler.mk
 include tests/tests.mk
 include tests/e2e.mk
 include bench/bench.mk

@@ -103,6 +103,16 @@
 #define DWELL_END(name)	  DWELL_VISIT(DWELL_POINT_END, name)
 
 /*
+ * For functions that dwell-cc is to leave out: DWELL_UNTIMED void f(void). With another compiler, it does
+ * nothing.
+ */
+#ifdef __clang__
+#define DWELL_UNTIMED __attribute__((annotate("dwell_off")))
+#else
+#define DWELL_UNTIMED __attribute__((no_instrument_function))
+#endif
+
+/*
  * The rest is the implementation; programs need not know it.
  *
  * dwell starts the program with the name of a file in the environment. At the first

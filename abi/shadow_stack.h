@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Shadow stacks: the calls in progress of a program built by dwell-cc, in memory that dwell can
+ * map and scan (LDB, NSDI'24, section 3.2; docs/call-latency.md).
+ *
+ * An instrumented function pushes an entry at its begin, and pops it at its end. LDB keeps the same
+ * words in the frames of the machine stack, where every unwinder has to know them.
+ *
+ * There is one shadow stack for each machine stack, of threads, coroutines and signal handlers
+ * alike, so that whoever switches between machine stacks need not be known. The thread-local
+ * struct shadow_thread holds the place of the next entry. It is not shared: an entry is live if
+ * its generation is odd and greater than that of the entry below, and the first that is not
+ * ends the stack.
+ *
+ * A stack has the size and the alignment of SHADOW_STACK_SIZE: a place at such a boundary means
+ * that the stack is full, or (NULL) that the thread has none yet.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SHADOW_STACK_SIZE 32768
+#define SHADOW_MAGIC	  0x776f646168736c64ull
+#define SHADOW_VERSION	  1
+
+/* The name of the memory in /proc/PID/maps is "/memfd:dwell-shadow". */
+#define SHADOW_MEMORY_NAME "dwell-shadow"
+
+/* Stacks in one mapping; a process that needs more has several. */
+#define SHADOW_STACKS 128
+
+/*
+ * A call. Written by its thread in the order function, sp, generation. Each push of a thread takes
+ * the next odd generation; the pop writes 0. A scan is valid if the deepest live entry is the
+ * same after it as before: what is below cannot have changed then.
+ */
+struct shadow_entry {
+	uint64_t function; /* an address in the function, behind its push */
+	uint64_t generation;
+	uint64_t sp; /* its stack pointer, less 1 */
+};
+
+/* Thread-local, __dwell_shadow. */
+struct shadow_thread {
+	struct shadow_entry *top;
+	uint64_t generation; /* of the last push */
+};
+
+enum shadow_state {
+	SHADOW_FREE = 0,
+	SHADOW_USED = 1, /* the other fields are valid */
+	SHADOW_NEW = 2,	 /* somebody is setting it up */
+};
+
+struct shadow_stack {
+	struct shadow_entry full; /* what calls that find no room pop; not a part of the stack */
+	uint32_t state;		  /* enum shadow_state */
+	uint32_t tid;		  /* the thread whose first one it is, as it sees itself; or 0 */
+	uint64_t low, high;	  /* stack pointers seen on this machine stack */
+	uint64_t missed;	  /* calls that found no room */
+	struct shadow_entry base; /* its sp is one that all entries lie below */
+	struct shadow_entry entries[(SHADOW_STACK_SIZE - 80) / sizeof(struct shadow_entry)];
+};
+
+#define SHADOW_DEPTH ((SHADOW_STACK_SIZE - 80) / sizeof(struct shadow_entry))
+
+/* The first stack's place in a mapping. */
+struct shadow_memory {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t pid;	 /* as the process sees itself */
+	uint32_t stacks; /* so many */
+	uint32_t reserved;
+	uint64_t next; /* the address of the next mapping, or 0 */
+};
+
+#ifndef __cplusplus
+_Static_assert(sizeof(struct shadow_entry) == 24, "written by compiler/shadow_asm.h");
+_Static_assert(sizeof(struct shadow_stack) == SHADOW_STACK_SIZE, "a place tells its stack");
+_Static_assert(SHADOW_DEPTH * sizeof(struct shadow_entry) + 80 == SHADOW_STACK_SIZE,
+	       "the last entry ends at a boundary");
+_Static_assert(offsetof(struct shadow_stack, entries) ==
+		       offsetof(struct shadow_stack, base) + sizeof(struct shadow_entry),
+	       "the base lies before the entries");
+#endif

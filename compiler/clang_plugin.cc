@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The Clang plugin of dwell-cc (clang 14 and newer): the same as compiler/gcc_plugin.cc, as the last
+ * pass on LLVM's intermediate representation.
+ */
+#include <llvm/ADT/Triple.h>
+#include <llvm/Demangle/Demangle.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Passes/PassPlugin.h>
+#include <llvm/Support/CommandLine.h>
+
+#include "compiler/selection.h"
+#include "compiler/shadow_asm.h"
+
+using namespace llvm;
+
+namespace {
+
+cl::opt<int> min_size("dwell-min-size", cl::init(SELECTION_MIN_SIZE), cl::Hidden);
+cl::opt<std::string> only("dwell-only", cl::Hidden);
+
+bool is_annotated_off(const Function &function, const SmallPtrSetImpl<const Value *> &off)
+{
+	return off.count(&function) || function.hasFnAttribute("dwell_off") ||
+	       function.hasFnAttribute(Attribute::Naked) || function.hasFnAttribute("interrupt");
+}
+
+/* Functions with __attribute__((annotate("dwell_off"))), and resolvers of indirect functions. */
+SmallPtrSet<const Value *, 16> find_off(const Module &module)
+{
+	const GlobalVariable *annotations = module.getGlobalVariable("llvm.global.annotations");
+	SmallPtrSet<const Value *, 16> off;
+
+	for (const GlobalIFunc &ifunc : module.ifuncs())
+		off.insert(ifunc.getResolver()->stripPointerCasts());
+	if (!annotations || !annotations->hasInitializer())
+		return off;
+	for (const Use &use : annotations->getInitializer()->operands()) {
+		const auto *entry = dyn_cast<ConstantStruct>(use.get());
+		const auto *text = entry ? dyn_cast<GlobalVariable>(
+						   entry->getOperand(1)->stripPointerCasts()) : nullptr;
+		const auto *data = text && text->hasInitializer()
+					   ? dyn_cast<ConstantDataArray>(text->getInitializer()) : nullptr;
+
+		if (data && data->isCString() && data->getAsCString() == "dwell_off")
+			off.insert(entry->getOperand(0)->stripPointerCasts());
+	}
+	return off;
+}
+
+void insert_asm(IRBuilder<> &at, const char *text, const char *constraints, Value *own)
+{
+	auto *type = FunctionType::get(at.getVoidTy(), {at.getInt8PtrTy()}, false);
+
+	at.CreateCall(type, InlineAsm::get(type, text, constraints, true), {own});
+}
+
+Value *insert_push(Function &function)
+{
+	BasicBlock &entry = function.getEntryBlock();
+	IRBuilder<> at(&entry, entry.getFirstInsertionPt());
+	auto *type = FunctionType::get(at.getInt8PtrTy(), false);
+
+	/* Behind what becomes the frame, so that it stays a part of the prologue. */
+	while (isa<AllocaInst>(*at.GetInsertPoint()))
+		at.SetInsertPoint(&entry, std::next(at.GetInsertPoint()));
+	return at.CreateCall(type, InlineAsm::get(type, SHADOW_PUSH("%", "$$"),
+						  "={rax},~{r10},~{r11},~{cc},~{flags},~{dirflag},~{fpsr}", true));
+}
+
+/* A tail call leaves the function. */
+Instruction *end_of(ReturnInst *leaving)
+{
+	auto *call = dyn_cast_or_null<CallInst>(leaving->getPrevNonDebugInstruction());
+
+	if (CallInst *must = leaving->getParent()->getTerminatingMustTailCall())
+		return must;
+	if (call && call->isTailCall() && !isa<IntrinsicInst>(call) && !call->isInlineAsm() &&
+	    (!leaving->getReturnValue() || leaving->getReturnValue() == call))
+		return call;
+	return leaving;
+}
+
+void insert_pop(Instruction *before, Value *own)
+{
+	IRBuilder<> at(before);
+
+	insert_asm(at, SHADOW_POP("%", "$$", "$0"), "r,~{r11},~{cc},~{flags},~{dirflag},~{fpsr}", own);
+}
+
+void insert_reset(BasicBlock *block, BasicBlock::iterator before, Value *own)
+{
+	IRBuilder<> at(block, before);
+	auto *type = FunctionType::get(at.getInt8PtrTy(), {at.getInt8PtrTy()}, false);
+
+	at.CreateCall(type, InlineAsm::get(type, SHADOW_RESET("%"),
+					   "={rax},0,~{r10},~{r11},~{cc},~{flags},~{dirflag},~{fpsr}", true), {own});
+}
+
+void instrument(Function &function)
+{
+	SmallVector<ReturnInst *, 8> returns;
+	SmallVector<BasicBlock *, 8> pads;
+	SmallVector<CallInst *, 2> twice;
+	Value *own;
+
+	for (BasicBlock &block : function) {
+		if (block.isLandingPad())
+			pads.push_back(&block);
+		for (Instruction &instruction : block) {
+			auto *call = dyn_cast<CallInst>(&instruction);
+
+			if (auto *leaving = dyn_cast<ReturnInst>(&instruction))
+				returns.push_back(leaving);
+			else if (call && call->canReturnTwice())
+				twice.push_back(call);
+		}
+	}
+	/* With -flto, inlining goes on at link time; there must be one push in a frame. */
+	function.removeFnAttr(Attribute::AlwaysInline);
+	function.addFnAttr(Attribute::NoInline);
+	own = insert_push(function);
+	for (BasicBlock *pad : pads)
+		insert_reset(pad, pad->getFirstInsertionPt(), own);
+	for (CallInst *call : twice)
+		insert_reset(call->getParent(), std::next(call->getIterator()), own);
+	for (ReturnInst *leaving : returns)
+		insert_pop(end_of(leaving), own);
+}
+
+struct shadow_pass : PassInfoMixin<shadow_pass> {
+	static bool isRequired() { return true; }
+
+	PreservedAnalyses run(Module &module, ModuleAnalysisManager &)
+	{
+		struct selection options;
+		SmallPtrSet<const Value *, 16> off = find_off(module);
+
+		options.min_size = min_size;
+		options.only = only.empty() ? nullptr : only.c_str();
+		if (Triple(module.getTargetTriple()).getArch() != Triple::x86_64)
+			return PreservedAnalyses::all();
+		for (Function &function : module)
+			if (!function.isDeclaration() && !function.hasAvailableExternallyLinkage() &&
+			    !is_annotated_off(function, off) &&
+			    (int)function.getInstructionCount() >= options.min_size &&
+			    selection__has_name(&options, demangle(function.getName().str()).c_str()))
+				instrument(function);
+		return PreservedAnalyses::none();
+	}
+};
+
+} // namespace
+
+extern "C" PassPluginLibraryInfo LLVM_ATTRIBUTE_WEAK llvmGetPassPluginInfo()
+{
+	return {LLVM_PLUGIN_API_VERSION, "dwell", "1", [](PassBuilder &builder) {
+			builder.registerOptimizerLastEPCallback(
+				[](ModulePassManager &passes, auto...) { passes.addPass(shadow_pass()); });
+		}};
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The shadow stacks of the process: part of every program that dwell-cc links. Safe in signal
+ * handlers, and without locks.
+ */
+#pragma once
+
+#include "abi/shadow_stack.h"
+
+#define HIDDEN __attribute__((visibility("hidden")))
+
+/*
+ * Programs and libraries that dwell-cc links all have a copy of these; the dynamic linker chooses one
+ * of them for all.
+ */
+#define SHARED __attribute__((visibility("default"), weak))
+
+extern SHARED __thread struct shadow_thread __dwell_shadow
+	__attribute__((tls_model("initial-exec")));
+
+/* NULL as long as nothing was pushed. */
+extern SHARED struct shadow_memory *__dwell_shadow_memory;
+
+/* The stack that a place belongs to, which may be right behind its last entry. */
+static inline struct shadow_stack *shadow__stack_of(const struct shadow_entry *place)
+{
+	return (struct shadow_stack *)(((uintptr_t)place - 1) & ~(uintptr_t)(SHADOW_STACK_SIZE - 1));
+}
+
+/*
+ * The first mapping is made if there is none. A mapping that follows another one begins like it:
+ * its first stack is taken by struct shadow_memory. NULL if there is no memory.
+ */
+HIDDEN struct shadow_memory *shadow_memory__first(void);
+
+/* The next mapping after @memory; makes one if @make. */
+HIDDEN struct shadow_memory *shadow_memory__next(struct shadow_memory *memory, int make);
+
+/* Puts an empty mapping in the place of @memory, with @next behind it. */
+HIDDEN void shadow_memory__renew(struct shadow_memory *memory, uint64_t next);
+
+/* A stack that nobody uses, in state SHADOW_NEW; NULL if there is none. */
+HIDDEN struct shadow_stack *shadow_memory__take(void);
+
+/* The end of the live entries of @stack. */
+HIDDEN struct shadow_entry *shadow_stack__end(struct shadow_stack *stack);
+
+/* Ends all calls of @stack. */
+HIDDEN void shadow_stack__clear(struct shadow_stack *stack);
+
+/*
+ * A push that is not the plain case. @top: the thread's place of the next entry; @sp: of the function.
+ * Returns the function's own entry. Called by enter.S.
+ */
+HIDDEN struct shadow_entry *__dwell_shadow_push(struct shadow_entry *top, uint64_t function,
+						uint64_t sp);
