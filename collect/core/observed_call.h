@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Calls of functions that a scanner saw on shadow stacks (LDB, NSDI'24, section 3.2).
+ *
+ * The scanner looks twice each period: two looks that are close together, a *pair*, then none until
+ * the next. Calls that were there both at the end of one pair and at the begin of the next are
+ * told one by one. Of the others, which are shorter than the period, those that ended between
+ * the two looks of a pair are counted: the share of time that lies in pairs is known, so the
+ * number of all follows, whatever their lengths are, if they are longer than a pair.
+ *
+ * Times are ns, CLOCK_MONOTONIC.
+ */
+#pragma once
+
+#include <stdint.h>
+
+enum observed_call_flags {
+	OBSERVED_CALL_IN_PAIR = 1 << 0,	   /* it ended between the looks of a pair */
+	OBSERVED_CALL_UNFINISHED = 1 << 1, /* it had not ended when it was last seen */
+	OBSERVED_CALL_EARLIER = 1 << 2,	   /* it was there when its stack was first seen */
+};
+
+struct observed_call {
+	uint32_t pid;
+	uint32_t tid;	   /* of the thread whose first stack it is on, as that sees itself; 0: another one */
+	uint64_t function; /* an address in it */
+	uint64_t caller;   /* an address in the function below on the stack; 0: none */
+	uint64_t begin;	   /* the middle between the look that saw it first and the one before */
+	uint64_t end;	   /* the same, of its end */
+	uint32_t begin_slack; /* it may have been so much earlier or later */
+	uint32_t end_slack;
+	uint16_t depth; /* calls below it */
+	uint16_t flags; /* enum observed_call_flags */
+};
+
+/* Calls that are shorter than a period, of a function from a caller, since the last report. */
+struct short_calls {
+	uint32_t pid;
+	uint32_t tid;
+	uint64_t function;
+	uint64_t caller;
+	uint64_t looks; /* first looks of pairs that saw one */
+	uint64_t ended; /* that ended within a pair */
+};
+
+/* What a scanner did in [time - ns, time). */
+struct scan_report {
+	uint64_t time;
+	uint64_t ns;
+	uint64_t pairs;
+	uint64_t pair_ns;  /* of all pairs */
+	uint64_t longest_ns; /* the longest time without a look */
+	uint64_t torn;	   /* looks at a stack that changed meanwhile, given up */
+	uint64_t lost;	   /* calls that there was no memory for */
+	uint64_t missed;   /* calls deeper than shadow stacks are */
+};

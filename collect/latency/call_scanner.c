@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/latency/call_scanner.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "collect/latency/shadow_memory_map.h"
+#include "collect/latency/shadow_scan.h"
+
+#define MS		1000000ULL
+#define PUBLISH_NS	(5 * MS)	/* what was seen is passed on so often */
+#define REPORT_NS	(100 * MS)	/* and short calls, and the scanner's own doings */
+#define SEARCH_NS	MS		/* new processes and stacks are looked for so often */
+#define SEARCH_FOR_NS	(2000 * MS)	/* every time at first, then every hundredth */
+#define RESTS_AFTER_NS	(5 * MS)	/* without a change; then it looks every REST_NS */
+#define REST_NS		50000
+#define NICE		(-20)
+#define MAX_CALLS	4000000 /* kept until they are drained */
+
+struct scanned_process {
+	struct shadow_memory_map map;
+	uint64_t added;
+	bool ended;
+};
+
+typedef ARRAY(struct observed_call) observed_calls;
+typedef ARRAY(struct short_calls) short_call_counts;
+typedef ARRAY(struct scan_report) scan_reports;
+
+struct call_scanner {
+	uint64_t period_ns;
+	pthread_t thread;
+	bool stop;
+	uint64_t random;
+
+	/* Of the thread: */
+	ARRAY(struct scanned_process) processes;
+	ARRAY(struct shadow_scan) scans;
+	observed_calls calls;
+	struct map64 short_index; /* hash to 1 + index in shorts */
+	short_call_counts shorts;
+	struct scan_report report;
+	uint64_t changed; /* when a stack changed last */
+
+	/* Of both, under the lock: */
+	pthread_mutex_t lock;
+	ARRAY(uint32_t) added;
+	observed_calls published;
+	short_call_counts published_shorts;
+	scan_reports reports;
+	uint64_t found;
+};
+
+static void on_call(void *arg, const struct observed_call *call)
+{
+	struct call_scanner *scanner = arg;
+
+	scanner->report.lost += array__push(&scanner->calls, *call) != 0;
+}
+
+static struct short_calls *short_calls(struct call_scanner *scanner, const struct shadow_scan *scan,
+				       uint64_t function, uint64_t caller)
+{
+	uint64_t hash = hash__add(hash__add(hash__add(scan->pid, scan->stack->tid), function), caller);
+	uint64_t *index = map64__put(&scanner->short_index, hash, 0);
+
+	if (!index)
+		return NULL;
+	if (!*index) {
+		struct short_calls *calls = array__add(&scanner->shorts);
+
+		if (!calls)
+			return NULL;
+		*calls = (struct short_calls){.pid = scan->pid, .tid = scan->stack->tid, .function = function,
+					      .caller = caller};
+		*index = scanner->shorts.n;
+	}
+	return &scanner->shorts.data[*index - 1];
+}
+
+static void on_short_call(void *arg, const struct shadow_scan *scan, const struct seen_call *call,
+			  uint64_t caller, bool in_pair)
+{
+	struct call_scanner *scanner = arg;
+	struct short_calls *calls = short_calls(scanner, scan, call->function, caller);
+
+	if (!calls) {
+		scanner->report.lost++;
+		return;
+	}
+	calls->looks += call->looks;
+	calls->ended += in_pair;
+}
+
+static struct scan_sink sink_of(struct call_scanner *scanner)
+{
+	return (struct scan_sink){.on_call = on_call, .on_short_call = on_short_call, .arg = scanner};
+}
+
+/* Scans stacks that came into use. */
+static void add_stacks(struct call_scanner *scanner, const struct scanned_process *process)
+{
+	for (size_t m = 0; m < process->map.mappings.n; m++) {
+		const struct shadow_memory *memory = process->map.mappings.data[m].memory;
+		const struct shadow_stack *stacks = (const struct shadow_stack *)memory;
+
+		for (uint32_t i = 1; i < memory->stacks && stacks[i].state != SHADOW_FREE; i++) {
+			bool known = false;
+			struct shadow_scan *scan;
+
+			for (size_t k = 0; k < scanner->scans.n && !known; k++)
+				known = scanner->scans.data[k].stack == &stacks[i];
+			scan = known ? NULL : array__add(&scanner->scans);
+			if (!scan)
+				continue;
+			scan->stack = &stacks[i];
+			scan->pid = process->map.pid;
+		}
+	}
+}
+
+static void drop_process(struct call_scanner *scanner, struct scanned_process *process)
+{
+	const struct scan_sink sink = sink_of(scanner);
+
+	for (size_t i = scanner->scans.n; i-- > 0;) {
+		if (scanner->scans.data[i].pid != process->map.pid)
+			continue;
+		shadow_scan__finish(&scanner->scans.data[i], &sink);
+		shadow_scan__free(&scanner->scans.data[i]);
+		scanner->scans.data[i] = scanner->scans.data[--scanner->scans.n];
+	}
+	shadow_memory_map__free(&process->map);
+}
+
+static void add_process(struct call_scanner *scanner, uint32_t pid, uint64_t now)
+{
+	struct scanned_process *process = NULL;
+
+	for (size_t i = 0; i < scanner->processes.n && !process; i++)
+		if (scanner->processes.data[i].map.pid == pid)
+			process = &scanner->processes.data[i];
+	if (process)
+		drop_process(scanner, process);
+	else
+		process = array__add(&scanner->processes);
+	if (!process)
+		return;
+	process->map.pid = pid;
+	process->added = now;
+	process->ended = false;
+}
+
+/* Looks for memory and stacks that came into being. */
+static void search(struct call_scanner *scanner, uint64_t now)
+{
+	static unsigned int times;
+	uint64_t found = 0;
+
+	times++;
+	pthread_mutex_lock(&scanner->lock);
+	for (size_t i = 0; i < scanner->added.n; i++)
+		add_process(scanner, scanner->added.data[i], now);
+	scanner->added.n = 0;
+	pthread_mutex_unlock(&scanner->lock);
+	for (size_t i = 0; i < scanner->processes.n; i++) {
+		struct scanned_process *process = &scanner->processes.data[i];
+		bool is_new = !process->map.mappings.n &&
+			      (now - process->added < SEARCH_FOR_NS || times % 100 == 0);
+
+		if (!process->ended && (is_new || shadow_memory_map__has_grown(&process->map)))
+			process->ended = shadow_memory_map__update(&process->map) < 0;
+		add_stacks(scanner, process);
+		found += process->map.mappings.n != 0;
+	}
+	scanner->found = found > scanner->found ? found : scanner->found;
+}
+
+/* Looks at all stacks. */
+static void look(struct call_scanner *scanner, uint64_t time, bool second)
+{
+	const struct scan_sink sink = sink_of(scanner);
+
+	for (size_t i = 0; i < scanner->scans.n; i++) {
+		struct shadow_scan *scan = &scanner->scans.data[i];
+		size_t before = scan->calls.n;
+		uint64_t generation = before ? scan->calls.data[before - 1].generation : 0;
+		int err = shadow_scan__look(scan, time, second, &sink);
+
+		scanner->report.torn += err == -EAGAIN;
+		scanner->report.lost += err == -ENOMEM;
+		if (err || scan->calls.n != before ||
+		    (before && scan->calls.data[before - 1].generation != generation))
+			scanner->changed = time;
+	}
+}
+
+static void publish(struct call_scanner *scanner)
+{
+	pthread_mutex_lock(&scanner->lock);
+	if (scanner->published.n > MAX_CALLS ||
+	    array__reserve(&scanner->published, scanner->calls.n)) {
+		scanner->report.lost += scanner->calls.n;
+	} else if (scanner->calls.n) {
+		memcpy(scanner->published.data + scanner->published.n, scanner->calls.data,
+		       scanner->calls.n * sizeof(*scanner->calls.data));
+		scanner->published.n += scanner->calls.n;
+	}
+	scanner->calls.n = 0;
+	pthread_mutex_unlock(&scanner->lock);
+}
+
+static void publish_report(struct call_scanner *scanner, uint64_t now)
+{
+	scanner->report.ns = now - scanner->report.time;
+	scanner->report.time = now;
+	for (size_t i = 0; i < scanner->scans.n; i++)
+		scanner->report.missed += scanner->scans.data[i].stack->missed;
+	pthread_mutex_lock(&scanner->lock);
+	for (size_t i = 0; i < scanner->shorts.n; i++)
+		scanner->report.lost +=
+			array__push(&scanner->published_shorts, scanner->shorts.data[i]) != 0;
+	(void)array__push(&scanner->reports, scanner->report);
+	pthread_mutex_unlock(&scanner->lock);
+	scanner->shorts.n = 0;
+	map64__free(&scanner->short_index);
+	scanner->short_index = (struct map64){};
+	scanner->report = (struct scan_report){.time = now};
+}
+
+/* Until @time, without touching the stacks' memory. */
+static uint64_t pause_until(uint64_t time)
+{
+	uint64_t now = now_ns(CLOCK_MONOTONIC);
+
+	for (; now < time; now = now_ns(CLOCK_MONOTONIC))
+		for (int i = 0; i < 4; i++)
+			__builtin_ia32_pause();
+	return now;
+}
+
+/* The next pair begins half a period to one and a half after the last one. */
+static uint64_t next_pair(struct call_scanner *scanner, uint64_t now)
+{
+	if (!scanner->period_ns)
+		return now;
+	scanner->random = hash__mix(scanner->random + now);
+	return now + scanner->period_ns / 2 + scanner->random % scanner->period_ns;
+}
+
+static void *scan(void *arg)
+{
+	struct call_scanner *scanner = arg;
+	uint64_t now = now_ns(CLOCK_MONOTONIC), searched = 0, published = now, last = now, next = now;
+
+	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
+	scanner->report.time = scanner->changed = now;
+	while (!__atomic_load_n(&scanner->stop, __ATOMIC_RELAXED)) {
+		uint64_t first = pause_until(next), second;
+
+		look(scanner, first, false);
+		second = now_ns(CLOCK_MONOTONIC);
+		look(scanner, second, true);
+		scanner->report.pairs++;
+		scanner->report.pair_ns += second - first;
+		if (first - last > scanner->report.longest_ns)
+			scanner->report.longest_ns = first - last;
+		last = second;
+		next = next_pair(scanner, second);
+		if (second - searched >= SEARCH_NS) {
+			search(scanner, second);
+			searched = second;
+		}
+		if (second - published >= PUBLISH_NS) {
+			publish(scanner);
+			published = second;
+		}
+		if (second - scanner->report.time >= REPORT_NS)
+			publish_report(scanner, second);
+		if (second - scanner->changed > RESTS_AFTER_NS)
+			usleep(REST_NS / 1000);
+	}
+	for (size_t i = 0; i < scanner->processes.n; i++)
+		drop_process(scanner, &scanner->processes.data[i]);
+	publish(scanner);
+	publish_report(scanner, now_ns(CLOCK_MONOTONIC));
+	return NULL;
+}
+
+int call_scanner__new(uint64_t resolution_ns, struct call_scanner **out)
+{
+	struct call_scanner *scanner = calloc(1, sizeof(*scanner));
+	int err;
+
+	if (!scanner)
+		return -ENOMEM;
+	scanner->period_ns = resolution_ns;
+	pthread_mutex_init(&scanner->lock, NULL);
+	err = -pthread_create(&scanner->thread, NULL, scan, scanner);
+	if (err) {
+		free(scanner);
+		return error__set(err, "cannot create the thread that scans calls");
+	}
+	*out = scanner;
+	return 0;
+}
+
+void call_scanner__add(struct call_scanner *scanner, uint32_t pid)
+{
+	pthread_mutex_lock(&scanner->lock);
+	(void)array__push(&scanner->added, pid);
+	pthread_mutex_unlock(&scanner->lock);
+}
+
+static void stop(struct call_scanner *scanner)
+{
+	if (!__atomic_exchange_n(&scanner->stop, true, __ATOMIC_RELAXED))
+		pthread_join(scanner->thread, NULL);
+}
+
+void call_scanner__drain(struct call_scanner *scanner, int last, const struct call_scanner_sink *sink)
+{
+	observed_calls calls;
+	short_call_counts shorts;
+	scan_reports reports;
+
+	if (last)
+		stop(scanner);
+	pthread_mutex_lock(&scanner->lock);
+	calls = scanner->published;
+	shorts = scanner->published_shorts;
+	reports = scanner->reports;
+	memset(&scanner->published, 0, sizeof(scanner->published));
+	memset(&scanner->published_shorts, 0, sizeof(scanner->published_shorts));
+	memset(&scanner->reports, 0, sizeof(scanner->reports));
+	pthread_mutex_unlock(&scanner->lock);
+	for (size_t i = 0; i < calls.n; i++)
+		sink->on_call(sink->arg, &calls.data[i]);
+	for (size_t i = 0; i < shorts.n; i++)
+		sink->on_short_calls(sink->arg, &shorts.data[i]);
+	for (size_t i = 0; i < reports.n; i++)
+		sink->on_report(sink->arg, &reports.data[i]);
+	array__free(&calls);
+	array__free(&shorts);
+	array__free(&reports);
+}
+
+uint64_t call_scanner__processes(const struct call_scanner *scanner)
+{
+	return scanner->found;
+}
+
+void call_scanner__free(struct call_scanner *scanner)
+{
+	if (!scanner)
+		return;
+	stop(scanner);
+	for (size_t i = 0; i < scanner->scans.n; i++)
+		shadow_scan__free(&scanner->scans.data[i]);
+	for (size_t i = 0; i < scanner->processes.n; i++)
+		shadow_memory_map__free(&scanner->processes.data[i].map);
+	array__free(&scanner->scans);
+	array__free(&scanner->processes);
+	array__free(&scanner->calls);
+	array__free(&scanner->shorts);
+	map64__free(&scanner->short_index);
+	array__free(&scanner->added);
+	array__free(&scanner->published);
+	array__free(&scanner->published_shorts);
+	array__free(&scanner->reports);
+	pthread_mutex_destroy(&scanner->lock);
+	free(scanner);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A thread of dwell that scans the shadow stacks of processes built by dwell-cc (LDB, NSDI'24, section
+ * 3.2, where it is a thread of the program). It keeps a CPU busy as long as one of them runs. What
+ * it sees is kept until call_scanner__drain().
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "collect/core/observed_call.h"
+
+#define CALL_SCANNER_DEFAULT_NS 1000
+
+struct call_scanner;
+
+/* @resolution_ns: the period, 0 to 1 ms; 0: as often as it can. 0 or a negative errno. */
+int call_scanner__new(uint64_t resolution_ns, struct call_scanner **out);
+
+/* Process @pid, new or with a new program, is to be scanned as soon as it has shadow stacks. */
+void call_scanner__add(struct call_scanner *scanner, uint32_t pid);
+
+struct call_scanner_sink {
+	void (*on_call)(void *arg, const struct observed_call *call);
+	void (*on_short_calls)(void *arg, const struct short_calls *calls);
+	void (*on_report)(void *arg, const struct scan_report *report);
+	void *arg;
+};
+
+/* Passes on what was seen since the last time. @last: stops the thread first. */
+void call_scanner__drain(struct call_scanner *scanner, int last, const struct call_scanner_sink *sink);
+
+/* The number of processes that had shadow stacks. */
+uint64_t call_scanner__processes(const struct call_scanner *scanner);
+
+void call_scanner__free(struct call_scanner *scanner);
+DEFINE_CLEANUP(struct call_scanner *, call_scanner__free)

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/latency/shadow_memory_map.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+#define MAPPING_SIZE ((size_t)SHADOW_STACKS * SHADOW_STACK_SIZE)
+
+static bool is_mapped(const struct shadow_memory_map *map, uint64_t address)
+{
+	for (size_t i = 0; i < map->mappings.n; i++)
+		if (map->mappings.data[i].address == address)
+			return true;
+	return false;
+}
+
+/* The pid of @pid as the process sees itself; 0: it has ended. */
+static uint32_t inner_pid(uint32_t pid)
+{
+	_cleanup_fclose_ FILE *file = NULL;
+	char path[64], line[256];
+	uint32_t inner = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (!strncmp(line, "NSpid:", 6))
+			inner = (uint32_t)strtoul(strrchr(line, '\t') + 1, NULL, 10);
+	return inner;
+}
+
+/*
+ * Maps [@from, @until) of the process. 0: it is not the process's own: a child has its parent's until
+ * it goes on after fork(); or it is not complete yet.
+ */
+static int map_one(struct shadow_memory_map *map, uint64_t from, uint64_t until)
+{
+	const struct shadow_memory *memory;
+	_cleanup_close_ int fd = -1;
+	char path[96];
+	int err;
+
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, map->pid, from, until);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	memory = mmap(NULL, MAPPING_SIZE, PROT_READ, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED)
+		return -errno;
+	if (memory->magic == SHADOW_MAGIC && memory->version != SHADOW_VERSION) {
+		munmap((void *)memory, MAPPING_SIZE);
+		return error__set(-EPROTO, "process %u was built by dwell-cc of another version of dwell; build "
+					   "it again", map->pid);
+	}
+	err = memory->magic == SHADOW_MAGIC && memory->pid == inner_pid(map->pid) &&
+			      memory->stacks < SHADOW_STACKS
+		      ? array__push(&map->mappings, ((struct shadow_mapping){memory, from}))
+		      : -EAGAIN;
+	if (err)
+		munmap((void *)memory, MAPPING_SIZE);
+	return err == -EAGAIN ? 0 : err ? err : 1;
+}
+
+int shadow_memory_map__update(struct shadow_memory_map *map)
+{
+	_cleanup_fclose_ FILE *maps = NULL;
+	char path[64], line[4096];
+	int n = 0, result;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", map->pid);
+	maps = fopen(path, "re");
+	if (!maps)
+		return errno == ENOENT ? -ESRCH : -errno;
+	while (fgets(line, sizeof(line), maps)) {
+		uint64_t from, until;
+
+		if (!strstr(line, "/memfd:" SHADOW_MEMORY_NAME " ") ||
+		    sscanf(line, "%" SCNx64 "-%" SCNx64, &from, &until) != 2 ||
+		    until - from != MAPPING_SIZE || is_mapped(map, from))
+			continue;
+		result = map_one(map, from, until);
+		if (result < 0)
+			return result;
+		n += result;
+	}
+	return n;
+}
+
+bool shadow_memory_map__has_grown(const struct shadow_memory_map *map)
+{
+	for (size_t i = 0; i < map->mappings.n; i++) {
+		uint64_t next = __atomic_load_n(&map->mappings.data[i].memory->next, __ATOMIC_RELAXED);
+
+		if (next && !is_mapped(map, next))
+			return true;
+	}
+	return false;
+}
+
+void shadow_memory_map__free(struct shadow_memory_map *map)
+{
+	for (size_t i = 0; i < map->mappings.n; i++)
+		munmap((void *)map->mappings.data[i].memory, MAPPING_SIZE);
+	array__free(&map->mappings);
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/latency/shadow_scan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Attempts to look at a stack that changes meanwhile. */
+#define ATTEMPTS 4
+
+static uint64_t load(const uint64_t *word)
+{
+	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+}
+
+/* The number of calls that are as they were at the last look. */
+static size_t count_unchanged(const struct shadow_scan *scan)
+{
+	size_t n = scan->calls.n;
+
+	while (n && load(&scan->stack->entries[n - 1].generation) != scan->calls.data[n - 1].generation)
+		n--;
+	return n;
+}
+
+/* Whether the @n calls from @first on, which were just read behind the others, are still there. */
+static bool are_valid(const struct shadow_entry *entries, size_t first, const struct shadow_entry *read,
+		      size_t n, uint64_t below)
+{
+	for (size_t i = n; i-- > 0;)
+		if (load(&entries[first + i].generation) != read[i].generation)
+			return false;
+	return !first || load(&entries[first - 1].generation) == below;
+}
+
+/* Reads the calls above the @unchanged ones into @read. Returns their number, or -EAGAIN. */
+static int read_new(const struct shadow_scan *scan, size_t unchanged, struct shadow_entry *read)
+{
+	const struct shadow_entry *entries = scan->stack->entries;
+	uint64_t first_below = unchanged ? scan->calls.data[unchanged - 1].generation : 0;
+	uint64_t below = first_below;
+	size_t n = 0;
+
+	for (; unchanged + n < SHADOW_DEPTH; n++) {
+		const struct shadow_entry *entry = &entries[unchanged + n];
+		uint64_t generation = load(&entry->generation);
+
+		if (!(generation & 1) || generation < below)
+			break;
+		read[n] = (struct shadow_entry){.function = load(&entry->function), .generation = generation};
+		if (load(&entry->generation) != generation)
+			return -EAGAIN;
+		below = generation;
+	}
+	return are_valid(entries, unchanged, read, n, first_below) ? (int)n : -EAGAIN;
+}
+
+static void tell_end(const struct shadow_scan *scan, size_t depth, uint64_t end, uint32_t slack,
+		     unsigned flags, const struct scan_sink *sink)
+{
+	const struct seen_call *call = &scan->calls.data[depth];
+	uint64_t caller = depth ? scan->calls.data[depth - 1].function : 0;
+	struct observed_call told = {
+		.pid = scan->pid,
+		.tid = scan->stack->tid,
+		.function = call->function,
+		.caller = caller,
+		.begin = call->begin,
+		.end = end,
+		.begin_slack = call->begin_slack,
+		.end_slack = slack,
+		.depth = (uint16_t)depth,
+		.flags = (uint16_t)(call->flags | flags),
+	};
+
+	if (call->is_long)
+		sink->on_call(sink->arg, &told);
+	else
+		sink->on_short_call(sink->arg, scan, call, caller, flags & OBSERVED_CALL_IN_PAIR);
+}
+
+/* The calls above the @unchanged ones have ended since the last look. */
+static void end_calls(struct shadow_scan *scan, size_t unchanged, uint64_t time, bool second,
+		      const struct scan_sink *sink)
+{
+	uint64_t slack = (time - scan->seen) / 2;
+
+	for (; scan->calls.n > unchanged; scan->calls.n--)
+		tell_end(scan, scan->calls.n - 1, time - slack, (uint32_t)slack,
+			 second ? OBSERVED_CALL_IN_PAIR : 0, sink);
+}
+
+/* The topmost calls that are not known to be long, before the new ones. */
+static void note_look(struct shadow_scan *scan, size_t unchanged, bool second)
+{
+	for (size_t i = unchanged; !second && i && !scan->calls.data[i - 1].is_long; i--) {
+		scan->calls.data[i - 1].is_long = true;
+		scan->calls.data[i - 1].looks++;
+	}
+}
+
+static int begin_calls(struct shadow_scan *scan, const struct shadow_entry *read, size_t n, uint64_t time,
+		       bool second)
+{
+	uint64_t slack = scan->seen ? (time - scan->seen) / 2 : 0;
+	int err = array__reserve(&scan->calls, n);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < n; i++)
+		scan->calls.data[scan->calls.n++] = (struct seen_call){
+			.function = read[i].function,
+			.generation = read[i].generation,
+			.begin = time - slack,
+			.begin_slack = slack > UINT32_MAX ? UINT32_MAX : (uint32_t)slack,
+			.looks = !second,
+			.flags = scan->seen ? 0 : OBSERVED_CALL_EARLIER,
+		};
+	return 0;
+}
+
+int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool second, const struct scan_sink *sink)
+{
+	struct shadow_entry read[SHADOW_DEPTH];
+	size_t unchanged = 0;
+	int n = -EAGAIN;
+
+	for (int i = 0; i < ATTEMPTS && n == -EAGAIN; i++) {
+		unchanged = count_unchanged(scan);
+		n = read_new(scan, unchanged, read);
+	}
+	if (n < 0)
+		return n;
+	end_calls(scan, unchanged, time, second, sink);
+	note_look(scan, unchanged, second);
+	n = begin_calls(scan, read, (size_t)n, time, second);
+	scan->seen = time;
+	return n;
+}
+
+void shadow_scan__finish(struct shadow_scan *scan, const struct scan_sink *sink)
+{
+	for (; scan->calls.n; scan->calls.n--)
+		tell_end(scan, scan->calls.n - 1, scan->seen, 0, OBSERVED_CALL_UNFINISHED, sink);
+}
+
+void shadow_scan__free(struct shadow_scan *scan)
+{
+	array__free(&scan->calls);
+}
