@@ -19,6 +19,7 @@
 #include "collect/latency/shadow_scan.h"
 
 #define MS		1000000ULL
+#define PAIR_NS		100		/* between two looks of a pair */
 #define PUBLISH_NS	(5 * MS)	/* what was seen is passed on so often */
 #define REPORT_NS	(100 * MS)	/* and short calls, and the scanner's own doings */
 #define SEARCH_NS	MS		/* new processes and stacks are looked for so often */
@@ -187,23 +188,24 @@ static void search(struct call_scanner *scanner, uint64_t now)
 	scanner->found = found > scanner->found ? found : scanner->found;
 }
 
-/* Looks at all stacks. */
-static void look(struct call_scanner *scanner, uint64_t time, bool second)
+/* Looks at all stacks. Returns the time that has passed since the last look, a stack on average. */
+static uint64_t look(struct call_scanner *scanner, bool second)
 {
 	const struct scan_sink sink = sink_of(scanner);
+	uint64_t time = now_ns(CLOCK_MONOTONIC), passed = 0;
 
 	for (size_t i = 0; i < scanner->scans.n; i++) {
 		struct shadow_scan *scan = &scanner->scans.data[i];
-		size_t before = scan->calls.n;
-		uint64_t generation = before ? scan->calls.data[before - 1].generation : 0;
-		int err = shadow_scan__look(scan, time, second, &sink);
+		int err;
 
+		passed += scan->seen ? time - scan->seen : 0;
+		err = shadow_scan__look(scan, time, second, &sink);
 		scanner->report.torn += err == -EAGAIN;
 		scanner->report.lost += err == -ENOMEM;
-		if (err || scan->calls.n != before ||
-		    (before && scan->calls.data[before - 1].generation != generation))
-			scanner->changed = time;
+		if (scan->changed)
+			scanner->changed = time = now_ns(CLOCK_MONOTONIC);
 	}
+	return scanner->scans.n ? passed / scanner->scans.n : 0;
 }
 
 static void publish(struct call_scanner *scanner)
@@ -267,13 +269,13 @@ static void *scan(void *arg)
 	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
 	scanner->report.time = scanner->changed = now;
 	while (!__atomic_load_n(&scanner->stop, __ATOMIC_RELAXED)) {
-		uint64_t first = pause_until(next), second;
+		uint64_t second, first = pause_until(next);
 
-		look(scanner, first, false);
-		second = now_ns(CLOCK_MONOTONIC);
-		look(scanner, second, true);
+		look(scanner, false);
+		pause_until(now_ns(CLOCK_MONOTONIC) + PAIR_NS);
+		scanner->report.pair_ns += look(scanner, true);
 		scanner->report.pairs++;
-		scanner->report.pair_ns += second - first;
+		second = now_ns(CLOCK_MONOTONIC);
 		if (first - last > scanner->report.longest_ns)
 			scanner->report.longest_ns = first - last;
 		last = second;

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
+
 /* Attempts to look at a stack that changes meanwhile. */
 #define ATTEMPTS 4
 
@@ -118,12 +120,25 @@ static int begin_calls(struct shadow_scan *scan, const struct shadow_entry *read
 	return 0;
 }
 
+/*
+ * When the stack was read, about. What the program has written since the last look takes a while to
+ * arrive from its CPU; in the second look of a pair, an end that came later than @time is not
+ * seen, as the line that was read just before is still in the cache.
+ */
+static uint64_t time_of_read(uint64_t time, bool second)
+{
+	return second ? time : time + (now_ns(CLOCK_MONOTONIC) - time) / 2;
+}
+
 int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool second, const struct scan_sink *sink)
 {
 	struct shadow_entry read[SHADOW_DEPTH];
-	size_t unchanged = 0;
-	int n = -EAGAIN;
+	size_t unchanged = count_unchanged(scan);
+	int n = read_new(scan, unchanged, read);
 
+	scan->changed = n || unchanged != scan->calls.n;
+	if (scan->changed)
+		time = time_of_read(time, second);
 	for (int i = 0; i < ATTEMPTS && n == -EAGAIN; i++) {
 		unchanged = count_unchanged(scan);
 		n = read_new(scan, unchanged, read);

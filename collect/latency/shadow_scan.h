@@ -27,6 +27,7 @@ struct shadow_scan {
 	const struct shadow_stack *stack;
 	uint32_t pid;
 	uint64_t seen;		       /* time of the last look; 0: none yet */
+	bool changed;		       /* by the last look */
 	ARRAY(struct seen_call) calls; /* by depth */
 };
 
@@ -39,7 +40,7 @@ struct scan_sink {
 };
 
 /*
- * Looks at the stack at @time; @second: this ends a pair. Returns 0, -EAGAIN (the stack changed all
+ * Looks at the stack at @time, now; @second: this ends a pair. Returns 0, -EAGAIN (the stack changed all
  * the time; nothing is known of it then, and the next look takes its place) or -ENOMEM.
  */
 int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool second, const struct scan_sink *sink);
