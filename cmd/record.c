@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/workload.h"
+#include "collect/latency/call_scanner.h"
 #include "collect/record/recorder.h"
 #include "model/embed.h"
 
@@ -40,6 +41,7 @@ struct record_options {
 	const char *rung;
 	const char *user;
 	struct span_sources requests;
+	uint64_t calls_ns;
 	bool no_symbols;
 	bool verbose;
 };
@@ -88,6 +90,9 @@ static const struct option_row record_rows[] = {
 		    "also record when requests begin and end: tcp:PORT or unix:PATH (requests to a "
 		    "server), usdt:PROVIDER:BEGIN,END (between two probes), or the name of a "
 		    "function or of a DWELL_BEGIN; may be repeated"),
+	OPTION_NUMBER("calls", 0, "NS", struct record_options, calls_ns,
+		      "also record how long calls of functions take, of programs built by dwell-cc, "
+		      "with a resolution of about NS nanoseconds (see dwell latency)"),
 	OPTION_GROUP("How to record"),
 	OPTION_TEXT("output", 'o', "FILE", struct record_options, output,
 		    "write the recording to FILE (default: dwell.data); an existing one is kept as "
@@ -258,6 +263,16 @@ static void on_progress(void *arg, const struct recorder_progress *progress)
 	print_progress(progress);
 }
 
+static void on_process(void *arg, uint32_t pid)
+{
+	call_scanner__add(arg, pid);
+}
+
+static void drain_calls(void *arg, bool last, const struct call_sink *sink)
+{
+	call_scanner__drain(arg, last, sink);
+}
+
 static int dso_fd(void *context, uint32_t number)
 {
 	return recorder__dso_fd(context, number);
@@ -371,6 +386,13 @@ static int set_table_size(const struct record_options *options, size_t *bytes)
 	return -EINVAL;
 }
 
+static int check_resolution(uint64_t ns)
+{
+	if (ns == UNSET || ns <= CALL_SCANNER_LONGEST_NS)
+		return 0;
+	return error__set(-EINVAL, "--calls must be 0 to %d ns", CALL_SCANNER_LONGEST_NS);
+}
+
 static int check_wait_limit(uint64_t limit)
 {
 	if (limit <= MAX_WAIT_LIMIT)
@@ -392,6 +414,8 @@ static int configure(const struct record_options *options, char **command,
 	if (!err)
 		err = check_wait_limit(options->wait_limit);
 	if (!err)
+		err = check_resolution(options->calls_ns);
+	if (!err)
 		err = set_table_size(options, &config->capture.table_bytes);
 	if (!err && options->duration)
 		err = options__duration(options->duration, &config->capture.duration_ns);
@@ -412,10 +436,13 @@ int command_record__run(int argc, char **argv, bool *recorded)
 	struct record_options options = {.output = "dwell.data",
 					 .hz = UNSET,
 					 .period_us = UNSET,
+					 .calls_ns = UNSET,
 					 .wait_limit = 2,
 					 .table_mib = DEFAULT_TABLE_MIB,
 					 .helpers = HELPERS_KERNEL};
 	_cleanup_free_ char *description = NULL;
+	struct recorder_calls calls = {.on_process = on_process, .drain = drain_calls};
+	struct call_scanner *scanner = NULL;
 	struct recorder_config config = {};
 	struct progress_line display = {.terminal = isatty(STDERR_FILENO)};
 	pid_array ids = {};
@@ -438,11 +465,17 @@ int command_record__run(int argc, char **argv, bool *recorded)
 	workload__handle_signals(&config.capture.ignored);
 	config.on_progress = on_progress;
 	config.arg = &display;
-	err = recorder__new(&config, &display.recorder);
+	if (options.calls_ns != UNSET) {
+		err = call_scanner__new(options.calls_ns, &scanner);
+		config.calls = &calls;
+		calls.arg = scanner;
+	}
+	err = err ? err : recorder__new(&config, &display.recorder);
 	if (!err) {
 		status = record(&options, &display, recorded);
 		recorder__free(display.recorder);
 	}
+	call_scanner__free(scanner);
 	array__free(&ids);
 	span_sources__free(&options.requests);
 	return err ? command__fail(err) : status;

@@ -500,6 +500,55 @@ static int load_span(struct loader *loader, const struct record *record)
 	return array__push(&loader->model->spans, span);
 }
 
+static int load_call(struct loader *loader, const struct record *record)
+{
+	const struct record_call *from = &record->call;
+	uint32_t thread = thread_index(loader, from->thread);
+	struct model_call call = {
+		.begin = from->time - from->ns,
+		.end = from->time,
+		.stack = raw_stack_index(loader, from->stack),
+		.begin_slack = from->begin_slack,
+		.end_slack = from->end_slack,
+		.depth = from->depth,
+		.flags = from->flags,
+	};
+
+	if (!thread || !call.stack)
+		return -EINVAL;
+	extend_time_range(loader, call.begin, call.end);
+	return array__push(&loader->model->threads.data[thread].calls, call);
+}
+
+static int load_short_calls(struct loader *loader, const struct record *record)
+{
+	const struct record_short_calls *from = &record->short_calls;
+	uint32_t thread = thread_index(loader, from->thread);
+	struct model_short_calls calls = {.time = from->time,
+					  .stack = raw_stack_index(loader, from->stack),
+					  .looks = from->looks,
+					  .ended = from->ended};
+
+	if (!thread || !calls.stack)
+		return -EINVAL;
+	return array__push(&loader->model->threads.data[thread].short_calls, calls);
+}
+
+static int load_scan(struct loader *loader, const struct record *record)
+{
+	const struct record_scan *from = &record->scan;
+	struct model_scans *scans = &loader->model->scans;
+
+	scans->ns += from->ns;
+	scans->pairs += from->pairs;
+	scans->pair_ns += from->pair_ns;
+	scans->torn += from->torn;
+	scans->lost += from->lost;
+	scans->missed = from->missed > scans->missed ? from->missed : scans->missed;
+	scans->longest_ns = from->longest_ns > scans->longest_ns ? from->longest_ns : scans->longest_ns;
+	return 0;
+}
+
 static int load_annotation(struct loader *loader, const struct record *record)
 {
 	const struct record_annotation *from = &record->annotation;
@@ -589,6 +638,8 @@ static int (*const handlers[])(struct loader *, const struct record *) = {
 	[RECORD_SYMBOL] = load_symbol,	 [RECORD_DEVICE] = load_device,
 	[RECORD_IDLE] = load_idle,	 [RECORD_ANNOTATION] = load_annotation,
 	[RECORD_REQUEST] = load_request, [RECORD_SPAN] = load_span,
+	[RECORD_CALL] = load_call,	 [RECORD_SHORT_CALLS] = load_short_calls,
+	[RECORD_SCAN] = load_scan,
 };
 
 int loader__add(struct loader *loader, const struct record *record)

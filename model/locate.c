@@ -229,6 +229,20 @@ static int locator_wakes(struct locator *locator, struct model_thread *thread)
 	return err;
 }
 
+static int locator_calls(struct locator *locator, struct model_thread *thread)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < thread->calls.n && !err; i++)
+		err = locator_user_stack(locator, thread, thread->calls.data[i].stack, false,
+					 thread->calls.data[i].end, &thread->calls.data[i].stack);
+	for (size_t i = 0; i < thread->short_calls.n && !err; i++)
+		err = locator_user_stack(locator, thread, thread->short_calls.data[i].stack, false,
+					 thread->short_calls.data[i].time,
+					 &thread->short_calls.data[i].stack);
+	return err;
+}
+
 static int locator_idles(struct locator *locator, struct model_device *device)
 {
 	const struct model *model = locator->loader->model;
@@ -283,6 +297,7 @@ int loader__locate(struct loader *loader)
 		err = locator_samples(&locator, thread);
 		err = err ? err : locator_intervals(&locator, thread);
 		err = err ? err : locator_wakes(&locator, thread);
+		err = err ? err : locator_calls(&locator, thread);
 	}
 	for (size_t i = 1; i < model->devices.n && !err; i++)
 		err = locator_idles(&locator, &model->devices.data[i]);

@@ -132,6 +132,8 @@ static void free_thread(struct model_thread *thread)
 	array__free(&thread->samples);
 	array__free(&thread->intervals);
 	array__free(&thread->wakes);
+	array__free(&thread->calls);
+	array__free(&thread->short_calls);
 	array__free(&thread->annotations);
 }
 

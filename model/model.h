@@ -105,6 +105,36 @@ struct model_annotation {
 	uint8_t type;	/* enum annotation_type */
 };
 
+/* A call that a scanner of shadow stacks saw: see struct record_call. */
+struct model_call {
+	uint64_t begin;
+	uint64_t end;
+	uint32_t stack; /* the function, and its caller if there is one */
+	uint32_t begin_slack;
+	uint32_t end_slack;
+	uint16_t depth;
+	uint16_t flags; /* enum call_flags */
+};
+
+/* Calls shorter than the scanner's period: see struct record_short_calls. */
+struct model_short_calls {
+	uint64_t time;
+	uint32_t stack;
+	uint64_t looks;
+	uint64_t ended;
+};
+
+/* What the scanner did, in all. */
+struct model_scans {
+	uint64_t ns;
+	uint64_t pairs;
+	uint64_t pair_ns;
+	uint64_t longest_ns;
+	uint64_t torn;
+	uint64_t lost;
+	uint64_t missed;
+};
+
 struct model_thread {
 	uint32_t number; /* in the recording */
 	uint32_t tid;
@@ -130,6 +160,8 @@ struct model_thread {
 	ARRAY(struct model_interval) intervals;	    /* by t_out */
 	ARRAY(struct model_wake) wakes;		    /* by time */
 	ARRAY(struct model_annotation) annotations; /* by time */
+	ARRAY(struct model_call) calls;		    /* by end */
+	ARRAY(struct model_short_calls) short_calls; /* by time */
 };
 
 /* A block device had no request in flight in [since, since + ns); then @thread issued one. */
@@ -253,6 +285,7 @@ struct model {
 	ARRAY(struct model_meta) metas;
 	ARRAY(struct model_lost) losts;
 
+	struct model_scans scans;
 	uint64_t start;	    /* of the recording */
 	uint64_t end;	    /* of the recording, or of its last record if it was cut short */
 	uint64_t period_ns; /* between two sampling points */

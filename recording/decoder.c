@@ -207,6 +207,12 @@ static bool is_valid(const struct record *record)
 				     record->request.service_ns);
 	case RECORD_SPAN:
 		return is_past_valid(record->span.time, record->span.queue_ns, record->span.ns);
+	case RECORD_CALL:
+		return is_past_valid(record->call.time, record->call.ns, 0);
+	case RECORD_SHORT_CALLS:
+		return record->short_calls.time <= INT64_MAX;
+	case RECORD_SCAN:
+		return is_past_valid(record->scan.time, record->scan.ns, 0);
 	default:
 		return true;
 	}

@@ -253,6 +253,36 @@ static const struct field span[] = {
 	REFERENCE(4, span, object, OBJECT),
 };
 
+static const struct field call[] = {
+	REFERENCE(5, call, thread, THREAD),
+	DELTA(5, call, time, TIME),
+	UNSIGNED(5, call, ns),
+	REFERENCE(5, call, stack, STACK),
+	UNSIGNED(5, call, depth),
+	UNSIGNED(5, call, begin_slack),
+	UNSIGNED(5, call, end_slack),
+	UNSIGNED(5, call, flags),
+};
+
+static const struct field short_calls[] = {
+	REFERENCE(5, short_calls, thread, THREAD),
+	DELTA(5, short_calls, time, TIME),
+	REFERENCE(5, short_calls, stack, STACK),
+	UNSIGNED(5, short_calls, looks),
+	UNSIGNED(5, short_calls, ended),
+};
+
+static const struct field scan[] = {
+	DELTA(5, scan, time, TIME),
+	UNSIGNED(5, scan, ns),
+	UNSIGNED(5, scan, pairs),
+	UNSIGNED(5, scan, pair_ns),
+	UNSIGNED(5, scan, longest_ns),
+	UNSIGNED(5, scan, torn),
+	UNSIGNED(5, scan, lost),
+	UNSIGNED(5, scan, missed),
+};
+
 #define LAYOUT(fields) {#fields, fields, ARRAY_SIZE(fields)}
 
 static const struct layout layouts[LAYOUT_TYPES] = {
@@ -276,6 +306,9 @@ static const struct layout layouts[LAYOUT_TYPES] = {
 	[RECORD_ANNOTATION] = LAYOUT(annotation),
 	[RECORD_REQUEST] = LAYOUT(request),
 	[RECORD_SPAN] = LAYOUT(span),
+	[RECORD_CALL] = LAYOUT(call),
+	[RECORD_SHORT_CALLS] = LAYOUT(short_calls),
+	[RECORD_SCAN] = LAYOUT(scan),
 };
 /* clang-format on */
 

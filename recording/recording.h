@@ -38,6 +38,9 @@ enum record_type {
 	RECORD_ANNOTATION = 18,
 	RECORD_REQUEST = 19,
 	RECORD_SPAN = 20,
+	RECORD_CALL = 21,
+	RECORD_SHORT_CALLS = 22,
+	RECORD_SCAN = 23,
 };
 
 /*
@@ -234,6 +237,45 @@ struct record_span {
 	uint32_t object;   /* the connection; 0: none */
 };
 
+enum call_flags {
+	CALL_IN_PAIR = 1 << 0,	  /* see enum observed_call_flags, collect/core/observed_call.h */
+	CALL_UNFINISHED = 1 << 1,
+	CALL_EARLIER = 1 << 2,
+};
+
+/* A call that a scanner of shadow stacks saw. @ns is at most @time. */
+struct record_call {
+	uint32_t thread;
+	uint32_t stack; /* the function, and its caller on the shadow stack if there is one */
+	uint64_t time;	/* of its end */
+	uint64_t ns;
+	uint32_t begin_slack; /* ns; its begin may have been so much earlier or later */
+	uint32_t end_slack;
+	uint16_t depth; /* calls below it on the shadow stack */
+	uint16_t flags; /* enum call_flags */
+};
+
+/* Calls shorter than the period of the scanner, until @time since the record before. */
+struct record_short_calls {
+	uint32_t thread;
+	uint32_t stack; /* as above */
+	uint64_t time;
+	uint64_t looks; /* see struct short_calls */
+	uint64_t ended;
+};
+
+/* What the scanner did in [time - ns, time). See struct scan_report. */
+struct record_scan {
+	uint64_t time;
+	uint64_t ns;
+	uint64_t pairs;
+	uint64_t pair_ns;
+	uint64_t longest_ns;
+	uint64_t torn;
+	uint64_t lost;
+	uint64_t missed;
+};
+
 /* Annotations by include/dwell.h, with the values of enum dwell_event there. */
 enum annotation_type {
 	ANNOTATION_NONE = 0, /* or unknown */
@@ -297,6 +339,9 @@ struct record {
 		struct record_annotation annotation;
 		struct record_request request;
 		struct record_span span;
+		struct record_call call;
+		struct record_short_calls short_calls;
+		struct record_scan scan;
 	};
 };
 

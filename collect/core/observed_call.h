@@ -54,3 +54,11 @@ struct scan_report {
 	uint64_t lost;	   /* calls that there was no memory for */
 	uint64_t missed;   /* calls deeper than shadow stacks are */
 };
+
+/* Whom a scanner passes on to what it saw. */
+struct call_sink {
+	void (*on_call)(void *arg, const struct observed_call *call);
+	void (*on_short_calls)(void *arg, const struct short_calls *calls);
+	void (*on_report)(void *arg, const struct scan_report *report);
+	void *arg;
+};

@@ -331,7 +331,7 @@ static void stop(struct call_scanner *scanner)
 		pthread_join(scanner->thread, NULL);
 }
 
-void call_scanner__drain(struct call_scanner *scanner, int last, const struct call_scanner_sink *sink)
+void call_scanner__drain(struct call_scanner *scanner, int last, const struct call_sink *sink)
 {
 	observed_calls calls;
 	short_call_counts shorts;

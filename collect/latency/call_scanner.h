@@ -12,6 +12,7 @@
 #include "collect/core/observed_call.h"
 
 #define CALL_SCANNER_DEFAULT_NS 1000
+#define CALL_SCANNER_LONGEST_NS 1000000
 
 struct call_scanner;
 
@@ -21,15 +22,8 @@ int call_scanner__new(uint64_t resolution_ns, struct call_scanner **out);
 /* Process @pid, new or with a new program, is to be scanned as soon as it has shadow stacks. */
 void call_scanner__add(struct call_scanner *scanner, uint32_t pid);
 
-struct call_scanner_sink {
-	void (*on_call)(void *arg, const struct observed_call *call);
-	void (*on_short_calls)(void *arg, const struct short_calls *calls);
-	void (*on_report)(void *arg, const struct scan_report *report);
-	void *arg;
-};
-
 /* Passes on what was seen since the last time. @last: stops the thread first. */
-void call_scanner__drain(struct call_scanner *scanner, int last, const struct call_scanner_sink *sink);
+void call_scanner__drain(struct call_scanner *scanner, int last, const struct call_sink *sink);
 
 /* The number of processes that had shadow stacks. */
 uint64_t call_scanner__processes(const struct call_scanner *scanner);

@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "collect/core/child.h"
 #include "collect/record/annotations.h"
 #include "collect/record/record_programs.h"
@@ -35,6 +36,8 @@ struct recorder {
 	struct span_probes *probes;	  /* NULL: no spans were asked for */
 	struct annotations *annotations;  /* NULL: the program cannot annotate itself */
 	ARRAY(struct annotation) pending; /* to be written when their threads are known */
+	ARRAY(struct observed_call) calls; /* likewise */
+	struct map64 pids;		   /* that config.calls was told of */
 	struct wait_throttle throttle;
 	uint64_t flushed_at;
 	uint64_t waits; /* since the last step of the throttle */
@@ -107,12 +110,36 @@ static void write_header(struct recorder *recorder)
 		recording_writer__meta(writer, "boot_id", "%s", boot_id);
 }
 
+static void tell_process(struct recorder *recorder, uint32_t pid, bool again)
+{
+	const struct recorder_calls *calls = recorder->config.calls;
+
+	if (!again && map64__get(&recorder->pids, pid))
+		return;
+	map64__put(&recorder->pids, pid, 1);
+	calls->on_process(calls->arg, pid);
+}
+
+/* Processes whose calls are to be seen. */
+static void tell_processes(struct recorder *recorder, const struct event_header *event, size_t size)
+{
+	const struct event_thread *thread = (const void *)event;
+	const struct event_exec *exec = (const void *)event;
+
+	if (event->type == EVENT_THREAD && size >= sizeof(*thread) && thread->flags & THREAD_TARGET)
+		tell_process(recorder, thread->tgid, false);
+	else if (event->type == EVENT_EXEC && size >= sizeof(*exec))
+		tell_process(recorder, exec->tid, true);
+}
+
 static void on_event(void *arg, const struct event_header *event, size_t size)
 {
 	struct recorder *recorder = arg;
 
 	recorder->waits += event->type == EVENT_INTERVAL;
 	translator__event(recorder->translator, event, size);
+	if (recorder->config.calls)
+		tell_processes(recorder, event, size);
 }
 
 static void on_mapping(void *arg, const struct code_mapping *mapping)
@@ -168,6 +195,42 @@ static void write_annotations(struct recorder *recorder)
 			recorder->translator, annotation, named ? name : NULL);
 	}
 	recorder->pending.n = 0;
+}
+
+static void keep_call(void *arg, const struct observed_call *call)
+{
+	struct recorder *recorder = arg;
+
+	(void)array__push(&recorder->calls, *call);
+}
+
+static void write_short_calls(void *arg, const struct short_calls *calls)
+{
+	struct recorder *recorder = arg;
+
+	translator__short_calls(recorder->translator, now_ns(CLOCK_MONOTONIC), calls);
+}
+
+static void write_scan(void *arg, const struct scan_report *report)
+{
+	struct recorder *recorder = arg;
+
+	translator__scan(recorder->translator, report);
+}
+
+/* Writes calls that were read before the last batch of events, and reads the next. */
+static void move_calls(struct recorder *recorder, bool last)
+{
+	const struct call_sink sink = {.on_call = keep_call,
+				       .on_short_calls = write_short_calls,
+				       .on_report = write_scan,
+				       .arg = recorder};
+
+	for (size_t i = 0; i < recorder->calls.n; i++)
+		translator__call(recorder->translator, &recorder->calls.data[i]);
+	recorder->calls.n = 0;
+	if (recorder->config.calls)
+		recorder->config.calls->drain(recorder->config.calls->arg, last, &sink);
 }
 
 /* The losses that a larger buffer or more memory would have avoided. */
@@ -249,6 +312,7 @@ static uint64_t on_tick(void *arg, uint64_t now)
 
 	write_annotations(recorder);
 	read_annotations(recorder, false);
+	move_calls(recorder, false);
 	throttle_waits(recorder);
 	recorder->error = flush(recorder, now);
 	if (recorder->error)
@@ -266,6 +330,7 @@ static int on_end(void *arg, uint64_t end)
 
 	write_annotations(recorder);
 	read_annotations(recorder, true);
+	move_calls(recorder, true);
 	return record_programs__end(&recorder->programs, recorder->capture, end);
 }
 
@@ -400,6 +465,8 @@ static int write_last_losses(struct recorder *recorder)
 	if (!err)
 		err = put_lost(recorder, "annotations, overwritten before they were read",
 			       annotations);
+	if (!err)
+		err = put_lost(recorder, "calls, of unknown threads", translator__lost_calls(recorder->translator));
 	capture__losses(recorder->capture, &losses);
 	if (!err)
 		err = put_lost(recorder, "mappings, perf buffer full", losses.mappings);
@@ -418,6 +485,7 @@ static int write_end(struct recorder *recorder, uint64_t end)
 	int err;
 
 	write_annotations(recorder);
+	move_calls(recorder, true);
 	translator__end(recorder->translator);
 	err = write_last_losses(recorder);
 	if (recorder->waited)
@@ -501,6 +569,8 @@ void recorder__free(struct recorder *recorder)
 	if (recorder->annotations)
 		annotations__free(recorder->annotations);
 	array__free(&recorder->pending);
+	array__free(&recorder->calls);
+	map64__free(&recorder->pids);
 	if (recorder->writer)
 		recording_writer__close(recorder->writer);
 	free(recorder);

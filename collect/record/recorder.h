@@ -16,6 +16,7 @@
 
 #include "abi/targets.h"
 #include "collect/core/capture.h"
+#include "collect/core/observed_call.h"
 
 struct recorder_progress {
 	uint64_t elapsed_ns;
@@ -25,12 +26,22 @@ struct recorder_progress {
 	struct unwinder_stats unwinder;
 };
 
+/* Calls of functions come from elsewhere: collect/latency/. */
+struct recorder_calls {
+	/* Process @pid was recorded first, or executes a new program. */
+	void (*on_process)(void *arg, uint32_t pid);
+	/* Passes on what was seen since the last time; @last: there is no next time. */
+	void (*drain)(void *arg, bool last, const struct call_sink *sink);
+	void *arg;
+};
+
 struct recorder_config {
 	struct capture_config capture;
 	const char *output;
 	uint64_t wait_limit; /* waits recorded per CPU and period, on average; 0: no limit */
 	enum helper_threads helpers;
 	const char *command_line; /* what the user typed, for the header */
+	const struct recorder_calls *calls; /* NULL: none */
 	/* Called from recorder__run() a few times a second. */
 	void (*on_progress)(void *arg, const struct recorder_progress *progress);
 	void *arg;

@@ -10,25 +10,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
-#include "collect/record/objects.h"
-
-struct known_thread {
-	uint32_t tgid;
-	bool announced;
-	struct event_totals
-		*exiting; /* provisional totals; NULL: none, or replaced by final ones */
-};
-
-struct translator {
-	struct recording_writer *writer;
-	uint64_t events;
-	ARRAY(struct known_thread) threads; /* by number */
-	ARRAY(uint32_t) dsos;		    /* number in the recording, by number of the origin */
-	struct map64 tids;		    /* tid -> the last recorded thread that had it */
-	struct objects objects;
-	const struct span_sources *sources; /* NULL: none */
-	uint64_t spans[CAPTURE_LISTENERS];  /* that ended, by source */
-};
+#include "collect/record/translator.h"
 
 int translator__new(struct recording_writer *writer, struct translator **out)
 {

@@ -8,6 +8,7 @@
 #include "abi/event.h"
 #include "collect/record/annotations.h"
 #include "collect/core/address_spaces.h"
+#include "collect/core/observed_call.h"
 #include "collect/core/span_sources.h"
 #include "recording/recording.h"
 
@@ -24,6 +25,15 @@ void translator__event(struct translator *translator, const struct event_header 
  */
 bool translator__annotation(struct translator *translator, const struct annotation *annotation,
 			    const char *name);
+
+/*
+ * Write what a scanner of shadow stacks saw. Calls of threads that are not known are dropped, and
+ * counted.
+ */
+void translator__call(struct translator *translator, const struct observed_call *call);
+void translator__short_calls(struct translator *translator, uint64_t time, const struct short_calls *calls);
+void translator__scan(struct translator *translator, const struct scan_report *report);
+uint64_t translator__lost_calls(const struct translator *translator);
 
 /* The number of spans of source @index that ended so far. */
 uint64_t translator__spans(const struct translator *translator, size_t index);

@@ -148,6 +148,17 @@ static inline void promises__device_record(struct promises *p, const struct reco
 		KEPT(r->span.time <= INT64_MAX && r->span.queue_ns <= r->span.time);
 		KEPT(r->span.ns <= r->span.time - r->span.queue_ns);
 		break;
+	case RECORD_CALL:
+		KEPT(BOUNDED(r->call.thread) && BOUNDED(r->call.stack));
+		KEPT(r->call.time <= INT64_MAX && r->call.ns <= r->call.time);
+		break;
+	case RECORD_SHORT_CALLS:
+		KEPT(BOUNDED(r->short_calls.thread) && BOUNDED(r->short_calls.stack));
+		KEPT(r->short_calls.time <= INT64_MAX);
+		break;
+	case RECORD_SCAN:
+		KEPT(r->scan.time <= INT64_MAX && r->scan.ns <= r->scan.time);
+		break;
 	default:
 		KEPT(BOUNDED(r->annotation.thread) && BOUNDED(r->annotation.other));
 		KEPT(STRING(r->annotation.name));
@@ -197,7 +208,7 @@ static inline void promises__check(struct promises *promises, const struct recor
 		promises__table_record(promises, record);
 	else if (record->type >= RECORD_THREAD && record->type <= RECORD_TOTALS)
 		promises__thread_record(promises, record);
-	else if (record->type >= RECORD_DEVICE && record->type <= RECORD_SPAN)
+	else if (record->type >= RECORD_DEVICE && record->type <= RECORD_SCAN)
 		promises__device_record(promises, record);
 	else
 		promises__event_record(promises, record);

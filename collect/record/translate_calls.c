@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Calls of functions, that a scanner of shadow stacks saw. */
+#include "base/hash.h"
+#include "collect/record/translate.h"
+#include "collect/record/translator.h"
+
+/* The stack of a function and its caller. Code addresses alone tell it: a process's maps name them. */
+static uint32_t call_stack(struct translator *translator, uint64_t function, uint64_t caller)
+{
+	const uint64_t frames[] = {function, caller};
+	struct record_stack stack = {.frames = frames, .depth = caller ? 2 : 1};
+	uint64_t hash = hash__bytes(frames, stack.depth * sizeof(*frames)) | 1;
+	uint32_t number = recording_writer__stack_by_hash(translator->writer, hash);
+
+	recording_writer__stack_frames(translator->writer, hash, &stack);
+	return number;
+}
+
+/* Calls on stacks that are no thread's first one are told of the process's leader. */
+static uint32_t thread_of(struct translator *translator, uint32_t pid, uint32_t tid)
+{
+	const uint64_t *thread = map64__get(&translator->tids, tid ? tid : pid);
+
+	translator->lost_calls += !thread;
+	return thread ? (uint32_t)*thread : 0;
+}
+
+void translator__call(struct translator *translator, const struct observed_call *call)
+{
+	struct record record = {
+		.type = RECORD_CALL,
+		.call = {.thread = thread_of(translator, call->pid, call->tid),
+			 .time = call->end,
+			 .ns = call->end - call->begin,
+			 .begin_slack = call->begin_slack,
+			 .end_slack = call->end_slack,
+			 .depth = call->depth,
+			 .flags = call->flags},
+	};
+
+	if (!record.call.thread || call->end < call->begin)
+		return;
+	record.call.stack = call_stack(translator, call->function, call->caller);
+	recording_writer__put(translator->writer, &record);
+}
+
+void translator__short_calls(struct translator *translator, uint64_t time, const struct short_calls *calls)
+{
+	struct record record = {
+		.type = RECORD_SHORT_CALLS,
+		.short_calls = {.thread = thread_of(translator, calls->pid, calls->tid),
+				.time = time,
+				.looks = calls->looks,
+				.ended = calls->ended},
+	};
+
+	if (!record.short_calls.thread)
+		return;
+	record.short_calls.stack = call_stack(translator, calls->function, calls->caller);
+	recording_writer__put(translator->writer, &record);
+}
+
+void translator__scan(struct translator *translator, const struct scan_report *report)
+{
+	struct record record = {
+		.type = RECORD_SCAN,
+		.scan = {.time = report->time,
+			 .ns = report->ns,
+			 .pairs = report->pairs,
+			 .pair_ns = report->pair_ns,
+			 .longest_ns = report->longest_ns,
+			 .torn = report->torn,
+			 .lost = report->lost,
+			 .missed = report->missed},
+	};
+
+	recording_writer__put(translator->writer, &record);
+}
+
+uint64_t translator__lost_calls(const struct translator *translator)
+{
+	return translator->lost_calls;
+}
