@@ -33,6 +33,8 @@ extern const struct command command_script;
 extern const struct command command_waits;
 extern const struct command command_path;
 extern const struct command command_causal_run;
+extern const struct command command_latency_run;
+extern const struct command command_latency_report;
 extern const struct command command_causal_report;
 extern const struct command command_completion;
 

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/latency/call_latency.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analysis/latency/slow_calls.h"
+#include "base/error.h"
+#include "base/hash.h"
+
+/* Calls longer than so many periods are always seen; shorter ones count by those that end in pairs. */
+#define ALWAYS_SEEN 16
+
+/* A call, or many short ones that it stands for. */
+struct weighted_call {
+	uint64_t ns;
+	double weight;
+	uint32_t thread;
+	uint32_t call; /* index in the thread's calls */
+};
+
+struct call_group {
+	struct latency_function function;
+	double shorts;	   /* calls shorter than the period */
+	double short_ns;   /* their time */
+	ARRAY(struct weighted_call) calls;
+};
+
+struct grouping {
+	const struct model *model;
+	double pair_weight; /* calls that one stands for that ended in a pair */
+	uint64_t always_seen_ns;
+	struct map64 index; /* function << 32 | caller to 1 + index in groups */
+	ARRAY(struct call_group) groups;
+};
+
+const char *latency_part__name(enum latency_part part)
+{
+	static const char *const names[LATENCY_PARTS] = {"cpu",	 "run queue", "lock",
+							 "disk", "network",   "other"};
+
+	return names[part];
+}
+
+/* The name of the function at frame @i of @stack, not of what is inlined there. */
+static uint32_t function_name(const struct model *model, uint32_t stack, size_t i)
+{
+	const struct model_stack *frames = &model->stacks.data[stack];
+	const struct model_location *location;
+
+	if (i >= frames->depth)
+		return 0;
+	location = model__location(model, frames, i);
+	return location->n_frames ? model->frames.data[location->frame + location->n_frames - 1].name : 0;
+}
+
+static struct call_group *group_of(struct grouping *grouping, uint32_t stack)
+{
+	uint32_t name = function_name(grouping->model, stack, 0);
+	uint32_t caller = function_name(grouping->model, stack, 1);
+	uint64_t *index = map64__put(&grouping->index, (uint64_t)name << 32 | caller, 0);
+	struct call_group *group;
+
+	if (!index)
+		return NULL;
+	if (*index)
+		return &grouping->groups.data[*index - 1];
+	group = array__add(&grouping->groups);
+	if (!group)
+		return NULL;
+	group->function.name = name;
+	group->function.caller = caller;
+	*index = grouping->groups.n;
+	return group;
+}
+
+/* Of calls that were seen in part, only a lower bound is known: they are left out. */
+static double weight_of(const struct grouping *grouping, const struct model_call *call)
+{
+	if (call->flags & (CALL_UNFINISHED | CALL_EARLIER))
+		return 0;
+	if (call->end - call->begin >= grouping->always_seen_ns)
+		return 1;
+	return call->flags & CALL_IN_PAIR ? grouping->pair_weight : 0;
+}
+
+static int add_calls(struct grouping *grouping, uint32_t index)
+{
+	const struct model_thread *thread = &grouping->model->threads.data[index];
+
+	for (uint32_t i = 0; i < thread->calls.n; i++) {
+		const struct model_call *call = &thread->calls.data[i];
+		struct call_group *group = group_of(grouping, call->stack);
+		struct weighted_call weighted = {.ns = call->end - call->begin,
+						 .weight = weight_of(grouping, call),
+						 .thread = index,
+						 .call = i};
+
+		if (!group)
+			return -ENOMEM;
+		if (weighted.weight > 0 && array__push(&group->calls, weighted))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int add_short_calls(struct grouping *grouping, const struct model_thread *thread, uint64_t period_ns)
+{
+	for (size_t i = 0; i < thread->short_calls.n; i++) {
+		const struct model_short_calls *calls = &thread->short_calls.data[i];
+		struct call_group *group = group_of(grouping, calls->stack);
+
+		if (!group)
+			return -ENOMEM;
+		group->shorts += (double)calls->ended * grouping->pair_weight;
+		group->short_ns += (double)(calls->looks * period_ns);
+		group->function.observed += calls->ended;
+	}
+	return 0;
+}
+
+static int by_length(const void *a, const void *b)
+{
+	const struct weighted_call *one = a, *other = b;
+
+	return one->ns < other->ns ? -1 : one->ns > other->ns;
+}
+
+static void set_quantiles(struct call_group *group)
+{
+	static const double quantiles[] = {0.5, 0.9, 0.99, 0.999, 0.9999};
+	struct latency_function *function = &group->function;
+	double before = group->shorts;
+	size_t at = 0;
+
+	for (size_t q = 0; q < sizeof(quantiles) / sizeof(*quantiles); q++) {
+		while (at < group->calls.n && before + group->calls.data[at].weight <= quantiles[q] * function->calls)
+			before += group->calls.data[at++].weight;
+		if (before > quantiles[q] * function->calls || at == group->calls.n)
+			continue; /* a short one */
+		function->ns[q] = group->calls.data[at].ns;
+	}
+	if (group->calls.n)
+		function->ns[LATENCY_MAX] = group->calls.data[group->calls.n - 1].ns;
+}
+
+static int look_at_slow_calls(const struct grouping *grouping, struct kinds *kinds, struct call_group *group)
+{
+	struct latency_function *function = &group->function;
+	struct slow_calls slow = {.model = grouping->model, .kinds = kinds, .function = function};
+	double left = function->calls / 100;
+	int err = 0;
+
+	for (size_t i = group->calls.n; i-- > 0 && left > 0 && !err;) {
+		const struct weighted_call *call = &group->calls.data[i];
+
+		left -= call->weight;
+		function->tail_ns += call->weight * (double)(call->ns - function->ns[LATENCY_P50]);
+		if (function->slow < SLOW_CALLS_MOST)
+			err = slow_calls__add(&slow, call->thread, call->call);
+	}
+	slow_calls__finish(&slow);
+	return err;
+}
+
+static int finish_group(const struct grouping *grouping, struct kinds *kinds, struct call_group *group)
+{
+	struct latency_function *function = &group->function;
+
+	if (group->calls.n)
+		qsort(group->calls.data, group->calls.n, sizeof(*group->calls.data), by_length);
+	function->calls = group->shorts;
+	function->total_ns = group->short_ns;
+	for (size_t i = 0; i < group->calls.n; i++) {
+		function->calls += group->calls.data[i].weight;
+		function->total_ns += group->calls.data[i].weight * (double)group->calls.data[i].ns;
+	}
+	function->observed += group->calls.n;
+	set_quantiles(group);
+	return look_at_slow_calls(grouping, kinds, group);
+}
+
+static int by_tail(const void *a, const void *b)
+{
+	const struct latency_function *one = a, *other = b;
+
+	return one->tail_ns > other->tail_ns ? -1 : one->tail_ns < other->tail_ns;
+}
+
+static int by_p999(const void *a, const void *b)
+{
+	const struct latency_function *one = a, *other = b;
+
+	return one->ns[LATENCY_P999] > other->ns[LATENCY_P999] ? -1
+							       : one->ns[LATENCY_P999] < other->ns[LATENCY_P999];
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct latency_function *one = a, *other = b;
+
+	return one->total_ns > other->total_ns ? -1 : one->total_ns < other->total_ns;
+}
+
+static int explain_empty(const struct model *model)
+{
+	if (!model->scans.pairs) {
+		error__set(-ENODATA, "this recording has no calls of functions");
+		error__hint("record them with: dwell latency run -- COMMAND");
+	} else {
+		error__set(-ENODATA, "no call was seen: no program that was recorded was built by dwell-cc");
+		error__hint("build it with: make CC=dwell-cc CXX=dwell-c++");
+	}
+	return -ENODATA;
+}
+
+int call_latency__make(const struct model *model, struct kinds *kinds, enum latency_rank rank,
+		       struct call_latency *latency)
+{
+	static int (*const orders[])(const void *, const void *) = {by_tail, by_p999, by_total};
+	const struct model_scans *scans = &model->scans;
+	struct grouping grouping = {.model = model};
+	int err = 0;
+
+	if (!scans->pairs || !scans->pair_ns)
+		return explain_empty(model);
+	latency->period_ns = scans->ns / scans->pairs;
+	latency->pair_ns = scans->pair_ns / scans->pairs;
+	grouping.pair_weight = (double)scans->ns / (double)scans->pair_ns;
+	grouping.always_seen_ns = ALWAYS_SEEN * latency->period_ns;
+	for (uint32_t i = 1; i < model->threads.n && !err; i++) {
+		err = add_calls(&grouping, i);
+		err = err ? err : add_short_calls(&grouping, &model->threads.data[i], latency->period_ns);
+	}
+	for (size_t i = 0; i < grouping.groups.n; i++) {
+		struct call_group *group = &grouping.groups.data[i];
+
+		err = err ? err : finish_group(&grouping, kinds, group);
+		err = err ? err : array__push(&latency->functions, group->function);
+		array__free(&group->calls);
+	}
+	array__free(&grouping.groups);
+	map64__free(&grouping.index);
+	if (!err && !latency->functions.n)
+		return explain_empty(model);
+	if (!err)
+		qsort(latency->functions.data, latency->functions.n, sizeof(*latency->functions.data),
+		      orders[rank]);
+	return err;
+}
+
+void call_latency__free(struct call_latency *latency)
+{
+	for (size_t i = 0; i < latency->functions.n; i++)
+		array__free(&latency->functions.data[i].holders);
+	array__free(&latency->functions);
+}

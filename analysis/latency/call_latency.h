@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The latency of every function, by its caller, and where the time of the slow calls went (LDB,
+ * NSDI'24, section 5.2).
+ *
+ * LDB's quantiles are those of the calls that it saw, in which short ones are missing. Here they are
+ * those of all calls: a call that is not much longer than the scanner's period counts only
+ * if it ended between the two looks of a pair, and then for as many as the share of time that lies
+ * in pairs tells. It does so with the same probability whatever its length is (if it is longer
+ * than a pair), so the estimate has no bias.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/kinds/kinds.h"
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "model/model.h"
+
+enum latency_part {
+	LATENCY_CPU = 0,
+	LATENCY_RUN_QUEUE = 1, /* runnable or preempted */
+	LATENCY_LOCK = 2,
+	LATENCY_DISK = 3,
+	LATENCY_NETWORK = 4,
+	LATENCY_OTHER = 5,
+	LATENCY_PARTS = 6,
+};
+
+/* Quantiles, in this order; the last is the longest call. */
+enum { LATENCY_P50, LATENCY_P90, LATENCY_P99, LATENCY_P999, LATENCY_P9999, LATENCY_MAX, LATENCY_QUANTILES };
+
+/* Whoever held the locks that slow calls waited for. */
+struct latency_holder {
+	uint32_t thread;
+	uint32_t function; /* string: what it was in when it released the lock; 0: unknown */
+	uint64_t ns;
+};
+
+struct latency_function {
+	uint32_t name;	  /* string */
+	uint32_t caller;  /* string; 0: the outermost */
+	double calls;	  /* of all, estimated */
+	uint64_t observed; /* that were seen and counted */
+	double total_ns;
+	uint64_t ns[LATENCY_QUANTILES]; /* 0: shorter than the period */
+	double tail_ns;		/* what the slowest hundredth took beyond the median, in all */
+	uint64_t slow;		/* so many slow calls were looked at: the longest */
+	uint64_t slow_ns;	/* their time, and where it went: */
+	uint64_t parts[LATENCY_PARTS];
+	ARRAY(struct latency_holder) holders; /* by ns, descending */
+};
+
+enum latency_rank { LATENCY_RANK_TAIL = 0, LATENCY_RANK_P999 = 1, LATENCY_RANK_TOTAL = 2 };
+
+struct call_latency {
+	uint64_t period_ns; /* of the scanner, on average; lengths below it are not resolved */
+	uint64_t pair_ns;   /* between the looks of a pair, on average; shorter calls are missing */
+	ARRAY(struct latency_function) functions; /* by rank */
+};
+
+/*
+ * @model has the names of its functions. Returns 0, -ENOMEM, or -ENODATA with a message: nothing was
+ * scanned, or no call was seen.
+ */
+int call_latency__make(const struct model *model, struct kinds *kinds, enum latency_rank rank,
+		       struct call_latency *latency);
+void call_latency__free(struct call_latency *latency);
+
+/* "cpu", "run queue", ... */
+const char *latency_part__name(enum latency_part part);

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/latency/slow_calls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analysis/callchain.h"
+
+static enum latency_part part_of(const struct slow_calls *slow, const struct model_interval *interval)
+{
+	const struct wait_description wait = {.class = interval->class,
+					      .flags = interval->flags,
+					      .syscall = interval->syscall,
+					      .kernel = interval->kernel,
+					      .object = interval->object};
+	const struct kind_info *kind = kind__info(kinds__of(slow->kinds, &wait));
+
+	if (interval->class == CLASS_LOCK || kind->role == KIND_ROLE_LOCK)
+		return LATENCY_LOCK;
+	if (interval->class == CLASS_SCHED)
+		return LATENCY_RUN_QUEUE;
+	if (interval->class == CLASS_IO || kind->groups & KIND_GROUP_DISK)
+		return LATENCY_DISK;
+	return kind->groups & KIND_GROUP_NETWORK ? LATENCY_NETWORK : LATENCY_OTHER;
+}
+
+/* The function that released the lock: the innermost of the waker outside the C library. */
+static int holder_function(const struct slow_calls *slow, const struct model_thread *thread,
+			   const struct model_interval *interval, uint32_t *function)
+{
+	const struct model_wake *wake = interval->wake ? &thread->wakes.data[interval->wake - 1] : NULL;
+	struct callchain chain = {};
+	int err;
+
+	*function = 0;
+	if (!wake || !wake->user)
+		return 0;
+	err = callchain__set(&chain, slow->model, 0, wake->user, false);
+	for (size_t i = 0; i < chain.frames.n && !*function && !err; i++)
+		if (!model__is_c_library(slow->model, chain.frames.data[i].dso) &&
+		    !chain.frames.data[i].inlined)
+			*function = chain.frames.data[i].name;
+	callchain__free(&chain);
+	return err;
+}
+
+static int add_holder(const struct slow_calls *slow, const struct model_thread *thread,
+		      const struct model_interval *interval, uint64_t ns)
+{
+	struct latency_function *function = slow->function;
+	struct latency_holder *holder;
+	uint32_t name;
+	int err;
+
+	if (!interval->waker)
+		return 0;
+	err = holder_function(slow, thread, interval, &name);
+	if (err)
+		return err;
+	for (size_t i = 0; i < function->holders.n; i++) {
+		holder = &function->holders.data[i];
+		if (holder->thread == interval->waker && holder->function == name) {
+			holder->ns += ns;
+			return 0;
+		}
+	}
+	return array__push(&function->holders, ((struct latency_holder){interval->waker, name, ns}));
+}
+
+/* The part of [@from, @until) that lies in [@begin, @end). */
+static uint64_t overlap(uint64_t from, uint64_t until, uint64_t begin, uint64_t end)
+{
+	from = from > begin ? from : begin;
+	until = until < end ? until : end;
+	return until > from ? until - from : 0;
+}
+
+int slow_calls__add(struct slow_calls *slow, uint32_t index, uint32_t number)
+{
+	const struct model_thread *thread = &slow->model->threads.data[index];
+	const struct model_call *call = &thread->calls.data[number];
+	size_t i = model_thread__intervals_until(thread, call->begin, 0);
+	uint64_t off = 0;
+	int err = 0;
+
+	for (i = i ? i - 1 : 0; i < thread->intervals.n && !err; i++) {
+		const struct model_interval *interval = &thread->intervals.data[i];
+		uint64_t woken = interval->t_out + interval->blocked_ns;
+		uint64_t blocked = overlap(interval->t_out, woken, call->begin, call->end);
+		uint64_t queued = overlap(woken, woken + interval->runq_ns, call->begin, call->end);
+		enum latency_part part;
+
+		if (interval->t_out >= call->end)
+			break;
+		part = blocked ? part_of(slow, interval) : LATENCY_RUN_QUEUE;
+		slow->function->parts[part] += blocked;
+		slow->function->parts[LATENCY_RUN_QUEUE] += queued;
+		off += blocked + queued;
+		if (part == LATENCY_LOCK)
+			err = add_holder(slow, thread, interval, blocked);
+	}
+	slow->function->slow++;
+	slow->function->slow_ns += call->end - call->begin;
+	slow->function->parts[LATENCY_CPU] += call->end - call->begin - off;
+	return err;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct latency_holder *one = a, *other = b;
+
+	return one->ns > other->ns ? -1 : one->ns < other->ns;
+}
+
+void slow_calls__finish(struct slow_calls *slow)
+{
+	if (slow->function->holders.n)
+		qsort(slow->function->holders.data, slow->function->holders.n,
+		      sizeof(*slow->function->holders.data), by_time);
+}

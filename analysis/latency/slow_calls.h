@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where the time of slow calls went: by the intervals of their threads. */
+#pragma once
+
+#include "analysis/latency/call_latency.h"
+
+/* So many calls of a function are looked at, the longest. */
+#define SLOW_CALLS_MOST 1000
+
+struct slow_calls {
+	const struct model *model;
+	struct kinds *kinds;
+	struct latency_function *function; /* that the times are added to */
+};
+
+/* Adds call @call of @thread. Returns 0 or -ENOMEM. */
+int slow_calls__add(struct slow_calls *slow, uint32_t thread, uint32_t call);
+
+/* Sorts the holders. */
+void slow_calls__finish(struct slow_calls *slow);

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "cmd/cmd.h"
+#include "cmd/view.h"
+#include "render/latency/latency_views.h"
+#include "render/terminal.h"
+
+struct latency_run_command {
+	const char *output;
+	const char *process;
+	const char *duration;
+	uint64_t resolution_ns;
+};
+
+static const struct option_row run_rows[] = {
+	OPTION_GROUP("What to record (default: COMMAND and everything it starts)"),
+	OPTION_TEXT("pid", 'p', "PID[,PID...]", struct latency_run_command, process, "running processes"),
+	OPTION_TEXT("duration", 0, "TIME", struct latency_run_command, duration,
+		    "stop recording after TIME (10, 1.5s, 200ms, 5m)"),
+	OPTION_GROUP("How to record"),
+	OPTION_TEXT("output", 'o', "FILE", struct latency_run_command, output,
+		    "write the recording to FILE (default: dwell.data)"),
+	OPTION_NUMBER("resolution", 0, "NS", struct latency_run_command, resolution_ns,
+		      "look at the stacks every NS nanoseconds, 0 to 1000000 (default: 1000; 0: as often as "
+		      "possible, which slows down what calls small functions)"),
+	OPTION_END,
+};
+
+/* `dwell record` with what the report needs. */
+static int run(const struct latency_run_command *options, char **command)
+{
+	ARRAY(char *) words = {};
+	char resolution[24];
+	const char *const fixed[] = {
+		"record",
+		"--trace",
+		"--calls",
+		resolution,
+		"-o",
+		options->output,
+		options->process ? "-p" : NULL,
+		options->process,
+		options->duration ? "--duration" : NULL,
+		options->duration,
+		*command ? "--" : NULL,
+	};
+	int status = EXIT_FAILED, err = 0;
+	bool recorded;
+
+	snprintf(resolution, sizeof(resolution), "%llu", (unsigned long long)options->resolution_ns);
+	for (size_t i = 0; i < ARRAY_SIZE(fixed) && !err; i++)
+		if (fixed[i])
+			err = array__push(&words, (char *)fixed[i]);
+	for (; *command && !err; command++)
+		err = array__push(&words, *command);
+	err = err ? err : array__push(&words, NULL);
+	if (!err)
+		status = command_record__run((int)words.n - 1, words.data, &recorded);
+	array__free(&words);
+	return status;
+}
+
+static int cmd_latency_run(int argc, char **argv)
+{
+	struct latency_run_command options = {.output = "dwell.data", .resolution_ns = 1000};
+	int first, status;
+
+	if (!command__parse(&command_latency_run, argc, argv, &options, &first, &status))
+		return status;
+	return run(&options, argv + first);
+}
+
+const struct command command_latency_run = {
+	.name = "latency run",
+	.summary = "record how long calls of functions take",
+	.usage = "[OPTIONS] [--] COMMAND [ARG...]\n"
+		 "       dwell latency run [OPTIONS] -p PID[,PID...]",
+	.details = "Of programs and libraries that were built by dwell-cc and dwell-c++. A thread of dwell keeps\n"
+		   "a CPU busy while they run. The same as dwell record --trace --calls NS.\n",
+	.options = run_rows,
+	.run = cmd_latency_run,
+};
+
+struct latency_report_command {
+	struct view_options view; /* first: see VIEW_OPTION_INPUT */
+	uint64_t functions;
+	enum latency_rank rank;
+};
+
+static int set_rank(void *options, const char *value)
+{
+	static const char *const names[] = {
+		[LATENCY_RANK_TAIL] = "tail", [LATENCY_RANK_P999] = "p999", [LATENCY_RANK_TOTAL] = "total"};
+	struct latency_report_command *command = options;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(value, names[i])) {
+			command->rank = (enum latency_rank)i;
+			return 0;
+		}
+	return error__set(-EINVAL, "must be tail, p999 or total");
+}
+
+static const struct option_row report_rows[] = {
+	OPTION_GROUP("What to show"),
+	VIEW_OPTION_INPUT,
+	OPTION_CALL("rank", 0, "BY", "tail|p999|total", set_rank,
+		    "sort by what the slowest hundredth of the calls takes beyond the median (tail, the default), "
+		    "by the 99.9% quantile (p999), or by the time of all calls (total)"),
+	OPTION_NUMBER("functions", 0, "N", struct latency_report_command, functions,
+		      "show the first N functions (default: 20; 0: all)"),
+	OPTION_GROUP("Output"),
+	VIEW_OPTION_JSON,
+	VIEW_OPTION_NO_PAGER,
+	VIEW_OPTIONS_SYMBOLS,
+	OPTION_END,
+};
+
+static int print_report(const struct latency_report_command *options, const struct latency_view *view)
+{
+	struct terminal terminal;
+	int err;
+
+	terminal__open(&terminal, !options->view.json && !options->view.no_pager);
+	err = options->view.json ? latency_view__json(view, terminal.out)
+				 : latency_view__text(view, terminal.out);
+	return command__close(&terminal, err, "report");
+}
+
+static int report(const struct latency_report_command *options)
+{
+	_cleanup_model_ struct model *model = NULL;
+	_cleanup_kinds_ struct kinds *kinds = NULL;
+	struct call_latency latency = {};
+	struct latency_view view = {.latency = &latency, .most = options->functions};
+	int err = view__load(&options->view, &model);
+
+	view.model = model;
+	err = err ? err : kinds__new(model, &kinds);
+	err = err ? err : call_latency__make(model, kinds, options->rank, &latency);
+	err = err ? err : print_report(options, &view);
+	call_latency__free(&latency);
+	return err;
+}
+
+static int cmd_latency_report(int argc, char **argv)
+{
+	struct latency_report_command options = {.functions = 20};
+	int status, err;
+
+	if (!command__parse_input(&command_latency_report, argc, argv, &options, &options.view.input,
+				  "recording", &status))
+		return status;
+	err = report(&options);
+	return err ? command__fail(err) : EXIT_FINE;
+}
+
+const struct command command_latency_report = {
+	.name = "latency report",
+	.summary = "show the latency of functions, and where slow calls spent their time",
+	.usage = "[-i FILE] [OPTIONS]",
+	.details = "Quantiles are those of all calls. Below the resolution, only a bound is known.\n",
+	.options = report_rows,
+	.run = cmd_latency_report,
+};

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "render/json.h"
+#include "render/latency/latency_views.h"
+
+static json_t *name_json(const struct model *model, uint32_t name)
+{
+	return name ? json__string(model, name) : json_null();
+}
+
+static json_t *slow_json(const struct model *model, const struct latency_function *function)
+{
+	static const char *const keys[LATENCY_PARTS] = {"cpu_ns",  "runqueue_ns", "lock_ns",
+							"disk_ns", "network_ns",  "other_ns"};
+	json_t *slow = json_object(), *holders = json_array();
+
+	json_object_set_new(slow, "calls", json__number(function->slow));
+	json_object_set_new(slow, "ns", json__number(function->slow_ns));
+	for (int i = 0; i < LATENCY_PARTS; i++)
+		json_object_set_new(slow, keys[i], json__number(function->parts[i]));
+	for (size_t i = 0; i < function->holders.n; i++) {
+		const struct latency_holder *holder = &function->holders.data[i];
+		const struct model_thread *thread = &model->threads.data[holder->thread];
+		json_t *entry = json_object();
+
+		json_object_set_new(entry, "thread", json__number(thread->tid));
+		json_object_set_new(entry, "comm",
+				    json__string(model, model_thread__comm(thread, thread->ended)));
+		json_object_set_new(entry, "function", name_json(model, holder->function));
+		json_object_set_new(entry, "ns", json__number(holder->ns));
+		json_array_append_new(holders, entry);
+	}
+	json_object_set_new(slow, "holders", holders);
+	return slow;
+}
+
+static json_t *function_json(const struct model *model, const struct latency_function *function)
+{
+	static const char *const keys[LATENCY_QUANTILES] = {"p50_ns",  "p90_ns",   "p99_ns",
+							    "p999_ns", "p9999_ns", "max_ns"};
+	json_t *entry = json_object();
+
+	json_object_set_new(entry, "name", name_json(model, function->name));
+	json_object_set_new(entry, "caller", name_json(model, function->caller));
+	json_object_set_new(entry, "calls", json_real(function->calls));
+	json_object_set_new(entry, "total_ns", json__number((uint64_t)function->total_ns));
+	/* Null: shorter than resolution_ns. */
+	for (int i = 0; i < LATENCY_QUANTILES; i++)
+		json_object_set_new(entry, keys[i],
+				    function->ns[i] ? json__number(function->ns[i]) : json_null());
+	json_object_set_new(entry, "observed",
+			    json_real(function->calls > 0 ? (double)function->observed / function->calls : 0));
+	json_object_set_new(entry, "tail_ns", json__number((uint64_t)function->tail_ns));
+	json_object_set_new(entry, "slow", slow_json(model, function));
+	return entry;
+}
+
+int latency_view__json(const struct latency_view *view, FILE *to)
+{
+	const struct model_scans *scans = &view->model->scans;
+	json_t *document = json_object(), *functions = json_array();
+
+	json__put_recording(document, view->model);
+	json_object_set_new(document, "resolution_ns", json__number(view->latency->period_ns));
+	json_object_set_new(document, "shortest_ns", json__number(view->latency->pair_ns));
+	json_object_set_new(document, "longest_gap_ns", json__number(scans->longest_ns));
+	json_object_set_new(document, "torn", json__number(scans->torn));
+	json_object_set_new(document, "calls_lost", json__number(scans->lost));
+	json_object_set_new(document, "calls_too_deep", json__number(scans->missed));
+	for (size_t i = 0; i < view->latency->functions.n; i++)
+		json_array_append_new(functions,
+				      function_json(view->model, &view->latency->functions.data[i]));
+	json_object_set_new(document, "functions", functions);
+	return json__write(document, to);
+}
