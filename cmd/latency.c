@@ -20,14 +20,16 @@ struct latency_run_command {
 
 static const struct option_row run_rows[] = {
 	OPTION_GROUP("What to record (default: COMMAND and everything it starts)"),
-	OPTION_TEXT("pid", 'p', "PID[,PID...]", struct latency_run_command, process, "running processes"),
+	OPTION_TEXT("pid", 'p', "PID[,PID...]", struct latency_run_command, process,
+		    "running processes"),
 	OPTION_TEXT("duration", 0, "TIME", struct latency_run_command, duration,
 		    "stop recording after TIME (10, 1.5s, 200ms, 5m)"),
 	OPTION_GROUP("How to record"),
 	OPTION_TEXT("output", 'o', "FILE", struct latency_run_command, output,
 		    "write the recording to FILE (default: dwell.data)"),
 	OPTION_NUMBER("resolution", 0, "NS", struct latency_run_command, resolution_ns,
-		      "look at the stacks every NS nanoseconds, 0 to 1000000 (default: 1000; 0: as often as "
+		      "look at the stacks every NS nanoseconds, 0 to 1000000 (default: 1000; 0: as "
+		      "often as "
 		      "possible, which slows down what calls small functions)"),
 	OPTION_END,
 };
@@ -53,7 +55,8 @@ static int run(const struct latency_run_command *options, char **command)
 	int status = EXIT_FAILED, err = 0;
 	bool recorded;
 
-	snprintf(resolution, sizeof(resolution), "%llu", (unsigned long long)options->resolution_ns);
+	snprintf(resolution, sizeof(resolution), "%llu",
+		 (unsigned long long)options->resolution_ns);
 	for (size_t i = 0; i < ARRAY_SIZE(fixed) && !err; i++)
 		if (fixed[i])
 			err = array__push(&words, (char *)fixed[i]);
@@ -81,7 +84,8 @@ const struct command command_latency_run = {
 	.summary = "record how long calls of functions take",
 	.usage = "[OPTIONS] [--] COMMAND [ARG...]\n"
 		 "       dwell latency run [OPTIONS] -p PID[,PID...]",
-	.details = "Of programs and libraries that were built by dwell-cc and dwell-c++. A thread of dwell keeps\n"
+	.details = "Of programs and libraries that were built by dwell-cc and dwell-c++. A thread "
+		   "of dwell keeps\n"
 		   "a CPU busy while they run. The same as dwell record --trace --calls NS.\n",
 	.options = run_rows,
 	.run = cmd_latency_run,
@@ -95,8 +99,9 @@ struct latency_report_command {
 
 static int set_rank(void *options, const char *value)
 {
-	static const char *const names[] = {
-		[LATENCY_RANK_TAIL] = "tail", [LATENCY_RANK_P999] = "p999", [LATENCY_RANK_TOTAL] = "total"};
+	static const char *const names[] = {[LATENCY_RANK_TAIL] = "tail",
+					    [LATENCY_RANK_P999] = "p999",
+					    [LATENCY_RANK_TOTAL] = "total"};
 	struct latency_report_command *command = options;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -111,7 +116,8 @@ static const struct option_row report_rows[] = {
 	OPTION_GROUP("What to show"),
 	VIEW_OPTION_INPUT,
 	OPTION_CALL("rank", 0, "BY", "tail|p999|total", set_rank,
-		    "sort by what the slowest hundredth of the calls takes beyond the median (tail, the default), "
+		    "sort by what the slowest hundredth of the calls takes beyond the median "
+		    "(tail, the default), "
 		    "by the 99.9% quantile (p999), or by the time of all calls (total)"),
 	OPTION_NUMBER("functions", 0, "N", struct latency_report_command, functions,
 		      "show the first N functions (default: 20; 0: all)"),
@@ -122,7 +128,8 @@ static const struct option_row report_rows[] = {
 	OPTION_END,
 };
 
-static int print_report(const struct latency_report_command *options, const struct latency_view *view)
+static int print_report(const struct latency_report_command *options,
+			const struct latency_view *view)
 {
 	struct terminal terminal;
 	int err;
@@ -154,8 +161,8 @@ static int cmd_latency_report(int argc, char **argv)
 	struct latency_report_command options = {.functions = 20};
 	int status, err;
 
-	if (!command__parse_input(&command_latency_report, argc, argv, &options, &options.view.input,
-				  "recording", &status))
+	if (!command__parse_input(&command_latency_report, argc, argv, &options,
+				  &options.view.input, "recording", &status))
 		return status;
 	err = report(&options);
 	return err ? command__fail(err) : EXIT_FINE;
@@ -165,7 +172,8 @@ const struct command command_latency_report = {
 	.name = "latency report",
 	.summary = "show the latency of functions, and where slow calls spent their time",
 	.usage = "[-i FILE] [OPTIONS]",
-	.details = "Quantiles are those of all calls. Below the resolution, only a bound is known.\n",
+	.details =
+		"Quantiles are those of all calls. Below the resolution, only a bound is known.\n",
 	.options = report_rows,
 	.run = cmd_latency_report,
 };

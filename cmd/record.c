@@ -90,9 +90,10 @@ static const struct option_row record_rows[] = {
 		    "also record when requests begin and end: tcp:PORT or unix:PATH (requests to a "
 		    "server), usdt:PROVIDER:BEGIN,END (between two probes), or the name of a "
 		    "function or of a DWELL_BEGIN; may be repeated"),
-	OPTION_NUMBER("calls", 0, "NS", struct record_options, calls_ns,
-		      "also record how long calls of functions take, of programs built by dwell-cc, "
-		      "with a resolution of about NS nanoseconds (see dwell latency)"),
+	OPTION_NUMBER(
+		"calls", 0, "NS", struct record_options, calls_ns,
+		"also record how long calls of functions take, of programs built by dwell-cc, "
+		"with a resolution of about NS nanoseconds (see dwell latency)"),
 	OPTION_GROUP("How to record"),
 	OPTION_TEXT("output", 'o', "FILE", struct record_options, output,
 		    "write the recording to FILE (default: dwell.data); an existing one is kept as "

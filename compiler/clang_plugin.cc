@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * The Clang plugin of dwell-cc (clang 14 and newer): the same as compiler/gcc_plugin.cc, as the last
- * pass on LLVM's intermediate representation.
+ * The Clang plugin of dwell-cc (clang 14 and newer): the same as compiler/gcc_plugin.cc, as the
+ * last pass on LLVM's intermediate representation.
  */
 #include <llvm/ADT/Triple.h>
 #include <llvm/Demangle/Demangle.h>
@@ -18,7 +18,8 @@
 
 using namespace llvm;
 
-namespace {
+namespace
+{
 
 cl::opt<int> min_size("dwell-min-size", cl::init(SELECTION_MIN_SIZE), cl::Hidden);
 cl::opt<std::string> only("dwell-only", cl::Hidden);
@@ -41,10 +42,12 @@ SmallPtrSet<const Value *, 16> find_off(const Module &module)
 		return off;
 	for (const Use &use : annotations->getInitializer()->operands()) {
 		const auto *entry = dyn_cast<ConstantStruct>(use.get());
-		const auto *text = entry ? dyn_cast<GlobalVariable>(
-						   entry->getOperand(1)->stripPointerCasts()) : nullptr;
+		const auto *text =
+			entry ? dyn_cast<GlobalVariable>(entry->getOperand(1)->stripPointerCasts())
+			      : nullptr;
 		const auto *data = text && text->hasInitializer()
-					   ? dyn_cast<ConstantDataArray>(text->getInitializer()) : nullptr;
+					   ? dyn_cast<ConstantDataArray>(text->getInitializer())
+					   : nullptr;
 
 		if (data && data->isCString() && data->getAsCString() == "dwell_off")
 			off.insert(entry->getOperand(0)->stripPointerCasts());
@@ -68,8 +71,10 @@ Value *insert_push(Function &function)
 	/* Behind what becomes the frame, so that it stays a part of the prologue. */
 	while (isa<AllocaInst>(*at.GetInsertPoint()))
 		at.SetInsertPoint(&entry, std::next(at.GetInsertPoint()));
-	return at.CreateCall(type, InlineAsm::get(type, SHADOW_PUSH("%", "$$"),
-						  "={rax},~{r10},~{r11},~{cc},~{flags},~{dirflag},~{fpsr}", true));
+	return at.CreateCall(
+		type,
+		InlineAsm::get(type, SHADOW_PUSH("%", "$$"),
+			       "={rax},~{r10},~{r11},~{cc},~{flags},~{dirflag},~{fpsr}", true));
 }
 
 /* A tail call leaves the function. */
@@ -89,7 +94,8 @@ void insert_pop(Instruction *before, Value *own)
 {
 	IRBuilder<> at(before);
 
-	insert_asm(at, SHADOW_POP("%", "$$", "$0"), "r,~{r11},~{cc},~{flags},~{dirflag},~{fpsr}", own);
+	insert_asm(at, SHADOW_POP("%", "$$", "$0"), "r,~{r11},~{cc},~{flags},~{dirflag},~{fpsr}",
+		   own);
 }
 
 void insert_reset(BasicBlock *block, BasicBlock::iterator before, Value *own)
@@ -97,8 +103,11 @@ void insert_reset(BasicBlock *block, BasicBlock::iterator before, Value *own)
 	IRBuilder<> at(block, before);
 	auto *type = FunctionType::get(at.getInt8PtrTy(), {at.getInt8PtrTy()}, false);
 
-	at.CreateCall(type, InlineAsm::get(type, SHADOW_RESET("%"),
-					   "={rax},0,~{r10},~{r11},~{cc},~{flags},~{dirflag},~{fpsr}", true), {own});
+	at.CreateCall(type,
+		      InlineAsm::get(type, SHADOW_RESET("%"),
+				     "={rax},0,~{r10},~{r11},~{cc},~{flags},~{dirflag},~{fpsr}",
+				     true),
+		      {own});
 }
 
 void instrument(Function &function)
@@ -133,7 +142,10 @@ void instrument(Function &function)
 }
 
 struct shadow_pass : PassInfoMixin<shadow_pass> {
-	static bool isRequired() { return true; }
+	static bool isRequired()
+	{
+		return true;
+	}
 
 	PreservedAnalyses run(Module &module, ModuleAnalysisManager &)
 	{
@@ -145,10 +157,12 @@ struct shadow_pass : PassInfoMixin<shadow_pass> {
 		if (Triple(module.getTargetTriple()).getArch() != Triple::x86_64)
 			return PreservedAnalyses::all();
 		for (Function &function : module)
-			if (!function.isDeclaration() && !function.hasAvailableExternallyLinkage() &&
+			if (!function.isDeclaration() &&
+			    !function.hasAvailableExternallyLinkage() &&
 			    !is_annotated_off(function, off) &&
 			    (int)function.getInstructionCount() >= options.min_size &&
-			    selection__has_name(&options, demangle(function.getName().str()).c_str()))
+			    selection__has_name(&options,
+						demangle(function.getName().str()).c_str()))
 				instrument(function);
 		return PreservedAnalyses::none();
 	}
@@ -160,6 +174,8 @@ extern "C" PassPluginLibraryInfo LLVM_ATTRIBUTE_WEAK llvmGetPassPluginInfo()
 {
 	return {LLVM_PLUGIN_API_VERSION, "dwell", "1", [](PassBuilder &builder) {
 			builder.registerOptimizerLastEPCallback(
-				[](ModulePassManager &passes, auto...) { passes.addPass(shadow_pass()); });
+				[](ModulePassManager &passes, auto...) {
+					passes.addPass(shadow_pass());
+				});
 		}};
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * The GCC plugin of dwell-cc: each function that is left after inlining pushes an entry on the
- * shadow stack of its thread, and pops it at its end (LDB, NSDI'24, section 4.1, which patches LLVM's
- * code generation). The last pass on GIMPLE, so that the optimizers do not see it.
+ * shadow stack of its thread, and pops it at its end (LDB, NSDI'24, section 4.1, which patches
+ * LLVM's code generation). The last pass on GIMPLE, so that the optimizers do not see it.
  */
 #include <gcc-plugin.h>
 #include <plugin-version.h>
@@ -27,14 +27,16 @@
 
 int plugin_is_GPL_compatible;
 
-namespace {
+namespace
+{
 
 struct selection options;
 
 tree operand(const char *constraint, tree value)
 {
-	return build_tree_list(build_tree_list(NULL_TREE, build_string(strlen(constraint) + 1,
-								       constraint)), value);
+	return build_tree_list(
+		build_tree_list(NULL_TREE, build_string(strlen(constraint) + 1, constraint)),
+		value);
 }
 
 /* @output and @input, or NULL_TREE, with their constraints; @clobbers ends with NULL. */
@@ -48,8 +50,9 @@ gasm *make_asm(const char *text, tree output, tree input, const char *const *clo
 	if (input)
 		vec_safe_push(inputs, input);
 	for (; *clobbers; clobbers++)
-		vec_safe_push(clobbered, build_tree_list(NULL_TREE, build_string(strlen(*clobbers) + 1,
-										 *clobbers)));
+		vec_safe_push(
+			clobbered,
+			build_tree_list(NULL_TREE, build_string(strlen(*clobbers) + 1, *clobbers)));
 	statement = gimple_build_asm_vec(text, inputs, outputs, clobbered, NULL);
 	gimple_asm_set_volatile(statement, true);
 	return statement;
@@ -75,7 +78,8 @@ gasm *make_reset(tree own)
 {
 	static const char *const clobbers[] = {"r10", "r11", "cc", NULL};
 	tree changed = make_ssa_name(ptr_type_node);
-	gasm *reset = make_asm(SHADOW_RESET("%%"), operand("=a", changed), operand("0", own), clobbers);
+	gasm *reset =
+		make_asm(SHADOW_RESET("%%"), operand("=a", changed), operand("0", own), clobbers);
 
 	SSA_NAME_DEF_STMT(changed) = reset;
 	return reset;
@@ -109,8 +113,8 @@ int estimated_size(function *fun)
 	int size = 0;
 
 	FOR_EACH_BB_FN(bb, fun)
-		for (gimple_stmt_iterator at = gsi_start_bb(bb); !gsi_end_p(at); gsi_next(&at))
-			size += estimate_num_insns(gsi_stmt(at), &eni_size_weights);
+	for (gimple_stmt_iterator at = gsi_start_bb(bb); !gsi_end_p(at); gsi_next(&at))
+		size += estimate_num_insns(gsi_stmt(at), &eni_size_weights);
 	return size;
 }
 
@@ -118,7 +122,8 @@ bool is_selected(function *fun)
 {
 	tree decl = fun->decl;
 
-	if (is_annotated_off(decl) || is_resolver(decl) || lookup_attribute("naked", DECL_ATTRIBUTES(decl)) ||
+	if (is_annotated_off(decl) || is_resolver(decl) ||
+	    lookup_attribute("naked", DECL_ATTRIBUTES(decl)) ||
 	    lookup_attribute("interrupt", DECL_ATTRIBUTES(decl)) || fun->calls_eh_return)
 		return false;
 	if (!selection__has_name(&options, lang_hooks.decl_printable_name(decl, 2)))
@@ -126,7 +131,8 @@ bool is_selected(function *fun)
 	return estimated_size(fun) >= options.min_size;
 }
 
-/* A tail call leaves the function. If it becomes an ordinary one, another pop follows, harmlessly. */
+/* A tail call leaves the function. If it becomes an ordinary one, another pop follows, harmlessly.
+ */
 bool is_tail_call(gimple *statement)
 {
 	gcall *call = dyn_cast<gcall *>(statement);
@@ -138,7 +144,8 @@ void insert_pops(function *fun, tree own)
 {
 	basic_block bb;
 
-	FOR_EACH_BB_FN(bb, fun) {
+	FOR_EACH_BB_FN(bb, fun)
+	{
 		gimple_stmt_iterator at = gsi_last_nondebug_bb(bb), before;
 
 		if (gsi_end_p(at))
@@ -162,8 +169,8 @@ bool is_entered_by_exception(basic_block bb)
 	edge from;
 
 	FOR_EACH_EDGE(from, i, bb->preds)
-		if (from->flags & EDGE_EH)
-			return true;
+	if (from->flags & EDGE_EH)
+		return true;
 	for (; !gsi_end_p(at); gsi_next(&at)) {
 		glabel *label = dyn_cast<glabel *>(gsi_stmt(at));
 
@@ -180,7 +187,8 @@ void insert_resets(function *fun, tree own)
 {
 	basic_block bb;
 
-	FOR_EACH_BB_FN(bb, fun) {
+	FOR_EACH_BB_FN(bb, fun)
+	{
 		gimple_stmt_iterator at;
 		gimple *last = last_stmt(bb);
 
@@ -197,11 +205,15 @@ void insert_resets(function *fun, tree own)
 	}
 }
 
-const pass_data data = {GIMPLE_PASS, "dwell", OPTGROUP_NONE, TV_NONE, PROP_cfg | PROP_ssa, 0, 0, 0, 0};
+const pass_data data = {GIMPLE_PASS, "dwell", OPTGROUP_NONE, TV_NONE, PROP_cfg | PROP_ssa, 0, 0,
+			0,	     0};
 
-class shadow_pass : public gimple_opt_pass {
-public:
-	explicit shadow_pass(gcc::context *context) : gimple_opt_pass(data, context) {}
+class shadow_pass : public gimple_opt_pass
+{
+      public:
+	explicit shadow_pass(gcc::context *context) : gimple_opt_pass(data, context)
+	{
+	}
 
 	unsigned int execute(function *fun) final override
 	{

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In instructions, as the compiler estimates them. Below it, a push and a pop would be most of it. */
+/* In instructions, as the compiler estimates them. Below it, a push and a pop would be most of it.
+ */
 #define SELECTION_MIN_SIZE 10
 
 struct selection {
@@ -15,7 +16,8 @@ struct selection {
 };
 
 /* Sets option @key ("min-size", "only") to @value. False if there is no such option. */
-static inline bool selection__option(struct selection *selection, const char *key, const char *value)
+static inline bool selection__option(struct selection *selection, const char *key,
+				     const char *value)
 {
 	if (value && !strcmp(key, "min-size"))
 		selection->min_size = atoi(value);

@@ -6,13 +6,14 @@
  * the operand that holds the function's own entry.
  *
  * A signal handler may interrupt at any instruction, and pushes and pops entries of its own. So the
- * thread's pointer goes past the new entry first, in one instruction, and the entry is written then.
+ * thread's pointer goes past the new entry first, in one instruction, and the entry is written
+ * then.
  *
- * Whatever is not the plain case goes to __dwell_shadow_enter: the thread's first call, a full stack,
- * and an entry below that is not that of a caller in a frame close above: left behind by an
+ * Whatever is not the plain case goes to __dwell_shadow_enter: the thread's first call, a full
+ * stack, and an entry below that is not that of a caller in a frame close above: left behind by an
  * exception or longjmp, or of another machine stack. It does what the rest of the push does, and
- * jumps to the address in r10. It is reached by a jump, since a call would need an aligned stack, and
- * would overwrite the red zone. The stack pointer is written less 1, so that the comparison
+ * jumps to the address in r10. It is reached by a jump, since a call would need an aligned stack,
+ * and would overwrite the red zone. The stack pointer is written less 1, so that the comparison
  * refuses an equal one, too.
  */
 #pragma once
@@ -43,7 +44,7 @@
 /* Clobbers r11 and the flags. */
 #define SHADOW_POP(P, D, OWN)                                                                      \
 	"movq __dwell_shadow@gottpoff(" P "rip), " P "r11\n\t"                                     \
-	"movq " D "0, 8(" OWN ")\n\t"                                                             \
+	"movq " D "0, 8(" OWN ")\n\t"                                                              \
 	"movq " OWN ", " P "fs:(" P "r11)"
 
 /*

@@ -545,7 +545,8 @@ static int load_scan(struct loader *loader, const struct record *record)
 	scans->torn += from->torn;
 	scans->lost += from->lost;
 	scans->missed = from->missed > scans->missed ? from->missed : scans->missed;
-	scans->longest_ns = from->longest_ns > scans->longest_ns ? from->longest_ns : scans->longest_ns;
+	scans->longest_ns =
+		from->longest_ns > scans->longest_ns ? from->longest_ns : scans->longest_ns;
 	return 0;
 }
 

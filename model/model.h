@@ -154,13 +154,13 @@ struct model_thread {
 					 totals and for exact times (see calibrate.c) */
 	uint64_t voluntary;
 	uint64_t involuntary;
-	ARRAY(struct model_comm) comms;		    /* by time; never empty */
-	ARRAY(struct model_exec) execs;		    /* by time */
-	ARRAY(struct model_sample) samples;	    /* by time */
-	ARRAY(struct model_interval) intervals;	    /* by t_out */
-	ARRAY(struct model_wake) wakes;		    /* by time */
-	ARRAY(struct model_annotation) annotations; /* by time */
-	ARRAY(struct model_call) calls;		    /* by end */
+	ARRAY(struct model_comm) comms;		     /* by time; never empty */
+	ARRAY(struct model_exec) execs;		     /* by time */
+	ARRAY(struct model_sample) samples;	     /* by time */
+	ARRAY(struct model_interval) intervals;	     /* by t_out */
+	ARRAY(struct model_wake) wakes;		     /* by time */
+	ARRAY(struct model_annotation) annotations;  /* by time */
+	ARRAY(struct model_call) calls;		     /* by end */
 	ARRAY(struct model_short_calls) short_calls; /* by time */
 };
 

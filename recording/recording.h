@@ -238,7 +238,7 @@ struct record_span {
 };
 
 enum call_flags {
-	CALL_IN_PAIR = 1 << 0,	  /* see enum observed_call_flags, collect/core/observed_call.h */
+	CALL_IN_PAIR = 1 << 0, /* see enum observed_call_flags, collect/core/observed_call.h */
 	CALL_UNFINISHED = 1 << 1,
 	CALL_EARLIER = 1 << 2,
 };

@@ -8,7 +8,8 @@
 #include "base/error.h"
 #include "base/hash.h"
 
-/* Calls longer than so many periods are always seen; shorter ones count by those that end in pairs. */
+/* Calls longer than so many periods are always seen; shorter ones count by those that end in pairs.
+ */
 #define ALWAYS_SEEN 16
 
 /* A call, or many short ones that it stands for. */
@@ -21,8 +22,8 @@ struct weighted_call {
 
 struct call_group {
 	struct latency_function function;
-	double shorts;	   /* calls shorter than the period */
-	double short_ns;   /* their time */
+	double shorts;	 /* calls shorter than the period */
+	double short_ns; /* their time */
 	ARRAY(struct weighted_call) calls;
 };
 
@@ -51,7 +52,9 @@ static uint32_t function_name(const struct model *model, uint32_t stack, size_t 
 	if (i >= frames->depth)
 		return 0;
 	location = model__location(model, frames, i);
-	return location->n_frames ? model->frames.data[location->frame + location->n_frames - 1].name : 0;
+	return location->n_frames
+		       ? model->frames.data[location->frame + location->n_frames - 1].name
+		       : 0;
 }
 
 static struct call_group *group_of(struct grouping *grouping, uint32_t stack)
@@ -104,7 +107,8 @@ static int add_calls(struct grouping *grouping, uint32_t index)
 	return 0;
 }
 
-static int add_short_calls(struct grouping *grouping, const struct model_thread *thread, uint64_t period_ns)
+static int add_short_calls(struct grouping *grouping, const struct model_thread *thread,
+			   uint64_t period_ns)
 {
 	for (size_t i = 0; i < thread->short_calls.n; i++) {
 		const struct model_short_calls *calls = &thread->short_calls.data[i];
@@ -134,7 +138,8 @@ static void set_quantiles(struct call_group *group)
 	size_t at = 0;
 
 	for (size_t q = 0; q < sizeof(quantiles) / sizeof(*quantiles); q++) {
-		while (at < group->calls.n && before + group->calls.data[at].weight <= quantiles[q] * function->calls)
+		while (at < group->calls.n &&
+		       before + group->calls.data[at].weight <= quantiles[q] * function->calls)
 			before += group->calls.data[at++].weight;
 		if (before > quantiles[q] * function->calls || at == group->calls.n)
 			continue; /* a short one */
@@ -144,7 +149,8 @@ static void set_quantiles(struct call_group *group)
 		function->ns[LATENCY_MAX] = group->calls.data[group->calls.n - 1].ns;
 }
 
-static int look_at_slow_calls(const struct grouping *grouping, struct kinds *kinds, struct call_group *group)
+static int look_at_slow_calls(const struct grouping *grouping, struct kinds *kinds,
+			      struct call_group *group)
 {
 	struct latency_function *function = &group->function;
 	struct slow_calls slow = {.model = grouping->model, .kinds = kinds, .function = function};
@@ -163,7 +169,8 @@ static int look_at_slow_calls(const struct grouping *grouping, struct kinds *kin
 	return err;
 }
 
-static int finish_group(const struct grouping *grouping, struct kinds *kinds, struct call_group *group)
+static int finish_group(const struct grouping *grouping, struct kinds *kinds,
+			struct call_group *group)
 {
 	struct latency_function *function = &group->function;
 
@@ -191,8 +198,9 @@ static int by_p999(const void *a, const void *b)
 {
 	const struct latency_function *one = a, *other = b;
 
-	return one->ns[LATENCY_P999] > other->ns[LATENCY_P999] ? -1
-							       : one->ns[LATENCY_P999] < other->ns[LATENCY_P999];
+	return one->ns[LATENCY_P999] > other->ns[LATENCY_P999]
+		       ? -1
+		       : one->ns[LATENCY_P999] < other->ns[LATENCY_P999];
 }
 
 static int by_total(const void *a, const void *b)
@@ -208,7 +216,8 @@ static int explain_empty(const struct model *model)
 		error__set(-ENODATA, "this recording has no calls of functions");
 		error__hint("record them with: dwell latency run -- COMMAND");
 	} else {
-		error__set(-ENODATA, "no call was seen: no program that was recorded was built by dwell-cc");
+		error__set(-ENODATA,
+			   "no call was seen: no program that was recorded was built by dwell-cc");
 		error__hint("build it with: make CC=dwell-cc CXX=dwell-c++");
 	}
 	return -ENODATA;
@@ -230,7 +239,8 @@ int call_latency__make(const struct model *model, struct kinds *kinds, enum late
 	grouping.always_seen_ns = ALWAYS_SEEN * latency->period_ns;
 	for (uint32_t i = 1; i < model->threads.n && !err; i++) {
 		err = add_calls(&grouping, i);
-		err = err ? err : add_short_calls(&grouping, &model->threads.data[i], latency->period_ns);
+		err = err ? err
+			  : add_short_calls(&grouping, &model->threads.data[i], latency->period_ns);
 	}
 	for (size_t i = 0; i < grouping.groups.n; i++) {
 		struct call_group *group = &grouping.groups.data[i];
@@ -244,8 +254,8 @@ int call_latency__make(const struct model *model, struct kinds *kinds, enum late
 	if (!err && !latency->functions.n)
 		return explain_empty(model);
 	if (!err)
-		qsort(latency->functions.data, latency->functions.n, sizeof(*latency->functions.data),
-		      orders[rank]);
+		qsort(latency->functions.data, latency->functions.n,
+		      sizeof(*latency->functions.data), orders[rank]);
 	return err;
 }
 

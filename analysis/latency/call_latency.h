@@ -3,11 +3,11 @@
  * The latency of every function, by its caller, and where the time of the slow calls went (LDB,
  * NSDI'24, section 5.2).
  *
- * LDB's quantiles are those of the calls that it saw, in which short ones are missing. Here they are
- * those of all calls: a call that is not much longer than the scanner's period counts only
- * if it ended between the two looks of a pair, and then for as many as the share of time that lies
- * in pairs tells. It does so with the same probability whatever its length is (if it is longer
- * than a pair), so the estimate has no bias.
+ * LDB's quantiles are those of the calls that it saw, in which short ones are missing. Here they
+ * are those of all calls: a call that is not much longer than the scanner's period counts only if
+ * it ended between the two looks of a pair, and then for as many as the share of time that lies in
+ * pairs tells. It does so with the same probability whatever its length is (if it is longer than a
+ * pair), so the estimate has no bias.
  */
 #pragma once
 
@@ -30,7 +30,15 @@ enum latency_part {
 };
 
 /* Quantiles, in this order; the last is the longest call. */
-enum { LATENCY_P50, LATENCY_P90, LATENCY_P99, LATENCY_P999, LATENCY_P9999, LATENCY_MAX, LATENCY_QUANTILES };
+enum {
+	LATENCY_P50,
+	LATENCY_P90,
+	LATENCY_P99,
+	LATENCY_P999,
+	LATENCY_P9999,
+	LATENCY_MAX,
+	LATENCY_QUANTILES
+};
 
 /* Whoever held the locks that slow calls waited for. */
 struct latency_holder {
@@ -40,15 +48,15 @@ struct latency_holder {
 };
 
 struct latency_function {
-	uint32_t name;	  /* string */
-	uint32_t caller;  /* string; 0: the outermost */
-	double calls;	  /* of all, estimated */
+	uint32_t name;	   /* string */
+	uint32_t caller;   /* string; 0: the outermost */
+	double calls;	   /* of all, estimated */
 	uint64_t observed; /* that were seen and counted */
 	double total_ns;
 	uint64_t ns[LATENCY_QUANTILES]; /* 0: shorter than the period */
-	double tail_ns;		/* what the slowest hundredth took beyond the median, in all */
-	uint64_t slow;		/* so many slow calls were looked at: the longest */
-	uint64_t slow_ns;	/* their time, and where it went: */
+	double tail_ns;	  /* what the slowest hundredth took beyond the median, in all */
+	uint64_t slow;	  /* so many slow calls were looked at: the longest */
+	uint64_t slow_ns; /* their time, and where it went: */
 	uint64_t parts[LATENCY_PARTS];
 	ARRAY(struct latency_holder) holders; /* by ns, descending */
 };
@@ -62,8 +70,8 @@ struct call_latency {
 };
 
 /*
- * @model has the names of its functions. Returns 0, -ENOMEM, or -ENODATA with a message: nothing was
- * scanned, or no call was seen.
+ * @model has the names of its functions. Returns 0, -ENOMEM, or -ENODATA with a message: nothing
+ * was scanned, or no call was seen.
  */
 int call_latency__make(const struct model *model, struct kinds *kinds, enum latency_rank rank,
 		       struct call_latency *latency);

@@ -6,7 +6,8 @@
 
 #include "analysis/callchain.h"
 
-static enum latency_part part_of(const struct slow_calls *slow, const struct model_interval *interval)
+static enum latency_part part_of(const struct slow_calls *slow,
+				 const struct model_interval *interval)
 {
 	const struct wait_description wait = {.class = interval->class,
 					      .flags = interval->flags,
@@ -28,7 +29,8 @@ static enum latency_part part_of(const struct slow_calls *slow, const struct mod
 static int holder_function(const struct slow_calls *slow, const struct model_thread *thread,
 			   const struct model_interval *interval, uint32_t *function)
 {
-	const struct model_wake *wake = interval->wake ? &thread->wakes.data[interval->wake - 1] : NULL;
+	const struct model_wake *wake =
+		interval->wake ? &thread->wakes.data[interval->wake - 1] : NULL;
 	struct callchain chain = {};
 	int err;
 
@@ -64,7 +66,8 @@ static int add_holder(const struct slow_calls *slow, const struct model_thread *
 			return 0;
 		}
 	}
-	return array__push(&function->holders, ((struct latency_holder){interval->waker, name, ns}));
+	return array__push(&function->holders,
+			   ((struct latency_holder){interval->waker, name, ns}));
 }
 
 /* The part of [@from, @until) that lies in [@begin, @end). */

@@ -22,11 +22,12 @@ enum observed_call_flags {
 
 struct observed_call {
 	uint32_t pid;
-	uint32_t tid;	   /* of the thread whose first stack it is on, as that sees itself; 0: another one */
-	uint64_t function; /* an address in it */
-	uint64_t caller;   /* an address in the function below on the stack; 0: none */
-	uint64_t begin;	   /* the middle between the look that saw it first and the one before */
-	uint64_t end;	   /* the same, of its end */
+	uint32_t tid; /* of the thread whose first stack it is on, as that sees itself; 0: another
+			 one */
+	uint64_t function;    /* an address in it */
+	uint64_t caller;      /* an address in the function below on the stack; 0: none */
+	uint64_t begin;	      /* the middle between the look that saw it first and the one before */
+	uint64_t end;	      /* the same, of its end */
 	uint32_t begin_slack; /* it may have been so much earlier or later */
 	uint32_t end_slack;
 	uint16_t depth; /* calls below it */
@@ -48,11 +49,11 @@ struct scan_report {
 	uint64_t time;
 	uint64_t ns;
 	uint64_t pairs;
-	uint64_t pair_ns;  /* of all pairs */
+	uint64_t pair_ns;    /* of all pairs */
 	uint64_t longest_ns; /* the longest time without a look */
-	uint64_t torn;	   /* looks at a stack that changed meanwhile, given up */
-	uint64_t lost;	   /* calls that there was no memory for */
-	uint64_t missed;   /* calls deeper than shadow stacks are */
+	uint64_t torn;	     /* looks at a stack that changed meanwhile, given up */
+	uint64_t lost;	     /* calls that there was no memory for */
+	uint64_t missed;     /* calls deeper than shadow stacks are */
 };
 
 /* Whom a scanner passes on to what it saw. */

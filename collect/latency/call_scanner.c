@@ -18,16 +18,16 @@
 #include "collect/latency/shadow_memory_map.h"
 #include "collect/latency/shadow_scan.h"
 
-#define MS		1000000ULL
-#define PAIR_NS		100		/* between two looks of a pair */
-#define PUBLISH_NS	(5 * MS)	/* what was seen is passed on so often */
-#define REPORT_NS	(100 * MS)	/* and short calls, and the scanner's own doings */
-#define SEARCH_NS	MS		/* new processes and stacks are looked for so often */
-#define SEARCH_FOR_NS	(2000 * MS)	/* every time at first, then every hundredth */
-#define RESTS_AFTER_NS	(5 * MS)	/* without a change; then it looks every REST_NS */
-#define REST_NS		50000
-#define NICE		(-20)
-#define MAX_CALLS	4000000 /* kept until they are drained */
+#define MS	       1000000ULL
+#define PAIR_NS	       100	   /* between two looks of a pair */
+#define PUBLISH_NS     (5 * MS)	   /* what was seen is passed on so often */
+#define REPORT_NS      (100 * MS)  /* and short calls, and the scanner's own doings */
+#define SEARCH_NS      MS	   /* new processes and stacks are looked for so often */
+#define SEARCH_FOR_NS  (2000 * MS) /* every time at first, then every hundredth */
+#define RESTS_AFTER_NS (5 * MS)	   /* without a change; then it looks every REST_NS */
+#define REST_NS	       50000
+#define NICE	       (-20)
+#define MAX_CALLS      4000000 /* kept until they are drained */
 
 struct scanned_process {
 	struct shadow_memory_map map;
@@ -73,7 +73,8 @@ static void on_call(void *arg, const struct observed_call *call)
 static struct short_calls *short_calls(struct call_scanner *scanner, const struct shadow_scan *scan,
 				       uint64_t function, uint64_t caller)
 {
-	uint64_t hash = hash__add(hash__add(hash__add(scan->pid, scan->stack->tid), function), caller);
+	uint64_t hash =
+		hash__add(hash__add(hash__add(scan->pid, scan->stack->tid), function), caller);
 	uint64_t *index = map64__put(&scanner->short_index, hash, 0);
 
 	if (!index)
@@ -83,7 +84,9 @@ static struct short_calls *short_calls(struct call_scanner *scanner, const struc
 
 		if (!calls)
 			return NULL;
-		*calls = (struct short_calls){.pid = scan->pid, .tid = scan->stack->tid, .function = function,
+		*calls = (struct short_calls){.pid = scan->pid,
+					      .tid = scan->stack->tid,
+					      .function = function,
 					      .caller = caller};
 		*index = scanner->shorts.n;
 	}
@@ -106,7 +109,8 @@ static void on_short_call(void *arg, const struct shadow_scan *scan, const struc
 
 static struct scan_sink sink_of(struct call_scanner *scanner)
 {
-	return (struct scan_sink){.on_call = on_call, .on_short_call = on_short_call, .arg = scanner};
+	return (struct scan_sink){
+		.on_call = on_call, .on_short_call = on_short_call, .arg = scanner};
 }
 
 /* Scans stacks that came into use. */
@@ -264,7 +268,8 @@ static uint64_t next_pair(struct call_scanner *scanner, uint64_t now)
 static void *scan(void *arg)
 {
 	struct call_scanner *scanner = arg;
-	uint64_t now = now_ns(CLOCK_MONOTONIC), searched = 0, published = now, last = now, next = now;
+	uint64_t now = now_ns(CLOCK_MONOTONIC), searched = 0, published = now, last = now,
+		 next = now;
 
 	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
 	scanner->report.time = scanner->changed = now;

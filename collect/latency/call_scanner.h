@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A thread of dwell that scans the shadow stacks of processes built by dwell-cc (LDB, NSDI'24, section
- * 3.2, where it is a thread of the program). It keeps a CPU busy as long as one of them runs. What
- * it sees is kept until call_scanner__drain().
+ * A thread of dwell that scans the shadow stacks of processes built by dwell-cc (LDB, NSDI'24,
+ * section 3.2, where it is a thread of the program). It keeps a CPU busy as long as one of them
+ * runs. What it sees is kept until call_scanner__drain().
  */
 #pragma once
 

@@ -38,8 +38,8 @@ static uint32_t inner_pid(uint32_t pid)
 }
 
 /*
- * Maps [@from, @until) of the process. 0: it is not the process's own: a child has its parent's until
- * it goes on after fork(); or it is not complete yet.
+ * Maps [@from, @until) of the process. 0: it is not the process's own: a child has its parent's
+ * until it goes on after fork(); or it is not complete yet.
  */
 static int map_one(struct shadow_memory_map *map, uint64_t from, uint64_t until)
 {
@@ -48,7 +48,8 @@ static int map_one(struct shadow_memory_map *map, uint64_t from, uint64_t until)
 	char path[96];
 	int err;
 
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, map->pid, from, until);
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, map->pid, from,
+		 until);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno;
@@ -57,8 +58,11 @@ static int map_one(struct shadow_memory_map *map, uint64_t from, uint64_t until)
 		return -errno;
 	if (memory->magic == SHADOW_MAGIC && memory->version != SHADOW_VERSION) {
 		munmap((void *)memory, MAPPING_SIZE);
-		return error__set(-EPROTO, "process %u was built by dwell-cc of another version of dwell; build "
-					   "it again", map->pid);
+		return error__set(
+			-EPROTO,
+			"process %u was built by dwell-cc of another version of dwell; build "
+			"it again",
+			map->pid);
 	}
 	err = memory->magic == SHADOW_MAGIC && memory->pid == inner_pid(map->pid) &&
 			      memory->stacks < SHADOW_STACKS
@@ -97,7 +101,8 @@ int shadow_memory_map__update(struct shadow_memory_map *map)
 bool shadow_memory_map__has_grown(const struct shadow_memory_map *map)
 {
 	for (size_t i = 0; i < map->mappings.n; i++) {
-		uint64_t next = __atomic_load_n(&map->mappings.data[i].memory->next, __ATOMIC_RELAXED);
+		uint64_t next =
+			__atomic_load_n(&map->mappings.data[i].memory->next, __ATOMIC_RELAXED);
 
 		if (next && !is_mapped(map, next))
 			return true;

@@ -20,8 +20,8 @@ struct shadow_memory_map {
 
 /*
  * Maps what the process has now and @map does not. Returns the number of new mappings, or a
- * negative errno: -ESRCH (the process has ended), -EPERM, -EPROTO (of another version of dwell-cc; the
- * message says so).
+ * negative errno: -ESRCH (the process has ended), -EPERM, -EPROTO (of another version of dwell-cc;
+ * the message says so).
  */
 int shadow_memory_map__update(struct shadow_memory_map *map);
 

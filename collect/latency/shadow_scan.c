@@ -19,8 +19,9 @@ static uint64_t load(const uint64_t *word)
 #define ABOVE 2
 
 /*
- * What the program has written arrives from its CPU a cache line at a time, which takes longer than a
- * short call. All lines are asked for at once, so that all are as they were at about the same time.
+ * What the program has written arrives from its CPU a cache line at a time, which takes longer than
+ * a short call. All lines are asked for at once, so that all are as they were at about the same
+ * time.
  */
 static void fetch(const struct shadow_scan *scan)
 {
@@ -35,14 +36,15 @@ static size_t count_unchanged(const struct shadow_scan *scan)
 {
 	size_t n = scan->calls.n;
 
-	while (n && load(&scan->stack->entries[n - 1].generation) != scan->calls.data[n - 1].generation)
+	while (n &&
+	       load(&scan->stack->entries[n - 1].generation) != scan->calls.data[n - 1].generation)
 		n--;
 	return n;
 }
 
 /* Whether the @n calls from @first on, which were just read behind the others, are still there. */
-static bool are_valid(const struct shadow_entry *entries, size_t first, const struct shadow_entry *read,
-		      size_t n, uint64_t below)
+static bool are_valid(const struct shadow_entry *entries, size_t first,
+		      const struct shadow_entry *read, size_t n, uint64_t below)
 {
 	for (size_t i = n; i-- > 0;)
 		if (load(&entries[first + i].generation) != read[i].generation)
@@ -64,7 +66,8 @@ static int read_new(const struct shadow_scan *scan, size_t unchanged, struct sha
 
 		if (!(generation & 1) || generation < below)
 			break;
-		read[n] = (struct shadow_entry){.function = load(&entry->function), .generation = generation};
+		read[n] = (struct shadow_entry){.function = load(&entry->function),
+						.generation = generation};
 		if (load(&entry->generation) != generation)
 			return -EAGAIN;
 		below = generation;
@@ -116,8 +119,8 @@ static void note_look(struct shadow_scan *scan, size_t unchanged, bool second)
 	}
 }
 
-static int begin_calls(struct shadow_scan *scan, const struct shadow_entry *read, size_t n, uint64_t time,
-		       bool second)
+static int begin_calls(struct shadow_scan *scan, const struct shadow_entry *read, size_t n,
+		       uint64_t time, bool second)
 {
 	uint64_t slack = scan->seen ? (time - scan->seen) / 2 : 0;
 	int err = array__reserve(&scan->calls, n);
@@ -146,7 +149,8 @@ static uint64_t time_of_read(uint64_t time, bool second)
 	return second ? time : time + (now_ns(CLOCK_MONOTONIC) - time) / 2;
 }
 
-int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool second, const struct scan_sink *sink)
+int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool second,
+		      const struct scan_sink *sink)
 {
 	struct shadow_entry read[SHADOW_DEPTH];
 	size_t unchanged;

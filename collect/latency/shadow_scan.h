@@ -34,16 +34,17 @@ struct shadow_scan {
 /* Who is told what a look found out. */
 struct scan_sink {
 	void (*on_call)(void *arg, const struct observed_call *call);
-	void (*on_short_call)(void *arg, const struct shadow_scan *scan, const struct seen_call *call,
-			      uint64_t caller, bool in_pair);
+	void (*on_short_call)(void *arg, const struct shadow_scan *scan,
+			      const struct seen_call *call, uint64_t caller, bool in_pair);
 	void *arg;
 };
 
 /*
- * Looks at the stack at @time, now; @second: this ends a pair. Returns 0, -EAGAIN (the stack changed all
- * the time; nothing is known of it then, and the next look takes its place) or -ENOMEM.
+ * Looks at the stack at @time, now; @second: this ends a pair. Returns 0, -EAGAIN (the stack
+ * changed all the time; nothing is known of it then, and the next look takes its place) or -ENOMEM.
  */
-int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool second, const struct scan_sink *sink);
+int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool second,
+		      const struct scan_sink *sink);
 
 /* No look will follow: tells the calls in progress. */
 void shadow_scan__finish(struct shadow_scan *scan, const struct scan_sink *sink);

@@ -33,9 +33,9 @@ struct recorder {
 	struct capture *capture;
 	struct recording_writer *writer;
 	struct translator *translator;
-	struct span_probes *probes;	  /* NULL: no spans were asked for */
-	struct annotations *annotations;  /* NULL: the program cannot annotate itself */
-	ARRAY(struct annotation) pending; /* to be written when their threads are known */
+	struct span_probes *probes;	   /* NULL: no spans were asked for */
+	struct annotations *annotations;   /* NULL: the program cannot annotate itself */
+	ARRAY(struct annotation) pending;  /* to be written when their threads are known */
 	ARRAY(struct observed_call) calls; /* likewise */
 	struct map64 pids;		   /* that config.calls was told of */
 	struct wait_throttle throttle;
@@ -466,7 +466,8 @@ static int write_last_losses(struct recorder *recorder)
 		err = put_lost(recorder, "annotations, overwritten before they were read",
 			       annotations);
 	if (!err)
-		err = put_lost(recorder, "calls, of unknown threads", translator__lost_calls(recorder->translator));
+		err = put_lost(recorder, "calls, of unknown threads",
+			       translator__lost_calls(recorder->translator));
 	capture__losses(recorder->capture, &losses);
 	if (!err)
 		err = put_lost(recorder, "mappings, perf buffer full", losses.mappings);

@@ -40,7 +40,7 @@ struct recorder_config {
 	const char *output;
 	uint64_t wait_limit; /* waits recorded per CPU and period, on average; 0: no limit */
 	enum helper_threads helpers;
-	const char *command_line; /* what the user typed, for the header */
+	const char *command_line;	    /* what the user typed, for the header */
 	const struct recorder_calls *calls; /* NULL: none */
 	/* Called from recorder__run() a few times a second. */
 	void (*on_progress)(void *arg, const struct recorder_progress *progress);

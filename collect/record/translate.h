@@ -31,7 +31,8 @@ bool translator__annotation(struct translator *translator, const struct annotati
  * counted.
  */
 void translator__call(struct translator *translator, const struct observed_call *call);
-void translator__short_calls(struct translator *translator, uint64_t time, const struct short_calls *calls);
+void translator__short_calls(struct translator *translator, uint64_t time,
+			     const struct short_calls *calls);
 void translator__scan(struct translator *translator, const struct scan_report *report);
 uint64_t translator__lost_calls(const struct translator *translator);
 

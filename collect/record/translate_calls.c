@@ -4,7 +4,8 @@
 #include "collect/record/translate.h"
 #include "collect/record/translator.h"
 
-/* The stack of a function and its caller. Code addresses alone tell it: a process's maps name them. */
+/* The stack of a function and its caller. Code addresses alone tell it: a process's maps name them.
+ */
 static uint32_t call_stack(struct translator *translator, uint64_t function, uint64_t caller)
 {
 	const uint64_t frames[] = {function, caller};
@@ -44,7 +45,8 @@ void translator__call(struct translator *translator, const struct observed_call 
 	recording_writer__put(translator->writer, &record);
 }
 
-void translator__short_calls(struct translator *translator, uint64_t time, const struct short_calls *calls)
+void translator__short_calls(struct translator *translator, uint64_t time,
+			     const struct short_calls *calls)
 {
 	struct record record = {
 		.type = RECORD_SHORT_CALLS,

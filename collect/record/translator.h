@@ -21,7 +21,7 @@ struct translator {
 	ARRAY(uint32_t) dsos;		    /* number in the recording, by number of the origin */
 	struct map64 tids;		    /* tid -> the last recorded thread that had it */
 	struct objects objects;
-	uint64_t lost_calls; /* of unknown threads */
+	uint64_t lost_calls;		    /* of unknown threads */
 	const struct span_sources *sources; /* NULL: none */
 	uint64_t spans[CAPTURE_LISTENERS];  /* that ended, by source */
 };

@@ -12,8 +12,8 @@
  * hides the caller of a call. So it is little but for a thread's first stack, the only one
  * that is known to be large.
  */
-#define NEAR		    8192
-#define NEAR_A_FIRST_STACK  (256 << 10)
+#define NEAR		   8192
+#define NEAR_A_FIRST_STACK (256 << 10)
 
 /* Pops of calls that found no shadow stack end up here: at a boundary, so that each push does. */
 static struct shadow_stack nowhere[2] __attribute__((aligned(SHADOW_STACK_SIZE)));
@@ -83,7 +83,8 @@ static struct shadow_stack *other_stack(struct shadow_stack *current, uint64_t s
 	return stack;
 }
 
-/* The end of @stack, after removal of entries that are not above @sp: their functions have ended. */
+/* The end of @stack, after removal of entries that are not above @sp: their functions have ended.
+ */
 static struct shadow_entry *remove_ended(struct shadow_stack *stack, uint64_t sp)
 {
 	struct shadow_entry *end = shadow_stack__end(stack);

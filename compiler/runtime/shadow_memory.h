@@ -10,8 +10,8 @@
 #define HIDDEN __attribute__((visibility("hidden")))
 
 /*
- * Programs and libraries that dwell-cc links all have a copy of these; the dynamic linker chooses one
- * of them for all.
+ * Programs and libraries that dwell-cc links all have a copy of these; the dynamic linker chooses
+ * one of them for all.
  */
 #define SHARED __attribute__((visibility("default"), weak))
 
@@ -24,7 +24,8 @@ extern SHARED struct shadow_memory *__dwell_shadow_memory;
 /* The stack that a place belongs to, which may be right behind its last entry. */
 static inline struct shadow_stack *shadow__stack_of(const struct shadow_entry *place)
 {
-	return (struct shadow_stack *)(((uintptr_t)place - 1) & ~(uintptr_t)(SHADOW_STACK_SIZE - 1));
+	return (struct shadow_stack *)(((uintptr_t)place - 1) &
+				       ~(uintptr_t)(SHADOW_STACK_SIZE - 1));
 }
 
 /*
@@ -49,8 +50,8 @@ HIDDEN struct shadow_entry *shadow_stack__end(struct shadow_stack *stack);
 HIDDEN void shadow_stack__clear(struct shadow_stack *stack);
 
 /*
- * A push that is not the plain case. @top: the thread's place of the next entry; @sp: of the function.
- * Returns the function's own entry. Called by enter.S.
+ * A push that is not the plain case. @top: the thread's place of the next entry; @sp: of the
+ * function. Returns the function's own entry. Called by enter.S.
  */
 HIDDEN struct shadow_entry *__dwell_shadow_push(struct shadow_entry *top, uint64_t function,
 						uint64_t sp);

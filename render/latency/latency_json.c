@@ -47,8 +47,9 @@ static json_t *function_json(const struct model *model, const struct latency_fun
 	for (int i = 0; i < LATENCY_QUANTILES; i++)
 		json_object_set_new(entry, keys[i],
 				    function->ns[i] ? json__number(function->ns[i]) : json_null());
-	json_object_set_new(entry, "observed",
-			    json_real(function->calls > 0 ? (double)function->observed / function->calls : 0));
+	json_object_set_new(
+		entry, "observed",
+		json_real(function->calls > 0 ? (double)function->observed / function->calls : 0));
 	json_object_set_new(entry, "tail_ns", json__number((uint64_t)function->tail_ns));
 	json_object_set_new(entry, "slow", slow_json(model, function));
 	return entry;
@@ -67,8 +68,8 @@ int latency_view__json(const struct latency_view *view, FILE *to)
 	json_object_set_new(document, "calls_lost", json__number(scans->lost));
 	json_object_set_new(document, "calls_too_deep", json__number(scans->missed));
 	for (size_t i = 0; i < view->latency->functions.n; i++)
-		json_array_append_new(functions,
-				      function_json(view->model, &view->latency->functions.data[i]));
+		json_array_append_new(
+			functions, function_json(view->model, &view->latency->functions.data[i]));
 	json_object_set_new(document, "functions", functions);
 	return json__write(document, to);
 }

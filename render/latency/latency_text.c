@@ -12,13 +12,16 @@ static void put_resolution(const struct latency_view *view, FILE *to)
 	const struct model_scans *scans = &view->model->scans;
 	char line[256] = "", period[24], pair[24], longest[24];
 
-	format__append(line, sizeof(line), "%s; calls shorter than %s are missing; at most %s without a look",
+	format__append(line, sizeof(line),
+		       "%s; calls shorter than %s are missing; at most %s without a look",
 		       duration__text(view->latency->period_ns, period),
-		       duration__text(view->latency->pair_ns, pair), duration__text(scans->longest_ns, longest));
+		       duration__text(view->latency->pair_ns, pair),
+		       duration__text(scans->longest_ns, longest));
 	header__line(to, "resolution", line);
 	*line = '\0';
 	if (scans->lost || scans->missed) {
-		format__append(line, sizeof(line), "%llu without memory, %llu deeper than shadow stacks are",
+		format__append(line, sizeof(line),
+			       "%llu without memory, %llu deeper than shadow stacks are",
 			       (unsigned long long)scans->lost, (unsigned long long)scans->missed);
 		header__line(to, "calls lost", line);
 	}
@@ -42,7 +45,8 @@ static void put_name(const struct latency_view *view, uint32_t name, FILE *to)
 	format__safe(to, name ? model__string(view->model, name) : "(no name)");
 }
 
-static void put_holders(const struct latency_view *view, const struct latency_function *function, FILE *to)
+static void put_holders(const struct latency_view *view, const struct latency_function *function,
+			FILE *to)
 {
 	char text[24];
 
@@ -50,8 +54,10 @@ static void put_holders(const struct latency_view *view, const struct latency_fu
 		const struct latency_holder *holder = &function->holders.data[i];
 		const struct model_thread *thread = &view->model->threads.data[holder->thread];
 
-		fprintf(to, "%*s%s of waiting for locks: for ", 24, "", duration__text(holder->ns, text));
-		format__safe(to, model__string(view->model, model_thread__comm(thread, thread->ended)));
+		fprintf(to, "%*s%s of waiting for locks: for ", 24, "",
+			duration__text(holder->ns, text));
+		format__safe(to,
+			     model__string(view->model, model_thread__comm(thread, thread->ended)));
 		fprintf(to, "/%u", thread->tid);
 		if (holder->function) {
 			fputs(" in ", to);
@@ -61,11 +67,13 @@ static void put_holders(const struct latency_view *view, const struct latency_fu
 	}
 }
 
-static void put_function(const struct latency_view *view, const struct latency_function *function, FILE *to)
+static void put_function(const struct latency_view *view, const struct latency_function *function,
+			 FILE *to)
 {
 	char total[24];
 
-	fprintf(to, "%12.0f %9s", function->calls, duration__text((uint64_t)function->total_ns, total));
+	fprintf(to, "%12.0f %9s", function->calls,
+		duration__text((uint64_t)function->total_ns, total));
 	for (int q = 0; q < LATENCY_QUANTILES; q++)
 		put_length(view, function->ns[q], to);
 	fputc(' ', to);
@@ -89,13 +97,16 @@ int latency_view__text(const struct latency_view *view, FILE *to)
 	put_resolution(view, to);
 	header__diagnostics(view->model, to);
 	fprintf(to, "#\n#%100s\n", "the slowest hundredth:");
-	fprintf(to, "#%11s %9s %10s %10s %10s %10s %10s %10s   cpu  runq  lock  disk   net other  function < caller\n",
+	fprintf(to,
+		"#%11s %9s %10s %10s %10s %10s %10s %10s   cpu  runq  lock  disk   net other  "
+		"function < caller\n",
 		"calls", "total", "p50", "p90", "p99", "p99.9", "p99.99", "max");
 	if (view->most && n > view->most)
 		n = view->most;
 	for (size_t i = 0; i < n; i++)
 		put_function(view, &view->latency->functions.data[i], to);
 	if (n < view->latency->functions.n)
-		fprintf(to, "# %zu more functions: --functions 0\n", view->latency->functions.n - n);
+		fprintf(to, "# %zu more functions: --functions 0\n",
+			view->latency->functions.n - n);
 	return 0;
 }

@@ -41,7 +41,8 @@ DWELL_UNTIMED static const struct shadow_stack *shadow_stack_at(uint64_t sp)
 		const struct shadow_stack *stacks = (const struct shadow_stack *)memory;
 
 		for (unsigned i = 1; i < memory->stacks; i++) {
-			uint64_t away = sp > stacks[i].high ? sp - stacks[i].high : stacks[i].high - sp;
+			uint64_t away =
+				sp > stacks[i].high ? sp - stacks[i].high : stacks[i].high - sp;
 
 			if (stacks[i].state == SHADOW_USED && away < closest) {
 				found = &stacks[i];
@@ -90,7 +91,8 @@ DWELL_UNTIMED static void expect(const char *what, const char *wanted)
 	good = length >= size && !strcmp(text + length - size, wanted) &&
 	       (length == size || (strncmp(wanted, "main", 4) && text[length - size - 1] == ' '));
 	__atomic_add_fetch(&failed, !good, __ATOMIC_RELAXED);
-	printf("%s %d - %s\n", good ? "ok" : "not ok", __atomic_add_fetch(&expected, 1, __ATOMIC_RELAXED), what);
+	printf("%s %d - %s\n", good ? "ok" : "not ok",
+	       __atomic_add_fetch(&expected, 1, __ATOMIC_RELAXED), what);
 	if (!good)
 		printf("# %s, not %s\n", text, wanted);
 	fflush(stdout);
@@ -99,7 +101,8 @@ DWELL_UNTIMED static void expect(const char *what, const char *wanted)
 DWELL_UNTIMED static void check(const char *what, int good)
 {
 	__atomic_add_fetch(&failed, !good, __ATOMIC_RELAXED);
-	printf("%s %d - %s\n", good ? "ok" : "not ok", __atomic_add_fetch(&expected, 1, __ATOMIC_RELAXED), what);
+	printf("%s %d - %s\n", good ? "ok" : "not ok",
+	       __atomic_add_fetch(&expected, 1, __ATOMIC_RELAXED), what);
 	fflush(stdout);
 }
 

@@ -62,7 +62,8 @@ static sigjmp_buf signal_jump;
 
 FUNCTION void handle(int signal)
 {
-	inner(signal == SIGUSR1 ? "in a signal handler" : "in a signal handler on a stack of its own",
+	inner(signal == SIGUSR1 ? "in a signal handler"
+				: "in a signal handler on a stack of its own",
 	      signal == SIGUSR1 ? "main raiser handle inner" : "handle inner");
 	if (signal == SIGURG)
 		siglongjmp(signal_jump, 1);
@@ -146,7 +147,8 @@ FUNCTION void scheduler(size_t size)
 
 FUNCTION void last(void)
 {
-	expect("a tail call, or the call of one", DWELL_TAIL ? "main caller last" : "main caller tail last");
+	expect("a tail call, or the call of one",
+	       DWELL_TAIL ? "main caller last" : "main caller tail last");
 	NO_TAIL_CALL;
 }
 
@@ -319,7 +321,8 @@ struct wide {
 	double e;
 };
 
-FUNCTION struct wide arguments(long a, long b, long c, long d, long e, long f, long g, double h, double i, float j)
+FUNCTION struct wide arguments(long a, long b, long c, long d, long e, long f, long g, double h,
+			       double i, float j)
 {
 	return (struct wide){a + b, c + d, e + f, g, h + i + (double)j};
 }

@@ -134,10 +134,12 @@ FUNCTION void functions()
 	int seen = 0;
 
 	for (const std::string &word : words)
-		seen += pure([&](int n) {
-			inner("in a lambda", "inner");
-			return n + static_cast<int>(word.size());
-		}, 1);
+		seen += pure(
+			[&](int n) {
+				inner("in a lambda", "inner");
+				return n + static_cast<int>(word.size());
+			},
+			1);
 	check("lambdas are called", seen == 17);
 	expect("after them", "main functions");
 	NO_TAIL_CALL;
@@ -146,11 +148,25 @@ FUNCTION void functions()
 #ifdef HAS_COROUTINES
 struct task {
 	struct promise_type {
-		task get_return_object() { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
-		std::suspend_always initial_suspend() { return {}; }
-		std::suspend_always final_suspend() noexcept { return {}; }
-		void return_void() {}
-		void unhandled_exception() { failure = std::current_exception(); }
+		task get_return_object()
+		{
+			return {std::coroutine_handle<promise_type>::from_promise(*this)};
+		}
+		std::suspend_always initial_suspend()
+		{
+			return {};
+		}
+		std::suspend_always final_suspend() noexcept
+		{
+			return {};
+		}
+		void return_void()
+		{
+		}
+		void unhandled_exception()
+		{
+			failure = std::current_exception();
+		}
 		std::exception_ptr failure;
 	};
 	std::coroutine_handle<promise_type> handle;
