@@ -103,8 +103,8 @@
 #define DWELL_END(name)	  DWELL_VISIT(DWELL_POINT_END, name)
 
 /*
- * For functions that dwell-cc is to leave out: DWELL_UNTIMED void f(void). With another compiler, it does
- * nothing.
+ * For functions that dwell-cc is to leave out: DWELL_UNTIMED void f(void). With another compiler,
+ * it does nothing.
  */
 #ifdef __clang__
 #define DWELL_UNTIMED __attribute__((annotate("dwell_off")))

@@ -539,6 +539,7 @@ static int load_scan(struct loader *loader, const struct record *record)
 	const struct record_scan *from = &record->scan;
 	struct model_scans *scans = &loader->model->scans;
 
+	scans->reports++;
 	scans->ns += from->ns;
 	scans->pairs += from->pairs;
 	scans->pair_ns += from->pair_ns;

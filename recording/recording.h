@@ -264,7 +264,7 @@ struct record_short_calls {
 	uint64_t ended;
 };
 
-/* What the scanner did in [time - ns, time). See struct scan_report. */
+/* What the scanner did until @time. See struct scan_report. */
 struct record_scan {
 	uint64_t time;
 	uint64_t ns;

@@ -11,9 +11,11 @@ $(BUILD)/man/%.1: docs/man/%.1 $(BUILD)/dwell
 
 man: $(MAN)
 
-install: $(BUILD)/dwell $(RUNTIME) man
+install: $(BUILD)/dwell $(RUNTIME) $(DWELL_CC) man
 	install -D -m 755 $(BUILD)/dwell $(DESTDIR)$(PREFIX)/bin/dwell
 	install -D -m 755 $(RUNTIME) $(DESTDIR)$(PREFIX)/lib/dwell/libdwell.so
+	install -m 755 -t $(DESTDIR)$(PREFIX)/bin $(filter $(BUILD)/dwell-%,$(DWELL_CC))
+	install -m 644 -t $(DESTDIR)$(PREFIX)/lib/dwell $(filter $(COMPILER)/%,$(DWELL_CC))
 	install -D -m 644 include/dwell.h $(DESTDIR)$(PREFIX)/include/dwell.h
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN)
 	install -d $(COMPLETIONS)
@@ -21,7 +23,8 @@ install: $(BUILD)/dwell $(RUNTIME) man
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/dwell $(DESTDIR)$(PREFIX)/include/dwell.h $(COMPLETIONS)/dwell
-	rm -f $(DESTDIR)$(PREFIX)/lib/dwell/libdwell.so
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,dwell-cc dwell-c++)
+	rm -rf $(DESTDIR)$(PREFIX)/lib/dwell
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/man/man1/,$(notdir $(MAN)))
 
 .PHONY: install uninstall man

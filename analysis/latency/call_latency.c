@@ -212,7 +212,7 @@ static int by_total(const void *a, const void *b)
 
 static int explain_empty(const struct model *model)
 {
-	if (!model->scans.pairs) {
+	if (!model->scans.reports) {
 		error__set(-ENODATA, "this recording has no calls of functions");
 		error__hint("record them with: dwell latency run -- COMMAND");
 	} else {

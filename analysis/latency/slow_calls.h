@@ -13,8 +13,8 @@ struct slow_calls {
 	struct latency_function *function; /* that the times are added to */
 };
 
-/* Adds call @call of @thread. Returns 0 or -ENOMEM. */
-int slow_calls__add(struct slow_calls *slow, uint32_t thread, uint32_t call);
+/* Adds call @number of thread @index. Returns 0 or -ENOMEM. */
+int slow_calls__add(struct slow_calls *slow, uint32_t index, uint32_t number);
 
 /* Sorts the holders. */
 void slow_calls__finish(struct slow_calls *slow);

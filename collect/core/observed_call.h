@@ -44,7 +44,7 @@ struct short_calls {
 	uint64_t ended; /* that ended within a pair */
 };
 
-/* What a scanner did in [time - ns, time). */
+/* What a scanner did until @time since the last report, while there were stacks. */
 struct scan_report {
 	uint64_t time;
 	uint64_t ns;

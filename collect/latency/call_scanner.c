@@ -229,7 +229,6 @@ static void publish(struct call_scanner *scanner)
 
 static void publish_report(struct call_scanner *scanner, uint64_t now)
 {
-	scanner->report.ns = now - scanner->report.time;
 	scanner->report.time = now;
 	for (size_t i = 0; i < scanner->scans.n; i++)
 		scanner->report.missed += scanner->scans.data[i].stack->missed;
@@ -265,6 +264,18 @@ static uint64_t next_pair(struct call_scanner *scanner, uint64_t now)
 	return now + scanner->period_ns / 2 + scanner->random % scanner->period_ns;
 }
 
+/* As long as there is something to look at. */
+static void note_pair(struct call_scanner *scanner, uint64_t passed, uint64_t first,
+		      uint64_t second, uint64_t last)
+{
+	struct scan_report *report = &scanner->report;
+
+	report->pairs++;
+	report->pair_ns += passed;
+	report->ns += second - last;
+	report->longest_ns = first - last > report->longest_ns ? first - last : report->longest_ns;
+}
+
 static void *scan(void *arg)
 {
 	struct call_scanner *scanner = arg;
@@ -274,15 +285,14 @@ static void *scan(void *arg)
 	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
 	scanner->report.time = scanner->changed = now;
 	while (!__atomic_load_n(&scanner->stop, __ATOMIC_RELAXED)) {
-		uint64_t second, first = pause_until(next);
+		uint64_t passed, second, first = pause_until(next);
 
 		look(scanner, false);
 		pause_until(now_ns(CLOCK_MONOTONIC) + PAIR_NS);
-		scanner->report.pair_ns += look(scanner, true);
-		scanner->report.pairs++;
+		passed = look(scanner, true);
 		second = now_ns(CLOCK_MONOTONIC);
-		if (first - last > scanner->report.longest_ns)
-			scanner->report.longest_ns = first - last;
+		if (scanner->scans.n)
+			note_pair(scanner, passed, first, second, last);
 		last = second;
 		next = next_pair(scanner, second);
 		if (second - searched >= SEARCH_NS) {

@@ -25,6 +25,7 @@ my %below = (
 	'collect'      => ['recording', 'symbols', 'base', 'abi', 'include', 'bpf'],
 	'cmd'          => ['render', 'analysis', 'model', 'collect', 'recording', 'symbols', 'base', 'abi'],
 	'runtime'      => ['abi', 'include'],
+	'compiler'     => ['abi', 'include'],
 );
 # Folders that the products of a layer share. All other folders of these layers are products.
 my %shared = (
@@ -58,8 +59,8 @@ sub product_of {
 }
 
 my (@up, @across, @sharing, @unknown, %products);
-my @files = grep { m{^(?:base|abi|bpf|recording|symbols|model|analysis|render|collect|cmd|runtime)/} }
-	split /\n/, `git ls-files '*.c' '*.h'`;
+my @files = grep { m{^(?:base|abi|bpf|recording|symbols|model|analysis|render|collect|cmd|runtime|compiler)/} }
+	split /\n/, `git ls-files '*.c' '*.cc' '*.h'`;
 for my $file (@files) {
 	open my $fh, '<', $file or next;
 	while (<$fh>) {
@@ -79,7 +80,7 @@ is_deeply(\@unknown, [], 'what is included exists');
 is_deeply(\@up, [], 'includes point down');
 is_deeply(\@across, [], 'products do not include each other');
 is_deeply(\@sharing, [], 'what they share includes no product');
-ok($products{$_}, "$_ is a product") for qw(analysis/waits render/report collect/record bpf/causal);
+ok($products{$_}, "$_ is a product") for qw(analysis/waits render/report collect/record collect/latency bpf/causal);
 my $named = `git grep -il causal -- bpf/core collect/core`;
 is($named, '', 'the core names no product');
 

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Functions that measure the length of each of their calls themselves, and write them to a file of
+ * their name, one ns a line.
+ *
+ *	measured SECONDS
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "include/dwell.h"
+
+#define MOST	 4000000
+#define FUNCTION __attribute__((noinline))
+
+struct lengths {
+	const char *name;
+	uint32_t *ns;
+	size_t n;
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static volatile int stop;
+
+DWELL_UNTIMED static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+DWELL_UNTIMED static void keep(struct lengths *lengths, uint64_t begin)
+{
+	if (lengths->n < MOST)
+		lengths->ns[lengths->n++] = (uint32_t)(now() - begin);
+}
+
+/* On the CPU, for @ns. */
+DWELL_UNTIMED static inline void compute(uint64_t ns)
+{
+	for (uint64_t until = now() + ns; now() < until;)
+		;
+}
+
+FUNCTION void steady(struct lengths *lengths)
+{
+	uint64_t begin = now();
+
+	compute(3000);
+	keep(lengths, begin);
+}
+
+/* Two lengths, far apart. */
+FUNCTION void bimodal(struct lengths *lengths)
+{
+	uint64_t begin = now();
+
+	compute(lengths->n % 50 ? 2000 : 40000);
+	keep(lengths, begin);
+}
+
+/* A heavy tail: 2 us times 1 / uniform, at most 400 us. */
+FUNCTION void heavy(struct lengths *lengths)
+{
+	uint64_t begin = now(), ns = 2000 * 1000 / (uint64_t)(5 + rand() % 996);
+
+	compute(ns);
+	keep(lengths, begin);
+}
+
+FUNCTION void hold_long(void)
+{
+	pthread_mutex_lock(&mutex);
+	compute(2000000);
+	pthread_mutex_unlock(&mutex);
+	__asm__ volatile(""); /* no tail call */
+}
+
+FUNCTION void take(struct lengths *lengths)
+{
+	uint64_t begin = now();
+
+	pthread_mutex_lock(&mutex);
+	pthread_mutex_unlock(&mutex);
+	keep(lengths, begin);
+}
+
+DWELL_UNTIMED static void *holder(void *arg)
+{
+	while (!stop) {
+		hold_long();
+		usleep(8000);
+	}
+	return NULL;
+}
+
+DWELL_UNTIMED static void write_all(const struct lengths *lengths)
+{
+	FILE *to = fopen(lengths->name, "w");
+
+	for (size_t i = 0; i < lengths->n; i++)
+		fprintf(to, "%u\n", lengths->ns[i]);
+	fclose(to);
+}
+
+int main(int argc, char **argv)
+{
+	struct lengths all[] = {
+		{.name = "steady"}, {.name = "bimodal"}, {.name = "heavy"}, {.name = "take"}};
+	void (*const functions[])(struct lengths *) = {steady, bimodal, heavy, take};
+	uint64_t until = now() + (uint64_t)(atof(argv[1]) * 1e9);
+	pthread_t thread;
+
+	for (size_t i = 0; i < 4; i++)
+		all[i].ns = malloc(MOST * sizeof(*all[i].ns));
+	pthread_create(&thread, NULL, holder, NULL);
+	while (now() < until)
+		for (size_t i = 0; i < 4; i++)
+			for (int k = 0; k < (i < 3 ? 50 : 1); k++)
+				functions[i](&all[i]);
+	stop = 1;
+	pthread_join(thread, NULL);
+	for (size_t i = 0; i < 4; i++)
+		write_all(&all[i]);
+	return 0;
+}

@@ -1,0 +1,109 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The latency of functions that measure each of their calls themselves: quantiles of all calls, their
+# number, and what slow calls waited for.
+#
+# Runs alone.
+use strict;
+use warnings;
+
+use File::Basename qw(dirname);
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Dwell;
+use Test::More;
+
+need_recording();
+plan skip_all => 'dwell-cc is for x86-64' if qx(uname -m) ne "x86_64\n";
+
+my $root = dirname(dirname($FindBin::Bin));
+my $cc = dirname($DWELL) . '/dwell-cc';
+my @keys = qw(p50_ns p90_ns p99_ns p999_ns);
+my @quantiles = (0.5, 0.9, 0.99, 0.999);
+
+is(run($cc, '-O2', '-g', "-I$root", '-D_GNU_SOURCE', '-o', 'measured', "$root/tests/calls/measured.c", '-lpthread')->{status},
+	0, 'a program is built');
+
+sub lengths {
+	my ($name) = @_;
+	return sort { $a <=> $b } split /\n/, slurp($name);
+}
+
+# The length at quantile $q of @_, kept within 0 and 1.
+sub at {
+	my ($q, @lengths) = @_;
+	my $i = int($q * @lengths);
+	return $lengths[$i < 0 ? 0 : $i > $#lengths ? $#lengths : $i];
+}
+
+# Each quantile lies between two of what was measured: as far apart as a sample of as many calls as count
+# can be wrong once in a million times, two periods for the begin and the end, and 3 %. Calls near a
+# quantile that were counted while a CPU was taken away are the rest.
+sub compare {
+	my ($report, $name) = @_;
+	my ($function) = grep { $_->{name} eq $name } @{$report->{functions}};
+	my @lengths = lengths($name);
+	ok($function, "$name is there") or return;
+	my $counted = $function->{observed} * $function->{calls};
+	my $slack = 2 * $report->{resolution_ns};
+	for my $i (0 .. $#keys) {
+		my $error = 5 * sqrt($quantiles[$i] * (1 - $quantiles[$i]) / ($counted / 8)) + 0.0005;
+		my ($low, $high) = map { at($quantiles[$i] + $_, @lengths) } -$error, $error;
+		my $got = $function->{$keys[$i]} // 0;
+		$low = 0 if !$got && $low < $report->{resolution_ns};
+		ok($got >= 0.97 * $low - $slack && $got <= 1.03 * $high + $slack,
+			sprintf('%s: %s is %d for %d (%d to %d)', $name, $keys[$i], $got, at($quantiles[$i], @lengths),
+				$low, $high));
+	}
+	# Ends that are counted are a sample; a look that delays the next push makes them fewer.
+	my $bound = 0.1 + 5 / sqrt($counted / 8);
+	ok(abs($function->{calls} / @lengths - 1) < $bound,
+		sprintf('%s: %d calls for %d', $name, $function->{calls}, scalar @lengths));
+	return $function;
+}
+
+my $got = run({seconds => 120}, $DWELL, 'latency', 'run', '-o', 'm.data', '--', './measured', full(10, 4));
+is($got->{status}, 0, 'it is recorded');
+my $report = decode(run($DWELL, 'latency', 'report', '--json', '-i', 'm.data')->{out});
+cmp_ok($report->{resolution_ns}, '<', 20000, 'stacks are looked at often enough');
+compare($report, $_) for qw(steady bimodal heavy);
+
+# Whoever waits for the lock waits for its holder.
+my ($take) = grep { $_->{name} eq 'take' } @{$report->{functions}};
+ok($take, 'the function that takes a lock is there');
+my $holders = 0;
+$holders += $_->{ns} for @{$take->{slow}{holders}};
+my ($long) = grep { ($_->{function} // '') eq 'hold_long' } @{$take->{slow}{holders}};
+SKIP: {
+	skip 'nobody had to wait for the lock', 2 if $take->{slow}{lock_ns} < 100000;
+	cmp_ok($holders, '>=', 0.99 * $take->{slow}{lock_ns}, 'who held the lock is known');
+	cmp_ok($long ? $long->{ns} : 0, '>=', 0.99 * $holders, 'and what it was doing');
+}
+for my $function (@{$report->{functions}}) {
+	my $slow = $function->{slow};
+	my $sum = 0;
+	$sum += $slow->{$_} for qw(cpu_ns runqueue_ns lock_ns disk_ns network_ns other_ns);
+	is($sum, $slow->{ns}, "$function->{name}: the parts of slow calls add up");
+}
+
+# A report for people, and its order.
+my $text = run($DWELL, 'latency', 'report', '-i', 'm.data')->{out};
+like($text, qr/^# resolution : /m, 'the resolution is told');
+like($text, qr/heavy < main$/m, 'functions with their callers');
+like(run($DWELL, 'latency', 'report', '--rank', 'total', '-i', 'm.data')->{out}, qr/p50.*\n.*heavy < main/,
+	'sorted by the time of all calls');
+
+# What has no calls.
+is(run($DWELL, 'latency', 'run', '-o', 'none.data', '--', 'true')->{status}, 0, 'another program is recorded');
+$got = run($DWELL, 'latency', 'report', '-i', 'none.data');
+is($got->{status}, 1, 'it has no report');
+like($got->{err}, qr/dwell-cc/, 'and the message says why');
+is(run($DWELL, 'record', '-o', 'plain.data', '--', 'true')->{status}, 0, 'a recording without calls');
+$got = run($DWELL, 'latency', 'report', '-i', 'plain.data');
+is($got->{status}, 1, 'has no report either');
+like($got->{err}, qr/no calls of functions\n.*dwell latency run/, 'and the message says how to get one');
+is(run($DWELL, 'latency', 'run', '--resolution', 2000000, '--', 'true')->{status}, 2, 'a resolution that is too long');
+is(run($DWELL, 'latency', 'report', '--rank', 'name', '-i', 'm.data')->{status}, 2, 'an unknown order');
+
+done_testing;

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Looks at a shadow stack that changes in between, or at the same time. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "collect/latency/shadow_scan.h"
+
+struct told {
+	ARRAY(struct observed_call) calls;
+	size_t shorts, ended_in_pair;
+};
+
+static void on_call(void *arg, const struct observed_call *call)
+{
+	struct told *told = arg;
+
+	assert_int_equal(array__push(&told->calls, *call), 0);
+}
+
+static void on_short_call(void *arg, const struct shadow_scan *scan, const struct seen_call *call,
+			  uint64_t caller, bool in_pair)
+{
+	struct told *told = arg;
+
+	told->shorts++;
+	told->ended_in_pair += in_pair;
+}
+
+struct fixture {
+	struct shadow_stack *stack;
+	struct shadow_scan scan;
+	struct told told;
+	struct scan_sink sink;
+	uint64_t generation;
+	size_t depth;
+};
+
+static void set_up(struct fixture *f)
+{
+	*f = (struct fixture){.stack = calloc(1, sizeof(*f->stack)), .generation = 1};
+	f->stack->state = SHADOW_USED;
+	f->scan.stack = f->stack;
+	f->sink = (struct scan_sink){on_call, on_short_call, &f->told};
+}
+
+static void tear_down(struct fixture *f)
+{
+	shadow_scan__free(&f->scan);
+	array__free(&f->told.calls);
+	free(f->stack);
+}
+
+static void push(struct fixture *f, uint64_t function)
+{
+	struct shadow_entry *entry = &f->stack->entries[f->depth++];
+
+	entry->function = function;
+	f->generation += 2;
+	__atomic_store_n(&entry->generation, f->generation, __ATOMIC_RELEASE);
+}
+
+static void pop(struct fixture *f)
+{
+	__atomic_store_n(&f->stack->entries[--f->depth].generation, 0, __ATOMIC_RELEASE);
+}
+
+static void look(struct fixture *f, uint64_t time, bool second)
+{
+	assert_int_equal(shadow_scan__look(&f->scan, time, second, &f->sink), 0);
+}
+
+static void calls_are_seen(void **state)
+{
+	struct fixture f;
+
+	set_up(&f);
+	push(&f, 1);
+	look(&f, now_ns(CLOCK_MONOTONIC), false);
+	look(&f, now_ns(CLOCK_MONOTONIC), true);
+	push(&f, 2);
+	look(&f, now_ns(CLOCK_MONOTONIC), false); /* 2 begins */
+	look(&f, now_ns(CLOCK_MONOTONIC), true);
+	look(&f, now_ns(CLOCK_MONOTONIC), false);
+	pop(&f);
+	push(&f, 3);
+	look(&f, now_ns(CLOCK_MONOTONIC), true); /* 2 ends, in a pair */
+	pop(&f);
+	look(&f, now_ns(CLOCK_MONOTONIC), false); /* 3 was short */
+	assert_int_equal(f.told.calls.n, 1);
+	assert_int_equal(f.told.calls.data[0].function, 2);
+	assert_int_equal(f.told.calls.data[0].caller, 1);
+	assert_int_equal(f.told.calls.data[0].depth, 1);
+	assert_int_equal(f.told.calls.data[0].flags, OBSERVED_CALL_IN_PAIR);
+	assert_true(f.told.calls.data[0].begin <= f.told.calls.data[0].end);
+	assert_int_equal(f.told.shorts, 1);
+	assert_int_equal(f.told.ended_in_pair, 0);
+	shadow_scan__finish(&f.scan, &f.sink);
+	assert_int_equal(f.told.calls.n, 2);
+	assert_int_equal(f.told.calls.data[1].flags,
+			 OBSERVED_CALL_UNFINISHED | OBSERVED_CALL_EARLIER);
+	tear_down(&f);
+}
+
+/* The same function at the same depth, called again. */
+static void another_call_is_told_from_the_same(void **state)
+{
+	struct fixture f;
+
+	set_up(&f);
+	push(&f, 1);
+	look(&f, now_ns(CLOCK_MONOTONIC), false);
+	look(&f, now_ns(CLOCK_MONOTONIC), true);
+	pop(&f);
+	push(&f, 1);
+	look(&f, now_ns(CLOCK_MONOTONIC), false);
+	assert_int_equal(f.told.shorts, 1);
+	assert_int_equal(f.scan.calls.n, 1);
+	tear_down(&f);
+}
+
+/* An entry above one that is younger than it was left behind: it is not in progress. */
+static void what_was_left_behind_is_not_seen(void **state)
+{
+	struct fixture f;
+
+	set_up(&f);
+	push(&f, 1);
+	push(&f, 2);
+	f.depth = 0; /* by an exception, say */
+	push(&f, 3);
+	look(&f, now_ns(CLOCK_MONOTONIC), false);
+	assert_int_equal(f.scan.calls.n, 1);
+	assert_int_equal(f.scan.calls.data[0].function, 3);
+	tear_down(&f);
+}
+
+static void full_stacks_are_read(void **state)
+{
+	struct fixture f;
+
+	set_up(&f);
+	for (size_t i = 0; i < SHADOW_DEPTH; i++)
+		push(&f, i + 1);
+	look(&f, now_ns(CLOCK_MONOTONIC), false);
+	assert_int_equal(f.scan.calls.n, SHADOW_DEPTH);
+	for (size_t i = 0; i < SHADOW_DEPTH; i++)
+		pop(&f);
+	look(&f, now_ns(CLOCK_MONOTONIC), false);
+	assert_int_equal(f.scan.calls.n, 0);
+	tear_down(&f);
+}
+
+#define DEPTH 6
+
+static bool stop;
+
+/* Function n is only ever called by n - 1, and the last two digits of a chain are the same. */
+static void *change(void *arg)
+{
+	struct fixture *f = arg;
+
+	for (uint64_t round = 0; !__atomic_load_n(&stop, __ATOMIC_RELAXED); round++) {
+		size_t depth = 1 + round % DEPTH;
+
+		for (size_t i = 0; i < depth; i++)
+			push(f, (i + 1) * 1000000 + round % 1000);
+		for (size_t i = 0; i < depth; i++)
+			pop(f);
+	}
+	return NULL;
+}
+
+/* Whatever a look sees was there at one time: a chain of one round, without a hole. */
+static void looks_are_consistent(void **state)
+{
+	size_t seen = 0, torn = 0;
+	struct fixture f;
+	pthread_t thread;
+
+	set_up(&f);
+	stop = false;
+	assert_int_equal(pthread_create(&thread, NULL, change, &f), 0);
+	for (size_t i = 0; i < 2000000 && seen < 200000; i++) {
+		torn += shadow_scan__look(&f.scan, now_ns(CLOCK_MONOTONIC), i & 1, &f.sink) != 0;
+		for (size_t k = 0; k < f.scan.calls.n; k++) {
+			assert_int_equal(f.scan.calls.data[k].function / 1000000, k + 1);
+			assert_int_equal(f.scan.calls.data[k].function % 1000,
+					 f.scan.calls.data[0].function % 1000);
+		}
+		seen += f.scan.calls.n > 1;
+		f.told.calls.n = 0;
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	assert_true(seen > 0);
+	print_message("# %zu chains, %zu looks given up\n", seen, torn);
+	tear_down(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(calls_are_seen),
+		cmocka_unit_test(another_call_is_told_from_the_same),
+		cmocka_unit_test(what_was_left_behind_is_not_seen),
+		cmocka_unit_test(full_stacks_are_read),
+		cmocka_unit_test(looks_are_consistent),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
