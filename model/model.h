@@ -126,7 +126,7 @@ struct model_short_calls {
 
 /* What the scanner did, in all. */
 struct model_scans {
-	uint64_t reports;  /* 0: there was no scanner */
+	uint64_t reports; /* 0: there was no scanner */
 	uint64_t ns;
 	uint64_t pairs;
 	uint64_t pair_ns;
