@@ -15,8 +15,9 @@ CALLS_FLAGS := -fPIC -fvisibility=hidden -ffreestanding -fno-builtin -fno-stack-
 	-fcf-protection=none
 CALLS_OBJ := $(patsubst compiler/runtime/%.c,$(COMPILER)/%.o,$(wildcard compiler/runtime/*.c)) $(COMPILER)/enter.o
 DWELL_CC := $(BUILD)/dwell-cc $(BUILD)/dwell-c++ $(COMPILER)/libdwell-calls.a
-DWELL_CC += $(if $(wildcard $(GCC_PLUGIN_HEADERS)/gcc-plugin.h),$(COMPILER)/dwell_gcc.so)
-DWELL_CC += $(if $(LLVM_HEADERS),$(COMPILER)/dwell_clang.so)
+HAS_CXX := $(shell command -v $(CXX) 2>/dev/null)
+DWELL_CC += $(if $(and $(HAS_CXX),$(wildcard $(GCC_PLUGIN_HEADERS)/gcc-plugin.h)),$(COMPILER)/dwell_gcc.so)
+DWELL_CC += $(if $(and $(HAS_CXX),$(LLVM_HEADERS)),$(COMPILER)/dwell_clang.so)
 
 $(COMPILER)/%.o: compiler/runtime/%.c
 	$(call say,CC,$<)
