@@ -7,7 +7,9 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cmd/cmd.h"
+#include "cmd/path_requests.h"
 #include "cmd/view.h"
+#include "render/latency/latency_requests.h"
 #include "render/latency/latency_views.h"
 #include "render/terminal.h"
 
@@ -15,6 +17,7 @@ struct latency_run_command {
 	const char *output;
 	const char *process;
 	const char *duration;
+	const char *request;
 	uint64_t resolution_ns;
 };
 
@@ -24,6 +27,10 @@ static const struct option_row run_rows[] = {
 		    "running processes"),
 	OPTION_TEXT("duration", 0, "TIME", struct latency_run_command, duration,
 		    "stop recording after TIME (10, 1.5s, 200ms, 5m)"),
+	OPTION_TEXT("request", 0, "WHAT", struct latency_run_command, request,
+		    "also record when requests begin and end, for dwell latency requests: "
+		    "tcp:PORT, unix:PATH, "
+		    "usdt:PROVIDER:BEGIN,END, or the name of a function or of a DWELL_BEGIN"),
 	OPTION_GROUP("How to record"),
 	OPTION_TEXT("output", 'o', "FILE", struct latency_run_command, output,
 		    "write the recording to FILE (default: dwell.data)"),
@@ -50,6 +57,8 @@ static int run(const struct latency_run_command *options, char **command)
 		options->process,
 		options->duration ? "--duration" : NULL,
 		options->duration,
+		options->request ? "--request" : NULL,
+		options->request,
 		*command ? "--" : NULL,
 	};
 	int status = EXIT_FAILED, err = 0;
@@ -176,4 +185,103 @@ const struct command command_latency_report = {
 		"Quantiles are those of all calls. Below the resolution, only a bound is known.\n",
 	.options = report_rows,
 	.run = cmd_latency_report,
+};
+
+struct latency_requests_command {
+	struct view_options view; /* first: see VIEW_OPTION_INPUT */
+	struct path_request_options requests;
+	uint64_t slowest;
+	uint64_t timeline;
+};
+
+static const struct option_row requests_rows[] = {
+	OPTION_GROUP("What to show"),
+	VIEW_OPTION_INPUT,
+	OPTION_TEXT("request", 0, "WHAT", struct latency_requests_command, requests.source,
+		    "requests of this source, as it was recorded (default: the only one)"),
+	OPTION_NUMBER("slowest", 0, "N", struct latency_requests_command, slowest,
+		      "list the N slowest requests (default: 10)"),
+	OPTION_NUMBER("timeline", 0, "ID", struct latency_requests_command, timeline,
+		      "show what this request did, call by call and wait by wait, and what holders "
+		      "of locks "
+		      "did meanwhile"),
+	OPTION_GROUP("Output"),
+	VIEW_OPTION_JSON,
+	VIEW_OPTION_NO_PAGER,
+	VIEW_OPTIONS_SYMBOLS,
+	OPTION_END,
+};
+
+static int print_requests(const struct latency_requests_command *options,
+			  const struct latency_requests_view *view)
+{
+	struct terminal terminal;
+	int err;
+
+	terminal__open(&terminal, !options->view.json && !options->view.no_pager);
+	err = options->view.json ? latency_requests__json(view, terminal.out)
+				 : latency_requests__text(view, terminal.out);
+	return command__close(&terminal, err, "requests");
+}
+
+/* The request with the id that was given. */
+static int find_request(const struct latency_requests_command *options, const struct model *model,
+			const struct model_span **span)
+{
+	*span = NULL;
+	if (!options->timeline)
+		return 0;
+	if (options->timeline > model->spans.n)
+		return error__set(-EINVAL, "there is no request %llu: ids go up to %zu",
+				  (unsigned long long)options->timeline, model->spans.n);
+	*span = &model->spans.data[options->timeline - 1];
+	return 0;
+}
+
+static int show_requests(const struct latency_requests_command *options)
+{
+	struct path_request_options chosen = options->requests;
+	_cleanup_model_ struct model *model = NULL;
+	_cleanup_kinds_ struct kinds *kinds = NULL;
+	struct path_requests requests = {};
+	struct timeline timeline = {};
+	struct latency_requests_view view = {
+		.requests = &requests.all, .slowest = options->slowest, .timeline = &timeline};
+	int err = view__load(&options->view, &model);
+
+	view.model = model;
+	if (!err) {
+		chosen.from = model->start;
+		chosen.until = model->end;
+		err = path_requests__choose(model, &chosen, &requests);
+	}
+	err = err ? err : kinds__new(model, &kinds);
+	err = err ? err : find_request(options, model, &view.shown);
+	if (!err && view.shown)
+		err = timeline__make(model, kinds, view.shown, &timeline);
+	err = err ? err : print_requests(options, &view);
+	timeline__free(&timeline);
+	path_requests__free(&requests);
+	return err;
+}
+
+static int cmd_latency_requests(int argc, char **argv)
+{
+	struct latency_requests_command options = {.slowest = 10};
+	int status, err;
+
+	if (!command__parse_input(&command_latency_requests, argc, argv, &options,
+				  &options.view.input, "recording", &status))
+		return status;
+	err = show_requests(&options);
+	return err ? command__fail(err) : EXIT_FINE;
+}
+
+const struct command command_latency_requests = {
+	.name = "latency requests",
+	.summary = "show the slowest requests, and what one of them did",
+	.usage = "[-i FILE] [OPTIONS]",
+	.details = "Needs a recording by dwell latency run --request WHAT.\n",
+	.options = requests_rows,
+	.run = cmd_latency_requests,
 };

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analysis/latency/call_names.h"
 #include "analysis/latency/slow_calls.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -43,24 +44,10 @@ const char *latency_part__name(enum latency_part part)
 	return names[part];
 }
 
-/* The name of the function at frame @i of @stack, not of what is inlined there. */
-static uint32_t function_name(const struct model *model, uint32_t stack, size_t i)
-{
-	const struct model_stack *frames = &model->stacks.data[stack];
-	const struct model_location *location;
-
-	if (i >= frames->depth)
-		return 0;
-	location = model__location(model, frames, i);
-	return location->n_frames
-		       ? model->frames.data[location->frame + location->n_frames - 1].name
-		       : 0;
-}
-
 static struct call_group *group_of(struct grouping *grouping, uint32_t stack)
 {
-	uint32_t name = function_name(grouping->model, stack, 0);
-	uint32_t caller = function_name(grouping->model, stack, 1);
+	uint32_t name = call_names__function(grouping->model, stack, 0);
+	uint32_t caller = call_names__function(grouping->model, stack, 1);
 	uint64_t *index = map64__put(&grouping->index, (uint64_t)name << 32 | caller, 0);
 	struct call_group *group;
 

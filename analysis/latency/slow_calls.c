@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analysis/callchain.h"
+#include "analysis/latency/call_names.h"
 
 static enum latency_part part_of(const struct slow_calls *slow,
 				 const struct model_interval *interval)
@@ -25,27 +25,6 @@ static enum latency_part part_of(const struct slow_calls *slow,
 	return kind->groups & KIND_GROUP_NETWORK ? LATENCY_NETWORK : LATENCY_OTHER;
 }
 
-/* The function that released the lock: the innermost of the waker outside the C library. */
-static int holder_function(const struct slow_calls *slow, const struct model_thread *thread,
-			   const struct model_interval *interval, uint32_t *function)
-{
-	const struct model_wake *wake =
-		interval->wake ? &thread->wakes.data[interval->wake - 1] : NULL;
-	struct callchain chain = {};
-	int err;
-
-	*function = 0;
-	if (!wake || !wake->user)
-		return 0;
-	err = callchain__set(&chain, slow->model, 0, wake->user, false);
-	for (size_t i = 0; i < chain.frames.n && !*function && !err; i++)
-		if (!model__is_c_library(slow->model, chain.frames.data[i].dso) &&
-		    !chain.frames.data[i].inlined)
-			*function = chain.frames.data[i].name;
-	callchain__free(&chain);
-	return err;
-}
-
 static int add_holder(const struct slow_calls *slow, const struct model_thread *thread,
 		      const struct model_interval *interval, uint64_t ns)
 {
@@ -56,7 +35,7 @@ static int add_holder(const struct slow_calls *slow, const struct model_thread *
 
 	if (!interval->waker)
 		return 0;
-	err = holder_function(slow, thread, interval, &name);
+	err = call_names__waker(slow->model, thread, interval, &name);
 	if (err)
 		return err;
 	for (size_t i = 0; i < function->holders.n; i++) {

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/latency/call_names.h"
+
+#include "analysis/callchain.h"
+
+uint32_t call_names__function(const struct model *model, uint32_t stack, size_t i)
+{
+	const struct model_stack *frames = &model->stacks.data[stack];
+	const struct model_location *location;
+
+	if (i >= frames->depth)
+		return 0;
+	location = model__location(model, frames, i);
+	return location->n_frames
+		       ? model->frames.data[location->frame + location->n_frames - 1].name
+		       : 0;
+}
+
+int call_names__waker(const struct model *model, const struct model_thread *thread,
+		      const struct model_interval *interval, uint32_t *name)
+{
+	const struct model_wake *wake =
+		interval->wake ? &thread->wakes.data[interval->wake - 1] : NULL;
+	struct callchain chain = {};
+	int err;
+
+	*name = 0;
+	if (!wake || !wake->user)
+		return 0;
+	err = callchain__set(&chain, model, 0, wake->user, false);
+	for (size_t i = 0; i < chain.frames.n && !*name && !err; i++)
+		if (!model__is_c_library(model, chain.frames.data[i].dso) &&
+		    !chain.frames.data[i].inlined)
+			*name = chain.frames.data[i].name;
+	callchain__free(&chain);
+	return err;
+}

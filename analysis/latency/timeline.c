@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/latency/timeline.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analysis/latency/call_names.h"
+
+static uint64_t latest(uint64_t one, uint64_t other)
+{
+	return one > other ? one : other;
+}
+
+static uint64_t earliest(uint64_t one, uint64_t other)
+{
+	return one < other ? one : other;
+}
+
+/*
+ * Adds calls of @thread within [@from, @until). Those that began before and end later are those
+ * of a loop that the request is a part of: they are left out, unless it is a holder's.
+ */
+static int add_calls(const struct model *model, uint32_t thread, uint64_t from, uint64_t until,
+		     enum timeline_type type, struct timeline *timeline)
+{
+	const struct model_thread *of = &model->threads.data[thread];
+
+	for (size_t i = 0; i < of->calls.n; i++) {
+		const struct model_call *call = &of->calls.data[i];
+		struct timeline_item item = {
+			.begin = latest(call->begin, from),
+			.end = earliest(call->end, until),
+			.thread = thread,
+			.level = call->depth,
+			.name = call_names__function(model, call->stack, 0),
+			.type = (uint8_t)type,
+		};
+		bool is_outside = call->begin + call->begin_slack < from && call->end > until;
+
+		if (call->end <= from || call->begin >= until ||
+		    (is_outside && (type == TIMELINE_CALL || !call->depth)))
+			continue;
+		if (array__push(&timeline->items, item))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int add_wait(const struct model *model, struct kinds *kinds, const struct model_span *span,
+		    const struct model_interval *interval, struct timeline *timeline)
+{
+	const struct model_thread *thread = &model->threads.data[span->thread];
+	const struct wait_description wait = {.class = interval->class,
+					      .flags = interval->flags,
+					      .syscall = interval->syscall,
+					      .kernel = interval->kernel,
+					      .object = interval->object};
+	uint64_t woken = interval->t_out + interval->blocked_ns;
+	struct timeline_item item = {
+		.begin = latest(interval->t_out, span->arrived),
+		.end = earliest(woken, span->ended),
+		.thread = span->thread,
+		.waker = interval->waker,
+		.object = interval->object,
+		.type = TIMELINE_WAIT,
+		.kind = (uint8_t)kinds__of(kinds, &wait),
+	};
+	struct timeline_item queued = {
+		.begin = latest(woken, span->arrived),
+		.end = earliest(woken + interval->runq_ns, span->ended),
+		.thread = span->thread,
+		.instead = interval->previous,
+		.type = TIMELINE_RUN_QUEUE,
+	};
+	bool is_lock = interval->class == CLASS_LOCK ||
+		       kind__info((enum wait_kind)item.kind)->role == KIND_ROLE_LOCK;
+	int err = call_names__waker(model, thread, interval, &item.name);
+
+	if (!err && item.begin < item.end)
+		err = array__push(&timeline->items, item);
+	if (!err && item.begin < item.end && is_lock && interval->waker)
+		err = add_calls(model, interval->waker, item.begin, item.end, TIMELINE_HOLDER_CALL,
+				timeline);
+	if (!err && queued.begin < queued.end)
+		err = array__push(&timeline->items, queued);
+	return err;
+}
+
+static int add_waits(const struct model *model, struct kinds *kinds, const struct model_span *span,
+		     struct timeline *timeline)
+{
+	const struct model_thread *thread = &model->threads.data[span->thread];
+	size_t i = model_thread__intervals_until(thread, span->arrived, 0);
+	int err = 0;
+
+	for (i = i ? i - 1 : 0; i < thread->intervals.n && !err; i++) {
+		const struct model_interval *interval = &thread->intervals.data[i];
+
+		if (interval->t_out >= span->ended)
+			break;
+		if (interval->t_out + interval->blocked_ns + interval->runq_ns > span->arrived)
+			err = add_wait(model, kinds, span, interval, timeline);
+	}
+	return err;
+}
+
+/* One look finds several calls that begin; their level tells which is the outer one. */
+static int by_begin(const void *a, const void *b)
+{
+	const struct timeline_item *one = a, *other = b;
+
+	if (one->begin != other->begin)
+		return one->begin < other->begin ? -1 : 1;
+	if (one->type == other->type && one->thread == other->thread && one->level != other->level)
+		return one->level < other->level ? -1 : 1;
+	return one->end > other->end ? -1 : one->end < other->end;
+}
+
+/* Each item lies in those that begin before it and end after it. */
+static int set_depths(struct timeline *timeline)
+{
+	ARRAY(uint64_t) ends = {};
+	int err = 0;
+
+	for (size_t i = 0; i < timeline->items.n && !err; i++) {
+		struct timeline_item *item = &timeline->items.data[i];
+
+		while (ends.n && ends.data[ends.n - 1] < item->end)
+			ends.n--;
+		item->depth = (uint32_t)ends.n;
+		err = array__push(&ends, item->end);
+	}
+	array__free(&ends);
+	return err;
+}
+
+int timeline__make(const struct model *model, struct kinds *kinds, const struct model_span *span,
+		   struct timeline *timeline)
+{
+	int err =
+		add_calls(model, span->thread, span->arrived, span->ended, TIMELINE_CALL, timeline);
+
+	err = err ? err : add_waits(model, kinds, span, timeline);
+	if (!err && timeline->items.n)
+		qsort(timeline->items.data, timeline->items.n, sizeof(*timeline->items.data),
+		      by_begin);
+	return err ? err : set_depths(timeline);
+}
+
+void timeline__free(struct timeline *timeline)
+{
+	array__free(&timeline->items);
+}

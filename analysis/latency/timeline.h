@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a request did, call by call and wait by wait; and what whoever it waited for a lock did
+ * meanwhile (LDB, NSDI'24, section 5.1 and figure 6).
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "analysis/kinds/kinds.h"
+#include "base/array.h"
+#include "model/model.h"
+
+enum timeline_type {
+	TIMELINE_CALL = 0,	  /* a call of the thread */
+	TIMELINE_WAIT = 1,	  /* it was blocked */
+	TIMELINE_RUN_QUEUE = 2,	  /* it waited for a CPU */
+	TIMELINE_HOLDER_CALL = 3, /* a call of the thread that the wait above was for */
+};
+
+struct timeline_item {
+	uint64_t begin; /* ns, CLOCK_MONOTONIC; not before the request */
+	uint64_t end;	/* not after it */
+	uint32_t thread;
+	uint32_t level; /* calls: those below it on the shadow stack */
+	uint32_t depth; /* calls and waits of the request that it lies in */
+	uint32_t name; /* string: calls: the function; waits: the function that ended it; 0: unknown
+			*/
+	uint32_t waker;	  /* thread: waits: who ended it */
+	uint32_t object;  /* waits */
+	uint32_t instead; /* thread: run queue: who ran on the CPU before; 0: unknown */
+	uint8_t type;	  /* enum timeline_type */
+	uint8_t kind;	  /* enum wait_kind: waits */
+};
+
+struct timeline {
+	ARRAY(struct timeline_item) items; /* by begin, outer ones first */
+};
+
+/* Calls shorter than the resolution are missing. 0 or -ENOMEM. */
+int timeline__make(const struct model *model, struct kinds *kinds, const struct model_span *span,
+		   struct timeline *timeline);
+void timeline__free(struct timeline *timeline);

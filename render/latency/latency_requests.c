@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "render/latency/latency_requests.h"
+
+#include "base/duration.h"
+#include "render/format.h"
+#include "render/header.h"
+#include "render/json.h"
+
+static const double quantiles[] = {0.5, 0.9, 0.99, 0.999, 0.9999, 1};
+static const char *const quantile_names[] = {"p50", "p90", "p99", "p99.9", "p99.99", "max"};
+static const char *const quantile_keys[] = {"p50_ns",  "p90_ns",   "p99_ns",
+					    "p999_ns", "p9999_ns", "max_ns"};
+static const char *const types[] = {
+	[TIMELINE_CALL] = "call",
+	[TIMELINE_WAIT] = "wait",
+	[TIMELINE_RUN_QUEUE] = "run queue",
+	[TIMELINE_HOLDER_CALL] = "holder's call",
+};
+
+/* A request's id: its place in the order of their ends, from 1. */
+static size_t id_of(const struct latency_requests_view *view, const struct model_span *span)
+{
+	return (size_t)(span - view->model->spans.data) + 1;
+}
+
+static void put_thread(const struct latency_requests_view *view, uint32_t thread, uint64_t time,
+		       FILE *to)
+{
+	const struct model_thread *of = &view->model->threads.data[thread];
+
+	format__safe(to, model__string(view->model, model_thread__comm(of, time)));
+	fprintf(to, "/%u", of->tid);
+}
+
+static void put_request(const struct latency_requests_view *view, const struct model_span *span,
+			FILE *to)
+{
+	const char *peer = model__string(view->model, view->model->objects.data[span->object].name);
+	char length[24], at[24], unread[24];
+
+	fprintf(to, "%10zu %11s  at %s, ", id_of(view, span),
+		duration__text(model_span__latency(span), length),
+		duration__text(span->arrived - view->model->start, at));
+	if (span->begun > span->arrived)
+		fprintf(to, "read after %s, ", duration__text(span->begun - span->arrived, unread));
+	put_thread(view, span->thread, span->ended, to);
+	if (*peer) {
+		fputs(", from ", to);
+		format__safe(to, peer);
+	}
+	fputc('\n', to);
+}
+
+static void put_wait(const struct latency_requests_view *view, const struct timeline_item *item,
+		     FILE *to)
+{
+	char text[256];
+
+	kind__describe(view->model, (enum wait_kind)item->kind, item->object, text, sizeof(text));
+	fputs("[waits: ", to);
+	format__safe(to, text);
+	if (item->waker) {
+		fputs(", for ", to);
+		put_thread(view, item->waker, item->end, to);
+	}
+	if (item->name) {
+		fputs(" in ", to);
+		format__safe(to, model__string(view->model, item->name));
+	}
+	fputc(']', to);
+}
+
+static void put_item(const struct latency_requests_view *view, const struct timeline_item *item,
+		     FILE *to)
+{
+	char at[24], length[24];
+
+	fprintf(to, "%12s %11s  %*s", duration__text(item->begin - view->shown->arrived, at),
+		duration__text(item->end - item->begin, length), (int)(2 * item->depth), "");
+	switch ((enum timeline_type)item->type) {
+	case TIMELINE_HOLDER_CALL:
+		fputs("| ", to);
+		put_thread(view, item->thread, item->begin, to);
+		fputs(": ", to);
+		/* Fall through. */
+		__attribute__((fallthrough));
+	case TIMELINE_CALL:
+		format__safe(to, item->name ? model__string(view->model, item->name) : "(no name)");
+		break;
+	case TIMELINE_WAIT:
+		put_wait(view, item, to);
+		break;
+	case TIMELINE_RUN_QUEUE:
+		fputs("[run queue", to);
+		if (item->instead) {
+			fputs(", for ", to);
+			put_thread(view, item->instead, item->begin, to);
+		}
+		fputc(']', to);
+		break;
+	}
+	fputc('\n', to);
+}
+
+static void put_timeline(const struct latency_requests_view *view, FILE *to)
+{
+	fputs("#\n# request:\n", to);
+	put_request(view, view->shown, to);
+	fprintf(to, "#\n#%11s %11s\n", "after", "length");
+	for (size_t i = 0; i < view->timeline->items.n; i++)
+		put_item(view, &view->timeline->items.data[i], to);
+	if (!view->timeline->items.n)
+		fputs("# no call in it was longer than the resolution, and it did not wait\n", to);
+}
+
+int latency_requests__text(const struct latency_requests_view *view, FILE *to)
+{
+	const struct requests *requests = view->requests;
+	struct requests_group slowest = requests__slowest(requests, view->slowest);
+	char line[256] = "", text[24];
+
+	header__recording(view->model, to);
+	header__diagnostics(view->model, to);
+	format__append(line, sizeof(line), "%zu", requests->spans.n);
+	for (size_t i = 0; i < sizeof(quantiles) / sizeof(*quantiles); i++)
+		format__append(line, sizeof(line), ", %s %s", quantile_names[i],
+			       duration__text(requests__quantile(requests, quantiles[i]), text));
+	header__line(to, "requests", line);
+	if (view->shown) {
+		put_timeline(view, to);
+		return 0;
+	}
+	fprintf(to, "#\n#%9s %11s\n", "id", "length");
+	for (size_t i = slowest.n; i-- > 0;)
+		put_request(view, requests__at(requests, slowest.first + i), to);
+	return 0;
+}
+
+static json_t *request_json(const struct latency_requests_view *view, const struct model_span *span)
+{
+	const struct model *model = view->model;
+	const struct model_thread *thread = &model->threads.data[span->thread];
+	uint32_t peer = model->objects.data[span->object].name;
+	json_t *entry = json_object();
+
+	json_object_set_new(entry, "id", json__number(id_of(view, span)));
+	json_object_set_new(entry, "source", json__string(model, span->name));
+	json_object_set_new(entry, "begin_ns", json__number(span->arrived - model->start));
+	json_object_set_new(entry, "length_ns", json__number(model_span__latency(span)));
+	json_object_set_new(entry, "unread_ns", json__number(span->begun - span->arrived));
+	json_object_set_new(entry, "tid", json__number(thread->tid));
+	json_object_set_new(entry, "peer", peer ? json__string(model, peer) : json_null());
+	return entry;
+}
+
+static json_t *tid_json(const struct model *model, uint32_t thread)
+{
+	return thread ? json__number(model->threads.data[thread].tid) : json_null();
+}
+
+static json_t *item_json(const struct latency_requests_view *view, const struct timeline_item *item)
+{
+	const struct model *model = view->model;
+	json_t *entry = json_object();
+	char object[256];
+
+	json_object_set_new(entry, "type", json_string(types[item->type]));
+	json_object_set_new(entry, "begin_ns", json__number(item->begin - view->shown->arrived));
+	json_object_set_new(entry, "length_ns", json__number(item->end - item->begin));
+	json_object_set_new(entry, "depth", json__number(item->depth));
+	json_object_set_new(entry, "tid", tid_json(model, item->thread));
+	json_object_set_new(entry, "function",
+			    item->name ? json__string(model, item->name) : json_null());
+	if (item->type == TIMELINE_WAIT) {
+		object__text(model, item->object, object, sizeof(object));
+		json_object_set_new(entry, "kind",
+				    json_string(kind__name((enum wait_kind)item->kind)));
+		json_object_set_new(entry, "object", *object ? json__text(object) : json_null());
+		json_object_set_new(entry, "for", tid_json(model, item->waker));
+	}
+	if (item->type == TIMELINE_RUN_QUEUE)
+		json_object_set_new(entry, "for", tid_json(model, item->instead));
+	return entry;
+}
+
+static json_t *timeline_json(const struct latency_requests_view *view)
+{
+	json_t *entry = request_json(view, view->shown), *items = json_array();
+
+	for (size_t i = 0; i < view->timeline->items.n; i++)
+		json_array_append_new(items, item_json(view, &view->timeline->items.data[i]));
+	json_object_set_new(entry, "items", items);
+	return entry;
+}
+
+int latency_requests__json(const struct latency_requests_view *view, FILE *to)
+{
+	const struct requests *requests = view->requests;
+	json_t *document = json_object(), *list = json_array(), *latency = json_object();
+
+	json__put_recording(document, view->model);
+	json_object_set_new(document, "count", json__number(requests->spans.n));
+	for (size_t i = 0; i < sizeof(quantiles) / sizeof(*quantiles); i++)
+		json_object_set_new(latency, quantile_keys[i],
+				    json__number(requests__quantile(requests, quantiles[i])));
+	json_object_set_new(document, "latency", latency);
+	/* The slowest first. */
+	for (size_t i = requests->spans.n; i-- > 0;)
+		json_array_append_new(list, request_json(view, requests__at(requests, i)));
+	json_object_set_new(document, "requests", list);
+	if (view->shown)
+		json_object_set_new(document, "timeline", timeline_json(view));
+	return json__write(document, to);
+}
