@@ -53,7 +53,7 @@ static void in_child(void)
 		shadow_memory__renew(memory, (uint64_t)next);
 		memory = next;
 	}
-	if (copy) {
+	if (copy && stack) {
 		copy_entries(stack, copy, (size_t)(top - stack->entries));
 		stack->tid = copy->tid ? system__tid() : 0;
 		stack->state = SHADOW_USED;

@@ -55,6 +55,7 @@ static struct shadow_memory *make_mapping(void)
 }
 
 /* Stores a new mapping in @link, unless somebody else is first. Returns what is there then. */
+/* NOLINTNEXTLINE(readability-non-const-parameter): written by the builtin */
 static struct shadow_memory *add_mapping(uint64_t *link)
 {
 	struct shadow_memory *memory = make_mapping();
