@@ -16,16 +16,32 @@ static uint64_t earliest(uint64_t one, uint64_t other)
 	return one < other ? one : other;
 }
 
+/* Whether the two may have a time in common. What may only touch is not taken for it. */
+static bool overlaps(const struct model_call *call, uint64_t from, uint64_t until)
+{
+	return call->end > from + call->end_slack && call->begin + call->begin_slack < until;
+}
+
 /*
- * Adds calls of @thread within [@from, @until). Those that began before and end later are those
- * of a loop that the request is a part of: they are left out, unless it is a holder's.
+ * Whether [@from, @until) is a part of @call that says nothing: the loop that a request's thread
+ * takes requests in, or one that a holder's thread never leaves.
  */
+static bool is_outer_loop(const struct model_call *call, uint64_t from, uint64_t until,
+			  enum timeline_type type)
+{
+	if (call->begin + call->begin_slack >= from || call->end <= until)
+		return false;
+	return type == TIMELINE_CALL || call->flags & (CALL_UNFINISHED | CALL_EARLIER);
+}
+
+/* Adds calls of @thread within [@from, @until). */
 static int add_calls(const struct model *model, uint32_t thread, uint64_t from, uint64_t until,
 		     enum timeline_type type, struct timeline *timeline)
 {
 	const struct model_thread *of = &model->threads.data[thread];
+	int err = 0;
 
-	for (size_t i = 0; i < of->calls.n; i++) {
+	for (size_t i = 0; i < of->calls.n && !err; i++) {
 		const struct model_call *call = &of->calls.data[i];
 		struct timeline_item item = {
 			.begin = latest(call->begin, from),
@@ -35,15 +51,11 @@ static int add_calls(const struct model *model, uint32_t thread, uint64_t from, 
 			.name = call_names__function(model, call->stack, 0),
 			.type = (uint8_t)type,
 		};
-		bool is_outside = call->begin + call->begin_slack < from && call->end > until;
 
-		if (call->end <= from || call->begin >= until ||
-		    (is_outside && (type == TIMELINE_CALL || !call->depth)))
-			continue;
-		if (array__push(&timeline->items, item))
-			return -ENOMEM;
+		if (overlaps(call, from, until) && !is_outer_loop(call, from, until, type))
+			err = array__push(&timeline->items, item);
 	}
-	return 0;
+	return err;
 }
 
 static int add_wait(const struct model *model, struct kinds *kinds, const struct model_span *span,

@@ -91,6 +91,14 @@ FUNCTION void take(struct lengths *lengths)
 	keep(lengths, begin);
 }
 
+/* A request. */
+FUNCTION void serve(struct lengths *lengths)
+{
+	DWELL_BEGIN("served");
+	take(lengths);
+	DWELL_END("served");
+}
+
 DWELL_UNTIMED static void *holder(void *arg)
 {
 	while (!stop) {
@@ -113,7 +121,7 @@ int main(int argc, char **argv)
 {
 	struct lengths all[] = {
 		{.name = "steady"}, {.name = "bimodal"}, {.name = "heavy"}, {.name = "take"}};
-	void (*const functions[])(struct lengths *) = {steady, bimodal, heavy, take};
+	void (*const functions[])(struct lengths *) = {steady, bimodal, heavy, serve};
 	uint64_t until = now() + (uint64_t)(atof(argv[1]) * 1e9);
 	pthread_t thread;
 
