@@ -52,7 +52,8 @@ $(BUILD)/dwell-cc $(BUILD)/dwell-c++: compiler/dwell-cc
 	$(Q)mkdir -p $(@D)
 	$(Q)cp $< $@
 
-ifeq ($(shell uname -m),x86_64)
-all: $(DWELL_CC)
+ifneq ($(shell uname -m),x86_64)
+DWELL_CC :=
 endif
+all: $(DWELL_CC)
 -include $(CALLS_OBJ:.o=.d)

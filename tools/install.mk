@@ -14,8 +14,8 @@ man: $(MAN)
 install: $(BUILD)/dwell $(RUNTIME) $(DWELL_CC) man
 	install -D -m 755 $(BUILD)/dwell $(DESTDIR)$(PREFIX)/bin/dwell
 	install -D -m 755 $(RUNTIME) $(DESTDIR)$(PREFIX)/lib/dwell/libdwell.so
-	install -m 755 -t $(DESTDIR)$(PREFIX)/bin $(filter $(BUILD)/dwell-%,$(DWELL_CC))
-	install -m 644 -t $(DESTDIR)$(PREFIX)/lib/dwell $(filter $(COMPILER)/%,$(DWELL_CC))
+	$(if $(DWELL_CC),install -m 755 -t $(DESTDIR)$(PREFIX)/bin $(filter $(BUILD)/dwell-%,$(DWELL_CC)))
+	$(if $(DWELL_CC),install -m 644 -t $(DESTDIR)$(PREFIX)/lib/dwell $(filter $(COMPILER)/%,$(DWELL_CC)))
 	install -D -m 644 include/dwell.h $(DESTDIR)$(PREFIX)/include/dwell.h
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 $(MAN)
 	install -d $(COMPLETIONS)
