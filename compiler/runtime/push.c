@@ -52,11 +52,16 @@ static struct shadow_stack *closest(uint64_t sp, uint64_t limit)
 	return found;
 }
 
-/* The stack of a thread that has not pushed anything yet. One that was there before has ended. */
+/*
+ * The stack of a thread that has not pushed anything yet. Machine stacks are used again: the shadow
+ * stack of a thread that had this one, and has ended, must not stay beside the new one's.
+ */
 static struct shadow_stack *first_stack(uint64_t sp)
 {
-	struct shadow_stack *stack = closest(sp, 1);
+	struct shadow_stack *stack = closest(sp, NEAR_A_FIRST_STACK);
 
+	if (stack && distance(stack, sp) && !shadow_stack__is_abandoned(stack))
+		stack = NULL;
 	if (!stack)
 		stack = shadow_memory__take();
 	if (stack)

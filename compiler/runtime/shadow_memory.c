@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "compiler/runtime/shadow_memory.h"
 
+#include <errno.h>
+
 #include "compiler/runtime/system.h"
 
 #define MAPPING_SIZE ((size_t)SHADOW_STACKS * SHADOW_STACK_SIZE)
@@ -84,10 +86,10 @@ struct shadow_memory *shadow_memory__next(struct shadow_memory *memory, int make
 	return next || !make ? (struct shadow_memory *)next : add_mapping(&memory->next);
 }
 
-/* Whether the thread that used @stack has ended. */
-static int is_abandoned(const struct shadow_memory *memory, const struct shadow_stack *stack)
+int shadow_stack__is_abandoned(const struct shadow_stack *stack)
 {
-	return stack->tid && system_call(SYS_tgkill, memory->pid, stack->tid, 0, 0, 0, 0) == -3;
+	return stack->tid &&
+	       system_call(SYS_tgkill, system__pid(), stack->tid, 0, 0, 0, 0) == -ESRCH;
 }
 
 static int take(struct shadow_stack *stack, uint32_t state)
@@ -105,7 +107,7 @@ static struct shadow_stack *take_in(struct shadow_memory *memory)
 		if (stacks[i].state == SHADOW_FREE && take(&stacks[i], SHADOW_FREE))
 			return &stacks[i];
 	for (uint32_t i = 1; i < memory->stacks; i++)
-		if (stacks[i].state == SHADOW_USED && is_abandoned(memory, &stacks[i]) &&
+		if (stacks[i].state == SHADOW_USED && shadow_stack__is_abandoned(&stacks[i]) &&
 		    take(&stacks[i], SHADOW_USED))
 			return &stacks[i];
 	return NULL;

@@ -43,6 +43,9 @@ HIDDEN void shadow_memory__renew(struct shadow_memory *memory, uint64_t next);
 /* A stack that nobody uses, in state SHADOW_NEW; NULL if there is none. */
 HIDDEN struct shadow_stack *shadow_memory__take(void);
 
+/* Whether it was the first stack of a thread that has ended. */
+HIDDEN int shadow_stack__is_abandoned(const struct shadow_stack *stack);
+
 /* The end of the live entries of @stack. */
 HIDDEN struct shadow_entry *shadow_stack__end(struct shadow_stack *stack);
 

@@ -29,6 +29,14 @@ extern "C" {
 #endif
 
 extern struct shadow_memory *__dwell_shadow_memory;
+extern __thread struct shadow_thread __dwell_shadow __attribute__((tls_model("initial-exec")));
+
+/* The stack that the thread's pointer is on. */
+DWELL_UNTIMED static inline const struct shadow_stack *shadow__owner(const struct shadow_entry *top)
+{
+	return (const struct shadow_stack *)(((uintptr_t)top - 1) &
+					     ~(uintptr_t)(SHADOW_STACK_SIZE - 1));
+}
 
 /* The shadow stack of the machine stack that @sp is on. */
 DWELL_UNTIMED static const struct shadow_stack *shadow_stack_at(uint64_t sp)

@@ -229,14 +229,44 @@ FUNCTION void leave(int depth)
 	NO_TAIL_CALL;
 }
 
+/* The thread of the shadow stack that its push is on. */
+FUNCTION uint32_t owner(void)
+{
+	uint32_t tid = shadow__owner(__dwell_shadow.top)->tid;
+
+	NO_TAIL_CALL;
+	return tid;
+}
+
+C_NAME DWELL_UNTIMED __attribute__((noinline)) uint32_t owner_below(size_t size)
+{
+	volatile char *room = alloca(size);
+
+	room[0] = 1;
+	return owner() + room[0] - 1;
+}
+
+/* 0: a plain thread; 1: its first push is deep; 2: a later one is as deep as that of another was.
+ */
+static int phase;
+
 FUNCTION void *short_lived(void *arg)
 {
 	char text[256];
 
 	shadow_text(text, sizeof(text));
-	*(int *)arg = !strcmp(text, "short_lived");
+	*(int *)arg = !strcmp(text, "short_lived") &&
+		      (phase < 2 || owner_below(20000) == (uint32_t)gettid());
 	leave(5);
 	return NULL;
+}
+
+C_NAME DWELL_UNTIMED void *start(void *arg)
+{
+	volatile char *room = alloca(phase == 1 ? 20000 : 100);
+
+	room[0] = 1;
+	return short_lived(arg);
 }
 
 DWELL_UNTIMED static unsigned used_stacks(void)
@@ -258,14 +288,15 @@ FUNCTION void threads(void)
 		pthread_t threads[10];
 		int each[10] = {};
 
+		phase = i % 3;
 		for (int k = 0; k < 10; k++)
-			pthread_create(&threads[k], NULL, short_lived, &each[k]);
+			pthread_create(&threads[k], NULL, start, &each[k]);
 		for (int k = 0; k < 10; k++) {
 			pthread_join(threads[k], NULL);
 			good += each[k];
 		}
 	}
-	check("each of 3000 threads begins with an empty stack", good == 3000);
+	check("each of 3000 threads has a stack of its own", good == 3000);
 	used = used_stacks();
 	if (used > 30)
 		printf("# %u stacks\n", used);
