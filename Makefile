@@ -90,7 +90,7 @@ clean:
 
 demo:
 	$(Q)tools/install-deps build
-	$(Q)$(MAKE) --no-print-directory all $(BUILD)/tests/programs/figure1
+	$(Q)$(MAKE) --no-print-directory $(BUILD)/dwell $(BUILD)/libdwell.so $(BUILD)/tests/programs/figure1
 	$(Q)BUILD=$(BUILD) tools/demo
 
 .PHONY: demo

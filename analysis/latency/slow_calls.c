@@ -62,14 +62,15 @@ int slow_calls__add(struct slow_calls *slow, uint32_t index, uint32_t number)
 	const struct model_thread *thread = &slow->model->threads.data[index];
 	const struct model_call *call = &thread->calls.data[number];
 	size_t i = model_thread__intervals_until(thread, call->begin, 0);
-	uint64_t off = 0;
+	uint64_t off = 0, until = call->begin; /* intervals of a damaged file may overlap */
 	int err = 0;
 
 	for (i = i ? i - 1 : 0; i < thread->intervals.n && !err; i++) {
 		const struct model_interval *interval = &thread->intervals.data[i];
 		uint64_t woken = interval->t_out + interval->blocked_ns;
-		uint64_t blocked = overlap(interval->t_out, woken, call->begin, call->end);
-		uint64_t queued = overlap(woken, woken + interval->runq_ns, call->begin, call->end);
+		uint64_t end = woken + interval->runq_ns;
+		uint64_t blocked = overlap(interval->t_out, woken, until, call->end);
+		uint64_t queued = overlap(woken, end, until, call->end);
 		enum latency_part part;
 
 		if (interval->t_out >= call->end)
@@ -78,6 +79,7 @@ int slow_calls__add(struct slow_calls *slow, uint32_t index, uint32_t number)
 		slow->function->parts[part] += blocked;
 		slow->function->parts[LATENCY_RUN_QUEUE] += queued;
 		off += blocked + queued;
+		until = end > until ? end : until;
 		if (part == LATENCY_LOCK)
 			err = add_holder(slow, thread, interval, blocked);
 	}

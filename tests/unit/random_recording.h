@@ -68,6 +68,15 @@ static inline void tame(struct record *record)
 		record->span.thread %= 12;
 		record->span.begun_by %= 12;
 		break;
+	case RECORD_CALL:
+		record->call.thread %= 12;
+		record->call.ns %= 20 * MS;
+		record->call.time = tame_time(record->call.time);
+		break;
+	case RECORD_SHORT_CALLS:
+		record->short_calls.thread %= 12;
+		record->short_calls.time = tame_time(record->short_calls.time);
+		break;
 	case RECORD_IDLE:
 		record->idle.thread %= 12;
 		record->idle.since = tame_time(record->idle.since);

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Recordings that no machine made: whatever they hold, the latency of calls adds up. */
+#include "tests/unit/random_recording.h"
+
+#include <errno.h>
+#include <jansson.h>
+
+#include "analysis/latency/timeline.h"
+#include "render/latency/latency_requests.h"
+#include "render/latency/latency_views.h"
+
+static void check_document(char *text)
+{
+	json_t *document = json_loads(text, JSON_ALLOW_NUL, NULL);
+
+	assert_non_null(document);
+	json_decref(document);
+	free(text);
+}
+
+/* So many functions had slow calls. */
+static size_t slow;
+
+/* Quantiles rise, and the parts of slow calls make up their time. */
+static void check_function(const struct latency_function *function)
+{
+	uint64_t sum = 0;
+
+	for (int i = 1; i < LATENCY_QUANTILES; i++)
+		assert_true(function->ns[i - 1] <= function->ns[i]);
+	for (int i = 0; i < LATENCY_PARTS; i++) {
+		assert_true(function->parts[i] <= function->slow_ns);
+		sum += function->parts[i];
+	}
+	assert_int_equal(sum, function->slow_ns);
+	slow += function->slow != 0;
+	assert_true(function->calls >= 0 && function->total_ns >= 0);
+}
+
+static void check_latency(const struct model *model, struct kinds *kinds)
+{
+	struct call_latency latency = {};
+	struct latency_view view = {.model = model, .latency = &latency};
+	size_t size;
+	char *text;
+	FILE *to;
+	int err = call_latency__make(model, kinds, LATENCY_RANK_TAIL, &latency);
+
+	assert_true(!err || err == -ENODATA);
+	for (size_t i = 0; i < latency.functions.n; i++)
+		check_function(&latency.functions.data[i]);
+	if (!err) {
+		to = open_memstream(&text, &size);
+		assert_int_equal(latency_view__text(&view, to), 0);
+		fclose(to);
+		free(text);
+		to = open_memstream(&text, &size);
+		assert_int_equal(latency_view__json(&view, to), 0);
+		fclose(to);
+		check_document(text);
+	}
+	call_latency__free(&latency);
+}
+
+/* Nothing of a timeline lies outside its request. */
+static void check_timelines(const struct model *model, struct kinds *kinds)
+{
+	struct requests requests = {};
+	const struct requests_filter filter = {.until = UINT64_MAX};
+
+	assert_int_equal(requests__find(model, &filter, &requests), 0);
+	for (size_t i = 0; i < model->spans.n && i < 20; i++) {
+		const struct model_span *span = &model->spans.data[i];
+		struct timeline timeline = {};
+		struct latency_requests_view view = {.model = model,
+						     .requests = &requests,
+						     .slowest = 3,
+						     .shown = span,
+						     .timeline = &timeline};
+		size_t size;
+		char *text;
+		FILE *to = open_memstream(&text, &size);
+
+		assert_int_equal(timeline__make(model, kinds, span, &timeline), 0);
+		for (size_t k = 0; k < timeline.items.n; k++) {
+			assert_true(timeline.items.data[k].begin >= span->arrived);
+			assert_true(timeline.items.data[k].begin <= timeline.items.data[k].end);
+			assert_true(timeline.items.data[k].end <= span->ended);
+		}
+		assert_int_equal(latency_requests__json(&view, to), 0);
+		fclose(to);
+		check_document(text);
+		timeline__free(&timeline);
+	}
+	requests__free(&requests);
+}
+
+static void check_random(uint64_t seed, bool tamed)
+{
+	struct model *model = random_recording(seed, 400, tamed);
+	struct kinds *kinds;
+
+	assert_int_equal(kinds__new(model, &kinds), 0);
+	check_latency(model, kinds);
+	check_timelines(model, kinds);
+	kinds__free(kinds);
+	model__free(model);
+}
+
+static void random_recordings(void **state)
+{
+	for (uint64_t seed = 1; seed <= 50; seed++)
+		check_random(seed, false);
+}
+
+static void random_recordings_of_few_threads(void **state)
+{
+	for (uint64_t seed = 1; seed <= 150; seed++)
+		check_random(2000 + seed, true);
+	assert_true(slow > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_recordings),
+		cmocka_unit_test(random_recordings_of_few_threads),
+	};
+
+	return cmocka_run_group_tests_name("latency: damage", tests, NULL, NULL);
+}
