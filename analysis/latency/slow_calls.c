@@ -65,6 +65,8 @@ int slow_calls__add(struct slow_calls *slow, uint32_t index, uint32_t number)
 	uint64_t off = 0, until = call->begin; /* intervals of a damaged file may overlap */
 	int err = 0;
 
+	if (slow->function->slow_ns + (call->end - call->begin) < slow->function->slow_ns)
+		return 0; /* times that only a damaged file has */
 	for (i = i ? i - 1 : 0; i < thread->intervals.n && !err; i++) {
 		const struct model_interval *interval = &thread->intervals.data[i];
 		uint64_t woken = interval->t_out + interval->blocked_ns;

@@ -248,6 +248,39 @@ static inline void dice__device_record(struct dice *dice, struct recording_write
 	}
 }
 
+static inline void dice__call_record(struct dice *dice, struct recording_writer *writer,
+				     struct record *r)
+{
+	switch (r->type) {
+	case RECORD_CALL:
+		r->call.thread = dice__thread(dice);
+		r->call.stack = dice__stack_number(dice, writer);
+		r->call.time = dice__value(dice, 63);
+		r->call.ns = r->call.time ? dice__roll(dice) % r->call.time : 0;
+		r->call.begin_slack = (uint32_t)dice__value(dice, 32);
+		r->call.end_slack = (uint32_t)dice__value(dice, 32);
+		r->call.depth = (uint16_t)dice__value(dice, 16);
+		r->call.flags = (uint16_t)dice__value(dice, 3);
+		break;
+	case RECORD_SHORT_CALLS:
+		r->short_calls.thread = dice__thread(dice);
+		r->short_calls.stack = dice__stack_number(dice, writer);
+		r->short_calls.time = dice__value(dice, 63);
+		r->short_calls.looks = dice__value(dice, 64);
+		r->short_calls.ended = dice__value(dice, 64);
+		break;
+	default:
+		r->scan.time = dice__value(dice, 63);
+		r->scan.ns = r->scan.time ? dice__roll(dice) % r->scan.time : 0;
+		r->scan.pairs = dice__value(dice, 64);
+		r->scan.pair_ns = dice__value(dice, 64);
+		r->scan.longest_ns = dice__value(dice, 64);
+		r->scan.torn = dice__value(dice, 64);
+		r->scan.lost = dice__value(dice, 64);
+		r->scan.missed = dice__value(dice, 64);
+	}
+}
+
 static inline void dice__event(struct dice *dice, struct recording_writer *writer, struct record *r)
 {
 	switch (r->type) {
@@ -299,10 +332,10 @@ static inline void dice__event(struct dice *dice, struct recording_writer *write
 static inline struct record dice__record(struct dice *dice, struct recording_writer *writer)
 {
 	static const enum record_type types[] = {
-		RECORD_META,   RECORD_THREAD,	  RECORD_EXEC,	  RECORD_COMM,
-		RECORD_TOTALS, RECORD_MAP,	  RECORD_SAMPLE,  RECORD_INTERVAL,
-		RECORD_WAKE,   RECORD_LOST,	  RECORD_SYMBOL,  RECORD_DEVICE,
-		RECORD_IDLE,   RECORD_ANNOTATION, RECORD_REQUEST, RECORD_SPAN,
+		RECORD_META,   RECORD_THREAD, RECORD_EXEC,	  RECORD_COMM,	     RECORD_TOTALS,
+		RECORD_MAP,    RECORD_SAMPLE, RECORD_INTERVAL,	  RECORD_WAKE,	     RECORD_LOST,
+		RECORD_SYMBOL, RECORD_DEVICE, RECORD_IDLE,	  RECORD_ANNOTATION, RECORD_REQUEST,
+		RECORD_SPAN,   RECORD_CALL,   RECORD_SHORT_CALLS, RECORD_SCAN,
 	};
 	struct record record;
 
@@ -310,6 +343,8 @@ static inline struct record dice__record(struct dice *dice, struct recording_wri
 	record.type = types[dice__roll(dice) % ARRAY_SIZE(types)];
 	if (record.type >= RECORD_THREAD && record.type <= RECORD_TOTALS)
 		dice__thread_record(dice, writer, &record);
+	else if (record.type >= RECORD_CALL)
+		dice__call_record(dice, writer, &record);
 	else if (record.type >= RECORD_DEVICE)
 		dice__device_record(dice, writer, &record);
 	else

@@ -73,6 +73,11 @@ static inline void tame(struct record *record)
 		record->call.ns %= 20 * MS;
 		record->call.time = tame_time(record->call.time);
 		break;
+	case RECORD_SCAN:
+		record->scan.ns %= MS;
+		record->scan.pairs = 1 + record->scan.pairs % 1000;
+		record->scan.pair_ns = 1 + record->scan.pair_ns % 1000000;
+		break;
 	case RECORD_SHORT_CALLS:
 		record->short_calls.thread %= 12;
 		record->short_calls.time = tame_time(record->short_calls.time);
