@@ -274,6 +274,26 @@ static void drain_calls(void *arg, bool last, const struct call_sink *sink)
 	call_scanner__drain(arg, last, sink);
 }
 
+/* The recording has the calls that a scanner sees, from now on. */
+static int start_scanner(const struct record_options *options, struct recorder_calls *calls,
+			 struct recorder_config *config)
+{
+	struct call_scanner *scanner = NULL;
+	int err = call_scanner__new(options->calls_ns, &scanner);
+
+	calls->arg = scanner;
+	config->calls = calls;
+	return err;
+}
+
+static void print_missing_calls(const struct call_scanner *scanner)
+{
+	const char *problem = call_scanner__problem(scanner);
+
+	if (problem)
+		fprintf(stderr, "dwell: %s\n", problem);
+}
+
 static int dso_fd(void *context, uint32_t number)
 {
 	return recorder__dso_fd(context, number);
@@ -443,7 +463,6 @@ int command_record__run(int argc, char **argv, bool *recorded)
 					 .helpers = HELPERS_KERNEL};
 	_cleanup_free_ char *description = NULL;
 	struct recorder_calls calls = {.on_process = on_process, .drain = drain_calls};
-	struct call_scanner *scanner = NULL;
 	struct recorder_config config = {};
 	struct progress_line display = {.terminal = isatty(STDERR_FILENO)};
 	pid_array ids = {};
@@ -466,17 +485,16 @@ int command_record__run(int argc, char **argv, bool *recorded)
 	workload__handle_signals(&config.capture.ignored);
 	config.on_progress = on_progress;
 	config.arg = &display;
-	if (options.calls_ns != UNSET) {
-		err = call_scanner__new(options.calls_ns, &scanner);
-		config.calls = &calls;
-		calls.arg = scanner;
-	}
+	if (options.calls_ns != UNSET)
+		err = start_scanner(&options, &calls, &config);
 	err = err ? err : recorder__new(&config, &display.recorder);
 	if (!err) {
 		status = record(&options, &display, recorded);
+		if (*recorded && calls.arg)
+			print_missing_calls(calls.arg);
 		recorder__free(display.recorder);
 	}
-	call_scanner__free(scanner);
+	call_scanner__free(calls.arg);
 	array__free(&ids);
 	span_sources__free(&options.requests);
 	return err ? command__fail(err) : status;

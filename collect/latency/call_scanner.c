@@ -53,6 +53,7 @@ struct call_scanner {
 	short_call_counts shorts;
 	struct scan_report report;
 	uint64_t changed; /* when a stack changed last */
+	uint64_t searches;
 
 	/* Of both, under the lock: */
 	pthread_mutex_t lock;
@@ -61,6 +62,7 @@ struct call_scanner {
 	short_call_counts published_shorts;
 	scan_reports reports;
 	uint64_t found;
+	uint64_t refused;
 };
 
 static void on_call(void *arg, const struct observed_call *call)
@@ -167,13 +169,21 @@ static void add_process(struct call_scanner *scanner, uint32_t pid, uint64_t now
 	process->ended = false;
 }
 
+/* The memory of a process that has ended, or that cannot be scanned, stays as it is. */
+static void update(struct call_scanner *scanner, struct scanned_process *process)
+{
+	int result = shadow_memory_map__update(&process->map);
+
+	process->ended = result < 0;
+	scanner->refused += result == -EPROTO;
+}
+
 /* Looks for memory and stacks that came into being. */
 static void search(struct call_scanner *scanner, uint64_t now)
 {
-	static unsigned int times;
 	uint64_t found = 0;
 
-	times++;
+	scanner->searches++;
 	pthread_mutex_lock(&scanner->lock);
 	for (size_t i = 0; i < scanner->added.n; i++)
 		add_process(scanner, scanner->added.data[i], now);
@@ -181,11 +191,11 @@ static void search(struct call_scanner *scanner, uint64_t now)
 	pthread_mutex_unlock(&scanner->lock);
 	for (size_t i = 0; i < scanner->processes.n; i++) {
 		struct scanned_process *process = &scanner->processes.data[i];
-		bool is_new = !process->map.mappings.n &&
-			      (now - process->added < SEARCH_FOR_NS || times % 100 == 0);
+		bool is_new = !process->map.mappings.n && (now - process->added < SEARCH_FOR_NS ||
+							   scanner->searches % 100 == 0);
 
 		if (!process->ended && (is_new || shadow_memory_map__has_grown(&process->map)))
-			process->ended = shadow_memory_map__update(&process->map) < 0;
+			update(scanner, process);
 		add_stacks(scanner, process);
 		found += process->map.mappings.n != 0;
 	}
@@ -373,9 +383,15 @@ void call_scanner__drain(struct call_scanner *scanner, int last, const struct ca
 	array__free(&reports);
 }
 
-uint64_t call_scanner__processes(const struct call_scanner *scanner)
+const char *call_scanner__problem(const struct call_scanner *scanner)
 {
-	return scanner->found;
+	if (scanner->refused)
+		return "a program was built by dwell-cc of another version of dwell: build it "
+		       "again";
+	if (!scanner->found)
+		return "no program that was recorded was built by dwell-cc: make CC=dwell-cc "
+		       "CXX=dwell-c++";
+	return NULL;
 }
 
 void call_scanner__free(struct call_scanner *scanner)

@@ -25,8 +25,9 @@ void call_scanner__add(struct call_scanner *scanner, uint32_t pid);
 /* Passes on what was seen since the last time. @last: stops the thread first. */
 void call_scanner__drain(struct call_scanner *scanner, int last, const struct call_sink *sink);
 
-/* The number of processes that had shadow stacks. */
-uint64_t call_scanner__processes(const struct call_scanner *scanner);
+/* After the last call_scanner__drain(): why there are no calls, or not all, in one line; or NULL.
+ */
+const char *call_scanner__problem(const struct call_scanner *scanner);
 
 void call_scanner__free(struct call_scanner *scanner);
 DEFINE_CLEANUP(struct call_scanner *, call_scanner__free)

@@ -95,7 +95,9 @@ like(run($DWELL, 'latency', 'report', '--rank', 'total', '-i', 'm.data')->{out},
 	'sorted by the time of all calls');
 
 # What has no calls.
-is(run($DWELL, 'latency', 'run', '-o', 'none.data', '--', 'true')->{status}, 0, 'another program is recorded');
+$got = run($DWELL, 'latency', 'run', '-o', 'none.data', '--', 'true');
+is($got->{status}, 0, 'another program is recorded');
+like($got->{err}, qr/no program .* was built by dwell-cc/, 'and that it has no calls is told at once');
 $got = run($DWELL, 'latency', 'report', '-i', 'none.data');
 is($got->{status}, 1, 'it has no report');
 like($got->{err}, qr/dwell-cc/, 'and the message says why');
