@@ -8,7 +8,6 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Dwell;
-use Statistics;
 use Test::More;
 use Time::HiRes qw(sleep);
 
@@ -52,10 +51,8 @@ for my $name (sort keys %$truth) {
 	my $of_kind = time_of($report, %tid, kind => $expected{$name},
 		class => qr/^(?:io|lock|other)$/);
 
-	# When there were too many waits, few points of time were sampled.
-	my $share = 100 * $true->{blocked_ns} / $true->{lifetime_ns};
-	my $bound = 5 + share_bound($share, $true->{lifetime_ns} / $report->{widest_spacing_ns});
-	near(100 * $blocked / $true->{lifetime_ns}, $share, $bound > 8 ? $bound : 8, "$name: time blocked");
+	near(100 * $blocked / $true->{lifetime_ns},
+		100 * $true->{blocked_ns} / $true->{lifetime_ns}, 8, "$name: time blocked");
 	# The threads share one address space, and wait for its lock while a preempted one has it.
 	$blocked -= time_of($report, %tid, kind => qr/^mmap lock$/);
 	# Between page faults, pages are dropped from the cache: that waits for work of every CPU.
