@@ -6,11 +6,11 @@
  * An instrumented function pushes an entry at its begin, and pops it at its end. LDB keeps the same
  * words in the frames of the machine stack, where every unwinder has to know them.
  *
- * There is one shadow stack for each machine stack, of threads, coroutines and signal handlers
- * alike, so that whoever switches between machine stacks need not be known. The thread-local
- * struct shadow_thread holds the place of the next entry. It is not shared: an entry is live if
- * its generation is odd and greater than that of the entry below, and the first that is not
- * ends the stack.
+ * Each machine stack (of a thread, a coroutine, or signal handlers) has a shadow stack of its own,
+ * which a push finds by its stack pointer. Code that switches between machine stacks needs no
+ * support. The thread-local struct shadow_thread points to the next free entry. dwell cannot see
+ * it. Instead, an entry is live if its generation is odd and greater than that of the entry below;
+ * the first entry that is not live ends the stack.
  *
  * A stack has the size and the alignment of SHADOW_STACK_SIZE: a place at such a boundary means
  * that the stack is full, or (NULL) that the thread has none yet.
@@ -50,7 +50,7 @@ struct shadow_thread {
 enum shadow_state {
 	SHADOW_FREE = 0,
 	SHADOW_USED = 1, /* the other fields are valid */
-	SHADOW_NEW = 2,	 /* somebody is setting it up */
+	SHADOW_NEW = 2,	 /* a thread is initializing it */
 };
 
 struct shadow_stack {

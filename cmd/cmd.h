@@ -40,10 +40,11 @@ extern const struct command command_causal_report;
 extern const struct command command_completion;
 
 /*
- * `dwell record`, for commands that record first. Sets *@recorded if there is a recording then,
- * also if the command that was recorded failed. Returns the exit status.
+ * `dwell record` with the @n words of @options, NULL ones left out, and @command (words up to a
+ * NULL; may have none), for commands that record first. Sets *@recorded to whether there is a
+ * recording then, also if the command that was recorded failed. Returns the exit status.
  */
-int command_record__run(int argc, char **argv, bool *recorded);
+int command_record__run_with(const char *const *options, size_t n, char **command, bool *recorded);
 
 /* All subcommands; *@n is their number. */
 const struct command *const *command__all(size_t *n);

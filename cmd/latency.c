@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/path_requests.h"
 #include "cmd/view.h"
+#include "collect/latency/call_scanner.h"
 #include "render/latency/latency_requests.h"
 #include "render/latency/latency_views.h"
 #include "render/terminal.h"
@@ -29,62 +29,47 @@ static const struct option_row run_rows[] = {
 		    "stop recording after TIME (10, 1.5s, 200ms, 5m)"),
 	OPTION_TEXT("request", 0, "WHAT", struct latency_run_command, request,
 		    "also record when requests begin and end, for dwell latency requests: "
-		    "tcp:PORT, unix:PATH, "
-		    "usdt:PROVIDER:BEGIN,END, or the name of a function or of a DWELL_BEGIN"),
+		    "tcp:PORT, unix:PATH, usdt:PROVIDER:BEGIN,END, or the name of a function or of "
+		    "a DWELL_BEGIN"),
 	OPTION_GROUP("How to record"),
 	OPTION_TEXT("output", 'o', "FILE", struct latency_run_command, output,
 		    "write the recording to FILE (default: dwell.data)"),
 	OPTION_NUMBER("resolution", 0, "NS", struct latency_run_command, resolution_ns,
 		      "look at the stacks every NS nanoseconds, 0 to 1000000 (default: 1000; 0: as "
-		      "often as "
-		      "possible, which slows down what calls small functions)"),
+		      "often as possible, which slows down what calls small functions)"),
 	OPTION_END,
 };
 
 /* `dwell record` with what the report needs. */
 static int run(const struct latency_run_command *options, char **command)
 {
-	ARRAY(char *) words = {};
 	char resolution[24];
 	const char *const fixed[] = {
-		"record",
-		"--trace",
-		"--calls",
-		resolution,
-		"-o",
-		options->output,
-		options->process ? "-p" : NULL,
-		options->process,
-		options->duration ? "--duration" : NULL,
-		options->duration,
-		options->request ? "--request" : NULL,
+		"--trace",	   "--calls",
+		resolution,	   "-o",
+		options->output,   options->process ? "-p" : NULL,
+		options->process,  options->duration ? "--duration" : NULL,
+		options->duration, options->request ? "--request" : NULL,
 		options->request,
-		*command ? "--" : NULL,
 	};
-	int status = EXIT_FAILED, err = 0;
 	bool recorded;
 
 	snprintf(resolution, sizeof(resolution), "%llu",
 		 (unsigned long long)options->resolution_ns);
-	for (size_t i = 0; i < ARRAY_SIZE(fixed) && !err; i++)
-		if (fixed[i])
-			err = array__push(&words, (char *)fixed[i]);
-	for (; *command && !err; command++)
-		err = array__push(&words, *command);
-	err = err ? err : array__push(&words, NULL);
-	if (!err)
-		status = command_record__run((int)words.n - 1, words.data, &recorded);
-	array__free(&words);
-	return status;
+	return command_record__run_with(fixed, ARRAY_SIZE(fixed), command, &recorded);
 }
 
 static int cmd_latency_run(int argc, char **argv)
 {
-	struct latency_run_command options = {.output = "dwell.data", .resolution_ns = 1000};
+	struct latency_run_command options = {.output = "dwell.data",
+					      .resolution_ns = CALL_SCANNER_DEFAULT_NS};
 	int first, status;
 
 	if (!command__parse(&command_latency_run, argc, argv, &options, &first, &status))
 		return status;
+	if (options.resolution_ns > CALL_SCANNER_LONGEST_NS)
+		return command__reject(error__set(-EINVAL, "--resolution must be 0 to %d ns",
+						  CALL_SCANNER_LONGEST_NS));
 	return run(&options, argv + first);
 }
 
@@ -124,10 +109,11 @@ static int set_rank(void *options, const char *value)
 static const struct option_row report_rows[] = {
 	OPTION_GROUP("What to show"),
 	VIEW_OPTION_INPUT,
-	OPTION_CALL("rank", 0, "BY", "tail|p999|total", set_rank,
-		    "sort by what the slowest hundredth of the calls takes beyond the median "
-		    "(tail, the default), "
-		    "by the 99.9% quantile (p999), or by the time of all calls (total)"),
+	OPTION_CALL(
+		"rank", 0, "BY", "tail|p999|total", set_rank,
+		"sort by what the slowest hundredth of the calls takes beyond the median "
+		"(tail, the default), by the 99.9% quantile (p999), or by the time of all calls "
+		"(total)"),
 	OPTION_NUMBER("functions", 0, "N", struct latency_report_command, functions,
 		      "show the first N functions (default: 20; 0: all)"),
 	OPTION_GROUP("Output"),
@@ -202,9 +188,8 @@ static const struct option_row requests_rows[] = {
 	OPTION_NUMBER("slowest", 0, "N", struct latency_requests_command, slowest,
 		      "list the N slowest requests (default: 10)"),
 	OPTION_NUMBER("timeline", 0, "ID", struct latency_requests_command, timeline,
-		      "show what this request did, call by call and wait by wait, and what holders "
-		      "of locks "
-		      "did meanwhile"),
+		      "show the calls and waits of this request, and during waits for locks the "
+		      "calls of the holders"),
 	OPTION_GROUP("Output"),
 	VIEW_OPTION_JSON,
 	VIEW_OPTION_NO_PAGER,

@@ -64,7 +64,7 @@ static bool list_group(const char *name, const char *heading, FILE *to)
 		if (!any && to)
 			fputs(heading, to);
 		if (to)
-			fprintf(to, "  dwell %-14s %s\n", commands[i]->name, commands[i]->summary);
+			fprintf(to, "  dwell %-16s %s\n", commands[i]->name, commands[i]->summary);
 		any = true;
 	}
 	return any;
@@ -103,7 +103,7 @@ static void print_help(FILE *to)
 	fprintf(to, "dwell - where Linux programs spend their time, running and waiting\n\n"
 		    "usage: dwell COMMAND [OPTIONS]\n\ncommands:\n");
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		fprintf(to, "  %-13s %s\n", commands[i]->name, commands[i]->summary);
+		fprintf(to, "  %-16s %s\n", commands[i]->name, commands[i]->summary);
 	fprintf(to, "\n`dwell COMMAND --help` explains a command.\n"
 		    "To begin: dwell record ./program && dwell report\n");
 }

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cmd/cmd.h"
@@ -192,9 +191,7 @@ static int show(const struct path_command *options)
  */
 static int record(const struct path_command *options, char **command, bool *recorded)
 {
-	ARRAY(char *) words = {};
 	const char *const fixed[] = {
-		"record",
 		"--trace",
 		"--wakers",
 		"linked",
@@ -206,21 +203,9 @@ static int record(const struct path_command *options, char **command, bool *reco
 		options->duration,
 		options->requests.source ? "--request" : NULL,
 		options->requests.source,
-		*command ? "--" : NULL,
 	};
-	int status = EXIT_FAILED, err = 0;
 
-	*recorded = false;
-	for (size_t i = 0; i < ARRAY_SIZE(fixed) && !err; i++)
-		if (fixed[i])
-			err = array__push(&words, (char *)fixed[i]);
-	for (; *command && !err; command++)
-		err = array__push(&words, *command);
-	err = err ? err : array__push(&words, NULL);
-	if (!err)
-		status = command_record__run((int)words.n - 1, words.data, recorded);
-	array__free(&words);
-	return status;
+	return command_record__run_with(fixed, ARRAY_SIZE(fixed), command, recorded);
 }
 
 static int check(const struct path_command *options, bool records)

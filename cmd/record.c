@@ -452,7 +452,7 @@ static int configure(const struct record_options *options, char **command,
 	return err;
 }
 
-int command_record__run(int argc, char **argv, bool *recorded)
+static int run(int argc, char **argv, bool *recorded)
 {
 	struct record_options options = {.output = "dwell.data",
 					 .hz = UNSET,
@@ -504,7 +504,28 @@ static int record_run(int argc, char **argv)
 {
 	bool recorded;
 
-	return command_record__run(argc, argv, &recorded);
+	return run(argc, argv, &recorded);
+}
+
+int command_record__run_with(const char *const *options, size_t n, char **command, bool *recorded)
+{
+	ARRAY(char *) words = {};
+	int status = EXIT_FAILED;
+	int err = array__push(&words, (char *)command_record.name);
+
+	*recorded = false;
+	for (size_t i = 0; i < n && !err; i++)
+		if (options[i])
+			err = array__push(&words, (char *)options[i]);
+	if (!err && *command)
+		err = array__push(&words, (char *)"--");
+	for (; *command && !err; command++)
+		err = array__push(&words, *command);
+	err = err ? err : array__push(&words, NULL);
+	if (!err)
+		status = run((int)words.n - 1, words.data, recorded);
+	array__free(&words);
+	return status;
 }
 
 const struct command command_record = {

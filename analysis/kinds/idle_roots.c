@@ -3,7 +3,7 @@
 
 #include "abi/grid.h"
 
-#define MAX_CHAIN 16
+#define MAX_CHAIN 64
 #define TIMES	  3ULL
 
 /* Whether a wait at @site lasts until another thread ends it. */

@@ -36,14 +36,6 @@ struct grouping {
 	ARRAY(struct call_group) groups;
 };
 
-const char *latency_part__name(enum latency_part part)
-{
-	static const char *const names[LATENCY_PARTS] = {"cpu",	 "run queue", "lock",
-							 "disk", "network",   "other"};
-
-	return names[part];
-}
-
 static struct call_group *group_of(struct grouping *grouping, uint32_t stack)
 {
 	uint32_t name = call_names__function(grouping->model, stack, 0);

@@ -4,10 +4,11 @@
  * NSDI'24, section 5.2).
  *
  * LDB's quantiles are those of the calls that it saw, in which short ones are missing. Here they
- * are those of all calls: a call that is not much longer than the scanner's period counts only if
- * it ended between the two looks of a pair, and then for as many as the share of time that lies in
- * pairs tells. It does so with the same probability whatever its length is (if it is longer than a
- * pair), so the estimate has no bias.
+ * are those of all calls. A call that is not much longer than the scanner's period counts only if
+ * it ended between the two looks of a pair. The probability of that is the share of time that lies
+ * in pairs, whatever the call's length is, and its weight is the inverse. Two errors remain: calls
+ * shorter than a pair are seen too seldom, and those up to about 1 us, too, because a look delays
+ * the program's next push (docs/call-latency.md).
  */
 #pragma once
 
@@ -76,6 +77,3 @@ struct call_latency {
 int call_latency__make(const struct model *model, struct kinds *kinds, enum latency_rank rank,
 		       struct call_latency *latency);
 void call_latency__free(struct call_latency *latency);
-
-/* "cpu", "run queue", ... */
-const char *latency_part__name(enum latency_part part);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a request did, call by call and wait by wait; and what whoever it waited for a lock did
- * meanwhile (LDB, NSDI'24, section 5.1 and figure 6).
+ * The timeline of a request: the calls and waits of its thread, and during a wait for a lock also
+ * the calls of the lock's holder (LDB, NSDI'24, section 5.1 and figure 6).
  */
 #pragma once
 

@@ -56,7 +56,7 @@ struct scan_report {
 	uint64_t missed;     /* calls deeper than shadow stacks are */
 };
 
-/* Whom a scanner passes on to what it saw. */
+/* Callbacks for the results of a scanner. */
 struct call_sink {
 	void (*on_call)(void *arg, const struct observed_call *call);
 	void (*on_short_calls)(void *arg, const struct short_calls *calls);

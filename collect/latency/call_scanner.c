@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,21 +19,22 @@
 #include "collect/latency/shadow_memory_map.h"
 #include "collect/latency/shadow_scan.h"
 
-#define MS	       1000000ULL
-#define PAIR_NS	       100	   /* between two looks of a pair */
-#define PUBLISH_NS     (5 * MS)	   /* what was seen is passed on so often */
-#define REPORT_NS      (100 * MS)  /* and short calls, and the scanner's own doings */
-#define SEARCH_NS      MS	   /* new processes and stacks are looked for so often */
-#define SEARCH_FOR_NS  (2000 * MS) /* every time at first, then every hundredth */
-#define RESTS_AFTER_NS (5 * MS)	   /* without a change; then it looks every REST_NS */
-#define REST_NS	       50000
-#define NICE	       (-20)
-#define MAX_CALLS      4000000 /* kept until they are drained */
+#define MS		 1000000ULL
+#define PAIR_NS		 100	    /* between two looks of a pair */
+#define PUBLISH_NS	 (5 * MS)   /* what was seen is passed on so often */
+#define REPORT_NS	 (100 * MS) /* and short calls, and the scanner's own doings */
+#define SEARCH_NS	 MS	    /* new processes and stacks are looked for so often */
+#define SEARCH_SELDOM_NS (128 * MS)
+#define RESTS_AFTER_NS	 (5 * MS) /* without a change; then it looks every REST_NS */
+#define REST_NS		 50000
+#define NICE		 (-20)
+#define MAX_CALLS	 4000000 /* kept until they are drained */
 
 struct scanned_process {
 	struct shadow_memory_map map;
-	uint64_t added;
-	bool ended;
+	uint64_t next_update;
+	uint64_t wait_ns; /* between two updates as long as it has no memory */
+	bool ended;	  /* or its memory cannot be read */
 };
 
 typedef ARRAY(struct observed_call) observed_calls;
@@ -53,7 +55,6 @@ struct call_scanner {
 	short_call_counts shorts;
 	struct scan_report report;
 	uint64_t changed; /* when a stack changed last */
-	uint64_t searches;
 
 	/* Of both, under the lock: */
 	pthread_mutex_t lock;
@@ -61,8 +62,8 @@ struct call_scanner {
 	observed_calls published;
 	short_call_counts published_shorts;
 	scan_reports reports;
-	uint64_t found;
-	uint64_t refused;
+	bool found;	  /* a process had shadow stacks */
+	uint64_t refused; /* processes, built by another version */
 };
 
 static void on_call(void *arg, const struct observed_call *call)
@@ -72,26 +73,26 @@ static void on_call(void *arg, const struct observed_call *call)
 	scanner->report.lost += array__push(&scanner->calls, *call) != 0;
 }
 
-static struct short_calls *short_calls(struct call_scanner *scanner, const struct shadow_scan *scan,
-				       uint64_t function, uint64_t caller)
+static bool is_of(const struct short_calls *calls, const struct short_calls *key)
+{
+	return calls->pid == key->pid && calls->tid == key->tid &&
+	       calls->function == key->function && calls->caller == key->caller;
+}
+
+/* The counts of calls like @key, which has no counts. NULL without memory. */
+static struct short_calls *find_short_calls(struct call_scanner *scanner,
+					    const struct short_calls *key)
 {
 	uint64_t hash =
-		hash__add(hash__add(hash__add(scan->pid, scan->stack->tid), function), caller);
+		hash__add(hash__add(hash__add(key->pid, key->tid), key->function), key->caller);
 	uint64_t *index = map64__put(&scanner->short_index, hash, 0);
 
-	if (!index)
+	while (index && *index && !is_of(&scanner->shorts.data[*index - 1], key))
+		index = map64__put(&scanner->short_index, ++hash, 0);
+	if (!index || (!*index && array__push(&scanner->shorts, *key)))
 		return NULL;
-	if (!*index) {
-		struct short_calls *calls = array__add(&scanner->shorts);
-
-		if (!calls)
-			return NULL;
-		*calls = (struct short_calls){.pid = scan->pid,
-					      .tid = scan->stack->tid,
-					      .function = function,
-					      .caller = caller};
+	if (!*index)
 		*index = scanner->shorts.n;
-	}
 	return &scanner->shorts.data[*index - 1];
 }
 
@@ -99,7 +100,9 @@ static void on_short_call(void *arg, const struct shadow_scan *scan, const struc
 			  uint64_t caller, bool in_pair)
 {
 	struct call_scanner *scanner = arg;
-	struct short_calls *calls = short_calls(scanner, scan, call->function, caller);
+	const struct short_calls key = {
+		.pid = scan->pid, .tid = scan->tid, .function = call->function, .caller = caller};
+	struct short_calls *calls = find_short_calls(scanner, &key);
 
 	if (!calls) {
 		scanner->report.lost++;
@@ -115,23 +118,20 @@ static struct scan_sink sink_of(struct call_scanner *scanner)
 		.on_call = on_call, .on_short_call = on_short_call, .arg = scanner};
 }
 
-/* Scans stacks that came into use. */
-static void add_stacks(struct call_scanner *scanner, const struct scanned_process *process)
+/* Scans stacks that came into use: they do so in the order of their places. */
+static void add_stacks(struct call_scanner *scanner, struct scanned_process *process)
 {
 	for (size_t m = 0; m < process->map.mappings.n; m++) {
-		const struct shadow_memory *memory = process->map.mappings.data[m].memory;
-		const struct shadow_stack *stacks = (const struct shadow_stack *)memory;
+		struct shadow_mapping *mapping = &process->map.mappings.data[m];
+		const struct shadow_stack *stacks = (const struct shadow_stack *)mapping->memory;
 
-		for (uint32_t i = 1; i < memory->stacks && stacks[i].state != SHADOW_FREE; i++) {
-			bool known = false;
-			struct shadow_scan *scan;
+		while (mapping->n_used < SHADOW_STACKS - 2 &&
+		       stacks[mapping->n_used + 1].state != SHADOW_FREE) {
+			struct shadow_scan *scan = array__add(&scanner->scans);
 
-			for (size_t k = 0; k < scanner->scans.n && !known; k++)
-				known = scanner->scans.data[k].stack == &stacks[i];
-			scan = known ? NULL : array__add(&scanner->scans);
 			if (!scan)
-				continue;
-			scan->stack = &stacks[i];
+				return;
+			scan->stack = &stacks[++mapping->n_used];
 			scan->pid = process->map.pid;
 		}
 	}
@@ -165,41 +165,53 @@ static void add_process(struct call_scanner *scanner, uint32_t pid, uint64_t now
 	if (!process)
 		return;
 	process->map.pid = pid;
-	process->added = now;
+	process->next_update = now;
+	process->wait_ns = SEARCH_NS;
 	process->ended = false;
 }
 
-/* The memory of a process that has ended, or that cannot be scanned, stays as it is. */
-static void update(struct call_scanner *scanner, struct scanned_process *process)
+/*
+ * Maps what the process has. One that has nothing yet is asked less and less often: it may be
+ * starting, or may not have been built by dwell-cc.
+ */
+static void update(struct call_scanner *scanner, struct scanned_process *process, uint64_t now)
 {
 	int result = shadow_memory_map__update(&process->map);
 
 	process->ended = result < 0;
+	process->next_update = now + process->wait_ns;
+	if (process->wait_ns < SEARCH_SELDOM_NS)
+		process->wait_ns *= 2;
 	scanner->refused += result == -EPROTO;
+}
+
+static void search_process(struct call_scanner *scanner, struct scanned_process *process,
+			   uint64_t now)
+{
+	bool is_mapped = process->map.mappings.n != 0;
+
+	if (process->ended || now < process->next_update)
+		return;
+	if (!is_mapped || shadow_memory_map__has_grown(&process->map))
+		update(scanner, process, now);
+	add_stacks(scanner, process);
+	scanner->found |= process->map.mappings.n != 0;
+	if (is_mapped && kill((pid_t)process->map.pid, 0) && errno == ESRCH)
+		process->ended = true;
+	if (process->ended)
+		drop_process(scanner, process);
 }
 
 /* Looks for memory and stacks that came into being. */
 static void search(struct call_scanner *scanner, uint64_t now)
 {
-	uint64_t found = 0;
-
-	scanner->searches++;
 	pthread_mutex_lock(&scanner->lock);
 	for (size_t i = 0; i < scanner->added.n; i++)
 		add_process(scanner, scanner->added.data[i], now);
 	scanner->added.n = 0;
 	pthread_mutex_unlock(&scanner->lock);
-	for (size_t i = 0; i < scanner->processes.n; i++) {
-		struct scanned_process *process = &scanner->processes.data[i];
-		bool is_new = !process->map.mappings.n && (now - process->added < SEARCH_FOR_NS ||
-							   scanner->searches % 100 == 0);
-
-		if (!process->ended && (is_new || shadow_memory_map__has_grown(&process->map)))
-			update(scanner, process);
-		add_stacks(scanner, process);
-		found += process->map.mappings.n != 0;
-	}
-	scanner->found = found > scanner->found ? found : scanner->found;
+	for (size_t i = 0; i < scanner->processes.n; i++)
+		search_process(scanner, &scanner->processes.data[i], now);
 }
 
 /* Looks at all stacks. Returns the time that has passed since the last look, a stack on average. */

@@ -53,6 +53,9 @@ static int map_one(struct shadow_memory_map *map, uint64_t from, uint64_t until)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno;
+	/* Or the program could take away what is mapped here. */
+	if (!(fcntl(fd, F_GET_SEALS) & F_SEAL_SHRINK))
+		return 0;
 	memory = mmap(NULL, MAPPING_SIZE, PROT_READ, MAP_SHARED, fd, 0);
 	if (memory == MAP_FAILED)
 		return -errno;
@@ -65,8 +68,8 @@ static int map_one(struct shadow_memory_map *map, uint64_t from, uint64_t until)
 			map->pid);
 	}
 	err = memory->magic == SHADOW_MAGIC && memory->pid == inner_pid(map->pid) &&
-			      memory->stacks < SHADOW_STACKS
-		      ? array__push(&map->mappings, ((struct shadow_mapping){memory, from}))
+			      memory->stacks == SHADOW_STACKS - 1
+		      ? array__push(&map->mappings, ((struct shadow_mapping){memory, from, 0}))
 		      : -EAGAIN;
 	if (err)
 		munmap((void *)memory, MAPPING_SIZE);

@@ -11,6 +11,7 @@
 struct shadow_mapping {
 	const struct shadow_memory *memory; /* NULL: the place is free */
 	uint64_t address;		    /* in the process */
+	uint32_t n_used; /* stacks that were in use when last counted; the caller's */
 };
 
 struct shadow_memory_map {

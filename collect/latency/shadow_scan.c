@@ -82,7 +82,7 @@ static void tell_end(const struct shadow_scan *scan, size_t depth, uint64_t end,
 	uint64_t caller = depth ? scan->calls.data[depth - 1].function : 0;
 	struct observed_call told = {
 		.pid = scan->pid,
-		.tid = scan->stack->tid,
+		.tid = scan->tid,
 		.function = call->function,
 		.caller = caller,
 		.begin = call->begin,
@@ -149,6 +149,17 @@ static uint64_t time_of_read(uint64_t time, bool second)
 	return second ? time : time + (now_ns(CLOCK_MONOTONIC) - time) / 2;
 }
 
+/* Another thread has taken over the stack: the calls of the one that ended were never left. */
+static void follow_thread(struct shadow_scan *scan, const struct scan_sink *sink)
+{
+	uint32_t tid = __atomic_load_n(&scan->stack->tid, __ATOMIC_RELAXED);
+
+	if (tid == scan->tid)
+		return;
+	shadow_scan__finish(scan, sink);
+	scan->tid = tid;
+}
+
 int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool second,
 		      const struct scan_sink *sink)
 {
@@ -157,6 +168,7 @@ int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool second,
 	int n;
 
 	fetch(scan);
+	follow_thread(scan, sink);
 	unchanged = count_unchanged(scan);
 	n = read_new(scan, unchanged, read);
 	scan->changed = n || unchanged != scan->calls.n;

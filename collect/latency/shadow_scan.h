@@ -26,12 +26,13 @@ struct seen_call {
 struct shadow_scan {
 	const struct shadow_stack *stack;
 	uint32_t pid;
+	uint32_t tid;		       /* of the stack's thread, when it was last looked at */
 	uint64_t seen;		       /* time of the last look; 0: none yet */
 	bool changed;		       /* by the last look */
 	ARRAY(struct seen_call) calls; /* by depth */
 };
 
-/* Who is told what a look found out. */
+/* Callbacks for the calls that a look found to have ended. */
 struct scan_sink {
 	void (*on_call)(void *arg, const struct observed_call *call);
 	void (*on_short_call)(void *arg, const struct shadow_scan *scan,

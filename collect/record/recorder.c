@@ -37,11 +37,12 @@ struct recorder {
 	struct annotations *annotations;   /* NULL: the program cannot annotate itself */
 	ARRAY(struct annotation) pending;  /* to be written when their threads are known */
 	ARRAY(struct observed_call) calls; /* likewise */
-	struct map64 pids;		   /* that config.calls was told of */
+	struct map64 pids;		   /* processes passed to config.calls */
 	struct wait_throttle throttle;
 	uint64_t flushed_at;
 	uint64_t waits; /* since the last step of the throttle */
 	uint64_t lost_annotations;
+	uint64_t lost_calls; /* for lack of memory */
 	/* As they were last written: */
 	uint64_t losses[LOSS_COUNT];
 	uint64_t slowest_clock; /* see capture__slowest_clock() */
@@ -201,7 +202,7 @@ static void keep_call(void *arg, const struct observed_call *call)
 {
 	struct recorder *recorder = arg;
 
-	(void)array__push(&recorder->calls, *call);
+	recorder->lost_calls += array__push(&recorder->calls, *call) != 0;
 }
 
 static void write_short_calls(void *arg, const struct short_calls *calls)
@@ -465,6 +466,8 @@ static int write_last_losses(struct recorder *recorder)
 	if (!err)
 		err = put_lost(recorder, "annotations, overwritten before they were read",
 			       annotations);
+	if (!err)
+		err = put_lost(recorder, "calls, no memory", recorder->lost_calls);
 	if (!err)
 		err = put_lost(recorder, "calls, of unknown threads",
 			       translator__lost_calls(recorder->translator));

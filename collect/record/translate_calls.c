@@ -4,8 +4,12 @@
 #include "collect/record/translate.h"
 #include "collect/record/translator.h"
 
-/* The stack of a function and its caller. Code addresses alone tell it: a process's maps name them.
- */
+_Static_assert((int)CALL_IN_PAIR == OBSERVED_CALL_IN_PAIR &&
+		       (int)CALL_UNFINISHED == OBSERVED_CALL_UNFINISHED &&
+		       (int)CALL_EARLIER == OBSERVED_CALL_EARLIER,
+	       "flags are written as they are");
+
+/* A stack of two frames, the function and its caller. The maps of the process name them. */
 static uint32_t call_stack(struct translator *translator, uint64_t function, uint64_t caller)
 {
 	const uint64_t frames[] = {function, caller};
@@ -17,7 +21,8 @@ static uint32_t call_stack(struct translator *translator, uint64_t function, uin
 	return number;
 }
 
-/* Calls on stacks that are no thread's first one are told of the process's leader. */
+/* The process's leader stands for the unknown thread of a coroutine or an alternate signal stack.
+ */
 static uint32_t thread_of(struct translator *translator, uint32_t pid, uint32_t tid)
 {
 	const uint64_t *thread = map64__get(&translator->tids, tid ? tid : pid);

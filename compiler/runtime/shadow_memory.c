@@ -2,6 +2,7 @@
 #include "compiler/runtime/shadow_memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 #include "compiler/runtime/system.h"
 
@@ -14,16 +15,19 @@ SHARED struct shadow_memory *__dwell_shadow_memory;
 /* Negative if there is none. */
 static long make_file(void)
 {
-	long fd = system_call(SYS_memfd_create, (long)SHADOW_MEMORY_NAME, MFD_CLOEXEC, 0, 0, 0, 0);
+	const long flags = MFD_CLOEXEC | MFD_ALLOW_SEALING, seals = F_SEAL_SHRINK | F_SEAL_GROW;
+	long fd = system_call(SYS_memfd_create, (long)SHADOW_MEMORY_NAME, flags, 0, 0, 0, 0);
 
-	if (fd >= 0 && system_call(SYS_ftruncate, fd, MAPPING_SIZE, 0, 0, 0, 0) < 0) {
+	/* Its size is fixed, so that dwell can rely on it. */
+	if (fd >= 0 && (system_call(SYS_ftruncate, fd, MAPPING_SIZE, 0, 0, 0, 0) < 0 ||
+			system_call(SYS_fcntl, fd, F_ADD_SEALS, seals, 0, 0, 0) < 0)) {
 		system_call(SYS_close, fd, 0, 0, 0, 0, 0);
 		return -1;
 	}
 	return fd;
 }
 
-/* If a file cannot be had, in memory that nobody can scan. */
+/* Without a file, the memory is private: the program runs, but cannot be scanned. */
 void shadow_memory__renew(struct shadow_memory *memory, uint64_t next)
 {
 	long fd = make_file();
@@ -56,7 +60,7 @@ static struct shadow_memory *make_mapping(void)
 	return (struct shadow_memory *)(area + before);
 }
 
-/* Stores a new mapping in @link, unless somebody else is first. Returns what is there then. */
+/* Stores a new mapping in @link, unless another thread was faster. Returns the one in @link. */
 /* NOLINTNEXTLINE(readability-non-const-parameter): written by the builtin */
 static struct shadow_memory *add_mapping(uint64_t *link)
 {

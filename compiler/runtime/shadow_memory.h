@@ -40,7 +40,7 @@ HIDDEN struct shadow_memory *shadow_memory__next(struct shadow_memory *memory, i
 /* Puts an empty mapping in the place of @memory, with @next behind it. */
 HIDDEN void shadow_memory__renew(struct shadow_memory *memory, uint64_t next);
 
-/* A stack that nobody uses, in state SHADOW_NEW; NULL if there is none. */
+/* Allocates an unused stack, in state SHADOW_NEW; NULL if there is none. */
 HIDDEN struct shadow_stack *shadow_memory__take(void);
 
 /* Whether it was the first stack of a thread that has ended. */

@@ -52,7 +52,9 @@ for my $name (sort keys %$truth) {
 		class => qr/^(?:io|lock|other)$/);
 
 	near(100 * $blocked / $true->{lifetime_ns},
-		100 * $true->{blocked_ns} / $true->{lifetime_ns}, 8, "$name: time blocked");
+		100 * $true->{blocked_ns} / $true->{lifetime_ns}, 8, "$name: time blocked")
+		or diag(join ', ', map({ "$_ $true->{$_}" } qw(lifetime_ns cpu_ns runqueue_ns)), map { "$_->{class}/$_->{kind}: $_->{self_ns}" }
+			rows_of($report, %tid));
 	# The threads share one address space, and wait for its lock while a preempted one has it.
 	$blocked -= time_of($report, %tid, kind => qr/^mmap lock$/);
 	# Between page faults, pages are dropped from the cache: that waits for work of every CPU.

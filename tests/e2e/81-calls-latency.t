@@ -105,7 +105,9 @@ is(run($DWELL, 'record', '-o', 'plain.data', '--', 'true')->{status}, 0, 'a reco
 $got = run($DWELL, 'latency', 'report', '-i', 'plain.data');
 is($got->{status}, 1, 'has no report either');
 like($got->{err}, qr/no calls of functions\n.*dwell latency run/, 'and the message says how to get one');
-is(run($DWELL, 'latency', 'run', '--resolution', 2000000, '--', 'true')->{status}, 2, 'a resolution that is too long');
+$got = run($DWELL, 'latency', 'run', '--resolution', 2000000, '--', 'true');
+is($got->{status}, 2, 'a resolution that is too long');
+like($got->{err}, qr/--resolution must be/, 'is refused by its own name');
 is(run($DWELL, 'latency', 'report', '--rank', 'name', '-i', 'm.data')->{status}, 2, 'an unknown order');
 
 done_testing;

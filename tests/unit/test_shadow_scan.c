@@ -143,6 +143,32 @@ static void what_was_left_behind_is_not_seen(void **state)
 	tear_down(&f);
 }
 
+/* The stack of a thread that ended within a call, which another thread has taken over. */
+static void calls_stay_with_their_thread(void **state)
+{
+	struct fixture f;
+
+	set_up(&f);
+	f.stack->tid = 100;
+	push(&f, 1);
+	look(&f, now_ns(CLOCK_MONOTONIC), false);
+	look(&f, now_ns(CLOCK_MONOTONIC), true);
+	look(&f, now_ns(CLOCK_MONOTONIC), false);
+	pop(&f);
+	f.stack->tid = 200;
+	push(&f, 2);
+	look(&f, now_ns(CLOCK_MONOTONIC), true);
+	assert_int_equal(f.told.calls.n, 1);
+	assert_int_equal(f.told.calls.data[0].function, 1);
+	assert_int_equal(f.told.calls.data[0].tid, 100);
+	assert_true(f.told.calls.data[0].flags & OBSERVED_CALL_UNFINISHED);
+	look(&f, now_ns(CLOCK_MONOTONIC), false);
+	shadow_scan__finish(&f.scan, &f.sink);
+	assert_int_equal(f.told.calls.data[1].function, 2);
+	assert_int_equal(f.told.calls.data[1].tid, 200);
+	tear_down(&f);
+}
+
 static void full_stacks_are_read(void **state)
 {
 	struct fixture f;
@@ -212,6 +238,7 @@ int main(void)
 		cmocka_unit_test(calls_are_seen),
 		cmocka_unit_test(another_call_is_told_from_the_same),
 		cmocka_unit_test(what_was_left_behind_is_not_seen),
+		cmocka_unit_test(calls_stay_with_their_thread),
 		cmocka_unit_test(full_stacks_are_read),
 		cmocka_unit_test(looks_are_consistent),
 	};
