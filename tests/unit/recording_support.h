@@ -203,9 +203,8 @@ static inline bool record__same(const struct record *have, const struct record *
 		       have->stack.kernel == want->stack.kernel &&
 		       have->stack.end == want->stack.end &&
 		       have->stack.depth == want->stack.depth &&
-		       (!want->stack.depth ||
-			!memcmp(have->stack.frames, want->stack.frames,
-				want->stack.depth * sizeof(uint64_t)));
+		       (!want->stack.depth || !memcmp(have->stack.frames, want->stack.frames,
+						      want->stack.depth * sizeof(uint64_t)));
 	/* Field by field: what lies between them may be anything. */
 	for (size_t i = 0; i < layout->n; i++) {
 		const struct field *field = &layout->fields[i];
