@@ -37,6 +37,14 @@ static uint32_t inner_pid(uint32_t pid)
 	return inner;
 }
 
+static int refuse(uint32_t pid)
+{
+	return error__set(
+		-EPROTO,
+		"process %u was built by dwell-cc of another version of dwell; build it again",
+		pid);
+}
+
 /*
  * Maps [@from, @until) of the process. 0: it is not the process's own: a child has its parent's
  * until it goes on after fork(); or it is not complete yet.
@@ -46,7 +54,7 @@ static int map_one(struct shadow_memory_map *map, uint64_t from, uint64_t until)
 	const struct shadow_memory *memory;
 	_cleanup_close_ int fd = -1;
 	char path[96];
-	int err;
+	int err = -EAGAIN;
 
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, map->pid, from,
 		 until);
@@ -55,22 +63,15 @@ static int map_one(struct shadow_memory_map *map, uint64_t from, uint64_t until)
 		return errno == ENOENT ? 0 : -errno;
 	/* Or the program could take away what is mapped here. */
 	if (!(fcntl(fd, F_GET_SEALS) & F_SEAL_SHRINK))
-		return 0;
+		return refuse(map->pid);
 	memory = mmap(NULL, MAPPING_SIZE, PROT_READ, MAP_SHARED, fd, 0);
 	if (memory == MAP_FAILED)
 		return -errno;
-	if (memory->magic == SHADOW_MAGIC && memory->version != SHADOW_VERSION) {
-		munmap((void *)memory, MAPPING_SIZE);
-		return error__set(
-			-EPROTO,
-			"process %u was built by dwell-cc of another version of dwell; build "
-			"it again",
-			map->pid);
-	}
-	err = memory->magic == SHADOW_MAGIC && memory->pid == inner_pid(map->pid) &&
-			      memory->stacks == SHADOW_STACKS - 1
-		      ? array__push(&map->mappings, ((struct shadow_mapping){memory, from, 0}))
-		      : -EAGAIN;
+	if (memory->magic == SHADOW_MAGIC &&
+	    (memory->version != SHADOW_VERSION || memory->stacks != SHADOW_STACKS - 1))
+		err = refuse(map->pid);
+	else if (memory->magic == SHADOW_MAGIC && memory->pid == inner_pid(map->pid))
+		err = array__push(&map->mappings, ((struct shadow_mapping){memory, from, 0}));
 	if (err)
 		munmap((void *)memory, MAPPING_SIZE);
 	return err == -EAGAIN ? 0 : err ? err : 1;
