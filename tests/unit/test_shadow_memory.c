@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Which memory of a process is taken for its shadow stacks: here, of this process. */
+/* Which memory of a process is taken for its shadow stacks. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -17,80 +20,109 @@
 
 #define SIZE ((size_t)SHADOW_STACKS * SHADOW_STACK_SIZE)
 
-static struct shadow_memory *make_memory(unsigned int seals)
+/* Memory as dwell-cc's programs have it, but for what a test changes. */
+struct given {
+	unsigned int seals;
+	struct shadow_memory memory; /* pid is added to the process's own */
+};
+
+static const struct given usual = {
+	.seals = F_SEAL_SHRINK,
+	.memory = {.magic = SHADOW_MAGIC, .version = SHADOW_VERSION, .stacks = SHADOW_STACKS - 1},
+};
+
+/* In a child: makes the memory, writes a byte to @ready, and waits to be killed. */
+static void hold_memory(const struct given *given, int ready)
 {
 	int fd = memfd_create(SHADOW_MEMORY_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	struct shadow_memory *memory;
 
-	assert_true(fd >= 0);
-	assert_int_equal(ftruncate(fd, SIZE), 0);
-	assert_int_equal(fcntl(fd, F_ADD_SEALS, seals), 0);
+	if (fd < 0 || ftruncate(fd, SIZE) || fcntl(fd, F_ADD_SEALS, given->seals))
+		_exit(1);
 	memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	assert_ptr_not_equal(memory, MAP_FAILED);
-	close(fd);
-	*memory = (struct shadow_memory){.magic = SHADOW_MAGIC,
-					 .version = SHADOW_VERSION,
-					 .pid = (uint32_t)getpid(),
-					 .stacks = SHADOW_STACKS - 1};
-	return memory;
+	if (memory == MAP_FAILED)
+		_exit(1);
+	*memory = given->memory;
+	memory->pid += (uint32_t)getpid();
+	if (write(ready, "", 1) != 1)
+		_exit(1);
+	for (;;)
+		pause();
 }
 
-/* Expects shadow_memory_map__update() to return @wanted; unmaps @memory. */
-static void expect(struct shadow_memory *memory, int wanted)
+/* Expects shadow_memory_map__update() to return @wanted for a process with @given. */
+static void expect(const struct given *given, int wanted)
 {
-	struct shadow_memory_map map = {.pid = (uint32_t)getpid()};
+	struct shadow_memory_map map = {};
+	int ends[2], result, again;
+	bool has_grown;
+	char byte;
 
-	if (geteuid()) /* map_files is for those with CAP_CHECKPOINT_RESTORE */
+	if (geteuid()) /* map_files needs CAP_CHECKPOINT_RESTORE */
 		skip();
-	assert_int_equal(shadow_memory_map__update(&map), wanted);
-	if (wanted == 1) {
-		assert_int_equal(shadow_memory_map__update(&map), 0); /* nothing new */
-		assert_false(shadow_memory_map__has_grown(&map));
-		memory->next = 4096;
-		assert_true(shadow_memory_map__has_grown(&map));
-	}
+	assert_int_equal(pipe(ends), 0);
+	map.pid = (uint32_t)fork();
+	if (!map.pid)
+		hold_memory(given, ends[1]);
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	close(ends[0]);
+	result = shadow_memory_map__update(&map);
+	again = shadow_memory_map__update(&map);
+	has_grown = shadow_memory_map__has_grown(&map);
 	shadow_memory_map__free(&map);
-	munmap(memory, SIZE);
+	kill((pid_t)map.pid, SIGKILL);
+	waitpid((pid_t)map.pid, NULL, 0);
+	assert_int_equal(result, wanted);
+	assert_int_equal(again, wanted == 1 ? 0 : wanted);
+	assert_int_equal(has_grown, wanted == 1 && given->memory.next);
 }
 
 static void own_memory_is_mapped(void **state)
 {
-	expect(make_memory(F_SEAL_SHRINK), 1);
+	struct given given = usual;
+
+	expect(&given, 1);
+	given.memory.next = 4096; /* there is more */
+	expect(&given, 1);
 }
 
 /* A child's, before it has memory of its own. */
 static void memory_of_another_process_is_not(void **state)
 {
-	struct shadow_memory *memory = make_memory(F_SEAL_SHRINK);
+	struct given given = usual;
 
-	memory->pid++;
-	expect(memory, 0);
+	given.memory.pid = 1;
+	expect(&given, 0);
 }
 
 static void memory_that_is_not_complete_is_not(void **state)
 {
-	struct shadow_memory *memory = make_memory(F_SEAL_SHRINK);
+	struct given given = usual;
 
-	memory->magic = 0;
-	expect(memory, 0);
+	given.memory.magic = 0;
+	expect(&given, 0);
 }
 
 static void other_versions_are_refused(void **state)
 {
-	struct shadow_memory *memory = make_memory(F_SEAL_SHRINK);
+	struct given given = usual;
 
-	memory->version++;
-	expect(memory, -EPROTO);
+	given.memory.version++;
+	expect(&given, -EPROTO);
 	assert_non_null(strstr(error__message(-EPROTO), "another version"));
-	memory = make_memory(F_SEAL_SHRINK);
-	memory->stacks = 1 << 20;
-	expect(memory, -EPROTO);
+	given = usual;
+	given.memory.stacks = 1 << 20;
+	expect(&given, -EPROTO);
 }
 
 /* The program could truncate it, and dwell would crash. */
 static void memory_that_can_shrink_is_refused(void **state)
 {
-	expect(make_memory(0), -EPROTO);
+	struct given given = usual;
+
+	given.seals = 0;
+	expect(&given, -EPROTO);
 }
 
 static void processes_that_have_ended(void **state)
