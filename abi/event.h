@@ -71,6 +71,7 @@ enum event_type {
 	EVENT_IDLE = 12,
 	EVENT_REQUEST = 13,
 	EVENT_SPAN = 14,
+	EVENT_CALL = 15,
 };
 
 struct event_header {
@@ -318,6 +319,16 @@ struct event_span {
 	__u32 begun_by;		    /* thread; 0: not recorded */
 	__u32 source;		    /* number of the source, from 1 */
 	struct event_object object; /* the connection */
+};
+
+/* A call that probes at a function measured; it ended at header.time. */
+struct event_call {
+	struct event_header header;
+	__u64 begun;
+	__u64 function; /* that of the instruction at its entry, + 1: as a return address */
+	__u64 caller;	/* where it returns to */
+	__u32 probe;	/* its number, from 1 */
+	__u32 unfinished; /* it had not returned when the recording ended */
 };
 
 /* The path of a file that is an object: names from the file up to the root. */

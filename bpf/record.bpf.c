@@ -14,6 +14,7 @@
 #include "bpf/core/state.bpf.h"
 #include "bpf/core/tasks.bpf.h"
 #include "bpf/core/threads.bpf.h"
+#include "bpf/record/calls.bpf.h"
 #include "bpf/record/device.bpf.h"
 #include "bpf/record/finish.bpf.h"
 #include "bpf/record/interval.bpf.h"

@@ -13,11 +13,15 @@
 #include "render/latency/latency_views.h"
 #include "render/terminal.h"
 
+#define UNSET UINT64_MAX /* the option was not given */
+
 struct latency_run_command {
 	const char *output;
 	const char *process;
 	const char *duration;
 	const char *request;
+	const char *function;
+	const char *limit;
 	uint64_t resolution_ns;
 };
 
@@ -31,7 +35,15 @@ static const struct option_row run_rows[] = {
 		    "also record when requests begin and end, for dwell latency requests: "
 		    "tcp:PORT, unix:PATH, usdt:PROVIDER:BEGIN,END, or the name of a function or of "
 		    "a DWELL_BEGIN"),
+	OPTION_TEXT("function", 0, "PATTERN[,PATTERN...]", struct latency_run_command, function,
+		    "measure these functions by probes, of any program: names or patterns "
+		    "(ngx_http_*), of one file if it is given (libssl*:SSL_*); then there is no "
+		    "thread that looks, unless --resolution is given"),
 	OPTION_GROUP("How to record"),
+	OPTION_TEXT("limit", 0, "PERCENT", struct latency_run_command, limit,
+		    "let the probes of --function take at most PERCENT of the programs' CPU time: "
+		    "those that cost most are set from time to time only (default: 10; 0: no "
+		    "limit)"),
 	OPTION_TEXT("output", 'o', "FILE", struct latency_run_command, output,
 		    "write the recording to FILE (default: dwell.data)"),
 	OPTION_NUMBER("resolution", 0, "NS", struct latency_run_command, resolution_ns,
@@ -43,31 +55,36 @@ static const struct option_row run_rows[] = {
 /* `dwell record` with what the report needs. */
 static int run(const struct latency_run_command *options, char **command)
 {
-	char resolution[24];
+	bool scans = !options->function || options->resolution_ns != UNSET;
+	char number[24];
+	const char *resolution = scans ? number : NULL;
 	const char *const fixed[] = {
-		"--trace",	   "--calls",
+		"--trace",	   scans ? "--calls" : NULL,
 		resolution,	   "-o",
 		options->output,   options->process ? "-p" : NULL,
 		options->process,  options->duration ? "--duration" : NULL,
 		options->duration, options->request ? "--request" : NULL,
-		options->request,
+		options->request,  options->function ? "--function" : NULL,
+		options->function, options->limit ? "--function-limit" : NULL,
+		options->limit,
 	};
 	bool recorded;
 
-	snprintf(resolution, sizeof(resolution), "%llu",
-		 (unsigned long long)options->resolution_ns);
+	snprintf(number, sizeof(number), "%llu",
+		 (unsigned long long)(options->resolution_ns == UNSET ? CALL_SCANNER_DEFAULT_NS
+								      : options->resolution_ns));
 	return command_record__run_with(fixed, ARRAY_SIZE(fixed), command, &recorded);
 }
 
 static int cmd_latency_run(int argc, char **argv)
 {
 	struct latency_run_command options = {.output = "dwell.data",
-					      .resolution_ns = CALL_SCANNER_DEFAULT_NS};
+					      .resolution_ns = UNSET};
 	int first, status;
 
 	if (!command__parse(&command_latency_run, argc, argv, &options, &first, &status))
 		return status;
-	if (options.resolution_ns > CALL_SCANNER_LONGEST_NS)
+	if (options.resolution_ns != UNSET && options.resolution_ns > CALL_SCANNER_LONGEST_NS)
 		return command__reject(error__set(-EINVAL, "--resolution must be 0 to %d ns",
 						  CALL_SCANNER_LONGEST_NS));
 	return run(&options, argv + first);
@@ -78,9 +95,11 @@ const struct command command_latency_run = {
 	.summary = "record how long calls of functions take",
 	.usage = "[OPTIONS] [--] COMMAND [ARG...]\n"
 		 "       dwell latency run [OPTIONS] -p PID[,PID...]",
-	.details = "Of programs and libraries that were built by dwell-cc and dwell-c++. A thread "
+	.details = "Of programs and libraries that were built by dwell-cc and dwell-c++: a thread "
 		   "of dwell keeps\n"
-		   "a CPU busy while they run. The same as dwell record --trace --calls NS.\n",
+		   "a CPU busy while they run. Of other programs: functions that --function "
+		   "names. The same as\n"
+		   "dwell record --trace --calls NS or --function PATTERN.\n",
 	.options = run_rows,
 	.run = cmd_latency_run,
 };

@@ -42,6 +42,8 @@ struct record_options {
 	const char *user;
 	struct span_sources requests;
 	uint64_t calls_ns;
+	struct function_patterns functions;
+	double function_limit;
 	bool no_symbols;
 	bool verbose;
 };
@@ -69,6 +71,11 @@ static int add_request(void *options, const char *value)
 	return span_sources__add(&((struct record_options *)options)->requests, value);
 }
 
+static int add_function(void *options, const char *value)
+{
+	return function_patterns__add(&((struct record_options *)options)->functions, value);
+}
+
 static const struct option_row record_rows[] = {
 	OPTION_GROUP("What to record (default: COMMAND and everything it starts)"),
 	OPTION_TEXT("pid", 'p', "PID[,PID...]", struct record_options, processes,
@@ -94,6 +101,14 @@ static const struct option_row record_rows[] = {
 		"calls", 0, "NS", struct record_options, calls_ns,
 		"also record how long calls of functions take, of programs built by dwell-cc, "
 		"with a resolution of about NS nanoseconds (see dwell latency)"),
+	OPTION_CALL("function", 0, "PATTERN[,PATTERN...]", NULL, add_function,
+		    "also record how long each call of these functions takes, of any program: "
+		    "names or patterns (ngx_http_*), of one file if it is given (libssl*:SSL_*); "
+		    "may be repeated"),
+	OPTION_PERCENT("function-limit", struct record_options, function_limit,
+		       "let the probes of --function take at most PERCENT of the programs' CPU "
+		       "time: those that cost most are set from time to time only (default: 10; "
+		       "0: no limit)"),
 	OPTION_GROUP("How to record"),
 	OPTION_TEXT("output", 'o', "FILE", struct record_options, output,
 		    "write the recording to FILE (default: dwell.data); an existing one is kept as "
@@ -366,6 +381,18 @@ static void print_missing_requests(const struct record_options *options,
 	}
 }
 
+static void print_missing_functions(const struct record_options *options,
+				    const struct recorder *recorder)
+{
+	for (size_t i = 0; i < options->functions.patterns.n; i++) {
+		const char *problem = recorder__function_problem(recorder, i);
+
+		if (problem)
+			fprintf(stderr, "dwell: --function %s: %s\n",
+				options->functions.patterns.data[i].text, problem);
+	}
+}
+
 /* Sets *@recorded if there is a recording of what was asked for. Returns the exit status. */
 static int record(const struct record_options *options, struct progress_line *display,
 		  bool *recorded)
@@ -390,6 +417,8 @@ static int record(const struct record_options *options, struct progress_line *di
 	if (!finish_err)
 		name_addresses(options, recorder);
 	print_summary(options, &progress, display->terminal);
+	if (!finish_err)
+		print_missing_functions(options, recorder);
 	if (!finish_err)
 		print_missing_requests(options, recorder);
 	if (err || finish_err)
@@ -448,8 +477,17 @@ static int configure(const struct record_options *options, char **command,
 	config->capture.rung = options->rung;
 	if (options->requests.sources.n)
 		config->capture.spans = &options->requests;
+	if (options->functions.patterns.n)
+		config->functions = &options->functions;
+	config->probe_limit = options->function_limit;
 	config->capture.user = options->user;
 	return err;
+}
+
+static void free_options(struct record_options *options)
+{
+	span_sources__free(&options->requests);
+	function_patterns__free(&options->functions);
 }
 
 static int run(int argc, char **argv, bool *recorded)
@@ -459,6 +497,7 @@ static int run(int argc, char **argv, bool *recorded)
 					 .period_us = UNSET,
 					 .calls_ns = UNSET,
 					 .wait_limit = 2,
+					 .function_limit = 10,
 					 .table_mib = DEFAULT_TABLE_MIB,
 					 .helpers = HELPERS_KERNEL};
 	_cleanup_free_ char *description = NULL;
@@ -470,14 +509,14 @@ static int run(int argc, char **argv, bool *recorded)
 
 	*recorded = false;
 	if (!command__parse(&command_record, argc, argv, &options, &first, &status)) {
-		span_sources__free(&options.requests);
+		free_options(&options);
 		return status;
 	}
 	err = configure(&options, argv + first, &config, &ids);
 	if (err) {
 		error__print(stderr, err);
 		array__free(&ids);
-		span_sources__free(&options.requests);
+		free_options(&options);
 		return EXIT_USAGE;
 	}
 	description = describe(&options, argv + first);
@@ -496,7 +535,7 @@ static int run(int argc, char **argv, bool *recorded)
 	}
 	call_scanner__free(calls.arg);
 	array__free(&ids);
-	span_sources__free(&options.requests);
+	free_options(&options);
 	return err ? command__fail(err) : status;
 }
 

@@ -512,6 +512,7 @@ static int load_call(struct loader *loader, const struct record *record)
 		.end_slack = from->end_slack,
 		.depth = from->depth,
 		.flags = from->flags,
+		.probe = from->probe < MODEL_PROBES ? from->probe : 0,
 	};
 
 	if (!thread || !call.stack)
@@ -532,6 +533,30 @@ static int load_short_calls(struct loader *loader, const struct record *record)
 	if (!thread || !calls.stack)
 		return -EINVAL;
 	return array__push(&loader->model->threads.data[thread].short_calls, calls);
+}
+
+/* The last record of a number counts. */
+static int load_probe(struct loader *loader, const struct record *record)
+{
+	const struct record_probe *from = &record->probe;
+	const struct model_probe probe = {
+		.name = string_id(loader, from->name),
+		.entries = from->entries,
+		.set_ns = from->set_ns,
+		.times = from->times,
+		.cpu_ns = from->cpu_ns,
+		.set_cpu_ns = from->set_cpu_ns,
+		.cost_ns = from->cost_ns,
+		.single_stepped = from->flags & PROBE_SINGLE_STEPPED,
+	};
+
+	if (!from->number || from->number >= MODEL_PROBES)
+		return -EINVAL;
+	while (loader->model->probes.n <= from->number)
+		if (!array__add(&loader->model->probes))
+			return -ENOMEM;
+	loader->model->probes.data[from->number] = probe;
+	return 0;
 }
 
 static int load_scan(struct loader *loader, const struct record *record)
@@ -641,7 +666,7 @@ static int (*const handlers[])(struct loader *, const struct record *) = {
 	[RECORD_IDLE] = load_idle,	 [RECORD_ANNOTATION] = load_annotation,
 	[RECORD_REQUEST] = load_request, [RECORD_SPAN] = load_span,
 	[RECORD_CALL] = load_call,	 [RECORD_SHORT_CALLS] = load_short_calls,
-	[RECORD_SCAN] = load_scan,
+	[RECORD_SCAN] = load_scan,	 [RECORD_PROBE] = load_probe,
 };
 
 int loader__add(struct loader *loader, const struct record *record)

@@ -19,6 +19,7 @@
 #include "recording/recording.h"
 
 #define MODEL_FOREVER UINT64_MAX
+#define MODEL_PROBES  4096 /* numbers are below */
 
 /* A clock tick that found the thread running. */
 struct model_sample {
@@ -105,7 +106,7 @@ struct model_annotation {
 	uint8_t type;	/* enum annotation_type */
 };
 
-/* A call that a scanner of shadow stacks saw: see struct record_call. */
+/* A call that a scanner of shadow stacks saw, or probes: see struct record_call. */
 struct model_call {
 	uint64_t begin;
 	uint64_t end;
@@ -114,6 +115,7 @@ struct model_call {
 	uint32_t end_slack;
 	uint16_t depth;
 	uint16_t flags; /* enum call_flags */
+	uint32_t probe; /* that measured it; 0: none. May have no element in the model's probes */
 };
 
 /* Calls shorter than the scanner's period: see struct record_short_calls. */
@@ -122,6 +124,18 @@ struct model_short_calls {
 	uint32_t stack;
 	uint64_t looks;
 	uint64_t ended;
+};
+
+/* Probes at a function: see struct record_probe. */
+struct model_probe {
+	uint32_t name; /* string: the function */
+	uint64_t entries;
+	uint64_t cost_ns;
+	uint64_t set_ns;
+	uint64_t times;
+	uint64_t cpu_ns;
+	uint64_t set_cpu_ns;
+	bool single_stepped;
 };
 
 /* What the scanner did, in all. */
@@ -285,6 +299,8 @@ struct model {
 	ARRAY(struct model_frame) frames;
 	ARRAY(struct model_meta) metas;
 	ARRAY(struct model_lost) losts;
+
+	ARRAY(struct model_probe) probes; /* by number; those without a record are zeroed */
 
 	struct model_scans scans;
 	uint64_t start;	    /* of the recording */

@@ -24,6 +24,7 @@ DEFINE_TIME_ORDER(model_sample, time)
 DEFINE_TIME_ORDER(model_interval, t_out)
 DEFINE_TIME_ORDER(model_wake, time)
 DEFINE_TIME_ORDER(model_annotation, time)
+DEFINE_TIME_ORDER(model_call, end)
 DEFINE_TIME_ORDER(model_idle, since)
 DEFINE_TIME_ORDER(model_request, completed)
 DEFINE_TIME_ORDER(model_span, ended)
@@ -129,6 +130,7 @@ int loader__timelines(struct loader *loader)
 		TIMELINE_SORT(thread->intervals, compare_model_interval);
 		TIMELINE_SORT(thread->wakes, compare_model_wake);
 		TIMELINE_SORT(thread->annotations, compare_model_annotation);
+		TIMELINE_SORT(thread->calls, compare_model_call);
 		join_wakes(thread);
 		if (thread->created == MODEL_FOREVER)
 			thread->created = first_time(thread, model->start);

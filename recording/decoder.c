@@ -211,6 +211,9 @@ static bool is_valid(const struct record *record)
 		return is_past_valid(record->call.time, record->call.ns, 0);
 	case RECORD_SHORT_CALLS:
 		return record->short_calls.time <= INT64_MAX;
+	case RECORD_PROBE:
+		return record->probe.time <= INT64_MAX &&
+		       record->probe.set_cpu_ns <= record->probe.cpu_ns;
 	case RECORD_SCAN:
 		return is_past_valid(record->scan.time, record->scan.ns, 0);
 	default:

@@ -262,6 +262,7 @@ static const struct field call[] = {
 	UNSIGNED(5, call, begin_slack),
 	UNSIGNED(5, call, end_slack),
 	UNSIGNED(5, call, flags),
+	UNSIGNED(6, call, probe),
 };
 
 static const struct field short_calls[] = {
@@ -281,6 +282,19 @@ static const struct field scan[] = {
 	UNSIGNED(5, scan, torn),
 	UNSIGNED(5, scan, lost),
 	UNSIGNED(5, scan, missed),
+};
+
+static const struct field probe[] = {
+	UNSIGNED(6, probe, number),
+	REFERENCE(6, probe, name, STRING),
+	DELTA(6, probe, time, TIME),
+	UNSIGNED(6, probe, entries),
+	UNSIGNED(6, probe, cost_ns),
+	UNSIGNED(6, probe, set_ns),
+	UNSIGNED(6, probe, times),
+	UNSIGNED(6, probe, cpu_ns),
+	UNSIGNED(6, probe, set_cpu_ns),
+	UNSIGNED(6, probe, flags),
 };
 
 #define LAYOUT(fields) {#fields, fields, ARRAY_SIZE(fields)}
@@ -309,6 +323,7 @@ static const struct layout layouts[LAYOUT_TYPES] = {
 	[RECORD_CALL] = LAYOUT(call),
 	[RECORD_SHORT_CALLS] = LAYOUT(short_calls),
 	[RECORD_SCAN] = LAYOUT(scan),
+	[RECORD_PROBE] = LAYOUT(probe),
 };
 /* clang-format on */
 

@@ -41,6 +41,7 @@ enum record_type {
 	RECORD_CALL = 21,
 	RECORD_SHORT_CALLS = 22,
 	RECORD_SCAN = 23,
+	RECORD_PROBE = 24,
 };
 
 /*
@@ -241,9 +242,10 @@ enum call_flags {
 	CALL_IN_PAIR = 1 << 0, /* see enum observed_call_flags, collect/core/observed_call.h */
 	CALL_UNFINISHED = 1 << 1,
 	CALL_EARLIER = 1 << 2,
+	CALL_PROBED = 1 << 3, /* probes measured it, not a scanner */
 };
 
-/* A call that a scanner of shadow stacks saw. @ns is at most @time. */
+/* A call that a scanner of shadow stacks saw, or probes at its function. @ns is at most @time. */
 struct record_call {
 	uint32_t thread;
 	uint32_t stack; /* the function, and its caller on the shadow stack if there is one */
@@ -253,6 +255,7 @@ struct record_call {
 	uint32_t end_slack;
 	uint16_t depth; /* calls below it on the shadow stack */
 	uint16_t flags; /* enum call_flags */
+	uint32_t probe; /* number of the probe; 0: none */
 };
 
 /* Calls shorter than the period of the scanner, until @time since the record before. */
@@ -262,6 +265,25 @@ struct record_short_calls {
 	uint64_t time;
 	uint64_t looks; /* see struct short_calls */
 	uint64_t ended;
+};
+
+enum probe_flags {
+	PROBE_SINGLE_STEPPED = 1 << 0, /* the kernel cannot emulate the instruction at its place */
+};
+
+/* What the probes of a function did until @time. The last record of a number counts. */
+struct record_probe {
+	uint32_t number;
+	uint32_t name;	   /* string: the function */
+	uint64_t time;
+	uint64_t entries;  /* while they were set */
+	uint64_t cost_ns;  /* CPU time that they took from the programs */
+	uint64_t set_ns;   /* how long they were set, */
+	uint64_t times;	   /* in so many pieces */
+	/* CPU time of the programs, without what probes took: */
+	uint64_t cpu_ns;     /* since they were set first; */
+	uint64_t set_cpu_ns; /* while they were set: not greater */
+	uint32_t flags;	   /* enum probe_flags */
 };
 
 /* What the scanner did until @time. See struct scan_report. */
@@ -341,6 +363,7 @@ struct record {
 		struct record_span span;
 		struct record_call call;
 		struct record_short_calls short_calls;
+		struct record_probe probe;
 		struct record_scan scan;
 	};
 };

@@ -32,15 +32,16 @@ struct grouping {
 	const struct model *model;
 	double pair_weight; /* calls that one stands for that ended in a pair */
 	uint64_t always_seen_ns;
-	struct map64 index; /* function << 32 | caller to 1 + index in groups */
+	struct map64 index[2]; /* of probed calls or not: function << 32 | caller to 1 + index in
+				  groups */
 	ARRAY(struct call_group) groups;
 };
 
-static struct call_group *group_of(struct grouping *grouping, uint32_t stack)
+static struct call_group *group_of(struct grouping *grouping, uint32_t stack, bool probed)
 {
 	uint32_t name = call_names__function(grouping->model, stack, 0);
 	uint32_t caller = call_names__function(grouping->model, stack, 1);
-	uint64_t *index = map64__put(&grouping->index, (uint64_t)name << 32 | caller, 0);
+	uint64_t *index = map64__put(&grouping->index[probed], (uint64_t)name << 32 | caller, 0);
 	struct call_group *group;
 
 	if (!index)
@@ -52,8 +53,28 @@ static struct call_group *group_of(struct grouping *grouping, uint32_t stack)
 		return NULL;
 	group->function.name = name;
 	group->function.caller = caller;
+	group->function.probed = probed;
 	*index = grouping->groups.n;
 	return group;
+}
+
+/*
+ * Calls that one stands for that probes measured. If they were set for pieces of the time only, a
+ * call was measured if it began and ended in one. Calls are taken to be proportional to the CPU time
+ * of the program, as that is slower while probes are set.
+ */
+static double probe_weight(const struct model *model, const struct model_call *call)
+{
+	const struct model_probe *probe =
+		call->probe < model->probes.n ? &model->probes.data[call->probe] : NULL;
+	double cut, set;
+
+	if (!probe || !probe->set_cpu_ns || probe->set_cpu_ns == probe->cpu_ns)
+		return 1;
+	set = (double)probe->set_ns;
+	cut = (double)probe->times * (double)(call->end - call->begin);
+	return (double)probe->cpu_ns / (double)probe->set_cpu_ns * set /
+	       (cut < set * 0.9 ? set - cut : set * 0.1);
 }
 
 /* Of calls that were seen in part, only a lower bound is known: they are left out. */
@@ -61,6 +82,8 @@ static double weight_of(const struct grouping *grouping, const struct model_call
 {
 	if (call->flags & (CALL_UNFINISHED | CALL_EARLIER))
 		return 0;
+	if (call->flags & CALL_PROBED)
+		return probe_weight(grouping->model, call);
 	if (call->end - call->begin >= grouping->always_seen_ns)
 		return 1;
 	return call->flags & CALL_IN_PAIR ? grouping->pair_weight : 0;
@@ -72,7 +95,8 @@ static int add_calls(struct grouping *grouping, uint32_t index)
 
 	for (uint32_t i = 0; i < thread->calls.n; i++) {
 		const struct model_call *call = &thread->calls.data[i];
-		struct call_group *group = group_of(grouping, call->stack);
+		struct call_group *group =
+			group_of(grouping, call->stack, call->flags & CALL_PROBED);
 		struct weighted_call weighted = {.ns = call->end - call->begin,
 						 .weight = weight_of(grouping, call),
 						 .thread = index,
@@ -91,7 +115,7 @@ static int add_short_calls(struct grouping *grouping, const struct model_thread 
 {
 	for (size_t i = 0; i < thread->short_calls.n; i++) {
 		const struct model_short_calls *calls = &thread->short_calls.data[i];
-		struct call_group *group = group_of(grouping, calls->stack);
+		struct call_group *group = group_of(grouping, calls->stack, false);
 
 		if (!group)
 			return -ENOMEM;
@@ -191,9 +215,12 @@ static int by_total(const void *a, const void *b)
 
 static int explain_empty(const struct model *model)
 {
-	if (!model->scans.reports) {
+	if (model->probes.n) {
+		error__set(-ENODATA, "no function that has probes was called");
+	} else if (!model->scans.reports) {
 		error__set(-ENODATA, "this recording has no calls of functions");
-		error__hint("record them with: dwell latency run -- COMMAND");
+		error__hint("record them with: dwell latency run -- COMMAND, or for programs not "
+			    "built by dwell-cc: dwell latency run --function PATTERN -- COMMAND");
 	} else {
 		error__set(-ENODATA,
 			   "no call was seen: no program that was recorded was built by dwell-cc");
@@ -202,19 +229,42 @@ static int explain_empty(const struct model *model)
 	return -ENODATA;
 }
 
+/* qsort_r() order of probes, by cost. */
+static int by_cost(const void *a, const void *b, void *arg)
+{
+	const struct model *model = arg;
+	uint64_t one = model->probes.data[*(const uint32_t *)a].cost_ns;
+	uint64_t other = model->probes.data[*(const uint32_t *)b].cost_ns;
+
+	return one > other ? -1 : one < other;
+}
+
+static int list_probes(const struct model *model, struct call_latency *latency)
+{
+	for (uint32_t i = 0; i < model->probes.n; i++)
+		if (model->probes.data[i].entries && array__push(&latency->probes, i))
+			return -ENOMEM;
+	if (latency->probes.n)
+		qsort_r(latency->probes.data, latency->probes.n, sizeof(*latency->probes.data),
+			by_cost, (void *)model);
+	return 0;
+}
+
 int call_latency__make(const struct model *model, struct kinds *kinds, enum latency_rank rank,
 		       struct call_latency *latency)
 {
 	static int (*const orders[])(const void *, const void *) = {by_tail, by_p999, by_total};
 	const struct model_scans *scans = &model->scans;
 	struct grouping grouping = {.model = model};
-	int err = 0;
+	int err = list_probes(model, latency);
 
-	if (!scans->pairs || !scans->pair_ns)
+	if (scans->pairs && scans->pair_ns) {
+		latency->period_ns = scans->ns / scans->pairs;
+		latency->pair_ns = scans->pair_ns / scans->pairs;
+		grouping.pair_weight = (double)scans->ns / (double)scans->pair_ns;
+	} else if (!model->probes.n) {
 		return explain_empty(model);
-	latency->period_ns = scans->ns / scans->pairs;
-	latency->pair_ns = scans->pair_ns / scans->pairs;
-	grouping.pair_weight = (double)scans->ns / (double)scans->pair_ns;
+	}
 	grouping.always_seen_ns = ALWAYS_SEEN * latency->period_ns;
 	for (uint32_t i = 1; i < model->threads.n && !err; i++) {
 		err = add_calls(&grouping, i);
@@ -229,7 +279,8 @@ int call_latency__make(const struct model *model, struct kinds *kinds, enum late
 		array__free(&group->calls);
 	}
 	array__free(&grouping.groups);
-	map64__free(&grouping.index);
+	map64__free(&grouping.index[0]);
+	map64__free(&grouping.index[1]);
 	if (!err && !latency->functions.n)
 		return explain_empty(model);
 	if (!err)
@@ -243,4 +294,5 @@ void call_latency__free(struct call_latency *latency)
 	for (size_t i = 0; i < latency->functions.n; i++)
 		array__free(&latency->functions.data[i].holders);
 	array__free(&latency->functions);
+	array__free(&latency->probes);
 }

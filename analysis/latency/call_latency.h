@@ -9,6 +9,9 @@
  * in pairs, whatever the call's length is, and its weight is the inverse. Two errors remain: calls
  * shorter than a pair are seen too seldom, and those up to about 1 us, too, because a look delays
  * the program's next push (docs/call-latency.md).
+ *
+ * Calls that probes measured are exact, and all are there, unless the probes were set for a part of
+ * the time only: then each counts for those that were missed.
  */
 #pragma once
 
@@ -51,6 +54,7 @@ struct latency_holder {
 struct latency_function {
 	uint32_t name;	   /* string */
 	uint32_t caller;   /* string; 0: the outermost */
+	bool probed;	   /* measured by probes, not by the scanner */
 	double calls;	   /* of all, estimated */
 	uint64_t observed; /* that were seen and counted */
 	double total_ns;
@@ -65,9 +69,11 @@ struct latency_function {
 enum latency_rank { LATENCY_RANK_TAIL = 0, LATENCY_RANK_P999 = 1, LATENCY_RANK_TOTAL = 2 };
 
 struct call_latency {
-	uint64_t period_ns; /* of the scanner, on average; lengths below it are not resolved */
+	uint64_t period_ns; /* of the scanner, on average; lengths below it are not resolved; 0:
+			       there was none */
 	uint64_t pair_ns;   /* between the looks of a pair, on average; shorter calls are missing */
 	ARRAY(struct latency_function) functions; /* by rank */
+	ARRAY(uint32_t) probes; /* numbers of those with calls, the most expensive first */
 };
 
 /*

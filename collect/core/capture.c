@@ -115,6 +115,7 @@ static int open_loader(struct capture *capture, const struct loader_object *obje
 		.everything = config->target == CAPTURE_SYSTEM,
 		.cgroup = cgroup,
 		.spans = config->spans,
+		.return_probes = config->return_probes,
 		.rung = config->rung,
 	};
 	const int *maps;

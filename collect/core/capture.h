@@ -65,6 +65,7 @@ struct capture_config {
 	size_t ring_bytes;    /* per CPU; 0: a default that depends on trace */
 	size_t table_bytes;   /* memory of unwind tables, at most */
 	const struct span_sources *spans; /* see loader_config.spans */
+	bool return_probes;		  /* see loader_config.return_probes */
 	const char *rung;		  /* see loader_config.rung */
 };
 

@@ -13,6 +13,7 @@ struct kernel_info {
 	bool bpf_loop;	    /* 5.17: user stacks can be walked by unwind tables */
 	bool reliable_task_storage;    /* 6.2: look-ups work in an interrupt of a look-up, too */
 	bool copy_from_user_task;      /* 5.18: user memory of a sleeping task can be read */
+	bool uprobe_multi;	       /* 6.6: one link for probes at many places */
 	bool finish_task_switch;       /* is in BTF: fexit can attach to it */
 	char kprobe[64];	       /* the function for a kprobe, see kernel__find_kprobe() */
 	uint32_t pid_namespace;	       /* inode of dwell's; 0: the initial one */

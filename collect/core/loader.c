@@ -131,7 +131,8 @@ static void configure(const struct loader *loader)
 		.stack_at_switch_out = loader->rung == RUNG_SWITCH_OUT,
 		.follow = config->follow,
 		.linked = config->linked,
-		.return_probes = config->spans && span_sources__functions(config->spans),
+		.return_probes = config->return_probes ||
+				 (config->spans && span_sources__functions(config->spans)),
 		.states_in_hash = !kernel->reliable_task_storage,
 		.ring_mask = loader->n_rings - 1,
 		.ring_wake_at = config->ring_bytes / 4,

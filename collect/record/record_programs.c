@@ -6,9 +6,11 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "abi/call_probe.h"
 #include "abi/span.h"
 #include "bpf/record.skel.h"
 #include "collect/core/task_walk.h"
+#include "collect/core/uprobes.h"
 #include "collect/record/devices.h"
 
 /* Selects the programs that @kernel supports, and that are needed. */
@@ -29,6 +31,12 @@ static void choose_programs(const struct record_programs *programs,
 	bpf_program__set_autoattach(skeleton->progs.on_span_begin, false);
 	bpf_program__set_autoattach(skeleton->progs.on_span_end, false);
 	bpf_program__set_autoattach(skeleton->progs.on_span_return, false);
+	bpf_program__set_autoload(skeleton->progs.on_call_entry, programs->call_probes);
+	bpf_program__set_autoload(skeleton->progs.on_call_return, programs->call_probes);
+	bpf_program__set_autoattach(skeleton->progs.on_call_entry, false);
+	bpf_program__set_autoattach(skeleton->progs.on_call_return, false);
+	uprobes__prepare(skeleton->progs.on_call_entry, kernel);
+	uprobes__prepare(skeleton->progs.on_call_return, kernel);
 	bpf_program__set_autoattach(skeleton->progs.finish_targets, false);
 	bpf_program__set_autoattach(skeleton->progs.finish_targets_kernel_only, false);
 }
@@ -40,6 +48,8 @@ static void shrink_maps(const struct record_programs *programs)
 		bpf_map__set_max_entries(programs->skeleton->maps.senders, 1);
 	if (!programs->span_probes)
 		bpf_map__set_max_entries(programs->skeleton->maps.open_spans, 1);
+	if (!programs->call_probes)
+		bpf_map__set_max_entries(programs->skeleton->maps.open_calls, 1);
 }
 
 static int open_object(void *arg, const struct kernel_info *kernel,
@@ -112,6 +122,36 @@ static void end_requests(const struct record_programs *programs, struct capture 
 	}
 }
 
+/* Passes on the calls that have not returned. */
+static void end_calls(const struct record_programs *programs, struct capture *capture, uint64_t end)
+{
+	int fd = bpf_map__fd(programs->skeleton->maps.open_calls);
+	struct open_call_key key, *previous = NULL;
+	struct open_call call;
+	struct event_call event;
+
+	while (!bpf_map_get_next_key(fd, previous, &key)) {
+		previous = &key;
+		if (bpf_map_lookup_elem(fd, &key, &call))
+			continue;
+		event = (struct event_call){
+			.header = {EVENT_CALL, key.thread, end},
+			.begun = call.begun,
+			.function = call.function,
+			.caller = call.caller,
+			.probe = key.probe,
+			.unfinished = 1,
+		};
+		capture__event(capture, &event.header, sizeof(event));
+	}
+}
+
+volatile struct call_probe_state *
+record_programs__call_probes(const struct record_programs *programs)
+{
+	return programs->skeleton->bss->call_probes;
+}
+
 int record_programs__end(struct record_programs *programs, struct capture *capture, uint64_t end)
 {
 	struct record_bpf *skeleton = programs->skeleton;
@@ -119,6 +159,8 @@ int record_programs__end(struct record_programs *programs, struct capture *captu
 
 	read_devices(programs, capture, end);
 	end_requests(programs, capture);
+	if (programs->call_probes)
+		end_calls(programs, capture, end);
 	skeleton->bss->stopped_at = end;
 	return task_walk__run(kernel->copy_from_user_task
 				      ? skeleton->progs.finish_targets

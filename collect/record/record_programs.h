@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "abi/call_probe.h"
 #include "abi/targets.h"
 #include "collect/core/capture.h"
 
@@ -18,15 +19,20 @@ struct record_programs {
 	enum helper_threads helpers; /* which threads are recorded because they wake one that is */
 	bool trace;		     /* as in capture_config */
 	bool span_probes;	     /* there will be probes for spans */
+	bool call_probes;	     /* and for calls of functions */
 	struct record_bpf *skeleton; /* NULL unless the object is open */
 };
 
 /* For capture__new(). */
 struct loader_object record_programs__loader(struct record_programs *programs);
 
+/* The state of the CALL_PROBES probes; valid while the programs are loaded. */
+volatile struct call_probe_state *
+record_programs__call_probes(const struct record_programs *programs);
+
 /*
  * To be called by the sink's on_end(). Passes to capture__event() what the programs have kept: the
- * totals of threads and devices up to @end, and the intervals that are still open. 0 or a negative
+ * totals of threads and devices up to @end, and the intervals and calls that are still open. 0 or a negative
  * errno with a message.
  */
 int record_programs__end(struct record_programs *programs, struct capture *capture, uint64_t end);

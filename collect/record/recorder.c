@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "collect/core/child.h"
 #include "collect/record/annotations.h"
+#include "collect/record/call_probes.h"
 #include "collect/record/record_programs.h"
 #include "collect/record/span_probes.h"
 #include "collect/record/translate.h"
@@ -34,10 +35,11 @@ struct recorder {
 	struct recording_writer *writer;
 	struct translator *translator;
 	struct span_probes *probes;	   /* NULL: no spans were asked for */
+	struct call_probes *call_probes;   /* NULL: no functions were asked for */
 	struct annotations *annotations;   /* NULL: the program cannot annotate itself */
 	ARRAY(struct annotation) pending;  /* to be written when their threads are known */
 	ARRAY(struct observed_call) calls; /* likewise */
-	struct map64 pids;		   /* processes passed to config.calls */
+	struct map64 pids;		   /* processes passed to config.calls and call_probes */
 	struct wait_throttle throttle;
 	uint64_t flushed_at;
 	uint64_t waits; /* since the last step of the throttle */
@@ -115,13 +117,18 @@ static void tell_process(struct recorder *recorder, uint32_t pid, bool again)
 {
 	const struct recorder_calls *calls = recorder->config.calls;
 
-	if (!again && map64__get(&recorder->pids, pid))
+	bool known = map64__get(&recorder->pids, pid);
+
+	if (known && !again)
 		return;
 	map64__put(&recorder->pids, pid, 1);
-	calls->on_process(calls->arg, pid);
+	if (calls)
+		calls->on_process(calls->arg, pid);
+	if (recorder->call_probes && !known)
+		call_probes__add_process(recorder->call_probes, pid);
 }
 
-/* Processes whose calls are to be seen. */
+/* Processes whose calls are to be seen or measured. */
 static void tell_processes(struct recorder *recorder, const struct event_header *event, size_t size)
 {
 	const struct event_thread *thread = (const void *)event;
@@ -139,7 +146,7 @@ static void on_event(void *arg, const struct event_header *event, size_t size)
 
 	recorder->waits += event->type == EVENT_INTERVAL;
 	translator__event(recorder->translator, event, size);
-	if (recorder->config.calls)
+	if (recorder->config.calls || recorder->call_probes)
 		tell_processes(recorder, event, size);
 }
 
@@ -150,6 +157,9 @@ static void on_mapping(void *arg, const struct code_mapping *mapping)
 	translator__mapping(recorder->translator, mapping);
 	if (recorder->probes && mapping->origin->kind == CODE_FILE)
 		span_probes__add_file(recorder->probes, mapping->origin->fd, mapping->origin->path);
+	if (recorder->call_probes && mapping->origin->kind == CODE_FILE)
+		call_probes__add_file(recorder->call_probes, mapping->origin->fd,
+				      mapping->origin->path);
 }
 
 static void throttle_waits(struct recorder *recorder)
@@ -234,6 +244,18 @@ static void move_calls(struct recorder *recorder, bool last)
 		recorder->config.calls->drain(recorder->config.calls->arg, last, &sink);
 }
 
+/* Writes what the probes did, so that it survives a crash. */
+static void write_probes(struct recorder *recorder, uint64_t now)
+{
+	struct call_probe probe;
+
+	if (!recorder->call_probes)
+		return;
+	for (uint32_t i = 1; call_probes__get(recorder->call_probes, i, &probe); i++)
+		if (probe.entries)
+			translator__probe(recorder->translator, now, i, &probe);
+}
+
 /* The losses that a larger buffer or more memory would have avoided. */
 static uint64_t total_lost(const struct recorder *recorder)
 {
@@ -290,6 +312,7 @@ static int flush(struct recorder *recorder, uint64_t now)
 		return 0;
 	recorder->flushed_at = now;
 	write_slowest_clock(recorder);
+	write_probes(recorder, now);
 	err = write_losses(recorder);
 	return err ? err : recording_writer__flush(recorder->writer);
 }
@@ -332,6 +355,8 @@ static int on_end(void *arg, uint64_t end)
 	write_annotations(recorder);
 	read_annotations(recorder, true);
 	move_calls(recorder, true);
+	if (recorder->call_probes)
+		call_probes__stop(recorder->call_probes);
 	return record_programs__end(&recorder->programs, recorder->capture, end);
 }
 
@@ -345,17 +370,37 @@ static void trace_points(struct annotations *annotations)
 		setenv(DWELL_POINTS_ENVIRONMENT, number, 1);
 }
 
+static int open_call_probes(struct recorder *recorder)
+{
+	const struct call_probes_config config = {
+		.patterns = recorder->config.functions,
+		.limit = recorder->config.probe_limit,
+		.loader = capture__loader(recorder->capture),
+		.kernel = record_programs__call_probes(&recorder->programs),
+	};
+
+	return call_probes__new(&config, &recorder->call_probes);
+}
+
 /* The command's own file is searched before it starts, so that its first calls are seen. */
 static int open_probes(struct recorder *recorder)
 {
 	const struct capture_config *config = &recorder->config.capture;
 	_cleanup_free_ char *program = config->argv ? child__find(config->argv[0]) : NULL;
 	_cleanup_close_ int fd = program ? open(program, O_RDONLY | O_CLOEXEC) : -1;
-	int err = span_probes__new(config->spans, capture__loader(recorder->capture),
-				   &recorder->probes);
+	int err = 0;
 
-	if (!err && fd >= 0)
+	if (config->spans)
+		err = span_probes__new(config->spans, capture__loader(recorder->capture),
+				       &recorder->probes);
+	if (!err && recorder->config.functions)
+		err = open_call_probes(recorder);
+	if (!err && recorder->probes && fd >= 0)
 		span_probes__add_file(recorder->probes, fd, program);
+	if (!err && recorder->call_probes && fd >= 0)
+		call_probes__add_file(recorder->call_probes, fd, program);
+	if (!err && recorder->call_probes)
+		err = call_probes__start(recorder->call_probes);
 	return err;
 }
 
@@ -393,11 +438,9 @@ static int setup(struct recorder *recorder)
 		err = recording_writer__create(config->output, &recorder->writer);
 	if (!err)
 		err = translator__new(recorder->writer, &recorder->translator);
-	if (!err && config->capture.spans) {
+	if (!err && config->capture.spans)
 		translator__set_sources(recorder->translator, config->capture.spans);
-		err = open_probes(recorder);
-	}
-	return err;
+	return err ? err : open_probes(recorder);
 }
 
 int recorder__new(const struct recorder_config *config, struct recorder **out)
@@ -411,6 +454,8 @@ int recorder__new(const struct recorder_config *config, struct recorder **out)
 	recorder->programs.helpers = config->helpers;
 	recorder->programs.trace = config->capture.trace;
 	recorder->programs.span_probes = config->capture.spans;
+	recorder->programs.call_probes = config->functions;
+	recorder->config.capture.return_probes = config->functions;
 	err = setup(recorder);
 	if (err)
 		return err;
@@ -490,6 +535,7 @@ static int write_end(struct recorder *recorder, uint64_t end)
 
 	write_annotations(recorder);
 	move_calls(recorder, true);
+	write_probes(recorder, end);
 	translator__end(recorder->translator);
 	err = write_last_losses(recorder);
 	if (recorder->waited)
@@ -530,6 +576,11 @@ const char *recorder__request_problem(const struct recorder *recorder, size_t in
 			 "DWELL_END, of that name";
 }
 
+const char *recorder__function_problem(const struct recorder *recorder, size_t index)
+{
+	return call_probes__problem(recorder->call_probes, index);
+}
+
 void recorder__signal(const struct recorder *recorder, int signal)
 {
 	capture__signal(recorder->capture, signal);
@@ -566,6 +617,7 @@ void recorder__free(struct recorder *recorder)
 {
 	if (recorder->probes)
 		span_probes__free(recorder->probes);
+	call_probes__free(recorder->call_probes);
 	if (recorder->capture)
 		capture__free(recorder->capture);
 	if (recorder->translator)

@@ -16,6 +16,7 @@
 
 #include "abi/targets.h"
 #include "collect/core/capture.h"
+#include "collect/core/function_patterns.h"
 #include "collect/core/observed_call.h"
 
 struct recorder_progress {
@@ -42,6 +43,8 @@ struct recorder_config {
 	enum helper_threads helpers;
 	const char *command_line;	    /* what the user typed, for the header */
 	const struct recorder_calls *calls; /* NULL: none */
+	const struct function_patterns *functions; /* to be measured by probes; NULL: none */
+	double probe_limit; /* see struct call_probes_config */
 	/* Called from recorder__run() a few times a second. */
 	void (*on_progress)(void *arg, const struct recorder_progress *progress);
 	void *arg;
@@ -65,6 +68,9 @@ int recorder__finish(struct recorder *recorder, struct recorder_progress *progre
  * one line; or NULL. Valid until the recorder is freed.
  */
 const char *recorder__request_problem(const struct recorder *recorder, size_t index);
+
+/* The same of pattern @index of config.functions. */
+const char *recorder__function_problem(const struct recorder *recorder, size_t index);
 
 /* Sends @signal to the command, if one is running. */
 void recorder__signal(const struct recorder *recorder, int signal);

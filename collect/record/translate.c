@@ -443,6 +443,7 @@ static size_t head_size(uint32_t type)
 		[EVENT_IDLE] = sizeof(struct event_idle),
 		[EVENT_REQUEST] = sizeof(struct event_request),
 		[EVENT_SPAN] = sizeof(struct event_span),
+		[EVENT_CALL] = sizeof(struct event_call),
 	};
 
 	return type < ARRAY_SIZE(sizes) ? sizes[type] : 0;
@@ -494,6 +495,9 @@ void translator__event(struct translator *translator, const struct event_header 
 		break;
 	case EVENT_SPAN:
 		on_span(translator, (const void *)event);
+		break;
+	case EVENT_CALL:
+		translator__probed_call(translator, (const void *)event);
 		break;
 	case EVENT_DEFERRED: /* never passed to sinks */
 		break;

@@ -7,6 +7,7 @@
 
 #include "abi/event.h"
 #include "collect/record/annotations.h"
+#include "collect/record/call_probes.h"
 #include "collect/core/address_spaces.h"
 #include "collect/core/observed_call.h"
 #include "collect/core/span_sources.h"
@@ -34,6 +35,10 @@ void translator__call(struct translator *translator, const struct observed_call 
 void translator__short_calls(struct translator *translator, uint64_t time,
 			     const struct short_calls *calls);
 void translator__scan(struct translator *translator, const struct scan_report *report);
+/* Writes what the probes of a function did until @time. */
+void translator__probe(struct translator *translator, uint64_t time, uint32_t number,
+		       const struct call_probe *probe);
+
 uint64_t translator__lost_calls(const struct translator *translator);
 
 /* The number of spans of source @index that ended so far. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Calls of functions, that a scanner of shadow stacks saw. */
+/* Calls of functions, that a scanner of shadow stacks saw, or probes. */
 #include "base/hash.h"
 #include "collect/record/translate.h"
 #include "collect/record/translator.h"
@@ -47,6 +47,43 @@ void translator__call(struct translator *translator, const struct observed_call 
 	if (!record.call.thread || call->end < call->begin)
 		return;
 	record.call.stack = call_stack(translator, call->function, call->caller);
+	recording_writer__put(translator->writer, &record);
+}
+
+void translator__probed_call(struct translator *translator, const struct event_call *call)
+{
+	struct record record = {
+		.type = RECORD_CALL,
+		.call = {.thread = call->header.thread,
+			 .time = call->header.time,
+			 .ns = call->header.time - call->begun,
+			 .flags = CALL_PROBED | (call->unfinished ? CALL_UNFINISHED : 0),
+			 .probe = call->probe},
+	};
+
+	if (call->header.time < call->begun)
+		return;
+	record.call.stack = call_stack(translator, call->function, call->caller);
+	recording_writer__put(translator->writer, &record);
+}
+
+void translator__probe(struct translator *translator, uint64_t time, uint32_t number,
+		       const struct call_probe *probe)
+{
+	struct record record = {
+		.type = RECORD_PROBE,
+		.probe = {.number = number,
+			  .name = recording_writer__string(translator->writer, probe->name),
+			  .time = time,
+			  .entries = probe->entries,
+			  .set_ns = probe->set_ns,
+			  .times = probe->times,
+			  .cpu_ns = probe->cpu_ns,
+			  .set_cpu_ns = probe->set_cpu_ns,
+			  .cost_ns = probe->cost_ns,
+			  .flags = probe->single_stepped ? PROBE_SINGLE_STEPPED : 0},
+	};
+
 	recording_writer__put(translator->writer, &record);
 }
 

@@ -25,3 +25,6 @@ struct translator {
 	const struct span_sources *sources; /* NULL: none */
 	uint64_t spans[CAPTURE_LISTENERS];  /* that ended, by source */
 };
+
+/* For translator__event(). */
+void translator__probed_call(struct translator *translator, const struct event_call *call);

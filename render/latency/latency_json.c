@@ -43,6 +43,7 @@ static json_t *function_json(const struct model *model, const struct latency_fun
 	json_object_set_new(entry, "caller", name_json(model, function->caller));
 	json_object_set_new(entry, "calls", json_real(function->calls));
 	json_object_set_new(entry, "total_ns", json__number((uint64_t)function->total_ns));
+	json_object_set_new(entry, "probed", json_boolean(function->probed));
 	/* Null: shorter than resolution_ns. */
 	for (int i = 0; i < LATENCY_QUANTILES; i++)
 		json_object_set_new(entry, keys[i],
@@ -53,6 +54,29 @@ static json_t *function_json(const struct model *model, const struct latency_fun
 	json_object_set_new(entry, "tail_ns", json__number((uint64_t)function->tail_ns));
 	json_object_set_new(entry, "slow", slow_json(model, function));
 	return entry;
+}
+
+static json_t *probes_json(const struct latency_view *view)
+{
+	json_t *probes = json_array();
+
+	for (size_t i = 0; i < view->latency->probes.n; i++) {
+		const struct model_probe *probe =
+			&view->model->probes.data[view->latency->probes.data[i]];
+		json_t *entry = json_object();
+
+		json_object_set_new(entry, "name", name_json(view->model, probe->name));
+		json_object_set_new(entry, "calls", json__number(probe->entries));
+		json_object_set_new(entry, "cost_ns", json__number(probe->cost_ns));
+		json_object_set_new(entry, "set_ns", json__number(probe->set_ns));
+		json_object_set_new(entry, "set_share",
+				    json_real(probe->cpu_ns ? (double)probe->set_cpu_ns /
+								      (double)probe->cpu_ns
+							    : 1));
+		json_object_set_new(entry, "single_stepped", json_boolean(probe->single_stepped));
+		json_array_append_new(probes, entry);
+	}
+	return probes;
 }
 
 int latency_view__json(const struct latency_view *view, FILE *to)
@@ -67,6 +91,7 @@ int latency_view__json(const struct latency_view *view, FILE *to)
 	json_object_set_new(document, "torn", json__number(scans->torn));
 	json_object_set_new(document, "calls_lost", json__number(scans->lost));
 	json_object_set_new(document, "calls_too_deep", json__number(scans->missed));
+	json_object_set_new(document, "probes", probes_json(view));
 	for (size_t i = 0; i < view->latency->functions.n; i++)
 		json_array_append_new(
 			functions, function_json(view->model, &view->latency->functions.data[i]));

@@ -6,6 +6,8 @@
 
 /* So many holders of locks are listed for a function. */
 #define MAX_HOLDERS 3
+/* And so many functions with probes. */
+#define MAX_PROBES 10
 
 static void put_resolution(const struct latency_view *view, FILE *to)
 {
@@ -17,13 +19,63 @@ static void put_resolution(const struct latency_view *view, FILE *to)
 		       duration__text(view->latency->period_ns, period),
 		       duration__text(view->latency->pair_ns, pair),
 		       duration__text(scans->longest_ns, longest));
-	header__line(to, "resolution", line);
+	if (view->latency->period_ns)
+		header__line(to, "resolution", line);
 	*line = '\0';
 	if (scans->lost || scans->missed) {
 		format__append(line, sizeof(line),
 			       "%llu without memory, %llu deeper than shadow stacks are",
 			       (unsigned long long)scans->lost, (unsigned long long)scans->missed);
 		header__line(to, "calls lost", line);
+	}
+}
+
+static void put_name(const struct latency_view *view, uint32_t name, FILE *to)
+{
+	format__safe(to, name ? model__string(view->model, name) : "(no name)");
+}
+
+/* CPU time of all threads, with what probes took. */
+static uint64_t cpu_ns(const struct model *model)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 1; i < model->threads.n; i++)
+		sum += model->threads.data[i].ns[CLASS_CPU];
+	return sum;
+}
+
+static void put_probe(const struct latency_view *view, const struct model_probe *probe, FILE *to)
+{
+	double share = format__percent(probe->set_cpu_ns, probe->cpu_ns);
+	char each[24];
+
+	fprintf(to, "# %12llu %9s %8.1f%% ", (unsigned long long)probe->entries,
+		duration__text(probe->cost_ns / probe->entries, each),
+		format__percent(probe->cost_ns, cpu_ns(view->model)));
+	if (share > 0 && share < 100)
+		fprintf(to, " %6.1f%%", share);
+	else
+		fprintf(to, " %7s", "");
+	fputs("  ", to);
+	put_name(view, probe->name, to);
+	if (probe->single_stepped)
+		fputs(" (single-stepped)", to);
+	fputc('\n', to);
+}
+
+/* What probes cost, the most expensive first. */
+static void put_probes(const struct latency_view *view, FILE *to)
+{
+	for (size_t i = 0; i < view->latency->probes.n; i++) {
+		if (!i)
+			fprintf(to, "#\n# %12s %9s %9s %7s  probes at function\n", "calls",
+				"each took", "of CPU", "set for");
+		if (i == MAX_PROBES) {
+			fprintf(to, "# %zu more\n", view->latency->probes.n - i);
+			break;
+		}
+		put_probe(view, &view->model->probes.data[view->latency->probes.data[i]], to);
 	}
 }
 
@@ -38,11 +90,6 @@ static void put_length(const struct latency_view *view, uint64_t ns, FILE *to)
 	}
 	snprintf(below, sizeof(below), "< %s", duration__text(view->latency->period_ns, text));
 	fprintf(to, " %10s", below);
-}
-
-static void put_name(const struct latency_view *view, uint32_t name, FILE *to)
-{
-	format__safe(to, name ? model__string(view->model, name) : "(no name)");
 }
 
 static void put_holders(const struct latency_view *view, const struct latency_function *function,
@@ -96,6 +143,7 @@ int latency_view__text(const struct latency_view *view, FILE *to)
 	header__recording(view->model, to);
 	put_resolution(view, to);
 	header__diagnostics(view->model, to);
+	put_probes(view, to);
 	fprintf(to, "#\n#%100s\n", "the slowest hundredth:");
 	fprintf(to,
 		"#%11s %9s %10s %10s %10s %10s %10s %10s   cpu  runq  lock  disk   net other  "

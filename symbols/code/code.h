@@ -106,6 +106,12 @@ int code__entries(struct code *code, const char *file, uint32_t line, struct cod
 /* The same for the function @name, without its inlined copies. */
 int code__function_entries(struct code *code, const char *name, struct code_ranges *entries);
 
+/*
+ * The same for all functions of the symbol tables whose name matches @pattern (fnmatch): the
+ * demangled name without parameters and template arguments, or the symbol. -ENOENT: none does.
+ */
+int code__matching_entries(struct code *code, const char *pattern, struct code_ranges *entries);
+
 /* The file offset of linked address @address. 0, or -ENOENT if no PT_LOAD segment has it. */
 int code__offset(const struct code *code, uint64_t address, uint64_t *offset);
 

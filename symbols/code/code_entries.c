@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Breakpoint addresses of lines and functions. */
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -280,6 +281,41 @@ int code__function_entries(struct code *code, const char *name, struct code_rang
 
 	entries->ranges.n = 0;
 	err = function_entries(code, name, false, entries);
+	entries_seal(entries);
+	return err ? err : entries->ranges.n ? 0 : -ENOENT;
+}
+
+/* Whether @symbol is a function, and @pattern matches its name. */
+static bool symbol_matches(const struct symbol *symbol, const char *pattern)
+{
+	_cleanup_free_ char *demangled = NULL, *stem = NULL;
+	char plain[MAX_CODE_NAME];
+
+	if (!symbol->raw || !symbol->function || symbol->plt || symbol__is_too_long(symbol) ||
+	    code_name__is_part(symbol->raw))
+		return false;
+	stem = strndup(symbol->raw, code_name__stem(symbol->raw));
+	if (!stem)
+		return false;
+	if (!fnmatch(pattern, stem, 0))
+		return true;
+	demangled = symbols__demangle(stem);
+	if (!demangled)
+		return false;
+	code_name__strip(demangled, plain);
+	return !fnmatch(pattern, plain, 0);
+}
+
+int code__matching_entries(struct code *code, const char *pattern, struct code_ranges *entries)
+{
+	const struct symtab *symtab = object__symtab(code->object);
+	int err = 0;
+
+	entries->ranges.n = 0;
+	for (size_t i = 0; i < symtab->n && !err; i++)
+		if (symbol_matches(&symtab->data[i], pattern))
+			err = code_ranges__add(entries, symtab->data[i].start,
+					       symtab->data[i].start + 1);
 	entries_seal(entries);
 	return err ? err : entries->ranges.n ? 0 : -ENOENT;
 }

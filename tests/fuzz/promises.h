@@ -156,6 +156,10 @@ static inline void promises__device_record(struct promises *p, const struct reco
 		KEPT(BOUNDED(r->short_calls.thread) && BOUNDED(r->short_calls.stack));
 		KEPT(r->short_calls.time <= INT64_MAX);
 		break;
+	case RECORD_PROBE:
+		KEPT(STRING(r->probe.name) && r->probe.time <= INT64_MAX);
+		KEPT(r->probe.set_cpu_ns <= r->probe.cpu_ns);
+		break;
 	case RECORD_SCAN:
 		KEPT(r->scan.time <= INT64_MAX && r->scan.ns <= r->scan.time);
 		break;
@@ -208,7 +212,7 @@ static inline void promises__check(struct promises *promises, const struct recor
 		promises__table_record(promises, record);
 	else if (record->type >= RECORD_THREAD && record->type <= RECORD_TOTALS)
 		promises__thread_record(promises, record);
-	else if (record->type >= RECORD_DEVICE && record->type <= RECORD_SCAN)
+	else if (record->type >= RECORD_DEVICE && record->type <= RECORD_PROBE)
 		promises__device_record(promises, record);
 	else
 		promises__event_record(promises, record);

@@ -260,7 +260,8 @@ static inline void dice__call_record(struct dice *dice, struct recording_writer 
 		r->call.begin_slack = (uint32_t)dice__value(dice, 32);
 		r->call.end_slack = (uint32_t)dice__value(dice, 32);
 		r->call.depth = (uint16_t)dice__value(dice, 16);
-		r->call.flags = (uint16_t)dice__value(dice, 3);
+		r->call.flags = (uint16_t)dice__value(dice, 4);
+		r->call.probe = (uint32_t)dice__value(dice, 13);
 		break;
 	case RECORD_SHORT_CALLS:
 		r->short_calls.thread = dice__thread(dice);
@@ -268,6 +269,18 @@ static inline void dice__call_record(struct dice *dice, struct recording_writer 
 		r->short_calls.time = dice__value(dice, 63);
 		r->short_calls.looks = dice__value(dice, 64);
 		r->short_calls.ended = dice__value(dice, 64);
+		break;
+	case RECORD_PROBE:
+		r->probe.number = (uint32_t)dice__value(dice, 13);
+		r->probe.name = dice__string(dice, writer);
+		r->probe.time = dice__value(dice, 63);
+		r->probe.entries = dice__value(dice, 64);
+		r->probe.cost_ns = dice__value(dice, 64);
+		r->probe.set_ns = dice__value(dice, 64);
+		r->probe.times = dice__value(dice, 16);
+		r->probe.cpu_ns = dice__value(dice, 64);
+		r->probe.set_cpu_ns = r->probe.cpu_ns ? dice__roll(dice) % r->probe.cpu_ns : 0;
+		r->probe.flags = (uint32_t)dice__value(dice, 1);
 		break;
 	default:
 		r->scan.time = dice__value(dice, 63);
@@ -336,6 +349,7 @@ static inline struct record dice__record(struct dice *dice, struct recording_wri
 		RECORD_MAP,    RECORD_SAMPLE, RECORD_INTERVAL,	  RECORD_WAKE,	     RECORD_LOST,
 		RECORD_SYMBOL, RECORD_DEVICE, RECORD_IDLE,	  RECORD_ANNOTATION, RECORD_REQUEST,
 		RECORD_SPAN,   RECORD_CALL,   RECORD_SHORT_CALLS, RECORD_SCAN,
+		RECORD_PROBE,
 	};
 	struct record record;
 

@@ -78,6 +78,10 @@ static inline void tame(struct record *record)
 		record->scan.pairs = 1 + record->scan.pairs % 1000;
 		record->scan.pair_ns = 1 + record->scan.pair_ns % 1000000;
 		break;
+	case RECORD_PROBE:
+		record->probe.time = tame_time(record->probe.time);
+		record->probe.number %= 12;
+		break;
 	case RECORD_SHORT_CALLS:
 		record->short_calls.thread %= 12;
 		record->short_calls.time = tame_time(record->short_calls.time);

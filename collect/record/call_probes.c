@@ -1,0 +1,586 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/record/call_probes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/hash.h"
+#include "collect/core/probe_cost.h"
+#include "collect/core/uprobe_offset.h"
+#include "collect/core/uprobes.h"
+#include "collect/record/probe_limit.h"
+#include "symbols/code/code.h"
+#include "symbols/elf/elf_file.h"
+
+#define STEP_NS 100000000ULL
+
+struct probed_function {
+	char *name;
+	uint32_t file;
+	uint64_t offset;
+	uint64_t since;	  /* its probes are set, and state.set_ns is as of then; 0: they are not */
+	uint64_t entries; /* counts of the kernel side, as they were last read */
+	uint64_t ns;
+	struct call_probe state;
+};
+
+/* The functions of a file have numbers in a row. Those that are thinned out are a group. */
+enum probe_group { GROUP_ALWAYS = 0, GROUP_THINNED = 1, GROUPS = 2 };
+
+struct probed_file {
+	int fd;
+	uint32_t first;
+	uint32_t n;
+	struct uprobes *entries[GROUPS]; /* NULL: not set */
+	struct uprobes *returns[GROUPS];
+};
+
+/* A process, and its CPU time when that was last read. */
+struct process_time {
+	uint32_t pid;
+	uint64_t cpu_ns;
+};
+
+struct found_file {
+	int fd;
+	char *path;
+};
+
+struct pattern_state {
+	bool found;
+	const char *error;
+};
+
+struct call_probes {
+	struct call_probes_config config;
+	struct bpf_program *on_entry, *on_return;
+	pthread_t thread;
+	bool started;
+	struct map64 searched; /* files, by device and inode; of add_file() */
+
+	/* Of the thread, once it is started: */
+	ARRAY(struct probed_file) files;
+	ARRAY(struct probe_cost) costs; /* of the functions, in the last step */
+	struct pattern_state *states;	/* of each pattern */
+	ARRAY(struct process_time) processes;
+	struct probe_costs cost;
+	bool thinned_are_set;
+	uint64_t step_at;  /* begin of the current step */
+	uint64_t step_cpu_ns; /* of the programs in it */
+	uint64_t pause_ns; /* thinned functions have no probes for so long */
+	uint64_t paused_at;
+
+	/* Of both, under the lock: */
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool stop;
+	ARRAY(struct found_file) found;
+	ARRAY(uint32_t) pids; /* new ones */
+	ARRAY(struct probed_function) functions;
+};
+
+/* Functions of Go programs cannot have return probes: the runtime moves and walks stacks. */
+static bool is_go(int fd, const char *path)
+{
+	_cleanup_elf_file_ struct elf_file *file = NULL;
+	GElf_Shdr shdr;
+
+	if (elf_file__share(fd, path, &file))
+		return false;
+	return elf_file__section(file, ".gopclntab", &shdr) != NULL;
+}
+
+/* Whether a function of the file that is being added has its probe there: by another pattern. */
+static bool is_known(const struct call_probes *probes, const struct probed_file *file,
+		     uint64_t offset)
+{
+	for (uint32_t i = file->first; i < probes->functions.n; i++)
+		if (probes->functions.data[i].offset == offset)
+			return true;
+	return false;
+}
+
+static const struct probe_cost_each *cost_of(const struct call_probes *probes,
+					     const struct call_probe *probe)
+{
+	return probe->single_stepped ? &probes->cost.single_stepped : &probes->cost.emulated;
+}
+
+static int add_function(struct call_probes *probes, struct code *code, struct probed_file *file,
+			uint64_t address)
+{
+	struct probed_function function = {.file = (uint32_t)probes->files.n};
+	struct uprobe_offset choice;
+	struct code_place place;
+	uint8_t bytes[UPROBE_CODE_BYTES];
+	ssize_t n;
+	int err = code__offset(code, address, &function.offset);
+
+	if (err)
+		return 0;
+	n = pread(file->fd, bytes, sizeof(bytes), (off_t)function.offset);
+	choice = uprobe_offset__choose(bytes, n > 0 ? (size_t)n : 0);
+	function.offset += choice.bytes;
+	if (is_known(probes, file, function.offset))
+		return 0;
+	if (probes->functions.n + 1 >= CALL_PROBE_STEPPED)
+		return -E2BIG;
+	code__place(code, address, &place);
+	function.name = strdup(place.function);
+	function.state.single_stepped = choice.single_stepped;
+	if (!function.name)
+		return -ENOMEM;
+	pthread_mutex_lock(&probes->lock);
+	err = array__push(&probes->functions, function);
+	probes->config.kernel[probes->functions.n].overhead =
+		cost_of(probes, &function.state)->overhead_ns;
+	pthread_mutex_unlock(&probes->lock);
+	return err ? err : array__push(&probes->costs, (struct probe_cost){});
+}
+
+static int add_functions(struct call_probes *probes, size_t index, struct code *code,
+			 struct probed_file *file)
+{
+	const struct function_pattern *pattern = &probes->config.patterns->patterns.data[index];
+	struct code_ranges entries = {};
+	int err = pattern->is_pattern ? code__matching_entries(code, pattern->name, &entries)
+				      : code__function_entries(code, pattern->name, &entries);
+
+	for (size_t i = 0; i < entries.ranges.n && !err; i++)
+		err = add_function(probes, code, file, entries.ranges.data[i].start);
+	code_ranges__free(&entries);
+	return err;
+}
+
+/* CPU time of a process, by its clock; 0: it has ended. */
+static uint64_t cpu_time(uint32_t pid)
+{
+	clockid_t clock;
+
+	return clock_getcpuclockid((pid_t)pid, &clock) ? 0 : now_ns(clock);
+}
+
+/* CPU time of the processes since the last call. */
+static uint64_t take_cpu_time(struct call_probes *probes)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < probes->processes.n;) {
+		struct process_time *process = &probes->processes.data[i];
+		uint64_t now = cpu_time(process->pid);
+
+		if (!now) {
+			*process = probes->processes.data[--probes->processes.n];
+			continue;
+		}
+		/* The clock of a process that runs on another CPU may step back a little. */
+		sum += now > process->cpu_ns ? now - process->cpu_ns : 0;
+		process->cpu_ns = now > process->cpu_ns ? now : process->cpu_ns;
+		i++;
+	}
+	return sum;
+}
+
+/* What probes at @function have cost since the last call. */
+static uint64_t take_cost(struct call_probes *probes, uint32_t index)
+{
+	struct probed_function *function = &probes->functions.data[index];
+	const volatile struct call_probe_state *kernel = &probes->config.kernel[index + 1];
+	uint64_t entries = kernel->entries - function->entries, ns = kernel->ns - function->ns;
+	uint64_t cost = ns + entries * cost_of(probes, &function->state)->trap_ns;
+
+	function->entries += entries;
+	function->ns += ns;
+	function->state.entries += entries;
+	function->state.cost_ns += cost;
+	return cost;
+}
+
+/* Adds the time that has passed, and what the kernel side has counted. The lock is held. */
+static void account(struct call_probes *probes)
+{
+	uint64_t now = now_ns(CLOCK_MONOTONIC), cpu_ns = take_cpu_time(probes), cost_ns = 0;
+
+	for (uint32_t i = 0; i < probes->functions.n; i++) {
+		uint64_t cost = take_cost(probes, i);
+
+		probes->costs.data[i].ns += cost;
+		cost_ns += cost;
+	}
+	probes->step_cpu_ns += cpu_ns;
+	cpu_ns -= cost_ns < cpu_ns ? cost_ns : cpu_ns;
+	for (uint32_t i = 0; i < probes->functions.n; i++) {
+		struct probed_function *function = &probes->functions.data[i];
+
+		function->state.cpu_ns += function->state.times ? cpu_ns : 0;
+		if (!function->since)
+			continue;
+		function->state.set_cpu_ns += cpu_ns;
+		function->state.set_ns += now - function->since;
+		function->since = now;
+	}
+}
+
+/* From now on, calls of the functions in a group of @file are measured, or not. */
+static void open_group(struct call_probes *probes, const struct probed_file *file,
+		       enum probe_group group, bool open)
+{
+	pthread_mutex_lock(&probes->lock);
+	account(probes);
+	for (uint32_t i = file->first; i < file->first + file->n; i++) {
+		struct probed_function *function = &probes->functions.data[i];
+
+		if (probes->costs.data[i].thinned != (group == GROUP_THINNED) ||
+		    open == !!function->since)
+			continue;
+		probes->config.kernel[i + 1].open = open;
+		function->state.times += open;
+		function->since = open ? now_ns(CLOCK_MONOTONIC) : 0;
+	}
+	pthread_mutex_unlock(&probes->lock);
+}
+
+/* Sets the probes of a group of @file, in place of those that it has. */
+static int set_probes(struct call_probes *probes, struct probed_file *file, enum probe_group group)
+{
+	const struct kernel_info *kernel = loader__kernel(probes->config.loader);
+	_cleanup_free_ struct uprobe_place *places = calloc(file->n, sizeof(*places));
+	struct uprobes *entries = NULL, *returns = NULL;
+	size_t n = 0, refused;
+	int err = 0;
+
+	if (!places)
+		return -ENOMEM;
+	for (uint32_t i = file->first; i < file->first + file->n; i++)
+		if (probes->costs.data[i].thinned == (group == GROUP_THINNED))
+			places[n++] = (struct uprobe_place){probes->functions.data[i].offset, i + 1};
+	if (n)
+		err = uprobes__attach(probes->on_return, kernel, file->fd, places, n, true,
+				      &refused, &returns);
+	if (n && !err)
+		err = uprobes__attach(probes->on_entry, kernel, file->fd, places, n, false,
+				      &refused, &entries);
+	uprobes__free(file->entries[group]);
+	uprobes__free(file->returns[group]);
+	file->entries[group] = entries;
+	file->returns[group] = returns;
+	if (!err)
+		open_group(probes, file, group, true);
+	return err;
+}
+
+static void clear_probes(struct call_probes *probes, struct probed_file *file,
+			 enum probe_group group)
+{
+	open_group(probes, file, group, false);
+	uprobes__free(file->entries[group]);
+	uprobes__free(file->returns[group]);
+	file->entries[group] = file->returns[group] = NULL;
+}
+
+static void note_result(struct pattern_state *state, int err)
+{
+	state->found |= !err;
+	if (err == -ENOTUNIQ)
+		state->error = "several functions have that name: give more of it, or a pattern";
+	else if (err == -E2BIG)
+		state->error = "there are more than 4094 functions: some are not measured";
+	else if (err && err != -ENOENT && err != -ENOEXEC)
+		state->error = "the kernel refuses probes in its code";
+}
+
+/* Whether a pattern may name functions of the file. */
+static bool is_of_interest(const struct call_probes *probes, const char *path)
+{
+	for (size_t i = 0; i < probes->config.patterns->patterns.n; i++)
+		if (function_pattern__is_in(&probes->config.patterns->patterns.data[i], path))
+			return true;
+	return false;
+}
+
+/* Finds the functions in a file, and sets their probes. */
+static void search_file(struct call_probes *probes, int fd, const char *path)
+{
+	static const struct code_scope everything = {};
+	struct probed_file file = {.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0),
+				   .first = (uint32_t)probes->functions.n};
+	_cleanup_code_ struct code *code = NULL;
+	bool go = is_go(fd, path);
+	int err = file.fd < 0 ? -errno : code__new(fd, path, NULL, &everything, &code);
+
+	for (size_t i = 0; i < probes->config.patterns->patterns.n && !err; i++) {
+		struct pattern_state *state = &probes->states[i];
+
+		if (!function_pattern__is_in(&probes->config.patterns->patterns.data[i], path))
+			continue;
+		note_result(state, add_functions(probes, i, code, &file));
+		if (state->found && go)
+			state->error = "return probes would break the stacks of Go programs";
+	}
+	file.n = go ? 0 : (uint32_t)probes->functions.n - file.first;
+	err = err ? err : array__push(&probes->files, file);
+	if (err) {
+		close(file.fd);
+		return;
+	}
+	if (file.n)
+		err = set_probes(probes, &probes->files.data[probes->files.n - 1], GROUP_ALWAYS);
+	for (size_t i = 0; i < probes->config.patterns->patterns.n && err; i++)
+		if (function_pattern__is_in(&probes->config.patterns->patterns.data[i], path))
+			note_result(&probes->states[i], err);
+}
+
+static void set_thinned(struct call_probes *probes, bool set)
+{
+	for (size_t i = 0; i < probes->files.n; i++) {
+		if (set)
+			(void)set_probes(probes, &probes->files.data[i], GROUP_THINNED);
+		else
+			clear_probes(probes, &probes->files.data[i], GROUP_THINNED);
+	}
+	probes->thinned_are_set = set;
+}
+
+/* Some functions have moved to the group of those that are thinned out. */
+static void thin(struct call_probes *probes)
+{
+	for (size_t i = 0; i < probes->files.n; i++)
+		clear_probes(probes, &probes->files.data[i], GROUP_THINNED);
+	for (size_t i = 0; i < probes->files.n; i++)
+		(void)set_probes(probes, &probes->files.data[i], GROUP_ALWAYS);
+	probes->thinned_are_set = false;
+}
+
+/* Keeps to the limit in the step that begins, by what the last one cost. */
+static void limit(struct call_probes *probes, uint64_t now)
+{
+	uint64_t step_ns = now - probes->step_at;
+	double budget = probe_limit__budget(probes->config.limit, step_ns, probes->step_cpu_ns);
+	struct probe_cost *costs = probes->costs.data;
+	size_t n = probes->costs.n;
+
+	if (probe_limit__thin(costs, n, budget)) {
+		probes->pause_ns = probe_limit__pause(costs, n, budget, step_ns);
+		probes->paused_at = now;
+		thin(probes);
+	} else if (probes->thinned_are_set) {
+		probes->pause_ns = probe_limit__pause(costs, n, budget, step_ns);
+		probes->paused_at = now;
+		if (probes->pause_ns)
+			set_thinned(probes, false);
+	} else if (probes->pause_ns && now - probes->paused_at >= probes->pause_ns) {
+		probes->pause_ns = 0;
+		set_thinned(probes, true);
+	}
+}
+
+static void step(struct call_probes *probes)
+{
+	pthread_mutex_lock(&probes->lock);
+	account(probes);
+	pthread_mutex_unlock(&probes->lock);
+	if (probes->config.limit > 0)
+		limit(probes, now_ns(CLOCK_MONOTONIC));
+	pthread_mutex_lock(&probes->lock);
+	account(probes); /* what the changes took is no part of the next step */
+	pthread_mutex_unlock(&probes->lock);
+	for (size_t i = 0; i < probes->costs.n; i++)
+		probes->costs.data[i].ns = 0;
+	probes->step_cpu_ns = 0;
+	probes->step_at = now_ns(CLOCK_MONOTONIC);
+}
+
+/* Takes over what the recorder found. The lock is held, and released meanwhile. */
+static void take_found(struct call_probes *probes)
+{
+	while (probes->pids.n) {
+		uint32_t pid = probes->pids.data[--probes->pids.n];
+
+		(void)array__push(&probes->processes, ((struct process_time){pid, cpu_time(pid)}));
+	}
+	while (probes->found.n) {
+		struct found_file file = probes->found.data[--probes->found.n];
+
+		pthread_mutex_unlock(&probes->lock);
+		search_file(probes, file.fd, file.path);
+		close(file.fd);
+		free(file.path);
+		pthread_mutex_lock(&probes->lock);
+	}
+}
+
+static void wait_until(struct call_probes *probes, uint64_t time)
+{
+	struct timespec at = {.tv_sec = (time_t)(time / 1000000000),
+			      .tv_nsec = (long)(time % 1000000000)};
+
+	while (!probes->stop && !probes->found.n && now_ns(CLOCK_MONOTONIC) < time)
+		pthread_cond_timedwait(&probes->wake, &probes->lock, &at);
+}
+
+static void *run(void *arg)
+{
+	struct call_probes *probes = arg;
+
+	probes->step_at = now_ns(CLOCK_MONOTONIC);
+	pthread_mutex_lock(&probes->lock);
+	while (!probes->stop) {
+		take_found(probes);
+		wait_until(probes, probes->step_at + STEP_NS);
+		if (now_ns(CLOCK_MONOTONIC) < probes->step_at + STEP_NS)
+			continue;
+		pthread_mutex_unlock(&probes->lock);
+		step(probes);
+		pthread_mutex_lock(&probes->lock);
+	}
+	account(probes);
+	pthread_mutex_unlock(&probes->lock);
+	return NULL;
+}
+
+int call_probes__new(const struct call_probes_config *config, struct call_probes **out)
+{
+	_cleanup_(call_probes__freep) struct call_probes *probes = calloc(1, sizeof(*probes));
+	pthread_condattr_t monotonic;
+
+	if (!probes)
+		return -ENOMEM;
+	probes->config = *config;
+	probes->on_entry = loader__program(config->loader, "on_call_entry");
+	probes->on_return = loader__program(config->loader, "on_call_return");
+	pthread_mutex_init(&probes->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&probes->wake, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	probes->states = calloc(config->patterns->patterns.n + 1, sizeof(*probes->states));
+	if (!probes->states)
+		return -ENOMEM;
+	probe_costs__measure(probes->on_entry, probes->on_return, loader__kernel(config->loader),
+			     config->kernel, &probes->cost);
+	*out = TAKE_PTR(probes);
+	return 0;
+}
+
+void call_probes__add_file(struct call_probes *probes, int fd, const char *path)
+{
+	struct stat stats;
+	size_t n = probes->searched.n;
+	struct found_file file = {.fd = -1};
+
+	if (fd < 0 || !is_of_interest(probes, path) || fstat(fd, &stats) ||
+	    !map64__put(&probes->searched, hash__add(hash__mix(stats.st_dev), stats.st_ino), 1) ||
+	    probes->searched.n == n)
+		return;
+	if (!probes->started) {
+		search_file(probes, fd, path);
+		return;
+	}
+	file.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	file.path = strdup(path);
+	pthread_mutex_lock(&probes->lock);
+	if (file.fd >= 0 && file.path && !array__push(&probes->found, file))
+		file = (struct found_file){.fd = -1};
+	pthread_cond_signal(&probes->wake);
+	pthread_mutex_unlock(&probes->lock);
+	free(file.path);
+	if (file.fd >= 0)
+		close(file.fd);
+}
+
+void call_probes__add_process(struct call_probes *probes, uint32_t pid)
+{
+	pthread_mutex_lock(&probes->lock);
+	(void)array__push(&probes->pids, pid);
+	pthread_mutex_unlock(&probes->lock);
+}
+
+int call_probes__start(struct call_probes *probes)
+{
+	sigset_t all, before;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = -pthread_create(&probes->thread, NULL, run, probes);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (err)
+		return error__set(err, "cannot create the thread that sets probes");
+	probes->started = true;
+	return 0;
+}
+
+void call_probes__stop(struct call_probes *probes)
+{
+	if (!probes->started || probes->stop)
+		return;
+	pthread_mutex_lock(&probes->lock);
+	probes->stop = true;
+	pthread_cond_signal(&probes->wake);
+	pthread_mutex_unlock(&probes->lock);
+	pthread_join(probes->thread, NULL);
+}
+
+bool call_probes__get(struct call_probes *probes, uint32_t number, struct call_probe *probe)
+{
+	bool exists;
+
+	pthread_mutex_lock(&probes->lock);
+	exists = number && number <= probes->functions.n;
+	if (exists) {
+		*probe = probes->functions.data[number - 1].state;
+		probe->name = probes->functions.data[number - 1].name;
+	}
+	pthread_mutex_unlock(&probes->lock);
+	return exists;
+}
+
+const char *call_probes__problem(const struct call_probes *probes, size_t index)
+{
+	const struct pattern_state *state = &probes->states[index];
+
+	return state->error || state->found
+		       ? state->error
+		       : "no program that was recorded has a function of that name";
+}
+
+void call_probes__free(struct call_probes *probes)
+{
+	if (!probes)
+		return;
+	call_probes__stop(probes);
+	for (size_t i = 0; i < probes->files.n; i++) {
+		clear_probes(probes, &probes->files.data[i], GROUP_ALWAYS);
+		clear_probes(probes, &probes->files.data[i], GROUP_THINNED);
+		close(probes->files.data[i].fd);
+	}
+	uprobes__free(probes->cost.entries);
+	uprobes__free(probes->cost.returns);
+	for (size_t i = 0; i < probes->found.n; i++) {
+		close(probes->found.data[i].fd);
+		free(probes->found.data[i].path);
+	}
+	for (size_t i = 0; i < probes->functions.n; i++)
+		free(probes->functions.data[i].name);
+	array__free(&probes->files);
+	array__free(&probes->costs);
+	array__free(&probes->found);
+	array__free(&probes->pids);
+	array__free(&probes->functions);
+	map64__free(&probes->searched);
+	array__free(&probes->processes);
+	free(probes->states);
+	pthread_cond_destroy(&probes->wake);
+	pthread_mutex_destroy(&probes->lock);
+	free(probes);
+}
