@@ -325,9 +325,10 @@ struct event_span {
 struct event_call {
 	struct event_header header;
 	__u64 begun;
-	__u64 function; /* that of the instruction at its entry, + 1: as a return address */
-	__u64 caller;	/* where it returns to */
-	__u32 probe;	/* its number, from 1 */
+	__u64 function;	  /* that of the instruction at its entry, + 1: as a return address */
+	__u64 caller;	  /* where it returns to */
+	__u64 overhead;	  /* ns of the time since it began that probes took: its own and others */
+	__u32 probe;	  /* its number, from 1 */
 	__u32 unfinished; /* it had not returned when the recording ended */
 };
 

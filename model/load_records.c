@@ -513,6 +513,7 @@ static int load_call(struct loader *loader, const struct record *record)
 		.depth = from->depth,
 		.flags = from->flags,
 		.probe = from->probe < MODEL_PROBES ? from->probe : 0,
+		.overhead = from->overhead < from->ns ? from->overhead : from->ns,
 	};
 
 	if (!thread || !call.stack)

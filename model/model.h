@@ -116,7 +116,14 @@ struct model_call {
 	uint16_t depth;
 	uint16_t flags; /* enum call_flags */
 	uint32_t probe; /* that measured it; 0: none. May have no element in the model's probes */
+	uint64_t overhead; /* ns of it that probes took: at most its length */
 };
+
+/* Without what probes took. */
+static inline uint64_t model_call__length(const struct model_call *call)
+{
+	return call->end - call->begin - call->overhead;
+}
 
 /* Calls shorter than the scanner's period: see struct record_short_calls. */
 struct model_short_calls {

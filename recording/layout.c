@@ -263,6 +263,7 @@ static const struct field call[] = {
 	UNSIGNED(5, call, end_slack),
 	UNSIGNED(5, call, flags),
 	UNSIGNED(6, call, probe),
+	UNSIGNED(6, call, overhead),
 };
 
 static const struct field short_calls[] = {

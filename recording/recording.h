@@ -253,9 +253,10 @@ struct record_call {
 	uint64_t ns;
 	uint32_t begin_slack; /* ns; its begin may have been so much earlier or later */
 	uint32_t end_slack;
-	uint16_t depth; /* calls below it on the shadow stack */
-	uint16_t flags; /* enum call_flags */
-	uint32_t probe; /* number of the probe; 0: none */
+	uint16_t depth;	   /* calls below it on the shadow stack */
+	uint16_t flags;	   /* enum call_flags */
+	uint32_t probe;	   /* number of the probe; 0: none */
+	uint64_t overhead; /* ns of it that probes took */
 };
 
 /* Calls shorter than the period of the scanner, until @time since the record before. */
@@ -274,16 +275,16 @@ enum probe_flags {
 /* What the probes of a function did until @time. The last record of a number counts. */
 struct record_probe {
 	uint32_t number;
-	uint32_t name;	   /* string: the function */
+	uint32_t name; /* string: the function */
 	uint64_t time;
-	uint64_t entries;  /* while they were set */
-	uint64_t cost_ns;  /* CPU time that they took from the programs */
-	uint64_t set_ns;   /* how long they were set, */
-	uint64_t times;	   /* in so many pieces */
+	uint64_t entries; /* while they were set */
+	uint64_t cost_ns; /* CPU time that they took from the programs */
+	uint64_t set_ns;  /* how long they were set, */
+	uint64_t times;	  /* in so many pieces */
 	/* CPU time of the programs, without what probes took: */
 	uint64_t cpu_ns;     /* since they were set first; */
 	uint64_t set_cpu_ns; /* while they were set: not greater */
-	uint32_t flags;	   /* enum probe_flags */
+	uint32_t flags;	     /* enum probe_flags */
 };
 
 /* What the scanner did until @time. See struct scan_report. */

@@ -60,8 +60,8 @@ static struct call_group *group_of(struct grouping *grouping, uint32_t stack, bo
 
 /*
  * Calls that one stands for that probes measured. If they were set for pieces of the time only, a
- * call was measured if it began and ended in one. Calls are taken to be proportional to the CPU time
- * of the program, as that is slower while probes are set.
+ * call was measured if it began and ended in one. Calls are taken to be proportional to the CPU
+ * time of the program, as that is slower while probes are set.
  */
 static double probe_weight(const struct model *model, const struct model_call *call)
 {
@@ -84,7 +84,7 @@ static double weight_of(const struct grouping *grouping, const struct model_call
 		return 0;
 	if (call->flags & CALL_PROBED)
 		return probe_weight(grouping->model, call);
-	if (call->end - call->begin >= grouping->always_seen_ns)
+	if (model_call__length(call) >= grouping->always_seen_ns)
 		return 1;
 	return call->flags & CALL_IN_PAIR ? grouping->pair_weight : 0;
 }
@@ -97,7 +97,7 @@ static int add_calls(struct grouping *grouping, uint32_t index)
 		const struct model_call *call = &thread->calls.data[i];
 		struct call_group *group =
 			group_of(grouping, call->stack, call->flags & CALL_PROBED);
-		struct weighted_call weighted = {.ns = call->end - call->begin,
+		struct weighted_call weighted = {.ns = model_call__length(call),
 						 .weight = weight_of(grouping, call),
 						 .thread = index,
 						 .call = i};

@@ -62,10 +62,11 @@ int slow_calls__add(struct slow_calls *slow, uint32_t index, uint32_t number)
 	const struct model_thread *thread = &slow->model->threads.data[index];
 	const struct model_call *call = &thread->calls.data[number];
 	size_t i = model_thread__intervals_until(thread, call->begin, 0);
-	uint64_t off = 0, until = call->begin; /* intervals of a damaged file may overlap */
+	uint64_t length = model_call__length(call), off = 0;
+	uint64_t until = call->begin; /* intervals of a damaged file may overlap */
 	int err = 0;
 
-	if (slow->function->slow_ns + (call->end - call->begin) < slow->function->slow_ns)
+	if (slow->function->slow_ns + length < slow->function->slow_ns)
 		return 0; /* times that only a damaged file has */
 	for (i = i ? i - 1 : 0; i < thread->intervals.n && !err; i++) {
 		const struct model_interval *interval = &thread->intervals.data[i];
@@ -86,8 +87,8 @@ int slow_calls__add(struct slow_calls *slow, uint32_t index, uint32_t number)
 			err = add_holder(slow, thread, interval, blocked);
 	}
 	slow->function->slow++;
-	slow->function->slow_ns += call->end - call->begin;
-	slow->function->parts[LATENCY_CPU] += call->end - call->begin - off;
+	slow->function->slow_ns += length;
+	slow->function->parts[LATENCY_CPU] += length > off ? length - off : 0;
 	return err;
 }
 

@@ -246,6 +246,7 @@ struct return_instance {
 
 struct uprobe_task {
 	struct return_instance *return_instances;
+	unsigned long vaddr; /* of the instruction that is single-stepped */
 } CORE;
 
 struct ns_common {
@@ -324,6 +325,7 @@ struct pt_regs {
 	unsigned long di;
 	unsigned long orig_ax;
 	unsigned long ip;
+	unsigned long flags;
 	unsigned long sp;
 } CORE;
 

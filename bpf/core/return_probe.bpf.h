@@ -7,6 +7,7 @@
 
 #include "bpf/core/state.bpf.h"
 
+#define PAGE_BYTES  4096
 #define MAX_RETURNS 64 /* functions with return probes that a thread is in at a time */
 
 /* Where functions with return probes return to in the process of @task; 0: nowhere. */
@@ -30,4 +31,25 @@ static __noinline __u64 original_return(struct task_struct *task, __u64 slot, __
 		at = BPF_CORE_READ(at, next);
 	}
 	return otherwise;
+}
+
+/*
+ * Since 6.11, the trampoline is a system call (x86-64): it pushes ax, cx and r11. When that has
+ * ended, the original return address is in the place of ax.
+ */
+#define TRAMPOLINE_BYTES  32
+#define TRAMPOLINE_PUSHED (3 * sizeof(__u64))
+
+/* Whether @ip is in the page of the trampoline, but not at its begin. */
+static __always_inline bool is_in_trampoline_page(__u64 trampoline, __u64 ip)
+{
+	return trampoline && ip > trampoline && ip - trampoline < PAGE_BYTES;
+}
+
+/* The address of the instruction that @task single-steps in a copy. */
+static __noinline __u64 single_stepped(struct task_struct *task, __u64 otherwise)
+{
+	struct uprobe_task *probes = BPF_CORE_READ(task, utask);
+
+	return probes ? BPF_CORE_READ(probes, vaddr) : otherwise;
 }

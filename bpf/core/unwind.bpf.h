@@ -400,6 +400,26 @@ static __always_inline void keep_deferred(const struct unwind_walk *walk, __u32 
 	kept->head.exact = walk->exact;
 }
 
+/* A thread that probes hold up is where it would be without them. */
+static __always_inline void leave_trampoline(struct unwind_walk *walk, struct task_struct *task,
+					     const bool remote)
+{
+	__u64 slot = walk->sp + TRAMPOLINE_PUSHED - sizeof(__u64), ip;
+
+	if (!is_in_trampoline_page(walk->trampoline, walk->ip))
+		return;
+	if (walk->ip - walk->trampoline >= TRAMPOLINE_BYTES) {
+		walk->ip = single_stepped(task, walk->ip);
+		return;
+	}
+	ip = original_return(task, slot, 0);
+	if (!ip && read_stack(walk, &ip, sizeof(ip), slot, remote))
+		return;
+	walk->ip = ip;
+	walk->sp += TRAMPOLINE_PUSHED;
+	walk->exact = 0;
+}
+
 /*
  * Walks the user stack of @task from where it entered the kernel, into frames[@at...] of scratch
  * @use. Returns the number of frames. The address behind a system call is looked up like a return
@@ -424,14 +444,16 @@ static __always_inline __u32 unwind_user(struct task_struct *task, __u32 use, __
 
 	if (process)
 		walk.process = *process;
-	if (settings.return_probes)
-		walk.trampoline = return_trampoline(task);
-	if (remote) {
+	if (remote)
 		walk.task = task;
-		bpf_loop(DWELL_MAX_USER_FRAMES, unwind_step_remote, &walk, 0);
-	} else {
-		bpf_loop(DWELL_MAX_USER_FRAMES, unwind_step_current, &walk, 0);
+	if (settings.return_probes) {
+		walk.trampoline = return_trampoline(task);
+		leave_trampoline(&walk, task, remote);
 	}
+	if (remote)
+		bpf_loop(DWELL_MAX_USER_FRAMES, unwind_step_remote, &walk, 0);
+	else
+		bpf_loop(DWELL_MAX_USER_FRAMES, unwind_step_current, &walk, 0);
 	if (process && walk.deferred) {
 		process->deferred_left = walk.process.deferred_left - 1;
 		keep_deferred(&walk, pid);

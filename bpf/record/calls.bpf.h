@@ -5,10 +5,10 @@
 #include "abi/call_probe.h"
 #include "bpf/record/thread.bpf.h"
 #include "bpf/core/connections.bpf.h"
+#include "bpf/core/probe_exit.bpf.h"
 #include "bpf/core/return_probe.bpf.h"
 
 #define MAX_OPEN_CALLS 65536
-#define PAGE_OFFSET_MASK 4095
 
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH); /* calls that an exception left stay */
@@ -34,7 +34,7 @@ static __always_inline __u64 return_address(__u64 slot)
 	__u64 address = 0;
 
 	bpf_probe_read_user(&address, sizeof(address), (void *)slot);
-	if (address & PAGE_OFFSET_MASK || !address)
+	if (address & (PAGE_BYTES - 1) || !address)
 		return address;
 	task = bpf_get_current_task_btf();
 	return address == return_trampoline(task) ? original_return(task, slot, address) : address;
@@ -43,7 +43,7 @@ static __always_inline __u64 return_address(__u64 slot)
 /* The probes at functions of dwell do the same as others, but nobody hears of them. */
 static __always_inline bool is_calibration(__u32 probe)
 {
-	return probe == CALL_PROBE_EMULATED || probe == CALL_PROBE_STEPPED;
+	return probe >= CALL_PROBE_CALIBRATION;
 }
 
 SEC("uprobe")
@@ -51,11 +51,15 @@ int on_call_entry(struct pt_regs *ctx)
 {
 	struct open_call call = {.begun = bpf_ktime_get_ns(), .function = ctx->ip + 1};
 	struct open_call_key key = {.probe = (__u32)bpf_get_attach_cookie(ctx), .slot = ctx->sp};
+	struct thread_state *thread = target_state(bpf_get_current_task_btf());
 	struct call_probe_state *state = call_probe(key.probe);
 
-	key.thread = current_thread();
-	if (!is_calibration(key.probe) && (!capture.active || !key.thread))
-		return 0;
+	if (!is_calibration(key.probe)) {
+		if (!capture.active || !thread)
+			return 0;
+		key.thread = thread->thread;
+		call.probe_ns = thread->product.probe_ns;
+	}
 	if (*(volatile __u64 *)&state->open) {
 		call.caller = return_address(key.slot);
 		bpf_map_update_elem(&open_calls, &key, &call, BPF_ANY);
@@ -70,34 +74,54 @@ static __always_inline void emit_call(const struct open_call_key *key, const str
 {
 	struct event_call event = {
 		.header = {EVENT_CALL, key->thread, now},
-		.begun = call->begun + overhead < now ? call->begun + overhead : now,
+		.begun = call->begun,
 		.function = call->function,
 		.caller = call->caller,
+		.overhead = overhead,
 		.probe = key->probe,
 	};
 
 	emit(&event, sizeof(event), LOSS_RING_FULL);
 }
 
-SEC("uretprobe")
-int on_call_return(struct pt_regs *ctx)
+static __always_inline int end_call(__u32 probe, __u64 slot)
 {
 	__u64 now = bpf_ktime_get_ns();
-	struct open_call_key key = {
-		.thread = current_thread(),
-		.probe = (__u32)bpf_get_attach_cookie(ctx),
-		.slot = ctx->sp - sizeof(__u64),
-	};
-	struct call_probe_state *state = call_probe(key.probe);
-	struct open_call *call = bpf_map_lookup_elem(&open_calls, &key);
+	struct thread_state *thread = target_state(bpf_get_current_task_btf());
+	struct open_call_key key = {.probe = probe, .slot = slot};
+	struct call_probe_state *state = call_probe(probe);
+	struct open_call *call;
 
+	if (!is_calibration(probe)) {
+		if (!capture.active || !thread)
+			return 0;
+		key.thread = thread->thread;
+	}
+	call = bpf_map_lookup_elem(&open_calls, &key);
 	if (!call)
 		return 0;
-	if (is_calibration(key.probe))
+	if (is_calibration(probe)) {
 		__sync_fetch_and_add(&state->inside, now - call->begun);
-	else if (capture.active)
-		emit_call(&key, call, *(volatile __u64 *)&state->overhead, now);
+	} else if (thread) {
+		emit_call(&key, call, state->overhead + thread->product.probe_ns - call->probe_ns,
+			  now);
+		thread->product.probe_ns += state->each;
+	}
 	bpf_map_delete_elem(&open_calls, &key);
 	__sync_fetch_and_add(&state->ns, bpf_ktime_get_ns() - now);
 	return 0;
+}
+
+SEC("uretprobe")
+int on_call_return(struct pt_regs *ctx)
+{
+	return end_call((__u32)bpf_get_attach_cookie(ctx), ctx->sp - sizeof(__u64));
+}
+
+SEC("uprobe")
+int on_call_exit(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+
+	return leaves_function(ctx, cookie) ? end_call((__u32)cookie, ctx->sp) : 0;
 }

@@ -7,6 +7,7 @@
 #include "abi/span.h"
 #include "bpf/record/thread.bpf.h"
 #include "bpf/core/connections.bpf.h"
+#include "bpf/core/probe_exit.bpf.h"
 
 #define MAX_OPEN_SPANS 65536
 
@@ -76,15 +77,15 @@ int on_span_begin(struct pt_regs *ctx)
 	return 0;
 }
 
-static __always_inline int end_span(struct pt_regs *ctx)
+/* @sp: below the place of its return address if the call goes on. */
+static __always_inline int end_span(__u64 cookie, __u64 sp)
 {
-	__u64 cookie = bpf_get_attach_cookie(ctx), now = bpf_ktime_get_ns();
+	__u64 now = bpf_ktime_get_ns();
 	struct open_span_key key = {current_thread(), SPAN_COOKIE_SOURCE(cookie)};
 	struct open_span *span = bpf_map_lookup_elem(&open_spans, &key);
 	struct event_span event = {};
 
-	/* After the return, sp is above the return address. */
-	if (!capture.active || !span || continues(span, cookie, ctx->sp - 1))
+	if (!capture.active || !span || continues(span, cookie, sp))
 		return 0;
 	event.header = (struct event_header){EVENT_SPAN, key.thread, now};
 	event.arrived = event.begun = span->begun;
@@ -98,11 +99,19 @@ static __always_inline int end_span(struct pt_regs *ctx)
 SEC("uprobe")
 int on_span_end(struct pt_regs *ctx)
 {
-	return end_span(ctx);
+	return end_span(bpf_get_attach_cookie(ctx), ctx->sp);
+}
+
+SEC("uprobe")
+int on_span_exit(struct pt_regs *ctx)
+{
+	__u64 cookie = bpf_get_attach_cookie(ctx);
+
+	return leaves_function(ctx, cookie) ? end_span(cookie, ctx->sp) : 0;
 }
 
 SEC("uretprobe")
 int on_span_return(struct pt_regs *ctx)
 {
-	return end_span(ctx);
+	return end_span(bpf_get_attach_cookie(ctx), ctx->sp - sizeof(__u64));
 }

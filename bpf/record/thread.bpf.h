@@ -20,6 +20,7 @@ struct product_thread {
 	__u8 sequence;
 	__u64 kernel_hash; /* with stack_at_switch_out */
 	__u64 user_hash;
+	__u64 probe_ns; /* that probes at calls of functions took from it */
 };
 
 struct product_cpu {

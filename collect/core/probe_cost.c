@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "collect/core/probe_cost.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <link.h>
 #include <stdbool.h>
@@ -13,34 +14,36 @@
 #define BATCHES 10
 #define CALLS	50
 
-#define USUAL_NS	 1500
-#define USUAL_STEPPED_NS 11000
+/* Of a probe in a virtual machine. */
+#define USUAL_NS	 700
+#define USUAL_STEPPED_NS 10000
 
-void probe_cost_emulated(void);
-void probe_cost_stepped(void);
+/* Functions of each kind: the first instruction is emulated, or single-stepped. */
+#if defined(__x86_64__)
+#define DEFINE_FUNCTION(name, first, last)                                                         \
+	void name(void);                                                                           \
+	__asm__(".text\n"                                                                          \
+		".type " #name ", @function\n" #name ":\n\t" first "\n\t" last "\n"                \
+		".globl " #name "_end\n" #name "_end:\n\tret\n"                                    \
+		".size " #name ", . - " #name "\n")
+#else
+#define DEFINE_FUNCTION(name, first, last)                                                         \
+	static void name(void)                                                                     \
+	{                                                                                          \
+	}                                                                                          \
+	static void name##_end(void)                                                               \
+	{                                                                                          \
+	}
+#endif
+
+DEFINE_FUNCTION(probe_cost_emulated, "push %rbp", "pop %rbp");
+DEFINE_FUNCTION(probe_cost_stepped, "sub $8, %rsp", "add $8, %rsp");
+DEFINE_FUNCTION(probe_cost_emulated_exit, "push %rbp", "pop %rbp");
+DEFINE_FUNCTION(probe_cost_stepped_exit, "sub $8, %rsp", "add $8, %rsp");
 
 #if defined(__x86_64__)
-__asm__(".text\n"
-	".type probe_cost_emulated, @function\n"
-	"probe_cost_emulated:\n"
-	"	push %rbp\n"
-	"	pop %rbp\n"
-	"	ret\n"
-	".size probe_cost_emulated, . - probe_cost_emulated\n"
-	".type probe_cost_stepped, @function\n"
-	"probe_cost_stepped:\n"
-	"	sub $8, %rsp\n"
-	"	add $8, %rsp\n"
-	"	ret\n"
-	".size probe_cost_stepped, . - probe_cost_stepped\n");
-#else
-void probe_cost_emulated(void)
-{
-}
-
-void probe_cost_stepped(void)
-{
-}
+void probe_cost_emulated_exit_end(void);
+void probe_cost_stepped_exit_end(void);
 #endif
 
 struct own_place {
@@ -91,31 +94,75 @@ static void time_calls(void (*function)(void), const volatile struct call_probe_
 			continue;
 		best = passed;
 		cost->trap_ns = (passed - ns) / CALLS;
+		cost->all_ns = passed / CALLS;
 		cost->overhead_ns = (state->inside - inside) / CALLS;
 	}
 }
 
-void probe_costs__measure(struct bpf_program *entry, struct bpf_program *at_return,
-			  const struct kernel_info *kernel,
-			  volatile struct call_probe_state *kernel_side, struct probe_costs *costs)
+static void set_usual(struct probe_costs *costs)
 {
-	const struct uprobe_place places[] = {
-		{.offset = offset_of(probe_cost_emulated), .cookie = CALL_PROBE_EMULATED},
-		{.offset = offset_of(probe_cost_stepped), .cookie = CALL_PROBE_STEPPED}};
-	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	size_t refused = 0, refused_returns = 0;
+	*costs = (struct probe_costs){};
+	for (int kind = 0; kind < CALL_PROBE_KINDS; kind++) {
+		uint64_t entry = kind & CALL_PROBE_STEPPED ? USUAL_STEPPED_NS : USUAL_NS;
+		uint64_t end = kind & CALL_PROBE_EXITS ? USUAL_STEPPED_NS : USUAL_NS;
 
-	*costs = (struct probe_costs){
-		.emulated = {.trap_ns = USUAL_NS},
-		.single_stepped = {.trap_ns = USUAL_STEPPED_NS},
+		costs->kinds[kind] =
+			(struct probe_cost_each){.trap_ns = entry + end, .all_ns = entry + end};
+	}
+}
+
+static int attach(const struct call_programs *programs, struct probe_costs *costs,
+		  void (*const *functions)(void), void (*const *ends)(void))
+{
+	struct uprobe_place places[CALL_PROBE_KINDS], exits[CALL_PROBE_KINDS];
+	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	size_t refused, any_refused = 0;
+	int err = fd < 0 ? -errno : 0;
+
+	for (int kind = 0; kind < CALL_PROBE_KINDS; kind++) {
+		uint64_t cookie = CALL_PROBE_CALIBRATION + (uint64_t)kind;
+
+		places[kind] = (struct uprobe_place){.offset = offset_of(functions[kind]),
+						     .cookie = cookie};
+		exits[kind] =
+			(struct uprobe_place){.offset = offset_of(ends[kind]), .cookie = cookie};
+		programs->states[cookie].open = 1;
+	}
+	/* The kinds without CALL_PROBE_EXITS are the first ones. */
+	err = err ? err
+		  : uprobes__attach(programs->on_return, programs->kernel, fd, places,
+				    CALL_PROBE_EXITS, true, &refused, &costs->returns);
+	any_refused += refused;
+	err = err ? err
+		  : uprobes__attach(programs->on_exit, programs->kernel, fd,
+				    exits + CALL_PROBE_EXITS, CALL_PROBE_EXITS, false, &refused,
+				    &costs->exits);
+	any_refused += refused;
+	err = err ? err
+		  : uprobes__attach(programs->on_entry, programs->kernel, fd, places,
+				    CALL_PROBE_KINDS, false, &refused, &costs->entries);
+	return err ? err : any_refused + refused ? -EINVAL : 0;
+}
+
+void probe_costs__measure(const struct call_programs *programs, struct probe_costs *costs)
+{
+	static void (*const functions[CALL_PROBE_KINDS])(void) = {
+		[0] = probe_cost_emulated,
+		[CALL_PROBE_STEPPED] = probe_cost_stepped,
+		[CALL_PROBE_EXITS] = probe_cost_emulated_exit,
+		[CALL_PROBE_EXITS | CALL_PROBE_STEPPED] = probe_cost_stepped_exit,
 	};
-	if (fd < 0 || !places[0].offset || !places[1].offset ||
-	    uprobes__attach(at_return, kernel, fd, places, 2, true, &refused_returns,
-			    &costs->returns) ||
-	    uprobes__attach(entry, kernel, fd, places, 2, false, &refused, &costs->entries) ||
-	    refused || refused_returns)
+	static void (*const ends[CALL_PROBE_KINDS])(void) = {
+		[0] = probe_cost_emulated,
+		[CALL_PROBE_STEPPED] = probe_cost_stepped,
+		[CALL_PROBE_EXITS] = probe_cost_emulated_exit_end,
+		[CALL_PROBE_EXITS | CALL_PROBE_STEPPED] = probe_cost_stepped_exit_end,
+	};
+
+	set_usual(costs);
+	if (attach(programs, costs, functions, ends))
 		return;
-	kernel_side[CALL_PROBE_EMULATED].open = kernel_side[CALL_PROBE_STEPPED].open = 1;
-	time_calls(probe_cost_emulated, &kernel_side[CALL_PROBE_EMULATED], &costs->emulated);
-	time_calls(probe_cost_stepped, &kernel_side[CALL_PROBE_STEPPED], &costs->single_stepped);
+	for (int kind = 0; kind < CALL_PROBE_KINDS; kind++)
+		time_calls(functions[kind], &programs->states[CALL_PROBE_CALIBRATION + kind],
+			   &costs->kinds[kind]);
 }

@@ -14,21 +14,23 @@ struct bpf_program;
 struct uprobes;
 
 struct probe_cost_each {
-	uint64_t trap_ns;     /* without the run time of the programs */
+	uint64_t trap_ns;     /* without the run time of the programs, */
+	uint64_t all_ns;      /* and with it */
 	uint64_t overhead_ns; /* that a call seems longer */
 };
 
 struct probe_costs {
-	struct probe_cost_each emulated; /* an entry that the kernel emulates: uprobe_offset.h */
-	struct probe_cost_each single_stepped; /* another one */
+	struct probe_cost_each kinds[CALL_PROBE_KINDS];
 	/* The probes at dwell's functions, for the caller to free: that takes time. */
-	struct uprobes *entries, *returns;
+	struct uprobes *entries, *returns, *exits;
 };
 
-/*
- * @kernel_side: the CALL_PROBES states of @entry and @at_return, bpf/record/calls.bpf.h. Without
- * success, sets what is usual.
- */
-void probe_costs__measure(struct bpf_program *entry, struct bpf_program *at_return,
-			  const struct kernel_info *kernel,
-			  volatile struct call_probe_state *kernel_side, struct probe_costs *costs);
+/* The programs of bpf/record/calls.bpf.h, and their CALL_PROBES states. */
+struct call_programs {
+	struct bpf_program *on_entry, *on_return, *on_exit;
+	volatile struct call_probe_state *states;
+	const struct kernel_info *kernel;
+};
+
+/* Without success, sets what is usual. */
+void probe_costs__measure(const struct call_programs *programs, struct probe_costs *costs);

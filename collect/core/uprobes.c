@@ -13,7 +13,7 @@
 #include "base/array.h"
 
 /* Of include/uapi/linux/bpf.h, since Linux 6.6; libbpf before 1.3 does not know it. */
-#define ATTACH_UPROBE_MULTI	 48
+#define ATTACH_UPROBE_MULTI    48
 #define UPROBE_MULTI_AT_RETURN 1U
 
 struct multi_link_attr {
@@ -43,6 +43,7 @@ struct attachment {
 	char path[32]; /* of the file */
 	uint64_t *offsets;
 	uint64_t *cookies;
+	uint64_t *semaphores;
 	bool multi;
 	bool at_return;
 	size_t refused;
@@ -62,6 +63,7 @@ static int attach_multi(const struct attachment *attachment, size_t first, size_
 		.attach_type = ATTACH_UPROBE_MULTI,
 		.path = (uint64_t)(uintptr_t)attachment->path,
 		.offsets = (uint64_t)(uintptr_t)(attachment->offsets + first),
+		.semaphores = (uint64_t)(uintptr_t)(attachment->semaphores + first),
 		.cookies = (uint64_t)(uintptr_t)(attachment->cookies + first),
 		.n = (uint32_t)n,
 		.multi_flags = attachment->at_return ? UPROBE_MULTI_AT_RETURN : 0,
@@ -79,10 +81,10 @@ static int attach_multi(const struct attachment *attachment, size_t first, size_
 static int attach_one(const struct attachment *attachment, size_t at)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = attachment->cookies[at],
+		    .ref_ctr_offset = attachment->semaphores[at],
 		    .retprobe = attachment->at_return);
-	struct bpf_link *link =
-		bpf_program__attach_uprobe_opts(attachment->program, -1, attachment->path,
-						attachment->offsets[at], &options);
+	struct bpf_link *link = bpf_program__attach_uprobe_opts(
+		attachment->program, -1, attachment->path, attachment->offsets[at], &options);
 
 	if (!link)
 		return -errno;
@@ -119,18 +121,22 @@ int uprobes__attach(struct bpf_program *program, const struct kernel_info *kerne
 	_cleanup_(uprobes__freep) struct uprobes *uprobes = calloc(1, sizeof(*uprobes));
 	_cleanup_free_ uint64_t *offsets = calloc(n, sizeof(*offsets));
 	_cleanup_free_ uint64_t *cookies = calloc(n, sizeof(*cookies));
+	_cleanup_free_ uint64_t *semaphores = calloc(n, sizeof(*semaphores));
 	struct attachment attachment = {.uprobes = uprobes,
 					.program = program,
 					.offsets = offsets,
 					.cookies = cookies,
+					.semaphores = semaphores,
 					.multi = kernel->uprobe_multi,
 					.at_return = at_return};
 
-	if (!uprobes || !offsets || !cookies)
+	*refused = 0;
+	if (!uprobes || !offsets || !cookies || !semaphores)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		offsets[i] = places[i].offset;
 		cookies[i] = places[i].cookie;
+		semaphores[i] = places[i].semaphore;
 	}
 	snprintf(attachment.path, sizeof(attachment.path), "/proc/self/fd/%d", fd);
 	attach_range(&attachment, 0, n);

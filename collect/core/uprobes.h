@@ -18,6 +18,7 @@ struct bpf_program;
 struct uprobe_place {
 	uint64_t offset; /* in the file */
 	uint64_t cookie;
+	uint64_t semaphore; /* its offset in the file (USDT); 0: none */
 };
 
 struct uprobes;

@@ -15,23 +15,27 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "collect/core/probe_cost.h"
-#include "collect/core/uprobe_offset.h"
+#include "collect/core/function_places.h"
 #include "collect/core/uprobes.h"
 #include "collect/record/probe_limit.h"
 #include "symbols/code/code.h"
-#include "symbols/elf/elf_file.h"
 
 #define STEP_NS 100000000ULL
 
 struct probed_function {
 	char *name;
 	uint32_t file;
-	uint64_t offset;
+	struct function_places places;
 	uint64_t since;	  /* its probes are set, and state.set_ns is as of then; 0: they are not */
 	uint64_t entries; /* counts of the kernel side, as they were last read */
 	uint64_t ns;
 	struct call_probe state;
+};
+
+typedef ARRAY(struct uprobe_place) place_list;
+
+struct place_lists {
+	place_list entries, returns, exits;
 };
 
 /* The functions of a file have numbers in a row. Those that are thinned out are a group. */
@@ -43,6 +47,7 @@ struct probed_file {
 	uint32_t n;
 	struct uprobes *entries[GROUPS]; /* NULL: not set */
 	struct uprobes *returns[GROUPS];
+	struct uprobes *exits[GROUPS];
 };
 
 /* A process, and its CPU time when that was last read. */
@@ -58,12 +63,12 @@ struct found_file {
 
 struct pattern_state {
 	bool found;
+	uint32_t unsupported; /* functions that match, but cannot have probes */
 	const char *error;
 };
 
 struct call_probes {
 	struct call_probes_config config;
-	struct bpf_program *on_entry, *on_return;
 	pthread_t thread;
 	bool started;
 	struct map64 searched; /* files, by device and inode; of add_file() */
@@ -75,9 +80,9 @@ struct call_probes {
 	ARRAY(struct process_time) processes;
 	struct probe_costs cost;
 	bool thinned_are_set;
-	uint64_t step_at;  /* begin of the current step */
+	uint64_t step_at;     /* begin of the current step */
 	uint64_t step_cpu_ns; /* of the programs in it */
-	uint64_t pause_ns; /* thinned functions have no probes for so long */
+	uint64_t pause_ns;    /* thinned functions have no probes for so long */
 	uint64_t paused_at;
 
 	/* Of both, under the lock: */
@@ -89,63 +94,70 @@ struct call_probes {
 	ARRAY(struct probed_function) functions;
 };
 
-/* Functions of Go programs cannot have return probes: the runtime moves and walks stacks. */
-static bool is_go(int fd, const char *path)
-{
-	_cleanup_elf_file_ struct elf_file *file = NULL;
-	GElf_Shdr shdr;
-
-	if (elf_file__share(fd, path, &file))
-		return false;
-	return elf_file__section(file, ".gopclntab", &shdr) != NULL;
-}
-
 /* Whether a function of the file that is being added has its probe there: by another pattern. */
 static bool is_known(const struct call_probes *probes, const struct probed_file *file,
 		     uint64_t offset)
 {
 	for (uint32_t i = file->first; i < probes->functions.n; i++)
-		if (probes->functions.data[i].offset == offset)
+		if (probes->functions.data[i].places.entry == offset)
 			return true;
 	return false;
 }
 
 static const struct probe_cost_each *cost_of(const struct call_probes *probes,
-					     const struct call_probe *probe)
+					     const struct probed_function *function)
 {
-	return probe->single_stepped ? &probes->cost.single_stepped : &probes->cost.emulated;
+	int kind = (function->places.single_stepped ? CALL_PROBE_STEPPED : 0) |
+		   (function->places.return_probe ? 0 : CALL_PROBE_EXITS);
+
+	return &probes->cost.kinds[kind];
+}
+
+/* Appends @function, whose places stay the caller's on failure. */
+static int append_function(struct call_probes *probes, const struct probed_function *function)
+{
+	int err = array__push(&probes->costs, (struct probe_cost){});
+
+	if (err)
+		return err;
+	pthread_mutex_lock(&probes->lock);
+	err = array__push(&probes->functions, *function);
+	pthread_mutex_unlock(&probes->lock);
+	if (!err) {
+		const struct probe_cost_each *cost = cost_of(probes, function);
+		volatile struct call_probe_state *state =
+			&probes->config.programs.states[probes->functions.n];
+
+		state->overhead = cost->overhead_ns;
+		state->each = cost->all_ns;
+	}
+	return err;
 }
 
 static int add_function(struct call_probes *probes, struct code *code, struct probed_file *file,
 			uint64_t address)
 {
 	struct probed_function function = {.file = (uint32_t)probes->files.n};
-	struct uprobe_offset choice;
 	struct code_place place;
-	uint8_t bytes[UPROBE_CODE_BYTES];
-	ssize_t n;
-	int err = code__offset(code, address, &function.offset);
+	int err = function_places__find(code, file->fd, address, &function.places);
 
-	if (err)
+	if (!err && is_known(probes, file, function.places.entry)) {
+		function_places__free(&function.places);
 		return 0;
-	n = pread(file->fd, bytes, sizeof(bytes), (off_t)function.offset);
-	choice = uprobe_offset__choose(bytes, n > 0 ? (size_t)n : 0);
-	function.offset += choice.bytes;
-	if (is_known(probes, file, function.offset))
-		return 0;
-	if (probes->functions.n + 1 >= CALL_PROBE_STEPPED)
-		return -E2BIG;
-	code__place(code, address, &place);
-	function.name = strdup(place.function);
-	function.state.single_stepped = choice.single_stepped;
-	if (!function.name)
-		return -ENOMEM;
-	pthread_mutex_lock(&probes->lock);
-	err = array__push(&probes->functions, function);
-	probes->config.kernel[probes->functions.n].overhead =
-		cost_of(probes, &function.state)->overhead_ns;
-	pthread_mutex_unlock(&probes->lock);
-	return err ? err : array__push(&probes->costs, (struct probe_cost){});
+	}
+	if (!err && probes->functions.n + 1 >= CALL_PROBE_CALIBRATION)
+		err = -E2BIG;
+	if (!err) {
+		code__place(code, address, &place);
+		function.name = strdup(place.function);
+		function.state.single_stepped = function.places.single_stepped;
+		err = function.name ? append_function(probes, &function) : -ENOMEM;
+	}
+	if (err) {
+		function_places__free(&function.places);
+		free(function.name);
+	}
+	return err == -ENOENT ? 0 : err;
 }
 
 static int add_functions(struct call_probes *probes, size_t index, struct code *code,
@@ -156,8 +168,13 @@ static int add_functions(struct call_probes *probes, size_t index, struct code *
 	int err = pattern->is_pattern ? code__matching_entries(code, pattern->name, &entries)
 				      : code__function_entries(code, pattern->name, &entries);
 
-	for (size_t i = 0; i < entries.ranges.n && !err; i++)
+	for (size_t i = 0; i < entries.ranges.n && !err; i++) {
 		err = add_function(probes, code, file, entries.ranges.data[i].start);
+		if (err == -ENOTSUP && pattern->is_pattern) {
+			probes->states[index].unsupported++;
+			err = 0;
+		}
+	}
 	code_ranges__free(&entries);
 	return err;
 }
@@ -195,9 +212,9 @@ static uint64_t take_cpu_time(struct call_probes *probes)
 static uint64_t take_cost(struct call_probes *probes, uint32_t index)
 {
 	struct probed_function *function = &probes->functions.data[index];
-	const volatile struct call_probe_state *kernel = &probes->config.kernel[index + 1];
+	const volatile struct call_probe_state *kernel = &probes->config.programs.states[index + 1];
 	uint64_t entries = kernel->entries - function->entries, ns = kernel->ns - function->ns;
-	uint64_t cost = ns + entries * cost_of(probes, &function->state)->trap_ns;
+	uint64_t cost = ns + entries * cost_of(probes, function)->trap_ns;
 
 	function->entries += entries;
 	function->ns += ns;
@@ -243,37 +260,71 @@ static void open_group(struct call_probes *probes, const struct probed_file *fil
 		if (probes->costs.data[i].thinned != (group == GROUP_THINNED) ||
 		    open == !!function->since)
 			continue;
-		probes->config.kernel[i + 1].open = open;
+		probes->config.programs.states[i + 1].open = open;
 		function->state.times += open;
 		function->since = open ? now_ns(CLOCK_MONOTONIC) : 0;
 	}
 	pthread_mutex_unlock(&probes->lock);
 }
 
+/* Adds the places where @function is left: for a return probe, its entry. */
+static int add_places(const struct probed_function *function, uint32_t number,
+		      struct place_lists *lists)
+{
+	const struct uprobe_place entry = {.offset = function->places.entry, .cookie = number};
+	int err = array__push(&lists->entries, entry);
+
+	if (!err && function->places.return_probe)
+		err = array__push(&lists->returns, entry);
+	for (size_t i = 0; i < function->places.exits.n && !err; i++) {
+		struct uprobe_place place = function->places.exits.data[i];
+
+		place.cookie |= number;
+		err = array__push(&lists->exits, place);
+	}
+	return err;
+}
+
+static int attach(const struct call_probes *probes, const struct probed_file *file,
+		  struct bpf_program *program, const place_list *places, bool at_return,
+		  struct uprobes **out)
+{
+	size_t refused;
+
+	return places->n ? uprobes__attach(program, probes->config.programs.kernel, file->fd,
+					   places->data, places->n, at_return, &refused, out)
+			 : 0;
+}
+
+static void free_probes(struct probed_file *file, enum probe_group group)
+{
+	uprobes__free(file->entries[group]);
+	uprobes__free(file->returns[group]);
+	uprobes__free(file->exits[group]);
+	file->entries[group] = file->returns[group] = file->exits[group] = NULL;
+}
+
 /* Sets the probes of a group of @file, in place of those that it has. */
 static int set_probes(struct call_probes *probes, struct probed_file *file, enum probe_group group)
 {
-	const struct kernel_info *kernel = loader__kernel(probes->config.loader);
-	_cleanup_free_ struct uprobe_place *places = calloc(file->n, sizeof(*places));
-	struct uprobes *entries = NULL, *returns = NULL;
-	size_t n = 0, refused;
+	const struct call_programs *programs = &probes->config.programs;
+	struct uprobes *entries = NULL, *returns = NULL, *exits = NULL;
+	struct place_lists lists = {};
 	int err = 0;
 
-	if (!places)
-		return -ENOMEM;
-	for (uint32_t i = file->first; i < file->first + file->n; i++)
+	for (uint32_t i = file->first; i < file->first + file->n && !err; i++)
 		if (probes->costs.data[i].thinned == (group == GROUP_THINNED))
-			places[n++] = (struct uprobe_place){probes->functions.data[i].offset, i + 1};
-	if (n)
-		err = uprobes__attach(probes->on_return, kernel, file->fd, places, n, true,
-				      &refused, &returns);
-	if (n && !err)
-		err = uprobes__attach(probes->on_entry, kernel, file->fd, places, n, false,
-				      &refused, &entries);
-	uprobes__free(file->entries[group]);
-	uprobes__free(file->returns[group]);
+			err = add_places(&probes->functions.data[i], i + 1, &lists);
+	err = err ? err : attach(probes, file, programs->on_return, &lists.returns, true, &returns);
+	err = err ? err : attach(probes, file, programs->on_exit, &lists.exits, false, &exits);
+	err = err ? err : attach(probes, file, programs->on_entry, &lists.entries, false, &entries);
+	array__free(&lists.entries);
+	array__free(&lists.returns);
+	array__free(&lists.exits);
+	free_probes(file, group);
 	file->entries[group] = entries;
 	file->returns[group] = returns;
+	file->exits[group] = exits;
 	if (!err)
 		open_group(probes, file, group, true);
 	return err;
@@ -283,9 +334,7 @@ static void clear_probes(struct call_probes *probes, struct probed_file *file,
 			 enum probe_group group)
 {
 	open_group(probes, file, group, false);
-	uprobes__free(file->entries[group]);
-	uprobes__free(file->returns[group]);
-	file->entries[group] = file->returns[group] = NULL;
+	free_probes(file, group);
 }
 
 static void note_result(struct pattern_state *state, int err)
@@ -295,6 +344,9 @@ static void note_result(struct pattern_state *state, int err)
 		state->error = "several functions have that name: give more of it, or a pattern";
 	else if (err == -E2BIG)
 		state->error = "there are more than 4094 functions: some are not measured";
+	else if (err == -ENOTSUP)
+		state->error = "its exceptions or its runtime (Go) do not allow return probes, and "
+			       "its returns were not found";
 	else if (err && err != -ENOENT && err != -ENOEXEC)
 		state->error = "the kernel refuses probes in its code";
 }
@@ -315,19 +367,13 @@ static void search_file(struct call_probes *probes, int fd, const char *path)
 	struct probed_file file = {.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0),
 				   .first = (uint32_t)probes->functions.n};
 	_cleanup_code_ struct code *code = NULL;
-	bool go = is_go(fd, path);
 	int err = file.fd < 0 ? -errno : code__new(fd, path, NULL, &everything, &code);
 
 	for (size_t i = 0; i < probes->config.patterns->patterns.n && !err; i++) {
-		struct pattern_state *state = &probes->states[i];
-
-		if (!function_pattern__is_in(&probes->config.patterns->patterns.data[i], path))
-			continue;
-		note_result(state, add_functions(probes, i, code, &file));
-		if (state->found && go)
-			state->error = "return probes would break the stacks of Go programs";
+		if (function_pattern__is_in(&probes->config.patterns->patterns.data[i], path))
+			note_result(&probes->states[i], add_functions(probes, i, code, &file));
 	}
-	file.n = go ? 0 : (uint32_t)probes->functions.n - file.first;
+	file.n = (uint32_t)probes->functions.n - file.first;
 	err = err ? err : array__push(&probes->files, file);
 	if (err) {
 		close(file.fd);
@@ -456,8 +502,6 @@ int call_probes__new(const struct call_probes_config *config, struct call_probes
 	if (!probes)
 		return -ENOMEM;
 	probes->config = *config;
-	probes->on_entry = loader__program(config->loader, "on_call_entry");
-	probes->on_return = loader__program(config->loader, "on_call_return");
 	pthread_mutex_init(&probes->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -466,8 +510,7 @@ int call_probes__new(const struct call_probes_config *config, struct call_probes
 	probes->states = calloc(config->patterns->patterns.n + 1, sizeof(*probes->states));
 	if (!probes->states)
 		return -ENOMEM;
-	probe_costs__measure(probes->on_entry, probes->on_return, loader__kernel(config->loader),
-			     config->kernel, &probes->cost);
+	probe_costs__measure(&config->programs, &probes->cost);
 	*out = TAKE_PTR(probes);
 	return 0;
 }
@@ -551,7 +594,7 @@ const char *call_probes__problem(const struct call_probes *probes, size_t index)
 
 	return state->error || state->found
 		       ? state->error
-		       : "no program that was recorded has a function of that name";
+		       : "no program that was recorded has a function of that name (stripped?)";
 }
 
 void call_probes__free(struct call_probes *probes)
@@ -566,12 +609,15 @@ void call_probes__free(struct call_probes *probes)
 	}
 	uprobes__free(probes->cost.entries);
 	uprobes__free(probes->cost.returns);
+	uprobes__free(probes->cost.exits);
 	for (size_t i = 0; i < probes->found.n; i++) {
 		close(probes->found.data[i].fd);
 		free(probes->found.data[i].path);
 	}
-	for (size_t i = 0; i < probes->functions.n; i++)
+	for (size_t i = 0; i < probes->functions.n; i++) {
 		free(probes->functions.data[i].name);
+		function_places__free(&probes->functions.data[i].places);
+	}
 	array__free(&probes->files);
 	array__free(&probes->costs);
 	array__free(&probes->found);

@@ -5,18 +5,16 @@
  */
 #pragma once
 
-#include "abi/call_probe.h"
 #include "base/cleanup.h"
 #include "collect/core/function_patterns.h"
-#include "collect/core/loader.h"
+#include "collect/core/probe_cost.h"
 
 struct call_probes;
 
 struct call_probes_config {
 	const struct function_patterns *patterns;
 	double limit; /* percent of the programs' CPU time that probes may take; 0: no limit */
-	const struct loader *loader;
-	volatile struct call_probe_state *kernel; /* the CALL_PROBES of the kernel side */
+	struct call_programs programs;
 };
 
 /* What the probes of a function have done so far. */

@@ -13,30 +13,41 @@
 #include "collect/core/uprobes.h"
 #include "collect/record/devices.h"
 
+/* @needed: it will be attached to places in files. */
+static void prepare_probe(struct bpf_program *program, bool needed,
+			  const struct kernel_info *kernel)
+{
+	bpf_program__set_autoload(program, needed);
+	bpf_program__set_autoattach(program, false);
+	uprobes__prepare(program, kernel);
+}
+
 /* Selects the programs that @kernel supports, and that are needed. */
 static void choose_programs(const struct record_programs *programs,
 			    const struct kernel_info *kernel)
 {
 	struct record_bpf *skeleton = programs->skeleton;
-	bool spans = programs->span_probes;
+	struct bpf_program *const spans[] = {
+		skeleton->progs.on_span_begin,
+		skeleton->progs.on_span_end,
+		skeleton->progs.on_span_exit,
+		skeleton->progs.on_span_return,
+	};
+	struct bpf_program *const calls[] = {
+		skeleton->progs.on_call_entry,
+		skeleton->progs.on_call_exit,
+		skeleton->progs.on_call_return,
+	};
 
 	bpf_program__set_autoload(skeleton->progs.on_packet, programs->trace);
 	bpf_program__set_autoload(skeleton->progs.on_io_start, kernel->io_start);
 	bpf_program__set_autoload(skeleton->progs.finish_targets, kernel->copy_from_user_task);
 	bpf_program__set_autoload(skeleton->progs.finish_targets_kernel_only,
 				  !kernel->copy_from_user_task);
-	bpf_program__set_autoload(skeleton->progs.on_span_begin, spans);
-	bpf_program__set_autoload(skeleton->progs.on_span_end, spans);
-	bpf_program__set_autoload(skeleton->progs.on_span_return, spans);
-	bpf_program__set_autoattach(skeleton->progs.on_span_begin, false);
-	bpf_program__set_autoattach(skeleton->progs.on_span_end, false);
-	bpf_program__set_autoattach(skeleton->progs.on_span_return, false);
-	bpf_program__set_autoload(skeleton->progs.on_call_entry, programs->call_probes);
-	bpf_program__set_autoload(skeleton->progs.on_call_return, programs->call_probes);
-	bpf_program__set_autoattach(skeleton->progs.on_call_entry, false);
-	bpf_program__set_autoattach(skeleton->progs.on_call_return, false);
-	uprobes__prepare(skeleton->progs.on_call_entry, kernel);
-	uprobes__prepare(skeleton->progs.on_call_return, kernel);
+	for (size_t i = 0; i < ARRAY_SIZE(spans); i++)
+		prepare_probe(spans[i], programs->span_probes, kernel);
+	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+		prepare_probe(calls[i], programs->call_probes, kernel);
 	bpf_program__set_autoattach(skeleton->progs.finish_targets, false);
 	bpf_program__set_autoattach(skeleton->progs.finish_targets_kernel_only, false);
 }
@@ -146,10 +157,18 @@ static void end_calls(const struct record_programs *programs, struct capture *ca
 	}
 }
 
-volatile struct call_probe_state *
-record_programs__call_probes(const struct record_programs *programs)
+struct call_programs record_programs__calls(const struct record_programs *programs,
+					    const struct kernel_info *kernel)
 {
-	return programs->skeleton->bss->call_probes;
+	const struct record_bpf *skeleton = programs->skeleton;
+
+	return (struct call_programs){
+		.on_entry = skeleton->progs.on_call_entry,
+		.on_return = skeleton->progs.on_call_return,
+		.on_exit = skeleton->progs.on_call_exit,
+		.states = skeleton->bss->call_probes,
+		.kernel = kernel,
+	};
 }
 
 int record_programs__end(struct record_programs *programs, struct capture *capture, uint64_t end)

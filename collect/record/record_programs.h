@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "abi/call_probe.h"
 #include "abi/targets.h"
 #include "collect/core/capture.h"
+#include "collect/core/probe_cost.h"
 
 struct record_bpf;
 
@@ -26,13 +26,13 @@ struct record_programs {
 /* For capture__new(). */
 struct loader_object record_programs__loader(struct record_programs *programs);
 
-/* The state of the CALL_PROBES probes; valid while the programs are loaded. */
-volatile struct call_probe_state *
-record_programs__call_probes(const struct record_programs *programs);
+/* For the probes at functions; valid while the programs are loaded. */
+struct call_programs record_programs__calls(const struct record_programs *programs,
+					    const struct kernel_info *kernel);
 
 /*
  * To be called by the sink's on_end(). Passes to capture__event() what the programs have kept: the
- * totals of threads and devices up to @end, and the intervals and calls that are still open. 0 or a negative
- * errno with a message.
+ * totals of threads and devices up to @end, and the intervals and calls that are still open. 0 or a
+ * negative errno with a message.
  */
 int record_programs__end(struct record_programs *programs, struct capture *capture, uint64_t end);

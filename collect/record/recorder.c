@@ -375,8 +375,8 @@ static int open_call_probes(struct recorder *recorder)
 	const struct call_probes_config config = {
 		.patterns = recorder->config.functions,
 		.limit = recorder->config.probe_limit,
-		.loader = capture__loader(recorder->capture),
-		.kernel = record_programs__call_probes(&recorder->programs),
+		.programs = record_programs__calls(
+			&recorder->programs, loader__kernel(capture__loader(recorder->capture))),
 	};
 
 	return call_probes__new(&config, &recorder->call_probes);

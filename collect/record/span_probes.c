@@ -9,13 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <bpf/libbpf.h>
-
 #include "abi/span.h"
 #include "base/hash.h"
-#include "collect/core/uprobe_offset.h"
+#include "collect/core/function_places.h"
 #include "symbols/code/code.h"
-#include "symbols/elf/elf_file.h"
 #include "symbols/elf/usdt.h"
 
 struct source_state {
@@ -28,15 +25,7 @@ struct span_probes {
 	const struct loader *loader;
 	struct source_state *states; /* of each source */
 	struct map64 files;	     /* by device and inode: those that were searched */
-	ARRAY(struct bpf_link *) links;
-};
-
-/* A place for a uprobe. */
-struct probe_place {
-	int fd;
-	uint64_t offset;    /* in the file */
-	uint64_t semaphore; /* its offset in the file; 0: none */
-	uint64_t cookie;
+	ARRAY(struct uprobes *) uprobes;
 };
 
 int span_probes__new(const struct span_sources *sources, const struct loader *loader,
@@ -55,45 +44,38 @@ int span_probes__new(const struct span_sources *sources, const struct loader *lo
 	return 0;
 }
 
-static int attach(struct span_probes *probes, const char *program, const struct probe_place *place,
-		  bool at_return)
+static int attach(struct span_probes *probes, const char *program, int fd,
+		  const struct uprobe_place *places, size_t n, bool at_return)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, options, .bpf_cookie = place->cookie,
-		    .ref_ctr_offset = place->semaphore, .retprobe = at_return);
-	struct bpf_link *link;
-	char path[64];
+	_cleanup_(uprobes__freep) struct uprobes *uprobes = NULL;
+	size_t refused;
+	int err = uprobes__attach(loader__program(probes->loader, program),
+				  loader__kernel(probes->loader), fd, places, n, at_return,
+				  &refused, &uprobes);
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", place->fd);
-	link = bpf_program__attach_uprobe_opts(loader__program(probes->loader, program), -1, path,
-					       place->offset, &options);
-	return link ? array__push(&probes->links, link) : -errno;
+	err = err ? err : array__push(&probes->uprobes, uprobes);
+	if (!err)
+		uprobes = NULL;
+	return err;
 }
 
-/* Functions of Go programs cannot have return probes: the runtime moves and walks stacks. */
-static bool is_go(int fd, const char *path)
+/* The end first: a begin without an end would stay open. */
+static int attach_function(struct span_probes *probes, struct code *code, int fd, uint64_t address,
+			   uint64_t cookie)
 {
-	_cleanup_elf_file_ struct elf_file *file = NULL;
-	GElf_Shdr shdr;
+	struct function_places places = {};
+	int err = function_places__find(code, fd, address, &places);
+	const struct uprobe_place entry = {.offset = places.entry, .cookie = cookie};
 
-	if (elf_file__share(fd, path, &file))
-		return false;
-	return elf_file__section(file, ".gopclntab", &shdr) != NULL;
-}
-
-static int attach_function(struct span_probes *probes, const struct code *code, int fd,
-			   uint64_t address, uint64_t cookie)
-{
-	struct probe_place place = {.fd = fd, .cookie = cookie};
-	uint8_t bytes[UPROBE_CODE_BYTES];
-	ssize_t n;
-	int err = code__offset(code, address, &place.offset);
-
-	if (err)
-		return err;
-	n = pread(fd, bytes, sizeof(bytes), (off_t)place.offset);
-	place.offset += uprobe_offset__choose(bytes, n > 0 ? (size_t)n : 0).bytes;
-	err = attach(probes, "on_span_return", &place, true);
-	return err ? err : attach(probes, "on_span_begin", &place, false);
+	for (size_t i = 0; i < places.exits.n; i++)
+		places.exits.data[i].cookie |= cookie;
+	if (!err && places.return_probe)
+		err = attach(probes, "on_span_return", fd, &entry, 1, true);
+	else if (!err && places.exits.n)
+		err = attach(probes, "on_span_exit", fd, places.exits.data, places.exits.n, false);
+	err = err ? err : attach(probes, "on_span_begin", fd, &entry, 1, false);
+	function_places__free(&places);
+	return err;
 }
 
 static int add_function(struct span_probes *probes, size_t source, int fd, const char *path)
@@ -106,11 +88,6 @@ static int add_function(struct span_probes *probes, size_t source, int fd, const
 	int err = code__new(fd, path, NULL, &everything, &code);
 
 	err = err ? err : code__function_entries(code, name, &entries);
-	if (!err && is_go(fd, path)) {
-		probes->states[source].error = "functions of Go programs cannot be requests, as "
-					       "return probes break Go's stacks";
-		err = -ENOTSUP;
-	}
 	for (size_t i = 0; i < entries.ranges.n && !err; i++)
 		err = attach_function(probes, code, fd, entries.ranges.data[i].start, cookie);
 	array__free(&entries.ranges);
@@ -125,12 +102,11 @@ static int add_probe(struct span_probes *probes, size_t source, int fd, const ch
 	int err = usdt__find(fd, of->provider, name, &places);
 
 	for (size_t i = 0; i < places.places.n && !err; i++) {
-		struct probe_place place = {.fd = fd,
-					    .offset = places.places.data[i].offset,
-					    .semaphore = places.places.data[i].semaphore,
-					    .cookie = SPAN_COOKIE(source + 1, 0)};
+		const struct uprobe_place place = {.offset = places.places.data[i].offset,
+						   .semaphore = places.places.data[i].semaphore,
+						   .cookie = SPAN_COOKIE(source + 1, 0)};
 
-		err = attach(probes, program, &place, false);
+		err = attach(probes, program, fd, &place, 1, false);
 	}
 	array__free(&places.places);
 	return err;
@@ -160,7 +136,10 @@ static void add_source(struct span_probes *probes, size_t source, int fd, const 
 		return;
 	}
 	state->found |= !err || err == -ENOTSUP;
-	if (err == -ENOTUNIQ)
+	if (err == -ENOTSUP)
+		state->error = "its exceptions or its runtime (Go) do not allow return probes, and "
+			       "its returns were not found";
+	else if (err == -ENOTUNIQ)
 		state->error = "several functions have that name: give more of it";
 	else if (err && err != -ENOENT && err != -ENOEXEC && !state->error)
 		state->error = "the kernel refuses probes in its code";
@@ -191,9 +170,9 @@ const char *span_probes__error(const struct span_probes *probes, size_t index)
 
 void span_probes__free(struct span_probes *probes)
 {
-	for (size_t i = 0; i < probes->links.n; i++)
-		bpf_link__destroy(probes->links.data[i]);
-	array__free(&probes->links);
+	for (size_t i = 0; i < probes->uprobes.n; i++)
+		uprobes__free(probes->uprobes.data[i]);
+	array__free(&probes->uprobes);
 	map64__free(&probes->files);
 	free(probes->states);
 	free(probes);

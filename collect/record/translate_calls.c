@@ -58,7 +58,8 @@ void translator__probed_call(struct translator *translator, const struct event_c
 			 .time = call->header.time,
 			 .ns = call->header.time - call->begun,
 			 .flags = CALL_PROBED | (call->unfinished ? CALL_UNFINISHED : 0),
-			 .probe = call->probe},
+			 .probe = call->probe,
+			 .overhead = call->overhead},
 	};
 
 	if (call->header.time < call->begun)

@@ -8,6 +8,8 @@
 #define MAX_HOLDERS 3
 /* And so many functions with probes. */
 #define MAX_PROBES 10
+/* What they add to a call is subtracted, up to so much. */
+#define PROBES_RESOLVE_NS 200
 
 static void put_resolution(const struct latency_view *view, FILE *to)
 {
@@ -79,16 +81,18 @@ static void put_probes(const struct latency_view *view, FILE *to)
 	}
 }
 
-/* Lengths below the period are told as such. */
-static void put_length(const struct latency_view *view, uint64_t ns, FILE *to)
+/* Lengths below the period of the scanner, or what probes resolve, are told as such. */
+static void put_length(const struct latency_view *view, const struct latency_function *function,
+		       uint64_t ns, FILE *to)
 {
+	uint64_t resolution = function->probed ? PROBES_RESOLVE_NS : view->latency->period_ns;
 	char text[24], below[32];
 
-	if (ns) {
+	if (function->probed ? ns >= resolution : ns > 0) {
 		fprintf(to, " %10s", duration__text(ns, text));
 		return;
 	}
-	snprintf(below, sizeof(below), "< %s", duration__text(view->latency->period_ns, text));
+	snprintf(below, sizeof(below), "< %s", duration__text(resolution, text));
 	fprintf(to, " %10s", below);
 }
 
@@ -122,7 +126,7 @@ static void put_function(const struct latency_view *view, const struct latency_f
 	fprintf(to, "%12.0f %9s", function->calls,
 		duration__text((uint64_t)function->total_ns, total));
 	for (int q = 0; q < LATENCY_QUANTILES; q++)
-		put_length(view, function->ns[q], to);
+		put_length(view, function, function->ns[q], to);
 	fputc(' ', to);
 	for (int part = 0; part < LATENCY_PARTS; part++)
 		fprintf(to, " %4.0f%%", format__percent(function->parts[part], function->slow_ns));

@@ -262,6 +262,7 @@ static inline void dice__call_record(struct dice *dice, struct recording_writer 
 		r->call.depth = (uint16_t)dice__value(dice, 16);
 		r->call.flags = (uint16_t)dice__value(dice, 4);
 		r->call.probe = (uint32_t)dice__value(dice, 13);
+		r->call.overhead = dice__value(dice, 64);
 		break;
 	case RECORD_SHORT_CALLS:
 		r->short_calls.thread = dice__thread(dice);
@@ -348,8 +349,7 @@ static inline struct record dice__record(struct dice *dice, struct recording_wri
 		RECORD_META,   RECORD_THREAD, RECORD_EXEC,	  RECORD_COMM,	     RECORD_TOTALS,
 		RECORD_MAP,    RECORD_SAMPLE, RECORD_INTERVAL,	  RECORD_WAKE,	     RECORD_LOST,
 		RECORD_SYMBOL, RECORD_DEVICE, RECORD_IDLE,	  RECORD_ANNOTATION, RECORD_REQUEST,
-		RECORD_SPAN,   RECORD_CALL,   RECORD_SHORT_CALLS, RECORD_SCAN,
-		RECORD_PROBE,
+		RECORD_SPAN,   RECORD_CALL,   RECORD_SHORT_CALLS, RECORD_SCAN,	     RECORD_PROBE,
 	};
 	struct record record;
 

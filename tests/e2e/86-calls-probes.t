@@ -1,0 +1,130 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Functions of programs that were not built by dwell-cc, measured by probes: all calls are there, as long
+# as the program found them; exceptions and longjmp() pass; what probes cost is limited.
+use strict;
+use warnings;
+
+use File::Basename qw(dirname);
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Dwell;
+use Test::More;
+
+need_recording();
+plan skip_all => 'probes are for x86-64' if qx(uname -m) ne "x86_64\n";
+
+my $root = dirname(dirname($FindBin::Bin));
+my $calls = "$root/tests/calls";
+
+sub build {
+	my ($compiler, @flags) = @_;
+	is(run($compiler, '-g', "-I$root", '-D_GNU_SOURCE', @flags)->{status}, 0, "built: $compiler @flags");
+}
+
+sub measure {
+	my ($options, @command) = @_;
+	my $got = run({seconds => 90}, $DWELL, 'latency', 'run', '-o', 'p.data', @$options, '--', @command);
+	is($got->{status}, 0, "recorded: @$options @command") or diag $got->{err};
+	my $report = decode(run($DWELL, 'latency', 'report', '--functions', 0, '--json', '-i', 'p.data')->{out});
+	$report->{stdout} = $got->{out};
+	$report->{stderr} = $got->{err};
+	return $report;
+}
+
+# Calls of a function from all its callers.
+sub calls_of {
+	my ($report, $name) = @_;
+	my $sum = 0;
+	$sum += $_->{calls} for grep { $_->{name} =~ /^\Q$name\E(\(|$)/ } @{$report->{functions}};
+	return $sum;
+}
+
+sub lengths_of {
+	my @lengths = sort { $a <=> $b } split /\n/, slurp(shift);
+	return @lengths;
+}
+
+# Told lengths are those that the function measured, and what calling it takes: quantiles lie between
+# those of the function's at near places, as the end may be interrupted outside of what it measures.
+sub check_quantiles {
+	my ($report, $name) = @_;
+	my ($function) = grep { $_->{name} eq $name } @{$report->{functions}};
+	ok($function && $function->{probed}, "$name is there") or return;
+	my @own = lengths_of($name);
+	is($function->{calls}, @own, "$name: all calls");
+	is($function->{caller}, $name eq 'take' ? 'serve' : 'main', 'and who calls it');
+	for ([p50_ns => 0.5], [p90_ns => 0.9], [p99_ns => 0.99]) {
+		my ($key, $p) = @$_;
+		my $low = $own[int((($p - 0.01) * @own))];
+		my $high = $own[int((($p + 0.009) * @own))];
+		my $told = $function->{$key};
+		cmp_ok($told, '>=', 0.97 * $low - 1000, "$name: $key is not less");
+		cmp_ok($told, '<=', 1.03 * $high + 3000, 'and not more');
+	}
+}
+
+build('gcc', '-O2', '-o', 'measured', "$calls/measured.c", '-lpthread');
+my $report;
+my $contended;
+for (1 .. 5) { # until somebody had to wait for the lock for some time
+	$report = measure([qw(--limit 0 --function), 'steady,bimodal,heavy,take,hold_long'], './measured', 2);
+	my ($take) = grep { $_->{name} eq 'take' } @{$report->{functions}};
+	$contended = $take && $take->{slow}{lock_ns} > 1e6 ? $take : undef;
+	last if $contended;
+}
+check_quantiles($report, $_) for qw(steady bimodal heavy take);
+ok($contended, 'a lock was waited for') and is($contended->{slow}{holders}[0]{function}, 'hold_long', 'its holder is named');
+my %probes = map { $_->{name} => $_ } @{$report->{probes}};
+is($probes{steady}{calls}, scalar(my @all = lengths_of('steady')), 'calls are counted where the probes are');
+cmp_ok($probes{steady}{cost_ns} / $probes{steady}{calls}, '>', 200, 'and their cost is told');
+is($probes{steady}{set_share}, 1, 'they were set all the time');
+
+# Thinned out: the estimate of all calls. It is uncertain, so it may take several recordings.
+my $estimated;
+for (1 .. 6) {
+	$report = measure([qw(--limit 1 --function), 'steady'], './measured', 4);
+	my ($steady) = grep { $_->{name} eq 'steady' } @{$report->{functions}};
+	my ($probe) = @{$report->{probes}};
+	my $own = () = lengths_of('steady');
+	next if !$steady || $probe->{set_share} > 0.8;
+	$estimated = $steady->{calls} / $own;
+	diag sprintf('%.0f calls of %d told', $steady->{calls}, $own);
+	last if $estimated > 0.75 && $estimated < 1.33;
+}
+ok($estimated, 'expensive probes are thinned out');
+ok($estimated && $estimated > 0.75 && $estimated < 1.33, 'and the calls that were missed are estimated');
+
+# Nothing is disturbed by probes: neither exceptions nor longjmp().
+my $n = 600;
+for my $flags ([qw(-O2)], [qw(-O0)], [qw(-O2 -static)], [qw(-O2 -fcf-protection)]) {
+	build('g++', @$flags, '-o', 'thrown', "$calls/thrown.cc");
+	$report = measure([qw(--limit 0 --function), '*thrower*,passes,*jumper*,tail,once,spin,recurse'], './thrown', $n);
+	is($report->{stdout}, $n / 3 . ' caught, ' . $n / 5 . " jumped\n", 'the program does what it does without probes');
+	is(calls_of($report, 'once'), $n, 'calls that return are measured');
+	is(calls_of($report, $_), $n * 2 / 3, "$_: those that an exception ended are not") for qw(thrower passes spin);
+	is(calls_of($report, 'tail'), $n * 2 / 3, 'a function that ends with a jump');
+	is(calls_of($report, 'jumper'), $n * 4 / 5, 'those that longjmp() ended are not');
+	my %entries = map { $_->{name} =~ s/\(.*//r => $_->{calls} } @{$report->{probes}};
+	is($entries{thrower}, $n, 'though they are counted');
+}
+# As requests.
+is(run({seconds => 60}, $DWELL, 'record', '--request', 'once', '-o', 'r.data', '--', './thrown', $n)->{out},
+	$n / 3 . ' caught, ' . $n / 5 . " jumped\n", 'the same of functions that are requests');
+is(decode(run($DWELL, 'latency', 'requests', '--json', '-i', 'r.data')->{out})->{count}, $n, 'all of them are there');
+
+# What is not there.
+my $got = run($DWELL, 'latency', 'run', '-o', 'n.data', '--function', 'no_such_function', '--', './thrown', 1);
+like($got->{err}, qr/--function no_such_function: no program that was recorded has a function/, 'no such function');
+is($got->{out}, "1 caught, 1 jumped\n", 'the program runs nevertheless');
+$got = run($DWELL, 'latency', 'report', '-i', 'n.data');
+is($got->{status}, 1, 'a recording without calls');
+like($got->{err}, qr/has no calls of functions\n.*--function/, 'says how to record them');
+run('strip', '-o', 'stripped', 'measured');
+$got = run($DWELL, 'latency', 'run', '-o', 'n.data', '--function', 'steady', '--', './stripped', 0.1);
+like($got->{err}, qr/no program that was recorded has a function of that name.*stripped/, 'a stripped program');
+is(run($DWELL, 'latency', 'run', '--function', 'libc.so.6:', '--', 'true')->{status}, 2, 'a pattern without a function');
+is(run($DWELL, 'latency', 'run', '--function', 'a', '--limit', 'x', '--', 'true')->{status}, 2, 'a limit that is no number');
+
+done_testing;
