@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/latency/latency_requests.h"
 
+#include <inttypes.h>
+
 #include "base/duration.h"
 #include "render/format.h"
 #include "render/header.h"
@@ -11,16 +13,30 @@ static const char *const quantile_names[] = {"p50", "p90", "p99", "p99.9", "p99.
 static const char *const quantile_keys[] = {"p50_ns",  "p90_ns",   "p99_ns",
 					    "p999_ns", "p9999_ns", "max_ns"};
 static const char *const types[] = {
-	[TIMELINE_CALL] = "call",
-	[TIMELINE_WAIT] = "wait",
-	[TIMELINE_RUN_QUEUE] = "run queue",
-	[TIMELINE_HOLDER_CALL] = "holder's call",
+	[TIMELINE_CALL] = "call",	    [TIMELINE_WAIT] = "wait",
+	[TIMELINE_RUN_QUEUE] = "run queue", [TIMELINE_HOLDER_CALL] = "holder's call",
+	[TIMELINE_QUEUE] = "queue",	    [TIMELINE_THREAD] = "thread",
 };
 
-/* A request's id: its place in the order of their ends, from 1. */
-static size_t id_of(const struct latency_requests_view *view, const struct model_span *span)
+uint64_t latency_requests__id(const struct model *model, const struct model_span *span)
 {
-	return (size_t)(span - view->model->spans.data) + 1;
+	return span->n_parts ? span->id : (uint64_t)(span - model->spans.data) + 1;
+}
+
+/* The threads that had the request, each once. */
+static size_t count_threads(const struct model *model, const struct model_span *span)
+{
+	const struct model_span_part *parts = &model->span_parts.data[span->part];
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < span->n_parts; i++) {
+		bool is_new = parts[i].thread != 0;
+
+		for (uint32_t k = 0; k < i && is_new; k++)
+			is_new = parts[k].thread != parts[i].thread;
+		n += is_new;
+	}
+	return n;
 }
 
 static void put_thread(const struct latency_requests_view *view, uint32_t thread, uint64_t time,
@@ -36,13 +52,16 @@ static void put_request(const struct latency_requests_view *view, const struct m
 			FILE *to)
 {
 	const char *peer = model__string(view->model, view->model->objects.data[span->object].name);
+	size_t threads = span->n_parts ? count_threads(view->model, span) : 1;
 	char length[24], at[24], unread[24];
 
-	fprintf(to, "%10zu %11s  at %s, ", id_of(view, span),
+	fprintf(to, "%10" PRIu64 " %11s  at %s, ", latency_requests__id(view->model, span),
 		duration__text(model_span__latency(span), length),
 		duration__text(span->arrived - view->model->start, at));
 	if (span->begun > span->arrived)
 		fprintf(to, "read after %s, ", duration__text(span->begun - span->arrived, unread));
+	if (threads > 1)
+		fprintf(to, "%zu threads, ended by ", threads);
 	put_thread(view, span->thread, span->ended, to);
 	if (*peer) {
 		fputs(", from ", to);
@@ -98,6 +117,16 @@ static void put_item(const struct latency_requests_view *view, const struct time
 		}
 		fputc(']', to);
 		break;
+	case TIMELINE_QUEUE:
+		fputs("[in a queue", to);
+		if (item->queue)
+			fprintf(to, ": 0x%" PRIx64, item->queue);
+		fputc(']', to);
+		break;
+	case TIMELINE_THREAD:
+		put_thread(view, item->thread, item->begin, to);
+		fputc(':', to);
+		break;
 	}
 	fputc('\n', to);
 }
@@ -136,6 +165,15 @@ int latency_requests__text(const struct latency_requests_view *view, FILE *to)
 	return 0;
 }
 
+/* JSON has no numbers beyond those of int64_t. */
+static json_t *id_json(uint64_t id)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, id);
+	return id > INT64_MAX ? json_string(text) : json__number(id);
+}
+
 static json_t *request_json(const struct latency_requests_view *view, const struct model_span *span)
 {
 	const struct model *model = view->model;
@@ -143,7 +181,7 @@ static json_t *request_json(const struct latency_requests_view *view, const stru
 	uint32_t peer = model->objects.data[span->object].name;
 	json_t *entry = json_object();
 
-	json_object_set_new(entry, "id", json__number(id_of(view, span)));
+	json_object_set_new(entry, "id", id_json(latency_requests__id(model, span)));
 	json_object_set_new(entry, "source", json__string(model, span->name));
 	json_object_set_new(entry, "begin_ns", json__number(span->arrived - model->start));
 	json_object_set_new(entry, "length_ns", json__number(model_span__latency(span)));
@@ -180,6 +218,11 @@ static json_t *item_json(const struct latency_requests_view *view, const struct 
 	}
 	if (item->type == TIMELINE_RUN_QUEUE)
 		json_object_set_new(entry, "for", tid_json(model, item->instead));
+	if (item->type == TIMELINE_QUEUE) {
+		snprintf(object, sizeof(object), "0x%" PRIx64, item->queue);
+		json_object_set_new(entry, "queue",
+				    item->queue ? json_string(object) : json_null());
+	}
 	return entry;
 }
 
