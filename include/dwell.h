@@ -516,8 +516,8 @@ static inline void dwell_put(struct dwell_stripe *stripe, uint64_t time, uint32_
 	__atomic_store_n(&slot->seq, DWELL_SEQ_PUBLISHED(index), __ATOMIC_RELEASE);
 }
 
-DWELL_SHARED __attribute__((__nothrow__)) void dwell_v1_write(uint32_t type, uint64_t address,
-							      uint64_t value)
+DWELL_SHARED DWELL_UNTIMED __attribute__((__nothrow__)) void
+dwell_v1_write(uint32_t type, uint64_t address, uint64_t value)
 {
 	struct dwell_area *area = __atomic_load_n(&dwell_v1_state, __ATOMIC_ACQUIRE);
 	struct dwell_timespec clock;
@@ -660,8 +660,8 @@ static inline int dwell_is_named(const struct dwell_point *point, const char *na
 	return !point->name[i];
 }
 
-DWELL_SHARED __attribute__((__nothrow__)) struct dwell_point *dwell_v1_find_point(uint32_t type,
-										  const char *name)
+DWELL_SHARED DWELL_UNTIMED __attribute__((__nothrow__)) struct dwell_point *
+dwell_v1_find_point(uint32_t type, const char *name)
 {
 	int saved = errno;
 	struct dwell_points *points = dwell_find_points();
