@@ -8,6 +8,8 @@
 #include "render/header.h"
 #include "render/json.h"
 
+#define ID_WIDTH 10 /* at least, in a list */
+
 static const double quantiles[] = {0.5, 0.9, 0.99, 0.999, 0.9999, 1};
 static const char *const quantile_names[] = {"p50", "p90", "p99", "p99.9", "p99.99", "max"};
 static const char *const quantile_keys[] = {"p50_ns",  "p90_ns",   "p99_ns",
@@ -48,14 +50,15 @@ static void put_thread(const struct latency_requests_view *view, uint32_t thread
 	fprintf(to, "/%u", of->tid);
 }
 
+/* The id in @width columns, and what there is to say of the request. */
 static void put_request(const struct latency_requests_view *view, const struct model_span *span,
-			FILE *to)
+			int width, FILE *to)
 {
 	const char *peer = model__string(view->model, view->model->objects.data[span->object].name);
 	size_t threads = span->n_parts ? count_threads(view->model, span) : 1;
 	char length[24], at[24], unread[24];
 
-	fprintf(to, "%10" PRIu64 " %11s  at %s, ", latency_requests__id(view->model, span),
+	fprintf(to, "%*" PRIu64 " %11s  at %s, ", width, latency_requests__id(view->model, span),
 		duration__text(model_span__latency(span), length),
 		duration__text(span->arrived - view->model->start, at));
 	if (span->begun > span->arrived)
@@ -134,7 +137,7 @@ static void put_item(const struct latency_requests_view *view, const struct time
 static void put_timeline(const struct latency_requests_view *view, FILE *to)
 {
 	fputs("#\n# request:\n", to);
-	put_request(view, view->shown, to);
+	put_request(view, view->shown, ID_WIDTH, to);
 	fprintf(to, "#\n#%11s %11s\n", "after", "length");
 	for (size_t i = 0; i < view->timeline->items.n; i++)
 		put_item(view, &view->timeline->items.data[i], to);
@@ -142,10 +145,26 @@ static void put_timeline(const struct latency_requests_view *view, FILE *to)
 		fputs("# no call in it was longer than the resolution, and it did not wait\n", to);
 }
 
+/* A program may choose ids of up to 20 digits. */
+static int width_of_ids(const struct latency_requests_view *view,
+			const struct requests_group *group)
+{
+	int widest = ID_WIDTH;
+
+	for (size_t i = 0; i < group->n; i++) {
+		const struct model_span *span = requests__at(view->requests, group->first + i);
+		int width = snprintf(NULL, 0, "%" PRIu64, latency_requests__id(view->model, span));
+
+		widest = width > widest ? width : widest;
+	}
+	return widest;
+}
+
 int latency_requests__text(const struct latency_requests_view *view, FILE *to)
 {
 	const struct requests *requests = view->requests;
 	struct requests_group slowest = requests__slowest(requests, view->slowest);
+	int width = width_of_ids(view, &slowest);
 	char line[256] = "", text[24];
 
 	header__recording(view->model, to);
@@ -159,9 +178,9 @@ int latency_requests__text(const struct latency_requests_view *view, FILE *to)
 		put_timeline(view, to);
 		return 0;
 	}
-	fprintf(to, "#\n#%9s %11s\n", "id", "length");
+	fprintf(to, "#\n#%*s %11s\n", width - 1, "id", "length");
 	for (size_t i = slowest.n; i-- > 0;)
-		put_request(view, requests__at(requests, slowest.first + i), to);
+		put_request(view, requests__at(requests, slowest.first + i), width, to);
 	return 0;
 }
 
