@@ -116,9 +116,9 @@
  *	push(queue, request);			DWELL_REQUEST_END(request->id);
  *
  * The calling thread begins to work at request @id, until it hands it on or ends it. If no thread
- *has it yet, and it is in no queue, the request begins here. A thread may have several requests,
- *and a request several threads: it then ends when the last of them ends it. A request that nobody
- *ends is left out.
+ * has it yet, and it is in no queue, the request begins here. A thread may have several requests,
+ * and a request several threads: it then ends when the last of them ends it. A request that nobody
+ * ends is left out.
  */
 #define DWELL_REQUEST_BEGIN(id) dwell_tag(DWELL_EVENT_REQUEST_BEGIN, (id), DWELL_NULL)
 
