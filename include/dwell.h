@@ -108,12 +108,15 @@
  * program's choice, the same in all threads, as a uint64_t. It may be used again when the request
  * has ended.
  *
- *	thread that accepts requests		worker
+ *	DWELL_REQUEST_BEGIN(request->id);		// the thread that accepts requests
+ *	parse(request);
+ *	DWELL_REQUEST_BLOCK(request->id, queue);
+ *	push(queue, request);
  *
- *	DWELL_REQUEST_BEGIN(request->id);	request = pop(queue);
- *	parse(request);				DWELL_REQUEST_BEGIN_FROM(request->id, queue);
- *	DWELL_REQUEST_BLOCK(request->id, queue);	answer(request);
- *	push(queue, request);			DWELL_REQUEST_END(request->id);
+ *	request = pop(queue);				// a worker
+ *	DWELL_REQUEST_BEGIN_FROM(request->id, queue);
+ *	answer(request);
+ *	DWELL_REQUEST_END(request->id);
  *
  * The calling thread begins to work at request @id, until it hands it on or ends it. If no thread
  * has it yet, and it is in no queue, the request begins here. A thread may have several requests,
@@ -128,7 +131,7 @@
 /*
  * The calling thread hands request @id on: until a thread begins to work at it, it is in @queue, or
  * waits for something else (NULL). Put it before what makes the request visible to other threads.
- * To hand it to several threads, call it once for each of them.
+ * To hand it to several threads, call it once for each of them, before the first one can see it.
  */
 #define DWELL_REQUEST_BLOCK(id, queue) dwell_tag(DWELL_EVENT_REQUEST_BLOCK, (id), (queue))
 

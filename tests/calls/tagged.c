@@ -8,8 +8,8 @@
  *	tagged FILE
  *
  * writes all tags to FILE, one a line: the times before and after it (ns, CLOCK_MONOTONIC), tid,
- *id, what it does, and the queue. There are fewer tags than a ring of dwell.h has room for, so that
- *none is lost however late they are read.
+ * id, what it does, and the queue. There are fewer tags than a ring of dwell.h has room for, so
+ * that none is lost however late they are read.
  */
 #include <pthread.h>
 #include <stdatomic.h>
