@@ -2,7 +2,9 @@
 #include "render/latency/latency_requests.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
+#include "base/cleanup.h"
 #include "base/duration.h"
 #include "render/format.h"
 #include "render/header.h"
@@ -25,18 +27,17 @@ uint64_t latency_requests__id(const struct model *model, const struct model_span
 	return span->n_parts ? span->id : (uint64_t)(span - model->spans.data) + 1;
 }
 
-/* The threads that had the request, each once. */
+/* The number of threads that had the request. */
 static size_t count_threads(const struct model *model, const struct model_span *span)
 {
-	const struct model_span_part *parts = &model->span_parts.data[span->part];
+	_cleanup_free_ bool *had_it = calloc(model->threads.n, sizeof(*had_it));
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < span->n_parts; i++) {
-		bool is_new = parts[i].thread != 0;
+	for (uint32_t i = 0; i < span->n_parts && had_it; i++) {
+		uint32_t thread = model->span_parts.data[span->part + i].thread;
 
-		for (uint32_t k = 0; k < i && is_new; k++)
-			is_new = parts[k].thread != parts[i].thread;
-		n += is_new;
+		n += thread && !had_it[thread];
+		had_it[thread] = true;
 	}
 	return n;
 }
