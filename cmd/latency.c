@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -33,8 +34,9 @@ static const struct option_row run_rows[] = {
 		    "stop recording after TIME (10, 1.5s, 200ms, 5m)"),
 	OPTION_TEXT("request", 0, "WHAT", struct latency_run_command, request,
 		    "also record when requests begin and end, for dwell latency requests: "
-		    "tcp:PORT, unix:PATH, usdt:PROVIDER:BEGIN,END, or the name of a function or of "
-		    "a DWELL_BEGIN"),
+		    "tcp:PORT, unix:PATH, usdt:PROVIDER:BEGIN,END, dwell:requests (those that the "
+		    "program tags with DWELL_REQUEST_BEGIN), or the name of a function or of a "
+		    "DWELL_BEGIN"),
 	OPTION_TEXT("function", 0, "PATTERN[,PATTERN...]", struct latency_run_command, function,
 		    "measure these functions by probes, of any program: names or patterns "
 		    "(ngx_http_*), of one file if it is given (libssl*:SSL_*); then there is no "
@@ -197,7 +199,16 @@ struct latency_requests_command {
 	struct path_request_options requests;
 	uint64_t slowest;
 	uint64_t timeline;
+	bool shows_timeline;
 };
+
+static int set_timeline(void *options, const char *value)
+{
+	struct latency_requests_command *command = options;
+
+	command->shows_timeline = true;
+	return options__number(value, &command->timeline);
+}
 
 static const struct option_row requests_rows[] = {
 	OPTION_GROUP("What to show"),
@@ -206,9 +217,9 @@ static const struct option_row requests_rows[] = {
 		    "requests of this source, as it was recorded (default: the only one)"),
 	OPTION_NUMBER("slowest", 0, "N", struct latency_requests_command, slowest,
 		      "list the N slowest requests (default: 10)"),
-	OPTION_NUMBER("timeline", 0, "ID", struct latency_requests_command, timeline,
-		      "show the calls and waits of this request, and during waits for locks the "
-		      "calls of the holders"),
+	OPTION_CALL("timeline", 0, "ID", NULL, set_timeline,
+		    "show the calls and waits of this request, and during waits for locks the "
+		    "calls of the holders"),
 	OPTION_GROUP("Output"),
 	VIEW_OPTION_JSON,
 	VIEW_OPTION_NO_PAGER,
@@ -228,17 +239,33 @@ static int print_requests(const struct latency_requests_command *options,
 	return command__close(&terminal, err, "requests");
 }
 
-/* The request with the id that was given. */
-static int find_request(const struct latency_requests_command *options, const struct model *model,
-			const struct model_span **span)
+/* Of several tagged requests with the id that was given, the slowest. */
+static const struct model_span *find_tagged(const struct requests *requests, uint64_t id)
 {
+	for (size_t i = requests->spans.n; i-- > 0;)
+		if (requests__at(requests, i)->id == id)
+			return requests__at(requests, i);
+	return NULL;
+}
+
+/* The request with the id that was given. */
+static int find_request(const struct latency_requests_command *options,
+			const struct requests *requests, const struct model_span **span)
+{
+	const struct model *model = requests->model;
+	uint64_t id = options->timeline;
+
 	*span = NULL;
-	if (!options->timeline)
+	if (!options->shows_timeline)
 		return 0;
-	if (options->timeline > model->spans.n)
-		return error__set(-EINVAL, "there is no request %llu: ids go up to %zu",
-				  (unsigned long long)options->timeline, model->spans.n);
-	*span = &model->spans.data[options->timeline - 1];
+	if (requests__at(requests, 0)->n_parts) {
+		*span = find_tagged(requests, id);
+		return *span ? 0 : error__set(-EINVAL, "there is no request %" PRIu64, id);
+	}
+	if (!id || id > model->spans.n || model->spans.data[id - 1].n_parts)
+		return error__set(-EINVAL, "there is no request %" PRIu64 ": ids go up to %zu", id,
+				  model->spans.n);
+	*span = &model->spans.data[id - 1];
 	return 0;
 }
 
@@ -260,7 +287,7 @@ static int show_requests(const struct latency_requests_command *options)
 		err = path_requests__choose(model, &chosen, &requests);
 	}
 	err = err ? err : kinds__new(model, &kinds);
-	err = err ? err : find_request(options, model, &view.shown);
+	err = err ? err : find_request(options, &requests.all, &view.shown);
 	if (!err && view.shown)
 		err = timeline__make(model, kinds, view.shown, &timeline);
 	err = err ? err : print_requests(options, &view);

@@ -73,7 +73,8 @@ static const struct option_row rows[] = {
 		    "a unit (500ms,2.5s); FROM or TO may be omitted"),
 	OPTION_CALL("request", 0, "WHAT", NULL, set_request,
 		    "requests: tcp:PORT or unix:PATH (to a server), usdt:PROVIDER:BEGIN,END "
-		    "(between two probes), or a function or DWELL_BEGIN of that name"),
+		    "(between two probes), dwell:requests (those that the program tags with "
+		    "DWELL_REQUEST_BEGIN), or a function or DWELL_BEGIN of that name"),
 	OPTION_CALL("slowest", 0, "N", NULL, set_slowest,
 		    "only the N slowest requests, compared with those around the median"),
 	OPTION_CALL("quantile", 0, "PERCENT", NULL, set_quantile,
@@ -150,8 +151,13 @@ static int choose(const struct path_command *options, const struct model *model,
 	path_options->compared = requests->beside.data;
 	path_options->n_compared = requests->beside.n;
 	path_options->no_background = true;
-	if (!err && options->chronological && requests->windows.n > 1)
+	if (!err && options->chronological && requests->shown.n > 1)
 		err = error__set(-EINVAL, "--chronological shows one request: add --slowest 1");
+	if (!err && options->chronological && requests->windows.n > 1) {
+		err = error__set(-EINVAL, "--chronological shows one thread, and the request had "
+					  "several");
+		error__hint("dwell latency requests --timeline shows all of them");
+	}
 	return err;
 }
 

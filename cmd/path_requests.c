@@ -80,18 +80,44 @@ static int choose_source(const struct model *model, const char *source, uint32_t
 	}
 }
 
+static int add_window(struct path_requests *requests, const struct path_window *window, bool beside)
+{
+	return beside ? array__push(&requests->beside, *window)
+		      : array__push(&requests->windows, *window);
+}
+
+/* Of a tagged request, the times in which threads had it. */
+static int add_parts(const struct model *model, const struct model_span *span,
+		     struct path_requests *requests, bool beside)
+{
+	bool continues = false;
+
+	for (uint32_t i = 0; i < span->n_parts; i++) {
+		const struct model_span_part *part = &model->span_parts.data[span->part + i];
+		struct path_window window = {part->thread, part->begin, part->end, continues};
+
+		if (!part->thread || part->begin == part->end)
+			continue;
+		if (add_window(requests, &window, beside))
+			return -ENOMEM;
+		continues = true;
+	}
+	return 0;
+}
+
 static int add_windows(const struct requests *all, const struct requests_group *group,
 		       struct path_requests *requests, bool beside)
 {
-	for (size_t i = group->first + group->n; i-- > group->first;) {
-		const struct model_span *span = requests__at(all, i);
-		struct path_window window = {span->thread, span->arrived, span->ended};
+	int err = 0;
 
-		if (beside ? array__push(&requests->beside, window)
-			   : array__push(&requests->windows, window))
-			return -ENOMEM;
+	for (size_t i = group->first + group->n; i-- > group->first && !err;) {
+		const struct model_span *span = requests__at(all, i);
+		struct path_window window = {span->thread, span->arrived, span->ended, false};
+
+		err = span->n_parts ? add_parts(all->model, span, requests, beside)
+				    : add_window(requests, &window, beside);
 	}
-	return 0;
+	return err;
 }
 
 int path_requests__choose(const struct model *model, const struct path_request_options *options,

@@ -16,9 +16,10 @@ struct path_request_options {
 struct path_requests {
 	struct requests all;
 	struct requests_group shown;
-	struct requests_group compared;	   /* n 0: none */
-	ARRAY(struct path_window) windows; /* of shown, the slowest first */
-	ARRAY(struct path_window) beside;  /* of compared */
+	struct requests_group compared; /* n 0: none */
+	ARRAY(struct path_window)
+	windows; /* of shown, the slowest first; tagged ones have several */
+	ARRAY(struct path_window) beside; /* of compared */
 };
 
 /*

@@ -95,8 +95,9 @@ static const struct option_row record_rows[] = {
 		"kernel threads from the start)"),
 	OPTION_CALL("request", 0, "WHAT", NULL, add_request,
 		    "also record when requests begin and end: tcp:PORT or unix:PATH (requests to a "
-		    "server), usdt:PROVIDER:BEGIN,END (between two probes), or the name of a "
-		    "function or of a DWELL_BEGIN; may be repeated"),
+		    "server), usdt:PROVIDER:BEGIN,END (between two probes), dwell:requests (those "
+		    "that the program tags with DWELL_REQUEST_BEGIN), or the name of a function "
+		    "or of a DWELL_BEGIN; may be repeated"),
 	OPTION_NUMBER(
 		"calls", 0, "NS", struct record_options, calls_ns,
 		"also record how long calls of functions take, of programs built by dwell-cc, "

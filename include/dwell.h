@@ -103,6 +103,48 @@
 #define DWELL_END(name)	  DWELL_VISIT(DWELL_POINT_END, name)
 
 /*
+ * Requests that go through several threads, for `dwell latency run --request dwell:requests` and
+ * `dwell path --request dwell:requests` (LDB, NSDI'24, section 4.2). @id is a number of the
+ * program's choice, the same in all threads, as a uint64_t. It may be used again when the request
+ * has ended.
+ *
+ *	DWELL_REQUEST_BEGIN(request->id);		// the thread that accepts requests
+ *	parse(request);
+ *	DWELL_REQUEST_BLOCK(request->id, queue);
+ *	push(queue, request);
+ *
+ *	request = pop(queue);				// a worker
+ *	DWELL_REQUEST_BEGIN_FROM(request->id, queue);
+ *	answer(request);
+ *	DWELL_REQUEST_END(request->id);
+ *
+ * The calling thread begins to work at request @id, until it hands it on or ends it. If no thread
+ * has it yet, and it is in no queue, the request begins here. A thread may have several requests,
+ * and a request several threads: it then ends when the last of them ends it. A request that nobody
+ * ends is left out.
+ */
+#define DWELL_REQUEST_BEGIN(id) dwell_tag(DWELL_EVENT_REQUEST_BEGIN, (id), DWELL_NULL)
+
+/* The same of a request that was taken from @queue, an address that is never dereferenced. */
+#define DWELL_REQUEST_BEGIN_FROM(id, queue) dwell_tag(DWELL_EVENT_REQUEST_BEGIN, (id), (queue))
+
+/*
+ * The calling thread hands request @id on: until a thread begins to work at it, it is in @queue, or
+ * waits for something else (NULL). Put it before what makes the request visible to other threads.
+ * To hand it to several threads, call it once for each of them, before the first one can see it.
+ */
+#define DWELL_REQUEST_BLOCK(id, queue) dwell_tag(DWELL_EVENT_REQUEST_BLOCK, (id), (queue))
+
+/*
+ * The calling thread has done its work at request @id. If no other thread has it and it is in no
+ * queue, the request ends here. A request that is in a queue ends, too, if no thread has it.
+ */
+#define DWELL_REQUEST_END(id) dwell_tag(DWELL_EVENT_REQUEST_END, (id), DWELL_NULL)
+
+/* The same of all requests that the calling thread has, such as those of a batch. */
+#define DWELL_REQUEST_END_ALL() dwell_tag(DWELL_EVENT_REQUEST_END_ALL, 0, DWELL_NULL)
+
+/*
  * For functions that dwell-cc is to leave out: DWELL_UNTIMED void f(void). With another compiler,
  * it does nothing.
  */
@@ -152,7 +194,12 @@ enum dwell_event {
 	DWELL_EVENT_WOKEN_FOR_NOTHING = 4,
 	/* DWELL_BEGIN() and DWELL_END(); address: index of the point in struct dwell_points */
 	DWELL_EVENT_BEGIN = 5,
-	DWELL_EVENT_END = 6
+	DWELL_EVENT_END = 6,
+	/* address: the request's id; value: address of the queue, 0 none */
+	DWELL_EVENT_REQUEST_BEGIN = 7,
+	DWELL_EVENT_REQUEST_BLOCK = 8,
+	DWELL_EVENT_REQUEST_END = 9,
+	DWELL_EVENT_REQUEST_END_ALL = 10 /* without an id */
 };
 
 /* seq of the slot for index i of a stripe: while it is written, and once it may be read. */
@@ -344,6 +391,17 @@ static inline void dwell_annotate(enum dwell_event type, const volatile void *ad
 	dwell_v1_write(type, number, DWELL_NUMBER(uint64_t, value));
 }
 
+/* The same for a request. */
+static inline void dwell_tag(enum dwell_event type, uint64_t id, const volatile void *queue)
+{
+	uint64_t number = 0;
+
+	if (__builtin_expect(__atomic_load_n(&dwell_v1_state, __ATOMIC_RELAXED) == DWELL_OFF, 1))
+		return;
+	__builtin_memcpy(&number, &queue, sizeof(queue));
+	dwell_v1_write(type, id, number);
+}
+
 static inline struct dwell_process *dwell_process_of(struct dwell_area *area)
 {
 	return DWELL_POINTER(struct dwell_process, area) - 1;
@@ -462,8 +520,8 @@ static inline void dwell_put(struct dwell_stripe *stripe, uint64_t time, uint32_
 	__atomic_store_n(&slot->seq, DWELL_SEQ_PUBLISHED(index), __ATOMIC_RELEASE);
 }
 
-DWELL_SHARED __attribute__((__nothrow__)) void dwell_v1_write(uint32_t type, uint64_t address,
-							      uint64_t value)
+DWELL_SHARED DWELL_UNTIMED __attribute__((__nothrow__)) void
+dwell_v1_write(uint32_t type, uint64_t address, uint64_t value)
 {
 	struct dwell_area *area = __atomic_load_n(&dwell_v1_state, __ATOMIC_ACQUIRE);
 	struct dwell_timespec clock;
@@ -606,8 +664,8 @@ static inline int dwell_is_named(const struct dwell_point *point, const char *na
 	return !point->name[i];
 }
 
-DWELL_SHARED __attribute__((__nothrow__)) struct dwell_point *dwell_v1_find_point(uint32_t type,
-										  const char *name)
+DWELL_SHARED DWELL_UNTIMED __attribute__((__nothrow__)) struct dwell_point *
+dwell_v1_find_point(uint32_t type, const char *name)
 {
 	int saved = errno;
 	struct dwell_points *points = dwell_find_points();
@@ -652,6 +710,11 @@ DWELL_SHARED __attribute__((__nothrow__)) struct dwell_point *dwell_v1_find_poin
 #undef DWELL_PROGRESS_NAMED
 #undef DWELL_BEGIN
 #undef DWELL_END
+#undef DWELL_REQUEST_BEGIN
+#undef DWELL_REQUEST_BEGIN_FROM
+#undef DWELL_REQUEST_BLOCK
+#undef DWELL_REQUEST_END
+#undef DWELL_REQUEST_END_ALL
 #define DWELL_SPIN_BEGIN(address)		  ((void)sizeof(address))
 #define DWELL_SPIN_BEGIN_FOR(address, holder_tid) ((void)sizeof(address), (void)sizeof(holder_tid))
 #define DWELL_SPIN_END(address)			  ((void)sizeof(address))
@@ -661,6 +724,11 @@ DWELL_SHARED __attribute__((__nothrow__)) struct dwell_point *dwell_v1_find_poin
 #define DWELL_PROGRESS_NAMED(name)		  ((void)sizeof(name))
 #define DWELL_BEGIN(name)			  ((void)sizeof(name))
 #define DWELL_END(name)				  ((void)sizeof(name))
+#define DWELL_REQUEST_BEGIN(id)			  ((void)sizeof(id))
+#define DWELL_REQUEST_BEGIN_FROM(id, queue)	  ((void)sizeof(id), (void)sizeof(queue))
+#define DWELL_REQUEST_BLOCK(id, queue)		  ((void)sizeof(id), (void)sizeof(queue))
+#define DWELL_REQUEST_END(id)			  ((void)sizeof(id))
+#define DWELL_REQUEST_END_ALL()			  ((void)0)
 
 #endif
 #endif /* DWELL_H */

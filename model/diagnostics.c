@@ -135,6 +135,21 @@ static int diagnose_hidden(struct model *model)
 				     made - told, made);
 }
 
+/* Reports tags of requests that do not belong together. */
+static int diagnose_tags(struct model *model)
+{
+	const struct model_tags *tags = &model->tags;
+
+	if (!tags->unended && !tags->strays)
+		return 0;
+	return model__add_diagnostic(
+		model, "unbalanced",
+		"%" PRIu64 " tagged requests did not end and are left out, beside %" PRIu64
+		" that did; %" PRIu64
+		" tags hand on or end a request that the thread does not have: see dwell.h",
+		tags->unended, tags->requests, tags->strays);
+}
+
 static int diagnose_truncated(struct model *model)
 {
 	uint64_t all = 0, cut;
@@ -166,8 +181,8 @@ static int diagnose_truncated(struct model *model)
 int model__diagnose(struct model *model)
 {
 	static int (*const all[])(struct model *) = {
-		diagnose_clock,	 diagnose_calibration, diagnose_lost,
-		diagnose_damage, diagnose_hidden,      diagnose_truncated,
+		diagnose_clock,	 diagnose_calibration, diagnose_lost, diagnose_damage,
+		diagnose_hidden, diagnose_truncated,   diagnose_tags,
 	};
 	int err = 0;
 

@@ -585,6 +585,7 @@ static int load_annotation(struct loader *loader, const struct record *record)
 	struct model_annotation annotation = {
 		.time = from->time,
 		.address = from->address,
+		.queue = from->queue,
 		.other = other,
 		.name = string_id(loader, from->name),
 		.type = from->type,

@@ -155,6 +155,7 @@ void model__free(struct model *model)
 	array__free(&model->requests);
 	array__free(&model->spans);
 	array__free(&model->probes);
+	array__free(&model->span_parts);
 	array__free(&model->stacks);
 	array__free(&model->locations);
 	array__free(&model->stack_locations);

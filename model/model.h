@@ -75,6 +75,17 @@ struct model_span {
 	uint32_t thread;   /* that ended it */
 	uint32_t begun_by; /* thread */
 	uint32_t object;
+	uint64_t id;	  /* of a tagged request: the program's */
+	uint32_t part;	  /* of a tagged request: the first of its parts, in span_parts */
+	uint32_t n_parts; /* 0: it is no tagged request, but one of @thread all the time */
+};
+
+/* A thread had a tagged request, or it was in a queue. Parts may overlap. */
+struct model_span_part {
+	uint64_t begin;
+	uint64_t end;
+	uint64_t queue;	 /* its address, if @thread is 0; 0: not given */
+	uint32_t thread; /* 0: it was in a queue, or waited */
 };
 
 /* A wakeup of the thread, with the waker's stack. */
@@ -101,6 +112,7 @@ struct model_exec {
 struct model_annotation {
 	uint64_t time;
 	uint64_t address;
+	uint64_t queue;
 	uint32_t other; /* thread */
 	uint32_t name;	/* string */
 	uint8_t type;	/* enum annotation_type */
@@ -143,6 +155,13 @@ struct model_probe {
 	uint64_t cpu_ns;
 	uint64_t set_cpu_ns;
 	bool single_stepped;
+};
+
+/* Tagged requests (DWELL_REQUEST_BEGIN and its like) that are not in model.spans, and why. */
+struct model_tags {
+	uint64_t requests; /* that are */
+	uint64_t unended;  /* that were begun, but not ended */
+	uint64_t strays;   /* tags that hand on or end a request that the thread does not have */
 };
 
 /* What the scanner did, in all. */
@@ -297,8 +316,9 @@ struct model {
 	ARRAY(struct model_dso) dsos;
 	ARRAY(struct model_object) objects;
 	ARRAY(struct model_device) devices;
-	ARRAY(struct model_request) requests; /* without an element 0 for none; by completion */
-	ARRAY(struct model_span) spans;	      /* without an element 0 for none; by end */
+	ARRAY(struct model_request) requests;	  /* without an element 0 for none; by completion */
+	ARRAY(struct model_span) spans;		  /* without an element 0 for none; by end */
+	ARRAY(struct model_span_part) span_parts; /* of each span by begin */
 	ARRAY(struct model_stack) stacks;
 	ARRAY(struct model_location) locations;
 
@@ -310,6 +330,7 @@ struct model {
 	ARRAY(struct model_probe) probes; /* by number; those without a record are zeroed */
 
 	struct model_scans scans;
+	struct model_tags tags;
 	uint64_t start;	    /* of the recording */
 	uint64_t end;	    /* of the recording, or of its last record if it was cut short */
 	uint64_t period_ns; /* between two sampling points */

@@ -4,6 +4,7 @@
 
 #include "model/annotated_spans.h"
 #include "model/loader.h"
+#include "model/tagged_spans.h"
 
 /* qsort() order of two times. */
 static int compare_times(uint64_t a, uint64_t b)
@@ -141,7 +142,7 @@ int loader__timelines(struct loader *loader)
 	}
 	for (size_t i = 1; i < model->devices.n; i++)
 		TIMELINE_SORT(model->devices.data[i].idles, compare_model_idle);
-	if (annotated_spans__add(model))
+	if (annotated_spans__add(model) || tagged_spans__add(model))
 		return -ENOMEM;
 	TIMELINE_SORT(model->spans, compare_model_span);
 	return join_requests(model);

@@ -229,6 +229,7 @@ static const struct field annotation[] = {
 	UNSIGNED(1, annotation, address),
 	REFERENCE(1, annotation, other, THREAD),
 	REFERENCE(4, annotation, name, STRING),
+	UNSIGNED(6, annotation, queue),
 };
 
 static const struct field request[] = {

@@ -308,8 +308,15 @@ enum annotation_type {
 	ANNOTATION_WOKEN_FOR_NOTHING = 4,
 	ANNOTATION_BEGIN = 5, /* of a span of that name */
 	ANNOTATION_END = 6,
-	ANNOTATION_COUNT = 7,
+	ANNOTATION_REQUEST_BEGIN = 7, /* the thread works at it; address: its id */
+	ANNOTATION_REQUEST_BLOCK = 8, /* it hands it on; address: its id */
+	ANNOTATION_REQUEST_END = 9,   /* address: its id */
+	ANNOTATION_REQUEST_END_ALL = 10,
+	ANNOTATION_COUNT = 11,
 };
+
+/* The source of the spans that ANNOTATION_REQUEST_* mark. */
+#define RECORDING_TAGGED "dwell:requests"
 
 struct record_annotation {
 	uint32_t thread;
@@ -318,6 +325,8 @@ struct record_annotation {
 	uint32_t name;	/* string: of a span */
 	uint64_t address;
 	uint64_t time;
+	uint64_t
+		queue; /* address: REQUEST_BEGIN: it was taken from it, _BLOCK: put into; 0: none */
 };
 
 /* The number of lost events by cause; the last record of a cause counts. */

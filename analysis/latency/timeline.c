@@ -58,10 +58,11 @@ static int add_calls(const struct model *model, uint32_t thread, uint64_t from, 
 	return err;
 }
 
-static int add_wait(const struct model *model, struct kinds *kinds, const struct model_span *span,
-		    const struct model_interval *interval, struct timeline *timeline)
+static int add_wait(const struct model *model, struct kinds *kinds,
+		    const struct model_span_part *part, const struct model_interval *interval,
+		    struct timeline *timeline)
 {
-	const struct model_thread *thread = &model->threads.data[span->thread];
+	const struct model_thread *thread = &model->threads.data[part->thread];
 	const struct wait_description wait = {.class = interval->class,
 					      .flags = interval->flags,
 					      .syscall = interval->syscall,
@@ -69,18 +70,18 @@ static int add_wait(const struct model *model, struct kinds *kinds, const struct
 					      .object = interval->object};
 	uint64_t woken = interval->t_out + interval->blocked_ns;
 	struct timeline_item item = {
-		.begin = latest(interval->t_out, span->arrived),
-		.end = earliest(woken, span->ended),
-		.thread = span->thread,
+		.begin = latest(interval->t_out, part->begin),
+		.end = earliest(woken, part->end),
+		.thread = part->thread,
 		.waker = interval->waker,
 		.object = interval->object,
 		.type = TIMELINE_WAIT,
 		.kind = (uint8_t)kinds__of(kinds, &wait),
 	};
 	struct timeline_item queued = {
-		.begin = latest(woken, span->arrived),
-		.end = earliest(woken + interval->runq_ns, span->ended),
-		.thread = span->thread,
+		.begin = latest(woken, part->begin),
+		.end = earliest(woken + interval->runq_ns, part->end),
+		.thread = part->thread,
 		.instead = interval->previous,
 		.type = TIMELINE_RUN_QUEUE,
 	};
@@ -98,20 +99,20 @@ static int add_wait(const struct model *model, struct kinds *kinds, const struct
 	return err;
 }
 
-static int add_waits(const struct model *model, struct kinds *kinds, const struct model_span *span,
-		     struct timeline *timeline)
+static int add_waits(const struct model *model, struct kinds *kinds,
+		     const struct model_span_part *part, struct timeline *timeline)
 {
-	const struct model_thread *thread = &model->threads.data[span->thread];
-	size_t i = model_thread__intervals_until(thread, span->arrived, 0);
+	const struct model_thread *thread = &model->threads.data[part->thread];
+	size_t i = model_thread__intervals_until(thread, part->begin, 0);
 	int err = 0;
 
 	for (i = i ? i - 1 : 0; i < thread->intervals.n && !err; i++) {
 		const struct model_interval *interval = &thread->intervals.data[i];
 
-		if (interval->t_out >= span->ended)
+		if (interval->t_out >= part->end)
 			break;
-		if (interval->t_out + interval->blocked_ns + interval->runq_ns > span->arrived)
-			err = add_wait(model, kinds, span, interval, timeline);
+		if (interval->t_out + interval->blocked_ns + interval->runq_ns > part->begin)
+			err = add_wait(model, kinds, part, interval, timeline);
 	}
 	return err;
 }
@@ -128,35 +129,89 @@ static int by_begin(const void *a, const void *b)
 	return one->end > other->end ? -1 : one->end < other->end;
 }
 
-/* Each item lies in those that begin before it and end after it. */
-static int set_depths(struct timeline *timeline)
+/* Each item from @first on lies in those that begin before it and end after it. */
+static int set_depths(struct timeline *timeline, size_t first, uint32_t depth)
 {
 	ARRAY(uint64_t) ends = {};
 	int err = 0;
 
-	for (size_t i = 0; i < timeline->items.n && !err; i++) {
+	for (size_t i = first; i < timeline->items.n && !err; i++) {
 		struct timeline_item *item = &timeline->items.data[i];
 
 		while (ends.n && ends.data[ends.n - 1] < item->end)
 			ends.n--;
-		item->depth = (uint32_t)ends.n;
+		item->depth = depth + (uint32_t)ends.n;
 		err = array__push(&ends, item->end);
 	}
 	array__free(&ends);
 	return err;
 }
 
+/* What a thread did in @part, @depth deep. */
+static int add_part(const struct model *model, struct kinds *kinds,
+		    const struct model_span_part *part, uint32_t depth, struct timeline *timeline)
+{
+	size_t first = timeline->items.n;
+	int err = add_calls(model, part->thread, part->begin, part->end, TIMELINE_CALL, timeline);
+
+	err = err ? err : add_waits(model, kinds, part, timeline);
+	if (!err && timeline->items.n > first)
+		qsort(timeline->items.data + first, timeline->items.n - first,
+		      sizeof(*timeline->items.data), by_begin);
+	return err ? err : set_depths(timeline, first, depth);
+}
+
+/* Adds the times of [@part->begin, @part->end), in a queue, in which no thread had @span. */
+static int add_queue(const struct model *model, const struct model_span *span,
+		     const struct model_span_part *part, struct timeline *timeline)
+{
+	const struct model_span_part *parts = &model->span_parts.data[span->part];
+	struct timeline_item item = {
+		.begin = part->begin, .queue = part->queue, .type = TIMELINE_QUEUE};
+
+	/* Parts are sorted by begin. */
+	for (uint32_t i = 0; i < span->n_parts && item.begin < part->end; i++) {
+		if (!parts[i].thread || parts[i].end <= item.begin)
+			continue;
+		item.end = earliest(parts[i].begin, part->end);
+		if (item.end > item.begin && array__push(&timeline->items, item))
+			return -ENOMEM;
+		item.begin = latest(item.begin, parts[i].end);
+	}
+	item.end = part->end;
+	return item.end > item.begin ? array__push(&timeline->items, item) : 0;
+}
+
+static int add_tagged(const struct model *model, struct kinds *kinds, const struct model_span *span,
+		      struct timeline *timeline)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < span->n_parts && !err; i++) {
+		const struct model_span_part *part = &model->span_parts.data[span->part + i];
+		struct timeline_item item = {.begin = part->begin,
+					     .end = part->end,
+					     .thread = part->thread,
+					     .type = TIMELINE_THREAD};
+
+		if (!part->thread) {
+			err = add_queue(model, span, part, timeline);
+			continue;
+		}
+		err = array__push(&timeline->items, item);
+		err = err ? err : add_part(model, kinds, part, 1, timeline);
+	}
+	return err;
+}
+
 int timeline__make(const struct model *model, struct kinds *kinds, const struct model_span *span,
 		   struct timeline *timeline)
 {
-	int err =
-		add_calls(model, span->thread, span->arrived, span->ended, TIMELINE_CALL, timeline);
+	const struct model_span_part all = {
+		.begin = span->arrived, .end = span->ended, .thread = span->thread};
 
-	err = err ? err : add_waits(model, kinds, span, timeline);
-	if (!err && timeline->items.n)
-		qsort(timeline->items.data, timeline->items.n, sizeof(*timeline->items.data),
-		      by_begin);
-	return err ? err : set_depths(timeline);
+	return span->n_parts ? add_tagged(model, kinds, span, timeline)
+			     : add_part(model, kinds, &all, 0, timeline);
 }
 
 void timeline__free(struct timeline *timeline)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The timeline of a request: the calls and waits of its thread, and during a wait for a lock also
- * the calls of the lock's holder (LDB, NSDI'24, section 5.1 and figure 6).
+ * the calls of the lock's holder (LDB, NSDI'24, section 5.1 and figure 6). Of a tagged request,
+ * those of each thread in the times in which it had the request, and the times in queues.
  */
 #pragma once
 
@@ -16,11 +17,14 @@ enum timeline_type {
 	TIMELINE_WAIT = 1,	  /* it was blocked */
 	TIMELINE_RUN_QUEUE = 2,	  /* it waited for a CPU */
 	TIMELINE_HOLDER_CALL = 3, /* a call of the thread that the wait above was for */
+	TIMELINE_QUEUE = 4,	  /* it was in a queue, or waited, and no thread had it */
+	TIMELINE_THREAD = 5,	  /* a thread had it; what it did follows */
 };
 
 struct timeline_item {
 	uint64_t begin; /* ns, CLOCK_MONOTONIC; not before the request */
 	uint64_t end;	/* not after it */
+	uint64_t queue; /* its address: queues; 0: unknown */
 	uint32_t thread;
 	uint32_t level; /* calls: those below it on the shadow stack */
 	uint32_t depth; /* calls and waits of the request that it lies in */
@@ -34,7 +38,8 @@ struct timeline_item {
 };
 
 struct timeline {
-	ARRAY(struct timeline_item) items; /* by begin, outer ones first */
+	/* By begin, outer ones first; in a tagged request, of one part after the other. */
+	ARRAY(struct timeline_item) items;
 };
 
 /* Calls shorter than the resolution are missing. 0 or -ENOMEM. */

@@ -133,16 +133,20 @@ static int walk_windows(struct finder *finder, const struct path_options *option
 	const struct path_visitor visitor = {on_enter, on_step, on_leave, finder};
 	struct path *path = finder->path;
 	struct path_window window;
+	bool counted = false;
 	int err = 0;
 
 	for (size_t i = 0; i < options->n_windows && !err; i++) {
+		counted = counted && options->windows[i].continues;
 		if (!clip(path->model, &options->windows[i], &window))
 			continue;
-		if (!path->n_windows++) {
+		if (!path->n_windows) {
 			path->thread = window.thread;
 			path->from = window.from;
 			path->until = window.until;
 		}
+		path->n_windows += !counted;
+		counted = true;
 		path->wall_ns += window.until - window.from;
 		err = path__walk(&path->walk, window.thread, window.from, window.until, &visitor);
 	}

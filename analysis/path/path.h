@@ -13,6 +13,7 @@ struct path_window {
 	uint32_t thread;
 	uint64_t from; /* ns, CLOCK_MONOTONIC: clipped to the thread's life */
 	uint64_t until;
+	bool continues; /* the window before, which counts as one with it */
 };
 
 struct path_options {

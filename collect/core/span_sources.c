@@ -7,6 +7,7 @@
 #include <sys/un.h>
 
 #include "base/error.h"
+#include "recording/recording.h"
 
 #define TCP  "tcp:"
 #define UNIX "unix:"
@@ -89,6 +90,10 @@ static int parse(const char *text, struct span_source *source)
 		return parse_path(text + strlen(UNIX), source);
 	if (has_prefix(text, USDT))
 		return parse_probes(text + strlen(USDT), source);
+	if (!strcmp(text, RECORDING_TAGGED)) {
+		source->kind = SPAN_SOURCE_TAGS;
+		return 0;
+	}
 	if (!*text)
 		return error__set(-EINVAL, "a request has no name");
 	source->kind = SPAN_SOURCE_NAME;

@@ -16,6 +16,7 @@ enum span_source_kind {
 	SPAN_SOURCE_TCP,    /* requests over connections that were accepted at a port */
 	SPAN_SOURCE_UNIX,   /* the same at the path of a Unix socket */
 	SPAN_SOURCE_PROBES, /* from one probe (USDT) to another one, in the same thread */
+	SPAN_SOURCE_TAGS,   /* what DWELL_REQUEST_BEGIN and its like tag */
 	SPAN_SOURCE_NAME,   /* calls of a function, or DWELL_BEGIN and DWELL_END of that name */
 };
 
@@ -34,8 +35,9 @@ struct span_sources {
 };
 
 /*
- * Adds "tcp:PORT", "unix:PATH", "usdt:[PROVIDER:]BEGIN,END", or the name of a function or of an
- * annotation. Returns 0, or with error__set() -EINVAL (malformed, or too many) or -ENOMEM.
+ * Adds "tcp:PORT", "unix:PATH", "usdt:[PROVIDER:]BEGIN,END", "dwell:requests", or the name of a
+ * function or of an annotation. Returns 0, or with error__set() -EINVAL (malformed, or too many) or
+ * -ENOMEM.
  */
 int span_sources__add(struct span_sources *sources, const char *text);
 

@@ -568,6 +568,8 @@ const char *recorder__request_problem(const struct recorder *recorder, size_t in
 		return error;
 	if (source->kind == SPAN_SOURCE_TCP || source->kind == SPAN_SOURCE_UNIX)
 		return "no program that was recorded answered a request there";
+	if (source->kind == SPAN_SOURCE_TAGS)
+		return "no command that dwell ran ended one (DWELL_REQUEST_END in dwell.h)";
 	if (span_probes__is_found(recorder->probes, index))
 		return "none of them ended in a program that was recorded";
 	return source->kind == SPAN_SOURCE_PROBES

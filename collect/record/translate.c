@@ -509,7 +509,11 @@ _Static_assert((int)DWELL_EVENT_SPIN_BEGIN == ANNOTATION_SPIN_BEGIN &&
 		       (int)DWELL_EVENT_SPIN_RELEASE == ANNOTATION_SPIN_RELEASE &&
 		       (int)DWELL_EVENT_WOKEN_FOR_NOTHING == ANNOTATION_WOKEN_FOR_NOTHING &&
 		       (int)DWELL_EVENT_BEGIN == ANNOTATION_BEGIN &&
-		       (int)DWELL_EVENT_END == ANNOTATION_END,
+		       (int)DWELL_EVENT_END == ANNOTATION_END &&
+		       (int)DWELL_EVENT_REQUEST_BEGIN == ANNOTATION_REQUEST_BEGIN &&
+		       (int)DWELL_EVENT_REQUEST_BLOCK == ANNOTATION_REQUEST_BLOCK &&
+		       (int)DWELL_EVENT_REQUEST_END == ANNOTATION_REQUEST_END &&
+		       (int)DWELL_EVENT_REQUEST_END_ALL == ANNOTATION_REQUEST_END_ALL,
 	       "dwell.h and recordings name annotations by the same numbers");
 
 /* The source that the span @name belongs to, or the number of sources. */
@@ -524,14 +528,24 @@ static size_t source_of(const struct translator *translator, const char *name)
 	return n;
 }
 
+static bool is_tag(const struct annotation *annotation)
+{
+	return annotation->type >= DWELL_EVENT_REQUEST_BEGIN &&
+	       annotation->type <= DWELL_EVENT_REQUEST_END_ALL;
+}
+
 /* Counts the span that @annotation ends. False: it begins or ends one that was not asked for. */
 static bool is_wanted(struct translator *translator, const struct annotation *annotation,
 		      const char *name)
 {
-	bool ends = annotation->type == DWELL_EVENT_END;
+	bool ends = annotation->type == DWELL_EVENT_END ||
+		    annotation->type == DWELL_EVENT_REQUEST_END ||
+		    annotation->type == DWELL_EVENT_REQUEST_END_ALL;
 	size_t source;
 
-	if (!ends && annotation->type != DWELL_EVENT_BEGIN)
+	if (is_tag(annotation))
+		name = RECORDING_TAGGED;
+	else if (!ends && annotation->type != DWELL_EVENT_BEGIN)
 		return true;
 	if (!name || !translator->sources)
 		return false;
@@ -564,6 +578,8 @@ bool translator__annotation(struct translator *translator, const struct annotati
 	record.annotation.name = recording_writer__string(translator->writer, name);
 	if (annotation->type == ANNOTATION_SPIN_BEGIN && other)
 		record.annotation.other = (uint32_t)*other;
+	if (is_tag(annotation))
+		record.annotation.queue = annotation->value;
 	recording_writer__put(translator->writer, &record);
 	return true;
 }

@@ -36,7 +36,7 @@ const char script_format[] =
 	"  request   the thread ended a request (--request of dwell record), which arrived at\n"
 	"            t_arrived, and was read, or begun, at t_begun\n"
 	"  annotation  the program reported busy waiting or a false wakeup, or the begin or end\n"
-	"            of a request (dwell.h)\n"
+	"            of a request, or who works at one (dwell.h)\n"
 	"  exit      the thread ended, or the recording (exited=0); has the exact times\n"
 	"\n"
 	"With --json each event is one JSON object on one line; times are *_ns.\n";
@@ -312,11 +312,15 @@ static int write_annotation(struct writer *writer, const struct script_event *ev
 		[ANNOTATION_WOKEN_FOR_NOTHING] = "woken-for-nothing",
 		[ANNOTATION_BEGIN] = "begin",
 		[ANNOTATION_END] = "end",
+		[ANNOTATION_REQUEST_BEGIN] = "request-begin",
+		[ANNOTATION_REQUEST_BLOCK] = "request-block",
+		[ANNOTATION_REQUEST_END] = "request-end",
+		[ANNOTATION_REQUEST_END_ALL] = "request-end-all",
 	};
 	const struct model *model = writer->model;
 	const struct model_annotation *at =
 		&model->threads.data[event->thread].annotations.data[event->index];
-	char address[24];
+	char address[24], queue[24];
 
 	if (writer->script->filter->classes)
 		return 0;
@@ -327,6 +331,9 @@ static int write_annotation(struct writer *writer, const struct script_event *ev
 	fields__number(&writer->fields, "other_tid", model->threads.data[at->other].tid);
 	if (at->name)
 		fields__text(&writer->fields, "name", model__string(model, at->name));
+	snprintf(queue, sizeof(queue), "0x%" PRIx64, at->queue);
+	if (at->queue)
+		fields__word(&writer->fields, "queue", queue);
 	fields__end(&writer->fields);
 	return 0;
 }
@@ -386,11 +393,17 @@ static int write_request(struct writer *writer, const struct script_event *event
 	const struct model *model = writer->model;
 	const struct model_span *span = &model->spans.data[event->index];
 	uint32_t peer = model->objects.data[span->object].name;
+	char id[24];
 
 	if (!is_wanted(writer, event->thread, true))
 		return 0;
 	put_head(writer, "request", event->time, event->thread);
 	fields__text(&writer->fields, "source", model__string(model, span->name));
+	snprintf(id, sizeof(id), "%" PRIu64, span->id);
+	if (span->n_parts && span->id > INT64_MAX)
+		fields__word(&writer->fields, "id", id);
+	else if (span->n_parts)
+		fields__number(&writer->fields, "id", (int64_t)span->id);
 	put_time(writer, "t_arrived", span->arrived);
 	put_time(writer, "t_begun", span->begun);
 	fields__number(&writer->fields, "length_ns", (int64_t)(span->ended - span->arrived));

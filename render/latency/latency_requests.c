@@ -1,26 +1,45 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/latency/latency_requests.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
 #include "base/duration.h"
 #include "render/format.h"
 #include "render/header.h"
 #include "render/json.h"
+
+#define ID_WIDTH 10 /* at least, in a list */
 
 static const double quantiles[] = {0.5, 0.9, 0.99, 0.999, 0.9999, 1};
 static const char *const quantile_names[] = {"p50", "p90", "p99", "p99.9", "p99.99", "max"};
 static const char *const quantile_keys[] = {"p50_ns",  "p90_ns",   "p99_ns",
 					    "p999_ns", "p9999_ns", "max_ns"};
 static const char *const types[] = {
-	[TIMELINE_CALL] = "call",
-	[TIMELINE_WAIT] = "wait",
-	[TIMELINE_RUN_QUEUE] = "run queue",
-	[TIMELINE_HOLDER_CALL] = "holder's call",
+	[TIMELINE_CALL] = "call",	    [TIMELINE_WAIT] = "wait",
+	[TIMELINE_RUN_QUEUE] = "run queue", [TIMELINE_HOLDER_CALL] = "holder's call",
+	[TIMELINE_QUEUE] = "queue",	    [TIMELINE_THREAD] = "thread",
 };
 
-/* A request's id: its place in the order of their ends, from 1. */
-static size_t id_of(const struct latency_requests_view *view, const struct model_span *span)
+uint64_t latency_requests__id(const struct model *model, const struct model_span *span)
 {
-	return (size_t)(span - view->model->spans.data) + 1;
+	return span->n_parts ? span->id : (uint64_t)(span - model->spans.data) + 1;
+}
+
+/* The number of threads that had the request. */
+static size_t count_threads(const struct model *model, const struct model_span *span)
+{
+	_cleanup_free_ bool *had_it = calloc(model->threads.n, sizeof(*had_it));
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < span->n_parts && had_it; i++) {
+		uint32_t thread = model->span_parts.data[span->part + i].thread;
+
+		n += thread && !had_it[thread];
+		had_it[thread] = true;
+	}
+	return n;
 }
 
 static void put_thread(const struct latency_requests_view *view, uint32_t thread, uint64_t time,
@@ -32,17 +51,21 @@ static void put_thread(const struct latency_requests_view *view, uint32_t thread
 	fprintf(to, "/%u", of->tid);
 }
 
+/* The id in @width columns, and what there is to say of the request. */
 static void put_request(const struct latency_requests_view *view, const struct model_span *span,
-			FILE *to)
+			int width, FILE *to)
 {
 	const char *peer = model__string(view->model, view->model->objects.data[span->object].name);
+	size_t threads = span->n_parts ? count_threads(view->model, span) : 1;
 	char length[24], at[24], unread[24];
 
-	fprintf(to, "%10zu %11s  at %s, ", id_of(view, span),
+	fprintf(to, "%*" PRIu64 " %11s  at %s, ", width, latency_requests__id(view->model, span),
 		duration__text(model_span__latency(span), length),
 		duration__text(span->arrived - view->model->start, at));
 	if (span->begun > span->arrived)
 		fprintf(to, "read after %s, ", duration__text(span->begun - span->arrived, unread));
+	if (threads > 1)
+		fprintf(to, "%zu threads, ended by ", threads);
 	put_thread(view, span->thread, span->ended, to);
 	if (*peer) {
 		fputs(", from ", to);
@@ -98,6 +121,16 @@ static void put_item(const struct latency_requests_view *view, const struct time
 		}
 		fputc(']', to);
 		break;
+	case TIMELINE_QUEUE:
+		fputs("[in a queue", to);
+		if (item->queue)
+			fprintf(to, ": 0x%" PRIx64, item->queue);
+		fputc(']', to);
+		break;
+	case TIMELINE_THREAD:
+		put_thread(view, item->thread, item->begin, to);
+		fputc(':', to);
+		break;
 	}
 	fputc('\n', to);
 }
@@ -105,7 +138,7 @@ static void put_item(const struct latency_requests_view *view, const struct time
 static void put_timeline(const struct latency_requests_view *view, FILE *to)
 {
 	fputs("#\n# request:\n", to);
-	put_request(view, view->shown, to);
+	put_request(view, view->shown, ID_WIDTH, to);
 	fprintf(to, "#\n#%11s %11s\n", "after", "length");
 	for (size_t i = 0; i < view->timeline->items.n; i++)
 		put_item(view, &view->timeline->items.data[i], to);
@@ -113,10 +146,26 @@ static void put_timeline(const struct latency_requests_view *view, FILE *to)
 		fputs("# no call in it was longer than the resolution, and it did not wait\n", to);
 }
 
+/* A program may choose ids of up to 20 digits. */
+static int width_of_ids(const struct latency_requests_view *view,
+			const struct requests_group *group)
+{
+	int widest = ID_WIDTH;
+
+	for (size_t i = 0; i < group->n; i++) {
+		const struct model_span *span = requests__at(view->requests, group->first + i);
+		int width = snprintf(NULL, 0, "%" PRIu64, latency_requests__id(view->model, span));
+
+		widest = width > widest ? width : widest;
+	}
+	return widest;
+}
+
 int latency_requests__text(const struct latency_requests_view *view, FILE *to)
 {
 	const struct requests *requests = view->requests;
 	struct requests_group slowest = requests__slowest(requests, view->slowest);
+	int width = width_of_ids(view, &slowest);
 	char line[256] = "", text[24];
 
 	header__recording(view->model, to);
@@ -130,10 +179,19 @@ int latency_requests__text(const struct latency_requests_view *view, FILE *to)
 		put_timeline(view, to);
 		return 0;
 	}
-	fprintf(to, "#\n#%9s %11s\n", "id", "length");
+	fprintf(to, "#\n#%*s %11s\n", width - 1, "id", "length");
 	for (size_t i = slowest.n; i-- > 0;)
-		put_request(view, requests__at(requests, slowest.first + i), to);
+		put_request(view, requests__at(requests, slowest.first + i), width, to);
 	return 0;
+}
+
+/* JSON has no numbers beyond those of int64_t. */
+static json_t *id_json(uint64_t id)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRIu64, id);
+	return id > INT64_MAX ? json_string(text) : json__number(id);
 }
 
 static json_t *request_json(const struct latency_requests_view *view, const struct model_span *span)
@@ -143,7 +201,7 @@ static json_t *request_json(const struct latency_requests_view *view, const stru
 	uint32_t peer = model->objects.data[span->object].name;
 	json_t *entry = json_object();
 
-	json_object_set_new(entry, "id", json__number(id_of(view, span)));
+	json_object_set_new(entry, "id", id_json(latency_requests__id(model, span)));
 	json_object_set_new(entry, "source", json__string(model, span->name));
 	json_object_set_new(entry, "begin_ns", json__number(span->arrived - model->start));
 	json_object_set_new(entry, "length_ns", json__number(model_span__latency(span)));
@@ -180,6 +238,11 @@ static json_t *item_json(const struct latency_requests_view *view, const struct 
 	}
 	if (item->type == TIMELINE_RUN_QUEUE)
 		json_object_set_new(entry, "for", tid_json(model, item->instead));
+	if (item->type == TIMELINE_QUEUE) {
+		snprintf(object, sizeof(object), "0x%" PRIx64, item->queue);
+		json_object_set_new(entry, "queue",
+				    item->queue ? json_string(object) : json_null());
+	}
 	return entry;
 }
 

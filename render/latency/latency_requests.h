@@ -15,6 +15,12 @@ struct latency_requests_view {
 	const struct timeline *timeline; /* its */
 };
 
+/*
+ * The number that names @span, one of model->spans: the program's own of a tagged request; else its
+ * place in the order of their ends, from 1.
+ */
+uint64_t latency_requests__id(const struct model *model, const struct model_span *span);
+
 /* Both return 0 or -ENOMEM. */
 int latency_requests__text(const struct latency_requests_view *view, FILE *to);
 int latency_requests__json(const struct latency_requests_view *view, FILE *to);

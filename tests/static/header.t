@@ -41,6 +41,11 @@ void **PART(void)
 	else
 		DWELL_BEGIN("request");
 	DWELL_END("request");
+	DWELL_REQUEST_BEGIN(1);
+	DWELL_REQUEST_BLOCK(1, &lock);
+	DWELL_REQUEST_BEGIN_FROM(1, &lock);
+	DWELL_REQUEST_END(1);
+	DWELL_REQUEST_END_ALL();
 	return STATE;
 }
 END
@@ -98,7 +103,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < DWELL_STRIPES; i++)
 		header.size -= area->stripe[i].next;
 	printf("%d events\n", (int)(sizeof(*area) - header.size));
-	return sizeof(*area) - header.size == 7 * 5 ? 0 : 3;
+	return sizeof(*area) - header.size == 7 * 10 ? 0 : 3;
 }
 END
 

@@ -245,6 +245,7 @@ static inline void dice__device_record(struct dice *dice, struct recording_write
 		r->annotation.type = (uint8_t)(dice__roll(dice) % ANNOTATION_COUNT);
 		r->annotation.address = dice__value(dice, 64);
 		r->annotation.time = dice__value(dice, 63);
+		r->annotation.queue = dice__value(dice, 64);
 	}
 }
 

@@ -48,7 +48,7 @@ static inline uint32_t index_of(const struct model *model, uint32_t number)
 static inline struct found program__path(struct program *program, uint64_t end)
 {
 	struct model *model = synthetic__load(&program->made, end);
-	const struct path_window window = {index_of(model, 1), 0, UINT64_MAX};
+	const struct path_window window = {index_of(model, 1), 0, UINT64_MAX, false};
 
 	return find(model, &window);
 }

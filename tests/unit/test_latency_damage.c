@@ -62,6 +62,29 @@ static void check_latency(const struct model *model, struct kinds *kinds)
 	call_latency__free(&latency);
 }
 
+/* So many tagged requests had several parts. */
+static size_t tagged;
+
+/* The parts of a tagged request lie in it, and its first and last one are its begin and end. */
+static void check_parts(const struct model *model, const struct model_span *span)
+{
+	uint64_t last = 0;
+
+	assert_true(span->part + (uint64_t)span->n_parts <= model->span_parts.n);
+	for (uint32_t i = 0; i < span->n_parts; i++) {
+		const struct model_span_part *part = &model->span_parts.data[span->part + i];
+
+		assert_true(part->begin >= span->begun && part->begin <= part->end);
+		assert_true(i == 0 || part->begin >= part[-1].begin);
+		last = part->end > last ? part->end : last;
+	}
+	if (span->n_parts) {
+		assert_int_equal(model->span_parts.data[span->part].begin, span->begun);
+		assert_int_equal(last, span->ended);
+	}
+	tagged += span->n_parts > 1;
+}
+
 /* Nothing of a timeline lies outside its request. */
 static void check_timelines(const struct model *model, struct kinds *kinds)
 {
@@ -81,6 +104,7 @@ static void check_timelines(const struct model *model, struct kinds *kinds)
 		char *text;
 		FILE *to = open_memstream(&text, &size);
 
+		check_parts(model, span);
 		assert_int_equal(timeline__make(model, kinds, span, &timeline), 0);
 		for (size_t k = 0; k < timeline.items.n; k++) {
 			assert_true(timeline.items.data[k].begin >= span->arrived);
@@ -118,6 +142,7 @@ static void random_recordings_of_few_threads(void **state)
 	for (uint64_t seed = 1; seed <= 150; seed++)
 		check_random(2000 + seed, true);
 	assert_true(slow > 0);
+	assert_true(tagged > 0);
 }
 
 int main(void)

@@ -297,7 +297,7 @@ static void losses_stay_where_they_are(void **state)
 static void check_all_paths(struct model *model)
 {
 	for (uint32_t t = 1; t < model->threads.n; t++) {
-		const struct path_window window = {t, 0, UINT64_MAX};
+		const struct path_window window = {t, 0, UINT64_MAX, false};
 		struct found found = find(model, &window);
 
 		assert_true(found.err == 0 || found.err == -ENODATA);

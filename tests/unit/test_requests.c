@@ -174,12 +174,13 @@ static void windows_are_compared(void **state)
 {
 	struct program program = program__begin(true);
 	const struct path_window slow[] = {
-		{1, START + 10 * MS, START + 30 * MS},
-		{1, START + 20 * MS, START + 40 * MS},	 /* overlaps */
-		{1, START + 200 * MS, START + 300 * MS}, /* the thread is not there any more */
+		{1, START + 10 * MS, START + 30 * MS, false},
+		{1, START + 20 * MS, START + 40 * MS, false}, /* overlaps */
+		{1, START + 200 * MS, START + 300 * MS,
+		 false}, /* the thread is not there any more */
 	};
-	const struct path_window fast[] = {{1, START, START + 4 * MS},
-					   {2, START + 50 * MS, START + 52 * MS}};
+	const struct path_window fast[] = {{1, START, START + 4 * MS, false},
+					   {2, START + 50 * MS, START + 52 * MS, false}};
 	struct path_options options = {.windows = slow,
 				       .n_windows = 3,
 				       .compared = fast,
@@ -214,7 +215,7 @@ static void windows_are_compared(void **state)
 static void only_windows_without_the_thread_are_nothing(void **state)
 {
 	struct program program = program__begin(true);
-	const struct path_window window = {1, START + 200 * MS, START + 300 * MS};
+	const struct path_window window = {1, START + 200 * MS, START + 300 * MS, false};
 	const struct path_options options = {.windows = &window, .n_windows = 1};
 	struct path path = {};
 	struct kinds *kinds;

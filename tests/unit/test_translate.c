@@ -22,7 +22,7 @@ struct fixture {
 	struct translator *translator;
 };
 
-static struct fixture begin(void)
+static struct fixture begin_recording(void)
 {
 	struct fixture fixture;
 
@@ -80,7 +80,7 @@ static void file_names_become_a_path(void **state)
 	char storage[sizeof(struct event_file) + sizeof(names)] = {};
 	struct event_file *file = (void *)storage;
 	struct event_interval event = interval(1);
-	struct fixture fixture = begin();
+	struct fixture fixture = begin_recording();
 	char strings[64][256] = {};
 	struct record last;
 
@@ -100,7 +100,7 @@ static void file_names_become_a_path(void **state)
 static void sockets_have_addresses(void **state)
 {
 	struct event_interval event = interval(1);
-	struct fixture fixture = begin();
+	struct fixture fixture = begin_recording();
 	char strings[64][256] = {};
 	struct record last;
 
@@ -125,7 +125,7 @@ static void any_child_is_the_one_that_woke(void **state)
 	struct event_thread child = {
 		.header = {EVENT_THREAD, 2, 50}, .tid = 4242, .tgid = 4242, .flags = THREAD_KERNEL};
 	struct event_interval event = interval(1);
-	struct fixture fixture = begin();
+	struct fixture fixture = begin_recording();
 	char strings[64][256] = {};
 	struct record last;
 
@@ -142,7 +142,7 @@ static void any_child_is_the_one_that_woke(void **state)
 /* The last switch of thread 1 was seen, that of thread 2 was not. */
 static void provisional_totals_stand_in(void **state)
 {
-	struct fixture fixture = begin();
+	struct fixture fixture = begin_recording();
 	struct recording_reader *reader;
 	struct record record;
 	uint64_t cpu[3] = {}, times[3] = {};
@@ -192,7 +192,7 @@ static void stacks_are_known_by_hash(void **state)
 	char storage[sizeof(struct event_interval) + 3 * sizeof(uint64_t)] = {};
 	struct event_interval *event = (void *)storage;
 	static const uint64_t frames[] = {0xffffffff81000010, 0x401000, 0x402000};
-	struct fixture fixture = begin();
+	struct fixture fixture = begin_recording();
 	char strings[64][256] = {};
 	struct record last, stack;
 
@@ -237,7 +237,7 @@ static void nonsense_is_passed_over(void **state)
 	struct event_interval event = interval(1);
 	struct event_file file = {.header = {EVENT_FILE, 1, 1}, .size = 1 << 20};
 	struct event_header unknown = {999, 1, 1};
-	struct fixture fixture = begin();
+	struct fixture fixture = begin_recording();
 	char strings[64][256] = {};
 	struct record last;
 
@@ -254,6 +254,40 @@ static void nonsense_is_passed_over(void **state)
 	assert_false(finish(&fixture, RECORD_INTERVAL, &last, strings));
 }
 
+/* Tags of requests are recorded, with id and queue, if they were asked for. */
+static void tags_are_recorded_on_request(void **state)
+{
+	static const char *const names[] = {"dwell:requests", "other"};
+	struct event_thread thread = {
+		.header = {EVENT_THREAD, 3, 50}, .tid = 42, .tgid = 42, .flags = THREAD_TARGET};
+	const struct annotation begin = {100, UINT64_MAX, 0x1234, 42, DWELL_EVENT_REQUEST_BEGIN};
+	const struct annotation end = {200, UINT64_MAX, 0, 42, DWELL_EVENT_REQUEST_END};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct span_sources sources = {};
+		struct fixture fixture = begin_recording();
+		char strings[64][256] = {};
+		struct record last;
+
+		assert_int_equal(span_sources__add(&sources, names[i]), 0);
+		translator__set_sources(fixture.translator, &sources);
+		send(&fixture, &thread, sizeof(thread));
+		assert_true(translator__annotation(fixture.translator, &begin, NULL));
+		assert_int_equal(translator__spans(fixture.translator, 0), 0);
+		if (i)
+			assert_true(translator__annotation(fixture.translator, &end, NULL));
+		assert_int_equal(finish(&fixture, RECORD_ANNOTATION, &last, strings), !i);
+		span_sources__free(&sources);
+		if (i)
+			continue;
+		assert_int_equal(last.annotation.thread, 3);
+		assert_int_equal(last.annotation.type, ANNOTATION_REQUEST_BEGIN);
+		assert_true(last.annotation.address == UINT64_MAX);
+		assert_int_equal(last.annotation.queue, 0x1234);
+		assert_int_equal(last.annotation.other, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +297,7 @@ int main(void)
 		cmocka_unit_test(provisional_totals_stand_in),
 		cmocka_unit_test(stacks_are_known_by_hash),
 		cmocka_unit_test(nonsense_is_passed_over),
+		cmocka_unit_test(tags_are_recorded_on_request),
 	};
 
 	return cmocka_run_group_tests_name("translate", tests, NULL, NULL);
