@@ -80,8 +80,7 @@ static int run(const struct latency_run_command *options, char **command)
 
 static int cmd_latency_run(int argc, char **argv)
 {
-	struct latency_run_command options = {.output = "dwell.data",
-					      .resolution_ns = UNSET};
+	struct latency_run_command options = {.output = "dwell.data", .resolution_ns = UNSET};
 	int first, status;
 
 	if (!command__parse(&command_latency_run, argc, argv, &options, &first, &status))

@@ -65,7 +65,7 @@ static const char *last_component(const char *path)
 
 bool function_pattern__is_in(const struct function_pattern *pattern, const char *path)
 {
-	static const char *const common[] = {"libc.so*", "libc-*", "ld-linux*", "ld-*.so*",
+	static const char *const common[] = {"libc.so*",    "libc-*",	"ld-linux*", "ld-*.so*",
 					     "libpthread*", "ld-musl*", "libc.musl*"};
 	const char *name = last_component(path);
 

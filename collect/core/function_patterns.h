@@ -8,9 +8,9 @@
 #include "base/array.h"
 
 struct function_pattern {
-	char *text; /* as it was given */
-	char *file; /* pattern for the last component of a file's path; NULL: see below */
-	char *name; /* a function, or a pattern if is_pattern */
+	char *text;	 /* as it was given */
+	char *file;	 /* pattern for the last component of a file's path; NULL: see below */
+	char *name;	 /* a function, or a pattern if is_pattern */
 	bool is_pattern; /* it has one of * ? [ */
 };
 

@@ -230,8 +230,8 @@ int kernel__probe(struct kernel_info *info)
 		.bpf_loop = has_function(btf, "bpf_loop"),
 		.reliable_task_storage = has_function(btf, "bpf_task_storage_get_recur"),
 		.copy_from_user_task = has_function(btf, "bpf_copy_from_user_task"),
-		.uprobe_multi = btf__find_by_name_kind(btf, "bpf_uprobe_multi_link",
-						       BTF_KIND_STRUCT) > 0,
+		.uprobe_multi =
+			btf__find_by_name_kind(btf, "bpf_uprobe_multi_link", BTF_KIND_STRUCT) > 0,
 		.finish_task_switch = has_function(btf, "finish_task_switch"),
 		.preempt_count_from_rq = preempt_count_from_rq(btf),
 	};

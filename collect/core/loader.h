@@ -46,7 +46,7 @@ struct loader_config {
 	bool everything;
 	uint64_t cgroup;		  /* id, 0: none */
 	const struct span_sources *spans; /* those at sockets are observed; NULL: none */
-	bool return_probes; /* functions will have some, other than for @spans */
+	bool return_probes;		  /* functions will have some, other than for @spans */
 	const char
 		*rung; /* begin at this rung of the ladder, see loader__rung(); NULL: the first */
 };

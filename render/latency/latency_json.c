@@ -69,10 +69,10 @@ static json_t *probes_json(const struct latency_view *view)
 		json_object_set_new(entry, "calls", json__number(probe->entries));
 		json_object_set_new(entry, "cost_ns", json__number(probe->cost_ns));
 		json_object_set_new(entry, "set_ns", json__number(probe->set_ns));
-		json_object_set_new(entry, "set_share",
-				    json_real(probe->cpu_ns ? (double)probe->set_cpu_ns /
-								      (double)probe->cpu_ns
-							    : 1));
+		json_object_set_new(
+			entry, "set_share",
+			json_real(probe->cpu_ns ? (double)probe->set_cpu_ns / (double)probe->cpu_ns
+						: 1));
 		json_object_set_new(entry, "single_stepped", json_boolean(probe->single_stepped));
 		json_array_append_new(probes, entry);
 	}
