@@ -21,18 +21,23 @@ static double cost_of(const struct probe_cost *costs, size_t n, bool thinned)
 	return sum;
 }
 
+static struct probe_cost *most_expensive(struct probe_cost *costs, size_t n)
+{
+	struct probe_cost *most = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (!costs[i].thinned && (!most || costs[i].ns > most->ns))
+			most = &costs[i];
+	return most;
+}
+
 bool probe_limit__thin(struct probe_cost *costs, size_t n, double budget_ns)
 {
+	struct probe_cost *most;
 	bool any = false;
 
-	while (cost_of(costs, n, false) > budget_ns) {
-		struct probe_cost *most = NULL;
-
-		for (size_t i = 0; i < n; i++)
-			if (!costs[i].thinned && (!most || costs[i].ns > most->ns))
-				most = &costs[i];
+	while (cost_of(costs, n, false) > budget_ns && (most = most_expensive(costs, n)))
 		most->thinned = any = true;
-	}
 	return any;
 }
 
