@@ -18,6 +18,7 @@
 #include "bpf/record/device.bpf.h"
 #include "bpf/record/finish.bpf.h"
 #include "bpf/record/interval.bpf.h"
+#include "bpf/record/runs.bpf.h"
 #include "bpf/record/spans.bpf.h"
 #include "bpf/record/totals.bpf.h"
 #include "bpf/record/waker.bpf.h"
@@ -156,11 +157,14 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		if (points)
 			emit_sample(ctx, prev, out, due, points, true);
 		switch_out(prev, out, now);
+		tell_pause(out, now, out->run_state == RUN_STATE_GONE);
 		if (settings.stack_at_switch_out && out->run_state != RUN_STATE_GONE)
 			take_stacks_at_switch_out(ctx, prev, out, now);
 	}
-	if (in)
+	if (in) {
 		switch_in(cpu, prev, next, in, now);
+		tell_run(in, now);
+	}
 	return 0;
 }
 

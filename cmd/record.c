@@ -285,6 +285,16 @@ static void on_process(void *arg, uint32_t pid)
 	call_scanner__add(arg, pid);
 }
 
+static void on_start(void *arg, const struct thread_run *runs)
+{
+	call_scanner__set_runs(arg, runs);
+}
+
+static void on_thread(void *arg, uint32_t tid, uint32_t number)
+{
+	call_scanner__add_thread(arg, tid, number);
+}
+
 static void drain_calls(void *arg, bool last, const struct call_sink *sink)
 {
 	call_scanner__drain(arg, last, sink);
@@ -502,7 +512,10 @@ static int run(int argc, char **argv, bool *recorded)
 					 .table_mib = DEFAULT_TABLE_MIB,
 					 .helpers = HELPERS_KERNEL};
 	_cleanup_free_ char *description = NULL;
-	struct recorder_calls calls = {.on_process = on_process, .drain = drain_calls};
+	struct recorder_calls calls = {.on_start = on_start,
+				       .on_process = on_process,
+				       .on_thread = on_thread,
+				       .drain = drain_calls};
 	struct recorder_config config = {};
 	struct progress_line display = {.terminal = isatty(STDERR_FILENO)};
 	pid_array ids = {};

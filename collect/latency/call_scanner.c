@@ -37,6 +37,11 @@ struct scanned_process {
 	bool ended;	  /* or its memory cannot be read */
 };
 
+struct numbered_thread {
+	uint32_t tid;
+	uint32_t number;
+};
+
 typedef ARRAY(struct observed_call) observed_calls;
 typedef ARRAY(struct short_calls) short_call_counts;
 typedef ARRAY(struct scan_report) scan_reports;
@@ -50,6 +55,7 @@ struct call_scanner {
 	/* Of the thread: */
 	ARRAY(struct scanned_process) processes;
 	ARRAY(struct shadow_scan) scans;
+	struct map64 numbers; /* of threads, by tid */
 	observed_calls calls;
 	struct map64 short_index; /* hash to 1 + index in shorts */
 	short_call_counts shorts;
@@ -59,6 +65,8 @@ struct call_scanner {
 	/* Of both, under the lock: */
 	pthread_mutex_t lock;
 	ARRAY(uint32_t) added;
+	ARRAY(struct numbered_thread) threads; /* new ones */
+	const struct thread_run *runs;	       /* NULL: unknown */
 	observed_calls published;
 	short_call_counts published_shorts;
 	scan_reports reports;
@@ -112,10 +120,30 @@ static void on_short_call(void *arg, const struct shadow_scan *scan, const struc
 	calls->ended += in_pair;
 }
 
+static const struct thread_run *run_of(const struct call_scanner *scanner, uint32_t tid)
+{
+	const uint64_t *number = tid ? map64__get(&scanner->numbers, tid) : NULL;
+
+	return scanner->runs && number && *number < THREAD_RUNS ? &scanner->runs[*number] : NULL;
+}
+
+static void on_thread(void *arg, struct shadow_scan *scan)
+{
+	struct call_scanner *scanner = arg;
+
+	for (size_t i = 0; i < scanner->processes.n; i++)
+		if (scanner->processes.data[i].map.pid == scan->pid)
+			scan->tid = shadow_memory_map__tid(&scanner->processes.data[i].map,
+							   scan->own_tid);
+	scan->run = run_of(scanner, scan->tid);
+}
+
 static struct scan_sink sink_of(struct call_scanner *scanner)
 {
-	return (struct scan_sink){
-		.on_call = on_call, .on_short_call = on_short_call, .arg = scanner};
+	return (struct scan_sink){.on_thread = on_thread,
+				  .on_call = on_call,
+				  .on_short_call = on_short_call,
+				  .arg = scanner};
 }
 
 /* Scans stacks that came into use: they do so in the order of their places. */
@@ -202,10 +230,25 @@ static void search_process(struct call_scanner *scanner, struct scanned_process 
 		drop_process(scanner, process);
 }
 
+/* A tid may be that of another thread now. */
+static void add_thread(struct call_scanner *scanner, const struct numbered_thread *thread)
+{
+	uint64_t *number = map64__put(&scanner->numbers, thread->tid, thread->number);
+
+	if (number)
+		*number = thread->number;
+	for (size_t i = 0; i < scanner->scans.n; i++)
+		if (scanner->scans.data[i].tid == thread->tid)
+			scanner->scans.data[i].run = run_of(scanner, thread->tid);
+}
+
 /* Looks for memory and stacks that came into being. */
 static void search(struct call_scanner *scanner, uint64_t now)
 {
 	pthread_mutex_lock(&scanner->lock);
+	for (size_t i = 0; i < scanner->threads.n; i++)
+		add_thread(scanner, &scanner->threads.data[i]);
+	scanner->threads.n = 0;
 	for (size_t i = 0; i < scanner->added.n; i++)
 		add_process(scanner, scanner->added.data[i], now);
 	scanner->added.n = 0;
@@ -214,24 +257,31 @@ static void search(struct call_scanner *scanner, uint64_t now)
 		search_process(scanner, &scanner->processes.data[i], now);
 }
 
-/* Looks at all stacks. Returns the time that has passed since the last look, a stack on average. */
+/*
+ * Looks at the stacks that may have changed. Returns the time that has passed since the last look,
+ * a stack on average; 0: no thread ran.
+ */
 static uint64_t look(struct call_scanner *scanner, bool second)
 {
 	const struct scan_sink sink = sink_of(scanner);
-	uint64_t time = now_ns(CLOCK_MONOTONIC), passed = 0;
+	uint64_t time = now_ns(CLOCK_MONOTONIC), passed = 0, n = 0;
 
 	for (size_t i = 0; i < scanner->scans.n; i++) {
 		struct shadow_scan *scan = &scanner->scans.data[i];
+		uint64_t at = time;
 		int err;
 
-		passed += scan->seen ? time - scan->seen : 0;
-		err = shadow_scan__look(scan, time, second, &sink);
+		if (!shadow_scan__is_needed(scan, &at))
+			continue;
+		n += scan->seen && at > scan->seen;
+		passed += scan->seen && at > scan->seen ? at - scan->seen : 0;
+		err = shadow_scan__look(scan, at, second, &sink);
 		scanner->report.torn += err == -EAGAIN;
 		scanner->report.lost += err == -ENOMEM;
 		if (scan->changed)
 			scanner->changed = time = now_ns(CLOCK_MONOTONIC);
 	}
-	return scanner->scans.n ? passed / scanner->scans.n : 0;
+	return n ? passed / n : 0;
 }
 
 static void publish(struct call_scanner *scanner)
@@ -286,7 +336,7 @@ static uint64_t next_pair(struct call_scanner *scanner, uint64_t now)
 	return now + scanner->period_ns / 2 + scanner->random % scanner->period_ns;
 }
 
-/* As long as there is something to look at. */
+/* As long as threads run. */
 static void note_pair(struct call_scanner *scanner, uint64_t passed, uint64_t first,
 		      uint64_t second, uint64_t last)
 {
@@ -313,7 +363,7 @@ static void *scan(void *arg)
 		pause_until(now_ns(CLOCK_MONOTONIC) + PAIR_NS);
 		passed = look(scanner, true);
 		second = now_ns(CLOCK_MONOTONIC);
-		if (scanner->scans.n)
+		if (passed)
 			note_pair(scanner, passed, first, second, last);
 		last = second;
 		next = next_pair(scanner, second);
@@ -359,6 +409,20 @@ void call_scanner__add(struct call_scanner *scanner, uint32_t pid)
 {
 	pthread_mutex_lock(&scanner->lock);
 	(void)array__push(&scanner->added, pid);
+	pthread_mutex_unlock(&scanner->lock);
+}
+
+void call_scanner__set_runs(struct call_scanner *scanner, const struct thread_run *runs)
+{
+	pthread_mutex_lock(&scanner->lock);
+	scanner->runs = runs;
+	pthread_mutex_unlock(&scanner->lock);
+}
+
+void call_scanner__add_thread(struct call_scanner *scanner, uint32_t tid, uint32_t number)
+{
+	pthread_mutex_lock(&scanner->lock);
+	(void)array__push(&scanner->threads, ((struct numbered_thread){tid, number}));
 	pthread_mutex_unlock(&scanner->lock);
 }
 
@@ -420,7 +484,9 @@ void call_scanner__free(struct call_scanner *scanner)
 	array__free(&scanner->calls);
 	array__free(&scanner->shorts);
 	map64__free(&scanner->short_index);
+	map64__free(&scanner->numbers);
 	array__free(&scanner->added);
+	array__free(&scanner->threads);
 	array__free(&scanner->published);
 	array__free(&scanner->published_shorts);
 	array__free(&scanner->reports);

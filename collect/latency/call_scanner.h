@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "abi/thread_run.h"
 #include "base/cleanup.h"
 #include "collect/core/observed_call.h"
 
@@ -21,6 +22,14 @@ int call_scanner__new(uint64_t resolution_ns, struct call_scanner **out);
 
 /* Process @pid, new or with a new program, is to be scanned as soon as it has shadow stacks. */
 void call_scanner__add(struct call_scanner *scanner, uint32_t pid);
+
+/*
+ * When threads run (abi/thread_run.h), by number, and the numbers of threads. With them, only
+ * threads that run are looked at. @runs must stay until the last call_scanner__drain(); NULL is
+ * ignored.
+ */
+void call_scanner__set_runs(struct call_scanner *scanner, const struct thread_run *runs);
+void call_scanner__add_thread(struct call_scanner *scanner, uint32_t tid, uint32_t number);
 
 /* Passes on what was seen since the last time. @last: stops the thread first. */
 void call_scanner__drain(struct call_scanner *scanner, int last, const struct call_sink *sink);

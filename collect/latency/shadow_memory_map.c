@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "collect/latency/shadow_memory_map.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -22,19 +23,52 @@ static bool is_mapped(const struct shadow_memory_map *map, uint64_t address)
 	return false;
 }
 
-/* The pid of @pid as the process sees itself; 0: it has ended. */
-static uint32_t inner_pid(uint32_t pid)
+/* The id in the status file @path as its process or thread sees itself; 0: it has ended. */
+static uint32_t own_id(const char *path)
 {
-	_cleanup_fclose_ FILE *file = NULL;
-	char path[64], line[256];
-	uint32_t inner = 0;
+	_cleanup_fclose_ FILE *file = fopen(path, "re");
+	char line[256];
+	uint32_t own = 0;
 
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	file = fopen(path, "re");
 	while (file && fgets(line, sizeof(line), file))
 		if (!strncmp(line, "NSpid:", 6))
-			inner = (uint32_t)strtoul(strrchr(line, '\t') + 1, NULL, 10);
-	return inner;
+			own = (uint32_t)strtoul(strrchr(line, '\t') + 1, NULL, 10);
+	return own;
+}
+
+static uint32_t own_pid(uint32_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	return own_id(path);
+}
+
+/* In another pid namespace, threads have other tids there. */
+static uint32_t find_tid(uint32_t pid, uint32_t own_tid)
+{
+	char path[300];
+	struct dirent *entry;
+	uint32_t found = 0;
+	DIR *tasks;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	tasks = opendir(path);
+	while (tasks && !found && (entry = readdir(tasks))) {
+		snprintf(path, sizeof(path), "/proc/%u/task/%s/status", pid, entry->d_name);
+		if (*entry->d_name != '.' && own_id(path) == own_tid)
+			found = (uint32_t)strtoul(entry->d_name, NULL, 10);
+	}
+	if (tasks)
+		closedir(tasks);
+	return found;
+}
+
+uint32_t shadow_memory_map__tid(const struct shadow_memory_map *map, uint32_t own_tid)
+{
+	bool same = map->mappings.n && map->mappings.data[0].memory->pid == map->pid;
+
+	return same || !own_tid ? own_tid : find_tid(map->pid, own_tid);
 }
 
 static int refuse(uint32_t pid)
@@ -70,7 +104,7 @@ static int map_one(struct shadow_memory_map *map, uint64_t from, uint64_t until)
 	if (memory->magic == SHADOW_MAGIC &&
 	    (memory->version != SHADOW_VERSION || memory->stacks != SHADOW_STACKS - 1))
 		err = refuse(map->pid);
-	else if (memory->magic == SHADOW_MAGIC && memory->pid == inner_pid(map->pid))
+	else if (memory->magic == SHADOW_MAGIC && memory->pid == own_pid(map->pid))
 		err = array__push(&map->mappings, ((struct shadow_mapping){memory, from, 0}));
 	if (err)
 		munmap((void *)memory, MAPPING_SIZE);

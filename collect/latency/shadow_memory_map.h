@@ -29,4 +29,7 @@ int shadow_memory_map__update(struct shadow_memory_map *map);
 /* Whether the process has more memory than is mapped. Cheap. */
 bool shadow_memory_map__has_grown(const struct shadow_memory_map *map);
 
+/* The tid of the process's thread that sees itself as @own_tid; 0: there is none. */
+uint32_t shadow_memory_map__tid(const struct shadow_memory_map *map, uint32_t own_tid);
+
 void shadow_memory_map__free(struct shadow_memory_map *map);

@@ -8,6 +8,8 @@
 
 /* Attempts to look at a stack that changes meanwhile. */
 #define ATTEMPTS 4
+/* A thread that does not run is looked at so often. */
+#define RELOOK_NS 100000
 
 static uint64_t load(const uint64_t *word)
 {
@@ -154,10 +156,38 @@ static void follow_thread(struct shadow_scan *scan, const struct scan_sink *sink
 {
 	uint32_t tid = __atomic_load_n(&scan->stack->tid, __ATOMIC_RELAXED);
 
-	if (tid == scan->tid)
+	if (tid == scan->own_tid)
 		return;
 	shadow_scan__finish(scan, sink);
-	scan->tid = tid;
+	scan->own_tid = tid;
+	sink->on_thread(sink->arg, scan);
+}
+
+bool shadow_scan__is_needed(struct shadow_scan *scan, uint64_t *time)
+{
+	uint64_t in = scan->run ? __atomic_load_n(&scan->run->in, __ATOMIC_ACQUIRE) : 0;
+	uint64_t out = scan->run ? __atomic_load_n(&scan->run->out, __ATOMIC_ACQUIRE) : 0;
+
+	scan->past = false;
+	if ((!in && !out) || !scan->seen ||
+	    __atomic_load_n(&scan->stack->tid, __ATOMIC_RELAXED) != scan->own_tid)
+		return true;
+	if (in > out) {
+		if (scan->seen >= out && scan->seen < in)
+			scan->seen = in;
+		return true;
+	}
+	if (scan->seen < out) {
+		scan->past = true;
+		*time = out;
+		return true;
+	}
+	if (*time > scan->looked + RELOOK_NS) {
+		scan->seen = scan->looked;
+		return true;
+	}
+	scan->seen = *time;
+	return false;
 }
 
 int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool second,
@@ -167,12 +197,14 @@ int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool second,
 	size_t unchanged;
 	int n;
 
+	if (time < scan->seen) /* it got a CPU after @time was read */
+		time = scan->seen;
 	fetch(scan);
 	follow_thread(scan, sink);
 	unchanged = count_unchanged(scan);
 	n = read_new(scan, unchanged, read);
 	scan->changed = n || unchanged != scan->calls.n;
-	if (scan->changed)
+	if (scan->changed && !scan->past)
 		time = time_of_read(time, second);
 	for (int i = 0; i < ATTEMPTS && n == -EAGAIN; i++) {
 		unchanged = count_unchanged(scan);
@@ -183,7 +215,7 @@ int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool second,
 	end_calls(scan, unchanged, time, second, sink);
 	note_look(scan, unchanged, second);
 	n = begin_calls(scan, read, (size_t)n, time, second);
-	scan->seen = time;
+	scan->seen = scan->looked = time;
 	return n;
 }
 

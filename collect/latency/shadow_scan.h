@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "abi/shadow_stack.h"
+#include "abi/thread_run.h"
 #include "base/array.h"
 #include "collect/core/observed_call.h"
 
@@ -26,19 +27,34 @@ struct seen_call {
 struct shadow_scan {
 	const struct shadow_stack *stack;
 	uint32_t pid;
-	uint32_t tid;		       /* of the stack's thread, when it was last looked at */
-	uint64_t seen;		       /* time of the last look; 0: none yet */
+	uint32_t own_tid; /* of the stack's thread, as it sees itself, when last looked at */
+	uint32_t tid;	  /* the same as dwell sees it; the caller's, by on_thread() */
+	const struct thread_run *run;  /* when it runs; NULL: unknown; the caller's, too */
+	uint64_t looked;	       /* time of the last look */
+	uint64_t seen;		       /* time until when it is known; 0: nothing is */
+	bool past;		       /* the look that is needed is one at the stack as it was */
 	bool changed;		       /* by the last look */
 	ARRAY(struct seen_call) calls; /* by depth */
 };
 
-/* Callbacks for the calls that a look found to have ended. */
+/* Callbacks for what a look finds. */
 struct scan_sink {
+	/* Another thread, scan->own_tid, has the stack. */
+	void (*on_thread)(void *arg, struct shadow_scan *scan);
+	/* Calls that have ended: */
 	void (*on_call)(void *arg, const struct observed_call *call);
 	void (*on_short_call)(void *arg, const struct shadow_scan *scan,
 			      const struct seen_call *call, uint64_t caller, bool in_pair);
 	void *arg;
 };
+
+/*
+ * Whether a look at @time is needed. A thread that has no CPU does not change its stack: it is
+ * looked at once, as it was when it lost the CPU. Then sets *@time to that time. Otherwise notes
+ * that the stack is known up to the time when its thread got the CPU, or up to @time. The kernel
+ * may hide a switch, so that a look is needed now and then nevertheless.
+ */
+bool shadow_scan__is_needed(struct shadow_scan *scan, uint64_t *time);
 
 /*
  * Looks at the stack at @time, now; @second: this ends a pair. Returns 0, -EAGAIN (the stack

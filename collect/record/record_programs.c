@@ -2,6 +2,7 @@
 #include "collect/record/record_programs.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -61,6 +62,8 @@ static void shrink_maps(const struct record_programs *programs)
 		bpf_map__set_max_entries(programs->skeleton->maps.open_spans, 1);
 	if (!programs->call_probes)
 		bpf_map__set_max_entries(programs->skeleton->maps.open_calls, 1);
+	if (!programs->tells_runs)
+		bpf_map__set_max_entries(programs->skeleton->maps.thread_runs, 1);
 }
 
 static int open_object(void *arg, const struct kernel_info *kernel,
@@ -73,6 +76,7 @@ static int open_object(void *arg, const struct kernel_info *kernel,
 		return -errno;
 	programs->skeleton->rodata->helpers = programs->helpers;
 	programs->skeleton->rodata->io_start_exists = kernel->io_start;
+	programs->skeleton->rodata->tells_runs = programs->tells_runs;
 	choose_programs(programs, kernel);
 	shrink_maps(programs);
 	*out = programs->skeleton->skeleton;
@@ -155,6 +159,22 @@ static void end_calls(const struct record_programs *programs, struct capture *ca
 		};
 		capture__event(capture, &event.header, sizeof(event));
 	}
+}
+
+#define RUNS_SIZE (THREAD_RUNS * sizeof(struct thread_run))
+
+const struct thread_run *record_programs__map_runs(const struct record_programs *programs)
+{
+	void *runs = mmap(NULL, RUNS_SIZE, PROT_READ, MAP_SHARED,
+			  bpf_map__fd(programs->skeleton->maps.thread_runs), 0);
+
+	return runs == MAP_FAILED ? NULL : runs;
+}
+
+void record_programs__unmap_runs(const struct thread_run *runs)
+{
+	if (runs)
+		munmap((void *)runs, RUNS_SIZE);
 }
 
 struct call_programs record_programs__calls(const struct record_programs *programs,

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "abi/targets.h"
+#include "abi/thread_run.h"
 #include "collect/core/capture.h"
 #include "collect/core/probe_cost.h"
 
@@ -20,11 +21,19 @@ struct record_programs {
 	bool trace;		     /* as in capture_config */
 	bool span_probes;	     /* there will be probes for spans */
 	bool call_probes;	     /* and for calls of functions */
+	bool tells_runs;	     /* record_programs__map_runs() will be called */
 	struct record_bpf *skeleton; /* NULL unless the object is open */
 };
 
 /* For capture__new(). */
 struct loader_object record_programs__loader(struct record_programs *programs);
+
+/*
+ * Maps the runs of threads (abi/thread_run.h), read-only; record_programs__unmap_runs() takes them
+ * away. NULL: there is no memory.
+ */
+const struct thread_run *record_programs__map_runs(const struct record_programs *programs);
+void record_programs__unmap_runs(const struct thread_run *runs);
 
 /* For the probes at functions; valid while the programs are loaded. */
 struct call_programs record_programs__calls(const struct record_programs *programs,

@@ -35,6 +35,7 @@ struct recorder {
 	struct recording_writer *writer;
 	struct translator *translator;
 	struct span_probes *probes;	   /* NULL: no spans were asked for */
+	const struct thread_run *runs;	   /* NULL: not needed */
 	struct call_probes *call_probes;   /* NULL: no functions were asked for */
 	struct annotations *annotations;   /* NULL: the program cannot annotate itself */
 	ARRAY(struct annotation) pending;  /* to be written when their threads are known */
@@ -134,10 +135,15 @@ static void tell_processes(struct recorder *recorder, const struct event_header 
 	const struct event_thread *thread = (const void *)event;
 	const struct event_exec *exec = (const void *)event;
 
-	if (event->type == EVENT_THREAD && size >= sizeof(*thread) && thread->flags & THREAD_TARGET)
+	if (event->type == EVENT_THREAD && size >= sizeof(*thread) &&
+	    thread->flags & THREAD_TARGET) {
 		tell_process(recorder, thread->tgid, false);
-	else if (event->type == EVENT_EXEC && size >= sizeof(*exec))
+		if (recorder->config.calls)
+			recorder->config.calls->on_thread(recorder->config.calls->arg, thread->tid,
+							  thread->header.thread);
+	} else if (event->type == EVENT_EXEC && size >= sizeof(*exec)) {
 		tell_process(recorder, exec->tid, true);
+	}
 }
 
 static void on_event(void *arg, const struct event_header *event, size_t size)
@@ -440,6 +446,10 @@ static int setup(struct recorder *recorder)
 		err = translator__new(recorder->writer, &recorder->translator);
 	if (!err && config->capture.spans)
 		translator__set_sources(recorder->translator, config->capture.spans);
+	if (!err && config->calls) {
+		recorder->runs = record_programs__map_runs(&recorder->programs);
+		config->calls->on_start(config->calls->arg, recorder->runs);
+	}
 	return err ? err : open_probes(recorder);
 }
 
@@ -455,6 +465,7 @@ int recorder__new(const struct recorder_config *config, struct recorder **out)
 	recorder->programs.trace = config->capture.trace;
 	recorder->programs.span_probes = config->capture.spans;
 	recorder->programs.call_probes = config->functions;
+	recorder->programs.tells_runs = config->calls;
 	recorder->config.capture.return_probes = config->functions;
 	err = setup(recorder);
 	if (err)
@@ -620,6 +631,7 @@ void recorder__free(struct recorder *recorder)
 	if (recorder->probes)
 		span_probes__free(recorder->probes);
 	call_probes__free(recorder->call_probes);
+	record_programs__unmap_runs(recorder->runs);
 	if (recorder->capture)
 		capture__free(recorder->capture);
 	if (recorder->translator)

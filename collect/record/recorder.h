@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "abi/targets.h"
+#include "abi/thread_run.h"
 #include "collect/core/capture.h"
 #include "collect/core/function_patterns.h"
 #include "collect/core/observed_call.h"
@@ -29,8 +30,12 @@ struct recorder_progress {
 
 /* Calls of functions come from elsewhere: collect/latency/. */
 struct recorder_calls {
+	/* @runs of threads, by number (abi/thread_run.h); valid until the last drain(). */
+	void (*on_start)(void *arg, const struct thread_run *runs);
 	/* Process @pid was recorded first, or executes a new program. */
 	void (*on_process)(void *arg, uint32_t pid);
+	/* Thread @tid has @number from now on. */
+	void (*on_thread)(void *arg, uint32_t tid, uint32_t number);
 	/* Passes on what was seen since the last time; @last: there is no next time. */
 	void (*drain)(void *arg, bool last, const struct call_sink *sink);
 	void *arg;

@@ -26,6 +26,11 @@ static void on_call(void *arg, const struct observed_call *call)
 	assert_int_equal(array__push(&told->calls, *call), 0);
 }
 
+static void on_thread(void *arg, struct shadow_scan *scan)
+{
+	scan->tid = scan->own_tid;
+}
+
 static void on_short_call(void *arg, const struct shadow_scan *scan, const struct seen_call *call,
 			  uint64_t caller, bool in_pair)
 {
@@ -49,7 +54,10 @@ static void set_up(struct fixture *f)
 	*f = (struct fixture){.stack = calloc(1, sizeof(*f->stack)), .generation = 1};
 	f->stack->state = SHADOW_USED;
 	f->scan.stack = f->stack;
-	f->sink = (struct scan_sink){on_call, on_short_call, &f->told};
+	f->sink = (struct scan_sink){.on_thread = on_thread,
+				     .on_call = on_call,
+				     .on_short_call = on_short_call,
+				     .arg = &f->told};
 }
 
 static void tear_down(struct fixture *f)
@@ -169,6 +177,78 @@ static void calls_stay_with_their_thread(void **state)
 	tear_down(&f);
 }
 
+/* Looks at @time if that is needed. */
+static bool look_if_needed(struct fixture *f, uint64_t time, bool second)
+{
+	bool needed = shadow_scan__is_needed(&f->scan, &time);
+
+	if (needed)
+		look(f, time, second);
+	return needed;
+}
+
+/* A thread without a CPU is looked at once, as it was when it lost it. */
+static void threads_that_do_not_run_are_left_alone(void **state)
+{
+	struct thread_run run = {};
+	uint64_t now = now_ns(CLOCK_MONOTONIC) - 1000000;
+	struct fixture f;
+
+	set_up(&f);
+	f.scan.run = &run;
+	assert_true(look_if_needed(&f, now, false)); /* nothing is known of it */
+	assert_true(look_if_needed(&f, now + 100, true));
+	run.in = now + 150;
+	push(&f, 1);
+	assert_true(look_if_needed(&f, now + 200, true)); /* at that time */
+	pop(&f);
+	push(&f, 2);
+	run.out = now + 220;
+	assert_true(look_if_needed(&f, now + 5000, true));
+	assert_int_equal(f.scan.calls.data[0].begin, now + 210);
+	assert_int_equal(f.scan.calls.data[0].begin_slack, 10);
+	assert_false(look_if_needed(&f, now + 6000, false));
+	assert_false(look_if_needed(&f, now + 6100, true));
+	pop(&f);
+	push(&f, 3);
+	run.in = now + 9000;
+	/* Within a pair: what changed did so since it got the CPU. */
+	assert_false(f.scan.calls.data[0].function == 3);
+	look_if_needed(&f, now + 9004, true);
+	assert_int_equal(f.scan.calls.data[0].function, 3);
+	assert_in_range(f.scan.calls.data[0].begin, now + 9000, now + 9004);
+	assert_in_range(f.scan.calls.data[0].begin_slack, 0, 2);
+	tear_down(&f);
+}
+
+/* It ran between two looks, and lost the CPU again. */
+static void runs_between_looks_are_seen(void **state)
+{
+	uint64_t now = now_ns(CLOCK_MONOTONIC) - 1000000;
+	struct thread_run run = {.in = now, .out = now + 10};
+	struct fixture f;
+
+	set_up(&f);
+	f.scan.run = &run;
+	push(&f, 1);
+	assert_true(look_if_needed(&f, now + 1000, false));
+	assert_false(look_if_needed(&f, now + 2000, false));
+	run.in = now + 2500;
+	pop(&f);
+	push(&f, 2);
+	run.out = now + 2600;
+	assert_true(look_if_needed(&f, now + 3000, false));
+	assert_int_equal(f.scan.calls.data[0].function, 2);
+	assert_int_equal(f.scan.calls.data[0].begin, now + 2300); /* 2000 to 2600 */
+	assert_false(look_if_needed(&f, now + 4000, false));
+	/* It has ended, and another thread has the stack. */
+	run.in = run.out = 0;
+	pop(&f);
+	assert_true(look_if_needed(&f, now + 5000, false));
+	assert_int_equal(f.scan.calls.n, 0);
+	tear_down(&f);
+}
+
 static void full_stacks_are_read(void **state)
 {
 	struct fixture f;
@@ -239,6 +319,8 @@ int main(void)
 		cmocka_unit_test(another_call_is_told_from_the_same),
 		cmocka_unit_test(what_was_left_behind_is_not_seen),
 		cmocka_unit_test(calls_stay_with_their_thread),
+		cmocka_unit_test(threads_that_do_not_run_are_left_alone),
+		cmocka_unit_test(runs_between_looks_are_seen),
 		cmocka_unit_test(full_stacks_are_read),
 		cmocka_unit_test(looks_are_consistent),
 	};

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* When recorded threads run, in memory that user space maps: an array by thread number. */
+#pragma once
+
+#include <linux/types.h>
+
+#define THREAD_RUNS 65536 /* threads with higher numbers are not there */
+
+/* Both are 0 as long as nothing is known, and again when the thread has ended. */
+struct thread_run {
+	__u64 in;  /* when it got a CPU last, ns, CLOCK_MONOTONIC */
+	__u64 out; /* when it lost it last: less than in if it runs */
+};
