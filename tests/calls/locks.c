@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FUNCTION __attribute__((noinline))
+#define FUNCTION       __attribute__((noinline))
 #define NO_TAIL_CALL() __asm__ volatile("")
 
 /* One in a struct, one in an array, one on the heap, and one that somebody always waits for. */

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "analysis/latency/timeline.h"
+#include "render/latency/latency_locks.h"
 #include "render/latency/latency_requests.h"
 #include "render/latency/latency_views.h"
 
@@ -95,6 +96,50 @@ static void check_timelines(const struct model *model, struct kinds *kinds)
 	requests__free(&requests);
 }
 
+/* So many locks were found. */
+static size_t n_locks;
+
+/* Nobody holds a lock for longer than somebody waits for it, nor more often. */
+static void check_lock(const struct lock *lock)
+{
+	uint64_t held = 0, releases = 0, waited = 0;
+
+	for (size_t i = 0; i < lock->holders.n; i++) {
+		held += lock->holders.data[i].ns;
+		releases += lock->holders.data[i].releases;
+	}
+	for (size_t i = 0; i < lock->waiters.n; i++)
+		waited += lock->waiters.data[i].ns;
+	assert_true(held <= lock->contended_ns && lock->contended_ns <= lock->wait_ns);
+	assert_true(releases <= lock->waits && waited <= lock->wait_ns);
+	assert_true(lock->p50_ns <= lock->p99_ns && lock->p99_ns <= lock->max_ns);
+}
+
+static void check_locks(const struct model *model, struct kinds *kinds, bool tamed)
+{
+	struct locks locks = {};
+	struct latency_locks_view view = {.model = model, .locks = &locks};
+	size_t size;
+	char *text;
+	FILE *to;
+	int err = locks__find(model, kinds, &locks);
+
+	assert_int_equal(err, model->trace ? 0 : -ENODATA);
+	/* Sums of times that only a damaged file has overflow. */
+	for (size_t i = 0; i < locks.locks.n && tamed; i++)
+		check_lock(&locks.locks.data[i]);
+	n_locks += locks.locks.n;
+	to = open_memstream(&text, &size);
+	assert_int_equal(latency_locks__text(&view, to), 0);
+	fclose(to);
+	free(text);
+	to = open_memstream(&text, &size);
+	assert_int_equal(latency_locks__json(&view, to), 0);
+	fclose(to);
+	check_document(text);
+	locks__free(&locks);
+}
+
 static void check_random(uint64_t seed, bool tamed)
 {
 	struct model *model = random_recording(seed, 400, tamed);
@@ -103,6 +148,7 @@ static void check_random(uint64_t seed, bool tamed)
 	assert_int_equal(kinds__new(model, &kinds), 0);
 	check_latency(model, kinds);
 	check_timelines(model, kinds);
+	check_locks(model, kinds, tamed);
 	kinds__free(kinds);
 	model__free(model);
 }
@@ -118,6 +164,7 @@ static void random_recordings_of_few_threads(void **state)
 	for (uint64_t seed = 1; seed <= 150; seed++)
 		check_random(2000 + seed, true);
 	assert_true(slow > 0);
+	assert_true(n_locks > 0);
 }
 
 int main(void)
