@@ -86,7 +86,8 @@ int latency_locks__text(const struct latency_locks_view *view, FILE *to)
 
 	header__recording(view->model, to);
 	if (view->locks->unknown) {
-		format__append(line, sizeof(line), "%" PRIu64 " waits, %s, for locks that are not known",
+		format__append(line, sizeof(line),
+			       "%" PRIu64 " waits, %s, for locks that are not known",
 			       view->locks->unknown, duration__text(view->locks->unknown_ns, text));
 		header__line(to, "no address", line);
 	}

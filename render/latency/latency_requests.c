@@ -5,6 +5,7 @@
 #include "render/format.h"
 #include "render/header.h"
 #include "render/json.h"
+#include "render/latency/latency_compare.h"
 
 static const double quantiles[] = {0.5, 0.9, 0.99, 0.999, 0.9999, 1};
 static const char *const quantile_names[] = {"p50", "p90", "p99", "p99.9", "p99.99", "max"};
@@ -16,6 +17,11 @@ static const char *const types[] = {
 	[TIMELINE_RUN_QUEUE] = "run queue",
 	[TIMELINE_HOLDER_CALL] = "holder's call",
 };
+
+const char *latency_requests__type(enum timeline_type type)
+{
+	return types[type];
+}
 
 /* A request's id: its place in the order of their ends, from 1. */
 static size_t id_of(const struct latency_requests_view *view, const struct model_span *span)
@@ -126,10 +132,12 @@ int latency_requests__text(const struct latency_requests_view *view, FILE *to)
 		format__append(line, sizeof(line), ", %s %s", quantile_names[i],
 			       duration__text(requests__quantile(requests, quantiles[i]), text));
 	header__line(to, "requests", line);
-	if (view->shown) {
+	if (view->comparison)
+		latency_compare__text(view->model, view->comparison, to);
+	if (view->shown)
 		put_timeline(view, to);
+	if (view->comparison || view->shown)
 		return 0;
-	}
 	fprintf(to, "#\n#%9s %11s\n", "id", "length");
 	for (size_t i = slowest.n; i-- > 0;)
 		put_request(view, requests__at(requests, slowest.first + i), to);
@@ -210,5 +218,8 @@ int latency_requests__json(const struct latency_requests_view *view, FILE *to)
 	json_object_set_new(document, "requests", list);
 	if (view->shown)
 		json_object_set_new(document, "timeline", timeline_json(view));
+	if (view->comparison)
+		json_object_set_new(document, "compare",
+				    latency_compare__json(view->model, view->comparison));
 	return json__write(document, to);
 }

@@ -96,6 +96,40 @@ static void check_timelines(const struct model *model, struct kinds *kinds)
 	requests__free(&requests);
 }
 
+/* The rows of a comparison add up to its requests. */
+static void check_comparison(const struct model *model, struct kinds *kinds)
+{
+	static const double percentiles[] = {50, 95};
+	const struct requests_filter filter = {.until = UINT64_MAX};
+	struct requests requests = {};
+	struct request_comparison comparison = {};
+	struct latency_requests_view view = {
+		.model = model, .requests = &requests, .comparison = &comparison};
+	size_t size;
+	char *text;
+	FILE *to;
+
+	assert_int_equal(requests__find(model, &filter, &requests), 0);
+	assert_int_equal(request_comparison__make(&requests, kinds, percentiles, &comparison), 0);
+	for (int side = 0; side < COMPARISON_SIDES; side++) {
+		uint64_t sum = 0;
+
+		for (size_t i = 0; i < comparison.rows.n; i++)
+			sum += comparison.rows.data[i].ns[side];
+		assert_true(sum == comparison.sides[side].ns);
+	}
+	to = open_memstream(&text, &size);
+	assert_int_equal(latency_requests__text(&view, to), 0);
+	fclose(to);
+	free(text);
+	to = open_memstream(&text, &size);
+	assert_int_equal(latency_requests__json(&view, to), 0);
+	fclose(to);
+	check_document(text);
+	request_comparison__free(&comparison);
+	requests__free(&requests);
+}
+
 /* So many locks were found. */
 static size_t n_locks;
 
@@ -148,6 +182,7 @@ static void check_random(uint64_t seed, bool tamed)
 	assert_int_equal(kinds__new(model, &kinds), 0);
 	check_latency(model, kinds);
 	check_timelines(model, kinds);
+	check_comparison(model, kinds);
 	check_locks(model, kinds, tamed);
 	kinds__free(kinds);
 	model__free(model);
