@@ -96,6 +96,7 @@ DWELL_UNTIMED int main(int argc, char **argv)
 	sem_init(&wanted, 0, 0);
 	sem_init(&taken, 0, 0);
 	pthread_create(&holder, NULL, hold, NULL);
+	sleep(1); /* new threads are found after a while */
 	for (int i = 0; i < n; i++) {
 		int is_slow = i % 100 == 50;
 		uint64_t begin, did;
