@@ -199,6 +199,7 @@ struct latency_requests_command {
 	uint64_t slowest;
 	uint64_t timeline;
 	bool shows_timeline;
+	double compared[COMPARISON_SIDES]; /* percentiles; equal: none */
 };
 
 static int set_timeline(void *options, const char *value)
@@ -207,6 +208,39 @@ static int set_timeline(void *options, const char *value)
 
 	command->shows_timeline = true;
 	return options__number(value, &command->timeline);
+}
+
+/* "p99.9", "99.9" or "max", up to @end. */
+static int set_percentile(const char *text, const char *end, double *percentile)
+{
+	char number[32];
+
+	text += *text == 'p';
+	snprintf(number, sizeof(number), "%.*s", (int)(end - text), text);
+	if (!strcmp(number, "max")) {
+		*percentile = 100;
+		return 0;
+	}
+	if (options__percent(number, percentile) || *percentile > 100)
+		return error__set(-EINVAL, "must be two percentiles, such as p50,p99.9");
+	return 0;
+}
+
+static int set_compared(void *options, const char *value)
+{
+	struct latency_requests_command *command = options;
+	const char *comma = strchr(value, ',');
+	int err;
+
+	if (!comma)
+		return error__set(-EINVAL, "must be two percentiles, such as p50,p99.9");
+	err = set_percentile(value, comma, &command->compared[COMPARISON_FROM]);
+	err = err ? err
+		  : set_percentile(comma + 1, value + strlen(value),
+				   &command->compared[COMPARISON_TO]);
+	if (!err && command->compared[COMPARISON_FROM] == command->compared[COMPARISON_TO])
+		err = error__set(-EINVAL, "must be two percentiles that differ");
+	return err;
 }
 
 static const struct option_row requests_rows[] = {
@@ -219,6 +253,9 @@ static const struct option_row requests_rows[] = {
 	OPTION_CALL("timeline", 0, "ID", NULL, set_timeline,
 		    "show the calls and waits of this request, and during waits for locks the "
 		    "calls of the holders"),
+	OPTION_CALL("compare", 0, "P,Q", NULL, set_compared,
+		    "compare up to 200 requests around percentile P with as many at percentile Q: "
+		    "p50,p99.9 shows what the slow ones did that the median ones did not"),
 	OPTION_GROUP("Output"),
 	VIEW_OPTION_JSON,
 	VIEW_OPTION_NO_PAGER,
@@ -275,6 +312,7 @@ static int show_requests(const struct latency_requests_command *options)
 	_cleanup_kinds_ struct kinds *kinds = NULL;
 	struct path_requests requests = {};
 	struct timeline timeline = {};
+	struct request_comparison comparison = {};
 	struct latency_requests_view view = {
 		.requests = &requests.all, .slowest = options->slowest, .timeline = &timeline};
 	int err = view__load(&options->view, &model);
@@ -289,7 +327,13 @@ static int show_requests(const struct latency_requests_command *options)
 	err = err ? err : find_request(options, &requests.all, &view.shown);
 	if (!err && view.shown)
 		err = timeline__make(model, kinds, view.shown, &timeline);
+	if (options->compared[COMPARISON_FROM] != options->compared[COMPARISON_TO])
+		view.comparison = &comparison;
+	if (!err && view.comparison)
+		err = request_comparison__make(&requests.all, kinds, options->compared,
+					       &comparison);
 	err = err ? err : print_requests(options, &view);
+	request_comparison__free(&comparison);
 	timeline__free(&timeline);
 	path_requests__free(&requests);
 	return err;

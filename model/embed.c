@@ -66,7 +66,9 @@ int embed_symbols(const char *path, const struct embed_options *options, uint64_
 	for (size_t i = 1; i < model->locations.n && !err; i++) {
 		const struct model_location *location = &model->locations.data[i];
 
-		if (!location->dso || !model->frames.data[location->frame].name)
+		/* That it is no variable is worth knowing, too. */
+		if (!location->dso ||
+		    (!model->frames.data[location->frame].name && !location->data))
 			continue;
 		named++;
 		err = write_symbols(model, location, writer);

@@ -312,6 +312,17 @@ static bool is_repeated_stack(struct loader *loader, uint32_t thread, uint32_t k
 	return map64__put(&loader->seen, key, 1) && loader->seen.n == n;
 }
 
+/* With model_options.distinct_stacks: whether the thread has not waited for this futex before. */
+static bool is_new_futex(struct loader *loader, uint32_t thread, uint32_t object)
+{
+	uint64_t key = hash__add(hash__add(thread, object), UINT64_MAX);
+	size_t n = loader->seen.n;
+
+	if (loader->model->objects.data[object].type != OBJECT_FUTEX)
+		return false;
+	return !map64__put(&loader->seen, key, 1) || loader->seen.n != n;
+}
+
 static int load_sample(struct loader *loader, const struct record *record)
 {
 	const struct record_sample *from = &record->sample;
@@ -370,7 +381,9 @@ static int load_interval(struct loader *loader, const struct record *record)
 	loader->model->n_intervals++;
 	if (INTERVAL_SPACING(from->flags) > loader->model->spacing)
 		loader->model->spacing = INTERVAL_SPACING(from->flags);
-	if (is_repeated_stack(loader, thread, interval.kernel, interval.user, from->syscall < 0))
+	/* The same code waits for different locks, whose variables have names, too. */
+	if (is_repeated_stack(loader, thread, interval.kernel, interval.user, from->syscall < 0) &&
+	    !is_new_futex(loader, thread, interval.object))
 		return 0;
 	return array__push(&loader->model->threads.data[thread].intervals, interval);
 }

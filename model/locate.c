@@ -18,16 +18,18 @@ struct locator {
 	struct loader *loader;
 	struct map64 locations; /* hash of (dso, address) -> location */
 	struct map64 user;	/* process, raw stack, exact -> 1 + index in located */
+	struct map64 futexes;	/* process << 32 | object: those that were looked at */
 	uint32_t *kernel;	/* raw stack -> stack */
 	ARRAY(struct located) located;
 	uint32_t kernel_dso;
 };
 
 static int64_t locator_find_location(struct locator *locator, uint32_t dso, uint64_t address,
-				     bool kernel)
+				     bool kernel, bool data)
 {
 	struct model *model = locator->loader->model;
-	struct model_location added = {.address = address, .dso = dso, .kernel = kernel};
+	struct model_location added = {
+		.address = address, .dso = dso, .kernel = kernel, .data = data};
 
 	for (uint64_t key = hash__add(dso, address);; key++) {
 		uint64_t *index = map64__put(&locator->locations, key, model->locations.n);
@@ -45,14 +47,14 @@ static int64_t locator_find_location(struct locator *locator, uint32_t dso, uint
 			return array__push(&model->locations, added) ? -ENOMEM : (int64_t)*index;
 		}
 		location = &model->locations.data[*index];
-		if (location->dso == dso && location->address == address)
+		if (location->dso == dso && location->address == address && location->data == data)
 			return (int64_t)*index;
 	}
 }
 
 static int locator_push_frame(struct locator *locator, uint32_t dso, uint64_t address, bool kernel)
 {
-	int64_t location = locator_find_location(locator, dso, address, kernel);
+	int64_t location = locator_find_location(locator, dso, address, kernel, false);
 
 	if (location < 0)
 		return (int)location;
@@ -210,6 +212,76 @@ static int locator_intervals(struct locator *locator, struct model_thread *threa
 	return err;
 }
 
+static int by_object(const void *a, const void *b)
+{
+	const struct model_variable *one = a, *other = b;
+
+	if (one->process != other->process)
+		return one->process < other->process ? -1 : 1;
+	return (one->object > other->object) - (one->object < other->object);
+}
+
+/* Adds the variable that @interval waited for, if it may be one. */
+static int locator_add_variable(struct locator *locator, const struct model_thread *thread,
+				const struct model_interval *interval)
+{
+	struct model *model = locator->loader->model;
+	struct model_variable variable = {.process = thread->process, .object = interval->object};
+	const struct model_object *object = &model->objects.data[interval->object];
+	uint64_t key = (uint64_t)thread->process << 32 | interval->object;
+	size_t known = locator->futexes.n;
+	const struct model_map *map;
+	int64_t location;
+
+	if (object->type != OBJECT_FUTEX || !thread->process)
+		return 0;
+	if (!map64__put(&locator->futexes, key, 1))
+		return -ENOMEM;
+	if (locator->futexes.n == known)
+		return 0;
+	map = model_process__map_below(&model->processes.data[thread->process], object->id,
+				       interval->t_out);
+	if (!map || model->dsos.data[map->dso].kind != DSO_FILE)
+		return 0;
+	location = locator_find_location(locator, map->dso, object->id - map->start + map->offset,
+					 false, true);
+	if (location < 0)
+		return (int)location;
+	variable.location = (uint32_t)location;
+	return array__push(&model->variables, variable);
+}
+
+static int locator_variables(struct locator *locator)
+{
+	struct model *model = locator->loader->model;
+	int err = 0;
+
+	for (size_t i = 1; i < model->threads.n && !err; i++) {
+		const struct model_thread *thread = &model->threads.data[i];
+
+		for (size_t k = 0; k < thread->intervals.n && !err; k++)
+			err = locator_add_variable(locator, thread, &thread->intervals.data[k]);
+	}
+	if (model->variables.n)
+		qsort(model->variables.data, model->variables.n, sizeof(*model->variables.data),
+		      by_object);
+	return err;
+}
+
+uint32_t model__variable(const struct model *model, uint32_t process, uint32_t object)
+{
+	const struct model_variable wanted = {.process = process, .object = object};
+	const struct model_location *location;
+	const struct model_variable *found;
+
+	if (!model->variables.n)
+		return 0;
+	found = bsearch(&wanted, model->variables.data, model->variables.n,
+			sizeof(*model->variables.data), by_object);
+	location = &model->locations.data[found ? found->location : 0];
+	return found && location->n_frames ? model->frames.data[location->frame].name : 0;
+}
+
 static int locator_wakes(struct locator *locator, struct model_thread *thread)
 {
 	const struct model *model = locator->loader->model;
@@ -301,7 +373,9 @@ int loader__locate(struct loader *loader)
 	}
 	for (size_t i = 1; i < model->devices.n && !err; i++)
 		err = locator_idles(&locator, &model->devices.data[i]);
+	err = err ? err : locator_variables(&locator);
 	free(locator.kernel);
+	map64__free(&locator.futexes);
 	array__free(&locator.located);
 	map64__free(&locator.locations);
 	map64__free(&locator.user);

@@ -125,6 +125,29 @@ const struct model_map *model_process__map(const struct model_process *process, 
 	return later;
 }
 
+/* So many mappings that do not exist at the time are passed over. */
+#define MAX_PASSED_OVER 64
+
+const struct model_map *model_process__map_below(const struct model_process *process,
+						 uint64_t address, uint64_t time)
+{
+	const struct model_map *maps = process->maps.data;
+	size_t low = 0, high = process->maps.n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (maps[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = low; i-- > 0 && low - i <= MAX_PASSED_OVER;)
+		if (maps[i].from <= time && time < maps[i].until)
+			return &maps[i];
+	return NULL;
+}
+
 static void free_thread(struct model_thread *thread)
 {
 	array__free(&thread->comms);
@@ -158,6 +181,7 @@ void model__free(struct model *model)
 	array__free(&model->span_parts);
 	array__free(&model->stacks);
 	array__free(&model->locations);
+	array__free(&model->variables);
 	array__free(&model->stack_locations);
 	array__free(&model->frames);
 	array__free(&model->metas);

@@ -288,6 +288,17 @@ struct model_location {
 	uint32_t frame;	   /* index of its first frame; innermost inlined function first */
 	uint16_t n_frames; /* never 0 after model__symbolize() */
 	bool kernel;
+	bool data; /* not code: see struct model_variable */
+};
+
+/*
+ * A futex that lies in the data of a file, maybe. Its location's address is as of
+ * symbolizer__variable(), and its frame's name that of the variable.
+ */
+struct model_variable {
+	uint32_t process;
+	uint32_t object;
+	uint32_t location;
 };
 
 struct model_stack {
@@ -321,6 +332,7 @@ struct model {
 	ARRAY(struct model_span_part) span_parts; /* of each span by begin */
 	ARRAY(struct model_stack) stacks;
 	ARRAY(struct model_location) locations;
+	ARRAY(struct model_variable) variables; /* by process and object; no element for none */
 
 	ARRAY(uint32_t) stack_locations;
 	ARRAY(struct model_frame) frames;
@@ -441,6 +453,16 @@ uint32_t model_thread__comm(const struct model_thread *thread, uint64_t time);
  */
 const struct model_map *model_process__map(const struct model_process *process, uint64_t address,
 					   uint64_t time, uint64_t *from, uint64_t *until);
+
+/*
+ * The mapping with the highest start at or below @address that existed at @time, or NULL: that of
+ * the file's code, if @address is in the data of a file.
+ */
+const struct model_map *model_process__map_below(const struct model_process *process,
+						 uint64_t address, uint64_t time);
+
+/* The name of the variable that futex @object is in, in @process: a string; 0: none, or unknown. */
+uint32_t model__variable(const struct model *model, uint32_t process, uint32_t object);
 
 /* The location of frame @i of @stack; 0 is the innermost. */
 static inline const struct model_location *

@@ -73,6 +73,19 @@ static int dso_source(struct symbolization *symbolization, uint32_t index)
 	return symbolizer__add_source(symbolization->symbolizer, &source);
 }
 
+static size_t look_up(struct symbolization *symbolization, int source,
+		      const struct model_location *location, struct symbol_frame *found)
+{
+	const char *variable;
+
+	if (!location->data)
+		return symbolizer__resolve(symbolization->symbolizer, source, location->address,
+					   found, MAX_INLINED);
+	variable = symbolizer__variable(symbolization->symbolizer, source, location->address);
+	found[0] = (struct symbol_frame){.name = variable ? variable : ""};
+	return 1;
+}
+
 static int name_location(struct symbolization *symbolization, struct model_location *location)
 {
 	struct symbol_frame found[MAX_INLINED];
@@ -83,8 +96,7 @@ static int name_location(struct symbolization *symbolization, struct model_locat
 	if (!*source)
 		*source = dso_source(symbolization, location->dso) + 2;
 	if (*source > 1)
-		n = symbolizer__resolve(symbolization->symbolizer, *source - 2, location->address,
-					found, MAX_INLINED);
+		n = look_up(symbolization, *source - 2, location, found);
 	if (!n)
 		found[n++] = (struct symbol_frame){.name = ""};
 	/* Keeps the names from the recording if there is nothing better. */
@@ -112,6 +124,9 @@ static bool has_name(const struct model *model, const struct model_location *loc
 	if (!location->n_frames)
 		return false;
 	name = model__string(model, model->frames.data[location->frame].name);
+	/* Most futexes are on the heap. The recorder has found that out, and has the file. */
+	if (location->data && !*name)
+		return true;
 	return *name && !symbols__is_synthetic(name);
 }
 

@@ -341,11 +341,16 @@ struct record_lost {
  */
 struct record_symbol {
 	uint32_t dso;
-	uint64_t address; /* offset in the file; absolute for kernel and JIT */
-	uint32_t name;	  /* string, demangled; 0: the address has no name */
-	uint32_t file;	  /* string or 0 */
-	uint32_t line;	  /* 0: unknown */
-	uint8_t inlined;  /* 1: inlined into the frame that follows */
+	/*
+	 * Offset in the file; absolute for kernel and JIT. Of data, such as a lock that threads
+	 * waited for: where it would be in the file if that were mapped as a whole, where its code
+	 * is.
+	 */
+	uint64_t address;
+	uint32_t name;	 /* string, demangled; 0: the address has no name */
+	uint32_t file;	 /* string or 0 */
+	uint32_t line;	 /* 0: unknown */
+	uint8_t inlined; /* 1: inlined into the frame that follows */
 };
 
 struct record {

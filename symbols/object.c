@@ -11,6 +11,7 @@
 #include "symbols/dwarf/dwarf_info.h"
 #include "symbols/elf/elf_symbols.h"
 #include "symbols/unwind/frame_functions.h"
+#include "symbols/variables.h"
 
 struct object {
 	struct elf_file *program; /* the file with the code; NULL: not found */
@@ -22,6 +23,7 @@ struct object {
 	Dwarf *dwarf;
 	Dwarf *dwarf_alternate;
 	struct dwarf_info *info;
+	struct variables *variables; /* NULL: not needed yet */
 	const char *diagnostic;
 };
 
@@ -360,6 +362,16 @@ size_t object__resolve(struct object_context *context, struct object *object, ui
 	return n;
 }
 
+const char *object__variable(struct object_context *context, struct object *object,
+			     uint64_t address)
+{
+	if (!object->variables &&
+	    (!object->program || variables__new(object->program, object->debug, object->info,
+						&context->strings, &object->variables)))
+		return NULL;
+	return variables__name(object->variables, address);
+}
+
 const char *object__diagnostic(const struct object *object)
 {
 	return object->diagnostic;
@@ -389,6 +401,7 @@ void object__free(struct object *object)
 {
 	if (!object)
 		return;
+	variables__free(object->variables);
 	dwarf_info__free(object->info);
 	dwarf_end(object->dwarf);
 	dwarf_end(object->dwarf_alternate);

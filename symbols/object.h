@@ -40,6 +40,10 @@ int object__open_file(struct object_context *context, int fd, const char *path,
 size_t object__resolve(struct object_context *context, struct object *object, uint64_t offset,
 		       struct symbol_frame *frames, size_t max);
 
+/* As symbolizer__variable(). */
+const char *object__variable(struct object_context *context, struct object *object,
+			     uint64_t address);
+
 /* Why names or lines are missing, with a hint; or NULL. */
 const char *object__diagnostic(const struct object *object);
 

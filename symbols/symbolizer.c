@@ -300,6 +300,20 @@ size_t symbolizer__resolve(struct symbolizer *symbolizer, int source, uint64_t a
 	return 1;
 }
 
+const char *symbolizer__variable(struct symbolizer *symbolizer, int source, uint64_t address)
+{
+	struct known_source *known;
+
+	if (source < 0 || (size_t)source >= symbolizer->sources.n)
+		return NULL;
+	known = symbolizer->sources.data[source];
+	if (known->source.kind != SYMBOL_SOURCE_ELF)
+		return NULL;
+	open_source(symbolizer, known);
+	return known->object ? object__variable(&symbolizer->context, known->object, address)
+			     : NULL;
+}
+
 const char *symbolizer__diagnostic(struct symbolizer *symbolizer, int source)
 {
 	if (source < 0 || (size_t)source >= symbolizer->sources.n)

@@ -69,6 +69,15 @@ size_t symbolizer__resolve(struct symbolizer *symbolizer, int source, uint64_t a
 			   struct symbol_frame *frames, size_t max);
 
 /*
+ * The name of what is in the data of ELF file @source, with its member or element: "settings.lock",
+ * "locks[3]", "settings+0x28" without DWARF, or "FILE+0xADDRESS" without symbols. @address is
+ * where it would be in the file if that were mapped as a whole, where its code is: A - start +
+ * offset for address A of a process with an executable mapping of the file at start. NULL:
+ * nothing of the file's data is there, or the file was not found. The symbolizer's.
+ */
+const char *symbolizer__variable(struct symbolizer *symbolizer, int source, uint64_t address);
+
+/*
  * Why addresses of @source have no names or lines (no file, replaced, stripped, no permission
  * for kallsyms, ...), with a hint, in one line. NULL if nothing is wrong or no address was
  * resolved yet. The symbolizer's.

@@ -16,22 +16,26 @@ uint32_t call_names__function(const struct model *model, uint32_t stack, size_t 
 		       : 0;
 }
 
-int call_names__waker(const struct model *model, const struct model_thread *thread,
-		      const struct model_interval *interval, uint32_t *name)
+int call_names__program(const struct model *model, uint32_t stack, uint32_t *name)
 {
-	const struct model_wake *wake =
-		interval->wake ? &thread->wakes.data[interval->wake - 1] : NULL;
 	struct callchain chain = {};
-	int err;
+	int err = callchain__set(&chain, model, 0, stack, false);
 
 	*name = 0;
-	if (!wake || !wake->user)
-		return 0;
-	err = callchain__set(&chain, model, 0, wake->user, false);
 	for (size_t i = 0; i < chain.frames.n && !*name && !err; i++)
 		if (!model__is_c_library(model, chain.frames.data[i].dso) &&
 		    !chain.frames.data[i].inlined)
 			*name = chain.frames.data[i].name;
 	callchain__free(&chain);
 	return err;
+}
+
+int call_names__waker(const struct model *model, const struct model_thread *thread,
+		      const struct model_interval *interval, uint32_t *name)
+{
+	const struct model_wake *wake =
+		interval->wake ? &thread->wakes.data[interval->wake - 1] : NULL;
+
+	*name = 0;
+	return wake && wake->user ? call_names__program(model, wake->user, name) : 0;
 }

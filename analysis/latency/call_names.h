@@ -8,6 +8,12 @@
 uint32_t call_names__function(const struct model *model, uint32_t stack, size_t i);
 
 /*
+ * Sets *@name to the innermost function of user stack @stack outside the C library; 0: unknown.
+ * Returns 0 or -ENOMEM.
+ */
+int call_names__program(const struct model *model, uint32_t stack, uint32_t *name);
+
+/*
  * Sets *@name to the function that ended @interval of @thread: the innermost of the waker outside
  * the C library; 0: unknown. Returns 0 or -ENOMEM.
  */

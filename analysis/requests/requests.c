@@ -80,6 +80,21 @@ struct requests_group requests__above(const struct requests *requests, double p)
 	return group;
 }
 
+struct requests_group requests__around(const struct requests *requests, double p, size_t n)
+{
+	size_t all = requests->spans.n, most = all / 5 > 1 ? all / 5 : 1;
+	struct requests_group group = {.n = n < most ? n : most};
+	size_t at;
+
+	if (!all)
+		return (struct requests_group){};
+	at = index_at(requests, p);
+	group.first = at > group.n / 2 ? at - group.n / 2 : 0;
+	if (group.first + group.n > all)
+		group.first = all - group.n;
+	return group;
+}
+
 struct requests_group requests__median(const struct requests *requests, size_t n)
 {
 	size_t half = (requests->spans.n + 1) / 2; /* those from the first to the third quartile */

@@ -46,6 +46,12 @@ struct requests_group requests__slowest(const struct requests *requests, size_t 
 /* The requests at quantile @p and above, at least one. */
 struct requests_group requests__above(const struct requests *requests, double p);
 
+/*
+ * At most @n requests around quantile @p, and at most a tenth of all on either side of it; at least
+ * one if there are any.
+ */
+struct requests_group requests__around(const struct requests *requests, double p, size_t n);
+
 /* Requests around the median, to compare others with: at most @n, between the quartiles. */
 struct requests_group requests__median(const struct requests *requests, size_t n);
 

@@ -9,6 +9,7 @@
 #include "render/format.h"
 #include "render/header.h"
 #include "render/json.h"
+#include "render/latency/latency_compare.h"
 
 #define ID_WIDTH 10 /* at least, in a list */
 
@@ -21,6 +22,11 @@ static const char *const types[] = {
 	[TIMELINE_RUN_QUEUE] = "run queue", [TIMELINE_HOLDER_CALL] = "holder's call",
 	[TIMELINE_QUEUE] = "queue",	    [TIMELINE_THREAD] = "thread",
 };
+
+const char *latency_requests__type(enum timeline_type type)
+{
+	return types[type];
+}
 
 uint64_t latency_requests__id(const struct model *model, const struct model_span *span)
 {
@@ -175,10 +181,12 @@ int latency_requests__text(const struct latency_requests_view *view, FILE *to)
 		format__append(line, sizeof(line), ", %s %s", quantile_names[i],
 			       duration__text(requests__quantile(requests, quantiles[i]), text));
 	header__line(to, "requests", line);
-	if (view->shown) {
+	if (view->comparison)
+		latency_compare__text(view->model, view->comparison, to);
+	if (view->shown)
 		put_timeline(view, to);
+	if (view->comparison || view->shown)
 		return 0;
-	}
 	fprintf(to, "#\n#%*s %11s\n", width - 1, "id", "length");
 	for (size_t i = slowest.n; i-- > 0;)
 		put_request(view, requests__at(requests, slowest.first + i), width, to);
@@ -273,5 +281,8 @@ int latency_requests__json(const struct latency_requests_view *view, FILE *to)
 	json_object_set_new(document, "requests", list);
 	if (view->shown)
 		json_object_set_new(document, "timeline", timeline_json(view));
+	if (view->comparison)
+		json_object_set_new(document, "compare",
+				    latency_compare__json(view->model, view->comparison));
 	return json__write(document, to);
 }

@@ -20,6 +20,10 @@ static bool is_local_label(const char *name)
 	return name[0] == '$' || !strncmp(name, ".L", 2);
 }
 
+/* Adds one symbol of a table, if it is of the kind that is wanted. 0 or -ENOMEM. */
+typedef int (*add_function)(struct symtab *symtab, const struct elf_file *file, const GElf_Sym *sym,
+			    size_t section, const char *name);
+
 static int add_symbol(struct symtab *symtab, const struct elf_file *file, const GElf_Sym *sym,
 		      size_t section, const char *name)
 {
@@ -45,6 +49,26 @@ static int add_symbol(struct symtab *symtab, const struct elf_file *file, const 
 	return symtab__add(symtab, &symbol);
 }
 
+static int add_variable(struct symtab *symtab, const struct elf_file *file, const GElf_Sym *sym,
+			size_t section, const char *name)
+{
+	struct symbol symbol = {
+		.start = sym->st_value,
+		.size = sym->st_size,
+		.raw = name,
+		.function = true,
+		.global = GELF_ST_BIND(sym->st_info) != STB_LOCAL,
+	};
+	GElf_Shdr header;
+
+	if (GELF_ST_TYPE(sym->st_info) != STT_OBJECT || !sym->st_size || !name || !*name)
+		return 0;
+	if (!gelf_getshdr(elf_getscn(file->elf, section), &header) ||
+	    !(header.sh_flags & SHF_ALLOC) || header.sh_flags & SHF_EXECINSTR)
+		return 0;
+	return symtab__add(symtab, &symbol);
+}
+
 /* The SHT_SYMTAB_SHNDX table of symbol table @index, or NULL. */
 static Elf_Data *section_numbers(const struct elf_file *file, size_t index)
 {
@@ -59,7 +83,7 @@ static Elf_Data *section_numbers(const struct elf_file *file, size_t index)
 }
 
 static int add_table(struct symtab *symtab, const struct elf_file *file, Elf_Scn *section,
-		     const GElf_Shdr *header)
+		     const GElf_Shdr *header, add_function add)
 {
 	Elf_Data *numbers = section_numbers(file, elf_ndxscn(section));
 	Elf_Data *data = elf_getdata(section, NULL);
@@ -76,8 +100,8 @@ static int add_table(struct symtab *symtab, const struct elf_file *file, Elf_Scn
 		if (sym.st_shndx == SHN_UNDEF ||
 		    (sym.st_shndx >= SHN_LORESERVE && sym.st_shndx != SHN_XINDEX))
 			continue;
-		err = add_symbol(symtab, file, &sym, number,
-				 elf_strptr(file->elf, header->sh_link, sym.st_name));
+		err = add(symtab, file, &sym, number,
+			  elf_strptr(file->elf, header->sh_link, sym.st_name));
 		if (err)
 			return err;
 	}
@@ -97,7 +121,7 @@ int elf_symbols__add(struct symtab *symtab, const struct elf_file *file,
 		if (!gelf_getshdr(section, &header) ||
 		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
 			continue;
-		err = add_table(symtab, file, section, &header);
+		err = add_table(symtab, file, section, &header, add_symbol);
 		if (err)
 			return err;
 		if (symtab->n == before)
@@ -108,4 +132,17 @@ int elf_symbols__add(struct symtab *symtab, const struct elf_file *file,
 			found->dynsym = true;
 	}
 	return 0;
+}
+
+int elf_symbols__add_variables(struct symtab *symtab, const struct elf_file *file)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	int err = 0;
+
+	while (!err && (section = elf_nextscn(file->elf, section)))
+		if (gelf_getshdr(section, &header) &&
+		    (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
+			err = add_table(symtab, file, section, &header, add_variable);
+	return err;
 }

@@ -20,6 +20,9 @@ struct elf_symbols_found {
 int elf_symbols__add(struct symtab *symtab, const struct elf_file *file,
 		     struct elf_symbols_found *found);
 
+/* The same with its variables (not the thread-local ones) instead of its functions. */
+int elf_symbols__add_variables(struct symtab *symtab, const struct elf_file *file);
+
 /*
  * Adds the PLT stubs of @file to @stubs. @functions, sealed, has the names of targets without
  * symbol in the relocation (ifuncs). x86-64 and aarch64. 0 or -ENOMEM.

@@ -21,7 +21,7 @@ result 'every command has a man page' "$(
 		grep -q '^\\fB\\-\\-\|^.TP' "build/man/dwell-$command.1" 2>&1 || echo "$command"
 	done)"
 result 'every option is in its man page and in the completion' "$(
-	for command in record report script waits path 'causal run' 'causal report' 'latency run' 'latency report' 'latency requests'; do
+	for command in record report script waits path 'causal run' 'causal report' 'latency run' 'latency report' 'latency requests' 'latency locks'; do
 		# shellcheck disable=SC2086
 		build/dwell $command --help | grep -o -- '^ .*--[a-z-]*' | sed 's/.*--//' | sort -u |
 			while read -r option; do

@@ -6,6 +6,7 @@
 #include <jansson.h>
 
 #include "analysis/latency/timeline.h"
+#include "render/latency/latency_locks.h"
 #include "render/latency/latency_requests.h"
 #include "render/latency/latency_views.h"
 
@@ -119,6 +120,84 @@ static void check_timelines(const struct model *model, struct kinds *kinds)
 	requests__free(&requests);
 }
 
+/* The rows of a comparison add up to its requests. */
+static void check_comparison(const struct model *model, struct kinds *kinds)
+{
+	static const double percentiles[] = {50, 95};
+	const struct requests_filter filter = {.until = UINT64_MAX};
+	struct requests requests = {};
+	struct request_comparison comparison = {};
+	struct latency_requests_view view = {
+		.model = model, .requests = &requests, .comparison = &comparison};
+	size_t size;
+	char *text;
+	FILE *to;
+
+	assert_int_equal(requests__find(model, &filter, &requests), 0);
+	assert_int_equal(request_comparison__make(&requests, kinds, percentiles, &comparison), 0);
+	for (int side = 0; side < COMPARISON_SIDES; side++) {
+		uint64_t sum = 0;
+
+		for (size_t i = 0; i < comparison.rows.n; i++)
+			sum += comparison.rows.data[i].ns[side];
+		assert_true(sum == comparison.sides[side].ns);
+	}
+	to = open_memstream(&text, &size);
+	assert_int_equal(latency_requests__text(&view, to), 0);
+	fclose(to);
+	free(text);
+	to = open_memstream(&text, &size);
+	assert_int_equal(latency_requests__json(&view, to), 0);
+	fclose(to);
+	check_document(text);
+	request_comparison__free(&comparison);
+	requests__free(&requests);
+}
+
+/* So many locks were found. */
+static size_t n_locks;
+
+/* Nobody holds a lock for longer than somebody waits for it, nor more often. */
+static void check_lock(const struct lock *lock)
+{
+	uint64_t held = 0, releases = 0, waited = 0;
+
+	for (size_t i = 0; i < lock->holders.n; i++) {
+		held += lock->holders.data[i].ns;
+		releases += lock->holders.data[i].releases;
+	}
+	for (size_t i = 0; i < lock->waiters.n; i++)
+		waited += lock->waiters.data[i].ns;
+	assert_true(held <= lock->contended_ns && lock->contended_ns <= lock->wait_ns);
+	assert_true(releases <= lock->waits && waited <= lock->wait_ns);
+	assert_true(lock->p50_ns <= lock->p99_ns && lock->p99_ns <= lock->max_ns);
+}
+
+static void check_locks(const struct model *model, struct kinds *kinds, bool tamed)
+{
+	struct locks locks = {};
+	struct latency_locks_view view = {.model = model, .locks = &locks};
+	size_t size;
+	char *text;
+	FILE *to;
+	int err = locks__find(model, kinds, &locks);
+
+	assert_int_equal(err, model->trace ? 0 : -ENODATA);
+	/* Sums of times that only a damaged file has overflow. */
+	for (size_t i = 0; i < locks.locks.n && tamed; i++)
+		check_lock(&locks.locks.data[i]);
+	n_locks += locks.locks.n;
+	to = open_memstream(&text, &size);
+	assert_int_equal(latency_locks__text(&view, to), 0);
+	fclose(to);
+	free(text);
+	to = open_memstream(&text, &size);
+	assert_int_equal(latency_locks__json(&view, to), 0);
+	fclose(to);
+	check_document(text);
+	locks__free(&locks);
+}
+
 static void check_random(uint64_t seed, bool tamed)
 {
 	struct model *model = random_recording(seed, 400, tamed);
@@ -127,6 +206,8 @@ static void check_random(uint64_t seed, bool tamed)
 	assert_int_equal(kinds__new(model, &kinds), 0);
 	check_latency(model, kinds);
 	check_timelines(model, kinds);
+	check_comparison(model, kinds);
+	check_locks(model, kinds, tamed);
 	kinds__free(kinds);
 	model__free(model);
 }
@@ -143,6 +224,7 @@ static void random_recordings_of_few_threads(void **state)
 		check_random(2000 + seed, true);
 	assert_true(slow > 0);
 	assert_true(tagged > 0);
+	assert_true(n_locks > 0);
 }
 
 int main(void)

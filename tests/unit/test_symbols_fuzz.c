@@ -11,6 +11,9 @@
 #include "symbols/kallsyms.h"
 
 #define ADDRESSES 48
+#define VARIABLES 16
+
+static size_t variables_named;
 
 /* Asks for addresses all over the code; every string that comes back is read. */
 static size_t ask(struct symbolizer *symbolizer, int number, const struct segment *code,
@@ -28,6 +31,12 @@ static size_t ask(struct symbolizer *symbolizer, int number, const struct segmen
 			named += strlen(frames.at[j].name) > 0;
 			named += frames.at[j].file && strlen(frames.at[j].file) > 0;
 		}
+	}
+	for (unsigned int i = 0; i < VARIABLES; i++) {
+		uint64_t at = code->offset + next_random(random) % 0x6000;
+		const char *name = symbolizer__variable(symbolizer, number, at);
+
+		variables_named += name && strlen(name) > 0;
 	}
 	return named;
 }
@@ -70,6 +79,16 @@ static void damaged_programs_do_no_harm(void **state)
 static void damaged_cpp_programs_do_no_harm(void **state)
 {
 	damage_and_ask(build("g++", "-gdwarf-5", "shapes.cc", "cpp"), rounds(100), 3);
+}
+
+static void damaged_variables_do_no_harm(void **state)
+{
+	const unsigned int n = rounds(200);
+
+	variables_named = 0;
+	damage_and_ask(build("g++", "-gdwarf-5", "variables.cc", "variables5"), n, 9);
+	damage_and_ask(build("g++", "-gdwarf-4", "variables.cc", "variables4"), n, 10);
+	assert_true(variables_named > n);
 }
 
 static void damaged_compressed_programs_do_no_harm(void **state)
@@ -230,6 +249,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(damaged_programs_do_no_harm),
 		cmocka_unit_test(damaged_cpp_programs_do_no_harm),
+		cmocka_unit_test(damaged_variables_do_no_harm),
 		cmocka_unit_test(damaged_compressed_programs_do_no_harm),
 		cmocka_unit_test(damaged_debug_files_do_no_harm),
 		cmocka_unit_test(damaged_debugdata_does_no_harm),

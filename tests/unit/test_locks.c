@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Locks: what of waits, holding times and names is found in recordings of known ones. */
+#include "analysis/latency/futex_use.h"
+#include "analysis/latency/locks.h"
+#include "tests/unit/path_support.h"
+
+#define FUTEX_AT 0x400800ULL
+
+static uint32_t put_object(struct program *program, enum object_type type, uint64_t id)
+{
+	const struct record_object object = {.type = (uint8_t)type, .id = id};
+
+	return recording_writer__object(program->made.writer, &object);
+}
+
+/* @thread waits for @object in @function until @waker releases it in @released. */
+static void put_wait(struct program *program, uint32_t thread, uint32_t waker, uint64_t begin,
+		     uint64_t end, uint32_t object, uint32_t waits, uint32_t releases)
+{
+	synthetic__interval(&program->made,
+			    BLOCKED(thread, waker, begin, end, .class = CLASS_LOCK,
+				    .syscall = SYS_futex, .object = object, .user_stack = waits));
+	program__wake(program, thread, waker, end, 0, releases);
+}
+
+struct found_locks {
+	struct model *model;
+	struct kinds *kinds;
+	struct locks locks;
+	int err;
+};
+
+static struct found_locks find_locks(struct program *program)
+{
+	struct found_locks found = {.model = synthetic__load(&program->made, 100 * MS)};
+
+	assert_int_equal(kinds__new(found.model, &found.kinds), 0);
+	found.err = locks__find(found.model, found.kinds, &found.locks);
+	return found;
+}
+
+static void free_locks(struct found_locks *found)
+{
+	locks__free(&found->locks);
+	kinds__free(found->kinds);
+	model__free(found->model);
+}
+
+static void check_holder(const struct found_locks *found, const struct lock_holder *holder,
+			 uint32_t thread, const char *function, uint64_t releases, uint64_t ns)
+{
+	assert_int_equal(found->model->threads.data[holder->thread].number, thread);
+	assert_string_equal(model__string(found->model, holder->function), function);
+	assert_int_equal(holder->releases, releases);
+	assert_int_equal(holder->ns, ns);
+}
+
+/*
+ * B waits from 1 to 11 ms, C from 3 to 15, B again from 20 to 22: A holds it until 11, then B for
+ * 4 ms, then A for what is known of it, 2 ms.
+ */
+static void holding_times(void **state)
+{
+	struct program program = program__begin(true);
+	uint32_t futex = put_object(&program, OBJECT_FUTEX, FUTEX_AT);
+	uint32_t take = USER(&program, "pthread_mutex_lock", "take");
+	uint32_t hold = USER(&program, "pthread_mutex_unlock", "hold");
+	struct found_locks found;
+	const struct lock *lock;
+
+	program__threads(&program, 3);
+	put_wait(&program, 2, 1, 1 * MS, 11 * MS, futex, take, hold);
+	put_wait(&program, 3, 2, 3 * MS, 15 * MS, futex, take, hold);
+	put_wait(&program, 2, 1, 20 * MS, 22 * MS, futex, take, hold);
+	found = find_locks(&program);
+	assert_int_equal(found.err, 0);
+	assert_int_equal(found.locks.locks.n, 1);
+	lock = &found.locks.locks.data[0];
+	assert_int_equal(found.model->objects.data[lock->object].id, FUTEX_AT);
+	assert_int_equal(found.model->processes.data[lock->process].pid, PID);
+	assert_int_equal(lock->waits, 3);
+	assert_int_equal(lock->wait_ns, 24 * MS);
+	assert_int_equal(lock->p50_ns, 10 * MS);
+	assert_int_equal(lock->max_ns, 12 * MS);
+	assert_int_equal(lock->contended_ns, 16 * MS);
+	assert_int_equal(lock->holders.n, 2);
+	/* No function is left out: these are not in a C library. */
+	check_holder(&found, &lock->holders.data[0], 1, "pthread_mutex_unlock", 2, 12 * MS);
+	check_holder(&found, &lock->holders.data[1], 2, "pthread_mutex_unlock", 1, 4 * MS);
+	assert_int_equal(lock->waiters.n, 2);
+	assert_int_equal(lock->waiters.data[0].ns, 12 * MS);
+	assert_int_equal(lock->waiters.data[1].ns, 12 * MS);
+	free_locks(&found);
+}
+
+/* What else futexes are for: only the mutex that is taken again after the condition is a lock. */
+static void not_locks(void **state)
+{
+	struct program program = program__begin(true);
+	uint32_t futexes[4];
+	uint32_t waits = USER(&program, "pthread_cond_wait", "wait_for_job");
+	uint32_t joins = USER(&program, "__pthread_clockjoin_ex", "main");
+	uint32_t signals = USER(&program, "pthread_cond_signal", "give_job");
+	uint32_t unlocks = USER(&program, "pthread_mutex_unlock", "give_job");
+	struct found_locks found;
+
+	for (int i = 0; i < 4; i++)
+		futexes[i] = put_object(&program, OBJECT_FUTEX, FUTEX_AT + 64 * (uint64_t)i);
+	program__threads(&program, 2);
+	put_wait(&program, 2, 1, 1 * MS, 11 * MS, futexes[0], waits, signals);
+	put_wait(&program, 2, 1, 12 * MS, 14 * MS, futexes[1], waits, unlocks);
+	put_wait(&program, 1, 2, 20 * MS, 30 * MS, futexes[2], joins, 0);
+	/* Stacks that could not be read: others of the same futex tell. */
+	put_wait(&program, 2, 1, 40 * MS, 50 * MS, futexes[0], 0, 0);
+	put_wait(&program, 2, 1, 60 * MS, 61 * MS, futexes[1], 0, 0);
+	found = find_locks(&program);
+	assert_int_equal(found.err, 0);
+	assert_int_equal(found.locks.locks.n, 1);
+	assert_int_equal(found.model->objects.data[found.locks.locks.data[0].object].id,
+			 FUTEX_AT + 64);
+	assert_int_equal(found.locks.locks.data[0].waits, 2);
+	assert_int_equal(found.locks.locks.data[0].wait_ns, 3 * MS);
+	free_locks(&found);
+}
+
+/* Futexes of two processes at one address are two; a lock of the kernel is one for both. */
+static void locks_of_processes(void **state)
+{
+	struct program program = program__begin(true);
+	uint32_t futex = put_object(&program, OBJECT_FUTEX, FUTEX_AT);
+	uint32_t klock = put_object(&program, OBJECT_KLOCK, KERNEL_AT);
+	uint32_t kernel = KERNEL(&program, "schedule", "__mutex_lock");
+	uint32_t take = USER(&program, "pthread_mutex_lock", "take");
+	uint32_t hold = USER(&program, "pthread_mutex_unlock", "hold");
+	struct found_locks found;
+
+	program__threads(&program, 2);
+	synthetic__thread(&program.made, 3, 200, 200, 0, 0, "other");
+	for (uint32_t i = 1; i <= 3; i += 2) {
+		put_wait(&program, i, 2, i * MS, (i + 3) * MS, futex, take, hold);
+		synthetic__interval(&program.made,
+				    BLOCKED(i, 2, (i + 10) * MS, (i + 11) * MS, .class = CLASS_LOCK,
+					    .syscall = -1, .object = klock,
+					    .kernel_stack = kernel));
+	}
+	/* Of one, it is not known which. */
+	synthetic__interval(&program.made, BLOCKED(1, 2, 50 * MS, 57 * MS, .class = CLASS_LOCK,
+						   .syscall = -1, .kernel_stack = kernel));
+	found = find_locks(&program);
+	assert_int_equal(found.err, 0);
+	assert_int_equal(found.locks.locks.n, 3);
+	assert_int_equal(found.locks.locks.data[0].wait_ns, 3 * MS);
+	assert_int_equal(found.locks.locks.data[1].wait_ns, 3 * MS);
+	assert_int_not_equal(found.locks.locks.data[0].process, found.locks.locks.data[1].process);
+	assert_int_equal(found.locks.locks.data[2].process, 0);
+	assert_int_equal(found.locks.locks.data[2].waits, 2);
+	assert_int_equal(found.locks.unknown, 1);
+	assert_int_equal(found.locks.unknown_ns, 7 * MS);
+	free_locks(&found);
+}
+
+/* The name of a variable is recorded by where it would be in the file. */
+static void names_of_variables(void **state)
+{
+	struct program program = program__begin(true);
+	uint32_t named = put_object(&program, OBJECT_FUTEX, PROGRAM_AT + 0x4080);
+	uint32_t other = put_object(&program, OBJECT_FUTEX, PROGRAM_AT + 0x999999);
+	uint32_t below = put_object(&program, OBJECT_FUTEX, PROGRAM_AT - 64);
+	uint32_t take = USER(&program, "pthread_mutex_lock", "take");
+	uint32_t hold = USER(&program, "pthread_mutex_unlock", "hold");
+	struct found_locks found;
+
+	program__threads(&program, 2);
+	synthetic__symbol(&program.made, program.dso, 0x4080, "settings.lock", NULL, 0);
+	put_wait(&program, 1, 2, 1 * MS, 9 * MS, named, take, hold);
+	put_wait(&program, 1, 2, 10 * MS, 17 * MS, other, take, hold);
+	put_wait(&program, 1, 2, 20 * MS, 26 * MS, below, take, hold);
+	found = find_locks(&program);
+	assert_int_equal(found.err, 0);
+	assert_int_equal(found.locks.locks.n, 3);
+	assert_string_equal(model__string(found.model, found.locks.locks.data[0].variable),
+			    "settings.lock");
+	assert_int_equal(found.locks.locks.data[1].variable, 0);
+	assert_int_equal(found.locks.locks.data[2].variable, 0);
+	free_locks(&found);
+}
+
+static void samples_are_refused(void **state)
+{
+	struct program program = program__begin(false);
+	struct found_locks found;
+
+	program__threads(&program, 1);
+	found = find_locks(&program);
+	assert_int_equal(found.err, -ENODATA);
+	free_locks(&found);
+}
+
+static void functions(void **state)
+{
+	static const struct {
+		const char *name;
+		enum futex_use use;
+	} cases[] = {
+		{"pthread_mutex_lock", FUTEX_USE_LOCK},
+		{"___pthread_mutex_lock", FUTEX_USE_LOCK},
+		{"__GI___pthread_mutex_unlock_usercnt", FUTEX_USE_LOCK},
+		{"__pthread_mutex_cond_lock", FUTEX_USE_LOCK},
+		{"__lll_lock_wait_private", FUTEX_USE_LOCK},
+		{"pthread_rwlock_wrlock@@GLIBC_2.34", FUTEX_USE_LOCK},
+		{"std::sys::sync::mutex::futex::Mutex::lock_contended", FUTEX_USE_LOCK},
+		{"pthread_cond_timedwait", FUTEX_USE_OTHER},
+		{"__pthread_cond_wait_common", FUTEX_USE_OTHER},
+		{"__new_sem_wait_slow64.constprop.0", FUTEX_USE_OTHER},
+		{"pthread_join", FUTEX_USE_OTHER},
+		{"std::sys::sync::condvar::futex::Condvar::wait", FUTEX_USE_OTHER},
+		{"runtime.lock2", FUTEX_USE_LOCK},
+		{"runtime.futexsleep", FUTEX_USE_UNKNOWN},
+		{"my_pthread_mutex_lock", FUTEX_USE_UNKNOWN},
+		{"", FUTEX_USE_UNKNOWN},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		assert_int_equal(futex_use__by_function(cases[i].name), cases[i].use);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(holding_times),       cmocka_unit_test(not_locks),
+		cmocka_unit_test(locks_of_processes),  cmocka_unit_test(names_of_variables),
+		cmocka_unit_test(samples_are_refused), cmocka_unit_test(functions),
+	};
+
+	return cmocka_run_group_tests_name("locks", tests, NULL, NULL);
+}
