@@ -6,8 +6,10 @@
 
 #define THREAD_RUNS 65536 /* threads with higher numbers are not there */
 
-/* Both are 0 as long as nothing is known, and again when the thread has ended. */
+/* In and out are 0 as long as nothing is known, and again when the thread has ended. */
 struct thread_run {
 	__u64 in;  /* when it got a CPU last, ns, CLOCK_MONOTONIC */
 	__u64 out; /* when it lost it last: less than in if it runs */
+	__u64 ran; /* how long it had a CPU until out, since it is recorded */
+	__u64 reserved;
 };

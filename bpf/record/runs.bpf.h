@@ -37,6 +37,8 @@ static __always_inline void tell_pause(const struct thread_state *state, __u64 n
 
 	if (!run)
 		return;
+	if (run->in > run->out)
+		run->ran += now - run->in;
 	if (ended)
 		*(volatile __u64 *)&run->in = 0;
 	*(volatile __u64 *)&run->out = ended ? 0 : now;

@@ -44,12 +44,12 @@ struct short_calls {
 	uint64_t ended; /* that ended within a pair */
 };
 
-/* What a scanner did until @time since the last report, while there were stacks. */
+/* What a scanner did until @time since the last report, summed over all stacks. */
 struct scan_report {
 	uint64_t time;
-	uint64_t ns;
+	uint64_t ns; /* that the threads ran */
 	uint64_t pairs;
-	uint64_t pair_ns;    /* of all pairs */
+	uint64_t pair_ns;    /* that they ran within pairs */
 	uint64_t longest_ns; /* the longest time without a look */
 	uint64_t torn;	     /* looks at a stack that changed meanwhile, given up */
 	uint64_t lost;	     /* calls that there was no memory for */

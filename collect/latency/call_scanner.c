@@ -19,8 +19,13 @@
 #include "collect/latency/shadow_memory_map.h"
 #include "collect/latency/shadow_scan.h"
 
-#define MS		 1000000ULL
-#define PAIR_NS		 100	    /* between two looks of a pair */
+#define MS	1000000ULL
+#define PAIR_NS 100 /* between two looks of a pair */
+/*
+ * A pair in which the scanner lost its CPU is none, as calls would have begun and ended in it. Its
+ * second look counts as the first one of another.
+ */
+#define MAX_PAIR_NS	 (10 * SHADOW_SCAN_LATE_NS)
 #define PUBLISH_NS	 (5 * MS)   /* what was seen is passed on so often */
 #define REPORT_NS	 (100 * MS) /* and short calls, and the scanner's own doings */
 #define SEARCH_NS	 MS	    /* new processes and stacks are looked for so often */
@@ -257,31 +262,41 @@ static void search(struct call_scanner *scanner, uint64_t now)
 		search_process(scanner, &scanner->processes.data[i], now);
 }
 
-/*
- * Looks at the stacks that may have changed. Returns the time that has passed since the last look,
- * a stack on average; 0: no thread ran.
- */
-static uint64_t look(struct call_scanner *scanner, bool second)
+/* Looks at a stack, if that is needed at @time. Returns whether it was. */
+static bool look_at(struct call_scanner *scanner, struct shadow_scan *scan, uint64_t time,
+		    bool second)
 {
 	const struct scan_sink sink = sink_of(scanner);
-	uint64_t time = now_ns(CLOCK_MONOTONIC), passed = 0, n = 0;
+	bool in_pair = second && time < scan->seen + MAX_PAIR_NS;
+	uint64_t ran;
+	int err;
+
+	if (!shadow_scan__is_needed(scan, &time))
+		return false;
+	err = shadow_scan__look(scan, time, &in_pair, &sink);
+	scanner->report.torn += err == -EAGAIN;
+	scanner->report.lost += err == -ENOMEM;
+	ran = shadow_scan__take_ran(scan);
+	scanner->report.ns += ran;
+	scanner->report.pair_ns += in_pair ? ran : 0;
+	scanner->report.pairs += in_pair;
+	return true;
+}
+
+/* Looks at the stacks that may have changed. Returns whether there are some. */
+static bool look(struct call_scanner *scanner, bool second)
+{
+	uint64_t time = now_ns(CLOCK_MONOTONIC);
+	bool any = false;
 
 	for (size_t i = 0; i < scanner->scans.n; i++) {
-		struct shadow_scan *scan = &scanner->scans.data[i];
-		uint64_t at = time;
-		int err;
-
-		if (!shadow_scan__is_needed(scan, &at))
+		if (!look_at(scanner, &scanner->scans.data[i], time, second))
 			continue;
-		n += scan->seen && at > scan->seen;
-		passed += scan->seen && at > scan->seen ? at - scan->seen : 0;
-		err = shadow_scan__look(scan, at, second, &sink);
-		scanner->report.torn += err == -EAGAIN;
-		scanner->report.lost += err == -ENOMEM;
-		if (scan->changed)
+		any = true;
+		if (scanner->scans.data[i].changed)
 			scanner->changed = time = now_ns(CLOCK_MONOTONIC);
 	}
-	return n ? passed / n : 0;
+	return any;
 }
 
 static void publish(struct call_scanner *scanner)
@@ -336,18 +351,6 @@ static uint64_t next_pair(struct call_scanner *scanner, uint64_t now)
 	return now + scanner->period_ns / 2 + scanner->random % scanner->period_ns;
 }
 
-/* As long as threads run. */
-static void note_pair(struct call_scanner *scanner, uint64_t passed, uint64_t first,
-		      uint64_t second, uint64_t last)
-{
-	struct scan_report *report = &scanner->report;
-
-	report->pairs++;
-	report->pair_ns += passed;
-	report->ns += second - last;
-	report->longest_ns = first - last > report->longest_ns ? first - last : report->longest_ns;
-}
-
 static void *scan(void *arg)
 {
 	struct call_scanner *scanner = arg;
@@ -357,15 +360,13 @@ static void *scan(void *arg)
 	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
 	scanner->report.time = scanner->changed = now;
 	while (!__atomic_load_n(&scanner->stop, __ATOMIC_RELAXED)) {
-		uint64_t passed, second, first = pause_until(next);
+		uint64_t second, first = pause_until(next);
 
-		look(scanner, false);
+		if (look(scanner, false) && first - last > scanner->report.longest_ns)
+			scanner->report.longest_ns = first - last;
 		pause_until(now_ns(CLOCK_MONOTONIC) + PAIR_NS);
-		passed = look(scanner, true);
-		second = now_ns(CLOCK_MONOTONIC);
-		if (passed)
-			note_pair(scanner, passed, first, second, last);
-		last = second;
+		look(scanner, true);
+		last = second = now_ns(CLOCK_MONOTONIC);
 		next = next_pair(scanner, second);
 		if (second - searched >= SEARCH_NS) {
 			search(scanner, second);

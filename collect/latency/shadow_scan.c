@@ -144,11 +144,18 @@ static int begin_calls(struct shadow_scan *scan, const struct shadow_entry *read
 /*
  * When the stack was read, about. What the program has written since the last look takes a while to
  * arrive from its CPU; in the second look of a pair, an end that came later than @time is not
- * seen, as the line that was read just before is still in the cache.
+ * seen, as the line that was read just before is still in the cache. If the scanner lost its CPU
+ * before it read the stack, what changed may have done so until now.
  */
-static uint64_t time_of_read(uint64_t time, bool second)
+static uint64_t time_of_read(uint64_t time, bool *second)
 {
-	return second ? time : time + (now_ns(CLOCK_MONOTONIC) - time) / 2;
+	uint64_t now = now_ns(CLOCK_MONOTONIC), late = now > time ? now - time : 0;
+
+	if (late > SHADOW_SCAN_LATE_NS) {
+		*second = false;
+		return now;
+	}
+	return *second ? time : time + late / 2;
 }
 
 /* Another thread has taken over the stack: the calls of the one that ended were never left. */
@@ -190,7 +197,7 @@ bool shadow_scan__is_needed(struct shadow_scan *scan, uint64_t *time)
 	return false;
 }
 
-int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool second,
+int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool *second,
 		      const struct scan_sink *sink)
 {
 	struct shadow_entry read[SHADOW_DEPTH];
@@ -204,19 +211,45 @@ int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool second,
 	unchanged = count_unchanged(scan);
 	n = read_new(scan, unchanged, read);
 	scan->changed = n || unchanged != scan->calls.n;
-	if (scan->changed && !scan->past)
-		time = time_of_read(time, second);
 	for (int i = 0; i < ATTEMPTS && n == -EAGAIN; i++) {
 		unchanged = count_unchanged(scan);
 		n = read_new(scan, unchanged, read);
 	}
-	if (n < 0)
+	if (scan->changed && !scan->past)
+		time = time_of_read(time, second);
+	if (n < 0) {
+		*second = false;
 		return n;
-	end_calls(scan, unchanged, time, second, sink);
-	note_look(scan, unchanged, second);
-	n = begin_calls(scan, read, (size_t)n, time, second);
+	}
+	end_calls(scan, unchanged, time, *second, sink);
+	note_look(scan, unchanged, *second);
+	n = begin_calls(scan, read, (size_t)n, time, *second);
 	scan->seen = scan->looked = time;
 	return n;
+}
+
+/* How long a thread had run at @time; without @run, it is taken to run all the time. */
+static uint64_t ran_until(const struct thread_run *run, uint64_t time)
+{
+	uint64_t in = run ? __atomic_load_n(&run->in, __ATOMIC_ACQUIRE) : 0;
+	uint64_t out = run ? __atomic_load_n(&run->out, __ATOMIC_ACQUIRE) : 0;
+
+	if (!in && !out)
+		return time;
+	return run->ran + (in > out && time > in ? time - in : 0);
+}
+
+uint64_t shadow_scan__take_ran(struct shadow_scan *scan)
+{
+	uint64_t ran = ran_until(scan->run, scan->seen), passed = 0;
+	bool is_known = scan->run && (scan->run->in || scan->run->out);
+	const struct thread_run *counted = is_known ? scan->run : NULL;
+
+	if (scan->ran && scan->counted == counted && ran > scan->ran)
+		passed = ran - scan->ran;
+	scan->counted = counted;
+	scan->ran = ran;
+	return passed;
 }
 
 void shadow_scan__finish(struct shadow_scan *scan, const struct scan_sink *sink)

@@ -29,9 +29,11 @@ struct shadow_scan {
 	uint32_t pid;
 	uint32_t own_tid; /* of the stack's thread, as it sees itself, when last looked at */
 	uint32_t tid;	  /* the same as dwell sees it; the caller's, by on_thread() */
-	const struct thread_run *run;  /* when it runs; NULL: unknown; the caller's, too */
-	uint64_t looked;	       /* time of the last look */
-	uint64_t seen;		       /* time until when it is known; 0: nothing is */
+	const struct thread_run *run;	  /* when it runs; NULL: unknown; the caller's, too */
+	uint64_t looked;		  /* time of the last look */
+	uint64_t seen;			  /* time until when it is known; 0: nothing is */
+	const struct thread_run *counted; /* whose time ran is */
+	uint64_t ran;			  /* how long it had run at the last look */
 	bool past;		       /* the look that is needed is one at the stack as it was */
 	bool changed;		       /* by the last look */
 	ARRAY(struct seen_call) calls; /* by depth */
@@ -56,12 +58,19 @@ struct scan_sink {
  */
 bool shadow_scan__is_needed(struct shadow_scan *scan, uint64_t *time);
 
+/* A look that takes longer lost its CPU meanwhile, or the stack changed all the time. */
+#define SHADOW_SCAN_LATE_NS 1000
+
 /*
- * Looks at the stack at @time, now; @second: this ends a pair. Returns 0, -EAGAIN (the stack
- * changed all the time; nothing is known of it then, and the next look takes its place) or -ENOMEM.
+ * Looks at the stack at @time, now. *@second: this ends a pair; set to false if the stack was read
+ * so late that it does not. Returns 0, -EAGAIN (the stack changed all the time; nothing is known of
+ * it then, and the next look takes its place) or -ENOMEM.
  */
-int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool second,
+int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool *second,
 		      const struct scan_sink *sink);
+
+/* How long the stack's thread has run between the last two calls, as far as that is known. */
+uint64_t shadow_scan__take_ran(struct shadow_scan *scan);
 
 /* No look will follow: tells the calls in progress. */
 void shadow_scan__finish(struct shadow_scan *scan, const struct scan_sink *sink);

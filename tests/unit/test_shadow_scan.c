@@ -81,9 +81,19 @@ static void pop(struct fixture *f)
 	__atomic_store_n(&f->stack->entries[--f->depth].generation, 0, __ATOMIC_RELEASE);
 }
 
+/* Times of looks that are not late, however slow this test is. */
+static uint64_t later(void)
+{
+	static uint64_t time;
+
+	if (!time)
+		time = now_ns(CLOCK_MONOTONIC) + 3600000000000;
+	return time += 100;
+}
+
 static void look(struct fixture *f, uint64_t time, bool second)
 {
-	assert_int_equal(shadow_scan__look(&f->scan, time, second, &f->sink), 0);
+	assert_int_equal(shadow_scan__look(&f->scan, time, &second, &f->sink), 0);
 }
 
 static void calls_are_seen(void **state)
@@ -92,17 +102,17 @@ static void calls_are_seen(void **state)
 
 	set_up(&f);
 	push(&f, 1);
-	look(&f, now_ns(CLOCK_MONOTONIC), false);
-	look(&f, now_ns(CLOCK_MONOTONIC), true);
+	look(&f, later(), false);
+	look(&f, later(), true);
 	push(&f, 2);
-	look(&f, now_ns(CLOCK_MONOTONIC), false); /* 2 begins */
-	look(&f, now_ns(CLOCK_MONOTONIC), true);
-	look(&f, now_ns(CLOCK_MONOTONIC), false);
+	look(&f, later(), false); /* 2 begins */
+	look(&f, later(), true);
+	look(&f, later(), false);
 	pop(&f);
 	push(&f, 3);
-	look(&f, now_ns(CLOCK_MONOTONIC), true); /* 2 ends, in a pair */
+	look(&f, later(), true); /* 2 ends, in a pair */
 	pop(&f);
-	look(&f, now_ns(CLOCK_MONOTONIC), false); /* 3 was short */
+	look(&f, later(), false); /* 3 was short */
 	assert_int_equal(f.told.calls.n, 1);
 	assert_int_equal(f.told.calls.data[0].function, 2);
 	assert_int_equal(f.told.calls.data[0].caller, 1);
@@ -125,11 +135,11 @@ static void another_call_is_told_from_the_same(void **state)
 
 	set_up(&f);
 	push(&f, 1);
-	look(&f, now_ns(CLOCK_MONOTONIC), false);
-	look(&f, now_ns(CLOCK_MONOTONIC), true);
+	look(&f, later(), false);
+	look(&f, later(), true);
 	pop(&f);
 	push(&f, 1);
-	look(&f, now_ns(CLOCK_MONOTONIC), false);
+	look(&f, later(), false);
 	assert_int_equal(f.told.shorts, 1);
 	assert_int_equal(f.scan.calls.n, 1);
 	tear_down(&f);
@@ -145,7 +155,7 @@ static void what_was_left_behind_is_not_seen(void **state)
 	push(&f, 2);
 	f.depth = 0; /* by an exception, say */
 	push(&f, 3);
-	look(&f, now_ns(CLOCK_MONOTONIC), false);
+	look(&f, later(), false);
 	assert_int_equal(f.scan.calls.n, 1);
 	assert_int_equal(f.scan.calls.data[0].function, 3);
 	tear_down(&f);
@@ -159,21 +169,44 @@ static void calls_stay_with_their_thread(void **state)
 	set_up(&f);
 	f.stack->tid = 100;
 	push(&f, 1);
-	look(&f, now_ns(CLOCK_MONOTONIC), false);
-	look(&f, now_ns(CLOCK_MONOTONIC), true);
-	look(&f, now_ns(CLOCK_MONOTONIC), false);
+	look(&f, later(), false);
+	look(&f, later(), true);
+	look(&f, later(), false);
 	pop(&f);
 	f.stack->tid = 200;
 	push(&f, 2);
-	look(&f, now_ns(CLOCK_MONOTONIC), true);
+	look(&f, later(), true);
 	assert_int_equal(f.told.calls.n, 1);
 	assert_int_equal(f.told.calls.data[0].function, 1);
 	assert_int_equal(f.told.calls.data[0].tid, 100);
 	assert_true(f.told.calls.data[0].flags & OBSERVED_CALL_UNFINISHED);
-	look(&f, now_ns(CLOCK_MONOTONIC), false);
+	look(&f, later(), false);
 	shadow_scan__finish(&f.scan, &f.sink);
 	assert_int_equal(f.told.calls.data[1].function, 2);
 	assert_int_equal(f.told.calls.data[1].tid, 200);
+	tear_down(&f);
+}
+
+/* A look for which the scanner lost its CPU before it read the stack ends no pair. */
+static void late_looks_end_no_pair(void **state)
+{
+	uint64_t before = now_ns(CLOCK_MONOTONIC) - 2000000;
+	bool second = true;
+	struct fixture f;
+
+	set_up(&f);
+	push(&f, 1);
+	look(&f, before - 100, true);
+	look(&f, before, true);
+	f.scan.seen = before;
+	pop(&f);
+	push(&f, 2);
+	assert_int_equal(shadow_scan__look(&f.scan, before + 100, &second, &f.sink), 0);
+	assert_false(second);
+	assert_int_equal(f.told.ended_in_pair, 0);
+	assert_in_range(f.scan.calls.data[0].begin, before + 1000000, now_ns(CLOCK_MONOTONIC));
+	assert_in_range(f.scan.calls.data[0].begin_slack, 1000000,
+			now_ns(CLOCK_MONOTONIC) - before);
 	tear_down(&f);
 }
 
@@ -191,7 +224,7 @@ static bool look_if_needed(struct fixture *f, uint64_t time, bool second)
 static void threads_that_do_not_run_are_left_alone(void **state)
 {
 	struct thread_run run = {};
-	uint64_t now = now_ns(CLOCK_MONOTONIC) - 1000000;
+	uint64_t now = later();
 	struct fixture f;
 
 	set_up(&f);
@@ -224,7 +257,7 @@ static void threads_that_do_not_run_are_left_alone(void **state)
 /* It ran between two looks, and lost the CPU again. */
 static void runs_between_looks_are_seen(void **state)
 {
-	uint64_t now = now_ns(CLOCK_MONOTONIC) - 1000000;
+	uint64_t now = later();
 	struct thread_run run = {.in = now, .out = now + 10};
 	struct fixture f;
 
@@ -256,11 +289,11 @@ static void full_stacks_are_read(void **state)
 	set_up(&f);
 	for (size_t i = 0; i < SHADOW_DEPTH; i++)
 		push(&f, i + 1);
-	look(&f, now_ns(CLOCK_MONOTONIC), false);
+	look(&f, later(), false);
 	assert_int_equal(f.scan.calls.n, SHADOW_DEPTH);
 	for (size_t i = 0; i < SHADOW_DEPTH; i++)
 		pop(&f);
-	look(&f, now_ns(CLOCK_MONOTONIC), false);
+	look(&f, later(), false);
 	assert_int_equal(f.scan.calls.n, 0);
 	tear_down(&f);
 }
@@ -296,7 +329,9 @@ static void looks_are_consistent(void **state)
 	stop = false;
 	assert_int_equal(pthread_create(&thread, NULL, change, &f), 0);
 	for (size_t i = 0; i < 2000000 && seen < 200000; i++) {
-		torn += shadow_scan__look(&f.scan, now_ns(CLOCK_MONOTONIC), i & 1, &f.sink) != 0;
+		bool second = i & 1;
+
+		torn += shadow_scan__look(&f.scan, now_ns(CLOCK_MONOTONIC), &second, &f.sink) != 0;
 		for (size_t k = 0; k < f.scan.calls.n; k++) {
 			assert_int_equal(f.scan.calls.data[k].function / 1000000, k + 1);
 			assert_int_equal(f.scan.calls.data[k].function % 1000,
@@ -319,6 +354,7 @@ int main(void)
 		cmocka_unit_test(another_call_is_told_from_the_same),
 		cmocka_unit_test(what_was_left_behind_is_not_seen),
 		cmocka_unit_test(calls_stay_with_their_thread),
+		cmocka_unit_test(late_looks_end_no_pair),
 		cmocka_unit_test(threads_that_do_not_run_are_left_alone),
 		cmocka_unit_test(runs_between_looks_are_seen),
 		cmocka_unit_test(full_stacks_are_read),
