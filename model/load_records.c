@@ -573,15 +573,23 @@ static int load_probe(struct loader *loader, const struct record *record)
 	return 0;
 }
 
+static void add_coverage(struct model_coverage *to, const struct record_scan *from)
+{
+	to->ns += from->ns;
+	to->pairs += from->pairs;
+	to->pair_ns += from->pair_ns;
+}
+
 static int load_scan(struct loader *loader, const struct record *record)
 {
 	const struct record_scan *from = &record->scan;
+	uint32_t thread = thread_index(loader, from->thread);
 	struct model_scans *scans = &loader->model->scans;
 
+	add_coverage(&scans->all, from);
+	if (thread)
+		add_coverage(&loader->model->threads.data[thread].coverage, from);
 	scans->reports++;
-	scans->ns += from->ns;
-	scans->pairs += from->pairs;
-	scans->pair_ns += from->pair_ns;
 	scans->torn += from->torn;
 	scans->lost += from->lost;
 	scans->missed = from->missed > scans->missed ? from->missed : scans->missed;

@@ -164,12 +164,17 @@ struct model_tags {
 	uint64_t strays;   /* tags that hand on or end a request that the thread does not have */
 };
 
-/* What the scanner did, in all. */
-struct model_scans {
-	uint64_t reports; /* 0: there was no scanner */
+/* How much of the time of threads lies in pairs of looks: see struct record_scan. */
+struct model_coverage {
 	uint64_t ns;
 	uint64_t pairs;
 	uint64_t pair_ns;
+};
+
+/* What the scanner did, in all. */
+struct model_scans {
+	uint64_t reports; /* 0: there was no scanner */
+	struct model_coverage all;
 	uint64_t longest_ns;
 	uint64_t torn;
 	uint64_t lost;
@@ -203,6 +208,7 @@ struct model_thread {
 	ARRAY(struct model_annotation) annotations;  /* by time */
 	ARRAY(struct model_call) calls;		     /* by end */
 	ARRAY(struct model_short_calls) short_calls; /* by time */
+	struct model_coverage coverage;		     /* by a scanner of its calls */
 };
 
 /* A block device had no request in flight in [since, since + ns); then @thread issued one. */

@@ -284,6 +284,7 @@ static const struct field scan[] = {
 	UNSIGNED(5, scan, torn),
 	UNSIGNED(5, scan, lost),
 	UNSIGNED(5, scan, missed),
+	REFERENCE(6, scan, thread, THREAD),
 };
 
 static const struct field probe[] = {

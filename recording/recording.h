@@ -289,6 +289,7 @@ struct record_probe {
 
 /* What the scanner did until @time. See struct scan_report. */
 struct record_scan {
+	uint32_t thread; /* with its stack; 0: in all */
 	uint64_t time;
 	uint64_t ns;
 	uint64_t pairs;

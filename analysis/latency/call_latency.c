@@ -23,14 +23,16 @@ struct weighted_call {
 
 struct call_group {
 	struct latency_function function;
-	double shorts;	 /* calls shorter than the period */
-	double short_ns; /* their time */
+	double shorts;	   /* calls shorter than the period */
+	double short_ns;   /* their time */
+	double unresolved; /* calls whose length is not known */
 	ARRAY(struct weighted_call) calls;
 };
 
 struct grouping {
 	const struct model *model;
-	double pair_weight; /* calls that one stands for that ended in a pair */
+	double pair_weight; /* calls of the thread that one stands for that ended in a pair */
+	uint64_t period_ns;
 	uint64_t always_seen_ns;
 	struct map64 index[2]; /* of probed calls or not: function << 32 | caller to 1 + index in
 				  groups */
@@ -77,16 +79,51 @@ static double probe_weight(const struct model *model, const struct model_call *c
 	       (cut < set * 0.9 ? set - cut : set * 0.1);
 }
 
-/* Of calls that were seen in part, only a lower bound is known: they are left out. */
-static double weight_of(const struct grouping *grouping, const struct model_call *call)
+/* Whether the length of a call that a scanner saw is known well enough. */
+static bool is_resolved(const struct grouping *grouping, const struct model_call *call)
 {
-	if (call->flags & (CALL_UNFINISHED | CALL_EARLIER))
-		return 0;
-	if (call->flags & CALL_PROBED)
-		return probe_weight(grouping->model, call);
+	uint64_t length = model_call__length(call);
+	uint64_t slack = (uint64_t)call->begin_slack + call->end_slack;
+	uint64_t least = length > slack ? length - slack : 0;
+
+	return least >= grouping->always_seen_ns || slack <= 2 * grouping->period_ns ||
+	       slack <= length / 8;
+}
+
+/*
+ * Calls that one of a resolved length stands for. Those that are much longer than a period are all
+ * seen; of the others, those count that ended in a pair.
+ */
+static double scanned_weight(const struct grouping *grouping, const struct model_call *call)
+{
 	if (model_call__length(call) >= grouping->always_seen_ns)
 		return 1;
 	return call->flags & CALL_IN_PAIR ? grouping->pair_weight : 0;
+}
+
+/*
+ * Of calls that were seen in part, only a lower bound is known: they are left out. The scanner may
+ * lose its CPU as a call begins or ends, whatever its length is. Such calls are counted, and those
+ * of resolved lengths stand for them.
+ */
+static int add_call(struct grouping *grouping, struct call_group *group, uint32_t thread,
+		    uint32_t index)
+{
+	const struct model_call *call = &grouping->model->threads.data[thread].calls.data[index];
+	struct weighted_call weighted = {
+		.ns = model_call__length(call), .thread = thread, .call = index};
+
+	if (call->flags & (CALL_UNFINISHED | CALL_EARLIER))
+		return 0;
+	if (call->flags & CALL_PROBED) {
+		weighted.weight = probe_weight(grouping->model, call);
+	} else if (is_resolved(grouping, call)) {
+		weighted.weight = scanned_weight(grouping, call);
+	} else if (call->flags & CALL_IN_PAIR) {
+		group->unresolved += grouping->pair_weight;
+		group->function.observed++;
+	}
+	return weighted.weight > 0 ? array__push(&group->calls, weighted) : 0;
 }
 
 static int add_calls(struct grouping *grouping, uint32_t index)
@@ -97,14 +134,8 @@ static int add_calls(struct grouping *grouping, uint32_t index)
 		const struct model_call *call = &thread->calls.data[i];
 		struct call_group *group =
 			group_of(grouping, call->stack, call->flags & CALL_PROBED);
-		struct weighted_call weighted = {.ns = model_call__length(call),
-						 .weight = weight_of(grouping, call),
-						 .thread = index,
-						 .call = i};
 
-		if (!group)
-			return -ENOMEM;
-		if (weighted.weight > 0 && array__push(&group->calls, weighted))
+		if (!group || add_call(grouping, group, index, i))
 			return -ENOMEM;
 	}
 	return 0;
@@ -172,6 +203,22 @@ static int look_at_slow_calls(const struct grouping *grouping, struct kinds *kin
 	return err;
 }
 
+/* Calls of resolved lengths stand for those whose lengths are not known. */
+static void share_unresolved(struct call_group *group)
+{
+	double resolved = group->shorts, factor;
+
+	for (size_t i = 0; i < group->calls.n; i++)
+		resolved += group->calls.data[i].weight;
+	if (resolved <= 0)
+		return;
+	factor = (resolved + group->unresolved) / resolved;
+	group->shorts *= factor;
+	group->short_ns *= factor;
+	for (size_t i = 0; i < group->calls.n; i++)
+		group->calls.data[i].weight *= factor;
+}
+
 static int finish_group(const struct grouping *grouping, struct kinds *kinds,
 			struct call_group *group)
 {
@@ -179,6 +226,7 @@ static int finish_group(const struct grouping *grouping, struct kinds *kinds,
 
 	if (group->calls.n)
 		qsort(group->calls.data, group->calls.n, sizeof(*group->calls.data), by_length);
+	share_unresolved(group);
 	function->calls = group->shorts;
 	function->total_ns = group->short_ns;
 	for (size_t i = 0; i < group->calls.n; i++) {
@@ -250,23 +298,33 @@ static int list_probes(const struct model *model, struct call_latency *latency)
 	return 0;
 }
 
+/* Coverage differs between threads: one may run while the scanner does not. */
+static double pair_weight(const struct model *model, const struct model_thread *thread)
+{
+	const struct model_coverage *coverage =
+		thread->coverage.pair_ns ? &thread->coverage : &model->scans.all;
+
+	return coverage->pair_ns ? (double)coverage->ns / (double)coverage->pair_ns : 0;
+}
+
 int call_latency__make(const struct model *model, struct kinds *kinds, enum latency_rank rank,
 		       struct call_latency *latency)
 {
 	static int (*const orders[])(const void *, const void *) = {by_tail, by_p999, by_total};
-	const struct model_scans *scans = &model->scans;
+	const struct model_coverage *all = &model->scans.all;
 	struct grouping grouping = {.model = model};
 	int err = list_probes(model, latency);
 
-	if (scans->pairs && scans->pair_ns) {
-		latency->period_ns = scans->ns / scans->pairs;
-		latency->pair_ns = scans->pair_ns / scans->pairs;
-		grouping.pair_weight = (double)scans->ns / (double)scans->pair_ns;
+	if (all->pairs && all->pair_ns) {
+		latency->period_ns = all->ns / all->pairs;
+		latency->pair_ns = all->pair_ns / all->pairs;
 	} else if (!model->probes.n) {
 		return explain_empty(model);
 	}
+	grouping.period_ns = latency->period_ns;
 	grouping.always_seen_ns = ALWAYS_SEEN * latency->period_ns;
 	for (uint32_t i = 1; i < model->threads.n && !err; i++) {
+		grouping.pair_weight = pair_weight(model, &model->threads.data[i]);
 		err = add_calls(&grouping, i);
 		err = err ? err
 			  : add_short_calls(&grouping, &model->threads.data[i], latency->period_ns);

@@ -66,7 +66,7 @@ int slow_calls__add(struct slow_calls *slow, uint32_t index, uint32_t number)
 	uint64_t until = call->begin; /* intervals of a damaged file may overlap */
 	int err = 0;
 
-	if (slow->function->slow_ns + length < slow->function->slow_ns)
+	if (slow->function->slow_ns + (call->end - call->begin) < slow->function->slow_ns)
 		return 0; /* times that only a damaged file has */
 	for (i = i ? i - 1 : 0; i < thread->intervals.n && !err; i++) {
 		const struct model_interval *interval = &thread->intervals.data[i];
@@ -87,7 +87,7 @@ int slow_calls__add(struct slow_calls *slow, uint32_t index, uint32_t number)
 			err = add_holder(slow, thread, interval, blocked);
 	}
 	slow->function->slow++;
-	slow->function->slow_ns += length;
+	slow->function->slow_ns += length > off ? length : off;
 	slow->function->parts[LATENCY_CPU] += length > off ? length - off : 0;
 	return err;
 }

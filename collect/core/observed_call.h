@@ -44,12 +44,19 @@ struct short_calls {
 	uint64_t ended; /* that ended within a pair */
 };
 
-/* What a scanner did until @time since the last report, summed over all stacks. */
+/*
+ * What a scanner did until @time since the last report: with the stack of a thread, or (pid 0) in
+ * all.
+ */
 struct scan_report {
 	uint64_t time;
-	uint64_t ns; /* that the threads ran */
+	/* Of a stack: */
+	uint32_t pid;
+	uint32_t tid; /* as in struct observed_call */
+	uint64_t ns;  /* that the thread ran */
 	uint64_t pairs;
-	uint64_t pair_ns;    /* that they ran within pairs */
+	uint64_t pair_ns; /* that it ran within pairs */
+	/* In all: */
 	uint64_t longest_ns; /* the longest time without a look */
 	uint64_t torn;	     /* looks at a stack that changed meanwhile, given up */
 	uint64_t lost;	     /* calls that there was no memory for */

@@ -65,7 +65,8 @@ struct call_scanner {
 	struct map64 short_index; /* hash to 1 + index in shorts */
 	short_call_counts shorts;
 	struct scan_report report;
-	uint64_t changed; /* when a stack changed last */
+	scan_reports scan_reports; /* of stacks */
+	uint64_t changed;	   /* when a stack changed last */
 
 	/* Of both, under the lock: */
 	pthread_mutex_t lock;
@@ -132,10 +133,24 @@ static const struct thread_run *run_of(const struct call_scanner *scanner, uint3
 	return scanner->runs && number && *number < THREAD_RUNS ? &scanner->runs[*number] : NULL;
 }
 
+/* Passes on what was done with a stack. */
+static void report_scan(struct call_scanner *scanner, struct shadow_scan *scan)
+{
+	struct scan_report *report = &scan->report;
+
+	report->pid = scan->pid;
+	report->tid = scan->tid;
+	report->time = scan->seen;
+	if (report->ns)
+		(void)array__push(&scanner->scan_reports, *report);
+	*report = (struct scan_report){};
+}
+
 static void on_thread(void *arg, struct shadow_scan *scan)
 {
 	struct call_scanner *scanner = arg;
 
+	report_scan(scanner, scan);
 	for (size_t i = 0; i < scanner->processes.n; i++)
 		if (scanner->processes.data[i].map.pid == scan->pid)
 			scan->tid = shadow_memory_map__tid(&scanner->processes.data[i].map,
@@ -178,6 +193,7 @@ static void drop_process(struct call_scanner *scanner, struct scanned_process *p
 		if (scanner->scans.data[i].pid != process->map.pid)
 			continue;
 		shadow_scan__finish(&scanner->scans.data[i], &sink);
+		report_scan(scanner, &scanner->scans.data[i]);
 		shadow_scan__free(&scanner->scans.data[i]);
 		scanner->scans.data[i] = scanner->scans.data[--scanner->scans.n];
 	}
@@ -268,18 +284,14 @@ static bool look_at(struct call_scanner *scanner, struct shadow_scan *scan, uint
 {
 	const struct scan_sink sink = sink_of(scanner);
 	bool in_pair = second && time < scan->seen + MAX_PAIR_NS;
-	uint64_t ran;
 	int err;
 
 	if (!shadow_scan__is_needed(scan, &time))
 		return false;
+	in_pair = in_pair && time < scan->seen + MAX_PAIR_NS;
 	err = shadow_scan__look(scan, time, &in_pair, &sink);
 	scanner->report.torn += err == -EAGAIN;
 	scanner->report.lost += err == -ENOMEM;
-	ran = shadow_scan__take_ran(scan);
-	scanner->report.ns += ran;
-	scanner->report.pair_ns += in_pair ? ran : 0;
-	scanner->report.pairs += in_pair;
 	return true;
 }
 
@@ -317,14 +329,19 @@ static void publish(struct call_scanner *scanner)
 static void publish_report(struct call_scanner *scanner, uint64_t now)
 {
 	scanner->report.time = now;
-	for (size_t i = 0; i < scanner->scans.n; i++)
+	for (size_t i = 0; i < scanner->scans.n; i++) {
 		scanner->report.missed += scanner->scans.data[i].stack->missed;
+		report_scan(scanner, &scanner->scans.data[i]);
+	}
 	pthread_mutex_lock(&scanner->lock);
 	for (size_t i = 0; i < scanner->shorts.n; i++)
 		scanner->report.lost +=
 			array__push(&scanner->published_shorts, scanner->shorts.data[i]) != 0;
+	for (size_t i = 0; i < scanner->scan_reports.n; i++)
+		(void)array__push(&scanner->reports, scanner->scan_reports.data[i]);
 	(void)array__push(&scanner->reports, scanner->report);
 	pthread_mutex_unlock(&scanner->lock);
+	scanner->scan_reports.n = 0;
 	scanner->shorts.n = 0;
 	map64__free(&scanner->short_index);
 	scanner->short_index = (struct map64){};
@@ -491,6 +508,7 @@ void call_scanner__free(struct call_scanner *scanner)
 	array__free(&scanner->published);
 	array__free(&scanner->published_shorts);
 	array__free(&scanner->reports);
+	array__free(&scanner->scan_reports);
 	pthread_mutex_destroy(&scanner->lock);
 	free(scanner);
 }

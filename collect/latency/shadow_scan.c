@@ -197,6 +197,40 @@ bool shadow_scan__is_needed(struct shadow_scan *scan, uint64_t *time)
 	return false;
 }
 
+/* How long a thread had run at @time; without @run, it is taken to run all the time. */
+static uint64_t ran_until(const struct thread_run *run, uint64_t time)
+{
+	uint64_t in = run ? __atomic_load_n(&run->in, __ATOMIC_ACQUIRE) : 0;
+	uint64_t out = run ? __atomic_load_n(&run->out, __ATOMIC_ACQUIRE) : 0;
+
+	if (!in && !out)
+		return time;
+	return run->ran + (in > out && time > in ? time - in : 0);
+}
+
+/* How long the stack's thread has run between the last two calls, as far as that is known. */
+static uint64_t take_ran(struct shadow_scan *scan)
+{
+	uint64_t ran = ran_until(scan->run, scan->seen), passed = 0;
+	bool is_known = scan->run && (scan->run->in || scan->run->out);
+	const struct thread_run *counted = is_known ? scan->run : NULL;
+
+	if (scan->ran && scan->counted == counted && ran > scan->ran)
+		passed = ran - scan->ran;
+	scan->counted = counted;
+	scan->ran = ran;
+	return passed;
+}
+
+static void add_to_report(struct shadow_scan *scan, bool second)
+{
+	uint64_t ran = take_ran(scan);
+
+	scan->report.ns += ran;
+	scan->report.pair_ns += second ? ran : 0;
+	scan->report.pairs += second;
+}
+
 int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool *second,
 		      const struct scan_sink *sink)
 {
@@ -225,31 +259,8 @@ int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool *second,
 	note_look(scan, unchanged, *second);
 	n = begin_calls(scan, read, (size_t)n, time, *second);
 	scan->seen = scan->looked = time;
+	add_to_report(scan, *second);
 	return n;
-}
-
-/* How long a thread had run at @time; without @run, it is taken to run all the time. */
-static uint64_t ran_until(const struct thread_run *run, uint64_t time)
-{
-	uint64_t in = run ? __atomic_load_n(&run->in, __ATOMIC_ACQUIRE) : 0;
-	uint64_t out = run ? __atomic_load_n(&run->out, __ATOMIC_ACQUIRE) : 0;
-
-	if (!in && !out)
-		return time;
-	return run->ran + (in > out && time > in ? time - in : 0);
-}
-
-uint64_t shadow_scan__take_ran(struct shadow_scan *scan)
-{
-	uint64_t ran = ran_until(scan->run, scan->seen), passed = 0;
-	bool is_known = scan->run && (scan->run->in || scan->run->out);
-	const struct thread_run *counted = is_known ? scan->run : NULL;
-
-	if (scan->ran && scan->counted == counted && ran > scan->ran)
-		passed = ran - scan->ran;
-	scan->counted = counted;
-	scan->ran = ran;
-	return passed;
 }
 
 void shadow_scan__finish(struct shadow_scan *scan, const struct scan_sink *sink)

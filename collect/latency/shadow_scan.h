@@ -34,6 +34,7 @@ struct shadow_scan {
 	uint64_t seen;			  /* time until when it is known; 0: nothing is */
 	const struct thread_run *counted; /* whose time ran is */
 	uint64_t ran;			  /* how long it had run at the last look */
+	struct scan_report report;	  /* since the caller reset it: ns, pairs and pair_ns */
 	bool past;		       /* the look that is needed is one at the stack as it was */
 	bool changed;		       /* by the last look */
 	ARRAY(struct seen_call) calls; /* by depth */
@@ -41,7 +42,7 @@ struct shadow_scan {
 
 /* Callbacks for what a look finds. */
 struct scan_sink {
-	/* Another thread, scan->own_tid, has the stack. */
+	/* Another thread, scan->own_tid, has the stack. @scan has the report on the one before. */
 	void (*on_thread)(void *arg, struct shadow_scan *scan);
 	/* Calls that have ended: */
 	void (*on_call)(void *arg, const struct observed_call *call);
@@ -68,9 +69,6 @@ bool shadow_scan__is_needed(struct shadow_scan *scan, uint64_t *time);
  */
 int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool *second,
 		      const struct scan_sink *sink);
-
-/* How long the stack's thread has run between the last two calls, as far as that is known. */
-uint64_t shadow_scan__take_ran(struct shadow_scan *scan);
 
 /* No look will follow: tells the calls in progress. */
 void shadow_scan__finish(struct shadow_scan *scan, const struct scan_sink *sink);

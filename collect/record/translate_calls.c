@@ -23,11 +23,10 @@ static uint32_t call_stack(struct translator *translator, uint64_t function, uin
 
 /* The process's leader stands for the unknown thread of a coroutine or an alternate signal stack.
  */
-static uint32_t thread_of(struct translator *translator, uint32_t pid, uint32_t tid)
+static uint32_t thread_of(const struct translator *translator, uint32_t pid, uint32_t tid)
 {
 	const uint64_t *thread = map64__get(&translator->tids, tid ? tid : pid);
 
-	translator->lost_calls += !thread;
 	return thread ? (uint32_t)*thread : 0;
 }
 
@@ -44,6 +43,8 @@ void translator__call(struct translator *translator, const struct observed_call 
 			 .flags = call->flags},
 	};
 
+	if (!record.call.thread)
+		translator->lost_calls++;
 	if (!record.call.thread || call->end < call->begin)
 		return;
 	record.call.stack = call_stack(translator, call->function, call->caller);
@@ -99,8 +100,10 @@ void translator__short_calls(struct translator *translator, uint64_t time,
 				.ended = calls->ended},
 	};
 
-	if (!record.short_calls.thread)
+	if (!record.short_calls.thread) {
+		translator->lost_calls++;
 		return;
+	}
 	record.short_calls.stack = call_stack(translator, calls->function, calls->caller);
 	recording_writer__put(translator->writer, &record);
 }
@@ -109,7 +112,9 @@ void translator__scan(struct translator *translator, const struct scan_report *r
 {
 	struct record record = {
 		.type = RECORD_SCAN,
-		.scan = {.time = report->time,
+		.scan = {.thread =
+				 report->tid ? thread_of(translator, report->pid, report->tid) : 0,
+			 .time = report->time,
 			 .ns = report->ns,
 			 .pairs = report->pairs,
 			 .pair_ns = report->pair_ns,

@@ -41,11 +41,31 @@ DWELL_UNTIMED static void keep(struct lengths *lengths, uint64_t begin)
 		lengths->ns[lengths->n++] = (uint32_t)(now() - begin);
 }
 
-/* On the CPU, for @ns. */
+static double iterations_per_ns;
+
+DWELL_UNTIMED static inline void iterate(uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++)
+		__asm__ volatile("");
+}
+
+/* As much work as takes @ns, if nothing interrupts it. */
 DWELL_UNTIMED static inline void compute(uint64_t ns)
 {
-	for (uint64_t until = now() + ns; now() < until;)
-		;
+	iterate((uint64_t)((double)ns * iterations_per_ns));
+}
+
+/* By the fastest of some attempts. */
+DWELL_UNTIMED static void calibrate(void)
+{
+	for (int i = 0; i < 200; i++) {
+		uint64_t begin = now();
+		double rate;
+
+		iterate(20000);
+		rate = 20000. / (double)(now() - begin);
+		iterations_per_ns = rate > iterations_per_ns ? rate : iterations_per_ns;
+	}
 }
 
 FUNCTION void steady(struct lengths *lengths)
@@ -125,6 +145,7 @@ int main(int argc, char **argv)
 	uint64_t until = now() + (uint64_t)(atof(argv[1]) * 1e9);
 	pthread_t thread;
 
+	calibrate();
 	for (size_t i = 0; i < 4; i++)
 		all[i].ns = malloc(MOST * sizeof(*all[i].ns));
 	pthread_create(&thread, NULL, holder, NULL);

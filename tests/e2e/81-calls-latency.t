@@ -48,7 +48,7 @@ sub compare {
 	my $counted = $function->{observed} * $function->{calls};
 	my $slack = 2 * $report->{resolution_ns};
 	for my $i (0 .. $#keys) {
-		my $error = 5 * sqrt($quantiles[$i] * (1 - $quantiles[$i]) / ($counted / 8)) + 0.0005;
+		my $error = 5 * sqrt($quantiles[$i] * (1 - $quantiles[$i]) / $counted) + 0.0005;
 		my ($low, $high) = map { at($quantiles[$i] + $_, @lengths) } -$error, $error;
 		my $got = $function->{$keys[$i]} // 0;
 		$low = 0 if !$got && $low < $report->{resolution_ns};
@@ -57,17 +57,30 @@ sub compare {
 				$low, $high));
 	}
 	# Ends that are counted are a sample; a look that delays the next push makes them fewer.
-	my $bound = 0.1 + 5 / sqrt($counted / 8);
+	my $bound = 0.1 + 5 / sqrt$counted;
 	ok(abs($function->{calls} / @lengths - 1) < $bound,
 		sprintf('%s: %d calls for %d', $name, $function->{calls}, scalar @lengths));
 	return $function;
 }
 
-my $got = run({seconds => 120}, $DWELL, 'latency', 'run', '-o', 'm.data', '--', './measured', full(10, 4));
-is($got->{status}, 0, 'it is recorded');
-my $report = decode(run($DWELL, 'latency', 'report', '--json', '-i', 'm.data')->{out});
-cmp_ok($report->{resolution_ns}, '<', 20000, 'stacks are looked at often enough');
-compare($report, $_) for qw(steady bimodal heavy);
+# The program takes 15 us for one call of each of the three, on a CPU of its own; the scanner needs another one.
+# Recorded again until they had them for 0.4 of the time, and no gap was longer than 50 ms.
+my $seconds = full(10, 4);
+my ($got, $report, $had_cpus);
+for (1 .. 5) {
+	$got = run({seconds => 120}, $DWELL, 'latency', 'run', '-o', 'm.data', '--', './measured', $seconds);
+	is($got->{status}, 0, 'it is recorded');
+	$report = decode(run($DWELL, 'latency', 'report', '--json', '-i', 'm.data')->{out});
+	my $calls = () = lengths('steady');
+	$had_cpus = $calls > 0.4 * $seconds * 1e6 / 15 && $report->{longest_gap_ns} < 50e6;
+	last if $had_cpus;
+	diag "$calls calls, $report->{longest_gap_ns} ns without a look: not compared";
+}
+SKIP: {
+	skip 'program and scanner never had a CPU each', 1 if !$had_cpus;
+	cmp_ok($report->{resolution_ns}, '<', 20000, 'stacks are looked at often enough');
+	compare($report, $_) for qw(steady bimodal heavy);
+}
 
 # Whoever waits for the lock waits for its holder.
 my ($take) = grep { $_->{name} eq 'take' } @{$report->{functions}};
@@ -91,8 +104,9 @@ for my $function (@{$report->{functions}}) {
 my $text = run($DWELL, 'latency', 'report', '-i', 'm.data')->{out};
 like($text, qr/^# resolution : /m, 'the resolution is told');
 like($text, qr/heavy < main$/m, 'functions with their callers');
-like(run($DWELL, 'latency', 'report', '--rank', 'total', '-i', 'm.data')->{out}, qr/p50.*\n.*heavy < main/,
-	'sorted by the time of all calls');
+my @totals = map { $_->{total_ns} }
+	@{decode(run($DWELL, 'latency', 'report', '--json', '--rank', 'total', '-i', 'm.data')->{out})->{functions}};
+is_deeply(\@totals, [sort { $b <=> $a } @totals], 'sorted by the time of all calls');
 
 # What has no calls.
 $got = run($DWELL, 'latency', 'run', '-o', 'none.data', '--', 'true');

@@ -161,6 +161,7 @@ static inline void promises__device_record(struct promises *p, const struct reco
 		KEPT(r->probe.set_cpu_ns <= r->probe.cpu_ns);
 		break;
 	case RECORD_SCAN:
+		KEPT(BOUNDED(r->scan.thread));
 		KEPT(r->scan.time <= INT64_MAX && r->scan.ns <= r->scan.time);
 		break;
 	default:

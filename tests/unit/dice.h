@@ -285,6 +285,7 @@ static inline void dice__call_record(struct dice *dice, struct recording_writer 
 		r->probe.flags = (uint32_t)dice__value(dice, 1);
 		break;
 	default:
+		r->scan.thread = dice__thread(dice);
 		r->scan.time = dice__value(dice, 63);
 		r->scan.ns = r->scan.time ? dice__roll(dice) % r->scan.time : 0;
 		r->scan.pairs = dice__value(dice, 64);

@@ -74,6 +74,7 @@ static inline void tame(struct record *record)
 		record->call.time = tame_time(record->call.time);
 		break;
 	case RECORD_SCAN:
+		record->scan.thread %= 12;
 		record->scan.ns %= MS;
 		record->scan.pairs = 1 + record->scan.pairs % 1000;
 		record->scan.pair_ns = 1 + record->scan.pair_ns % 1000000;
