@@ -79,6 +79,12 @@ for my $compiler (qw(gcc clang)) {
 }
 my $got = run("$bin/dwell-cc", '-c', '-o', 'one.o', 'one.c');
 is("$got->{status}$got->{err}", '0', 'compiling without linking');
+# As configure scripts try what a compiler can do.
+for my $compiler (qw(gcc clang)) {
+	is(run({env => {DWELL_CC => $compiler}}, 'sh', '-c', "$bin/dwell-cc -x c - -o standard <one.c")->{status}, 0,
+		"$compiler: a program from standard input, with -x");
+	is(run('./standard')->{status}, 0, 'which runs');
+}
 is(run("$bin/dwell-cc", '-o', 'one', 'one.o')->{status}, 0, 'linking alone');
 is(run("$bin/dwell-cc", '-shared', '-fPIC', '-o', 'one.so', 'one.c')->{status}, 0, 'a shared library');
 is(run("$bin/dwell-cc", '-static', '-o', 'one', 'one.c')->{status}, 0, 'a static program');
