@@ -349,8 +349,10 @@ int call_latency__make(const struct model *model, struct kinds *kinds, enum late
 
 void call_latency__free(struct call_latency *latency)
 {
-	for (size_t i = 0; i < latency->functions.n; i++)
+	for (size_t i = 0; i < latency->functions.n; i++) {
 		array__free(&latency->functions.data[i].holders);
+		array__free(&latency->functions.data[i].competitors);
+	}
 	array__free(&latency->functions);
 	array__free(&latency->probes);
 }

@@ -51,6 +51,12 @@ struct latency_holder {
 	uint64_t ns;
 };
 
+/* Whoever ran on the CPU before, while slow calls waited for it. */
+struct latency_competitor {
+	uint32_t thread; /* 0: unknown */
+	uint64_t ns;
+};
+
 struct latency_function {
 	uint32_t name;	   /* string */
 	uint32_t caller;   /* string; 0: the outermost */
@@ -63,7 +69,8 @@ struct latency_function {
 	uint64_t slow;	  /* so many slow calls were looked at: the longest */
 	uint64_t slow_ns; /* their time, and where it went: */
 	uint64_t parts[LATENCY_PARTS];
-	ARRAY(struct latency_holder) holders; /* by ns, descending */
+	ARRAY(struct latency_holder) holders;	      /* by ns, descending */
+	ARRAY(struct latency_competitor) competitors; /* likewise */
 };
 
 enum latency_rank { LATENCY_RANK_TAIL = 0, LATENCY_RANK_P999 = 1, LATENCY_RANK_TOTAL = 2 };

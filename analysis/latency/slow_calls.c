@@ -49,6 +49,16 @@ static int add_holder(const struct slow_calls *slow, const struct model_thread *
 			   ((struct latency_holder){interval->waker, name, ns}));
 }
 
+static int add_competitor(struct latency_function *function, uint32_t thread, uint64_t ns)
+{
+	for (size_t i = 0; i < function->competitors.n; i++)
+		if (function->competitors.data[i].thread == thread) {
+			function->competitors.data[i].ns += ns;
+			return 0;
+		}
+	return array__push(&function->competitors, ((struct latency_competitor){thread, ns}));
+}
+
 /* The part of [@from, @until) that lies in [@begin, @end). */
 static uint64_t overlap(uint64_t from, uint64_t until, uint64_t begin, uint64_t end)
 {
@@ -85,11 +95,20 @@ int slow_calls__add(struct slow_calls *slow, uint32_t index, uint32_t number)
 		until = end > until ? end : until;
 		if (part == LATENCY_LOCK)
 			err = add_holder(slow, thread, interval, blocked);
+		if (queued && !err)
+			err = add_competitor(slow->function, interval->previous, queued);
 	}
 	slow->function->slow++;
 	slow->function->slow_ns += length > off ? length : off;
 	slow->function->parts[LATENCY_CPU] += length > off ? length - off : 0;
 	return err;
+}
+
+static int by_competition(const void *a, const void *b)
+{
+	const struct latency_competitor *one = a, *other = b;
+
+	return one->ns > other->ns ? -1 : one->ns < other->ns;
 }
 
 static int by_time(const void *a, const void *b)
@@ -104,4 +123,7 @@ void slow_calls__finish(struct slow_calls *slow)
 	if (slow->function->holders.n)
 		qsort(slow->function->holders.data, slow->function->holders.n,
 		      sizeof(*slow->function->holders.data), by_time);
+	if (slow->function->competitors.n)
+		qsort(slow->function->competitors.data, slow->function->competitors.n,
+		      sizeof(*slow->function->competitors.data), by_competition);
 }

@@ -16,5 +16,5 @@ struct slow_calls {
 /* Adds call @number of thread @index. Returns 0 or -ENOMEM. */
 int slow_calls__add(struct slow_calls *slow, uint32_t index, uint32_t number);
 
-/* Sorts the holders. */
+/* Sorts the holders and the competitors. */
 void slow_calls__finish(struct slow_calls *slow);

@@ -7,6 +7,31 @@ static json_t *name_json(const struct model *model, uint32_t name)
 	return name ? json__string(model, name) : json_null();
 }
 
+/* Adds @thread as the members "thread" and "comm". */
+static void put_thread(json_t *entry, const struct model *model, uint32_t number)
+{
+	const struct model_thread *thread = &model->threads.data[number];
+
+	json_object_set_new(entry, "thread", json__number(thread->tid));
+	json_object_set_new(entry, "comm",
+			    json__string(model, model_thread__comm(thread, thread->ended)));
+}
+
+static json_t *competitors_json(const struct model *model, const struct latency_function *function)
+{
+	json_t *competitors = json_array();
+
+	for (size_t i = 0; i < function->competitors.n; i++) {
+		json_t *entry = json_object();
+
+		if (function->competitors.data[i].thread)
+			put_thread(entry, model, function->competitors.data[i].thread);
+		json_object_set_new(entry, "ns", json__number(function->competitors.data[i].ns));
+		json_array_append_new(competitors, entry);
+	}
+	return competitors;
+}
+
 static json_t *slow_json(const struct model *model, const struct latency_function *function)
 {
 	static const char *const keys[LATENCY_PARTS] = {"cpu_ns",  "runqueue_ns", "lock_ns",
@@ -19,17 +44,15 @@ static json_t *slow_json(const struct model *model, const struct latency_functio
 		json_object_set_new(slow, keys[i], json__number(function->parts[i]));
 	for (size_t i = 0; i < function->holders.n; i++) {
 		const struct latency_holder *holder = &function->holders.data[i];
-		const struct model_thread *thread = &model->threads.data[holder->thread];
 		json_t *entry = json_object();
 
-		json_object_set_new(entry, "thread", json__number(thread->tid));
-		json_object_set_new(entry, "comm",
-				    json__string(model, model_thread__comm(thread, thread->ended)));
+		put_thread(entry, model, holder->thread);
 		json_object_set_new(entry, "function", name_json(model, holder->function));
 		json_object_set_new(entry, "ns", json__number(holder->ns));
 		json_array_append_new(holders, entry);
 	}
 	json_object_set_new(slow, "holders", holders);
+	json_object_set_new(slow, "ran_instead", competitors_json(model, function));
 	return slow;
 }
 

@@ -96,6 +96,14 @@ static void put_length(const struct latency_view *view, const struct latency_fun
 	fprintf(to, " %10s", below);
 }
 
+static void put_thread(const struct latency_view *view, uint32_t number, FILE *to)
+{
+	const struct model_thread *thread = &view->model->threads.data[number];
+
+	format__safe(to, model__string(view->model, model_thread__comm(thread, thread->ended)));
+	fprintf(to, "/%u", thread->tid);
+}
+
 static void put_holders(const struct latency_view *view, const struct latency_function *function,
 			FILE *to)
 {
@@ -103,18 +111,33 @@ static void put_holders(const struct latency_view *view, const struct latency_fu
 
 	for (size_t i = 0; i < function->holders.n && i < MAX_HOLDERS; i++) {
 		const struct latency_holder *holder = &function->holders.data[i];
-		const struct model_thread *thread = &view->model->threads.data[holder->thread];
 
 		fprintf(to, "%*s%s of waiting for locks: for ", 24, "",
 			duration__text(holder->ns, text));
-		format__safe(to,
-			     model__string(view->model, model_thread__comm(thread, thread->ended)));
-		fprintf(to, "/%u", thread->tid);
+		put_thread(view, holder->thread, to);
 		if (holder->function) {
 			fputs(" in ", to);
 			put_name(view, holder->function, to);
 		}
 		fputc('\n', to);
+	}
+}
+
+/* Those that account for a tenth of the time of the slow calls, and more. */
+static void put_competitors(const struct latency_view *view,
+			    const struct latency_function *function, FILE *to)
+{
+	char text[24];
+
+	for (size_t i = 0; i < function->competitors.n && i < MAX_HOLDERS; i++) {
+		const struct latency_competitor *competitor = &function->competitors.data[i];
+
+		if (!competitor->thread || competitor->ns < function->slow_ns / 10)
+			continue;
+		fprintf(to, "%*s%s of waiting for a CPU: that ", 24, "",
+			duration__text(competitor->ns, text));
+		put_thread(view, competitor->thread, to);
+		fputs(" had\n", to);
 	}
 }
 
@@ -138,6 +161,7 @@ static void put_function(const struct latency_view *view, const struct latency_f
 	}
 	fputc('\n', to);
 	put_holders(view, function, to);
+	put_competitors(view, function, to);
 }
 
 int latency_view__text(const struct latency_view *view, FILE *to)

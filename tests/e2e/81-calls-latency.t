@@ -98,6 +98,9 @@ for my $function (@{$report->{functions}}) {
 	my $sum = 0;
 	$sum += $slow->{$_} for qw(cpu_ns runqueue_ns lock_ns disk_ns network_ns other_ns);
 	is($sum, $slow->{ns}, "$function->{name}: the parts of slow calls add up");
+	my $waited = 0;
+	$waited += $_->{ns} for @{$slow->{ran_instead}};
+	is($waited, $slow->{runqueue_ns}, 'and so do those who ran instead');
 }
 
 # A report for people, and its order.
