@@ -114,6 +114,16 @@ is(run({seconds => 60}, $DWELL, 'record', '--request', 'once', '-o', 'r.data', '
 	$n / 3 . ' caught, ' . $n / 5 . " jumped\n", 'the same of functions that are requests');
 is(decode(run($DWELL, 'latency', 'requests', '--json', '-i', 'r.data')->{out})->{count}, $n, 'all of them are there');
 
+# An XRay sled at the entry is a jump, which the kernel emulates.
+spew('leaf.c', '__attribute__((noinline)) int leaf(int a) { return a * 3 + 1; }
+	int main(void) { volatile int sum = 0; for (int i = 0; i < 1000; i++) sum += leaf(i); return 0; }');
+for my $xray (0, 1) {
+	build('clang', '-O2', '-o', 'leaf', 'leaf.c', $xray ? qw(-fxray-instrument -fxray-instruction-threshold=1) : ());
+	$report = measure([qw(--limit 0 --function leaf)], './leaf');
+	is(calls_of($report, 'leaf'), 1000, 'all calls');
+	is(!$report->{probes}[0]{single_stepped}, !!$xray, $xray ? 'the sled is used' : 'its first instruction is single-stepped');
+}
+
 # What is not there.
 my $got = run($DWELL, 'latency', 'run', '-o', 'n.data', '--function', 'no_such_function', '--', './thrown', 1);
 like($got->{err}, qr/--function no_such_function: no program that was recorded has a function/, 'no such function');
