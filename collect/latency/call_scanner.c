@@ -33,6 +33,7 @@
 #define RESTS_AFTER_NS	 (5 * MS) /* without a change; then it looks every REST_NS */
 #define REST_NS		 50000
 #define NICE		 (-20)
+#define MIN_LONG_NS	 2000
 #define MAX_CALLS	 4000000 /* kept until they are drained */
 
 struct scanned_process {
@@ -181,6 +182,9 @@ static void add_stacks(struct call_scanner *scanner, struct scanned_process *pro
 				return;
 			scan->stack = &stacks[++mapping->n_used];
 			scan->pid = process->map.pid;
+			scan->long_ns = scanner->period_ns > MIN_LONG_NS / 4
+						? 4 * scanner->period_ns
+						: MIN_LONG_NS;
 		}
 	}
 }

@@ -95,7 +95,7 @@ static void tell_end(const struct shadow_scan *scan, size_t depth, uint64_t end,
 		.flags = (uint16_t)(call->flags | flags),
 	};
 
-	if (call->is_long)
+	if (call->is_long || end + slack - call->begin > scan->long_ns)
 		sink->on_call(sink->arg, &told);
 	else
 		sink->on_short_call(sink->arg, scan, call, caller, flags & OBSERVED_CALL_IN_PAIR);
@@ -185,6 +185,10 @@ bool shadow_scan__is_needed(struct shadow_scan *scan, uint64_t *time)
 		return true;
 	}
 	if (scan->seen < out) {
+		/* All that it ran since the last look was the last time. */
+		if (scan->seen < in && scan->counted == scan->run &&
+		    scan->run->ran - scan->ran == out - in)
+			scan->seen = in;
 		scan->past = true;
 		*time = out;
 		return true;

@@ -94,6 +94,53 @@ FUNCTION void heavy(struct lengths *lengths)
 	keep(lengths, begin);
 }
 
+/* LDB's synthetic program: twenty frames, rebuilt every 100 to 3 us (NSDI'24, section 6.1). */
+#define DEEP(name, next)                                                                           \
+	FUNCTION void name(struct lengths *lengths)                                                \
+	{                                                                                          \
+		next(lengths);                                                                     \
+		__asm__ volatile(""); /* no tail call */                                           \
+	}
+#define MEASURED_DEEP(name, next, own)                                                             \
+	FUNCTION void name(struct lengths *lengths)                                                \
+	{                                                                                          \
+		uint64_t begin = now();                                                            \
+                                                                                                   \
+		next(lengths);                                                                     \
+		keep(own, begin);                                                                  \
+	}
+
+static struct lengths deep[] = {{.name = "deep0"}, {.name = "deep10"}, {.name = "deep19"}};
+
+FUNCTION void deep19(struct lengths *lengths)
+{
+	static const uint64_t ns[] = {3000, 10000, 30000, 100000, 3000, 10000, 3000};
+	uint64_t begin = now();
+
+	compute(ns[deep[2].n % 7]);
+	keep(&deep[2], begin);
+}
+
+DEEP(deep18, deep19)
+DEEP(deep17, deep18)
+DEEP(deep16, deep17)
+DEEP(deep15, deep16)
+DEEP(deep14, deep15)
+DEEP(deep13, deep14)
+DEEP(deep12, deep13)
+DEEP(deep11, deep12)
+MEASURED_DEEP(deep10, deep11, &deep[1])
+DEEP(deep9, deep10)
+DEEP(deep8, deep9)
+DEEP(deep7, deep8)
+DEEP(deep6, deep7)
+DEEP(deep5, deep6)
+DEEP(deep4, deep5)
+DEEP(deep3, deep4)
+DEEP(deep2, deep3)
+DEEP(deep1, deep2)
+MEASURED_DEEP(deep0, deep1, &deep[0])
+
 FUNCTION void hold_long(void)
 {
 	pthread_mutex_lock(&mutex);
@@ -148,14 +195,21 @@ int main(int argc, char **argv)
 	calibrate();
 	for (size_t i = 0; i < 4; i++)
 		all[i].ns = malloc(MOST * sizeof(*all[i].ns));
+	for (size_t i = 0; i < 3; i++)
+		deep[i].ns = malloc(MOST * sizeof(*deep[i].ns));
 	pthread_create(&thread, NULL, holder, NULL);
-	while (now() < until)
+	while (now() < until) {
 		for (size_t i = 0; i < 4; i++)
 			for (int k = 0; k < (i < 3 ? 50 : 1); k++)
 				functions[i](&all[i]);
+		for (int k = 0; k < 14; k++)
+			deep0(NULL);
+	}
 	stop = 1;
 	pthread_join(thread, NULL);
 	for (size_t i = 0; i < 4; i++)
 		write_all(&all[i]);
+	for (size_t i = 0; i < 3; i++)
+		write_all(&deep[i]);
 	return 0;
 }

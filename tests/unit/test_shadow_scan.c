@@ -54,6 +54,7 @@ static void set_up(struct fixture *f)
 	*f = (struct fixture){.stack = calloc(1, sizeof(*f->stack)), .generation = 1};
 	f->stack->state = SHADOW_USED;
 	f->scan.stack = f->stack;
+	f->scan.long_ns = 1000;
 	f->sink = (struct scan_sink){.on_thread = on_thread,
 				     .on_call = on_call,
 				     .on_short_call = on_short_call,
@@ -210,6 +211,23 @@ static void late_looks_end_no_pair(void **state)
 	tear_down(&f);
 }
 
+/* Only one look saw it, as the scanner lost its CPU then: it may have been long nevertheless. */
+static void calls_of_unknown_length_are_told(void **state)
+{
+	struct fixture f;
+	uint64_t now;
+
+	set_up(&f);
+	look(&f, later(), true);
+	push(&f, 1);
+	look(&f, now = later(), true);
+	pop(&f);
+	look(&f, now + 500000, false);
+	assert_int_equal(f.told.calls.n, 1);
+	assert_int_equal(f.told.calls.data[0].end_slack, 250000);
+	tear_down(&f);
+}
+
 /* Looks at @time if that is needed. */
 static bool look_if_needed(struct fixture *f, uint64_t time, bool second)
 {
@@ -270,9 +288,19 @@ static void runs_between_looks_are_seen(void **state)
 	pop(&f);
 	push(&f, 2);
 	run.out = now + 2600;
+	run.ran += 100;
 	assert_true(look_if_needed(&f, now + 3000, false));
 	assert_int_equal(f.scan.calls.data[0].function, 2);
-	assert_int_equal(f.scan.calls.data[0].begin, now + 2300); /* 2000 to 2600 */
+	assert_int_equal(f.scan.calls.data[0].begin, now + 2550); /* 2500 to 2600 */
+	assert_false(look_if_needed(&f, now + 3500, false));
+	/* Twice: only the last time is known. */
+	run.in = now + 3800;
+	pop(&f);
+	push(&f, 3);
+	run.out = now + 3900;
+	run.ran += 150;
+	assert_true(look_if_needed(&f, now + 3950, false));
+	assert_int_equal(f.scan.calls.data[0].begin, now + 3700); /* 3500 to 3900 */
 	assert_false(look_if_needed(&f, now + 4000, false));
 	/* It has ended, and another thread has the stack. */
 	run.in = run.out = 0;
@@ -355,6 +383,7 @@ int main(void)
 		cmocka_unit_test(what_was_left_behind_is_not_seen),
 		cmocka_unit_test(calls_stay_with_their_thread),
 		cmocka_unit_test(late_looks_end_no_pair),
+		cmocka_unit_test(calls_of_unknown_length_are_told),
 		cmocka_unit_test(threads_that_do_not_run_are_left_alone),
 		cmocka_unit_test(runs_between_looks_are_seen),
 		cmocka_unit_test(full_stacks_are_read),
