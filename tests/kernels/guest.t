@@ -126,6 +126,24 @@ sub check_requests {
 	}
 }
 
+# Calls of functions, by return probes and (in a program with exceptions) by probes at their exits: one link
+# for all places since Linux 6.6, one each before.
+sub check_calls {
+	my $dir = $FindBin::Bin =~ s/kernels$/calls/r;
+	is(run({seconds => 120}, 'g++', '-O2', '-g', '-o', 'thrown', "$dir/thrown.cc")->{status}, 0, 'calls: a program is built');
+	my %programs = ('answer' => [30, program('requests'), 'closed', 'tcp:7779', '--requests', 30], 'once,tail' => [30, './thrown', 30]);
+	for my $functions (sort keys %programs) {
+		my ($n, @command) = @{$programs{$functions}};
+		my $got = run({seconds => 240}, $DWELL, 'latency', 'run', '--limit', 0, '--function', $functions, '-o', 'calls.data', '--', @command);
+		is($got->{status}, 0, "calls of $functions: recorded") or diag($got->{err});
+		my $report = decode(run({seconds => 120}, $DWELL, 'latency', 'report', '--json', '-i', 'calls.data')->{out});
+		my %calls;
+		$calls{$_->{name} =~ s/\(.*//r} += $_->{calls} for @{$report->{functions}};
+		is($calls{(split /,/, $functions)[0]}, $n, "calls of $functions: all of them");
+		is($calls{tail}, $n * 2 / 3, 'and those that ended with a jump') if $functions =~ /tail/;
+	}
+}
+
 # What all halves of experiments in the profile saw, in all: {halves, hit_ns} of the target,
 # {delay_ns} put in for it, {visits} of the progress point $point.
 sub seen_by_experiments {
@@ -181,6 +199,7 @@ sub check_virtual_speedups {
 check_busy_storage();
 check_path();
 check_requests();
+check_calls();
 check_virtual_speedups();
 for my $rung (@rungs) {
 	check_switches($rung);
