@@ -455,8 +455,11 @@ static void take_found(struct call_probes *probes)
 		(void)array__push(&probes->processes, ((struct process_time){pid, cpu_time(pid)}));
 	}
 	while (probes->found.n) {
-		struct found_file file = probes->found.data[--probes->found.n];
+		struct found_file file = probes->found.data[0];
 
+		/* In order: a program comes before its libraries. */
+		memmove(probes->found.data, probes->found.data + 1,
+			--probes->found.n * sizeof(file));
 		pthread_mutex_unlock(&probes->lock);
 		search_file(probes, file.fd, file.path);
 		close(file.fd);

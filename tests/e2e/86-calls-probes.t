@@ -114,6 +114,28 @@ is(run({seconds => 60}, $DWELL, 'record', '--request', 'once', '-o', 'r.data', '
 	$n / 3 . ' caught, ' . $n / 5 . " jumped\n", 'the same of functions that are requests');
 is(decode(run($DWELL, 'latency', 'requests', '--json', '-i', 'r.data')->{out})->{count}, $n, 'all of them are there');
 
+# A program that runs already: its probes are there when the recording begins. As many patterns as these take
+# some time to search.
+my $pid = start({name => 'running'}, './measured', 60);
+my $patterns = join ',', map { "no_such_$_*" } 1 .. 200;
+my $attached = run({seconds => 60}, $DWELL, 'latency', 'run', '-p', $pid, '--duration', 1, '-o', 'a.data', '--limit', 0,
+	'--request', 'steady', '--function', "$patterns,libc.so.6:no_such*,steady");
+my $n_requests = decode(run($DWELL, 'latency', 'requests', '--json', '-i', 'a.data')->{out})->{count};
+my $attached_report = decode(run($DWELL, 'latency', 'report', '--functions', 0, '--json', '-i', 'a.data')->{out});
+cmp_ok($n_requests, '>', 1000, 'attached');
+cmp_ok(abs(calls_of($attached_report, 'steady') - $n_requests), '<=', 2, 'all its calls are there');
+ok(is_running($pid), 'the program runs on');
+
+# dwell is killed: so do its probes end, and the program does not.
+my $dwell = start({name => 'killed'}, $DWELL, 'latency', 'run', '-p', $pid, '-o', 'k.data', '--function', 'steady,take,hold_*');
+ok(wait_for(20, sub { -s 'k.data' }), 'attached again') and sleep 1;
+kill 'KILL', $dwell;
+finish($dwell);
+sleep 1;
+ok(is_running($pid), 'the program runs on without dwell');
+kill 'KILL', $pid;
+finish($pid);
+
 # What is not there.
 my $got = run($DWELL, 'latency', 'run', '-o', 'n.data', '--function', 'no_such_function', '--', './thrown', 1);
 like($got->{err}, qr/--function no_such_function: no program that was recorded has a function/, 'no such function');
