@@ -90,7 +90,7 @@ struct call_probes {
 	pthread_cond_t wake;
 	bool stop;
 	ARRAY(struct found_file) found;
-	ARRAY(uint32_t) pids; /* new ones */
+	ARRAY(struct process_time) new_processes;
 	ARRAY(struct probed_function) functions;
 };
 
@@ -187,11 +187,14 @@ static uint64_t cpu_time(uint32_t pid)
 	return clock_getcpuclockid((pid_t)pid, &clock) ? 0 : now_ns(clock);
 }
 
-/* CPU time of the processes since the last call. */
+/* CPU time of the processes since the last call. The lock is held. */
 static uint64_t take_cpu_time(struct call_probes *probes)
 {
 	uint64_t sum = 0;
 
+	while (probes->new_processes.n)
+		(void)array__push(&probes->processes,
+				  probes->new_processes.data[--probes->new_processes.n]);
 	for (size_t i = 0; i < probes->processes.n;) {
 		struct process_time *process = &probes->processes.data[i];
 		uint64_t now = cpu_time(process->pid);
@@ -449,11 +452,6 @@ static void step(struct call_probes *probes)
 /* Takes over what the recorder found. The lock is held, and released meanwhile. */
 static void take_found(struct call_probes *probes)
 {
-	while (probes->pids.n) {
-		uint32_t pid = probes->pids.data[--probes->pids.n];
-
-		(void)array__push(&probes->processes, ((struct process_time){pid, cpu_time(pid)}));
-	}
 	while (probes->found.n) {
 		struct found_file file = probes->found.data[0];
 
@@ -547,7 +545,7 @@ void call_probes__add_file(struct call_probes *probes, int fd, const char *path)
 void call_probes__add_process(struct call_probes *probes, uint32_t pid)
 {
 	pthread_mutex_lock(&probes->lock);
-	(void)array__push(&probes->pids, pid);
+	(void)array__push(&probes->new_processes, ((struct process_time){pid, cpu_time(pid)}));
 	pthread_mutex_unlock(&probes->lock);
 }
 
@@ -624,7 +622,7 @@ void call_probes__free(struct call_probes *probes)
 	array__free(&probes->files);
 	array__free(&probes->costs);
 	array__free(&probes->found);
-	array__free(&probes->pids);
+	array__free(&probes->new_processes);
 	array__free(&probes->functions);
 	map64__free(&probes->searched);
 	array__free(&probes->processes);

@@ -125,6 +125,10 @@ my $attached_report = decode(run($DWELL, 'latency', 'report', '--functions', 0, 
 cmp_ok($n_requests, '>', 1000, 'attached');
 cmp_ok(abs(calls_of($attached_report, 'steady') - $n_requests), '<=', 2, 'all its calls are there');
 ok(is_running($pid), 'the program runs on');
+run($DWELL, 'latency', 'run', '-p', $pid, '--duration', 4, '-o', 'a.data', '--limit', 4, '--function', 'steady');
+my ($limited) = @{decode(run($DWELL, 'latency', 'report', '--json', '-i', 'a.data')->{out})->{probes}};
+cmp_ok($limited->{set_share}, '<', 0.8, 'thinned out');
+cmp_ok($limited->{set_ns}, '>', 300e6, 'but set again and again');
 
 # dwell is killed: so do its probes end, and the program does not.
 my $dwell = start({name => 'killed'}, $DWELL, 'latency', 'run', '-p', $pid, '-o', 'k.data', '--function', 'steady,take,hold_*');
