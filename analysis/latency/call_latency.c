@@ -152,11 +152,11 @@ static void set_quantiles(struct call_group *group)
 		function->ns[LATENCY_MAX] = group->calls.data[group->calls.n - 1].ns;
 }
 
-static int look_at_slow_calls(const struct grouping *grouping, struct kinds *kinds,
+static int look_at_slow_calls(const struct grouping *grouping, const struct wait_causes *causes,
 			      struct call_group *group)
 {
 	struct latency_function *function = &group->function;
-	struct slow_calls slow = {.model = grouping->model, .kinds = kinds, .function = function};
+	struct slow_calls slow = {.model = grouping->model, .causes = causes, .function = function};
 	double left = function->calls / 100;
 	int err = 0;
 
@@ -172,7 +172,7 @@ static int look_at_slow_calls(const struct grouping *grouping, struct kinds *kin
 	return err;
 }
 
-static int finish_group(const struct grouping *grouping, struct kinds *kinds,
+static int finish_group(const struct grouping *grouping, const struct wait_causes *causes,
 			struct call_group *group)
 {
 	struct latency_function *function = &group->function;
@@ -187,7 +187,7 @@ static int finish_group(const struct grouping *grouping, struct kinds *kinds,
 	}
 	function->observed += group->calls.n;
 	set_quantiles(group);
-	return look_at_slow_calls(grouping, kinds, group);
+	return look_at_slow_calls(grouping, causes, group);
 }
 
 static int by_tail(const void *a, const void *b)
@@ -250,8 +250,8 @@ static int list_probes(const struct model *model, struct call_latency *latency)
 	return 0;
 }
 
-int call_latency__make(const struct model *model, struct kinds *kinds, enum latency_rank rank,
-		       struct call_latency *latency)
+int call_latency__make(const struct model *model, const struct wait_causes *causes,
+		       enum latency_rank rank, struct call_latency *latency)
 {
 	static int (*const orders[])(const void *, const void *) = {by_tail, by_p999, by_total};
 	const struct model_scans *scans = &model->scans;
@@ -274,7 +274,7 @@ int call_latency__make(const struct model *model, struct kinds *kinds, enum late
 	for (size_t i = 0; i < grouping.groups.n; i++) {
 		struct call_group *group = &grouping.groups.data[i];
 
-		err = err ? err : finish_group(&grouping, kinds, group);
+		err = err ? err : finish_group(&grouping, causes, group);
 		err = err ? err : array__push(&latency->functions, group->function);
 		array__free(&group->calls);
 	}
@@ -292,7 +292,7 @@ int call_latency__make(const struct model *model, struct kinds *kinds, enum late
 void call_latency__free(struct call_latency *latency)
 {
 	for (size_t i = 0; i < latency->functions.n; i++)
-		array__free(&latency->functions.data[i].holders);
+		array__free(&latency->functions.data[i].waits);
 	array__free(&latency->functions);
 	array__free(&latency->probes);
 }

@@ -17,7 +17,8 @@ uint32_t call_names__function(const struct model *model, uint32_t stack, size_t 
 }
 
 int call_names__waker(const struct model *model, const struct model_thread *thread,
-		      const struct model_interval *interval, uint32_t *name)
+		      const struct model_interval *interval, struct wait_cause cause,
+		      uint32_t *name)
 {
 	const struct model_wake *wake =
 		interval->wake ? &thread->wakes.data[interval->wake - 1] : NULL;
@@ -25,7 +26,8 @@ int call_names__waker(const struct model *model, const struct model_thread *thre
 	int err;
 
 	*name = 0;
-	if (!wake || !wake->user)
+	/* During an interrupt, the stack is that of a thread that has nothing to do with it. */
+	if (!wake || !wake->user || cause.type != CAUSE_THREAD || cause.id != interval->waker)
 		return 0;
 	err = callchain__set(&chain, model, 0, wake->user, false);
 	for (size_t i = 0; i < chain.frames.n && !*name && !err; i++)
