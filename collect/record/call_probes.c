@@ -21,6 +21,8 @@
 #include "symbols/code/code.h"
 
 #define STEP_NS 100000000ULL
+/* Calls of functions that are thinned out may take so much longer than their probes are set. */
+#define GRACE_NS 1000000000ULL
 
 struct probed_function {
 	char *name;
@@ -80,7 +82,8 @@ struct call_probes {
 	ARRAY(struct process_time) processes;
 	struct probe_costs cost;
 	bool thinned_are_set;
-	uint64_t step_at;     /* begin of the current step */
+	bool closing;	  /* and they are still there, for the returns of calls that have begun */
+	uint64_t step_at; /* begin of the current step */
 	uint64_t step_cpu_ns; /* of the programs in it */
 	uint64_t pause_ns;    /* thinned functions have no probes for so long */
 	uint64_t paused_at;
@@ -263,6 +266,10 @@ static void open_group(struct call_probes *probes, const struct probed_file *fil
 		if (probes->costs.data[i].thinned != (group == GROUP_THINNED) ||
 		    open == !!function->since)
 			continue;
+		if (open) {
+			probes->config.programs.states[i + 1].pending = 0;
+			probes->config.programs.states[i + 1].window++;
+		}
 		probes->config.programs.states[i + 1].open = open;
 		function->state.times += open;
 		function->since = open ? now_ns(CLOCK_MONOTONIC) : 0;
@@ -389,25 +396,45 @@ static void search_file(struct call_probes *probes, int fd, const char *path)
 			note_result(&probes->states[i], err);
 }
 
-static void set_thinned(struct call_probes *probes, bool set)
+static void set_thinned(struct call_probes *probes)
 {
-	for (size_t i = 0; i < probes->files.n; i++) {
-		if (set)
-			(void)set_probes(probes, &probes->files.data[i], GROUP_THINNED);
-		else
-			clear_probes(probes, &probes->files.data[i], GROUP_THINNED);
-	}
-	probes->thinned_are_set = set;
+	for (size_t i = 0; i < probes->files.n; i++)
+		(void)set_probes(probes, &probes->files.data[i], GROUP_THINNED);
+	probes->thinned_are_set = true;
+}
+
+/* No more calls are measured, but those that have begun. */
+static void close_thinned(struct call_probes *probes)
+{
+	for (size_t i = 0; i < probes->files.n; i++)
+		open_group(probes, &probes->files.data[i], GROUP_THINNED, false);
+	probes->thinned_are_set = false;
+	probes->closing = true;
+}
+
+static void clear_thinned(struct call_probes *probes)
+{
+	for (size_t i = 0; i < probes->files.n; i++)
+		clear_probes(probes, &probes->files.data[i], GROUP_THINNED);
+	probes->thinned_are_set = false;
+	probes->closing = false;
+}
+
+/* Whether calls of functions that are thinned out have begun, and not returned. */
+static bool any_pending(const struct call_probes *probes)
+{
+	for (size_t i = 0; i < probes->costs.n; i++)
+		if (probes->costs.data[i].thinned && probes->config.programs.states[i + 1].pending)
+			return true;
+	return false;
 }
 
 /* Some functions have moved to the group of those that are thinned out. */
 static void thin(struct call_probes *probes)
 {
-	for (size_t i = 0; i < probes->files.n; i++)
-		clear_probes(probes, &probes->files.data[i], GROUP_THINNED);
+	clear_thinned(probes);
 	for (size_t i = 0; i < probes->files.n; i++)
 		(void)set_probes(probes, &probes->files.data[i], GROUP_ALWAYS);
-	probes->thinned_are_set = false;
 }
 
 /* Keeps to the limit in the step that begins, by what the last one cost. */
@@ -426,10 +453,15 @@ static void limit(struct call_probes *probes, uint64_t now)
 		probes->pause_ns = probe_limit__pause(costs, n, budget, step_ns);
 		probes->paused_at = now;
 		if (probes->pause_ns)
-			set_thinned(probes, false);
+			close_thinned(probes);
+	} else if (probes->closing) {
+		/* The pause is for what that costs, too. */
+		probes->pause_ns += probe_limit__pause(costs, n, budget, step_ns);
+		if (!any_pending(probes) || now - probes->paused_at >= GRACE_NS)
+			clear_thinned(probes);
 	} else if (probes->pause_ns && now - probes->paused_at >= probes->pause_ns) {
 		probes->pause_ns = 0;
-		set_thinned(probes, true);
+		set_thinned(probes);
 	}
 }
 
