@@ -60,21 +60,17 @@ static struct call_group *group_of(struct grouping *grouping, uint32_t stack, bo
 
 /*
  * Calls that one stands for that probes measured. If they were set for pieces of the time only, a
- * call was measured if it began and ended in one. Calls are taken to be proportional to the CPU
- * time of the program, as that is slower while probes are set.
+ * call was measured if it began in one, as its end is waited for (at most for a second). Calls are
+ * taken to be proportional to the CPU time of the program, as that is slower while probes are set.
  */
 static double probe_weight(const struct model *model, const struct model_call *call)
 {
 	const struct model_probe *probe =
 		call->probe < model->probes.n ? &model->probes.data[call->probe] : NULL;
-	double cut, set;
 
-	if (!probe || !probe->set_cpu_ns || probe->set_cpu_ns == probe->cpu_ns)
+	if (!probe || !probe->set_cpu_ns)
 		return 1;
-	set = (double)probe->set_ns;
-	cut = (double)probe->times * (double)(call->end - call->begin);
-	return (double)probe->cpu_ns / (double)probe->set_cpu_ns * set /
-	       (cut < set * 0.9 ? set - cut : set * 0.1);
+	return (double)probe->cpu_ns / (double)probe->set_cpu_ns;
 }
 
 /* Of calls that were seen in part, only a lower bound is known: they are left out. */

@@ -85,7 +85,7 @@ struct call_probes {
 	bool closing;	  /* and they are still there, for the returns of calls that have begun */
 	uint64_t step_at; /* begin of the current step */
 	uint64_t step_cpu_ns; /* of the programs in it */
-	uint64_t pause_ns;    /* thinned functions have no probes for so long */
+	struct probe_means means;
 	uint64_t paused_at;
 
 	/* Of both, under the lock: */
@@ -445,22 +445,23 @@ static void limit(struct call_probes *probes, uint64_t now)
 	struct probe_cost *costs = probes->costs.data;
 	size_t n = probes->costs.n;
 
-	if (probe_limit__thin(costs, n, budget)) {
-		probes->pause_ns = probe_limit__pause(costs, n, budget, step_ns);
+	bool thins = probe_limit__thin(costs, n, budget);
+
+	if (thins)
+		probes->means = (struct probe_means){};
+	probe_means__add(&probes->means, costs, n, budget, thins || probes->thinned_are_set);
+	if (thins) {
 		probes->paused_at = now;
 		thin(probes);
 	} else if (probes->thinned_are_set) {
-		probes->pause_ns = probe_limit__pause(costs, n, budget, step_ns);
 		probes->paused_at = now;
-		if (probes->pause_ns)
+		if (probe_means__pause(&probes->means, step_ns))
 			close_thinned(probes);
 	} else if (probes->closing) {
-		/* The pause is for what that costs, too. */
-		probes->pause_ns += probe_limit__pause(costs, n, budget, step_ns);
 		if (!any_pending(probes) || now - probes->paused_at >= GRACE_NS)
 			clear_thinned(probes);
-	} else if (probes->pause_ns && now - probes->paused_at >= probes->pause_ns) {
-		probes->pause_ns = 0;
+	} else if (probes->means.set_steps &&
+		   now - probes->paused_at >= probe_means__pause(&probes->means, step_ns)) {
 		set_thinned(probes);
 	}
 }

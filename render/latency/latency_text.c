@@ -115,7 +115,7 @@ static void put_waits(const struct latency_view *view, const struct latency_func
 			continue;
 		shown++;
 		fprintf(to, "%*s%s of waiting", 24, "", duration__text(wait->ns, text));
-		if (wait->part == LATENCY_LOCK)
+		if (wait->part == LATENCY_LOCK && wait->cause.type == CAUSE_THREAD)
 			fputs(" for locks:", to);
 		else
 			fprintf(to, " (%s)", kind__name(wait->kind));

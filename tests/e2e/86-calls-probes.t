@@ -96,6 +96,18 @@ for (1 .. 6) {
 ok($estimated, 'expensive probes are thinned out');
 ok($estimated && $estimated > 0.75 && $estimated < 1.33, 'and the calls that were missed are estimated');
 
+# Calls that take longer than the probes are set at a time: they are there, with their own lengths, not with
+# the begin of an earlier one, and stand for as many as there were. These are few, so that only the order of
+# magnitude is certain.
+build('gcc', '-O2', '-o', 'naps', "$calls/naps.c");
+$report = measure([qw(--limit 3 --function), 'nap'], './naps', 10);
+my ($naps, $longest) = split ' ', $report->{stdout};
+my ($nap) = grep { $_->{name} eq 'nap' } @{$report->{functions}};
+cmp_ok($report->{probes}[0]{set_share}, '<', 0.8, 'thinned out');
+cmp_ok($nap->{max_ns}, '>', 140e6, 'a call that is longer than the probes are set');
+cmp_ok($nap->{max_ns}, '<=', $longest + 1e6, 'none is longer than the longest');
+cmp_ok($nap->{total_ns}, '<', 3 * 10e9, 'and they are not counted many times');
+
 # Nothing is disturbed by probes: neither exceptions nor longjmp().
 my $n = 600;
 for my $flags ([qw(-O2)], [qw(-O0)], [qw(-O2 -static)], [qw(-O2 -fcf-protection)]) {
