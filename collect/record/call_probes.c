@@ -26,7 +26,7 @@
 
 struct probed_function {
 	char *name;
-	uint32_t file;
+	bool thinned; /* its probes are in that group */
 	struct function_places places;
 	uint64_t since;	  /* its probes are set, and state.set_ns is as of then; 0: they are not */
 	uint64_t entries; /* counts of the kernel side, as they were last read */
@@ -40,7 +40,13 @@ struct place_lists {
 	place_list entries, returns, exits;
 };
 
-/* The functions of a file have numbers in a row. Those that are thinned out are a group. */
+/*
+ * The functions of a file have numbers in a row. They are divided, as setting and removing probes
+ * takes up to 1 ms each: a function that is thinned out concerns few others. Of those together, the
+ * thinned ones are a group.
+ */
+#define FILE_FUNCTIONS 64
+
 enum probe_group { GROUP_ALWAYS = 0, GROUP_THINNED = 1, GROUPS = 2 };
 
 struct probed_file {
@@ -140,7 +146,7 @@ static int append_function(struct call_probes *probes, const struct probed_funct
 static int add_function(struct call_probes *probes, struct code *code, struct probed_file *file,
 			uint64_t address)
 {
-	struct probed_function function = {.file = (uint32_t)probes->files.n};
+	struct probed_function function = {};
 	struct code_place place;
 	int err = function_places__find(code, file->fd, address, &function.places);
 
@@ -370,6 +376,28 @@ static bool is_of_interest(const struct call_probes *probes, const char *path)
 	return false;
 }
 
+/* Sets the probes of all functions of @whole, in parts. */
+static int divide(struct call_probes *probes, const struct probed_file *whole)
+{
+	uint32_t end = whole->first + whole->n;
+	int err = 0;
+
+	for (uint32_t i = whole->first; i < end && !err; i += FILE_FUNCTIONS) {
+		struct probed_file part = {.fd = fcntl(whole->fd, F_DUPFD_CLOEXEC, 0),
+					   .first = i,
+					   .n = end - i < FILE_FUNCTIONS ? end - i
+									 : FILE_FUNCTIONS};
+
+		err = part.fd < 0 ? -errno : array__push(&probes->files, part);
+		if (err && part.fd >= 0)
+			close(part.fd);
+		err = err ? err
+			  : set_probes(probes, &probes->files.data[probes->files.n - 1],
+				       GROUP_ALWAYS);
+	}
+	return err;
+}
+
 /* Finds the functions in a file, and sets their probes. */
 static void search_file(struct call_probes *probes, int fd, const char *path)
 {
@@ -384,13 +412,9 @@ static void search_file(struct call_probes *probes, int fd, const char *path)
 			note_result(&probes->states[i], add_functions(probes, i, code, &file));
 	}
 	file.n = (uint32_t)probes->functions.n - file.first;
-	err = err ? err : array__push(&probes->files, file);
-	if (err) {
+	err = err ? err : divide(probes, &file);
+	if (file.fd >= 0)
 		close(file.fd);
-		return;
-	}
-	if (file.n)
-		err = set_probes(probes, &probes->files.data[probes->files.n - 1], GROUP_ALWAYS);
 	for (size_t i = 0; i < probes->config.patterns->patterns.n && err; i++)
 		if (function_pattern__is_in(&probes->config.patterns->patterns.data[i], path))
 			note_result(&probes->states[i], err);
@@ -429,12 +453,24 @@ static bool any_pending(const struct call_probes *probes)
 	return false;
 }
 
+/* Whether functions of @file were just thinned out: their probes are still in the other group. */
+static bool is_thinner(const struct call_probes *probes, const struct probed_file *file)
+{
+	for (uint32_t i = file->first; i < file->first + file->n; i++)
+		if (probes->costs.data[i].thinned && !probes->functions.data[i].thinned)
+			return true;
+	return false;
+}
+
 /* Some functions have moved to the group of those that are thinned out. */
 static void thin(struct call_probes *probes)
 {
 	clear_thinned(probes);
 	for (size_t i = 0; i < probes->files.n; i++)
-		(void)set_probes(probes, &probes->files.data[i], GROUP_ALWAYS);
+		if (is_thinner(probes, &probes->files.data[i]))
+			(void)set_probes(probes, &probes->files.data[i], GROUP_ALWAYS);
+	for (size_t i = 0; i < probes->functions.n; i++)
+		probes->functions.data[i].thinned = probes->costs.data[i].thinned;
 }
 
 /* Keeps to the limit in the step that begins, by what the last one cost. */
