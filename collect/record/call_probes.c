@@ -473,6 +473,12 @@ static void thin(struct call_probes *probes)
 		probes->functions.data[i].thinned = probes->costs.data[i].thinned;
 }
 
+static void clear_costs(struct call_probes *probes)
+{
+	for (size_t i = 0; i < probes->costs.n; i++)
+		probes->costs.data[i].ns = 0;
+}
+
 /* Keeps to the limit in the step that begins, by what the last one cost. */
 static void limit(struct call_probes *probes, uint64_t now)
 {
@@ -486,6 +492,7 @@ static void limit(struct call_probes *probes, uint64_t now)
 	if (thins)
 		probes->means = (struct probe_means){};
 	probe_means__add(&probes->means, costs, n, budget, thins || probes->thinned_are_set);
+	clear_costs(probes);
 	if (thins) {
 		probes->paused_at = now;
 		thin(probes);
@@ -512,8 +519,9 @@ static void step(struct call_probes *probes)
 	pthread_mutex_lock(&probes->lock);
 	account(probes); /* what the changes took is no part of the next step */
 	pthread_mutex_unlock(&probes->lock);
-	for (size_t i = 0; i < probes->costs.n; i++)
-		probes->costs.data[i].ns = 0;
+	if (probes->config.limit > 0)
+		probe_means__add_change(&probes->means, probes->costs.data, probes->costs.n);
+	clear_costs(probes);
 	probes->step_cpu_ns = 0;
 	probes->step_at = now_ns(CLOCK_MONOTONIC);
 }

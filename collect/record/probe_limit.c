@@ -52,6 +52,11 @@ void probe_means__add(struct probe_means *means, const struct probe_cost *costs,
 	means->set_steps += set;
 }
 
+void probe_means__add_change(struct probe_means *means, const struct probe_cost *costs, size_t n)
+{
+	means->wanted_ns += cost_of(costs, n, true);
+}
+
 uint64_t probe_means__pause(const struct probe_means *means, uint64_t step_ns)
 {
 	double left, wanted;

@@ -42,5 +42,8 @@ struct probe_means {
 void probe_means__add(struct probe_means *means, const struct probe_cost *costs, size_t n,
 		      double budget_ns, bool set);
 
+/* Adds what thinned functions cost while their probes were being set or removed. */
+void probe_means__add_change(struct probe_means *means, const struct probe_cost *costs, size_t n);
+
 /* How long the thinned functions are to be without probes, after they had them for @step_ns. */
 uint64_t probe_means__pause(const struct probe_means *means, uint64_t step_ns);

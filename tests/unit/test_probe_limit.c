@@ -80,6 +80,8 @@ static void pauses_do_not_depend_on_the_last_step(void **state)
 	assert_int_equal(probe_means__pause(&means, 100 * MS), 500 * MS);
 	probe_means__add(&means, &idle, 1, 10.0 * MS, true);
 	assert_int_equal(probe_means__pause(&means, 100 * MS), 200 * MS);
+	probe_means__add_change(&means, &busy, 1);
+	assert_int_equal(probe_means__pause(&means, 100 * MS), 500 * MS);
 }
 
 static void programs_that_hardly_run_are_not_limited(void **state)
