@@ -128,7 +128,7 @@ is(decode(run($DWELL, 'latency', 'requests', '--json', '-i', 'r.data')->{out})->
 
 # A program that runs already: its probes are there when the recording begins. As many patterns as these take
 # some time to search.
-my $pid = start({name => 'running'}, './measured', 60);
+my $pid = start({name => 'running'}, './measured', 600);
 my $patterns = join ',', map { "no_such_$_*" } 1 .. 200;
 my $attached = run({seconds => 60}, $DWELL, 'latency', 'run', '-p', $pid, '--duration', 1, '-o', 'a.data', '--limit', 0,
 	'--request', 'steady', '--function', "$patterns,libc.so.6:no_such*,steady");
