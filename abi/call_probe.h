@@ -21,8 +21,10 @@ struct call_probe_state {
 	__u64 entries; /* of recorded threads */
 	__u64 ns;      /* run time of the programs at its entries and returns */
 	__u64 inside;  /* of those at functions of dwell: lengths of calls, in all */
+	__u64 pending; /* calls that are measured, and have not returned: at most so many */
 	/* Written by user space. */
 	__u64 open;	/* calls that begin are measured */
+	__u64 window;	/* counts the times that it was opened */
 	__u64 overhead; /* ns that calls seem longer than they are */
 	__u64 each;	/* ns that a call takes from its thread */
 };
@@ -36,6 +38,7 @@ struct open_call_key {
 
 struct open_call {
 	__u64 begun;
+	__u64 window;	/* those of earlier ones may have returned while there were no probes */
 	__u64 probe_ns; /* that the thread has lost to probes before */
 	__u64 function;
 	__u64 caller;

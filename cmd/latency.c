@@ -159,15 +159,20 @@ static int report(const struct latency_report_command *options)
 {
 	_cleanup_model_ struct model *model = NULL;
 	_cleanup_kinds_ struct kinds *kinds = NULL;
+	_cleanup_wait_causes_ struct wait_causes *causes = NULL;
+	struct own_strings strings = {};
 	struct call_latency latency = {};
 	struct latency_view view = {.latency = &latency, .most = options->functions};
 	int err = view__load(&options->view, &model);
 
 	view.model = model;
+	strings.model = model;
 	err = err ? err : kinds__new(model, &kinds);
-	err = err ? err : call_latency__make(model, kinds, options->rank, &latency);
+	err = err ? err : wait_causes__new(&strings, kinds, &causes);
+	err = err ? err : call_latency__make(model, causes, options->rank, &latency);
 	err = err ? err : print_report(options, &view);
 	call_latency__free(&latency);
+	own_strings__free(&strings);
 	return err;
 }
 
@@ -310,6 +315,8 @@ static int show_requests(const struct latency_requests_command *options)
 	struct path_request_options chosen = options->requests;
 	_cleanup_model_ struct model *model = NULL;
 	_cleanup_kinds_ struct kinds *kinds = NULL;
+	_cleanup_wait_causes_ struct wait_causes *causes = NULL;
+	struct own_strings strings = {};
 	struct path_requests requests = {};
 	struct timeline timeline = {};
 	struct request_comparison comparison = {};
@@ -323,19 +330,22 @@ static int show_requests(const struct latency_requests_command *options)
 		chosen.until = model->end;
 		err = path_requests__choose(model, &chosen, &requests);
 	}
+	strings.model = model;
 	err = err ? err : kinds__new(model, &kinds);
+	err = err ? err : wait_causes__new(&strings, kinds, &causes);
 	err = err ? err : find_request(options, &requests.all, &view.shown);
 	if (!err && view.shown)
-		err = timeline__make(model, kinds, view.shown, &timeline);
+		err = timeline__make(model, causes, view.shown, &timeline);
 	if (options->compared[COMPARISON_FROM] != options->compared[COMPARISON_TO])
 		view.comparison = &comparison;
 	if (!err && view.comparison)
-		err = request_comparison__make(&requests.all, kinds, options->compared,
+		err = request_comparison__make(&requests.all, causes, options->compared,
 					       &comparison);
 	err = err ? err : print_requests(options, &view);
 	request_comparison__free(&comparison);
 	timeline__free(&timeline);
 	path_requests__free(&requests);
+	own_strings__free(&strings);
 	return err;
 }
 

@@ -62,21 +62,17 @@ static struct call_group *group_of(struct grouping *grouping, uint32_t stack, bo
 
 /*
  * Calls that one stands for that probes measured. If they were set for pieces of the time only, a
- * call was measured if it began and ended in one. Calls are taken to be proportional to the CPU
- * time of the program, as that is slower while probes are set.
+ * call was measured if it began in one, as its end is waited for (at most for a second). Calls are
+ * taken to be proportional to the CPU time of the program, as that is slower while probes are set.
  */
 static double probe_weight(const struct model *model, const struct model_call *call)
 {
 	const struct model_probe *probe =
 		call->probe < model->probes.n ? &model->probes.data[call->probe] : NULL;
-	double cut, set;
 
-	if (!probe || !probe->set_cpu_ns || probe->set_cpu_ns == probe->cpu_ns)
+	if (!probe || !probe->set_cpu_ns)
 		return 1;
-	set = (double)probe->set_ns;
-	cut = (double)probe->times * (double)(call->end - call->begin);
-	return (double)probe->cpu_ns / (double)probe->set_cpu_ns * set /
-	       (cut < set * 0.9 ? set - cut : set * 0.1);
+	return (double)probe->cpu_ns / (double)probe->set_cpu_ns;
 }
 
 /* Whether the length of a call that a scanner saw is known well enough. */
@@ -183,11 +179,11 @@ static void set_quantiles(struct call_group *group)
 		function->ns[LATENCY_MAX] = group->calls.data[group->calls.n - 1].ns;
 }
 
-static int look_at_slow_calls(const struct grouping *grouping, struct kinds *kinds,
+static int look_at_slow_calls(const struct grouping *grouping, const struct wait_causes *causes,
 			      struct call_group *group)
 {
 	struct latency_function *function = &group->function;
-	struct slow_calls slow = {.model = grouping->model, .kinds = kinds, .function = function};
+	struct slow_calls slow = {.model = grouping->model, .causes = causes, .function = function};
 	double left = function->calls / 100;
 	int err = 0;
 
@@ -219,7 +215,7 @@ static void share_unresolved(struct call_group *group)
 		group->calls.data[i].weight *= factor;
 }
 
-static int finish_group(const struct grouping *grouping, struct kinds *kinds,
+static int finish_group(const struct grouping *grouping, const struct wait_causes *causes,
 			struct call_group *group)
 {
 	struct latency_function *function = &group->function;
@@ -235,7 +231,7 @@ static int finish_group(const struct grouping *grouping, struct kinds *kinds,
 	}
 	function->observed += group->calls.n;
 	set_quantiles(group);
-	return look_at_slow_calls(grouping, kinds, group);
+	return look_at_slow_calls(grouping, causes, group);
 }
 
 static int by_tail(const void *a, const void *b)
@@ -307,8 +303,8 @@ static double pair_weight(const struct model *model, const struct model_thread *
 	return coverage->pair_ns ? (double)coverage->ns / (double)coverage->pair_ns : 0;
 }
 
-int call_latency__make(const struct model *model, struct kinds *kinds, enum latency_rank rank,
-		       struct call_latency *latency)
+int call_latency__make(const struct model *model, const struct wait_causes *causes,
+		       enum latency_rank rank, struct call_latency *latency)
 {
 	static int (*const orders[])(const void *, const void *) = {by_tail, by_p999, by_total};
 	const struct model_coverage *all = &model->scans.all;
@@ -332,7 +328,7 @@ int call_latency__make(const struct model *model, struct kinds *kinds, enum late
 	for (size_t i = 0; i < grouping.groups.n; i++) {
 		struct call_group *group = &grouping.groups.data[i];
 
-		err = err ? err : finish_group(&grouping, kinds, group);
+		err = err ? err : finish_group(&grouping, causes, group);
 		err = err ? err : array__push(&latency->functions, group->function);
 		array__free(&group->calls);
 	}
@@ -350,7 +346,7 @@ int call_latency__make(const struct model *model, struct kinds *kinds, enum late
 void call_latency__free(struct call_latency *latency)
 {
 	for (size_t i = 0; i < latency->functions.n; i++) {
-		array__free(&latency->functions.data[i].holders);
+		array__free(&latency->functions.data[i].waits);
 		array__free(&latency->functions.data[i].competitors);
 	}
 	array__free(&latency->functions);

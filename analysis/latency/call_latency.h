@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analysis/kinds/kinds.h"
+#include "analysis/kinds/wait_causes.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "model/model.h"
@@ -44,10 +44,12 @@ enum {
 	LATENCY_QUANTILES
 };
 
-/* Whoever held the locks that slow calls waited for. */
-struct latency_holder {
-	uint32_t thread;
-	uint32_t function; /* string: what it was in when it released the lock; 0: unknown */
+/* Waits of slow calls that have kind and cause in common. */
+struct latency_wait {
+	enum latency_part part;
+	enum wait_kind kind;
+	struct wait_cause cause; /* of a lock: the thread that released it */
+	uint32_t function;	 /* string: what that thread was in; 0: unknown */
 	uint64_t ns;
 };
 
@@ -69,7 +71,7 @@ struct latency_function {
 	uint64_t slow;	  /* so many slow calls were looked at: the longest */
 	uint64_t slow_ns; /* their time, and where it went: */
 	uint64_t parts[LATENCY_PARTS];
-	ARRAY(struct latency_holder) holders;	      /* by ns, descending */
+	ARRAY(struct latency_wait) waits;	      /* by ns, descending */
 	ARRAY(struct latency_competitor) competitors; /* likewise */
 };
 
@@ -87,6 +89,6 @@ struct call_latency {
  * @model has the names of its functions. Returns 0, -ENOMEM, or -ENODATA with a message: nothing
  * was scanned, or no call was seen.
  */
-int call_latency__make(const struct model *model, struct kinds *kinds, enum latency_rank rank,
-		       struct call_latency *latency);
+int call_latency__make(const struct model *model, const struct wait_causes *causes,
+		       enum latency_rank rank, struct call_latency *latency);
 void call_latency__free(struct call_latency *latency);

@@ -31,11 +31,15 @@ int call_names__program(const struct model *model, uint32_t stack, uint32_t *nam
 }
 
 int call_names__waker(const struct model *model, const struct model_thread *thread,
-		      const struct model_interval *interval, uint32_t *name)
+		      const struct model_interval *interval, struct wait_cause cause,
+		      uint32_t *name)
 {
 	const struct model_wake *wake =
 		interval->wake ? &thread->wakes.data[interval->wake - 1] : NULL;
 
 	*name = 0;
-	return wake && wake->user ? call_names__program(model, wake->user, name) : 0;
+	/* During an interrupt, the stack is that of a thread that has nothing to do with it. */
+	if (!wake || !wake->user || cause.type != CAUSE_THREAD || cause.id != interval->waker)
+		return 0;
+	return call_names__program(model, wake->user, name);
 }

@@ -2,6 +2,7 @@
 /* Names of functions, strings of the model. */
 #pragma once
 
+#include "analysis/kinds/wait_causes.h"
 #include "model/model.h"
 
 /* The function at frame @i of @stack, not what is inlined there; 0: no name, or no such frame. */
@@ -14,8 +15,9 @@ uint32_t call_names__function(const struct model *model, uint32_t stack, size_t 
 int call_names__program(const struct model *model, uint32_t stack, uint32_t *name);
 
 /*
- * Sets *@name to the function that ended @interval of @thread: the innermost of the waker outside
- * the C library; 0: unknown. Returns 0 or -ENOMEM.
+ * Sets *@name to the function of the thread @cause that ended @interval of @thread: the innermost
+ * outside the C library; 0: unknown, or an interrupt ended it. Returns 0 or -ENOMEM.
  */
 int call_names__waker(const struct model *model, const struct model_thread *thread,
-		      const struct model_interval *interval, uint32_t *name);
+		      const struct model_interval *interval, struct wait_cause cause,
+		      uint32_t *name);

@@ -11,7 +11,7 @@
 
 struct making {
 	const struct model *model;
-	struct kinds *kinds;
+	const struct wait_causes *causes;
 	struct request_comparison *comparison;
 	enum comparison_side_index side;
 	struct map64 index; /* hash of a row to its index; linear probing on collisions */
@@ -224,7 +224,7 @@ static int add_request(struct making *making, const struct model_span *span, uin
 {
 	_cleanup_free_ uint32_t *rows = NULL, *callers = NULL;
 	struct timeline timeline = {};
-	int err = timeline__make(making->model, making->kinds, span, &timeline);
+	int err = timeline__make(making->model, making->causes, span, &timeline);
 
 	if (!err) {
 		rows = calloc(timeline.items.n + 1, sizeof(*rows));
@@ -294,11 +294,11 @@ static struct requests_group group_at(const struct requests *requests, double pe
 	return group;
 }
 
-int request_comparison__make(const struct requests *requests, struct kinds *kinds,
+int request_comparison__make(const struct requests *requests, const struct wait_causes *causes,
 			     const double percentiles[COMPARISON_SIDES],
 			     struct request_comparison *comparison)
 {
-	struct making making = {.model = requests->model, .kinds = kinds, .comparison = comparison};
+	struct making making = {.model = requests->model, .causes = causes, .comparison = comparison};
 	const struct comparison_row not_covered = {.is_rest = true};
 	uint32_t rest;
 	int err = find_row(&making, &not_covered, &rest);

@@ -48,7 +48,7 @@ double request_comparison__mean(const struct request_comparison *comparison,
  * from 90 on with those at and above it, below that with those around it. The caller has zeroed
  * @comparison, and frees it in any case. 0 or -ENOMEM.
  */
-int request_comparison__make(const struct requests *requests, struct kinds *kinds,
+int request_comparison__make(const struct requests *requests, const struct wait_causes *causes,
 			     const double percentiles[COMPARISON_SIDES],
 			     struct request_comparison *comparison);
 void request_comparison__free(struct request_comparison *comparison);

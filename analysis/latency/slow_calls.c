@@ -6,47 +6,47 @@
 
 #include "analysis/latency/call_names.h"
 
-static enum latency_part part_of(const struct slow_calls *slow,
-				 const struct model_interval *interval)
+static enum latency_part part_of(const struct model_interval *interval, enum wait_kind kind)
 {
-	const struct wait_description wait = {.class = interval->class,
-					      .flags = interval->flags,
-					      .syscall = interval->syscall,
-					      .kernel = interval->kernel,
-					      .object = interval->object};
-	const struct kind_info *kind = kind__info(kinds__of(slow->kinds, &wait));
+	const struct kind_info *info = kind__info(kind);
 
-	if (interval->class == CLASS_LOCK || kind->role == KIND_ROLE_LOCK)
+	if (interval->class == CLASS_LOCK || info->role == KIND_ROLE_LOCK)
 		return LATENCY_LOCK;
 	if (interval->class == CLASS_SCHED)
 		return LATENCY_RUN_QUEUE;
-	if (interval->class == CLASS_IO || kind->groups & KIND_GROUP_DISK)
+	if (interval->class == CLASS_IO || info->groups & KIND_GROUP_DISK)
 		return LATENCY_DISK;
-	return kind->groups & KIND_GROUP_NETWORK ? LATENCY_NETWORK : LATENCY_OTHER;
+	return info->groups & KIND_GROUP_NETWORK ? LATENCY_NETWORK : LATENCY_OTHER;
 }
 
-static int add_holder(const struct slow_calls *slow, const struct model_thread *thread,
-		      const struct model_interval *interval, uint64_t ns)
+static bool is_same(const struct latency_wait *one, const struct latency_wait *other)
+{
+	return one->part == other->part && one->kind == other->kind &&
+	       one->cause.type == other->cause.type && one->cause.id == other->cause.id &&
+	       one->function == other->function;
+}
+
+/* Adds the wait in @interval, of thread @index. */
+static int add_wait(const struct slow_calls *slow, uint32_t index,
+		    const struct model_interval *interval, uint64_t ns, enum latency_part *part)
 {
 	struct latency_function *function = slow->function;
-	struct latency_holder *holder;
-	uint32_t name;
-	int err;
+	struct latency_wait wait = {.kind = wait_causes__kind(slow->causes, interval),
+				    .cause = wait_causes__of(slow->causes, index, interval),
+				    .ns = ns};
+	int err = call_names__waker(slow->model, &slow->model->threads.data[index], interval,
+				    wait.cause, &wait.function);
 
-	if (!interval->waker)
-		return 0;
-	err = call_names__waker(slow->model, thread, interval, &name);
-	if (err)
+	*part = wait.part = part_of(interval, wait.kind);
+	if (err || *part == LATENCY_RUN_QUEUE)
 		return err;
-	for (size_t i = 0; i < function->holders.n; i++) {
-		holder = &function->holders.data[i];
-		if (holder->thread == interval->waker && holder->function == name) {
-			holder->ns += ns;
+	for (size_t i = 0; i < function->waits.n; i++) {
+		if (is_same(&function->waits.data[i], &wait)) {
+			function->waits.data[i].ns += ns;
 			return 0;
 		}
 	}
-	return array__push(&function->holders,
-			   ((struct latency_holder){interval->waker, name, ns}));
+	return array__push(&function->waits, wait);
 }
 
 static int add_competitor(struct latency_function *function, uint32_t thread, uint64_t ns)
@@ -67,12 +67,18 @@ static uint64_t overlap(uint64_t from, uint64_t until, uint64_t begin, uint64_t 
 	return until > from ? until - from : 0;
 }
 
+static uint64_t least(uint64_t one, uint64_t other)
+{
+	return one < other ? one : other;
+}
+
 int slow_calls__add(struct slow_calls *slow, uint32_t index, uint32_t number)
 {
 	const struct model_thread *thread = &slow->model->threads.data[index];
 	const struct model_call *call = &thread->calls.data[number];
 	size_t i = model_thread__intervals_until(thread, call->begin, 0);
-	uint64_t length = model_call__length(call), off = 0;
+	uint64_t length = model_call__length(call);
+	uint64_t left = length;	      /* less than to the end: without what probes took */
 	uint64_t until = call->begin; /* intervals of a damaged file may overlap */
 	int err = 0;
 
@@ -82,25 +88,24 @@ int slow_calls__add(struct slow_calls *slow, uint32_t index, uint32_t number)
 		const struct model_interval *interval = &thread->intervals.data[i];
 		uint64_t woken = interval->t_out + interval->blocked_ns;
 		uint64_t end = woken + interval->runq_ns;
-		uint64_t blocked = overlap(interval->t_out, woken, until, call->end);
-		uint64_t queued = overlap(woken, end, until, call->end);
-		enum latency_part part;
+		uint64_t blocked = least(overlap(interval->t_out, woken, until, call->end), left);
+		uint64_t queued = least(overlap(woken, end, until, call->end), left - blocked);
+		enum latency_part part = LATENCY_RUN_QUEUE;
 
 		if (interval->t_out >= call->end)
 			break;
-		part = blocked ? part_of(slow, interval) : LATENCY_RUN_QUEUE;
+		if (blocked)
+			err = add_wait(slow, index, interval, blocked, &part);
 		slow->function->parts[part] += blocked;
 		slow->function->parts[LATENCY_RUN_QUEUE] += queued;
-		off += blocked + queued;
+		left -= blocked + queued;
 		until = end > until ? end : until;
-		if (part == LATENCY_LOCK)
-			err = add_holder(slow, thread, interval, blocked);
 		if (queued && !err)
 			err = add_competitor(slow->function, interval->previous, queued);
 	}
 	slow->function->slow++;
-	slow->function->slow_ns += length > off ? length : off;
-	slow->function->parts[LATENCY_CPU] += length > off ? length - off : 0;
+	slow->function->slow_ns += length;
+	slow->function->parts[LATENCY_CPU] += left;
 	return err;
 }
 
@@ -113,16 +118,16 @@ static int by_competition(const void *a, const void *b)
 
 static int by_time(const void *a, const void *b)
 {
-	const struct latency_holder *one = a, *other = b;
+	const struct latency_wait *one = a, *other = b;
 
 	return one->ns > other->ns ? -1 : one->ns < other->ns;
 }
 
 void slow_calls__finish(struct slow_calls *slow)
 {
-	if (slow->function->holders.n)
-		qsort(slow->function->holders.data, slow->function->holders.n,
-		      sizeof(*slow->function->holders.data), by_time);
+	if (slow->function->waits.n)
+		qsort(slow->function->waits.data, slow->function->waits.n,
+		      sizeof(*slow->function->waits.data), by_time);
 	if (slow->function->competitors.n)
 		qsort(slow->function->competitors.data, slow->function->competitors.n,
 		      sizeof(*slow->function->competitors.data), by_competition);

@@ -9,12 +9,12 @@
 
 struct slow_calls {
 	const struct model *model;
-	struct kinds *kinds;
+	const struct wait_causes *causes;
 	struct latency_function *function; /* that the times are added to */
 };
 
 /* Adds call @number of thread @index. Returns 0 or -ENOMEM. */
 int slow_calls__add(struct slow_calls *slow, uint32_t index, uint32_t number);
 
-/* Sorts the holders and the competitors. */
+/* Sorts the waits and the competitors. */
 void slow_calls__finish(struct slow_calls *slow);

@@ -58,25 +58,20 @@ static int add_calls(const struct model *model, uint32_t thread, uint64_t from, 
 	return err;
 }
 
-static int add_wait(const struct model *model, struct kinds *kinds,
+static int add_wait(const struct model *model, const struct wait_causes *causes,
 		    const struct model_span_part *part, const struct model_interval *interval,
 		    struct timeline *timeline)
 {
 	const struct model_thread *thread = &model->threads.data[part->thread];
-	const struct wait_description wait = {.class = interval->class,
-					      .flags = interval->flags,
-					      .syscall = interval->syscall,
-					      .kernel = interval->kernel,
-					      .object = interval->object};
 	uint64_t woken = interval->t_out + interval->blocked_ns;
 	struct timeline_item item = {
 		.begin = latest(interval->t_out, part->begin),
 		.end = earliest(woken, part->end),
 		.thread = part->thread,
-		.waker = interval->waker,
+		.cause = wait_causes__of(causes, part->thread, interval),
 		.object = interval->object,
 		.type = TIMELINE_WAIT,
-		.kind = (uint8_t)kinds__of(kinds, &wait),
+		.kind = (uint8_t)wait_causes__kind(causes, interval),
 	};
 	struct timeline_item queued = {
 		.begin = latest(woken, part->begin),
@@ -87,19 +82,19 @@ static int add_wait(const struct model *model, struct kinds *kinds,
 	};
 	bool is_lock = interval->class == CLASS_LOCK ||
 		       kind__info((enum wait_kind)item.kind)->role == KIND_ROLE_LOCK;
-	int err = call_names__waker(model, thread, interval, &item.name);
+	int err = call_names__waker(model, thread, interval, item.cause, &item.name);
 
 	if (!err && item.begin < item.end)
 		err = array__push(&timeline->items, item);
-	if (!err && item.begin < item.end && is_lock && interval->waker)
-		err = add_calls(model, interval->waker, item.begin, item.end, TIMELINE_HOLDER_CALL,
+	if (!err && item.begin < item.end && is_lock && item.cause.type == CAUSE_THREAD)
+		err = add_calls(model, item.cause.id, item.begin, item.end, TIMELINE_HOLDER_CALL,
 				timeline);
 	if (!err && queued.begin < queued.end)
 		err = array__push(&timeline->items, queued);
 	return err;
 }
 
-static int add_waits(const struct model *model, struct kinds *kinds,
+static int add_waits(const struct model *model, const struct wait_causes *causes,
 		     const struct model_span_part *part, struct timeline *timeline)
 {
 	const struct model_thread *thread = &model->threads.data[part->thread];
@@ -112,7 +107,7 @@ static int add_waits(const struct model *model, struct kinds *kinds,
 		if (interval->t_out >= part->end)
 			break;
 		if (interval->t_out + interval->blocked_ns + interval->runq_ns > part->begin)
-			err = add_wait(model, kinds, part, interval, timeline);
+			err = add_wait(model, causes, part, interval, timeline);
 	}
 	return err;
 }
@@ -148,13 +143,13 @@ static int set_depths(struct timeline *timeline, size_t first, uint32_t depth)
 }
 
 /* What a thread did in @part, @depth deep. */
-static int add_part(const struct model *model, struct kinds *kinds,
+static int add_part(const struct model *model, const struct wait_causes *causes,
 		    const struct model_span_part *part, uint32_t depth, struct timeline *timeline)
 {
 	size_t first = timeline->items.n;
 	int err = add_calls(model, part->thread, part->begin, part->end, TIMELINE_CALL, timeline);
 
-	err = err ? err : add_waits(model, kinds, part, timeline);
+	err = err ? err : add_waits(model, causes, part, timeline);
 	if (!err && timeline->items.n > first)
 		qsort(timeline->items.data + first, timeline->items.n - first,
 		      sizeof(*timeline->items.data), by_begin);
@@ -182,8 +177,8 @@ static int add_queue(const struct model *model, const struct model_span *span,
 	return item.end > item.begin ? array__push(&timeline->items, item) : 0;
 }
 
-static int add_tagged(const struct model *model, struct kinds *kinds, const struct model_span *span,
-		      struct timeline *timeline)
+static int add_tagged(const struct model *model, const struct wait_causes *causes,
+		      const struct model_span *span, struct timeline *timeline)
 {
 	int err = 0;
 
@@ -199,19 +194,19 @@ static int add_tagged(const struct model *model, struct kinds *kinds, const stru
 			continue;
 		}
 		err = array__push(&timeline->items, item);
-		err = err ? err : add_part(model, kinds, part, 1, timeline);
+		err = err ? err : add_part(model, causes, part, 1, timeline);
 	}
 	return err;
 }
 
-int timeline__make(const struct model *model, struct kinds *kinds, const struct model_span *span,
-		   struct timeline *timeline)
+int timeline__make(const struct model *model, const struct wait_causes *causes,
+		   const struct model_span *span, struct timeline *timeline)
 {
 	const struct model_span_part all = {
 		.begin = span->arrived, .end = span->ended, .thread = span->thread};
 
-	return span->n_parts ? add_tagged(model, kinds, span, timeline)
-			     : add_part(model, kinds, &all, 0, timeline);
+	return span->n_parts ? add_tagged(model, causes, span, timeline)
+			     : add_part(model, causes, &all, 0, timeline);
 }
 
 void timeline__free(struct timeline *timeline)

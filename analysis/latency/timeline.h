@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "analysis/kinds/kinds.h"
+#include "analysis/kinds/wait_causes.h"
 #include "base/array.h"
 #include "model/model.h"
 
@@ -30,11 +30,11 @@ struct timeline_item {
 	uint32_t depth; /* calls and waits of the request that it lies in */
 	uint32_t name; /* string: calls: the function; waits: the function that ended it; 0: unknown
 			*/
-	uint32_t waker;	  /* thread: waits: who ended it */
-	uint32_t object;  /* waits */
-	uint32_t instead; /* thread: run queue: who ran on the CPU before; 0: unknown */
-	uint8_t type;	  /* enum timeline_type */
-	uint8_t kind;	  /* enum wait_kind: waits */
+	struct wait_cause cause; /* waits: what ended it */
+	uint32_t object;	 /* waits */
+	uint32_t instead;	 /* thread: run queue: who ran on the CPU before; 0: unknown */
+	uint8_t type;		 /* enum timeline_type */
+	uint8_t kind;		 /* enum wait_kind: waits */
 };
 
 struct timeline {
@@ -43,6 +43,6 @@ struct timeline {
 };
 
 /* Calls shorter than the resolution are missing. 0 or -ENOMEM. */
-int timeline__make(const struct model *model, struct kinds *kinds, const struct model_span *span,
-		   struct timeline *timeline);
+int timeline__make(const struct model *model, const struct wait_causes *causes,
+		   const struct model_span *span, struct timeline *timeline);
 void timeline__free(struct timeline *timeline);

@@ -62,7 +62,9 @@ int on_call_entry(struct pt_regs *ctx)
 	}
 	if (*(volatile __u64 *)&state->open) {
 		call.caller = return_address(key.slot);
+		call.window = *(volatile __u64 *)&state->window;
 		bpf_map_update_elem(&open_calls, &key, &call, BPF_ANY);
+		__sync_fetch_and_add(&state->pending, 1);
 	}
 	__sync_fetch_and_add(&state->entries, 1);
 	__sync_fetch_and_add(&state->ns, bpf_ktime_get_ns() - call.begun);
@@ -100,6 +102,11 @@ static __always_inline int end_call(__u32 probe, __u64 slot)
 	call = bpf_map_lookup_elem(&open_calls, &key);
 	if (!call)
 		return 0;
+	if (call->window != *(volatile __u64 *)&state->window) {
+		bpf_map_delete_elem(&open_calls, &key);
+		return 0;
+	}
+	__sync_fetch_and_sub(&state->pending, 1);
 	if (is_calibration(probe)) {
 		__sync_fetch_and_add(&state->inside, now - call->begun);
 	} else if (thread) {

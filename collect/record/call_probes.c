@@ -21,10 +21,12 @@
 #include "symbols/code/code.h"
 
 #define STEP_NS 100000000ULL
+/* Calls of functions that are thinned out may take so much longer than their probes are set. */
+#define GRACE_NS 1000000000ULL
 
 struct probed_function {
 	char *name;
-	uint32_t file;
+	bool thinned; /* its probes are in that group */
 	struct function_places places;
 	uint64_t since;	  /* its probes are set, and state.set_ns is as of then; 0: they are not */
 	uint64_t entries; /* counts of the kernel side, as they were last read */
@@ -38,7 +40,13 @@ struct place_lists {
 	place_list entries, returns, exits;
 };
 
-/* The functions of a file have numbers in a row. Those that are thinned out are a group. */
+/*
+ * The functions of a file have numbers in a row. They are divided, as setting and removing probes
+ * takes up to 1 ms each: a function that is thinned out concerns few others. Of those together, the
+ * thinned ones are a group.
+ */
+#define FILE_FUNCTIONS 64
+
 enum probe_group { GROUP_ALWAYS = 0, GROUP_THINNED = 1, GROUPS = 2 };
 
 struct probed_file {
@@ -80,9 +88,10 @@ struct call_probes {
 	ARRAY(struct process_time) processes;
 	struct probe_costs cost;
 	bool thinned_are_set;
-	uint64_t step_at;     /* begin of the current step */
+	bool closing;	  /* and they are still there, for the returns of calls that have begun */
+	uint64_t step_at; /* begin of the current step */
 	uint64_t step_cpu_ns; /* of the programs in it */
-	uint64_t pause_ns;    /* thinned functions have no probes for so long */
+	struct probe_means means;
 	uint64_t paused_at;
 
 	/* Of both, under the lock: */
@@ -90,7 +99,7 @@ struct call_probes {
 	pthread_cond_t wake;
 	bool stop;
 	ARRAY(struct found_file) found;
-	ARRAY(uint32_t) pids; /* new ones */
+	ARRAY(struct process_time) new_processes;
 	ARRAY(struct probed_function) functions;
 };
 
@@ -137,7 +146,7 @@ static int append_function(struct call_probes *probes, const struct probed_funct
 static int add_function(struct call_probes *probes, struct code *code, struct probed_file *file,
 			uint64_t address)
 {
-	struct probed_function function = {.file = (uint32_t)probes->files.n};
+	struct probed_function function = {};
 	struct code_place place;
 	int err = function_places__find(code, file->fd, address, &function.places);
 
@@ -187,11 +196,14 @@ static uint64_t cpu_time(uint32_t pid)
 	return clock_getcpuclockid((pid_t)pid, &clock) ? 0 : now_ns(clock);
 }
 
-/* CPU time of the processes since the last call. */
+/* CPU time of the processes since the last call. The lock is held. */
 static uint64_t take_cpu_time(struct call_probes *probes)
 {
 	uint64_t sum = 0;
 
+	while (probes->new_processes.n)
+		(void)array__push(&probes->processes,
+				  probes->new_processes.data[--probes->new_processes.n]);
 	for (size_t i = 0; i < probes->processes.n;) {
 		struct process_time *process = &probes->processes.data[i];
 		uint64_t now = cpu_time(process->pid);
@@ -260,6 +272,10 @@ static void open_group(struct call_probes *probes, const struct probed_file *fil
 		if (probes->costs.data[i].thinned != (group == GROUP_THINNED) ||
 		    open == !!function->since)
 			continue;
+		if (open) {
+			probes->config.programs.states[i + 1].pending = 0;
+			probes->config.programs.states[i + 1].window++;
+		}
 		probes->config.programs.states[i + 1].open = open;
 		function->state.times += open;
 		function->since = open ? now_ns(CLOCK_MONOTONIC) : 0;
@@ -360,6 +376,28 @@ static bool is_of_interest(const struct call_probes *probes, const char *path)
 	return false;
 }
 
+/* Sets the probes of all functions of @whole, in parts. */
+static int divide(struct call_probes *probes, const struct probed_file *whole)
+{
+	uint32_t end = whole->first + whole->n;
+	int err = 0;
+
+	for (uint32_t i = whole->first; i < end && !err; i += FILE_FUNCTIONS) {
+		struct probed_file part = {.fd = fcntl(whole->fd, F_DUPFD_CLOEXEC, 0),
+					   .first = i,
+					   .n = end - i < FILE_FUNCTIONS ? end - i
+									 : FILE_FUNCTIONS};
+
+		err = part.fd < 0 ? -errno : array__push(&probes->files, part);
+		if (err && part.fd >= 0)
+			close(part.fd);
+		err = err ? err
+			  : set_probes(probes, &probes->files.data[probes->files.n - 1],
+				       GROUP_ALWAYS);
+	}
+	return err;
+}
+
 /* Finds the functions in a file, and sets their probes. */
 static void search_file(struct call_probes *probes, int fd, const char *path)
 {
@@ -374,37 +412,71 @@ static void search_file(struct call_probes *probes, int fd, const char *path)
 			note_result(&probes->states[i], add_functions(probes, i, code, &file));
 	}
 	file.n = (uint32_t)probes->functions.n - file.first;
-	err = err ? err : array__push(&probes->files, file);
-	if (err) {
+	err = err ? err : divide(probes, &file);
+	if (file.fd >= 0)
 		close(file.fd);
-		return;
-	}
-	if (file.n)
-		err = set_probes(probes, &probes->files.data[probes->files.n - 1], GROUP_ALWAYS);
 	for (size_t i = 0; i < probes->config.patterns->patterns.n && err; i++)
 		if (function_pattern__is_in(&probes->config.patterns->patterns.data[i], path))
 			note_result(&probes->states[i], err);
 }
 
-static void set_thinned(struct call_probes *probes, bool set)
+static void set_thinned(struct call_probes *probes)
 {
-	for (size_t i = 0; i < probes->files.n; i++) {
-		if (set)
-			(void)set_probes(probes, &probes->files.data[i], GROUP_THINNED);
-		else
-			clear_probes(probes, &probes->files.data[i], GROUP_THINNED);
-	}
-	probes->thinned_are_set = set;
+	for (size_t i = 0; i < probes->files.n; i++)
+		(void)set_probes(probes, &probes->files.data[i], GROUP_THINNED);
+	probes->thinned_are_set = true;
+}
+
+/* No more calls are measured, but those that have begun. */
+static void close_thinned(struct call_probes *probes)
+{
+	for (size_t i = 0; i < probes->files.n; i++)
+		open_group(probes, &probes->files.data[i], GROUP_THINNED, false);
+	probes->thinned_are_set = false;
+	probes->closing = true;
+}
+
+static void clear_thinned(struct call_probes *probes)
+{
+	for (size_t i = 0; i < probes->files.n; i++)
+		clear_probes(probes, &probes->files.data[i], GROUP_THINNED);
+	probes->thinned_are_set = false;
+	probes->closing = false;
+}
+
+/* Whether calls of functions that are thinned out have begun, and not returned. */
+static bool any_pending(const struct call_probes *probes)
+{
+	for (size_t i = 0; i < probes->costs.n; i++)
+		if (probes->costs.data[i].thinned && probes->config.programs.states[i + 1].pending)
+			return true;
+	return false;
+}
+
+/* Whether functions of @file were just thinned out: their probes are still in the other group. */
+static bool is_thinner(const struct call_probes *probes, const struct probed_file *file)
+{
+	for (uint32_t i = file->first; i < file->first + file->n; i++)
+		if (probes->costs.data[i].thinned && !probes->functions.data[i].thinned)
+			return true;
+	return false;
 }
 
 /* Some functions have moved to the group of those that are thinned out. */
 static void thin(struct call_probes *probes)
 {
+	clear_thinned(probes);
 	for (size_t i = 0; i < probes->files.n; i++)
-		clear_probes(probes, &probes->files.data[i], GROUP_THINNED);
-	for (size_t i = 0; i < probes->files.n; i++)
-		(void)set_probes(probes, &probes->files.data[i], GROUP_ALWAYS);
-	probes->thinned_are_set = false;
+		if (is_thinner(probes, &probes->files.data[i]))
+			(void)set_probes(probes, &probes->files.data[i], GROUP_ALWAYS);
+	for (size_t i = 0; i < probes->functions.n; i++)
+		probes->functions.data[i].thinned = probes->costs.data[i].thinned;
+}
+
+static void clear_costs(struct call_probes *probes)
+{
+	for (size_t i = 0; i < probes->costs.n; i++)
+		probes->costs.data[i].ns = 0;
 }
 
 /* Keeps to the limit in the step that begins, by what the last one cost. */
@@ -415,18 +487,25 @@ static void limit(struct call_probes *probes, uint64_t now)
 	struct probe_cost *costs = probes->costs.data;
 	size_t n = probes->costs.n;
 
-	if (probe_limit__thin(costs, n, budget)) {
-		probes->pause_ns = probe_limit__pause(costs, n, budget, step_ns);
+	bool thins = probe_limit__thin(costs, n, budget);
+
+	if (thins)
+		probes->means = (struct probe_means){};
+	probe_means__add(&probes->means, costs, n, budget, thins || probes->thinned_are_set);
+	clear_costs(probes);
+	if (thins) {
 		probes->paused_at = now;
 		thin(probes);
 	} else if (probes->thinned_are_set) {
-		probes->pause_ns = probe_limit__pause(costs, n, budget, step_ns);
 		probes->paused_at = now;
-		if (probes->pause_ns)
-			set_thinned(probes, false);
-	} else if (probes->pause_ns && now - probes->paused_at >= probes->pause_ns) {
-		probes->pause_ns = 0;
-		set_thinned(probes, true);
+		if (probe_means__pause(&probes->means, step_ns))
+			close_thinned(probes);
+	} else if (probes->closing) {
+		if (!any_pending(probes) || now - probes->paused_at >= GRACE_NS)
+			clear_thinned(probes);
+	} else if (probes->means.set_steps &&
+		   now - probes->paused_at >= probe_means__pause(&probes->means, step_ns)) {
+		set_thinned(probes);
 	}
 }
 
@@ -440,8 +519,9 @@ static void step(struct call_probes *probes)
 	pthread_mutex_lock(&probes->lock);
 	account(probes); /* what the changes took is no part of the next step */
 	pthread_mutex_unlock(&probes->lock);
-	for (size_t i = 0; i < probes->costs.n; i++)
-		probes->costs.data[i].ns = 0;
+	if (probes->config.limit > 0)
+		probe_means__add_change(&probes->means, probes->costs.data, probes->costs.n);
+	clear_costs(probes);
 	probes->step_cpu_ns = 0;
 	probes->step_at = now_ns(CLOCK_MONOTONIC);
 }
@@ -449,14 +529,12 @@ static void step(struct call_probes *probes)
 /* Takes over what the recorder found. The lock is held, and released meanwhile. */
 static void take_found(struct call_probes *probes)
 {
-	while (probes->pids.n) {
-		uint32_t pid = probes->pids.data[--probes->pids.n];
-
-		(void)array__push(&probes->processes, ((struct process_time){pid, cpu_time(pid)}));
-	}
 	while (probes->found.n) {
-		struct found_file file = probes->found.data[--probes->found.n];
+		struct found_file file = probes->found.data[0];
 
+		/* In order: a program comes before its libraries. */
+		memmove(probes->found.data, probes->found.data + 1,
+			--probes->found.n * sizeof(file));
 		pthread_mutex_unlock(&probes->lock);
 		search_file(probes, file.fd, file.path);
 		close(file.fd);
@@ -544,7 +622,7 @@ void call_probes__add_file(struct call_probes *probes, int fd, const char *path)
 void call_probes__add_process(struct call_probes *probes, uint32_t pid)
 {
 	pthread_mutex_lock(&probes->lock);
-	(void)array__push(&probes->pids, pid);
+	(void)array__push(&probes->new_processes, ((struct process_time){pid, cpu_time(pid)}));
 	pthread_mutex_unlock(&probes->lock);
 }
 
@@ -621,7 +699,7 @@ void call_probes__free(struct call_probes *probes)
 	array__free(&probes->files);
 	array__free(&probes->costs);
 	array__free(&probes->found);
-	array__free(&probes->pids);
+	array__free(&probes->new_processes);
 	array__free(&probes->functions);
 	map64__free(&probes->searched);
 	array__free(&probes->processes);

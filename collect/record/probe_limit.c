@@ -41,12 +41,29 @@ bool probe_limit__thin(struct probe_cost *costs, size_t n, double budget_ns)
 	return any;
 }
 
-uint64_t probe_limit__pause(const struct probe_cost *costs, size_t n, double budget_ns,
-			    uint64_t step_ns)
+void probe_means__add(struct probe_means *means, const struct probe_cost *costs, size_t n,
+		      double budget_ns, bool set)
 {
-	double left = budget_ns - cost_of(costs, n, false), wanted = cost_of(costs, n, true);
+	double left = budget_ns - cost_of(costs, n, false);
 
-	if (left < budget_ns / 4)
-		left = budget_ns / 4;
+	means->left_ns += left < budget_ns / 4 ? budget_ns / 4 : left;
+	means->steps++;
+	means->wanted_ns += cost_of(costs, n, true);
+	means->set_steps += set;
+}
+
+void probe_means__add_change(struct probe_means *means, const struct probe_cost *costs, size_t n)
+{
+	means->wanted_ns += cost_of(costs, n, true);
+}
+
+uint64_t probe_means__pause(const struct probe_means *means, uint64_t step_ns)
+{
+	double left, wanted;
+
+	if (!means->steps || !means->set_steps)
+		return 0;
+	left = means->left_ns / (double)means->steps;
+	wanted = means->wanted_ns / (double)means->set_steps;
 	return wanted <= left ? 0 : (uint64_t)((wanted / left - 1) * (double)step_ns);
 }

@@ -25,8 +25,25 @@ double probe_limit__budget(double percent, uint64_t step_ns, uint64_t cpu_ns);
 bool probe_limit__thin(struct probe_cost *costs, size_t n, double budget_ns);
 
 /*
- * How long the thinned functions are to be without probes, after they had them for @step_ns. They
- * get what others leave of @budget_ns, at least a quarter.
+ * Means of all steps since the last function was thinned out. What a single step costs must not
+ * decide how long the pause after it is: probes would mostly be set while the programs wait, and
+ * those waits be counted for all of the time.
  */
-uint64_t probe_limit__pause(const struct probe_cost *costs, size_t n, double budget_ns,
-			    uint64_t step_ns);
+struct probe_means {
+	double left_ns; /* for thinned functions, of all steps: what others leave, at least a
+			   quarter */
+	uint64_t steps;
+	double wanted_ns; /* by thinned functions, of the steps in which they were set */
+	uint64_t set_steps;
+};
+
+/* Adds a step. @set: the thinned functions had their probes, and this is not only the rest of it.
+ */
+void probe_means__add(struct probe_means *means, const struct probe_cost *costs, size_t n,
+		      double budget_ns, bool set);
+
+/* Adds what thinned functions cost while their probes were being set or removed. */
+void probe_means__add_change(struct probe_means *means, const struct probe_cost *costs, size_t n);
+
+/* How long the thinned functions are to be without probes, after they had them for @step_ns. */
+uint64_t probe_means__pause(const struct probe_means *means, uint64_t step_ns);

@@ -37,6 +37,7 @@ struct recorder {
 	struct span_probes *probes;	   /* NULL: no spans were asked for */
 	const struct thread_run *runs;	   /* NULL: not needed */
 	struct call_probes *call_probes;   /* NULL: no functions were asked for */
+	bool call_probes_started;
 	struct annotations *annotations;   /* NULL: the program cannot annotate itself */
 	ARRAY(struct annotation) pending;  /* to be written when their threads are known */
 	ARRAY(struct observed_call) calls; /* likewise */
@@ -156,6 +157,19 @@ static void on_event(void *arg, const struct event_header *event, size_t size)
 		tell_processes(recorder, event, size);
 }
 
+/*
+ * Whether the process is one that is recorded: mappings of wakers are read, too, as their stacks
+ * are taken. Before the first tick, all are of the targets, unless helpers are recorded.
+ */
+static bool is_recorded(struct recorder *recorder, uint32_t pid)
+{
+	const struct capture_config *config = &recorder->config.capture;
+
+	return config->target == CAPTURE_SYSTEM ||
+	       (!recorder->call_probes_started && !config->linked) ||
+	       map64__get(&recorder->pids, pid);
+}
+
 static void on_mapping(void *arg, const struct code_mapping *mapping)
 {
 	struct recorder *recorder = arg;
@@ -163,7 +177,8 @@ static void on_mapping(void *arg, const struct code_mapping *mapping)
 	translator__mapping(recorder->translator, mapping);
 	if (recorder->probes && mapping->origin->kind == CODE_FILE)
 		span_probes__add_file(recorder->probes, mapping->origin->fd, mapping->origin->path);
-	if (recorder->call_probes && mapping->origin->kind == CODE_FILE)
+	if (recorder->call_probes && mapping->origin->kind == CODE_FILE &&
+	    is_recorded(recorder, mapping->pid))
 		call_probes__add_file(recorder->call_probes, mapping->origin->fd,
 				      mapping->origin->path);
 }
@@ -345,6 +360,11 @@ static uint64_t on_tick(void *arg, uint64_t now)
 	move_calls(recorder, false);
 	throttle_waits(recorder);
 	recorder->error = flush(recorder, now);
+	/* Files of processes that ran before are searched by now, so that their calls are seen. */
+	if (!recorder->error && recorder->call_probes && !recorder->call_probes_started) {
+		recorder->error = call_probes__start(recorder->call_probes);
+		recorder->call_probes_started = true;
+	}
 	if (recorder->error)
 		return 0;
 	if (recorder->config.on_progress) {
@@ -405,8 +425,6 @@ static int open_probes(struct recorder *recorder)
 		span_probes__add_file(recorder->probes, fd, program);
 	if (!err && recorder->call_probes && fd >= 0)
 		call_probes__add_file(recorder->call_probes, fd, program);
-	if (!err && recorder->call_probes)
-		err = call_probes__start(recorder->call_probes);
 	return err;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/json.h"
+#include "render/latency/latency_cause.h"
 #include "render/latency/latency_views.h"
 
 static json_t *name_json(const struct model *model, uint32_t name)
@@ -32,26 +33,46 @@ static json_t *competitors_json(const struct model *model, const struct latency_
 	return competitors;
 }
 
+static json_t *holder_json(const struct model *model, const struct latency_wait *wait)
+{
+	json_t *entry = json_object();
+
+	put_thread(entry, model, wait->cause.id);
+	json_object_set_new(entry, "function", name_json(model, wait->function));
+	json_object_set_new(entry, "ns", json__number(wait->ns));
+	return entry;
+}
+
+static json_t *wait_json(const struct model *model, const struct latency_wait *wait)
+{
+	json_t *entry = json_object();
+
+	json_object_set_new(entry, "kind", json_string(kind__name(wait->kind)));
+	latency_cause__json(model, wait->cause, entry);
+	json_object_set_new(entry, "function", name_json(model, wait->function));
+	json_object_set_new(entry, "ns", json__number(wait->ns));
+	return entry;
+}
+
 static json_t *slow_json(const struct model *model, const struct latency_function *function)
 {
 	static const char *const keys[LATENCY_PARTS] = {"cpu_ns",  "runqueue_ns", "lock_ns",
 							"disk_ns", "network_ns",  "other_ns"};
-	json_t *slow = json_object(), *holders = json_array();
+	json_t *slow = json_object(), *holders = json_array(), *waits = json_array();
 
 	json_object_set_new(slow, "calls", json__number(function->slow));
 	json_object_set_new(slow, "ns", json__number(function->slow_ns));
 	for (int i = 0; i < LATENCY_PARTS; i++)
 		json_object_set_new(slow, keys[i], json__number(function->parts[i]));
-	for (size_t i = 0; i < function->holders.n; i++) {
-		const struct latency_holder *holder = &function->holders.data[i];
-		json_t *entry = json_object();
+	for (size_t i = 0; i < function->waits.n; i++) {
+		const struct latency_wait *wait = &function->waits.data[i];
 
-		put_thread(entry, model, holder->thread);
-		json_object_set_new(entry, "function", name_json(model, holder->function));
-		json_object_set_new(entry, "ns", json__number(holder->ns));
-		json_array_append_new(holders, entry);
+		if (wait->part == LATENCY_LOCK && wait->cause.type == CAUSE_THREAD)
+			json_array_append_new(holders, holder_json(model, wait));
+		json_array_append_new(waits, wait_json(model, wait));
 	}
 	json_object_set_new(slow, "holders", holders);
+	json_object_set_new(slow, "waits", waits);
 	json_object_set_new(slow, "ran_instead", competitors_json(model, function));
 	return slow;
 }

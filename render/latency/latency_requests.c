@@ -9,6 +9,7 @@
 #include "render/format.h"
 #include "render/header.h"
 #include "render/json.h"
+#include "render/latency/latency_cause.h"
 #include "render/latency/latency_compare.h"
 
 #define ID_WIDTH 10 /* at least, in a list */
@@ -88,14 +89,10 @@ static void put_wait(const struct latency_requests_view *view, const struct time
 	kind__describe(view->model, (enum wait_kind)item->kind, item->object, text, sizeof(text));
 	fputs("[waits: ", to);
 	format__safe(to, text);
-	if (item->waker) {
-		fputs(", for ", to);
-		put_thread(view, item->waker, item->end, to);
-	}
-	if (item->name) {
-		fputs(" in ", to);
-		format__safe(to, model__string(view->model, item->name));
-	}
+	/* Of a sleep, it says nothing that is new. */
+	if (item->cause.type != CAUSE_TIMER ||
+	    kind__info((enum wait_kind)item->kind)->ender != KIND_ENDER_TIMER)
+		latency_cause__put(view->model, ", ", item->cause, item->name, item->end, to);
 	fputc(']', to);
 }
 
@@ -242,7 +239,7 @@ static json_t *item_json(const struct latency_requests_view *view, const struct 
 		json_object_set_new(entry, "kind",
 				    json_string(kind__name((enum wait_kind)item->kind)));
 		json_object_set_new(entry, "object", *object ? json__text(object) : json_null());
-		json_object_set_new(entry, "for", tid_json(model, item->waker));
+		latency_cause__json(model, item->cause, entry);
 	}
 	if (item->type == TIMELINE_RUN_QUEUE)
 		json_object_set_new(entry, "for", tid_json(model, item->instead));

@@ -2,10 +2,13 @@
 #include "base/duration.h"
 #include "render/format.h"
 #include "render/header.h"
+#include "render/latency/latency_cause.h"
 #include "render/latency/latency_views.h"
 
-/* So many holders of locks are listed for a function. */
-#define MAX_HOLDERS 3
+/* So many waits are listed for a function: for locks, and those of at least 1% of slow calls' time.
+ */
+#define MAX_WAITS   3
+#define LEAST_SHARE 100
 /* And so many functions with probes. */
 #define MAX_PROBES 10
 /* What they add to a call is subtracted, up to so much. */
@@ -104,21 +107,27 @@ static void put_thread(const struct latency_view *view, uint32_t number, FILE *t
 	fprintf(to, "/%u", thread->tid);
 }
 
-static void put_holders(const struct latency_view *view, const struct latency_function *function,
-			FILE *to)
+/* The longest waits, and what ended them. */
+static void put_waits(const struct latency_view *view, const struct latency_function *function,
+		      FILE *to)
 {
+	int shown = 0;
 	char text[24];
 
-	for (size_t i = 0; i < function->holders.n && i < MAX_HOLDERS; i++) {
-		const struct latency_holder *holder = &function->holders.data[i];
+	for (size_t i = 0; i < function->waits.n && shown < MAX_WAITS; i++) {
+		const struct latency_wait *wait = &function->waits.data[i];
 
-		fprintf(to, "%*s%s of waiting for locks: for ", 24, "",
-			duration__text(holder->ns, text));
-		put_thread(view, holder->thread, to);
-		if (holder->function) {
-			fputs(" in ", to);
-			put_name(view, holder->function, to);
-		}
+		/* That a recording or a sleep ended says nothing. */
+		if (wait->cause.type >= CAUSE_INTERRUPT || wait->cause.type == CAUSE_PEER ||
+		    (wait->part != LATENCY_LOCK && wait->ns < function->slow_ns / LEAST_SHARE))
+			continue;
+		shown++;
+		fprintf(to, "%*s%s of waiting", 24, "", duration__text(wait->ns, text));
+		if (wait->part == LATENCY_LOCK && wait->cause.type == CAUSE_THREAD)
+			fputs(" for locks:", to);
+		else
+			fprintf(to, " (%s)", kind__name(wait->kind));
+		latency_cause__put(view->model, " ", wait->cause, wait->function, UINT64_MAX, to);
 		fputc('\n', to);
 	}
 }
@@ -129,7 +138,7 @@ static void put_competitors(const struct latency_view *view,
 {
 	char text[24];
 
-	for (size_t i = 0; i < function->competitors.n && i < MAX_HOLDERS; i++) {
+	for (size_t i = 0; i < function->competitors.n && i < MAX_WAITS; i++) {
 		const struct latency_competitor *competitor = &function->competitors.data[i];
 
 		if (!competitor->thread || competitor->ns < function->slow_ns / 10)
@@ -160,7 +169,7 @@ static void put_function(const struct latency_view *view, const struct latency_f
 		put_name(view, function->caller, to);
 	}
 	fputc('\n', to);
-	put_holders(view, function, to);
+	put_waits(view, function, to);
 	put_competitors(view, function, to);
 }
 

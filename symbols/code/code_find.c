@@ -93,9 +93,13 @@ static int finder_compare_symbols(struct finder *finder)
 		enum code_match match;
 		const char *name;
 
-		/* Mangled names contain the components of the name, except operators. */
+		/*
+		 * Names contain the components of the name, except operators and the like in
+		 * those that are mangled.
+		 */
 		if (!symbol->raw || symbol__is_too_long(symbol) ||
-		    (!finder->everywhere && !strstr(symbol->raw, finder->query.last)))
+		    (!(finder->everywhere && symbol->raw[0] == '_') &&
+		     !strstr(symbol->raw, finder->query.last)))
 			continue;
 		stem = strndup(symbol->raw, code_name__stem(symbol->raw));
 		if (!stem)

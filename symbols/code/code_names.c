@@ -136,6 +136,8 @@ size_t code_name__stem(const char *raw)
 {
 	size_t n = strlen(raw);
 
+	if (n < 2 || !raw[1 + strcspn(raw + 1, ".@")])
+		return n; /* nearly all names: there are many */
 	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
 		const char *found = *raw ? strstr(raw + 1, suffixes[i]) : NULL;
 

@@ -96,6 +96,18 @@ for (1 .. 6) {
 ok($estimated, 'expensive probes are thinned out');
 ok($estimated && $estimated > 0.75 && $estimated < 1.33, 'and the calls that were missed are estimated');
 
+# Calls that take longer than the probes are set at a time: they are there, with their own lengths, not with
+# the begin of an earlier one, and stand for as many as there were. These are few, so that only the order of
+# magnitude is certain.
+build('gcc', '-O2', '-o', 'naps', "$calls/naps.c");
+$report = measure([qw(--limit 3 --function), 'nap'], './naps', 10);
+my ($naps, $longest) = split ' ', $report->{stdout};
+my ($nap) = grep { $_->{name} eq 'nap' } @{$report->{functions}};
+cmp_ok($report->{probes}[0]{set_share}, '<', 0.8, 'thinned out');
+cmp_ok($nap->{max_ns}, '>', 140e6, 'a call that is longer than the probes are set');
+cmp_ok($nap->{max_ns}, '<=', $longest + 1e6, 'none is longer than the longest');
+cmp_ok($nap->{total_ns}, '<', 3 * 10e9, 'and they are not counted many times');
+
 # Nothing is disturbed by probes: neither exceptions nor longjmp().
 my $n = 600;
 for my $flags ([qw(-O2)], [qw(-O0)], [qw(-O2 -static)], [qw(-O2 -fcf-protection)]) {
@@ -123,6 +135,32 @@ for my $xray (0, 1) {
 	is(calls_of($report, 'leaf'), 1000, 'all calls');
 	is(!$report->{probes}[0]{single_stepped}, !!$xray, $xray ? 'the sled is used' : 'its first instruction is single-stepped');
 }
+
+# A program that runs already: its probes are there when the recording begins. As many patterns as these take
+# some time to search.
+my $pid = start({name => 'running'}, './measured', 600);
+my $patterns = join ',', map { "no_such_$_*" } 1 .. 200;
+my $attached = run({seconds => 60}, $DWELL, 'latency', 'run', '-p', $pid, '--duration', 1, '-o', 'a.data', '--limit', 0,
+	'--request', 'steady', '--function', "$patterns,libc.so.6:no_such*,steady");
+my $n_requests = decode(run($DWELL, 'latency', 'requests', '--json', '-i', 'a.data')->{out})->{count};
+my $attached_report = decode(run($DWELL, 'latency', 'report', '--functions', 0, '--json', '-i', 'a.data')->{out});
+cmp_ok($n_requests, '>', 1000, 'attached');
+cmp_ok(abs(calls_of($attached_report, 'steady') - $n_requests), '<=', 2, 'all its calls are there');
+ok(is_running($pid), 'the program runs on');
+run($DWELL, 'latency', 'run', '-p', $pid, '--duration', 4, '-o', 'a.data', '--limit', 4, '--function', 'steady');
+my ($limited) = @{decode(run($DWELL, 'latency', 'report', '--json', '-i', 'a.data')->{out})->{probes}};
+cmp_ok($limited->{set_share}, '<', 0.8, 'thinned out');
+cmp_ok($limited->{set_ns}, '>', 300e6, 'but set again and again');
+
+# dwell is killed: so do its probes end, and the program does not.
+my $dwell = start({name => 'killed'}, $DWELL, 'latency', 'run', '-p', $pid, '-o', 'k.data', '--function', 'steady,take,hold_*');
+ok(wait_for(20, sub { -s 'k.data' }), 'attached again') and sleep 1;
+kill 'KILL', $dwell;
+finish($dwell);
+sleep 1;
+ok(is_running($pid), 'the program runs on without dwell');
+kill 'KILL', $pid;
+finish($pid);
 
 # What is not there.
 my $got = run($DWELL, 'latency', 'run', '-o', 'n.data', '--function', 'no_such_function', '--', './thrown', 1);

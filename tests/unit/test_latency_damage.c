@@ -38,14 +38,14 @@ static void check_function(const struct latency_function *function)
 	assert_true(function->calls >= 0 && function->total_ns >= 0);
 }
 
-static void check_latency(const struct model *model, struct kinds *kinds)
+static void check_latency(const struct model *model, const struct wait_causes *causes)
 {
 	struct call_latency latency = {};
 	struct latency_view view = {.model = model, .latency = &latency};
 	size_t size;
 	char *text;
 	FILE *to;
-	int err = call_latency__make(model, kinds, LATENCY_RANK_TAIL, &latency);
+	int err = call_latency__make(model, causes, LATENCY_RANK_TAIL, &latency);
 
 	assert_true(!err || err == -ENODATA);
 	for (size_t i = 0; i < latency.functions.n; i++)
@@ -87,7 +87,7 @@ static void check_parts(const struct model *model, const struct model_span *span
 }
 
 /* Nothing of a timeline lies outside its request. */
-static void check_timelines(const struct model *model, struct kinds *kinds)
+static void check_timelines(const struct model *model, const struct wait_causes *causes)
 {
 	struct requests requests = {};
 	const struct requests_filter filter = {.until = UINT64_MAX};
@@ -106,7 +106,7 @@ static void check_timelines(const struct model *model, struct kinds *kinds)
 		FILE *to = open_memstream(&text, &size);
 
 		check_parts(model, span);
-		assert_int_equal(timeline__make(model, kinds, span, &timeline), 0);
+		assert_int_equal(timeline__make(model, causes, span, &timeline), 0);
 		for (size_t k = 0; k < timeline.items.n; k++) {
 			assert_true(timeline.items.data[k].begin >= span->arrived);
 			assert_true(timeline.items.data[k].begin <= timeline.items.data[k].end);
@@ -121,7 +121,7 @@ static void check_timelines(const struct model *model, struct kinds *kinds)
 }
 
 /* The rows of a comparison add up to its requests. */
-static void check_comparison(const struct model *model, struct kinds *kinds)
+static void check_comparison(const struct model *model, const struct wait_causes *causes)
 {
 	static const double percentiles[] = {50, 95};
 	const struct requests_filter filter = {.until = UINT64_MAX};
@@ -134,7 +134,7 @@ static void check_comparison(const struct model *model, struct kinds *kinds)
 	FILE *to;
 
 	assert_int_equal(requests__find(model, &filter, &requests), 0);
-	assert_int_equal(request_comparison__make(&requests, kinds, percentiles, &comparison), 0);
+	assert_int_equal(request_comparison__make(&requests, causes, percentiles, &comparison), 0);
 	for (int side = 0; side < COMPARISON_SIDES; side++) {
 		uint64_t sum = 0;
 
@@ -201,13 +201,18 @@ static void check_locks(const struct model *model, struct kinds *kinds, bool tam
 static void check_random(uint64_t seed, bool tamed)
 {
 	struct model *model = random_recording(seed, 400, tamed);
+	struct own_strings strings = {.model = model};
+	struct wait_causes *causes;
 	struct kinds *kinds;
 
 	assert_int_equal(kinds__new(model, &kinds), 0);
-	check_latency(model, kinds);
-	check_timelines(model, kinds);
-	check_comparison(model, kinds);
+	assert_int_equal(wait_causes__new(&strings, kinds, &causes), 0);
+	check_latency(model, causes);
+	check_timelines(model, causes);
+	check_comparison(model, causes);
 	check_locks(model, kinds, tamed);
+	wait_causes__free(causes);
+	own_strings__free(&strings);
 	kinds__free(kinds);
 	model__free(model);
 }
@@ -220,7 +225,7 @@ static void random_recordings(void **state)
 
 static void random_recordings_of_few_threads(void **state)
 {
-	for (uint64_t seed = 1; seed <= 150; seed++)
+	for (uint64_t seed = 1; seed <= 400; seed++)
 		check_random(2000 + seed, true);
 	assert_true(slow > 0);
 	assert_true(tagged > 0);

@@ -12,12 +12,21 @@
 #define MS 1000000ULL
 #define US 1000ULL
 
+/* After one step in which all probes were set. */
+static uint64_t pause_after(const struct probe_cost *costs, size_t n)
+{
+	struct probe_means means = {};
+
+	probe_means__add(&means, costs, n, 10.0 * MS, true);
+	return probe_means__pause(&means, 100 * MS);
+}
+
 static void cheap_probes_stay(void **state)
 {
 	struct probe_cost costs[] = {{.ns = 4 * MS}, {.ns = 5 * MS}};
 
 	assert_false(probe_limit__thin(costs, 2, 10.0 * MS));
-	assert_int_equal(probe_limit__pause(costs, 2, 10.0 * MS, 100 * MS), 0);
+	assert_int_equal(pause_after(costs, 2), 0);
 }
 
 static void the_most_expensive_are_thinned_out(void **state)
@@ -41,7 +50,7 @@ static void pauses_keep_to_the_budget(void **state)
 	for (size_t i = 0; i < sizeof(thinned) / sizeof(*thinned); i++) {
 		struct probe_cost costs[] = {{.ns = 2 * MS},
 					     {.ns = thinned[i] * MS, .thinned = true}};
-		uint64_t pause = probe_limit__pause(costs, 2, 10.0 * MS, 100 * MS);
+		uint64_t pause = pause_after(costs, 2);
 		double steps = (double)(100 * MS + pause) / (100.0 * MS);
 		double cost = 2.0 * MS + (double)(thinned[i] * MS) / steps; /* in a step */
 
@@ -54,7 +63,25 @@ static void thinned_ones_are_not_starved(void **state)
 {
 	struct probe_cost costs[] = {{.ns = 10 * MS}, {.ns = 20 * MS, .thinned = true}};
 
-	assert_int_equal(probe_limit__pause(costs, 2, 10.0 * MS, 100 * MS), 700 * MS);
+	assert_int_equal(pause_after(costs, 2), 700 * MS);
+}
+
+/* Steps in which the programs wait, and those without probes, do not change what a busy one costs.
+ */
+static void pauses_do_not_depend_on_the_last_step(void **state)
+{
+	struct probe_cost busy = {.ns = 60 * MS, .thinned = true};
+	struct probe_cost idle = {.ns = 0, .thinned = true};
+	struct probe_means means = {};
+
+	probe_means__add(&means, &busy, 1, 10.0 * MS, true);
+	assert_int_equal(probe_means__pause(&means, 100 * MS), 500 * MS);
+	probe_means__add(&means, &idle, 1, 10.0 * MS, false);
+	assert_int_equal(probe_means__pause(&means, 100 * MS), 500 * MS);
+	probe_means__add(&means, &idle, 1, 10.0 * MS, true);
+	assert_int_equal(probe_means__pause(&means, 100 * MS), 200 * MS);
+	probe_means__add_change(&means, &busy, 1);
+	assert_int_equal(probe_means__pause(&means, 100 * MS), 500 * MS);
 }
 
 static void programs_that_hardly_run_are_not_limited(void **state)
@@ -70,6 +97,7 @@ int main(void)
 		cmocka_unit_test(the_most_expensive_are_thinned_out),
 		cmocka_unit_test(pauses_keep_to_the_budget),
 		cmocka_unit_test(thinned_ones_are_not_starved),
+		cmocka_unit_test(pauses_do_not_depend_on_the_last_step),
 		cmocka_unit_test(programs_that_hardly_run_are_not_limited),
 	};
 

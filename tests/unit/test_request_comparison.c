@@ -75,6 +75,8 @@ static void each_moment_counts_once(void **state)
 	struct requests requests = {};
 	struct request_comparison comparison = {};
 	const struct comparison_row *row;
+	struct own_strings strings = {};
+	struct wait_causes *causes;
 	struct kinds *kinds;
 	struct model *model;
 
@@ -89,9 +91,11 @@ static void each_moment_counts_once(void **state)
 	program__wake(&program, 1, 2, 79 * MS, 0, USER(&program, "release"));
 	put_request(&program, 72 * MS, 5 * MS);
 	model = synthetic__load(&program.made, 100 * MS);
+	strings.model = model;
 	assert_int_equal(kinds__new(model, &kinds), 0);
+	assert_int_equal(wait_causes__new(&strings, kinds, &causes), 0);
 	assert_int_equal(requests__find(model, &filter, &requests), 0);
-	assert_int_equal(request_comparison__make(&requests, kinds, percentiles, &comparison), 0);
+	assert_int_equal(request_comparison__make(&requests, causes, percentiles, &comparison), 0);
 	assert_int_equal(comparison.sides[COMPARISON_FROM].group.n, 2);
 	assert_int_equal(comparison.sides[COMPARISON_FROM].ns, 8 * MS);
 	assert_int_equal(comparison.sides[COMPARISON_TO].group.n, 1);
@@ -109,6 +113,8 @@ static void each_moment_counts_once(void **state)
 	assert_int_equal(comparison.rows.n, 6); /* nothing of hold */
 	request_comparison__free(&comparison);
 	requests__free(&requests);
+	wait_causes__free(causes);
+	own_strings__free(&strings);
 	kinds__free(kinds);
 	model__free(model);
 }

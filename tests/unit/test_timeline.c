@@ -28,7 +28,7 @@ static void put_tag(struct program *program, uint32_t thread, enum annotation_ty
 								      .time = START + at * MS}});
 }
 
-/* The items: type, thread, times in ms, depth, and function or queue. */
+/* The items: type, thread, times in ms, depth, what ended a wait, and function or queue. */
 static void describe(const struct model *model, const struct timeline *timeline, char *text,
 		     size_t size)
 {
@@ -38,9 +38,11 @@ static void describe(const struct model *model, const struct timeline *timeline,
 	for (size_t i = 0; i < timeline->items.n; i++) {
 		const struct timeline_item *item = &timeline->items.data[i];
 
-		format__append(text, size, "%s %u %llu-%llu %u %s%llx\n", types[item->type],
+		format__append(text, size, "%s %u %llu-%llu %u %s%s%llx\n", types[item->type],
 			       model->threads.data[item->thread].number, (item->begin - START) / MS,
 			       (item->end - START) / MS, item->depth,
+			       item->type == TIMELINE_WAIT ? cause_type__name(item->cause.type)
+							   : "",
 			       model__string(model, item->name), (unsigned long long)item->queue);
 	}
 }
@@ -49,15 +51,20 @@ static void check(struct program *program, const char *expected)
 {
 	struct model *model = synthetic__load(&program->made, 100 * MS);
 	struct timeline timeline = {};
+	struct own_strings strings = {.model = model};
+	struct wait_causes *causes;
 	struct kinds *kinds;
 	char text[4096];
 
 	assert_int_equal(model->spans.n, 1);
 	assert_int_equal(kinds__new(model, &kinds), 0);
-	assert_int_equal(timeline__make(model, kinds, &model->spans.data[0], &timeline), 0);
+	assert_int_equal(wait_causes__new(&strings, kinds, &causes), 0);
+	assert_int_equal(timeline__make(model, causes, &model->spans.data[0], &timeline), 0);
 	describe(model, &timeline, text, sizeof(text));
 	assert_string_equal(text, expected);
 	timeline__free(&timeline);
+	wait_causes__free(causes);
+	own_strings__free(&strings);
 	kinds__free(kinds);
 	model__free(model);
 }
@@ -90,7 +97,7 @@ static void each_thread_has_its_time(void **state)
 			"queue 0 20-30 0 50\n"
 			"thread 2 30-50 0 0\n"
 			"call 2 31-45 1 answer0\n"
-			"wait 2 33-40 2 0\n"
+			"wait 2 33-40 2 thread0\n"
 			"thread 3 40-60 0 0\n"
 			"call 3 42-60 1 log0\n");
 }
@@ -114,6 +121,32 @@ static void a_queue_counts_when_no_thread_has_it(void **state)
 			"queue 0 40-50 0 2\n"
 			"thread 2 30-40 0 0\n"
 			"thread 3 50-60 0 0\n");
+}
+
+/*
+ * Who runs on the CPU of an interrupt did not end the wait: it has neither a name nor calls in the
+ * timeline.
+ */
+static void interrupts_are_of_no_thread(void **state)
+{
+	struct program program = program__begin(true);
+	struct record_interval by_thread =
+		BLOCKED(1, 2, 11 * MS, 12 * MS, .class = CLASS_LOCK, .syscall = -1);
+	struct record_interval by_timer =
+		BLOCKED(1, 2, 15 * MS, 18 * MS, .class = CLASS_LOCK, .syscall = -1);
+
+	by_timer.waker_context = WAKER_HARDIRQ;
+	program__threads(&program, 2);
+	put_tag(&program, 1, ANNOTATION_REQUEST_BEGIN, 10, 0);
+	put_call(&program, 2, "holder", 0, 1, 19);
+	synthetic__interval(&program.made, by_thread);
+	synthetic__interval(&program.made, by_timer);
+	put_wake(&program, &by_timer, "hrtimer_wakeup");
+	put_tag(&program, 1, ANNOTATION_REQUEST_END, 20, 0);
+	check(&program, "thread 1 10-20 0 0\n"
+			"wait 1 11-12 1 thread0\n"
+			"holder 2 11-12 2 holder0\n"
+			"wait 1 15-18 1 timer0\n");
 }
 
 /* Windows that continue another one add to its time, but count as one with it. */
@@ -149,6 +182,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_thread_has_its_time),
 		cmocka_unit_test(a_queue_counts_when_no_thread_has_it),
+		cmocka_unit_test(interrupts_are_of_no_thread),
 		cmocka_unit_test(windows_of_one_request),
 	};
 
