@@ -15,7 +15,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "collect/core/function_places.h"
+#include "collect/core/probe_set.h"
+#include "collect/core/process_times.h"
 #include "collect/core/uprobes.h"
 #include "collect/record/probe_limit.h"
 #include "symbols/code/code.h"
@@ -34,12 +35,6 @@ struct probed_function {
 	struct call_probe state;
 };
 
-typedef ARRAY(struct uprobe_place) place_list;
-
-struct place_lists {
-	place_list entries, returns, exits;
-};
-
 /*
  * The functions of a file have numbers in a row. They are divided, as setting and removing probes
  * takes up to 1 ms each: a function that is thinned out concerns few others. Of those together, the
@@ -53,15 +48,7 @@ struct probed_file {
 	int fd;
 	uint32_t first;
 	uint32_t n;
-	struct uprobes *entries[GROUPS]; /* NULL: not set */
-	struct uprobes *returns[GROUPS];
-	struct uprobes *exits[GROUPS];
-};
-
-/* A process, and its CPU time when that was last read. */
-struct process_time {
-	uint32_t pid;
-	uint64_t cpu_ns;
+	struct probe_set sets[GROUPS];
 };
 
 struct found_file {
@@ -71,7 +58,6 @@ struct found_file {
 
 struct pattern_state {
 	bool found;
-	uint32_t unsupported; /* functions that match, but cannot have probes */
 	const char *error;
 };
 
@@ -85,7 +71,6 @@ struct call_probes {
 	ARRAY(struct probed_file) files;
 	ARRAY(struct probe_cost) costs; /* of the functions, in the last step */
 	struct pattern_state *states;	/* of each pattern */
-	ARRAY(struct process_time) processes;
 	struct probe_costs cost;
 	bool thinned_are_set;
 	bool closing;	  /* and they are still there, for the returns of calls that have begun */
@@ -99,7 +84,7 @@ struct call_probes {
 	pthread_cond_t wake;
 	bool stop;
 	ARRAY(struct found_file) found;
-	ARRAY(struct process_time) new_processes;
+	struct process_times times; /* of the programs */
 	ARRAY(struct probed_function) functions;
 };
 
@@ -169,55 +154,23 @@ static int add_function(struct call_probes *probes, struct code *code, struct pr
 	return err == -ENOENT ? 0 : err;
 }
 
+/* Of a pattern, functions that cannot have probes are left out, unless it names no others. */
 static int add_functions(struct call_probes *probes, size_t index, struct code *code,
 			 struct probed_file *file)
 {
 	const struct function_pattern *pattern = &probes->config.patterns->patterns.data[index];
 	struct code_ranges entries = {};
+	size_t unsupported = 0;
 	int err = pattern->is_pattern ? code__matching_entries(code, pattern->name, &entries)
 				      : code__function_entries(code, pattern->name, &entries);
 
 	for (size_t i = 0; i < entries.ranges.n && !err; i++) {
 		err = add_function(probes, code, file, entries.ranges.data[i].start);
-		if (err == -ENOTSUP && pattern->is_pattern) {
-			probes->states[index].unsupported++;
+		if (err == -ENOTSUP && pattern->is_pattern && ++unsupported < entries.ranges.n)
 			err = 0;
-		}
 	}
 	code_ranges__free(&entries);
 	return err;
-}
-
-/* CPU time of a process, by its clock; 0: it has ended. */
-static uint64_t cpu_time(uint32_t pid)
-{
-	clockid_t clock;
-
-	return clock_getcpuclockid((pid_t)pid, &clock) ? 0 : now_ns(clock);
-}
-
-/* CPU time of the processes since the last call. The lock is held. */
-static uint64_t take_cpu_time(struct call_probes *probes)
-{
-	uint64_t sum = 0;
-
-	while (probes->new_processes.n)
-		(void)array__push(&probes->processes,
-				  probes->new_processes.data[--probes->new_processes.n]);
-	for (size_t i = 0; i < probes->processes.n;) {
-		struct process_time *process = &probes->processes.data[i];
-		uint64_t now = cpu_time(process->pid);
-
-		if (!now) {
-			*process = probes->processes.data[--probes->processes.n];
-			continue;
-		}
-		/* The clock of a process that runs on another CPU may step back a little. */
-		sum += now > process->cpu_ns ? now - process->cpu_ns : 0;
-		process->cpu_ns = now > process->cpu_ns ? now : process->cpu_ns;
-		i++;
-	}
-	return sum;
 }
 
 /* What probes at @function have cost since the last call. */
@@ -238,7 +191,8 @@ static uint64_t take_cost(struct call_probes *probes, uint32_t index)
 /* Adds the time that has passed, and what the kernel side has counted. The lock is held. */
 static void account(struct call_probes *probes)
 {
-	uint64_t now = now_ns(CLOCK_MONOTONIC), cpu_ns = take_cpu_time(probes), cost_ns = 0;
+	uint64_t now = now_ns(CLOCK_MONOTONIC), cpu_ns = process_times__take(&probes->times),
+		 cost_ns = 0;
 
 	for (uint32_t i = 0; i < probes->functions.n; i++) {
 		uint64_t cost = take_cost(probes, i);
@@ -283,64 +237,19 @@ static void open_group(struct call_probes *probes, const struct probed_file *fil
 	pthread_mutex_unlock(&probes->lock);
 }
 
-/* Adds the places where @function is left: for a return probe, its entry. */
-static int add_places(const struct probed_function *function, uint32_t number,
-		      struct place_lists *lists)
-{
-	const struct uprobe_place entry = {.offset = function->places.entry, .cookie = number};
-	int err = array__push(&lists->entries, entry);
-
-	if (!err && function->places.return_probe)
-		err = array__push(&lists->returns, entry);
-	for (size_t i = 0; i < function->places.exits.n && !err; i++) {
-		struct uprobe_place place = function->places.exits.data[i];
-
-		place.cookie |= number;
-		err = array__push(&lists->exits, place);
-	}
-	return err;
-}
-
-static int attach(const struct call_probes *probes, const struct probed_file *file,
-		  struct bpf_program *program, const place_list *places, bool at_return,
-		  struct uprobes **out)
-{
-	size_t refused;
-
-	return places->n ? uprobes__attach(program, probes->config.programs.kernel, file->fd,
-					   places->data, places->n, at_return, &refused, out)
-			 : 0;
-}
-
-static void free_probes(struct probed_file *file, enum probe_group group)
-{
-	uprobes__free(file->entries[group]);
-	uprobes__free(file->returns[group]);
-	uprobes__free(file->exits[group]);
-	file->entries[group] = file->returns[group] = file->exits[group] = NULL;
-}
-
 /* Sets the probes of a group of @file, in place of those that it has. */
 static int set_probes(struct call_probes *probes, struct probed_file *file, enum probe_group group)
 {
-	const struct call_programs *programs = &probes->config.programs;
-	struct uprobes *entries = NULL, *returns = NULL, *exits = NULL;
-	struct place_lists lists = {};
+	struct probe_places places = {};
 	int err = 0;
 
 	for (uint32_t i = file->first; i < file->first + file->n && !err; i++)
 		if (probes->costs.data[i].thinned == (group == GROUP_THINNED))
-			err = add_places(&probes->functions.data[i], i + 1, &lists);
-	err = err ? err : attach(probes, file, programs->on_return, &lists.returns, true, &returns);
-	err = err ? err : attach(probes, file, programs->on_exit, &lists.exits, false, &exits);
-	err = err ? err : attach(probes, file, programs->on_entry, &lists.entries, false, &entries);
-	array__free(&lists.entries);
-	array__free(&lists.returns);
-	array__free(&lists.exits);
-	free_probes(file, group);
-	file->entries[group] = entries;
-	file->returns[group] = returns;
-	file->exits[group] = exits;
+			err = probe_places__add(&places, &probes->functions.data[i].places, i + 1);
+	err = err ? err
+		  : probe_set__replace(&file->sets[group], &probes->config.programs, file->fd,
+				       &places);
+	probe_places__free(&places);
 	if (!err)
 		open_group(probes, file, group, true);
 	return err;
@@ -350,7 +259,7 @@ static void clear_probes(struct call_probes *probes, struct probed_file *file,
 			 enum probe_group group)
 {
 	open_group(probes, file, group, false);
-	free_probes(file, group);
+	probe_set__free(&file->sets[group]);
 }
 
 static void note_result(struct pattern_state *state, int err)
@@ -622,7 +531,7 @@ void call_probes__add_file(struct call_probes *probes, int fd, const char *path)
 void call_probes__add_process(struct call_probes *probes, uint32_t pid)
 {
 	pthread_mutex_lock(&probes->lock);
-	(void)array__push(&probes->new_processes, ((struct process_time){pid, cpu_time(pid)}));
+	process_times__add(&probes->times, pid);
 	pthread_mutex_unlock(&probes->lock);
 }
 
@@ -699,10 +608,9 @@ void call_probes__free(struct call_probes *probes)
 	array__free(&probes->files);
 	array__free(&probes->costs);
 	array__free(&probes->found);
-	array__free(&probes->new_processes);
+	process_times__free(&probes->times);
 	array__free(&probes->functions);
 	map64__free(&probes->searched);
-	array__free(&probes->processes);
 	free(probes->states);
 	pthread_cond_destroy(&probes->wake);
 	pthread_mutex_destroy(&probes->lock);

@@ -3,11 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -18,6 +16,7 @@
 #include "collect/record/annotations.h"
 #include "collect/record/call_probes.h"
 #include "collect/record/record_programs.h"
+#include "collect/record/recording_header.h"
 #include "collect/record/span_probes.h"
 #include "collect/record/translate.h"
 #include "collect/record/wait_throttle.h"
@@ -34,9 +33,9 @@ struct recorder {
 	struct capture *capture;
 	struct recording_writer *writer;
 	struct translator *translator;
-	struct span_probes *probes;	   /* NULL: no spans were asked for */
-	const struct thread_run *runs;	   /* NULL: not needed */
-	struct call_probes *call_probes;   /* NULL: no functions were asked for */
+	struct span_probes *probes;	 /* NULL: no spans were asked for */
+	const struct thread_run *runs;	 /* NULL: not needed */
+	struct call_probes *call_probes; /* NULL: no functions were asked for */
 	bool call_probes_started;
 	struct annotations *annotations;   /* NULL: the program cannot annotate itself */
 	ARRAY(struct annotation) pending;  /* to be written when their threads are known */
@@ -70,49 +69,6 @@ static const char *loss_name(enum loss loss)
 	};
 
 	return names[loss];
-}
-
-static void write_interfaces(struct recording_writer *writer)
-{
-	struct if_nameindex *all = if_nameindex();
-
-	for (const struct if_nameindex *at = all; at && at->if_index; at++) {
-		char key[32];
-
-		snprintf(key, sizeof(key), "interface_%u", at->if_index);
-		recording_writer__meta(writer, key, "%s", at->if_name);
-	}
-	if (all)
-		if_freenameindex(all);
-}
-
-/* Writes what is known at the start. */
-static void write_header(struct recorder *recorder)
-{
-	struct recording_writer *writer = recorder->writer;
-	const struct recorder_config *config = &recorder->config;
-	const struct loader *loader = capture__loader(recorder->capture);
-	_cleanup_fclose_ FILE *boot = fopen("/proc/sys/kernel/random/boot_id", "re");
-	struct utsname host;
-	char boot_id[64];
-
-	uname(&host);
-	recording_writer__meta(writer, "version", "%s", DWELL_VERSION);
-	recording_writer__meta(writer, "command", "%s", config->command_line);
-	recording_writer__meta(writer, "target", "%s", targets__name(config->capture.target));
-	recording_writer__meta(writer, "mode", "%s", config->capture.trace ? "trace" : "sampling");
-	recording_writer__meta(writer, "period_ns", "%lu", config->capture.period_ns);
-	recording_writer__meta(writer, "grid_seed", "%llu", loader__settings(loader)->grid_seed);
-	recording_writer__meta(writer, "start", "%lu", capture__start(recorder->capture));
-	recording_writer__meta(writer, "start_realtime", "%lu", now_ns(CLOCK_REALTIME));
-	recording_writer__meta(writer, "hostname", "%s", host.nodename);
-	recording_writer__meta(writer, "kernel", "%s", host.release);
-	recording_writer__meta(writer, "machine", "%s", host.machine);
-	recording_writer__meta(writer, "cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
-	write_interfaces(writer);
-	recording_writer__meta(writer, "rung", "%s", loader__rung(loader));
-	if (boot && fscanf(boot, "%63s", boot_id) == 1)
-		recording_writer__meta(writer, "boot_id", "%s", boot_id);
 }
 
 static void tell_process(struct recorder *recorder, uint32_t pid, bool again)
@@ -491,7 +447,7 @@ int recorder__new(const struct recorder_config *config, struct recorder **out)
 	wait_throttle__start(&recorder->throttle, config->capture.trace ? 0 : config->wait_limit,
 			     config->capture.period_ns, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN),
 			     capture__start(recorder->capture));
-	write_header(recorder);
+	recording_header__write(recorder->writer, &recorder->config, recorder->capture);
 	*out = TAKE_PTR(recorder);
 	return 0;
 }
