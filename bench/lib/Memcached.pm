@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# A memcached of one worker thread, and its client, each on a CPU that is told.
+package Memcached;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use IO::Socket::INET ();
+use JSON::PP ();
+use Time::HiRes qw(sleep time);
+
+use Runner qw($BUILD $DIR start stop run slurp);
+
+our @EXPORT_OK = qw(serve load end_server server_ns);
+
+our $nice = 0; # of server and client
+my $port = 21211;
+
+# The command at the niceness chosen, on some CPUs.
+sub placed {
+	my ($cpus, $niceness, @command) = @_;
+	return ('nice', '-n', $niceness, 'taskset', '-c', $cpus, @command);
+}
+
+# A server {pid, filled} with its keys set, so many; wrap is a command that runs it.
+sub serve {
+	my ($program, %options) = @_;
+	my $pid_file = "$DIR/memcached.pid";
+	unlink $pid_file;
+	local %ENV = (%ENV, %{$options{env} // {}});
+	my @command = ($program, '-u', 'root', '-l', '127.0.0.1', '-p', $port, '-U', 0, '-t', 1, '-m', 64,
+		'-P', $pid_file);
+	my $started = start("$DIR/memcached.log", placed($options{cpus} // '0-1', $nice, @{$options{wrap} // []}, @command));
+	my $until = time + 30;
+	sleep 0.05 until slurp($pid_file) =~ /\d/ || time > $until;
+	my ($pid) = slurp($pid_file) =~ /(\d+)/ or die 'memcached: ' . slurp("$DIR/memcached.log") . "\n";
+	sleep 0.05 until IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port) || time > $until;
+	my $server = {pid => $pid, started => $started};
+	$server->{filled} = load(cpus => $options{cpus} // '0-1', options => ['--fill'])->{requests};
+	return $server;
+}
+
+# What the client tells, or dies.
+sub load {
+	my (%options) = @_;
+	my ($status, $output) = run(placed($options{cpus} // '0-1', $nice,
+		"$BUILD/bench/programs/memcached_load", '--port', $port, @{$options{options}}));
+	die "memcached_load: $output\n" if $status;
+	return JSON::PP->new->decode($output =~ /(\{.*\})/ ? $1 : '{}');
+}
+
+sub end_server {
+	my ($server) = @_;
+	kill 'TERM', $server->{pid};
+	stop($server->{started}, 'CONT');
+}
+
+# The time its threads have run, in ns.
+sub server_ns {
+	my ($server) = @_;
+	my $sum = 0;
+	$sum += (split ' ', slurp($_))[0] for glob "/proc/$server->{pid}/task/*/schedstat";
+	return $sum;
+}
+
+1;
