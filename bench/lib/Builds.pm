@@ -21,7 +21,8 @@ my $counting = "$BUILD/bench/counting";
 my $built = "$BUILD/bench/built";
 my $sources = $ENV{DWELL_BENCH_SOURCES} // "$BUILD/bench/sources";
 
-# dwell: what dwell-cc is to run; flags are in front of those of the program.
+# dwell: what dwell-cc is to run; flags are in front of those of the program; with: a file of
+# bench/programs that is linked, too.
 our %ways = (
 	'gcc' => {cc => 'gcc', cxx => 'g++'},
 	'gcc-dwell' => {cc => "$BUILD/dwell-cc", cxx => "$BUILD/dwell-c++", dwell => 'gcc'},
@@ -33,6 +34,7 @@ our %ways = (
 	'xray' => {
 		cc => 'clang', cxx => 'clang++',
 		flags => ['-fxray-instrument', '-fxray-instruction-threshold=10'],
+		with => 'xray_start',
 	},
 	'pg' => {cc => 'gcc', cxx => 'g++', flags => ['-pg']},
 );
@@ -77,8 +79,10 @@ sub build_memcached {
 	my ($way, $folder) = @_;
 	my $source = "$folder/source";
 	unpack_source('memcached', $source);
+	my $object = $way->{with} ? "$folder/$way->{with}.o" : '';
+	commands($ROOT, [$way->{cc}, '-xc++', '-O2', '-c', '-o', $object, "bench/programs/$way->{with}.c"]) if $object;
 	commands($source, ['./configure', "CC=$way->{cc}", "CFLAGS=@{$way->{flags} // []} -O2 -g"],
-		['make', '-j2', 'memcached']);
+		['make', '-j2', 'memcached', $object ? "LIBS=$object -levent" : ()]);
 	rename "$source/memcached", "$folder/program";
 }
 

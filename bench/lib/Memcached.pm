@@ -15,13 +15,16 @@ use Runner qw($BUILD $DIR start stop run slurp);
 
 our @EXPORT_OK = qw(serve load end_server server_ns);
 
-our $nice = 0; # of server and client
+# What sets the priority of server and client: in front of a command, and of the pid of one.
+our (@priority, @priority_of_pid);
 my $port = 21211;
 
-# The command at the niceness chosen, on some CPUs.
-sub placed {
-	my ($cpus, $niceness, @command) = @_;
-	return ('nice', '-n', $niceness, 'taskset', '-c', $cpus, @command);
+# Threads of a running process. Not by a command in front of its own: uftrace starts only
+# what it can trace, and its own threads are to be elsewhere.
+sub place {
+	my ($pid, $cpus) = @_;
+	run('taskset', '-a', '-c', '-p', $cpus, $pid);
+	run(@priority_of_pid, $pid) if @priority_of_pid;
 }
 
 # A server {pid, filled} with its keys set, so many; wrap is a command that runs it.
@@ -32,11 +35,12 @@ sub serve {
 	local %ENV = (%ENV, %{$options{env} // {}});
 	my @command = ($program, '-u', 'root', '-l', '127.0.0.1', '-p', $port, '-U', 0, '-t', 1, '-m', 64,
 		'-P', $pid_file);
-	my $started = start("$DIR/memcached.log", placed($options{cpus} // '0-1', $nice, @{$options{wrap} // []}, @command));
+	my $started = start("$DIR/memcached.log", @{$options{wrap} // []}, @command);
 	my $until = time + 30;
 	sleep 0.05 until slurp($pid_file) =~ /\d/ || time > $until;
 	my ($pid) = slurp($pid_file) =~ /(\d+)/ or die 'memcached: ' . slurp("$DIR/memcached.log") . "\n";
 	sleep 0.05 until IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $port) || time > $until;
+	place($pid, $options{cpus} // '0-1');
 	my $server = {pid => $pid, started => $started};
 	$server->{filled} = load(cpus => $options{cpus} // '0-1', options => ['--fill'])->{requests};
 	return $server;
@@ -45,7 +49,7 @@ sub serve {
 # What the client tells, or dies.
 sub load {
 	my (%options) = @_;
-	my ($status, $output) = run(placed($options{cpus} // '0-1', $nice,
+	my ($status, $output) = run(@priority, 'taskset', '-c', $options{cpus} // '0-1', (
 		"$BUILD/bench/programs/memcached_load", '--port', $port, @{$options{options}}));
 	die "memcached_load: $output\n" if $status;
 	return JSON::PP->new->decode($output =~ /(\{.*\})/ ? $1 : '{}');
