@@ -100,22 +100,29 @@ sub build_sqlite {
 
 sub build_file {
 	my ($file, @options) = @_;
-	return sub {
+	my $build = sub {
 		my ($way, $folder) = @_;
 		my $compiler = $file =~ /\.cc$/ ? $way->{cxx} : $way->{cc};
 		commands($ROOT, [$compiler, @{$way->{flags} // []}, '-O2', '-g', '-o', "$folder/program",
 			$way->{dwell} ? @options : (), "bench/programs/$file"]);
 	};
+	return {build => $build, source => "$ROOT/bench/programs/$file"};
 }
 
 my %programs = (
-	memcached => \&build_memcached,
-	sqlite => \&build_sqlite,
+	memcached => {build => \&build_memcached},
+	sqlite => {build => \&build_sqlite},
 	# Their functions are smaller than those that dwell-cc chooses by itself.
 	micro => build_file('calls_micro.c', '-fdwell-min-size=0'),
 	regex => build_file('calls_regex.cc'),
 	json => build_file('calls_json.cc'),
 );
+
+# Whether a path is at least as new as others.
+sub is_newer {
+	my ($path, @others) = @_;
+	return -x $path && !grep { -M $_ < -M $path } @others;
+}
 
 # The path of a program that was built in a way; dies if that is not possible.
 sub build {
@@ -123,11 +130,12 @@ sub build {
 	my $way = $ways{$name};
 	my $folder = "$built/$program-$name";
 	my $path = "$folder/program";
-	return $path if -x $path && (!$way->{dwell} || -M $path < -M $way->{cc});
+	my $source = $programs{$program}{source};
+	return $path if is_newer($path, $source // (), $way->{dwell} ? $way->{cc} : ());
 	print STDERR "bench: building $program, $name\n";
 	make_path($folder);
 	local %ENV = (%ENV, $way->{dwell} ? (DWELL_CC => $way->{dwell}) : ());
-	$programs{$program}->($way, $folder);
+	$programs{$program}{build}->($way, $folder);
 	return $path;
 }
 
