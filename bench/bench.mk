@@ -49,7 +49,7 @@ bench: bench-programs
 	$(Q)DWELL=$(BUILD)/dwell $(BUILD)/bench/waits
 	$(Q)BUILD=$(abspath $(BUILD)) bench/progs
 	$(Q)BUILD=$(abspath $(BUILD)) bench/causal-cost --rounds $(BENCH_ROUNDS) --seconds 3
-	$(Q)BUILD=$(abspath $(BUILD)) bench/calls-cost --rounds $(BENCH_ROUNDS)
+	$(Q)BUILD=$(abspath $(BUILD)) bench/calls-cost --rounds $(BENCH_ROUNDS) --priority fifo
 	$(Q)BUILD=$(abspath $(BUILD)) bench/calls-latency --rounds $(BENCH_ROUNDS)
 	$(Q)BUILD=$(abspath $(BUILD)) bench/run --rounds $(BENCH_ROUNDS)
 

@@ -69,8 +69,14 @@ our @all = (
 	{name => 'dwell-cc', about => 'dwell-cc -O2, not recorded', build => 'gcc-dwell', needs => "$BUILD/dwell-cc"},
 	{
 		name => 'dwell-trace', build => 'gcc-dwell', needs => $dwell,
-		about => 'dwell record --trace: what dwell latency run does, without the thread that looks',
-		attach => sub { ($dwell, 'record', '--trace', '-o', $_[0], '-p', $_[1]) },
+		about => 'dwell record --trace --lock-wakers: dwell latency run without the thread that looks',
+		attach => sub { ($dwell, 'record', '--trace', '--lock-wakers', '-o', $_[0], '-p', $_[1]) },
+	},
+	{
+		name => 'dwell-sampled', build => 'gcc-dwell', needs => $dwell,
+		about => 'dwell record --calls 1000: of the waits, only those that hold a sampling point',
+		attach => sub { ($dwell, 'record', '--calls', 1000, '-o', $_[0], '-p', $_[1]) },
+		data => '', report => \&report_of_dwell, slow => \&slow_of_dwell,
 	},
 	(map { scanner($_) } 5000, 1000, 300, 0),
 	{

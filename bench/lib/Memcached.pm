@@ -16,8 +16,15 @@ use Runner qw($BUILD $DIR start stop run slurp);
 our @EXPORT_OK = qw(serve load end_server server_ns);
 
 # What sets the priority of server and client: in front of a command, and of the pid of one.
-our (@priority, @priority_of_pid);
+my (@priority, @priority_of_pid);
 my $port = 21211;
+
+# fifo: other programs of the machine do not preempt them.
+sub set_priority {
+	my ($priority) = @_;
+	@priority = $priority eq 'fifo' ? ('chrt', '-f', 1) : ();
+	@priority_of_pid = $priority eq 'fifo' ? ('chrt', '-a', '-f', '-p', 1) : ();
+}
 
 # Threads of a running process. Not by a command in front of its own: uftrace starts only
 # what it can trace, and its own threads are to be elsewhere.
@@ -49,8 +56,8 @@ sub serve {
 # What the client tells, or dies.
 sub load {
 	my (%options) = @_;
-	my ($status, $output) = run(@priority, 'taskset', '-c', $options{cpus} // '0-1', (
-		"$BUILD/bench/programs/memcached_load", '--port', $port, @{$options{options}}));
+	my ($status, $output) = run(@priority, 'taskset', '-c', $options{cpus} // '0-1',
+		"$BUILD/bench/programs/memcached_load", '--port', $port, @{$options{options}});
 	die "memcached_load: $output\n" if $status;
 	return JSON::PP->new->decode($output =~ /(\{.*\})/ ? $1 : '{}');
 }
