@@ -3,6 +3,7 @@
  * frame pointers. Both walk the same stack at each tick, in turns first. */
 /* Only a part of what they have is used here. */
 #pragma clang diagnostic ignored "-Wunused-function"
+#include "bpf/record/thread.bpf.h"
 #include "bpf/core/unwind.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "abi/capture.h"
 #include "abi/unwind.h"
 #include "collect/core/unwinder.h"
 #include "bench/walks.skel.h"
@@ -117,7 +118,7 @@ int main(void)
 
 	if (!skeleton)
 		die("cannot open the kernel side");
-	skeleton->rodata->use_tables = true;
+	skeleton->rodata_capture->settings.use_tables = true;
 	if (walks_bpf__load(skeleton))
 		die("cannot load the kernel side");
 	maps = (struct unwinder_maps){

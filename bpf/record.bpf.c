@@ -186,6 +186,15 @@ static __always_inline void thread_runs_again(void *ctx)
 
 #include "bpf/core/rungs.bpf.h"
 
+const volatile bool stacks_of_lock_wakers_only;
+
+/* A sleeper that is still on its CPU may be about to wait for a lock. */
+static __always_inline bool wants_waker_stack(const struct thread_state *sleeper)
+{
+	return !stacks_of_lock_wakers_only || sleeper->run_state == RUN_STATE_ON_CPU ||
+	       sleeper->class == CLASS_LOCK;
+}
+
 static __always_inline void emit_wake(void *ctx, struct task_struct *waker,
 				      const struct thread_state *sleeper, __u64 now)
 {
@@ -203,7 +212,10 @@ static __always_inline void emit_wake(void *ctx, struct task_struct *waker,
 	event->header = (struct event_header){EVENT_WAKE, sleeper->thread, now};
 	event->waker = sleeper->product.waker;
 	event->context = context;
-	take_stacks(ctx, scratch, SCRATCH_WAKE, &event->stack, settings.wakeup_range, user);
+	if (wants_waker_stack(sleeper))
+		take_stacks(ctx, scratch, SCRATCH_WAKE, &event->stack, settings.wakeup_range, user);
+	else
+		__builtin_memset(&event->stack, 0, sizeof(event->stack));
 	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_WAKE_SKIPPED);
 }
 

@@ -61,13 +61,21 @@ static int run(const struct latency_run_command *options, char **command)
 	char number[24];
 	const char *resolution = scans ? number : NULL;
 	const char *const fixed[] = {
-		"--trace",	   scans ? "--calls" : NULL,
-		resolution,	   "-o",
-		options->output,   options->process ? "-p" : NULL,
-		options->process,  options->duration ? "--duration" : NULL,
-		options->duration, options->request ? "--request" : NULL,
-		options->request,  options->function ? "--function" : NULL,
-		options->function, options->limit ? "--function-limit" : NULL,
+		"--trace",
+		"--lock-wakers",
+		scans ? "--calls" : NULL,
+		resolution,
+		"-o",
+		options->output,
+		options->process ? "-p" : NULL,
+		options->process,
+		options->duration ? "--duration" : NULL,
+		options->duration,
+		options->request ? "--request" : NULL,
+		options->request,
+		options->function ? "--function" : NULL,
+		options->function,
+		options->limit ? "--function-limit" : NULL,
 		options->limit,
 	};
 	bool recorded;
@@ -100,7 +108,7 @@ const struct command command_latency_run = {
 		   "of dwell keeps\n"
 		   "a CPU busy while they run. Of other programs: functions that --function "
 		   "names. The same as\n"
-		   "dwell record --trace --calls NS or --function PATTERN.\n",
+		   "dwell record --trace --lock-wakers --calls NS or --function PATTERN.\n",
 	.options = run_rows,
 	.run = cmd_latency_run,
 };

@@ -38,6 +38,7 @@ struct record_options {
 	uint64_t ring_kib;
 	uint64_t table_mib;
 	enum helper_threads helpers;
+	bool lock_wakers;
 	const char *rung;
 	const char *user;
 	struct span_sources requests;
@@ -120,6 +121,10 @@ static const struct option_row record_rows[] = {
 		      "the same as a frequency, 1 to 100000 Hz"),
 	OPTION_SWITCH("trace", 0, struct record_options, trace,
 		      "record every off-CPU interval, not only those that hold a sampling point"),
+	OPTION_SWITCH("lock-wakers", 0, struct record_options, lock_wakers,
+		      "take stacks of threads that wake others only where they end a wait for a "
+		      "lock, as dwell latency run does: the stacks of all cost a server that waits "
+		      "for the network half of what --trace costs it"),
 	OPTION_NUMBER(
 		"wait-limit", 0, "N", struct record_options, wait_limit,
 		"record at most about N waits per CPU and period: when there are more, record "
@@ -483,6 +488,7 @@ static int configure(const struct record_options *options, char **command,
 	config->output = options->output;
 	config->capture.trace = options->trace;
 	config->helpers = options->helpers;
+	config->lock_wakers = options->lock_wakers;
 	config->capture.linked = options->helpers == HELPERS_LINKED;
 	config->wait_limit = options->wait_limit;
 	config->capture.rung = options->rung;

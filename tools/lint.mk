@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 
 PROGRAM_FOLDERS := tests/programs $(patsubst %/,%,$(wildcard tests/programs/*/))
-LINT_C := $(wildcard $(addsuffix /*.[ch],$(LIB_FOLDERS) abi include compiler compiler/runtime tests/calls bpf bpf/core bpf/record bpf/causal cmd bench tests/unit $(PROGRAM_FOLDERS) tests/fuzz))
+LINT_C := $(wildcard $(addsuffix /*.[ch],$(LIB_FOLDERS) abi include compiler compiler/runtime tests/calls bpf bpf/core bpf/record bpf/causal cmd bench bench/programs tests/unit $(PROGRAM_FOLDERS) tests/fuzz))
 LINT_TIDY := $(LIB_SRC) $(CMD_SRC) $(wildcard compiler/runtime/*.c)
 
 lint: lint-format lint-tidy lint-cppcheck

@@ -75,6 +75,7 @@ static int open_object(void *arg, const struct kernel_info *kernel,
 	if (!programs->skeleton)
 		return -errno;
 	programs->skeleton->rodata->helpers = programs->helpers;
+	programs->skeleton->rodata->stacks_of_lock_wakers_only = programs->lock_wakers;
 	programs->skeleton->rodata->io_start_exists = kernel->io_start;
 	programs->skeleton->rodata->tells_runs = programs->tells_runs;
 	choose_programs(programs, kernel);

@@ -18,6 +18,7 @@ struct record_bpf;
 /* The caller sets the first members, and zeroes the rest. Must live as long as the capture. */
 struct record_programs {
 	enum helper_threads helpers; /* which threads are recorded because they wake one that is */
+	bool lock_wakers;	     /* stacks of wakers only where they end a wait for a lock */
 	bool trace;		     /* as in capture_config */
 	bool span_probes;	     /* there will be probes for spans */
 	bool call_probes;	     /* and for calls of functions */

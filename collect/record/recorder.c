@@ -436,6 +436,7 @@ int recorder__new(const struct recorder_config *config, struct recorder **out)
 		return -ENOMEM;
 	recorder->config = *config;
 	recorder->programs.helpers = config->helpers;
+	recorder->programs.lock_wakers = config->lock_wakers;
 	recorder->programs.trace = config->capture.trace;
 	recorder->programs.span_probes = config->capture.spans;
 	recorder->programs.call_probes = config->functions;

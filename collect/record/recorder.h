@@ -46,7 +46,8 @@ struct recorder_config {
 	const char *output;
 	uint64_t wait_limit; /* waits recorded per CPU and period, on average; 0: no limit */
 	enum helper_threads helpers;
-	const char *command_line;		   /* what the user typed, for the header */
+	bool lock_wakers;	  /* stacks of wakers only where they end a wait for a lock */
+	const char *command_line; /* what the user typed, for the header */
 	const struct recorder_calls *calls;	   /* NULL: none */
 	const struct function_patterns *functions; /* to be measured by probes; NULL: none */
 	double probe_limit;			   /* see struct call_probes_config */
