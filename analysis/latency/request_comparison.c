@@ -298,7 +298,8 @@ int request_comparison__make(const struct requests *requests, const struct wait_
 			     const double percentiles[COMPARISON_SIDES],
 			     struct request_comparison *comparison)
 {
-	struct making making = {.model = requests->model, .causes = causes, .comparison = comparison};
+	struct making making = {
+		.model = requests->model, .causes = causes, .comparison = comparison};
 	const struct comparison_row not_covered = {.is_rest = true};
 	uint32_t rest;
 	int err = find_row(&making, &not_covered, &rest);

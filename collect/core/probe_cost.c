@@ -116,7 +116,7 @@ static int attach(const struct call_programs *programs, struct probe_costs *cost
 {
 	struct uprobe_place places[CALL_PROBE_KINDS], exits[CALL_PROBE_KINDS];
 	_cleanup_close_ int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	size_t refused, any_refused = 0;
+	size_t refused = 0, any_refused = 0;
 	int err = fd < 0 ? -errno : 0;
 
 	for (int kind = 0; kind < CALL_PROBE_KINDS; kind++) {

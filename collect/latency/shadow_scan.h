@@ -62,7 +62,7 @@ struct scan_sink {
 bool shadow_scan__is_needed(struct shadow_scan *scan, uint64_t *time);
 
 /* A look that takes longer lost its CPU meanwhile, or the stack changed all the time. */
-#define SHADOW_SCAN_LATE_NS 1000
+#define SHADOW_SCAN_LATE_NS 1000ULL
 
 /*
  * Looks at the stack at @time, now. *@second: this ends a pair; set to false if the stack was read
