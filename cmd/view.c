@@ -138,13 +138,18 @@ int view__set_time(void *options, const char *value)
 	return err;
 }
 
+const char *view__path(const struct view_options *options)
+{
+	return options->input ? options->input : DEFAULT_INPUT;
+}
+
 int view__load(const struct view_options *options, struct model **out)
 {
 	const struct model_symbolize_options symbolize_options = {
 		.lines = !options->no_lines,
 		.debuginfod = options->debuginfod,
 	};
-	const char *path = options->input ? options->input : DEFAULT_INPUT;
+	const char *path = view__path(options);
 	_cleanup_model_ struct model *model = NULL;
 	int err = model__load(path, NULL, &model);
 

@@ -80,6 +80,9 @@ int view__set_pid(void *options, const char *value);
 int view__set_tid(void *options, const char *value);
 int view__set_time(void *options, const char *value);
 
+/* The name of the recording: that of -i, or "dwell.data". */
+const char *view__path(const struct view_options *options);
+
 /*
  * Loads and symbolizes the recording; prints a warning for a truncated file.
  * Errors as model__load().

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cmd/cmd.h"
+#include "cmd/output_file.h"
+#include "cmd/view.h"
+#include "render/export/export.h"
+#include "render/header.h"
+
+struct export_options {
+	struct view_options view; /* first: see VIEW_OPTIONS_FILTER */
+	const struct export_format *format;
+	const char *output;
+	bool idle_set;
+};
+
+static int set_format(void *options, const char *value)
+{
+	struct export_options *export = options;
+	const struct export_format *all;
+	char names[256] = "";
+	size_t n;
+
+	export->format = export_format__find(value);
+	if (export->format)
+		return 0;
+	all = export_format__all(&n);
+	for (size_t i = 0; i < n; i++) {
+		strncat(names, i ? ", " : "", sizeof(names) - strlen(names) - 1);
+		strncat(names, all[i].name, sizeof(names) - strlen(names) - 1);
+	}
+	error__set(-EINVAL, "there is no format '%s'", value);
+	error__hint("Formats are %s.", names);
+	return -EINVAL;
+}
+
+static int set_idle(void *options, const char *value)
+{
+	((struct export_options *)options)->idle_set = true;
+	return view__set_idle(options, value);
+}
+
+static const struct option_row rows[] = {
+	VIEW_OPTION_INPUT,
+	OPTION_GROUP("Output"),
+	OPTION_CALL("format", 'f', "FORMAT", "folded", set_format, "the format: see below"),
+	OPTION_TEXT("output", 'o', "FILE", struct export_options, output,
+		    "write FILE; - is standard output (default: the recording's name with the "
+		    "format's extension)"),
+	OPTION_GROUP("Filters"),
+	VIEW_OPTIONS_FILTER,
+	OPTION_CALL("idle", 0, "[HOW]", "show|hide", set_idle,
+		    "waits for work, too (show), or without them (hide); by default formats that "
+		    "can mark them have them"),
+	VIEW_OPTIONS_SYMBOLS,
+	OPTION_END,
+};
+
+/* The name of the recording without ".data", with the extension of the format. */
+static char *default_output(const struct export_options *options)
+{
+	const char *input = view__path(&options->view);
+	size_t n = strlen(input);
+	char *name = NULL;
+
+	if (n > 5 && !strcmp(input + n - 5, ".data"))
+		n -= 5;
+	if (asprintf(&name, "%.*s.%s", (int)n, input, options->format->extension) < 0)
+		return NULL;
+	return name;
+}
+
+static int write_output(const struct export_options *options, const struct export *export,
+			const char *path)
+{
+	const struct export_format *format = options->format;
+	struct output_file file;
+	int err;
+
+	err = format->write_file ? output_file__begin(&file, path) : output_file__open(&file, path);
+	if (err)
+		return err;
+	if (format->write_file && !file.partial) {
+		err = error__set(-EINVAL, "%s can only be written to a file", format->name);
+		error__hint("Name one: -o FILE");
+	} else if (format->write_file)
+		err = format->write_file(export, file.partial);
+	else
+		err = format->write(export, file.to);
+	err = output_file__close(&file, err);
+	if (!err && strcmp(path, "-") != 0)
+		fprintf(stderr, "dwell: wrote %s\n", path);
+	return err;
+}
+
+static int export_recording(const struct export_options *options, const char *path)
+{
+	struct sample_filter filter = options->view.filter;
+	_cleanup_idle_waits_ struct idle_waits *idle = NULL;
+	_cleanup_model_ struct model *model = NULL;
+	_cleanup_kinds_ struct kinds *kinds = NULL;
+	struct export export = {
+		.filter = &filter,
+		.idle = options->idle_set ? options->view.idle == IDLE_VIEW_SHOW
+					  : options->format->idle,
+		.name = view__path(&options->view),
+	};
+	int err = view__load(&options->view, &model);
+
+	if (err)
+		return err;
+	header__warnings(model, stderr);
+	if (!(model->n_samples + model->n_intervals))
+		fprintf(stderr, "dwell: the recording has no samples\n");
+	err = kinds__new(model, &kinds);
+	err = err ? err : idle_waits__new(model, kinds, &idle);
+	filter.idle = idle;
+	export.model = model;
+	export.kinds = kinds;
+	return err ? err : write_output(options, &export, path);
+}
+
+static int cmd_export(int argc, char **argv)
+{
+	struct export_options options = {};
+	_cleanup_free_ char *name = NULL;
+	int status, err;
+
+	if (!command__parse_input(&command_export, argc, argv, &options, &options.view.input,
+				  "recording", &status))
+		return status;
+	if (!options.format) {
+		error__set(-EINVAL, "no format is given");
+		error__hint("For example: dwell export --format speedscope");
+		return command__reject(-EINVAL);
+	}
+	if (options.view.idle == IDLE_VIEW_EXPLAIN)
+		return command__reject(
+			error__set(-EINVAL, "--idle=why is an option of dwell report"));
+	name = options.output ? NULL : default_output(&options);
+	err = options.output || name
+		      ? export_recording(&options, options.output ? options.output : name)
+		      : -ENOMEM;
+	sample_filter__free(&options.view.filter);
+	return err ? command__fail(err) : EXIT_FINE;
+}
+
+const struct command command_export = {
+	.name = "export",
+	.summary = "write a recording in the format of another tool",
+	.usage = "--format FORMAT [-i FILE] [-o FILE] [OPTIONS]",
+	.details = "Formats:\n"
+		   "  folded      stacks with microseconds, a line each: flamegraph.pl, inferno\n",
+	.options = rows,
+	.run = cmd_export,
+};

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cmd/output_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+int output_file__begin(struct output_file *file, const char *path)
+{
+	struct stat there;
+
+	*file = (struct output_file){.path = path};
+	if (!strcmp(path, "-") || (!stat(path, &there) && !S_ISREG(there.st_mode)))
+		return 0;
+	if (asprintf(&file->partial, "%s.partial", path) < 0) {
+		file->partial = NULL;
+		return -ENOMEM;
+	}
+	if (unlink(file->partial) && errno != ENOENT) {
+		int err = error__errno(-errno, "cannot create '%s'", path);
+
+		free(file->partial);
+		return err;
+	}
+	return 0;
+}
+
+int output_file__open(struct output_file *file, const char *path)
+{
+	int err = output_file__begin(file, path);
+
+	if (err)
+		return err;
+	if (!strcmp(path, "-"))
+		file->to = stdout;
+	else
+		file->to = fopen(file->partial ? file->partial : path, "we");
+	if (file->to)
+		return 0;
+	err = error__errno(-errno, "cannot create '%s'", path);
+	free(file->partial);
+	return err;
+}
+
+static int close_stream(struct output_file *file)
+{
+	int err = ferror(file->to) || fflush(file->to) ? -errno : 0;
+
+	if (ferror(file->to) && !err)
+		err = -EIO;
+	if (file->to != stdout && fclose(file->to) && !err)
+		err = -errno;
+	return err;
+}
+
+int output_file__close(struct output_file *file, int err)
+{
+	int written = file->to ? close_stream(file) : 0;
+
+	/* A full disk is the reason for what a writer could not do. */
+	if (written && (!err || err == -EIO))
+		err = error__errno(written, "cannot write '%s'", file->path);
+	if (!err && file->partial && rename(file->partial, file->path))
+		err = error__errno(-errno, "cannot create '%s'", file->path);
+	if (err && file->partial)
+		unlink(file->partial);
+	free(file->partial);
+	return err;
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "render/export/export.h"
+
+#include <string.h>
+
+#include "render/export/script.h"
+
+static int write_folded(const struct export *export, FILE *to)
+{
+	uint64_t idle_ns;
+
+	return folded__write(export->model, export->filter, FOLDED_MICROSECONDS,
+			     export->idle ? NULL : &idle_ns, to);
+}
+
+static const struct export_format formats[] = {
+	{
+		.name = "folded",
+		.extension = "folded",
+		.about = "stacks with microseconds, a line each: flamegraph.pl, inferno",
+		.write = write_folded,
+	},
+};
+
+const struct export_format *export_format__all(size_t *n)
+{
+	*n = ARRAY_SIZE(formats);
+	return formats;
+}
+
+const struct export_format *export_format__find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(formats); i++)
+		if (!strcmp(formats[i].name, name))
+			return &formats[i];
+	return NULL;
+}
