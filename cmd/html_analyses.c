@@ -14,6 +14,7 @@
 #include "render/json.h"
 #include "render/latency/latency_locks.h"
 #include "render/latency/latency_requests.h"
+#include "render/latency/latency_verdict.h"
 #include "render/latency/latency_views.h"
 #include "render/path/path_views.h"
 #include "render/waits/waits.h"
@@ -122,14 +123,21 @@ static int add_latency(struct html *html, const struct html_recording *recording
 	struct call_latency latency = {};
 	const struct latency_view view = {.model = recording->model, .latency = &latency};
 	struct document document;
+	char text[2048] = "";
 	int err;
 
 	if (!has_calls(recording->model))
 		return 0;
 	err = call_latency__make(recording->model, recording->causes, LATENCY_RANK_TAIL, &latency);
 	err = err ? err : document__open(&document, html, number, "latency");
-	if (!err)
+	if (!err) {
 		err = document__close(&document, latency_view__json(&view, document.to));
+		/* Requests are what is of interest, if there are any. */
+		if (!recording->model->spans.n)
+			latency_verdict__calls(recording->model, &latency, text, sizeof(text));
+	}
+	if (!err && *text)
+		err = html__verdict(html, (int64_t)number, "latency", text);
 	call_latency__free(&latency);
 	return err;
 }
@@ -160,6 +168,23 @@ static int put_requests(const struct latency_requests_view *view,
 	return json__write(document, to);
 }
 
+/* What the slow requests did that the others did not. */
+static int add_comparison(struct html *html, const struct html_recording *recording, size_t number,
+			  const struct requests *requests)
+{
+	static const double percentiles[COMPARISON_SIDES] = {50, 99.9};
+	struct request_comparison comparison = {};
+	char text[2048] = "";
+	int err = request_comparison__make(requests, recording->causes, percentiles, &comparison);
+
+	if (!err)
+		latency_verdict__requests(recording->model, &comparison, text, sizeof(text));
+	if (!err && *text)
+		err = html__verdict(html, (int64_t)number, "latency", text);
+	request_comparison__free(&comparison);
+	return err;
+}
+
 static int add_requests(struct html *html, const struct html_recording *recording, size_t number)
 {
 	const struct requests_filter filter = {.until = MODEL_FOREVER};
@@ -174,6 +199,7 @@ static int add_requests(struct html *html, const struct html_recording *recordin
 		if (!err)
 			err = document__close(&document,
 					      put_requests(&view, recording, document.to));
+		err = err ? err : add_comparison(html, recording, number, &requests);
 	}
 	requests__free(&requests);
 	return err;
