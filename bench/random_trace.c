@@ -12,6 +12,7 @@
 #define MS	      1000000ULL
 #define START	      (1000 * MS)
 #define DEPTH	      20
+#define KERNEL_DEPTH  8
 #define KERNEL_STACKS 500
 
 struct maker {
@@ -30,10 +31,10 @@ static uint64_t draw(struct maker *maker, uint64_t n)
 
 static uint32_t make_kernel_stack(struct maker *maker)
 {
-	uint64_t frames[DEPTH];
-	const struct record_stack stack = {.frames = frames, .depth = DEPTH, .kernel = 1};
+	uint64_t frames[KERNEL_DEPTH];
+	const struct record_stack stack = {.frames = frames, .depth = KERNEL_DEPTH, .kernel = 1};
 
-	for (size_t k = 0; k < DEPTH; k++)
+	for (size_t k = 0; k < KERNEL_DEPTH; k++)
 		frames[k] = 0xffffffff81000000ULL + draw(maker, 2000) * 64;
 	return put_stack(maker->writer, &stack);
 }
@@ -94,7 +95,8 @@ static int begin(struct maker *maker, const char *path, uint32_t threads, uint32
 static void put_wait(struct maker *maker, uint32_t thread, uint32_t waker, uint64_t from,
 		     uint64_t until)
 {
-	size_t place = draw(maker, maker->places);
+	/* Some places are much more frequent than others. */
+	size_t place = draw(maker, draw(maker, maker->places) + 1);
 	size_t woken = (place * 7 + draw(maker, 2)) % maker->places;
 	struct record interval = {
 		.type = RECORD_INTERVAL,

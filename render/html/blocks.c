@@ -63,20 +63,57 @@ int block__write(FILE *to, const char *name, const void *data, size_t n)
 	return n > UINT32_MAX ? -ENOMEM : 0;
 }
 
+/* How many bytes the largest number of @column needs. */
+static uint8_t width_of(const struct buffer *column)
+{
+	struct cursor cursor = {.at = column->data, .end = column->data + column->n};
+	uint64_t all = 0;
+	uint8_t width = 0;
+
+	while (cursor__left(&cursor))
+		all |= cursor__varint(&cursor);
+	for (; all; all >>= 8)
+		width++;
+	return width;
+}
+
+/* The numbers of @column, which has @rows: all low bytes at @to, then all second ones, ... */
+static void put_planes(const struct buffer *column, uint8_t width, size_t rows, uint8_t *to)
+{
+	struct cursor cursor = {.at = column->data, .end = column->data + column->n};
+
+	for (size_t row = 0; width && row < rows; row++) {
+		uint64_t value = cursor__varint(&cursor);
+
+		for (uint8_t i = 0; i < width; i++)
+			to[i * rows + row] = (uint8_t)(value >> 8 * i);
+	}
+}
+
 int table__write(struct table *table, size_t n, const char *name, FILE *to)
 {
+	_cleanup_free_ uint8_t *planes = NULL;
 	struct buffer all = {};
+	uint8_t widths[TABLE_COLUMNS];
+	size_t size = 0;
 	int err;
 
 	buffer__varint(&all, n);
-	for (size_t i = 0; i < n; i++)
-		buffer__varint(&all, table->columns[i].n);
+	buffer__varint(&all, table->rows);
 	for (size_t i = 0; i < n; i++) {
 		all.failed |= table->columns[i].failed;
-		buffer__put(&all, table->columns[i].data, table->columns[i].n);
+		widths[i] = width_of(&table->columns[i]);
+		buffer__put(&all, &widths[i], 1);
+		size = widths[i] > size ? widths[i] : size;
+	}
+	planes = malloc(size * table->rows + 1);
+	for (size_t i = 0; planes && i < n; i++) {
+		put_planes(&table->columns[i], widths[i], table->rows, planes);
+		buffer__put(&all, planes, widths[i] * table->rows);
 		table->columns[i].n = 0;
 	}
-	err = all.failed ? -ENOMEM : block__write(to, name, all.data, all.n);
+	table->rows = 0;
+	err = all.failed || !planes ? -ENOMEM : block__write(to, name, all.data, all.n);
 	buffer__free(&all);
 	return err;
 }

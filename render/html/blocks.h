@@ -16,18 +16,24 @@ int block__write(FILE *to, const char *name, const void *data, size_t n);
 
 #define TABLE_COLUMNS 12
 
-/* A table of columns of numbers. Zeroed: empty. */
+/*
+ * A table of columns of numbers, below 2^56. Zeroed: empty. Columns that got no numbers are written
+ * as zeros; all others have the same number of rows.
+ */
 struct table {
-	struct buffer columns[TABLE_COLUMNS];
+	struct buffer columns[TABLE_COLUMNS]; /* varints */
+	size_t rows;			      /* of column 0 */
 };
 
 static inline void table__put(struct table *table, size_t column, uint64_t value)
 {
+	table->rows += !column;
 	buffer__varint(&table->columns[column], value);
 }
 
 static inline void table__put_signed(struct table *table, size_t column, int64_t value)
 {
+	table->rows += !column;
 	buffer__svarint(&table->columns[column], value);
 }
 

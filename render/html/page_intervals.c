@@ -15,6 +15,7 @@ enum interval_column {
 	INTERVAL_WAIT,
 	INTERVAL_OBJECT,
 	INTERVAL_WAKER,
+	INTERVAL_WAKER_STACK,
 	INTERVAL_BLOCKED_POINTS,
 	INTERVAL_RUNQ_POINTS,
 	INTERVAL_COLUMNS,
@@ -133,25 +134,27 @@ static int put_interval(struct chunk *chunk, uint32_t thread, const struct model
 {
 	struct page_recording *page = chunk->page;
 	const struct model *model = page->model;
-	uint64_t from = page__time(page, interval->t_out);
-	uint64_t until = from + interval->blocked_ns + interval->runq_ns;
-	int64_t stack =
-		chain_tree__add(&page->stacks, page->model, interval->kernel, interval->user, true);
+	uint64_t t_wake = interval->t_out + interval->blocked_ns;
+	uint64_t from = page__time(page, interval->t_out), woken = page__time(page, t_wake);
+	uint64_t until = page__time(page, t_wake + interval->runq_ns);
+	int64_t waker_stack;
+	int64_t stack = page__stack(page, interval->kernel, interval->user, true);
 	int64_t wait = wait_number(page, thread, interval);
 	int64_t object = object_number(page, model->threads.data[thread].process, interval->object);
-	int64_t waker = page_wakers__row(page, thread, interval);
+	int64_t waker = page_wakers__row(page, thread, interval, &waker_stack);
 	struct table *table = &chunk->table;
 	int err = begin_row(chunk, thread, from, until);
 
 	if (stack < 0 || wait < 0 || object < 0 || waker < 0)
 		return -ENOMEM;
 	table__put_signed(table, INTERVAL_GAP, (int64_t)(from - chunk->before));
-	table__put(table, INTERVAL_BLOCKED, interval->blocked_ns);
-	table__put(table, INTERVAL_RUNQ, interval->runq_ns);
+	table__put(table, INTERVAL_BLOCKED, woken - from);
+	table__put(table, INTERVAL_RUNQ, until - woken);
 	table__put(table, INTERVAL_STACK, (uint64_t)stack);
 	table__put(table, INTERVAL_WAIT, (uint64_t)wait);
 	table__put(table, INTERVAL_OBJECT, (uint64_t)object);
 	table__put(table, INTERVAL_WAKER, (uint64_t)waker);
+	table__put(table, INTERVAL_WAKER_STACK, (uint64_t)waker_stack);
 	if (!model->trace) {
 		table__put(table, INTERVAL_BLOCKED_POINTS, interval->blocked_points);
 		table__put(table, INTERVAL_RUNQ_POINTS, interval->runq_points);
@@ -164,8 +167,7 @@ static int put_sample(struct chunk *chunk, uint32_t thread, const struct model_s
 {
 	struct page_recording *page = chunk->page;
 	uint64_t time = page__time(page, sample->time);
-	int64_t stack =
-		chain_tree__add(&page->stacks, page->model, sample->kernel, sample->user, false);
+	int64_t stack = page__stack(page, sample->kernel, sample->user, false);
 	int err = begin_row(chunk, thread, time, time);
 
 	if (stack < 0)

@@ -45,7 +45,7 @@ static int enter(void *context, const struct path_level *level)
 	table__put(table, LEVEL_THREAD, level->thread);
 	table__put(table, LEVEL_DEPTH, level->depth);
 	table__put_signed(table, LEVEL_FROM, (int64_t)(from - path->from));
-	table__put(table, LEVEL_LENGTH, level->until - level->from);
+	table__put(table, LEVEL_LENGTH, page__time(path->page, level->until) - from);
 	table__put(table, LEVEL_UP, path->open.n ? number - path->open.data[path->open.n - 1] : 0);
 	path->from = from;
 	return array__push(&path->open, number) ? -ENOMEM : 0;
@@ -67,14 +67,12 @@ static int64_t step_stack(struct page_path *path, const struct path_step *step)
 	if (step->sample) {
 		const struct model_sample *sample = &thread->samples.data[step->sample - 1];
 
-		return chain_tree__add(&page->stacks, page->model, sample->kernel, sample->user,
-				       false);
+		return page__stack(page, sample->kernel, sample->user, false);
 	}
 	if (step->interval) {
 		const struct model_interval *interval = &thread->intervals.data[step->interval - 1];
 
-		return chain_tree__add(&page->stacks, page->model, interval->kernel, interval->user,
-				       true);
+		return page__stack(page, interval->kernel, interval->user, true);
 	}
 	return 0;
 }
@@ -120,7 +118,8 @@ static int put_step(void *context, const struct path_step *step)
 	if (stack < 0 || about < 0)
 		return -ENOMEM;
 	table__put_signed(table, STEP_LEVEL, (int64_t)level - (int64_t)path->level);
-	table__put(table, STEP_LENGTH, step->until - step->from);
+	table__put(table, STEP_LENGTH,
+		   page__time(path->page, step->until) - page__time(path->page, step->from));
 	table__put(table, STEP_CATEGORY, step->category);
 	table__put(table, STEP_STACK, (uint64_t)stack);
 	table__put(table, STEP_ABOUT, (uint64_t)about);

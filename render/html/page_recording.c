@@ -23,13 +23,18 @@ enum {
 	FRAME_ADDRESS = 4,
 };
 
-enum stack_column {
-	STACK_UP,
-	STACK_FRAME,
-	STACK_COLUMNS,
+enum node_column {
+	NODE_UP,
+	NODE_FRAME,
+	NODE_COLUMNS,
 };
 
-#define WAKER_COLUMNS 5
+#define STACK_COLUMNS 1
+#define WAKER_COLUMNS 4
+
+/* From so many intervals on, times are rounded: the page would be larger by a quarter. */
+#define MANY_INTERVALS 200000
+#define ROUNDED_UNIT   64 /* ns */
 
 void page__block_name(struct page_recording *page, const char *part, char name[static 48])
 {
@@ -39,7 +44,24 @@ void page__block_name(struct page_recording *page, const char *part, char name[s
 
 uint64_t page__time(const struct page_recording *page, uint64_t time)
 {
-	return time > page->model->start ? time - page->model->start : 0;
+	uint64_t since = time > page->model->start ? time - page->model->start : 0;
+
+	return (since + page->unit_ns / 2) / page->unit_ns;
+}
+
+int64_t page__stack(struct page_recording *page, uint32_t kernel, uint32_t user, bool off_cpu)
+{
+	int64_t node = chain_tree__add(&page->tree, page->model, kernel, user, off_cpu);
+	uint64_t *number;
+
+	if (node < 0)
+		return node;
+	number = map64__put(&page->stacks_seen, (uint64_t)node, page->stacks.rows);
+	if (!number)
+		return -ENOMEM;
+	if (*number == page->stacks.rows)
+		table__put(&page->stacks, 0, (uint64_t)node);
+	return (int64_t)*number;
 }
 
 static int put_frame(struct page_recording *page, struct table *table,
@@ -70,26 +92,26 @@ static int write_frames(struct page_recording *page)
 	char name[48];
 	int err = 0;
 
-	for (size_t i = 0; i < page->stacks.frames.n && !err; i++)
-		err = put_frame(page, &table, &page->stacks.frames.data[i]);
+	for (size_t i = 0; i < page->tree.frames.n && !err; i++)
+		err = put_frame(page, &table, &page->tree.frames.data[i]);
 	page__block_name(page, "frames", name);
 	err = err ? err : table__write(&table, FRAME_COLUMNS, name, page->to);
 	table__free(&table);
 	return err;
 }
 
-static int write_stacks(struct page_recording *page)
+static int write_tree(struct page_recording *page)
 {
 	struct table table = {};
 	char name[48];
 	int err;
 
-	for (size_t i = 0; i < page->stacks.nodes.n; i++) {
-		table__put(&table, STACK_UP, i - page->stacks.nodes.data[i].parent);
-		table__put(&table, STACK_FRAME, page->stacks.nodes.data[i].frame);
+	for (size_t i = 0; i < page->tree.nodes.n; i++) {
+		table__put(&table, NODE_UP, i - page->tree.nodes.data[i].parent);
+		table__put(&table, NODE_FRAME, page->tree.nodes.data[i].frame);
 	}
-	page__block_name(page, "stacks", name);
-	err = table__write(&table, STACK_COLUMNS, name, page->to);
+	page__block_name(page, "nodes", name);
+	err = table__write(&table, NODE_COLUMNS, name, page->to);
 	table__free(&table);
 	return err;
 }
@@ -196,7 +218,7 @@ static void describe(struct page_recording *page)
 	json_object_set_new(page->entry, "duration_ns", json__number(model->end - model->start));
 	json_object_set_new(page->entry, "mode", json_string(model->trace ? "trace" : "sampling"));
 	json_object_set_new(page->entry, "period_ns", json__number(model->period_ns));
-	json_object_set_new(page->entry, "unit_ns", json_integer(1));
+	json_object_set_new(page->entry, "unit_ns", json__number(page->unit_ns));
 	json_object_set_new(page->entry, "diagnostics", diagnostics_json(model));
 	json_object_set_new(page->entry, "threads", threads);
 	json_object_set_new(page->entry, "processes", processes);
@@ -208,18 +230,20 @@ static int write_tables(struct page_recording *page)
 	char name[48];
 	int err = write_frames(page);
 
-	err = err ? err : write_stacks(page);
+	err = err ? err : write_tree(page);
+	page__block_name(page, "stacks", name);
+	err = err ? err : table__write(&page->stacks, STACK_COLUMNS, name, page->to);
 	page__block_name(page, "wakers", name);
 	err = err ? err : table__write(&page->wakers, WAKER_COLUMNS, name, page->to);
 	page__block_name(page, "strings", name);
 	return err ? err : page_strings__write(&page->strings, name, page->to);
 }
 
-/* Row 0 of `stacks`, `frames` and `wakers`. */
+/* Row 0 of `nodes`, `frames`, `stacks` and `wakers`. */
 static int begin_tables(struct page_recording *page)
 {
 	const uint64_t none[WAKER_COLUMNS] = {};
-	int64_t stack = chain_tree__add(&page->stacks, page->model, 0, 0, false);
+	int64_t stack = page__stack(page, 0, 0, false);
 	int64_t waker = intern__id(&page->wakers_seen, none, sizeof(none), NULL);
 
 	for (size_t i = 0; i < WAKER_COLUMNS; i++)
@@ -231,7 +255,9 @@ static void release(struct page_recording *page)
 {
 	page_strings__free(&page->strings);
 	page_strings__free(&page->objects);
-	chain_tree__free(&page->stacks);
+	chain_tree__free(&page->tree);
+	table__free(&page->stacks);
+	map64__free(&page->stacks_seen);
 	table__free(&page->wakers);
 	intern__free(&page->waits_seen);
 	intern__free(&page->wakers_seen);
@@ -245,6 +271,7 @@ int html__recording(struct html *html, const struct html_recording *recording, s
 		.model = recording->model,
 		.number = json_array_size(list),
 		.to = html->to,
+		.unit_ns = recording->model->n_intervals < MANY_INTERVALS ? 1 : ROUNDED_UNIT,
 		.entry = json_object(),
 		.chunks = json_array(),
 		.waits = json_array(),

@@ -14,7 +14,6 @@ enum page_waker_context {
 struct waker_row {
 	uint64_t thread;
 	uint64_t context;
-	uint64_t stack;
 	uint64_t running;
 	uint64_t about;
 };
@@ -65,36 +64,35 @@ static int64_t stack_of(struct page_recording *page, const struct model_thread *
 	wake = &thread->wakes.data[interval->wake - 1];
 	if (wake->waker != cause)
 		return 0;
-	return chain_tree__add(&page->stacks, page->model, wake->kernel, wake->user, false);
+	return page__stack(page, wake->kernel, wake->user, false);
 }
 
 int64_t page_wakers__row(struct page_recording *page, uint32_t thread,
-			 const struct model_interval *interval)
+			 const struct model_interval *interval, int64_t *stack)
 {
 	struct wait_cause cause;
 	struct waker_row row = {};
-	int64_t text, stack, id;
+	int64_t text, id;
 	bool fresh;
 
+	*stack = 0;
 	if (!interval->blocked_ns)
 		return 0;
 	cause = wait_causes__of(page->from->causes, thread, interval);
 	text = about(page, &cause);
 	row.thread = cause.type == CAUSE_THREAD ? cause.id : interval->waker;
-	stack = stack_of(page, &page->model->threads.data[thread], interval, row.thread);
-	if (text < 0 || stack < 0)
+	*stack = stack_of(page, &page->model->threads.data[thread], interval, row.thread);
+	if (text < 0 || *stack < 0)
 		return -ENOMEM;
 	row.context = context_of(cause.type);
-	row.stack = (uint64_t)stack;
 	row.running = interval->waker;
 	row.about = (uint64_t)text;
 	id = intern__id(&page->wakers_seen, &row, sizeof(row), &fresh);
 	if (id >= 0 && fresh) {
 		table__put(&page->wakers, 0, row.thread);
 		table__put(&page->wakers, 1, row.context);
-		table__put(&page->wakers, 2, row.stack);
-		table__put(&page->wakers, 3, row.running);
-		table__put(&page->wakers, 4, row.about);
+		table__put(&page->wakers, 2, row.running);
+		table__put(&page->wakers, 3, row.about);
 	}
 	return id;
 }

@@ -41,11 +41,12 @@ sub compare_times {
 # Each call chain ends at the root, and its names are in the recording.
 sub check_stacks {
 	my ($page, $number, $wanted) = @_;
-	my ($stacks, $frames) = map { $page->table("r$number.$_") } qw(stacks frames);
+	my ($nodes, $stacks, $frames) = map { $page->table("r$number.$_") } qw(nodes stacks frames);
 	my @strings = $page->strings("r$number.strings");
-	my $bad = grep { $stacks->{up}[$_] < 1 || $stacks->{up}[$_] > $_ } 1 .. $#{$stacks->{up}};
+	my $bad = grep { $nodes->{up}[$_] < 1 || $nodes->{up}[$_] > $_ } 1 .. $#{$nodes->{up}};
 	is($bad, 0, 'callers come before what they call');
-	is(scalar(grep { $_ > $#{$frames->{name}} } @{$stacks->{frame}}), 0, 'all stacks have functions');
+	is(scalar(grep { $_ > $#{$frames->{name}} } @{$nodes->{frame}}), 0, 'all of them have functions');
+	is(scalar(grep { $_ > $#{$nodes->{up}} } @{$stacks->{node}}), 0, 'all stacks have nodes');
 	is(scalar(grep { $_ > $#strings } map { @{$frames->{$_}} } qw(name file dso)), 0, 'all functions have names');
 	ok((grep { $strings[$_] eq $wanted } @{$frames->{name}}), "function $wanted is there");
 }

@@ -13,9 +13,10 @@ use MIME::Base64 qw(decode_base64);
 # Columns of the tables, in their order.
 my %columns = (
 	frames    => [qw(name file line dso flags)],
-	stacks    => [qw(up frame)],
-	wakers    => [qw(thread context stack running about)],
-	intervals => [qw(gap blocked runq stack wait object waker blocked_points runq_points)],
+	nodes     => [qw(up frame)],
+	stacks    => [qw(node)],
+	wakers    => [qw(thread context running about)],
+	intervals => [qw(gap blocked runq stack wait object waker waker_stack blocked_points runq_points)],
 	samples   => [qw(gap points stack)],
 	levels    => [qw(thread depth from length up)],
 	steps     => [qw(level length category stack about)],
@@ -52,18 +53,14 @@ sub strings {
 	return split /\0/, $self->bytes($name), -1;
 }
 
-sub numbers {
-	my ($bytes, $is_signed) = @_;
-	my ($value, $shift, @numbers) = (0, 0);
-	for my $byte (unpack 'C*', $bytes) {
+sub varint {
+	my ($bytes, $at) = @_;
+	my ($value, $shift) = (0, 0);
+	for (;; $shift += 7) {
+		my $byte = ord substr $$bytes, $$at++, 1;
 		$value |= ($byte & 127) << $shift;
-		$shift += 7;
-		next if $byte & 128;
-		push @numbers, $is_signed ? ($value & 1 ? -(($value + 1) >> 1) : $value >> 1) : $value;
-		($value, $shift) = (0, 0);
+		return $value if $byte < 128;
 	}
-	die 'a column ends within a number' if $shift;
-	return \@numbers;
 }
 
 # The table as a hash of columns.
@@ -71,15 +68,21 @@ sub table {
 	my ($self, $name) = @_;
 	my ($type) = grep { $columns{$_} } split /\./, $name =~ s/path\.//r;
 	my @names = @{$columns{$type}};
-	my $bytes = $self->bytes($name);
-	my ($head) = $bytes =~ /^((?:[\x80-\xff]*[\x00-\x7f]){${\(@names + 1)}})/s or die "$name has no head";
-	my ($count, @lengths) = @{numbers($head)};
+	my ($bytes, $at) = ($self->bytes($name), 0);
+	my ($count, $rows) = map { varint(\$bytes, \$at) } 1 .. 2;
 	die "$name has $count columns" if $count != @names;
-	my $at = length $head;
+	my @widths = unpack "x$at C$count", $bytes;
+	$at += $count;
 	my %table;
-	for my $i (0 .. $#names) {
-		$table{$names[$i]} = numbers(substr($bytes, $at, $lengths[$i]), $signed{"$type.$names[$i]"});
-		$at += $lengths[$i];
+	for my $column (@names) {
+		my @numbers = (0) x $rows;
+		for my $i (0 .. shift(@widths) - 1) {
+			my $row = 0;
+			$numbers[$row++] |= $_ << 8 * $i for unpack "x$at C$rows", $bytes;
+			$at += $rows;
+		}
+		@numbers = map { $_ & 1 ? -(($_ + 1) >> 1) : $_ >> 1 } @numbers if $signed{"$type.$column"};
+		$table{$column} = \@numbers;
 	}
 	die "$name is of another length" if $at != length $bytes;
 	return \%table;
