@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/path/path_walk.h"
 #include "render/format.h"
 #include "render/json.h"
 
@@ -136,11 +137,11 @@ static json_t *thread_json(const struct page_recording *page, const struct model
 		json_array_append_new(ns, json__number(thread->ns[class]));
 		json_array_append_new(factors, json_real(thread->factor[class]));
 	}
-	return json_pack("{s:I, s:I, s:o, s:I, s:b, s:I, s:I, s:b, s:o, s:o}", "tid",
+	return json_pack("{s:I, s:I, s:o, s:I, s:b, s:b, s:I, s:I, s:b, s:o, s:o}", "tid",
 			 (json_int_t)thread->tid, "process", (json_int_t)thread->process, "names",
-			 names_json(page, thread), "parent", (json_int_t)thread->parent,
-			 "waker_only", model_thread__is_helper(thread), "created",
-			 (json_int_t)page__time(page, thread->created), "ended",
+			 names_json(page, thread), "parent", (json_int_t)thread->parent, "recorded",
+			 path__is_recorded(thread), "waker_only", model_thread__is_helper(thread),
+			 "created", (json_int_t)page__time(page, thread->created), "ended",
 			 (json_int_t)page__time(page, thread->ended), "exited", thread->exited,
 			 "ns", ns, "factor", factors);
 }
