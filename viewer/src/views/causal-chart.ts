@@ -1,5 +1,5 @@
 // The chart of a causal curve: program speedup over virtual speedup, with 95% confidence intervals.
-import { linearTicks, type CausalResult, type CurveGroup } from './causal-curve.js';
+import { linearTicks, type CausalTarget, type CurveGroup } from './causal-curve.js';
 import { svg } from './waits-svg.js';
 
 const WIDTH = 360;
@@ -56,16 +56,16 @@ export function curveChart(group: CurveGroup, range: { low: number; high: number
 	const most = Math.min(1, range.high);
 	chart.append(svg('line', { x1: x(0), y1: y(0), x2: x(most), y2: y(most), class: 'curve-identity' }));
 	group.curves.forEach(({ profile, target }) => {
-		chart.append(...curve(profile, group.curves.length > 1, target.results, x, y));
+		chart.append(...curve(profile, group.curves.length > 1, target, x, y));
 	});
 	return chart;
 }
 
 function curve(
-	profile: number, isCompared: boolean, results: readonly CausalResult[], x: (value: number) => number, y: (value: number) => number,
+	profile: number, isCompared: boolean, target: CausalTarget, x: (value: number) => number, y: (value: number) => number,
 ): SVGElement[] {
 	const className = `curve-${profile % 4}`;
-	const sorted = [...results].sort((a, b) => a.speedup - b.speedup);
+	const sorted = [...target.results].sort((a, b) => a.speedup - b.speedup);
 	const points: SVGElement[] = [];
 	// No virtual speedup has no effect, by definition.
 	const line = [`M${x(0).toFixed(1)},${y(0).toFixed(1)}`];
@@ -86,5 +86,5 @@ function curve(
 	}
 	const band = upper.length > 1 && !isCompared
 		? [svg('path', { d: `M${upper.join('L')}L${lower.join('L')}Z`, class: `curve-band ${className}` })] : [];
-	return [...band, svg('path', { d: line.join(''), class: `curve-line ${className}` }), ...points];
+	return [...band, svg('path', { d: line.join(''), class: `curve-line ${className} curve-shape-${target.shape}` }), ...points];
 }

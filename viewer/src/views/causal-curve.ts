@@ -90,9 +90,12 @@ export function groupCurves(documents: readonly CausalDocument[]): CurveGroup[] 
 	const rank = ['gain', 'plateau', 'contention', 'unsure', 'no-effect'];
 	const best = (group: CurveGroup): number =>
 		Math.min(...group.curves.map((curve) => (rank.indexOf(curve.target.shape) + rank.length) % rank.length));
+	// The largest gain of several profiles: each of them has its own order.
+	const gain = (group: CurveGroup): number =>
+		documents.length < 2 ? 0 : Math.max(0, ...group.curves.filter(({ target }) => rank.indexOf(target.shape) < 2).map(({ target }) => target.best));
 	return [...groups.values()]
 		.map((group, order) => ({ group, order }))
-		.sort((a, b) => shapeClass(best(a.group)) - shapeClass(best(b.group)) || a.order - b.order)
+		.sort((a, b) => shapeClass(best(a.group)) - shapeClass(best(b.group)) || gain(b.group) - gain(a.group) || a.order - b.order)
 		.map(({ group }) => group);
 }
 
@@ -125,9 +128,9 @@ export function curveVerdict(target: CausalTarget): string {
 		case 'contention':
 			return `the program becomes slower: ${percent(target.slope)} at 100% (${Math.round(target.slope_low * 100)}..${Math.round(target.slope_high * 100)}%)`;
 		case 'no-effect':
-			return `optimizing it gains nothing (${Math.round(target.slope_low * 100)}..${Math.round(target.slope_high * 100)}% at 100%)`;
+			return `optimizing it gains nothing (${range})`;
 		default:
-			return `too few experiments (${Math.round(target.slope_low * 100)}..${Math.round(target.slope_high * 100)}% at 100%)`;
+			return `too few experiments (${range})`;
 	}
 }
 
@@ -153,4 +156,10 @@ export function linearTicks(low: number, high: number, count: number): number[] 
 	const ticks: number[] = [];
 	for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) ticks.push(i === 0 ? 0 : i * step);
 	return ticks;
+}
+
+/** Names of files without their directories, if they still differ. */
+export function shortNames(names: readonly string[]): string[] {
+	const short = names.map((name) => name.slice(name.lastIndexOf('/') + 1));
+	return new Set(short).size === names.length ? short : [...names];
 }

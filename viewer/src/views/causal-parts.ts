@@ -118,7 +118,7 @@ function curveGrid(groups: readonly CurveGroup[], profiles: readonly NamedProfil
 function curveFigure(
 	group: CurveGroup, rank: number, range: { low: number; high: number }, profiles: readonly NamedProfile[],
 ): HTMLElement {
-	const figure = h('figure', { class: `curve-figure curve-shape-${group.curves[0]!.target.shape}`, id: `curve-${rank}`, tabindex: '-1' });
+	const figure = h('figure', { class: 'curve-figure', id: `curve-${rank}`, tabindex: '-1' });
 	const texts = group.curves.map(({ profile, target }) =>
 		profiles.length > 1 ? h('p', {}, legendMark(profile), ` ${profiles[profile]!.name}: ${curveVerdict(target)}`) : h('p', {}, `${shapeText(target.shape)}: ${curveVerdict(target)}`));
 	figure.append(

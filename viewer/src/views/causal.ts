@@ -1,7 +1,7 @@
 // What a change would gain (Coz): curves of all causal profiles of the page.
 import type { App, View, ViewInstance } from '../ui/app.js';
 import { h } from '../ui/dom.js';
-import type { CausalDocument } from './causal-curve.js';
+import { shortNames, type CausalDocument } from './causal-curve.js';
 import { causalPart, type CausalState, type NamedProfile } from './causal-parts.js';
 
 class CausalView implements ViewInstance {
@@ -10,7 +10,8 @@ class CausalView implements ViewInstance {
 
 	constructor(private readonly root: HTMLElement, private readonly app: App) {
 		root.replaceChildren(h('p', { class: 'muted', role: 'status' }, 'Reading\u2026'));
-		const all = app.index.causal.map(async ({ name, block }) => ({ name, document: await app.json<CausalDocument>(block) }));
+		const names = shortNames(app.index.causal.map(({ name }) => name));
+		const all = app.index.causal.map(async ({ block }, number) => ({ name: names[number]!, document: await app.json<CausalDocument>(block) }));
 		Promise.all(all).then((profiles) => {
 			this.profiles = profiles;
 			this.show();

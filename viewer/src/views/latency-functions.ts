@@ -92,8 +92,8 @@ export function functionsPart(document: LatencyDocument, state: FunctionsState, 
 		made.append(
 			h('td', { class: 'text function-name' }, name, f.caller ? h('span', { class: 'muted' }, ` \u2039 ${f.caller}`) : ''),
 			num(countText(f.calls)), num(nsText(f.total_ns)),
-			h('td', { class: 'picture' }, quantileStrip(f, scale, document.resolution_ns / 2, quantiles)),
-			h('td', { class: 'picture' }, f.slow ? splitBar(f.slow as unknown as Record<string, unknown>, splitText(f.slow)) : ''),
+			h('td', { class: 'cell-picture' }, quantileStrip(f, scale, document.resolution_ns / 2, quantiles)),
+			h('td', { class: 'cell-picture' }, f.slow ? splitBar(f.slow as unknown as Record<string, unknown>, splitText(f.slow)) : ''),
 			num(quantile(f.p50_ns)), num(quantile(f.p99_ns)), num(quantile(f.p999_ns)), num(quantile(f.max_ns)),
 			num(percentText(f.observed, 0)),
 		);

@@ -103,18 +103,18 @@ export function requestsPart(
 	first?.querySelector('button')?.setAttribute('aria-pressed', 'true');
 
 	const isCut = document.requests.length < document.count;
-	const element = h('div', {},
-		h('p', {}, `${countText(document.count)} requests: ${quantiles.join(', ')}`),
+	const element = h('div', {}, h('div', { class: 'request-grid' },
+		h('section', { 'aria-label': 'Distribution' }, h('p', { class: 'wide' }, `${countText(document.count)} requests: ${quantiles.join(', ')}`),
 		document.requests.length > 1 ? h('figure', {},
 			distributionChart(lengths, document.latency, scale, tickText, `Distribution of ${document.count} requests: ${quantiles.join(', ')}`),
-			h('figcaption', { class: 'muted' }, `Bars: requests by latency${isCut ? ` (of the slowest ${countText(document.requests.length)})` : ''}. Line: share of requests that take longer, on a logarithmic axis.`)) : '',
-		h('h3', {}, 'The slowest requests'),
+			h('figcaption', { class: 'muted' }, `Bars: requests by latency${isCut ? ` (of the slowest ${countText(document.requests.length)})` : ''}. Line: share of requests that take longer, on a logarithmic axis.`)) : ''),
+		h('section', { 'aria-label': 'The slowest requests' }, h('h3', {}, 'The slowest requests'),
 		h('div', { class: 'scroll-box' }, h('table', { class: 'plain-table' },
 			h('caption', { class: 'visually-hidden' }, 'The slowest requests'),
-			tableHead(['request#', 'latency#', 'before it was read#', 'at#', 'answered by', 'from']), body)),
+			tableHead(['request#', 'latency#', 'before it was read#', 'at#', 'answered by', 'from']), body)))),
 		timelineBox);
 	show();
-	return { element, update: () => picture?.schedule(), dispose: () => picture?.dispose() };
+	return { element, update: () => picture?.update(), dispose: () => picture?.dispose() };
 }
 
 function itemText(item: TimelineItem, context: RequestsContext): string {
@@ -197,7 +197,7 @@ function timelinePart(timeline: Timeline, context: RequestsContext): { element: 
 		h('p', { class: 'muted hint' }, 'Arrows move between boxes, Enter shows one in full width, + and - zoom, 0 shows all; drag to show a part.'),
 		h('h4', {}, 'What its time went to'),
 		plainTable('Causes', ['cause', 'time#', 'share#'], causes.map((cause) => [
-			cause.item ? itemText(cause.item, context) : 'nothing recorded', nsText(cause.ns), percentText(cause.ns / Math.max(1, timeline.length_ns)),
+			cause.item ? itemText(cause.item, context) : 'running, in no call that was seen', nsText(cause.ns), percentText(cause.ns / Math.max(1, timeline.length_ns)),
 		])),
 		h('details', {}, h('summary', {}, `All ${countText(timeline.items.length)} items as a table`),
 			plainTable('Items of the timeline', ['after#', 'length#', 'what', 'thread'], timeline.items.map((item) => [

@@ -469,5 +469,5 @@ export function fitText(context: CanvasRenderingContext2D, text: string, width: 
 		if (context.measureText(`${start.slice(0, middle)}\u2026`).width <= width) low = middle;
 		else high = middle - 1;
 	}
-	return low > 0 ? `${start.slice(0, low)}\u2026` : '';
+	return low > 2 ? `${start.slice(0, low)}\u2026` : '';
 }

@@ -136,31 +136,31 @@ export function namePath(
 		functions.set(key, row);
 		return row;
 	});
-	const names = new Map<string, number[]>();
-	const groups: number[][] = [];
-	const groupOf = new Map<number, number>();
-	for (let level = 0; level < path.levels.thread.length; level++) {
-		const thread = path.levels.thread[level]!;
-		if (groupOf.has(thread)) continue;
-		const name = threads[thread]?.name ?? '';
-		let group = names.get(name);
-		if (!group) {
-			names.set(name, group = []);
-			groups.push(group);
-		}
-		group.push(thread);
-		groupOf.set(thread, groups.indexOf(group));
-	}
+	// Threads with the same name that are waited for at the same place share a node.
+	const names = new Map<string, number>();
+	const nameOf = threads.map(({ name }) => {
+		const known = names.get(name);
+		if (known !== undefined) return known;
+		names.set(name, names.size);
+		return names.size - 1;
+	});
 	const tree = buildPathTree(path, {
 		caller: (node) => node - up[node]!,
 		frame: (node) => functionOf[nodeFrame[node]!]!,
 		node: (stack) => stackNode[stack] ?? 0,
-		threadKey: (thread) => groupOf.get(thread)!,
+		threadKey: (thread) => nameOf[thread] ?? 0,
 		waitStack: (level) => found.stack[level]!,
 		waitKind: (level) => found.wait[level]!,
 	});
 
-	const threadGroupText = (group: readonly number[]): string => {
+	const threadsOf = new Map<number, Set<number>>();
+	for (let level = 0; level < path.levels.thread.length; level++) {
+		const known = threadsOf.get(tree.levelNode[level]!);
+		if (known) known.add(path.levels.thread[level]!);
+		else threadsOf.set(tree.levelNode[level]!, new Set([path.levels.thread[level]!]));
+	}
+	const threadsText = (node: number): string => {
+		const group = [...threadsOf.get(node) ?? []];
 		const first = threads[group[0]!];
 		if (!first) return 'unknown thread';
 		return group.length === 1 ? `${first.name}/${first.tid}` : `${first.name} (${group.length} threads)`;
@@ -169,7 +169,7 @@ export function namePath(
 		const id = tree.id[node]!;
 		switch (tree.kind[node]) {
 			case NODE_THREAD:
-				return threadGroupText(groups[id]!);
+				return threadsText(node);
 			case NODE_FRAME:
 				return code.strings[frameName[id]!] || 'unknown function';
 			case NODE_WAIT:
@@ -183,5 +183,5 @@ export function namePath(
 				return 'all';
 		}
 	};
-	return { path, tree, nodeText, nodeThreads: (node) => (tree.kind[node] === NODE_THREAD ? groups[tree.id[node]!]! : []) };
+	return { path, tree, nodeText, nodeThreads: (node) => [...threadsOf.get(node) ?? []] };
 }

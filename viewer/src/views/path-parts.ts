@@ -1,6 +1,7 @@
 // The pictures of a path: threads over time, the pseudo-stack over time, and the same gathered; and the
 // tree as a table.
 import { h } from '../ui/dom.js';
+import { clockText } from '../ui/time.js';
 import { linearTicks } from './causal-curve.js';
 import { BoxPicture, type Box, type PictureColors, type Scene } from './path-canvas.js';
 import {
@@ -24,7 +25,7 @@ export interface PathState {
 	picture: string;
 	functions: boolean;
 	kernel: boolean;
-	/** Names of the nodes from the root to what is shown in full width, in the consolidated view. */
+	/** The node that is shown in full width in the consolidated view. */
 	root: number;
 }
 
@@ -109,10 +110,7 @@ function blockColor(tree: PathTree, block: PathBlock, colors: PathColors): strin
 
 export function timeTicks(from: number, until: number, unit: number): Scene['ticks'] {
 	const width = (until - from) * unit;
-	const [name, size, digits] = width >= 2e9 ? ['s', 1e9, 3] as const : width >= 2e6 ? ['ms', 1e6, 3] as const : width >= 2e3 ? ['\u00b5s', 1e3, 3] as const : ['ns', 1, 0] as const;
-	return linearTicks(from * unit, until * unit, 7).map((tick) => ({
-		x: (tick - from * unit) / width, text: `${Number((tick / size).toFixed(digits))} ${name}`,
-	}));
+	return linearTicks(from * unit, until * unit, 7).map((tick) => ({ x: (tick - from * unit) / width, text: clockText(tick, width) }));
 }
 
 /** The picture that the state names. */

@@ -60,6 +60,8 @@ export interface PathTree {
 	/** Thread key, frame, kind of wait, or category * ABOUT_LIMIT + string. */
 	readonly id: number[];
 	readonly depth: number[];
+	/** For each level the node of its thread. */
+	readonly levelNode: Int32Array;
 	/** For each step the node that its time belongs to. */
 	readonly leafOf: Int32Array;
 	/** For each category what it means for the functions that it is in. */
@@ -156,7 +158,7 @@ export function buildPathTree(path: PathTables, names: PathNames): PathTree {
 		leafOf[step] = node;
 	}
 	const did = Uint8Array.from(path.categories, categoryMeans);
-	return { parent: tree.parent, kind: tree.kind, id: tree.id, depth: tree.depth, leafOf, did };
+	return { parent: tree.parent, kind: tree.kind, id: tree.id, depth: tree.depth, levelNode, leafOf, did };
 }
 
 /** What is left of a flag on the way from a node to its parent. */

@@ -3,6 +3,7 @@
 import type { RecordingInfo } from '../data/index.js';
 import type { App, View, ViewInstance } from '../ui/app.js';
 import { h } from '../ui/dom.js';
+import { clockText } from '../ui/time.js';
 import { pictureColors, themeColor } from './path-colors.js';
 import type { BoxPicture } from './path-canvas.js';
 import {
@@ -72,8 +73,9 @@ class PathView implements ViewInstance {
 		const picture = PICTURES.find((one) => one.id === state['picture'])?.id ?? 'chronological';
 		const functions = state['functions'] !== '0';
 		const kernel = state['kernel'] === '1';
-		const isSame = picture === this.current.picture && functions === this.current.functions && kernel === this.current.kernel;
-		Object.assign(this.current, { picture, functions, kernel });
+		const root = Math.max(0, Math.trunc(Number(state['root'] ?? 0))) || 0;
+		const isSame = picture === this.current.picture && functions === this.current.functions && kernel === this.current.kernel && root === this.current.root;
+		Object.assign(this.current, { picture, functions, kernel, root });
 		if (isSame || !this.loaded) return;
 		this.name();
 		this.show();
@@ -111,14 +113,15 @@ class PathView implements ViewInstance {
 		const { path, found, code, threads, recording, info } = this.loaded!;
 		const waits = this.app.index.recordings[recording]!.waits.map((wait) => wait.kind);
 		this.named = namePath(path, found, code, threads, waits, info.names.map(leafText), this.current);
-		this.current.root = 0;
+		if (this.current.root >= this.named.tree.parent.length) this.current.root = 0;
 		this.shown = '';
 	}
 
 	private save(): void {
-		const { picture, functions, kernel } = this.current;
+		const { picture, functions, kernel, root } = this.current;
 		this.app.go('path', {
 			...(picture === 'chronological' ? {} : { picture }), ...(functions ? {} : { functions: '0' }), ...(kernel ? { kernel: '1' } : {}),
+			...(picture === 'consolidated' && root > 0 ? { root: String(root) } : {}),
 		});
 	}
 
@@ -166,9 +169,14 @@ class PathView implements ViewInstance {
 		this.shown = key;
 		this.picture?.dispose();
 		this.detail.replaceChildren();
-		this.picture = makePicture(context, this.current, () => this.picture?.update(), (lines, node, range) => this.showDetail(lines, node, range));
+		this.picture = makePicture(context, this.current, () => this.rootChanged(), (lines, node, range) => this.showDetail(lines, node, range));
 		this.body.replaceChildren(this.picture!.element, this.hint(), this.detail);
 		this.picture!.update();
+	}
+
+	private rootChanged(): void {
+		this.save();
+		this.picture?.update();
 	}
 
 	private hint(): HTMLElement {
@@ -191,6 +199,7 @@ class PathView implements ViewInstance {
 			input.disabled = name === 'kernel' && !this.current.functions;
 			input.addEventListener('change', () => {
 				this.current[name] = input.checked;
+				this.current.root = 0;
 				this.name();
 				this.save();
 				this.show();
@@ -201,7 +210,7 @@ class PathView implements ViewInstance {
 			h('div', { class: 'verdict' },
 				...verdictOf(this.app, recording, 'path').map((text) => h('p', { class: 'verdict-text' }, text)),
 				h('p', { class: 'muted' }, `The path of ${context.threadText(info.thread)}: ${nsText(info.wall_ns)}, ${whole} accounted for. ` +
-					(isAll ? 'All of it is shown.' : `Shown: ${nsText(from * context.unit)} to ${nsText(until * context.unit)}.`))),
+					(isAll ? 'All of it is shown.' : `Shown: ${clockText(from * context.unit, (until - from) * context.unit)} to ${clockText(until * context.unit, (until - from) * context.unit)}.`))),
 			accountPart(context),
 			tabList('Pictures of the path', PICTURES, this.current.picture, (id) => {
 				this.current.picture = id;

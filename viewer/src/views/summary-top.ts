@@ -14,7 +14,7 @@ export interface TopFlame {
 }
 
 export interface TopRow {
-	/** Function, of waits the innermost one that is not the kernel's. */
+	/** Function, of waits the innermost one that is not of the kernel or the C library. */
 	readonly name: string;
 	readonly place: string;
 	/** Of waits: what for. */
@@ -28,6 +28,20 @@ const KIND = 3;
 const THREAD = 4;
 const CHANNELS = 6;
 
+/** Waits end in these files, whoever waits. */
+const LIBRARY = /(^|\/)(libc|libpthread|ld-linux)[^/]*$/;
+
+/** The innermost function at or above `node` that is neither of the kernel nor of the C library. */
+function waitingFunction(flame: TopFlame, node: number): number {
+	let innermost = 0;
+	for (let at = node; at > 0 && flame.type[at] !== THREAD; at = flame.parent[at]!) {
+		if (flame.type[at] === KERNEL) continue;
+		innermost ||= at;
+		if (!LIBRARY.test(flame.places[flame.label[at]!] ?? '') && !flame.labels[flame.label[at]!]!.startsWith('_')) return at;
+	}
+	return innermost || node;
+}
+
 /** The `most` rows with the most time of their own. */
 export function topRows(flame: TopFlame, most: number): TopRow[] {
 	const rows = new Map<string, TopRow>();
@@ -36,11 +50,7 @@ export function topRows(flame: TopFlame, most: number): TopRow[] {
 		if (!(ns > 0)) continue;
 		const isKind = flame.type[node] === KIND;
 		let at = isKind ? flame.parent[node]! : node;
-		if (isKind) for (let above = at; above > 0 && flame.type[above] !== THREAD; above = flame.parent[above]!)
-			if (flame.type[above] !== KERNEL) {
-				at = above;
-				break;
-			}
+		if (isKind) at = waitingFunction(flame, at);
 		const name = at > 0 && flame.type[at] !== THREAD ? flame.labels[flame.label[at]!]! : '';
 		const wait = isKind ? flame.labels[flame.label[node]!]! : '';
 		let channel = 0;

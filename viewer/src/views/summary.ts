@@ -13,6 +13,7 @@ const titles: Readonly<Record<string, string>> = {
 class SummaryView implements ViewInstance {
 	private readonly top = h('div');
 	private wanted = '';
+	private flame: TopFlame | null = null;
 
 	constructor(private readonly root: HTMLElement, private readonly app: App) {
 		this.update();
@@ -21,17 +22,17 @@ class SummaryView implements ViewInstance {
 	update(): void {
 		const { app } = this;
 		const recording = app.index.recordings[app.selection.recording];
-		const grid = h('div', { class: 'summary-grid' });
-		if (recording) grid.append(recordedPart(recording), timesPart(app, recording));
-		grid.append(this.verdicts());
-		if (recording) grid.append(h('section', { class: 'summary-wide', 'aria-label': 'Most time' }, h('h3', {}, 'Most time'), this.top));
+		const found = h('div', {}, this.verdicts());
+		if (recording) found.append(h('section', { 'aria-label': 'Most time' }, h('h3', {}, 'Most time'), this.top));
+		const grid = h('div', { class: 'summary-grid' }, found);
+		if (recording) grid.append(h('div', {}, recordedPart(recording), timesPart(app, recording)));
 		this.root.replaceChildren(grid);
 		if (recording) void this.loadTop();
 	}
 
 	private verdicts(): HTMLElement {
 		const { app } = this;
-		const part = h('section', { class: 'summary-wide', 'aria-label': 'Verdicts' }, h('h3', {}, 'Verdicts'));
+		const part = h('section', { 'aria-label': 'Verdicts' }, h('h3', {}, 'Verdicts'));
 		const shown = app.index.verdicts.filter((one) => one.recording === null || one.recording === app.selection.recording);
 		for (const view of Object.keys(titles)) {
 			const texts = shown.filter((one) => one.view === view);
@@ -50,12 +51,18 @@ class SummaryView implements ViewInstance {
 			from: selection.from, until: selection.until, threads: selection.threads ? [...selection.threads] : null, classes: selection.classes, idle: selection.idle,
 		};
 		const key = JSON.stringify([selection.recording, range]);
-		if (key === this.wanted) return;
+		if (key === this.wanted) {
+			if (this.flame) this.showTop(this.flame); // in the colors of the theme that is valid now
+			return;
+		}
 		this.wanted = key;
+		this.flame = null;
 		if (this.top.childElementCount === 0) this.top.append(h('p', { class: 'muted', role: 'status' }, 'Reading the recording\u2026'));
 		try {
 			const flame = await this.app.engine.flame(selection.recording, range, { by: 'none', inverted: false, lines: false, focus: null, least: 0.0002 });
-			if (key === this.wanted) this.showTop(flame);
+			if (key !== this.wanted) return;
+			this.flame = flame;
+			this.showTop(flame);
 		} catch (error) {
 			this.top.replaceChildren(h('p', { class: 'warning' }, error instanceof Error ? error.message : String(error)));
 		}
@@ -73,10 +80,10 @@ class SummaryView implements ViewInstance {
 			square.style.background = app.color(row.channel);
 			return square;
 		};
-		const table = plainTable('Rows of the flame graph with the most time of their own', ['function', 'what', 'time#', 'share#', ''], rows.map((row) => {
+		const table = plainTable('Rows of the flame graph with the most time of their own', ['function', 'where', 'what', 'time#', 'share#', ''], rows.map((row) => {
 			const link = h('button', { type: 'button', class: 'link-button' }, row.name || 'no stack');
 			link.addEventListener('click', () => app.go('flame', row.name ? { focus: row.name } : {}));
-			return [link, h('span', {}, key(row), row.wait ? row.wait : 'running'), nsText(row.ns), percentText(row.ns / flame.total), bar(row.ns / rows[0]!.ns, app.color(row.channel))];
+			return [link, h('span', { class: 'muted' }, row.place.slice(row.place.lastIndexOf('/') + 1)), h('span', {}, key(row), row.wait ? row.wait : 'running'), nsText(row.ns), percentText(row.ns / flame.total), bar(row.ns / rows[0]!.ns, app.color(row.channel))];
 		}));
 		table.classList.add('top-table');
 		const { selection } = app;
@@ -96,13 +103,14 @@ function bar(share: number, color: string): HTMLElement {
 }
 
 function recordedPart(recording: RecordingInfo): HTMLElement {
-	const threads = recording.threads.filter((thread, number) => number > 0 && !thread.waker_only).length;
+	const threads = recording.threads.filter((thread, number) => number > 0 && !thread.waker_only);
+	const processes = new Set(threads.map((thread) => thread.process)).size;
 	const part = h('section', { 'aria-label': 'Recorded' }, h('h3', {}, 'Recorded'), pairs([
 		['command', h('span', { class: 'wrap' }, recording.command)],
 		['machine', recording.machine],
 		['duration', nsText(recording.duration_ns)],
 		['mode', recording.mode === 'trace' ? `every interval, a sampling point every ${nsText(recording.period_ns)}` : `sampling points every ${nsText(recording.period_ns)}`],
-		['threads', `${countText(threads)} of ${countText(Math.max(0, recording.processes.length - 1))} processes`],
+		['threads', `${countText(threads.length)} of ${countText(processes)} process${processes === 1 ? '' : 'es'}`],
 		...recording.diagnostics.map((one) => [one.label, h('span', { class: one.well ? 'wrap' : 'wrap warning' }, one.text)] as const),
 	]));
 	return part;

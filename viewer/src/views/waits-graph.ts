@@ -104,6 +104,9 @@ export function chooseGraph(
 	document: WaitsDocument, options: { minShare: number; idle: boolean; limit: number },
 ): GraphChoice {
 	const needed = new Set((document.verdict.edges ?? []).map(edgeKey));
+	const members = new Set(document.verdict.members ?? []);
+	// A sink has no edges of its own: what it waits for nevertheless.
+	if (needed.size === 0) for (const edge of document.edges) if (members.has(edge.from) && edge.share >= options.minShare) needed.add(edgeKey(edge));
 	const isWanted = (edge: WaitEdge): boolean =>
 		edge.share >= options.minShare && (options.idle || !isIdleEdge(edge));
 	const byGain = (a: WaitEdge, b: WaitEdge): number => edgeGain(b) - edgeGain(a) || b.weight_ns - a.weight_ns;
@@ -112,7 +115,7 @@ export function chooseGraph(
 		...document.edges.filter((edge) => !needed.has(edgeKey(edge)) && isWanted(edge)).sort(byGain),
 	];
 	const shown = edges.slice(0, options.limit);
-	const names = new Set<string>(document.verdict.members ?? []);
+	const names = new Set<string>(members);
 	for (const edge of shown) {
 		names.add(edge.from);
 		names.add(edge.to);
@@ -145,8 +148,17 @@ export function knotOf(document: WaitsDocument, name: string): { knot: Knot; isV
 	return null;
 }
 
-/** Text of a stack's innermost functions, as `dwell waits` prints it. */
-export function stackText(frames: readonly StackFrame[], limit: number): string {
+/** Functions of a stack that are not the kernel's; all, if there are no others. */
+export function userFrames(frames: readonly StackFrame[]): readonly StackFrame[] {
+	const user = frames.filter((frame) => !frame.kernel);
+	return user.length > 0 ? user : frames;
+}
+
+/** Text of a stack's innermost functions, without those within a library's call (`__futex_wait`). */
+export function stackText(all: readonly StackFrame[], limit: number): string {
+	const user = userFrames(all);
+	const first = user.findIndex((frame) => !frame.symbol.startsWith('__'));
+	const frames = first > 0 ? user.slice(first) : user;
 	const parts = frames.slice(0, limit).map((frame) => {
 		if (!frame.file) return frame.symbol;
 		const file = frame.file.slice(frame.file.lastIndexOf('/') + 1);

@@ -2,7 +2,7 @@
 import { h } from '../ui/dom.js';
 import { countText, nsText, pairs, percentText, plainTable } from './summary-parts.js';
 import {
-	chooseGraph, edgeGain, firstShare, isIdleEdge, knotOf, SHARES, stackText, type GraphChoice, type StackFrame, type WaitEdge, type WaitVertex,
+	chooseGraph, edgeGain, firstShare, isIdleEdge, knotOf, SHARES, stackText, userFrames, type GraphChoice, type StackFrame, type WaitEdge, type WaitVertex,
 	type WaitsDocument,
 } from './waits-graph.js';
 import { layoutGraph, smoothPath, type GraphLayout } from './waits-layout.js';
@@ -11,7 +11,8 @@ import { svg } from './waits-svg.js';
 export interface WaitsState {
 	/** Smallest share of edges that are drawn; null: as many as can be read. */
 	minShare: number | null;
-	idle: boolean;
+	/** Whether waits for work are drawn, too; null: if there are no others. */
+	idle: boolean | null;
 	/** "from\0to" of an edge, or the name of a vertex. */
 	selected: string;
 }
@@ -26,6 +27,7 @@ const READABLE = 22;
 
 export function waitsPart(document: WaitsDocument, state: WaitsState, context: WaitsContext, changed: () => void): HTMLElement {
 	const usual = firstShare(document, READABLE);
+	const withIdle = (): boolean => state.idle ?? document.edges.every(isIdleEdge);
 	const smallest = (): number => state.minShare ?? usual;
 	const graphBox = h('div', { class: 'graph-box' });
 	const more = h('p', { class: 'muted' });
@@ -50,7 +52,7 @@ export function waitsPart(document: WaitsDocument, state: WaitsState, context: W
 		else detail.append(h('p', { class: 'muted' }, 'Choose an edge to see its causes, or a vertex to see its times.'));
 	};
 	const draw = (): void => {
-		const choice = chooseGraph(document, { minShare: smallest(), idle: state.idle, limit: LIMIT });
+		const choice = chooseGraph(document, { minShare: smallest(), idle: withIdle(), limit: LIMIT });
 		const layout = layoutGraph(choice, vertexWidth, graphBox.clientWidth > 0 && graphBox.clientWidth < 420);
 		const picture = drawGraph(document, choice, layout, state, select);
 		graphBox.replaceChildren(picture);
@@ -77,7 +79,7 @@ export function waitsPart(document: WaitsDocument, state: WaitsState, context: W
 		draw();
 	});
 	const idle = h('input', { type: 'checkbox' }) as HTMLInputElement;
-	idle.checked = state.idle;
+	idle.checked = withIdle();
 	idle.addEventListener('change', () => {
 		state.idle = idle.checked;
 		changed();
@@ -146,7 +148,7 @@ function vertexText(vertex: WaitVertex, document: WaitsDocument): string {
 /** Second line in a vertex: how its time is divided. */
 function vertexSubtext(vertex: WaitVertex): string {
 	if (vertex.lifetime_ns && vertex.running_ns !== undefined)
-		return `${percentText(vertex.running_ns / vertex.lifetime_ns, 0)} run${vertex.threads && vertex.threads > 1 ? `, ${countText(vertex.threads)} threads` : ''}`;
+		return `${percentText(vertex.running_ns / vertex.lifetime_ns, 0)} ${vertex.type === 'thread' ? 'run' : 'busy'}${vertex.threads && vertex.threads > 1 ? `, ${countText(vertex.threads)} threads` : ''}`;
 	if (vertex.requests !== undefined) return `${countText(vertex.requests)} requests`;
 	return vertex.recorded ? '' : vertex.type === 'thread' ? 'not recorded' : vertex.type;
 }
@@ -218,8 +220,11 @@ function shorten(text: string, length: number): string {
 	return text.length <= length ? text : `${text.slice(0, length - 1)}\u2026`;
 }
 
-function stackList(frames: readonly StackFrame[]): HTMLElement {
+function stackList(all: readonly StackFrame[]): HTMLElement {
 	const list = h('ol', { class: 'stack-list' });
+	const frames = userFrames(all);
+	const hidden = all.length - frames.length;
+	if (hidden > 0) list.append(h('li', { class: 'kernel' }, `${hidden} function${hidden === 1 ? '' : 's'} of the kernel`));
 	for (const frame of frames.slice(0, 40)) {
 		const place = frame.file ? `${frame.file.slice(frame.file.lastIndexOf('/') + 1)}${frame.line ? `:${frame.line}` : ''}` : frame.dso ?? '';
 		list.append(h('li', { class: frame.kernel ? 'kernel' : '' }, h('span', {}, frame.symbol), h('span', { class: 'muted' }, ` ${place}`)));
@@ -297,13 +302,13 @@ function edgeTable(document: WaitsDocument, state: WaitsState, select: (key: str
 		});
 		const first = edge.stacks[0];
 		return [
-			link, verdict.has(keyOf(edge)) ? 'bottleneck' : '', percentText(edge.plain_share), percentText(edge.share),
+			h('span', {}, link, verdict.has(keyOf(edge)) ? h('span', { class: 'muted' }, ' bottleneck') : ''), percentText(edge.plain_share), percentText(edge.share),
 			edge.for_work_ns > 0 ? percentText(edge.for_work_ns / Math.max(1, edge.plain_ns), 0) : '', countText(edge.count),
 			first?.what ?? '', first ? stackText(first.waiter, 3) : '',
 		];
 	});
 	return h('div', { class: 'scroll-box' }, plainTable('Edges of the wait-for graph',
-		['who waits for whom', '', 'waits#', 'with others#', 'for work#', 'number#', 'mostly', 'waits in'], rows, 20));
+		['who waits for whom', 'waits#', 'with others#', 'for work#', 'number#', 'mostly', 'waits in'], rows, 20));
 }
 
 function vertexTable(document: WaitsDocument): HTMLElement {

@@ -5,7 +5,7 @@ import type { WaitsDocument } from './waits-graph.js';
 import { waitsPart, type WaitsState } from './waits-parts.js';
 
 class WaitsView implements ViewInstance {
-	private readonly current: WaitsState = { minShare: null, idle: false, selected: '' };
+	private readonly current: WaitsState = { minShare: null, idle: null, selected: '' };
 	private recording = -1;
 	private document: WaitsDocument | null = null;
 
@@ -34,7 +34,7 @@ class WaitsView implements ViewInstance {
 	state(state: Record<string, string>): void {
 		const minShare = state['share'] === undefined ? null : Number(state['share']);
 		const selected = (state['from'] ?? '') && state['to'] !== undefined ? `${state['from']}\0${state['to']}` : state['vertex'] ?? '';
-		const next = { minShare: Number.isFinite(minShare) ? minShare : null, idle: state['idle'] === '1', selected };
+		const next = { minShare: Number.isFinite(minShare) ? minShare : null, idle: state['work'] === undefined ? null : state['work'] === '1', selected };
 		const isSame = next.minShare === this.current.minShare && next.idle === this.current.idle && next.selected === this.current.selected;
 		Object.assign(this.current, next);
 		if (!isSame) this.show();
@@ -48,7 +48,7 @@ class WaitsView implements ViewInstance {
 		const { minShare, idle, selected } = this.current;
 		const [from, to] = selected.split('\0');
 		this.app.go('waits', {
-			...(minShare === null ? {} : { share: String(minShare) }), ...(idle ? { idle: '1' } : {}),
+			...(minShare === null ? {} : { share: String(minShare) }), ...(idle === null ? {} : { work: idle ? '1' : '0' }),
 			...(to !== undefined ? { from: from!, to } : selected ? { vertex: selected } : {}),
 		});
 	}
