@@ -6,7 +6,7 @@ import {
 } from './latency-shape.js';
 import { BoxPicture, type Box, type PictureColors, type Scene } from './path-canvas.js';
 import { linearTicks } from './causal-curve.js';
-import { countText, limitedRows, nsText, percentText, plainTable, tableHead, tickText } from './summary-parts.js';
+import { countText, limitedRows, nsText, percentText, plainTable, tableHead, tickText, type LockNames } from './summary-parts.js';
 
 export interface Request {
 	readonly id: number | string;
@@ -37,6 +37,7 @@ export interface RequestsState {
 export interface RequestsContext {
 	readonly colors: () => PictureColors & { readonly cpu: string; readonly io: string; readonly lock: string; readonly sched: string; readonly other: string; readonly holder: string };
 	threadName(tid: number): string;
+	readonly lockNames: LockNames;
 	/** Shows a part of the recording, in ns from its start, in another view. */
 	showTime(from_ns: number, until_ns: number, tid: number): void;
 }
@@ -121,7 +122,7 @@ function itemText(item: TimelineItem, context: RequestsContext): string {
 	const name = item.for ? context.threadName(item.for) : '';
 	switch (item.type) {
 		case 'wait':
-			return `${item.kind ?? 'wait'}${item.object ? ` ${item.object}` : ''}${name ? `, for ${name}` : ''}${item.function ? ` in ${item.function}` : ''}`;
+			return `${item.kind ?? 'wait'}${item.object ? ` ${context.lockNames(item.object)}` : ''}${name ? `, for ${name}` : ''}${item.function ? ` in ${item.function}` : ''}`;
 		case 'run queue':
 			return `run queue${name ? `, for ${name}` : ''}`;
 		case 'queue':
@@ -138,7 +139,7 @@ function itemColor(item: TimelineItem, colors: ReturnType<RequestsContext['color
 	switch (item.type) {
 		case 'wait':
 			if (item.cause === 'device') return colors.io;
-			return item.kind === 'futex' || item.kind?.includes('lock') ? colors.lock : colors.other;
+			return isLockWait(item) ? colors.lock : colors.other;
 		case 'run queue':
 			return colors.sched;
 		case 'queue':
@@ -193,7 +194,7 @@ function timelinePart(timeline: Timeline, context: RequestsContext): { element: 
 		h('h3', {}, `Request ${timeline.id}: ${nsText(timeline.length_ns)}, answered by ${context.threadName(timeline.tid)}`),
 		h('p', { class: 'muted' }, `Arrived at ${nsText(timeline.begin_ns)}`,
 			timeline.unread_ns > 0 ? `, read after ${nsText(timeline.unread_ns)}` : '', timeline.peer ? `, from ${timeline.peer}` : '', '. '), all,
-		picture.element,
+		picture.element, timelineLegend(timeline.items),
 		h('p', { class: 'muted hint' }, 'Arrows move between boxes, Enter shows one in full width, + and - zoom, 0 shows all; drag to show a part.'),
 		h('h4', {}, 'What its time went to'),
 		plainTable('Causes', ['cause', 'time#', 'share#'], causes.map((cause) => [
@@ -205,6 +206,24 @@ function timelinePart(timeline: Timeline, context: RequestsContext): { element: 
 				`${isHolderItem(item) ? 'holder ' : ''}${context.threadName(item.tid)}`,
 			]))));
 	return { element, picture };
+}
+
+const legendParts = [
+	{ className: 'split-cpu', text: 'calls', isIt: (item: TimelineItem) => item.type === 'call' },
+	{ className: 'split-queue', text: 'run queue', isIt: (item: TimelineItem) => item.type === 'run queue' },
+	{ className: 'split-lock', text: 'waits for locks', isIt: (item: TimelineItem) => item.type === 'wait' && isLockWait(item) },
+	{ className: 'split-disk', text: 'waits for devices', isIt: (item: TimelineItem) => item.type === 'wait' && item.cause === 'device' },
+	{ className: 'split-other', text: 'other waits', isIt: (item: TimelineItem) => item.type === 'queue' || (item.type === 'wait' && !isLockWait(item) && item.cause !== 'device') },
+	{ className: 'timeline-holder', text: 'what the holder of the lock did', isIt: isHolderItem },
+] as const;
+
+function timelineLegend(items: readonly TimelineItem[]): HTMLElement {
+	return h('p', { class: 'split-legend' }, ...legendParts.filter(({ isIt }) => items.some((item) => isIt(item)))
+		.map(({ className, text }) => h('span', {}, h('span', { class: `key ${className}` }), text)));
+}
+
+function isLockWait(item: TimelineItem): boolean {
+	return item.kind === 'futex' || (item.kind?.includes('lock') ?? false);
 }
 
 function timelineScene(

@@ -5,7 +5,7 @@ import { functionsPart, type FunctionsState, type LatencyDocument } from './late
 import { locksPart, type LocksDocument } from './latency-locks.js';
 import { requestsPart, type RequestsDocument, type RequestsPart, type RequestsState } from './latency-requests.js';
 import { pictureColors, themeColor } from './path-colors.js';
-import { mainName, tabList, verdictOf } from './summary-parts.js';
+import { lockNames, mainName, tabList, verdictOf } from './summary-parts.js';
 
 const PARTS = [
 	{ id: 'functions', title: 'Functions', block: 'latency' },
@@ -19,7 +19,7 @@ class LatencyView implements ViewInstance {
 	private part: Part | '' = '';
 	private readonly functions: FunctionsState = { order: 'tail', filter: '', selected: '' };
 	private readonly requests: RequestsState = { request: '' };
-	private readonly body = h('div');
+	private readonly body = h('div', { role: 'tabpanel', 'aria-label': 'Part' });
 	private shown = '';
 	private requestsPart: RequestsPart | null = null;
 
@@ -94,18 +94,21 @@ class LatencyView implements ViewInstance {
 			if (this.shown !== `${recording} ${part}`) return;
 			if (part === 'functions') this.body.replaceChildren(functionsPart(document as LatencyDocument, this.functions, changed));
 			else if (part === 'locks') this.body.replaceChildren(locksPart(document as LocksDocument, this.threadNames(recording)));
-			else this.showRequests(document as RequestsDocument, recording, changed);
-		}, (error: Error) => this.body.replaceChildren(h('p', { class: 'warning' }, error.message)));
+			else return this.showRequests(document as RequestsDocument, recording, changed);
+		}).catch((error: Error) => this.body.replaceChildren(h('p', { class: 'warning' }, error.message)));
 	}
 
-	private showRequests(document: RequestsDocument, recording: number, changed: () => void): void {
+	private async showRequests(document: RequestsDocument, recording: number, changed: () => void): Promise<void> {
+		const locks = await lockNames(this.app, recording);
+		if (this.shown !== `${recording} requests`) return;
 		const { threads } = this.app.index.recordings[recording]!;
 		this.requestsPart = requestsPart(document, this.requests, {
 			colors: () => ({
 				...pictureColors(), cpu: this.app.color(0), io: this.app.color(1), lock: this.app.color(2), sched: this.app.color(3),
-				other: this.app.color(4), holder: themeColor('--path-both'),
+				other: this.app.color(4), holder: themeColor('--holder'),
 			}),
 			threadName: this.threadNames(recording),
+			lockNames: locks,
 			showTime: (from, until, tid) => {
 				const thread = threads.findIndex((one) => one.tid === tid);
 				const margin = (until - from) * 0.05;

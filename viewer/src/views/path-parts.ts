@@ -401,7 +401,7 @@ export function treeTable(context: PathContext): HTMLElement {
 		const name = h('td', { class: 'text tree-name' }, h('span', { class: `key path-${key}` }), nodes.map((one) => context.nodeText(one)).join(' \u203a '));
 		name.style.paddingInlineStart = `${Math.min(depth, 40) * 0.7 + 0.3}em`;
 		const self = nodes.reduce((sum, one) => sum + sums.self[one]!, 0);
-		return h('tr', { class: kind === NODE_THREAD ? 'tree-thread' : '', 'aria-level': String(depth + 1) },
+		return h('tr', { class: kind === NODE_THREAD ? 'tree-thread' : '' },
 			h('td', { class: 'num' }, percentText(sums.total[node]! / all)), h('td', { class: 'num' }, nsText(sums.total[node]! * unit)),
 			h('td', { class: 'num' }, self > 0 ? nsText(self * unit) : ''), h('td', { class: 'num' }, countText(sums.count[node]!)), name);
 	});

@@ -66,6 +66,8 @@ export interface PathTree {
 	readonly leafOf: Int32Array;
 	/** For each category what it means for the functions that it is in. */
 	readonly did: Uint8Array;
+	/** There were more than MOST_NODES. */
+	readonly isCut: boolean;
 }
 
 export const ABOUT_LIMIT = 2 ** 24;
@@ -83,6 +85,9 @@ function isInFunctions(name: string): boolean {
 	return name === 'running';
 }
 
+/** Of a tree; what would be below counts for the node that is there, so that sums stay exact. */
+export const MOST_NODES = 2 ** 20;
+
 class TreeBuilder {
 	readonly parent = [-1];
 	readonly kind = [NODE_ROOT];
@@ -91,6 +96,7 @@ class TreeBuilder {
 	private readonly children = new Map<number, number>();
 	private readonly wide = new Map<string, number>();
 	private readonly stackEnds = new Map<number, number>();
+	isCut = false;
 
 	constructor(private readonly names: PathNames) {}
 
@@ -103,6 +109,10 @@ class TreeBuilder {
 		else known = this.wide.get(`${parent} ${low}`);
 		if (known !== undefined) return known;
 		const node = this.parent.length;
+		if (node >= MOST_NODES) {
+			this.isCut = true;
+			return parent;
+		}
 		this.parent.push(parent);
 		this.kind.push(kind);
 		this.id.push(id);
@@ -125,7 +135,7 @@ class TreeBuilder {
 		}
 		let node = parent;
 		for (let i = frames.length; i-- > 0; ) node = this.child(node, NODE_FRAME, frames[i]!);
-		this.stackEnds.set(key, node);
+		if (this.stackEnds.size < MOST_NODES) this.stackEnds.set(key, node);
 		return node;
 	}
 }
@@ -158,7 +168,7 @@ export function buildPathTree(path: PathTables, names: PathNames): PathTree {
 		leafOf[step] = node;
 	}
 	const did = Uint8Array.from(path.categories, categoryMeans);
-	return { parent: tree.parent, kind: tree.kind, id: tree.id, depth: tree.depth, levelNode, leafOf, did };
+	return { parent: tree.parent, kind: tree.kind, id: tree.id, depth: tree.depth, levelNode, leafOf, did, isCut: tree.isCut };
 }
 
 /** What is left of a flag on the way from a node to its parent. */

@@ -50,7 +50,7 @@ function colors(): PathColors {
 class PathView implements ViewInstance {
 	private readonly current: PathState = { picture: 'chronological', functions: true, kernel: false, root: 0 };
 	private readonly head = h('div');
-	private readonly body = h('div');
+	private readonly body = h('div', { role: 'tabpanel', 'aria-label': 'Picture' });
 	private readonly detail = h('div', { 'aria-live': 'polite' });
 	private loaded: Loaded | null = null;
 	private loading = -1;
@@ -209,6 +209,7 @@ class PathView implements ViewInstance {
 		this.head.replaceChildren(
 			h('div', { class: 'verdict' },
 				...verdictOf(this.app, recording, 'path').map((text) => h('p', { class: 'verdict-text' }, text)),
+				context.tree.isCut ? h('p', { class: 'warning' }, 'The tree of this path is too large: functions at its ends are left out, their time is not.') : null,
 				h('p', { class: 'muted' }, `The path of ${context.threadText(info.thread)}: ${nsText(info.wall_ns)}, ${whole} accounted for. ` +
 					(isAll ? 'All of it is shown.' : `Shown: ${clockText(from * context.unit, (until - from) * context.unit)} to ${clockText(until * context.unit, (until - from) * context.unit)}.`))),
 			accountPart(context),

@@ -153,3 +153,19 @@ export function mainName(thread: ThreadInfo): string {
 export function verdictOf(app: App, recording: number | null, view: string): string[] {
 	return app.index.verdicts.filter((one) => one.recording === recording && one.view === view).map((one) => one.text);
 }
+
+/**
+ * Replaces addresses of locks in a text by the names of their variables, where the analysis of locks knows
+ * them.
+ */
+export type LockNames = (text: string) => string;
+
+interface NamedLocks { readonly locks: readonly { readonly address: string | null; readonly variable: string | null }[] }
+
+export async function lockNames(app: App, recording: number): Promise<LockNames> {
+	const names = new Map<string, string>();
+	const block = `r${recording}.locks`;
+	if (app.has(block))
+		for (const { address, variable } of (await app.json<NamedLocks>(block)).locks) if (address && variable) names.set(address, variable);
+	return (text) => (names.size > 0 ? text.replace(/0x[0-9a-f]+/g, (address) => names.get(address) ?? address) : text);
+}

@@ -1,6 +1,6 @@
 // The wait-for graph as a picture and as tables.
 import { h } from '../ui/dom.js';
-import { countText, nsText, pairs, percentText, plainTable } from './summary-parts.js';
+import { countText, nsText, pairs, percentText, plainTable, type LockNames } from './summary-parts.js';
 import {
 	chooseGraph, edgeGain, firstShare, isIdleEdge, knotOf, SHARES, stackText, userFrames, type GraphChoice, type StackFrame, type WaitEdge, type WaitVertex,
 	type WaitsDocument,
@@ -20,6 +20,7 @@ export interface WaitsState {
 export interface WaitsContext {
 	/** Shows the threads of a vertex in another view; null: it has none. */
 	showThreads(vertex: WaitVertex): (() => void) | null;
+	readonly lockNames: LockNames;
 }
 
 const LIMIT = 80;
@@ -47,7 +48,7 @@ export function waitsPart(document: WaitsDocument, state: WaitsState, context: W
 		detail.replaceChildren();
 		const edge = document.edges.find((one) => keyOf(one) === state.selected);
 		const vertex = document.threads.find((one) => one.name === state.selected);
-		if (edge) detail.append(edgeDetail(edge, document));
+		if (edge) detail.append(edgeDetail(edge, document, context));
 		else if (vertex) detail.append(vertexDetail(vertex, document, context, select));
 		else detail.append(h('p', { class: 'muted' }, 'Choose an edge to see its causes, or a vertex to see its times.'));
 	};
@@ -91,7 +92,7 @@ export function waitsPart(document: WaitsDocument, state: WaitsState, context: W
 		verdictPart(document),
 		h('div', { class: 'control-row' }, h('label', {}, 'Edges ', shares), h('label', {}, idle, ' waits for work, too'), legend()),
 		h('div', { class: 'with-detail' }, h('div', {}, graphBox, more), detail),
-		h('h3', {}, 'Edges'), edgeTable(document, state, select, detail),
+		h('h3', {}, 'Edges'), edgeTable(document, state, select, detail, context),
 		h('h3', {}, 'Threads, devices and others'), vertexTable(document),
 		h('h3', {}, 'Knots and sinks'), knotTable(document));
 }
@@ -99,7 +100,7 @@ export function waitsPart(document: WaitsDocument, state: WaitsState, context: W
 const keyOf = (edge: { from: string; to: string }): string => `${edge.from}\0${edge.to}`;
 
 function vertexWidth(vertex: WaitVertex): number {
-	return Math.max(64, 20 + 6.8 * Math.min(vertex.name.length, 26), 16 + 5.7 * vertexSubtext(vertex).length);
+	return Math.max(64, 20 + 7.4 * Math.min(vertex.name.length, 26), 16 + 5.7 * vertexSubtext(vertex).length);
 }
 
 /** The middle of the bottleneck, or of the picture. */
@@ -233,7 +234,7 @@ function stackList(all: readonly StackFrame[]): HTMLElement {
 	return list;
 }
 
-function edgeDetail(edge: WaitEdge, document: WaitsDocument): HTMLElement {
+function edgeDetail(edge: WaitEdge, document: WaitsDocument, context: WaitsContext): HTMLElement {
 	const share = (ns: number): string => `${nsText(ns)}, ${percentText(ns / document.window_ns)} of the time`;
 	const panel = h('section', { 'aria-label': edgeText(edge) },
 		h('h3', { class: 'wrap' }, `${edge.from} \u2192 ${edge.to}`),
@@ -249,7 +250,7 @@ function edgeDetail(edge: WaitEdge, document: WaitsDocument): HTMLElement {
 	if (kinds.length > 1) panel.append(plainTable('Kinds of wait', ['kind', 'time#'], kinds.map(([kind, ns]) => [kind, nsText(ns)])));
 	for (const stack of edge.stacks) {
 		const part = edge.plain_ns > 0 ? `${percentText(stack.plain_ns / edge.plain_ns, 0)} ` : '';
-		panel.append(h('h4', { class: 'wrap' }, `${part}${stack.what}`),
+		panel.append(h('h4', { class: 'wrap' }, `${part}${context.lockNames(stack.what)}`),
 			h('p', { class: 'muted' }, `${nsText(stack.plain_ns)} in ${countText(stack.count)} waits, the longest ${nsText(stack.longest_ns)}`));
 		if (stack.waiter.length) panel.append(h('h5', {}, 'waits in'), stackList(stack.waiter));
 		if (stack.waker.length) panel.append(h('h5', {}, 'woken by'), stackList(stack.waker));
@@ -291,7 +292,7 @@ function vertexDetail(vertex: WaitVertex, document: WaitsDocument, context: Wait
 	return panel;
 }
 
-function edgeTable(document: WaitsDocument, state: WaitsState, select: (key: string) => void, detail: HTMLElement): HTMLElement {
+function edgeTable(document: WaitsDocument, state: WaitsState, select: (key: string) => void, detail: HTMLElement, context: WaitsContext): HTMLElement {
 	const verdict = new Set((document.verdict.edges ?? []).map(keyOf));
 	const order = (edge: WaitEdge): number => (verdict.has(keyOf(edge)) ? 1e18 : 0) + edgeGain(edge) + edge.weight_ns * 1e-6;
 	const rows = [...document.edges].sort((a, b) => order(b) - order(a)).map((edge) => {
@@ -304,7 +305,7 @@ function edgeTable(document: WaitsDocument, state: WaitsState, select: (key: str
 		return [
 			h('span', {}, link, verdict.has(keyOf(edge)) ? h('span', { class: 'muted' }, ' bottleneck') : ''), percentText(edge.plain_share), percentText(edge.share),
 			edge.for_work_ns > 0 ? percentText(edge.for_work_ns / Math.max(1, edge.plain_ns), 0) : '', countText(edge.count),
-			first?.what ?? '', first ? stackText(first.waiter, 3) : '',
+			first ? context.lockNames(first.what) : '', first ? stackText(first.waiter, 3) : '',
 		];
 	});
 	return h('div', { class: 'scroll-box' }, plainTable('Edges of the wait-for graph',

@@ -1,6 +1,7 @@
 // Who waits for whom (wPerf): the graph, its knots, and what is behind each edge.
 import type { App, View, ViewInstance } from '../ui/app.js';
 import { h } from '../ui/dom.js';
+import { lockNames, type LockNames } from './summary-parts.js';
 import type { WaitsDocument } from './waits-graph.js';
 import { waitsPart, type WaitsState } from './waits-parts.js';
 
@@ -8,6 +9,7 @@ class WaitsView implements ViewInstance {
 	private readonly current: WaitsState = { minShare: null, idle: null, selected: '' };
 	private recording = -1;
 	private document: WaitsDocument | null = null;
+	private locks: LockNames = (text) => text;
 
 	constructor(private readonly root: HTMLElement, private readonly app: App) {
 		this.update();
@@ -24,9 +26,10 @@ class WaitsView implements ViewInstance {
 			return;
 		}
 		this.root.replaceChildren(h('p', { class: 'muted', role: 'status' }, 'Reading\u2026'));
-		this.app.json<WaitsDocument>(block).then((document) => {
+		Promise.all([this.app.json<WaitsDocument>(block), lockNames(this.app, recording)]).then(([document, locks]) => {
 			if (this.recording !== recording) return;
 			this.document = document;
+			this.locks = locks;
 			this.show();
 		}, (error: Error) => this.root.replaceChildren(h('p', { class: 'warning' }, error.message)));
 	}
@@ -41,7 +44,7 @@ class WaitsView implements ViewInstance {
 	}
 
 	private show(): void {
-		if (this.document) this.root.replaceChildren(waitsPart(this.document, this.current, { showThreads: (vertex) => this.showThreads(vertex) }, () => this.save()));
+		if (this.document) this.root.replaceChildren(waitsPart(this.document, this.current, { showThreads: (vertex) => this.showThreads(vertex), lockNames: this.locks }, () => this.save()));
 	}
 
 	private save(): void {
