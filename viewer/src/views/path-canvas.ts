@@ -91,6 +91,7 @@ export class BoxPicture {
 		this.element.className = 'box-picture';
 		this.tip.className = 'box-tip';
 		this.tip.hidden = true;
+		this.tip.setAttribute('aria-hidden', 'true');
 		this.live.className = 'visually-hidden';
 		this.live.setAttribute('aria-live', 'polite');
 		this.more.className = 'box-more';

@@ -182,7 +182,8 @@ class PathView implements ViewInstance {
 	private hint(): HTMLElement {
 		const overTime = this.current.picture !== 'consolidated';
 		return h('p', { class: 'muted hint' }, overTime
-			? 'Drag to select a time; Ctrl and wheel, + and - zoom, [ and ] move, 0 shows all. Arrows move between boxes, Enter shows details.'
+			? 'Drag to select a time; Ctrl and wheel, + and - zoom, [ and ] move, 0 shows all. Arrows move between boxes, Enter shows details.' +
+				(this.current.picture === 'threads' ? ' A click on a name shows the thread in the timeline.' : '')
 			: 'Enter or a click shows a box in full width, again or 0 shows all. Arrows move between boxes.');
 	}
 
