@@ -50,7 +50,7 @@ const meta = await build({ ...common, entryPoints: ['src/main.ts'], format: 'iif
 const script = inScript(meta.outputFiles[0].text.trim());
 const css = (await build({ ...common, stdin: { contents: styles(), loader: 'css' }, bundle: false })).outputFiles[0].text.trim();
 const policy = [
-	"default-src 'none'", `script-src ${hash(script)} blob:`, 'worker-src blob:', `style-src ${hash(css)}`,
+	"default-src 'none'", `script-src ${hash(script)}`, 'worker-src blob:', `style-src ${hash(css)}`,
 	"style-src-attr 'unsafe-inline'", 'img-src data: blob:', "connect-src 'none'", "base-uri 'none'", "form-action 'none'",
 	"require-trusted-types-for 'script'", 'trusted-types dwell-worker',
 ].join('; ');
