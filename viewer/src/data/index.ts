@@ -6,6 +6,8 @@ export interface ThreadInfo {
 	/** Each from a time on, in units. */
 	names: [number, string][];
 	parent: number;
+	/** Else it is known only because others refer to it. */
+	recorded: boolean;
 	waker_only: boolean;
 	/** In units. */
 	created: number;

@@ -57,6 +57,7 @@ class SampleWalker {
 /** Adds thread `thread`'s share of each of `width` bins of [from, until), by channel. */
 export function addBins(r: Recording, thread: number, from: number, until: number, width: number, to: Float32Array, at = 0): void {
 	const info = r.info.threads[thread]!, unit = r.info.unit_ns;
+	if (!info.recorded) return;
 	const created = info.created * unit, ended = info.ended * unit, step = (until - from) / width;
 	const walker = new Walker(r, thread, from), samples = r.info.mode === 'sampling' ? new SampleWalker(r, thread, from) : null;
 	let before = new Float64Array(CHANNELS), now = new Float64Array(CHANNELS), sampled = samples?.until(from) ?? 0;

@@ -80,9 +80,9 @@ export function pieces(r: Recording, thread: number, from: number, until: number
 	};
 	const run = (begin: number, until: number): void => {
 		if (until <= begin) return;
-		const alive = begin < ended && until > created;
+		const alive = info.recorded && begin < ended && until > created;
 		put({ thread, name: threadName(r.info, thread, begin), interval: -1, from: begin, until, channel: alive ? 0 : -1,
-			text: alive ? 'running' : 'not there', stack: alive && list.length < most ? runStack(r, thread, begin, until, i) : [], idle: 'no' });
+			text: alive ? 'running' : info.recorded ? 'not there' : 'not recorded', stack: alive && list.length < most ? runStack(r, thread, begin, until, i) : [], idle: 'no' });
 	};
 	for (; i < end && r.out[i]! < until; i++) {
 		run(time, Math.min(r.out[i]!, until));

@@ -12,7 +12,7 @@ export interface Range {
 }
 
 export function threadsOf(r: Recording, range: Range): number[] {
-	const all = range.threads ?? r.info.threads.flatMap((thread, number) => number && !thread.waker_only ? [number] : []);
+	const all = range.threads ?? r.info.threads.flatMap((thread, number) => number && thread.recorded && !thread.waker_only ? [number] : []);
 	return all.filter((number) => number > 0 && number < r.info.threads.length);
 }
 

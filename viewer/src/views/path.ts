@@ -25,6 +25,8 @@ interface Loaded {
 async function load(app: App, number: number): Promise<Loaded> {
 	const recording = app.index.recordings[number]!;
 	const block = (name: string): string => `r${number}.${name}`;
+	// The engine reads the same blocks: one after the other.
+	await app.engine.load(number);
 	const [info, levels, steps, strings, frames, nodes, stacks] = await Promise.all([
 		app.json<PathInfo>(block('path')), app.table(block('path.levels'), SIGNED_LEVELS), app.table(block('path.steps'), SIGNED_STEPS),
 		app.text(block('strings')), app.table(block('frames')), app.table(block('nodes')), app.table(block('stacks')),
