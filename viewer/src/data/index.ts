@@ -1,0 +1,60 @@
+// The block `index`, see docs/page.md.
+
+export interface ThreadInfo {
+	tid: number;
+	process: number;
+	/** Each from a time on, in units. */
+	names: [number, string][];
+	parent: number;
+	/** Else it is known only because others refer to it. */
+	recorded: boolean;
+	waker_only: boolean;
+	/** In units. */
+	created: number;
+	ended: number;
+	exited: boolean;
+	/** By class: exact times, ns, and what calibrates sampled ones. */
+	ns: number[];
+	factor: number[];
+}
+
+export interface WaitInfo {
+	class: number;
+	kind: string;
+	/** "no", or why it is a wait for work. */
+	idle: string;
+	preempted: boolean;
+}
+
+export interface ChunkInfo {
+	block: string;
+	type: 'intervals' | 'samples';
+	runs: [number, number][];
+	from: number;
+	until: number;
+}
+
+export interface RecordingInfo {
+	name: string;
+	command: string;
+	machine: string;
+	duration_ns: number;
+	mode: 'trace' | 'sampling';
+	period_ns: number;
+	unit_ns: number;
+	diagnostics: { label: string; text: string; well: boolean }[];
+	processes: { pid: number; name: string; parent: number }[];
+	threads: ThreadInfo[];
+	waits: WaitInfo[];
+	objects: string[];
+	chunks: ChunkInfo[];
+	blocks: string[];
+}
+
+export interface Index {
+	version: number;
+	dwell: string;
+	recordings: RecordingInfo[];
+	causal: { name: string; block: string }[];
+	verdicts: { recording: number | null; view: string; text: string }[];
+}

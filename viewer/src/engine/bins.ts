@@ -1,0 +1,148 @@
+// What threads did over time: shares by channel in bins, and intervals where there is room for them.
+import { addParts, CHANNELS, CLASS_SCHED, sumsBefore, upperBound, type Recording } from './recording.js';
+import { isShown, threadsOf, type Range } from './selection.js';
+
+/** Lengths of intervals of one thread before a time, by channel. Times ascend from call to call. */
+class Walker {
+	private at: number;
+	private readonly end: number;
+	private readonly base = new Float64Array(CHANNELS);
+	private readonly sums = new Float64Array(CHANNELS);
+
+	constructor(private readonly r: Recording, thread: number, from: number) {
+		this.end = r.first[thread + 1]!;
+		this.at = upperBound(r.in, r.first[thread]!, this.end, from);
+		sumsBefore(r, this.at, this.base);
+		this.base.forEach((value, c) => this.sums[c] = value);
+	}
+
+	/** Sets `to` to the lengths between the first time and `time`. */
+	until(time: number, to: Float64Array): void {
+		const { r } = this;
+		if (this.at < this.end && r.in[this.at]! <= time) {
+			/* Near by one by one, else by the sums. */
+			let k = this.at, steps = 0;
+			while (k < this.end && r.in[k]! <= time && steps++ < 24) addParts(r, k++, this.sums, 0);
+			if (k < this.end && r.in[k]! <= time) {
+				k = upperBound(r.in, k, this.end, time);
+				sumsBefore(r, k, this.sums);
+			}
+			this.at = k;
+		}
+		to.set(this.sums);
+		if (this.at < this.end && r.out[this.at]! < time) {
+			const i = this.at, channel = r.kinds[r.wait[i]!]!.channel;
+			to[channel]! += Math.min(time, r.wake[i]!) - r.out[i]!;
+			if (time > r.wake[i]!) to[CLASS_SCHED]! += time - r.wake[i]!;
+		}
+	}
+}
+
+/** In sampling mode: time for which a sample stands, up to `time`. */
+class SampleWalker {
+	private at: number;
+	private sum = 0;
+	private readonly end: number;
+	constructor(private readonly r: Recording, thread: number, from: number) {
+		this.end = r.firstSample[thread + 1]!;
+		this.at = upperBound(r.sampleTime, r.firstSample[thread]!, this.end, from);
+	}
+	until(time: number): number {
+		for (; this.at < this.end && this.r.sampleTime[this.at]! <= time; this.at++)
+			this.sum += this.r.samplePoints[this.at]! * this.r.info.period_ns;
+		return this.sum;
+	}
+}
+
+/** Adds thread `thread`'s share of each of `width` bins of [from, until), by channel. */
+export function addBins(r: Recording, thread: number, from: number, until: number, width: number, to: Float32Array, at = 0): void {
+	const info = r.info.threads[thread]!, unit = r.info.unit_ns;
+	if (!info.recorded) return;
+	const created = info.created * unit, ended = info.ended * unit, step = (until - from) / width;
+	const walker = new Walker(r, thread, from), samples = r.info.mode === 'sampling' ? new SampleWalker(r, thread, from) : null;
+	let before = new Float64Array(CHANNELS), now = new Float64Array(CHANNELS), sampled = samples?.until(from) ?? 0;
+	walker.until(from, before);
+	for (let x = 0; x < width; x++) {
+		const begin = from + x * step, end = begin + step;
+		walker.until(end, now);
+		const life = Math.max(0, Math.min(end, ended) - Math.max(begin, created));
+		let waited = 0;
+		for (let c = 1; c < CHANNELS; c++) {
+			const part = Math.max(0, now[c]! - before[c]!);
+			waited += part;
+			to[at + x * CHANNELS + c]! += part / step;
+		}
+		let running = Math.max(0, life - waited);
+		if (samples) {
+			const until = samples.until(end);
+			running = Math.min(running, until - sampled);
+			sampled = until;
+		}
+		to[at + x * CHANNELS]! += running / step;
+		[before, now] = [now, before];
+	}
+}
+
+export interface Row {
+	thread: number;
+	/** By bin and channel, shares from 0 to 1; null: `items` are there instead. */
+	bins: Float32Array | null;
+	items: Items | null;
+}
+
+/** Intervals of a thread, in the order of time. */
+export interface Items {
+	number: Uint32Array;
+	out: Float64Array;
+	wake: Float64Array;
+	in: Float64Array;
+	channel: Uint8Array;
+	/** What is waited for, of those that are long enough to have it written on them. */
+	text: string[];
+}
+
+export function waitText(r: Recording, i: number): string {
+	const wait = r.info.waits[r.wait[i]!]!, object = r.info.objects[r.object[i]!] ?? '';
+	if (r.wake[i]! === r.out[i]!) return wait.preempted ? 'preempted' : 'run queue';
+	return object ? `${wait.kind} ${object}` : wait.kind;
+}
+
+/** Rows of threads, `width` bins wide. A thread with few intervals in view has them one by one. */
+export function rows(r: Recording, threads: readonly number[], from: number, until: number, width: number): Row[] {
+	const most = width / 4, labelled = (until - from) / width * 24;
+	return threads.map((thread) => {
+		const begin = upperBound(r.in, r.first[thread]!, r.first[thread + 1]!, from);
+		const end = upperBound(r.out, begin, r.first[thread + 1]!, until);
+		if (end - begin > most || r.info.mode === 'sampling') {
+			const bins = new Float32Array(width * CHANNELS);
+			addBins(r, thread, from, until, width, bins);
+			return { thread, bins, items: null };
+		}
+		const number = Uint32Array.from({ length: end - begin }, (_, i) => begin + i);
+		return { thread, bins: null, items: {
+			number, out: r.out.slice(begin, end), wake: r.wake.slice(begin, end), in: r.in.slice(begin, end),
+			channel: Uint8Array.from(number, (i) => r.kinds[r.wait[i]!]!.channel),
+			text: Array.from(number, (i) => r.in[i]! - r.out[i]! > labelled ? waitText(r, i) : ''),
+		} };
+	});
+}
+
+/** Sums of all threads of a selection, over the whole recording: threads at a time by channel. */
+export function heat(r: Recording, range: Range, width: number): Float32Array {
+	const bins = new Float32Array(width * CHANNELS), whole = r.info.duration_ns;
+	for (const thread of threadsOf(r, range)) addBins(r, thread, 0, whole, width, bins);
+	return bins;
+}
+
+export interface ThreadTimes { thread: number; ns: Float64Array }
+
+/** Lengths of what each thread did in a selection, by channel. */
+export function threadTimes(r: Recording, range: Range): ThreadTimes[] {
+	const bins = new Float32Array(CHANNELS);
+	const shown = [0, 1, 2, 3, 4, 5].map((c) => isShown({ name: '', class: c === 5 ? 4 : c, channel: c }, range));
+	return threadsOf(r, { ...range, threads: null }).concat(range.threads?.filter((t) => r.info.threads[t]?.waker_only) ?? []).map((thread) => {
+		bins.fill(0);
+		addBins(r, thread, range.from, range.until, 1, bins);
+		return { thread, ns: Float64Array.from(bins, (share, c) => shown[c] ? share * (range.until - range.from) : 0) };
+	});
+}

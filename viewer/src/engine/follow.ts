@@ -1,0 +1,140 @@
+// What a thread did at a time, and what ended its waits.
+import { CHANNELS, threadName, upperBound, type Recording } from './recording.js';
+import { waitText } from './bins.js';
+import { addBins } from './bins.js';
+
+export interface FrameText { name: string; place: string; kernel: boolean; inlined: boolean }
+
+/** A piece of a thread's time. */
+export interface Piece {
+	thread: number;
+	name: string;
+	/** Number of the interval; -1: it runs, or is not there. */
+	interval: number;
+	from: number;
+	until: number;
+	channel: number;
+	text: string;
+	/** Innermost first. Of a run, that of a sample in it, or of its end. */
+	stack: FrameText[];
+	idle: string;
+}
+
+export interface Cause {
+	/** 'thread', 'other' (a device, the network, a timer), 'end' or 'unknown'. */
+	type: 'thread' | 'other' | 'end' | 'unknown';
+	thread: number;
+	name: string;
+	about: string;
+	stack: FrameText[];
+	at: number;
+	/** What `thread` did in the wait: its lengths sum to it. At most `MOST` pieces, then shares alone. */
+	pieces: Piece[];
+	more: number;
+	ns: number[];
+}
+
+const MOST = 200;
+
+export function stackText(r: Recording, stack: number): FrameText[] {
+	const frames: FrameText[] = [], { name, file, line, dso, flags } = r.frames;
+	for (let node = r.stackNode[stack]!; node; node = r.nodeParent[node]!) {
+		const frame = r.nodeFrame[node]!, source = r.strings[file[frame]!]!;
+		frames.push({
+			name: frame ? r.strings[name[frame]!]! : '[no stack]',
+			place: source ? `${source}:${line[frame]!}` : r.strings[dso[frame]!]!,
+			kernel: (flags[frame]! & 1) === 1, inlined: (flags[frame]! & 2) === 2,
+		});
+	}
+	return frames;
+}
+
+/** The stack of a sample in [from, until), or of the interval that ends the run. */
+function runStack(r: Recording, thread: number, from: number, until: number, ending: number): FrameText[] {
+	const end = r.firstSample[thread + 1]!, sample = upperBound(r.sampleTime, r.firstSample[thread]!, end, from - 1);
+	if (sample < end && r.sampleTime[sample]! < until) return stackText(r, r.combos.stack[r.sampleCombo[sample]!]!);
+	if (ending < r.first[thread + 1]!) return stackText(r, r.combos.stack[r.blockedCombo[ending]!]!);
+	return [];
+}
+
+function waiting(r: Recording, thread: number, i: number, queued: boolean): Piece {
+	const kind = r.kinds[r.wait[i]!]!, wait = r.info.waits[r.wait[i]!]!;
+	return {
+		thread, name: threadName(r.info, thread, r.out[i]!), interval: i, from: queued ? r.wake[i]! : r.out[i]!,
+		until: queued ? r.in[i]! : r.wake[i]!, channel: queued ? 3 : kind.channel,
+		text: queued ? (wait.preempted ? 'preempted' : 'run queue') : waitText(r, i),
+		stack: stackText(r, r.combos.stack[r.blockedCombo[i]!]!), idle: queued ? 'no' : wait.idle,
+	};
+}
+
+/** All that a thread did in [from, until), up to `most` pieces; lengths add up if none is left out. */
+export function pieces(r: Recording, thread: number, from: number, until: number, most: number): { list: Piece[]; more: number } {
+	const info = r.info.threads[thread]!, unit = r.info.unit_ns, list: Piece[] = [];
+	const created = info.created * unit, ended = info.ended * unit, end = r.first[thread + 1]!;
+	let time = from, i = upperBound(r.in, r.first[thread]!, end, from), more = 0;
+	const put = (piece: Piece): void => {
+		const cut = { ...piece, from: Math.max(piece.from, from), until: Math.min(piece.until, until) };
+		if (cut.until <= cut.from) return;
+		if (list.length < most) list.push(cut);
+		else more++;
+	};
+	const run = (begin: number, until: number): void => {
+		if (until <= begin) return;
+		const alive = info.recorded && begin < ended && until > created;
+		put({ thread, name: threadName(r.info, thread, begin), interval: -1, from: begin, until, channel: alive ? 0 : -1,
+			text: alive ? 'running' : info.recorded ? 'not there' : 'not recorded', stack: alive && list.length < most ? runStack(r, thread, begin, until, i) : [], idle: 'no' });
+	};
+	for (; i < end && r.out[i]! < until; i++) {
+		run(time, Math.min(r.out[i]!, until));
+		if (list.length < most) {
+			put(waiting(r, thread, i, false));
+			put(waiting(r, thread, i, true));
+		} else more++;
+		time = Math.max(time, r.in[i]!);
+	}
+	run(time, until);
+	return { list, more };
+}
+
+/** What a thread did at a time. */
+export function pieceAt(r: Recording, thread: number, time: number): Piece {
+	const end = r.first[thread + 1]!, i = upperBound(r.in, r.first[thread]!, end, time);
+	if (i < end && r.out[i]! <= time) return waiting(r, thread, i, time >= r.wake[i]!);
+	const from = i > r.first[thread]! ? r.in[i - 1]! : r.info.threads[thread]!.created * r.info.unit_ns;
+	const until = i < end ? r.out[i]! : r.info.threads[thread]!.ended * r.info.unit_ns;
+	const list = pieces(r, thread, Math.min(from, time), Math.max(until, time + 1), 3).list;
+	return list.find((piece) => piece.from <= time && time < piece.until) ?? list[0]!;
+}
+
+/** What ended the wait that interval number `i` of `thread` is, explained for [from, until) of it. */
+export function causeOf(r: Recording, i: number, from: number, until: number): Cause {
+	const row = r.waker[i]!, { thread, context, about } = r.wakers;
+	const type = (['unknown', 'thread', 'other', 'end'] as const)[context[row]!] ?? 'unknown';
+	const who = type === 'thread' ? thread[row]! : 0, text = r.strings[about[row]!]!;
+	const low = Math.max(from, r.out[i]!), high = Math.min(until, r.wake[i]!);
+	const found = who ? pieces(r, who, low, high, MOST) : { list: [], more: 0 };
+	const ns = new Float32Array(CHANNELS);
+	if (who && high > low) addBins(r, who, low, high, 1, ns);
+	return {
+		type, thread: who, name: who ? threadName(r.info, who, r.wake[i]!) : '', about: text,
+		stack: stackText(r, r.wakerStack[i]!), at: r.wake[i]!, pieces: found.list, more: found.more,
+		ns: Array.from(ns, (share) => share * (high - low)),
+	};
+}
+
+export interface Arrow { from: number; to: number; at: number }
+
+/** Wakeups among `threads` in [from, until), at most `most`, of the longest waits. */
+export function arrows(r: Recording, threads: readonly number[], from: number, until: number, most: number): Arrow[] {
+	const shown = new Set(threads), found: { arrow: Arrow; ns: number }[] = [];
+	for (const thread of threads) {
+		const end = r.first[thread + 1]!;
+		for (let i = upperBound(r.wake, r.first[thread]!, end, from); i < end && r.wake[i]! < until; i++) {
+			const row = r.waker[i]!;
+			if (r.wakers.context[row] !== 1 || !shown.has(r.wakers.thread[row]!)) continue;
+			found.push({ arrow: { from: r.wakers.thread[row]!, to: thread, at: r.wake[i]! }, ns: r.wake[i]! - r.out[i]! });
+			if (found.length > 100 * most) return [];
+		}
+	}
+	return found.sort((a, b) => b.ns - a.ns).slice(0, most).map(({ arrow }) => arrow);
+}

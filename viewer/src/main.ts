@@ -1,0 +1,4 @@
+import { startPage } from './ui/page.js';
+import { VIEWS } from './views/index.js';
+
+void startPage(document.getElementById('app')!, VIEWS);

@@ -1,0 +1,110 @@
+// The strip above all views: how many threads did what over the whole recording. A brush selects.
+import type { App } from './app.js';
+import { surface } from './canvas.js';
+import { h } from './dom.js';
+import { latest } from '../engine/client.js';
+import { clockText } from './time.js';
+
+const HEIGHT = 46, CHANNELS = 6;
+/** From the bottom: running, then what is waited for. */
+const ORDER = [0, 3, 2, 1, 4, 5];
+
+export interface Overview { element: HTMLElement; update(): void }
+
+export function makeOverview(app: App): Overview {
+	const element = h('div', { class: 'overview' });
+	let bins: Float32Array | null = null, width = 0, shown = '', drag: { from: number; to: number } | null = null;
+	const duration = (): number => app.index.recordings[app.selection.recording]?.duration_ns ?? 1;
+
+	const strip = surface(element, 'Activity over the whole recording. Drag to select a time; arrow keys move the selection, + and \u2212 zoom.', (s) => {
+		const context = s.context, { from, until } = app.selection, scale = s.width / duration();
+		context.setTransform(s.scale, 0, 0, s.scale, 0, 0);
+		context.clearRect(0, 0, s.width, HEIGHT);
+		if (bins && width) paintBins(context, bins, width, s.width);
+		const low = drag ? Math.min(drag.from, drag.to) : from * scale, high = drag ? Math.max(drag.from, drag.to) : until * scale;
+		context.fillStyle = document.documentElement.dataset['theme'] === 'dark' ? 'rgb(0 0 0 / .55)' : 'rgb(255 255 255 / .68)';
+		context.fillRect(0, 0, low, HEIGHT);
+		context.fillRect(high, 0, s.width - high, HEIGHT);
+		context.fillStyle = app.color(1);
+		if (low > 0) context.fillRect(low - 1, 0, 1, HEIGHT);
+		if (high < s.width) context.fillRect(high, 0, 1, HEIGHT);
+		if (s.width !== width) ask();
+	});
+	strip.resize(HEIGHT);
+
+	const paintBins = (context: CanvasRenderingContext2D, values: Float32Array, n: number, wide: number): void => {
+		const visible = ORDER.filter((c) => c === 5 ? app.selection.idle : app.selection.classes >> c & 1);
+		let most = 0.01;
+		for (let x = 0; x < n; x++) most = Math.max(most, visible.reduce((sum, c) => sum + values[x * CHANNELS + c]!, 0));
+		for (const [place, c] of visible.entries()) {
+			context.fillStyle = app.color(c);
+			context.beginPath();
+			for (let x = 0; x < n; x++) {
+				let below = 0;
+				for (let i = 0; i < place; i++) below += values[x * CHANNELS + visible[i]!]!;
+				const tall = values[x * CHANNELS + c]! / most * (HEIGHT - 2);
+				context.rect(x * wide / n, HEIGHT - below / most * (HEIGHT - 2) - tall, wide / n + 0.3, tall);
+			}
+			context.fill();
+		}
+	};
+
+	const load = latest(async (key: string) => {
+		const { recording, threads } = app.selection, w = Math.max(1, strip.width);
+		const got = await app.engine.heat(recording, { from: 0, until: duration(), threads: threads && [...threads], classes: 31, idle: true }, w);
+		bins = got;
+		width = w;
+		shown = key;
+		strip.draw();
+	});
+	const ask = (): void => {
+		const { recording, threads } = app.selection, key = `${recording} ${strip.width} ${threads ? [...threads].join() : ''}`;
+		if (key !== shown && strip.width) load(key);
+	};
+
+	const timeAt = (x: number): number => Math.max(0, Math.min(1, x / strip.width)) * duration();
+	strip.canvas.addEventListener('pointerdown', (event) => {
+		strip.canvas.setPointerCapture(event.pointerId);
+		drag = { from: event.offsetX, to: event.offsetX };
+	});
+	strip.canvas.addEventListener('pointermove', (event) => {
+		strip.canvas.title = clockText(timeAt(event.offsetX), duration());
+		if (!drag) return;
+		drag.to = Math.max(0, Math.min(strip.width, event.offsetX));
+		if (Math.abs(drag.to - drag.from) > 2) select();
+		strip.draw();
+	});
+	const select = (): void => {
+		if (!drag) return;
+		app.select({ from: Math.floor(timeAt(Math.min(drag.from, drag.to))), until: Math.ceil(timeAt(Math.max(drag.from, drag.to))) });
+	};
+	strip.canvas.addEventListener('pointerup', () => {
+		if (drag && Math.abs(drag.to - drag.from) <= 2) app.select({ from: 0, until: duration() });
+		drag = null;
+		strip.draw();
+	});
+	strip.canvas.addEventListener('keydown', (event) => {
+		const { from, until } = app.selection, span = until - from, whole = duration();
+		const move = (by: number): void => {
+			const low = Math.max(0, Math.min(whole - span, from + by));
+			app.select({ from: Math.round(low), until: Math.round(low + span) });
+		};
+		const zoom = (factor: number): void => {
+			const middle = (from + until) / 2, half = Math.max(span * factor / 2, 500);
+			app.select({ from: Math.max(0, Math.round(middle - half)), until: Math.min(whole, Math.round(middle + half)) });
+		};
+		if (event.key === 'ArrowLeft') move(-span / 8);
+		else if (event.key === 'ArrowRight') move(span / 8);
+		else if (event.key === '+' || event.key === '=') zoom(0.5);
+		else if (event.key === '-') zoom(2);
+		else if (event.key === '0') app.select({ from: 0, until: whole });
+		else return;
+		event.preventDefault();
+		event.stopPropagation();
+	});
+	return { element, update() {
+		strip.canvas.setAttribute('aria-valuetext', `${clockText(app.selection.from, duration())} to ${clockText(app.selection.until, duration())}`);
+		ask();
+		strip.draw();
+	} };
+}

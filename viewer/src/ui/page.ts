@@ -1,0 +1,258 @@
+// The page: head, tabs, the selection with the picture of activity, and the view.
+import type { Index } from '../data/index.js';
+import { startEngine, type Engine } from '../engine/client.js';
+import { CLASS_NAMES, CLASS_TITLES, type App, type Selection, type View, type ViewInstance } from './app.js';
+import { h } from './dom.js';
+import { fragmentOf, parseFragment, wholeOf, type Address } from './fragment.js';
+import { makeOverview } from './overview.js';
+import { timeText, clockText } from './time.js';
+
+const THEMES = ['system', 'light', 'dark'] as const;
+
+function storedTheme(): string {
+	try {
+		return localStorage.getItem('dwell-theme') ?? 'system';
+	} catch {
+		return 'system';
+	}
+}
+
+function applyTheme(theme: string): void {
+	const dark = theme === 'dark' || (theme !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches);
+	document.documentElement.dataset['theme'] = dark ? 'dark' : 'light';
+}
+
+class Page implements App {
+	private address: Address;
+	private view: { view: View; instance: ViewInstance } | null = null;
+	private readonly tabs = h('div', { class: 'page-tabs', role: 'tablist', 'aria-label': 'Views' });
+	private readonly controls = h('div', { class: 'selection', role: 'group', 'aria-label': 'Selection' });
+	private readonly place = h('main', { id: 'view', tabindex: '-1', 'aria-live': 'off' });
+	private readonly what = h('span', { class: 'what' });
+	private readonly status = h('div', { class: 'visually-hidden', role: 'status' });
+	private readonly overview: ReturnType<typeof makeOverview>;
+	private theme = storedTheme();
+	private readonly history: Selection[] = [];
+
+	constructor(private readonly root: HTMLElement, readonly index: Index, readonly engine: Engine, private readonly views: readonly View[]) {
+		applyTheme(this.theme);
+		this.address = parseFragment(location.hash, index, this.firstView());
+		this.overview = makeOverview(this);
+		this.root.append(this.head(), this.tabs, this.controls, this.overview.element, this.status, this.place);
+		addEventListener('hashchange', () => this.readAddress());
+		addEventListener('keydown', (event) => this.key(event));
+		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.themeChanged());
+		this.show();
+	}
+
+	get selection(): Selection {
+		return this.address.selection;
+	}
+
+	private firstView(): string {
+		return this.views.find((view) => view.available(this))?.id ?? this.views[0]!.id;
+	}
+
+	has(block: string): boolean {
+		return document.getElementById(block) !== null;
+	}
+
+	json<T>(block: string): Promise<T> {
+		return this.engine.json(block) as Promise<T>;
+	}
+
+	table(block: string, signed: readonly number[] = []): Promise<Float64Array[]> {
+		return this.engine.table(block, signed);
+	}
+
+	text(block: string): Promise<string[]> {
+		return this.engine.strings(block);
+	}
+
+	className(c: number): string {
+		return CLASS_TITLES[c] ?? '';
+	}
+
+	color(c: number): string {
+		return getComputedStyle(document.documentElement).getPropertyValue(`--class-${CLASS_NAMES[c] ?? 'other'}`).trim();
+	}
+
+	time(ns: number): string {
+		return timeText(ns);
+	}
+
+	select(change: Partial<Selection>): void {
+		const before = this.selection;
+		const base = change.recording !== undefined && change.recording !== before.recording ? wholeOf(this.index, change.recording) : before;
+		this.address = { ...this.address, selection: { ...base, ...change } };
+		if (this.history.at(-1) !== before) this.history.push(before);
+		if (this.history.length > 50) this.history.shift();
+		this.writeAddress(true);
+		this.changed();
+	}
+
+	go(view: string, state: Record<string, string> = {}): void {
+		const moved = view !== this.address.view;
+		this.address = { ...this.address, view, state };
+		this.writeAddress(!moved);
+		if (moved) this.show();
+		else this.view?.instance.state?.(state);
+	}
+
+	private writeAddress(replace: boolean): void {
+		const fragment = fragmentOf(this.index, this.address);
+		if (replace) history.replaceState(null, '', fragment);
+		else history.pushState(null, '', fragment);
+	}
+
+	private readAddress(): void {
+		const before = this.address;
+		this.address = parseFragment(location.hash, this.index, before.view);
+		if (this.address.view !== before.view) return this.show();
+		this.view?.instance.state?.(this.address.state);
+		this.changed();
+	}
+
+	private changed(): void {
+		this.fillControls();
+		this.overview.update();
+		this.view?.instance.update();
+	}
+
+	private themeChanged(): void {
+		applyTheme(this.theme);
+		this.changed();
+	}
+
+	private head(): HTMLElement {
+		const select = h('select', { 'aria-label': 'Recording', onchange: () => this.select({ recording: Number(select.value) }) },
+			...this.index.recordings.map((recording, i) => h('option', { value: i }, recording.name)));
+		select.value = String(this.selection.recording);
+		select.hidden = this.index.recordings.length < 2;
+		const theme = h('select', { 'aria-label': 'Theme', onchange: () => {
+			this.theme = theme.value;
+			try {
+				localStorage.setItem('dwell-theme', this.theme);
+			} catch { /* It lasts as long as the page. */ }
+			this.themeChanged();
+		} }, ...THEMES.map((name) => h('option', { value: name }, name)));
+		theme.value = this.theme;
+		return h('header', { class: 'page-head' }, h('h1', { class: 'name' }, 'dwell'), this.what, select, theme,
+			h('button', { type: 'button', onclick: () => this.help(), title: 'Keys' }, '?'));
+	}
+
+	private show(): void {
+		this.view?.instance.destroy?.();
+		const available = this.views.filter((view) => view.available(this));
+		const view = available.find((one) => one.id === this.address.view) ?? available[0] ?? this.views[0]!;
+		this.tabs.replaceChildren(...this.views.map((one) => h('button', {
+			type: 'button', role: 'tab', id: `tab-${one.id}`, 'aria-controls': 'view', 'aria-selected': String(one === view),
+			tabindex: one === view ? '0' : '-1', disabled: !one.available(this),
+			title: one.available(this) ? undefined : 'not in this recording', onclick: () => this.go(one.id),
+		}, one.title, h('kbd', { 'aria-hidden': 'true' }, one.key))));
+		this.tabs.onkeydown = (event) => this.tabKey(event);
+		const recording = this.index.recordings[this.selection.recording];
+		this.what.textContent = recording ? recording.command || recording.name : this.index.causal.map((profile) => profile.name).join(', ');
+		document.title = `${view.title} \u2013 ${this.what.textContent || 'dwell'}`;
+		this.place.setAttribute('aria-labelledby', `tab-${view.id}`);
+		this.place.replaceChildren();
+		const root = h('div', { class: `view view-${view.id}` });
+		this.place.append(root);
+		this.address = { ...this.address, view: view.id };
+		this.fillControls();
+		this.overview.update();
+		this.view = { view, instance: view.mount(root, this) };
+		this.view.instance.state?.(this.address.state);
+	}
+
+	private tabKey(event: KeyboardEvent): void {
+		const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
+		if (!by) return;
+		const usable = this.views.filter((view) => view.available(this));
+		const now = usable.findIndex((view) => view.id === this.address.view), next = usable[(now + by + usable.length) % usable.length]!;
+		event.preventDefault();
+		event.stopPropagation();
+		this.go(next.id);
+		document.getElementById(`tab-${next.id}`)?.focus();
+	}
+
+	private fillControls(): void {
+		const { selection } = this, recording = this.index.recordings[selection.recording];
+		this.controls.hidden = this.overview.element.hidden = !recording;
+		if (!recording) return;
+		const focused = (document.activeElement as HTMLElement | null)?.dataset['control'];
+		const span = selection.until - selection.from, whole = wholeOf(this.index, selection.recording);
+		const classes = CLASS_NAMES.slice(0, 5).map((name, c) => h('button', {
+			type: 'button', 'data-control': `class-${name}`, 'aria-pressed': String((selection.classes >> c & 1) === 1), title: CLASS_TITLES[c],
+			onclick: () => this.select({ classes: selection.classes ^ 1 << c || 31 }),
+		}, h('span', { class: `swatch swatch-${name}` }), name));
+		const idle = h('button', {
+			type: 'button', 'data-control': 'idle', 'aria-pressed': String(selection.idle), title: 'Waits for work',
+			onclick: () => this.select({ idle: !selection.idle }),
+		}, h('span', { class: 'swatch swatch-idle' }), 'idle');
+		const threads = selection.threads;
+		const parts: (Node | string | null | false)[] = [
+			h('span', { class: 'range' }, `${clockText(selection.from, span)} to ${clockText(selection.until, span)} (${timeText(span)})`),
+			h('span', { class: 'classes', role: 'group', 'aria-label': 'Classes' }, ...classes, idle),
+			threads && h('span', {}, `${threads.size} of ${recording.threads.length - 1} threads`),
+			(span < whole.until || threads || selection.classes !== 31) && h('button', {
+				type: 'button', 'data-control': 'all', onclick: () => this.select({ ...whole, idle: selection.idle }),
+			}, 'Select all'),
+			this.history.length > 0 && h('button', { type: 'button', 'data-control': 'back', title: 'The selection before (Backspace)', onclick: () => this.back() }, 'Back'),
+		];
+		this.controls.replaceChildren(...parts.filter((part): part is Node => part instanceof Node));
+		if (focused) this.controls.querySelector<HTMLElement>(`[data-control="${focused}"]`)?.focus();
+	}
+
+	private back(): void {
+		const before = this.history.pop();
+		if (!before) return;
+		this.address = { ...this.address, selection: before };
+		this.writeAddress(true);
+		this.changed();
+	}
+
+	private key(event: KeyboardEvent): void {
+		const target = event.target as HTMLElement | null;
+		if (event.ctrlKey || event.metaKey || event.altKey || target?.matches('input, select, textarea') || document.querySelector('dialog[open]')) return;
+		const view = this.views.find((one) => one.key === event.key && one.available(this));
+		if (view) this.go(view.id);
+		else if (event.key === '?') this.help();
+		else if (event.key === 'Backspace') this.back();
+		else if (event.key === 'i') this.select({ idle: !this.selection.idle });
+		else if (event.key === 'a') this.select({ ...wholeOf(this.index, this.selection.recording), idle: this.selection.idle });
+		else return;
+		event.preventDefault();
+	}
+
+	private help(): void {
+		const keys: [string, string][] = [
+			...this.views.map((view): [string, string] => [view.key, view.title]),
+			['/', 'search'], ['+ \u2212', 'zoom in and out'], ['\u2190 \u2192 \u2191 \u2193', 'move'], ['Enter', 'zoom to, or follow, what has the focus'],
+			['Esc', 'one step back, or clear the search'], ['0', 'zoom out to all'], ['a', 'select all'], ['Backspace', 'the selection before'],
+			['i', 'show idle waits, or not'], ['?', 'this list'],
+		];
+		const dialog = h('dialog', { 'aria-label': 'Keys', onclose: () => dialog.remove() }, h('h2', {}, 'Keys'),
+			h('table', { class: 'plain-table' }, h('tbody', {}, ...keys.map(([key, text]) => h('tr', {}, h('td', {}, h('kbd', {}, key)), h('td', {}, text))))),
+			h('p', {}, h('button', { type: 'button', autofocus: true, onclick: () => dialog.close() }, 'Close')));
+		document.body.append(dialog);
+		dialog.showModal();
+	}
+}
+
+/** Opens the data of the page, and shows it. */
+export async function startPage(root: HTMLElement, views: readonly View[]): Promise<void> {
+	const share = h('p', { class: 'view-loading', role: 'status' }, 'Reading\u2026');
+	applyTheme(storedTheme());
+	root.append(share);
+	const engine = startEngine((done) => {
+		share.textContent = done < 1 ? `Reading\u2026 ${Math.round(done * 100)}%` : '';
+	});
+	try {
+		const index = await engine.open();
+		share.remove();
+		new Page(root, index, engine, views);
+	} catch (error) {
+		share.textContent = `The data of this page cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+	}
+}

@@ -1,0 +1,191 @@
+// Latencies by function: quantiles on a logarithmic axis, and what slow calls did.
+import { h } from '../ui/dom.js';
+import { QUANTILES, quantileStrip, SPLIT, splitBar, stripAxis, type Quantiles } from './latency-parts.js';
+import { logScale } from './latency-shape.js';
+import { countText, limitedRows, nsText, pairs, percentText, plainTable, tableHead, tickText } from './summary-parts.js';
+
+interface SlowCalls {
+	readonly calls: number;
+	readonly ns: number;
+	readonly cpu_ns: number;
+	readonly runqueue_ns: number;
+	readonly lock_ns: number;
+	readonly disk_ns: number;
+	readonly network_ns: number;
+	readonly other_ns: number;
+	readonly holders?: readonly { readonly thread: number; readonly comm: string; readonly function: string | null; readonly ns: number }[];
+	readonly waits?: readonly { readonly kind: string; readonly cause: string; readonly for: number | null; readonly function: string | null; readonly ns: number }[];
+	readonly ran_instead?: readonly { readonly thread: number; readonly comm: string; readonly ns: number }[];
+}
+
+export interface LatencyFunction extends Quantiles {
+	readonly name: string;
+	readonly caller: string | null;
+	readonly calls: number;
+	readonly total_ns: number;
+	readonly probed?: boolean;
+	readonly observed: number;
+	readonly tail_ns: number;
+	readonly slow: SlowCalls | null;
+}
+
+export interface LatencyDocument {
+	readonly resolution_ns: number;
+	readonly shortest_ns: number;
+	readonly longest_gap_ns: number;
+	readonly torn?: number;
+	readonly calls_lost?: number;
+	readonly calls_too_deep?: number;
+	readonly functions: readonly LatencyFunction[];
+	readonly probes?: readonly { readonly name: string; readonly calls: number; readonly cost_ns: number; readonly set_share: number }[];
+}
+
+const orders: readonly { readonly id: string; readonly name: string; readonly key: (f: LatencyFunction) => number }[] = [
+	{ id: 'tail', name: 'what slow calls cost', key: (f) => f.tail_ns },
+	{ id: 'total', name: 'total time', key: (f) => f.total_ns },
+	{ id: 'p99', name: 'p99', key: (f) => f.p99_ns ?? 0 },
+	{ id: 'p999', name: 'p99.9', key: (f) => f.p999_ns ?? 0 },
+	{ id: 'max', name: 'longest call', key: (f) => f.max_ns ?? 0 },
+	{ id: 'lock', name: 'locks in slow calls', key: (f) => f.slow?.lock_ns ?? 0 },
+	{ id: 'calls', name: 'calls', key: (f) => f.calls },
+];
+
+export interface FunctionsState {
+	order: string;
+	filter: string;
+	selected: string;
+}
+
+export function functionKey(f: LatencyFunction): string {
+	return f.caller ? `${f.name} < ${f.caller}` : f.name;
+}
+
+export function functionsPart(document: LatencyDocument, state: FunctionsState, changed: () => void): HTMLElement {
+	const below = `< ${nsText(document.resolution_ns)}`;
+	const quantile = (ns: number | null): string => (ns === null ? below : nsText(ns));
+	const longest = document.functions.reduce((most, f) => Math.max(most, f.max_ns ?? 0), document.resolution_ns * 2);
+	const scale = logScale(document.resolution_ns / 2, longest);
+	const tableBox = h('div', { class: 'scroll-box' });
+	const detail = h('div', { class: 'detail-panel', 'aria-live': 'polite' });
+
+	const show = (f: LatencyFunction | undefined): void => {
+		detail.replaceChildren();
+		if (f) detail.append(functionDetail(f, quantile));
+	};
+	const row = (f: LatencyFunction): HTMLElement => {
+		const key = functionKey(f);
+		const name = h('button', { type: 'button', class: 'link-button', 'aria-pressed': String(state.selected === key) }, f.name);
+		const made = h('tr', { class: state.selected === key ? 'selected' : '' });
+		name.addEventListener('click', () => {
+			state.selected = state.selected === key ? '' : key;
+			changed();
+			for (const other of tableBox.querySelectorAll('tr.selected')) {
+				other.classList.remove('selected');
+				other.querySelector('button')?.setAttribute('aria-pressed', 'false');
+			}
+			made.classList.toggle('selected', state.selected === key);
+			name.setAttribute('aria-pressed', String(state.selected === key));
+			show(state.selected ? f : undefined);
+		});
+		const quantiles = QUANTILES.map(({ key: k, name: n }) => `${n} ${quantile(f[k])}`).join(', ');
+		const num = (text: string): HTMLElement => h('td', { class: 'num' }, text);
+		made.append(
+			h('td', { class: 'text function-name' }, name, f.caller ? h('span', { class: 'muted' }, ` \u2039 ${f.caller}`) : ''),
+			num(countText(f.calls)), num(nsText(f.total_ns)),
+			h('td', { class: 'cell-picture' }, quantileStrip(f, scale, document.resolution_ns / 2, quantiles)),
+			h('td', { class: 'cell-picture' }, f.slow ? splitBar(f.slow as unknown as Record<string, unknown>, splitText(f.slow)) : ''),
+			num(quantile(f.p50_ns)), num(quantile(f.p99_ns)), num(quantile(f.p999_ns)), num(quantile(f.max_ns)),
+			num(percentText(f.observed, 0)),
+		);
+		return made;
+	};
+	const draw = (): void => {
+		const order = orders.find((one) => one.id === state.order) ?? orders[0]!;
+		const filter = state.filter.toLowerCase();
+		const functions = document.functions
+			.filter((f) => !filter || functionKey(f).toLowerCase().includes(filter))
+			.sort((a, b) => order.key(b) - order.key(a));
+		const head = tableHead(['function \u2039 caller', 'calls#', 'total#', 'p50 to longest', 'time of the slowest 1%', 'p50#', 'p99#', 'p99.9#', 'max#', 'seen#']);
+		head.querySelectorAll('th')[3]!.append(stripAxis(scale, tickText));
+		tableBox.replaceChildren(h('table', { class: 'plain-table function-table' },
+			h('caption', { class: 'visually-hidden' }, 'Latencies by function'),
+			head, limitedRows(functions, 40, 10, row)));
+		if (functions.length === 0) tableBox.append(h('p', { class: 'muted' }, 'No function matches.'));
+	};
+
+	const orderSelect = h('select', { 'aria-label': 'Order' }) as HTMLSelectElement;
+	for (const order of orders) {
+		const option = h('option', { value: order.id }, order.name) as HTMLOptionElement;
+		option.selected = order.id === state.order;
+		orderSelect.append(option);
+	}
+	orderSelect.addEventListener('change', () => {
+		state.order = orderSelect.value;
+		changed();
+		draw();
+	});
+	const filterInput = h('input', { type: 'search', placeholder: 'Filter functions', 'aria-label': 'Filter functions', value: state.filter }) as HTMLInputElement;
+	filterInput.addEventListener('input', () => {
+		state.filter = filterInput.value;
+		changed();
+		draw();
+	});
+	draw();
+	show(document.functions.find((f) => functionKey(f) === state.selected));
+
+	const legend = h('p', { class: 'split-legend' });
+	for (const { name, className } of SPLIT) legend.append(h('span', {}, h('span', { class: `key ${className}` }), name));
+	return h('div', {},
+		h('p', { class: 'muted' }, resolutionText(document)),
+		h('div', { class: 'control-row' }, h('label', {}, 'Order ', orderSelect), filterInput, legend),
+		h('div', { class: 'with-detail' }, tableBox, detail));
+}
+
+function resolutionText(document: LatencyDocument): string {
+	const parts: string[] = [];
+	if (document.resolution_ns > 0)
+		parts.push(`Resolution ${nsText(document.resolution_ns)}; calls shorter than ${nsText(document.shortest_ns)} are missing; at most ${nsText(document.longest_gap_ns)} without a look.`);
+	if (document.calls_lost) parts.push(`${countText(document.calls_lost)} calls were lost.`);
+	if (document.calls_too_deep) parts.push(`${countText(document.calls_too_deep)} calls were too deep.`);
+	parts.push('"seen" is the share of the calls that was seen; the numbers are estimates for all calls.');
+	return parts.join(' ');
+}
+
+function splitText(slow: SlowCalls): string {
+	const values = SPLIT.map(({ key, name }) => ({ name, ns: Number((slow as unknown as Record<string, unknown>)[key] ?? 0) }));
+	const sum = values.reduce((all, value) => all + value.ns, 0);
+	if (sum === 0) return 'nothing';
+	return values.filter((value) => value.ns > 0).map((value) => `${value.name} ${percentText(value.ns / sum, 0)}`).join(', ');
+}
+
+function functionDetail(f: LatencyFunction, quantile: (ns: number | null) => string): HTMLElement {
+	const panel = h('section', { 'aria-label': f.name },
+		h('h3', { class: 'wrap' }, f.name),
+		h('p', { class: 'muted wrap' }, f.caller ? `called by ${f.caller}` : '', f.probed ? ' measured by probes' : ''),
+		plainTable('Quantiles', ['', 'length#'], QUANTILES.map(({ key, name }) => [name, quantile(f[key])])));
+	const { slow } = f;
+	if (!slow) return panel;
+	const all = SPLIT.reduce((sum, { key }) => sum + Number((slow as unknown as Record<string, unknown>)[key] ?? 0), 0);
+	panel.append(
+		h('h4', {}, `The slowest ${countText(slow.calls)} call${slow.calls === 1 ? '' : 's'}: ${nsText(slow.ns)}`),
+		pairs(SPLIT.map(({ key, name }) => {
+			const ns = Number((slow as unknown as Record<string, unknown>)[key] ?? 0);
+			return [name, ns > 0 ? `${nsText(ns)}, ${percentText(ns / all, 0)}` : null] as const;
+		})));
+	if (slow.holders?.length)
+		panel.append(h('h4', {}, 'Who held the locks'), plainTable('Holders of locks', ['thread', 'released in', 'waited#'],
+			slow.holders.map((one) => [`${one.comm}/${one.thread}`, one.function ?? '', nsText(one.ns)])));
+	const others = (slow.waits ?? []).filter((wait) => wait.kind !== 'futex' || !slow.holders?.length);
+	if (others.length)
+		panel.append(h('h4', {}, 'Waits'), plainTable('Waits', ['wait', 'for', 'time#'],
+			others.map((one) => [one.kind, waitCause(one), nsText(one.ns)])));
+	if (slow.ran_instead?.length)
+		panel.append(h('h4', {}, 'Who had the CPU meanwhile'), plainTable('Threads that ran instead', ['thread', 'time#'],
+			slow.ran_instead.map((one) => [`${one.comm}/${one.thread}`, nsText(one.ns)])));
+	return panel;
+}
+
+function waitCause(wait: { cause: string; for: number | null; function: string | null }): string {
+	const thread = wait.for ? `thread ${wait.for}` : wait.cause;
+	return wait.function ? `${thread} in ${wait.function}` : thread;
+}

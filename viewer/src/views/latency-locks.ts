@@ -1,0 +1,50 @@
+// Locks: how long they were waited for, who held them, who waited.
+import { h } from '../ui/dom.js';
+import { countText, limitedRows, nsText, plainTable, tableHead } from './summary-parts.js';
+
+interface Lock {
+	readonly name: string;
+	readonly address: string | null;
+	readonly process: number | null;
+	readonly kind: string;
+	readonly waits: number;
+	readonly wait_ns: number;
+	readonly p50_ns: number;
+	readonly p99_ns: number;
+	readonly max_ns: number;
+	readonly contended_ns: number;
+	readonly holders: readonly { readonly thread: string; readonly tid: number; readonly function: string | null; readonly releases: number; readonly ns: number }[];
+	readonly waiters: readonly { readonly thread: string; readonly tid: number; readonly holder: number | null; readonly ns: number }[];
+}
+
+export interface LocksDocument {
+	readonly no_address: number;
+	readonly no_address_ns: number;
+	readonly locks: readonly Lock[];
+}
+
+const MOST = 20;
+
+export function locksPart(document: LocksDocument, threadName: (tid: number) => string): HTMLElement {
+	if (document.locks.length === 0) return h('p', {}, 'Nothing waited for a lock.');
+	const body = limitedRows(document.locks, 25, 7, (lock) => {
+		const num = (text: string): HTMLElement => h('td', { class: 'num' }, text);
+		const more = h('details', {}, h('summary', {}, `${lock.name}${lock.process === null ? ' (kernel)' : ` (pid ${lock.process})`}`));
+		// Made when it is opened: there may be many.
+		more.addEventListener('toggle', () => {
+			if (!more.open || more.childElementCount > 1) return;
+			more.append(
+				plainTable(`Holders of ${lock.name}`, ['held by', 'released in', 'times#', 'held#'], lock.holders.slice(0, MOST).map((one) => [
+					`${one.thread}/${one.tid}`, one.function ?? '', countText(one.releases), nsText(one.ns)])),
+				plainTable(`Waiters for ${lock.name}`, ['who waited', 'for', 'time#'], lock.waiters.slice(0, MOST).map((one) => [
+					`${one.thread}/${one.tid}`, one.holder ? threadName(one.holder) : 'unknown', nsText(one.ns)])));
+		});
+		return h('tr', {}, h('td', { class: 'text' }, more), num(countText(lock.waits)), num(nsText(lock.wait_ns)), num(nsText(lock.p50_ns)),
+			num(nsText(lock.p99_ns)), num(nsText(lock.max_ns)), num(nsText(lock.contended_ns)));
+	});
+	body.querySelector('details')?.setAttribute('open', '');
+	return h('div', {},
+		document.no_address > 0 ? h('p', { class: 'muted' }, `${countText(document.no_address)} waits, ${nsText(document.no_address_ns)}, were for locks that are not known.`) : '',
+		h('div', { class: 'scroll-box' }, h('table', { class: 'plain-table' }, h('caption', { class: 'visually-hidden' }, 'Locks by waiting time'),
+			tableHead(['lock', 'waits#', 'waiting#', 'p50#', 'p99#', 'max#', 'contended#']), body)));
+}

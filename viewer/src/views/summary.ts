@@ -1,0 +1,142 @@
+// What was recorded and lost, the verdicts, and the rows that matter; each leads to its view.
+import type { RecordingInfo } from '../data/index.js';
+import { CLASS_NAMES, CLASS_TITLES, type App, type View, type ViewInstance } from '../ui/app.js';
+import { h } from '../ui/dom.js';
+import { countText, nsText, pairs, percentText, plainTable } from './summary-parts.js';
+import { topRows, type TopFlame, type TopRow } from './summary-top.js';
+
+const TOP = 10;
+const titles: Readonly<Record<string, string>> = {
+	waits: 'Who waits for whom', path: 'What the command waited for', causal: 'What a change would gain', latency: 'Slow calls and requests',
+};
+
+class SummaryView implements ViewInstance {
+	private readonly top = h('div');
+	private wanted = '';
+	private flame: TopFlame | null = null;
+
+	constructor(private readonly root: HTMLElement, private readonly app: App) {
+		this.update();
+	}
+
+	update(): void {
+		const { app } = this;
+		const recording = app.index.recordings[app.selection.recording];
+		const found = h('div', {}, this.verdicts());
+		if (recording) found.append(h('section', { 'aria-label': 'Most time' }, h('h3', {}, 'Most time'), this.top));
+		const grid = h('div', { class: 'summary-grid' }, found);
+		if (recording) grid.append(h('div', {}, recordedPart(recording), timesPart(app, recording)));
+		this.root.replaceChildren(grid);
+		if (recording) void this.loadTop();
+	}
+
+	private verdicts(): HTMLElement {
+		const { app } = this;
+		const part = h('section', { 'aria-label': 'Verdicts' }, h('h3', {}, 'Verdicts'));
+		const shown = app.index.verdicts.filter((one) => one.recording === null || one.recording === app.selection.recording);
+		for (const view of Object.keys(titles)) {
+			const texts = shown.filter((one) => one.view === view);
+			if (texts.length === 0) continue;
+			const link = h('button', { type: 'button', class: 'link-button' }, titles[view]!);
+			link.addEventListener('click', () => app.go(view));
+			part.append(h('div', { class: 'verdict-card' }, h('h4', {}, link), ...texts.map((one) => h('p', {}, one.text))));
+		}
+		if (part.childElementCount === 1) part.append(h('p', { class: 'muted' }, 'There are none.'));
+		return part;
+	}
+
+	private async loadTop(): Promise<void> {
+		const { selection } = this.app;
+		const range = {
+			from: selection.from, until: selection.until, threads: selection.threads ? [...selection.threads] : null, classes: selection.classes, idle: selection.idle,
+		};
+		const key = JSON.stringify([selection.recording, range]);
+		if (key === this.wanted) {
+			if (this.flame) this.showTop(this.flame); // in the colors of the theme that is valid now
+			return;
+		}
+		this.wanted = key;
+		this.flame = null;
+		if (this.top.childElementCount === 0) this.top.append(h('p', { class: 'muted', role: 'status' }, 'Reading the recording\u2026'));
+		try {
+			const flame = await this.app.engine.flame(selection.recording, range, { by: 'none', inverted: false, lines: false, focus: null, least: 0.0002 });
+			if (key !== this.wanted) return;
+			this.flame = flame;
+			this.showTop(flame);
+		} catch (error) {
+			this.top.replaceChildren(h('p', { class: 'warning' }, error instanceof Error ? error.message : String(error)));
+		}
+	}
+
+	private showTop(flame: TopFlame): void {
+		const { app } = this;
+		const rows = topRows(flame, TOP);
+		if (rows.length === 0) {
+			this.top.replaceChildren(h('p', { class: 'muted' }, 'Nothing of the selection has time.'));
+			return;
+		}
+		const key = (row: TopRow): HTMLElement => {
+			const square = h('span', { class: 'key' });
+			square.style.background = app.color(row.channel);
+			return square;
+		};
+		const table = plainTable('Rows of the flame graph with the most time of their own', ['function', 'where', 'what', 'time#', 'share#', ''], rows.map((row) => {
+			const link = h('button', { type: 'button', class: 'link-button' }, row.name || 'no stack');
+			link.addEventListener('click', () => app.go('flame', row.name ? { focus: row.name } : {}));
+			return [link, h('span', { class: 'muted' }, row.place.slice(row.place.lastIndexOf('/') + 1)), h('span', {}, key(row), row.wait ? row.wait : 'running'), nsText(row.ns), percentText(row.ns / flame.total), bar(row.ns / rows[0]!.ns, app.color(row.channel))];
+		}));
+		table.classList.add('top-table');
+		const { selection } = app;
+		const recording = app.index.recordings[selection.recording]!;
+		const isAll = selection.from <= 0 && selection.until >= recording.duration_ns && !selection.threads;
+		this.top.replaceChildren(
+			h('p', { class: 'muted' }, `${nsText(flame.total)} of all threads${isAll ? '' : ' in the selection'}${selection.idle ? '' : ', waits for work left out'}. Time of their own; waits with the function that waits.`),
+			h('div', { class: 'scroll-box' }, table));
+	}
+}
+
+function bar(share: number, color: string): HTMLElement {
+	const fill = h('span');
+	fill.style.width = `${(share * 100).toFixed(1)}%`;
+	fill.style.background = color;
+	return h('span', { class: 'share-bar', 'aria-hidden': 'true' }, fill);
+}
+
+function recordedPart(recording: RecordingInfo): HTMLElement {
+	const threads = recording.threads.filter((thread, number) => number > 0 && !thread.waker_only);
+	const processes = new Set(threads.map((thread) => thread.process)).size;
+	const part = h('section', { 'aria-label': 'Recorded' }, h('h3', {}, 'Recorded'), pairs([
+		['command', h('span', { class: 'wrap' }, recording.command)],
+		['machine', recording.machine],
+		['duration', nsText(recording.duration_ns)],
+		['mode', recording.mode === 'trace' ? `every interval, a sampling point every ${nsText(recording.period_ns)}` : `sampling points every ${nsText(recording.period_ns)}`],
+		['threads', `${countText(threads.length)} of ${countText(processes)} process${processes === 1 ? '' : 'es'}`],
+		...recording.diagnostics.map((one) => [one.label, h('span', { class: one.well ? 'wrap' : 'wrap warning' }, one.text)] as const),
+	]));
+	return part;
+}
+
+/** Exact times of all threads by class. */
+function timesPart(app: App, recording: RecordingInfo): HTMLElement {
+	const sums = [0, 0, 0, 0, 0];
+	recording.threads.forEach((thread, number) => {
+		if (number > 0 && !thread.waker_only) thread.ns.forEach((ns, c) => sums[c]! += ns);
+	});
+	const all = Math.max(1, sums.reduce((a, b) => a + b, 0));
+	const rows = sums.map((ns, c) => ({ ns, c })).filter(({ ns }) => ns > 0).map(({ ns, c }) => {
+		const square = h('span', { class: 'key' });
+		square.style.background = app.color(c);
+		return [h('span', {}, square, CLASS_TITLES[c] ?? CLASS_NAMES[c] ?? ''), nsText(ns), percentText(ns / all), bar(ns / all, app.color(c))];
+	});
+	return h('section', { 'aria-label': 'Time of all threads' }, h('h3', {}, 'Time of all threads'),
+		plainTable('Exact times of all threads by class, waits for work included', ['', 'time#', 'share#', ''], rows),
+		h('p', { class: 'muted hint' }, 'Exact, of the whole recording; waits for work are included.'));
+}
+
+export const summary: View = {
+	id: 'summary',
+	title: 'Summary',
+	key: '1',
+	available: () => true,
+	mount: (root, app) => new SummaryView(root, app),
+};

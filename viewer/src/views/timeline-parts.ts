@@ -1,0 +1,62 @@
+// What the timeline says of a piece of a thread's time, and of what ended a wait.
+import type { Cause, FrameText, Piece } from '../engine/follow.js';
+import { CLASS_NAMES, type App } from '../ui/app.js';
+import { h } from '../ui/dom.js';
+import { plainTable } from './summary-parts.js';
+
+const MOST_FRAMES = 12;
+
+function frameRow(frame: FrameText): HTMLElement {
+	return h('li', { class: frame.kernel ? 'kernel' : '' }, `${frame.name}${frame.inlined ? ' (inlined)' : ''} `,
+		frame.place && h('span', { class: 'place' }, frame.place));
+}
+
+export function stackList(stack: readonly FrameText[], most: number): HTMLElement {
+	return h('ol', { class: 'stack' }, ...stack.slice(0, most).map(frameRow),
+		stack.length > most && h('li', { class: 'place' }, `${stack.length - most} more`));
+}
+
+export function causeText(app: App, cause: Cause): string {
+	if (cause.type === 'thread') {
+		const tid = app.index.recordings[app.selection.recording]?.threads[cause.thread]?.tid;
+		return `${cause.name}/${tid ?? '?'}`;
+	}
+	if (cause.type === 'other') return cause.about || 'an interrupt';
+	return cause.type === 'end' ? 'nothing: the recording ended' : 'unknown';
+}
+
+const channelName = (channel: number): string => CLASS_NAMES[channel] ?? 'other';
+
+function heading(app: App, piece: Piece): (Node | string)[] {
+	return [piece.channel >= 0 ? h('span', { class: `swatch swatch-${channelName(piece.channel)}` }) : '', h('b', {}, piece.text),
+		` ${app.time(piece.until - piece.from)}`];
+}
+
+export function pieceTip(app: App, piece: Piece, cause: Cause | null): (Node | string)[] {
+	return [h('div', {}, ...heading(app, piece)), h('div', { class: 'muted' }, piece.name),
+		stackList(piece.stack, MOST_FRAMES),
+		...(cause ? [h('div', {}, 'ended by ', h('b', {}, causeText(app, cause))), stackList(cause.stack, 6)] : [])];
+}
+
+/** What is said of a wait's cause: who it was, its stack, and what it did meanwhile. */
+function causePart(app: App, piece: Piece, cause: Cause, follow: (piece: Piece) => void): Node[] {
+	const parts: Node[] = [h('p', {}, 'Ended by ', h('b', {}, causeText(app, cause)), ` after ${app.time(piece.until - piece.from)}`)];
+	if (cause.stack.length) parts.push(h('details', {}, h('summary', {}, 'Its stack at the wakeup'), stackList(cause.stack, 40)));
+	if (cause.type !== 'thread') return parts;
+	const rows = cause.pieces.map((one) => [
+		one.interval >= 0 && one.channel !== 3 ? h('button', { type: 'button', onclick: () => follow(one) }, one.text) : one.text,
+		one.stack.find((frame) => !frame.kernel)?.name ?? '', app.time(one.from - piece.from), app.time(one.until - one.from)]);
+	parts.push(h('p', { class: 'muted' }, `What ${causeText(app, cause)} did in these ${app.time(piece.until - piece.from)}:`),
+		h('div', { class: 'table-wrap' }, plainTable('What the thread that ended the wait did', ['what', 'in', 'after#', 'for#'], rows, 20)));
+	if (cause.more) parts.push(h('p', { class: 'muted' }, `${cause.more} more, not listed.`));
+	return parts;
+}
+
+/** One step of following a wait. */
+export function causePanel(app: App, piece: Piece, cause: Cause | null, number: number, follow: (piece: Piece) => void, zoom: () => void): HTMLElement {
+	return h('article', { class: 'step' }, h('h3', {}, `${number}. ${piece.name}`),
+		h('p', {}, ...heading(app, piece), ' ', h('button', { type: 'button', onclick: zoom, title: 'Select this time' }, 'Zoom')),
+		piece.idle !== 'no' && h('p', { class: 'muted' }, `A wait for work (${piece.idle}): nothing blocks the thread.`),
+		h('details', { open: !cause }, h('summary', {}, 'Stack'), stackList(piece.stack, 60)),
+		...(cause ? causePart(app, piece, cause, follow) : []));
+}

@@ -1,0 +1,74 @@
+// Places the vertices and edges of the part of the wait-for graph that is drawn.
+import { Graph, layout } from '@dagrejs/dagre';
+
+import type { GraphChoice, WaitVertex } from './waits-graph.js';
+
+export interface Point {
+	readonly x: number;
+	readonly y: number;
+}
+
+export interface GraphLayout {
+	readonly width: number;
+	readonly height: number;
+	/** Centers and sizes, in the order of the vertices. */
+	readonly vertices: readonly (Point & { readonly width: number; readonly height: number })[];
+	/** Points of each edge, from its waiter to whom it waits for. */
+	readonly edges: readonly (readonly Point[])[];
+	/** Centers of the edges' labels. */
+	readonly labels: readonly Point[];
+}
+
+export const VERTEX_HEIGHT = 40;
+const LABEL = { width: 52, height: 16 };
+
+/** Layout from left (who waits) to right (whom they wait for), or downwards if `isNarrow`. */
+export function layoutGraph(choice: GraphChoice, widthOf: (vertex: WaitVertex) => number, isNarrow: boolean): GraphLayout {
+	const graph = new Graph({ multigraph: true });
+	graph.setGraph({
+		rankdir: isNarrow ? 'TB' : 'LR', nodesep: 18, ranksep: isNarrow ? 34 : 30, edgesep: 14, marginx: 8, marginy: 8,
+	});
+	graph.setDefaultEdgeLabel(() => ({}));
+	// Numbers, not names, so that no name can be a member of an object's prototype.
+	const numbers = new Map(choice.vertices.map((vertex, number) => [vertex.name, String(number)]));
+	choice.vertices.forEach((vertex, number) => {
+		graph.setNode(String(number), { width: widthOf(vertex), height: VERTEX_HEIGHT });
+	});
+	choice.edges.forEach((edge, number) => {
+		graph.setEdge(numbers.get(edge.from)!, numbers.get(edge.to)!, { ...LABEL, labelpos: 'c', weight: 1 }, String(number));
+	});
+	layout(graph);
+
+	const size = graph.graph() as { width?: number; height?: number };
+	const edges = choice.edges.map((edge, number) => {
+		return graph.edge(numbers.get(edge.from)!, numbers.get(edge.to)!, String(number)) as {
+			points: Point[]; x?: number; y?: number;
+		};
+	});
+	return {
+		width: size.width ?? 0,
+		height: size.height ?? 0,
+		vertices: choice.vertices.map((_, number) => {
+			const at = graph.node(String(number)) as Point & { width: number; height: number };
+			return { x: at.x, y: at.y, width: at.width, height: at.height };
+		}),
+		edges: edges.map((edge) => edge.points),
+		labels: edges.map((edge) => ({ x: edge.x ?? edge.points[0]!.x, y: edge.y ?? edge.points[0]!.y })),
+	};
+}
+
+/** A smooth SVG path through all points (a Catmull-Rom spline). */
+export function smoothPath(points: readonly Point[]): string {
+	const number = (value: number): string => value.toFixed(1);
+	if (points.length < 2) return '';
+	let path = `M${number(points[0]!.x)},${number(points[0]!.y)}`;
+	for (let i = 0; i + 1 < points.length; i++) {
+		const before = points[i - 1] ?? points[i]!;
+		const from = points[i]!;
+		const to = points[i + 1]!;
+		const after = points[i + 2] ?? to;
+		path += `C${number(from.x + (to.x - before.x) / 6)},${number(from.y + (to.y - before.y) / 6)}` +
+			` ${number(to.x - (after.x - from.x) / 6)},${number(to.y - (after.y - from.y) / 6)} ${number(to.x)},${number(to.y)}`;
+	}
+	return path;
+}
