@@ -15,12 +15,18 @@ const scope = globalThis as unknown as { postMessage(message: Reply, transfer?: 
 let index: Index | null = null;
 const recordings = new Map<number, Promise<Recording>>();
 const bases = new Map<string, FlameBase>();
-const texts = new Map<string, (text: string) => void>();
+/** Blocks that were asked for, and who waits for them. */
+const texts = new Map<string, ((text: string) => void)[]>();
 
 /** The base64 text of a block, from the page. */
 function textOf(name: string): Promise<string> {
 	return new Promise((resolve) => {
-		texts.set(name, resolve);
+		const waiting = texts.get(name);
+		if (waiting) {
+			waiting.push(resolve);
+			return;
+		}
+		texts.set(name, [resolve]);
 		scope.postMessage({ id: 0, wants: name });
 	});
 }
@@ -88,8 +94,9 @@ export type EngineCalls = typeof calls;
 scope.onmessage = (event: MessageEvent): void => {
 	const message = event.data as Request | { block: string; text: string };
 	if ('block' in message) {
-		texts.get(message.block)?.(message.text);
+		const waiting = texts.get(message.block) ?? [];
 		texts.delete(message.block);
+		for (const resolve of waiting) resolve(message.text);
 		return;
 	}
 	const call = (calls as unknown as Calls)[message.call];
