@@ -157,7 +157,7 @@ function timelinePart(timeline: Timeline, context: RequestsContext): { element: 
 	const picture = new BoxPicture({
 		label: `Timeline of request ${timeline.id}: calls below their callers, waits, and what the holders of locks did. The table below has the same.`,
 		rowHeight: 18,
-		maxHeight: () => Math.max(160, window.innerHeight * 0.6),
+		leastHeight: 420,
 		colors: context.colors,
 		scene: () => timelineScene(layout, view, items, context),
 		describe: (box) => {

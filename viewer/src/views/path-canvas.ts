@@ -46,9 +46,9 @@ export interface PictureColors {
 
 export interface PictureOptions {
 	readonly label: string;
-	/** Height of a row in CSS pixels, and of the picture at most (a share of the window). */
+	/** Height of a row in CSS pixels; and of the picture, if less than that is left of the window. */
 	readonly rowHeight: number;
-	readonly maxHeight: () => number;
+	readonly leastHeight: number;
 	readonly colors: () => PictureColors;
 	/** The scene for a width in CSS pixels. */
 	scene(width: number): Scene;
@@ -135,7 +135,7 @@ export class BoxPicture {
 		}
 		this.scene = this.gutter > 0 ? this.options.scene(Math.max(50, width - this.gutter)) : draft;
 		const full = this.scene.rows * this.options.rowHeight + AXIS;
-		this.height = Math.max(AXIS + this.options.rowHeight, Math.min(full, this.options.maxHeight()));
+		this.height = Math.max(AXIS + this.options.rowHeight, Math.min(full, this.room()));
 		this.focus = -1;
 		this.hover = -1;
 		this.tip.hidden = true;
@@ -158,6 +158,12 @@ export class BoxPicture {
 
 	private plotWidth(): number {
 		return Math.max(1, this.width - this.gutter);
+	}
+
+	/** What is left of the window below the top of the picture, as the page is when it is not scrolled. */
+	private room(): number {
+		const top = this.element.getBoundingClientRect().top + window.scrollY;
+		return Math.min(window.innerHeight * 0.9, Math.max(this.options.leastHeight, window.innerHeight - top - 60));
 	}
 
 	private visibleRows(): number {

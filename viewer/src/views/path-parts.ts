@@ -128,7 +128,7 @@ export function makePicture(context: PathContext, state: PathState, changed: () 
 	};
 	const overTime = {
 		rowHeight: 17,
-		maxHeight: () => Math.max(200, window.innerHeight * 0.68),
+		leastHeight: 300,
 		colors: context.colors,
 		range: (x0: number, x1: number): void => {
 			const { from, until } = context.window();
@@ -164,7 +164,7 @@ export function makePicture(context: PathContext, state: PathState, changed: () 
 		case 'consolidated':
 			return new BoxPicture({
 				label: 'The pseudo-stacks of the selected time, gathered and sorted by time.',
-				rowHeight: 17, maxHeight: overTime.maxHeight, colors: context.colors, describe,
+				rowHeight: 17, leastHeight: overTime.leastHeight, colors: context.colors, describe,
 				scene: (width) => consolidatedScene(context, state, width, info),
 				activate: (box) => {
 					activate(box);
