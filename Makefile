@@ -75,6 +75,7 @@ $(BUILD)/render/html/viewer_page.o: viewer/dist/page.html
 
 include runtime/runtime.mk
 include compiler/compiler.mk
+include viewer/viewer.mk
 include tests/tests.mk
 include tests/e2e.mk
 include bench/bench.mk

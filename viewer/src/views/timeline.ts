@@ -417,6 +417,12 @@ class TimelineView implements ViewInstance {
 			this.filter = this.searchBox.value;
 			this.loadThreads();
 		});
+		this.searchBox.addEventListener('keydown', (event) => {
+			if (event.key !== 'Escape') return;
+			this.searchBox.value = this.filter = '';
+			this.loadThreads();
+			canvas.focus();
+		});
 		addEventListener('keydown', this.globalKey);
 	}
 }

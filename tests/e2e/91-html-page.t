@@ -1,0 +1,68 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The report page in a browser: what it shows is what the commands print; viewer/test/browser/page.mjs.
+use strict;
+use warnings;
+
+use File::Basename qw(dirname);
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Dwell;
+use JSON::PP ();
+use Page;
+use Test::More;
+
+need_recording();
+need_command('node');
+need_command('chromium');
+
+my $root = dirname(dirname($FindBin::Bin));
+-d "$root/viewer/node_modules" or die "modules are not installed: make viewer\n";
+
+sub save {
+	my ($name, @arguments) = @_;
+	my $result = run({seconds => 120}, $DWELL, @arguments);
+	BAIL_OUT("dwell @arguments: $result->{err}") if $result->{status};
+	spew($name, $result->{out}) if $name;
+	return decode($result->{out}) if $name;
+}
+
+my @names = ('<img src=x onerror=broken=1>', '</script><script>broken=1//', q{"'><svg onload=broken=1>}, "\x{202e}txt.exe");
+my $loops = 'binmode STDERR; for my $name (@ARGV) { fork or do { $0 = $name; select undef, undef, undef, 0.01 for 1 .. 20; exit } } 1 while wait > 0';
+
+record(['--trace', '--wakers', 'linked', '-o', 'trace.data'], program('figure1'))->{status} == 0 or BAIL_OUT('no recording');
+record(['-o', 'sampled.data'], program('figure1'));
+record(['--trace', '-o', 'hostile.data'], 'perl', '-e', $loops, map { utf8::is_utf8($_) ? do { utf8::encode(my $bytes = $_); $bytes } : $_ } @names);
+record(['-o', 'true.data'], 'true');
+
+for my $page (qw(trace sampled hostile true)) {
+	save('', 'html', '-i', "$page.data", '-o', "$page.html");
+}
+save('', 'html', '-i', "$root/tests/data/causal/small.causal", '-o', 'causal.html');
+my $whole = slurp('trace.html');
+spew('damaged.html', $whole =~ s{(id="index">.{100}).*?</script>}{$1</script>}sr);
+
+my @trace = ('-i', 'trace.data', '--json');
+save('report.json', 'report', @trace);
+save('children.json', 'report', @trace, '--children', '--sort', 'symbol');
+save('idle.json', 'report', @trace, '--idle');
+save('second.json', 'report', @trace, '--time', '1,2');
+save('second-waits.json', 'report', @trace, '--time', '1,2', '--class', 'io,lock');
+my $threads = save('threads.json', 'report', @trace, '--sort', 'comm,tid,class');
+save('waits.json', 'waits', @trace, '--stacks', '20');
+save('path.json', 'path', @trace);
+save('sampled.json', 'report', '-i', 'sampled.data', '--json');
+save('causal.json', 'causal', 'report', '--json', "$root/tests/data/causal/small.causal");
+# Comms have 15 bytes.
+spew('hostile.json', JSON::PP->new->encode([map { substr $_, 0, 15 } @names[0 .. 2]]));
+
+# The longest wait of T1 for a lock that T2 ended: a time in it, and the number of T1 in the page.
+my %tid = map { $_->{comm} => $_->{tid} } @{$threads->{rows}};
+my ($wait) = sort { ($b->{t_wake_ns} - $b->{t_out_ns}) <=> ($a->{t_wake_ns} - $a->{t_out_ns}) }
+	grep { $_->{event} eq 'interval' && ($_->{waker_tid} // 0) == $tid{T2} } events('-i', 'trace.data', '--no-stacks', '--class', 'lock', '--tid', $tid{T1});
+my $index = Page->read($whole)->{index}{recordings}[0];
+my ($number) = grep { $index->{threads}[$_]{tid} == $tid{T1} } 1 .. $#{$index->{threads}};
+spew('wait.json', JSON::PP->new->encode({at => sprintf('%d.%d', $number, ($wait->{t_out_ns} + $wait->{t_wake_ns}) / 2), by => "T2/$tid{T2}"}));
+
+exit(system('node', "$root/viewer/test/browser/page.mjs", $DIR) ? 1 : 0);

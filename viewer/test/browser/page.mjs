@@ -1,0 +1,219 @@
+// The report page in a browser, against what the commands print.
+//
+//	node page.mjs FOLDER	with the pages and JSON documents that tests/e2e/91-html-page.t makes
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { done, eventually, is, launch, ok, open, rowsOf, timeText, view } from './browser.mjs';
+
+const folder = process.argv[2];
+const json = (name) => JSON.parse(readFileSync(join(folder, name), 'utf8'));
+const file = (name) => join(folder, name);
+const report = json('report.json'), children = json('children.json'), waits = json('waits.json'), path = json('path.json');
+const threads = json('threads.json'), browser = await launch();
+const totalOf = (symbol) => children.rows.filter((row) => row.symbol === symbol).reduce((sum, row) => sum + row.total_ns, 0);
+const flameNote = (page, text) => eventually(page, (wanted) => {
+	const note = document.querySelector('.view-flame p[role=status]')?.textContent ?? '';
+	return note.startsWith(wanted) && note;
+}, text);
+
+async function summary(page) {
+	is(await page.title(), `Summary \u2013 ${report.command}`, 'the title says what was recorded');
+	const text = await eventually(page, () => document.querySelector('.view-summary')?.textContent.includes('Verdicts') && document.querySelector('.view-summary').textContent);
+	ok(text?.includes(waits.verdict.text ?? waits.verdict), 'the verdict of waits', text);
+	const rows = await eventually(page, () => document.querySelectorAll('.view-summary table tbody tr').length > 8);
+	ok(rows, 'the rows that matter');
+}
+
+async function flame(page) {
+	await view(page, '2', 'flame');
+	ok(await flameNote(page, `${timeText(report.total_ns)} in all`), 'flame graph: the time of dwell report', await page.textContent('.view-flame p[role=status]'));
+	await page.locator('.view-flame summary').click();
+	while (await page.locator('.view-flame .more-button').count()) await page.locator('.view-flame .more-button').click();
+	const rows = await rowsOf(page, 'Functions by time');
+	for (const symbol of ['compute_heavy', 'compute_light', 'do_reads', 'pthread_join']) {
+		const row = rows.find((cells) => cells[0] === symbol);
+		is(row?.[4], timeText(totalOf(symbol)), `flame graph: time of ${symbol} with callees is that of dwell report --children`);
+	}
+	const picture = page.locator('.flame-picture canvas');
+	await picture.focus();
+	for (const key of ['ArrowDown', 'ArrowDown', 'ArrowRight', 'Enter']) await picture.press(key);
+	ok((await page.textContent('.flame-detail')).includes('% of all'), 'flame graph: the keyboard moves and zooms');
+	await picture.press('Escape');
+	await page.locator('body').press('/');
+	ok(await page.evaluate(() => document.activeElement.matches('input[type=search]')), 'flame graph: / goes to the search');
+	await page.keyboard.type('compute_');
+	const found = timeText(totalOf('compute_heavy') + totalOf('compute_light'));
+	ok(await eventually(page, (wanted) => document.querySelector('.view-flame .view-tools span')?.textContent.startsWith(wanted), found),
+		'flame graph: the time of what was found', `${await page.textContent('.view-flame .view-tools')}, expected ${found}`);
+	ok(page.url().includes('q=compute_'), 'flame graph: the search is in the address');
+	await page.keyboard.press('Escape');
+	await eventually(page, () => !location.hash.includes('q='));
+	for (const change of ['inverted=1', 'by=thread', 'by=process', 'lines=1', 'flame=1']) {
+		await page.evaluate((wanted) => location.hash = `#view=flame&${wanted}`, change);
+		ok(await flameNote(page, `${timeText(report.total_ns)} in all`), `flame graph: ${change} has the same time`);
+	}
+	await page.evaluate(() => location.hash = '#view=flame&focus=compute_heavy');
+	ok(await flameNote(page, `${timeText(totalOf('compute_heavy'))} in all`), 'flame graph: only one function');
+	await page.evaluate(() => location.hash = '#view=flame&t=0-1000000000&against=t1000000000-2000000000');
+	const compared = await eventually(page, () => /compared with ([\d.]+ \S+):/.exec(document.querySelector('.view-flame p[role=status]')?.textContent ?? '')?.[1]);
+	is(compared, timeText(json('second.json').total_ns), 'flame graph: compared with another time');
+	await page.evaluate(() => location.hash = '#view=flame');
+	await flameNote(page, `${timeText(report.total_ns)} in all`);
+}
+
+async function selection(page) {
+	const strip = page.locator('.overview canvas'), box = await strip.boundingBox();
+	await page.mouse.move(box.x + box.width * 0.4, box.y + 20);
+	await page.mouse.down();
+	await page.mouse.move(box.x + box.width * 0.5, box.y + 20, { steps: 5 });
+	await page.mouse.move(box.x + box.width * 0.6, box.y + 20, { steps: 5 });
+	await page.mouse.up();
+	const time = await eventually(page, () => /t=(\d+)-(\d+)/.exec(location.hash)?.slice(1).map(Number));
+	ok(time && time[1] > time[0], 'a brush selects a time, which is in the address', page.url());
+	/* A reload has the same. */
+	const before = await eventually(page, () => /^(?!Reading).+ in all/.exec(document.querySelector('.view-flame p[role=status]')?.textContent ?? '')?.[0]);
+	await page.reload();
+	await page.waitForSelector('.view-flame');
+	is(await eventually(page, () => /.+ in all/.exec(document.querySelector('.view-flame p[role=status]')?.textContent ?? '')?.[0]), before, 'a link keeps the selection');
+	await page.evaluate(() => location.hash = '#view=flame&t=1000000000-2000000000');
+	ok(await flameNote(page, `${timeText(json('second.json').total_ns)} in all`), 'a selected second has the time of dwell report --time 1,2', await page.textContent('.view-flame p[role=status]'));
+	await page.evaluate(() => location.hash = '#view=flame&t=1000000000-2000000000&c=6');
+	ok(await flameNote(page, `${timeText(json('second-waits.json').total_ns)} in all`), 'and of some classes that of --class io,lock');
+	await page.locator('[data-control=all]').click();
+	ok(await flameNote(page, `${timeText(report.total_ns)} in all`), 'Select all selects all');
+	await page.locator('[data-control=idle]').click();
+	ok(await flameNote(page, `${timeText(json('idle.json').total_ns)} in all`), 'idle waits are shown on request');
+	await page.locator('body').press('i');
+	ok(await flameNote(page, `${timeText(report.total_ns)} in all`), 'and hidden by a key');
+}
+
+async function timeline(page) {
+	await view(page, '3', 'timeline');
+	await page.waitForSelector('.timeline-picture[data-loaded]');
+	await page.locator('.view-timeline > details > summary').click();
+	const rows = await rowsOf(page, 'Threads and what they did'), names = ['cpu', 'io', 'lock', 'sched', 'other'];
+	for (const name of ['T1', 'T2']) {
+		const { tid } = threads.rows.find((row) => row.comm === name), thread = threads.rows.filter((row) => row.tid === tid), row = rows.find((cells) => cells[0] === `${name}/${tid}`);
+		for (const [c, cls] of names.entries())
+			if (c) is(row?.[2 + c], timeText(thread.filter((one) => one.class === cls).reduce((sum, one) => sum + one.self_ns, 0)), `timeline: ${name}, ${cls}`);
+	}
+	const picture = page.locator('.timeline-picture canvas');
+	await picture.focus();
+	/* T1 waits for T2 at the barrier: the longest of its waits for a lock. */
+	await page.evaluate((at) => location.hash = `#view=timeline&at=${at}`, json('wait.json').at);
+	await page.waitForSelector('.timeline-panel .step');
+	ok(await eventually(page, (name) => document.querySelector('.timeline-panel')?.textContent.includes(`Ended by ${name}`), json('wait.json').by),
+		'timeline: a wait is followed to the thread that ended it', await page.textContent('.timeline-panel'));
+	const button = page.locator('.timeline-panel .step button:not([title])').first();
+	if (await button.count()) {
+		await button.click();
+		ok(await eventually(page, () => document.querySelectorAll('.timeline-panel .step').length === 2), 'timeline: and on to what that thread waited for');
+	}
+	await picture.focus();
+	await picture.press('Escape');
+	for (const key of ['ArrowDown', 'ArrowUp', 'ArrowRight', 'Enter']) await picture.press(key);
+	ok(await eventually(page, () => document.querySelectorAll('.timeline-panel .step').length === 1), 'timeline: Enter tells what a thread did');
+	await picture.press('+');
+	ok(await eventually(page, () => /t=\d+-\d+/.test(location.hash)), 'timeline: + zooms, for all views');
+	await picture.press('0');
+	ok(await eventually(page, () => !/[&#]t=/.test(location.hash)), 'timeline: 0 zooms out');
+	await page.locator('body').press('/');
+	await page.keyboard.type('T2');
+	ok(await eventually(page, () => document.querySelector('.view-timeline .muted')?.textContent.startsWith('1 threads')), 'timeline: threads are found by name');
+	await page.keyboard.press('Escape');
+}
+
+async function others(page) {
+	await view(page, '4', 'waits');
+	ok(await eventually(page, (text) => document.querySelector('.view-waits')?.textContent.includes(text), waits.verdict.text ?? waits.verdict), 'waits: the verdict');
+	ok(await eventually(page, () => document.querySelectorAll('.view-waits svg text').length > 3), 'waits: the graph is drawn');
+	const edge = page.locator('.view-waits table tbody tr').first();
+	ok(await edge.count(), 'waits: edges are in a table, too');
+	await view(page, '5', 'path');
+	const text = await eventually(page, () => document.querySelector('.view-path .account')?.textContent);
+	ok(text, 'path: the account');
+	for (const key of ['running_ns', 'disk_active_ns', 'run_queue_ns']) {
+		const ns = path.categories[key];
+		if (ns > 1e6) ok(text?.includes(timeText(ns)), `path: ${key} is that of dwell path`, `${timeText(ns)} in ${text}`);
+	}
+	for (const tab of await page.locator('.view-path [role=tab]').all()) {
+		await tab.click();
+		ok(await page.locator('.view-path canvas, .view-path table').count(), `path: ${await tab.textContent()}`);
+	}
+}
+
+async function themesAndSizes() {
+	for (const colorScheme of ['light', 'dark']) {
+		const page = await open(browser, file('trace.html'), '', { colorScheme });
+		is(await page.evaluate(() => document.documentElement.dataset.theme), colorScheme, `the ${colorScheme} theme is that of the system`);
+		await page.context().close();
+	}
+	/* 400% of 1280 by 1024. */
+	for (const id of ['summary', 'flame', 'timeline', 'waits', 'path', 'latency']) {
+		const page = await open(browser, file('trace.html'), `#view=${id}`, { viewport: { width: 320, height: 256 } });
+		await page.waitForTimeout(300);
+		const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+		ok(wide <= 321, `${id} needs no scrolling to the side at 400%`, wide);
+		const unnamed = await page.evaluate(() => [...document.querySelectorAll('button, select, input, canvas, a')]
+			.filter((one) => !one.hidden && !(one.textContent.trim() || one.getAttribute('aria-label') || one.title || one.labels?.length)).length);
+		is(unnamed, 0, `${id}: all controls and pictures have names`);
+		await page.context().close();
+	}
+}
+
+async function hostile() {
+	const page = await open(browser, file('hostile.html'), '#view=timeline');
+	await page.waitForSelector('.timeline-picture[data-loaded]');
+	for (const key of ['1', '2', '3', '4', '5', '7']) {
+		await page.locator('body').press(key);
+		await page.waitForTimeout(300);
+	}
+	await view(page, '3', 'timeline');
+	await page.waitForSelector('.timeline-picture[data-loaded]');
+	const names = (await rowsOf(page, 'Threads and what they did')).map((cells) => cells[0]).join('\n');
+	for (const name of json('hostile.json')) ok(names.includes(name), `a name is a text: ${name.replace(/[^ -~]/g, '?')}`, names);
+	is(await page.evaluate(() => window.broken), undefined, 'and nothing of it was executed');
+	is(await page.evaluate(() => document.querySelectorAll('img, iframe, b[x]').length), 0, 'or became an element');
+	is(page.complaints.join('\n'), '', 'no request, error or violation of the policy');
+	await page.context().close();
+}
+
+async function alone() {
+	const causal = await open(browser, file('causal.html'));
+	const profile = json('causal.json');
+	ok(await eventually(causal, () => document.querySelector('.view-causal svg, .view-causal canvas')), 'a causal profile alone shows its curves');
+	ok((await causal.textContent('.view-causal')).length > 100 && Object.keys(profile).length, 'and what they mean');
+	is(causal.complaints.join('\n'), '', 'causal: no complaint');
+	const sampled = await open(browser, file('sampled.html'), '#view=timeline');
+	ok(await eventually(sampled, () => document.querySelector('.view-timeline')?.textContent.includes('only those that hold a sampling point')), 'a recording in sampling mode says what the timeline lacks');
+	await view(sampled, '2', 'flame');
+	ok(await flameNote(sampled, `${timeText(json('sampled.json').total_ns)} in all`), 'and its flame graph has the time of dwell report');
+	is(sampled.complaints.join('\n'), '', 'sampling: no complaint');
+	const empty = await open(browser, file('true.html'));
+	await empty.waitForTimeout(300);
+	is(empty.complaints.join('\n'), '', 'a recording without samples: no complaint');
+	const damaged = await browser.newPage();
+	await damaged.goto(`file://${file('damaged.html')}`);
+	ok(await eventually(damaged, () => document.body.textContent.includes('cannot be read')), 'a page that was cut short says so');
+}
+
+try {
+	const page = await open(browser, file('trace.html'));
+	await summary(page);
+	await flame(page);
+	await selection(page);
+	await timeline(page);
+	await others(page);
+	await view(page, '7', 'latency');
+	ok(await eventually(page, () => document.querySelector('.view-latency table')), 'latency: locks of any recording');
+	await page.locator('body').press('?');
+	ok(await page.locator('dialog[open] table tr').count() > 10, '? lists the keys');
+	is(page.complaints.join('\n'), '', 'no request, error or violation of the policy');
+	await themesAndSizes();
+	await hostile();
+	await alone();
+} catch (error) {
+	ok(false, 'the test came to its end', error.stack);
+}
+await browser.close();
+done();

@@ -1,0 +1,251 @@
+// The engine against definitions by brute force, on random recordings.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { deflateSync } from 'node:zlib';
+
+import { column, decodeStrings, fromBase64, inflate, openTable } from '../src/data/blocks.js';
+import type { RecordingInfo } from '../src/data/index.js';
+import { addBins, rows } from '../src/engine/bins.js';
+import { flame, flameBase, flameDifference, search, type Flame, type FlameOptions } from '../src/engine/flame.js';
+import { causeOf, pieceAt, pieces } from '../src/engine/follow.js';
+import { CHANNELS, loadRecording, type Recording } from '../src/engine/recording.js';
+import { weigh, type Range } from '../src/engine/selection.js';
+
+/** Numbers in [0, limit) with a fixed seed, so that a failure can be repeated. */
+function randomNumbers(seed: number): (limit: number) => number {
+	let state = seed >>> 0;
+	return (limit) => {
+		state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+		return Math.floor((state / 2 ** 32) * limit);
+	};
+}
+
+const zigzag = (value: number): number => value < 0 ? -2 * value - 1 : 2 * value;
+
+function varint(value: number): number[] {
+	const bytes = [];
+	for (; value >= 128; value = Math.floor(value / 128)) bytes.push(value % 128 + 128);
+	return [...bytes, value];
+}
+
+/** A table block as docs/page.md has it. */
+function table(columns: number[][], total = columns[0]!.length): Uint8Array {
+	const widths = columns.map((numbers) => {
+		const largest = numbers.reduce((most, value) => Math.max(most, value), 0);
+		return largest ? Math.floor(Math.log2(largest) / 8) + 1 : 0;
+	});
+	const planes = columns.flatMap((numbers, i) => Array.from({ length: widths[i]! }, (_, plane) =>
+		numbers.map((value) => Math.floor(value / 256 ** plane) % 256)).flat());
+	return Uint8Array.from([...varint(columns.length), ...varint(total), ...widths, ...planes]);
+}
+
+interface Interval { thread: number; out: number; wake: number; in: number; wait: number; stack: number; waker: number; points: [number, number] }
+interface Sample { thread: number; time: number; points: number; stack: number }
+interface Made { info: RecordingInfo; blocks: Map<string, Uint8Array>; intervals: Interval[]; samples: Sample[] }
+
+const WAITS = [
+	{ class: 2, kind: 'futex', idle: 'no', preempted: false }, { class: 1, kind: 'disk read', idle: 'no', preempted: false },
+	{ class: 4, kind: 'epoll', idle: 'requests', preempted: false }, { class: 3, kind: '', idle: 'no', preempted: true },
+];
+/** Stacks by node: all nodes are called main, f1, ... */
+const NODES = 12;
+
+function make(seed: number, mode: 'trace' | 'sampling'): Made {
+	const random = randomNumbers(seed), threads = 4, duration = 100000;
+	const intervals: Interval[] = [], samples: Sample[] = [];
+	for (let thread = 1; thread <= threads; thread++) {
+		for (let time = random(300); time < duration - 4000;) {
+			const wait = random(WAITS.length), out = time, wake = wait === 3 ? out : out + random(1500), back = wake + random(300);
+			intervals.push({ thread, out, wake, in: back, wait, stack: random(NODES), waker: random(threads + 1), points: [random(3), random(2)] });
+			time = back + 1 + random(400);
+		}
+		for (let time = 500; time < duration; time += 1 + random(2000)) samples.push({ thread, time, points: random(3), stack: random(NODES) });
+	}
+	return { intervals, samples, ...encode(mode, threads, duration, intervals, samples) };
+}
+
+function encode(mode: 'trace' | 'sampling', threads: number, duration: number, intervals: Interval[], samples: Sample[]) {
+	const blocks = new Map<string, Uint8Array>(), chunks: RecordingInfo['chunks'] = [];
+	const strings = ['', ...Array.from({ length: NODES }, (_, i) => `f${i}`), 'program', 'vda'];
+	blocks.set('strings', new TextEncoder().encode(strings.map((text) => `${text}\0`).join('')));
+	const numbers = (n: number, of: (i: number) => number): number[] => Array.from({ length: n }, (_, i) => of(i));
+	blocks.set('frames', table([numbers(NODES, (i) => i + (i ? 1 : 0)), numbers(NODES, () => 0), numbers(NODES, (i) => i), numbers(NODES, () => NODES + 1), numbers(NODES, (i) => i % 3 === 2 ? 1 : 0)]));
+	/* Node i is called by node i / 2. Names repeat: node i is function i % 5. */
+	blocks.set('nodes', table([numbers(NODES, (i) => i - (i >> 1)), numbers(NODES, (i) => i ? 1 + i % 5 : 0)]));
+	blocks.set('stacks', table([numbers(NODES, (i) => i)]));
+	blocks.set('wakers', table([numbers(threads + 1, (i) => i), numbers(threads + 1, (i) => i ? 1 : 0), numbers(threads + 1, () => 0), numbers(threads + 1, () => 0)]));
+	/* Chunks of 50 rows, which end within threads. */
+	for (let at = 0; at < intervals.length; at += 50) {
+		const part = intervals.slice(at, at + 50), runs: [number, number][] = [];
+		const gap = part.map((one, i) => {
+			const run = runs.at(-1);
+			if (run?.[0] === one.thread) run[1]++;
+			else runs.push([one.thread, 1]);
+			return zigzag(one.out - (run?.[0] === one.thread ? part[i - 1]!.in : 0));
+		});
+		const pick = (of: (one: Interval) => number): number[] => part.map(of), name = `r0.intervals.${at / 50}`;
+		blocks.set(name.slice(3), table([gap, pick((one) => one.wake - one.out), pick((one) => one.in - one.wake), pick((one) => one.stack), pick((one) => one.wait),
+			pick(() => 0), pick((one) => one.waker), pick(() => 0), mode === 'trace' ? [] : pick((one) => one.points[0]), mode === 'trace' ? [] : pick((one) => one.points[1])]));
+		chunks.push({ block: name, type: 'intervals', runs, from: 0, until: duration });
+	}
+	const runs: [number, number][] = [], gaps = samples.map((one, i) => {
+		const run = runs.at(-1);
+		if (run?.[0] === one.thread) run[1]++;
+		else runs.push([one.thread, 1]);
+		return zigzag(one.time - (run?.[0] === one.thread ? samples[i - 1]!.time : 0));
+	});
+	blocks.set('samples.0', table([gaps, samples.map((one) => one.points), samples.map((one) => one.stack)]));
+	chunks.push({ block: 'r0.samples.0', type: 'samples', runs, from: 0, until: duration });
+	const thread = (tid: number) => ({ tid, process: 1, names: [[0, `t${tid}`]] as [number, string][], parent: 0, recorded: true, waker_only: false,
+		created: 0, ended: duration, exited: true, ns: [0, 0, 0, 0, 0], factor: [1.01, 0.98, 1.1, 1, 0.9] });
+	const info: RecordingInfo = {
+		name: 'random', command: '', machine: '', duration_ns: duration, mode, period_ns: 1000, unit_ns: 1, diagnostics: [],
+		processes: [{ pid: 0, name: '', parent: 0 }, { pid: 1, name: 'program', parent: 0 }],
+		threads: numbers(threads + 1, (i) => i).map(thread), waits: WAITS, objects: [''], chunks, blocks: [],
+	};
+	return { info, blocks };
+}
+
+const load = (made: Made): Promise<Recording> => loadRecording(made.info, async (part) => {
+	const bytes = made.blocks.get(part);
+	assert.ok(bytes, `block ${part}`);
+	return bytes;
+}, () => undefined);
+
+const OPTIONS: FlameOptions = { by: 'none', inverted: false, lines: false, focus: null, least: 0 };
+
+/** Time by class (5: idle) in a range, from the definition in docs/page.md. */
+function expected(made: Made, range: Range): number[] {
+	const sums = [0, 0, 0, 0, 0, 0], { info } = made, trace = info.mode === 'trace';
+	const add = (thread: number, cls: number, channel: number, begin: number, end: number, points: number): void => {
+		if (!(range.classes >> cls & 1) || (channel === 5 && !range.idle)) return;
+		const low = Math.max(begin, range.from), high = Math.min(end, range.until);
+		if (low > high || (low === high && (end > begin || begin === range.until))) return;
+		const before = (x: number): number => end > begin ? Math.floor(points * x / (end - begin)) : 0;
+		const share = end > begin ? before(high - begin) - before(low - begin) : points;
+		sums[channel]! += trace ? high - low : Math.floor(share * info.period_ns * info.threads[thread]!.factor[cls]! + 0.5);
+	};
+	for (const one of made.intervals) {
+		if (range.threads && !range.threads.includes(one.thread)) continue;
+		const wait = WAITS[one.wait]!;
+		add(one.thread, wait.class, wait.idle === 'no' ? wait.class : 5, one.out, one.wake, one.points[0]);
+		add(one.thread, 3, 3, one.wake, one.in, one.points[1]);
+	}
+	for (const one of made.samples) {
+		if ((range.threads && !range.threads.includes(one.thread)) || one.time < range.from || one.time >= range.until || !(range.classes & 1)) continue;
+		sums[0]! += Math.floor(one.points * info.period_ns * info.threads[one.thread]!.factor[0]! + 0.5);
+	}
+	return sums;
+}
+
+function channelsOf(r: Recording, range: Range): number[] {
+	const sums = [0, 0, 0, 0, 0, 0], weights = weigh(r, range);
+	weights.forEach((ns, combo) => sums[r.kinds[r.combos.kind[combo]!]!.channel]! += ns);
+	return sums;
+}
+
+/** Children lie side by side within their parents, and times add up. */
+function checkFlame(picture: Flame, total: number): void {
+	assert.equal(picture.total, total);
+	const below = new Float64Array(picture.parent.length), end = new Float64Array(picture.parent.length);
+	for (let node = 1; node < picture.parent.length; node++) {
+		const parent = picture.parent[node]!;
+		assert.ok(parent < node);
+		assert.ok(picture.start[node]! >= picture.start[parent]! + end[parent]! - 1e-6);
+		end[parent] = picture.start[node]! + picture.ns[node]! - picture.start[parent]!;
+		below[parent]! += picture.ns[node]!;
+	}
+	for (let node = 0; node < picture.parent.length; node++) {
+		assert.equal(picture.self[node]! + below[node]!, picture.ns[node]!);
+		let sum = 0;
+		for (let c = 0; c < CHANNELS; c++) sum += picture.channels[node * CHANNELS + c]!;
+		assert.equal(sum, picture.ns[node]!);
+	}
+}
+
+test('blocks are decoded, and damaged tables are refused', async () => {
+	const bytes = Uint8Array.from([1, 2, 3, 250]);
+	assert.deepEqual(await inflate(deflateSync(bytes).toString('base64')), bytes);
+	assert.deepEqual(fromBase64('AQL/'), Uint8Array.from([1, 2, 255]));
+	assert.deepEqual(decodeStrings(new TextEncoder().encode('\0a\0\u00fc\0')), ['', 'a', '\u00fc']);
+	const numbers = [0, 1, 255, 256, 2 ** 40 + 17, 2 ** 50], made = table([numbers.map(zigzag), numbers, [0, 0, 0, 0, 0, 0]]);
+	assert.deepEqual([...column(openTable(made), 0, true)], numbers);
+	assert.deepEqual([...column(openTable(made), 1)], numbers);
+	assert.deepEqual([...column(openTable(made), 2)], [0, 0, 0, 0, 0, 0]);
+	for (let n = 0; n < made.length; n++) assert.throws(() => openTable(made.subarray(0, n)), `cut to ${n}`);
+});
+
+for (const mode of ['trace', 'sampling'] as const)
+	test(`time of selections, ${mode}`, async () => {
+		for (let seed = 1; seed <= 20; seed++) {
+			const made = make(seed, mode), r = await load(made), random = randomNumbers(seed * 7);
+			for (let i = 0; i < 20; i++) {
+				const from = random(90000), range: Range = {
+					from: i ? from : 0, until: i ? from + 1 + random(40000) : 100000, threads: random(2) ? null : [1 + random(4)],
+					classes: i ? 1 + random(31) : 31, idle: random(2) === 1,
+				};
+				assert.deepEqual(channelsOf(r, range), expected(made, range), `seed ${seed}, selection ${i}`);
+			}
+		}
+	});
+
+test('flame graphs add up, whatever their form', async () => {
+	for (let seed = 1; seed <= 10; seed++) {
+		const made = make(seed, 'trace'), r = await load(made), base = flameBase(r, false);
+		const range: Range = { from: 1000, until: 80000, threads: null, classes: 31, idle: seed % 2 === 0 };
+		const total = expected(made, range).reduce((sum, ns) => sum + ns, 0);
+		for (const by of ['none', 'process', 'thread'] as const)
+			for (const inverted of [false, true]) checkFlame(flame(r, base, range, { ...OPTIONS, by, inverted }), total);
+		/* What one function has in the plain picture is what all callees, and all callers, of it are. */
+		const hits = search(r, base, range, 'f3');
+		assert.equal(hits.total, total);
+		for (const inverted of [false, true]) checkFlame(flame(r, base, range, { ...OPTIONS, focus: 'f3', inverted }), hits.ns);
+		const both = flameDifference({ r, base, range }, { r, base, range: { ...range, from: 0, until: 1000 } }, OPTIONS);
+		assert.equal(both.total, total);
+		assert.equal(both.compared, expected(made, { ...range, from: 0, until: 1000 }).reduce((sum, ns) => sum + ns, 0));
+	}
+});
+
+test('bins have all of the time', async () => {
+	for (let seed = 1; seed <= 10; seed++) {
+		const made = make(seed, 'trace'), r = await load(made), random = randomNumbers(seed);
+		for (let i = 0; i < 20; i++) {
+			const from = random(90000), until = from + 100 + random(9000), width = 1 + random(200), thread = 1 + random(4);
+			const bins = new Float32Array(width * CHANNELS), step = (until - from) / width, sums = new Float64Array(CHANNELS);
+			addBins(r, thread, from, until, width, bins);
+			for (let x = 0; x < width; x++) {
+				let share = 0;
+				for (let c = 0; c < CHANNELS; c++) {
+					share += bins[x * CHANNELS + c]!;
+					sums[c]! += bins[x * CHANNELS + c]! * step;
+				}
+				assert.ok(Math.abs(share - 1) < 1e-4, `bin ${x} has ${share}`);
+			}
+			const truth = expected(made, { from, until, threads: [thread], classes: 30, idle: true });
+			for (let c = 1; c < CHANNELS; c++) assert.ok(Math.abs(sums[c]! - truth[c]!) < 0.01 + truth[c]! * 1e-5, `channel ${c}: ${sums[c]} for ${truth[c]}`);
+		}
+		for (const row of rows(r, [1, 2], 0, 100000, 4000)) assert.ok(row.items, 'few intervals are listed');
+		for (const row of rows(r, [1, 2], 0, 100000, 40)) assert.ok(row.bins, 'many are not');
+	}
+});
+
+test('following a wait explains all of it, and no more', async () => {
+	const made = make(3, 'trace'), r = await load(made);
+	let followed = 0;
+	for (let i = 0; i < r.out.length; i++) {
+		const cause = causeOf(r, i, r.out[i]!, r.wake[i]!), length = r.wake[i]! - r.out[i]!;
+		assert.equal(cause.type, r.waker[i] ? 'thread' : 'unknown');
+		if (cause.type !== 'thread' || cause.more) continue;
+		followed++;
+		assert.equal(cause.pieces.reduce((sum, piece) => sum + piece.until - piece.from, 0), length);
+		cause.pieces.forEach((piece, k) => assert.equal(piece.from, k ? cause.pieces[k - 1]!.until : r.out[i]));
+		assert.ok(Math.abs(cause.ns.reduce((sum, ns) => sum + ns, 0) - length) <= length * 1e-5);
+	}
+	assert.ok(followed > 100);
+	for (let time = 0; time < 100000; time += 37) {
+		const piece = pieceAt(r, 2, time);
+		assert.ok(piece.from <= time && time < piece.until, `${time} is in ${piece.from} to ${piece.until}`);
+	}
+	const all = pieces(r, 1, 0, 100000, 1e9);
+	assert.equal(all.list.reduce((sum, piece) => sum + piece.until - piece.from, 0), 100000);
+});
