@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "render/export/script.h"
+#include "render/export/sqlite.h"
 
 static int write_folded(const struct export *export, FILE *to)
 {
@@ -19,6 +20,13 @@ static const struct export_format formats[] = {
 		.extension = "folded",
 		.about = "stacks with microseconds, a line each: flamegraph.pl, inferno",
 		.write = write_folded,
+	},
+	{
+		.name = "sqlite",
+		.extension = "sqlite",
+		.about = "an SQLite database, for questions of one's own: sqlite3, DuckDB, pandas",
+		.idle = true,
+		.write_file = sqlite__write,
 	},
 };
 
