@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "render/export/firefox.h"
 #include "render/export/script.h"
 #include "render/export/sqlite.h"
 
@@ -20,6 +21,13 @@ static const struct export_format formats[] = {
 		.extension = "folded",
 		.about = "stacks with microseconds, a line each: flamegraph.pl, inferno",
 		.write = write_folded,
+	},
+	{
+		.name = "firefox",
+		.extension = "json",
+		.about = "a profile for the Firefox Profiler: profiler.firefox.com, samply load",
+		.idle = true,
+		.write = firefox__write,
 	},
 	{
 		.name = "sqlite",

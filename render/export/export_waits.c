@@ -26,6 +26,15 @@ uint32_t export_waits__object(const struct weighted_sample *sample)
 	return sample->class == CLASS_SCHED ? 0 : sample->object;
 }
 
+bool export_waits__is_blocked(const struct weighted_sample *sample)
+{
+	const struct model_interval *interval = sample->interval;
+
+	return interval && (sample->class != CLASS_SCHED ||
+			    (interval->class == CLASS_SCHED &&
+			     sample->from < interval->t_out + interval->blocked_ns));
+}
+
 enum wait_kind export_waits__kind(const struct export_waits *waits,
 				  const struct weighted_sample *sample)
 {
@@ -82,6 +91,14 @@ const char *export_waits__cause_text(const struct export_waits *waits, struct wa
 		return cause_type__name(cause.type);
 	}
 	return export_text(text, name);
+}
+
+const char *export_thread__name(const struct model *model, uint32_t index)
+{
+	const struct model_thread *thread = &model->threads.data[index];
+
+	return thread->comms.n ? model__string(model, thread->comms.data[thread->comms.n - 1].name)
+			       : "";
 }
 
 const char *waker_context__name(enum waker_context context)

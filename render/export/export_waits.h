@@ -33,6 +33,9 @@ uint32_t export_waits__object(const struct weighted_sample *sample);
 const char *export_waits__label(const struct export_waits *waits,
 				const struct weighted_sample *sample, struct buffer *text);
 
+/* Whether @sample is of the blocked part of an interval, not of its time in the run queue. */
+bool export_waits__is_blocked(const struct weighted_sample *sample);
+
 /* Who ended the blocked part of @interval, of the thread with index @thread. */
 struct wait_cause export_waits__cause(const struct export_waits *waits, uint32_t thread,
 				      const struct model_interval *interval);
@@ -40,6 +43,9 @@ struct wait_cause export_waits__cause(const struct export_waits *waits, uint32_t
 /* "mysqld/4711" (its name at @time), "vda", "timer", ... Valid until @text is changed. */
 const char *export_waits__cause_text(const struct export_waits *waits, struct wait_cause cause,
 				     uint64_t time, struct buffer *text);
+
+/* What the thread was called last. */
+const char *export_thread__name(const struct model *model, uint32_t thread);
 
 /* "task", "softirq", ...: in which context a wakeup happened. */
 const char *waker_context__name(enum waker_context context);

@@ -86,14 +86,6 @@ static void write_meta(struct sqlite_writer *writer)
 	}
 }
 
-static const char *last_name(const struct model *model, uint32_t index)
-{
-	const struct model_thread *thread = &model->threads.data[index];
-
-	return thread->comms.n ? model__string(model, thread->comms.data[thread->comms.n - 1].name)
-			       : "";
-}
-
 static void write_processes(struct sqlite_writer *writer)
 {
 	const struct model *model = writer->model;
@@ -105,7 +97,7 @@ static void write_processes(struct sqlite_writer *writer)
 		sqlite_row__begin(rows, TABLE_PROCESSES);
 		sqlite_row__number(rows, (int64_t)i);
 		sqlite_row__number(rows, process->pid);
-		sqlite_row__text(rows, last_name(model, process->leader));
+		sqlite_row__text(rows, export_thread__name(model, process->leader));
 		sqlite_row__id(rows, process->parent);
 		sqlite_row__number(rows, since_start(writer, process->created));
 		if (process->ended == MODEL_FOREVER)
@@ -150,7 +142,7 @@ static void write_thread(struct sqlite_writer *writer, uint32_t index)
 	sqlite_row__number(rows, index);
 	sqlite_row__number(rows, thread->tid);
 	sqlite_row__id(rows, thread->process);
-	sqlite_row__text(rows, last_name(model, index));
+	sqlite_row__text(rows, export_thread__name(model, index));
 	sqlite_row__id(rows, thread->parent);
 	sqlite_row__number(rows, model_thread__is_helper(thread));
 	sqlite_row__number(rows, sample_filter__thread(writer->export->filter, thread));
@@ -346,14 +338,9 @@ static int visit(void *context, const struct weighted_sample *sample)
 	if (!sample->interval) {
 		write_sample(writer, sample);
 	} else {
-		/* A part of class sched that begins at the wakeup is the time in the run queue. */
-		bool queued =
-			sample->class == CLASS_SCHED &&
-			(sample->interval->class != CLASS_SCHED ||
-			 sample->from >= sample->interval->t_out + sample->interval->blocked_ns);
-
 		pending->interval = sample->interval;
-		*(queued ? &pending->queued : &pending->blocked) = *sample;
+		*(export_waits__is_blocked(sample) ? &pending->blocked : &pending->queued) =
+			*sample;
 	}
 	return writer->no_memory ? -ENOMEM : writer->rows.failed ? -EIO : 0;
 }
