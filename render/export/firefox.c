@@ -32,6 +32,7 @@ struct firefox_writer {
 	struct buffer text;
 	enum firefox_column column; /* of the thread that is written */
 	uint64_t rows;
+	uint64_t last_time;   /* of a row of the column */
 	uint32_t *first_span; /* by thread: 1 + number of its first request, 0: none */
 	uint32_t *next_span;  /* by request: 1 + number of the thread's next one */
 };
@@ -40,11 +41,12 @@ struct firefox_writer {
 static void put_ms(struct firefox_writer *writer, int64_t ns)
 {
 	uint64_t abs = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
-	uint64_t rest = abs % 1000000;
+	const char *sign = ns < 0 ? "-" : "";
 
-	fprintf(writer->to, "%s%" PRIu64, ns < 0 ? "-" : "", abs / 1000000);
-	if (rest)
-		fprintf(writer->to, ".%06" PRIu64, rest);
+	if (abs % 1000000)
+		fprintf(writer->to, "%s%" PRIu64 ".%06" PRIu64, sign, abs / 1000000, abs % 1000000);
+	else
+		fprintf(writer->to, "%s%" PRIu64, sign, abs / 1000000);
 }
 
 static void put_time(struct firefox_writer *writer, uint64_t time)
@@ -86,6 +88,7 @@ static void next_row(struct firefox_writer *writer)
 static void put_sample(struct firefox_writer *writer, const struct weighted_sample *sample,
 		       bool is_end)
 {
+	uint64_t time;
 	int64_t stack;
 
 	next_row(writer);
@@ -98,7 +101,11 @@ static void put_sample(struct firefox_writer *writer, const struct weighted_samp
 			fprintf(writer->to, "%" PRId64, stack);
 		break;
 	case COLUMN_TIME:
-		put_time(writer, is_end ? sample->until : sample->from);
+		/* A tick that was due shortly before the thread ran again is in a wait. */
+		time = is_end ? sample->until : sample->from;
+		if (writer->rows == 1 || time > writer->last_time)
+			writer->last_time = time;
+		put_time(writer, writer->last_time);
 		break;
 	case COLUMN_WEIGHT:
 		put_ms(writer, is_end ? 0 : (int64_t)sample->ns);
