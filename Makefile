@@ -70,6 +70,9 @@ $(BUILD)/%.skel.h: $(BUILD)/%.bpf.o
 
 $(filter $(BUILD)/collect/%,$(LIB_OBJ)): | $(SKELETONS)
 
+# It has the report page's viewer, which `make viewer` builds.
+$(BUILD)/render/html/viewer_page.o: viewer/dist/page.html
+
 include runtime/runtime.mk
 include compiler/compiler.mk
 include tests/tests.mk

@@ -3,11 +3,13 @@
 # What profiling costs, beside other profilers. Nothing here asserts anything.
 
 BENCH_ROUNDS ?= 5
-BENCH := $(BUILD)/bench/walks $(BUILD)/bench/tables $(BUILD)/bench/waits
+BENCH := $(BUILD)/bench/walks $(BUILD)/bench/tables $(BUILD)/bench/waits $(BUILD)/bench/page
 
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libdwell.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS)
+
+$(BUILD)/bench/waits $(BUILD)/bench/page: $(BUILD)/bench/random_trace.o
 
 # Clients and what programs under test are made of.
 BENCH += $(BUILD)/bench/programs/memcached_load
@@ -47,6 +49,7 @@ bench: bench-programs
 	$(Q)$(BUILD)/bench/walks
 	$(Q)$(BUILD)/bench/tables
 	$(Q)DWELL=$(BUILD)/dwell $(BUILD)/bench/waits
+	$(Q)DWELL=$(BUILD)/dwell $(BUILD)/bench/page
 	$(Q)BUILD=$(abspath $(BUILD)) bench/progs
 	$(Q)BUILD=$(abspath $(BUILD)) bench/causal-cost --rounds $(BENCH_ROUNDS) --seconds 3
 	$(Q)BUILD=$(abspath $(BUILD)) bench/calls-cost --rounds $(BENCH_ROUNDS) --priority fifo

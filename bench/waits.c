@@ -20,148 +20,9 @@
 
 #include "analysis/waits/waitlist.h"
 #include "base/clock.h"
-#include "recording/recording.h"
-#include "tests/unit/put_stack.h"
+#include "bench/random_trace.h"
 
-#define MS		1000000ULL
-#define START		(1000 * MS)
-#define PLACES		500
-#define DEPTH		20
 #define RECURSION_LIMIT 60 /* s */
-
-struct maker {
-	struct recording_writer *writer;
-	uint32_t kernel_stacks[PLACES];
-	uint32_t user_stacks[PLACES];
-	uint64_t random;
-};
-
-static uint64_t draw(struct maker *maker, uint64_t n)
-{
-	maker->random += 0x9e3779b97f4a7c15ULL;
-	return hash__mix(maker->random) % n;
-}
-
-static void make_stacks(struct maker *maker)
-{
-	for (size_t i = 0; i < PLACES; i++) {
-		uint64_t frames[DEPTH];
-
-		for (int kernel = 0; kernel < 2; kernel++) {
-			struct record_stack stack = {
-				.frames = frames, .depth = DEPTH, .kernel = (uint8_t)kernel};
-
-			for (size_t k = 0; k < DEPTH; k++)
-				frames[k] = (kernel ? 0xffffffff81000000ULL : 0x400000ULL) +
-					    draw(maker, 2000) * 64;
-			*(kernel ? &maker->kernel_stacks[i] : &maker->user_stacks[i]) =
-				put_stack(maker->writer, &stack);
-		}
-	}
-}
-
-static int begin(struct maker *maker, const char *path, uint32_t threads)
-{
-	int err = recording_writer__create(path, &maker->writer);
-
-	if (err)
-		return err;
-	maker->random = 1;
-	recording_writer__meta(maker->writer, "mode", "trace");
-	recording_writer__meta(maker->writer, "period_ns", "1000000");
-	recording_writer__meta(maker->writer, "start", "%llu", START);
-	make_stacks(maker);
-	for (uint32_t i = 1; i <= threads; i++) {
-		struct record record = {.type = RECORD_THREAD,
-					.thread = {.thread = i,
-						   .tid = 1000 + i,
-						   .tgid = 1001,
-						   .flags = THREAD_TARGET,
-						   .time = START}};
-		char name[16];
-
-		snprintf(name, sizeof(name), "thread-%" PRIu32, i);
-		record.thread.comm = recording_writer__string(maker->writer, name);
-		recording_writer__put(maker->writer, &record);
-	}
-	return 0;
-}
-
-static void put_wait(struct maker *maker, uint32_t thread, uint32_t waker, uint64_t from,
-		     uint64_t until)
-{
-	size_t place = draw(maker, PLACES), woken = (place * 7 + draw(maker, 2)) % PLACES;
-	struct record interval = {
-		.type = RECORD_INTERVAL,
-		.interval = {.thread = thread,
-			     .waker = waker,
-			     .waker_context = WAKER_TASK,
-			     .class = CLASS_LOCK,
-			     .syscall = 202,
-			     .t_out = from,
-			     .blocked_ns = until - from,
-			     .runq_ns = 500,
-			     .kernel_stack = maker->kernel_stacks[place],
-			     .user_stack = maker->user_stacks[place]},
-	};
-	struct record wake = {
-		.type = RECORD_WAKE,
-		.wake = {.thread = thread,
-			 .waker = waker,
-			 .context = WAKER_TASK,
-			 .time = until,
-			 .kernel_stack = maker->kernel_stacks[woken],
-			 .user_stack = maker->user_stacks[woken]},
-	};
-
-	recording_writer__put(maker->writer, &wake);
-	recording_writer__put(maker->writer, &interval);
-}
-
-/* 100 threads that hand work to each other at random, half of them blocked at a time. */
-static int make_pool(const char *path, uint64_t intervals)
-{
-	enum { THREADS = 100 };
-	uint64_t since[THREADS + 1] = {}, now = START;
-	struct maker maker;
-	int err = begin(&maker, path, THREADS);
-
-	for (uint64_t i = 0; i < intervals && !err;) {
-		uint32_t one = 1 + (uint32_t)draw(&maker, THREADS);
-		uint32_t other = 1 + (uint32_t)draw(&maker, THREADS);
-
-		now += 1000 + draw(&maker, 1000);
-		if (since[one] || one == other)
-			continue;
-		if (!since[other]) {
-			since[one] = now;
-			continue;
-		}
-		put_wait(&maker, other, one, since[other], now);
-		since[other] = 0;
-		i++;
-	}
-	recording_writer__meta(maker.writer, "end", "%" PRIu64, now);
-	return err ? err : recording_writer__close(maker.writer);
-}
-
-/* Chains of 1,000 threads, each waiting for the next one: the deepest nesting there is. */
-static int make_nested(const char *path, uint64_t intervals)
-{
-	enum { THREADS = 1000, STEP = 2000 };
-	uint64_t now = START;
-	struct maker maker;
-	int err = begin(&maker, path, THREADS + 1);
-
-	for (uint64_t i = 0; i < intervals && !err; i += THREADS) {
-		for (uint32_t k = THREADS; k >= 1; k--)
-			put_wait(&maker, k, k + 1, now + k * STEP,
-				 now + (2 * THREADS + 1 - k) * STEP);
-		now += (2 * THREADS + 2) * (uint64_t)STEP;
-	}
-	recording_writer__meta(maker.writer, "end", "%" PRIu64, now);
-	return err ? err : recording_writer__close(maker.writer);
-}
 
 /* `dwell COMMAND` on @path: CPU time and memory of the whole command. */
 static void run_dwell(const char *dwell, const char *command, const char *path, double *seconds,
@@ -318,10 +179,10 @@ int main(int argc, char **argv)
 	       "memory", "dwell path", "memory", "weights", "recursion");
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		unlink(path);
-		if (!make_pool(path, sizes[i]))
+		if (!random_trace__pool(path, sizes[i], 500))
 			measure(dwell, "pool", path);
 		unlink(path);
-		if (!make_nested(path, sizes[i]))
+		if (!random_trace__nested(path, sizes[i]))
 			measure(dwell, "nested", path);
 	}
 	unlink(path);

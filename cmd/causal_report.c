@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 
 #include "base/error.h"
 #include "cmd/cmd.h"
+#include "cmd/output_file.h"
 #include "render/causal/causal_views.h"
 #include "render/terminal.h"
 
@@ -51,13 +51,6 @@ static const struct option_row rows[] = {
 	OPTION_END,
 };
 
-static bool is_same_file(const char *path, const char *other)
-{
-	struct stat a, b;
-
-	return !stat(path, &a) && !stat(other, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
 static int export_to(const struct causal_profile *profile, const char *input, const char *path,
 		     int (*print)(const struct causal_profile *profile, FILE *to))
 {
@@ -66,7 +59,7 @@ static int export_to(const struct causal_profile *profile, const char *input, co
 	int err;
 
 	if (strcmp(path, "-") != 0) {
-		if (is_same_file(path, input))
+		if (output_file__is(path, input))
 			return error__set(-EINVAL, "%s is the profile itself: name another file",
 					  path);
 		file = fopen(path, "we");

@@ -38,6 +38,7 @@ extern const struct command command_latency_report;
 extern const struct command command_latency_requests;
 extern const struct command command_latency_locks;
 extern const struct command command_causal_report;
+extern const struct command command_html;
 extern const struct command command_export;
 extern const struct command command_completion;
 

@@ -80,6 +80,8 @@ static int write_output(const struct export_options *options, const struct expor
 	struct output_file file;
 	int err;
 
+	if (output_file__is(path, view__path(&options->view)))
+		return error__set(-EINVAL, "%s is the recording itself: name another file", path);
 	err = format->write_file ? output_file__begin(&file, path) : output_file__open(&file, path);
 	if (err)
 		return err;

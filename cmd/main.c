@@ -12,8 +12,8 @@ static const struct command *const commands[] = {
 	&command_record,	&command_report,	 &command_waits,
 	&command_path,		&command_causal_run,	 &command_causal_report,
 	&command_latency_run,	&command_latency_report, &command_latency_requests,
-	&command_latency_locks, &command_script,	 &command_export,
-	&command_completion,
+	&command_latency_locks, &command_script,	 &command_html,
+	&command_export,	&command_completion,
 };
 
 const struct command *const *command__all(size_t *n)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/invoking_user.h"
 
 int output_file__begin(struct output_file *file, const char *path)
 {
@@ -39,8 +40,11 @@ int output_file__open(struct output_file *file, const char *path)
 		file->to = stdout;
 	else
 		file->to = fopen(file->partial ? file->partial : path, "we");
-	if (file->to)
+	if (file->to) {
+		if (file->partial)
+			invoking_user__chown(fileno(file->to));
 		return 0;
+	}
 	err = error__errno(-errno, "cannot create '%s'", path);
 	free(file->partial);
 	return err;
@@ -70,4 +74,11 @@ int output_file__close(struct output_file *file, int err)
 		unlink(file->partial);
 	free(file->partial);
 	return err;
+}
+
+bool output_file__is(const char *path, const char *other)
+{
+	struct stat a, b;
+
+	return !stat(path, &a) && !stat(other, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }

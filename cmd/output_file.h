@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct output_file {
@@ -24,3 +25,6 @@ int output_file__open(struct output_file *file, const char *path);
 /* Ends it. @err is of the command: other than 0 removes it. Returns @err, or -errno if not
  * everything could be written. To be called once @file was opened, or begun. */
 int output_file__close(struct output_file *file, int err);
+
+/* Whether @path is the existing file @other: writing it would destroy what is to be read. */
+bool output_file__is(const char *path, const char *other);

@@ -26,8 +26,8 @@ static void append_wait(const struct model *model, const struct comparison_row *
 		format__append(text, size, ", in %s", model__string(model, row->caller));
 }
 
-static void describe(const struct model *model, const struct comparison_row *row, char *text,
-		     size_t size)
+void latency_compare__describe(const struct model *model, const struct comparison_row *row,
+			       char *text, size_t size)
 {
 	*text = '\0';
 	if (row->is_rest) {
@@ -82,7 +82,7 @@ static void put_row(const struct model *model, const struct request_comparison *
 				request_comparison__mean(comparison, (enum comparison_side_index)i,
 							 row->n[i]));
 	fputs("  ", to);
-	describe(model, row, what, sizeof(what));
+	latency_compare__describe(model, row, what, sizeof(what));
 	format__safe(to, what);
 	fputc('\n', to);
 }
@@ -139,7 +139,7 @@ static json_t *row_json(const struct model *model, const struct request_comparis
 	json_t *entry = json_object();
 	char what[512];
 
-	describe(model, row, what, sizeof(what));
+	latency_compare__describe(model, row, what, sizeof(what));
 	json_object_set_new(entry, "what", json__text(what));
 	json_object_set_new(
 		entry, "type",

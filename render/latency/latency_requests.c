@@ -251,7 +251,7 @@ static json_t *item_json(const struct latency_requests_view *view, const struct 
 	return entry;
 }
 
-static json_t *timeline_json(const struct latency_requests_view *view)
+json_t *latency_requests__timeline(const struct latency_requests_view *view)
 {
 	json_t *entry = request_json(view, view->shown), *items = json_array();
 
@@ -261,10 +261,11 @@ static json_t *timeline_json(const struct latency_requests_view *view)
 	return entry;
 }
 
-int latency_requests__json(const struct latency_requests_view *view, FILE *to)
+json_t *latency_requests__document(const struct latency_requests_view *view, size_t most)
 {
 	const struct requests *requests = view->requests;
 	json_t *document = json_object(), *list = json_array(), *latency = json_object();
+	size_t left_out = requests->spans.n > most ? requests->spans.n - most : 0;
 
 	json__put_recording(document, view->model);
 	json_object_set_new(document, "count", json__number(requests->spans.n));
@@ -272,14 +273,18 @@ int latency_requests__json(const struct latency_requests_view *view, FILE *to)
 		json_object_set_new(latency, quantile_keys[i],
 				    json__number(requests__quantile(requests, quantiles[i])));
 	json_object_set_new(document, "latency", latency);
-	/* The slowest first. */
-	for (size_t i = requests->spans.n; i-- > 0;)
+	for (size_t i = requests->spans.n; i-- > left_out;)
 		json_array_append_new(list, request_json(view, requests__at(requests, i)));
 	json_object_set_new(document, "requests", list);
 	if (view->shown)
-		json_object_set_new(document, "timeline", timeline_json(view));
+		json_object_set_new(document, "timeline", latency_requests__timeline(view));
 	if (view->comparison)
 		json_object_set_new(document, "compare",
 				    latency_compare__json(view->model, view->comparison));
-	return json__write(document, to);
+	return document;
+}
+
+int latency_requests__json(const struct latency_requests_view *view, FILE *to)
+{
+	return json__write(latency_requests__document(view, SIZE_MAX), to);
 }

@@ -2,6 +2,7 @@
 /* `dwell latency requests`: which there are, the slowest, and what one of them did. */
 #pragma once
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "analysis/latency/request_comparison.h"
@@ -29,3 +30,9 @@ const char *latency_requests__type(enum timeline_type type);
 /* Both return 0 or -ENOMEM. */
 int latency_requests__text(const struct latency_requests_view *view, FILE *to);
 int latency_requests__json(const struct latency_requests_view *view, FILE *to);
+
+/* The document that latency_requests__json() prints, with the @most slowest requests. */
+json_t *latency_requests__document(const struct latency_requests_view *view, size_t most);
+
+/* Its member `timeline`, of @view->shown. */
+json_t *latency_requests__timeline(const struct latency_requests_view *view);

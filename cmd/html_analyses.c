@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cmd/html_analyses.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/latency/call_latency.h"
+#include "analysis/latency/timeline.h"
+#include "analysis/path/path.h"
+#include "cmd/path_requests.h"
+#include "render/causal/causal_verdict.h"
+#include "render/causal/causal_views.h"
+#include "render/json.h"
+#include "render/latency/latency_locks.h"
+#include "render/latency/latency_requests.h"
+#include "render/latency/latency_verdict.h"
+#include "render/latency/latency_views.h"
+#include "render/path/path_views.h"
+#include "render/waits/waits.h"
+
+#define KNOT_THRESHOLD	0.2    /* as in dwell waits */
+#define SHOWN_REQUESTS	100000 /* that are listed, the slowest */
+#define SHOWN_TIMELINES 20     /* of the slowest requests */
+#define CAUSAL_VISITS	10     /* as in dwell causal report */
+#define CAUSAL_SAMPLES	1000
+
+/* A document in memory, and the block it becomes. */
+struct document {
+	struct html *html;
+	char name[48];
+	char *text;
+	size_t size;
+	FILE *to;
+};
+
+static int document__open(struct document *document, struct html *html, size_t number,
+			  const char *part)
+{
+	*document = (struct document){.html = html};
+	snprintf(document->name, sizeof(document->name), "r%zu.%s", number, part);
+	document->to = open_memstream(&document->text, &document->size);
+	return document->to ? 0 : -ENOMEM;
+}
+
+/* Ends it, and writes the block unless @err is other than 0. */
+static int document__close(struct document *document, int err)
+{
+	if (fclose(document->to) && !err)
+		err = -ENOMEM;
+	err = err ? err
+		  : html__block(document->html, document->name, document->text, document->size);
+	free(document->text);
+	return err;
+}
+
+static int add_waits(struct html *html, const struct html_recording *recording, size_t number)
+{
+	const struct waitgraph_options options = {.filter.idle = recording->idle};
+	struct bottlenecks bottlenecks = {};
+	struct waitgraph graph = {};
+	const struct waits view = {
+		.model = recording->model,
+		.filter = &options.filter,
+		.graph = &graph,
+		.bottlenecks = &bottlenecks,
+		.percent_limit = 1,
+		.max_causes = 20,
+	};
+	struct document document;
+	char text[2048] = "";
+	int err = waitgraph__make(recording->model, recording->kinds, &options, &graph);
+
+	err = err ? err : bottlenecks__find(&graph, KNOT_THRESHOLD, &bottlenecks);
+	err = err ? err : document__open(&document, html, number, "waits");
+	if (!err) {
+		err = document__close(&document, waits__json(&view, document.to));
+		verdict__text(&view, bottlenecks__first(&bottlenecks), text, sizeof(text));
+	}
+	if (!err && *text)
+		err = html__verdict(html, (int64_t)number, "waits", text);
+	bottlenecks__free(&bottlenecks);
+	waitgraph__free(&graph);
+	return err;
+}
+
+/* The verdict only: the page has the path itself. */
+static int add_path(struct html *html, const struct html_recording *recording, size_t number)
+{
+	const struct path_window window = {
+		.thread = recording->path,
+		.from = recording->model->start,
+		.until = recording->model->end,
+	};
+	const struct path_options options = {
+		.windows = &window, .n_windows = 1, .no_background = true};
+	struct path path = {};
+	const struct path_view view = {
+		.model = recording->model, .path = &path, .percent_limit = 1};
+	char text[4096];
+	int err;
+
+	if (!recording->path)
+		return 0;
+	err = path__find(recording->model, recording->kinds, recording->idle, &options, &path);
+	err = err ? err : path_view__verdict(&view, text, sizeof(text));
+	if (!err && *text)
+		err = html__verdict(html, (int64_t)number, "path", text);
+	path__free(&path);
+	return err == -ENODATA ? 0 : err;
+}
+
+static bool has_calls(const struct model *model)
+{
+	for (size_t i = 1; i < model->threads.n; i++)
+		if (model->threads.data[i].calls.n || model->threads.data[i].short_calls.n)
+			return true;
+	return false;
+}
+
+static int add_latency(struct html *html, const struct html_recording *recording, size_t number)
+{
+	struct call_latency latency = {};
+	const struct latency_view view = {.model = recording->model, .latency = &latency};
+	struct document document;
+	char text[2048] = "";
+	int err;
+
+	if (!has_calls(recording->model))
+		return 0;
+	err = call_latency__make(recording->model, recording->causes, LATENCY_RANK_TAIL, &latency);
+	err = err ? err : document__open(&document, html, number, "latency");
+	if (!err) {
+		err = document__close(&document, latency_view__json(&view, document.to));
+		/* Requests are what is of interest, if there are any. */
+		if (!recording->model->spans.n)
+			latency_verdict__calls(recording->model, &latency, text, sizeof(text));
+	}
+	if (!err && *text)
+		err = html__verdict(html, (int64_t)number, "latency", text);
+	call_latency__free(&latency);
+	return err;
+}
+
+static json_t *timeline_of(struct latency_requests_view view,
+			   const struct html_recording *recording, size_t place)
+{
+	struct timeline timeline = {};
+	json_t *json = NULL;
+
+	view.shown = requests__at(view.requests, view.requests->spans.n - 1 - place);
+	view.timeline = &timeline;
+	if (!timeline__make(recording->model, recording->causes, view.shown, &timeline))
+		json = latency_requests__timeline(&view);
+	timeline__free(&timeline);
+	return json;
+}
+
+static int put_requests(const struct latency_requests_view *view,
+			const struct html_recording *recording, FILE *to)
+{
+	json_t *document = latency_requests__document(view, SHOWN_REQUESTS);
+	json_t *timelines = json_array();
+
+	for (size_t i = 0; i < SHOWN_TIMELINES && i < view->requests->spans.n; i++)
+		json_array_append_new(timelines, timeline_of(*view, recording, i));
+	json_object_set_new(document, "timelines", timelines);
+	return json__write(document, to);
+}
+
+/* What the slow requests did that the others did not. */
+static int add_comparison(struct html *html, const struct html_recording *recording, size_t number,
+			  const struct requests *requests)
+{
+	static const double percentiles[COMPARISON_SIDES] = {50, 99.9};
+	struct request_comparison comparison = {};
+	char text[2048] = "";
+	int err = request_comparison__make(requests, recording->causes, percentiles, &comparison);
+
+	if (!err)
+		latency_verdict__requests(recording->model, &comparison, text, sizeof(text));
+	if (!err && *text)
+		err = html__verdict(html, (int64_t)number, "latency", text);
+	request_comparison__free(&comparison);
+	return err;
+}
+
+static int add_requests(struct html *html, const struct html_recording *recording, size_t number)
+{
+	const struct requests_filter filter = {.until = MODEL_FOREVER};
+	struct requests requests = {};
+	const struct latency_requests_view view = {.model = recording->model,
+						   .requests = &requests};
+	struct document document;
+	int err = requests__find(recording->model, &filter, &requests);
+
+	if (!err && requests.spans.n) {
+		err = document__open(&document, html, number, "requests");
+		if (!err)
+			err = document__close(&document,
+					      put_requests(&view, recording, document.to));
+		err = err ? err : add_comparison(html, recording, number, &requests);
+	}
+	requests__free(&requests);
+	return err;
+}
+
+static int add_locks(struct html *html, const struct html_recording *recording, size_t number)
+{
+	struct locks locks = {};
+	const struct latency_locks_view view = {.model = recording->model, .locks = &locks};
+	struct document document;
+	int err;
+
+	if (!recording->model->trace)
+		return 0;
+	err = locks__find(recording->model, recording->kinds, &locks);
+	err = err ? err : document__open(&document, html, number, "locks");
+	if (!err)
+		err = document__close(&document, latency_locks__json(&view, document.to));
+	locks__free(&locks);
+	return err;
+}
+
+int html_analyses__add(struct html *html, const struct html_recording *recording, size_t number)
+{
+	int err = add_waits(html, recording, number);
+
+	err = err ? err : add_path(html, recording, number);
+	err = err ? err : add_latency(html, recording, number);
+	err = err ? err : add_requests(html, recording, number);
+	return err ? err : add_locks(html, recording, number);
+}
+
+static void add_sentence(void *html, const char *text)
+{
+	html__verdict(html, -1, "causal", text);
+}
+
+int html_analyses__add_causal(struct html *html, const char *path)
+{
+	const struct causal_options options = {
+		.min_visits = CAUSAL_VISITS,
+		.resamples = CAUSAL_SAMPLES,
+	};
+	_cleanup_causal_profile_ struct causal_profile *profile = NULL;
+	_cleanup_causal_effects_ struct causal_effects *effects = NULL;
+	_cleanup_free_ char *text = NULL;
+	char name[32];
+	size_t number, size;
+	FILE *to;
+	int err = causal_profile__read(path, &profile);
+
+	err = err ? err : causal__effects(profile, &options, &effects);
+	err = err ? err : html__causal(html, path, &number);
+	if (err)
+		return err;
+	to = open_memstream(&text, &size);
+	err = to ? causal_json__print(effects, to) : -ENOMEM;
+	if (to && fclose(to))
+		err = -ENOMEM;
+	snprintf(name, sizeof(name), "c%zu", number);
+	err = err ? err : html__block(html, name, text, size);
+	if (!err)
+		causal_verdict__sentences(effects, add_sentence, html);
+	return err;
+}

@@ -1,0 +1,178 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# The data of the report page is what the other commands print, to the nanosecond; nothing of a recording
+# is markup; and what cannot be written leaves nothing behind.
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Dwell;
+use Page;
+use Test::More;
+
+need_recording();
+
+my @classes = qw(cpu io lock sched other);
+
+sub page {
+	my ($name, @arguments) = @_;
+	my $result = run($DWELL, 'html', '-o', $name, @arguments);
+	is($result->{status}, 0, "$name is written") or diag($result->{err});
+	return Page->read(slurp($name));
+}
+
+sub json_of {
+	return decode(run($DWELL, @_)->{out});
+}
+
+# The rows of the page sum to those of the report, by thread and class.
+sub compare_times {
+	my ($page, $recording, $file) = @_;
+	my $report = json_of('report', '--json', '--idle', '--wakers', '--sort', 'tid,class', '-i', $file);
+	my %expected;
+	my %number = map { $classes[$_] => $_ } 0 .. $#classes;
+	$expected{"$_->{tid} $number{$_->{class}}"} += $_->{self_ns} for @{$report->{rows}};
+	cmp_ok(scalar keys %expected, '>', 3, "$file: threads and classes");
+	is_deeply($page->times($recording), \%expected, "$file: the same time by thread and class");
+}
+
+# Each call chain ends at the root, and its names are in the recording.
+sub check_stacks {
+	my ($page, $number, $wanted) = @_;
+	my ($nodes, $stacks, $frames) = map { $page->table("r$number.$_") } qw(nodes stacks frames);
+	my @strings = $page->strings("r$number.strings");
+	my $bad = grep { $nodes->{up}[$_] < 1 || $nodes->{up}[$_] > $_ } 1 .. $#{$nodes->{up}};
+	is($bad, 0, 'callers come before what they call');
+	is(scalar(grep { $_ > $#{$frames->{name}} } @{$nodes->{frame}}), 0, 'all of them have functions');
+	is(scalar(grep { $_ > $#{$nodes->{up}} } @{$stacks->{node}}), 0, 'all stacks have nodes');
+	is(scalar(grep { $_ > $#strings } map { @{$frames->{$_}} } qw(name file dso)), 0, 'all functions have names');
+	ok((grep { $strings[$_] eq $wanted } @{$frames->{name}}), "function $wanted is there");
+}
+
+# Steps follow each other, and lie in their levels; levels lie in what they explain.
+sub check_path {
+	my ($page, $file) = @_;
+	my $json = json_of('path', '--json', '-i', $file);
+	my $path = $page->json('r0.path');
+	my ($levels, $steps) = map { $page->table("r0.path.$_") } qw(levels steps);
+	my %expected = map { $_ => $json->{categories}{"${_}_ns"} } keys %{$path->{categories}};
+	is_deeply($path->{categories}, \%expected, 'the account of the path is that of dwell path');
+	is($path->{accounted_ns}, $json->{accounted_ns}, 'as much is accounted for');
+
+	my ($time, @from, @until, @length) = (0);
+	for my $i (0 .. $#{$levels->{from}}) {
+		$time += $levels->{from}[$i];
+		push @from, $time;
+		push @until, $time + $levels->{length}[$i];
+	}
+	my $outside = grep {
+		my $above = $_ - $levels->{up}[$_];
+		$above != $_ && ($from[$_] < $from[$above] || $until[$_] > $until[$above]
+			|| $levels->{depth}[$_] != $levels->{depth}[$above] + 1);
+	} 0 .. $#from;
+	is($outside, 0, 'levels lie within those that they explain');
+
+	my ($level, %ns) = (0);
+	($time, $outside) = ($path->{from}, 0);
+	for my $i (0 .. $#{$steps->{level}}) {
+		$level += $steps->{level}[$i];
+		$outside++ if $time < $from[$level] || $time + $steps->{length}[$i] > $until[$level];
+		$time += $steps->{length}[$i];
+		$ns{$path->{names}[$steps->{category}[$i]]} += $steps->{length}[$i];
+	}
+	is($outside, 0, 'steps lie within their levels');
+	is($time, $path->{until}, 'and there is no time between them');
+	is_deeply(\%ns, {map { $_ => $expected{$_} } grep { $expected{$_} } keys %expected}, 'and sum to the account');
+}
+
+# Files of each kind. Threads of the program have names that would be markup.
+my $hostile = q{</script><b>'"&};
+my @program = (program('figure1'));
+record(['--trace', '--wakers', 'linked', '-o', 'trace.data'], @program)->{status} == 0 or BAIL_OUT('no recording');
+record(['-o', 'sampled.data'], @program);
+record(['--trace', '-o', 'hostile.data'], 'perl', '-e', '$0 = shift; select undef, undef, undef, 0.01 for 1 .. 9', $hostile);
+
+subtest 'trace mode' => sub {
+	my $page = page('trace.html', '-i', 'trace.data');
+	my $recording = $page->{index}{recordings}[0];
+	is($recording->{mode}, 'trace', 'the mode');
+	compare_times($page, $recording, 'trace.data');
+	check_stacks($page, 0, 'main');
+	check_path($page, 'trace.data');
+	is_deeply($page->json('r0.waits'), json_of('waits', '--json', '--stacks', 20, '-i', 'trace.data'),
+		'the wait-for graph is that of dwell waits');
+	is_deeply($page->json('r0.locks'), json_of('latency', 'locks', '--json', '-i', 'trace.data'), 'the locks are');
+	is_deeply([sort @{$recording->{blocks}}], [sort grep { /^r0/ } keys %{$page->{blocks}}], 'the index has all blocks');
+	ok((grep { $_->{view} eq 'waits' } @{$page->{index}{verdicts}}), 'and verdicts');
+};
+
+subtest 'sampling mode' => sub {
+	my $page = page('sampled.html', '-i', 'sampled.data');
+	compare_times($page, $page->{index}{recordings}[0], 'sampled.data');
+	ok(!$page->has('r0.path'), 'there is no path');
+	is_deeply($page->json('r0.waits'), json_of('waits', '--json', '--stacks', 20, '-i', 'sampled.data'),
+		'the wait-for graph is that of dwell waits');
+};
+
+subtest 'names that would be markup' => sub {
+	my $page = page('hostile.html', '-i', 'hostile.data');
+	my ($thread) = grep { grep { $_->[1] =~ m{^</script><b>} } @{$_->{names}} } @{$page->{index}{recordings}[0]{threads}};
+	ok($thread, 'are in the data as they are');
+	unlike($page->{text}, qr{</script><b>}, 'and not in the page');
+	my $rest = $page->{text} =~ s{<script type="text/x-dwell" id="[\w.]+">[A-Za-z0-9+/=]*</script>\n}{}gr;
+	is(Page->read(slurp('trace.html'))->{text} =~ s{<script type="text/x-dwell".*?</script>\n}{}gr, $rest,
+		'outside of the data, pages are the same');
+};
+
+subtest 'several files' => sub {
+	my $page = page('both.html', '-i', 'trace.data', 'sampled.data');
+	is(scalar @{$page->{index}{recordings}}, 2, 'two recordings');
+	compare_times($page, $page->{index}{recordings}[1], 'sampled.data');
+	check_stacks($page, 1, 'main');
+};
+
+subtest 'standard output' => sub {
+	my $result = run($DWELL, 'html', '-i', 'trace.data', '-o', '-');
+	is($result->{status}, 0, 'is fine');
+	is($result->{out}, slurp('trace.html'), 'and has the same');
+};
+
+sub fails {
+	my ($what, $error, @arguments) = @_;
+	my $result = run($DWELL, 'html', @arguments);
+	isnt($result->{status}, 0, "$what: it fails");
+	like($result->{err}, $error, "$what: and says why");
+	is(scalar(split /\n/, $result->{err} =~ s/^  .*\n//mgr), 1, "$what: once");
+}
+
+subtest 'what cannot be done' => sub {
+	fails('no recording', qr/there is no recording none\.data.*dwell record/s, '-i', 'none.data', '-o', 'x.html');
+	spew('empty.data', '');
+	fails('an empty file', qr/empty/, '-i', 'empty.data', '-o', 'x.html');
+	fails('a full disk', qr/No space left/, '-i', 'trace.data', '-o', '/dev/full');
+	fails('a missing folder', qr/cannot create.*No such file/, '-i', 'trace.data', '-o', 'none/x.html');
+	fails('its own input', qr/is to be read/, '-i', 'trace.data', '-o', 'trace.data');
+	fails('nothing to open', qr/--open needs a file/, '-i', 'trace.data', '-o', '-', '--open');
+	fails('no such thread', qr/no thread in the recording is called/, '-i', 'trace.data', '-o', 'x.html', '--of', 'nobody');
+	my @left = grep { -e } 'x.html', 'x.html.partial';
+	is("@left", '', 'nothing is left behind');
+};
+
+subtest 'a recording that was cut short' => sub {
+	my $bytes = slurp('trace.data');
+	spew('cut.data', substr($bytes, 0, length($bytes) / 2));
+	my $page = page('cut.html', '-i', 'cut.data');
+	my $recording = $page->{index}{recordings}[0];
+	ok((grep { $_->{label} eq 'file' && !$_->{well} } @{$recording->{diagnostics}}), 'the page says so');
+	compare_times($page, $recording, 'cut.data');
+};
+
+subtest 'a recording without samples' => sub {
+	record(['-o', 'true.data'], 'true');
+	my $page = page('true.html', '-i', 'true.data');
+	ok($page->{index}{recordings}[0]{duration_ns}, 'is a page, too');
+};
+
+done_testing();

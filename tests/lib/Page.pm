@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Reads the data of a report page, docs/page.md. Independent of what writes and reads it elsewhere.
+package Page;
+
+use strict;
+use warnings;
+
+use Compress::Zlib qw(uncompress);
+use JSON::PP ();
+use MIME::Base64 qw(decode_base64);
+
+# Columns of the tables, in their order.
+my %columns = (
+	frames    => [qw(name file line dso flags)],
+	nodes     => [qw(up frame)],
+	stacks    => [qw(node)],
+	wakers    => [qw(thread context running about)],
+	intervals => [qw(gap blocked runq stack wait object waker waker_stack blocked_points runq_points)],
+	samples   => [qw(gap points stack)],
+	levels    => [qw(thread depth from length up)],
+	steps     => [qw(level length category stack about)],
+);
+my %signed = ('intervals.gap' => 1, 'samples.gap' => 1, 'levels.from' => 1, 'steps.level' => 1);
+
+# @text is the page; dies where a block is not as it should be.
+sub read {
+	my ($class, $text) = @_;
+	my $self = bless {text => $text, blocks => {}}, $class;
+	while ($text =~ m{<script type="text/x-dwell" id="([\w.]+)">([A-Za-z0-9+/=]*)</script>\n}g) {
+		die "two blocks $1" if exists $self->{blocks}{$1};
+		$self->{blocks}{$1} = $2;
+	}
+	$self->{index} = $self->json('index');
+	return $self;
+}
+
+sub has { my ($self, $name) = @_; return exists $self->{blocks}{$name} }
+
+sub bytes {
+	my ($self, $name) = @_;
+	my $block = $self->{blocks}{$name} // die "no block $name";
+	return uncompress(decode_base64($block)) // die "$name is not compressed";
+}
+
+sub json {
+	my ($self, $name) = @_;
+	return JSON::PP->new->utf8->decode($self->bytes($name));
+}
+
+sub strings {
+	my ($self, $name) = @_;
+	return split /\0/, $self->bytes($name), -1;
+}
+
+sub varint {
+	my ($bytes, $at) = @_;
+	my ($value, $shift) = (0, 0);
+	for (;; $shift += 7) {
+		my $byte = ord substr $$bytes, $$at++, 1;
+		$value |= ($byte & 127) << $shift;
+		return $value if $byte < 128;
+	}
+}
+
+# The table as a hash of columns.
+sub table {
+	my ($self, $name) = @_;
+	my ($type) = grep { $columns{$_} } split /\./, $name =~ s/path\.//r;
+	my @names = @{$columns{$type}};
+	my ($bytes, $at) = ($self->bytes($name), 0);
+	my ($count, $rows) = map { varint(\$bytes, \$at) } 1 .. 2;
+	die "$name has $count columns" if $count != @names;
+	my @widths = unpack "x$at C$count", $bytes;
+	$at += $count;
+	my %table;
+	for my $column (@names) {
+		my @numbers = (0) x $rows;
+		for my $i (0 .. shift(@widths) - 1) {
+			my $row = 0;
+			$numbers[$row++] |= $_ << 8 * $i for unpack "x$at C$rows", $bytes;
+			$at += $rows;
+		}
+		@numbers = map { $_ & 1 ? -(($_ + 1) >> 1) : $_ >> 1 } @numbers if $signed{"$type.$column"};
+		$table{$column} = \@numbers;
+	}
+	die "$name is of another length" if $at != length $bytes;
+	return \%table;
+}
+
+# Calls @each with {thread, ...} for every row of the recording's chunks of a type, with times.
+sub rows {
+	my ($self, $recording, $type, $each) = @_;
+	for my $chunk (grep { $_->{type} eq $type } @{$recording->{chunks}}) {
+		my $table = $self->table($chunk->{block});
+		my $row = 0;
+		for my $run (@{$chunk->{runs}}) {
+			my ($thread, $count) = @$run;
+			my $time = 0;
+			for (1 .. $count) {
+				my %row = (thread => $thread, map { $_ => $table->{$_}[$row] } keys %$table);
+				$row{time} = $time += $row{gap};
+				$time += $row{blocked} + $row{runq} if $type eq 'intervals';
+				$each->(\%row);
+				$row++;
+			}
+		}
+		die "$chunk->{block} has other rows" if $row != @{$table->{stack}};
+	}
+}
+
+# Nanoseconds by tid and class, as rows stand for them.
+sub times {
+	my ($self, $recording) = @_;
+	my %ns;
+	my $add = sub {
+		my ($row, $class, $ns) = @_;
+		$ns{"$recording->{threads}[$row->{thread}]{tid} $class"} += $ns;
+	};
+	my $points = sub {
+		my ($row, $class, $points) = @_;
+		my $factor = $recording->{threads}[$row->{thread}]{factor}[$class];
+		return int($points * $recording->{period_ns} * $factor + 0.5);
+	};
+	my $trace = $recording->{mode} eq 'trace';
+	$self->rows($recording, 'samples', sub { $add->($_[0], 0, $points->($_[0], 0, $_[0]{points})) });
+	$self->rows($recording, 'intervals', sub {
+		my ($row) = @_;
+		my $class = $recording->{waits}[$row->{wait}]{class};
+		$add->($row, $class, $trace ? $row->{blocked} : $points->($row, $class, $row->{blocked_points}));
+		$add->($row, 3, $trace ? $row->{runq} : $points->($row, 3, $row->{runq_points}));
+	});
+	delete $ns{$_} for grep { !$ns{$_} } keys %ns;
+	return \%ns;
+}
+
+1;
