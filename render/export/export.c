@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "render/export/firefox.h"
+#include "render/export/perfetto.h"
 #include "render/export/script.h"
 #include "render/export/sqlite.h"
 
@@ -28,6 +29,13 @@ static const struct export_format formats[] = {
 		.about = "a profile for the Firefox Profiler: profiler.firefox.com, samply load",
 		.idle = true,
 		.write = firefox__write,
+	},
+	{
+		.name = "perfetto",
+		.extension = "pftrace",
+		.about = "a trace for Perfetto: ui.perfetto.dev, trace_processor",
+		.idle = true,
+		.write = perfetto__write,
 	},
 	{
 		.name = "sqlite",
