@@ -155,7 +155,10 @@ const struct command command_export = {
 	.summary = "write a recording in the format of another tool",
 	.usage = "--format FORMAT [-i FILE] [-o FILE] [OPTIONS]",
 	.details = "Formats:\n"
-		   "  folded      stacks with microseconds, a line each: flamegraph.pl, inferno\n",
+		   "  folded      stacks with microseconds, a line each: flamegraph.pl, inferno\n"
+		   "  firefox     a profile for the Firefox Profiler: profiler.firefox.com, samply load\n"
+		   "  perfetto    a trace for Perfetto: ui.perfetto.dev, trace_processor\n"
+		   "  sqlite      an SQLite database, for questions of one's own: sqlite3, DuckDB\n",
 	.options = rows,
 	.run = cmd_export,
 };
