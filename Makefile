@@ -27,7 +27,7 @@ CFLAGS ?= -O2 -g
 # Kept apart from CFLAGS, so that setting CFLAGS does not drop them.
 WARNINGS := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter
 STD := -std=gnu11
-LDLIBS := -lbpf -ldw -lelf -lcapstone -lzstd -lz -ljansson -liberty -ldl -lpthread -lm
+LDLIBS := -lbpf -ldw -lelf -lcapstone -lzstd -lz -ljansson -lsqlite3 -liberty -ldl -lpthread -lm
 
 FOLDERS := base recording symbols model analysis render collect
 # The folders and their subfolders.

@@ -101,9 +101,9 @@ static int write_output(const struct export_options *options, const struct expor
 static int export_recording(const struct export_options *options, const char *path)
 {
 	struct sample_filter filter = options->view.filter;
-	_cleanup_idle_waits_ struct idle_waits *idle = NULL;
 	_cleanup_model_ struct model *model = NULL;
 	_cleanup_kinds_ struct kinds *kinds = NULL;
+	_cleanup_idle_waits_ struct idle_waits *idle = NULL;
 	struct export export = {
 		.filter = &filter,
 		.idle = options->idle_set ? options->view.idle == IDLE_VIEW_SHOW
@@ -155,7 +155,10 @@ const struct command command_export = {
 	.summary = "write a recording in the format of another tool",
 	.usage = "--format FORMAT [-i FILE] [-o FILE] [OPTIONS]",
 	.details = "Formats:\n"
-		   "  folded      stacks with microseconds, a line each: flamegraph.pl, inferno\n",
+		   "  folded      stacks with microseconds, a line each: flamegraph.pl, inferno\n"
+		   "  firefox     a profile for the Firefox Profiler: profiler.firefox.com, samply load\n"
+		   "  perfetto    a trace for Perfetto: ui.perfetto.dev, trace_processor\n"
+		   "  sqlite      an SQLite database, for questions of one's own: sqlite3, DuckDB\n",
 	.options = rows,
 	.run = cmd_export,
 };

@@ -3,7 +3,10 @@
 
 #include <string.h>
 
+#include "render/export/firefox.h"
+#include "render/export/perfetto.h"
 #include "render/export/script.h"
+#include "render/export/sqlite.h"
 
 static int write_folded(const struct export *export, FILE *to)
 {
@@ -19,6 +22,27 @@ static const struct export_format formats[] = {
 		.extension = "folded",
 		.about = "stacks with microseconds, a line each: flamegraph.pl, inferno",
 		.write = write_folded,
+	},
+	{
+		.name = "firefox",
+		.extension = "json",
+		.about = "a profile for the Firefox Profiler: profiler.firefox.com, samply load",
+		.idle = true,
+		.write = firefox__write,
+	},
+	{
+		.name = "perfetto",
+		.extension = "pftrace",
+		.about = "a trace for Perfetto: ui.perfetto.dev, trace_processor",
+		.idle = true,
+		.write = perfetto__write,
+	},
+	{
+		.name = "sqlite",
+		.extension = "sqlite",
+		.about = "an SQLite database, for questions of one's own: sqlite3, DuckDB, pandas",
+		.idle = true,
+		.write_file = sqlite__write,
 	},
 };
 

@@ -10,6 +10,7 @@
 #include "base/syscalls.h"
 #include "recording/stack_end.h"
 #include "recording/wait_class.h"
+#include "render/export/export_waits.h"
 #include "render/export/fields.h"
 #include "render/export/script_events.h"
 #include "render/format.h"
@@ -70,15 +71,10 @@ static void put_head(struct writer *writer, const char *event, uint64_t time, ui
 
 static void put_waker(struct writer *writer, uint32_t waker, uint32_t context, uint64_t time)
 {
-	static const char *const contexts[] = {
-		[WAKER_UNKNOWN] = "unknown", [WAKER_TASK] = "task", [WAKER_SOFTIRQ] = "softirq",
-		[WAKER_HARDIRQ] = "hardirq", [WAKER_NMI] = "nmi",
-	};
 	const struct model *model = writer->model;
 	const struct model_thread *thread = &model->threads.data[waker];
 
-	fields__word(&writer->fields, "waker_context",
-		     context < ARRAY_SIZE(contexts) ? contexts[context] : "unknown");
+	fields__word(&writer->fields, "waker_context", waker_context__name(context));
 	fields__number(&writer->fields, "waker_pid", thread->tgid);
 	fields__number(&writer->fields, "waker_tid", thread->tid);
 	fields__text(&writer->fields, "waker_comm",
