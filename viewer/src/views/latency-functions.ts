@@ -90,7 +90,7 @@ export function functionsPart(document: LatencyDocument, state: FunctionsState, 
 		const quantiles = QUANTILES.map(({ key: k, name: n }) => `${n} ${quantile(f[k])}`).join(', ');
 		const num = (text: string): HTMLElement => h('td', { class: 'num' }, text);
 		made.append(
-			h('td', { class: 'text function-name' }, name, f.caller ? h('span', { class: 'muted' }, ` \u2039 ${f.caller}`) : ''),
+			h('td', { class: 'text function-name' }, name, f.caller ? h('span', { class: 'muted' }, `\u2039 ${f.caller}`) : ''),
 			num(countText(f.calls)), num(nsText(f.total_ns)),
 			h('td', { class: 'cell-picture' }, quantileStrip(f, scale, document.resolution_ns / 2, quantiles)),
 			h('td', { class: 'cell-picture' }, f.slow ? splitBar(f.slow as unknown as Record<string, unknown>, splitText(f.slow)) : ''),

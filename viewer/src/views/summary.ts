@@ -103,7 +103,7 @@ function bar(share: number, color: string): HTMLElement {
 }
 
 function recordedPart(recording: RecordingInfo): HTMLElement {
-	const threads = recording.threads.filter((thread, number) => number > 0 && !thread.waker_only);
+	const threads = recording.threads.filter((thread, number) => number > 0 && thread.recorded && !thread.waker_only);
 	const processes = new Set(threads.map((thread) => thread.process)).size;
 	const part = h('section', { 'aria-label': 'Recorded' }, h('h3', {}, 'Recorded'), pairs([
 		['command', h('span', { class: 'wrap' }, recording.command)],
@@ -120,7 +120,7 @@ function recordedPart(recording: RecordingInfo): HTMLElement {
 function timesPart(app: App, recording: RecordingInfo): HTMLElement {
 	const sums = [0, 0, 0, 0, 0];
 	recording.threads.forEach((thread, number) => {
-		if (number > 0 && !thread.waker_only) thread.ns.forEach((ns, c) => sums[c]! += ns);
+		if (number > 0 && thread.recorded && !thread.waker_only) thread.ns.forEach((ns, c) => sums[c]! += ns);
 	});
 	const all = Math.max(1, sums.reduce((a, b) => a + b, 0));
 	const rows = sums.map((ns, c) => ({ ns, c })).filter(({ ns }) => ns > 0).map(({ ns, c }) => {
