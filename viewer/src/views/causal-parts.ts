@@ -75,6 +75,8 @@ function pointText(group: CurveGroup): string {
 }
 
 function rankTable(groups: readonly CurveGroup[], profiles: readonly NamedProfile[]): HTMLElement {
+	const points = new Set(groups.map(pointText));
+	const isOnePoint = points.size === 1;
 	const rows = groups.flatMap((group, rank) => group.curves.map(({ profile, target }, index) => {
 		const link = h('a', { href: `#curve-${rank}`, class: 'plain-link' }, title(group));
 		// The fragment is that of the page's own address: go there without changing it.
@@ -85,13 +87,13 @@ function rankTable(groups: readonly CurveGroup[], profiles: readonly NamedProfil
 			figure?.focus();
 		});
 		return [
-			index === 0 ? String(rank + 1) : '', link, pointText(group), ...(profiles.length > 1 ? [h('span', {}, legendMark(profile), ` ${profiles[profile]!.name}`)] : []),
+			index === 0 ? String(rank + 1) : '', link, ...(isOnePoint ? [] : [pointText(group)]), ...(profiles.length > 1 ? [h('span', {}, legendMark(profile), ` ${profiles[profile]!.name}`)] : []),
 			shapeText(target.shape), percentText(target.best, 0), `${percentText(target.best_low, 0)} to ${percentText(target.best_high, 0)}`, percentText(target.best_at, 0),
 			target.best_times && target.best > 0 ? `\u00d7${target.best_times.toFixed(2)}` : '', countText(target.experiments), countText(target.visits),
 		];
 	}));
-	return h('div', { class: 'scroll-box', tabindex: '0', role: 'region', 'aria-label': 'Table' }, plainTable('Targets by rank', [
-		'rank#', 'target', 'progress', ...(profiles.length > 1 ? ['profile'] : []), 'shape', 'program faster#', '95%#', 'at speedup#', 'throughput#', 'experiments#', 'visits#',
+	return h('div', { class: 'scroll-box', tabindex: '0', role: 'region', 'aria-label': 'Targets by rank' }, isOnePoint ? h('p', { class: 'muted' }, `Progress: ${[...points][0]}`) : '', plainTable('Targets by rank', [
+		'rank#', 'target', ...(isOnePoint ? [] : ['progress']), ...(profiles.length > 1 ? ['profile'] : []), 'shape', 'program faster#', '95%#', 'at speedup#', 'throughput#', 'experiments#', 'visits#',
 	], rows));
 }
 
