@@ -38,7 +38,7 @@ export function causalPart(profiles: readonly NamedProfile[], state: CausalState
 	}
 	const draw = (): void => {
 		const groups = groupCurves(profiles.map((profile) => profile.document)).filter((group) => !state.point || group.point === state.point);
-		charts.replaceChildren(rankTable(groups, profiles), h('h3', {}, 'Curves'), curveGrid(groups, profiles));
+		charts.replaceChildren(rankTable(groups, profiles), h('h2', {}, 'Curves'), curveGrid(groups, profiles));
 	};
 	draw();
 	element.append(charts);
@@ -48,7 +48,7 @@ export function causalPart(profiles: readonly NamedProfile[], state: CausalState
 function verdictPart(profile: NamedProfile, number: number, isCompared: boolean): HTMLElement {
 	const { document } = profile;
 	const part = h('div', { class: 'verdict' });
-	if (isCompared) part.append(h('h3', {}, legendMark(number), ` ${profile.name}`));
+	if (isCompared) part.append(h('h2', {}, legendMark(number), ` ${profile.name}`));
 	for (const text of document.verdict) part.append(h('p', { class: 'verdict-text' }, text));
 	const runtime = document.runs.reduce((sum, run) => sum + run.runtime_ns, 0);
 	const delay = document.runs.reduce((sum, run) => sum + run.delay_ns, 0);
@@ -75,6 +75,8 @@ function pointText(group: CurveGroup): string {
 }
 
 function rankTable(groups: readonly CurveGroup[], profiles: readonly NamedProfile[]): HTMLElement {
+	const points = new Set(groups.map(pointText));
+	const isOnePoint = points.size === 1;
 	const rows = groups.flatMap((group, rank) => group.curves.map(({ profile, target }, index) => {
 		const link = h('a', { href: `#curve-${rank}`, class: 'plain-link' }, title(group));
 		// The fragment is that of the page's own address: go there without changing it.
@@ -85,13 +87,13 @@ function rankTable(groups: readonly CurveGroup[], profiles: readonly NamedProfil
 			figure?.focus();
 		});
 		return [
-			index === 0 ? String(rank + 1) : '', link, pointText(group), ...(profiles.length > 1 ? [h('span', {}, legendMark(profile), ` ${profiles[profile]!.name}`)] : []),
+			index === 0 ? String(rank + 1) : '', link, ...(isOnePoint ? [] : [pointText(group)]), ...(profiles.length > 1 ? [h('span', {}, legendMark(profile), ` ${profiles[profile]!.name}`)] : []),
 			shapeText(target.shape), percentText(target.best, 0), `${percentText(target.best_low, 0)} to ${percentText(target.best_high, 0)}`, percentText(target.best_at, 0),
 			target.best_times && target.best > 0 ? `\u00d7${target.best_times.toFixed(2)}` : '', countText(target.experiments), countText(target.visits),
 		];
 	}));
-	return h('div', { class: 'scroll-box' }, plainTable('Targets by rank', [
-		'rank#', 'target', 'progress', ...(profiles.length > 1 ? ['profile'] : []), 'shape', 'program faster#', '95%#', 'at speedup#', 'throughput#', 'experiments#', 'visits#',
+	return h('div', { class: 'scroll-box', tabindex: '0', role: 'region', 'aria-label': 'Targets by rank' }, isOnePoint ? h('p', { class: 'muted' }, `Progress: ${[...points][0]}`) : '', plainTable('Targets by rank', [
+		'rank#', 'target', ...(isOnePoint ? [] : ['progress']), ...(profiles.length > 1 ? ['profile'] : []), 'shape', 'program faster#', '95%#', 'at speedup#', 'throughput#', 'experiments#', 'visits#',
 	], rows));
 }
 
@@ -122,7 +124,7 @@ function curveFigure(
 	const texts = group.curves.map(({ profile, target }) =>
 		profiles.length > 1 ? h('p', {}, legendMark(profile), ` ${profiles[profile]!.name}: ${curveVerdict(target)}`) : h('p', {}, `${shapeText(target.shape)}: ${curveVerdict(target)}`));
 	figure.append(
-		h('figcaption', {}, h('h4', { class: 'wrap' }, `${rank + 1}. ${title(group)}`), h('p', { class: 'muted' }, pointText(group)), ...texts),
+		h('figcaption', {}, h('h3', { class: 'wrap' }, `${rank + 1}. ${title(group)}`), h('p', { class: 'muted' }, pointText(group)), ...texts),
 		curveChart(group, range, `Program speedup at ${group.point} over the speedup of ${title(group)}. The table below has the numbers.`),
 		h('details', {}, h('summary', {}, 'Numbers'), plainTable(title(group), [
 			...(profiles.length > 1 ? ['profile'] : []), 'speedup#', 'program#', '95% from#', 'to#', 'experiments#',

@@ -65,8 +65,8 @@ export function functionsPart(document: LatencyDocument, state: FunctionsState, 
 	const quantile = (ns: number | null): string => (ns === null ? below : nsText(ns));
 	const longest = document.functions.reduce((most, f) => Math.max(most, f.max_ns ?? 0), document.resolution_ns * 2);
 	const scale = logScale(document.resolution_ns / 2, longest);
-	const tableBox = h('div', { class: 'scroll-box' });
-	const detail = h('div', { class: 'detail-panel', 'aria-live': 'polite' });
+	const tableBox = h('div', { class: 'scroll-box', tabindex: '0', role: 'region', 'aria-label': 'Table' });
+	const detail = h('div', { class: 'detail-panel', 'aria-live': 'polite', tabindex: '0', role: 'region', 'aria-label': 'Details' });
 
 	const show = (f: LatencyFunction | undefined): void => {
 		detail.replaceChildren();
@@ -90,7 +90,7 @@ export function functionsPart(document: LatencyDocument, state: FunctionsState, 
 		const quantiles = QUANTILES.map(({ key: k, name: n }) => `${n} ${quantile(f[k])}`).join(', ');
 		const num = (text: string): HTMLElement => h('td', { class: 'num' }, text);
 		made.append(
-			h('td', { class: 'text function-name' }, name, f.caller ? h('span', { class: 'muted' }, ` \u2039 ${f.caller}`) : ''),
+			h('td', { class: 'text function-name' }, name, f.caller ? h('span', { class: 'muted' }, `\u2039 ${f.caller}`) : ''),
 			num(countText(f.calls)), num(nsText(f.total_ns)),
 			h('td', { class: 'cell-picture' }, quantileStrip(f, scale, document.resolution_ns / 2, quantiles)),
 			h('td', { class: 'cell-picture' }, f.slow ? splitBar(f.slow as unknown as Record<string, unknown>, splitText(f.slow)) : ''),
@@ -160,27 +160,27 @@ function splitText(slow: SlowCalls): string {
 
 function functionDetail(f: LatencyFunction, quantile: (ns: number | null) => string): HTMLElement {
 	const panel = h('section', { 'aria-label': f.name },
-		h('h3', { class: 'wrap' }, f.name),
+		h('h2', { class: 'wrap' }, f.name),
 		h('p', { class: 'muted wrap' }, f.caller ? `called by ${f.caller}` : '', f.probed ? ' measured by probes' : ''),
 		plainTable('Quantiles', ['', 'length#'], QUANTILES.map(({ key, name }) => [name, quantile(f[key])])));
 	const { slow } = f;
 	if (!slow) return panel;
 	const all = SPLIT.reduce((sum, { key }) => sum + Number((slow as unknown as Record<string, unknown>)[key] ?? 0), 0);
 	panel.append(
-		h('h4', {}, `The slowest ${countText(slow.calls)} call${slow.calls === 1 ? '' : 's'}: ${nsText(slow.ns)}`),
+		h('h3', {}, `The slowest ${countText(slow.calls)} call${slow.calls === 1 ? '' : 's'}: ${nsText(slow.ns)}`),
 		pairs(SPLIT.map(({ key, name }) => {
 			const ns = Number((slow as unknown as Record<string, unknown>)[key] ?? 0);
 			return [name, ns > 0 ? `${nsText(ns)}, ${percentText(ns / all, 0)}` : null] as const;
 		})));
 	if (slow.holders?.length)
-		panel.append(h('h4', {}, 'Who held the locks'), plainTable('Holders of locks', ['thread', 'released in', 'waited#'],
+		panel.append(h('h3', {}, 'Who held the locks'), plainTable('Holders of locks', ['thread', 'released in', 'waited#'],
 			slow.holders.map((one) => [`${one.comm}/${one.thread}`, one.function ?? '', nsText(one.ns)])));
 	const others = (slow.waits ?? []).filter((wait) => wait.kind !== 'futex' || !slow.holders?.length);
 	if (others.length)
-		panel.append(h('h4', {}, 'Waits'), plainTable('Waits', ['wait', 'for', 'time#'],
+		panel.append(h('h3', {}, 'Waits'), plainTable('Waits', ['wait', 'for', 'time#'],
 			others.map((one) => [one.kind, waitCause(one), nsText(one.ns)])));
 	if (slow.ran_instead?.length)
-		panel.append(h('h4', {}, 'Who had the CPU meanwhile'), plainTable('Threads that ran instead', ['thread', 'time#'],
+		panel.append(h('h3', {}, 'Who had the CPU meanwhile'), plainTable('Threads that ran instead', ['thread', 'time#'],
 			slow.ran_instead.map((one) => [`${one.comm}/${one.thread}`, nsText(one.ns)])));
 	return panel;
 }

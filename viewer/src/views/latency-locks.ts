@@ -45,6 +45,6 @@ export function locksPart(document: LocksDocument, threadName: (tid: number) => 
 	body.querySelector('details')?.setAttribute('open', '');
 	return h('div', {},
 		document.no_address > 0 ? h('p', { class: 'muted' }, `${countText(document.no_address)} waits, ${nsText(document.no_address_ns)}, were for locks that are not known.`) : '',
-		h('div', { class: 'scroll-box' }, h('table', { class: 'plain-table' }, h('caption', { class: 'visually-hidden' }, 'Locks by waiting time'),
+		h('div', { class: 'scroll-box', tabindex: '0', role: 'region', 'aria-label': 'Table' }, h('table', { class: 'plain-table' }, h('caption', { class: 'visually-hidden' }, 'Locks by waiting time'),
 			tableHead(['lock', 'waits#', 'waiting#', 'p50#', 'p99#', 'max#', 'contended#']), body)));
 }

@@ -56,7 +56,8 @@ export function quantileStrip(quantiles: Quantiles, scale: LogScale, unknown: nu
 export function stripAxis(scale: LogScale, text: (ns: number) => string): SVGElement {
 	const width = 200;
 	const axis = svg('svg', { viewBox: `0 0 ${width} 12`, width, height: 12, class: 'quantile-strip', 'aria-hidden': 'true' });
-	for (const tick of scale.ticks)
+	const step = Math.ceil(scale.ticks.length / 4);
+	for (const [number, tick] of scale.ticks.entries()) if (number % step === 0)
 		axis.append(svg('text', { x: 4 + scale.at(tick) * (width - 8), y: 10, class: 'strip-tick', 'text-anchor': 'middle' }, text(tick)));
 	return axis;
 }

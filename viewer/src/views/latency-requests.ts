@@ -109,8 +109,8 @@ export function requestsPart(
 		document.requests.length > 1 ? h('figure', {},
 			distributionChart(lengths, document.latency, scale, tickText, `Distribution of ${document.count} requests: ${quantiles.join(', ')}`),
 			h('figcaption', { class: 'muted' }, `Bars: requests by latency${isCut ? ` (of the slowest ${countText(document.requests.length)})` : ''}. Line: share of requests that take longer, on a logarithmic axis.`)) : ''),
-		h('section', { 'aria-label': 'The slowest requests' }, h('h3', {}, 'The slowest requests'),
-		h('div', { class: 'scroll-box' }, h('table', { class: 'plain-table' },
+		h('section', { 'aria-label': 'The slowest requests' }, h('h2', {}, 'The slowest requests'),
+		h('div', { class: 'scroll-box', tabindex: '0', role: 'region', 'aria-label': 'Table' }, h('table', { class: 'plain-table' },
 			h('caption', { class: 'visually-hidden' }, 'The slowest requests'),
 			tableHead(['request#', 'latency#', 'before it was read#', 'at#', 'answered by', 'from']), body)))),
 		timelineBox);
@@ -191,12 +191,12 @@ function timelinePart(timeline: Timeline, context: RequestsContext): { element: 
 	const all = h('button', { type: 'button' }, 'Show in timeline');
 	all.addEventListener('click', () => context.showTime(timeline.begin_ns, timeline.begin_ns + timeline.length_ns, timeline.tid));
 	const element = h('section', { 'aria-label': `Request ${timeline.id}` },
-		h('h3', {}, `Request ${timeline.id}: ${nsText(timeline.length_ns)}, answered by ${context.threadName(timeline.tid)}`),
+		h('h2', {}, `Request ${timeline.id}: ${nsText(timeline.length_ns)}, answered by ${context.threadName(timeline.tid)}`),
 		h('p', { class: 'muted' }, `Arrived at ${nsText(timeline.begin_ns)}`,
 			timeline.unread_ns > 0 ? `, read after ${nsText(timeline.unread_ns)}` : '', timeline.peer ? `, from ${timeline.peer}` : '', '. '), all,
 		picture.element, timelineLegend(timeline.items),
 		h('p', { class: 'muted hint' }, 'Arrows move between boxes, Enter shows one in full width, + and - zoom, 0 shows all; drag to show a part.'),
-		h('h4', {}, 'What its time went to'),
+		h('h3', {}, 'What its time went to'),
 		plainTable('Causes', ['cause', 'time#', 'share#'], causes.map((cause) => [
 			cause.item ? itemText(cause.item, context) : 'running, in no call that was seen', nsText(cause.ns), percentText(cause.ns / Math.max(1, timeline.length_ns)),
 		])),

@@ -405,7 +405,7 @@ export function treeTable(context: PathContext): HTMLElement {
 			h('td', { class: 'num' }, percentText(sums.total[node]! / all)), h('td', { class: 'num' }, nsText(sums.total[node]! * unit)),
 			h('td', { class: 'num' }, self > 0 ? nsText(self * unit) : ''), h('td', { class: 'num' }, countText(sums.count[node]!)), name);
 	});
-	return h('div', { class: 'scroll-box' }, h('table', { class: 'plain-table tree-table' },
+	return h('div', { class: 'scroll-box', tabindex: '0', role: 'region', 'aria-label': 'Table' }, h('table', { class: 'plain-table tree-table' },
 		h('caption', { class: 'visually-hidden' }, 'The path of the selected time as a tree; parts below 0.5% are left out'),
 		tableHead(['share#', 'total#', 'self#', 'steps#', 'thread, function, wait']), body));
 }

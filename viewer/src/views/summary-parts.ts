@@ -121,7 +121,7 @@ export function tableHead(columns: readonly string[]): HTMLElement {
 	const row = h('tr', {});
 	for (const name of columns) {
 		const isNumber = name.endsWith('#');
-		row.append(h('th', { scope: 'col', class: isNumber ? 'num' : 'text' }, isNumber ? name.slice(0, -1) : name));
+		row.append(!name || name === '#' ? h('td') : h('th', { scope: 'col', class: isNumber ? 'num' : 'text' }, isNumber ? name.slice(0, -1) : name));
 	}
 	return h('thead', {}, row);
 }

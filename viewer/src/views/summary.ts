@@ -23,7 +23,7 @@ class SummaryView implements ViewInstance {
 		const { app } = this;
 		const recording = app.index.recordings[app.selection.recording];
 		const found = h('div', {}, this.verdicts());
-		if (recording) found.append(h('section', { 'aria-label': 'Most time' }, h('h3', {}, 'Most time'), this.top));
+		if (recording) found.append(h('section', { 'aria-label': 'Most time' }, h('h2', {}, 'Most time'), this.top));
 		const grid = h('div', { class: 'summary-grid' }, found);
 		if (recording) grid.append(h('div', {}, recordedPart(recording), timesPart(app, recording)));
 		this.root.replaceChildren(grid);
@@ -32,14 +32,14 @@ class SummaryView implements ViewInstance {
 
 	private verdicts(): HTMLElement {
 		const { app } = this;
-		const part = h('section', { 'aria-label': 'Verdicts' }, h('h3', {}, 'Verdicts'));
+		const part = h('section', { 'aria-label': 'Verdicts' }, h('h2', {}, 'Verdicts'));
 		const shown = app.index.verdicts.filter((one) => one.recording === null || one.recording === app.selection.recording);
 		for (const view of Object.keys(titles)) {
 			const texts = shown.filter((one) => one.view === view);
 			if (texts.length === 0) continue;
 			const link = h('button', { type: 'button', class: 'link-button' }, titles[view]!);
 			link.addEventListener('click', () => app.go(view));
-			part.append(h('div', { class: 'verdict-card' }, h('h4', {}, link), ...texts.map((one) => h('p', {}, one.text))));
+			part.append(h('div', { class: 'verdict-card' }, h('h3', {}, link), ...texts.map((one) => h('p', {}, one.text))));
 		}
 		if (part.childElementCount === 1) part.append(h('p', { class: 'muted' }, 'There are none.'));
 		return part;
@@ -91,7 +91,7 @@ class SummaryView implements ViewInstance {
 		const isAll = selection.from <= 0 && selection.until >= recording.duration_ns && !selection.threads;
 		this.top.replaceChildren(
 			h('p', { class: 'muted' }, `${nsText(flame.total)} of all threads${isAll ? '' : ' in the selection'}${selection.idle ? '' : ', waits for work left out'}. Time of their own; waits with the function that waits.`),
-			h('div', { class: 'scroll-box' }, table));
+			h('div', { class: 'scroll-box', tabindex: '0', role: 'region', 'aria-label': 'Table' }, table));
 	}
 }
 
@@ -103,9 +103,9 @@ function bar(share: number, color: string): HTMLElement {
 }
 
 function recordedPart(recording: RecordingInfo): HTMLElement {
-	const threads = recording.threads.filter((thread, number) => number > 0 && !thread.waker_only);
+	const threads = recording.threads.filter((thread, number) => number > 0 && thread.recorded && !thread.waker_only);
 	const processes = new Set(threads.map((thread) => thread.process)).size;
-	const part = h('section', { 'aria-label': 'Recorded' }, h('h3', {}, 'Recorded'), pairs([
+	const part = h('section', { 'aria-label': 'Recorded' }, h('h2', {}, 'Recorded'), pairs([
 		['command', h('span', { class: 'wrap' }, recording.command)],
 		['machine', recording.machine],
 		['duration', nsText(recording.duration_ns)],
@@ -120,7 +120,7 @@ function recordedPart(recording: RecordingInfo): HTMLElement {
 function timesPart(app: App, recording: RecordingInfo): HTMLElement {
 	const sums = [0, 0, 0, 0, 0];
 	recording.threads.forEach((thread, number) => {
-		if (number > 0 && !thread.waker_only) thread.ns.forEach((ns, c) => sums[c]! += ns);
+		if (number > 0 && thread.recorded && !thread.waker_only) thread.ns.forEach((ns, c) => sums[c]! += ns);
 	});
 	const all = Math.max(1, sums.reduce((a, b) => a + b, 0));
 	const rows = sums.map((ns, c) => ({ ns, c })).filter(({ ns }) => ns > 0).map(({ ns, c }) => {
@@ -128,7 +128,7 @@ function timesPart(app: App, recording: RecordingInfo): HTMLElement {
 		square.style.background = app.color(c);
 		return [h('span', {}, square, CLASS_TITLES[c] ?? CLASS_NAMES[c] ?? ''), nsText(ns), percentText(ns / all), bar(ns / all, app.color(c))];
 	});
-	return h('section', { 'aria-label': 'Time of all threads' }, h('h3', {}, 'Time of all threads'),
+	return h('section', { 'aria-label': 'Time of all threads' }, h('h2', {}, 'Time of all threads'),
 		plainTable('Exact times of all threads by class, waits for work included', ['', 'time#', 'share#', ''], rows),
 		h('p', { class: 'muted hint' }, 'Exact, of the whole recording; waits for work are included.'));
 }

@@ -57,7 +57,14 @@ export function layoutGraph(choice: GraphChoice, widthOf: (vertex: WaitVertex) =
 	};
 }
 
-/** A smooth SVG path through all points (a Catmull-Rom spline). */
+/** A sixth of the way from `a` to `b`, at most `most` long. */
+function tangent(a: Point, b: Point, most: number): Point {
+	const length = Math.hypot(b.x - a.x, b.y - a.y) / 6;
+	const scale = length > most ? most / length / 6 : 1 / 6;
+	return { x: (b.x - a.x) * scale, y: (b.y - a.y) * scale };
+}
+
+/** A smooth SVG path through all points (a Catmull-Rom spline, with tangents that do not overshoot). */
 export function smoothPath(points: readonly Point[]): string {
 	const number = (value: number): string => value.toFixed(1);
 	if (points.length < 2) return '';
@@ -67,8 +74,10 @@ export function smoothPath(points: readonly Point[]): string {
 		const from = points[i]!;
 		const to = points[i + 1]!;
 		const after = points[i + 2] ?? to;
-		path += `C${number(from.x + (to.x - before.x) / 6)},${number(from.y + (to.y - before.y) / 6)}` +
-			` ${number(to.x - (after.x - from.x) / 6)},${number(to.y - (after.y - from.y) / 6)} ${number(to.x)},${number(to.y)}`;
+		const most = Math.hypot(to.x - from.x, to.y - from.y) / 3;
+		const leave = tangent(before, to, most);
+		const arrive = tangent(from, after, most);
+		path += `C${number(from.x + leave.x)},${number(from.y + leave.y)} ${number(to.x - arrive.x)},${number(to.y - arrive.y)} ${number(to.x)},${number(to.y)}`;
 	}
 	return path;
 }

@@ -30,9 +30,9 @@ export function waitsPart(document: WaitsDocument, state: WaitsState, context: W
 	const usual = firstShare(document, READABLE);
 	const withIdle = (): boolean => state.idle ?? document.edges.every(isIdleEdge);
 	const smallest = (): number => state.minShare ?? usual;
-	const graphBox = h('div', { class: 'graph-box' });
+	const graphBox = h('div', { class: 'graph-box', tabindex: '0', role: 'region', 'aria-label': 'Graph' });
 	const more = h('p', { class: 'muted' });
-	const detail = h('div', { class: 'detail-panel', 'aria-live': 'polite' });
+	const detail = h('div', { class: 'detail-panel', 'aria-live': 'polite', tabindex: '0', role: 'region', 'aria-label': 'Details' });
 
 	const select = (key: string): void => {
 		state.selected = state.selected === key ? '' : key;
@@ -92,9 +92,9 @@ export function waitsPart(document: WaitsDocument, state: WaitsState, context: W
 		verdictPart(document),
 		h('div', { class: 'control-row' }, h('label', {}, 'Edges ', shares), h('label', {}, idle, ' waits for work, too'), legend()),
 		h('div', { class: 'with-detail' }, h('div', {}, graphBox, more), detail),
-		h('h3', {}, 'Edges'), edgeTable(document, state, select, detail, context),
-		h('h3', {}, 'Threads, devices and others'), vertexTable(document),
-		h('h3', {}, 'Knots and sinks'), knotTable(document));
+		h('h2', {}, 'Edges'), edgeTable(document, state, select, detail, context),
+		h('h2', {}, 'Threads, devices and others'), vertexTable(document),
+		h('h2', {}, 'Knots and sinks'), knotTable(document));
 }
 
 const keyOf = (edge: { from: string; to: string }): string => `${edge.from}\0${edge.to}`;
@@ -237,7 +237,7 @@ function stackList(all: readonly StackFrame[]): HTMLElement {
 function edgeDetail(edge: WaitEdge, document: WaitsDocument, context: WaitsContext): HTMLElement {
 	const share = (ns: number): string => `${nsText(ns)}, ${percentText(ns / document.window_ns)} of the time`;
 	const panel = h('section', { 'aria-label': edgeText(edge) },
-		h('h3', { class: 'wrap' }, `${edge.from} \u2192 ${edge.to}`),
+		h('h2', { class: 'wrap' }, `${edge.from} \u2192 ${edge.to}`),
 		pairs([
 			['waits', share(edge.plain_ns)],
 			['with those who wait for it', share(edge.weight_ns)],
@@ -250,10 +250,10 @@ function edgeDetail(edge: WaitEdge, document: WaitsDocument, context: WaitsConte
 	if (kinds.length > 1) panel.append(plainTable('Kinds of wait', ['kind', 'time#'], kinds.map(([kind, ns]) => [kind, nsText(ns)])));
 	for (const stack of edge.stacks) {
 		const part = edge.plain_ns > 0 ? `${percentText(stack.plain_ns / edge.plain_ns, 0)} ` : '';
-		panel.append(h('h4', { class: 'wrap' }, `${part}${context.lockNames(stack.what)}`),
+		panel.append(h('h3', { class: 'wrap' }, `${part}${context.lockNames(stack.what)}`),
 			h('p', { class: 'muted' }, `${nsText(stack.plain_ns)} in ${countText(stack.count)} waits, the longest ${nsText(stack.longest_ns)}`));
-		if (stack.waiter.length) panel.append(h('h5', {}, 'waits in'), stackList(stack.waiter));
-		if (stack.waker.length) panel.append(h('h5', {}, 'woken by'), stackList(stack.waker));
+		if (stack.waiter.length) panel.append(h('h4', {}, 'waits in'), stackList(stack.waiter));
+		if (stack.waker.length) panel.append(h('h4', {}, 'woken by'), stackList(stack.waker));
 	}
 	return panel;
 }
@@ -263,7 +263,7 @@ function vertexDetail(vertex: WaitVertex, document: WaitsDocument, context: Wait
 	const share = (ns: number | undefined): string | null => (ns === undefined ? null : life > 0 ? `${nsText(ns)}, ${percentText(ns / life)}` : nsText(ns));
 	const knot = knotOf(document, vertex.name);
 	const panel = h('section', { 'aria-label': vertex.name },
-		h('h3', { class: 'wrap' }, vertex.name),
+		h('h2', { class: 'wrap' }, vertex.name),
 		h('p', { class: 'muted' }, vertex.type, vertex.threads && vertex.threads > 1 ? `, ${countText(vertex.threads)} ${vertex.merged ?? 'merged'} threads` : ''),
 		pairs([
 			['running', share(vertex.running_ns)], ['runnable', share(vertex.runnable_ns)], ['blocked', share(vertex.blocked_ns)],
@@ -287,7 +287,7 @@ function vertexDetail(vertex: WaitVertex, document: WaitsDocument, context: Wait
 			link.addEventListener('click', () => select(keyOf(edge)));
 			return [link, percentText(edge.plain_share), percentText(edge.share)];
 		});
-		panel.append(h('h4', {}, title), plainTable(title, ['', 'waits#', 'with others#'], rows));
+		panel.append(h('h3', {}, title), plainTable(title, ['', 'waits#', 'with others#'], rows));
 	}
 	return panel;
 }
@@ -308,7 +308,7 @@ function edgeTable(document: WaitsDocument, state: WaitsState, select: (key: str
 			first ? context.lockNames(first.what) : '', first ? stackText(first.waiter, 3) : '',
 		];
 	});
-	return h('div', { class: 'scroll-box' }, plainTable('Edges of the wait-for graph',
+	return h('div', { class: 'scroll-box', tabindex: '0', role: 'region', 'aria-label': 'Edges' }, plainTable('Edges of the wait-for graph',
 		['who waits for whom', 'waits#', 'with others#', 'for work#', 'number#', 'mostly', 'waits in'], rows, 20));
 }
 
@@ -322,7 +322,7 @@ function vertexTable(document: WaitsDocument): HTMLElement {
 			share(vertex, vertex.running_ns), share(vertex, vertex.runnable_ns), share(vertex, vertex.blocked_ns),
 			vertex.lifetime_ns ? nsText(vertex.lifetime_ns) : '', vertex.requests !== undefined ? countText(vertex.requests) : '',
 		]);
-	return h('div', { class: 'scroll-box' }, plainTable('Vertices of the wait-for graph',
+	return h('div', { class: 'scroll-box', tabindex: '0', role: 'region', 'aria-label': 'Vertices' }, plainTable('Vertices of the wait-for graph',
 		['who', 'type', 'threads#', 'running#', 'runnable#', 'blocked#', 'lifetime#', 'requests#'], rows, 20));
 }
 
@@ -330,5 +330,5 @@ function knotTable(document: WaitsDocument): HTMLElement {
 	const rows = document.knots.map((knot) => [
 		knot.type, knot.background ? 'background' : '', percentText(knot.active, 0), knot.members.slice(0, 8).join(', ') + (knot.members.length > 8 ? `, ${knot.members.length - 8} more` : ''), knot.why,
 	]);
-	return h('div', { class: 'scroll-box' }, plainTable('Knots and sinks', ['type', '', 'busy#', 'members', 'why'], rows, 20));
+	return h('div', { class: 'scroll-box', tabindex: '0', role: 'region', 'aria-label': 'Knots and sinks' }, plainTable('Knots and sinks', ['type', '', 'busy#', 'members', 'why'], rows, 20));
 }
