@@ -63,6 +63,6 @@ my ($wait) = sort { ($b->{t_wake_ns} - $b->{t_out_ns}) <=> ($a->{t_wake_ns} - $a
 	grep { $_->{event} eq 'interval' && ($_->{waker_tid} // 0) == $tid{T2} } events('-i', 'trace.data', '--no-stacks', '--class', 'lock', '--tid', $tid{T1});
 my $index = Page->read($whole)->{index}{recordings}[0];
 my ($number) = grep { $index->{threads}[$_]{tid} == $tid{T1} } 1 .. $#{$index->{threads}};
-spew('wait.json', JSON::PP->new->encode({at => sprintf('%d.%d', $number, ($wait->{t_out_ns} + $wait->{t_wake_ns}) / 2), by => "T2/$tid{T2}"}));
+spew('wait.json', JSON::PP->new->encode({at => sprintf('%d.%d', $number, ($wait->{t_out_ns} + $wait->{t_wake_ns}) / 2), by => $tid{T2}}));
 
 exit(system('node', "$root/viewer/test/browser/page.mjs", $DIR) ? 1 : 0);

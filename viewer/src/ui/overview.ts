@@ -58,7 +58,9 @@ export function makeOverview(app: App): Overview {
 		strip.draw();
 	});
 	const ask = (): void => {
-		const { recording, threads } = app.selection, key = `${recording} ${strip.width} ${threads ? [...threads].join() : ''}`;
+		const { recording, threads } = app.selection;
+		if (!app.index.recordings[recording]) return;
+		const key = `${recording} ${strip.width} ${threads ? [...threads].join() : ''}`;
 		if (key !== shown && strip.width) load(key);
 	};
 

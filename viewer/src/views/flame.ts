@@ -34,15 +34,19 @@ class FlameView implements ViewInstance {
 	private scroll = 0;
 	private matches: Uint8Array | null = null;
 	private readonly tools = h('div', { class: 'view-tools' });
+	private readonly choices = h('span', { class: 'view-tools' });
+	private readonly more = h('span', { class: 'view-tools' });
 	private readonly note = h('p', { class: 'muted', role: 'status' });
 	private readonly place = h('div', { class: 'picture flame-picture' });
 	private readonly detail = h('div', { class: 'flame-detail', 'aria-live': 'polite' });
 	private readonly tables = h('details', {}, h('summary', {}, 'As a table'));
 	private readonly picture: Surface;
 	private readonly searchBox = h('input', { type: 'search', placeholder: 'Search functions ( / )', 'aria-label': 'Search functions' });
-	private readonly found = h('span', { class: 'muted', role: 'status' });
+	private readonly found = h('span', { class: 'muted found', role: 'status' });
 
 	constructor(root: HTMLElement, private readonly app: App) {
+		/* The search box stays where it is, and keeps the focus. */
+		this.tools.append(this.choices, this.searchBox, this.found, this.more);
 		root.append(this.tools, this.note, this.place, this.detail, this.tables);
 		this.picture = surface(this.place, 'Flame graph. Arrow keys move the focus, Enter zooms, f shows callers and callees; a table follows.', (s) => this.paint(s));
 		this.listen();
@@ -161,12 +165,12 @@ class FlameView implements ViewInstance {
 			/^t/.test(s.against) && h('option', { value: s.against }, 'compare with the time marked'),
 			h('option', { value: `t${Math.round(from)}-${Math.round(until)}` }, 'mark this time, to compare others with it'));
 		against.value = s.against;
-		this.tools.replaceChildren(by,
+		this.choices.replaceChildren(by,
 			toggle('Inverted', s.inverted, { inverted: !s.inverted }, 'From the innermost function to its callers'),
 			toggle('Lines', s.lines, { lines: !s.lines }, 'Functions apart by source line'),
-			toggle(s.icicle ? 'Icicle' : 'Flame', false, { icicle: !s.icicle }, 'Which way it grows'),
-			this.searchBox, this.found, against,
-			s.focus && h('button', { type: 'button', onclick: () => this.change({ focus: '' }) }, `Not only ${s.focus}`));
+			toggle(s.icicle ? 'Icicle' : 'Flame', false, { icicle: !s.icicle }, 'Which way it grows'));
+		this.more.replaceChildren(against);
+		if (s.focus) this.more.append(h('button', { type: 'button', onclick: () => this.change({ focus: '' }) }, `Not only ${s.focus}`));
 	}
 
 	private fillTable(): void {

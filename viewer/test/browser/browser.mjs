@@ -5,7 +5,7 @@ let count = 0, failed = 0;
 
 export function ok(good, what, got) {
 	count++;
-	if (good) return console.log(`ok ${count} - ${what}`);
+	if (good) return console.log(`ok ${count} - ${what}${process.env.TIMES ? ` ${performance.now().toFixed()}` : ''}`);
 	failed++;
 	console.log(`not ok ${count} - ${what}`);
 	if (got !== undefined) console.log(`# got: ${String(got).slice(0, 500).replaceAll('\n', '\n# ')}`);
