@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -95,8 +96,9 @@ static int begin(struct maker *maker, const char *path, uint32_t threads, uint32
 static void put_wait(struct maker *maker, uint32_t thread, uint32_t waker, uint64_t from,
 		     uint64_t until)
 {
-	/* Some places are much more frequent than others. */
-	size_t place = draw(maker, draw(maker, maker->places) + 1);
+	/* As often as a word of a text (Zipf): the logarithm of its rank is evenly distributed. */
+	size_t place =
+		(size_t)(pow(maker->places + 1, (double)draw(maker, 1 << 30) / (1 << 30))) - 1;
 	size_t woken = (place * 7 + draw(maker, 2)) % maker->places;
 	struct record interval = {
 		.type = RECORD_INTERVAL,

@@ -124,6 +124,26 @@ void table__free(struct table *table)
 		buffer__free(&table->columns[i]);
 }
 
+int64_t recent__code(struct recent *recent, uint32_t key, uint32_t value)
+{
+	uint32_t *pair, later;
+
+	while (recent->pairs.n <= 2 * (size_t)key + 1)
+		if (array__push(&recent->pairs, 0))
+			return -ENOMEM;
+	pair = &recent->pairs.data[2 * (size_t)key];
+	if (pair[0] == value + 1)
+		return 0;
+	later = pair[0];
+	pair[0] = value + 1;
+	if (pair[1] == value + 1) {
+		pair[1] = later;
+		return 1;
+	}
+	pair[1] = later;
+	return (int64_t)value + 2;
+}
+
 int64_t page_strings__id(struct page_strings *strings, const char *text)
 {
 	_cleanup_free_ char *safe = NULL;

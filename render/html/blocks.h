@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "base/array.h"
 #include "base/buffer.h"
 #include "base/hash.h"
 
@@ -40,6 +41,17 @@ static inline void table__put_signed(struct table *table, size_t column, int64_t
 /* Writes block @name of the first @n columns, and empties the table. Returns 0 or -ENOMEM. */
 int table__write(struct table *table, size_t n, const char *name, FILE *to);
 void table__free(struct table *table);
+
+/*
+ * Numbers that are likely one of the last two that came with the same key: such a number becomes 0
+ * or 1, another one its value + 2. Zeroed: nothing was seen.
+ */
+struct recent {
+	ARRAY(uint32_t) pairs; /* two by key, each value + 1: the later one first */
+};
+
+/* What stands for @value, which comes with @key; or -ENOMEM. */
+int64_t recent__code(struct recent *recent, uint32_t key, uint32_t value);
 
 /* Strings of a recording, each once. */
 struct page_strings {

@@ -37,9 +37,12 @@ struct chunk {
 	struct table table;
 	json_t *runs;
 	size_t rows;
-	size_t run_rows; /* of @thread */
-	uint32_t thread; /* 0: none */
-	uint64_t before; /* what column `gap` counts from */
+	size_t run_rows;      /* of @thread */
+	uint32_t thread;      /* 0: none */
+	uint64_t before;      /* what column `gap` counts from */
+	uint32_t stack;	      /* of the row before */
+	struct recent next;   /* stacks after a stack, of all chunks */
+	struct recent wakers; /* stacks of wakers of a stack */
 	uint64_t from;
 	uint64_t until;
 };
@@ -51,6 +54,7 @@ static void end_run(struct chunk *chunk)
 							     (json_int_t)chunk->run_rows));
 	chunk->run_rows = 0;
 	chunk->before = 0;
+	chunk->stack = 0;
 }
 
 static int end_chunk(struct chunk *chunk)
@@ -144,22 +148,28 @@ static int put_interval(struct chunk *chunk, uint32_t thread, const struct model
 	int64_t waker = page_wakers__row(page, thread, interval, &waker_stack);
 	struct table *table = &chunk->table;
 	int err = begin_row(chunk, thread, from, until);
+	int64_t next, by;
 
 	if (stack < 0 || wait < 0 || object < 0 || waker < 0)
+		return -ENOMEM;
+	next = recent__code(&chunk->next, chunk->stack, (uint32_t)stack);
+	by = recent__code(&chunk->wakers, (uint32_t)stack, (uint32_t)waker_stack);
+	if (next < 0 || by < 0)
 		return -ENOMEM;
 	table__put_signed(table, INTERVAL_GAP, (int64_t)(from - chunk->before));
 	table__put(table, INTERVAL_BLOCKED, woken - from);
 	table__put(table, INTERVAL_RUNQ, until - woken);
-	table__put(table, INTERVAL_STACK, (uint64_t)stack);
+	table__put(table, INTERVAL_STACK, (uint64_t)next);
 	table__put(table, INTERVAL_WAIT, (uint64_t)wait);
 	table__put(table, INTERVAL_OBJECT, (uint64_t)object);
 	table__put(table, INTERVAL_WAKER, (uint64_t)waker);
-	table__put(table, INTERVAL_WAKER_STACK, (uint64_t)waker_stack);
+	table__put(table, INTERVAL_WAKER_STACK, (uint64_t)by);
 	if (!model->trace) {
 		table__put(table, INTERVAL_BLOCKED_POINTS, interval->blocked_points);
 		table__put(table, INTERVAL_RUNQ_POINTS, interval->runq_points);
 	}
 	chunk->before = until;
+	chunk->stack = (uint32_t)stack;
 	return err;
 }
 
@@ -184,6 +194,8 @@ static int end_chunks(struct chunk *chunk, int err)
 	err = err ? err : end_chunk(chunk);
 	json_decref(chunk->runs);
 	table__free(&chunk->table);
+	array__free(&chunk->next.pairs);
+	array__free(&chunk->wakers.pairs);
 	return err;
 }
 

@@ -38,6 +38,33 @@ sub compare_times {
 	is_deeply($page->times($recording), \%expected, "$file: the same time by thread and class");
 }
 
+# The stacks of intervals are those of dwell script, in their order.
+sub check_interval_stacks {
+	my ($page, $recording, $file) = @_;
+	my ($nodes, $stacks, $frames) = map { $page->table("r0.$_") } qw(nodes stacks frames);
+	my @strings = $page->strings('r0.strings');
+	my (%got, %expected);
+	$page->rows($recording, 'intervals', sub {
+		my ($row) = @_;
+		my @names;
+		for (my $node = $stacks->{node}[$row->{stack}]; $node; $node -= $nodes->{up}[$node]) {
+			push @names, $strings[$frames->{name}[$nodes->{frame}[$node]]];
+		}
+		push @{$got{$recording->{threads}[$row->{thread}]{tid}}}, join ';', grep { !/^0x/ } @names;
+	});
+	for my $event (grep { $_->{event} eq 'interval' } events('-i', $file, '--wakers')) {
+		my @frames = @{$event->{frames}};
+		push @{$expected{$event->{tid}}}, join ';', grep { $_ ne '' && !/^0x/ } map { $frames[2 * $_] } 0 .. $#frames / 2;
+	}
+	# The scheduler's own functions are not in the page.
+	my $bad = 0;
+	for my $tid (keys %expected) {
+		$bad += @{$got{$tid}} != @{$expected{$tid}};
+		$bad += grep { $expected{$tid}[$_] !~ /(?:^|;)\Q$got{$tid}[$_]\E$/ } 0 .. $#{$expected{$tid}};
+	}
+	is($bad, 0, 'intervals have their stacks');
+}
+
 # Each call chain ends at the root, and its names are in the recording.
 sub check_stacks {
 	my ($page, $number, $wanted) = @_;
@@ -100,6 +127,7 @@ subtest 'trace mode' => sub {
 	is($recording->{mode}, 'trace', 'the mode');
 	compare_times($page, $recording, 'trace.data');
 	check_stacks($page, 0, 'main');
+	check_interval_stacks($page, $recording, 'trace.data');
 	check_path($page, 'trace.data');
 	is_deeply($page->json('r0.waits'), json_of('waits', '--json', '--stacks', 20, '-i', 'trace.data'),
 		'the wait-for graph is that of dwell waits');

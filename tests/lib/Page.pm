@@ -88,18 +88,32 @@ sub table {
 	return \%table;
 }
 
+# What @code stands for, by @key, where @memory has the last two.
+sub recent {
+	my ($memory, $key, $code) = @_;
+	my $pair = $memory->{$key} //= [];
+	@$pair = ($code - 2, $pair->[0]) if $code > 1;
+	@$pair = reverse @$pair if $code == 1;
+	return $pair->[0];
+}
+
 # Calls @each with {thread, ...} for every row of the recording's chunks of a type, with times.
 sub rows {
 	my ($self, $recording, $type, $each) = @_;
+	my (%next, %wakers);
 	for my $chunk (grep { $_->{type} eq $type } @{$recording->{chunks}}) {
 		my $table = $self->table($chunk->{block});
 		my $row = 0;
 		for my $run (@{$chunk->{runs}}) {
 			my ($thread, $count) = @$run;
-			my $time = 0;
+			my ($time, $stack) = (0, 0);
 			for (1 .. $count) {
 				my %row = (thread => $thread, map { $_ => $table->{$_}[$row] } keys %$table);
 				$row{time} = $time += $row{gap};
+				if ($type eq 'intervals') {
+					$row{stack} = $stack = recent(\%next, $stack, $row{stack});
+					$row{waker_stack} = recent(\%wakers, $stack, $row{waker_stack});
+				}
 				$time += $row{blocked} + $row{runq} if $type eq 'intervals';
 				$each->(\%row);
 				$row++;

@@ -7,7 +7,7 @@ import { column, decodeStrings, fromBase64, inflate, openTable } from '../src/da
 import type { RecordingInfo } from '../src/data/index.js';
 import { addBins, rows } from '../src/engine/bins.js';
 import { flame, flameBase, flameDifference, search, type Flame, type FlameOptions } from '../src/engine/flame.js';
-import { causeOf, pieceAt, pieces } from '../src/engine/follow.js';
+import { causeOf, intervalsAt, pieceAt, pieces } from '../src/engine/follow.js';
 import { CHANNELS, loadRecording, type Recording } from '../src/engine/recording.js';
 import { weigh, type Range } from '../src/engine/selection.js';
 
@@ -74,6 +74,14 @@ function encode(mode: 'trace' | 'sampling', threads: number, duration: number, i
 	blocks.set('nodes', table([numbers(NODES, (i) => i - (i >> 1)), numbers(NODES, (i) => i ? 1 + i % 5 : 0)]));
 	blocks.set('stacks', table([numbers(NODES, (i) => i)]));
 	blocks.set('wakers', table([numbers(threads + 1, (i) => i), numbers(threads + 1, (i) => i ? 1 : 0), numbers(threads + 1, () => 0), numbers(threads + 1, () => 0)]));
+	const recent = new Map<number, number[]>();
+	/* The code of a number by a key: see docs/page.md. */
+	const code = (key: number, value: number): number => {
+		const [later, earlier] = recent.get(key) ?? [];
+		if (later === value) return 0;
+		recent.set(key, later === undefined ? [value] : [value, later]);
+		return earlier === value ? 1 : value + 2;
+	};
 	/* Chunks of 50 rows, which end within threads. */
 	for (let at = 0; at < intervals.length; at += 50) {
 		const part = intervals.slice(at, at + 50), runs: [number, number][] = [];
@@ -84,8 +92,8 @@ function encode(mode: 'trace' | 'sampling', threads: number, duration: number, i
 			return zigzag(one.out - (run?.[0] === one.thread ? part[i - 1]!.in : 0));
 		});
 		const pick = (of: (one: Interval) => number): number[] => part.map(of), name = `r0.intervals.${at / 50}`;
-		blocks.set(name.slice(3), table([gap, pick((one) => one.wake - one.out), pick((one) => one.in - one.wake), pick((one) => one.stack), pick((one) => one.wait),
-			pick(() => 0), pick((one) => one.waker), pick(() => 0), mode === 'trace' ? [] : pick((one) => one.points[0]), mode === 'trace' ? [] : pick((one) => one.points[1])]));
+		blocks.set(name.slice(3), table([gap, pick((one) => one.wake - one.out), pick((one) => one.in - one.wake), part.map((one, i) => code(i && part[i - 1]!.thread === one.thread ? part[i - 1]!.stack : 0, one.stack)), pick((one) => one.wait),
+			pick(() => 0), pick((one) => one.waker), pick(() => 2), mode === 'trace' ? [] : pick((one) => one.points[0]), mode === 'trace' ? [] : pick((one) => one.points[1])]));
 		chunks.push({ block: name, type: 'intervals', runs, from: 0, until: duration });
 	}
 	const runs: [number, number][] = [], gaps = samples.map((one, i) => {
@@ -246,6 +254,11 @@ test('following a wait explains all of it, and no more', async () => {
 		const piece = pieceAt(r, 2, time);
 		assert.ok(piece.from <= time && time < piece.until, `${time} is in ${piece.from} to ${piece.until}`);
 	}
+	/* Of the intervals as they were made: stacks are coded by those before them. */
+	const places = made.intervals.filter((one) => one.in > one.out), got = intervalsAt(r, places.map((one) => one.thread), places.map((one) => one.out));
+	assert.deepEqual([...got.stack], places.map((one) => one.stack));
+	assert.deepEqual([...got.wait], places.map((one) => one.wait + 1));
+	assert.deepEqual([...r.wakerStack].filter((stack) => stack !== 0), []);
 	const all = pieces(r, 1, 0, 100000, 1e9);
 	assert.equal(all.list.reduce((sum, piece) => sum + piece.until - piece.from, 0), 100000);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { pathTables, WaitFinder } from '../src/views/path-data.js';
+import { pathTables, waitPlaces } from '../src/views/path-data.js';
 import {
 	buildPathTree, CELL_PARTS, CELL_WAITS, chronologicalBlocks, consolidatedBlocks, DID_IO, DID_RUN, DID_SLEEP,
 	dominantSteps, NODE_FRAME, NODE_LEAF, NODE_THREAD, pathLinks, pathProblems, pathThreads, processCells,
@@ -193,7 +193,7 @@ test('cells of the process view add up to the steps and levels', () => {
 	}
 });
 
-test('tables of the page become absolute times, and each level finds the wait for it', () => {
+test('tables of the page become absolute times, and each level has the place of the wait for it', () => {
 	const info = { thread: 1, from: 10, until: 60, wall_ns: 50, accounted_ns: 50, categories: {}, names: categories };
 	const numbers = (...list: number[]): Float64Array => Float64Array.from(list);
 	const path = pathTables(info, [
@@ -206,14 +206,7 @@ test('tables of the page become absolute times, and each level finds the wait fo
 	assert.deepEqual([...path.levels.from as Float64Array], [10, 20, 25, 50]);
 	assert.deepEqual([...path.steps.level as Int32Array], [0, 1, 2, 1, 0, 3, 0]);
 	assert.equal(path.until, 70);
-	const finder = new WaitFinder(path);
-	assert.equal(finder.needs([[7, 3]]), false);
-	assert.equal(finder.needs([[7, 3], [1, 2]]), true);
-	// Thread 7: three intervals. Thread 1: [2, 6), [19, 36), [50, 55). Thread 2: [24, 31).
-	finder.add([numbers(1, 1, 1, 2, 13, 14, 24), numbers(1, 1, 1, 3, 15, 5, 5), numbers(0, 0, 0, 1, 2, 0, 2), numbers(9, 9, 9, 3, 4, 5, 6), numbers(9, 9, 9, 0, 1, 2, 3)],
-		[[7, 3], [1, 3], [2, 1]]);
-	assert.deepEqual([...finder.stack], [0, 4, 6, 5]);
-	assert.deepEqual([...finder.wait], [0, 2, 4, 3]);
+	assert.deepEqual(waitPlaces(path), { threads: [0, 1, 2, 1], times: [10, 20, 25, 50] });
 });
 
 test('links connect the waiter and the thread that it waited for', () => {

@@ -193,34 +193,54 @@ function shownChain(labels: Labels, all: number[], options: FlameOptions): numbe
 	return last < 0 ? null : all.slice(0, last + 1).reverse();
 }
 
-/** Times by node and channel of a tree that grows. */
-class Times {
-	values = new Float64Array(0);
-	add(node: number, channel: number, ns: number, n: number): void {
-		if ((node + 1) * CHANNELS > this.values.length) {
-			const more = new Float64Array(Math.max(n, node + 1) * 2 * CHANNELS);
-			more.set(this.values);
-			this.values = more;
+/** What a selection adds to a tree: time of a node, by channel. */
+class Weights {
+	private nodes = new Int32Array(1 << 12);
+	private channels = new Uint8Array(1 << 12);
+	private times = new Float64Array(1 << 12);
+	n = 0;
+	total = 0;
+
+	add(node: number, channel: number, ns: number): void {
+		if (this.n === this.nodes.length) {
+			const more = this.n * 2, nodes = new Int32Array(more), channels = new Uint8Array(more), times = new Float64Array(more);
+			nodes.set(this.nodes);
+			channels.set(this.channels);
+			times.set(this.times);
+			[this.nodes, this.channels, this.times] = [nodes, channels, times];
 		}
-		this.values[node * CHANNELS + channel]! += ns;
+		this.nodes[this.n] = node;
+		this.channels[this.n] = channel;
+		this.times[this.n++] = ns;
+		this.total += ns;
 	}
-	at(node: number, channel: number): number {
-		return this.values[node * CHANNELS + channel] ?? 0;
+
+	/** Time of each node of a tree with all below it. A parent's number is below those of its children. */
+	totals(tree: Tree, to: Float64Array): Float64Array {
+		to.fill(0, 0, tree.n);
+		for (let i = 0; i < this.n; i++) to[this.nodes[i]!]! += this.times[i]!;
+		for (let node = tree.n - 1; node > 0; node--) to[tree.parent[node]!]! += to[node]!;
+		return to;
+	}
+
+	/** Adds what is in or below nodes in the picture: `place` has the closest one of each node. */
+	addTo(place: Int32Array, order: Int32Array, self: Float64Array, channels: Float64Array): void {
+		for (let i = 0; i < this.n; i++) {
+			const node = this.nodes[i]!, at = place[node]!, ns = this.times[i]!;
+			channels[at * CHANNELS + this.channels[i]!]! += ns;
+			if (order[at] === node) self[at]! += ns;
+		}
 	}
 }
 
-interface Sums { self: Times; total: number }
-
-/** Adds a selection to a tree: self times of its nodes. */
-function addSelection(r: Recording, base: FlameBase, tree: Tree, labels: Labels, range: Range, options: FlameOptions): Sums {
-	const self = new Times(), fast = tree === base.tree;
-	let total = 0;
-	eachGroup(r, labels, range, options.by, (group, weights) => {
+/** Adds a selection to a tree. */
+function addSelection(r: Recording, base: FlameBase, tree: Tree, labels: Labels, range: Range, options: FlameOptions): Weights {
+	const weights = new Weights(), fast = tree === base.tree;
+	eachGroup(r, labels, range, options.by, (group, times) => {
 		const root = group < 0 ? 0 : tree.child(0, group);
-		for (let combo = 0; combo < weights.length; combo++) {
-			const ns = weights[combo]!;
+		for (let combo = 0; combo < times.length; combo++) {
+			const ns = times[combo]!;
 			if (!ns) continue;
-			const channel = r.kinds[r.combos.kind[combo]!]!.channel;
 			let node = base.comboNode[combo]!;
 			if (!fast) {
 				const wanted = shownChain(labels, chain(base, combo), options);
@@ -228,34 +248,31 @@ function addSelection(r: Recording, base: FlameBase, tree: Tree, labels: Labels,
 				node = root;
 				for (const label of wanted) node = tree.child(node, label);
 			}
-			self.add(node, channel, ns, tree.n);
-			total += ns;
+			weights.add(node, r.kinds[r.combos.kind[combo]!]!.channel, ns);
 		}
 	});
-	return { self, total };
+	return weights;
 }
 
-/** Total times from self times: a parent's number is below those of its children. */
-function totals(tree: Tree, self: Times): Float64Array {
-	const all = new Float64Array(tree.n * CHANNELS);
-	all.set(self.values.subarray(0, Math.min(self.values.length, all.length)));
-	for (let node = tree.n - 1; node > 0; node--) {
-		const parent = tree.parent[node]!;
-		for (let c = 0; c < CHANNELS; c++) all[parent * CHANNELS + c]! += all[node * CHANNELS + c]!;
+/** Memory that is used again for each picture of large trees. */
+class Scratch {
+	private buffers: Float64Array[] = [];
+	private numbers = new Int32Array(0);
+	floats(i: number, n: number): Float64Array {
+		const buffer = this.buffers[i];
+		return buffer && buffer.length >= n ? buffer : this.buffers[i] = new Float64Array(n);
 	}
-	return all;
+	integers(n: number): Int32Array {
+		if (this.numbers.length < n) this.numbers = new Int32Array(n);
+		return this.numbers;
+	}
 }
 
-const sumAt = (values: Float64Array, node: number): number => {
-	let sum = 0;
-	for (let c = 0; c < CHANNELS; c++) sum += values[node * CHANNELS + c]!;
-	return sum;
-};
+const scratch = new Scratch();
 
-/** The part of the tree that can be seen, laid out. */
-function layOut(tree: Tree, labels: Labels, all: Float64Array, self: Times, other: Float64Array | null, least: number): Flame {
-	const whole = sumAt(all, 0), wholeOther = other ? sumAt(other, 0) : 0, limit = least * Math.max(whole, wholeOther);
-	const size = (node: number): number => Math.max(sumAt(all, node), other ? sumAt(other, node) : 0);
+/** Nodes of at least `limit`, parents first and siblings by time, and where each begins. */
+function visibleNodes(tree: Tree, all: Float64Array, other: Float64Array | null, limit: number) {
+	const size = (node: number): number => other ? Math.max(all[node]!, other[node]!) : all[node]!;
 	const children = new Map<number, number[]>();
 	for (let node = 1; node < tree.n; node++) {
 		const ns = size(node);
@@ -264,27 +281,41 @@ function layOut(tree: Tree, labels: Labels, all: Float64Array, self: Times, othe
 		if (list) list.push(node);
 		else children.set(parent, [node]);
 	}
-	const order: number[] = [0], place = new Map<number, number>([[0, 0]]), start: number[] = [0], depths: number[] = [0];
+	const order: number[] = [0], start: number[] = [0], depths: number[] = [0];
 	let depth = 0;
 	for (let i = 0; i < order.length; i++) {
-		const node = order[i]!, below = children.get(node);
+		const below = children.get(order[i]!);
 		if (!below) continue;
 		below.sort((a, b) => size(b) - size(a) || a - b);
 		let at = start[i]!;
 		for (const child of below) {
-			place.set(child, order.length);
 			order.push(child);
 			start.push(at);
 			depths.push(depths[i]! + 1);
-			depth = Math.max(depth, depths[i]! + 1);
 			at += size(child);
 		}
+		depth = Math.max(depth, depths[i]! + 1);
 	}
-	const n = order.length;
+	return { order: Int32Array.from(order), start: Float64Array.from(start), depth };
+}
+
+/** The part of the tree that can be seen, laid out. */
+function layOut(tree: Tree, labels: Labels, weights: Weights, other: Weights | null, least: number): Flame {
+	const all = weights.totals(tree, scratch.floats(0, tree.n)), against = other ? other.totals(tree, scratch.floats(1, tree.n)) : null;
+	const { order, start, depth } = visibleNodes(tree, all, against, least * Math.max(weights.total, other?.total ?? 0));
+	const n = order.length, place = scratch.integers(tree.n);
+	place.fill(-1, 0, tree.n);
+	for (let i = 0; i < n; i++) place[order[i]!] = i;
+	const parent = Int32Array.from(order, (node, i) => i ? place[tree.parent[node]!]! : -1);
+	for (let node = 1; node < tree.n; node++) if (place[node]! < 0) place[node] = place[tree.parent[node]!]!;
+	const self = new Float64Array(n), channels = new Float64Array(n * CHANNELS);
+	weights.addTo(place, order, self, channels);
+	for (let i = n - 1; i > 0; i--)
+		for (let c = 0; c < CHANNELS; c++) channels[parent[i]! * CHANNELS + c]! += channels[i * CHANNELS + c]!;
 	const used = new Map<number, number>(), texts: string[] = [], places: string[] = [];
-	const label = new Uint32Array(n), type = new Uint8Array(n), channels = new Float64Array(n * CHANNELS);
+	const label = new Uint32Array(n), type = new Uint8Array(n);
 	for (let i = 0; i < n; i++) {
-		const node = order[i]!, number = i ? tree.label[node]! : -1;
+		const number = i ? tree.label[order[i]!]! : -1;
 		let short = used.get(number);
 		if (short === undefined) {
 			short = texts.length;
@@ -294,27 +325,17 @@ function layOut(tree: Tree, labels: Labels, all: Float64Array, self: Times, othe
 		}
 		label[i] = short;
 		type[i] = i ? labels.types[number]! : TYPE_THREAD;
-		channels.set(all.subarray(node * CHANNELS, (node + 1) * CHANNELS), i * CHANNELS);
 	}
 	return {
-		total: whole, compared: wholeOther, labels: texts, places, label, type, channels, depth,
-		parent: Int32Array.from(order, (node, i) => i ? place.get(tree.parent[node]!)! : -1),
-		start: Float64Array.from(start),
-		ns: Float64Array.from(order, (node) => sumAt(all, node)),
-		self: Float64Array.from(order, (node) => {
-			let sum = 0;
-			for (let c = 0; c < CHANNELS; c++) sum += self.at(node, c);
-			return sum;
-		}),
-		other: Float64Array.from(order, (node) => other ? sumAt(other, node) : 0),
+		total: weights.total, compared: other?.total ?? 0, labels: texts, places, label, type, channels, depth, parent, start, self,
+		ns: Float64Array.from(order, (node) => all[node]!), other: Float64Array.from(order, (node) => against ? against[node]! : 0),
 	};
 }
 
 export function flame(r: Recording, base: FlameBase, range: Range, options: FlameOptions): Flame {
 	const plain = options.by === 'none' && !options.inverted && options.focus === null;
 	const tree = plain ? base.tree : new Tree();
-	const { self } = addSelection(r, base, tree, base.labels, range, options);
-	return layOut(tree, base.labels, totals(tree, self), self, null, options.least);
+	return layOut(tree, base.labels, addSelection(r, base, tree, base.labels, range, options), null, options.least);
 }
 
 /** A selection beside another, of the same recording or of another one: functions are the same by name. */
@@ -322,22 +343,22 @@ export function flameDifference(
 	one: { r: Recording; base: FlameBase; range: Range }, other: { r: Recording; base: FlameBase; range: Range }, options: FlameOptions,
 ): Flame {
 	const tree = new Tree(), labels = new Labels(), sides = [one, other].map(({ r, base, range }) => {
-		const self = new Times();
-		eachGroup(r, base.labels, range, options.by, (group, weights) => {
+		const weights = new Weights();
+		eachGroup(r, base.labels, range, options.by, (group, times) => {
 			const root = group < 0 ? 0 : tree.child(0, labels.id(base.labels.texts[group]!.replace(/\/\d+$/, ''), '', TYPE_THREAD));
-			for (let combo = 0; combo < weights.length; combo++) {
-				if (!weights[combo]) continue;
+			for (let combo = 0; combo < times.length; combo++) {
+				if (!times[combo]) continue;
 				const wanted = shownChain(base.labels, chain(base, combo), options);
 				if (!wanted) continue;
 				let node = root;
 				for (const label of wanted)
 					node = tree.child(node, labels.id(base.labels.texts[label]!, base.labels.places[label]!, base.labels.types[label]!));
-				self.add(node, r.kinds[r.combos.kind[combo]!]!.channel, weights[combo]!, tree.n);
+				weights.add(node, r.kinds[r.combos.kind[combo]!]!.channel, times[combo]!);
 			}
 		});
-		return self;
+		return weights;
 	});
-	return layOut(tree, labels, totals(tree, sides[0]!), sides[0]!, totals(tree, sides[1]!), options.least);
+	return layOut(tree, labels, sides[0]!, sides[1]!, options.least);
 }
 
 /** Time of all chains in the selection in which a function's name contains `text`, whatever its case. */

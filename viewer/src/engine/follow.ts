@@ -127,14 +127,30 @@ export interface Arrow { from: number; to: number; at: number }
 /** Wakeups among `threads` in [from, until), at most `most`, of the longest waits. */
 export function arrows(r: Recording, threads: readonly number[], from: number, until: number, most: number): Arrow[] {
 	const shown = new Set(threads), found: { arrow: Arrow; ns: number }[] = [];
-	for (const thread of threads) {
-		const end = r.first[thread + 1]!;
-		for (let i = upperBound(r.wake, r.first[thread]!, end, from); i < end && r.wake[i]! < until; i++) {
+	const windows = threads.map((thread) => {
+		const first = upperBound(r.wake, r.first[thread]!, r.first[thread + 1]!, from);
+		return { thread, first, end: upperBound(r.wake, first, r.first[thread + 1]!, until) };
+	});
+	/* So many would be a carpet. */
+	if (windows.reduce((sum, { first, end }) => sum + end - first, 0) > 40 * most) return [];
+	for (const { thread, first, end } of windows) {
+		for (let i = first; i < end; i++) {
 			const row = r.waker[i]!;
 			if (r.wakers.context[row] !== 1 || !shown.has(r.wakers.thread[row]!)) continue;
 			found.push({ arrow: { from: r.wakers.thread[row]!, to: thread, at: r.wake[i]! }, ns: r.wake[i]! - r.out[i]! });
-			if (found.length > 100 * most) return [];
 		}
 	}
 	return found.sort((a, b) => b.ns - a.ns).slice(0, most).map(({ arrow }) => arrow);
+}
+
+/** The stack and 1 + the number of the wait of the intervals that threads were in at times; 0: in none. */
+export function intervalsAt(r: Recording, threads: readonly number[], times: readonly number[]): { stack: Uint32Array; wait: Uint32Array } {
+	const stack = new Uint32Array(threads.length), wait = new Uint32Array(threads.length);
+	threads.forEach((thread, i) => {
+		const end = r.first[thread + 1]!, at = upperBound(r.in, r.first[thread]!, end, times[i]!);
+		if (!thread || at >= end || r.out[at]! > times[i]!) return;
+		stack[i] = r.combos.stack[r.blockedCombo[at]!]!;
+		wait[i] = r.wait[at]! + 1;
+	});
+	return { stack, wait };
 }

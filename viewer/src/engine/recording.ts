@@ -120,10 +120,33 @@ function counts(info: RecordingInfo, type: 'intervals' | 'samples'): Uint32Array
 	return first;
 }
 
+/** The last two numbers that came with a key, see docs/page.md. */
+class Recent {
+	private later = new Uint32Array(1 << 10);
+	private earlier = new Uint32Array(1 << 10);
+
+	number(key: number, code: number): number {
+		if (key >= this.later.length) this.grow(key);
+		if (code === 0) return this.later[key]!;
+		const before = this.later[key]!, number = code === 1 ? this.earlier[key]! : code - 2;
+		this.earlier[key] = before;
+		return this.later[key] = number;
+	}
+
+	private grow(key: number): void {
+		const later = new Uint32Array(2 * key + 2), earlier = new Uint32Array(2 * key + 2);
+		later.set(this.later);
+		earlier.set(this.earlier);
+		[this.later, this.earlier] = [later, earlier];
+	}
+}
+
+interface Memory { next: Recent; wakers: Recent }
+
 /** `bytes` are those of a block of the recording: its name without "rN.". */
 export type BlockReader = (part: string) => Promise<Uint8Array>;
 
-function decodeIntervals(r: Recording, bytes: Uint8Array, runs: [number, number][], next: Uint32Array, combos: ComboTable): void {
+function decodeIntervals(r: Recording, bytes: Uint8Array, runs: [number, number][], next: Uint32Array, combos: ComboTable, memory: Memory): void {
 	const table = openTable(bytes), unit = r.info.unit_ns, rows = table.rows;
 	const gap = column(table, 0, true), blocked = column(table, 1), runq = column(table, 2);
 	const integers = [3, 4, 5, 6, 7, 8, 9].map((number) => {
@@ -136,8 +159,9 @@ function decodeIntervals(r: Recording, bytes: Uint8Array, runs: [number, number]
 	const queued = r.info.waits.length + 1, preempted = queued + 1;
 	let row = 0;
 	for (const [thread, count] of runs) {
-		let time = 0;
+		let time = 0, at = 0;
 		for (let i = next[thread]!, end = i + count; i < end; i++, row++) {
+			at = memory.next.number(at, stack[row]!);
 			time += gap[row]!;
 			r.out[i] = time * unit;
 			time += blocked[row]!;
@@ -148,9 +172,9 @@ function decodeIntervals(r: Recording, bytes: Uint8Array, runs: [number, number]
 			r.wait[i] = number;
 			r.object[i] = object[row]!;
 			r.waker[i] = waker[row]!;
-			r.wakerStack[i] = wakerStack[row]!;
-			r.blockedCombo[i] = combos.id(stack[row]!, number);
-			r.runqCombo[i] = combos.id(stack[row]!, r.info.waits[number]!.preempted ? preempted : queued);
+			r.wakerStack[i] = memory.wakers.number(at, wakerStack[row]!);
+			r.blockedCombo[i] = combos.id(at, number);
+			r.runqCombo[i] = combos.id(at, r.info.waits[number]!.preempted ? preempted : queued);
 			if (r.blockedWeight) {
 				r.blockedPoints![i] = blockedPoints[row]!;
 				r.runqPoints![i] = runqPoints[row]!;
@@ -247,10 +271,11 @@ export async function loadRecording(info: RecordingInfo, read: BlockReader, prog
 		combos: { n: 0, stack: new Uint32Array(), kind: new Uint16Array() }, kinds: kindsOf(info), sums: new Float64Array(),
 	};
 	const next = first.slice(), nextSample = firstSample.slice();
+	const memory: Memory = { next: new Recent(), wakers: new Recent() };
 	let done = 0;
 	for (const chunk of info.chunks) {
 		const bytes = await read(chunk.block.replace(/^r\d+\./, ''));
-		if (chunk.type === 'intervals') decodeIntervals(recording, bytes, chunk.runs, next, combos);
+		if (chunk.type === 'intervals') decodeIntervals(recording, bytes, chunk.runs, next, combos, memory);
 		else decodeSamples(recording, bytes, chunk.runs, nextSample, combos);
 		progress(++done / info.chunks.length);
 	}

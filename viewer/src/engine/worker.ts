@@ -3,7 +3,7 @@ import { column, decodeStrings, inflate, openTable } from '../data/blocks.js';
 import type { Index } from '../data/index.js';
 import { heat, rows, threadTimes } from './bins.js';
 import { flame, flameBase, flameDifference, search, type FlameBase, type FlameOptions } from './flame.js';
-import { arrows, causeOf, pieceAt } from './follow.js';
+import { arrows, causeOf, intervalsAt, pieceAt } from './follow.js';
 import { loadRecording, type Recording } from './recording.js';
 import type { Range } from './selection.js';
 
@@ -84,6 +84,7 @@ const calls = {
 	async threadTimes(number: number, range: Range) { return threadTimes(await recording(number), range); },
 	async at(number: number, thread: number, time: number) { return pieceAt(await recording(number), thread, time); },
 	async cause(number: number, interval: number, from: number, until: number) { return causeOf(await recording(number), interval, from, until); },
+	async intervalsAt(number: number, threads: readonly number[], times: readonly number[]) { return intervalsAt(await recording(number), threads, times); },
 	async arrows(number: number, threads: readonly number[], from: number, until: number, most: number) {
 		return arrows(await recording(number), threads, from, until, most);
 	},

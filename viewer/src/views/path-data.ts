@@ -17,79 +17,38 @@ export interface PathInfo {
 /** Signed columns of the tables, which are decoded as such. */
 export const SIGNED_LEVELS = [2];
 export const SIGNED_STEPS = [0];
-export const SIGNED_INTERVALS = [0];
 
 /** Levels and steps with absolute times and rows, from the columns of docs/page.md. */
-export function pathTables(info: PathInfo, levels: readonly Float64Array[], steps: readonly Float64Array[]): PathTables {
+export function pathTables(info: PathInfo, levels: readonly Float64Array[], steps: readonly Float64Array[], unit = 1): PathTables {
 	const [thread, depth, fromGap, length, up] = levels as [Float64Array, Float64Array, Float64Array, Float64Array, Float64Array];
 	const [levelGap, stepLength, category, stack, about] = steps as [Float64Array, Float64Array, Float64Array, Float64Array, Float64Array];
 	const from = new Float64Array(fromGap.length);
 	let time = 0;
-	for (let i = 0; i < from.length; i++) from[i] = time += fromGap[i]!;
+	for (let i = 0; i < from.length; i++) from[i] = (time += fromGap[i]!) * unit;
 	const level = new Int32Array(levelGap.length);
 	let row = 0;
 	for (let i = 0; i < level.length; i++) level[i] = row += levelGap[i]!;
 	const stepFrom = new Float64Array(stepLength.length + 1);
-	stepFrom[0] = info.from;
-	for (let i = 0; i < stepLength.length; i++) stepFrom[i + 1] = stepFrom[i]! + stepLength[i]!;
+	stepFrom[0] = info.from * unit;
+	for (let i = 0; i < stepLength.length; i++) stepFrom[i + 1] = stepFrom[i]! + stepLength[i]! * unit;
 	return {
-		from: info.from,
+		from: info.from * unit,
 		until: stepFrom[stepLength.length]!,
 		categories: info.names,
-		levels: { thread, depth, from, length, waiter: Int32Array.from(up, (rows, i) => (rows > 0 ? i - rows : -1)) },
+		levels: { thread, depth, from, length: length.map((units) => units * unit), waiter: Int32Array.from(up, (rows, i) => (rows > 0 ? i - rows : -1)) },
 		steps: { level, from: stepFrom, category, stack, about },
 	};
 }
 
-/** For each level the interval in which its waiter waits for it: found while intervals pass by, in order. */
-export class WaitFinder {
-	readonly stack: Float64Array;
-	/** 1 + number in the recording's `waits`; 0: not found. */
-	readonly wait: Float64Array;
-	private readonly wanted = new Map<number, { levels: number[]; next: number }>();
-
-	constructor(private readonly path: PathTables) {
-		const { levels } = path;
-		this.stack = new Float64Array(levels.thread.length);
-		this.wait = new Float64Array(levels.thread.length);
-		for (let level = 0; level < levels.thread.length; level++) {
-			const waiter = levels.waiter[level]!;
-			if (waiter < 0) continue;
-			const thread = levels.thread[waiter]!;
-			const list = this.wanted.get(thread);
-			if (list) list.levels.push(level);
-			else this.wanted.set(thread, { levels: [level], next: 0 });
-		}
+/** For each level the interval in which its waiter waits for it: whose, and a time in it. */
+export function waitPlaces(path: PathTables): { threads: number[]; times: number[] } {
+	const { thread, from, waiter } = path.levels, threads: number[] = [], times: number[] = [];
+	for (let level = 0; level < thread.length; level++) {
+		const above = waiter[level]!;
+		threads.push(above < 0 ? 0 : thread[above]!);
+		times.push(from[level]!);
 	}
-
-	/** Whether intervals of one of these threads are needed. */
-	needs(runs: readonly (readonly [number, number])[]): boolean {
-		return runs.some(([thread]) => this.wanted.has(thread));
-	}
-
-	/** A chunk: columns gap, blocked, runq, stack and wait, and whose rows they are. */
-	add(columns: readonly Float64Array[], runs: readonly (readonly [number, number])[]): void {
-		const [gap, blocked, runq, stack, wait] = columns as [Float64Array, Float64Array, Float64Array, Float64Array, Float64Array];
-		const { from } = this.path.levels;
-		let row = 0;
-		for (const [thread, count] of runs) {
-			const end = row + count;
-			const wanted = this.wanted.get(thread);
-			let time = 0;
-			for (; row < end; row++) {
-				const out = time + gap[row]!;
-				time = out + blocked[row]! + runq[row]!;
-				if (!wanted) continue;
-				for (; wanted.next < wanted.levels.length; wanted.next++) {
-					const level = wanted.levels[wanted.next]!;
-					if (from[level]! >= time) break;
-					if (from[level]! < out) continue; // it began in no interval
-					this.stack[level] = stack[row]!;
-					this.wait[level] = wait[row]! + 1;
-				}
-			}
-		}
-	}
+	return { threads, times };
 }
 
 /** The tables of code of a recording. */

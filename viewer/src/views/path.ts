@@ -7,7 +7,7 @@ import { clockText } from '../ui/time.js';
 import { pictureColors, themeColor } from './path-colors.js';
 import type { BoxPicture } from './path-canvas.js';
 import {
-	namePath, pathTables, SIGNED_INTERVALS, SIGNED_LEVELS, SIGNED_STEPS, WaitFinder, type CodeTables, type NamedPath, type PathInfo, type PathThread,
+	namePath, pathTables, SIGNED_LEVELS, SIGNED_STEPS, waitPlaces, type CodeTables, type NamedPath, type PathInfo, type PathThread,
 } from './path-data.js';
 import { accountPart, leafText, makePicture, PICTURES, treeTable, type PathColors, type PathContext, type PathState } from './path-parts.js';
 import type { PathTables } from './path-tree.js';
@@ -17,7 +17,7 @@ interface Loaded {
 	readonly recording: number;
 	readonly info: PathInfo;
 	readonly path: PathTables;
-	readonly found: WaitFinder;
+	readonly found: { readonly stack: ArrayLike<number>; readonly wait: ArrayLike<number> };
 	readonly code: CodeTables;
 	readonly threads: readonly PathThread[];
 }
@@ -25,16 +25,12 @@ interface Loaded {
 async function load(app: App, number: number): Promise<Loaded> {
 	const recording = app.index.recordings[number]!;
 	const block = (name: string): string => `r${number}.${name}`;
-	// The engine reads the same blocks: one after the other.
-	await app.engine.load(number);
 	const [info, levels, steps, strings, frames, nodes, stacks] = await Promise.all([
 		app.json<PathInfo>(block('path')), app.table(block('path.levels'), SIGNED_LEVELS), app.table(block('path.steps'), SIGNED_STEPS),
 		app.text(block('strings')), app.table(block('frames')), app.table(block('nodes')), app.table(block('stacks')),
 	]);
-	const path = pathTables(info, levels, steps);
-	const found = new WaitFinder(path);
-	for (const chunk of recording.chunks)
-		if (chunk.type === 'intervals' && found.needs(chunk.runs)) found.add(await app.table(chunk.block, SIGNED_INTERVALS), chunk.runs);
+	const path = pathTables(info, levels, steps, recording.unit_ns), places = waitPlaces(path);
+	const found = await app.engine.intervalsAt(number, places.threads, places.times);
 	return { recording: number, info, path, found, code: { strings, frames, nodes, stacks }, threads: threadNames(recording) };
 }
 
