@@ -190,27 +190,32 @@ static int walk__thread(struct walk *walk)
 	return err;
 }
 
+int weighted_samples__visit_thread(
+	const struct model *model, const struct sample_filter *filter, uint32_t thread,
+	int (*visit)(void *context, const struct weighted_sample *sample), void *context)
+{
+	struct walk walk = {
+		.model = model,
+		.filter = filter,
+		.thread = &model->threads.data[thread],
+		.thread_index = thread,
+		.from = filter->from ? model->start + filter->from : 0,
+		.until = filter->until ? model->start + filter->until : MODEL_FOREVER,
+		.visit = visit,
+		.context = context,
+	};
+
+	return sample_filter__thread(filter, walk.thread) ? walk__thread(&walk) : 0;
+}
+
 int weighted_samples__visit(const struct model *model, const struct sample_filter *filter,
 			    int (*visit)(void *context, const struct weighted_sample *sample),
 			    void *context)
 {
 	int err = 0;
 
-	for (size_t i = 1; i < model->threads.n && !err; i++) {
-		struct walk walk = {
-			.model = model,
-			.filter = filter,
-			.thread = &model->threads.data[i],
-			.thread_index = (uint32_t)i,
-			.from = filter->from ? model->start + filter->from : 0,
-			.until = filter->until ? model->start + filter->until : MODEL_FOREVER,
-			.visit = visit,
-			.context = context,
-		};
-
-		if (sample_filter__thread(filter, walk.thread))
-			err = walk__thread(&walk);
-	}
+	for (uint32_t i = 1; i < model->threads.n && !err; i++)
+		err = weighted_samples__visit_thread(model, filter, i, visit, context);
 	return err;
 }
 

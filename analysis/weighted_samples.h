@@ -59,6 +59,11 @@ int weighted_samples__visit(const struct model *model, const struct sample_filte
 			    int (*visit)(void *context, const struct weighted_sample *sample),
 			    void *context);
 
+/* The same for the thread with index @thread alone: nothing, if it does not pass. */
+int weighted_samples__visit_thread(
+	const struct model *model, const struct sample_filter *filter, uint32_t thread,
+	int (*visit)(void *context, const struct weighted_sample *sample), void *context);
+
 /* Samples that differ in nothing a profile shows, as one. */
 struct sample_group {
 	uint32_t thread;

@@ -101,9 +101,9 @@ static int write_output(const struct export_options *options, const struct expor
 static int export_recording(const struct export_options *options, const char *path)
 {
 	struct sample_filter filter = options->view.filter;
-	_cleanup_idle_waits_ struct idle_waits *idle = NULL;
 	_cleanup_model_ struct model *model = NULL;
 	_cleanup_kinds_ struct kinds *kinds = NULL;
+	_cleanup_idle_waits_ struct idle_waits *idle = NULL;
 	struct export export = {
 		.filter = &filter,
 		.idle = options->idle_set ? options->view.idle == IDLE_VIEW_SHOW

@@ -17,6 +17,26 @@ double format__whole_percent(double share)
 	return round(100 * share) + 0.0;
 }
 
+/*
+ * Whether a character that begins with these two bytes has no shorter code, is no surrogate, and is
+ * at most U+10ffff: what JSON and protobuf readers refuse.
+ */
+static bool is_shortest(unsigned char first, unsigned char second)
+{
+	switch (first) {
+	case 0xe0:
+		return second >= 0xa0;
+	case 0xed:
+		return second < 0xa0;
+	case 0xf0:
+		return second >= 0x90;
+	case 0xf4:
+		return second < 0x90;
+	default:
+		return true;
+	}
+}
+
 size_t format__character(const char *text)
 {
 	static const struct {
@@ -35,8 +55,12 @@ size_t format__character(const char *text)
 	for (size_t i = 1; i < n; i++)
 		if (((unsigned char)text[i] & 0xc0) != 0x80)
 			return 0;
+	if (n < 2)
+		return n;
 	/* U+0080 to U+009f are control characters, too. */
-	return first == 0xc2 && n && (unsigned char)text[1] < 0xa0 ? 0 : n;
+	if (first == 0xc2 && (unsigned char)text[1] < 0xa0)
+		return 0;
+	return is_shortest(first, (unsigned char)text[1]) ? n : 0;
 }
 
 void format__safe(FILE *to, const char *text)

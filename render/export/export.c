@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "render/export/pprof.h"
 #include "render/export/script.h"
 
 static int write_folded(const struct export *export, FILE *to)
@@ -19,6 +20,13 @@ static const struct export_format formats[] = {
 		.extension = "folded",
 		.about = "stacks with microseconds, a line each: flamegraph.pl, inferno",
 		.write = write_folded,
+	},
+	{
+		.name = "pprof",
+		.extension = "pb.gz",
+		.about = "a profile for go tool pprof, Grafana, Polar Signals",
+		.idle = true,
+		.write = pprof__write,
 	},
 };
 

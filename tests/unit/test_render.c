@@ -626,6 +626,10 @@ static void names_cannot_break_out(void **state)
 	} cases[] = {
 		{format__safe, "plain \xc3\xa9", "plain \xc3\xa9"},
 		{format__safe, "\033[2J\x7f\xff\xc3(", "\\x1b[2J\\x7f\\xff\\xc3("},
+		/* A surrogate, a code that is too long, and one that is too high. */
+		{format__safe, "\xed\xa0\x80 \xe0\x80\xaf \xf4\x90\x80\x80",
+		 "\\xed\\xa0\\x80 \\xe0\\x80\\xaf \\xf4\\x90\\x80\\x80"},
+		{format__safe, "\xed\x9f\xbf\xf4\x8f\xbf\xbf", "\xed\x9f\xbf\xf4\x8f\xbf\xbf"},
 		{format__quoted, "a \"b\" \\ \n\t\001", "\"a \\\"b\\\" \\\\ \\n\\t\\x01\""},
 		{json__put_string, "a \"b\" \\ \n\xff \xc3\xa9",
 		 "\"a \\\"b\\\" \\\\ \\\\x0a\\\\xff \xc3\xa9\""},
