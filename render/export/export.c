@@ -5,6 +5,7 @@
 
 #include "render/export/pprof.h"
 #include "render/export/script.h"
+#include "render/export/speedscope.h"
 
 static int write_folded(const struct export *export, FILE *to)
 {
@@ -27,6 +28,13 @@ static const struct export_format formats[] = {
 		.about = "a profile for go tool pprof, Grafana, Polar Signals",
 		.idle = true,
 		.write = pprof__write,
+	},
+	{
+		.name = "speedscope",
+		.extension = "speedscope.json",
+		.about = "threads in order of time, as flame graphs: speedscope.app",
+		.idle = true,
+		.write = speedscope__write,
 	},
 };
 
