@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "render/export/otlp.h"
 #include "render/export/pprof.h"
 #include "render/export/script.h"
 #include "render/export/speedscope.h"
@@ -21,6 +22,15 @@ static const struct export_format formats[] = {
 		.extension = "folded",
 		.about = "stacks with microseconds, a line each: flamegraph.pl, inferno",
 		.write = write_folded,
+	},
+	{
+		.name = "otlp",
+		.extension = "otlp",
+		.about = "OpenTelemetry profiles: a collector (with --to)",
+		.idle = true,
+		.write = otlp__write,
+		.post_path = OTLP_PATH,
+		.content_type = OTLP_CONTENT_TYPE,
 	},
 	{
 		.name = "pprof",
