@@ -51,10 +51,13 @@ static int curl__load(struct curl *curl)
 	};
 	/* Never unloaded: its TLS library leaves thread destructors. */
 	void *library = dlopen("libcurl.so.4", RTLD_LAZY);
+	char reason[256] = "";
 	int err;
 
-	if (!library)
+	if (!library) {
+		snprintf(reason, sizeof(reason), "%s", dlerror());
 		library = dlopen("libcurl-gnutls.so.4", RTLD_LAZY);
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(functions) && library; i++) {
 		void *function = dlsym(library, functions[i].name);
 
@@ -64,7 +67,7 @@ static int curl__load(struct curl *curl)
 	}
 	if (library)
 		return 0;
-	err = error__set(-ENOENT, "there is no libcurl.so.4, which --to needs");
+	err = error__set(-ENOENT, "cannot load libcurl: %s", reason);
 	error__hint("Install it: libcurl4 on Debian and Ubuntu, libcurl on Fedora. Or write a file "
 		    "with -o, and send it with another program.");
 	return err;

@@ -139,9 +139,13 @@ static int64_t add_location(struct profile_tables *tables, const struct callchai
 static int64_t new_stack(struct profile_tables *tables, uint32_t kernel, uint32_t user,
 			 bool off_cpu)
 {
+	static const struct callchain_frame unknown;
 	const struct callchain *chain = &tables->chain;
 
 	if (callchain__set(&tables->chain, tables->model, kernel, user, off_cpu))
+		return -ENOMEM;
+	/* Tools leave out time that is in no function. */
+	if (!chain->frames.n && array__push(&tables->chain.frames, unknown))
 		return -ENOMEM;
 	tables->path.n = 0;
 	for (size_t i = 0, n; i < chain->frames.n; i += n) {
@@ -250,13 +254,22 @@ static void set_ranges(struct profile_tables *tables)
 	}
 }
 
-/* The process that was recorded: that of the first thread which is no helper. */
+/* The process that was recorded: that of the command, or the first target that is known. */
 static const struct model_process *main_process(const struct model *model)
 {
-	for (size_t i = 1; i < model->threads.n; i++)
-		if (!model_thread__is_helper(&model->threads.data[i]))
-			return &model->processes.data[model->threads.data[i].process];
-	return NULL;
+	const struct model_process *first = NULL;
+
+	for (size_t i = 1; i < model->threads.n; i++) {
+		const struct model_thread *thread = &model->threads.data[i];
+		const struct model_process *process = &model->processes.data[thread->process];
+
+		if (!(thread->flags & THREAD_TARGET) || !process->maps.n)
+			continue;
+		if (!process->parent)
+			return process;
+		first = first ? first : process;
+	}
+	return first;
 }
 
 /* Tools take the first mapping for the program: the lowest of its last mappings. */
@@ -339,9 +352,12 @@ struct profile_sample profile_sample(const struct profile_tables *tables, size_t
 
 const char *profile_process__name(const struct model *model, uint32_t thread)
 {
-	const struct model_thread *of = &model->threads.data[thread];
-	uint32_t leader = model->processes.data[of->process].leader;
+	uint32_t process = model->threads.data[thread].process;
+	uint32_t leader = model->processes.data[process].leader;
+	const struct model_thread *of = &model->threads.data[leader ? leader : thread];
 
+	if (of->execs.n)
+		return model__string(model, of->execs.data[of->execs.n - 1].comm);
 	return export_thread__name(model, leader ? leader : thread);
 }
 

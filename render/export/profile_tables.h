@@ -97,7 +97,7 @@ const uint32_t *profile_stack(struct profile_tables *tables, uint32_t stack, siz
 /* Sample number @index. */
 struct profile_sample profile_sample(const struct profile_tables *tables, size_t index);
 
-/* What the process of @thread is called: as its first thread. */
+/* The program that the process of @thread executed last; else what its first thread is called. */
 const char *profile_process__name(const struct model *model, uint32_t thread);
 
 /* When the recording began, in ns since 1970; 0: unknown. */

@@ -101,11 +101,13 @@ static int set_stack(struct speedscope *writer, const struct weighted_sample *sa
 	id = off_cpu ? wait_frame__id(writer, sample) : 0;
 	if (id < 0 || (off_cpu && array__push(&writer->innermost, (uint32_t)id)))
 		return -ENOMEM;
-	for (; node; node = writer->tree.nodes.data[node].parent) {
+	/* A sample without frames would be a gap; frame 0 of the tree is that of unknown code. */
+	do {
 		id = chain_frame__id(writer, writer->tree.nodes.data[node].frame);
 		if (id < 0 || array__push(&writer->innermost, (uint32_t)id))
 			return -ENOMEM;
-	}
+		node = writer->tree.nodes.data[node].parent;
+	} while (node);
 	return 0;
 }
 
