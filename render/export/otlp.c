@@ -101,12 +101,16 @@ static enum profile_type type_of(enum wait_class class)
 	return class == CLASS_SCHED ? TYPE_RUN_QUEUE : TYPE_OFF_CPU;
 }
 
-static uint32_t string_id(struct otlp *otlp, const char *text)
+/* @id is of a string, or an error. */
+static uint32_t checked(struct otlp *otlp, int64_t id)
 {
-	int64_t id = profile_string(&otlp->tables, text);
-
 	otlp->failed |= id < 0;
 	return id < 0 ? 0 : (uint32_t)id;
+}
+
+static uint32_t word_id(struct otlp *otlp, const char *word)
+{
+	return checked(otlp, profile_word(&otlp->tables, word));
 }
 
 static uint64_t attribute_id(struct otlp *otlp, const struct otlp_attribute *attribute)
@@ -120,14 +124,14 @@ static uint64_t attribute_id(struct otlp *otlp, const struct otlp_attribute *att
 /* Adds the index of an attribute to the packed field that is open. */
 static void put_number(struct otlp *otlp, const char *key, uint64_t value)
 {
-	struct otlp_attribute attribute = {.key = string_id(otlp, key), .value = value};
+	struct otlp_attribute attribute = {.key = word_id(otlp, key), .value = value};
 
 	buffer__varint(&otlp->message.out, attribute_id(otlp, &attribute));
 }
 
 static void put_text(struct otlp *otlp, const char *key, uint32_t string)
 {
-	struct otlp_attribute attribute = {string_id(otlp, key), true, string};
+	struct otlp_attribute attribute = {word_id(otlp, key), true, string};
 
 	buffer__varint(&otlp->message.out, attribute_id(otlp, &attribute));
 }
@@ -137,21 +141,21 @@ static void put_sample_attributes(struct otlp *otlp, const struct profile_labels
 {
 	const struct model *model = otlp->tables.model;
 	const struct model_thread *thread = &model->threads.data[labels->thread];
-	const char *process = profile_process__name(model, labels->thread);
+	int64_t process = profile_process__name(&otlp->tables, labels->thread);
 	size_t mark = protobuf__begin(&otlp->message, SAMPLE_ATTRIBUTE_INDICES);
 
 	put_text(otlp, "thread.name", labels->comm);
 	put_number(otlp, "thread.id", thread->tid);
-	put_text(otlp, "process.executable.name", string_id(otlp, process));
+	put_text(otlp, "process.executable.name", checked(otlp, process));
 	put_number(otlp, "process.pid", thread->tgid);
-	put_text(otlp, "dwell.class", string_id(otlp, wait_class__name(labels->class)));
-	put_text(otlp, "dwell.kind", string_id(otlp, kind__name(labels->kind)));
+	put_text(otlp, "dwell.class", word_id(otlp, wait_class__name(labels->class)));
+	put_text(otlp, "dwell.kind", word_id(otlp, kind__name(labels->kind)));
 	if (labels->object)
 		put_text(otlp, "dwell.object", labels->object);
 	if (labels->waker)
 		put_text(otlp, "dwell.waker", labels->waker);
 	if (labels->idle)
-		put_text(otlp, "dwell.idle", string_id(otlp, idle_reason__name(labels->idle)));
+		put_text(otlp, "dwell.idle", word_id(otlp, idle_reason__name(labels->idle)));
 	protobuf__end(&otlp->message, mark);
 }
 
@@ -173,8 +177,8 @@ static void put_value_type(struct otlp *otlp, uint32_t field, const char *type)
 {
 	size_t mark = protobuf__begin(&otlp->message, field);
 
-	protobuf__varint(&otlp->message, VALUE_TYPE_TYPE, string_id(otlp, type));
-	protobuf__varint(&otlp->message, VALUE_TYPE_UNIT, string_id(otlp, "nanoseconds"));
+	protobuf__varint(&otlp->message, VALUE_TYPE_TYPE, word_id(otlp, type));
+	protobuf__varint(&otlp->message, VALUE_TYPE_UNIT, word_id(otlp, "nanoseconds"));
 	protobuf__end(&otlp->message, mark);
 }
 
@@ -307,8 +311,7 @@ static void put_location(struct otlp *otlp, size_t index)
 		protobuf__end(message, part);
 	}
 	part = protobuf__begin(message, LOCATION_ATTRIBUTE_INDICES);
-	put_text(otlp, "profile.frame.type",
-		 string_id(otlp, location->kernel ? "kernel" : "native"));
+	put_text(otlp, "profile.frame.type", word_id(otlp, location->kernel ? "kernel" : "native"));
 	protobuf__end(message, part);
 	protobuf__end(message, mark);
 }

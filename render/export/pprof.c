@@ -73,12 +73,16 @@ struct pprof {
 	bool failed; /* no memory for a string */
 };
 
-static uint64_t string_id(struct pprof *pprof, const char *text)
+/* @id is of a string, or an error. */
+static uint64_t checked(struct pprof *pprof, int64_t id)
 {
-	int64_t id = profile_string(&pprof->tables, text);
-
 	pprof->failed |= id < 0;
 	return id < 0 ? 0 : (uint64_t)id;
+}
+
+static uint64_t word_id(struct pprof *pprof, const char *word)
+{
+	return checked(pprof, profile_word(&pprof->tables, word));
 }
 
 /* Writes what was made. */
@@ -94,9 +98,29 @@ static void put_value_type(struct pprof *pprof, uint32_t field, const char *type
 	struct protobuf *message = &pprof->message;
 	size_t mark = protobuf__begin(message, field);
 
-	protobuf__varint(message, VALUE_TYPE_TYPE, string_id(pprof, type));
-	protobuf__varint(message, VALUE_TYPE_UNIT, string_id(pprof, "nanoseconds"));
+	protobuf__varint(message, VALUE_TYPE_TYPE, word_id(pprof, type));
+	protobuf__varint(message, VALUE_TYPE_UNIT, word_id(pprof, "nanoseconds"));
 	protobuf__end(message, mark);
+}
+
+static size_t value_of(enum wait_class class)
+{
+	if (class == CLASS_CPU)
+		return VALUE_CPU;
+	return class == CLASS_SCHED ? VALUE_RUN_QUEUE : VALUE_OFF_CPU;
+}
+
+/* The value to show first: time on the CPU, if there is any. */
+static const char *default_value(const struct profile_tables *tables)
+{
+	uint64_t ns[VALUE_COUNT] = {};
+	size_t value = VALUE_CPU;
+
+	for (size_t i = 0; i < tables->samples.n; i++)
+		ns[value_of(profile_sample(tables, i).labels.class)] += tables->ns.data[i];
+	while (value + 1 < VALUE_COUNT && !ns[value])
+		value++;
+	return value_names[ns[value] ? value : VALUE_CPU];
 }
 
 static void put_head(struct pprof *pprof)
@@ -108,12 +132,13 @@ static void put_head(struct pprof *pprof)
 	for (size_t i = 0; i < VALUE_COUNT; i++)
 		put_value_type(pprof, PROFILE_SAMPLE_TYPE, value_names[i]);
 	protobuf__varint(message, PROFILE_DEFAULT_SAMPLE_TYPE,
-			 string_id(pprof, value_names[VALUE_CPU]));
+			 word_id(pprof, default_value(&pprof->tables)));
 	protobuf__varint(message, PROFILE_TIME_NANOS, profile_start(model));
 	protobuf__varint(message, PROFILE_DURATION_NANOS, model->end - model->start);
 	put_value_type(pprof, PROFILE_PERIOD_TYPE, value_names[VALUE_CPU]);
 	protobuf__varint(message, PROFILE_PERIOD, model->period_ns);
-	protobuf__varint(message, PROFILE_COMMENT, string_id(pprof, command ? command : ""));
+	protobuf__varint(message, PROFILE_COMMENT,
+			 checked(pprof, profile_string(&pprof->tables, command ? command : "")));
 	flush(pprof);
 }
 
@@ -121,7 +146,7 @@ static void put_label(struct pprof *pprof, const char *key, uint64_t text)
 {
 	size_t mark = protobuf__begin(&pprof->message, SAMPLE_LABEL);
 
-	protobuf__varint(&pprof->message, LABEL_KEY, string_id(pprof, key));
+	protobuf__varint(&pprof->message, LABEL_KEY, word_id(pprof, key));
 	protobuf__varint(&pprof->message, LABEL_STR, text);
 	protobuf__end(&pprof->message, mark);
 }
@@ -130,9 +155,9 @@ static void put_number(struct pprof *pprof, const char *key, uint64_t number)
 {
 	size_t mark = protobuf__begin(&pprof->message, SAMPLE_LABEL);
 
-	protobuf__varint(&pprof->message, LABEL_KEY, string_id(pprof, key));
+	protobuf__varint(&pprof->message, LABEL_KEY, word_id(pprof, key));
 	protobuf__varint(&pprof->message, LABEL_NUM, number);
-	protobuf__varint(&pprof->message, LABEL_NUM_UNIT, string_id(pprof, key));
+	protobuf__varint(&pprof->message, LABEL_NUM_UNIT, word_id(pprof, key));
 	protobuf__end(&pprof->message, mark);
 }
 
@@ -140,20 +165,20 @@ static void put_labels(struct pprof *pprof, const struct profile_labels *labels)
 {
 	const struct model *model = pprof->tables.model;
 	const struct model_thread *thread = &model->threads.data[labels->thread];
-	const char *process = profile_process__name(model, labels->thread);
+	int64_t process = profile_process__name(&pprof->tables, labels->thread);
 
 	put_label(pprof, "thread", labels->comm);
 	put_number(pprof, "tid", thread->tid);
-	put_label(pprof, "process", string_id(pprof, process));
+	put_label(pprof, "process", checked(pprof, process));
 	put_number(pprof, "pid", thread->tgid);
-	put_label(pprof, "class", string_id(pprof, wait_class__name(labels->class)));
-	put_label(pprof, "kind", string_id(pprof, kind__name(labels->kind)));
+	put_label(pprof, "class", word_id(pprof, wait_class__name(labels->class)));
+	put_label(pprof, "kind", word_id(pprof, kind__name(labels->kind)));
 	if (labels->object)
 		put_label(pprof, "object", labels->object);
 	if (labels->waker)
 		put_label(pprof, "waker", labels->waker);
 	if (labels->idle)
-		put_label(pprof, "idle", string_id(pprof, idle_reason__name(labels->idle)));
+		put_label(pprof, "idle", word_id(pprof, idle_reason__name(labels->idle)));
 }
 
 static void put_sample(struct pprof *pprof, size_t index)
@@ -163,16 +188,12 @@ static void put_sample(struct pprof *pprof, size_t index)
 	size_t sample_mark = protobuf__begin(message, PROFILE_SAMPLE);
 	size_t mark = protobuf__begin(message, SAMPLE_LOCATION_ID);
 	const uint32_t *locations;
-	size_t n, value = VALUE_OFF_CPU;
+	size_t n, value = value_of(sample.labels.class);
 
 	locations = profile_stack(&pprof->tables, sample.stack, &n);
 	for (size_t i = 0; i < n; i++)
 		buffer__varint(&message->out, locations[i]);
 	protobuf__end(message, mark);
-	if (sample.labels.class == CLASS_CPU)
-		value = VALUE_CPU;
-	else if (sample.labels.class == CLASS_SCHED)
-		value = VALUE_RUN_QUEUE;
 	mark = protobuf__begin(message, SAMPLE_VALUE);
 	for (size_t i = 0; i < VALUE_COUNT; i++)
 		buffer__varint(&message->out, i == value ? pprof->tables.ns.data[index] : 0);

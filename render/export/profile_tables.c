@@ -180,26 +180,55 @@ static int64_t add_stack(struct profile_tables *tables, uint32_t kernel, uint32_
 static int64_t object_string(struct profile_tables *tables, const struct weighted_sample *sample)
 {
 	uint32_t object = export_waits__object(sample);
+	const uint64_t *known = map64__get(&tables->object_index, object);
 	char text[1024];
+	int64_t string;
 
 	if (!object)
 		return 0;
+	if (known)
+		return (int64_t)*known;
 	object__text(tables->model, object, text, sizeof(text));
-	return profile_string(tables, text);
+	string = profile_string(tables, text);
+	if (string >= 0 && !map64__put(&tables->object_index, object, (uint64_t)string))
+		return -ENOMEM;
+	return string;
+}
+
+/* What tells the text of @cause at @time: of a thread its name, too. */
+static uint64_t cause_key(const struct model *model, struct wait_cause cause, uint64_t time)
+{
+	uint64_t key = (uint64_t)cause.type << 60 | cause.id;
+
+	if (cause.type != CAUSE_THREAD)
+		return key;
+	/* Numbers of strings are below 2^31, and the type is 0. */
+	return key | (uint64_t)model_thread__comm(&model->threads.data[cause.id], time) << 32 |
+	       1ULL << 63;
 }
 
 static int64_t waker_string(struct profile_tables *tables, const struct weighted_sample *sample)
 {
+	const struct model_interval *interval = sample->interval;
 	const struct export_waits *waits = &tables->waits;
 	struct wait_cause cause;
+	const uint64_t *known;
+	uint64_t time, key;
+	int64_t string;
 
 	if (!export_waits__is_blocked(sample))
 		return 0;
-	cause = export_waits__cause(waits, sample->thread, sample->interval);
-	return profile_string(tables, export_waits__cause_text(waits, cause,
-							       sample->interval->t_out +
-								       sample->interval->blocked_ns,
-							       &tables->waker));
+	time = interval->t_out + interval->blocked_ns;
+	cause = export_waits__cause(waits, sample->thread, interval);
+	key = cause_key(tables->model, cause, time);
+	known = map64__get(&tables->cause_index, key);
+	if (known)
+		return (int64_t)*known;
+	string = profile_string(tables,
+				export_waits__cause_text(waits, cause, time, &tables->waker));
+	if (string >= 0 && !map64__put(&tables->cause_index, key, (uint64_t)string))
+		return -ENOMEM;
+	return string;
 }
 
 static int add_sample(void *context, const struct weighted_sample *sample)
@@ -325,6 +354,8 @@ void profile_tables__free(struct profile_tables *tables)
 	map64__free(&tables->function_index);
 	map64__free(&tables->mapping_index);
 	map64__free(&tables->string_index);
+	map64__free(&tables->object_index);
+	map64__free(&tables->cause_index);
 	array__free(&tables->path);
 	buffer__free(&tables->text);
 	buffer__free(&tables->waker);
@@ -350,15 +381,21 @@ struct profile_sample profile_sample(const struct profile_tables *tables, size_t
 	return sample;
 }
 
-const char *profile_process__name(const struct model *model, uint32_t thread)
+int64_t profile_process__name(struct profile_tables *tables, uint32_t thread)
 {
+	const struct model *model = tables->model;
 	uint32_t process = model->threads.data[thread].process;
 	uint32_t leader = model->processes.data[process].leader;
 	const struct model_thread *of = &model->threads.data[leader ? leader : thread];
 
 	if (of->execs.n)
-		return model__string(model, of->execs.data[of->execs.n - 1].comm);
-	return export_thread__name(model, leader ? leader : thread);
+		return model_string(tables, of->execs.data[of->execs.n - 1].comm);
+	return of->comms.n ? model_string(tables, of->comms.data[of->comms.n - 1].name) : 0;
+}
+
+int64_t profile_word(struct profile_tables *tables, const char *word)
+{
+	return intern__id(&tables->strings, word, strlen(word), NULL);
 }
 
 uint64_t profile_start(const struct model *model)

@@ -76,6 +76,8 @@ struct profile_tables {
 	struct map64 function_index; /* name and file -> function */
 	struct map64 mapping_index;  /* dso -> mapping */
 	struct map64 string_index;   /* string of the model -> string */
+	struct map64 object_index;   /* object of the model -> string */
+	struct map64 cause_index;    /* who ended a wait, and what it was called then -> string */
 	ARRAY(uint32_t) path;	     /* locations of a stack */
 	struct buffer text;	     /* of strings */
 	struct buffer waker;
@@ -91,14 +93,18 @@ void profile_tables__free(struct profile_tables *tables);
 /* The number of @text, with bytes that are not UTF-8 escaped; or -ENOMEM. */
 int64_t profile_string(struct profile_tables *tables, const char *text);
 
+/* The same for a word of ASCII, such as a key: faster. */
+int64_t profile_word(struct profile_tables *tables, const char *word);
+
 /* The *@n locations of @stack, innermost first. Valid until the next call. */
 const uint32_t *profile_stack(struct profile_tables *tables, uint32_t stack, size_t *n);
 
 /* Sample number @index. */
 struct profile_sample profile_sample(const struct profile_tables *tables, size_t index);
 
-/* The program that the process of @thread executed last; else what its first thread is called. */
-const char *profile_process__name(const struct model *model, uint32_t thread);
+/* The string of the program that the process of @thread executed last; else of what its first
+ * thread is called. Or -ENOMEM. */
+int64_t profile_process__name(struct profile_tables *tables, uint32_t thread);
 
 /* When the recording began, in ns since 1970; 0: unknown. */
 uint64_t profile_start(const struct model *model);
