@@ -61,10 +61,10 @@ enum {
 	FUNCTION_FILENAME = 4,
 };
 
-/* Values of a sample. */
-enum { VALUE_CPU, VALUE_OFF_CPU, VALUE_RUN_QUEUE, VALUE_COUNT };
+/* Values of a sample. Some readers show the last one, whatever is said to be the default. */
+enum { VALUE_OFF_CPU, VALUE_RUN_QUEUE, VALUE_CPU, VALUE_COUNT };
 
-static const char *const value_names[VALUE_COUNT] = {"cpu", "off_cpu", "run_queue"};
+static const char *const value_names[VALUE_COUNT] = {"off_cpu", "run_queue", "cpu"};
 
 struct pprof {
 	struct profile_tables tables;
@@ -114,13 +114,13 @@ static size_t value_of(enum wait_class class)
 static const char *default_value(const struct profile_tables *tables)
 {
 	uint64_t ns[VALUE_COUNT] = {};
-	size_t value = VALUE_CPU;
 
 	for (size_t i = 0; i < tables->samples.n; i++)
 		ns[value_of(profile_sample(tables, i).labels.class)] += tables->ns.data[i];
-	while (value + 1 < VALUE_COUNT && !ns[value])
-		value++;
-	return value_names[ns[value] ? value : VALUE_CPU];
+	for (size_t value = 0; value < VALUE_COUNT && !ns[VALUE_CPU]; value++)
+		if (ns[value])
+			return value_names[value];
+	return value_names[VALUE_CPU];
 }
 
 static void put_head(struct pprof *pprof)

@@ -66,7 +66,8 @@ sub raw_samples {
 	return @samples;
 }
 
-my %value_of = (cpu => 0, io => 1, lock => 1, other => 1, sched => 2);
+# Numbers of pprof's values by class.
+my %value_of = (io => 0, lock => 0, other => 0, sched => 1, cpu => 2);
 
 sub pprof_times {
 	my ($raw) = @_;
@@ -143,7 +144,7 @@ sub otlp_times {
 	check_dictionary($tables, \@strings);
 	for my $profile (map { message($_) } @{$scope->{2}}) {
 		my $type = message($profile->{1}[0]);
-		my $value = {cpu => 0, off_cpu => 1, run_queue => 2}->{$strings[$type->{1}[0]]};
+		my $value = {off_cpu => 0, run_queue => 1, cpu => 2}->{$strings[$type->{1}[0]]};
 		is($strings[$type->{2}[0]], 'nanoseconds', "$strings[$type->{1}[0]] in ns");
 		is(length $profile->{7}[0], 16, 'it has an id');
 		for my $sample (map { message($_) } @{$profile->{2}}) {
@@ -172,7 +173,7 @@ subtest 'pprof: what its users do' => sub {
 	need_command('go');
 	export('pprof', 'trace.data', '-o', 'trace.pb.gz');
 	my $raw = pprof('-raw', 'trace.pb.gz');
-	is(($raw =~ /^Samples:\n(.*)/m)[0], 'cpu/nanoseconds[dflt] off_cpu/nanoseconds run_queue/nanoseconds', 'sample types');
+	is(($raw =~ /^Samples:\n(.*)/m)[0], 'off_cpu/nanoseconds run_queue/nanoseconds cpu/nanoseconds[dflt]', 'sample types');
 	my ($id) = run('readelf', '-n', program('figure1'))->{out} =~ /Build ID: (\w+)/;
 	is((split ' ', $raw =~ /^Mappings\n(.*)/m ? $1 : '')[3], $id, 'the program with its build id is the first mapping');
 	ok($raw =~ / M=1 main \S*figure1\.c:\d+/, 'functions have source lines');
