@@ -51,26 +51,25 @@ static int curl__load(struct curl *curl)
 	};
 	/* Never unloaded: its TLS library leaves thread destructors. */
 	void *library = dlopen("libcurl.so.4", RTLD_LAZY);
-	char reason[256] = "";
-	int err;
 
 	if (!library) {
-		snprintf(reason, sizeof(reason), "%s", dlerror());
+		error__set(-ENOENT, "cannot load libcurl: %s", dlerror());
+		error__hint("Install it: libcurl4 on Debian and Ubuntu, libcurl on Fedora. Or "
+			    "write a file with -o, and send it with another program.");
 		library = dlopen("libcurl-gnutls.so.4", RTLD_LAZY);
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(functions) && library; i++) {
+	if (!library)
+		return -ENOENT;
+	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
 		void *function = dlsym(library, functions[i].name);
 
-		if (!function)
-			return error__set(-ENOSYS, "libcurl has no function %s", functions[i].name);
+		if (!function) {
+			error__set(-ENOSYS, "libcurl has no function %s", functions[i].name);
+			return -ENOSYS;
+		}
 		memcpy(functions[i].function, &function, sizeof(function));
 	}
-	if (library)
-		return 0;
-	err = error__set(-ENOENT, "cannot load libcurl: %s", reason);
-	error__hint("Install it: libcurl4 on Debian and Ubuntu, libcurl on Fedora. Or write a file "
-		    "with -o, and send it with another program.");
-	return err;
+	return 0;
 }
 
 int http_post__url(const char *url, const char *path, char **out)
@@ -179,7 +178,7 @@ int http_post(const char *url, const char *content_type, const void *data, size_
 {
 	_cleanup_free_ char *type = NULL;
 	struct curl_slist *headers = NULL;
-	struct curl curl;
+	struct curl curl = {};
 	CURL *handle;
 	int err = curl__load(&curl);
 

@@ -11,8 +11,8 @@ int gzip_stream__begin(struct gzip_stream *stream, FILE *to)
 {
 	stream->to = to;
 	stream->zlib = (z_stream){};
-	return deflateInit2(&stream->zlib, Z_BEST_SPEED, Z_DEFLATED,
-			    MAX_WBITS + GZIP_HEADER, DEFAULT_MEMORY, Z_DEFAULT_STRATEGY) == Z_OK
+	return deflateInit2(&stream->zlib, Z_BEST_SPEED, Z_DEFLATED, MAX_WBITS + GZIP_HEADER,
+			    DEFAULT_MEMORY, Z_DEFAULT_STRATEGY) == Z_OK
 		       ? 0
 		       : -ENOMEM;
 }
