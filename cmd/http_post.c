@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "render/format.h"
@@ -104,14 +105,30 @@ static size_t on_answer(char *data, size_t size, size_t n, void *context)
 	return size * n;
 }
 
-/* The first line of @answer, from its first character that can be printed. */
+/* Where the text of @answer begins. OTLP servers send a google.rpc.Status in protobuf: field 1 is a
+ * number, field 2 the message. */
+static char *text_of(struct answer *answer)
+{
+	struct cursor cursor = {.at = (uint8_t *)answer->text,
+				.end = (uint8_t *)answer->text + answer->n};
+	uint64_t tag = cursor__varint(&cursor);
+
+	if (tag == (1 << 3 | 0)) {
+		cursor__varint(&cursor);
+		tag = cursor__varint(&cursor);
+	}
+	if (tag != (2 << 3 | 2))
+		return answer->text;
+	cursor__varint(&cursor); /* its length */
+	return answer->text + (cursor.at - (uint8_t *)answer->text);
+}
+
+/* The first line of @answer that has text. */
 static const char *first_line(struct answer *answer)
 {
-	char *at = answer->text;
-	const char *end = answer->text + answer->n;
+	char *at = text_of(answer);
 
-	while (at < end && (*at == ' ' || !format__character(at)))
-		at++;
+	at += strspn(at, " \t\r\n");
 	at[strcspn(at, "\r\n")] = '\0';
 	return at;
 }

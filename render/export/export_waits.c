@@ -93,12 +93,12 @@ const char *export_waits__cause_text(const struct export_waits *waits, struct wa
 	return export_text(text, name);
 }
 
-const char *export_thread__name(const struct model *model, uint32_t index)
+const char *export_thread__name(const struct model *model, uint32_t thread)
 {
-	const struct model_thread *thread = &model->threads.data[index];
+	const struct model_thread *named = &model->threads.data[thread];
 
-	return thread->comms.n ? model__string(model, thread->comms.data[thread->comms.n - 1].name)
-			       : "";
+	return named->comms.n ? model__string(model, named->comms.data[named->comms.n - 1].name)
+			      : "";
 }
 
 const char *waker_context__name(enum waker_context context)

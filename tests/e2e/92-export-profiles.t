@@ -283,6 +283,7 @@ subtest 'help and completion name all formats' => sub {
 my $server = <<'SERVER';
 use IO::Socket::INET;
 my $socket = IO::Socket::INET->new(Listen => 5, LocalAddr => "127.0.0.1") or die;
+my $why = "there is no receiver for profiles of this kind";
 $| = 1;
 print $socket->sockport, "\n";
 while (my $client = $socket->accept) {
@@ -297,6 +298,7 @@ while (my $client = $socket->accept) {
 	print $file $head, $body;
 	close $file;
 	print $client $head =~ m{ /gone } ? "HTTP/1.1 404 Not Found\r\n\r\nno such\e[2J service\nsecond line\n"
+		: $head =~ m{ /status } ? "HTTP/1.1 400 Bad Request\r\n\r\n" . "\x08\x03\x12" . chr(length $why) . $why
 		: $head =~ m{ /busy } ? "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
 		: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 	close $client;
@@ -318,6 +320,7 @@ subtest 'to a server' => sub {
 		is($body eq slurp('trace.otlp'), 1, 'what is sent is the file');
 	}
 	fails('not found', qr/HTTP status 404: no such\\x1b\[2J service\n/, '-f', 'otlp', '--to', "localhost:$port/gone", '-i', 'trace.data');
+	fails('a status in protobuf', qr/HTTP status 400: there is no receiver for profiles of this kind\n/, '-f', 'otlp', '--to', "localhost:$port/status", '-i', 'trace.data');
 	fails('busy', qr/HTTP status 503\n/, '-f', 'otlp', '--to', "http://127.0.0.1:$port/busy", '-i', 'trace.data');
 	stop($pid);
 	fails('nobody there', qr/cannot send to .*(refused|connect to)/i, '-f', 'otlp', '--to', "http://127.0.0.1:$port", '-i', 'trace.data');
