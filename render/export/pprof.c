@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "recording/wait_class.h"
 #include "render/export/gzip_stream.h"

@@ -27,7 +27,8 @@ record(['--trace', '-o', 'hostile.data'], 'perl', '-e',
 my @recordings = qw(trace.data sampled.data hostile.data);
 
 # The environment keeps go from the home folder and from the network.
-my %go = (PPROF_TMPDIR => $DIR, GOCACHE => "$DIR/go", GOPROXY => 'off', GOFLAGS => '-mod=mod', HOME => $DIR);
+my $has_go = grep { -x "$_/go" } split /:/, $ENV{PATH};
+my %go = (PPROF_TMPDIR => $DIR, GOCACHE => "$DIR/go", GOPROXY => 'off', HOME => $DIR);
 
 sub export {
 	my ($format, $file, @options) = @_;
@@ -186,7 +187,7 @@ subtest 'pprof: what its users do' => sub {
 		my ($index, $class) = @$_;
 		my $top = pprof(@all, "-sample_index=$index", $class ? "-tagfocus=class=$class" : (), 'trace.pb.gz');
 		my ($shown) = $top =~ /Showing nodes accounting for (\d+)(?:ns)?,/;
-		is($shown, $class_ns{$class // 'cpu'}, join ' ', '-sample_index', @$_);
+		is($shown, $class_ns{$class // 'cpu'} // 0, join ' ', '-sample_index', @$_);
 	}
 	my ($tid) = map { $_->{tid} } grep { $_->{name} eq 'T1' }
 		@{decode(run($DWELL, 'report', '--json', '-i', 'trace.data')->{out})->{threads}};
@@ -223,9 +224,8 @@ subtest 'filters' => sub {
 	is_deeply(speedscope_times(decode(slurp('x.json'))), $expected, 'speedscope, without idle waits');
 	export('otlp', 'trace.data', '-o', 'x.otlp', '--idle=hide', @options);
 	is_deeply((otlp_times(slurp('x.otlp')))[0], $expected, 'otlp');
-	need_command('go');
 	export('pprof', 'trace.data', '-o', 'x.pb.gz', '--idle=hide', @options);
-	is_deeply(pprof_times(pprof('-raw', 'x.pb.gz')), $expected, 'pprof');
+	!$has_go or is_deeply(pprof_times(pprof('-raw', 'x.pb.gz')), $expected, 'pprof');
 };
 
 subtest 'no samples' => sub {
@@ -239,8 +239,7 @@ subtest 'no samples' => sub {
 		otlp_times(slurp('x.otlp'));
 		export('pprof', 'true.data', '-o', 'x.pb.gz', @$options);
 	}
-	need_command('go');
-	is(scalar(raw_samples(pprof('-raw', 'x.pb.gz'))), 0, 'nor has pprof');
+	!$has_go or is(scalar(raw_samples(pprof('-raw', 'x.pb.gz'))), 0, 'nor has pprof');
 };
 
 subtest 'standard output' => sub {
@@ -252,7 +251,7 @@ subtest 'standard output' => sub {
 
 sub fails {
 	my ($what, $error, @arguments) = @_;
-	my $result = run({env => {LD_LIBRARY_PATH => $ENV{NO_CURL} // ''}}, $DWELL, 'export', @arguments);
+	my $result = run($DWELL, 'export', @arguments);
 	isnt($result->{status}, 0, "$what: it fails");
 	like($result->{err}, $error, "$what: and says why");
 	is(scalar(() = $result->{err} =~ /$error/g), 1, "$what: once");
@@ -326,7 +325,7 @@ subtest 'to a server' => sub {
 	fails('nobody there', qr/cannot send to .*(refused|connect to)/i, '-f', 'otlp', '--to', "http://127.0.0.1:$port", '-i', 'trace.data');
 	mkdir 'lib';
 	spew("lib/$_", '') for 'libcurl.so.4', 'libcurl-gnutls.so.4';
-	local $ENV{NO_CURL} = "$DIR/lib";
+	local $ENV{LD_LIBRARY_PATH} = "$DIR/lib";
 	fails('no libcurl', qr/cannot load libcurl: .*\n  Install it: libcurl4 /, '-f', 'otlp', '--to', "http://127.0.0.1:$port", '-i', 'trace.data');
 	unlike(run('readelf', '-d', $DWELL)->{out}, qr/curl/, 'dwell is not linked with libcurl');
 };
