@@ -14,6 +14,7 @@ struct command {
 	const char *summary; /* a few words, for the list of commands */
 	const char *usage;   /* printed after "dwell NAME ", one or more lines */
 	const char *details; /* printed below the options in --help; or NULL */
+	void (*print_details)(FILE *to); /* the same, if it is made of a table; or NULL */
 	const struct option_row *options;
 
 	/* @argv[0] is the command's name, or the last word of it. Returns the exit status. */

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cmd/cmd.h"
+#include "cmd/http_post.h"
 #include "cmd/output_file.h"
 #include "cmd/view.h"
 #include "render/export/export.h"
@@ -14,6 +15,7 @@ struct export_options {
 	struct view_options view; /* first: see VIEW_OPTIONS_FILTER */
 	const struct export_format *format;
 	const char *output;
+	const char *to; /* URL */
 	bool idle_set;
 };
 
@@ -46,10 +48,14 @@ static int set_idle(void *options, const char *value)
 static const struct option_row rows[] = {
 	VIEW_OPTION_INPUT,
 	OPTION_GROUP("Output"),
-	OPTION_CALL("format", 'f', "FORMAT", "folded", set_format, "the format: see below"),
+	OPTION_CALL("format", 'f', "FORMAT", "folded|firefox|perfetto|sqlite|otlp|pprof|speedscope",
+		    set_format, "the format: see below"),
 	OPTION_TEXT("output", 'o', "FILE", struct export_options, output,
 		    "write FILE; - is standard output (default: the recording's name with the "
 		    "format's extension)"),
+	OPTION_TEXT("to", 0, "URL", struct export_options, to,
+		    "send otlp to a server by HTTP instead of writing a file; a URL without a path "
+		    "gets /v1development/profiles"),
 	OPTION_GROUP("Filters"),
 	VIEW_OPTIONS_FILTER,
 	OPTION_CALL("idle", 0, "[HOW]", "show|hide", set_idle,
@@ -98,6 +104,31 @@ static int write_output(const struct export_options *options, const struct expor
 	return err;
 }
 
+/* Makes the document in memory, and sends it. */
+static int send_output(const struct export_options *options, const struct export *export)
+{
+	const struct export_format *format = options->format;
+	_cleanup_free_ char *document = NULL;
+	_cleanup_free_ char *url = NULL;
+	size_t size = 0;
+	FILE *to;
+	int err = http_post__url(options->to, format->post_path, &url);
+
+	if (err)
+		return err;
+	to = open_memstream(&document, &size);
+	if (!to)
+		return -ENOMEM;
+	err = format->write(export, to);
+	if (fclose(to) && !err)
+		err = -ENOMEM;
+	err = err ? err : http_post(url, format->content_type, document, size);
+	if (!err)
+		fprintf(stderr, "dwell: sent %zu bytes to %s\n", size, url);
+	return err;
+}
+
+/* @path: NULL with a URL. */
 static int export_recording(const struct export_options *options, const char *path)
 {
 	struct sample_filter filter = options->view.filter;
@@ -122,43 +153,66 @@ static int export_recording(const struct export_options *options, const char *pa
 	filter.idle = idle;
 	export.model = model;
 	export.kinds = kinds;
-	return err ? err : write_output(options, &export, path);
+	if (err)
+		return err;
+	return path ? write_output(options, &export, path) : send_output(options, &export);
+}
+
+/* What is wrong with the options together. Returns 0 or -EINVAL with error__set() done. */
+static int check_options(const struct export_options *options)
+{
+	if (!options->format) {
+		error__set(-EINVAL, "no format is given");
+		error__hint("For example: dwell export --format speedscope");
+		return -EINVAL;
+	}
+	if (options->view.idle == IDLE_VIEW_EXPLAIN)
+		return error__set(-EINVAL, "--idle=why is an option of dwell report");
+	if (options->to && options->output)
+		return error__set(-EINVAL, "--to and -o cannot be used together");
+	if (options->to && !options->format->post_path)
+		return error__set(-EINVAL, "--to cannot be used with the format %s",
+				  options->format->name);
+	return 0;
 }
 
 static int cmd_export(int argc, char **argv)
 {
 	struct export_options options = {};
-	_cleanup_free_ char *name = NULL;
+	_cleanup_free_ char *name = NULL; /* if none is given */
 	int status, err;
 
 	if (!command__parse_input(&command_export, argc, argv, &options, &options.view.input,
 				  "recording", &status))
 		return status;
-	if (!options.format) {
-		error__set(-EINVAL, "no format is given");
-		error__hint("For example: dwell export --format speedscope");
-		return command__reject(-EINVAL);
+	err = check_options(&options);
+	if (err)
+		return command__reject(err);
+	if (!options.to && !options.output) {
+		name = default_output(&options);
+		if (!name)
+			return command__fail(-ENOMEM);
 	}
-	if (options.view.idle == IDLE_VIEW_EXPLAIN)
-		return command__reject(
-			error__set(-EINVAL, "--idle=why is an option of dwell report"));
-	name = options.output ? NULL : default_output(&options);
-	err = options.output || name
-		      ? export_recording(&options, options.output ? options.output : name)
-		      : -ENOMEM;
+	err = export_recording(&options, options.output ? options.output : name);
 	sample_filter__free(&options.view.filter);
 	return err ? command__fail(err) : EXIT_FINE;
+}
+
+static void print_formats(FILE *to)
+{
+	size_t n;
+	const struct export_format *formats = export_format__all(&n);
+
+	fprintf(to, "\nFormats:\n");
+	for (size_t i = 0; i < n; i++)
+		fprintf(to, "  %-11s %s\n", formats[i].name, formats[i].about);
 }
 
 const struct command command_export = {
 	.name = "export",
 	.summary = "write a recording in the format of another tool",
-	.usage = "--format FORMAT [-i FILE] [-o FILE] [OPTIONS]",
-	.details = "Formats:\n"
-		   "  folded      stacks with microseconds, a line each: flamegraph.pl, inferno\n"
-		   "  firefox     a profile for the Firefox Profiler: profiler.firefox.com, samply load\n"
-		   "  perfetto    a trace for Perfetto: ui.perfetto.dev, trace_processor\n"
-		   "  sqlite      an SQLite database, for questions of one's own: sqlite3, DuckDB\n",
+	.usage = "--format FORMAT [-i FILE] [-o FILE | --to URL] [OPTIONS]",
+	.print_details = print_formats,
 	.options = rows,
 	.run = cmd_export,
 };

@@ -97,6 +97,8 @@ static void print_command_help(const struct command *command, FILE *to)
 	options__print(command->options, to);
 	if (command->details)
 		fprintf(to, "\n%s", command->details);
+	if (command->print_details)
+		command->print_details(to);
 }
 
 static void print_help(FILE *to)

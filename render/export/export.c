@@ -4,8 +4,11 @@
 #include <string.h>
 
 #include "render/export/firefox.h"
+#include "render/export/otlp.h"
 #include "render/export/perfetto.h"
+#include "render/export/pprof.h"
 #include "render/export/script.h"
+#include "render/export/speedscope.h"
 #include "render/export/sqlite.h"
 
 static int write_folded(const struct export *export, FILE *to)
@@ -43,6 +46,29 @@ static const struct export_format formats[] = {
 		.about = "an SQLite database, for questions of one's own: sqlite3, DuckDB, pandas",
 		.idle = true,
 		.write_file = sqlite__write,
+	},
+	{
+		.name = "otlp",
+		.extension = "otlp",
+		.about = "OpenTelemetry profiles: a collector (with --to)",
+		.idle = true,
+		.write = otlp__write,
+		.post_path = OTLP_PATH,
+		.content_type = OTLP_CONTENT_TYPE,
+	},
+	{
+		.name = "pprof",
+		.extension = "pb.gz",
+		.about = "a profile for go tool pprof, Grafana, Polar Signals",
+		.idle = true,
+		.write = pprof__write,
+	},
+	{
+		.name = "speedscope",
+		.extension = "speedscope.json",
+		.about = "threads in order of time, as flame graphs: speedscope.app",
+		.idle = true,
+		.write = speedscope__write,
 	},
 };
 

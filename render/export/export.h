@@ -30,6 +30,9 @@ struct export_format {
 	bool idle; /* idle waits are in it, marked as such, unless left out on request */
 	/* Returns 0 or -errno, of which -EIO and its like are of @to. NULL: see write_file. */
 	int (*write)(const struct export *export, FILE *to);
+	/* Formats that servers receive by HTTP: where, if the URL has no path, and as what. */
+	const char *post_path;
+	const char *content_type;
 	/* Formats that cannot be streams: creates the file @path, which does not exist. */
 	int (*write_file)(const struct export *export, const char *path);
 };

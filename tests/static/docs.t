@@ -17,11 +17,11 @@ result() {
 make -s man >/dev/null
 result 'man pages are without fault' "$(mandoc -T lint -W warning build/man/*.1 2>&1)"
 result 'every command has a man page' "$(
-	for command in record report script waits causal path latency html cc; do
+	for command in record report script waits causal path latency html export cc; do
 		grep -q '^\\fB\\-\\-\|^.TP' "build/man/dwell-$command.1" 2>&1 || echo "$command"
 	done)"
 result 'every option is in its man page and in the completion' "$(
-	for command in record report script waits path html 'causal run' 'causal report' 'latency run' 'latency report' 'latency requests' 'latency locks'; do
+	for command in record report script waits path html export 'causal run' 'causal report' 'latency run' 'latency report' 'latency requests' 'latency locks'; do
 		# shellcheck disable=SC2086
 		build/dwell $command --help | grep -o -- '^ .*--[a-z-]*' | sed 's/.*--//' | sort -u |
 			while read -r option; do
