@@ -108,7 +108,7 @@ check:
 	$(Q)$(MAKE) --no-print-directory -j"$$(nproc)" check-built
 	$(Q)tests/run tests/static/*.t $(UNIT) $(SANITIZED) tests/e2e/*.t
 
-check-built: all unit sanitized programs
+check-built: all unit sanitized programs viewer/node_modules/.package-lock.json
 
 # The ladder of older kernels, in qemu.
 check-kernels:

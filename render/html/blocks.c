@@ -126,21 +126,22 @@ void table__free(struct table *table)
 
 int64_t recent__code(struct recent *recent, uint32_t key, uint32_t value)
 {
-	uint32_t *pair, later;
+	struct recent_pair *pair;
+	uint32_t before;
 
-	while (recent->pairs.n <= 2 * (size_t)key + 1)
-		if (array__push(&recent->pairs, 0))
+	while (recent->pairs.n <= key)
+		if (array__push(&recent->pairs, (struct recent_pair){}))
 			return -ENOMEM;
-	pair = &recent->pairs.data[2 * (size_t)key];
-	if (pair[0] == value + 1)
+	pair = &recent->pairs.data[key];
+	if (pair->later == value + 1)
 		return 0;
-	later = pair[0];
-	pair[0] = value + 1;
-	if (pair[1] == value + 1) {
-		pair[1] = later;
+	before = pair->later;
+	pair->later = value + 1;
+	if (pair->earlier == value + 1) {
+		pair->earlier = before;
 		return 1;
 	}
-	pair[1] = later;
+	pair->earlier = before;
 	return (int64_t)value + 2;
 }
 

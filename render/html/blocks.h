@@ -46,8 +46,13 @@ void table__free(struct table *table);
  * Numbers that are likely one of the last two that came with the same key: such a number becomes 0
  * or 1, another one its value + 2. Zeroed: nothing was seen.
  */
+struct recent_pair {
+	uint32_t later; /* value + 1; 0: none */
+	uint32_t earlier;
+};
+
 struct recent {
-	ARRAY(uint32_t) pairs; /* two by key, each value + 1: the later one first */
+	ARRAY(struct recent_pair) pairs; /* by key */
 };
 
 /* What stands for @value, which comes with @key; or -ENOMEM. */

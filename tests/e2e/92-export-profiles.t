@@ -189,7 +189,7 @@ subtest 'pprof: what its users do' => sub {
 		my ($shown) = $top =~ /Showing nodes accounting for (\d+)(?:ns)?,/;
 		is($shown, $class_ns{$class // 'cpu'} // 0, join ' ', '-sample_index', @$_);
 	}
-	my ($tid) = map { $_->{tid} } grep { $_->{name} eq 'T1' }
+	my ($tid) = map { $_->{tid} } grep { $_->{comm} eq 'T1' }
 		@{decode(run($DWELL, 'report', '--json', '-i', 'trace.data')->{out})->{threads}};
 	my ($shown) = pprof(@all, '-sample_index=cpu', "-tagfocus=tid=$tid", 'trace.pb.gz') =~ /accounting for (\d+)ns,/;
 	is($shown, $times->{"$tid cpu"}, 'a thread by its tid');
