@@ -1,6 +1,6 @@
 // Flame graphs: time by call chain, from the outermost function in, or from the innermost out.
 import { CHANNELS, type Recording } from './recording.js';
-import { addThread, threadsOf, type Range } from './selection.js';
+import { addThread, threadsOf, weigh, type Range } from './selection.js';
 import { threadName } from './recording.js';
 
 export interface FlameOptions {
@@ -65,10 +65,18 @@ class Labels {
 
 /** A tree of labels: children by parent and label. Node 0 is the root. */
 class Tree {
-	parent = new Int32Array(1 << 12);
-	label = new Uint32Array(1 << 12);
+	parent: Int32Array;
+	label: Uint32Array;
 	n = 1;
-	private slots = new Int32Array(1 << 13);
+	private slots: Int32Array;
+
+	/** With room for `nodes`; it grows beyond them. */
+	constructor(nodes = 1 << 11) {
+		const size = 1 << Math.ceil(Math.log2(nodes * 2 + 2));
+		this.parent = new Int32Array(size / 2);
+		this.label = new Uint32Array(size / 2);
+		this.slots = new Int32Array(size);
+	}
 
 	child(parent: number, label: number): number {
 		let slot = this.slot(parent, label);
@@ -86,7 +94,8 @@ class Tree {
 	}
 
 	private slot(parent: number, label: number): number {
-		return (Math.imul(parent, 0x9e3779b1) ^ Math.imul(label + 1, 0x85ebca6b)) >>> 5 & (this.slots.length - 1);
+		const mixed = Math.imul(Math.imul(parent, 0x9e3779b1) ^ label, 0x85ebca6b);
+		return (mixed ^ mixed >>> 15) & (this.slots.length - 1);
 	}
 
 	private grow(): void {
@@ -114,6 +123,62 @@ export interface FlameBase {
 	tree: Tree;
 	/** By combination: its node in the tree, which has only functions and kinds. */
 	comboNode: Int32Array;
+	order: Order;
+}
+
+/** Children of all nodes of a tree: those of node i are list[start[i]] to list[start[i + 1] - 1]. */
+interface Children { start: Int32Array; list: Int32Array }
+
+/**
+ * Combinations in the order of a walk through the tree that visits callers first: what is in and below a node
+ * is one piece of them, so that its time is a difference of two sums.
+ */
+interface Order {
+	children: Children;
+	combos: Int32Array;
+	/** By node: where its own combinations begin and end, and those of all below it. */
+	begin: Int32Array;
+	own: Int32Array;
+	end: Int32Array;
+}
+
+function childrenOf(tree: Tree): Children {
+	const start = new Int32Array(tree.n + 1), list = new Int32Array(tree.n);
+	for (let node = 1; node < tree.n; node++) start[tree.parent[node]! + 1]!++;
+	for (let node = 0; node < tree.n; node++) start[node + 1]! += start[node]!;
+	const next = start.slice();
+	for (let node = 1; node < tree.n; node++) list[next[tree.parent[node]!]!++] = node;
+	return { start, list };
+}
+
+function orderOf(tree: Tree, comboNode: Int32Array): Order {
+	const children = childrenOf(tree), { start, list } = children, n = tree.n;
+	/* The combinations of each node, as a list through `next`. */
+	const first = new Int32Array(n).fill(-1), next = new Int32Array(comboNode.length);
+	for (let combo = comboNode.length - 1; combo >= 0; combo--) {
+		next[combo] = first[comboNode[combo]!]!;
+		first[comboNode[combo]!] = combo;
+	}
+	const combos = new Int32Array(comboNode.length), begin = new Int32Array(n), own = new Int32Array(n), end = new Int32Array(n);
+	const stack = new Int32Array(n + 1), child = new Int32Array(n);
+	let depth = 0, count = 0;
+	const enter = (node: number): void => {
+		begin[node] = count;
+		for (let combo = first[node]!; combo >= 0; combo = next[combo]!) combos[count++] = combo;
+		own[node] = count;
+		child[node] = start[node]!;
+		stack[depth++] = node;
+	};
+	enter(0);
+	while (depth) {
+		const node = stack[depth - 1]!;
+		if (child[node]! < start[node + 1]!) enter(list[child[node]!++]!);
+		else {
+			end[node] = count;
+			depth--;
+		}
+	}
+	return { children, combos, begin, own, end };
 }
 
 function frameLabels(r: Recording, labels: Labels, lines: boolean): Uint32Array {
@@ -134,7 +199,7 @@ function kindLabels(r: Recording, labels: Labels): Uint32Array {
 }
 
 export function flameBase(r: Recording, lines: boolean): FlameBase {
-	const labels = new Labels(), tree = new Tree();
+	const labels = new Labels(), tree = new Tree(r.nodeParent.length + r.combos.n);
 	const frameLabel = frameLabels(r, labels, lines), kindLabel = kindLabels(r, labels);
 	const nodes = new Int32Array(r.nodeParent.length);
 	for (let i = 1; i < nodes.length; i++) nodes[i] = tree.child(nodes[r.nodeParent[i]!]!, frameLabel[r.nodeFrame[i]!]!);
@@ -143,7 +208,7 @@ export function flameBase(r: Recording, lines: boolean): FlameBase {
 		const node = nodes[r.stackNode[stack]!] || unknown, kind = r.combos.kind[i]!;
 		return r.kinds[kind]!.class ? tree.child(node, kindLabel[kind]!) : node;
 	});
-	return { labels, frameLabel, kindLabel, tree, comboNode };
+	return { labels, frameLabel, kindLabel, tree, comboNode, order: orderOf(tree, comboNode) };
 }
 
 /** The label of a thread or process, and what sorts it with others. */
@@ -193,127 +258,114 @@ function shownChain(labels: Labels, all: number[], options: FlameOptions): numbe
 	return last < 0 ? null : all.slice(0, last + 1).reverse();
 }
 
-/** What a selection adds to a tree: time of a node, by channel. */
-class Weights {
-	private nodes = new Int32Array(1 << 12);
-	private channels = new Uint8Array(1 << 12);
-	private times = new Float64Array(1 << 12);
-	n = 0;
-	total = 0;
+/** Times of the nodes of a tree. */
+interface NodeTimes {
+	total(node: number): number;
+	self(node: number): number;
+	channel(node: number, c: number): number;
+}
+
+/** Times of the tree of all chains, from times by combination. */
+function orderedTimes(r: Recording, { begin, own, end, combos }: Order, weights: Float64Array): NodeTimes {
+	const n = combos.length, sums = new Float64Array(n + 1), kinds = r.combos.kind;
+	for (let i = 0; i < n; i++) sums[i + 1] = sums[i]! + weights[combos[i]!]!;
+	/* Of a channel when it is asked for: those in the picture are few. */
+	const byChannel: (Float64Array | null)[] = [null, null, null, null, null, null];
+	const channelSums = (c: number): Float64Array => {
+		const made = new Float64Array(n + 1);
+		for (let i = 0; i < n; i++) {
+			const combo = combos[i]!;
+			made[i + 1] = made[i]! + (r.kinds[kinds[combo]!]!.channel === c ? weights[combo]! : 0);
+		}
+		return byChannel[c] = made;
+	};
+	return {
+		total: (node) => sums[end[node]!]! - sums[begin[node]!]!,
+		self: (node) => sums[own[node]!]! - sums[begin[node]!]!,
+		channel: (node, c) => {
+			const found = byChannel[c] ?? channelSums(c);
+			return found[end[node]!]! - found[begin[node]!]!;
+		},
+	};
+}
+
+/** Times of a tree that is made for one picture. */
+class GrownTimes implements NodeTimes {
+	private selves = new Float64Array(1 << 10);
+	private channels = new Float64Array(CHANNELS << 10);
+	private sums = new Float64Array(0);
 
 	add(node: number, channel: number, ns: number): void {
-		if (this.n === this.nodes.length) {
-			const more = this.n * 2, nodes = new Int32Array(more), channels = new Uint8Array(more), times = new Float64Array(more);
-			nodes.set(this.nodes);
-			channels.set(this.channels);
-			times.set(this.times);
-			[this.nodes, this.channels, this.times] = [nodes, channels, times];
-		}
-		this.nodes[this.n] = node;
-		this.channels[this.n] = channel;
-		this.times[this.n++] = ns;
-		this.total += ns;
+		if (node >= this.selves.length) this.grow(node + 1);
+		this.selves[node]! += ns;
+		this.channels[node * CHANNELS + channel]! += ns;
 	}
 
-	/** Time of each node of a tree with all below it. A parent's number is below those of its children. */
-	totals(tree: Tree, to: Float64Array): Float64Array {
-		to.fill(0, 0, tree.n);
-		for (let i = 0; i < this.n; i++) to[this.nodes[i]!]! += this.times[i]!;
-		for (let node = tree.n - 1; node > 0; node--) to[tree.parent[node]!]! += to[node]!;
-		return to;
+	private grow(nodes: number): void {
+		const selves = new Float64Array(nodes * 2), channels = new Float64Array(nodes * 2 * CHANNELS);
+		selves.set(this.selves);
+		channels.set(this.channels);
+		[this.selves, this.channels] = [selves, channels];
 	}
 
-	/** Adds what is in or below nodes in the picture: `place` has the closest one of each node. */
-	addTo(place: Int32Array, order: Int32Array, self: Float64Array, channels: Float64Array): void {
-		for (let i = 0; i < this.n; i++) {
-			const node = this.nodes[i]!, at = place[node]!, ns = this.times[i]!;
-			channels[at * CHANNELS + this.channels[i]!]! += ns;
-			if (order[at] === node) self[at]! += ns;
+	/** Adds times to those of callers: a caller's number is below those of what it calls. */
+	finish(tree: Tree): this {
+		if (tree.n > this.selves.length) this.grow(tree.n);
+		this.sums = this.selves.slice();
+		for (let node = tree.n - 1; node > 0; node--) {
+			const parent = tree.parent[node]!;
+			this.sums[parent]! += this.sums[node]!;
+			for (let c = 0; c < CHANNELS; c++) this.channels[parent * CHANNELS + c]! += this.channels[node * CHANNELS + c]!;
 		}
+		return this;
 	}
+
+	total(node: number): number { return this.sums[node]!; }
+	self(node: number): number { return this.selves[node]!; }
+	channel(node: number, c: number): number { return this.channels[node * CHANNELS + c]!; }
 }
 
-/** Adds a selection to a tree. */
-function addSelection(r: Recording, base: FlameBase, tree: Tree, labels: Labels, range: Range, options: FlameOptions): Weights {
-	const weights = new Weights(), fast = tree === base.tree;
-	eachGroup(r, labels, range, options.by, (group, times) => {
-		const root = group < 0 ? 0 : tree.child(0, group);
-		for (let combo = 0; combo < times.length; combo++) {
-			const ns = times[combo]!;
-			if (!ns) continue;
-			let node = base.comboNode[combo]!;
-			if (!fast) {
-				const wanted = shownChain(labels, chain(base, combo), options);
-				if (!wanted) continue;
-				node = root;
-				for (const label of wanted) node = tree.child(node, label);
-			}
-			weights.add(node, r.kinds[r.combos.kind[combo]!]!.channel, ns);
+/** Adds a selection to a tree: its nodes have `labels`, of which `labelOf` knows those of the recording. */
+function addSelection(
+	r: Recording, base: FlameBase, tree: Tree, range: Range, options: FlameOptions, labelOf: (label: number) => number,
+): GrownTimes {
+	const times = new GrownTimes();
+	eachGroup(r, base.labels, range, options.by, (group, weights) => {
+		const root = group < 0 ? 0 : tree.child(0, labelOf(group));
+		for (let combo = 0; combo < weights.length; combo++) {
+			if (!weights[combo]) continue;
+			const wanted = shownChain(base.labels, chain(base, combo), options);
+			if (!wanted) continue;
+			let node = root;
+			for (const label of wanted) node = tree.child(node, labelOf(label));
+			times.add(node, r.kinds[r.combos.kind[combo]!]!.channel, weights[combo]!);
 		}
 	});
-	return weights;
+	return times;
 }
 
-/** Memory that is used again for each picture of large trees. */
-class Scratch {
-	private buffers: Float64Array[] = [];
-	private numbers = new Int32Array(0);
-	floats(i: number, n: number): Float64Array {
-		const buffer = this.buffers[i];
-		return buffer && buffer.length >= n ? buffer : this.buffers[i] = new Float64Array(n);
-	}
-	integers(n: number): Int32Array {
-		if (this.numbers.length < n) this.numbers = new Int32Array(n);
-		return this.numbers;
-	}
-}
-
-const scratch = new Scratch();
-
-/** Nodes of at least `limit`, parents first and siblings by time, and where each begins. */
-function visibleNodes(tree: Tree, all: Float64Array, other: Float64Array | null, limit: number) {
-	const size = (node: number): number => other ? Math.max(all[node]!, other[node]!) : all[node]!;
-	const children = new Map<number, number[]>();
-	for (let node = 1; node < tree.n; node++) {
-		const ns = size(node);
-		if (ns <= 0 || ns < limit) continue;
-		const parent = tree.parent[node]!, list = children.get(parent);
-		if (list) list.push(node);
-		else children.set(parent, [node]);
-	}
-	const order: number[] = [0], start: number[] = [0], depths: number[] = [0];
-	let depth = 0;
+/** The part of the tree that can be seen, laid out: nodes of a share of the whole, siblings by time. */
+function layOut(tree: Tree, { start, list }: Children, labels: Labels, times: NodeTimes, other: NodeTimes | null, least: number): Flame {
+	const size = (node: number): number => other ? Math.max(times.total(node), other.total(node)) : times.total(node);
+	const limit = least * size(0), order: number[] = [0], begins: number[] = [0], parents: number[] = [-1], depths: number[] = [0];
 	for (let i = 0; i < order.length; i++) {
-		const below = children.get(order[i]!);
-		if (!below) continue;
-		below.sort((a, b) => size(b) - size(a) || a - b);
-		let at = start[i]!;
-		for (const child of below) {
-			order.push(child);
-			start.push(at);
-			depths.push(depths[i]! + 1);
-			at += size(child);
+		const node = order[i]!, below: [number, number][] = [];
+		for (let k = start[node]!; k < start[node + 1]!; k++) {
+			const ns = size(list[k]!);
+			if (ns > 0 && ns >= limit) below.push([list[k]!, ns]);
 		}
-		depth = Math.max(depth, depths[i]! + 1);
+		below.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+		let at = begins[i]!;
+		for (const [child, ns] of below) {
+			order.push(child);
+			begins.push(at);
+			parents.push(i);
+			depths.push(depths[i]! + 1);
+			at += ns;
+		}
 	}
-	return { order: Int32Array.from(order), start: Float64Array.from(start), depth };
-}
-
-/** The part of the tree that can be seen, laid out. */
-function layOut(tree: Tree, labels: Labels, weights: Weights, other: Weights | null, least: number): Flame {
-	const all = weights.totals(tree, scratch.floats(0, tree.n)), against = other ? other.totals(tree, scratch.floats(1, tree.n)) : null;
-	const { order, start, depth } = visibleNodes(tree, all, against, least * Math.max(weights.total, other?.total ?? 0));
-	const n = order.length, place = scratch.integers(tree.n);
-	place.fill(-1, 0, tree.n);
-	for (let i = 0; i < n; i++) place[order[i]!] = i;
-	const parent = Int32Array.from(order, (node, i) => i ? place[tree.parent[node]!]! : -1);
-	for (let node = 1; node < tree.n; node++) if (place[node]! < 0) place[node] = place[tree.parent[node]!]!;
-	const self = new Float64Array(n), channels = new Float64Array(n * CHANNELS);
-	weights.addTo(place, order, self, channels);
-	for (let i = n - 1; i > 0; i--)
-		for (let c = 0; c < CHANNELS; c++) channels[parent[i]! * CHANNELS + c]! += channels[i * CHANNELS + c]!;
-	const used = new Map<number, number>(), texts: string[] = [], places: string[] = [];
-	const label = new Uint32Array(n), type = new Uint8Array(n);
+	const n = order.length, used = new Map<number, number>(), texts: string[] = [], places: string[] = [];
+	const label = new Uint32Array(n), type = new Uint8Array(n), channels = new Float64Array(n * CHANNELS);
 	for (let i = 0; i < n; i++) {
 		const number = i ? tree.label[order[i]!]! : -1;
 		let short = used.get(number);
@@ -325,17 +377,20 @@ function layOut(tree: Tree, labels: Labels, weights: Weights, other: Weights | n
 		}
 		label[i] = short;
 		type[i] = i ? labels.types[number]! : TYPE_THREAD;
+		for (let c = 0; c < CHANNELS; c++) channels[i * CHANNELS + c] = times.channel(order[i]!, c);
 	}
 	return {
-		total: weights.total, compared: other?.total ?? 0, labels: texts, places, label, type, channels, depth, parent, start, self,
-		ns: Float64Array.from(order, (node) => all[node]!), other: Float64Array.from(order, (node) => against ? against[node]! : 0),
+		total: times.total(0), compared: other?.total(0) ?? 0, labels: texts, places, label, type, channels, depth: depths.reduce((most, depth) => Math.max(most, depth), 0),
+		parent: Int32Array.from(parents), start: Float64Array.from(begins), self: Float64Array.from(order, (node) => times.self(node)),
+		ns: Float64Array.from(order, (node) => times.total(node)), other: Float64Array.from(order, (node) => other?.total(node) ?? 0),
 	};
 }
 
 export function flame(r: Recording, base: FlameBase, range: Range, options: FlameOptions): Flame {
-	const plain = options.by === 'none' && !options.inverted && options.focus === null;
-	const tree = plain ? base.tree : new Tree();
-	return layOut(tree, base.labels, addSelection(r, base, tree, base.labels, range, options), null, options.least);
+	if (options.by === 'none' && !options.inverted && options.focus === null)
+		return layOut(base.tree, base.order.children, base.labels, orderedTimes(r, base.order, weigh(r, range)), null, options.least);
+	const tree = new Tree(), times = addSelection(r, base, tree, range, options, (label) => label).finish(tree);
+	return layOut(tree, childrenOf(tree), base.labels, times, null, options.least);
 }
 
 /** A selection beside another, of the same recording or of another one: functions are the same by name. */
@@ -343,22 +398,12 @@ export function flameDifference(
 	one: { r: Recording; base: FlameBase; range: Range }, other: { r: Recording; base: FlameBase; range: Range }, options: FlameOptions,
 ): Flame {
 	const tree = new Tree(), labels = new Labels(), sides = [one, other].map(({ r, base, range }) => {
-		const weights = new Weights();
-		eachGroup(r, base.labels, range, options.by, (group, times) => {
-			const root = group < 0 ? 0 : tree.child(0, labels.id(base.labels.texts[group]!.replace(/\/\d+$/, ''), '', TYPE_THREAD));
-			for (let combo = 0; combo < times.length; combo++) {
-				if (!times[combo]) continue;
-				const wanted = shownChain(base.labels, chain(base, combo), options);
-				if (!wanted) continue;
-				let node = root;
-				for (const label of wanted)
-					node = tree.child(node, labels.id(base.labels.texts[label]!, base.labels.places[label]!, base.labels.types[label]!));
-				weights.add(node, r.kinds[r.combos.kind[combo]!]!.channel, times[combo]!);
-			}
-		});
-		return weights;
-	});
-	return layOut(tree, labels, sides[0]!, sides[1]!, options.least);
+		const { texts, places, types } = base.labels;
+		/* Threads of different recordings are the same by their names. */
+		return addSelection(r, base, tree, range, options, (label) =>
+			labels.id(types[label] === TYPE_THREAD ? texts[label]!.replace(/\/\d+$/, '') : texts[label]!, types[label] === TYPE_THREAD ? '' : places[label]!, types[label]!));
+	}).map((times) => times.finish(tree));
+	return layOut(tree, childrenOf(tree), labels, sides[0]!, sides[1]!, options.least);
 }
 
 /** Time of all chains in the selection in which a function's name contains `text`, whatever its case. */

@@ -67,39 +67,51 @@ export function timeOf(info: RecordingInfo, thread: number, cls: number, points:
 	return roundUp(points * info.period_ns * info.threads[thread]!.factor[cls]!);
 }
 
+/** Numbers of combinations, by open addressing. */
 class ComboTable {
-	readonly stack: number[] = [];
-	readonly kind: number[] = [];
-	private slots = new Int32Array(1 << 12).fill(-1);
+	private stacks = new Uint32Array(1 << 12);
+	private kinds = new Uint16Array(1 << 12);
+	private slots = new Int32Array(1 << 13).fill(-1);
+	private n = 0;
 
 	id(stack: number, kind: number): number {
 		const mask = this.slots.length - 1;
-		let slot = (Math.imul(stack, 0x9e3779b1) ^ Math.imul(kind, 0x85ebca6b)) >>> 7 & mask;
-		for (; ; slot = (slot + 1) & mask) {
+		for (let slot = this.slot(stack, kind); ; slot = (slot + 1) & mask) {
 			const found = this.slots[slot]!;
-			if (found < 0) break;
-			if (this.stack[found] === stack && this.kind[found] === kind) return found;
+			if (found < 0) {
+				this.slots[slot] = this.n;
+				break;
+			}
+			if (this.stacks[found] === stack && this.kinds[found] === kind) return found;
 		}
-		this.slots[slot] = this.stack.length;
-		this.stack.push(stack);
-		this.kind.push(kind);
-		if (this.stack.length * 2 > this.slots.length) this.grow();
-		return this.stack.length - 1;
+		this.stacks[this.n] = stack;
+		this.kinds[this.n++] = kind;
+		if (this.n === this.stacks.length) this.grow();
+		return this.n - 1;
+	}
+
+	private slot(stack: number, kind: number): number {
+		const mixed = Math.imul(Math.imul(stack, 0x9e3779b1) ^ kind, 0x85ebca6b);
+		return (mixed ^ mixed >>> 15) & (this.slots.length - 1);
 	}
 
 	private grow(): void {
-		const old = this.stack.length;
-		this.slots = new Int32Array(this.slots.length * 2).fill(-1);
+		const { stacks, kinds } = this.result();
+		this.stacks = new Uint32Array(this.n * 2);
+		this.kinds = new Uint16Array(this.n * 2);
+		this.stacks.set(stacks);
+		this.kinds.set(kinds);
+		this.slots = new Int32Array(this.n * 4).fill(-1);
 		const mask = this.slots.length - 1;
-		for (let i = 0; i < old; i++) {
-			let slot = (Math.imul(this.stack[i]!, 0x9e3779b1) ^ Math.imul(this.kind[i]!, 0x85ebca6b)) >>> 7 & mask;
+		for (let i = 0; i < this.n; i++) {
+			let slot = this.slot(stacks[i]!, kinds[i]!);
 			while (this.slots[slot]! >= 0) slot = (slot + 1) & mask;
 			this.slots[slot] = i;
 		}
 	}
 
-	result(): Combos {
-		return { n: this.stack.length, stack: Uint32Array.from(this.stack), kind: Uint16Array.from(this.kind) };
+	result(): { n: number; stacks: Uint32Array; kinds: Uint16Array } {
+		return { n: this.n, stacks: this.stacks.slice(0, this.n), kinds: this.kinds.slice(0, this.n) };
 	}
 }
 
@@ -279,7 +291,8 @@ export async function loadRecording(info: RecordingInfo, read: BlockReader, prog
 		else decodeSamples(recording, bytes, chunk.runs, nextSample, combos);
 		progress(++done / info.chunks.length);
 	}
-	recording.combos = combos.result();
+	const { n: made, stacks, kinds } = combos.result();
+	recording.combos = { n: made, stack: stacks, kind: kinds };
 	recording.sums = sumUp(recording);
 	return recording;
 }

@@ -5,6 +5,7 @@ import { CLASS_NAMES, CLASS_TITLES, type App, type Selection, type View, type Vi
 import { h } from './dom.js';
 import { fragmentOf, parseFragment, wholeOf, type Address } from './fragment.js';
 import { makeOverview } from './overview.js';
+import { themeValue } from './theme.js';
 import { timeText, clockText } from './time.js';
 
 const THEMES = ['system', 'light', 'dark'] as const;
@@ -33,6 +34,7 @@ class Page implements App {
 	private readonly overview: ReturnType<typeof makeOverview>;
 	private theme = storedTheme();
 	private readonly history: Selection[] = [];
+	private writing = 0;
 
 	constructor(private readonly root: HTMLElement, readonly index: Index, readonly engine: Engine, private readonly views: readonly View[]) {
 		applyTheme(this.theme);
@@ -74,7 +76,7 @@ class Page implements App {
 	}
 
 	color(c: number): string {
-		return getComputedStyle(document.documentElement).getPropertyValue(`--class-${CLASS_NAMES[c] ?? 'other'}`).trim();
+		return themeValue(`--class-${CLASS_NAMES[c] ?? 'other'}`);
 	}
 
 	time(ns: number): string {
@@ -87,7 +89,7 @@ class Page implements App {
 		this.address = { ...this.address, selection: { ...base, ...change } };
 		if (this.history.at(-1) !== before) this.history.push(before);
 		if (this.history.length > 50) this.history.shift();
-		this.writeAddress(true);
+		this.writeSoon();
 		this.changed();
 	}
 
@@ -97,6 +99,14 @@ class Page implements App {
 		this.writeAddress(!moved);
 		if (moved) this.show();
 		else this.view?.instance.state?.(state);
+	}
+
+	/** Browsers refuse more than some changes a second, as a brush makes. */
+	private writeSoon(): void {
+		this.writing ||= setTimeout(() => {
+			this.writing = 0;
+			this.writeAddress(true);
+		}, 200) as unknown as number;
 	}
 
 	private writeAddress(replace: boolean): void {

@@ -4,6 +4,7 @@ import { TYPE_INLINED, TYPE_KERNEL, TYPE_KIND, TYPE_THREAD, type Flame, type Fla
 import { CLASS_TITLES, type App, type Selection, type View, type ViewInstance } from '../ui/app.js';
 import { cutText, surface, type Surface } from '../ui/canvas.js';
 import { h } from '../ui/dom.js';
+import { themeValue } from '../ui/theme.js';
 import { hideTip, showTip } from '../ui/tooltip.js';
 import { plainTable } from './summary-parts.js';
 
@@ -130,7 +131,7 @@ class FlameView implements ViewInstance {
 		const wanted = this.current.search.toLowerCase(), hits = flame.labels.map((label) => wanted !== '' && label.toLowerCase().includes(wanted));
 		this.matches = wanted ? Uint8Array.from(flame.label, (label) => Number(hits[label])) : null;
 		this.fillNote();
-		this.fillTable();
+		if (this.tables.open) this.fillTable();
 		this.picture.resize(Math.max(ROW * 8, Math.min((flame.depth + 1) * ROW + 2, innerHeight - 220)));
 		this.scroll = 0;
 	}
@@ -175,7 +176,6 @@ class FlameView implements ViewInstance {
 
 	private fillTable(): void {
 		const flame = this.flame!, self = new Map<number, [number, number]>();
-		const seen = new Set<string>();
 		for (let node = 1; node < flame.label.length; node++) {
 			const entry = self.get(flame.label[node]!) ?? [0, 0];
 			entry[0] += flame.self[node]!;
@@ -183,7 +183,6 @@ class FlameView implements ViewInstance {
 			while (above > 0 && flame.label[above] !== flame.label[node]) above = flame.parent[above]!;
 			if (above <= 0) entry[1] += flame.ns[node]!;
 			self.set(flame.label[node]!, entry);
-			seen.add(flame.labels[flame.label[node]!]!);
 		}
 		const rows = [...self].sort((a, b) => b[1][1] - a[1][1]).map(([label, [own, all]]) => [
 			h('button', { type: 'button', onclick: () => this.change({ focus: flame.labels[label]! }) }, flame.labels[label]!), flame.places[label]!,
@@ -219,22 +218,14 @@ class FlameView implements ViewInstance {
 			const before = flame.other[node]! / flame.compared, now = flame.ns[node]! / Math.max(1, flame.total);
 			const change = Math.max(-1, Math.min(1, (now - before) / Math.max(now, before, 1e-9)));
 			const strength = Math.round(Math.abs(change) * 70);
-			return `color-mix(in srgb, ${this.app.color(change > 0 ? 2 : 1)} ${strength}%, ${this.css('--path-thread')})`;
+			return `color-mix(in srgb, ${this.app.color(change > 0 ? 2 : 1)} ${strength}%, ${themeValue('--path-thread')})`;
 		}
-		if (flame.type[node] === TYPE_THREAD) return this.css('--path-thread');
+		if (flame.type[node] === TYPE_THREAD) return themeValue('--path-thread');
 		let largest = 0;
 		for (let c = 1; c < CHANNELS; c++) if (flame.channels[node * CHANNELS + c]! > flame.channels[node * CHANNELS + largest]!) largest = c;
 		const share = flame.channels[node * CHANNELS + largest]! / Math.max(1, flame.ns[node]!);
 		const strength = flame.type[node] === TYPE_KIND ? 100 : 36 + Math.round(share * 34) - (flame.type[node] === TYPE_KERNEL ? 12 : 0);
-		return `color-mix(in srgb, ${this.app.color(largest)} ${strength}%, ${this.css('--surface')})`;
-	}
-
-	private readonly colors = new Map<string, string>();
-	private css(name: string): string {
-		const key = `${document.documentElement.dataset['theme']} ${name}`;
-		let value = this.colors.get(key);
-		if (value === undefined) this.colors.set(key, value = getComputedStyle(document.documentElement).getPropertyValue(name).trim());
-		return value;
+		return `color-mix(in srgb, ${this.app.color(largest)} ${strength}%, ${themeValue('--surface')})`;
 	}
 
 	private paint(s: Surface): void {
@@ -242,7 +233,7 @@ class FlameView implements ViewInstance {
 		context.setTransform(s.scale, 0, 0, s.scale, 0, 0);
 		context.clearRect(0, 0, s.width, s.height);
 		if (!flame) return;
-		context.font = `11.5px ${this.css('--sans')}`;
+		context.font = `11.5px ${themeValue('--sans')}`;
 		context.textBaseline = 'middle';
 		const above = this.ancestors(this.zoomed), stack = [0];
 		while (stack.length) {
@@ -264,17 +255,17 @@ class FlameView implements ViewInstance {
 		context.fillRect(x + 0.25, y, Math.max(0.3, w - 0.6), ROW - 1);
 		if (hit) {
 			context.globalAlpha = 1;
-			context.fillStyle = this.css('--search');
+			context.fillStyle = themeValue('--search');
 			context.fillRect(x + 0.25, y + ROW - 4, Math.max(0.6, w - 0.6), 3);
 		}
 		if (node === this.focused && document.activeElement === this.picture.canvas) {
-			context.strokeStyle = this.css('--accent');
+			context.strokeStyle = themeValue('--accent');
 			context.lineWidth = 2;
 			context.strokeRect(x + 1, y + 0.5, Math.max(2, w - 2), ROW - 2);
 		}
 		const label = flame.labels[flame.label[node]!]!, shown = cutText(context, flame.type[node] === TYPE_INLINED ? `${label} (inlined)` : label, w - 8);
 		if (shown) {
-			context.fillStyle = flame.type[node] === TYPE_KIND && !flame.compared ? this.css('--on-box') : this.css('--text');
+			context.fillStyle = flame.type[node] === TYPE_KIND && !flame.compared ? themeValue('--on-box') : themeValue('--text');
 			context.fillText(shown, x + 4, y + ROW / 2);
 		}
 		context.globalAlpha = 1;
@@ -353,6 +344,7 @@ class FlameView implements ViewInstance {
 
 	private listen(): void {
 		const canvas = this.picture.canvas;
+		this.tables.addEventListener('toggle', () => this.tables.open && this.flame && this.fillTable());
 		canvas.addEventListener('pointermove', (event) => {
 			const node = this.nodeAt(event.offsetX, event.offsetY);
 			canvas.style.cursor = node > 0 ? 'pointer' : 'default';

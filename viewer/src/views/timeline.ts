@@ -6,11 +6,12 @@ import { CLASS_TITLES, type App, type View, type ViewInstance } from '../ui/app.
 import { cutText, surface, type Surface } from '../ui/canvas.js';
 import { h } from '../ui/dom.js';
 import { clockText, ticks } from '../ui/time.js';
+import { pixelOf, themeValue } from '../ui/theme.js';
 import { hideTip, showTip } from '../ui/tooltip.js';
 import { plainTable } from './summary-parts.js';
 import { causePanel, pieceTip } from './timeline-parts.js';
 
-const ROW = 20, HEAD = 22, CHANNELS = 6, MOST_ARROWS = 200;
+const ROW = 20, BAR = 17, HEAD = 22, CHANNELS = 6, MOST_ARROWS = 200;
 /** From the bottom of a row. */
 const ORDER = [0, 3, 2, 1, 4, 5];
 
@@ -32,6 +33,8 @@ class TimelineView implements ViewInstance {
 	private readonly place = h('div', { class: 'picture timeline-picture' });
 	private readonly panel = h('section', { class: 'timeline-panel', 'aria-label': 'What was chosen', 'aria-live': 'polite' });
 	private readonly tables = h('details', {}, h('summary', {}, 'As a table'));
+	private readonly bar = document.createElement('canvas');
+	private image: ImageData | null = null;
 	private readonly picture: Surface;
 	private readonly searchBox = h('input', { type: 'search', placeholder: 'Threads ( / )', 'aria-label': 'Only threads with this name' });
 
@@ -88,7 +91,7 @@ class TimelineView implements ViewInstance {
 		const room = Math.max(160, innerHeight - 250);
 		this.picture.resize(Math.min(HEAD + shown.length * ROW + 4, room));
 		this.scroll = Math.min(this.scroll, this.mostScroll());
-		this.fillTable();
+		if (this.tables.open) this.fillTable();
 		this.load();
 	});
 
@@ -129,30 +132,27 @@ class TimelineView implements ViewInstance {
 		return y < HEAD || row < 0 || row >= this.threads.length ? -1 : row;
 	}
 
-	private css(name: string): string {
-		return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-	}
-
 	private paint(s: Surface): void {
 		const context = s.context, colors = [0, 1, 2, 3, 4, 5].map((c) => this.app.color(c)), { selection } = this.app;
 		const shown = [0, 1, 2, 3, 4, 5].map((c) => c === 5 || (selection.classes >> c & 1) === 1);
-		const text = this.css('--text'), muted = this.css('--muted'), line = this.css('--line-soft');
+		const pixels = colors.map((color, c) => shown[c] ? pixelOf(color, c === 5 && !selection.idle ? 0.45 : 1) : 0);
+		const text = themeValue('--text'), muted = themeValue('--muted'), line = themeValue('--line-soft');
 		context.setTransform(s.scale, 0, 0, s.scale, 0, 0);
 		context.clearRect(0, 0, s.width, s.height);
-		context.font = `11.5px ${this.css('--sans')}`;
+		context.font = `11.5px ${themeValue('--sans')}`;
 		context.textBaseline = 'middle';
 		const first = Math.floor(this.scroll / ROW);
 		this.visible().forEach((thread, i) => {
 			const y = HEAD + (first + i) * ROW - this.scroll, row = this.rows.get(thread.thread);
 			if (thread.isFirst && first + i) {
-				context.fillStyle = this.css('--line-strong');
+				context.fillStyle = themeValue('--line-strong');
 				context.fillRect(0, y, s.width, 1);
 			}
-			if (row?.bins) this.paintBins(context, row.bins, y, colors, shown);
+			if (row?.bins) this.paintBins(context, row.bins, y, pixels);
 			else if (row?.items) this.paintItems(context, thread, row, y, colors, shown);
-			context.fillStyle = this.css('--background');
+			context.fillStyle = themeValue('--background');
 			context.fillRect(0, y + 1, this.labelWidth, ROW - 1);
-			context.fillStyle = first + i === this.row && document.activeElement === s.canvas ? this.css('--accent') : text;
+			context.fillStyle = first + i === this.row && document.activeElement === s.canvas ? themeValue('--accent') : text;
 			context.fillText(cutText(context, thread.label, this.labelWidth - 8), 2, y + ROW / 2);
 			context.fillStyle = line;
 			context.fillRect(0, y + ROW - 0.5, s.width, 0.5);
@@ -161,20 +161,20 @@ class TimelineView implements ViewInstance {
 		if (this.showArrows) this.paintArrows(context, text);
 		this.paintChosen(context, text);
 		if (this.drag && !this.drag.pan) {
-			context.fillStyle = this.css('--accent');
+			context.fillStyle = themeValue('--accent');
 			context.globalAlpha = 0.2;
 			context.fillRect(Math.min(this.drag.from, this.drag.to), 0, Math.abs(this.drag.to - this.drag.from), s.height);
 			context.globalAlpha = 1;
 		}
 		if (document.activeElement === s.canvas && this.cursor >= selection.from && this.cursor < selection.until) {
-			context.fillStyle = this.css('--accent');
+			context.fillStyle = themeValue('--accent');
 			context.fillRect(this.xOf(this.cursor), HEAD, 1, s.height - HEAD);
 		}
 	}
 
 	private paintHead(context: CanvasRenderingContext2D, s: Surface, muted: string): void {
 		const { from, until } = this.app.selection;
-		context.fillStyle = this.css('--surface');
+		context.fillStyle = themeValue('--surface');
 		context.fillRect(0, 0, s.width, HEAD);
 		context.fillStyle = muted;
 		for (const at of ticks(from, until, (s.width - this.labelWidth) / 110)) {
@@ -182,31 +182,39 @@ class TimelineView implements ViewInstance {
 			context.fillRect(x, HEAD - 5, 1, 5);
 			context.fillText(clockText(at, until - from), x + 3, HEAD / 2 - 2);
 		}
-		context.fillStyle = this.css('--line');
+		context.fillStyle = themeValue('--line');
 		context.fillRect(0, HEAD - 1, s.width, 1);
 	}
 
-	private paintBins(context: CanvasRenderingContext2D, bins: Float32Array, y: number, colors: string[], shown: boolean[]): void {
-		const n = bins.length / CHANNELS, { from, until } = this.drawn, tall = ROW - 3;
-		const left = this.xOf(from), step = (this.xOf(until) - left) / n;
-		for (const c of ORDER) {
-			if (!shown[c]) continue;
-			context.fillStyle = colors[c]!;
-			context.globalAlpha = c === 5 && !this.app.selection.idle ? 0.45 : 1;
-			context.beginPath();
-			for (let x = 0; x < n; x++) {
-				const share = bins[x * CHANNELS + c]!;
-				if (share < 0.004) continue;
-				let below = 0;
-				for (const other of ORDER) {
-					if (other === c) break;
-					below += bins[x * CHANNELS + other]!;
-				}
-				context.rect(left + x * step, y + 1 + tall * (1 - Math.min(1, below + share)), step + 0.4, tall * Math.min(1, share));
+	private paintBins(context: CanvasRenderingContext2D, bins: Float32Array, y: number, pixels: number[]): void {
+		const n = bins.length / CHANNELS, { from, until } = this.drawn, tall = BAR;
+		const image = this.imageOf(n), data = new Uint32Array(image.data.buffer);
+		data.fill(0);
+		for (let x = 0; x < n; x++) {
+			let below = 0, row = tall;
+			for (let i = 0; i < CHANNELS; i++) {
+				const c = ORDER[i]!, share = bins[x * CHANNELS + c]!;
+				if (share <= 0) continue;
+				below += share;
+				const top = Math.max(0, Math.round(tall * (1 - Math.min(1, below)))), pixel = pixels[c]!;
+				if (pixel) for (let at = row - 1; at >= top; at--) data[at * n + x] = pixel;
+				row = Math.min(row, top);
 			}
-			context.fill();
 		}
-		context.globalAlpha = 1;
+		this.bar.getContext('2d')!.putImageData(image, 0, 0);
+		const left = this.xOf(from);
+		context.imageSmoothingEnabled = false;
+		context.drawImage(this.bar, left, y + 1, this.xOf(until) - left, tall);
+	}
+
+	/** An image for the bars of a row of `n` bins. */
+	private imageOf(n: number): ImageData {
+		if (this.image?.width !== n) {
+			this.bar.width = n;
+			this.bar.height = BAR;
+			this.image = new ImageData(n, BAR);
+		}
+		return this.image;
 	}
 
 	private paintItems(context: CanvasRenderingContext2D, thread: ThreadRow, row: Row, y: number, colors: string[], shown: boolean[]): void {
@@ -221,7 +229,7 @@ class TimelineView implements ViewInstance {
 			const label = text && cutText(context, text, w - 6);
 			context.globalAlpha = 1;
 			if (!label) return;
-			context.fillStyle = channel === 5 ? this.css('--text') : this.css('--on-box');
+			context.fillStyle = channel === 5 ? themeValue('--text') : themeValue('--on-box');
 			context.fillText(label, x + 3, y + ROW / 2);
 		};
 		let time = begin;
@@ -368,6 +376,7 @@ class TimelineView implements ViewInstance {
 
 	private listen(): void {
 		const canvas = this.picture.canvas;
+		this.tables.addEventListener('toggle', () => this.tables.open && this.fillTable());
 		canvas.addEventListener('pointerdown', (event) => {
 			if (event.offsetX < this.labelWidth) return;
 			canvas.setPointerCapture(event.pointerId);
