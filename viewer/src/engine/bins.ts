@@ -99,12 +99,29 @@ export interface Items {
 	channel: Uint8Array;
 	/** What is waited for, of those that are long enough to have it written on them. */
 	text: string[];
+	/** And the function that ran before each, and after the last one. */
+	run: string[];
 }
 
 export function waitText(r: Recording, i: number): string {
 	const wait = r.info.waits[r.wait[i]!]!, object = r.info.objects[r.object[i]!] ?? '';
 	if (r.wake[i]! === r.out[i]!) return wait.preempted ? 'preempted' : 'run queue';
 	return object ? `${wait.kind} ${object}` : wait.kind;
+}
+
+/** The innermost user function of the sample in the middle of a run; "" without samples. */
+function runText(r: Recording, thread: number, from: number, until: number): string {
+	const end = r.firstSample[thread + 1]!, first = upperBound(r.sampleTime, r.firstSample[thread]!, end, from);
+	const last = upperBound(r.sampleTime, first, end, until);
+	if (first >= last) return '';
+	const { name, flags } = r.frames, stack = r.combos.stack[r.sampleCombo[(first + last - 1) >> 1]!]!;
+	let text = '';
+	for (let node = r.stackNode[stack]!; node; node = r.nodeParent[node]!) {
+		const frame = r.nodeFrame[node]!;
+		text ||= r.strings[name[frame]!]!;
+		if (frame && !(flags[frame]! & 1)) return r.strings[name[frame]!]!;
+	}
+	return text;
 }
 
 /** Rows of threads, `width` bins wide. A thread with few intervals in view has them one by one. */
@@ -123,6 +140,10 @@ export function rows(r: Recording, threads: readonly number[], from: number, unt
 			number, out: r.out.slice(begin, end), wake: r.wake.slice(begin, end), in: r.in.slice(begin, end),
 			channel: Uint8Array.from(number, (i) => r.kinds[r.wait[i]!]!.channel),
 			text: Array.from(number, (i) => r.in[i]! - r.out[i]! > labelled ? waitText(r, i) : ''),
+			run: Array.from({ length: number.length + 1 }, (_, k) => {
+				const low = k ? r.in[begin + k - 1]! : from, high = begin + k < end ? r.out[begin + k]! : until;
+				return high - low > labelled ? runText(r, thread, low, high) : '';
+			}),
 		} };
 	});
 }

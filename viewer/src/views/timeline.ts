@@ -234,12 +234,12 @@ class TimelineView implements ViewInstance {
 		};
 		let time = begin;
 		items.number.forEach((_, i) => {
-			box(time, Math.min(items.out[i]!, end), 0, '');
+			box(time, Math.min(items.out[i]!, end), 0, items.run[i]!);
 			box(items.out[i]!, items.wake[i]!, items.channel[i]!, items.text[i]!);
 			box(items.wake[i]!, items.in[i]!, 3, items.text[i] ? 'run queue' : '');
 			time = Math.max(time, items.in[i]!);
 		});
-		box(time, end, 0, '');
+		box(time, end, 0, items.run.at(-1)!);
 	}
 
 	private yOf(thread: number): number {
