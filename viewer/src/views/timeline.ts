@@ -78,7 +78,8 @@ class TimelineView implements ViewInstance {
 		});
 		const wanted = this.filter.toLowerCase(), activity = (ns: Float64Array): number => ns[0]! + ns[1]! + ns[2]! + ns[3]! + ns[4]!;
 		const byProcess = new Map<number, number>();
-		const shown = times.filter(({ thread }) => !selection.threads || selection.threads.has(thread)).map(({ thread, ns }) => {
+		/* Threads that were there. */
+		const shown = times.filter(({ thread, ns }) => selection.threads ? selection.threads.has(thread) : ns.some((length) => length > 0)).map(({ thread, ns }) => {
 			const info = recording.threads[thread]!, process = recording.processes[info.process]!;
 			byProcess.set(info.process, (byProcess.get(info.process) ?? 0) + activity(ns));
 			return { thread, ns, activity: activity(ns), isFirst: false, number: info.process, label: `${info.names.at(-1)?.[1] ?? ''}/${info.tid}`, process: `${process.name}/${process.pid}` };
@@ -87,7 +88,7 @@ class TimelineView implements ViewInstance {
 		shown.forEach((row, i) => row.isFirst = i === 0 || shown[i - 1]!.number !== row.number);
 		this.threads = shown;
 		this.row = Math.min(this.row, Math.max(0, shown.length - 1));
-		this.note.textContent = `${shown.length} threads${recording.mode === 'sampling' ? '; of waits, only those that hold a sampling point' : ''}${selection.idle ? '' : '; waits for work are pale'}.`;
+		this.note.textContent = `${shown.length} thread${shown.length === 1 ? '' : 's'}${recording.mode === 'sampling' ? '; of waits, only those that hold a sampling point' : ''}${selection.idle ? '' : '; waits for work are pale'}.`;
 		const room = Math.max(160, innerHeight - 250);
 		this.picture.resize(Math.min(HEAD + shown.length * ROW + 4, room));
 		this.scroll = Math.min(this.scroll, this.mostScroll());

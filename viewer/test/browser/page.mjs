@@ -119,7 +119,7 @@ async function timeline(page) {
 	ok(await eventually(page, () => !/[&#]t=/.test(location.hash)), 'timeline: 0 zooms out');
 	await page.locator('body').press('/');
 	await page.keyboard.type('T2');
-	ok(await eventually(page, () => document.querySelector('.view-timeline .muted')?.textContent.startsWith('1 threads')), 'timeline: threads are found by name');
+	ok(await eventually(page, () => document.querySelector('.view-timeline .muted')?.textContent.startsWith('1 thread;')), 'timeline: threads are found by name');
 	await page.keyboard.press('Escape');
 }
 
