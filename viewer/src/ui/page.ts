@@ -169,10 +169,10 @@ class Page implements App {
 		const root = h('div', { class: `view view-${view.id}` });
 		this.place.append(root);
 		this.address = { ...this.address, view: view.id };
-		this.fillControls();
 		this.overview.update();
 		this.view = { view, instance: view.mount(root, this) };
 		this.view.instance.state?.(this.address.state);
+		this.fillControls();
 	}
 
 	private tabKey(event: KeyboardEvent): void {
@@ -205,6 +205,7 @@ class Page implements App {
 			h('span', { class: 'range' }, `${clockText(selection.from, span)} to ${clockText(selection.until, span)} (${timeText(span)})`),
 			h('span', { class: 'classes', role: 'group', 'aria-label': 'Classes' }, ...classes, idle),
 			threads && h('span', {}, `${threads.size} of ${recording.threads.length - 1} threads`),
+			this.view?.view.isWhole === true && (span < whole.until || threads !== null || selection.classes !== 31) && h('strong', {}, `${this.view.view.title}: of the whole recording`),
 			(span < whole.until || threads || selection.classes !== 31) && h('button', {
 				type: 'button', 'data-control': 'all', onclick: () => this.select({ ...whole, idle: selection.idle }),
 			}, 'Select all'),

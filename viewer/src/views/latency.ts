@@ -134,6 +134,7 @@ export const latency: View = {
 	id: 'latency',
 	title: 'Latency',
 	key: '7',
+	isWhole: true,
 	available: (app) => app.index.recordings.some((_, number) => PARTS.some(({ block }) => app.has(`r${number}.${block}`))),
 	mount: (root, app) => new LatencyView(root, app),
 };

@@ -57,6 +57,6 @@ export function causePanel(app: App, piece: Piece, cause: Cause | null, number: 
 	return h('article', { class: 'step' }, h('h3', {}, `${number}. ${piece.name}`),
 		h('p', {}, ...heading(app, piece), ' ', h('button', { type: 'button', onclick: zoom, title: 'Select this time' }, 'Zoom')),
 		piece.idle !== 'no' && h('p', { class: 'muted' }, `A wait for work (${piece.idle}): nothing blocks the thread.`),
-		h('details', { open: !cause }, h('summary', {}, 'Stack'), stackList(piece.stack, 60)),
+		h('details', { open: !cause }, h('summary', {}, piece.channel === 0 ? 'Stack of a sample in it, or at its end' : 'Stack'), stackList(piece.stack, 60)),
 		...(cause ? causePart(app, piece, cause, follow) : []));
 }

@@ -80,6 +80,7 @@ export const waits: View = {
 	id: 'waits',
 	title: 'Waits',
 	key: '4',
+	isWhole: true,
 	available: (app) => app.index.recordings.some((_, number) => app.has(`r${number}.waits`)),
 	mount: (root, app) => new WaitsView(root, app),
 };
