@@ -4,11 +4,42 @@ import { test } from 'node:test';
 import { pathTables, waitPlaces } from '../src/views/path-data.js';
 import {
 	buildPathTree, CELL_PARTS, CELL_WAITS, chronologicalBlocks, consolidatedBlocks, DID_IO, DID_RUN, DID_SLEEP,
-	dominantSteps, NODE_FRAME, NODE_LEAF, NODE_THREAD, pathLinks, pathProblems, pathThreads, processCells,
+	dominantSteps, NODE_FRAME, NODE_LEAF, NODE_THREAD, pathLinks, pathThreads, processCells,
 	stepAt, sumPath, type PathNames, type PathTables,
 } from '../src/views/path-tree.js';
 
 const categories = ['running', 'not_sampled', 'disk_active', 'run_queue', 'sleep'];
+
+/** What is wrong with the tables of a path; empty if every ns of it is in exactly one step. */
+function pathProblems(path: PathTables): string[] {
+	const problems: string[] = [];
+	const { levels, steps } = path;
+	const count = steps.level.length;
+	if (steps.from.length !== count + 1) problems.push('steps: no end');
+	if (count > 0 && steps.from[0] !== path.from) problems.push('steps do not begin with the path');
+	if (count > 0 && steps.from[count] !== path.until) problems.push('steps do not end with the path');
+	for (let step = 0; step < count; step++) {
+		const level = steps.level[step]!;
+		if (steps.from[step + 1]! <= steps.from[step]!) problems.push(`step ${step} is empty`);
+		if (level < 0 || level >= levels.thread.length) problems.push(`step ${step} has no level`);
+		else if (
+			steps.from[step]! < levels.from[level]! ||
+			steps.from[step + 1]! > levels.from[level]! + levels.length[level]!
+		)
+			problems.push(`step ${step} is outside of its level`);
+	}
+	for (let level = 0; level < levels.thread.length; level++) {
+		const waiter = levels.waiter[level]!;
+		if (waiter >= level) problems.push(`level ${level} begins before the one that waits for it`);
+		else if (
+			waiter >= 0 &&
+			(levels.from[level]! < levels.from[waiter]! ||
+				levels.from[level]! + levels.length[level]! > levels.from[waiter]! + levels.length[waiter]!)
+		)
+			problems.push(`level ${level} is longer than the wait for it`);
+	}
+	return problems;
+}
 
 /** A generator of numbers in [0, limit) with a fixed seed, so that a failure can be repeated. */
 function randomNumbers(seed: number): (limit: number) => number {

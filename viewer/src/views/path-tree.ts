@@ -482,34 +482,3 @@ export function pathLinks(
 	}
 	return links;
 }
-
-/** What is wrong with the tables of a path; empty if every ns of it is in exactly one step. */
-export function pathProblems(path: PathTables): string[] {
-	const problems: string[] = [];
-	const { levels, steps } = path;
-	const count = steps.level.length;
-	if (steps.from.length !== count + 1) problems.push('steps: no end');
-	if (count > 0 && steps.from[0] !== path.from) problems.push('steps do not begin with the path');
-	if (count > 0 && steps.from[count] !== path.until) problems.push('steps do not end with the path');
-	for (let step = 0; step < count; step++) {
-		const level = steps.level[step]!;
-		if (steps.from[step + 1]! <= steps.from[step]!) problems.push(`step ${step} is empty`);
-		if (level < 0 || level >= levels.thread.length) problems.push(`step ${step} has no level`);
-		else if (
-			steps.from[step]! < levels.from[level]! ||
-			steps.from[step + 1]! > levels.from[level]! + levels.length[level]!
-		)
-			problems.push(`step ${step} is outside of its level`);
-	}
-	for (let level = 0; level < levels.thread.length; level++) {
-		const waiter = levels.waiter[level]!;
-		if (waiter >= level) problems.push(`level ${level} begins before the one that waits for it`);
-		else if (
-			waiter >= 0 &&
-			(levels.from[level]! < levels.from[waiter]! ||
-				levels.from[level]! + levels.length[level]! > levels.from[waiter]! + levels.length[waiter]!)
-		)
-			problems.push(`level ${level} is longer than the wait for it`);
-	}
-	return problems;
-}
