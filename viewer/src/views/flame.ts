@@ -51,8 +51,6 @@ class FlameView implements ViewInstance {
 		root.append(this.tools, this.note, this.place, this.detail, this.tables);
 		this.picture = surface(this.place, 'Flame graph. Arrow keys move the focus, Enter zooms, f shows callers and callees; a table follows.', (s) => this.paint(s));
 		this.listen();
-		this.fillTools();
-		this.update();
 	}
 
 	update(): void {
