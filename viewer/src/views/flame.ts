@@ -92,6 +92,7 @@ class FlameView implements ViewInstance {
 			: await engine.flame(selection.recording, range, options);
 		this.place.dataset['ms'] = (performance.now() - started).toFixed(1);
 		this.take(flame);
+		this.place.dataset['drawn'] = `${selection.from}-${selection.until}`;
 		if (s.search) {
 			const hits = await engine.search(selection.recording, range, s.search, s.lines);
 			this.found.textContent = `${this.app.time(hits.ns)}, ${percent(hits.ns, hits.total)}`;
