@@ -2,10 +2,12 @@
 import type { App } from './app.js';
 import { surface } from './canvas.js';
 import { h } from './dom.js';
+import { pixelOf } from './theme.js';
 import { latest } from '../engine/client.js';
 import { clockText } from './time.js';
 
-const HEIGHT = 46, CHANNELS = 6;
+/** In pixels of the page, and of the picture of the bars. */
+const HEIGHT = 46, TALL = 92, CHANNELS = 6;
 /** From the bottom: running, then what is waited for. */
 const ORDER = [0, 3, 2, 1, 4, 5];
 
@@ -13,14 +15,18 @@ export interface Overview { element: HTMLElement; update(): void }
 
 export function makeOverview(app: App): Overview {
 	const element = h('div', { class: 'overview' });
-	let bins: Float32Array | null = null, width = 0, asked = '', drag: { from: number; to: number } | null = null;
+	let bins: Float32Array | null = null, width = 0, number = 0, asked = '', drag: { from: number; to: number } | null = null;
 	const duration = (): number => app.index.recordings[app.selection.recording]?.duration_ns ?? 1;
 
 	const strip = surface(element, 'Activity over the whole recording. Drag to select a time; arrow keys move the selection, + and \u2212 zoom.', (s) => {
 		const context = s.context, { from, until } = app.selection, scale = s.width / duration();
 		context.setTransform(s.scale, 0, 0, s.scale, 0, 0);
 		context.clearRect(0, 0, s.width, HEIGHT);
-		if (bins && width) paintBins(context, bins, width, s.width);
+		if (bins) {
+			paintBins(bins, width);
+			context.imageSmoothingEnabled = false;
+			context.drawImage(bars, 0, 0, s.width, HEIGHT);
+		}
 		const low = drag ? Math.min(drag.from, drag.to) : from * scale, high = drag ? Math.max(drag.from, drag.to) : until * scale;
 		context.fillStyle = document.documentElement.dataset['theme'] === 'dark' ? 'rgb(0 0 0 / .55)' : 'rgb(255 255 255 / .68)';
 		context.fillRect(0, 0, low, HEIGHT);
@@ -32,21 +38,27 @@ export function makeOverview(app: App): Overview {
 	});
 	strip.resize(HEIGHT);
 
-	const paintBins = (context: CanvasRenderingContext2D, values: Float32Array, n: number, wide: number): void => {
+	/** The bars, which change less often than the selection. */
+	const bars = document.createElement('canvas');
+	let barsOf = '';
+	const paintBins = (values: Float32Array, n: number): void => {
 		const visible = ORDER.filter((c) => c === 5 ? app.selection.idle : app.selection.classes >> c & 1);
+		const colors = visible.map((c) => pixelOf(app.color(c))), key = `${number} ${visible.join()} ${colors.join()}`;
+		if (key === barsOf) return;
+		barsOf = key;
 		let most = 0.01;
 		for (let x = 0; x < n; x++) most = Math.max(most, visible.reduce((sum, c) => sum + values[x * CHANNELS + c]!, 0));
-		for (const [place, c] of visible.entries()) {
-			context.fillStyle = app.color(c);
-			context.beginPath();
-			for (let x = 0; x < n; x++) {
-				let below = 0;
-				for (let i = 0; i < place; i++) below += values[x * CHANNELS + visible[i]!]!;
-				const tall = values[x * CHANNELS + c]! / most * (HEIGHT - 2);
-				context.rect(x * wide / n, HEIGHT - below / most * (HEIGHT - 2) - tall, wide / n + 0.3, tall);
-			}
-			context.fill();
+		const image = new ImageData(n, TALL), data = new Uint32Array(image.data.buffer);
+		for (let x = 0; x < n; x++) {
+			let sum = 0, row = TALL;
+			visible.forEach((c, i) => {
+				sum += values[x * CHANNELS + c]!;
+				for (const top = TALL - Math.round(sum / most * (TALL - 4)); row > top;) data[--row * n + x] = colors[i]!;
+			});
 		}
+		bars.width = n;
+		bars.height = TALL;
+		bars.getContext('2d')!.putImageData(image, 0, 0);
 	};
 
 	const load = latest(async () => {
@@ -54,6 +66,7 @@ export function makeOverview(app: App): Overview {
 		const got = await app.engine.heat(recording, { from: 0, until: duration(), threads: threads && [...threads], classes: 31, idle: true }, w);
 		bins = got;
 		width = w;
+		number++;
 		strip.draw();
 	});
 	const ask = (): void => {

@@ -5,7 +5,7 @@ import { CLASS_NAMES, CLASS_TITLES, type App, type Selection, type View, type Vi
 import { h } from './dom.js';
 import { fragmentOf, parseFragment, wholeOf, type Address } from './fragment.js';
 import { makeOverview } from './overview.js';
-import { themeValue } from './theme.js';
+import { setTheme, themeValue } from './theme.js';
 import { timeText, clockText } from './time.js';
 
 const THEMES = ['system', 'light', 'dark'] as const;
@@ -19,8 +19,7 @@ function storedTheme(): string {
 }
 
 function applyTheme(theme: string): void {
-	const dark = theme === 'dark' || (theme !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches);
-	document.documentElement.dataset['theme'] = dark ? 'dark' : 'light';
+	setTheme(theme === 'dark' || (theme !== 'light' && matchMedia('(prefers-color-scheme: dark)').matches));
 }
 
 class Page implements App {

@@ -4,7 +4,7 @@ import { TYPE_INLINED, TYPE_KERNEL, TYPE_KIND, TYPE_THREAD, type Flame, type Fla
 import { CLASS_TITLES, type App, type Selection, type View, type ViewInstance } from '../ui/app.js';
 import { cutText, surface, type Surface } from '../ui/canvas.js';
 import { h } from '../ui/dom.js';
-import { themeValue } from '../ui/theme.js';
+import { mixed, themeValue } from '../ui/theme.js';
 import { hideTip, showTip } from '../ui/tooltip.js';
 import { plainTable } from './summary-parts.js';
 
@@ -217,14 +217,14 @@ class FlameView implements ViewInstance {
 			const before = flame.other[node]! / flame.compared, now = flame.ns[node]! / Math.max(1, flame.total);
 			const change = Math.max(-1, Math.min(1, (now - before) / Math.max(now, before, 1e-9)));
 			const strength = Math.round(Math.abs(change) * 70);
-			return `color-mix(in srgb, ${this.app.color(change > 0 ? 2 : 1)} ${strength}%, ${themeValue('--path-thread')})`;
+			return mixed(this.app.color(change > 0 ? 2 : 1), strength, themeValue('--path-thread'));
 		}
 		if (flame.type[node] === TYPE_THREAD) return themeValue('--path-thread');
 		let largest = 0;
 		for (let c = 1; c < CHANNELS; c++) if (flame.channels[node * CHANNELS + c]! > flame.channels[node * CHANNELS + largest]!) largest = c;
 		const share = flame.channels[node * CHANNELS + largest]! / Math.max(1, flame.ns[node]!);
 		const strength = flame.type[node] === TYPE_KIND ? 100 : 36 + Math.round(share * 34) - (flame.type[node] === TYPE_KERNEL ? 12 : 0);
-		return `color-mix(in srgb, ${this.app.color(largest)} ${strength}%, ${themeValue('--surface')})`;
+		return mixed(this.app.color(largest), strength, themeValue('--surface'));
 	}
 
 	private paint(s: Surface): void {
