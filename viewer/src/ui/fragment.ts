@@ -20,7 +20,7 @@ export function parseFragment(fragment: string, index: Index, firstView: string)
 	const given = new URLSearchParams(fragment.replace(/^#/, ''));
 	const wanted = number(given.get('r'), 0), recording = index.recordings[wanted] ? wanted : 0;
 	const selection = wholeOf(index, recording), [from, until] = (given.get('t') ?? '').split('-');
-	const low = number(from ?? null, 0), high = number(until ?? null, selection.until);
+	const low = Math.round(number(from ?? null, 0)), high = Math.round(number(until ?? null, selection.until));
 	if (low >= 0 && low < high && low < selection.until) Object.assign(selection, { from: low, until: Math.min(high, selection.until) });
 	const threads = (given.get('threads') ?? '').split('.').map(Number).filter((thread) => thread > 0 && index.recordings[recording]?.threads[thread]);
 	if (threads.length) selection.threads = new Set(threads);

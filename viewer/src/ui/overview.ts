@@ -37,6 +37,8 @@ export function makeOverview(app: App): Overview {
 		if (s.width !== width) ask();
 	});
 	strip.resize(HEIGHT);
+	strip.canvas.setAttribute('role', 'slider');
+	strip.canvas.setAttribute('aria-valuemin', '0');
 
 	/** The bars, which change less often than the selection. */
 	const bars = document.createElement('canvas');
@@ -119,6 +121,8 @@ export function makeOverview(app: App): Overview {
 		event.stopPropagation();
 	});
 	return { element, update() {
+		strip.canvas.setAttribute('aria-valuemax', String(duration()));
+		strip.canvas.setAttribute('aria-valuenow', String(app.selection.from));
 		strip.canvas.setAttribute('aria-valuetext', `${clockText(app.selection.from, duration())} to ${clockText(app.selection.until, duration())}`);
 		ask();
 		strip.draw();

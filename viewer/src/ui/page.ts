@@ -33,6 +33,7 @@ class Page implements App {
 	private readonly overview: ReturnType<typeof makeOverview>;
 	private theme = storedTheme();
 	private readonly history: Selection[] = [];
+	private selected = 0;
 	private writing = 0;
 
 	constructor(private readonly root: HTMLElement, readonly index: Index, readonly engine: Engine, private readonly views: readonly View[]) {
@@ -86,7 +87,10 @@ class Page implements App {
 		const before = this.selection;
 		const base = change.recording !== undefined && change.recording !== before.recording ? wholeOf(this.index, change.recording) : before;
 		this.address = { ...this.address, selection: { ...base, ...change } };
-		if (this.history.at(-1) !== before) this.history.push(before);
+		/* A brush that moves is one step. */
+		const now = performance.now();
+		if (now - this.selected > 400) this.history.push(before);
+		this.selected = now;
 		if (this.history.length > 50) this.history.shift();
 		this.writeSoon();
 		this.changed();
@@ -240,7 +244,8 @@ class Page implements App {
 			...this.views.map((view): [string, string] => [view.key, view.title]),
 			['/', 'search'], ['+ \u2212', 'zoom in and out'], ['\u2190 \u2192 \u2191 \u2193', 'move'], ['Enter', 'zoom to, or follow, what has the focus'],
 			['Esc', 'one step back, or clear the search'], ['0', 'zoom out to all'], ['a', 'select all'], ['Backspace', 'the selection before'],
-			['i', 'show idle waits, or not'], ['?', 'this list'],
+			['i', 'show idle waits, or not'], ['f', 'flame graph: only the function, with what it calls or, inverted, what calls it'],
+			['t', 'timeline: only the thread, or all again'], ['?', 'this list'],
 		];
 		const dialog = h('dialog', { 'aria-label': 'Keys', onclose: () => dialog.remove() }, h('h2', {}, 'Keys'),
 			h('table', { class: 'plain-table' }, h('tbody', {}, ...keys.map(([key, text]) => h('tr', {}, h('td', {}, h('kbd', {}, key)), h('td', {}, text))))),

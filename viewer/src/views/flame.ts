@@ -184,7 +184,7 @@ class FlameView implements ViewInstance {
 			self.set(flame.label[node]!, entry);
 		}
 		const rows = [...self].sort((a, b) => b[1][1] - a[1][1]).map(([label, [own, all]]) => [
-			h('button', { type: 'button', onclick: () => this.change({ focus: flame.labels[label]! }) }, flame.labels[label]!), flame.places[label]!,
+			h('button', { type: 'button', onclick: () => this.change({ focus: flame.names[label]! }) }, flame.labels[label]!), flame.places[label]!,
 			this.app.time(own), percent(own, flame.total), this.app.time(all), percent(all, flame.total)]);
 		this.tables.replaceChildren(h('summary', {}, 'As a table'),
 			h('div', { class: 'table-wrap' }, plainTable('Functions by time', ['function', 'in', 'self#', 'share#', 'with callees#', 'share#'], rows, 50)));
@@ -327,7 +327,7 @@ class FlameView implements ViewInstance {
 		else if (event.key === 'Enter' || event.key === '+') this.zoom(this.focused);
 		else if (event.key === '-') this.zoom(Math.max(0, flame.parent[this.zoomed]!));
 		else if (event.key === '0') this.zoom(0);
-		else if (event.key === 'f') this.change({ focus: flame.labels[flame.label[this.focused]!]! });
+		else if (event.key === 'f') this.change({ focus: flame.names[flame.label[this.focused]!]! });
 		else if (event.key === 'Escape' && this.zoomed) this.zoom(0);
 		else return;
 		event.preventDefault();
@@ -360,7 +360,7 @@ class FlameView implements ViewInstance {
 		});
 		canvas.addEventListener('dblclick', (event) => {
 			const node = this.nodeAt(event.offsetX, event.offsetY);
-			if (node > 0) this.change({ focus: this.flame!.labels[this.flame!.label[node]!]! });
+			if (node > 0) this.change({ focus: this.flame!.names[this.flame!.label[node]!]! });
 		});
 		canvas.addEventListener('wheel', (event) => {
 			const most = Math.max(0, ((this.flame?.depth ?? 0) + 1) * ROW + 2 - this.picture.height);

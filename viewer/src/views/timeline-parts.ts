@@ -1,6 +1,6 @@
 // What the timeline says of a piece of a thread's time, and of what ended a wait.
 import type { Cause, FrameText, Piece } from '../engine/follow.js';
-import { CLASS_NAMES, type App } from '../ui/app.js';
+import { CLASS_NAMES, CLASS_TITLES, type App } from '../ui/app.js';
 import { h } from '../ui/dom.js';
 import { plainTable } from './summary-parts.js';
 
@@ -38,6 +38,13 @@ export function pieceTip(app: App, piece: Piece, cause: Cause | null): (Node | s
 		...(cause ? [h('div', {}, 'ended by ', h('b', {}, causeText(app, cause))), stackList(cause.stack, 6)] : [])];
 }
 
+/** Shares of a wait by what the thread that ended it did: they are all of the wait. */
+function timesText(app: App, piece: Piece, cause: Cause): string {
+	const known = cause.ns.reduce((sum, ns) => sum + ns, 0), rest = piece.until - piece.from - known;
+	const parts = cause.ns.flatMap((ns, c) => ns >= 0.5 ? [`${CLASS_TITLES[c]!} ${app.time(ns)}`] : []);
+	return [...parts, ...rest > Math.max(1, known * 1e-5) ? [`not there or not known ${app.time(rest)}`] : []].join(', ');
+}
+
 /** What is said of a wait's cause: who it was, its stack, and what it did meanwhile. */
 function causePart(app: App, piece: Piece, cause: Cause, follow: (piece: Piece) => void): Node[] {
 	const parts: Node[] = [h('p', {}, 'Ended by ', h('b', {}, causeText(app, cause)), ` after ${app.time(piece.until - piece.from)}`)];
@@ -46,9 +53,10 @@ function causePart(app: App, piece: Piece, cause: Cause, follow: (piece: Piece) 
 	const rows = cause.pieces.map((one) => [
 		one.interval >= 0 && one.channel !== 3 ? h('button', { type: 'button', onclick: () => follow(one) }, one.text) : one.text,
 		one.stack.find((frame) => !frame.kernel)?.name ?? '', app.time(one.from - piece.from), app.time(one.until - one.from)]);
-	parts.push(h('p', { class: 'muted' }, `What ${causeText(app, cause)} did in these ${app.time(piece.until - piece.from)}:`),
+	parts.push(h('p', { class: 'muted' }, `What ${causeText(app, cause)} did in these ${app.time(piece.until - piece.from)}: ${timesText(app, piece, cause)}.`),
 		h('div', { class: 'table-wrap' }, plainTable('What the thread that ended the wait did', ['what', 'in', 'after#', 'for#'], rows, 20)));
-	if (cause.more) parts.push(h('p', { class: 'muted' }, `${cause.more} more, not listed.`));
+	const listed = cause.pieces.reduce((ns, one) => ns + one.until - one.from, 0);
+	if (cause.more) parts.push(h('p', { class: 'muted' }, `${cause.more} more, ${app.time(piece.until - piece.from - listed)} of it, are not listed.`));
 	return parts;
 }
 

@@ -24,6 +24,8 @@ class TimelineView implements ViewInstance {
 	private arrows: Arrow[] = [];
 	private showArrows = true;
 	private filter = '';
+	/** Thread and time of what was chosen, as in the address. */
+	private at = '';
 	private scroll = 0;
 	private row = 0;
 	private cursor = 0;
@@ -38,13 +40,17 @@ class TimelineView implements ViewInstance {
 	private readonly picture: Surface;
 	private readonly searchBox = h('input', { type: 'search', placeholder: 'Threads ( / )', 'aria-label': 'Only threads with this name' });
 
+	private readonly these = h('button', {
+		type: 'button', title: 'Select the threads that are listed, for all views', hidden: true, onclick: () => this.onlyThreads(this.threads.map((row) => row.thread)),
+	}, 'Only these');
+
 	constructor(root: HTMLElement, private readonly app: App) {
 		const arrows = h('button', { type: 'button', 'aria-pressed': 'true', onclick: () => {
 			this.showArrows = !this.showArrows;
 			arrows.setAttribute('aria-pressed', String(this.showArrows));
 			this.picture.draw();
 		} }, 'Wakeups');
-		root.append(h('div', { class: 'view-tools' }, this.searchBox, arrows, this.note),
+		root.append(h('div', { class: 'view-tools' }, this.searchBox, this.these, arrows, this.note),
 			h('div', { class: 'timeline-columns' }, this.place, this.panel), this.tables);
 		this.picture = surface(this.place, 'Timeline of threads. Up and down choose a thread, left and right a moment, Enter tells what it did, + and \u2212 zoom; a table follows.', (s) => this.paint(s));
 		this.listen();
@@ -57,8 +63,20 @@ class TimelineView implements ViewInstance {
 	}
 
 	state(given: Record<string, string>): void {
-		const [thread, time] = (given['at'] ?? '').split('.').map(Number);
+		const wanted = given['named'] ?? '', at = given['at'] ?? '';
+		if (wanted !== this.filter) {
+			this.searchBox.value = this.filter = wanted;
+			this.loadThreads();
+		}
+		if (at === this.at) return;
+		this.at = at;
+		const [thread, time] = at.split('.').map(Number);
 		if (thread && time !== undefined && this.app.index.recordings[this.app.selection.recording]?.threads[thread]) void this.choose(thread, time, false);
+	}
+
+	/** Keeps what was chosen and searched for in the address. */
+	private keep(): void {
+		this.app.go('timeline', { at: this.at, named: this.filter });
 	}
 
 	destroy(): void {
@@ -87,6 +105,7 @@ class TimelineView implements ViewInstance {
 		shown.sort((a, b) => byProcess.get(b.number)! - byProcess.get(a.number)! || a.number - b.number || b.activity - a.activity || a.thread - b.thread);
 		shown.forEach((row, i) => row.isFirst = i === 0 || shown[i - 1]!.number !== row.number);
 		this.threads = shown;
+		this.these.hidden = !this.filter || !shown.length;
 		this.row = Math.min(this.row, Math.max(0, shown.length - 1));
 		this.note.textContent = `${shown.length} thread${shown.length === 1 ? '' : 's'}${recording.mode === 'sampling' ? '; of waits, only those that hold a sampling point' : ''}${selection.idle ? '' : '; waits for work are pale'}.`;
 		const room = Math.max(160, innerHeight - 250);
@@ -282,6 +301,8 @@ class TimelineView implements ViewInstance {
 	private async choose(thread: number, time: number, follow: boolean): Promise<void> {
 		const { recording } = this.app.selection, piece = await this.app.engine.at(recording, thread, time);
 		await this.chosePiece(piece, follow);
+		this.at = `${thread}.${Math.round(time)}`;
+		this.keep();
 	}
 
 	private async chosePiece(piece: Piece, follow: boolean): Promise<void> {
@@ -308,7 +329,7 @@ class TimelineView implements ViewInstance {
 	}
 
 	private fillTable(): void {
-		const rows = this.threads.map((row) => [row.label, row.process, ...[0, 1, 2, 3, 4, 5].map((c) => this.app.time(row.ns[c]!))]);
+		const rows = this.threads.map((row) => [h('button', { type: 'button', title: 'Only this thread, or all again', onclick: () => this.onlyThreads([row.thread]) }, row.label), row.process, ...[0, 1, 2, 3, 4, 5].map((c) => this.app.time(row.ns[c]!))]);
 		this.tables.replaceChildren(h('summary', {}, 'As a table'), h('div', { class: 'table-wrap' },
 			plainTable('Threads and what they did in the selected time', ['thread', 'process', ...CLASS_TITLES.map((title) => `${title}#`)], rows, 50)));
 	}
@@ -324,6 +345,13 @@ class TimelineView implements ViewInstance {
 		const { from, until, recording } = this.app.selection, whole = this.app.index.recordings[recording]!.duration_ns, span = until - from;
 		const low = Math.max(0, Math.min(whole - span, from + by));
 		if (Math.round(low) !== from) this.app.select({ from: Math.round(low), until: Math.round(low + span) });
+	}
+
+	/** Selects threads for all views; if they are all that is selected, all threads. */
+	private onlyThreads(threads: readonly number[]): void {
+		const { selection } = this.app;
+		const isSame = selection.threads?.size === threads.length && threads.every((thread) => selection.threads!.has(thread));
+		this.app.select({ threads: isSame ? null : new Set(threads) });
 	}
 
 	private scrollTo(scroll: number): void {
@@ -353,8 +381,13 @@ class TimelineView implements ViewInstance {
 		else if (event.key === '-' || event.key === 's') this.zoom(2, this.cursor);
 		else if (event.key === '0') this.zoom(Infinity, this.cursor);
 		else if (event.key === 'Enter' && this.threads[this.row]) void this.choose(this.threads[this.row]!.thread, this.cursor, false);
+		else if (event.key === 't' && this.threads[this.row]) this.onlyThreads([this.threads[this.row]!.thread]);
 		else if (event.key === 'Escape' && this.steps.length) {
 			this.steps.pop();
+			if (!this.steps.length) {
+				this.at = '';
+				this.keep();
+			}
 			this.fillPanel();
 			this.picture.draw();
 		} else return;
@@ -410,7 +443,7 @@ class TimelineView implements ViewInstance {
 		});
 		canvas.addEventListener('dblclick', (event) => {
 			const row = this.rowAt(event.offsetY);
-			if (row >= 0 && event.offsetX < this.labelWidth) this.app.select({ threads: new Set([this.threads[row]!.thread]) });
+			if (row >= 0 && event.offsetX < this.labelWidth) this.onlyThreads([this.threads[row]!.thread]);
 		});
 		canvas.addEventListener('wheel', (event) => {
 			event.preventDefault();
@@ -425,11 +458,13 @@ class TimelineView implements ViewInstance {
 		canvas.addEventListener('blur', () => this.picture.draw());
 		this.searchBox.addEventListener('input', () => {
 			this.filter = this.searchBox.value;
+			this.keep();
 			this.loadThreads();
 		});
 		this.searchBox.addEventListener('keydown', (event) => {
 			if (event.key !== 'Escape') return;
 			this.searchBox.value = this.filter = '';
+			this.keep();
 			this.loadThreads();
 			canvas.focus();
 		});
