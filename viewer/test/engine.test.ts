@@ -9,7 +9,7 @@ import { addBins, rows } from '../src/engine/bins.js';
 import { flame, flameBase, flameDifference, search, type Flame, type FlameOptions } from '../src/engine/flame.js';
 import { causeOf, intervalsAt, pieceAt, pieces } from '../src/engine/follow.js';
 import { CHANNELS, loadRecording, type Recording } from '../src/engine/recording.js';
-import { weigh, type Range } from '../src/engine/selection.js';
+import { addThread, shownKinds, threadsOf, weigh, weighAgain, type Range } from '../src/engine/selection.js';
 
 /** Numbers in [0, limit) with a fixed seed, so that a failure can be repeated. */
 function randomNumbers(seed: number): (limit: number) => number {
@@ -213,6 +213,109 @@ test('flame graphs add up, whatever their form', async () => {
 		assert.equal(both.compared, expected(made, { ...range, from: 0, until: 1000 }).reduce((sum, ns) => sum + ns, 0));
 	}
 });
+
+/** Time by path of names, from the definition: each combination's chain on its own. */
+function pathsOf(r: Recording, range: Range, options: FlameOptions, strip = false): Map<string, number[]> {
+	const paths = new Map<string, number[]>(), shown = shownKinds(r, range);
+	for (const thread of threadsOf(r, range)) {
+		const weights = new Float64Array(r.combos.n), info = r.info.threads[thread]!;
+		addThread(r, thread, range, shown, weights);
+		const group = { none: '', process: 'program/1', thread: `t${info.tid}/${info.tid}` }[options.by];
+		weights.forEach((ns, combo) => {
+			const kind = r.kinds[r.combos.kind[combo]!]!, chain: string[] = [];
+			if (!ns) return;
+			if (kind.class) chain.push(kind.channel === 5 ? `${kind.name} (for work)` : kind.name);
+			const leaf = r.stackNode[r.combos.stack[combo]!]!;
+			for (let node = leaf; node; node = r.nodeParent[node]!) chain.push(r.strings[r.frames.name[r.nodeFrame[node]!]!]!);
+			if (!leaf) chain.push('[no stack]');
+			let wanted = options.inverted ? chain : chain.reverse();
+			if (options.focus !== null) {
+				/* What it calls: from its outermost call. What calls it: from its innermost one. Both come first. */
+				const at = wanted.indexOf(options.focus);
+				if (at < 0) return;
+				wanted = wanted.slice(at);
+			}
+			if (group) wanted = [strip ? group.replace(/\/\d+$/, '') : group, ...wanted];
+			for (let n = 0; n <= wanted.length; n++) {
+				const key = wanted.slice(0, n).join('>'), entry = paths.get(key) ?? [0, 0, 0, 0, 0, 0, 0];
+				entry[kind.channel]! += ns;
+				if (n === wanted.length) entry[6]! += ns;
+				paths.set(key, entry);
+			}
+		});
+	}
+	return paths;
+}
+
+/** Of a picture: time by channel and self by path, and what it is compared with. */
+function picturePaths(picture: Flame): { own: Map<string, number[]>; other: Map<string, number> } {
+	const keys: string[] = [], own = new Map<string, number[]>(), other = new Map<string, number>();
+	for (let node = 0; node < picture.parent.length; node++) {
+		const above = node ? keys[picture.parent[node]!]! : '', name = node ? picture.labels[picture.label[node]!]! : '';
+		const key = keys[node] = above ? `${above}>${name}` : name;
+		assert.ok(!own.has(key), `${key} is there once`);
+		own.set(key, [...picture.channels.subarray(node * CHANNELS, (node + 1) * CHANNELS), picture.self[node]!]);
+		other.set(key, picture.other[node]!);
+	}
+	return { own, other };
+}
+
+const FORMS = (['none', 'process', 'thread'] as const).flatMap((by) => [false, true].flatMap((inverted) =>
+	[null, 'f3', 'f1', 'futex', 'nowhere'].map((focus): FlameOptions => ({ ...OPTIONS, by, inverted, focus }))));
+
+for (const mode of ['trace', 'sampling'] as const)
+	test(`flame graphs of all forms are those of the definition, ${mode}`, async () => {
+		for (let seed = 1; seed <= 6; seed++) {
+			const r = await load(make(seed, mode)), base = flameBase(r, false), random = randomNumbers(seed);
+			for (const options of FORMS) {
+				const from = random(60000), range: Range = { from, until: from + 1 + random(40000), threads: random(3) ? null : [2, 4], classes: random(3) ? 31 : 1 + random(31), idle: random(2) === 1 };
+				const expect = pathsOf(r, range, options), { own } = picturePaths(flame(r, base, range, options));
+				if (!expect.size) expect.set('', [0, 0, 0, 0, 0, 0, 0]);
+				assert.deepEqual(new Map([...own].sort()), new Map([...expect].sort()), JSON.stringify({ seed, options, range }));
+			}
+		}
+	});
+
+test('a difference has both sides, of one recording or of two', async () => {
+	const one = await load(make(21, 'trace')), two = await load(make(22, 'trace')), random = randomNumbers(5);
+	const bases = new Map([[one, flameBase(one, false)], [two, flameBase(two, false)]]);
+	for (const second of [one, two])
+		for (const options of FORMS) {
+			const range: Range = { from: random(30000), until: 50000, threads: null, classes: 31, idle: true }, otherRange = { ...range, from: 40000, until: 40001 + random(60000) };
+			const picture = flameDifference({ r: one, base: bases.get(one)!, range }, { r: second, base: bases.get(second)!, range: otherRange }, options);
+			const strip = second === two, left = pathsOf(one, range, options, strip), right = pathsOf(second, otherRange, options, strip), { own, other } = picturePaths(picture);
+			const sum = (entry: number[] | undefined): number => entry?.slice(0, 6).reduce((ns, part) => ns + part, 0) ?? 0;
+			for (const key of new Set([...own.keys(), ...left.keys(), ...right.keys()])) {
+				assert.equal(sum(own.get(key)), sum(left.get(key)), `${key}, ${JSON.stringify(options)}`);
+				assert.equal(other.get(key) ?? 0, sum(right.get(key)), `${key} of the other, ${JSON.stringify(options)}`);
+			}
+		}
+});
+
+test('small nodes are left out, and nothing else', async () => {
+	const r = await load(make(4, 'trace')), base = flameBase(r, false), range: Range = { from: 0, until: 100000, threads: null, classes: 31, idle: true };
+	for (const inverted of [false, true]) {
+		const all = flame(r, base, range, { ...OPTIONS, inverted }), some = flame(r, base, range, { ...OPTIONS, inverted, least: 0.02 });
+		const expect = new Map([...picturePaths(all).own].filter(([, entry]) => entry.slice(0, 6).reduce((sum, ns) => sum + ns, 0) >= 0.02 * all.total));
+		assert.deepEqual(new Map([...picturePaths(some).own].sort()), new Map([...expect].sort()));
+		assert.ok(some.parent.length > 10 && some.parent.length < all.parent.length);
+	}
+});
+
+for (const mode of ['trace', 'sampling'] as const)
+	test(`a selection that moves has the times of one made anew, ${mode}`, async () => {
+		for (let seed = 1; seed <= 5; seed++) {
+			const r = await load(make(seed, mode)), random = randomNumbers(seed + 100);
+			let from = 20000, until = 60000;
+			for (let i = 0; i < 300; i++) {
+				if (random(3)) from = Math.max(0, Math.min(until - 1, from + random(4001) - 2000));
+				if (random(3)) until = Math.max(from + 1, Math.min(100000, until + random(4001) - 2000));
+				if (!random(40)) [from, until] = [random(50000), 50001 + random(50000)];
+				const range: Range = { from, until, threads: seed % 2 ? null : [1, 3], classes: seed === 3 ? 22 : 31, idle: seed === 2 };
+				assert.deepEqual(weighAgain(r, range), weigh(r, range), `${mode}, seed ${seed}, step ${i}: ${from} to ${until}`);
+			}
+		}
+	});
 
 test('bins have all of the time', async () => {
 	for (let seed = 1; seed <= 10; seed++) {

@@ -1,7 +1,11 @@
-// Flame graphs: time by call chain, from the outermost function in, or from the innermost out.
-import { CHANNELS, type Recording } from './recording.js';
-import { addThread, threadsOf, weigh, type Range } from './selection.js';
-import { threadName } from './recording.js';
+// Flame graphs: time by call chain, from the outermost function in, or from the innermost out. A picture is
+// made from its root on; what is too small to be seen is never looked into.
+import { flameBase, focusOn, isInFocus, Labels, matching, TYPE_THREAD, type ChainTree, type FlameBase, type Focus } from './chains.js';
+import { CHANNELS, threadName, upperBound, type Recording } from './recording.js';
+import { addThread, shownKinds, threadsOf, weighAgain, type Range } from './selection.js';
+
+export { flameBase, type FlameBase };
+export { TYPE_FUNCTION, TYPE_INLINED, TYPE_KERNEL, TYPE_KIND, TYPE_THREAD } from './chains.js';
 
 export interface FlameOptions {
 	/** What the first level is. */
@@ -23,8 +27,9 @@ export interface Flame {
 	/** And of what nodes are compared with; 0: nothing. */
 	compared: number;
 	labels: string[];
-	/** Details of each label: file and line, or the file of the code. */
+	/** Details of each label: file and line, or the file of the code; and its function. */
 	places: string[];
+	names: string[];
 	parent: Int32Array;
 	label: Uint32Array;
 	/** 0: a function, 1: of the kernel, 2: inlined, 3: a kind of wait, 4: a thread or process. */
@@ -40,382 +45,358 @@ export interface Flame {
 	depth: number;
 }
 
-export const TYPE_FUNCTION = 0, TYPE_KERNEL = 1, TYPE_INLINED = 2, TYPE_KIND = 3, TYPE_THREAD = 4;
+/** The recording and selection that a picture is of, or that it is compared with. */
+export interface Side { r: Recording; base: FlameBase; range: Range }
 
-/** Numbers of texts, each once. */
-class Labels {
-	readonly texts: string[] = [];
-	readonly places: string[] = [];
-	readonly types: number[] = [];
-	private readonly numbers = new Map<string, number>();
-
-	id(text: string, place: string, type: number): number {
-		const key = `${type}\0${text}\0${place}`;
-		let number = this.numbers.get(key);
-		if (number === undefined) {
-			number = this.texts.length;
-			this.numbers.set(key, number);
-			this.texts.push(text);
-			this.places.push(place);
-			this.types.push(type);
-		}
-		return number;
-	}
+/** Places of the tree that have time, in their order, and sums of the time before each. */
+interface Times {
+	side: Side;
+	isOther: boolean;
+	focus: Focus | null;
+	/** Of the thread or process; -1: there are no groups. */
+	group: number;
+	/** By label of the base: its number among those of the picture; null: the same. */
+	labelOf: Int32Array | null;
+	n: number;
+	place: Int32Array;
+	sums: Float64Array;
 }
 
-/** A tree of labels: children by parent and label. Node 0 is the root. */
-class Tree {
-	parent: Int32Array;
-	label: Uint32Array;
-	n = 1;
-	private slots: Int32Array;
-
-	/** With room for `nodes`; it grows beyond them. */
-	constructor(nodes = 1 << 11) {
-		const size = 1 << Math.ceil(Math.log2(nodes * 2 + 2));
-		this.parent = new Int32Array(size / 2);
-		this.label = new Uint32Array(size / 2);
-		this.slots = new Int32Array(size);
+function timesOf(side: Side, isOther: boolean, focus: Focus | null, group: number, weights: Float64Array, places: Int32Array | null): Times {
+	const { tree } = side.base, most = places?.length ?? tree.combo.length;
+	const place = new Int32Array(most), sums = new Float64Array(most + 1);
+	let n = 0;
+	for (let i = 0; i < most; i++) {
+		const at = places ? places[i]! : i, ns = weights[tree.combo[at]!]!;
+		if (!ns || (focus && !isInFocus(tree, focus, at))) continue;
+		place[n] = at;
+		sums[n + 1] = sums[n]! + ns;
+		n++;
 	}
-
-	child(parent: number, label: number): number {
-		let slot = this.slot(parent, label);
-		const mask = this.slots.length - 1;
-		for (let found = this.slots[slot]!; found; found = this.slots[slot = (slot + 1) & mask]!)
-			if (this.parent[found] === parent && this.label[found] === label) return found;
-		if (this.n * 2 > mask) {
-			this.grow();
-			return this.child(parent, label);
-		}
-		this.slots[slot] = this.n;
-		this.parent[this.n] = parent;
-		this.label[this.n] = label;
-		return this.n++;
-	}
-
-	private slot(parent: number, label: number): number {
-		const mixed = Math.imul(Math.imul(parent, 0x9e3779b1) ^ label, 0x85ebca6b);
-		return (mixed ^ mixed >>> 15) & (this.slots.length - 1);
-	}
-
-	private grow(): void {
-		const parent = new Int32Array(this.slots.length), label = new Uint32Array(this.slots.length);
-		parent.set(this.parent.subarray(0, this.n));
-		label.set(this.label.subarray(0, this.n));
-		this.parent = parent;
-		this.label = label;
-		this.slots = new Int32Array(this.slots.length * 2);
-		const mask = this.slots.length - 1;
-		for (let i = 1; i < this.n; i++) {
-			let slot = this.slot(parent[i]!, label[i]!);
-			while (this.slots[slot]) slot = (slot + 1) & mask;
-			this.slots[slot] = i;
-		}
-	}
+	return { side, isOther, focus, group, labelOf: null, n, place, sums };
 }
 
-/** What does not change with the selection: labels of functions, and the tree of all chains. */
-export interface FlameBase {
-	labels: Labels;
-	/** By frame. */
-	frameLabel: Uint32Array;
-	kindLabel: Uint32Array;
-	tree: Tree;
-	/** By combination: its node in the tree, which has only functions and kinds. */
-	comboNode: Int32Array;
-	order: Order;
-}
-
-/** Children of all nodes of a tree: those of node i are list[start[i]] to list[start[i + 1] - 1]. */
-interface Children { start: Int32Array; list: Int32Array }
-
-/**
- * Combinations in the order of a walk through the tree that visits callers first: what is in and below a node
- * is one piece of them, so that its time is a difference of two sums.
- */
-interface Order {
-	children: Children;
-	combos: Int32Array;
-	/** By node: where its own combinations begin and end, and those of all below it. */
-	begin: Int32Array;
-	own: Int32Array;
-	end: Int32Array;
-}
-
-function childrenOf(tree: Tree): Children {
-	const start = new Int32Array(tree.n + 1), list = new Int32Array(tree.n);
-	for (let node = 1; node < tree.n; node++) start[tree.parent[node]! + 1]!++;
-	for (let node = 0; node < tree.n; node++) start[node + 1]! += start[node]!;
-	const next = start.slice();
-	for (let node = 1; node < tree.n; node++) list[next[tree.parent[node]!]!++] = node;
-	return { start, list };
-}
-
-function orderOf(tree: Tree, comboNode: Int32Array): Order {
-	const children = childrenOf(tree), { start, list } = children, n = tree.n;
-	/* The combinations of each node, as a list through `next`. */
-	const first = new Int32Array(n).fill(-1), next = new Int32Array(comboNode.length);
-	for (let combo = comboNode.length - 1; combo >= 0; combo--) {
-		next[combo] = first[comboNode[combo]!]!;
-		first[comboNode[combo]!] = combo;
-	}
-	const combos = new Int32Array(comboNode.length), begin = new Int32Array(n), own = new Int32Array(n), end = new Int32Array(n);
-	const stack = new Int32Array(n + 1), child = new Int32Array(n);
-	let depth = 0, count = 0;
-	const enter = (node: number): void => {
-		begin[node] = count;
-		for (let combo = first[node]!; combo >= 0; combo = next[combo]!) combos[count++] = combo;
-		own[node] = count;
-		child[node] = start[node]!;
-		stack[depth++] = node;
-	};
-	enter(0);
-	while (depth) {
-		const node = stack[depth - 1]!;
-		if (child[node]! < start[node + 1]!) enter(list[child[node]!++]!);
-		else {
-			end[node] = count;
-			depth--;
-		}
-	}
-	return { children, combos, begin, own, end };
-}
-
-function frameLabels(r: Recording, labels: Labels, lines: boolean): Uint32Array {
-	const { name, file, line, dso, flags } = r.frames;
-	return Uint32Array.from(name, (_, i) => {
-		const bits = flags[i]!, text = i ? r.strings[name[i]!]! : '[no stack]', source = r.strings[file[i]!]!;
-		const type = bits & 2 ? TYPE_INLINED : bits & 1 ? TYPE_KERNEL : TYPE_FUNCTION;
-		const base = r.strings[dso[i]!]!;
-		const shown = bits & 4 ? `${base || 'unknown'} ${text}` : text;
-		if (lines && source) return labels.id(`${shown} ${source.replace(/^.*\//, '')}:${line[i]!}`, source, type);
-		return labels.id(shown, base, type);
+/** Places whose combinations may have time of some threads, in their order; null: look at all. */
+function placesOf(r: Recording, tree: ChainTree, threads: readonly number[], range: Range): Int32Array | null {
+	const windows = threads.map((thread) => {
+		const begin = upperBound(r.in, r.first[thread]!, r.first[thread + 1]!, range.from - 1), end = upperBound(r.out, begin, r.first[thread + 1]!, range.until);
+		const first = upperBound(r.sampleTime, r.firstSample[thread]!, r.firstSample[thread + 1]!, range.from - 1);
+		return { begin, end, first, last: upperBound(r.sampleTime, first, r.firstSample[thread + 1]!, range.until) };
 	});
+	const most = windows.reduce((sum, { begin, end, first, last }) => sum + 2 * (end - begin) + last - first, 0);
+	if (most * 32 > tree.combo.length) return null;
+	const places = new Int32Array(most);
+	let n = 0;
+	for (const { begin, end, first, last } of windows) {
+		for (let i = begin; i < end; i++) {
+			places[n++] = tree.place[r.blockedCombo[i]!]!;
+			places[n++] = tree.place[r.runqCombo[i]!]!;
+		}
+		for (let i = first; i < last; i++) places[n++] = tree.place[r.sampleCombo[i]!]!;
+	}
+	return places.sort().filter((place, i) => !i || place !== places[i - 1]);
 }
 
-/** The label of the last level: what it was that took the time. Running needs none. */
-function kindLabels(r: Recording, labels: Labels): Uint32Array {
-	return Uint32Array.from(r.kinds, (kind) => labels.id(kind.channel === 5 ? `${kind.name} (for work)` : kind.name, '', TYPE_KIND));
-}
-
-export function flameBase(r: Recording, lines: boolean): FlameBase {
-	const labels = new Labels(), tree = new Tree(r.nodeParent.length + r.combos.n);
-	const frameLabel = frameLabels(r, labels, lines), kindLabel = kindLabels(r, labels);
-	const nodes = new Int32Array(r.nodeParent.length);
-	for (let i = 1; i < nodes.length; i++) nodes[i] = tree.child(nodes[r.nodeParent[i]!]!, frameLabel[r.nodeFrame[i]!]!);
-	const unknown = tree.child(0, labels.id('[no stack]', '', TYPE_FUNCTION));
-	const comboNode = Int32Array.from(r.combos.stack, (stack, i) => {
-		const node = nodes[r.stackNode[stack]!] || unknown, kind = r.combos.kind[i]!;
-		return r.kinds[kind]!.class ? tree.child(node, kindLabel[kind]!) : node;
-	});
-	return { labels, frameLabel, kindLabel, tree, comboNode, order: orderOf(tree, comboNode) };
-}
-
-/** The label of a thread or process, and what sorts it with others. */
+/** The label of a thread or process. */
 function groupLabel(r: Recording, labels: Labels, thread: number, range: Range, by: 'process' | 'thread'): number {
 	const info = r.info.threads[thread]!, process = r.info.processes[info.process]!;
 	if (by === 'process') return labels.id(`${process.name || 'process'}/${process.pid}`, '', TYPE_THREAD);
 	return labels.id(`${threadName(r.info, thread, range.until) || 'thread'}/${info.tid}`, `${process.name}/${process.pid}`, TYPE_THREAD);
 }
 
-/** Calls `each` with each group of threads that has time: its label (-1: none), and times by combination. */
-function eachGroup(r: Recording, labels: Labels, range: Range, by: FlameOptions['by'], each: (label: number, weights: Float64Array) => void): void {
-	const threads = threadsOf(r, range), weights = new Float64Array(r.combos.n);
-	if (by === 'none') {
-		for (const thread of threads) addThread(r, thread, range, weights);
-		each(-1, weights);
-		return;
+/** Times of a side, of each group of its threads. */
+function sideTimes(side: Side, isOther: boolean, options: FlameOptions): Times[] {
+	const { r, base, range } = side, focus = options.focus === null ? null : focusOn(r, base, options.focus);
+	if (options.by === 'none') return [timesOf(side, isOther, focus, -1, weighAgain(r, range), null)];
+	const groups = new Map<number, number[]>(), weights = new Float64Array(r.combos.n), shown = shownKinds(r, range);
+	for (const thread of threadsOf(r, range)) {
+		const label = groupLabel(r, base.labels, thread, range, options.by), members = groups.get(label);
+		if (members) members.push(thread);
+		else groups.set(label, [thread]);
 	}
-	const groups = new Map<number, number[]>();
-	for (const thread of threads) {
-		const label = groupLabel(r, labels, thread, range, by);
-		groups.set(label, [...groups.get(label) ?? [], thread]);
-	}
-	for (const [label, members] of groups) {
-		weights.fill(0);
-		for (const thread of members) addThread(r, thread, range, weights);
-		each(label, weights);
-	}
+	return [...groups].map(([label, members]) => {
+		const places = placesOf(r, base.tree, members, range);
+		for (const thread of members) addThread(r, thread, range, shown, weights);
+		const times = timesOf(side, isOther, focus, label, weights, places);
+		if (places) for (const place of places) weights[base.tree.combo[place]!] = 0;
+		else weights.fill(0);
+		return times;
+	}).filter((times) => times.n > 0);
 }
 
-/** The labels of a combination's chain, innermost first. */
-function chain(base: FlameBase, combo: number): number[] {
-	const labels: number[] = [];
-	for (let node = base.comboNode[combo]!; node; node = base.tree.parent[node]!) labels.push(base.tree.label[node]!);
-	return labels;
-}
+/** What a piece of a node is: beside these, a node of the tree. */
+const ROOT = -1, NO_STACK = -2, KIND = -3;
 
-/** The chain as `options` want it, outermost level first; null: it is not in the picture. */
-function shownChain(labels: Labels, all: number[], options: FlameOptions): number[] | null {
-	const focus = options.focus;
-	if (focus === null) return options.inverted ? all : all.reverse();
-	const matches = (label: number): boolean => labels.texts[label] === focus;
-	if (options.inverted) {
-		const first = all.findIndex(matches);
-		return first < 0 ? null : all.slice(first);
-	}
-	const last = all.findLastIndex(matches);
-	return last < 0 ? null : all.slice(0, last + 1).reverse();
-}
+/** Numbers in rows of five, that grow: a label, the times, a node or one of the above, and two ends of a range of its places. */
+class Pieces {
+	data = new Int32Array(1 << 14);
+	n = 0;
 
-/** Times of the nodes of a tree. */
-interface NodeTimes {
-	total(node: number): number;
-	self(node: number): number;
-	channel(node: number, c: number): number;
-}
-
-/** Times of the tree of all chains, from times by combination. */
-function orderedTimes(r: Recording, { begin, own, end, combos }: Order, weights: Float64Array): NodeTimes {
-	const n = combos.length, sums = new Float64Array(n + 1), kinds = r.combos.kind;
-	for (let i = 0; i < n; i++) sums[i + 1] = sums[i]! + weights[combos[i]!]!;
-	/* Of a channel when it is asked for: those in the picture are few. */
-	const byChannel: (Float64Array | null)[] = [null, null, null, null, null, null];
-	const channelSums = (c: number): Float64Array => {
-		const made = new Float64Array(n + 1);
-		for (let i = 0; i < n; i++) {
-			const combo = combos[i]!;
-			made[i + 1] = made[i]! + (r.kinds[kinds[combo]!]!.channel === c ? weights[combo]! : 0);
+	add(label: number, times: number, node: number, low: number, high: number): void {
+		if ((this.n + 1) * 5 > this.data.length) {
+			const data = new Int32Array(this.data.length * 2);
+			data.set(this.data);
+			this.data = data;
 		}
-		return byChannel[c] = made;
-	};
-	return {
-		total: (node) => sums[end[node]!]! - sums[begin[node]!]!,
-		self: (node) => sums[own[node]!]! - sums[begin[node]!]!,
-		channel: (node, c) => {
-			const found = byChannel[c] ?? channelSums(c);
-			return found[end[node]!]! - found[begin[node]!]!;
-		},
-	};
+		const at = this.n++ * 5, { data } = this;
+		data[at] = label;
+		data[at + 1] = times;
+		data[at + 2] = node;
+		data[at + 3] = low;
+		data[at + 4] = high;
+	}
 }
 
-/** Times of a tree that is made for one picture. */
-class GrownTimes implements NodeTimes {
-	private selves = new Float64Array(1 << 10);
-	private channels = new Float64Array(CHANNELS << 10);
-	private sums = new Float64Array(0);
-
-	add(node: number, channel: number, ns: number): void {
-		if (node >= this.selves.length) this.grow(node + 1);
-		this.selves[node]! += ns;
-		this.channels[node * CHANNELS + channel]! += ns;
+/** The first of the sorted `values` in [low, high) that is not below `value`, which is near low. */
+function seek(values: Int32Array, low: number, high: number, value: number): number {
+	let step = 1;
+	while (low + step < high && values[low + step]! < value) step *= 2;
+	let end = Math.min(high, low + step + 1);
+	low += step >> 1;
+	while (low < end) {
+		const middle = (low + end) >>> 1;
+		if (values[middle]! < value) low = middle + 1;
+		else end = middle;
 	}
-
-	private grow(nodes: number): void {
-		const selves = new Float64Array(nodes * 2), channels = new Float64Array(nodes * 2 * CHANNELS);
-		selves.set(this.selves);
-		channels.set(this.channels);
-		[this.selves, this.channels] = [selves, channels];
-	}
-
-	/** Adds times to those of callers: a caller's number is below those of what it calls. */
-	finish(tree: Tree): this {
-		if (tree.n > this.selves.length) this.grow(tree.n);
-		this.sums = this.selves.slice();
-		for (let node = tree.n - 1; node > 0; node--) {
-			const parent = tree.parent[node]!;
-			this.sums[parent]! += this.sums[node]!;
-			for (let c = 0; c < CHANNELS; c++) this.channels[parent * CHANNELS + c]! += this.channels[node * CHANNELS + c]!;
-		}
-		return this;
-	}
-
-	total(node: number): number { return this.sums[node]!; }
-	self(node: number): number { return this.selves[node]!; }
-	channel(node: number, c: number): number { return this.channels[node * CHANNELS + c]!; }
+	return low;
 }
 
-/** Adds a selection to a tree: its nodes have `labels`, of which `labelOf` knows those of the recording. */
-function addSelection(
-	r: Recording, base: FlameBase, tree: Tree, range: Range, options: FlameOptions, labelOf: (label: number) => number,
-): GrownTimes {
-	const times = new GrownTimes();
-	eachGroup(r, base.labels, range, options.by, (group, weights) => {
-		const root = group < 0 ? 0 : tree.child(0, labelOf(group));
-		for (let combo = 0; combo < weights.length; combo++) {
-			if (!weights[combo]) continue;
-			const wanted = shownChain(base.labels, chain(base, combo), options);
-			if (!wanted) continue;
-			let node = root;
-			for (const label of wanted) node = tree.child(node, labelOf(label));
-			times.add(node, r.kinds[r.combos.kind[combo]!]!.channel, weights[combo]!);
-		}
-	});
-	return times;
-}
+/**
+ * A picture as it grows. A node has pieces: of the tree in the direction of calls, else a chain each. The pieces
+ * of its children are collected, and go together by label.
+ */
+class Picture {
+	private readonly pieces = new Pieces();
+	private readonly found = new Pieces();
+	/** By label, while the children of a node are looked for. */
+	private readonly ns: Float64Array;
+	private readonly other: Float64Array;
+	private readonly at: Int32Array;
+	readonly parent = [-1];
+	readonly label = [-1];
+	readonly depth = [0];
+	readonly start = [0];
+	readonly total: number[];
+	readonly compared: number[];
+	readonly self = [0];
+	/** By channel: first what no child has, in the end all. */
+	channels = new Float64Array(CHANNELS << 10);
+	private readonly first = [0];
 
-/** The part of the tree that can be seen, laid out: nodes of a share of the whole, siblings by time. */
-function layOut(tree: Tree, { start, list }: Children, labels: Labels, times: NodeTimes, other: NodeTimes | null, least: number): Flame {
-	const size = (node: number): number => other ? Math.max(times.total(node), other.total(node)) : times.total(node);
-	const limit = least * size(0), order: number[] = [0], begins: number[] = [0], parents: number[] = [-1], depths: number[] = [0];
-	for (let i = 0; i < order.length; i++) {
-		const node = order[i]!, below: [number, number][] = [];
-		for (let k = start[node]!; k < start[node + 1]!; k++) {
-			const ns = size(list[k]!);
-			if (ns > 0 && ns >= limit) below.push([list[k]!, ns]);
+	constructor(private readonly times: readonly Times[], labels: number, private readonly inverted: boolean, least: number) {
+		[this.ns, this.other, this.at] = [new Float64Array(labels), new Float64Array(labels), new Int32Array(labels)];
+		const sum = (isOther: boolean): number => times.reduce((ns, one) => ns + (one.isOther === isOther ? one.sums[one.n]! : 0), 0);
+		[this.total, this.compared] = [[sum(false)], [sum(true)]];
+		times.forEach((one, i) => this.pieces.add(0, i, ROOT, 0, one.n));
+		const limit = least * Math.max(this.total[0]!, this.compared[0]!);
+		for (let node = 0; node < this.parent.length; node++) {
+			this.found.n = 0;
+			if ((node + 1) * CHANNELS > this.channels.length) {
+				const grown = new Float64Array(this.channels.length * 2);
+				grown.set(this.channels);
+				this.channels = grown;
+			}
+			const next = this.pieces.n, end = this.first[node + 1] ?? next;
+			for (let i = this.first[node]!; i < end; i++) this.expand(node, i * 5);
+			this.addChildren(node, limit);
 		}
-		below.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
-		let at = begins[i]!;
-		for (const [child, ns] of below) {
-			order.push(child);
-			begins.push(at);
-			parents.push(i);
-			depths.push(depths[i]! + 1);
-			at += ns;
+		for (let at = this.parent.length * CHANNELS - 1; at >= CHANNELS; at--)
+			this.channels[this.parent[Math.floor(at / CHANNELS)]! * CHANNELS + at % CHANNELS]! += this.channels[at]!;
+	}
+
+	private expand(node: number, at: number): void {
+		const { data } = this.pieces, [times, from, low, high] = [data[at + 1]!, data[at + 2]!, data[at + 3]!, data[at + 4]!], one = this.times[times]!;
+		if (from === ROOT && one.group >= 0 && node === 0) this.found.add(this.labelOf(one, one.group), times, ROOT, low, high);
+		else if (this.inverted) this.expandChain(node, times, from, low, high);
+		else if (from === ROOT && one.focus) this.expandFocus(times, one, one.focus);
+		else this.expandTree(node, times, from === ROOT ? 0 : from, low, high);
+	}
+
+	private labelOf(one: Times, label: number): number {
+		return one.labelOf ? one.labelOf[label]! : label;
+	}
+
+	private nodeLabel(one: Times, node: number): number {
+		return this.labelOf(one, one.side.base.frameLabel[one.side.r.nodeFrame[node]!]!);
+	}
+
+	private addSelf(node: number, one: Times, low: number, high: number): void {
+		if (one.isOther) return;
+		this.self[node]! += one.sums[high]! - one.sums[low]!;
+		this.addChannels(node, one, low, high);
+	}
+
+	/** Adds what no child of a node has to its times by channel: each place once in the picture. */
+	private addChannels(node: number, one: Times, low: number, high: number): void {
+		const { channels } = this, { sums, place, side: { r, base } } = one;
+		if (one.isOther) return;
+		for (let k = low; k < high; k++) channels[node * CHANNELS + r.kinds[base.tree.kind[place[k]!]!]!.channel]! += sums[k + 1]! - sums[k]!;
+	}
+
+	/** Children of a node of the tree, of what has no stack, or of a kind, which has none. */
+	private expandTree(node: number, times: number, from: number, low: number, high: number): void {
+		const one = this.times[times]!, { base } = one.side, { own, end, start, list, kind } = base.tree, { place } = one;
+		if (from === KIND) return this.addSelf(node, one, low, high);
+		let k = low;
+		const last = from === NO_STACK ? high : own[from]!;
+		if (from === 0) {
+			while (k < high && place[k]! < last) k++;
+			if (k > low) this.found.add(this.labelOf(one, base.noStack), times, NO_STACK, low, k);
+		} else
+			for (; k < high && (from === NO_STACK || place[k]! < last); k++) {
+				const label = base.kindLabel[kind[place[k]!]!]!;
+				if (label < 0) this.addSelf(node, one, k, k + 1);
+				else this.found.add(this.labelOf(one, label), times, KIND, k, k + 1);
+			}
+		/* Children without time are skipped by halving. */
+		for (let child = from < 0 ? 0 : start[from]!, after = from < 0 ? 0 : start[from + 1]!; k < high; child++) {
+			const at = place[k]!;
+			if (end[list[child]!]! <= at) {
+				let beyond = after;
+				while (child < beyond) {
+					const middle = (child + beyond) >>> 1;
+					if (end[list[middle]!]! <= at) child = middle + 1;
+					else beyond = middle;
+				}
+			}
+			const next = list[child]!, until = seek(place, k, high, end[next]!);
+			this.found.add(this.nodeLabel(one, next), times, next, k, until);
+			k = until;
 		}
 	}
-	const n = order.length, used = new Map<number, number>(), texts: string[] = [], places: string[] = [];
-	const label = new Uint32Array(n), type = new Uint8Array(n), channels = new Float64Array(n * CHANNELS);
+
+	/** All outermost nodes of the function, and waits of that kind elsewhere. */
+	private expandFocus(times: number, one: Times, focus: Focus): void {
+		const { tree, kindLabel } = one.side.base, { place, n } = one;
+		for (let k = 0, i = 0; k < n;) {
+			const at = place[k]!;
+			while (i < focus.outermost.length && tree.end[focus.outermost[i]!]! <= at) i++;
+			const node = focus.outermost[i];
+			if (node !== undefined && tree.begin[node]! <= at) {
+				const until = seek(place, k, n, tree.end[node]!);
+				this.found.add(this.nodeLabel(one, node), times, node, k, until);
+				k = until;
+			} else {
+				this.found.add(this.labelOf(one, kindLabel[tree.kind[at]!]!), times, KIND, k, k + 1);
+				k++;
+			}
+		}
+	}
+
+	/** The next function outwards of one chain; from the root, the innermost of all. */
+	private expandChain(node: number, times: number, from: number, low: number, high: number): void {
+		const one = this.times[times]!, { r, base } = one.side, { tree } = base;
+		if (from === 0) this.addSelf(node, one, low, high);
+		else if (from === NO_STACK) this.found.add(this.labelOf(one, base.noStack), times, 0, low, high);
+		else if (from > 0) this.found.add(this.nodeLabel(one, from), times, r.nodeParent[from]!, low, high);
+		else
+			for (let k = low; k < high; k++) {
+				const at = one.place[k]!, kind = tree.kind[at]!, label = base.kindLabel[kind]!;
+				const nearest = one.focus && !one.focus.kinds[kind] ? one.focus.nearest[tree.node[at]!]! : -1;
+				if (nearest >= 0) this.found.add(this.nodeLabel(one, nearest), times, r.nodeParent[nearest]!, k, k + 1);
+				else if (label >= 0) this.found.add(this.labelOf(one, label), times, tree.node[at]! || NO_STACK, k, k + 1);
+				else if (tree.node[at]) this.found.add(this.nodeLabel(one, tree.node[at]!), times, r.nodeParent[tree.node[at]!]!, k, k + 1);
+				else this.found.add(this.labelOf(one, base.noStack), times, 0, k, k + 1);
+			}
+	}
+
+	/** Adds the children that what was found makes: those that are large enough, by time. */
+	private addChildren(node: number, limit: number): void {
+		const { ns, other, at, found } = this, { data } = found, labels: number[] = [];
+		for (let i = 0; i < found.n * 5; i += 5) {
+			const label = data[i]!, one = this.times[data[i + 1]!]!, part = one.sums[data[i + 4]!]! - one.sums[data[i + 3]!]!;
+			if (!at[label]!++) {
+				labels.push(label);
+				ns[label] = other[label] = 0;
+			}
+			(one.isOther ? other : ns)[label]! += part;
+		}
+		const size = (label: number): number => Math.max(ns[label]!, other[label]!);
+		const kept = labels.filter((label) => size(label) >= limit).sort((a, b) => size(b) - size(a) || a - b);
+		let start = this.start[node]!, piece = this.pieces.n;
+		for (const label of labels) if (size(label) < limit) at[label] = -1;
+		for (const label of kept) {
+			this.parent.push(node);
+			this.label.push(label);
+			this.depth.push(this.depth[node]! + 1);
+			this.start.push(start);
+			this.total.push(ns[label]!);
+			this.compared.push(other[label]!);
+			this.self.push(0);
+			this.first.push(piece);
+			start += size(label);
+			piece += at[label]!;
+			at[label] = piece - at[label]!;
+		}
+		this.place(node, piece);
+		for (const label of labels) at[label] = 0;
+	}
+
+	/** Puts pieces of children, up to number `end`, where `at` says that those with their label go, if anywhere. */
+	private place(node: number, end: number): void {
+		const { at, found, pieces } = this, { data } = found;
+		while (pieces.data.length < end * 5) {
+			const grown = new Int32Array(pieces.data.length * 2);
+			grown.set(pieces.data);
+			pieces.data = grown;
+		}
+		for (let i = 0; i < found.n * 5; i += 5) {
+			const to = at[data[i]!]! * 5;
+			if (to < 0) {
+				this.addChannels(node, this.times[data[i + 1]!]!, data[i + 3]!, data[i + 4]!);
+				continue;
+			}
+			at[data[i]!]!++;
+			for (let k = 0; k < 5; k++) pieces.data[to + k] = data[i + k]!;
+		}
+		pieces.n = end;
+	}
+}
+
+function draw(times: readonly Times[], labels: Labels, options: FlameOptions): Flame {
+	const picture = new Picture(times, labels.texts.length, options.inverted, options.least), n = picture.parent.length;
+	const used = new Map<number, number>(), texts: string[] = [], places: string[] = [], names: string[] = [];
+	const label = new Uint32Array(n), type = new Uint8Array(n), channels = picture.channels.slice(0, n * CHANNELS);
 	for (let i = 0; i < n; i++) {
-		const number = i ? tree.label[order[i]!]! : -1;
+		const number = picture.label[i]!;
 		let short = used.get(number);
 		if (short === undefined) {
-			short = texts.length;
-			used.set(number, short);
+			used.set(number, short = texts.length);
 			texts.push(i ? labels.texts[number]! : 'all');
 			places.push(i ? labels.places[number]! : '');
+			names.push(i ? labels.names[number]! : '');
 		}
 		label[i] = short;
 		type[i] = i ? labels.types[number]! : TYPE_THREAD;
-		for (let c = 0; c < CHANNELS; c++) channels[i * CHANNELS + c] = times.channel(order[i]!, c);
 	}
 	return {
-		total: times.total(0), compared: other?.total(0) ?? 0, labels: texts, places, label, type, channels, depth: depths.reduce((most, depth) => Math.max(most, depth), 0),
-		parent: Int32Array.from(parents), start: Float64Array.from(begins), self: Float64Array.from(order, (node) => times.self(node)),
-		ns: Float64Array.from(order, (node) => times.total(node)), other: Float64Array.from(order, (node) => other?.total(node) ?? 0),
+		total: picture.total[0]!, compared: picture.compared[0]!, labels: texts, places, names, label, type, channels,
+		depth: picture.depth.reduce((most, depth) => Math.max(most, depth), 0), parent: Int32Array.from(picture.parent),
+		start: Float64Array.from(picture.start), self: Float64Array.from(picture.self), ns: Float64Array.from(picture.total), other: Float64Array.from(picture.compared),
 	};
 }
 
 export function flame(r: Recording, base: FlameBase, range: Range, options: FlameOptions): Flame {
-	if (options.by === 'none' && !options.inverted && options.focus === null)
-		return layOut(base.tree, base.order.children, base.labels, orderedTimes(r, base.order, weigh(r, range)), null, options.least);
-	const tree = new Tree(), times = addSelection(r, base, tree, range, options, (label) => label).finish(tree);
-	return layOut(tree, childrenOf(tree), base.labels, times, null, options.least);
+	return draw(sideTimes({ r, base, range }, false, options), base.labels, options);
 }
 
 /** A selection beside another, of the same recording or of another one: functions are the same by name. */
-export function flameDifference(
-	one: { r: Recording; base: FlameBase; range: Range }, other: { r: Recording; base: FlameBase; range: Range }, options: FlameOptions,
-): Flame {
-	const tree = new Tree(), labels = new Labels(), sides = [one, other].map(({ r, base, range }) => {
-		const { texts, places, types } = base.labels;
-		/* Threads of different recordings are the same by their names. */
-		return addSelection(r, base, tree, range, options, (label) =>
-			labels.id(types[label] === TYPE_THREAD ? texts[label]!.replace(/\/\d+$/, '') : texts[label]!, types[label] === TYPE_THREAD ? '' : places[label]!, types[label]!));
-	}).map((times) => times.finish(tree));
-	return layOut(tree, childrenOf(tree), labels, sides[0]!, sides[1]!, options.least);
+export function flameDifference(one: Side, other: Side, options: FlameOptions): Flame {
+	const times = [...sideTimes(one, false, options), ...sideTimes(other, true, options)];
+	if (one.base === other.base) return draw(times, one.base.labels, options);
+	/* Threads of different recordings are the same by their names. */
+	const labels = new Labels(), maps = [one, other].map(({ base: { labels: { texts, places, types, names } } }) =>
+		Int32Array.from(texts, (text, i) => types[i] === TYPE_THREAD ? labels.id(text.replace(/\/\d+$/, ''), '', TYPE_THREAD) : labels.id(text, places[i]!, types[i]!, names[i]!)));
+	return draw(times.map((each) => ({ ...each, labelOf: maps[Number(each.isOther)]! })), labels, options);
 }
 
 /** Time of all chains in the selection in which a function's name contains `text`, whatever its case. */
 export function search(r: Recording, base: FlameBase, range: Range, text: string): { ns: number; total: number } {
-	const wanted = text.toLowerCase(), hit = base.labels.texts.map((label) => label.toLowerCase().includes(wanted));
-	const found = new Uint8Array(base.tree.n);
-	for (let node = 1; node < base.tree.n; node++)
-		found[node] = found[base.tree.parent[node]!]! | Number(hit[base.tree.label[node]!]!);
+	const found = matching(r, base, text), weights = weighAgain(r, range);
 	let ns = 0, total = 0;
-	eachGroup(r, base.labels, range, 'none', (_, weights) => weights.forEach((weight, combo) => {
-		total += weight;
-		if (found[base.comboNode[combo]!]) ns += weight;
-	}));
+	base.tree.combo.forEach((combo, place) => {
+		total += weights[combo]!;
+		if (found[place]) ns += weights[combo]!;
+	});
 	return { ns, total };
 }
