@@ -68,8 +68,8 @@ writeFileSync(output, `<!DOCTYPE html>
 <body>
 <noscript>This page needs JavaScript.</noscript>
 <div id="app"></div>
-<!--DATA-->
 <script>${script}</script>
+<!--DATA-->
 <!--
 The page contains these modules:
 

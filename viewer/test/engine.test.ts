@@ -8,7 +8,8 @@ import type { RecordingInfo } from '../src/data/index.js';
 import { addBins, rows } from '../src/engine/bins.js';
 import { flame, flameBase, flameDifference, search, type Flame, type FlameOptions } from '../src/engine/flame.js';
 import { causeOf, intervalsAt, pieceAt, pieces } from '../src/engine/follow.js';
-import { CHANNELS, loadRecording, type Recording } from '../src/engine/recording.js';
+import { loadRecording } from '../src/engine/load.js';
+import { CHANNELS, type Recording } from '../src/engine/recording.js';
 import { addThread, shownKinds, threadsOf, weigh, weighAgain, type Range } from '../src/engine/selection.js';
 
 /** Numbers in [0, limit) with a fixed seed, so that a failure can be repeated. */
@@ -118,7 +119,7 @@ const load = (made: Made): Promise<Recording> => loadRecording(made.info, async 
 	const bytes = made.blocks.get(part);
 	assert.ok(bytes, `block ${part}`);
 	return bytes;
-}, () => undefined);
+});
 
 const OPTIONS: FlameOptions = { by: 'none', inverted: false, lines: false, focus: null, least: 0 };
 

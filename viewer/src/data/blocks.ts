@@ -57,12 +57,20 @@ export function openTable(bytes: Uint8Array): Table {
 
 type Numbers = Float64Array | Uint32Array | Int32Array | Uint16Array | Uint8Array;
 
-/** Adds column `column` to `to`, from element `first` on. Columns are added, so that `to` is 0 before. */
-export function readColumn(table: Table, column: number, to: Numbers, first = 0): void {
-	const width = table.widths[column]!, rows = table.rows, bytes = table.bytes;
-	let at = table.offsets[column]!;
-	for (let plane = 0, scale = 1; plane < width; plane++, scale *= 256, at += rows)
-		for (let row = 0; row < rows; row++) to[first + row]! += bytes[at + row]! * scale;
+/** Sets elements of `to`, from element `first` on, to `count` numbers of column `column`, from row `row` on. */
+export function readColumn(table: Table, column: number, to: Numbers, first = 0, row = 0, count = table.rows - row): void {
+	const width = table.widths[column]!, { bytes, rows } = table, a = table.offsets[column]! + row;
+	const b = a + rows, c = b + rows, d = c + rows;
+	if (width === 0) to.fill(0, first, first + count);
+	else if (width === 1) for (let i = 0; i < count; i++) to[first + i] = bytes[a + i]!;
+	else if (width === 2) for (let i = 0; i < count; i++) to[first + i] = bytes[a + i]! | bytes[b + i]! << 8;
+	else if (width === 3) for (let i = 0; i < count; i++) to[first + i] = bytes[a + i]! | bytes[b + i]! << 8 | bytes[c + i]! << 16;
+	else
+		for (let i = 0; i < count; i++) {
+			let value = (bytes[a + i]! | bytes[b + i]! << 8 | bytes[c + i]! << 16 | bytes[d + i]! << 24) >>> 0;
+			for (let plane = 4, scale = 2 ** 32; plane < width; plane++, scale *= 256) value += bytes[a + plane * rows + i]! * scale;
+			to[first + i] = value;
+		}
 }
 
 /** Signed numbers as they were before they were zigzag-coded. */

@@ -1,6 +1,6 @@
 // Flame graphs: time by call chain, from the outermost function in, or from the innermost out. A picture is
 // made from its root on; what is too small to be seen is never looked into.
-import { flameBase, focusOn, isInFocus, Labels, matching, TYPE_THREAD, type ChainTree, type FlameBase, type Focus } from './chains.js';
+import { flameBase, focusOn, isInFocus, Labels, matching, TYPE_THREAD, type FlameBase, type Focus } from './chains.js';
 import { CHANNELS, threadName, upperBound, type Recording } from './recording.js';
 import { addThread, shownKinds, threadsOf, weighAgain, type Range } from './selection.js';
 
@@ -48,7 +48,7 @@ export interface Flame {
 /** The recording and selection that a picture is of, or that it is compared with. */
 export interface Side { r: Recording; base: FlameBase; range: Range }
 
-/** Places of the tree that have time, in their order, and sums of the time before each. */
+/** Combinations that have time, in their order, and sums of the time before each. */
 interface Times {
 	side: Side;
 	isOther: boolean;
@@ -58,43 +58,43 @@ interface Times {
 	/** By label of the base: its number among those of the picture; null: the same. */
 	labelOf: Int32Array | null;
 	n: number;
-	place: Int32Array;
+	combo: Int32Array;
 	sums: Float64Array;
 }
 
-function timesOf(side: Side, isOther: boolean, focus: Focus | null, group: number, weights: Float64Array, places: Int32Array | null): Times {
-	const { tree } = side.base, most = places?.length ?? tree.combo.length;
-	const place = new Int32Array(most), sums = new Float64Array(most + 1);
+/** `combos`: those that may have time; null: all. */
+function timesOf(side: Side, isOther: boolean, focus: Focus | null, group: number, weights: Float64Array, combos: Int32Array | null): Times {
+	const most = combos?.length ?? weights.length, combo = new Int32Array(most), sums = new Float64Array(most + 1);
 	let n = 0;
 	for (let i = 0; i < most; i++) {
-		const at = places ? places[i]! : i, ns = weights[tree.combo[at]!]!;
-		if (!ns || (focus && !isInFocus(tree, focus, at))) continue;
-		place[n] = at;
+		const at = combos ? combos[i]! : i, ns = weights[at]!;
+		if (!ns || (focus && !isInFocus(side.r, focus, at))) continue;
+		combo[n] = at;
 		sums[n + 1] = sums[n]! + ns;
 		n++;
 	}
-	return { side, isOther, focus, group, labelOf: null, n, place, sums };
+	return { side, isOther, focus, group, labelOf: null, n, combo, sums };
 }
 
-/** Places whose combinations may have time of some threads, in their order; null: look at all. */
-function placesOf(r: Recording, tree: ChainTree, threads: readonly number[], range: Range): Int32Array | null {
+/** Combinations that may have time of some threads, in their order; null: look at all. */
+function combosOf(r: Recording, threads: readonly number[], range: Range): Int32Array | null {
 	const windows = threads.map((thread) => {
 		const begin = upperBound(r.in, r.first[thread]!, r.first[thread + 1]!, range.from - 1), end = upperBound(r.out, begin, r.first[thread + 1]!, range.until);
 		const first = upperBound(r.sampleTime, r.firstSample[thread]!, r.firstSample[thread + 1]!, range.from - 1);
 		return { begin, end, first, last: upperBound(r.sampleTime, first, r.firstSample[thread + 1]!, range.until) };
 	});
 	const most = windows.reduce((sum, { begin, end, first, last }) => sum + 2 * (end - begin) + last - first, 0);
-	if (most * 32 > tree.combo.length) return null;
-	const places = new Int32Array(most);
+	if (most * 32 > r.combos.n) return null;
+	const combos = new Int32Array(most);
 	let n = 0;
 	for (const { begin, end, first, last } of windows) {
 		for (let i = begin; i < end; i++) {
-			places[n++] = tree.place[r.blockedCombo[i]!]!;
-			places[n++] = tree.place[r.runqCombo[i]!]!;
+			combos[n++] = r.blockedCombo[i]!;
+			combos[n++] = r.runqCombo[i]!;
 		}
-		for (let i = first; i < last; i++) places[n++] = tree.place[r.sampleCombo[i]!]!;
+		for (let i = first; i < last; i++) combos[n++] = r.sampleCombo[i]!;
 	}
-	return places.sort().filter((place, i) => !i || place !== places[i - 1]);
+	return combos.sort().filter((combo, i) => !i || combo !== combos[i - 1]);
 }
 
 /** The label of a thread or process. */
@@ -115,10 +115,10 @@ function sideTimes(side: Side, isOther: boolean, options: FlameOptions): Times[]
 		else groups.set(label, [thread]);
 	}
 	return [...groups].map(([label, members]) => {
-		const places = placesOf(r, base.tree, members, range);
+		const combos = combosOf(r, members, range);
 		for (const thread of members) addThread(r, thread, range, shown, weights);
-		const times = timesOf(side, isOther, focus, label, weights, places);
-		if (places) for (const place of places) weights[base.tree.combo[place]!] = 0;
+		const times = timesOf(side, isOther, focus, label, weights, combos);
+		if (combos) for (const combo of combos) weights[combo] = 0;
 		else weights.fill(0);
 		return times;
 	}).filter((times) => times.n > 0);
@@ -127,7 +127,7 @@ function sideTimes(side: Side, isOther: boolean, options: FlameOptions): Times[]
 /** What a piece of a node is: beside these, a node of the tree. */
 const ROOT = -1, NO_STACK = -2, KIND = -3;
 
-/** Numbers in rows of five, that grow: a label, the times, a node or one of the above, and two ends of a range of its places. */
+/** Numbers in rows of five, that grow: a label, the times, a node or one of the above, and two ends of a range of those. */
 class Pieces {
 	data = new Int32Array(1 << 14);
 	n = 0;
@@ -226,31 +226,31 @@ class Picture {
 		this.addChannels(node, one, low, high);
 	}
 
-	/** Adds what no child of a node has to its times by channel: each place once in the picture. */
+	/** Adds what no child of a node has to its times by channel: each combination once in the picture. */
 	private addChannels(node: number, one: Times, low: number, high: number): void {
-		const { channels } = this, { sums, place, side: { r, base } } = one;
+		const { channels } = this, { sums, combo, side: { r } } = one;
 		if (one.isOther) return;
-		for (let k = low; k < high; k++) channels[node * CHANNELS + r.kinds[base.tree.kind[place[k]!]!]!.channel]! += sums[k + 1]! - sums[k]!;
+		for (let k = low; k < high; k++) channels[node * CHANNELS + r.kinds[r.combos.kind[combo[k]!]!]!.channel]! += sums[k + 1]! - sums[k]!;
 	}
 
 	/** Children of a node of the tree, of what has no stack, or of a kind, which has none. */
 	private expandTree(node: number, times: number, from: number, low: number, high: number): void {
-		const one = this.times[times]!, { base } = one.side, { own, end, start, list, kind } = base.tree, { place } = one;
+		const one = this.times[times]!, { r, base } = one.side, { own, end, start, list } = r.tree, { kind } = r.combos, { combo } = one;
 		if (from === KIND) return this.addSelf(node, one, low, high);
 		let k = low;
 		const last = from === NO_STACK ? high : own[from]!;
 		if (from === 0) {
-			while (k < high && place[k]! < last) k++;
+			while (k < high && combo[k]! < last) k++;
 			if (k > low) this.found.add(this.labelOf(one, base.noStack), times, NO_STACK, low, k);
 		} else
-			for (; k < high && (from === NO_STACK || place[k]! < last); k++) {
-				const label = base.kindLabel[kind[place[k]!]!]!;
+			for (; k < high && (from === NO_STACK || combo[k]! < last); k++) {
+				const label = base.kindLabel[kind[combo[k]!]!]!;
 				if (label < 0) this.addSelf(node, one, k, k + 1);
 				else this.found.add(this.labelOf(one, label), times, KIND, k, k + 1);
 			}
 		/* Children without time are skipped by halving. */
 		for (let child = from < 0 ? 0 : start[from]!, after = from < 0 ? 0 : start[from + 1]!; k < high; child++) {
-			const at = place[k]!;
+			const at = combo[k]!;
 			if (end[list[child]!]! <= at) {
 				let beyond = after;
 				while (child < beyond) {
@@ -259,7 +259,7 @@ class Picture {
 					else beyond = middle;
 				}
 			}
-			const next = list[child]!, until = seek(place, k, high, end[next]!);
+			const next = list[child]!, until = seek(combo, k, high, end[next]!);
 			this.found.add(this.nodeLabel(one, next), times, next, k, until);
 			k = until;
 		}
@@ -267,17 +267,17 @@ class Picture {
 
 	/** All outermost nodes of the function, and waits of that kind elsewhere. */
 	private expandFocus(times: number, one: Times, focus: Focus): void {
-		const { tree, kindLabel } = one.side.base, { place, n } = one;
+		const { r, base } = one.side, { tree } = r, { combo, n } = one;
 		for (let k = 0, i = 0; k < n;) {
-			const at = place[k]!;
+			const at = combo[k]!;
 			while (i < focus.outermost.length && tree.end[focus.outermost[i]!]! <= at) i++;
 			const node = focus.outermost[i];
 			if (node !== undefined && tree.begin[node]! <= at) {
-				const until = seek(place, k, n, tree.end[node]!);
+				const until = seek(combo, k, n, tree.end[node]!);
 				this.found.add(this.nodeLabel(one, node), times, node, k, until);
 				k = until;
 			} else {
-				this.found.add(this.labelOf(one, kindLabel[tree.kind[at]!]!), times, KIND, k, k + 1);
+				this.found.add(this.labelOf(one, base.kindLabel[r.combos.kind[at]!]!), times, KIND, k, k + 1);
 				k++;
 			}
 		}
@@ -285,17 +285,17 @@ class Picture {
 
 	/** The next function outwards of one chain; from the root, the innermost of all. */
 	private expandChain(node: number, times: number, from: number, low: number, high: number): void {
-		const one = this.times[times]!, { r, base } = one.side, { tree } = base;
+		const one = this.times[times]!, { r, base } = one.side;
 		if (from === 0) this.addSelf(node, one, low, high);
 		else if (from === NO_STACK) this.found.add(this.labelOf(one, base.noStack), times, 0, low, high);
 		else if (from > 0) this.found.add(this.nodeLabel(one, from), times, r.nodeParent[from]!, low, high);
 		else
 			for (let k = low; k < high; k++) {
-				const at = one.place[k]!, kind = tree.kind[at]!, label = base.kindLabel[kind]!;
-				const nearest = one.focus && !one.focus.kinds[kind] ? one.focus.nearest[tree.node[at]!]! : -1;
+				const at = one.combo[k]!, kind = r.combos.kind[at]!, start = r.combos.node[at]!, label = base.kindLabel[kind]!;
+				const nearest = one.focus && !one.focus.kinds[kind] ? one.focus.nearest[start]! : -1;
 				if (nearest >= 0) this.found.add(this.nodeLabel(one, nearest), times, r.nodeParent[nearest]!, k, k + 1);
-				else if (label >= 0) this.found.add(this.labelOf(one, label), times, tree.node[at]! || NO_STACK, k, k + 1);
-				else if (tree.node[at]) this.found.add(this.nodeLabel(one, tree.node[at]!), times, r.nodeParent[tree.node[at]!]!, k, k + 1);
+				else if (label >= 0) this.found.add(this.labelOf(one, label), times, start || NO_STACK, k, k + 1);
+				else if (start) this.found.add(this.nodeLabel(one, start), times, r.nodeParent[start]!, k, k + 1);
 				else this.found.add(this.labelOf(one, base.noStack), times, 0, k, k + 1);
 			}
 	}
@@ -394,9 +394,9 @@ export function flameDifference(one: Side, other: Side, options: FlameOptions): 
 export function search(r: Recording, base: FlameBase, range: Range, text: string): { ns: number; total: number } {
 	const found = matching(r, base, text), weights = weighAgain(r, range);
 	let ns = 0, total = 0;
-	base.tree.combo.forEach((combo, place) => {
-		total += weights[combo]!;
-		if (found[place]) ns += weights[combo]!;
+	weights.forEach((weight, combo) => {
+		total += weight;
+		if (found[combo]) ns += weight;
 	});
 	return { ns, total };
 }

@@ -4,7 +4,8 @@ import type { Index } from '../data/index.js';
 import { heat, rows, threadTimes } from './bins.js';
 import { flame, flameBase, flameDifference, search, type FlameBase, type FlameOptions } from './flame.js';
 import { arrows, causeOf, intervalsAt, pieceAt } from './follow.js';
-import { loadRecording, type Recording } from './recording.js';
+import { loadStacks, loadTimes } from './load.js';
+import type { Recording } from './recording.js';
 import type { Range } from './selection.js';
 
 export interface Request { id: number; call: string; arguments: unknown[] }
@@ -13,35 +14,59 @@ export interface Reply { id: number; result?: unknown; error?: string; wants?: s
 const scope = globalThis as unknown as { postMessage(message: Reply, transfer?: Transferable[]): void; onmessage: ((event: MessageEvent) => void) | null };
 
 let index: Index | null = null;
-const recordings = new Map<number, Promise<Recording>>();
+/** Times are there before stacks are. */
+interface Loading { times: Promise<Recording>; all: Promise<Recording> }
+const recordings = new Map<number, Loading>();
 const bases = new Map<string, FlameBase>();
 /** Blocks that were asked for, and who waits for them. */
-const texts = new Map<string, ((text: string) => void)[]>();
+const wanted = new Map<string, ((bytes: Promise<Uint8Array>) => void)[]>();
+/** Those that came before they were asked for. */
+const early = new Map<string, Promise<Uint8Array>>();
 
-/** The base64 text of a block, from the page. */
-function textOf(name: string): Promise<string> {
-	return new Promise((resolve) => {
-		const waiting = texts.get(name);
+/** The bytes of a block of the page. */
+function bytesOf(name: string): Promise<Uint8Array> {
+	const here = early.get(name);
+	early.delete(name);
+	return here ?? new Promise((resolve) => {
+		const waiting = wanted.get(name);
 		if (waiting) {
 			waiting.push(resolve);
 			return;
 		}
-		texts.set(name, [resolve]);
+		wanted.set(name, [resolve]);
 		scope.postMessage({ id: 0, wants: name });
 	});
 }
 
-const bytesOf = async (name: string): Promise<Uint8Array> => inflate(await textOf(name));
-
-function recording(number: number): Promise<Recording> {
-	let loading = recordings.get(number);
-	if (!loading) {
-		loading = loadRecording(index!.recordings[number]!, (part) => bytesOf(`r${number}.${part}`),
-			(share) => scope.postMessage({ id: 0, progress: share }));
-		recordings.set(number, loading);
-	}
-	return loading;
+async function bytesFrom(name: string, text: string): Promise<Uint8Array> {
+	if (!text) throw new Error(`the block ${name} is missing`);
+	return inflate(text);
 }
+
+const channel = new MessageChannel();
+
+/** Lets other calls go first. */
+const pause = (): Promise<void> => new Promise((resolve) => {
+	channel.port1.onmessage = () => resolve();
+	channel.port2.postMessage(0);
+});
+
+function load(number: number): Loading {
+	let found = recordings.get(number);
+	if (!found) {
+		const loading = loadTimes(index!.recordings[number]!, (part) => bytesOf(`r${number}.${part}`), (share) => scope.postMessage({ id: 0, progress: share }));
+		const all = loading.then(async (given) => {
+			await pause();
+			return loadStacks(given, pause);
+		});
+		found = { times: loading.then(({ recording }) => recording), all };
+		recordings.set(number, found);
+	}
+	return found;
+}
+
+const times = (number: number): Promise<Recording> => load(number).times;
+const recording = (number: number): Promise<Recording> => load(number).all;
 
 async function base(number: number, lines: boolean): Promise<FlameBase> {
 	const key = `${number} ${lines}`;
@@ -78,15 +103,17 @@ const calls = {
 		return search(await recording(number), await base(number, lines), range, text);
 	},
 	async rows(number: number, threads: readonly number[], from: number, until: number, width: number) {
-		return rows(await recording(number), threads, from, until, width);
+		const bins = rows(await times(number), threads, from, until, width);
+		/* Labels are of stacks. */
+		return bins.every((row) => !row.items) ? bins : rows(await recording(number), threads, from, until, width);
 	},
-	async heat(number: number, range: Range, width: number) { return heat(await recording(number), range, width); },
-	async threadTimes(number: number, range: Range) { return threadTimes(await recording(number), range); },
+	async heat(number: number, range: Range, width: number) { return heat(await times(number), range, width); },
+	async threadTimes(number: number, range: Range) { return threadTimes(await times(number), range); },
 	async at(number: number, thread: number, time: number) { return pieceAt(await recording(number), thread, time); },
 	async cause(number: number, interval: number, from: number, until: number) { return causeOf(await recording(number), interval, from, until); },
 	async intervalsAt(number: number, threads: readonly number[], times: readonly number[]) { return intervalsAt(await recording(number), threads, times); },
 	async arrows(number: number, threads: readonly number[], from: number, until: number, most: number) {
-		return arrows(await recording(number), threads, from, until, most);
+		return arrows(await times(number), threads, from, until, most);
 	},
 };
 
@@ -95,9 +122,11 @@ export type EngineCalls = typeof calls;
 scope.onmessage = (event: MessageEvent): void => {
 	const message = event.data as Request | { block: string; text: string };
 	if ('block' in message) {
-		const waiting = texts.get(message.block) ?? [];
-		texts.delete(message.block);
-		for (const resolve of waiting) resolve(message.text);
+		const bytes = bytesFrom(message.block, message.text), waiting = wanted.get(message.block);
+		wanted.delete(message.block);
+		if (!waiting) early.set(message.block, bytes);
+		bytes.catch(() => undefined);
+		waiting?.forEach((resolve) => resolve(bytes));
 		return;
 	}
 	const call = (calls as unknown as Calls)[message.call];

@@ -13,7 +13,7 @@ export interface Overview { element: HTMLElement; update(): void }
 
 export function makeOverview(app: App): Overview {
 	const element = h('div', { class: 'overview' });
-	let bins: Float32Array | null = null, width = 0, shown = '', drag: { from: number; to: number } | null = null;
+	let bins: Float32Array | null = null, width = 0, asked = '', drag: { from: number; to: number } | null = null;
 	const duration = (): number => app.index.recordings[app.selection.recording]?.duration_ns ?? 1;
 
 	const strip = surface(element, 'Activity over the whole recording. Drag to select a time; arrow keys move the selection, + and \u2212 zoom.', (s) => {
@@ -49,19 +49,20 @@ export function makeOverview(app: App): Overview {
 		}
 	};
 
-	const load = latest(async (key: string) => {
+	const load = latest(async () => {
 		const { recording, threads } = app.selection, w = Math.max(1, strip.width);
 		const got = await app.engine.heat(recording, { from: 0, until: duration(), threads: threads && [...threads], classes: 31, idle: true }, w);
 		bins = got;
 		width = w;
-		shown = key;
 		strip.draw();
 	});
 	const ask = (): void => {
 		const { recording, threads } = app.selection;
 		if (!app.index.recordings[recording]) return;
 		const key = `${recording} ${strip.width} ${threads ? [...threads].join() : ''}`;
-		if (key !== shown && strip.width) load(key);
+		if (key === asked || !strip.width) return;
+		asked = key;
+		load();
 	};
 
 	const timeAt = (x: number): number => Math.max(0, Math.min(1, x / strip.width)) * duration();

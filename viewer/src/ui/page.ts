@@ -256,11 +256,11 @@ export async function startPage(root: HTMLElement, views: readonly View[]): Prom
 	const share = h('p', { class: 'view-loading', role: 'status' }, 'Reading\u2026');
 	applyTheme(storedTheme());
 	root.append(share);
-	const engine = startEngine((done) => {
+	const { engine, whole } = startEngine((done) => {
 		share.textContent = done < 1 ? `Reading\u2026 ${Math.round(done * 100)}%` : '';
 	});
 	try {
-		const index = await engine.open();
+		const [index] = await Promise.all([engine.open(), whole]);
 		share.remove();
 		new Page(root, index, engine, views);
 	} catch (error) {

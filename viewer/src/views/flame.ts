@@ -51,8 +51,6 @@ class FlameView implements ViewInstance {
 		root.append(this.tools, this.note, this.place, this.detail, this.tables);
 		this.picture = surface(this.place, 'Flame graph. Arrow keys move the focus, Enter zooms, f shows callers and callees; a table follows.', (s) => this.paint(s));
 		this.listen();
-		this.fillTools();
-		this.update();
 	}
 
 	update(): void {
@@ -94,6 +92,7 @@ class FlameView implements ViewInstance {
 			: await engine.flame(selection.recording, range, options);
 		this.place.dataset['ms'] = (performance.now() - started).toFixed(1);
 		this.take(flame);
+		this.place.dataset['drawn'] = `${selection.from}-${selection.until}`;
 		if (s.search) {
 			const hits = await engine.search(selection.recording, range, s.search, s.lines);
 			this.found.textContent = `${this.app.time(hits.ns)}, ${percent(hits.ns, hits.total)}`;

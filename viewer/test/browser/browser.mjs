@@ -75,8 +75,8 @@ export function timeText(ns) {
 	return `${(ns / 1e9).toFixed(3)} s`;
 }
 
-/** The cells of the rows of a table whose caption contains `caption`; it may be folded away. */
-export const rowsOf = (page, caption) => page.evaluate((wanted) => {
+/** The cells of the rows of a table whose caption contains `caption`, once it is there; it may be folded away. */
+export const rowsOf = async (page, caption) => await eventually(page, (wanted) => {
 	const table = [...document.querySelectorAll('table')].find((one) => one.caption?.textContent.includes(wanted));
-	return table ? [...table.tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.textContent)) : [];
-}, caption);
+	return table?.tBodies[0].rows.length ? [...table.tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.textContent)) : null;
+}, caption) ?? [];

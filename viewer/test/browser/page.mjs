@@ -70,7 +70,9 @@ async function selection(page) {
 	await page.mouse.up();
 	const time = await eventually(page, () => /t=(\d+)-(\d+)/.exec(location.hash)?.slice(1).map(Number));
 	ok(time && time[1] > time[0], 'a brush selects a time, which is in the address', page.url());
-	/* A reload has the same. */
+	/* A reload has the same, once the address has the last of the brush, and the picture, too. */
+	await page.waitForTimeout(400);
+	await eventually(page, () => location.hash.includes(`t=${document.querySelector('.flame-picture').dataset.drawn}`));
 	const before = await eventually(page, () => /^(?!Reading).+ in all/.exec(document.querySelector('.view-flame p[role=status]')?.textContent ?? '')?.[0]);
 	await page.reload();
 	await page.waitForSelector('.view-flame');
@@ -172,6 +174,7 @@ async function hostile() {
 	}
 	await view(page, '3', 'timeline');
 	await page.waitForSelector('.timeline-picture[data-loaded]');
+	await page.locator('.view-timeline > details > summary').click();
 	const names = (await rowsOf(page, 'Threads and what they did')).map((cells) => cells[0]).join('\n');
 	for (const name of json('hostile.json')) ok(names.includes(name), `a name is a text: ${name.replace(/[^ -~]/g, '?')}`, names);
 	is(await page.evaluate(() => window.broken), undefined, 'and nothing of it was executed');
