@@ -86,7 +86,7 @@ static __always_inline void take_stacks_at_switch_out(void *ctx, struct task_str
 static __always_inline void end_hidden_wait(struct task_struct *task, struct thread_state *state,
 					    __u64 now)
 {
-	if (end_wait(state, hidden_switch_in(task, state, now), 0))
+	if (end_wait(state, hidden_switch_in(task, state, now), hidden_queue_length(task, state)))
 		emit_interval_bare(task, state);
 	state->since = state->t_in;
 	state->ran_at = state->t_in;

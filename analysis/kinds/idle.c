@@ -30,6 +30,7 @@ struct idle_waits {
 	struct wait_sites sites;
 	uint8_t *hints;	   /* by stack: bits of enum idle_hint */
 	uint8_t **reasons; /* by thread and interval: enum idle_reason */
+	size_t n_threads;
 };
 
 static const struct {
@@ -252,7 +253,8 @@ static int judge(struct idle_waits *idle)
 	int err;
 
 	idle->hints = idle_hints__make(idle->model);
-	idle->reasons = calloc(idle->model->threads.n, sizeof(*idle->reasons));
+	idle->n_threads = idle->model->threads.n;
+	idle->reasons = calloc(idle->n_threads, sizeof(*idle->reasons));
 	if (!idle->hints || !idle->reasons || !judgements)
 		return -ENOMEM;
 	for (size_t s = 1; s < sites->sites.n; s++)
@@ -284,7 +286,7 @@ void idle_waits__free(struct idle_waits *idle)
 	if (!idle)
 		return;
 	wait_sites__free(&idle->sites);
-	for (size_t t = 0; idle->reasons && t < idle->model->threads.n; t++)
+	for (size_t t = 0; idle->reasons && t < idle->n_threads; t++)
 		free(idle->reasons[t]);
 	free(idle->reasons);
 	free(idle->hints);

@@ -45,7 +45,7 @@ const char *idle_reason__text(enum idle_reason reason);
 
 struct idle_waits;
 
-/* Returns 0 or -ENOMEM. @model must outlive the result. */
+/* Returns 0 or -ENOMEM. @model is needed as long as reasons are asked for. */
 int idle_waits__new(const struct model *model, struct kinds *kinds, struct idle_waits **out);
 void idle_waits__free(struct idle_waits *idle);
 

@@ -83,6 +83,7 @@ static __always_inline bool begin_interval(struct task_struct *task, struct thre
 					   __u64 now)
 {
 	state->since = now;
+	state->run_delay = run_delay(task);
 	if (!task_blocked(task)) {
 		state->class = CLASS_SCHED;
 		state->interval_flags = INTERVAL_PREEMPTED;
@@ -139,6 +140,18 @@ static __always_inline __u64 hidden_switch_in(struct task_struct *task,
 	count_loss(LOSS_HIDDEN_SWITCH);
 	count_hidden_wake(state);
 	return begin > state->since ? begin : state->since;
+}
+
+/*
+ * How long @task was queued before its current run, whose begin was not seen, in ns: what the
+ * scheduler has added to its run-queue time since it was switched out. 0: unknown.
+ */
+static __always_inline __u64 hidden_queue_length(struct task_struct *task,
+						 const struct thread_state *state)
+{
+	if (state->interval_flags & INTERVAL_BEGUN_BEFORE)
+		return 0;
+	return run_delay(task) - state->run_delay;
 }
 
 /*

@@ -48,6 +48,7 @@ struct rq {
 } CORE;
 
 struct sched_info {
+	unsigned long long run_delay;	 /* ns in run queues, up to the current or last run */
 	unsigned long long last_arrival; /* rq clock when its current or last run began */
 	unsigned long long last_queued;	 /* rq clock when it was queued; 0: not queued */
 } CORE;
@@ -397,6 +398,14 @@ static __always_inline __u64 queue_length(struct task_struct *task)
 	if (!bpf_core_field_exists(task->sched_info.last_queued))
 		return 0;
 	return rq_time_since(task, task->sched_info.last_queued);
+}
+
+/* ns that @task has been in run queues, up to its current or last run; 0: unknown. */
+static __always_inline __u64 run_delay(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->sched_info.run_delay))
+		return 0;
+	return task->sched_info.run_delay;
 }
 
 /* Number of tasks that have the CPU of @task or wait for it; 0: unknown. */

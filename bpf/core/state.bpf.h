@@ -45,6 +45,7 @@ struct thread_state {
 
 	struct product_thread product;
 
+	__u64 run_delay; /* as of the begin of the off-CPU interval, see run_delay() */
 	__u64 seen;	 /* time of its creation, or when it was first seen */
 	__u64 voluntary; /* switch counts at that time */
 	__u64 involuntary;

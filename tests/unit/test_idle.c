@@ -38,9 +38,10 @@ static struct judged judge(struct program *program)
 
 static void judged__free(struct judged *judged)
 {
-	idle_waits__free(judged->idle);
 	kinds__free(judged->kinds);
 	model__free(judged->model);
+	/* Commands release it last. */
+	idle_waits__free(judged->idle);
 }
 #define _cleanup_judged_ _cleanup_(judged__free)
 

@@ -59,6 +59,11 @@ test('vertices do not overlap, and edges have points, whatever the names are', (
 			assert.ok(Math.abs(a.x - b.x) >= (a.width + b.width) / 2 || Math.abs(a.y - b.y) >= (a.height + b.height) / 2);
 		}));
 		for (const points of layout.edges) assert.match(smoothPath(points), /^M[-\d.]+,[-\d.]+C/);
+		/* The edge of A to itself leaves A and comes back, within the picture. */
+		const self = choice.edges.findIndex(({ from, to }) => from === to), a = layout.vertices[choice.vertices.findIndex(({ name }) => name === 'A')]!;
+		const ends = [layout.edges[self]![0]!, layout.edges[self]!.at(-1)!];
+		for (const { x, y } of ends) assert.ok(Math.abs(x - a.x) <= a.width / 2 && Math.abs(y - a.y) <= a.height / 2);
+		assert.ok(ends[0]!.x !== ends[1]!.x && layout.labels[self]!.y > a.y + a.height / 2 && layout.labels[self]!.y < layout.height);
 	}
 });
 

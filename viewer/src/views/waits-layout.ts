@@ -21,6 +21,8 @@ export interface GraphLayout {
 
 export const VERTEX_HEIGHT = 40;
 const LABEL = { width: 52, height: 16 };
+/** How far below its vertex the edge of threads that wait for each other goes. */
+const LOOP = 28;
 
 /** Layout from left (who waits) to right (whom they wait for), or downwards if `isNarrow`. */
 export function layoutGraph(choice: GraphChoice, widthOf: (vertex: WaitVertex) => number, isNarrow: boolean): GraphLayout {
@@ -45,16 +47,31 @@ export function layoutGraph(choice: GraphChoice, widthOf: (vertex: WaitVertex) =
 			points: Point[]; x?: number; y?: number;
 		};
 	});
+	const vertices = choice.vertices.map((_, number) => {
+		const at = graph.node(String(number)) as Point & { width: number; height: number };
+		return { x: at.x, y: at.y, width: at.width, height: at.height };
+	});
+	const loops = choice.edges.map((edge) => edge.from === edge.to ? vertices[Number(numbers.get(edge.from)!)]! : null);
+	const lowest = Math.max(0, ...loops.map((at) => at ? at.y + at.height / 2 + LOOP + LABEL.height : 0));
 	return {
 		width: size.width ?? 0,
-		height: size.height ?? 0,
-		vertices: choice.vertices.map((_, number) => {
-			const at = graph.node(String(number)) as Point & { width: number; height: number };
-			return { x: at.x, y: at.y, width: at.width, height: at.height };
+		height: Math.max(size.height ?? 0, lowest),
+		vertices,
+		edges: edges.map((edge, number) => loops[number] ? loopPoints(loops[number]!) : edge.points),
+		labels: edges.map((edge, number) => {
+			const at = loops[number];
+			return at ? { x: at.x, y: at.y + at.height / 2 + LOOP } : { x: edge.x ?? edge.points[0]!.x, y: edge.y ?? edge.points[0]!.y };
 		}),
-		edges: edges.map((edge) => edge.points),
-		labels: edges.map((edge) => ({ x: edge.x ?? edge.points[0]!.x, y: edge.y ?? edge.points[0]!.y })),
 	};
+}
+
+/** Below a vertex, from its right half to its left: threads that wait for others like them. */
+function loopPoints({ x, y, width, height }: Point & { width: number; height: number }): Point[] {
+	const side = width / 4, edge = y + height / 2;
+	return [
+		{ x: x + side, y: edge }, { x: x + side + 8, y: edge + LOOP * 0.6 }, { x: x + side / 2, y: edge + LOOP },
+		{ x: x - side / 2, y: edge + LOOP }, { x: x - side - 8, y: edge + LOOP * 0.6 }, { x: x - side, y: edge },
+	];
 }
 
 /** A sixth of the way from `a` to `b`, at most `most` long. */
