@@ -188,7 +188,7 @@ static int cmd_html(int argc, char **argv)
 const struct command command_html = {
 	.name = "html",
 	.summary = "write a page to look at: flame graph, timeline, waits, paths, curves",
-	.usage = "[-i FILE]... [-o FILE] [--open] [OPTIONS]",
+	.usage = "[FILE]... [-o FILE] [--open] [OPTIONS]",
 	.details = "The page is one file and needs no network. It has what dwell report, waits, "
 		   "path,\nlatency and causal report show, of the files given.\n",
 	.options = rows,

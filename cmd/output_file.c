@@ -2,6 +2,7 @@
 #include "cmd/output_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,6 +31,13 @@ int output_file__begin(struct output_file *file, const char *path)
 	return 0;
 }
 
+/* What a recording has is for its user alone, as the recording itself is. */
+static void make_private(int fd)
+{
+	fchmod(fd, 0600);
+	invoking_user__chown(fd);
+}
+
 int output_file__open(struct output_file *file, const char *path)
 {
 	int err = output_file__begin(file, path);
@@ -42,7 +50,7 @@ int output_file__open(struct output_file *file, const char *path)
 		file->to = fopen(file->partial ? file->partial : path, "we");
 	if (file->to) {
 		if (file->partial)
-			invoking_user__chown(fileno(file->to));
+			make_private(fileno(file->to));
 		return 0;
 	}
 	err = error__errno(-errno, "cannot create '%s'", path);
@@ -68,6 +76,14 @@ int output_file__close(struct output_file *file, int err)
 	/* A full disk is the reason for what a writer could not do. */
 	if (written && (!err || err == -EIO))
 		err = error__errno(written, "cannot write '%s'", file->path);
+	if (!err && file->partial && !file->to) {
+		int fd = open(file->partial, O_RDONLY | O_CLOEXEC);
+
+		if (fd >= 0) {
+			make_private(fd);
+			close(fd);
+		}
+	}
 	if (!err && file->partial && rename(file->partial, file->path))
 		err = error__errno(-errno, "cannot create '%s'", file->path);
 	if (err && file->partial)

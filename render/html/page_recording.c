@@ -166,9 +166,6 @@ static json_t *diagnostics_json(const struct model *model)
 						      "text", json__text(diagnostic->text), "well",
 						      diagnostic->all_well));
 	}
-	if (model->warning)
-		json_array_append_new(list, json_pack("{s:s, s:o, s:b}", "label", "file", "text",
-						      json__text(model->warning), "well", 0));
 	return list;
 }
 

@@ -161,6 +161,8 @@ subtest 'several files' => sub {
 	check_stacks($page, 1, 'main');
 };
 
+is((stat 'trace.html')[2] & 0777, 0600, 'a page is for its user alone');
+
 subtest 'standard output' => sub {
 	my $result = run($DWELL, 'html', '-i', 'trace.data', '-o', '-');
 	is($result->{status}, 0, 'is fine');
@@ -193,7 +195,7 @@ subtest 'a recording that was cut short' => sub {
 	spew('cut.data', substr($bytes, 0, length($bytes) / 2));
 	my $page = page('cut.html', '-i', 'cut.data');
 	my $recording = $page->{index}{recordings}[0];
-	ok((grep { $_->{label} eq 'file' && !$_->{well} } @{$recording->{diagnostics}}), 'the page says so');
+	ok((grep { $_->{label} eq 'warning' && !$_->{well} } @{$recording->{diagnostics}}), 'the page says so');
 	compare_times($page, $recording, 'cut.data');
 };
 

@@ -5,7 +5,7 @@ import { deflateSync } from 'node:zlib';
 
 import { column, decodeStrings, fromBase64, inflate, openTable } from '../src/data/blocks.js';
 import type { RecordingInfo } from '../src/data/index.js';
-import { addBins, rows } from '../src/engine/bins.js';
+import { addBins, rows, threadTimes } from '../src/engine/bins.js';
 import { flame, flameBase, flameDifference, search, type Flame, type FlameOptions } from '../src/engine/flame.js';
 import { causeOf, intervalsAt, pieceAt, pieces } from '../src/engine/follow.js';
 import { loadRecording } from '../src/engine/load.js';
@@ -339,6 +339,39 @@ test('bins have all of the time', async () => {
 		for (const row of rows(r, [1, 2], 0, 100000, 4000)) assert.ok(row.items, 'few intervals are listed');
 		for (const row of rows(r, [1, 2], 0, 100000, 40)) assert.ok(row.bins, 'many are not');
 	}
+});
+
+test('times of threads are those of the report', async () => {
+	for (const mode of ['trace', 'sampling'] as const) {
+		const made = make(5, mode), r = await load(made), range = { from: 0, until: 100000, threads: null, classes: 31, idle: true };
+		for (const { thread, ns } of threadTimes(r, range)) {
+			const truth = expected(made, { ...range, threads: [thread] });
+			for (let c = mode === 'trace' ? 1 : 0; c < CHANNELS; c++) assert.ok(Math.abs(ns[c]! - truth[c]!) <= (mode === 'trace' ? 0.01 + truth[c]! * 1e-5 : 0), `${mode}, channel ${c}`);
+		}
+	}
+});
+
+test('a sample stands for the time before it, in as many bins as that is', async () => {
+	const made = make(6, 'sampling');
+	made.intervals.length = made.samples.length = 0;
+	made.samples.push({ thread: 1, time: 50000, points: 2, stack: 1 });
+	const r = await load({ ...made, ...encode('sampling', 4, 100000, made.intervals, made.samples) }), bins = new Float32Array(100 * CHANNELS);
+	addBins(r, 1, 0, 100000, 100, bins);
+	/* Two periods of 1000 ns, each a bin. */
+	assert.deepEqual(Array.from({ length: 100 }, (_, x) => x).filter((x) => bins[x * CHANNELS]! > 0.5), [48, 49]);
+});
+
+test('before and after its life a thread does not run', async () => {
+	const made = make(8, 'trace');
+	made.intervals.length = made.samples.length = 0;
+	made.info.threads[1]!.created = 20000;
+	made.info.threads[1]!.ended = 60000;
+	const { threads } = made.info, encoded = encode('trace', 4, 100000, [{ thread: 2, out: 5, wake: 6, in: 7, wait: 0, stack: 1, waker: 0, points: [0, 0] }], []);
+	const r = await load({ ...made, ...encoded, info: { ...encoded.info, threads } });
+	assert.deepEqual(pieces(r, 1, 0, 100000, 9).list.map(({ from, until, text }) => [from, until, text]),
+		[[0, 20000, 'not there'], [20000, 60000, 'running'], [60000, 100000, 'not there']]);
+	for (const time of [0, 19999, 60000, 99999]) assert.equal(pieceAt(r, 1, time).text, 'not there');
+	assert.equal(pieceAt(r, 1, 20000).text, 'running');
 });
 
 test('following a wait explains all of it, and no more', async () => {

@@ -1,6 +1,6 @@
 // What threads did over time: shares by channel in bins, and intervals where there is room for them.
 import { addParts, CHANNELS, CLASS_SCHED, sumsBefore, upperBound, type Recording } from './recording.js';
-import { isShown, threadsOf, type Range } from './selection.js';
+import { addThread, isShown, shownKinds, threadsOf, type Range } from './selection.js';
 
 /** Lengths of intervals of one thread before a time, by channel. Times ascend from call to call. */
 class Walker {
@@ -38,7 +38,7 @@ class Walker {
 	}
 }
 
-/** In sampling mode: time for which a sample stands, up to `time`. */
+/** In sampling mode: time for which samples stand, each before it, up to a time. */
 class SampleWalker {
 	private at: number;
 	private sum = 0;
@@ -48,9 +48,10 @@ class SampleWalker {
 		this.at = upperBound(r.sampleTime, r.firstSample[thread]!, this.end, from);
 	}
 	until(time: number): number {
-		for (; this.at < this.end && this.r.sampleTime[this.at]! <= time; this.at++)
-			this.sum += this.r.samplePoints[this.at]! * this.r.info.period_ns;
-		return this.sum;
+		const { r } = this, length = (i: number): number => r.samplePoints[i]! * r.info.period_ns;
+		for (; this.at < this.end && r.sampleTime[this.at]! <= time; this.at++) this.sum += length(this.at);
+		const next = this.at < this.end ? length(this.at) - (r.sampleTime[this.at]! - time) : 0;
+		return this.sum + Math.max(0, next);
 	}
 }
 
@@ -157,13 +158,21 @@ export function heat(r: Recording, range: Range, width: number): Float32Array {
 
 export interface ThreadTimes { thread: number; ns: Float64Array }
 
-/** Lengths of what each thread did in a selection, by channel. */
+/** What each thread did in a selection, by channel: lengths, and in sampling mode what its samples stand for. */
 export function threadTimes(r: Recording, range: Range): ThreadTimes[] {
-	const bins = new Float32Array(CHANNELS);
-	const shown = [0, 1, 2, 3, 4, 5].map((c) => isShown({ name: '', class: c === 5 ? 4 : c, channel: c }, range));
+	const bins = new Float32Array(CHANNELS), weights = new Float64Array(r.combos.n), whole = range.until - range.from;
+	const kinds = shownKinds(r, range), shown = [0, 1, 2, 3, 4, 5].map((c) => isShown({ name: '', class: c === 5 ? 4 : c, channel: c }, range));
 	return threadsOf(r, { ...range, threads: null }).concat(range.threads?.filter((t) => r.info.threads[t]?.waker_only) ?? []).map((thread) => {
-		bins.fill(0);
-		addBins(r, thread, range.from, range.until, 1, bins);
-		return { thread, ns: Float64Array.from(bins, (share, c) => shown[c] ? share * (range.until - range.from) : 0) };
+		const ns = new Float64Array(CHANNELS);
+		if (r.info.mode === 'sampling') {
+			weights.fill(0);
+			addThread(r, thread, range, kinds, weights);
+			weights.forEach((weight, combo) => ns[r.kinds[r.combos.kind[combo]!]!.channel]! += weight);
+		} else {
+			bins.fill(0);
+			addBins(r, thread, range.from, range.until, 1, bins);
+			bins.forEach((share, c) => ns[c] = shown[c] ? share * whole : 0);
+		}
+		return { thread, ns };
 	});
 }

@@ -78,11 +78,24 @@ export function pieces(r: Recording, thread: number, from: number, until: number
 		if (list.length < most) list.push(cut);
 		else more++;
 	};
+	const gap = (begin: number, until: number, text: string, stack: FrameText[] = []): void => put({
+		thread, name: threadName(r.info, thread, begin), interval: -1, from: begin, until, channel: text === 'running' ? 0 : -1, text, stack, idle: 'no',
+	});
+	/* Between intervals: before and after its life, and in it. */
 	const run = (begin: number, until: number): void => {
 		if (until <= begin) return;
-		const alive = info.recorded && begin < ended && until > created;
-		put({ thread, name: threadName(r.info, thread, begin), interval: -1, from: begin, until, channel: alive ? 0 : -1,
-			text: alive ? 'running' : info.recorded ? 'not there' : 'not recorded', stack: alive && list.length < most ? runStack(r, thread, begin, until, i) : [], idle: 'no' });
+		if (!info.recorded) return gap(begin, until, 'not recorded');
+		const low = Math.min(Math.max(begin, created), until), high = Math.max(low, Math.min(until, ended));
+		gap(begin, low, 'not there');
+		if (high > low) runOrWait(low, high);
+		gap(high, until, 'not there');
+	};
+	const runOrWait = (begin: number, until: number): void => {
+		const stack = list.length < most ? runStack(r, thread, begin, until, i) : [], first = r.firstSample[thread]!;
+		const sample = upperBound(r.sampleTime, first, r.firstSample[thread + 1]!, begin);
+		const isSampled = sample < r.firstSample[thread + 1]! && r.sampleTime[sample]! <= until;
+		if (r.info.mode === 'trace' || isSampled) gap(begin, until, 'running', stack);
+		else gap(begin, until, 'running, or waits without a sampling point');
 	};
 	for (; i < end && r.out[i]! < until; i++) {
 		run(time, Math.min(r.out[i]!, until));
@@ -100,9 +113,8 @@ export function pieces(r: Recording, thread: number, from: number, until: number
 export function pieceAt(r: Recording, thread: number, time: number): Piece {
 	const end = r.first[thread + 1]!, i = upperBound(r.in, r.first[thread]!, end, time);
 	if (i < end && r.out[i]! <= time) return waiting(r, thread, i, time >= r.wake[i]!);
-	const from = i > r.first[thread]! ? r.in[i - 1]! : r.info.threads[thread]!.created * r.info.unit_ns;
-	const until = i < end ? r.out[i]! : r.info.threads[thread]!.ended * r.info.unit_ns;
-	const list = pieces(r, thread, Math.min(from, time), Math.max(until, time + 1), 3).list;
+	const from = i > r.first[thread]! ? r.in[i - 1]! : 0, until = i < end ? r.out[i]! : r.info.duration_ns;
+	const list = pieces(r, thread, Math.min(from, time), Math.max(until, time + 1), 5).list;
 	return list.find((piece) => piece.from <= time && time < piece.until) ?? list[0]!;
 }
 

@@ -30,6 +30,7 @@ class TimelineView implements ViewInstance {
 	private row = 0;
 	private cursor = 0;
 	private drag: { from: number; to: number; pan: boolean; at: number } | null = null;
+	private recording: number;
 	private steps: { piece: Piece; cause: Cause | null }[] = [];
 	private readonly note = h('p', { class: 'muted' });
 	private readonly place = h('div', { class: 'picture timeline-picture' });
@@ -45,6 +46,7 @@ class TimelineView implements ViewInstance {
 	}, 'Only these');
 
 	constructor(root: HTMLElement, private readonly app: App) {
+		this.recording = app.selection.recording;
 		const arrows = h('button', { type: 'button', 'aria-pressed': 'true', onclick: () => {
 			this.showArrows = !this.showArrows;
 			arrows.setAttribute('aria-pressed', String(this.showArrows));
@@ -59,6 +61,15 @@ class TimelineView implements ViewInstance {
 	}
 
 	update(): void {
+		/* What was chosen is of a recording. */
+		if (this.recording !== this.app.selection.recording) {
+			this.recording = this.app.selection.recording;
+			this.steps = [];
+			this.at = '';
+			this.scroll = this.row = 0;
+			this.fillPanel();
+			hideTip();
+		}
 		this.loadThreads();
 	}
 
@@ -81,6 +92,7 @@ class TimelineView implements ViewInstance {
 
 	destroy(): void {
 		this.picture.destroy();
+		removeEventListener('resize', this.resized);
 		removeEventListener('keydown', this.globalKey);
 		hideTip();
 	}
@@ -469,7 +481,10 @@ class TimelineView implements ViewInstance {
 			canvas.focus();
 		});
 		addEventListener('keydown', this.globalKey);
+		addEventListener('resize', this.resized);
 	}
+
+	private readonly resized = (): void => this.loadThreads();
 }
 
 export const timelineView: View = {

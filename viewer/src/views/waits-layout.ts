@@ -41,7 +41,9 @@ export function layoutGraph(choice: GraphChoice, widthOf: (vertex: WaitVertex) =
 	});
 	layout(graph);
 
-	const size = graph.graph() as { width?: number; height?: number };
+	const given = graph.graph() as { width?: number; height?: number };
+	/* Of nothing, the size is minus infinity. */
+	const size = { width: Math.max(0, given.width ?? 0), height: Math.max(0, given.height ?? 0) };
 	const edges = choice.edges.map((edge, number) => {
 		return graph.edge(numbers.get(edge.from)!, numbers.get(edge.to)!, String(number)) as {
 			points: Point[]; x?: number; y?: number;
@@ -54,8 +56,8 @@ export function layoutGraph(choice: GraphChoice, widthOf: (vertex: WaitVertex) =
 	const loops = choice.edges.map((edge) => edge.from === edge.to ? vertices[Number(numbers.get(edge.from)!)]! : null);
 	const lowest = Math.max(0, ...loops.map((at) => at ? at.y + at.height / 2 + LOOP + LABEL.height : 0));
 	return {
-		width: size.width ?? 0,
-		height: Math.max(size.height ?? 0, lowest),
+		width: size.width,
+		height: Math.max(size.height, lowest),
 		vertices,
 		edges: edges.map((edge, number) => loops[number] ? loopPoints(loops[number]!) : edge.points),
 		labels: edges.map((edge, number) => {
