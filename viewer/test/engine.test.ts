@@ -285,6 +285,9 @@ test('a difference has both sides, of one recording or of two', async () => {
 			const range: Range = { from: random(30000), until: 50000, threads: null, classes: 31, idle: true }, otherRange = { ...range, from: 40000, until: 40001 + random(60000) };
 			const picture = flameDifference({ r: one, base: bases.get(one)!, range }, { r: second, base: bases.get(second)!, range: otherRange }, options);
 			const strip = second === two, left = pathsOf(one, range, options, strip), right = pathsOf(second, otherRange, options, strip), { own, other } = picturePaths(picture);
+			const within = new Float64Array(picture.parent.length);
+			for (let node = 1; node < picture.parent.length; node++) within[picture.parent[node]!]! += picture.size[node]!;
+			within.forEach((size, node) => assert.ok(size <= picture.size[node]! * (1 + 1e-9), 'children lie within'));
 			const sum = (entry: number[] | undefined): number => entry?.slice(0, 6).reduce((ns, part) => ns + part, 0) ?? 0;
 			for (const key of new Set([...own.keys(), ...left.keys(), ...right.keys()])) {
 				assert.equal(sum(own.get(key)), sum(left.get(key)), `${key}, ${JSON.stringify(options)}`);

@@ -34,8 +34,9 @@ export interface Flame {
 	label: Uint32Array;
 	/** 0: a function, 1: of the kernel, 2: inlined, 3: a kind of wait, 4: a thread or process. */
 	type: Uint8Array;
-	/** Where it begins, from 0 to total. */
+	/** Where it begins and how wide it is, from 0 to total: its time; compared, the mean of both shares of their wholes. */
 	start: Float64Array;
+	size: Float64Array;
 	ns: Float64Array;
 	self: Float64Array;
 	/** Time in what it is compared with. */
@@ -176,6 +177,9 @@ class Picture {
 	readonly label = [-1];
 	readonly depth = [0];
 	readonly start = [0];
+	readonly size: number[];
+	/** What time of both sides is worth in sizes. */
+	private readonly worth: [number, number];
 	readonly total: number[];
 	readonly compared: number[];
 	readonly self = [0];
@@ -188,7 +192,10 @@ class Picture {
 		const sum = (isOther: boolean): number => times.reduce((ns, one) => ns + (one.isOther === isOther ? one.sums[one.n]! : 0), 0);
 		[this.total, this.compared] = [[sum(false)], [sum(true)]];
 		times.forEach((one, i) => this.pieces.add(0, i, ROOT, 0, one.n));
-		const limit = least * Math.max(this.total[0]!, this.compared[0]!);
+		const total = this.total[0]!, compared = this.compared[0]!;
+		this.worth = !compared ? [1, 0] : !total ? [0, 1] : [0.5, 0.5 * total / compared];
+		this.size = [this.sizeOf(total, compared)];
+		const limit = least * this.size[0]!;
 		for (let node = 0; node < this.parent.length; node++) {
 			this.found.n = 0;
 			if ((node + 1) * CHANNELS > this.channels.length) {
@@ -202,6 +209,10 @@ class Picture {
 		}
 		for (let at = this.parent.length * CHANNELS - 1; at >= CHANNELS; at--)
 			this.channels[this.parent[Math.floor(at / CHANNELS)]! * CHANNELS + at % CHANNELS]! += this.channels[at]!;
+	}
+
+	private sizeOf(ns: number, other: number): number {
+		return ns * this.worth[0] + other * this.worth[1];
 	}
 
 	private expand(node: number, at: number): void {
@@ -311,7 +322,7 @@ class Picture {
 			}
 			(one.isOther ? other : ns)[label]! += part;
 		}
-		const size = (label: number): number => Math.max(ns[label]!, other[label]!);
+		const size = (label: number): number => this.sizeOf(ns[label]!, other[label]!);
 		const kept = labels.filter((label) => size(label) >= limit).sort((a, b) => size(b) - size(a) || a - b);
 		let start = this.start[node]!, piece = this.pieces.n;
 		for (const label of labels) if (size(label) < limit) at[label] = -1;
@@ -320,6 +331,7 @@ class Picture {
 			this.label.push(label);
 			this.depth.push(this.depth[node]! + 1);
 			this.start.push(start);
+			this.size.push(size(label));
 			this.total.push(ns[label]!);
 			this.compared.push(other[label]!);
 			this.self.push(0);
@@ -372,7 +384,7 @@ function draw(times: readonly Times[], labels: Labels, options: FlameOptions): F
 	return {
 		total: picture.total[0]!, compared: picture.compared[0]!, labels: texts, places, names, label, type, channels,
 		depth: picture.depth.reduce((most, depth) => Math.max(most, depth), 0), parent: Int32Array.from(picture.parent),
-		start: Float64Array.from(picture.start), self: Float64Array.from(picture.self), ns: Float64Array.from(picture.total), other: Float64Array.from(picture.compared),
+		start: Float64Array.from(picture.start), size: Float64Array.from(picture.size), self: Float64Array.from(picture.self), ns: Float64Array.from(picture.total), other: Float64Array.from(picture.compared),
 	};
 }
 

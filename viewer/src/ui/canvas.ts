@@ -13,6 +13,13 @@ export interface Surface {
 	destroy(): void;
 }
 
+const painters = new Set<() => void>();
+
+/** Paints all at once, as printing does not wait for a frame. */
+export function paintAll(): void {
+	for (const paint of painters) paint();
+}
+
 export function surface(place: HTMLElement, label: string, paint: (s: Surface) => void): Surface {
 	const canvas = document.createElement('canvas');
 	canvas.tabIndex = 0;
@@ -25,9 +32,7 @@ export function surface(place: HTMLElement, label: string, paint: (s: Surface) =
 		draw() {
 			frame ||= requestAnimationFrame(() => {
 				frame = 0;
-				if (!canvas.isConnected) return;
-				fit();
-				paint(made);
+				now();
 			});
 		},
 		resize(height) {
@@ -36,6 +41,7 @@ export function surface(place: HTMLElement, label: string, paint: (s: Surface) =
 		},
 		destroy() {
 			observer.disconnect();
+			painters.delete(now);
 			cancelAnimationFrame(frame);
 		},
 	};
@@ -49,6 +55,12 @@ export function surface(place: HTMLElement, label: string, paint: (s: Surface) =
 		canvas.style.width = `${width}px`;
 		canvas.style.height = `${made.height}px`;
 	};
+	const now = (): void => {
+		if (!canvas.isConnected) return;
+		fit();
+		paint(made);
+	};
+	painters.add(now);
 	const observer = new ResizeObserver(() => made.draw());
 	observer.observe(place);
 	return made;

@@ -2,6 +2,7 @@
 import type { Index } from '../data/index.js';
 import { startEngine, type Engine } from '../engine/client.js';
 import { CLASS_NAMES, CLASS_TITLES, type App, type Selection, type View, type ViewInstance } from './app.js';
+import { paintAll } from './canvas.js';
 import { h } from './dom.js';
 import { fragmentOf, parseFragment, wholeOf, type Address } from './fragment.js';
 import { makeOverview } from './overview.js';
@@ -43,6 +44,12 @@ class Page implements App {
 		this.root.append(this.head(), this.tabs, this.controls, this.overview.element, this.status, this.place);
 		addEventListener('hashchange', () => this.readAddress());
 		addEventListener('keydown', (event) => this.key(event));
+		addEventListener('beforeprint', () => {
+			setTheme(false);
+			paintAll();
+			this.view?.instance.update();
+		});
+		addEventListener('afterprint', () => this.themeChanged());
 		matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.themeChanged());
 		this.show();
 	}

@@ -6,7 +6,7 @@ import { cutText, surface, type Surface } from '../ui/canvas.js';
 import { h } from '../ui/dom.js';
 import { mixed, themeValue } from '../ui/theme.js';
 import { hideTip, showTip } from '../ui/tooltip.js';
-import { plainTable } from './summary-parts.js';
+import { sortableTable } from './sortable-table.js';
 
 const ROW = 18, CHANNELS = 6;
 
@@ -131,7 +131,7 @@ class FlameView implements ViewInstance {
 		this.matches = wanted ? Uint8Array.from(flame.label, (label) => Number(hits[label])) : null;
 		this.fillNote();
 		if (this.tables.open) this.fillTable();
-		this.picture.resize(Math.max(ROW * 8, Math.min((flame.depth + 1) * ROW + 2, innerHeight - 220)));
+		this.picture.resize(Math.max(ROW * 8, Math.min((flame.depth + 1) * ROW + 2, innerHeight - 250)));
 		this.scroll = 0;
 	}
 
@@ -144,7 +144,7 @@ class FlameView implements ViewInstance {
 	private fillNote(): void {
 		const flame = this.flame!, recording = this.app.index.recordings[this.app.selection.recording]!;
 		const parts = [`${this.app.time(flame.total)} in all`];
-		if (flame.compared) parts.push(`compared with ${this.app.time(flame.compared)}: red took longer, blue less; width is the longer of the two`);
+		if (flame.compared) parts.push(`compared with ${this.app.time(flame.compared)}: red has a larger share than there, blue a smaller one; width is the mean of both`);
 		if (this.current.focus) parts.push(`only with ${this.current.focus}: ${this.current.inverted ? 'what calls it' : 'what it calls'}`);
 		if (!this.app.selection.idle) parts.push('waits for work are left out');
 		if (recording.mode === 'sampling') parts.push('estimated from samples');
@@ -183,11 +183,11 @@ class FlameView implements ViewInstance {
 			if (above <= 0) entry[1] += flame.ns[node]!;
 			self.set(flame.label[node]!, entry);
 		}
-		const rows = [...self].sort((a, b) => b[1][1] - a[1][1]).map(([label, [own, all]]) => [
+		const rows = [...self].sort((a, b) => b[1][1] - a[1][1]).map(([label, [own, all]]) => ({ values: [flame.labels[label]!, flame.places[label]!, own, own, all, all], cells: [
 			h('button', { type: 'button', onclick: () => this.change({ focus: flame.names[label]! }) }, flame.labels[label]!), flame.places[label]!,
-			this.app.time(own), percent(own, flame.total), this.app.time(all), percent(all, flame.total)]);
+			this.app.time(own), percent(own, flame.total), this.app.time(all), percent(all, flame.total)] }));
 		this.tables.replaceChildren(h('summary', {}, 'As a table'),
-			h('div', { class: 'table-wrap' }, plainTable('Functions by time', ['function', 'in', 'self#', 'share#', 'with callees#', 'share#'], rows, 50)));
+			sortableTable('Functions by time', ['function', 'in', 'self#', 'share#', 'with callees#', 'share#'], rows));
 	}
 
 	/** Left edge and width of a node, in pixels. */
@@ -197,7 +197,7 @@ class FlameView implements ViewInstance {
 	}
 
 	private sizeOf(node: number): number {
-		return Math.max(this.flame!.ns[node]!, this.flame!.other[node]!);
+		return this.flame!.size[node]!;
 	}
 
 	private ancestors(node: number): Set<number> {

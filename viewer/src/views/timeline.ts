@@ -8,7 +8,7 @@ import { h } from '../ui/dom.js';
 import { clockText, ticks } from '../ui/time.js';
 import { pixelOf, themeValue } from '../ui/theme.js';
 import { hideTip, showTip } from '../ui/tooltip.js';
-import { plainTable } from './summary-parts.js';
+import { sortableTable } from './sortable-table.js';
 import { causePanel, pieceTip } from './timeline-parts.js';
 
 const ROW = 20, BAR = 17, HEAD = 22, CHANNELS = 6, MOST_ARROWS = 200;
@@ -341,9 +341,9 @@ class TimelineView implements ViewInstance {
 	}
 
 	private fillTable(): void {
-		const rows = this.threads.map((row) => [h('button', { type: 'button', title: 'Only this thread, or all again', onclick: () => this.onlyThreads([row.thread]) }, row.label), row.process, ...[0, 1, 2, 3, 4, 5].map((c) => this.app.time(row.ns[c]!))]);
-		this.tables.replaceChildren(h('summary', {}, 'As a table'), h('div', { class: 'table-wrap' },
-			plainTable('Threads and what they did in the selected time', ['thread', 'process', ...CLASS_TITLES.map((title) => `${title}#`)], rows, 50)));
+		const rows = this.threads.map((row) => ({ values: [row.label, row.process, ...row.ns], cells: [h('button', { type: 'button', title: 'Only this thread, or all again', onclick: () => this.onlyThreads([row.thread]) }, row.label), row.process, ...[0, 1, 2, 3, 4, 5].map((c) => this.app.time(row.ns[c]!))] }));
+		this.tables.replaceChildren(h('summary', {}, 'As a table'), 
+			sortableTable('Threads and what they did in the selected time', ['thread', 'process', ...CLASS_TITLES.map((title) => `${title}#`)], rows));
 	}
 
 	private zoom(factor: number, around: number): void {

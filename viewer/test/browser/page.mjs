@@ -28,6 +28,7 @@ async function flame(page) {
 	await view(page, '2', 'flame');
 	ok(await flameNote(page, `${timeText(report.total_ns)} in all`), 'flame graph: the time of dwell report', await page.textContent('.view-flame p[role=status]'));
 	await page.locator('.view-flame summary').click();
+	await rowsOf(page, 'Functions by time');
 	while (await page.locator('.view-flame .more-button').count()) await page.locator('.view-flame .more-button').click();
 	const rows = await rowsOf(page, 'Functions by time');
 	for (const symbol of ['compute_heavy', 'compute_light', 'do_reads', 'pthread_join']) {
@@ -70,6 +71,11 @@ async function selection(page) {
 	await page.mouse.up();
 	const time = await eventually(page, () => /t=(\d+)-(\d+)/.exec(location.hash)?.slice(1).map(Number));
 	ok(time && time[1] > time[0], 'a brush selects a time, which is in the address', page.url());
+	await page.waitForTimeout(500);
+	const brushed = page.url();
+	await page.locator('body').press('Backspace');
+	ok(await eventually(page, () => !/[&#]t=/.test(location.hash)), 'Backspace undoes all of the brush', page.url());
+	await page.goto(brushed);
 	/* A reload has the same, once the address has the last of the brush, and the picture, too. */
 	await page.waitForTimeout(400);
 	await eventually(page, () => location.hash.includes(`t=${document.querySelector('.flame-picture').dataset.drawn}`));
@@ -111,6 +117,26 @@ async function timeline(page) {
 		await button.click();
 		ok(await eventually(page, () => document.querySelectorAll('.timeline-panel .step').length === 2), 'timeline: and on to what that thread waited for');
 	}
+	await picture.focus();
+	for (let i = 0; i < 2; i++) await picture.press('Escape');
+	ok(await eventually(page, () => !location.hash.includes('at=')), 'timeline: Escape steps back');
+	const box = await picture.boundingBox();
+	await page.mouse.click(box.x + box.width * 0.5, box.y + 30);
+	ok(await eventually(page, () => /[&#]at=\d+\.\d+/.test(location.hash)), 'timeline: what was chosen is in the address', page.url());
+	const chosen = await eventually(page, () => document.querySelector('.timeline-panel .step b')?.textContent);
+	await page.reload();
+	is(await eventually(page, () => document.querySelector('.timeline-panel .step b')?.textContent), chosen, 'timeline: and is so after a reload');
+	await page.evaluate(() => dispatchEvent(new Event('beforeprint')));
+	is(await page.evaluate(() => document.documentElement.dataset.theme), 'light', 'printing is light');
+	await page.evaluate(() => dispatchEvent(new Event('afterprint')));
+	await picture.focus();
+	await picture.press('t');
+	ok(await eventually(page, () => /[&#]threads=\d+(&|$)/.test(location.hash)), 'timeline: t selects the thread', page.url());
+	await picture.press('t');
+	ok(await eventually(page, () => !/[&#]threads=/.test(location.hash)), 'timeline: and all of them again');
+	await page.locator('.view-timeline > details > summary').click();
+	await page.locator('.view-timeline th button', { hasText: 'waiting for a lock' }).click();
+	is(await page.evaluate(() => document.querySelector('.view-timeline th[aria-sort]')?.getAttribute('aria-sort')), 'descending', 'timeline: the table is sorted by a column');
 	await picture.focus();
 	await picture.press('Escape');
 	for (const key of ['ArrowDown', 'ArrowUp', 'ArrowRight', 'Enter']) await picture.press(key);
