@@ -20,8 +20,8 @@ export interface App {
 	readonly index: Index;
 	readonly selection: Selection;
 	readonly engine: Engine;
-	/** Changes the selection, the address, and all views. */
-	select(change: Partial<Selection>): void;
+	/** Changes the selection, the address, and all views; `continues`: it is one step back with the change before. */
+	select(change: Partial<Selection>, continues?: boolean): void;
 	has(block: string): boolean;
 	json<T>(block: string): Promise<T>;
 	/** The columns of a table, in the order of docs/page.md; `signed` are the numbers of signed ones. */

@@ -15,7 +15,7 @@ export interface Overview { element: HTMLElement; update(): void }
 
 export function makeOverview(app: App): Overview {
 	const element = h('div', { class: 'overview' });
-	let bins: Float32Array | null = null, width = 0, number = 0, asked = '', drag: { from: number; to: number } | null = null;
+	let bins: Float32Array | null = null, width = 0, number = 0, asked = '', drag: { from: number; to: number; hasSelected: boolean } | null = null;
 	const duration = (): number => app.index.recordings[app.selection.recording]?.duration_ns ?? 1;
 
 	const strip = surface(element, 'Activity over the whole recording. Drag to select a time; arrow keys move the selection, + and \u2212 zoom.', (s) => {
@@ -83,7 +83,7 @@ export function makeOverview(app: App): Overview {
 	const timeAt = (x: number): number => Math.max(0, Math.min(1, x / strip.width)) * duration();
 	strip.canvas.addEventListener('pointerdown', (event) => {
 		strip.canvas.setPointerCapture(event.pointerId);
-		drag = { from: event.offsetX, to: event.offsetX };
+		drag = { from: event.offsetX, to: event.offsetX, hasSelected: false };
 	});
 	strip.canvas.addEventListener('pointermove', (event) => {
 		strip.canvas.title = clockText(timeAt(event.offsetX), duration());
@@ -94,7 +94,8 @@ export function makeOverview(app: App): Overview {
 	});
 	const select = (): void => {
 		if (!drag) return;
-		app.select({ from: Math.floor(timeAt(Math.min(drag.from, drag.to))), until: Math.ceil(timeAt(Math.max(drag.from, drag.to))) });
+		app.select({ from: Math.floor(timeAt(Math.min(drag.from, drag.to))), until: Math.ceil(timeAt(Math.max(drag.from, drag.to))) }, drag.hasSelected);
+		drag.hasSelected = true;
 	};
 	strip.canvas.addEventListener('pointerup', () => {
 		if (drag && Math.abs(drag.to - drag.from) <= 2) app.select({ from: 0, until: duration() });

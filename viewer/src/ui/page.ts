@@ -34,7 +34,6 @@ class Page implements App {
 	private readonly overview: ReturnType<typeof makeOverview>;
 	private theme = storedTheme();
 	private readonly history: Selection[] = [];
-	private selected = 0;
 	private writing = 0;
 
 	constructor(private readonly root: HTMLElement, readonly index: Index, readonly engine: Engine, private readonly views: readonly View[]) {
@@ -90,14 +89,11 @@ class Page implements App {
 		return timeText(ns);
 	}
 
-	select(change: Partial<Selection>): void {
+	select(change: Partial<Selection>, continues = false): void {
 		const before = this.selection;
 		const base = change.recording !== undefined && change.recording !== before.recording ? wholeOf(this.index, change.recording) : before;
 		this.address = { ...this.address, selection: { ...base, ...change } };
-		/* A brush that moves is one step. */
-		const now = performance.now();
-		if (now - this.selected > 400) this.history.push(before);
-		this.selected = now;
+		if (!continues) this.history.push(before);
 		if (this.history.length > 50) this.history.shift();
 		this.writeSoon();
 		this.changed();

@@ -29,6 +29,7 @@ class TimelineView implements ViewInstance {
 	private scroll = 0;
 	private row = 0;
 	private cursor = 0;
+	private moved = -Infinity;
 	private drag: { from: number; to: number; pan: boolean; at: number } | null = null;
 	private recording: number;
 	private steps: { piece: Piece; cause: Cause | null }[] = [];
@@ -346,17 +347,24 @@ class TimelineView implements ViewInstance {
 			sortableTable('Threads and what they did in the selected time', ['thread', 'process', ...CLASS_TITLES.map((title) => `${title}#`)], rows));
 	}
 
+	/** Zooming and panning without a rest are one step. */
+	private isMoving(): boolean {
+		const before = this.moved;
+		this.moved = performance.now();
+		return this.moved - before < 400;
+	}
+
 	private zoom(factor: number, around: number): void {
 		const { from, until, recording } = this.app.selection, whole = this.app.index.recordings[recording]!.duration_ns;
 		const span = Math.max(200, Math.min(whole, (until - from) * factor)), share = (around - from) / (until - from);
 		const low = Math.max(0, Math.min(whole - span, around - span * share));
-		this.app.select({ from: Math.round(low), until: Math.round(low + span) });
+		this.app.select({ from: Math.round(low), until: Math.round(low + span) }, this.isMoving());
 	}
 
 	private pan(by: number): void {
 		const { from, until, recording } = this.app.selection, whole = this.app.index.recordings[recording]!.duration_ns, span = until - from;
 		const low = Math.max(0, Math.min(whole - span, from + by));
-		if (Math.round(low) !== from) this.app.select({ from: Math.round(low), until: Math.round(low + span) });
+		if (Math.round(low) !== from) this.app.select({ from: Math.round(low), until: Math.round(low + span) }, this.isMoving());
 	}
 
 	/** Selects threads for all views; if they are all that is selected, all threads. */
