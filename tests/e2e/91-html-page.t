@@ -52,6 +52,7 @@ save('second-waits.json', 'report', @trace, '--time', '1,2', '--class', 'io,lock
 my $threads = save('threads.json', 'report', @trace, '--sort', 'comm,tid,class');
 save('waits.json', 'waits', @trace, '--stacks', '20');
 save('path.json', 'path', @trace);
+save('locks.json', 'latency', 'locks', @trace);
 save('sampled.json', 'report', '-i', 'sampled.data', '--json');
 save('causal.json', 'causal', 'report', '--json', "$root/tests/data/causal/small.causal");
 # Comms have 15 bytes.

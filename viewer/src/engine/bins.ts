@@ -56,7 +56,7 @@ class SampleWalker {
 }
 
 /** Adds thread `thread`'s share of each of `width` bins of [from, until), by channel. */
-export function addBins(r: Recording, thread: number, from: number, until: number, width: number, to: Float32Array, at = 0): void {
+export function addBins(r: Recording, thread: number, from: number, until: number, width: number, to: Float32Array | Float64Array, at = 0): void {
 	const info = r.info.threads[thread]!, unit = r.info.unit_ns;
 	if (!info.recorded) return;
 	const created = info.created * unit, ended = info.ended * unit, step = (until - from) / width;
@@ -158,9 +158,9 @@ export function heat(r: Recording, range: Range, width: number): Float32Array {
 
 export interface ThreadTimes { thread: number; ns: Float64Array }
 
-/** What each thread did in a selection, by channel: lengths, and in sampling mode what its samples stand for. */
+/** What each thread did in a selection, by channel, as dwell report has it; in trace mode running is the rest of its life. */
 export function threadTimes(r: Recording, range: Range): ThreadTimes[] {
-	const bins = new Float32Array(CHANNELS), weights = new Float64Array(r.combos.n), whole = range.until - range.from;
+	const bins = new Float64Array(CHANNELS), weights = new Float64Array(r.combos.n), whole = range.until - range.from;
 	const kinds = shownKinds(r, range), shown = [0, 1, 2, 3, 4, 5].map((c) => isShown({ name: '', class: c === 5 ? 4 : c, channel: c }, range));
 	return threadsOf(r, { ...range, threads: null }).concat(range.threads?.filter((t) => r.info.threads[t]?.waker_only) ?? []).map((thread) => {
 		const ns = new Float64Array(CHANNELS);
@@ -171,7 +171,7 @@ export function threadTimes(r: Recording, range: Range): ThreadTimes[] {
 		} else {
 			bins.fill(0);
 			addBins(r, thread, range.from, range.until, 1, bins);
-			bins.forEach((share, c) => ns[c] = shown[c] ? share * whole : 0);
+			bins.forEach((share, c) => ns[c] = shown[c] ? Math.round(share * whole) : 0);
 		}
 		return { thread, ns };
 	});

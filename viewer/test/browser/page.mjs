@@ -112,7 +112,7 @@ async function timeline(page) {
 	await page.waitForSelector('.timeline-panel .step');
 	ok(await eventually(page, (tid) => new RegExp(`Ended by [^/]*/${tid} `).test(document.querySelector('.timeline-panel')?.textContent), json('wait.json').by),
 		'timeline: a wait is followed to the thread that ended it', await page.textContent('.timeline-panel'));
-	const button = page.locator('.timeline-panel .step button:not([title])').first();
+	const button = page.locator('.timeline-panel .step button:not([title]):not(.more-button)').first();
 	if (await button.count()) {
 		await button.click();
 		ok(await eventually(page, () => document.querySelectorAll('.timeline-panel .step').length === 2), 'timeline: and on to what that thread waited for');
@@ -237,7 +237,10 @@ try {
 	await timeline(page);
 	await others(page);
 	await view(page, '7', 'latency');
-	ok(await eventually(page, () => document.querySelector('.view-latency table')), 'latency: locks of any recording');
+	/* Whether threads meet at the program's mutex is a matter of chance. */
+	const locks = json('locks.json').locks.length;
+	ok(await eventually(page, (any) => any ? document.querySelector('.view-latency table') : document.querySelector('.view-latency')?.textContent.includes('Nothing waited for a lock'), locks > 0),
+		'latency: locks of any recording');
 	await page.locator('body').press('?');
 	ok(await page.locator('dialog[open] table tr').count() > 10, '? lists the keys');
 	is(page.complaints.join('\n'), '', 'no request, error or violation of the policy');
