@@ -39,6 +39,7 @@ record(['-o', 'true.data'], 'true');
 for my $page (qw(trace sampled hostile true)) {
 	save('', 'html', '-i', "$page.data", '-o', "$page.html");
 }
+save('', 'html', '-i', 'trace.data', '-i', 'true.data', '-o', 'both.html');
 save('', 'html', '-i', "$root/tests/data/causal/small.causal", '-o', 'causal.html');
 my $whole = slurp('trace.html');
 spew('damaged.html', $whole =~ s{(id="index">.{100}).*?</script>}{$1</script>}sr);

@@ -30,6 +30,7 @@ class Page implements App {
 	private readonly controls = h('div', { class: 'selection', role: 'group', 'aria-label': 'Selection' });
 	private readonly place = h('main', { id: 'view', tabindex: '-1', 'aria-live': 'off' });
 	private readonly what = h('span', { class: 'what' });
+	private readonly choice = h('select', { 'aria-label': 'Recording', onchange: () => this.select({ recording: Number(this.choice.value) }) });
 	private readonly status = h('div', { class: 'visually-hidden', role: 'status' });
 	private readonly overview: ReturnType<typeof makeOverview>;
 	private theme = storedTheme();
@@ -129,7 +130,16 @@ class Page implements App {
 		this.changed();
 	}
 
+	/** What the head says: of the recording that is shown. */
+	private fillHead(): void {
+		const recording = this.index.recordings[this.selection.recording];
+		this.what.textContent = recording ? recording.command || recording.name : this.index.causal.map((profile) => profile.name).join(', ');
+		this.choice.value = String(this.selection.recording);
+		document.title = `${this.view?.view.title ?? ''} \u2013 ${this.what.textContent || 'dwell'}`;
+	}
+
 	private changed(): void {
+		this.fillHead();
 		this.fillControls();
 		this.overview.update();
 		this.view?.instance.update();
@@ -141,9 +151,9 @@ class Page implements App {
 	}
 
 	private head(): HTMLElement {
-		const select = h('select', { 'aria-label': 'Recording', onchange: () => this.select({ recording: Number(select.value) }) },
+		const select = this.choice;
+		select.append(
 			...this.index.recordings.map((recording, i) => h('option', { value: i }, recording.name)));
-		select.value = String(this.selection.recording);
 		select.hidden = this.index.recordings.length < 2;
 		const theme = h('select', { 'aria-label': 'Theme', onchange: () => {
 			this.theme = theme.value;
@@ -167,9 +177,6 @@ class Page implements App {
 			title: one.available(this) ? undefined : 'not in this recording', onclick: () => this.go(one.id),
 		}, one.title, h('kbd', { 'aria-hidden': 'true' }, one.key))));
 		this.tabs.onkeydown = (event) => this.tabKey(event);
-		const recording = this.index.recordings[this.selection.recording];
-		this.what.textContent = recording ? recording.command || recording.name : this.index.causal.map((profile) => profile.name).join(', ');
-		document.title = `${view.title} \u2013 ${this.what.textContent || 'dwell'}`;
 		this.place.setAttribute('aria-labelledby', `tab-${view.id}`);
 		this.place.replaceChildren();
 		const root = h('div', { class: `view view-${view.id}` });
@@ -178,6 +185,7 @@ class Page implements App {
 		this.overview.update();
 		this.view = { view, instance: view.mount(root, this) };
 		this.view.instance.state?.(this.address.state);
+		this.fillHead();
 		this.fillControls();
 	}
 

@@ -54,6 +54,8 @@ class FlameView implements ViewInstance {
 	}
 
 	update(): void {
+		/* What it can be compared with depends on the selection. */
+		this.fillTools();
 		this.load(this.app.selection);
 	}
 

@@ -209,6 +209,15 @@ async function hostile() {
 	await page.context().close();
 }
 
+async function several() {
+	const page = await open(browser, file('both.html'), '#view=flame');
+	await page.locator('select[aria-label=Recording]').selectOption('1');
+	ok(await eventually(page, () => document.title.endsWith(' true') && document.querySelector('.page-head .what').textContent === 'true'), 'the head is that of the recording that is chosen', await page.title());
+	is(await page.locator('select[aria-label="Compare with"] option').nth(1).textContent(), 'compare with trace.data', 'and it can be compared with the other one');
+	is(page.complaints.join('\n'), '', 'several: no complaint');
+	await page.context().close();
+}
+
 async function alone() {
 	const causal = await open(browser, file('causal.html'));
 	const profile = json('causal.json');
@@ -246,6 +255,7 @@ try {
 	is(page.complaints.join('\n'), '', 'no request, error or violation of the policy');
 	await themesAndSizes();
 	await hostile();
+	await several();
 	await alone();
 } catch (error) {
 	ok(false, 'the test came to its end', error.stack);
