@@ -86,18 +86,11 @@ static int write_output(const struct export_options *options, const struct expor
 	struct output_file file;
 	int err;
 
-	if (output_file__is(path, view__path(&options->view)))
-		return error__set(-EINVAL, "%s is the recording itself: name another file", path);
 	err = format->write_file ? output_file__begin(&file, path) : output_file__open(&file, path);
 	if (err)
 		return err;
-	if (format->write_file && !file.partial) {
-		err = error__set(-EINVAL, "%s can only be written to a file", format->name);
-		error__hint("Name one: -o FILE");
-	} else if (format->write_file)
-		err = format->write_file(export, file.partial);
-	else
-		err = format->write(export, file.to);
+	err = format->write_file ? format->write_file(export, file.partial)
+				 : format->write(export, file.to);
 	err = output_file__close(&file, err);
 	if (!err && strcmp(path, "-") != 0)
 		fprintf(stderr, "dwell: wrote %s\n", path);
@@ -176,10 +169,24 @@ static int check_options(const struct export_options *options)
 	return 0;
 }
 
+/* The same of the file that is to be written. */
+static int check_output(const struct export_options *options, const char *path)
+{
+	if (output_file__is(path, view__path(&options->view)))
+		return error__set(-EINVAL, "%s is the recording itself: name another file", path);
+	if (options->format->write_file && !output_file__is_whole(path)) {
+		error__set(-EINVAL, "%s can only be written to a file", options->format->name);
+		error__hint("Name one: -o FILE");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int cmd_export(int argc, char **argv)
 {
 	struct export_options options = {};
 	_cleanup_free_ char *name = NULL; /* if none is given */
+	const char *path;
 	int status, err;
 
 	if (!command__parse_input(&command_export, argc, argv, &options, &options.view.input,
@@ -193,7 +200,11 @@ static int cmd_export(int argc, char **argv)
 		if (!name)
 			return command__fail(-ENOMEM);
 	}
-	err = export_recording(&options, options.output ? options.output : name);
+	path = options.output ? options.output : name;
+	err = path ? check_output(&options, path) : 0;
+	if (err)
+		return command__reject(err);
+	err = export_recording(&options, path);
 	sample_filter__free(&options.view.filter);
 	return err ? command__fail(err) : EXIT_FINE;
 }

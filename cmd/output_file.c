@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,12 +13,41 @@
 #include "base/error.h"
 #include "base/invoking_user.h"
 
-int output_file__begin(struct output_file *file, const char *path)
+/* What is removed if a signal ends dwell. One file is written at a time. */
+static const char *volatile unfinished;
+
+static void on_signal(int number)
+{
+	const char *path = unfinished;
+
+	if (path)
+		unlink(path);
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+/* Signals that were ignored stay so. */
+static void remove_on_signal(const char *path)
+{
+	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+
+	unfinished = path;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		if (signal(numbers[i], on_signal) == SIG_IGN)
+			signal(numbers[i], SIG_IGN);
+}
+
+bool output_file__is_whole(const char *path)
 {
 	struct stat there;
 
+	return strcmp(path, "-") != 0 && (stat(path, &there) || S_ISREG(there.st_mode));
+}
+
+int output_file__begin(struct output_file *file, const char *path)
+{
 	*file = (struct output_file){.path = path};
-	if (!strcmp(path, "-") || (!stat(path, &there) && !S_ISREG(there.st_mode)))
+	if (!output_file__is_whole(path))
 		return 0;
 	if (asprintf(&file->partial, "%s.partial", path) < 0) {
 		file->partial = NULL;
@@ -28,6 +59,7 @@ int output_file__begin(struct output_file *file, const char *path)
 		free(file->partial);
 		return err;
 	}
+	remove_on_signal(file->partial);
 	return 0;
 }
 
@@ -54,16 +86,25 @@ int output_file__open(struct output_file *file, const char *path)
 		return 0;
 	}
 	err = error__errno(-errno, "cannot create '%s'", path);
+	unfinished = NULL;
 	free(file->partial);
 	return err;
 }
 
+/* Why an earlier write failed: a stream does not keep it, so one more tells. */
+static int write_error(FILE *to)
+{
+	errno = EIO;
+	clearerr(to);
+	fputc('\n', to);
+	fflush(to);
+	return -errno;
+}
+
 static int close_stream(struct output_file *file)
 {
-	int err = ferror(file->to) || fflush(file->to) ? -errno : 0;
+	int err = ferror(file->to) ? write_error(file->to) : fflush(file->to) ? -errno : 0;
 
-	if (ferror(file->to) && !err)
-		err = -EIO;
 	if (file->to != stdout && fclose(file->to) && !err)
 		err = -errno;
 	return err;
@@ -88,6 +129,7 @@ int output_file__close(struct output_file *file, int err)
 		err = error__errno(-errno, "cannot create '%s'", file->path);
 	if (err && file->partial)
 		unlink(file->partial);
+	unfinished = NULL;
 	free(file->partial);
 	return err;
 }

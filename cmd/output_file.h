@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A file that a command writes, whole or not at all: what is not complete has another name
- * (FILE.partial), and is removed if the command fails. "-" is standard output. Devices and pipes
- * are written directly.
+ * (FILE.partial), and is removed if the command fails, or is ended by a signal. "-" is standard
+ * output. Devices and pipes are written directly.
  */
 #pragma once
 
@@ -14,6 +14,9 @@ struct output_file {
 	char *partial;	  /* NULL: @path is no file */
 	FILE *to;	  /* NULL after output_file__begin() alone */
 };
+
+/* Whether @path is written whole or not at all: it is no device, pipe or standard output. */
+bool output_file__is_whole(const char *path);
 
 /* Decides on the name of what is not complete, for writers that create the file themselves, and
  * removes an old one. Returns 0 or -errno. */

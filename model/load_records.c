@@ -31,18 +31,12 @@ static uint32_t *index_slot(struct loader *loader, struct number_map *numbers, u
 	return &numbers->data[number];
 }
 
-static uint32_t number_map_get(const struct number_map *numbers, uint32_t number)
+uint32_t loader__string(const struct loader *loader, uint32_t number)
 {
-	return number < numbers->n ? numbers->data[number] : 0;
+	return number_map__get(&loader->strings, number);
 }
 
-static uint32_t string_id(const struct loader *loader, uint32_t number)
-{
-	return number_map_get(&loader->strings, number);
-}
-
-/* The index of thread @number, added if it is new; 0 for none. */
-static uint32_t thread_index(struct loader *loader, uint32_t number)
+uint32_t loader__thread(struct loader *loader, uint32_t number)
 {
 	uint32_t *slot = number ? index_slot(loader, &loader->threads, number) : NULL;
 	struct model_thread *thread;
@@ -79,8 +73,7 @@ static uint32_t device_index(struct loader *loader, uint32_t number)
 	return *slot;
 }
 
-/* The index of raw stack @number, added if it is new: its frames may come later. */
-static uint32_t raw_stack_index(struct loader *loader, uint32_t number)
+uint32_t loader__raw_stack(struct loader *loader, uint32_t number)
 {
 	uint32_t *slot = number ? index_slot(loader, &loader->stacks, number) : NULL;
 
@@ -94,7 +87,7 @@ static uint32_t raw_stack_index(struct loader *loader, uint32_t number)
 	return *slot;
 }
 
-static void extend_time_range(struct loader *loader, uint64_t from, uint64_t until)
+void loader__extend(struct loader *loader, uint64_t from, uint64_t until)
 {
 	if (from < loader->first_time)
 		loader->first_time = from;
@@ -120,7 +113,7 @@ static int load_string(struct loader *loader, const struct record *record)
 static int load_stack(struct loader *loader, const struct record *record)
 {
 	const struct record_stack *stack = &record->stack;
-	uint32_t index = raw_stack_index(loader, stack->number);
+	uint32_t index = loader__raw_stack(loader, stack->number);
 	size_t depth = stack->depth < UINT16_MAX ? stack->depth : UINT16_MAX;
 	struct raw_stack *raw;
 
@@ -151,13 +144,13 @@ static int load_dso(struct loader *loader, const struct record *record)
 	if (!slot)
 		return -EINVAL;
 	added = array__add(&loader->model->dsos);
-	path = strdup(model__string(loader->model, string_id(loader, dso->path)));
+	path = strdup(model__string(loader->model, loader__string(loader, dso->path)));
 	if (!added || !path)
 		return -ENOMEM;
 	*slot = (uint32_t)(loader->model->dsos.n - 1);
 	added->number = dso->number;
-	added->path = string_id(loader, dso->path);
-	added->build_id = string_id(loader, dso->build_id);
+	added->path = loader__string(loader, dso->path);
+	added->build_id = loader__string(loader, dso->build_id);
 	added->kind = dso->kind;
 	added->deleted = dso->deleted;
 	added->pid = dso->pid;
@@ -187,8 +180,8 @@ static int load_object(struct loader *loader, const struct record *record)
 		.family = object->family,
 		.protocol = object->protocol,
 		.side = object->side,
-		.name = string_id(loader, object->name),
-		.local = string_id(loader, object->local),
+		.name = loader__string(loader, object->name),
+		.local = loader__string(loader, object->local),
 	};
 	return 0;
 }
@@ -197,8 +190,8 @@ static int load_meta(struct loader *loader, const struct record *record)
 {
 	struct model *model = loader->model;
 	struct model_meta meta = {
-		.key = string_id(loader, record->meta.key),
-		.value = string_id(loader, record->meta.value),
+		.key = loader__string(loader, record->meta.key),
+		.value = loader__string(loader, record->meta.value),
 	};
 
 	for (size_t i = 0; i < model->metas.n; i++) {
@@ -220,14 +213,14 @@ static int add_comm(struct model_thread *thread, uint64_t time, uint32_t name)
 static int load_thread(struct loader *loader, const struct record *record)
 {
 	const struct record_thread *from = &record->thread;
-	uint32_t parent = thread_index(loader, from->parent);
-	uint32_t index = thread_index(loader, from->thread);
+	uint32_t parent = loader__thread(loader, from->parent);
+	uint32_t index = loader__thread(loader, from->thread);
 	struct model_thread *thread = &loader->model->threads.data[index];
 	const uint32_t recorded = THREAD_TARGET | THREAD_HELPER;
 
 	if (!index)
 		return -EINVAL;
-	extend_time_range(loader, from->time, from->time);
+	loader__extend(loader, from->time, from->time);
 	if (thread->announced && !(thread->flags & recorded) && from->flags & recorded)
 		thread->created = from->time; /* a waker only, until now */
 	thread->flags |= from->flags;
@@ -238,20 +231,20 @@ static int load_thread(struct loader *loader, const struct record *record)
 	thread->tgid = from->tgid;
 	thread->parent = parent == index ? 0 : parent;
 	thread->created = from->time;
-	return add_comm(thread, 0, string_id(loader, from->comm));
+	return add_comm(thread, 0, loader__string(loader, from->comm));
 }
 
 static int load_exec(struct loader *loader, const struct record *record)
 {
 	const struct record_exec *from = &record->exec;
-	uint32_t index = thread_index(loader, from->thread);
+	uint32_t index = loader__thread(loader, from->thread);
 	struct model_thread *thread = &loader->model->threads.data[index];
-	struct model_exec exec = {.time = from->time, .comm = string_id(loader, from->comm)};
+	struct model_exec exec = {.time = from->time, .comm = loader__string(loader, from->comm)};
 	int err;
 
 	if (!index)
 		return -EINVAL;
-	extend_time_range(loader, from->time, from->time);
+	loader__extend(loader, from->time, from->time);
 	thread->tid = from->tid;
 	err = array__push(&thread->execs, exec);
 	return err ? err : add_comm(thread, exec.time, exec.comm);
@@ -259,24 +252,24 @@ static int load_exec(struct loader *loader, const struct record *record)
 
 static int load_comm(struct loader *loader, const struct record *record)
 {
-	uint32_t index = thread_index(loader, record->comm.thread);
+	uint32_t index = loader__thread(loader, record->comm.thread);
 
 	if (!index)
 		return -EINVAL;
-	extend_time_range(loader, record->comm.time, record->comm.time);
+	loader__extend(loader, record->comm.time, record->comm.time);
 	return add_comm(&loader->model->threads.data[index], record->comm.time,
-			string_id(loader, record->comm.comm));
+			loader__string(loader, record->comm.comm));
 }
 
 static int load_totals(struct loader *loader, const struct record *record)
 {
 	const struct record_totals *totals = &record->totals;
-	uint32_t index = thread_index(loader, totals->thread);
+	uint32_t index = loader__thread(loader, totals->thread);
 	struct model_thread *thread = &loader->model->threads.data[index];
 
 	if (!index)
 		return -EINVAL;
-	extend_time_range(loader, totals->time, totals->time);
+	loader__extend(loader, totals->time, totals->time);
 	if (thread->has_totals && thread->ended > totals->time)
 		return 0;
 	thread->has_totals = true;
@@ -292,7 +285,7 @@ static int load_map(struct loader *loader, const struct record *record)
 {
 	struct record_map map = record->map;
 
-	map.dso = number_map_get(&loader->dsos, map.dso);
+	map.dso = number_map__get(&loader->dsos, map.dso);
 	if (!map.size || map.start + map.size < map.start)
 		return -EINVAL;
 	return array__push(&loader->maps, map);
@@ -326,17 +319,17 @@ static bool is_new_futex(struct loader *loader, uint32_t thread, uint32_t object
 static int load_sample(struct loader *loader, const struct record *record)
 {
 	const struct record_sample *from = &record->sample;
-	uint32_t thread = thread_index(loader, from->thread);
+	uint32_t thread = loader__thread(loader, from->thread);
 	struct model_sample sample = {
 		.time = from->time,
 		.weight = from->weight,
-		.kernel = raw_stack_index(loader, from->kernel_stack),
-		.user = raw_stack_index(loader, from->user_stack),
+		.kernel = loader__raw_stack(loader, from->kernel_stack),
+		.user = loader__raw_stack(loader, from->user_stack),
 	};
 
 	if (!thread)
 		return -EINVAL;
-	extend_time_range(loader, from->time, from->time);
+	loader__extend(loader, from->time, from->time);
 	loader->model->n_samples++;
 	if (is_repeated_stack(loader, thread, sample.kernel, sample.user, true))
 		return 0;
@@ -346,19 +339,19 @@ static int load_sample(struct loader *loader, const struct record *record)
 static int load_interval(struct loader *loader, const struct record *record)
 {
 	const struct record_interval *from = &record->interval;
-	uint32_t waker = thread_index(loader, from->waker);
-	uint32_t previous = thread_index(loader, from->previous);
-	uint32_t sender = thread_index(loader, from->sender);
-	uint32_t thread = thread_index(loader, from->thread);
+	uint32_t waker = loader__thread(loader, from->waker);
+	uint32_t previous = loader__thread(loader, from->previous);
+	uint32_t sender = loader__thread(loader, from->sender);
+	uint32_t thread = loader__thread(loader, from->thread);
 	struct model_interval interval = {
 		.t_out = from->t_out,
 		.blocked_ns = from->blocked_ns,
 		.runq_ns = from->runq_ns,
 		.blocked_points = from->blocked_points,
 		.runq_points = from->runq_points,
-		.kernel = raw_stack_index(loader, from->kernel_stack),
-		.user = raw_stack_index(loader, from->user_stack),
-		.object = number_map_get(&loader->objects, from->object),
+		.kernel = loader__raw_stack(loader, from->kernel_stack),
+		.user = loader__raw_stack(loader, from->user_stack),
+		.object = number_map__get(&loader->objects, from->object),
 		.waker = waker,
 		.flags = from->flags,
 		.syscall = from->syscall < -1 || from->syscall > INT16_MAX ? (int16_t)-1
@@ -377,7 +370,7 @@ static int load_interval(struct loader *loader, const struct record *record)
 	if (!thread || __builtin_add_overflow(from->blocked_ns, from->runq_ns, &end) ||
 	    __builtin_add_overflow(from->t_out, end, &end))
 		return -EINVAL;
-	extend_time_range(loader, from->t_out, end);
+	loader__extend(loader, from->t_out, end);
 	loader->model->n_intervals++;
 	if (INTERVAL_SPACING(from->flags) > loader->model->spacing)
 		loader->model->spacing = INTERVAL_SPACING(from->flags);
@@ -391,13 +384,13 @@ static int load_interval(struct loader *loader, const struct record *record)
 static int load_wake(struct loader *loader, const struct record *record)
 {
 	const struct record_wake *from = &record->wake;
-	uint32_t waker = thread_index(loader, from->waker);
-	uint32_t thread = thread_index(loader, from->thread);
+	uint32_t waker = loader__thread(loader, from->waker);
+	uint32_t thread = loader__thread(loader, from->thread);
 	struct model_wake wake = {
 		.time = from->time,
 		.waker = waker,
-		.kernel = raw_stack_index(loader, from->kernel_stack),
-		.user = raw_stack_index(loader, from->user_stack),
+		.kernel = loader__raw_stack(loader, from->kernel_stack),
+		.user = loader__raw_stack(loader, from->user_stack),
 		.context = from->context,
 	};
 
@@ -412,7 +405,7 @@ static int load_lost(struct loader *loader, const struct record *record)
 {
 	struct model *model = loader->model;
 	struct model_lost lost = {
-		.cause = string_id(loader, record->lost.cause),
+		.cause = loader__string(loader, record->lost.cause),
 		.count = record->lost.count,
 	};
 
@@ -433,11 +426,11 @@ static int load_device(struct loader *loader, const struct record *record)
 
 	if (!index)
 		return -EINVAL;
-	extend_time_range(loader, from->time, from->time);
+	loader__extend(loader, from->time, from->time);
 	if (from->time < device->seen)
 		device->seen = from->time;
 	device->dev = from->dev;
-	device->name = string_id(loader, from->name);
+	device->name = loader__string(loader, from->name);
 	device->requests = from->requests;
 	device->bytes = from->bytes;
 	device->queue_ns = from->queue_ns;
@@ -454,15 +447,15 @@ static int load_idle(struct loader *loader, const struct record *record)
 		.since = from->since,
 		.ns = from->ns,
 		.points = from->points,
-		.thread = thread_index(loader, from->thread),
-		.kernel = raw_stack_index(loader, from->kernel_stack),
-		.user = raw_stack_index(loader, from->user_stack),
+		.thread = loader__thread(loader, from->thread),
+		.kernel = loader__raw_stack(loader, from->kernel_stack),
+		.user = loader__raw_stack(loader, from->user_stack),
 		.flags = from->flags,
 	};
 
 	if (!index)
 		return -EINVAL;
-	extend_time_range(loader, from->since, from->since + from->ns);
+	loader__extend(loader, from->since, from->since + from->ns);
 	if (is_repeated_stack(loader, idle.thread, idle.kernel, idle.user, true))
 		return 0;
 	return array__push(&loader->model->devices.data[index].idles, idle);
@@ -479,136 +472,29 @@ static int load_request(struct loader *loader, const struct record *record)
 		.bytes = from->bytes,
 		.number = from->number,
 		.device = device_index(loader, from->device),
-		.thread = thread_index(loader, from->thread),
+		.thread = loader__thread(loader, from->thread),
 		.op = from->op,
 	};
 
 	if (!request.device)
 		return -EINVAL;
-	extend_time_range(loader, request.begun, request.completed);
+	loader__extend(loader, request.begun, request.completed);
 	if (loader->options && loader->options->distinct_stacks)
 		return 0;
 	return array__push(&loader->model->requests, request);
 }
 
-static int load_span(struct loader *loader, const struct record *record)
-{
-	const struct record_span *from = &record->span;
-	uint32_t begun_by = thread_index(loader, from->begun_by);
-	struct model_span span = {
-		.ended = from->time,
-		.begun = from->time - from->ns,
-		.arrived = from->time - from->ns - from->queue_ns,
-		.name = string_id(loader, from->name),
-		.thread = thread_index(loader, from->thread),
-		.begun_by = begun_by,
-		.object = number_map_get(&loader->objects, from->object),
-	};
-
-	if (!span.thread)
-		return -EINVAL;
-	extend_time_range(loader, span.arrived, span.ended);
-	if (loader->options && loader->options->distinct_stacks)
-		return 0;
-	return array__push(&loader->model->spans, span);
-}
-
-static int load_call(struct loader *loader, const struct record *record)
-{
-	const struct record_call *from = &record->call;
-	uint32_t thread = thread_index(loader, from->thread);
-	struct model_call call = {
-		.begin = from->time - from->ns,
-		.end = from->time,
-		.stack = raw_stack_index(loader, from->stack),
-		.begin_slack = from->begin_slack,
-		.end_slack = from->end_slack,
-		.depth = from->depth,
-		.flags = from->flags,
-		.probe = from->probe < MODEL_PROBES ? from->probe : 0,
-		.overhead = from->overhead < from->ns ? from->overhead : from->ns,
-	};
-
-	if (!thread || !call.stack)
-		return -EINVAL;
-	extend_time_range(loader, call.begin, call.end);
-	return array__push(&loader->model->threads.data[thread].calls, call);
-}
-
-static int load_short_calls(struct loader *loader, const struct record *record)
-{
-	const struct record_short_calls *from = &record->short_calls;
-	uint32_t thread = thread_index(loader, from->thread);
-	struct model_short_calls calls = {.time = from->time,
-					  .stack = raw_stack_index(loader, from->stack),
-					  .looks = from->looks,
-					  .ended = from->ended};
-
-	if (!thread || !calls.stack)
-		return -EINVAL;
-	return array__push(&loader->model->threads.data[thread].short_calls, calls);
-}
-
-/* The last record of a number counts. */
-static int load_probe(struct loader *loader, const struct record *record)
-{
-	const struct record_probe *from = &record->probe;
-	const struct model_probe probe = {
-		.name = string_id(loader, from->name),
-		.entries = from->entries,
-		.set_ns = from->set_ns,
-		.times = from->times,
-		.cpu_ns = from->cpu_ns,
-		.set_cpu_ns = from->set_cpu_ns,
-		.cost_ns = from->cost_ns,
-		.single_stepped = from->flags & PROBE_SINGLE_STEPPED,
-	};
-
-	if (!from->number || from->number >= MODEL_PROBES)
-		return -EINVAL;
-	while (loader->model->probes.n <= from->number)
-		if (!array__add(&loader->model->probes))
-			return -ENOMEM;
-	loader->model->probes.data[from->number] = probe;
-	return 0;
-}
-
-static void add_coverage(struct model_coverage *to, const struct record_scan *from)
-{
-	to->ns += from->ns;
-	to->pairs += from->pairs;
-	to->pair_ns += from->pair_ns;
-}
-
-static int load_scan(struct loader *loader, const struct record *record)
-{
-	const struct record_scan *from = &record->scan;
-	uint32_t thread = thread_index(loader, from->thread);
-	struct model_scans *scans = &loader->model->scans;
-
-	add_coverage(&scans->all, from);
-	if (thread)
-		add_coverage(&loader->model->threads.data[thread].coverage, from);
-	scans->reports++;
-	scans->torn += from->torn;
-	scans->lost += from->lost;
-	scans->missed = from->missed > scans->missed ? from->missed : scans->missed;
-	scans->longest_ns =
-		from->longest_ns > scans->longest_ns ? from->longest_ns : scans->longest_ns;
-	return 0;
-}
-
 static int load_annotation(struct loader *loader, const struct record *record)
 {
 	const struct record_annotation *from = &record->annotation;
-	uint32_t other = thread_index(loader, from->other);
-	uint32_t thread = thread_index(loader, from->thread);
+	uint32_t other = loader__thread(loader, from->other);
+	uint32_t thread = loader__thread(loader, from->thread);
 	struct model_annotation annotation = {
 		.time = from->time,
 		.address = from->address,
 		.queue = from->queue,
 		.other = other,
-		.name = string_id(loader, from->name),
+		.name = loader__string(loader, from->name),
 		.type = from->type,
 	};
 
@@ -653,10 +539,10 @@ static struct embedded *add_embedded(struct loader *loader, uint32_t dso, uint64
 static int load_symbol(struct loader *loader, const struct record *record)
 {
 	const struct record_symbol *from = &record->symbol;
-	uint32_t dso = number_map_get(&loader->dsos, from->dso);
+	uint32_t dso = number_map__get(&loader->dsos, from->dso);
 	struct model_frame frame = {
-		.name = string_id(loader, from->name),
-		.file = string_id(loader, from->file),
+		.name = loader__string(loader, from->name),
+		.file = loader__string(loader, from->file),
 		.line = from->line,
 		.inlined = from->inlined,
 	};
@@ -687,9 +573,9 @@ static int (*const handlers[])(struct loader *, const struct record *) = {
 	[RECORD_WAKE] = load_wake,	 [RECORD_LOST] = load_lost,
 	[RECORD_SYMBOL] = load_symbol,	 [RECORD_DEVICE] = load_device,
 	[RECORD_IDLE] = load_idle,	 [RECORD_ANNOTATION] = load_annotation,
-	[RECORD_REQUEST] = load_request, [RECORD_SPAN] = load_span,
-	[RECORD_CALL] = load_call,	 [RECORD_SHORT_CALLS] = load_short_calls,
-	[RECORD_SCAN] = load_scan,	 [RECORD_PROBE] = load_probe,
+	[RECORD_REQUEST] = load_request, [RECORD_SPAN] = loader__span,
+	[RECORD_CALL] = loader__call,	 [RECORD_SHORT_CALLS] = loader__short_calls,
+	[RECORD_SCAN] = loader__scan,	 [RECORD_PROBE] = loader__probe,
 };
 
 int loader__add(struct loader *loader, const struct record *record)

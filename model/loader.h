@@ -19,6 +19,11 @@ struct number_map {
 	size_t capacity;
 };
 
+static inline uint32_t number_map__get(const struct number_map *numbers, uint32_t number)
+{
+	return number < numbers->n ? numbers->data[number] : 0;
+}
+
 /* The symbols of an address that are embedded in the recording. */
 struct embedded {
 	uint32_t dso;
@@ -54,6 +59,26 @@ struct loader {
  * recording does not have, and was left out; -ENOMEM.
  */
 int loader__add(struct loader *loader, const struct record *record);
+
+/* Such records, for loader__add(). */
+int loader__span(struct loader *loader, const struct record *record);
+int loader__call(struct loader *loader, const struct record *record);
+int loader__short_calls(struct loader *loader, const struct record *record);
+int loader__probe(struct loader *loader, const struct record *record);
+int loader__scan(struct loader *loader, const struct record *record);
+
+/* The model's string of number @number in the recording; 0: none. */
+uint32_t loader__string(const struct loader *loader, uint32_t number);
+
+/*
+ * The indices of thread and raw stack @number, added if they are new (a stack's frames may come
+ * later); 0: none, or no memory.
+ */
+uint32_t loader__thread(struct loader *loader, uint32_t number);
+uint32_t loader__raw_stack(struct loader *loader, uint32_t number);
+
+/* The recording has something in [@from, @until]. */
+void loader__extend(struct loader *loader, uint64_t from, uint64_t until);
 
 /* The embedded symbols of @address, or NULL. */
 struct embedded *loader__embedded(struct loader *loader, uint32_t dso, uint64_t address);

@@ -91,24 +91,31 @@ bool model_thread__lost_before(const struct model_thread *thread, size_t interva
 	return intervals[interval].sequence != expected;
 }
 
-const struct model_map *model_process__map(const struct model_process *process, uint64_t address,
-					   uint64_t time, uint64_t *from, uint64_t *until)
+/* The number of mappings that start at or below @address. */
+static size_t maps_until(const struct model_process *process, uint64_t address)
 {
-	const struct model_map *maps = process->maps.data;
-	const struct model_map *later = NULL;
 	size_t low = 0, high = process->maps.n;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (maps[middle].start <= address)
+		if (process->maps.data[middle].start <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
+	return low;
+}
+
+const struct model_map *model_process__map(const struct model_process *process, uint64_t address,
+					   uint64_t time, uint64_t *from, uint64_t *until)
+{
+	const struct model_map *maps = process->maps.data;
+	const struct model_map *later = NULL;
+
 	*from = 0;
 	*until = MODEL_FOREVER;
-	for (size_t i = low; i-- && maps[i].reach > address;) {
+	for (size_t i = maps_until(process, address); i-- && maps[i].reach > address;) {
 		if (maps[i].end <= address)
 			continue;
 		if (maps[i].until <= time) {
@@ -132,17 +139,9 @@ const struct model_map *model_process__map_below(const struct model_process *pro
 						 uint64_t address, uint64_t time)
 {
 	const struct model_map *maps = process->maps.data;
-	size_t low = 0, high = process->maps.n;
+	size_t below = maps_until(process, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (maps[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t i = low; i-- > 0 && low - i <= MAX_PASSED_OVER;)
+	for (size_t i = below; i-- > 0 && below - i <= MAX_PASSED_OVER;)
 		if (maps[i].from <= time && time < maps[i].until)
 			return &maps[i];
 	return NULL;

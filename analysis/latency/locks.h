@@ -12,15 +12,15 @@
 #include "base/cleanup.h"
 #include "model/model.h"
 
-/* Who released it while somebody waited. */
+/* A thread and function that released the lock, and so ended waits of others. */
 struct lock_holder {
 	uint32_t thread;
 	uint32_t function; /* string: that released it; 0: unknown */
 	uint64_t releases; /* waits that it ended */
 	/*
-	 * For each release, from the later of the release before it and the begin of the wait that
-	 * it ended: since then it certainly was not free. Exact while somebody always waits;
-	 * otherwise a lower bound.
+	 * The time for which it held the lock, as far as the waits show it. For each release: from
+	 * the release before it, or from the begin of the wait that it ended, whichever is later.
+	 * A lower bound; exact if at each release another thread was waiting already.
 	 */
 	uint64_t ns;
 };

@@ -53,7 +53,10 @@ static int find_row(struct making *making, const struct comparison_row *wanted, 
 	}
 }
 
-/* Locks and files are told apart; connections, which each client has its own of, are not. */
+/*
+ * Waits for different locks or files are different rows. Waits for different connections are one
+ * row, as each client has a connection of its own.
+ */
 static void set_wait(const struct making *making, const struct timeline_item *item,
 		     struct comparison_row *row)
 {

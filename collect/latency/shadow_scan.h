@@ -26,8 +26,9 @@ struct seen_call {
 
 struct shadow_scan {
 	const struct shadow_stack *stack;
-	uint64_t
-		long_ns; /* calls that may be longer are told one by one, whatever looks saw them */
+	/* Calls that may be longer than this are reported one by one, however many looks saw them.
+	 */
+	uint64_t long_ns;
 	uint32_t pid;
 	uint32_t own_tid; /* of the stack's thread, as it sees itself, when last looked at */
 	uint32_t tid;	  /* the same as dwell sees it; the caller's, by on_thread() */

@@ -113,15 +113,18 @@ const char *waker_context__name(enum waker_context context)
 
 const char *export_text(struct buffer *buffer, const char *text)
 {
-	char escape[8];
-
 	buffer->n = 0;
 	while (*text) {
 		size_t n = format__character(text);
+		char escape[8];
 
-		snprintf(escape, sizeof(escape), "\\x%02x", (unsigned char)*text);
-		buffer__put(buffer, n ? text : escape, n ? n : strlen(escape));
-		text += n ? n : 1;
+		if (n) {
+			buffer__put(buffer, text, n);
+			text += n;
+			continue;
+		}
+		snprintf(escape, sizeof(escape), "\\x%02x", (unsigned char)*text++);
+		buffer__put(buffer, escape, strlen(escape));
 	}
 	buffer__put(buffer, "", 1);
 	return buffer->failed ? "" : (const char *)buffer->data;

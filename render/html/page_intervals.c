@@ -122,16 +122,25 @@ static int64_t wait_number(struct page_recording *page, uint32_t thread,
 /* The number of the object in the index, or -ENOMEM. */
 static int64_t object_number(struct page_recording *page, uint32_t process, uint32_t object)
 {
+	uint64_t key = (uint64_t)process << 32 | object;
+	const uint64_t *known = map64__get(&page->objects_seen, key);
+	uint32_t variable;
 	char text[512];
-	uint32_t variable = model__variable(page->model, process, object);
+	int64_t number;
 
 	if (!object)
 		return 0;
+	if (known)
+		return (int64_t)*known;
+	variable = model__variable(page->model, process, object);
 	if (variable)
 		snprintf(text, sizeof(text), "%s", model__string(page->model, variable));
 	else
 		object__text(page->model, object, text, sizeof(text));
-	return page_strings__id(&page->objects, text);
+	number = page_strings__id(&page->objects, text);
+	if (number >= 0 && !map64__put(&page->objects_seen, key, (uint64_t)number))
+		return -ENOMEM;
+	return number;
 }
 
 static int put_interval(struct chunk *chunk, uint32_t thread, const struct model_interval *interval)

@@ -240,13 +240,7 @@ static int write_tables(struct page_recording *page)
 /* Row 0 of `nodes`, `frames`, `stacks` and `wakers`. */
 static int begin_tables(struct page_recording *page)
 {
-	const uint64_t none[WAKER_COLUMNS] = {};
-	int64_t stack = page__stack(page, 0, 0, false);
-	int64_t waker = intern__id(&page->wakers_seen, none, sizeof(none), NULL);
-
-	for (size_t i = 0; i < WAKER_COLUMNS; i++)
-		table__put(&page->wakers, i, 0);
-	return stack < 0 || waker < 0 ? -ENOMEM : 0;
+	return page__stack(page, 0, 0, false) < 0 ? -ENOMEM : page_wakers__begin(page);
 }
 
 static void release(struct page_recording *page)
@@ -256,6 +250,7 @@ static void release(struct page_recording *page)
 	chain_tree__free(&page->tree);
 	table__free(&page->stacks);
 	map64__free(&page->stacks_seen);
+	map64__free(&page->objects_seen);
 	table__free(&page->wakers);
 	intern__free(&page->waits_seen);
 	intern__free(&page->wakers_seen);

@@ -22,8 +22,9 @@ struct page_recording {
 	struct table wakers;
 	uint64_t unit_ns;
 	struct page_strings objects; /* the numbers are those in the index */
+	struct map64 objects_seen;   /* by process and object: the number */
 	struct intern waits_seen;    /* by their properties: the number in @waits */
-	struct intern wakers_seen;   /* by their columns: the row */
+	struct intern wakers_seen;   /* by what tells them apart: the row */
 };
 
 /* Writes the intervals and samples of all threads, in chunks. Return 0 or -ENOMEM. */
@@ -41,6 +42,9 @@ uint64_t page__time(const struct page_recording *page, uint64_t time);
 
 /* The number of the stack, as chain_tree__add() joins it; 0: none. Or -ENOMEM. */
 int64_t page__stack(struct page_recording *page, uint32_t kernel, uint32_t user, bool off_cpu);
+
+/* Adds row 0 of `wakers`. Returns 0 or -ENOMEM. */
+int page_wakers__begin(struct page_recording *page);
 
 /*
  * The row in `wakers` of what ended @interval of thread @thread, or -ENOMEM. Sets *@stack to the

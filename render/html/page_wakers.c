@@ -11,11 +11,11 @@ enum page_waker_context {
 	PAGE_WAKER_END = 3,
 };
 
-struct waker_row {
-	uint64_t thread;
-	uint64_t context;
-	uint64_t running;
-	uint64_t about;
+/* What tells rows apart. Compared as bytes: it has no padding. */
+struct waker_key {
+	uint32_t type; /* enum cause_type */
+	uint32_t id;   /* of the cause */
+	uint32_t running;
 };
 
 /* What ended the wait, if no thread did. */
@@ -67,32 +67,45 @@ static int64_t stack_of(struct page_recording *page, const struct model_thread *
 	return page__stack(page, wake->kernel, wake->user, false);
 }
 
+/* Adds a row. Returns 0 or -ENOMEM. */
+static int put_row(struct page_recording *page, const struct wait_cause *cause, uint32_t running)
+{
+	int64_t text = about(page, cause);
+
+	table__put(&page->wakers, 0, cause->type == CAUSE_THREAD ? cause->id : running);
+	table__put(&page->wakers, 1, context_of(cause->type));
+	table__put(&page->wakers, 2, running);
+	table__put(&page->wakers, 3, text < 0 ? 0 : (uint64_t)text);
+	return text < 0 ? -ENOMEM : 0;
+}
+
+int page_wakers__begin(struct page_recording *page)
+{
+	const struct waker_key unknown = {.type = CAUSE_UNKNOWN};
+	const struct wait_cause cause = {.type = CAUSE_UNKNOWN};
+
+	return intern__id(&page->wakers_seen, &unknown, sizeof(unknown), NULL) < 0
+		       ? -ENOMEM
+		       : put_row(page, &cause, 0);
+}
+
 int64_t page_wakers__row(struct page_recording *page, uint32_t thread,
 			 const struct model_interval *interval, int64_t *stack)
 {
 	struct wait_cause cause;
-	struct waker_row row = {};
-	int64_t text, id;
+	struct waker_key key;
+	int64_t id;
 	bool fresh;
 
 	*stack = 0;
 	if (!interval->blocked_ns)
 		return 0;
 	cause = wait_causes__of(page->from->causes, thread, interval);
-	text = about(page, &cause);
-	row.thread = cause.type == CAUSE_THREAD ? cause.id : interval->waker;
-	*stack = stack_of(page, &page->model->threads.data[thread], interval, row.thread);
-	if (text < 0 || *stack < 0)
+	*stack = stack_of(page, &page->model->threads.data[thread], interval,
+			  cause.type == CAUSE_THREAD ? cause.id : interval->waker);
+	if (*stack < 0)
 		return -ENOMEM;
-	row.context = context_of(cause.type);
-	row.running = interval->waker;
-	row.about = (uint64_t)text;
-	id = intern__id(&page->wakers_seen, &row, sizeof(row), &fresh);
-	if (id >= 0 && fresh) {
-		table__put(&page->wakers, 0, row.thread);
-		table__put(&page->wakers, 1, row.context);
-		table__put(&page->wakers, 2, row.running);
-		table__put(&page->wakers, 3, row.about);
-	}
-	return id;
+	key = (struct waker_key){(uint32_t)cause.type, cause.id, interval->waker};
+	id = intern__id(&page->wakers_seen, &key, sizeof(key), &fresh);
+	return id >= 0 && fresh && put_row(page, &cause, interval->waker) ? -ENOMEM : id;
 }

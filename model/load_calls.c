@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Requests, calls, and what measured them: what their records add to the model that is being
+ * loaded. */
+#include <errno.h>
+
+#include "model/loader.h"
+
+int loader__span(struct loader *loader, const struct record *record)
+{
+	const struct record_span *from = &record->span;
+	uint32_t begun_by = loader__thread(loader, from->begun_by);
+	struct model_span span = {
+		.ended = from->time,
+		.begun = from->time - from->ns,
+		.arrived = from->time - from->ns - from->queue_ns,
+		.name = loader__string(loader, from->name),
+		.thread = loader__thread(loader, from->thread),
+		.begun_by = begun_by,
+		.object = number_map__get(&loader->objects, from->object),
+	};
+
+	if (!span.thread)
+		return -EINVAL;
+	loader__extend(loader, span.arrived, span.ended);
+	if (loader->options && loader->options->distinct_stacks)
+		return 0;
+	return array__push(&loader->model->spans, span);
+}
+
+int loader__call(struct loader *loader, const struct record *record)
+{
+	const struct record_call *from = &record->call;
+	uint32_t thread = loader__thread(loader, from->thread);
+	struct model_call call = {
+		.begin = from->time - from->ns,
+		.end = from->time,
+		.stack = loader__raw_stack(loader, from->stack),
+		.begin_slack = from->begin_slack,
+		.end_slack = from->end_slack,
+		.depth = from->depth,
+		.flags = from->flags,
+		.probe = from->probe < MODEL_PROBES ? from->probe : 0,
+		.overhead = from->overhead < from->ns ? from->overhead : from->ns,
+	};
+
+	if (!thread || !call.stack)
+		return -EINVAL;
+	loader__extend(loader, call.begin, call.end);
+	return array__push(&loader->model->threads.data[thread].calls, call);
+}
+
+int loader__short_calls(struct loader *loader, const struct record *record)
+{
+	const struct record_short_calls *from = &record->short_calls;
+	uint32_t thread = loader__thread(loader, from->thread);
+	struct model_short_calls calls = {.time = from->time,
+					  .stack = loader__raw_stack(loader, from->stack),
+					  .looks = from->looks,
+					  .ended = from->ended};
+
+	if (!thread || !calls.stack)
+		return -EINVAL;
+	return array__push(&loader->model->threads.data[thread].short_calls, calls);
+}
+
+/* The last record of a number counts. */
+int loader__probe(struct loader *loader, const struct record *record)
+{
+	const struct record_probe *from = &record->probe;
+	const struct model_probe probe = {
+		.name = loader__string(loader, from->name),
+		.entries = from->entries,
+		.set_ns = from->set_ns,
+		.times = from->times,
+		.cpu_ns = from->cpu_ns,
+		.set_cpu_ns = from->set_cpu_ns,
+		.cost_ns = from->cost_ns,
+		.single_stepped = from->flags & PROBE_SINGLE_STEPPED,
+	};
+
+	if (!from->number || from->number >= MODEL_PROBES)
+		return -EINVAL;
+	while (loader->model->probes.n <= from->number)
+		if (!array__add(&loader->model->probes))
+			return -ENOMEM;
+	loader->model->probes.data[from->number] = probe;
+	return 0;
+}
+
+static void add_coverage(struct model_coverage *to, const struct record_scan *from)
+{
+	to->ns += from->ns;
+	to->pairs += from->pairs;
+	to->pair_ns += from->pair_ns;
+}
+
+int loader__scan(struct loader *loader, const struct record *record)
+{
+	const struct record_scan *from = &record->scan;
+	uint32_t thread = loader__thread(loader, from->thread);
+	struct model_scans *scans = &loader->model->scans;
+
+	add_coverage(&scans->all, from);
+	if (thread)
+		add_coverage(&loader->model->threads.data[thread].coverage, from);
+	scans->reports++;
+	scans->torn += from->torn;
+	scans->lost += from->lost;
+	scans->missed = from->missed > scans->missed ? from->missed : scans->missed;
+	scans->longest_ns =
+		from->longest_ns > scans->longest_ns ? from->longest_ns : scans->longest_ns;
+	return 0;
+}
