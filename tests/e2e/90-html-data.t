@@ -9,6 +9,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Dwell;
+use POSIX ();
 use Page;
 use Test::More;
 
@@ -54,7 +55,7 @@ sub check_interval_stacks {
 	});
 	for my $event (grep { $_->{event} eq 'interval' } events('-i', $file, '--wakers')) {
 		my @frames = @{$event->{frames}};
-		push @{$expected{$event->{tid}}}, join ';', grep { $_ ne '' && !/^0x/ } map { $frames[2 * $_] } 0 .. $#frames / 2;
+		push @{$expected{$event->{tid}}}, join ';', grep { defined && $_ ne '' && !/^0x/ } map { $frames[2 * $_] } 0 .. $#frames / 2;
 	}
 	# The scheduler's own functions are not in the page.
 	my $bad = 0;
@@ -188,6 +189,19 @@ subtest 'what cannot be done' => sub {
 	fails('no such thread', qr/no thread in the recording is called/, '-i', 'trace.data', '-o', 'x.html', '--of', 'nobody');
 	my @left = grep { -e } 'x.html', 'x.html.partial';
 	is("@left", '', 'nothing is left behind');
+};
+
+subtest 'ended by a signal' => sub {
+	# Until a signal has come while the file was written.
+	my ($left, $caught) = ('x.html.partial', 0);
+	wait_for(60, sub {
+		my $pid = start($DWELL, 'html', '-i', 'trace.data', '-o', 'x.html');
+		1 until -e $left || !is_running($pid);
+		kill 'INT', $pid;
+		return $caught = finish($pid)->{signal} == POSIX::SIGINT();
+	});
+	ok($caught, 'it ends at once');
+	ok(!-e $left, 'and leaves nothing behind');
 };
 
 subtest 'a recording that was cut short' => sub {

@@ -44,6 +44,11 @@ save('', 'html', '-i', "$root/tests/data/causal/small.causal", '-o', 'causal.htm
 my $whole = slurp('trace.html');
 spew('damaged.html', $whole =~ s{(id="index">.{100}).*?</script>}{$1</script>}sr);
 
+# As those of long recordings: times in units of 128 ns. The path covers half of the time.
+my $scaled = Page->read($whole);
+$_->{unit_ns} = 128, $_->{duration_ns} *= 256 for $scaled->{index}{recordings}[0];
+spew('scaled.html', $scaled->with_index($scaled->{index}));
+
 my @trace = ('-i', 'trace.data', '--json');
 save('report.json', 'report', @trace);
 save('children.json', 'report', @trace, '--children', '--sort', 'symbol');

@@ -6,9 +6,9 @@ package Page;
 use strict;
 use warnings;
 
-use Compress::Zlib qw(uncompress);
+use Compress::Zlib qw(compress uncompress);
 use JSON::PP ();
-use MIME::Base64 qw(decode_base64);
+use MIME::Base64 qw(decode_base64 encode_base64);
 
 # Columns of the tables, in their order.
 my %columns = (
@@ -46,6 +46,13 @@ sub bytes {
 sub json {
 	my ($self, $name) = @_;
 	return JSON::PP->new->utf8->decode($self->bytes($name));
+}
+
+# The text of the page with another index.
+sub with_index {
+	my ($self, $index) = @_;
+	my $block = encode_base64(compress(JSON::PP->new->utf8->encode($index)), '');
+	return $self->{text} =~ s{(id="index">)[^<]*}{$1$block}r;
 }
 
 sub strings {

@@ -208,6 +208,7 @@ test('flame graphs add up, whatever their form', async () => {
 		/* What one function has in the plain picture is what all callees, and all callers, of it are. */
 		const hits = search(r, base, range, 'f3');
 		assert.equal(hits.total, total);
+		assert.deepEqual(search(r, base, range, 'f3', 'f3'), { ns: hits.ns, total: hits.ns });
 		for (const inverted of [false, true]) checkFlame(flame(r, base, range, { ...OPTIONS, focus: 'f3', inverted }), hits.ns);
 		const both = flameDifference({ r, base, range }, { r, base, range: { ...range, from: 0, until: 1000 } }, OPTIONS);
 		assert.equal(both.total, total);

@@ -403,10 +403,11 @@ export function flameDifference(one: Side, other: Side, options: FlameOptions): 
 }
 
 /** Time of all chains in the selection in which a function's name contains `text`, whatever its case. */
-export function search(r: Recording, base: FlameBase, range: Range, text: string): { ns: number; total: number } {
-	const found = matching(r, base, text), weights = weighAgain(r, range);
+export function search(r: Recording, base: FlameBase, range: Range, text: string, focus: string | null = null): { ns: number; total: number } {
+	const found = matching(r, base, text), weights = weighAgain(r, range), inFocus = focus === null ? null : focusOn(r, base, focus);
 	let ns = 0, total = 0;
 	weights.forEach((weight, combo) => {
+		if (inFocus && !isInFocus(r, inFocus, combo)) return;
 		total += weight;
 		if (found[combo]) ns += weight;
 	});

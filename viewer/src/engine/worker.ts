@@ -99,8 +99,8 @@ const calls = {
 		return flameDifference({ r: await recording(number), base: await base(number, options.lines), range },
 			{ r: await recording(other), base: await base(other, options.lines), range: otherRange }, options);
 	},
-	async search(number: number, range: Range, text: string, lines: boolean) {
-		return search(await recording(number), await base(number, lines), range, text);
+	async search(number: number, range: Range, text: string, lines: boolean, focus: string | null) {
+		return search(await recording(number), await base(number, lines), range, text, focus);
 	},
 	async rows(number: number, threads: readonly number[], from: number, until: number, width: number) {
 		const bins = rows(await times(number), threads, from, until, width);

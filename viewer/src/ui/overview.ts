@@ -82,6 +82,7 @@ export function makeOverview(app: App): Overview {
 
 	const timeAt = (x: number): number => Math.max(0, Math.min(1, x / strip.width)) * duration();
 	strip.canvas.addEventListener('pointerdown', (event) => {
+		if (event.button !== 0) return;
 		strip.canvas.setPointerCapture(event.pointerId);
 		drag = { from: event.offsetX, to: event.offsetX, hasSelected: false };
 	});
@@ -99,6 +100,10 @@ export function makeOverview(app: App): Overview {
 	};
 	strip.canvas.addEventListener('pointerup', () => {
 		if (drag && Math.abs(drag.to - drag.from) <= 2) app.select({ from: 0, until: duration() });
+		drag = null;
+		strip.draw();
+	});
+	strip.canvas.addEventListener('pointercancel', () => {
 		drag = null;
 		strip.draw();
 	});

@@ -36,10 +36,13 @@ class Page implements App {
 	private theme = storedTheme();
 	private readonly history: Selection[] = [];
 	private writing = 0;
+	/** Of views that were left. */
+	private readonly states = new Map<string, Record<string, string>>();
+	private shownRecording = -1;
 
 	constructor(private readonly root: HTMLElement, readonly index: Index, readonly engine: Engine, private readonly views: readonly View[]) {
 		applyTheme(this.theme);
-		this.address = parseFragment(location.hash, index, this.firstView());
+		this.address = parseFragment(location.hash, index, views[0]!.id);
 		this.overview = makeOverview(this);
 		this.root.append(this.head(), this.tabs, this.controls, this.overview.element, this.status, this.place);
 		addEventListener('hashchange', () => this.readAddress());
@@ -56,10 +59,6 @@ class Page implements App {
 
 	get selection(): Selection {
 		return this.address.selection;
-	}
-
-	private firstView(): string {
-		return this.views.find((view) => view.available(this))?.id ?? this.views[0]!.id;
 	}
 
 	has(block: string): boolean {
@@ -92,16 +91,24 @@ class Page implements App {
 
 	select(change: Partial<Selection>, continues = false): void {
 		const before = this.selection;
-		const base = change.recording !== undefined && change.recording !== before.recording ? wholeOf(this.index, change.recording) : before;
-		this.address = { ...this.address, selection: { ...base, ...change } };
+		const isOther = change.recording !== undefined && change.recording !== before.recording;
+		const next = { ...isOther ? wholeOf(this.index, change.recording!) : before, ...change };
+		if ((Object.keys(next) as (keyof Selection)[]).every((key) => next[key] === before[key])) return;
+		this.address = { ...this.address, selection: next, ...isOther ? { state: {} } : {} };
 		if (!continues) this.history.push(before);
 		if (this.history.length > 50) this.history.shift();
 		this.writeSoon();
 		this.changed();
 	}
 
-	go(view: string, state: Record<string, string> = {}): void {
+	go(view: string, given?: Record<string, string>): void {
 		const moved = view !== this.address.view;
+		/* As it was when it was left. */
+		const state = given ?? this.states.get(view) ?? {};
+		if (moved) {
+			this.states.set(this.address.view, this.address.state);
+			this.writeNow();
+		}
 		this.address = { ...this.address, view, state };
 		this.writeAddress(!moved);
 		if (moved) this.show();
@@ -114,6 +121,14 @@ class Page implements App {
 			this.writing = 0;
 			this.writeAddress(true);
 		}, 200) as unknown as number;
+	}
+
+	/** What is still to be written belongs to the entry that is left. */
+	private writeNow(): void {
+		if (!this.writing) return;
+		clearTimeout(this.writing);
+		this.writing = 0;
+		this.writeAddress(true);
 	}
 
 	private writeAddress(replace: boolean): void {
@@ -139,6 +154,8 @@ class Page implements App {
 	}
 
 	private changed(): void {
+		/* Views, and what they were about, are of a recording. */
+		if (this.selection.recording !== this.shownRecording) return this.show();
 		this.fillHead();
 		this.fillControls();
 		this.overview.update();
@@ -169,6 +186,8 @@ class Page implements App {
 
 	private show(): void {
 		this.view?.instance.destroy?.();
+		if (this.selection.recording !== this.shownRecording) this.states.clear();
+		this.shownRecording = this.selection.recording;
 		const available = this.views.filter((view) => view.available(this));
 		const view = available.find((one) => one.id === this.address.view) ?? available[0] ?? this.views[0]!;
 		this.tabs.replaceChildren(...this.views.map((one) => h('button', {
@@ -218,7 +237,7 @@ class Page implements App {
 		const parts: (Node | string | null | false)[] = [
 			h('span', { class: 'range' }, `${clockText(selection.from, span)} to ${clockText(selection.until, span)} (${timeText(span)})`),
 			h('span', { class: 'classes', role: 'group', 'aria-label': 'Classes' }, ...classes, idle),
-			threads && h('span', {}, `${threads.size} of ${recording.threads.length - 1} threads`),
+			threads && h('span', {}, `${threads.size} of ${recording.threads.filter((thread) => thread.recorded && !thread.waker_only).length} threads`),
 			this.view?.view.isWhole === true && (span < whole.until || threads !== null || selection.classes !== 31) && h('strong', {}, `${this.view.view.title}: of the whole recording`),
 			(span < whole.until || threads || selection.classes !== 31) && h('button', {
 				type: 'button', 'data-control': 'all', onclick: () => this.select({ ...whole, idle: selection.idle }),

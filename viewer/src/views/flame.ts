@@ -65,8 +65,7 @@ class FlameView implements ViewInstance {
 			by, inverted: given['inverted'] === '1', lines: given['lines'] === '1', icicle: given['flame'] !== '1',
 			focus: given['focus'] ?? '', search: given['q'] ?? '', against: given['against'] ?? '',
 		};
-		this.searchBox.value = this.current.search;
-		this.fillTools();
+		if (document.activeElement !== this.searchBox) this.searchBox.value = this.current.search;
 		this.update();
 	}
 
@@ -96,7 +95,7 @@ class FlameView implements ViewInstance {
 		this.take(flame);
 		this.place.dataset['drawn'] = `${selection.from}-${selection.until}`;
 		if (s.search) {
-			const hits = await engine.search(selection.recording, range, s.search, s.lines);
+			const hits = await engine.search(selection.recording, range, s.search, s.lines, s.focus || null);
 			this.found.textContent = `${this.app.time(hits.ns)}, ${percent(hits.ns, hits.total)}`;
 		} else this.found.textContent = '';
 	});
@@ -131,6 +130,9 @@ class FlameView implements ViewInstance {
 		this.focused = this.zoomed;
 		const wanted = this.current.search.toLowerCase(), hits = flame.labels.map((label) => wanted !== '' && label.toLowerCase().includes(wanted));
 		this.matches = wanted ? Uint8Array.from(flame.label, (label) => Number(hits[label])) : null;
+		/* They are about the graph before. */
+		this.detail.replaceChildren();
+		hideTip();
 		this.fillNote();
 		if (this.tables.open) this.fillTable();
 		this.picture.resize(Math.max(ROW * 8, Math.min((flame.depth + 1) * ROW + 2, innerHeight - 250)));
@@ -185,11 +187,18 @@ class FlameView implements ViewInstance {
 			if (above <= 0) entry[1] += flame.ns[node]!;
 			self.set(flame.label[node]!, entry);
 		}
-		const rows = [...self].sort((a, b) => b[1][1] - a[1][1]).map(([label, [own, all]]) => ({ values: [flame.labels[label]!, flame.places[label]!, own, own, all, all], cells: [
-			h('button', { type: 'button', onclick: () => this.change({ focus: flame.names[label]! }) }, flame.labels[label]!), flame.places[label]!,
-			this.app.time(own), percent(own, flame.total), this.app.time(all), percent(all, flame.total)] }));
-		this.tables.replaceChildren(h('summary', {}, 'As a table'),
-			sortableTable('Functions by time', ['function', 'in', 'self#', 'share#', 'with callees#', 'share#'], rows));
+		/* Inverted, what is innermost is outermost: then self is that of no function. */
+		const own = (ns: number): (number | string)[][] => this.current.inverted ? [] : [[ns, this.app.time(ns)], [ns, percent(ns, flame.total)]];
+		const rows = [...self].sort((a, b) => b[1][1] - a[1][1]).map(([label, [self, all]]) => {
+			const times = [...own(self), [all, this.app.time(all)], [all, percent(all, flame.total)]];
+			return {
+				values: [flame.labels[label]!, flame.places[label]!, ...times.map(([value]) => value!)],
+				cells: [h('button', { type: 'button', onclick: () => this.change({ focus: flame.names[label]! }) }, flame.labels[label]!), flame.places[label]!,
+					...times.map(([, text]) => String(text))],
+			};
+		});
+		const columns = this.current.inverted ? ['time#', 'share#'] : ['self#', 'share#', 'with callees#', 'share#'];
+		this.tables.replaceChildren(h('summary', {}, 'As a table'), sortableTable('Functions by time', ['function', 'in', ...columns], rows));
 	}
 
 	/** Left edge and width of a node, in pixels. */
@@ -297,9 +306,15 @@ class FlameView implements ViewInstance {
 			return ns ? [`${title} ${this.app.time(ns)}`] : [];
 		});
 		return [h('b', {}, label), place ? h('div', { class: 'place' }, place) : '',
-			h('div', {}, `${this.app.time(flame.ns[node]!)}, ${percent(flame.ns[node]!, flame.total)} of all; self ${this.app.time(flame.self[node]!)}`),
+			h('div', {}, `${this.app.time(flame.ns[node]!)}, ${percent(flame.ns[node]!, flame.total)} of all${this.current.inverted ? '' : `; self ${this.app.time(flame.self[node]!)}`}`),
 			flame.compared ? h('div', {}, `compared: ${this.app.time(flame.other[node]!)}, ${percent(flame.other[node]!, flame.compared)}`) : '',
 			h('div', { class: 'muted' }, parts.join(', '))];
+	}
+
+	/** Shows only what a function calls, or is called by. */
+	private only(node: number): void {
+		const flame = this.flame!, type = flame.type[node];
+		if (node > 0 && type !== TYPE_KIND && type !== TYPE_THREAD) this.change({ focus: flame.names[flame.label[node]!]! });
 	}
 
 	private zoom(node: number): void {
@@ -326,11 +341,12 @@ class FlameView implements ViewInstance {
 		else if (event.key === outward) this.focus(Math.max(0, flame.parent[this.focused]!));
 		else if (event.key === 'ArrowRight') this.focus(siblings[at + 1] ?? this.focused);
 		else if (event.key === 'ArrowLeft') this.focus(siblings[at - 1] ?? this.focused);
-		else if (event.key === 'Enter' || event.key === '+') this.zoom(this.focused);
+		else if (event.key === 'Enter' || event.key === '+' || event.key === '=') this.zoom(this.focused);
 		else if (event.key === '-') this.zoom(Math.max(0, flame.parent[this.zoomed]!));
 		else if (event.key === '0') this.zoom(0);
-		else if (event.key === 'f') this.change({ focus: flame.names[flame.label[this.focused]!]! });
+		else if (event.key === 'f') this.only(this.focused);
 		else if (event.key === 'Escape' && this.zoomed) this.zoom(0);
+		else if (event.key === 'Escape' && this.current.search) this.change({ search: '' });
 		else return;
 		event.preventDefault();
 		event.stopPropagation();
@@ -354,16 +370,15 @@ class FlameView implements ViewInstance {
 		});
 		canvas.addEventListener('pointerleave', hideTip);
 		canvas.addEventListener('click', (event) => {
+			/* The second click of two: the first one has moved what is under the pointer. */
+			if (event.detail > 1) return;
 			const node = this.nodeAt(event.offsetX, event.offsetY);
 			if (node >= 0) {
 				this.zoom(node);
 				this.focus(node);
 			}
 		});
-		canvas.addEventListener('dblclick', (event) => {
-			const node = this.nodeAt(event.offsetX, event.offsetY);
-			if (node > 0) this.change({ focus: this.flame!.names[this.flame!.label[node]!]! });
-		});
+		canvas.addEventListener('dblclick', () => this.only(this.focused));
 		canvas.addEventListener('wheel', (event) => {
 			const most = Math.max(0, ((this.flame?.depth ?? 0) + 1) * ROW + 2 - this.picture.height);
 			const next = Math.max(0, Math.min(most, this.scroll + (this.current.icicle ? event.deltaY : -event.deltaY)));

@@ -135,6 +135,6 @@ export const latency: View = {
 	title: 'Latency',
 	key: '7',
 	isWhole: true,
-	available: (app) => app.index.recordings.some((_, number) => PARTS.some(({ block }) => app.has(`r${number}.${block}`))),
+	available: (app) => PARTS.some(({ block }) => app.has(`r${app.selection.recording}.${block}`)),
 	mount: (root, app) => new LatencyView(root, app),
 };

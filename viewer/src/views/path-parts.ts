@@ -32,8 +32,6 @@ export interface PathState {
 export interface PathContext {
 	readonly path: PathTables;
 	readonly tree: PathTree;
-	/** ns in a unit of the path's times. */
-	readonly unit: number;
 	readonly colors: () => PathColors;
 	/** The part of the path that is shown. */
 	window(): { from: number; until: number };
@@ -108,9 +106,9 @@ function blockColor(tree: PathTree, block: PathBlock, colors: PathColors): strin
 	return didColor(block.did, colors);
 }
 
-export function timeTicks(from: number, until: number, unit: number): Scene['ticks'] {
-	const width = (until - from) * unit;
-	return linearTicks(from * unit, until * unit, 7).map((tick) => ({ x: (tick - from * unit) / width, text: clockText(tick, width) }));
+export function timeTicks(from: number, until: number): Scene['ticks'] {
+	const width = until - from;
+	return linearTicks(from, until, 7).map((tick) => ({ x: (tick - from) / width, text: clockText(tick, width) }));
 }
 
 /** The picture that the state names. */
@@ -186,7 +184,7 @@ export function makePicture(context: PathContext, state: PathState, changed: () 
 type Info = WeakMap<Box, { lines: string[]; node: number; range: { from: number; until: number } | null }>;
 
 function chronologicalScene(context: PathContext, width: number, info: Info): Scene {
-	const { path, tree, unit } = context;
+	const { path, tree } = context;
 	const { from, until } = context.window();
 	const columns = Math.max(1, Math.floor(width));
 	const colors = context.colors();
@@ -200,16 +198,16 @@ function chronologicalScene(context: PathContext, width: number, info: Info): Sc
 		const begin = from + ((until - from) * block.x0) / columns;
 		const end = from + ((until - from) * block.x1) / columns;
 		info.set(box, {
-			lines: [label, `about ${nsText((end - begin) * unit)}, from ${nsText(begin * unit)}`, ...(tree.kind[block.node] === NODE_FRAME ? [didText(block.did)] : [])],
+			lines: [label, `about ${nsText(end - begin)}, from ${nsText(begin)}`, ...(tree.kind[block.node] === NODE_FRAME ? [didText(block.did)] : [])],
 			node: block.node, range: { from: begin, until: end },
 		});
 		return box;
 	});
-	return { boxes, rows: Math.max(1, rows), rowLabels: [], lines: [], ticks: timeTicks(from, until, unit) };
+	return { boxes, rows: Math.max(1, rows), rowLabels: [], lines: [], ticks: timeTicks(from, until) };
 }
 
 function consolidatedScene(context: PathContext, state: PathState, width: number, info: Info): Scene {
-	const { path, tree, unit } = context;
+	const { path, tree } = context;
 	const { from, until } = context.window();
 	const colors = context.colors();
 	const sums = sumPath(path, tree, from, until);
@@ -225,7 +223,7 @@ function consolidatedScene(context: PathContext, state: PathState, width: number
 		return box;
 	});
 	const shown = sums.total[root]!;
-	const ticks = linearTicks(0, shown * unit, 6).map((tick) => ({ x: tick / Math.max(1, shown * unit), text: tick === 0 ? '' : tickText(tick) }));
+	const ticks = linearTicks(0, shown, 6).map((tick) => ({ x: tick / Math.max(1, shown), text: tick === 0 ? '' : tickText(tick) }));
 	return { boxes, rows: Math.max(1, rows), rowLabels: [], lines: [], ticks };
 }
 
@@ -234,8 +232,8 @@ function nodeLines(context: PathContext, sums: PathSums, node: number, all: numb
 	const self = sums.self[node]!;
 	return [
 		context.nodeText(node),
-		`${nsText(total * context.unit)}, ${percentText(total / all)} of the time shown`,
-		...(self > 0 && self < total ? [`itself ${nsText(self * context.unit)}`] : []),
+		`${nsText(total)}, ${percentText(total / all)} of the time shown`,
+		...(self > 0 && self < total ? [`itself ${nsText(self)}`] : []),
 		...(context.tree.kind[node] === NODE_FRAME ? [didText(sums.did[node]!)] : []),
 	];
 }
@@ -249,7 +247,7 @@ const cellParts = [
 ] as const;
 
 function threadScene(context: PathContext, width: number, info: Info): Scene {
-	const { path, tree, unit } = context;
+	const { path, tree } = context;
 	const { from, until } = context.window();
 	const threads = pathThreads(path, from, until);
 	const columns = Math.max(1, Math.floor(width));
@@ -295,9 +293,9 @@ function threadScene(context: PathContext, width: number, info: Info): Scene {
 			fill: kind >= 0 ? colors[cellParts[kind]!.color] : 'transparent',
 		};
 		const parts = cellParts.filter(({ part }) => sums[part]! > 0.01)
-			.map(({ part, name: text }) => `${text} ${nsText((sums[part]! * (until - from) * unit) / columns)}`);
+			.map(({ part, name: text }) => `${text} ${nsText((sums[part]! * (until - from)) / columns)}`);
 		info.set(box, {
-			lines: [context.threadText(threads[row]!), ...(label ? [label] : []), ...(kind >= 0 ? [`${name} ${nsText((time(end) - time(begin)) * unit)}`] : parts), `from ${nsText(time(begin) * unit)}`],
+			lines: [context.threadText(threads[row]!), ...(label ? [label] : []), ...(kind >= 0 ? [`${name} ${nsText(time(end) - time(begin))}`] : parts), `from ${nsText(time(begin))}`],
 			node: -1, range: { from: time(begin), until: time(end) },
 		});
 		made.push(box);
@@ -307,7 +305,7 @@ function threadScene(context: PathContext, width: number, info: Info): Scene {
 	const lines = pathLinks(path, from, until, (until - from) / columns, 3000).map((link) => ({
 		x: (link.time - from) / (until - from), row0: rowOf.get(link.fromThread) ?? 0, row1: rowOf.get(link.toThread) ?? 0,
 	}));
-	return { boxes, rows: threads.length, rowLabels: threads.map((thread) => context.threadText(thread)), lines, ticks: timeTicks(from, until, unit) };
+	return { boxes, rows: threads.length, rowLabels: threads.map((thread) => context.threadText(thread)), lines, ticks: timeTicks(from, until) };
 }
 
 /** The only thing that happens in a cell; -1: several; -2: none. */
@@ -336,7 +334,7 @@ function cellLabel(context: PathContext, thread: number, time: number): string {
 
 /** What the time shown went to: a bar, and a list of the categories. */
 export function accountPart(context: PathContext): HTMLElement {
-	const { path, tree, unit } = context;
+	const { path, tree } = context;
 	const { from, until } = context.window();
 	const { categories } = sumPath(path, tree, from, until);
 	const all = Math.max(1, categories.reduce((sum, ns) => sum + ns, 0));
@@ -351,9 +349,9 @@ export function accountPart(context: PathContext): HTMLElement {
 			part.style.width = `${((ns / all) * 100).toFixed(3)}%`;
 			bar.append(part);
 			list.append(h('li', {}, h('span', { class: `key path-${didClass(did)}` }), categoryText(name), ' ',
-				h('strong', {}, nsText(ns * unit)), ` ${percentText(ns / all)}`));
+				h('strong', {}, nsText(ns)), ` ${percentText(ns / all)}`));
 		});
-	return h('section', { class: 'account', 'aria-label': `Account of the ${nsText(all * unit)} shown` }, bar, list);
+	return h('section', { class: 'account', 'aria-label': `Account of the ${nsText(all)} shown` }, bar, list);
 }
 
 /** A row of the tree as a table: functions that only call each other are one row. */
@@ -389,7 +387,7 @@ export function treeRows(tree: PathTree, sums: PathSums, least: number): TreeRow
 }
 
 export function treeTable(context: PathContext): HTMLElement {
-	const { path, tree, unit } = context;
+	const { path, tree } = context;
 	const { from, until } = context.window();
 	const sums = sumPath(path, tree, from, until);
 	const all = Math.max(1, sums.total[0]!);
@@ -402,8 +400,8 @@ export function treeTable(context: PathContext): HTMLElement {
 		name.style.paddingInlineStart = `${Math.min(depth, 40) * 0.7 + 0.3}em`;
 		const self = nodes.reduce((sum, one) => sum + sums.self[one]!, 0);
 		return h('tr', { class: kind === NODE_THREAD ? 'tree-thread' : '' },
-			h('td', { class: 'num' }, percentText(sums.total[node]! / all)), h('td', { class: 'num' }, nsText(sums.total[node]! * unit)),
-			h('td', { class: 'num' }, self > 0 ? nsText(self * unit) : ''), h('td', { class: 'num' }, countText(sums.count[node]!)), name);
+			h('td', { class: 'num' }, percentText(sums.total[node]! / all)), h('td', { class: 'num' }, nsText(sums.total[node]!)),
+			h('td', { class: 'num' }, self > 0 ? nsText(self) : ''), h('td', { class: 'num' }, countText(sums.count[node]!)), name);
 	});
 	return h('div', { class: 'scroll-box', tabindex: '0', role: 'region', 'aria-label': 'Table' }, h('table', { class: 'plain-table tree-table' },
 		h('caption', { class: 'visually-hidden' }, 'The path of the selected time as a tree; parts below 0.5% are left out'),

@@ -4,7 +4,7 @@
 
 /** Columns of the tables rN.path.levels and rN.path.steps, with times from the recording's start. */
 export interface PathTables {
-	/** Of the path, in units of the recording. Steps fill [from, until) without gaps. */
+	/** Of the path, in ns. Steps fill [from, until) without gaps. */
 	readonly from: number;
 	readonly until: number;
 	readonly categories: readonly string[];

@@ -123,18 +123,19 @@ class PathView implements ViewInstance {
 		});
 	}
 
+	/** What of the path is in the selection: nothing, if it ends before it begins. */
+	private window(): { from: number; until: number } {
+		const { path } = this.loaded!, { from, until } = this.app.selection;
+		return { from: Math.max(path.from, from), until: Math.min(path.until, until) };
+	}
+
 	private context(): PathContext {
 		const { path, recording, threads } = this.loaded!;
 		const { tree, nodeText } = this.named!;
-		const unit = this.app.index.recordings[recording]!.unit_ns;
 		return {
-			path, tree, unit, colors, nodeText,
-			window: () => {
-				const from = Math.max(path.from, this.app.selection.from / unit);
-				const until = Math.min(path.until, this.app.selection.until / unit);
-				return until > from ? { from, until } : { from: path.from, until: path.until };
-			},
-			select: (from, until) => this.app.select({ from: Math.max(0, Math.round(Math.max(path.from, from) * unit)), until: Math.round(Math.min(path.until, until) * unit) }),
+			path, tree, colors, nodeText,
+			window: () => this.window(),
+			select: (from, until) => this.app.select({ from: Math.max(0, Math.round(Math.max(path.from, from))), until: Math.round(Math.min(path.until, until)) }),
 			reset: () => this.app.select({ from: 0, until: this.app.index.recordings[recording]!.duration_ns }),
 			threadText: (thread) => {
 				const known = threads[thread];
@@ -149,6 +150,16 @@ class PathView implements ViewInstance {
 
 	private show(): void {
 		if (!this.loaded || !this.named) return;
+		const { from, until } = this.window();
+		if (from >= until) {
+			this.picture?.dispose();
+			this.picture = null;
+			this.shown = '';
+			this.head.replaceChildren(h('p', {}, 'Nothing of the path lies in the selected time.'));
+			this.body.replaceChildren();
+			this.detail.replaceChildren();
+			return;
+		}
 		const context = this.context();
 		this.showHead(context);
 		const { picture, functions, kernel } = this.current;
@@ -210,7 +221,7 @@ class PathView implements ViewInstance {
 				...verdictOf(this.app, recording, 'path').map((text) => h('p', { class: 'verdict-text' }, text)),
 				context.tree.isCut ? h('p', { class: 'warning' }, 'The tree of this path is too large: functions at its ends are left out, their time is not.') : null,
 				h('p', { class: 'muted' }, `The path of ${context.threadText(info.thread)}: ${nsText(info.wall_ns)}, ${whole} accounted for. ` +
-					(isAll ? 'All of it is shown.' : `Shown: ${clockText(from * context.unit, (until - from) * context.unit)} to ${clockText(until * context.unit, (until - from) * context.unit)}.`))),
+					(isAll ? 'All of it is shown.' : `Shown: ${clockText(from, until - from)} to ${clockText(until, until - from)}.`))),
 			accountPart(context),
 			tabList('Pictures of the path', PICTURES, this.current.picture, (id) => {
 				this.current.picture = id;
@@ -265,6 +276,6 @@ export const path: View = {
 	id: 'path',
 	title: 'Path',
 	key: '5',
-	available: (app) => app.index.recordings.some((_, number) => app.has(`r${number}.path`)),
+	available: (app) => app.has(`r${app.selection.recording}.path`),
 	mount: (root, app) => new PathView(root, app),
 };

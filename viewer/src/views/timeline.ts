@@ -31,7 +31,6 @@ class TimelineView implements ViewInstance {
 	private cursor = 0;
 	private moved = -Infinity;
 	private drag: { from: number; to: number; pan: boolean; at: number } | null = null;
-	private recording: number;
 	private steps: { piece: Piece; cause: Cause | null }[] = [];
 	private readonly note = h('p', { class: 'muted' });
 	private readonly place = h('div', { class: 'picture timeline-picture' });
@@ -47,7 +46,6 @@ class TimelineView implements ViewInstance {
 	}, 'Only these');
 
 	constructor(root: HTMLElement, private readonly app: App) {
-		this.recording = app.selection.recording;
 		const arrows = h('button', { type: 'button', 'aria-pressed': 'true', onclick: () => {
 			this.showArrows = !this.showArrows;
 			arrows.setAttribute('aria-pressed', String(this.showArrows));
@@ -62,15 +60,6 @@ class TimelineView implements ViewInstance {
 	}
 
 	update(): void {
-		/* What was chosen is of a recording. */
-		if (this.recording !== this.app.selection.recording) {
-			this.recording = this.app.selection.recording;
-			this.steps = [];
-			this.at = '';
-			this.scroll = this.row = 0;
-			this.fillPanel();
-			hideTip();
-		}
 		this.loadThreads();
 	}
 
@@ -432,7 +421,7 @@ class TimelineView implements ViewInstance {
 		const canvas = this.picture.canvas;
 		this.tables.addEventListener('toggle', () => this.tables.open && this.fillTable());
 		canvas.addEventListener('pointerdown', (event) => {
-			if (event.offsetX < this.labelWidth) return;
+			if (event.offsetX < this.labelWidth || event.button !== 0) return;
 			canvas.setPointerCapture(event.pointerId);
 			this.drag = { from: event.offsetX, to: event.offsetX, pan: event.shiftKey, at: this.app.selection.from };
 			hideTip();

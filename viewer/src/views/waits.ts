@@ -81,6 +81,6 @@ export const waits: View = {
 	title: 'Waits',
 	key: '4',
 	isWhole: true,
-	available: (app) => app.index.recordings.some((_, number) => app.has(`r${number}.waits`)),
+	available: (app) => app.has(`r${app.selection.recording}.waits`),
 	mount: (root, app) => new WaitsView(root, app),
 };

@@ -58,6 +58,11 @@ async function flame(page) {
 	await page.evaluate(() => location.hash = '#view=flame&t=0-1000000000&against=t1000000000-2000000000');
 	const compared = await eventually(page, () => /compared with ([\d.]+ \S+):/.exec(document.querySelector('.view-flame p[role=status]')?.textContent ?? '')?.[1]);
 	is(compared, timeText(json('second.json').total_ns), 'flame graph: compared with another time');
+	await page.evaluate(() => location.hash = '#view=flame&inverted=1');
+	await flameNote(page, `${timeText(report.total_ns)} in all`);
+	await view(page, '4', 'waits');
+	await view(page, '2', 'flame');
+	ok(page.url().includes('inverted=1'), 'flame graph: is as it was left', page.url());
 	await page.evaluate(() => location.hash = '#view=flame');
 	await flameNote(page, `${timeText(report.total_ns)} in all`);
 }
@@ -170,6 +175,19 @@ async function others(page) {
 	}
 }
 
+async function scaled() {
+	const page = await open(browser, file('scaled.html'), '#view=path'), ns = path.categories.running_ns * 128;
+	const text = await eventually(page, () => document.querySelector('.view-path .account')?.textContent);
+	ok(text?.includes(timeText(ns)), 'path: in the units of a long recording', `${timeText(ns)} in ${text}`);
+	const [from, until] = [0.7, 0.8].map((part) => Math.round(path.wall_ns * 256 * part));
+	await page.evaluate((wanted) => location.hash = `#view=path&t=${wanted}`, `${from}-${until}`);
+	ok(await eventually(page, () => document.querySelector('.view-path')?.textContent.includes('Nothing of the path')), 'path: a time outside of it says so');
+	await page.locator('[data-control=all]').click();
+	ok(await eventually(page, (wanted) => document.querySelector('.view-path .account')?.textContent.includes(wanted), timeText(ns)), 'path: and all of it is back');
+	is(page.complaints.join('\n'), '', 'scaled: no complaint');
+	await page.context().close();
+}
+
 async function themesAndSizes() {
 	for (const colorScheme of ['light', 'dark']) {
 		const page = await open(browser, file('trace.html'), '', { colorScheme });
@@ -253,6 +271,7 @@ try {
 	await page.locator('body').press('?');
 	ok(await page.locator('dialog[open] table tr').count() > 10, '? lists the keys');
 	is(page.complaints.join('\n'), '', 'no request, error or violation of the policy');
+	await scaled();
 	await themesAndSizes();
 	await hostile();
 	await several();
