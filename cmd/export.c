@@ -19,24 +19,31 @@ struct export_options {
 	bool idle_set;
 };
 
-static int set_format(void *options, const char *value)
+/* Adds to what error__set() said. Returns -EINVAL. */
+static int hint_formats(void)
 {
-	struct export_options *export = options;
 	const struct export_format *all;
 	char names[256] = "";
 	size_t n;
 
-	export->format = export_format__find(value);
-	if (export->format)
-		return 0;
 	all = export_format__all(&n);
 	for (size_t i = 0; i < n; i++) {
 		strncat(names, i ? ", " : "", sizeof(names) - strlen(names) - 1);
 		strncat(names, all[i].name, sizeof(names) - strlen(names) - 1);
 	}
-	error__set(-EINVAL, "there is no format '%s'", value);
 	error__hint("Formats are %s.", names);
 	return -EINVAL;
+}
+
+static int set_format(void *options, const char *value)
+{
+	struct export_options *export = options;
+
+	export->format = export_format__find(value);
+	if (export->format)
+		return 0;
+	error__set(-EINVAL, "there is no format '%s'", value);
+	return hint_formats();
 }
 
 static int set_idle(void *options, const char *value)
@@ -155,9 +162,8 @@ static int export_recording(const struct export_options *options, const char *pa
 static int check_options(const struct export_options *options)
 {
 	if (!options->format) {
-		error__set(-EINVAL, "no format is given");
-		error__hint("For example: dwell export --format speedscope");
-		return -EINVAL;
+		error__set(-EINVAL, "no format is given: dwell export --format FORMAT");
+		return hint_formats();
 	}
 	if (options->view.idle == IDLE_VIEW_EXPLAIN)
 		return error__set(-EINVAL, "--idle=why is an option of dwell report");

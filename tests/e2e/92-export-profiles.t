@@ -259,7 +259,7 @@ sub fails {
 }
 
 subtest 'what cannot be done' => sub {
-	fails('no format', qr/no format is given\n  For example/, '-i', 'trace.data');
+	fails('no format', qr/no format is given.*\n  Formats are folded, .*speedscope/, '-i', 'trace.data');
 	fails('an unknown format', qr/no format 'jpeg'\n  Formats are folded, .*speedscope/, '-f', 'jpeg', '-i', 'trace.data');
 	fails("$_: a full disk", qr/No space left/, '-f', $_, '-i', 'trace.data', '-o', '/dev/full') for @formats;
 	fails('a file and a URL', qr/--to and -o/, '-f', 'otlp', '--to', 'http://localhost', '-o', 'x', '-i', 'trace.data');
