@@ -48,6 +48,7 @@ int embed_symbols(const char *path, const struct embed_options *options, uint64_
 	const struct model_options load = {.distinct_stacks = true};
 	const struct model_symbolize_options symbolize = {
 		.lines = options->lines,
+		.generated = true,
 		.debuginfod = options->debuginfod,
 		.dso_fd = options->dso_fd,
 		.dso_owner = options->dso_owner,

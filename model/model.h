@@ -382,6 +382,7 @@ void model__free(struct model *model);
 
 struct model_symbolize_options {
 	bool lines;	    /* source lines and inlined functions too */
+	bool generated;	    /* as in struct symbolizer_options */
 	bool debuginfod;    /* ask servers for missing debug files */
 	bool embedded_only; /* use only symbols in the recording; for tests */
 

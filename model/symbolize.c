@@ -376,8 +376,11 @@ static int cut_stacks(struct model *model)
 
 int model__symbolize(struct model *model, const struct model_symbolize_options *options)
 {
-	struct symbolizer_options wanted = {.lines = options->lines,
-					    .debuginfod = options->debuginfod};
+	struct symbolizer_options wanted = {
+		.lines = options->lines,
+		.generated = options->generated,
+		.debuginfod = options->debuginfod,
+	};
 	struct symbolization symbolization = {.model = model, .options = options};
 	int err = 0;
 

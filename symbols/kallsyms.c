@@ -31,6 +31,12 @@ static bool is_text(const struct kallsyms_line *line)
 	return strchr("tTwW", line->type) && line->name[0];
 }
 
+/* BPF programs, trampolines of ftrace, instructions copied by kprobes. */
+static bool is_generated(const struct kallsyms_line *line)
+{
+	return !strcmp(line->module, "[bpf]") || !strncmp(line->module, "[__builtin__", 12);
+}
+
 /* Parses "ADDRESS TYPE NAME[\t[MODULE]]" in place. */
 static bool parse_line(char *text, struct kallsyms_line *line)
 {
@@ -90,7 +96,8 @@ static uint64_t symbol_size(const struct kallsyms_line *line, const struct kalls
 	return next->address - line->address;
 }
 
-static int fill_symtab(struct kallsyms *kallsyms, const struct kallsyms_lines *lines)
+static int fill_symtab(struct kallsyms *kallsyms, const struct kallsyms_lines *lines,
+		       bool generated)
 {
 	size_t next = 0;
 
@@ -105,7 +112,7 @@ static int fill_symtab(struct kallsyms *kallsyms, const struct kallsyms_lines *l
 
 		while (next < lines->n && lines->data[next].address <= line->address)
 			next++;
-		if (!line->address || !is_text(line))
+		if (!line->address || !is_text(line) || (!generated && is_generated(line)))
 			continue;
 		symbol.size = symbol_size(line, next < lines->n ? &lines->data[next] : NULL);
 		if (symtab__add(&kallsyms->symtab, &symbol))
@@ -114,7 +121,7 @@ static int fill_symtab(struct kallsyms *kallsyms, const struct kallsyms_lines *l
 	return kallsyms->symtab.n ? symtab__seal(&kallsyms->symtab) : -EPERM;
 }
 
-int kallsyms__read(struct kallsyms *kallsyms, const char *path)
+int kallsyms__read(struct kallsyms *kallsyms, const char *path, bool generated)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct kallsyms_lines lines = {};
@@ -129,7 +136,7 @@ int kallsyms__read(struct kallsyms *kallsyms, const char *path)
 	if (!err && lines.n)
 		qsort(lines.data, lines.n, sizeof(*lines.data), compare_lines);
 	if (!err)
-		err = fill_symtab(kallsyms, &lines);
+		err = fill_symtab(kallsyms, &lines, generated);
 	array__free(&lines);
 	if (err)
 		kallsyms__free(kallsyms);

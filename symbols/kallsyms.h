@@ -12,9 +12,10 @@ struct kallsyms {
 };
 
 /*
- * Reads @path, in the format of /proc/kallsyms. Returns 0, -EPERM when all addresses are hidden
+ * Reads @path, in the format of /proc/kallsyms, with code that the kernel generated (BPF
+ * programs, trampolines) only if @generated. Returns 0, -EPERM when all addresses are hidden
  * (kptr_restrict), or another -errno.
  */
-int kallsyms__read(struct kallsyms *kallsyms, const char *path);
+int kallsyms__read(struct kallsyms *kallsyms, const char *path, bool generated);
 
 void kallsyms__free(struct kallsyms *kallsyms);

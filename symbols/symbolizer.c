@@ -211,7 +211,8 @@ static void open_kernel(struct symbolizer *symbolizer, struct known_source *know
 		return;
 	}
 	if (symbolizer->kallsyms_err > 0)
-		symbolizer->kallsyms_err = kallsyms__read(&symbolizer->kallsyms, "/proc/kallsyms");
+		symbolizer->kallsyms_err = kallsyms__read(&symbolizer->kallsyms, "/proc/kallsyms",
+							  symbolizer->context.options.generated);
 	if (symbolizer->kallsyms_err == -EPERM)
 		set_diagnostic(symbolizer, known,
 			       "the addresses in /proc/kallsyms are hidden from this user: run as "

@@ -44,6 +44,8 @@ struct symbolizer;
 
 struct symbolizer_options {
 	bool lines;		/* read DWARF for source lines and inlined functions */
+	bool generated;		/* name code that the kernel generated, such as BPF programs,
+				   too: the addresses are of what is loaded now */
 	bool debuginfod;	/* fetch missing debug files from $DEBUGINFOD_URLS */
 	const char *debug_root; /* NULL: /usr/lib/debug */
 };

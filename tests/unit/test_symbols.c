@@ -253,14 +253,14 @@ static void names_that_explode_are_left_alone(void **state)
 	alarm(0);
 }
 
-/* Reads @text as /proc/kallsyms. */
-static int read_kallsyms(struct kallsyms *kallsyms, const char *text)
+/* Reads @text as /proc/kallsyms, with BPF programs if @bpf. */
+static int read_kallsyms(struct kallsyms *kallsyms, const char *text, bool bpf)
 {
 	char *path = in_scratch("kallsyms");
 
 	*kallsyms = (struct kallsyms){};
 	write_file(path, text);
-	return kallsyms__read(kallsyms, path);
+	return kallsyms__read(kallsyms, path, bpf);
 }
 
 static void kallsyms_names_only_what_is_there(void **state)
@@ -301,22 +301,51 @@ static void kallsyms_names_only_what_is_there(void **state)
 			      "ffffffff81800000 T behind_a_hole\n"
 			      "ffffffffc0000010 t ext4_writepages\t[ext4]\n"
 			      "ffffffffc0003000 T vfs_func\t[other]\n"
-			      "ffffffffc0003080 t bpf_prog_6deef7357e7b4530_sd_fw_egress\t[bpf]"),
+			      "ffffffffc0003080 t bpf_prog_6deef7357e7b4530_sd_fw_egress\t[bpf]",
+			      true),
 		0);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
 		assert_string_equal(raw_at(&kallsyms.symtab, cases[i].address), cases[i].name);
 	kallsyms__free(&kallsyms);
 }
 
+/* What the kernel generated and can unload is another program now than when it was recorded. */
+static void generated_code_is_named_only_while_it_is_loaded(void **state)
+{
+	static const char text[] = "ffffffff81000000 T do_one\n"
+				   "ffffffffc0003000 t ext4_writepages\t[ext4]\n"
+				   "ffffffffc0004000 t bpf_prog_6deef7357e7b4530_count\t[bpf]\n"
+				   "ffffffffc0005000 t ftrace_trampoline\t[__builtin__ftrace]\n"
+				   "ffffffffc0006000 t kprobe_insn_page\t[__builtin__kprobes]\n";
+
+	for (int bpf = 0; bpf < 2; bpf++) {
+		struct kallsyms kallsyms;
+
+		assert_int_equal(read_kallsyms(&kallsyms, text, bpf), 0);
+		assert_string_equal(raw_at(&kallsyms.symtab, 0xffffffff81000010), "do_one");
+		assert_string_equal(raw_at(&kallsyms.symtab, 0xffffffffc0003010),
+				    "ext4_writepages");
+		assert_string_equal(raw_at(&kallsyms.symtab, 0xffffffffc0004010),
+				    bpf ? "bpf_prog_6deef7357e7b4530_count" : "");
+		assert_string_equal(raw_at(&kallsyms.symtab, 0xffffffffc0005010),
+				    bpf ? "ftrace_trampoline" : "");
+		assert_string_equal(raw_at(&kallsyms.symtab, 0xffffffffc0006010),
+				    bpf ? "kprobe_insn_page" : "");
+		kallsyms__free(&kallsyms);
+	}
+}
+
 static void hidden_kallsyms_are_refused(void **state)
 {
 	struct kallsyms kallsyms;
 
-	assert_int_equal(read_kallsyms(&kallsyms, "0000000000000000 T _text\n"
-						  "0000000000000000 t do_one\n"),
+	assert_int_equal(read_kallsyms(&kallsyms,
+				       "0000000000000000 T _text\n"
+				       "0000000000000000 t do_one\n",
+				       true),
 			 -1);
-	assert_int_equal(read_kallsyms(&kallsyms, ""), -1);
-	assert_int_equal(kallsyms__read(&kallsyms, in_scratch("nothing")), -2);
+	assert_int_equal(read_kallsyms(&kallsyms, "", true), -1);
+	assert_int_equal(kallsyms__read(&kallsyms, in_scratch("nothing"), true), -2);
 }
 
 /* Every kernel address asked has the name of a symbol that /proc/kallsyms has there. */
@@ -564,6 +593,7 @@ int main(void)
 		cmocka_unit_test(names_are_demangled),
 		cmocka_unit_test(names_that_explode_are_left_alone),
 		cmocka_unit_test(kallsyms_names_only_what_is_there),
+		cmocka_unit_test(generated_code_is_named_only_while_it_is_loaded),
 		cmocka_unit_test(hidden_kallsyms_are_refused),
 		cmocka_unit_test(the_running_kernel_is_named),
 		cmocka_unit_test(a_kernel_of_another_build_is_not_named),

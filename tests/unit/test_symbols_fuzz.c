@@ -198,7 +198,7 @@ static void damaged_maps_do_no_harm(void **state)
 			}
 			jitmap__free(&jitmap);
 		}
-		if (!kallsyms__read(&kallsyms, symbols_path)) {
+		if (!kallsyms__read(&kallsyms, symbols_path, true)) {
 			for (uint64_t at = 0; at < 0x3000; at += 7) {
 				struct symbol *symbol = symtab__find(&kallsyms.symtab, at);
 
