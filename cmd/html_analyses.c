@@ -11,6 +11,7 @@
 #include "cmd/path_requests.h"
 #include "render/causal/causal_verdict.h"
 #include "render/causal/causal_views.h"
+#include "render/html/page_waits.h"
 #include "render/json.h"
 #include "render/latency/latency_locks.h"
 #include "render/latency/latency_requests.h"
@@ -20,6 +21,8 @@
 #include "render/waits/waits.h"
 
 #define KNOT_THRESHOLD	0.2    /* as in dwell waits */
+#define SHOWN_PERCENT	0.1    /* of the recording: edges below it may be long in a selection */
+#define SHOWN_CAUSES	20     /* of each edge */
 #define SHOWN_REQUESTS	100000 /* that are listed, the slowest */
 #define SHOWN_TIMELINES 20     /* of the slowest requests */
 #define CAUSAL_VISITS	10     /* as in dwell causal report */
@@ -54,6 +57,18 @@ static int document__close(struct document *document, int err)
 	return err;
 }
 
+/* How many edges the document of @waits lists: they are sorted by weight. */
+static size_t count_listed(const struct waits *waits)
+{
+	const struct waitgraph *graph = waits->graph;
+	size_t n = 0;
+
+	while (n < graph->edges.n &&
+	       waits__percent(waits, graph->edges.data[n].weight_ns) >= waits->percent_limit)
+		n++;
+	return n;
+}
+
 static int add_waits(struct html *html, const struct html_recording *recording, size_t number)
 {
 	const struct waitgraph_options options = {.filter.idle = recording->idle};
@@ -64,9 +79,10 @@ static int add_waits(struct html *html, const struct html_recording *recording, 
 		.filter = &options.filter,
 		.graph = &graph,
 		.bottlenecks = &bottlenecks,
-		.percent_limit = 1,
-		.max_causes = 20,
+		.percent_limit = SHOWN_PERCENT,
+		.max_causes = SHOWN_CAUSES,
 	};
+	struct page_waits over_time = {.graph = &graph, .max_causes = SHOWN_CAUSES};
 	struct document document;
 	char text[2048] = "";
 	int err = waitgraph__make(recording->model, recording->kinds, &options, &graph);
@@ -77,6 +93,8 @@ static int add_waits(struct html *html, const struct html_recording *recording, 
 		err = document__close(&document, waits__json(&view, document.to));
 		verdict__text(&view, bottlenecks__first(&bottlenecks), text, sizeof(text));
 	}
+	over_time.n_edges = count_listed(&view);
+	err = err ? err : page_waits__write(html, number, &over_time);
 	if (!err && *text)
 		err = html__verdict(html, (int64_t)number, "waits", text);
 	bottlenecks__free(&bottlenecks);

@@ -178,6 +178,14 @@ static void add_upwards(struct estimator *estimator, struct waiter_state *at,
 	}
 }
 
+/* As cascade__weights() takes them: equal begins in the order of the list. */
+static bool began_after(const struct wait *waits, uint32_t one, uint32_t other)
+{
+	if (waits[one].begin != waits[other].begin)
+		return waits[one].begin > waits[other].begin;
+	return one > other;
+}
+
 /* Cuts the cycle that @at is part of where its last wait began, as cascade__weights() does. */
 static void cut_cycle(struct estimator *estimator, struct waiter_state *at)
 {
@@ -186,7 +194,7 @@ static void cut_cycle(struct estimator *estimator, struct waiter_state *at)
 
 	do {
 		next = state_at(estimator, waits[next->wait].waker);
-		if (waits[next->wait].begin > waits[last->wait].begin)
+		if (began_after(waits, next->wait, last->wait))
 			last = next;
 	} while (next != at);
 	parent = state_at(estimator, waits[last->wait].waker);

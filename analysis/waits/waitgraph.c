@@ -159,6 +159,7 @@ static int add_cause(struct builder *builder, size_t wait)
 
 	if (!index || (*index == graph->causes.n && array__push(&graph->causes, fresh)))
 		return -ENOMEM;
+	graph->cause_of[wait] = (uint32_t)*index;
 	cause = &graph->causes.data[*index];
 	cause->count++;
 	cause->plain_ns += plain;
@@ -185,9 +186,12 @@ static int edge__order(const void *a, const void *b)
 	return (one->to > two->to) - (one->to < two->to);
 }
 
-static int cause__order(const void *a, const void *b)
+/* qsort_r() order of indices of causes. */
+static int cause__order(const void *a, const void *b, void *arg)
 {
-	const struct waitgraph_cause *one = a, *two = b;
+	const struct waitgraph_cause *causes = arg;
+	const struct waitgraph_cause *one = &causes[*(const uint32_t *)a];
+	const struct waitgraph_cause *two = &causes[*(const uint32_t *)b];
 
 	if (one->edge != two->edge)
 		return one->edge < two->edge ? -1 : 1;
@@ -196,12 +200,37 @@ static int cause__order(const void *a, const void *b)
 	return (one->longest_ns < two->longest_ns) - (one->longest_ns > two->longest_ns);
 }
 
+/* By edge, then by weight. */
+static int sort_causes(struct waitgraph *graph)
+{
+	size_t n = graph->causes.n;
+	_cleanup_free_ uint32_t *order = calloc(n + 1, sizeof(*order));
+	_cleanup_free_ uint32_t *place = calloc(n + 1, sizeof(*place));
+	_cleanup_free_ struct waitgraph_cause *sorted = calloc(n + 1, sizeof(*sorted));
+
+	if (!order || !place || !sorted)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		order[i] = i;
+	qsort_r(order, n, sizeof(*order), cause__order, graph->causes.data);
+	for (uint32_t i = 0; i < n; i++) {
+		place[order[i]] = i;
+		sorted[i] = graph->causes.data[order[i]];
+	}
+	if (n)
+		memcpy(graph->causes.data, sorted, n * sizeof(*sorted));
+	for (size_t i = 0; i < graph->list.waits.n; i++)
+		graph->cause_of[i] = place[graph->cause_of[i]];
+	return 0;
+}
+
 /* Sorts edges by weight; causes by edge, then by weight. */
 static int sort(struct builder *builder)
 {
 	struct waitgraph *graph = builder->graph;
 	size_t n = graph->edges.n;
 	_cleanup_free_ uint32_t *place = calloc(n + 1, sizeof(*place));
+	int err;
 
 	if (!place)
 		return -ENOMEM;
@@ -213,16 +242,14 @@ static int sort(struct builder *builder)
 		place[graph->edges.data[i].cause] = i;
 	for (size_t i = 0; i < graph->causes.n; i++)
 		graph->causes.data[i].edge = place[graph->causes.data[i].edge];
-	if (graph->causes.n)
-		qsort(graph->causes.data, graph->causes.n, sizeof(struct waitgraph_cause),
-		      cause__order);
+	err = sort_causes(graph);
 	for (uint32_t i = (uint32_t)graph->causes.n; i--;) {
 		struct waitgraph_edge *edge = &graph->edges.data[graph->causes.data[i].edge];
 
 		edge->cause = i;
 		edge->n_causes++;
 	}
-	return 0;
+	return err;
 }
 
 static int build(struct builder *builder, const struct waitgraph_options *options)
@@ -236,6 +263,9 @@ static int build(struct builder *builder, const struct waitgraph_options *option
 	err = err ? err : find_edges(builder);
 	if (!err)
 		err = graph->exact ? weigh_exactly(builder) : weigh_by_points(builder);
+	graph->cause_of = calloc(graph->list.waits.n + 1, sizeof(*graph->cause_of));
+	if (!graph->cause_of)
+		return -ENOMEM;
 	for (size_t i = 0; i < graph->list.waits.n && !err; i++)
 		err = add_cause(builder, i);
 	return err ? err : sort(builder);
@@ -274,6 +304,7 @@ void waitgraph__free(struct waitgraph *graph)
 	array__free(&graph->causes);
 	waitlist__free(&graph->list);
 	free(graph->vertex_of);
+	free(graph->cause_of);
 	own_strings__free(&graph->strings);
 	*graph = (struct waitgraph){};
 }

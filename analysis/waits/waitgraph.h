@@ -70,6 +70,7 @@ struct waitgraph {
 	ARRAY(struct waitgraph_cause) causes;
 	struct waitlist list;
 	uint32_t *vertex_of;  /* by node of the list */
+	uint32_t *cause_of;   /* by wait of the list */
 	uint64_t duration_ns; /* of the window */
 	bool exact;	      /* weights are; otherwise estimated */
 	uint64_t points;      /* that they were estimated from */

@@ -35,16 +35,28 @@ int html__begin(struct html *html, FILE *to)
 	return 0;
 }
 
-int html__block(struct html *html, const char *name, const char *text, size_t n)
+/* Adds @name to the blocks of its recording in the index. */
+static void list_block(struct html *html, const char *name)
 {
 	json_t *recording;
 	size_t number;
 
-	if (sscanf(name, "r%zu.", &number) == 1) {
-		recording = json_array_get(json_object_get(html->index, "recordings"), number);
-		json_array_append_new(json_object_get(recording, "blocks"), json_string(name));
-	}
+	if (sscanf(name, "r%zu.", &number) != 1)
+		return;
+	recording = json_array_get(json_object_get(html->index, "recordings"), number);
+	json_array_append_new(json_object_get(recording, "blocks"), json_string(name));
+}
+
+int html__block(struct html *html, const char *name, const char *text, size_t n)
+{
+	list_block(html, name);
 	return block__write(html->to, name, text, n);
+}
+
+int html__table(struct html *html, const char *name, struct table *table, size_t n)
+{
+	list_block(html, name);
+	return table__write(table, n, name, html->to);
 }
 
 int html__causal(struct html *html, const char *name, size_t *number)

@@ -15,6 +15,8 @@
 #include "analysis/kinds/idle.h"
 #include "analysis/kinds/wait_causes.h"
 
+struct table;
+
 struct html {
 	FILE *to;
 	json_t *index; /* the block `index`, which is written last */
@@ -39,6 +41,9 @@ int html__recording(struct html *html, const struct html_recording *recording, s
 
 /* Writes the @n bytes of text, such as a JSON document, as block @name. */
 int html__block(struct html *html, const char *name, const char *text, size_t n);
+
+/* Writes the first @n columns of @table as block @name, and empties it. */
+int html__table(struct html *html, const char *name, struct table *table, size_t n);
 
 /* Adds a causal profile: block cN has it, the number is *@number. */
 int html__causal(struct html *html, const char *name, size_t *number);

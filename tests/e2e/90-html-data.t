@@ -115,6 +115,74 @@ sub check_path {
 	is_deeply(\%ns, {map { $_ => $expected{$_} } grep { $expected{$_} } keys %expected}, 'and sum to the account');
 }
 
+# What the bins from @first up to @until have, by the number of the cause.
+sub sum_wait_bins {
+	my ($table, $first, $until) = @_;
+	my ($bin, %sums) = (0);
+	for my $i (0 .. $#{$table->{gap}}) {
+		$bin += $table->{gap}[$i];
+		next if $bin < $first || $bin >= $until;
+		my $sum = $sums{$table->{cause}[$i]} //= {count => 0, plain => 0, weight => 0};
+		$sum->{$_} += $table->{$_}[$i] for keys %$sum;
+	}
+	return \%sums;
+}
+
+# The bins of waits sum to the wait-for graph, by stack.
+sub check_wait_bins {
+	my ($page, $file) = @_;
+	my $whole = sum_wait_bins($page->table('r0.waits.bins'), 0, 1e9);
+	my ($number, $stacks, @off) = (0, 0);
+	for my $edge (@{$page->json('r0.waits')->{edges}}) {
+		my @numbers = $number .. $number + @{$edge->{stacks}} + 9;
+		for my $key (qw(plain weight)) {
+			my $sum = 0;
+			$sum += ($whole->{$_} // {})->{$key} // 0 for @numbers;
+			push @off, "$edge->{from} > $edge->{to} $key" if $sum != $edge->{"${key}_ns"};
+			push @off, "stack $_ of $edge->{from} $key"
+				for grep { (($whole->{$number + $_} // {})->{$key} // 0) != $edge->{stacks}[$_]{"${key}_ns"} } 0 .. $#{$edge->{stacks}};
+		}
+		$stacks += @{$edge->{stacks}};
+		$number += @numbers;
+	}
+	cmp_ok($stacks, '>', 10, "$file: waits have stacks");
+	# A lost event makes waits of a thread overlap: the second of them weighs nothing, but its pieces do.
+	@off = () if $page->json('r0.waits')->{overlapping};
+	is_deeply(\@off, [], "$file: the waits of all bins are those of the graph");
+}
+
+# Threads that are merged with others may be so in a part of the time, or not.
+sub single_threads {
+	my ($waits) = @_;
+	return map { ($_->{name} => 1) } grep { ($_->{threads} // 1) == 1 } @{$waits->{threads}};
+}
+
+# Those of a part of the time are what the graph of that time has.
+sub check_part_of_waits {
+	my ($page, $file) = @_;
+	my ($waits, $table, $place) = ($page->json('r0.waits'), $page->table('r0.waits.bins'), $page->{index}{recordings}[0]{wait_bins});
+	my ($from, $until) = map { ($place->{from_ns} + $_ * $place->{length_ns}) / 1e9 } 40, 80;
+	my $json = json_of('waits', '--json', '--percent-limit', 0, '--time', sprintf('%.9f,%.9f', $from, $until), '-i', $file);
+	my %expected = map { ("$_->{from} > $_->{to}" => $_) } @{$json->{edges}};
+	my %single = single_threads($waits);
+	my %both = map { ($_ => 1) } grep { $single{$_} } keys %{{single_threads($json)}};
+	my ($part, $number, $compared, @off) = (sum_wait_bins($table, 40, 80), 0, 0);
+	for my $edge (@{$waits->{edges}}) {
+		my @numbers = $number .. $number + @{$edge->{stacks}} + 9;
+		$number += @numbers;
+		my $other = $both{$edge->{from}} && $both{$edge->{to}} ? $expected{"$edge->{from} > $edge->{to}"} : undef;
+		next if !$other;
+		$compared++;
+		for my $key (qw(plain weight)) {
+			my $sum = 0;
+			$sum += ($part->{$_} // {})->{$key} // 0 for @numbers;
+			push @off, "$edge->{from} > $edge->{to} $key: $sum for $other->{qq(${key}_ns)}" if $sum != $other->{"${key}_ns"};
+		}
+	}
+	cmp_ok($compared, '>', 2, "$file: edges of a part of the time");
+	is_deeply(\@off, [], "$file: the waits of some bins are those that dwell waits --time says");
+}
+
 # Files of each kind. Threads of the program have names that would be markup.
 my $hostile = q{</script><b>'"&};
 my @program = (program('figure1'));
@@ -130,8 +198,10 @@ subtest 'trace mode' => sub {
 	check_stacks($page, 0, 'main');
 	check_interval_stacks($page, $recording, 'trace.data');
 	check_path($page, 'trace.data');
-	is_deeply($page->json('r0.waits'), json_of('waits', '--json', '--stacks', 20, '-i', 'trace.data'),
+	is_deeply($page->json('r0.waits'), json_of('waits', '--json', '--stacks', 20, '--percent-limit', 0.1, '-i', 'trace.data'),
 		'the wait-for graph is that of dwell waits');
+	check_wait_bins($page, 'trace.data');
+	check_part_of_waits($page, 'trace.data');
 	is_deeply($page->json('r0.locks'), json_of('latency', 'locks', '--json', '-i', 'trace.data'), 'the locks are');
 	is_deeply([sort @{$recording->{blocks}}], [sort grep { /^r0/ } keys %{$page->{blocks}}], 'the index has all blocks');
 	ok((grep { $_->{view} eq 'waits' } @{$page->{index}{verdicts}}), 'and verdicts');
@@ -141,7 +211,8 @@ subtest 'sampling mode' => sub {
 	my $page = page('sampled.html', '-i', 'sampled.data');
 	compare_times($page, $page->{index}{recordings}[0], 'sampled.data');
 	ok(!$page->has('r0.path'), 'there is no path');
-	is_deeply($page->json('r0.waits'), json_of('waits', '--json', '--stacks', 20, '-i', 'sampled.data'),
+	check_wait_bins($page, 'sampled.data');
+	is_deeply($page->json('r0.waits'), json_of('waits', '--json', '--stacks', 20, '--percent-limit', 0.1, '-i', 'sampled.data'),
 		'the wait-for graph is that of dwell waits');
 };
 

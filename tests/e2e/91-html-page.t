@@ -61,6 +61,12 @@ save('path.json', 'path', @trace);
 save('locks.json', 'latency', 'locks', @trace);
 save('sampled.json', 'report', '-i', 'sampled.data', '--json');
 save('causal.json', 'causal', 'report', '--json', "$root/tests/data/causal/small.causal");
+# The waits of a part of the time, from the begin of a bin to the end of another.
+my $index = Page->read($whole)->{index}{recordings}[0];
+my @part = map { $index->{wait_bins}{from_ns} + $_ * $index->{wait_bins}{length_ns} } 40, 80;
+save('part-waits.json', 'waits', @trace, '--time', join(',', map { sprintf '%.9f', $_ / 1e9 } @part));
+spew('part.json', JSON::PP->new->encode({from => $part[0], until => $part[1]}));
+
 # Comms have 15 bytes.
 spew('hostile.json', JSON::PP->new->encode([map { substr $_, 0, 15 } @names[0 .. 2]]));
 
@@ -68,7 +74,6 @@ spew('hostile.json', JSON::PP->new->encode([map { substr $_, 0, 15 } @names[0 ..
 my %tid = map { $_->{comm} => $_->{tid} } @{$threads->{rows}};
 my ($wait) = sort { ($b->{t_wake_ns} - $b->{t_out_ns}) <=> ($a->{t_wake_ns} - $a->{t_out_ns}) }
 	grep { $_->{event} eq 'interval' && ($_->{waker_tid} // 0) == $tid{T2} } events('-i', 'trace.data', '--no-stacks', '--class', 'lock', '--tid', $tid{T1});
-my $index = Page->read($whole)->{index}{recordings}[0];
 my ($number) = grep { $index->{threads}[$_]{tid} == $tid{T1} } 1 .. $#{$index->{threads}};
 spew('wait.json', JSON::PP->new->encode({at => sprintf('%d.%d', $number, ($wait->{t_out_ns} + $wait->{t_wake_ns}) / 2), by => $tid{T2}}));
 

@@ -20,6 +20,7 @@ my %columns = (
 	samples   => [qw(gap points stack)],
 	levels    => [qw(thread depth from length up)],
 	steps     => [qw(level length category stack about)],
+	bins      => [qw(gap cause count plain weight)],
 );
 my %signed = ('intervals.gap' => 1, 'samples.gap' => 1, 'levels.from' => 1, 'steps.level' => 1);
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { chooseGraph, firstShare, knotOf, stackText, type WaitEdge, type WaitsDocument } from '../src/views/waits-graph.js';
+import { chooseGraph, firstShare, knotOf, stackText, type WaitEdge, type WaitsDocument, type WaitStack } from '../src/views/waits-graph.js';
 import { layoutGraph, smoothPath } from '../src/views/waits-layout.js';
+import { selectVertex, selectWaits, waitBins, type WaitBins } from '../src/views/waits-selection.js';
 
 function edge(from: string, to: string, share: number, idle = 0): WaitEdge {
 	return {
@@ -70,4 +71,67 @@ test('vertices do not overlap, and edges have points, whatever the names are', (
 test('stacks are written innermost first', () => {
 	const frames = [{ symbol: 'wait', file: '/a/b.c', line: 3 }, { symbol: 'run' }, { symbol: 'main' }];
 	assert.equal(stackText(frames, 2), 'wait (b.c:3) \u2190 run \u2190 ...');
+});
+
+/** A graph whose edges have two stacks each, and rows of bins that sum to them. */
+function makeBins(): { document: WaitsDocument; bins: WaitBins; rows: { bin: number; edge: number; place: number; ns: number; weight: number }[] } {
+	const stack = (cls: string, work: boolean): WaitStack => ({
+		what: cls, origin: 'blocked', kind: cls === 'io' ? 'disk read' : 'epoll', class: cls, for_work: work, count: 4, plain_ns: 0, weight_ns: 0,
+		longest_ns: 5, waiter: [], waker: [],
+	});
+	const edges = [edge('A', 'B', 0), edge('B', 'C', 0), edge('D', 'D', 0)].map((one) => ({ ...one, for_work_ns: 1, stacks: [stack('io', false), stack('other', true)] }));
+	const rows: { bin: number; edge: number; place: number; ns: number; weight: number }[] = [];
+	for (let bin = 0; bin < 8; bin++) for (let number = 0; number < 3; number++)
+		for (const place of [0, 1, 2 + 2 * 2, 2 + 2 * 4 + 1]) rows.push({ bin, edge: number, place, ns: 100 * (bin + 1) + 10 * number + place, weight: 1000 * (number + 1) + bin });
+	const column = (of: (row: (typeof rows)[number], at: number) => number): Float64Array => Float64Array.from(rows, of);
+	const bins = waitBins({ from_ns: 0, length_ns: 1000 }, [
+		column((row, at) => row.bin - (rows[at - 1]?.bin ?? 0)), column((row) => row.edge * 12 + row.place), column(() => 2), column((row) => row.ns), column((row) => row.weight),
+	]);
+	return { document: { ...makeDocument(edges), window_ns: 7500, edges }, bins, rows };
+}
+
+test('the waits of a selection are those of its bins, of some in part', () => {
+	const { document: whole, bins, rows } = makeBins();
+	const all = { from: 0, until: 7500, classes: 31, vertices: null };
+	assert.equal(selectWaits(whole, bins, all), whole);
+	for (const [from, until] of [[0, 1000], [1500, 4250], [7000, 9000], [7250, 7500], [6000, 6001]] as const) {
+		const got = selectWaits(whole, bins, { ...all, from, until }), end = Math.min(until, 7500);
+		assert.equal(got.window_ns, end - from);
+		for (const made of got.edges) {
+			const number = whole.edges.findIndex((one) => one.from === made.from);
+			let plain = 0, weight = 0, work = 0;
+			for (const row of rows.filter((one) => one.edge === number)) {
+				/* The last bin is half as long. */
+				const low = row.bin * 1000, high = Math.min(low + 1000, 7500), share = Math.max(0, Math.min(end, high) - Math.max(from, low)) / (high - low);
+				plain += row.ns * share;
+				weight += row.weight * share;
+				if (row.place === 11 || (row.place === 1 && made.from !== 'D')) work += row.ns * share;
+			}
+			assert.ok(Math.abs(made.plain_ns - plain) < 1e-6 && Math.abs(made.weight_ns - weight) < 1e-6 && Math.abs(made.for_work_ns - work) < 1e-6);
+			assert.ok(Math.abs(made.share - weight / (end - from)) < 1e-9);
+			assert.equal(made.stacks[0]?.longest_ns, undefined);
+		}
+		assert.deepEqual(got.edges.map((one) => one.from), ['D', 'B', 'A'], 'heaviest first');
+	}
+	assert.equal(selectWaits(whole, bins, { ...all, from: 8000, until: 9000 }).edges.length, 0);
+});
+
+test('the waits of a selection are of its threads and classes', () => {
+	const { document: whole, bins, rows } = makeBins();
+	const all = { from: 0, until: 7500, classes: 31, vertices: null };
+	const some = selectWaits(whole, bins, { ...all, vertices: new Set(['B']) });
+	assert.deepEqual(some.edges.map((one) => one.from), ['B']);
+	const io = selectWaits(whole, bins, { ...all, classes: 1 << 1 }).edges.find((one) => one.from === 'A')!;
+	assert.equal(io.plain_ns, rows.filter((row) => row.edge === 0 && row.place === 0).reduce((sum, row) => sum + row.ns, 0));
+	assert.deepEqual(io.stacks.map((one) => one.class), ['io']);
+	assert.equal(io.for_work_ns, 0);
+});
+
+test('a vertex of a selection has the times of its threads', () => {
+	const vertex = { name: 'w*', type: 'thread', recorded: true, tid: 7, threads: 2, running_ns: 1, lifetime_ns: 9 };
+	const one = { running: 1, runnable: 2, blocked: 3, lifetime: 6 };
+	assert.deepEqual(selectVertex(vertex, [one, one]), {
+		name: 'w*', type: 'thread', recorded: true, tid: 7, threads: 2, running_ns: 2, runnable_ns: 4, blocked_ns: 6, lifetime_ns: 12,
+	});
+	assert.deepEqual(selectVertex({ ...vertex, type: 'device' }, []), { name: 'w*', type: 'device', recorded: true });
 });

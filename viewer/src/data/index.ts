@@ -48,6 +48,8 @@ export interface RecordingInfo {
 	waits: WaitInfo[];
 	objects: string[];
 	chunks: ChunkInfo[];
+	/** Of the block `rN.waits.bins`. */
+	wait_bins?: { from_ns: number; length_ns: number };
 	blocks: string[];
 }
 

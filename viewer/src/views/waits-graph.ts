@@ -9,7 +9,8 @@ export interface WaitStack {
 	readonly count: number;
 	readonly plain_ns: number;
 	readonly weight_ns: number;
-	readonly longest_ns: number;
+	/** Of the whole recording; not there in a selection. */
+	readonly longest_ns?: number;
 	readonly waiter: readonly StackFrame[];
 	readonly waker: readonly StackFrame[];
 }

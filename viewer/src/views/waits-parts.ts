@@ -21,6 +21,17 @@ export interface WaitsContext {
 	/** Shows the threads of a vertex in another view; null: it has none. */
 	showThreads(vertex: WaitVertex): (() => void) | null;
 	readonly lockNames: LockNames;
+	/** What of the recording is shown; null: all of it. */
+	readonly part: WaitsPart | null;
+}
+
+export interface WaitsPart {
+	/** "1.2 s to 1.5 s, 3 threads". */
+	readonly text: string;
+	/** Times are known in steps of so many ns. */
+	readonly step: number;
+	/** Options of dwell waits that choose the time. */
+	readonly options: string;
 }
 
 const LIMIT = 80;
@@ -89,7 +100,7 @@ export function waitsPart(document: WaitsDocument, state: WaitsState, context: W
 	queueMicrotask(draw);
 	showDetail();
 	return h('div', {},
-		verdictPart(document),
+		verdictPart(document, context.part),
 		h('div', { class: 'control-row' }, h('label', {}, 'Edges ', shares), h('label', {}, idle, ' waits for work, too'), legend()),
 		h('div', { class: 'with-detail' }, h('div', {}, graphBox, more), detail),
 		h('h2', {}, 'Edges'), edgeTable(document, state, select, detail, context),
@@ -111,15 +122,18 @@ function centerOf(choice: GraphChoice, layout: GraphLayout, document: WaitsDocum
 	return { x: at.reduce((sum, one) => sum + one.x, 0) / at.length, y: at.reduce((sum, one) => sum + one.y, 0) / at.length };
 }
 
-function verdictPart(document: WaitsDocument): HTMLElement {
+function verdictPart(document: WaitsDocument, selected: WaitsPart | null): HTMLElement {
 	const { verdict } = document;
-	const part = h('div', { class: 'verdict' }, h('p', { class: 'verdict-text' }, verdict.text));
+	const part = h('div', { class: 'verdict' }, h('p', { class: 'verdict-text' }, selected ? 'Of the whole recording: ' : '', verdict.text));
 	if (verdict.type === 'knot') part.append(h('p', {}, 'One of these waits has to become shorter before anything gets faster.'));
 	if (verdict.note) part.append(h('p', { class: 'muted' }, verdict.note));
 	for (const text of verdict.unknown ?? []) part.append(h('p', { class: 'warning' }, text));
+	if (selected) part.append(h('p', { class: 'selected-part' },
+		h('strong', {}, `The graph and the tables are of the selection: ${selected.text}`),
+		`, in steps of ${nsText(selected.step)}. The verdict and the knots are of the whole recording; dwell waits ${selected.options} finds those of this time.`));
 	part.append(h('p', { class: 'muted' },
 		`${countText(document.waits)} waits, ${document.exact ? 'all recorded' : 'weights estimated from samples'}, in ${nsText(document.window_ns)}. ` +
-		'An arrow goes from who waits to whom it waits for, with the share of the recording, including those who wait for it meanwhile.'));
+		'An arrow goes from who waits to whom it waits for, with the share of the time, including those who wait for it meanwhile.'));
 	return part;
 }
 
@@ -251,7 +265,7 @@ function edgeDetail(edge: WaitEdge, document: WaitsDocument, context: WaitsConte
 	for (const stack of edge.stacks) {
 		const part = edge.plain_ns > 0 ? `${percentText(stack.plain_ns / edge.plain_ns, 0)} ` : '';
 		panel.append(h('h3', { class: 'wrap' }, `${part}${context.lockNames(stack.what)}`),
-			h('p', { class: 'muted' }, `${nsText(stack.plain_ns)} in ${countText(stack.count)} waits, the longest ${nsText(stack.longest_ns)}`));
+			h('p', { class: 'muted' }, `${nsText(stack.plain_ns)} in ${countText(stack.count)} waits${stack.longest_ns === undefined ? '' : `, the longest ${nsText(stack.longest_ns)}`}`));
 		if (stack.waiter.length) panel.append(h('h4', {}, 'waits in'), stackList(stack.waiter));
 		if (stack.waker.length) panel.append(h('h4', {}, 'woken by'), stackList(stack.waker));
 	}

@@ -156,12 +156,27 @@ async function timeline(page) {
 	await page.keyboard.press('Escape');
 }
 
+/* Of a part of the time, the page has what dwell waits --time says. */
+async function waitsOfSelection(page) {
+	const { from, until } = json('part.json'), expected = json('part-waits.json').edges.find((one) => one.from === 'T1' && one.to === 'T2');
+	await page.evaluate((time) => location.hash = `#view=waits&t=${time}`, `${from}-${until}`);
+	ok(await eventually(page, () => document.querySelector('.view-waits .selected-part')), 'waits: it says that they are of the selection');
+	const rows = await rowsOf(page, 'Edges of the wait-for graph'), row = rows.find((cells) => cells[0].startsWith('T1 \u2192 T2'));
+	for (const [cell, key] of [[1, 'plain_share'], [2, 'share']])
+		ok(Math.abs(parseFloat(row?.[cell]) - 100 * expected[key]) < 0.2, `waits: ${key} of an edge is that of dwell waits --time`, `${row?.[cell]} for ${expected[key]}`);
+	await page.evaluate((time) => location.hash = `#view=waits&t=${time}&c=2`, `${from}-${until}`);
+	ok(await eventually(page, () => ![...document.querySelectorAll('.view-waits table')].some((table) => table.textContent.includes('T1 \u2192 T2'))), 'waits: of disk waits only, locks are not there');
+	await page.locator('[data-control=all]').click();
+	ok(await eventually(page, () => !document.querySelector('.view-waits .selected-part')), 'waits: of all again');
+}
+
 async function others(page) {
 	await view(page, '4', 'waits');
 	ok(await eventually(page, (text) => document.querySelector('.view-waits')?.textContent.includes(text), waits.verdict.text ?? waits.verdict), 'waits: the verdict');
 	ok(await eventually(page, () => document.querySelectorAll('.view-waits svg text').length > 3), 'waits: the graph is drawn');
 	const edge = page.locator('.view-waits table tbody tr').first();
 	ok(await edge.count(), 'waits: edges are in a table, too');
+	await waitsOfSelection(page);
 	await view(page, '5', 'path');
 	const text = await eventually(page, () => document.querySelector('.view-path .account')?.textContent);
 	ok(text, 'path: the account');

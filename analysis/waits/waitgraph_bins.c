@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/waits/waitgraph_bins.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/waits/sampled_cascade.h"
+
+/* The waits of a graph, cut where bins meet. */
+struct pieces {
+	const struct waitgraph *graph;
+	const struct waitgraph_bins *bins;
+	struct waitlist list;	 /* its nodes are the graph's */
+	ARRAY(uint32_t) wait_of; /* by piece: of the graph's list */
+};
+
+static uint32_t bin_of(const struct pieces *pieces, uint64_t time)
+{
+	return (uint32_t)((time - pieces->list.from) / pieces->bins->length_ns);
+}
+
+/* Adds what wait @index has in @bin. */
+static int add_piece(struct pieces *pieces, uint32_t index, uint32_t bin)
+{
+	const struct waitlist *whole = &pieces->graph->list;
+	uint64_t begin = pieces->list.from + bin * pieces->bins->length_ns;
+	uint64_t end = begin + pieces->bins->length_ns;
+	struct wait piece = whole->waits.data[index];
+
+	piece.begin = piece.begin > begin ? piece.begin : begin;
+	piece.end = piece.end < end ? piece.end : end;
+	return array__push(&pieces->list.waits, piece)
+		       ?: array__push(&pieces->list.sources, whole->sources.data[index])
+		       ?: array__push(&pieces->wait_of, index);
+}
+
+/* qsort_r() order of waits that go on in another bin: as they began. */
+static int by_begin(const void *a, const void *b, void *arg)
+{
+	const struct pieces *pieces = arg;
+	const struct wait *waits = pieces->graph->list.waits.data;
+	uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
+
+	if (waits[one].begin != waits[other].begin)
+		return waits[one].begin < waits[other].begin ? -1 : 1;
+	return (one > other) - (one < other);
+}
+
+/*
+ * At the begin of a bin, all waits that go on begin again at once. Equal begins are taken in the
+ * order of the list. So they come first, in the order in which they began: cycles are cut where
+ * they were cut before.
+ */
+static int cut_waits(struct pieces *pieces)
+{
+	const struct waitlist *whole = &pieces->graph->list;
+	ARRAY(uint32_t) longer = {};
+	int err = 0;
+
+	for (uint32_t i = 0; i < whole->waits.n && !err; i++)
+		if (bin_of(pieces, whole->waits.data[i].begin) !=
+		    bin_of(pieces, whole->waits.data[i].end - 1))
+			err = array__push(&longer, i);
+	if (longer.n)
+		qsort_r(longer.data, longer.n, sizeof(*longer.data), by_begin, pieces);
+	for (size_t i = 0; i < longer.n && !err; i++) {
+		const struct wait *wait = &whole->waits.data[longer.data[i]];
+		uint32_t last = bin_of(pieces, wait->end - 1);
+
+		for (uint32_t bin = bin_of(pieces, wait->begin) + 1; bin <= last && !err; bin++)
+			err = add_piece(pieces, longer.data[i], bin);
+	}
+	array__free(&longer);
+	for (uint32_t i = 0; i < whole->waits.n && !err; i++)
+		err = add_piece(pieces, i, bin_of(pieces, whole->waits.data[i].begin));
+	return err;
+}
+
+/* Weights of the pieces, as waitgraph__make() finds those of whole waits. */
+static int weigh(struct pieces *pieces, struct sampled_cascade *weighed)
+{
+	const struct waitlist *list = &pieces->list;
+	_cleanup_free_ uint32_t *one_group = NULL;
+
+	if (!pieces->graph->exact) {
+		one_group = calloc(list->waits.n + 1, sizeof(*one_group));
+		return one_group ? sampled_cascade__estimate(list, one_group, 1, weighed) : -ENOMEM;
+	}
+	weighed->weights = calloc(list->waits.n + 1, sizeof(*weighed->weights));
+	weighed->plain = calloc(list->waits.n + 1, sizeof(*weighed->plain));
+	if (!weighed->weights || !weighed->plain)
+		return -ENOMEM;
+	for (size_t i = 0; i < list->waits.n; i++)
+		weighed->plain[i] = list->waits.data[i].end - list->waits.data[i].begin;
+	return cascade__weights(list->waits.data, list->waits.n, (uint32_t)list->nodes.n,
+				weighed->weights, NULL);
+}
+
+static int row__order(const void *a, const void *b)
+{
+	const struct waitgraph_bin *one = a, *other = b;
+
+	if (one->bin != other->bin)
+		return one->bin < other->bin ? -1 : 1;
+	return (one->cause > other->cause) - (one->cause < other->cause);
+}
+
+/* Sorts rows, and joins those of the same bin and cause. */
+static void join_rows(struct waitgraph_bins *bins)
+{
+	struct waitgraph_bin *rows = bins->rows.data;
+	size_t n = 0;
+
+	if (bins->rows.n)
+		qsort(rows, bins->rows.n, sizeof(*rows), row__order);
+	for (size_t i = 0; i < bins->rows.n; i++) {
+		if (!n || row__order(&rows[n - 1], &rows[i])) {
+			rows[n++] = rows[i];
+			continue;
+		}
+		rows[n - 1].count += rows[i].count;
+		rows[n - 1].plain_ns += rows[i].plain_ns;
+		rows[n - 1].weight_ns += rows[i].weight_ns;
+	}
+	bins->rows.n = n;
+}
+
+static int sum_pieces(const struct pieces *pieces, const struct sampled_cascade *weighed,
+		      struct waitgraph_bins *bins)
+{
+	const struct waitlist *whole = &pieces->graph->list;
+	struct map64 known = {}; /* bin and cause: row */
+	int err = 0;
+
+	for (size_t i = 0; i < pieces->list.waits.n && !err; i++) {
+		const struct wait *piece = &pieces->list.waits.data[i];
+		uint32_t wait = pieces->wait_of.data[i];
+		struct waitgraph_bin fresh = {bin_of(pieces, piece->begin),
+					      pieces->graph->cause_of[wait], 0, 0, 0};
+		uint64_t *row =
+			map64__put(&known, (uint64_t)fresh.bin << 32 | fresh.cause, bins->rows.n);
+
+		if (!row || (*row == bins->rows.n && array__push(&bins->rows, fresh))) {
+			err = -ENOMEM;
+			continue;
+		}
+		bins->rows.data[*row].count += piece->end == whole->waits.data[wait].end;
+		bins->rows.data[*row].plain_ns += weighed->weights[i] ? weighed->plain[i] : 0;
+		bins->rows.data[*row].weight_ns += weighed->weights[i];
+	}
+	map64__free(&known);
+	join_rows(bins);
+	return err;
+}
+
+int waitgraph_bins__make(const struct waitgraph *graph, uint32_t n, struct waitgraph_bins *bins)
+{
+	struct pieces pieces = {.graph = graph, .bins = bins, .list = graph->list};
+	struct sampled_cascade weighed = {};
+	int err;
+
+	memset(&pieces.list.waits, 0, sizeof(pieces.list.waits));
+	memset(&pieces.list.sources, 0, sizeof(pieces.list.sources));
+	bins->n = n;
+	bins->length_ns = (graph->duration_ns + n - 1) / n;
+	if (!graph->list.waits.n)
+		return 0;
+	err = cut_waits(&pieces);
+	err = err ? err : weigh(&pieces, &weighed);
+	err = err ? err : sum_pieces(&pieces, &weighed, bins);
+	sampled_cascade__free(&weighed);
+	array__free(&pieces.list.waits);
+	array__free(&pieces.list.sources);
+	array__free(&pieces.wait_of);
+	return err;
+}
+
+void waitgraph_bins__halve(struct waitgraph_bins *bins)
+{
+	for (size_t i = 0; i < bins->rows.n; i++)
+		bins->rows.data[i].bin /= 2;
+	bins->n = (bins->n + 1) / 2;
+	bins->length_ns *= 2;
+	join_rows(bins);
+}
+
+void waitgraph_bins__free(struct waitgraph_bins *bins)
+{
+	array__free(&bins->rows);
+}
