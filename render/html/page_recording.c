@@ -34,7 +34,7 @@ enum node_column {
 #define WAKER_COLUMNS 4
 
 /* From so many intervals on, times are rounded: the page would be larger by a quarter. */
-#define MANY_INTERVALS 200000
+#define MANY_INTERVALS 500000
 #define ROUNDED_UNIT   128 /* ns */
 
 void page__block_name(struct page_recording *page, const char *part, char name[static 48])

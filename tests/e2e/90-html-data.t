@@ -186,7 +186,7 @@ sub check_part_of_waits {
 # Files of each kind. Threads of the program have names that would be markup.
 my $hostile = q{</script><b>'"&};
 my @program = (program('figure1'));
-record(['--trace', '--wakers', 'linked', '-o', 'trace.data'], @program)->{status} == 0 or BAIL_OUT('no recording');
+Page::record_exactly(['--trace', '--wakers', 'linked', '-o', 'trace.data'], @program) or BAIL_OUT('no recording');
 record(['-o', 'sampled.data'], @program);
 record(['--trace', '-o', 'hostile.data'], 'perl', '-e', '$0 = shift; select undef, undef, undef, 0.01 for 1 .. 9', $hostile);
 

@@ -31,7 +31,7 @@ sub save {
 my @names = ('<img src=x onerror=broken=1>', '</script><script>broken=1//', q{"'><svg onload=broken=1>}, "\x{202e}txt.exe");
 my $loops = 'binmode STDERR; for my $name (@ARGV) { fork or do { $0 = $name; select undef, undef, undef, 0.01 for 1 .. 20; exit } } 1 while wait > 0';
 
-record(['--trace', '--wakers', 'linked', '-o', 'trace.data'], program('figure1'))->{status} == 0 or BAIL_OUT('no recording');
+Page::record_exactly(['--trace', '--wakers', 'linked', '-o', 'trace.data'], program('figure1')) or BAIL_OUT('no recording');
 record(['-o', 'sampled.data'], program('figure1'));
 record(['--trace', '-o', 'hostile.data'], 'perl', '-e', $loops, map { utf8::is_utf8($_) ? do { utf8::encode(my $bytes = $_); $bytes } : $_ } @names);
 record(['-o', 'true.data'], 'true');
@@ -54,6 +54,7 @@ save('report.json', 'report', @trace);
 save('children.json', 'report', @trace, '--children', '--sort', 'symbol');
 save('idle.json', 'report', @trace, '--idle');
 save('second.json', 'report', @trace, '--time', '1,2');
+save('second-children.json', 'report', @trace, '--time', '1,2', '--children', '--sort', 'symbol');
 save('second-waits.json', 'report', @trace, '--time', '1,2', '--class', 'io,lock');
 my $threads = save('threads.json', 'report', @trace, '--sort', 'comm,tid,class');
 save('waits.json', 'waits', @trace, '--stacks', '20');
@@ -64,8 +65,12 @@ save('causal.json', 'causal', 'report', '--json', "$root/tests/data/causal/small
 # The waits of a part of the time, from the begin of a bin to the end of another.
 my $index = Page->read($whole)->{index}{recordings}[0];
 my @part = map { $index->{wait_bins}{from_ns} + $_ * $index->{wait_bins}{length_ns} } 40, 80;
-save('part-waits.json', 'waits', @trace, '--time', join(',', map { sprintf '%.9f', $_ / 1e9 } @part));
-spew('part.json', JSON::PP->new->encode({from => $part[0], until => $part[1]}));
+my $part = decode(run({seconds => 120}, $DWELL, 'waits', @trace, '--stacks', 0, '--time', join(',', map { sprintf '%.9f', $_ / 1e9 } @part))->{out});
+# An edge of the program's own threads, and a class that none of its waits has.
+my ($edge) = grep { "$_->{from} $_->{to}" =~ /^(?:T1|T2|ending|figure1) (?:T1|T2|ending|figure1|timer|vda)$/ } @{$part->{edges}};
+my %has = map { ($_->{class} => 1) } @{$edge->{stacks}};
+my ($other) = grep { !$has{(qw(cpu io lock sched other))[$_]} } 1 .. 4;
+spew('part.json', JSON::PP->new->encode({from => $part[0], until => $part[1], edge => $edge, other => 1 << $other}));
 
 # Comms have 15 bytes.
 spew('hostile.json', JSON::PP->new->encode([map { substr $_, 0, 15 } @names[0 .. 2]]));

@@ -7,6 +7,7 @@ use strict;
 use warnings;
 
 use Compress::Zlib qw(compress uncompress);
+use Dwell ();
 use JSON::PP ();
 use MIME::Base64 qw(decode_base64 encode_base64);
 
@@ -23,6 +24,19 @@ my %columns = (
 	bins      => [qw(gap cause count plain weight)],
 );
 my %signed = ('intervals.gap' => 1, 'samples.gap' => 1, 'levels.from' => 1, 'steps.level' => 1);
+
+# Records as Dwell::record() does, to the file after -o, until its page has exact times: on a busy machine a
+# program's wakers may have too many intervals for that. Returns whether it succeeded.
+sub record_exactly {
+	my ($options, @command) = @_;
+	my ($file) = map { $options->[$_] } grep { $options->[$_ - 1] eq '-o' } 1 .. $#$options;
+	for (1 .. 5) {
+		return 0 if Dwell::record($options, @command)->{status};
+		my $page = Dwell::run($Dwell::DWELL, 'html', '-i', $file, '-o', '-');
+		return 1 if !$page->{status} && Page->read($page->{out})->{index}{recordings}[0]{unit_ns} == 1;
+	}
+	return 0;
+}
 
 # @text is the page; dies where a block is not as it should be.
 sub read {

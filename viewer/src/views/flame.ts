@@ -178,26 +178,35 @@ class FlameView implements ViewInstance {
 	}
 
 	private fillTable(): void {
-		const flame = this.flame!, self = new Map<number, [number, number]>();
+		const flame = this.flame!, times = new Map<number, { self: number; all: number; other: number }>();
 		for (let node = 1; node < flame.label.length; node++) {
-			const entry = self.get(flame.label[node]!) ?? [0, 0];
-			entry[0] += flame.self[node]!;
+			const entry = times.get(flame.label[node]!) ?? { self: 0, all: 0, other: 0 };
+			entry.self += flame.self[node]!;
 			let above = flame.parent[node]!;
 			while (above > 0 && flame.label[above] !== flame.label[node]) above = flame.parent[above]!;
-			if (above <= 0) entry[1] += flame.ns[node]!;
-			self.set(flame.label[node]!, entry);
+			if (above <= 0) {
+				entry.all += flame.ns[node]!;
+				entry.other += flame.compared ? flame.other[node]! : 0;
+			}
+			times.set(flame.label[node]!, entry);
 		}
 		/* Inverted, what is innermost is outermost: then self is that of no function. */
 		const own = (ns: number): (number | string)[][] => this.current.inverted ? [] : [[ns, this.app.time(ns)], [ns, percent(ns, flame.total)]];
-		const rows = [...self].sort((a, b) => b[1][1] - a[1][1]).map(([label, [self, all]]) => {
-			const times = [...own(self), [all, this.app.time(all)], [all, percent(all, flame.total)]];
+		const compared = (all: number, other: number): (number | string)[][] => {
+			if (!flame.compared) return [];
+			const change = (all / Math.max(1, flame.total) - other / flame.compared) * 100;
+			return [[other, this.app.time(other)], [other, percent(other, flame.compared)], [change, `${change < 0 ? '\u2212' : '+'}${Math.abs(change).toFixed(2)}`]];
+		};
+		const rows = [...times].sort((a, b) => b[1].all - a[1].all).map(([label, { self, all, other }]) => {
+			const values = [...own(self), [all, this.app.time(all)], [all, percent(all, flame.total)], ...compared(all, other)];
 			return {
-				values: [flame.labels[label]!, flame.places[label]!, ...times.map(([value]) => value!)],
+				values: [flame.labels[label]!, flame.places[label]!, ...values.map(([value]) => value!)],
 				cells: [h('button', { type: 'button', onclick: () => this.change({ focus: flame.names[label]! }) }, flame.labels[label]!), flame.places[label]!,
-					...times.map(([, text]) => String(text))],
+					...values.map(([, text]) => String(text))],
 			};
 		});
-		const columns = this.current.inverted ? ['time#', 'share#'] : ['self#', 'share#', 'with callees#', 'share#'];
+		const columns = [...this.current.inverted ? ['time#', 'share#'] : ['self#', 'share#', 'with callees#', 'share#'],
+			...flame.compared ? ['compared with#', 'share#', 'points#'] : []];
 		this.tables.replaceChildren(h('summary', {}, 'As a table'), sortableTable('Functions by time', ['function', 'in', ...columns], rows));
 	}
 

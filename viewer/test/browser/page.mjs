@@ -58,6 +58,11 @@ async function flame(page) {
 	await page.evaluate(() => location.hash = '#view=flame&t=0-1000000000&against=t1000000000-2000000000');
 	const compared = await eventually(page, () => /compared with ([\d.]+ \S+):/.exec(document.querySelector('.view-flame p[role=status]')?.textContent ?? '')?.[1]);
 	is(compared, timeText(json('second.json').total_ns), 'flame graph: compared with another time');
+	/* A function of both times. */
+	const second = json('second-children.json').rows, name = second.map((row) => row.symbol).find((symbol) => symbol === 'pread' || symbol === 'do_reads');
+	while (await page.locator('.view-flame .more-button').count()) await page.locator('.view-flame .more-button').click();
+	const beside = (await rowsOf(page, 'Functions by time')).find((cells) => cells[0] === name);
+	is(beside?.[6], timeText(second.filter((row) => row.symbol === name).reduce((sum, row) => sum + row.total_ns, 0)), `flame graph: the table has the other time of ${name}, too`);
 	await page.evaluate(() => location.hash = '#view=flame&inverted=1');
 	await flameNote(page, `${timeText(report.total_ns)} in all`);
 	await view(page, '4', 'waits');
@@ -158,14 +163,14 @@ async function timeline(page) {
 
 /* Of a part of the time, the page has what dwell waits --time says. */
 async function waitsOfSelection(page) {
-	const { from, until } = json('part.json'), expected = json('part-waits.json').edges.find((one) => one.from === 'T1' && one.to === 'T2');
+	const { from, until, edge, other } = json('part.json'), name = `${edge.from} \u2192 ${edge.to}`;
 	await page.evaluate((time) => location.hash = `#view=waits&t=${time}`, `${from}-${until}`);
 	ok(await eventually(page, () => document.querySelector('.view-waits .selected-part')), 'waits: it says that they are of the selection');
-	const rows = await rowsOf(page, 'Edges of the wait-for graph'), row = rows.find((cells) => cells[0].startsWith('T1 \u2192 T2'));
+	const rows = await rowsOf(page, 'Edges of the wait-for graph'), row = rows.find((cells) => cells[0].startsWith(name));
 	for (const [cell, key] of [[1, 'plain_share'], [2, 'share']])
-		ok(Math.abs(parseFloat(row?.[cell]) - 100 * expected[key]) < 0.2, `waits: ${key} of an edge is that of dwell waits --time`, `${row?.[cell]} for ${expected[key]}`);
-	await page.evaluate((time) => location.hash = `#view=waits&t=${time}&c=2`, `${from}-${until}`);
-	ok(await eventually(page, () => ![...document.querySelectorAll('.view-waits table')].some((table) => table.textContent.includes('T1 \u2192 T2'))), 'waits: of disk waits only, locks are not there');
+		ok(Math.abs(parseFloat(row?.[cell]) - 100 * edge[key]) < 0.2, `waits: ${key} of ${name} is that of dwell waits --time`, `${row?.[cell]} for ${edge[key]}`);
+	await page.evaluate((time) => location.hash = `#view=waits&t=${time}`, `${from}-${until}&c=${other}`);
+	ok(await eventually(page, (shown) => ![...document.querySelectorAll('.view-waits table')].some((table) => table.textContent.includes(shown)), name), 'waits: those of a class only');
 	await page.locator('[data-control=all]').click();
 	ok(await eventually(page, () => !document.querySelector('.view-waits .selected-part')), 'waits: of all again');
 }
