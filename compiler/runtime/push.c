@@ -60,9 +60,9 @@ static struct shadow_stack *first_stack(uint64_t sp)
 {
 	struct shadow_stack *stack = closest(sp, NEAR_A_FIRST_STACK);
 
-	if (stack && distance(stack, sp) && !shadow_stack__is_abandoned(stack))
+	if (stack && distance(stack, sp) && !shadow_stack__is_ended(stack))
 		stack = NULL;
-	if (!stack)
+	if (!stack || !shadow_stack__claim(stack))
 		stack = shadow_memory__take();
 	if (stack)
 		set_up(stack, sp, system__tid());

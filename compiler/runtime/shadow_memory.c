@@ -96,10 +96,66 @@ int shadow_stack__is_abandoned(const struct shadow_stack *stack)
 	       system_call(SYS_tgkill, system__pid(), stack->tid, 0, 0, 0, 0) == -ESRCH;
 }
 
+#define EXITING 4 /* PF_EXITING, include/linux/sched.h */
+
+/* Writes "/proc/self/task/TID/stat". */
+static void put_stat_path(uint32_t tid, char path[48])
+{
+	static const char before[] = "/proc/self/task/", behind[] = "/stat";
+	char digits[10];
+	size_t n = 0, at = 0;
+
+	do
+		digits[n++] = (char)('0' + tid % 10);
+	while (tid /= 10);
+	for (; before[at]; at++)
+		path[at] = before[at];
+	while (n)
+		path[at++] = digits[--n];
+	for (size_t i = 0; i < sizeof(behind); i++)
+		path[at++] = behind[i];
+}
+
+/* The flags in the @n bytes of a file "stat", proc(5): the seventh field after the command. */
+static uint64_t flags_in(const char *text, long n)
+{
+	uint64_t flags = 0;
+	long at = n;
+
+	while (at > 0 && text[at - 1] != ')')
+		at--;
+	for (int spaces = 0; at < n && spaces < 7; at++)
+		spaces += text[at] == ' ';
+	for (; at < n && text[at] >= '0' && text[at] <= '9'; at++)
+		flags = flags * 10 + (uint64_t)(text[at] - '0');
+	return flags;
+}
+
+int shadow_stack__is_ended(const struct shadow_stack *stack)
+{
+	char path[48], text[256];
+	long fd, n;
+
+	if (!stack->tid || shadow_stack__is_abandoned(stack))
+		return stack->tid != 0;
+	put_stat_path(stack->tid, path);
+	fd = system_call(SYS_open, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0, 0);
+	if (fd < 0)
+		return 0;
+	n = system_call(SYS_read, fd, (long)text, sizeof(text), 0, 0, 0);
+	system_call(SYS_close, fd, 0, 0, 0, 0, 0);
+	return n > 0 && flags_in(text, n) & EXITING;
+}
+
 static int take(struct shadow_stack *stack, uint32_t state)
 {
 	return __atomic_compare_exchange_n(&stack->state, &state, SHADOW_NEW, 0, __ATOMIC_ACQ_REL,
 					   __ATOMIC_RELAXED);
+}
+
+int shadow_stack__claim(struct shadow_stack *stack)
+{
+	return take(stack, SHADOW_USED);
 }
 
 /* One that was never used, else one whose thread has ended. */

@@ -43,8 +43,17 @@ HIDDEN void shadow_memory__renew(struct shadow_memory *memory, uint64_t next);
 /* Allocates an unused stack, in state SHADOW_NEW; NULL if there is none. */
 HIDDEN struct shadow_stack *shadow_memory__take(void);
 
-/* Whether it was the first stack of a thread that has ended. */
+/* Whether it was the first stack of a thread that is gone. */
 HIDDEN int shadow_stack__is_abandoned(const struct shadow_stack *stack);
+
+/*
+ * The same, or of a thread that is about to be: pthread_join() returns, and others get its machine
+ * stack, before the kernel has removed it. Reads a file in /proc.
+ */
+HIDDEN int shadow_stack__is_ended(const struct shadow_stack *stack);
+
+/* Allocates @stack, which is in use by nobody: to SHADOW_NEW. 0 if another thread was faster. */
+HIDDEN int shadow_stack__claim(struct shadow_stack *stack);
 
 /* The end of the live entries of @stack. */
 HIDDEN struct shadow_entry *shadow_stack__end(struct shadow_stack *stack);

@@ -335,6 +335,63 @@ FUNCTION void parent(void)
 	NO_TAIL_CALL;
 }
 
+/* Waits until the process's first thread has exited. It stays as a zombie, which can be sent
+ * signals. */
+DWELL_UNTIMED static void await_end_of_first_thread(void)
+{
+	char path[64], text[512], state = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)getpid());
+	for (int i = 0; i < 10000 && state != 'Z'; i++) {
+		FILE *file = fopen(path, "r");
+		size_t n = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+		char *end;
+
+		text[n] = '\0';
+		end = strrchr(text, ')');
+		state = end && end[1] ? end[2] : 0;
+		if (file)
+			fclose(file);
+		usleep(1000);
+	}
+}
+
+C_NAME DWELL_UNTIMED void *successor(void *arg)
+{
+	uint32_t tid;
+
+	await_end_of_first_thread();
+	tid = owner();
+	_exit(tid == (uint32_t)gettid() && used_stacks() == 1 ? 0 : 1);
+}
+
+/*
+ * pthread_join() returns before the kernel has removed the thread: one that has its machine stack
+ * next must not take its shadow stack for one in use.
+ */
+DWELL_UNTIMED static void exiting(void)
+{
+	int status = 1;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		/* Close to where this thread has pushed. */
+		char *room = alloca(160 << 10);
+		pthread_attr_t attributes;
+		pthread_t thread;
+
+		pthread_attr_init(&attributes);
+		if (pthread_attr_setstack(&attributes, room, 160 << 10) ||
+		    pthread_create(&thread, &attributes, successor, NULL))
+			_exit(2);
+		pthread_exit(NULL);
+	}
+	waitpid(pid, &status, 0);
+	check("the stack of an exiting thread is left", status == 0);
+}
+
 FUNCTION double floats(int n, ...)
 {
 	double sum = 0;
@@ -400,6 +457,7 @@ FUNCTION void registers(void)
 
 int main(int argc, char **argv)
 {
+	exiting(); /* before something is pushed where it puts the other stack */
 	nested();
 	catcher();
 	raiser();
