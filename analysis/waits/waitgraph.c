@@ -160,6 +160,7 @@ static int add_cause(struct builder *builder, size_t wait)
 	if (!index || (*index == graph->causes.n && array__push(&graph->causes, fresh)))
 		return -ENOMEM;
 	graph->cause_of[wait] = (uint32_t)*index;
+	graph->weightless[wait] = !builder->weights[wait];
 	cause = &graph->causes.data[*index];
 	cause->count++;
 	cause->plain_ns += plain;
@@ -264,7 +265,8 @@ static int build(struct builder *builder, const struct waitgraph_options *option
 	if (!err)
 		err = graph->exact ? weigh_exactly(builder) : weigh_by_points(builder);
 	graph->cause_of = calloc(graph->list.waits.n + 1, sizeof(*graph->cause_of));
-	if (!graph->cause_of)
+	graph->weightless = calloc(graph->list.waits.n + 1, sizeof(*graph->weightless));
+	if (!graph->cause_of || !graph->weightless)
 		return -ENOMEM;
 	for (size_t i = 0; i < graph->list.waits.n && !err; i++)
 		err = add_cause(builder, i);
@@ -305,6 +307,7 @@ void waitgraph__free(struct waitgraph *graph)
 	waitlist__free(&graph->list);
 	free(graph->vertex_of);
 	free(graph->cause_of);
+	free(graph->weightless);
 	own_strings__free(&graph->strings);
 	*graph = (struct waitgraph){};
 }

@@ -71,6 +71,7 @@ struct waitgraph {
 	struct waitlist list;
 	uint32_t *vertex_of;  /* by node of the list */
 	uint32_t *cause_of;   /* by wait of the list */
+	bool *weightless;     /* by wait: it overlaps another one, or contains no point */
 	uint64_t duration_ns; /* of the window */
 	bool exact;	      /* weights are; otherwise estimated */
 	uint64_t points;      /* that they were estimated from */

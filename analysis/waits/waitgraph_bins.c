@@ -59,8 +59,9 @@ static int cut_waits(struct pieces *pieces)
 	int err = 0;
 
 	for (uint32_t i = 0; i < whole->waits.n && !err; i++)
-		if (bin_of(pieces, whole->waits.data[i].begin) !=
-		    bin_of(pieces, whole->waits.data[i].end - 1))
+		if (!pieces->graph->weightless[i] &&
+		    bin_of(pieces, whole->waits.data[i].begin) !=
+			    bin_of(pieces, whole->waits.data[i].end - 1))
 			err = array__push(&longer, i);
 	if (longer.n)
 		qsort_r(longer.data, longer.n, sizeof(*longer.data), by_begin, pieces);
@@ -73,7 +74,8 @@ static int cut_waits(struct pieces *pieces)
 	}
 	array__free(&longer);
 	for (uint32_t i = 0; i < whole->waits.n && !err; i++)
-		err = add_piece(pieces, i, bin_of(pieces, whole->waits.data[i].begin));
+		if (!pieces->graph->weightless[i])
+			err = add_piece(pieces, i, bin_of(pieces, whole->waits.data[i].begin));
 	return err;
 }
 
@@ -126,28 +128,45 @@ static void join_rows(struct waitgraph_bins *bins)
 	bins->rows.n = n;
 }
 
+/* Adds @more to the row of the cause of @wait in the bin of @time. @known: rows by bin and cause.
+ */
+static int add_to_row(const struct pieces *pieces, struct map64 *known, uint32_t wait,
+		      uint64_t time, struct waitgraph_bin more, struct waitgraph_bins *bins)
+{
+	uint64_t *row;
+
+	more.bin = bin_of(pieces, time);
+	more.cause = pieces->graph->cause_of[wait];
+	row = map64__put(known, (uint64_t)more.bin << 32 | more.cause, bins->rows.n);
+	if (!row)
+		return -ENOMEM;
+	if (*row == bins->rows.n)
+		return array__push(&bins->rows, more);
+	bins->rows.data[*row].count += more.count;
+	bins->rows.data[*row].plain_ns += more.plain_ns;
+	bins->rows.data[*row].weight_ns += more.weight_ns;
+	return 0;
+}
+
 static int sum_pieces(const struct pieces *pieces, const struct sampled_cascade *weighed,
 		      struct waitgraph_bins *bins)
 {
 	const struct waitlist *whole = &pieces->graph->list;
-	struct map64 known = {}; /* bin and cause: row */
+	struct map64 known = {};
 	int err = 0;
 
+	for (uint32_t i = 0; i < whole->waits.n && !err; i++)
+		err = add_to_row(pieces, &known, i, whole->waits.data[i].end - 1,
+				 (struct waitgraph_bin){.count = 1}, bins);
 	for (size_t i = 0; i < pieces->list.waits.n && !err; i++) {
-		const struct wait *piece = &pieces->list.waits.data[i];
-		uint32_t wait = pieces->wait_of.data[i];
-		struct waitgraph_bin fresh = {bin_of(pieces, piece->begin),
-					      pieces->graph->cause_of[wait], 0, 0, 0};
-		uint64_t *row =
-			map64__put(&known, (uint64_t)fresh.bin << 32 | fresh.cause, bins->rows.n);
+		struct waitgraph_bin piece = {
+			.plain_ns = weighed->plain[i],
+			.weight_ns = weighed->weights[i],
+		};
 
-		if (!row || (*row == bins->rows.n && array__push(&bins->rows, fresh))) {
-			err = -ENOMEM;
-			continue;
-		}
-		bins->rows.data[*row].count += piece->end == whole->waits.data[wait].end;
-		bins->rows.data[*row].plain_ns += weighed->weights[i] ? weighed->plain[i] : 0;
-		bins->rows.data[*row].weight_ns += weighed->weights[i];
+		if (piece.weight_ns)
+			err = add_to_row(pieces, &known, pieces->wait_of.data[i],
+					 pieces->list.waits.data[i].begin, piece, bins);
 	}
 	map64__free(&known);
 	join_rows(bins);

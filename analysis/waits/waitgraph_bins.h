@@ -25,7 +25,7 @@ struct waitgraph_bins {
 
 /*
  * Divides the time of @graph into @n bins. The caller has zeroed @bins. Returns 0 or -ENOMEM; @bins
- * is to be freed in any case. As long, and as much memory, as waitgraph__make() takes.
+ * is to be freed in any case. Takes about the time and the memory of waitgraph__make().
  */
 int waitgraph_bins__make(const struct waitgraph *graph, uint32_t n, struct waitgraph_bins *bins);
 

@@ -52,7 +52,10 @@ HIDDEN int shadow_stack__is_abandoned(const struct shadow_stack *stack);
  */
 HIDDEN int shadow_stack__is_ended(const struct shadow_stack *stack);
 
-/* Allocates @stack, which is in use by nobody: to SHADOW_NEW. 0 if another thread was faster. */
+/*
+ * Changes the state of @stack, whose thread has ended, from SHADOW_USED to SHADOW_NEW. Returns 0
+ * if another thread did so first.
+ */
 HIDDEN int shadow_stack__claim(struct shadow_stack *stack);
 
 /* The end of the live entries of @stack. */

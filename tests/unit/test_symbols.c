@@ -253,14 +253,14 @@ static void names_that_explode_are_left_alone(void **state)
 	alarm(0);
 }
 
-/* Reads @text as /proc/kallsyms, with BPF programs if @bpf. */
-static int read_kallsyms(struct kallsyms *kallsyms, const char *text, bool bpf)
+/* Reads @text as /proc/kallsyms. */
+static int read_kallsyms(struct kallsyms *kallsyms, const char *text, bool generated)
 {
 	char *path = in_scratch("kallsyms");
 
 	*kallsyms = (struct kallsyms){};
 	write_file(path, text);
-	return kallsyms__read(kallsyms, path, bpf);
+	return kallsyms__read(kallsyms, path, generated);
 }
 
 static void kallsyms_names_only_what_is_there(void **state)
@@ -318,19 +318,19 @@ static void generated_code_is_named_only_while_it_is_loaded(void **state)
 				   "ffffffffc0005000 t ftrace_trampoline\t[__builtin__ftrace]\n"
 				   "ffffffffc0006000 t kprobe_insn_page\t[__builtin__kprobes]\n";
 
-	for (int bpf = 0; bpf < 2; bpf++) {
+	for (int generated = 0; generated < 2; generated++) {
 		struct kallsyms kallsyms;
 
-		assert_int_equal(read_kallsyms(&kallsyms, text, bpf), 0);
+		assert_int_equal(read_kallsyms(&kallsyms, text, generated), 0);
 		assert_string_equal(raw_at(&kallsyms.symtab, 0xffffffff81000010), "do_one");
 		assert_string_equal(raw_at(&kallsyms.symtab, 0xffffffffc0003010),
 				    "ext4_writepages");
 		assert_string_equal(raw_at(&kallsyms.symtab, 0xffffffffc0004010),
-				    bpf ? "bpf_prog_6deef7357e7b4530_count" : "");
+				    generated ? "bpf_prog_6deef7357e7b4530_count" : "");
 		assert_string_equal(raw_at(&kallsyms.symtab, 0xffffffffc0005010),
-				    bpf ? "ftrace_trampoline" : "");
+				    generated ? "ftrace_trampoline" : "");
 		assert_string_equal(raw_at(&kallsyms.symtab, 0xffffffffc0006010),
-				    bpf ? "kprobe_insn_page" : "");
+				    generated ? "kprobe_insn_page" : "");
 		kallsyms__free(&kallsyms);
 	}
 }

@@ -162,6 +162,27 @@ static void bins_sum_to_the_whole(void **state)
 	}
 }
 
+/* After a lost event, a wait may begin before the thread's last one ends: it weighs nothing, in no
+ * bin. */
+static void overlapping_waits_weigh_nothing(void **state)
+{
+	struct program program = program__begin(true);
+	struct waitgraph_bins bins = {};
+	struct analysis analysis;
+
+	program__threads(&program, 3);
+	program__wait(&program, 1, 2, 0, 40 * MS);
+	program__wait(&program, 1, 3, 10 * MS, 90 * MS);
+	analysis = program__analyse(&program, END, NULL);
+	assert_int_equal(analysis.graph.stats.overlapping, 1);
+	assert_int_equal(waitgraph_bins__make(&analysis.graph, 10, &bins), 0);
+	assert_sums_to_whole(&analysis.graph, &bins);
+	assert_int_equal(weight_of(&analysis, "A", "C"), 0);
+	assert_int_equal(find_edge(&analysis, "A", "C")->count, 1);
+	waitgraph_bins__free(&bins);
+	analysis__free(&analysis);
+}
+
 static void nothing_has_no_rows(void **state)
 {
 	struct program program = program__begin(true);
@@ -179,6 +200,7 @@ int main(void)
 		cmocka_unit_test(the_papers_example_in_four_bins),
 		cmocka_unit_test(bins_are_graphs_of_their_time),
 		cmocka_unit_test(bins_sum_to_the_whole),
+		cmocka_unit_test(overlapping_waits_weigh_nothing),
 		cmocka_unit_test(nothing_has_no_rows),
 	};
 

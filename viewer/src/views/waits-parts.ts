@@ -133,7 +133,7 @@ function verdictPart(document: WaitsDocument, selected: WaitsPart | null): HTMLE
 		`, in steps of ${nsText(selected.step)}. The verdict and the knots are of the whole recording; dwell waits ${selected.options} finds those of this time.`));
 	part.append(h('p', { class: 'muted' },
 		`${countText(document.waits)} waits, ${document.exact ? 'all recorded' : 'weights estimated from samples'}, in ${nsText(document.window_ns)}. ` +
-		'An arrow goes from who waits to whom it waits for, with the share of the time, including those who wait for it meanwhile.'));
+		'An arrow points from the waiter to what it waits for. Its label is the length of these waits, and of the waits that others have for the waiter meanwhile, as a share of the time.'));
 	return part;
 }
 
