@@ -133,15 +133,12 @@ static void join_rows(struct waitgraph_bins *bins)
 static int add_to_row(const struct pieces *pieces, struct map64 *known, uint32_t wait,
 		      uint64_t time, struct waitgraph_bin more, struct waitgraph_bins *bins)
 {
-	uint64_t *row;
+	struct waitgraph_bin fresh = {.bin = bin_of(pieces, time),
+				      .cause = pieces->graph->cause_of[wait]};
+	uint64_t *row = map64__put(known, (uint64_t)fresh.bin << 32 | fresh.cause, bins->rows.n);
 
-	more.bin = bin_of(pieces, time);
-	more.cause = pieces->graph->cause_of[wait];
-	row = map64__put(known, (uint64_t)more.bin << 32 | more.cause, bins->rows.n);
-	if (!row)
+	if (!row || (*row == bins->rows.n && array__push(&bins->rows, fresh)))
 		return -ENOMEM;
-	if (*row == bins->rows.n)
-		return array__push(&bins->rows, more);
 	bins->rows.data[*row].count += more.count;
 	bins->rows.data[*row].plain_ns += more.plain_ns;
 	bins->rows.data[*row].weight_ns += more.weight_ns;
