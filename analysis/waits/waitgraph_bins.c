@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/waits/sampled_cascade.h"
 
@@ -114,7 +113,7 @@ static void join_rows(struct waitgraph_bins *bins)
 	struct waitgraph_bin *rows = bins->rows.data;
 	size_t n = 0;
 
-	if (bins->rows.n)
+	if (rows)
 		qsort(rows, bins->rows.n, sizeof(*rows), row__order);
 	for (size_t i = 0; i < bins->rows.n; i++) {
 		if (!n || row__order(&rows[n - 1], &rows[i])) {
@@ -128,42 +127,50 @@ static void join_rows(struct waitgraph_bins *bins)
 	bins->rows.n = n;
 }
 
-/* Adds @more to the row of the cause of @wait in the bin of @time. @known: rows by bin and cause.
- */
-static int add_to_row(const struct pieces *pieces, struct map64 *known, uint32_t wait,
-		      uint64_t time, struct waitgraph_bin more, struct waitgraph_bins *bins)
+/* The row of the cause of @wait in the bin of @time; NULL without memory. @known: rows by both. */
+static struct waitgraph_bin *row_of(const struct pieces *pieces, struct map64 *known, uint32_t wait,
+				    uint64_t time, struct waitgraph_bins *bins)
 {
-	struct waitgraph_bin fresh = {.bin = bin_of(pieces, time),
-				      .cause = pieces->graph->cause_of[wait]};
-	uint64_t *row = map64__put(known, (uint64_t)fresh.bin << 32 | fresh.cause, bins->rows.n);
+	uint32_t bin = bin_of(pieces, time), cause = pieces->graph->cause_of[wait];
+	uint64_t *place = map64__put(known, (uint64_t)bin << 32 | cause, bins->rows.n);
+	struct waitgraph_bin *row;
 
-	if (!row || (*row == bins->rows.n && array__push(&bins->rows, fresh)))
-		return -ENOMEM;
-	bins->rows.data[*row].count += more.count;
-	bins->rows.data[*row].plain_ns += more.plain_ns;
-	bins->rows.data[*row].weight_ns += more.weight_ns;
-	return 0;
+	if (!place)
+		return NULL;
+	if (*place < bins->rows.n)
+		return &bins->rows.data[*place];
+	row = array__add(&bins->rows);
+	if (row)
+		*row = (struct waitgraph_bin){.bin = bin, .cause = cause};
+	return row;
 }
 
 static int sum_pieces(const struct pieces *pieces, const struct sampled_cascade *weighed,
 		      struct waitgraph_bins *bins)
 {
-	const struct waitlist *whole = &pieces->graph->list;
+	const struct wait *waits = pieces->graph->list.waits.data;
 	struct map64 known = {};
 	int err = 0;
 
-	for (uint32_t i = 0; i < whole->waits.n && !err; i++)
-		err = add_to_row(pieces, &known, i, whole->waits.data[i].end - 1,
-				 (struct waitgraph_bin){.count = 1}, bins);
-	for (size_t i = 0; i < pieces->list.waits.n && !err; i++) {
-		struct waitgraph_bin piece = {
-			.plain_ns = weighed->plain[i],
-			.weight_ns = weighed->weights[i],
-		};
+	for (uint32_t i = 0; i < pieces->graph->list.waits.n && !err; i++) {
+		struct waitgraph_bin *row = row_of(pieces, &known, i, waits[i].end - 1, bins);
 
-		if (piece.weight_ns)
-			err = add_to_row(pieces, &known, pieces->wait_of.data[i],
-					 pieces->list.waits.data[i].begin, piece, bins);
+		err = row ? 0 : -ENOMEM;
+		if (row)
+			row->count++;
+	}
+	for (size_t i = 0; i < pieces->list.waits.n && !err; i++) {
+		struct waitgraph_bin *row;
+
+		if (!weighed->weights[i])
+			continue;
+		row = row_of(pieces, &known, pieces->wait_of.data[i],
+			     pieces->list.waits.data[i].begin, bins);
+		err = row ? 0 : -ENOMEM;
+		if (row) {
+			row->plain_ns += weighed->plain[i];
+			row->weight_ns += weighed->weights[i];
+		}
 	}
 	map64__free(&known);
 	join_rows(bins);
@@ -172,12 +179,21 @@ static int sum_pieces(const struct pieces *pieces, const struct sampled_cascade 
 
 int waitgraph_bins__make(const struct waitgraph *graph, uint32_t n, struct waitgraph_bins *bins)
 {
-	struct pieces pieces = {.graph = graph, .bins = bins, .list = graph->list};
+	struct pieces pieces = {
+		.graph = graph,
+		.bins = bins,
+		.list =
+			{
+				.model = graph->list.model,
+				.nodes = graph->list.nodes,
+				.from = graph->list.from,
+				.until = graph->list.until,
+				.exact = graph->list.exact,
+			},
+	};
 	struct sampled_cascade weighed = {};
 	int err;
 
-	memset(&pieces.list.waits, 0, sizeof(pieces.list.waits));
-	memset(&pieces.list.sources, 0, sizeof(pieces.list.sources));
 	bins->n = n;
 	bins->length_ns = (graph->duration_ns + n - 1) / n;
 	if (!graph->list.waits.n)
