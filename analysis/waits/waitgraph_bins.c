@@ -113,8 +113,9 @@ static void join_rows(struct waitgraph_bins *bins)
 	struct waitgraph_bin *rows = bins->rows.data;
 	size_t n = 0;
 
-	if (rows)
-		qsort(rows, bins->rows.n, sizeof(*rows), row__order);
+	if (!rows)
+		return;
+	qsort(rows, bins->rows.n, sizeof(*rows), row__order);
 	for (size_t i = 0; i < bins->rows.n; i++) {
 		if (!n || row__order(&rows[n - 1], &rows[i])) {
 			rows[n++] = rows[i];
