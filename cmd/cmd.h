@@ -63,6 +63,15 @@ bool command__parse(const struct command *command, int argc, char **argv, void *
 		    int *status);
 
 /*
+ * The same for commands whose other arguments may stand anywhere among the options: calls @take
+ * with
+ * @context for each. It returns 0, or an error, which is printed as a usage error.
+ */
+bool command__parse_arguments(const struct command *command, int argc, char **argv, void *options,
+			      int (*take)(void *context, const char *argument), void *context,
+			      int *status);
+
+/*
  * The same for commands that take one file (a @what, for messages), which may stand anywhere
  * among the options. Its name is stored in *@input, which an option may also set.
  */

@@ -140,7 +140,8 @@ static int check(const struct html_options *options, const char *output)
 {
 	for (size_t i = 0; i < options->inputs.n; i++)
 		if (output_file__is(output, options->inputs.data[i]))
-			return error__set(-EINVAL, "%s is to be read: name another file with -o",
+			return error__set(-EINVAL,
+					  "%s is one of the inputs: name another file with -o",
 					  output);
 	if (options->open && !strcmp(output, "-"))
 		return error__set(-EINVAL, "--open needs a file: standard output cannot be opened");
@@ -168,13 +169,12 @@ static int cmd_html(int argc, char **argv)
 {
 	struct html_options options = {};
 	const char *output;
-	int first, status, err = 0;
+	int status, err = 0;
 
-	if (!command__parse(&command_html, argc, argv, &options, &first, &status))
+	if (!command__parse_arguments(&command_html, argc, argv, &options, add_input, &options,
+				      &status))
 		return status;
-	for (; argv[first] && !err; first++)
-		err = add_input(&options, argv[first]);
-	if (!err && !options.inputs.n)
+	if (!options.inputs.n)
 		err = add_input(&options, view__path(&options.view));
 	output = options.output ? options.output : "dwell.html";
 	err = err ? err : check(&options, output);

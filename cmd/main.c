@@ -129,26 +129,49 @@ bool command__parse(const struct command *command, int argc, char **argv, void *
 	return false;
 }
 
-bool command__parse_input(const struct command *command, int argc, char **argv, void *options,
-			  const char **input, const char *what, int *status)
+bool command__parse_arguments(const struct command *command, int argc, char **argv, void *options,
+			      int (*take)(void *context, const char *argument), void *context,
+			      int *status)
 {
-	int first;
+	int first, err;
 
 	/* Parsing resumes behind the argument, which takes the place of the command's name. */
 	while (command__parse(command, argc, argv, options, &first, status)) {
 		if (first >= argc)
 			return true;
-		if (*input) {
-			*status = command__reject(
-				error__set(-EINVAL, "'%s' is one argument too many: the %s is '%s'",
-					   argv[first], what, *input));
+		err = take(context, argv[first]);
+		if (err) {
+			*status = command__reject(err);
 			return false;
 		}
-		*input = argv[first];
 		argc -= first;
 		argv += first;
 	}
 	return false;
+}
+
+struct only_input {
+	const char **input;
+	const char *what;
+};
+
+static int take_input(void *context, const char *argument)
+{
+	const struct only_input *only = context;
+
+	if (*only->input)
+		return error__set(-EINVAL, "'%s' is one argument too many: the %s is '%s'",
+				  argument, only->what, *only->input);
+	*only->input = argument;
+	return 0;
+}
+
+bool command__parse_input(const struct command *command, int argc, char **argv, void *options,
+			  const char **input, const char *what, int *status)
+{
+	struct only_input only = {input, what};
+
+	return command__parse_arguments(command, argc, argv, options, take_input, &only, status);
 }
 
 int command__fail(int err)

@@ -229,6 +229,9 @@ subtest 'several files' => sub {
 	is(scalar @{$page->{index}{recordings}}, 2, 'two recordings');
 	compare_times($page, $page->{index}{recordings}[1], 'sampled.data');
 	check_stacks($page, 1, 'main');
+	my $mixed = run($DWELL, 'html', 'trace.data', '-o', 'mixed.html', 'sampled.data');
+	is("$mixed->{status} $mixed->{err}", "0 dwell: wrote mixed.html\n", 'files may stand before options');
+	ok(slurp('mixed.html') eq slurp('both.html'), 'with the same page');
 };
 
 is((stat 'trace.html')[2] & 0777, 0600, 'a page is for its user alone');
@@ -253,7 +256,7 @@ subtest 'what cannot be done' => sub {
 	fails('an empty file', qr/empty/, '-i', 'empty.data', '-o', 'x.html');
 	fails('a full disk', qr/No space left/, '-i', 'trace.data', '-o', '/dev/full');
 	fails('a missing folder', qr/cannot create.*No such file/, '-i', 'trace.data', '-o', 'none/x.html');
-	fails('its own input', qr/is to be read/, '-i', 'trace.data', '-o', 'trace.data');
+	fails('its own input', qr/is one of the inputs/, '-i', 'trace.data', '-o', 'trace.data');
 	fails('nothing to open', qr/--open needs a file/, '-i', 'trace.data', '-o', '-', '--open');
 	fails('no such thread', qr/no thread in the recording is called/, '-i', 'trace.data', '-o', 'x.html', '--of', 'nobody');
 	my @left = grep { -e } 'x.html', 'x.html.partial';
