@@ -47,10 +47,12 @@ struct shadow_thread {
 	uint64_t generation; /* of the last push */
 };
 
+/* The first stack of a mapping that is SHADOW_FREE ends those to look at. */
 enum shadow_state {
 	SHADOW_FREE = 0,
 	SHADOW_USED = 1, /* the other fields are valid */
 	SHADOW_NEW = 2,	 /* a thread is initializing it */
+	SHADOW_LEFT = 3, /* unused, but others behind it are not */
 };
 
 struct shadow_stack {

@@ -42,6 +42,17 @@ static void after_fork(void)
 	copy = NULL;
 }
 
+/* The stacks before @stack, which are those of threads that the child does not have. */
+static void leave_others(struct shadow_memory *memory, const struct shadow_stack *stack)
+{
+	struct shadow_stack *stacks = (struct shadow_stack *)memory;
+
+	if (stack < stacks || stack >= stacks + memory->stacks)
+		return;
+	for (uint32_t i = 1; &stacks[i] < stack; i++)
+		stacks[i].state = SHADOW_LEFT;
+}
+
 static void in_child(void)
 {
 	struct shadow_entry *top = __dwell_shadow.top;
@@ -51,6 +62,8 @@ static void in_child(void)
 		struct shadow_memory *next = shadow_memory__next(memory, 0);
 
 		shadow_memory__renew(memory, (uint64_t)next);
+		if (copy && stack)
+			leave_others(memory, stack);
 		memory = next;
 	}
 	if (copy && stack) {

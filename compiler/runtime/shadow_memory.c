@@ -161,13 +161,14 @@ int shadow_stack__claim(struct shadow_stack *stack)
 	return take(stack, SHADOW_USED);
 }
 
-/* One that was never used, else one whose thread has ended. */
+/* One that is not in use, else one whose thread has ended. */
 static struct shadow_stack *take_in(struct shadow_memory *memory)
 {
 	struct shadow_stack *stacks = (struct shadow_stack *)memory;
 
 	for (uint32_t i = 1; i < memory->stacks; i++)
-		if (stacks[i].state == SHADOW_FREE && take(&stacks[i], SHADOW_FREE))
+		if ((stacks[i].state == SHADOW_LEFT && take(&stacks[i], SHADOW_LEFT)) ||
+		    (stacks[i].state == SHADOW_FREE && take(&stacks[i], SHADOW_FREE)))
 			return &stacks[i];
 	for (uint32_t i = 1; i < memory->stacks; i++)
 		if (stacks[i].state == SHADOW_USED && shadow_stack__is_abandoned(&stacks[i]) &&

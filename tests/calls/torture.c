@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -365,31 +366,51 @@ C_NAME DWELL_UNTIMED void *successor(void *arg)
 	_exit(tid == (uint32_t)gettid() && used_stacks() == 1 ? 0 : 1);
 }
 
+#define SMALL_STACK (160 << 10)
+
+static void start_on(pthread_t *thread, char *stack, void *(*function)(void *), void *arg)
+{
+	pthread_attr_t attributes;
+
+	pthread_attr_init(&attributes);
+	if (pthread_attr_setstack(&attributes, stack, SMALL_STACK) ||
+	    pthread_create(thread, &attributes, function, arg))
+		_exit(2);
+}
+
+/* The first thread of a child, which exits while another one begins close to where it pushed. */
+FUNCTION void *predecessor(void *stack)
+{
+	static int result = 1;
+	pthread_t thread;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		start_on(&thread, stack, successor, NULL);
+		pthread_exit(NULL);
+	}
+	waitpid(pid, &result, 0);
+	return &result;
+}
+
 /*
  * pthread_join() returns before the kernel has removed the thread: one that has its machine stack
  * next must not take its shadow stack for one in use.
  */
 DWELL_UNTIMED static void exiting(void)
 {
-	int status = 1;
-	pid_t pid;
+	char *stacks = mmap(NULL, 2 * SMALL_STACK, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_t thread;
+	void *result;
 
-	fflush(stdout);
-	pid = fork();
-	if (!pid) {
-		/* Close to where this thread has pushed. */
-		char *room = alloca(160 << 10);
-		pthread_attr_t attributes;
-		pthread_t thread;
-
-		pthread_attr_init(&attributes);
-		if (pthread_attr_setstack(&attributes, room, 160 << 10) ||
-		    pthread_create(&thread, &attributes, successor, NULL))
-			_exit(2);
-		pthread_exit(NULL);
-	}
-	waitpid(pid, &status, 0);
-	check("the stack of an exiting thread is left", status == 0);
+	if (stacks == MAP_FAILED)
+		_exit(2);
+	start_on(&thread, stacks + SMALL_STACK, predecessor, stacks);
+	pthread_join(thread, &result);
+	check("the stack of an exiting thread is left", *(int *)result == 0);
 }
 
 FUNCTION double floats(int n, ...)
@@ -457,7 +478,6 @@ FUNCTION void registers(void)
 
 int main(int argc, char **argv)
 {
-	exiting(); /* before something is pushed where it puts the other stack */
 	nested();
 	catcher();
 	raiser();
@@ -469,6 +489,7 @@ int main(int argc, char **argv)
 	sorter();
 	threads();
 	parent();
+	exiting();
 	registers();
 	return end();
 }
