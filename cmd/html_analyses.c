@@ -5,13 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/latency/call_latency.h"
+#include "analysis/latency/call_details.h"
 #include "analysis/latency/timeline.h"
 #include "analysis/path/path.h"
 #include "cmd/path_requests.h"
 #include "render/causal/causal_verdict.h"
 #include "render/causal/causal_views.h"
 #include "render/html/page_waits.h"
+#include "render/html/page_latency.h"
 #include "render/json.h"
 #include "render/latency/latency_locks.h"
 #include "render/latency/latency_requests.h"
@@ -138,7 +139,8 @@ static bool has_calls(const struct model *model)
 
 static int add_latency(struct html *html, const struct html_recording *recording, size_t number)
 {
-	struct call_latency latency = {};
+	struct call_details details = {};
+	struct call_latency latency = {.details = &details};
 	const struct latency_view view = {.model = recording->model, .latency = &latency};
 	struct document document;
 	char text[2048] = "";
@@ -156,6 +158,8 @@ static int add_latency(struct html *html, const struct html_recording *recording
 	}
 	if (!err && *text)
 		err = html__verdict(html, (int64_t)number, "latency", text);
+	err = err ? err : page_latency__calls(html, recording->model, number, &details);
+	call_details__free(&details);
 	call_latency__free(&latency);
 	return err;
 }
@@ -217,6 +221,8 @@ static int add_requests(struct html *html, const struct html_recording *recordin
 		if (!err)
 			err = document__close(&document,
 					      put_requests(&view, recording, document.to));
+		if (!err && requests.spans.n > SHOWN_REQUESTS)
+			err = page_latency__requests(html, number, &requests);
 		err = err ? err : add_comparison(html, recording, number, &requests);
 	}
 	requests__free(&requests);

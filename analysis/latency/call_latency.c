@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analysis/latency/call_details.h"
 #include "analysis/latency/call_names.h"
 #include "analysis/latency/slow_calls.h"
 #include "base/error.h"
@@ -31,6 +32,7 @@ struct call_group {
 
 struct grouping {
 	const struct model *model;
+	struct call_details *details; /* NULL: not wanted */
 	double pair_weight; /* calls of the thread that one stands for that ended in a pair */
 	uint64_t period_ns;
 	uint64_t always_seen_ns;
@@ -56,6 +58,7 @@ static struct call_group *group_of(struct grouping *grouping, uint32_t stack, bo
 	group->function.name = name;
 	group->function.caller = caller;
 	group->function.probed = probed;
+	group->function.number = (uint32_t)grouping->groups.n - 1;
 	*index = grouping->groups.n;
 	return group;
 }
@@ -97,6 +100,19 @@ static double scanned_weight(const struct grouping *grouping, const struct model
 	return call->flags & CALL_IN_PAIR ? grouping->pair_weight : 0;
 }
 
+/* Adds @weighted, a call of known length that counts, or one that is only known to have ended. */
+static int keep_call(struct grouping *grouping, struct call_group *group,
+		     const struct weighted_call *weighted, uint64_t begin, bool is_resolved)
+{
+	uint32_t bucket = is_resolved ? call_details__bucket(weighted->ns) : CALLS_SHORT;
+	int err = is_resolved ? array__push(&group->calls, *weighted) : 0;
+
+	if (err || !grouping->details)
+		return err;
+	return call_details__add(grouping->details, group->function.number, begin, bucket,
+				 weighted->weight);
+}
+
 /*
  * Of calls that were seen in part, only a lower bound is known: they are left out. The scanner may
  * lose its CPU as a call begins or ends, whatever its length is. Such calls are counted, and those
@@ -118,8 +134,9 @@ static int add_call(struct grouping *grouping, struct call_group *group, uint32_
 	} else if (call->flags & CALL_IN_PAIR) {
 		group->unresolved += grouping->pair_weight;
 		group->function.observed++;
+		return keep_call(grouping, group, &weighted, call->begin, false);
 	}
-	return weighted.weight > 0 ? array__push(&group->calls, weighted) : 0;
+	return weighted.weight > 0 ? keep_call(grouping, group, &weighted, call->begin, true) : 0;
 }
 
 static int add_calls(struct grouping *grouping, uint32_t index)
@@ -143,12 +160,17 @@ static int add_short_calls(struct grouping *grouping, const struct model_thread 
 	for (size_t i = 0; i < thread->short_calls.n; i++) {
 		const struct model_short_calls *calls = &thread->short_calls.data[i];
 		struct call_group *group = group_of(grouping, calls->stack, false);
+		double n = (double)calls->ended * grouping->pair_weight;
+		double ns = (double)(calls->looks * period_ns);
 
 		if (!group)
 			return -ENOMEM;
-		group->shorts += (double)calls->ended * grouping->pair_weight;
-		group->short_ns += (double)(calls->looks * period_ns);
+		group->shorts += n;
+		group->short_ns += ns;
 		group->function.observed += calls->ended;
+		if (grouping->details && call_details__add_shorts(grouping->details, calls,
+								  group->function.number, n, ns))
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -183,7 +205,10 @@ static int look_at_slow_calls(const struct grouping *grouping, const struct wait
 			      struct call_group *group)
 {
 	struct latency_function *function = &group->function;
-	struct slow_calls slow = {.model = grouping->model, .causes = causes, .function = function};
+	struct slow_calls slow = {.model = grouping->model,
+				  .causes = causes,
+				  .function = function,
+				  .details = grouping->details};
 	double left = function->calls / 100;
 	int err = 0;
 
@@ -204,11 +229,13 @@ static void share_unresolved(struct call_group *group)
 {
 	double resolved = group->shorts, factor;
 
+	group->function.scale = 1;
 	for (size_t i = 0; i < group->calls.n; i++)
 		resolved += group->calls.data[i].weight;
 	if (resolved <= 0)
 		return;
 	factor = (resolved + group->unresolved) / resolved;
+	group->function.scale = factor;
 	group->shorts *= factor;
 	group->short_ns *= factor;
 	for (size_t i = 0; i < group->calls.n; i++)
@@ -308,7 +335,7 @@ int call_latency__make(const struct model *model, const struct wait_causes *caus
 {
 	static int (*const orders[])(const void *, const void *) = {by_tail, by_p999, by_total};
 	const struct model_coverage *all = &model->scans.all;
-	struct grouping grouping = {.model = model};
+	struct grouping grouping = {.model = model, .details = latency->details};
 	int err = list_probes(model, latency);
 
 	if (all->pairs && all->pair_ns) {
@@ -319,6 +346,8 @@ int call_latency__make(const struct model *model, const struct wait_causes *caus
 	}
 	grouping.period_ns = latency->period_ns;
 	grouping.always_seen_ns = ALWAYS_SEEN * latency->period_ns;
+	if (latency->details)
+		call_details__begin(latency->details, model);
 	for (uint32_t i = 1; i < model->threads.n && !err; i++) {
 		grouping.pair_weight = pair_weight(model, &model->threads.data[i]);
 		err = add_calls(&grouping, i);
@@ -340,6 +369,8 @@ int call_latency__make(const struct model *model, const struct wait_causes *caus
 	if (!err)
 		qsort(latency->functions.data, latency->functions.n,
 		      sizeof(*latency->functions.data), orders[rank]);
+	if (!err && latency->details)
+		err = call_details__finish(latency->details, latency);
 	return err;
 }
 

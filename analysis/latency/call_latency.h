@@ -60,10 +60,12 @@ struct latency_competitor {
 };
 
 struct latency_function {
+	uint32_t number;   /* in the order in which they were found */
 	uint32_t name;	   /* string */
 	uint32_t caller;   /* string; 0: the outermost */
 	bool probed;	   /* measured by probes, not by the scanner */
 	double calls;	   /* of all, estimated */
+	double scale;	   /* calls that one of known length stands for, as others are unknown */
 	uint64_t observed; /* that were seen and counted */
 	double total_ns;
 	uint64_t ns[LATENCY_QUANTILES]; /* 0: shorter than the period */
@@ -77,7 +79,10 @@ struct latency_function {
 
 enum latency_rank { LATENCY_RANK_TAIL = 0, LATENCY_RANK_P999 = 1, LATENCY_RANK_TOTAL = 2 };
 
+struct call_details;
+
 struct call_latency {
+	struct call_details *details; /* the caller's, to be filled; NULL: they are not wanted */
 	uint64_t period_ns; /* of the scanner, on average; lengths below it are not resolved; 0:
 			       there was none */
 	uint64_t pair_ns;   /* between the looks of a pair, on average; shorter calls are missing */

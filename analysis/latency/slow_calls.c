@@ -72,6 +72,18 @@ static uint64_t least(uint64_t one, uint64_t other)
 	return one < other ? one : other;
 }
 
+/* Adds @call, whose parts are known, to its function. */
+static int keep(const struct slow_calls *slow, const struct slow_call *call)
+{
+	struct latency_function *function = slow->function;
+
+	function->slow++;
+	function->slow_ns += call->length;
+	for (int i = 0; i < LATENCY_PARTS; i++)
+		function->parts[i] += call->parts[i];
+	return slow->details ? array__push(&slow->details->slow, *call) : 0;
+}
+
 int slow_calls__add(struct slow_calls *slow, uint32_t index, uint32_t number)
 {
 	const struct model_thread *thread = &slow->model->threads.data[index];
@@ -80,6 +92,10 @@ int slow_calls__add(struct slow_calls *slow, uint32_t index, uint32_t number)
 	uint64_t length = model_call__length(call);
 	uint64_t left = length;	      /* less than to the end: without what probes took */
 	uint64_t until = call->begin; /* intervals of a damaged file may overlap */
+	struct slow_call one = {.function = slow->function->number,
+				.thread = index,
+				.begin = call->begin,
+				.length = length};
 	int err = 0;
 
 	if (slow->function->slow_ns + (call->end - call->begin) < slow->function->slow_ns)
@@ -96,17 +112,15 @@ int slow_calls__add(struct slow_calls *slow, uint32_t index, uint32_t number)
 			break;
 		if (blocked)
 			err = add_wait(slow, index, interval, blocked, &part);
-		slow->function->parts[part] += blocked;
-		slow->function->parts[LATENCY_RUN_QUEUE] += queued;
+		one.parts[part] += blocked;
+		one.parts[LATENCY_RUN_QUEUE] += queued;
 		left -= blocked + queued;
 		until = end > until ? end : until;
 		if (queued && !err)
 			err = add_competitor(slow->function, interval->previous, queued);
 	}
-	slow->function->slow++;
-	slow->function->slow_ns += length;
-	slow->function->parts[LATENCY_CPU] += left;
-	return err;
+	one.parts[LATENCY_CPU] += left;
+	return err ? err : keep(slow, &one);
 }
 
 static int by_competition(const void *a, const void *b)

@@ -39,13 +39,13 @@ static int enter(void *context, const struct path_level *level)
 {
 	struct page_path *path = context;
 	uint32_t number = path->n_levels++;
-	uint64_t from = page__time(path->page, level->from);
+	uint64_t from = page__time(path->page->model, level->from);
 	struct table *table = &path->levels;
 
 	table__put(table, LEVEL_THREAD, level->thread);
 	table__put(table, LEVEL_DEPTH, level->depth);
 	table__put_signed(table, LEVEL_FROM, (int64_t)(from - path->from));
-	table__put(table, LEVEL_LENGTH, page__time(path->page, level->until) - from);
+	table__put(table, LEVEL_LENGTH, page__time(path->page->model, level->until) - from);
 	table__put(table, LEVEL_UP, path->open.n ? number - path->open.data[path->open.n - 1] : 0);
 	path->from = from;
 	return array__push(&path->open, number) ? -ENOMEM : 0;
@@ -119,7 +119,8 @@ static int put_step(void *context, const struct path_step *step)
 		return -ENOMEM;
 	table__put_signed(table, STEP_LEVEL, (int64_t)level - (int64_t)path->level);
 	table__put(table, STEP_LENGTH,
-		   page__time(path->page, step->until) - page__time(path->page, step->from));
+		   page__time(path->page->model, step->until) -
+			   page__time(path->page->model, step->from));
 	table__put(table, STEP_CATEGORY, step->category);
 	table__put(table, STEP_STACK, (uint64_t)stack);
 	table__put(table, STEP_ABOUT, (uint64_t)about);
@@ -143,8 +144,8 @@ static json_t *account(const struct page_path *path, uint32_t thread, uint64_t f
 			accounted += path->ns[i];
 	}
 	return json_pack("{s:i, s:I, s:I, s:I, s:I, s:o, s:o}", "thread", (int)thread, "from",
-			 (json_int_t)page__time(path->page, from), "until",
-			 (json_int_t)page__time(path->page, until), "wall_ns",
+			 (json_int_t)page__time(path->page->model, from), "until",
+			 (json_int_t)page__time(path->page->model, until), "wall_ns",
 			 (json_int_t)(until - from), "accounted_ns", (json_int_t)accounted,
 			 "categories", categories, "names", names);
 }

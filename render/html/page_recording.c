@@ -43,11 +43,16 @@ void page__block_name(struct page_recording *page, const char *part, char name[s
 	json_array_append_new(page->blocks, json_string(name));
 }
 
-uint64_t page__time(const struct page_recording *page, uint64_t time)
+uint64_t page__unit(const struct model *model)
 {
-	uint64_t since = time > page->model->start ? time - page->model->start : 0;
+	return model->n_intervals < MANY_INTERVALS ? 1 : ROUNDED_UNIT;
+}
 
-	return (since + page->unit_ns / 2) / page->unit_ns;
+uint64_t page__time(const struct model *model, uint64_t time)
+{
+	uint64_t unit = page__unit(model), since = time > model->start ? time - model->start : 0;
+
+	return (since + unit / 2) / unit;
 }
 
 int64_t page__stack(struct page_recording *page, uint32_t kernel, uint32_t user, bool off_cpu)
@@ -124,7 +129,8 @@ static json_t *names_json(const struct page_recording *page, const struct model_
 	for (size_t i = 0; i < thread->comms.n; i++)
 		json_array_append_new(
 			names,
-			json_pack("[I,o]", (json_int_t)page__time(page, thread->comms.data[i].time),
+			json_pack("[I,o]",
+				  (json_int_t)page__time(page->model, thread->comms.data[i].time),
 				  json__string(page->model, thread->comms.data[i].name)));
 	return names;
 }
@@ -141,9 +147,9 @@ static json_t *thread_json(const struct page_recording *page, const struct model
 			 (json_int_t)thread->tid, "process", (json_int_t)thread->process, "names",
 			 names_json(page, thread), "parent", (json_int_t)thread->parent, "recorded",
 			 path__is_recorded(thread), "waker_only", model_thread__is_helper(thread),
-			 "created", (json_int_t)page__time(page, thread->created), "ended",
-			 (json_int_t)page__time(page, thread->ended), "exited", thread->exited,
-			 "ns", ns, "factor", factors);
+			 "created", (json_int_t)page__time(page->model, thread->created), "ended",
+			 (json_int_t)page__time(page->model, thread->ended), "exited",
+			 thread->exited, "ns", ns, "factor", factors);
 }
 
 static json_t *process_json(const struct page_recording *page, const struct model_process *process)
@@ -216,7 +222,7 @@ static void describe(struct page_recording *page)
 	json_object_set_new(page->entry, "duration_ns", json__number(model->end - model->start));
 	json_object_set_new(page->entry, "mode", json_string(model->trace ? "trace" : "sampling"));
 	json_object_set_new(page->entry, "period_ns", json__number(model->period_ns));
-	json_object_set_new(page->entry, "unit_ns", json__number(page->unit_ns));
+	json_object_set_new(page->entry, "unit_ns", json__number(page__unit(page->model)));
 	json_object_set_new(page->entry, "diagnostics", diagnostics_json(model));
 	json_object_set_new(page->entry, "threads", threads);
 	json_object_set_new(page->entry, "processes", processes);
@@ -264,7 +270,6 @@ int html__recording(struct html *html, const struct html_recording *recording, s
 		.model = recording->model,
 		.number = json_array_size(list),
 		.to = html->to,
-		.unit_ns = recording->model->n_intervals < MANY_INTERVALS ? 1 : ROUNDED_UNIT,
 		.entry = json_object(),
 		.chunks = json_array(),
 		.waits = json_array(),

@@ -20,7 +20,6 @@ struct page_recording {
 	struct table stacks;	  /* nodes of the tree */
 	struct map64 stacks_seen; /* by node: the number of the stack */
 	struct table wakers;
-	uint64_t unit_ns;
 	struct page_strings objects; /* the numbers are those in the index */
 	struct map64 objects_seen;   /* by process and object: the number */
 	struct intern waits_seen;    /* by their properties: the number in @waits */
@@ -37,8 +36,11 @@ int page_path__write(struct page_recording *page, uint32_t thread);
 /* The name of a block of @page: "r0.frames", and adds it to the index. */
 void page__block_name(struct page_recording *page, const char *part, char name[static 48]);
 
-/* @time since the recording's start, in units, not below 0. */
-uint64_t page__time(const struct page_recording *page, uint64_t time);
+/* Of times in the page of @model: ns. */
+uint64_t page__unit(const struct model *model);
+
+/* @time since the start of @model, in units, not below 0. */
+uint64_t page__time(const struct model *model, uint64_t time);
 
 /* The number of the stack, as chain_tree__add() joins it; 0: none. Or -ENOMEM. */
 int64_t page__stack(struct page_recording *page, uint32_t kernel, uint32_t user, bool off_cpu);

@@ -6,6 +6,7 @@
 use strict;
 use warnings;
 
+use File::Basename qw(dirname);
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Dwell;
@@ -15,6 +16,7 @@ use Test::More;
 
 need_recording();
 
+my $root = dirname(dirname($FindBin::Bin));
 my @classes = qw(cpu io lock sched other);
 
 sub page {
@@ -181,6 +183,84 @@ sub check_part_of_waits {
 	is_deeply(\@off, [], "$file: the waits of some bins are those that dwell waits --time says");
 }
 
+# The lowest length in a bucket, and the lowest above it.
+sub bucket {
+	my ($number) = @_;
+	return ($number - 1, $number) if $number <= 64;
+	my $shift = int(($number - 1) / 32) - 1;
+	my $steps = $number - 1 - 32 * $shift;
+	return ($steps << $shift, $steps + 1 << $shift);
+}
+
+# Each quantile lies in the bucket in which the share of calls is reached; numbers are rounded to 1/256.
+sub check_quantiles {
+	my ($function, $calls, $what) = @_;
+	my @lacking;
+	for (['p50_ns', 0.5], ['p90_ns', 0.9], ['p99_ns', 0.99], ['p999_ns', 0.999], ['p9999_ns', 0.9999]) {
+		my ($key, $share) = @$_;
+		my ($below, $fits) = (0, 0);
+		for my $number (sort { $a <=> $b } keys %$calls) {
+			my $upto = $below + $calls->{$number};
+			my ($low, $next) = bucket($number);
+			my $is_in = defined $function->{$key} ? $number && $function->{$key} >= $low && $function->{$key} < $next : !$number;
+			my $wanted = $share * $function->{calls};
+			my $slack = keys(%$calls) * 128 / 256 + 1e-9 * $wanted;
+			$fits = 1 if $is_in && $below <= $wanted + $slack && $upto >= $wanted - $slack;
+			$below = $upto;
+		}
+		push @lacking, $key if !$fits;
+	}
+	is("@lacking", '', "$what: quantiles are in their buckets");
+}
+
+# The tables of calls sum up to what is known of the whole recording.
+sub check_calls {
+	my ($page) = @_;
+	my ($document, $recording) = ($page->json('r0.latency'), $page->{index}{recordings}[0]);
+	my ($calls, $slow) = map { $page->table("r0.latency.$_") } qw(calls slow);
+	my @keys = qw(runqueue lock disk network other);
+	my ($function, @got) = (0);
+	for my $i (0 .. $#{$calls->{function}}) {
+		$function += $calls->{function}[$i];
+		$got[$function]{calls} += $calls->{calls}[$i];
+		$got[$function]{observed} += $calls->{observed}[$i];
+		$got[$function]{buckets}{$calls->{bucket}[$i]} += $calls->{calls}[$i] / 256;
+	}
+	cmp_ok(scalar(keys %{{map { $_ => 1 } @{$calls->{bin}}}}), '>', 4, 'calls are spread over the time');
+	is((grep { $_ >= $recording->{latency_bins} } @{$calls->{bin}}), 0, 'which has no other bins');
+	my ($time, $outside) = (0, 0);
+	$function = 0;
+	for my $i (0 .. $#{$slow->{function}}) {
+		$function += $slow->{function}[$i];
+		$time += $slow->{begin}[$i];
+		$outside++ if $time < 0 || $time * $recording->{unit_ns} > $recording->{duration_ns} || !$recording->{threads}[$slow->{thread}[$i]]{recorded};
+		my $cpu = $slow->{length}[$i];
+		$got[$function]{slow}{"${_}_ns"} += $slow->{$_}[$i], $cpu -= $slow->{$_}[$i] for @keys;
+		$got[$function]{slow}{cpu_ns} += $cpu;
+		$got[$function]{slow}{ns} += $slow->{length}[$i];
+		$got[$function]{slow}{calls}++;
+	}
+	is($outside, 0, 'slow calls are of recorded threads, in the time of the recording');
+	cmp_ok(scalar @got, '>', 10, 'functions have calls');
+	cmp_ok(scalar @got, '<=', scalar @{$document->{functions}}, 'and are known');
+	# Of some functions, no call ended.
+	for my $i (grep { $document->{functions}[$_]{calls} > 0 || $got[$_] } 0 .. $#{$document->{functions}}) {
+		my $function = $document->{functions}[$i];
+		my $what = "$function->{name} of " . ($function->{caller} // 'none');
+		cmp_ok(abs($got[$i]{calls} / 256 - $function->{calls}), '<=', 0.5 / 256 + 1e-9 * $function->{calls}, "$what: the number of calls");
+		cmp_ok(abs($got[$i]{observed} - $function->{observed} * $function->{calls}), '<', 0.001 + 1e-9 * $function->{calls}, "$what: those seen");
+		is_deeply($got[$i]{slow}, {map { $_ => $function->{slow}{$_} } 'calls', 'ns', 'cpu_ns', map { "${_}_ns" } @keys}, "$what: slow calls");
+		check_quantiles($function, $got[$i]{buckets}, $what);
+	}
+}
+
+# Begin, length and thread of the requests of a document. It is too large for a JSON parser in perl.
+sub listed {
+	my @requests;
+	push @requests, "$1 $2 $3" while $_[0] =~ /"begin_ns": ?(\d+),\s*"length_ns": ?(\d+),\s*"unread_ns": ?\d+,\s*"tid": ?(\d+)/g;
+	return @requests;
+}
+
 # Files of each kind. Threads of the program have names that would be markup.
 my $hostile = q{</script><b>'"&};
 my @program = (program('figure1'));
@@ -222,6 +302,40 @@ subtest 'names that would be markup' => sub {
 	my $rest = $page->{text} =~ s{<script type="text/x-dwell" id="[\w.]+">[A-Za-z0-9+/=]*</script>\n}{}gr;
 	is(Page->read(slurp('trace.html'))->{text} =~ s{<script type="text/x-dwell".*?</script>\n}{}gr, $rest,
 		'outside of the data, pages are the same');
+};
+
+subtest 'latencies of a selection' => sub {
+	plan skip_all => 'dwell-cc is for x86-64' if qx(uname -m) ne "x86_64\n";
+	my @cc = (dirname($DWELL) . '/dwell-cc', '-O2', '-g', '-fdwell-min-size=0', "-I$root", '-D_GNU_SOURCE');
+	is(run(@cc, '-o', 'measured', "$root/tests/calls/measured.c", '-lpthread')->{status}, 0, 'a program is built');
+	is(run({seconds => 120}, $DWELL, 'latency', 'run', '--request', 'served', '-o', 'calls.data', '--', './measured', 2)->{status}, 0,
+		'it is recorded');
+	my $page = page('calls.html', '-i', 'calls.data');
+	is_deeply($page->json('r0.latency'), json_of('latency', 'report', '--json', '-i', 'calls.data'), 'latencies are those of dwell latency');
+	check_calls($page);
+	ok(!$page->has('r0.requests.times'), 'the document lists all requests');
+};
+
+subtest 'more requests than are listed' => sub {
+	# Some are lost if the recorder does not get a CPU for long.
+	my @all;
+	for (1 .. 5) {
+		run({seconds => 120}, $DWELL, 'latency', 'run', '--request', 'served', '-o', 'spans.data', '--', program('spans'), 70);
+		@all = listed(run($DWELL, 'latency', 'requests', '--json', '-i', 'spans.data')->{out});
+		last if @all > 100000;
+	}
+	cmp_ok(scalar @all, '>', 100000, 'there are so many') or return;
+	my $page = page('spans.html', '-i', 'spans.data');
+	my ($list) = split /"timelines"/, $page->bytes('r0.requests');
+	is(scalar(my @listed = listed($list)), 100000, 'the slowest are listed');
+	my $table = $page->table('r0.requests.times');
+	my ($recording, $time, @got) = ($page->{index}{recordings}[0], 0);
+	for my $i (0 .. $#{$table->{begin}}) {
+		$time += $table->{begin}[$i];
+		push @got, join ' ', $time, $table->{length}[$i], $recording->{threads}[$table->{thread}[$i]]{tid};
+	}
+	is($recording->{unit_ns}, 1, 'times are exact');
+	is(join("\n", sort @got), join("\n", sort @all), 'the table has all');
 };
 
 subtest 'several files' => sub {

@@ -10,6 +10,8 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Dwell;
 use JSON::PP ();
+use List::Util qw(max min);
+use POSIX ();
 use Page;
 use Test::More;
 
@@ -81,5 +83,82 @@ my ($wait) = sort { ($b->{t_wake_ns} - $b->{t_out_ns}) <=> ($a->{t_wake_ns} - $a
 	grep { $_->{event} eq 'interval' && ($_->{waker_tid} // 0) == $tid{T2} } events('-i', 'trace.data', '--no-stacks', '--class', 'lock', '--tid', $tid{T1});
 my ($number) = grep { $index->{threads}[$_]{tid} == $tid{T1} } 1 .. $#{$index->{threads}};
 spew('wait.json', JSON::PP->new->encode({at => sprintf('%d.%d', $number, ($wait->{t_out_ns} + $wait->{t_wake_ns}) / 2), by => $tid{T2}}));
+
+sub middle_of_bucket {
+	my ($bucket) = @_;
+	return $bucket - 1 if $bucket <= 64;
+	my $shift = int(($bucket - 1) / 32) - 1;
+	return ($bucket - 1 - 32 * $shift) * 2 ** $shift + (2 ** $shift - 1) / 2;
+}
+
+# Calls of a function by bucket: how many they are, their median, and the longest one.
+sub median_of {
+	my ($buckets, $sum, $slow) = @_;
+	my @buckets = sort { $a <=> $b } grep { $buckets->{$_} > 0 } keys %$buckets;
+	return () if !$buckets[-1];
+	my ($below, $median) = (0);
+	for my $bucket (@buckets) {
+		$median //= $bucket if $below + $buckets->{$bucket} > 0.5 * $sum;
+		$below += $buckets->{$bucket};
+	}
+	# Slow calls are known exactly, and no other one is longer.
+	my ($longest) = sort { $b <=> $a } map { $_->[0] } grep { $_->[1] } @$slow;
+	$longest //= min(middle_of_bucket($buckets[-1]), map { $_->[0] } @$slow);
+	$median //= $buckets[-1];
+	return (p50 => $median ? min($longest, middle_of_bucket($median)) : undef, max => $longest);
+}
+
+# By function: the length of each slow call, and whether it began in the time.
+sub slow_calls {
+	my ($page, $from, $until) = @_;
+	my $slow = $page->table('r0.latency.slow');
+	my ($function, $time, @calls) = (0, 0);
+	for my $i (0 .. $#{$slow->{function}}) {
+		$function += $slow->{function}[$i];
+		$time += $slow->{begin}[$i];
+		push @{$calls[$function]}, [$slow->{length}[$i], $time >= $from && $time < $until];
+	}
+	return @calls;
+}
+
+# What the tables give for a part of the time.
+sub selected_calls {
+	my ($page, $from, $until) = @_;
+	my ($recording, $document, $calls) = ($page->{index}{recordings}[0], $page->json('r0.latency'), $page->table('r0.latency.calls'));
+	my ($first, $last) = map { $_ / $recording->{duration_ns} * $recording->{latency_bins} } $from, $until;
+	my ($function, @buckets, @sums) = (0);
+	for my $i (0 .. $#{$calls->{bin}}) {
+		my $share = min($calls->{bin}[$i] + 1, $last) - max($calls->{bin}[$i], $first);
+		$function += $calls->{function}[$i];
+		next if $share <= 0;
+		$buckets[$function]{$calls->{bucket}[$i]} += $calls->{calls}[$i] / 256 * $share;
+		$sums[$function] += $calls->{calls}[$i] / 256 * $share;
+	}
+	my @slow = slow_calls($page, $from, $until);
+	return map {
+		my $of = $document->{functions}[$_];
+		{name => $of->{name}, caller => $of->{caller}, all => $of->{calls}, calls => $sums[$_], median_of($buckets[$_], $sums[$_], $slow[$_])};
+	} grep { $buckets[$_] } 0 .. $#buckets;
+}
+
+sub selected_requests {
+	my ($page, $from, $until) = @_;
+	my @requests = grep { $_->{begin_ns} >= $from && $_->{begin_ns} < $until } @{$page->json('r0.requests')->{requests}};
+	my @lengths = sort { $a <=> $b } map { $_->{length_ns} } @requests;
+	my ($p50, $p99) = map { my $rank = POSIX::ceil($_ * @lengths); $lengths[$rank ? $rank - 1 : 0] } 0.5, 0.99;
+	return {count => scalar @lengths, p50 => $p50, p99 => $p99, max => $lengths[-1], all => scalar @{$page->json('r0.requests')->{requests}}};
+}
+
+if (qx(uname -m) eq "x86_64\n") {
+	my $built = run(dirname($DWELL) . '/dwell-cc', '-O2', '-g', '-fdwell-min-size=0', "-I$root", '-D_GNU_SOURCE', '-o', 'measured',
+		"$root/tests/calls/measured.c", '-lpthread');
+	BAIL_OUT("dwell-cc: $built->{err}") if $built->{status};
+	save('', 'latency', 'run', '--request', 'served', '-o', 'calls.data', '--', './measured', 2);
+	save('', 'html', '-i', 'calls.data', '-o', 'calls.html');
+	my $page = Page->read(slurp('calls.html'));
+	my ($from, $until) = map { int($_ * $page->{index}{recordings}[0]{duration_ns}) } 0.4, 0.7;
+	spew('calls.json', JSON::PP->new->utf8->encode({from => $from, until => $until, functions => [selected_calls($page, $from, $until)],
+		requests => selected_requests($page, $from, $until)}));
+}
 
 exit(system('node', "$root/viewer/test/browser/page.mjs", $DIR) ? 1 : 0);

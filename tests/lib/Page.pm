@@ -22,8 +22,11 @@ my %columns = (
 	levels    => [qw(thread depth from length up)],
 	steps     => [qw(level length category stack about)],
 	bins      => [qw(gap cause count plain weight)],
+	calls     => [qw(function bin bucket calls observed short_ns)],
+	slow      => [qw(function thread begin length runqueue lock disk network other)],
+	times     => [qw(begin length thread)],
 );
-my %signed = ('intervals.gap' => 1, 'samples.gap' => 1, 'levels.from' => 1, 'steps.level' => 1);
+my %signed = ('intervals.gap' => 1, 'samples.gap' => 1, 'levels.from' => 1, 'steps.level' => 1, 'slow.begin' => 1);
 
 # Records as Dwell::record() does, to the file after -o, until its page has exact times: on a busy machine a
 # program's wakers may have too many intervals for that. Returns whether it succeeded.

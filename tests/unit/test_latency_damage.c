@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 
+#include "analysis/latency/call_details.h"
 #include "analysis/latency/timeline.h"
 #include "render/latency/latency_locks.h"
 #include "render/latency/latency_requests.h"
@@ -38,9 +40,61 @@ static void check_function(const struct latency_function *function)
 	assert_true(function->calls >= 0 && function->total_ns >= 0);
 }
 
+/* What the details of a function sum up to. */
+struct detail_sum {
+	double calls;
+	double observed;
+	uint64_t slow;
+	uint64_t parts[LATENCY_PARTS];
+};
+
+static bool is_near(double one, double other)
+{
+	return fabs(one - other) <= 1e-6 * (1 + fabs(other));
+}
+
+static void check_details(const struct call_latency *latency)
+{
+	const struct call_details *details = latency->details;
+	struct detail_sum *sums = calloc(latency->functions.n + 1, sizeof(*sums));
+
+	assert_non_null(sums);
+	for (size_t i = 0; i < details->cells.n; i++) {
+		const struct call_cell *cell = &details->cells.data[i];
+
+		assert_true(cell->function < latency->functions.n && cell->bin < details->bins);
+		sums[cell->function].calls += cell->calls;
+		sums[cell->function].observed += cell->observed;
+	}
+	for (size_t i = 0; i < details->slow.n; i++) {
+		const struct slow_call *call = &details->slow.data[i];
+		uint64_t length = 0;
+
+		assert_true(call->function < latency->functions.n);
+		sums[call->function].slow++;
+		for (int part = 0; part < LATENCY_PARTS; part++) {
+			sums[call->function].parts[part] += call->parts[part];
+			length += call->parts[part];
+		}
+		assert_true(length == call->length);
+	}
+	for (size_t i = 0; i < latency->functions.n; i++) {
+		const struct latency_function *function = &latency->functions.data[i];
+
+		assert_true(is_near(sums[i].calls, function->calls));
+		/* What only a damaged file has overflows. */
+		if (sums[i].observed < 0x1p63)
+			assert_true(is_near(sums[i].observed, (double)function->observed));
+		assert_true(sums[i].slow == function->slow);
+		assert_memory_equal(sums[i].parts, function->parts, sizeof(function->parts));
+	}
+	free(sums);
+}
+
 static void check_latency(const struct model *model, const struct wait_causes *causes)
 {
-	struct call_latency latency = {};
+	struct call_details details = {};
+	struct call_latency latency = {.details = &details};
 	struct latency_view view = {.model = model, .latency = &latency};
 	size_t size;
 	char *text;
@@ -51,6 +105,7 @@ static void check_latency(const struct model *model, const struct wait_causes *c
 	for (size_t i = 0; i < latency.functions.n; i++)
 		check_function(&latency.functions.data[i]);
 	if (!err) {
+		check_details(&latency);
 		to = open_memstream(&text, &size);
 		assert_int_equal(latency_view__text(&view, to), 0);
 		fclose(to);
@@ -60,6 +115,7 @@ static void check_latency(const struct model *model, const struct wait_causes *c
 		fclose(to);
 		check_document(text);
 	}
+	call_details__free(&details);
 	call_latency__free(&latency);
 }
 

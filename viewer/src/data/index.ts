@@ -51,6 +51,8 @@ export interface RecordingInfo {
 	/** Of the block `rN.waits.bins`. */
 	wait_bins?: { from_ns: number; length_ns: number };
 	blocks: string[];
+	/** Of rN.latency.calls, if that is there. */
+	latency_bins?: number;
 }
 
 export interface Index {

@@ -40,8 +40,6 @@ export interface View {
 	title: string;
 	/** The digit that goes to it. */
 	key: string;
-	/** It shows all of a recording, whatever the selection is. */
-	isWhole?: boolean;
 	available(app: App): boolean;
 	mount(root: HTMLElement, app: App): ViewInstance;
 }

@@ -238,7 +238,6 @@ class Page implements App {
 			h('span', { class: 'range' }, `${clockText(selection.from, span)} to ${clockText(selection.until, span)} (${timeText(span)})`),
 			h('span', { class: 'classes', role: 'group', 'aria-label': 'Classes' }, ...classes, idle),
 			threads && h('span', {}, `${threads.size} of ${recording.threads.filter((thread) => thread.recorded && !thread.waker_only).length} threads`),
-			this.view?.view.isWhole === true && (span < whole.until || threads !== null || selection.classes !== 31) && h('strong', {}, `${this.view.view.title}: of the whole recording`),
 			(span < whole.until || threads || selection.classes !== 31) && h('button', {
 				type: 'button', 'data-control': 'all', onclick: () => this.select({ ...whole, idle: selection.idle }),
 			}, 'Select all'),

@@ -1,10 +1,11 @@
 // Latencies by function: quantiles on a logarithmic axis, and what slow calls did.
 import { h } from '../ui/dom.js';
-import { QUANTILES, quantileStrip, SPLIT, splitBar, stripAxis, type Quantiles } from './latency-parts.js';
-import { logScale } from './latency-shape.js';
+import { QUANTILES, quantileStrip, SPLIT, splitBar, stripAxis } from './latency-parts.js';
+import type { SelectedCalls, SlowCall } from './latency-selection.js';
+import { logScale, type Quantiles } from './latency-shape.js';
 import { countText, limitedRows, nsText, pairs, percentText, plainTable, tableHead, tickText } from './summary-parts.js';
 
-interface SlowCalls {
+export interface SlowCalls {
 	readonly calls: number;
 	readonly ns: number;
 	readonly cpu_ns: number;
@@ -60,17 +61,37 @@ export function functionKey(f: LatencyFunction): string {
 	return f.caller ? `${f.name} < ${f.caller}` : f.name;
 }
 
-export function functionsPart(document: LatencyDocument, state: FunctionsState, changed: () => void): HTMLElement {
+/** What the page knows about the selection and threads. */
+export interface FunctionsContext {
+	/** The slowest calls of a function, by its number, in the selection. */
+	slowest(number: number): SlowCall[];
+	threadName(thread: number): string;
+	/** Shows a time, in ns, of a thread in another view. */
+	showTime(from_ns: number, until_ns: number, thread: number): void;
+}
+
+export interface FunctionsPart {
+	readonly element: HTMLElement;
+	/** Shows the calls of the selection; `note` says which they are, '' that they are all. */
+	select(selected: SelectedCalls, note: string): void;
+}
+
+export function functionsPart(document: LatencyDocument, state: FunctionsState, context: FunctionsContext, changed: () => void): FunctionsPart {
 	const below = `< ${nsText(document.resolution_ns)}`;
 	const quantile = (ns: number | null): string => (ns === null ? below : nsText(ns));
 	const longest = document.functions.reduce((most, f) => Math.max(most, f.max_ns ?? 0), document.resolution_ns * 2);
 	const scale = logScale(document.resolution_ns / 2, longest);
 	const tableBox = h('div', { class: 'scroll-box', tabindex: '0', role: 'region', 'aria-label': 'Table' });
 	const detail = h('div', { class: 'detail-panel', 'aria-live': 'polite', tabindex: '0', role: 'region', 'aria-label': 'Details' });
+	const noteBox = h('p', { class: 'muted selection-note', role: 'status' });
+	let selected: SelectedCalls = { document, numbers: new Map() };
+	let isPart = false;
 
-	const show = (f: LatencyFunction | undefined): void => {
+	const show = (): void => {
+		const f = state.selected ? selected.document.functions.find((one) => functionKey(one) === state.selected) : undefined;
 		detail.replaceChildren();
-		if (f) detail.append(functionDetail(f, quantile));
+		if (f) detail.append(functionDetail(f, quantile, isPart, slowestTable(context.slowest(selected.numbers.get(f) ?? 0), context)));
+		else if (state.selected && isPart) detail.append(h('p', { class: 'muted' }, `No call of ${state.selected} began in the selection.`));
 	};
 	const row = (f: LatencyFunction): HTMLElement => {
 		const key = functionKey(f);
@@ -85,7 +106,7 @@ export function functionsPart(document: LatencyDocument, state: FunctionsState, 
 			}
 			made.classList.toggle('selected', state.selected === key);
 			name.setAttribute('aria-pressed', String(state.selected === key));
-			show(state.selected ? f : undefined);
+			show();
 		});
 		const quantiles = QUANTILES.map(({ key: k, name: n }) => `${n} ${quantile(f[k])}`).join(', ');
 		const num = (text: string): HTMLElement => h('td', { class: 'num' }, text);
@@ -93,7 +114,7 @@ export function functionsPart(document: LatencyDocument, state: FunctionsState, 
 			h('td', { class: 'text function-name' }, name, f.caller ? h('span', { class: 'muted' }, `\u2039 ${f.caller}`) : ''),
 			num(countText(f.calls)), num(nsText(f.total_ns)),
 			h('td', { class: 'cell-picture' }, quantileStrip(f, scale, document.resolution_ns / 2, quantiles)),
-			h('td', { class: 'cell-picture' }, f.slow ? splitBar(f.slow as unknown as Record<string, unknown>, splitText(f.slow)) : ''),
+			h('td', { class: 'cell-picture' }, f.slow ? splitBar({ ...f.slow }, splitText({ ...f.slow })) : ''),
 			num(quantile(f.p50_ns)), num(quantile(f.p99_ns)), num(quantile(f.p999_ns)), num(quantile(f.max_ns)),
 			num(percentText(f.observed, 0)),
 		);
@@ -102,7 +123,7 @@ export function functionsPart(document: LatencyDocument, state: FunctionsState, 
 	const draw = (): void => {
 		const order = orders.find((one) => one.id === state.order) ?? orders[0]!;
 		const filter = state.filter.toLowerCase();
-		const functions = document.functions
+		const functions = selected.document.functions
 			.filter((f) => !filter || functionKey(f).toLowerCase().includes(filter))
 			.sort((a, b) => order.key(b) - order.key(a));
 		const head = tableHead(['function \u2039 caller', 'calls#', 'total#', 'p50 to longest', 'time of the slowest 1%', 'p50#', 'p99#', 'p99.9#', 'max#', 'seen#']);
@@ -130,15 +151,23 @@ export function functionsPart(document: LatencyDocument, state: FunctionsState, 
 		changed();
 		draw();
 	});
-	draw();
-	show(document.functions.find((f) => functionKey(f) === state.selected));
-
 	const legend = h('p', { class: 'split-legend' });
 	for (const { name, className } of SPLIT) legend.append(h('span', {}, h('span', { class: `key ${className}` }), name));
-	return h('div', {},
-		h('p', { class: 'muted' }, resolutionText(document)),
+	const element = h('div', {},
+		h('p', { class: 'muted' }, resolutionText(document)), noteBox,
 		h('div', { class: 'control-row' }, h('label', {}, 'Order ', orderSelect), filterInput, legend),
 		h('div', { class: 'with-detail' }, tableBox, detail));
+	return {
+		element,
+		select: (given, note) => {
+			selected = given;
+			isPart = note !== '';
+			noteBox.textContent = note;
+			noteBox.hidden = !isPart;
+			draw();
+			show();
+		},
+	};
 }
 
 function resolutionText(document: LatencyDocument): string {
@@ -151,36 +180,51 @@ function resolutionText(document: LatencyDocument): string {
 	return parts.join(' ');
 }
 
-function splitText(slow: SlowCalls): string {
-	const values = SPLIT.map(({ key, name }) => ({ name, ns: Number((slow as unknown as Record<string, unknown>)[key] ?? 0) }));
+function splitText(slow: Readonly<Record<string, unknown>>): string {
+	const values = SPLIT.map(({ key, name }) => ({ name, ns: Number(slow[key] ?? 0) }));
 	const sum = values.reduce((all, value) => all + value.ns, 0);
 	if (sum === 0) return 'nothing';
 	return values.filter((value) => value.ns > 0).map((value) => `${value.name} ${percentText(value.ns / sum, 0)}`).join(', ');
 }
 
-function functionDetail(f: LatencyFunction, quantile: (ns: number | null) => string): HTMLElement {
+/** Each with a button that shows it in another view. */
+function slowestTable(calls: readonly SlowCall[], context: FunctionsContext): HTMLElement | string {
+	if (calls.length === 0) return '';
+	const rows = calls.map(({ thread, begin_ns, length_ns, parts }) => {
+		const button = h('button', { type: 'button', class: 'link-button', title: 'Show in the timeline' }, nsText(begin_ns));
+		const where = h('span', { title: splitText(parts) });
+		button.addEventListener('click', () => context.showTime(begin_ns, begin_ns + length_ns, thread));
+		where.append(splitBar(parts, splitText(parts)));
+		return [button, nsText(length_ns), context.threadName(thread), where];
+	});
+	return h('div', {}, h('h3', {}, 'The slowest calls'),
+		h('div', { class: 'scroll-box', tabindex: '0', role: 'region', 'aria-label': 'The slowest calls' },
+			plainTable('The slowest calls of the function', ['at#', 'length#', 'thread', 'where its time went'], rows)));
+}
+
+function functionDetail(f: LatencyFunction, quantile: (ns: number | null) => string, isPart: boolean, slowest: HTMLElement | string): HTMLElement {
 	const panel = h('section', { 'aria-label': f.name },
 		h('h2', { class: 'wrap' }, f.name),
 		h('p', { class: 'muted wrap' }, f.caller ? `called by ${f.caller}` : '', f.probed ? ' measured by probes' : ''),
 		plainTable('Quantiles', ['', 'length#'], QUANTILES.map(({ key, name }) => [name, quantile(f[key])])));
 	const { slow } = f;
 	if (!slow) return panel;
-	const all = SPLIT.reduce((sum, { key }) => sum + Number((slow as unknown as Record<string, unknown>)[key] ?? 0), 0);
+	const ofWhole = isPart ? ' in the whole recording' : '';
+	const all = Math.max(1, slow.ns);
+	const ns = (key: string): number => Number((slow as unknown as Record<string, unknown>)[key] ?? 0);
 	panel.append(
-		h('h3', {}, `The slowest ${countText(slow.calls)} call${slow.calls === 1 ? '' : 's'}: ${nsText(slow.ns)}`),
-		pairs(SPLIT.map(({ key, name }) => {
-			const ns = Number((slow as unknown as Record<string, unknown>)[key] ?? 0);
-			return [name, ns > 0 ? `${nsText(ns)}, ${percentText(ns / all, 0)}` : null] as const;
-		})));
+		h('h3', {}, isPart ? `${countText(slow.calls)} of the slowest calls began in the selection: ${nsText(slow.ns)}`
+			: `The slowest ${countText(slow.calls)} call${slow.calls === 1 ? '' : 's'}: ${nsText(slow.ns)}`),
+		pairs(SPLIT.map(({ key, name }) => [name, ns(key) > 0 ? `${nsText(ns(key))}, ${percentText(ns(key) / all, 0)}` : null] as const)), slowest);
 	if (slow.holders?.length)
-		panel.append(h('h3', {}, 'Who held the locks'), plainTable('Holders of locks', ['thread', 'released in', 'waited#'],
+		panel.append(h('h3', {}, `Who held the locks${ofWhole}`), plainTable('Holders of locks', ['thread', 'released in', 'waited#'],
 			slow.holders.map((one) => [`${one.comm}/${one.thread}`, one.function ?? '', nsText(one.ns)])));
 	const others = (slow.waits ?? []).filter((wait) => wait.kind !== 'futex' || !slow.holders?.length);
 	if (others.length)
-		panel.append(h('h3', {}, 'Waits'), plainTable('Waits', ['wait', 'for', 'time#'],
+		panel.append(h('h3', {}, `Waits${ofWhole}`), plainTable('Waits', ['wait', 'for', 'time#'],
 			others.map((one) => [one.kind, waitCause(one), nsText(one.ns)])));
 	if (slow.ran_instead?.length)
-		panel.append(h('h3', {}, 'Who had the CPU meanwhile'), plainTable('Threads that ran instead', ['thread', 'time#'],
+		panel.append(h('h3', {}, `Who had the CPU meanwhile${ofWhole}`), plainTable('Threads that ran instead', ['thread', 'time#'],
 			slow.ran_instead.map((one) => [`${one.comm}/${one.thread}`, nsText(one.ns)])));
 	return panel;
 }

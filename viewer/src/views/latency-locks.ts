@@ -25,7 +25,18 @@ export interface LocksDocument {
 
 const MOST = 20;
 
-export function locksPart(document: LocksDocument, threadName: (tid: number) => string): HTMLElement {
+export interface LocksPart {
+	readonly element: HTMLElement;
+	/** Says that locks are not of the selection, if that is a part. */
+	select(isPart: boolean): void;
+}
+
+export function locksPart(document: LocksDocument, threadName: (tid: number) => string): LocksPart {
+	const note = h('p', { class: 'muted selection-note', role: 'status' }, 'Locks: of the whole recording.');
+	return { element: h('div', {}, note, locksTable(document, threadName)), select: (isPart) => { note.hidden = !isPart; } };
+}
+
+function locksTable(document: LocksDocument, threadName: (tid: number) => string): HTMLElement {
 	if (document.locks.length === 0) return h('p', {}, 'Nothing waited for a lock.');
 	const body = limitedRows(document.locks, 25, 7, (lock) => {
 		const num = (text: string): HTMLElement => h('td', { class: 'num' }, text);

@@ -1,24 +1,10 @@
 // Pictures of the latency view that are small enough for SVG.
-import { histogram, tailPoints, type LogScale } from './latency-shape.js';
+import { histogram, QUANTILE_KEYS, tailPoints, type LogScale, type Quantiles } from './latency-shape.js';
 import { svg } from './waits-svg.js';
 
-export interface Quantiles {
-	readonly p50_ns: number | null;
-	readonly p90_ns: number | null;
-	readonly p99_ns: number | null;
-	readonly p999_ns: number | null;
-	readonly p9999_ns: number | null;
-	readonly max_ns: number | null;
-}
+const QUANTILE_NAMES = ['p50', 'p90', 'p99', 'p99.9', 'p99.99', 'max'];
 
-export const QUANTILES: readonly { readonly key: keyof Quantiles; readonly name: string }[] = [
-	{ key: 'p50_ns', name: 'p50' },
-	{ key: 'p90_ns', name: 'p90' },
-	{ key: 'p99_ns', name: 'p99' },
-	{ key: 'p999_ns', name: 'p99.9' },
-	{ key: 'p9999_ns', name: 'p99.99' },
-	{ key: 'max_ns', name: 'max' },
-];
+export const QUANTILES = QUANTILE_KEYS.map((key, i) => ({ key, name: QUANTILE_NAMES[i]! }));
 
 /** What slow calls did, in the order in which the bars have it. */
 export const SPLIT: readonly { readonly key: string; readonly name: string; readonly className: string }[] = [
@@ -81,7 +67,7 @@ export function splitBar(slow: Readonly<Record<string, unknown>>, label: string)
 
 /** Histogram of lengths, and above it the share of requests that take longer, both over log(length). */
 export function distributionChart(
-	sorted: readonly number[], quantiles: Quantiles, scale: LogScale, text: (ns: number) => string, label: string,
+	sorted: ArrayLike<number>, quantiles: Quantiles, scale: LogScale, text: (ns: number) => string, label: string,
 ): SVGElement {
 	const width = 760;
 	const height = 190;

@@ -1,8 +1,8 @@
 // Requests: their distribution, the slowest ones, and the timeline of one (LDB, figure 6).
 import { h } from '../ui/dom.js';
-import { distributionChart, QUANTILES, type Quantiles } from './latency-parts.js';
+import { distributionChart, QUANTILES } from './latency-parts.js';
 import {
-	isHolderItem, layoutTimeline, logScale, timelineCauses, type TimelineItem, type TimelineLayout,
+	isHolderItem, layoutTimeline, logScale, timelineCauses, type LogScale, type Quantiles, type TimelineItem, type TimelineLayout,
 } from './latency-shape.js';
 import { BoxPicture, type Box, type PictureColors, type Scene } from './path-canvas.js';
 import { linearTicks } from './causal-curve.js';
@@ -27,6 +27,8 @@ export interface RequestsDocument {
 	readonly latency: Quantiles;
 	readonly requests: readonly Request[];
 	readonly timelines?: readonly Timeline[];
+	/** Of all of them, the longest first, if `requests` may lack some. */
+	readonly lengths?: ArrayLike<number>;
 }
 
 export interface RequestsState {
@@ -38,48 +40,65 @@ export interface RequestsContext {
 	readonly colors: () => PictureColors & { readonly cpu: string; readonly io: string; readonly lock: string; readonly sched: string; readonly other: string; readonly holder: string };
 	threadName(tid: number): string;
 	readonly lockNames: LockNames;
-	/** Shows a part of the recording, in ns from its start, in another view. */
+	/** Shows a part of the recording, in ns from its start, of the thread `tid` in another view. */
 	showTime(from_ns: number, until_ns: number, tid: number): void;
 }
 
 export interface RequestsPart {
 	readonly element: HTMLElement;
+	/** Shows the requests of the selection; `note` says which they are, '' that they are all. */
+	select(selected: RequestsDocument, note: string): void;
 	update(): void;
 	dispose(): void;
 }
 
-export function requestsPart(
-	document: RequestsDocument, state: RequestsState, context: RequestsContext, changed: () => void,
-): RequestsPart {
-	const timelines = new Map((document.timelines ?? []).map((timeline) => [String(timeline.id), timeline]));
-	const lengths = document.requests.map((request) => request.length_ns);
-	const shortest = lengths.length ? lengths[lengths.length - 1]! : 1000;
-	const scale = logScale(Math.min(shortest, document.latency.p50_ns ?? shortest), document.latency.max_ns ?? 1000);
-	const quantiles = QUANTILES.map(({ key, name }) => `${name} ${document.latency[key] === null ? '?' : nsText(document.latency[key]!)}`);
-	const timelineBox = h('div', { class: 'timeline-box' });
-	let picture: BoxPicture | null = null;
+/** The lengths of requests, and how many there are. */
+function distributionPart(selected: RequestsDocument, scale: LogScale): HTMLElement {
+	const lengths = selected.lengths ?? selected.requests.map((request) => request.length_ns);
+	const quantiles = QUANTILES.map(({ key, name }) => `${name} ${selected.latency[key] === null ? '?' : nsText(selected.latency[key]!)}`);
+	const title = `${countText(selected.count)} request${selected.count === 1 ? '' : 's'}`;
+	const isCut = lengths.length < selected.count;
+	return h('section', { 'aria-label': 'Distribution' },
+		h('p', { class: 'wide request-quantiles' }, selected.count > 0 ? `${title}: ${quantiles.join(', ')}` : 'No request began in the selection.'),
+		lengths.length > 1 ? h('figure', {},
+			distributionChart(lengths, selected.latency, scale, tickText, `Distribution of ${title}: ${quantiles.join(', ')}`),
+			h('figcaption', { class: 'muted' }, `Bars: requests by latency${isCut ? ` (of the slowest ${countText(lengths.length)})` : ''}. Line: share of requests that take longer, on a logarithmic axis.`)) : '');
+}
 
-	const show = (): void => {
+export function requestsPart(
+	whole: RequestsDocument, state: RequestsState, context: RequestsContext, changed: () => void,
+): RequestsPart {
+	const shortest = whole.requests.at(-1)?.length_ns ?? 1000;
+	/* That of all requests, whatever is selected: pictures can be compared. */
+	const scale = logScale(Math.min(shortest, whole.latency.p50_ns ?? shortest), whole.latency.max_ns ?? 1000);
+	const note = h('p', { class: 'muted selection-note', role: 'status' });
+	const grid = h('div', { class: 'request-grid' });
+	const timelineBox = h('div', { class: 'timeline-box' });
+	let timelines = new Map<string, Timeline>();
+	let picture: BoxPicture | null = null;
+	let shown: Timeline | undefined;
+
+	const showTimeline = (timeline: Timeline | undefined, otherwise: string): void => {
+		if (timeline && timeline === shown) return;
+		shown = timeline;
 		picture?.dispose();
 		picture = null;
-		const timeline = timelines.get(state.request);
 		timelineBox.replaceChildren();
 		if (timeline) {
 			const part = timelinePart(timeline, context);
 			picture = part.picture;
 			timelineBox.append(part.element);
 			picture.update();
-		} else if (document.requests.length > 0)
-			timelineBox.append(h('p', { class: 'muted' }, timelines.size > 0 ? 'Choose a request to see its timeline.' : 'There are no timelines in this file.'));
+		} else if (otherwise) timelineBox.append(h('p', { class: 'muted' }, otherwise));
 	};
-	const body = limitedRows(document.requests, 12, 6, (request) => {
-		const id = String(request.id);
-		const button = h('button', { type: 'button', class: 'link-button', 'aria-pressed': String(id === state.request) }, id) as HTMLButtonElement;
+	const row = (request: Request, body: () => HTMLElement): HTMLElement => {
+		const id = String(request.id), isShown = id === String(shown?.id);
+		const button = h('button', { type: 'button', class: 'link-button', 'aria-pressed': String(isShown) }, id) as HTMLButtonElement;
 		if (!timelines.has(id)) {
 			button.disabled = true;
 			button.title = 'Only the slowest requests have timelines here';
 		}
-		const row = h('tr', { class: id === state.request ? 'selected' : '' },
+		const made = h('tr', { class: isShown ? 'selected' : '' },
 			h('td', { class: 'num' }, button), h('td', { class: 'num' }, nsText(request.length_ns)),
 			h('td', { class: 'num' }, request.unread_ns > 0 ? nsText(request.unread_ns) : ''),
 			h('td', { class: 'num' }, nsText(request.begin_ns)),
@@ -88,34 +107,36 @@ export function requestsPart(
 		button.addEventListener('click', () => {
 			state.request = id;
 			changed();
-			for (const other of body.querySelectorAll('tr.selected')) {
+			for (const other of body().querySelectorAll('tr.selected')) {
 				other.classList.remove('selected');
 				other.querySelector('button')?.setAttribute('aria-pressed', 'false');
 			}
-			row.classList.add('selected');
+			made.classList.add('selected');
 			button.setAttribute('aria-pressed', 'true');
-			show();
+			showTimeline(timelines.get(id), '');
 		});
-		return row;
-	});
-	if (!timelines.has(state.request)) state.request = timelines.size > 0 ? [...timelines.keys()][0]! : '';
-	const first = [...body.querySelectorAll('tr')].find((row) => row.querySelector('button')?.textContent === state.request);
-	first?.classList.add('selected');
-	first?.querySelector('button')?.setAttribute('aria-pressed', 'true');
-
-	const isCut = document.requests.length < document.count;
-	const element = h('div', {}, h('div', { class: 'request-grid' },
-		h('section', { 'aria-label': 'Distribution' }, h('p', { class: 'wide' }, `${countText(document.count)} requests: ${quantiles.join(', ')}`),
-		document.requests.length > 1 ? h('figure', {},
-			distributionChart(lengths, document.latency, scale, tickText, `Distribution of ${document.count} requests: ${quantiles.join(', ')}`),
-			h('figcaption', { class: 'muted' }, `Bars: requests by latency${isCut ? ` (of the slowest ${countText(document.requests.length)})` : ''}. Line: share of requests that take longer, on a logarithmic axis.`)) : ''),
-		h('section', { 'aria-label': 'The slowest requests' }, h('h2', {}, 'The slowest requests'),
-		h('div', { class: 'scroll-box', tabindex: '0', role: 'region', 'aria-label': 'Table' }, h('table', { class: 'plain-table' },
-			h('caption', { class: 'visually-hidden' }, 'The slowest requests'),
-			tableHead(['request#', 'latency#', 'before it was read#', 'at#', 'answered by', 'from']), body)))),
-		timelineBox);
-	show();
-	return { element, update: () => picture?.update(), dispose: () => picture?.dispose() };
+		return made;
+	};
+	const slowestPart = (selected: RequestsDocument): HTMLElement => {
+		const body: HTMLElement = limitedRows(selected.requests, 12, 6, (request) => row(request, () => body));
+		return h('section', { 'aria-label': 'The slowest requests' }, h('h2', {}, 'The slowest requests'),
+			h('div', { class: 'scroll-box', tabindex: '0', role: 'region', 'aria-label': 'Table' }, h('table', { class: 'plain-table' },
+				h('caption', { class: 'visually-hidden' }, 'The slowest requests'),
+				tableHead(['request#', 'latency#', 'before it was read#', 'at#', 'answered by', 'from']), body)));
+	};
+	const select = (selected: RequestsDocument, text: string): void => {
+		note.textContent = text;
+		note.hidden = text === '';
+		timelines = new Map((selected.timelines ?? []).map((timeline) => [String(timeline.id), timeline]));
+		const isThere = (whole.timelines ?? []).length > 0;
+		showTimeline(timelines.get(state.request) ?? [...timelines.values()][0],
+			selected.count === 0 ? '' : isThere ? 'None of these requests has a timeline here: only the slowest of the recording have.' : 'There are no timelines in this file.');
+		grid.replaceChildren(distributionPart(selected, scale), slowestPart(selected));
+	};
+	return {
+		element: h('div', {}, note, grid, timelineBox), select,
+		update: () => picture?.update(), dispose: () => picture?.dispose(),
+	};
 }
 
 function itemText(item: TimelineItem, context: RequestsContext): string {

@@ -1,5 +1,16 @@
 // Logarithmic axes, distributions and the layout of a request's timeline. Pure functions.
 
+export interface Quantiles {
+	readonly p50_ns: number | null;
+	readonly p90_ns: number | null;
+	readonly p99_ns: number | null;
+	readonly p999_ns: number | null;
+	readonly p9999_ns: number | null;
+	readonly max_ns: number | null;
+}
+
+export const QUANTILE_KEYS: readonly (keyof Quantiles)[] = ['p50_ns', 'p90_ns', 'p99_ns', 'p999_ns', 'p9999_ns', 'max_ns'];
+
 /** Ticks of a logarithmic axis of ns that lie in [low, high]: powers of ten, with 2 and 5 if few. */
 export function logTicks(low: number, high: number): number[] {
 	const ticks: number[] = [];

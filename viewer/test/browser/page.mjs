@@ -1,7 +1,7 @@
 // The report page in a browser, against what the commands print.
 //
 //	node page.mjs FOLDER	with the pages and JSON documents that tests/e2e/91-html-page.t makes
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { done, eventually, is, launch, ok, open, rowsOf, timeText, view } from './browser.mjs';
 
@@ -208,6 +208,57 @@ async function scaled() {
 	await page.context().close();
 }
 
+/* Functions and requests are of the selection: as computed from the tables of the page. */
+async function latencies() {
+	const expected = json('calls.json'), { from, until, requests } = expected;
+	const page = await open(browser, file('calls.html'), '#view=latency&part=functions&order=calls');
+	const caption = 'Latencies by function', number = (text) => Number(text.replaceAll(',', ''));
+	const cellsOf = (rows, { name, caller }) => rows.find(([cell]) => cell === `${name}${caller ? `\u2039 ${caller}` : ''}`);
+	const all = await rowsOf(page, caption);
+	ok(expected.functions.length > 0, 'latency: functions have calls in the selection', expected.functions.length);
+	for (const one of expected.functions) ok(Math.abs(number(cellsOf(all, one)?.[1] ?? '') - one.all) <= 0.51, `latency: calls of ${one.name}`, cellsOf(all, one));
+	await page.evaluate((wanted) => location.hash = `#view=latency&part=functions&order=calls&t=${wanted}`, `${from}-${until}`);
+	ok(await eventually(page, () => document.querySelector('.view-latency .selection-note:not([hidden])')?.textContent.startsWith('Calls that began in the selection')), 'latency: which calls are selected is said');
+	const rows = await rowsOf(page, caption);
+	ok(expected.functions.some(({ calls, all: before }) => calls < before * 0.9), 'latency: a selection has fewer calls');
+	for (const one of expected.functions.filter(({ calls }) => calls >= 1)) {
+		const cells = cellsOf(rows, one), isLength = (text, ns) => ns === null || ns === undefined ? text?.startsWith('< ') : text === timeText(ns);
+		ok(Math.abs(number(cells?.[1] ?? '') - one.calls) <= 0.51, `latency: calls of ${one.name} in the selection`, `${cells}, expected ${one.calls}`);
+		ok(isLength(cells?.[5], one.p50) && isLength(cells?.[8], one.max), `latency: the median and the longest call of ${one.name} in the selection`, `${cells}, expected ${one.p50}, ${one.max}`);
+	}
+	await page.locator('.function-table tbody button').first().click();
+	ok(await eventually(page, () => document.querySelector('.detail-panel h2')), 'latency: details of a function');
+	await page.locator('[role=tab]', { hasText: 'Requests' }).click();
+	const line = `${requests.count.toLocaleString('en-US')} request${requests.count === 1 ? '' : 's'}: p50 ${timeText(requests.p50 ?? 0)}`;
+	const text = await eventually(page, () => document.querySelector('.request-quantiles')?.textContent);
+	ok(requests.count === 0 ? text?.startsWith('No request') : text?.startsWith(line) && text.includes(`p99 ${timeText(requests.p99)}`) && text.endsWith(`max ${timeText(requests.max)}`),
+		'latency: requests of the selection', `${text}, expected ${line}`);
+	await page.locator('[data-control=all]').click();
+	const whole = `${requests.all.toLocaleString('en-US')} request${requests.all === 1 ? '' : 's'}: `;
+	ok(await eventually(page, (wanted) => document.querySelector('.request-quantiles')?.textContent.startsWith(wanted), whole), 'latency: and all of them again');
+	await slowest(page);
+	is(page.complaints.join('\n'), '', 'latency: no complaint');
+	await page.context().close();
+}
+
+/* The slowest call of a function leads to the timeline. */
+async function slowest(page) {
+	await page.locator('[role=tab]', { hasText: 'Functions' }).click();
+	await page.evaluate(() => location.hash = '#view=latency&part=functions');
+	await page.waitForSelector('.function-table tbody button');
+	await page.locator('.function-table tbody button').first().click();
+	const [, length, thread] = (await rowsOf(page, 'The slowest calls of the function'))[0], longest = (await rowsOf(page, 'Latencies by function'))[0][8];
+	is(length, longest, 'latency: the slowest call is the longest');
+	await page.locator('.detail-panel td .link-button').first().click();
+	await page.waitForSelector('.view-timeline');
+	const [, begin, end] = await eventually(page, () => /[&#]t=(\d+)-(\d+)/.exec(location.hash)) ?? [];
+	/* With a margin of a twentieth on both sides; near the edges of the recording it is less. */
+	const [digits, unit] = length.split(' '), ns = digits * { ns: 1, '\u00b5s': 1e3, ms: 1e6, s: 1e9 }[unit], share = (end - begin) / ns;
+	ok(share > 0.94 && share < 1.16, 'latency: and is shown in the timeline', `${end - begin} for ${length}`);
+	const tid = await eventually(page, () => /[&#]threads=(\d+)(&|$)/.exec(location.hash)?.[1]);
+	ok(tid, `latency: with its thread, ${thread}`, page.url());
+}
+
 async function themesAndSizes() {
 	for (const colorScheme of ['light', 'dark']) {
 		const page = await open(browser, file('trace.html'), '', { colorScheme });
@@ -292,6 +343,7 @@ try {
 	ok(await page.locator('dialog[open] table tr').count() > 10, '? lists the keys');
 	is(page.complaints.join('\n'), '', 'no request, error or violation of the policy');
 	await scaled();
+	if (existsSync(file('calls.html'))) await latencies();
 	await themesAndSizes();
 	await hostile();
 	await several();

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/latency/call_details.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define BINS		 128
+#define CELLS		 50000
+#define INTERVALS_A_CELL 50 /* a page of many intervals is large anyway */
+
+/* The recorder counts short calls for so long before it writes how many there were. */
+#define SHORT_CALLS_NS 100000000
+
+uint32_t call_details__bucket(uint64_t ns)
+{
+	uint32_t shift = ns < 64 ? 0 : 58 - (uint32_t)__builtin_clzll(ns);
+
+	return 1 + 32 * shift + (uint32_t)(ns >> shift);
+}
+
+void call_details__begin(struct call_details *details, const struct model *model)
+{
+	size_t most = model->n_intervals / INTERVALS_A_CELL;
+
+	details->start = model->start;
+	details->ns = model->end > model->start ? model->end - model->start : 1;
+	details->bins = BINS;
+	details->most = most > CELLS ? most : CELLS;
+}
+
+/* @time, in bins since the start: 0 to the number of bins. */
+static double place(const struct call_details *details, uint64_t time)
+{
+	uint64_t since = time > details->start ? time - details->start : 0;
+
+	if (since >= details->ns)
+		return details->bins;
+	return (double)since / (double)details->ns * details->bins;
+}
+
+/* Adds @cell to the one of its function, bin and bucket. */
+static int put(struct call_details *details, const struct call_cell *cell)
+{
+	uint64_t key = (uint64_t)cell->function << 32 | (uint64_t)cell->bin << 16 | cell->bucket;
+	uint64_t *index = map64__put(&details->index, key, details->cells.n);
+	struct call_cell *to;
+
+	if (!index)
+		return -ENOMEM;
+	if (*index == details->cells.n)
+		return array__push(&details->cells, *cell);
+	to = &details->cells.data[*index];
+	to->calls += cell->calls;
+	to->observed += cell->observed;
+	to->short_ns += cell->short_ns;
+	return 0;
+}
+
+/* Joins bins in pairs until there are few enough cells. */
+static int limit_cells(struct call_details *details)
+{
+	int err = 0;
+
+	while (details->cells.n > details->most && details->bins > 1 && !err) {
+		size_t n = details->cells.n;
+
+		details->bins /= 2;
+		details->cells.n = 0;
+		map64__free(&details->index);
+		/* There is room: cells only become fewer. */
+		for (size_t i = 0; i < n && !err; i++) {
+			struct call_cell cell = details->cells.data[i];
+
+			cell.bin /= 2;
+			err = put(details, &cell);
+		}
+	}
+	return err;
+}
+
+int call_details__add(struct call_details *details, uint32_t function, uint64_t begin,
+		      uint32_t bucket, double calls)
+{
+	uint32_t bin = (uint32_t)place(details, begin);
+	const struct call_cell cell = {
+		.function = function,
+		.bin = (uint16_t)(bin < details->bins ? bin : details->bins - 1),
+		.bucket = (uint16_t)bucket,
+		.calls = calls,
+		.observed = 1,
+	};
+	int err = put(details, &cell);
+
+	return err ? err : limit_cells(details);
+}
+
+/* When they began is not known: they are spread evenly over the time in which they were counted. */
+int call_details__add_shorts(struct call_details *details, const struct model_short_calls *shorts,
+			     uint32_t function, double calls, double short_ns)
+{
+	double until = place(details, shorts->time);
+	double length = SHORT_CALLS_NS / (double)details->ns * details->bins;
+	double from = until > length ? until - length : 0;
+	int err = 0;
+
+	for (uint32_t bin = (uint32_t)from; bin < details->bins && !err; bin++) {
+		double begin = bin > from ? bin : from, end = bin + 1 < until ? bin + 1 : until;
+		double share = until > from ? (end - begin) / (until - from) : 1;
+		const struct call_cell cell = {
+			.function = function,
+			.bin = (uint16_t)bin,
+			.bucket = CALLS_SHORT,
+			.calls = calls * share,
+			.observed = (double)shorts->ended * share,
+			.short_ns = short_ns * share,
+		};
+
+		err = put(details, &cell);
+		if (bin + 1 >= until)
+			break;
+	}
+	return err ? err : limit_cells(details);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct call_cell *one = a, *other = b;
+
+	if (one->function != other->function)
+		return one->function < other->function ? -1 : 1;
+	if (one->bin != other->bin)
+		return one->bin < other->bin ? -1 : 1;
+	return one->bucket < other->bucket ? -1 : one->bucket > other->bucket;
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct slow_call *one = a, *other = b;
+
+	if (one->function != other->function)
+		return one->function < other->function ? -1 : 1;
+	if (one->begin != other->begin)
+		return one->begin < other->begin ? -1 : 1;
+	return one->thread < other->thread ? -1 : one->thread > other->thread;
+}
+
+int call_details__finish(struct call_details *details, const struct call_latency *latency)
+{
+	uint32_t *ranks = calloc(latency->functions.n + 1, sizeof(*ranks));
+
+	if (!ranks)
+		return -ENOMEM;
+	for (size_t i = 0; i < latency->functions.n; i++)
+		ranks[latency->functions.data[i].number] = (uint32_t)i;
+	for (size_t i = 0; i < details->cells.n; i++) {
+		struct call_cell *cell = &details->cells.data[i];
+
+		cell->function = ranks[cell->function];
+		cell->calls *= latency->functions.data[cell->function].scale;
+		cell->short_ns *= latency->functions.data[cell->function].scale;
+	}
+	for (size_t i = 0; i < details->slow.n; i++)
+		details->slow.data[i].function = ranks[details->slow.data[i].function];
+	free(ranks);
+	if (details->cells.n)
+		qsort(details->cells.data, details->cells.n, sizeof(*details->cells.data),
+		      by_place);
+	if (details->slow.n)
+		qsort(details->slow.data, details->slow.n, sizeof(*details->slow.data), by_begin);
+	return 0;
+}
+
+void call_details__free(struct call_details *details)
+{
+	array__free(&details->cells);
+	array__free(&details->slow);
+	map64__free(&details->index);
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "render/html/page_latency.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "render/html/page_recording.h"
+
+enum calls_column {
+	CALLS_FUNCTION,
+	CALLS_BIN,
+	CALLS_BUCKET,
+	CALLS_CALLS,
+	CALLS_OBSERVED,
+	CALLS_SHORT_NS,
+	CALLS_COLUMNS,
+};
+
+enum slow_column {
+	SLOW_FUNCTION,
+	SLOW_THREAD,
+	SLOW_BEGIN,
+	SLOW_LENGTH,
+	SLOW_PARTS, /* without the CPU, which is the rest */
+	SLOW_COLUMNS = SLOW_PARTS + LATENCY_PARTS - 1,
+};
+
+enum request_column {
+	REQUEST_BEGIN,
+	REQUEST_LENGTH,
+	REQUEST_THREAD,
+	REQUEST_COLUMNS,
+};
+
+#define CALL_FRACTIONS 256
+#define MOST	       0x1p52 /* numbers of the page stay below 2^53 */
+
+/* Numbers that are rounded so that their sums stay right. */
+struct rounded_sum {
+	double sum;
+	uint64_t put;
+};
+
+static uint64_t rounded_sum__add(struct rounded_sum *sum, double value)
+{
+	uint64_t before = sum->put;
+
+	sum->sum += value;
+	sum->put = sum->sum < MOST ? (uint64_t)(sum->sum + 0.5) : (uint64_t)MOST;
+	return sum->put - before;
+}
+
+/* Writes @table as block rN.@part of recording @number, and frees it. */
+static int write_table(struct html *html, size_t number, const char *part, struct table *table,
+		       size_t n)
+{
+	char name[48];
+	int err;
+
+	snprintf(name, sizeof(name), "r%zu.%s", number, part);
+	err = html__table(html, name, table, n);
+	table__free(table);
+	return err;
+}
+
+static int write_cells(struct html *html, size_t number, const struct call_details *details)
+{
+	struct rounded_sum calls = {}, observed = {}, short_ns = {};
+	struct table table = {};
+	uint32_t before = 0;
+
+	for (size_t i = 0; i < details->cells.n; i++) {
+		const struct call_cell *cell = &details->cells.data[i];
+
+		if (cell->function != before)
+			calls = observed = short_ns = (struct rounded_sum){};
+		table__put(&table, CALLS_FUNCTION, cell->function - before);
+		table__put(&table, CALLS_BIN, cell->bin);
+		table__put(&table, CALLS_BUCKET, cell->bucket);
+		table__put(&table, CALLS_CALLS,
+			   rounded_sum__add(&calls, cell->calls * CALL_FRACTIONS));
+		table__put(&table, CALLS_OBSERVED, rounded_sum__add(&observed, cell->observed));
+		table__put(&table, CALLS_SHORT_NS, rounded_sum__add(&short_ns, cell->short_ns));
+		before = cell->function;
+	}
+	return write_table(html, number, "latency.calls", &table, CALLS_COLUMNS);
+}
+
+static int write_slow_calls(struct html *html, const struct model *model, size_t number,
+			    const struct call_details *details)
+{
+	struct table table = {};
+	uint32_t function = 0;
+	uint64_t time = 0;
+
+	for (size_t i = 0; i < details->slow.n; i++) {
+		const struct slow_call *call = &details->slow.data[i];
+		uint64_t begin = page__time(model, call->begin);
+
+		table__put(&table, SLOW_FUNCTION, call->function - function);
+		table__put(&table, SLOW_THREAD, call->thread);
+		table__put_signed(&table, SLOW_BEGIN, (int64_t)(begin - time));
+		table__put(&table, SLOW_LENGTH, call->length);
+		for (size_t part = LATENCY_CPU + 1; part < LATENCY_PARTS; part++)
+			table__put(&table, SLOW_PARTS + part - 1, call->parts[part]);
+		function = call->function;
+		time = begin;
+	}
+	return write_table(html, number, "latency.slow", &table, SLOW_COLUMNS);
+}
+
+int page_latency__calls(struct html *html, const struct model *model, size_t number,
+			const struct call_details *details)
+{
+	json_t *entry = json_array_get(json_object_get(html->index, "recordings"), number);
+	int err = write_cells(html, number, details);
+
+	json_object_set_new(entry, "latency_bins", json_integer(details->bins));
+	return err ? err : write_slow_calls(html, model, number, details);
+}
+
+static int by_arrival(const void *a, const void *b)
+{
+	const struct model_span *one = *(const struct model_span *const *)a;
+	const struct model_span *other = *(const struct model_span *const *)b;
+
+	if (one->arrived != other->arrived)
+		return one->arrived < other->arrived ? -1 : 1;
+	return one < other ? -1 : one > other;
+}
+
+int page_latency__requests(struct html *html, size_t number, const struct requests *requests)
+{
+	size_t n = requests->spans.n;
+	const struct model_span **spans = calloc(n + 1, sizeof(*spans));
+	struct table table = {};
+	uint64_t time = 0;
+	int err;
+
+	if (!spans)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		spans[i] = requests__at(requests, i);
+	qsort(spans, n, sizeof(*spans), by_arrival);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t begin = page__time(requests->model, spans[i]->arrived);
+
+		table__put(&table, REQUEST_BEGIN, begin - time);
+		table__put(&table, REQUEST_LENGTH, model_span__latency(spans[i]));
+		table__put(&table, REQUEST_THREAD, spans[i]->thread);
+		time = begin;
+	}
+	err = write_table(html, number, "requests.times", &table, REQUEST_COLUMNS);
+	free(spans);
+	return err;
+}
