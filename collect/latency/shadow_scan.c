@@ -158,6 +158,16 @@ static uint64_t time_of_read(uint64_t time, bool *second)
 	return *second ? time : time + late / 2;
 }
 
+/*
+ * Whether the stack, which was just read, is as it was when its thread lost the CPU: the thread may
+ * have got it back before the stack was read.
+ */
+static bool is_past(const struct shadow_scan *scan)
+{
+	return scan->past && scan->run &&
+	       __atomic_load_n(&scan->run->in, __ATOMIC_ACQUIRE) == scan->past_in;
+}
+
 /* Another thread has taken over the stack: the calls of the one that ended were never left. */
 static void follow_thread(struct shadow_scan *scan, const struct scan_sink *sink)
 {
@@ -190,6 +200,7 @@ bool shadow_scan__is_needed(struct shadow_scan *scan, uint64_t *time)
 		    scan->run->ran - scan->ran == out - in)
 			scan->seen = in;
 		scan->past = true;
+		scan->past_in = in;
 		*time = out;
 		return true;
 	}
@@ -253,7 +264,7 @@ int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool *second,
 		unchanged = count_unchanged(scan);
 		n = read_new(scan, unchanged, read);
 	}
-	if (scan->changed && !scan->past)
+	if (scan->changed && !is_past(scan))
 		time = time_of_read(time, second);
 	if (n < 0) {
 		*second = false;

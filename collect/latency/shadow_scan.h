@@ -39,6 +39,7 @@ struct shadow_scan {
 	uint64_t ran;			  /* how long it had run at the last look */
 	struct scan_report report;	  /* since the caller reset it: ns, pairs and pair_ns */
 	bool past;		       /* the look that is needed is one at the stack as it was */
+	uint64_t past_in;	       /* when its thread had got the CPU that it lost then */
 	bool changed;		       /* by the last look */
 	ARRAY(struct seen_call) calls; /* by depth */
 };

@@ -272,6 +272,33 @@ static void threads_that_do_not_run_are_left_alone(void **state)
 	tear_down(&f);
 }
 
+/*
+ * It gets the CPU back after the scanner saw that it had none, and before the stack is read: what
+ * changed did so by now, not before it had lost the CPU.
+ */
+static void runs_that_begin_before_the_read_are_seen(void **state)
+{
+	uint64_t now = now_ns(CLOCK_MONOTONIC) - 50000000, time = now + 3000000;
+	struct thread_run run = {.in = now};
+	bool second = false;
+	struct fixture f;
+
+	set_up(&f);
+	f.scan.run = &run;
+	push(&f, 1);
+	look(&f, now + 10, false);
+	f.scan.calls.data[0].begin = f.scan.seen = f.scan.looked = now + 10;
+	run.out = now + 1000000;
+	assert_true(shadow_scan__is_needed(&f.scan, &time));
+	assert_int_equal(time, run.out);
+	run.in = now + 2000000;
+	pop(&f);
+	assert_int_equal(shadow_scan__look(&f.scan, time, &second, &f.sink), 0);
+	assert_int_equal(f.told.calls.n, 1);
+	assert_true(f.told.calls.data[0].end + f.told.calls.data[0].end_slack >= run.in);
+	tear_down(&f);
+}
+
 /* It ran between two looks, and lost the CPU again. */
 static void runs_between_looks_are_seen(void **state)
 {
@@ -385,6 +412,7 @@ int main(void)
 		cmocka_unit_test(late_looks_end_no_pair),
 		cmocka_unit_test(calls_of_unknown_length_are_told),
 		cmocka_unit_test(threads_that_do_not_run_are_left_alone),
+		cmocka_unit_test(runs_that_begin_before_the_read_are_seen),
 		cmocka_unit_test(runs_between_looks_are_seen),
 		cmocka_unit_test(full_stacks_are_read),
 		cmocka_unit_test(looks_are_consistent),
