@@ -143,11 +143,11 @@ int shadow_stack__is_ended(const struct shadow_stack *stack)
 		return stack->tid != 0;
 	put_stat_path(stack->tid, path);
 	fd = system_call(SYS_open, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0, 0);
-	if (fd < 0)
-		return 0;
-	n = system_call(SYS_read, fd, (long)text, sizeof(text), 0, 0, 0);
-	system_call(SYS_close, fd, 0, 0, 0, 0, 0);
-	return n > 0 && flags_in(text, n) & EXITING;
+	n = fd < 0 ? fd : system_call(SYS_read, fd, (long)text, sizeof(text), 0, 0, 0);
+	if (fd >= 0)
+		system_call(SYS_close, fd, 0, 0, 0, 0, 0);
+	/* It may be gone by now, or there is no /proc. */
+	return n > 0 ? (flags_in(text, n) & EXITING) != 0 : shadow_stack__is_abandoned(stack);
 }
 
 static int take(struct shadow_stack *stack, uint32_t state)
