@@ -158,7 +158,7 @@ static int add_latency(struct html *html, const struct html_recording *recording
 	}
 	if (!err && *text)
 		err = html__verdict(html, (int64_t)number, "latency", text);
-	err = err ? err : page_latency__calls(html, recording->model, number, &details);
+	err = err ? err : page_latency__calls(html, recording->model, number, &latency);
 	call_details__free(&details);
 	call_latency__free(&latency);
 	return err;

@@ -125,6 +125,7 @@ void json__put_recording(json_t *document, const struct model *model)
 			    json_real((double)model__meta_number(model, "clock_share", 0) / 1000));
 	json_object_set_new(document, "widest_spacing_ns",
 			    json__number(model->period_ns << model->spacing));
+	json_object_set_new(document, "start_ns", json__number(model->start));
 	json_object_set_new(document, "duration_ns", json__number(model->end - model->start));
 	json_object_set_new(document, "lost", lost_json(model));
 	json_object_set_new(document, "machine_switches",

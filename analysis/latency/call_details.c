@@ -133,17 +133,6 @@ static int by_place(const void *a, const void *b)
 	return one->bucket < other->bucket ? -1 : one->bucket > other->bucket;
 }
 
-static int by_begin(const void *a, const void *b)
-{
-	const struct slow_call *one = a, *other = b;
-
-	if (one->function != other->function)
-		return one->function < other->function ? -1 : 1;
-	if (one->begin != other->begin)
-		return one->begin < other->begin ? -1 : 1;
-	return one->thread < other->thread ? -1 : one->thread > other->thread;
-}
-
 int call_details__finish(struct call_details *details, const struct call_latency *latency)
 {
 	uint32_t *ranks = calloc(latency->functions.n + 1, sizeof(*ranks));
@@ -159,20 +148,15 @@ int call_details__finish(struct call_details *details, const struct call_latency
 		cell->calls *= latency->functions.data[cell->function].scale;
 		cell->short_ns *= latency->functions.data[cell->function].scale;
 	}
-	for (size_t i = 0; i < details->slow.n; i++)
-		details->slow.data[i].function = ranks[details->slow.data[i].function];
 	free(ranks);
 	if (details->cells.n)
 		qsort(details->cells.data, details->cells.n, sizeof(*details->cells.data),
 		      by_place);
-	if (details->slow.n)
-		qsort(details->slow.data, details->slow.n, sizeof(*details->slow.data), by_begin);
 	return 0;
 }
 
 void call_details__free(struct call_details *details)
 {
 	array__free(&details->cells);
-	array__free(&details->slow);
 	map64__free(&details->index);
 }

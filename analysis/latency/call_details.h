@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the latency of functions is made of: how the calls of each function spread over time and
- * length, so that a part of the time can be looked at, and each of the slow calls.
+ * How the calls of each function spread over time and length, so that a part of the time can be
+ * looked at.
  */
 #pragma once
 
@@ -18,15 +18,6 @@ struct call_cell {
 	double short_ns; /* their time: of bucket CALLS_SHORT only */
 };
 
-/* A slow call that was looked at, and where its time went. */
-struct slow_call {
-	uint32_t function; /* in call_latency.functions */
-	uint32_t thread;
-	uint64_t begin; /* CLOCK_MONOTONIC */
-	uint64_t length;
-	uint64_t parts[LATENCY_PARTS]; /* sum up to the length */
-};
-
 /*
  * The bucket of calls that are shorter than the scanner's period. Calls whose length is not known
  * count as seen here, and not as calls: others stand for them.
@@ -41,7 +32,6 @@ struct call_details {
 	size_t most;		       /* cells; if there are more, there are fewer bins */
 	struct map64 index;	       /* private: by place, the number of the cell */
 	ARRAY(struct call_cell) cells; /* by function, bin and bucket */
-	ARRAY(struct slow_call) slow;  /* by function and begin */
 };
 
 /*

@@ -205,10 +205,7 @@ static int look_at_slow_calls(const struct grouping *grouping, const struct wait
 			      struct call_group *group)
 {
 	struct latency_function *function = &group->function;
-	struct slow_calls slow = {.model = grouping->model,
-				  .causes = causes,
-				  .function = function,
-				  .details = grouping->details};
+	struct slow_calls slow = {.model = grouping->model, .causes = causes, .function = function};
 	double left = function->calls / 100;
 	int err = 0;
 
@@ -217,7 +214,7 @@ static int look_at_slow_calls(const struct grouping *grouping, const struct wait
 
 		left -= call->weight;
 		function->tail_ns += call->weight * (double)(call->ns - function->ns[LATENCY_P50]);
-		if (function->slow < SLOW_CALLS_MOST)
+		if (function->slow.n < SLOW_CALLS_MOST)
 			err = slow_calls__add(&slow, call->thread, call->call);
 	}
 	slow_calls__finish(&slow);
@@ -377,6 +374,7 @@ int call_latency__make(const struct model *model, const struct wait_causes *caus
 void call_latency__free(struct call_latency *latency)
 {
 	for (size_t i = 0; i < latency->functions.n; i++) {
+		array__free(&latency->functions.data[i].slow);
 		array__free(&latency->functions.data[i].waits);
 		array__free(&latency->functions.data[i].competitors);
 	}

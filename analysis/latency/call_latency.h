@@ -59,6 +59,15 @@ struct latency_competitor {
 	uint64_t ns;
 };
 
+/* A slow call that was looked at, and where its time went. */
+struct slow_call {
+	uint32_t thread;
+	uint64_t begin; /* CLOCK_MONOTONIC */
+	uint64_t length;
+	uint64_t uncertain;	       /* ns that the length may be too long or too short */
+	uint64_t parts[LATENCY_PARTS]; /* sum up to the length */
+};
+
 struct latency_function {
 	uint32_t number;   /* in the order in which they were found */
 	uint32_t name;	   /* string */
@@ -69,10 +78,11 @@ struct latency_function {
 	uint64_t observed; /* that were seen and counted */
 	double total_ns;
 	uint64_t ns[LATENCY_QUANTILES]; /* 0: shorter than the period */
-	double tail_ns;	  /* what the slowest hundredth took beyond the median, in all */
-	uint64_t slow;	  /* so many slow calls were looked at: the longest */
-	uint64_t slow_ns; /* their time, and where it went: */
+	double tail_ns; /* what the slowest hundredth took beyond the median, in all */
+	ARRAY(struct slow_call) slow; /* that were looked at: the longest, in descending order */
+	uint64_t slow_ns;	      /* their time, and where it went: */
 	uint64_t parts[LATENCY_PARTS];
+	uint64_t slow_uncertain;		      /* ns that their time may be off */
 	ARRAY(struct latency_wait) waits;	      /* by ns, descending */
 	ARRAY(struct latency_competitor) competitors; /* likewise */
 };

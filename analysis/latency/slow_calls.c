@@ -73,15 +73,13 @@ static uint64_t least(uint64_t one, uint64_t other)
 }
 
 /* Adds @call, whose parts are known, to its function. */
-static int keep(const struct slow_calls *slow, const struct slow_call *call)
+static int keep(struct latency_function *function, const struct slow_call *call)
 {
-	struct latency_function *function = slow->function;
-
-	function->slow++;
 	function->slow_ns += call->length;
+	function->slow_uncertain += call->uncertain;
 	for (int i = 0; i < LATENCY_PARTS; i++)
 		function->parts[i] += call->parts[i];
-	return slow->details ? array__push(&slow->details->slow, *call) : 0;
+	return array__push(&function->slow, *call);
 }
 
 int slow_calls__add(struct slow_calls *slow, uint32_t index, uint32_t number)
@@ -92,10 +90,10 @@ int slow_calls__add(struct slow_calls *slow, uint32_t index, uint32_t number)
 	uint64_t length = model_call__length(call);
 	uint64_t left = length;	      /* less than to the end: without what probes took */
 	uint64_t until = call->begin; /* intervals of a damaged file may overlap */
-	struct slow_call one = {.function = slow->function->number,
-				.thread = index,
+	struct slow_call one = {.thread = index,
 				.begin = call->begin,
-				.length = length};
+				.length = length,
+				.uncertain = (uint64_t)call->begin_slack + call->end_slack};
 	int err = 0;
 
 	if (slow->function->slow_ns + (call->end - call->begin) < slow->function->slow_ns)
@@ -120,7 +118,7 @@ int slow_calls__add(struct slow_calls *slow, uint32_t index, uint32_t number)
 			err = add_competitor(slow->function, interval->previous, queued);
 	}
 	one.parts[LATENCY_CPU] += left;
-	return err ? err : keep(slow, &one);
+	return err ? err : keep(slow->function, &one);
 }
 
 static int by_competition(const void *a, const void *b)

@@ -2,7 +2,6 @@
 /* Where the time of slow calls went: by the intervals of their threads. */
 #pragma once
 
-#include "analysis/latency/call_details.h"
 #include "analysis/latency/call_latency.h"
 
 /* So many calls of a function are looked at, the longest. */
@@ -12,7 +11,6 @@ struct slow_calls {
 	const struct model *model;
 	const struct wait_causes *causes;
 	struct latency_function *function; /* that the times are added to */
-	struct call_details *details;	   /* that each call is added to; NULL: none */
 };
 
 /* Adds call @number of thread @index. Returns 0 or -ENOMEM. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analysis/latency/slow_calls.h"
 #include "render/html/page_recording.h"
 
 enum calls_column {
@@ -86,37 +87,64 @@ static int write_cells(struct html *html, size_t number, const struct call_detai
 	return write_table(html, number, "latency.calls", &table, CALLS_COLUMNS);
 }
 
-static int write_slow_calls(struct html *html, const struct model *model, size_t number,
-			    const struct call_details *details)
+/* The place that the delta columns of rN.latency.slow have reached. */
+struct slow_place {
+	uint32_t function;
+	uint64_t begin; /* in units */
+};
+
+static void put_slow_call(const struct model *model, const struct slow_call *call,
+			  uint32_t function, struct slow_place *last, struct table *table)
 {
+	uint64_t begin = page__time(model, call->begin);
+
+	table__put(table, SLOW_FUNCTION, function - last->function);
+	table__put(table, SLOW_THREAD, call->thread);
+	table__put_signed(table, SLOW_BEGIN, (int64_t)(begin - last->begin));
+	table__put(table, SLOW_LENGTH, call->length);
+	for (size_t part = LATENCY_CPU + 1; part < LATENCY_PARTS; part++)
+		table__put(table, SLOW_PARTS + part - 1, call->parts[part]);
+	*last = (struct slow_place){function, begin};
+}
+
+static int by_begin(const void *a, const void *b)
+{
+	const struct slow_call *one = *(const struct slow_call *const *)a;
+	const struct slow_call *other = *(const struct slow_call *const *)b;
+
+	if (one->begin != other->begin)
+		return one->begin < other->begin ? -1 : 1;
+	return one->thread < other->thread ? -1 : one->thread > other->thread;
+}
+
+static int write_slow_calls(struct html *html, const struct model *model, size_t number,
+			    const struct call_latency *latency)
+{
+	const struct slow_call *calls[SLOW_CALLS_MOST];
+	struct slow_place last = {};
 	struct table table = {};
-	uint32_t function = 0;
-	uint64_t time = 0;
 
-	for (size_t i = 0; i < details->slow.n; i++) {
-		const struct slow_call *call = &details->slow.data[i];
-		uint64_t begin = page__time(model, call->begin);
+	for (size_t f = 0; f < latency->functions.n; f++) {
+		const struct latency_function *function = &latency->functions.data[f];
+		size_t n = function->slow.n;
 
-		table__put(&table, SLOW_FUNCTION, call->function - function);
-		table__put(&table, SLOW_THREAD, call->thread);
-		table__put_signed(&table, SLOW_BEGIN, (int64_t)(begin - time));
-		table__put(&table, SLOW_LENGTH, call->length);
-		for (size_t part = LATENCY_CPU + 1; part < LATENCY_PARTS; part++)
-			table__put(&table, SLOW_PARTS + part - 1, call->parts[part]);
-		function = call->function;
-		time = begin;
+		for (size_t i = 0; i < n; i++)
+			calls[i] = &function->slow.data[i];
+		qsort(calls, n, sizeof(calls[0]), by_begin);
+		for (size_t i = 0; i < n; i++)
+			put_slow_call(model, calls[i], (uint32_t)f, &last, &table);
 	}
 	return write_table(html, number, "latency.slow", &table, SLOW_COLUMNS);
 }
 
 int page_latency__calls(struct html *html, const struct model *model, size_t number,
-			const struct call_details *details)
+			const struct call_latency *latency)
 {
 	json_t *entry = json_array_get(json_object_get(html->index, "recordings"), number);
-	int err = write_cells(html, number, details);
+	int err = write_cells(html, number, latency->details);
 
-	json_object_set_new(entry, "latency_bins", json_integer(details->bins));
-	return err ? err : write_slow_calls(html, model, number, details);
+	json_object_set_new(entry, "latency_bins", json_integer(latency->details->bins));
+	return err ? err : write_slow_calls(html, model, number, latency);
 }
 
 static int by_arrival(const void *a, const void *b)

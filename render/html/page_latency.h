@@ -9,9 +9,9 @@
 #include "analysis/requests/requests.h"
 #include "render/html/html.h"
 
-/* Writes rN.latency.calls and rN.latency.slow of recording @number. */
+/* Writes rN.latency.calls and rN.latency.slow of recording @number; @latency has details. */
 int page_latency__calls(struct html *html, const struct model *model, size_t number,
-			const struct call_details *details);
+			const struct call_latency *latency);
 
 /* Writes rN.requests.times. */
 int page_latency__requests(struct html *html, size_t number, const struct requests *requests);

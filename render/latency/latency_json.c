@@ -3,6 +3,9 @@
 #include "render/latency/latency_cause.h"
 #include "render/latency/latency_views.h"
 
+/* So many slow calls of a function are listed. */
+#define MAX_LONGEST 20
+
 static json_t *name_json(const struct model *model, uint32_t name)
 {
 	return name ? json__string(model, name) : json_null();
@@ -16,6 +19,15 @@ static void put_thread(json_t *entry, const struct model *model, uint32_t number
 	json_object_set_new(entry, "thread", json__number(thread->tid));
 	json_object_set_new(entry, "comm",
 			    json__string(model, model_thread__comm(thread, thread->ended)));
+}
+
+static void put_parts(json_t *entry, const uint64_t parts[LATENCY_PARTS])
+{
+	static const char *const keys[LATENCY_PARTS] = {"cpu_ns",  "runqueue_ns", "lock_ns",
+							"disk_ns", "network_ns",  "other_ns"};
+
+	for (int i = 0; i < LATENCY_PARTS; i++)
+		json_object_set_new(entry, keys[i], json__number(parts[i]));
 }
 
 static json_t *competitors_json(const struct model *model, const struct latency_function *function)
@@ -54,16 +66,33 @@ static json_t *wait_json(const struct model *model, const struct latency_wait *w
 	return entry;
 }
 
+/* The slow calls one by one. */
+static json_t *longest_json(const struct model *model, const struct latency_function *function)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < function->slow.n && i < MAX_LONGEST; i++) {
+		const struct slow_call *call = &function->slow.data[i];
+		json_t *entry = json_object();
+
+		put_thread(entry, model, call->thread);
+		json_object_set_new(entry, "begin_ns", json__number(call->begin - model->start));
+		json_object_set_new(entry, "length_ns", json__number(call->length));
+		json_object_set_new(entry, "uncertain_ns", json__number(call->uncertain));
+		put_parts(entry, call->parts);
+		json_array_append_new(list, entry);
+	}
+	return list;
+}
+
 static json_t *slow_json(const struct model *model, const struct latency_function *function)
 {
-	static const char *const keys[LATENCY_PARTS] = {"cpu_ns",  "runqueue_ns", "lock_ns",
-							"disk_ns", "network_ns",  "other_ns"};
 	json_t *slow = json_object(), *holders = json_array(), *waits = json_array();
 
-	json_object_set_new(slow, "calls", json__number(function->slow));
+	json_object_set_new(slow, "calls", json__number(function->slow.n));
 	json_object_set_new(slow, "ns", json__number(function->slow_ns));
-	for (int i = 0; i < LATENCY_PARTS; i++)
-		json_object_set_new(slow, keys[i], json__number(function->parts[i]));
+	json_object_set_new(slow, "uncertain_ns", json__number(function->slow_uncertain));
+	put_parts(slow, function->parts);
 	for (size_t i = 0; i < function->waits.n; i++) {
 		const struct latency_wait *wait = &function->waits.data[i];
 
@@ -71,6 +100,7 @@ static json_t *slow_json(const struct model *model, const struct latency_functio
 			json_array_append_new(holders, holder_json(model, wait));
 		json_array_append_new(waits, wait_json(model, wait));
 	}
+	json_object_set_new(slow, "longest", longest_json(model, function));
 	json_object_set_new(slow, "holders", holders);
 	json_object_set_new(slow, "waits", waits);
 	json_object_set_new(slow, "ran_instead", competitors_json(model, function));

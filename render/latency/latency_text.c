@@ -9,6 +9,8 @@
  */
 #define MAX_WAITS   3
 #define LEAST_SHARE 100
+/* How much the time of slow calls may be off is told from a twentieth on. */
+#define UNCERTAIN_SHARE 20
 /* And so many functions with probes. */
 #define MAX_PROBES 10
 /* What they add to a call is subtracted, up to so much. */
@@ -150,6 +152,16 @@ static void put_competitors(const struct latency_view *view,
 	}
 }
 
+/* A scanner that had no CPU does not know when calls began and ended. */
+static void put_uncertainty(const struct latency_function *function, FILE *to)
+{
+	char text[24];
+
+	if (function->slow_uncertain > function->slow_ns / UNCERTAIN_SHARE)
+		fprintf(to, "%*sknown to +-%s: the scanner had no CPU when calls began or ended\n",
+			24, "", duration__text(function->slow_uncertain, text));
+}
+
 static void put_function(const struct latency_view *view, const struct latency_function *function,
 			 FILE *to)
 {
@@ -171,6 +183,7 @@ static void put_function(const struct latency_view *view, const struct latency_f
 	fputc('\n', to);
 	put_waits(view, function, to);
 	put_competitors(view, function, to);
+	put_uncertainty(function, to);
 }
 
 int latency_view__text(const struct latency_view *view, FILE *to)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Functions that take long for one reason each, and measure their calls themselves: wall and CPU
- *time, one call a line, to a file of their name.
+ * Functions that take long for one reason each, and measure their calls themselves: begin, wall
+ * and CPU time, one call a line, to a file of their name.
  *
  *	reasons CALLS
  */
@@ -22,7 +22,7 @@
 
 struct calls {
 	const char *name;
-	uint64_t wall[MOST], cpu[MOST];
+	uint64_t begin[MOST], wall[MOST], cpu[MOST];
 	int n;
 };
 
@@ -43,6 +43,7 @@ DWELL_UNTIMED static uint64_t time_of(clockid_t clock)
 DWELL_UNTIMED static void keep(struct calls *calls, uint64_t wall, uint64_t cpu)
 {
 	calls->cpu[calls->n] = time_of(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	calls->begin[calls->n] = wall;
 	calls->wall[calls->n++] = time_of(CLOCK_MONOTONIC) - wall;
 }
 
@@ -179,7 +180,7 @@ DWELL_UNTIMED static void write_all(const struct calls *calls)
 	FILE *to = fopen(calls->name, "w");
 
 	for (int i = 0; i < calls->n; i++)
-		fprintf(to, "%lu %lu\n", calls->wall[i], calls->cpu[i]);
+		fprintf(to, "%lu %lu %lu\n", calls->begin[i], calls->wall[i], calls->cpu[i]);
 	fclose(to);
 }
 

@@ -98,11 +98,15 @@ ok($estimated && $estimated > 0.75 && $estimated < 1.33, 'and the calls that wer
 
 # Calls that take longer than the probes are set at a time: they are there, with their own lengths, not with
 # the begin of an earlier one, and stand for as many as there were. These are few, so that only the order of
-# magnitude is certain.
+# magnitude is certain, and there may be none.
 build('gcc', '-O2', '-o', 'naps', "$calls/naps.c");
-$report = measure([qw(--limit 3 --function), 'nap'], './naps', 10);
-my ($naps, $longest) = split ' ', $report->{stdout};
-my ($nap) = grep { $_->{name} eq 'nap' } @{$report->{functions}};
+my ($nap, $longest);
+for (1 .. 8) { # about three in a recording
+	$report = measure([qw(--limit 20 --function), 'nap'], './naps', 10);
+	(undef, $longest) = split ' ', $report->{stdout};
+	($nap) = grep { $_->{name} eq 'nap' } @{$report->{functions}};
+	last if $nap->{max_ns} > 140e6;
+}
 cmp_ok($report->{probes}[0]{set_share}, '<', 0.8, 'thinned out');
 cmp_ok($nap->{max_ns}, '>', 140e6, 'a call that is longer than the probes are set');
 cmp_ok($nap->{max_ns}, '<=', $longest + 1e6, 'none is longer than the longest');

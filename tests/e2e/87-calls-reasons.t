@@ -25,53 +25,64 @@ is(run('dd', 'if=/dev/urandom', 'of=data', 'bs=64k', 'count=64')->{status}, 0, '
 my %part = (by_disk => 'disk_ns', by_lock => 'lock_ns', by_queue => 'runqueue_ns', by_network => 'network_ns',
 	by_rest => 'other_ns');
 
-# What the slowest calls took, as the function measured it: wall and CPU time.
+# What these calls took, as the function measured it: wall and CPU time. A scanner that had no CPU leaves out
+# calls, and finds that another one was longer: so they are found by when they began. The third value: how many
+# are not there.
 sub truth {
-	my ($name, $n) = @_;
-	my @calls = sort { $b->[0] <=> $a->[0] } map { [split] } split /\n/, slurp($name);
-	my ($wall, $cpu) = (0, 0);
-	($wall += $_->[0], $cpu += $_->[1]) for @calls[0 .. $n - 1];
-	return ($wall, $cpu);
+	my ($name, $start, $found) = @_;
+	my @calls = map { [split] } split /\n/, slurp($name);
+	my ($wall, $cpu, $strangers) = (0, 0, 0);
+	for my $call (@$found) {
+		my $began = $start + $call->{begin_ns};
+		my ($nearest) = sort { abs($a->[0] - $began) <=> abs($b->[0] - $began) } @calls;
+		$strangers += abs($nearest->[0] - $began) > 50000 + $call->{uncertain_ns};
+		$wall += $nearest->[1], $cpu += $nearest->[2];
+	}
+	return ($wall, $cpu, $strangers);
 }
 
-# The function waits for nothing else, but on a busy machine it waits for a CPU, too: what is neither its CPU
-# time nor its own reason must be that. Its CPU time is the kernel's, which does not have what
-# the kernel does for dwell at a switch, and in interrupts.
-sub check {
+# What is wrong with a report, as strings. The function waits for nothing else, but on a busy machine it waits
+# for a CPU, too: what is neither its CPU time nor its own reason must be that. Its CPU time is the kernel's,
+# which does not have what the kernel does for dwell at a switch (by_disk has 20 in a call), in interrupts, and
+# the time that the host gave to others.
+sub problems {
 	my ($report, $name) = @_;
 	my ($function) = grep { $_->{name} eq $name } @{$report->{functions}};
-	ok($function, "$name is there") or return;
+	return "$name is missing" if !$function;
 	my $slow = $function->{slow};
-	my ($wall, $cpu) = truth($name, $slow->{calls});
+	my ($wall, $cpu, $strangers) = truth($name, $report->{start_ns}, $slow->{longest});
 	my $own = $slow->{$part{$name}};
 	my $queued = $name eq 'by_queue' ? 0 : $slow->{runqueue_ns};
-	cmp_ok(abs($slow->{ns} - $wall), '<', 0.02 * $wall + 50000 * $slow->{calls}, "$name: time of the slow calls");
-	cmp_ok(abs($slow->{cpu_ns} - $cpu), '<', 0.05 * $wall + 50000 * $slow->{calls}, "$name: on the CPU");
-	cmp_ok(abs($own + $queued - ($wall - $cpu)), '<', 0.05 * $wall + 50000 * $slow->{calls}, "$name: the reason");
-	cmp_ok($own, '>', 0, 'which is told');
-	is($slow->{holders}[0]{function}, 'hold', 'who held the lock') if $name eq 'by_lock';
-	return if $name ne 'by_queue';
-	my $hog = sum0(map { $_->{ns} } grep { $_->{comm} =~ /^(?:hog|reasons|plain)$/ } @{$slow->{ran_instead}});
+	my $bound = ($name eq 'by_disk' ? 150000 : 50000) * $slow->{calls} + $slow->{uncertain_ns};
+	my @problems = map { "$name: $_->[0] is $_->[1] instead of $_->[2]" } grep { abs($_->[1] - $_->[2]) >= $_->[3] }
+		['number of slow calls', scalar @{$slow->{longest}}, $slow->{calls}, 1],
+		['their time', $slow->{ns}, $wall, 0.02 * $wall + $bound],
+		['the time on the CPU', $slow->{cpu_ns}, $cpu, 0.05 * $wall + $bound],
+		['the reason', $own + $queued, $wall - $cpu, 0.05 * $wall + $bound];
+	push @problems, "$name: $strangers calls are none" if $strangers;
+	push @problems, "$name: no reason is told" if $own <= 0;
+	push @problems, "$name: who held the lock" if $name eq 'by_lock' && ($slow->{holders}[0]{function} // '') ne 'hold';
+	return @problems if $name ne 'by_queue';
+	my $hog = sum0(map { $_->{ns} } grep { ($_->{comm} // '') =~ /^(?:hog|reasons|plain)$/ } @{$slow->{ran_instead}});
 	my $others = sum0(map { $_->{ns} } @{$slow->{ran_instead}}) - $hog;
-	ok($hog > 0 || $others > 0.5 * $own, 'who had the CPU');
+	push @problems, "$name: who had the CPU" if $hog <= 0 && $others <= 0.5 * $own;
+	return @problems;
 }
 
-# A scanner that loses its CPU for longer than a call takes does not know when it began and ended: then it
-# is recorded again.
+# A host that was busy at the wrong time is not so again and again.
 my $calls = full(300, 100);
 for my $how (['./reasons'], ['./plain', '--limit', 0, '--function', join ',', sort keys %part]) {
 	my ($program, @options) = @$how;
-	my $report;
-	for (1 .. 5) {
+	my @problems;
+	for my $attempt (1 .. 4) {
 		my $got = run({seconds => 120}, $DWELL, 'latency', 'run', @options, '-o', 'r.data', '--', $program, $calls);
 		is($got->{status}, 0, "$program is recorded");
-		$report = decode(run($DWELL, 'latency', 'report', '--functions', 0, '--json', '-i', 'r.data')->{out});
-		last if $report->{longest_gap_ns} < 2e6;
+		my $report = decode(run($DWELL, 'latency', 'report', '--functions', 0, '--json', '-i', 'r.data')->{out});
+		@problems = map { problems($report, $_) } sort keys %part;
+		last if !@problems;
+		diag "attempt $attempt: $_" for @problems;
 	}
-	SKIP: {
-		skip 'the scanner never had a CPU', 1 if $report->{longest_gap_ns} >= 2e6;
-		check($report, $_) for sort keys %part;
-	}
+	is_deeply(\@problems, [], "$program: where slow calls spent their time");
 }
 
 done_testing;
