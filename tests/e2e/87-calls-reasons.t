@@ -74,7 +74,7 @@ my $calls = full(300, 100);
 for my $how (['./reasons'], ['./plain', '--limit', 0, '--function', join ',', sort keys %part]) {
 	my ($program, @options) = @$how;
 	my @problems;
-	for my $attempt (1 .. 4) {
+	for my $attempt (1 .. 10) {
 		my $got = run({seconds => 120}, $DWELL, 'latency', 'run', @options, '-o', 'r.data', '--', $program, $calls);
 		is($got->{status}, 0, "$program is recorded");
 		my $report = decode(run($DWELL, 'latency', 'report', '--functions', 0, '--json', '-i', 'r.data')->{out});
