@@ -85,6 +85,9 @@ for my $compiler (qw(gcc clang)) {
 		"$compiler: a program from standard input, with -x");
 	is(run('./standard')->{status}, 0, 'which runs');
 }
+$got = run({env => {DWELL_CC => 'nothing'}}, "$bin/dwell-cc", '-c', 'one.c');
+is("$got->{status} $got->{err}", "1 dwell-cc: the compiler nothing was not found: install it, or name another one by DWELL_CC\n",
+	'a compiler that is not there');
 is(run("$bin/dwell-cc", '-o', 'one', 'one.o')->{status}, 0, 'linking alone');
 is(run("$bin/dwell-cc", '-shared', '-fPIC', '-o', 'one.so', 'one.c')->{status}, 0, 'a shared library');
 is(run("$bin/dwell-cc", '-static', '-o', 'one', 'one.c')->{status}, 0, 'a static program');
