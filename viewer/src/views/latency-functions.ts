@@ -14,6 +14,7 @@ export interface SlowCalls {
 	readonly disk_ns: number;
 	readonly network_ns: number;
 	readonly other_ns: number;
+	readonly uncertain_ns?: number;
 	readonly holders?: readonly { readonly thread: number; readonly comm: string; readonly function: string | null; readonly ns: number }[];
 	readonly waits?: readonly { readonly kind: string; readonly cause: string; readonly for: number | null; readonly function: string | null; readonly ns: number }[];
 	readonly ran_instead?: readonly { readonly thread: number; readonly comm: string; readonly ns: number }[];
@@ -215,7 +216,10 @@ function functionDetail(f: LatencyFunction, quantile: (ns: number | null) => str
 	panel.append(
 		h('h3', {}, isPart ? `${countText(slow.calls)} of the slowest calls began in the selection: ${nsText(slow.ns)}`
 			: `The slowest ${countText(slow.calls)} call${slow.calls === 1 ? '' : 's'}: ${nsText(slow.ns)}`),
-		pairs(SPLIT.map(({ key, name }) => [name, ns(key) > 0 ? `${nsText(ns(key))}, ${percentText(ns(key) / all, 0)}` : null] as const)), slowest);
+		pairs(SPLIT.map(({ key, name }) => [name, ns(key) > 0 ? `${nsText(ns(key))}, ${percentText(ns(key) / all, 0)}` : null] as const)));
+	if (!isPart && ns('uncertain_ns') > all / 20)
+		panel.append(h('p', { class: 'muted' }, `Known to ±${nsText(ns('uncertain_ns'))}: the scanner had no CPU when calls began or ended.`));
+	panel.append(slowest);
 	if (slow.holders?.length)
 		panel.append(h('h3', {}, `Who held the locks${ofWhole}`), plainTable('Holders of locks', ['thread', 'released in', 'waited#'],
 			slow.holders.map((one) => [`${one.comm}/${one.thread}`, one.function ?? '', nsText(one.ns)])));

@@ -38,13 +38,16 @@ export function quantileStrip(quantiles: Quantiles, scale: LogScale, unknown: nu
 	return strip;
 }
 
+/** The width of the text at a tick, about. */
+const TICK = 40;
+
 /** The axis that belongs to strips. */
 export function stripAxis(scale: LogScale, text: (ns: number) => string): SVGElement {
 	const width = 200;
 	const axis = svg('svg', { viewBox: `0 0 ${width} 12`, width, height: 12, class: 'quantile-strip', 'aria-hidden': 'true' });
 	const step = Math.ceil(scale.ticks.length / 4);
 	for (const [number, tick] of scale.ticks.entries()) if (number % step === 0)
-		axis.append(svg('text', { x: 4 + scale.at(tick) * (width - 8), y: 10, class: 'strip-tick', 'text-anchor': 'middle' }, text(tick)));
+		axis.append(svg('text', { x: Math.min(width - TICK / 2, Math.max(TICK / 2, 4 + scale.at(tick) * (width - 8))), y: 10, class: 'strip-tick', 'text-anchor': 'middle' }, text(tick)));
 	return axis;
 }
 
