@@ -9,7 +9,7 @@
  */
 #define MAX_WAITS   3
 #define LEAST_SHARE 100
-/* How much the time of slow calls may be off is told from a twentieth on. */
+/* The uncertainty of slow calls is shown if it is more than this share of their time. */
 #define UNCERTAIN_SHARE 20
 /* And so many functions with probes. */
 #define MAX_PROBES 10
@@ -158,7 +158,8 @@ static void put_uncertainty(const struct latency_function *function, FILE *to)
 	char text[24];
 
 	if (function->slow_uncertain > function->slow_ns / UNCERTAIN_SHARE)
-		fprintf(to, "%*sknown to +-%s: the scanner had no CPU when calls began or ended\n",
+		fprintf(to,
+			"%*suncertain by +-%s: the scanner had no CPU when calls began or ended\n",
 			24, "", duration__text(function->slow_uncertain, text));
 }
 

@@ -218,7 +218,7 @@ function functionDetail(f: LatencyFunction, quantile: (ns: number | null) => str
 			: `The slowest ${countText(slow.calls)} call${slow.calls === 1 ? '' : 's'}: ${nsText(slow.ns)}`),
 		pairs(SPLIT.map(({ key, name }) => [name, ns(key) > 0 ? `${nsText(ns(key))}, ${percentText(ns(key) / all, 0)}` : null] as const)));
 	if (!isPart && ns('uncertain_ns') > all / 20)
-		panel.append(h('p', { class: 'muted' }, `Known to ±${nsText(ns('uncertain_ns'))}: the scanner had no CPU when calls began or ended.`));
+		panel.append(h('p', { class: 'muted' }, `Uncertain by ±${nsText(ns('uncertain_ns'))}: the scanner had no CPU when calls began or ended.`));
 	panel.append(slowest);
 	if (slow.holders?.length)
 		panel.append(h('h3', {}, `Who held the locks${ofWhole}`), plainTable('Holders of locks', ['thread', 'released in', 'waited#'],
