@@ -110,18 +110,25 @@ static void events_come_while_the_command_runs(void **state)
 	char *argv[] = {"sh", "-c", "for i in 1 2 3 4 5 6 7 8; do sleep 0.1; done", NULL};
 	struct live live = {};
 
+	bool was_live = false;
+
 	if (geteuid())
 		skip();
-	assert_true(run(&live, argv));
-	assert_true(live.events[EVENT_EXEC] >= 8);
-	assert_true(live.events[EVENT_THREAD] >= 9);
-	assert_true(live.events[EVENT_TOTALS] >= 9);
-	assert_true(live.before_the_end >= 3); /* each sleep holds 100 sampling points */
-	assert_true(live.mappings >= 9);
-	assert_true(live.ticks >= 3);
-	assert_true(live.ended);
-	assert_false(live.after_end);
-	release(&live);
+	/* On a busy machine, a run may end before this test gets a CPU again. */
+	for (int i = 0; i < 8 && !was_live; i++) {
+		live = (struct live){};
+		assert_true(run(&live, argv));
+		assert_true(live.events[EVENT_EXEC] >= 8);
+		assert_true(live.events[EVENT_THREAD] >= 9);
+		assert_true(live.events[EVENT_TOTALS] >= 9);
+		assert_true(live.mappings >= 9);
+		assert_true(live.ended);
+		assert_false(live.after_end);
+		/* Each sleep holds 100 sampling points. */
+		was_live = live.before_the_end >= 3 && live.ticks >= 3;
+		release(&live);
+	}
+	assert_true(was_live);
 }
 
 static void the_sink_can_end_it(void **state)
