@@ -1,5 +1,5 @@
 // How fast the report page is in Debian's chromium: time to the first picture, and pictures a second while a brush
-// moves over the recording, of each view that is drawn from all of its intervals.
+// moves over the recording, of each view that is drawn from all of its intervals, and while the timeline is zoomed.
 //
 //	node bench/page-view.mjs PAGE...	such as those that bench/page --keep FOLDER leaves
 //
@@ -34,6 +34,29 @@ async function brush(page, drawn) {
 	}, { steps: STEPS, drawn });
 }
 
+/** Zooms in at a quarter of the recording, a step a frame, to a thousandth of it, and out again. */
+async function zoom(page) {
+	return page.evaluate(async (steps) => {
+		const place = document.querySelector('.timeline-picture'), canvas = place.querySelector('canvas'), box = canvas.getBoundingClientRect();
+		let pictures = 0, longest = 0, last = performance.now();
+		const observer = new MutationObserver(() => pictures++);
+		observer.observe(place, { attributes: true, attributeFilter: ['data-ms', 'data-loaded'] });
+		const begin = performance.now();
+		for (let i = 0; i < steps; i++) {
+			const deltaY = (i < steps / 2 ? -1 : 1) * 200 * Math.log(1000) / (steps / 2);
+			canvas.dispatchEvent(new WheelEvent('wheel', { bubbles: true, cancelable: true, ctrlKey: true, deltaY, clientX: box.left + box.width / 4, clientY: box.top + 40 }));
+			await new Promise(requestAnimationFrame);
+			longest = Math.max(longest, performance.now() - last);
+			last = performance.now();
+		}
+		const took = (performance.now() - begin) / 1000;
+		observer.disconnect();
+		return { pictures: pictures / took, frames: steps / took, longest };
+	}, STEPS);
+}
+
+const text = ({ pictures, frames, longest }) => `${pictures.toFixed(0)} pictures/s (${frames.toFixed(0)} frames/s, longest ${longest.toFixed(0)} ms)`;
+
 async function measure(browser, file) {
 	const page = await (await browser.newContext({ viewport: { width: 1280, height: 860 } })).newPage();
 	page.setDefaultTimeout(180000);
@@ -44,14 +67,16 @@ async function measure(browser, file) {
 	const shown = since();
 	await page.waitForSelector('.timeline-picture[data-loaded]');
 	const timeline = since();
-	const zoomed = await brush(page, '.timeline-picture');
+	const brushed = await brush(page, '.timeline-picture');
+	await page.locator('body').press('a');
+	const zoomed = await zoom(page);
 	await page.locator('body').press('a');
 	await page.locator('body').press('2');
 	await page.waitForSelector('.flame-picture[data-ms]');
 	const flame = await brush(page, '.flame-picture');
 	const memory = await page.evaluate(() => performance.memory?.usedJSHeapSize / 1e6);
-	console.log(`${file}: ${(statSync(file).size / 1e6).toFixed(1)} MB; page after ${shown} s, timeline after ${timeline} s; while brushing: timeline ${zoomed.pictures.toFixed(0)} pictures/s `
-		+ `(${zoomed.frames.toFixed(0)} frames/s, longest ${zoomed.longest.toFixed(0)} ms), flame graph ${flame.pictures.toFixed(0)} pictures/s (${flame.frames.toFixed(0)} frames/s, longest ${flame.longest.toFixed(0)} ms); heap ${memory?.toFixed(0)} MB`);
+	console.log(`${file}: ${(statSync(file).size / 1e6).toFixed(1)} MB; page after ${shown} s, timeline after ${timeline} s; timeline: brushed ${text(brushed)}, `
+		+ `zoomed ${text(zoomed)}; flame graph: brushed ${text(flame)}; heap ${memory?.toFixed(0)} MB`);
 	await page.context().close();
 }
 
