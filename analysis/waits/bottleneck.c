@@ -322,4 +322,5 @@ void bottlenecks__free(struct bottlenecks *bottlenecks)
 	for (size_t i = 0; i < bottlenecks->all.n; i++)
 		bottleneck__free(&bottlenecks->all.data[i]);
 	array__free(&bottlenecks->all);
+	free(bottlenecks->relations);
 }

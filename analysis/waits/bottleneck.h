@@ -19,7 +19,7 @@ struct bottleneck {
 	enum bottleneck_type type;
 	bool background; /* not busy: considered only if no other one is busy */
 	bool sleeps;	 /* while no member is active, they mostly sleep */
-	bool relevant;	 /* a thread that was asked for is a member, or waits for one */
+	bool relevant;	 /* a member is RELATION_ASKED_FOR or RELATION_AWAITED */
 	ARRAY(uint32_t) members;
 	/*
 	 * Of the graph, between members; waits for work come last. A sink that was found in a knot
@@ -38,10 +38,22 @@ struct bottleneck {
 	uint64_t impact_ns;
 };
 
+/*
+ * What a vertex has to do with the threads that were asked for. Others are recorded because they
+ * woke one of these (dwell record --wakers), and may be of unrelated programs.
+ */
+enum relation {
+	RELATION_NONE = 0,
+	RELATION_WAITER = 1,  /* waits for one that was asked for */
+	RELATION_AWAITED = 2, /* one that was asked for waits for it, maybe through others */
+	RELATION_ASKED_FOR = 3,
+};
+
 struct bottlenecks {
 	ARRAY(struct bottleneck) all; /* the main one first; background ones last */
 	uint64_t threshold_ns;
 	uint64_t min_edge_ns; /* edges with less plain weight are ignored */
+	uint8_t *relations;   /* by vertex: enum relation. Waits for work make none */
 };
 
 /*
@@ -53,6 +65,13 @@ int bottlenecks__find(const struct waitgraph *graph, double threshold, struct bo
 /* Sorts them, the main one first. Part of bottlenecks__find(). */
 int bottlenecks__choose(const struct waitgraph *graph, struct bottlenecks *bottlenecks);
 void bottlenecks__free(struct bottlenecks *bottlenecks);
+
+/* Whether both ends of @edge have to do with the threads that were asked for. */
+static inline bool bottlenecks__is_related(const struct bottlenecks *bottlenecks,
+					   const struct waitgraph_edge *edge)
+{
+	return bottlenecks->relations[edge->from] && bottlenecks->relations[edge->to];
+}
 
 /* "knot", "work", "cpus", "outside", "sleep". */
 const char *bottleneck_type__name(enum bottleneck_type type);

@@ -25,35 +25,54 @@ static int bottleneck__order(const void *a, const void *b)
 	return (one->impact_ns < two->impact_ns) - (one->impact_ns > two->impact_ns);
 }
 
-/* Marks the bottlenecks that are reachable from threads that were asked for. */
-static int find_relevant(const struct waitgraph *graph, struct bottlenecks *bottlenecks)
+static bool makes_relation(const struct bottlenecks *bottlenecks, const struct waitgraph_edge *edge)
 {
-	_cleanup_free_ bool *relevant = calloc(graph->vertices.n + 1, sizeof(*relevant));
+	return edge->weight_ns >= bottlenecks->min_edge_ns && !waitgraph_edge__is_idle(edge);
+}
+
+/* Follows waits from threads that were asked for. */
+static int find_relations(const struct waitgraph *graph, struct bottlenecks *bottlenecks)
+{
+	uint8_t *relations = calloc(graph->vertices.n + 1, sizeof(*relations));
 	bool more = true;
 
-	if (!relevant)
+	bottlenecks->relations = relations;
+	if (!relations)
 		return -ENOMEM;
 	for (size_t i = 1; i < graph->model->threads.n; i++)
-		relevant[graph->vertex_of[i]] |=
-			!model_thread__is_helper(&graph->model->threads.data[i]);
+		if (!model_thread__is_helper(&graph->model->threads.data[i]))
+			relations[graph->vertex_of[i]] = RELATION_ASKED_FOR;
 	while (more) {
 		more = false;
 		for (size_t i = 0; i < graph->edges.n; i++) {
 			const struct waitgraph_edge *edge = &graph->edges.data[i];
 
-			if (!relevant[edge->from] || relevant[edge->to] ||
-			    edge->weight_ns < bottlenecks->min_edge_ns)
+			if (!relations[edge->from] || relations[edge->to] ||
+			    !makes_relation(bottlenecks, edge))
 				continue;
-			relevant[edge->to] = more = true;
+			relations[edge->to] = RELATION_AWAITED;
+			more = true;
 		}
 	}
+	for (size_t i = 0; i < graph->edges.n; i++) {
+		const struct waitgraph_edge *edge = &graph->edges.data[i];
+
+		if (!relations[edge->from] && relations[edge->to] == RELATION_ASKED_FOR &&
+		    makes_relation(bottlenecks, edge))
+			relations[edge->from] = RELATION_WAITER;
+	}
+	return 0;
+}
+
+static void mark_relevant(struct bottlenecks *bottlenecks)
+{
 	for (size_t i = 0; i < bottlenecks->all.n; i++) {
 		struct bottleneck *at = &bottlenecks->all.data[i];
 
 		for (size_t k = 0; k < at->members.n; k++)
-			at->relevant |= relevant[at->members.data[k]];
+			at->relevant |=
+				bottlenecks->relations[at->members.data[k]] >= RELATION_AWAITED;
 	}
-	return 0;
 }
 
 /* The edge with most plain weight from a recorded user thread outside to a member, or NULL. */
@@ -127,8 +146,10 @@ static int restore_background(const struct waitgraph *graph, struct bottlenecks 
 int bottlenecks__choose(const struct waitgraph *graph, struct bottlenecks *bottlenecks)
 {
 	bool found = false;
-	int err = find_relevant(graph, bottlenecks);
+	int err = find_relations(graph, bottlenecks);
 
+	if (!err)
+		mark_relevant(bottlenecks);
 	for (size_t i = 0; i < bottlenecks->all.n; i++) {
 		const struct bottleneck *at = &bottlenecks->all.data[i];
 

@@ -19,7 +19,9 @@ static const char *shape_of(const struct waitgraph_vertex *vertex)
 
 static bool is_shown(const struct waits *waits, const struct waitgraph_edge *edge)
 {
-	return waits__percent(waits, edge->weight_ns) >= waits->percent_limit;
+	return !waits->percent_limit ||
+	       (waits__percent(waits, edge->weight_ns) >= waits->percent_limit &&
+		bottlenecks__is_related(waits->bottlenecks, edge));
 }
 
 static void put_vertex(const struct waits *waits, uint32_t vertex, FILE *to)

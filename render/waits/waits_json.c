@@ -34,6 +34,8 @@ static json_t *vertex_json(const struct waits *waits, uint32_t vertex)
 	json_object_set_new(entry, "name", name_json(waits, vertex));
 	json_object_set_new(entry, "type", json_string(cause_type__name(of->type)));
 	json_object_set_new(entry, "recorded", json_boolean(of->recorded));
+	json_object_set_new(entry, "related",
+			    json_boolean(waits->bottlenecks->relations[vertex] != RELATION_NONE));
 	json_object_set_new(entry, "lifetime_ns", json__number(of->lifetime_ns));
 	json_object_set_new(entry, "running_ns", json__number(of->running_ns));
 	json_object_set_new(entry, "runnable_ns", json__number(of->runnable_ns));

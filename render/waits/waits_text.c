@@ -132,6 +132,7 @@ static void put_long_waits(struct writer *writer, const struct bottleneck *first
 
 		if (edge->plain_ns < waits->bottlenecks->threshold_ns || edge_in(first, i) ||
 		    bottleneck__has(first, edge->from) || waitgraph_edge__is_idle(edge) ||
+		    !bottlenecks__is_related(waits->bottlenecks, edge) ||
 		    graph->vertices.data[edge->to].type == CAUSE_UNFINISHED)
 			continue;
 		if (!shown++)
@@ -156,6 +157,7 @@ static void put_vertices(struct writer *writer)
 		char text[128], lifetime[24];
 
 		if (!vertex->recorded ||
+		    (waits->percent_limit && !waits->bottlenecks->relations[i]) ||
 		    (waits__percent(waits, vertex->running_ns + vertex->runnable_ns) <
 			     waits->percent_limit &&
 		     vertex->type != CAUSE_DEVICE))
@@ -174,11 +176,12 @@ static void put_vertices(struct writer *writer)
 	fputc('\n', writer->to);
 }
 
-/* Idle kernel workers are left out, unless all edges are asked for. */
+/* Idle kernel workers and unrelated programs are left out, unless all edges are asked for. */
 static bool is_shown(const struct waits *waits, const struct waitgraph_edge *edge)
 {
 	return !waits->percent_limit ||
 	       (waits__percent(waits, edge->weight_ns) >= waits->percent_limit &&
+		bottlenecks__is_related(waits->bottlenecks, edge) &&
 		!(waitgraph_edge__is_idle(edge) && waits->graph->vertices.data[edge->from].kernel));
 }
 
@@ -220,8 +223,8 @@ static void put_edges(struct writer *writer)
 	}
 	if (hidden)
 		fprintf(writer->to,
-			"# %zu more: short ones, and kernel threads that wait for work "
-			"(--percent-limit 0)\n",
+			"# %zu more: short ones, kernel threads that wait for work, and other "
+			"programs (--percent-limit 0)\n",
 			hidden);
 }
 

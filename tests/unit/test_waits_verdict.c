@@ -400,6 +400,51 @@ static void who_is_filtered_out_is_not_at_work(void **state)
 	sample_filter__free(&options.filter);
 }
 
+/*
+ * A was asked for, and waits for B, which waits for C. D waits for A, E for B. F and G wait for
+ * each other, and are recorded only because they woke somebody.
+ */
+static void unrelated_programs_are_told_apart(void **state)
+{
+	static const uint8_t relations[] = {RELATION_ASKED_FOR, RELATION_AWAITED, RELATION_AWAITED,
+					    RELATION_WAITER,	RELATION_NONE,	  RELATION_NONE,
+					    RELATION_NONE};
+	struct program program = program__begin(true);
+	_cleanup_analysis_ struct analysis analysis = {};
+
+	for (uint32_t i = 1; i <= ARRAY_SIZE(relations); i++) {
+		struct record_thread thread = {.thread = i,
+					       .tid = PID + i,
+					       .tgid = PID + 10 * i,
+					       .flags = i == 1 ? THREAD_TARGET : THREAD_HELPER,
+					       .time = START};
+
+		thread.comm = synthetic__string(&program.made, (char[]){(char)('A' + i - 1), '\0'});
+		synthetic__put(&program.made,
+			       (struct record){.type = RECORD_THREAD, .thread = thread});
+	}
+	program__wait(&program, 1, 2, 0, 40 * MS);
+	program__wait(&program, 2, 3, 0, 40 * MS);
+	program__wait(&program, 4, 1, 0, 80 * MS);
+	program__wait(&program, 5, 2, 0, 40 * MS);
+	put_turns(&program, 6, 7);
+	analysis = judge(&program, NULL, 0.2);
+	for (uint32_t v = 0; v < analysis.graph.vertices.n; v++) {
+		const char *name = vertex_name(&analysis, v);
+
+		if (analysis.graph.vertices.data[v].type == CAUSE_THREAD)
+			assert_int_equal(analysis.found.relations[v], relations[*name - 'A']);
+	}
+	for (size_t i = 0; i < analysis.graph.edges.n; i++) {
+		const struct waitgraph_edge *edge = &analysis.graph.edges.data[i];
+
+		assert_int_equal(bottlenecks__is_related(&analysis.found, edge),
+				 *vertex_name(&analysis, edge->from) < 'E');
+	}
+	assert_false(bottlenecks__first(&analysis.found) &&
+		     bottleneck__has(bottlenecks__first(&analysis.found), 5));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -418,6 +463,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_no_bottleneck),
 		cmocka_unit_test(one_thread_that_runs_is_a_sink),
 		cmocka_unit_test(who_is_filtered_out_is_not_at_work),
+		cmocka_unit_test(unrelated_programs_are_told_apart),
 	};
 
 	return cmocka_run_group_tests_name("waits: verdict", tests, NULL, NULL);

@@ -37,6 +37,15 @@ test('the edges of the verdict are always drawn, idle waits only on request', ()
 	assert.equal(chooseGraph(document, { minShare: 0.01, idle: true, limit: 2 }).hidden, 2);
 });
 
+test('programs that have nothing to do with what was asked for are drawn on request', () => {
+	const busy: WaitsDocument = { ...document, threads: document.threads.map((one) => ({ ...one, related: one.name !== 'x' && one.name !== 'y' })) };
+	const names = (others: boolean): string[] =>
+		chooseGraph(busy, { minShare: 0, idle: false, limit: 10, others }).edges.map((one) => `${one.from}>${one.to}`);
+	assert.deepEqual(names(false), ['A>B', 'B>A', 'main>A']);
+	assert.deepEqual(names(true), ['A>B', 'B>A', 'main>A', 'x>y']);
+	assert.equal(selectVertex(busy.threads.find((one) => one.name === 'x')!, []).related, false);
+});
+
 test('the smallest share that is drawn at first leaves a readable number of edges', () => {
 	assert.equal(firstShare(document, 24), 0.001);
 	assert.equal(firstShare(document, 3), 0.01);

@@ -42,6 +42,8 @@ export interface WaitVertex {
 	readonly name: string;
 	readonly type: string;
 	readonly recorded: boolean;
+	/** It has to do with the threads that were asked for. */
+	readonly related?: boolean;
 	readonly lifetime_ns?: number;
 	readonly running_ns?: number;
 	readonly runnable_ns?: number;
@@ -97,19 +99,27 @@ export function isIdleEdge(edge: WaitEdge): boolean {
 	return edge.plain_ns > 0 && edge.for_work_ns >= edge.plain_ns * 0.99;
 }
 
+/** The names of vertices that have nothing to do with the threads that were asked for. */
+export function unrelatedVertices(document: WaitsDocument): Set<string> {
+	return new Set(document.threads.filter((vertex) => vertex.related === false).map((vertex) => vertex.name));
+}
+
 /**
  * The edges of the verdict, then the heaviest others, of at least `minShare` of the recording. Edges of
- * idle waits only with `idle`, but for those of the verdict, which close its cycle.
+ * idle waits only with `idle`, but for those of the verdict, which close its cycle; of programs that have nothing
+ * to do with what was asked for, only with `others`.
  */
 export function chooseGraph(
-	document: WaitsDocument, options: { minShare: number; idle: boolean; limit: number },
+	document: WaitsDocument, options: { minShare: number; idle: boolean; limit: number; others?: boolean },
 ): GraphChoice {
 	const needed = new Set((document.verdict.edges ?? []).map(edgeKey));
 	const members = new Set(document.verdict.members ?? []);
 	// A sink has no edges of its own: what it waits for nevertheless.
 	if (needed.size === 0) for (const edge of document.edges) if (members.has(edge.from) && edge.share >= options.minShare) needed.add(edgeKey(edge));
+	const unrelated = unrelatedVertices(document);
 	const isWanted = (edge: WaitEdge): boolean =>
-		edge.share >= options.minShare && (options.idle || !isIdleEdge(edge));
+		edge.share >= options.minShare && (options.idle || !isIdleEdge(edge)) &&
+		(options.others === true || (!unrelated.has(edge.from) && !unrelated.has(edge.to)));
 	const byGain = (a: WaitEdge, b: WaitEdge): number => edgeGain(b) - edgeGain(a) || b.weight_ns - a.weight_ns;
 	const edges = [
 		...document.edges.filter((edge) => needed.has(edgeKey(edge))),

@@ -2,7 +2,7 @@
 import { h } from '../ui/dom.js';
 import { countText, nsText, pairs, percentText, plainTable, type LockNames } from './summary-parts.js';
 import {
-	chooseGraph, edgeGain, firstShare, isIdleEdge, knotOf, SHARES, stackText, userFrames, type GraphChoice, type StackFrame, type WaitEdge, type WaitVertex,
+	chooseGraph, edgeGain, firstShare, isIdleEdge, knotOf, SHARES, stackText, unrelatedVertices, userFrames, type GraphChoice, type StackFrame, type WaitEdge, type WaitVertex,
 	type WaitsDocument,
 } from './waits-graph.js';
 import { layoutGraph, smoothPath, type GraphLayout } from './waits-layout.js';
@@ -13,6 +13,8 @@ export interface WaitsState {
 	minShare: number | null;
 	/** Whether waits for work are drawn, too; null: if there are no others. */
 	idle: boolean | null;
+	/** Whether programs are drawn that have nothing to do with what was asked for. */
+	others: boolean;
 	/** "from\0to" of an edge, or the name of a vertex. */
 	selected: string;
 }
@@ -41,6 +43,8 @@ export function waitsPart(document: WaitsDocument, state: WaitsState, context: W
 	const usual = firstShare(document, READABLE);
 	const withIdle = (): boolean => state.idle ?? document.edges.every(isIdleEdge);
 	const smallest = (): number => state.minShare ?? usual;
+	const unrelated = unrelatedVertices(document);
+	const isOther = (edge: WaitEdge): boolean => unrelated.has(edge.from) || unrelated.has(edge.to);
 	const graphBox = h('div', { class: 'graph-box', tabindex: '0', role: 'region', 'aria-label': 'Graph' });
 	const more = h('p', { class: 'muted' });
 	const detail = h('div', { class: 'detail-panel', 'aria-live': 'polite', tabindex: '0', role: 'region', 'aria-label': 'Details' });
@@ -64,7 +68,7 @@ export function waitsPart(document: WaitsDocument, state: WaitsState, context: W
 		else detail.append(h('p', { class: 'muted' }, 'Choose an edge to see its causes, or a vertex to see its times.'));
 	};
 	const draw = (): void => {
-		const choice = chooseGraph(document, { minShare: smallest(), idle: withIdle(), limit: LIMIT });
+		const choice = chooseGraph(document, { minShare: smallest(), idle: withIdle(), limit: LIMIT, others: state.others });
 		const layout = layoutGraph(choice, vertexWidth, graphBox.clientWidth > 0 && graphBox.clientWidth < 420);
 		const picture = drawGraph(document, choice, layout, state, select);
 		graphBox.replaceChildren(picture);
@@ -97,11 +101,19 @@ export function waitsPart(document: WaitsDocument, state: WaitsState, context: W
 		changed();
 		draw();
 	});
+	const others = h('input', { type: 'checkbox' }) as HTMLInputElement;
+	others.checked = state.others;
+	others.addEventListener('change', () => {
+		state.others = others.checked;
+		changed();
+		draw();
+	});
 	queueMicrotask(draw);
 	showDetail();
 	return h('div', {},
 		verdictPart(document, context.part),
-		h('div', { class: 'control-row' }, h('label', {}, 'Edges ', shares), h('label', {}, idle, ' waits for work, too'), legend()),
+		h('div', { class: 'control-row' }, h('label', {}, 'Edges ', shares), h('label', {}, idle, ' waits for work, too'),
+			document.edges.some(isOther) && h('label', {}, others, ' other programs, too'), legend()),
 		h('div', { class: 'with-detail' }, h('div', {}, graphBox, more), detail),
 		h('h2', {}, 'Edges'), edgeTable(document, state, select, detail, context),
 		h('h2', {}, 'Threads, devices and others'), vertexTable(document),
@@ -308,7 +320,8 @@ function vertexDetail(vertex: WaitVertex, document: WaitsDocument, context: Wait
 
 function edgeTable(document: WaitsDocument, state: WaitsState, select: (key: string) => void, detail: HTMLElement, context: WaitsContext): HTMLElement {
 	const verdict = new Set((document.verdict.edges ?? []).map(keyOf));
-	const order = (edge: WaitEdge): number => (verdict.has(keyOf(edge)) ? 1e18 : 0) + edgeGain(edge) + edge.weight_ns * 1e-6;
+	const unrelated = unrelatedVertices(document);
+	const order = (edge: WaitEdge): number => (verdict.has(keyOf(edge)) ? 1e18 : unrelated.has(edge.from) || unrelated.has(edge.to) ? -1e18 : 0) + edgeGain(edge) + edge.weight_ns * 1e-6;
 	const rows = [...document.edges].sort((a, b) => order(b) - order(a)).map((edge) => {
 		const link = h('button', { type: 'button', class: 'link-button' }, `${edge.from} \u2192 ${edge.to}`);
 		link.addEventListener('click', () => {
@@ -330,7 +343,7 @@ function vertexTable(document: WaitsDocument): HTMLElement {
 	const share = (vertex: WaitVertex, ns: number | undefined): string =>
 		ns !== undefined && vertex.lifetime_ns ? percentText(ns / vertex.lifetime_ns) : '';
 	const rows = [...document.threads]
-		.sort((a, b) => (b.running_ns ?? 0) - (a.running_ns ?? 0))
+		.sort((a, b) => Number(a.related === false) - Number(b.related === false) || (b.running_ns ?? 0) - (a.running_ns ?? 0))
 		.map((vertex) => [
 			vertex.name, vertex.type, vertex.threads && vertex.threads > 1 ? `${countText(vertex.threads)} (${vertex.merged ?? 'merged'})` : '',
 			share(vertex, vertex.running_ns), share(vertex, vertex.runnable_ns), share(vertex, vertex.blocked_ns),

@@ -11,7 +11,7 @@ import { selectVertex, selectWaits, waitBins, type VertexTimes, type WaitBins } 
 const QUIET = 120;
 
 class WaitsView implements ViewInstance {
-	private readonly current: WaitsState = { minShare: null, idle: null, selected: '' };
+	private readonly current: WaitsState = { minShare: null, idle: null, others: false, selected: '' };
 	private recording = -1;
 	private data: { document: WaitsDocument; bins: WaitBins | null; locks: LockNames } | null = null;
 	private timer = 0;
@@ -43,8 +43,8 @@ class WaitsView implements ViewInstance {
 	state(state: Record<string, string>): void {
 		const minShare = state['share'] === undefined ? null : Number(state['share']);
 		const selected = (state['from'] ?? '') && state['to'] !== undefined ? `${state['from']}\0${state['to']}` : state['vertex'] ?? '';
-		const next = { minShare: Number.isFinite(minShare) ? minShare : null, idle: state['work'] === undefined ? null : state['work'] === '1', selected };
-		const isSame = next.minShare === this.current.minShare && next.idle === this.current.idle && next.selected === this.current.selected;
+		const next = { minShare: Number.isFinite(minShare) ? minShare : null, idle: state['work'] === undefined ? null : state['work'] === '1', others: state['others'] === '1', selected };
+		const isSame = next.minShare === this.current.minShare && next.idle === this.current.idle && next.others === this.current.others && next.selected === this.current.selected;
 		Object.assign(this.current, next);
 		if (!isSame) this.show();
 	}
@@ -117,10 +117,10 @@ class WaitsView implements ViewInstance {
 	}
 
 	private save(): void {
-		const { minShare, idle, selected } = this.current;
+		const { minShare, idle, others, selected } = this.current;
 		const [from, to] = selected.split('\0');
 		this.app.go('waits', {
-			...(minShare === null ? {} : { share: String(minShare) }), ...(idle === null ? {} : { work: idle ? '1' : '0' }),
+			...(minShare === null ? {} : { share: String(minShare) }), ...(idle === null ? {} : { work: idle ? '1' : '0' }), ...(others ? { others: '1' } : {}),
 			...(to !== undefined ? { from: from!, to } : selected ? { vertex: selected } : {}),
 		});
 	}
