@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { chooseGraph, firstShare, knotOf, stackText, type WaitEdge, type WaitsDocument, type WaitStack } from '../src/views/waits-graph.js';
-import { layoutGraph, smoothPath } from '../src/views/waits-layout.js';
+import { chooseGraph, firstShare, isIdleEdge, knotOf, stackText, verdictWaits, type WaitEdge, type WaitsDocument, type WaitStack } from '../src/views/waits-graph.js';
+import { layoutGraph, shortened, smoothPath } from '../src/views/waits-layout.js';
 import { selectVertex, selectWaits, waitBins, type WaitBins } from '../src/views/waits-selection.js';
 
 function edge(from: string, to: string, share: number, idle = 0): WaitEdge {
@@ -50,6 +50,23 @@ test('the smallest share that is drawn at first leaves a readable number of edge
 	assert.equal(firstShare(document, 24), 0.001);
 	assert.equal(firstShare(document, 3), 0.01);
 	assert.equal(firstShare(makeDocument([edge('A', 'B', 0.3)]), 0), 0.2);
+});
+
+test('the waits of the verdict are told, but not those for work', () => {
+	const stack = (what: string, plain_ns: number, for_work = false): WaitStack => ({
+		what, kind: 'fsync', class: 'io', for_work, count: 1, plain_ns, weight_ns: plain_ns,
+		waiter: ['read', 'fill', 'load', 'main'].map((symbol) => ({ symbol })), waker: [],
+	});
+	const stacks = [stack('work', 0.2e9, true), stack('fsync a', 0.02e9), stack('fsync b', 0.06e9)];
+	const told = verdictWaits(makeDocument([{ ...edge('A', 'B', 0.3, 0.4), stacks }, { ...edge('B', 'A', 0.4, 0.6), stacks }, { ...edge('main', 'A', 2), stacks }]), 3);
+	assert.deepEqual(told.map(({ edge: { from, to }, what, where, share }) => [from, to, what, where, share]), [['A', 'B', 'fsync b', 'read \u2190 fill \u2190 load \u2190 main', 0.2]]);
+	assert.deepEqual([0.4, 0.6].map((idle) => isIdleEdge(edge('A', 'B', 1, idle))), [false, true]);
+});
+
+test('a line ends before the head of its arrow', () => {
+	assert.deepEqual(shortened([{ x: 0, y: 0 }, { x: 10, y: 0 }, { x: 10, y: 4 }], 3), [{ x: 0, y: 0 }, { x: 10, y: 0 }, { x: 10, y: 1 }]);
+	assert.deepEqual(shortened([{ x: 0, y: 0 }, { x: 10, y: 0 }, { x: 10, y: 4 }], 9), [{ x: 0, y: 0 }, { x: 5, y: 0 }]);
+	assert.deepEqual(shortened([{ x: 0, y: 0 }, { x: 1, y: 0 }], 9), [{ x: 0, y: 0 }, { x: 1, y: 0 }]);
 });
 
 test('members of the verdict are marked', () => {

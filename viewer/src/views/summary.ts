@@ -2,7 +2,9 @@
 import type { RecordingInfo } from '../data/index.js';
 import { CLASS_NAMES, CLASS_TITLES, type App, type View, type ViewInstance } from '../ui/app.js';
 import { h } from '../ui/dom.js';
-import { countText, nsText, pairs, percentText, plainTable } from './summary-parts.js';
+import { countText, lockNames, nsText, pairs, percentText, plainTable } from './summary-parts.js';
+import { verdictWaitsPart } from './waits-parts.js';
+import type { WaitsDocument } from './waits-graph.js';
 import { topRows, type TopFlame, type TopRow } from './summary-top.js';
 
 const TOP = 10;
@@ -12,11 +14,14 @@ const titles: Readonly<Record<string, string>> = {
 
 class SummaryView implements ViewInstance {
 	private readonly top = h('div');
+	/** What the waits of the verdict are for. */
+	private readonly waits = h('div');
 	private wanted = '';
 	private flame: TopFlame | null = null;
 
 	constructor(private readonly root: HTMLElement, private readonly app: App) {
 		this.update();
+		this.loadWaits();
 	}
 
 	update(): void {
@@ -39,10 +44,22 @@ class SummaryView implements ViewInstance {
 			if (texts.length === 0) continue;
 			const link = h('button', { type: 'button', class: 'link-button' }, titles[view]!);
 			link.addEventListener('click', () => app.go(view));
-			part.append(h('div', { class: 'verdict-card' }, h('h3', {}, link), ...texts.map((one) => h('p', {}, one.text))));
+			part.append(h('div', { class: 'verdict-card' }, h('h3', {}, link), ...texts.map((one) => h('p', {}, one.text)), view === 'waits' ? this.waits : ''));
 		}
 		if (part.childElementCount === 1) part.append(h('p', { class: 'muted' }, 'There are none.'));
 		return part;
+	}
+
+	private loadWaits(): void {
+		const { app } = this, { recording } = app.selection, block = `r${recording}.waits`;
+		if (!app.has(block)) return;
+		Promise.all([app.json<WaitsDocument>(block), lockNames(app, recording)]).then(([document, names]) => {
+			const waits = verdictWaitsPart(document, names, (key) => {
+				const [from, to] = key.split('\0');
+				app.go('waits', { from: from!, to: to! });
+			});
+			this.waits.replaceChildren(waits ?? '');
+		}, (error: Error) => this.waits.replaceChildren(h('p', { class: 'warning' }, error.message)));
 	}
 
 	private async loadTop(): Promise<void> {

@@ -94,9 +94,9 @@ export function edgeGain(edge: WaitEdge): number {
 	return Math.max(0, edge.weight_ns - edge.for_work_ns);
 }
 
-/** Whether all that the edge has is waiting for work. */
+/** Whether most of its time is waits for work, as in waitgraph_edge__is_idle(). */
 export function isIdleEdge(edge: WaitEdge): boolean {
-	return edge.plain_ns > 0 && edge.for_work_ns >= edge.plain_ns * 0.99;
+	return edge.for_work_ns > edge.plain_ns / 2;
 }
 
 /** The names of vertices that have nothing to do with the threads that were asked for. */
@@ -136,6 +136,25 @@ export function chooseGraph(
 	return { vertices, edges: shown, hidden: edges.length - shown.length };
 }
 
+export interface VerdictWait {
+	readonly edge: WaitEdge;
+	/** What for, and in which functions: of most of its time. */
+	readonly what: string;
+	readonly where: string;
+	/** The share of the edge's time that this is. */
+	readonly share: number;
+}
+
+/** The heaviest waits of the verdict, not for work: one for an edge. */
+export function verdictWaits(document: WaitsDocument, most: number): VerdictWait[] {
+	const needed = new Set((document.verdict.edges ?? []).map(edgeKey));
+	return document.edges.filter((edge) => needed.has(edgeKey(edge)) && !isIdleEdge(edge) && edge.stacks.length > 0)
+		.sort((a, b) => edgeGain(b) - edgeGain(a)).slice(0, most).map((edge) => {
+			const longest = edge.stacks.filter((stack) => !stack.for_work).reduce<WaitStack | null>((best, stack) => best && best.plain_ns >= stack.plain_ns ? best : stack, null) ?? edge.stacks[0]!;
+			return { edge, what: longest.what, where: stackText(longest.waiter, FRAMES), share: longest.plain_ns / Math.max(1, edge.plain_ns) };
+		});
+}
+
 /** Shares of the recording that edges can be limited to. */
 export const SHARES = [0.2, 0.1, 0.05, 0.03, 0.01, 0.001, 0] as const;
 
@@ -158,6 +177,9 @@ export function knotOf(document: WaitsDocument, name: string): { knot: Knot; isV
 	}
 	return null;
 }
+
+/** So many functions of a stack are shown in a line. */
+export const FRAMES = 5;
 
 /** Functions of a stack that are not the kernel's; all, if there are no others. */
 export function userFrames(frames: readonly StackFrame[]): readonly StackFrame[] {

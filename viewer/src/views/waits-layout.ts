@@ -83,6 +83,21 @@ function tangent(a: Point, b: Point, most: number): Point {
 	return { x: (b.x - a.x) * scale, y: (b.y - a.y) * scale };
 }
 
+/** The points but for the last `by` of their length: an arrowhead takes its place. */
+export function shortened(points: readonly Point[], by: number): Point[] {
+	const kept = [...points];
+	for (let left = by; kept.length > 1; ) {
+		const end = kept.pop()!, before = kept[kept.length - 1]!, length = Math.hypot(end.x - before.x, end.y - before.y);
+		if (length > left) {
+			const share = left / length;
+			kept.push({ x: end.x - (end.x - before.x) * share, y: end.y - (end.y - before.y) * share });
+			return kept;
+		}
+		left -= length;
+	}
+	return [...points];
+}
+
 /** A smooth SVG path through all points (a Catmull-Rom spline, with tangents that do not overshoot). */
 export function smoothPath(points: readonly Point[]): string {
 	const number = (value: number): string => value.toFixed(1);

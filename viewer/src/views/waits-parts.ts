@@ -2,10 +2,10 @@
 import { h } from '../ui/dom.js';
 import { countText, nsText, pairs, percentText, plainTable, type LockNames } from './summary-parts.js';
 import {
-	chooseGraph, edgeGain, firstShare, isIdleEdge, knotOf, SHARES, stackText, unrelatedVertices, userFrames, type GraphChoice, type StackFrame, type WaitEdge, type WaitVertex,
+	chooseGraph, edgeGain, firstShare, FRAMES, isIdleEdge, knotOf, SHARES, stackText, unrelatedVertices, userFrames, verdictWaits, type GraphChoice, type StackFrame, type WaitEdge, type WaitVertex,
 	type WaitsDocument,
 } from './waits-graph.js';
-import { layoutGraph, smoothPath, type GraphLayout } from './waits-layout.js';
+import { layoutGraph, shortened, smoothPath, type GraphLayout } from './waits-layout.js';
 import { svg } from './waits-svg.js';
 
 export interface WaitsState {
@@ -65,7 +65,11 @@ export function waitsPart(document: WaitsDocument, state: WaitsState, context: W
 		const vertex = document.threads.find((one) => one.name === state.selected);
 		if (edge) detail.append(edgeDetail(edge, document, context));
 		else if (vertex) detail.append(vertexDetail(vertex, document, context, select));
-		else detail.append(h('p', { class: 'muted' }, 'Choose an edge to see its causes, or a vertex to see its times.'));
+		else {
+			const waits = verdictWaitsPart(document, context.lockNames, select);
+			if (waits) detail.append(h('h2', {}, 'Waits of the bottleneck'), waits);
+			detail.append(h('p', { class: 'muted' }, 'Choose an edge to see its causes, or a vertex to see its times.'));
+		}
 	};
 	const draw = (): void => {
 		const choice = chooseGraph(document, { minShare: smallest(), idle: withIdle(), limit: LIMIT, others: state.others });
@@ -118,6 +122,18 @@ export function waitsPart(document: WaitsDocument, state: WaitsState, context: W
 		h('h2', {}, 'Edges'), edgeTable(document, state, select, detail, context),
 		h('h2', {}, 'Threads, devices and others'), vertexTable(document),
 		h('h2', {}, 'Knots and sinks'), knotTable(document));
+}
+
+/** The heaviest waits of the verdict; null: it has none. `select` gets the key of an edge. */
+export function verdictWaitsPart(document: WaitsDocument, names: LockNames, select: (key: string) => void): HTMLElement | null {
+	const waits = verdictWaits(document, 3);
+	if (waits.length === 0) return null;
+	return h('ul', { class: 'verdict-waits' }, ...waits.map(({ edge, what, where, share }) => {
+		const link = h('button', { type: 'button', class: 'link-button' }, `${edge.from} \u2192 ${edge.to}`);
+		link.addEventListener('click', () => select(keyOf(edge)));
+		return h('li', {}, link, ` ${percentText(edge.plain_share, 0)} of the time: `,
+			h('strong', { class: 'wrap' }, `${share < 0.95 ? `${percentText(share, 0)} ` : ''}${names(what)}`), where ? h('span', { class: 'muted wrap' }, ` in ${where}`) : '');
+	}));
 }
 
 const keyOf = (edge: { from: string; to: string }): string => `${edge.from}\0${edge.to}`;
@@ -195,6 +211,10 @@ function button(element: SVGElement, key: string, isSelected: boolean, act: () =
 	return element;
 }
 
+/** Of lines, in pixels; and how long the head of an arrow is. */
+const WIDTHS = [1, 2, 3, 4, 5, 6];
+const headOf = (width: number): number => 6 + 2 * width;
+
 function drawGraph(
 	document: WaitsDocument, choice: GraphChoice, layout: GraphLayout, state: WaitsState, select: (key: string) => void,
 ): SVGElement {
@@ -202,23 +222,24 @@ function drawGraph(
 		viewBox: `0 0 ${Math.ceil(layout.width)} ${Math.ceil(layout.height)}`, width: Math.ceil(layout.width), height: Math.ceil(layout.height),
 		class: 'wait-graph', role: 'group', 'aria-label': `Wait-for graph: ${choice.vertices.length} vertices, ${choice.edges.length} edges. The tables below have the same.`,
 	});
-	const arrow = (id: string, className: string): SVGElement => svg('marker', {
-		id, viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, orient: 'auto-start-reverse', markerUnits: 'userSpaceOnUse',
-	}, svg('path', { d: 'M0,0.5L8,4L0,7.5Z', class: className }));
-	picture.append(svg('defs', {}, arrow('wait-arrow', 'arrow'), arrow('wait-arrow-verdict', 'arrow arrow-verdict'), arrow('wait-arrow-idle', 'arrow arrow-idle')));
+	/* Wider than the line, at whose end it begins. */
+	const arrow = (kind: string, width: number): SVGElement => svg('marker', {
+		id: `wait-arrow-${kind}-${width}`, viewBox: '0 0 8 8', refX: 0.5, refY: 4, markerWidth: headOf(width), markerHeight: headOf(width), orient: 'auto', markerUnits: 'userSpaceOnUse',
+	}, svg('path', { d: 'M0,0.5L8,4L0,7.5Z', class: `arrow arrow-${kind}` }));
+	picture.append(svg('defs', {}, ...['plain', 'verdict', 'idle'].flatMap((kind) => WIDTHS.map((width) => arrow(kind, width)))));
 	const verdict = new Set((document.verdict.edges ?? []).map(keyOf));
 
 	choice.edges.forEach((edge, number) => {
 		const kind = isIdleEdge(edge) ? 'idle' : verdict.has(keyOf(edge)) ? 'verdict' : 'plain';
-		const path = smoothPath(layout.edges[number]!);
+		const width = 1 + Math.round(Math.min(5, Math.min(2.5, edge.share) * 2.4));
+		const path = smoothPath(shortened(layout.edges[number]!, headOf(width) - 1));
 		const label = layout.labels[number]!;
 		const text = edgeLabel(edge);
 		const group = svg('g', { class: `edge edge-${kind}`, 'aria-label': edgeText(edge) },
 			svg('title', {}, edgeText(edge)),
 			svg('path', { d: path, class: 'edge-hit' }),
 			svg('path', {
-				d: path, class: 'edge-line', 'stroke-width': (1 + Math.min(5, Math.min(2.5, edge.share) * 2.4)).toFixed(1),
-				'marker-end': `url(#wait-arrow${kind === 'plain' ? '' : `-${kind}`})`,
+				d: path, class: 'edge-line', 'stroke-width': width, 'marker-end': `url(#wait-arrow-${kind}-${width})`,
 			}),
 			svg('rect', { x: label.x - text.length * 3.4 - 3, y: label.y - 8, width: text.length * 6.8 + 6, height: 16, rx: 3, class: 'edge-plate' }),
 			svg('text', { x: label.x, y: label.y + 4, 'text-anchor': 'middle', class: 'edge-label' }, text));
@@ -332,7 +353,7 @@ function edgeTable(document: WaitsDocument, state: WaitsState, select: (key: str
 		return [
 			h('span', {}, link, verdict.has(keyOf(edge)) ? h('span', { class: 'muted' }, ' bottleneck') : ''), percentText(edge.plain_share), percentText(edge.share),
 			edge.for_work_ns > 0 ? percentText(edge.for_work_ns / Math.max(1, edge.plain_ns), 0) : '', countText(edge.count),
-			first ? context.lockNames(first.what) : '', first ? stackText(first.waiter, 3) : '',
+			first ? `${context.lockNames(first.what)}${edge.stacks.length > 1 ? `, and ${countText(edge.stacks.length - 1)} more` : ''}` : '', first ? stackText(first.waiter, FRAMES) : '',
 		];
 	});
 	return h('div', { class: 'scroll-box', tabindex: '0', role: 'region', 'aria-label': 'Edges' }, plainTable('Edges of the wait-for graph',

@@ -22,6 +22,11 @@ async function summary(page) {
 	ok(text?.includes(waits.verdict.text ?? waits.verdict), 'the verdict of waits', text);
 	const rows = await eventually(page, () => document.querySelectorAll('.view-summary table tbody tr').length > 8);
 	ok(rows, 'the rows that matter');
+	const ofVerdict = new Set((waits.verdict.edges ?? []).map(({ from, to }) => `${from} \u2192 ${to}`));
+	const gain = (edge) => edge.weight_ns - edge.for_work_ns;
+	const heaviest = waits.edges.filter((edge) => ofVerdict.has(`${edge.from} \u2192 ${edge.to}`) && edge.for_work_ns <= edge.plain_ns / 2).sort((a, b) => gain(b) - gain(a))[0];
+	const shown = await eventually(page, (wanted) => (document.querySelector('.view-summary .verdict-waits li')?.textContent ?? '') || !wanted, heaviest !== undefined);
+	ok(!heaviest || (shown.startsWith(`${heaviest.from} \u2192 ${heaviest.to} `) && heaviest.stacks.some((stack) => shown.includes(stack.what))), 'the waits of the verdict, and what they are for', shown);
 }
 
 async function flame(page) {
