@@ -10,25 +10,30 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Dwell;
+use List::Util qw(sum0);
 use Test::More;
 
 need_recording();
 
-my $got = record(['-o', 'bare.data', '--wakers', 'none'], program('undescribed'));
-is($got->{status}, 0, 'recorded');
-my (%ends, %chains);
-my $lonely = 0; # samples, and waits for a CPU
-for my $event (events('-i', 'bare.data')) {
-	my @frames = @{$event->{frames}};
-	my @symbols = map { $frames[2 * $_] } 0 .. $#frames / 2;
-	my ($in) = grep { defined && /^(?:innermost|lonely)$/ } @symbols;
-	next unless $in;
-	$lonely++ if $in eq 'lonely';
-	next if $event->{event} ne 'sample';
-	$ends{$in}{$event->{stack_end}}++;
-	$chains{join ' ', grep { /^(?:innermost|bare|outer|main)$/ } @symbols}++ if $in eq 'innermost';
+my (%ends, %chains, $lonely);
+for (1 .. 5) { # a machine that is busy elsewhere takes fewer samples
+	my $got = record(['-o', 'bare.data', '--wakers', 'none'], program('undescribed'));
+	is($got->{status}, 0, 'recorded');
+	(%ends, %chains) = ();
+	$lonely = 0; # samples, and waits for a CPU
+	for my $event (events('-i', 'bare.data')) {
+		my @frames = @{$event->{frames}};
+		my @symbols = map { $frames[2 * $_] } 0 .. $#frames / 2;
+		my ($in) = grep { defined && /^(?:innermost|lonely)$/ } @symbols;
+		next unless $in;
+		$lonely++ if $in eq 'lonely';
+		next if $event->{event} ne 'sample';
+		$ends{$in}{$event->{stack_end}}++;
+		$chains{join ' ', grep { /^(?:innermost|bare|outer|main)$/ } @symbols}++ if $in eq 'innermost';
+	}
+	last if 2 == grep { sum0(values %{$ends{$_} // {}}) > 100 } qw(innermost lonely);
 }
-cmp_ok($ends{$_}{all} = eval { my $sum = 0; $sum += $_ for values %{$ends{$_}}; $sum }, '>', 100,
+cmp_ok($ends{$_}{all} = sum0(values %{$ends{$_}}), '>', 100,
 	"there are samples in $_") for qw(innermost lonely);
 cmp_ok($ends{innermost}{guessed} // 0, '>=', 0.99 * $ends{innermost}{all},
 	'past code with a frame pointer the outermost frame is reached, and it is said how');
