@@ -64,8 +64,7 @@ bool command__parse(const struct command *command, int argc, char **argv, void *
 
 /*
  * The same for commands whose other arguments may stand anywhere among the options: calls @take
- * with
- * @context for each. It returns 0, or an error, which is printed as a usage error.
+ * with @context for each. It returns 0, or an error, which is printed as a usage error.
  */
 bool command__parse_arguments(const struct command *command, int argc, char **argv, void *options,
 			      int (*take)(void *context, const char *argument), void *context,

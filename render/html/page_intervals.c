@@ -148,9 +148,8 @@ static int put_interval(struct chunk *chunk, uint32_t thread, const struct model
 	struct page_recording *page = chunk->page;
 	const struct model *model = page->model;
 	uint64_t t_wake = interval->t_out + interval->blocked_ns;
-	uint64_t from = page__time(page->model, interval->t_out),
-		 woken = page__time(page->model, t_wake);
-	uint64_t until = page__time(page->model, t_wake + interval->runq_ns);
+	uint64_t from = page__time(model, interval->t_out), woken = page__time(model, t_wake);
+	uint64_t until = page__time(model, t_wake + interval->runq_ns);
 	int64_t waker_stack;
 	int64_t stack = page__stack(page, interval->kernel, interval->user, true);
 	int64_t wait = wait_number(page, thread, interval);

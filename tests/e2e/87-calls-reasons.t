@@ -43,8 +43,8 @@ sub truth {
 
 # What is wrong with a report, as strings. The function waits for nothing else, but on a busy machine it waits
 # for a CPU, too: what is neither its CPU time nor its own reason must be that. Its CPU time is the kernel's,
-# which does not have what the kernel does for dwell at a switch (by_disk has 20 in a call), in interrupts, and
-# the time that the host gave to others.
+# which does not have what the kernel does for dwell at a switch, in interrupts, and the time that the host gave
+# to others.
 sub problems {
 	my ($report, $name) = @_;
 	my ($function) = grep { $_->{name} eq $name } @{$report->{functions}};
@@ -53,12 +53,13 @@ sub problems {
 	my ($wall, $cpu, $strangers) = truth($name, $report->{start_ns}, $slow->{longest});
 	my $own = $slow->{$part{$name}};
 	my $queued = $name eq 'by_queue' ? 0 : $slow->{runqueue_ns};
-	my $bound = ($name eq 'by_disk' ? 150000 : 50000) * $slow->{calls} + $slow->{uncertain_ns};
+	my $bound = 50000 * $slow->{calls} + $slow->{uncertain_ns};
 	my @problems = map { "$name: $_->[0] is $_->[1] instead of $_->[2]" } grep { abs($_->[1] - $_->[2]) >= $_->[3] }
 		['number of slow calls', scalar @{$slow->{longest}}, $slow->{calls}, 1],
 		['their time', $slow->{ns}, $wall, 0.02 * $wall + $bound],
 		['the time on the CPU', $slow->{cpu_ns}, $cpu, 0.05 * $wall + $bound],
 		['the reason', $own + $queued, $wall - $cpu, 0.05 * $wall + $bound];
+	push @problems, "$name: uncertain by $slow->{uncertain_ns} of $wall" if $slow->{uncertain_ns} > 0.1 * $wall;
 	push @problems, "$name: $strangers calls are none" if $strangers;
 	push @problems, "$name: no reason is told" if $own <= 0;
 	push @problems, "$name: who held the lock" if $name eq 'by_lock' && ($slow->{holders}[0]{function} // '') ne 'hold';

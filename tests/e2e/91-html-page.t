@@ -38,7 +38,14 @@ record(['-o', 'sampled.data'], program('figure1'));
 record(['--trace', '-o', 'hostile.data'], 'perl', '-e', $loops, map { utf8::is_utf8($_) ? do { utf8::encode(my $bytes = $_); $bytes } : $_ } @names);
 record(['-o', 'true.data'], 'true');
 
-for my $page (qw(trace sampled hostile true)) {
+# A knot of a thread and its disk. On a busy machine, CPUs may be the bottleneck instead.
+for (1 .. 8) {
+	record(['--trace', '-o', 'knot.data'], program('knots'), 'pipeline', '--seconds', 2);
+	my $waits = save('knot.json', 'waits', '--json', '--stacks', '20', '-i', 'knot.data');
+	last if grep { !$_->{for_work} } @{$waits->{verdict}{edges} // []};
+}
+
+for my $page (qw(trace sampled hostile true knot)) {
 	save('', 'html', '-i', "$page.data", '-o', "$page.html");
 }
 save('', 'html', '-i', 'trace.data', '-i', 'true.data', '-o', 'both.html');

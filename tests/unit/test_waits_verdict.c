@@ -3,6 +3,9 @@
 #include "tests/unit/waits_support.h"
 
 #include <math.h>
+#include <stdio.h>
+
+#include "render/waits/waits.h"
 
 #define END (100 * MS) /* of every recording here */
 
@@ -400,9 +403,31 @@ static void who_is_filtered_out_is_not_at_work(void **state)
 	sample_filter__free(&options.filter);
 }
 
+/* Whether dwell waits --percent-limit @limit has @text. */
+static bool is_listed(const struct analysis *analysis, double limit, const char *text)
+{
+	const struct sample_filter filter = {};
+	const struct waits waits = {.model = analysis->graph.model,
+				    .filter = &filter,
+				    .graph = &analysis->graph,
+				    .bottlenecks = &analysis->found,
+				    .percent_limit = limit};
+	char *printed = NULL;
+	bool is_there;
+	size_t size;
+	FILE *to = open_memstream(&printed, &size);
+
+	assert_non_null(to);
+	assert_int_equal(waits__text(&waits, to), 0);
+	fclose(to);
+	is_there = strstr(printed, text);
+	free(printed);
+	return is_there;
+}
+
 /*
  * A was asked for, and waits for B, which waits for C. D waits for A, E for B. F and G wait for
- * each other, and are recorded only because they woke somebody.
+ * each other. All but A were recorded as wakers.
  */
 static void unrelated_programs_are_told_apart(void **state)
 {
@@ -443,6 +468,9 @@ static void unrelated_programs_are_told_apart(void **state)
 	}
 	assert_false(bottlenecks__first(&analysis.found) &&
 		     bottleneck__has(bottlenecks__first(&analysis.found), 5));
+	assert_true(is_listed(&analysis, 1, "A -> B") && is_listed(&analysis, 1, "D -> A"));
+	assert_false(is_listed(&analysis, 1, "F -> G"));
+	assert_true(is_listed(&analysis, 0, "F -> G"));
 }
 
 int main(void)

@@ -52,7 +52,7 @@ test('the smallest share that is drawn at first leaves a readable number of edge
 	assert.equal(firstShare(makeDocument([edge('A', 'B', 0.3)]), 0), 0.2);
 });
 
-test('the waits of the verdict are told, but not those for work', () => {
+test('verdictWaits() lists the heaviest waits of the verdict, without waits for work', () => {
 	const stack = (what: string, plain_ns: number, for_work = false): WaitStack => ({
 		what, kind: 'fsync', class: 'io', for_work, count: 1, plain_ns, weight_ns: plain_ns,
 		waiter: ['read', 'fill', 'load', 'main'].map((symbol) => ({ symbol })), waker: [],

@@ -22,11 +22,6 @@ async function summary(page) {
 	ok(text?.includes(waits.verdict.text ?? waits.verdict), 'the verdict of waits', text);
 	const rows = await eventually(page, () => document.querySelectorAll('.view-summary table tbody tr').length > 8);
 	ok(rows, 'the rows that matter');
-	const ofVerdict = new Set((waits.verdict.edges ?? []).map(({ from, to }) => `${from} \u2192 ${to}`));
-	const gain = (edge) => edge.weight_ns - edge.for_work_ns;
-	const heaviest = waits.edges.filter((edge) => ofVerdict.has(`${edge.from} \u2192 ${edge.to}`) && edge.for_work_ns <= edge.plain_ns / 2).sort((a, b) => gain(b) - gain(a))[0];
-	const shown = await eventually(page, (wanted) => (document.querySelector('.view-summary .verdict-waits li')?.textContent ?? '') || !wanted, heaviest !== undefined);
-	ok(!heaviest || (shown.startsWith(`${heaviest.from} \u2192 ${heaviest.to} `) && heaviest.stacks.some((stack) => shown.includes(stack.what))), 'the waits of the verdict, and what they are for', shown);
 }
 
 async function flame(page) {
@@ -213,6 +208,21 @@ async function scaled() {
 	await page.context().close();
 }
 
+/* Of a knot: the verdict's waits, and what they are for, lead to their edges. */
+async function knot() {
+	const waits = json('knot.json'), page = await open(browser, file('knot.html'));
+	const name = ({ from, to }) => `${from} \u2192 ${to}`, ofVerdict = new Set(waits.verdict.edges.map(name)), gain = (edge) => edge.weight_ns - edge.for_work_ns;
+	const [heaviest] = waits.edges.filter((edge) => ofVerdict.has(name(edge)) && edge.for_work_ns <= edge.plain_ns / 2).sort((a, b) => gain(b) - gain(a));
+	const shown = await eventually(page, () => document.querySelector('.view-summary .verdict-waits li')?.textContent) ?? '';
+	ok(shown.startsWith(`${name(heaviest)} `) && shown.includes(heaviest.stacks[0].what), 'summary: the heaviest wait of the verdict, and what it is for', shown);
+	ok(shown.includes('flush_record'), 'summary: and the function that waits', shown);
+	await page.locator('.verdict-waits button').first().click();
+	ok(await eventually(page, (wanted) => document.querySelector('.view-waits .detail-panel h2')?.textContent === wanted, name(heaviest)), 'summary: a click shows the edge in the Waits view');
+	is(await page.locator('.view-waits .edge.selected').count(), 1, 'waits: which is selected in the picture');
+	is(page.complaints.join('\n'), '', 'no request, error or violation of the policy');
+	await page.context().close();
+}
+
 /* Functions and requests are of the selection: as computed from the tables of the page. */
 async function latencies() {
 	const expected = json('calls.json'), { from, until, requests } = expected;
@@ -348,6 +358,7 @@ try {
 	ok(await page.locator('dialog[open] table tr').count() > 10, '? lists the keys');
 	is(page.complaints.join('\n'), '', 'no request, error or violation of the policy');
 	await scaled();
+	await knot();
 	if (existsSync(file('calls.html'))) await latencies();
 	await themesAndSizes();
 	await hostile();
