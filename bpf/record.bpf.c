@@ -90,6 +90,7 @@ static __always_inline void end_hidden_wait(struct task_struct *task, struct thr
 		emit_interval_bare(task, state);
 	state->since = state->t_in;
 	state->ran_at = state->t_in;
+	tell_run(state, state->t_in);
 }
 
 /* Sends the totals of @task, which is exiting, in case its last switch is not seen. */
@@ -157,7 +158,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		if (points)
 			emit_sample(ctx, prev, out, due, points, true);
 		switch_out(prev, out, now);
-		tell_pause(out, now, out->run_state == RUN_STATE_GONE);
+		tell_pause(prev, out, now, out->run_state == RUN_STATE_GONE);
 		if (settings.stack_at_switch_out && out->run_state != RUN_STATE_GONE)
 			take_stacks_at_switch_out(ctx, prev, out, now);
 	}

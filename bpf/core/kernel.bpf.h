@@ -48,6 +48,7 @@ struct rq {
 } CORE;
 
 struct sched_info {
+	unsigned long pcount;		 /* number of its runs, with the current one */
 	unsigned long long run_delay;	 /* ns in run queues, up to the current or last run */
 	unsigned long long last_arrival; /* rq clock when its current or last run began */
 	unsigned long long last_queued;	 /* rq clock when it was queued; 0: not queued */
@@ -406,6 +407,14 @@ static __always_inline __u64 run_delay(struct task_struct *task)
 	if (!bpf_core_field_exists(task->sched_info.run_delay))
 		return 0;
 	return task->sched_info.run_delay;
+}
+
+/* How often @task has got a CPU, the current run included; 0: unknown. */
+static __always_inline __u64 arrivals(const struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->sched_info.pcount))
+		return 0;
+	return task->sched_info.pcount;
 }
 
 /* Number of tasks that have the CPU of @task or wait for it; 0: unknown. */

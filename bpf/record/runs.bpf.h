@@ -30,8 +30,9 @@ static __always_inline void tell_run(const struct thread_state *state, __u64 now
 		*(volatile __u64 *)&run->in = now;
 }
 
-/* @ended: it will not run again. */
-static __always_inline void tell_pause(const struct thread_state *state, __u64 now, bool ended)
+/* @task loses its CPU. @ended: it will not run again. */
+static __always_inline void tell_pause(const struct task_struct *task,
+				       const struct thread_state *state, __u64 now, bool ended)
 {
 	struct thread_run *run = run_of(state);
 
@@ -39,6 +40,7 @@ static __always_inline void tell_pause(const struct thread_state *state, __u64 n
 		return;
 	if (run->in > run->out)
 		run->ran += now - run->in;
+	*(volatile __u64 *)&run->arrivals = arrivals(task);
 	if (ended)
 		*(volatile __u64 *)&run->in = 0;
 	*(volatile __u64 *)&run->out = ended ? 0 : now;

@@ -2,7 +2,10 @@
 #include "collect/latency/shadow_scan.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 
@@ -11,10 +14,7 @@
 /* A thread that does not run is looked at so often. */
 #define RELOOK_NS 100000
 
-static uint64_t load(const uint64_t *word)
-{
-	return __atomic_load_n(word, __ATOMIC_ACQUIRE);
-}
+#define load(word) ((uint64_t)__atomic_load_n(word, __ATOMIC_ACQUIRE))
 
 /* Entries that are read at once: those that most likely have changed. */
 #define BELOW 10
@@ -159,13 +159,43 @@ static uint64_t time_of_read(uint64_t time, bool *second)
 }
 
 /*
+ * How often the stack's thread has got a CPU, by the kernel's own account; 0: it has ended, or is
+ * not seen from here.
+ */
+static uint64_t read_arrivals(const struct shadow_scan *scan)
+{
+	unsigned long long arrivals = 0;
+	char path[64], text[128];
+	ssize_t length;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/schedstat", scan->pid, scan->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	length = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[length > 0 ? length : 0] = '\0';
+	return sscanf(text, "%*u %*u %llu", &arrivals) == 1 ? arrivals : 0;
+}
+
+/*
  * Whether the stack, which was just read, is as it was when its thread lost the CPU: the thread may
- * have got it back before the stack was read.
+ * have got it back before the stack was read. If much time has passed, the kernel is asked, which
+ * may have hidden that.
  */
 static bool is_past(const struct shadow_scan *scan)
 {
-	return scan->past && scan->run &&
-	       __atomic_load_n(&scan->run->in, __ATOMIC_ACQUIRE) == scan->past_in;
+	const struct thread_run *run = scan->run;
+	uint64_t arrivals;
+
+	if (!scan->past || !run)
+		return false;
+	arrivals = load(&run->arrivals);
+	if (arrivals && now_ns(CLOCK_MONOTONIC) > scan->past + RELOOK_NS &&
+	    read_arrivals(scan) != arrivals)
+		return false;
+	return load(&run->in) == scan->past_in && load(&run->out) == scan->past;
 }
 
 /* Another thread has taken over the stack: the calls of the one that ended were never left. */
@@ -180,12 +210,22 @@ static void follow_thread(struct shadow_scan *scan, const struct scan_sink *sink
 	sink->on_thread(sink->arg, scan);
 }
 
+/* Whether the thread, which has got a CPU @arrivals times by now, did so once since the last look.
+ */
+static bool has_run_once(const struct shadow_scan *scan, uint64_t arrivals)
+{
+	return scan->arrivals && scan->counted == scan->run && arrivals == scan->arrivals + 1;
+}
+
 bool shadow_scan__is_needed(struct shadow_scan *scan, uint64_t *time)
 {
-	uint64_t in = scan->run ? __atomic_load_n(&scan->run->in, __ATOMIC_ACQUIRE) : 0;
-	uint64_t out = scan->run ? __atomic_load_n(&scan->run->out, __ATOMIC_ACQUIRE) : 0;
+	/* If the thread gets the CPU meanwhile, the first ones are too old, which does no harm. */
+	uint64_t arrivals = scan->run ? load(&scan->run->arrivals) : 0;
+	uint64_t in = scan->run ? load(&scan->run->in) : 0;
+	uint64_t out = scan->run ? load(&scan->run->out) : 0;
 
-	scan->past = false;
+	scan->past = 0;
+	scan->arrivals_now = in > out ? 0 : arrivals;
 	if ((!in && !out) || !scan->seen ||
 	    __atomic_load_n(&scan->stack->tid, __ATOMIC_RELAXED) != scan->own_tid)
 		return true;
@@ -195,13 +235,10 @@ bool shadow_scan__is_needed(struct shadow_scan *scan, uint64_t *time)
 		return true;
 	}
 	if (scan->seen < out) {
-		/* All that it ran since the last look was the last time. */
-		if (scan->seen < in && scan->counted == scan->run &&
-		    scan->run->ran - scan->ran == out - in)
+		if (scan->seen < in && has_run_once(scan, arrivals))
 			scan->seen = in;
-		scan->past = true;
+		scan->past = *time = out;
 		scan->past_in = in;
-		*time = out;
 		return true;
 	}
 	if (*time > scan->looked + RELOOK_NS) {
@@ -215,8 +252,8 @@ bool shadow_scan__is_needed(struct shadow_scan *scan, uint64_t *time)
 /* How long a thread had run at @time; without @run, it is taken to run all the time. */
 static uint64_t ran_until(const struct thread_run *run, uint64_t time)
 {
-	uint64_t in = run ? __atomic_load_n(&run->in, __ATOMIC_ACQUIRE) : 0;
-	uint64_t out = run ? __atomic_load_n(&run->out, __ATOMIC_ACQUIRE) : 0;
+	uint64_t in = run ? load(&run->in) : 0;
+	uint64_t out = run ? load(&run->out) : 0;
 
 	if (!in && !out)
 		return time;
@@ -274,6 +311,7 @@ int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool *second,
 	note_look(scan, unchanged, *second);
 	n = begin_calls(scan, read, (size_t)n, time, *second);
 	scan->seen = scan->looked = time;
+	scan->arrivals = scan->arrivals_now;
 	add_to_report(scan, *second);
 	return n;
 }

@@ -35,12 +35,15 @@ struct shadow_scan {
 	const struct thread_run *run;	  /* when it runs; NULL: unknown; the caller's, too */
 	uint64_t looked;		  /* time of the last look */
 	uint64_t seen;			  /* time until when it is known; 0: nothing is */
-	const struct thread_run *counted; /* whose time ran is */
+	const struct thread_run *counted; /* whose times ran and arrivals are */
 	uint64_t ran;			  /* how long it had run at the last look */
+	uint64_t arrivals;		  /* how often it had got a CPU then; 0: it had one */
 	struct scan_report report;	  /* since the caller reset it: ns, pairs and pair_ns */
-	bool past;		       /* the look that is needed is one at the stack as it was */
-	uint64_t past_in;	       /* when its thread had got the CPU that it lost then */
-	bool changed;		       /* by the last look */
+	/* Of the look that is needed: */
+	uint64_t past;	       /* it is one at the stack as it was at this time; 0: as it is */
+	uint64_t past_in;      /* when its thread had got the CPU that it lost then */
+	uint64_t arrivals_now; /* as arrivals */
+	bool changed;	       /* by the last look */
 	ARRAY(struct seen_call) calls; /* by depth */
 };
 

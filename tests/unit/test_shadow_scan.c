@@ -2,11 +2,16 @@
 /* Looks at a shadow stack that changes in between, or at the same time. */
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -299,11 +304,109 @@ static void runs_that_begin_before_the_read_are_seen(void **state)
 	tear_down(&f);
 }
 
+/* How often the child @pid, which does nothing, has got a CPU. */
+static uint64_t arrivals_of(pid_t pid)
+{
+	unsigned long long arrivals = 0, before;
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", pid);
+	do {
+		before = arrivals;
+		usleep(20000);
+		file = fopen(path, "re");
+		assert_non_null(file);
+		assert_int_equal(fscanf(file, "%*u %*u %llu", &arrivals), 1);
+		fclose(file);
+	} while (arrivals < 3 || arrivals != before);
+	return arrivals;
+}
+
+/*
+ * A late look at a thread that has lost its CPU at @out, after which its stack changed; @arrivals:
+ * how often it had got one by then. Returns when the call is said to have ended at the latest.
+ */
+static uint64_t end_by_late_look(pid_t pid, uint64_t out, uint64_t arrivals)
+{
+	struct thread_run run = {.in = out - 1000000, .arrivals = arrivals - 1};
+	uint64_t time = out + 3000000, end;
+	bool second = false;
+	struct fixture f;
+
+	set_up(&f);
+	f.scan.run = &run;
+	f.scan.pid = f.stack->tid = (uint32_t)pid;
+	push(&f, 1);
+	look(&f, out - 500000, false);
+	f.scan.calls.data[0].begin = f.scan.seen = f.scan.looked = out - 500000;
+	run.out = out;
+	run.arrivals = arrivals;
+	assert_true(shadow_scan__is_needed(&f.scan, &time));
+	assert_int_equal(time, out);
+	pop(&f);
+	assert_int_equal(shadow_scan__look(&f.scan, time, &second, &f.sink), 0);
+	shadow_scan__finish(&f.scan, &f.sink);
+	assert_int_equal(f.told.calls.n, 1);
+	end = f.told.calls.data[0].end + f.told.calls.data[0].end_slack;
+	tear_down(&f);
+	return end;
+}
+
+/*
+ * The kernel hid that the thread got the CPU back, so that nobody was told: the kernel's own
+ * account tells it nevertheless.
+ */
+static void hidden_runs_are_seen(void **state)
+{
+	uint64_t out = now_ns(CLOCK_MONOTONIC) - 50000000, arrivals;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (int i = 0; i < 3; i++) /* gets a CPU some times */
+			usleep(1000);
+		for (;;)
+			pause();
+	}
+	arrivals = arrivals_of(pid);
+	assert_true(end_by_late_look(pid, out, arrivals) <= out);
+	assert_true(end_by_late_look(pid, out, arrivals - 1) >= out + 3000000);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_true(end_by_late_look(pid, out, arrivals) >= out + 3000000); /* it has ended since */
+}
+
+/* It ran at the last look, went on, lost the CPU and got it once more: both runs are unknown. */
+static void runs_go_on_after_looks(void **state)
+{
+	uint64_t now = later();
+	struct thread_run run = {.in = now, .out = now - 10, .arrivals = 7};
+	struct fixture f;
+
+	set_up(&f);
+	f.scan.run = &run;
+	assert_true(look_if_needed(&f, now + 100, false));
+	push(&f, 1);
+	run.out = now + 2000;
+	run.ran += 2000;
+	run.arrivals++;
+	run.in = now + 3000;
+	run.out = now + 3100;
+	run.ran += 100;
+	run.arrivals++;
+	assert_true(look_if_needed(&f, now + 4000, false));
+	assert_int_equal(f.scan.calls.data[0].begin, now + 1600); /* 100 to 3100 */
+	assert_int_equal(f.scan.calls.data[0].begin_slack, 1500);
+	tear_down(&f);
+}
+
 /* It ran between two looks, and lost the CPU again. */
 static void runs_between_looks_are_seen(void **state)
 {
 	uint64_t now = later();
-	struct thread_run run = {.in = now, .out = now + 10};
+	struct thread_run run = {.in = now, .out = now + 10, .arrivals = 7};
 	struct fixture f;
 
 	set_up(&f);
@@ -316,6 +419,7 @@ static void runs_between_looks_are_seen(void **state)
 	push(&f, 2);
 	run.out = now + 2600;
 	run.ran += 100;
+	run.arrivals++;
 	assert_true(look_if_needed(&f, now + 3000, false));
 	assert_int_equal(f.scan.calls.data[0].function, 2);
 	assert_int_equal(f.scan.calls.data[0].begin, now + 2550); /* 2500 to 2600 */
@@ -326,6 +430,7 @@ static void runs_between_looks_are_seen(void **state)
 	push(&f, 3);
 	run.out = now + 3900;
 	run.ran += 150;
+	run.arrivals += 2;
 	assert_true(look_if_needed(&f, now + 3950, false));
 	assert_int_equal(f.scan.calls.data[0].begin, now + 3700); /* 3500 to 3900 */
 	assert_false(look_if_needed(&f, now + 4000, false));
@@ -413,6 +518,8 @@ int main(void)
 		cmocka_unit_test(calls_of_unknown_length_are_told),
 		cmocka_unit_test(threads_that_do_not_run_are_left_alone),
 		cmocka_unit_test(runs_that_begin_before_the_read_are_seen),
+		cmocka_unit_test(hidden_runs_are_seen),
+		cmocka_unit_test(runs_go_on_after_looks),
 		cmocka_unit_test(runs_between_looks_are_seen),
 		cmocka_unit_test(full_stacks_are_read),
 		cmocka_unit_test(looks_are_consistent),
