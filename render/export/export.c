@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/export/export.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "render/export/firefox.h"
@@ -17,6 +18,37 @@ static int write_folded(const struct export *export, FILE *to)
 
 	return folded__write(export->model, export->filter, FOLDED_MICROSECONDS,
 			     export->idle ? NULL : &idle_ns, to);
+}
+
+/* The name of the thread @tid, if it was recorded, as it was at the end. */
+static const char *name_of_tid(const struct model *model, uint32_t tid)
+{
+	for (size_t i = 0; i < model->threads.n; i++)
+		if (model->threads.data[i].tid == tid)
+			return model__string(
+				model, model_thread__comm(&model->threads.data[i], model->end));
+	return NULL;
+}
+
+void export__program(const struct model *model, char *name, size_t size)
+{
+	const char *command = model__meta(model, "command"), *target = model__meta(model, "target");
+	const char *begin = command ? command : "", *program = NULL;
+
+	if (!target || !strcmp(target, "command")) {
+		for (const char *at = begin; *at && *at != ' '; at++)
+			if (*at == '/')
+				begin = at + 1;
+		snprintf(name, size, "%.*s", (int)strcspn(begin, " "), begin);
+	} else if (!strcmp(target, "processes") || !strcmp(target, "threads")) {
+		begin += strcspn(begin, "0123456789");
+		program = name_of_tid(model, (uint32_t)strtoul(begin, NULL, 10));
+		snprintf(name, size, "%s", program ? program : "");
+	} else {
+		*name = '\0';
+	}
+	if (!*name)
+		snprintf(name, size, "dwell");
 }
 
 static const struct export_format formats[] = {

@@ -37,6 +37,13 @@ struct export_format {
 	int (*write_file)(const struct export *export, const char *path);
 };
 
+/*
+ * The program that was recorded, by the name that a user gave it: the first word of the command,
+ * without its folder, or the name of the first one of the processes or threads; else "dwell".
+ * Written to @name of @size bytes.
+ */
+void export__program(const struct model *model, char *name, size_t size);
+
 /* All formats; *@n is their number. */
 const struct export_format *export_format__all(size_t *n);
 

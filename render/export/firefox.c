@@ -390,8 +390,9 @@ static void write_meta(struct firefox_writer *writer)
 {
 	const struct model *model = writer->model;
 	FILE *to = writer->to;
-	const char *command = model__meta(model, "command");
+	char program[64];
 
+	export__program(model, program, sizeof(program));
 	fprintf(to,
 		"{\"meta\":{\"version\":31,\"preprocessedProfileVersion\":%d,\"processType\":0"
 		",\"stackwalk\":1,\"debug\":false,\"platform\":\"Linux\",\"toolkit\":\"\""
@@ -400,7 +401,7 @@ static void write_meta(struct firefox_writer *writer)
 		",\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"µs\"}"
 		",\"product\":",
 		FIREFOX_PROFILE_VERSION, DWELL_VERSION);
-	json__put_string(to, command ? command : writer->export->name);
+	json__put_string(to, program);
 	put_meta(writer, "arguments", "command");
 	put_meta(writer, "oscpu", "kernel");
 	put_meta(writer, "abi", "machine");

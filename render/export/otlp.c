@@ -237,28 +237,16 @@ static void put_resource_attribute(struct otlp *otlp, const char *key, const cha
 	protobuf__end(&otlp->message, mark);
 }
 
-/* The first word of the recorded command, without its folder; "dwell" of a whole machine. */
-static void put_service_name(struct otlp *otlp)
-{
-	const char *command = model__meta(otlp->tables.model, "command");
-	const char *begin = command ? command : "";
-	char name[64];
-
-	for (const char *at = begin; *at && *at != ' '; at++)
-		if (*at == '/')
-			begin = at + 1;
-	snprintf(name, sizeof(name), "%.*s", (int)strcspn(begin, " "), begin);
-	put_resource_attribute(otlp, "service.name", *name ? name : "dwell");
-}
-
 static void put_resource_profiles(struct otlp *otlp)
 {
 	const struct model *model = otlp->tables.model;
 	struct protobuf *message = &otlp->message;
 	size_t all = protobuf__begin(message, DATA_RESOURCE_PROFILES);
 	size_t mark = protobuf__begin(message, RESOURCE_PROFILES_RESOURCE), scope;
+	char program[64];
 
-	put_service_name(otlp);
+	export__program(model, program, sizeof(program));
+	put_resource_attribute(otlp, "service.name", program);
 	put_resource_attribute(otlp, "host.name", model__meta(model, "hostname"));
 	put_resource_attribute(otlp, "host.arch", model__meta(model, "machine"));
 	put_resource_attribute(otlp, "os.type", "linux");

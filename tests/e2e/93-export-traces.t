@@ -307,6 +307,25 @@ for my $mode ('sampling', 'trace') {
 	like(export('sqlite', '-', '-i', 'trace.data')->{err}, qr/can only be written to a file/, 'a database is no stream');
 }
 
+# ---- what was recorded, by the name of the program, however it was given
+
+{
+	my $sleeper = start($^X, '-e', '$0 = "a sleeper"; select undef, undef, undef, 0.01 while 1');
+	my @targets = (['perl', [], '--', $^X, '-e', '1'], ['a sleeper', ['-p', $sleeper], '--duration', '0.3'],
+		['a sleeper', ['-t', $sleeper], '--duration', '0.3'], ['dwell', ['-a'], '--duration', '0.3']);
+	for my $target (@targets) {
+		my ($name, $what, @rest) = @$target;
+		run({seconds => 60}, $DWELL, 'record', '-o', 'named.data', @$what, @rest);
+		export('firefox', 'named.json', '-i', 'named.data');
+		is(decode(slurp('named.json'))->{meta}{product}, $name, "recorded by @$what: the product");
+		export('otlp', 'named.otlp', '-i', 'named.data');
+		my ($resource) = fields((fields((fields(slurp('named.otlp')))[0][1]))[0][1]);
+		my $attribute = message($resource->[1]);
+		is("$attribute->{1}[0] " . message($attribute->{2}[0])->{1}[0], "service.name $name", "recorded by @$what: the service");
+	}
+	stop($sleeper);
+}
+
 # ---- requests, and the path
 
 {
