@@ -65,10 +65,17 @@ static bool is_dedicated(const struct wait_site *site)
 	return (double)site->ns >= DEDICATED_SHARE * (double)site->all_waits_ns;
 }
 
-/* Whether its threads do next to nothing but wait there. */
-static bool is_workless(const struct wait_site *site)
+static const struct wait_site *place_of(const struct idle_waits *idle, const struct wait_site *site)
 {
-	return site->lifetime_ns && is_dedicated(site) &&
+	return &idle->sites.sites.data[site->place];
+}
+
+/* Whether its threads do next to nothing but wait at its place. */
+static bool is_workless(const struct idle_waits *idle, const struct wait_site *site)
+{
+	return site->lifetime_ns &&
+	       (double)place_of(idle, site)->place_ns >=
+		       DEDICATED_SHARE * (double)site->all_waits_ns &&
 	       (double)site->running_ns <= WORKLESS_SHARE * (double)site->lifetime_ns;
 }
 
@@ -117,7 +124,8 @@ static struct site_judgement judge_handover(const struct idle_waits *idle,
 		judgement.verdict = SITE_IDLE;
 	else if (is_most(site->member_ns, site->ns))
 		judgement.verdict = all_wait(site) ? SITE_IDLE : SITE_ROOT;
-	else if (is_most(site->leader_ns, site->ns) || hints & IDLE_HINT_WORK || is_workless(site))
+	else if (is_most(site->leader_ns, site->ns) || hints & IDLE_HINT_WORK ||
+		 is_workless(idle, site))
 		judgement.verdict = SITE_IDLE;
 	judgement.is_sure = hints & IDLE_HINT_SCHEDULER;
 	return judgement.verdict == SITE_BUSY ? BUSY : judgement;
@@ -168,6 +176,28 @@ static bool is_for_reply(const struct wait_site *site)
 		(site->kind == KIND_POLL || site->kind == KIND_SELECT));
 }
 
+/* A wait in epoll, poll or select that another thread ended itself: rule 4, then rule 5. */
+static struct site_judgement judge_notified(const struct idle_waits *idle,
+					    const struct wait_site *site)
+{
+	const struct wait_site *place = place_of(idle, site);
+	struct site_judgement judgement = {SITE_IDLE, IDLE_REQUESTS, false};
+	bool for_work = is_most(site->leader_ns, site->ns) || site->end == WAIT_END_THREAD;
+
+	if (is_for_reply(site))
+		return BUSY;
+	if (place->place_requests) { /* it can get one meanwhile */
+		if (!for_work && !is_most(site->child_ns, site->ns))
+			judgement.verdict = SITE_ROOT;
+		return judgement;
+	}
+	if (is_most(site->child_ns, site->ns) || (site->member_requests && !for_work))
+		return BUSY;
+	judgement.reason = IDLE_INTERVALS;
+	return is_most(place->place_timer_ns, place->place_ns) ? judgement
+							       : judge_handover(idle, site);
+}
+
 /* Judges waits at @site; needs of other threads (rule 3) are applied later. */
 static struct site_judgement judge_site(const struct idle_waits *idle, const struct wait_site *site)
 {
@@ -177,6 +207,8 @@ static struct site_judgement judge_site(const struct idle_waits *idle, const str
 	case KIND_IDLE_KERNEL:
 		return (struct site_judgement){SITE_IDLE, IDLE_KERNEL_THREAD, true};
 	case KIND_IDLE_REQUEST:
+		if (site->end)
+			return judge_notified(idle, site);
 		return is_for_reply(site)
 			       ? BUSY
 			       : (struct site_judgement){SITE_IDLE, IDLE_REQUESTS, false};
@@ -191,19 +223,6 @@ static struct site_judgement judge_site(const struct idle_waits *idle, const str
 	}
 }
 
-/*
- * Whether the wait was ended by a signal of another thread, after which the thread goes on: it
- * waited for that thread, rather than for work.
- */
-static bool is_signaled(const struct idle_waits *idle, const struct model_thread *thread, size_t i)
-{
-	const struct model_interval *interval = &thread->intervals.data[i];
-
-	if (!interval->wake || i + 1 == thread->intervals.n)
-		return false;
-	return idle->hints[thread->wakes.data[interval->wake - 1].kernel] & IDLE_HINT_SIGNAL;
-}
-
 static enum idle_reason judge_wait(const struct idle_waits *idle, uint32_t thread, size_t i,
 				   const struct site_judgement *judgements, size_t *found)
 {
@@ -212,7 +231,7 @@ static enum idle_reason judge_wait(const struct idle_waits *idle, uint32_t threa
 
 	if (!reason || reason == IDLE_KERNEL_THREAD)
 		return reason;
-	if (is_signaled(idle, &idle->model->threads.data[thread], i))
+	if (idle->sites.waits[thread][i].by_signal) /* after which the thread goes on */
 		return IDLE_NOT;
 	if (judgements[site].verdict == SITE_ROOT &&
 	    idle_root__is_busy(&idle->sites, judgements, thread, i, found))
@@ -245,6 +264,35 @@ static int judge_waits(struct idle_waits *idle, const struct site_judgement *jud
 	return err;
 }
 
+/*
+ * Waits for another thread may be interrupted, to look whether there is a deadlock, ...: where no
+ * requests arrive, waits that no thread ended are what most of those are that threads ended.
+ */
+static int judge_timeouts(const struct wait_sites *sites, struct site_judgement *judgements)
+{
+	_cleanup_free_ uint64_t *busy_ns = calloc(sites->sites.n, sizeof(*busy_ns));
+	_cleanup_free_ uint64_t *all_ns = calloc(sites->sites.n, sizeof(*all_ns));
+
+	if (!busy_ns || !all_ns)
+		return -ENOMEM;
+	for (size_t s = 1; s < sites->sites.n; s++) {
+		const struct wait_site *site = &sites->sites.data[s];
+
+		if (!site->end)
+			continue;
+		all_ns[site->place] += site->ns;
+		busy_ns[site->place] += judgements[s].verdict == SITE_BUSY ? site->ns : 0;
+	}
+	for (size_t s = 1; s < sites->sites.n; s++) {
+		const struct wait_site *site = &sites->sites.data[s];
+
+		if (!site->end && !sites->sites.data[site->place].place_requests &&
+		    is_most(busy_ns[site->place], all_ns[site->place]))
+			judgements[s] = BUSY;
+	}
+	return 0;
+}
+
 static int judge(struct idle_waits *idle)
 {
 	const struct wait_sites *sites = &idle->sites;
@@ -259,7 +307,8 @@ static int judge(struct idle_waits *idle)
 		return -ENOMEM;
 	for (size_t s = 1; s < sites->sites.n; s++)
 		judgements[s] = judge_site(idle, &sites->sites.data[s]);
-	err = judge_waits(idle, judgements);
+	err = judge_timeouts(sites, judgements);
+	err = err ? err : judge_waits(idle, judgements);
 	return err ? err : idle_needs__apply(sites, judgements, idle->reasons);
 }
 

@@ -8,8 +8,13 @@
  * 3. A wait is not idle if, for at least half of it, another thread waits for the waiter, in a wait
  *    that is not idle itself. (Waits for the end of a thread or a child make only sleeps not idle.)
  * 4. Waits for requests (epoll, accept, the server's end of a connection, ...) are idle; for the
- *    client's end, they are for a reply. The main thread of the command that was recorded polls for
- *    replies, too, unless it polls the server's end.
+ * client's end, they are for a reply. The main thread of the command that was recorded polls for
+ * replies, too, unless it polls the server's end. A wait in epoll, poll or select that another
+ * thread ended itself (by a signal, an eventfd, a pipe; not with a request) is for that thread if
+ * the waiter gets its requests at another place: it is in the middle of one. So are waits at that
+ * place that a timer ended. Where requests arrive, too, the waiter could take one meanwhile: it is
+ * idle if a thread of its own process ended the wait; if one of another process did, and in threads
+ * without any requests, rule 5 decides.
  * 5. Waits for other threads (futex, pipe, eventfd, ...) are idle in threads that are given work by
  *    the thread that created them, or by the command's main thread. Others are followed: a thread
  *    waits for the one that will wake it, which may be blocked, too. If the last one of the chain

@@ -95,12 +95,6 @@ static bool has_idle_word(const char *name)
 	return false;
 }
 
-static bool sends_signal(const char *name)
-{
-	return !strcmp(name, "send_signal_locked") || !strcmp(name, "__send_signal_locked") ||
-	       !strcmp(name, "complete_signal");
-}
-
 static bool is_scheduler(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(scheduler_functions); i++) {
@@ -113,10 +107,8 @@ static bool is_scheduler(const char *name)
 	return false;
 }
 
-static uint8_t hints_of(const char *name, bool kernel)
+static uint8_t hints_of(const char *name)
 {
-	if (kernel)
-		return sends_signal(name) ? IDLE_HINT_SIGNAL : 0;
 	return (has_idle_word(name) ? IDLE_HINT_WORK : 0) |
 	       (is_scheduler(name) ? IDLE_HINT_SCHEDULER : 0);
 }
@@ -128,10 +120,9 @@ static uint8_t *find_locations(const struct model *model)
 	for (size_t i = 1; hints && i < model->locations.n; i++) {
 		const struct model_location *location = &model->locations.data[i];
 
-		for (size_t k = 0; k < location->n_frames; k++)
+		for (size_t k = 0; !location->kernel && k < location->n_frames; k++)
 			hints[i] |= hints_of(
-				model__string(model, model->frames.data[location->frame + k].name),
-				location->kernel);
+				model__string(model, model->frames.data[location->frame + k].name));
 	}
 	return hints;
 }
@@ -149,9 +140,7 @@ static uint8_t hints_on(const struct model *model, const struct model_stack *sta
 
 		if (model__is_c_library(model, model->locations.data[at].dso))
 			continue;
-		if (stack->kernel)
-			mask = IDLE_HINT_SIGNAL;
-		else if (seen < WORK_FRAMES)
+		if (seen < WORK_FRAMES)
 			mask = IDLE_HINT_WORK | IDLE_HINT_SCHEDULER;
 		else if (seen < SCHEDULER_FRAMES)
 			mask = IDLE_HINT_SCHEDULER;

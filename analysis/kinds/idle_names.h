@@ -10,7 +10,6 @@
 enum idle_hint {
 	IDLE_HINT_WORK = 1 << 0,      /* waits for work: "dequeue", "WaitForTask", ... */
 	IDLE_HINT_SCHEDULER = 1 << 1, /* a worker of a known scheduler of tasks has none */
-	IDLE_HINT_SIGNAL = 1 << 2,    /* kernel stacks: sends a signal */
 };
 
 /* By stack: bits of enum idle_hint. To be freed; NULL without memory. */

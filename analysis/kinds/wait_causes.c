@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 /* What a function on the kernel stack of a wakeup says about the wakeup's origin. */
 enum wakeup_hint {
@@ -14,6 +15,9 @@ enum wakeup_hint {
 	HINT_RECEIVE = 1 << 2,	/* a packet was received */
 	HINT_SEND = 1 << 3,	/* the same thread sent it: over loopback, or to a container */
 	HINT_IRQ_EXIT = 1 << 4, /* a softirq at the end of an interrupt or in ksoftirqd */
+	HINT_SIGNAL = 1 << 5,	/* a signal is sent */
+	HINT_SOCKET = 1 << 6,	/* a socket becomes ready */
+	HINT_NOTIFY = 1 << 7,	/* an eventfd or a pipe becomes ready */
 };
 
 static const struct {
@@ -34,7 +38,14 @@ static const struct {
 	{"ip_finish_output2", HINT_SEND},      {"ip6_finish_output2", HINT_SEND},
 	{"__tcp_transmit_skb", HINT_SEND},     {"__ip_queue_xmit", HINT_SEND},
 	{"irq_exit_rcu", HINT_IRQ_EXIT},       {"__irq_exit_rcu", HINT_IRQ_EXIT},
-	{"run_ksoftirqd", HINT_IRQ_EXIT},
+	{"run_ksoftirqd", HINT_IRQ_EXIT},      {"send_signal_locked", HINT_SIGNAL},
+	{"__send_signal_locked", HINT_SIGNAL}, {"complete_signal", HINT_SIGNAL},
+	{"sock_def_readable", HINT_SOCKET},    {"sock_def_write_space", HINT_SOCKET},
+	{"sock_def_wakeup", HINT_SOCKET},      {"sock_def_error_report", HINT_SOCKET},
+	{"unix_write_space", HINT_SOCKET},     {"sk_stream_write_space", HINT_SOCKET},
+	{"eventfd_write", HINT_NOTIFY},	       {"eventfd_signal_mask", HINT_NOTIFY},
+	{"pipe_write", HINT_NOTIFY},	       {"anon_pipe_write", HINT_NOTIFY},
+	{"fifo_pipe_write", HINT_NOTIFY},      {"pipe_release", HINT_NOTIFY},
 };
 
 struct wait_causes {
@@ -207,6 +218,62 @@ enum wait_kind wait_causes__kind(const struct wait_causes *causes,
 	return kinds__of(causes->kinds, &description);
 }
 
+static uint32_t wake_stack(const struct wait_causes *causes, uint32_t thread,
+			   const struct model_interval *interval)
+{
+	const struct model_thread *waiter = &causes->model->threads.data[thread];
+
+	return interval->wake ? waiter->wakes.data[interval->wake - 1].kernel : 0;
+}
+
+bool wait_causes__is_signaled(const struct wait_causes *causes, uint32_t thread,
+			      const struct model_interval *interval)
+{
+	return causes->stack_hints[wake_stack(causes, thread, interval)] & HINT_SIGNAL;
+}
+
+/*
+ * Whether who ended a wait of @kind for @object, from kernel stack @stack, notified the waiter.
+ * @near: both are threads of one process.
+ */
+static bool is_notified(const struct wait_causes *causes, uint32_t stack,
+			const struct model_object *object, enum wait_kind kind, bool near)
+{
+	uint8_t hints = causes->stack_hints[stack];
+	bool socket = object->type == OBJECT_SOCKET || hints & HINT_SOCKET;
+
+	if (hints & (HINT_SIGNAL | HINT_NOTIFY))
+		return true;
+	if (socket)
+		return object->family == AF_UNIX && object->side == SOCKET_SIDE_UNKNOWN;
+	/*
+	 * Without a stack: epoll's object is the socket that is ready, if one is. Threads that
+	 * share an epoll set wake each other, too: what one does not take is left to the next.
+	 */
+	return !causes->model->stacks.data[stack].depth && !near &&
+	       (kind == KIND_EPOLL || object->type == OBJECT_FILE);
+}
+
+enum wait_end wait_causes__end(const struct wait_causes *causes, uint32_t thread,
+			       const struct model_interval *interval, enum wait_kind kind)
+{
+	const struct model *model = causes->model;
+	const struct model_object *object = &model->objects.data[interval->object];
+	const struct model_thread *waker = &model->threads.data[interval->waker];
+	bool near = waker->process == model->threads.data[thread].process;
+	uint32_t stack = wake_stack(causes, thread, interval);
+
+	if (kind != KIND_EPOLL && kind != KIND_POLL && kind != KIND_SELECT)
+		return WAIT_END_OTHER;
+	if (interval->waker_context == WAKER_TASK && interval->waker != thread && waker->tid &&
+	    !(waker->flags & THREAD_KERNEL) && is_notified(causes, stack, object, kind, near))
+		return near ? WAIT_END_THREAD : WAIT_END_PROCESS;
+	if (object->type == OBJECT_SOCKET)
+		return object->side == SOCKET_SIDE_CLIENT ? WAIT_END_OTHER : WAIT_END_REQUEST;
+	return causes->stack_hints[stack] & (HINT_SOCKET | HINT_RECEIVE) ? WAIT_END_REQUEST
+									 : WAIT_END_OTHER;
+}
+
 /* Without a stack of the wakeup: the cause that the kind of the wait suggests. */
 static struct wait_cause cause_by_wait(const struct wait_causes *causes, uint32_t thread,
 				       const struct model_interval *interval)
@@ -225,8 +292,7 @@ static struct wait_cause cause_by_wait(const struct wait_causes *causes, uint32_
 struct wait_cause wait_causes__of(const struct wait_causes *causes, uint32_t thread,
 				  const struct model_interval *interval)
 {
-	const struct model_thread *waiter = &causes->model->threads.data[thread];
-	uint32_t stack = interval->wake ? waiter->wakes.data[interval->wake - 1].kernel : 0;
+	uint32_t stack = wake_stack(causes, thread, interval);
 	uint8_t hints = causes->stack_hints[stack];
 
 	if (interval->flags & INTERVAL_UNFINISHED)

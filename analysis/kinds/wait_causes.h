@@ -28,6 +28,14 @@ struct wait_cause {
 	uint32_t id; /* THREAD, DEVICE: index in the model; PEER: string; else 0 */
 };
 
+/* How a wait in epoll, poll or select ended. */
+enum wait_end {
+	WAIT_END_OTHER = 0,   /* a timer, a reply, or it is not known */
+	WAIT_END_REQUEST = 1, /* a socket became ready, not known to be a client's end */
+	WAIT_END_THREAD = 2,  /* another thread of the process ended it itself, see below */
+	WAIT_END_PROCESS = 3, /* likewise, a thread of another process */
+};
+
 /* Tables of one model: hints by stack, and sockets by address. */
 struct wait_causes;
 
@@ -38,6 +46,18 @@ void wait_causes__free(struct wait_causes *causes);
 /* The cause of @interval, of the thread with index @thread. Its blocked_ns is not 0. */
 struct wait_cause wait_causes__of(const struct wait_causes *causes, uint32_t thread,
 				  const struct model_interval *interval);
+
+/*
+ * How @interval, of @thread, ended, if it is a wait in epoll, poll or select: @kind; of others
+ * WAIT_END_OTHER. A thread ends it itself by a signal, an eventfd, a pipe, or a Unix socket that
+ * neither listened nor connected (socketpair()).
+ */
+enum wait_end wait_causes__end(const struct wait_causes *causes, uint32_t thread,
+			       const struct model_interval *interval, enum wait_kind kind);
+
+/* Whether a signal of another thread ended it, by the waker's stack. */
+bool wait_causes__is_signaled(const struct wait_causes *causes, uint32_t thread,
+			      const struct model_interval *interval);
 
 /* The kind of wait that @interval is. */
 enum wait_kind wait_causes__kind(const struct wait_causes *causes,

@@ -50,10 +50,12 @@ struct finder {
 	uint64_t *hashes;     /* by stack */
 	uint8_t *calls;	      /* by stack: enum wait_call */
 	struct map64 index;   /* hash -> site */
+	struct map64 places;  /* hash -> the first site at the place */
 	struct map64 members; /* site and thread -> its number in the list */
 	ARRAY(struct member) list;
 	uint64_t *n_ended;    /* by thread: waits of other threads that it ended */
 	uint64_t *blocked_ns; /* by thread */
+	uint64_t *n_requests; /* by thread: its waits for requests */
 	struct map64 locals;  /* string, local address -> 1 + peer, or MANY */
 	struct map64 peers;   /* string, peer's address -> 1 + local address, or MANY */
 };
@@ -197,10 +199,14 @@ bool wait_sites__is_leader(const struct wait_sites *sites, uint32_t waiter, uint
 	       threads[waker].tid == threads[waiter].tgid;
 }
 
+static bool site__same_place(const struct wait_site *a, const struct wait_site *b)
+{
+	return a->process == b->process && a->kind == b->kind && a->stack == b->stack;
+}
+
 static bool site__same(const struct wait_site *a, const struct wait_site *b)
 {
-	return a->process == b->process && a->kind == b->kind && a->stack == b->stack &&
-	       a->side == b->side;
+	return site__same_place(a, b) && a->side == b->side && a->end == b->end;
 }
 
 static bool is_code_known(const struct finder *finder, uint32_t stack_index)
@@ -229,35 +235,56 @@ static bool is_continued(const struct finder *finder, const struct model_interva
 	       !finder->model->stacks.data[interval->kernel].depth;
 }
 
-/* The number of the site of @interval, of @thread; added if it is new. 0 without memory. */
-static uint32_t find_site(struct finder *finder, uint32_t thread,
-			  const struct model_interval *interval)
+/*
+ * The number in @index of the site that is the @same as @wanted, which has the hash @key; if there
+ * is none, the number of the next site, put in. 0 without memory.
+ */
+static uint32_t look_up(const struct wait_sites *sites, struct map64 *index, uint64_t key,
+			const struct wait_site *wanted,
+			bool (*same)(const struct wait_site *a, const struct wait_site *b))
+{
+	for (;; key++) {
+		uint64_t *at = map64__put(index, key, sites->sites.n);
+
+		if (!at)
+			return 0;
+		if (*at == sites->sites.n || same(&sites->sites.data[*at], wanted))
+			return (uint32_t)*at;
+	}
+}
+
+/* The number of the site @wanted; added if it is new. 0 without memory. */
+static uint32_t put_site(struct finder *finder, struct wait_site *wanted)
 {
 	struct wait_sites *out = finder->out;
+	uint64_t place = hash__add((uint64_t)wanted->process << 32 | (uint64_t)wanted->kind << 8,
+				   wanted->stack);
+	uint64_t key = hash__add((uint64_t)wanted->side << 8 | (uint64_t)wanted->end, place);
+	uint32_t site = look_up(out, &finder->index, key, wanted, site__same);
+
+	if (!site || site < out->sites.n)
+		return site;
+	wanted->place = look_up(out, &finder->places, place, wanted, site__same_place);
+	return wanted->place && !array__push(&out->sites, *wanted) ? site : 0;
+}
+
+/* The number of the site of @interval, of @thread; added if it is new. 0 without memory. */
+static uint32_t find_site(struct finder *finder, uint32_t thread,
+			  const struct model_interval *interval, enum wait_end end)
+{
 	struct wait_site wanted = {
 		.process = finder->model->threads.data[thread].process,
 		.kind = wait_causes__kind(finder->causes, interval),
 		.stack = code_of(finder, thread, interval->user),
 		.side = side_of(finder, interval->object),
+		.end = end == WAIT_END_REQUEST ? WAIT_END_OTHER : end,
 		.thread = thread,
 		.user = interval->user,
 		.kernel = interval->kernel,
 		.call = (enum wait_call)finder->calls[interval->user],
 	};
-	uint64_t key = hash__add((uint64_t)wanted.process << 32 | (uint64_t)wanted.kind << 8 |
-					 (uint64_t)wanted.side,
-				 wanted.stack);
 
-	for (;; key++) {
-		uint64_t *at = map64__put(&finder->index, key, out->sites.n);
-
-		if (!at)
-			return 0;
-		if (*at == out->sites.n)
-			return array__push(&out->sites, wanted) ? 0 : (uint32_t)*at;
-		if (site__same(&out->sites.data[*at], &wanted))
-			return (uint32_t)*at;
-	}
+	return put_site(finder, &wanted);
 }
 
 static int add_member(struct finder *finder, uint32_t site, uint32_t thread)
@@ -276,22 +303,64 @@ static int add_member(struct finder *finder, uint32_t site, uint32_t thread)
 	return array__push(&finder->list, member);
 }
 
+/* Whether waits at @site are for requests. Not for those in epoll, poll and select. */
+static bool is_for_request(const struct wait_site *site)
+{
+	switch (kind__info(site->kind)->idle) {
+	case KIND_IDLE_RECEIVE:
+		return site->side == SOCKET_SIDE_SERVER;
+	case KIND_IDLE_REQUEST:
+		return site->kind == KIND_TCP_ACCEPT || site->kind == KIND_UNIX_ACCEPT ||
+		       site->kind == KIND_SOCKET_ACCEPT;
+	default:
+		return false;
+	}
+}
+
+/* The last wait of a thread may end by a signal that ends it: no other thread was waited for. */
+static bool is_last(const struct finder *finder, uint32_t thread,
+		    const struct model_interval *interval)
+{
+	const struct model_thread *of = &finder->model->threads.data[thread];
+
+	return interval + 1 == of->intervals.data + of->intervals.n;
+}
+
 /* First pass over an interval: its site, and who ends whose waits. */
 static int add_wait(struct finder *finder, uint32_t thread, const struct model_interval *before,
 		    const struct model_interval *interval, struct site_wait *wait)
 {
 	struct wait_cause cause = wait_causes__of(finder->causes, thread, interval);
+	enum wait_kind kind = wait_causes__kind(finder->causes, interval);
+	bool last = is_last(finder, thread, interval);
+	enum wait_end end =
+		last ? WAIT_END_OTHER : wait_causes__end(finder->causes, thread, interval, kind);
 	uint64_t ns = wait_time(finder->model, interval);
+	struct wait_site *site;
 
 	wait->site = find_site(finder, thread,
-			       is_continued(finder, before, interval) ? before : interval);
+			       is_continued(finder, before, interval) ? before : interval, end);
 	if (!wait->site || add_member(finder, wait->site, thread))
 		return -ENOMEM;
-	wait->waker = cause.type == CAUSE_THREAD ? cause.id : 0;
+	site = &finder->out->sites.data[wait->site];
+	finder->out->sites.data[site->place].place_requests += end == WAIT_END_REQUEST;
+	finder->n_requests[thread] += end == WAIT_END_REQUEST || is_for_request(site);
+	wait->by_signal = !last && !wait_site__is_polled(site) &&
+			  wait_causes__is_signaled(finder->causes, thread, interval);
+	wait->waker = cause.type == CAUSE_THREAD ? cause.id & INT32_MAX : 0;
 	finder->blocked_ns[thread] += ns;
 	if (!wait_site__is_for_end(&finder->out->sites.data[wait->site]))
 		finder->n_ended[wait->waker]++;
 	return 0;
+}
+
+/* Whether @other is a thread of a process that the process of @thread created. */
+static bool is_child(const struct model *model, uint32_t thread, uint32_t other)
+{
+	uint32_t process = model->threads.data[thread].process;
+	uint32_t parent = model->processes.data[model->threads.data[other].process].parent;
+
+	return parent && parent == process;
 }
 
 /* Second pass: adds the interval's time to the site's, by who ended it. */
@@ -299,16 +368,21 @@ static void add_to_site(struct finder *finder, uint32_t thread,
 			const struct model_interval *interval, const struct site_wait *wait)
 {
 	struct wait_site *site = &finder->out->sites.data[wait->site];
+	struct wait_site *place = &finder->out->sites.data[site->place];
 	uint64_t ns = wait_time(finder->model, interval);
 
 	site->ns += ns;
+	place->place_ns += ns;
+	site->child_ns += is_child(finder->model, thread, wait->waker) ? ns : 0;
 	if (!wait->waker) {
 		struct wait_cause cause = wait_causes__of(finder->causes, thread, interval);
 
-		if (cause.type == CAUSE_TIMER)
+		if (cause.type == CAUSE_TIMER) {
 			site->timer_ns += ns;
-		else
+			place->place_timer_ns += ns;
+		} else {
 			site->outside_ns += ns;
+		}
 	} else if (map64__get(&finder->members, (uint64_t)wait->site << 32 | wait->waker)) {
 		site->member_ns += ns;
 	} else if (wait_sites__is_leader(finder->out, thread, wait->waker)) {
@@ -359,6 +433,7 @@ static void sum_members(struct finder *finder)
 
 		site->all_waits_ns += finder->blocked_ns[member->thread];
 		site->n_ended += finder->n_ended[member->thread];
+		site->member_requests += finder->n_requests[member->thread];
 		if (!thread->has_totals)
 			continue;
 		site->running_ns += thread->ns[CLASS_CPU];
@@ -376,9 +451,10 @@ static int find(struct finder *finder, struct kinds *kinds)
 	finder->calls = find_calls(model);
 	finder->blocked_ns = calloc(model->threads.n, sizeof(*finder->blocked_ns));
 	finder->n_ended = calloc(model->threads.n, sizeof(*finder->n_ended));
+	finder->n_requests = calloc(model->threads.n, sizeof(*finder->n_requests));
 	finder->out->waits = calloc(model->threads.n, sizeof(*finder->out->waits));
 	if (!finder->hashes || !finder->calls || !finder->blocked_ns || !finder->n_ended ||
-	    !finder->out->waits || !array__add(&finder->out->sites))
+	    !finder->n_requests || !finder->out->waits || !array__add(&finder->out->sites))
 		err = -ENOMEM;
 	err = err ? err : note_addresses(finder);
 	err = err ? err : walk(finder);
@@ -401,9 +477,11 @@ int wait_sites__find(const struct model *model, struct kinds *kinds, struct wait
 	free(finder.calls);
 	free(finder.blocked_ns);
 	map64__free(&finder.index);
+	map64__free(&finder.places);
 	map64__free(&finder.members);
 	array__free(&finder.list);
 	free(finder.n_ended);
+	free(finder.n_requests);
 	map64__free(&finder.locals);
 	map64__free(&finder.peers);
 	return err;

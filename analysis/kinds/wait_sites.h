@@ -20,6 +20,7 @@ struct wait_site {
 	enum wait_kind kind;
 	uint64_t stack; /* hash of the user stack's functions; of the thread, if they are unknown */
 	enum socket_side side; /* of the waiter's end of the connection */
+	enum wait_end end;     /* WAIT_END_THREAD, WAIT_END_PROCESS; of all others WAIT_END_OTHER */
 
 	uint32_t thread; /* one of those that wait there, */
 	uint32_t user;	 /* and its stacks */
@@ -34,11 +35,19 @@ struct wait_site {
 	uint64_t outside_ns;   /* a device, a peer, an unrecorded thread, another interrupt */
 	uint64_t member_ns;    /* another thread that waits at the site, too */
 	uint64_t leader_ns;    /* else the waiter's creator, or the command's main thread */
+	uint64_t child_ns;     /* a thread of a process that the waiter's process created */
 	uint64_t all_waits_ns; /* of the threads that wait there, here and elsewhere */
 	uint64_t n;	       /* number of waits at the site */
 	uint64_t n_ended;    /* number of other threads' waits that its threads ended while alive */
 	uint64_t running_ns; /* of the same threads, and */
-	uint64_t lifetime_ns; /* how long they lived; 0: not known */
+	uint64_t lifetime_ns;	  /* how long they lived; 0: not known */
+	uint64_t member_requests; /* number of waits of its threads, anywhere, for requests */
+
+	uint32_t place; /* the first of the sites that differ only in their sides and ends; if it is
+			   this one, of all of them: */
+	uint64_t place_ns;
+	uint64_t place_timer_ns;
+	uint64_t place_requests; /* number of waits that ended with a request */
 };
 
 /* Whether waits at @site are for the end of another thread or process. */
@@ -47,10 +56,18 @@ static inline bool wait_site__is_for_end(const struct wait_site *site)
 	return site->call == WAIT_CALL_JOIN || site->kind == KIND_CHILD;
 }
 
+/* Whether waits at @site are in epoll, poll or select. */
+static inline bool wait_site__is_polled(const struct wait_site *site)
+{
+	return site->kind == KIND_EPOLL || site->kind == KIND_POLL || site->kind == KIND_SELECT;
+}
+
 /* A blocked interval. */
 struct site_wait {
-	uint32_t site;	/* 0: it was not blocked */
-	uint32_t waker; /* thread that ended it; 0: none, or not known */
+	uint32_t site;		/* 0: it was not blocked */
+	uint32_t waker : 31;	/* thread that ended it; 0: none, or not known */
+	uint32_t by_signal : 1; /* of another thread, in a wait that is not in epoll, poll or select
+				 */
 };
 
 /* What waits at a site are. */

@@ -396,6 +396,99 @@ static void ends_of_connections_differ(void **state)
 			fail_msg("case %u", i);
 }
 
+/*
+ * Thread 1 is a server that waits in epoll_wait(): called by "loop", where requests arrive, and by
+ * "lock", where only thread 2, of another process, ends its waits. Thread 3 is of its own process.
+ * Each row is a wait of 10 ms.
+ */
+static const struct {
+	const char *what;
+	const char *function;
+	uint32_t waker;
+	enum waker_context context;
+	enum socket_side side;
+	uint16_t family; /* of the socket that was ready; 0: none was */
+	enum idle_reason reason;
+} polls[] = {
+	{"a request", "loop", 0, WAKER_SOFTIRQ, SOCKET_SIDE_SERVER, AF_INET, IDLE_REQUESTS},
+	{"by a Unix client", "loop", 2, WAKER_TASK, SOCKET_SIDE_SERVER, AF_UNIX, IDLE_REQUESTS},
+	{"a timeout", "loop", 0, WAKER_HARDIRQ, 0, 0, IDLE_REQUESTS},
+	{"work of a helper", "loop", 3, WAKER_TASK, 0, 0, IDLE_REQUESTS},
+	{"a busy process", "loop", 2, WAKER_TASK, 0, 0, IDLE_NOT},
+	{"an idle process", "loop", 4, WAKER_TASK, 0, 0, IDLE_REQUESTS},
+	{"the holder", "lock", 2, WAKER_TASK, 0, 0, IDLE_NOT},
+	{"an idle holder", "lock", 4, WAKER_TASK, 0, 0, IDLE_NOT},
+	{"a socketpair", "lock", 2, WAKER_TASK, SOCKET_SIDE_UNKNOWN, AF_UNIX, IDLE_NOT},
+	{"a check for deadlocks", "lock", 0, WAKER_HARDIRQ, 0, 0, IDLE_NOT},
+	{"the last one", "loop", 2, WAKER_TASK, 0, 0, IDLE_REQUESTS},
+};
+
+static uint32_t put_ready(struct program *program, uint16_t family, enum socket_side side)
+{
+	struct record_object object = {.type = OBJECT_SOCKET,
+				       .family = family,
+				       .protocol = IPPROTO_TCP,
+				       .side = (uint8_t)side};
+
+	return family ? recording_writer__object(program->made.writer, &object) : 0;
+}
+
+static void who_ends_a_poll_tells_what_it_was_for(void **state)
+{
+	struct program program = program__begin(true);
+	_cleanup_judged_ struct judged judged = {};
+
+	program__thread(&program, 1, "server");
+	synthetic__thread(&program.made, 2, PID + 20, PID + 20, 0, 0, "other");
+	program__thread(&program, 3, "helper");
+	synthetic__thread(&program.made, 4, PID + 40, PID + 40, 0, 0, "idler");
+	for (uint32_t i = 0; i < ARRAY_SIZE(polls); i++) {
+		uint64_t at = 20ULL * i * MS;
+		struct record_interval wait =
+			BLOCKED(1, polls[i].waker, at, at + 10 * MS, .class = CLASS_OTHER,
+				.syscall = SYS_epoll_wait,
+				.object = put_ready(&program, polls[i].family, polls[i].side),
+				.user_stack = USER(&program, polls[i].function));
+
+		wait.waker_context = (uint8_t)polls[i].context;
+		synthetic__interval(&program.made, wait);
+	}
+	synthetic__interval(&program.made, BLOCKED(4, 0, 0, 900 * MS, .class = CLASS_OTHER,
+						   .syscall = SYS_accept4));
+	judged = judge(&program);
+	for (uint32_t i = 0; i < ARRAY_SIZE(polls); i++)
+		if (reason_of(&judged, 1, i) != polls[i].reason)
+			fail_msg("%s", polls[i].what);
+}
+
+/* Thread @number waits in epoll_wait() for 10 ms from @at on, until @waker writes to an eventfd. */
+static void put_notified(struct program *program, uint32_t number, uint32_t waker, uint64_t at)
+{
+	synthetic__interval(&program->made,
+			    BLOCKED(number, waker, at, at + 10 * MS, .class = CLASS_OTHER,
+				    .syscall = SYS_epoll_wait, .user_stack = USER(program, "f")));
+	program__wake(program, number, waker, at + 10 * MS, KERNEL(program, "eventfd_write"), 0);
+}
+
+/* In threads without any requests, as in rule 5: who created a thread gives it work. */
+static void polls_without_requests_are_handovers(void **state)
+{
+	struct program program = program__begin(true);
+	_cleanup_judged_ struct judged judged = {};
+
+	program__thread(&program, 1, "boss");
+	put_child(&program, 2, 1, "worker");
+	synthetic__thread(&program.made, 3, PID + 30, PID + 30, 0, 0, "other");
+	synthetic__thread(&program.made, 4, PID + 30, PID + 40, 0, 0, "busy");
+	for (uint32_t i = 0; i < 4; i++) {
+		put_notified(&program, 2, 1, 20ULL * i * MS);
+		put_notified(&program, 3, 4, 20ULL * i * MS);
+	}
+	judged = judge(&program);
+	assert_int_equal(reason_of(&judged, 2, 1), IDLE_QUEUE);
+	assert_int_equal(reason_of(&judged, 3, 1), IDLE_NOT);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -411,6 +504,8 @@ int main(void)
 		cmocka_unit_test(who_serves_others_does_not_sleep_idly),
 		cmocka_unit_test(only_dedicated_threads_sleep_idly),
 		cmocka_unit_test(ends_of_connections_differ),
+		cmocka_unit_test(who_ends_a_poll_tells_what_it_was_for),
+		cmocka_unit_test(polls_without_requests_are_handovers),
 	};
 
 	return cmocka_run_group_tests_name("kinds: idle waits", tests, NULL, NULL);

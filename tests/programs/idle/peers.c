@@ -5,6 +5,7 @@
 
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 COMPUTE(cook)
@@ -306,12 +307,12 @@ static struct {
 	pid_t client;
 } network;
 
-static void send_message(int fd)
+/* False when the connection is closed. */
+static bool send_message(int fd)
 {
 	static const char message[MESSAGE_SIZE];
 
-	/* May fail when the connection is closed; then the next receive fails, too. */
-	send(fd, message, sizeof(message), MSG_NOSIGNAL);
+	return send(fd, message, sizeof(message), MSG_NOSIGNAL) == sizeof(message);
 }
 
 static bool receive_message(int fd)
@@ -341,19 +342,18 @@ static void run_network(void)
 	}
 }
 
-static void __attribute__((noreturn)) run_client(int fd)
+static void __attribute__((noreturn)) run_client(int fd, bool for_reply)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "client");
 	for (;;) {
-		send_message(fd);
-		if (!receive_message(fd))
+		if (!send_message(fd) || (for_reply && !receive_message(fd)))
 			_exit(0);
 		sleep_ns(4 * NS_PER_MS);
 	}
 }
 
-static void start_client(void)
+static void start_client(bool for_reply)
 {
 	int client_fd;
 
@@ -363,7 +363,7 @@ static void start_client(void)
 		die("fork");
 	if (!network.client) {
 		close(network.fd);
-		run_client(client_fd);
+		run_client(client_fd, for_reply);
 	}
 	close(client_fd);
 }
@@ -378,7 +378,7 @@ static void case_network(void)
 {
 	uint64_t left;
 
-	start_client();
+	start_client(true);
 	thread__start(run_network, "server");
 	threads__await_begin();
 	left = time_left();
@@ -468,6 +468,87 @@ static void case_reply_poll(void)
 	ask(false);
 }
 
+/*
+ * loop: an event loop gets a message from a client process by TCP every 4 ms, gives it to helper,
+ * which computes for 2 ms and tells the loop by an eventfd. The client waits for no reply.
+ *
+ * True by construction: the loop waits in lobby only, in epoll_wait(), where messages arrive: it is
+ * idle, as it could take another one, though it also waits for what helper does. Helper is idle in
+ * rest until it gets one.
+ */
+#define HELP_US 2000
+
+static struct {
+	int epoll;
+	int done; /* an eventfd */
+	sem_t asked;
+	bool closed;
+} loop;
+
+KEEP void by_event(void *arg)
+{
+	epoll_wait(loop.epoll, arg, 1, -1);
+	NO_TAIL_CALL();
+}
+
+static void run_loop(void)
+{
+	struct epoll_event event;
+	uint64_t one;
+
+	for (;;) {
+		lobby(IDLE, by_event, &event);
+		if (event.data.fd == loop.done) {
+			if (read(loop.done, &one, sizeof(one)) != sizeof(one))
+				die("eventfd");
+			continue;
+		}
+		if (!receive_message(network.fd))
+			break;
+		sem_post(&loop.asked);
+	}
+	__atomic_store_n(&loop.closed, true, __ATOMIC_RELEASE);
+	sem_post(&loop.asked);
+}
+
+static void run_helper(void)
+{
+	uint64_t one = 1;
+
+	for (;;) {
+		rest(IDLE, by_sem, &loop.asked);
+		if (__atomic_load_n(&loop.closed, __ATOMIC_ACQUIRE))
+			break;
+		cook(HELP_US);
+		if (write(loop.done, &one, sizeof(one)) != sizeof(one))
+			die("eventfd");
+	}
+}
+
+static void case_loop(void)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	uint64_t left;
+
+	start_client(false);
+	sem_init(&loop.asked, 0, 0);
+	loop.epoll = epoll_create1(EPOLL_CLOEXEC);
+	loop.done = eventfd(0, EFD_CLOEXEC);
+	event.data.fd = loop.done;
+	if (loop.epoll < 0 || epoll_ctl(loop.epoll, EPOLL_CTL_ADD, loop.done, &event))
+		die("epoll");
+	event.data.fd = network.fd;
+	if (epoll_ctl(loop.epoll, EPOLL_CTL_ADD, network.fd, &event))
+		die("epoll_ctl");
+	thread__start(run_loop, "loop");
+	thread__start(run_helper, "helper");
+	threads__await_begin();
+	left = time_left();
+	pause_between(NOT_IDLE, by_sleep, &left);
+	shutdown(network.fd, SHUT_RDWR);
+	gate(NOT_IDLE, by_waitpid, &network.client);
+}
+
 const struct idle_case peer_cases[] = {
 	{"convoy", case_convoy},
 	{"convoy-sem", case_convoy_sem},
@@ -476,6 +557,7 @@ const struct idle_case peer_cases[] = {
 	{"half", case_half},
 	{"background", case_background},
 	{"network", case_network},
+	{"loop", case_loop},
 	{"reply-epoll", case_reply_epoll},
 	{"reply-poll", case_reply_poll},
 	{},
