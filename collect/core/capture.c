@@ -147,15 +147,16 @@ static int open_unwinder(struct capture *capture)
 	return err ? error__errno(err, "cannot map the tables for stack walks") : 0;
 }
 
+/* Mappings that processes have already are as old as this. */
 static int open_processes(struct capture *capture)
 {
 	const struct capture_sink *sink = &capture->sink;
+	uint64_t now = now_ns(CLOCK_MONOTONIC);
 	int err = address_spaces__new(capture->unwinder, sink->on_mapping, sink->arg,
 				      &capture->spaces);
 
 	if (!err)
-		err = processes__new(capture->spaces, capture->unwinder, capture->start,
-				     &capture->processes);
+		err = processes__new(capture->spaces, capture->unwinder, now, &capture->processes);
 	if (!err)
 		err = deferred_unwinds__new(capture->unwinder, on_stack, capture,
 					    &capture->deferred);
@@ -191,7 +192,6 @@ static int setup(struct capture *capture, const struct loader_object *object)
 		err = sideband__open(&capture->sideband);
 	if (!err)
 		err = open_unwinder(capture);
-	capture->start = now_ns(CLOCK_MONOTONIC);
 	return err ? err : open_processes(capture);
 }
 
@@ -257,6 +257,7 @@ static int begin(struct capture *capture)
 	prepare_tables(capture);
 	unwinder__publish(capture->unwinder);
 	kernel__count(&capture->machine);
+	capture->start = now_ns(CLOCK_MONOTONIC);
 	err = loader__start(capture->loader, &marked);
 	if (err)
 		return err;

@@ -90,7 +90,10 @@ void capture__event(void *opaque, const struct event_header *event, size_t size)
 /* From now on the sampling points of off-CPU intervals lie 2^@spacing periods apart. */
 void capture__space_waits(struct capture *capture, unsigned int spacing);
 
-/* When capture__new() finished, CLOCK_MONOTONIC. */
+/*
+ * When threads began to be observed, CLOCK_MONOTONIC: reading what they had mapped, which takes up
+ * to seconds, is over then. 0 before capture__run().
+ */
 uint64_t capture__start(const struct capture *capture);
 
 const struct loader *capture__loader(const struct capture *capture);

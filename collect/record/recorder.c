@@ -42,6 +42,7 @@ struct recorder {
 	ARRAY(struct observed_call) calls; /* likewise */
 	struct map64 pids;		   /* processes passed to config.calls and call_probes */
 	struct wait_throttle throttle;
+	bool begun; /* the capture: its start is written */
 	uint64_t flushed_at;
 	uint64_t waits; /* since the last step of the throttle */
 	uint64_t lost_annotations;
@@ -137,6 +138,20 @@ static void on_mapping(void *arg, const struct code_mapping *mapping)
 	    is_recorded(recorder, mapping->pid))
 		call_probes__add_file(recorder->call_probes, mapping->origin->fd,
 				      mapping->origin->path);
+}
+
+/* The capture has begun: its start is known. */
+static void begin(struct recorder *recorder)
+{
+	const struct capture_config *config = &recorder->config.capture;
+	uint64_t start = capture__start(recorder->capture);
+
+	if (recorder->begun)
+		return;
+	recorder->begun = true;
+	recording_header__write_start(recorder->writer, start);
+	wait_throttle__start(&recorder->throttle, config->trace ? 0 : recorder->config.wait_limit,
+			     config->period_ns, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN), start);
 }
 
 static void throttle_waits(struct recorder *recorder)
@@ -311,6 +326,7 @@ static uint64_t on_tick(void *arg, uint64_t now)
 	struct recorder *recorder = arg;
 	struct recorder_progress progress;
 
+	begin(recorder);
 	write_annotations(recorder);
 	read_annotations(recorder, false);
 	move_calls(recorder, false);
@@ -445,9 +461,6 @@ int recorder__new(const struct recorder_config *config, struct recorder **out)
 	err = setup(recorder);
 	if (err)
 		return err;
-	wait_throttle__start(&recorder->throttle, config->capture.trace ? 0 : config->wait_limit,
-			     config->capture.period_ns, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN),
-			     capture__start(recorder->capture));
 	recording_header__write(recorder->writer, &recorder->config, recorder->capture);
 	*out = TAKE_PTR(recorder);
 	return 0;
@@ -519,6 +532,7 @@ static int write_end(struct recorder *recorder, uint64_t end)
 {
 	int err;
 
+	begin(recorder);
 	write_annotations(recorder);
 	move_calls(recorder, true);
 	write_probes(recorder, end);

@@ -22,6 +22,14 @@ static void write_interfaces(struct recording_writer *writer)
 		if_freenameindex(all);
 }
 
+void recording_header__write_start(struct recording_writer *writer, uint64_t start)
+{
+	uint64_t passed = now_ns(CLOCK_MONOTONIC) - start;
+
+	recording_writer__meta(writer, "start", "%lu", start);
+	recording_writer__meta(writer, "start_realtime", "%lu", now_ns(CLOCK_REALTIME) - passed);
+}
+
 void recording_header__write(struct recording_writer *writer, const struct recorder_config *config,
 			     const struct capture *capture)
 {
@@ -37,8 +45,6 @@ void recording_header__write(struct recording_writer *writer, const struct recor
 	recording_writer__meta(writer, "mode", "%s", config->capture.trace ? "trace" : "sampling");
 	recording_writer__meta(writer, "period_ns", "%lu", config->capture.period_ns);
 	recording_writer__meta(writer, "grid_seed", "%llu", loader__settings(loader)->grid_seed);
-	recording_writer__meta(writer, "start", "%lu", capture__start(capture));
-	recording_writer__meta(writer, "start_realtime", "%lu", now_ns(CLOCK_REALTIME));
 	recording_writer__meta(writer, "hostname", "%s", host.nodename);
 	recording_writer__meta(writer, "kernel", "%s", host.release);
 	recording_writer__meta(writer, "machine", "%s", host.machine);
