@@ -270,6 +270,9 @@ enum wait_end wait_causes__end(const struct wait_causes *causes, uint32_t thread
 		return near ? WAIT_END_THREAD : WAIT_END_PROCESS;
 	if (object->type == OBJECT_SOCKET)
 		return object->side == SOCKET_SIDE_CLIENT ? WAIT_END_OTHER : WAIT_END_REQUEST;
+	/* A timer may have interrupted code that receives. */
+	if (interval->waker_context == WAKER_HARDIRQ || causes->stack_hints[stack] & HINT_TIMER)
+		return WAIT_END_OTHER;
 	return causes->stack_hints[stack] & (HINT_SOCKET | HINT_RECEIVE) ? WAIT_END_REQUEST
 									 : WAIT_END_OTHER;
 }

@@ -452,6 +452,9 @@ static void who_ends_a_poll_tells_what_it_was_for(void **state)
 
 		wait.waker_context = (uint8_t)polls[i].context;
 		synthetic__interval(&program.made, wait);
+		if (polls[i].context == WAKER_HARDIRQ) /* while a packet was received */
+			program__wake(&program, 1, 0, at + 10 * MS,
+				      KERNEL(&program, "hrtimer_wakeup", "sock_def_readable"), 0);
 	}
 	synthetic__interval(&program.made, BLOCKED(4, 0, 0, 900 * MS, .class = CLASS_OTHER,
 						   .syscall = SYS_accept4));
