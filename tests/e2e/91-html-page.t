@@ -10,7 +10,7 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Dwell;
 use JSON::PP ();
-use List::Util qw(max min);
+use List::Util qw(max min sum);
 use POSIX ();
 use Page;
 use Test::More;
@@ -62,6 +62,7 @@ my @trace = ('-i', 'trace.data', '--json');
 save('report.json', 'report', @trace);
 save('children.json', 'report', @trace, '--children', '--sort', 'symbol');
 save('idle.json', 'report', @trace, '--idle');
+save('wakers.json', 'report', @trace, '--wakers');
 save('second.json', 'report', @trace, '--time', '1,2');
 save('second-children.json', 'report', @trace, '--time', '1,2', '--children', '--sort', 'symbol');
 save('second-waits.json', 'report', @trace, '--time', '1,2', '--class', 'io,lock');
@@ -73,6 +74,9 @@ save('sampled.json', 'report', '-i', 'sampled.data', '--json');
 save('causal.json', 'causal', 'report', '--json', "$root/tests/data/causal/small.causal");
 # The waits of a part of the time, from the begin of a bin to the end of another.
 my $index = Page->read($whole)->{index}{recordings}[0];
+# Threads that were recorded only for their wakeups, as kernel workers are, and what they did.
+my @others = grep { $_->{recorded} && $_->{waker_only} } @{$index->{threads}};
+spew('others.json', JSON::PP->new->encode({count => scalar @others, ns => sum(map { @{$_->{ns}} } @others)}));
 # An edge of the program's own threads. On a busy machine they may not wait at all for a while.
 my (@part, $part, $edge);
 for my $bins ([40, 80], [30, 90], [10, 110], [0, 120]) {

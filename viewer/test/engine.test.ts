@@ -5,7 +5,7 @@ import { deflateSync } from 'node:zlib';
 
 import { column, decodeStrings, fromBase64, inflate, openTable } from '../src/data/blocks.js';
 import type { RecordingInfo } from '../src/data/index.js';
-import { addBins, rows, threadTimes } from '../src/engine/bins.js';
+import { addBins, heat, rows, threadTimes } from '../src/engine/bins.js';
 import { flame, flameBase, flameDifference, search, type Flame, type FlameOptions } from '../src/engine/flame.js';
 import { causeOf, intervalsAt, pieceAt, pieces } from '../src/engine/follow.js';
 import { loadRecording } from '../src/engine/load.js';
@@ -191,17 +191,34 @@ for (const mode of ['trace', 'sampling'] as const)
 			for (let i = 0; i < 20; i++) {
 				const from = random(90000), range: Range = {
 					from: i ? from : 0, until: i ? from + 1 + random(40000) : 100000, threads: random(2) ? null : [1 + random(4)],
-					classes: i ? 1 + random(31) : 31, idle: random(2) === 1,
+					classes: i ? 1 + random(31) : 31, idle: random(2) === 1, others: false,
 				};
 				assert.deepEqual(channelsOf(r, range), expected(made, range), `seed ${seed}, selection ${i}`);
 			}
 		}
 	});
 
+test('threads recorded only for their wakeups are left out, unless they are wanted', async () => {
+	const made = make(3, 'trace');
+	made.info.threads[2]!.waker_only = true;
+	const r = await load(made), range: Range = { from: 0, until: 100000, threads: null, classes: 31, idle: true, others: false };
+	const asked = [1, 3, 4].filter((thread) => made.info.threads[thread]), shown = (given: Range): number[] => threadTimes(r, given).map(({ thread }) => thread);
+	assert.deepEqual(channelsOf(r, range), expected(made, { ...range, threads: asked }));
+	assert.deepEqual(channelsOf(r, { ...range, others: true }), expected(made, range));
+	assert.deepEqual(channelsOf(r, { ...range, threads: [2] }), expected(made, { ...range, threads: [2] }));
+	assert.deepEqual([...weighAgain(r, range)], [...weigh(r, range)]);
+	assert.deepEqual([...weighAgain(r, { ...range, others: true })], [...weigh(r, { ...range, others: true })]);
+	assert.deepEqual(shown(range), asked);
+	assert.deepEqual(shown({ ...range, threads: [2] }), [...asked, 2]);
+	assert.deepEqual(shown({ ...range, threads: [2], others: true }), shown({ ...range, others: true }));
+	assert.deepEqual(shown({ ...range, others: true }).filter((thread) => thread !== 2), asked);
+	assert.notDeepEqual(heat(r, range, 10), heat(r, { ...range, others: true }, 10));
+});
+
 test('flame graphs add up, whatever their form', async () => {
 	for (let seed = 1; seed <= 10; seed++) {
 		const made = make(seed, 'trace'), r = await load(made), base = flameBase(r, false);
-		const range: Range = { from: 1000, until: 80000, threads: null, classes: 31, idle: seed % 2 === 0 };
+		const range: Range = { from: 1000, until: 80000, threads: null, classes: 31, idle: seed % 2 === 0, others: false };
 		const total = expected(made, range).reduce((sum, ns) => sum + ns, 0);
 		for (const by of ['none', 'process', 'thread'] as const)
 			for (const inverted of [false, true]) checkFlame(flame(r, base, range, { ...OPTIONS, by, inverted }), total);
@@ -270,7 +287,7 @@ for (const mode of ['trace', 'sampling'] as const)
 		for (let seed = 1; seed <= 6; seed++) {
 			const r = await load(make(seed, mode)), base = flameBase(r, false), random = randomNumbers(seed);
 			for (const options of FORMS) {
-				const from = random(60000), range: Range = { from, until: from + 1 + random(40000), threads: random(3) ? null : [2, 4], classes: random(3) ? 31 : 1 + random(31), idle: random(2) === 1 };
+				const from = random(60000), range: Range = { from, until: from + 1 + random(40000), threads: random(3) ? null : [2, 4], classes: random(3) ? 31 : 1 + random(31), idle: random(2) === 1, others: false };
 				const expect = pathsOf(r, range, options), { own } = picturePaths(flame(r, base, range, options));
 				if (!expect.size) expect.set('', [0, 0, 0, 0, 0, 0, 0]);
 				assert.deepEqual(new Map([...own].sort()), new Map([...expect].sort()), JSON.stringify({ seed, options, range }));
@@ -283,7 +300,7 @@ test('a difference has both sides, of one recording or of two', async () => {
 	const bases = new Map([[one, flameBase(one, false)], [two, flameBase(two, false)]]);
 	for (const second of [one, two])
 		for (const options of FORMS) {
-			const range: Range = { from: random(30000), until: 50000, threads: null, classes: 31, idle: true }, otherRange = { ...range, from: 40000, until: 40001 + random(60000) };
+			const range: Range = { from: random(30000), until: 50000, threads: null, classes: 31, idle: true, others: false }, otherRange = { ...range, from: 40000, until: 40001 + random(60000) };
 			const picture = flameDifference({ r: one, base: bases.get(one)!, range }, { r: second, base: bases.get(second)!, range: otherRange }, options);
 			const strip = second === two, left = pathsOf(one, range, options, strip), right = pathsOf(second, otherRange, options, strip), { own, other } = picturePaths(picture);
 			const within = new Float64Array(picture.parent.length);
@@ -298,7 +315,7 @@ test('a difference has both sides, of one recording or of two', async () => {
 });
 
 test('small nodes are left out, and nothing else', async () => {
-	const r = await load(make(4, 'trace')), base = flameBase(r, false), range: Range = { from: 0, until: 100000, threads: null, classes: 31, idle: true };
+	const r = await load(make(4, 'trace')), base = flameBase(r, false), range: Range = { from: 0, until: 100000, threads: null, classes: 31, idle: true, others: false };
 	for (const inverted of [false, true]) {
 		const all = flame(r, base, range, { ...OPTIONS, inverted }), some = flame(r, base, range, { ...OPTIONS, inverted, least: 0.02 });
 		const expect = new Map([...picturePaths(all).own].filter(([, entry]) => entry.slice(0, 6).reduce((sum, ns) => sum + ns, 0) >= 0.02 * all.total));
@@ -316,7 +333,7 @@ for (const mode of ['trace', 'sampling'] as const)
 				if (random(3)) from = Math.max(0, Math.min(until - 1, from + random(4001) - 2000));
 				if (random(3)) until = Math.max(from + 1, Math.min(100000, until + random(4001) - 2000));
 				if (!random(40)) [from, until] = [random(50000), 50001 + random(50000)];
-				const range: Range = { from, until, threads: seed % 2 ? null : [1, 3], classes: seed === 3 ? 22 : 31, idle: seed === 2 };
+				const range: Range = { from, until, threads: seed % 2 ? null : [1, 3], classes: seed === 3 ? 22 : 31, idle: seed === 2, others: false };
 				assert.deepEqual(weighAgain(r, range), weigh(r, range), `${mode}, seed ${seed}, step ${i}: ${from} to ${until}`);
 			}
 		}
@@ -337,7 +354,7 @@ test('bins have all of the time', async () => {
 				}
 				assert.ok(Math.abs(share - 1) < 1e-4, `bin ${x} has ${share}`);
 			}
-			const truth = expected(made, { from, until, threads: [thread], classes: 30, idle: true });
+			const truth = expected(made, { from, until, threads: [thread], classes: 30, idle: true, others: false });
 			for (let c = 1; c < CHANNELS; c++) assert.ok(Math.abs(sums[c]! - truth[c]!) < 0.01 + truth[c]! * 1e-5, `channel ${c}: ${sums[c]} for ${truth[c]}`);
 		}
 		for (const row of rows(r, [1, 2], 0, 100000, 4000)) assert.ok(row.items, 'few intervals are listed');
@@ -347,7 +364,7 @@ test('bins have all of the time', async () => {
 
 test('times of threads are those of the report', async () => {
 	for (const mode of ['trace', 'sampling'] as const) {
-		const made = make(5, mode), r = await load(made), range = { from: 0, until: 100000, threads: null, classes: 31, idle: true };
+		const made = make(5, mode), r = await load(made), range = { from: 0, until: 100000, threads: null, classes: 31, idle: true, others: false };
 		for (const { thread, ns } of threadTimes(r, range)) {
 			const truth = expected(made, { ...range, threads: [thread] });
 			for (let c = mode === 'trace' ? 1 : 0; c < CHANNELS; c++) assert.equal(ns[c], truth[c], `${mode}, channel ${c}`);

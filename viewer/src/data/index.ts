@@ -18,6 +18,9 @@ export interface ThreadInfo {
 	factor: number[];
 }
 
+/** Recorded only because it woke a thread that was asked for, or was woken by one. */
+export const isOther = (thread: ThreadInfo): boolean => thread.recorded && thread.waker_only;
+
 export interface WaitInfo {
 	class: number;
 	kind: string;

@@ -1,4 +1,5 @@
 // What threads did over time: shares by channel in bins, and intervals where there is room for them.
+import { isOther } from '../data/index.js';
 import { addParts, CHANNELS, CLASS_SCHED, sumsBefore, upperBound, type Recording } from './recording.js';
 import { addThread, isShown, shownKinds, threadsOf, type Range } from './selection.js';
 
@@ -162,7 +163,8 @@ export interface ThreadTimes { thread: number; ns: Float64Array }
 export function threadTimes(r: Recording, range: Range): ThreadTimes[] {
 	const bins = new Float64Array(CHANNELS), weights = new Float64Array(r.combos.n), whole = range.until - range.from;
 	const kinds = shownKinds(r, range), shown = [0, 1, 2, 3, 4, 5].map((c) => isShown({ name: '', class: c === 5 ? 4 : c, channel: c }, range));
-	return threadsOf(r, { ...range, threads: null }).concat(range.threads?.filter((t) => r.info.threads[t]?.waker_only) ?? []).map((thread) => {
+	const others = range.others ? [] : range.threads?.filter((thread) => r.info.threads[thread] && isOther(r.info.threads[thread])) ?? [];
+	return threadsOf(r, { ...range, threads: null }).concat(others).map((thread) => {
 		const ns = new Float64Array(CHANNELS);
 		if (r.info.mode === 'sampling') {
 			weights.fill(0);

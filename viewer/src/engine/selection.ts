@@ -1,18 +1,20 @@
 // The weight of each stack in a selection.
+import { isOther } from '../data/index.js';
 import { CHANNEL_IDLE, CLASS_SCHED, timeOf, upperBound, type Kind, type Recording } from './recording.js';
 
 /** What the worker needs of a selection. */
 export interface Range {
 	from: number;
 	until: number;
-	/** null: all that are no mere wakers. */
+	/** null: all that were asked for, and the others with `others`. */
 	threads: readonly number[] | null;
 	classes: number;
 	idle: boolean;
+	others: boolean;
 }
 
 export function threadsOf(r: Recording, range: Range): number[] {
-	const all = range.threads ?? r.info.threads.flatMap((thread, number) => number && thread.recorded && !thread.waker_only ? [number] : []);
+	const all = range.threads ?? r.info.threads.flatMap((thread, number) => number && thread.recorded && (range.others || !isOther(thread)) ? [number] : []);
 	return all.filter((number) => number > 0 && number < r.info.threads.length);
 }
 
@@ -86,7 +88,7 @@ function move(r: Recording, last: Weighed, range: Range): void {
  * good until the next call.
  */
 export function weighAgain(r: Recording, range: Range): Float64Array {
-	const key = `${range.classes} ${range.idle} ${range.threads?.join() ?? ''}`, last = lastWeighed.get(r), before = last?.range;
+	const key = `${range.classes} ${range.idle} ${range.others} ${range.threads?.join() ?? ''}`, last = lastWeighed.get(r), before = last?.range;
 	const moved = before ? Math.abs(before.from - range.from) + Math.abs(before.until - range.until) : 0;
 	if (!last || !before || last.key !== key || moved * 2 > range.until - range.from || before.from >= range.until || before.until <= range.from) {
 		const made = { key, range, threads: threadsOf(r, range), shown: shownKinds(r, range), weights: weigh(r, range) };

@@ -8,12 +8,14 @@ export interface Selection {
 	/** Nanoseconds since the recording's start. */
 	from: number;
 	until: number;
-	/** Numbers in the recording's `threads`; null: all that are no mere wakers. */
+	/** Numbers in the recording's `threads`; null: all that were asked for, and the others with `others`. */
 	threads: ReadonlySet<number> | null;
 	/** Bits 1 << class. */
 	classes: number;
 	/** Idle waits are shown, too. */
 	idle: boolean;
+	/** Threads that were recorded only for wakeups to or from those that were asked for are shown, too. */
+	others: boolean;
 }
 
 export interface App {

@@ -7,7 +7,7 @@ export interface Address { view: string; selection: Selection; state: Record<str
 const ALL_CLASSES = 31;
 
 export function wholeOf(index: Index, recording: number): Selection {
-	return { recording, from: 0, until: index.recordings[recording]?.duration_ns ?? 0, threads: null, classes: ALL_CLASSES, idle: false };
+	return { recording, from: 0, until: index.recordings[recording]?.duration_ns ?? 0, threads: null, classes: ALL_CLASSES, idle: false, others: false };
 }
 
 const number = (text: string | null, otherwise: number): number => {
@@ -26,7 +26,8 @@ export function parseFragment(fragment: string, index: Index, firstView: string)
 	if (threads.length) selection.threads = new Set(threads);
 	selection.classes = number(given.get('c'), ALL_CLASSES) & ALL_CLASSES || ALL_CLASSES;
 	selection.idle = given.get('idle') === '1';
-	const state = Object.fromEntries([...given].filter(([key]) => !['view', 'r', 't', 'threads', 'c', 'idle'].includes(key)));
+	selection.others = given.get('others') === '1';
+	const state = Object.fromEntries([...given].filter(([key]) => !['view', 'r', 't', 'threads', 'c', 'idle', 'others'].includes(key)));
 	return { view: given.get('view') ?? firstView, selection, state };
 }
 
@@ -37,6 +38,7 @@ export function fragmentOf(index: Index, { view, selection, state }: Address): s
 	if (selection.threads) to.set('threads', [...selection.threads].join('.'));
 	if (selection.classes !== whole.classes) to.set('c', String(selection.classes));
 	if (selection.idle) to.set('idle', '1');
+	if (selection.others) to.set('others', '1');
 	for (const [key, value] of Object.entries(state)) if (value !== '') to.set(key, value);
 	return `#${to}`;
 }

@@ -64,17 +64,17 @@ export function makeOverview(app: App): Overview {
 	};
 
 	const load = latest(async () => {
-		const { recording, threads } = app.selection, w = Math.max(1, strip.width);
-		const got = await app.engine.heat(recording, { from: 0, until: duration(), threads: threads && [...threads], classes: 31, idle: true }, w);
+		const { recording, threads, others } = app.selection, w = Math.max(1, strip.width);
+		const got = await app.engine.heat(recording, { from: 0, until: duration(), threads: threads && [...threads], classes: 31, idle: true, others }, w);
 		bins = got;
 		width = w;
 		number++;
 		strip.draw();
 	});
 	const ask = (): void => {
-		const { recording, threads } = app.selection;
+		const { recording, threads, others } = app.selection;
 		if (!app.index.recordings[recording]) return;
-		const key = `${recording} ${strip.width} ${threads ? [...threads].join() : ''}`;
+		const key = `${recording} ${strip.width} ${others} ${threads ? [...threads].join() : ''}`;
 		if (key === asked || !strip.width) return;
 		asked = key;
 		load();

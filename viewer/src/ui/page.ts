@@ -1,5 +1,5 @@
 // The page: head, tabs, the selection with the picture of activity, and the view.
-import type { Index } from '../data/index.js';
+import { isOther, type Index } from '../data/index.js';
 import { startEngine, type Engine } from '../engine/client.js';
 import { CLASS_NAMES, CLASS_TITLES, type App, type Selection, type View, type ViewInstance } from './app.js';
 import { paintAll } from './canvas.js';
@@ -233,13 +233,18 @@ class Page implements App {
 			type: 'button', 'data-control': 'idle', 'aria-pressed': String(selection.idle), title: 'Waits for work',
 			onclick: () => this.select({ idle: !selection.idle }),
 		}, h('span', { class: 'swatch swatch-idle' }), 'idle');
-		const threads = selection.threads;
+		const others = recording.threads.some(isOther) && h('button', {
+			type: 'button', 'data-control': 'others', 'aria-pressed': String(selection.others),
+			title: 'Threads that were recorded only because they woke those that were asked for, or were woken by them: in all views',
+			onclick: () => this.select({ others: !selection.others }),
+		}, 'other programs, too');
+		const threads = selection.threads, { idle: isIdle, others: hasOthers } = selection;
 		const parts: (Node | string | null | false)[] = [
 			h('span', { class: 'range' }, `${clockText(selection.from, span)} to ${clockText(selection.until, span)} (${timeText(span)})`),
-			h('span', { class: 'classes', role: 'group', 'aria-label': 'Classes' }, ...classes, idle),
-			threads && h('span', {}, `${threads.size} of ${recording.threads.filter((thread) => thread.recorded && !thread.waker_only).length} threads`),
+			h('span', { class: 'classes', role: 'group', 'aria-label': 'Classes' }, ...classes, idle), others,
+			threads && h('span', {}, `${threads.size} of ${recording.threads.filter((thread) => thread.recorded && (selection.others || !isOther(thread))).length} threads`),
 			(span < whole.until || threads || selection.classes !== 31) && h('button', {
-				type: 'button', 'data-control': 'all', onclick: () => this.select({ ...whole, idle: selection.idle }),
+				type: 'button', 'data-control': 'all', onclick: () => this.select({ ...whole, idle: isIdle, others: hasOthers }),
 			}, 'Select all'),
 			this.history.length > 0 && h('button', { type: 'button', 'data-control': 'back', title: 'The selection before (Backspace)', onclick: () => this.back() }, 'Back'),
 		];
@@ -263,7 +268,8 @@ class Page implements App {
 		else if (event.key === '?') this.help();
 		else if (event.key === 'Backspace') this.back();
 		else if (event.key === 'i') this.select({ idle: !this.selection.idle });
-		else if (event.key === 'a') this.select({ ...wholeOf(this.index, this.selection.recording), idle: this.selection.idle });
+		else if (event.key === 'o') this.select({ others: !this.selection.others });
+		else if (event.key === 'a') this.select({ ...wholeOf(this.index, this.selection.recording), idle: this.selection.idle, others: this.selection.others });
 		else return;
 		event.preventDefault();
 	}
@@ -273,7 +279,7 @@ class Page implements App {
 			...this.views.map((view): [string, string] => [view.key, view.title]),
 			['/', 'search'], ['+ \u2212', 'zoom in and out'], ['\u2190 \u2192 \u2191 \u2193', 'move'], ['Enter', 'zoom to, or follow, what has the focus'],
 			['Esc', 'one step back, or clear the search'], ['0', 'zoom out to all'], ['a', 'select all'], ['Backspace', 'the selection before'],
-			['i', 'show idle waits, or not'], ['f', 'flame graph: only the function, with what it calls or, inverted, what calls it'],
+			['i', 'show idle waits, or not'], ['o', 'show other programs, or not'], ['f', 'flame graph: only the function, with what it calls or, inverted, what calls it'],
 			['t', 'timeline: only the thread, or all again'], ['?', 'this list'],
 		];
 		const dialog = h('dialog', { 'aria-label': 'Keys', onclose: () => dialog.remove() }, h('h2', {}, 'Keys'),

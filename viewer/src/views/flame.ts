@@ -1,6 +1,7 @@
 // The flame graph over the whole of time: on and off the CPU in one.
 import { latest } from '../engine/client.js';
 import { TYPE_INLINED, TYPE_KERNEL, TYPE_KIND, TYPE_THREAD, type Flame, type FlameOptions } from '../engine/flame.js';
+import { isOther } from '../data/index.js';
 import { CLASS_TITLES, type App, type Selection, type View, type ViewInstance } from '../ui/app.js';
 import { cutText, surface, type Surface } from '../ui/canvas.js';
 import { h } from '../ui/dom.js';
@@ -21,7 +22,7 @@ interface State {
 	against: string;
 }
 
-const rangeOf = (s: Selection) => ({ from: s.from, until: s.until, threads: s.threads && [...s.threads], classes: s.classes, idle: s.idle });
+const rangeOf = (s: Selection) => ({ from: s.from, until: s.until, threads: s.threads && [...s.threads], classes: s.classes, idle: s.idle, others: s.others });
 const percent = (part: number, whole: number): string => `${(whole ? part / whole * 100 : 0).toFixed(2)}%`;
 
 class FlameView implements ViewInstance {
@@ -151,6 +152,7 @@ class FlameView implements ViewInstance {
 		if (flame.compared) parts.push(`compared with ${this.app.time(flame.compared)}: red has a larger share than there, blue a smaller one; width is the mean of both`);
 		if (this.current.focus) parts.push(`only with ${this.current.focus}: ${this.current.inverted ? 'what calls it' : 'what it calls'}`);
 		if (!this.app.selection.idle) parts.push('waits for work are left out');
+		if (!this.app.selection.others && !this.app.selection.threads && recording.threads.some(isOther)) parts.push('other programs are left out');
 		if (recording.mode === 'sampling') parts.push('estimated from samples');
 		this.note.textContent = `${parts.join('; ')}.`;
 	}

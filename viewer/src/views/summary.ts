@@ -1,5 +1,5 @@
 // What was recorded and lost, the verdicts, and the rows that matter; each leads to its view.
-import type { RecordingInfo } from '../data/index.js';
+import { isOther, type RecordingInfo, type ThreadInfo } from '../data/index.js';
 import { CLASS_NAMES, CLASS_TITLES, type App, type View, type ViewInstance } from '../ui/app.js';
 import { h } from '../ui/dom.js';
 import { countText, lockNames, nsText, pairs, percentText, plainTable } from './summary-parts.js';
@@ -30,7 +30,7 @@ class SummaryView implements ViewInstance {
 		const found = h('div', {}, this.verdicts());
 		if (recording) found.append(h('section', { 'aria-label': 'Most time' }, h('h2', {}, 'Most time'), this.top));
 		const grid = h('div', { class: 'summary-grid' }, found);
-		if (recording) grid.append(h('div', {}, recordedPart(recording), timesPart(app, recording)));
+		if (recording) grid.append(h('div', {}, recordedPart(app, recording), timesPart(app, recording)));
 		this.root.replaceChildren(grid);
 		if (recording) void this.loadTop();
 	}
@@ -65,7 +65,7 @@ class SummaryView implements ViewInstance {
 	private async loadTop(): Promise<void> {
 		const { selection } = this.app;
 		const range = {
-			from: selection.from, until: selection.until, threads: selection.threads ? [...selection.threads] : null, classes: selection.classes, idle: selection.idle,
+			from: selection.from, until: selection.until, threads: selection.threads ? [...selection.threads] : null, classes: selection.classes, idle: selection.idle, others: selection.others,
 		};
 		const key = JSON.stringify([selection.recording, range]);
 		if (key === this.wanted) {
@@ -119,8 +119,25 @@ function bar(share: number, color: string): HTMLElement {
 	return h('span', { class: 'share-bar', 'aria-hidden': 'true' }, fill);
 }
 
-function recordedPart(recording: RecordingInfo): HTMLElement {
-	const threads = recording.threads.filter((thread, number) => number > 0 && thread.recorded && !thread.waker_only);
+/** Threads that are shown: those that were asked for, and the others on request. */
+function shownThreads(app: App, recording: RecordingInfo): ThreadInfo[] {
+	return recording.threads.filter((thread, number) => number > 0 && thread.recorded && (app.selection.others || !isOther(thread)));
+}
+
+/** How many threads were not asked for, their time, and a button that shows or hides them; null: there are none. */
+function othersPart(app: App, recording: RecordingInfo): HTMLElement | null {
+	const others = recording.threads.filter(isOther), isShown = app.selection.others;
+	if (others.length === 0) return null;
+	const ns = others.reduce((sum, thread) => sum + thread.ns.reduce((a, b) => a + b, 0), 0), running = others.reduce((sum, thread) => sum + thread.ns[0]!, 0);
+	const isOne = others.length === 1, [them, they] = isOne ? ['it', 'it'] : ['them', 'they'];
+	const sentence = `${countText(others.length)} ${isShown ? 'of them' : 'more'}, with ${nsText(ns)}, ${nsText(running)} of it running, ${isOne ? 'was' : 'were'} recorded only because ${they} woke ` +
+		`a thread that was asked for, or ${isOne ? 'was' : 'were'} woken by one: ${isShown ? 'shown, too' : 'left out, except in the view Waits'}. `;
+	return h('span', { class: 'wrap others-note' }, sentence,
+		h('button', { type: 'button', class: 'link-button', onclick: () => app.select({ others: !isShown }) }, isShown ? `Leave ${them} out` : `Show ${them}, too`));
+}
+
+function recordedPart(app: App, recording: RecordingInfo): HTMLElement {
+	const threads = shownThreads(app, recording);
 	const processes = new Set(threads.map((thread) => thread.process)).size;
 	const part = h('section', { 'aria-label': 'Recorded' }, h('h2', {}, 'Recorded'), pairs([
 		['command', h('span', { class: 'wrap' }, recording.command)],
@@ -128,6 +145,7 @@ function recordedPart(recording: RecordingInfo): HTMLElement {
 		['duration', nsText(recording.duration_ns)],
 		['mode', recording.mode === 'trace' ? `every interval, a sampling point every ${nsText(recording.period_ns)}` : `sampling points every ${nsText(recording.period_ns)}`],
 		['threads', `${countText(threads.length)} of ${countText(processes)} process${processes === 1 ? '' : 'es'}`],
+		['', othersPart(app, recording)],
 		...recording.diagnostics.map((one) => [one.label, h('span', { class: one.well ? 'wrap' : 'wrap warning' }, one.text)] as const),
 	]));
 	return part;
@@ -136,9 +154,7 @@ function recordedPart(recording: RecordingInfo): HTMLElement {
 /** Exact times of all threads by class. */
 function timesPart(app: App, recording: RecordingInfo): HTMLElement {
 	const sums = [0, 0, 0, 0, 0];
-	recording.threads.forEach((thread, number) => {
-		if (number > 0 && thread.recorded && !thread.waker_only) thread.ns.forEach((ns, c) => sums[c]! += ns);
-	});
+	for (const thread of shownThreads(app, recording)) thread.ns.forEach((ns, c) => sums[c]! += ns);
 	const all = Math.max(1, sums.reduce((a, b) => a + b, 0));
 	const rows = sums.map((ns, c) => ({ ns, c })).filter(({ ns }) => ns > 0).map(({ ns, c }) => {
 		const square = h('span', { class: 'key' });

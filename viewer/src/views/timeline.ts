@@ -94,7 +94,7 @@ class TimelineView implements ViewInstance {
 	private readonly loadThreads = latest(async () => {
 		const { selection } = this.app, recording = this.app.index.recordings[selection.recording]!;
 		const times = await this.app.engine.threadTimes(selection.recording, {
-			from: selection.from, until: selection.until, threads: selection.threads && [...selection.threads], classes: 31, idle: true,
+			from: selection.from, until: selection.until, threads: selection.threads && [...selection.threads], classes: 31, idle: true, others: selection.others,
 		});
 		const wanted = this.filter.toLowerCase(), activity = (ns: Float64Array): number => ns[0]! + ns[1]! + ns[2]! + ns[3]! + ns[4]!;
 		const byProcess = new Map<number, number>();

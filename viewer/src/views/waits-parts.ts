@@ -13,8 +13,6 @@ export interface WaitsState {
 	minShare: number | null;
 	/** Whether waits for work are drawn, too; null: if there are no others. */
 	idle: boolean | null;
-	/** Whether programs are drawn that have nothing to do with what was asked for. */
-	others: boolean;
 	/** "from\0to" of an edge, or the name of a vertex. */
 	selected: string;
 }
@@ -23,6 +21,8 @@ export interface WaitsContext {
 	/** Shows the threads of a vertex in another view; null: it has none. */
 	showThreads(vertex: WaitVertex): (() => void) | null;
 	readonly lockNames: LockNames;
+	/** Whether programs are drawn that have nothing to do with what was asked for. */
+	readonly others: boolean;
 	/** What of the recording is shown; null: all of it. */
 	readonly part: WaitsPart | null;
 }
@@ -43,8 +43,6 @@ export function waitsPart(document: WaitsDocument, state: WaitsState, context: W
 	const usual = firstShare(document, READABLE);
 	const withIdle = (): boolean => state.idle ?? document.edges.every(isIdleEdge);
 	const smallest = (): number => state.minShare ?? usual;
-	const unrelated = unrelatedVertices(document);
-	const isOther = (edge: WaitEdge): boolean => unrelated.has(edge.from) || unrelated.has(edge.to);
 	const graphBox = h('div', { class: 'graph-box', tabindex: '0', role: 'region', 'aria-label': 'Graph' });
 	const more = h('p', { class: 'muted' });
 	const detail = h('div', { class: 'detail-panel', 'aria-live': 'polite', tabindex: '0', role: 'region', 'aria-label': 'Details' });
@@ -72,7 +70,7 @@ export function waitsPart(document: WaitsDocument, state: WaitsState, context: W
 		}
 	};
 	const draw = (): void => {
-		const choice = chooseGraph(document, { minShare: smallest(), idle: withIdle(), limit: LIMIT, others: state.others });
+		const choice = chooseGraph(document, { minShare: smallest(), idle: withIdle(), limit: LIMIT, others: context.others });
 		const layout = layoutGraph(choice, vertexWidth, graphBox.clientWidth > 0 && graphBox.clientWidth < 420);
 		const picture = drawGraph(document, choice, layout, state, select);
 		graphBox.replaceChildren(picture);
@@ -105,19 +103,11 @@ export function waitsPart(document: WaitsDocument, state: WaitsState, context: W
 		changed();
 		draw();
 	});
-	const others = h('input', { type: 'checkbox' }) as HTMLInputElement;
-	others.checked = state.others;
-	others.addEventListener('change', () => {
-		state.others = others.checked;
-		changed();
-		draw();
-	});
 	queueMicrotask(draw);
 	showDetail();
 	return h('div', {},
 		verdictPart(document, context.part),
-		h('div', { class: 'control-row' }, h('label', {}, 'Edges ', shares), h('label', {}, idle, ' waits for work, too'),
-			document.edges.some(isOther) && h('label', {}, others, ' other programs, too'), legend()),
+		h('div', { class: 'control-row' }, h('label', {}, 'Edges ', shares), h('label', {}, idle, ' waits for work, too'), legend()),
 		h('div', { class: 'with-detail' }, h('div', {}, graphBox, more), detail),
 		h('h2', {}, 'Edges'), edgeTable(document, state, select, detail, context),
 		h('h2', {}, 'Threads, devices and others'), vertexTable(document),

@@ -11,7 +11,7 @@ import { selectVertex, selectWaits, waitBins, type VertexTimes, type WaitBins } 
 const QUIET = 120;
 
 class WaitsView implements ViewInstance {
-	private readonly current: WaitsState = { minShare: null, idle: null, others: false, selected: '' };
+	private readonly current: WaitsState = { minShare: null, idle: null, selected: '' };
 	private recording = -1;
 	private data: { document: WaitsDocument; bins: WaitBins | null; locks: LockNames } | null = null;
 	private timer = 0;
@@ -43,8 +43,8 @@ class WaitsView implements ViewInstance {
 	state(state: Record<string, string>): void {
 		const minShare = state['share'] === undefined ? null : Number(state['share']);
 		const selected = (state['from'] ?? '') && state['to'] !== undefined ? `${state['from']}\0${state['to']}` : state['vertex'] ?? '';
-		const next = { minShare: Number.isFinite(minShare) ? minShare : null, idle: state['work'] === undefined ? null : state['work'] === '1', others: state['others'] === '1', selected };
-		const isSame = next.minShare === this.current.minShare && next.idle === this.current.idle && next.others === this.current.others && next.selected === this.current.selected;
+		const next = { minShare: Number.isFinite(minShare) ? minShare : null, idle: state['work'] === undefined ? null : state['work'] === '1', selected };
+		const isSame = next.minShare === this.current.minShare && next.idle === this.current.idle && next.selected === this.current.selected;
 		Object.assign(this.current, next);
 		if (!isSame) this.show();
 	}
@@ -66,8 +66,8 @@ class WaitsView implements ViewInstance {
 	}
 
 	private selectionKey(): string {
-		const { from, until, threads, classes } = this.app.selection;
-		return [from, until, classes, threads ? [...threads].join() : ''].join(' ');
+		const { from, until, threads, classes, others } = this.app.selection;
+		return [from, until, classes, others, threads ? [...threads].join() : ''].join(' ');
 	}
 
 	private show(): void {
@@ -77,7 +77,7 @@ class WaitsView implements ViewInstance {
 		this.selected().then((document) => {
 			if (this.recording !== recording || this.shown !== key) return;
 			const context = {
-				showThreads: (vertex: WaitVertex) => this.showThreads(vertex), lockNames: data.locks,
+				showThreads: (vertex: WaitVertex) => this.showThreads(vertex), lockNames: data.locks, others: this.app.selection.others,
 				part: document === data.document ? null : this.part(),
 			};
 			this.root.replaceChildren(waitsPart(document, this.current, context, () => this.save()));
@@ -98,7 +98,7 @@ class WaitsView implements ViewInstance {
 
 	private async times(from: number, until: number): Promise<Map<number, VertexTimes>> {
 		const { threads, unit_ns: unit } = this.app.index.recordings[this.recording]!;
-		const all = await this.app.engine.threadTimes(this.recording, { from, until, threads: null, classes: 31, idle: true });
+		const all = await this.app.engine.threadTimes(this.recording, { from, until, threads: null, classes: 31, idle: true, others: true });
 		return new Map(all.map(({ thread, ns }) => {
 			const { created, ended } = threads[thread]!, [cpu, io, lock, sched, other, idle] = ns as unknown as number[];
 			const lifetime = Math.max(0, Math.min(until, ended * unit) - Math.max(from, created * unit));
@@ -117,10 +117,10 @@ class WaitsView implements ViewInstance {
 	}
 
 	private save(): void {
-		const { minShare, idle, others, selected } = this.current;
+		const { minShare, idle, selected } = this.current;
 		const [from, to] = selected.split('\0');
 		this.app.go('waits', {
-			...(minShare === null ? {} : { share: String(minShare) }), ...(idle === null ? {} : { work: idle ? '1' : '0' }), ...(others ? { others: '1' } : {}),
+			...(minShare === null ? {} : { share: String(minShare) }), ...(idle === null ? {} : { work: idle ? '1' : '0' }),
 			...(to !== undefined ? { from: from!, to } : selected ? { vertex: selected } : {}),
 		});
 	}

@@ -105,6 +105,30 @@ async function selection(page) {
 	ok(await flameNote(page, `${timeText(report.total_ns)} in all`), 'and hidden by a key');
 }
 
+/* Threads that were recorded only for their wakeups: one switch for all views, and a sentence. */
+async function otherPrograms(page) {
+	const { count, ns } = json('others.json'), with_ = json('wakers.json').total_ns;
+	await page.evaluate(() => location.hash = '#view=summary');
+	const sentence = () => eventually(page, () => document.querySelector('.others-note')?.textContent);
+	ok((await sentence())?.startsWith(`${count.toLocaleString('en-US')} more, with ${timeText(ns)}, `), 'summary: how many threads are left out, and their time', `${await sentence()}, expected ${count} with ${timeText(ns)}`);
+	await view(page, '3', 'timeline');
+	const few = Number(await eventually(page, () => document.querySelector('.view-timeline .view-tools p')?.textContent.match(/^([0-9]+) threads/)?.[1]));
+	await page.locator('[data-control=others]').click();
+	ok(await eventually(page, (before) => Number(document.querySelector('.view-timeline .view-tools p')?.textContent.match(/^([0-9]+) threads/)?.[1]) > before, few), 'timeline: they are shown on request', few);
+	ok(/[&#]others=1/.test(await eventually(page, () => location.hash.includes('others') && location.hash) ?? ''), 'which is in the address', page.url());
+	await view(page, '2', 'flame');
+	ok(await flameNote(page, `${timeText(with_)} in all`), 'flame graph: the time of dwell report --wakers', `${await page.textContent('.view-flame p[role=status]')}, expected ${timeText(with_)}`);
+	await view(page, '1', 'summary');
+	ok((await eventually(page, () => document.querySelector('.others-note')?.textContent.includes('shown, too')
+		&& document.querySelector('.others-note').textContent))?.startsWith(`${count.toLocaleString('en-US')} of them`), 'summary: they are among the threads that are shown');
+	await view(page, '4', 'waits');
+	const drawn = () => eventually(page, () => document.querySelector('.view-waits .graph-box svg') && document.querySelectorAll('.view-waits .graph-box svg .vertex').length);
+	ok(await drawn(), 'waits: the graph with all of them');
+	await page.locator('body').press('2');
+	await page.locator('body').press('o');
+	ok(await flameNote(page, `${timeText(report.total_ns)} in all`), 'and left out by a key', await page.textContent('.view-flame p[role=status]'));
+}
+
 async function timeline(page) {
 	await view(page, '3', 'timeline');
 	await page.waitForSelector('.timeline-picture[data-loaded]');
@@ -347,6 +371,7 @@ try {
 	await summary(page);
 	await flame(page);
 	await selection(page);
+	await otherPrograms(page);
 	await timeline(page);
 	await others(page);
 	await view(page, '7', 'latency');
