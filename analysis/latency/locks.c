@@ -171,7 +171,9 @@ static int add_wait(struct search *search, const struct candidate *candidate, si
 		return 0;
 	if (object->type == OBJECT_FUTEX)
 		return add_to_lock(search, candidate, candidate->thread->process);
-	if (object->type == OBJECT_KLOCK)
+	/* Both are shared by all processes. */
+	if (object->type == OBJECT_KLOCK ||
+	    (object->type == OBJECT_FILE && candidate->kind == KIND_FILE_LOCK))
 		return add_to_lock(search, candidate, 0);
 	search->locks->unknown++;
 	search->locks->unknown_ns += candidate->interval->blocked_ns;

@@ -33,7 +33,7 @@ struct lock_waiter {
 };
 
 struct lock {
-	uint32_t process; /* of the model; 0: a lock of the kernel */
+	uint32_t process; /* of the model; 0: a lock of the kernel, or of a file */
 	uint32_t object;
 	uint32_t variable; /* string: the variable that it is in; 0: none, or not known */
 	uint32_t function; /* string: where threads waited for it longest; 0: unknown */

@@ -12,7 +12,8 @@
 #define MAX_HOLDERS 3
 #define MAX_PAIRS   3
 
-/* "settings.lock", "lock at 0x55d0, taken in store_item", or "mmap lock 0xffff8881". */
+/* "settings.lock", "lock at 0x55d0, taken in store_item", "mmap lock 0xffff8881" or "file lock
+ * /tmp/x". */
 static void name_of(const struct model *model, const struct lock *lock, char *text, size_t size)
 {
 	uint64_t address = model->objects.data[lock->object].id;
@@ -22,6 +23,8 @@ static void name_of(const struct model *model, const struct lock *lock, char *te
 		format__append(text, size, "%s", model__string(model, lock->variable));
 	else if (lock->process)
 		format__append(text, size, "lock at 0x%" PRIx64, address);
+	else if (lock->kind == KIND_FILE_LOCK)
+		kind__describe(model, KIND_FILE_LOCK, lock->object, text, size);
 	else
 		format__append(text, size, "%s 0x%" PRIx64, kind__name((enum wait_kind)lock->kind),
 			       address);
@@ -162,7 +165,8 @@ static json_t *lock_json(const struct model *model, const struct lock *lock)
 	name_of(model, lock, name, sizeof(name));
 	snprintf(address, sizeof(address), "0x%" PRIx64, model->objects.data[lock->object].id);
 	json_object_set_new(entry, "name", json__text(name));
-	json_object_set_new(entry, "address", json_string(address));
+	json_object_set_new(entry, "address",
+			    lock->kind == KIND_FILE_LOCK ? json_null() : json_string(address));
 	json_object_set_new(entry, "process",
 			    lock->process ? json__number(model->processes.data[lock->process].pid)
 					  : json_null());

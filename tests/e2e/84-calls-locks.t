@@ -150,6 +150,22 @@ SKIP: {
 		qw(clang -O2 -g));
 }
 
+# A lock of a file, which a thread waits for all the time and a child with a name holds.
+my $of_file = record(['--trace', '-o', 'file.data'], program('waits'), '--only', 'flock', '--seconds', $seconds);
+is($of_file->{status}, 0, 'a program that locks a file is recorded');
+my $waiter = $of_file->{truth}{threads}{flock};
+my $file_locks = locks('-i', 'file.data');
+my ($file_lock) = grep { $_->{kind} eq 'file lock' } @{$file_locks->{locks}};
+like($file_lock->{name}, qr/^file lock \Q$waiter->{object}\E/, 'a lock of a file has its name');
+ok(!defined $file_lock->{process} && !defined $file_lock->{address}, 'and neither a process nor an address');
+# The child asks by a pipe before, which is short.
+cmp_ok($file_lock->{wait_ns}, '<=', $waiter->{blocked_ns}, 'the thread waited for it no longer than it was blocked');
+cmp_ok($file_lock->{wait_ns}, '>=', 0.9 * $waiter->{blocked_ns} - hidden($file_locks, $file_lock), 'and for most of that');
+is($file_lock->{waiters}[0]{tid}, $waiter->{tid}, 'it is the waiter');
+is($file_lock->{holders}[0]{thread}, 'flock_holder', 'who released it held it');
+like($file_lock->{holders}[0]{function}, qr/^(?:run_flock_holder|prepare_flock)/, 'in a known function');
+like(run($DWELL, 'latency', 'locks', '-i', 'file.data')->{out}, qr/  file lock \Q$waiter->{object}\E.*\n +held .* by flock_holder/, 'text');
+
 # Samples of waits are not enough.
 is(run($DWELL, 'record', '-o', 'sampled.data', '--', 'true')->{status}, 0, 'a recording without --trace');
 my $got = run($DWELL, 'latency', 'locks', '-i', 'sampled.data');

@@ -159,6 +159,41 @@ static void locks_of_processes(void **state)
 	free_locks(&found);
 }
 
+/* A lock of a file, whose class is not that of locks, is one for all processes; reads of it are
+ * none. */
+static void locks_of_files(void **state)
+{
+	struct program program = program__begin(true);
+	uint32_t file = put_object(&program, OBJECT_FILE, 77);
+	uint32_t kernel = KERNEL(&program, "schedule", "locks_lock_inode_wait");
+	uint32_t take = USER(&program, "flock", "take");
+	uint32_t hold = USER(&program, "flock", "hold");
+	struct found_locks found;
+
+	program__threads(&program, 2);
+	synthetic__thread(&program.made, 3, 200, 200, 0, 0, "other");
+	for (uint32_t i = 1; i <= 3; i += 2) {
+		synthetic__interval(&program.made,
+				    BLOCKED(i, 2, i * MS, (i + 3) * MS, .class = CLASS_OTHER,
+					    .syscall = SYS_flock, .object = file,
+					    .kernel_stack = kernel, .user_stack = take));
+		program__wake(&program, i, 2, (i + 3) * MS, 0, hold);
+		synthetic__interval(&program.made,
+				    BLOCKED(i, 2, (i + 10) * MS, (i + 11) * MS, .class = CLASS_IO,
+					    .syscall = SYS_read, .object = file));
+	}
+	found = find_locks(&program);
+	assert_int_equal(found.err, 0);
+	assert_int_equal(found.locks.locks.n, 1);
+	assert_int_equal(found.locks.locks.data[0].kind, KIND_FILE_LOCK);
+	assert_int_equal(found.locks.locks.data[0].process, 0);
+	assert_int_equal(found.locks.locks.data[0].waits, 2);
+	assert_int_equal(found.locks.locks.data[0].wait_ns, 6 * MS);
+	assert_int_equal(found.locks.locks.data[0].holders.n, 1);
+	check_holder(&found, &found.locks.locks.data[0].holders.data[0], 2, "flock", 2, 5 * MS);
+	free_locks(&found);
+}
+
 /* The name of a variable is recorded by where it would be in the file. */
 static void names_of_variables(void **state)
 {
@@ -227,9 +262,10 @@ static void functions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(holding_times),       cmocka_unit_test(not_locks),
-		cmocka_unit_test(locks_of_processes),  cmocka_unit_test(names_of_variables),
-		cmocka_unit_test(samples_are_refused), cmocka_unit_test(functions),
+		cmocka_unit_test(holding_times),      cmocka_unit_test(not_locks),
+		cmocka_unit_test(locks_of_processes), cmocka_unit_test(locks_of_files),
+		cmocka_unit_test(names_of_variables), cmocka_unit_test(samples_are_refused),
+		cmocka_unit_test(functions),
 	};
 
 	return cmocka_run_group_tests_name("locks", tests, NULL, NULL);

@@ -36,11 +36,17 @@ export function locksPart(document: LocksDocument, threadName: (tid: number) => 
 	return { element: h('div', {}, note, locksTable(document, threadName)), select: (isPart) => { note.hidden = !isPart; } };
 }
 
+/** Whose lock it is; those of files are shared. */
+function ownerText(lock: Lock): string {
+	if (lock.process !== null) return ` (pid ${lock.process})`;
+	return lock.kind === 'file lock' ? '' : ' (kernel)';
+}
+
 function locksTable(document: LocksDocument, threadName: (tid: number) => string): HTMLElement {
 	if (document.locks.length === 0) return h('p', {}, 'Nothing waited for a lock.');
 	const body = limitedRows(document.locks, 25, 7, (lock) => {
 		const num = (text: string): HTMLElement => h('td', { class: 'num' }, text);
-		const more = h('details', {}, h('summary', {}, `${lock.name}${lock.process === null ? ' (kernel)' : ` (pid ${lock.process})`}`));
+		const more = h('details', {}, h('summary', {}, `${lock.name}${ownerText(lock)}`));
 		// Made when it is opened: there may be many.
 		more.addEventListener('toggle', () => {
 			if (!more.open || more.childElementCount > 1) return;
