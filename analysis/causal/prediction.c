@@ -22,15 +22,18 @@ const char *causal_shape__name(enum causal_shape shape)
 	return shapes[shape];
 }
 
-/* Position in the order of curves; 0 is first. */
-static int shape__place(enum causal_shape shape)
+/*
+ * Position in the order of curves; 0 is first. Of the unsure ones, those whose interval includes 0
+ * come after the others.
+ */
+static int curve__place(const struct causal_curve *curve)
 {
 	static const int places[] = {
 		[CAUSAL_GAIN] = 0,   [CAUSAL_PLATEAU] = 0,   [CAUSAL_CONTENTION] = 1,
-		[CAUSAL_UNSURE] = 2, [CAUSAL_NO_EFFECT] = 3,
+		[CAUSAL_UNSURE] = 2, [CAUSAL_NO_EFFECT] = 4,
 	};
 
-	return places[shape];
+	return places[curve->shape] + (curve->shape == CAUSAL_UNSURE && curve->best_low <= 0);
 }
 
 /* Sort key of curves with the same position, largest first. */
@@ -50,7 +53,7 @@ static double curve__rank(const struct causal_curve *curve)
 static int compare_curves(const void *left, const void *right)
 {
 	const struct causal_curve *a = left, *b = right;
-	int place = shape__place(a->shape) - shape__place(b->shape);
+	int place = curve__place(a) - curve__place(b);
 	double rank_a = curve__rank(a), rank_b = curve__rank(b);
 
 	if (place)

@@ -111,7 +111,8 @@ struct causal_effects {
 	const struct causal_profile *profile;
 	/*
 	 * By rank: gains and plateaus, the largest `sure` first; then contention, the worst first;
-	 * then unsure ones; then those without effect.
+	 * then unsure ones, first those whose interval does not include 0; then those without
+	 * effect.
 	 */
 	ARRAY(struct causal_curve) curves;
 	ARRAY(struct causal_problem) problems;

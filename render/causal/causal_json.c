@@ -59,7 +59,9 @@ static void put_target(json_t *entry, const struct causal_target *target)
 static json_t *curve_json(const struct causal_profile *profile, const struct causal_curve *curve)
 {
 	const struct causal_point *point = &profile->points.data[curve->point];
+	const struct causal_quote quote = causal_verdict__quote(curve);
 	double times = causal_label__throughput_factor(curve->best);
+	double effect_times = causal_label__throughput_factor(quote.value);
 	json_t *entry = json_object();
 
 	put_target(entry, &profile->targets.data[curve->target]);
@@ -76,6 +78,12 @@ static json_t *curve_json(const struct causal_profile *profile, const struct cau
 	json_object_set_new(entry, "best_low", json_real(curve->best_low));
 	json_object_set_new(entry, "best_high", json_real(curve->best_high));
 	json_object_set_new(entry, "best_times", times > 0 ? json_real(times) : json_null());
+	json_object_set_new(entry, "effect", json_real(quote.value));
+	json_object_set_new(entry, "effect_at", json_real(quote.speedup));
+	json_object_set_new(entry, "effect_low", json_real(quote.low));
+	json_object_set_new(entry, "effect_high", json_real(quote.high));
+	json_object_set_new(entry, "effect_times",
+			    effect_times > 0 ? json_real(effect_times) : json_null());
 	json_object_set_new(entry, "sure", json_real(curve->sure));
 	json_object_set_new(entry, "plateau_at", json_real(curve->plateau_at));
 	json_object_set_new(entry, "plateau_gain", json_real(curve->plateau_gain));

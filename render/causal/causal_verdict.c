@@ -83,45 +83,50 @@ double causal_label__throughput_factor(double program_speedup)
 	return program_speedup < MAX_SPEEDUP ? 1 / (1 - program_speedup) : 0;
 }
 
-/* A point of a curve. */
-struct quote {
-	double speedup;
-	double value, low, high;
-};
-
 /* Whether there are enough results to fit the curve's shape. */
 static bool is_shaped(const struct causal_curve *curve)
 {
 	return curve->results.n >= CAUSAL_SHAPE_RESULTS;
 }
 
-/* The result for a speedup of 50%, or the next larger one that was tried. */
-static struct quote measured_quote(const struct causal_curve *curve)
+/* The result for @speedup, the next larger one that was tried, or the largest. */
+static struct causal_quote measured_quote(const struct causal_curve *curve, double speedup)
 {
 	const struct causal_result *result = curve->results.data;
 
-	while (result->speedup < 0.5 && result < &curve->results.data[curve->results.n - 1])
+	while (result->speedup < speedup && result < &curve->results.data[curve->results.n - 1])
 		result++;
-	return (struct quote){result->speedup, result->program_speedup, result->low, result->high};
+	return (struct causal_quote){result->speedup, result->program_speedup, result->low,
+				     result->high};
 }
 
-/* The point of a curve that the verdict mentions: its knee, 50%, or the best one. */
-static struct quote quote_of(const struct causal_curve *curve)
+struct causal_quote causal_verdict__quote(const struct causal_curve *curve)
 {
-	struct quote quote = {curve->best_at, curve->best, curve->best_low, curve->best_high};
-
 	if (curve->shape == CAUSAL_PLATEAU)
-		return (struct quote){curve->plateau_at, curve->plateau_gain, curve->plateau_low,
-				      curve->plateau_high};
-	if (!is_shaped(curve))
-		return measured_quote(curve);
-	if (curve->fit.knee > 0 || curve->best_at < 0.5)
-		return quote;
-	return (struct quote){0.5, 0.5 * curve->slope, 0.5 * curve->slope_low,
-			      0.5 * curve->slope_high};
+		return (struct causal_quote){curve->plateau_at, curve->plateau_gain,
+					     curve->plateau_low, curve->plateau_high};
+	if (curve->shape == CAUSAL_CONTENTION)
+		return (struct causal_quote){1, curve->slope, curve->slope_low, curve->slope_high};
+	if (curve->shape == CAUSAL_GAIN && !is_shaped(curve))
+		return measured_quote(curve, 1);
+	return (struct causal_quote){curve->best_at, curve->best, curve->best_low,
+				     curve->best_high};
 }
 
-static void append_interval(const struct quote *quote, char *text, size_t size)
+/* The point of a curve that a sentence begins with: its knee, 50%, or the best one. */
+static struct causal_quote first_quote(const struct causal_curve *curve)
+{
+	if (curve->shape == CAUSAL_PLATEAU)
+		return causal_verdict__quote(curve);
+	if (!is_shaped(curve))
+		return measured_quote(curve, 0.5);
+	if (curve->fit.knee > 0 || curve->best_at < 0.5)
+		return causal_verdict__quote(curve);
+	return (struct causal_quote){0.5, 0.5 * curve->slope, 0.5 * curve->slope_low,
+				     0.5 * curve->slope_high};
+}
+
+static void append_interval(const struct causal_quote *quote, char *text, size_t size)
 {
 	format__append(text, size, "%.0f%% (%.0f..%.0f)", format__whole_percent(quote->value),
 		       format__whole_percent(quote->low), format__whole_percent(quote->high));
@@ -144,8 +149,8 @@ static void append_change(const struct causal_effects *effects, const struct cau
 		       waiting ? "shorter" : "faster");
 }
 
-static void append_effect(const struct causal_point *point, const struct quote *quote, char *text,
-			  size_t size)
+static void append_effect(const struct causal_point *point, const struct causal_quote *quote,
+			  char *text, size_t size)
 {
 	double factor = causal_label__throughput_factor(quote->value);
 
@@ -175,8 +180,7 @@ static void write_gain(const struct causal_effects *effects, const struct causal
 		       char *text, size_t size)
 {
 	const struct causal_point *point = &effects->profile->points.data[curve->point];
-	const struct quote quote = quote_of(curve);
-	const struct causal_result *last = &curve->results.data[curve->results.n - 1];
+	const struct causal_quote quote = first_quote(curve), most = causal_verdict__quote(curve);
 
 	*text = '\0';
 	append_change(effects, curve, quote.speedup, text, size);
@@ -185,11 +189,11 @@ static void write_gain(const struct causal_effects *effects, const struct causal
 		format__append(
 			text, size,
 			"; more than that does not help: something else becomes critical then.");
-	else if (curve->fit.knee > 0 || quote.speedup > last->speedup - 0.1)
+	else if (curve->fit.knee > 0 || quote.speedup > most.speedup - 0.1)
 		format__append(text, size, ".");
 	else
-		format__append(text, size, "; %.0f%% faster, %.0f%%.", 100 * last->speedup,
-			       100 * (is_shaped(curve) ? curve->best : last->program_speedup));
+		format__append(text, size, "; %.0f%% faster, %.0f%%.", 100 * most.speedup,
+			       100 * most.value);
 }
 
 static void write_contention(const struct causal_effects *effects, const struct causal_curve *curve,

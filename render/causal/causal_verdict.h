@@ -18,6 +18,19 @@ void causal_label__point(const struct causal_point *point, char *text, size_t si
 /* The throughput factor of a program speedup: 2 for 0.5; 0 when it is unbounded. */
 double causal_label__throughput_factor(double program_speedup);
 
+/* An estimate on a curve: the program speedup at a speedup of the target, with 95% confidence. */
+struct causal_quote {
+	double speedup;
+	double value, low, high;
+};
+
+/*
+ * The estimate for @curve, which has results, that reports state: its plateau, its effect at 100%
+ * if it is contention, else its largest gain. With too few results for a fit it is the measured
+ * one, if the curve is sure.
+ */
+struct causal_quote causal_verdict__quote(const struct causal_curve *curve);
+
 /*
  * Calls @each with each sentence of the verdict: the best target of each progress point,
  * contention, or why there is no result.

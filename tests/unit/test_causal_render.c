@@ -275,6 +275,55 @@ static void names_do_no_harm(void **state)
 	json_decref(document);
 }
 
+static double number_of(const json_t *list, size_t i, const char *key)
+{
+	return json_real_value(json_object_get(json_array_get(list, i), key));
+}
+
+/* A target whose interval includes 0 comes after one whose does not, however large its estimate. */
+static void unsure_ones_by_interval(void **state)
+{
+	struct machine machine = machine__quiet();
+	_cleanup_made_ struct made made = made__begin();
+	json_t *document, *targets;
+
+	machine.scatter = 0.1;
+	made__curve(&made, &machine, made__target(&made, "near"), 0.1, 1, 1, 4);
+	made__curve(&made, &machine, made__target(&made, "wide"), 0.05, 1, 1, 1);
+	document = json_of(&made);
+	targets = json_object_get(document, "targets");
+	assert_int_equal(json_array_size(targets), 2);
+	/* What this is about, by the seed of the machine's random numbers. */
+	assert_true(number_of(targets, 0, "best") < number_of(targets, 1, "best"));
+	assert_true(number_of(targets, 0, "best_low") > 0);
+	assert_true(number_of(targets, 1, "best_low") < 0);
+	json_decref(document);
+}
+
+/* The estimate of a target that the verdict states is in the document: of two speedups, no fit. */
+static void json_has_the_estimate(void **state)
+{
+	static const char *const same[] = {"plateau_gain", "best", "slope"};
+	struct machine machine = machine__quiet();
+	_cleanup_made_ struct made bent = made__begin(), all = made__of_all_shapes();
+	json_t *document, *targets;
+
+	made__curve(&bent, &machine, made__target(&bent, "f"), 0.8, 0.4, 2, 8);
+	document = json_of(&bent);
+	targets = json_object_get(document, "targets");
+	assert_true(fabs(number_of(targets, 0, "best") - 0.4) > 0.02);
+	assert_true(fabs(number_of(targets, 0, "effect") - 0.4) < 0.01);
+	assert_true(fabs(number_of(targets, 0, "effect_at") - 1) < 1e-9);
+	assert_true(fabs(number_of(targets, 0, "effect_times") - 1.67) < 0.05);
+	json_decref(document);
+	document = json_of(&all);
+	targets = json_object_get(document, "targets");
+	for (size_t i = 0; i < 3; i++)
+		assert_true(fabs(number_of(targets, i, "effect") - number_of(targets, i, same[i])) <
+			    1e-9);
+	json_decref(document);
+}
+
 static void json_has_all_of_it(void **state)
 {
 	_cleanup_made_ struct made made = made__of_all_shapes();
@@ -454,6 +503,8 @@ int main(void)
 		cmocka_unit_test(verdicts),
 		cmocka_unit_test(latency_and_whole_runs_are_apart),
 		cmocka_unit_test(names_do_no_harm),
+		cmocka_unit_test(unsure_ones_by_interval),
+		cmocka_unit_test(json_has_the_estimate),
 		cmocka_unit_test(json_has_all_of_it),
 		cmocka_unit_test(coz_formats),
 		cmocka_unit_test(percentages_are_never_minus_zero),

@@ -7,7 +7,7 @@ function target(name: string, shape: string, best: number, more: Partial<CausalT
 	return {
 		target: name, kind: 'function', point: 'p', point_kind: 'throughput', also: '', whole_run: false, shape,
 		slope: best, slope_low: best - 0.1, slope_high: best + 0.1, best, best_at: 1, best_low: best - 0.1, best_high: best + 0.1,
-		best_times: null, plateau_at: 0, plateau_gain: 0, experiments: 9, disturbed: 0, visits: 100,
+		best_times: null, effect: best, effect_at: 1, effect_low: best - 0.1, effect_high: best + 0.1, effect_times: null, plateau_at: 0, plateau_gain: 0, experiments: 9, disturbed: 0, visits: 100,
 		results: [{ speedup: 0.5, program_speedup: best, low: best - 2, high: best + 0.1, experiments: 3, disturbed: 0, visits: 30 }],
 		...more,
 	};
@@ -37,7 +37,7 @@ test('ticks are round, and 0 is exact', () => {
 });
 
 test('verdicts say what a shape means', () => {
-	assert.match(curveVerdict(target('a', 'plateau', 0.6, { plateau_gain: 0.6, plateau_at: 0.75 })), /60% faster at 75%/);
+	assert.match(curveVerdict(target('a', 'plateau', 0.6, { effect: 0.6, effect_at: 0.75 })), /60% faster at 75%/);
 	assert.match(curveVerdict(target('a', 'no-effect', 0)), /gains nothing/);
 	assert.match(curveVerdict(target('a', 'unsure', 0)), /too few experiments/);
 });

@@ -3,11 +3,11 @@ import { linearTicks, type CausalTarget, type CurveGroup } from './causal-curve.
 import { svg } from './waits-svg.js';
 
 const WIDTH = 360;
-const HEIGHT = 210;
+const HEIGHT = 214;
 const LEFT = 40;
 const RIGHT = 20;
 const TOP = 8;
-const BOTTOM = 32;
+const BOTTOM = 36;
 
 const percent = (value: number): string => `${Math.round(value * 100) || 0}%`;
 
@@ -46,7 +46,7 @@ export function curveChart(group: CurveGroup, range: { low: number; high: number
 	}
 	for (const tick of [0, 0.25, 0.5, 0.75, 1]) {
 		chart.append(svg('line', { x1: x(tick), x2: x(tick), y1: TOP, y2: HEIGHT - BOTTOM, class: 'curve-grid' }));
-		chart.append(svg('text', { x: x(tick), y: HEIGHT - BOTTOM + 13, class: 'curve-tick', 'text-anchor': 'middle' }, percent(tick)));
+		chart.append(svg('text', { x: x(tick), y: HEIGHT - BOTTOM + 17, class: 'curve-tick', 'text-anchor': 'middle' }, percent(tick)));
 	}
 	chart.append(svg('text', {
 		x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 4, class: 'curve-tick', 'text-anchor': 'middle',

@@ -28,6 +28,12 @@ export interface CausalTarget {
 	readonly best_low: number;
 	readonly best_high: number;
 	readonly best_times: number | null;
+	/** The estimate that the verdict states. */
+	readonly effect: number;
+	readonly effect_at: number;
+	readonly effect_low: number;
+	readonly effect_high: number;
+	readonly effect_times: number | null;
 	readonly plateau_at: number;
 	readonly plateau_gain: number;
 	readonly experiments: number;
@@ -92,7 +98,7 @@ export function groupCurves(documents: readonly CausalDocument[]): CurveGroup[] 
 		Math.min(...group.curves.map((curve) => (rank.indexOf(curve.target.shape) + rank.length) % rank.length));
 	// The largest gain of several profiles: each of them has its own order.
 	const gain = (group: CurveGroup): number =>
-		documents.length < 2 ? 0 : Math.max(0, ...group.curves.filter(({ target }) => rank.indexOf(target.shape) < 2).map(({ target }) => target.best));
+		documents.length < 2 ? 0 : Math.max(0, ...group.curves.filter(({ target }) => rank.indexOf(target.shape) < 2).map(({ target }) => target.effect));
 	return [...groups.values()]
 		.map((group, order) => ({ group, order }))
 		.sort((a, b) => shapeClass(best(a.group)) - shapeClass(best(b.group)) || gain(b.group) - gain(a.group) || a.order - b.order)
@@ -103,6 +109,9 @@ export function groupCurves(documents: readonly CausalDocument[]): CurveGroup[] 
 function shapeClass(rank: number): number {
 	return rank <= 1 ? 0 : rank;
 }
+
+/** Curves that are known well enough to be numbered by rank. */
+export const isSure = (shape: string): boolean => shape !== 'unsure' && shape !== 'no-effect';
 
 const shapeTexts: Readonly<Record<string, string>> = {
 	gain: 'gain',
@@ -119,14 +128,14 @@ export function shapeText(shape: string): string {
 /** Of one curve, as a sentence. */
 export function curveVerdict(target: CausalTarget): string {
 	const percent = (value: number): string => `${Math.round(value * 100)}%`;
-	const range = `${Math.round(target.best_low * 100)}..${Math.round(target.best_high * 100)}%`;
+	const { effect, effect_at: at } = target, range = `${Math.round(target.effect_low * 100)}..${Math.round(target.effect_high * 100)}%`;
 	switch (target.shape) {
 		case 'plateau':
-			return `${percent(target.plateau_gain)} faster at ${percent(target.plateau_at)} (${range}); no more gain past that`;
+			return `${percent(effect)} faster at ${percent(at)} (${range}); no more gain past that`;
 		case 'gain':
-			return `up to ${percent(target.best)} faster at ${percent(target.best_at)} (${range})`;
+			return `up to ${percent(effect)} faster at ${percent(at)} (${range})`;
 		case 'contention':
-			return `the program becomes slower: ${percent(target.slope)} at 100% (${Math.round(target.slope_low * 100)}..${Math.round(target.slope_high * 100)}%)`;
+			return `the program becomes slower: ${percent(effect)} at ${percent(at)} (${range})`;
 		case 'no-effect':
 			return `optimizing it gains nothing (${range})`;
 		default:

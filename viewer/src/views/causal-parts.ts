@@ -1,7 +1,7 @@
 // Causal profiles: verdict, ranking, curves.
 import { h } from '../ui/dom.js';
 import { curveChart, legendMark } from './causal-chart.js';
-import { curveVerdict, groupCurves, shapeText, speedupRange, type CausalDocument, type CurveGroup } from './causal-curve.js';
+import { curveVerdict, groupCurves, isSure, shapeText, speedupRange, type CausalDocument, type CurveGroup } from './causal-curve.js';
 import { countText, nsText, percentText, plainTable } from './summary-parts.js';
 
 export interface NamedProfile {
@@ -65,6 +65,9 @@ function verdictPart(profile: NamedProfile, number: number, isCompared: boolean)
 	return part;
 }
 
+/** Others are listed after these, and have no number. */
+const isRanked = (group: CurveGroup): boolean => group.curves.some(({ target }) => isSure(target.shape));
+
 function title(group: CurveGroup): string {
 	return group.also ? `${group.target}, with ${group.also}` : group.target;
 }
@@ -87,9 +90,9 @@ function rankTable(groups: readonly CurveGroup[], profiles: readonly NamedProfil
 			figure?.focus();
 		});
 		return [
-			index === 0 ? String(rank + 1) : '', link, ...(isOnePoint ? [] : [pointText(group)]), ...(profiles.length > 1 ? [h('span', {}, legendMark(profile), ` ${profiles[profile]!.name}`)] : []),
-			shapeText(target.shape), percentText(target.best, 0), `${percentText(target.best_low, 0)} to ${percentText(target.best_high, 0)}`, percentText(target.best_at, 0),
-			target.best_times && target.best > 0 ? `\u00d7${target.best_times.toFixed(2)}` : '', countText(target.experiments), countText(target.visits),
+			index === 0 && isRanked(group) ? String(rank + 1) : '', link, ...(isOnePoint ? [] : [pointText(group)]), ...(profiles.length > 1 ? [h('span', {}, legendMark(profile), ` ${profiles[profile]!.name}`)] : []),
+			shapeText(target.shape), percentText(target.effect, 0), `${percentText(target.effect_low, 0)} to ${percentText(target.effect_high, 0)}`, percentText(target.effect_at, 0),
+			target.effect_times && target.effect > 0 ? `\u00d7${target.effect_times.toFixed(2)}` : '', countText(target.experiments), countText(target.visits),
 		];
 	}));
 	return h('div', { class: 'scroll-box', tabindex: '0', role: 'region', 'aria-label': 'Targets by rank' }, isOnePoint ? h('p', { class: 'muted' }, `Progress: ${[...points][0]}`) : '', plainTable('Targets by rank', [
@@ -124,7 +127,7 @@ function curveFigure(
 	const texts = group.curves.map(({ profile, target }) =>
 		profiles.length > 1 ? h('p', {}, legendMark(profile), ` ${profiles[profile]!.name}: ${curveVerdict(target)}`) : h('p', {}, `${shapeText(target.shape)}: ${curveVerdict(target)}`));
 	figure.append(
-		h('figcaption', {}, h('h3', { class: 'wrap' }, `${rank + 1}. ${title(group)}`), h('p', { class: 'muted' }, pointText(group)), ...texts),
+		h('figcaption', {}, h('h3', { class: 'wrap' }, isRanked(group) ? `${rank + 1}. ${title(group)}` : title(group)), h('p', { class: 'muted' }, pointText(group)), ...texts),
 		curveChart(group, range, `Program speedup at ${group.point} over the speedup of ${title(group)}. The table below has the numbers.`),
 		h('details', {}, h('summary', {}, 'Numbers'), plainTable(title(group), [
 			...(profiles.length > 1 ? ['profile'] : []), 'speedup#', 'program#', '95% from#', 'to#', 'experiments#',

@@ -346,6 +346,29 @@ async function several() {
 	await page.context().close();
 }
 
+/* One figure for a target, those that are not sure without a rank, and no label upon another. */
+async function causalNumbers(profile) {
+	const whole = (share) => `${Math.round(share * 100)}%`;
+	for (const viewport of [{ width: 1280, height: 900 }, { width: 320, height: 256 }]) {
+		const page = await open(browser, file('causal.html'), '#view=causal', { viewport });
+		const rows = await rowsOf(page, 'Targets by rank');
+		profile.targets.slice(0, rows.length).forEach((target, i) => {
+			const isSure = !/^(unsure|no-effect)$/.test(target.shape), cells = rows[i];
+			ok(cells.includes(whole(target.effect)) && cells.includes(`${whole(target.effect_low)} to ${whole(target.effect_high)}`), `causal: the effect of ${target.target} is that of dwell causal report`, cells.join(' | '));
+			is(cells[0] !== '', isSure, `causal: ${target.target} has ${isSure ? 'a' : 'no'} rank`);
+		});
+		const overlap = await page.evaluate(() => [...document.querySelectorAll('.curve-chart')].flatMap((chart) => {
+			const boxes = [...chart.querySelectorAll('.curve-tick')].map((tick) => ({ text: tick.textContent, box: tick.getBoundingClientRect() }));
+			return boxes.flatMap((one, i) => boxes.slice(i + 1).filter(({ box }) => box.left < one.box.right && box.right > one.box.left && box.top < one.box.bottom && box.bottom > one.box.top)
+				.map((other) => `${one.text} on ${other.text}`));
+		}).join(', '));
+		is(overlap, '', `causal: labels do not overlap at ${viewport.width} pixels`);
+		const width = await page.evaluate(() => document.documentElement.scrollWidth);
+		ok(width <= viewport.width + 1, `causal: needs no scrolling to the side at ${viewport.width} pixels`, width);
+		await page.context().close();
+	}
+}
+
 async function alone() {
 	const causal = await open(browser, file('causal.html'));
 	const profile = json('causal.json');
@@ -353,6 +376,7 @@ async function alone() {
 	ok(await eventually(causal, () => document.querySelector('.view-causal svg, .view-causal canvas')), 'a causal profile alone shows its curves');
 	ok((await causal.textContent('.view-causal')).length > 100 && Object.keys(profile).length, 'and what they mean');
 	is(causal.complaints.join('\n'), '', 'causal: no complaint');
+	await causalNumbers(profile);
 	const sampled = await open(browser, file('sampled.html'), '#view=timeline');
 	ok(await eventually(sampled, () => document.querySelector('.view-timeline')?.textContent.includes('only those that hold a sampling point')), 'a recording in sampling mode says what the timeline lacks');
 	await view(sampled, '2', 'flame');
