@@ -12,6 +12,9 @@
 #define MAX_HOLDERS 3
 #define MAX_PAIRS   3
 
+/* Locks with a smaller share of the waiting are not listed, unless all are. */
+#define MIN_SHARE 0.001
+
 /* "settings.lock", "lock at 0x55d0, taken in store_item", "mmap lock 0xffff8881" or "file lock
  * /tmp/x". */
 static void name_of(const struct model *model, const struct lock *lock, char *text, size_t size)
@@ -82,9 +85,40 @@ static void put_lock(const struct latency_locks_view *view, const struct lock *l
 	put_holders(view, lock, to);
 }
 
+static uint64_t waiting_from(const struct locks *locks, size_t first)
+{
+	uint64_t ns = 0;
+
+	for (size_t i = first; i < locks->locks.n; i++)
+		ns += locks->locks.data[i].wait_ns;
+	return ns;
+}
+
+/* How many locks are listed: they are sorted by waiting. */
+static size_t listed(const struct latency_locks_view *view)
+{
+	const struct locks *locks = view->locks;
+	double least = MIN_SHARE * (double)waiting_from(locks, 0);
+	size_t n = 0;
+
+	while (n < locks->locks.n &&
+	       (!view->most || (n < view->most && (double)locks->locks.data[n].wait_ns >= least)))
+		n++;
+	return n;
+}
+
+static void put_rest(const struct locks *locks, size_t n, FILE *to)
+{
+	size_t left = locks->locks.n - n;
+
+	fprintf(to, "# %zu more lock%s, %.1f%% of the waiting: --locks 0\n", left,
+		left == 1 ? "" : "s",
+		100 * (double)waiting_from(locks, n) / (double)waiting_from(locks, 0));
+}
+
 int latency_locks__text(const struct latency_locks_view *view, FILE *to)
 {
-	size_t n = view->locks->locks.n;
+	size_t n = listed(view);
 	char line[128] = "", text[24];
 
 	header__recording(view->model, to);
@@ -97,14 +131,12 @@ int latency_locks__text(const struct latency_locks_view *view, FILE *to)
 	header__diagnostics(view->model, to);
 	fprintf(to, "#\n#%9s %10s %10s %10s %10s %10s  %s\n", "waits", "waiting", "p50", "p99",
 		"max", "contended", "lock");
-	if (!n)
+	if (!view->locks->locks.n)
 		fputs("# no thread had to wait for a lock\n", to);
-	if (view->most && n > view->most)
-		n = view->most;
 	for (size_t i = 0; i < n; i++)
 		put_lock(view, &view->locks->locks.data[i], to);
 	if (n < view->locks->locks.n)
-		fprintf(to, "# %zu more locks: --locks 0\n", view->locks->locks.n - n);
+		put_rest(view->locks, n, to);
 	return 0;
 }
 

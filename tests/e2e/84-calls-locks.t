@@ -135,8 +135,15 @@ is_deeply(\@waits, [sort { $b <=> $a } @waits], 'those that were waited for long
 
 my $text = run($DWELL, 'latency', 'locks', '-i', 'locks.data')->{out};
 like($text, qr/ settings\.lock \(pid \d+\)\n +held .* by hold-settings\/\d+, released in hold_settings/, 'text');
-like(run($DWELL, 'latency', 'locks', '-i', 'locks.data', '--locks', 1)->{out}, qr/\n# \d+ more locks: --locks 0\n\z/,
+like(run($DWELL, 'latency', 'locks', '-i', 'locks.data', '--locks', 1)->{out}, qr/\n# \d+ more locks, [\d.]+% of the waiting: --locks 0\n\z/,
 	'the first only');
+# As many as have 0.1% of the waiting.
+my $total = sum('wait_ns', @{$locks->{locks}});
+my $listed = grep { $_->{wait_ns} >= 0.001 * $total } @{$locks->{locks}};
+$listed = 20 if $listed > 20;
+is(scalar(() = $text =~ /^ +\d+ +[\d.]+ \S+ +[\d.]+ /mg), $listed, 'those with next to no waiting are not listed');
+is($text =~ /^# (\d+) more lock/m ? $1 : 0, @{$locks->{locks}} - $listed, 'but counted');
+is(scalar(() = run($DWELL, 'latency', 'locks', '-i', 'locks.data', '--locks', 0)->{out} =~ /^ +\d+ +[\d.]+ \S+ +[\d.]+ /mg), scalar @{$locks->{locks}}, 'and with --locks 0 all are');
 
 record_locks('no PIE', {settings => qr/^settings\.lock$/, lru => qr/^lru_locks\[3\]$/, heap => $heap},
 	qw(cc -O2 -g -no-pie -fno-pie));

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { firstLocks } from '../src/views/latency-locks.js';
 import {
 	histogram, layoutTimeline, logScale, logTicks, tailPoints, timelineCauses, type TimelineItem,
 } from '../src/views/latency-shape.js';
@@ -57,4 +58,14 @@ test('the causes of a request add up to its length', () => {
 	assert.deepEqual(causes.map((cause) => [cause.item?.function ?? cause.item?.kind ?? 'rest', cause.ns]), [
 		['outer', 45], ['futex', 35], ['inner', 20], ['rest', 20],
 	]);
+});
+
+test('locks with next to no waiting are counted, not listed', () => {
+	const locks = [500, 499.6, 0.3, 0.1].map((wait_ns) => ({ wait_ns })), { first, rest } = firstLocks(locks);
+	assert.equal(first, 2);
+	assert.equal(rest(2), 'and 2 more, 0.0% of the waiting');
+	const many = firstLocks(Array.from({ length: 100 }, () => ({ wait_ns: 10 })));
+	assert.equal(many.first, 25);
+	assert.equal(many.rest(25), 'and 75 more, 75.0% of the waiting');
+	assert.equal(firstLocks([]).first, 1);
 });

@@ -1,6 +1,6 @@
 // Locks: how long they were waited for, who held them, who waited.
 import { h } from '../ui/dom.js';
-import { countText, limitedRows, nsText, plainTable, tableHead } from './summary-parts.js';
+import { countText, limitedRows, nsText, percentText, plainTable, tableHead } from './summary-parts.js';
 
 interface Lock {
 	readonly name: string;
@@ -25,6 +25,18 @@ export interface LocksDocument {
 
 const MOST = 20;
 
+/** So many locks are shown at first, of those with this share of the waiting. */
+const FIRST = 25, LEAST = 0.001;
+
+/** How many of the locks, which are sorted by waiting, are shown at first; and what a button says about the others. */
+export function firstLocks(locks: readonly { readonly wait_ns: number }[]): { first: number; rest: (shown: number) => string } {
+	const waiting = (from: number): number => locks.slice(from).reduce((sum, lock) => sum + lock.wait_ns, 0), all = Math.max(1, waiting(0));
+	return {
+		first: Math.max(1, Math.min(FIRST, locks.filter((lock) => lock.wait_ns >= LEAST * all).length)),
+		rest: (shown) => `and ${countText(locks.length - shown)} more, ${percentText(waiting(shown) / all)} of the waiting`,
+	};
+}
+
 export interface LocksPart {
 	readonly element: HTMLElement;
 	/** Says that locks are not of the selection, if that is a part. */
@@ -44,7 +56,8 @@ function ownerText(lock: Lock): string {
 
 function locksTable(document: LocksDocument, threadName: (tid: number) => string): HTMLElement {
 	if (document.locks.length === 0) return h('p', {}, 'Nothing waited for a lock.');
-	const body = limitedRows(document.locks, 25, 7, (lock) => {
+	const { first, rest } = firstLocks(document.locks), all = Math.max(1, document.locks.reduce((sum, lock) => sum + lock.wait_ns, 0));
+	const body = limitedRows(document.locks, FIRST, 8, (lock) => {
 		const num = (text: string): HTMLElement => h('td', { class: 'num' }, text);
 		const more = h('details', {}, h('summary', {}, `${lock.name}${ownerText(lock)}`));
 		// Made when it is opened: there may be many.
@@ -56,12 +69,12 @@ function locksTable(document: LocksDocument, threadName: (tid: number) => string
 				plainTable(`Waiters for ${lock.name}`, ['who waited', 'for', 'time#'], lock.waiters.slice(0, MOST).map((one) => [
 					`${one.thread}/${one.tid}`, one.holder ? threadName(one.holder) : 'unknown', nsText(one.ns)])));
 		});
-		return h('tr', {}, h('td', { class: 'text' }, more), num(countText(lock.waits)), num(nsText(lock.wait_ns)), num(nsText(lock.p50_ns)),
+		return h('tr', {}, h('td', { class: 'text' }, more), num(countText(lock.waits)), num(nsText(lock.wait_ns)), num(percentText(lock.wait_ns / all)), num(nsText(lock.p50_ns)),
 			num(nsText(lock.p99_ns)), num(nsText(lock.max_ns)), num(nsText(lock.contended_ns)));
-	});
+	}, first, rest);
 	body.querySelector('details')?.setAttribute('open', '');
 	return h('div', {},
 		document.no_address > 0 ? h('p', { class: 'muted' }, `${countText(document.no_address)} waits, ${nsText(document.no_address_ns)}, were for locks that are not known.`) : '',
 		h('div', { class: 'scroll-box', tabindex: '0', role: 'region', 'aria-label': 'Table' }, h('table', { class: 'plain-table' }, h('caption', { class: 'visually-hidden' }, 'Locks by waiting time'),
-			tableHead(['lock', 'waits#', 'waiting#', 'p50#', 'p99#', 'max#', 'contended#']), body)));
+			tableHead(['lock', 'waits#', 'waiting#', 'share#', 'p50#', 'p99#', 'max#', 'contended#']), body)));
 }

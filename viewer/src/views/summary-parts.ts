@@ -31,22 +31,22 @@ export function countText(count: number): string {
 }
 
 /**
- * Rows of `parent`, at most `limit` of them, and a button for as many more. Returns what shows the
- * first ones.
+ * Rows of `items`, at most `first` of them, and a button for `limit` more; `rest` is what it says if
+ * `shown` are there already. Returns the table's body.
  */
 export function limitedRows<T>(
 	items: readonly T[], limit: number, columns: number, make: (item: T, index: number) => Node,
+	first = limit, rest = (shown: number): string => `${countText(Math.min(limit, items.length - shown))} more of ${countText(items.length - shown)}`,
 ): HTMLElement {
 	const body = h('tbody', {});
 	let shown = 0;
 	const add = (): void => {
-		const until = Math.min(items.length, shown + limit);
+		const until = Math.min(items.length, shown === 0 ? first : shown + limit);
 		const rows: Node[] = [];
 		for (; shown < until; shown++) rows.push(make(items[shown]!, shown));
 		body.append(...rows);
 		if (shown >= items.length) return;
-		const button = h('button', { type: 'button', class: 'more-button' },
-			`${countText(Math.min(limit, items.length - shown))} more of ${countText(items.length - shown)}`);
+		const button = h('button', { type: 'button', class: 'more-button' }, rest(shown));
 		const row = h('tr', { class: 'more-row' }, h('td', { colspan: String(columns) }, button));
 		button.addEventListener('click', () => {
 			const before = shown;
