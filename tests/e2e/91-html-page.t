@@ -56,6 +56,9 @@ spew('damaged.html', $whole =~ s{(id="index">.{100}).*?</script>}{$1</script>}sr
 # As those of long recordings: times in units of 128 ns. The path covers half of the time.
 my $scaled = Page->read($whole);
 $_->{unit_ns} = 128, $_->{duration_ns} *= 256 for $scaled->{index}{recordings}[0];
+# And a file without names of functions, and a length in a sentence.
+push @{$scaled->{index}{recordings}[0]{diagnostics}}, {label => 'symbols', text => 'no names for code in 71% of the samples', well => JSON::PP::false};
+$_->{text} .= ' It is 9.6 us.' for @{$scaled->{index}{verdicts}};
 spew('scaled.html', $scaled->with_index($scaled->{index}));
 
 my @trace = ('-i', 'trace.data', '--json');

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
+import { readIndex, unitText } from '../src/data/index.js';
+import { labelPlace } from '../src/ui/time.js';
 import { topRows, type TopFlame } from '../src/views/summary-top.js';
 
 const FUNCTION = 0;
@@ -35,4 +37,22 @@ test('waits whose stack has only the kernel or the library keep what there is', 
 		[0, 'kthread', '[kernel]', KERNEL, 0, 0], [1, 'idle', '', KIND, 9, 5], [0, 'nanosleep', 'libc.so.6', FUNCTION, 0, 0], [3, 'sleep', '', KIND, 4, 4],
 	]), 1);
 	assert.deepEqual(rows.map((row) => [row.name, row.wait]), [['kthread', 'idle']]);
+});
+
+test('the label of the last tick of an axis is left of it, and labels do not lie upon each other', () => {
+	assert.equal(labelPlace(100, 40, 0, 500), 103);
+	assert.equal(labelPlace(457, 40, 300, 500), 460);
+	assert.equal(labelPlace(490, 40, 300, 500), 447);
+	assert.equal(labelPlace(490, 40, 446, 500), null);
+	assert.equal(labelPlace(200, 40, 199, 500), 203);
+});
+
+test('lengths in sentences are in the units of the page, and nothing else is changed', () => {
+	assert.equal(unitText('now once in 3.5 us, 9.6 us; bus 5 users'), 'now once in 3.5 \u00b5s, 9.6 \u00b5s; bus 5 users');
+	const index = readIndex(JSON.stringify({
+		version: 1, dwell: '', causal: [], recordings: [{ diagnostics: [{ label: 'period', text: 'at most 12.0 us', well: true }] }],
+		verdicts: [{ recording: 0, view: 'latency', text: 'those at p50 143.2 us' }],
+	}));
+	assert.equal(index.verdicts[0]!.text, 'those at p50 143.2 \u00b5s');
+	assert.equal(index.recordings[0]!.diagnostics[0]!.text, 'at most 12.0 \u00b5s');
 });

@@ -65,3 +65,13 @@ export interface Index {
 	causal: { name: string; block: string }[];
 	verdicts: { recording: number | null; view: string; text: string }[];
 }
+
+/** Lengths in a sentence of dwell's (`base/duration.c`, in ASCII) as the page writes them. */
+export const unitText = (text: string): string => text.replace(/(\d) us\b/g, '$1 \u00b5s');
+
+export function readIndex(json: string): Index {
+	const index = JSON.parse(json) as Index;
+	for (const verdict of index.verdicts) verdict.text = unitText(verdict.text);
+	for (const diagnostic of index.recordings.flatMap(({ diagnostics }) => diagnostics)) diagnostic.text = unitText(diagnostic.text);
+	return index;
+}

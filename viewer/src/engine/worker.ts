@@ -1,6 +1,6 @@
 // Owns the data, and computes what views ask for. One message is one call.
 import { column, decodeStrings, inflate, openTable } from '../data/blocks.js';
-import type { Index } from '../data/index.js';
+import { readIndex, type Index } from '../data/index.js';
 import { heat, rows, threadTimes } from './bins.js';
 import { flame, flameBase, flameDifference, search, type FlameBase, type FlameOptions } from './flame.js';
 import { arrows, causeOf, intervalsAt, pieceAt } from './follow.js';
@@ -81,7 +81,7 @@ async function base(number: number, lines: boolean): Promise<FlameBase> {
 type Calls = Record<string, (...given: never[]) => Promise<unknown>>;
 
 const calls = {
-	async open() { return index = JSON.parse(new TextDecoder().decode(await bytesOf('index'))) as Index; },
+	async open() { return index = readIndex(new TextDecoder().decode(await bytesOf('index'))); },
 	async json(block: string) { return JSON.parse(new TextDecoder().decode(await bytesOf(block))) as unknown; },
 	async strings(block: string) { return decodeStrings(await bytesOf(block)); },
 	async table(block: string, signed: readonly number[]) {

@@ -15,6 +15,15 @@ export function clockText(ns: number, span: number): string {
 	return `${(ns / 1e9).toFixed(digits)} s`;
 }
 
+/**
+ * Where the label of a tick at `x` begins, which is `width` wide: right of the tick, or left of it at the `end`
+ * of the axis; null: there is no room after `last`, the end of the label before.
+ */
+export function labelPlace(x: number, width: number, last: number, end: number): number | null {
+	const place = x + 3 + width <= end ? x + 3 : x - 3 - width;
+	return place >= last + 4 ? place : null;
+}
+
 /** Round times in [from, until), about `count` of them. */
 export function ticks(from: number, until: number, count: number): number[] {
 	const rough = (until - from) / Math.max(1, count), power = 10 ** Math.floor(Math.log10(Math.max(rough, 1e-9)));

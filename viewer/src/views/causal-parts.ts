@@ -1,4 +1,5 @@
 // Causal profiles: verdict, ranking, curves.
+import { unitText } from '../data/index.js';
 import { h } from '../ui/dom.js';
 import { curveChart, legendMark } from './causal-chart.js';
 import { curveVerdict, groupCurves, isSure, shapeText, speedupRange, type CausalDocument, type CurveGroup } from './causal-curve.js';
@@ -49,17 +50,17 @@ function verdictPart(profile: NamedProfile, number: number, isCompared: boolean)
 	const { document } = profile;
 	const part = h('div', { class: 'verdict' });
 	if (isCompared) part.append(h('h2', {}, legendMark(number), ` ${profile.name}`));
-	for (const text of document.verdict) part.append(h('p', { class: 'verdict-text' }, text));
+	for (const text of document.verdict) part.append(h('p', { class: 'verdict-text' }, unitText(text)));
 	const runtime = document.runs.reduce((sum, run) => sum + run.runtime_ns, 0);
 	const delay = document.runs.reduce((sum, run) => sum + run.delay_ns, 0);
 	part.append(h('p', { class: 'muted' },
 		`${countText(document.experiments)} experiments in ${document.runs.length} run${document.runs.length === 1 ? '' : 's'} of ${nsText(runtime)}, including ${nsText(delay)} of inserted pauses` +
 		(document.runs[0] ? `: ${document.runs[0].command}` : '')));
-	for (const problem of document.problems) part.append(h('p', { class: 'warning' }, problem.text));
+	for (const problem of document.problems) part.append(h('p', { class: 'warning' }, unitText(problem.text)));
 	const diagnostics = [...new Set(document.runs.flatMap((run) => run.diagnostics))];
 	if (diagnostics.length) {
 		const list = h('ul', {});
-		for (const text of diagnostics) list.append(h('li', {}, text));
+		for (const text of diagnostics) list.append(h('li', {}, unitText(text)));
 		part.append(h('details', {}, h('summary', {}, 'Diagnostics of the runs'), list));
 	}
 	return part;

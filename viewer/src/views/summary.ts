@@ -8,6 +8,8 @@ import type { WaitsDocument } from './waits-graph.js';
 import { topRows, type TopFlame, type TopRow } from './summary-top.js';
 
 const TOP = 10;
+/** The label of diagnostics about names of functions. */
+const SYMBOLS = 'symbols';
 const titles: Readonly<Record<string, string>> = {
 	waits: 'Who waits for whom', path: 'What the command waited for', causal: 'What a change would gain', latency: 'Slow calls and requests',
 };
@@ -30,7 +32,7 @@ class SummaryView implements ViewInstance {
 		const found = h('div', {}, this.verdicts());
 		if (recording) found.append(h('section', { 'aria-label': 'Most time' }, h('h2', {}, 'Most time'), this.top));
 		const grid = h('div', { class: 'summary-grid' }, found);
-		if (recording) grid.append(h('div', {}, recordedPart(app, recording), timesPart(app, recording)));
+		if (recording) grid.append(h('div', {}, recordedPart(app, recording), timesPart(app, recording), symbolsPart(recording)));
 		this.root.replaceChildren(grid);
 		if (recording) void this.loadTop();
 	}
@@ -146,9 +148,17 @@ function recordedPart(app: App, recording: RecordingInfo): HTMLElement {
 		['mode', recording.mode === 'trace' ? `every interval, a sampling point every ${nsText(recording.period_ns)}` : `sampling points every ${nsText(recording.period_ns)}`],
 		['threads', `${countText(threads.length)} of ${countText(processes)} process${processes === 1 ? '' : 'es'}`],
 		['', othersPart(app, recording)],
-		...recording.diagnostics.map((one) => [one.label, h('span', { class: one.well ? 'wrap' : 'wrap warning' }, one.text)] as const),
+		...recording.diagnostics.filter(({ label }) => label !== SYMBOLS).map((one) => [one.label, h('span', { class: one.well ? 'wrap' : 'wrap warning' }, one.text)] as const),
 	]));
 	return part;
+}
+
+/** What is to be done for more names of functions: nothing in the figures depends on it. */
+function symbolsPart(recording: RecordingInfo): HTMLElement | string {
+	const texts = recording.diagnostics.filter(({ label }) => label === SYMBOLS);
+	if (texts.length === 0) return '';
+	return h('details', { class: 'symbols-note' }, h('summary', {}, `${countText(texts.length)} ${texts.length === 1 ? 'file has' : 'files have'} functions without names`),
+		...texts.map(({ text, well }) => h('p', { class: well ? 'wrap' : 'wrap warning' }, text)));
 }
 
 /** Exact times of all threads by class. */

@@ -5,7 +5,7 @@ import type { Arrow, Cause, Piece } from '../engine/follow.js';
 import { CLASS_TITLES, type App, type View, type ViewInstance } from '../ui/app.js';
 import { cutText, surface, type Surface } from '../ui/canvas.js';
 import { h } from '../ui/dom.js';
-import { clockText, ticks } from '../ui/time.js';
+import { clockText, labelPlace, ticks } from '../ui/time.js';
 import { pixelOf, themeValue } from '../ui/theme.js';
 import { hideTip, showTip } from '../ui/tooltip.js';
 import { sortableTable } from './sortable-table.js';
@@ -199,10 +199,14 @@ class TimelineView implements ViewInstance {
 		context.fillStyle = themeValue('--surface');
 		context.fillRect(0, 0, s.width, HEAD);
 		context.fillStyle = muted;
+		let last = 0;
 		for (const at of ticks(from, until, (s.width - this.labelWidth) / 110)) {
-			const x = this.xOf(at);
+			const x = this.xOf(at), text = clockText(at, until - from), { width } = context.measureText(text);
 			context.fillRect(x, HEAD - 5, 1, 5);
-			context.fillText(clockText(at, until - from), x + 3, HEAD / 2 - 2);
+			const place = labelPlace(x, width, last, s.width);
+			if (place === null) continue;
+			context.fillText(text, place, HEAD / 2 - 2);
+			last = place + width;
 		}
 		context.fillStyle = themeValue('--line');
 		context.fillRect(0, HEAD - 1, s.width, 1);

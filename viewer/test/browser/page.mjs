@@ -228,6 +228,15 @@ async function scaled() {
 	ok(await eventually(page, () => document.querySelector('.view-path')?.textContent.includes('Nothing of the path')), 'path: a time outside of it says so');
 	await page.locator('[data-control=all]').click();
 	ok(await eventually(page, (wanted) => document.querySelector('.view-path .account')?.textContent.includes(wanted), timeText(ns)), 'path: and all of it is back');
+	await view(page, '1', 'summary');
+	const symbols = await eventually(page, () => {
+		const note = document.querySelector('.symbols-note'), times = document.querySelector('section[aria-label="Time of all threads"]');
+		return note && { isOpen: note.open, isAfter: (times.compareDocumentPosition(note) & 4) === 4, text: note.textContent, recorded: document.querySelector('section[aria-label=Recorded]').textContent };
+	});
+	ok(symbols?.text.includes('no names for code in 71%') && !symbols.isOpen && symbols.isAfter, 'summary: what lacks names of functions is folded away after the figures', JSON.stringify(symbols));
+	ok(symbols?.recorded.includes('duration') && !symbols.recorded.includes('no names for code'), 'summary: and not above them');
+	const verdict = await page.textContent('.verdict-card');
+	ok(verdict.includes('9.6 \u00b5s') && !/\d us\b/.test(await page.textContent('.view-summary')), 'summary: lengths have one unit', verdict);
 	is(page.complaints.join('\n'), '', 'scaled: no complaint');
 	await page.context().close();
 }
@@ -267,6 +276,15 @@ async function latencies() {
 	}
 	await page.locator('.function-table tbody button').first().click();
 	ok(await eventually(page, () => document.querySelector('.detail-panel h2')), 'latency: details of a function');
+	const widths = () => page.evaluate(() => {
+		const box = document.querySelector('.view-latency .with-detail > .scroll-box');
+		return [box.scrollWidth, box.clientWidth];
+	});
+	for (const width of [1160, 1280, 1460]) {
+		await page.setViewportSize({ width, height: 900 });
+		const [needed, there] = await widths();
+		ok(needed <= there, `latency: all columns are seen beside the details at ${width} pixels`, `${needed} of ${there}`);
+	}
 	await page.locator('[role=tab]', { hasText: 'Requests' }).click();
 	const line = `${requests.count.toLocaleString('en-US')} request${requests.count === 1 ? '' : 's'}: p50 ${timeText(requests.p50 ?? 0)}`;
 	const text = await eventually(page, () => document.querySelector('.request-quantiles')?.textContent);
