@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { chooseGraph, firstShare, isIdleEdge, knotOf, stackText, verdictWaits, type WaitEdge, type WaitsDocument, type WaitStack } from '../src/views/waits-graph.js';
+import { chooseGraph, firstShare, isIdleEdge, knotOf, stackText, verdictWaits, vertexLabel, type WaitEdge, type WaitsDocument, type WaitStack } from '../src/views/waits-graph.js';
 import { layoutGraph, shortened, smoothPath } from '../src/views/waits-layout.js';
 import { selectVertex, selectWaits, waitBins, type WaitBins } from '../src/views/waits-selection.js';
 
@@ -160,4 +160,13 @@ test('a vertex of a selection has the times of its threads', () => {
 		name: 'w*', type: 'thread', recorded: true, tid: 7, threads: 2, running_ns: 2, runnable_ns: 4, blocked_ns: 6, lifetime_ns: 12,
 	});
 	assert.deepEqual(selectVertex({ ...vertex, type: 'device' }, []), { name: 'w*', type: 'device', recorded: true });
+});
+
+test('a vertex of one thread is named as in all views, one of several keeps its name', () => {
+	const vertex = { name: 'worker', type: 'thread', recorded: true };
+	assert.equal(vertexLabel({ ...vertex, tid: 17 }), 'worker/17');
+	assert.equal(vertexLabel({ ...vertex, name: 'worker/17', tid: 17 }), 'worker/17');
+	assert.equal(vertexLabel({ ...vertex, tid: 17, threads: 8 }), 'worker');
+	assert.equal(vertexLabel({ ...vertex, name: 'vda', type: 'device' }), 'vda');
+	assert.equal(vertexLabel(vertex), 'worker');
 });

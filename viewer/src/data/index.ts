@@ -21,6 +21,10 @@ export interface ThreadInfo {
 /** Recorded only because it woke a thread that was asked for, or was woken by one. */
 export const isOther = (thread: ThreadInfo): boolean => thread.recorded && thread.waker_only;
 
+/** The name that a thread had at last, as dwell's commands print it, and its number: in all views. */
+export const threadName = (thread: ThreadInfo): string => thread.names.at(-1)?.[1] || 'thread';
+export const threadLabel = (thread: ThreadInfo): string => `${threadName(thread)}/${thread.tid}`;
+
 export interface WaitInfo {
 	class: number;
 	kind: string;

@@ -1,7 +1,8 @@
 // Flame graphs: time by call chain, from the outermost function in, or from the innermost out. A picture is
 // made from its root on; what is too small to be seen is never looked into.
+import { threadLabel } from '../data/index.js';
 import { flameBase, focusOn, isInFocus, Labels, matching, TYPE_THREAD, type FlameBase, type Focus } from './chains.js';
-import { CHANNELS, threadName, upperBound, type Recording } from './recording.js';
+import { CHANNELS, upperBound, type Recording } from './recording.js';
 import { addThread, shownKinds, threadsOf, weighAgain, type Range } from './selection.js';
 
 export { flameBase, type FlameBase };
@@ -99,10 +100,10 @@ function combosOf(r: Recording, threads: readonly number[], range: Range): Int32
 }
 
 /** The label of a thread or process. */
-function groupLabel(r: Recording, labels: Labels, thread: number, range: Range, by: 'process' | 'thread'): number {
+function groupLabel(r: Recording, labels: Labels, thread: number, by: 'process' | 'thread'): number {
 	const info = r.info.threads[thread]!, process = r.info.processes[info.process]!;
 	if (by === 'process') return labels.id(`${process.name || 'process'}/${process.pid}`, '', TYPE_THREAD);
-	return labels.id(`${threadName(r.info, thread, range.until) || 'thread'}/${info.tid}`, `${process.name}/${process.pid}`, TYPE_THREAD);
+	return labels.id(threadLabel(info), `${process.name}/${process.pid}`, TYPE_THREAD);
 }
 
 /** Times of a side, of each group of its threads. */
@@ -111,7 +112,7 @@ function sideTimes(side: Side, isOther: boolean, options: FlameOptions): Times[]
 	if (options.by === 'none') return [timesOf(side, isOther, focus, -1, weighAgain(r, range), null)];
 	const groups = new Map<number, number[]>(), weights = new Float64Array(r.combos.n), shown = shownKinds(r, range);
 	for (const thread of threadsOf(r, range)) {
-		const label = groupLabel(r, base.labels, thread, range, options.by), members = groups.get(label);
+		const label = groupLabel(r, base.labels, thread, options.by), members = groups.get(label);
 		if (members) members.push(thread);
 		else groups.set(label, [thread]);
 	}

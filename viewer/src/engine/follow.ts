@@ -1,5 +1,5 @@
 // What a thread did at a time, and what ended its waits.
-import { CHANNELS, threadName, upperBound, type Recording } from './recording.js';
+import { CHANNELS, upperBound, type Recording } from './recording.js';
 import { waitText } from './bins.js';
 import { addBins } from './bins.js';
 
@@ -8,7 +8,6 @@ export interface FrameText { name: string; place: string; kernel: boolean; inlin
 /** A piece of a thread's time. */
 export interface Piece {
 	thread: number;
-	name: string;
 	/** Number of the interval; -1: it runs, or is not there. */
 	interval: number;
 	from: number;
@@ -24,7 +23,6 @@ export interface Cause {
 	/** 'thread', 'other' (a device, the network, a timer), 'end' or 'unknown'. */
 	type: 'thread' | 'other' | 'end' | 'unknown';
 	thread: number;
-	name: string;
 	about: string;
 	stack: FrameText[];
 	at: number;
@@ -60,7 +58,7 @@ function runStack(r: Recording, thread: number, from: number, until: number, end
 function waiting(r: Recording, thread: number, i: number, queued: boolean): Piece {
 	const kind = r.kinds[r.wait[i]!]!, wait = r.info.waits[r.wait[i]!]!;
 	return {
-		thread, name: threadName(r.info, thread, r.out[i]!), interval: i, from: queued ? r.wake[i]! : r.out[i]!,
+		thread, interval: i, from: queued ? r.wake[i]! : r.out[i]!,
 		until: queued ? r.in[i]! : r.wake[i]!, channel: queued ? 3 : kind.channel,
 		text: queued ? (wait.preempted ? 'preempted' : 'run queue') : waitText(r, i),
 		stack: stackText(r, r.combos.stack[r.blockedCombo[i]!]!), idle: queued ? 'no' : wait.idle,
@@ -79,7 +77,7 @@ export function pieces(r: Recording, thread: number, from: number, until: number
 		else more++;
 	};
 	const gap = (begin: number, until: number, text: string, stack: FrameText[] = []): void => put({
-		thread, name: threadName(r.info, thread, begin), interval: -1, from: begin, until, channel: text === 'running' ? 0 : -1, text, stack, idle: 'no',
+		thread, interval: -1, from: begin, until, channel: text === 'running' ? 0 : -1, text, stack, idle: 'no',
 	});
 	/* Between intervals: before and after its life, and in it. */
 	const run = (begin: number, until: number): void => {
@@ -128,7 +126,7 @@ export function causeOf(r: Recording, i: number, from: number, until: number): C
 	const ns = new Float32Array(CHANNELS);
 	if (who && high > low) addBins(r, who, low, high, 1, ns);
 	return {
-		type, thread: who, name: who ? threadName(r.info, who, r.wake[i]!) : '', about: text,
+		type, thread: who, about: text,
 		stack: stackText(r, r.wakerStack[i]!), at: r.wake[i]!, pieces: found.list, more: found.more,
 		ns: Array.from(ns, (share) => share * (high - low)),
 	};

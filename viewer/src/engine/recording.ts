@@ -113,11 +113,3 @@ export function upperBound(values: Float64Array, low: number, high: number, valu
 	}
 	return low;
 }
-
-/** The name of a thread at a time. */
-export function threadName(info: RecordingInfo, thread: number, time: number): string {
-	const names = info.threads[thread]?.names ?? [];
-	let name = names[0]?.[1] ?? '';
-	for (const [from, text] of names) if (from * info.unit_ns <= time) name = text;
-	return name;
-}

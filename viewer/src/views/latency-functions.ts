@@ -67,6 +67,8 @@ export interface FunctionsContext {
 	/** The slowest calls of a function, by its number, in the selection. */
 	slowest(number: number): SlowCall[];
 	threadName(thread: number): string;
+	/** The same by its tid. */
+	tidName(tid: number): string;
 	/** Shows a time, in ns, of a thread in another view. */
 	showTime(from_ns: number, until_ns: number, thread: number): void;
 }
@@ -91,7 +93,7 @@ export function functionsPart(document: LatencyDocument, state: FunctionsState, 
 	const show = (): void => {
 		const f = state.selected ? selected.document.functions.find((one) => functionKey(one) === state.selected) : undefined;
 		detail.replaceChildren();
-		if (f) detail.append(functionDetail(f, quantile, isPart, slowestTable(context.slowest(selected.numbers.get(f) ?? 0), context)));
+		if (f) detail.append(functionDetail(f, quantile, isPart, context, slowestTable(context.slowest(selected.numbers.get(f) ?? 0), context)));
 		else if (state.selected && isPart) detail.append(h('p', { class: 'muted' }, `No call of ${state.selected} began in the selection.`));
 	};
 	const row = (f: LatencyFunction): HTMLElement => {
@@ -203,7 +205,7 @@ function slowestTable(calls: readonly SlowCall[], context: FunctionsContext): HT
 			plainTable('The slowest calls of the function', ['at#', 'length#', 'thread', 'where its time went'], rows)));
 }
 
-function functionDetail(f: LatencyFunction, quantile: (ns: number | null) => string, isPart: boolean, slowest: HTMLElement | string): HTMLElement {
+function functionDetail(f: LatencyFunction, quantile: (ns: number | null) => string, isPart: boolean, context: FunctionsContext, slowest: HTMLElement | string): HTMLElement {
 	const panel = h('section', { 'aria-label': f.name },
 		h('h2', { class: 'wrap' }, f.name),
 		h('p', { class: 'muted wrap' }, f.caller ? `called by ${f.caller}` : '', f.probed ? ' measured by probes' : ''),
@@ -226,14 +228,14 @@ function functionDetail(f: LatencyFunction, quantile: (ns: number | null) => str
 	const others = (slow.waits ?? []).filter((wait) => wait.kind !== 'futex' || !slow.holders?.length);
 	if (others.length)
 		panel.append(h('h3', {}, `Waits${ofWhole}`), plainTable('Waits', ['wait', 'for', 'time#'],
-			others.map((one) => [one.kind, waitCause(one), nsText(one.ns)])));
+			others.map((one) => [one.kind, waitCause(one, context), nsText(one.ns)])));
 	if (slow.ran_instead?.length)
 		panel.append(h('h3', {}, `Who had the CPU meanwhile${ofWhole}`), plainTable('Threads that ran instead', ['thread', 'time#'],
 			slow.ran_instead.map((one) => [`${one.comm}/${one.thread}`, nsText(one.ns)])));
 	return panel;
 }
 
-function waitCause(wait: { cause: string; for: number | null; function: string | null }): string {
-	const thread = wait.for ? `thread ${wait.for}` : wait.cause;
+function waitCause(wait: { cause: string; for: number | null; function: string | null }, context: FunctionsContext): string {
+	const thread = wait.for ? context.tidName(wait.for) : wait.cause;
 	return wait.function ? `${thread} in ${wait.function}` : thread;
 }

@@ -1,4 +1,5 @@
 // Which calls make the slow requests slow (LDB): functions, requests, locks.
+import { threadLabel } from '../data/index.js';
 import type { App, Selection, View, ViewInstance } from '../ui/app.js';
 import { h } from '../ui/dom.js';
 import { functionsPart, type FunctionsState, type LatencyDocument } from './latency-functions.js';
@@ -6,7 +7,7 @@ import { locksPart, type LocksDocument } from './latency-locks.js';
 import { requestsPart, type RequestsDocument, type RequestsState } from './latency-requests.js';
 import { callTables, isWholeTime, requestTimes, selectCalls, selectRequests, SIGNED_SLOW, slowestCalls } from './latency-selection.js';
 import { pictureColors, themeColor } from './path-colors.js';
-import { lockNames, mainName, nsText, tabList, verdictOf } from './summary-parts.js';
+import { lockNames, nsText, tabList, verdictOf } from './summary-parts.js';
 
 const PARTS = [
 	{ id: 'functions', title: 'Functions', block: 'latency' },
@@ -153,7 +154,7 @@ class LatencyView implements ViewInstance {
 		const bins = latency_bins ?? 1, tables = callTables(calls, slow, document.functions.length, { duration_ns, unit_ns, bins });
 		const part = functionsPart(document, this.functions, {
 			slowest: (number) => slowestCalls(tables, number, this.app.selection, SLOWEST),
-			threadName: (thread) => this.threadName(recording, thread),
+			threadName: (thread) => this.threadName(recording, thread), tidName: this.threadNames(recording),
 			showTime: (from, until, thread) => this.showTime(from, until, thread),
 		}, changed);
 		const note = (): string => {
@@ -201,16 +202,13 @@ class LatencyView implements ViewInstance {
 
 	private threadName(recording: number, thread: number): string {
 		const known = this.app.index.recordings[recording]!.threads[thread];
-		return known ? `${mainName(known)}/${known.tid}` : 'unknown thread';
+		return known ? threadLabel(known) : 'unknown thread';
 	}
 
 	private threadNames(recording: number): (tid: number) => string {
 		const names = new Map<number, string>();
-		for (const thread of this.app.index.recordings[recording]!.threads) if (!names.has(thread.tid)) names.set(thread.tid, mainName(thread));
-		return (tid) => {
-			const name = names.get(tid);
-			return name ? `${name}/${tid}` : `thread ${tid}`;
-		};
+		for (const thread of this.app.index.recordings[recording]!.threads) if (!names.has(thread.tid)) names.set(thread.tid, threadLabel(thread));
+		return (tid) => names.get(tid) ?? `thread/${tid}`;
 	}
 }
 

@@ -1,6 +1,6 @@
 // What the command's main thread waited for, and what that waited for (Recursive Systemic Profiler): three
 // pictures of one path, of the selected time, and the same as a table.
-import type { RecordingInfo } from '../data/index.js';
+import { threadName, type RecordingInfo } from '../data/index.js';
 import type { App, View, ViewInstance } from '../ui/app.js';
 import { h } from '../ui/dom.js';
 import { clockText } from '../ui/time.js';
@@ -11,7 +11,7 @@ import {
 } from './path-data.js';
 import { accountPart, leafText, makePicture, PICTURES, treeTable, type PathColors, type PathContext, type PathState } from './path-parts.js';
 import type { PathTables } from './path-tree.js';
-import { mainName, nsText, percentText, tabList, verdictOf } from './summary-parts.js';
+import { nsText, percentText, tabList, verdictOf } from './summary-parts.js';
 
 interface Loaded {
 	readonly recording: number;
@@ -35,7 +35,7 @@ async function load(app: App, number: number): Promise<Loaded> {
 }
 
 function threadNames(recording: RecordingInfo): PathThread[] {
-	return recording.threads.map((thread) => ({ tid: thread.tid, name: mainName(thread) }));
+	return recording.threads.map((thread) => ({ tid: thread.tid, name: threadName(thread) }));
 }
 
 function colors(): PathColors {

@@ -1,5 +1,4 @@
 // Small parts that the views of the analyses share: lists with a limit, tabs, texts of lengths.
-import type { ThreadInfo } from '../data/index.js';
 import type { App } from '../ui/app.js';
 import { h } from '../ui/dom.js';
 
@@ -134,19 +133,6 @@ export function pairs(list: readonly (readonly [string, Child])[]): HTMLElement 
 		made.append(h('dt', {}, name), h('dd', {}, value));
 	}
 	return made;
-}
-
-/** The name that a thread had for the longest time. */
-export function mainName(thread: ThreadInfo): string {
-	let best = '';
-	let longest = -1;
-	thread.names.forEach(([from, name], i) => {
-		const until = thread.names[i + 1]?.[0] ?? Math.max(thread.ended, from);
-		if (until - from <= longest) return;
-		longest = until - from;
-		best = name;
-	});
-	return best;
 }
 
 /** Texts of the verdicts of a view about a recording. */

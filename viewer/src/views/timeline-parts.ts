@@ -1,5 +1,6 @@
 // What the timeline says of a piece of a thread's time, and of what ended a wait.
 import type { Cause, FrameText, Piece } from '../engine/follow.js';
+import { threadLabel } from '../data/index.js';
 import { CLASS_NAMES, CLASS_TITLES, type App } from '../ui/app.js';
 import { h } from '../ui/dom.js';
 import { plainTable } from './summary-parts.js';
@@ -16,12 +17,13 @@ export function stackList(stack: readonly FrameText[], most: number): HTMLElemen
 		stack.length > most && h('li', { class: 'place' }, `${stack.length - most} more`));
 }
 
-function threadText(app: App, name: string, thread: number): string {
-	return `${name}/${app.index.recordings[app.selection.recording]?.threads[thread]?.tid ?? '?'}`;
+function threadText(app: App, thread: number): string {
+	const known = app.index.recordings[app.selection.recording]?.threads[thread];
+	return known ? threadLabel(known) : 'unknown thread';
 }
 
 export function causeText(app: App, cause: Cause): string {
-	if (cause.type === 'thread') return threadText(app, cause.name, cause.thread);
+	if (cause.type === 'thread') return threadText(app, cause.thread);
 	if (cause.type === 'other') return cause.about || 'an interrupt';
 	return cause.type === 'end' ? 'nothing: the recording ended' : 'unknown';
 }
@@ -34,7 +36,7 @@ function heading(app: App, piece: Piece): (Node | string)[] {
 }
 
 export function pieceTip(app: App, piece: Piece, cause: Cause | null): (Node | string)[] {
-	return [h('div', {}, ...heading(app, piece)), h('div', { class: 'muted' }, threadText(app, piece.name, piece.thread)),
+	return [h('div', {}, ...heading(app, piece)), h('div', { class: 'muted' }, threadText(app, piece.thread)),
 		stackList(piece.stack, MOST_FRAMES),
 		...(cause ? [h('div', {}, 'ended by ', h('b', {}, causeText(app, cause))), stackList(cause.stack, 6)] : [])];
 }
@@ -63,7 +65,7 @@ function causePart(app: App, piece: Piece, cause: Cause, follow: (piece: Piece) 
 
 /** One step of following a wait. */
 export function causePanel(app: App, piece: Piece, cause: Cause | null, number: number, follow: (piece: Piece) => void, zoom: () => void): HTMLElement {
-	return h('article', { class: 'step' }, h('h3', {}, `${number}. ${threadText(app, piece.name, piece.thread)}`),
+	return h('article', { class: 'step' }, h('h3', {}, `${number}. ${threadText(app, piece.thread)}`),
 		h('p', {}, ...heading(app, piece), ' ', h('button', { type: 'button', onclick: zoom, title: 'Select this time' }, 'Zoom')),
 		piece.idle !== 'no' && h('p', { class: 'muted' }, `A wait for work (${piece.idle}): nothing blocks the thread.`),
 		h('details', { open: !cause }, h('summary', {}, piece.channel === 0 ? 'Stack of a sample in it, or at its end' : 'Stack'), stackList(piece.stack, 60)),

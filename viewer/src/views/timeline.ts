@@ -1,5 +1,6 @@
 // What each thread did over time. A click on a wait tells what ended it, and so on, step by step.
 import { latest } from '../engine/client.js';
+import { threadLabel } from '../data/index.js';
 import type { Row } from '../engine/bins.js';
 import type { Arrow, Cause, Piece } from '../engine/follow.js';
 import { CLASS_TITLES, type App, type View, type ViewInstance } from '../ui/app.js';
@@ -102,7 +103,7 @@ class TimelineView implements ViewInstance {
 		const shown = times.filter(({ thread, ns }) => selection.threads ? selection.threads.has(thread) : ns.some((length) => length > 0)).map(({ thread, ns }) => {
 			const info = recording.threads[thread]!, process = recording.processes[info.process]!;
 			byProcess.set(info.process, (byProcess.get(info.process) ?? 0) + activity(ns));
-			return { thread, ns, activity: activity(ns), isFirst: false, number: info.process, label: `${info.names.at(-1)?.[1] ?? ''}/${info.tid}`, process: `${process.name}/${process.pid}` };
+			return { thread, ns, activity: activity(ns), isFirst: false, number: info.process, label: threadLabel(info), process: `${process.name}/${process.pid}` };
 		}).filter(({ label, process }) => `${label} ${process}`.toLowerCase().includes(wanted));
 		shown.sort((a, b) => byProcess.get(b.number)! - byProcess.get(a.number)! || a.number - b.number || b.activity - a.activity || a.thread - b.thread);
 		shown.forEach((row, i) => row.isFirst = i === 0 || shown[i - 1]!.number !== row.number);

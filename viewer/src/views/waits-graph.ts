@@ -87,6 +87,17 @@ export interface GraphChoice {
 	readonly hidden: number;
 }
 
+/** A vertex as all views name threads; those that stand for several keep their name. */
+export function vertexLabel({ name, type, tid, threads }: WaitVertex): string {
+	return type === 'thread' && tid && (threads ?? 1) <= 1 && !name.endsWith(`/${tid}`) ? `${name}/${tid}` : name;
+}
+
+/** The labels of vertices by their names. */
+export function vertexLabels(document: WaitsDocument): (name: string) => string {
+	const labels = new Map(document.threads.map((vertex) => [vertex.name, vertexLabel(vertex)]));
+	return (name) => labels.get(name) ?? name;
+}
+
 const edgeKey = (edge: { from: string; to: string }): string => `${edge.from}\0${edge.to}`;
 
 /** Cascaded time of an edge without what is idle waiting. */

@@ -2,7 +2,7 @@
 import { h } from '../ui/dom.js';
 import { countText, nsText, pairs, percentText, plainTable, type LockNames } from './summary-parts.js';
 import {
-	chooseGraph, edgeGain, firstShare, FRAMES, isIdleEdge, knotOf, SHARES, stackText, unrelatedVertices, userFrames, verdictWaits, type GraphChoice, type StackFrame, type WaitEdge, type WaitVertex,
+	chooseGraph, edgeGain, firstShare, FRAMES, isIdleEdge, knotOf, SHARES, stackText, unrelatedVertices, userFrames, verdictWaits, vertexLabel, vertexLabels, type GraphChoice, type StackFrame, type WaitEdge, type WaitVertex,
 	type WaitsDocument,
 } from './waits-graph.js';
 import { layoutGraph, shortened, smoothPath, type GraphLayout } from './waits-layout.js';
@@ -118,18 +118,23 @@ export function waitsPart(document: WaitsDocument, state: WaitsState, context: W
 export function verdictWaitsPart(document: WaitsDocument, names: LockNames, select: (key: string) => void): HTMLElement | null {
 	const waits = verdictWaits(document, 3);
 	if (waits.length === 0) return null;
+	const labels = vertexLabels(document);
 	return h('ul', { class: 'verdict-waits' }, ...waits.map(({ edge, what, where, share }) => {
-		const link = h('button', { type: 'button', class: 'link-button' }, `${edge.from} \u2192 ${edge.to}`);
+		const link = h('button', { type: 'button', class: 'link-button' }, edgeTitle(edge, labels));
 		link.addEventListener('click', () => select(keyOf(edge)));
 		return h('li', {}, link, ` ${percentText(edge.plain_share, 0)} of the time: `,
 			h('strong', { class: 'wrap' }, `${share < 0.95 ? `${percentText(share, 0)} ` : ''}${names(what)}`), where ? h('span', { class: 'muted wrap' }, ` in ${where}`) : '');
 	}));
 }
 
+type Labels = (name: string) => string;
+
+const edgeTitle = (edge: WaitEdge, labels: Labels): string => `${labels(edge.from)} \u2192 ${labels(edge.to)}`;
+
 const keyOf = (edge: { from: string; to: string }): string => `${edge.from}\0${edge.to}`;
 
 function vertexWidth(vertex: WaitVertex): number {
-	return Math.max(64, 20 + 7.4 * Math.min(vertex.name.length, 26), 16 + 5.7 * vertexSubtext(vertex).length);
+	return Math.max(64, 20 + 7.4 * Math.min(vertexLabel(vertex).length, 26), 16 + 5.7 * vertexSubtext(vertex).length);
 }
 
 /** The middle of the bottleneck, or of the picture. */
@@ -165,8 +170,8 @@ function edgeLabel(edge: WaitEdge): string {
 	return percentText(edge.share, edge.share < 0.1 ? 1 : 0);
 }
 
-function edgeText(edge: WaitEdge): string {
-	return `${edge.from} waits for ${edge.to} ${percentText(edge.plain_share)} of the time, ${percentText(edge.share)} with those who wait for it` +
+function edgeText(edge: WaitEdge, labels: Labels): string {
+	return `${labels(edge.from)} waits for ${labels(edge.to)} ${percentText(edge.plain_share)} of the time, ${percentText(edge.share)} with those who wait for it` +
 		(isIdleEdge(edge) ? ', for work' : '');
 }
 
@@ -175,7 +180,7 @@ function vertexText(vertex: WaitVertex, document: WaitsDocument): string {
 	const times = vertex.lifetime_ns
 		? `runs ${percentText((vertex.running_ns ?? 0) / vertex.lifetime_ns, 0)}, is blocked ${percentText((vertex.blocked_ns ?? 0) / vertex.lifetime_ns, 0)} of its life`
 		: vertex.type;
-	return `${vertex.name}: ${times}${knot ? (knot.isVerdict ? ', in the bottleneck' : `, in a ${knot.knot.type}`) : ''}`;
+	return `${vertexLabel(vertex)}: ${times}${knot ? (knot.isVerdict ? ', in the bottleneck' : `, in a ${knot.knot.type}`) : ''}`;
 }
 
 /** Second line in a vertex: how its time is divided. */
@@ -217,7 +222,7 @@ function drawGraph(
 		id: `wait-arrow-${kind}-${width}`, viewBox: '0 0 8 8', refX: 0.5, refY: 4, markerWidth: headOf(width), markerHeight: headOf(width), orient: 'auto', markerUnits: 'userSpaceOnUse',
 	}, svg('path', { d: 'M0,0.5L8,4L0,7.5Z', class: `arrow arrow-${kind}` }));
 	picture.append(svg('defs', {}, ...['plain', 'verdict', 'idle'].flatMap((kind) => WIDTHS.map((width) => arrow(kind, width)))));
-	const verdict = new Set((document.verdict.edges ?? []).map(keyOf));
+	const verdict = new Set((document.verdict.edges ?? []).map(keyOf)), labels = vertexLabels(document);
 
 	choice.edges.forEach((edge, number) => {
 		const kind = isIdleEdge(edge) ? 'idle' : verdict.has(keyOf(edge)) ? 'verdict' : 'plain';
@@ -225,8 +230,8 @@ function drawGraph(
 		const path = smoothPath(shortened(layout.edges[number]!, headOf(width) - 1));
 		const label = layout.labels[number]!;
 		const text = edgeLabel(edge);
-		const group = svg('g', { class: `edge edge-${kind}`, 'aria-label': edgeText(edge) },
-			svg('title', {}, edgeText(edge)),
+		const group = svg('g', { class: `edge edge-${kind}`, 'aria-label': edgeText(edge, labels) },
+			svg('title', {}, edgeText(edge, labels)),
 			svg('path', { d: path, class: 'edge-hit' }),
 			svg('path', {
 				d: path, class: 'edge-line', 'stroke-width': width, 'marker-end': `url(#wait-arrow-${kind}-${width})`,
@@ -245,7 +250,7 @@ function drawGraph(
 		const group = svg('g', { class: `vertex vertex-${kind}${vertex.recorded ? '' : ' vertex-outside'}`, 'aria-label': vertexText(vertex, document) },
 			svg('title', {}, vertexText(vertex, document)),
 			svg('rect', { x, y, width: at.width, height: at.height, rx: vertex.type === 'thread' ? 3 : at.height / 2 }),
-			svg('text', { x: at.x, y: at.y + (sub ? -3 : 4), 'text-anchor': 'middle', class: 'vertex-name' }, shorten(vertex.name, 26)),
+			svg('text', { x: at.x, y: at.y + (sub ? -3 : 4), 'text-anchor': 'middle', class: 'vertex-name' }, shorten(vertexLabel(vertex), 26)),
 			sub ? svg('text', { x: at.x, y: at.y + 12, 'text-anchor': 'middle', class: 'vertex-sub' }, sub) : null);
 		if (vertex.lifetime_ns && vertex.running_ns !== undefined)
 			group.append(svg('rect', { x: x + 2, y: y + at.height - 4, width: Math.max(0, ((at.width - 4) * vertex.running_ns) / vertex.lifetime_ns), height: 2.5, class: 'vertex-run' }));
@@ -272,9 +277,9 @@ function stackList(all: readonly StackFrame[]): HTMLElement {
 }
 
 function edgeDetail(edge: WaitEdge, document: WaitsDocument, context: WaitsContext): HTMLElement {
-	const share = (ns: number): string => `${nsText(ns)}, ${percentText(ns / document.window_ns)} of the time`;
-	const panel = h('section', { 'aria-label': edgeText(edge) },
-		h('h2', { class: 'wrap' }, `${edge.from} \u2192 ${edge.to}`),
+	const share = (ns: number): string => `${nsText(ns)}, ${percentText(ns / document.window_ns)} of the time`, labels = vertexLabels(document);
+	const panel = h('section', { 'aria-label': edgeText(edge, labels) },
+		h('h2', { class: 'wrap' }, edgeTitle(edge, labels)),
 		pairs([
 			['waits', share(edge.plain_ns)],
 			['with those who wait for it', share(edge.weight_ns)],
@@ -298,9 +303,9 @@ function edgeDetail(edge: WaitEdge, document: WaitsDocument, context: WaitsConte
 function vertexDetail(vertex: WaitVertex, document: WaitsDocument, context: WaitsContext, select: (key: string) => void): HTMLElement {
 	const life = vertex.lifetime_ns ?? 0;
 	const share = (ns: number | undefined): string | null => (ns === undefined ? null : life > 0 ? `${nsText(ns)}, ${percentText(ns / life)}` : nsText(ns));
-	const knot = knotOf(document, vertex.name);
-	const panel = h('section', { 'aria-label': vertex.name },
-		h('h2', { class: 'wrap' }, vertex.name),
+	const knot = knotOf(document, vertex.name), labels = vertexLabels(document);
+	const panel = h('section', { 'aria-label': vertexLabel(vertex) },
+		h('h2', { class: 'wrap' }, vertexLabel(vertex)),
 		h('p', { class: 'muted' }, vertex.type, vertex.threads && vertex.threads > 1 ? `, ${countText(vertex.threads)} ${vertex.merged ?? 'merged'} threads` : ''),
 		pairs([
 			['running', share(vertex.running_ns)], ['runnable', share(vertex.runnable_ns)], ['blocked', share(vertex.blocked_ns)],
@@ -320,7 +325,7 @@ function vertexDetail(vertex: WaitVertex, document: WaitsDocument, context: Wait
 	] as const) {
 		if (list.length === 0) continue;
 		const rows = [...list].sort((a, b) => edgeGain(b) - edgeGain(a)).slice(0, 12).map((edge) => {
-			const link = h('button', { type: 'button', class: 'link-button' }, edge[other]);
+			const link = h('button', { type: 'button', class: 'link-button' }, labels(edge[other]));
 			link.addEventListener('click', () => select(keyOf(edge)));
 			return [link, percentText(edge.plain_share), percentText(edge.share)];
 		});
@@ -331,10 +336,10 @@ function vertexDetail(vertex: WaitVertex, document: WaitsDocument, context: Wait
 
 function edgeTable(document: WaitsDocument, state: WaitsState, select: (key: string) => void, detail: HTMLElement, context: WaitsContext): HTMLElement {
 	const verdict = new Set((document.verdict.edges ?? []).map(keyOf));
-	const unrelated = unrelatedVertices(document);
+	const unrelated = unrelatedVertices(document), labels = vertexLabels(document);
 	const order = (edge: WaitEdge): number => (verdict.has(keyOf(edge)) ? 1e18 : unrelated.has(edge.from) || unrelated.has(edge.to) ? -1e18 : 0) + edgeGain(edge) + edge.weight_ns * 1e-6;
 	const rows = [...document.edges].sort((a, b) => order(b) - order(a)).map((edge) => {
-		const link = h('button', { type: 'button', class: 'link-button' }, `${edge.from} \u2192 ${edge.to}`);
+		const link = h('button', { type: 'button', class: 'link-button' }, edgeTitle(edge, labels));
 		link.addEventListener('click', () => {
 			if (state.selected !== keyOf(edge)) select(keyOf(edge));
 			detail.scrollIntoView({ block: 'nearest' });
@@ -356,7 +361,7 @@ function vertexTable(document: WaitsDocument): HTMLElement {
 	const rows = [...document.threads]
 		.sort((a, b) => Number(a.related === false) - Number(b.related === false) || (b.running_ns ?? 0) - (a.running_ns ?? 0))
 		.map((vertex) => [
-			vertex.name, vertex.type, vertex.threads && vertex.threads > 1 ? `${countText(vertex.threads)} (${vertex.merged ?? 'merged'})` : '',
+			vertexLabel(vertex), vertex.type, vertex.threads && vertex.threads > 1 ? `${countText(vertex.threads)} (${vertex.merged ?? 'merged'})` : '',
 			share(vertex, vertex.running_ns), share(vertex, vertex.runnable_ns), share(vertex, vertex.blocked_ns),
 			vertex.lifetime_ns ? nsText(vertex.lifetime_ns) : '', vertex.requests !== undefined ? countText(vertex.requests) : '',
 		]);
@@ -365,8 +370,9 @@ function vertexTable(document: WaitsDocument): HTMLElement {
 }
 
 function knotTable(document: WaitsDocument): HTMLElement {
+	const labels = vertexLabels(document);
 	const rows = document.knots.map((knot) => [
-		knot.type, knot.background ? 'background' : '', percentText(knot.active, 0), knot.members.slice(0, 8).join(', ') + (knot.members.length > 8 ? `, ${knot.members.length - 8} more` : ''), knot.why,
+		knot.type, knot.background ? 'background' : '', percentText(knot.active, 0), knot.members.slice(0, 8).map(labels).join(', ') + (knot.members.length > 8 ? `, ${knot.members.length - 8} more` : ''), knot.why,
 	]);
 	return h('div', { class: 'scroll-box', tabindex: '0', role: 'region', 'aria-label': 'Knots and sinks' }, plainTable('Knots and sinks', ['type', '', 'busy#', 'members', 'why'], rows, 20));
 }

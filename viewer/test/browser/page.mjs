@@ -16,6 +16,15 @@ const flameNote = (page, text) => eventually(page, (wanted) => {
 	return note.startsWith(wanted) && note;
 }, text);
 
+/** As the page names an edge: a single thread with its number. */
+function edgeName(document, { from, to }) {
+	const label = (name) => {
+		const vertex = document.threads.find((one) => one.name === name);
+		return vertex?.type === 'thread' && vertex.tid && (vertex.threads ?? 1) <= 1 && !name.endsWith(`/${vertex.tid}`) ? `${name}/${vertex.tid}` : name;
+	};
+	return `${label(from)} \u2192 ${label(to)}`;
+}
+
 async function summary(page) {
 	is(await page.title(), `Summary \u2013 ${report.command}`, 'the title says what was recorded');
 	const text = await eventually(page, () => document.querySelector('.view-summary')?.textContent.includes('Verdicts') && document.querySelector('.view-summary').textContent);
@@ -105,6 +114,19 @@ async function selection(page) {
 	ok(await flameNote(page, `${timeText(report.total_ns)} in all`), 'and hidden by a key');
 }
 
+/* A thread has one name in all views. */
+async function names(page) {
+	const tids = new Map(threads.rows.map((row) => [row.comm, row.tid])), wanted = ['T1', 'T2'].map((comm) => `${comm}/${tids.get(comm)}`);
+	await view(page, '3', 'timeline');
+	await page.locator('.view-timeline > details > summary').click();
+	const listed = (await rowsOf(page, 'Threads and what they did')).map(([cell]) => cell);
+	for (const name of wanted) ok(listed.includes(name), `timeline: ${name}`, listed.slice(0, 30));
+	await view(page, '4', 'waits');
+	const vertices = (await rowsOf(page, 'Vertices of the wait-for graph')).map(([cell]) => cell);
+	const single = waits.threads.filter((vertex) => (vertex.threads ?? 1) <= 1).map(({ name }) => name.replace(/\/\d+$/, ''));
+	for (const name of wanted.filter((one) => single.includes(one.replace(/\/\d+$/, '')))) ok(vertices.includes(name), `waits: ${name}`, vertices);
+}
+
 /* Threads that were recorded only for their wakeups: one switch for all views, and a sentence. */
 async function otherPrograms(page) {
 	const { count, ns } = json('others.json'), with_ = json('wakers.json').total_ns;
@@ -187,7 +209,7 @@ async function timeline(page) {
 
 /* Of a part of the time, the page has what dwell waits --time says. */
 async function waitsOfSelection(page) {
-	const { from, until, edge, other } = json('part.json'), name = `${edge.from} \u2192 ${edge.to}`;
+	const { from, until, edge, other } = json('part.json'), name = edgeName(waits, edge);
 	await page.evaluate((time) => location.hash = `#view=waits&t=${time}`, `${from}-${until}`);
 	ok(await eventually(page, () => document.querySelector('.view-waits .selected-part')), 'waits: it says that they are of the selection');
 	const rows = await rowsOf(page, 'Edges of the wait-for graph'), row = rows.find((cells) => cells[0].startsWith(name));
@@ -244,7 +266,7 @@ async function scaled() {
 /* Of a knot: the verdict's waits, and what they are for, lead to their edges. */
 async function knot() {
 	const waits = json('knot.json'), page = await open(browser, file('knot.html'));
-	const name = ({ from, to }) => `${from} \u2192 ${to}`, ofVerdict = new Set(waits.verdict.edges.map(name)), gain = (edge) => edge.weight_ns - edge.for_work_ns;
+	const name = (edge) => edgeName(waits, edge), ofVerdict = new Set(waits.verdict.edges.map(name)), gain = (edge) => edge.weight_ns - edge.for_work_ns;
 	const [heaviest] = waits.edges.filter((edge) => ofVerdict.has(name(edge)) && edge.for_work_ns <= edge.plain_ns / 2).sort((a, b) => gain(b) - gain(a));
 	const shown = await eventually(page, () => document.querySelector('.view-summary .verdict-waits li')?.textContent) ?? '';
 	ok(shown.startsWith(`${name(heaviest)} `) && shown.includes(heaviest.stacks[0].what), 'summary: the heaviest wait of the verdict, and what it is for', shown);
@@ -413,6 +435,7 @@ try {
 	await summary(page);
 	await flame(page);
 	await selection(page);
+	await names(page);
 	await otherPrograms(page);
 	await timeline(page);
 	await others(page);
