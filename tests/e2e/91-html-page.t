@@ -53,6 +53,11 @@ save('', 'html', '-i', "$root/tests/data/causal/small.causal", '-o', 'causal.htm
 my $whole = slurp('trace.html');
 spew('damaged.html', $whole =~ s{(id="index">.{100}).*?</script>}{$1</script>}sr);
 
+# The path of a thread that is not the command's first.
+my ($t2) = grep { $_->{comm} eq 'T2' } @{save('threads.json', 'report', '-i', 'trace.data', '--json', '--sort', 'comm,tid,class')->{rows}};
+save('', 'html', '-i', 'trace.data', '--of', $t2->{tid}, '-o', 'of.html');
+spew('of.json', JSON::PP->new->encode({name => 'T2', tid => $t2->{tid}}));
+
 # As those of long recordings: times in units of 128 ns. The path covers half of the time.
 my $scaled = Page->read($whole);
 $_->{unit_ns} = 128, $_->{duration_ns} *= 256 for $scaled->{index}{recordings}[0];
@@ -69,7 +74,7 @@ save('wakers.json', 'report', @trace, '--wakers');
 save('second.json', 'report', @trace, '--time', '1,2');
 save('second-children.json', 'report', @trace, '--time', '1,2', '--children', '--sort', 'symbol');
 save('second-waits.json', 'report', @trace, '--time', '1,2', '--class', 'io,lock');
-my $threads = save('threads.json', 'report', @trace, '--sort', 'comm,tid,class');
+my $threads = decode(slurp('threads.json'));
 save('waits.json', 'waits', @trace, '--stacks', '20');
 save('path.json', 'path', @trace);
 save('locks.json', 'latency', 'locks', @trace);

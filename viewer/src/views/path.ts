@@ -218,9 +218,10 @@ class PathView implements ViewInstance {
 		};
 		this.head.replaceChildren(
 			h('div', { class: 'verdict' },
+				h('h2', {}, `What ${context.threadText(info.thread)} waited for`),
 				...verdictOf(this.app, recording, 'path').map((text) => h('p', { class: 'verdict-text' }, text)),
 				context.tree.isCut ? h('p', { class: 'warning' }, 'The tree of this path is too large: functions at its ends are left out, their time is not.') : null,
-				h('p', { class: 'muted' }, `The path of ${context.threadText(info.thread)}: ${nsText(info.wall_ns)}, ${whole} accounted for. ` +
+				h('p', { class: 'muted' }, `${nsText(info.wall_ns)}, ${whole} accounted for. ` +
 					(isAll ? 'All of it is shown.' : `Shown: ${clockText(from, until - from)} to ${clockText(until, until - from)}.`))),
 			accountPart(context),
 			tabList('Pictures of the path', PICTURES, this.current.picture, (id) => {

@@ -1,5 +1,5 @@
 // What was recorded and lost, the verdicts, and the rows that matter; each leads to its view.
-import { isOther, type RecordingInfo, type ThreadInfo } from '../data/index.js';
+import { isOther, threadLabel, type RecordingInfo, type ThreadInfo } from '../data/index.js';
 import { CLASS_NAMES, CLASS_TITLES, type App, type View, type ViewInstance } from '../ui/app.js';
 import { h } from '../ui/dom.js';
 import { countText, lockNames, nsText, pairs, percentText, plainTable } from './summary-parts.js';
@@ -46,10 +46,19 @@ class SummaryView implements ViewInstance {
 			if (texts.length === 0) continue;
 			const link = h('button', { type: 'button', class: 'link-button' }, titles[view]!);
 			link.addEventListener('click', () => app.go(view));
+			if (view === 'path') void this.nameTarget(link);
 			part.append(h('div', { class: 'verdict-card' }, h('h3', {}, link), ...texts.map((one) => h('p', {}, one.text)), view === 'waits' ? this.waits : ''));
 		}
 		if (part.childElementCount === 1) part.append(h('p', { class: 'muted' }, 'There are none.'));
 		return part;
+	}
+
+	/** A path is that of the command, or of the thread that --of named: the title of its verdict says which. */
+	private async nameTarget(title: HTMLElement): Promise<void> {
+		const { recording } = this.app.selection, block = `r${recording}.path`;
+		if (!this.app.has(block)) return;
+		const { thread } = await this.app.json<{ thread: number }>(block), known = this.app.index.recordings[recording]!.threads[thread];
+		if (known) title.textContent = `What ${threadLabel(known)} waited for`;
 	}
 
 	private loadWaits(): void {
@@ -91,7 +100,8 @@ class SummaryView implements ViewInstance {
 		const { app } = this;
 		const rows = topRows(flame, TOP);
 		if (rows.length === 0) {
-			this.top.replaceChildren(h('p', { class: 'muted' }, 'Nothing of the selection has time.'));
+			const left = [app.selection.idle ? '' : 'waits for work', app.selection.others || app.selection.threads ? '' : 'other programs'].filter(Boolean).join(' and ');
+			this.top.replaceChildren(h('p', { class: 'muted' }, `Nothing of the selection has time${left ? `; ${left} are left out` : ''}.`));
 			return;
 		}
 		const key = (row: TopRow): HTMLElement => {

@@ -127,6 +127,17 @@ async function names(page) {
 	for (const name of wanted.filter((one) => single.includes(one.replace(/\/\d+$/, '')))) ok(vertices.includes(name), `waits: ${name}`, vertices);
 }
 
+/* The verdict of a path says whose it is, by --of, too. */
+async function target() {
+	const { name, tid } = json('of.json'), title = `What ${name}/${tid} waited for`;
+	const page = await open(browser, file('of.html'));
+	ok(await eventually(page, (wanted) => [...document.querySelectorAll('.verdict-card h3')].some((one) => one.textContent === wanted), title), `summary: ${title}`, await page.textContent('.view-summary'));
+	await view(page, '5', 'path');
+	ok(await eventually(page, (wanted) => document.querySelector('.view-path .verdict h2')?.textContent === wanted, title), `path: ${title}`);
+	is(page.complaints.join('\n'), '', 'of: no complaint');
+	await page.context().close();
+}
+
 /* Threads that were recorded only for their wakeups: one switch for all views, and a sentence. */
 async function otherPrograms(page) {
 	const { count, ns } = json('others.json'), with_ = json('wakers.json').total_ns;
@@ -448,6 +459,7 @@ try {
 	ok(await page.locator('dialog[open] table tr').count() > 10, '? lists the keys');
 	is(page.complaints.join('\n'), '', 'no request, error or violation of the policy');
 	await scaled();
+	await target();
 	await knot();
 	if (existsSync(file('calls.html'))) await latencies();
 	await themesAndSizes();
