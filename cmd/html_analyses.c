@@ -26,6 +26,7 @@
 #define SHOWN_CAUSES	20     /* of each edge */
 #define SHOWN_REQUESTS	100000 /* that are listed, the slowest */
 #define SHOWN_TIMELINES 20     /* of the slowest requests */
+#define SLOW_PERCENTILE 99     /* of requests whose path is shown */
 #define CAUSAL_VISITS	10     /* as in dwell causal report */
 #define CAUSAL_SAMPLES	1000
 
@@ -229,6 +230,59 @@ static int add_requests(struct html *html, const struct html_recording *recordin
 	return err;
 }
 
+static int put_request_path(struct html *html, const struct html_recording *recording,
+			    size_t number, const struct path_requests *requests)
+{
+	const struct path_options options = {
+		.windows = requests->windows.data,
+		.n_windows = requests->windows.n,
+		.compared = requests->beside.data,
+		.n_compared = requests->beside.n,
+		.no_background = true,
+	};
+	struct path path = {};
+	const struct path_view view = {
+		.model = recording->model,
+		.path = &path,
+		.percent_limit = 1,
+		.requests = &requests->all,
+		.shown = requests->shown,
+		.compared = requests->compared,
+	};
+	struct document document;
+	int err = path__find(recording->model, recording->kinds, recording->idle, &options, &path);
+
+	err = err ? err : document__open(&document, html, number, "requests.path");
+	if (!err)
+		err = document__close(&document, path_view__json(&view, document.to));
+	path__free(&path);
+	return err;
+}
+
+/*
+ * The path of the slow requests, beside those around the median. There is none if they are too few
+ * to be compared, or of several sources.
+ */
+static int add_request_path(struct html *html, const struct html_recording *recording,
+			    size_t number)
+{
+	const struct path_request_options options = {
+		.quantile = SLOW_PERCENTILE,
+		.from = recording->model->start,
+		.until = recording->model->end,
+	};
+	struct path_requests requests = {};
+	int err;
+
+	if (!recording->model->trace)
+		return 0;
+	err = path_requests__choose(recording->model, &options, &requests);
+	if (!err && requests.windows.n && requests.beside.n)
+		err = put_request_path(html, recording, number, &requests);
+	path_requests__free(&requests);
+	return err == -ENOENT || err == -EINVAL || err == -ENODATA ? 0 : err;
+}
+
 static int add_locks(struct html *html, const struct html_recording *recording, size_t number)
 {
 	struct locks locks = {};
@@ -253,6 +307,7 @@ int html_analyses__add(struct html *html, const struct html_recording *recording
 	err = err ? err : add_path(html, recording, number);
 	err = err ? err : add_latency(html, recording, number);
 	err = err ? err : add_requests(html, recording, number);
+	err = err ? err : add_request_path(html, recording, number);
 	return err ? err : add_locks(html, recording, number);
 }
 

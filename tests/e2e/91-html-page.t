@@ -179,6 +179,7 @@ if (qx(uname -m) eq "x86_64\n") {
 	BAIL_OUT("dwell-cc: $built->{err}") if $built->{status};
 	save('', 'latency', 'run', '--request', 'served', '-o', 'calls.data', '--', './measured', 2);
 	save('', 'html', '-i', 'calls.data', '-o', 'calls.html');
+	save('calls-path.json', 'path', '-i', 'calls.data', '--quantile', 99, '--json');
 	my $page = Page->read(slurp('calls.html'));
 	my ($from, $until) = map { int($_ * $page->{index}{recordings}[0]{duration_ns}) } 0.4, 0.7;
 	spew('calls.json', JSON::PP->new->utf8->encode({from => $from, until => $until, functions => [selected_calls($page, $from, $until)],

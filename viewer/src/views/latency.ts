@@ -3,6 +3,7 @@ import { threadLabel } from '../data/index.js';
 import type { App, Selection, View, ViewInstance } from '../ui/app.js';
 import { h } from '../ui/dom.js';
 import { functionsPart, type FunctionsState, type LatencyDocument } from './latency-functions.js';
+import { requestPathPart, type RequestPathDocument } from './latency-paths.js';
 import { locksPart, type LocksDocument } from './latency-locks.js';
 import { requestsPart, type RequestsDocument, type RequestsState } from './latency-requests.js';
 import { callTables, isWholeTime, requestTimes, selectCalls, selectRequests, SIGNED_SLOW, slowestCalls } from './latency-selection.js';
@@ -168,8 +169,9 @@ class LatencyView implements ViewInstance {
 
 	private async requestsPart(recording: number, changed: () => void): Promise<Shown> {
 		const { threads, duration_ns, unit_ns } = this.app.index.recordings[recording]!, block = `r${recording}.requests`;
-		const [document, columns, locks] = await Promise.all([this.app.json<RequestsDocument>(block),
-			this.app.has(`${block}.times`) ? this.app.table(`${block}.times`) : null, lockNames(this.app, recording)]);
+		const [document, columns, locks, paths] = await Promise.all([this.app.json<RequestsDocument>(block),
+			this.app.has(`${block}.times`) ? this.app.table(`${block}.times`) : null, lockNames(this.app, recording),
+			this.app.has(`${block}.path`) ? this.app.json<RequestPathDocument>(`${block}.path`) : null]);
 		const times = columns && requestTimes(columns, unit_ns), names = this.threadNames(recording);
 		const part = requestsPart(document, this.requests, {
 			colors: () => ({
@@ -185,7 +187,8 @@ class LatencyView implements ViewInstance {
 			const note = this.isPart(recording) ? `Requests that began in the selection${tids ? ' and that the selected threads answered' : ''}.` : '';
 			part.select(selectRequests(document, times, selection, duration_ns, tids), `${note} ${classesNote(selection)}`.trim());
 		};
-		return { element: part.element, select, update: () => part.update(), dispose: () => part.dispose() };
+		const element = h('div', {}, part.element, paths && requestPathPart(paths, locks));
+		return { element, select, update: () => part.update(), dispose: () => part.dispose() };
 	}
 
 	private async locksPart(recording: number): Promise<Shown> {

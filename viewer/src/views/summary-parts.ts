@@ -1,17 +1,11 @@
 // Small parts that the views of the analyses share: lists with a limit, tabs, texts of lengths.
 import type { App } from '../ui/app.js';
 import { h } from '../ui/dom.js';
+import { timeText } from '../ui/time.js';
 
 export type Child = Node | string | null | undefined;
 
-/** A length of time with three digits and a unit, as `dwell` prints it. */
-export function nsText(ns: number): string {
-	const size = Math.abs(ns);
-	if (size < 1000) return `${Math.round(ns)} ns`;
-	if (size < 999.95e3) return `${(ns / 1e3).toFixed(1)} \u00b5s`;
-	if (size < 999.9995e6) return `${(ns / 1e6).toFixed(3)} ms`;
-	return `${(ns / 1e9).toFixed(3)} s`;
-}
+export { timeText as nsText };
 
 /** A round length, for an axis. */
 export function tickText(ns: number): string {

@@ -323,12 +323,24 @@ async function latencies() {
 	const text = await eventually(page, () => document.querySelector('.request-quantiles')?.textContent);
 	ok(requests.count === 0 ? text?.startsWith('No request') : text?.startsWith(line) && text.includes(`p99 ${timeText(requests.p99)}`) && text.endsWith(`max ${timeText(requests.max)}`),
 		'latency: requests of the selection', `${text}, expected ${line}`);
+	await requestPaths(page);
 	await page.locator('[data-control=all]').click();
 	const whole = `${requests.all.toLocaleString('en-US')} request${requests.all === 1 ? '' : 's'}: `;
 	ok(await eventually(page, (wanted) => document.querySelector('.request-quantiles')?.textContent.startsWith(wanted), whole), 'latency: and all of them again');
 	await slowest(page);
 	is(page.complaints.join('\n'), '', 'latency: no complaint');
 	await page.context().close();
+}
+
+/* What slow requests did is what dwell path --quantile says. */
+async function requestPaths(page) {
+	const expected = json('calls-path.json'), { shown, compared } = expected.requests, slow = expected.wall_ns / shown.length, usual = compared.wall_ns / compared.count;
+	const [time] = await rowsOf(page, 'Where the time of slow requests went');
+	is(time?.slice(0, 3).join(), ['time', timeText(slow), timeText(usual)].join(), 'latency: the time of slow requests, beside that of others');
+	const [first] = await rowsOf(page, 'Paths of slow requests'), [node] = [...expected.tree].sort((a, b) => b.total_ns - a.total_ns);
+	ok(first?.[4].startsWith(node.tid ? `${node.comm}/${node.tid}` : `${node.comm} (several)`), 'latency: the thread that answers them', first);
+	is(first?.[1], timeText(node.total_ns / shown.length), 'latency: and its time per request');
+	ok((await page.textContent('.request-path')).includes(expected.verdict.replace(/(\d) us\b/g, '$1 \u00b5s')), 'latency: and the verdict', expected.verdict);
 }
 
 /* The slowest call of a function leads to the timeline. */
