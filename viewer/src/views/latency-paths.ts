@@ -90,8 +90,8 @@ function account(document: RequestPathDocument): HTMLElement {
 	const lines = [line('time', document.wall_ns, compared.wall_ns), ...Object.entries(document.categories)
 		.map(([key, ns]) => line(categoryText(key.replace(/_ns$/, '')), ns, compared.categories[key] ?? 0))
 		.filter(([, slow, usual]) => slow >= 1 || usual >= 1).sort(([, a, b], [, c, d]) => c - d - (a - b))];
-	return plainTable('Where the time of slow requests went', ['per request', 'slow#', 'median#', 'difference#'],
-		lines.map(([name, slow, usual]) => [name, nsText(slow), nsText(usual), signed(slow - usual)]));
+	return h('div', { class: 'table-wrap' }, plainTable('Where the time of slow requests went', ['per request', 'slow#', 'median#', 'difference#'],
+		lines.map(([name, slow, usual]) => [name, nsText(slow), nsText(usual), signed(slow - usual)])));
 }
 
 /** At least this share of the difference has each row of the tree. */

@@ -340,6 +340,10 @@ async function requestPaths(page) {
 	const [first] = await rowsOf(page, 'Paths of slow requests'), [node] = [...expected.tree].sort((a, b) => b.total_ns - a.total_ns);
 	ok(first?.[4].startsWith(node.tid ? `${node.comm}/${node.tid}` : `${node.comm} (several)`), 'latency: the thread that answers them', first);
 	is(first?.[1], timeText(node.total_ns / shown.length), 'latency: and its time per request');
+	await page.setViewportSize({ width: 320, height: 256 });
+	/* Pictures have the new width at the next frame. */
+	ok(await eventually(page, () => document.documentElement.scrollWidth <= 321), 'latency: paths of requests need no scrolling to the side at 400%', await page.evaluate(() => document.documentElement.scrollWidth));
+	await page.setViewportSize({ width: 1280, height: 900 });
 	ok((await page.textContent('.request-path')).includes(expected.verdict.replace(/(\d) us\b/g, '$1 \u00b5s')), 'latency: and the verdict', expected.verdict);
 }
 
