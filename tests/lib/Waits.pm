@@ -88,19 +88,22 @@ my %cases = (
 			my $disk = disk_of($waits, 'B');
 			SKIP: {
 				# A waited for a CPU instead, as it measured itself.
-				skip 'other programs have the CPUs', 1 if is_shared_machine($waits) && measured($truth, 'A', 'B')
+				skip 'other programs have the CPUs', 2 if is_shared_machine($waits) && measured($truth, 'A', 'B')
 					- vertex($waits, 'A')->{runnable_ns} / (1e9 * $truth->{seconds}) <= measured($truth, 'B', 'disk');
 				cmp_ok(edge($waits, 'A', 'B')->{plain_share}, '>',
 					edge($waits, 'B', $disk)->{plain_share}, 'the longest wait is outside');
+				cmp_ok(edge($waits, 'B', $disk)->{share}, '>',
+					1.5 * edge($waits, 'B', $disk)->{plain_share},
+					'A, who waits for B meanwhile, counts there');
 			}
-			cmp_ok(edge($waits, 'B', $disk)->{share}, '>',
-				1.5 * edge($waits, 'B', $disk)->{plain_share},
-				'A, who waits for B meanwhile, counts there');
 			my ($code) = map { $_->{symbol} } grep { $_->{symbol} =~ /flush_record/ }
 				@{edge($waits, 'B', $disk)->{stacks}[0]{waiter}};
 			is($code, 'flush_record', 'and the code that waits is named');
-			my ($idle) = grep { $_->{from} eq $disk } @{$waits->{verdict}{edges}};
-			ok($idle->{for_work}, 'the disk waits for work only');
+			SKIP: {
+				skip 'other programs may have used the disk', 1 if is_shared_machine($waits);
+				my ($idle) = grep { $_->{from} eq $disk } @{$waits->{verdict}{edges}};
+				ok($idle->{for_work}, 'the disk waits for work only');
+			}
 		},
 	},
 	io => {
