@@ -50,8 +50,8 @@ sub missing {
 	$part{times} += $thread->{"${_}_ns"} for qw(cpu io lock sched other);
 	if ($wait) {
 		my ($row) = grep { $_->{comm} eq 'reader' && $_->{kind} eq $wait } @{$report->{rows}};
-		my $waits = decode(run($DWELL, 'waits', '--json', '--percent-limit', 0, '-i', 'late.data')->{out});
-		my ($vertex) = grep { $_->{name} =~ /^reader/ } @{$waits->{threads}};
+		my $waits = decode(run($DWELL, 'waits', '--json', '--unfold', '--percent-limit', 0, '-i', 'late.data')->{out});
+		my ($vertex) = grep { ($_->{tid} // 0) == $tid } @{$waits->{threads}};
 		$part{blocked} = $thread->{other_ns};
 		$part{$wait} = $row ? $row->{total_ns} : 0;
 		$part{'in dwell waits'} = $vertex ? $vertex->{blocked_ns} : 0;

@@ -59,7 +59,7 @@ sub check_quantiles {
 		my ($key, $p) = @$_;
 		my $low = $own[int((($p - 0.01) * @own))];
 		my $high = $own[int((($p + 0.009) * @own))];
-		my $told = $function->{$key};
+		my $told = $function->{$key} // 0; # not known, as it is as short as what a probe takes
 		cmp_ok($told, '>=', 0.97 * $low - 1000, "$name: $key is not less");
 		cmp_ok($told, '<=', 1.03 * $high + 3000, 'and not more');
 	}
