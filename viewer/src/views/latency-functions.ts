@@ -129,7 +129,7 @@ export function functionsPart(document: LatencyDocument, state: FunctionsState, 
 		const functions = selected.document.functions
 			.filter((f) => !filter || functionKey(f).toLowerCase().includes(filter))
 			.sort((a, b) => order.key(b) - order.key(a));
-		const head = tableHead(['function \u2039 caller', 'calls#', 'total#', 'p50 to longest', 'time of the slowest 1%', 'p50#', 'p99#', 'p99.9#', 'max#', 'seen#']);
+		const head = tableHead(['function \u2039 caller', 'calls#', 'total#', 'p50 to longest', 'slowest 1%', 'p50#', 'p99#', 'p99.9#', 'max#', 'seen#']);
 		head.querySelectorAll('th')[3]!.append(stripAxis(scale, tickText));
 		tableBox.replaceChildren(h('table', { class: 'plain-table function-table' },
 			h('caption', { class: 'visually-hidden' }, 'Latencies by function'),
