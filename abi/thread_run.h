@@ -6,12 +6,13 @@
 
 #define THREAD_RUNS 65536 /* threads with higher numbers are not there */
 
-/* In and out are 0 as long as nothing is known, and again when the thread has ended. */
+/*
+ * In and out are 0 as long as nothing is known, and again when the thread has ended. The kernel
+ * hides some switches from tracing: then in is older than the thread's current run.
+ */
 struct thread_run {
 	__u64 in;	/* when it got a CPU last, ns, CLOCK_MONOTONIC */
 	__u64 out;	/* when it lost it last: less than in if it runs */
 	__u64 ran;	/* how long it had a CPU until out, since it is recorded */
-	__u64 arrivals; /* how often it had got one until out, as in /proc/PID/schedstat; 0:
-			 * unknown. The kernel may hide that it got one, so that in is too old.
-			 */
+	__u64 arrivals; /* number of its runs until out, as in its schedstat; 0: unknown */
 };

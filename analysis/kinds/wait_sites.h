@@ -66,8 +66,7 @@ static inline bool wait_site__is_polled(const struct wait_site *site)
 struct site_wait {
 	uint32_t site;		/* 0: it was not blocked */
 	uint32_t waker : 31;	/* thread that ended it; 0: none, or not known */
-	uint32_t by_signal : 1; /* of another thread, in a wait that is not in epoll, poll or select
-				 */
+	uint32_t by_signal : 1; /* another thread's signal ended it; not in epoll, poll, select */
 };
 
 /* What waits at a site are. */

@@ -409,7 +409,7 @@ static __always_inline __u64 run_delay(struct task_struct *task)
 	return task->sched_info.run_delay;
 }
 
-/* How often @task has got a CPU, the current run included; 0: unknown. */
+/* Number of runs of @task, the current one included; 0: unknown. */
 static __always_inline __u64 arrivals(const struct task_struct *task)
 {
 	if (!bpf_core_field_exists(task->sched_info.pcount))

@@ -159,8 +159,8 @@ static uint64_t time_of_read(uint64_t time, bool *second)
 }
 
 /*
- * How often the stack's thread has got a CPU, by the kernel's own account; 0: it has ended, or is
- * not seen from here.
+ * Number of runs of the stack's thread, by the scheduler's statistics; 0: it has ended, or its
+ * /proc cannot be read.
  */
 static uint64_t read_arrivals(const struct shadow_scan *scan)
 {
@@ -181,8 +181,8 @@ static uint64_t read_arrivals(const struct shadow_scan *scan)
 
 /*
  * Whether the stack, which was just read, is as it was when its thread lost the CPU: the thread may
- * have got it back before the stack was read. If much time has passed, the kernel is asked, which
- * may have hidden that.
+ * have got it back before the stack was read. If much time has passed, the scheduler's statistics
+ * are read, too, as tracing does not see all switches.
  */
 static bool is_past(const struct shadow_scan *scan)
 {
@@ -210,8 +210,7 @@ static void follow_thread(struct shadow_scan *scan, const struct scan_sink *sink
 	sink->on_thread(sink->arg, scan);
 }
 
-/* Whether the thread, which has got a CPU @arrivals times by now, did so once since the last look.
- */
+/* Whether the thread was off the CPU at the last look, and has run once since: run @arrivals. */
 static bool has_run_once(const struct shadow_scan *scan, uint64_t arrivals)
 {
 	return scan->arrivals && scan->counted == scan->run && arrivals == scan->arrivals + 1;
@@ -219,7 +218,10 @@ static bool has_run_once(const struct shadow_scan *scan, uint64_t arrivals)
 
 bool shadow_scan__is_needed(struct shadow_scan *scan, uint64_t *time)
 {
-	/* If the thread gets the CPU meanwhile, the first ones are too old, which does no harm. */
+	/*
+	 * Arrivals first: if the thread gets a CPU between these loads, they are too old rather
+	 * than too new, so a run may be missed as the only one, but never be taken for it.
+	 */
 	uint64_t arrivals = scan->run ? load(&scan->run->arrivals) : 0;
 	uint64_t in = scan->run ? load(&scan->run->in) : 0;
 	uint64_t out = scan->run ? load(&scan->run->out) : 0;

@@ -37,8 +37,8 @@ struct shadow_scan {
 	uint64_t seen;			  /* time until when it is known; 0: nothing is */
 	const struct thread_run *counted; /* whose times ran and arrivals are */
 	uint64_t ran;			  /* how long it had run at the last look */
-	uint64_t arrivals;		  /* how often it had got a CPU then; 0: it had one */
-	struct scan_report report;	  /* since the caller reset it: ns, pairs and pair_ns */
+	uint64_t arrivals;	   /* number of its runs then; 0: it was running, or unknown */
+	struct scan_report report; /* since the caller reset it: ns, pairs and pair_ns */
 	/* Of the look that is needed: */
 	uint64_t past;	       /* it is one at the stack as it was at this time; 0: as it is */
 	uint64_t past_in;      /* when its thread had got the CPU that it lost then */

@@ -140,13 +140,13 @@ static void on_mapping(void *arg, const struct code_mapping *mapping)
 				      mapping->origin->path);
 }
 
-/* The capture has begun: its start is known. */
+/* Writes the start, as soon as it is known: when the capture has begun. */
 static void begin(struct recorder *recorder)
 {
 	const struct capture_config *config = &recorder->config.capture;
 	uint64_t start = capture__start(recorder->capture);
 
-	if (recorder->begun)
+	if (recorder->begun || !start)
 		return;
 	recorder->begun = true;
 	recording_header__write_start(recorder->writer, start);

@@ -38,9 +38,9 @@ struct export_format {
 };
 
 /*
- * The program that was recorded, by the name that a user gave it: the first word of the command,
- * without its folder, or the name of the first one of the processes or threads; else "dwell".
- * Written to @name of @size bytes.
+ * Writes the name of the program that was recorded to @name of @size bytes (NAME_MAX + 1 hold any):
+ * the first word of the command, without its folder; or the name of the process or thread that was
+ * given first; "dwell" if the target was the machine or a cgroup, or the name is not known.
  */
 void export__program(const struct model *model, char *name, size_t size);
 

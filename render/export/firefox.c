@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 
 #include "recording/wait_class.h"
@@ -390,7 +391,7 @@ static void write_meta(struct firefox_writer *writer)
 {
 	const struct model *model = writer->model;
 	FILE *to = writer->to;
-	char program[64];
+	char program[NAME_MAX + 1];
 
 	export__program(model, program, sizeof(program));
 	fprintf(to,

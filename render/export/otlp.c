@@ -2,6 +2,7 @@
 #include "render/export/otlp.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -243,7 +244,7 @@ static void put_resource_profiles(struct otlp *otlp)
 	struct protobuf *message = &otlp->message;
 	size_t all = protobuf__begin(message, DATA_RESOURCE_PROFILES);
 	size_t mark = protobuf__begin(message, RESOURCE_PROFILES_RESOURCE), scope;
-	char program[64];
+	char program[NAME_MAX + 1];
 
 	export__program(model, program, sizeof(program));
 	put_resource_attribute(otlp, "service.name", program);

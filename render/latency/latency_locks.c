@@ -15,8 +15,10 @@
 /* Locks with a smaller share of the waiting are not listed, unless all are. */
 #define MIN_SHARE 0.001
 
-/* "settings.lock", "lock at 0x55d0, taken in store_item", "mmap lock 0xffff8881" or "file lock
- * /tmp/x". */
+/*
+ * "settings.lock", "lock at 0x55d0, taken in store_item", "mmap lock 0xffff8881" or
+ * "file lock /tmp/x".
+ */
 static void name_of(const struct model *model, const struct lock *lock, char *text, size_t size)
 {
 	uint64_t address = model->objects.data[lock->object].id;
@@ -109,11 +111,11 @@ static size_t listed(const struct latency_locks_view *view)
 
 static void put_rest(const struct locks *locks, size_t n, FILE *to)
 {
+	uint64_t all = waiting_from(locks, 0);
 	size_t left = locks->locks.n - n;
 
 	fprintf(to, "# %zu more lock%s, %.1f%% of the waiting: --locks 0\n", left,
-		left == 1 ? "" : "s",
-		100 * (double)waiting_from(locks, n) / (double)waiting_from(locks, 0));
+		left == 1 ? "" : "s", all ? 100 * (double)waiting_from(locks, n) / (double)all : 0);
 }
 
 int latency_locks__text(const struct latency_locks_view *view, FILE *to)

@@ -311,13 +311,17 @@ for my $mode ('sampling', 'trace') {
 
 {
 	my $sleeper = start($^X, '-e', '$0 = "a sleeper"; select undef, undef, undef, 0.01 while 1');
-	my @targets = (['perl', [], '--', $^X, '-e', '1'], ['a sleeper', ['-p', $sleeper], '--duration', '0.3'],
+	my $long = "\xc3\xa4" x 100; # bytes of UTF-8, as long as names of files may be
+	symlink $^X, $long;
+	my @targets = (['perl', [], '--', $^X, '-e', '1'], [$long, [], '--', "./$long", '-e', '1'], ['a sleeper', ['-p', $sleeper], '--duration', '0.3'],
 		['a sleeper', ['-t', $sleeper], '--duration', '0.3'], ['dwell', ['-a'], '--duration', '0.3']);
 	for my $target (@targets) {
 		my ($name, $what, @rest) = @$target;
 		run({seconds => 60}, $DWELL, 'record', '-o', 'named.data', @$what, @rest);
 		export('firefox', 'named.json', '-i', 'named.data');
-		is(decode(slurp('named.json'))->{meta}{product}, $name, "recorded by @$what: the product");
+		my $product = decode(slurp('named.json'))->{meta}{product};
+		utf8::encode($product);
+		is($product, $name, "recorded by @$what: the product");
 		export('otlp', 'named.otlp', '-i', 'named.data');
 		my ($resource) = fields((fields((fields(slurp('named.otlp')))[0][1]))[0][1]);
 		my $attribute = message($resource->[1]);

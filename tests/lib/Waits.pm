@@ -88,22 +88,27 @@ my %cases = (
 			my $disk = disk_of($waits, 'B');
 			SKIP: {
 				# A waited for a CPU instead, as it measured itself.
-				skip 'other programs have the CPUs', 2 if is_shared_machine($waits) && measured($truth, 'A', 'B')
+				skip 'other programs have the CPUs', 1 if is_shared_machine($waits) && measured($truth, 'A', 'B')
 					- vertex($waits, 'A')->{runnable_ns} / (1e9 * $truth->{seconds}) <= measured($truth, 'B', 'disk');
 				cmp_ok(edge($waits, 'A', 'B')->{plain_share}, '>',
 					edge($waits, 'B', $disk)->{plain_share}, 'the longest wait is outside');
-				cmp_ok(edge($waits, 'B', $disk)->{share}, '>',
-					1.5 * edge($waits, 'B', $disk)->{plain_share},
-					'A, who waits for B meanwhile, counts there');
 			}
+			cmp_ok(edge($waits, 'B', $disk)->{share}, '>',
+				1.5 * edge($waits, 'B', $disk)->{plain_share},
+				'A, who waits for B meanwhile, counts there');
 			my ($code) = map { $_->{symbol} } grep { $_->{symbol} =~ /flush_record/ }
 				@{edge($waits, 'B', $disk)->{stacks}[0]{waiter}};
 			is($code, 'flush_record', 'and the code that waits is named');
-			SKIP: {
-				skip 'other programs may have used the disk', 1 if is_shared_machine($waits);
-				my ($idle) = grep { $_->{from} eq $disk } @{$waits->{verdict}{edges}};
-				ok($idle->{for_work}, 'the disk waits for work only');
-			}
+			my ($idle) = grep { $_->{from} eq $disk } @{$waits->{verdict}{edges}};
+			ok($idle->{for_work}, 'the disk waits for work only');
+		},
+		# Other programs, which have the CPUs and the disk, too, change both of the last ones.
+		is_disturbed => sub {
+			my ($waits) = @_;
+			my $disk = disk_of($waits, 'B');
+			my $edge = edge($waits, 'B', $disk);
+			my ($idle) = grep { $_->{from} eq $disk } @{$waits->{verdict}{edges}};
+			return is_shared_machine($waits) && !($edge->{share} > 1.5 * $edge->{plain_share} && $idle->{for_work});
 		},
 	},
 	io => {
@@ -211,10 +216,15 @@ sub knots {
 
 my $seconds = full() ? 10 : 3;
 
-# Records case @name to the file @file, by @options.
+# Records case @name to the file @file, by @options: up to five times, if other programs disturb it.
 sub record_knot {
 	my ($name, $file, @options) = @_;
-	my $got = record([@options, '-o', $file], program('knots'), $name, '--seconds', $seconds);
+	my $is_disturbed = $cases{$name}{is_disturbed};
+	my $got;
+	for (1 .. 5) {
+		$got = record([@options, '-o', $file], program('knots'), $name, '--seconds', $seconds);
+		last if $got->{status} || !$is_disturbed || !$is_disturbed->(waits('-i', $file, '--unfold'));
+	}
 	is($got->{status}, 0, "$name is recorded");
 	return $got;
 }

@@ -304,7 +304,7 @@ static void runs_that_begin_before_the_read_are_seen(void **state)
 	tear_down(&f);
 }
 
-/* How often the child @pid, which does nothing, has got a CPU. */
+/* Number of runs of the child @pid, as soon as it sleeps for good. */
 static uint64_t arrivals_of(pid_t pid)
 {
 	unsigned long long arrivals = 0, before;
@@ -353,10 +353,7 @@ static uint64_t end_by_late_look(pid_t pid, uint64_t out, uint64_t arrivals)
 	return end;
 }
 
-/*
- * The kernel hid that the thread got the CPU back, so that nobody was told: the kernel's own
- * account tells it nevertheless.
- */
+/* No switch-in was traced, but the scheduler's statistics count one more run of the thread. */
 static void hidden_runs_are_seen(void **state)
 {
 	uint64_t out = now_ns(CLOCK_MONOTONIC) - 50000000, arrivals;
