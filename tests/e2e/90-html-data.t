@@ -354,9 +354,14 @@ subtest 'several files' => sub {
 is((stat 'trace.html')[2] & 0777, 0600, 'a page is for its user alone');
 
 subtest 'standard output' => sub {
-	my $result = run($DWELL, 'html', '-i', 'trace.data', '-o', '-');
+	my $result;
+	for (1 .. 5) { # files of other programs that were recorded as wakers may be removed in between
+		run($DWELL, 'html', '-i', 'trace.data', '-o', 'same.html');
+		$result = run($DWELL, 'html', '-i', 'trace.data', '-o', '-');
+		last if $result->{out} eq slurp('same.html');
+	}
 	is($result->{status}, 0, 'is fine');
-	is($result->{out}, slurp('trace.html'), 'and has the same');
+	ok($result->{out} eq slurp('same.html'), 'and has the same');
 };
 
 sub fails {
