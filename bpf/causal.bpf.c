@@ -41,13 +41,13 @@ static __always_inline void end_hidden_wait(struct task_struct *task, struct thr
 static __always_inline void switch_out(struct cpu_state *cpu, struct task_struct *task,
 				       struct thread_state *state, __u64 now)
 {
-	__u64 due, points = 0;
+	__u64 due, ticks = 0;
 
 	state->flags &= ~STATE_INTERVAL_PENDING;
 	if (state->run_state == RUN_STATE_ON_CPU)
-		points = take_due_tick(cpu, state->since, now, &due);
-	if (points)
-		causal_sample(task, state, SCRATCH_INTERVAL, points, due);
+		ticks = take_due_tick(cpu, state->since, now, &due);
+	if (ticks)
+		causal_sample(task, state, SCRATCH_INTERVAL, ticks_ns(cpu, ticks), due);
 	if (state->run_state == RUN_STATE_OFF_CPU)
 		end_hidden_wait(task, state, now);
 	if (!begin_interval(task, state, now))
@@ -261,15 +261,15 @@ static __always_inline void sample_current(struct cpu_state *cpu, __u64 due, __u
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *state;
-	__u64 points;
+	__u64 ticks;
 
 	causal_scan_points(now);
 	state = task->pid ? target_state(task) : NULL;
 	if (!state || state->run_state == RUN_STATE_GONE)
 		return;
-	points = count_ticks(cpu, due, state->run_state == RUN_STATE_ON_CPU ? state->since : due,
-			     now);
-	causal_sample(task, state, SCRATCH_TICK, points, due);
+	ticks = count_ticks(cpu, due, state->run_state == RUN_STATE_ON_CPU ? state->since : due,
+			    now);
+	causal_sample(task, state, SCRATCH_TICK, ticks_ns(cpu, ticks), due);
 	if (syscall_of(task) == SYSCALL_NONE)
 		causal_pay(state->product.slot, true);
 }

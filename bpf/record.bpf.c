@@ -154,7 +154,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		if (out->flags & STATE_INTERVAL_PENDING)
 			emit_interval_bare(prev, out);
 		if (out->run_state == RUN_STATE_ON_CPU)
-			points = take_due_tick(cpu, out->since, now, &due);
+			points = take_due_tick(cpu, out->since, now, &due) * cpu->points;
 		if (points)
 			emit_sample(ctx, prev, out, due, points, true);
 		switch_out(prev, out, now);
@@ -303,7 +303,8 @@ static __always_inline void sample_current(struct bpf_perf_event_data *ctx, stru
 	state = task->pid ? target_state(task) : NULL;
 	if (!state || state->run_state == RUN_STATE_GONE)
 		return;
-	points = count_ticks(cpu, due, state->run_state == RUN_STATE_ON_CPU ? state->since : due,
+	points = cpu->points *
+		 count_ticks(cpu, due, state->run_state == RUN_STATE_ON_CPU ? state->since : due,
 			     now);
 	if (points)
 		emit_sample(ctx, task, state, due, points, false);

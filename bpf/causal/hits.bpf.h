@@ -139,7 +139,7 @@ static __always_inline void causal_class_time(struct causal_area *area, struct c
 }
 
 /*
- * ns that a tick due at @due, of @points sampling points, represents, without the time that the
+ * @ns, the time that a tick due at @due represents, without the time that the
  * thread was paused since the previous tick. Debt arises at ticks of other CPUs. So a pause begins
  * at a tick or soon after one, and often ends before the next: no tick falls into it, and all of
  * its time would count as running. Therefore the share of a pause in the time between two ticks
@@ -147,10 +147,10 @@ static __always_inline void causal_class_time(struct causal_area *area, struct c
  * the previous tick, a tick in a pause counts as 0 and others count fully.
  */
 static __always_inline __u64 causal_tick_ns(struct thread_state *state,
-					    const struct causal_slot *slot, __u64 points, __u64 due)
+					    const struct causal_slot *slot, __u64 ns, __u64 due)
 {
-	__u64 tick = this_cpu()->tick ? this_cpu()->tick : settings.period_ns;
-	__u64 from = due - tick, ns = points * settings.period_ns, paused;
+	const struct cpu_state *cpu = this_cpu();
+	__u64 from = due - ticks_ns(cpu, 1), paused;
 	__u64 to = slot->pausing == CAUSAL_RUNS ? slot->asked : due;
 
 	if (!state->product.pause_begin || state->product.pause_run_begin > from) {
@@ -163,21 +163,20 @@ static __always_inline __u64 causal_tick_ns(struct thread_state *state,
 		from = state->product.pause_begin;
 	if (to > due)
 		to = due;
-	paused = to > from ? (to - from) * this_cpu()->points * settings.period_ns / tick : 0;
+	paused = to > from ? to - from : 0;
 	return ns > paused ? ns - paused : 0;
 }
 
-/* Takes a clock tick due at @due, of @points sampling points, in which @task, current, ran. */
+/* Takes a clock tick due at @due, which represents @ns, in which @task, current, ran. */
 static __always_inline void causal_sample(struct task_struct *task, struct thread_state *state,
-					  __u32 use, __u64 points, __u64 due)
+					  __u32 use, __u64 ns, __u64 due)
 {
 	struct causal_area *area = causal_area();
 	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
-	__u64 ns;
 
-	if (!points || !slot)
+	if (!ns || !slot)
 		return;
-	ns = causal_tick_ns(state, slot, points, due);
+	ns = causal_tick_ns(state, slot, ns, due);
 	if (!ns)
 		return;
 	causal_class_time(area, slot, CLASS_CPU, ns, 0);

@@ -14,25 +14,27 @@
 #define NOT_DUE	      (~0ULL)
 #define SHORTEST_TICK 10000 /* ns: the kernel's minimum */
 
-/* Updates @cpu from the period of @clock, which is its sampling clock. */
-static __always_inline void read_period(struct cpu_state *cpu, struct perf_event *clock)
+/* Updates @cpu from the period of @clock, its sampling clock, whose tick was due at @due. */
+static __always_inline void read_period(struct cpu_state *cpu, struct perf_event *clock, __u64 due)
 {
-	__u64 tick = BPF_CORE_READ(clock, hw.sample_period);
+	__u64 tick = BPF_CORE_READ(clock, hw.sample_period), last = cpu->tick, restart_ns;
 
 	if (tick < SHORTEST_TICK)
 		tick = SHORTEST_TICK;
-	if (tick == cpu->tick)
+	cpu->restart_ns = 0;
+	if (tick == last)
 		return;
+	restart_ns = due - tick - cpu->seen_tick;
+	if (last && cpu->seen_tick + tick < due)
+		cpu->restart_ns = restart_ns < last ? restart_ns : last;
 	cpu->tick = tick;
 	cpu->points = points_per_tick(tick, settings.period_ns);
 }
 
 /*
- * Sampling points of the ticks that were due in the run from @run_begin to @now and are not counted
- * yet; the clock's current tick was due at @due. There is more than one tick if the hypervisor did
+ * The number of ticks that were due in the run from @run_begin to @now and are not counted
+ * yet; the clock's current tick was due at @due. There is more than one if the hypervisor did
  * not run this CPU, if interrupts were off, or if a tick's interrupt took longer than a period.
- * When the period is changed, the clock starts a new period; clock_jitter.h (collect/core/)
- * compensates for that.
  */
 static __always_inline __u64 count_ticks(struct cpu_state *cpu, __u64 due, __u64 run_begin,
 					 __u64 now)
@@ -43,12 +45,23 @@ static __always_inline __u64 count_ticks(struct cpu_state *cpu, __u64 due, __u64
 		first = cpu->last_tick + ((cpu->counted_to - cpu->last_tick) / tick + 1) * tick;
 	cpu->last_tick = due;
 	cpu->counted_to = now;
-	return ticks_within(first, tick, run_begin, now) * cpu->points;
+	return ticks_within(first, tick, run_begin, now);
 }
 
 /*
- * Handles a tick that is due by @now for the thread that ran from @run_begin to @now: returns its
- * sampling points, and sets *@due to when it was due. 0: there is none.
+ * Time that @ticks of @cpu represent, the last one of which was just counted. When the clock's
+ * period is changed, it begins a new one, and the part of the last that had passed has no tick: the
+ * next represents it, too. (In numbers of ticks, clock_jitter.h (collect/core/) makes up for it
+ * later.)
+ */
+static __always_inline __u64 ticks_ns(const struct cpu_state *cpu, __u64 ticks)
+{
+	return ticks ? ticks * cpu->tick + cpu->restart_ns : 0;
+}
+
+/*
+ * Handles a tick that is due by @now for the thread that ran from @run_begin to @now: returns
+ * count_ticks(), and sets *@due to when it was due. 0: there is none.
  */
 static __always_inline __u64 take_due_tick(struct cpu_state *cpu, __u64 run_begin, __u64 now,
 					   __u64 *due)
@@ -62,7 +75,7 @@ static __always_inline __u64 take_due_tick(struct cpu_state *cpu, __u64 run_begi
 		return 0;
 	}
 	cpu->tick_due = NOT_DUE;
-	read_period(cpu, cpu->clock);
+	read_period(cpu, cpu->clock, *due);
 	return count_ticks(cpu, *due, run_begin, now);
 }
 
@@ -75,7 +88,8 @@ static __always_inline void tick_begin(struct cpu_state *cpu, struct bpf_perf_ev
 
 	*due = expires && expires < now ? expires : now;
 	cpu->clock = expires ? clock : NULL;
-	read_period(cpu, clock);
+	read_period(cpu, clock, *due);
+	cpu->seen_tick = *due;
 	cpu->tick_due = *due + cpu->tick;
 }
 

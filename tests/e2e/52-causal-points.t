@@ -30,7 +30,7 @@ sub until_known {
 my @points = ('round', 'coz-round', 'customer');
 my $got = until_known([map { my $point = $_; map { [$_, 1, $point] } $count, 'shelve', 'sleep' } @points],
 	['--target', $count, '--target', 'shelve', '--class', 'sleep', '--speedup', 100,
-	'--binary-scope', 'sh*'], @shop, '--seconds', 15);
+	'--binary-scope', 'sh*'], @shop, '--seconds', 6);
 is($got->{status}, 0, 'a program in C++, with a plugin');
 for my $point (@points) {
 	about($got, $count, 1, $point, 'count', 0.15, "a method of a class template, at $point");
@@ -40,7 +40,7 @@ for my $point (@points) {
 
 # What is no point in the source: a function of which samples are counted.
 my @sampled = ('--progress-sampled', 'shelve');
-$got = until_known([[$count, 1, 'shelve']], [@sampled, '--target', $count, '--speedup', 100], @shop, '--seconds', 8);
+$got = until_known([[$count, 1, 'shelve']], [@sampled, '--target', $count, '--speedup', 100], @shop, '--seconds', 5);
 about($got, $count, 1, 'shelve', 'count', 0.15, 'samples as progress');
 # Samples as progress have a bias that differs from run to run, larger where the sampling clock had
 # to be slowed: single runs tell little, their mean decides. If pauses were sampled as progress, it
@@ -56,16 +56,16 @@ cmp_ok(abs($sum / $runs), '<', 0.25, 'what runs beside: pauses between two sampl
 # Rust, with methods, those of traits and generic functions, on and off the CPU.
 $got = until_known([map { [$_, 1, 'printed'] } 'Type::set', 'press::Ink::dry', 'print::<u32>'],
 	['--progress', 'printed', '--target', 'Type::set', '--target', 'press::Ink::dry', '--target',
-	'print::<u32>', '--speedup', 100], program('press'), '--seconds', 15);
+	'print::<u32>', '--speedup', 100], program('press'), '--seconds', 6);
 is($got->{status}, 0, 'a program in Rust');
 about($got, 'Type::set', 1, 'printed', 'set', 0.15, 'a method');
 about($got, 'press::Ink::dry', 1, 'printed', 'dry', 0.15, 'a method of a trait, which sleeps');
 about($got, 'print::<u32>', 1, 'printed', 'print', 0.15, 'a generic function');
 $got = until_known([['Paper::dry', 0.5, 'printed']],
-	['--progress', 'printed', '--target', 'Paper::dry', '--speedup', 50], program('press'), '--seconds', 8);
+	['--progress', 'printed', '--target', 'Paper::dry', '--speedup', 50], program('press'), '--seconds', 5);
 no_effect($got, 'Paper::dry', 0.5, 'printed', 0.15, 'what runs beside does not matter');
 for my $ambiguous (['--target', 'dry', '--progress', 'printed'], ['--progress', 'dry']) {
-	$got = causal($ambiguous, 'sh', '-c', '"$0" --seconds 6 2>&1; echo after >&2', program('press'));
+	$got = causal($ambiguous, 'sh', '-c', '"$0" --seconds 2 2>&1; echo after >&2', program('press'));
 	isnt($got->{status}, 0, "@$ambiguous: a name of two methods");
 	like($got->{err}, qr/'dry' means several: (?=.*Ink).*Paper.*\n.*Give more.*\nafter$/,
 		'which are told while the command runs, once');

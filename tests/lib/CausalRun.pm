@@ -38,11 +38,16 @@ sub chance_of {
 	return defined $result->{high} ? ($result->{high} - $result->{low}) / 2 * 2.5 : 9;
 }
 
+# Experiments of a tenth of a second: rounds of these programs take a few ms, and many short
+# experiments know more than few long ones of the same time.
+use constant EXPERIMENT => '100ms';
+
 # Runs @command until the effects of all @$wanted ([target, speedup, point]) are within @$bound
 # of what is true, but for chance and BIAS; at most twelve times. The profile has all runs;
 # {truths} is what each of them printed.
 sub causal_until {
 	my ($bound, $wanted, $options, @command) = @_;
+	$options = ['--experiment', EXPERIMENT, @$options];
 	my $got = causal($options, @command);
 	my @truths = ($got->{truth});
 	for (2 .. 12) {
@@ -50,6 +55,7 @@ sub causal_until {
 		$got = causal_more($options, @command);
 		push @truths, $got->{truth};
 	}
+	note(scalar @truths, ' runs');
 	$got->{truths} = \@truths;
 	$got->{more} = sub { causal_more($options, @command) };
 	return $got;
