@@ -145,7 +145,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 {
 	struct cpu_state *cpu = this_cpu();
 	struct thread_state *out, *in;
-	__u64 now, due, points = 0;
+	__u64 now, due, ticks = 0;
 
 	if (!recorded_switch(prev, next, &out, &in))
 		return 0;
@@ -154,9 +154,9 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		if (out->flags & STATE_INTERVAL_PENDING)
 			emit_interval_bare(prev, out);
 		if (out->run_state == RUN_STATE_ON_CPU)
-			points = take_due_tick(cpu, out->since, now, &due) * cpu->points;
-		if (points)
-			emit_sample(ctx, prev, out, due, points, true);
+			ticks = take_due_tick(cpu, out->since, now, &due);
+		if (ticks)
+			emit_sample(ctx, prev, out, due, ticks * cpu->points, true);
 		switch_out(prev, out, now);
 		tell_pause(prev, out, now, out->run_state == RUN_STATE_GONE);
 		if (settings.stack_at_switch_out && out->run_state != RUN_STATE_GONE)
@@ -298,16 +298,15 @@ static __always_inline void sample_current(struct bpf_perf_event_data *ctx, stru
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *state;
-	__u64 points;
+	__u64 ticks;
 
 	state = task->pid ? target_state(task) : NULL;
 	if (!state || state->run_state == RUN_STATE_GONE)
 		return;
-	points = cpu->points *
-		 count_ticks(cpu, due, state->run_state == RUN_STATE_ON_CPU ? state->since : due,
-			     now);
-	if (points)
-		emit_sample(ctx, task, state, due, points, false);
+	ticks = count_ticks(cpu, due, state->run_state == RUN_STATE_ON_CPU ? state->since : due,
+			    now);
+	if (ticks)
+		emit_sample(ctx, task, state, due, ticks * cpu->points, false);
 }
 
 SEC("perf_event")

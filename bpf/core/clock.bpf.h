@@ -49,10 +49,9 @@ static __always_inline __u64 count_ticks(struct cpu_state *cpu, __u64 due, __u64
 }
 
 /*
- * Time that @ticks of @cpu represent, the last one of which was just counted. When the clock's
- * period is changed, it begins a new one, and the part of the last that had passed has no tick: the
- * next represents it, too. (In numbers of ticks, clock_jitter.h (collect/core/) makes up for it
- * later.)
+ * ns that @ticks of @cpu represent, which were just counted. A change of the clock's period
+ * restarts it: the part of the old period that had passed gets no tick of its own, and is added to
+ * the next. (The number of ticks is corrected later: clock_jitter.h in collect/core/.)
  */
 static __always_inline __u64 ticks_ns(const struct cpu_state *cpu, __u64 ticks)
 {

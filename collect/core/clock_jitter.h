@@ -4,8 +4,8 @@
  * rate would always sample a program of a similar period at the same phase, so a new rate is drawn
  * at intervals, between 0.8 and 1.2 ticks per period. Setting the rate restarts the clock's period,
  * and loses the part that had passed. Each new rate compensates for that and for the deviations of
- * earlier rates: in the long run there is one tick per period. What must be right in a fraction of
- * a second weighs each tick by the time that it represents: ticks_ns() (bpf/core/clock.bpf.h).
+ * earlier rates: in the long run there is one tick per period. Where shorter times must be
+ * accurate, ticks are weighted by the time that they represent: ticks_ns() in bpf/core/clock.bpf.h.
  *
  * What remains of the aliasing: for a program whose loop takes one period, and spends a third of it
  * in one function, 20 s of 1 ms ticks estimate that share with a standard deviation of 0.7

@@ -38,8 +38,8 @@ sub chance_of {
 	return defined $result->{high} ? ($result->{high} - $result->{low}) / 2 * 2.5 : 9;
 }
 
-# Experiments of a tenth of a second: rounds of these programs take a few ms, and many short
-# experiments know more than few long ones of the same time.
+# Rounds of these programs take a few ms: many short experiments give narrower intervals than a few
+# long ones in the same time.
 use constant EXPERIMENT => '100ms';
 
 # Runs @command until the effects of all @$wanted ([target, speedup, point]) are within @$bound
