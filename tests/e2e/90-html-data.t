@@ -53,7 +53,7 @@ sub check_interval_stacks {
 		for (my $node = $stacks->{node}[$row->{stack}]; $node; $node -= $nodes->{up}[$node]) {
 			push @names, $strings[$frames->{name}[$nodes->{frame}[$node]]];
 		}
-		push @{$got{$recording->{threads}[$row->{thread}]{tid}}}, join ';', grep { !/^0x/ } @names;
+		push @{$got{$recording->{threads}[$row->{thread}]{tid}}}, join ';', grep { !/^0x|^\[unknown\]$/ } @names; # those with names
 	});
 	# Wakers may be programs whose files were removed since the page was made: they have no names any more.
 	for my $event (grep { $_->{event} eq 'interval' } events('-i', $file, '--wakers')) {
