@@ -139,31 +139,23 @@ static __always_inline void causal_class_time(struct causal_area *area, struct c
 }
 
 /*
- * @ns, the time that a tick due at @due represents, without the time that the
- * thread was paused since the previous tick. Debt arises at ticks of other CPUs. So a pause begins
- * at a tick or soon after one, and often ends before the next: no tick falls into it, and all of
- * its time would count as running. Therefore the share of a pause in the time between two ticks
- * is subtracted from the second tick, which may itself be in the pause. If the run began after
- * the previous tick, a tick in a pause counts as 0 and others count fully.
+ * @ns, the time that a tick due at @due represents, without that of pauses. Where a pause is
+ * independent of the clock, as many ticks fall into it as its time deserves: they count as 0,
+ * others fully. A pause that a tick requests takes a multiple of the clock's period (causal_pay()),
+ * so it ends soon after a tick, which is the last that falls into it; by how much later is
+ * subtracted from the next one.
  */
 static __always_inline __u64 causal_tick_ns(struct thread_state *state,
 					    const struct causal_slot *slot, __u64 ns, __u64 due)
 {
-	const struct cpu_state *cpu = this_cpu();
-	__u64 from = due - ticks_ns(cpu, 1), paused;
-	__u64 to = slot->pausing == CAUSAL_RUNS ? slot->asked : due;
+	__u64 from = due - ticks_ns(this_cpu(), 1), paused;
 
-	if (!state->product.pause_begin || state->product.pause_run_begin > from) {
-		if (slot->pausing != CAUSAL_PAUSES)
-			return ns;
-		state->product.pause_begin = 0;
+	if (slot->pausing == CAUSAL_PAUSES)
 		return 0;
-	}
-	if (from < state->product.pause_begin)
-		from = state->product.pause_begin;
-	if (to > due)
-		to = due;
-	paused = to > from ? to - from : 0;
+	if (!state->product.paused_at_tick || slot->pausing != CAUSAL_RUNS)
+		return ns;
+	state->product.paused_at_tick = false;
+	paused = slot->asked > from ? slot->asked - from : 0;
 	return ns > paused ? ns - paused : 0;
 }
 

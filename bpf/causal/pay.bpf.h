@@ -124,14 +124,15 @@ __noinline int causal_pay(__u32 number, __u32 at_tick)
 	if (slot->pausing == CAUSAL_ASKED && now < slot->asked + CAUSAL_SIGNAL_TIMEOUT_NS)
 		return 0;
 	due = causal_due(area, slot, state, now);
+	if (at_tick)
+		due -= due % (this_cpu()->tick ?: SHORTEST_TICK);
 	if (!causal_should_pause(task, state, due) || !causal_can_pause(task, state, now))
 		return 0;
 	slot->until = slot->own + due;
 	slot->asleep = causal_sleep_part(task, state, due, causal_debt(area, slot));
 	slot->asked = now;
 	slot->away = 0;
-	state->product.pause_begin = at_tick || slot->asleep < due ? now : 0;
-	state->product.pause_run_begin = at_tick ? 0 : state->since;
+	state->product.paused_at_tick = at_tick;
 	slot->pausing = CAUSAL_ASKED;
 	state->product.least_debt = causal_debt(area, slot) - due;
 	if (bpf_send_signal_thread(causal_signal)) {

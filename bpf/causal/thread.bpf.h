@@ -30,10 +30,9 @@ struct product_thread {
 	__u64 wait_credit_ns; /* that credit */
 	__u64 wait_credit_from; /* begin of that wait */
 	__u64 wait_credit_to;	/* and its wakeup */
-	__u64 pause_begin;     /* of its last pause; 0: it concerns no tick, see causal_tick_ns() */
-	__u64 pause_run_begin; /* begin of the run before that; 0: a tick requested the pause */
-	__u64 least_debt;      /* since debt was last due, with causal_settle */
-	__u64 settle_at;       /* debt is not due before */
+	bool paused_at_tick; /* a tick requested its last pause, and none has come since its end */
+	__u64 least_debt;    /* since debt was last due, with causal_settle */
+	__u64 settle_at;     /* debt is not due before */
 	__u64 signal_blocked_at; /* when it was first seen to block the signal; 0: it does not */
 };
 

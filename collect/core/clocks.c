@@ -24,10 +24,19 @@
 /* The least cost of a tick's program, for a stack of a few frames. */
 #define PROGRAM_NS 3000
 
-struct clocks {
-	ARRAY(int) events; /* perf events, one per CPU */
-	ARRAY(struct bpf_link *) links;
+/*
+ * The clock of a CPU. Each has a rate of its own: with the same rate, set at the same time, the
+ * ticks of two CPUs would keep their distance, and what the tick of one causes (a pause of another
+ * thread, which it makes owe virtual time) would always be seen at the same phase by the other.
+ */
+struct cpu_clock {
+	int event; /* perf event */
 	struct clock_jitter jitter;
+};
+
+struct clocks {
+	ARRAY(struct cpu_clock) clocks;
+	ARRAY(struct bpf_link *) links;
 	struct clock_throttle *throttle;
 	const struct capture_cpu *costs; /* by CPU */
 	struct clock_cost *cost;	 /* a copy, for each of the CPUs */
@@ -45,20 +54,34 @@ static uint32_t random_number(void)
 	return random;
 }
 
-/* Errors: -ENODEV: the CPU is offline. */
-static int add_clock(struct clocks *clocks, struct perf_event_attr *attr,
-		     struct bpf_program *on_tick, int cpu)
+/* ns between ticks on average, now. */
+static uint64_t spacing_ns(const struct clocks *clocks)
 {
-	int fd = (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return clocks->period_ns << clock_throttle__shift(clocks->throttle);
+}
+
+/* Errors: -ENODEV: the CPU is offline. */
+static int add_clock(struct clocks *clocks, struct bpf_program *on_tick, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+	};
+	struct cpu_clock clock;
 	struct bpf_link *link;
 
-	if (fd < 0 && errno == ENODEV)
+	clock_jitter__start(&clock.jitter, spacing_ns(clocks), random_number(),
+			    now_ns(CLOCK_MONOTONIC));
+	attr.sample_period = clock.jitter.tick;
+	clock.event = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (clock.event < 0 && errno == ENODEV)
 		return -ENODEV;
-	if (fd < 0)
+	if (clock.event < 0)
 		return loader__refused(-errno, "open the sampling clock");
-	if (array__push(&clocks->events, fd))
-		return close(fd), -ENOMEM;
-	link = bpf_program__attach_perf_event(on_tick, fd);
+	if (array__push(&clocks->clocks, clock))
+		return close(clock.event), -ENOMEM;
+	link = bpf_program__attach_perf_event(on_tick, clock.event);
 	if (!link)
 		return error__errno(-errno, "cannot attach to the clock of CPU %d", cpu);
 	if (array__push(&clocks->links, link))
@@ -70,13 +93,7 @@ int clocks__new(struct bpf_program *on_tick, uint32_t period_ns, const struct ca
 		struct clocks **out)
 {
 	_cleanup_(clocks__freep) struct clocks *clocks = calloc(1, sizeof(*clocks));
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-	};
 	int cpus = libbpf_num_possible_cpus();
-	uint64_t now = now_ns(CLOCK_MONOTONIC);
 	int err;
 
 	if (!clocks)
@@ -86,16 +103,12 @@ int clocks__new(struct bpf_program *on_tick, uint32_t period_ns, const struct ca
 	clocks->period_ns = period_ns;
 	clocks->cpus = cpus < CAPTURE_MAX_CPUS ? (size_t)cpus : CAPTURE_MAX_CPUS;
 	clocks->cost = calloc(clocks->cpus, sizeof(*clocks->cost));
-	err = clock_throttle__new(period_ns, clocks->cpus, clocks->overhead_ns + PROGRAM_NS, now,
-				  &clocks->throttle);
+	err = clock_throttle__new(period_ns, clocks->cpus, clocks->overhead_ns + PROGRAM_NS,
+				  now_ns(CLOCK_MONOTONIC), &clocks->throttle);
 	if (err || !clocks->cost)
 		return -ENOMEM;
-	clock_jitter__start(&clocks->jitter,
-			    clocks->period_ns << clock_throttle__shift(clocks->throttle),
-			    random_number(), now);
-	attr.sample_period = clocks->jitter.tick;
 	for (int cpu = 0; cpu < cpus; cpu++) {
-		err = add_clock(clocks, &attr, on_tick, cpu);
+		err = add_clock(clocks, on_tick, cpu);
 		if (err && err != -ENODEV)
 			return err;
 	}
@@ -117,17 +130,19 @@ static bool throttle(struct clocks *clocks, uint64_t now)
 
 void clocks__adjust(struct clocks *clocks)
 {
-	struct clock_jitter *jitter = &clocks->jitter;
 	uint64_t now = now_ns(CLOCK_MONOTONIC);
+	bool is_new = throttle(clocks, now);
 
-	if (throttle(clocks, now))
-		clock_jitter__set_period(
-			jitter, clocks->period_ns << clock_throttle__shift(clocks->throttle),
-			random_number(), now);
-	else if (!clock_jitter__step(jitter, random_number(), now))
-		return;
-	for (size_t i = 0; i < clocks->events.n; i++)
-		ioctl(clocks->events.data[i], PERF_EVENT_IOC_PERIOD, &jitter->tick);
+	for (size_t i = 0; i < clocks->clocks.n; i++) {
+		struct cpu_clock *clock = &clocks->clocks.data[i];
+
+		if (is_new)
+			clock_jitter__set_period(&clock->jitter, spacing_ns(clocks),
+						 random_number(), now);
+		else if (!clock_jitter__step(&clock->jitter, random_number(), now))
+			continue;
+		ioctl(clock->event, PERF_EVENT_IOC_PERIOD, &clock->jitter.tick);
+	}
 }
 
 uint64_t clocks__slowest(const struct clocks *clocks, uint64_t *share)
@@ -139,12 +154,12 @@ void clocks__free(struct clocks *clocks)
 {
 	for (size_t i = 0; i < clocks->links.n; i++)
 		bpf_link__destroy(clocks->links.data[i]);
-	for (size_t i = 0; i < clocks->events.n; i++)
-		close(clocks->events.data[i]);
+	for (size_t i = 0; i < clocks->clocks.n; i++)
+		close(clocks->clocks.data[i].event);
 	if (clocks->throttle)
 		clock_throttle__free(clocks->throttle);
 	free(clocks->cost);
 	array__free(&clocks->links);
-	array__free(&clocks->events);
+	array__free(&clocks->clocks);
 	free(clocks);
 }
