@@ -18,7 +18,7 @@
 
 #define CAUSAL_ENVIRONMENT "DWELL_CAUSAL" /* names the descriptor */
 #define CAUSAL_MAGIC	   0x6c61737561636c64ull
-#define CAUSAL_VERSION	   4
+#define CAUSAL_VERSION	   5
 #define CAUSAL_PAGE	   4096
 
 /* A hash table by tid with linear probing: CAUSAL_PROBES slots from CAUSAL_HOME(tid) on. */
@@ -29,10 +29,13 @@
 #define CAUSAL_SLOT(place) ((place) & (CAUSAL_SLOTS - 1))
 
 /*
- * The signal mask of libdwell.so's handler: all signals but the two that cannot be blocked. The
- * kernel side recognizes the handler by it, and sends no signal to a process without.
+ * The signal mask of libdwell.so's handler: all signals but the two that cannot be blocked, and
+ * those that are ignored by default (SIGCHLD, SIGCONT, SIGURG, SIGWINCH). The kernel drops an
+ * ignored signal only if the thread that it is sent to does not block it. Otherwise it wakes
+ * another thread of the process, whose system call may fail with EINTR. The kernel side recognizes
+ * the handler by the mask, and sends no signal to a process without.
  */
-#define CAUSAL_HANDLER_MASK 0xfffffffffffbfeffull
+#define CAUSAL_HANDLER_MASK 0xfffffffff7b8feffull
 
 enum causal_pausing {
 	CAUSAL_RUNS = 0,

@@ -141,6 +141,25 @@ static void spin_part(struct causal_slot *slot, uint32_t epoch)
 	}
 }
 
+/*
+ * Blocks those signals outside of CAUSAL_HANDLER_MASK for which the program has a handler, until
+ * our handler returns.
+ */
+static void block_handled_signals(void)
+{
+	static const int signals[] = {SIGCHLD, SIGCONT, SIGURG, SIGWINCH};
+	struct kernel_sigaction action;
+	uint64_t handled = 0;
+
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (!kernel_call(SYS_rt_sigaction, signals[i], 0, (long)&action,
+				 sizeof(action.mask)) &&
+		    (uintptr_t)action.handler > 1)
+			handled |= 1ULL << (signals[i] - 1);
+	if (handled)
+		kernel_call(SYS_rt_sigprocmask, SIG_BLOCK, (long)&handled, 0, sizeof(handled));
+}
+
 static void pause_thread(void)
 {
 	struct causal_slot *slot = find_slot();
@@ -149,6 +168,7 @@ static void pause_thread(void)
 
 	if (!slot)
 		return;
+	block_handled_signals();
 	epoch = slot->epoch;
 	__atomic_store_n(&slot->pausing, CAUSAL_PAUSES, __ATOMIC_RELEASE);
 	if (slot->asleep)
@@ -182,7 +202,7 @@ static void install_handler(int number)
 		.handler = on_signal,
 		.flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK | SA_RESTORER_KERNEL,
 		.restorer = pause_restore,
-		.mask = ~0ULL,
+		.mask = CAUSAL_HANDLER_MASK,
 	};
 	struct kernel_sigaction before;
 
