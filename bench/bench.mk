@@ -21,7 +21,7 @@ COUNTING_OBJ := $(BUILD)/bench/programs/count_calls.o $(BUILD)/bench/programs/co
 COUNTING_CC := $(if $(DWELL_CC),$(COUNTING)/dwell-cc $(COUNTING)/compiler/libdwell-calls.a)
 BENCH += $(COUNTING_CC)
 
-$(BUILD)/bench/programs/count_calls.o: CFLAGS += -fPIC
+$(BUILD)/bench/programs/count_calls.o: override CFLAGS += -fPIC
 
 $(BUILD)/bench/programs/%.o: bench/programs/%.S
 	$(call say,AS,$<)
@@ -41,7 +41,7 @@ $(COUNTING)/dwell-cc: $(DWELL_CC)
 	$(Q)cp $(filter %.so,$(DWELL_CC)) $(COUNTING)/compiler
 
 $(BUILD)/bench/walks.o: $(BUILD)/bench/walks.skel.h
-$(BUILD)/bench/walks.o: CFLAGS += -fno-omit-frame-pointer
+$(BUILD)/bench/walks.o: override CFLAGS += -fno-omit-frame-pointer
 
 bench-programs: $(BUILD)/dwell $(DWELL_CC) programs $(BENCH)
 

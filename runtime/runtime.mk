@@ -6,7 +6,7 @@ RUNTIME_SRC := $(wildcard runtime/*.c)
 RUNTIME_OBJ := $(RUNTIME_SRC:%.c=$(BUILD)/%.o)
 RUNTIME := $(BUILD)/libdwell.so
 
-$(RUNTIME_OBJ): CFLAGS += -fPIC -fvisibility=hidden -fno-stack-protector
+$(RUNTIME_OBJ): override CFLAGS += -fPIC -fvisibility=hidden -fno-stack-protector
 
 $(RUNTIME): $(RUNTIME_OBJ)
 	$(call say,LINK,$@)

@@ -21,7 +21,7 @@ PROGRAM_FLAGS := -D_GNU_SOURCE -I. -O2 -g -fomit-frame-pointer
 PROGRAM_OBJECTS := $(BUILD)/tests/objects
 PROGRAM_COMMON := $(wildcard tests/programs/common/*.c)
 
-SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+SANITIZE := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SANITIZED := $(UNIT:$(BUILD)/%=$(BUILD)/asan/%)
 
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/libdwell.a

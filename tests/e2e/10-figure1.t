@@ -15,7 +15,8 @@ use Time::HiRes qw(sleep);
 
 need_recording();
 
-my $seconds = 20;
+# The points of 20 s at the default period.
+my ($seconds, @period) = (10, '-c', 500);
 
 sub share {
 	my ($report, $comm, %want) = @_;
@@ -43,8 +44,8 @@ sub folded_share {
 for my $case (1, 2) {
 	# Rounds of several sampling periods. What takes about as long as one can be in step with
 	# a tempo for as long as that is kept: 0.7 points of a third, then, and at times 2.
-	my $got = record(['-o', "case$case.data"], program('figure1'), '--case', $case,
-		'--keep-cpus-busy', '--fold', 4, '--seconds', $seconds);
+	my $got = record(['-o', "case$case.data", @period], program('figure1'), '--case', $case,
+		'--keep-cpus-busy', '--fold', 2, '--seconds', $seconds);
 	is($got->{status}, 0, "case $case is recorded");
 	my $truth = $got->{truth};
 	my ($t1, $t2) = @{$truth->{threads}};

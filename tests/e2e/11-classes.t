@@ -18,8 +18,8 @@ need_recording();
 my @classes = qw(cpu io lock sched other);
 
 for my $scale (qw(short long mixed)) {
-	my $got = record(['-o', "$scale.data"], program('classes'), '--scale', $scale, '--keep-cpus-busy',
-		'--seconds', full(30, 10));
+	my $got = record(['-o', "$scale.data", '-c', 500], program('classes'), '--scale', $scale, '--keep-cpus-busy',
+		'--seconds', full(30, 5));
 	is($got->{status}, 0, "$scale intervals are recorded");
 	my $report = report('-i', "$scale.data");
 	my %truth = map { $_->{tid} => $_ } @{$got->{truth}{threads}};

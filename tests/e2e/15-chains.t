@@ -18,7 +18,7 @@ use Time::HiRes qw(sleep);
 
 need_recording();
 
-my $seconds = full(10, 2);
+my $seconds = full(10, 1);
 
 # All chains a thread can be seen in: of "a b c", also "a" and "a b"; of a handler that
 # interrupts any of these, each of them with the handler's functions below.
@@ -93,17 +93,17 @@ sub check {
 	my ($program, @arguments) = @_;
 	my $count;
 	for (my $run = $seconds; $run <= 4 * $seconds; $run *= 2) {
-		my $got = record(['-o', "$program.data"], program($program), '--seconds', $run, @arguments);
+		my $got = record(['-o', "$program.data", '-c', 500], program($program), '--seconds', $run, @arguments);
 		return fail("$program is recorded") if $got->{status};
 		$count = count_chains($program, $got->{truth});
-		last if min(map { $count->{in_place}{$_} // 0 } keys %{$count->{samples}}) > 20 * $seconds / 2;
+		last if min(map { $count->{in_place}{$_} // 0 } keys %{$count->{samples}}) > 20 * $seconds;
 	}
 	my ($samples, $right) = (0, 0);
 	for my $name (sort keys %{$count->{samples}}) {
 		my ($of, $good) = ($count->{samples}{$name}, $count->{right}{$name} // 0);
 		$samples += $of;
 		$right += $good;
-		cmp_ok($count->{in_place}{$name} // 0, '>', 20 * $seconds / 2, "$program: there are samples of $name");
+		cmp_ok($count->{in_place}{$name} // 0, '>', 20 * $seconds, "$program: there are samples of $name");
 		cmp_ok($of - $good, '<', binomial_bound($of, 0.005), "$program: $name, $good of $of chains are right");
 	}
 	cmp_ok($right, '>=', 0.995 * $samples, "$program: $right of $samples in all");

@@ -14,7 +14,7 @@ use Test::More;
 
 need_recording();
 
-my $seconds = full(10, 2);
+my $seconds = full(10, 1);
 
 # The threads of which the report has another idle time than they measured.
 sub differences {
@@ -40,7 +40,7 @@ sub compare {
 	my ($name, @options) = @_;
 	my ($got, $report, @off);
 	for (1 .. 3) {
-		$got = record(['-o', "$name.data", @options], program('idle'), $name, '--seconds', $seconds);
+		$got = record(['-o', "$name.data", '-c', 500, @options], program('idle'), $name, '--seconds', $seconds);
 		last if $got->{status};
 		$report = report('-i', "$name.data");
 		@off = differences($report, $got->{truth});

@@ -14,7 +14,7 @@ use Test::More;
 
 need_recording();
 
-my $seconds = full(10, 2);
+my ($seconds, $period_ns) = (full(10, 1), 500_000);
 my @servers = map { "server$_" } 0 .. 2;
 
 # Per server: blocked time in epoll_wait() that is idle, and that is not by who ended it.
@@ -23,7 +23,7 @@ sub found {
 	my %found;
 	for my $event (events('-i', $file, '--no-stacks')) {
 		next unless $event->{event} eq 'interval' && $event->{kind} eq 'epoll' && $event->{comm} =~ /^server\d$/;
-		my $ns = $trace ? $event->{t_wake_ns} - $event->{t_out_ns} : $event->{blocked_points} * 1e6;
+		my $ns = $trace ? $event->{t_wake_ns} - $event->{t_out_ns} : $event->{blocked_points} * $period_ns;
 		my $of = $found{$event->{comm}} //= {};
 		$of->{idle} += $ns if $event->{idle} ne 'no';
 		$of->{waits} += $ns if $event->{idle} eq 'no';
@@ -40,7 +40,7 @@ sub differences {
 	my $check = sub {
 		my ($what, $ns, $true) = @_;
 		my ($share, $true_share) = map { 100 * ($_ // 0) / ($seconds * 1e9) } $ns, $true;
-		my $bound = 2 + ($trace ? 0 : share_bound($true_share, $seconds * 1000));
+		my $bound = 2 + ($trace ? 0 : share_bound($true_share, $seconds * 1e9 / $period_ns));
 		push @off, sprintf('%s %.1f%% for %.1f%%', $what, $share, $true_share) if abs($share - $true_share) > $bound;
 	};
 	for my $server (@servers) {
@@ -64,7 +64,7 @@ sub compare {
 	for (1 .. 3) {
 		unlink 'ports';
 		my $clients = start(program('latch'), 'clients', "$DIR/ports");
-		$got = record(['-o', "$name.data", @options], program('latch'), $name, '--seconds', $seconds, '--ports',
+		$got = record(['-o', "$name.data", '-c', $period_ns / 1000, @options], program('latch'), $name, '--seconds', $seconds, '--ports',
 			"$DIR/ports");
 		$got->{status} ? stop($clients) : finish($clients);
 		last if $got->{status};

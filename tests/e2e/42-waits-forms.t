@@ -27,7 +27,7 @@ like($dot->{out}, qr/^digraph/, 'there is a graph for graphviz');
 like($dot->{out}, qr/label="left", shape=box, style=filled, fillcolor=salmon/, 'that marks the knot');
 
 # Parts of the recording.
-my $part = waits('-i', 'imbalance-trace.data', '--time', '1,2', '--unfold');
+my $part = waits('-i', 'imbalance-trace.data', '--time', '0.5,1.5', '--unfold');
 is($part->{window_ns}, 1e9, 'a window is as long as asked for');
 is(members($part->{verdict}), 'left right', 'and has the same knot');
 my $tid = vertex($part, 'left')->{tid};

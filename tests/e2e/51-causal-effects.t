@@ -31,7 +31,7 @@ no_effect($none, 'sleeper', 0.5, 'round', 0.15, 'sleeper: no effect');
 # of them, though each is as brief as a nap.
 # What other programs do meanwhile can look like an effect, as long as there is little data: the
 # profile grows before it says that there is one.
-my @naps = (['--target', 'burn', '--speedup', '50'], program('naps'), '--seconds', 16);
+my @naps = (['--experiment', '100ms', '--target', 'burn', '--speedup', '50'], program('naps'), '--seconds', 6);
 my ($nap, $slack);
 for my $run (0 .. 7) {
 	my $naps = $run ? causal_more(@naps) : causal(@naps);

@@ -52,7 +52,8 @@ for my $closing (['perl', '-MPOSIX', '-e', 'POSIX::close($_) for 3 .. 65535; exe
 }
 
 # It ends when it knows, and the program runs on.
-$got = causal(['--until-sure=20', '--target', 'burn', '--speedup', '50'], program('undisturbed'), '--seconds', 8);
+$got = causal(['--until-sure=20', '--experiment', '100ms', '--target', 'burn', '--speedup', '50'], program('undisturbed'),
+	'--seconds', 4);
 undisturbed($got, 'behind the last experiment it runs on');
 
 done_testing();
