@@ -143,16 +143,28 @@ static void object_find_files(struct object *object, struct object_context *cont
 		object->diagnostic = NULL;
 }
 
-/* Whether @address is in a PLT section, whose stubs are named after their targets. */
-static bool is_stub(const struct elf_file *file, uint64_t address)
+/* PLT sections, whose stubs are named after their targets. */
+static const char *const stub_sections[] = {".plt", ".plt.sec", ".plt.got", ".plt.bnd"};
+
+struct stubs {
+	GElf_Shdr sections[ARRAY_SIZE(stub_sections)];
+	size_t n;
+};
+
+static void find_stubs(const struct elf_file *file, struct stubs *stubs)
 {
-	static const char *const names[] = {".plt", ".plt.sec", ".plt.got", ".plt.bnd"};
+	stubs->n = 0;
+	for (size_t i = 0; i < ARRAY_SIZE(stub_sections); i++)
+		if (elf_file__section(file, stub_sections[i], &stubs->sections[stubs->n]))
+			stubs->n++;
+}
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		GElf_Shdr section;
+static bool is_stub(const struct stubs *stubs, uint64_t address)
+{
+	for (size_t i = 0; i < stubs->n; i++) {
+		const GElf_Shdr *section = &stubs->sections[i];
 
-		if (elf_file__section(file, names[i], &section) && address >= section.sh_addr &&
-		    address - section.sh_addr < section.sh_size)
+		if (address >= section->sh_addr && address - section->sh_addr < section->sh_size)
 			return true;
 	}
 	return false;
@@ -168,7 +180,10 @@ static int object_add_synthetic(struct object *object, struct object_context *co
 	const struct elf_file *file = object->program;
 	struct frame_functions functions = {};
 	const char *name = strrchr(path, '/');
+	struct stubs stubs;
 	int err = frame_functions__read(file, &functions);
+
+	find_stubs(file, &stubs);
 
 	for (size_t i = 0; i < functions.list.n && !err; i++) {
 		const struct frame_function *function = &functions.list.data[i];
@@ -180,7 +195,7 @@ static int object_add_synthetic(struct object *object, struct object_context *co
 		};
 		char text[512];
 
-		if (is_stub(file, function->start))
+		if (is_stub(&stubs, function->start))
 			continue;
 		snprintf(text, sizeof(text), "%s+0x%" PRIx64, name ? name + 1 : path,
 			 function->start);
