@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The rate of the sampling clocks: it jitters, but is exact on average. A clock with a constant
+ * The rate of a CPU's sampling clock: it jitters, but is exact on average. A clock with a constant
  * rate would always sample a program of a similar period at the same phase, so a new rate is drawn
  * at intervals, between 0.8 and 1.2 ticks per period. Setting the rate restarts the clock's period,
  * and loses the part that had passed. Each new rate compensates for that and for the deviations of
@@ -19,7 +19,7 @@
 
 struct clock_jitter {
 	uint64_t period; /* of sampling, ns */
-	uint64_t tick;	 /* the clocks' current period, ns */
+	uint64_t tick;	 /* the clock's current period, ns */
 	uint64_t since;	 /* when that was set */
 	int64_t behind;	 /* ns for which ticks are missing; below 0: there were too many */
 };
@@ -29,9 +29,9 @@ struct clock_jitter {
 void clock_jitter__start(struct clock_jitter *jitter, uint64_t period, uint32_t random,
 			 uint64_t now);
 
-/* Changes the sampling period. The caller sets the clocks to jitter->tick. */
+/* Changes the sampling period. The caller sets the clock to jitter->tick. */
 void clock_jitter__set_period(struct clock_jitter *jitter, uint64_t period, uint32_t random,
 			      uint64_t now);
 
-/* To be called often. True: the caller sets the clocks to jitter->tick, at once. */
+/* To be called often. True: the caller sets the clock to jitter->tick, at once. */
 bool clock_jitter__step(struct clock_jitter *jitter, uint32_t random, uint64_t now);

@@ -3,6 +3,8 @@
 #
 # --until-sure: experiments end when the best target is known. On a busy machine that may take
 # longer than a run, so others are added to it, of which one has to come to an end by itself.
+#
+# Runs alone.
 use strict;
 use warnings;
 
