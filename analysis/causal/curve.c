@@ -121,13 +121,13 @@ static void builder__fit(struct builder *builder)
 }
 
 /* An error of the mean of the runs without a speedup, which all results share. 0 for halves. */
-static double builder__base_error(const struct builder *builder, struct causal_random *random)
+static double builder__base_error(const struct builder *builder, struct random *random)
 {
 	return causal_noise__mean(builder->noise, builder->series->base_runs, random);
 }
 
 static void builder__resample(struct builder *builder, size_t round, double worst_at,
-			      const struct causal_group *group, struct causal_random *random,
+			      const struct causal_group *group, struct random *random,
 			      struct fit_point *points, struct resampled *out)
 {
 	const struct causal_curve *curve = builder->curve;
@@ -138,7 +138,7 @@ static void builder__resample(struct builder *builder, size_t round, double wors
 
 	if (group && group->factor_error > 0)
 		factor *= exp(group->factor_error *
-			      causal_fit__normal_quantile(fmax(causal_random__unit(random), 1e-9)));
+			      causal_fit__normal_quantile(fmax(random__unit(random), 1e-9)));
 	for (size_t i = 0; i < n; i++) {
 		const struct causal_cell *cell = builder->cells.data[i];
 		double error = causal_noise__mean(builder->noise, cell->n, random) - base;
@@ -200,7 +200,7 @@ static int builder__bootstrap(struct builder *builder, const struct causal_group
 	size_t n = builder->points.n, resamples = builder->resamples;
 	_cleanup_free_ double *memory = calloc((n + 5) * resamples, sizeof(*memory));
 	_cleanup_free_ struct fit_point *points = calloc(n, sizeof(*points));
-	struct causal_random random = {.state = seed};
+	struct random random = {.state = seed};
 	struct resampled resampled;
 	double worst_at;
 
@@ -263,7 +263,7 @@ int causal_curve__make(const struct causal_series *series, const struct causal_g
 }
 
 /* An error of the slope, drawn at random. */
-static double builder__slope_error(const struct builder *builder, struct causal_random *random)
+static double builder__slope_error(const struct builder *builder, struct random *random)
 {
 	double base = builder__base_error(builder, random), xx = 0, xy = 0;
 
@@ -291,7 +291,7 @@ static int causal_curve__slope_error_tails(const struct causal_series *series,
 	struct builder builder = {.series = series, .noise = noise, .curve = &scratch};
 	size_t resamples = (size_t)fmin(TAIL_RESAMPLES / rare, MAX_RESAMPLES);
 	_cleanup_free_ double *errors = calloc(resamples, sizeof(*errors));
-	struct causal_random random = {.state = ~seed};
+	struct random random = {.state = ~seed};
 	int err = errors ? builder__begin(&builder) : -ENOMEM;
 
 	for (size_t i = 0; i < resamples && !err; i++)

@@ -334,20 +334,20 @@ struct causal_noise causal_noise__of(const struct causal_estimates *estimates,
 	return noise;
 }
 
-static double noise__draw(const struct causal_noise *noise, struct causal_random *random)
+static double noise__draw(const struct causal_noise *noise, struct random *random)
 {
 	double u;
 
 	if (!noise->n_others) {
-		u = fmax(causal_random__unit(random), 1e-9);
+		u = fmax(random__unit(random), 1e-9);
 		return noise->sigma * causal_fit__normal_quantile(u);
 	}
-	if (noise->n_own && causal_random__unit(random) < noise->own_share)
-		return noise->t_factor * noise->own[causal_random__below(random, noise->n_own)];
-	return noise->t_factor * noise->others[causal_random__below(random, noise->n_others)];
+	if (noise->n_own && random__unit(random) < noise->own_share)
+		return noise->t_factor * noise->own[random__below(random, noise->n_own)];
+	return noise->t_factor * noise->others[random__below(random, noise->n_others)];
 }
 
-double causal_noise__mean(const struct causal_noise *noise, size_t n, struct causal_random *random)
+double causal_noise__mean(const struct causal_noise *noise, size_t n, struct random *random)
 {
 	size_t draws = n < MAX_DRAWS ? n : MAX_DRAWS;
 	double sum = 0;

@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "analysis/causal/random.h"
+#include "base/random.h"
 #include "analysis/causal/series.h"
 
 /* Relative errors of pairs, to draw from. */
@@ -49,4 +49,4 @@ struct causal_noise causal_noise__of(const struct causal_estimates *estimates,
 				     const struct causal_series *series);
 
 /* The mean of @n errors, drawn at random. */
-double causal_noise__mean(const struct causal_noise *noise, size_t n, struct causal_random *random);
+double causal_noise__mean(const struct causal_noise *noise, size_t n, struct random *random);

@@ -19,6 +19,7 @@ struct product_thread {
 	bool cpus_busy;	      /* no CPU was idle then */
 	bool counted_running; /* in causal_running, though it has no CPU */
 	bool counted_queued;  /* in product_cpu.queued of ready_cpu */
+	bool paused_at_tick;  /* a tick requested its last pause, and none has come since its end */
 	__u64 global_at_switch_out; /* causal_area.global then */
 	__u64 cpu_credit_at_ready;  /* causal_cpu_credit() when it became runnable */
 	__u64 cpu_used_at_ready;    /* causal_cpu_used(), likewise */
@@ -28,11 +29,10 @@ struct product_thread {
 	__u64 blocked_ns;     /* of the last wait if a target is a kind; 0: attributed, or none */
 	__u64 wait_credit_at; /* when it was last credited for a wait; 0: the last had no credit */
 	__u64 wait_credit_ns; /* that credit */
-	__u64 wait_credit_from; /* begin of that wait */
-	__u64 wait_credit_to;	/* and its wakeup */
-	bool paused_at_tick; /* a tick requested its last pause, and none has come since its end */
-	__u64 least_debt;    /* since debt was last due, with causal_settle */
-	__u64 settle_at;     /* debt is not due before */
+	__u64 wait_credit_from;	 /* begin of that wait */
+	__u64 wait_credit_to;	 /* and its wakeup */
+	__u64 least_debt;	 /* since debt was last due, with causal_settle */
+	__u64 settle_at;	 /* debt is not due before */
 	__u64 signal_blocked_at; /* when it was first seen to block the signal; 0: it does not */
 };
 

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/random.h"
 #include "collect/causal/files.h"
 #include "collect/causal/points.h"
 #include "collect/causal/targets.h"
@@ -34,29 +34,20 @@ struct run {
 	struct experimenter *experimenter;
 	struct causal_writer *writer;
 	struct causal_target_at *target; /* of the experiment in progress */
-	uint64_t random;
+	struct random random;
 	uint64_t start;
 	bool whole;	/* an end-to-end experiment is in progress */
 	double speedup; /* of that */
 	int error;
 };
 
-static uint64_t draw(struct run *run)
-{
-	/* xorshift64* */
-	run->random ^= run->random >> 12;
-	run->random ^= run->random << 25;
-	run->random ^= run->random >> 27;
-	return run->random * 0x2545f4914f6cdd1dULL;
-}
-
 static double draw_speedup(struct run *run)
 {
 	size_t n = run->config->speedups.n;
 
 	if (n)
-		return run->config->speedups.data[draw(run) % n];
-	return (double)(draw(run) % SPEEDUP_STEPS + 1) / SPEEDUP_STEPS;
+		return run->config->speedups.data[random__next(&run->random) % n];
+	return (double)(random__next(&run->random) % SPEEDUP_STEPS + 1) / SPEEDUP_STEPS;
 }
 
 /* Writes a finished experiment. */
@@ -85,14 +76,14 @@ static uint64_t begin_whole_run(struct run *run, uint64_t now)
 {
 	if (run->whole)
 		return now + UPDATE_NS;
-	run->target = causal_targets__choose(run->targets, draw(run));
+	run->target = causal_targets__choose(run->targets, random__next(&run->random));
 	if (!run->target)
 		return now + UPDATE_NS;
 	run->error = causal_targets__select(run->targets, run->target);
 	if (run->error)
 		return 0;
 	run->whole = true;
-	run->speedup = draw(run) >> 32 & 1 ? draw_speedup(run) : 0;
+	run->speedup = random__next(&run->random) >> 32 & 1 ? draw_speedup(run) : 0;
 	virtual_time__speed_up(run->vtime, 0, run->speedup);
 	return now + UPDATE_NS;
 }
@@ -130,7 +121,7 @@ static uint64_t begin_experiment(struct run *run, uint64_t now)
 
 	if (run->config->end_to_end)
 		return begin_whole_run(run, now);
-	run->target = causal_targets__choose(run->targets, draw(run));
+	run->target = causal_targets__choose(run->targets, random__next(&run->random));
 	if (!run->target || !causal_points__ready(run->points)) {
 		if (run->config->on_idle)
 			run->config->on_idle(run->config->arg, run->target ? "no progress point yet"
@@ -141,7 +132,7 @@ static uint64_t begin_experiment(struct run *run, uint64_t now)
 	if (run->error)
 		return 0;
 	speedup = draw_speedup(run);
-	experimenter__begin(run->experimenter, speedup, draw(run) >> 32 & 1, now);
+	experimenter__begin(run->experimenter, speedup, random__next(&run->random) >> 32 & 1, now);
 	return now + 1;
 }
 
@@ -195,15 +186,6 @@ static uint64_t on_tick(void *arg, uint64_t now)
 	if (causal_points__set_breakpoints(run->points) && next > now + UPDATE_NS)
 		return now + UPDATE_NS;
 	return next;
-}
-
-static uint64_t seed(const struct causal_config *config)
-{
-	uint64_t random = config->seed;
-
-	if (!random && getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
-		random = now_ns(CLOCK_MONOTONIC);
-	return random ? random : 1;
 }
 
 static int open_writer(struct run *run)
@@ -423,7 +405,9 @@ static void free_run(struct run *run)
 int causal__run(const struct causal_config *config, const volatile sig_atomic_t *stop,
 		struct causal_run_result *result)
 {
-	struct run run = {.config = config, .result = result, .random = seed(config)};
+	struct run run = {.config = config,
+			  .result = result,
+			  .random = {config->seed ? config->seed : random__seed()}};
 	int err;
 
 	*result = (struct causal_run_result){.status = -1};

@@ -5,9 +5,7 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-#include <sys/random.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <bpf/libbpf.h>
@@ -16,6 +14,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/random.h"
 #include "collect/core/clock_jitter.h"
 #include "collect/core/clock_throttle.h"
 #include "collect/core/loader.h"
@@ -43,15 +42,12 @@ struct clocks {
 	size_t cpus;
 	uint64_t overhead_ns; /* of a tick, besides its program */
 	uint64_t period_ns;   /* as asked for */
+	struct random random;
 };
 
-static uint32_t random_number(void)
+static uint32_t random_number(struct clocks *clocks)
 {
-	uint32_t random;
-
-	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
-		random = (uint32_t)clock();
-	return random;
+	return (uint32_t)random__next(&clocks->random);
 }
 
 /* ns between ticks on average, now. */
@@ -71,7 +67,7 @@ static int add_clock(struct clocks *clocks, struct bpf_program *on_tick, int cpu
 	struct cpu_clock clock;
 	struct bpf_link *link;
 
-	clock_jitter__start(&clock.jitter, spacing_ns(clocks), random_number(),
+	clock_jitter__start(&clock.jitter, spacing_ns(clocks), random_number(clocks),
 			    now_ns(CLOCK_MONOTONIC));
 	attr.sample_period = clock.jitter.tick;
 	clock.event = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
@@ -99,6 +95,7 @@ int clocks__new(struct bpf_program *on_tick, uint32_t period_ns, const struct ca
 	if (!clocks)
 		return -ENOMEM;
 	clocks->costs = costs;
+	clocks->random.state = random__seed();
 	clocks->overhead_ns = tick_overhead__measure();
 	clocks->period_ns = period_ns;
 	clocks->cpus = cpus < CAPTURE_MAX_CPUS ? (size_t)cpus : CAPTURE_MAX_CPUS;
@@ -138,8 +135,8 @@ void clocks__adjust(struct clocks *clocks)
 
 		if (is_new)
 			clock_jitter__set_period(&clock->jitter, spacing_ns(clocks),
-						 random_number(), now);
-		else if (!clock_jitter__step(&clock->jitter, random_number(), now))
+						 random_number(clocks), now);
+		else if (!clock_jitter__step(&clock->jitter, random_number(clocks), now))
 			continue;
 		ioctl(clock->event, PERF_EVENT_IOC_PERIOD, &clock->jitter.tick);
 	}

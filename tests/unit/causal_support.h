@@ -18,13 +18,13 @@
 
 #include "analysis/causal/prediction.h"
 #include "analysis/causal/fit.h"
-#include "analysis/causal/random.h"
+#include "base/random.h"
 #include "base/error.h"
 
 #define MS 1000000ull
 
 struct machine {
-	struct causal_random random;
+	struct random random;
 	double half_ns;
 	double period_ns; /* between visits */
 	double scatter;	  /* of each half, standard deviation */
@@ -49,7 +49,7 @@ static inline struct machine machine__noisy(uint64_t seed)
 
 static inline double machine__unit(struct machine *machine)
 {
-	return causal_random__unit(&machine->random);
+	return random__unit(&machine->random);
 }
 
 static inline double machine__normal(struct machine *machine)
