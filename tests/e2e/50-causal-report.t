@@ -8,7 +8,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Dwell;
-use JSON::PP ();
+use JSON::XS ();
 use Test::More;
 
 need_dwell();
@@ -25,7 +25,7 @@ sub normal {
 	return sqrt(-2 * log(1 - random())) * cos(6.2831853 * random());
 }
 
-my $json = JSON::PP->new->canonical;
+my $json = JSON::XS->new->canonical;
 
 # As dwell writes it: the type and the run come first.
 sub line {

@@ -9,7 +9,7 @@ use File::Basename qw(dirname);
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Dwell;
-use JSON::PP ();
+use JSON::XS ();
 use List::Util qw(max min sum);
 use POSIX ();
 use Page;
@@ -56,13 +56,13 @@ spew('damaged.html', $whole =~ s{(id="index">.{100}).*?</script>}{$1</script>}sr
 # The path of a thread that is not the command's first.
 my ($t2) = grep { $_->{comm} eq 'T2' } @{save('threads.json', 'report', '-i', 'trace.data', '--json', '--sort', 'comm,tid,class')->{rows}};
 save('', 'html', '-i', 'trace.data', '--of', $t2->{tid}, '-o', 'of.html');
-spew('of.json', JSON::PP->new->encode({name => 'T2', tid => $t2->{tid}}));
+spew('of.json', JSON::XS->new->encode({name => 'T2', tid => $t2->{tid}}));
 
 # As those of long recordings: times in units of 128 ns. The path covers half of the time.
 my $scaled = Page->read($whole);
 $_->{unit_ns} = 128, $_->{duration_ns} *= 256 for $scaled->{index}{recordings}[0];
 # And a file without names of functions, and a length in a sentence.
-push @{$scaled->{index}{recordings}[0]{diagnostics}}, {label => 'symbols', text => 'no names for code in 71% of the samples', well => JSON::PP::false};
+push @{$scaled->{index}{recordings}[0]{diagnostics}}, {label => 'symbols', text => 'no names for code in 71% of the samples', well => \0};
 $_->{text} .= ' It is 9.6 us.' for @{$scaled->{index}{verdicts}};
 spew('scaled.html', $scaled->with_index($scaled->{index}));
 
@@ -84,7 +84,7 @@ save('causal.json', 'causal', 'report', '--json', "$root/tests/data/causal/small
 my $index = Page->read($whole)->{index}{recordings}[0];
 # Threads that were recorded only for their wakeups, as kernel workers are, and what they did.
 my @others = grep { $_->{recorded} && $_->{waker_only} } @{$index->{threads}};
-spew('others.json', JSON::PP->new->encode({count => scalar @others, ns => sum(map { @{$_->{ns}} } @others)}));
+spew('others.json', JSON::XS->new->encode({count => scalar @others, ns => sum(map { @{$_->{ns}} } @others)}));
 # An edge of the program's own threads. On a busy machine they may not wait at all for a while.
 my (@part, $part, $edge);
 for my $bins ([40, 80], [30, 90], [10, 110], [0, 120]) {
@@ -96,17 +96,17 @@ for my $bins ([40, 80], [30, 90], [10, 110], [0, 120]) {
 # And a class that none of its waits has.
 my %has = map { ($_->{class} => 1) } @{$edge->{stacks}};
 my ($other) = grep { !$has{(qw(cpu io lock sched other))[$_]} } 1 .. 4;
-spew('part.json', JSON::PP->new->encode({from => $part[0], until => $part[1], edge => $edge, other => 1 << $other}));
+spew('part.json', JSON::XS->new->encode({from => $part[0], until => $part[1], edge => $edge, other => 1 << $other}));
 
 # Comms have 15 bytes.
-spew('hostile.json', JSON::PP->new->encode([map { substr $_, 0, 15 } @names[0 .. 2]]));
+spew('hostile.json', JSON::XS->new->encode([map { substr $_, 0, 15 } @names[0 .. 2]]));
 
 # The longest wait of T1 for a lock that T2 ended: a time in it, and the number of T1 in the page.
 my %tid = map { $_->{comm} => $_->{tid} } @{$threads->{rows}};
 my ($wait) = sort { ($b->{t_wake_ns} - $b->{t_out_ns}) <=> ($a->{t_wake_ns} - $a->{t_out_ns}) }
 	grep { $_->{event} eq 'interval' && ($_->{waker_tid} // 0) == $tid{T2} } events('-i', 'trace.data', '--no-stacks', '--class', 'lock', '--tid', $tid{T1});
 my ($number) = grep { $index->{threads}[$_]{tid} == $tid{T1} } 1 .. $#{$index->{threads}};
-spew('wait.json', JSON::PP->new->encode({at => sprintf('%d.%d', $number, ($wait->{t_out_ns} + $wait->{t_wake_ns}) / 2), by => $tid{T2}}));
+spew('wait.json', JSON::XS->new->encode({at => sprintf('%d.%d', $number, ($wait->{t_out_ns} + $wait->{t_wake_ns}) / 2), by => $tid{T2}}));
 
 sub middle_of_bucket {
 	my ($bucket) = @_;
@@ -182,7 +182,7 @@ if (qx(uname -m) eq "x86_64\n") {
 	save('calls-path.json', 'path', '-i', 'calls.data', '--quantile', 99, '--json');
 	my $page = Page->read(slurp('calls.html'));
 	my ($from, $until) = map { int($_ * $page->{index}{recordings}[0]{duration_ns}) } 0.4, 0.7;
-	spew('calls.json', JSON::PP->new->utf8->encode({from => $from, until => $until, functions => [selected_calls($page, $from, $until)],
+	spew('calls.json', JSON::XS->new->utf8->encode({from => $from, until => $until, functions => [selected_calls($page, $from, $until)],
 		requests => selected_requests($page, $from, $until)}));
 }
 

@@ -3,9 +3,9 @@
 # What the end-to-end tests share: a directory of its own for every test,
 # running dwell and the known-answer programs, JSON, comparing shares.
 #
-# Only modules that come with perl are used. A test kills only what it started,
-# by its pid. A missing privilege skips a test, but fails it when CI=true.
-# DWELL_TEST_KEEP=1 keeps the directory.
+# Besides modules that come with perl, JSON::XS is used: it is sixty times as fast as JSON::PP.
+# A test kills only what it started, by its pid. A missing privilege skips a test, but fails it
+# when CI=true. DWELL_TEST_KEEP=1 keeps the directory.
 package Dwell;
 
 use strict;
@@ -17,7 +17,7 @@ use File::Basename qw(dirname);
 use File::Temp qw(tempdir);
 use IO::Handle;
 use IO::Socket::INET ();
-use JSON::PP ();
+use JSON::XS ();
 use POSIX qw(WNOHANG);
 use Test::More;
 use Time::HiRes qw(time sleep);
@@ -74,7 +74,7 @@ sub spew {
 
 sub decode {
 	my ($text) = @_;
-	my $value = eval { JSON::PP->new->utf8->decode($text) };
+	my $value = eval { JSON::XS->new->utf8->decode($text) };
 	diag("no JSON: " . substr($text, 0, 300)) unless defined $value;
 	return $value;
 }

@@ -8,7 +8,7 @@ use warnings;
 
 use Compress::Zlib qw(compress uncompress);
 use Dwell ();
-use JSON::PP ();
+use JSON::XS ();
 use MIME::Base64 qw(decode_base64 encode_base64);
 
 # Columns of the tables, in their order.
@@ -63,13 +63,13 @@ sub bytes {
 
 sub json {
 	my ($self, $name) = @_;
-	return JSON::PP->new->utf8->decode($self->bytes($name));
+	return JSON::XS->new->utf8->decode($self->bytes($name));
 }
 
 # The text of the page with another index.
 sub with_index {
 	my ($self, $index) = @_;
-	my $block = encode_base64(compress(JSON::PP->new->utf8->encode($index)), '');
+	my $block = encode_base64(compress(JSON::XS->new->utf8->encode($index)), '');
 	return $self->{text} =~ s{(id="index">)[^<]*}{$1$block}r;
 }
 
