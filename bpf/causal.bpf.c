@@ -47,7 +47,7 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct task_struct
 	if (state->run_state == RUN_STATE_ON_CPU)
 		ticks = take_due_tick(cpu, state->since, now, &due);
 	if (ticks)
-		causal_sample(task, state, SCRATCH_INTERVAL, ticks_ns(cpu, ticks), due);
+		causal_sample(task, state, SCRATCH_INTERVAL, ticks_ns(cpu, ticks));
 	if (state->run_state == RUN_STATE_OFF_CPU)
 		end_hidden_wait(task, state, now);
 	if (!begin_interval(task, state, now))
@@ -125,7 +125,7 @@ static __always_inline void credit_and_pause(void *ctx, struct task_struct *task
 	this_cpu()->product.own_at_switch_in += own; /* not credited for running on this CPU */
 	state->flags &= ~STATE_INTERVAL_PENDING;
 	if (syscall_of(task) == SYSCALL_NONE)
-		causal_pay(state->product.slot, false);
+		causal_pay(state->product.slot);
 }
 
 static __always_inline void thread_runs_again(void *ctx)
@@ -269,9 +269,7 @@ static __always_inline void sample_current(struct cpu_state *cpu, __u64 due, __u
 		return;
 	ticks = count_ticks(cpu, due, state->run_state == RUN_STATE_ON_CPU ? state->since : due,
 			    now);
-	causal_sample(task, state, SCRATCH_TICK, ticks_ns(cpu, ticks), due);
-	if (syscall_of(task) == SYSCALL_NONE)
-		causal_pay(state->product.slot, true);
+	causal_sample(task, state, SCRATCH_TICK, ticks_ns(cpu, ticks));
 }
 
 #define ERESTARTSYS	      512
@@ -290,7 +288,7 @@ int on_sys_exit(struct bpf_raw_tracepoint_args *ctx)
 	/* A signal of the program interrupted it, and must be handled before ours. */
 	if (ret <= -ERESTARTSYS && ret >= -ERESTART_RESTARTBLOCK)
 		return 0;
-	return causal_pay(number, false);
+	return causal_pay(number);
 }
 
 SEC("perf_event")
@@ -305,5 +303,24 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	tick_begin(cpu, ctx, now, &due);
 	sample_current(cpu, due, now);
 	tick_end(cpu, now);
+	return 0;
+}
+
+/*
+ * Threads that make no system calls pay their debt at ticks of a second clock. Pauses that began at
+ * ticks of the sampling clock would contain fewer of its ticks than their time deserves.
+ */
+SEC("perf_event")
+int on_second_tick(struct bpf_perf_event_data *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 number = this_cpu()->product.slot;
+	__u64 begin = bpf_ktime_get_ns();
+
+	if (!capture.active || !number || !causal_owes(number))
+		return 0;
+	if (syscall_of(task) == SYSCALL_NONE)
+		causal_pay(number);
+	this_capture_cpu()->tick_ns += bpf_ktime_get_ns() - begin;
 	return 0;
 }

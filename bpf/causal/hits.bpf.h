@@ -139,37 +139,17 @@ static __always_inline void causal_class_time(struct causal_area *area, struct c
 }
 
 /*
- * @ns, the time that a tick due at @due represents, without that of pauses. Where a pause is
- * independent of the clock, as many ticks fall into it as its time deserves: they count as 0,
- * others fully. A pause that a tick requests takes a multiple of the clock's period (causal_pay()),
- * so it ends soon after a tick, which is the last that falls into it; by how much later is
- * subtracted from the next one.
+ * Takes a clock tick, which represents @ns, in which @task, current, ran. A tick in a pause counts
+ * as 0, and others fully: pauses are independent of the clock, so as many ticks fall into them as
+ * their time deserves.
  */
-static __always_inline __u64 causal_tick_ns(struct thread_state *state,
-					    const struct causal_slot *slot, __u64 ns, __u64 due)
-{
-	__u64 from = due - ticks_ns(this_cpu(), 1), paused;
-
-	if (slot->pausing == CAUSAL_PAUSES)
-		return 0;
-	if (!state->product.paused_at_tick || slot->pausing != CAUSAL_RUNS)
-		return ns;
-	state->product.paused_at_tick = false;
-	paused = slot->asked > from ? slot->asked - from : 0;
-	return ns > paused ? ns - paused : 0;
-}
-
-/* Takes a clock tick due at @due, which represents @ns, in which @task, current, ran. */
 static __always_inline void causal_sample(struct task_struct *task, struct thread_state *state,
-					  __u32 use, __u64 ns, __u64 due)
+					  __u32 use, __u64 ns)
 {
 	struct causal_area *area = causal_area();
 	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
 
-	if (!ns || !slot)
-		return;
-	ns = causal_tick_ns(state, slot, ns, due);
-	if (!ns)
+	if (!ns || !slot || slot->pausing == CAUSAL_PAUSES)
 		return;
 	causal_class_time(area, slot, CLASS_CPU, ns, 0);
 	if (has_user_stack(task, state))

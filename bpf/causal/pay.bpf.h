@@ -104,10 +104,9 @@ static __always_inline bool causal_should_pause(const struct task_struct *task,
 
 /*
  * Pauses current, thread @number, if it has enough debt. It must be about to return to user mode,
- * from a clock tick (@at_tick) or otherwise, so that no system call can be interrupted. (Global:
- * verified once.)
+ * so that no system call can be interrupted. (Global: verified once.)
  */
-__noinline int causal_pay(__u32 number, __u32 at_tick)
+__noinline int causal_pay(__u32 number)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *state = target_state(task);
@@ -124,15 +123,12 @@ __noinline int causal_pay(__u32 number, __u32 at_tick)
 	if (slot->pausing == CAUSAL_ASKED && now < slot->asked + CAUSAL_SIGNAL_TIMEOUT_NS)
 		return 0;
 	due = causal_due(area, slot, state, now);
-	if (at_tick)
-		due -= due % (this_cpu()->tick ?: SHORTEST_TICK);
 	if (!causal_should_pause(task, state, due) || !causal_can_pause(task, state, now))
 		return 0;
 	slot->until = slot->own + due;
 	slot->asleep = causal_sleep_part(task, state, due, causal_debt(area, slot));
 	slot->asked = now;
 	slot->away = 0;
-	state->product.paused_at_tick = at_tick;
 	slot->pausing = CAUSAL_ASKED;
 	state->product.least_debt = causal_debt(area, slot) - due;
 	if (bpf_send_signal_thread(causal_signal)) {

@@ -19,7 +19,6 @@ struct product_thread {
 	bool cpus_busy;	      /* no CPU was idle then */
 	bool counted_running; /* in causal_running, though it has no CPU */
 	bool counted_queued;  /* in product_cpu.queued of ready_cpu */
-	bool paused_at_tick;  /* a tick requested its last pause, and none has come since its end */
 	__u64 global_at_switch_out; /* causal_area.global then */
 	__u64 cpu_credit_at_ready;  /* causal_cpu_credit() when it became runnable */
 	__u64 cpu_used_at_ready;    /* causal_cpu_used(), likewise */
