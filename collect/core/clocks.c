@@ -34,7 +34,7 @@ struct cpu_clock {
 };
 
 struct clocks {
-	ARRAY(struct cpu_clock) clocks;
+	ARRAY(struct cpu_clock) events;
 	ARRAY(struct bpf_link *) links;
 	struct clock_throttle *throttle;
 	const struct capture_cpu *costs; /* by CPU */
@@ -75,7 +75,7 @@ static int add_clock(struct clocks *clocks, struct bpf_program *on_tick, int cpu
 		return -ENODEV;
 	if (clock.event < 0)
 		return loader__refused(-errno, "open the sampling clock");
-	if (array__push(&clocks->clocks, clock))
+	if (array__push(&clocks->events, clock))
 		return close(clock.event), -ENOMEM;
 	link = bpf_program__attach_perf_event(on_tick, clock.event);
 	if (!link)
@@ -132,8 +132,8 @@ void clocks__adjust(struct clocks *clocks)
 	uint64_t now = now_ns(CLOCK_MONOTONIC);
 	bool is_new = throttle(clocks, now);
 
-	for (size_t i = 0; i < clocks->clocks.n; i++) {
-		struct cpu_clock *clock = &clocks->clocks.data[i];
+	for (size_t i = 0; i < clocks->events.n; i++) {
+		struct cpu_clock *clock = &clocks->events.data[i];
 
 		if (is_new)
 			clock_jitter__set_period(&clock->jitter, spacing_ns(clocks),
@@ -153,12 +153,12 @@ void clocks__free(struct clocks *clocks)
 {
 	for (size_t i = 0; i < clocks->links.n; i++)
 		bpf_link__destroy(clocks->links.data[i]);
-	for (size_t i = 0; i < clocks->clocks.n; i++)
-		close(clocks->clocks.data[i].event);
+	for (size_t i = 0; i < clocks->events.n; i++)
+		close(clocks->events.data[i].event);
 	if (clocks->throttle)
 		clock_throttle__free(clocks->throttle);
 	free(clocks->cost);
 	array__free(&clocks->links);
-	array__free(&clocks->clocks);
+	array__free(&clocks->events);
 	free(clocks);
 }
