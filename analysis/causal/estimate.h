@@ -12,8 +12,8 @@
  */
 #pragma once
 
-#include "base/random.h"
 #include "analysis/causal/series.h"
+#include "base/random.h"
 
 /* Relative errors of pairs, to draw from. */
 struct causal_noise {

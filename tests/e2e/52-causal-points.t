@@ -45,7 +45,7 @@ about($got, $count, 1, 'shelve', 'count', 0.15, 'samples as progress');
 # If pauses were sampled as progress, it would be a half.
 $got = until_known([['shop::idle', 0.5, 'shelve']], [@sampled, '--target', 'shop::idle', '--speedup', 50], @shop,
 	'--seconds', 5);
-no_effect($got, 'shop::idle', 0.5, 'shelve', 0.15, 'what runs beside: pauses between two samples are not sampled');
+no_effect($got, 'shop::idle', 0.5, 'shelve', 0.15, 'what runs beside: pauses are not sampled');
 
 # Rust, with methods, those of traits and generic functions, on and off the CPU.
 $got = until_known([map { [$_, 1, 'printed'] } 'Type::set', 'press::Ink::dry', 'print::<u32>'],

@@ -38,6 +38,14 @@ unlike(problems_of($got), qr/blocks the signal/, 'can be paused');
 $got = causal(['--target', 'burn', '--speedup', '50', '--signal', 12], program('undisturbed'), '--block');
 like(problems_of($got), qr/blocks the signal/, 'but not by a signal that it blocks');
 
+# A signal that is ignored by default is not blocked in a pause, unless the program handles it.
+$got = causal(['--experiment', '100ms', '--target', 'burn', '--speedup', '100'], program('urged'), '--seconds', 3);
+cmp_ok(effect($got, 'burn', 1, 'round') // 0, '>', 0.5, 'a thread that handles such a signal is paused');
+cmp_ok($got->{truth}{handled}, '>', 100, 'its handler runs');
+# A few between the begin of our handler and its look at the program's.
+cmp_ok($got->{truth}{nested}, '<', 0.02 * $got->{truth}{handled} + 5, 'but not in a pause')
+	or diag($got->{out});
+
 # The signal is the C library's at the first cancellation of each process, then ours again.
 $got = causal(['--target', 'burn', '--speedup', '50'], program('cancels'), '--processes', 300);
 is_deeply($got->{truth}, {cancelled => 300, lost => 0}, 'every thread is cancelled');

@@ -219,7 +219,9 @@ static int child_status(void)
 	return WEXITSTATUS(status);
 }
 
-/* Of the last of children that begin and end while the timer runs; no signal of theirs is handled.
+/*
+ * Of children that begin and end while the timer runs: of the first one whose status is wrong, or
+ * of the last one. SIGCHLD is ignored.
  */
 static int child_statuses(void)
 {
@@ -227,7 +229,7 @@ static int child_statuses(void)
 
 	do
 		status = child_status();
-	while (!alarmed_ends);
+	while (status == 7 && !alarmed_ends);
 	return status;
 }
 

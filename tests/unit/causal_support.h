@@ -18,8 +18,8 @@
 
 #include "analysis/causal/prediction.h"
 #include "analysis/causal/fit.h"
-#include "base/random.h"
 #include "base/error.h"
+#include "base/random.h"
 
 #define MS 1000000ull
 
