@@ -101,6 +101,9 @@ static int find_merge_keys(struct finder *finder)
 		finder->name_patterns[i] = name_pattern(finder->strings, last_comm(thread));
 		finder->merge_keys[i] =
 			hash__add(process_key(finder, thread->process), finder->name_patterns[i]);
+		/* Not those of another instance of the program, which only woke its threads. */
+		finder->merge_keys[i] =
+			hash__add(finder->merge_keys[i], model_thread__is_helper(thread));
 	}
 	return 0;
 }

@@ -136,6 +136,34 @@ static void similar_threads_are_one(void **state)
 	assert_int_equal(find_edge(&analysis, "worker-*", "main")->n_causes, 2);
 }
 
+/* Thread @number of another instance of the program, which only woke this one. */
+static void put_stranger(struct program *program, uint32_t number, const char *comm)
+{
+	struct record_thread thread = {.thread = number,
+				       .tid = PID + 100 + number,
+				       .tgid = PID + 100,
+				       .flags = THREAD_HELPER,
+				       .time = START};
+
+	thread.comm = synthetic__string(&program->made, comm);
+	synthetic__put(&program->made, (struct record){.type = RECORD_THREAD, .thread = thread});
+}
+
+static void other_instances_are_apart(void **state)
+{
+	struct program program = program_with_workers();
+	uint32_t take = USER(&program, "take", "worker_main", "start_thread");
+	_cleanup_analysis_ struct analysis analysis = {};
+
+	synthetic__map(&program.made, PID + 100, program.dso, 0, PROGRAM_AT, 0x1000, 0);
+	put_stranger(&program, 7, "main");
+	put_stranger(&program, 8, "worker-8");
+	synthetic__interval(&program.made, WAIT(8, 1, 0, 90 * MS, .user_stack = take));
+	analysis = program__analyse(&program, 100 * MS, NULL);
+	assert_int_equal(vertex_of(&analysis, "worker-*")->n, 3);
+	assert_int_equal(vertex_of(&analysis, "worker-8")->n, 1);
+}
+
 static void assert_unfolded(const char *name, size_t vertices, const char *present)
 {
 	struct waitgraph_options options = {.merge = {.separate = !name}};
@@ -212,6 +240,7 @@ int main(void)
 		cmocka_unit_test(filters_are_for_missing_tasks_too),
 		cmocka_unit_test(children_of_children_are_one),
 		cmocka_unit_test(similar_threads_are_one),
+		cmocka_unit_test(other_instances_are_apart),
 		cmocka_unit_test(threads_can_be_unfolded),
 		cmocka_unit_test(code_without_names_is_all_alike),
 		cmocka_unit_test(running_threads_are_compared_by_callers),

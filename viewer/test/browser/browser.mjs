@@ -75,6 +75,13 @@ export function timeText(ns) {
 	return `${(ns / 1e9).toFixed(3)} s`;
 }
 
+/** Shows all rows of a table whose caption contains `caption`. */
+export const showAllRows = async (page, caption) => await eventually(page, (wanted) => {
+	const table = [...document.querySelectorAll('table')].find((one) => one.caption?.textContent.includes(wanted));
+	table?.querySelector('.more-row button')?.click();
+	return table && !table.querySelector('.more-row');
+}, caption);
+
 /** The cells of the rows of a table whose caption contains `caption`, once it is there; it may be folded away. */
 export const rowsOf = async (page, caption) => await eventually(page, (wanted) => {
 	const table = [...document.querySelectorAll('table')].find((one) => one.caption?.textContent.includes(wanted));
