@@ -84,6 +84,5 @@ struct capture_state {
 struct capture_cpu {
 	__u64 switches; /* of all threads, recorded or not */
 	__u64 ticks;	/* of the sampling clock */
-	__u64 tick_ns;	/* run time of their programs, and of those of other clocks; of each at most
-			   the clock's period */
+	__u64 tick_ns;	/* run time of their programs; of each at most the clock's period */
 } __attribute__((aligned(64)));

@@ -36,20 +36,20 @@ static __always_inline void end_hidden_wait(struct task_struct *task, struct thr
 	end_interval(state, hidden_switch_in(task, state, now), hidden_queue_length(task, state));
 	state->since = state->t_in;
 	state->ran_at = state->t_in;
+	state->run_state = RUN_STATE_ON_CPU;
 }
 
 static __always_inline void switch_out(struct cpu_state *cpu, struct task_struct *task,
 				       struct thread_state *state, __u64 now)
 {
-	__u64 due, ticks = 0;
+	bool tick;
+	__u64 due;
 
 	state->flags &= ~STATE_INTERVAL_PENDING;
-	if (state->run_state == RUN_STATE_ON_CPU)
-		ticks = take_due_tick(cpu, state->since, now, &due);
-	if (ticks)
-		causal_sample(task, state, SCRATCH_INTERVAL, ticks_ns(cpu, ticks));
+	tick = state->run_state == RUN_STATE_ON_CPU && take_due_tick(cpu, state->since, now, &due);
 	if (state->run_state == RUN_STATE_OFF_CPU)
 		end_hidden_wait(task, state, now);
+	causal_ran(task, state, SCRATCH_INTERVAL, tick, now);
 	if (!begin_interval(task, state, now))
 		end_thread(task, state, now);
 	causal_switch_out(cpu, state, now);
@@ -269,7 +269,9 @@ static __always_inline void sample_current(struct cpu_state *cpu, __u64 due, __u
 		return;
 	ticks = count_ticks(cpu, due, state->run_state == RUN_STATE_ON_CPU ? state->since : due,
 			    now);
-	causal_sample(task, state, SCRATCH_TICK, ticks_ns(cpu, ticks));
+	causal_ran(task, state, SCRATCH_TICK, ticks, now);
+	if (syscall_of(task) == SYSCALL_NONE)
+		causal_pay(state->product.slot);
 }
 
 #define ERESTARTSYS	      512
@@ -303,24 +305,5 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	tick_begin(cpu, ctx, now, &due);
 	sample_current(cpu, due, now);
 	tick_end(cpu, now);
-	return 0;
-}
-
-/*
- * Threads that make no system calls pay their debt at ticks of a second clock. Pauses that began at
- * ticks of the sampling clock would contain fewer of its ticks than their time deserves.
- */
-SEC("perf_event")
-int on_second_tick(struct bpf_perf_event_data *ctx)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 number = this_cpu()->product.slot;
-	__u64 begin = bpf_ktime_get_ns();
-
-	if (!capture.active || !number || !causal_owes(number))
-		return 0;
-	if (syscall_of(task) == SYSCALL_NONE)
-		causal_pay(number);
-	this_capture_cpu()->tick_ns += bpf_ktime_get_ns() - begin;
 	return 0;
 }

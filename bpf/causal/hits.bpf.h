@@ -139,18 +139,45 @@ static __always_inline void causal_class_time(struct causal_area *area, struct c
 }
 
 /*
- * Takes a clock tick, which represents @ns, in which @task, current, ran. A tick in a pause counts
- * as 0, and others fully: pauses are independent of the clock, so as many ticks fall into them as
- * their time deserves.
+ * Adds the time for which @state's thread, current, ran until @now to its ran_ns, without that of
+ * pauses. A pause begins when it is requested; slot->asked is when the last one ended.
  */
-static __always_inline void causal_sample(struct task_struct *task, struct thread_state *state,
-					  __u32 use, __u64 ns)
+static __always_inline void causal_count_run(struct thread_state *state,
+					     const struct causal_slot *slot, __u64 now)
+{
+	__u64 from = state->ran_at;
+
+	/* Off the CPU, with a hidden switch-in, it is not known yet since when it runs. */
+	if (slot->pausing != CAUSAL_RUNS || state->run_state == RUN_STATE_OFF_CPU)
+		return;
+	if (from < state->product.ran_until)
+		from = state->product.ran_until;
+	if (from < slot->asked)
+		from = slot->asked;
+	if (from < now)
+		state->product.ran_ns += now - from;
+	state->product.ran_until = now;
+}
+
+/*
+ * @task, current, ran until @now. At a clock tick (@tick) takes a sample, which represents the time
+ * for which the thread ran since its last sample. So pauses, most of which begin at a tick and end
+ * before the next, need not be independent of the clock.
+ */
+static __always_inline void causal_ran(struct task_struct *task, struct thread_state *state,
+				       __u32 use, bool tick, __u64 now)
 {
 	struct causal_area *area = causal_area();
 	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
+	__u64 ns;
 
-	if (!ns || !slot || slot->pausing == CAUSAL_PAUSES)
+	if (!slot)
 		return;
+	causal_count_run(state, slot, now);
+	ns = state->product.ran_ns;
+	if (!tick || !ns || slot->pausing == CAUSAL_PAUSES)
+		return;
+	state->product.ran_ns = 0;
 	causal_class_time(area, slot, CLASS_CPU, ns, 0);
 	if (has_user_stack(task, state))
 		causal_code_sample(use, state->product.slot, ns);

@@ -125,6 +125,7 @@ __noinline int causal_pay(__u32 number)
 	due = causal_due(area, slot, state, now);
 	if (!causal_should_pause(task, state, due) || !causal_can_pause(task, state, now))
 		return 0;
+	causal_count_run(state, slot, now);
 	slot->until = slot->own + due;
 	slot->asleep = causal_sleep_part(task, state, due, causal_debt(area, slot));
 	slot->asked = now;

@@ -118,7 +118,6 @@ static int open_loader(struct capture *capture, const struct loader_object *obje
 		.return_probes = config->return_probes,
 		.rung = config->rung,
 	};
-	struct bpf_program *on_tick[2];
 	const int *maps;
 	uint32_t n;
 	int err;
@@ -134,9 +133,7 @@ static int open_loader(struct capture *capture, const struct loader_object *obje
 	err = loader__open(&loader, object, maps, n, &capture->loader);
 	if (err)
 		return err;
-	on_tick[0] = loader__program(capture->loader, "on_tick");
-	on_tick[1] = loader__program(capture->loader, "on_second_tick"); /* NULL: it has none */
-	return clocks__new(on_tick, on_tick[1] ? 2 : 1, loader.period_ns,
+	return clocks__new(loader__program(capture->loader, "on_tick"), loader.period_ns,
 			   loader__cpus(capture->loader), &capture->clocks);
 }
 

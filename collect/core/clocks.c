@@ -24,9 +24,9 @@
 #define PROGRAM_NS 3000
 
 /*
- * A clock of a CPU. Each has a rate of its own: with the same rate, set at the same time, the ticks
- * of two clocks would keep their distance, and what the tick of one causes (a pause, virtual time
- * that another thread owes) would always be seen at the same phase by the other.
+ * The clock of a CPU. Each has a rate of its own: with the same rate, set at the same time, the
+ * ticks of two CPUs would keep their distance, and what the tick of one causes (a pause of another
+ * thread, which it makes owe virtual time) would always be seen at the same phase by the other.
  */
 struct cpu_clock {
 	int event; /* perf event */
@@ -40,7 +40,7 @@ struct clocks {
 	const struct capture_cpu *costs; /* by CPU */
 	struct clock_cost *cost;	 /* a copy, for each of the CPUs */
 	size_t cpus;
-	uint64_t overhead_ns; /* of a tick of each clock of a CPU, besides its program */
+	uint64_t overhead_ns; /* of a tick, besides its program */
 	uint64_t period_ns;   /* as asked for */
 	struct random random;
 };
@@ -85,8 +85,8 @@ static int add_clock(struct clocks *clocks, struct bpf_program *on_tick, int cpu
 	return 0;
 }
 
-int clocks__new(struct bpf_program *const *on_tick, size_t n, uint32_t period_ns,
-		const struct capture_cpu *costs, struct clocks **out)
+int clocks__new(struct bpf_program *on_tick, uint32_t period_ns, const struct capture_cpu *costs,
+		struct clocks **out)
 {
 	_cleanup_(clocks__freep) struct clocks *clocks = calloc(1, sizeof(*clocks));
 	int cpus = libbpf_num_possible_cpus();
@@ -96,7 +96,7 @@ int clocks__new(struct bpf_program *const *on_tick, size_t n, uint32_t period_ns
 		return -ENOMEM;
 	clocks->costs = costs;
 	clocks->random.state = random__seed();
-	clocks->overhead_ns = n * tick_overhead__measure();
+	clocks->overhead_ns = tick_overhead__measure();
 	clocks->period_ns = period_ns;
 	clocks->cpus = cpus < CAPTURE_MAX_CPUS ? (size_t)cpus : CAPTURE_MAX_CPUS;
 	clocks->cost = calloc(clocks->cpus, sizeof(*clocks->cost));
@@ -104,12 +104,10 @@ int clocks__new(struct bpf_program *const *on_tick, size_t n, uint32_t period_ns
 				  now_ns(CLOCK_MONOTONIC), &clocks->throttle);
 	if (err || !clocks->cost)
 		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		for (int cpu = 0; cpu < cpus; cpu++) {
-			err = add_clock(clocks, on_tick[i], cpu);
-			if (err && err != -ENODEV)
-				return err;
-		}
+	for (int cpu = 0; cpu < cpus; cpu++) {
+		err = add_clock(clocks, on_tick, cpu);
+		if (err && err != -ENODEV)
+			return err;
 	}
 	*out = TAKE_PTR(clocks);
 	return 0;

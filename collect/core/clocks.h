@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The clocks of each CPU: the sampling clock, for on-CPU samples, and others, which are as fast. */
+/* The sampling clocks, one per CPU, for on-CPU samples. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
@@ -12,12 +11,11 @@ struct capture_cpu;
 struct clocks;
 
 /*
- * From now on runs each of the @n programs @on_tick every @period_ns on average on every CPU, by
- * clocks that are independent of each other. The first is that of the sampling clock. @costs, which
- * must outlive the clocks, are the kernel side's counts of each CPU. -errno with a message.
+ * From now on runs @on_tick every @period_ns on average on every CPU. @costs, which must outlive
+ * the clocks, are the kernel side's counts of each CPU. -errno with a message.
  */
-int clocks__new(struct bpf_program *const *on_tick, size_t n, uint32_t period_ns,
-		const struct capture_cpu *costs, struct clocks **out);
+int clocks__new(struct bpf_program *on_tick, uint32_t period_ns, const struct capture_cpu *costs,
+		struct clocks **out);
 
 /* Changes the rate if it is time for that (clock_jitter.h, clock_throttle.h). To be called often.
  */

@@ -263,15 +263,11 @@ static int attach(struct loader *loader)
 {
 	/* Iterators are run by hand, clocks are attached per CPU. */
 	static const char *const not_attached[] = {"mark_targets", "count_targets", "on_tick",
-						   "on_second_tick", "on_run_kprobe"};
+						   "on_run_kprobe"};
 	int err;
 
-	for (size_t i = 0; i < ARRAY_SIZE(not_attached); i++) {
-		struct bpf_program *program = loader__program(loader, not_attached[i]);
-
-		if (program)
-			bpf_program__set_autoattach(program, false);
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(not_attached); i++)
+		bpf_program__set_autoattach(loader__program(loader, not_attached[i]), false);
 	err = bpf_object__attach_skeleton(loader->skeleton);
 	if (err || loader->rung != RUNG_KPROBE)
 		return err;
