@@ -17,14 +17,14 @@ need_recording();
 
 # All of a round is burn(); only the time that it waits for a CPU may be no gain.
 my $all = causal_until(0.2, [['burn', 0.5], ['burn', 1]], ['--target', 'burn', '--speedup', '50,100'],
-	program('undisturbed'), '--seconds', 4);
+	program('undisturbed'), '--calm', '--seconds', 2);
 is($all->{status}, 0, 'burn: ran');
 about($all, 'burn', 0.5, 'round', 'burn', 0.2, 'half of it: the program is as much faster');
 about($all, 'burn', 1, 'round', 'burn', 0.2, 'all of it: nothing is left');
 
 # Nobody waits for the sleeper.
 my $none = causal_until(0.15, [['sleeper', 0.5]], ['--target', 'sleeper', '--speedup', '50'],
-	program('undisturbed'), '--seconds', 4);
+	program('undisturbed'), '--calm', '--seconds', 2);
 no_effect($none, 'sleeper', 0.5, 'round', 0.15, 'sleeper: no effect');
 
 # Nor does it matter to one who sleeps how fast others are: what his pauses cost him is part
@@ -45,7 +45,7 @@ cmp_ok($nap->{low} // 9, '<', 0.04 + $slack, 'and no gain');
 
 # Unmodified programs: progress at a function, by name.
 my $named = causal_until(0.2, [['burn', 0.5, 'burn']],
-	['--progress', 'burn', '--target', 'burn', '--speedup', '50'], program('undisturbed'), '--seconds', 4);
+	['--progress', 'burn', '--target', 'burn', '--speedup', '50'], program('undisturbed'), '--calm', '--seconds', 2);
 ok((grep { $_->{name} eq 'burn' && $_->{kind} eq 'throughput' } @{$named->{report}{points}}),
 	'visits of a function are a progress point');
 about($named, 'burn', 0.5, 'burn', 'burn', 0.2, 'with the same effect');

@@ -22,13 +22,13 @@ sub undisturbed {
 		"$name: no EINTR, no early return, no signal or thread lost") or diag($got->{out}, $got->{err});
 }
 
-my $got = causal(['--target', 'burn', '--speedup', '50,100'], program('undisturbed'), '--seconds', 4);
+my $got = causal(['--target', 'burn', '--speedup', '50,100'], program('undisturbed'), '--seconds', 3);
 is($got->{status}, 0, 'all but one thread are paused');
 undisturbed($got, 'everybody else is paused');
 
 $got = causal(['--target', 'sleeper', '--speedup', '100', '--exit'], program('undisturbed'));
 is($got->{status}, 2, 'an unknown option');
-$got = causal(['--target', 'sleeper', '--speedup', '50'], program('undisturbed'), '--seconds', 4, '--exit', 5);
+$got = causal(['--target', 'sleeper', '--speedup', '50'], program('undisturbed'), '--seconds', 3, '--exit', 5);
 is($got->{status}, 5, 'the exit status is the program\'s');
 undisturbed($got, 'the burner is paused');
 
@@ -54,14 +54,14 @@ is_deeply($got->{truth}, {cancelled => 300, lost => 0}, 'every thread is cancell
 # once (as Python does).
 for my $closing (['perl', '-MPOSIX', '-e', 'POSIX::close($_) for 3 .. 65535; exec @ARGV',
 		program('undisturbed')], [program('undisturbed'), '--closed']) {
-	$got = causal_until(0.2, [['burn', 0.5]], ['--target', 'burn', '--speedup', '50'], @$closing, '--seconds', 4);
+	$got = causal_until(0.2, [['burn', 0.5]], ['--target', 'burn', '--speedup', '50'], @$closing, '--seconds', 3);
 	undisturbed($got, 'without descriptors');
 	about($got, 'burn', 0.5, 'round', 'burn', 0.2, 'it is paused all the same');
 }
 
 # It ends when it knows, and the program runs on.
 $got = causal(['--until-sure=20', '--experiment', '100ms', '--target', 'burn', '--speedup', '50'], program('undisturbed'),
-	'--seconds', 4);
+	'--seconds', 3);
 undisturbed($got, 'behind the last experiment it runs on');
 
 done_testing();

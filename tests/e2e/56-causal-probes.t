@@ -40,7 +40,7 @@ near(100 * ($visits{run_a} // 0) / ($visits{round} || 1), 100, 1, 'each call is 
 
 my $point = 'usdt:undisturbed:round';
 my $probed = causal_until(0.2, [['burn', 0.5, $point]], ['--progress', $point, '--target', 'burn', '--speedup', '50'],
-	program('undisturbed'), '--seconds', 6);
+	program('undisturbed'), '--calm', '--seconds', 3);
 cmp_ok($probed->{truth}{watched} // 0, '>', 100, 'the probe is switched on');
 about($probed, 'burn', 0.5, $point, 'burn', 0.2, 'with the same effect');
 

@@ -20,16 +20,16 @@ my ($best, $made);
 my $before = 0;
 for my $run (1 .. 5) {
 	my $got = ($run == 1 ? \&causal : \&causal_more)->(['--until-sure=6', '--experiment', '400ms', '--fixed-length', '--target', 'burn',
-		'--speedup', '50,100'], program('undisturbed'), '--seconds', 15);
+		'--speedup', '50,100'], program('undisturbed'), '--calm', '--seconds', 8);
 	is($got->{status}, 0, 'the program runs to its end');
 	($best) = @{$got->{report}{targets}};
 	$made = $got->{report}{experiments} - $before;
 	$before += $made;
 	note("$made experiments; $best->{best_low} to $best->{best_high}");
-	# 15 s hold at most 37.
-	last if $made < 24 && $best->{best_high} - $best->{best_low} <= 0.14;
+	# 8 s hold at most 20.
+	last if $made < 14 && $best->{best_high} - $best->{best_low} <= 0.14;
 }
 cmp_ok($best->{best_high} - $best->{best_low}, '<=', 0.14, 'the best is known');
-cmp_ok($made, '<', 24, 'and then no more experiments are made');
+cmp_ok($made, '<', 14, 'and then no more experiments are made');
 
 done_testing();

@@ -24,7 +24,7 @@ sub period_of_pool {
 my ($pool, $faster, $whole);
 my $others = others_share(sub {
 	$pool = causal_until(0.15, [['look_around', 0.75]], ['--target', 'look_around', '--speedup', 75], @pool,
-		'--seconds', 4);
+		'--seconds', 2);
 	for (1 .. 5) {
 		$faster += period_of_pool('--scale', 'look_around=75');
 		$whole += period_of_pool();
@@ -34,12 +34,12 @@ near(effect($pool, 'look_around', 0.75) // 9, 1 - $faster / $whole, 0.15 + $othe
 	'a pool: the real gain is predicted');
 
 $others = others_share(sub {
-	$pool = causal_until(0.1, [['other', 1]], ['--class', 'other', '--speedup', 100], @pool, '--seconds', 4);
+	$pool = causal_until(0.1, [['other', 1]], ['--class', 'other', '--speedup', 100], @pool, '--seconds', 2);
 });
 cmp_ok(effect($pool, 'other', 1) // 9, '<', 0.1 + $others, 'its CPUs are full: shorter waits gain little');
 
 my $errands = causal_until(0.2, [['other', 0.5]], ['--class', 'other', '--speedup', 50], program('causal'), 'errands',
-	'--seconds', 4, '--ns-per-loop', 1.6);
+	'--seconds', 2, '--ns-per-loop', 1.6);
 cmp_ok(effect($errands, 'other', 0.5) // 0, '>', 0.25, 'but who runs briefly beside others gains');
 
 done_testing();

@@ -266,7 +266,7 @@ sub listed {
 
 # Files of each kind. Threads of the program have names that would be markup.
 my $hostile = q{</script><b>'"&};
-my @program = (program('figure1'));
+my @program = (program('figure1'), '--seconds', 3);
 Page::record_exactly(['--trace', '--wakers', 'linked', '-o', 'trace.data'], @program) or BAIL_OUT('no recording');
 record(['-o', 'sampled.data'], @program);
 record(['--trace', '-o', 'hostile.data'], 'perl', '-e', '$0 = shift; select undef, undef, undef, 0.01 for 1 .. 9', $hostile);

@@ -43,13 +43,13 @@ my $loops = 'binmode STDERR; for my $name (@ARGV) { fork or do { $0 = $name; sel
 # Threads of another run of the program have the same names and similar stacks: where they are linked
 # with these, they become one vertex. Then it is recorded again.
 for (1 .. 5) {
-	Page::record_exactly(['--trace', '--wakers', 'linked', '-o', 'trace.data'], program('figure1')) or BAIL_OUT('no recording');
+	Page::record_exactly(['--trace', '--wakers', 'linked', '-o', 'trace.data'], program('figure1'), '--seconds', 3) or BAIL_OUT('no recording');
 	$threads = save('threads.json', 'report', '-i', 'trace.data', '--json', '--sort', 'comm,tid,class');
 	%is_own = map { ($_->{tid} => 1) } @{$threads->{rows}};
 	my $waits = save('waits.json', 'waits', '-i', 'trace.data', '--json', '--stacks', '20');
 	last if 2 == grep { is_own_vertex($_) && $_->{name} =~ m{^T[12](?:/|$)} } @{$waits->{threads}};
 }
-record(['-o', 'sampled.data'], program('figure1'));
+record(['-o', 'sampled.data'], program('figure1'), '--seconds', 3);
 record(['--trace', '-o', 'hostile.data'], 'perl', '-e', $loops, map { utf8::is_utf8($_) ? do { utf8::encode(my $bytes = $_); $bytes } : $_ } @names);
 record(['-o', 'true.data'], 'true');
 

@@ -19,9 +19,9 @@ my @formats = qw(otlp pprof speedscope);
 my $hostile = qq{"'\n\xff</script>};
 my $escaped = q{"'\x0a\xff</script>};
 
-record(['--trace', '--wakers', 'linked', '-o', 'trace.data'], program('figure1'))->{status} == 0
+record(['--trace', '--wakers', 'linked', '-o', 'trace.data'], program('figure1'), '--seconds', 3)->{status} == 0
 	or BAIL_OUT('no recording');
-record(['-o', 'sampled.data'], program('figure1'));
+record(['-o', 'sampled.data'], program('figure1'), '--seconds', 3);
 record(['--trace', '-o', 'hostile.data'], 'perl', '-e',
 	'$0 = shift; select undef, undef, undef, 0.01 for 1 .. 9', $hostile);
 my @recordings = qw(trace.data sampled.data hostile.data);

@@ -270,8 +270,8 @@ sub without_zeros {
 
 for my $mode ('sampling', 'trace') {
 	my @mode = $mode eq 'trace' ? ('--trace') : ();
-	record(['-o', "$mode.data", @mode], program('classes'), '--scale', 'mixed', '--seconds', 3);
-	for my $filter ([], ['--wakers', '--time', '500ms,2s'], ['--class', 'io,sched']) {
+	record(['-o', "$mode.data", @mode], program('classes'), '--scale', 'mixed', '--seconds', 2);
+	for my $filter ([], ['--wakers', '--time', '500ms,1.5s'], ['--class', 'io,sched']) {
 		my @options = ('-i', "$mode.data", @$filter);
 		my $what = join ' ', $mode, @$filter;
 		my $truth = without_zeros(truth_of(@options));
