@@ -13,6 +13,9 @@
 /* A wait counts for at most this long when the next target is drawn. */
 #define CAUSAL_CANDIDATE_NS 10000000
 
+/* If the handler has not begun by then, the signal is considered lost. */
+#define CAUSAL_SIGNAL_TIMEOUT_NS 20000000
+
 /* A walk over the frames of a sample, innermost first. */
 struct causal_walk {
 	__u64 place;	 /* the innermost code in scope; 0: none yet */
@@ -138,9 +141,16 @@ static __always_inline void causal_class_time(struct causal_area *area, struct c
 	}
 }
 
+/* Whether the thread of @slot is in a pause at @now, which begins when it is requested. */
+static __always_inline bool causal_in_pause(const struct causal_slot *slot, __u64 now)
+{
+	return slot->pausing == CAUSAL_PAUSES ||
+	       (slot->pausing == CAUSAL_ASKED && now < slot->asked + CAUSAL_SIGNAL_TIMEOUT_NS);
+}
+
 /*
  * Adds the time for which @state's thread, current, ran until @now to its ran_ns, without that of
- * pauses. A pause begins when it is requested; slot->asked is when the last one ended.
+ * pauses. slot->asked is when the last one ended.
  */
 static __always_inline void causal_count_run(struct thread_state *state,
 					     const struct causal_slot *slot, __u64 now)
@@ -148,7 +158,7 @@ static __always_inline void causal_count_run(struct thread_state *state,
 	__u64 from = state->ran_at;
 
 	/* Off the CPU, with a hidden switch-in, it is not known yet since when it runs. */
-	if (slot->pausing != CAUSAL_RUNS || state->run_state == RUN_STATE_OFF_CPU)
+	if (causal_in_pause(slot, now) || state->run_state == RUN_STATE_OFF_CPU)
 		return;
 	if (from < state->product.ran_until)
 		from = state->product.ran_until;

@@ -7,9 +7,6 @@
 
 #include "bpf/causal/time.bpf.h"
 
-/* If the handler has not begun by then, the signal is considered lost. */
-#define CAUSAL_SIGNAL_TIMEOUT_NS 20000000
-
 /*
  * Not reported when shorter: the C library blocks all signals while a thread is created or exits.
  */
@@ -117,10 +114,10 @@ __noinline int causal_pay(__u32 number)
 	if (!state || !area || !number || state->product.slot != number)
 		return 0;
 	slot = causal_slot_of(area, state);
-	if (!slot || slot->pausing == CAUSAL_PAUSES || area->ended || causal_restarts_syscall(task))
+	if (!slot || area->ended || causal_restarts_syscall(task))
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (slot->pausing == CAUSAL_ASKED && now < slot->asked + CAUSAL_SIGNAL_TIMEOUT_NS)
+	if (causal_in_pause(slot, now))
 		return 0;
 	due = causal_due(area, slot, state, now);
 	if (!causal_should_pause(task, state, due) || !causal_can_pause(task, state, now))

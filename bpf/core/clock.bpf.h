@@ -14,19 +14,15 @@
 #define NOT_DUE	      (~0ULL)
 #define SHORTEST_TICK 10000 /* ns: the kernel's minimum */
 
-/* Updates @cpu from the period of @clock, its sampling clock, whose tick was due at @due. */
-static __always_inline void read_period(struct cpu_state *cpu, struct perf_event *clock, __u64 due)
+/* Updates @cpu from the period of @clock, its sampling clock. */
+static __always_inline void read_period(struct cpu_state *cpu, struct perf_event *clock)
 {
-	__u64 tick = BPF_CORE_READ(clock, hw.sample_period), last = cpu->tick, restart_ns;
+	__u64 tick = BPF_CORE_READ(clock, hw.sample_period);
 
 	if (tick < SHORTEST_TICK)
 		tick = SHORTEST_TICK;
-	cpu->restart_ns = 0;
-	if (tick == last)
+	if (tick == cpu->tick)
 		return;
-	restart_ns = due - tick - cpu->seen_tick;
-	if (last && cpu->seen_tick + tick < due)
-		cpu->restart_ns = restart_ns < last ? restart_ns : last;
 	cpu->tick = tick;
 	cpu->points = points_per_tick(tick, settings.period_ns);
 }
@@ -49,16 +45,6 @@ static __always_inline __u64 count_ticks(struct cpu_state *cpu, __u64 due, __u64
 }
 
 /*
- * ns that @ticks of @cpu represent, which were just counted. A change of the clock's period
- * restarts it: the part of the old period that had passed gets no tick of its own, and is added to
- * the next. (The number of ticks is corrected later: clock_jitter.h in collect/core/.)
- */
-static __always_inline __u64 ticks_ns(const struct cpu_state *cpu, __u64 ticks)
-{
-	return ticks ? ticks * cpu->tick + cpu->restart_ns : 0;
-}
-
-/*
  * Handles a tick that is due by @now for the thread that ran from @run_begin to @now: returns
  * count_ticks(), and sets *@due to when it was due. 0: there is none.
  */
@@ -74,7 +60,7 @@ static __always_inline __u64 take_due_tick(struct cpu_state *cpu, __u64 run_begi
 		return 0;
 	}
 	cpu->tick_due = NOT_DUE;
-	read_period(cpu, cpu->clock, *due);
+	read_period(cpu, cpu->clock);
 	return count_ticks(cpu, *due, run_begin, now);
 }
 
@@ -87,8 +73,7 @@ static __always_inline void tick_begin(struct cpu_state *cpu, struct bpf_perf_ev
 
 	*due = expires && expires < now ? expires : now;
 	cpu->clock = expires ? clock : NULL;
-	read_period(cpu, clock, *due);
-	cpu->seen_tick = *due;
+	read_period(cpu, clock);
 	cpu->tick_due = *due + cpu->tick;
 }
 

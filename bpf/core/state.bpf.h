@@ -87,9 +87,6 @@ struct cpu_state {
 	__u64 last_tick;  /* when the tick that was counted last was due */
 	__u64 counted_to; /* all ticks due by this time are counted */
 	__u64 tick;	  /* the clock's current period */
-	__u64 seen_tick;  /* when the last tick was due, counted or not */
-	__u64 restart_ns; /* from the tick before to the start of the current period, for the first
-			     tick in it */
 	__u32 points;	  /* sampling points that a tick represents */
 	struct perf_event *clock;
 	struct product_cpu product;

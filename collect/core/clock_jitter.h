@@ -5,7 +5,7 @@
  * at intervals, between 0.8 and 1.2 ticks per period. Setting the rate restarts the clock's period,
  * and loses the part that had passed. Each new rate compensates for that and for the deviations of
  * earlier rates: in the long run there is one tick per period. Where shorter times must be
- * accurate, ticks are weighted by the time that they represent: ticks_ns() in bpf/core/clock.bpf.h.
+ * accurate, a product weights a sample by the time for which its thread ran since the last one.
  *
  * What remains of the aliasing: for a program whose loop takes one period, and spends a third of it
  * in one function, 20 s of 1 ms ticks estimate that share with a standard deviation of 0.7
