@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "base/round.h"
 #include "model/diagnostics.h"
 #include "recording/recording.h"
 
@@ -436,7 +437,7 @@ static inline uint64_t model_thread__time(const struct model *model,
 					  const struct model_thread *thread, enum wait_class class,
 					  uint64_t points)
 {
-	return (uint64_t)((double)(points * model->period_ns) * thread->factor[class] + 0.5);
+	return round__uint64((double)(points * model->period_ns) * thread->factor[class]);
 }
 
 /* The time of the samples of @thread in @class before calibration, in ns. */

@@ -309,8 +309,9 @@ int loader__processes(struct loader *loader)
 
 		while (at < list.events.n && list.events.data[at].process == i)
 			at++;
-		err = build_maps(loader, &model->processes.data[i], list.events.data + first,
-				 at - first);
+		if (at > first)
+			err = build_maps(loader, &model->processes.data[i],
+					 list.events.data + first, at - first);
 	}
 	array__free(&list.events);
 	return err;

@@ -21,7 +21,8 @@ PROGRAM_FLAGS := -D_GNU_SOURCE -I. -O2 -g -fomit-frame-pointer
 PROGRAM_OBJECTS := $(BUILD)/tests/objects
 PROGRAM_COMMON := $(wildcard tests/programs/common/*.c)
 
-SANITIZE := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+# By clang: its sanitizers check more than gcc's, and that it builds everything is checked, too.
+SANITIZE := -O1 -g1 -Werror -DSANITIZED -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 SANITIZED := $(UNIT:$(BUILD)/%=$(BUILD)/asan/%)
 
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/libdwell.a
@@ -100,7 +101,7 @@ unit: $(UNIT)
 programs: $(PROGRAMS)
 
 sanitized:
-	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CFLAGS='$(SANITIZE)' unit
+	$(Q)$(MAKE) --no-print-directory BUILD=$(BUILD)/asan CC=$(CLANG) CFLAGS='$(SANITIZE)' all unit
 
 # Everything a test needs, then every test; the last line is "N passed, N failed".
 check:

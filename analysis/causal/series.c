@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/round.h"
 
 #define DEFAULT_PERIOD 1e6
 
@@ -389,7 +390,7 @@ static int series__make_cells(struct causal_series *series)
 			cell->first = i;
 		}
 		cell->n++;
-		cell->visits += (uint64_t)(pair->base_visits + pair->with_visits);
+		cell->visits += round__uint64(pair->base_visits + pair->with_visits);
 	}
 	return 0;
 }

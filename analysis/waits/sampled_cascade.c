@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "abi/grid.h"
+#include "base/round.h"
 
 #define LEVELS (INTERVAL_SPACING_MAX + 1)
 
@@ -148,9 +149,9 @@ static void add_weight(struct estimator *estimator, const struct waiter_state *s
 	bool idle = estimator->list->waits.data[state->wait].idle;
 	double weight = (state->tree_size + (idle ? factor : 0)) * span_ns;
 
-	estimator->out->weights[state->wait] += estimator->alike * (uint64_t)(weight + 0.5);
+	estimator->out->weights[state->wait] += estimator->alike * round__uint64(weight);
 	estimator->point_sums[group] += weight;
-	estimator->out->plain[state->wait] += estimator->alike * (uint64_t)(factor * span_ns + 0.5);
+	estimator->out->plain[state->wait] += estimator->alike * round__uint64(factor * span_ns);
 }
 
 #define DONE UINT32_MAX /* in children_left */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/duration.h"
+#include "base/round.h"
 #include "render/causal/causal_views.h"
 #include "render/causal/causal_verdict.h"
 #include "render/format.h"
@@ -328,7 +329,7 @@ static void put_current_rate(const struct writer *writer, uint32_t index)
 	}
 	if (!(visits > 0) || kind == CAUSAL_SAMPLED)
 		return;
-	duration__text((uint64_t)(time / visits), text);
+	duration__text(round__uint64(time / visits), text);
 	fprintf(writer->to, kind == CAUSAL_THROUGHPUT ? ": now once in %s" : ": now %s", text);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analysis/latency/slow_calls.h"
+#include "base/round.h"
 #include "render/html/page_recording.h"
 
 enum calls_column {
@@ -47,7 +48,7 @@ static uint64_t rounded_sum__add(struct rounded_sum *sum, double value)
 	uint64_t before = sum->put;
 
 	sum->sum += value;
-	sum->put = sum->sum < MOST ? (uint64_t)(sum->sum + 0.5) : (uint64_t)MOST;
+	sum->put = sum->sum < MOST ? round__uint64(sum->sum) : (uint64_t)MOST;
 	return sum->put - before;
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "render/latency/latency_compare.h"
 
+#include <math.h>
+
 #include "base/duration.h"
+#include "base/round.h"
 #include "render/format.h"
 #include "render/json.h"
 #include "render/latency/latency_requests.h"
@@ -51,7 +54,7 @@ void latency_compare__describe(const struct model *model, const struct compariso
 
 static void put_difference(double ns, FILE *to)
 {
-	uint64_t size = (uint64_t)(ns < 0 ? -ns : ns);
+	uint64_t size = round__uint64(fabs(ns));
 	char text[24], with_sign[32];
 
 	snprintf(with_sign, sizeof(with_sign), "%s%s",
@@ -73,7 +76,7 @@ static void put_row(const struct model *model, const struct request_comparison *
 						    row->ns[i]);
 	put_difference(means[COMPARISON_TO] - means[COMPARISON_FROM], to);
 	for (int i = 0; i < COMPARISON_SIDES; i++)
-		fprintf(to, " %11s", duration__text((uint64_t)means[i], text));
+		fprintf(to, " %11s", duration__text(round__uint64(means[i]), text));
 	for (int i = 0; i < COMPARISON_SIDES; i++)
 		if (row->is_rest)
 			fprintf(to, " %9s", "");
@@ -95,7 +98,7 @@ static void put_side(const struct request_comparison *comparison, enum compariso
 	char text[24];
 
 	fprintf(to, "# %-4s : p%g, %zu requests, mean %s\n", label, side->percentile, side->group.n,
-		duration__text((uint64_t)mean, text));
+		duration__text(round__uint64(mean), text));
 }
 
 void latency_compare__text(const struct model *model, const struct request_comparison *comparison,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "base/round.h"
 #include "render/json.h"
 #include "render/latency/latency_cause.h"
 #include "render/latency/latency_views.h"
@@ -116,7 +117,7 @@ static json_t *function_json(const struct model *model, const struct latency_fun
 	json_object_set_new(entry, "name", name_json(model, function->name));
 	json_object_set_new(entry, "caller", name_json(model, function->caller));
 	json_object_set_new(entry, "calls", json_real(function->calls));
-	json_object_set_new(entry, "total_ns", json__number((uint64_t)function->total_ns));
+	json_object_set_new(entry, "total_ns", json__number(round__uint64(function->total_ns)));
 	json_object_set_new(entry, "probed", json_boolean(function->probed));
 	/* Null: shorter than resolution_ns. */
 	for (int i = 0; i < LATENCY_QUANTILES; i++)
@@ -125,7 +126,7 @@ static json_t *function_json(const struct model *model, const struct latency_fun
 	json_object_set_new(
 		entry, "observed",
 		json_real(function->calls > 0 ? (double)function->observed / function->calls : 0));
-	json_object_set_new(entry, "tail_ns", json__number((uint64_t)function->tail_ns));
+	json_object_set_new(entry, "tail_ns", json__number(round__uint64(function->tail_ns)));
 	json_object_set_new(entry, "slow", slow_json(model, function));
 	return entry;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "base/duration.h"
+#include "base/round.h"
 #include "render/format.h"
 #include "render/header.h"
 #include "render/latency/latency_cause.h"
@@ -169,7 +170,7 @@ static void put_function(const struct latency_view *view, const struct latency_f
 	char total[24];
 
 	fprintf(to, "%12.0f %9s", function->calls,
-		duration__text((uint64_t)function->total_ns, total));
+		duration__text(round__uint64(function->total_ns), total));
 	for (int q = 0; q < LATENCY_QUANTILES; q++)
 		put_length(view, function, function->ns[q], to);
 	fputc(' ', to);

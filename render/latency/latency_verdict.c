@@ -2,6 +2,7 @@
 #include "render/latency/latency_verdict.h"
 
 #include "base/duration.h"
+#include "base/round.h"
 #include "render/format.h"
 #include "render/latency/latency_cause.h"
 #include "render/latency/latency_compare.h"
@@ -97,8 +98,8 @@ void latency_verdict__requests(const struct model *model,
 		return;
 	format__append(text, size,
 		       "Requests at p%g take %s, those at p%g %s, on average. The difference:",
-		       to->percentile, duration__text((uint64_t)slow, slow_text), from->percentile,
-		       duration__text((uint64_t)usual, usual_text));
+		       to->percentile, duration__text(round__uint64(slow), slow_text),
+		       from->percentile, duration__text(round__uint64(usual), usual_text));
 	for (size_t i = 0; i < comparison->rows.n && i < MAX_ROWS; i++) {
 		const struct comparison_row *row = &comparison->rows.data[i];
 		double ns = difference(comparison, row);
@@ -107,7 +108,7 @@ void latency_verdict__requests(const struct model *model,
 			break;
 		latency_compare__describe(model, row, what, sizeof(what));
 		format__append(text, size, "%s %s %s", i ? "," : "",
-			       duration__text((uint64_t)ns, row_text), what);
+			       duration__text(round__uint64(ns), row_text), what);
 	}
 	format__append(text, size, ".");
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/round.h"
 #include "render/format.h"
 #include "render/terminal.h"
 #include "render/waits/waits.h"
@@ -179,7 +180,7 @@ static void put_head(const struct writer *writer, FILE *to)
 		fprintf(to, ", %.1f%% with those who wait for it meanwhile",
 			waits__percent(waits, edge->weight_ns));
 	if (edge->error_ns > 0)
-		fprintf(to, " (+- %.1f)", waits__percent(waits, (uint64_t)edge->error_ns));
+		fprintf(to, " (+- %.1f)", waits__percent(waits, round__uint64(edge->error_ns)));
 	if (idle > 90)
 		fputs(", for work: there is nothing to gain here", to);
 	else if (idle > 10)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <errno.h>
 
+#include "base/round.h"
 #include "render/json.h"
 #include "recording/wait_class.h"
 #include "render/waits/waits.h"
@@ -136,7 +137,7 @@ static json_t *edge_json(const struct waits *waits, const struct waitgraph_edge 
 	json_object_set_new(entry, "to", name_json(waits, edge->to));
 	json_object_set_new(entry, "weight_ns", json__number(edge->weight_ns));
 	json_object_set_new(entry, "plain_ns", json__number(edge->plain_ns));
-	json_object_set_new(entry, "error_ns", json__number((uint64_t)edge->error_ns));
+	json_object_set_new(entry, "error_ns", json__number(round__uint64(edge->error_ns)));
 	json_object_set_new(entry, "for_work_ns", json__number(edge->idle_ns));
 	json_object_set_new(entry, "share",
 			    json_real(waits__percent(waits, edge->weight_ns) / 100));

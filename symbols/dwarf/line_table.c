@@ -97,12 +97,13 @@ static int machine_extended_opcode(struct line_machine *machine)
 {
 	uint64_t size = dwarf_read__uleb(&machine->cursor);
 	const uint8_t *bytes = dwarf_read__skip(&machine->cursor, size);
-	struct cursor cursor = {.at = bytes, .end = bytes + (bytes ? size : 0)};
+	struct cursor cursor;
 	uint64_t end;
 	int err;
 
 	if (!bytes || !size)
 		return 0;
+	cursor = (struct cursor){.at = bytes, .end = bytes + size};
 	switch (dwarf_read__uint8_t(&cursor)) {
 	case DW_LNE_end_sequence:
 		end = machine->row.address;

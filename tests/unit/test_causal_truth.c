@@ -7,7 +7,7 @@
 #include "tests/unit/causal_support.h"
 
 /* With every access checked it takes some times as long. */
-#ifdef __SANITIZE_ADDRESS__
+#ifdef SANITIZED
 #define SEEDS 24
 #else
 #define SEEDS 120

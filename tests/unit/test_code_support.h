@@ -15,7 +15,7 @@
 #define STORE CODE_SOURCES "/store.cc"
 
 /* Comparison with another tool is as good without the sanitizers, and much cheaper. */
-#ifdef __SANITIZE_ADDRESS__
+#ifdef SANITIZED
 #define COMPARES_TOOLS false
 #else
 #define COMPARES_TOOLS true

@@ -76,7 +76,7 @@ static inline int file_of(const uint8_t *bytes, size_t size)
 
 static inline void check_memory(void)
 {
-#ifndef __SANITIZE_ADDRESS__
+#ifndef SANITIZED
 	struct rusage usage;
 
 	getrusage(RUSAGE_SELF, &usage);

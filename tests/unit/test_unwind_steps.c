@@ -14,6 +14,7 @@
 #include <string.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/personality.h>
 #include <sys/ptrace.h>
@@ -364,11 +365,17 @@ static bool step(struct traced *t, int *deliver)
 	return true;
 }
 
+/* It runs on this thread's CPU: at every step one of the two waits for the other. */
 static pid_t start(const char *path)
 {
+	cpu_set_t cpu;
 	int status;
-	pid_t pid = fork();
+	pid_t pid;
 
+	CPU_ZERO(&cpu);
+	CPU_SET(sched_getcpu(), &cpu);
+	assert_int_equal(sched_setaffinity(0, sizeof(cpu), &cpu), 0);
+	pid = fork();
 	assert_true(pid >= 0);
 	if (!pid) {
 		personality(ADDR_NO_RANDOMIZE);

@@ -12,7 +12,7 @@
 #include "render/waits/waits.h"
 
 /* No analysis takes longer; with every access checked it is some times as much. */
-#ifdef __SANITIZE_ADDRESS__
+#ifdef SANITIZED
 #define LONGEST (6 * CLOCKS_PER_SEC)
 #else
 #define LONGEST CLOCKS_PER_SEC
