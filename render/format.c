@@ -63,16 +63,24 @@ size_t format__character(const char *text)
 	return is_shortest(first, (unsigned char)text[1]) ? n : 0;
 }
 
+size_t format__plain(const char *text, const char *except)
+{
+	size_t length = 0, n;
+
+	while ((n = format__character(text + length)) && !strchr(except, text[length]))
+		length += n;
+	return length;
+}
+
 void format__safe(FILE *to, const char *text)
 {
 	while (*text) {
-		size_t n = format__character(text);
+		size_t n = format__plain(text, "");
 
-		if (n)
-			fwrite(text, 1, n, to);
-		else
-			fprintf(to, "\\x%02x", (unsigned char)*text);
-		text += n ? n : 1;
+		fwrite(text, 1, n, to);
+		text += n;
+		if (*text)
+			fprintf(to, "\\x%02x", (unsigned char)*text++);
 	}
 }
 
@@ -115,9 +123,15 @@ void format__wrapped(FILE *to, const char *text, const char *indent, int column,
 void format__quoted(FILE *to, const char *text)
 {
 	fputc('"', to);
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
+	while (*text) {
+		size_t n = format__plain(text, "\"\\");
+		unsigned char c;
 
+		fwrite(text, 1, n, to);
+		text += n;
+		if (!*text)
+			break;
+		c = (unsigned char)*text++;
 		if (c == '"' || c == '\\')
 			fprintf(to, "\\%c", c);
 		else if (c == '\n')

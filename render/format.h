@@ -16,6 +16,12 @@ double format__whole_percent(double share);
 /* The length of the UTF-8 character at @text in bytes; 0 if invalid or a control character. */
 size_t format__character(const char *text);
 
+/*
+ * The length in bytes of the valid UTF-8 characters that @text begins with: up to the first control
+ * character, invalid byte, or character of @except (ASCII).
+ */
+size_t format__plain(const char *text, const char *except);
+
 /* Prints @text with control characters and invalid UTF-8 escaped ("\x1b"). */
 void format__safe(FILE *to, const char *text);
 

@@ -115,14 +115,13 @@ const char *export_text(struct buffer *buffer, const char *text)
 {
 	buffer->n = 0;
 	while (*text) {
-		size_t n = format__character(text);
+		size_t n = format__plain(text, "");
 		char escape[8];
 
-		if (n) {
-			buffer__put(buffer, text, n);
-			text += n;
-			continue;
-		}
+		buffer__put(buffer, text, n);
+		text += n;
+		if (!*text)
+			break;
 		snprintf(escape, sizeof(escape), "\\x%02x", (unsigned char)*text++);
 		buffer__put(buffer, escape, strlen(escape));
 	}

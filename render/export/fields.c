@@ -8,20 +8,16 @@
 
 void json__put_string(FILE *to, const char *text)
 {
-	size_t n;
-
 	fputc('"', to);
 	while (*text) {
-		if (*text == '"' || *text == '\\') {
+		size_t n = format__plain(text, "\"\\");
+
+		fwrite(text, 1, n, to);
+		text += n;
+		if (*text == '"' || *text == '\\')
 			fprintf(to, "\\%c", *text++);
-			continue;
-		}
-		n = format__character(text);
-		if (n)
-			fwrite(text, 1, n, to);
-		else
-			fprintf(to, "\\\\x%02x", (unsigned char)*text);
-		text += n ? n : 1;
+		else if (*text)
+			fprintf(to, "\\\\x%02x", (unsigned char)*text++);
 	}
 	fputc('"', to);
 }

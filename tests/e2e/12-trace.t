@@ -22,7 +22,7 @@ sub intervals_of {
 	my $got = run({seconds => 180, name => 'script'}, $DWELL, 'script', '--json', '--no-stacks', '-i', $file);
 	for my $line (split /\n/, $got->{out}) {
 		next unless $line =~ /"event":"interval"/;
-		my $interval = fields_of($line);
+		my $interval = decode($line);
 		$count{$interval->{tid}}++ unless $interval->{flags} =~ /first/;
 		next if $interval->{class} eq 'sched' || $interval->{flags} =~ /unfinished|begun-before/;
 		next if $interval->{waker_context} =~ /^(?:softirq|hardirq|nmi)$/;
@@ -90,7 +90,7 @@ my ($waits, $known) = (0, 0);
 for my $line (split /\n/, run($DWELL, 'script', '--json', '--no-stacks', '-i', 'switches.data', '--comm',
 	'pipe,futex')->{out}) {
 	next unless $line =~ /"event":"interval"/;
-	my $interval = fields_of($line);
+	my $interval = decode($line);
 	next if $interval->{class} eq 'sched' || $interval->{flags} =~ /first/;
 	next unless $interval->{syscall} =~ /^(?:read|write|futex)$/;
 	$waits++;

@@ -23,7 +23,7 @@ use Test::More;
 use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw($DWELL $DIR program run start stop finish is_running wait_for slurp spew
-	decode record report free_port fields_of events rows_of weight_of time_of near nothing_lost others_share full need_dwell
+	decode record report free_port events rows_of weight_of time_of near nothing_lost others_share full need_dwell
 	need_recording need_root need_command);
 
 my $root = abs_path(dirname(__FILE__) . '/../..');
@@ -34,6 +34,7 @@ our $DIR = tempdir('dwell-test-XXXXXX', TMPDIR => 1, CLEANUP => !$ENV{DWELL_TEST
 
 my $home = getcwd();
 my $me = $$;
+my $json = JSON::XS->new->utf8;
 my %started;
 
 chdir $DIR or die "$DIR: $!";
@@ -74,7 +75,7 @@ sub spew {
 
 sub decode {
 	my ($text) = @_;
-	my $value = eval { JSON::XS->new->utf8->decode($text) };
+	my $value = eval { $json->decode($text) };
 	diag("no JSON: " . substr($text, 0, 300)) unless defined $value;
 	return $value;
 }
@@ -176,26 +177,22 @@ sub report {
 	return decode($result->{out});
 }
 
-# The plain fields of a line of `dwell script --json`. To decode all of it takes ten times as long.
-sub fields_of {
-	my ($line) = @_;
-	my %fields;
-	$fields{$1} = $2 // $3 while $line =~ /"(\w+)":(?:"((?:[^"\\]|\\.)*)"|([^,}]*))/g;
-	return \%fields;
-}
-
 # `dwell script --json`: the fields of each line, and {frames}, symbol and DSO in turns, innermost
-# first.
+# first. Events with the same stack share them.
 sub events {
 	my (@options) = @_;
 	my $result = run({seconds => 180}, $DWELL, 'script', '--json', @options);
 	diag("script @options: status $result->{status}: $result->{err}") if $result->{status};
-	return map {
-		my ($fields, $stack) = split /,"stack":/;
-		my $event = fields_of($fields);
-		$event->{frames} = [($stack // '') =~ /"symbol":"((?:[^"\\]|\\.)*)","dso":"([^"]*)"/g];
-		$event;
-	} split /\n/, $result->{out};
+	my (%frames, @events);
+	for my $line (split /\n/, $result->{out}) {
+		# There are few different stacks, but they are most of the text.
+		my $stack = $line =~ s/,("stack":.*)/}/ ? $1 : '"stack":[]}';
+		my $event = decode($line);
+		$event->{frames} = $frames{$stack} //=
+			[map { ($_->{symbol}, $_->{dso}) } @{decode("{$stack")->{stack}}];
+		push @events, $event;
+	}
+	return @events;
 }
 
 # The rows of a report whose fields match: {comm => 'T1', symbol => qr/pread/}.

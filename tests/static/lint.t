@@ -15,5 +15,6 @@ check() {
 }
 
 check make -s lint-format
-check make -s lint-tidy
+# Half as deep as `make lint`, in half the time.
+check env TIDY_STATES=15000 make -s lint-tidy
 check make -s lint-cppcheck
