@@ -309,9 +309,9 @@ int loader__processes(struct loader *loader)
 
 		while (at < list.events.n && list.events.data[at].process == i)
 			at++;
-		if (at > first)
-			err = build_maps(loader, &model->processes.data[i],
-					 list.events.data + first, at - first);
+		/* Without events of its own it has its parent's. */
+		err = build_maps(loader, &model->processes.data[i],
+				 at > first ? list.events.data + first : NULL, at - first);
 	}
 	array__free(&list.events);
 	return err;
