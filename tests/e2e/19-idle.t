@@ -34,12 +34,12 @@ sub differences {
 }
 
 # Records case @name; the idle time of each of its threads is that which the thread measured, within
-# 2 % of the time and what sampling does to a share. Recorded up to three times: a thread that does
+# 2 % of the time and what sampling does to a share. Recorded up to six times: a thread that does
 # not get a CPU to begin its measurement waits all the same.
 sub compare {
 	my ($name, @options) = @_;
 	my ($got, $report, @off);
-	for (1 .. 3) {
+	for (1 .. 6) {
 		$got = record(['-o', "$name.data", '-c', 500, @options], program('idle'), $name, '--seconds', $seconds);
 		last if $got->{status};
 		$report = report('-i', "$name.data");

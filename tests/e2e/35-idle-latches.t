@@ -55,13 +55,13 @@ sub differences {
 	return @off;
 }
 
-# Only the servers are recorded: who waits for a reply would need them. Recorded up to three times, as
+# Only the servers are recorded: who waits for a reply would need them. Recorded up to six times, as
 # in 19-idle.t.
 sub compare {
 	my ($name, @options) = @_;
 	my $trace = grep { $_ eq '--trace' } @options;
 	my ($got, @off);
-	for (1 .. 3) {
+	for (1 .. 6) {
 		unlink 'ports';
 		my $clients = start(program('latch'), 'clients', "$DIR/ports");
 		$got = record(['-o', "$name.data", '-c', $period_ns / 1000, @options], program('latch'), $name, '--seconds', $seconds, '--ports',
