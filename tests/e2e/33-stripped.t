@@ -43,7 +43,7 @@ ok((grep { $_->{symbol} eq $of->{stuck_outer} } @{$report->{rows}}), 'report: th
 
 # Running: one row a function, not one an address.
 $of = strip('undisturbed');
-my $got = record(['-o', 'burn.data'], './bare-undisturbed', '--seconds', 2);
+my $got = record(['-o', 'burn.data'], './bare-undisturbed', '--seconds', 1);
 is($got->{status}, 0, 'recorded');
 my @rows = grep { $_->{class} eq 'cpu' && $_->{dso} eq 'bare-undisturbed' } @{report('-i', 'burn.data')->{rows}};
 is($rows[0]{symbol}, $of->{burn}, 'what computes is on top');
@@ -57,10 +57,10 @@ is($rows[0]{symbol}, 'burn', 'and so is the name');
 
 # As a target, and as a place that a causal profile tells of.
 strip('undisturbed');
-$got = causal(['--target', $of->{burn}, '--speedup', 50], './bare-undisturbed', '--seconds', 3);
+$got = causal(['--target', $of->{burn}, '--speedup', 50], './bare-undisturbed', '--seconds', 2);
 is($got->{status}, 0, 'a causal target') or diag($got->{err});
 is($got->{report}{targets}[0]{target}, $of->{burn}, 'by that name');
-$got = causal([], './bare-undisturbed', '--seconds', 3);
+$got = causal([], './bare-undisturbed', '--seconds', 2);
 my ($place) = grep { $_->{function} eq $of->{burn} } @{$got->{report}{runs}[0]{places} // $got->{report}{places}};
 ok($place, 'and a place where samples fell');
 

@@ -31,7 +31,7 @@ if (!decode(run(program('breakpoints'))->{out})->{fired}) {
 
 my $broken = causal_until(0.25, [['burn', 0.5, 'burn']],
 	['--breakpoints', '--progress', 'burn', '--target', 'burn', '--speedup', '50'],
-	program('undisturbed'), '--calm', '--seconds', 3);
+	program('undisturbed'), '--calm', '--seconds', 2);
 my %visits = visits_of($broken);
 cmp_ok($visits{burn} // 0, '>', 100, 'visits are counted by breakpoints');
 about($broken, 'burn', 0.5, 'burn', 'burn', 0.25, 'with the same effect');

@@ -18,8 +18,8 @@ use Test::More;
 need_recording();
 
 my $idle = causal(['--functions', '--experiment', '50ms', '--fixed-length'], 'sh', '-c',
-	'for i in 1 2 3 4; do perl -e "select undef, undef, undef, 0.3 for 1 .. 40" & done; ' .
-	'"$0" --seconds 12; wait', program('undisturbed'));
+	'for i in 1 2 3 4; do perl -e "select undef, undef, undef, 0.3 for 1 .. 27" & done; ' .
+	'"$0" --seconds 8; wait', program('undisturbed'));
 my ($tries, %tried) = (0);
 for my $target (@{$idle->{report}{targets}}) {
 	for my $result (@{$target->{results}}) {

@@ -25,7 +25,7 @@ my ($pool, $faster, $whole);
 my $others = others_share(sub {
 	$pool = causal_until(0.15, [['look_around', 0.75]], ['--target', 'look_around', '--speedup', 75], @pool,
 		'--seconds', 2);
-	for (1 .. 5) {
+	for (1 .. 3) {
 		$faster += period_of_pool('--scale', 'look_around=75');
 		$whole += period_of_pool();
 	}

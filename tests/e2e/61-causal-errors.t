@@ -40,21 +40,21 @@ is($silent->{status}, 0, 'no progress point: the program ran');
 like(run($DWELL, 'causal', 'report', 'p')->{out}, qr/progress point/, 'the report says so');
 
 my $static = causal(['--target', 'burn', '--speedup', '50'], program('undisturbed-static'),
-	'--seconds', 3);
+	'--seconds', 1);
 like(problems_of($static), qr/linked statically/, 'a static program cannot be paused');
 
 # Who becomes somebody else takes no library along.
 copy(program('undisturbed'), "$DIR/becomes") or die "becomes: $!\n";
 chown 65534, -1, "$DIR/becomes";
 chmod 04755, "$DIR/becomes";
-my $becomes = causal(['--progress', 'burn', '--target', 'burn', '--speedup', '50'], "$DIR/becomes", '--seconds', 3);
+my $becomes = causal(['--progress', 'burn', '--target', 'burn', '--speedup', '50'], "$DIR/becomes", '--seconds', 1);
 like(problems_of($becomes), qr/set-user-id/, 'a set-user-id program cannot be paused');
 
 # Without names.
 is(run('strip', '-o', "$DIR/stripped", program('undisturbed'))->{status}, 0, 'stripped');
 $missing = causal(['--target', 'burn'], "$DIR/stripped", '--seconds', 1);
 like($missing->{err}, qr/there is no code of 'burn'/, 'stripped: there is no such function');
-my $nameless = causal([], "$DIR/stripped", '--seconds', 3);
+my $nameless = causal([], "$DIR/stripped", '--seconds', 1);
 is($nameless->{status}, 0, 'stripped, any target: it runs');
 like(run($DWELL, 'causal', 'report', 'p')->{out}, qr/debug|stripped|lines/, 'why there are no lines');
 

@@ -19,7 +19,7 @@ need_command('taskset');
 my $cpus = `nproc`;
 my @others = map { start('taskset', '-c', $_, 'perl', '-e', '1 while 1') } 0 .. $cpus - 1;
 my $got = causal_until(0.5, [['sleeper', 0.5]], ['--target', 'sleeper', '--speedup', '50'],
-	program('undisturbed'), '--calm', '--seconds', 5);
+	program('undisturbed'), '--calm', '--seconds', 3);
 is($got->{status}, 0, 'it ran');
 no_effect($got, 'sleeper', 0.5, 'round', 0.5, 'sleeper: no effect');
 stop($_) for @others;
