@@ -25,7 +25,8 @@ endif
 CPPFLAGS += -D_GNU_SOURCE -DDWELL_VERSION='"$(VERSION)"' -I. -I$(BUILD)
 CFLAGS ?= -O2 -g
 # Kept apart from CFLAGS, so that setting CFLAGS does not drop them.
-WARNINGS := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter
+# make check sets WERROR to -Werror.
+WARNINGS := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter $(WERROR)
 STD := -std=gnu11
 LDLIBS := -lbpf -ldw -lelf -lcapstone -lzstd -lz -ljansson -lsqlite3 -liberty -ldl -lpthread -lm
 

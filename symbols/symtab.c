@@ -151,7 +151,7 @@ const char *symbol__name(struct symbol *symbol, struct strings *strings)
 		return NULL;
 	demangled = symbols__demangle(plain);
 	name = demangled ? demangled : plain;
-	if (symbol->plt) {
+	if (symbol->plt && *name != '.') {
 		if (asprintf(&stub, "%s@plt", name) < 0) {
 			stub = NULL;
 			return NULL;

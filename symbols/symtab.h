@@ -39,7 +39,9 @@ int symtab__seal(struct symtab *symtab);
 /* The symbol that contains @address, the innermost if there are several; or NULL. */
 struct symbol *symtab__find(const struct symtab *symtab, uint64_t address);
 
-/* The name for display: demangled, without symbol version, with "@plt" for stubs. NULL: no memory.
+/*
+ * The name for display: demangled, without symbol version, with "@plt" for stubs; what lazy stubs
+ * jump to is ".plt". NULL: no memory.
  */
 const char *symbol__name(struct symbol *symbol, struct strings *strings);
 

@@ -145,8 +145,10 @@ static int plt_read_relocations(struct plt *plt, const struct plt_machine *machi
 	return 0;
 }
 
+/* What is no stub is the code that all lazy ones jump to: it has the name of its section, @table.
+ */
 static int plt_read_stubs(struct plt *plt, const struct plt_machine *machine, Elf_Scn *section,
-			  const GElf_Shdr *header)
+			  const GElf_Shdr *header, const char *table)
 {
 	Elf_Data *data = elf_rawdata(section, NULL);
 	/* Stubs of .plt.got are 8 bytes, or 16 when they start with an endbr64. */
@@ -157,22 +159,22 @@ static int plt_read_stubs(struct plt *plt, const struct plt_machine *machine, El
 		const uint64_t *name = NULL;
 		uint64_t number = UINT64_MAX;
 		uint64_t slot = 0;
-		struct symbol symbol;
-
-		if (!machine->decode((const uint8_t *)data->d_buf + at, data->d_size - at, address,
-				     &slot, &number))
-			continue;
-		name = number != UINT64_MAX ? map64__get(&plt->numbers, number)
-					    : map64__get(&plt->slots, slot);
-		if (!name)
-			continue;
-		symbol = (struct symbol){
+		struct symbol symbol = {
 			.start = address,
 			.size = step,
-			.raw = (const char *)(uintptr_t)*name,
+			.raw = table,
 			.function = true,
 			.plt = true,
 		};
+
+		if (machine->decode((const uint8_t *)data->d_buf + at, data->d_size - at, address,
+				    &slot, &number)) {
+			name = number != UINT64_MAX ? map64__get(&plt->numbers, number)
+						    : map64__get(&plt->slots, slot);
+			if (!name)
+				continue;
+			symbol.raw = (const char *)(uintptr_t)*name;
+		}
 		if (symtab__add(plt->stubs, &symbol))
 			return -ENOMEM;
 	}
@@ -190,7 +192,7 @@ static int plt_read_section(struct plt *plt, const struct plt_machine *machine, 
 		return plt_read_relocations(plt, machine, section, &header,
 					    !strcmp(name, ".rela.plt"));
 	if (!relocations && (header.sh_flags & SHF_EXECINSTR) && !strncmp(name, ".plt", 4))
-		return plt_read_stubs(plt, machine, section, &header);
+		return plt_read_stubs(plt, machine, section, &header, name);
 	return 0;
 }
 
