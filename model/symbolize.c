@@ -10,7 +10,6 @@
 #define MAX_INLINED 64
 /* Maximum depth at which frames of the scheduler and of tracing are searched for. */
 #define MAX_SCHEDULER 24
-#define MAX_TRACING   8
 #define MANY_PERCENT  1 /* of samples without names: a diagnostic is added */
 
 struct symbolization {
@@ -268,21 +267,29 @@ static void cut_above_schedule(const struct model *model, struct model_stack *st
 	}
 }
 
-/* Removes the frames of the tracing hook at wakeups or block requests. */
-static void cut_tracing(const struct model *model, struct model_stack *stack)
+/* Whether function @name of the kernel is part of a tracing hook. */
+static bool is_tracing(const char *name)
 {
 	static const char *const tracing[] = {"bpf_prog_",    "bpf_trace_run", "__bpf_trace_",
 					      "__traceiter_", "bpf_get_stack", "__bpf_get_stack",
 					      "perf_trace_",  "trace_event_"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(tracing); i++)
+		if (!strncmp(name, tracing[i], strlen(tracing[i])))
+			return true;
+	return false;
+}
+
+/*
+ * Removes the innermost frames, which are of the tracing hook at wakeups or block requests. An
+ * interrupt may have come within another hook, whose frames are further out.
+ */
+static void cut_tracing(const struct model *model, struct model_stack *stack)
+{
 	size_t drop = 0;
 
-	for (size_t i = 0; i < stack->depth && i < MAX_TRACING; i++) {
-		const char *name = frame_name(model, stack, i);
-
-		for (size_t k = 0; k < ARRAY_SIZE(tracing); k++)
-			if (!strncmp(name, tracing[k], strlen(tracing[k])))
-				drop = i + 1;
-	}
+	while (drop < stack->depth && is_tracing(frame_name(model, stack, drop)))
+		drop++;
 	drop_frames(stack, drop);
 }
 

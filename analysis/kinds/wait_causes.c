@@ -20,6 +20,9 @@ enum wakeup_hint {
 	HINT_NOTIFY = 1 << 7,	/* an eventfd or a pipe becomes ready */
 };
 
+/* Of these the innermost one counts: its interrupt came while another one was being handled. */
+#define HINT_ORIGINS (HINT_BLOCK | HINT_TIMER | HINT_RECEIVE)
+
 static const struct {
 	const char *function;
 	uint8_t hint;
@@ -97,8 +100,11 @@ static uint8_t *find_hints(const struct model *model)
 	for (size_t i = 1; i < model->stacks.n; i++) {
 		const struct model_stack *stack = &model->stacks.data[i];
 
-		for (size_t k = 0; k < stack->depth; k++)
-			stacks[i] |= locations[model->stack_locations.data[stack->first + k]];
+		for (size_t k = 0; k < stack->depth; k++) {
+			uint8_t hints = locations[model->stack_locations.data[stack->first + k]];
+
+			stacks[i] |= stacks[i] & HINT_ORIGINS ? hints & ~HINT_ORIGINS : hints;
+		}
 	}
 	return stacks;
 }

@@ -36,20 +36,18 @@ static __always_inline void stack_sent(const struct event_stack *stack)
 /* Global (__noinline) functions are verified once, not for each path that leads to them. */
 
 /*
- * The index of the first frame of interest in raw: the caller of the function at [@low, @high), or
- * 0. The frames before it belong to the tracepoint and to this program.
+ * The index of the first frame of interest in raw: the caller of the innermost function at [@low,
+ * @high), or 0. The frames before it belong to the tracepoint and to this program.
  */
 __noinline __u32 stack_begin(struct scratch *scratch, __u32 depth, __u64 low, __u64 high)
 {
-	__u32 begin = 0;
-
 	if (!scratch)
 		return 0;
 	for (__u32 i = 0; i < PROBE_FRAMES; i++) {
 		if (i < depth && scratch->raw[i] >= low && scratch->raw[i] < high)
-			begin = i + 1;
+			return i + 1;
 	}
-	return begin;
+	return 0;
 }
 
 /* State of a hash over the frames of a scratch, from frames[@at] on. */

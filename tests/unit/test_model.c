@@ -257,8 +257,10 @@ static void tracing_is_cut_off_kernel_stacks(void **state)
 {
 	static const char *const names[] = {"bpf_prog_1234_on_run", "bpf_trace_run2", "__schedule",
 					    "schedule", "do_nanosleep"};
+	/* A timer's interrupt came within another hook, which is not cut off. */
 	static const char *const waking[] = {"bpf_prog_5678_on_wake", "bpf_trace_run1",
-					     "try_to_wake_up", "wake_up_q"};
+					     "try_to_wake_up",	      "hrtimer_wakeup",
+					     "bpf_prog_9_on_request", "bpf_trace_run3"};
 	struct synthetic made = synthetic__begin();
 	struct record wake = {.type = RECORD_WAKE, .wake = {.thread = 1, .time = START + MS}};
 	struct model *model;
@@ -267,7 +269,7 @@ static void tracing_is_cut_off_kernel_stacks(void **state)
 
 	for (uint64_t i = 0; i < 5; i++)
 		synthetic__symbol(&made, made.kernel_dso, 0x1000 + 16 * i, names[i], NULL, 0);
-	for (uint64_t i = 0; i < 4; i++)
+	for (uint64_t i = 0; i < ARRAY_SIZE(waking); i++)
 		synthetic__symbol(&made, made.kernel_dso, 0x2000 + 16 * i, waking[i], NULL, 0);
 	synthetic__thread(&made, 1, 100, 100, 0, 0, "a");
 	for (uint64_t i = 0; i < 2; i++)
@@ -278,7 +280,8 @@ static void tracing_is_cut_off_kernel_stacks(void **state)
 					    .blocked_ns = MS,
 					    .kernel_stack = KERNEL_STACK(&made, 0x1004, 0x1014,
 									 0x1024, 0x1034, 0x1044)});
-	wake.wake.kernel_stack = KERNEL_STACK(&made, 0x2004, 0x2014, 0x2024, 0x2034);
+	wake.wake.kernel_stack =
+		KERNEL_STACK(&made, 0x2004, 0x2014, 0x2024, 0x2034, 0x2044, 0x2054);
 	synthetic__put(&made, wake);
 	model = synthetic__load(&made, 100 * MS);
 	thread = find_thread(model, 100);
@@ -287,7 +290,7 @@ static void tracing_is_cut_off_kernel_stacks(void **state)
 	assert_string_equal(frame_text(model, thread->intervals.data[1].kernel, 0),
 			    "[kernel]:__schedule");
 	stack = &model->stacks.data[thread->wakes.data[0].kernel];
-	assert_int_equal(stack->depth, 2);
+	assert_int_equal(stack->depth, 4);
 	assert_string_equal(frame_text(model, thread->wakes.data[0].kernel, 0),
 			    "[kernel]:try_to_wake_up");
 	model__free(model);
