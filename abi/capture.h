@@ -37,6 +37,7 @@ enum capture_transfer {
 struct capture_settings {
 	__u64 grid_seed;     /* of the sampling points, see abi/grid.h */
 	__u64 ring_wake_at;  /* bytes queued in a ring that wake user space */
+	__u64 ring_copies;   /* bytes queued in a ring up to which it takes copies of stacks */
 	__u64 target_cgroup; /* id of a version 2 group */
 	/* Kernel stacks begin with the caller of the function in this range; 0: unknown. */
 	__u64 schedule_range[2];

@@ -76,6 +76,17 @@ static __noinline void restore_returns(const struct stack_copy *copy)
 	}
 }
 
+/* Copies of stacks may be many for a moment; they leave room for events in the ring. */
+static __always_inline bool has_room_for_copy(void)
+{
+	void *ring = this_ring();
+
+	if (ring && bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) < settings.ring_copies)
+		return true;
+	count_loss(LOSS_DEFERRED_SKIPPED);
+	return false;
+}
+
 /*
  * Sends the deferred unwind pending for @use, with the @n frames at frames[@at] of its scratch.
  * Returns the hash that identifies the stack; 0: none is pending, or it could not be sent.
@@ -93,6 +104,8 @@ __noinline __u64 send_deferred(__u32 use, __u32 at, __u32 n)
 	head = &kept->head;
 	head->header.type = 0;
 	at &= RAW_FRAMES - 1;
+	if (!has_room_for_copy())
+		return 0;
 	if (frames > DWELL_MAX_USER_FRAMES * sizeof(__u64) ||
 	    bpf_probe_read_kernel(kept->data, frames, &scratch->frames[at]))
 		return 0;

@@ -128,14 +128,21 @@ static __always_inline void count_loss(enum loss why)
 	__sync_fetch_and_add(&capture.losses[why], 1);
 }
 
+/* This CPU's ring. NULL: never. */
+static __always_inline void *this_ring(void)
+{
+	__u32 index = bpf_get_smp_processor_id() & settings.ring_mask;
+
+	return bpf_map_lookup_elem(&rings, &index);
+}
+
 /*
  * Queues an event of @size bytes; false, and counts the loss @otherwise, if there is no room. Wakes
  * user space only when settings.ring_wake_at bytes are queued.
  */
 static __always_inline bool emit(const void *event, __u64 size, enum loss otherwise)
 {
-	__u32 index = bpf_get_smp_processor_id() & settings.ring_mask;
-	void *ring = bpf_map_lookup_elem(&rings, &index);
+	void *ring = this_ring();
 	__u64 queued;
 	__u64 flags;
 

@@ -136,6 +136,7 @@ static void configure(const struct loader *loader)
 		.states_in_hash = !kernel->reliable_task_storage,
 		.ring_mask = loader->n_rings - 1,
 		.ring_wake_at = config->ring_bytes / 4,
+		.ring_copies = config->ring_bytes / 2, /* the rest is for events */
 		.pid_namespace = kernel->pid_namespace,
 		.own_tgid = (uint32_t)getpid(),
 		.command_tgid = (uint32_t)config->command,

@@ -110,7 +110,7 @@ for my $name (sort keys %workloads) {
 	my @command = @{$workloads{$name}};
 SKIP: {
 		skip "$command[0] is not installed", 6 unless grep { -x "$_/$command[0]" } split /:/, $ENV{PATH};
-		$got = record(['--trace', '-m', 32768, '-o', 'tree.data'], program('rusage'), '-o', 'rusage.json', @command);
+		$got = record(['--trace', '-m', 131072, '-o', 'tree.data'], program('rusage'), '-o', 'rusage.json', @command);
 		is($got->{status}, 0, "$name: recorded");
 		my $truth = decode(slurp('rusage.json'));
 		my ($report, $switches) = check_trace($name, 'tree.data');

@@ -96,4 +96,21 @@ SKIP: {
 		. run($DWELL, 'report', '-i', 'lossy.data')->{err}, qr/lost/, 'losses are shown');
 }
 
+# dwell stands still while eight programs start and end: the copies of their stacks, for which it
+# has no tables yet, are more than the buffers hold, but leave room for all events.
+$got = record(['-o', 'copies.data', '--trace', '-m', 4096], 'sh', '-c', <<'END');
+kill -STOP $PPID
+for i in 1 2 3 4 5 6 7 8; do
+	perl -e 'select undef, undef, undef, 0.0005 for 1 .. 200' &
+done
+wait
+kill -CONT $PPID
+END
+is($got->{status}, 0, 'dwell stands still: recorded');
+my %without = %{report('-i', 'copies.data')->{lost}};
+my $copies = delete $without{'stacks of new programs, ring buffer full'};
+cmp_ok($copies, '>', 0, 'dwell stands still: not all stacks could be copied');
+is_deeply([grep { !/hidden/ } keys %without], [], 'dwell stands still: but no event is lost')
+	or diag(explain(\%without));
+
 done_testing;
