@@ -3,6 +3,8 @@
 #
 # Waits for work are told from others: for each thread of programs whose threads measure it
 # themselves (tests/programs/idle/), whatever its functions are called.
+#
+# Runs alone.
 use strict;
 use warnings;
 

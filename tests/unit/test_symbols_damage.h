@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files with something wrong in them, the same on every run; DWELL_FUZZ=N multiplies them. */
+/* Files with something wrong in them, the same on every run. */
 #pragma once
 
+#include "tests/unit/rounds.h"
 #include "tests/unit/test_symbols_support.h"
 
 #include <sys/mman.h>
@@ -11,13 +12,6 @@
 /* A share of the machine is not ours: only a hang takes this long. */
 #define SECONDS	    20
 #define MOST_MEMORY (768 << 10) /* KiB */
-
-static inline unsigned int rounds(unsigned int n)
-{
-	const char *factor = getenv("DWELL_FUZZ");
-
-	return n * (factor && atoi(factor) > 0 ? (unsigned int)atoi(factor) : 1);
-}
 
 struct image {
 	uint8_t *bytes;

@@ -3,6 +3,7 @@
  * Recordings that no machine made: whatever they hold, the wait-for graph and what is
  * printed of it end soon, with numbers.
  */
+#include "tests/unit/rounds.h"
 #include "tests/unit/random_recording.h"
 
 #include <ctype.h>
@@ -123,13 +124,13 @@ static void analyse_random(uint64_t seed, bool tamed)
 
 static void random_recordings(void **state)
 {
-	for (uint64_t seed = 1; seed <= 30; seed++)
+	for (uint64_t seed = 1; seed <= rounds(30); seed++)
 		analyse_random(seed, false);
 }
 
 static void random_recordings_of_few_threads(void **state)
 {
-	for (uint64_t seed = 1; seed <= 120; seed++)
+	for (uint64_t seed = 1; seed <= rounds(120); seed++)
 		analyse_random(1000 + seed, true);
 }
 

@@ -272,9 +272,11 @@ static void case_half(void)
 /*
  * background: keeper sleeps for 20 ms, computes for 1 ms, and so on. Main computes.
  *
- * True by construction: no thread waits for keeper, so it is idle in nap. Main waits for nothing
- * until the end.
+ * True by construction: no thread waits for keeper, so it is idle in nap. Main waits for nothing:
+ * keeper's last nap ends before main would wait for its end.
  */
+static bool keeper_is_done;
+
 static void run_keeper(void)
 {
 	uint64_t between = 20 * NS_PER_MS;
@@ -283,13 +285,14 @@ static void run_keeper(void)
 		nap(IDLE, by_sleep, &between);
 		cook(1000);
 	}
+	__atomic_store_n(&keeper_is_done, true, __ATOMIC_RELAXED);
 }
 
 static void case_background(void)
 {
 	thread__start(run_keeper, "keeper");
 	threads__await_begin();
-	while (time_left())
+	while (!__atomic_load_n(&keeper_is_done, __ATOMIC_RELAXED))
 		think(1000);
 }
 
