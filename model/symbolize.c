@@ -16,7 +16,8 @@ struct symbolization {
 	struct model *model;
 	const struct model_symbolize_options *options;
 	struct symbolizer *symbolizer;
-	int *sources; /* by DSO: 2 + number in the symbolizer; 1: none; 0: not added yet */
+	int *sources;	/* by DSO: 2 + number in the symbolizer; 1: none; 0: not added yet */
+	bool *resolved; /* by DSO: the recording has names of it */
 	bool same_boot;
 };
 
@@ -50,6 +51,7 @@ static int dso_source(struct symbolization *symbolization, uint32_t index)
 		.fd = -1,
 		.pid = dso->pid,
 		.owner = -1,
+		.resolved = symbolization->resolved[index],
 	};
 	char root[32];
 
@@ -57,6 +59,9 @@ static int dso_source(struct symbolization *symbolization, uint32_t index)
 		return -1;
 	/* Kernel addresses, the vdso and JIT maps are those of one boot. */
 	if (dso->kind != DSO_FILE && !symbolization->same_boot)
+		return -1;
+	/* What had no name while it was loaded has none now. */
+	if (dso->kind == DSO_KERNEL && symbolization->resolved[index])
 		return -1;
 	source.kind = kinds[dso->kind];
 	if (options->dso_fd)
@@ -151,6 +156,9 @@ static int name_all(struct symbolization *symbolization)
 	ARRAY(struct unnamed) list = {};
 	int err = 0;
 
+	for (size_t i = 1; i < model->locations.n; i++)
+		if (model->locations.data[i].n_frames)
+			symbolization->resolved[model->locations.data[i].dso] = true;
 	for (size_t i = 1; i < model->locations.n && !err; i++) {
 		const struct model_location *location = &model->locations.data[i];
 		struct unnamed entry = {location->dso, (uint32_t)i, location->address};
@@ -392,9 +400,10 @@ int model__symbolize(struct model *model, const struct model_symbolize_options *
 	int err = 0;
 
 	symbolization.sources = calloc(model->dsos.n, sizeof(*symbolization.sources));
-	if (!symbolization.sources)
-		return -ENOMEM;
-	if (options->embedded_only)
+	symbolization.resolved = calloc(model->dsos.n, sizeof(*symbolization.resolved));
+	if (!symbolization.sources || !symbolization.resolved)
+		err = -ENOMEM;
+	else if (options->embedded_only)
 		for (size_t i = 0; i < model->dsos.n; i++)
 			symbolization.sources[i] = 1;
 	else
@@ -408,5 +417,6 @@ int model__symbolize(struct model *model, const struct model_symbolize_options *
 	err = err ? err : cut_stacks(model);
 	symbolizer__free(symbolization.symbolizer);
 	free(symbolization.sources);
+	free(symbolization.resolved);
 	return err;
 }

@@ -216,7 +216,9 @@ static int object_read_symbols(struct object *object, struct object_context *con
 	for (size_t i = 0; i < ARRAY_SIZE(files) && !err; i++)
 		if (files[i])
 			err = elf_symbols__add(&object->symtab, files[i], found);
-	if (!err && object->program && !found->symtab && source->path)
+	if (source->resolved && !found->symtab)
+		object->symtab.n = 0;
+	else if (!err && object->program && !found->symtab && source->path)
 		err = object_add_synthetic(object, context, source->path);
 	if (!err)
 		err = symtab__seal(&object->symtab);

@@ -16,11 +16,12 @@ struct strings_block {
 };
 
 /* The slot that holds @text, or the free one where it belongs. */
-static const char **strings_slot(const char **slots, size_t capacity, const char *text, size_t size)
+static struct strings_slot *find_slot(struct strings_slot *slots, size_t capacity, const char *text,
+				      uint64_t hash)
 {
-	size_t at = hash__bytes(text, size) & (capacity - 1);
+	size_t at = hash & (capacity - 1);
 
-	while (slots[at] && strcmp(slots[at], text) != 0)
+	while (slots[at].text && (slots[at].hash != hash || strcmp(slots[at].text, text) != 0))
 		at = (at + 1) & (capacity - 1);
 	return &slots[at];
 }
@@ -28,15 +29,18 @@ static const char **strings_slot(const char **slots, size_t capacity, const char
 static int strings_grow(struct strings *strings)
 {
 	size_t capacity = strings->capacity ? strings->capacity * 2 : 256;
-	const char **slots = calloc(capacity, sizeof(*slots));
+	struct strings_slot *slots = calloc(capacity, sizeof(*slots));
 
 	if (!slots)
 		return -1;
 	for (size_t i = 0; i < strings->capacity; i++) {
-		const char *text = strings->slots[i];
+		size_t at = strings->slots[i].hash & (capacity - 1);
 
-		if (text)
-			*strings_slot(slots, capacity, text, strlen(text)) = text;
+		if (!strings->slots[i].text)
+			continue;
+		while (slots[at].text) /* all differ */
+			at = (at + 1) & (capacity - 1);
+		slots[at] = strings->slots[i];
 	}
 	free(strings->slots);
 	strings->slots = slots;
@@ -66,16 +70,18 @@ static char *strings_copy(struct strings *strings, const char *text, size_t size
 const char *strings__intern(struct strings *strings, const char *text)
 {
 	size_t size = strlen(text);
-	const char **slot;
+	uint64_t hash = hash__bytes(text, size);
+	struct strings_slot *slot;
 
-	if (strings->n + 1 > strings->capacity / 4 * 3 && strings_grow(strings))
+	if (strings->n + 1 > strings->capacity / 2 && strings_grow(strings))
 		return NULL;
-	slot = strings_slot(strings->slots, strings->capacity, text, size);
-	if (!*slot) {
-		*slot = strings_copy(strings, text, size);
-		strings->n += *slot != NULL;
+	slot = find_slot(strings->slots, strings->capacity, text, hash);
+	if (!slot->text) {
+		slot->text = strings_copy(strings, text, size);
+		slot->hash = hash;
+		strings->n += slot->text != NULL;
 	}
-	return *slot;
+	return slot->text;
 }
 
 void strings__free(struct strings *strings)

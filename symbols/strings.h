@@ -10,9 +10,14 @@
 
 struct strings_block;
 
+struct strings_slot {
+	const char *text; /* NULL: free */
+	uint64_t hash;
+};
+
 struct strings {
 	struct strings_block *blocks; /* the one being filled first */
-	const char **slots;
+	struct strings_slot *slots;
 	size_t capacity; /* a power of two, or 0 */
 	size_t n;
 };
