@@ -21,3 +21,16 @@ int array__grow(void **data, size_t used, size_t *capacity, size_t n, size_t siz
 	*capacity = wanted;
 	return 0;
 }
+
+void array__sort_elements(void *data, size_t n, size_t size,
+			  int (*compare)(const void *a, const void *b))
+{
+	const char *at = data;
+
+	for (size_t i = 1; i < n; i++, at += size) {
+		if (compare(at, at + size) <= 0)
+			continue;
+		qsort(data, n, size, compare);
+		return;
+	}
+}

@@ -47,6 +47,13 @@ int array__grow(void **data, size_t used, size_t *capacity, size_t n, size_t siz
 		_element;                                                                          \
 	})
 
+/* As qsort(), but one pass suffices for what is sorted already. For the macro below. */
+void array__sort_elements(void *data, size_t n, size_t size,
+			  int (*compare)(const void *a, const void *b));
+
+#define array__sort(a, compare)                                                                    \
+	array__sort_elements((a)->data, (a)->n, sizeof(*(a)->data), (compare))
+
 #define array__free(a)                                                                             \
 	({                                                                                         \
 		free((a)->data);                                                                   \

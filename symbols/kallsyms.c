@@ -133,8 +133,8 @@ int kallsyms__read(struct kallsyms *kallsyms, const char *path, bool generated)
 	err = file__read(fd, MAX_KALLSYMS_SIZE, &kallsyms->text, &size);
 	if (!err)
 		err = parse_lines(&lines, kallsyms->text);
-	if (!err && lines.n)
-		qsort(lines.data, lines.n, sizeof(*lines.data), compare_lines);
+	if (!err)
+		array__sort(&lines, compare_lines);
 	if (!err)
 		err = fill_symtab(kallsyms, &lines, generated);
 	array__free(&lines);

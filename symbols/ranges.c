@@ -38,8 +38,7 @@ void ranges__seal(struct ranges *ranges)
 {
 	uint32_t top = 0;
 
-	if (ranges->n)
-		qsort(ranges->data, ranges->n, sizeof(*ranges->data), compare_ranges);
+	array__sort(ranges, compare_ranges);
 	for (size_t i = 0; i < ranges->n; i++) {
 		while (top && ranges->data[top - 1].end <= ranges->data[i].start)
 			top = ranges->data[top - 1].parent;

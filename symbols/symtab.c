@@ -111,8 +111,7 @@ int symtab__seal(struct symtab *symtab)
 	uint64_t reach = 0;
 	size_t end;
 
-	if (symtab->n)
-		qsort(symtab->data, symtab->n, sizeof(*symtab->data), compare_symbols);
+	array__sort(symtab, compare_symbols);
 	for (size_t at = 0; at < symtab->n; at = end) {
 		uint64_t start = symtab->data[at].start;
 		uint64_t longest = reach;

@@ -59,21 +59,39 @@ static long copy_chunk(__u32 index, void *arg)
 	return 0;
 }
 
+/* State of a walk along the functions with return probes that current is in. */
+struct returns_walk {
+	const struct stack_copy *copy;
+	struct return_instance *at;
+};
+
+static long restore_return(__u32 index, void *arg)
+{
+	struct returns_walk *walk = arg;
+	const struct stack_copy *copy = walk->copy;
+	struct return_instance *at = walk->at;
+	__u64 slot, to;
+
+	if (!at)
+		return 1;
+	slot = BPF_CORE_READ(at, stack) - copy->from;
+	to = copy->at + slot;
+	if (slot < copy->size && to <= sizeof(copy->kept->data) - sizeof(__u64))
+		bpf_core_read(&copy->kept->data[to], sizeof(__u64), &at->orig_ret_vaddr);
+	walk->at = BPF_CORE_READ(at, next);
+	return 0;
+}
+
 /* Puts the original return addresses of functions with return probes into @copy, of current. */
-static __noinline void restore_returns(const struct stack_copy *copy)
+static __always_inline void restore_returns(const struct stack_copy *copy)
 {
 	struct uprobe_task *probes = BPF_CORE_READ(bpf_get_current_task_btf(), utask);
-	struct return_instance *returns = probes ? BPF_CORE_READ(probes, return_instances) : NULL;
+	struct returns_walk walk = {.copy = copy};
 
-	for (int i = 0; i < MAX_RETURNS && returns; i++) {
-		__u64 slot = BPF_CORE_READ(returns, stack) - copy->from;
-		__u64 to = copy->at + slot;
-
-		if (slot < copy->size && to <= sizeof(copy->kept->data) - sizeof(__u64))
-			bpf_core_read(&copy->kept->data[to], sizeof(__u64),
-				      &returns->orig_ret_vaddr);
-		returns = BPF_CORE_READ(returns, next);
-	}
+	if (!probes)
+		return;
+	walk.at = BPF_CORE_READ(probes, return_instances);
+	bpf_loop(MAX_RETURNS, restore_return, &walk, 0);
 }
 
 /* Copies of stacks may be many for a moment; they leave room for events in the ring. */

@@ -162,20 +162,19 @@ __noinline __u64 find_row(__u32 table, __u32 n, __u64 pc)
 	return row;
 }
 
+/* Reads by helpers: at each pointer that is followed, the verifier searches all of the BTF. */
 static long take_vma(struct task_struct *task, struct vm_area_struct *vma, void *arg)
 {
 	struct unwind_mapping *mapping = arg;
 	struct unwind_file_key key = {};
 	struct unwind_file *known;
-	struct file *file = vma->vm_file;
-	struct inode *inode;
+	struct inode *inode = BPF_CORE_READ(vma, vm_file, f_inode);
 
-	if (!file)
+	if (!inode)
 		return 0;
-	inode = file->f_inode;
-	key.inode = inode->i_ino;
-	key.size = inode->i_size;
-	key.device = inode->i_sb->s_dev;
+	key.inode = BPF_CORE_READ(inode, i_ino);
+	key.size = BPF_CORE_READ(inode, i_size);
+	key.device = BPF_CORE_READ(inode, i_sb, s_dev);
 	known = bpf_map_lookup_elem(&unwind_files, &key);
 	mapping->start = vma->vm_start;
 	mapping->end = vma->vm_end;
@@ -346,7 +345,7 @@ static __always_inline long unwind_step(struct unwind_walk *walk, __u32 index, c
 
 	if (!scratch)
 		return end_walk(walk, STACK_TOO_DEEP);
-	if (walk->trampoline && walk->ip == walk->trampoline)
+	if (settings.return_probes && walk->trampoline && walk->ip == walk->trampoline)
 		walk->ip = original_return(remote ? walk->task : bpf_get_current_task_btf(),
 					   walk->sp - sizeof(__u64), walk->ip);
 	scratch->frames[at] = frame_address(walk, !index);

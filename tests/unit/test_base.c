@@ -43,6 +43,30 @@ static void map64_holds_every_key(void **state)
 	map64__free(&map);
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+	const int *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Sorted already, but for any one element, and not at all. */
+static void array_is_sorted(void **state)
+{
+	ARRAY(int) numbers = {};
+
+	array__sort(&numbers, compare_numbers);
+	for (int wrong = -1; wrong < 8; wrong++) {
+		numbers.n = 0;
+		for (int i = 0; i < 8; i++)
+			assert_int_equal(array__push(&numbers, i == wrong ? 7 - i : i / 2), 0);
+		array__sort(&numbers, compare_numbers);
+		for (size_t i = 1; i < numbers.n; i++)
+			assert_true(numbers.data[i - 1] <= numbers.data[i]);
+	}
+	array__free(&numbers);
+}
+
 /* Against an array of what is there; few keys in a small map, so that chains are long. */
 static void map64_forgets_what_is_removed(void **state)
 {
@@ -152,6 +176,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(array_grows_and_keeps),
+		cmocka_unit_test(array_is_sorted),
 		cmocka_unit_test(map64_holds_every_key),
 		cmocka_unit_test(map64_forgets_what_is_removed),
 		cmocka_unit_test(intern_gives_dense_ids),
