@@ -18,34 +18,38 @@
 
 /* A walk over the frames of a sample, innermost first. */
 struct causal_walk {
-	__u64 place;	 /* the innermost code in scope; 0: none yet */
-	__u32 use;	 /* enum scratch_use */
-	__u32 n;	 /* frames */
-	__u32 in_ranges; /* targets in whose ranges a frame was, one bit each */
-	__u32 hits;	 /* targets hit: their callers' ranges were met as well, if they have any */
+	__u64 place;   /* the innermost code in scope; 0: none yet */
+	__u32 use;     /* enum scratch_use */
+	__u32 n;       /* frames */
+	__u32 matches; /* CAUSAL_IN_RANGES() and CAUSAL_HIT() of targets */
 };
 
-static __always_inline void causal_match_frame(struct causal_walk *walk, __u32 i, __u64 code,
-					       bool innermost)
+#define CAUSAL_IN_RANGES(target) (1U << (target)) /* a frame was in its ranges */
+/* It is hit: a frame further out was in its callers' ranges as well, if it has any. */
+#define CAUSAL_HIT(target) (1U << (CAUSAL_TARGETS + (target)))
+
+/*
+ * @matches, with those of target @i at a frame with @code. (Global: inlined, it would be verified
+ * once for each combination of matches.)
+ */
+__noinline __u32 causal_match_frame(__u32 matches, __u32 i, __u64 code, bool innermost)
 {
 	const struct causal_target_state *target = &causal_targets[i & (CAUSAL_TARGETS - 1)];
-	__u32 bit = 1U << i;
 
-	if (walk->hits & bit)
-		return;
+	if (matches & CAUSAL_HIT(i))
+		return matches;
 	if (target->match == CAUSAL_MATCH_CODE && !innermost)
-		return;
+		return matches;
 	if (target->match != CAUSAL_MATCH_CODE && target->match != CAUSAL_MATCH_STACK)
-		return;
-	if (!(walk->in_ranges & bit)) {
-		if (!causal_in_ranges(CAUSAL_RANGES_OF(i), target->n_ranges, code))
-			return;
-		walk->in_ranges |= bit;
-		if (!target->n_callers)
-			walk->hits |= bit;
-	} else if (causal_in_ranges(CAUSAL_CALLERS_OF(i), target->n_callers, code)) {
-		walk->hits |= bit;
-	}
+		return matches;
+	if (matches & CAUSAL_IN_RANGES(i))
+		return causal_in_ranges(CAUSAL_CALLERS_OF(i), target->n_callers, code)
+			       ? matches | CAUSAL_HIT(i)
+			       : matches;
+	if (!causal_in_ranges(CAUSAL_RANGES_OF(i), target->n_ranges, code))
+		return matches;
+	matches |= CAUSAL_IN_RANGES(i);
+	return target->n_callers ? matches : matches | CAUSAL_HIT(i);
 }
 
 static long causal_frame(__u32 index, void *arg)
@@ -65,7 +69,7 @@ static long causal_frame(__u32 index, void *arg)
 		innermost = true;
 	}
 	for (__u32 i = 0; i < CAUSAL_TARGETS; i++)
-		causal_match_frame(walk, i, code, innermost);
+		walk->matches = causal_match_frame(walk->matches, i, code, innermost);
 	return 0;
 }
 
@@ -112,7 +116,7 @@ __noinline int causal_code_sample(__u32 use, __u32 number, __u64 ns)
 	if (walk.place)
 		causal_add_place_sample(walk.place, ns);
 	for (__u32 i = 0; i < CAUSAL_TARGETS; i++) {
-		if (!(walk.hits & 1U << i))
+		if (!(walk.matches & CAUSAL_HIT(i)))
 			continue;
 		__sync_fetch_and_add(&causal_targets[i].hit_ns, ns);
 		causal_credit(area, slot, ns * causal_targets[i].speedup / CAUSAL_WHOLE);

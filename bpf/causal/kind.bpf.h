@@ -15,13 +15,16 @@ __u32 kind_n_ranges;
 struct kind_range kind_ranges[KIND_RANGES_MAX]; /* sorted by start */
 __u8 kind_by_syscall[CAPTURE_SYSCALLS];		/* enum wait_kind, by system call */
 
+/* Zero, which the verifier does not know: known bounds would be verified one by one. */
+static volatile __u32 unknown_zero;
+
 /*
  * Index + 1 in kind_ranges of the first clue that the function at @address gives; 0: none.
  * (Global: verified once.)
  */
 __noinline __u32 kind_range_of(__u64 address)
 {
-	__u32 low = 0, high = kind_n_ranges;
+	__u32 low = unknown_zero, high = kind_n_ranges;
 
 	for (int i = 0; i < KIND_RANGE_STEPS && low < high; i++) {
 		__u32 middle = low + (high - low) / 2;
