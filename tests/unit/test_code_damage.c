@@ -114,12 +114,12 @@ static void damage_and_ask(const char *path, unsigned int n, uint64_t seed)
 		else
 			damage(bytes + debug.offset, debug.size, &random);
 		fd = file_of(bytes, size);
-		alarm(SECONDS);
+		hang__limit(SECONDS);
 		if (!code__new(fd, "/damaged", scratch, &scope, &code)) {
 			named += ask(code, &image.code, &random);
 			code__free(code);
 		}
-		alarm(0);
+		hang__limit(0);
 		close(fd);
 	}
 	check_memory();

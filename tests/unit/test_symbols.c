@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <errno.h>
+#include "tests/unit/hang.h"
 #include "tests/unit/test_symbols_support.h"
 
 #include <fcntl.h>
@@ -247,10 +248,10 @@ static void names_that_explode_are_left_alone(void **state)
 	strcat(cpp, "EvT_");
 	strcat(rust, "E");
 	assert_string_equal(strrchr(rust, 'T'), "TB4r_B4r_EE");
-	alarm(20);
+	hang__limit(20);
 	assert_null(symbols__demangle(cpp));
 	assert_null(symbols__demangle(rust));
-	alarm(0);
+	hang__limit(0);
 }
 
 /* Reads @text as /proc/kallsyms. */
@@ -554,12 +555,12 @@ static void what_is_no_regular_file_is_not_opened(void **state)
 
 	assert_int_equal(run("mkdir -p %s/tmp && rm -f %s && mkfifo %s", scratch, path, path), 0);
 	fifo = add_file(symbolizer, path, NULL, -1);
-	alarm(20);
+	hang__limit(20);
 	assert_string_equal(name_at(symbolizer, map, 0x1000), "");
 	assert_string_equal(name_at(symbolizer, fifo, 0x1000), "");
 	assert_string_equal(name_at(symbolizer, add_file(symbolizer, scratch, NULL, -1), 1), "");
 	assert_non_null(symbolizer__diagnostic(symbolizer, fifo));
-	alarm(0);
+	hang__limit(0);
 	unlink(path);
 	symbolizer__free(symbolizer);
 }

@@ -2,6 +2,7 @@
 /* Files with something wrong in them, the same on every run. */
 #pragma once
 
+#include "tests/unit/hang.h"
 #include "tests/unit/rounds.h"
 #include "tests/unit/test_symbols_support.h"
 
@@ -9,7 +10,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-/* A share of the machine is not ours: only a hang takes this long. */
+/* Only a hang takes this long. */
 #define SECONDS	    20
 #define MOST_MEMORY (768 << 10) /* KiB */
 

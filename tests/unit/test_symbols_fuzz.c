@@ -56,11 +56,11 @@ static void damage_and_ask(const char *path, unsigned int n, uint64_t seed)
 		memcpy(bytes, image.bytes, image.size);
 		size = damage(bytes, image.size, &random);
 		fd = file_of(bytes, size);
-		alarm(SECONDS);
+		hang__limit(SECONDS);
 		named += ask(symbolizer, add_file(symbolizer, "/damaged", NULL, fd), &image.code,
 			     &random);
 		symbolizer__free(symbolizer);
-		alarm(0);
+		hang__limit(0);
 		close(fd);
 	}
 	check_memory();
@@ -125,11 +125,11 @@ static void damaged_debug_files_do_no_harm(void **state)
 		assert_int_equal(run("cd %s && objcopy --add-gnu-debuglink=whole.debug bare linked",
 				     scratch),
 				 0);
-		alarm(SECONDS);
+		hang__limit(SECONDS);
 		ask(symbolizer, add_file(symbolizer, in_scratch("linked"), NULL, -1), &code,
 		    &random);
 		symbolizer__free(symbolizer);
-		alarm(0);
+		hang__limit(0);
 	}
 	free(debug.bytes);
 }
@@ -189,7 +189,7 @@ static void damaged_maps_do_no_harm(void **state)
 
 		write_damaged(map_path, map, &random);
 		write_damaged(symbols_path, symbols, &random);
-		alarm(SECONDS);
+		hang__limit(SECONDS);
 		if (!jitmap__read(&jitmap, scratch, (uint32_t)getpid(), -1)) {
 			for (uint64_t at = 0; at < 0x3000; at += 7) {
 				const char *name = jitmap__find(&jitmap, at);
@@ -206,7 +206,7 @@ static void damaged_maps_do_no_harm(void **state)
 			}
 			kallsyms__free(&kallsyms);
 		}
-		alarm(0);
+		hang__limit(0);
 	}
 	free(map);
 	free(symbols);
@@ -235,9 +235,9 @@ static void damaged_names_do_no_harm(void **state)
 		for (unsigned int j = 0; j < 1 + next_random(&random) % 4; j++)
 			copy[2 + next_random(&random) % (length - 2)] =
 				name[next_random(&random) % length];
-		alarm(SECONDS);
+		hang__limit(SECONDS);
 		plain = symbols__demangle(copy);
-		alarm(0);
+		hang__limit(0);
 		assert_true(!plain || strlen(plain) > 0);
 		free(plain);
 	}

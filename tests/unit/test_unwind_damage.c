@@ -21,6 +21,7 @@
 
 #include "base/hash.h"
 #include "symbols/unwind/unwind_table.h"
+#include "tests/unit/hang.h"
 
 /* A real ELF file in memory. */
 struct image {
@@ -55,7 +56,7 @@ static int image__compile(struct image *image, const char *flags)
 
 static int images__make(void **state)
 {
-	alarm(300); /* a hang is a fault, too */
+	hang__limit(300); /* a hang is a fault, too */
 	return image__compile(&plain, "") ||
 	       image__compile(&compressed, "-fno-asynchronous-unwind-tables -g -gz=zlib");
 }
