@@ -217,7 +217,7 @@ static int object_read_symbols(struct object *object, struct object_context *con
 		if (files[i])
 			err = elf_symbols__add(&object->symtab, files[i], found);
 	if (source->resolved && !found->symtab)
-		object->symtab.n = 0;
+		object->symtab.n = 0; /* as it was when the recording ended */
 	else if (!err && object->program && !found->symtab && source->path)
 		err = object_add_synthetic(object, context, source->path);
 	if (!err)

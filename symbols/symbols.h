@@ -29,7 +29,8 @@ struct symbol_source {
 	int fd;		      /* the file, open since it was mapped; -1: none. The caller's */
 	uint32_t pid;	      /* SYMBOL_SOURCE_JIT: of the process */
 	int64_t owner;	      /* SYMBOL_SOURCE_JIT: its uid; -1: unknown */
-	bool resolved;	      /* before: of interest is only what has been installed since */
+	bool resolved;	      /* at the end of the recording, all that was possible then: only
+				 symbols that were installed since are used, no synthetic names */
 };
 
 struct symbol_frame {

@@ -162,7 +162,7 @@ __noinline __u64 find_row(__u32 table, __u32 n, __u64 pc)
 	return row;
 }
 
-/* Reads by helpers: at each pointer that is followed, the verifier searches all of the BTF. */
+/* By BPF_CORE_READ(): where code follows a pointer itself, the verifier searches all of the BTF. */
 static long take_vma(struct task_struct *task, struct vm_area_struct *vma, void *arg)
 {
 	struct unwind_mapping *mapping = arg;

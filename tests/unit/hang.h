@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A test that hangs ends. */
+/* A test that computes without an end is ended. */
 #pragma once
 
 #include <stddef.h>
@@ -7,7 +7,8 @@
 
 /*
  * SIGPROF ends the program when it has used @seconds more of CPU time; 0: never. Not of real time:
- * unit tests get what other tests leave of the CPUs.
+ * unit tests get what other tests leave of the CPUs. (Where a test may wait without an end:
+ * alarm().)
  */
 static inline void hang__limit(unsigned int seconds)
 {
