@@ -9,7 +9,8 @@ use Dwell;
 use Exporter qw(import);
 use Test::More;
 
-our @EXPORT = qw(causal causal_more causal_until problems_of effect result_of chance_of mean_truth about no_effect slack_of);
+our @EXPORT = qw(causal causal_more causal_until problems_of effect result_of chance_of mean_truth is_predicted about no_effect
+	slack_of);
 
 # One run of @command, in a profile of its own: what run() tells, its report, and the truth
 # that a known-answer program prints.
