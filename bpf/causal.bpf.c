@@ -59,7 +59,7 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct task_struct 
 				      struct thread_state *state, __u64 now)
 {
 	bool first = state->interval_flags & INTERVAL_FIRST;
-	__u64 queued = queue_length(task);
+	__u64 queued = unseen_queue_length(task, state);
 
 	count_hidden_wake(state);
 	causal_switch_in(cpu, state, interval_wake(state, now, queued), now);

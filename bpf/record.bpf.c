@@ -127,7 +127,7 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct task_struct 
 	bool first = state->interval_flags & INTERVAL_FIRST;
 
 	count_hidden_wake(state);
-	if (end_wait(state, now, queue_length(task))) {
+	if (end_wait(state, now, unseen_queue_length(task, state))) {
 		if (settings.trace_mode)
 			state->product.pending_previous = waker_number(prev, WAKER_TASK, now);
 		if (first || settings.stack_at_switch_out) {

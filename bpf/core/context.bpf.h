@@ -5,6 +5,16 @@
 #include "abi/event.h"
 #include "bpf/core/state.bpf.h"
 
+/* The run queue of this CPU, where @current runs. */
+static __always_inline struct rq *this_run_queue(struct task_struct *current)
+{
+	struct cpu_state *cpu = this_cpu();
+
+	if (!cpu->run_queue)
+		cpu->run_queue = BPF_CORE_READ(current, se.cfs_rq, rq);
+	return cpu->run_queue;
+}
+
 /*
  * The per-CPU preempt count, which includes the context; -1: unknown. Its address is in kallsyms
  * only with CONFIG_KALLSYMS_ALL, but BTF has its offset from the CPU's run queue, to which every
@@ -16,7 +26,7 @@ static __always_inline int preempt_count(struct task_struct *current)
 
 	if (settings.preempt_count_from_rq && bpf_core_field_exists(current->se.cfs_rq))
 		bpf_probe_read_kernel(&count, sizeof(count),
-				      (void *)current->se.cfs_rq->rq +
+				      (void *)this_run_queue(current) +
 					      settings.preempt_count_from_rq);
 	return count;
 }

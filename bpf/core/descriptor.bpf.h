@@ -40,11 +40,11 @@ static __always_inline __u32 waited_descriptor(struct task_struct *task, long nr
 /* The file of descriptor @fd of @task, or NULL. */
 static __always_inline struct file *file_of_descriptor(struct task_struct *task, __u32 fd)
 {
-	struct fdtable *table = task->files ? task->files->fdt : NULL;
+	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
 	struct file *file = NULL;
 
-	if (table && fd < table->max_fds)
-		bpf_probe_read_kernel(&file, sizeof(file), &table->fd[fd]);
+	if (table && fd < BPF_CORE_READ(table, max_fds))
+		bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + fd);
 	return file;
 }
 

@@ -51,6 +51,13 @@ static __always_inline __u64 interval_wake(const struct thread_state *state, __u
 	return wake < now ? wake : now;
 }
 
+/* How long @task, which is switched in, was queued, if its wakeup was not seen; else 0. */
+static __always_inline __u64 unseen_queue_length(struct task_struct *task,
+						 const struct thread_state *state)
+{
+	return state->class == CLASS_SCHED || was_woken(state) ? 0 : queue_length(task);
+}
+
 /* False: no sampling point lies between the end of the last wait and @now. True: maybe. */
 static __always_inline bool may_be_sampled(const struct thread_state *state, __u64 now, __u8 shift)
 {

@@ -374,6 +374,11 @@ static __always_inline bool task_blocked(struct task_struct *task)
 	return false;
 }
 
+/*
+ * Pointers in kernel structures are followed by BPF_CORE_READ(): for each that code follows itself,
+ * the verifier (6.4 and later) searches all of the kernel's BTF, up to four times.
+ */
+
 /* ns since @then by the clock of @task's run queue; 0: unknown. */
 static __always_inline __u64 rq_time_since(struct task_struct *task, __u64 then)
 {
@@ -381,7 +386,7 @@ static __always_inline __u64 rq_time_since(struct task_struct *task, __u64 then)
 
 	if (!then || !bpf_core_field_exists(task->se.cfs_rq))
 		return 0;
-	clock = task->se.cfs_rq->rq->clock;
+	clock = BPF_CORE_READ(task, se.cfs_rq, rq, clock);
 	return clock > then ? clock - then : 0;
 }
 

@@ -89,6 +89,7 @@ struct cpu_state {
 	__u64 tick;	  /* the clock's current period */
 	__u32 points;	  /* sampling points that a tick represents */
 	struct perf_event *clock;
+	struct rq *run_queue; /* NULL: not known yet */
 	struct product_cpu product;
 } __attribute__((aligned(64)));
 

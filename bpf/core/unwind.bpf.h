@@ -162,7 +162,6 @@ __noinline __u64 find_row(__u32 table, __u32 n, __u64 pc)
 	return row;
 }
 
-/* By BPF_CORE_READ(): where code follows a pointer itself, the verifier searches all of the BTF. */
 static long take_vma(struct task_struct *task, struct vm_area_struct *vma, void *arg)
 {
 	struct unwind_mapping *mapping = arg;
@@ -503,8 +502,10 @@ static __always_inline void unwind_begin(struct task_struct *task)
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	struct unwind_mapping mapping;
 
-	if (!settings.use_tables || !task->mm)
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+
+	if (!settings.use_tables || !mm)
 		return;
 	find_vma_mapping(regs->ip, &mapping);
-	find_vma_mapping(task->mm->start_code, &mapping);
+	find_vma_mapping(BPF_CORE_READ(mm, start_code), &mapping);
 }
