@@ -28,6 +28,9 @@ SANITIZED := $(UNIT:$(BUILD)/%=$(BUILD)/asan/%)
 # They compile once and run for milliseconds; the two exceptions simulate.
 UNIT_HOT := test_causal_truth test_knots
 $(filter-out $(UNIT_HOT:%=$(BUILD)/tests/unit/%.o),$(UNIT:=.o)): override CFLAGS += -O0
+# Of the sanitized library, what unit tests run little of.
+SANITIZED_COLD := $(filter $(BUILD)/cmd/% $(BUILD)/collect/% $(BUILD)/render/%,$(CMD_OBJ) $(LIB_OBJ))
+$(if $(findstring -DSANITIZED,$(CFLAGS)),$(SANITIZED_COLD)): override CFLAGS += -O0
 
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/libdwell.a
 	$(call say,LINK,$@)

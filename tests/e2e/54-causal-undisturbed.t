@@ -3,6 +3,8 @@
 #
 # The program does not notice that its threads are paused: no EINTR, no early return, no
 # signal lost, whatever it does with signals and descriptors.
+#
+# Runs alone.
 use strict;
 use warnings;
 
