@@ -179,7 +179,7 @@ static void configure(const struct virtual_time *vtime)
 }
 
 static int open_object(void *arg, const struct kernel_info *kernel,
-		       struct bpf_object_skeleton **out)
+		       const struct bpf_object_open_opts *options, struct bpf_object_skeleton **out)
 {
 	struct virtual_time *vtime = arg;
 
@@ -190,7 +190,7 @@ static int open_object(void *arg, const struct kernel_info *kernel,
 			"be walked at each sample; dwell record works here");
 		return -ENOTSUP;
 	}
-	vtime->skeleton = causal_bpf__open();
+	vtime->skeleton = causal_bpf__open_opts(options);
 	if (!vtime->skeleton)
 		return -errno;
 	configure(vtime);
@@ -211,7 +211,10 @@ static void close_object(void *arg)
 
 struct loader_object virtual_time__object(struct virtual_time *vtime)
 {
-	return (struct loader_object){.open = open_object, .close = close_object, .arg = vtime};
+	return (struct loader_object){.elf = causal_bpf__elf_bytes,
+				      .open = open_object,
+				      .close = close_object,
+				      .arg = vtime};
 }
 
 int virtual_time__map_ranges(struct virtual_time *vtime)

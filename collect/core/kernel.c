@@ -204,7 +204,7 @@ static int find_pid_namespace(uint32_t *inode)
 	return 0;
 }
 
-int kernel__probe(struct kernel_info *info)
+int kernel__probe(struct kernel_info *info, struct btf **types)
 {
 	_cleanup_(btf__freep) struct btf *btf = btf__load_vmlinux_btf();
 	uint32_t pid_namespace = 0;
@@ -236,6 +236,7 @@ int kernel__probe(struct kernel_info *info)
 		.preempt_count_from_rq = preempt_count_from_rq(btf),
 	};
 	find_functions(info);
+	*types = TAKE_PTR(btf);
 	return 0;
 }
 

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct btf;
+
 struct kernel_info {
 	bool sched_exit_tp; /* 6.15: the end of __schedule() in the thread that runs again */
 	bool contention;    /* 5.19: lock:contention_begin and _end */
@@ -31,8 +33,11 @@ struct kernel_counts {
 
 void kernel__count(struct kernel_counts *counts);
 
-/* Sets @info. With a message: -ENOTSUP: no BTF; -EINVAL: /proc is of another pid namespace. */
-int kernel__probe(struct kernel_info *info);
+/*
+ * Sets @info, and *@types to the kernel's types, which become the caller's. With a message:
+ * -ENOTSUP: no BTF; -EINVAL: /proc is of another pid namespace.
+ */
+int kernel__probe(struct kernel_info *info, struct btf **types);
 
 /*
  * Sets info->kprobe to the name in kallsyms, maybe with a suffix, of the function for a kprobe.

@@ -10,14 +10,18 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "abi/targets.h"
 #include "base/error.h"
 #include "base/syscalls.h"
+#include "collect/core/kernel_types.h"
 #include "collect/core/task_walk.h"
 
 #define MAX_WALKS 16
+
+DEFINE_CLEANUP(struct btf *, btf__free)
 
 /*
  * The ladder: places where the stack of a thread that was blocked can be taken, best first. If a
@@ -36,6 +40,7 @@ struct loader {
 	struct loader_config config;
 	struct loader_object product;
 	struct kernel_info kernel;
+	int types; /* the kernel's that the object needs, a file; -1: libbpf reads all */
 	enum rung_kind rung;
 	uint64_t grid_seed;
 	const int *rings;
@@ -305,11 +310,16 @@ static void unload(struct loader *loader)
 /* Loads and attaches the programs for the current rung. */
 static int load_rung(struct loader *loader)
 {
+	char path[32];
+	LIBBPF_OPTS(bpf_object_open_opts, options,
+		    .btf_custom_path = loader->types >= 0 ? path : NULL);
 	int err;
 
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", loader->types);
 	*libbpf_warning = *verifier_message = '\0'; /* of another rung */
 	loader->opened = true;
-	err = loader->product.open(loader->product.arg, &loader->kernel, &loader->skeleton);
+	err = loader->product.open(loader->product.arg, &loader->kernel, &options,
+				   &loader->skeleton);
 	if (err == -ENOTSUP)
 		return err;
 	if (err)
@@ -329,6 +339,19 @@ static int load_rung(struct loader *loader)
 	return err ? loader__refused(err, "attach to the scheduler's tracepoints") : 0;
 }
 
+/* What is in no type of the kernel may be in one of a module, which libbpf finds. */
+static int load_rung_by_any_types(struct loader *loader)
+{
+	int err = load_rung(loader);
+
+	if (!err || !loader->skeleton || loader->types < 0)
+		return err;
+	unload(loader);
+	close(loader->types);
+	loader->types = -1;
+	return load_rung(loader);
+}
+
 static int load(struct loader *loader)
 {
 	const char *first = loader->config.rung;
@@ -342,7 +365,7 @@ static int load(struct loader *loader)
 		first = NULL;
 		if (!rung_exists(loader))
 			continue;
-		err = load_rung(loader);
+		err = load_rung_by_any_types(loader);
 		if (!err)
 			return 0;
 		opened = loader->skeleton != NULL;
@@ -380,6 +403,18 @@ static int set_targets(const struct loader *loader)
 	return 0;
 }
 
+static int probe_kernel(struct loader *loader)
+{
+	_cleanup_(btf__freep) struct btf *types = NULL;
+	size_t size = 0;
+	const void *elf = loader->product.elf(&size);
+	int err = kernel__probe(&loader->kernel, &types);
+
+	if (!err)
+		loader->types = kernel_types__open(types, elf, size);
+	return err;
+}
+
 int loader__open(const struct loader_config *config, const struct loader_object *object,
 		 const int *rings, uint32_t n_rings, struct loader **out)
 {
@@ -388,13 +423,14 @@ int loader__open(const struct loader_config *config, const struct loader_object 
 
 	if (!loader)
 		return -ENOMEM;
+	loader->types = -1;
 	loader->config = *config;
 	loader->product = *object;
 	loader->rings = rings;
 	loader->n_rings = n_rings;
 	if (getrandom(&loader->grid_seed, sizeof(loader->grid_seed), 0) < 0)
 		return error__errno(-errno, "cannot draw a random number");
-	err = kernel__probe(&loader->kernel);
+	err = probe_kernel(loader);
 	if (!err)
 		err = load(loader);
 	if (!err)
@@ -532,5 +568,7 @@ const char *loader__rung(const struct loader *loader)
 void loader__free(struct loader *loader)
 {
 	unload(loader);
+	if (loader->types >= 0)
+		close(loader->types);
 	free(loader);
 }

@@ -17,18 +17,22 @@
 #include "collect/core/unwinder.h"
 
 struct bpf_object;
+struct bpf_object_open_opts;
 struct bpf_object_skeleton;
 struct bpf_program;
 
 /* A product's BPF object, with the maps and programs of bpf/core/. */
 struct loader_object {
+	const void *(*elf)(size_t *size);
 	/*
-	 * Opens it, sets what is the product's own, and leaves out the programs of its own that
+	 * Opens it with @options, sets what is the product's own, and leaves out the programs of
+	 * its own that
 	 * @kernel has no use for. Called anew for each rung that is tried; *@out stays the
 	 * product's, until close(). Returns 0 or a negative errno; -ENOTSUP, with a message:
 	 * @kernel lacks what the product needs, on every rung.
 	 */
-	int (*open)(void *arg, const struct kernel_info *kernel, struct bpf_object_skeleton **out);
+	int (*open)(void *arg, const struct kernel_info *kernel,
+		    const struct bpf_object_open_opts *options, struct bpf_object_skeleton **out);
 	void (*close)(void *arg);
 	void *arg;
 };

@@ -67,11 +67,11 @@ static void shrink_maps(const struct record_programs *programs)
 }
 
 static int open_object(void *arg, const struct kernel_info *kernel,
-		       struct bpf_object_skeleton **out)
+		       const struct bpf_object_open_opts *options, struct bpf_object_skeleton **out)
 {
 	struct record_programs *programs = arg;
 
-	programs->skeleton = record_bpf__open();
+	programs->skeleton = record_bpf__open_opts(options);
 	if (!programs->skeleton)
 		return -errno;
 	programs->skeleton->rodata->helpers = programs->helpers;
@@ -94,7 +94,10 @@ static void close_object(void *arg)
 
 struct loader_object record_programs__loader(struct record_programs *programs)
 {
-	return (struct loader_object){.open = open_object, .close = close_object, .arg = programs};
+	return (struct loader_object){.elf = record_bpf__elf_bytes,
+				      .open = open_object,
+				      .close = close_object,
+				      .arg = programs};
 }
 
 static void read_devices(const struct record_programs *programs, struct capture *capture,

@@ -163,7 +163,14 @@ static void several_captures_at_once(void **state)
 	release(&second);
 }
 
+static const void *no_elf(size_t *size)
+{
+	*size = 0;
+	return NULL;
+}
+
 static int refuse_kernel(void *arg, const struct kernel_info *kernel,
+			 const struct bpf_object_open_opts *options,
 			 struct bpf_object_skeleton **out)
 {
 	++*(int *)arg;
@@ -185,7 +192,7 @@ static void a_product_can_refuse_the_kernel(void **state)
 	struct live live = {};
 	const struct capture_sink sink = {on_event, on_mapping, on_tick, on_end, &live};
 	int opened = 0;
-	const struct loader_object object = {refuse_kernel, close_nothing, &opened};
+	const struct loader_object object = {no_elf, refuse_kernel, close_nothing, &opened};
 
 	if (geteuid())
 		skip();
