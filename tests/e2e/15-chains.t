@@ -19,6 +19,8 @@ use Time::HiRes qw(sleep);
 need_recording();
 
 my $seconds = full(10, 1);
+# In the first moments with a new file, so many stacks of a place may end because it has no table yet.
+use constant EARLY => 20;
 
 # All chains a thread can be seen in: of "a b c", also "a" and "a b"; of a handler that
 # interrupts any of these, each of them with the handler's functions below.
@@ -70,8 +72,7 @@ sub count_chains {
 		$count{bare}++, next unless @{$event->{frames}}; # behind a hidden task
 		my $chain = chain_of($event, $program =~ /static/ ? \%names : undef);
 		$count{end}{$event->{stack_end}}++;
-		# Of the first moments with a new file it is said that there is no table yet.
-		next if $event->{stack_end} eq 'no_table' && ++$early{$place->{name}} <= 20;
+		next if $event->{stack_end} eq 'no_table' && ++$early{$place->{name}} <= EARLY;
 		# Back in libc, which ends the thread: unless it is seen in its place later.
 		$leaving{$event->{tid}}++, next if $chain eq '' && $event->{stack_end} eq 'complete';
 		my $out = delete $leaving{$event->{tid}} // 0;
@@ -85,10 +86,12 @@ sub count_chains {
 				. substr($chain, 0, 200)}++;
 		}
 	}
+	$count{late} = grep { $_ > EARLY } values %early;
 	return \%count;
 }
 
-# Beside other programs a thread may be seen too seldom: then it is recorded again, for longer.
+# Beside other programs a thread may be seen too seldom, or dwell gets no CPU for long when a file is mapped:
+# then it is recorded again, for longer.
 sub check {
 	my ($program, @arguments) = @_;
 	my $count;
@@ -96,7 +99,8 @@ sub check {
 		my $got = record(['-o', "$program.data", '-c', 500], program($program), '--seconds', $run, @arguments);
 		return fail("$program is recorded") if $got->{status};
 		$count = count_chains($program, $got->{truth});
-		last if min(map { $count->{in_place}{$_} // 0 } keys %{$count->{samples}}) > 20 * $seconds;
+		last if min(map { $count->{in_place}{$_} // 0 } keys %{$count->{samples}}) > 20 * $seconds
+			&& !$count->{late};
 	}
 	my ($samples, $right) = (0, 0);
 	for my $name (sort keys %{$count->{samples}}) {
