@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
 /*
- * Looks up kernel functions by name at start-up. The kernel's search takes microseconds; reading
+ * Looks up kernel functions by name and by address. The kernel's search takes microseconds; reading
  * /proc/kallsyms takes 50 ms. For 5.16 and later.
  */
 #include <linux/bpf.h>
@@ -24,5 +24,15 @@ int find_symbol(void *ctx)
 		return 1;
 	lookup.address = address;
 	return bpf_snprintf(lookup.text, sizeof(lookup.text), "%pS", &address, sizeof(address)) <=
+	       0;
+}
+
+/* Sets lookup.text to the name of the function at lookup.address; a number: there is none. */
+SEC("syscall")
+int name_function(void *ctx)
+{
+	__u64 address = lookup.address;
+
+	return bpf_snprintf(lookup.text, sizeof(lookup.text), "%ps", &address, sizeof(address)) <=
 	       0;
 }

@@ -12,10 +12,10 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cmd/cmd.h"
+#include "cmd/record_names.h"
 #include "cmd/workload.h"
 #include "collect/latency/call_scanner.h"
 #include "collect/record/recorder.h"
-#include "model/embed.h"
 
 #define MIN_PERIOD_NS	  10000ULL
 #define MAX_PERIOD_NS	  1000000000ULL
@@ -325,39 +325,6 @@ static void print_missing_calls(const struct call_scanner *scanner)
 		fprintf(stderr, "dwell: %s\n", problem);
 }
 
-static int dso_fd(void *context, uint32_t number)
-{
-	return recorder__dso_fd(context, number);
-}
-
-static int64_t dso_owner(void *context, uint32_t number)
-{
-	return recorder__dso_owner(context, number);
-}
-
-static void name_addresses(const struct record_options *options, struct recorder *recorder)
-{
-	struct embed_options embed_options = {
-		.lines = true,
-		.debuginfod = getenv("DEBUGINFOD_URLS"),
-		.dso_fd = dso_fd,
-		.dso_owner = dso_owner,
-		.context = recorder,
-	};
-	uint64_t resolved = 0;
-	int err;
-
-	if (options->no_symbols)
-		return;
-	err = embed_symbols(options->output, &embed_options, &resolved);
-	if (err) {
-		fprintf(stderr, "dwell: the recording is complete, but has no symbols:\n");
-		error__print(stderr, err);
-	} else if (options->verbose) {
-		fprintf(stderr, "dwell: %" PRIu64 " addresses have symbols\n", resolved);
-	}
-}
-
 static void print_tables(const struct unwind_tables_stats *stats)
 {
 	fprintf(stderr,
@@ -430,8 +397,8 @@ static int record(const struct record_options *options, struct progress_line *di
 	if (exec_error)
 		return exec_error == ENOENT ? 127 : 126;
 	*recorded = !finish_err;
-	if (!finish_err)
-		name_addresses(options, recorder);
+	if (!finish_err && !options->no_symbols)
+		name_addresses(recorder, options->output, options->verbose);
 	print_summary(options, &progress, display->terminal);
 	if (!finish_err)
 		print_missing_functions(options, recorder);

@@ -52,6 +52,7 @@ int embed_symbols(const char *path, const struct embed_options *options, uint64_
 		.debuginfod = options->debuginfod,
 		.dso_fd = options->dso_fd,
 		.dso_owner = options->dso_owner,
+		.kernel_name = options->kernel_name,
 		.context = options->context,
 	};
 	_cleanup_model_ struct model *model = NULL;

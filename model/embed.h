@@ -6,6 +6,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct embed_options {
@@ -19,6 +20,8 @@ struct embed_options {
 	int (*dso_fd)(void *context, uint32_t number);
 	/* Returns the uid of the process of JIT code @number; -1: unknown. May be NULL. */
 	int64_t (*dso_owner)(void *context, uint32_t number);
+	/* As in struct symbolizer_options. May be NULL. */
+	int (*kernel_name)(void *context, uint64_t address, char *name, size_t size);
 	void *context;
 };
 

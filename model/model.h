@@ -390,6 +390,7 @@ struct model_symbolize_options {
 	/* As in struct embed_options. */
 	int (*dso_fd)(void *context, uint32_t number);
 	int64_t (*dso_owner)(void *context, uint32_t number);
+	int (*kernel_name)(void *context, uint64_t address, char *name, size_t size);
 	void *context;
 };
 

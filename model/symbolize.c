@@ -395,6 +395,8 @@ int model__symbolize(struct model *model, const struct model_symbolize_options *
 		.lines = options->lines,
 		.generated = options->generated,
 		.debuginfod = options->debuginfod,
+		.kernel_name = options->kernel_name,
+		.context = options->context,
 	};
 	struct symbolization symbolization = {.model = model, .options = options};
 	int err = 0;

@@ -202,14 +202,8 @@ static bool kernel_differs(const struct symbol_source *source)
 	return build_id[0] && strcmp(build_id, source->build_id) != 0;
 }
 
-static void open_kernel(struct symbolizer *symbolizer, struct known_source *known)
+static void read_kallsyms(struct symbolizer *symbolizer, struct known_source *known)
 {
-	if (kernel_differs(&known->source)) {
-		set_diagnostic(symbolizer, known,
-			       "the kernel that ran has another build id than this one: "
-			       "report on the machine and boot that recorded");
-		return;
-	}
 	if (symbolizer->kallsyms_err > 0)
 		symbolizer->kallsyms_err = kallsyms__read(&symbolizer->kallsyms, "/proc/kallsyms",
 							  symbolizer->context.options.generated);
@@ -221,6 +215,16 @@ static void open_kernel(struct symbolizer *symbolizer, struct known_source *know
 	else if (symbolizer->kallsyms_err)
 		set_diagnostic(symbolizer, known, "cannot read /proc/kallsyms: %s",
 			       strerror(-symbolizer->kallsyms_err));
+}
+
+static void open_kernel(struct symbolizer *symbolizer, struct known_source *known)
+{
+	if (kernel_differs(&known->source))
+		set_diagnostic(symbolizer, known,
+			       "the kernel that ran has another build id than this one: "
+			       "report on the machine and boot that recorded");
+	else if (!symbolizer->context.options.kernel_name)
+		read_kallsyms(symbolizer, known);
 }
 
 static void open_jit(struct symbolizer *symbolizer, struct known_source *known)
@@ -267,12 +271,35 @@ static void open_source(struct symbolizer *symbolizer, struct known_source *know
 	}
 }
 
-static const char *kernel_name(struct symbolizer *symbolizer, const struct known_source *known,
+/* Looks up the name of the function at @address. False: the kernel's names cannot be looked up. */
+static bool look_up(struct symbolizer *symbolizer, uint64_t address, const char **name)
+{
+	const struct symbolizer_options *options = &symbolizer->context.options;
+	_cleanup_free_ char *demangled = NULL;
+	char raw[512] = "";
+
+	if (!options->kernel_name ||
+	    options->kernel_name(options->context, address, raw, sizeof(raw)))
+		return false;
+	demangled = symbols__demangle(raw);
+	*name = *raw ? strings__intern(&symbolizer->context.strings, demangled ? demangled : raw)
+		     : NULL;
+	return true;
+}
+
+static const char *kernel_name(struct symbolizer *symbolizer, struct known_source *known,
 			       uint64_t address)
 {
-	struct symbol *symbol =
-		known->diagnostic ? NULL : symtab__find(&symbolizer->kallsyms.symtab, address);
+	struct symbol *symbol;
+	const char *name;
 
+	if (known->diagnostic)
+		return NULL;
+	if (look_up(symbolizer, address, &name))
+		return name;
+	symbolizer->context.options.kernel_name = NULL;
+	read_kallsyms(symbolizer, known);
+	symbol = symtab__find(&symbolizer->kallsyms.symtab, address);
 	return symbol ? symbol__name(symbol, &symbolizer->context.strings) : NULL;
 }
 

@@ -212,6 +212,7 @@ const struct kind_function kind_functions[] = {
 	IS(ep_poll, KIND_EPOLL),
 	IS(do_epoll_wait, KIND_EPOLL),
 	IS(do_epoll_pwait, KIND_EPOLL),
+	IS(do_compat_epoll_pwait, KIND_EPOLL), /* may be the same code */
 	IS(do_sys_poll, KIND_POLL),
 	IS(do_poll, KIND_POLL),
 	IS(do_select, KIND_SELECT),

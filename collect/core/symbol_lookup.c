@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "collect/core/symbol_lookup.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,21 @@ bool symbol_lookup__find(struct symbols_bpf *lookup, const char *name, uint64_t 
 	range[0] = query->address;
 	range[1] = query->address + strtoull(size + strlen("+0x0/"), NULL, 16);
 	return range[1] > range[0];
+}
+
+int symbol_lookup__name(struct symbols_bpf *lookup, uint64_t address, char *name, size_t size)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, options);
+	struct symbol_lookup *query = &lookup->bss->lookup;
+	int err;
+
+	query->address = address;
+	err = bpf_prog_test_run_opts(bpf_program__fd(lookup->progs.name_function), &options);
+	if (err || options.retval)
+		return err ? err : -EINVAL;
+	query->text[strcspn(query->text, " ")] = '\0'; /* the module */
+	snprintf(name, size, "%s", strncmp(query->text, "0x", 2) != 0 ? query->text : "");
+	return 0;
 }
 
 void symbol_lookup__close(struct symbols_bpf *lookup)
