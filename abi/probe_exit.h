@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Probes at the places where a function is left. The high bits of their cookies say when: 0 always,
- * otherwise at a conditional jump to another function, 16 + its condition code (x86).
+ * Probes at the places where a function is left. The high bits of their cookies say when: 0:
+ * always; else 16 + the condition code (x86) of a conditional jump out of the function.
  */
 #pragma once
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* Shared by the commands that read a recording. */
 #include "cmd/view.h"
 
 #include <errno.h>

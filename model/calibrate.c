@@ -156,7 +156,7 @@ static int set_factors(struct calibration *calibration)
 	return 0;
 }
 
-int loader__calibrate(struct loader *loader)
+int model_loader__calibrate(struct model_loader *loader)
 {
 	struct calibration calibration = {.model = loader->model};
 	int err;

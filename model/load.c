@@ -6,13 +6,13 @@
 #include "base/error.h"
 #include "model/loader.h"
 
-static int read_records(struct loader *loader, struct recording_reader *reader)
+static int read_records(struct model_loader *loader, struct recording_reader *reader)
 {
 	struct record record;
 	int err;
 
 	while ((err = recording_reader__next(reader, &record)) > 0) {
-		err = loader__add(loader, &record);
+		err = model_loader__add(loader, &record);
 		if (err == -EINVAL)
 			loader->model->refused++;
 		else if (err)
@@ -22,7 +22,7 @@ static int read_records(struct loader *loader, struct recording_reader *reader)
 }
 
 /* Sets the members of the model that come from RECORD_META. */
-static void apply_metas(struct loader *loader)
+static void apply_metas(struct model_loader *loader)
 {
 	struct model *model = loader->model;
 	const char *mode = model__meta(model, "mode");
@@ -38,7 +38,7 @@ static void apply_metas(struct loader *loader)
 	model->trace = mode && !strcmp(mode, "trace");
 }
 
-static int model_init(struct model *model, struct loader *loader)
+static int model_init(struct model *model, struct model_loader *loader)
 {
 	if (intern__id(&model->strings, "", 0, NULL) < 0 || !array__add(&model->threads) ||
 	    !array__add(&model->processes) || !array__add(&model->dsos) ||
@@ -52,7 +52,7 @@ static int model_init(struct model *model, struct loader *loader)
 			   ((struct model_comm){.name = model->dsos.data[0].name}));
 }
 
-static void loader_release(struct loader *loader)
+static void loader_release(struct model_loader *loader)
 {
 	free(loader->strings.data);
 	free(loader->threads.data);
@@ -69,7 +69,7 @@ static void loader_release(struct loader *loader)
 	map64__free(&loader->seen);
 }
 
-static int load_reader(struct loader *loader, struct recording_reader *reader)
+static int load_reader(struct model_loader *loader, struct recording_reader *reader)
 {
 	const char *warning;
 	int err = model_init(loader->model, loader);
@@ -81,10 +81,10 @@ static int load_reader(struct loader *loader, struct recording_reader *reader)
 	if (warning)
 		loader->model->warning = strdup(warning);
 	apply_metas(loader);
-	err = loader__timelines(loader);
-	err = err ? err : loader__calibrate(loader);
-	err = err ? err : loader__processes(loader);
-	err = err ? err : loader__locate(loader);
+	err = model_loader__timelines(loader);
+	err = err ? err : model_loader__calibrate(loader);
+	err = err ? err : model_loader__processes(loader);
+	err = err ? err : model_loader__locate(loader);
 	return err ? err : model__diagnose(loader->model);
 }
 
@@ -92,7 +92,7 @@ int model__load(const char *path, const struct model_options *options, struct mo
 {
 	_cleanup_model_ struct model *model = NULL;
 	struct recording_reader *reader = NULL;
-	struct loader loader = {.options = options, .first_time = UINT64_MAX};
+	struct model_loader loader = {.options = options, .first_time = UINT64_MAX};
 	int err = recording_reader__open(path, &reader);
 
 	if (err)

@@ -5,36 +5,36 @@
 
 #include "model/loader.h"
 
-int loader__span(struct loader *loader, const struct record *record)
+int model_loader__span(struct model_loader *loader, const struct record *record)
 {
 	const struct record_span *from = &record->span;
-	uint32_t begun_by = loader__thread(loader, from->begun_by);
+	uint32_t begun_by = model_loader__thread(loader, from->begun_by);
 	struct model_span span = {
 		.ended = from->time,
 		.begun = from->time - from->ns,
 		.arrived = from->time - from->ns - from->queue_ns,
-		.name = loader__string(loader, from->name),
-		.thread = loader__thread(loader, from->thread),
+		.name = model_loader__string(loader, from->name),
+		.thread = model_loader__thread(loader, from->thread),
 		.begun_by = begun_by,
 		.object = number_map__get(&loader->objects, from->object),
 	};
 
 	if (!span.thread)
 		return -EINVAL;
-	loader__extend(loader, span.arrived, span.ended);
+	model_loader__extend(loader, span.arrived, span.ended);
 	if (loader->options && loader->options->distinct_stacks)
 		return 0;
 	return array__push(&loader->model->spans, span);
 }
 
-int loader__call(struct loader *loader, const struct record *record)
+int model_loader__call(struct model_loader *loader, const struct record *record)
 {
 	const struct record_call *from = &record->call;
-	uint32_t thread = loader__thread(loader, from->thread);
+	uint32_t thread = model_loader__thread(loader, from->thread);
 	struct model_call call = {
 		.begin = from->time - from->ns,
 		.end = from->time,
-		.stack = loader__raw_stack(loader, from->stack),
+		.stack = model_loader__raw_stack(loader, from->stack),
 		.begin_slack = from->begin_slack,
 		.end_slack = from->end_slack,
 		.depth = from->depth,
@@ -45,16 +45,16 @@ int loader__call(struct loader *loader, const struct record *record)
 
 	if (!thread || !call.stack)
 		return -EINVAL;
-	loader__extend(loader, call.begin, call.end);
+	model_loader__extend(loader, call.begin, call.end);
 	return array__push(&loader->model->threads.data[thread].calls, call);
 }
 
-int loader__short_calls(struct loader *loader, const struct record *record)
+int model_loader__short_calls(struct model_loader *loader, const struct record *record)
 {
 	const struct record_short_calls *from = &record->short_calls;
-	uint32_t thread = loader__thread(loader, from->thread);
+	uint32_t thread = model_loader__thread(loader, from->thread);
 	struct model_short_calls calls = {.time = from->time,
-					  .stack = loader__raw_stack(loader, from->stack),
+					  .stack = model_loader__raw_stack(loader, from->stack),
 					  .looks = from->looks,
 					  .ended = from->ended};
 
@@ -64,11 +64,11 @@ int loader__short_calls(struct loader *loader, const struct record *record)
 }
 
 /* The last record of a number counts. */
-int loader__probe(struct loader *loader, const struct record *record)
+int model_loader__probe(struct model_loader *loader, const struct record *record)
 {
 	const struct record_probe *from = &record->probe;
 	const struct model_probe probe = {
-		.name = loader__string(loader, from->name),
+		.name = model_loader__string(loader, from->name),
 		.entries = from->entries,
 		.set_ns = from->set_ns,
 		.times = from->times,
@@ -94,10 +94,10 @@ static void add_coverage(struct model_coverage *to, const struct record_scan *fr
 	to->pair_ns += from->pair_ns;
 }
 
-int loader__scan(struct loader *loader, const struct record *record)
+int model_loader__scan(struct model_loader *loader, const struct record *record)
 {
 	const struct record_scan *from = &record->scan;
-	uint32_t thread = loader__thread(loader, from->thread);
+	uint32_t thread = model_loader__thread(loader, from->thread);
 	struct model_scans *scans = &loader->model->scans;
 
 	add_coverage(&scans->all, from);

@@ -10,13 +10,14 @@
  * Bounds the numbers, as a record refers to at most four new things, so that a damaged file cannot
  * make arrays of terabytes.
  */
-static bool is_plausible(const struct loader *loader, uint32_t number)
+static bool is_plausible(const struct model_loader *loader, uint32_t number)
 {
 	return number <= loader->records * 4 + (1 << 20);
 }
 
 /* The entry of @number in @numbers; NULL if it is implausible or out of memory. */
-static uint32_t *index_slot(struct loader *loader, struct number_map *numbers, uint32_t number)
+static uint32_t *index_slot(struct model_loader *loader, struct number_map *numbers,
+			    uint32_t number)
 {
 	if (!is_plausible(loader, number))
 		return NULL;
@@ -31,12 +32,12 @@ static uint32_t *index_slot(struct loader *loader, struct number_map *numbers, u
 	return &numbers->data[number];
 }
 
-uint32_t loader__string(const struct loader *loader, uint32_t number)
+uint32_t model_loader__string(const struct model_loader *loader, uint32_t number)
 {
 	return number_map__get(&loader->strings, number);
 }
 
-uint32_t loader__thread(struct loader *loader, uint32_t number)
+uint32_t model_loader__thread(struct model_loader *loader, uint32_t number)
 {
 	uint32_t *slot = number ? index_slot(loader, &loader->threads, number) : NULL;
 	struct model_thread *thread;
@@ -55,7 +56,7 @@ uint32_t loader__thread(struct loader *loader, uint32_t number)
 }
 
 /* The index of device @number, added if it is new; 0 for none. */
-static uint32_t device_index(struct loader *loader, uint32_t number)
+static uint32_t device_index(struct model_loader *loader, uint32_t number)
 {
 	uint32_t *slot = number ? index_slot(loader, &loader->devices, number) : NULL;
 	struct model_device *device;
@@ -73,7 +74,7 @@ static uint32_t device_index(struct loader *loader, uint32_t number)
 	return *slot;
 }
 
-uint32_t loader__raw_stack(struct loader *loader, uint32_t number)
+uint32_t model_loader__raw_stack(struct model_loader *loader, uint32_t number)
 {
 	uint32_t *slot = number ? index_slot(loader, &loader->stacks, number) : NULL;
 
@@ -87,7 +88,7 @@ uint32_t loader__raw_stack(struct loader *loader, uint32_t number)
 	return *slot;
 }
 
-void loader__extend(struct loader *loader, uint64_t from, uint64_t until)
+void model_loader__extend(struct model_loader *loader, uint64_t from, uint64_t until)
 {
 	if (from < loader->first_time)
 		loader->first_time = from;
@@ -95,7 +96,7 @@ void loader__extend(struct loader *loader, uint64_t from, uint64_t until)
 		loader->last_time = until;
 }
 
-static int load_string(struct loader *loader, const struct record *record)
+static int load_string(struct model_loader *loader, const struct record *record)
 {
 	const struct record_string *string = &record->string;
 	uint32_t *slot = index_slot(loader, &loader->strings, string->number);
@@ -110,10 +111,10 @@ static int load_string(struct loader *loader, const struct record *record)
 	return 0;
 }
 
-static int load_stack(struct loader *loader, const struct record *record)
+static int load_stack(struct model_loader *loader, const struct record *record)
 {
 	const struct record_stack *stack = &record->stack;
-	uint32_t index = loader__raw_stack(loader, stack->number);
+	uint32_t index = model_loader__raw_stack(loader, stack->number);
 	size_t depth = stack->depth < UINT16_MAX ? stack->depth : UINT16_MAX;
 	struct raw_stack *raw;
 
@@ -133,7 +134,7 @@ static int load_stack(struct loader *loader, const struct record *record)
 	return 0;
 }
 
-static int load_dso(struct loader *loader, const struct record *record)
+static int load_dso(struct model_loader *loader, const struct record *record)
 {
 	const struct record_dso *dso = &record->dso;
 	uint32_t *slot = dso->number ? index_slot(loader, &loader->dsos, dso->number) : NULL;
@@ -144,13 +145,13 @@ static int load_dso(struct loader *loader, const struct record *record)
 	if (!slot)
 		return -EINVAL;
 	added = array__add(&loader->model->dsos);
-	path = strdup(model__string(loader->model, loader__string(loader, dso->path)));
+	path = strdup(model__string(loader->model, model_loader__string(loader, dso->path)));
 	if (!added || !path)
 		return -ENOMEM;
 	*slot = (uint32_t)(loader->model->dsos.n - 1);
 	added->number = dso->number;
-	added->path = loader__string(loader, dso->path);
-	added->build_id = loader__string(loader, dso->build_id);
+	added->path = model_loader__string(loader, dso->path);
+	added->build_id = model_loader__string(loader, dso->build_id);
 	added->kind = dso->kind;
 	added->deleted = dso->deleted;
 	added->pid = dso->pid;
@@ -159,7 +160,7 @@ static int load_dso(struct loader *loader, const struct record *record)
 	return 0;
 }
 
-static int load_object(struct loader *loader, const struct record *record)
+static int load_object(struct model_loader *loader, const struct record *record)
 {
 	const struct record_object *object = &record->object;
 	uint32_t *slot =
@@ -180,18 +181,18 @@ static int load_object(struct loader *loader, const struct record *record)
 		.family = object->family,
 		.protocol = object->protocol,
 		.side = object->side,
-		.name = loader__string(loader, object->name),
-		.local = loader__string(loader, object->local),
+		.name = model_loader__string(loader, object->name),
+		.local = model_loader__string(loader, object->local),
 	};
 	return 0;
 }
 
-static int load_meta(struct loader *loader, const struct record *record)
+static int load_meta(struct model_loader *loader, const struct record *record)
 {
 	struct model *model = loader->model;
 	struct model_meta meta = {
-		.key = loader__string(loader, record->meta.key),
-		.value = loader__string(loader, record->meta.value),
+		.key = model_loader__string(loader, record->meta.key),
+		.value = model_loader__string(loader, record->meta.value),
 	};
 
 	for (size_t i = 0; i < model->metas.n; i++) {
@@ -210,17 +211,17 @@ static int add_comm(struct model_thread *thread, uint64_t time, uint32_t name)
 	return array__push(&thread->comms, comm);
 }
 
-static int load_thread(struct loader *loader, const struct record *record)
+static int load_thread(struct model_loader *loader, const struct record *record)
 {
 	const struct record_thread *from = &record->thread;
-	uint32_t parent = loader__thread(loader, from->parent);
-	uint32_t index = loader__thread(loader, from->thread);
+	uint32_t parent = model_loader__thread(loader, from->parent);
+	uint32_t index = model_loader__thread(loader, from->thread);
 	struct model_thread *thread = &loader->model->threads.data[index];
 	const uint32_t recorded = THREAD_TARGET | THREAD_HELPER;
 
 	if (!index)
 		return -EINVAL;
-	loader__extend(loader, from->time, from->time);
+	model_loader__extend(loader, from->time, from->time);
 	if (thread->announced && !(thread->flags & recorded) && from->flags & recorded)
 		thread->created = from->time; /* a waker only, until now */
 	thread->flags |= from->flags;
@@ -231,45 +232,46 @@ static int load_thread(struct loader *loader, const struct record *record)
 	thread->tgid = from->tgid;
 	thread->parent = parent == index ? 0 : parent;
 	thread->created = from->time;
-	return add_comm(thread, 0, loader__string(loader, from->comm));
+	return add_comm(thread, 0, model_loader__string(loader, from->comm));
 }
 
-static int load_exec(struct loader *loader, const struct record *record)
+static int load_exec(struct model_loader *loader, const struct record *record)
 {
 	const struct record_exec *from = &record->exec;
-	uint32_t index = loader__thread(loader, from->thread);
+	uint32_t index = model_loader__thread(loader, from->thread);
 	struct model_thread *thread = &loader->model->threads.data[index];
-	struct model_exec exec = {.time = from->time, .comm = loader__string(loader, from->comm)};
+	struct model_exec exec = {.time = from->time,
+				  .comm = model_loader__string(loader, from->comm)};
 	int err;
 
 	if (!index)
 		return -EINVAL;
-	loader__extend(loader, from->time, from->time);
+	model_loader__extend(loader, from->time, from->time);
 	thread->tid = from->tid;
 	err = array__push(&thread->execs, exec);
 	return err ? err : add_comm(thread, exec.time, exec.comm);
 }
 
-static int load_comm(struct loader *loader, const struct record *record)
+static int load_comm(struct model_loader *loader, const struct record *record)
 {
-	uint32_t index = loader__thread(loader, record->comm.thread);
+	uint32_t index = model_loader__thread(loader, record->comm.thread);
 
 	if (!index)
 		return -EINVAL;
-	loader__extend(loader, record->comm.time, record->comm.time);
+	model_loader__extend(loader, record->comm.time, record->comm.time);
 	return add_comm(&loader->model->threads.data[index], record->comm.time,
-			loader__string(loader, record->comm.comm));
+			model_loader__string(loader, record->comm.comm));
 }
 
-static int load_totals(struct loader *loader, const struct record *record)
+static int load_totals(struct model_loader *loader, const struct record *record)
 {
 	const struct record_totals *totals = &record->totals;
-	uint32_t index = loader__thread(loader, totals->thread);
+	uint32_t index = model_loader__thread(loader, totals->thread);
 	struct model_thread *thread = &loader->model->threads.data[index];
 
 	if (!index)
 		return -EINVAL;
-	loader__extend(loader, totals->time, totals->time);
+	model_loader__extend(loader, totals->time, totals->time);
 	if (thread->has_totals && thread->ended > totals->time)
 		return 0;
 	thread->has_totals = true;
@@ -281,7 +283,7 @@ static int load_totals(struct loader *loader, const struct record *record)
 	return 0;
 }
 
-static int load_map(struct loader *loader, const struct record *record)
+static int load_map(struct model_loader *loader, const struct record *record)
 {
 	struct record_map map = record->map;
 
@@ -292,7 +294,7 @@ static int load_map(struct loader *loader, const struct record *record)
 }
 
 /* With model_options.distinct_stacks: whether the thread had this stack before. */
-static bool is_repeated_stack(struct loader *loader, uint32_t thread, uint32_t kernel,
+static bool is_repeated_stack(struct model_loader *loader, uint32_t thread, uint32_t kernel,
 			      uint32_t user, bool exact)
 {
 	uint64_t key, n = loader->seen.n;
@@ -306,7 +308,7 @@ static bool is_repeated_stack(struct loader *loader, uint32_t thread, uint32_t k
 }
 
 /* With model_options.distinct_stacks: whether the thread has not waited for this futex before. */
-static bool is_new_futex(struct loader *loader, uint32_t thread, uint32_t object)
+static bool is_new_futex(struct model_loader *loader, uint32_t thread, uint32_t object)
 {
 	uint64_t key = hash__add(hash__add(thread, object), UINT64_MAX);
 	size_t n = loader->seen.n;
@@ -316,41 +318,41 @@ static bool is_new_futex(struct loader *loader, uint32_t thread, uint32_t object
 	return !map64__put(&loader->seen, key, 1) || loader->seen.n != n;
 }
 
-static int load_sample(struct loader *loader, const struct record *record)
+static int load_sample(struct model_loader *loader, const struct record *record)
 {
 	const struct record_sample *from = &record->sample;
-	uint32_t thread = loader__thread(loader, from->thread);
+	uint32_t thread = model_loader__thread(loader, from->thread);
 	struct model_sample sample = {
 		.time = from->time,
 		.weight = from->weight,
-		.kernel = loader__raw_stack(loader, from->kernel_stack),
-		.user = loader__raw_stack(loader, from->user_stack),
+		.kernel = model_loader__raw_stack(loader, from->kernel_stack),
+		.user = model_loader__raw_stack(loader, from->user_stack),
 	};
 
 	if (!thread)
 		return -EINVAL;
-	loader__extend(loader, from->time, from->time);
+	model_loader__extend(loader, from->time, from->time);
 	loader->model->n_samples++;
 	if (is_repeated_stack(loader, thread, sample.kernel, sample.user, true))
 		return 0;
 	return array__push(&loader->model->threads.data[thread].samples, sample);
 }
 
-static int load_interval(struct loader *loader, const struct record *record)
+static int load_interval(struct model_loader *loader, const struct record *record)
 {
 	const struct record_interval *from = &record->interval;
-	uint32_t waker = loader__thread(loader, from->waker);
-	uint32_t previous = loader__thread(loader, from->previous);
-	uint32_t sender = loader__thread(loader, from->sender);
-	uint32_t thread = loader__thread(loader, from->thread);
+	uint32_t waker = model_loader__thread(loader, from->waker);
+	uint32_t previous = model_loader__thread(loader, from->previous);
+	uint32_t sender = model_loader__thread(loader, from->sender);
+	uint32_t thread = model_loader__thread(loader, from->thread);
 	struct model_interval interval = {
 		.t_out = from->t_out,
 		.blocked_ns = from->blocked_ns,
 		.runq_ns = from->runq_ns,
 		.blocked_points = from->blocked_points,
 		.runq_points = from->runq_points,
-		.kernel = loader__raw_stack(loader, from->kernel_stack),
-		.user = loader__raw_stack(loader, from->user_stack),
+		.kernel = model_loader__raw_stack(loader, from->kernel_stack),
+		.user = model_loader__raw_stack(loader, from->user_stack),
 		.object = number_map__get(&loader->objects, from->object),
 		.waker = waker,
 		.flags = from->flags,
@@ -361,7 +363,7 @@ static int load_interval(struct loader *loader, const struct record *record)
 		.sequence = from->sequence,
 		.cpu = from->cpu < UINT16_MAX ? (uint16_t)from->cpu : 0,
 		.device = device_index(loader, from->device),
-		.request = from->request, /* its number, until loader__timelines() */
+		.request = from->request, /* its number, until model_loader__timelines() */
 		.previous = previous,
 		.sender = sender,
 	};
@@ -370,7 +372,7 @@ static int load_interval(struct loader *loader, const struct record *record)
 	if (!thread || __builtin_add_overflow(from->blocked_ns, from->runq_ns, &end) ||
 	    __builtin_add_overflow(from->t_out, end, &end))
 		return -EINVAL;
-	loader__extend(loader, from->t_out, end);
+	model_loader__extend(loader, from->t_out, end);
 	loader->model->n_intervals++;
 	if (INTERVAL_SPACING(from->flags) > loader->model->spacing)
 		loader->model->spacing = INTERVAL_SPACING(from->flags);
@@ -381,16 +383,16 @@ static int load_interval(struct loader *loader, const struct record *record)
 	return array__push(&loader->model->threads.data[thread].intervals, interval);
 }
 
-static int load_wake(struct loader *loader, const struct record *record)
+static int load_wake(struct model_loader *loader, const struct record *record)
 {
 	const struct record_wake *from = &record->wake;
-	uint32_t waker = loader__thread(loader, from->waker);
-	uint32_t thread = loader__thread(loader, from->thread);
+	uint32_t waker = model_loader__thread(loader, from->waker);
+	uint32_t thread = model_loader__thread(loader, from->thread);
 	struct model_wake wake = {
 		.time = from->time,
 		.waker = waker,
-		.kernel = loader__raw_stack(loader, from->kernel_stack),
-		.user = loader__raw_stack(loader, from->user_stack),
+		.kernel = model_loader__raw_stack(loader, from->kernel_stack),
+		.user = model_loader__raw_stack(loader, from->user_stack),
 		.context = from->context,
 	};
 
@@ -401,11 +403,11 @@ static int load_wake(struct loader *loader, const struct record *record)
 	return array__push(&loader->model->threads.data[thread].wakes, wake);
 }
 
-static int load_lost(struct loader *loader, const struct record *record)
+static int load_lost(struct model_loader *loader, const struct record *record)
 {
 	struct model *model = loader->model;
 	struct model_lost lost = {
-		.cause = loader__string(loader, record->lost.cause),
+		.cause = model_loader__string(loader, record->lost.cause),
 		.count = record->lost.count,
 	};
 
@@ -418,7 +420,7 @@ static int load_lost(struct loader *loader, const struct record *record)
 	return array__push(&model->losts, lost);
 }
 
-static int load_device(struct loader *loader, const struct record *record)
+static int load_device(struct model_loader *loader, const struct record *record)
 {
 	const struct record_device *from = &record->device;
 	uint32_t index = device_index(loader, from->device);
@@ -426,11 +428,11 @@ static int load_device(struct loader *loader, const struct record *record)
 
 	if (!index)
 		return -EINVAL;
-	loader__extend(loader, from->time, from->time);
+	model_loader__extend(loader, from->time, from->time);
 	if (from->time < device->seen)
 		device->seen = from->time;
 	device->dev = from->dev;
-	device->name = loader__string(loader, from->name);
+	device->name = model_loader__string(loader, from->name);
 	device->requests = from->requests;
 	device->bytes = from->bytes;
 	device->queue_ns = from->queue_ns;
@@ -439,7 +441,7 @@ static int load_device(struct loader *loader, const struct record *record)
 	return 0;
 }
 
-static int load_idle(struct loader *loader, const struct record *record)
+static int load_idle(struct model_loader *loader, const struct record *record)
 {
 	const struct record_idle *from = &record->idle;
 	uint32_t index = device_index(loader, from->device);
@@ -447,21 +449,21 @@ static int load_idle(struct loader *loader, const struct record *record)
 		.since = from->since,
 		.ns = from->ns,
 		.points = from->points,
-		.thread = loader__thread(loader, from->thread),
-		.kernel = loader__raw_stack(loader, from->kernel_stack),
-		.user = loader__raw_stack(loader, from->user_stack),
+		.thread = model_loader__thread(loader, from->thread),
+		.kernel = model_loader__raw_stack(loader, from->kernel_stack),
+		.user = model_loader__raw_stack(loader, from->user_stack),
 		.flags = from->flags,
 	};
 
 	if (!index)
 		return -EINVAL;
-	loader__extend(loader, from->since, from->since + from->ns);
+	model_loader__extend(loader, from->since, from->since + from->ns);
 	if (is_repeated_stack(loader, idle.thread, idle.kernel, idle.user, true))
 		return 0;
 	return array__push(&loader->model->devices.data[index].idles, idle);
 }
 
-static int load_request(struct loader *loader, const struct record *record)
+static int load_request(struct model_loader *loader, const struct record *record)
 {
 	const struct record_request *from = &record->request;
 	struct model_request request = {
@@ -472,29 +474,29 @@ static int load_request(struct loader *loader, const struct record *record)
 		.bytes = from->bytes,
 		.number = from->number,
 		.device = device_index(loader, from->device),
-		.thread = loader__thread(loader, from->thread),
+		.thread = model_loader__thread(loader, from->thread),
 		.op = from->op,
 	};
 
 	if (!request.device)
 		return -EINVAL;
-	loader__extend(loader, request.begun, request.completed);
+	model_loader__extend(loader, request.begun, request.completed);
 	if (loader->options && loader->options->distinct_stacks)
 		return 0;
 	return array__push(&loader->model->requests, request);
 }
 
-static int load_annotation(struct loader *loader, const struct record *record)
+static int load_annotation(struct model_loader *loader, const struct record *record)
 {
 	const struct record_annotation *from = &record->annotation;
-	uint32_t other = loader__thread(loader, from->other);
-	uint32_t thread = loader__thread(loader, from->thread);
+	uint32_t other = model_loader__thread(loader, from->other);
+	uint32_t thread = model_loader__thread(loader, from->thread);
 	struct model_annotation annotation = {
 		.time = from->time,
 		.address = from->address,
 		.queue = from->queue,
 		.other = other,
-		.name = loader__string(loader, from->name),
+		.name = model_loader__string(loader, from->name),
 		.type = from->type,
 	};
 
@@ -503,7 +505,7 @@ static int load_annotation(struct loader *loader, const struct record *record)
 	return array__push(&loader->model->threads.data[thread].annotations, annotation);
 }
 
-struct embedded *loader__embedded(struct loader *loader, uint32_t dso, uint64_t address)
+struct embedded *model_loader__embedded(struct model_loader *loader, uint32_t dso, uint64_t address)
 {
 	/* Keys are hashes: linear probing on collisions. */
 	for (uint64_t key = hash__add(dso, address);; key++) {
@@ -519,7 +521,7 @@ struct embedded *loader__embedded(struct loader *loader, uint32_t dso, uint64_t 
 }
 
 /* Adds an entry for @address. */
-static struct embedded *add_embedded(struct loader *loader, uint32_t dso, uint64_t address)
+static struct embedded *add_embedded(struct model_loader *loader, uint32_t dso, uint64_t address)
 {
 	uint64_t key = hash__add(dso, address);
 	struct embedded *entry = array__add(&loader->embedded);
@@ -536,13 +538,13 @@ static struct embedded *add_embedded(struct loader *loader, uint32_t dso, uint64
 	return map64__put(&loader->embedded_by_address, key, loader->embedded.n - 1) ? entry : NULL;
 }
 
-static int load_symbol(struct loader *loader, const struct record *record)
+static int load_symbol(struct model_loader *loader, const struct record *record)
 {
 	const struct record_symbol *from = &record->symbol;
 	uint32_t dso = number_map__get(&loader->dsos, from->dso);
 	struct model_frame frame = {
-		.name = loader__string(loader, from->name),
-		.file = loader__string(loader, from->file),
+		.name = model_loader__string(loader, from->name),
+		.file = model_loader__string(loader, from->file),
 		.line = from->line,
 		.inlined = from->inlined,
 	};
@@ -550,7 +552,7 @@ static int load_symbol(struct loader *loader, const struct record *record)
 
 	if (!dso)
 		return -EINVAL;
-	entry = loader__embedded(loader, dso, from->address);
+	entry = model_loader__embedded(loader, dso, from->address);
 	if (!entry)
 		entry = add_embedded(loader, dso, from->address);
 	if (!entry)
@@ -563,22 +565,22 @@ static int load_symbol(struct loader *loader, const struct record *record)
 	return array__push(&loader->model->frames, frame);
 }
 
-static int (*const handlers[])(struct loader *, const struct record *) = {
-	[RECORD_META] = load_meta,	 [RECORD_STRING] = load_string,
-	[RECORD_STACK] = load_stack,	 [RECORD_DSO] = load_dso,
-	[RECORD_OBJECT] = load_object,	 [RECORD_THREAD] = load_thread,
-	[RECORD_EXEC] = load_exec,	 [RECORD_COMM] = load_comm,
-	[RECORD_TOTALS] = load_totals,	 [RECORD_MAP] = load_map,
-	[RECORD_SAMPLE] = load_sample,	 [RECORD_INTERVAL] = load_interval,
-	[RECORD_WAKE] = load_wake,	 [RECORD_LOST] = load_lost,
-	[RECORD_SYMBOL] = load_symbol,	 [RECORD_DEVICE] = load_device,
-	[RECORD_IDLE] = load_idle,	 [RECORD_ANNOTATION] = load_annotation,
-	[RECORD_REQUEST] = load_request, [RECORD_SPAN] = loader__span,
-	[RECORD_CALL] = loader__call,	 [RECORD_SHORT_CALLS] = loader__short_calls,
-	[RECORD_SCAN] = loader__scan,	 [RECORD_PROBE] = loader__probe,
+static int (*const handlers[])(struct model_loader *, const struct record *) = {
+	[RECORD_META] = load_meta,	    [RECORD_STRING] = load_string,
+	[RECORD_STACK] = load_stack,	    [RECORD_DSO] = load_dso,
+	[RECORD_OBJECT] = load_object,	    [RECORD_THREAD] = load_thread,
+	[RECORD_EXEC] = load_exec,	    [RECORD_COMM] = load_comm,
+	[RECORD_TOTALS] = load_totals,	    [RECORD_MAP] = load_map,
+	[RECORD_SAMPLE] = load_sample,	    [RECORD_INTERVAL] = load_interval,
+	[RECORD_WAKE] = load_wake,	    [RECORD_LOST] = load_lost,
+	[RECORD_SYMBOL] = load_symbol,	    [RECORD_DEVICE] = load_device,
+	[RECORD_IDLE] = load_idle,	    [RECORD_ANNOTATION] = load_annotation,
+	[RECORD_REQUEST] = load_request,    [RECORD_SPAN] = model_loader__span,
+	[RECORD_CALL] = model_loader__call, [RECORD_SHORT_CALLS] = model_loader__short_calls,
+	[RECORD_SCAN] = model_loader__scan, [RECORD_PROBE] = model_loader__probe,
 };
 
-int loader__add(struct loader *loader, const struct record *record)
+int model_loader__add(struct model_loader *loader, const struct record *record)
 {
 	loader->records++;
 	if ((size_t)record->type >= ARRAY_SIZE(handlers) || !handlers[record->type])

@@ -33,7 +33,7 @@ struct embedded {
 	bool complete;
 };
 
-struct loader {
+struct model_loader {
 	struct model *model;
 	const struct model_options *options;
 	struct number_map strings;
@@ -58,39 +58,40 @@ struct loader {
  * Adds @record to the model. Types that are not known are skipped. -EINVAL: it refers to what the
  * recording does not have, and was left out; -ENOMEM.
  */
-int loader__add(struct loader *loader, const struct record *record);
+int model_loader__add(struct model_loader *loader, const struct record *record);
 
-/* Such records, for loader__add(). */
-int loader__span(struct loader *loader, const struct record *record);
-int loader__call(struct loader *loader, const struct record *record);
-int loader__short_calls(struct loader *loader, const struct record *record);
-int loader__probe(struct loader *loader, const struct record *record);
-int loader__scan(struct loader *loader, const struct record *record);
+/* Such records, for model_loader__add(). */
+int model_loader__span(struct model_loader *loader, const struct record *record);
+int model_loader__call(struct model_loader *loader, const struct record *record);
+int model_loader__short_calls(struct model_loader *loader, const struct record *record);
+int model_loader__probe(struct model_loader *loader, const struct record *record);
+int model_loader__scan(struct model_loader *loader, const struct record *record);
 
 /* The model's string of number @number in the recording; 0: none. */
-uint32_t loader__string(const struct loader *loader, uint32_t number);
+uint32_t model_loader__string(const struct model_loader *loader, uint32_t number);
 
 /*
  * The indices of thread and raw stack @number, added if they are new (a stack's frames may come
  * later); 0: none, or no memory.
  */
-uint32_t loader__thread(struct loader *loader, uint32_t number);
-uint32_t loader__raw_stack(struct loader *loader, uint32_t number);
+uint32_t model_loader__thread(struct model_loader *loader, uint32_t number);
+uint32_t model_loader__raw_stack(struct model_loader *loader, uint32_t number);
 
 /* The recording has something in [@from, @until]. */
-void loader__extend(struct loader *loader, uint64_t from, uint64_t until);
+void model_loader__extend(struct model_loader *loader, uint64_t from, uint64_t until);
 
 /* The embedded symbols of @address, or NULL. */
-struct embedded *loader__embedded(struct loader *loader, uint32_t dso, uint64_t address);
+struct embedded *model_loader__embedded(struct model_loader *loader, uint32_t dso,
+					uint64_t address);
 
 /* Sorts the timelines of all threads, and links wakes to intervals. 0 or -ENOMEM. */
-int loader__timelines(struct loader *loader);
+int model_loader__timelines(struct model_loader *loader);
 
-/* Sets the calibration factors of all threads; after loader__timelines(). 0 or -ENOMEM. */
-int loader__calibrate(struct loader *loader);
+/* Sets the calibration factors of all threads; after model_loader__timelines(). 0 or -ENOMEM. */
+int model_loader__calibrate(struct model_loader *loader);
 
 /* Assigns threads to processes, and builds their mappings over time. 0 or -ENOMEM. */
-int loader__processes(struct loader *loader);
+int model_loader__processes(struct model_loader *loader);
 
 /* Replaces raw stacks by located ones in all samples, intervals, wakes and idles. 0 or -ENOMEM. */
-int loader__locate(struct loader *loader);
+int model_loader__locate(struct model_loader *loader);

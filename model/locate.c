@@ -15,7 +15,7 @@ struct located {
 };
 
 struct locator {
-	struct loader *loader;
+	struct model_loader *loader;
 	struct map64 locations; /* hash of (dso, address) -> location */
 	struct map64 user;	/* process, raw stack, exact -> 1 + index in located */
 	struct map64 futexes;	/* process << 32 | object: those that were looked at */
@@ -38,7 +38,8 @@ static int64_t locator_find_location(struct locator *locator, uint32_t dso, uint
 		if (!index)
 			return -ENOMEM;
 		if (*index == model->locations.n) {
-			struct embedded *names = loader__embedded(locator->loader, dso, address);
+			struct embedded *names =
+				model_loader__embedded(locator->loader, dso, address);
 
 			if (dso && names && names->complete) {
 				added.frame = names->frame;
@@ -354,7 +355,7 @@ static int locator_find_kernel(struct locator *locator)
 	return 0;
 }
 
-int loader__locate(struct loader *loader)
+int model_loader__locate(struct model_loader *loader)
 {
 	struct model *model = loader->model;
 	struct locator locator = {.loader = loader};

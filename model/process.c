@@ -47,7 +47,7 @@ static bool starts_new_process(const struct model_thread *thread,
 	return process->ended <= thread->created;
 }
 
-static int add_thread(struct loader *loader, uint32_t index)
+static int add_thread(struct model_loader *loader, uint32_t index)
 {
 	struct model *model = loader->model;
 	struct model_thread *thread = &model->threads.data[index];
@@ -82,7 +82,7 @@ static int add_thread(struct loader *loader, uint32_t index)
  * Assigns all threads to processes. A thread that was never announced has none: its pid is
  * unknown.
  */
-static int add_threads(struct loader *loader)
+static int add_threads(struct model_loader *loader)
 {
 	struct model *model = loader->model;
 	_cleanup_free_ uint32_t *order = calloc(model->threads.n, sizeof(*order));
@@ -103,7 +103,7 @@ static int add_threads(struct loader *loader)
 }
 
 /* The process that had @pid at @time, or the first that had it later; 0: none. */
-static uint32_t process_at(const struct loader *loader, uint32_t pid, uint64_t time)
+static uint32_t process_at(const struct model_loader *loader, uint32_t pid, uint64_t time)
 {
 	const uint64_t *latest = map64__get(&loader->latest_process, pid);
 	const struct model_process *processes = loader->model->processes.data;
@@ -125,7 +125,7 @@ static int compare_map_events(const void *a, const void *b)
 	return (x->map > y->map) - (x->map < y->map);
 }
 
-static int collect_map_events(struct loader *loader, struct map_events *list)
+static int collect_map_events(struct model_loader *loader, struct map_events *list)
 {
 	struct model *model = loader->model;
 
@@ -256,7 +256,7 @@ static int compare_maps(const void *a, const void *b)
 	return (x->from > y->from) - (x->from < y->from);
 }
 
-static int build_maps(struct loader *loader, struct model_process *process,
+static int build_maps(struct model_loader *loader, struct model_process *process,
 		      const struct map_event *events, size_t n)
 {
 	struct current current = {};
@@ -295,7 +295,7 @@ static int build_maps(struct loader *loader, struct model_process *process,
 	return err;
 }
 
-int loader__processes(struct loader *loader)
+int model_loader__processes(struct model_loader *loader)
 {
 	struct model *model = loader->model;
 	struct map_events list = {};

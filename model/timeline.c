@@ -111,7 +111,7 @@ static uint64_t first_time(const struct model_thread *thread, uint64_t fallback)
 	return first == MODEL_FOREVER ? fallback : first;
 }
 
-int loader__timelines(struct loader *loader)
+int model_loader__timelines(struct model_loader *loader)
 {
 	struct model *model = loader->model;
 

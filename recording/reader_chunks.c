@@ -105,7 +105,7 @@ static int reserve_bytes(uint8_t **bytes, size_t *capacity, size_t size)
 static int load_payload(struct recording_reader *reader, const struct chunk_place *place)
 {
 	const struct chunk_header *header = &place->header;
-	/* NOLINTNEXTLINE(*UndefinedBinaryOperatorResult): reader__seek() found the place */
+	/* NOLINTNEXTLINE(*UndefinedBinaryOperatorResult): the caller found the place */
 	uint64_t at = place->offset + CHUNK_HEADER_SIZE;
 	int64_t n;
 	int err;

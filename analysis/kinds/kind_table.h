@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Properties of each kind of wait. A new kind needs a value in abi/wait_kind.h, a row in
- * kind_table.c, and clues in kind_clues.c.
+ * kind_table.c, clues in kind_clues.c, and a case in tests/unit/kind_cases.h.
  */
 #pragma once
 

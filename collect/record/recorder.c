@@ -15,7 +15,7 @@
 #include "collect/core/child.h"
 #include "collect/record/annotations.h"
 #include "collect/record/call_probes.h"
-#include "collect/record/record_programs.h"
+#include "collect/programs/record_programs.h"
 #include "collect/record/recording_header.h"
 #include "collect/record/span_probes.h"
 #include "collect/record/translate.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* Names the member of a variable that is at an address. */
 #include "symbols/dwarf/dwarf_variables.h"
 
 #include <ctype.h>

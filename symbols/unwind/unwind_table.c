@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+/* Rows from .eh_frame, and for code that has none: behind clone(), entries, PLTs, Go. */
 #include <errno.h>
 #include <string.h>
 

@@ -31,7 +31,7 @@ my %below = (
 my %shared = (
 	analysis => [qw(kinds requests)],
 	render   => [],
-	collect  => [qw(core)],
+	collect  => [qw(core programs)],
 	bpf      => [qw(core)],
 );
 my $layers = join '|', keys %shared;

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/error.h"
-#include "collect/record/record_programs.h"
+#include "collect/programs/record_programs.h"
 
 /* What a live view would keep. */
 struct live {

@@ -48,8 +48,10 @@ static struct model *load_cases(void)
 	return synthetic__load(&made, 1000 * MS);
 }
 
-static void every_kind_is_told(void **state)
+/* And every kind has a case. */
+static void every_case_is_told(void **state)
 {
+	bool has_case[KIND_COUNT] = {};
 	struct model *model = load_cases();
 	const struct model_thread *thread = find_thread(model, 100);
 	struct kinds *kinds = NULL;
@@ -67,11 +69,15 @@ static void every_kind_is_told(void **state)
 		};
 		char text[256];
 
+		has_case[kinds__of(kinds, &description)] = true;
 		kind__describe(model, kinds__of(kinds, &description), interval->object, text,
 			       sizeof(text));
 		if (strcmp(text, kind_cases[i].expected))
 			fail_msg("case %zu: '%s' instead of '%s'", i, text, kind_cases[i].expected);
 	}
+	for (int kind = KIND_NONE + 1; kind < KIND_COUNT; kind++)
+		if (!has_case[kind])
+			fail_msg("'%s' has no case in kind_cases.h", kind__name(kind));
 	kinds__free(kinds);
 	model__free(model);
 }
@@ -155,7 +161,7 @@ static void system_calls_have_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_kind_is_told),
+		cmocka_unit_test(every_case_is_told),
 		cmocka_unit_test(every_kind_has_a_name),
 		cmocka_unit_test(table_does_not_contradict_itself),
 		cmocka_unit_test(targets_are_found_by_name),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "collect/record/devices.h"
+#include "collect/programs/devices.h"
 
 #include <bpf/bpf.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "collect/record/record_programs.h"
+#include "collect/programs/record_programs.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 #include "bpf/record.skel.h"
 #include "collect/core/task_walk.h"
 #include "collect/core/uprobes.h"
-#include "collect/record/devices.h"
+#include "collect/programs/devices.h"
 
 /* @needed: it will be attached to places in files. */
 static void prepare_probe(struct bpf_program *program, bool needed,
