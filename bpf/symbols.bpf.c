@@ -27,7 +27,7 @@ int find_symbol(void *ctx)
 	       0;
 }
 
-/* Sets lookup.text to the name of the function at lookup.address; a number: there is none. */
+/* Sets lookup.text to the name of the function at lookup.address; "0x...": there is none. */
 SEC("syscall")
 int name_function(void *ctx)
 {

@@ -398,7 +398,7 @@ static int record(const struct record_options *options, struct progress_line *di
 		return exec_error == ENOENT ? 127 : 126;
 	*recorded = !finish_err;
 	if (!finish_err && !options->no_symbols)
-		name_addresses(recorder, options->output, options->verbose);
+		record_names__embed(recorder, options->output, options->verbose);
 	print_summary(options, &progress, display->terminal);
 	if (!finish_err)
 		print_missing_functions(options, recorder);

@@ -10,7 +10,7 @@
 #include "collect/record/recorder.h"
 #include "model/embed.h"
 
-/* What is asked for names. */
+/* Who knows names. */
 struct naming {
 	struct recorder *recorder;
 	struct symbols_bpf *kernel; /* NULL: all of /proc/kallsyms is read */
@@ -37,7 +37,7 @@ static int kernel_name(void *context, uint64_t address, char *name, size_t size)
 	return symbol_lookup__name(naming->kernel, address, name, size);
 }
 
-void name_addresses(struct recorder *recorder, const char *path, bool verbose)
+void record_names__embed(struct recorder *recorder, const char *path, bool verbose)
 {
 	_cleanup_(symbol_lookup__closep) struct symbols_bpf *kernel = symbol_lookup__open();
 	struct naming naming = {recorder, kernel};

@@ -6,7 +6,7 @@
 struct recorder;
 
 /*
- * Embeds names for the addresses in the finished recording @path of @recorder, and reports
- * problems; with @verbose also how many have one.
+ * Embeds names for the addresses in the finished recording @path of @recorder. Prints errors, and
+ * with @verbose how many addresses got a name.
  */
-void name_addresses(struct recorder *recorder, const char *path, bool verbose);
+void record_names__embed(struct recorder *recorder, const char *path, bool verbose);

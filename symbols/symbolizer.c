@@ -202,7 +202,7 @@ static bool kernel_differs(const struct symbol_source *source)
 	return build_id[0] && strcmp(build_id, source->build_id) != 0;
 }
 
-static void read_kallsyms(struct symbolizer *symbolizer, struct known_source *known)
+static void need_kallsyms(struct symbolizer *symbolizer, struct known_source *known)
 {
 	if (symbolizer->kallsyms_err > 0)
 		symbolizer->kallsyms_err = kallsyms__read(&symbolizer->kallsyms, "/proc/kallsyms",
@@ -224,7 +224,7 @@ static void open_kernel(struct symbolizer *symbolizer, struct known_source *know
 			       "the kernel that ran has another build id than this one: "
 			       "report on the machine and boot that recorded");
 	else if (!symbolizer->context.options.kernel_name)
-		read_kallsyms(symbolizer, known);
+		need_kallsyms(symbolizer, known);
 }
 
 static void open_jit(struct symbolizer *symbolizer, struct known_source *known)
@@ -271,8 +271,8 @@ static void open_source(struct symbolizer *symbolizer, struct known_source *know
 	}
 }
 
-/* Looks up the name of the function at @address. False: the kernel's names cannot be looked up. */
-static bool look_up(struct symbolizer *symbolizer, uint64_t address, const char **name)
+/* False: there is no callback, or it cannot. */
+static bool name_by_callback(struct symbolizer *symbolizer, uint64_t address, const char **name)
 {
 	const struct symbolizer_options *options = &symbolizer->context.options;
 	_cleanup_free_ char *demangled = NULL;
@@ -295,10 +295,10 @@ static const char *kernel_name(struct symbolizer *symbolizer, struct known_sourc
 
 	if (known->diagnostic)
 		return NULL;
-	if (look_up(symbolizer, address, &name))
+	if (name_by_callback(symbolizer, address, &name))
 		return name;
 	symbolizer->context.options.kernel_name = NULL;
-	read_kallsyms(symbolizer, known);
+	need_kallsyms(symbolizer, known);
 	symbol = symtab__find(&symbolizer->kallsyms.symtab, address);
 	return symbol ? symbol__name(symbol, &symbolizer->context.strings) : NULL;
 }

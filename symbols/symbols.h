@@ -52,9 +52,9 @@ struct symbolizer_options {
 	const char *debug_root; /* NULL: /usr/lib/debug */
 
 	/*
-	 * Sets @name to that of the running kernel's function at @address, as in /proc/kallsyms, ""
-	 * if there is none. Returns 0, or a negative errno: it cannot, and all of /proc/kallsyms is
-	 * read instead, as if this were NULL.
+	 * Sets @name to that of the running kernel's function at @address, as in /proc/kallsyms,
+	 * also of code that it generated; "" if there is none. Returns 0, or a negative errno: it
+	 * cannot, and all of /proc/kallsyms is read instead, as if this were NULL.
 	 */
 	int (*kernel_name)(void *context, uint64_t address, char *name, size_t size);
 	void *context; /* of kernel_name */

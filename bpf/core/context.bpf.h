@@ -5,7 +5,10 @@
 #include "abi/event.h"
 #include "bpf/core/state.bpf.h"
 
-/* The run queue of this CPU, where @current runs. */
+/*
+ * The run queue of this CPU, where @current runs; it never changes. Only for kernels whose tasks
+ * have se.cfs_rq.
+ */
 static __always_inline struct rq *this_run_queue(struct task_struct *current)
 {
 	struct cpu_state *cpu = this_cpu();
@@ -17,8 +20,9 @@ static __always_inline struct rq *this_run_queue(struct task_struct *current)
 
 /*
  * The per-CPU preempt count, which includes the context; -1: unknown. Its address is in kallsyms
- * only with CONFIG_KALLSYMS_ALL, but BTF has its offset from the CPU's run queue, to which every
- * task points. (It is a member of pcpu_hot from 6.2 to 6.14, else a variable of its own.)
+ * only with CONFIG_KALLSYMS_ALL, but BTF has the per-CPU offsets of both it and the run queue, to
+ * which every task points. (It is a member of pcpu_hot from 6.2 to 6.14, else a variable of its
+ * own.)
  */
 static __always_inline int preempt_count(struct task_struct *current)
 {

@@ -15,9 +15,8 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "collect/core/kernel_types.h"
 #include "collect/core/symbol_lookup.h"
-
-DEFINE_CLEANUP(struct btf *, btf__free)
 
 /* The offset of variable @name among the per-CPU variables, or -1. */
 static int64_t percpu_offset(const struct btf *btf, const char *name)

@@ -8,15 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <bpf/btf.h>
-#include <gelf.h>
-#include <libelf.h>
-
-#include "base/cleanup.h"
 #include "base/hash.h"
-
-DEFINE_CLEANUP(struct btf *, btf__free)
-DEFINE_CLEANUP(Elf *, elf_end)
+#include "symbols/elf/elf_file.h"
 
 struct copy {
 	const struct btf *from;
@@ -37,27 +30,15 @@ static void copy_free(struct copy *copy)
 
 static struct btf *types_of_object(const void *object, size_t size)
 {
-	_cleanup_(elf_endp) Elf *elf = NULL;
-	Elf_Scn *section = NULL;
-	size_t names;
+	_cleanup_elf_file_ struct elf_file *file = NULL;
+	Elf_Scn *section;
+	const Elf_Data *data;
 
-	elf_version(EV_CURRENT);
-	elf = elf_memory((char *)(uintptr_t)object, size);
-	if (!elf || elf_getshdrstrndx(elf, &names))
+	if (elf_file__open_memory(object, size, &file))
 		return NULL;
-	while ((section = elf_nextscn(elf, section))) {
-		GElf_Shdr header;
-		const char *name = gelf_getshdr(section, &header)
-					   ? elf_strptr(elf, names, header.sh_name)
-					   : NULL;
-		const Elf_Data *data;
-
-		if (!name || strcmp(name, BTF_ELF_SEC))
-			continue;
-		data = elf_getdata(section, NULL);
-		return data ? btf__new(data->d_buf, (__u32)data->d_size) : NULL;
-	}
-	return NULL;
+	section = elf_file__section(file, BTF_ELF_SEC, NULL);
+	data = section ? elf_getdata(section, NULL) : NULL;
+	return data ? btf__new(data->d_buf, (__u32)data->d_size) : NULL;
 }
 
 /* Length of a type's name without the flavor behind "___", of which CO-RE takes no notice. */
@@ -106,8 +87,7 @@ static bool is_wanted_member(const struct copy *copy, const char *name)
 	return !*name || intern__find(&copy->members, name, strlen(name)) >= 0;
 }
 
-/* What the members of @type need has to be there before @type: members are added to the last type.
- */
+/* Members are added to the last type only: their types have to be there before. */
 static int copy_member_types(struct copy *copy, const struct btf_type *type)
 {
 	const struct btf_member *members = btf_members(type);
@@ -206,6 +186,16 @@ static int copy_type(struct copy *copy, __u32 id)
 	return added;
 }
 
+/* Whether a type that the object wants is not among those of @kernel, because it may be a module's.
+ */
+static bool may_lack_module(const struct copy *copy)
+{
+	static const char unix_sock[] = "unix_sock";
+
+	return intern__find(&copy->structs, unix_sock, strlen(unix_sock)) >= 0 &&
+	       btf__find_by_name_kind(copy->to, unix_sock, BTF_KIND_STRUCT) < 0;
+}
+
 static int copy_wanted(struct copy *copy)
 {
 	for (__u32 id = 1; id < btf__type_cnt(copy->from); id++) {
@@ -222,7 +212,7 @@ static int copy_wanted(struct copy *copy)
 		if (added < 0)
 			return added;
 	}
-	return 0;
+	return may_lack_module(copy) ? -ENOENT : 0;
 }
 
 static int write_to_memory(const struct btf *btf)

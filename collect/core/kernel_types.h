@@ -7,13 +7,17 @@
 
 #include <stddef.h>
 
-struct btf;
+#include <bpf/btf.h>
+
+#include "base/cleanup.h"
+
+DEFINE_CLEANUP(struct btf *, btf__free)
 
 /*
- * Writes those of @kernel's types that CO-RE can look for in the name of the ELF object @object, of
- * @size bytes, to a file in memory, for bpf_object_open_opts.btf_custom_path: structs and unions
- * that have the name of one of the object's, with those members whose name one of the object's
- * members has, and what these need. Pointers point to void. Returns the file's descriptor, or a
- * negative errno.
+ * Copies the structs and unions of @kernel that have the name of one in the ELF object @object (of
+ * @size bytes), with the members that have the name of any member there, and the types of these
+ * members; to a file in memory, for bpf_object_open_opts.btf_custom_path. Pointers become void *;
+ * typedefs and enumerators are left out. Returns the file's descriptor, or a negative errno;
+ * -ENOENT: a type may be in a module, where libbpf finds it if it has no file.
  */
 int kernel_types__open(const struct btf *kernel, const void *object, size_t size);

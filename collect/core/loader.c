@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "abi/targets.h"
@@ -20,8 +19,6 @@
 #include "collect/core/task_walk.h"
 
 #define MAX_WALKS 16
-
-DEFINE_CLEANUP(struct btf *, btf__free)
 
 /*
  * The ladder: places where the stack of a thread that was blocked can be taken, best first. If a
@@ -40,7 +37,7 @@ struct loader {
 	struct loader_config config;
 	struct loader_object product;
 	struct kernel_info kernel;
-	int types; /* the kernel's that the object needs, a file; -1: libbpf reads all */
+	int types_fd; /* file of the kernel's types that the object needs; negative: none */
 	enum rung_kind rung;
 	uint64_t grid_seed;
 	const int *rings;
@@ -307,15 +304,17 @@ static void unload(struct loader *loader)
 	loader->object = NULL;
 }
 
-/* Loads and attaches the programs for the current rung. */
-static int load_rung(struct loader *loader)
+/*
+ * Loads and attaches the programs for the current rung. @types_fd: file of the kernel's types;
+ * negative: libbpf reads all.
+ */
+static int load_by_types(struct loader *loader, int types_fd)
 {
 	char path[32];
-	LIBBPF_OPTS(bpf_object_open_opts, options,
-		    .btf_custom_path = loader->types >= 0 ? path : NULL);
+	LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = types_fd >= 0 ? path : NULL);
 	int err;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", loader->types);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", types_fd);
 	*libbpf_warning = *verifier_message = '\0'; /* of another rung */
 	loader->opened = true;
 	err = loader->product.open(loader->product.arg, &loader->kernel, &options,
@@ -339,24 +338,25 @@ static int load_rung(struct loader *loader)
 	return err ? loader__refused(err, "attach to the scheduler's tracepoints") : 0;
 }
 
-/* What is in no type of the kernel may be in one of a module, which libbpf finds. */
-static int load_rung_by_any_types(struct loader *loader)
+/*
+ * If it cannot be loaded by the copied types, tries all types of the kernel and its modules. Later
+ * rungs begin with the copied types again.
+ */
+static int load_rung(struct loader *loader)
 {
-	int err = load_rung(loader);
+	int err = load_by_types(loader, loader->types_fd);
 
-	if (!err || !loader->skeleton || loader->types < 0)
+	if (!err || !loader->skeleton || loader->types_fd < 0)
 		return err;
 	unload(loader);
-	close(loader->types);
-	loader->types = -1;
-	return load_rung(loader);
+	return load_by_types(loader, -1);
 }
 
 static int load(struct loader *loader)
 {
 	const char *first = loader->config.rung;
 	int err = -EINVAL;
-	bool opened;
+	bool product_opened;
 
 	libbpf_set_print(keep_libbpf_message);
 	for (loader->rung = 0; loader->rung < RUNG_COUNT; loader->rung++) {
@@ -365,12 +365,12 @@ static int load(struct loader *loader)
 		first = NULL;
 		if (!rung_exists(loader))
 			continue;
-		err = load_rung_by_any_types(loader);
+		err = load_rung(loader);
 		if (!err)
 			return 0;
-		opened = loader->skeleton != NULL;
+		product_opened = loader->skeleton != NULL;
 		unload(loader);
-		if (!opened)
+		if (!product_opened)
 			return err;
 	}
 	if (first)
@@ -411,7 +411,7 @@ static int probe_kernel(struct loader *loader)
 	int err = kernel__probe(&loader->kernel, &types);
 
 	if (!err)
-		loader->types = kernel_types__open(types, elf, size);
+		loader->types_fd = kernel_types__open(types, elf, size);
 	return err;
 }
 
@@ -423,7 +423,7 @@ int loader__open(const struct loader_config *config, const struct loader_object 
 
 	if (!loader)
 		return -ENOMEM;
-	loader->types = -1;
+	loader->types_fd = -1;
 	loader->config = *config;
 	loader->product = *object;
 	loader->rings = rings;
@@ -568,7 +568,7 @@ const char *loader__rung(const struct loader *loader)
 void loader__free(struct loader *loader)
 {
 	unload(loader);
-	if (loader->types >= 0)
-		close(loader->types);
+	if (loader->types_fd >= 0)
+		close(loader->types_fd);
 	free(loader);
 }

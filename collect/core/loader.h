@@ -23,12 +23,12 @@ struct bpf_program;
 
 /* A product's BPF object, with the maps and programs of bpf/core/. */
 struct loader_object {
-	const void *(*elf)(size_t *size);
+	const void *(*elf)(size_t *size); /* the file as it was built in */
 	/*
-	 * Opens it with @options, sets what is the product's own, and leaves out the programs of
-	 * its own that
-	 * @kernel has no use for. Called anew for each rung that is tried; *@out stays the
-	 * product's, until close(). Returns 0 or a negative errno; -ENOTSUP, with a message:
+	 * Opens it with @options, sets what is the product's own, and leaves out those of the
+	 * product's own programs that @kernel does not support. Called anew for each try; *@out
+	 * stays the product's, until close(). Returns 0 or a negative errno; -ENOTSUP, with a
+	 * message:
 	 * @kernel lacks what the product needs, on every rung.
 	 */
 	int (*open)(void *arg, const struct kernel_info *kernel,

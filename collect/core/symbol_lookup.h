@@ -10,7 +10,7 @@
 
 struct symbols_bpf;
 
-/* Loads the program; NULL: this kernel cannot. To be closed with symbol_lookup__close(). */
+/* Loads the programs; NULL: this kernel cannot. To be closed with symbol_lookup__close(). */
 struct symbols_bpf *symbol_lookup__open(void);
 
 /* Sets @range to the code of function @name, [range[0], range[1]). False: not found. */

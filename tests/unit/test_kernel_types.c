@@ -11,9 +11,10 @@
 #include <bpf/libbpf.h>
 #include <cmocka.h>
 
+#include "abi/capture.h"
 #include "base/cleanup.h"
 #include "collect/core/kernel_types.h"
-#include "collect/record/record_programs.h"
+#include "collect/programs/record_programs.h"
 
 static const void *record_object(size_t *size)
 {
@@ -22,15 +23,23 @@ static const void *record_object(size_t *size)
 	return record_programs__loader(&programs).elf(size);
 }
 
-static struct btf *copy_for(const struct btf *kernel, const void *object, size_t size)
+static int open_copy(const struct btf *kernel, char path[32])
 {
+	size_t size;
+	const void *object = record_object(&size);
 	int fd = kernel_types__open(kernel, object, size);
-	char path[32];
-	struct btf *types;
 
 	assert_true(fd >= 0);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	types = btf__parse(path, NULL);
+	snprintf(path, 32, "/proc/self/fd/%d", fd);
+	return fd;
+}
+
+static struct btf *copy_of(const struct btf *kernel)
+{
+	char path[32];
+	int fd = open_copy(kernel, path);
+	struct btf *types = btf__parse(path, NULL);
+
 	close(fd);
 	assert_non_null(types);
 	return types;
@@ -71,12 +80,11 @@ static size_t check_members(const struct btf *types, const struct btf_type *type
 static void structures_are_laid_out_as_the_kernels(void **state)
 {
 	struct btf *kernel = btf__load_vmlinux_btf(), *types;
-	size_t size, members = 0;
-	const void *object = record_object(&size);
+	size_t members = 0;
 
 	if (!kernel)
 		skip();
-	types = copy_for(kernel, object, size);
+	types = copy_of(kernel);
 	for (__u32 id = 1; id < btf__type_cnt(types); id++) {
 		const struct btf_type *type = btf__type_by_id(types, id);
 		const char *name = btf__name_by_offset(types, type->name_off);
@@ -86,7 +94,7 @@ static void structures_are_laid_out_as_the_kernels(void **state)
 			continue;
 		original = btf__find_by_name_kind(kernel, name, btf_kind(type));
 		assert_true(original > 0);
-		/* Several may have a name. */
+		/* Several types may share a name. */
 		if (btf__type_by_id(kernel, (__u32)original)->size == type->size)
 			members += check_members(types, type, kernel,
 						 btf__type_by_id(kernel, (__u32)original));
@@ -102,13 +110,11 @@ static void what_programs_read_is_there_and_little_else(void **state)
 					   "unix_sock",	  "inode", "request",	"pt_regs"};
 	struct btf *kernel = btf__load_vmlinux_btf(), *types;
 	const struct btf_type *task;
-	size_t size;
-	const void *object = record_object(&size);
 	int index;
 
 	if (!kernel)
 		skip();
-	types = copy_for(kernel, object, size);
+	types = copy_of(kernel);
 	for (size_t i = 0; i < ARRAY_SIZE(read); i++)
 		if (btf__find_by_name_kind(types, read[i], BTF_KIND_STRUCT) < 0)
 			fail_msg("%s is not there", read[i]);
@@ -120,6 +126,50 @@ static void what_programs_read_is_there_and_little_else(void **state)
 			"stack_canary");
 	assert_true(btf__type_cnt(types) < btf__type_cnt(kernel) / 50);
 	btf__free(types);
+	btf__free(kernel);
+}
+
+static void choose_programs(struct bpf_object *object)
+{
+	static const char *const loaded[] = {"on_switch", "on_waking", "on_exit",
+					     "on_run",	  "on_tick",   "finish_targets"};
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, object) bpf_program__set_autoload(program, false);
+	for (size_t i = 0; i < ARRAY_SIZE(loaded); i++) {
+		program = bpf_object__find_program_by_name(object, loaded[i]);
+		assert_non_null(program);
+		bpf_program__set_autoload(program, true);
+	}
+}
+
+/* What programs read is found in the copy, or their load fails. */
+static void programs_load_by_the_copy_alone(void **state)
+{
+	struct btf *kernel = btf__load_vmlinux_btf();
+	struct bpf_object *object;
+	struct capture_settings *settings;
+	size_t size;
+	const void *elf = record_object(&size);
+	char path[32];
+	LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = path);
+	int fd;
+
+	if (!kernel || geteuid() ||
+	    btf__find_by_name_kind(kernel, "btf_trace_sched_exit_tp", BTF_KIND_TYPEDEF) < 0)
+		skip();
+	fd = open_copy(kernel, path);
+	object = bpf_object__open_mem(elf, size, &options);
+	assert_non_null(object);
+	choose_programs(object);
+	settings = (void *)(uintptr_t)bpf_map__initial_value(
+		bpf_object__find_map_by_name(object, CAPTURE_SETTINGS_SECTION), &size);
+	assert_int_equal(size, sizeof(*settings));
+	settings->trace_mode = settings->use_tables = settings->return_probes = 1;
+	settings->preempt_count_from_rq = 8;
+	assert_int_equal(bpf_object__load(object), 0);
+	bpf_object__close(object);
+	close(fd);
 	btf__free(kernel);
 }
 
@@ -143,6 +193,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(structures_are_laid_out_as_the_kernels),
 		cmocka_unit_test(what_programs_read_is_there_and_little_else),
+		cmocka_unit_test(programs_load_by_the_copy_alone),
 		cmocka_unit_test(what_is_no_object_has_no_types),
 	};
 
