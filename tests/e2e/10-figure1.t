@@ -44,7 +44,7 @@ sub folded_share {
 for my $case (1, 2) {
 	# Rounds of several sampling periods. What takes about as long as one can be in step with
 	# a tempo for as long as that is kept: 0.7 points of a third, then, and at times 2.
-	my $got = record(['-o', "case$case.data", @period], program('figure1'), '--case', $case,
+	my ($got, $report) = record_measured(['-o', "case$case.data", @period], program('figure1'), '--case', $case,
 		'--keep-cpus-busy', '--fold', 2, '--seconds', $seconds);
 	is($got->{status}, 0, "case $case is recorded");
 	my $truth = $got->{truth};
@@ -55,7 +55,6 @@ for my $case (1, 2) {
 	diag("case $case: $truth->{critical} was critical, not $critical: the machine is busy")
 		if $truth->{critical} ne $critical;
 
-	my $report = report('-i', "case$case.data");
 	near(share($report, 'T1', class => 'io', symbol => qr/pread/),
 		100 * $a1->{do_reads}{blocked_ns} / $t1->{lifetime_ns}, 2, 'T1: pread [I]');
 	near(share($report, 'T1', class => 'io', symbol => qr/pwrite/),

@@ -10,7 +10,6 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Dwell;
-use List::Util qw(max);
 use Test::More;
 use Time::HiRes qw(sleep);
 
@@ -18,27 +17,10 @@ need_recording();
 
 my @classes = qw(cpu io lock sched other);
 
-# By how much of its life a thread waited for a CPU before it measured, or thereafter, at most.
-sub not_measured {
-	my ($report, $truth) = @_;
-	my @shares;
-	for my $thread (@{$report->{threads}}) {
-		my $true = $truth->{$thread->{tid}} or next;
-		push @shares, $thread->{lifetime_ns} / $true->{lifetime_ns} - 1 if $true->{name} ne 'main';
-	}
-	return max(0, @shares);
-}
-
 for my $scale (qw(short long mixed)) {
-	my ($got, $report, %truth);
-	# On a busy machine that may take long: then it is recorded again.
-	for (1 .. 5) {
-		$got = record(['-o', "$scale.data", '-c', 500], program('classes'), '--scale', $scale,
-			'--keep-cpus-busy', '--seconds', full(30, 5));
-		$report = report('-i', "$scale.data");
-		%truth = map { $_->{tid} => $_ } @{$got->{truth}{threads}};
-		last if not_measured($report, \%truth) < 0.005;
-	}
+	my ($got, $report) = record_measured(['-o', "$scale.data", '-c', 500], program('classes'), '--scale', $scale,
+		'--keep-cpus-busy', '--seconds', full(30, 5));
+	my %truth = map { $_->{tid} => $_ } @{$got->{truth}{threads}};
 	is($got->{status}, 0, "$scale intervals are recorded");
 	nothing_lost($report, $scale);
 
