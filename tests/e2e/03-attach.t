@@ -43,7 +43,8 @@ near(100 * time_of($report) / $sum, 100, 0.1, 'calibrated samples stand for all 
 
 # Ctrl-C on the recorder leaves the process alone.
 my $recorder = start({name => 'int'}, $DWELL, 'record', '-o', 'int.data', '-p', $pid);
-sleep 1.5;
+my $begun;
+wait_for(10, sub { my $size = -s 'int.data' or return; $begun //= $size; return $size > $begun });
 is(stop($recorder, 'INT')->{status}, 0, 'SIGINT detaches');
 ok(is_running($pid), 'the program runs on');
 ok(weight_of(report('-i', 'int.data')) > 0, 'and the recording can be read');

@@ -44,8 +44,9 @@ cmp_ok(weight_of($report), '>', 0, 'there are samples');
 cmp_ok(share_below_main('command.data'), '>', 0.9, 'and their stacks are whole');
 
 # A process that runs there already.
-my $script = join ' ', program('figure1'), '--case 1 --seconds 4 >truth & pid=$!; sleep 1;',
-	$DWELL, 'record -o process.data --duration 1.5 -p $pid; echo $pid';
+my $script = join ' ', program('figure1'), '--case 1 --seconds 50 >truth & pid=$!;',
+	'until grep -qs T1 /proc/$pid/task/*/comm; do sleep 0.1; done;',
+	$DWELL, 'record -o process.data --duration 1.5 -p $pid; kill $pid; echo $pid';
 $got = run({seconds => 60}, @inside, 'sh', '-c', $script);
 $report = report('-i', 'process.data');
 my ($pid) = $got->{out} =~ /(\d+)/;

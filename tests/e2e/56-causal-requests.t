@@ -15,17 +15,24 @@ use Test::More;
 need_recording();
 
 # All points count the same requests, in the same experiments: but for those that begin in one half
-# and end in the other, their numbers are the same.
+# and end in the other, their numbers are the same. These are many when other programs leave little of
+# the CPUs: then more requests are needed.
 for my $address ('tcp:' . free_port(), "unix:$DIR/socket") {
-	my $got = causal(['--progress', $address, '--progress', 'syscall:epoll_wait', '--target', 'work_on_request', '--speedup', '50'],
-		program('requests'), 'closed', $address, '--requests', 8000);
+	my @points = ('client', $address, 'syscall:epoll_wait');
+	my ($got, %effect);
+	for my $run (1 .. 12) {
+		$got = ($run == 1 ? \&causal : \&causal_more)->([(map { ('--progress', $_) } @points[1, 2]),
+			'--target', 'work_on_request', '--speedup', '50'],
+			program('requests'), 'closed', $address, '--requests', 8000);
+		last if $got->{status};
+		%effect = map { $_ => effect($got, 'work_on_request', 0.5, $_) } @points;
+		last unless grep { !defined || abs($_ - ($effect{client} // 9)) >= 0.02 } values %effect;
+	}
 	is($got->{status}, 0, "$address: runs");
-	my $client = effect($got, 'work_on_request', 0.5, 'client');
-	ok(defined $client, "$address: the client's own point") or next;
-	for my $point ($address, 'syscall:epoll_wait') {
-		my $effect = effect($got, 'work_on_request', 0.5, $point);
-		ok(defined $effect && abs($effect - $client) < 0.02, "$point: the same effect")
-			|| diag('client: ', $client, ", $point: ", $effect // 'none');
+	ok(defined $effect{client}, "$address: the client's own point") or next;
+	for my $point (@points[1, 2]) {
+		ok(defined $effect{$point} && abs($effect{$point} - $effect{client}) < 0.02, "$point: the same effect")
+			|| diag("client: $effect{client}, $point: ", $effect{$point} // 'none');
 	}
 }
 

@@ -18,7 +18,7 @@ need_recording();
 
 my ($best, $made);
 my $before = 0;
-for my $run (1 .. 5) {
+for my $run (1 .. 12) {
 	my $got = ($run == 1 ? \&causal : \&causal_more)->(['--until-sure=6', '--experiment', '400ms', '--fixed-length', '--target', 'burn',
 		'--speedup', '50,100'], program('undisturbed'), '--calm', '--seconds', 8);
 	is($got->{status}, 0, 'the program runs to its end');
