@@ -28,8 +28,7 @@ struct loader_object {
 	 * Opens it with @options, sets what is the product's own, and leaves out those of the
 	 * product's own programs that @kernel does not support. Called anew for each try; *@out
 	 * stays the product's, until close(). Returns 0 or a negative errno; -ENOTSUP, with a
-	 * message:
-	 * @kernel lacks what the product needs, on every rung.
+	 * message: @kernel lacks what the product needs, on every rung.
 	 */
 	int (*open)(void *arg, const struct kernel_info *kernel,
 		    const struct bpf_object_open_opts *options, struct bpf_object_skeleton **out);

@@ -29,16 +29,20 @@ my $look = 'my $at = hex shift; my $pid = fork // die; exec @ARGV if !$pid; my $
 	}
 	print "code ", unpack("H*", $code), "\n"; waitpid $pid, 0';
 my ($behind, %visits);
-for (my $seconds = 4; ($visits{round} // 0) <= 200 && $seconds <= 32; $seconds *= 2) {
+
+# Calls of each round, %. The one in which an experiment begins or ends is counted in one of them.
+sub calls {
+	return 100 * ($visits{run_a} // 0) / ($visits{round} || 1);
+}
+
+for (my $seconds = 4; (($visits{round} // 0) <= 200 || abs(calls() - 100) > 1) && $seconds <= 32; $seconds *= 2) {
 	$behind = causal(['--progress', 'run_a', '--target', 'loop_a', '--speedup', '50'], 'perl', '-e', $look,
 		$entry, program('causal-cet'), 'coz-figure1', '--seconds', $seconds, '--ns-per-loop', 1.6);
 	%visits = visits_of($behind);
 }
 like($behind->{out}, qr/^code f30f1efacc$/m, 'the uprobe stands behind endbr64');
 cmp_ok($visits{round} // 0, '>', 200, 'a program with endbr64');
-# But for the one in which an experiment begins or ends.
-cmp_ok(abs(($visits{run_a} // 0) - $visits{round}), '<=', 0.01 * $visits{round} + $behind->{report}{experiments},
-	"each call is counted once: $visits{run_a} of $visits{round}");
+near(calls(), 100, 1, 'each call is counted once');
 
 my $point = 'usdt:undisturbed:round';
 my $probed = causal_until(0.2, [['burn', 0.5, $point]], ['--progress', $point, '--target', 'burn', '--speedup', '50'],

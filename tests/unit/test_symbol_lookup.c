@@ -46,7 +46,7 @@ static bool next_function(FILE *file, struct function *function)
 			continue; /* may go at any time */
 		if (sscanf(line, "%" SCNx64 " %c %599s", &function->address, &type,
 			   function->name) == 3 &&
-		    strchr("tT", type))
+		    strchr("tT", type) && function->address)
 			return true;
 	}
 	return false;
@@ -72,6 +72,10 @@ static void each_function_has_its_name(void **state)
 		}
 		named += !strcmp(name, function.name);
 		last = function;
+	}
+	if (!n) {
+		print_message("skipped: kernel addresses are hidden\n");
+		skip();
 	}
 	assert_true(n > 1000);
 	/* Modules come and go meanwhile. */
