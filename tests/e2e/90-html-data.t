@@ -36,7 +36,8 @@ sub compare_times {
 	my $report = json_of('report', '--json', '--idle', '--wakers', '--sort', 'tid,class', '-i', $file);
 	my %expected;
 	my %number = map { $classes[$_] => $_ } 0 .. $#classes;
-	$expected{"$_->{tid} $number{$_->{class}}"} += $_->{self_ns} for @{$report->{rows}};
+	# In a recording that was cut short, the record with a thread's tid may be missing.
+	$expected{($_->{tid} // 0) . " $number{$_->{class}}"} += $_->{self_ns} for @{$report->{rows}};
 	cmp_ok(scalar keys %expected, '>', 3, "$file: threads and classes");
 	is_deeply($page->times($recording), \%expected, "$file: the same time by thread and class");
 }

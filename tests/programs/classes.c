@@ -14,7 +14,8 @@
  * lifetime. The partner waits for its worker in sem_wait (lock), and sleeps (other). The main
  * thread waits in pthread_join (lock).
  *
- * Blocked time of a phase is its wall time less on-CPU time and run-queue time.
+ * Blocked time of a phase is its wall time less on-CPU time and run-queue time. Up to its
+ * unknown_ns was run-queue time (switch_log.h).
  */
 #include "tests/programs/common/disk_file.h"
 #include "tests/programs/common/switch_log.h"
@@ -25,9 +26,7 @@
 
 enum class { CPU, IO, LOCK, SCHED, OTHER, CLASSES };
 
-static const char *const class_keys[CLASSES] = {
-	"cpu_ns", "io_ns", "lock_ns", "sched_ns", "other_ns",
-};
+static const char *const class_names[CLASSES] = {"cpu", "io", "lock", "sched", "other"};
 
 enum scale { SHORT, LONG, MIXED };
 
@@ -210,11 +209,15 @@ static void print_account(const struct account *account, const char *end)
 		cpu -= blocked[i];
 	}
 	for (int i = 0; i < CLASSES; i++)
-		printf(", \"%s\": %" PRIu64, class_keys[i],
+		printf(", \"%s_ns\": %" PRIu64, class_names[i],
 		       i == CPU	    ? cpu
 		       : i == SCHED ? sched
 				    : blocked[i]);
-	printf(",\n   \"clock_cpu_ns\": %" PRIu64 ", \"io_waits\": %" PRIu64
+	printf(",\n   \"unknown_ns\": {");
+	for (int i = 0; i < CLASSES; i++)
+		printf("%s\"%s\": %" PRIu64, i ? ", " : "", class_names[i],
+		       account->spent[i].unknown);
+	printf("},\n   \"clock_cpu_ns\": %" PRIu64 ", \"io_waits\": %" PRIu64
 	       ", \"lock_waits\": %" PRIu64 ", \"other_waits\": %" PRIu64 "}%s\n",
 	       account->last.cpu - account->first.cpu, account->spent[IO].count,
 	       account->spent[LOCK].count, account->spent[OTHER].count, end);

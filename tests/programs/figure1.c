@@ -289,9 +289,9 @@ static void print_worker(const struct worker *worker, const char *end)
 			continue;
 		printf("%s\n    \"%s\": {\"count\": %" PRIu64 ", \"wall_ns\": %" PRIu64
 		       ", \"cpu_ns\": %" PRIu64 ", \"runqueue_ns\": %" PRIu64
-		       ", \"blocked_ns\": %" PRIu64 "}",
+		       ", \"blocked_ns\": %" PRIu64 ", \"unknown_ns\": %" PRIu64 "}",
 		       comma, activity_names[i], spent->count, spent->wall, spent->cpu,
-		       spent->runqueue, blocked);
+		       spent->runqueue, blocked, spent->unknown);
 		comma = ",";
 	}
 	printf("}}%s\n", end);

@@ -135,23 +135,31 @@ void switch_log__close(struct switch_log *log)
 	*log = (struct switch_log){};
 }
 
-/* When the thread became runnable for the run from @switch_in: at its wakeup, or when preempted. */
+/*
+ * When the thread became runnable for the run from @switch_in: at its wakeup, or when preempted.
+ * If its wakeup was not logged: @switch_in.
+ */
 static uint64_t runnable_since(struct switch_log *log, uint64_t switch_in)
 {
-	uint64_t woken = log->switch_out;
+	uint64_t woken = 0;
 	struct ring_record record;
 
 	for (int i = 0; i < log->cpus; i++)
 		while (event_ring__take(&log->wakeups[i], switch_in, &record))
 			if (record.time > woken)
 				woken = record.time;
-	return log->preempted ? log->switch_out : woken;
+	if (!log->preempted && !woken)
+		return switch_in;
+	/* It can be woken while it is still being switched out. */
+	return log->preempted || woken < log->switch_out ? log->switch_out : woken;
 }
 
 static void begin_run(struct switch_log *log, uint64_t switch_in)
 {
 	uint64_t runnable = runnable_since(log, switch_in);
 
+	if (runnable == switch_in)
+		log->unknown += switch_in - log->switch_out;
 	log->switch_in = switch_in - switch_ns < runnable ? runnable : switch_in - switch_ns;
 	log->runqueue += log->switch_in - runnable;
 }
@@ -273,6 +281,7 @@ struct thread_times thread_times__now(struct switch_log *log)
 
 	now.cpu = switch_log__cpu(log, &now.wall);
 	now.runqueue = log->runqueue;
+	now.unknown = log->unknown;
 	return now;
 }
 
@@ -283,6 +292,7 @@ void phase_times__add(struct phase_times *sum, const struct thread_times *begin,
 	sum->wall += end->wall - begin->wall;
 	sum->cpu += end->cpu - begin->cpu;
 	sum->runqueue += end->runqueue - begin->runqueue;
+	sum->unknown += end->unknown - begin->unknown;
 }
 
 uint64_t phase_times__blocked(const struct phase_times *sum)

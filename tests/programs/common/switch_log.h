@@ -9,7 +9,9 @@
  * CPU.
  *
  * Not every machine logs wakeups in interrupts of an idle CPU: a program that needs them keeps the
- * CPUs busy (keep_cpus_busy.h).
+ * CPUs busy (keep_cpus_busy.h). A few are still not logged, where the kernel hides a task from
+ * tracing: when the thread was woken is unknown then. Such a wait counts as blocked up to the next
+ * run, and its length as unknown time: up to that much of the blocked time was run-queue time.
  *
  * Perf events of one thread's switch-out and the next one's switch-in lie some us apart. The kernel
  * counts this time for the next thread. A program whose threads run for short times only should
@@ -36,6 +38,7 @@ struct switch_log {
 	int cpus;				    /* number of those; 0: not logged */
 	uint64_t cpu;				    /* on-CPU time of completed runs */
 	uint64_t runqueue;			    /* run-queue time before the current run */
+	uint64_t unknown;			    /* waits whose wakeup was not logged */
 	uint64_t switch_in;			    /* begin of the current run */
 	uint64_t switch_out;			    /* end of the previous run */
 	bool preempted;				    /* how the previous run ended */
@@ -72,6 +75,7 @@ struct thread_times {
 	uint64_t wall;
 	uint64_t cpu;
 	uint64_t runqueue;
+	uint64_t unknown;
 };
 
 struct thread_times thread_times__now(struct switch_log *log);
@@ -82,6 +86,7 @@ struct phase_times {
 	uint64_t wall;
 	uint64_t cpu;
 	uint64_t runqueue;
+	uint64_t unknown;
 };
 
 /* Adds the phase from @begin to @end. */
