@@ -239,7 +239,7 @@ sub not_measured {
 }
 
 # record() of a program whose truth is that of its threads, and the report. Beside many others the share
-# that is not measured can be large: then it is recorded again. What is unknown after that, tests allow for.
+# that is not measured can be large: then it is recorded again. Tests allow for what is unknown then.
 sub record_measured {
 	my ($options, @command) = @_;
 	my ($got, $report);

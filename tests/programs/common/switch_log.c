@@ -135,31 +135,29 @@ void switch_log__close(struct switch_log *log)
 	*log = (struct switch_log){};
 }
 
-/*
- * When the thread became runnable for the run from @switch_in: at its wakeup, or when preempted.
- * If its wakeup was not logged: @switch_in.
- */
-static uint64_t runnable_since(struct switch_log *log, uint64_t switch_in)
+/* The time of the last wakeup up to @until, since the last call; 0: none was logged. */
+static uint64_t take_wakeups(struct switch_log *log, uint64_t until)
 {
 	uint64_t woken = 0;
 	struct ring_record record;
 
 	for (int i = 0; i < log->cpus; i++)
-		while (event_ring__take(&log->wakeups[i], switch_in, &record))
+		while (event_ring__take(&log->wakeups[i], until, &record))
 			if (record.time > woken)
 				woken = record.time;
-	if (!log->preempted && !woken)
-		return switch_in;
-	/* It can be woken while it is still being switched out. */
-	return log->preempted || woken < log->switch_out ? log->switch_out : woken;
+	return woken;
 }
 
 static void begin_run(struct switch_log *log, uint64_t switch_in)
 {
-	uint64_t runnable = runnable_since(log, switch_in);
+	uint64_t woken = take_wakeups(log, switch_in), runnable = woken;
 
-	if (runnable == switch_in)
+	if (!log->preempted && !woken) {
 		log->unknown += switch_in - log->switch_out;
+		runnable = switch_in;
+	} else if (log->preempted || woken < log->switch_out) {
+		runnable = log->switch_out; /* it can be woken before its switch is over */
+	}
 	log->switch_in = switch_in - switch_ns < runnable ? runnable : switch_in - switch_ns;
 	log->runqueue += log->switch_in - runnable;
 }
