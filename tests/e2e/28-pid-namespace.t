@@ -63,8 +63,9 @@ $report = report('-i', 'all.data');
 is(scalar(threads_named($report, 'T1')), 1, '-a records what runs there');
 
 # From outside, by the pid that the process has there.
-my $namespace = start(@inside, program('figure1'), '--case', '1', '--seconds', '6');
+my $namespace = start(@inside, program('figure1'), '--case', '1', '--seconds', '6', '--ready', "$DIR/started");
 my $outer;
+wait_for(60, sub { -s 'started' }) or BAIL_OUT('the program does not start');
 wait_for(10, sub {
 	my ($child) = split ' ', slurp("/proc/$namespace/task/$namespace/children");
 	$outer = $child if $child && slurp("/proc/$child/comm") =~ /^figure1/;
