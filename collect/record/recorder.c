@@ -528,14 +528,15 @@ static int write_last_losses(struct recorder *recorder)
 	return err;
 }
 
-static int write_end(struct recorder *recorder, uint64_t end)
+/* @end is that of the recording, @stopped the present time. */
+static int write_end(struct recorder *recorder, uint64_t end, uint64_t stopped)
 {
 	int err;
 
 	begin(recorder);
 	write_annotations(recorder);
 	move_calls(recorder, true);
-	write_probes(recorder, end);
+	write_probes(recorder, stopped);
 	translator__end(recorder->translator);
 	err = write_last_losses(recorder);
 	if (recorder->waited)
@@ -546,14 +547,28 @@ static int write_end(struct recorder *recorder, uint64_t end)
 	return recording_writer__meta(recorder->writer, "end", "%lu", end) ?: err;
 }
 
+/*
+ * Of one that was stopped at @stopped. If it ends with its targets: when the last of them exited,
+ * as beside other programs it can take long until the recorder gets a CPU.
+ */
+static uint64_t end_of_recording(const struct recorder *recorder, uint64_t stopped)
+{
+	const struct capture_config *config = &recorder->config.capture;
+	uint64_t last = translator__last_exit(recorder->translator);
+	bool ends_with_targets = config->argv ? config->target == CAPTURE_COMMAND : config->n_ids;
+
+	return ends_with_targets && last && last < stopped ? last : stopped;
+}
+
 int recorder__finish(struct recorder *recorder, struct recorder_progress *progress)
 {
-	uint64_t end = 0;
+	uint64_t stopped = 0, end;
 	int err, closed;
 
-	err = capture__finish(recorder->capture, &end);
+	err = capture__finish(recorder->capture, &stopped);
+	end = end_of_recording(recorder, stopped);
 	if (!err)
-		err = write_end(recorder, end);
+		err = write_end(recorder, end, stopped);
 	fill_progress(recorder, end, progress);
 	closed = recording_writer__close(TAKE_PTR(recorder->writer));
 	return err ? err : closed;

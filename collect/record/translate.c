@@ -197,6 +197,8 @@ static void on_totals(struct translator *translator, const struct event_totals *
 
 	if (!thread)
 		return;
+	if (event->flags & TOTALS_EXITED)
+		thread->ended = event->header.time;
 	if (event->flags & TOTALS_PROVISIONAL) {
 		keep_totals(thread, event);
 		return;
@@ -214,6 +216,23 @@ void translator__end(struct translator *translator)
 			put_totals(translator, thread->exiting);
 		forget_totals(thread);
 	}
+}
+
+uint64_t translator__last_exit(const struct translator *translator)
+{
+	uint64_t last = 0;
+
+	for (size_t i = 0; i < translator->threads.n; i++) {
+		const struct known_thread *thread = &translator->threads.data[i];
+
+		if (!thread->announced)
+			continue;
+		if (!thread->ended)
+			return 0;
+		if (thread->ended > last)
+			last = thread->ended;
+	}
+	return last;
 }
 
 /*

@@ -57,6 +57,9 @@ uint32_t translator__origin(const struct translator *translator, uint32_t dso);
 /* After the last event: writes the provisional totals that no final ones replaced. */
 void translator__end(struct translator *translator);
 
+/* When the last target exited; 0: there was none, or one has not. */
+uint64_t translator__last_exit(const struct translator *translator);
+
 /* The number of events translated. */
 uint64_t translator__events(const struct translator *translator);
 

@@ -9,7 +9,8 @@
 
 struct known_thread {
 	uint32_t tgid;
-	bool announced;
+	bool announced; /* as a target */
+	uint64_t ended; /* when it exited; 0: it has not */
 	struct event_totals
 		*exiting; /* provisional totals; NULL: none, or replaced by final ones */
 };

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # A recording begins when threads are observed, not before: shares "of the time" are of a time of
-# which all is known, however long it takes to begin with a process (tests/programs/late.c).
+# which all is known, however long it takes to begin with a process (tests/programs/late.c). It ends
+# with its last thread, however late dwell notices that.
 use strict;
 use warnings;
 
@@ -85,5 +86,33 @@ stop($pid);
 
 # A command is recorded from its exec on.
 compare('a command', 0, undef, [], program('late'), '--seconds', $seconds, '--ready', "$DIR/ready", @files);
+
+# dwell is stopped before the program $pid ends, until a second after that.
+sub check_end {
+	my ($what, $threads, $dwell, $pid, $end) = @_;
+	kill 'STOP', $dwell;
+	$end->();
+	wait_for(60, sub { !is_running($pid) }) or die "$what goes on\n";
+	sleep 1;
+	kill 'CONT', $dwell;
+	is(finish($dwell)->{status}, 0, "$what: is recorded to its end");
+	my @exits = sort { $a <=> $b } map { $_->{time_ns} } grep { $_->{event} eq 'exit' && $_->{exited} } events('-i', 'end.data');
+	is(scalar @exits, $threads, "$what: all threads exit");
+	is(report('-i', 'end.data')->{duration_ns}, $exits[-1], "$what: the recording ends with the last one");
+}
+
+my @record = ($DWELL, 'record', '-o', 'end.data');
+unlink 'ready';
+my $dwell = start(@record, program('late'), '--seconds', $seconds, '--ready', "$DIR/ready");
+wait_for(60, sub { -s 'ready' }) or die "late does not start\n";
+check_end('a command', 2, $dwell, slurp('ready') =~ s/\n//r, sub { });
+
+unlink 'end.data';
+$pid = start('perl', '-e', 'select undef, undef, undef, 0.01 while 1');
+$dwell = start(@record, '-p', $pid);
+wait_for(60, sub { -s 'end.data' && grep { $_->{event} eq 'interval' && $_->{tid} == $pid } events('-i', 'end.data') })
+	or die "dwell does not begin\n";
+check_end('a process', 1, $dwell, $pid, sub { kill 'TERM', $pid });
+finish($pid);
 
 done_testing();

@@ -158,12 +158,15 @@ static void provisional_totals_stand_in(void **state)
 					      .flags = TOTALS_EXITED | TOTALS_PROVISIONAL};
 
 		send(&fixture, &about, sizeof(about));
+		assert_int_equal(translator__last_exit(fixture.translator), 0);
 		send(&fixture, &totals, sizeof(totals));
+		assert_int_equal(translator__last_exit(fixture.translator), 900);
 	}
 	send(&fixture,
 	     &(struct event_totals){
 		     .header = {EVENT_TOTALS, 1, 950}, .ns = {520}, .flags = TOTALS_EXITED},
 	     sizeof(struct event_totals));
+	assert_int_equal(translator__last_exit(fixture.translator), 950);
 	translator__end(fixture.translator);
 	translator__free(fixture.translator);
 	assert_int_equal(recording_writer__close(fixture.writer), 0);
