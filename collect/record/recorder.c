@@ -549,7 +549,8 @@ static int write_end(struct recorder *recorder, uint64_t end, uint64_t stopped)
 
 /*
  * Of one that was stopped at @stopped. If it ends with its targets: when the last of them exited,
- * as beside other programs it can take long until the recorder gets a CPU.
+ * as beside other programs it can take long until the recorder gets a CPU. Helpers are recorded
+ * until it stops.
  */
 static uint64_t end_of_recording(const struct recorder *recorder, uint64_t stopped)
 {
@@ -557,7 +558,7 @@ static uint64_t end_of_recording(const struct recorder *recorder, uint64_t stopp
 	uint64_t last = translator__last_exit(recorder->translator);
 	bool ends_with_targets = config->argv ? config->target == CAPTURE_COMMAND : config->n_ids;
 
-	return ends_with_targets && last && last < stopped ? last : stopped;
+	return ends_with_targets && !config->linked && last && last < stopped ? last : stopped;
 }
 
 int recorder__finish(struct recorder *recorder, struct recorder_progress *progress)
