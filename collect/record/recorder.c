@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -15,6 +14,7 @@
 #include "collect/core/child.h"
 #include "collect/record/annotations.h"
 #include "collect/record/call_probes.h"
+#include "collect/record/losses.h"
 #include "collect/programs/record_programs.h"
 #include "collect/record/recording_header.h"
 #include "collect/record/span_probes.h"
@@ -48,29 +48,13 @@ struct recorder {
 	uint64_t lost_annotations;
 	uint64_t lost_calls; /* for lack of memory */
 	/* As they were last written: */
-	uint64_t losses[LOSS_COUNT];
+	struct losses losses;
 	uint64_t slowest_clock; /* see capture__slowest_clock() */
 	uint64_t clock_share;
 	bool waited; /* the command has ended, with status */
 	int status;
 	int error; /* of writing the file */
 };
-
-static const char *loss_name(enum loss loss)
-{
-	static const char *const names[LOSS_COUNT] = {
-		[LOSS_RING_FULL] = "events, ring buffer full",
-		[LOSS_THREAD_STATE] = "threads, no memory for their state",
-		[LOSS_WAKE_SKIPPED] = "stacks of wakers, ring buffer full",
-		[LOSS_HIDDEN_SWITCH] = "switches, hidden from tracing by the kernel",
-		[LOSS_DEFERRED_SKIPPED] = "stacks of new programs, ring buffer full",
-		[LOSS_HIDDEN_WAKE] = "wakers, hidden from tracing by the kernel",
-		[LOSS_PROGRAM_SKIPPED] =
-			"switches or wakeups, skipped by the kernel within a running BPF program",
-	};
-
-	return names[loss];
-}
 
 static void tell_process(struct recorder *recorder, uint32_t pid, bool again)
 {
@@ -248,41 +232,6 @@ static void write_probes(struct recorder *recorder, uint64_t now)
 			translator__probe(recorder->translator, now, i, &probe);
 }
 
-/* The losses that a larger buffer or more memory would have avoided. */
-static uint64_t total_lost(const struct recorder *recorder)
-{
-	struct capture_losses losses;
-
-	capture__losses(recorder->capture, &losses);
-	return losses.mappings + losses.kernel[LOSS_RING_FULL] + losses.kernel[LOSS_THREAD_STATE] +
-	       losses.kernel[LOSS_WAKE_SKIPPED] + losses.kernel[LOSS_DEFERRED_SKIPPED];
-}
-
-static int put_lost(struct recorder *recorder, const char *cause, uint64_t count)
-{
-	struct record record = {
-		.type = RECORD_LOST,
-		.lost = {.cause = recording_writer__string(recorder->writer, cause),
-			 .count = count},
-	};
-
-	return count ? recording_writer__put(recorder->writer, &record) : 0;
-}
-
-/* Writes the losses that changed since the last call, so that they survive a crash. */
-static int write_losses(struct recorder *recorder)
-{
-	struct capture_losses losses;
-	int err = 0;
-
-	capture__losses(recorder->capture, &losses);
-	for (int i = 0; i < LOSS_COUNT && !err; i++)
-		if (losses.kernel[i] != recorder->losses[i])
-			err = put_lost(recorder, loss_name(i), losses.kernel[i]);
-	memcpy(recorder->losses, losses.kernel, sizeof(recorder->losses));
-	return err;
-}
-
 /* Writes the slowest rate of the sampling clocks if it has changed. */
 static void write_slowest_clock(struct recorder *recorder)
 {
@@ -305,7 +254,7 @@ static int flush(struct recorder *recorder, uint64_t now)
 	recorder->flushed_at = now;
 	write_slowest_clock(recorder);
 	write_probes(recorder, now);
-	err = write_losses(recorder);
+	err = losses__write(&recorder->losses, recorder->writer, recorder->capture);
 	return err ? err : recording_writer__flush(recorder->writer);
 }
 
@@ -315,7 +264,7 @@ static void fill_progress(const struct recorder *recorder, uint64_t now,
 	*progress = (struct recorder_progress){
 		.elapsed_ns = now - capture__start(recorder->capture),
 		.events = translator__events(recorder->translator),
-		.lost = total_lost(recorder),
+		.lost = losses__total(recorder->capture),
 		.bytes = recording_writer__size(recorder->writer),
 	};
 	capture__unwinder_stats(recorder->capture, &progress->unwinder);
@@ -500,31 +449,20 @@ static void write_machine(struct recorder *recorder)
 
 static int write_last_losses(struct recorder *recorder)
 {
-	struct capture_losses losses;
-	struct unwinder_stats stats;
+	struct recording_writer *writer = recorder->writer;
 	uint64_t annotations = recorder->lost_annotations;
-	int err = write_losses(recorder);
+	int err = losses__write_last(&recorder->losses, writer, recorder->capture);
 
 	if (recorder->annotations)
 		annotations += annotations__lost(recorder->annotations);
 	if (!err)
-		err = put_lost(recorder, "annotations, overwritten before they were read",
-			       annotations);
+		err = losses__put(writer, "annotations, overwritten before they were read",
+				  annotations);
 	if (!err)
-		err = put_lost(recorder, "calls, no memory", recorder->lost_calls);
+		err = losses__put(writer, "calls, no memory", recorder->lost_calls);
 	if (!err)
-		err = put_lost(recorder, "calls, of unknown threads",
-			       translator__lost_calls(recorder->translator));
-	capture__losses(recorder->capture, &losses);
-	if (!err)
-		err = put_lost(recorder, "mappings, perf buffer full", losses.mappings);
-	capture__unwinder_stats(recorder->capture, &stats);
-	if (!err)
-		err = put_lost(recorder, "unwind tables, table memory used up",
-			       stats.tables.refused);
-	if (!err)
-		err = put_lost(recorder, "mappings of processes, pool for stack walks full",
-			       stats.pool_full);
+		err = losses__put(writer, "calls, of unknown threads",
+				  translator__lost_calls(recorder->translator));
 	return err;
 }
 

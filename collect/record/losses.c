@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/record/losses.h"
+
+#include <string.h>
+
+static const char *loss_name(enum loss loss)
+{
+	static const char *const names[LOSS_COUNT] = {
+		[LOSS_RING_FULL] = "events, ring buffer full",
+		[LOSS_THREAD_STATE] = "threads, no memory for their state",
+		[LOSS_WAKE_SKIPPED] = "stacks of wakers, ring buffer full",
+		[LOSS_HIDDEN_SWITCH] = "switches, hidden from tracing by the kernel",
+		[LOSS_DEFERRED_SKIPPED] = "stacks of new programs, ring buffer full",
+		[LOSS_HIDDEN_WAKE] = "wakers, hidden from tracing by the kernel",
+		[LOSS_PROGRAM_SKIPPED] =
+			"switches or wakeups, skipped by the kernel within a running BPF program",
+	};
+
+	return names[loss];
+}
+
+int losses__put(struct recording_writer *writer, const char *cause, uint64_t count)
+{
+	struct record record = {
+		.type = RECORD_LOST,
+		.lost = {.cause = recording_writer__string(writer, cause), .count = count},
+	};
+
+	return count ? recording_writer__put(writer, &record) : 0;
+}
+
+int losses__write(struct losses *losses, struct recording_writer *writer,
+		  const struct capture *capture)
+{
+	struct capture_losses now;
+	int err = 0;
+
+	capture__losses(capture, &now);
+	for (int i = 0; i < LOSS_COUNT && !err; i++)
+		if (now.kernel[i] != losses->kernel[i])
+			err = losses__put(writer, loss_name(i), now.kernel[i]);
+	memcpy(losses->kernel, now.kernel, sizeof(losses->kernel));
+	return err;
+}
+
+int losses__write_last(struct losses *losses, struct recording_writer *writer,
+		       const struct capture *capture)
+{
+	struct capture_losses now;
+	struct unwinder_stats stats;
+	int err = losses__write(losses, writer, capture);
+
+	capture__losses(capture, &now);
+	if (!err)
+		err = losses__put(writer, "mappings, perf buffer full", now.mappings);
+	capture__unwinder_stats(capture, &stats);
+	if (!err)
+		err = losses__put(writer, "unwind tables, table memory used up",
+				  stats.tables.refused);
+	if (!err)
+		err = losses__put(writer, "mappings of processes, pool for stack walks full",
+				  stats.pool_full);
+	return err;
+}
+
+uint64_t losses__total(const struct capture *capture)
+{
+	struct capture_losses losses;
+
+	capture__losses(capture, &losses);
+	return losses.mappings + losses.kernel[LOSS_RING_FULL] + losses.kernel[LOSS_THREAD_STATE] +
+	       losses.kernel[LOSS_WAKE_SKIPPED] + losses.kernel[LOSS_DEFERRED_SKIPPED];
+}
