@@ -9,11 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "recording/causal/profile_lines.h"
 
-#define BLOCK_SIZE  (256u << 10)
-#define BUFFER_SIZE (256u << 10)
+#define BLOCK_SIZE  (4u << 10) /* of the first block: each is twice as large as the one before */
+#define BLOCK_MAX   (256u << 10)
+#define BUFFER_SIZE (64u << 10)
 
 struct causal_memory {
 	struct causal_memory *next;
@@ -28,8 +30,12 @@ void *causal_memory__take(struct causal_memory **memory, size_t size)
 	struct causal_memory *block = *memory;
 
 	if (!block || block->size - block->used < rounded) {
-		size_t room = rounded > BLOCK_SIZE ? rounded : BLOCK_SIZE;
+		size_t room = block ? 2 * block->size : BLOCK_SIZE;
 
+		if (room > BLOCK_MAX)
+			room = BLOCK_MAX;
+		if (room < rounded)
+			room = rounded;
 		block = calloc(1, sizeof(*block) + room);
 		if (!block)
 			return NULL;
@@ -69,8 +75,7 @@ void causal_profile__free(struct causal_profile *profile)
 /* Splits the bytes of a file into lines. */
 struct line_reader {
 	struct causal_parser *parser;
-	char *line; /* CAUSAL_LINE_MAX bytes; the incomplete line so far */
-	size_t n;
+	struct buffer line; /* the incomplete line so far: up to CAUSAL_LINE_MAX bytes */
 	bool too_long;
 	char head[4096]; /* of the file */
 	size_t n_head;
@@ -84,23 +89,24 @@ static int finish_line(struct line_reader *reader)
 
 	if (reader->too_long)
 		profile->skipped++;
-	else if (reader->n)
-		err = causal_parser__line(reader->parser, reader->line, reader->n);
+	else if (reader->line.failed)
+		err = -ENOMEM;
+	else if (reader->line.n)
+		err = causal_parser__line(reader->parser, (const char *)reader->line.data,
+					  reader->line.n);
 	if (err > 0)
 		profile->skipped++;
-	reader->n = 0;
+	reader->line.n = 0;
 	reader->too_long = false;
 	return err < 0 ? err : 0;
 }
 
 static void append_to_line(struct line_reader *reader, const char *bytes, size_t n)
 {
-	if (n > CAUSAL_LINE_MAX - reader->n)
+	if (n > CAUSAL_LINE_MAX - reader->line.n)
 		reader->too_long = true;
-	if (reader->too_long)
-		return;
-	memcpy(reader->line + reader->n, bytes, n);
-	reader->n += n;
+	if (n && !reader->too_long)
+		buffer__put(&reader->line, bytes, n);
 }
 
 static int take_block(struct line_reader *reader, const char *bytes, size_t n)
@@ -129,8 +135,7 @@ static int read_lines(int fd, const char *path, struct line_reader *reader)
 	ssize_t n;
 	int err = 0;
 
-	reader->line = malloc(CAUSAL_LINE_MAX);
-	if (!buffer || !reader->line)
+	if (!buffer)
 		return -ENOMEM;
 	while (!err) {
 		n = read(fd, buffer, BUFFER_SIZE);
@@ -193,7 +198,7 @@ int causal_profile__read(const char *path, struct causal_profile **out)
 	if (fd < 0)
 		return fd;
 	err = profile ? read_lines(fd, path, &reader) : -ENOMEM;
-	free(reader.line);
+	buffer__free(&reader.line);
 	if (err == -ENOMEM)
 		return error__errno(err, "cannot read %s", path);
 	if (err)
