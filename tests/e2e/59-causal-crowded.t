@@ -19,8 +19,8 @@ sub command {
 }
 
 # What @scale of the program's case @case really gains: measured in turn with the case as it is. Each
-# call of the function that is returned measures twice more, and tells the gain of all so far:
-# other programs change a period by a fifth from one second to the next.
+# call of the function that is returned measures twice more, and tells the gain of all so far,
+# as other programs change the periods from one second to the next.
 sub real_gain {
 	my ($case, $scale) = @_;
 	my @period_ns;

@@ -358,22 +358,34 @@ static void a_line_behind_a_piece_is_read(void **state)
 	assert_int_equal(profile->skipped, 1);
 }
 
-static void a_long_line_is_passed_over(void **state)
+/* A profile whose first experiment is a line of @length bytes, by spaces at its end; then another.
+ */
+static void read_line_of(size_t length, size_t experiments, uint64_t skipped)
 {
 	_cleanup_scratch_ struct scratch_file file = scratch__new();
 	_cleanup_causal_profile_ struct causal_profile *profile = NULL;
 	_cleanup_(buffer__free) struct buffer text = {};
 	static const char begin[] = RUN("r") POINT("r") TARGET("r");
-	static const char end[] = "\n" EXPERIMENT("r", "0", "0.5", "20");
+	static const char line[] = EXPERIMENT("r", "0", "0.5", "20");
+	const size_t n = sizeof(line) - 2; /* without the newline */
 
 	buffer__put(&text, begin, sizeof(begin) - 1);
-	for (size_t i = 0; i < CAUSAL_LINE_MAX / 8 + 1; i++)
-		buffer__put(&text, "\"longer\"", 8);
-	buffer__put(&text, end, sizeof(end) - 1);
+	buffer__put(&text, line, n);
+	for (size_t i = n; i < length; i++)
+		buffer__put(&text, " ", 1);
+	buffer__put(&text, "\n", 1);
+	buffer__put(&text, line, n + 1);
 	scratch__put(&file, text.data, text.n);
 	profile = scratch__read(&file);
-	assert_int_equal(profile->experiments.n, 1);
-	assert_int_equal(profile->skipped, 1);
+	assert_int_equal(profile->experiments.n, experiments);
+	assert_int_equal(profile->skipped, skipped);
+}
+
+static void a_longer_line_than_any_is_passed_over(void **state)
+{
+	read_line_of(CAUSAL_LINE_MAX, 2, 0);
+	read_line_of(CAUSAL_LINE_MAX + 1, 1, 1);
+	read_line_of(2 * CAUSAL_LINE_MAX, 1, 1);
 }
 
 static void many_experiments_are_read(void **state)
@@ -574,7 +586,7 @@ int main(void)
 		cmocka_unit_test(what_is_wrong_is_left_out),
 		cmocka_unit_test(both_ways_to_read_agree),
 		cmocka_unit_test(a_line_behind_a_piece_is_read),
-		cmocka_unit_test(a_long_line_is_passed_over),
+		cmocka_unit_test(a_longer_line_than_any_is_passed_over),
 		cmocka_unit_test(many_experiments_are_read),
 		cmocka_unit_test(errors_have_a_hint),
 		cmocka_unit_test(a_writer_adds_to_profiles_only),
