@@ -50,13 +50,15 @@ sub is_conserved {
 }
 
 # A round's waits begin and end with wakeups, whose cost is in no log: 50 us of each. Where a
-# function begins or ends within a run is known to the period: by chance, less than once in a
-# million runs, that is five standard deviations off.
+# function begins or ends within a run is known to within the distance of two ticks, longer than the
+# period where they cost too much: by chance, less than once in a million runs, that is five
+# standard deviations off.
 use constant PERIOD => 250e3;
 
 sub bound_of {
-	my ($true, $parts) = @_;
-	return max($true / 100, 50e3 * $parts) + 5 * PERIOD * sqrt(2 * $parts / 12);
+	my ($path, $true, $parts) = @_;
+	my $distance = $path->{slowest_clock_ns} || $path->{period_ns};
+	return max($true / 100, 50e3 * $parts) + 5 * $distance * sqrt(2 * $parts / 12);
 }
 
 # The differences from the truth that are too great, as text.
@@ -67,7 +69,7 @@ sub differences {
 	for my $function (sort keys %{$truth->{on_path}}) {
 		my ($got, $true) = (time_in($function, @{$path->{tree}}), $truth->{on_path}{$function});
 		push @found, sprintf('%s: %.3f ms for %.3f', $function, $got / 1e6, $true / 1e6)
-			if abs($got - $true) > bound_of($true, $truth->{rounds});
+			if abs($got - $true) > bound_of($path, $true, $truth->{rounds});
 	}
 	return @found;
 }
@@ -97,8 +99,8 @@ sub check {
 
 # A difference of one number.
 sub differs {
-	my ($name, $got, $true, $parts) = @_;
-	return abs($got - $true) > bound_of($true, $parts)
+	my ($path, $name, $got, $true, $parts) = @_;
+	return abs($got - $true) > bound_of($path, $true, $parts)
 		? sprintf('%s: %.3f ms for %.3f', $name, $got / 1e6, $true / 1e6) : ();
 }
 
@@ -117,12 +119,12 @@ check('server', sub {
 # The timer's interrupt, and what dwell does in it, are part of the program's measurement.
 check('polls', sub {
 	my ($path, $truth) = @_;
-	return differs('timed out', $path->{categories}{timeout_ns}, $truth->{timeouts}, 3 * $truth->{polls});
+	return differs($path, 'timed out', $path->{categories}{timeout_ns}, $truth->{timeouts}, 3 * $truth->{polls});
 });
 
 my ($path) = check('background', sub {
 	my ($path, $truth) = @_;
-	return differs('background', time_in('work_b', @{$path->{background}}), $truth->{off_path}{work_b}, $truth->{rounds});
+	return differs($path, 'background', time_in('work_b', @{$path->{background}}), $truth->{off_path}{work_b}, $truth->{rounds});
 });
 ok((grep { $_->{comm} eq 'paths' && $_->{started_by} =~ /^paths/ } @{$path->{not_waited_for}}),
 	'background: who started it');
@@ -131,7 +133,7 @@ ok((grep { $_->{comm} eq 'paths' && $_->{started_by} =~ /^paths/ } @{$path->{not
 ($path) = check('crowd', sub {
 	my ($path, $truth) = @_;
 	my ($most) = grep { $_->{recorded} } @{$path->{ran_instead}};
-	return $most->{comm} eq 'spinner' ? () : "$most->{comm} ran instead", differs('waits for a CPU', time_of_category(qr/^(?:run_queue|preempted)$/, 'work_a', @{$path->{tree}}), $truth->{queued}, $truth->{switches} / 4);
+	return $most->{comm} eq 'spinner' ? () : "$most->{comm} ran instead", differs($path, 'waits for a CPU', time_of_category(qr/^(?:run_queue|preempted)$/, 'work_a', @{$path->{tree}}), $truth->{queued}, $truth->{switches} / 4);
 });
 is(sum0(map { $_->{ns} } @{$path->{ran_instead}}),
 	$path->{categories}{run_queue_ns} + $path->{categories}{preempted_ns}, 'crowd: all of that time');
