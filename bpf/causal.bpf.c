@@ -68,6 +68,9 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct task_struct 
 		cpu->pending = task->pid;
 	}
 	begin_run(state, now);
+	/* For what it will run after its last sample, which is as long on average. */
+	if (first)
+		state->product.ran_ns = since_tick(cpu, now);
 }
 
 SEC("tp_btf/sched_switch")

@@ -19,7 +19,8 @@ struct product_thread {
 	bool cpus_busy;	      /* no CPU was idle then */
 	bool counted_running; /* in causal_running, though it has no CPU */
 	bool counted_queued;  /* in product_cpu.queued of ready_cpu */
-	__u64 ran_ns;	      /* for which it ran, without pauses, since its last sample */
+	__u64 ran_ns;	      /* for which it ran, without pauses, since its last sample; before
+				 its first, also the time from the CPU's last tick to its begin */
 	__u64 ran_until;      /* until when it is in ran_ns, or was sampled */
 	__u64 global_at_switch_out; /* causal_area.global then */
 	__u64 cpu_credit_at_ready;  /* causal_cpu_credit() when it became runnable */

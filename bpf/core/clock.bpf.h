@@ -64,6 +64,16 @@ static __always_inline __u64 take_due_tick(struct cpu_state *cpu, __u64 run_begi
 	return count_ticks(cpu, *due, run_begin, now);
 }
 
+/* The time from the last tick of @cpu, the current one, to @now, at most a tick's. */
+static __always_inline __u64 since_tick(const struct cpu_state *cpu, __u64 now)
+{
+	__u64 last = cpu->tick_due == NOT_DUE ? cpu->last_tick : cpu->tick_due - cpu->tick;
+
+	if (!cpu->clock || last > now)
+		return 0;
+	return now - last < cpu->tick ? now - last : cpu->tick;
+}
+
 /* To be called in the interrupt of a tick. Sets *@due to when the tick was due. */
 static __always_inline void tick_begin(struct cpu_state *cpu, struct bpf_perf_event_data *ctx,
 				       __u64 now, __u64 *due)
