@@ -59,8 +59,12 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct task_struct 
 				      struct thread_state *state, __u64 now)
 {
 	bool first = state->interval_flags & INTERVAL_FIRST;
-	__u64 queued = unseen_queue_length(task, state);
+	__u64 queued;
 
+	/* For what it will run after its last sample, which is as long on average. */
+	if (first)
+		state->product.ran_ns = since_tick(cpu, now);
+	queued = unseen_queue_length(task, state);
 	count_hidden_wake(state);
 	causal_switch_in(cpu, state, interval_wake(state, now, queued), now);
 	if (end_interval(state, now, queued) && !first && !settings.stack_at_switch_out) {
@@ -68,9 +72,6 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct task_struct 
 		cpu->pending = task->pid;
 	}
 	begin_run(state, now);
-	/* For what it will run after its last sample, which is as long on average. */
-	if (first)
-		state->product.ran_ns = since_tick(cpu, now);
 }
 
 SEC("tp_btf/sched_switch")
