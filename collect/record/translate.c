@@ -183,12 +183,22 @@ static void forget_totals(struct known_thread *thread)
 	thread->exiting = NULL;
 }
 
+/* Events of different CPUs are not in the order of their times. */
 static void keep_totals(struct known_thread *thread, const struct event_totals *event)
 {
+	if (thread->has_totals ||
+	    (thread->exiting && thread->exiting->header.time > event->header.time))
+		return;
 	forget_totals(thread);
 	thread->exiting = malloc(sizeof(*event));
 	if (thread->exiting)
 		*thread->exiting = *event;
+}
+
+static void was_there(struct known_thread *thread, uint64_t time)
+{
+	if (thread && thread->last < time)
+		thread->last = time;
 }
 
 static void on_totals(struct translator *translator, const struct event_totals *event)
@@ -197,13 +207,14 @@ static void on_totals(struct translator *translator, const struct event_totals *
 
 	if (!thread)
 		return;
-	if (event->flags & TOTALS_EXITED)
-		thread->ended = event->header.time;
+	thread->exited = event->flags & TOTALS_EXITED;
+	was_there(thread, event->header.time);
 	if (event->flags & TOTALS_PROVISIONAL) {
 		keep_totals(thread, event);
 		return;
 	}
 	forget_totals(thread);
+	thread->has_totals = true;
 	put_totals(translator, event);
 }
 
@@ -227,10 +238,10 @@ uint64_t translator__last_exit(const struct translator *translator)
 
 		if (!thread->announced)
 			continue;
-		if (!thread->ended)
+		if (!thread->exited)
 			return 0;
-		if (thread->ended > last)
-			last = thread->ended;
+		if (thread->last > last)
+			last = thread->last;
 	}
 	return last;
 }
@@ -275,6 +286,7 @@ static void on_sample(struct translator *translator, const struct event_sample *
 			   .time = event->header.time},
 	};
 
+	was_there(known_thread(translator, event->header.thread), event->header.time + 1);
 	if (take_stacks(translator, &event->stack, event->frames, size - sizeof(*event),
 			&record.sample.kernel_stack, &record.sample.user_stack))
 		recording_writer__put(translator->writer, &record);
@@ -360,6 +372,7 @@ static void on_interval(struct translator *translator, const struct event_interv
 
 	if (event->t_out > event->t_wake || event->t_wake > event->header.time)
 		return;
+	was_there(known_thread(translator, event->header.thread), event->header.time);
 	if (take_stacks(translator, &event->stack, event->frames, size - sizeof(*event),
 			&record.interval.kernel_stack, &record.interval.user_stack))
 		recording_writer__put(translator->writer, &record);

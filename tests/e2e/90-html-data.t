@@ -41,6 +41,21 @@ sub compare_times {
 	$expected{($_->{tid} // 0) . " $number{$_->{class}}"} += $_->{self_ns} for @{$report->{rows}};
 	cmp_ok(scalar keys %expected, '>', 3, "$file: threads and classes");
 	is_deeply($page->times($recording), \%expected, "$file: the same time by thread and class");
+	check_end($page, $recording, $file) unless $is_cut;
+}
+
+# What the recorded threads did lies within the recording: the whole of it, selected, has all of their time.
+sub check_end {
+	my ($page, $recording, $file) = @_;
+	my $late = 0;
+	for my $type (qw(samples intervals)) {
+		$page->rows($recording, $type, sub {
+			my ($row) = @_;
+			my $end = $row->{time} + ($type eq 'samples' ? 1 : $row->{blocked} + $row->{runq});
+			$late++ if $end > $recording->{duration_ns} && !$recording->{threads}[$row->{thread}]{waker_only};
+		});
+	}
+	is($late, 0, "$file: no sample or interval is after its end");
 }
 
 # The stacks of intervals are those of dwell script, in their order.

@@ -139,6 +139,38 @@ static void any_child_is_the_one_that_woke(void **state)
 	assert_int_equal(last.object.id, 4242);
 }
 
+/* It blocks within do_exit(), and the recording ends before its last switch. */
+static void a_thread_that_exits_slowly(void **state)
+{
+	struct event_thread about = {
+		.header = {EVENT_THREAD, 1, 50}, .tid = 71, .tgid = 71, .flags = THREAD_TARGET};
+	struct event_totals totals = {.header = {EVENT_TOTALS, 1, 900},
+				      .flags = TOTALS_EXITED | TOTALS_PROVISIONAL};
+	struct event_interval wait = interval(1);
+	struct event_sample sample = {.header = {EVENT_SAMPLE, 1, 980}, .weight = 1};
+	struct fixture fixture = begin_recording();
+	struct record last;
+	char strings[64][256] = {};
+
+	send(&fixture, &about, sizeof(about));
+	send(&fixture, &totals, sizeof(totals));
+	wait.header.time = 970;
+	wait.t_out = 900;
+	wait.t_wake = 960;
+	send(&fixture, &wait, sizeof(wait));
+	assert_int_equal(translator__last_exit(fixture.translator), 970);
+	send(&fixture, &sample, sizeof(sample));
+	assert_int_equal(translator__last_exit(fixture.translator), 981);
+	/* The recording ends at 990. */
+	totals.header.time = 990;
+	totals.flags = 0;
+	send(&fixture, &totals, sizeof(totals));
+	assert_int_equal(translator__last_exit(fixture.translator), 0);
+	assert_true(finish(&fixture, RECORD_TOTALS, &last, strings));
+	assert_int_equal(last.totals.time, 990);
+	assert_int_equal(last.totals.flags, 0);
+}
+
 /* The last switch of thread 1 was seen, that of thread 2 was not. */
 static void provisional_totals_stand_in(void **state)
 {
@@ -165,6 +197,13 @@ static void provisional_totals_stand_in(void **state)
 	send(&fixture,
 	     &(struct event_totals){
 		     .header = {EVENT_TOTALS, 1, 950}, .ns = {520}, .flags = TOTALS_EXITED},
+	     sizeof(struct event_totals));
+	assert_int_equal(translator__last_exit(fixture.translator), 950);
+	/* What another CPU sent earlier is read later. */
+	send(&fixture,
+	     &(struct event_totals){.header = {EVENT_TOTALS, 1, 920},
+				    .ns = {510},
+				    .flags = TOTALS_EXITED | TOTALS_PROVISIONAL},
 	     sizeof(struct event_totals));
 	assert_int_equal(translator__last_exit(fixture.translator), 950);
 	translator__end(fixture.translator);
@@ -297,6 +336,7 @@ int main(void)
 		cmocka_unit_test(file_names_become_a_path),
 		cmocka_unit_test(sockets_have_addresses),
 		cmocka_unit_test(any_child_is_the_one_that_woke),
+		cmocka_unit_test(a_thread_that_exits_slowly),
 		cmocka_unit_test(provisional_totals_stand_in),
 		cmocka_unit_test(stacks_are_known_by_hash),
 		cmocka_unit_test(nonsense_is_passed_over),
