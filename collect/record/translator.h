@@ -9,11 +9,11 @@
 
 struct known_thread {
 	uint32_t tgid;
-	bool announced;			/* as a target */
-	bool exited;			/* or is exiting */
-	bool has_totals;		/* final ones */
-	uint64_t last;			/* when it was last seen to run or to wait */
-	struct event_totals *exiting;	/* provisional ones; NULL: none, or replaced by final ones */
+	bool announced;		      /* as a target */
+	bool exited;		      /* or is exiting */
+	bool has_totals;	      /* final ones */
+	uint64_t last;		      /* when it was last seen to run or to wait */
+	struct event_totals *exiting; /* provisional ones; NULL: none, or replaced by final ones */
 };
 
 struct translator {
