@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 #include "include/dwell.h"
+#include "tests/programs/common/burn.h"
 
 __attribute__((noinline)) static void burn(void)
 {
-	for (volatile int i = 0; i < 200000; i++)
-		;
+	BURN(150000);
 }
 
 static void *burner(void *arg)

@@ -14,13 +14,13 @@
 #include <time.h>
 
 #include "include/dwell.h"
+#include "tests/programs/common/burn.h"
 
 static volatile bool ending;
 
 __attribute__((noinline)) static void burn(void)
 {
-	for (volatile int i = 0; i < 200000; i++)
-		;
+	BURN(150000);
 }
 
 static void *burner(void *arg)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "include/dwell.h"
+#include "tests/programs/common/burn.h"
 
 #define REQUESTS 2000
 
@@ -17,8 +18,7 @@ static void *serve(void *arg)
 {
 	for (int i = 0; i < REQUESTS; i++) {
 		DWELL_BEGIN("served");
-		for (volatile int work = 0; work < i; work++)
-			;
+		BURN(i);
 		DWELL_END("served");
 	}
 	return NULL;

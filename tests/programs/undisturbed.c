@@ -44,8 +44,7 @@ static sem_t items;
 
 __attribute__((noinline)) static void burn(void)
 {
-	for (volatile int i = 0; i < 200000; i++)
-		;
+	BURN(150000);
 }
 
 static uint64_t now(void)

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "include/dwell.h"
+#include "tests/programs/common/burn.h"
 
 static volatile bool ending;
 static volatile sig_atomic_t handled, nested;
@@ -34,8 +35,7 @@ static void on_urgent(int number, siginfo_t *info, void *context)
 
 __attribute__((noinline)) static void burn(void)
 {
-	for (volatile int i = 0; i < 200000; i++)
-		;
+	BURN(150000);
 }
 
 static double seconds_of(clockid_t clock)
@@ -83,8 +83,7 @@ int main(int argc, char **argv)
 	pthread_create(&thread, NULL, burner, &ran);
 	begin_signals();
 	while (time(NULL) < end)
-		for (volatile int i = 0; i < 1000; i++)
-			;
+		BURN(1000);
 	ending = true;
 	pthread_join(thread, NULL);
 	printf("{\"handled\": %d, \"nested\": %d, \"ran\": %.3f}\n", (int)handled, (int)nested,

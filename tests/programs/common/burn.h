@@ -6,7 +6,8 @@
 
 /*
  * Runs @loops iterations of dependent operations, about 2 ns each. A macro: an inlined function
- * would appear in stacks under its own name.
+ * would appear in stacks under its own name. Its variables are in registers: a counter in memory
+ * takes one cycle or five, as the processor predicts it, which pauses and samples change.
  */
 #define BURN(loops)                                                                                \
 	do {                                                                                       \
