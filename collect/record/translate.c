@@ -286,6 +286,7 @@ static void on_sample(struct translator *translator, const struct event_sample *
 			   .time = event->header.time},
 	};
 
+	/* The end of a recording is after its last sample. */
 	was_there(known_thread(translator, event->header.thread), event->header.time + 1);
 	if (take_stacks(translator, &event->stack, event->frames, size - sizeof(*event),
 			&record.sample.kernel_stack, &record.sample.user_stack))

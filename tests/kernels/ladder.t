@@ -70,7 +70,7 @@ make_disk() {
 # One thread emulates both CPUs: with one thread each, a CPU can go on running code that
 # another one has changed (see README.md), and tracing changes the kernel's code. An oops
 # ends the guest: a CPU that died with a lock held would leave it standing until the time limit.
-# Without the timer check: beside other programs, its ten ticks come too late, and the kernel panics.
+# Without the timer check: beside other programs, its ten ticks can come too late, and a kernel without a timer panics.
 boot() {
 	timeout 600 qemu-system-x86_64 -accel tcg,thread=single -cpu max -smp 2 -m 2048 -nographic \
 		-no-reboot -nic none -kernel "$(echo "$keep/$1/boot/vmlinuz-"*)" \

@@ -6,8 +6,9 @@
 
 /*
  * Runs @loops iterations of dependent operations, about 2 ns each. A macro: an inlined function
- * would appear in stacks under its own name. Its variables are in registers: a counter in memory
- * takes one cycle or five, as the processor predicts it, which pauses and samples change.
+ * would appear in stacks under its own name. Its variables are in registers: with a counter in
+ * memory, some processors take up to three times as long at times, and pauses and samples change
+ * when.
  */
 #define BURN(loops)                                                                                \
 	do {                                                                                       \
