@@ -3,8 +3,9 @@
  * Decides the kind of a wait. The kernel side compiles this for virtual speedups of a kind
  * (bpf/causal/), user space for recordings (analysis/kinds/).
  *
- * The evidence, in order of precedence: functions on the kernel stack, the system call, the class
- * of the wait. The file or socket behind the system call's descriptor refines the result.
+ * The evidence, in order of precedence: functions on the kernel stack, the system call, functions
+ * that are weak clues, the class of the wait. The file or socket behind the system call's
+ *descriptor refines the result.
  *
  *	struct kind_evidence evidence = {};
  *

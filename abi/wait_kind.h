@@ -93,7 +93,7 @@ enum wait_kind {
 	KIND_PERF = 80,
 	KIND_KVM = 81,
 	KIND_IDLE_THREAD = 82,
-	KIND_IO = 83, /* these three: only the class is known */
+	KIND_IO = 83, /* these three: hardly more than the class is known */
 	KIND_LOCK = 84,
 	KIND_OTHER = 85,
 	KIND_COUNT = 86,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The subcommands. Each has its own file with a table of options, a struct
- * command, and a run function that parses, calls the layers below, and prints
- * errors. To add one, add a row in cmd/main.c.
+ * The commands. Each has its own file with a table of options, a struct command, and a run function
+ * that parses, calls the layers below, and prints errors. To add one, see docs/developing.md.
  */
 #pragma once
 
@@ -50,7 +49,7 @@ extern const struct command command_completion;
  */
 int command_record__run_with(const char *const *options, size_t n, char **command, bool *recorded);
 
-/* All subcommands; *@n is their number. */
+/* All commands; *@n is their number. */
 const struct command *const *command__all(size_t *n);
 
 /*

@@ -4,7 +4,8 @@
  * interval whether it is one. The first of these rules that applies decides:
  *
  * 1. A kernel thread that waits for work is idle.
- * 2. Waits for an operation (disk, reply, child, page, ...) and for a lock are not idle.
+ * 2. Waits for an operation (disk, reply, child, page, ...) and for a lock are not idle. Locks,
+ * joins and the like of the C library are known by the names of its functions.
  * 3. A wait is not idle if, for at least half of it, another thread waits for the waiter, in a wait
  *    that is not idle itself. (Waits for the end of a thread or a child make only sleeps not idle.)
  * 4. Waits for requests (epoll, accept, the server's end of a connection, ...) are idle; for the
@@ -22,12 +23,15 @@
  *    idle, or outside of the recording, the thread is idle. The main thread of the command that
  *    was recorded waits for results. Waits that end by a timeout are idle, except for a lock with a
  *    timeout: threads that end each other's waits, and run. A thread that hardly does anything but
- *    wait there is idle.
+ *    wait there is idle. For completions of io_uring and AIO, only a thread that does nothing else
+ *    waits for work. Workers of known schedulers of tasks are idle, by name, in waits for other
+ *    threads and in sleeps, unless they are the main thread that rule 5 excludes.
  * 6. Sleeps are idle in threads that do nothing but sleep at one place and then work for
  * themselves: they seldom end waits of others. Not in the main thread of the command that was
  * recorded.
  *
- * Names of functions decide only where behavior leaves two answers.
+ * A wait that another thread ended by a signal is not idle: the waiter goes on with something else.
+ * Other names of functions decide only where behavior leaves two answers.
  */
 #pragma once
 

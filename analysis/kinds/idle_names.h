@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What names of functions suggest about waits: a hint, where the behavior of threads leaves two
- * answers. For analysis/kinds only.
+ * What names of functions suggest about waits. Known schedulers decide; other names are hints,
+ * where the behavior of threads leaves two answers. For analysis/kinds only.
  */
 #pragma once
 

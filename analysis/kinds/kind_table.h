@@ -30,7 +30,7 @@ enum kind_ender {
 
 /* Whether a wait of the kind can be a wait for work, see idle.h. */
 enum kind_idle {
-	KIND_IDLE_NEVER = 0,	/* it waits for the end of an operation, or for a lock */
+	KIND_IDLE_NEVER = 0,	/* for the end of an operation, or for a lock of the kernel */
 	KIND_IDLE_REQUEST = 1,	/* a wait for requests or events */
 	KIND_IDLE_RECEIVE = 2,	/* for requests if it has the server's end, for a reply if not */
 	KIND_IDLE_HANDOVER = 3, /* for another thread: its behavior decides */

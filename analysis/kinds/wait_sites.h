@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Wait sites: the waits of one process in the same function, called by the same functions, for the
- * same kind of event; and who ended them. Threads of a pool share a site. For idle waits
- * (analysis/kinds/idle.h).
+ * Wait sites. A place is the waits of one process in the same function, called by the same
+ * functions, for the same kind of event; a site is those of a place on the same side of a
+ * connection that ended in the same way (enum wait_end). Threads of a pool share a site. For idle
+ * waits (analysis/kinds/idle.h).
  */
 #pragma once
 

@@ -2,15 +2,15 @@
 /*
  * Virtual time in the kernel; docs/virtual-time.md has the reasoning.
  *
- *  - A sample in the target credits its thread with weight x speedup. A sample is a clock
- *    tick, or a wait, which is credited when the thread runs again, before it can wake
- *    another one (Blocked Samples, OSDI'24, 3.3).
- *  - A thread that is woken by another thread of the program inherits its waker's virtual time,
- *    whatever it waited for. One that an interrupt or another program wakes keeps its own.
+ *  - A sample in the target credits its thread with weight x speedup: that is added to its delay,
+ *    `own`. A sample is a clock tick, or a wait, which is credited when the thread runs again,
+ *    before it can wake another one (Blocked Samples, OSDI'24, 3.3).
+ *  - A thread that is woken by another thread of the program inherits its waker's `own`, whatever
+ *    it waited for. One that an interrupt or another program wakes keeps its own.
  *  - A thread that waits for a CPU gets the credits of the threads that run there meanwhile.
- *  - A thread whose time is behind the largest one is paused, by a signal that is sent only where
- *    it cannot interrupt a system call. For debt that arose while it had a CPU it keeps the CPU,
- *    unless other programs wait for it.
+ *  - A thread whose `own` is less than `global`, the largest, is paused, by a signal that is sent
+ *    only where it cannot interrupt a system call. For debt that arose while it had a CPU it keeps
+ * the CPU, unless other programs wait for it.
  */
 #pragma once
 
@@ -79,7 +79,7 @@ static __always_inline struct causal_slot *causal_slot_at(struct causal_area *ar
 	return number ? &area->slot[CAUSAL_SLOT(number - 1)] : NULL;
 }
 
-/* The debt of @slot, in ns: how far it is behind the largest time; at least 0. */
+/* The debt of @slot, in ns: by how much its `own` is less than `global`; at least 0. */
 static __always_inline __u64 causal_debt(const struct causal_area *area,
 					 const struct causal_slot *slot)
 {
@@ -112,7 +112,7 @@ static __always_inline struct causal_slot *causal_slot_of(struct causal_area *ar
 	return slot;
 }
 
-/* Adds @ns to the virtual time of @slot, and advances the largest time. */
+/* Credits @slot with @ns: adds it to `own`, and raises `global` to that if it is less. */
 static __always_inline void causal_credit(struct causal_area *area, struct causal_slot *slot,
 					  __u64 ns)
 {

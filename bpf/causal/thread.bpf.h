@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
  * Virtual time's state of each thread and each CPU, see bpf/core/state.bpf.h. A "peer" is another
- * thread of the profiled program; a "credit" is virtual time added to a thread's `own`.
+ * thread of the profiled program; a "credit" is a delay added to a thread's `own`.
  */
 #pragma once
 

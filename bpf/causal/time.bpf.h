@@ -20,7 +20,7 @@ static __always_inline __u64 wrapping_min(__u64 a, __u64 b)
 }
 
 /*
- * How far the largest time advanced while @sleeper slept. If @waker was credited in that time for
+ * By how much `global` grew while @sleeper slept. If @waker was credited in that time for
  * a wait that began earlier, the share for the earlier part of the wait is left out.
  */
 static __always_inline __u64 causal_global_growth(const struct causal_area *area,
@@ -40,8 +40,8 @@ static __always_inline __u64 causal_global_growth(const struct causal_area *area
 }
 
 /*
- * @sleeper is woken by @waker, which is recorded too: it inherits the waker's virtual time, but
- * keeps the debt from before the wait that the wait was too short to pay.
+ * @sleeper is woken by @waker, which is recorded too: it inherits the waker's `own`, but keeps the
+ * debt from before the wait that the wait was too short to pay.
  */
 static __always_inline void causal_wake(struct thread_state *waker, struct thread_state *sleeper,
 					__u64 now)

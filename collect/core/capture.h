@@ -33,7 +33,11 @@ struct capture_sink {
 	 * come as EVENT_STACKS when they are complete, never as EVENT_DEFERRED.
 	 */
 	void (*on_event)(void *arg, const struct event_header *event, size_t size);
-	/* Code was mapped in a recorded process. @mapping is valid during the call. */
+	/*
+	 * Code was mapped in a process, at the begin or now. It is recorded, or may wake recorded
+	 * threads. Not called for what a new process inherits from its parent. @mapping is valid
+	 * during the call.
+	 */
 	void (*on_mapping)(void *arg, const struct code_mapping *mapping);
 	/*
 	 * Called after each batch of events, and at the latest at the time that the last call
@@ -42,7 +46,9 @@ struct capture_sink {
 	uint64_t (*on_tick)(void *arg, uint64_t now);
 	/*
 	 * The kernel side was stopped at @end, and all queued events were passed on. The product
-	 * passes what it reads from its own maps to capture__event(). 0 or a negative errno.
+	 * passes what it reads from its own maps to capture__event(). Mappings and EVENT_STACKS may
+	 * still come after it, until capture__finish() returns. Not called after an error of the
+	 * capture. 0 or a negative errno.
 	 */
 	int (*on_end)(void *arg, uint64_t end);
 	void *arg;

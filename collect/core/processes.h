@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Follows, by the events of threads, which processes are recorded, and keeps their address spaces:
- * a new process gets a copy of its parent's, a new program an empty one, and those of processes
- * that existed before are read from /proc.
+ * Follows, by the events of threads, which processes are recorded, and keeps their address spaces
+ * for the unwinder: a new process gets a copy of its parent's, a new program an empty one, and
+ * those of processes that existed before are read from /proc.
  */
 #pragma once
 

@@ -21,5 +21,5 @@ int losses__write(struct losses *losses, struct recording_writer *writer,
 int losses__write_last(struct losses *losses, struct recording_writer *writer,
 		       const struct capture *capture);
 
-/* The losses that a larger buffer or more memory would have avoided. */
+/* What was lost of events and mappings, because buffers were full or memory ran out. */
 uint64_t losses__total(const struct capture *capture);

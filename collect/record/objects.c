@@ -31,7 +31,8 @@ void objects__file(struct objects *objects, const struct event_file *event, size
 			break;
 		at -= length;
 		memcpy(path + at, name, length);
-		/* A path in a pseudo file system has no root: "pipe:[17]", a memfd. */
+		/* A path in a pseudo file system has no root: "pipe:[17]", a memfd. Nor has one
+		 * that was cut. */
 		if (!pseudo || name + length + 1 < end)
 			path[--at] = '/';
 		name += length + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names and numbers of the objects that are waited for. For translate.c. */
+/* Writes records of the objects that are waited for, with their names. For translate.c. */
 #pragma once
 
 #include "abi/event.h"

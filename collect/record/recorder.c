@@ -25,7 +25,7 @@
 #define TICK_NS 100000000ULL
 /* While the program writes annotations: its stripes are small. */
 #define ANNOTATED_TICK_NS 10000000ULL
-#define FLUSH_NS	  500000000ULL /* a killed recorder loses at most this and a tick */
+#define FLUSH_NS	  500000000ULL /* a killed recorder loses this, a tick and its wait for a CPU */
 
 struct recorder {
 	struct recorder_config config;
@@ -100,7 +100,7 @@ static void on_event(void *arg, const struct event_header *event, size_t size)
 
 /*
  * Whether the process is one that is recorded: mappings of wakers are read, too, as their stacks
- * are taken. Before the first tick, all are of the targets, unless helpers are recorded.
+ * are taken. Before the first tick, all are of the targets, unless any process may be a helper.
  */
 static bool is_recorded(struct recorder *recorder, uint32_t pid)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes a recording: the sink of a capture, and the kernel side of a recording.
+ * Writes a recording: the sink of a capture that writes a file, with its annotations, probes and
+ * limit of recorded waits.
  *
  * The life of a recorder: recorder__new() checks the configuration, loads the programs and creates
  * the file; recorder__run() records until the command has ended, the time is up or a signal stops
@@ -30,13 +31,13 @@ struct recorder_progress {
 
 /* Calls of functions come from elsewhere: collect/latency/. */
 struct recorder_calls {
-	/* @runs of threads, by number (abi/thread_run.h); valid until the last drain(). */
+	/* @runs of threads, by number (abi/thread_run.h); valid until recorder__finish() ends. */
 	void (*on_start)(void *arg, const struct thread_run *runs);
 	/* Process @pid was recorded first, or executes a new program. */
 	void (*on_process)(void *arg, uint32_t pid);
 	/* Thread @tid has @number from now on. */
 	void (*on_thread)(void *arg, uint32_t tid, uint32_t number);
-	/* Passes on what was seen since the last time; @last: there is no next time. */
+	/* Passes on what was seen since the last time; @last: the kernel side was stopped. */
 	void (*drain)(void *arg, bool last, const struct call_sink *sink);
 	void *arg;
 };
@@ -51,7 +52,7 @@ struct recorder_config {
 	const struct recorder_calls *calls;	   /* NULL: none */
 	const struct function_patterns *functions; /* to be measured by probes; NULL: none */
 	double probe_limit;			   /* see struct call_probes_config */
-	/* Called from recorder__run() a few times a second. */
+	/* Called from recorder__run() after each batch of events, ten times a second or more. */
 	void (*on_progress)(void *arg, const struct recorder_progress *progress);
 	void *arg;
 };

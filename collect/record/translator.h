@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The state that collect/record/translate*.c share. */
+/* The state of a translator (translate.h), private to collect/record/translate*.c. */
 #pragma once
 
 #include "base/array.h"

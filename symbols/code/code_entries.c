@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Breakpoint addresses of lines and functions. */
+/* Addresses of lines and functions, for breakpoints and uprobes. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
