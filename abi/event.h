@@ -338,7 +338,7 @@ struct event_file {
 	__u64 inode;
 	__u64 device;
 	__u32 size;   /* bytes used in names */
-	__u32 flags;  /* 1: the path does not reach the root: a pseudo file system, or too long */
+	__u32 flags;  /* 1: the path does not reach the root: a pseudo file system, or cut */
 	char names[]; /* each NUL-terminated, innermost first */
 };
 

@@ -11,7 +11,7 @@
 #define AF_UNIX		1
 #define AF_INET		2
 #define AF_INET6	10
-#define PATH_NAMES	32
+#define PATH_NAMES	32 /* names and mount points, at most */
 #define NAME_SIZE	256
 #define P_PID		1
 #define IPPROTO_TCP	6
@@ -65,22 +65,20 @@ static long path_step(__u32 index, void *arg)
 		struct mount *mount = (void *)at->mnt - bpf_core_field_offset(struct mount, mnt);
 		struct mount *above = BPF_CORE_READ(mount, mnt_parent);
 
-		if (above == mount)
+		if (above == mount) {
+			event->flags = 0;
 			return 1;
+		}
 		at->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
 		at->mnt = (void *)above + bpf_core_field_offset(struct mount, mnt);
 		return 0;
 	}
-	if (at->dentry == parent || size > DWELL_PATH_SIZE) {
-		event->flags = 1;
+	if (at->dentry == parent || size > DWELL_PATH_SIZE)
 		return 1;
-	}
 	n = bpf_probe_read_kernel_str(&event->names[size], NAME_SIZE,
 				      BPF_CORE_READ(at->dentry, d_name.name));
-	if (n <= 0 || n > NAME_SIZE) {
-		event->flags = 1;
+	if (n <= 0 || n > NAME_SIZE)
 		return 1;
-	}
 	event->size = size + n;
 	at->dentry = parent;
 	return 0;
@@ -108,7 +106,7 @@ __noinline int send_path(__u64 address, __u32 thread, __u64 time, __u64 inode, _
 	event->inode = inode;
 	event->device = device;
 	event->size = 0;
-	event->flags = 0;
+	event->flags = 1; /* until the walk comes to the root */
 	walk.event = event;
 	walk.at.mnt = BPF_CORE_READ(file, f_path.mnt);
 	walk.at.dentry = BPF_CORE_READ(file, f_path.dentry);

@@ -5,6 +5,8 @@
 use strict;
 use warnings;
 
+use Cwd qw(getcwd);
+use File::Path qw(make_path);
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Dwell;
@@ -76,6 +78,23 @@ for my $name (qw(pread pwrite fsync tcp_recv flock)) {
 	my ($top) = sort { $b->{self_ns} <=> $a->{self_ns} }
 		grep { ($_->{object} // '') ne '' } rows_of($report, tid => $truth->{$name}{tid});
 	like($top->{object} // 'nothing', qr/\Q$object\E/, "$name: waits for $object");
+}
+
+# A path with more names than the kernel side sends is cut, and does not look like a whole one.
+for my $depth (10, 40) {
+	my $file = join '/', (map { "deep$_" } 1 .. $depth), 'file';
+	make_path($file =~ s{/file$}{}r);
+	run('dd', 'if=/dev/zero', "of=$file", qw(bs=4k count=200 oflag=direct));
+	record(['-o', 'deep.data', '--trace'], 'dd', "if=$file", qw(of=/dev/null bs=4k iflag=direct));
+	my ($path) = grep { m{/deep$depth/file$} } map { $_->{object} // '' }
+		rows_of(report('-i', 'deep.data', '--sort', 'object'));
+	my $whole = getcwd() . "/$file";
+	if ($depth == 10) {
+		is($path, $whole, "$depth folders: the whole path");
+	} else {
+		like($whole, qr{/\Q$path\E$}, "$depth folders: the end of the path");
+		unlike($path, qr{^/}, "$depth folders: it does not begin at the root");
+	}
 }
 
 done_testing;
