@@ -147,11 +147,13 @@ static const struct option_row causal_run_rows[] = {
 		"stop experimenting once the best target is known to within +- POINTS (3) "
 		"percentage points and no other target can be better; with --target or --class, "
 		"once all targets are known"),
-	OPTION_TEXT("settle", 0, "TIME", struct causal_run_options, settle,
-		    "pause a thread only for debt that is at least this old (default: 0; for the "
-		    "class sched, 100ms)"),
-	OPTION_NUMBER("signal", 0, "N", struct causal_run_options, signal,
-		      "the signal that pauses threads (default: 32, which programs cannot block)"),
+	OPTION_TEXT(
+		"settle", 0, "TIME", struct causal_run_options, settle,
+		"pause a thread only for what it has had to make up for this long (default: 0; for "
+		"the class sched, 100ms)"),
+	OPTION_NUMBER(
+		"signal", 0, "N", struct causal_run_options, signal,
+		"the signal that pauses threads (default: 32, which the C library never blocks)"),
 	OPTION_NUMBER("seed", 0, "N", struct causal_run_options, config.seed,
 		      "seed of the random choices, to repeat them"),
 	OPTION_SWITCH("quiet", 'q', struct causal_run_options, quiet, "no status line"),
@@ -179,7 +181,7 @@ static int configure(struct causal_run_options *options, char **command)
 	config->kinds = &kinds;
 	config->period_ns = options->period_us * 1000;
 	if (config->period_ns < MIN_PERIOD_NS || config->period_ns > MAX_PERIOD_NS)
-		return error__set(-EINVAL, "the period must be 50 to 100000 us");
+		return error__set(-EINVAL, "the period must be between 50 and 100000 us");
 	if (options->signal > 64 || options->signal == 9 || options->signal == 19)
 		return error__set(-EINVAL, "signal %lu cannot be handled", options->signal);
 	config->signal = (uint32_t)options->signal;

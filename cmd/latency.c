@@ -94,7 +94,8 @@ static int cmd_latency_run(int argc, char **argv)
 	if (!command__parse(&command_latency_run, argc, argv, &options, &first, &status))
 		return status;
 	if (options.resolution_ns != UNSET && options.resolution_ns > CALL_SCANNER_LONGEST_NS)
-		return command__reject(error__set(-EINVAL, "--resolution must be 0 to %d ns",
+		return command__reject(error__set(-EINVAL,
+						  "--resolution must be between 0 and %d ns",
 						  CALL_SCANNER_LONGEST_NS));
 	return run(&options, argv + first);
 }
@@ -139,11 +140,11 @@ static const struct option_row report_rows[] = {
 	VIEW_OPTION_INPUT,
 	OPTION_CALL(
 		"rank", 0, "BY", "tail|p999|total", set_rank,
-		"sort by what the slowest hundredth of the calls takes beyond the median "
-		"(tail, the default), by the 99.9% quantile (p999), or by the time of all calls "
+		"sort by what the slowest 1% of the calls takes beyond the median "
+		"(tail, the default), by the 99.9th percentile (p999), or by the time of all calls "
 		"(total)"),
 	OPTION_NUMBER("functions", 0, "N", struct latency_report_command, functions,
-		      "show the first N functions (default: 20; 0: all)"),
+		      "in text, show the first N functions (default: 20; 0: all)"),
 	OPTION_GROUP("Output"),
 	VIEW_OPTION_JSON,
 	VIEW_OPTION_NO_PAGER,
@@ -262,7 +263,7 @@ static const struct option_row requests_rows[] = {
 	OPTION_TEXT("request", 0, "WHAT", struct latency_requests_command, requests.source,
 		    "requests of this source, as it was recorded (default: the only one)"),
 	OPTION_NUMBER("slowest", 0, "N", struct latency_requests_command, slowest,
-		      "list the N slowest requests (default: 10)"),
+		      "in text, list the N slowest requests (default: 10)"),
 	OPTION_CALL("timeline", 0, "ID", NULL, set_timeline,
 		    "show the calls and waits of this request, and during waits for locks the "
 		    "calls of the holders"),

@@ -14,7 +14,7 @@ static const struct option_row rows[] = {
 	OPTION_GROUP("What to show"),
 	VIEW_OPTION_INPUT,
 	OPTION_NUMBER("locks", 0, "N", struct latency_locks_command, locks,
-		      "show the first N locks, of those with at least 0.1% of the waiting "
+		      "in text, show the first N locks, of those with at least 0.1% of the waiting "
 		      "(default: 20; 0: all locks)"),
 	OPTION_GROUP("Output"),
 	VIEW_OPTION_JSON,

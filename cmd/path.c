@@ -78,7 +78,7 @@ static const struct option_row rows[] = {
 	OPTION_CALL("slowest", 0, "N", NULL, set_slowest,
 		    "only the N slowest requests, compared with those around the median"),
 	OPTION_CALL("quantile", 0, "PERCENT", NULL, set_quantile,
-		    "only requests as slow as the slowest but PERCENT (99: the slowest 1%), "
+		    "only requests at and above this percentile of latency (99: the slowest 1%), "
 		    "compared with those around the median"),
 	OPTION_GROUP("What to record (with COMMAND or -p)"),
 	OPTION_TEXT("pid", 'p', "PID", struct path_command, process,
@@ -91,9 +91,10 @@ static const struct option_row rows[] = {
 	OPTION_SWITCH("background", 0, struct path_command, background,
 		      "what was started and not waited for, instead of the path; with --json, too"),
 	OPTION_NUMBER("depth", 0, "N", struct path_command, depth,
-		      "show at most N waits deep (default: 0, all)"),
-	OPTION_PERCENT("percent-limit", struct path_command, percent_limit,
-		       "leave out branches below this share of the wall time (default: 1)"),
+		      "in text, show at most N waits deep (default: 0, all)"),
+	OPTION_PERCENT(
+		"percent-limit", struct path_command, percent_limit,
+		"in text, leave out branches below this share of the wall time (default: 1)"),
 	OPTION_SWITCH("folded", 0, struct path_command, folded,
 		      "print one line for each pseudo-stack, for flame graph tools, with its time "
 		      "in ns"),

@@ -223,7 +223,7 @@ static int set_period(const struct record_options *options, uint64_t *period_ns)
 		*period_ns = options->period_us <= MAX_PERIOD_NS ? options->period_us * 1000 : 0;
 	if (*period_ns >= MIN_PERIOD_NS && *period_ns <= MAX_PERIOD_NS)
 		return 0;
-	return error__set(-EINVAL, "the period must be 10 to 1000000 us (100000 to 1 Hz)");
+	return error__set(-EINVAL, "the period must be between 10 and 1000000 us (1 to 100000 Hz)");
 }
 
 static int set_ring_size(const struct record_options *options, size_t *bytes)
@@ -414,7 +414,7 @@ static int set_table_size(const struct record_options *options, size_t *bytes)
 	*bytes = options->table_mib << 20;
 	if (options->table_mib >= 1 && options->table_mib <= MAX_TABLE_MIB)
 		return 0;
-	error__set(-EINVAL, "--table-memory must be 1 to %d MiB", MAX_TABLE_MIB);
+	error__set(-EINVAL, "--table-memory must be between 1 and %d MiB", MAX_TABLE_MIB);
 	error__hint("the tables of a database server take 3 MiB, of the largest libraries 8");
 	return -EINVAL;
 }
@@ -423,7 +423,7 @@ static int check_resolution(uint64_t ns)
 {
 	if (ns == UNSET || ns <= CALL_SCANNER_LONGEST_NS)
 		return 0;
-	return error__set(-EINVAL, "--calls must be 0 to %d ns", CALL_SCANNER_LONGEST_NS);
+	return error__set(-EINVAL, "--calls must be between 0 and %d ns", CALL_SCANNER_LONGEST_NS);
 }
 
 static int check_wait_limit(uint64_t limit)

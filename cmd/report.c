@@ -82,7 +82,7 @@ static const struct option_row rows[] = {
 	OPTION_PERCENT("percent-limit", struct report_options, percent_limit,
 		       "leave out rows and branches below this share"),
 	OPTION_NUMBER("threads", 0, "N", struct report_options, max_threads,
-		      "list the N busiest threads (default: 10; 0: all)"),
+		      "in text, list the N busiest threads (default: 10; 0: all)"),
 	VIEW_OPTION_JSON,
 	VIEW_OPTION_NO_PAGER,
 	VIEW_OPTIONS_SYMBOLS,

@@ -57,7 +57,7 @@ struct view_options {
 	{                                                                                          \
 		.name = "wakers", .type = OPTION_TYPE_SWITCH,                                      \
 		.offset = offsetof(struct view_options, filter.helpers),                           \
-		.help = "include threads that were recorded only because they woke one"            \
+		.help = "include helpers: threads recorded only because they woke a recorded one"  \
 	}
 #define VIEW_OPTIONS_SYMBOLS                                                                       \
 	{.name = "no-lines",                                                                       \

@@ -75,7 +75,7 @@ static const struct export_format formats[] = {
 	{
 		.name = "sqlite",
 		.extension = "sqlite",
-		.about = "an SQLite database, for questions of one's own: sqlite3, DuckDB, pandas",
+		.about = "an SQLite database, for queries: sqlite3, DuckDB, pandas",
 		.idle = true,
 		.write_file = sqlite__write,
 	},

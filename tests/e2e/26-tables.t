@@ -87,7 +87,7 @@ SKIP: {
 for my $amount (0, 1000000) {
 	my $bad = run($DWELL, 'record', '--table-memory', $amount, '--', 'true');
 	is($bad->{status}, 2, "$amount MiB are refused");
-	like($bad->{err}, qr/--table-memory must be 1 to 65536 MiB/, 'with a reason');
+	like($bad->{err}, qr/--table-memory must be between 1 and 65536 MiB/, 'with a reason');
 }
 
 done_testing;
