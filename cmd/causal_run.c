@@ -13,6 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/workload.h"
 #include "collect/causal/causal_run.h"
+#include "collect/core/child.h"
 
 #define MIN_PERIOD_NS 50000ULL
 #define MAX_PERIOD_NS 100000000ULL
@@ -234,7 +235,7 @@ static int run(struct causal_run_options *options)
 		return result.exec_error == ENOENT ? 127 : 126;
 	if (err)
 		return EXIT_FAILED;
-	return result.status >= 0 ? workload__exit_status(result.status) : EXIT_FAILED;
+	return result.status >= 0 ? child__exit_status(result.status) : EXIT_FAILED;
 }
 
 static int causal_run(int argc, char **argv)

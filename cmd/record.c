@@ -14,6 +14,7 @@
 #include "cmd/cmd.h"
 #include "cmd/record_names.h"
 #include "cmd/workload.h"
+#include "collect/core/child.h"
 #include "collect/latency/call_scanner.h"
 #include "collect/record/recorder.h"
 
@@ -275,10 +276,6 @@ static void on_progress(void *arg, const struct recorder_progress *progress)
 {
 	const struct progress_line *display = arg;
 
-	if (workload_to_forward) {
-		recorder__signal(display->recorder, workload_to_forward);
-		workload_to_forward = 0;
-	}
 	if (!display->terminal)
 		return;
 	fprintf(stderr, "\r\033[Kdwell: recording ");
@@ -406,7 +403,7 @@ static int record(const struct record_options *options, struct progress_line *di
 		print_missing_requests(options, recorder);
 	if (err || finish_err)
 		return EXIT_FAILED;
-	return status >= 0 ? workload__exit_status(status) : EXIT_FINE;
+	return status >= 0 ? child__exit_status(status) : EXIT_FINE;
 }
 
 static int set_table_size(const struct record_options *options, size_t *bytes)
@@ -509,6 +506,7 @@ static int run(int argc, char **argv, bool *recorded)
 	description = describe(&options, argv + first);
 	config.command_line = description;
 	workload__handle_signals(&config.capture.ignored);
+	config.capture.to_forward = &workload_to_forward;
 	config.on_progress = on_progress;
 	config.arg = &display;
 	if (options.calls_ns != UNSET)

@@ -2,12 +2,11 @@
 #include "cmd/workload.h"
 
 #include <stdio.h>
-#include <sys/wait.h>
 
 #include "base/cleanup.h"
 
 volatile sig_atomic_t workload_stop_requests;
-volatile sig_atomic_t workload_to_forward;
+atomic_uint workload_to_forward;
 
 static void on_signal(int number, siginfo_t *info, void *context)
 {
@@ -15,7 +14,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
 		workload_stop_requests++;
 	/* A signal from the terminal (Ctrl-C) reaches the command anyway. */
 	if (info->si_code != SI_KERNEL)
-		workload_to_forward = number;
+		atomic_fetch_or(&workload_to_forward, 1U << number);
 }
 
 /*
@@ -36,13 +35,6 @@ void workload__handle_signals(sigset_t *ignored)
 	if (sigismember(ignored, SIGHUP))
 		signal(SIGHUP, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a write past the limit then fails with EFBIG */
-}
-
-int workload__exit_status(int status)
-{
-	if (WIFEXITED(status))
-		return WEXITSTATUS(status);
-	return 128 + WTERMSIG(status);
 }
 
 char *workload__text(char *const *words)

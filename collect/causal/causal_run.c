@@ -165,23 +165,11 @@ static uint64_t advance(struct run *run, uint64_t now)
 	return begin_experiment(run, now_ns(CLOCK_MONOTONIC));
 }
 
-/* Forwards signals that dwell received to the command. */
-static void pass_signals(const struct run *run)
-{
-	int signal = run->config->to_forward ? *run->config->to_forward : 0;
-
-	if (!signal)
-		return;
-	capture__signal(run->capture, signal);
-	*run->config->to_forward = 0;
-}
-
 static uint64_t on_tick(void *arg, uint64_t now)
 {
 	struct run *run = arg;
 	uint64_t next;
 
-	pass_signals(run);
 	next = advance(run, now);
 	if (causal_points__set_breakpoints(run->points) && next > now + UPDATE_NS)
 		return now + UPDATE_NS;
@@ -224,6 +212,7 @@ static int open_capture(struct run *run)
 		.argv = config->argv,
 		.user = config->user,
 		.ignored = config->ignored,
+		.to_forward = config->to_forward,
 		.period_ns = config->period_ns,
 		.duration_ns = config->duration_ns,
 		.table_bytes = config->table_bytes,

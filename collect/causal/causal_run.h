@@ -9,6 +9,7 @@
 #pragma once
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -67,7 +68,7 @@ struct causal_config {
 	uint64_t settle_ns; /* see virtual_time.h; CAUSAL_SETTLE_AUTO: depends on the target */
 	uint64_t seed;	    /* of random choices */
 
-	volatile sig_atomic_t *to_forward; /* a signal for the command; 0: none */
+	atomic_uint *to_forward; /* see capture_config */
 
 	/*
 	 * Called after each experiment with the points and targets so far; true ends the run.

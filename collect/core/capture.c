@@ -329,6 +329,8 @@ int capture__run(struct capture *capture, const volatile sig_atomic_t *stop)
 		if (!next)
 			break;
 		ended = wait_for_events(capture, next < end ? next : end) || targets_ended(capture);
+		if (capture->child)
+			child__forward(capture->child, capture->config.to_forward);
 		err = drain(capture);
 		if (err)
 			return err;
@@ -419,12 +421,6 @@ uint64_t capture__slowest_clock(const struct capture *capture, uint64_t *share)
 	return clocks__slowest(capture->clocks, share);
 }
 
-void capture__signal(const struct capture *capture, int signal)
-{
-	if (capture->child)
-		child__signal(capture->child, signal);
-}
-
 bool capture__command_ended(const struct capture *capture)
 {
 	return capture->child && child__has_ended(capture->child);
@@ -435,7 +431,7 @@ int capture__command_status(struct capture *capture, int *exec_error)
 	*exec_error = capture->exec_error;
 	if (!capture->child || capture->exec_error)
 		return -1;
-	return child__wait(capture->child);
+	return child__wait(capture->child, capture->config.to_forward);
 }
 
 void capture__free(struct capture *capture)

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -60,6 +61,8 @@ struct capture_config {
 		*argv;	  /* the command; NULL: none. With other targets its end ends the capture */
 	const char *user; /* as whom argv runs; NULL: as dwell */
 	sigset_t ignored; /* signals that the command ignores */
+	/* Bit N: signal N is for the command; set by signal handlers. NULL: none. */
+	atomic_uint *to_forward;
 	const pid_t *ids;
 	size_t n_ids;
 	const char *cgroup; /* a directory of the cgroup 2 file system */
@@ -125,9 +128,6 @@ void capture__switches(const struct capture *capture, uint64_t *made, uint64_t *
 
 /* See clock_throttle__slowest(). */
 uint64_t capture__slowest_clock(const struct capture *capture, uint64_t *share);
-
-/* Sends @signal to the command, if one is running. */
-void capture__signal(const struct capture *capture, int signal);
 
 /* Whether there is a command, and it has ended. */
 bool capture__command_ended(const struct capture *capture);

@@ -17,6 +17,8 @@
 
 #include "base/error.h"
 
+#define FORWARD_MS 100 /* between looks for signals, while the end is waited for */
+
 struct child {
 	char *const *argv;
 	pid_t pid;
@@ -192,19 +194,37 @@ void child__signal(const struct child *child, int signal)
 		syscall(SYS_pidfd_send_signal, child->pidfd, signal, NULL, 0);
 }
 
-int child__wait(struct child *child)
+void child__forward(const struct child *child, atomic_uint *signals)
 {
+	unsigned int bits = signals ? atomic_exchange(signals, 0) : 0;
+
+	for (; bits; bits &= bits - 1)
+		child__signal(child, __builtin_ctz(bits));
+}
+
+int child__wait(struct child *child, atomic_uint *signals)
+{
+	struct pollfd fd = {.fd = child->pidfd, .events = POLLIN};
+
 	if (!child->released && child->go >= 0) {
 		close(child->go);
 		child->go = -1;
 	}
 	while (!child->ended) {
+		child__forward(child, signals);
+		if (poll(&fd, 1, FORWARD_MS) <= 0) /* a signal may come just before it */
+			continue;
 		if (waitpid(child->pid, &child->status, 0) == child->pid)
 			child->ended = true;
 		else if (errno != EINTR)
 			return -1;
 	}
 	return child->released ? child->status : -1;
+}
+
+int child__exit_status(int status)
+{
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 void child__free(struct child *child)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -44,8 +45,20 @@ int child__release(struct child *child);
 
 void child__signal(const struct child *child, int signal);
 
-/* Waits for its end, and returns its wait status; -1 for a child that was never released. */
-int child__wait(struct child *child);
+/*
+ * Sends it the signals whose bits are set in *@signals (bit N: signal N), and clears these. NULL:
+ * none.
+ */
+void child__forward(const struct child *child, atomic_uint *signals);
+
+/*
+ * Waits for its end, and returns its wait status; -1 for a child that was never released. Meanwhile
+ * forwards @signals, as above.
+ */
+int child__wait(struct child *child, atomic_uint *signals);
+
+/* The exit status for a wait status, as of a shell: 128 + N if signal N ended the child. */
+int child__exit_status(int status);
 
 /* Ends a child that was never released. */
 void child__free(struct child *child);

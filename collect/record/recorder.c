@@ -15,6 +15,7 @@
 #include "collect/record/annotations.h"
 #include "collect/record/call_probes.h"
 #include "collect/record/losses.h"
+#include "collect/core/child.h"
 #include "collect/programs/record_programs.h"
 #include "collect/record/recording_header.h"
 #include "collect/record/span_probes.h"
@@ -51,8 +52,6 @@ struct recorder {
 	struct losses losses;
 	uint64_t slowest_clock; /* see capture__slowest_clock() */
 	uint64_t clock_share;
-	bool waited; /* the command has ended, with status */
-	int status;
 	int error; /* of writing the file */
 };
 
@@ -466,6 +465,17 @@ static int write_last_losses(struct recorder *recorder)
 	return err;
 }
 
+static void write_exit_status(struct recorder *recorder)
+{
+	int exec_error, status = -1;
+
+	if (capture__command_ended(recorder->capture))
+		status = capture__command_status(recorder->capture, &exec_error);
+	if (status >= 0)
+		recording_writer__meta(recorder->writer, "exit_status", "%d",
+				       child__exit_status(status));
+}
+
 /* @end is that of the recording, @stopped the present time. */
 static int write_end(struct recorder *recorder, uint64_t end, uint64_t stopped)
 {
@@ -477,8 +487,7 @@ static int write_end(struct recorder *recorder, uint64_t end, uint64_t stopped)
 	write_probes(recorder, stopped);
 	translator__end(recorder->translator);
 	err = write_last_losses(recorder);
-	if (recorder->waited)
-		recording_writer__meta(recorder->writer, "exit_status", "%d", recorder->status);
+	write_exit_status(recorder);
 	write_slowest_clock(recorder);
 	write_machine(recorder);
 	recording_writer__meta(recorder->writer, "cpu_ns", "%lu", own_cpu_ns());
@@ -537,16 +546,9 @@ const char *recorder__function_problem(const struct recorder *recorder, size_t i
 	return call_probes__problem(recorder->call_probes, index);
 }
 
-void recorder__signal(const struct recorder *recorder, int signal)
-{
-	capture__signal(recorder->capture, signal);
-}
-
 int recorder__command_status(struct recorder *recorder, int *exec_error)
 {
-	recorder->status = capture__command_status(recorder->capture, exec_error);
-	recorder->waited = recorder->status >= 0;
-	return recorder->status;
+	return capture__command_status(recorder->capture, exec_error);
 }
 
 static const struct code_origin *origin_of(const struct recorder *recorder, uint32_t dso)

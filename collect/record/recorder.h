@@ -79,9 +79,6 @@ const char *recorder__request_problem(const struct recorder *recorder, size_t in
 /* The same of pattern @index of config.functions. */
 const char *recorder__function_problem(const struct recorder *recorder, size_t index);
 
-/* Sends @signal to the command, if one is running. */
-void recorder__signal(const struct recorder *recorder, int signal);
-
 /* See capture__command_status(). */
 int recorder__command_status(struct recorder *recorder, int *exec_error);
 

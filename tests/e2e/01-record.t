@@ -20,10 +20,13 @@ my $signals = program('signals');
 for my $status (0, 1, 3, 99) {
 	my $got = record(['-o', 'status.data'], $signals, '--exit', $status);
 	is($got->{status}, $status, "exit status $status is passed on");
+	my $said = $status ? qr/^# duration +: \S+ \S+, exit status $status$/m : qr/^# duration +: \S+ \S+$/m;
+	like(run($DWELL, 'report', '-i', 'status.data')->{out}, $said, 'and is in the report');
 }
 for my $number (9, 15) {
 	my $got = run($DWELL, 'record', '-o', 'status.data', '--', $signals, '--kill', $number);
 	is($got->{status}, 128 + $number, "a command ended by signal $number: 128 + $number");
+	like(run($DWELL, 'report', '-i', 'status.data')->{out}, qr/, exit status @{[128 + $number]}$/m, 'in the report, too');
 }
 
 # A command that cannot be started.

@@ -50,6 +50,18 @@ for my $name (qw(USR1 USR2 HUP)) {
 	is($end->{status}, 0, 'and its exit status comes back');
 }
 
+# Several at a time do, and those that come when the recording is over.
+my $both = q{$SIG{$_} = sub { $got{$_[0]} = 1 } for qw(USR1 USR2); open F, '>', $ARGV[0]; print F 1; close F;}
+	. q{select undef, undef, undef, 0.1 until $got{USR1} && $got{USR2}; print 'both'};
+for my $duration (0.2, 60) {
+	my $pid = start({name => "both$duration"}, $DWELL, 'record', '-o', 'b.data', '--duration', $duration, '--',
+		'perl', '-e', $both, "ready$duration");
+	ok(wait_for(20, sub { -s "ready$duration" }), 'the command runs');
+	sleep 1;
+	kill $_, $pid for qw(STOP USR1 USR2 CONT);
+	is(finish($pid, 20)->{out}, 'both', "--duration $duration: SIGUSR1 and SIGUSR2 reach it");
+}
+
 # Streams, environment, directory.
 spew('input', "line\n" x 1000);
 my $end = run({env => {DWELL_TEST_VALUE => 'kept'}}, 'sh', '-c',
