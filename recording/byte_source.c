@@ -73,15 +73,17 @@ int byte_source__find_marker(const struct byte_source *source, uint64_t from, ui
 	for (;;) {
 		int64_t n = byte_source__read(source, from, window, WINDOW + CHUNK_HEADER_SIZE);
 		const uint8_t *at;
+		bool is_last;
 
 		if (n < 0)
 			return (int)n;
-		at = find_in_window(window, (size_t)n, WINDOW);
+		is_last = n < (int64_t)(WINDOW + CHUNK_HEADER_SIZE);
+		at = find_in_window(window, (size_t)n, is_last ? (size_t)n : WINDOW);
 		if (at) {
 			*found = from + (uint64_t)(at - window);
 			return 1;
 		}
-		if (n < (int64_t)(WINDOW + CHUNK_HEADER_SIZE))
+		if (is_last)
 			return 0;
 		from += WINDOW;
 	}

@@ -119,19 +119,22 @@ static int move_old_file(const char *path, const char *old, bool *device)
 	return 1;
 }
 
-static int create_file(const char *path)
+/* Instead of @path, which could not be written, the file @old that was there is put back. */
+static void put_back(const char *path, const char *old)
 {
-	_cleanup_free_ char *old = NULL;
-	bool device;
-	int moved, fd, err;
+	if (rename(old, path))
+		error__hint("The recording that was there is %s now.", old);
+}
 
-	if (asprintf(&old, "%s.old", path) < 0) {
-		old = NULL;
-		return error__errno(-ENOMEM, "cannot write %s", path);
-	}
-	moved = move_old_file(path, old, &device);
-	if (moved < 0)
-		return moved;
+/* *@moved: the file that was there is @old now. */
+static int create_file(const char *path, const char *old, int *moved)
+{
+	bool device;
+	int fd, err;
+
+	*moved = move_old_file(path, old, &device);
+	if (*moved < 0)
+		return *moved;
 	/* Recordings contain command lines and paths: readable by the owner only. */
 	fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | (device ? 0 : O_CREAT | O_EXCL), 0600);
 	if (fd >= 0 && !device)
@@ -140,20 +143,26 @@ static int create_file(const char *path)
 		return fd;
 	err = error__errno(-errno, "cannot create %s", path);
 	error__hint("Write to another place: -o FILE");
-	if (moved && rename(old, path))
-		error__hint("The recording that was there is %s now.", old);
+	if (*moved)
+		put_back(path, old);
 	return err;
 }
 
 int recording_writer__create(const char *path, struct recording_writer **out)
 {
 	_cleanup_(writer__freep) struct recording_writer *writer = NULL;
-	int err;
+	_cleanup_free_ char *old = NULL;
+	int moved, err;
 
 	err = writer__new(path, &writer);
 	if (err)
 		return err;
-	writer->fd = create_file(path); // NOLINT(*NullDereference): set by writer__new()
+	if (asprintf(&old, "%s.old", path) < 0) {
+		old = NULL;
+		return error__errno(-ENOMEM, "cannot write %s", path);
+	}
+	// NOLINTNEXTLINE(*NullDereference): set by writer__new()
+	writer->fd = create_file(path, old, &moved);
 	if (writer->fd < 0)
 		return writer->fd;
 	/* Tells recording_writer__append() that it is being written. Not all file systems can. */
@@ -161,7 +170,10 @@ int recording_writer__create(const char *path, struct recording_writer **out)
 	err = writer__write_header(writer);
 	if (err) {
 		writer__fail(writer, err);
-		return report_error(writer);
+		err = report_error(writer);
+		if (moved)
+			put_back(path, old);
+		return err;
 	}
 	*out = TAKE_PTR(writer);
 	return 0;

@@ -201,6 +201,14 @@ static void chunks_are_found_behind_much_damage(void **state)
 		assert_non_null(strstr(outcome.warning, "damaged"));
 		assert_int_equal(outcome.records.n, small.whole.records.n);
 		outcome__free(&outcome);
+		/* And if only the trailer is left behind it. */
+		file.n = 0;
+		buffer__put(&file, small.file.data, chunks[1]);
+		buffer__put(&file, noise, n);
+		buffer__put(&file, small.file.data + small.file.n - TRAILER_SIZE, TRAILER_SIZE);
+		outcome = outcome__of_memory(file.data, file.n);
+		assert_non_null(strstr(outcome.warning, "damaged"));
+		outcome__free(&outcome);
 		buffer__free(&file);
 	}
 	small__free(&small);

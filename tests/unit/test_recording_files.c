@@ -287,6 +287,26 @@ static void limit_file_size(rlim_t size)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
+/* The second time, an empty file must not take the place of the recording that was kept. */
+static void a_full_disk_keeps_the_old_recording(void **state)
+{
+	const char *path = temp__path(state, "kept");
+	struct recording_writer *writer;
+
+	signal(SIGXFSZ, SIG_IGN);
+	random__write(path, 1, 1, 5);
+	limit_file_size(0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(recording_writer__create(path, &writer), -EFBIG);
+	limit_file_size(RLIM_INFINITY);
+	for (int i = 0; i < 2; i++) {
+		_cleanup_outcome_ struct outcome outcome = outcome__of_file(path);
+
+		assert_int_equal(outcome.err, 0);
+		assert_true(outcome.records.n >= 5);
+	}
+}
+
 static void a_file_size_limit_leaves_whole_chunks(void **state)
 {
 	const char *path = temp__path(state, "limited");
@@ -440,6 +460,7 @@ int main(void)
 		cmocka_unit_test(nobody_adds_while_it_is_written),
 		cmocka_unit_test(an_existing_file_is_renamed),
 		cmocka_unit_test(a_failed_create_moves_nothing),
+		cmocka_unit_test(a_full_disk_keeps_the_old_recording),
 		cmocka_unit_test(odd_places_are_refused),
 		cmocka_unit_test(a_device_swallows_everything),
 		cmocka_unit_test(other_files_are_named),
