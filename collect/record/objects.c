@@ -20,6 +20,7 @@ void objects__file(struct objects *objects, const struct event_file *event, size
 	const char *name = event->names;
 	const char *end;
 	bool pseudo = event->flags & 1;
+	uint64_t *known;
 
 	if (event->size > size - sizeof(*event))
 		return;
@@ -37,8 +38,9 @@ void objects__file(struct objects *objects, const struct event_file *event, size
 			path[--at] = '/';
 		name += length + 1;
 	}
-	map64__put(&objects->files, file_key(event->inode, event->device),
-		   recording_writer__string(objects->writer, path + at));
+	known = map64__put(&objects->files, file_key(event->inode, event->device), 0);
+	if (known) /* the inode may have been another file's */
+		*known = recording_writer__string(objects->writer, path + at);
 }
 
 static uint32_t address_string(struct objects *objects, uint16_t family, const uint8_t *address,

@@ -97,6 +97,33 @@ static void file_names_become_a_path(void **state)
 	assert_string_equal(strings[last.object.name], "/var/lib/db/x.sst");
 }
 
+/* Of a renamed file, or of another one with the inode of a deleted file. */
+static void a_later_name_replaces_the_first(void **state)
+{
+	static const char *const names[] = {"first", "second"};
+	struct fixture fixture = begin_recording();
+	char strings[64][256] = {};
+	struct record last;
+
+	for (int i = 0; i < 2; i++) {
+		char storage[sizeof(struct event_file) + 16] = {};
+		struct event_file *file = (void *)storage;
+		struct event_interval event = interval(1);
+
+		file->header = (struct event_header){EVENT_FILE, 1, 300};
+		file->inode = 77;
+		file->device = 5;
+		file->size = (uint32_t)strlen(names[i]) + 1;
+		memcpy(file->names, names[i], file->size);
+		send(&fixture, file, sizeof(storage));
+		event.object = (struct event_object){
+			.type = OBJECT_FILE, .mode = S_IFREG, .id = 77, .extra = 5};
+		send(&fixture, &event, sizeof(event));
+	}
+	assert_true(finish(&fixture, RECORD_OBJECT, &last, strings));
+	assert_string_equal(strings[last.object.name], "/second");
+}
+
 static void sockets_have_addresses(void **state)
 {
 	struct event_interval event = interval(1);
@@ -334,6 +361,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(file_names_become_a_path),
+		cmocka_unit_test(a_later_name_replaces_the_first),
 		cmocka_unit_test(sockets_have_addresses),
 		cmocka_unit_test(any_child_is_the_one_that_woke),
 		cmocka_unit_test(a_thread_that_exits_slowly),
