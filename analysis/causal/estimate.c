@@ -175,7 +175,7 @@ static int cell__run_errors(struct causal_series *series, const struct causal_ce
 
 		n = causal_cell__comparable(series, cell, first);
 		period = runs__period(pairs, n, &visits);
-		if (n < 2 || isnan(period))
+		if (n < 2 || !(period > 0)) /* pauses were all of the time, or nothing is known */
 			continue;
 		for (size_t i = 0; i < n; i++) {
 			double residual = pairs[i].with_time / pairs[i].with_visits / period - 1;

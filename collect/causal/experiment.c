@@ -116,6 +116,7 @@ static void fill_visits(const struct experimenter *experimenter,
 {
 	const struct counts *before = &experimenter->before, *after = &experimenter->after;
 	const struct causal_seen_point *from, *to;
+	int64_t occupied;
 
 	*visits = (struct causal_visits){.point = point->number};
 	if (point->begin < 0) {
@@ -131,9 +132,10 @@ static void fill_visits(const struct experimenter *experimenter,
 	if (point->end < 0)
 		return;
 	visits->ends = after->look.point[point->end].count - before->look.point[point->end].count;
-	visits->occupied_ns =
-		(double)(int64_t)((to->area - from->area) - (after->look.point[point->end].area -
-							     before->look.point[point->end].area));
+	/* Negative if operations end twice, or end before the look at their begin is over. */
+	occupied = (int64_t)((to->area - from->area) - (after->look.point[point->end].area -
+							before->look.point[point->end].area));
+	visits->occupied_ns = occupied > 0 ? (double)occupied : 0;
 }
 
 static int fill_half(struct experimenter *experimenter, const struct experiment_points *points)
@@ -162,9 +164,13 @@ static int fill_half(struct experimenter *experimenter, const struct experiment_
 static uint64_t visits_seen(const struct experimenter *experimenter,
 			    const struct experiment_points *points)
 {
+	/* The first half knew the points that were reached by then. */
+	size_t n = experimenter->visits[0].n < experimenter->visits[1].n
+			   ? experimenter->visits[0].n
+			   : experimenter->visits[1].n;
 	uint64_t most = 0;
 
-	for (size_t i = 0; i < points->points.n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		uint64_t base = experimenter->visits[0].data[i].visits;
 		uint64_t with = experimenter->visits[1].data[i].visits;
 		uint64_t both = base < with ? base : with;

@@ -59,7 +59,8 @@ struct causal_points {
 	struct span_sources requests;
 	struct experiment_points measured;
 	ARRAY(struct pending_mapping) mappings;
-	uint32_t n_known;	      /* of virtual time's points */
+	uint32_t n_known;	      /* of virtual time's points, */
+	ARRAY(uint32_t) postponed;    /* and of these, those without a name or an end as yet */
 	struct map64 breakpoints_set; /* by hash of process, address and point */
 };
 
@@ -432,16 +433,21 @@ static int add_counted(struct causal_points *points, struct causal_writer *write
 int causal_points__add_reached(struct causal_points *points, struct causal_writer *writer)
 {
 	uint32_t n = virtual_time__points(points->vtime);
+	size_t kept = 0;
 
-	for (; points->n_known < n; points->n_known++) {
+	for (; points->n_known < n; points->n_known++)
+		if (array__push(&points->postponed, points->n_known))
+			return -ENOMEM;
+	for (size_t i = 0; i < points->postponed.n; i++) {
 		bool later;
-		int err = add_counted(points, writer, points->n_known, &later);
+		int err = add_counted(points, writer, points->postponed.data[i], &later);
 
 		if (err)
 			return err;
 		if (later)
-			break;
+			points->postponed.data[kept++] = points->postponed.data[i];
 	}
+	points->postponed.n = kept;
 	for (size_t i = 0; i < points->named.n; i++) {
 		struct named_point *point = &points->named.data[i];
 		struct experiment_point at = {.begin = -1, .end = -1, .sample = point->sample};
@@ -576,6 +582,7 @@ void causal_points__free(struct causal_points *points)
 	array__free(&points->named);
 	span_sources__free(&points->requests);
 	array__free(&points->measured.points);
+	array__free(&points->postponed);
 	array__free(&points->mappings);
 	map64__free(&points->breakpoints_set);
 	free(points);

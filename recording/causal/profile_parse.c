@@ -46,10 +46,10 @@ static bool read_number(const json_t *value, uint64_t max, uint64_t *number)
 	if (json_is_real(value)) {
 		double real = json_real_value(value);
 
-		if (!(real >= 0) || real > (double)max)
+		if (!(real >= 0) || real >= 0x1p63)
 			return false;
 		*number = (uint64_t)llround(real);
-		return true;
+		return *number <= max;
 	}
 	return false;
 }

@@ -305,7 +305,7 @@ static json_t *visits_to_json(const struct causal_visits *visits)
 	if (!visits->ends && !(visits->occupied_ns > 0))
 		return entry;
 	json_array_append_new(entry, json_count(visits->ends));
-	json_array_append_new(entry, json_finite(visits->occupied_ns));
+	json_array_append_new(entry, json_finite(fmax(visits->occupied_ns, 0)));
 	return entry;
 }
 

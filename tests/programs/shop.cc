@@ -161,6 +161,7 @@ int main(int argc, char **argv)
 		while (!over)
 			shop::idle(ms);
 	});
+	DWELL_BEGIN("shift"); /* ends with the program: other points do not wait for it */
 	coz_counter *coz = coz_point(1, "coz-round");
 	auto begin = clock_type::now(), counted = begin;
 

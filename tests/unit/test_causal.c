@@ -295,6 +295,24 @@ static void whole_runs(void **state)
 	NEAR(curve->results.data[0].program_speedup, 0.3, 1e-6);
 }
 
+/* Runs of which nothing is left without their pauses say nothing about the others' errors. */
+static void pauses_as_long_as_the_run(void **state)
+{
+	_cleanup_made_ struct made made = made__of(CAUSAL_END_TO_END);
+	_cleanup_causal_effects_ struct causal_effects *effects = NULL;
+	const struct causal_curve *curve;
+
+	for (int i = 0; i < 10; i++) {
+		add_whole_run(&made, 0, 0, 0, 10, 0);
+		add_whole_run(&made, 0, 0, 0.5, 10, 1);
+		add_whole_run(&made, 0, 0, 1, 10, 10);
+	}
+	effects = made__effects(&made);
+	curve = curve__of(effects, "f", "iteration");
+	NEAR(curve->results.data[0].program_speedup, 0.1, 1e-6);
+	assert_true(curve->results.data[0].high < 0.2);
+}
+
 /* In half of the experiments the target never ran: half of the effect is left. */
 static void experiments_without_the_target_have_no_effect(void **state)
 {
@@ -583,6 +601,7 @@ int main(void)
 		cmocka_unit_test(spans_are_taken_where_known),
 		cmocka_unit_test(what_is_sped_up_besides_is_apart),
 		cmocka_unit_test(whole_runs),
+		cmocka_unit_test(pauses_as_long_as_the_run),
 		cmocka_unit_test(experiments_without_the_target_have_no_effect),
 		cmocka_unit_test(phases_of_a_program),
 		cmocka_unit_test(no_phases),

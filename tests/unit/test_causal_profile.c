@@ -152,6 +152,31 @@ static void all_members_are_kept(void **state)
 	array__free(&run.diagnostics);
 }
 
+/* An operation that ends twice counts as less than none in progress. */
+static void operations_that_end_twice(void **state)
+{
+	_cleanup_scratch_ struct scratch_file file = scratch__new();
+	_cleanup_causal_profile_ struct causal_profile *profile = NULL;
+	const struct causal_run run = {.command = "./a", .period_ns = MS};
+	const struct causal_point point = {"request", CAUSAL_LATENCY};
+	const struct causal_target target = {CAUSAL_FUNCTION, "f", "", 0, "f", "", false};
+	struct causal_visits visits[] = {{0, 10, 12, 0, -5}};
+	const struct causal_experiment experiment = {
+		.also = "", .base = {1000, 1, 2, visits, 1}, .with = {1100, 100, 3, visits, 1}};
+	struct causal_writer *writer;
+
+	assert_int_equal(causal_writer__open(file.path, &run, &writer), 0);
+	assert_int_equal(causal_writer__point(writer, &point), 0);
+	assert_int_equal(causal_writer__target(writer, &target), 0);
+	assert_int_equal(causal_writer__experiment(writer, &experiment), 0);
+	assert_int_equal(causal_writer__close(writer), 0);
+	profile = scratch__read(&file);
+	assert_int_equal(profile->skipped, 0);
+	assert_int_equal(profile->experiments.n, 1);
+	assert_int_equal(profile->experiments.data[0].base.points[0].visits, 10);
+	assert_true(profile->experiments.data[0].base.points[0].occupied_ns == 0);
+}
+
 static void runs_combine(void **state)
 {
 	_cleanup_causal_profile_ struct causal_profile *profile =
@@ -225,6 +250,8 @@ static void what_is_wrong_is_left_out(void **state)
 		"{\"type\":\"end\",\"run\":\"r\",\"status\":0.5}",
 		"{\"type\":\"run\",\"version\":0,\"run\":\"v\"}",
 		"{\"type\":\"run\",\"run\":\"v\"}",
+		"{\"type\":\"run\",\"version\":1,\"run\":\"v\","
+		"\"start_realtime\":9223372036854775808.0}",
 		"{\"type\":\"run\",\"version\":1,\"run\":\"v\",\"period_ns\":-5}",
 		"{\"type\":\"run\",\"version\":1,\"run\":\"v\",\"command\":{}}",
 		"{\"type\":\"point\",\"run\":\"r\",\"id\":1,\"name\":\"x\",\"kind\":\"speed\"}",
@@ -580,6 +607,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_members_are_kept),
+		cmocka_unit_test(operations_that_end_twice),
 		cmocka_unit_test(runs_combine),
 		cmocka_unit_test(ids_are_of_their_run),
 		cmocka_unit_test(what_is_unknown_is_passed_over),
