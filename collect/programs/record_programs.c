@@ -100,8 +100,8 @@ struct loader_object record_programs__loader(struct record_programs *programs)
 				      .arg = programs};
 }
 
-static void read_devices(const struct record_programs *programs, struct capture *capture,
-			 uint64_t end)
+void record_programs__end_devices(const struct record_programs *programs, struct capture *capture,
+				  uint64_t end)
 {
 	const struct loader *loader = capture__loader(capture);
 	const struct capture_settings *settings = loader__settings(loader);
@@ -200,7 +200,6 @@ int record_programs__end(struct record_programs *programs, struct capture *captu
 	struct record_bpf *skeleton = programs->skeleton;
 	const struct kernel_info *kernel = loader__kernel(capture__loader(capture));
 
-	read_devices(programs, capture, end);
 	end_requests(programs, capture);
 	if (programs->call_probes)
 		end_calls(programs, capture, end);

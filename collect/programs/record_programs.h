@@ -41,8 +41,11 @@ struct call_programs record_programs__calls(const struct record_programs *progra
 					    const struct kernel_info *kernel);
 
 /*
- * To be called by the sink's on_end(). Passes to capture__event() what the programs have kept: the
- * totals of threads and devices up to @end, and the intervals and calls that are still open. 0 or a
- * negative errno with a message.
+ * Both are to be called by the sink's on_end(), and pass to capture__event() what the programs have
+ * kept: the totals of devices up to @end, which may be earlier than the end of the capture; the
+ * totals of threads up to @end, which may not, and the intervals and calls that are still open. 0
+ * or a negative errno with a message.
  */
+void record_programs__end_devices(const struct record_programs *programs, struct capture *capture,
+				  uint64_t end);
 int record_programs__end(struct record_programs *programs, struct capture *capture, uint64_t end);

@@ -294,7 +294,21 @@ static uint64_t on_tick(void *arg, uint64_t now)
 	return now + (recorder->pending.n ? ANNOTATED_TICK_NS : TICK_NS);
 }
 
-static int on_end(void *arg, uint64_t end)
+/*
+ * Of one that was stopped at @stopped. If it ends with its targets: when the last of them exited,
+ * as beside other programs it can take long until the recorder gets a CPU. Helpers are recorded
+ * until it stops.
+ */
+static uint64_t end_of_recording(const struct recorder *recorder, uint64_t stopped)
+{
+	const struct capture_config *config = &recorder->config.capture;
+	uint64_t last = translator__last_exit(recorder->translator);
+	bool ends_with_targets = config->argv ? config->target == CAPTURE_COMMAND : config->n_ids;
+
+	return ends_with_targets && !config->linked && last && last < stopped ? last : stopped;
+}
+
+static int on_end(void *arg, uint64_t stopped)
 {
 	struct recorder *recorder = arg;
 
@@ -303,7 +317,9 @@ static int on_end(void *arg, uint64_t end)
 	move_calls(recorder, true);
 	if (recorder->call_probes)
 		call_probes__stop(recorder->call_probes);
-	return record_programs__end(&recorder->programs, recorder->capture, end);
+	record_programs__end_devices(&recorder->programs, recorder->capture,
+				     end_of_recording(recorder, stopped));
+	return record_programs__end(&recorder->programs, recorder->capture, stopped);
 }
 
 static void trace_points(struct annotations *annotations)
@@ -492,20 +508,6 @@ static int write_end(struct recorder *recorder, uint64_t end, uint64_t stopped)
 	write_machine(recorder);
 	recording_writer__meta(recorder->writer, "cpu_ns", "%lu", own_cpu_ns());
 	return recording_writer__meta(recorder->writer, "end", "%lu", end) ?: err;
-}
-
-/*
- * Of one that was stopped at @stopped. If it ends with its targets: when the last of them exited,
- * as beside other programs it can take long until the recorder gets a CPU. Helpers are recorded
- * until it stops.
- */
-static uint64_t end_of_recording(const struct recorder *recorder, uint64_t stopped)
-{
-	const struct capture_config *config = &recorder->config.capture;
-	uint64_t last = translator__last_exit(recorder->translator);
-	bool ends_with_targets = config->argv ? config->target == CAPTURE_COMMAND : config->n_ids;
-
-	return ends_with_targets && !config->linked && last && last < stopped ? last : stopped;
 }
 
 int recorder__finish(struct recorder *recorder, struct recorder_progress *progress)
