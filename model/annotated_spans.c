@@ -12,7 +12,7 @@
 struct mark {
 	uint64_t time;
 	uint32_t thread;
-	uint32_t tgid;
+	uint32_t process;
 	uint32_t name;
 	bool end;
 };
@@ -32,7 +32,7 @@ static int collect(struct pairing *pairing)
 
 		for (size_t i = 0; i < thread->annotations.n; i++) {
 			const struct model_annotation *at = &thread->annotations.data[i];
-			struct mark mark = {at->time, t, thread->tgid, at->name,
+			struct mark mark = {at->time, t, thread->process, at->name,
 					    at->type == ANNOTATION_END};
 
 			if ((at->type == ANNOTATION_BEGIN || mark.end) &&
@@ -58,7 +58,7 @@ static size_t find_begin(const struct pairing *pairing, const struct mark *end)
 	for (size_t i = pairing->open.n; i--;) {
 		const struct mark *begin = &pairing->open.data[i];
 
-		if (begin->name != end->name || begin->tgid != end->tgid)
+		if (begin->name != end->name || begin->process != end->process)
 			continue;
 		if (begin->thread == end->thread)
 			return i;

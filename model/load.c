@@ -84,6 +84,7 @@ static int load_reader(struct model_loader *loader, struct recording_reader *rea
 	err = model_loader__timelines(loader);
 	err = err ? err : model_loader__calibrate(loader);
 	err = err ? err : model_loader__processes(loader);
+	err = err ? err : model_loader__spans(loader);
 	err = err ? err : model_loader__locate(loader);
 	return err ? err : model__diagnose(loader->model);
 }

@@ -93,5 +93,11 @@ int model_loader__calibrate(struct model_loader *loader);
 /* Assigns threads to processes, and builds their mappings over time. 0 or -ENOMEM. */
 int model_loader__processes(struct model_loader *loader);
 
+/*
+ * Adds the spans that annotations mark, and sorts all; after model_loader__processes(). 0 or
+ * -ENOMEM.
+ */
+int model_loader__spans(struct model_loader *loader);
+
 /* Replaces raw stacks by located ones in all samples, intervals, wakes and idles. 0 or -ENOMEM. */
 int model_loader__locate(struct model_loader *loader);

@@ -14,7 +14,7 @@ struct tag {
 	uint64_t id;
 	uint64_t queue;
 	uint32_t thread;
-	uint32_t tgid;
+	uint32_t process;
 	uint32_t order; /* in the thread */
 	uint8_t type;	/* enum annotation_type */
 };
@@ -67,8 +67,8 @@ static int collect(struct tagging *tagging)
 
 		for (uint32_t i = 0; i < thread->annotations.n; i++) {
 			const struct model_annotation *at = &thread->annotations.data[i];
-			struct tag tag = {at->time,	at->address, at->queue, t,
-					  thread->tgid, i,	     at->type};
+			struct tag tag = {at->time,	   at->address, at->queue, t,
+					  thread->process, i,		at->type};
 			struct end_all all = {at->time, t, i};
 			int err = 0;
 
@@ -92,7 +92,7 @@ static int compare(uint64_t one, uint64_t other)
 static int by_id(const void *a, const void *b)
 {
 	const struct tag *one = a, *other = b;
-	int order = compare(one->tgid, other->tgid);
+	int order = compare(one->process, other->process);
 
 	order = order ? order : compare(one->id, other->id);
 	order = order ? order : compare(one->time, other->time);
@@ -336,7 +336,7 @@ static int pair(struct tagging *tagging)
 
 	for (size_t i = 0; i < tagging->tags.n && !err; i++) {
 		bool is_last = i + 1 == tagging->tags.n || tags[i + 1].id != tags[i].id ||
-			       tags[i + 1].tgid != tags[i].tgid;
+			       tags[i + 1].process != tags[i].process;
 
 		err = add_tag(tagging, &tags[i]);
 		if (!err && is_last)

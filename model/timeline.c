@@ -142,8 +142,15 @@ int model_loader__timelines(struct model_loader *loader)
 	}
 	for (size_t i = 1; i < model->devices.n; i++)
 		TIMELINE_SORT(model->devices.data[i].idles, compare_model_idle);
+	return join_requests(model);
+}
+
+int model_loader__spans(struct model_loader *loader)
+{
+	struct model *model = loader->model;
+
 	if (annotated_spans__add(model) || tagged_spans__add(model))
 		return -ENOMEM;
 	TIMELINE_SORT(model->spans, compare_model_span);
-	return join_requests(model);
+	return 0;
 }

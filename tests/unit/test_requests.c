@@ -141,6 +141,23 @@ static void marks_are_paired(void **state)
 	model__free(model);
 }
 
+/* Processes 2 and 3 have the same pid, one after the other. */
+static void marks_of_two_processes_are_not_paired(void **state)
+{
+	struct program program = program__begin(true);
+	struct model *model;
+
+	program__threads(&program, 1);
+	synthetic__thread(&program.made, 2, PID + 50, PID + 50, 1, 10 * MS, "first");
+	synthetic__totals(&program.made, 2, 20 * MS, true, 10 * MS, 0, 0, 0, 0);
+	synthetic__thread(&program.made, 3, PID + 50, PID + 50, 1, 30 * MS, "second");
+	put_mark(&program, 2, ANNOTATION_BEGIN, "op", 15 * MS);
+	put_mark(&program, 3, ANNOTATION_END, "op", 35 * MS);
+	model = synthetic__load(&program.made, 100 * MS);
+	assert_int_equal(model->spans.n, 0);
+	model__free(model);
+}
+
 /* Begins without an end, of any number, cost neither time nor memory without bound. */
 static void begins_that_never_end_are_forgotten(void **state)
 {
@@ -236,6 +253,7 @@ int main(void)
 		cmocka_unit_test(quantiles_and_groups),
 		cmocka_unit_test(no_requests_have_no_quantiles),
 		cmocka_unit_test(marks_are_paired),
+		cmocka_unit_test(marks_of_two_processes_are_not_paired),
 		cmocka_unit_test(begins_that_never_end_are_forgotten),
 		cmocka_unit_test(windows_are_compared),
 		cmocka_unit_test(only_windows_without_the_thread_are_nothing),

@@ -48,7 +48,9 @@ static void describe(const struct model *model, char *text, size_t size)
 	}
 }
 
-/* Threads 1 to 4 of a process, and 5 of another one; thread 4 ends after 50 ms, the others do not.
+/*
+ * Threads 1 to 4 of a process, and 5 of another one; thread 4 ends after 50 ms. Thread 6 ends after
+ * 40 ms, and 7 has its pid from then on. The others do not end.
  */
 static struct model *load(const struct tag *tags, size_t n)
 {
@@ -57,6 +59,9 @@ static struct model *load(const struct tag *tags, size_t n)
 	program__threads(&program, 4);
 	synthetic__thread(&program.made, 5, PID + 50, PID + 50, 0, 0, "other");
 	synthetic__totals(&program.made, 4, 50 * MS, true, 50 * MS, 0, 0, 0, 0);
+	synthetic__thread(&program.made, 6, PID + 60, PID + 60, 1, 1 * MS, "first");
+	synthetic__totals(&program.made, 6, 40 * MS, true, 39 * MS, 0, 0, 0, 0);
+	synthetic__thread(&program.made, 7, PID + 60, PID + 60, 1, 40 * MS, "second");
 	for (size_t i = 0; i < n; i++)
 		synthetic__put(&program.made,
 			       (struct record){.type = RECORD_ANNOTATION,
@@ -172,6 +177,8 @@ static void what_was_not_begun_is_not_ended(void **state)
 	/* Given up, while it was in a queue. */
 	CHECK("7: 1@10 to 1@30 [1 10-20] [q5 20-30]\n", 0, 0, {10, 1, BEGIN, 7, 0},
 	      {20, 1, BLOCK, 7, 5}, {30, 1, END, 7, 0});
+	/* By another process, which has the same pid. */
+	CHECK("", 1, 1, {10, 6, BEGIN, 7, 0}, {20, 6, BLOCK, 7, 5}, {50, 7, END, 7, 0});
 }
 
 static void what_does_not_end_is_left_out(void **state)
