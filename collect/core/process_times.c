@@ -1,22 +1,30 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "collect/core/process_times.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/clock.h"
 
-/* By the clock of the process; 0: it has ended. */
-static uint64_t cpu_time(uint32_t pid)
+/* Sets *@ns by the clock of the process. False: it has ended, maybe just now. */
+static bool read_cpu_time(uint32_t pid, uint64_t *ns)
 {
+	struct timespec time;
 	clockid_t clock;
 
-	return clock_getcpuclockid((pid_t)pid, &clock) ? 0 : now_ns(clock);
+	if (clock_getcpuclockid((pid_t)pid, &clock) || clock_gettime(clock, &time))
+		return false;
+	*ns = timespec_ns(&time);
+	return true;
 }
 
 void process_times__add(struct process_times *times, uint32_t pid)
 {
-	(void)array__push(&times->processes, ((struct process_time){pid, cpu_time(pid)}));
+	struct process_time process = {.pid = pid};
+
+	if (read_cpu_time(pid, &process.cpu_ns))
+		(void)array__push(&times->processes, process);
 }
 
 uint64_t process_times__take(struct process_times *times)
@@ -25,9 +33,9 @@ uint64_t process_times__take(struct process_times *times)
 
 	for (size_t i = 0; i < times->processes.n;) {
 		struct process_time *process = &times->processes.data[i];
-		uint64_t now = cpu_time(process->pid);
+		uint64_t now;
 
-		if (!now) {
+		if (!read_cpu_time(process->pid, &now)) {
 			*process = times->processes.data[--times->processes.n];
 			continue;
 		}
