@@ -27,7 +27,8 @@
 
 struct probed_function {
 	char *name;
-	bool thinned; /* its probes are in that group */
+	size_t pattern; /* that names it first */
+	bool thinned;	/* its probes are in that group */
 	struct function_places places;
 	uint64_t since;	  /* its probes are set, and state.set_ns is as of then; 0: they are not */
 	uint64_t entries; /* counts of the kernel side, as they were last read */
@@ -128,10 +129,10 @@ static int append_function(struct call_probes *probes, const struct probed_funct
 	return err;
 }
 
-static int add_function(struct call_probes *probes, struct code *code, struct probed_file *file,
-			uint64_t address)
+static int add_function(struct call_probes *probes, size_t pattern, struct code *code,
+			struct probed_file *file, uint64_t address)
 {
-	struct probed_function function = {};
+	struct probed_function function = {.pattern = pattern};
 	struct code_place place;
 	int err = function_places__find(code, file->fd, address, &function.places);
 
@@ -165,7 +166,7 @@ static int add_functions(struct call_probes *probes, size_t index, struct code *
 				      : code__function_entries(code, pattern->name, &entries);
 
 	for (size_t i = 0; i < entries.ranges.n && !err; i++) {
-		err = add_function(probes, code, file, entries.ranges.data[i].start);
+		err = add_function(probes, index, code, file, entries.ranges.data[i].start);
 		if (err == -ENOTSUP && pattern->is_pattern && ++unsupported < entries.ranges.n)
 			err = 0;
 	}
@@ -237,7 +238,14 @@ static void open_group(struct call_probes *probes, const struct probed_file *fil
 	pthread_mutex_unlock(&probes->lock);
 }
 
-/* Sets the probes of a group of @file, in place of those that it has. */
+static void clear_probes(struct call_probes *probes, struct probed_file *file,
+			 enum probe_group group)
+{
+	open_group(probes, file, group, false);
+	probe_set__free(&file->sets[group]);
+}
+
+/* Sets the probes of a group of @file, in place of those that it has. On failure it has none. */
 static int set_probes(struct call_probes *probes, struct probed_file *file, enum probe_group group)
 {
 	struct probe_places places = {};
@@ -250,16 +258,11 @@ static int set_probes(struct call_probes *probes, struct probed_file *file, enum
 		  : probe_set__replace(&file->sets[group], &probes->config.programs, file->fd,
 				       &places);
 	probe_places__free(&places);
-	if (!err)
+	if (err)
+		clear_probes(probes, file, group);
+	else
 		open_group(probes, file, group, true);
 	return err;
-}
-
-static void clear_probes(struct call_probes *probes, struct probed_file *file,
-			 enum probe_group group)
-{
-	open_group(probes, file, group, false);
-	probe_set__free(&file->sets[group]);
 }
 
 static void note_result(struct pattern_state *state, int err)
@@ -329,10 +332,21 @@ static void search_file(struct call_probes *probes, int fd, const char *path)
 			note_result(&probes->states[i], err);
 }
 
+/* Sets them again. */
+static void reset_probes(struct call_probes *probes, struct probed_file *file,
+			 enum probe_group group)
+{
+	int err = set_probes(probes, file, group);
+
+	for (uint32_t i = file->first; i < file->first + file->n && err; i++)
+		if (probes->costs.data[i].thinned == (group == GROUP_THINNED))
+			note_result(&probes->states[probes->functions.data[i].pattern], err);
+}
+
 static void set_thinned(struct call_probes *probes)
 {
 	for (size_t i = 0; i < probes->files.n; i++)
-		(void)set_probes(probes, &probes->files.data[i], GROUP_THINNED);
+		reset_probes(probes, &probes->files.data[i], GROUP_THINNED);
 	probes->thinned_are_set = true;
 }
 
@@ -377,7 +391,7 @@ static void thin(struct call_probes *probes)
 	clear_thinned(probes);
 	for (size_t i = 0; i < probes->files.n; i++)
 		if (is_thinner(probes, &probes->files.data[i]))
-			(void)set_probes(probes, &probes->files.data[i], GROUP_ALWAYS);
+			reset_probes(probes, &probes->files.data[i], GROUP_ALWAYS);
 	for (size_t i = 0; i < probes->functions.n; i++)
 		probes->functions.data[i].thinned = probes->costs.data[i].thinned;
 }
