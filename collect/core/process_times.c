@@ -22,8 +22,15 @@ static bool read_cpu_time(uint32_t pid, uint64_t *ns)
 void process_times__add(struct process_times *times, uint32_t pid)
 {
 	struct process_time process = {.pid = pid};
+	size_t at = 0;
 
-	if (read_cpu_time(pid, &process.cpu_ns))
+	if (!read_cpu_time(pid, &process.cpu_ns))
+		return;
+	while (at < times->processes.n && times->processes.data[at].pid != pid)
+		at++;
+	if (at < times->processes.n)
+		times->processes.data[at] = process;
+	else
 		(void)array__push(&times->processes, process);
 }
 

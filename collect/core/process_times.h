@@ -15,7 +15,7 @@ struct process_times {
 	ARRAY(struct process_time) processes;
 };
 
-/* Counts process @pid from now on. */
+/* Counts process @pid from now on, in place of an earlier one with that pid. */
 void process_times__add(struct process_times *times, uint32_t pid);
 
 /* Their CPU time since the last call, ns. What a process used before it ended may be missing. */

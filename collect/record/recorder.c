@@ -41,7 +41,7 @@ struct recorder {
 	struct annotations *annotations;   /* NULL: the program cannot annotate itself */
 	ARRAY(struct annotation) pending;  /* to be written when their threads are known */
 	ARRAY(struct observed_call) calls; /* likewise */
-	struct map64 pids;		   /* processes passed to config.calls and call_probes */
+	struct map64 pids; /* passed to config.calls and call_probes, with the leader's number */
 	struct wait_throttle throttle;
 	bool begun; /* the capture: its start is written */
 	uint64_t flushed_at;
@@ -55,19 +55,34 @@ struct recorder {
 	int error; /* of writing the file */
 };
 
-static void tell_process(struct recorder *recorder, uint32_t pid, bool again)
+/* @is_new: it is not another program of a process that was told. */
+static void tell_process(struct recorder *recorder, uint32_t pid, bool is_new)
 {
 	const struct recorder_calls *calls = recorder->config.calls;
 
-	bool known = map64__get(&recorder->pids, pid);
-
-	if (known && !again)
-		return;
-	map64__put(&recorder->pids, pid, 1);
+	map64__put(&recorder->pids, pid, 0);
 	if (calls)
 		calls->on_process(calls->arg, pid);
-	if (recorder->call_probes && !known)
+	if (recorder->call_probes && is_new)
 		call_probes__add_process(recorder->call_probes, pid);
+}
+
+/* Another leader is that of a new process with the same pid. */
+static void tell_thread(struct recorder *recorder, const struct event_thread *thread)
+{
+	const struct recorder_calls *calls = recorder->config.calls;
+	uint64_t *leader = map64__get(&recorder->pids, thread->tgid);
+	bool leads = thread->tid == thread->tgid;
+	/* The final walk over all tasks sends every thread again, without its parent. */
+	bool is_new = leads && thread->flags & THREAD_CREATED && thread->parent;
+
+	if (!leader || (is_new && *leader != thread->header.thread))
+		tell_process(recorder, thread->tgid, true);
+	leader = map64__get(&recorder->pids, thread->tgid);
+	if (leader && leads)
+		*leader = thread->header.thread;
+	if (calls)
+		calls->on_thread(calls->arg, thread->tid, thread->header.thread);
 }
 
 /* Processes whose calls are to be seen or measured. */
@@ -76,15 +91,10 @@ static void tell_processes(struct recorder *recorder, const struct event_header 
 	const struct event_thread *thread = (const void *)event;
 	const struct event_exec *exec = (const void *)event;
 
-	if (event->type == EVENT_THREAD && size >= sizeof(*thread) &&
-	    thread->flags & THREAD_TARGET) {
-		tell_process(recorder, thread->tgid, false);
-		if (recorder->config.calls)
-			recorder->config.calls->on_thread(recorder->config.calls->arg, thread->tid,
-							  thread->header.thread);
-	} else if (event->type == EVENT_EXEC && size >= sizeof(*exec)) {
-		tell_process(recorder, exec->tid, true);
-	}
+	if (event->type == EVENT_THREAD && size >= sizeof(*thread) && thread->flags & THREAD_TARGET)
+		tell_thread(recorder, thread);
+	else if (event->type == EVENT_EXEC && size >= sizeof(*exec))
+		tell_process(recorder, exec->tid, !map64__get(&recorder->pids, exec->tid));
 }
 
 static void on_event(void *arg, const struct event_header *event, size_t size)

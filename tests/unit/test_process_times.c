@@ -75,6 +75,17 @@ static void a_new_process_has_none(void **state)
 	process_times__free(&times);
 }
 
+static void a_process_is_counted_once(void **state)
+{
+	struct process_times times = begin(50);
+
+	cpu_ns = 5; /* of a new process with the pid */
+	process_times__add(&times, PID);
+	cpu_ns = 7;
+	assert_int_equal(process_times__take(&times), 2);
+	process_times__free(&times);
+}
+
 static void a_process_that_ends_is_forgotten(void **state)
 {
 	struct process_times times = begin(5);
@@ -102,6 +113,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times_since_the_last_call),
 		cmocka_unit_test(a_new_process_has_none),
+		cmocka_unit_test(a_process_is_counted_once),
 		cmocka_unit_test(a_process_that_ends_is_forgotten),
 		cmocka_unit_test(a_process_ends_between_two_calls),
 	};
