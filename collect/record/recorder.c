@@ -39,6 +39,7 @@ struct recorder {
 	struct call_probes *call_probes; /* NULL: no functions were asked for */
 	bool call_probes_started;
 	struct annotations *annotations;   /* NULL: the program cannot annotate itself */
+	bool annotations_truncated;	   /* and not read any more */
 	ARRAY(struct annotation) pending;  /* to be written when their threads are known */
 	ARRAY(struct observed_call) calls; /* likewise */
 	struct map64 pids; /* passed to config.calls and call_probes, with the leader's number */
@@ -166,11 +167,13 @@ static void keep_annotation(void *arg, const struct annotation *annotation)
 
 static void read_annotations(struct recorder *recorder, bool last)
 {
-	if (recorder->annotations &&
-	    annotations__drain(recorder->annotations, last, keep_annotation, recorder)) {
-		annotations__free(recorder->annotations);
-		recorder->annotations = NULL;
-	}
+	if (!recorder->annotations || recorder->annotations_truncated ||
+	    !annotations__drain(recorder->annotations, last, keep_annotation, recorder))
+		return;
+	/* Continue without: the program did it. How many there were is not known. */
+	error__clear();
+	recorder->annotations_truncated = true;
+	(void)losses__put(recorder->writer, "annotation files, truncated by the program", 1);
 }
 
 /* Writes annotations that were read before the last batch of events: their threads are known now.

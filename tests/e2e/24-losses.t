@@ -96,6 +96,12 @@ SKIP: {
 		. run($DWELL, 'report', '-i', 'lossy.data')->{err}, qr/lost/, 'losses are shown');
 }
 
+# The program truncates the file through which it sends annotations.
+$got = record(['-o', 'truncated.data'], 'sh', '-c', ': >"$DWELL_ANNOTATIONS"');
+is($got->{status}, 0, 'annotations are truncated: recorded');
+is(report('-i', 'truncated.data')->{lost}{'annotation files, truncated by the program'}, 1,
+	'annotations are truncated: that is told');
+
 # dwell stands still while eight programs start and end: the copies of their stacks, for which it
 # has no tables yet, are more than the buffers hold, but leave room for all events.
 $got = record(['-o', 'copies.data', '--trace', '-m', 4096], 'sh', '-c', <<'END');
