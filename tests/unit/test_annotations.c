@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The annotations of include/dwell.h, as a program makes them, and their reader. */
+#include <pwd.h>
+
 #include "tests/unit/annotations_support.h"
 
 #define THREADS 4
@@ -69,8 +71,11 @@ static void the_file_is_private_and_goes_away(void **state)
 	free(path);
 }
 
-/* A recorder that is killed cannot remove its file: the next one does, and only that. */
-static void what_a_killed_recorder_left_is_removed(void **state)
+/*
+ * A recorder that is killed cannot remove its file, whose owner is @user if not NULL: the next one
+ * does, and only that.
+ */
+static void check_removal(const char *user)
 {
 	struct annotations *alive = begin(), *next;
 	char path[PATH_MAX] = "";
@@ -82,12 +87,13 @@ static void what_a_killed_recorder_left_is_removed(void **state)
 	if (!pid) {
 		struct annotations *killed = NULL;
 
-		if (!annotations__new(&killed))
+		if (!annotations__new(&killed) && (!user || !annotations__allow(killed, user)))
 			(void)!write(fds[1], annotations__path(killed),
 				     strlen(annotations__path(killed)));
 		_exit(0);
 	}
 	waitpid(pid, &status, 0);
+	close(fds[1]);
 	assert_true(read(fds[0], path, sizeof(path) - 1) > 0);
 	assert_int_equal(access(path, F_OK), 0);
 	assert_int_equal(annotations__new(&next), 0);
@@ -96,7 +102,18 @@ static void what_a_killed_recorder_left_is_removed(void **state)
 	annotations__free(next);
 	end(alive);
 	close(fds[0]);
-	close(fds[1]);
+}
+
+static void what_a_killed_recorder_left_is_removed(void **state)
+{
+	check_removal(NULL);
+}
+
+static void the_files_of_other_users_are_removed(void **state)
+{
+	if (geteuid() || !getpwnam("nobody"))
+		skip();
+	check_removal("nobody");
 }
 
 static void a_program_not_recorded_writes_nothing(void **state)
@@ -383,6 +400,7 @@ int main(void)
 		cmocka_unit_test(events_say_what_was_said),
 		cmocka_unit_test(the_file_is_private_and_goes_away),
 		cmocka_unit_test(what_a_killed_recorder_left_is_removed),
+		cmocka_unit_test(the_files_of_other_users_are_removed),
 		cmocka_unit_test(a_program_not_recorded_writes_nothing),
 		cmocka_unit_test(a_file_that_is_none_of_ours_is_left_alone),
 		cmocka_unit_test(threads_that_begin_at_once_share_one_mapping),
