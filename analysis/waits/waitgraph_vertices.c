@@ -263,7 +263,7 @@ int waitgraph__vertices(struct waitgraph *graph, const struct thread_similarity 
 		return -ENOMEM;
 	err = err ? err : add_groups(graph, similarity);
 	err = err ? err : add_others(graph, others);
-	for (uint32_t g = 1, at = (uint32_t)others; g < similarity->groups.n; g++)
+	for (uint32_t g = 1, at = (uint32_t)others; g < similarity->groups.n && !err; g++)
 		if (similarity->groups.data[g].merged == MERGED_SHORT_LIVED)
 			graph->vertex_of[at++] = g - 1;
 	return err ? err : tell_apart(graph);
