@@ -13,10 +13,20 @@
 DEFINE_CLEANUP(struct recording_writer *, writer__free)
 DEFINE_CLEANUP(struct recording_reader *, recording_reader__close)
 
-static void append_register_stack(struct recording_writer *writer, uint32_t number)
+/* Those that @record defines or refers to: stacks whose frames never came have numbers, too. */
+static void append_register_stacks(struct recording_writer *writer, const struct record *record)
 {
-	if (number > writer->last_stack)
-		writer->last_stack = number;
+	const struct layout *layout = layout__of(record->type);
+
+	for (size_t i = 0; layout && i < layout->n; i++) {
+		uint32_t number;
+
+		if (layout->fields[i].kind != NUMBER_STACK)
+			continue;
+		memcpy(&number, (const char *)record + layout->fields[i].offset, sizeof(number));
+		if (number > writer->last_stack)
+			writer->last_stack = number;
+	}
 }
 
 /* Takes over the numbers that @record defines. */
@@ -24,6 +34,7 @@ static int append_register(struct recording_writer *writer, const struct record 
 {
 	int err;
 
+	append_register_stacks(writer, record);
 	switch (record->type) {
 	case RECORD_STRING:
 		return intern_table__add(&writer->strings, record->string.bytes,
@@ -38,22 +49,6 @@ static int append_register(struct recording_writer *writer, const struct record 
 		return err ? err
 			   : intern_table__add(&writer->objects, writer->key.raw.data,
 					       writer->key.raw.n, record->object.number);
-	case RECORD_STACK:
-		append_register_stack(writer, record->stack.number);
-		return 0;
-	/* Stacks whose frames never came have numbers, too. */
-	case RECORD_SAMPLE:
-		append_register_stack(writer, record->sample.kernel_stack);
-		append_register_stack(writer, record->sample.user_stack);
-		return 0;
-	case RECORD_INTERVAL:
-		append_register_stack(writer, record->interval.kernel_stack);
-		append_register_stack(writer, record->interval.user_stack);
-		return 0;
-	case RECORD_WAKE:
-		append_register_stack(writer, record->wake.kernel_stack);
-		append_register_stack(writer, record->wake.user_stack);
-		return 0;
 	default:
 		return 0;
 	}

@@ -55,6 +55,33 @@ static void adding_keeps_numbers(void **state)
 	copies__free(&put);
 }
 
+/* @record refers to stack 1, whose frames never came. */
+static void check_numbered(void **state, struct record record)
+{
+	const char *path = temp__path(state, "numbered");
+	struct recording_writer *writer;
+
+	assert_int_equal(recording_writer__create(path, &writer), 0);
+	assert_int_equal(recording_writer__stack_by_hash(writer, 0xabc), 1);
+	assert_int_equal(recording_writer__put(writer, &record), 0);
+	assert_int_equal(recording_writer__close(writer), 0);
+	assert_int_equal(recording_writer__append(path, &writer), 0);
+	assert_int_equal(recording_writer__stack_by_hash(writer, 0xdef), 2);
+	assert_int_equal(recording_writer__close(writer), 0);
+	unlink(path);
+}
+
+static void stacks_without_frames_keep_their_numbers(void **state)
+{
+	check_numbered(state, (struct record){.type = RECORD_SAMPLE, .sample.user_stack = 1});
+	check_numbered(state, (struct record){.type = RECORD_INTERVAL, .interval.kernel_stack = 1});
+	check_numbered(state, (struct record){.type = RECORD_WAKE, .wake.user_stack = 1});
+	check_numbered(state, (struct record){.type = RECORD_IDLE, .idle.kernel_stack = 1});
+	check_numbered(state, (struct record){.type = RECORD_IDLE, .idle.user_stack = 1});
+	check_numbered(state, (struct record){.type = RECORD_CALL, .call.stack = 1});
+	check_numbered(state, (struct record){.type = RECORD_SHORT_CALLS, .short_calls.stack = 1});
+}
+
 static void adding_nothing_changes_nothing(void **state)
 {
 	const char *path = temp__path(state, "unchanged");
@@ -454,6 +481,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(adding_keeps_numbers),
+		cmocka_unit_test(stacks_without_frames_keep_their_numbers),
 		cmocka_unit_test(adding_nothing_changes_nothing),
 		cmocka_unit_test(adding_may_be_interrupted),
 		cmocka_unit_test(adding_to_an_empty_recording),
