@@ -44,9 +44,17 @@ struct mmap2_record {
 	struct perf_event_header header;
 	uint32_t pid, tid;
 	uint64_t addr, len, pgoff;
-	uint8_t build_id_size; /* with PERF_RECORD_MISC_MMAP_BUILD_ID; else device and inode */
-	uint8_t reserved[3];
-	uint8_t build_id[20];
+	union {
+		struct { /* with PERF_RECORD_MISC_MMAP_BUILD_ID */
+			uint8_t build_id_size;
+			uint8_t reserved[3];
+			uint8_t build_id[20];
+		};
+		struct { /* without */
+			uint32_t major, minor;
+			uint64_t inode, generation;
+		};
+	};
 	uint32_t prot, flags;
 	char filename[];
 };
@@ -153,7 +161,9 @@ static void hand_out(const struct mmap2_record *record, sideband_fn on_mapping, 
 		return;
 	memcpy(&tail, end, sizeof(tail));
 	event.time = tail.time;
-	if (record->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID && record->build_id_size <= 20)
+	if (!(record->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID))
+		event.inode = record->inode;
+	else if (record->build_id_size <= sizeof(record->build_id))
 		hex(event.build_id, record->build_id, record->build_id_size);
 	on_mapping(arg, &event);
 }
