@@ -305,6 +305,8 @@ static __always_inline void sample_current(struct bpf_perf_event_data *ctx, stru
 		return;
 	ticks = count_ticks(cpu, due, state->run_state == RUN_STATE_ON_CPU ? state->since : due,
 			    now);
+	if (has_run_since_mark(state))
+		state->run_state = RUN_STATE_ON_CPU;
 	if (ticks)
 		emit_sample(ctx, task, state, due, ticks * cpu->points, false);
 }

@@ -135,6 +135,15 @@ static __always_inline void begin_run(struct thread_state *state, __u64 now)
 }
 
 /*
+ * Whether @state's thread, which has a CPU, had it already when it was marked: it was runnable
+ * then, and no switch was seen since.
+ */
+static __always_inline bool has_run_since_mark(const struct thread_state *state)
+{
+	return state->run_state == RUN_STATE_UNKNOWN && state->class == CLASS_SCHED;
+}
+
+/*
  * The begin of the current run of @task, by the scheduler's statistics. For a task that is switched
  * out while its state says that it is off the CPU: its switch-in was not seen, because it followed
  * a task that the kernel hides from tracing, in which tracepoints do not fire.

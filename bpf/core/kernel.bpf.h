@@ -290,6 +290,7 @@ struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
 	unsigned int flags;
+	int on_cpu;
 	int nr_cpus_allowed;
 	int on_rq;
 	struct sched_entity se;
@@ -372,6 +373,12 @@ static __always_inline bool task_blocked(struct task_struct *task)
 	if (bpf_core_field_exists(task->se.sched_delayed))
 		return task->se.sched_delayed;
 	return false;
+}
+
+/* Whether @task has a CPU; false also if that is unknown, as in kernels for one CPU. */
+static __always_inline bool has_cpu(const struct task_struct *task)
+{
+	return bpf_core_field_exists(task->on_cpu) && task->on_cpu;
 }
 
 /*

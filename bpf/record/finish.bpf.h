@@ -75,6 +75,13 @@ static __always_inline __u32 unfinished_interval(struct task_struct *task,
 	return sizeof(*event) + (frames < MAX_FRAMES ? frames : MAX_FRAMES) * sizeof(__u64);
 }
 
+/* Whether @state's thread was running at the end of the recording. */
+static __always_inline bool was_running(const struct task_struct *task,
+					const struct thread_state *state)
+{
+	return state->run_state == RUN_STATE_ON_CPU || (has_run_since_mark(state) && has_cpu(task));
+}
+
 static __always_inline int finish(struct bpf_iter__task *ctx, bool user)
 {
 	struct task_struct *task = ctx->task;
@@ -92,7 +99,7 @@ static __always_inline int finish(struct bpf_iter__task *ctx, bool user)
 		return 0;
 	/* On a copy: the iterator visits a task again if the reader's buffer was full. */
 	out->last = *state;
-	if (out->last.run_state == RUN_STATE_ON_CPU)
+	if (was_running(task, &out->last))
 		out->last.product.ns[CLASS_CPU] += stopped_at - out->last.since;
 	else
 		size = unfinished_interval(task, &out->last, scratch, user);
