@@ -99,7 +99,10 @@ static __always_inline int finish(struct bpf_iter__task *ctx, bool user)
 		return 0;
 	/* On a copy: the iterator visits a task again if the reader's buffer was full. */
 	out->last = *state;
-	if (was_running(task, &out->last))
+	/* Later: of a program that still ran at the stop. */
+	if (out->last.since >= stopped_at)
+		size = 0;
+	else if (was_running(task, &out->last))
 		out->last.product.ns[CLASS_CPU] += stopped_at - out->last.since;
 	else
 		size = unfinished_interval(task, &out->last, scratch, user);

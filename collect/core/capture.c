@@ -354,9 +354,9 @@ int capture__finish(struct capture *capture, uint64_t *end)
 {
 	int err;
 
-	*end = now_ns(CLOCK_MONOTONIC);
 	loader__stop(capture->loader);
-	count_machine(capture); /* at once: later switches are not seen */
+	*end = now_ns(CLOCK_MONOTONIC); /* after that: the kernel side was still adding up times */
+	count_machine(capture);		/* at once: later switches are not seen */
 	loader__detach(capture->loader);
 	err = rings__consume(capture->rings);
 	if (!err)
