@@ -76,9 +76,10 @@ struct capture_state {
 	/* Written by the kernel side. */
 	__u32 last_thread; /* the highest thread number given so far */
 	__u64 losses[LOSS_COUNT];
-	__u64 ended;  /* number of recorded threads that have exited */
-	__u64 marked; /* number of threads marked as targets, by all walks over tasks */
-	__u64 left;   /* recorded threads that count_targets found; user space resets it */
+	__u64 ended;   /* number of recorded threads that have exited */
+	__u64 marked;  /* number of threads marked as targets, by all walks over tasks */
+	__u64 entered; /* processes that were moved into the recorded cgroup */
+	__u64 left;    /* recorded threads that count_targets found; user space resets it */
 };
 
 /* Counts of each CPU, in a cache line of its own. */

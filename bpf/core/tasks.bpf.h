@@ -106,11 +106,18 @@ int count_targets(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* A task that is moved into the recorded cgroup becomes a target. */
+/*
+ * A task that is moved into the recorded cgroup becomes a target. @threadgroup: the other threads
+ * of its process are moved with it; user space walks over the tasks to mark them.
+ */
 SEC("tp_btf/cgroup_attach_task")
-int BPF_PROG(on_cgroup_attach, struct cgroup *group, const char *path, struct task_struct *task)
+int BPF_PROG(on_cgroup_attach, struct cgroup *group, const char *path, struct task_struct *task,
+	     bool threadgroup)
 {
-	if (capture.active && is_wanted(task))
-		mark(task, 0);
+	if (!capture.active || !is_wanted(task))
+		return 0;
+	mark(task, 0);
+	if (threadgroup)
+		__sync_fetch_and_add(&capture.entered, 1);
 	return 0;
 }

@@ -331,13 +331,15 @@ int capture__run(struct capture *capture, const volatile sig_atomic_t *stop)
 		ended = wait_for_events(capture, next < end ? next : end) || targets_ended(capture);
 		if (capture->child)
 			child__forward(capture->child, capture->config.to_forward);
-		err = drain(capture);
+		err = loader__mark_entered(capture->loader);
+		if (!err)
+			err = drain(capture);
 		if (err)
 			return err;
 	}
 	if (stop_asked(capture, *stop) && capture->child)
 		child__signal(capture->child, SIGTERM);
-	return 0;
+	return loader__mark_entered(capture->loader); /* since the last wait */
 }
 
 static void count_machine(struct capture *capture)

@@ -49,7 +49,8 @@ struct loader {
 	struct capture_state *state;
 	const struct capture_cpu *cpus;
 	struct bpf_link *kprobe;
-	uint64_t ended; /* capture_state.ended at the last count of threads that are left */
+	uint64_t ended;	  /* capture_state.ended at the last count of threads that are left */
+	uint64_t entered; /* capture_state.entered when all threads of the target were marked */
 };
 
 /* The last warning of libbpf, which prints nothing itself, and the verifier's reason. */
@@ -452,25 +453,40 @@ static int walk_tasks(const struct loader *loader, const char *program)
 	return task_walk__run(loader__program(loader, program), no_event, NULL);
 }
 
-int loader__start(struct loader *loader, uint64_t *marked)
+/* A walk can miss a thread that an unmarked one creates meanwhile; the next one finds it. */
+static int mark_targets(const struct loader *loader)
 {
-	*marked = 0;
-	__atomic_store_n(&loader->state->active, 1, __ATOMIC_SEQ_CST);
-	if (!marks_targets(&loader->config))
-		return 0;
-	/* A walk can miss a thread that an unmarked one creates meanwhile; the next one finds it.
-	 */
 	for (int walk = 0; walk < MAX_WALKS; walk++) {
 		uint64_t before = loader->state->marked;
 		int err = walk_tasks(loader, "mark_targets");
 
-		if (err)
+		if (err || loader->state->marked == before)
 			return err;
-		*marked = loader->state->marked;
-		if (*marked == before)
-			break;
 	}
 	return 0;
+}
+
+int loader__start(struct loader *loader, uint64_t *marked)
+{
+	int err;
+
+	*marked = 0;
+	__atomic_store_n(&loader->state->active, 1, __ATOMIC_SEQ_CST);
+	if (!marks_targets(&loader->config))
+		return 0;
+	err = mark_targets(loader);
+	*marked = loader->state->marked;
+	return err;
+}
+
+int loader__mark_entered(struct loader *loader)
+{
+	uint64_t entered = __atomic_load_n(&loader->state->entered, __ATOMIC_ACQUIRE);
+
+	if (entered == loader->entered)
+		return 0;
+	loader->entered = entered;
+	return mark_targets(loader);
 }
 
 int loader__any_left(struct loader *loader, bool *any)

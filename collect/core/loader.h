@@ -69,6 +69,12 @@ int loader__open(const struct loader_config *config, const struct loader_object 
 int loader__start(struct loader *loader, uint64_t *marked);
 
 /*
+ * Marks the threads of processes that were moved into the recorded cgroup since the last call. 0 or
+ * an error.
+ */
+int loader__mark_entered(struct loader *loader);
+
+/*
  * Sets *@any to whether recorded threads are left. Counts them only if some have exited since the
  * last call. 0 or an error.
  */
