@@ -293,9 +293,8 @@ static int load_map(struct model_loader *loader, const struct record *record)
 	return array__push(&loader->maps, map);
 }
 
-/* With model_options.distinct_stacks: whether the thread had this stack before. */
-static bool is_repeated_stack(struct model_loader *loader, uint32_t thread, uint32_t kernel,
-			      uint32_t user, bool exact)
+bool model_loader__is_repeated(struct model_loader *loader, uint32_t thread, uint32_t kernel,
+			       uint32_t user, bool exact)
 {
 	uint64_t key, n = loader->seen.n;
 
@@ -333,7 +332,7 @@ static int load_sample(struct model_loader *loader, const struct record *record)
 		return -EINVAL;
 	model_loader__extend(loader, from->time, from->time);
 	loader->model->n_samples++;
-	if (is_repeated_stack(loader, thread, sample.kernel, sample.user, true))
+	if (model_loader__is_repeated(loader, thread, sample.kernel, sample.user, true))
 		return 0;
 	return array__push(&loader->model->threads.data[thread].samples, sample);
 }
@@ -377,7 +376,8 @@ static int load_interval(struct model_loader *loader, const struct record *recor
 	if (INTERVAL_SPACING(from->flags) > loader->model->spacing)
 		loader->model->spacing = INTERVAL_SPACING(from->flags);
 	/* The same code waits for different locks, whose variables have names, too. */
-	if (is_repeated_stack(loader, thread, interval.kernel, interval.user, from->syscall < 0) &&
+	if (model_loader__is_repeated(loader, thread, interval.kernel, interval.user,
+				      from->syscall < 0) &&
 	    !is_new_futex(loader, thread, interval.object))
 		return 0;
 	return array__push(&loader->model->threads.data[thread].intervals, interval);
@@ -398,7 +398,7 @@ static int load_wake(struct model_loader *loader, const struct record *record)
 
 	if (!thread)
 		return -EINVAL;
-	if (is_repeated_stack(loader, waker, wake.kernel, wake.user, true))
+	if (model_loader__is_repeated(loader, waker, wake.kernel, wake.user, true))
 		return 0;
 	return array__push(&loader->model->threads.data[thread].wakes, wake);
 }
@@ -458,7 +458,7 @@ static int load_idle(struct model_loader *loader, const struct record *record)
 	if (!index)
 		return -EINVAL;
 	model_loader__extend(loader, from->since, from->since + from->ns);
-	if (is_repeated_stack(loader, idle.thread, idle.kernel, idle.user, true))
+	if (model_loader__is_repeated(loader, idle.thread, idle.kernel, idle.user, true))
 		return 0;
 	return array__push(&loader->model->devices.data[index].idles, idle);
 }

@@ -77,6 +77,10 @@ uint32_t model_loader__string(const struct model_loader *loader, uint32_t number
 uint32_t model_loader__thread(struct model_loader *loader, uint32_t number);
 uint32_t model_loader__raw_stack(struct model_loader *loader, uint32_t number);
 
+/* With model_options.distinct_stacks: whether the thread had these raw stacks before. */
+bool model_loader__is_repeated(struct model_loader *loader, uint32_t thread, uint32_t kernel,
+			       uint32_t user, bool exact);
+
 /* The recording has something in [@from, @until]. */
 void model_loader__extend(struct model_loader *loader, uint64_t from, uint64_t until);
 

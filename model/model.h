@@ -368,7 +368,7 @@ struct model {
 
 struct model_options {
 	/*
-	 * Keep only one sample or interval per thread and stack: enough to find all
+	 * Keep only one sample, interval or call per thread and stack: enough to find all
 	 * addresses, in little memory.
 	 */
 	bool distinct_stacks;

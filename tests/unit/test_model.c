@@ -567,9 +567,39 @@ static void intervals_are_found_by_time(void **state)
 	}
 }
 
+static void one_event_of_each_stack_is_kept(void **state)
+{
+	const struct model_options options = {.distinct_stacks = true};
+	struct synthetic made = synthetic__begin();
+	uint32_t stacks[] = {USER_STACK(&made, 0x400010), USER_STACK(&made, 0x400020)};
+	struct model *model;
+
+	synthetic__thread(&made, 1, 100, 100, 0, 0, "prog");
+	for (uint32_t i = 0; i < 10; i++) {
+		synthetic__sample(&made, 1, i * MS, 1, 0, stacks[0]);
+		synthetic__put(&made, (struct record){.type = RECORD_CALL,
+						      .call = {.thread = 1,
+							       .time = START + i * MS,
+							       .stack = stacks[i % 2]}});
+		synthetic__put(&made,
+			       (struct record){.type = RECORD_SHORT_CALLS,
+					       .short_calls = {.thread = 1,
+							       .time = START + i * MS,
+							       .stack = USER_STACK(&made, 9)}});
+	}
+	assert_int_equal(recording_writer__close(made.writer), 0);
+	assert_int_equal(model__load(made.path, &options, &model), 0);
+	assert_int_equal(find_thread(model, 100)->samples.n, 1);
+	assert_int_equal(find_thread(model, 100)->calls.n, 2);
+	assert_int_equal(find_thread(model, 100)->short_calls.n, 1);
+	synthetic__remove(&made);
+	model__free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_event_of_each_stack_is_kept),
 		cmocka_unit_test(intervals_are_found_by_time),
 		cmocka_unit_test(a_waker_becomes_a_target),
 		cmocka_unit_test(timelines_are_sorted),
