@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -17,6 +18,7 @@ struct rings {
 	event_fn on_event;
 	void *arg;
 	struct ring_buffer *consumer;
+	int epoll; /* polls readable after a wakeup, that of libbpf while a ring has any event */
 	uint32_t n;
 	int maps[MAX_RINGS];
 };
@@ -41,6 +43,7 @@ static int on_ring_event(void *arg, void *data, size_t size)
 
 static int add_ring(struct rings *rings, size_t bytes)
 {
+	struct epoll_event wakeup = {.events = EPOLLIN | EPOLLET};
 	int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "dwell_ring", 0, 0, (uint32_t)bytes, NULL);
 	int err = 0;
 
@@ -53,6 +56,8 @@ static int add_ring(struct rings *rings, size_t bytes)
 	} else {
 		err = ring_buffer__add(rings->consumer, fd, on_ring_event, rings);
 	}
+	if (!err && epoll_ctl(rings->epoll, EPOLL_CTL_ADD, fd, &wakeup))
+		err = -errno;
 	return err ? error__errno(err, "cannot map the ring buffers") : 0;
 }
 
@@ -65,6 +70,9 @@ int rings__new(size_t bytes, event_fn on_event, void *arg, struct rings **out)
 		return -ENOMEM;
 	rings->on_event = on_event;
 	rings->arg = arg;
+	rings->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (rings->epoll < 0)
+		return -errno;
 	while (rings->n < wanted) {
 		int err = add_ring(rings, bytes);
 
@@ -83,13 +91,17 @@ const int *rings__maps(const struct rings *rings, uint32_t *n)
 
 int rings__fd(const struct rings *rings)
 {
-	return ring_buffer__epoll_fd(rings->consumer);
+	return rings->epoll;
 }
 
 int rings__consume(struct rings *rings)
 {
-	int n = ring_buffer__consume(rings->consumer);
+	struct epoll_event wakeups[MAX_RINGS];
+	int n;
 
+	/* Takes the wakeups, which poll() does not; before the events, so that none is missed. */
+	(void)epoll_wait(rings->epoll, wakeups, MAX_RINGS, 0);
+	n = ring_buffer__consume(rings->consumer);
 	return n < 0 ? error__errno(n, "cannot read the ring buffers") : 0;
 }
 
@@ -98,5 +110,7 @@ void rings__free(struct rings *rings)
 	ring_buffer__free(rings->consumer);
 	for (uint32_t i = 0; i < rings->n; i++)
 		close(rings->maps[i]);
+	if (rings->epoll >= 0)
+		close(rings->epoll);
 	free(rings);
 }

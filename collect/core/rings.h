@@ -19,7 +19,10 @@ int rings__new(size_t bytes, event_fn on_event, void *arg, struct rings **out);
 /* The descriptors of their *@n maps, a power of two, which stay the rings'. */
 const int *rings__maps(const struct rings *rings, uint32_t *n);
 
-/* A descriptor that polls readable when a ring is filled to capture_settings.ring_wake_at. */
+/*
+ * A descriptor that polls readable if a ring was filled to capture_settings.ring_wake_at since the
+ * last rings__consume().
+ */
 int rings__fd(const struct rings *rings);
 
 /* Passes all queued events to on_event. 0 or a negative errno with a message. */
