@@ -30,23 +30,6 @@ DEFINE_TIME_ORDER(model_idle, since)
 DEFINE_TIME_ORDER(model_request, completed)
 DEFINE_TIME_ORDER(model_span, ended)
 
-/* Sorts only if necessary: most timelines are sorted already. */
-static void sort_timeline(void *data, size_t n, size_t size,
-			  int (*order)(const void *, const void *))
-{
-	for (size_t i = 1; i < n; i++) {
-		char *at = (char *)data + i * size;
-
-		if (order(at - size, at) > 0) {
-			qsort(data, n, size, order);
-			return;
-		}
-	}
-}
-
-#define TIMELINE_SORT(array, order)                                                                \
-	sort_timeline((array).data, (array).n, sizeof(*(array).data), (order))
-
 /* Removes names that repeat the previous one: exec reports the new name twice. */
 static void merge_comms(struct model_thread *thread)
 {
@@ -81,7 +64,7 @@ static int join_requests(struct model *model)
 	struct map64 by_number = {};
 	int err = 0;
 
-	TIMELINE_SORT(model->requests, compare_model_request);
+	array__sort(&model->requests, compare_model_request);
 	for (size_t i = 0; i < model->requests.n && !err; i++)
 		if (!map64__put(&by_number, model->requests.data[i].number, i + 1))
 			err = -ENOMEM;
@@ -124,14 +107,14 @@ int model_loader__timelines(struct model_loader *loader)
 			if (array__push(&thread->comms, unnamed))
 				return -ENOMEM;
 		}
-		TIMELINE_SORT(thread->comms, compare_model_comm);
+		array__sort(&thread->comms, compare_model_comm);
 		merge_comms(thread);
-		TIMELINE_SORT(thread->execs, compare_model_exec);
-		TIMELINE_SORT(thread->samples, compare_model_sample);
-		TIMELINE_SORT(thread->intervals, compare_model_interval);
-		TIMELINE_SORT(thread->wakes, compare_model_wake);
-		TIMELINE_SORT(thread->annotations, compare_model_annotation);
-		TIMELINE_SORT(thread->calls, compare_model_call);
+		array__sort(&thread->execs, compare_model_exec);
+		array__sort(&thread->samples, compare_model_sample);
+		array__sort(&thread->intervals, compare_model_interval);
+		array__sort(&thread->wakes, compare_model_wake);
+		array__sort(&thread->annotations, compare_model_annotation);
+		array__sort(&thread->calls, compare_model_call);
 		join_wakes(thread);
 		if (thread->created == MODEL_FOREVER)
 			thread->created = first_time(thread, model->start);
@@ -141,7 +124,7 @@ int model_loader__timelines(struct model_loader *loader)
 			thread->ended = thread->created;
 	}
 	for (size_t i = 1; i < model->devices.n; i++)
-		TIMELINE_SORT(model->devices.data[i].idles, compare_model_idle);
+		array__sort(&model->devices.data[i].idles, compare_model_idle);
 	return join_requests(model);
 }
 
@@ -151,6 +134,6 @@ int model_loader__spans(struct model_loader *loader)
 
 	if (annotated_spans__add(model) || tagged_spans__add(model))
 		return -ENOMEM;
-	TIMELINE_SORT(model->spans, compare_model_span);
+	array__sort(&model->spans, compare_model_span);
 	return 0;
 }

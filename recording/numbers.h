@@ -16,7 +16,6 @@ enum number_kind {
 	NUMBER_STACK,  /* its record may come after references to it */
 	NUMBER_THREAD, /* so may a thread's, from another CPU; or it was lost */
 	NUMBER_DEVICE, /* as threads, and a device has several records */
-	NUMBER_KINDS,
 };
 
 /*

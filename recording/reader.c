@@ -237,10 +237,8 @@ static void end_chunk(struct recording_reader *reader, bool broken)
 	const struct chunk_place *place = &reader->chunks.data[reader->chunks.n - 1];
 
 	reader->in_chunk = false;
-	if (!broken && reader->chunk_records == place->header.records)
-		return;
-	if (!reader->faults.damaged++)
-		reader->faults.damage_at = place->offset;
+	if (broken || reader->chunk_records != place->header.records)
+		recording_reader__count_damage(reader, place->offset);
 }
 
 int recording_reader__next(struct recording_reader *reader, struct record *record)

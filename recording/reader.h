@@ -59,5 +59,8 @@ struct recording_reader {
 	char warning[512];
 };
 
+/* The chunk at @offset of the file, or what may be one, is damaged. */
+void recording_reader__count_damage(struct recording_reader *reader, uint64_t offset);
+
 /* Reads the next data chunk and starts decoding it. Returns 1, 0 at the end, or -errno. */
 int recording_reader__next_chunk(struct recording_reader *reader);

@@ -13,7 +13,7 @@ static int reader_error(const struct recording_reader *reader, int err)
 	return error__errno(err, "cannot read %s", reader->path);
 }
 
-static void count_damage(struct recording_reader *reader, uint64_t offset)
+void recording_reader__count_damage(struct recording_reader *reader, uint64_t offset)
 {
 	if (!reader->faults.damaged++)
 		reader->faults.damage_at = offset;
@@ -78,7 +78,7 @@ static int find_chunk(struct recording_reader *reader, struct chunk_place *place
 			return reader_error(reader, err);
 		if (err == 0)
 			return end_reading(reader, true);
-		count_damage(reader, reader->offset);
+		recording_reader__count_damage(reader, reader->offset);
 		advance(reader, next);
 	}
 }
@@ -175,7 +175,7 @@ static int take_chunk(struct recording_reader *reader, const struct chunk_place 
 		return whole;
 	advance(reader, place->offset + CHUNK_HEADER_SIZE + header->stored_size);
 	if (!whole || !check_order(reader, header)) {
-		count_damage(reader, place->offset);
+		recording_reader__count_damage(reader, place->offset);
 		return 0;
 	}
 	if (header->type == CHUNK_INDEX && !reader->indexed) {
@@ -189,7 +189,7 @@ static int take_chunk(struct recording_reader *reader, const struct chunk_place 
 	whole = begin_chunk(reader, header);
 	if (whole <= 0) {
 		if (!whole)
-			count_damage(reader, place->offset);
+			recording_reader__count_damage(reader, place->offset);
 		return whole;
 	}
 	if (array__push(&reader->chunks, *place))

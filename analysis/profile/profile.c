@@ -23,11 +23,6 @@ static const struct {
 	{"srcline", PROFILE_LINE},
 };
 
-const char *profile_key__name(enum profile_key key)
-{
-	return key_names[key];
-}
-
 int profile_key__parse(const char *name, size_t n)
 {
 	for (int key = 0; key < PROFILE_KEY_COUNT; key++)

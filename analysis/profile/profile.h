@@ -23,10 +23,8 @@ enum profile_key {
 	PROFILE_KEY_COUNT,
 };
 
-/* "comm", "pid", ... as in --sort. */
-const char *profile_key__name(enum profile_key key);
-
-/* The enum profile_key of @name, of @n bytes; -1: there is none. */
+/* The enum profile_key of @name ("comm", "pid", ... as in --sort), of @n bytes; -1: there is none.
+ */
 int profile_key__parse(const char *name, size_t n);
 
 struct profile_options {

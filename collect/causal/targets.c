@@ -492,7 +492,6 @@ int causal_targets__select(struct causal_targets *targets, struct causal_target_
 	if (err)
 		return error__errno(err, "'%s' has too much code", target->target.name);
 	virtual_time__settle(targets->vtime, settle_time(targets, target));
-	target->experiments++;
 	return 0;
 }
 

@@ -18,7 +18,6 @@ struct causal_target_at {
 	struct kind_set kinds;
 	struct causal_ranges ranges;
 	struct causal_ranges callers;
-	uint64_t experiments;
 };
 
 struct causal_targets;

@@ -440,7 +440,6 @@ void virtual_time__counts(const struct virtual_time *vtime, struct virtual_time_
 		.global_ns = virtual_time__global(vtime),
 		.sampled_ns = bss->causal_sampled_ns,
 		.pauses = bss->causal_pauses,
-		.paused_ns = bss->causal_paused_ns,
 		.places_lost = bss->causal_places_lost,
 	};
 	for (size_t cpu = 0; cpu < ARRAY_SIZE(bss->causal_counts); cpu++)
@@ -454,7 +453,6 @@ void virtual_time__counts(const struct virtual_time *vtime, struct virtual_time_
 		const struct causal_slot *slot = &vtime->area->slot[i];
 
 		counts->pauses += slot->tid ? slot->pauses : 0;
-		counts->paused_ns += slot->tid ? slot->paused_ns : 0;
 	}
 }
 

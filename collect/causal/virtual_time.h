@@ -131,7 +131,6 @@ struct virtual_time_counts {
 	uint64_t sampled_ns; /* of samples in scope */
 	uint64_t class_ns[CLASS_COUNT];
 	uint64_t pauses;
-	uint64_t paused_ns; /* by all threads together */
 	uint64_t unpaused[CAUSAL_UNPAUSED];
 	uint32_t unpaused_tid[CAUSAL_UNPAUSED]; /* the first thread of each */
 	uint64_t places_lost;

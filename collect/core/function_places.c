@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "abi/probe_exit.h"
@@ -73,6 +74,20 @@ int function_places__find(struct code *code, int fd, uint64_t address,
 		err = -ENOTSUP;
 	code_exits__free(&found);
 	return err;
+}
+
+const char function_places__unsupported[] =
+	"its exceptions or its runtime (Go) do not allow return probes, and its returns were not "
+	"found";
+
+bool function_places__is_new(struct map64 *searched, int fd)
+{
+	size_t n = searched->n;
+	struct stat stats;
+
+	return fd >= 0 && !fstat(fd, &stats) &&
+	       map64__put(searched, hash__add(hash__mix(stats.st_dev), stats.st_ino), 1) &&
+	       searched->n > n;
 }
 
 void function_places__free(struct function_places *places)

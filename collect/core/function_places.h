@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "base/hash.h"
 #include "collect/core/uprobes.h"
 #include "symbols/code/code.h"
 
@@ -27,4 +28,13 @@ struct function_places {
 int function_places__find(struct code *code, int fd, uint64_t address,
 			  struct function_places *places);
 
+/* Why, to a user, if it was -ENOTSUP. */
+extern const char function_places__unsupported[];
+
 void function_places__free(struct function_places *places);
+
+/*
+ * Adds the file open at @fd to those that were searched for functions, by device and inode. False:
+ * it was among them, there is none, or memory ran out.
+ */
+bool function_places__is_new(struct map64 *searched, int fd);

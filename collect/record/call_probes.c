@@ -7,7 +7,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -273,8 +272,7 @@ static void note_result(struct pattern_state *state, int err)
 	else if (err == -E2BIG)
 		state->error = "there are more than 4094 functions: some are not measured";
 	else if (err == -ENOTSUP)
-		state->error = "its exceptions or its runtime (Go) do not allow return probes, and "
-			       "its returns were not found";
+		state->error = function_places__unsupported;
 	else if (err && err != -ENOENT && err != -ENOEXEC)
 		state->error = "the kernel refuses probes in its code";
 }
@@ -518,13 +516,9 @@ int call_probes__new(const struct call_probes_config *config, struct call_probes
 
 void call_probes__add_file(struct call_probes *probes, int fd, const char *path)
 {
-	struct stat stats;
-	size_t n = probes->searched.n;
 	struct found_file file = {.fd = -1};
 
-	if (fd < 0 || !is_of_interest(probes, path) || fstat(fd, &stats) ||
-	    !map64__put(&probes->searched, hash__add(hash__mix(stats.st_dev), stats.st_ino), 1) ||
-	    probes->searched.n == n)
+	if (!is_of_interest(probes, path) || !function_places__is_new(&probes->searched, fd))
 		return;
 	if (!probes->started) {
 		search_file(probes, fd, path);

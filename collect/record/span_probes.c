@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "abi/span.h"
@@ -137,8 +136,7 @@ static void add_source(struct span_probes *probes, size_t source, int fd, const 
 	}
 	state->found |= !err || err == -ENOTSUP;
 	if (err == -ENOTSUP)
-		state->error = "its exceptions or its runtime (Go) do not allow return probes, and "
-			       "its returns were not found";
+		state->error = function_places__unsupported;
 	else if (err == -ENOTUNIQ)
 		state->error = "several functions have that name: give more of it";
 	else if (err && err != -ENOENT && err != -ENOEXEC && !state->error)
@@ -147,12 +145,7 @@ static void add_source(struct span_probes *probes, size_t source, int fd, const 
 
 void span_probes__add_file(struct span_probes *probes, int fd, const char *path)
 {
-	struct stat stats;
-	size_t n = probes->files.n;
-
-	if (fd < 0 || fstat(fd, &stats) ||
-	    !map64__put(&probes->files, hash__add(hash__mix(stats.st_dev), stats.st_ino), 1) ||
-	    probes->files.n == n)
+	if (!function_places__is_new(&probes->files, fd))
 		return;
 	for (size_t i = 0; i < probes->sources->sources.n; i++)
 		add_source(probes, i, fd, path);
