@@ -6,27 +6,41 @@
 #pragma once
 
 #include "bpf/core/state.bpf.h"
+#include "bpf/core/tasks.bpf.h"
 #include "bpf/core/unwind.bpf.h"
 
-/* sched_process_fork: threads that a recorded thread creates are recorded like that. */
+/* Whether @child, created by the thread @parent, enters the recorded cgroup by that. */
+static __always_inline bool is_created_inside(const struct thread_state *parent,
+					      struct task_struct *child)
+{
+	return settings.target_kind == TARGET_CGROUP && (!parent || parent->flags & STATE_HELPER) &&
+	       is_wanted(child);
+}
+
+/*
+ * sched_process_fork: threads that a recorded thread creates are recorded like that. A process that
+ * another one creates in the recorded cgroup is recorded like one that enters it: without a parent,
+ * and user space reads what it has mapped.
+ */
 static __always_inline struct thread_state *thread_created(struct task_struct *parent,
 							   struct task_struct *child)
 {
 	struct thread_state *state;
-	__u32 parent_number;
-	__u8 helper;
+	__u32 parent_number = 0;
+	__u8 flags = 0;
 
 	if (!capture.active || !settings.follow)
 		return NULL;
 	state = target_state(parent);
-	if (!state || (state->flags & STATE_HELPER && !settings.linked))
-		return NULL;
-	helper = state->flags & STATE_HELPER;
-	parent_number = state->thread;
-	if (!(state->flags & STATE_ANNOUNCED))
-		announce(parent, state, 0);
-	state = begin_state(child, bpf_ktime_get_ns(), STATE_TARGET | STATE_CREATED | helper,
-			    RUN_STATE_OFF_CPU);
+	if (!is_created_inside(state, child)) {
+		if (!state || (state->flags & STATE_HELPER && !settings.linked))
+			return NULL;
+		flags = STATE_CREATED | (state->flags & STATE_HELPER);
+		parent_number = state->thread;
+		if (!(state->flags & STATE_ANNOUNCED))
+			announce(parent, state, 0);
+	}
+	state = begin_state(child, bpf_ktime_get_ns(), STATE_TARGET | flags, RUN_STATE_OFF_CPU);
 	if (!state)
 		return NULL;
 	state->class = CLASS_SCHED;

@@ -52,6 +52,10 @@ my $recorder = start({name => 'recorder'}, $DWELL, 'record', '-o', 'group.data',
 ok(wait_for(60, sub { has('group.data', $inside) }), 'the group is recorded');
 spew("$group/cgroup.procs", $entering);
 ok(wait_for(30, sub { has('group.data', $entering) }), 'a process enters');
+begin(program('born_inside'), $group, '--ready', 'born');
+ok(wait_for(30, sub { -s 'born' }), 'and another one is created there');
+my $born = slurp('born') =~ s/\n//r;
+ok(wait_for(30, sub { has('group.data', $born) }), 'which is recorded, too');
 is(stop($recorder, 'INT')->{status}, 0, 'record --cgroup');
 
 my @threads = @{report('-i', 'group.data')->{threads}};
