@@ -7,6 +7,7 @@
 #include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -75,9 +76,12 @@ static void each_in_proc(void (*process)(void *arg, uint32_t pid), void *arg)
 	}
 }
 
+/* A cgroup and those below it, which are its subdirectories. */
 static void each_in_cgroup(const char *cgroup, void (*process)(void *arg, uint32_t pid), void *arg)
 {
+	_cleanup_closedir_ DIR *dir = opendir(cgroup);
 	_cleanup_fclose_ FILE *file = NULL;
+	const struct dirent *entry;
 	char path[PATH_MAX];
 	uint32_t pid;
 
@@ -85,6 +89,13 @@ static void each_in_cgroup(const char *cgroup, void (*process)(void *arg, uint32
 	file = fopen(path, "re");
 	while (file && fscanf(file, "%" SCNu32, &pid) == 1)
 		process(arg, pid);
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_type != DT_DIR || !strcmp(entry->d_name, ".") ||
+		    !strcmp(entry->d_name, ".."))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", cgroup, entry->d_name);
+		each_in_cgroup(path, process, arg);
+	}
 }
 
 void targets__each_process(enum capture_target target, const pid_t *ids, size_t n_ids,
