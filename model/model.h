@@ -208,7 +208,7 @@ struct model_thread {
 	ARRAY(struct model_wake) wakes;		     /* by time */
 	ARRAY(struct model_annotation) annotations;  /* by time */
 	ARRAY(struct model_call) calls;		     /* by end */
-	ARRAY(struct model_short_calls) short_calls; /* by time */
+	ARRAY(struct model_short_calls) short_calls; /* as they come in the recording */
 	struct model_coverage coverage;		     /* by a scanner of its calls */
 };
 

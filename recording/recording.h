@@ -53,7 +53,8 @@ enum record_type {
  * interface_N (name of the network device with index N), machine_busy_ns and
  * machine_idle_ns (sums over all CPUs), machine_switches and machine_switches_told (context
  * switches of all CPUs during the recording: counted by the kernel, and reported by its
- * tracepoints).
+ * tracepoints), and if the sampling clocks were throttled, slowest_clock_ns (the longest distance
+ * between ticks) and clock_share (the thousandths of a CPU that all ticks would have taken).
  */
 struct record_meta {
 	uint32_t key;	/* string; see above */
@@ -474,8 +475,9 @@ int recording_reader__open(const char *path, struct recording_reader **out);
  *   as 0.
  * - The record of a stack may come after references to it, once, or never. The record of a
  *   thread may come later, or never if the recorder lost it.
- * - Numbers are at most 65536 + 4 * (bytes of the file read so far), so that arrays can be
- *   indexed by them.
+ * - Numbers of strings, stacks, DSOs, objects, threads and devices are at most 65536 + 4 * (bytes
+ *   of the file read so far), so that arrays can be indexed by them. Those of requests and probes
+ *   may be any.
  * - Enums are in range; flags may have unknown bits. Strings are NUL-terminated. Stacks have at
  *   most 4096 frames.
  * - Times are at most INT64_MAX, and so is t_out + blocked_ns + runq_ns. start + size of a

@@ -23,8 +23,7 @@ enum profile_key {
 	PROFILE_KEY_COUNT,
 };
 
-/* The enum profile_key of @name ("comm", "pid", ... as in --sort), of @n bytes; -1: there is none.
- */
+/* The enum profile_key of @name, "comm", "pid", ... as in --sort, of @n bytes; -1: none. */
 int profile_key__parse(const char *name, size_t n);
 
 struct profile_options {
