@@ -227,6 +227,8 @@ int kernel__probe(struct kernel_info *info, struct btf **types)
 		.sock_length = has_tracepoint(btf, "sock_send_length") &&
 			       has_tracepoint(btf, "sk_data_ready"),
 		.bpf_loop = has_function(btf, "bpf_loop"),
+		/* It came with what hash maps allocate by. */
+		.hash_allocates = btf__find_by_name_kind(btf, "bpf_mem_alloc", BTF_KIND_STRUCT) > 0,
 		.reliable_task_storage = has_function(btf, "bpf_task_storage_get_recur"),
 		.copy_from_user_task = has_function(btf, "bpf_copy_from_user_task"),
 		.uprobe_multi =

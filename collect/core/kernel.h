@@ -8,11 +8,12 @@
 struct btf;
 
 struct kernel_info {
-	bool sched_exit_tp; /* 6.15: the end of __schedule() in the thread that runs again */
-	bool contention;    /* 5.19: lock:contention_begin and _end */
-	bool io_start;	    /* 6.5: block:block_io_start */
-	bool sock_length;   /* 6.3: sock:sock_send_length, _recv_length and sk_data_ready */
-	bool bpf_loop;	    /* 5.17: user stacks can be walked by unwind tables */
+	bool sched_exit_tp;  /* 6.15: the end of __schedule() in the thread that runs again */
+	bool contention;     /* 5.19: lock:contention_begin and _end */
+	bool io_start;	     /* 6.5: block:block_io_start */
+	bool sock_length;    /* 6.3: sock:sock_send_length, _recv_length and sk_data_ready */
+	bool bpf_loop;	     /* 5.17: user stacks can be walked by unwind tables */
+	bool hash_allocates; /* 6.1: hash maps of perf_event programs may allocate their elements */
 	bool reliable_task_storage;    /* 6.2: look-ups work in an interrupt of a look-up, too */
 	bool copy_from_user_task;      /* 5.18: user memory of a sleeping task can be read */
 	bool uprobe_multi;	       /* 6.6: one link for probes at many places */

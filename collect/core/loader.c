@@ -15,6 +15,7 @@
 #include "abi/targets.h"
 #include "base/error.h"
 #include "base/syscalls.h"
+#include "collect/core/hash_maps.h"
 #include "collect/core/kernel_types.h"
 #include "collect/core/task_walk.h"
 
@@ -258,6 +259,8 @@ static int size_maps(const struct loader *loader)
 		err = bpf_map__set_max_entries(find_map(loader, "connections"), 1);
 	if (!err && loader->settings->states_in_hash == 0)
 		err = bpf_map__set_max_entries(find_map(loader, "hashed_states"), 1);
+	if (!err)
+		err = hash_maps__allocate(loader->object, &loader->kernel);
 	if (!err) /* the rings have the same type and size */
 		err = bpf_map__set_inner_map_fd(rings, loader->rings[0]);
 	return err;
