@@ -5,7 +5,10 @@
  */
 #pragma once
 
+#include "abi/proportion.h"
 #include "bpf/causal/hits.bpf.h"
+
+#define MAX_OVERTAKEN 65536 /* so that the sum of their times does not overflow */
 
 static __always_inline bool causal_speeds_up_queue(void)
 {
@@ -17,6 +20,12 @@ static __always_inline bool causal_speeds_up_queue(void)
 static __always_inline __u64 wrapping_min(__u64 a, __u64 b)
 {
 	return (__s64)(a - b) < 0 ? a : b;
+}
+
+/* (A global function, so that it is verified once.) */
+__noinline __u64 causal_proportion(__u64 value, __u64 part, __u64 whole)
+{
+	return proportion(value, part, whole);
 }
 
 /*
@@ -34,7 +43,7 @@ static __always_inline __u64 causal_global_growth(const struct causal_area *area
 	    waker->product.wait_credit_from >= sleeper->since || !length)
 		return growth;
 	before = sleeper->since - waker->product.wait_credit_from;
-	before = before < length ? waker->product.wait_credit_ns * before / length
+	before = before < length ? causal_proportion(waker->product.wait_credit_ns, before, length)
 				 : waker->product.wait_credit_ns;
 	return growth > before ? growth - before : 0;
 }
@@ -264,13 +273,15 @@ static __always_inline __u64 causal_overtaking_discount(struct thread_state *sta
 	const struct cpu_state *left =
 		&cpu_states[(state->product.last_cpu - 1) & (CAPTURE_MAX_CPUS - 1)];
 	__u64 ran = state->since - state->ran_at, waited = wake - state->since;
-	__u64 discount;
-	__u32 others;
+	__u64 discount, others;
 
 	if (!state->product.cpus_full || !state->product.last_cpu || wake <= state->since)
 		return 0;
-	others = left->product.runs - state->product.last_cpu_runs;
-	state->product.overtaking_debt += others * ran * waited / (now - state->since);
+	others = (__u32)(left->product.runs - state->product.last_cpu_runs);
+	if (others > MAX_OVERTAKEN)
+		others = MAX_OVERTAKEN;
+	state->product.overtaking_debt +=
+		others * causal_proportion(ran, waited, now - state->since);
 	discount = wrapping_min(state->product.overtaking_debt, waited);
 	state->product.overtaking_debt -= discount;
 	return discount;
