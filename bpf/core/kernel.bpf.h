@@ -80,6 +80,7 @@ struct css_set {
 } CORE;
 
 struct qstr {
+	unsigned int hash; /* of the name */
 	const unsigned char *name;
 } CORE;
 
@@ -112,6 +113,7 @@ struct inode {
 	__s64 i_size;
 	struct super_block *i_sb;
 	unsigned long i_ino;
+	__u32 i_generation; /* another one when the number is used again */
 } CORE;
 
 struct file {

@@ -21,10 +21,10 @@
 #define MSG_PEEK	2
 #define TCP_DATA_OFFSET 12 /* in the header: the byte with its length in words */
 
-/* Identifies files whose path was sent to user space. */
+/* Identifies files whose path was sent to user space, as long as they have it. */
 struct file_key {
 	__u64 inode;
-	__u64 device;
+	__u64 name; /* see file_name() */
 };
 
 struct {
@@ -85,13 +85,27 @@ static long path_step(__u32 index, void *arg)
 }
 
 /*
+ * A hash of @device and what changes if @file is renamed, or its inode number used again. (Not
+ * inlined: the frame of the caller is one of the last in a long chain.)
+ */
+static __noinline __u64 file_name(struct file *file, __u64 device)
+{
+	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry);
+	__u64 name = (__u64)BPF_CORE_READ(dentry, d_name.hash) << 32 |
+		     BPF_CORE_READ(file, f_inode, i_generation);
+
+	name = (name ^ device << 16) * 0x9e3779b97f4a7c15;
+	return name ^ (__u64)BPF_CORE_READ(dentry, d_parent);
+}
+
+/*
  * Sends the path of the struct file at @address, unless it was sent before. (A global function, so
  * that it is verified once, not for each path that leads to it.)
  */
 __noinline int send_path(__u64 address, __u32 thread, __u64 time, __u64 inode, __u64 device)
 {
 	struct file *file = (void *)address;
-	struct file_key key = {inode, device};
+	struct file_key key = {inode, file_name(file, device)};
 	struct event_file *event;
 	struct path_walk walk = {};
 	__u32 zero = 0;

@@ -25,9 +25,15 @@ struct live {
 	bool ended;	/* on_end() was called, */
 	bool after_end; /* and an event came that it did not hand in */
 	bool handing_in;
-	uint64_t stop_after;  /* ticks; 0: never */
-	atomic_uint signals; /* to forward */
+	uint64_t stop_after;		    /* ticks; 0: never */
+	atomic_uint signals;		    /* to forward */
+	uint64_t named_before, named_after; /* paths of files that end in these names */
 };
+
+static bool is_named(const struct event_file *file, const char *name)
+{
+	return file->size > strlen(name) && !strcmp(file->names, name);
+}
 
 static void on_event(void *arg, const struct event_header *event, size_t size)
 {
@@ -37,6 +43,10 @@ static void on_event(void *arg, const struct event_header *event, size_t size)
 	assert_in_range(event->type, 1, 15);
 	assert_int_not_equal(event->type, EVENT_DEFERRED);
 	live->events[event->type]++;
+	if (event->type == EVENT_FILE) {
+		live->named_before += is_named((const void *)event, "before");
+		live->named_after += is_named((const void *)event, "after");
+	}
 	if (event->type == EVENT_INTERVAL && !capture__command_ended(live->capture))
 		live->before_the_end++;
 	live->after_end |= live->ended && !live->handing_in && event->type != EVENT_STACKS;
@@ -165,6 +175,26 @@ static void several_captures_at_once(void **state)
 	release(&second);
 }
 
+/* A process waits for a pipe twice, which has another name the second time. */
+static void a_renamed_file_has_both_paths(void **state)
+{
+	char *argv[] = {"sh", "-c",
+			"dir=$(mktemp -d) && cd $dir && mkfifo before || exit\n"
+			"(sleep 0.1; echo) > before & read line < before\n"
+			"mv before after\n"
+			"(sleep 0.1; echo) > after & read line < after\n"
+			"rm after; rmdir $dir",
+			NULL};
+	struct live live = {};
+
+	if (geteuid())
+		skip();
+	assert_true(run(&live, argv));
+	assert_int_equal(live.named_before, 1);
+	assert_int_equal(live.named_after, 1);
+	release(&live);
+}
+
 static const void *no_elf(size_t *size)
 {
 	*size = 0;
@@ -209,6 +239,7 @@ int main(void)
 		cmocka_unit_test(events_come_while_the_command_runs),
 		cmocka_unit_test(the_sink_can_end_it),
 		cmocka_unit_test(several_captures_at_once),
+		cmocka_unit_test(a_renamed_file_has_both_paths),
 		cmocka_unit_test(a_product_can_refuse_the_kernel),
 	};
 
