@@ -44,12 +44,13 @@ struct capture_settings {
 	__u64 wakeup_range[2];
 	/* Bytes from a CPU's run queue to its preempt count, see context.bpf.h; 0: unknown. */
 	__s64 preempt_count_from_rq;
-	__u32 period_ns;     /* of sampling */
-	__u32 ring_mask;     /* number of rings, a power of two, - 1 */
-	__u32 pid_namespace; /* inode of dwell's; 0: the initial one */
-	__u32 own_tgid;	     /* dwell's, which is never recorded */
-	__u32 command_tgid;  /* recorded from its exec on; 0: no command */
-	__u32 target_kind;   /* enum target_kind */
+	__u32 period_ns;	/* of sampling */
+	__u32 ring_mask;	/* number of rings, a power of two, - 1 */
+	__u32 pid_namespace;	/* inode of dwell's; 0: the initial one */
+	__u32 own_tgid;		/* dwell's, which is never recorded */
+	__u32 command_tgid;	/* recorded from its exec on; 0: no command */
+	__u32 target_kind;	/* enum target_kind */
+	__u32 user_worker_flag; /* of tasks that work in the kernel for a process; 0: none has it */
 	__s32 nr_poll, nr_ppoll, nr_wait4, nr_waitid;
 	__s32 nr_epoll_wait, nr_epoll_pwait, nr_epoll_pwait2;
 	__u8 trace_mode;	  /* emit intervals without a sampling point, too */

@@ -8,6 +8,3 @@
 const volatile struct capture_settings settings SEC(CAPTURE_SETTINGS_SECTION) = {};
 struct capture_state capture SEC(CAPTURE_STATE_SECTION) = {};
 struct capture_cpu capture_cpus[CAPTURE_MAX_CPUS] SEC(CAPTURE_CPUS_SECTION) = {};
-
-/* A task with one of these flags has no user mode. */
-const volatile __u32 no_user_flags = PF_KTHREAD | PF_IO_WORKER;

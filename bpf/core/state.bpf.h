@@ -212,7 +212,7 @@ static __always_inline struct thread_state *target_state(struct task_struct *tas
 /* Whether @task runs in user mode at times, and makes system calls. */
 static __always_inline bool has_user_mode(const struct task_struct *task)
 {
-	return !(task->flags & no_user_flags);
+	return !(task->flags & (PF_KTHREAD | PF_IO_WORKER | settings.user_worker_flag));
 }
 
 /* False also for an exiting task that has released its memory. */

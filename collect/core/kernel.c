@@ -233,6 +233,7 @@ int kernel__probe(struct kernel_info *info, struct btf **types)
 		.copy_from_user_task = has_function(btf, "bpf_copy_from_user_task"),
 		.uprobe_multi =
 			btf__find_by_name_kind(btf, "bpf_uprobe_multi_link", BTF_KIND_STRUCT) > 0,
+		.user_worker = member_offset(btf, "kernel_clone_args", "user_worker") >= 0,
 		.finish_task_switch = has_function(btf, "finish_task_switch"),
 		.preempt_count_from_rq = preempt_count_from_rq(btf),
 	};

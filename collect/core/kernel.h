@@ -14,11 +14,12 @@ struct kernel_info {
 	bool sock_length;    /* 6.3: sock:sock_send_length, _recv_length and sk_data_ready */
 	bool bpf_loop;	     /* 5.17: user stacks can be walked by unwind tables */
 	bool hash_allocates; /* 6.1: hash maps of perf_event programs may allocate their elements */
-	bool reliable_task_storage;    /* 6.2: look-ups work in an interrupt of a look-up, too */
-	bool copy_from_user_task;      /* 5.18: user memory of a sleeping task can be read */
-	bool uprobe_multi;	       /* 6.6: one link for probes at many places */
-	bool finish_task_switch;       /* is in BTF: fexit can attach to it */
-	char kprobe[64];	       /* the function for a kprobe, see kernel__find_kprobe() */
+	bool reliable_task_storage; /* 6.2: look-ups work in an interrupt of a look-up, too */
+	bool copy_from_user_task;   /* 5.18: user memory of a sleeping task can be read */
+	bool uprobe_multi;	    /* 6.6: one link for probes at many places */
+	bool finish_task_switch;    /* is in BTF: fexit can attach to it */
+	bool user_worker; /* 6.4: PF_USER_WORKER marks what works in the kernel for a process */
+	char kprobe[64];  /* the function for a kprobe, see kernel__find_kprobe() */
 	uint32_t pid_namespace;	       /* inode of dwell's; 0: the initial one */
 	int64_t preempt_count_from_rq; /* see context.bpf.h; 0: unknown */
 	uint64_t schedule_range[2];    /* __schedule(), from kallsyms; 0: unknown */

@@ -19,7 +19,9 @@
 #include "collect/core/kernel_types.h"
 #include "collect/core/task_walk.h"
 
-#define MAX_WALKS 16
+#define MAX_WALKS      16
+#define PF_USER_WORKER 0x00004000 /* include/linux/sched.h; before 6.4 another flag has this bit   \
+				   */
 
 /*
  * The ladder: places where the stack of a thread that was blocked can be taken, best first. If a
@@ -147,6 +149,7 @@ static void configure(const struct loader *loader)
 		.preempt_count_from_rq = kernel->preempt_count_from_rq,
 		.target_kind = target_kind(config),
 		.target_cgroup = config->cgroup,
+		.user_worker_flag = kernel->user_worker ? PF_USER_WORKER : 0,
 		.nr_poll = SYS_poll,
 		.nr_ppoll = SYS_ppoll,
 		.nr_wait4 = SYS_wait4,
