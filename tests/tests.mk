@@ -100,7 +100,7 @@ $(BUILD)/tests/programs/%.so: $(PROGRAM_OBJECTS)/pic/plugins/%.o $(PROGRAM_OBJEC
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(PROGRAM_FLAGS) -shared -o $@ $^ -lpthread
 
-$(BUILD)/tests/unit/test_hash_maps.o: | $(SKELETONS)
+$(BUILD)/tests/unit/test_hash_maps.o $(BUILD)/tests/unit/test_device.o: | $(SKELETONS)
 
 # The kernel side of test_kinds_kernel.
 $(BUILD)/tests/unit/test_kinds_kernel.o: $(BUILD)/tests/unit/kind_steps.skel.h

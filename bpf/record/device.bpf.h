@@ -49,7 +49,7 @@ struct {
 } devices SEC(".maps");
 
 struct request_state {
-	__u64 begun;
+	__u64 begun;  /* 0: it has completed unseen; the next one at its address begins anew */
 	__u64 issued; /* to the driver; 0: not yet */
 	__u64 sector;
 	__u32 bytes;
@@ -124,8 +124,12 @@ static __always_inline void end_missed_request(struct request *rq, __u64 now)
 		end_flight(device, now);
 }
 
-/* Current creates a request. @anew: one that is known at the same address has completed. */
-static __always_inline void begin_request(struct request *rq, __u64 now, bool anew)
+/*
+ * Current creates a request, unless it is known. @anew: one that is known at the same address has
+ * completed. So has one that was issued to the driver, which did not return it. (Not inlined, like
+ * other functions with such variables on their stack.)
+ */
+static __noinline void begin_request(struct request *rq, __u64 now, bool anew)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	enum waker_context context = context_of(task);
@@ -133,7 +137,7 @@ static __always_inline void begin_request(struct request *rq, __u64 now, bool an
 	__u64 key = (__u64)rq;
 
 	known = bpf_map_lookup_elem(&requests, &key);
-	if (known && !anew)
+	if (known && known->begun && !known->issued && !anew)
 		return;
 	if (known && known->issued)
 		end_missed_request(rq, now);
@@ -186,7 +190,7 @@ static long check_request(struct bpf_map *map, const void *key, void *value, voi
 	if (!request->issued || now < request->issued + OLD_REQUEST_NS ||
 	    BPF_CORE_READ(rq, state) != MQ_RQ_IDLE)
 		return 0;
-	request->issued = 0;
+	request->begun = request->issued = 0;
 	end_missed_request(rq, now);
 	return 0;
 }
@@ -233,7 +237,7 @@ int BPF_PROG(on_io_issue, struct request *rq)
 		check_requests(device, now);
 	begin_request(rq, now, false);
 	request = bpf_map_lookup_elem(&requests, &key);
-	if (!request || request->issued)
+	if (!request)
 		return 0;
 	request->issued = now;
 	request->sector = rq->__sector;
