@@ -19,9 +19,10 @@
 #include "collect/core/kernel_types.h"
 #include "collect/core/task_walk.h"
 
-#define MAX_WALKS      16
-#define PF_USER_WORKER 0x00004000 /* include/linux/sched.h; before 6.4 another flag has this bit   \
-				   */
+#define MAX_WALKS 16
+#define PF_USER_WORKER                                                                             \
+	0x00004000 /* include/linux/sched.h; before 6.4 another flag has this bit                  \
+		    */
 
 /*
  * The ladder: places where the stack of a thread that was blocked can be taken, best first. If a
