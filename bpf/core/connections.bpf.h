@@ -65,8 +65,9 @@ static __noinline void find_unix_listener(struct connection *connection, struct 
 	address = BPF_CORE_READ(socket, addr);
 	if (!address)
 		return;
+	/* With the NUL behind a path, also behind one that fills sun_path. */
 	size = BPF_CORE_READ(address, len) - sizeof(__u16);
-	if (size > sizeof(((struct sockaddr_un *)0)->sun_path))
+	if (size > sizeof(path))
 		return;
 	bpf_probe_read_kernel(path, size,
 			      (void *)address + bpf_core_field_offset(struct unix_address, name) +

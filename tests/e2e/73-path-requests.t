@@ -58,6 +58,13 @@ for my $case (qw(closed queue batch split large pool reconnect greeting)) {
 	}
 }
 
+# The longest path that a socket can have.
+{
+	my $address = "unix:$DIR/" . 's' x (108 - length("$DIR/"));
+	my ($truth, $path) = requests_of($address, 'closed', $address);
+	is($path->{requests}{count}, $truth->{requests}, 'a path of 108 characters: number of requests');
+}
+
 # The same operation by its function, its marks and its probes.
 for my $source ('answer', 'answering', 'usdt:requests:answer__begin,answer__end') {
 	for my $case (qw(closed pool)) {

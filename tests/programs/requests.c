@@ -86,7 +86,8 @@ static int open_socket(struct sockaddr_storage *at, socklen_t *size)
 		struct sockaddr_un *path = (void *)at;
 
 		path->sun_family = AF_UNIX;
-		snprintf(path->sun_path, sizeof(path->sun_path), "%s", address + 5);
+		/* The longest path has no NUL behind it. */
+		memcpy(path->sun_path, address + 5, strnlen(address + 5, sizeof(path->sun_path)));
 		*size = sizeof(*path);
 	} else {
 		struct sockaddr_in *port = (void *)at;
