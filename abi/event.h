@@ -361,7 +361,9 @@ enum loss {
 	 * these, user space reads the count.
 	 */
 	LOSS_PROGRAM_SKIPPED = 6,
-	LOSS_COUNT = 7,
+	/* More requests to disks in flight than are kept. */
+	LOSS_REQUEST = 7,
+	LOSS_COUNT = 8,
 };
 
 _Static_assert(sizeof(struct event_header) == 16, "event_header");

@@ -237,8 +237,10 @@ int BPF_PROG(on_io_issue, struct request *rq)
 		check_requests(device, now);
 	begin_request(rq, now, false);
 	request = bpf_map_lookup_elem(&requests, &key);
-	if (!request)
+	if (!request) {
+		count_loss(LOSS_REQUEST);
 		return 0;
+	}
 	request->issued = now;
 	request->sector = rq->__sector;
 	request->bytes = rq->__data_len;

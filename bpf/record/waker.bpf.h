@@ -87,8 +87,10 @@ static __always_inline struct thread_state *record_wakee(struct task_struct *tas
 	    !target_state(waker) || !wakes_itself(waker, context_of(waker)))
 		return NULL;
 	state = begin_state(task, bpf_ktime_get_ns(), 0, RUN_STATE_UNKNOWN);
-	if (!state)
+	if (!state) {
+		count_loss(LOSS_THREAD_STATE);
 		return NULL;
+	}
 	state->class = task_blocked(task) ? blocked_class(task, state) : CLASS_SCHED;
 	state->interval_flags =
 		INTERVAL_BEGUN_BEFORE | (state->class == CLASS_SCHED ? INTERVAL_PREEMPTED : 0);

@@ -569,7 +569,8 @@ uint64_t loader__switches(const struct loader *loader)
 
 uint64_t loader__skipped(const struct loader *loader)
 {
-	static const char *const names[] = {"on_switch", "on_waking"};
+	static const char *const names[] = {"on_switch", "on_waking", "on_run", "on_run_fexit",
+					    "on_run_kprobe"};
 	uint64_t skipped = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {

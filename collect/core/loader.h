@@ -105,8 +105,8 @@ const struct capture_cpu *loader__cpus(const struct loader *loader);
 uint64_t loader__switches(const struct loader *loader);
 
 /*
- * The number of switches and wakeups that the programs missed because they came in an interrupt of
- * the same program.
+ * The number of switches and wakeups that the programs missed, wholly or in part, because they came
+ * in an interrupt of the same program.
  */
 uint64_t loader__skipped(const struct loader *loader);
 

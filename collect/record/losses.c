@@ -14,6 +14,7 @@ static const char *loss_name(enum loss loss)
 		[LOSS_HIDDEN_WAKE] = "wakers, hidden from tracing by the kernel",
 		[LOSS_PROGRAM_SKIPPED] =
 			"switches or wakeups, skipped by the kernel within a running BPF program",
+		[LOSS_REQUEST] = "requests to disks, more in flight than are kept",
 	};
 
 	return names[loss];
@@ -69,5 +70,6 @@ uint64_t losses__total(const struct capture *capture)
 
 	capture__losses(capture, &losses);
 	return losses.mappings + losses.kernel[LOSS_RING_FULL] + losses.kernel[LOSS_THREAD_STATE] +
-	       losses.kernel[LOSS_WAKE_SKIPPED] + losses.kernel[LOSS_DEFERRED_SKIPPED];
+	       losses.kernel[LOSS_WAKE_SKIPPED] + losses.kernel[LOSS_DEFERRED_SKIPPED] +
+	       losses.kernel[LOSS_REQUEST];
 }

@@ -94,19 +94,30 @@ static bool is_seen(int requests, int fd, void *block)
 	return false;
 }
 
+/* Begins to see requests. A file descriptor to read from; negative: there are no requests here. */
+static int start(struct record_bpf *skeleton, void **block)
+{
+	int fd;
+
+	*block = aligned_alloc(BLOCK, BLOCK);
+	assert_non_null(*block);
+	memset(*block, 1, BLOCK);
+	fd = open_file(*block);
+	if (fd < 0 || record_bpf__load(skeleton) || record_bpf__attach(skeleton))
+		return -1;
+	skeleton->data_capture->capture.active = 1;
+	return fd;
+}
+
 static void a_request_begins_anew(void **state)
 {
 	struct record_bpf *skeleton = open_programs();
-	void *block = aligned_alloc(BLOCK, BLOCK);
-	int fd, requests;
+	void *block;
+	int fd = start(skeleton, &block), requests;
 
-	assert_non_null(block);
-	memset(block, 1, BLOCK);
-	fd = open_file(block);
-	if (fd < 0 || record_bpf__load(skeleton) || record_bpf__attach(skeleton))
+	if (fd < 0)
 		skip();
 	requests = bpf_map__fd(skeleton->maps.requests);
-	skeleton->data_capture->capture.active = 1;
 	if (!is_seen(requests, fd, block))
 		skip(); /* no disk with requests */
 	for (int i = 1; i < READS; i++)
@@ -116,10 +127,38 @@ static void a_request_begins_anew(void **state)
 	record_bpf__destroy(skeleton);
 }
 
+/* With room for one, which stays: any at another address is a loss. */
+static void too_many_requests_are_counted(void **state)
+{
+	struct record_bpf *skeleton = open_programs();
+	const __u64 *losses;
+	uint64_t key, lost = 0;
+	void *block;
+	int fd, requests;
+
+	assert_int_equal(bpf_map__set_max_entries(skeleton->maps.requests, 1), 0);
+	fd = start(skeleton, &block);
+	if (fd < 0)
+		skip();
+	requests = bpf_map__fd(skeleton->maps.requests);
+	losses = skeleton->data_capture->capture.losses;
+	for (int i = 0; i < READS && !lost; i++) {
+		assert_int_equal(pread(fd, block, BLOCK, 0), BLOCK);
+		lost = __atomic_load_n(&losses[LOSS_REQUEST], __ATOMIC_RELAXED);
+	}
+	if (bpf_map_get_next_key(requests, NULL, &key))
+		skip(); /* no disk with requests */
+	assert_true(lost > 0);
+	close(fd);
+	free(block);
+	record_bpf__destroy(skeleton);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_request_begins_anew),
+		cmocka_unit_test(too_many_requests_are_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
