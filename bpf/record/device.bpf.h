@@ -19,7 +19,7 @@ struct gendisk {
 } CORE;
 
 struct request_queue {
-	struct gendisk *disk; /* 5.17 */
+	struct gendisk *disk;
 } CORE;
 
 enum mq_rq_state {
@@ -32,10 +32,6 @@ struct request {
 	unsigned int __data_len;
 	unsigned int cmd_flags;
 	__u64 __sector;
-} CORE;
-
-struct request___5_16 {
-	struct gendisk *rq_disk;
 } CORE;
 
 /* The kernel has block_io_start (6.5). Otherwise only the begin of queued requests is seen. */
@@ -69,13 +65,6 @@ __u32 last_request;
 
 #define REQ_OP_MASK 0xff /* include/linux/blk_types.h; read, write and flush are 0, 1 and 2 */
 
-static __always_inline struct gendisk *disk_of(struct request *rq)
-{
-	if (bpf_core_field_exists(rq->q->disk))
-		return BPF_CORE_READ(rq, q, disk);
-	return BPF_CORE_READ((struct request___5_16 *)rq, rq_disk);
-}
-
 static __noinline struct device_state *new_device(struct gendisk *disk, __u32 key, __u64 now)
 {
 	struct device_state state = {.idle_since = now};
@@ -94,7 +83,7 @@ static __noinline struct device_state *new_device(struct gendisk *disk, __u32 ke
 /* The state of the disk of @rq, one for all of its partitions; NULL: unknown. */
 static __always_inline struct device_state *device_of(struct request *rq, __u64 now)
 {
-	struct gendisk *disk = disk_of(rq);
+	struct gendisk *disk = BPF_CORE_READ(rq, q, disk);
 	struct device_state *state;
 	__u32 key;
 

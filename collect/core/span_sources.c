@@ -149,7 +149,7 @@ void span_sources__listen(const struct span_sources *sources, struct capture_set
 		const struct span_source *source = &sources->sources.data[i];
 		struct capture_listener *listener = &settings->listeners[settings->n_listeners];
 
-		if (!is_connection(source) || settings->n_listeners == CAPTURE_LISTENERS)
+		if (!is_connection(source))
 			continue;
 		*listener = (struct capture_listener){.source = i + 1, .port = source->port};
 		settings->listens_at_ports |= source->kind == SPAN_SOURCE_TCP;
