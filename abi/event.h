@@ -84,8 +84,8 @@ enum thread_flags {
 	THREAD_KERNEL = 1 << 0,	 /* a kernel thread */
 	THREAD_TARGET = 1 << 1,	 /* recorded as a target */
 	THREAD_CREATED = 1 << 2, /* created during the recording, at the event's time */
-	THREAD_HELPER =
-		1 << 3, /* recorded because it woke a target. Without either: a waker only */
+	/* Recorded because it woke a target, or one woke it. Without either: a waker only. */
+	THREAD_HELPER = 1 << 3,
 };
 
 struct event_thread {

@@ -20,7 +20,7 @@ enum state_flags {
 	STATE_INTERVAL_PENDING = 1 << 2, /* its last interval is processed when it runs again */
 	STATE_CREATED = 1 << 3,		 /* created during the recording */
 	STATE_IN_EXEC = 1 << 4,		 /* its old program is gone, the new one is not there yet */
-	STATE_HELPER = 1 << 5,		 /* recorded because it woke a target */
+	STATE_HELPER = 1 << 5,		 /* recorded because it woke a target, or one woke it */
 	STATE_ENDED = 1 << 6,		 /* it is exiting: only its last switch is still to come */
 };
 

@@ -94,7 +94,7 @@ static __always_inline int finish(struct bpf_iter__task *ctx, bool user)
 		return 0;
 	state = target_state(task);
 	out = bpf_map_lookup_elem(&finish_scratches, &zero);
-	/* A dead task sent its totals in on_exit(). */
+	/* A dead task has sent its totals: at its last switch, or else in on_exit(). */
 	if (!state || !out || state->run_state == RUN_STATE_GONE || task->__state & TASK_DEAD)
 		return 0;
 	/* On a copy: the iterator visits a task again if the reader's buffer was full. */
