@@ -87,7 +87,8 @@ static void check_removal(const char *user)
 	if (!pid) {
 		struct annotations *killed = NULL;
 
-		if (!annotations__new(&killed) && (!user || !annotations__allow(killed, user)))
+		if (!annotations__new(&killed) && (!user || !annotations__allow(killed, user)) &&
+		    !access(annotations__path(killed), F_OK))
 			(void)!write(fds[1], annotations__path(killed),
 				     strlen(annotations__path(killed)));
 		_exit(0);
@@ -95,7 +96,7 @@ static void check_removal(const char *user)
 	waitpid(pid, &status, 0);
 	close(fds[1]);
 	assert_true(read(fds[0], path, sizeof(path) - 1) > 0);
-	assert_int_equal(access(path, F_OK), 0);
+	/* Any recorder of the machine may have removed it by now. */
 	assert_int_equal(annotations__new(&next), 0);
 	assert_int_equal(access(path, F_OK), -1);
 	assert_int_equal(access(annotations__path(alive), F_OK), 0);
