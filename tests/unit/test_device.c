@@ -35,16 +35,29 @@ struct request {
 	uint8_t op;
 };
 
-static struct record_bpf *open_programs(void)
+static struct record_bpf *programs;
+static void *block;
+
+static int open_programs(void **state)
 {
-	struct record_bpf *skeleton = record_bpf__open();
 	struct bpf_program *program;
 
-	assert_non_null(skeleton);
-	bpf_object__for_each_program(program, skeleton->obj)
-		bpf_program__set_autoload(program, program == skeleton->progs.on_io_issue);
-	skeleton->rodata_capture->settings.period_ns = 1000000;
-	return skeleton;
+	programs = record_bpf__open();
+	block = aligned_alloc(BLOCK, BLOCK);
+	if (!programs || !block)
+		return -1;
+	bpf_object__for_each_program(program, programs->obj)
+		bpf_program__set_autoload(program, program == programs->progs.on_io_issue);
+	programs->rodata_capture->settings.period_ns = 1000000;
+	memset(block, 1, BLOCK);
+	return 0;
+}
+
+static int close_programs(void **state)
+{
+	record_bpf__destroy(programs);
+	free(block);
+	return 0;
 }
 
 /* Whether a request is known that began and was issued at or after @time. */
@@ -61,7 +74,7 @@ static bool is_known(int requests, uint64_t time)
 }
 
 /* An open file of one block that is read from the disk; negative: there is none here. */
-static int open_file(void *block)
+static int open_file(void)
 {
 	char name[] = "/var/tmp/test-device-XXXXXX";
 	int fd = mkstemp(name), direct;
@@ -82,7 +95,7 @@ static int open_file(void *block)
  * Whether a read is seen to begin. Tried again: if this thread loses its CPU after it for 10 ms, a
  * request of another program may find that it has completed.
  */
-static bool is_seen(int requests, int fd, void *block)
+static bool is_seen(int requests, int fd)
 {
 	for (int i = 0; i < 5; i++) {
 		uint64_t now = now_ns(CLOCK_MONOTONIC);
@@ -95,70 +108,59 @@ static bool is_seen(int requests, int fd, void *block)
 }
 
 /* Begins to see requests. A file descriptor to read from; negative: there are no requests here. */
-static int start(struct record_bpf *skeleton, void **block)
+static int start(void)
 {
-	int fd;
+	int fd = open_file();
 
-	*block = aligned_alloc(BLOCK, BLOCK);
-	assert_non_null(*block);
-	memset(*block, 1, BLOCK);
-	fd = open_file(*block);
-	if (fd < 0 || record_bpf__load(skeleton) || record_bpf__attach(skeleton))
+	if (fd < 0 || record_bpf__load(programs) || record_bpf__attach(programs))
 		return -1;
-	skeleton->data_capture->capture.active = 1;
+	programs->data_capture->capture.active = 1;
 	return fd;
 }
 
 static void a_request_begins_anew(void **state)
 {
-	struct record_bpf *skeleton = open_programs();
-	void *block;
-	int fd = start(skeleton, &block), requests;
+	int fd = start(), requests;
 
 	if (fd < 0)
 		skip();
-	requests = bpf_map__fd(skeleton->maps.requests);
-	if (!is_seen(requests, fd, block))
+	requests = bpf_map__fd(programs->maps.requests);
+	if (!is_seen(requests, fd))
 		skip(); /* no disk with requests */
 	for (int i = 1; i < READS; i++)
-		assert_true(is_seen(requests, fd, block));
+		assert_true(is_seen(requests, fd));
 	close(fd);
-	free(block);
-	record_bpf__destroy(skeleton);
 }
 
-/* With room for one, which stays: any at another address is a loss. */
+/* With room for one, which is there already. */
 static void too_many_requests_are_counted(void **state)
 {
-	struct record_bpf *skeleton = open_programs();
-	const __u64 *losses;
-	uint64_t key, lost = 0;
-	void *block;
-	int fd, requests;
+	const struct request other = {};
+	uint64_t key = 1;
+	uint32_t device;
+	int fd;
 
-	assert_int_equal(bpf_map__set_max_entries(skeleton->maps.requests, 1), 0);
-	fd = start(skeleton, &block);
+	assert_int_equal(bpf_map__set_max_entries(programs->maps.requests, 1), 0);
+	fd = start();
 	if (fd < 0)
 		skip();
-	requests = bpf_map__fd(skeleton->maps.requests);
-	losses = skeleton->data_capture->capture.losses;
-	for (int i = 0; i < READS && !lost; i++) {
-		assert_int_equal(pread(fd, block, BLOCK, 0), BLOCK);
-		lost = __atomic_load_n(&losses[LOSS_REQUEST], __ATOMIC_RELAXED);
-	}
-	if (bpf_map_get_next_key(requests, NULL, &key))
+	assert_int_equal(
+		bpf_map_update_elem(bpf_map__fd(programs->maps.requests), &key, &other, BPF_ANY),
+		0);
+	assert_int_equal(pread(fd, block, BLOCK, 0), BLOCK);
+	if (bpf_map_get_next_key(bpf_map__fd(programs->maps.devices), NULL, &device))
 		skip(); /* no disk with requests */
-	assert_true(lost > 0);
+	assert_true(programs->data_capture->capture.losses[LOSS_REQUEST] > 0);
 	close(fd);
-	free(block);
-	record_bpf__destroy(skeleton);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_request_begins_anew),
-		cmocka_unit_test(too_many_requests_are_counted),
+		cmocka_unit_test_setup_teardown(a_request_begins_anew, open_programs,
+						close_programs),
+		cmocka_unit_test_setup_teardown(too_many_requests_are_counted, open_programs,
+						close_programs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
