@@ -99,8 +99,14 @@ for my $source ('answer', 'answering', 'usdt:requests:answer__begin,answer__end'
 	my @lines = map { decode($_) } grep { /"request"/ } split /\n/, run($DWELL, 'script', '--json', '-i', 'uneven.data')->{out};
 	is(scalar @lines, 200, 'script: all requests');
 	is(sum0(map { $_->{length_ns} } @lines), $path->{requests}{latency}{sum_ns}, 'script: their lengths');
-	my $one = run($DWELL, 'path', '-i', 'uneven.data', '--slowest', 1, '--chronological');
-	like($one->{out}, qr/^ +\S+ \S+ +\S+ \S+ +waits: sleep \[timer\]/m, 'slowest: one in order of time');
+	my @slowest = ('path', '-i', 'uneven.data', '--slowest', 1);
+	my $tree = decode(run($DWELL, @slowest, '--json')->{out})->{tree};
+	SKIP: {
+		skip 'the slowest request was held up by other programs', 1
+			unless grep { ($_->{frame} // '') eq 'sleep_rarely' } nodes(@$tree);
+		like(run($DWELL, @slowest, '--chronological')->{out}, qr/^ +\S+ \S+ +\S+ \S+ +waits: sleep \[timer\]/m,
+			'slowest: one in order of time');
+	}
 }
 
 # What is not there.
