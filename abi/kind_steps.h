@@ -5,7 +5,7 @@
  *
  * The evidence, in order of precedence: functions on the kernel stack, the system call, functions
  * that are weak clues, the class of the wait. The file or socket behind the system call's
- *descriptor refines the result.
+ * descriptor refines the result.
  *
  *	struct kind_evidence evidence = {};
  *

@@ -9,8 +9,8 @@
  *    it waited for. One that an interrupt or another program wakes keeps its own.
  *  - A thread that waits for a CPU gets the credits of the threads that run there meanwhile.
  *  - A thread whose `own` is less than `global`, the largest, is paused, by a signal that is sent
- *    only where it cannot interrupt a system call. For debt that arose while it had a CPU it keeps
- * the CPU, unless other programs wait for it.
+ *    only where it cannot interrupt a system call. For debt that arose while it had a CPU it
+ *    keeps the CPU, unless other programs wait for it.
  */
 #pragma once
 

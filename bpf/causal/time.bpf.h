@@ -29,8 +29,8 @@ __noinline __u64 causal_proportion(__u64 value, __u64 part, __u64 whole)
 }
 
 /*
- * By how much `global` grew while @sleeper slept. If @waker was credited in that time for
- * a wait that began earlier, the share for the earlier part of the wait is left out.
+ * By how much `global` grew while @sleeper slept. If @waker was credited in that time for a wait
+ * that began earlier, the share for the earlier part of the wait is left out.
  */
 static __always_inline __u64 causal_global_growth(const struct causal_area *area,
 						  const struct thread_state *waker,

@@ -20,9 +20,8 @@
 #include "collect/core/task_walk.h"
 
 #define MAX_WALKS 16
-#define PF_USER_WORKER                                                                             \
-	0x00004000 /* include/linux/sched.h; before 6.4 another flag has this bit                  \
-		    */
+/* Of include/linux/sched.h; before 6.4 another flag has this bit. */
+#define PF_USER_WORKER 0x00004000
 
 /*
  * The ladder: places where the stack of a thread that was blocked can be taken, best first. If a

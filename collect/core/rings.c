@@ -72,7 +72,7 @@ int rings__new(size_t bytes, event_fn on_event, void *arg, struct rings **out)
 	rings->arg = arg;
 	rings->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (rings->epoll < 0)
-		return -errno;
+		return error__errno(-errno, "cannot wait for the ring buffers");
 	while (rings->n < wanted) {
 		int err = add_ring(rings, bytes);
 

@@ -56,7 +56,7 @@ struct recorder {
 	int error; /* of writing the file */
 };
 
-/* @is_new: it is not another program of a process that was told. */
+/* Reports process @pid to the scanner; @is_new: and to the probes, which keep it beyond an exec. */
 static void tell_process(struct recorder *recorder, uint32_t pid, bool is_new)
 {
 	const struct recorder_calls *calls = recorder->config.calls;
