@@ -82,14 +82,13 @@ static void read_mappings(struct capture *capture)
  * earlier events have shown which processes are recorded. Deferred unwinds may need mappings that
  * were made meanwhile, which are read, too.
  */
-static int drain(struct capture *capture)
+static void drain(struct capture *capture)
 {
 	uint64_t begin = now_ns(CLOCK_MONOTONIC);
-	int err;
 
 	read_mappings(capture);
 	clocks__adjust(capture->clocks);
-	err = rings__consume(capture->rings);
+	rings__consume(capture->rings);
 	if (deferred_unwinds__kept(capture->deferred))
 		read_mappings(capture);
 	processes__release_mappings(capture->processes, UINT64_MAX);
@@ -97,7 +96,6 @@ static int drain(struct capture *capture)
 	deferred_unwinds__finish(capture->deferred, false);
 	processes__drop_mappings(capture->processes, begin);
 	unwinder__publish(capture->unwinder);
-	return err;
 }
 
 static int open_loader(struct capture *capture, const struct loader_object *object, uint64_t cgroup)
@@ -332,10 +330,9 @@ int capture__run(struct capture *capture, const volatile sig_atomic_t *stop)
 		if (capture->child)
 			child__forward(capture->child, capture->config.to_forward);
 		err = loader__mark_entered(capture->loader);
-		if (!err)
-			err = drain(capture);
 		if (err)
 			return err;
+		drain(capture);
 	}
 	if (stop_asked(capture, *stop) && capture->child)
 		child__signal(capture->child, SIGTERM);
@@ -360,11 +357,10 @@ int capture__finish(struct capture *capture, uint64_t *end)
 	*end = now_ns(CLOCK_MONOTONIC); /* after that: the kernel side was still adding up times */
 	count_machine(capture);		/* at once: later switches are not seen */
 	loader__detach(capture->loader);
-	err = rings__consume(capture->rings);
+	rings__consume(capture->rings);
+	err = capture->sink.on_end(capture->sink.arg, *end);
 	if (!err)
-		err = capture->sink.on_end(capture->sink.arg, *end);
-	if (!err)
-		err = drain(capture);
+		drain(capture);
 	deferred_unwinds__finish(capture->deferred, true);
 	return err;
 }

@@ -13,13 +13,22 @@
 #include "collect/core/loader.h"
 
 #define MAX_RINGS 64
+#define TURNS	  8 /* that a full ring is read in, so that the others do not fill up meanwhile */
+
+struct ring {
+	struct rings *rings;
+	struct ring_buffer *consumer;
+	size_t taken; /* in this turn */
+	size_t left;  /* to take in this rings__consume() */
+};
 
 struct rings {
 	event_fn on_event;
 	void *arg;
-	struct ring_buffer *consumer;
-	int epoll; /* polls readable after a wakeup, that of libbpf while a ring has any event */
+	size_t bytes; /* of each */
+	int epoll;    /* polls readable after a wakeup, that of libbpf while a ring has any event */
 	uint32_t n;
+	struct ring ring[MAX_RINGS];
 	int maps[MAX_RINGS];
 };
 
@@ -32,33 +41,33 @@ static uint32_t rings_for(int cpus)
 	return n;
 }
 
+/* Negative, after the event has been read: the turn is over. */
 static int on_ring_event(void *arg, void *data, size_t size)
 {
-	const struct rings *rings = arg;
+	struct ring *ring = arg;
 
 	if (size >= sizeof(struct event_header))
-		rings->on_event(rings->arg, data, size);
-	return 0;
+		ring->rings->on_event(ring->rings->arg, data, size);
+	ring->taken += BPF_RINGBUF_HDR_SZ + (size + 7) / 8 * 8;
+	return ring->taken < ring->rings->bytes / TURNS ? 0 : -EAGAIN;
 }
 
-static int add_ring(struct rings *rings, size_t bytes)
+/* Each has a consumer of its own: libbpf reads all rings of one, each until it is empty. */
+static int add_ring(struct rings *rings)
 {
+	struct ring *ring = &rings->ring[rings->n];
 	struct epoll_event wakeup = {.events = EPOLLIN | EPOLLET};
-	int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "dwell_ring", 0, 0, (uint32_t)bytes, NULL);
-	int err = 0;
+	int fd = bpf_map_create(BPF_MAP_TYPE_RINGBUF, "dwell_ring", 0, 0, (uint32_t)rings->bytes,
+				NULL);
 
 	if (fd < 0)
 		return loader__refused(-errno, "create the buffers between kernel and dwell");
 	rings->maps[rings->n++] = fd;
-	if (!rings->consumer) {
-		rings->consumer = ring_buffer__new(fd, on_ring_event, rings, NULL);
-		err = rings->consumer ? 0 : -errno;
-	} else {
-		err = ring_buffer__add(rings->consumer, fd, on_ring_event, rings);
-	}
-	if (!err && epoll_ctl(rings->epoll, EPOLL_CTL_ADD, fd, &wakeup))
-		err = -errno;
-	return err ? error__errno(err, "cannot map the ring buffers") : 0;
+	ring->rings = rings;
+	ring->consumer = ring_buffer__new(fd, on_ring_event, ring, NULL);
+	if (!ring->consumer || epoll_ctl(rings->epoll, EPOLL_CTL_ADD, fd, &wakeup))
+		return error__errno(-errno, "cannot map the ring buffers");
+	return 0;
 }
 
 int rings__new(size_t bytes, event_fn on_event, void *arg, struct rings **out)
@@ -70,11 +79,12 @@ int rings__new(size_t bytes, event_fn on_event, void *arg, struct rings **out)
 		return -ENOMEM;
 	rings->on_event = on_event;
 	rings->arg = arg;
+	rings->bytes = bytes;
 	rings->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (rings->epoll < 0)
 		return error__errno(-errno, "cannot wait for the ring buffers");
 	while (rings->n < wanted) {
-		int err = add_ring(rings, bytes);
+		int err = add_ring(rings);
 
 		if (err)
 			return err;
@@ -94,22 +104,40 @@ int rings__fd(const struct rings *rings)
 	return rings->epoll;
 }
 
-int rings__consume(struct rings *rings)
+/* A turn of one ring. Whether more may be there, of what rings__consume() takes. */
+static bool take_turn(struct ring *ring)
+{
+	int n;
+
+	ring->taken = 0;
+	n = ring_buffer__consume(ring->consumer);
+	ring->left -= ring->taken < ring->left ? ring->taken : ring->left;
+	return n == -EAGAIN && ring->left;
+}
+
+void rings__consume(struct rings *rings)
 {
 	struct epoll_event wakeups[MAX_RINGS];
-	int n;
+	bool more = true;
 
 	/* Takes the wakeups, which poll() does not; before the events, so that none is missed. */
 	(void)epoll_wait(rings->epoll, wakeups, MAX_RINGS, 0);
-	n = ring_buffer__consume(rings->consumer);
-	return n < 0 ? error__errno(n, "cannot read the ring buffers") : 0;
+	for (uint32_t i = 0; i < rings->n; i++)
+		rings->ring[i].left = rings->bytes; /* it cannot have had more */
+	while (more) {
+		more = false;
+		for (uint32_t i = 0; i < rings->n; i++)
+			if (rings->ring[i].left)
+				more |= take_turn(&rings->ring[i]);
+	}
 }
 
 void rings__free(struct rings *rings)
 {
-	ring_buffer__free(rings->consumer);
-	for (uint32_t i = 0; i < rings->n; i++)
+	for (uint32_t i = 0; i < rings->n; i++) {
+		ring_buffer__free(rings->ring[i].consumer);
 		close(rings->maps[i]);
+	}
 	if (rings->epoll >= 0)
 		close(rings->epoll);
 	free(rings);

@@ -25,8 +25,11 @@ const int *rings__maps(const struct rings *rings, uint32_t *n);
  */
 int rings__fd(const struct rings *rings);
 
-/* Passes all queued events to on_event. 0 or a negative errno with a message. */
-int rings__consume(struct rings *rings);
+/*
+ * Passes all events that were queued before the call to on_event, and of those that come meanwhile
+ * at most as many as the rings hold. Rings are read in turns.
+ */
+void rings__consume(struct rings *rings);
 
 void rings__free(struct rings *rings);
 DEFINE_CLEANUP(struct rings *, rings__free)
