@@ -33,6 +33,7 @@ static __noinline void end_thread(struct task_struct *task, struct thread_state 
 static __always_inline void end_hidden_wait(struct task_struct *task, struct thread_state *state,
 					    __u64 now)
 {
+	count_loss(LOSS_HIDDEN_SWITCH);
 	end_interval(state, hidden_switch_in(task, state, now), hidden_queue_length(task, state));
 	state->since = state->t_in;
 	state->ran_at = state->t_in;

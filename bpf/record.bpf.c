@@ -82,15 +82,26 @@ static __always_inline void take_stacks_at_switch_out(void *ctx, struct task_str
 		emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
 }
 
-/* Ends the wait of @task, whose switch-in was not seen. Emits it without a stack. */
-static __always_inline void end_hidden_wait(struct task_struct *task, struct thread_state *state,
+/* Ends the wait of @task, whose switch-in was not seen. True: it is to be emitted. */
+static __always_inline bool end_hidden_wait(struct task_struct *task, struct thread_state *state,
 					    __u64 now)
 {
-	if (end_wait(state, hidden_switch_in(task, state, now), hidden_queue_length(task, state)))
-		emit_interval_bare(task, state);
-	state->since = state->t_in;
-	state->ran_at = state->t_in;
+	bool emitted = end_wait(state, hidden_switch_in(task, state, now),
+				hidden_queue_length(task, state));
+
+	begin_run(state, state->t_in);
 	tell_run(state, state->t_in);
+	return emitted;
+}
+
+/* end_hidden_wait(), too late for the stack: lost, but for a new thread, which has none. */
+static __always_inline void lose_hidden_wait(struct task_struct *task, struct thread_state *state,
+					     __u64 now)
+{
+	if (!(state->interval_flags & INTERVAL_FIRST))
+		count_loss(LOSS_HIDDEN_SWITCH);
+	if (end_hidden_wait(task, state, now))
+		emit_interval_bare(task, state);
 }
 
 /* Sends the totals of @task, which is exiting, in case its last switch is not seen. */
@@ -110,7 +121,7 @@ static __always_inline void switch_out(struct task_struct *task, struct thread_s
 				       __u64 now)
 {
 	if (state->run_state == RUN_STATE_OFF_CPU)
-		end_hidden_wait(task, state, now);
+		lose_hidden_wait(task, state, now);
 	if (now > state->since)
 		state->product.ns[CLASS_CPU] += now - state->since;
 	if (!begin_interval(task, state, now))
@@ -147,6 +158,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	struct thread_state *out, *in;
 	__u64 now, due, ticks = 0;
 
+	cpu->product.given = next->pid;
 	if (!recorded_switch(prev, next, &out, &in))
 		return 0;
 	now = bpf_ktime_get_ns();
@@ -169,19 +181,27 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	return 0;
 }
 
-/* Called in the thread that runs again: emits its pending interval. */
+/*
+ * Called in the thread that runs again: emits its pending interval, or that which ends with a
+ * switch that was not seen.
+ */
 static __always_inline void thread_runs_again(void *ctx)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct cpu_state *cpu = this_cpu();
 	struct thread_state *state;
-	struct task_struct *task;
 
-	if (!cpu->pending)
+	if (!cpu->pending && cpu->product.given == task->pid)
 		return;
 	cpu->pending = 0;
-	task = bpf_get_current_task_btf();
+	cpu->product.given = task->pid;
 	state = target_state(task);
-	if (state && state->flags & STATE_INTERVAL_PENDING)
+	if (!state)
+		return;
+	if (state->flags & STATE_INTERVAL_PENDING ||
+	    (capture.active && state->run_state == RUN_STATE_OFF_CPU &&
+	     !(state->interval_flags & INTERVAL_FIRST) &&
+	     end_hidden_wait(task, state, bpf_ktime_get_ns())))
 		emit_interval(ctx, task, state);
 }
 
@@ -271,7 +291,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (state->run_state == RUN_STATE_OFF_CPU)
-		end_hidden_wait(task, state, now);
+		lose_hidden_wait(task, state, now);
 	state->run_state = RUN_STATE_ON_CPU;
 	emit_provisional_totals(task, state, now);
 	thread_has_ended(state);

@@ -144,16 +144,15 @@ static __always_inline bool has_run_since_mark(const struct thread_state *state)
 }
 
 /*
- * The begin of the current run of @task, by the scheduler's statistics. For a task that is switched
- * out while its state says that it is off the CPU: its switch-in was not seen, because it followed
- * a task that the kernel hides from tracing, in which tracepoints do not fire.
+ * The begin of the current run of @task, by the scheduler's statistics. For a task that has a CPU
+ * while its state says that it is off the CPU: its switch-in was not seen, because it followed a
+ * task that the kernel hides from tracing, in which tracepoints do not fire.
  */
 static __always_inline __u64 hidden_switch_in(struct task_struct *task,
 					      const struct thread_state *state, __u64 now)
 {
 	__u64 begin = now - run_length(task);
 
-	count_loss(LOSS_HIDDEN_SWITCH);
 	count_hidden_wake(state);
 	return begin > state->since ? begin : state->since;
 }

@@ -26,4 +26,5 @@ struct product_thread {
 struct product_cpu {
 	__u32 device;  /* the last one that completed a request on this CPU */
 	__u32 request; /* that request */
+	int given;     /* pid of the thread that got it in the last switch that was seen */
 };
