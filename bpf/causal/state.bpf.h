@@ -42,7 +42,7 @@ __u64 causal_candidates_ns; /* ns of those samples; user space resets both to 0 
 __u64 causal_unpaused[CAUSAL_UNPAUSED];
 __u32 causal_unpaused_tid[CAUSAL_UNPAUSED];
 __u64 causal_places_lost;
-__u64 causal_pauses, causal_paused_ns; /* of threads that have exited */
+__u64 causal_pauses; /* of threads that have exited */
 struct causal_look causal_look;
 
 struct causal_cpu_counts causal_counts[CAPTURE_MAX_CPUS];
@@ -167,6 +167,5 @@ static __always_inline void causal_end(struct thread_state *state)
 	if (!slot)
 		return;
 	__sync_fetch_and_add(&causal_pauses, slot->pauses);
-	__sync_fetch_and_add(&causal_paused_ns, slot->paused_ns);
 	slot->tid = 0;
 }

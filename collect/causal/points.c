@@ -188,7 +188,7 @@ int causal_points__new(const struct causal_config *config, struct virtual_time *
 static int find_sampled(struct causal_points *points, struct named_point *point)
 {
 	struct causal_ranges ranges = {}, callers = {};
-	struct virtual_time_target target = {.match = CAUSAL_MATCH_STACK};
+	struct virtual_time_target target = {.name = point->text, .match = CAUSAL_MATCH_STACK};
 	struct code_place place;
 	int err = causal_files__find(points->files, &point->location, &ranges, &callers, &place);
 

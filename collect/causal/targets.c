@@ -298,6 +298,7 @@ static int find_code(struct causal_targets *targets, struct requested_target *re
 static struct virtual_time_target to_virtual_target(const struct causal_target_at *at)
 {
 	return (struct virtual_time_target){
+		.name = at->target.name,
 		.match = at->match,
 		.class = at->class,
 		.kinds = at->kinds,
@@ -490,7 +491,7 @@ int causal_targets__select(struct causal_targets *targets, struct causal_target_
 	int err = virtual_time__set_target(targets->vtime, 0, &code);
 
 	if (err)
-		return error__errno(err, "'%s' has too much code", target->target.name);
+		return err;
 	virtual_time__settle(targets->vtime, settle_time(targets, target));
 	return 0;
 }

@@ -245,7 +245,8 @@ int virtual_time__set_target(struct virtual_time *vtime, uint32_t index,
 	struct causal_target_state *state = &vtime->skeleton->bss->causal_targets[index];
 
 	if (target->n_ranges > CAUSAL_RANGES || target->n_callers > CAUSAL_RANGES)
-		return -E2BIG;
+		return error__set(-E2BIG, "'%s' is code at more than %lu places", target->name,
+				  CAUSAL_RANGES);
 	state->speedup = 0;
 	__atomic_store_n(&state->match, CAUSAL_MATCH_NOTHING, __ATOMIC_SEQ_CST);
 	if (target->n_ranges)

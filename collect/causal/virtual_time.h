@@ -40,6 +40,7 @@ int virtual_time__map_ranges(struct virtual_time *vtime);
 
 /* A target, see enum causal_match; ranges and callers are sorted. */
 struct virtual_time_target {
+	const char *name; /* for messages */
 	enum causal_match match;
 	enum wait_class class;
 	struct kind_set kinds;
@@ -50,8 +51,8 @@ struct virtual_time_target {
 };
 
 /*
- * Sets target @index, 0 to CAUSAL_TARGETS - 1, with a speedup of 0. -E2BIG: it has more than
- * CAUSAL_RANGES ranges or callers.
+ * Sets target @index, 0 to CAUSAL_TARGETS - 1, with a speedup of 0. -E2BIG, with a message: it
+ * has more than CAUSAL_RANGES ranges or callers.
  */
 int virtual_time__set_target(struct virtual_time *vtime, uint32_t index,
 			     const struct virtual_time_target *target);

@@ -526,7 +526,7 @@ void loader__detach(struct loader *loader)
 	bpf_object__detach_skeleton(loader->skeleton);
 }
 
-bool loader__unwinder_maps(const struct loader *loader, struct unwinder_maps *maps)
+void loader__unwinder_maps(const struct loader *loader, struct unwinder_maps *maps)
 {
 	*maps = (struct unwinder_maps){
 		.tables = map_fd(loader, "unwind_tables"),
@@ -534,7 +534,6 @@ bool loader__unwinder_maps(const struct loader *loader, struct unwinder_maps *ma
 		.processes = map_fd(loader, "unwind_processes"),
 		.files = map_fd(loader, "unwind_files"),
 	};
-	return loader->kernel.bpf_loop;
 }
 
 const struct kernel_info *loader__kernel(const struct loader *loader)

@@ -89,8 +89,8 @@ void loader__detach(struct loader *loader);
 /* The program @name of the object. */
 struct bpf_program *loader__program(const struct loader *loader, const char *name);
 
-/* Sets @maps for unwinder__new(). False: on this kernel, stacks are walked by frame pointers. */
-bool loader__unwinder_maps(const struct loader *loader, struct unwinder_maps *maps);
+/* Sets @maps for unwinder__new(). */
+void loader__unwinder_maps(const struct loader *loader, struct unwinder_maps *maps);
 
 const struct kernel_info *loader__kernel(const struct loader *loader);
 const struct capture_settings *loader__settings(const struct loader *loader);
