@@ -35,6 +35,28 @@ $missing = causal(['--progress', 'nowhere.c:1', '--target', 'burn'], program('un
 isnt($missing->{status}, 0, 'a progress point that does not exist');
 like($missing->{err}, qr/progress point 'nowhere.c:1'/, 'it is told');
 
+# Code at more places than can be sped up at once: a function that was inlined 9,000 times.
+spew('wide.c', <<'EOF');
+#include <unistd.h>
+static inline __attribute__((always_inline)) void spot(void) { __asm__ volatile("xchg %eax, %ebx"); }
+#define TEN(x) x x x x x x x x x x
+int main(void)
+{
+	for (int i = 0; i < 10; i++, usleep(100000)) {
+		TEN(TEN(TEN(spot(); __asm__ volatile("nop"); spot(); __asm__ volatile("nop"); spot(); __asm__ volatile("nop");
+			spot(); __asm__ volatile("nop"); spot(); __asm__ volatile("nop"); spot(); __asm__ volatile("nop");
+			spot(); __asm__ volatile("nop"); spot(); __asm__ volatile("nop"); spot(); __asm__ volatile("nop");)))
+	}
+	return 0;
+}
+EOF
+is(run('cc', '-O1', '-g', '-o', 'wide', 'wide.c')->{status}, 0, 'a function that is inlined 9,000 times');
+for my $how (['--also', 'spot=50'], ['--progress-sampled', 'spot']) {
+	my $wide = causal($how, './wide');
+	isnt($wide->{status}, 0, "@$how: is code at too many places");
+	like($wide->{err}, qr/'spot(?:=50)?' is code at more than 8192 places/, 'which is told');
+}
+
 my $silent = causal([], program('switches'), '--pairs', 1, '--rounds', 20000);
 is($silent->{status}, 0, 'no progress point: the program ran');
 like(run($DWELL, 'causal', 'report', 'p')->{out}, qr/progress point/, 'the report says so');
