@@ -200,11 +200,11 @@ void verdict__text(const struct waits *waits, const struct bottleneck *bottlenec
 }
 
 struct unknown_waits {
-	uint64_t unseen_ns;  /* length of waits whose wakeup was not seen */
+	uint64_t unseen_ns;  /* length of waits, not for work, whose wakeup was not seen */
 	uint64_t outside_ns; /* length of waits for threads that were not recorded */
 	uint32_t outside;    /* the vertex of these that is waited for longest */
 	uint64_t most_ns;
-	uint64_t all_ns;
+	uint64_t all_ns; /* length of all waits, but for work */
 };
 
 static struct unknown_waits find_unknowns(const struct waitgraph *graph)
@@ -216,9 +216,9 @@ static struct unknown_waits find_unknowns(const struct waitgraph *graph)
 		const struct waitgraph_vertex *from = &graph->vertices.data[edge->from];
 		const struct waitgraph_vertex *to = &graph->vertices.data[edge->to];
 
-		unknown.all_ns += edge->plain_ns;
+		unknown.all_ns += edge->plain_ns - edge->idle_ns;
 		if (to->type == CAUSE_UNKNOWN)
-			unknown.unseen_ns += edge->plain_ns;
+			unknown.unseen_ns += edge->plain_ns - edge->idle_ns;
 		if (to->type != CAUSE_THREAD || to->recorded || from->kernel ||
 		    from->type != CAUSE_THREAD)
 			continue;

@@ -425,6 +425,30 @@ static bool is_listed(const struct analysis *analysis, double limit, const char 
 	return is_there;
 }
 
+/* A wakeup that is missing counts if the program waited for it, not if a thread waited for work. */
+static void unseen_wakeups_count_if_waited_for(void **state)
+{
+	for (int for_work = 0; for_work < 2; for_work++) {
+		struct program program = program__begin(true);
+		_cleanup_analysis_ struct analysis analysis = {};
+
+		program__threads(&program, 2);
+		program__wait(&program, 1, 2, 0, 40 * MS);
+		synthetic__interval(&program.made,
+				    BLOCKED(2, 0, 40 * MS, END, .class = CLASS_OTHER,
+					    .syscall = for_work ? 232 /* epoll_wait */ : -1));
+		program__ran(&program, 1, END, 40 * MS);
+		program__ran(&program, 2, END, 60 * MS);
+		analysis = judge(&program, NULL, 0.2);
+		assert_int_equal(waitgraph_edge__is_idle(find_edge(&analysis, "B", "unknown")),
+				 for_work);
+		assert_int_equal(
+			is_listed(&analysis, 0, "For 60.0% of the waiting time the wakeup"),
+			!for_work);
+		assert_int_equal(is_listed(&analysis, 0, "wakeup was not seen"), !for_work);
+	}
+}
+
 /*
  * A was asked for, and waits for B, which waits for C. D waits for A, E for B. F and G wait for
  * each other. All but A were recorded as wakers.
@@ -491,6 +515,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_no_bottleneck),
 		cmocka_unit_test(one_thread_that_runs_is_a_sink),
 		cmocka_unit_test(who_is_filtered_out_is_not_at_work),
+		cmocka_unit_test(unseen_wakeups_count_if_waited_for),
 		cmocka_unit_test(unrelated_programs_are_told_apart),
 	};
 
