@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,10 +163,11 @@ int annotations__allow(struct annotations *annotations, const char *name)
 
 int annotations__trace_points(struct annotations *annotations)
 {
-	_cleanup_close_ int fd = memfd_create("dwell-points", 0);
+	_cleanup_close_ int fd = memfd_create("dwell-points", MFD_ALLOW_SEALING);
 	struct dwell_points *points;
 
-	if (fd < 0 || ftruncate(fd, sizeof(*points)))
+	/* The program must not take away what is mapped here. */
+	if (fd < 0 || ftruncate(fd, sizeof(*points)) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK))
 		return -errno;
 	annotations->points_fd = fcntl(fd, F_DUPFD, POINTS_DESCRIPTOR);
 	if (annotations->points_fd < 0)
@@ -257,18 +260,51 @@ static void drain_stripe(struct annotations *annotations, size_t n, bool last, a
 	position->seen = next;
 }
 
-int annotations__drain(struct annotations *annotations, bool last, annotation_fn each,
-		       void *context)
+/* What annotations__drain() reads at present, and where it goes on if a part of that is gone. */
+static const struct dwell_area *drained;
+static sigjmp_buf truncated;
+
+static void on_bus_error(int number, siginfo_t *info, void *context)
+{
+	uintptr_t at = (uintptr_t)info->si_addr, begin = (uintptr_t)drained;
+
+	if (at >= begin && at < begin + sizeof(*drained))
+		siglongjmp(truncated, 1);
+	(void)signal(number, SIG_DFL); /* the access, which is repeated, ends the process */
+}
+
+/*
+ * False: the program has truncated the file. It can do so at any time: an access to a page behind
+ * its end raises SIGBUS.
+ */
+static bool drain_stripes(struct annotations *annotations, bool last, annotation_fn each,
+			  void *context)
 {
 	struct stat st;
 
-	/* Access to pages behind the end of a truncated file would raise SIGBUS. */
+	if (sigsetjmp(truncated, 1))
+		return false;
 	if (fstat(annotations->fd, &st) || st.st_size < (off_t)sizeof(struct dwell_area))
-		return error__set(-EIO, "the annotation file '%s' was truncated",
-				  annotations->path);
+		return false;
 	for (size_t n = 0; n < DWELL_STRIPES; n++)
 		drain_stripe(annotations, n, last, each, context);
-	return 0;
+	return true;
+}
+
+int annotations__drain(struct annotations *annotations, bool last, annotation_fn each,
+		       void *context)
+{
+	const struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO};
+	struct sigaction before;
+	bool complete;
+
+	drained = annotations->area;
+	sigaction(SIGBUS, &action, &before);
+	complete = drain_stripes(annotations, last, each, context);
+	sigaction(SIGBUS, &before, NULL);
+	return complete ? 0
+			: error__set(-EIO, "the annotation file '%s' was truncated",
+				     annotations->path);
 }
 
 uint64_t annotations__lost(const struct annotations *annotations)

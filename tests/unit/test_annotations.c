@@ -381,6 +381,30 @@ static void a_file_cut_off_is_told(void **state)
 	end(annotations);
 }
 
+static void cut_off(void *context, const struct annotation *event)
+{
+	unsigned int *events = context;
+
+	++*events;
+	assert_int_equal(truncate(getenv(DWELL_ENVIRONMENT), 4096), 0);
+}
+
+static void a_file_cut_off_while_it_is_read_is_told(void **state)
+{
+	struct annotations *annotations = begin();
+	struct sigaction before, after;
+	unsigned int events = 0;
+
+	for (int i = 0; i < 8; i++)
+		DWELL_WOKEN_FOR_NOTHING();
+	sigaction(SIGBUS, NULL, &before);
+	assert_int_equal(annotations__drain(annotations, true, cut_off, &events), -EIO);
+	assert_int_equal(events, 1);
+	sigaction(SIGBUS, NULL, &after);
+	assert_ptr_equal(after.sa_handler, before.sa_handler);
+	end(annotations);
+}
+
 static void the_program_stops_when_nobody_reads(void **state)
 {
 	struct annotations *annotations = begin();
@@ -412,6 +436,7 @@ int main(void)
 		cmocka_unit_test(nonsense_in_the_file_does_no_harm),
 		cmocka_unit_test(an_index_that_goes_back_is_waited_for),
 		cmocka_unit_test(a_file_cut_off_is_told),
+		cmocka_unit_test(a_file_cut_off_while_it_is_read_is_told),
 		cmocka_unit_test(the_program_stops_when_nobody_reads),
 	};
 
