@@ -43,10 +43,10 @@ is($threads[0]{tid}, $truth->{threads}[0]{tid}, 'and the tid');
 cmp_ok(weight_of($report), '>', 0, 'there are samples');
 cmp_ok(share_below_main('command.data'), '>', 0.9, 'and their stacks are whole');
 
-# A process that runs there already.
-my $script = join ' ', program('figure1'), '--case 1 --seconds 50 >truth & pid=$!;',
-	'until grep -qs T1 /proc/$pid/task/*/comm; do sleep 0.1; done;',
-	$DWELL, 'record -o process.data --duration 1.5 -p $pid; kill $pid; echo $pid';
+# A process that runs there already, with its threads.
+my $begin = program('figure1') . ' --case 1 --seconds 50 >truth & pid=$!;'
+	. ' until grep -qs T1 /proc/$pid/task/*/comm; do sleep 0.1; done;';
+my $script = "$begin $DWELL record -o process.data --duration 1.5 " . '-p $pid; kill $pid; echo $pid';
 $got = run({seconds => 60}, @inside, 'sh', '-c', $script);
 $report = report('-i', 'process.data');
 my ($pid) = $got->{out} =~ /(\d+)/;
@@ -56,8 +56,7 @@ is(scalar(threads_named($report, 'T1')), 1, 'its threads are there');
 cmp_ok(share_below_main('process.data'), '>', 0.9, 'with whole stacks');
 
 # All of the namespace: nothing of the machine outside but what woke something in it.
-$script = join ' ', program('figure1'), '--case 1 --seconds 3 >truth &', $DWELL,
-	'record -o all.data --duration 2 -a';
+$script = "$begin $DWELL record -o all.data --duration 2 -a; " . 'kill $pid';
 run({seconds => 60}, @inside, 'sh', '-c', $script);
 $report = report('-i', 'all.data');
 is(scalar(threads_named($report, 'T1')), 1, '-a records what runs there');
