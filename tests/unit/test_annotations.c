@@ -405,6 +405,17 @@ static void a_file_cut_off_while_it_is_read_is_told(void **state)
 	end(annotations);
 }
 
+static void the_points_cannot_be_cut_off(void **state)
+{
+	struct annotations *annotations = begin();
+	int fd = annotations__trace_points(annotations);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, 0), -1);
+	assert_int_equal(errno, EPERM);
+	end(annotations);
+}
+
 static void the_program_stops_when_nobody_reads(void **state)
 {
 	struct annotations *annotations = begin();
@@ -437,6 +448,7 @@ int main(void)
 		cmocka_unit_test(an_index_that_goes_back_is_waited_for),
 		cmocka_unit_test(a_file_cut_off_is_told),
 		cmocka_unit_test(a_file_cut_off_while_it_is_read_is_told),
+		cmocka_unit_test(the_points_cannot_be_cut_off),
 		cmocka_unit_test(the_program_stops_when_nobody_reads),
 	};
 
