@@ -471,16 +471,18 @@ static void free_options(struct record_options *options)
 	function_patterns__free(&options->functions);
 }
 
+static const struct record_options defaults = {.output = "dwell.data",
+					       .hz = UNSET,
+					       .period_us = UNSET,
+					       .calls_ns = UNSET,
+					       .wait_limit = 2,
+					       .function_limit = 10,
+					       .table_mib = DEFAULT_TABLE_MIB,
+					       .helpers = HELPERS_KERNEL};
+
 static int run(int argc, char **argv, bool *recorded)
 {
-	struct record_options options = {.output = "dwell.data",
-					 .hz = UNSET,
-					 .period_us = UNSET,
-					 .calls_ns = UNSET,
-					 .wait_limit = 2,
-					 .function_limit = 10,
-					 .table_mib = DEFAULT_TABLE_MIB,
-					 .helpers = HELPERS_KERNEL};
+	struct record_options options = defaults;
 	_cleanup_free_ char *description = NULL;
 	struct recorder_calls calls = {.on_start = on_start,
 				       .on_process = on_process,

@@ -77,6 +77,14 @@ bool function_pattern__is_in(const struct function_pattern *pattern, const char 
 	return true;
 }
 
+bool function_patterns__concern(const struct function_patterns *patterns, const char *path)
+{
+	for (size_t i = 0; i < patterns->patterns.n; i++)
+		if (function_pattern__is_in(&patterns->patterns.data[i], path))
+			return true;
+	return false;
+}
+
 void function_patterns__free(struct function_patterns *patterns)
 {
 	for (size_t i = 0; i < patterns->patterns.n; i++) {

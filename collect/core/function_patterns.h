@@ -30,4 +30,7 @@ int function_patterns__add(struct function_patterns *patterns, const char *text)
  */
 bool function_pattern__is_in(const struct function_pattern *pattern, const char *path);
 
+/* Whether functions of the file at @path are meant by any of them. */
+bool function_patterns__concern(const struct function_patterns *patterns, const char *path);
+
 void function_patterns__free(struct function_patterns *patterns);

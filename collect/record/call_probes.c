@@ -17,6 +17,7 @@
 #include "collect/core/probe_set.h"
 #include "collect/core/process_times.h"
 #include "collect/core/uprobes.h"
+#include "collect/record/pattern_result.h"
 #include "collect/record/probe_limit.h"
 #include "symbols/code/code.h"
 
@@ -56,11 +57,6 @@ struct found_file {
 	char *path;
 };
 
-struct pattern_state {
-	bool found;
-	const char *error;
-};
-
 struct call_probes {
 	struct call_probes_config config;
 	pthread_t thread;
@@ -70,7 +66,7 @@ struct call_probes {
 	/* Of the thread, once it is started: */
 	ARRAY(struct probed_file) files;
 	ARRAY(struct probe_cost) costs; /* of the functions, in the last step */
-	struct pattern_state *states;	/* of each pattern */
+	struct pattern_result *results; /* of each pattern */
 	struct probe_costs cost;
 	bool thinned_are_set;
 	bool closing;	  /* and they are still there, for the returns of calls that have begun */
@@ -264,28 +260,6 @@ static int set_probes(struct call_probes *probes, struct probed_file *file, enum
 	return err;
 }
 
-static void note_result(struct pattern_state *state, int err)
-{
-	state->found |= !err;
-	if (err == -ENOTUNIQ)
-		state->error = "several functions have that name: give more of it, or a pattern";
-	else if (err == -E2BIG)
-		state->error = "there are more than 4094 functions: some are not measured";
-	else if (err == -ENOTSUP)
-		state->error = function_places__unsupported;
-	else if (err && err != -ENOENT && err != -ENOEXEC)
-		state->error = "the kernel refuses probes in its code";
-}
-
-/* Whether a pattern may name functions of the file. */
-static bool is_of_interest(const struct call_probes *probes, const char *path)
-{
-	for (size_t i = 0; i < probes->config.patterns->patterns.n; i++)
-		if (function_pattern__is_in(&probes->config.patterns->patterns.data[i], path))
-			return true;
-	return false;
-}
-
 /* Sets the probes of all functions of @whole, in parts. */
 static int divide(struct call_probes *probes, const struct probed_file *whole)
 {
@@ -319,7 +293,8 @@ static void search_file(struct call_probes *probes, int fd, const char *path)
 
 	for (size_t i = 0; i < probes->config.patterns->patterns.n && !err; i++) {
 		if (function_pattern__is_in(&probes->config.patterns->patterns.data[i], path))
-			note_result(&probes->states[i], add_functions(probes, i, code, &file));
+			pattern_result__note(&probes->results[i],
+					     add_functions(probes, i, code, &file));
 	}
 	file.n = (uint32_t)probes->functions.n - file.first;
 	err = err ? err : divide(probes, &file);
@@ -327,7 +302,7 @@ static void search_file(struct call_probes *probes, int fd, const char *path)
 		close(file.fd);
 	for (size_t i = 0; i < probes->config.patterns->patterns.n && err; i++)
 		if (function_pattern__is_in(&probes->config.patterns->patterns.data[i], path))
-			note_result(&probes->states[i], err);
+			pattern_result__note(&probes->results[i], err);
 }
 
 /* Sets them again. */
@@ -338,7 +313,8 @@ static void reset_probes(struct call_probes *probes, struct probed_file *file,
 
 	for (uint32_t i = file->first; i < file->first + file->n && err; i++)
 		if (probes->costs.data[i].thinned == (group == GROUP_THINNED))
-			note_result(&probes->states[probes->functions.data[i].pattern], err);
+			pattern_result__note(&probes->results[probes->functions.data[i].pattern],
+					     err);
 }
 
 static void set_thinned(struct call_probes *probes)
@@ -506,8 +482,8 @@ int call_probes__new(const struct call_probes_config *config, struct call_probes
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&probes->wake, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	probes->states = calloc(config->patterns->patterns.n + 1, sizeof(*probes->states));
-	if (!probes->states)
+	probes->results = calloc(config->patterns->patterns.n + 1, sizeof(*probes->results));
+	if (!probes->results)
 		return -ENOMEM;
 	probe_costs__measure(&config->programs, &probes->cost);
 	*out = TAKE_PTR(probes);
@@ -518,7 +494,8 @@ void call_probes__add_file(struct call_probes *probes, int fd, const char *path)
 {
 	struct found_file file = {.fd = -1};
 
-	if (!is_of_interest(probes, path) || !function_places__is_new(&probes->searched, fd))
+	if (!function_patterns__concern(probes->config.patterns, path) ||
+	    !function_places__is_new(&probes->searched, fd))
 		return;
 	if (!probes->started) {
 		search_file(probes, fd, path);
@@ -585,11 +562,7 @@ bool call_probes__get(struct call_probes *probes, uint32_t number, struct call_p
 
 const char *call_probes__problem(const struct call_probes *probes, size_t index)
 {
-	const struct pattern_state *state = &probes->states[index];
-
-	return state->error || state->found
-		       ? state->error
-		       : "no program that was recorded has a function of that name (stripped?)";
+	return pattern_result__problem(&probes->results[index]);
 }
 
 void call_probes__free(struct call_probes *probes)
@@ -619,7 +592,7 @@ void call_probes__free(struct call_probes *probes)
 	process_times__free(&probes->times);
 	array__free(&probes->functions);
 	map64__free(&probes->searched);
-	free(probes->states);
+	free(probes->results);
 	pthread_cond_destroy(&probes->wake);
 	pthread_mutex_destroy(&probes->lock);
 	free(probes);

@@ -15,9 +15,8 @@
 #include "collect/record/annotations.h"
 #include "collect/record/call_probes.h"
 #include "collect/record/losses.h"
-#include "collect/core/child.h"
 #include "collect/programs/record_programs.h"
-#include "collect/record/recording_header.h"
+#include "collect/record/recording_meta.h"
 #include "collect/record/span_probes.h"
 #include "collect/record/translate.h"
 #include "collect/record/wait_throttle.h"
@@ -143,7 +142,7 @@ static void begin(struct recorder *recorder)
 	if (recorder->begun || !start)
 		return;
 	recorder->begun = true;
-	recording_header__write_start(recorder->writer, start);
+	recording_meta__write_start(recorder->writer, start);
 	wait_throttle__start(&recorder->throttle, config->trace ? 0 : recorder->config.wait_limit,
 			     config->period_ns, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN), start);
 }
@@ -438,7 +437,7 @@ int recorder__new(const struct recorder_config *config, struct recorder **out)
 	err = setup(recorder);
 	if (err)
 		return err;
-	recording_header__write(recorder->writer, &recorder->config, recorder->capture);
+	recording_meta__write_header(recorder->writer, &recorder->config, recorder->capture);
 	*out = TAKE_PTR(recorder);
 	return 0;
 }
@@ -453,26 +452,6 @@ int recorder__run(struct recorder *recorder, const volatile sig_atomic_t *stop)
 	int err = capture__run(recorder->capture, stop);
 
 	return err ? err : recorder->error;
-}
-
-/* CPU time of dwell, without its children. */
-static uint64_t own_cpu_ns(void)
-{
-	return now_ns(CLOCK_PROCESS_CPUTIME_ID);
-}
-
-static void write_machine(struct recorder *recorder)
-{
-	const struct kernel_counts *machine = capture__machine(recorder->capture);
-	uint64_t made, seen;
-
-	recording_writer__meta(recorder->writer, "machine_busy_ns", "%lu", machine->busy_ns);
-	recording_writer__meta(recorder->writer, "machine_idle_ns", "%lu", machine->idle_ns);
-	capture__switches(recorder->capture, &made, &seen);
-	if (!made)
-		return;
-	recording_writer__meta(recorder->writer, "machine_switches", "%lu", made);
-	recording_writer__meta(recorder->writer, "machine_switches_told", "%lu", seen);
 }
 
 static int write_last_losses(struct recorder *recorder)
@@ -494,17 +473,6 @@ static int write_last_losses(struct recorder *recorder)
 	return err;
 }
 
-static void write_exit_status(struct recorder *recorder)
-{
-	int exec_error, status = -1;
-
-	if (capture__command_ended(recorder->capture))
-		status = capture__command_status(recorder->capture, &exec_error);
-	if (status >= 0)
-		recording_writer__meta(recorder->writer, "exit_status", "%d",
-				       child__exit_status(status));
-}
-
 /* @end is that of the recording, @stopped the present time. */
 static int write_end(struct recorder *recorder, uint64_t end, uint64_t stopped)
 {
@@ -516,11 +484,8 @@ static int write_end(struct recorder *recorder, uint64_t end, uint64_t stopped)
 	write_probes(recorder, stopped);
 	translator__end(recorder->translator);
 	err = write_last_losses(recorder);
-	write_exit_status(recorder);
 	write_slowest_clock(recorder);
-	write_machine(recorder);
-	recording_writer__meta(recorder->writer, "cpu_ns", "%lu", own_cpu_ns());
-	return recording_writer__meta(recorder->writer, "end", "%lu", end) ?: err;
+	return recording_meta__write_end(recorder->writer, recorder->capture, end) ?: err;
 }
 
 int recorder__finish(struct recorder *recorder, struct recorder_progress *progress)

@@ -482,6 +482,29 @@ static size_t head_size(uint32_t type)
 	return type < ARRAY_SIZE(sizes) ? sizes[type] : 0;
 }
 
+/* Devices and what is measured: requests to them, requests that programs handle, calls. */
+static void on_measured(struct translator *translator, const struct event_header *event,
+			size_t size)
+{
+	switch (event->type) {
+	case EVENT_DEVICE:
+		on_device(translator, (const void *)event);
+		break;
+	case EVENT_IDLE:
+		on_idle(translator, (const void *)event, size);
+		break;
+	case EVENT_REQUEST:
+		on_request(translator, (const void *)event);
+		break;
+	case EVENT_SPAN:
+		on_span(translator, (const void *)event);
+		break;
+	case EVENT_CALL:
+		translator__probed_call(translator, (const void *)event);
+		break;
+	}
+}
+
 void translator__event(struct translator *translator, const struct event_header *event, size_t size)
 {
 	size_t head = head_size(event->type);
@@ -518,19 +541,11 @@ void translator__event(struct translator *translator, const struct event_header 
 		on_stacks(translator, (const void *)event, size);
 		break;
 	case EVENT_DEVICE:
-		on_device(translator, (const void *)event);
-		break;
 	case EVENT_IDLE:
-		on_idle(translator, (const void *)event, size);
-		break;
 	case EVENT_REQUEST:
-		on_request(translator, (const void *)event);
-		break;
 	case EVENT_SPAN:
-		on_span(translator, (const void *)event);
-		break;
 	case EVENT_CALL:
-		translator__probed_call(translator, (const void *)event);
+		on_measured(translator, event, size);
 		break;
 	case EVENT_DEFERRED: /* never passed to sinks */
 		break;

@@ -32,11 +32,9 @@ static void sift_down(struct script_events *events, size_t at)
 	}
 }
 
-/* Sets @next to event @next->index of its kind; false if there is none. */
-static bool event_set(struct script_event *next, const struct model *model)
+/* Of the kinds that are listed by thread. */
+static bool thread_event_set(struct script_event *next, const struct model_thread *thread)
 {
-	const struct model_thread *thread = &model->threads.data[next->thread];
-	const struct model_device *device = &model->devices.data[next->device];
 	size_t i = next->index;
 	bool there = false;
 
@@ -74,6 +72,20 @@ static bool event_set(struct script_event *next, const struct model *model)
 		there = i < 1 && thread->has_totals;
 		next->time = thread->ended;
 		break;
+	default:
+		break;
+	}
+	return there;
+}
+
+/* Sets @next to event @next->index of its kind; false if there is none. */
+static bool event_set(struct script_event *next, const struct model *model)
+{
+	const struct model_device *device = &model->devices.data[next->device];
+	size_t i = next->index;
+	bool there = false;
+
+	switch (next->kind) {
 	case LINE_IDLE:
 		there = i < device->idles.n;
 		next->time = there ? device->idles.data[i].since : 0;
@@ -89,6 +101,8 @@ static bool event_set(struct script_event *next, const struct model *model)
 		next->time = there ? model->spans.data[i].ended : 0;
 		next->thread = there ? model->spans.data[i].thread : 0;
 		break;
+	default:
+		return thread_event_set(next, &model->threads.data[next->thread]);
 	}
 	return there;
 }

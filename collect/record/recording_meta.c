@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "collect/record/recording_header.h"
+#include "collect/record/recording_meta.h"
 
 #include <net/if.h>
 #include <stdio.h>
@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "collect/core/child.h"
 
 static void write_interfaces(struct recording_writer *writer)
 {
@@ -22,7 +23,7 @@ static void write_interfaces(struct recording_writer *writer)
 		if_freenameindex(all);
 }
 
-void recording_header__write_start(struct recording_writer *writer, uint64_t start)
+void recording_meta__write_start(struct recording_writer *writer, uint64_t start)
 {
 	uint64_t passed = now_ns(CLOCK_MONOTONIC) - start;
 
@@ -30,8 +31,9 @@ void recording_header__write_start(struct recording_writer *writer, uint64_t sta
 	recording_writer__meta(writer, "start_realtime", "%lu", now_ns(CLOCK_REALTIME) - passed);
 }
 
-void recording_header__write(struct recording_writer *writer, const struct recorder_config *config,
-			     const struct capture *capture)
+void recording_meta__write_header(struct recording_writer *writer,
+				  const struct recorder_config *config,
+				  const struct capture *capture)
 {
 	const struct loader *loader = capture__loader(capture);
 	_cleanup_fclose_ FILE *boot = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -53,4 +55,38 @@ void recording_header__write(struct recording_writer *writer, const struct recor
 	recording_writer__meta(writer, "rung", "%s", loader__rung(loader));
 	if (boot && fscanf(boot, "%63s", boot_id) == 1)
 		recording_writer__meta(writer, "boot_id", "%s", boot_id);
+}
+
+static void write_exit_status(struct recording_writer *writer, struct capture *capture)
+{
+	int exec_error, status = -1;
+
+	if (capture__command_ended(capture))
+		status = capture__command_status(capture, &exec_error);
+	if (status >= 0)
+		recording_writer__meta(writer, "exit_status", "%d", child__exit_status(status));
+}
+
+static void write_machine(struct recording_writer *writer, const struct capture *capture)
+{
+	const struct kernel_counts *machine = capture__machine(capture);
+	uint64_t made, seen;
+
+	recording_writer__meta(writer, "machine_busy_ns", "%lu", machine->busy_ns);
+	recording_writer__meta(writer, "machine_idle_ns", "%lu", machine->idle_ns);
+	capture__switches(capture, &made, &seen);
+	if (!made)
+		return;
+	recording_writer__meta(writer, "machine_switches", "%lu", made);
+	recording_writer__meta(writer, "machine_switches_told", "%lu", seen);
+}
+
+int recording_meta__write_end(struct recording_writer *writer, struct capture *capture,
+			      uint64_t end)
+{
+	write_exit_status(writer, capture);
+	write_machine(writer, capture);
+	/* Without its children. */
+	recording_writer__meta(writer, "cpu_ns", "%lu", now_ns(CLOCK_PROCESS_CPUTIME_ID));
+	return recording_writer__meta(writer, "end", "%lu", end);
 }
