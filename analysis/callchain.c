@@ -99,7 +99,7 @@ static const char *const helpers[] = {
 };
 
 /* Whether @name, without ".isra.0" and the like, is in @list. */
-static bool name__in(const char *name, const char *const *list, size_t n)
+static bool name_in(const char *name, const char *const *list, size_t n)
 {
 	size_t length = strcspn(name, ".");
 
@@ -109,7 +109,7 @@ static bool name__in(const char *name, const char *const *list, size_t n)
 	return false;
 }
 
-static int callchain__add(struct callchain *chain, const struct model *model, uint32_t stack_index)
+static int callchain_add(struct callchain *chain, const struct model *model, uint32_t stack_index)
 {
 	const struct model_stack *stack = &model->stacks.data[stack_index];
 
@@ -136,12 +136,12 @@ static int callchain__add(struct callchain *chain, const struct model *model, ui
 }
 
 /* Takes the scheduler's frames off the inner end. */
-static void callchain__cut_plumbing(struct callchain *chain, const struct model *model)
+static void callchain_cut_plumbing(struct callchain *chain, const struct model *model)
 {
 	size_t n = 0;
 
-	while (n < chain->frames.n && name__in(model__string(model, chain->frames.data[n].name),
-					       plumbing, ARRAY_SIZE(plumbing)))
+	while (n < chain->frames.n && name_in(model__string(model, chain->frames.data[n].name),
+					      plumbing, ARRAY_SIZE(plumbing)))
 		n++;
 	/* Nothing but plumbing: better that than nothing. */
 	if (!n || n == chain->frames.n)
@@ -157,13 +157,13 @@ int callchain__set(struct callchain *chain, const struct model *model, uint32_t 
 	int err;
 
 	chain->frames.n = 0;
-	err = callchain__add(chain, model, kernel);
+	err = callchain_add(chain, model, kernel);
 	if (err)
 		return err;
 	if (off_cpu)
-		callchain__cut_plumbing(chain, model);
+		callchain_cut_plumbing(chain, model);
 	chain->n_kernel = chain->frames.n;
-	return callchain__add(chain, model, user);
+	return callchain_add(chain, model, user);
 }
 
 void callchain__free(struct callchain *chain)
@@ -175,10 +175,10 @@ void callchain__free(struct callchain *chain)
  * Inlined functions and nameless (static, stripped) ones are no API of the C
  * library either. In a program linked statically its reserved names still tell.
  */
-static bool frame__is_helper(const struct callchain_frame *frame, const struct model *model)
+static bool frame_is_helper(const struct callchain_frame *frame, const struct model *model)
 {
 	const char *name = model__string(model, frame->name);
-	bool listed = name__in(name, helpers, ARRAY_SIZE(helpers));
+	bool listed = name_in(name, helpers, ARRAY_SIZE(helpers));
 
 	if (!model__is_c_library(model, frame->dso))
 		return listed && !strncmp(name, "__", 2);
@@ -196,7 +196,7 @@ ssize_t callchain__row(const struct callchain *chain, const struct model *model,
 	if (!off_cpu || (prefer_kernel && chain->n_kernel) || at == chain->frames.n)
 		return 0;
 	/* Only within one file: a program may have a function of that name, too. */
-	while (at + 1 < chain->frames.n && frame__is_helper(&frames[at], model) &&
+	while (at + 1 < chain->frames.n && frame_is_helper(&frames[at], model) &&
 	       frames[at + 1].dso == frames[at].dso && frames[at + 1].name)
 		at++;
 	return (ssize_t)at;

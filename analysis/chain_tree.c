@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static bool frame__same(const struct chain_frame *a, const struct chain_frame *b)
+static bool frame_same(const struct chain_frame *a, const struct chain_frame *b)
 {
 	return a->address == b->address && a->name == b->name && a->file == b->file &&
 	       a->line == b->line && a->dso == b->dso && a->kernel == b->kernel &&
 	       a->inlined == b->inlined;
 }
 
-static struct chain_frame frame__of(const struct callchain_frame *frame, const struct model *model)
+static struct chain_frame frame_of(const struct callchain_frame *frame, const struct model *model)
 {
 	const struct model_frame *at = &model->frames.data[frame->frame];
 
@@ -28,7 +28,7 @@ static struct chain_frame frame__of(const struct callchain_frame *frame, const s
 	};
 }
 
-static int64_t tree__frame(struct chain_tree *tree, const struct chain_frame *frame)
+static int64_t tree_frame(struct chain_tree *tree, const struct chain_frame *frame)
 {
 	uint64_t key = hash__add((uint64_t)frame->name << 32 | frame->file,
 				 (uint64_t)frame->line << 32 | frame->dso);
@@ -41,12 +41,12 @@ static int64_t tree__frame(struct chain_tree *tree, const struct chain_frame *fr
 			return -ENOMEM;
 		if (*at == tree->frames.n && array__push(&tree->frames, *frame))
 			return -ENOMEM;
-		if (frame__same(&tree->frames.data[*at], frame))
+		if (frame_same(&tree->frames.data[*at], frame))
 			return (int64_t)*at;
 	}
 }
 
-static int64_t tree__child(struct chain_tree *tree, uint32_t parent, uint32_t frame)
+static int64_t tree_child(struct chain_tree *tree, uint32_t parent, uint32_t frame)
 {
 	const struct chain_node node = {.parent = parent, .frame = frame};
 	uint64_t *at;
@@ -60,7 +60,7 @@ static int64_t tree__child(struct chain_tree *tree, uint32_t parent, uint32_t fr
 }
 
 /* The elements of number 0. */
-static int tree__begin(struct chain_tree *tree)
+static int tree_begin(struct chain_tree *tree)
 {
 	return (!tree->nodes.n && !array__add(&tree->nodes)) ||
 			       (!tree->frames.n && !array__add(&tree->frames))
@@ -68,17 +68,17 @@ static int tree__begin(struct chain_tree *tree)
 		       : 0;
 }
 
-static int64_t tree__insert(struct chain_tree *tree, const struct model *model)
+static int64_t tree_insert(struct chain_tree *tree, const struct model *model)
 {
 	const struct callchain *chain = &tree->chain;
 	int64_t node = 0;
 
 	for (size_t i = chain->frames.n; i-- && node >= 0;) {
-		struct chain_frame frame = frame__of(&chain->frames.data[i], model);
+		struct chain_frame frame = frame_of(&chain->frames.data[i], model);
 		/* Location 0 stands for a stack that could not be read, as frame 0 does. */
-		int64_t id = chain->frames.data[i].location ? tree__frame(tree, &frame) : 0;
+		int64_t id = chain->frames.data[i].location ? tree_frame(tree, &frame) : 0;
 
-		node = id < 0 ? id : tree__child(tree, (uint32_t)node, (uint32_t)id);
+		node = id < 0 ? id : tree_child(tree, (uint32_t)node, (uint32_t)id);
 	}
 	return node;
 }
@@ -93,9 +93,9 @@ int64_t chain_tree__add(struct chain_tree *tree, const struct model *model, uint
 
 	if (known)
 		return (int64_t)*known;
-	if (tree__begin(tree) || callchain__set(&tree->chain, model, kernel, user, off_cpu))
+	if (tree_begin(tree) || callchain__set(&tree->chain, model, kernel, user, off_cpu))
 		return -ENOMEM;
-	node = tree__insert(tree, model);
+	node = tree_insert(tree, model);
 	if (node >= 0 && !map64__put(&tree->chains, key, (uint64_t)node))
 		return -ENOMEM;
 	return node;

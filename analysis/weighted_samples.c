@@ -13,7 +13,7 @@ bool sample_filter__comm(const struct sample_filter *filter, const char *comm)
 	return !filter->comms.n;
 }
 
-static bool number__in(const uint32_t *list, size_t n, uint32_t value)
+static bool number_in(const uint32_t *list, size_t n, uint32_t value)
 {
 	for (size_t i = 0; i < n; i++)
 		if (list[i] == value)
@@ -26,8 +26,8 @@ bool sample_filter__thread(const struct sample_filter *filter, const struct mode
 	if (model_thread__is_helper(thread) && !filter->helpers && !filter->tids.n &&
 	    !filter->pids.n)
 		return false;
-	return number__in(filter->tids.data, filter->tids.n, thread->tid) &&
-	       number__in(filter->pids.data, filter->pids.n, thread->tgid);
+	return number_in(filter->tids.data, filter->tids.n, thread->tid) &&
+	       number_in(filter->pids.data, filter->pids.n, thread->tgid);
 }
 
 bool sample_filter__active(const struct sample_filter *filter)
@@ -59,7 +59,7 @@ struct walk {
 };
 
 /* Moves on to the thread's name at @time; times never go back within a walk. */
-static bool walk__comm(struct walk *walk, uint64_t time)
+static bool walk_comm(struct walk *walk, uint64_t time)
 {
 	const struct model_thread *thread = walk->thread;
 
@@ -77,12 +77,12 @@ static bool walk__comm(struct walk *walk, uint64_t time)
 	return walk->comm_passes;
 }
 
-static bool walk__class(const struct walk *walk, enum wait_class class)
+static bool walk_class(const struct walk *walk, enum wait_class class)
 {
 	return !walk->filter->classes || walk->filter->classes & 1U << class;
 }
 
-static int walk__sample(struct walk *walk, const struct model_sample *recorded)
+static int walk_sample(struct walk *walk, const struct model_sample *recorded)
 {
 	struct weighted_sample sample = {
 		.thread = walk->thread_index,
@@ -99,25 +99,25 @@ static int walk__sample(struct walk *walk, const struct model_sample *recorded)
 	};
 
 	if (recorded->time < walk->from || recorded->time >= walk->until || !recorded->weight ||
-	    !walk__comm(walk, recorded->time))
+	    !walk_comm(walk, recorded->time))
 		return 0;
 	sample.comm = walk->thread->comms.data[walk->comm].name;
 	return walk->visit(walk->context, &sample);
 }
 
 /* Of @points spread evenly over @length, those in the first @part of it. */
-static uint64_t points__before(uint64_t points, uint64_t part, uint64_t length)
+static uint64_t points_before(uint64_t points, uint64_t part, uint64_t length)
 {
 	return length ? (uint64_t)((unsigned __int128)points * part / length) : 0;
 }
 
 /* One part of an interval: [from, from + length), with @points. */
-static int walk__part(struct walk *walk, struct weighted_sample *sample, uint64_t from,
-		      uint64_t length, uint64_t points)
+static int walk_part(struct walk *walk, struct weighted_sample *sample, uint64_t from,
+		     uint64_t length, uint64_t points)
 {
 	uint64_t until = from + length;
 
-	if (!walk__class(walk, sample->class))
+	if (!walk_class(walk, sample->class))
 		return 0;
 	sample->from = from > walk->from ? from : walk->from;
 	sample->until = until < walk->until ? until : walk->until;
@@ -126,8 +126,8 @@ static int walk__part(struct walk *walk, struct weighted_sample *sample, uint64_
 		return 0;
 	sample->points = points;
 	if (length)
-		sample->points = points__before(points, sample->until - from, length) -
-				 points__before(points, sample->from - from, length);
+		sample->points = points_before(points, sample->until - from, length) -
+				 points_before(points, sample->from - from, length);
 	sample->sampled_ns = sample->points * walk->model->period_ns;
 	sample->ns = model_thread__time(walk->model, walk->thread, sample->class, sample->points);
 	if (walk->model->trace)
@@ -137,7 +137,7 @@ static int walk__part(struct walk *walk, struct weighted_sample *sample, uint64_
 	return walk->visit(walk->context, sample);
 }
 
-static int walk__interval(struct walk *walk, const struct model_interval *interval)
+static int walk_interval(struct walk *walk, const struct model_interval *interval)
 {
 	const struct idle_waits *idle = walk->filter->idle;
 	size_t index = (size_t)(interval - walk->thread->intervals.data);
@@ -156,24 +156,24 @@ static int walk__interval(struct walk *walk, const struct model_interval *interv
 	int err = 0;
 
 	if (interval->t_out >= walk->until || t_wake + interval->runq_ns < walk->from ||
-	    !walk__comm(walk, interval->t_out))
+	    !walk_comm(walk, interval->t_out))
 		return 0;
 	sample.comm = walk->thread->comms.data[walk->comm].name;
 	if (interval->blocked_ns || interval->blocked_points)
-		err = walk__part(walk, &sample, interval->t_out, interval->blocked_ns,
-				 interval->blocked_points);
+		err = walk_part(walk, &sample, interval->t_out, interval->blocked_ns,
+				interval->blocked_points);
 	sample.class = CLASS_SCHED;
 	sample.idle = IDLE_NOT;
 	if (!err && (interval->runq_ns || interval->runq_points))
-		err = walk__part(walk, &sample, t_wake, interval->runq_ns, interval->runq_points);
+		err = walk_part(walk, &sample, t_wake, interval->runq_ns, interval->runq_points);
 	return err;
 }
 
 /* Samples and intervals of one thread, merged by time. */
-static int walk__thread(struct walk *walk)
+static int walk_thread(struct walk *walk)
 {
 	const struct model_thread *thread = walk->thread;
-	bool cpu = walk__class(walk, CLASS_CPU);
+	bool cpu = walk_class(walk, CLASS_CPU);
 	bool off_cpu = !walk->filter->classes || walk->filter->classes & ~(1U << CLASS_CPU);
 	size_t s = cpu ? 0 : thread->samples.n;
 	size_t i = off_cpu ? 0 : thread->intervals.n;
@@ -183,9 +183,9 @@ static int walk__thread(struct walk *walk)
 		if (i == thread->intervals.n ||
 		    (s < thread->samples.n &&
 		     thread->samples.data[s].time <= thread->intervals.data[i].t_out))
-			err = walk__sample(walk, &thread->samples.data[s++]);
+			err = walk_sample(walk, &thread->samples.data[s++]);
 		else
-			err = walk__interval(walk, &thread->intervals.data[i++]);
+			err = walk_interval(walk, &thread->intervals.data[i++]);
 	}
 	return err;
 }
@@ -205,7 +205,7 @@ int weighted_samples__visit_thread(
 		.context = context,
 	};
 
-	return sample_filter__thread(filter, walk.thread) ? walk__thread(&walk) : 0;
+	return sample_filter__thread(filter, walk.thread) ? walk_thread(&walk) : 0;
 }
 
 int weighted_samples__visit(const struct model *model, const struct sample_filter *filter,
@@ -224,15 +224,15 @@ struct collection {
 	struct map64 index; /* hash -> group */
 };
 
-static bool group__same(const struct sample_group *a, const struct sample_group *b)
+static bool group_same(const struct sample_group *a, const struct sample_group *b)
 {
 	return a->thread == b->thread && a->comm == b->comm && a->kernel == b->kernel &&
 	       a->user == b->user && a->object == b->object && a->syscall == b->syscall &&
 	       a->flags == b->flags && a->class == b->class && a->idle == b->idle;
 }
 
-static struct sample_group *collection__group(struct collection *collection,
-					      const struct sample_group *wanted)
+static struct sample_group *collection_group(struct collection *collection,
+					     const struct sample_group *wanted)
 {
 	struct sample_groups *groups = collection->groups;
 	uint64_t key = hash__add((uint64_t)wanted->thread << 32 | wanted->comm,
@@ -249,12 +249,12 @@ static struct sample_group *collection__group(struct collection *collection,
 		if (*at == groups->groups.n)
 			return array__push(&groups->groups, *wanted) ? NULL
 								     : &groups->groups.data[*at];
-		if (group__same(&groups->groups.data[*at], wanted))
+		if (group_same(&groups->groups.data[*at], wanted))
 			return &groups->groups.data[*at];
 	}
 }
 
-static int collection__add(void *context, const struct weighted_sample *sample)
+static int collection_add(void *context, const struct weighted_sample *sample)
 {
 	struct collection *collection = context;
 	struct sample_group wanted = {
@@ -274,7 +274,7 @@ static int collection__add(void *context, const struct weighted_sample *sample)
 		/* It waits for a CPU, no longer for the object. */
 		wanted.object = 0;
 	}
-	group = collection__group(collection, &wanted);
+	group = collection_group(collection, &wanted);
 	if (!group)
 		return -ENOMEM;
 	group->count++;
@@ -297,7 +297,7 @@ int sample_groups__collect(const struct model *model, const struct sample_filter
 {
 	struct sample_groups groups = {};
 	struct collection collection = {.groups = &groups};
-	int err = weighted_samples__visit(model, filter, collection__add, &collection);
+	int err = weighted_samples__visit(model, filter, collection_add, &collection);
 
 	map64__free(&collection.index);
 	if (err) {

@@ -39,8 +39,8 @@ struct document {
 	FILE *to;
 };
 
-static int document__open(struct document *document, struct html *html, size_t number,
-			  const char *part)
+static int document_open(struct document *document, struct html *html, size_t number,
+			 const char *part)
 {
 	*document = (struct document){.html = html};
 	snprintf(document->name, sizeof(document->name), "r%zu.%s", number, part);
@@ -49,7 +49,7 @@ static int document__open(struct document *document, struct html *html, size_t n
 }
 
 /* Ends it, and writes the block unless @err is other than 0. */
-static int document__close(struct document *document, int err)
+static int document_close(struct document *document, int err)
 {
 	if (fclose(document->to) && !err)
 		err = -ENOMEM;
@@ -90,9 +90,9 @@ static int add_waits(struct html *html, const struct html_recording *recording, 
 	int err = waitgraph__make(recording->model, recording->kinds, &options, &graph);
 
 	err = err ? err : bottlenecks__find(&graph, KNOT_THRESHOLD, &bottlenecks);
-	err = err ? err : document__open(&document, html, number, "waits");
+	err = err ? err : document_open(&document, html, number, "waits");
 	if (!err) {
-		err = document__close(&document, waits__json(&view, document.to));
+		err = document_close(&document, waits__json(&view, document.to));
 		verdict__text(&view, bottlenecks__first(&bottlenecks), text, sizeof(text));
 	}
 	over_time.n_edges = count_listed(&view);
@@ -150,9 +150,9 @@ static int add_latency(struct html *html, const struct html_recording *recording
 	if (!has_calls(recording->model))
 		return 0;
 	err = call_latency__make(recording->model, recording->causes, LATENCY_RANK_TAIL, &latency);
-	err = err ? err : document__open(&document, html, number, "latency");
+	err = err ? err : document_open(&document, html, number, "latency");
 	if (!err) {
-		err = document__close(&document, latency_view__json(&view, document.to));
+		err = document_close(&document, latency_view__json(&view, document.to));
 		/* Requests are what is of interest, if there are any. */
 		if (!recording->model->spans.n)
 			latency_verdict__calls(recording->model, &latency, text, sizeof(text));
@@ -218,10 +218,10 @@ static int add_requests(struct html *html, const struct html_recording *recordin
 	int err = requests__find(recording->model, &filter, &requests);
 
 	if (!err && requests.spans.n) {
-		err = document__open(&document, html, number, "requests");
+		err = document_open(&document, html, number, "requests");
 		if (!err)
-			err = document__close(&document,
-					      put_requests(&view, recording, document.to));
+			err = document_close(&document,
+					     put_requests(&view, recording, document.to));
 		if (!err && requests.spans.n > SHOWN_REQUESTS)
 			err = page_latency__requests(html, number, &requests);
 		err = err ? err : add_comparison(html, recording, number, &requests);
@@ -252,9 +252,9 @@ static int put_request_path(struct html *html, const struct html_recording *reco
 	struct document document;
 	int err = path__find(recording->model, recording->kinds, recording->idle, &options, &path);
 
-	err = err ? err : document__open(&document, html, number, "requests.path");
+	err = err ? err : document_open(&document, html, number, "requests.path");
 	if (!err)
-		err = document__close(&document, path_view__json(&view, document.to));
+		err = document_close(&document, path_view__json(&view, document.to));
 	path__free(&path);
 	return err;
 }
@@ -293,9 +293,9 @@ static int add_locks(struct html *html, const struct html_recording *recording, 
 	if (!recording->model->trace)
 		return 0;
 	err = locks__find(recording->model, recording->kinds, &locks);
-	err = err ? err : document__open(&document, html, number, "locks");
+	err = err ? err : document_open(&document, html, number, "locks");
 	if (!err)
-		err = document__close(&document, latency_locks__json(&view, document.to));
+		err = document_close(&document, latency_locks__json(&view, document.to));
 	locks__free(&locks);
 	return err;
 }

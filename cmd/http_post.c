@@ -35,7 +35,7 @@ struct answer {
 	size_t n;
 };
 
-static int curl__load(struct curl *curl)
+static int curl_load(struct curl *curl)
 {
 	const struct {
 		void *function;
@@ -197,7 +197,7 @@ int http_post(const char *url, const char *content_type, const void *data, size_
 	struct curl_slist *headers = NULL;
 	struct curl curl = {};
 	CURL *handle;
-	int err = curl__load(&curl);
+	int err = curl_load(&curl);
 
 	if (err)
 		return err;

@@ -60,7 +60,7 @@ struct builder {
 	size_t resamples;
 };
 
-static int builder__add(struct builder *builder, const struct causal_cell *cell)
+static int builder_add(struct builder *builder, const struct causal_cell *cell)
 {
 	struct causal_curve *curve = builder->curve;
 	const struct fit_point point = {cell->speedup, 1 - cell->ratio, 0, (double)cell->n};
@@ -81,7 +81,7 @@ static int builder__add(struct builder *builder, const struct causal_cell *cell)
 	return 0;
 }
 
-static int builder__weigh(struct builder *builder)
+static int builder_weigh(struct builder *builder)
 {
 	struct causal_fit fit;
 	int err = robust_fit__weigh(builder->points.data, builder->points.n, &fit);
@@ -96,7 +96,7 @@ static int builder__weigh(struct builder *builder)
 }
 
 /* Chooses the simplest of the three fits that explains the results. */
-static void builder__fit(struct builder *builder)
+static void builder_fit(struct builder *builder)
 {
 	const struct fit_point *points = builder->points.data;
 	const size_t n = builder->points.n;
@@ -121,17 +121,17 @@ static void builder__fit(struct builder *builder)
 }
 
 /* An error of the mean of the runs without a speedup, which all results share. 0 for halves. */
-static double builder__base_error(const struct builder *builder, struct random *random)
+static double builder_base_error(const struct builder *builder, struct random *random)
 {
 	return causal_noise__mean(builder->noise, builder->series->base_runs, random);
 }
 
-static void builder__resample(struct builder *builder, size_t round, double worst_at,
-			      const struct causal_group *group, struct random *random,
-			      struct fit_point *points, struct resampled *out)
+static void builder_resample(struct builder *builder, size_t round, double worst_at,
+			     const struct causal_group *group, struct random *random,
+			     struct fit_point *points, struct resampled *out)
 {
 	const struct causal_curve *curve = builder->curve;
-	double base = builder__base_error(builder, random);
+	double base = builder_base_error(builder, random);
 	size_t n = builder->points.n;
 	double factor = curve->phase_factor;
 	struct causal_fit fit;
@@ -164,7 +164,7 @@ static void interval(double *values, size_t n, double *low, double *high)
 	*high = causal_fit__quantile(values, n, 0.975);
 }
 
-static void builder__intervals(struct builder *builder, struct resampled *resampled)
+static void builder_intervals(struct builder *builder, struct resampled *resampled)
 {
 	struct causal_curve *curve = builder->curve;
 	size_t n = builder->resamples;
@@ -194,8 +194,8 @@ static void builder__intervals(struct builder *builder, struct resampled *resamp
 	curve->best = causal_fit__at(&curve->fit, curve->best_at);
 }
 
-static int builder__bootstrap(struct builder *builder, const struct causal_group *group,
-			      uint64_t seed)
+static int builder_bootstrap(struct builder *builder, const struct causal_group *group,
+			     uint64_t seed)
 {
 	size_t n = builder->points.n, resamples = builder->resamples;
 	_cleanup_free_ double *memory = calloc((n + 5) * resamples, sizeof(*memory));
@@ -214,24 +214,24 @@ static int builder__bootstrap(struct builder *builder, const struct causal_group
 	resampled.slope_after = resampled.knee + resamples;
 	worst_at = causal_fit__worst_at(&builder->curve->fit, builder->last);
 	for (size_t round = 0; round < resamples; round++)
-		builder__resample(builder, round, worst_at, group, &random, points, &resampled);
-	builder__intervals(builder, &resampled);
+		builder_resample(builder, round, worst_at, group, &random, points, &resampled);
+	builder_intervals(builder, &resampled);
 	return 0;
 }
 
 /* Adds the cells with a speedup and enough visits, and weights them. */
-static int builder__begin(struct builder *builder)
+static int builder_begin(struct builder *builder)
 {
 	const struct causal_series *series = builder->series;
 	int err = 0;
 
 	for (size_t i = 0; i < series->cells.n && !err; i++)
 		if (series->cells.data[i].speedup > 0 && !isnan(series->cells.data[i].ratio))
-			err = builder__add(builder, &series->cells.data[i]);
-	return err || !builder->points.n ? err : builder__weigh(builder);
+			err = builder_add(builder, &series->cells.data[i]);
+	return err || !builder->points.n ? err : builder_weigh(builder);
 }
 
-static void builder__end(struct builder *builder)
+static void builder_end(struct builder *builder)
 {
 	array__free(&builder->cells);
 	array__free(&builder->points);
@@ -253,19 +253,19 @@ int causal_curve__make(const struct causal_series *series, const struct causal_g
 		.whole_run = series->whole_run,
 		.phase_factor = group ? group->factor : 1,
 	};
-	err = builder__begin(&builder);
+	err = builder_begin(&builder);
 	if (!err && builder.points.n) {
-		builder__fit(&builder);
-		err = builder__bootstrap(&builder, group, options->seed);
+		builder_fit(&builder);
+		err = builder_bootstrap(&builder, group, options->seed);
 	}
-	builder__end(&builder);
+	builder_end(&builder);
 	return err;
 }
 
 /* An error of the slope, drawn at random. */
-static double builder__slope_error(const struct builder *builder, struct random *random)
+static double builder_slope_error(const struct builder *builder, struct random *random)
 {
-	double base = builder__base_error(builder, random), xx = 0, xy = 0;
+	double base = builder_base_error(builder, random), xx = 0, xy = 0;
 
 	for (size_t i = 0; i < builder->points.n; i++) {
 		const struct fit_point *point = &builder->points.data[i];
@@ -283,25 +283,25 @@ static double builder__slope_error(const struct builder *builder, struct random 
  * farther out than those of a normal distribution: one or two disturbed experiments determine the
  * slope.
  */
-static int causal_curve__slope_error_tails(const struct causal_series *series,
-					   const struct causal_noise *noise, double rare,
-					   uint64_t seed, double *up, double *down)
+static int causal_curve_slope_error_tails(const struct causal_series *series,
+					  const struct causal_noise *noise, double rare,
+					  uint64_t seed, double *up, double *down)
 {
 	struct causal_curve scratch = {};
 	struct builder builder = {.series = series, .noise = noise, .curve = &scratch};
 	size_t resamples = (size_t)fmin(TAIL_RESAMPLES / rare, MAX_RESAMPLES);
 	_cleanup_free_ double *errors = calloc(resamples, sizeof(*errors));
 	struct random random = {.state = ~seed};
-	int err = errors ? builder__begin(&builder) : -ENOMEM;
+	int err = errors ? builder_begin(&builder) : -ENOMEM;
 
 	for (size_t i = 0; i < resamples && !err; i++)
-		errors[i] = builder__slope_error(&builder, &random);
+		errors[i] = builder_slope_error(&builder, &random);
 	if (!err) {
 		causal_fit__sort(errors, resamples);
 		*up = causal_fit__quantile(errors, resamples, 1 - rare);
 		*down = causal_fit__quantile(errors, resamples, rare);
 	}
-	builder__end(&builder);
+	builder_end(&builder);
 	array__free(&scratch.results);
 	return err;
 }
@@ -313,7 +313,7 @@ static double widened_bound(double value, double low, double times)
 }
 
 /* Sets the shape, with intervals @up times as wide below, and @down times as wide above. */
-static void curve__set_shape(struct causal_curve *curve, double up, double down)
+static void curve_set_shape(struct causal_curve *curve, double up, double down)
 {
 	double last = curve->results.data[curve->results.n - 1].speedup;
 
@@ -344,16 +344,16 @@ int causal_curve__judge(const struct causal_series *series, const struct causal_
 	double up, down;
 	int err;
 
-	curve__set_shape(curve, times, times);
+	curve_set_shape(curve, times, times);
 	if (curve->shape != CAUSAL_NO_EFFECT && curve->shape != CAUSAL_UNSURE &&
 	    curve->experiments < NORMAL_EXPERIMENTS) {
-		err = causal_curve__slope_error_tails(series, noise, rare, options->seed, &up,
-						      &down);
+		err = causal_curve_slope_error_tails(series, noise, rare, options->seed, &up,
+						     &down);
 		if (err)
 			return err;
 		up *= curve->phase_factor / fmax(curve->slope - curve->slope_low, 1e-9);
 		down *= -curve->phase_factor / fmax(curve->slope_high - curve->slope, 1e-9);
-		curve__set_shape(curve, fmax(up, times), fmax(down, times));
+		curve_set_shape(curve, fmax(up, times), fmax(down, times));
 	}
 	if (curve->shape != CAUSAL_PLATEAU)
 		curve->plateau_at = curve->plateau_gain = curve->plateau_low = curve->plateau_high =

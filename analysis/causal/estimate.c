@@ -25,18 +25,12 @@
 /* The mean of more draws is practically normal. */
 #define MAX_DRAWS 40
 
-static struct causal_pair *cell__pairs(const struct causal_series *series,
-				       const struct causal_cell *cell)
-{
-	return series->pairs.data + cell->first;
-}
-
 /*
- * What the pair adds to the denominator of the ratio; pair__with(): to the numerator. Of a rate,
+ * What the pair adds to the denominator of the ratio; pair_with(): to the numerator. Of a rate,
  * visits vary and time is given; of a latency, time in progress varies and visits are given.
  * (Weights that depend on what varies would bias the ratio.)
  */
-static double pair__without(const struct causal_pair *pair, bool latency)
+static double pair_without(const struct causal_pair *pair, bool latency)
 {
 	if (latency)
 		return pair->base_time * pair->with_visits /
@@ -44,7 +38,7 @@ static double pair__without(const struct causal_pair *pair, bool latency)
 	return pair->with_visits * pair->base_time / (pair->base_time + pair->with_time);
 }
 
-static double pair__with(const struct causal_pair *pair, bool latency)
+static double pair_with(const struct causal_pair *pair, bool latency)
 {
 	if (latency)
 		return pair->with_time * pair->base_visits /
@@ -52,14 +46,14 @@ static double pair__with(const struct causal_pair *pair, bool latency)
 	return pair->base_visits * pair->with_time / (pair->base_time + pair->with_time);
 }
 
-static void cell__find_ratio(const struct causal_series *series, struct causal_cell *cell)
+static void cell_find_ratio(const struct causal_series *series, struct causal_cell *cell)
 {
-	const struct causal_pair *pairs = cell__pairs(series, cell);
+	const struct causal_pair *pairs = causal_cell__pairs(series, cell);
 	double with = 0, without = 0, base_visits = 0;
 
 	for (size_t i = 0; i < cell->n; i++) {
-		with += pairs[i].weight * pair__with(&pairs[i], series->latency);
-		without += pairs[i].weight * pair__without(&pairs[i], series->latency);
+		with += pairs[i].weight * pair_with(&pairs[i], series->latency);
+		without += pairs[i].weight * pair_without(&pairs[i], series->latency);
 		base_visits += pairs[i].weight * pairs[i].base_visits;
 	}
 	cell->ratio = without > 0 && base_visits > 0 ? with / without : NAN;
@@ -70,7 +64,7 @@ static void cell__find_ratio(const struct causal_series *series, struct causal_c
  * Ratio of the error of a biweight estimate to its weighted errors, at most 1.5: its influence
  * function is divided by the mean slope of w(x) x, not by the mean of w(x).
  */
-static double series__error_inflation(const struct causal_series *series)
+static double series_error_inflation(const struct causal_series *series)
 {
 	double weights = 0, slopes = 0;
 
@@ -85,22 +79,22 @@ static double series__error_inflation(const struct causal_series *series)
 }
 
 /* Adds the errors of single pairs of @cell to @series, in units of cell->error. */
-static int cell__errors(struct causal_series *series, const struct causal_cell *cell,
-			double inflation)
+static int cell_errors(struct causal_series *series, const struct causal_cell *cell,
+		       double inflation)
 {
-	const struct causal_pair *pairs = cell__pairs(series, cell);
+	const struct causal_pair *pairs = causal_cell__pairs(series, cell);
 	double without = 0, n = 0;
 
 	for (size_t i = 0; i < cell->n; i++) {
-		without += pairs[i].weight * pair__without(&pairs[i], series->latency);
+		without += pairs[i].weight * pair_without(&pairs[i], series->latency);
 		n += !isnan(pairs[i].log_ratio);
 	}
 	if (isnan(cell->ratio) || n < 2)
 		return 0;
 	inflation *= sqrt(n / (n - 1)) * n / (without * cell->error);
 	for (size_t i = 0; i < cell->n; i++) {
-		double rest = pair__with(&pairs[i], series->latency) -
-			      cell->ratio * pair__without(&pairs[i], series->latency);
+		double rest = pair_with(&pairs[i], series->latency) -
+			      cell->ratio * pair_without(&pairs[i], series->latency);
 
 		if (!isnan(pairs[i].log_ratio) &&
 		    array__push(&series->errors, inflation * pairs[i].weight * rest))
@@ -111,7 +105,7 @@ static int cell__errors(struct causal_series *series, const struct causal_cell *
 }
 
 /* The weighted mean period of @n comparable runs; NAN: they have no visits. */
-static double runs__period(const struct causal_pair *pairs, size_t n, double *visits)
+static double runs_period(const struct causal_pair *pairs, size_t n, double *visits)
 {
 	double time = 0;
 
@@ -124,7 +118,7 @@ static double runs__period(const struct causal_pair *pairs, size_t n, double *vi
 }
 
 /* The mean period of the runs of @command without a speedup; NAN: there are none. */
-static double baseline__period(const struct causal_series *series, uint32_t command, double *visits)
+static double baseline_period(const struct causal_series *series, uint32_t command, double *visits)
 {
 	const struct causal_cell *cell = &series->cells.data[0];
 	size_t n;
@@ -134,26 +128,26 @@ static double baseline__period(const struct causal_series *series, uint32_t comm
 		return NAN;
 	for (size_t i = 0; i < cell->n; i += n) {
 		n = causal_cell__comparable(series, cell, i);
-		if (cell__pairs(series, cell)[i].command == command)
-			return runs__period(cell__pairs(series, cell) + i, n, visits);
+		if (causal_cell__pairs(series, cell)[i].command == command)
+			return runs_period(causal_cell__pairs(series, cell) + i, n, visits);
 	}
 	return NAN;
 }
 
 /* Compares whole runs with those of the same command without a speedup. */
-static void cell__find_run_ratio(const struct causal_series *series,
-				 const struct causal_series *baseline, struct causal_cell *cell)
+static void cell_find_run_ratio(const struct causal_series *series,
+				const struct causal_series *baseline, struct causal_cell *cell)
 {
 	double with = 0, base = 0;
 	size_t n;
 
 	for (size_t i = 0; i < cell->n; i += n) {
-		const struct causal_pair *pairs = cell__pairs(series, cell) + i;
+		const struct causal_pair *pairs = causal_cell__pairs(series, cell) + i;
 		double visits, base_visits, period, base_period, all;
 
 		n = causal_cell__comparable(series, cell, i);
-		period = runs__period(pairs, n, &visits);
-		base_period = baseline__period(baseline, pairs->command, &base_visits);
+		period = runs_period(pairs, n, &visits);
+		base_period = baseline_period(baseline, pairs->command, &base_visits);
 		if (isnan(period) || isnan(base_period))
 			continue;
 		all = period * visits + base_period * base_visits;
@@ -164,17 +158,17 @@ static void cell__find_run_ratio(const struct causal_series *series,
 	cell->error = fmax(cell->ratio, MIN_RATIO);
 }
 
-static int cell__run_errors(struct causal_series *series, const struct causal_cell *cell,
-			    double inflation)
+static int cell_run_errors(struct causal_series *series, const struct causal_cell *cell,
+			   double inflation)
 {
 	size_t n;
 
 	for (size_t first = 0; first < cell->n; first += n) {
-		const struct causal_pair *pairs = cell__pairs(series, cell) + first;
+		const struct causal_pair *pairs = causal_cell__pairs(series, cell) + first;
 		double visits, period;
 
 		n = causal_cell__comparable(series, cell, first);
-		period = runs__period(pairs, n, &visits);
+		period = runs_period(pairs, n, &visits);
 		if (n < 2 || !(period > 0)) /* pauses were all of the time, or nothing is known */
 			continue;
 		for (size_t i = 0; i < n; i++) {
@@ -190,8 +184,8 @@ static int cell__run_errors(struct causal_series *series, const struct causal_ce
 }
 
 /* The series with the runs without a speedup to compare @series with; may be @series itself. */
-static const struct causal_series *baseline__of(const struct causal_series_set *set,
-						const struct causal_series *series)
+static const struct causal_series *baseline_of(const struct causal_series_set *set,
+					       const struct causal_series *series)
 {
 	if (series->cells.n && !(series->cells.data[0].speedup > 0))
 		return series;
@@ -209,7 +203,7 @@ static const struct causal_series *baseline__of(const struct causal_series_set *
  * Adds the residuals of the fitted line to the errors of @series. With one experiment of each
  * speedup there are no others.
  */
-static int series__fit_errors(struct causal_series *series)
+static int series_fit_errors(struct causal_series *series)
 {
 	ARRAY(struct fit_point) points = {};
 	struct causal_fit fit = {};
@@ -239,11 +233,11 @@ static int series__fit_errors(struct causal_series *series)
 	return err;
 }
 
-static int series__estimate(const struct causal_series_set *set, struct causal_series *series,
-			    uint64_t min_visits)
+static int series_estimate(const struct causal_series_set *set, struct causal_series *series,
+			   uint64_t min_visits)
 {
-	const struct causal_series *baseline = series->whole_run ? baseline__of(set, series) : NULL;
-	double inflation = series__error_inflation(series);
+	const struct causal_series *baseline = series->whole_run ? baseline_of(set, series) : NULL;
+	double inflation = series_error_inflation(series);
 	int err = 0;
 
 	if (baseline && baseline->cells.n && !(baseline->cells.data[0].speedup > 0))
@@ -252,20 +246,20 @@ static int series__estimate(const struct causal_series_set *set, struct causal_s
 		struct causal_cell *cell = &series->cells.data[c];
 
 		if (baseline)
-			cell__find_run_ratio(series, baseline, cell);
+			cell_find_run_ratio(series, baseline, cell);
 		else
-			cell__find_ratio(series, cell);
-		err = baseline ? cell__run_errors(series, cell, inflation)
-			       : cell__errors(series, cell, inflation);
+			cell_find_ratio(series, cell);
+		err = baseline ? cell_run_errors(series, cell, inflation)
+			       : cell_errors(series, cell, inflation);
 		if (cell->visits < min_visits && !baseline)
 			cell->ratio = NAN;
 	}
 	if (!err && series->freedom < MIN_FREEDOM)
-		err = series__fit_errors(series);
+		err = series_fit_errors(series);
 	return err;
 }
 
-static int estimates__pool(struct causal_estimates *estimates, const struct causal_series *series)
+static int estimates_pool(struct causal_estimates *estimates, const struct causal_series *series)
 {
 	struct causal_errors *pool = &estimates->pools[causal_series__pool(series)];
 
@@ -288,9 +282,9 @@ int causal_estimates__make(struct causal_series_set *set, size_t n_points, uint6
 	estimates->n_pools = 2 * n_points;
 	err = causal_series_set__weigh(set, n_points);
 	for (size_t i = 0; i < set->series.n && !err; i++)
-		err = series__estimate(set, &set->series.data[i], min_visits);
+		err = series_estimate(set, &set->series.data[i], min_visits);
 	for (size_t i = 0; i < set->series.n && !err; i++)
-		err = estimates__pool(estimates, &set->series.data[i]);
+		err = estimates_pool(estimates, &set->series.data[i]);
 	return err;
 }
 
@@ -334,7 +328,7 @@ struct causal_noise causal_noise__of(const struct causal_estimates *estimates,
 	return noise;
 }
 
-static double noise__draw(const struct causal_noise *noise, struct random *random)
+static double noise_draw(const struct causal_noise *noise, struct random *random)
 {
 	double u;
 
@@ -353,6 +347,6 @@ double causal_noise__mean(const struct causal_noise *noise, size_t n, struct ran
 	double sum = 0;
 
 	for (size_t i = 0; i < draws; i++)
-		sum += noise__draw(noise, random);
+		sum += noise_draw(noise, random);
 	return n ? sum / sqrt((double)draws * (double)n) : 0;
 }

@@ -47,8 +47,8 @@ double causal_fit__residual_squares(const struct causal_fit *fit, const struct f
 }
 
 /* The best fit with a knee at @knee; false if it is undetermined. */
-static bool fit__with_knee_at(double knee, const struct fit_point *points, size_t n,
-			      struct causal_fit *fit)
+static bool fit_with_knee_at(double knee, const struct fit_point *points, size_t n,
+			     struct causal_fit *fit)
 {
 	double aa = 0, ab = 0, bb = 0, ay = 0, by = 0, determinant;
 
@@ -72,7 +72,7 @@ static bool fit__with_knee_at(double knee, const struct fit_point *points, size_
 }
 
 /* Whether there are enough pairs on either side of @knee. */
-static bool knee__has_pairs(double knee, const struct fit_point *points, size_t n)
+static bool knee_has_pairs(double knee, const struct fit_point *points, size_t n)
 {
 	double before = 0, after = 0;
 	size_t points_after = 0;
@@ -88,8 +88,8 @@ static bool knee__has_pairs(double knee, const struct fit_point *points, size_t 
 	return before >= KNEE_PAIRS && after >= (points_after > 1 ? KNEE_PAIRS : 2 * KNEE_PAIRS);
 }
 
-static bool fit__with_plateau_from(double knee, const struct fit_point *points, size_t n,
-				   struct causal_fit *fit)
+static bool fit_with_plateau_from(double knee, const struct fit_point *points, size_t n,
+				  struct causal_fit *fit)
 {
 	double aa = 0, ay = 0;
 
@@ -104,9 +104,9 @@ static bool fit__with_plateau_from(double knee, const struct fit_point *points, 
 }
 
 /* The best fit by @with_knee over all knees; the straight line if there is none. */
-static struct causal_fit fit__search(const struct fit_point *points, size_t n,
-				     bool (*with_knee)(double knee, const struct fit_point *points,
-						       size_t n, struct causal_fit *fit))
+static struct causal_fit fit_search(const struct fit_point *points, size_t n,
+				    bool (*with_knee)(double knee, const struct fit_point *points,
+						      size_t n, struct causal_fit *fit))
 {
 	struct causal_fit best = causal_fit__straight(points, n), fit;
 	double least = INFINITY;
@@ -116,7 +116,7 @@ static struct causal_fit fit__search(const struct fit_point *points, size_t n,
 	for (int i = 1; i < KNEES; i++) {
 		double knee = (double)i / KNEES, squares;
 
-		if (!knee__has_pairs(knee, points, n) || !with_knee(knee, points, n, &fit) ||
+		if (!knee_has_pairs(knee, points, n) || !with_knee(knee, points, n, &fit) ||
 		    fit.slope_after >= fit.slope)
 			continue;
 		squares = causal_fit__residual_squares(&fit, points, n);
@@ -130,12 +130,12 @@ static struct causal_fit fit__search(const struct fit_point *points, size_t n,
 
 struct causal_fit causal_fit__with_knee(const struct fit_point *points, size_t n)
 {
-	return fit__search(points, n, fit__with_knee_at);
+	return fit_search(points, n, fit_with_knee_at);
 }
 
 struct causal_fit causal_fit__with_plateau(const struct fit_point *points, size_t n)
 {
-	return fit__search(points, n, fit__with_plateau_from);
+	return fit_search(points, n, fit_with_plateau_from);
 }
 
 double causal_fit__best_at(const struct causal_fit *fit, double most)

@@ -20,14 +20,8 @@ struct double_array {
 	ARRAY(double) all;
 };
 
-static struct causal_pair *cell__pairs(const struct causal_series *series,
-				       const struct causal_cell *cell)
-{
-	return series->pairs.data + cell->first;
-}
-
 /* Uses spans as times if enough pairs have them; the others get weight 0. */
-static void cell__choose_times(struct causal_pair *pairs, size_t n)
+static void cell_choose_times(struct causal_pair *pairs, size_t n)
 {
 	size_t known = 0;
 
@@ -49,7 +43,7 @@ static void cell__choose_times(struct causal_pair *pairs, size_t n)
  * The log of the pair's ratio of periods; of a whole run, the log of its period. Half a visit and
  * some time are added, so that it is finite for halves without a visit or effective time.
  */
-static double pair__log_ratio(const struct causal_pair *pair, bool whole_run)
+static double pair_log_ratio(const struct causal_pair *pair, bool whole_run)
 {
 	double with, base;
 
@@ -65,7 +59,7 @@ static double pair__log_ratio(const struct causal_pair *pair, bool whole_run)
 size_t causal_cell__comparable(const struct causal_series *series, const struct causal_cell *cell,
 			       size_t from)
 {
-	const struct causal_pair *pairs = cell__pairs(series, cell);
+	const struct causal_pair *pairs = causal_cell__pairs(series, cell);
 	size_t n = 1;
 
 	while (from + n < cell->n && pairs[from + n].command == pairs[from].command)
@@ -80,18 +74,18 @@ static int compare_commands(const void *left, const void *right)
 	return (a->command > b->command) - (a->command < b->command);
 }
 
-static void series__prepare(struct causal_series *series)
+static void series_prepare(struct causal_series *series)
 {
 	for (size_t c = 0; c < series->cells.n; c++) {
 		const struct causal_cell *cell = &series->cells.data[c];
-		struct causal_pair *pairs = cell__pairs(series, cell);
+		struct causal_pair *pairs = causal_cell__pairs(series, cell);
 
 		if (series->whole_run)
 			qsort(pairs, cell->n, sizeof(*pairs), compare_commands);
 		else
-			cell__choose_times(pairs, cell->n);
+			cell_choose_times(pairs, cell->n);
 		for (size_t i = 0; i < cell->n; i++)
-			pairs[i].log_ratio = pair__log_ratio(&pairs[i], series->whole_run);
+			pairs[i].log_ratio = pair_log_ratio(&pairs[i], series->whole_run);
 	}
 }
 
@@ -111,8 +105,8 @@ static size_t sort_numbers(const double *values, size_t n, double *sorted)
  * Adds the residuals of @n comparable pairs around their median, scaled up because the median is
  * estimated from them.
  */
-static int comparable__residuals(const struct causal_pair *pairs, size_t n,
-				 struct double_array *scratch, struct double_array *out)
+static int comparable_residuals(const struct causal_pair *pairs, size_t n,
+				struct double_array *scratch, struct double_array *out)
 {
 	double *values, center, inflation;
 	size_t k;
@@ -134,8 +128,8 @@ static int comparable__residuals(const struct causal_pair *pairs, size_t n,
 	return 0;
 }
 
-static int series__residuals(const struct causal_series *series, struct double_array *scratch,
-			     struct double_array *out)
+static int series_residuals(const struct causal_series *series, struct double_array *scratch,
+			    struct double_array *out)
 {
 	for (size_t c = 0; c < series->cells.n; c++) {
 		const struct causal_cell *cell = &series->cells.data[c];
@@ -143,7 +137,8 @@ static int series__residuals(const struct causal_series *series, struct double_a
 
 		for (size_t i = 0; i < cell->n; i += n) {
 			n = causal_cell__comparable(series, cell, i);
-			if (comparable__residuals(cell__pairs(series, cell) + i, n, scratch, out))
+			if (comparable_residuals(causal_cell__pairs(series, cell) + i, n, scratch,
+						 out))
 				return -ENOMEM;
 		}
 	}
@@ -168,7 +163,7 @@ double causal_residuals__scale(double *residuals, size_t n)
 }
 
 /* Lower bound of the scale: the error of counting whole visits. */
-static double series__counting_error(const struct causal_series *series)
+static double series_counting_error(const struct causal_series *series)
 {
 	double variance = 0;
 	size_t n = 0;
@@ -215,12 +210,12 @@ void causal_biweights__find(const double *values, double *weights, size_t n, dou
 		weights[i] = !isnan(values[i]);
 }
 
-static int series__weigh(struct causal_series *series, double scale, struct double_array *scratch)
+static int series_weigh(struct causal_series *series, double scale, struct double_array *scratch)
 {
-	scale = fmax(scale, fmax(series__counting_error(series), 0.005));
+	scale = fmax(scale, fmax(series_counting_error(series), 0.005));
 	for (size_t c = 0; c < series->cells.n; c++) {
 		struct causal_cell *cell = &series->cells.data[c];
-		struct causal_pair *pairs = cell__pairs(series, cell);
+		struct causal_pair *pairs = causal_cell__pairs(series, cell);
 		size_t n;
 
 		for (size_t first = 0; first < cell->n; first += n) {
@@ -245,8 +240,8 @@ static int series__weigh(struct causal_series *series, double scale, struct doub
 }
 
 /* The scale of each pool; INFINITY: it has too few residuals. */
-static int pools__scales(struct causal_series_set *set, struct double_array *scratch,
-			 double *scales, size_t n)
+static int pools_scales(struct causal_series_set *set, struct double_array *scratch, double *scales,
+			size_t n)
 {
 	_cleanup_free_ struct double_array *pools = calloc(n + 1, sizeof(*pools));
 	int err = pools ? 0 : -ENOMEM;
@@ -254,7 +249,7 @@ static int pools__scales(struct causal_series_set *set, struct double_array *scr
 	for (size_t i = 0; i < set->series.n && !err; i++) {
 		struct causal_series *series = &set->series.data[i];
 
-		err = series__residuals(series, scratch, &pools[causal_series__pool(series)]);
+		err = series_residuals(series, scratch, &pools[causal_series__pool(series)]);
 	}
 	for (size_t i = 0; pools && i < n; i++) {
 		scales[i] = pools[i].all.n < MIN_RESIDUALS
@@ -272,17 +267,17 @@ int causal_series_set__weigh(struct causal_series_set *set, size_t n_points)
 	int err = scales ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < set->series.n; i++)
-		series__prepare(&set->series.data[i]);
-	err = err ? err : pools__scales(set, &scratch, scales, 2 * n_points);
+		series_prepare(&set->series.data[i]);
+	err = err ? err : pools_scales(set, &scratch, scales, 2 * n_points);
 	for (size_t i = 0; i < set->series.n && !err; i++) {
 		struct causal_series *series = &set->series.data[i];
 		double scale = scales[causal_series__pool(series)];
 
 		own.all.n = 0;
-		err = series__residuals(series, &scratch, &own);
+		err = series_residuals(series, &scratch, &own);
 		if (own.all.n >= MIN_RESIDUALS)
 			scale = causal_residuals__scale(own.all.data, own.all.n);
-		err = err ? err : series__weigh(series, scale, &scratch);
+		err = err ? err : series_weigh(series, scale, &scratch);
 	}
 	array__free(&scratch.all);
 	array__free(&own.all);

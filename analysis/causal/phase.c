@@ -26,7 +26,7 @@
  * The rate of the target's samples in whole runs / in experiments, if significantly below 1; else
  * 1. *@error is its relative error.
  */
-static double group__sampling_factor(const struct causal_group *group, double *error)
+static double group_sampling_factor(const struct causal_group *group, double *error)
 {
 	double rate, run_rate, residual_squares, factor;
 
@@ -53,7 +53,7 @@ void causal_phases__find(struct causal_series_set *set)
 	for (size_t i = 0; i < set->groups.n; i++) {
 		struct causal_group *group = &set->groups.data[i];
 
-		group->factor = group__sampling_factor(group, &group->factor_error);
+		group->factor = group_sampling_factor(group, &group->factor_error);
 		if (group->hit && group->time > 0)
 			group->factor *= group->active / group->time;
 	}

@@ -26,7 +26,7 @@ const char *causal_shape__name(enum causal_shape shape)
  * Position in the order of curves; 0 is first. Of the unsure ones, those whose interval includes 0
  * come after the others.
  */
-static int curve__place(const struct causal_curve *curve)
+static int curve_place(const struct causal_curve *curve)
 {
 	static const int places[] = {
 		[CAUSAL_GAIN] = 0,   [CAUSAL_PLATEAU] = 0,   [CAUSAL_CONTENTION] = 1,
@@ -37,7 +37,7 @@ static int curve__place(const struct causal_curve *curve)
 }
 
 /* Sort key of curves with the same position, largest first. */
-static double curve__rank(const struct causal_curve *curve)
+static double curve_rank(const struct causal_curve *curve)
 {
 	switch (curve->shape) {
 	case CAUSAL_GAIN:
@@ -53,8 +53,8 @@ static double curve__rank(const struct causal_curve *curve)
 static int compare_curves(const void *left, const void *right)
 {
 	const struct causal_curve *a = left, *b = right;
-	int place = curve__place(a) - curve__place(b);
-	double rank_a = curve__rank(a), rank_b = curve__rank(b);
+	int place = curve_place(a) - curve_place(b);
+	double rank_a = curve_rank(a), rank_b = curve_rank(b);
 
 	if (place)
 		return place;
@@ -83,7 +83,7 @@ static struct causal_curve_options options_for(const struct finding *finding, si
 	};
 }
 
-static int finding__add(struct finding *finding, uint32_t index)
+static int finding_add(struct finding *finding, uint32_t index)
 {
 	const struct causal_series *series = &finding->set.series.data[index];
 	const struct causal_noise noise = causal_noise__of(&finding->estimates, series);
@@ -107,7 +107,7 @@ static int finding__add(struct finding *finding, uint32_t index)
 	return err;
 }
 
-static int finding__judge(struct finding *finding)
+static int finding_judge(struct finding *finding)
 {
 	struct causal_effects *effects = finding->effects;
 	int err = 0;
@@ -127,7 +127,7 @@ static int finding__judge(struct finding *finding)
 	return err;
 }
 
-static int effects__find(struct causal_effects *effects, const struct causal_options *options)
+static int effects_find(struct causal_effects *effects, const struct causal_options *options)
 {
 	const struct causal_profile *profile = effects->profile;
 	struct finding finding = {.effects = effects, .options = options};
@@ -139,8 +139,8 @@ static int effects__find(struct causal_effects *effects, const struct causal_opt
 	if (!err)
 		causal_phases__find(&finding.set);
 	for (uint32_t i = 0; i < finding.set.series.n && !err; i++)
-		err = finding__add(&finding, i);
-	err = err ? err : finding__judge(&finding);
+		err = finding_add(&finding, i);
+	err = err ? err : finding_judge(&finding);
 	err = err ? err : causal_problems__find(effects, &finding.set, options);
 	array__free(&finding.made_of);
 	causal_estimates__free(&finding.estimates);
@@ -179,7 +179,7 @@ int causal__effects(const struct causal_profile *profile, const struct causal_op
 	effects->profile = profile;
 	if (options->point)
 		err = check_point(profile, options->point);
-	err = err ? err : effects__find(effects, options);
+	err = err ? err : effects_find(effects, options);
 	if (err)
 		return err;
 	*out = TAKE_PTR(effects);

@@ -62,7 +62,7 @@ struct listing {
 	size_t n;
 };
 
-static void listing__add(struct listing *listing, const char *name)
+static void listing_add(struct listing *listing, const char *name)
 {
 	size_t used = strlen(listing->text);
 
@@ -71,7 +71,7 @@ static void listing__add(struct listing *listing, const char *name)
 			 used ? ", " : "", name);
 }
 
-static const char *listing__text(struct listing *listing)
+static const char *listing_text(struct listing *listing)
 {
 	size_t used = strlen(listing->text);
 
@@ -130,7 +130,7 @@ static int find_not_visited(struct causal_effects *effects, const struct causal_
 
 		if (!visited[i] && point->kind != CAUSAL_END_TO_END &&
 		    (!options->point || !strcmp(options->point, point->name)))
-			listing__add(&listing, point->name);
+			listing_add(&listing, point->name);
 	}
 	if (!listing.n || !profile->experiments.n)
 		return 0;
@@ -138,7 +138,7 @@ static int find_not_visited(struct causal_effects *effects, const struct causal_
 		effects, CAUSAL_PROBLEM_NOT_VISITED,
 		"%s: never visited in an experiment. Is it where a piece of work ends, and "
 		"does that happen several times a second?",
-		listing__text(&listing));
+		listing_text(&listing));
 }
 
 static int find_few_visits(struct causal_effects *effects, const struct causal_series_set *set,
@@ -204,7 +204,7 @@ static int find_not_hit(struct causal_effects *effects, const struct causal_seri
 		any = any || group->hit;
 		if (group->hit)
 			continue;
-		listing__add(&listing, effects->profile->targets.data[group->target].name);
+		listing_add(&listing, effects->profile->targets.data[group->target].name);
 		experiments += group->experiments;
 	}
 	if (!listing.n || (any && experiments < 10))
@@ -214,7 +214,7 @@ static int find_not_hit(struct causal_effects *effects, const struct causal_seri
 			    " experiments, so nothing was sped "
 			    "up. It did not run then, takes almost no time, or is not on the stack "
 			    "while a function runs that it calls last (a tail call).",
-			    listing__text(&listing), experiments);
+			    listing_text(&listing), experiments);
 }
 
 /* Reports that there are no whole runs with a speedup, or none without. */

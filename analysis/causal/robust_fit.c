@@ -55,8 +55,8 @@ static int median_slope(const struct fit_point *points, size_t n, struct causal_
  * Residuals of points around @fit: the log of the ratios, scaled to a single pair; NAN for points
  * of CAUSAL_MANY_PAIRS or more. Returns the number of others.
  */
-static size_t points__residuals(const struct fit_point *points, size_t n,
-				const struct causal_fit *fit, double *residuals)
+static size_t points_residuals(const struct fit_point *points, size_t n,
+			       const struct causal_fit *fit, double *residuals)
 {
 	size_t few = 0;
 
@@ -73,7 +73,7 @@ static size_t points__residuals(const struct fit_point *points, size_t n,
 	return few;
 }
 
-static struct causal_fit fit__best_line(const struct fit_point *points, size_t n)
+static struct causal_fit fit_best_line(const struct fit_point *points, size_t n)
 {
 	return n < MIN_POINTS ? causal_fit__straight(points, n) : causal_fit__with_knee(points, n);
 }
@@ -89,7 +89,7 @@ int robust_fit__weigh(struct fit_point *points, size_t n, struct causal_fit *fit
 	weights = residuals + n;
 	scratch = weights + n;
 	for (int round = 0; round < ROUNDS; round++) {
-		size_t few = points__residuals(points, n, fit, residuals), k = 0;
+		size_t few = points_residuals(points, n, fit, residuals), k = 0;
 
 		for (size_t i = 0; i < n; i++)
 			if (!isnan(residuals[i]))
@@ -104,7 +104,7 @@ int robust_fit__weigh(struct fit_point *points, size_t n, struct causal_fit *fit
 			if (!isnan(residuals[i]))
 				points[i].weight *= weights[i];
 		}
-		*fit = fit__best_line(points, n);
+		*fit = fit_best_line(points, n);
 	}
 	return 0;
 }

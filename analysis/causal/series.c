@@ -28,13 +28,13 @@ struct builder {
 	uint64_t *first_at; /* by run: begin of its first experiment; UINT64_MAX: it has none */
 };
 
-static double half__time(const struct causal_half *half)
+static double half_time(const struct causal_half *half)
 {
 	return half->duration_ns > half->delay_ns ? (double)(half->duration_ns - half->delay_ns)
 						  : 0;
 }
 
-static const struct causal_visits *half__visits(const struct causal_half *half, uint32_t point)
+static const struct causal_visits *half_visits(const struct causal_half *half, uint32_t point)
 {
 	static const struct causal_visits none;
 
@@ -44,15 +44,15 @@ static const struct causal_visits *half__visits(const struct causal_half *half, 
 	return &none;
 }
 
-static int64_t text__id(struct builder *builder, const char *text)
+static int64_t text_id(struct builder *builder, const char *text)
 {
 	return intern__id(&builder->texts, text, strlen(text), NULL);
 }
 
 /* The group of an experiment, or -ENOMEM. */
-static int64_t builder__group(struct builder *builder, const struct causal_experiment *experiment)
+static int64_t builder_group(struct builder *builder, const struct causal_experiment *experiment)
 {
-	int64_t also = text__id(builder, experiment->also);
+	int64_t also = text_id(builder, experiment->also);
 	const uint64_t key[] = {experiment->target, (uint64_t)also};
 	struct causal_group *group;
 	bool fresh;
@@ -73,13 +73,13 @@ static int64_t builder__group(struct builder *builder, const struct causal_exper
 }
 
 /* ns that a sample of @run represents. */
-static double run__period(const struct causal_run *run)
+static double run_period(const struct causal_run *run)
 {
 	return run->period_ns ? (double)run->period_ns : DEFAULT_PERIOD;
 }
 
 /* ns of samples in @target over the whole of @run; negative: unknown. */
-static double run__hits(const struct causal_run *run, uint32_t target)
+static double hits_of_run(const struct causal_run *run, uint32_t target)
 {
 	double ns = -1;
 
@@ -90,7 +90,7 @@ static double run__hits(const struct causal_run *run, uint32_t target)
 }
 
 /* Effective ns of @run from its first experiment on; 0: it was not completed. */
-static double run__time(const struct causal_run *run, uint64_t first_at)
+static double time_of_run(const struct causal_run *run, uint64_t first_at)
 {
 	double time = (double)run->runtime_ns - (double)run->delay_ns - (double)first_at;
 
@@ -98,15 +98,15 @@ static double run__time(const struct causal_run *run, uint64_t first_at)
 }
 
 /* Adds the samples of a base half to its group, if the total of its run is known. */
-static int group__add_sampling(struct builder *builder, const struct causal_experiment *experiment,
-			       uint32_t index)
+static int group_add_sampling(struct builder *builder, const struct causal_experiment *experiment,
+			      uint32_t index)
 {
 	struct causal_group *group = &builder->set->groups.data[index];
 	const struct causal_run *run = &builder->profile->runs.data[experiment->run];
 	const uint64_t key[] = {index, experiment->run};
-	double time = half__time(&experiment->base), hits = (double)experiment->base.hit_ns;
-	double run_hits = run__hits(run, experiment->target);
-	double run_time = run__time(run, builder->first_at[experiment->run]);
+	double time = half_time(&experiment->base), hits = (double)experiment->base.hit_ns;
+	double run_hits = hits_of_run(run, experiment->target);
+	double run_time = time_of_run(run, builder->first_at[experiment->run]);
 	bool fresh;
 
 	if (!(run_time > 0) || run_hits < 0)
@@ -126,7 +126,7 @@ static int group__add_sampling(struct builder *builder, const struct causal_expe
 	return 0;
 }
 
-static int builder__find_first_experiments(struct builder *builder)
+static int builder_find_first_experiments(struct builder *builder)
 {
 	const struct causal_profile *profile = builder->profile;
 
@@ -149,14 +149,14 @@ static int builder__find_first_experiments(struct builder *builder)
  * point. In a phase with an effect this is longer than the half: it does more work while it is
  * sped up.
  */
-static double experiment__work(const struct causal_experiment *experiment)
+static double experiment_work(const struct causal_experiment *experiment)
 {
-	double time = half__time(&experiment->base), sped = half__time(&experiment->with);
+	double time = half_time(&experiment->base), sped = half_time(&experiment->with);
 	uint64_t most = 0;
 
 	for (uint32_t i = 0; i < experiment->base.n_points; i++) {
 		const struct causal_visits *base = &experiment->base.points[i];
-		uint64_t with = half__visits(&experiment->with, base->point)->visits;
+		uint64_t with = half_visits(&experiment->with, base->point)->visits;
 
 		if (base->visits <= most || !with)
 			continue;
@@ -173,17 +173,17 @@ static double experiment__work(const struct causal_experiment *experiment)
 static bool is_across_phases(const struct builder *builder,
 			     const struct causal_experiment *experiment)
 {
-	double period = run__period(&builder->profile->runs.data[experiment->run]);
+	double period = run_period(&builder->profile->runs.data[experiment->run]);
 	uint64_t base = experiment->base.hit_ns, with = experiment->with.hit_ns;
 
 	return !base != !with && (double)(base + with) >= MIN_PHASE_SAMPLES * period;
 }
 
 /* Adds to @group the time of @experiment, and how much of it the target ran in. */
-static void group__add_phase(const struct builder *builder,
-			     const struct causal_experiment *experiment, struct causal_group *group)
+static void group_add_phase(const struct builder *builder,
+			    const struct causal_experiment *experiment, struct causal_group *group)
 {
-	double base = half__time(&experiment->base), with = experiment__work(experiment);
+	double base = half_time(&experiment->base), with = experiment_work(experiment);
 	bool base_hit = experiment->base.hit_ns, with_hit = experiment->with.hit_ns;
 
 	if (!is_across_phases(builder, experiment))
@@ -193,13 +193,13 @@ static void group__add_phase(const struct builder *builder,
 	group->active += (base_hit ? base : 0) + (with_hit ? with : 0);
 }
 
-static int builder__make_groups(struct builder *builder)
+static int builder_make_groups(struct builder *builder)
 {
 	const struct causal_profile *profile = builder->profile;
 
 	for (size_t i = 0; i < profile->experiments.n; i++) {
 		const struct causal_experiment *experiment = &profile->experiments.data[i];
-		int64_t index = experiment->whole_run ? 0 : builder__group(builder, experiment);
+		int64_t index = experiment->whole_run ? 0 : builder_group(builder, experiment);
 		struct causal_group *group;
 
 		if (index < 0)
@@ -208,18 +208,18 @@ static int builder__make_groups(struct builder *builder)
 			continue;
 		group = &builder->set->groups.data[index];
 		group->experiments++;
-		group__add_phase(builder, experiment, group);
-		if (group__add_sampling(builder, experiment, (uint32_t)index))
+		group_add_phase(builder, experiment, group);
+		if (group_add_sampling(builder, experiment, (uint32_t)index))
 			return -ENOMEM;
 	}
 	return 0;
 }
 
 /* The series with these members, made if necessary; NULL: no memory. */
-static struct causal_series *builder__series(struct builder *builder, uint32_t target,
-					     uint32_t point, const char *also, bool whole_run)
+static struct causal_series *builder_series(struct builder *builder, uint32_t target,
+					    uint32_t point, const char *also, bool whole_run)
 {
-	int64_t text = text__id(builder, also);
+	int64_t text = text_id(builder, also);
 	const uint64_t key[] = {target, (uint64_t)point << 1 | whole_run, (uint64_t)text};
 	struct causal_series *series;
 	bool fresh;
@@ -247,16 +247,16 @@ static struct causal_series *builder__series(struct builder *builder, uint32_t t
 static void measure(const struct builder *builder, const struct causal_experiment *experiment,
 		    const struct causal_half *half, uint32_t point, double *time, double *visits)
 {
-	const struct causal_visits *seen = half__visits(half, point);
+	const struct causal_visits *seen = half_visits(half, point);
 
-	*time = half__time(half);
+	*time = half_time(half);
 	*visits = (double)seen->visits;
 	switch (builder->profile->points.data[point].kind) {
 	case CAUSAL_LATENCY:
 		*time = seen->occupied_ns;
 		break;
 	case CAUSAL_SAMPLED:
-		*visits /= run__period(&builder->profile->runs.data[experiment->run]);
+		*visits /= run_period(&builder->profile->runs.data[experiment->run]);
 		break;
 	case CAUSAL_THROUGHPUT:
 	case CAUSAL_END_TO_END:
@@ -264,13 +264,13 @@ static void measure(const struct builder *builder, const struct causal_experimen
 	}
 }
 
-static int builder__add_pair(struct builder *builder, const struct causal_experiment *experiment,
-			     uint32_t group, uint32_t point)
+static int builder_add_pair(struct builder *builder, const struct causal_experiment *experiment,
+			    uint32_t group, uint32_t point)
 {
-	const struct causal_visits *base = half__visits(&experiment->base, point);
-	const struct causal_visits *with = half__visits(&experiment->with, point);
+	const struct causal_visits *base = half_visits(&experiment->base, point);
+	const struct causal_visits *with = half_visits(&experiment->with, point);
 	struct causal_series *series =
-		builder__series(builder, experiment->target, point, experiment->also, false);
+		builder_series(builder, experiment->target, point, experiment->also, false);
 	struct causal_pair pair = {.speedup = experiment->speedup, .weight = 1};
 
 	if (!series)
@@ -296,11 +296,11 @@ static bool is_wanted(const struct builder *builder, uint32_t point)
 }
 
 /* Adds @experiment to the series of the points that either half visited. */
-static int builder__add_experiment(struct builder *builder,
-				   const struct causal_experiment *experiment)
+static int builder_add_experiment(struct builder *builder,
+				  const struct causal_experiment *experiment)
 {
 	const struct causal_half *halves[] = {&experiment->base, &experiment->with};
-	int64_t index = builder__group(builder, experiment);
+	int64_t index = builder_group(builder, experiment);
 	const struct causal_group *group;
 
 	if (index < 0)
@@ -315,25 +315,25 @@ static int builder__add_experiment(struct builder *builder,
 
 			if (!is_wanted(builder, point))
 				continue;
-			if (h && half__visits(halves[0], point)->visits)
+			if (h && half_visits(halves[0], point)->visits)
 				continue; /* added with the other half */
-			if (!half__visits(halves[h], point)->visits)
+			if (!half_visits(halves[h], point)->visits)
 				continue;
-			if (builder__add_pair(builder, experiment, (uint32_t)index, point))
+			if (builder_add_pair(builder, experiment, (uint32_t)index, point))
 				return -ENOMEM;
 		}
 	}
 	return 0;
 }
 
-static int builder__add_run_of_point(struct builder *builder,
-				     const struct causal_experiment *experiment, uint32_t point,
-				     uint32_t target)
+static int builder_add_run_of_point(struct builder *builder,
+				    const struct causal_experiment *experiment, uint32_t point,
+				    uint32_t target)
 {
 	const struct causal_run *run = &builder->profile->runs.data[experiment->run];
-	int64_t command = text__id(builder, run->command);
+	int64_t command = text_id(builder, run->command);
 	struct causal_series *series =
-		builder__series(builder, target, point, experiment->also, true);
+		builder_series(builder, target, point, experiment->also, true);
 	struct causal_pair pair = {.speedup = experiment->speedup, .weight = 1};
 
 	if (!series || command < 0)
@@ -347,8 +347,8 @@ static int builder__add_run_of_point(struct builder *builder,
 	return array__push(&series->pairs, pair);
 }
 
-static int builder__add_whole_run(struct builder *builder,
-				  const struct causal_experiment *experiment)
+static int builder_add_whole_run(struct builder *builder,
+				 const struct causal_experiment *experiment)
 {
 	const struct causal_profile *profile = builder->profile;
 	bool baseline = experiment->speedup < SPEEDUP_STEP;
@@ -356,10 +356,10 @@ static int builder__add_whole_run(struct builder *builder,
 	for (uint32_t point = 0; point < profile->points.n; point++) {
 		if (!is_wanted(builder, point) ||
 		    (profile->points.data[point].kind != CAUSAL_END_TO_END &&
-		     !half__visits(&experiment->with, point)->visits))
+		     !half_visits(&experiment->with, point)->visits))
 			continue;
-		if (builder__add_run_of_point(builder, experiment, point, experiment->target) ||
-		    (baseline && builder__add_run_of_point(builder, experiment, point, UINT32_MAX)))
+		if (builder_add_run_of_point(builder, experiment, point, experiment->target) ||
+		    (baseline && builder_add_run_of_point(builder, experiment, point, UINT32_MAX)))
 			return -ENOMEM;
 	}
 	return 0;
@@ -372,7 +372,7 @@ static int compare_pairs(const void *left, const void *right)
 	return (a->speedup > b->speedup) - (a->speedup < b->speedup);
 }
 
-static int series__make_cells(struct causal_series *series)
+static int series_make_cells(struct causal_series *series)
 {
 	struct causal_cell *cell = NULL;
 
@@ -395,7 +395,7 @@ static int series__make_cells(struct causal_series *series)
 	return 0;
 }
 
-static void builder__free(struct builder *builder)
+static void builder_free(struct builder *builder)
 {
 	intern__free(&builder->texts);
 	intern__free(&builder->series);
@@ -407,19 +407,19 @@ static void builder__free(struct builder *builder)
 int causal_series_set__make(const struct causal_profile *profile, const char *point,
 			    struct causal_series_set *set)
 {
-	_cleanup_(builder__free) struct builder builder = {
+	_cleanup_(builder_free) struct builder builder = {
 		.profile = profile, .set = set, .point = point};
-	int err = builder__find_first_experiments(&builder);
+	int err = builder_find_first_experiments(&builder);
 
-	err = err ? err : builder__make_groups(&builder);
+	err = err ? err : builder_make_groups(&builder);
 	for (size_t i = 0; i < profile->experiments.n && !err; i++) {
 		const struct causal_experiment *experiment = &profile->experiments.data[i];
 
-		err = experiment->whole_run ? builder__add_whole_run(&builder, experiment)
-					    : builder__add_experiment(&builder, experiment);
+		err = experiment->whole_run ? builder_add_whole_run(&builder, experiment)
+					    : builder_add_experiment(&builder, experiment);
 	}
 	for (size_t i = 0; i < set->series.n && !err; i++)
-		err = series__make_cells(&set->series.data[i]);
+		err = series_make_cells(&set->series.data[i]);
 	return err;
 }
 

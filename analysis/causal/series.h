@@ -65,6 +65,12 @@ struct causal_series {
 	double freedom;	      /* their degrees of freedom */
 };
 
+static inline struct causal_pair *causal_cell__pairs(const struct causal_series *series,
+						     const struct causal_cell *cell)
+{
+	return series->pairs.data + cell->first;
+}
+
 struct causal_series_set {
 	ARRAY(struct causal_series) series;
 	ARRAY(struct causal_group) groups;

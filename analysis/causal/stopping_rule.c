@@ -3,13 +3,13 @@
 
 #include "analysis/causal/prediction.h"
 
-static bool curve__is_precise(const struct causal_curve *curve, double width)
+static bool curve_is_precise(const struct causal_curve *curve, double width)
 {
 	return curve->shape != CAUSAL_UNSURE && curve->best_high - curve->best_low <= 2 * width;
 }
 
 /* Whether @curve is unsure and may be better than @first. */
-static bool curve__could_be_best(const struct causal_curve *curve, const struct causal_curve *first)
+static bool curve_could_be_best(const struct causal_curve *curve, const struct causal_curve *first)
 {
 	return curve->shape == CAUSAL_UNSURE && curve->best_high > fmax(first->best_low, 0);
 }
@@ -29,9 +29,9 @@ bool stopping_rule__is_met(const struct causal_effects *effects, double width, b
 		const struct causal_curve *curve = &effects->curves.data[i];
 		const struct causal_curve *first = find_best(effects, curve->point);
 
-		if ((all || curve == first) && !curve__is_precise(curve, width))
+		if ((all || curve == first) && !curve_is_precise(curve, width))
 			return false;
-		if (!all && curve__could_be_best(curve, first))
+		if (!all && curve_could_be_best(curve, first))
 			return false;
 	}
 	return effects->curves.n > 0;

@@ -9,7 +9,7 @@
 #include "analysis/kinds/kind_table.h"
 
 /* Not lock waits: they become shorter only if the lock's holder is faster. */
-static bool kind__is_target(enum wait_kind kind)
+static bool kind_is_target(enum wait_kind kind)
 {
 	return kind__info(kind)->role == KIND_ROLE_WAIT;
 }
@@ -23,7 +23,7 @@ bool kind_target__find(const char *name, struct kind_set *kinds)
 	for (int kind = 0; kind < KIND_COUNT; kind++) {
 		const struct kind_info *info = kind__info(kind);
 
-		if (!kind__is_target(kind) ||
+		if (!kind_is_target(kind) ||
 		    !(group ? (info->groups & group) != 0 : !strcmp(info->name, name)))
 			continue;
 		kind_set__add(&found, (uint32_t)kind);
@@ -45,7 +45,7 @@ char *kind_target__names(void)
 	for (size_t i = 0; kind_group__name(i); i++)
 		fprintf(out, "%s%s", i ? ", " : "", kind_group__name(i));
 	for (int kind = 0; kind < KIND_COUNT; kind++)
-		if (kind__is_target(kind))
+		if (kind_is_target(kind))
 			fprintf(out, ", %s", kind__name(kind));
 	if (!fclose(out))
 		return names;

@@ -35,7 +35,7 @@ struct kinds {
 };
 
 /* By function name, then in the order of kind_functions[]. */
-static int function__order(const void *a, const void *b)
+static int function_order(const void *a, const void *b)
 {
 	const struct kind_function *left = *(const struct kind_function *const *)a;
 	const struct kind_function *right = *(const struct kind_function *const *)b;
@@ -61,7 +61,7 @@ int kinds__new(const struct model *model, struct kinds **out)
 		return -ENOMEM;
 	for (size_t i = 0; i < n_kind_functions; i++)
 		kinds->sorted[i] = &kind_functions[i];
-	qsort(kinds->sorted, n_kind_functions, sizeof(void *), function__order);
+	qsort(kinds->sorted, n_kind_functions, sizeof(void *), function_order);
 	for (int nr = 0; nr < SYSCALLS_MAX; nr++)
 		kinds->by_syscall[nr] = (uint8_t)kind_syscall__kind(machine, nr);
 	*out = TAKE_PTR(kinds);
@@ -79,7 +79,7 @@ void kinds__free(struct kinds *kinds)
 }
 
 /* strcmp() of @name, without a suffix like ".isra.0" or ".constprop.0", and @function. */
-static int function__compare(const char *name, const char *function)
+static int function_compare(const char *name, const char *function)
 {
 	size_t n = strcspn(name, ".");
 	int order = strncmp(name, function, n);
@@ -87,7 +87,7 @@ static int function__compare(const char *name, const char *function)
 	return order ? order : -(int)(unsigned char)function[n];
 }
 
-static struct kind_match kinds__look_up(const struct kinds *kinds, const char *name)
+static struct kind_match kinds_look_up(const struct kinds *kinds, const char *name)
 {
 	struct kind_match match = {.looked_up = true};
 	size_t low = 0, high = n_kind_functions;
@@ -95,28 +95,28 @@ static struct kind_match kinds__look_up(const struct kinds *kinds, const char *n
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (function__compare(name, kinds->sorted[middle]->name) > 0)
+		if (function_compare(name, kinds->sorted[middle]->name) > 0)
 			low = middle + 1;
 		else
 			high = middle;
 	}
 	match.first = (uint16_t)low;
 	while (low + match.n < n_kind_functions &&
-	       !function__compare(name, kinds->sorted[low + match.n]->name))
+	       !function_compare(name, kinds->sorted[low + match.n]->name))
 		match.n++;
 	return match;
 }
 
-static struct kind_match kinds__match(struct kinds *kinds, uint32_t name)
+static struct kind_match kinds_match(struct kinds *kinds, uint32_t name)
 {
 	if (name >= kinds->n_matches)
-		return kinds__look_up(kinds, model__string(kinds->model, name));
+		return kinds_look_up(kinds, model__string(kinds->model, name));
 	if (!kinds->matches[name].looked_up)
-		kinds->matches[name] = kinds__look_up(kinds, model__string(kinds->model, name));
+		kinds->matches[name] = kinds_look_up(kinds, model__string(kinds->model, name));
 	return kinds->matches[name];
 }
 
-static struct kind_evidence kinds__look_at(struct kinds *kinds, uint32_t stack)
+static struct kind_evidence kinds_look_at(struct kinds *kinds, uint32_t stack)
 {
 	const struct model *model = kinds->model;
 	const struct model_stack *frames = &model->stacks.data[stack];
@@ -130,7 +130,7 @@ static struct kind_evidence kinds__look_at(struct kinds *kinds, uint32_t stack)
 			struct kind_match match = {};
 
 			if (name)
-				match = kinds__match(kinds, name);
+				match = kinds_match(kinds, name);
 			for (size_t row = 0; row < match.n; row++)
 				kind_evidence__add(&evidence,
 						   &kinds->sorted[match.first + row]->clue);
@@ -139,15 +139,15 @@ static struct kind_evidence kinds__look_at(struct kinds *kinds, uint32_t stack)
 	return evidence;
 }
 
-static struct kind_evidence kinds__evidence(struct kinds *kinds, uint32_t stack)
+static struct kind_evidence kinds_evidence(struct kinds *kinds, uint32_t stack)
 {
 	struct stack_evidence *known;
 
 	if (stack >= kinds->n_evidence)
-		return kinds__look_at(kinds, stack);
+		return kinds_look_at(kinds, stack);
 	known = &kinds->evidence[stack];
 	if (!known->looked_up) {
-		known->evidence = kinds__look_at(kinds, stack);
+		known->evidence = kinds_look_at(kinds, stack);
 		known->looked_up = true;
 	}
 	return known->evidence;
@@ -170,7 +170,7 @@ enum wait_kind kinds__of(struct kinds *kinds, const struct wait_description *des
 	struct kind_evidence evidence = {};
 
 	if (description->class != CLASS_CPU && description->class != CLASS_SCHED)
-		evidence = kinds__evidence(kinds, description->kernel);
+		evidence = kinds_evidence(kinds, description->kernel);
 	return kind__decide(&evidence, &wait);
 }
 

@@ -199,14 +199,14 @@ bool wait_sites__is_leader(const struct wait_sites *sites, uint32_t waiter, uint
 	       threads[waker].tid == threads[waiter].tgid;
 }
 
-static bool site__same_place(const struct wait_site *a, const struct wait_site *b)
+static bool site_same_place(const struct wait_site *a, const struct wait_site *b)
 {
 	return a->process == b->process && a->kind == b->kind && a->stack == b->stack;
 }
 
-static bool site__same(const struct wait_site *a, const struct wait_site *b)
+static bool site_same(const struct wait_site *a, const struct wait_site *b)
 {
-	return site__same_place(a, b) && a->side == b->side && a->end == b->end;
+	return site_same_place(a, b) && a->side == b->side && a->end == b->end;
 }
 
 static bool is_code_known(const struct finder *finder, uint32_t stack_index)
@@ -260,11 +260,11 @@ static uint32_t put_site(struct finder *finder, struct wait_site *wanted)
 	uint64_t place = hash__add((uint64_t)wanted->process << 32 | (uint64_t)wanted->kind << 8,
 				   wanted->stack);
 	uint64_t key = hash__add((uint64_t)wanted->side << 8 | (uint64_t)wanted->end, place);
-	uint32_t site = look_up(out, &finder->index, key, wanted, site__same);
+	uint32_t site = look_up(out, &finder->index, key, wanted, site_same);
 
 	if (!site || site < out->sites.n)
 		return site;
-	wanted->place = look_up(out, &finder->places, place, wanted, site__same_place);
+	wanted->place = look_up(out, &finder->places, place, wanted, site_same_place);
 	return wanted->place && !array__push(&out->sites, *wanted) ? site : 0;
 }
 

@@ -46,14 +46,14 @@ static void sort_pieces(path_pieces *pieces)
 		qsort(pieces->data, pieces->n, sizeof(*pieces->data), compare_pieces);
 }
 
-static int piece_table__begin(struct piece_table *table, size_t n_threads)
+static int piece_table_begin(struct piece_table *table, size_t n_threads)
 {
 	table->first = calloc(n_threads + 1, sizeof(*table->first));
 	table->found = calloc(n_threads, sizeof(*table->found));
 	return table->first && table->found ? 0 : -ENOMEM;
 }
 
-static void piece_table__free(struct piece_table *table)
+static void piece_table_free(struct piece_table *table)
 {
 	array__free(&table->pieces);
 	free(table->first);
@@ -61,7 +61,7 @@ static void piece_table__free(struct piece_table *table)
 }
 
 /* To be called whenever pieces were added to the table, and sorted. */
-static void piece_table__index(struct piece_table *table, size_t n_threads)
+static void piece_table_index(struct piece_table *table, size_t n_threads)
 {
 	size_t at = 0;
 
@@ -272,8 +272,8 @@ static int next_generation(struct background *background)
 	background->latest.pieces = fresh;
 	sort_pieces(&background->covered.pieces);
 	sort_pieces(&background->latest.pieces);
-	piece_table__index(&background->covered, n_threads);
-	piece_table__index(&background->latest, n_threads);
+	piece_table_index(&background->covered, n_threads);
+	piece_table_index(&background->latest, n_threads);
 	background->fresh = (__typeof__(background->fresh)){};
 	background->starters.n = 0;
 	return err;
@@ -298,8 +298,8 @@ static int begin(struct background *background, const path_pieces *covered)
 	size_t n_threads = background->path->model->threads.n;
 
 	background->known = calloc(n_threads, sizeof(*background->known));
-	if (!background->known || piece_table__begin(&background->covered, n_threads) ||
-	    piece_table__begin(&background->latest, n_threads))
+	if (!background->known || piece_table_begin(&background->covered, n_threads) ||
+	    piece_table_begin(&background->latest, n_threads))
 		return -ENOMEM;
 	for (size_t i = 0; i < covered->n; i++)
 		if (array__push(&background->covered.pieces, covered->data[i]))
@@ -308,8 +308,8 @@ static int begin(struct background *background, const path_pieces *covered)
 	for (size_t i = 0; i < covered->n; i++)
 		if (array__push(&background->latest.pieces, background->covered.pieces.data[i]))
 			return -ENOMEM;
-	piece_table__index(&background->covered, n_threads);
-	piece_table__index(&background->latest, n_threads);
+	piece_table_index(&background->covered, n_threads);
+	piece_table_index(&background->latest, n_threads);
 	return 0;
 }
 
@@ -325,8 +325,8 @@ int path_background__find(struct path *path, const struct idle_waits *idle,
 	if (path->background.n)
 		qsort(path->background.data, path->background.n, sizeof(*path->background.data),
 		      compare_background);
-	piece_table__free(&background.covered);
-	piece_table__free(&background.latest);
+	piece_table_free(&background.covered);
+	piece_table_free(&background.latest);
 	array__free(&background.fresh);
 	array__free(&background.starters);
 	free(background.known);

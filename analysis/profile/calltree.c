@@ -12,15 +12,15 @@ uint32_t calltree__root(struct calltree *tree)
 	return array__add(&tree->nodes) ? (uint32_t)tree->nodes.n - 1 : 0;
 }
 
-static bool node__same(const struct calltree_node *a, const struct calltree_node *b)
+static bool node_same(const struct calltree_node *a, const struct calltree_node *b)
 {
 	return a->name == b->name && a->dso == b->dso && a->address == b->address &&
 	       a->letter == b->letter && a->kernel == b->kernel;
 }
 
 /* The child of @parent that equals @wanted, added if there is none; 0 when out of memory. */
-static uint32_t calltree__child(struct calltree *tree, uint32_t parent,
-				const struct calltree_node *wanted)
+static uint32_t calltree_child(struct calltree *tree, uint32_t parent,
+			       const struct calltree_node *wanted)
 {
 	uint64_t key = hash__add(hash__add(parent, (uint64_t)wanted->name << 32 | wanted->dso),
 				 wanted->address * 256 + (uint64_t)wanted->letter);
@@ -40,7 +40,7 @@ static uint32_t calltree__child(struct calltree *tree, uint32_t parent,
 			tree->nodes.data[parent].child = node;
 			return node;
 		}
-		if (*at >> 32 == parent && node__same(&tree->nodes.data[node], wanted))
+		if (*at >> 32 == parent && node_same(&tree->nodes.data[node], wanted))
 			return node;
 	}
 }
@@ -64,7 +64,7 @@ int calltree__add(struct calltree *tree, uint32_t root, const struct model *mode
 
 		if (!frame->name)
 			wanted.address = model->locations.data[frame->location].address;
-		at = calltree__child(tree, at, &wanted);
+		at = calltree_child(tree, at, &wanted);
 		if (!at)
 			return -ENOMEM;
 		tree->nodes.data[at].total_ns += ns;
@@ -78,7 +78,7 @@ struct sibling {
 	uint64_t ns;
 };
 
-static int sibling__order(const void *a, const void *b)
+static int sibling_order(const void *a, const void *b)
 {
 	const struct sibling *x = a, *y = b;
 
@@ -102,7 +102,7 @@ int calltree__sort(struct calltree *tree)
 			err = array__push(&siblings, sibling);
 		}
 		if (siblings.n)
-			qsort(siblings.data, siblings.n, sizeof(*siblings.data), sibling__order);
+			qsort(siblings.data, siblings.n, sizeof(*siblings.data), sibling_order);
 		for (size_t k = 0; k < siblings.n && !err; k++) {
 			*link = siblings.data[k].node;
 			link = &tree->nodes.data[*link].next;

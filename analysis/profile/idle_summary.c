@@ -72,7 +72,7 @@ static int add_group(struct summarizer *summarizer, const struct sample_group *g
 	return 0;
 }
 
-static int place__order(const void *a, const void *b)
+static int place_order(const void *a, const void *b)
 {
 	const struct idle_place *one = a, *two = b;
 
@@ -94,7 +94,7 @@ int idle_summary__make(const struct model *model, struct kinds *kinds,
 		if (groups->groups.data[i].idle)
 			err = add_group(&summarizer, &groups->groups.data[i]);
 	if (out->places.n)
-		qsort(out->places.data, out->places.n, sizeof(*out->places.data), place__order);
+		qsort(out->places.data, out->places.n, sizeof(*out->places.data), place_order);
 	free(summarizer.hashes);
 	map64__free(&summarizer.index);
 	map64__free(&summarizer.threads);

@@ -67,7 +67,7 @@ enum wait_kind sample_group__kind(struct kinds *kinds, const struct sample_group
 	return kinds__of(kinds, &description);
 }
 
-static bool row__same(const struct profile_row *a, const struct profile_row *b)
+static bool row_same(const struct profile_row *a, const struct profile_row *b)
 {
 	return a->comm == b->comm && a->pid == b->pid && a->tid == b->tid && a->dso == b->dso &&
 	       a->symbol == b->symbol && a->address == b->address && a->file == b->file &&
@@ -76,7 +76,7 @@ static bool row__same(const struct profile_row *a, const struct profile_row *b)
 	       a->kind == b->kind;
 }
 
-static uint64_t row__hash(const struct profile_row *row)
+static uint64_t row_hash(const struct profile_row *row)
 {
 	uint64_t hash = hash__add((uint64_t)row->comm << 32 | row->tid, row->pid);
 
@@ -91,13 +91,13 @@ static uint64_t row__hash(const struct profile_row *row)
 
 /*
  * The row with the keys of @wanted, added if there is none; -ENOMEM. Fields that are no keys are 0
- * in @wanted. (Unless it is a key, the kind is set at the end, by profiler__name_kinds().)
+ * in @wanted. (Unless it is a key, the kind is set at the end, by profiler_name_kinds().)
  */
-static int64_t profiler__row(struct profiler *profiler, const struct profile_row *wanted)
+static int64_t profiler_row(struct profiler *profiler, const struct profile_row *wanted)
 {
 	struct profile *profile = profiler->profile;
 
-	for (uint64_t key = row__hash(wanted);; key++) {
+	for (uint64_t key = row_hash(wanted);; key++) {
 		uint64_t *at = map64__put(&profiler->row_index, key, profile->rows.n);
 
 		if (!at)
@@ -108,18 +108,18 @@ static int64_t profiler__row(struct profiler *profiler, const struct profile_row
 			profile->rows.data[*at].number = (uint32_t)*at;
 			return (int64_t)*at;
 		}
-		if (row__same(&profile->rows.data[*at], wanted))
+		if (row_same(&profile->rows.data[*at], wanted))
 			return (int64_t)*at;
 	}
 }
 
-static bool profiler__has(const struct profiler *profiler, enum profile_key key)
+static bool profiler_has(const struct profiler *profiler, enum profile_key key)
 {
 	return profiler->options->keys & 1U << key;
 }
 
-static void profiler__set_line(const struct profiler *profiler, size_t at, bool outer,
-			       struct profile_row *row)
+static void profiler_set_line(const struct profiler *profiler, size_t at, bool outer,
+			      struct profile_row *row)
 {
 	const struct callchain *chain = &profiler->chain;
 	ssize_t line = (ssize_t)at;
@@ -139,33 +139,33 @@ static void profiler__set_line(const struct profiler *profiler, size_t at, bool 
  * The keys of the row of @group's frame @at in the chain (-1: it has none). A @caller has one row
  * for all classes of its callees, with class CLASS_CPU, unless the class is a key.
  */
-static struct profile_row profiler__keys(const struct profiler *profiler,
-					 const struct sample_group *group, ssize_t at,
-					 enum wait_kind kind, bool caller)
+static struct profile_row profiler_keys(const struct profiler *profiler,
+					const struct sample_group *group, ssize_t at,
+					enum wait_kind kind, bool caller)
 {
 	const struct model_thread *thread = &profiler->model->threads.data[group->thread];
-	bool symbol = profiler__has(profiler, PROFILE_SYMBOL);
+	bool symbol = profiler_has(profiler, PROFILE_SYMBOL);
 	const struct callchain_frame *frame = NULL;
 	struct profile_row row = {};
 
 	if (at >= 0)
 		frame = &profiler->chain.frames.data[at];
-	if (profiler__has(profiler, PROFILE_COMM) || profiler__has(profiler, PROFILE_THREAD))
+	if (profiler_has(profiler, PROFILE_COMM) || profiler_has(profiler, PROFILE_THREAD))
 		row.comm = group->comm;
-	if (profiler__has(profiler, PROFILE_PID) || profiler__has(profiler, PROFILE_THREAD))
+	if (profiler_has(profiler, PROFILE_PID) || profiler_has(profiler, PROFILE_THREAD))
 		row.pid = thread->tgid;
-	if (profiler__has(profiler, PROFILE_TID) || profiler__has(profiler, PROFILE_THREAD))
+	if (profiler_has(profiler, PROFILE_TID) || profiler_has(profiler, PROFILE_THREAD))
 		row.tid = thread->tid;
-	if (profiler__has(profiler, PROFILE_CLASS) || (symbol && !caller))
+	if (profiler_has(profiler, PROFILE_CLASS) || (symbol && !caller))
 		row.class = group->class;
 	if (row.class == CLASS_CPU && symbol && frame)
 		row.level_kernel = frame->kernel;
 	row.idle = row.class && group->idle;
-	if (profiler__has(profiler, PROFILE_KIND) || profiler__has(profiler, PROFILE_OBJECT))
+	if (profiler_has(profiler, PROFILE_KIND) || profiler_has(profiler, PROFILE_OBJECT))
 		row.kind = kind;
-	if (profiler__has(profiler, PROFILE_OBJECT))
+	if (profiler_has(profiler, PROFILE_OBJECT))
 		row.object = group->object;
-	if (frame && profiler__has(profiler, PROFILE_DSO))
+	if (frame && profiler_has(profiler, PROFILE_DSO))
 		row.dso = frame->dso;
 	if (frame && symbol) {
 		row.symbol = frame->name;
@@ -173,14 +173,14 @@ static struct profile_row profiler__keys(const struct profiler *profiler,
 			row.address = profiler->model->locations.data[frame->location].address;
 	}
 	row.no_frame = symbol && !frame;
-	if (frame && profiler__has(profiler, PROFILE_LINE))
-		profiler__set_line(profiler, (size_t)at, group->class != CLASS_CPU, &row);
+	if (frame && profiler_has(profiler, PROFILE_LINE))
+		profiler_set_line(profiler, (size_t)at, group->class != CLASS_CPU, &row);
 	return row;
 }
 
-/* Adds to the part of @row that has @kind and @kernel, see profiler__name_kinds(). */
-static int profiler__add_part(struct profiler *profiler, uint32_t row, enum wait_kind kind,
-			      uint32_t kernel, uint64_t ns)
+/* Adds to the part of @row that has @kind and @kernel, see profiler_name_kinds(). */
+static int profiler_add_part(struct profiler *profiler, uint32_t row, enum wait_kind kind,
+			     uint32_t kernel, uint64_t ns)
 {
 	uint64_t key = hash__add((uint64_t)row << 32 | kernel, (uint64_t)kind);
 
@@ -203,8 +203,8 @@ static int profiler__add_part(struct profiler *profiler, uint32_t row, enum wait
 	}
 }
 
-static int profiler__add_tree(struct profiler *profiler, uint32_t index,
-			      const struct sample_group *group, size_t at)
+static int profiler_add_tree(struct profiler *profiler, uint32_t index,
+			     const struct sample_group *group, size_t at)
 {
 	const struct profile_options *options = profiler->options;
 	struct profile *profile = profiler->profile;
@@ -220,7 +220,7 @@ static int profiler__add_tree(struct profiler *profiler, uint32_t index,
 	if (!row->tree)
 		return -ENOMEM;
 	/* The tree of a function has its callees, or its callers, only. */
-	if (profiler__has(profiler, PROFILE_SYMBOL) || profiler__has(profiler, PROFILE_LINE)) {
+	if (profiler_has(profiler, PROFILE_SYMBOL) || profiler_has(profiler, PROFILE_LINE)) {
 		if (options->tree == CALLTREE_CALLEE)
 			from = at;
 		else if (options->children)
@@ -231,11 +231,11 @@ static int profiler__add_tree(struct profiler *profiler, uint32_t index,
 }
 
 /* Adds the group's time to the row of frame @at, only once if the function is recursive. */
-static int profiler__add_total(struct profiler *profiler, const struct sample_group *group,
-			       ssize_t at, enum wait_kind kind, bool caller)
+static int profiler_add_total(struct profiler *profiler, const struct sample_group *group,
+			      ssize_t at, enum wait_kind kind, bool caller)
 {
-	struct profile_row keys = profiler__keys(profiler, group, at, kind, caller);
-	int64_t index = profiler__row(profiler, &keys);
+	struct profile_row keys = profiler_keys(profiler, group, at, kind, caller);
+	int64_t index = profiler_row(profiler, &keys);
 	struct profile_row *row;
 
 	if (index < 0)
@@ -249,21 +249,21 @@ static int profiler__add_total(struct profiler *profiler, const struct sample_gr
 	row->total_ns += group->ns;
 	row->total_points += group->points;
 	row->idle_ns += group->idle ? group->ns : 0;
-	return profiler__add_tree(profiler, (uint32_t)index, group, at < 0 ? 0 : (size_t)at);
+	return profiler_add_tree(profiler, (uint32_t)index, group, at < 0 ? 0 : (size_t)at);
 }
 
-static int profiler__add_callers(struct profiler *profiler, const struct sample_group *group,
-				 ssize_t self, enum wait_kind kind)
+static int profiler_add_callers(struct profiler *profiler, const struct sample_group *group,
+				ssize_t self, enum wait_kind kind)
 {
-	int err = profiler__add_total(profiler, group, self, kind, false);
+	int err = profiler_add_total(profiler, group, self, kind, false);
 
 	for (size_t at = self < 0 ? 0 : (size_t)self + 1;
 	     self >= 0 && at < profiler->chain.frames.n && !err; at++)
-		err = profiler__add_total(profiler, group, (ssize_t)at, kind, true);
+		err = profiler_add_total(profiler, group, (ssize_t)at, kind, true);
 	return err;
 }
 
-static int profiler__add(struct profiler *profiler, const struct sample_group *group)
+static int profiler_add(struct profiler *profiler, const struct sample_group *group)
 {
 	const struct profile_options *options = profiler->options;
 	enum wait_kind kind = sample_group__kind(profiler->kinds, group);
@@ -281,23 +281,23 @@ static int profiler__add(struct profiler *profiler, const struct sample_group *g
 	self = callchain__row(&profiler->chain, profiler->model, off_cpu, options->kernel);
 	if (profiler->chain.n_kernel)
 		kernel = profiler->chain.frames.data[0].name;
-	keys = profiler__keys(profiler, group, self, kind, false);
-	index = profiler__row(profiler, &keys);
+	keys = profiler_keys(profiler, group, self, kind, false);
+	index = profiler_row(profiler, &keys);
 	if (index < 0)
 		return (int)index;
 	row = &profiler->profile->rows.data[index];
 	row->points += group->points;
 	row->self_ns += group->ns;
 	row->count += group->count;
-	err = profiler__add_part(profiler, (uint32_t)index, kind, kernel, group->ns);
+	err = profiler_add_part(profiler, (uint32_t)index, kind, kernel, group->ns);
 	profiler->seen.n = 0;
 	if (options->children)
-		return err ? err : profiler__add_callers(profiler, group, self, kind);
-	return err ? err : profiler__add_total(profiler, group, self, kind, false);
+		return err ? err : profiler_add_callers(profiler, group, self, kind);
+	return err ? err : profiler_add_total(profiler, group, self, kind, false);
 }
 
 /* Sets each row's kind and kernel function to those of its largest part. */
-static void profiler__name_kinds(struct profiler *profiler)
+static void profiler_name_kinds(struct profiler *profiler)
 {
 	for (size_t i = 0; i < profiler->parts.n; i++) {
 		const struct part *part = &profiler->parts.data[i];
@@ -311,7 +311,7 @@ static void profiler__name_kinds(struct profiler *profiler)
 	}
 }
 
-static int row__order(const void *a, const void *b)
+static int row_order(const void *a, const void *b)
 {
 	const struct profile_row *x = a, *y = b;
 
@@ -338,11 +338,11 @@ int profile__make(const struct model *model, struct kinds *kinds,
 		profile->groups.points - (options->idle ? 0 : profile->groups.idle_points);
 	for (size_t i = 0; i < profile->groups.groups.n && !err; i++)
 		if (options->idle || !profile->groups.groups.data[i].idle)
-			err = profiler__add(&profiler, &profile->groups.groups.data[i]);
-	profiler__name_kinds(&profiler);
+			err = profiler_add(&profiler, &profile->groups.groups.data[i]);
+	profiler_name_kinds(&profiler);
 	err = err ? err : calltree__sort(&profile->trees);
 	if (profile->rows.n)
-		qsort(profile->rows.data, profile->rows.n, sizeof(*profile->rows.data), row__order);
+		qsort(profile->rows.data, profile->rows.n, sizeof(*profile->rows.data), row_order);
 	map64__free(&profiler.row_index);
 	map64__free(&profiler.part_index);
 	array__free(&profiler.parts);

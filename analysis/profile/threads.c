@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static int times__order(const void *a, const void *b)
+static int times_order(const void *a, const void *b)
 {
 	const struct thread_times *x = a, *y = b;
 
@@ -16,8 +16,8 @@ static int times__order(const void *a, const void *b)
 }
 
 /* The thread passes if any of the names that it had passes. */
-static bool thread__passes(const struct model *model, const struct sample_filter *filter,
-			   const struct model_thread *thread)
+static bool thread_passes(const struct model *model, const struct sample_filter *filter,
+			  const struct model_thread *thread)
 {
 	if (!thread->has_totals || !sample_filter__thread(filter, thread))
 		return false;
@@ -79,7 +79,7 @@ int thread_summary__make(const struct model *model, const struct sample_filter *
 	int err = idle ? find_idle(model, filter, idle) : -ENOMEM;
 
 	for (uint32_t i = 1; i < model->threads.n && !err; i++)
-		if (thread__passes(model, filter, &model->threads.data[i]))
+		if (thread_passes(model, filter, &model->threads.data[i]))
 			err = add_thread(&summary, model, i, idle[i]);
 	if (err) {
 		thread_summary__free(&summary);
@@ -87,7 +87,7 @@ int thread_summary__make(const struct model *model, const struct sample_filter *
 	}
 	if (summary.threads.n)
 		qsort(summary.threads.data, summary.threads.n, sizeof(*summary.threads.data),
-		      times__order);
+		      times_order);
 	*out = summary;
 	return 0;
 }

@@ -22,7 +22,7 @@ static const struct wait *wait_at(const struct activity *activity, size_t i)
 	return &activity->graph->list.waits.data[activity->waits[i]];
 }
 
-static int wait__order(const void *a, const void *b, void *context)
+static int wait_order(const void *a, const void *b, void *context)
 {
 	const struct activity *activity = context;
 	const struct wait *waits = activity->graph->list.waits.data;
@@ -54,7 +54,7 @@ static void sort_waits(struct activity *activity)
 		if (!is_sorted(activity, w))
 			qsort_r(activity->waits + activity->first[w],
 				activity->first[w + 1] - activity->first[w],
-				sizeof(*activity->waits), wait__order, activity);
+				sizeof(*activity->waits), wait_order, activity);
 }
 
 static void choose_points(struct activity *activity)

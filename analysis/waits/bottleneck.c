@@ -45,7 +45,7 @@ bool bottleneck__has(const struct bottleneck *bottleneck, uint32_t vertex)
 	return false;
 }
 
-static void bottleneck__free(struct bottleneck *bottleneck)
+static void bottleneck_free(struct bottleneck *bottleneck)
 {
 	array__free(&bottleneck->members);
 	array__free(&bottleneck->edges);
@@ -258,7 +258,7 @@ static void keep_background(struct search *search, size_t from)
 		if (out->all.data[i].background)
 			out->all.data[kept++] = out->all.data[i];
 		else
-			bottleneck__free(&out->all.data[i]);
+			bottleneck_free(&out->all.data[i]);
 	}
 	out->all.n = kept;
 }
@@ -320,7 +320,7 @@ int bottlenecks__find(const struct waitgraph *graph, double threshold, struct bo
 void bottlenecks__free(struct bottlenecks *bottlenecks)
 {
 	for (size_t i = 0; i < bottlenecks->all.n; i++)
-		bottleneck__free(&bottlenecks->all.data[i]);
+		bottleneck_free(&bottlenecks->all.data[i]);
 	array__free(&bottlenecks->all);
 	free(bottlenecks->relations);
 }

@@ -12,7 +12,7 @@ static bool is_at_work(const struct bottleneck *bottleneck)
 	return bottleneck->type < BOTTLENECK_OUTSIDE;
 }
 
-static int bottleneck__order(const void *a, const void *b)
+static int bottleneck_order(const void *a, const void *b)
 {
 	const struct bottleneck *one = a, *two = b;
 
@@ -159,6 +159,6 @@ int bottlenecks__choose(const struct waitgraph *graph, struct bottlenecks *bottl
 		err = restore_background(graph, bottlenecks);
 	if (!err && bottlenecks->all.n)
 		qsort(bottlenecks->all.data, bottlenecks->all.n, sizeof(struct bottleneck),
-		      bottleneck__order);
+		      bottleneck_order);
 	return err;
 }

@@ -34,8 +34,8 @@ struct search {
 	uint32_t n_components;
 };
 
-static int search__init(struct search *search, const struct graph_edge *edges, size_t n,
-			uint32_t vertices)
+static int search_init(struct search *search, const struct graph_edge *edges, size_t n,
+		       uint32_t vertices)
 {
 	uint32_t **const arrays[] = {&search->number, &search->low,  &search->component,
 				     &search->stack,  &search->path, &search->next};
@@ -51,7 +51,7 @@ static int search__init(struct search *search, const struct graph_edge *edges, s
 		       : -ENOMEM;
 }
 
-static void search__release(struct search *search)
+static void search_release(struct search *search)
 {
 	free(search->first);
 	free(search->out);
@@ -63,7 +63,7 @@ static void search__release(struct search *search)
 	free(search->next);
 }
 
-static void search__index_edges(struct search *search, const struct subgraph *subgraph, size_t from)
+static void search_index_edges(struct search *search, const struct subgraph *subgraph, size_t from)
 {
 	memset(search->first, 0, ((size_t)search->vertices + 2) * sizeof(*search->first));
 	for (size_t i = from; i < subgraph->n; i++)
@@ -75,7 +75,7 @@ static void search__index_edges(struct search *search, const struct subgraph *su
 			subgraph->edges[i];
 }
 
-static void search__discover(struct search *search, uint32_t v)
+static void search_discover(struct search *search, uint32_t v)
 {
 	search->number[v] = search->low[v] = search->n_seen++;
 	search->stack[search->n_stack++] = v;
@@ -83,7 +83,7 @@ static void search__discover(struct search *search, uint32_t v)
 }
 
 /* All edges of @v were followed: if it is the root of a component, completes that. */
-static void search__close(struct search *search, uint32_t v)
+static void search_close(struct search *search, uint32_t v)
 {
 	uint32_t member;
 
@@ -96,12 +96,12 @@ static void search__close(struct search *search, uint32_t v)
 	search->n_components++;
 }
 
-static void search__from(struct search *search, uint32_t root)
+static void search_from(struct search *search, uint32_t root)
 {
 	uint32_t depth = 0;
 
 	search->path[depth++] = root;
-	search__discover(search, root);
+	search_discover(search, root);
 	while (depth) {
 		uint32_t v = search->path[depth - 1];
 
@@ -110,14 +110,14 @@ static void search__from(struct search *search, uint32_t root)
 
 			if (search->number[to] == UNSEEN) {
 				search->path[depth++] = to;
-				search__discover(search, to);
+				search_discover(search, to);
 			} else if (search->component[to] == UNSEEN &&
 				   search->number[to] < search->low[v]) {
 				search->low[v] = search->number[to];
 			}
 			continue;
 		}
-		search__close(search, v);
+		search_close(search, v);
 		if (--depth) {
 			uint32_t above = search->path[depth - 1];
 
@@ -128,16 +128,16 @@ static void search__from(struct search *search, uint32_t root)
 }
 
 /* Finds the components of @n @vertices with the edges of @subgraph from number @from on. */
-static void search__run(struct search *search, const struct subgraph *subgraph, size_t from,
-			const uint32_t *vertices, size_t n)
+static void search_run(struct search *search, const struct subgraph *subgraph, size_t from,
+		       const uint32_t *vertices, size_t n)
 {
-	search__index_edges(search, subgraph, from);
+	search_index_edges(search, subgraph, from);
 	search->n_stack = search->n_seen = search->n_components = 0;
 	for (size_t i = 0; i < n; i++)
 		search->number[vertices[i]] = search->component[vertices[i]] = UNSEEN;
 	for (size_t i = 0; i < n; i++)
 		if (search->number[vertices[i]] == UNSEEN)
-			search__from(search, vertices[i]);
+			search_from(search, vertices[i]);
 }
 
 struct work_item {
@@ -154,7 +154,7 @@ struct refinement {
 	ARRAY(struct work_item) worklist;
 };
 
-static void work_item__release(struct work_item *item)
+static void work_item_release(struct work_item *item)
 {
 	array__free(&item->vertices);
 	free(item->subgraph.edges);
@@ -162,8 +162,8 @@ static void work_item__release(struct work_item *item)
 
 static bool is_connected(struct refinement *refinement, const struct work_item *item, size_t from)
 {
-	search__run(&refinement->search, &item->subgraph, from, item->vertices.data,
-		    item->vertices.n);
+	search_run(&refinement->search, &item->subgraph, from, item->vertices.data,
+		   item->vertices.n);
 	return refinement->search.n_components == 1;
 }
 
@@ -263,7 +263,7 @@ static int split(struct refinement *refinement, const struct work_item *item)
 	uint32_t n;
 	int err = 0;
 
-	search__run(&refinement->search, &item->subgraph, 0, item->vertices.data, item->vertices.n);
+	search_run(&refinement->search, &item->subgraph, 0, item->vertices.data, item->vertices.n);
 	n = refinement->search.n_components;
 	left = calloc(n + 1, sizeof(*left));
 	if (!left)
@@ -281,7 +281,7 @@ static int split(struct refinement *refinement, const struct work_item *item)
 		err = take_component(refinement, item, component, &taken);
 		if (!err)
 			err = push_item(refinement, &taken);
-		work_item__release(&taken);
+		work_item_release(&taken);
 	}
 	return err;
 }
@@ -327,11 +327,11 @@ int knots__find(const struct graph_edge *edges, size_t n, uint32_t vertices, uin
 		struct knots *knots)
 {
 	struct refinement refinement = {.edges = edges, .threshold = threshold, .knots = knots};
-	_cleanup_(work_item__release) struct work_item whole = {};
+	_cleanup_(work_item_release) struct work_item whole = {};
 	int err;
 
 	*knots = (struct knots){};
-	err = search__init(&refinement.search, edges, n, vertices);
+	err = search_init(&refinement.search, edges, n, vertices);
 	if (!err)
 		err = whole_graph(edges, n, vertices, &whole);
 	if (!err)
@@ -342,10 +342,10 @@ int knots__find(const struct graph_edge *edges, size_t n, uint32_t vertices, uin
 		if (!err)
 			err = item.component ? refine(&refinement, &item)
 					     : split(&refinement, &item);
-		work_item__release(&item);
+		work_item_release(&item);
 	}
 	array__free(&refinement.worklist);
-	search__release(&refinement.search);
+	search_release(&refinement.search);
 	return err;
 }
 

@@ -108,14 +108,14 @@ static int find_merge_keys(struct finder *finder)
 	return 0;
 }
 
-static int share__order(const void *a, const void *b)
+static int share_order(const void *a, const void *b)
 {
 	uint64_t one = ((const struct share *)a)->stack, two = ((const struct share *)b)->stack;
 
 	return (one > two) - (one < two);
 }
 
-static int share__by_part(const void *a, const void *b)
+static int share_by_part(const void *a, const void *b)
 {
 	double one = ((const struct share *)a)->part, two = ((const struct share *)b)->part;
 
@@ -130,7 +130,7 @@ static void normalize(struct time_profile *profile)
 
 	if (!profile->shares.n)
 		return;
-	qsort(profile->shares.data, profile->shares.n, sizeof(struct share), share__order);
+	qsort(profile->shares.data, profile->shares.n, sizeof(struct share), share_order);
 	for (size_t i = 0; i < profile->shares.n; i++) {
 		struct share *share = &profile->shares.data[i];
 
@@ -145,9 +145,9 @@ static void normalize(struct time_profile *profile)
 		profile->shares.data[i].part /= sum;
 	if (n <= MAX_SHARES)
 		return;
-	qsort(profile->shares.data, n, sizeof(struct share), share__by_part);
+	qsort(profile->shares.data, n, sizeof(struct share), share_by_part);
 	profile->shares.n = MAX_SHARES;
-	qsort(profile->shares.data, MAX_SHARES, sizeof(struct share), share__order);
+	qsort(profile->shares.data, MAX_SHARES, sizeof(struct share), share_order);
 }
 
 static int find_profile(struct finder *finder, uint32_t index)

@@ -176,7 +176,7 @@ static int add_cause(struct builder *builder, size_t wait)
 	return 0;
 }
 
-static int edge__order(const void *a, const void *b)
+static int edge_order(const void *a, const void *b)
 {
 	const struct waitgraph_edge *one = a, *two = b;
 
@@ -188,7 +188,7 @@ static int edge__order(const void *a, const void *b)
 }
 
 /* qsort_r() order of indices of causes. */
-static int cause__order(const void *a, const void *b, void *arg)
+static int cause_order(const void *a, const void *b, void *arg)
 {
 	const struct waitgraph_cause *causes = arg;
 	const struct waitgraph_cause *one = &causes[*(const uint32_t *)a];
@@ -213,7 +213,7 @@ static int sort_causes(struct waitgraph *graph)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
 		order[i] = i;
-	qsort_r(order, n, sizeof(*order), cause__order, graph->causes.data);
+	qsort_r(order, n, sizeof(*order), cause_order, graph->causes.data);
 	for (uint32_t i = 0; i < n; i++) {
 		place[order[i]] = i;
 		sorted[i] = graph->causes.data[order[i]];
@@ -238,7 +238,7 @@ static int sort(struct builder *builder)
 	for (uint32_t i = 0; i < n; i++)
 		graph->edges.data[i].cause = i;
 	if (n)
-		qsort(graph->edges.data, n, sizeof(struct waitgraph_edge), edge__order);
+		qsort(graph->edges.data, n, sizeof(struct waitgraph_edge), edge_order);
 	for (uint32_t i = 0; i < n; i++)
 		place[graph->edges.data[i].cause] = i;
 	for (size_t i = 0; i < graph->causes.n; i++)

@@ -98,7 +98,7 @@ static int weigh(struct pieces *pieces, struct sampled_cascade *weighed)
 				weighed->weights, NULL);
 }
 
-static int row__order(const void *a, const void *b)
+static int row_order(const void *a, const void *b)
 {
 	const struct waitgraph_bin *one = a, *other = b;
 
@@ -115,9 +115,9 @@ static void join_rows(struct waitgraph_bins *bins)
 
 	if (!rows)
 		return;
-	qsort(rows, bins->rows.n, sizeof(*rows), row__order);
+	qsort(rows, bins->rows.n, sizeof(*rows), row_order);
 	for (size_t i = 0; i < bins->rows.n; i++) {
-		if (!n || row__order(&rows[n - 1], &rows[i])) {
+		if (!n || row_order(&rows[n - 1], &rows[i])) {
 			rows[n++] = rows[i];
 			continue;
 		}

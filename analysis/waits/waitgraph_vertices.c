@@ -179,7 +179,7 @@ static int add_others(struct waitgraph *graph, size_t end)
 				 }));
 }
 
-static int life__order(const void *a, const void *b)
+static int life_order(const void *a, const void *b)
 {
 	const struct model_thread *one = *(const struct model_thread *const *)a;
 	const struct model_thread *two = *(const struct model_thread *const *)b;
@@ -207,7 +207,7 @@ static int add_no_tasks(struct waitgraph *graph, const struct thread_similarity 
 	for (uint32_t i = group->leader; i < model->threads.n && n < group->n; i++)
 		if (similarity->group_of[i] == g && graph->list.nodes.data[i].waits_known)
 			lives[n++] = &model->threads.data[i];
-	qsort(lives, n, sizeof(const struct model_thread *), life__order);
+	qsort(lives, n, sizeof(const struct model_thread *), life_order);
 	for (size_t i = 0; i < n && !err; i++) {
 		if (lives[i]->created > ended)
 			err = waitlist__add_no_task(&graph->list, waiter, ended, lives[i]->created);

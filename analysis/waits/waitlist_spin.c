@@ -22,7 +22,7 @@ struct releases {
 	ARRAY(struct release) all; /* by address and time */
 };
 
-static int release__order(const void *a, const void *b)
+static int release_order(const void *a, const void *b)
 {
 	const struct release *one = a, *two = b;
 
@@ -46,7 +46,7 @@ static int collect_releases(const struct model *model, struct releases *releases
 		}
 	}
 	if (releases->all.n)
-		qsort(releases->all.data, releases->all.n, sizeof(struct release), release__order);
+		qsort(releases->all.data, releases->all.n, sizeof(struct release), release_order);
 	return 0;
 }
 
@@ -61,7 +61,7 @@ static uint32_t holder_of(const struct releases *releases, uint64_t address, uin
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (release__order(&all[middle], &wanted) <= 0)
+		if (release_order(&all[middle], &wanted) <= 0)
 			low = middle + 1;
 		else
 			high = middle;

@@ -157,7 +157,7 @@ bool causal_files__update(struct causal_files *files, const struct address_space
 	return news;
 }
 
-static struct code *file__code(struct causal_files *files, struct causal_file *file)
+static struct code *file_code(struct causal_files *files, struct causal_file *file)
 {
 	if (file->opened)
 		return file->code;
@@ -179,7 +179,7 @@ bool causal_files__place(struct causal_files *files, uint64_t code, uint64_t ns,
 			 struct code_place *place)
 {
 	struct causal_file *file = file_of(files, code);
-	struct code *names = file ? file__code(files, file) : NULL;
+	struct code *names = file ? file_code(files, file) : NULL;
 
 	*place = (struct code_place){.function = ""};
 	if (file)
@@ -216,7 +216,7 @@ static int add_ranges(struct causal_ranges *to, uint32_t slot, const struct code
 int causal_files__exclude(struct causal_files *files, uint64_t code)
 {
 	struct causal_file *file = file_of(files, code);
-	struct code *names = file ? file__code(files, file) : NULL;
+	struct code *names = file ? file_code(files, file) : NULL;
 	struct code_ranges found = {};
 	int err;
 
@@ -335,7 +335,7 @@ static int find_in_files(struct causal_files *files, bool in_scope, const char *
 
 		if (file->in_scope != in_scope || !file->slot)
 			continue;
-		code = file__code(files, file);
+		code = file_code(files, file);
 		if (!code)
 			continue;
 		err = find_in(code, path, line, function, &found, place);
@@ -389,7 +389,7 @@ static int add_entries(struct causal_files *files, struct causal_file *file,
 		       const struct causal_location *location, struct causal_entries *entries)
 {
 	const char *name = location->file ? location->file : location->function;
-	struct code *code = file__code(files, file);
+	struct code *code = file_code(files, file);
 	struct code_ranges found = {};
 	int err = code ? code__entries(code, name, location->line, &found) : -ENOENT;
 
@@ -464,7 +464,7 @@ static char *suggest_code(struct causal_files *files, const char *text)
 
 	for (size_t i = 0; i < files->files.n && n < MAX_NAMES; i++) {
 		struct causal_file *file = &files->files.data[i];
-		struct code *code = file->in_scope ? file__code(files, file) : NULL;
+		struct code *code = file->in_scope ? file_code(files, file) : NULL;
 
 		if (code)
 			n += code__suggest(code, text, names + n, MAX_NAMES - n);

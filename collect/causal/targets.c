@@ -34,7 +34,7 @@ struct causal_targets {
 	uint32_t n_used; /* number of virtual time's targets in use */
 };
 
-static void target_at__free(struct causal_target_at *at)
+static void target_at_free(struct causal_target_at *at)
 {
 	free((void *)at->target.name);
 	free((void *)at->target.file);
@@ -45,10 +45,10 @@ static void target_at__free(struct causal_target_at *at)
 	free(at);
 }
 
-DEFINE_CLEANUP(struct causal_target_at *, target_at__free)
-#define _cleanup_target_at_ _cleanup_(target_at__freep)
+DEFINE_CLEANUP(struct causal_target_at *, target_at_free)
+#define _cleanup_target_at_ _cleanup_(target_at_freep)
 
-static struct causal_target_at *target_at__new(enum causal_target_kind kind, const char *name)
+static struct causal_target_at *target_at_new(enum causal_target_kind kind, const char *name)
 {
 	_cleanup_target_at_ struct causal_target_at *at = calloc(1, sizeof(*at));
 
@@ -85,7 +85,7 @@ static int kind_target(const struct causal_kinds *kinds, const char *name,
 
 	if (!kinds || !kinds->find(name, &found))
 		return -EINVAL;
-	*out = target_at__new(CAUSAL_CLASS, name);
+	*out = target_at_new(CAUSAL_CLASS, name);
 	if (!*out)
 		return -ENOMEM;
 	(*out)->match = CAUSAL_MATCH_KIND;
@@ -102,7 +102,7 @@ static int class_target(const struct causal_kinds *kinds, const char *name,
 	int err;
 
 	if (class >= 0 && wait_class__info(class)->words) {
-		*out = target_at__new(CAUSAL_CLASS, name);
+		*out = target_at_new(CAUSAL_CLASS, name);
 		if (!*out)
 			return -ENOMEM;
 		(*out)->match = CAUSAL_MATCH_CLASS;
@@ -135,7 +135,7 @@ static int add_classes(struct causal_targets *targets)
 		if (err)
 			return err;
 		if (array__push(&targets->candidates, at))
-			return target_at__free(at), -ENOMEM;
+			return target_at_free(at), -ENOMEM;
 	}
 	return 0;
 }
@@ -276,7 +276,7 @@ static int describe(struct causal_target_at *at, const struct causal_location *l
 static int find_code(struct causal_targets *targets, struct requested_target *requested)
 {
 	_cleanup_target_at_ struct causal_target_at *at =
-		target_at__new(CAUSAL_FUNCTION, requested->text);
+		target_at_new(CAUSAL_FUNCTION, requested->text);
 	struct code_place place;
 	int err;
 
@@ -392,7 +392,7 @@ static struct causal_target_at *add_place(struct causal_targets *targets,
 	else if (asprintf(&name, "%s:%u", strrchr(file, '/') ? strrchr(file, '/') + 1 : file,
 			  place->line) < 0)
 		name = NULL;
-	at = name ? target_at__new(function ? CAUSAL_FUNCTION : CAUSAL_LINE, name) : NULL;
+	at = name ? target_at_new(function ? CAUSAL_FUNCTION : CAUSAL_LINE, name) : NULL;
 	if (!at || set_text(&at->target.function, place->function) ||
 	    (!function && set_text(&at->target.file, file)))
 		return NULL;
@@ -575,12 +575,12 @@ void causal_targets__free(struct causal_targets *targets)
 	for (size_t i = 0; i < targets->also.n; i++) {
 		causal_location__free(&targets->also.data[i].location);
 		if (targets->also.data[i].at)
-			target_at__free(targets->also.data[i].at);
+			target_at_free(targets->also.data[i].at);
 	}
 	for (size_t i = 0; i < targets->candidates.n; i++)
-		target_at__free(targets->candidates.data[i]);
+		target_at_free(targets->candidates.data[i]);
 	for (size_t i = 0; i < targets->drawn.n; i++)
-		target_at__free(targets->drawn.data[i]);
+		target_at_free(targets->drawn.data[i]);
 	array__free(&targets->requested);
 	array__free(&targets->also);
 	array__free(&targets->candidates);

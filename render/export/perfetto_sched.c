@@ -64,7 +64,7 @@ static const struct model_thread *thread_of(const struct sched_merge *merge, uin
 }
 
 /* Sets the time of the cursor's step; false if there is none. */
-static bool cursor__set(struct sched_cursor *cursor, const struct model *model)
+static bool cursor_set(struct sched_cursor *cursor, const struct model *model)
 {
 	const struct model_thread *thread = &model->threads.data[cursor->thread];
 	const struct model_interval *interval;
@@ -85,7 +85,7 @@ static bool cursor__set(struct sched_cursor *cursor, const struct model *model)
 	return true;
 }
 
-static bool cursor__next(struct sched_cursor *cursor, const struct model *model)
+static bool cursor_next(struct sched_cursor *cursor, const struct model *model)
 {
 	if (cursor->step == STEP_EXIT)
 		return false;
@@ -95,7 +95,7 @@ static bool cursor__next(struct sched_cursor *cursor, const struct model *model)
 	} else {
 		cursor->step++;
 	}
-	return cursor__set(cursor, model);
+	return cursor_set(cursor, model);
 }
 
 static bool precedes(const struct sched_cursor *a, const struct sched_cursor *b)
@@ -132,8 +132,8 @@ struct ftrace_event {
 	uint64_t time;
 };
 
-static struct ftrace_event ftrace__begin(struct sched_merge *merge, uint32_t cpu, uint64_t time,
-					 uint32_t tid, uint32_t field)
+static struct ftrace_event ftrace_begin(struct sched_merge *merge, uint32_t cpu, uint64_t time,
+					uint32_t tid, uint32_t field)
 {
 	struct protobuf *to = &merge->writer->event;
 	struct ftrace_event event = {.time = time};
@@ -146,7 +146,7 @@ static struct ftrace_event ftrace__begin(struct sched_merge *merge, uint32_t cpu
 	return event;
 }
 
-static void ftrace__end(struct sched_merge *merge, const struct ftrace_event *event)
+static void ftrace_end(struct sched_merge *merge, const struct ftrace_event *event)
 {
 	protobuf__end(&merge->writer->event, event->message);
 	protobuf__end(&merge->writer->event, event->event);
@@ -159,14 +159,14 @@ static void write_switch(struct sched_merge *merge, uint32_t cpu, uint64_t time,
 {
 	struct protobuf *event = &merge->writer->event;
 	uint32_t from_tid = thread_of(merge, from)->tid, to_tid = thread_of(merge, to)->tid;
-	struct ftrace_event written = ftrace__begin(merge, cpu, time, from_tid, FTRACE_SWITCH);
+	struct ftrace_event written = ftrace_begin(merge, cpu, time, from_tid, FTRACE_SWITCH);
 
 	protobuf__varint(event, 2, from_tid);
 	protobuf__varint(event, 3, 120); /* the usual priority: the actual one is not recorded */
 	protobuf__varint(event, 4, state);
 	protobuf__varint(event, 6, to_tid);
 	protobuf__varint(event, 7, 120);
-	ftrace__end(merge, &written);
+	ftrace_end(merge, &written);
 }
 
 /* Writes the switch that is pending on @cpu: to the idle task. */
@@ -237,14 +237,14 @@ static void write_waking(struct sched_merge *merge, const struct sched_cursor *c
 	uint32_t target = interval->cpu ? interval->cpu - 1 : 0;
 	uint32_t waker = waker_of(merge, cursor, interval);
 	uint32_t cpu = merge->runs_on[waker] ? merge->runs_on[waker] - 1 : target;
-	struct ftrace_event event = ftrace__begin(merge, cpu, cursor->time,
-						  thread_of(merge, waker)->tid, FTRACE_WAKING);
+	struct ftrace_event event =
+		ftrace_begin(merge, cpu, cursor->time, thread_of(merge, waker)->tid, FTRACE_WAKING);
 
 	protobuf__varint(to, 2, thread_of(merge, cursor->thread)->tid);
 	protobuf__varint(to, 3, 120);
 	protobuf__varint(to, 4, 1); /* success */
 	protobuf__varint(to, 5, target);
-	ftrace__end(merge, &event);
+	ftrace_end(merge, &event);
 }
 
 /* Whether the wait was for I/O, and in which function: the kernel says it of disk sleeps, too. */
@@ -267,12 +267,12 @@ static void write_reason(struct sched_merge *merge, const struct sched_cursor *c
 					    &writer->tree.frames
 						     .data[writer->tree.nodes.data[node].frame],
 					    merge->model, address)));
-	event = ftrace__begin(merge, 0, cursor->time, 0, FTRACE_BLOCKED_REASON);
+	event = ftrace_begin(merge, 0, cursor->time, 0, FTRACE_BLOCKED_REASON);
 	protobuf__varint(&writer->event, 1, thread_of(merge, cursor->thread)->tid);
 	if (function)
 		protobuf__varint(&writer->event, 2, function);
 	protobuf__varint(&writer->event, 3, interval->class == CLASS_IO);
-	ftrace__end(merge, &event);
+	ftrace_end(merge, &event);
 }
 
 static bool is_blocked(const struct model_interval *interval)
@@ -326,7 +326,7 @@ static int begin(struct sched_merge *merge)
 		struct sched_cursor cursor = {.thread = i};
 
 		if (sample_filter__thread(merge->writer->export->filter, &model->threads.data[i]) &&
-		    cursor__set(&cursor, model) && array__push(&merge->heap, cursor))
+		    cursor_set(&cursor, model) && array__push(&merge->heap, cursor))
 			return -ENOMEM;
 	}
 	for (size_t i = merge->heap.n / 2 + 1; i--;)
@@ -346,7 +346,7 @@ static int merge_all(struct sched_merge *merge)
 		if (first->time >= start + filter->from &&
 		    (!filter->until || first->time < start + filter->until))
 			take_step(merge, first);
-		if (!cursor__next(first, merge->model))
+		if (!cursor_next(first, merge->model))
 			*first = merge->heap.data[--merge->heap.n];
 		sift_down(merge, 0);
 		err = perfetto__error(merge->writer);

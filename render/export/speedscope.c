@@ -35,7 +35,7 @@ struct speedscope {
 };
 
 /* A frame of its own for each function, not for each of its lines: speedscope compares numbers. */
-static int64_t frame__id(struct speedscope *writer, const char *name, const char *file)
+static int64_t frame_id(struct speedscope *writer, const char *name, const char *file)
 {
 	writer->key.n = 0;
 	buffer__put(&writer->key, name, strlen(name) + 1);
@@ -46,7 +46,7 @@ static int64_t frame__id(struct speedscope *writer, const char *name, const char
 }
 
 /* Unnamed code of one file is one function. */
-static int64_t chain_frame__id(struct speedscope *writer, uint32_t index)
+static int64_t chain_frame_id(struct speedscope *writer, uint32_t index)
 {
 	const struct model *model = writer->model;
 	const struct chain_frame *frame = &writer->tree.frames.data[index];
@@ -60,14 +60,14 @@ static int64_t chain_frame__id(struct speedscope *writer, uint32_t index)
 		return writer->of_chain.data[index] - 1;
 	snprintf(name, sizeof(name), "[%s]",
 		 frame->dso ? model__string(model, model->dsos.data[frame->dso].name) : "unknown");
-	id = frame__id(writer, frame->name ? model__string(model, frame->name) : name,
-		       model__string(model, frame->name ? frame->file : 0));
+	id = frame_id(writer, frame->name ? model__string(model, frame->name) : name,
+		      model__string(model, frame->name ? frame->file : 0));
 	if (id >= 0)
 		writer->of_chain.data[index] = (uint32_t)id + 1;
 	return id;
 }
 
-static int64_t wait_frame__id(struct speedscope *writer, const struct weighted_sample *sample)
+static int64_t wait_frame_id(struct speedscope *writer, const struct weighted_sample *sample)
 {
 	enum wait_kind kind = export_waits__kind(&writer->waits, sample);
 	size_t index = ((size_t)sample->class * KIND_COUNT + kind) * 2 + !!sample->idle;
@@ -81,7 +81,7 @@ static int64_t wait_frame__id(struct speedscope *writer, const struct weighted_s
 		return writer->of_wait.data[index] - 1;
 	snprintf(name, sizeof(name), "[%s] %s%s", wait_class__name(sample->class), kind__name(kind),
 		 sample->idle ? " (idle)" : "");
-	id = frame__id(writer, name, "");
+	id = frame_id(writer, name, "");
 	if (id >= 0)
 		writer->of_wait.data[index] = (uint32_t)id + 1;
 	return id;
@@ -98,12 +98,12 @@ static int set_stack(struct speedscope *writer, const struct weighted_sample *sa
 	if (node < 0)
 		return (int)node;
 	writer->innermost.n = 0;
-	id = off_cpu ? wait_frame__id(writer, sample) : 0;
+	id = off_cpu ? wait_frame_id(writer, sample) : 0;
 	if (id < 0 || (off_cpu && array__push(&writer->innermost, (uint32_t)id)))
 		return -ENOMEM;
 	/* A sample without frames would be a gap; frame 0 of the tree is that of unknown code. */
 	do {
-		id = chain_frame__id(writer, writer->tree.nodes.data[node].frame);
+		id = chain_frame_id(writer, writer->tree.nodes.data[node].frame);
 		if (id < 0 || array__push(&writer->innermost, (uint32_t)id))
 			return -ENOMEM;
 		node = writer->tree.nodes.data[node].parent;

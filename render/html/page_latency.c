@@ -43,7 +43,7 @@ struct rounded_sum {
 	uint64_t put;
 };
 
-static uint64_t rounded_sum__add(struct rounded_sum *sum, double value)
+static uint64_t rounded_sum_add(struct rounded_sum *sum, double value)
 {
 	uint64_t before = sum->put;
 
@@ -80,9 +80,9 @@ static int write_cells(struct html *html, size_t number, const struct call_detai
 		table__put(&table, CALLS_BIN, cell->bin);
 		table__put(&table, CALLS_BUCKET, cell->bucket);
 		table__put(&table, CALLS_CALLS,
-			   rounded_sum__add(&calls, cell->calls * CALL_FRACTIONS));
-		table__put(&table, CALLS_OBSERVED, rounded_sum__add(&observed, cell->observed));
-		table__put(&table, CALLS_SHORT_NS, rounded_sum__add(&short_ns, cell->short_ns));
+			   rounded_sum_add(&calls, cell->calls * CALL_FRACTIONS));
+		table__put(&table, CALLS_OBSERVED, rounded_sum_add(&observed, cell->observed));
+		table__put(&table, CALLS_SHORT_NS, rounded_sum_add(&short_ns, cell->short_ns));
 		before = cell->function;
 	}
 	return write_table(html, number, "latency.calls", &table, CALLS_COLUMNS);

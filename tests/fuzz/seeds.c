@@ -8,7 +8,7 @@
 #include "tests/unit/recording_support.h"
 
 /* Writes the recording at @path again with every chunk stored as it is. */
-static void seed__unpack(const char *path)
+static void seed_unpack(const char *path)
 {
 	_cleanup_(buffer__free) struct buffer file = file__read(path);
 	_cleanup_(buffer__free) struct buffer plain = {};
@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 		unlink(path);
 		random__write(path, seed, sizes[size].chunks, sizes[size].records);
 		if (seed >= ARRAY_SIZE(sizes))
-			seed__unpack(path);
+			seed_unpack(path);
 	}
 	return 0;
 }

@@ -73,7 +73,7 @@ static struct disk_file file;
 static uint64_t loops_per_us;
 static uint64_t deadline;
 
-static void account__begin(struct account *account, const char *name)
+static void account_begin(struct account *account, const char *name)
 {
 	snprintf(account->name, sizeof(account->name), "%s", name);
 	account->tid = thread_id();
@@ -83,7 +83,7 @@ static void account__begin(struct account *account, const char *name)
 }
 
 /* Ends a phase, whose blocked time has class @class; CPU: it has none. */
-static void account__phase(struct account *account, enum class class)
+static void account_phase(struct account *account, enum class class)
 {
 	struct thread_times now = thread_times__now(&account->log);
 
@@ -151,24 +151,24 @@ static void *run_worker(void *arg)
 	char name[16];
 
 	snprintf(name, sizeof(name), "worker%zu", worker - workers);
-	account__begin(self, name);
+	account_begin(self, name);
 	while (self->last.wall < deadline) {
 		phase_compute(draw_length(worker));
-		account__phase(self, CPU);
+		account_phase(self, CPU);
 		phase_sleep(draw_length(worker));
-		account__phase(self, OTHER);
+		account_phase(self, OTHER);
 		phase_compute(draw_length(worker));
-		account__phase(self, CPU);
+		account_phase(self, CPU);
 		lock_round(worker);
-		account__phase(self, LOCK);
+		account_phase(self, LOCK);
 		phase_compute(draw_length(worker));
-		account__phase(self, CPU);
+		account_phase(self, CPU);
 		phase_read(worker, draw_length(worker));
-		account__phase(self, IO);
+		account_phase(self, IO);
 	}
 	worker->hold = 0;
 	sem_post(&worker->go);
-	account__phase(self, CPU);
+	account_phase(self, CPU);
 	return NULL;
 }
 
@@ -179,18 +179,18 @@ static void *run_partner(void *arg)
 	char name[16];
 
 	snprintf(name, sizeof(name), "partner%zu", worker - workers);
-	account__begin(self, name);
+	account_begin(self, name);
 	for (;;) {
 		while (sem_wait(&worker->go))
 			;
-		account__phase(self, LOCK);
+		account_phase(self, LOCK);
 		if (!worker->hold)
 			return NULL;
 		pthread_mutex_lock(&worker->mutex);
 		sem_post(&worker->held);
-		account__phase(self, CPU);
+		account_phase(self, CPU);
 		phase_sleep(worker->hold);
-		account__phase(self, OTHER);
+		account_phase(self, OTHER);
 		pthread_mutex_unlock(&worker->mutex);
 	}
 }
@@ -304,16 +304,16 @@ int main(int argc, char **argv)
 		busy_cpus__start(&busy);
 	ready(options.ready);
 
-	account__begin(&self, "main");
+	account_begin(&self, "main");
 	deadline = self.first.wall + options.seconds * NS_PER_S;
 	for (int i = 0; i < options.workers; i++)
 		start_worker(&workers[i]);
-	account__phase(&self, CPU);
+	account_phase(&self, CPU);
 	for (int i = 0; i < options.workers; i++) {
 		pthread_join(workers[i].threads[1], NULL);
 		pthread_join(workers[i].threads[0], NULL);
 	}
-	account__phase(&self, LOCK);
+	account_phase(&self, LOCK);
 	busy_cpus__stop(&busy);
 
 	printf("{\"program\": \"classes\", \"pid\": %d, \"threads\": [\n", getpid());

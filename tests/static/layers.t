@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # The source layout (docs/developing.md): includes point down only, products do not include each
-# other, and what they share includes none of them.
+# other, and what they share includes none of them. A name says whether a function is public.
 use strict;
 use warnings;
 
@@ -58,6 +58,13 @@ sub product_of {
 	return ($layer, (grep { $_ eq ($name // '') } @{$shared{$layer}}) ? undef : $name);
 }
 
+sub private_names {
+	my ($file) = @_;
+	open my $fh, '<', $file or return;
+	my $text = do { local $/; <$fh> };
+	return $text =~ /^static\b[^;={}()]*?\b(\w+)\(/mg;
+}
+
 my (@up, @across, @sharing, @unknown, %products);
 my @files = grep { m{^(?:base|abi|bpf|recording|symbols|model|analysis|render|collect|cmd|runtime|compiler)/} }
 	split /\n/, `git ls-files '*.c' '*.cc' '*.h'`;
@@ -83,5 +90,10 @@ is_deeply(\@sharing, [], 'what they share includes no product');
 ok($products{$_}, "$_ is a product") for qw(analysis/waits render/report collect/record collect/latency bpf/causal);
 my $named = `git grep -il causal -- bpf/core collect/core`;
 is($named, '', 'the core names no product');
+
+# Static functions, but for those in headers.
+my @private = map { my $file = $_; map { "$file: $_" } private_names($file) } split /\n/, `git ls-files '*.c'`;
+is_deeply([grep { /[a-z0-9]__[a-z0-9]/ } @private], [], 'only public functions have __ in their names');
+cmp_ok(scalar @private, '>', 1000, 'private functions are found');
 
 done_testing;

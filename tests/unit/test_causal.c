@@ -25,8 +25,8 @@ struct given {
 	uint64_t base_span_ms, with_span_ms;
 };
 
-static struct causal_half made__half_of(struct made *made, uint64_t visits, uint64_t ends,
-					double occupied_ms, uint64_t span_ms)
+static struct causal_half made_half_of(struct made *made, uint64_t visits, uint64_t ends,
+				       double occupied_ms, uint64_t span_ms)
 {
 	struct causal_half half = {.duration_ns = 250 * MS,
 				   .points = made__take(made, sizeof(*half.points)),
@@ -40,15 +40,15 @@ static struct causal_half made__half_of(struct made *made, uint64_t visits, uint
 }
 
 /* Adds @given so many times; the experiment, to be changed. */
-static struct causal_experiment *made__add(struct made *made, struct given given, size_t n)
+static struct causal_experiment *made_add(struct made *made, struct given given, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct causal_experiment experiment = {.speedup = given.speedup, .also = ""};
 
-		experiment.base = made__half_of(made, given.base_visits, given.base_ends,
-						given.base_occupied_ms, given.base_span_ms);
-		experiment.with = made__half_of(made, given.with_visits, given.with_ends,
-						given.with_occupied_ms, given.with_span_ms);
+		experiment.base = made_half_of(made, given.base_visits, given.base_ends,
+					       given.base_occupied_ms, given.base_span_ms);
+		experiment.with = made_half_of(made, given.with_visits, given.with_ends,
+					       given.with_occupied_ms, given.with_span_ms);
 		experiment.with.delay_ns = given.delay_ms * MS;
 		experiment.base.hit_ns = given.base_hit_ms * MS;
 		experiment.with.hit_ns = given.with_hit_ms * MS;
@@ -58,7 +58,7 @@ static struct causal_experiment *made__add(struct made *made, struct given given
 }
 
 /* A run with a point of @kind and a target, both 0. */
-static struct made made__of(enum causal_point_kind kind)
+static struct made made_of(enum causal_point_kind kind)
 {
 	struct made made = {};
 
@@ -70,16 +70,16 @@ static struct made made__of(enum causal_point_kind kind)
 
 static void program_speedup_is_by_effective_time(void **state)
 {
-	_cleanup_made_ struct made made = made__of(CAUSAL_THROUGHPUT);
+	_cleanup_made_ struct made made = made_of(CAUSAL_THROUGHPUT);
 	_cleanup_causal_effects_ struct causal_effects *effects = NULL;
 	const struct causal_curve *curve;
 
 	/* 2.5 ms a visit, and (250 - 50) / 160 = 1.25 ms. */
-	made__add(&made,
-		  (struct given){
-			  .speedup = 1, .base_visits = 100, .with_visits = 160, .delay_ms = 50},
-		  4);
-	made__add(&made, (struct given){.speedup = 0.5, .base_visits = 100, .with_visits = 133}, 4);
+	made_add(&made,
+		 (struct given){
+			 .speedup = 1, .base_visits = 100, .with_visits = 160, .delay_ms = 50},
+		 4);
+	made_add(&made, (struct given){.speedup = 0.5, .base_visits = 100, .with_visits = 133}, 4);
 	effects = made__effects(&made);
 	assert_int_equal(effects->curves.n, 1);
 	curve = &effects->curves.data[0];
@@ -100,13 +100,13 @@ static void program_speedup_is_by_effective_time(void **state)
 /* Halves without visits count with their time. */
 static void few_visits(void **state)
 {
-	_cleanup_made_ struct made made = made__of(CAUSAL_THROUGHPUT);
+	_cleanup_made_ struct made made = made_of(CAUSAL_THROUGHPUT);
 	_cleanup_causal_effects_ struct causal_effects *effects = NULL;
 
-	made__add(&made, (struct given){.speedup = 1, .base_visits = 3, .with_visits = 0}, 2);
-	made__add(&made, (struct given){.speedup = 1, .base_visits = 0, .with_visits = 4}, 3);
-	made__add(&made, (struct given){.speedup = 0.5, .base_visits = 9, .with_visits = 0}, 2);
-	made__add(&made, (struct given){.speedup = 0.25, .base_visits = 0, .with_visits = 9}, 2);
+	made_add(&made, (struct given){.speedup = 1, .base_visits = 3, .with_visits = 0}, 2);
+	made_add(&made, (struct given){.speedup = 1, .base_visits = 0, .with_visits = 4}, 3);
+	made_add(&made, (struct given){.speedup = 0.5, .base_visits = 9, .with_visits = 0}, 2);
+	made_add(&made, (struct given){.speedup = 0.25, .base_visits = 0, .with_visits = 9}, 2);
 	effects = made__effects(&made);
 	assert_int_equal(effects->curves.n, 1);
 	/* Without any visit with a speedup, or without one, there is nothing to compare. */
@@ -116,12 +116,12 @@ static void few_visits(void **state)
 
 static void results_of_too_few_visits_are_left_out(void **state)
 {
-	_cleanup_made_ struct made made = made__of(CAUSAL_THROUGHPUT);
+	_cleanup_made_ struct made made = made_of(CAUSAL_THROUGHPUT);
 	_cleanup_causal_effects_ struct causal_effects *effects = NULL;
 	const struct causal_options options = {.min_visits = 100};
 
-	made__add(&made, (struct given){.speedup = 1, .base_visits = 9, .with_visits = 9}, 6);
-	made__add(&made, (struct given){.speedup = 0.5, .base_visits = 9, .with_visits = 9}, 5);
+	made_add(&made, (struct given){.speedup = 1, .base_visits = 9, .with_visits = 9}, 6);
+	made_add(&made, (struct given){.speedup = 0.5, .base_visits = 9, .with_visits = 9}, 5);
 	assert_int_equal(causal__effects(&made.profile, &options, &effects), 0);
 	assert_int_equal(effects->curves.data[0].results.n, 1);
 	NEAR(effects->curves.data[0].results.data[0].speedup, 1, 1e-9);
@@ -137,15 +137,15 @@ static void delays_can_exceed_the_time(void **state)
 	static const uint64_t delays[] = {250, 251, 2000};
 
 	for (size_t i = 0; i < ARRAY_SIZE(delays); i++) {
-		_cleanup_made_ struct made made = made__of(CAUSAL_THROUGHPUT);
+		_cleanup_made_ struct made made = made_of(CAUSAL_THROUGHPUT);
 		_cleanup_causal_effects_ struct causal_effects *effects = NULL;
 
-		made__add(&made,
-			  (struct given){.speedup = 1,
-					 .base_visits = 100,
-					 .with_visits = 100,
-					 .delay_ms = delays[i]},
-			  5);
+		made_add(&made,
+			 (struct given){.speedup = 1,
+					.base_visits = 100,
+					.with_visits = 100,
+					.delay_ms = delays[i]},
+			 5);
 		effects = made__effects(&made);
 		NEAR(effects->curves.data[0].results.data[0].program_speedup, 1, 1e-9);
 		assert_true(effects->curves.data[0].results.data[0].high <= 1);
@@ -155,21 +155,21 @@ static void delays_can_exceed_the_time(void **state)
 
 static void latency_is_by_littles_law(void **state)
 {
-	_cleanup_made_ struct made made = made__of(CAUSAL_LATENCY);
+	_cleanup_made_ struct made made = made_of(CAUSAL_LATENCY);
 	_cleanup_causal_effects_ struct causal_effects *effects = NULL;
 
 	/* 5 ms and 2 ms each; how many begin has no part in it. */
-	made__add(&made,
-		  (struct given){.speedup = 1,
-				 .base_visits = 100,
-				 .base_ends = 100,
-				 .base_hit_ms = 9,
-				 .with_hit_ms = 9,
-				 .base_occupied_ms = 500,
-				 .with_visits = 150,
-				 .with_ends = 149,
-				 .with_occupied_ms = 300},
-		  6);
+	made_add(&made,
+		 (struct given){.speedup = 1,
+				.base_visits = 100,
+				.base_ends = 100,
+				.base_hit_ms = 9,
+				.with_hit_ms = 9,
+				.base_occupied_ms = 500,
+				.with_visits = 150,
+				.with_ends = 149,
+				.with_occupied_ms = 300},
+		 6);
 	effects = made__effects(&made);
 	NEAR(effects->curves.data[0].results.data[0].program_speedup, 0.6, 1e-9);
 	assert_int_equal(effects->problems.n, 0);
@@ -177,20 +177,20 @@ static void latency_is_by_littles_law(void **state)
 
 static void a_queue_that_grows_is_told(void **state)
 {
-	_cleanup_made_ struct made made = made__of(CAUSAL_LATENCY);
+	_cleanup_made_ struct made made = made_of(CAUSAL_LATENCY);
 	_cleanup_causal_effects_ struct causal_effects *effects = NULL;
 
-	made__add(&made,
-		  (struct given){.speedup = 1,
-				 .base_visits = 100,
-				 .base_ends = 70,
-				 .base_hit_ms = 9,
-				 .with_hit_ms = 9,
-				 .base_occupied_ms = 500,
-				 .with_visits = 100,
-				 .with_ends = 80,
-				 .with_occupied_ms = 300},
-		  6);
+	made_add(&made,
+		 (struct given){.speedup = 1,
+				.base_visits = 100,
+				.base_ends = 70,
+				.base_hit_ms = 9,
+				.with_hit_ms = 9,
+				.base_occupied_ms = 500,
+				.with_visits = 100,
+				.with_ends = 80,
+				.with_occupied_ms = 300},
+		 6);
 	effects = made__effects(&made);
 	assert_int_equal(effects->problems.n, 1);
 	assert_int_equal(effects->problems.data[0].kind, CAUSAL_PROBLEM_UNSTABLE);
@@ -198,16 +198,16 @@ static void a_queue_that_grows_is_told(void **state)
 
 static void samples_stand_for_visits(void **state)
 {
-	_cleanup_made_ struct made made = made__of(CAUSAL_SAMPLED);
+	_cleanup_made_ struct made made = made_of(CAUSAL_SAMPLED);
 	_cleanup_causal_effects_ struct causal_effects *effects = NULL;
 
 	/* 20 samples, and 25 in 4/5 of the time. */
-	made__add(&made,
-		  (struct given){.speedup = 1,
-				 .base_visits = 20 * MS,
-				 .with_visits = 25 * MS,
-				 .delay_ms = 50},
-		  4);
+	made_add(&made,
+		 (struct given){.speedup = 1,
+				.base_visits = 20 * MS,
+				.with_visits = 25 * MS,
+				.delay_ms = 50},
+		 4);
 	effects = made__effects(&made);
 	NEAR(effects->curves.data[0].results.data[0].program_speedup, 1 - 20 / 25.0 * 0.8, 1e-9);
 	assert_int_equal(effects->curves.data[0].results.data[0].visits, 4 * 45);
@@ -224,11 +224,11 @@ static void spans_are_taken_where_known(void **state)
 	static const struct given unknown = {.speedup = 1, .base_visits = 4, .with_visits = 8};
 
 	for (size_t n = 1; n < 4; n++) {
-		_cleanup_made_ struct made made = made__of(CAUSAL_THROUGHPUT);
+		_cleanup_made_ struct made made = made_of(CAUSAL_THROUGHPUT);
 		_cleanup_causal_effects_ struct causal_effects *effects = NULL;
 
-		made__add(&made, known, 10);
-		made__add(&made, unknown, n);
+		made_add(&made, known, 10);
+		made_add(&made, unknown, n);
 		effects = made__effects(&made);
 		if (n < 3)
 			NEAR(effects->curves.data[0].results.data[0].program_speedup, 0.2, 1e-9);
@@ -239,14 +239,14 @@ static void spans_are_taken_where_known(void **state)
 
 static void what_is_sped_up_besides_is_apart(void **state)
 {
-	_cleanup_made_ struct made made = made__of(CAUSAL_THROUGHPUT);
+	_cleanup_made_ struct made made = made_of(CAUSAL_THROUGHPUT);
 	_cleanup_causal_effects_ struct causal_effects *effects = NULL;
 	static char also[] = "g=50%"; /* the same text elsewhere */
 
-	made__add(&made, (struct given){.speedup = 1, .base_visits = 100, .with_visits = 200}, 4);
+	made_add(&made, (struct given){.speedup = 1, .base_visits = 100, .with_visits = 200}, 4);
 	for (int i = 0; i < 4; i++)
-		made__add(&made,
-			  (struct given){.speedup = 1, .base_visits = 100, .with_visits = 125}, 1)
+		made_add(&made,
+			 (struct given){.speedup = 1, .base_visits = 100, .with_visits = 125}, 1)
 			->also = i % 2 ? "g=50%" : also;
 	effects = made__effects(&made);
 	assert_int_equal(effects->curves.n, 2);
@@ -271,7 +271,7 @@ static void add_whole_run(struct made *made, uint32_t run, uint32_t target, doub
 /* Whole runs are compared with those of the same command, of the same target if there are any. */
 static void whole_runs(void **state)
 {
-	_cleanup_made_ struct made made = made__of(CAUSAL_END_TO_END);
+	_cleanup_made_ struct made made = made_of(CAUSAL_END_TO_END);
 	_cleanup_causal_effects_ struct causal_effects *effects = NULL;
 	const struct causal_curve *curve;
 	uint32_t longer = made__run(&made, "./program --long"), other = made__target(&made, "g");
@@ -298,7 +298,7 @@ static void whole_runs(void **state)
 /* Runs of which nothing is left without their pauses say nothing about the others' errors. */
 static void pauses_as_long_as_the_run(void **state)
 {
-	_cleanup_made_ struct made made = made__of(CAUSAL_END_TO_END);
+	_cleanup_made_ struct made made = made_of(CAUSAL_END_TO_END);
 	_cleanup_causal_effects_ struct causal_effects *effects = NULL;
 	const struct causal_curve *curve;
 
@@ -316,17 +316,17 @@ static void pauses_as_long_as_the_run(void **state)
 /* In half of the experiments the target never ran: half of the effect is left. */
 static void experiments_without_the_target_have_no_effect(void **state)
 {
-	_cleanup_made_ struct made made = made__of(CAUSAL_THROUGHPUT);
+	_cleanup_made_ struct made made = made_of(CAUSAL_THROUGHPUT);
 	_cleanup_causal_effects_ struct causal_effects *effects = NULL;
 
-	made__add(&made,
-		  (struct given){.speedup = 1,
-				 .base_visits = 100,
-				 .with_visits = 200,
-				 .base_hit_ms = 50,
-				 .with_hit_ms = 50},
-		  10);
-	made__add(&made, (struct given){.speedup = 1, .base_visits = 100, .with_visits = 100}, 10);
+	made_add(&made,
+		 (struct given){.speedup = 1,
+				.base_visits = 100,
+				.with_visits = 200,
+				.base_hit_ms = 50,
+				.with_hit_ms = 50},
+		 10);
+	made_add(&made, (struct given){.speedup = 1, .base_visits = 100, .with_visits = 100}, 10);
 	effects = made__effects(&made);
 	/* As fast as ever, what was done would have taken 3 parts of 5. */
 	NEAR(effects->curves.data[0].phase_factor, 0.6, 1e-9);
@@ -337,18 +337,18 @@ static void experiments_without_the_target_have_no_effect(void **state)
 /* Coz, equation 8: sampled in experiments five times as often as in the run. */
 static void phases_of_a_program(void **state)
 {
-	_cleanup_made_ struct made made = made__of(CAUSAL_THROUGHPUT);
+	_cleanup_made_ struct made made = made_of(CAUSAL_THROUGHPUT);
 	_cleanup_causal_effects_ struct causal_effects *effects = NULL;
 	struct causal_run *run = &made.profile.runs.data[0];
 
 	for (uint64_t i = 0; i < 20; i++)
-		made__add(&made,
-			  (struct given){.speedup = 1,
-					 .base_visits = 100,
-					 .with_visits = 200,
-					 .base_hit_ms = 95 + i % 10,
-					 .with_hit_ms = 100},
-			  1)
+		made_add(&made,
+			 (struct given){.speedup = 1,
+					.base_visits = 100,
+					.with_visits = 200,
+					.base_hit_ms = 95 + i % 10,
+					.with_hit_ms = 100},
+			 1)
 			->at_ns = (10 + i) * 1000 * MS;
 	/* 100 ms of each 250; of 110 s, less 10 s for a start and 50 s of pauses, 8 %. */
 	run->runtime_ns = 110000 * MS;
@@ -364,18 +364,18 @@ static void phases_of_a_program(void **state)
 static void no_phases(void **state)
 {
 	for (int i = 0; i < 4; i++) {
-		_cleanup_made_ struct made made = made__of(CAUSAL_THROUGHPUT);
+		_cleanup_made_ struct made made = made_of(CAUSAL_THROUGHPUT);
 		_cleanup_causal_effects_ struct causal_effects *effects = NULL;
 		struct causal_run *run = &made.profile.runs.data[0];
 
 		for (uint64_t k = 0; k < 10; k++)
-			made__add(&made,
-				  (struct given){.speedup = 1,
-						 .base_visits = 100,
-						 .with_visits = 200,
-						 .base_hit_ms = k % 2 ? 20 : 180,
-						 .with_hit_ms = 100},
-				  1);
+			made_add(&made,
+				 (struct given){.speedup = 1,
+						.base_visits = 100,
+						.with_visits = 200,
+						.base_hit_ms = k % 2 ? 20 : 180,
+						.with_hit_ms = 100},
+				 1);
 		run->runtime_ns = 100000 * MS;
 		/* 40 %; 36, 52 and 1 %. */
 		assert_int_equal(
@@ -394,16 +394,16 @@ static void no_phases(void **state)
 
 static void ruined_pairs_are_left_out(void **state)
 {
-	_cleanup_made_ struct made made = made__of(CAUSAL_THROUGHPUT);
+	_cleanup_made_ struct made made = made_of(CAUSAL_THROUGHPUT);
 	_cleanup_causal_effects_ struct causal_effects *effects = NULL;
 
 	for (uint64_t i = 0; i < 18; i++)
-		made__add(
+		made_add(
 			&made,
 			(struct given){.speedup = 1, .base_visits = 98 + i % 5, .with_visits = 200},
 			1);
-	made__add(&made, (struct given){.speedup = 1, .base_visits = 50, .with_visits = 200}, 1);
-	made__add(&made, (struct given){.speedup = 1, .base_visits = 100, .with_visits = 90}, 1);
+	made_add(&made, (struct given){.speedup = 1, .base_visits = 50, .with_visits = 200}, 1);
+	made_add(&made, (struct given){.speedup = 1, .base_visits = 100, .with_visits = 90}, 1);
 	effects = made__effects(&made);
 	NEAR(effects->curves.data[0].best, 0.5, 0.005);
 	assert_int_equal(effects->curves.data[0].disturbed, 2);
@@ -413,15 +413,15 @@ static void ruined_pairs_are_left_out(void **state)
 /* A third of the pairs is no disturbance: the program does two things. */
 static void a_mixture_is_none(void **state)
 {
-	_cleanup_made_ struct made made = made__of(CAUSAL_THROUGHPUT);
+	_cleanup_made_ struct made made = made_of(CAUSAL_THROUGHPUT);
 	_cleanup_causal_effects_ struct causal_effects *effects = NULL;
 
 	for (uint64_t i = 0; i < 30; i++)
-		made__add(&made,
-			  (struct given){.speedup = 1,
-					 .base_visits = 98 + i % 5,
-					 .with_visits = i % 3 ? 100 : 200},
-			  1);
+		made_add(&made,
+			 (struct given){.speedup = 1,
+					.base_visits = 98 + i % 5,
+					.with_visits = i % 3 ? 100 : 200},
+			 1);
 	effects = made__effects(&made);
 	assert_int_equal(effects->curves.data[0].disturbed, 0);
 	assert_in_range((int)(100 * effects->curves.data[0].best), 15, 27);
@@ -462,7 +462,7 @@ static void an_empty_profile_explains_itself(void **state)
 
 static void one_whole_run_is_not_enough(void **state)
 {
-	_cleanup_made_ struct made made = made__of(CAUSAL_END_TO_END);
+	_cleanup_made_ struct made made = made_of(CAUSAL_END_TO_END);
 	struct causal_visits end = {.visits = 1};
 	const struct causal_experiment whole = {
 		.also = "",
@@ -475,36 +475,34 @@ static void one_whole_run_is_not_enough(void **state)
 
 static void a_weak_profile_explains_itself(void **state)
 {
-	_cleanup_made_ struct made made = made__of(CAUSAL_THROUGHPUT);
+	_cleanup_made_ struct made made = made_of(CAUSAL_THROUGHPUT);
 	struct causal_run *run = &made.profile.runs.data[0];
 
-	made__add(&made, (struct given){.speedup = 1}, 20);
+	made_add(&made, (struct given){.speedup = 1}, 20);
 	made__point(&made, "never", CAUSAL_THROUGHPUT);
 	problem_of(&made, CAUSAL_PROBLEM_NOT_VISITED, "iteration, never: never visited");
 	problem_of(&made, CAUSAL_PROBLEM_NOT_HIT, "f: no sample");
 	assert_int_equal(array__push(&run->diagnostics, (const char *)"It is stripped."), 0);
 	assert_int_equal(array__push(&run->diagnostics, (const char *)"It is stripped."), 0);
 	problem_of(&made, CAUSAL_PROBLEM_DIAGNOSTIC, "It is stripped.");
-	made__add(
-		&made,
-		(struct given){.speedup = 1, .base_visits = 7, .with_visits = 9, .base_hit_ms = 1},
-		1);
-	made__add(
-		&made,
-		(struct given){.speedup = 1, .base_visits = 9, .with_visits = 7, .base_hit_ms = 1},
-		1);
+	made_add(&made,
+		 (struct given){.speedup = 1, .base_visits = 7, .with_visits = 9, .base_hit_ms = 1},
+		 1);
+	made_add(&made,
+		 (struct given){.speedup = 1, .base_visits = 9, .with_visits = 7, .base_hit_ms = 1},
+		 1);
 	problem_of(&made, CAUSAL_PROBLEM_FEW_EXPERIMENTS, "The most promising, f, has 2");
 }
 
 static void only_one_point(void **state)
 {
-	_cleanup_made_ struct made made = made__of(CAUSAL_THROUGHPUT);
+	_cleanup_made_ struct made made = made_of(CAUSAL_THROUGHPUT);
 	_cleanup_causal_effects_ struct causal_effects *effects = NULL;
 	struct causal_options options = {.point = "other"};
 
 	made__point(&made, "other", CAUSAL_THROUGHPUT);
-	made__add(&made, (struct given){.speedup = 1, .base_visits = 100, .with_visits = 200}, 4);
-	made__add(&made, (struct given){.speedup = 1, .base_visits = 100, .with_visits = 125}, 1);
+	made_add(&made, (struct given){.speedup = 1, .base_visits = 100, .with_visits = 200}, 4);
+	made_add(&made, (struct given){.speedup = 1, .base_visits = 100, .with_visits = 125}, 1);
 	for (int i = 0; i < 2; i++) {
 		struct causal_experiment *last =
 			&made.profile.experiments.data[made.profile.experiments.n - 1];

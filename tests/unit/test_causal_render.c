@@ -84,7 +84,7 @@ static void percentages_are_never_minus_zero(void **state)
 }
 
 /* A machine without noise. */
-static struct machine machine__quiet(void)
+static struct machine machine_quiet(void)
 {
 	struct machine machine = machine__noisy(1);
 
@@ -94,9 +94,9 @@ static struct machine machine__quiet(void)
 	return machine;
 }
 
-static struct made made__of_all_shapes(void)
+static struct made made_of_all_shapes(void)
 {
-	struct machine machine = machine__quiet();
+	struct machine machine = machine_quiet();
 	struct made made = made__begin();
 
 	made__curve(&made, &machine, made__target(&made, "heavy"), 0.8, 0.4, 4, 8);
@@ -109,7 +109,7 @@ static struct made made__of_all_shapes(void)
 
 static void the_verdict_comes_first(void **state)
 {
-	_cleanup_made_ struct made made = made__of_all_shapes();
+	_cleanup_made_ struct made made = made_of_all_shapes();
 	_cleanup_free_ char *text = plain_text_of(&made), *flat = unwrapped(text);
 
 	assert_has(flat, "Making heavy 50% faster would make the program 40% (40..40) faster at "
@@ -129,7 +129,7 @@ static void the_verdict_comes_first(void **state)
 
 static void charts_fit_and_line_up(void **state)
 {
-	_cleanup_made_ struct made made = made__of_all_shapes();
+	_cleanup_made_ struct made made = made_of_all_shapes();
 	_cleanup_causal_effects_ struct causal_effects *effects = made__effects(&made);
 	static const int widths[] = {0, 61, 80, 132};
 
@@ -158,7 +158,7 @@ static void charts_fit_and_line_up(void **state)
 
 static void as_many_curves_as_asked_for(void **state)
 {
-	_cleanup_made_ struct made made = made__of_all_shapes();
+	_cleanup_made_ struct made made = made_of_all_shapes();
 	_cleanup_causal_effects_ struct causal_effects *effects = made__effects(&made);
 	_cleanup_free_ char *text =
 		text_of(effects, &(struct causal_text_options){.max_curves = 1, .color = true});
@@ -179,7 +179,7 @@ static void verdict_of(const struct made *made, const char *words)
 
 static void verdicts(void **state)
 {
-	struct machine machine = machine__quiet();
+	struct machine machine = machine_quiet();
 	_cleanup_made_ struct made empty = {}, gain = made__begin(), none = made__begin(),
 				   unsure = made__begin(), bent = made__begin();
 
@@ -215,7 +215,7 @@ static void verdicts(void **state)
 
 static void latency_and_whole_runs_are_apart(void **state)
 {
-	struct machine machine = machine__quiet();
+	struct machine machine = machine_quiet();
 	_cleanup_made_ struct made made = made__begin();
 	uint32_t target = made__target(&made, "serve");
 	_cleanup_free_ char *text = NULL, *flat = NULL;
@@ -255,7 +255,7 @@ static void latency_and_whole_runs_are_apart(void **state)
 
 static void names_do_no_harm(void **state)
 {
-	struct machine machine = machine__quiet();
+	struct machine machine = machine_quiet();
 	_cleanup_made_ struct made made = made__begin();
 	_cleanup_free_ char *text = NULL;
 	json_t *document;
@@ -283,7 +283,7 @@ static double number_of(const json_t *list, size_t i, const char *key)
 /* A target whose interval includes 0 comes after one whose does not, however large its estimate. */
 static void unsure_ones_by_interval(void **state)
 {
-	struct machine machine = machine__quiet();
+	struct machine machine = machine_quiet();
 	_cleanup_made_ struct made made = made__begin();
 	json_t *document, *targets;
 
@@ -304,8 +304,8 @@ static void unsure_ones_by_interval(void **state)
 static void json_has_the_estimate(void **state)
 {
 	static const char *const same[] = {"plateau_gain", "best", "slope"};
-	struct machine machine = machine__quiet();
-	_cleanup_made_ struct made bent = made__begin(), all = made__of_all_shapes();
+	struct machine machine = machine_quiet();
+	_cleanup_made_ struct made bent = made__begin(), all = made_of_all_shapes();
 	json_t *document, *targets;
 
 	made__curve(&bent, &machine, made__target(&bent, "f"), 0.8, 0.4, 2, 8);
@@ -326,7 +326,7 @@ static void json_has_the_estimate(void **state)
 
 static void json_has_all_of_it(void **state)
 {
-	_cleanup_made_ struct made made = made__of_all_shapes();
+	_cleanup_made_ struct made made = made_of_all_shapes();
 	json_t *document, *targets, *first, *result;
 	struct causal_run *run = &made.profile.runs.data[0];
 

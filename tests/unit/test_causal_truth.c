@@ -45,7 +45,7 @@ static const struct scene scenes[] = {
 	{"plateau", 0.8, 0.4, 10, 8, 0.03, 0.05, 2.5e6, false, false},
 };
 
-static struct made scene__make(const struct scene *scene, uint64_t seed)
+static struct made scene_make(const struct scene *scene, uint64_t seed)
 {
 	struct machine machine = machine__noisy(seed);
 	struct made made = made__begin();
@@ -67,8 +67,8 @@ struct tally {
 	double shapes[CAUSAL_UNSURE + 1];
 };
 
-static void tally__add(struct tally *tally, const struct scene *scene,
-		       const struct causal_curve *curve)
+static void tally_add(struct tally *tally, const struct scene *scene,
+		      const struct causal_curve *curve)
 {
 	double best = fmin(scene->gain * curve->best_at, scene->most);
 
@@ -89,16 +89,16 @@ static void tally__add(struct tally *tally, const struct scene *scene,
 	tally->shapes[curve->shape]++;
 }
 
-static struct tally scene__measure(const struct scene *scene)
+static struct tally scene_measure(const struct scene *scene)
 {
 	struct tally tally = {};
 
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-		_cleanup_made_ struct made made = scene__make(scene, seed);
+		_cleanup_made_ struct made made = scene_make(scene, seed);
 		_cleanup_causal_effects_ struct causal_effects *effects = made__effects(&made);
 
 		assert_int_equal(effects->curves.n, 1);
-		tally__add(&tally, scene, &effects->curves.data[0]);
+		tally_add(&tally, scene, &effects->curves.data[0]);
 	}
 	return tally;
 }
@@ -114,7 +114,7 @@ static bool is_about_95(double part, double n)
 static void estimates_are_right_in_the_mean(void **state)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(scenes); i++) {
-		const struct tally tally = scene__measure(&scenes[i]);
+		const struct tally tally = scene_measure(&scenes[i]);
 		double mean = tally.errors / tally.results;
 		double error = sqrt(tally.squares) / tally.results;
 		double part = tally.held / tally.results;
@@ -160,7 +160,7 @@ static void shapes_are_told(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		const struct tally tally = scene__measure(&cases[i].scene);
+		const struct tally tally = scene_measure(&cases[i].scene);
 		double part = tally.shapes[cases[i].shape] / tally.curves;
 
 		if (part < cases[i].part)
@@ -176,7 +176,7 @@ static void plateaus_are_where_they_are(void **state)
 	double at = 0, gain = 0, far = 0, n = 0;
 
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-		_cleanup_made_ struct made made = scene__make(&scene, seed);
+		_cleanup_made_ struct made made = scene_make(&scene, seed);
 		_cleanup_causal_effects_ struct causal_effects *effects = made__effects(&made);
 		const struct causal_curve *curve = &effects->curves.data[0];
 
@@ -221,7 +221,7 @@ static void better_than_sums(void **state)
 		double ours = 0, sums = 0;
 
 		for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-			_cleanup_made_ struct made made = scene__make(&scene, seed);
+			_cleanup_made_ struct made made = scene_make(&scene, seed);
 			_cleanup_causal_effects_ struct causal_effects *effects =
 				made__effects(&made);
 
@@ -235,7 +235,7 @@ static void better_than_sums(void **state)
 }
 
 /* Many targets, few experiments of each, at random speedups: as in a first short run. */
-static struct made made__many(uint64_t seed, double gain, size_t experiments, size_t targets)
+static struct made made_many(uint64_t seed, double gain, size_t experiments, size_t targets)
 {
 	static char names[64][24];
 	struct machine machine = machine__noisy(seed);
@@ -269,7 +269,7 @@ static void what_has_no_effect_is_never_first(void **state)
 
 		for (uint64_t seed = 1; seed <= MANY_SEEDS; seed++) {
 			_cleanup_made_ struct made made =
-				made__many(seed, cases[c].gain, cases[c].experiments, 30);
+				made_many(seed, cases[c].gain, cases[c].experiments, 30);
 			_cleanup_causal_effects_ struct causal_effects *effects =
 				made__effects(&made);
 			const struct causal_curve *first = &effects->curves.data[0];
@@ -303,7 +303,7 @@ static double until_next(struct machine *machine)
 }
 
 /* Lets @time pass; how many came and went, and the integral of those in there. */
-static struct causal_visits queue__run(struct queue *queue, double time)
+static struct causal_visits queue_run(struct queue *queue, double time)
 {
 	struct causal_visits visits = {};
 	double end = queue->now_ns + time;
@@ -336,7 +336,7 @@ static double latency_of(double service_ns)
 	return service_ns * (1 + busy / (2 * (1 - busy)));
 }
 
-static struct causal_half queue__half(struct made *made, struct queue *queue, double service_ns)
+static struct causal_half queue_half(struct made *made, struct queue *queue, double service_ns)
 {
 	struct causal_half half = {.duration_ns = 500 * MS,
 				   .hit_ns = 10 * MS,
@@ -344,8 +344,8 @@ static struct causal_half queue__half(struct made *made, struct queue *queue, do
 				   .n_points = 1};
 
 	queue->service_ns = service_ns;
-	queue__run(queue, 100e6);
-	half.points[0] = queue__run(queue, 500e6);
+	queue_run(queue, 100e6);
+	half.points[0] = queue_run(queue, 500e6);
 	return half;
 }
 
@@ -368,8 +368,8 @@ static void latency_of_a_queue(void **state)
 		for (int i = 0; i < 60; i++) {
 			struct causal_experiment experiment = {.speedup = speedup, .also = ""};
 
-			experiment.base = queue__half(&made, &queue, service);
-			experiment.with = queue__half(&made, &queue, service * (1 - speedup));
+			experiment.base = queue_half(&made, &queue, service);
+			experiment.with = queue_half(&made, &queue, service * (1 - speedup));
 			assert_int_equal(array__push(&made.profile.experiments, experiment), 0);
 		}
 		effects = made__effects(&made);
@@ -425,7 +425,7 @@ static void whole_runs_are_honest(void **state)
 /* The same profile has the same curves. */
 static void chance_is_repeatable(void **state)
 {
-	_cleanup_made_ struct made made = made__many(1, 0.3, 200, 10);
+	_cleanup_made_ struct made made = made_many(1, 0.3, 200, 10);
 	_cleanup_causal_effects_ struct causal_effects *one = made__effects(&made);
 	_cleanup_causal_effects_ struct causal_effects *two = made__effects(&made);
 

@@ -36,14 +36,14 @@ static struct judged judge(struct program *program)
 	return judged;
 }
 
-static void judged__free(struct judged *judged)
+static void judged_free(struct judged *judged)
 {
 	kinds__free(judged->kinds);
 	model__free(judged->model);
 	/* Commands release it last. */
 	idle_waits__free(judged->idle);
 }
-#define _cleanup_judged_ _cleanup_(judged__free)
+#define _cleanup_judged_ _cleanup_(judged_free)
 
 /* The model's index of thread @number of the recording. */
 static uint32_t index_of(const struct judged *judged, uint32_t number)
@@ -297,7 +297,7 @@ static void joining_needs_sleeps_only(void **state)
 	assert_int_equal(reason_of(&judged, 1, 0), IDLE_REQUESTS);
 	assert_int_equal(reason_of(&judged, 2, 0), IDLE_INTERVALS);
 	assert_int_equal(reason_of(&judged, 3, 0), IDLE_NOT);
-	judged__free(&judged);
+	judged_free(&judged);
 
 	program = program__begin(true);
 	program__threads(&program, 3);

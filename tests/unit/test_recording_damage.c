@@ -268,7 +268,7 @@ static void a_file_may_shrink_while_it_is_read(void **state)
 }
 
 /* A file of one chunk with these contents, checksums right. */
-static struct buffer file__of_chunk(struct chunk_header header, const void *stored, size_t size)
+static struct buffer file_of_chunk(struct chunk_header header, const void *stored, size_t size)
 {
 	struct file_header file_header = {FORMAT_MAJOR, FORMAT_MINOR, FILE_HEADER_SIZE};
 	uint8_t bytes[CHUNK_HEADER_SIZE];
@@ -285,10 +285,10 @@ static struct buffer file__of_chunk(struct chunk_header header, const void *stor
 	return file;
 }
 
-static struct outcome outcome__of_contents(const void *contents, size_t size)
+static struct outcome outcome_of_contents(const void *contents, size_t size)
 {
 	struct buffer file =
-		file__of_chunk((struct chunk_header){.raw_size = (uint32_t)size}, contents, size);
+		file_of_chunk((struct chunk_header){.raw_size = (uint32_t)size}, contents, size);
 	struct outcome outcome = outcome__of_memory(file.data, file.n);
 
 	buffer__free(&file);
@@ -296,7 +296,7 @@ static struct outcome outcome__of_contents(const void *contents, size_t size)
 }
 
 /* What comes of @size bytes of small records, packed, whose header claims @claim bytes. */
-static struct outcome outcome__of_bomb(size_t size, uint32_t claim)
+static struct outcome outcome_of_bomb(size_t size, uint32_t claim)
 {
 	static const uint8_t record[] = {RECORD_LOST, 2, 0, 5};
 	_cleanup_free_ uint8_t *contents = malloc(size);
@@ -310,7 +310,7 @@ static struct outcome outcome__of_bomb(size_t size, uint32_t claim)
 	n = ZSTD_compress(packed, ZSTD_compressBound(size), contents, size, 1);
 	assert_false(ZSTD_isError(n));
 	header.records = claim / sizeof(record);
-	file = file__of_chunk(header, packed, n);
+	file = file_of_chunk(header, packed, n);
 	return outcome__of_memory(file.data, file.n);
 }
 
@@ -331,7 +331,7 @@ static void decompression_bombs_are_refused(void **state)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bombs); i++) {
-		struct outcome outcome = outcome__of_bomb(bombs[i].size, bombs[i].claim);
+		struct outcome outcome = outcome_of_bomb(bombs[i].size, bombs[i].claim);
 
 		assert_int_equal(outcome.records.n, bombs[i].whole ? bombs[i].claim / 4 : 0);
 		assert_int_equal(!strstr(outcome.warning, "damaged") &&
@@ -364,7 +364,7 @@ static void a_wrong_count_is_told(void **state)
 	for (uint32_t count = 1; count <= 3; count++) {
 		struct chunk_header header = {.raw_size = sizeof(contents), .records = count};
 		_cleanup_(buffer__free) struct buffer file =
-			file__of_chunk(header, contents, sizeof(contents));
+			file_of_chunk(header, contents, sizeof(contents));
 		_cleanup_outcome_ struct outcome outcome = outcome__of_memory(file.data, file.n);
 
 		assert_int_equal(outcome.records.n, 2);
@@ -385,7 +385,7 @@ static void later_versions_are_understood(void **state)
 	PUT(&raw, RECORD_SAMPLE, 6, 200, 7);
 	PUT(&raw, RECORD_TOTALS, 1, 2, 7, 10, 20, 30, 40, 50, 60, 70, 3);   /* more classes */
 	PUT(&raw, RECORD_INTERVAL, 1, 10, 20, 2000, 99, 0, 2, 0, 0, 0, 77); /* unknown enums */
-	outcome = outcome__of_contents(raw.data, raw.n);
+	outcome = outcome_of_contents(raw.data, raw.n);
 	assert_int_equal(outcome.records.n, 6);
 	r = &outcome.records.data[0].record;
 	assert_true(r->sample.thread == 5 && r->sample.time == 1000 && r->sample.weight == 0);
@@ -419,7 +419,7 @@ static void hostile_values_are_stopped(void **state)
 	PUT(&raw, RECORD_INTERVAL, 1, 1, 1, 4, 2, 1 << 20, 1ULL << 40);
 	PUT(&raw, RECORD_STACK, 1, 0, 0, 5000, 1, 1);
 	PUT(&raw, RECORD_LOST, 0, 5); /* behind what cannot be read */
-	outcome = outcome__of_contents(raw.data, raw.n);
+	outcome = outcome_of_contents(raw.data, raw.n);
 	assert_int_equal(outcome.records.n, 4);
 	r = &outcome.records.data[0].record;
 	assert_true(r->meta.key == 0 && r->meta.value == 0);
@@ -445,7 +445,7 @@ static void stacks_have_a_largest_depth(void **state)
 		for (uint64_t i = 0; i < depth; i++)
 			values[4 + i] = 2;
 		put_raw(&raw, RECORD_STACK, 4 + depth, values);
-		outcome = outcome__of_contents(raw.data, raw.n);
+		outcome = outcome_of_contents(raw.data, raw.n);
 		assert_int_equal(outcome.records.n, depth <= 4096);
 	}
 }
@@ -468,7 +468,7 @@ static void garbage_with_right_checksums(void **state)
 		memcpy(contents, encoder.raw.data, encoder.raw.n);
 		for (uint64_t n = dice__roll(&dice) % 4; n > 0; n--)
 			contents[dice__roll(&dice) % size] = (uint8_t)dice__value(&dice, 8);
-		outcome = outcome__of_contents(contents, size);
+		outcome = outcome_of_contents(contents, size);
 		assert_int_equal(outcome.err, 0);
 		outcome__free(&outcome);
 		free(contents);

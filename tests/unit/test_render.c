@@ -34,7 +34,7 @@ struct made_report {
 	struct idle_summary idle;
 };
 
-static void made_report__init(struct made_report *made, const struct sample_filter *filter)
+static void made_report_init(struct made_report *made, const struct sample_filter *filter)
 {
 	static const enum profile_key usual[] = {PROFILE_COMM, PROFILE_DSO, PROFILE_SYMBOL};
 
@@ -49,7 +49,7 @@ static void made_report__init(struct made_report *made, const struct sample_filt
 	made->view.idle = &made->idle;
 }
 
-static void made_report__make(struct made_report *made, const struct sample_filter *filter)
+static void made_report_make(struct made_report *made, const struct sample_filter *filter)
 {
 	struct profile_options options = {
 		.children = made->view.children,
@@ -58,7 +58,7 @@ static void made_report__make(struct made_report *made, const struct sample_filt
 		.idle = made->view.idle_shown,
 	};
 
-	made_report__init(made, filter);
+	made_report_init(made, filter);
 	for (size_t i = 0; i < made->view.n_keys; i++)
 		options.keys |= 1U << made->view.keys[i];
 	assert_int_equal(profile__make(model, kinds, filter, &options, &made->profile), 0);
@@ -66,7 +66,7 @@ static void made_report__make(struct made_report *made, const struct sample_filt
 	assert_int_equal(idle_summary__make(model, kinds, &made->profile.groups, &made->idle), 0);
 }
 
-static void made_report__free(struct made_report *made)
+static void made_report_free(struct made_report *made)
 {
 	profile__free(&made->profile);
 	thread_summary__free(&made->threads);
@@ -98,11 +98,11 @@ static void assert_text(struct made_report *made, const struct sample_filter *fi
 {
 	char *text;
 
-	made_report__make(made, filter);
+	made_report_make(made, filter);
 	text = text_of(&made->view);
 	assert_same(text, expected);
 	free(text);
-	made_report__free(made);
+	made_report_free(made);
 }
 
 #define HEADER(points, suffix)                                                                     \
@@ -294,20 +294,20 @@ static void no_samples_explain_themselves(void **state)
 	const char *advice, *reason;
 
 	model = synthetic__load(&made, MS);
-	made_report__make(&report, &all);
+	made_report_make(&report, &all);
 	reason = report__why_empty(&report.view, &advice);
 	assert_non_null(strstr(reason, "no thread of the target was seen"));
 	assert_non_null(strstr(advice, "-p PID"));
-	made_report__free(&report);
+	made_report_free(&report);
 	model__free(model);
 
 	made = synthetic__begin();
 	synthetic__thread(&made, 1, 100, 100, 0, 0, "short");
 	model = synthetic__load(&made, MS);
-	made_report__make(&report, &all);
+	made_report_make(&report, &all);
 	reason = report__why_empty(&report.view, &advice);
 	assert_non_null(strstr(reason, "shorter than the time between two"));
-	made_report__free(&report);
+	made_report_free(&report);
 	model__free(model);
 	model = full;
 }
@@ -320,13 +320,13 @@ static json_t *document_of(struct made_report *made, const struct sample_filter 
 	size_t size;
 	FILE *to = open_memstream(&text, &size);
 
-	made_report__make(made, filter);
+	made_report_make(made, filter);
 	assert_int_equal(report__json(&made->view, to), 0);
 	fclose(to);
 	document = json_loads(text, 0, NULL);
 	assert_non_null(document);
 	free(text);
-	made_report__free(made);
+	made_report_free(made);
 	return document;
 }
 
@@ -405,7 +405,7 @@ static void idle_waits_are_left_out_and_told(void **state)
 
 	assert_int_equal(idle_waits__new(model, kinds, &idle), 0);
 	filter.idle = idle;
-	made_report__make(&hidden, &filter);
+	made_report_make(&hidden, &filter);
 	text = text_of(&hidden.view);
 	assert_non_null(strstr(text, "# idle       : 40.000 ms of 2 threads, 33.3% of all time, "
 				     "waited for work: worker 30.000 ms, kworker/0:1 10.000 ms; "
@@ -414,7 +414,7 @@ static void idle_waits_are_left_out_and_told(void **state)
 	assert_non_null(strstr(text, "    37.50%  worker   prog           [.] compute"));
 	assert_non_null(strstr(text, "0            0    10.000 ms   9%   110.000 ms\n"));
 	free(text);
-	made_report__free(&hidden);
+	made_report_free(&hidden);
 	hidden = (struct made_report){};
 	document = document_of(&hidden, &filter);
 	assert_int_equal(number(document, "total_ns"), 80 * MS);
@@ -424,20 +424,20 @@ static void idle_waits_are_left_out_and_told(void **state)
 	assert_int_equal(number(row, "other_ns"), 10 * MS); /* idle time is part of it */
 	json_decref(document);
 
-	made_report__make(&shown, &filter);
+	made_report_make(&shown, &filter);
 	text = text_of(&shown.view);
 	assert_non_null(strstr(text, "     8.33%  kworker/0:1  [kernel]       [B] worker_thread "
 				     "(idle)\n"));
 	assert_non_null(strstr(text, "percentages include it"));
 	free(text);
-	made_report__free(&shown);
+	made_report_free(&shown);
 
-	made_report__make(&why, &filter);
+	made_report_make(&why, &filter);
 	text = text_of(&why.view);
 	assert_non_null(strstr(text, "10.000 ms  kworker/0:1: kernel thread without work (kernel "
 				     "thread idle)\n                  worker_thread\n"));
 	free(text);
-	made_report__free(&why);
+	made_report_free(&why);
 }
 
 static void json_rows_carry_their_keys(void **state)

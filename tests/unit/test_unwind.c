@@ -21,7 +21,7 @@
 
 static char scratch[64];
 
-static int scratch__make(void **state)
+static int scratch_make(void **state)
 {
 	strcpy(scratch, "/tmp/dwell-unwind-XXXXXX");
 	elf_version(EV_CURRENT);
@@ -39,7 +39,7 @@ static int __attribute__((format(printf, 1, 2))) run(const char *fmt, ...)
 	return system(command);
 }
 
-static int scratch__remove(void **state)
+static int scratch_remove(void **state)
 {
 	return run("rm -rf %s", scratch);
 }
@@ -403,5 +403,5 @@ int main(void)
 		cmocka_unit_test(others_are_refused),
 	};
 
-	return cmocka_run_group_tests(tests, scratch__make, scratch__remove);
+	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

@@ -32,7 +32,7 @@ struct image {
 static struct image plain;	/* with .eh_frame */
 static struct image compressed; /* with compressed .debug_frame */
 
-static int image__compile(struct image *image, const char *flags)
+static int image_compile(struct image *image, const char *flags)
 {
 	char path[] = "/tmp/dwell-unwind-XXXXXX", command[512];
 	_cleanup_close_ int fd = mkstemp(path);
@@ -54,14 +54,14 @@ static int image__compile(struct image *image, const char *flags)
 	return read(built, image->bytes, image->size) == st.st_size ? 0 : -1;
 }
 
-static int images__make(void **state)
+static int images_make(void **state)
 {
 	hang__limit(300); /* a hang is a fault, too */
-	return image__compile(&plain, "") ||
-	       image__compile(&compressed, "-fno-asynchronous-unwind-tables -g -gz=zlib");
+	return image_compile(&plain, "") ||
+	       image_compile(&compressed, "-fno-asynchronous-unwind-tables -g -gz=zlib");
 }
 
-static int images__free(void **state)
+static int images_free(void **state)
 {
 	free(plain.bytes);
 	free(compressed.bytes);
@@ -248,5 +248,5 @@ int main(void)
 		cmocka_unit_test(files_that_are_cut_short),
 	};
 
-	return cmocka_run_group_tests(tests, images__make, images__free);
+	return cmocka_run_group_tests(tests, images_make, images_free);
 }

@@ -71,13 +71,13 @@ struct tally {
 
 static char scratch[64];
 
-static int scratch__make(void **state)
+static int scratch_make(void **state)
 {
 	strcpy(scratch, "/tmp/dwell-unwind-XXXXXX");
 	return mkdtemp(scratch) ? 0 : -1;
 }
 
-static int scratch__remove(void **state)
+static int scratch_remove(void **state)
 {
 	char command[128];
 
@@ -539,5 +539,5 @@ int main(void)
 		tests[i] = (struct CMUnitTest){.name = variants[i].flags,
 					       .test_func = steps_agree,
 					       .initial_state = (void *)&variants[i]};
-	return cmocka_run_group_tests(tests, scratch__make, scratch__remove);
+	return cmocka_run_group_tests(tests, scratch_make, scratch_remove);
 }

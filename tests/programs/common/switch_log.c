@@ -28,7 +28,7 @@ static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu)
 }
 
 /* Closes @fd: the mapping keeps the event open. */
-static struct event_ring event_ring__map(int fd, size_t pages)
+static struct event_ring event_ring_map(int fd, size_t pages)
 {
 	size_t size = (1 + pages) * sysconf(_SC_PAGESIZE);
 	void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -43,7 +43,7 @@ static struct event_ring event_ring__map(int fd, size_t pages)
  * Reads the next record; false: there is none up to @until. All records have 16 bytes, so none
  * wraps around the end of the buffer.
  */
-static bool event_ring__take(struct event_ring *ring, uint64_t until, struct ring_record *record)
+static bool event_ring_take(struct event_ring *ring, uint64_t until, struct ring_record *record)
 {
 	const size_t page = sysconf(_SC_PAGESIZE), size = ring->pages * page;
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
@@ -99,7 +99,7 @@ static void open_wakeups(struct switch_log *log)
 			continue;
 		if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter))
 			die("perf_event_open, for wakeups of a thread");
-		log->wakeups[log->cpus++] = event_ring__map(fd, WAKEUP_PAGES);
+		log->wakeups[log->cpus++] = event_ring_map(fd, WAKEUP_PAGES);
 	}
 }
 
@@ -115,7 +115,7 @@ void switch_log__open_switches(struct switch_log *log)
 
 	if (fd < 0)
 		die("perf_event_open, for a thread's own switches");
-	*log = (struct switch_log){.switches = event_ring__map(fd, SWITCH_PAGES)};
+	*log = (struct switch_log){.switches = event_ring_map(fd, SWITCH_PAGES)};
 	log->switch_in = wall_ns();
 }
 
@@ -142,7 +142,7 @@ static uint64_t take_wakeups(struct switch_log *log, uint64_t until)
 	struct ring_record record;
 
 	for (int i = 0; i < log->cpus; i++)
-		while (event_ring__take(&log->wakeups[i], until, &record))
+		while (event_ring_take(&log->wakeups[i], until, &record))
 			if (record.time > woken)
 				woken = record.time;
 	return woken;
@@ -167,7 +167,7 @@ void switch_log__read(struct switch_log *log)
 {
 	struct ring_record record;
 
-	while (event_ring__take(&log->switches, UINT64_MAX, &record)) {
+	while (event_ring_take(&log->switches, UINT64_MAX, &record)) {
 		if (!(record.header.misc & PERF_RECORD_MISC_SWITCH_OUT)) {
 			if (log->switch_out)
 				begin_run(log, record.time);

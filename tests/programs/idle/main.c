@@ -55,7 +55,7 @@ static __thread struct switch_log own_log;
  * switch_log__measure_switch() is not needed: how long a switch takes does not change blocked
  * time. To open the log may block, which is not measured: the thread has another name meanwhile.
  */
-static void thread__begin(struct thread *thread)
+static void thread_begin(struct thread *thread)
 {
 	self = thread;
 	thread->tid = thread_id();
@@ -75,7 +75,7 @@ static void *run_thread(void *arg)
 {
 	struct thread *thread = arg;
 
-	thread__begin(thread);
+	thread_begin(thread);
 	sem_post(&threads.begun);
 	thread->run();
 	return NULL;
@@ -279,7 +279,7 @@ int main(int argc, char **argv)
 	busy_cpus__start(&busy);
 	sem_init(&threads.begun, 0, 0);
 	snprintf(threads.main.name, sizeof(threads.main.name), "main");
-	thread__begin(&threads.main);
+	thread_begin(&threads.main);
 	chosen->run();
 	threads__join();
 	busy_cpus__stop(&busy);

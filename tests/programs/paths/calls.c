@@ -338,7 +338,7 @@ static struct {
 	struct io_uring_sqe *entries;
 } uring;
 
-static void uring__open(void)
+static void uring_open(void)
 {
 	struct io_uring_params params = {};
 	char *sq, *cq;
@@ -362,7 +362,7 @@ static void uring__open(void)
 	uring.cq_tail = (unsigned int *)(cq + params.cq_off.tail);
 }
 
-static void uring__read(int fd, char *byte)
+static void uring_read(int fd, char *byte)
 {
 	unsigned int tail = *uring.sq_tail, at = tail & *uring.sq_mask;
 
@@ -383,12 +383,12 @@ void run_uring(void)
 
 	make_pipes(&links[0]);
 	pid = party__fork(B, answer_pass);
-	uring__open();
+	uring_open();
 	for (int i = 0; i < rounds; i++) {
 		work_a(5);
 		put(links[0].caller);
 		wait__begin(B);
-		uring__read(links[0].answer, &byte);
+		uring_read(links[0].answer, &byte);
 		wait__end();
 	}
 	party__wait_for(B, pid);
