@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
+
 uint32_t model__intern(struct model *model, const char *text)
 {
 	int64_t id = text ? intern__id(&model->strings, text, strlen(text), NULL) : 0;
@@ -55,29 +57,7 @@ uint32_t model_thread__comm(const struct model_thread *thread, uint64_t time)
 
 size_t model_thread__intervals_until(const struct model_thread *thread, uint64_t time, size_t near)
 {
-	const struct model_interval *intervals = thread->intervals.data;
-	size_t low = 0, high = thread->intervals.n, at = near < high ? near : high;
-
-	/* The bounds close in in steps that double: far from @near, each step is a cache miss. */
-	for (size_t step = 1; at > 0 && intervals[at - 1].t_out > time; step *= 2) {
-		high = at - 1;
-		at = at > step ? at - step : 0;
-	}
-	low = at;
-	for (size_t step = 1; at < high && intervals[at].t_out <= time; step *= 2) {
-		low = at + 1;
-		at = high - at > step ? at + step : high;
-	}
-	high = at < high ? at : high;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (intervals[middle].t_out <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return SORTED_COUNT_UNTIL(thread->intervals.data, thread->intervals.n, t_out, time, near);
 }
 
 bool model_thread__lost_before(const struct model_thread *thread, size_t interval)

@@ -6,6 +6,7 @@
 
 #include "analysis/interval_windows.h"
 #include "analysis/kinds/idle.h"
+#include "base/sorted.h"
 
 /* Longer chains of threads that wait for each other are cut off. */
 #define MAX_ROUNDS 64
@@ -77,29 +78,8 @@ static int add_places(const struct applier *applier, uint32_t thread)
 /* The number of places whose ends are not after @time. Fast if it is close to the last one. */
 static size_t places_until(struct need_list *list, uint64_t time)
 {
-	const struct need_place *places = list->places.data;
-	size_t low = 0, high = list->places.n, at = list->found;
-
-	for (size_t step = 1; at > 0 && places[at - 1].end > time; step *= 2) {
-		high = at - 1;
-		at = at > step ? at - step : 0;
-	}
-	low = at;
-	for (size_t step = 1; at < high && places[at].end <= time; step *= 2) {
-		low = at + 1;
-		at = high - at > step ? at + step : high;
-	}
-	high = at < high ? at : high;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (places[middle].end <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	list->found = low;
-	return low;
+	list->found = SORTED_COUNT_UNTIL(list->places.data, list->places.n, end, time, list->found);
+	return list->found;
 }
 
 static int add_need(struct applier *applier, uint32_t thread, uint32_t i)

@@ -8,6 +8,7 @@
 
 #include "analysis/path/path_account.h"
 #include "base/cleanup.h"
+#include "base/sorted.h"
 
 /* Work can start other work, which starts more: so many times it is followed. */
 #define MAX_GENERATIONS 16
@@ -16,7 +17,7 @@
 struct piece_table {
 	path_pieces pieces; /* sorted */
 	size_t *first;	    /* by thread: its first piece; one more element */
-	size_t *found;	    /* by thread: the piece that was found last */
+	size_t *found;	    /* by thread: the piece that was found last, counted from its first */
 };
 
 struct background {
@@ -66,7 +67,8 @@ static void piece_table_index(struct piece_table *table, size_t n_threads)
 	size_t at = 0;
 
 	for (size_t t = 0; t < n_threads; t++) {
-		table->first[t] = table->found[t] = at;
+		table->first[t] = at;
+		table->found[t] = 0;
 		while (at < table->pieces.n && table->pieces.data[at].thread == t)
 			at++;
 	}
@@ -79,31 +81,12 @@ static void piece_table_index(struct piece_table *table, size_t n_threads)
  */
 static const struct path_piece *piece_at(struct piece_table *table, uint32_t thread, uint64_t time)
 {
-	const struct path_piece *pieces = table->pieces.data;
-	size_t low = table->first[thread], high = table->first[thread + 1];
-	size_t at = table->found[thread], step;
+	size_t first = table->first[thread], n = table->first[thread + 1] - first;
+	const struct path_piece *pieces = n ? table->pieces.data + first : NULL;
+	size_t *found = &table->found[thread];
 
-	/* The bounds close in in steps that double. */
-	for (step = 1; at > low && pieces[at - 1].until > time; step *= 2) {
-		high = at - 1;
-		at = at - low > step ? at - step : low;
-	}
-	low = at;
-	for (step = 1; at < high && pieces[at].until <= time; step *= 2) {
-		low = at + 1;
-		at = high - at > step ? at + step : high;
-	}
-	high = at < high ? at : high;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (pieces[middle].until <= time)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	table->found[thread] = low;
-	return low < table->first[thread + 1] ? &pieces[low] : NULL;
+	*found = SORTED_COUNT_UNTIL(pieces, n, until, time, *found);
+	return *found < n ? &pieces[*found] : NULL;
 }
 
 /* Whether @thread is in one of the pieces at @time; at its very end, too: it wakes what follows. */
