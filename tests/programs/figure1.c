@@ -392,6 +392,7 @@ int main(int argc, char **argv)
 	read_memory = disk_buffer(4096);
 	write_memory = disk_buffer(4096);
 	switch_log__measure_switch();
+	switch_log__prepare();
 	if (options.busy_cpus)
 		busy_cpus__start(&busy);
 	choose_cpus(&one.cpu, &two.cpu);

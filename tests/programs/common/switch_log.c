@@ -125,6 +125,13 @@ void switch_log__open(struct switch_log *log)
 	open_wakeups(log);
 }
 
+void switch_log__prepare(void)
+{
+	static struct switch_log kept; /* what is set up for it stays */
+
+	switch_log__open(&kept);
+}
+
 void switch_log__close(struct switch_log *log)
 {
 	size_t page = sysconf(_SC_PAGESIZE);

@@ -45,6 +45,13 @@ struct switch_log {
 };
 
 /*
+ * The first log of a process waits, maybe for a second, until the kernel has set up what perf
+ * events need. To be called by the main thread, so that threads that are measured have not begun by
+ * then: a profiler counts such a wait, and their logs do not.
+ */
+void switch_log__prepare(void);
+
+/*
  * Logs switches and wakeups of the calling thread from now on. Between two reads, the log has room
  * for 16,000 switches, and 2,000 wakeups on one CPU; with more, a read fails.
  */

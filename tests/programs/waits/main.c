@@ -148,6 +148,7 @@ int main(int argc, char **argv)
 
 	parse(argc, argv);
 	prepare();
+	switch_log__prepare();
 	busy_cpus__start(&busy);
 	ready(options.ready);
 	for (int i = 0; i < slot_count; i++)
