@@ -5,12 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Use SORTED_COUNT_UNTIL(). */
 static inline uint64_t sorted__key(const void *keys, size_t stride, size_t i)
 {
 	return *(const uint64_t *)((const char *)keys + i * stride);
 }
 
+/* Use SORTED_COUNT_UNTIL(). */
 static inline size_t sorted__count_until(const void *elements, size_t stride, size_t offset,
 					 size_t n, uint64_t key, size_t near)
 {
@@ -44,5 +44,6 @@ static inline size_t sorted__count_until(const void *elements, size_t stride, si
  * order of it. Exponential search: fast if the result is close to @near.
  */
 #define SORTED_COUNT_UNTIL(elements, n, member, key, near)                                         \
-	sorted__count_until((elements), sizeof(*(elements)),                                       \
-			    offsetof(typeof(*(elements)), member), (n), (key), (near))
+	((void)sizeof(&(elements)->member == (uint64_t *)NULL), /* its type is checked */          \
+	 sorted__count_until((elements), sizeof(*(elements)),                                      \
+			     offsetof(typeof(*(elements)), member), (n), (key), (near)))

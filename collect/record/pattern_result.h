@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What became of a pattern that names functions to be measured, over all files that were searched.
- */
+/* What became of a pattern that names functions to be measured, over all files searched. */
 #pragma once
 
 #include <stdbool.h>
