@@ -4,7 +4,7 @@
 
 #include <linux/types.h>
 
-/* Functions at a time. The number of a probe, from 1, is the cookie of its uprobes. */
+/* Probes at a time. The number of a probe, from 1, is the cookie of its uprobes. */
 #define CALL_PROBES 4096
 
 /* The kinds of probes. */
@@ -15,13 +15,16 @@
 /* The last probes are at functions of dwell, one of each kind, to measure what probes take. */
 #define CALL_PROBE_CALIBRATION (CALL_PROBES - CALL_PROBE_KINDS)
 
+/* Functions of programs, at most. */
+#define CALL_PROBE_FUNCTIONS (CALL_PROBE_CALIBRATION - 1)
+
 /* The state of a probe, in memory that user space maps. */
 struct call_probe_state {
 	/* Written by the kernel side. */
 	__u64 entries; /* of recorded threads */
 	__u64 ns;      /* run time of the programs at its entries and returns */
 	__u64 inside;  /* of those at functions of dwell: lengths of calls, in all */
-	__u64 pending; /* calls that are measured, and have not returned: at most so many */
+	__u64 pending; /* calls that are measured, and have not returned: at most this many */
 	/* Written by user space. */
 	__u64 open;	/* calls that begin are measured */
 	__u64 window;	/* counts the times that it was opened */

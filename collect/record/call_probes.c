@@ -135,7 +135,7 @@ static int add_function(struct call_probes *probes, size_t pattern, struct code 
 		function_places__free(&function.places);
 		return 0;
 	}
-	if (!err && probes->functions.n + 1 >= CALL_PROBE_CALIBRATION)
+	if (!err && probes->functions.n >= CALL_PROBE_FUNCTIONS)
 		err = -E2BIG;
 	if (!err) {
 		code__place(code, address, &place);

@@ -3,7 +3,10 @@
 
 #include <errno.h>
 
+#include "abi/call_probe.h"
 #include "collect/core/function_places.h"
+
+_Static_assert(CALL_PROBE_FUNCTIONS == 4091, "a message has the number");
 
 void pattern_result__note(struct pattern_result *result, int err)
 {
@@ -11,7 +14,7 @@ void pattern_result__note(struct pattern_result *result, int err)
 	if (err == -ENOTUNIQ)
 		result->error = "several functions have that name: give more of it, or a pattern";
 	else if (err == -E2BIG)
-		result->error = "there are more than 4094 functions: some are not measured";
+		result->error = "there are more than 4091 functions: some are not measured";
 	else if (err == -ENOTSUP)
 		result->error = function_places__unsupported;
 	else if (err && err != -ENOENT && err != -ENOEXEC)
