@@ -201,7 +201,7 @@ struct event_object {
 	__u8 peer[16];
 };
 
-/* A gap in the sequence numbers of a thread's intervals: events were lost. */
+/* Sequence numbers of a thread's intervals run from 1 to this; a gap: events were lost. */
 #define INTERVAL_SEQUENCES 127
 
 /* An off-CPU interval [t_out, t_in), sent when the thread runs again. t_in is header.time. */

@@ -4,8 +4,8 @@
  * (bpf/causal/), user space for recordings (analysis/kinds/).
  *
  * The evidence, in order of precedence: functions on the kernel stack, the system call, functions
- * that are weak clues, the class of the wait. The file or socket behind the system call's
- * descriptor refines the result.
+ * that are weak clues, the system call if it reads a file, the class of the wait. The file or
+ * socket behind the system call's descriptor refines the result.
  *
  *	struct kind_evidence evidence = {};
  *
@@ -29,7 +29,10 @@
 
 /* What a function on the kernel stack says about the kind. */
 enum kind_strength {
-	/* The kind is `kind`, unless a strong clue or the system call says more. Innermost wins. */
+	/*
+	 * The kind is `kind`, unless a strong clue or the system call says more than "disk read".
+	 * The innermost wins.
+	 */
 	KIND_WEAK = 1,
 	/* The kind is `kind`. The innermost wins. */
 	KIND_STRONG = 2,

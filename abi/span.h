@@ -16,7 +16,7 @@ struct connection {
 	__u32 ended_by;
 	__u32 source;		    /* 0: of no listener */
 	__u32 sending;		    /* thread that began to send and has not finished; 0: none */
-	__u64 answers;		    /* the begin of the request that it answers */
+	__u64 answers;		    /* the start of the request that it answers */
 	struct event_object object; /* a closed socket has no port any more */
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The commands. Each has its own file with a table of options, a struct command, and a run function
- * that parses, calls the layers below, and prints errors. To add one, see docs/developing.md.
+ * The commands, of which each or a group has its file. A command has a table of options, a struct
+ * command, and a run function that parses, calls the layers below, and prints errors. To add one,
+ * see docs/developing.md.
  */
 #pragma once
 

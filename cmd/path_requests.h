@@ -7,7 +7,7 @@
 
 struct path_request_options {
 	const char *source; /* as it was given to dwell record --request; NULL: the only one */
-	uint64_t slowest;   /* only so many, beside those around the median; 0: not given */
+	uint64_t slowest;   /* only this many, beside those around the median; 0: not given */
 	double quantile;    /* only those at or above this percentile, the same way; 0: not given */
 	uint64_t from;	    /* only those within [@from, @until], ns, CLOCK_MONOTONIC */
 	uint64_t until;

@@ -147,7 +147,7 @@ int path_target__explain_empty(const struct model *model, uint32_t index)
 
 	error__set(-ENODATA, "thread %u was not there in that time", thread->tid);
 	error__hint(
-		"it was recorded from %s to %s after the begin of the recording",
+		"it was recorded from %s to %s after the start of the recording",
 		duration__text(thread->created > model->start ? thread->created - model->start : 0,
 			       from),
 		duration__text(thread->ended > model->start ? thread->ended - model->start : 0,

@@ -158,7 +158,7 @@ struct model_probe {
 	bool single_stepped;
 };
 
-/* Tagged requests (DWELL_REQUEST_BEGIN and its like) that are not in model.spans, and why. */
+/* Tagged requests (DWELL_REQUEST_BEGIN and related macros) that are not in model.spans, and why. */
 struct model_tags {
 	uint64_t requests; /* that are */
 	uint64_t unended;  /* that were begun, but not ended */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Requests that DWELL_REQUEST_BEGIN() and its like of include/dwell.h mark. For model/ only. */
+/* Requests marked by DWELL_REQUEST_BEGIN() and related macros (dwell.h). For model/ only. */
 #pragma once
 
 #include "model/model.h"

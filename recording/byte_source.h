@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The bytes that a reader reads: a file, or memory (for tests). A file is not mapped, so that
- * truncation while it is read is an early end of file and not a SIGBUS.
+ * The bytes that a reader reads: a file, or memory (for tests), in which it finds chunks after
+ * damage. A file is not mapped, so that truncation while it is read is an early end of file and not
+ * a SIGBUS.
  */
 #pragma once
 

@@ -46,7 +46,7 @@ static const char *const scheduler_functions[] = {
 	"tbb::detail::r1::market",   /* oneTBB */
 };
 
-/* Of the user stack, only so many innermost functions are considered, without the C library's. */
+/* Of the user stack, only this many innermost functions are considered, without the C library's. */
 #define WORK_FRAMES	 4
 #define SCHEDULER_FRAMES 12
 

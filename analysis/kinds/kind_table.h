@@ -33,7 +33,7 @@ enum kind_idle {
 	KIND_IDLE_NEVER = 0,	/* for the end of an operation, or for a lock of the kernel */
 	KIND_IDLE_REQUEST = 1,	/* a wait for requests or events */
 	KIND_IDLE_RECEIVE = 2,	/* for requests if it has the server's end, for a reply if not */
-	KIND_IDLE_HANDOVER = 3, /* for another thread: its behavior decides */
+	KIND_IDLE_HANDOVER = 3, /* for another thread, or for completions: see rule 5 there */
 	KIND_IDLE_TIMER = 4,	/* a sleep */
 	KIND_IDLE_KERNEL = 5,	/* of a kernel thread without work */
 };

@@ -10,8 +10,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 
-/* Calls longer than so many periods are always seen; shorter ones count by those that end in pairs.
- */
+/* Longer calls than this many periods are always seen; others count by those that end in pairs. */
 #define ALWAYS_SEEN 16
 
 /* A call, or many short ones that it stands for. */

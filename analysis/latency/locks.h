@@ -19,7 +19,7 @@ struct lock_holder {
 	uint64_t releases; /* waits that it ended */
 	/*
 	 * The time for which it held the lock, as far as the waits show it. For each release: from
-	 * the release before it, or from the begin of the wait that it ended, whichever is later.
+	 * the release before it, or from the start of the wait that it ended, whichever is later.
 	 * A lower bound; exact if at each release another thread was waiting already.
 	 */
 	uint64_t ns;

@@ -9,7 +9,7 @@
 #include "analysis/latency/timeline.h"
 #include "analysis/requests/requests.h"
 
-/* At most so many requests are looked at in a group. */
+/* At most this many requests are looked at in a group. */
 #define COMPARISON_REQUESTS 200
 
 enum comparison_side_index { COMPARISON_FROM, COMPARISON_TO, COMPARISON_SIDES };

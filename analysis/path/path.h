@@ -13,7 +13,7 @@ struct path_window {
 	uint32_t thread;
 	uint64_t from; /* ns, CLOCK_MONOTONIC: clipped to the thread's life */
 	uint64_t until;
-	bool continues; /* the window before, which counts as one with it */
+	bool continues; /* it and the window before count as one */
 };
 
 struct path_options {
@@ -47,7 +47,7 @@ struct path_chain {
 	uint32_t parent;   /* chain without it; 0: none, it is the base */
 	uint32_t depth;	   /* 0: the base */
 	uint64_t self_ns;  /* while it was all of the pseudo-stack */
-	uint64_t total_ns; /* and of the chains that it is the begin of */
+	uint64_t total_ns; /* and of the chains that it is the start of */
 	uint64_t count;
 };
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parts of path__find(). For analysis/path only. All return 0 or -ENOMEM. */
+/*
+ * Parts of path__find(): the background (path_background.c) and who had the CPUs
+ * (path_competitors.c). For analysis/path only. All return 0 or -ENOMEM.
+ */
 #pragma once
 
 #include "analysis/path/path.h"

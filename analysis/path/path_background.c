@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/sorted.h"
 
-/* Work can start other work, which starts more: so many times it is followed. */
+/* Work can start other work, which starts more: it is followed this many times. */
 #define MAX_GENERATIONS 16
 
 /* Pieces by thread and time. */

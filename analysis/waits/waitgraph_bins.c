@@ -47,7 +47,7 @@ static int by_begin(const void *a, const void *b, void *arg)
 }
 
 /*
- * At the begin of a bin, all waits that go on begin again at once. Equal begins are taken in the
+ * At the start of a bin, all waits that go on begin again at once. Equal begins are taken in the
  * order of the list. So they come first, in the order in which they began: cycles are cut where
  * they were cut before.
  */

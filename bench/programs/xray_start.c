@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Linked into programs built with -fxray-instrument: XRay's flight data recorder, from the begin of
+ * Linked into programs built with -fxray-instrument: XRay's flight data recorder, from the start of
  * the program to its end, with room for all that is recorded. (XRAY_OPTIONS alone does not start
  * it.)
  */

@@ -34,7 +34,7 @@ static __always_inline bool tcp_has_data(struct sk_buff *packet)
 	return (long)BPF_CORE_READ(packet, len) > before + (words >> 4) * 4;
 }
 
-/* Whether @packet has something for the receiver: data, or the begin or end of the connection. */
+/* Whether @packet has something for the receiver: data, or the start or end of the connection. */
 static __always_inline bool tcp_has_news(struct sk_buff *packet)
 {
 	__u8 flags = 0;

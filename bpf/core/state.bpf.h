@@ -35,7 +35,7 @@ struct thread_state {
 	__u64 next_point; /* no sampling point lies between the end of its last wait and this */
 	__u64 t_wake;	  /* last wakeup, even if it came before the switch-out */
 	__u64 lock;	  /* kernel lock that it contends for, or 0 */
-	__u64 run_delay;  /* as of the begin of the off-CPU interval, see run_delay() */
+	__u64 run_delay;  /* as of the start of the off-CPU interval, see run_delay() */
 	__u32 thread;	  /* its number */
 	__u16 interval_flags;
 	__u8 run_state; /* enum run_state */

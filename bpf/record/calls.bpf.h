@@ -26,7 +26,7 @@ static __always_inline struct call_probe_state *call_probe(__u32 number)
 
 /*
  * Where a call returns to, at its entry. After a tail call from a function with a probe, the
- * kernel's trampoline is there, which is at the begin of a page.
+ * kernel's trampoline is there, which is at the start of a page.
  */
 static __always_inline __u64 return_address(__u64 slot)
 {

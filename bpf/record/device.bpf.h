@@ -34,7 +34,7 @@ struct request {
 	__u64 __sector;
 } CORE;
 
-/* The kernel has block_io_start (6.5). Otherwise only the begin of queued requests is seen. */
+/* The kernel has block_io_start (6.5). Otherwise only the start of queued requests is seen. */
 const volatile bool io_start_exists;
 
 struct {

@@ -17,7 +17,7 @@ enum stage {
 	STAGE_MEASURE,
 };
 
-/* Counters of virtual time at the begin or end of a half. */
+/* Counters of virtual time at the start or end of a half. */
 struct counts {
 	struct causal_look look;
 	uint64_t hits[CAUSAL_TARGETS];

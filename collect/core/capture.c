@@ -35,7 +35,7 @@ struct capture {
 	struct address_spaces *spaces;
 	struct processes *processes;
 	struct deferred_unwinds *deferred;
-	struct kernel_counts machine; /* at the begin; after capture__finish(), of the capture */
+	struct kernel_counts machine; /* at the start; after capture__finish(), of the capture */
 	uint64_t start;
 	uint64_t checked_at;	/* for targets that are left */
 	uint64_t lost_mappings; /* by the kernel */

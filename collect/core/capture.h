@@ -35,14 +35,14 @@ struct capture_sink {
 	 */
 	void (*on_event)(void *arg, const struct event_header *event, size_t size);
 	/*
-	 * Code was mapped in a process, at the begin or now. It is recorded, or may wake recorded
-	 * threads. Not called for what a new process inherits from its parent. @mapping is valid
-	 * during the call.
+	 * Code was mapped in a process, at the start or now. The process is recorded, or may wake
+	 * recorded threads. Not called for what a new process inherits from its parent. @mapping is
+	 * valid during the call.
 	 */
 	void (*on_mapping)(void *arg, const struct code_mapping *mapping);
 	/*
 	 * Called after each batch of events, and at the latest at the time that the last call
-	 * returned; 0: the capture is to end. @now and the result are CLOCK_MONOTONIC.
+	 * has returned. A result of 0 ends the capture. @now and the result are CLOCK_MONOTONIC.
 	 */
 	uint64_t (*on_tick)(void *arg, uint64_t now);
 	/*

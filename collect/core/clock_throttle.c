@@ -9,7 +9,7 @@
 #define MIN_TICKS   16		  /* in a window, on the CPU with most of them */
 #define SLOWEST_NS  1000000000ULL /* the longest distance between ticks */
 #define SHIFT_MAX   16		  /* see points_per_tick(), abi/grid.h */
-#define MAX_WINDOWS 20		  /* after so many window lengths, a window ends in any case */
+#define MAX_WINDOWS 20		  /* after this many window lengths, a window ends in any case */
 
 static uint64_t larger(uint64_t a, uint64_t b)
 {

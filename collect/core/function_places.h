@@ -13,7 +13,7 @@
 #include "symbols/code/code.h"
 
 struct function_places {
-	uint64_t entry;	     /* offset in the file; the stack pointer is as at the begin */
+	uint64_t entry;	     /* offset in the file; the stack pointer is as at the start */
 	bool single_stepped; /* the kernel single-steps the instruction there: uprobe_offset.h */
 	bool return_probe;   /* the function gets one; @exits is empty */
 	/* Otherwise where it is left, with cookies of abi/probe_exit.h. */

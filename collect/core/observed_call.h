@@ -3,7 +3,7 @@
  * Calls of functions that a scanner saw on shadow stacks (LDB, NSDI'24, section 3.2).
  *
  * The scanner looks twice each period: two looks that are close together, a *pair*, then none until
- * the next. Calls that were there both at the end of one pair and at the begin of the next are
+ * the next. Calls that were there both at the end of one pair and at the start of the next are
  * told one by one. Of the others, which are shorter than the period, those that ended between
  * the two looks of a pair are counted: the share of time that lies in pairs is known, so the
  * number of all follows, whatever their lengths are, if they are longer than a pair.

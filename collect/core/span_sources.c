@@ -76,7 +76,7 @@ static int parse_probes(const char *text, struct span_source *source)
 	err = err ? err : parse_probe(comma + 1, source, &source->end);
 	if (err == -EINVAL) {
 		error__set(-EINVAL, "'usdt:%s' does not name two probes", text);
-		error__hint("give the one at the begin and the one at the end, of one provider: "
+		error__hint("give the one at the start and the one at the end, of one provider: "
 			    "usdt:postgresql:query__start,query__done");
 	}
 	return err;

@@ -16,7 +16,7 @@ enum span_source_kind {
 	SPAN_SOURCE_TCP,    /* requests over connections that were accepted at a port */
 	SPAN_SOURCE_UNIX,   /* the same at the path of a Unix socket */
 	SPAN_SOURCE_PROBES, /* from one probe (USDT) to another one, in the same thread */
-	SPAN_SOURCE_TAGS,   /* what DWELL_REQUEST_BEGIN and its like tag */
+	SPAN_SOURCE_TAGS,   /* what DWELL_REQUEST_BEGIN and related macros tag */
 	SPAN_SOURCE_NAME,   /* calls of a function, or DWELL_BEGIN and DWELL_END of that name */
 };
 

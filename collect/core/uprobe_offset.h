@@ -20,7 +20,7 @@ struct uprobe_offset {
 #define UPROBE_CODE_BYTES 8
 
 /*
- * Chooses the offset for code whose entry is the begin of @code, of which @n bytes are readable.
+ * Chooses the offset for code whose entry is the start of @code, of which @n bytes are readable.
  * endbr64, with which functions begin for indirect branch tracking, is single-stepped. If a push
  * follows it, the uprobe goes to the push: every entry at the endbr64 executes both.
  */

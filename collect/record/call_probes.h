@@ -23,7 +23,7 @@ struct call_probe {
 	uint64_t entries; /* while they were set */
 	uint64_t cost_ns; /* of the programs' CPU time */
 	uint64_t set_ns;  /* how long they were set, */
-	uint64_t times;	  /* in so many pieces */
+	uint64_t times;	  /* in this many pieces */
 	/* CPU time of the programs, without what probes took: */
 	uint64_t cpu_ns;     /* since they were set first; */
 	uint64_t set_cpu_ns; /* while they were set */

@@ -28,7 +28,7 @@ struct export_format {
 	const char *extension; /* "json": of the file that is written if none is named */
 	const char *about;     /* where it can be loaded, for --help */
 	bool idle; /* idle waits are in it, marked as such, unless left out on request */
-	/* Returns 0 or -errno, of which -EIO and its like are of @to. NULL: see write_file. */
+	/* Returns 0 or -errno, of which -EIO and similar ones are of @to. NULL: see write_file. */
 	int (*write)(const struct export *export, FILE *to);
 	/* Formats that servers receive by HTTP: where, if the URL has no path, and as what. */
 	const char *post_path;

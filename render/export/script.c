@@ -36,7 +36,7 @@ const char script_format[] =
 	"            queue_ns, then the device worked on it for service_ns\n"
 	"  request   the thread ended a request (--request of dwell record), which arrived at\n"
 	"            t_arrived, and was read, or begun, at t_begun\n"
-	"  annotation  the program reported busy waiting or a false wakeup, or the begin or end\n"
+	"  annotation  the program reported busy waiting or a false wakeup, or the start or end\n"
 	"            of a request, or who works at one (dwell.h)\n"
 	"  exit      the thread ended, or the recording (exited=0); has the exact times\n"
 	"\n"

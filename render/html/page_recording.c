@@ -33,7 +33,7 @@ enum node_column {
 #define STACK_COLUMNS 1
 #define WAKER_COLUMNS 4
 
-/* From so many intervals on, times are rounded: the page would be larger by a quarter. */
+/* From this many intervals on, times are rounded: the page would be larger by a quarter. */
 #define MANY_INTERVALS 500000
 #define ROUNDED_UNIT   128 /* ns */
 

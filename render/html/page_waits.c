@@ -10,7 +10,7 @@
 enum { COLUMN_BIN, COLUMN_CAUSE, COLUMN_COUNT, COLUMN_PLAIN, COLUMN_WEIGHT, COLUMNS };
 
 #define MOST_BINS 128
-/* Bins are made longer until there are no more rows than that, or than one for so many intervals.
+/* Bins are made longer until there are no more rows than that, or than one for this many intervals.
  */
 #define MANY_ROWS	  40000
 #define INTERVALS_PER_ROW 100

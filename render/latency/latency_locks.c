@@ -8,7 +8,7 @@
 #include "render/header.h"
 #include "render/json.h"
 
-/* So many holders of a lock are listed, and so many who waited for them. */
+/* At most this many holders of a lock are listed, and at most this many that waited. */
 #define MAX_HOLDERS 3
 #define MAX_PAIRS   3
 

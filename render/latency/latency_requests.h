@@ -12,7 +12,7 @@
 struct latency_requests_view {
 	const struct model *model;
 	const struct requests *requests;
-	size_t slowest;				     /* so many are listed */
+	size_t slowest;				     /* this many are listed */
 	const struct model_span *shown;		     /* whose timeline follows; NULL: none */
 	const struct timeline *timeline;	     /* its */
 	const struct request_comparison *comparison; /* that follows; NULL: none */

@@ -12,7 +12,7 @@
 #define LEAST_SHARE 100
 /* The uncertainty of slow calls is shown if it is more than this share of their time. */
 #define UNCERTAIN_SHARE 20
-/* And so many functions with probes. */
+/* And this many functions with probes. */
 #define MAX_PROBES 10
 /* What they add to a call is subtracted, up to so much. */
 #define PROBES_RESOLVE_NS 200

@@ -13,7 +13,7 @@
 #include "render/path/path_views.h"
 #include "render/terminal.h"
 
-/* A pattern has at most so many parts, and is folded if it comes at least so often. */
+/* A pattern has at most this many parts, and is folded if it comes at least this often. */
 #define MAX_PERIOD  8
 #define MIN_REPEATS 3
 

@@ -10,7 +10,7 @@
 #include "symbols/code/code_names.h"
 #include "symbols/code/code_unit.h"
 
-/* A jump table's address is loaded so many instructions before the jump, at most. */
+/* A jump table's address is loaded this many instructions before the jump, at most. */
 #define SWITCH_INSTRUCTIONS 6
 #define MAX_PARTS	    8
 #define MAX_FUNCTION	    (1 << 20) /* bytes */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The functions with code in a file, each once for all its copies. Internal to code_*.c.
+ * The functions with code in a file, each once for all its copies (code_functions.c, and
+ * code_scan.c, which finds them). Internal to code_*.c.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The code of one ELF file by unit: the frames of every address. Private to code_*.c, with the
- * struct code that they share.
+ * The code of one ELF file by unit: the frames of every address. The private header of code_*.c:
+ * it has the struct code that they share.
  */
 #pragma once
 

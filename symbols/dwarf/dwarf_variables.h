@@ -15,7 +15,7 @@ int dwarf_variables__new(struct dwarf_info *info, struct dwarf_variables **out);
 void dwarf_variables__free(struct dwarf_variables *variables);
 
 /*
- * Writes what is @offset bytes behind the begin of the variable at linked address @start, as
+ * Writes what is @offset bytes behind the start of the variable at linked address @start, as
  * ".lock" or "[3].mutex"; "" for the variable itself. Members with reserved names (__x, _X) belong
  * to an implementation, such as the C library's, and are left out with all that they contain.
  * False: it is not known.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Requests that go through several threads, tagged by DWELL_REQUEST_BEGIN and its like. One thread
- * accepts them and puts them in a queue for three workers. Of a hundred requests one sleeps; some
- * are handled by a worker and a helper at once; some are put in a second queue, and finished in
- * batches.
+ * Requests that go through several threads, tagged by DWELL_REQUEST_BEGIN and related macros. One
+ * thread accepts them and puts them in a queue for three workers. Of a hundred requests one
+ * sleeps; some are handled by a worker and a helper at once; some are put in a second queue, and
+ * finished in batches.
  *
  *	tagged FILE
  *

@@ -50,7 +50,7 @@ for (1 .. 8) {
 }
 cmp_ok(effect($got, 'burn', 1, 'round') // 0, '>', 0.5 * $got->{truth}{ran}, 'a thread that handles such a signal is paused');
 cmp_ok($got->{truth}{handled}, '>', 100, 'its handler runs');
-# A few between the begin of our handler and its look at the program's.
+# A few between the start of our handler and its look at the program's.
 cmp_ok($got->{truth}{nested}, '<', 0.02 * $got->{truth}{handled} + 5, 'but not in a pause')
 	or diag($got->{out});
 

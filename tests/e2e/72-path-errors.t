@@ -39,7 +39,7 @@ refuses(1, qr/no thread in the recording is called 'nobody'/, qr/it has these pr
 # Programs of a test beside this one may be recorded, too: they wake the same kernel threads.
 refuses(1, qr/^dwell: [2-9]\d* threads are called 'paths'$/m, qr/choose one by its id, with --of: paths \(\d+\), paths \(\d+\)/,
 	'-i', 'traced.data', '--of', 'paths');
-refuses(1, qr/thread \d+ was not there in that time/, qr/it was recorded from .* to .* after the begin/,
+refuses(1, qr/thread \d+ was not there in that time/, qr/it was recorded from .* to .* after the start/,
 	'-i', 'traced.data', '--time', '100,200');
 refuses(1, qr/none\.data/, qr/./, '-i', 'none.data');
 refuses(2, qr/choose one of --json/, qr/./, '-i', 'traced.data', '--json', '--folded');

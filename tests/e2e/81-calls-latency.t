@@ -40,7 +40,7 @@ sub at {
 }
 
 # Each quantile lies between two of what was measured: as far apart as a sample of as many calls as count
-# can be wrong once in a million times, two periods for the begin and the end, and 3 %. Calls near a
+# can be wrong once in a million times, two periods for the start and the end, and 3 %. Calls near a
 # quantile that were counted while a CPU was taken away are the rest.
 sub compare {
 	my ($report, $name) = @_;

@@ -98,7 +98,7 @@ ok($estimated, 'expensive probes are thinned out');
 ok($estimated && $estimated > 0.75 && $estimated < 1.33, 'and the calls that were missed are estimated');
 
 # Calls that take longer than the probes are set at a time: they are there, with their own lengths, not with
-# the begin of an earlier one, and stand for as many as there were. These are few, so that only the order of
+# the start of an earlier one, and stand for as many as there were. These are few, so that only the order of
 # magnitude is certain, and there may be none.
 build('gcc', '-O2', '-o', 'naps', "$calls/naps.c");
 my ($nap, $longest);

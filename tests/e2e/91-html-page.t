@@ -101,7 +101,7 @@ save('path.json', 'path', @trace);
 save('locks.json', 'latency', 'locks', @trace);
 save('sampled.json', 'report', '-i', 'sampled.data', '--json');
 save('causal.json', 'causal', 'report', '--json', "$root/tests/data/causal/small.causal");
-# The waits of a part of the time, from the begin of a bin to the end of another.
+# The waits of a part of the time, from the start of a bin to the end of another.
 my $index = Page->read($whole)->{index}{recordings}[0];
 # Threads that were recorded only for their wakeups, as kernel workers are, and what they did.
 my @others = grep { $_->{recorded} && $_->{waker_only} } @{$index->{threads}};

@@ -6,7 +6,7 @@
  *
  * Each request carries its number; both sides note the time before and after each of their calls.
  * What the kernel sees of a request lies between these: it arrives after its sender began to send
- * it, was read when the server's read returned, and is over between the begin and the end of the
+ * it, was read when the server's read returned, and is over between the start and the end of the
  * server's last write; clients have a progress point, too. {"requests": N, "least_ns": sum,
  * "most_ns": sum, "unread_ns": sum, ...}
  */

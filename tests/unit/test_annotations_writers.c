@@ -5,7 +5,7 @@
 #include <sys/prctl.h>
 
 #define THREADS	    4
-#define EVENTS	    240000	       /* at least so many are written */
+#define EVENTS	    240000	       /* at least this many are written */
 #define MOST_EVENTS (1000ull * EVENTS) /* a reader that comes to nothing ends here */
 
 /*

@@ -39,7 +39,7 @@ static struct causal_half made_half_of(struct made *made, uint64_t visits, uint6
 	return half;
 }
 
-/* Adds @given so many times; the experiment, to be changed. */
+/* Adds @given this many times; the experiment, to be changed. */
 static struct causal_experiment *made_add(struct made *made, struct given given, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

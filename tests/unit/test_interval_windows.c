@@ -9,7 +9,7 @@
 
 #include "analysis/interval_windows.h"
 
-/* Threads with so many intervals each; times between them are below @gap. */
+/* Threads with this many intervals each; times between them are below @gap. */
 static struct model make_model(const size_t *counts, size_t n, uint64_t gap)
 {
 	struct model model = {};

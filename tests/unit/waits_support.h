@@ -67,7 +67,7 @@ static inline uint32_t program__stack(struct program *program, bool kernel,
 #define KERNEL(program, ...)                                                                       \
 	program__stack((program), true, (const char *const[]){__VA_ARGS__, NULL})
 
-/* Thread @number with the tid PID + @number, there from the begin on. */
+/* Thread @number with the tid PID + @number, there from the start on. */
 static inline void program__thread(struct program *program, uint32_t number, const char *comm)
 {
 	synthetic__thread(&program->made, number, PID, PID + number, 0, 0, comm);

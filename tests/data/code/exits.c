@@ -56,7 +56,7 @@ __attribute__((noinline)) int with_cold_part(struct object *self)
 	return other(self) + self->value;
 }
 
-/* Its first instructions are the begin of the loop. */
+/* Its first instructions are the start of the loop. */
 __attribute__((noinline)) int loop(struct object *self)
 {
 	do {

@@ -72,7 +72,7 @@ struct run {
 
 	uint64_t visits; /* since the start, like the two below */
 	uint64_t latency_ns, latencies;
-	struct block before; /* these three at the begin of the block */
+	struct block before; /* these three at the start of the block */
 	uint64_t disk_reads; /* Causal.pm subtracts them from the disk's */
 
 	int scales[SCALES_MAX]; /* in the order of the present cycle */

@@ -345,7 +345,7 @@ static void case_pool_batch(void)
  * has room for four.
  *
  * True by construction: consumer is the bottleneck. Producer waits in lobby for room, four fifths
- * of its time: not idle. The queue is empty only at the begin, and while producer gets no CPU: then
+ * of its time: not idle. The queue is empty only at the start, and while producer gets no CPU: then
  * consumer waits in rest for a thread that has work, so it is not idle either.
  */
 #define ITEMS_MAX  4

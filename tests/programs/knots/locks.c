@@ -9,7 +9,7 @@
 
 /*
  * A mutex that knows its last owner: after a wait that is the thread whose unlock ended it.
- * (With several waiters the owner at the begin of the wait may be another.)
+ * (With several waiters the owner at the start of the wait may be another.)
  */
 struct lock {
 	pthread_mutex_t mutex;

@@ -33,8 +33,8 @@ void wait__end(void);
 void wait__was_for(int party);
 
 /*
- * Functions that work for so many ms by the clock, and log it. Each calls no other one. The time of
- * those that the base waits for is on its path.
+ * Functions that work for this many ms by the clock, and log it. Each calls no other one. The time
+ * of those that the base waits for is on its path.
  */
 void work_a(uint64_t ms);
 void work_b(uint64_t ms);
