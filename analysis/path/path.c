@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/path/path_account.h"
+#include "analysis/path/path_parts.h"
 #include "base/cleanup.h"
 
 /* More threads do not wait for each other in real programs; a tree of them would be unreadable. */

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analysis/path/path_account.h"
+#include "analysis/path/path_parts.h"
 #include "base/cleanup.h"
 #include "base/sorted.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analysis/path/path_account.h"
+#include "analysis/path/path_parts.h"
 #include "base/cleanup.h"
 
 static int compare_queued(const void *a, const void *b)

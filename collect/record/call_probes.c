@@ -65,8 +65,8 @@ struct call_probes {
 
 	/* Of the thread, once it is started: */
 	ARRAY(struct probed_file) files;
-	ARRAY(struct probe_cost) costs; /* of the functions, in the last step */
-	struct pattern_result *results; /* of each pattern */
+	ARRAY(struct function_cost) costs; /* of the functions, in the last step */
+	struct pattern_result *results;	   /* of each pattern */
 	struct probe_costs cost;
 	bool thinned_are_set;
 	bool closing;	  /* and they are still there, for the returns of calls that have begun */
@@ -106,7 +106,7 @@ static const struct probe_cost_each *cost_of(const struct call_probes *probes,
 /* Appends @function, whose places stay the caller's on failure. */
 static int append_function(struct call_probes *probes, const struct probed_function *function)
 {
-	int err = array__push(&probes->costs, (struct probe_cost){});
+	int err = array__push(&probes->costs, (struct function_cost){});
 
 	if (err)
 		return err;
@@ -381,7 +381,7 @@ static void limit(struct call_probes *probes, uint64_t now)
 {
 	uint64_t step_ns = now - probes->step_at;
 	double budget = probe_limit__budget(probes->config.limit, step_ns, probes->step_cpu_ns);
-	struct probe_cost *costs = probes->costs.data;
+	struct function_cost *costs = probes->costs.data;
 	size_t n = probes->costs.n;
 
 	bool thins = probe_limit__thin(costs, n, budget);

@@ -11,7 +11,7 @@ double probe_limit__budget(double percent, uint64_t step_ns, uint64_t cpu_ns)
 	return share > least ? share : least;
 }
 
-static double cost_of(const struct probe_cost *costs, size_t n, bool thinned)
+static double cost_of(const struct function_cost *costs, size_t n, bool thinned)
 {
 	double sum = 0;
 
@@ -21,9 +21,9 @@ static double cost_of(const struct probe_cost *costs, size_t n, bool thinned)
 	return sum;
 }
 
-static struct probe_cost *most_expensive(struct probe_cost *costs, size_t n)
+static struct function_cost *most_expensive(struct function_cost *costs, size_t n)
 {
-	struct probe_cost *most = NULL;
+	struct function_cost *most = NULL;
 
 	for (size_t i = 0; i < n; i++)
 		if (!costs[i].thinned && (!most || costs[i].ns > most->ns))
@@ -31,9 +31,9 @@ static struct probe_cost *most_expensive(struct probe_cost *costs, size_t n)
 	return most;
 }
 
-bool probe_limit__thin(struct probe_cost *costs, size_t n, double budget_ns)
+bool probe_limit__thin(struct function_cost *costs, size_t n, double budget_ns)
 {
-	struct probe_cost *most;
+	struct function_cost *most;
 	bool any = false;
 
 	while (cost_of(costs, n, false) > budget_ns && (most = most_expensive(costs, n)))
@@ -41,7 +41,7 @@ bool probe_limit__thin(struct probe_cost *costs, size_t n, double budget_ns)
 	return any;
 }
 
-void probe_means__add(struct probe_means *means, const struct probe_cost *costs, size_t n,
+void probe_means__add(struct probe_means *means, const struct function_cost *costs, size_t n,
 		      double budget_ns, bool set)
 {
 	double left = budget_ns - cost_of(costs, n, false);
@@ -52,7 +52,7 @@ void probe_means__add(struct probe_means *means, const struct probe_cost *costs,
 	means->set_steps += set;
 }
 
-void probe_means__add_change(struct probe_means *means, const struct probe_cost *costs, size_t n)
+void probe_means__add_change(struct probe_means *means, const struct function_cost *costs, size_t n)
 {
 	means->wanted_ns += cost_of(costs, n, true);
 }

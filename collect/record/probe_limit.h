@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* What the probes of a function cost in a step. */
-struct probe_cost {
+struct function_cost {
 	uint64_t ns;
 	bool thinned;
 };
@@ -22,7 +22,7 @@ double probe_limit__budget(double percent, uint64_t step_ns, uint64_t cpu_ns);
  * Thins out the functions that cost most, until the others take at most @budget_ns together. True:
  * there is a new one.
  */
-bool probe_limit__thin(struct probe_cost *costs, size_t n, double budget_ns);
+bool probe_limit__thin(struct function_cost *costs, size_t n, double budget_ns);
 
 /*
  * Means of all steps since the last function was thinned out. What a single step costs must not
@@ -39,11 +39,12 @@ struct probe_means {
 
 /* Adds a step. @set: the thinned functions had their probes, and this is not only the rest of it.
  */
-void probe_means__add(struct probe_means *means, const struct probe_cost *costs, size_t n,
+void probe_means__add(struct probe_means *means, const struct function_cost *costs, size_t n,
 		      double budget_ns, bool set);
 
 /* Adds what thinned functions cost while their probes were being set or removed. */
-void probe_means__add_change(struct probe_means *means, const struct probe_cost *costs, size_t n);
+void probe_means__add_change(struct probe_means *means, const struct function_cost *costs,
+			     size_t n);
 
 /* How long the thinned functions are to be without probes, after they had them for @step_ns. */
 uint64_t probe_means__pause(const struct probe_means *means, uint64_t step_ns);

@@ -13,7 +13,7 @@
 #define US 1000ULL
 
 /* After one step in which all probes were set. */
-static uint64_t pause_after(const struct probe_cost *costs, size_t n)
+static uint64_t pause_after(const struct function_cost *costs, size_t n)
 {
 	struct probe_means means = {};
 
@@ -23,7 +23,7 @@ static uint64_t pause_after(const struct probe_cost *costs, size_t n)
 
 static void cheap_probes_stay(void **state)
 {
-	struct probe_cost costs[] = {{.ns = 4 * MS}, {.ns = 5 * MS}};
+	struct function_cost costs[] = {{.ns = 4 * MS}, {.ns = 5 * MS}};
 
 	assert_false(probe_limit__thin(costs, 2, 10.0 * MS));
 	assert_int_equal(pause_after(costs, 2), 0);
@@ -31,7 +31,7 @@ static void cheap_probes_stay(void **state)
 
 static void the_most_expensive_are_thinned_out(void **state)
 {
-	struct probe_cost costs[] = {
+	struct function_cost costs[] = {
 		{.ns = 4 * MS}, {.ns = 50 * MS}, {.ns = 3 * MS}, {.ns = 30 * MS}};
 
 	assert_true(probe_limit__thin(costs, 4, 10.0 * MS));
@@ -48,8 +48,8 @@ static void pauses_keep_to_the_budget(void **state)
 	static const uint64_t thinned[] = {11, 30, 100, 900};
 
 	for (size_t i = 0; i < sizeof(thinned) / sizeof(*thinned); i++) {
-		struct probe_cost costs[] = {{.ns = 2 * MS},
-					     {.ns = thinned[i] * MS, .thinned = true}};
+		struct function_cost costs[] = {{.ns = 2 * MS},
+						{.ns = thinned[i] * MS, .thinned = true}};
 		uint64_t pause = pause_after(costs, 2);
 		double steps = (double)(100 * MS + pause) / (100.0 * MS);
 		double cost = 2.0 * MS + (double)(thinned[i] * MS) / steps; /* in a step */
@@ -61,7 +61,7 @@ static void pauses_keep_to_the_budget(void **state)
 /* What others use up leaves those that are thinned out a quarter. */
 static void thinned_ones_are_not_starved(void **state)
 {
-	struct probe_cost costs[] = {{.ns = 10 * MS}, {.ns = 20 * MS, .thinned = true}};
+	struct function_cost costs[] = {{.ns = 10 * MS}, {.ns = 20 * MS, .thinned = true}};
 
 	assert_int_equal(pause_after(costs, 2), 700 * MS);
 }
@@ -70,8 +70,8 @@ static void thinned_ones_are_not_starved(void **state)
  */
 static void pauses_do_not_depend_on_the_last_step(void **state)
 {
-	struct probe_cost busy = {.ns = 60 * MS, .thinned = true};
-	struct probe_cost idle = {.ns = 0, .thinned = true};
+	struct function_cost busy = {.ns = 60 * MS, .thinned = true};
+	struct function_cost idle = {.ns = 0, .thinned = true};
 	struct probe_means means = {};
 
 	probe_means__add(&means, &busy, 1, 10.0 * MS, true);
