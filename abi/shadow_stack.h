@@ -72,7 +72,7 @@ struct shadow_memory {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t pid;	 /* as the process sees itself */
-	uint32_t stacks; /* as many */
+	uint32_t stacks; /* number of them in this mapping */
 	uint32_t reserved;
 	uint64_t next; /* the address of the next mapping, or 0 */
 };

@@ -50,7 +50,7 @@ static int by_time(const void *a, const void *b)
 	return (x->time > y->time) - (x->time < y->time);
 }
 
-/* The index of the start that @end belongs to, or the number of open begins. */
+/* The index of the begin mark that @end belongs to, or the number of open ones. */
 static size_t find_begin(const struct pairing *pairing, const struct mark *end)
 {
 	size_t found = pairing->open.n;

@@ -47,7 +47,7 @@ struct path_chain {
 	uint32_t parent;   /* chain without it; 0: none, it is the base */
 	uint32_t depth;	   /* 0: the base */
 	uint64_t self_ns;  /* while it was all of the pseudo-stack */
-	uint64_t total_ns; /* and of the chains that it is the start of */
+	uint64_t total_ns; /* and of the chains that begin with it */
 	uint64_t count;
 };
 

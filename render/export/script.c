@@ -37,7 +37,7 @@ const char script_format[] =
 	"  request   the thread ended a request (--request of dwell record), which arrived at\n"
 	"            t_arrived, and was read, or begun, at t_begun\n"
 	"  annotation  the program reported busy waiting or a false wakeup, or the start or end\n"
-	"            of a request, or who works at one (dwell.h)\n"
+	"            of a request, or which thread works on one (dwell.h)\n"
 	"  exit      the thread ended, or the recording (exited=0); has the exact times\n"
 	"\n"
 	"With --json each event is one JSON object on one line; times are *_ns.\n";
