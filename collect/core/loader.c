@@ -90,16 +90,23 @@ static int keep_libbpf_message(enum libbpf_print_level level, const char *fmt, v
 	return 0;
 }
 
+static void hint_at_capabilities(void)
+{
+	_cleanup_free_ char *self = realpath("/proc/self/exe", NULL);
+
+	error__hint("recording needs CAP_BPF and CAP_PERFMON, and CAP_SYS_PTRACE to see other\n"
+		    "users' processes. Run with sudo, or once:\n"
+		    "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep %s",
+		    self ? self : "/usr/local/bin/dwell");
+}
+
 int loader__refused(int err, const char *what)
 {
 	error__errno(err, "cannot %s", what);
 	libbpf_warning[strcspn(libbpf_warning, "\n")] = '\0';
 	/* For privileged users, -EACCES comes from the verifier. */
 	if (err == -EPERM || (err == -EACCES && geteuid()))
-		error__hint(
-			"recording needs CAP_BPF and CAP_PERFMON, and CAP_SYS_PTRACE to see other\n"
-			"users' processes. Run with sudo, or once:\n"
-			"sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep /usr/local/bin/dwell");
+		hint_at_capabilities();
 	else if (*verifier_message)
 		error__hint("dwell supports kernels from 5.15 on; this one's verifier refuses %s",
 			    verifier_message);
