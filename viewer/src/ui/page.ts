@@ -36,6 +36,8 @@ class Page implements App {
 	private theme = storedTheme();
 	private readonly history: Selection[] = [];
 	private writing = 0;
+	/** The fragment that was read or written last. */
+	private known = location.hash;
 	/** Of views that were left. */
 	private readonly states = new Map<string, Record<string, string>>();
 	private shownRecording = -1;
@@ -117,28 +119,27 @@ class Page implements App {
 
 	/** Browsers refuse more than some changes a second, as a brush makes. */
 	private writeSoon(): void {
-		this.writing ||= setTimeout(() => {
-			this.writing = 0;
-			this.writeAddress(true);
-		}, 200) as unknown as number;
+		this.writing ||= setTimeout(() => this.writeNow(), 200) as unknown as number;
 	}
 
-	/** What is still to be written belongs to the entry that is left. */
+	/** What is still to be written belongs to the entry that is left, unless that is another one, which is still to be read. */
 	private writeNow(): void {
 		if (!this.writing) return;
 		clearTimeout(this.writing);
 		this.writing = 0;
-		this.writeAddress(true);
+		if (location.hash === this.known) this.writeAddress(true);
 	}
 
 	private writeAddress(replace: boolean): void {
 		const fragment = fragmentOf(this.index, this.address);
 		if (replace) history.replaceState(null, '', fragment);
 		else history.pushState(null, '', fragment);
+		this.known = location.hash;
 	}
 
 	private readAddress(): void {
 		const before = this.address;
+		this.known = location.hash;
 		this.address = parseFragment(location.hash, this.index, before.view);
 		if (this.address.view !== before.view) return this.show();
 		this.view?.instance.state?.(this.address.state);

@@ -8,7 +8,8 @@ export function ok(good, what, got) {
 	if (good) return console.log(`ok ${count} - ${what}${process.env.TIMES ? ` ${performance.now().toFixed()}` : ''}`);
 	failed++;
 	console.log(`not ok ${count} - ${what}`);
-	if (got !== undefined) console.log(`# got: ${String(got).slice(0, 500).replaceAll('\n', '\n# ')}`);
+	/* As a harness shows only this of a test that fails. */
+	if (got !== undefined) console.error(`# got: ${String(got).slice(0, 500).replaceAll('\n', '\n# ')}`);
 	return undefined;
 }
 

@@ -114,6 +114,24 @@ async function selection(page) {
 	ok(await flameNote(page, `${timeText(report.total_ns)} in all`), 'and hidden by a key');
 }
 
+/* The address is written a moment after the selection changed; one that was given meanwhile is not lost. */
+async function addressGiven() {
+	const page = await open(browser, file('trace.html'), '#view=flame&t=1000000000-2000000000');
+	ok(await flameNote(page, `${timeText(json('second.json').total_ns)} in all`), 'address: a second is selected');
+	await page.evaluate(() => {
+		const { setTimeout } = window, due = [];
+		window.setTimeout = (work, ...rest) => rest[0] === 200 ? due.push(work) : setTimeout(work, ...rest);
+		document.querySelector('[data-control=all]').click();
+		window.setTimeout = setTimeout;
+		location.hash = '#view=flame&focus=compute_heavy';
+		for (const work of due) work();
+		document.documentElement.dataset.due = due.length;
+	});
+	is(await page.evaluate(() => document.documentElement.dataset.due), '1', 'address: it is still to be written');
+	ok(await flameNote(page, `${timeText(totalOf('compute_heavy'))} in all`), 'address: one that is given meanwhile is shown', page.url());
+	await page.context().close();
+}
+
 /* A thread has one name in all views. */
 async function names(page) {
 	const tids = new Map(threads.rows.map((row) => [row.comm, row.tid])), wanted = ['T1', 'T2'].map((comm) => `${comm}/${tids.get(comm)}`);
@@ -476,6 +494,7 @@ try {
 	await page.locator('body').press('?');
 	ok(await page.locator('dialog[open] table tr').count() > 10, '? lists the keys');
 	is(page.complaints.join('\n'), '', 'no request, error or violation of the policy');
+	await addressGiven();
 	await scaled();
 	await target();
 	await knot();
