@@ -98,7 +98,8 @@ static int script(const struct script_options *options)
 {
 	_cleanup_model_ struct model *model = NULL;
 	struct terminal terminal;
-	int err = view__load(&options->view, &model);
+	int err = options->folded ? view__load(&options->view, &model)
+				  : view__load_any(&options->view, &model);
 
 	if (err)
 		return err;

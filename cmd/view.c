@@ -144,7 +144,15 @@ const char *view__path(const struct view_options *options)
 	return options->input ? options->input : DEFAULT_INPUT;
 }
 
-int view__load(const struct view_options *options, struct model **out)
+static int no_samples_left(const char *path)
+{
+	error__set(-ENODATA, "there are no samples in the readable part of %s", path);
+	error__hint("If the file is a copy, the original may be complete. Otherwise record again: "
+		    "dwell record -- COMMAND");
+	return -ENODATA;
+}
+
+static int load(const struct view_options *options, bool needs_samples, struct model **out)
 {
 	const struct model_symbolize_options symbolize_options = {
 		.lines = !options->no_lines,
@@ -158,9 +166,21 @@ int view__load(const struct view_options *options, struct model **out)
 		return err;
 	if (model->warning)
 		fprintf(stderr, "dwell: warning: %s: %s\n", path, model->warning);
+	if (model->warning && needs_samples && !(model->n_samples + model->n_intervals))
+		return no_samples_left(path);
 	err = model__symbolize(model, &symbolize_options);
 	if (err)
 		return error__errno(err, "cannot symbolize '%s'", path);
 	*out = TAKE_PTR(model);
 	return 0;
+}
+
+int view__load(const struct view_options *options, struct model **out)
+{
+	return load(options, true, out);
+}
+
+int view__load_any(const struct view_options *options, struct model **out)
+{
+	return load(options, false, out);
 }

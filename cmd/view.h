@@ -85,9 +85,11 @@ const char *view__path(const struct view_options *options);
 
 /*
  * Loads and symbolizes the recording; prints a warning for a truncated file.
- * Errors as model__load().
+ * Errors as model__load(); -ENODATA: a truncated file has no samples.
  */
 int view__load(const struct view_options *options, struct model **out);
+/* The same for views that show recordings without samples, too. */
+int view__load_any(const struct view_options *options, struct model **out);
 
 /* Calls @item for each part of the comma list @value; stops at the first error. */
 int view__each(const char *value, void *context,

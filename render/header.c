@@ -78,7 +78,8 @@ void header__warnings(const struct model *model, FILE *to)
 	for (size_t i = 0; i < model->diagnostics.n; i++) {
 		const struct model_diagnostic *diagnostic = &model->diagnostics.data[i];
 
-		if (diagnostic->all_well)
+		if (diagnostic->all_well ||
+		    (model->warning && !strcmp(diagnostic->text, model->warning)))
 			continue;
 		fprintf(to, "dwell: %s: ", diagnostic->label);
 		format__safe(to, diagnostic->text);

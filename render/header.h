@@ -15,5 +15,8 @@ void header__recording(const struct model *model, FILE *to);
 /* Prints the model's diagnostics, one line each. */
 void header__diagnostics(const struct model *model, FILE *to);
 
-/* Prints the diagnostics that report a problem, as messages: for views without a header. */
+/*
+ * Prints the diagnostics that report a problem, as messages: for views without a header. What is
+ * wrong with the file is not among them: a command says it when it loads the file.
+ */
 void header__warnings(const struct model *model, FILE *to);

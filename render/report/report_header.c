@@ -49,11 +49,6 @@ const char *report__why_empty(const struct report *report, const char **advice)
 		return report->profile->groups.groups.n ? "No sampling point passes the filters."
 							: "Nothing passes the filters.";
 	}
-	if (model->warning) {
-		*advice = "See the warning above. If the file is a copy, the original may be "
-			  "complete.";
-		return "There are no samples in the readable part of the file.";
-	}
 	if (model->threads.n <= 1) {
 		*advice = "Was the target running? Name it with -p PID, or start it: dwell record "
 			  "-- PROGRAM.";

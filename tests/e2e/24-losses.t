@@ -40,6 +40,18 @@ for my $size (1, 7, 16, 100, 4096, int(length($whole) / 3), length($whole) - 1) 
 	}
 }
 
+# Where nothing is left to show, it is an error; script shows what else there is.
+spew('cut.data', substr($whole, 0, 100));
+for my $view (['report'], ['waits'], ['path'], ['latency', 'report'], ['latency', 'locks'], ['html', '-o', 'cut.html'], ['script', '--folded'],
+	['export', '--format', 'pprof', '-o', 'cut.pb']) {
+	$got = run($DWELL, @$view, '-i', 'cut.data');
+	is($got->{status}, 1, "nothing is left: exit status of @$view");
+	like($got->{err}, qr/no samples in the readable part of cut\.data\n.*record again/s, "nothing is left: @$view says so");
+}
+$got = run($DWELL, 'script', '-i', 'cut.data');
+is($got->{status}, 0, 'nothing is left: but script');
+is(scalar(() = $got->{err} =~ /cut short/g), 1, 'which warns once');
+
 # A flipped byte somewhere.
 srand(1);
 for (1 .. full(200, 10)) {
