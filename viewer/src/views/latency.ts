@@ -45,7 +45,9 @@ class LatencyView implements ViewInstance {
 	private readonly requests: RequestsState = { request: '' };
 	private readonly body = h('div', { role: 'tabpanel', 'aria-label': 'Part' });
 	private readonly ofWhole = h('p', { class: 'muted', hidden: true }, 'The verdict is of the whole recording.');
+	/** Which part is shown, or is being made. */
 	private shown = '';
+	private making = 0;
 	private shownPart: Shown | null = null;
 	private shownRange = '';
 	private waiting = 0;
@@ -88,14 +90,15 @@ class LatencyView implements ViewInstance {
 		Object.assign(this.functions, functions);
 		if (request) this.requests.request = request;
 		if (isSame) return;
-		this.shown = '';
+		/* What is being made will be of the new state. */
+		if (this.shownPart) this.shown = '';
 		this.update();
 	}
 
 	destroy(): void {
 		clearTimeout(this.waiting);
 		this.shownPart?.dispose?.();
-		this.shown = '';
+		this.making++;
 	}
 
 	private save(): void {
@@ -124,7 +127,8 @@ class LatencyView implements ViewInstance {
 	}
 
 	private showPart(recording: number, part: Part): void {
-		const shown = this.shown = `${recording} ${part}`;
+		const making = ++this.making;
+		this.shown = `${recording} ${part}`;
 		this.shownPart?.dispose?.();
 		this.shownPart = null;
 		this.body.replaceChildren(h('p', { class: 'muted', role: 'status' }, 'Reading\u2026'));
@@ -134,12 +138,16 @@ class LatencyView implements ViewInstance {
 		};
 		const make = { functions: this.functionsPart, requests: this.requestsPart, locks: this.locksPart }[part];
 		make.call(this, recording, changed).then((made) => {
-			if (this.shown !== shown) return made.dispose?.();
+			if (this.making !== making) return made.dispose?.();
 			this.shownPart = made;
 			this.select();
 			this.body.replaceChildren(made.element);
 			made.update?.();
-		}).catch((error: Error) => this.body.replaceChildren(h('p', { class: 'warning' }, error.message)));
+		}).catch((error: Error) => {
+			if (this.making !== making) return;
+			this.shown = '';
+			this.body.replaceChildren(h('p', { class: 'warning' }, error.message));
+		});
 	}
 
 	/** Whether the selection is a part of the recording. */
