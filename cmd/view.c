@@ -147,8 +147,9 @@ const char *view__path(const struct view_options *options)
 static int no_samples_left(const char *path)
 {
 	error__set(-ENODATA, "there are no samples in the readable part of %s", path);
-	error__hint("If the file is a copy, the original may be complete. Otherwise record again: "
-		    "dwell record -- COMMAND");
+	error__hint("If it is still being recorded, try again in some seconds. If it is a copy, "
+		    "the original may be complete.\n"
+		    "Otherwise record again: dwell record -- COMMAND");
 	return -ENODATA;
 }
 

@@ -47,6 +47,7 @@ class LatencyView implements ViewInstance {
 	private readonly ofWhole = h('p', { class: 'muted', hidden: true }, 'The verdict is of the whole recording.');
 	/** Which part is shown, or is being made. */
 	private shown = '';
+	/** The number of the part that was begun last: those before it are not shown. */
 	private making = 0;
 	private shownPart: Shown | null = null;
 	private shownRange = '';
