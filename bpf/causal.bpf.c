@@ -70,7 +70,7 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct task_struct 
 	causal_switch_in(cpu, state, interval_wake(state, now, queued), now);
 	if (end_interval(state, now, queued) && !first && !settings.stack_at_switch_out) {
 		state->flags |= STATE_INTERVAL_PENDING;
-		cpu->pending = task->pid;
+		cpu->pending = FIELD(task, pid);
 	}
 	begin_run(state, now);
 }
@@ -83,7 +83,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	__u64 now;
 
 	if (!recorded_switch(prev, next, &out, &in)) {
-		causal_note_other(cpu, next->pid);
+		causal_note_other(cpu, FIELD(next, pid));
 		return 0;
 	}
 	now = bpf_ktime_get_ns();
@@ -91,7 +91,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 		switch_out(cpu, prev, out, now);
 	if (in)
 		switch_in(cpu, next, in, now);
-	causal_note_other(cpu, !in && next->pid);
+	causal_note_other(cpu, !in && FIELD(next, pid));
 	return 0;
 }
 
@@ -163,7 +163,7 @@ static __always_inline void inherit_time(struct task_struct *waker, struct threa
 	struct thread_state *state;
 	long nr;
 
-	if (!waker->pid)
+	if (!FIELD(waker, pid))
 		return;
 	if (sleeper->waker_context == WAKER_SOFTIRQ) {
 		nr = syscall_of(waker);
@@ -269,7 +269,7 @@ static __always_inline void sample_current(struct cpu_state *cpu, __u64 due, __u
 	__u64 ticks;
 
 	causal_scan_points(now);
-	state = task->pid ? target_state(task) : NULL;
+	state = FIELD(task, pid) ? target_state(task) : NULL;
 	if (!state || state->run_state == RUN_STATE_GONE)
 		return;
 	ticks = count_ticks(cpu, due, state->run_state == RUN_STATE_ON_CPU ? state->since : due,

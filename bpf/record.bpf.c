@@ -145,7 +145,7 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct task_struct 
 			emit_interval_bare(task, state);
 		} else {
 			state->flags |= STATE_INTERVAL_PENDING;
-			cpu->pending = task->pid;
+			cpu->pending = FIELD(task, pid);
 		}
 	}
 	begin_run(state, now);
@@ -158,7 +158,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	struct thread_state *out, *in;
 	__u64 now, due, ticks = 0;
 
-	cpu->product.given = next->pid;
+	cpu->product.given = FIELD(next, pid);
 	if (!recorded_switch(prev, next, &out, &in))
 		return 0;
 	now = bpf_ktime_get_ns();
@@ -191,10 +191,10 @@ static __always_inline void thread_runs_again(void *ctx)
 	struct cpu_state *cpu = this_cpu();
 	struct thread_state *state;
 
-	if (!cpu->pending && cpu->product.given == task->pid)
+	if (!cpu->pending && cpu->product.given == FIELD(task, pid))
 		return;
 	cpu->pending = 0;
-	cpu->product.given = task->pid;
+	cpu->product.given = FIELD(task, pid);
 	state = target_state(task);
 	if (!state)
 		return;
@@ -227,7 +227,7 @@ static __always_inline void emit_wake(void *ctx, struct task_struct *waker,
 	if (!scratch)
 		return;
 	/* The user stack is of no interest if a hard interrupt interrupted the thread. */
-	user = waker->pid && has_user_memory(waker) &&
+	user = FIELD(waker, pid) && has_user_memory(waker) &&
 	       (context == WAKER_TASK || context == WAKER_SOFTIRQ);
 	event = SCRATCH_HEAD(scratch, event_wake);
 	event->header = (struct event_header){EVENT_WAKE, sleeper->thread, now};
@@ -320,7 +320,7 @@ static __always_inline void sample_current(struct bpf_perf_event_data *ctx, stru
 	struct thread_state *state;
 	__u64 ticks;
 
-	state = task->pid ? target_state(task) : NULL;
+	state = FIELD(task, pid) ? target_state(task) : NULL;
 	if (!state || state->run_state == RUN_STATE_GONE)
 		return;
 	ticks = count_ticks(cpu, due, state->run_state == RUN_STATE_ON_CPU ? state->since : due,

@@ -94,7 +94,7 @@ static __always_inline __u64 causal_cpu_used(const struct cpu_state *cpu, __u64 
 /* Whether @n CPUs are all that @task may run on. Compares counts only, not sets of CPUs. */
 static __always_inline bool causal_are_all_cpus(const struct task_struct *task, __u32 n)
 {
-	__u32 allowed = task->nr_cpus_allowed;
+	__u32 allowed = FIELD(task, nr_cpus_allowed);
 
 	return n >= (allowed < causal_cpus ? allowed : causal_cpus);
 }

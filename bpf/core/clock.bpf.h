@@ -17,7 +17,7 @@
 /* Updates @cpu from the period of @clock, its sampling clock. */
 static __always_inline void read_period(struct cpu_state *cpu, struct perf_event *clock)
 {
-	__u64 tick = BPF_CORE_READ(clock, hw.sample_period);
+	__u64 tick = READ(clock, hw.sample_period);
 
 	if (tick < SHORTEST_TICK)
 		tick = SHORTEST_TICK;

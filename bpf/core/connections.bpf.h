@@ -32,9 +32,9 @@ static __always_inline void connection_served(const struct connection *connectio
 /* Sets the source of @connection if @sk is connected to the port of a listener. */
 static __always_inline void find_tcp_listener(struct connection *connection, struct sock *sk)
 {
-	__u16 port = BPF_CORE_READ(sk, __sk_common.skc_num);
+	__u16 port = READ(sk, __sk_common.skc_num);
 
-	if (!port || BPF_CORE_READ(sk, sk_protocol) != IPPROTO_TCP)
+	if (!port || READ(sk, sk_protocol) != IPPROTO_TCP)
 		return;
 	for (__u32 i = 0; i < CAPTURE_LISTENERS && i < settings.n_listeners; i++) {
 		if (settings.listeners[i].port != port)
@@ -66,7 +66,7 @@ static __noinline void find_unix_listener(struct connection *connection, struct 
 	if (!address)
 		return;
 	/* With the NUL behind a path, also behind one that fills sun_path. */
-	size = BPF_CORE_READ(address, len) - sizeof(__u16);
+	size = READ(address, len) - sizeof(__u16);
 	if (size > sizeof(path))
 		return;
 	bpf_probe_read_kernel(path, size,
@@ -81,9 +81,9 @@ static __noinline void find_unix_listener(struct connection *connection, struct 
 
 static __always_inline void find_listener(struct connection *connection, struct sock *sk)
 {
-	__u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
+	__u16 family = READ(sk, __sk_common.skc_family);
 
-	if (BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_LISTEN)
+	if (READ(sk, __sk_common.skc_state) == TCP_LISTEN)
 		return;
 	if (settings.listens_at_ports && (family == AF_INET || family == AF_INET6))
 		find_tcp_listener(connection, sk);
@@ -97,7 +97,7 @@ static __always_inline __u64 inode_of_socket(struct sock *sk)
 	struct socket_alloc *both =
 		(void *)socket - bpf_core_field_offset(struct socket_alloc, socket);
 
-	return socket ? BPF_CORE_READ(both, vfs_inode.i_ino) : 0;
+	return socket ? READ(both, vfs_inode.i_ino) : 0;
 }
 
 static __always_inline void finish_request(struct connection *connection)
@@ -150,9 +150,9 @@ static __always_inline bool is_all_read(struct sock *sk)
 {
 	struct tcp_sock *tcp = (void *)sk;
 
-	if (BPF_CORE_READ(sk, __sk_common.skc_family) == AF_UNIX)
-		return !BPF_CORE_READ(sk, sk_receive_queue.qlen);
-	return BPF_CORE_READ(tcp, rcv_nxt) == BPF_CORE_READ(tcp, copied_seq);
+	if (READ(sk, __sk_common.skc_family) == AF_UNIX)
+		return !READ(sk, sk_receive_queue.qlen);
+	return READ(tcp, rcv_nxt) == READ(tcp, copied_seq);
 }
 
 /* The number of current, if it is recorded; else 0. */
@@ -240,7 +240,7 @@ static __always_inline struct sock *unix_peer(struct sock *sk)
 {
 	struct unix_sock *socket = (void *)sk;
 
-	if (!settings.listens_at_paths || BPF_CORE_READ(sk, __sk_common.skc_family) != AF_UNIX ||
+	if (!settings.listens_at_paths || READ(sk, __sk_common.skc_family) != AF_UNIX ||
 	    !bpf_core_field_exists(socket->peer))
 		return NULL;
 	return BPF_CORE_READ(socket, peer);
@@ -274,7 +274,7 @@ int BPF_PROG(on_reply, struct sk_buff *packet)
 {
 	struct sock *sk = capture.active ? BPF_CORE_READ(packet, sk) : NULL;
 
-	if (sk && is_full_socket(sk) && BPF_CORE_READ(sk, sk_protocol) == IPPROTO_TCP &&
+	if (sk && is_full_socket(sk) && READ(sk, sk_protocol) == IPPROTO_TCP &&
 	    context_of(bpf_get_current_task_btf()) == WAKER_TASK && tcp_has_data(packet))
 		data_leaves(sk);
 	return 0;
@@ -312,7 +312,7 @@ int BPF_PROG(on_segment, struct sock *sk, struct sk_buff *segment)
 		return 0;
 	bpf_probe_read_kernel(&words, sizeof(words),
 			      BPF_CORE_READ(segment, data) + TCP_DATA_OFFSET);
-	if (BPF_CORE_READ(segment, len) > (words >> 4) * 4U)
+	if (READ(segment, len) > (words >> 4) * 4U)
 		data_arrives(sk, false);
 	return 0;
 }

@@ -70,14 +70,15 @@ static long restore_return(__u32 index, void *arg)
 	struct returns_walk *walk = arg;
 	const struct stack_copy *copy = walk->copy;
 	struct return_instance *at = walk->at;
-	__u64 slot, to;
+	__u64 slot, to, address;
 
 	if (!at)
 		return 1;
-	slot = BPF_CORE_READ(at, stack) - copy->from;
+	slot = READ(at, stack) - copy->from;
 	to = copy->at + slot;
+	address = READ(at, orig_ret_vaddr);
 	if (slot < copy->size && to <= sizeof(copy->kept->data) - sizeof(__u64))
-		bpf_core_read(&copy->kept->data[to], sizeof(__u64), &at->orig_ret_vaddr);
+		bpf_probe_read_kernel(&copy->kept->data[to], sizeof(address), &address);
 	walk->at = BPF_CORE_READ(at, next);
 	return 0;
 }

@@ -43,7 +43,7 @@ static __always_inline struct file *file_of_descriptor(struct task_struct *task,
 	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
 	struct file *file = NULL;
 
-	if (table && fd < BPF_CORE_READ(table, max_fds))
+	if (table && fd < READ(table, max_fds))
 		bpf_probe_read_kernel(&file, sizeof(file), BPF_CORE_READ(table, fd) + fd);
 	return file;
 }
@@ -54,7 +54,7 @@ static __always_inline struct file *file_of_descriptor(struct task_struct *task,
  */
 static __always_inline void describe_inode(struct event_object *object, struct inode *inode)
 {
-	object->mode = BPF_CORE_READ(inode, i_mode);
+	object->mode = READ(inode, i_mode);
 	if (object->mode & S_IFMT)
 		object->type = (object->mode & S_IFMT) == S_IFSOCK ? OBJECT_SOCKET : OBJECT_FILE;
 }
@@ -70,6 +70,6 @@ static __always_inline struct sock *socket_of(struct file *file)
 /* Sets family and protocol of @object. */
 static __always_inline void describe_socket(struct event_object *object, struct sock *sk)
 {
-	object->family = BPF_CORE_READ(sk, __sk_common.skc_family);
-	object->protocol = BPF_CORE_READ(sk, sk_protocol);
+	object->family = READ(sk, __sk_common.skc_family);
+	object->protocol = READ(sk, sk_protocol);
 }

@@ -15,7 +15,7 @@ static __always_inline enum wait_class blocked_class(struct task_struct *task,
 
 	if (state->lock)
 		return CLASS_LOCK;
-	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
+	if (FIELD_BITS(task, in_iowait))
 		return CLASS_IO;
 	nr = syscall_of(task);
 	if (nr == NR_FUTEX || nr == NR_FUTEX_WAITV || nr == NR_FUTEX_WAIT)
@@ -94,13 +94,13 @@ static __always_inline bool begin_interval(struct task_struct *task, struct thre
 	if (!task_blocked(task)) {
 		state->class = CLASS_SCHED;
 		state->interval_flags = INTERVAL_PREEMPTED;
-	} else if (task->__state & TASK_DEAD) {
+	} else if (FIELD(task, __state) & TASK_DEAD) {
 		state->run_state = RUN_STATE_GONE;
 		return false;
 	} else {
 		state->class = blocked_class(task, state);
 		state->interval_flags =
-			task->__state & TASK_UNINTERRUPTIBLE ? INTERVAL_UNINTERRUPTIBLE : 0;
+			FIELD(task, __state) & TASK_UNINTERRUPTIBLE ? INTERVAL_UNINTERRUPTIBLE : 0;
 	}
 	state->run_state = RUN_STATE_OFF_CPU;
 	return true;
@@ -179,7 +179,7 @@ static __always_inline bool recorded_switch(struct task_struct *prev, struct tas
 	if (!capture.active)
 		return false;
 	this_capture_cpu()->switches++;
-	*out = prev->pid ? target_state(prev) : NULL;
-	*in = next->pid ? target_state(next) : NULL;
+	*out = FIELD(prev, pid) ? target_state(prev) : NULL;
+	*in = FIELD(next, pid) ? target_state(next) : NULL;
 	return *out || *in;
 }

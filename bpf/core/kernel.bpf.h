@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
  * The kernel structures that dwell reads (CO-RE finds the fields at load time, so that no vmlinux.h
- * is needed to build), and the differences between kernel versions from 5.15 on.
+ * is needed to build), and the differences between kernel versions from 5.15 on. field.bpf.h reads
+ * their values.
+ *
+ * A field that some kernels lack is read here only, by a function that says what replaces it. A
+ * field that every kernel has, in one of these versions, is not checked for: where it is missing,
+ * the load fails and names it. So does one whose lack says that the kernel is unknown, not older.
  */
 #pragma once
 
@@ -12,6 +17,9 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
+
+#include "abi/device.h"
+#include "bpf/core/field.bpf.h"
 
 #define TASK_DEAD	     0x80
 #define TASK_UNINTERRUPTIBLE 0x02
@@ -292,9 +300,10 @@ struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
 	unsigned int flags;
-	int on_cpu;
+	int on_cpu; /* a byte since 7.2 */
+	int wake_cpu;
 	int nr_cpus_allowed;
-	int on_rq;
+	int on_rq; /* a byte since 7.2 */
 	struct sched_entity se;
 	struct sched_info sched_info;
 	struct mm_struct *mm;
@@ -302,7 +311,7 @@ struct task_struct {
 	unsigned int in_iowait : 1;
 	int pid;
 	int tgid;
-	__u32 self_exec_id;
+	__u64 self_exec_id;
 	struct task_struct *group_leader;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
@@ -318,6 +327,28 @@ struct task_struct {
 
 struct task_struct___before_5_16 {
 	unsigned int cpu;
+} CORE;
+
+struct gendisk {
+	int major;
+	int first_minor;
+	char disk_name[DWELL_DISK_NAME_SIZE];
+} CORE;
+
+struct request_queue {
+	struct gendisk *disk;
+} CORE;
+
+enum mq_rq_state {
+	MQ_RQ_IDLE = 0,
+};
+
+struct request {
+	struct request_queue *q;
+	enum mq_rq_state state;
+	unsigned int __data_len;
+	unsigned int cmd_flags;
+	__u64 __sector;
 } CORE;
 
 #if defined(__TARGET_ARCH_x86)
@@ -363,6 +394,13 @@ struct bpf_iter__task {
 	struct task_struct *task;
 } CORE;
 
+/* Whether the kernel delays the dequeue of tasks that sleep: it counts those. */
+static __always_inline bool counts_delayed(void)
+{
+	return bpf_core_field_exists(struct cfs_rq, h_nr_runnable) ||
+	       bpf_core_field_exists(struct cfs_rq, h_nr_delayed);
+}
+
 /*
  * Whether @task is off the run queue, or (6.12 and later) on it only because its dequeue is
  * delayed. Stable while the run-queue lock is held, as in sched_switch; and right if a pending
@@ -370,17 +408,19 @@ struct bpf_iter__task {
  */
 static __always_inline bool task_blocked(struct task_struct *task)
 {
-	if (!task->on_rq)
+	if (!FIELD(task, on_rq))
 		return true;
-	if (bpf_core_field_exists(task->se.sched_delayed))
-		return task->se.sched_delayed;
+	if (bpf_core_field_exists(task->se.sched_delayed) || counts_delayed())
+		return FIELD(task, se.sched_delayed);
 	return false;
 }
 
-/* Whether @task has a CPU; false also if that is unknown, as in kernels for one CPU. */
+/* Whether @task has a CPU; false in kernels for one CPU, in which dwell has it. */
 static __always_inline bool has_cpu(const struct task_struct *task)
 {
-	return bpf_core_field_exists(task->on_cpu) && task->on_cpu;
+	if (bpf_core_field_exists(task->on_cpu) || bpf_core_field_exists(task->wake_cpu))
+		return FIELD(task, on_cpu);
+	return false;
 }
 
 /*
@@ -395,7 +435,7 @@ static __always_inline __u64 rq_time_since(struct task_struct *task, __u64 then)
 
 	if (!then || !bpf_core_field_exists(task->se.cfs_rq))
 		return 0;
-	clock = BPF_CORE_READ(task, se.cfs_rq, rq, clock);
+	clock = READ(task, se.cfs_rq, rq, clock);
 	return clock > then ? clock - then : 0;
 }
 
@@ -404,7 +444,7 @@ static __always_inline __u64 run_length(struct task_struct *task)
 {
 	if (!bpf_core_field_exists(task->sched_info.last_arrival))
 		return 0;
-	return rq_time_since(task, task->sched_info.last_arrival);
+	return rq_time_since(task, FIELD(task, sched_info.last_arrival));
 }
 
 /* ns that @task, which is being switched in, has been queued; 0: unknown. */
@@ -412,7 +452,7 @@ static __always_inline __u64 queue_length(struct task_struct *task)
 {
 	if (!bpf_core_field_exists(task->sched_info.last_queued))
 		return 0;
-	return rq_time_since(task, task->sched_info.last_queued);
+	return rq_time_since(task, FIELD(task, sched_info.last_queued));
 }
 
 /* ns that @task has been in run queues, up to its current or last run; 0: unknown. */
@@ -420,7 +460,7 @@ static __always_inline __u64 run_delay(struct task_struct *task)
 {
 	if (!bpf_core_field_exists(task->sched_info.run_delay))
 		return 0;
-	return task->sched_info.run_delay;
+	return FIELD(task, sched_info.run_delay);
 }
 
 /* Number of runs of @task, the current one included; 0: unknown. */
@@ -428,7 +468,7 @@ static __always_inline __u64 arrivals(const struct task_struct *task)
 {
 	if (!bpf_core_field_exists(task->sched_info.pcount))
 		return 0;
-	return task->sched_info.pcount;
+	return FIELD(task, sched_info.pcount);
 }
 
 /* Number of tasks that have the CPU of @task or wait for it; 0: unknown. */
@@ -440,11 +480,12 @@ static __always_inline __u32 runnable_beside(struct task_struct *task)
 	if (!bpf_core_field_exists(task->se.cfs_rq))
 		return 0;
 	rq = task->se.cfs_rq->rq;
-	if (bpf_core_field_exists(rq->cfs.h_nr_runnable))
-		delayed = rq->cfs.h_nr_queued - rq->cfs.h_nr_runnable;
-	else if (bpf_core_field_exists(rq->cfs.h_nr_delayed))
-		delayed = rq->cfs.h_nr_delayed;
-	return rq->nr_running - delayed;
+	if (bpf_core_field_exists(rq->cfs.h_nr_delayed))
+		delayed = FIELD(rq, cfs.h_nr_delayed);
+	else if (bpf_core_field_exists(rq->cfs.h_nr_runnable) ||
+		 bpf_core_field_exists(task->se.sched_delayed))
+		delayed = FIELD(rq, cfs.h_nr_queued) - FIELD(rq, cfs.h_nr_runnable);
+	return FIELD(rq, nr_running) - delayed;
 }
 
 struct timerqueue_node {
@@ -479,7 +520,7 @@ static __always_inline __u64 clock_expires(struct perf_event *clock)
 {
 	if (!bpf_core_field_exists(clock->hw.hrtimer.node.expires))
 		return 0;
-	return BPF_CORE_READ(clock, hw.hrtimer.node.expires);
+	return READ(clock, hw.hrtimer.node.expires);
 }
 
 /* The number of @pid in the namespace at @level, where 0 is the initial one. */
@@ -497,8 +538,8 @@ static __always_inline __u32 own_tid(struct task_struct *task)
 
 	if (!pid)
 		return 0;
-	number = number_of(pid, BPF_CORE_READ(pid, level));
-	return BPF_CORE_READ(number, nr);
+	number = number_of(pid, READ(pid, level));
+	return READ(number, nr);
 }
 
 /* The signal mask of @task's handler for signal @index + 1; 0: no handler. */
@@ -506,6 +547,7 @@ static __always_inline __u64 signal_handler_mask(struct task_struct *task, __u32
 {
 	struct sighand_struct *sighand = BPF_CORE_READ(task, sighand);
 	const struct k_sigaction *action;
+	__u64 mask[1] = {};
 
 	if (!sighand)
 		return 0;
@@ -513,18 +555,22 @@ static __always_inline __u64 signal_handler_mask(struct task_struct *task, __u32
 		 index * bpf_core_type_size(struct k_sigaction);
 	if ((unsigned long)BPF_CORE_READ(action, sa.sa_handler) <= 1)
 		return 0;
-	return BPF_CORE_READ(action, sa.sa_mask.sig[0]);
+	READ_BYTES(mask, action, sa.sa_mask.sig);
+	return mask[0];
 }
 
 static __always_inline __u64 blocked_signals(struct task_struct *task)
 {
-	return BPF_CORE_READ(task, blocked.sig[0]);
+	__u64 mask[1] = {};
+
+	READ_BYTES(mask, task, blocked.sig);
+	return mask[0];
 }
 
 /* Whether @task is within execve(). */
 static __always_inline bool task_in_exec(struct task_struct *task)
 {
-	return bpf_core_field_exists(task->in_execve) && BPF_CORE_READ_BITFIELD(task, in_execve);
+	return bpf_core_field_exists(task->in_execve) && FIELD_BITS(task, in_execve);
 }
 
 /* The CPU that @task runs on, or is queued at. */
@@ -533,6 +579,6 @@ static __always_inline __u32 cpu_of(struct task_struct *task)
 	const struct task_struct___before_5_16 *old = (const void *)task;
 
 	if (bpf_core_field_exists(task->thread_info.cpu))
-		return task->thread_info.cpu;
-	return BPF_CORE_READ(old, cpu);
+		return FIELD(task, thread_info.cpu);
+	return FIELD(old, cpu);
 }

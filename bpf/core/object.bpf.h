@@ -91,8 +91,7 @@ static long path_step(__u32 index, void *arg)
 static __noinline __u64 file_name(struct file *file, __u64 device)
 {
 	struct dentry *dentry = BPF_CORE_READ(file, f_path.dentry);
-	__u64 name = (__u64)BPF_CORE_READ(dentry, d_name.hash) << 32 |
-		     BPF_CORE_READ(file, f_inode, i_generation);
+	__u64 name = (__u64)READ(dentry, d_name.hash) << 32 | READ(file, f_inode, i_generation);
 
 	name = (name ^ device << 16) * 0x9e3779b97f4a7c15;
 	return name ^ (__u64)BPF_CORE_READ(dentry, d_parent);
@@ -148,12 +147,12 @@ static __always_inline __u8 side_of_tcp(struct sock *sk)
 	struct inet_connection_sock *connection = (void *)sk;
 	struct inet_bind_bucket *port;
 
-	if (BPF_CORE_READ(sk, __sk_common.skc_state) == TCP_LISTEN)
+	if (READ(sk, __sk_common.skc_state) == TCP_LISTEN)
 		return SOCKET_SIDE_SERVER;
 	port = BPF_CORE_READ(connection, icsk_bind_hash);
 	if (!port || !bpf_core_field_exists(port->fastreuse))
 		return SOCKET_SIDE_UNKNOWN;
-	return BPF_CORE_READ(port, fastreuse) < 0 ? SOCKET_SIDE_CLIENT : SOCKET_SIDE_SERVER;
+	return READ(port, fastreuse) < 0 ? SOCKET_SIDE_CLIENT : SOCKET_SIDE_SERVER;
 }
 
 /* An accepted socket has the path of the listening one, which connected ones do not have. */
@@ -178,18 +177,18 @@ static __always_inline void socket_object(struct event_object *object, struct so
 	else if (object->protocol == IPPROTO_TCP)
 		object->side = side_of_tcp(sk);
 	if (object->family == AF_INET) {
-		bpf_core_read(object->peer, 4, &sk->__sk_common.skc_daddr);
-		bpf_core_read(object->local, 4, &sk->__sk_common.skc_rcv_saddr);
+		READ_BYTES(object->peer, sk, __sk_common.skc_daddr);
+		READ_BYTES(object->local, sk, __sk_common.skc_rcv_saddr);
 	} else if (object->family == AF_INET6) {
-		bpf_core_read(object->peer, 16, &sk->__sk_common.skc_v6_daddr);
-		bpf_core_read(object->local, 16, &sk->__sk_common.skc_v6_rcv_saddr);
+		READ_BYTES(object->peer, sk, __sk_common.skc_v6_daddr);
+		READ_BYTES(object->local, sk, __sk_common.skc_v6_rcv_saddr);
 	} else {
 		return;
 	}
 	if (bpf_core_field_exists(sk->sk_rx_dst_ifindex))
-		object->extra = (__u32)BPF_CORE_READ(sk, sk_rx_dst_ifindex);
-	object->peer_port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
-	object->local_port = BPF_CORE_READ(sk, __sk_common.skc_num);
+		object->extra = (__u32)READ(sk, sk_rx_dst_ifindex);
+	object->peer_port = __builtin_bswap16(READ(sk, __sk_common.skc_dport));
+	object->local_port = READ(sk, __sk_common.skc_num);
 }
 
 static __always_inline bool is_epoll(long nr)
@@ -222,7 +221,7 @@ static __always_inline void epoll_object(struct event_object *object, struct fil
 		return;
 	describe_inode(object, inode);
 	if (object->type == OBJECT_SOCKET) {
-		object->id = BPF_CORE_READ(inode, i_ino);
+		object->id = READ(inode, i_ino);
 		socket_object(object, socket_of(file));
 	} else {
 		object->type = OBJECT_NONE;
@@ -247,12 +246,12 @@ static __always_inline void file_object(struct event_object *object, struct task
 	if (object->type == OBJECT_NONE)
 		return;
 	object->fd = fd;
-	object->id = BPF_CORE_READ(inode, i_ino);
+	object->id = READ(inode, i_ino);
 	if (object->type == OBJECT_SOCKET) {
 		socket_object(object, socket_of(file));
 		return;
 	}
-	object->extra = BPF_CORE_READ(inode, i_sb, s_dev);
+	object->extra = READ(inode, i_sb, s_dev);
 	send_path((__u64)file, state->thread, state->t_in, object->id, object->extra);
 }
 

@@ -12,8 +12,8 @@
 /* Whether @sk is an Internet socket with all its fields: some are short for others. */
 static __always_inline bool is_full_socket(struct sock *sk)
 {
-	__u16 family = BPF_CORE_READ(sk, __sk_common.skc_family);
-	__u8 state = BPF_CORE_READ(sk, __sk_common.skc_state);
+	__u16 family = READ(sk, __sk_common.skc_family);
+	__u8 state = READ(sk, __sk_common.skc_state);
 
 	return (family == AF_INET || family == AF_INET6) && state != TCP_TIME_WAIT &&
 	       state != TCP_NEW_SYN_RECV;
@@ -21,7 +21,7 @@ static __always_inline bool is_full_socket(struct sock *sk)
 
 static __always_inline void *transport_header(struct sk_buff *packet)
 {
-	return BPF_CORE_READ(packet, head) + BPF_CORE_READ(packet, transport_header);
+	return BPF_CORE_READ(packet, head) + READ(packet, transport_header);
 }
 
 static __always_inline bool tcp_has_data(struct sk_buff *packet)
@@ -31,7 +31,7 @@ static __always_inline bool tcp_has_data(struct sk_buff *packet)
 	__u8 words = 0;
 
 	bpf_probe_read_kernel(&words, sizeof(words), header + TCP_DATA_OFFSET);
-	return (long)BPF_CORE_READ(packet, len) > before + (words >> 4) * 4;
+	return (long)READ(packet, len) > before + (words >> 4) * 4;
 }
 
 /* Whether @packet has something for the receiver: data, or the start or end of the connection. */

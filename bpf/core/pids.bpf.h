@@ -13,25 +13,25 @@
 static __always_inline __u32 pid_here(struct task_struct *task, __u32 pid)
 {
 	struct pid *numbers = BPF_CORE_READ(task, thread_pid);
-	unsigned int level = numbers ? BPF_CORE_READ(numbers, level) : 0;
+	unsigned int level = numbers ? READ(numbers, level) : 0;
 
 	for (unsigned int i = 1; i < PID_NAMESPACES && i <= level; i++) {
 		struct upid *number = number_of(numbers, i);
 
-		if (BPF_CORE_READ(number, ns, ns.inum) == settings.pid_namespace)
-			return BPF_CORE_READ(number, nr);
+		if (READ(number, ns, ns.inum) == settings.pid_namespace)
+			return READ(number, nr);
 	}
 	return DWELL_PID_OUTSIDE | pid;
 }
 
 static __always_inline __u32 tid_of(struct task_struct *task)
 {
-	return settings.pid_namespace ? pid_here(task, task->pid) : task->pid;
+	return settings.pid_namespace ? pid_here(task, FIELD(task, pid)) : FIELD(task, pid);
 }
 
 static __always_inline __u32 tgid_of(struct task_struct *task)
 {
 	if (!settings.pid_namespace)
-		return task->tgid;
-	return pid_here(BPF_CORE_READ(task, group_leader), task->tgid);
+		return FIELD(task, tgid);
+	return pid_here(BPF_CORE_READ(task, group_leader), FIELD(task, tgid));
 }

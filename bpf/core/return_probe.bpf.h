@@ -16,7 +16,7 @@ static __noinline __u64 return_trampoline(struct task_struct *task)
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	struct xol_area *area = mm ? BPF_CORE_READ(mm, uprobes_state.xol_area) : NULL;
 
-	return area ? BPF_CORE_READ(area, vaddr) : 0;
+	return area ? READ(area, vaddr) : 0;
 }
 
 /* The original return address at @slot of the stack of @task; @otherwise if it is unknown. */
@@ -26,8 +26,8 @@ static __noinline __u64 original_return(struct task_struct *task, __u64 slot, __
 	struct return_instance *at = probes ? BPF_CORE_READ(probes, return_instances) : NULL;
 
 	for (int i = 0; i < MAX_RETURNS && at; i++) {
-		if (BPF_CORE_READ(at, stack) == slot)
-			return BPF_CORE_READ(at, orig_ret_vaddr);
+		if (READ(at, stack) == slot)
+			return READ(at, orig_ret_vaddr);
 		at = BPF_CORE_READ(at, next);
 	}
 	return otherwise;
@@ -51,5 +51,5 @@ static __noinline __u64 single_stepped(struct task_struct *task, __u64 otherwise
 {
 	struct uprobe_task *probes = BPF_CORE_READ(task, utask);
 
-	return probes ? BPF_CORE_READ(probes, vaddr) : otherwise;
+	return probes ? READ(probes, vaddr) : otherwise;
 }

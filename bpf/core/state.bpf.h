@@ -212,7 +212,7 @@ static __always_inline struct thread_state *target_state(struct task_struct *tas
 /* Whether @task runs in user mode at times, and makes system calls. */
 static __always_inline bool has_user_mode(const struct task_struct *task)
 {
-	return !(task->flags & (PF_KTHREAD | PF_IO_WORKER | settings.user_worker_flag));
+	return !(FIELD(task, flags) & (PF_KTHREAD | PF_IO_WORKER | settings.user_worker_flag));
 }
 
 /* False also for an exiting task that has released its memory. */
@@ -239,7 +239,7 @@ static __always_inline long syscall_of(struct task_struct *task)
 	nr = REGS_SYSCALL(regs);
 	if (nr < 0)
 		return SYSCALL_NONE;
-	if (task->thread_info.status & TS_COMPAT)
+	if (FIELD(task, thread_info.status) & TS_COMPAT)
 		return nr == NR_FUTEX_COMPAT ? NR_FUTEX : SYSCALL_NONE;
 	return nr;
 }
@@ -250,16 +250,16 @@ static __always_inline void describe_thread(struct event_thread *event, struct t
 	event->header.type = EVENT_THREAD;
 	event->header.thread = state->thread;
 	event->header.time = state->seen;
-	event->start_boottime = task->start_boottime;
+	event->start_boottime = FIELD(task, start_boottime);
 	event->tid = tid_of(task);
 	event->tgid = tgid_of(task);
 	event->parent = parent;
-	event->flags = (task->flags & PF_KTHREAD ? THREAD_KERNEL : 0) |
+	event->flags = (FIELD(task, flags) & PF_KTHREAD ? THREAD_KERNEL : 0) |
 		       (state->flags & STATE_HELPER   ? THREAD_HELPER
 			: state->flags & STATE_TARGET ? THREAD_TARGET
 						      : 0) |
 		       (state->flags & STATE_CREATED ? THREAD_CREATED : 0);
-	BPF_CORE_READ_STR_INTO(&event->comm, task, comm);
+	READ_STRING(event->comm, task, comm);
 }
 
 /*
@@ -281,8 +281,8 @@ static __always_inline void begin_times(const struct task_struct *task, struct t
 	state->since = now;
 	state->ran_at = now;
 	state->seen = now;
-	state->voluntary = task->nvcsw;
-	state->involuntary = task->nivcsw;
+	state->voluntary = FIELD(task, nvcsw);
+	state->involuntary = FIELD(task, nivcsw);
 }
 
 /*

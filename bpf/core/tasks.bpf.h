@@ -19,7 +19,7 @@ static __always_inline bool in_cgroup(struct task_struct *task)
 	struct cgroup_subsys_state *parent;
 
 	for (int depth = 0; depth < 32; depth++) {
-		if (BPF_CORE_READ(group, kn, id) == settings.target_cgroup)
+		if (READ(group, kn, id) == settings.target_cgroup)
 			return true;
 		parent = BPF_CORE_READ(group, self.parent);
 		if (!parent)
@@ -38,7 +38,7 @@ static __always_inline bool is_listed(__u32 id, __u32 as)
 
 static __always_inline bool is_wanted(struct task_struct *task)
 {
-	if (!task->pid || tgid_of(task) == settings.own_tgid)
+	if (!FIELD(task, pid) || tgid_of(task) == settings.own_tgid)
 		return false;
 	switch (settings.target_kind) {
 	case TARGET_ALL:
@@ -82,11 +82,11 @@ int mark_targets(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
 
-	if (!task || task->flags & PF_EXITING)
+	if (!task || FIELD(task, flags) & PF_EXITING)
 		return 0;
 	if (is_wanted(task))
 		mark(task, 0);
-	else if (settings.linked && task->pid && task->flags & PF_KTHREAD)
+	else if (settings.linked && FIELD(task, pid) && FIELD(task, flags) & PF_KTHREAD)
 		mark(task, STATE_HELPER);
 	return 0;
 }

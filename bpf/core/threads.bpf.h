@@ -97,7 +97,7 @@ static __always_inline struct thread_state *thread_executed(struct task_struct *
 	unwind_begin(task);
 	event.header = (struct event_header){EVENT_EXEC, state->thread, state->renamed};
 	event.tid = tid_of(task);
-	BPF_CORE_READ_STR_INTO(&event.comm, task, comm);
+	READ_STRING(event.comm, task, comm);
 	emit(&event, sizeof(event), LOSS_RING_FULL);
 	return state;
 }

@@ -171,16 +171,16 @@ static long take_vma(struct task_struct *task, struct vm_area_struct *vma, void 
 
 	if (!inode)
 		return 0;
-	key.inode = BPF_CORE_READ(inode, i_ino);
-	key.size = BPF_CORE_READ(inode, i_size);
-	key.device = BPF_CORE_READ(inode, i_sb, s_dev);
+	key.inode = READ(inode, i_ino);
+	key.size = READ(inode, i_size);
+	key.device = READ(inode, i_sb, s_dev);
 	known = bpf_map_lookup_elem(&unwind_files, &key);
-	mapping->start = vma->vm_start;
-	mapping->end = vma->vm_end;
+	mapping->start = FIELD(vma, vm_start);
+	mapping->end = FIELD(vma, vm_end);
 	mapping->table = UNWIND_TABLE_PENDING;
 	if (!known)
 		return 0;
-	mapping->bias = vma->vm_start - (vma->vm_pgoff << 12) - known->bias;
+	mapping->bias = FIELD(vma, vm_start) - (FIELD(vma, vm_pgoff) << 12) - known->bias;
 	mapping->table = known->table;
 	mapping->n_rows = known->n_rows;
 	return 0;
@@ -213,7 +213,8 @@ struct {
 __noinline int find_vma_mapping(__u64 pc, struct unwind_mapping *mapping)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct vma_cache_key key = {task->tgid, task->self_exec_id, pc >> VMA_CACHE_SHIFT};
+	struct vma_cache_key key = {FIELD(task, tgid), FIELD(task, self_exec_id),
+				    pc >> VMA_CACHE_SHIFT};
 	struct unwind_mapping *found = bpf_map_lookup_elem(&vma_cache, &key);
 	struct unwind_mapping result = {};
 
@@ -507,5 +508,5 @@ static __always_inline void unwind_begin(struct task_struct *task)
 	if (!settings.use_tables || !mm)
 		return;
 	find_vma_mapping(regs->ip, &mapping);
-	find_vma_mapping(BPF_CORE_READ(mm, start_code), &mapping);
+	find_vma_mapping(READ(mm, start_code), &mapping);
 }

@@ -12,28 +12,6 @@
 #include "bpf/core/state.bpf.h"
 #include "bpf/record/waker.bpf.h"
 
-struct gendisk {
-	int major;
-	int first_minor;
-	char disk_name[DWELL_DISK_NAME_SIZE];
-} CORE;
-
-struct request_queue {
-	struct gendisk *disk;
-} CORE;
-
-enum mq_rq_state {
-	MQ_RQ_IDLE = 0,
-};
-
-struct request {
-	struct request_queue *q;
-	enum mq_rq_state state;
-	unsigned int __data_len;
-	unsigned int cmd_flags;
-	__u64 __sector;
-} CORE;
-
 /* The kernel has block_io_start (6.5). Otherwise only the start of queued requests is seen. */
 const volatile bool io_start_exists;
 
@@ -74,7 +52,7 @@ static __noinline struct device_state *new_device(struct gendisk *disk, __u32 ke
 	totals->header.time = now;
 	totals->device = __sync_fetch_and_add(&last_device, 1) + 1;
 	totals->dev = key;
-	BPF_CORE_READ_STR_INTO(&totals->name, disk, disk_name);
+	READ_STRING(totals->name, disk, disk_name);
 	if (!bpf_map_update_elem(&devices, &key, &state, BPF_NOEXIST))
 		emit(totals, sizeof(*totals), LOSS_RING_FULL);
 	return bpf_map_lookup_elem(&devices, &key);
@@ -89,7 +67,7 @@ static __always_inline struct device_state *device_of(struct request *rq, __u64 
 
 	if (!disk)
 		return NULL;
-	key = (__u32)BPF_CORE_READ(disk, major) << 20 | (__u32)BPF_CORE_READ(disk, first_minor);
+	key = (__u32)READ(disk, major) << 20 | (__u32)READ(disk, first_minor);
 	state = bpf_map_lookup_elem(&devices, &key);
 	return state ? state : new_device(disk, key, now);
 }
@@ -177,7 +155,7 @@ static long check_request(struct bpf_map *map, const void *key, void *value, voi
 	__u64 now = *(__u64 *)context;
 
 	if (!request->issued || now < request->issued + OLD_REQUEST_NS ||
-	    BPF_CORE_READ(rq, state) != MQ_RQ_IDLE)
+	    READ(rq, state) != MQ_RQ_IDLE)
 		return 0;
 	request->begun = request->issued = 0;
 	end_missed_request(rq, now);
@@ -231,9 +209,9 @@ int BPF_PROG(on_io_issue, struct request *rq)
 		return 0;
 	}
 	request->issued = now;
-	request->sector = rq->__sector;
-	request->bytes = rq->__data_len;
-	request->op = rq->cmd_flags & REQ_OP_MASK;
+	request->sector = FIELD(rq, __sector);
+	request->bytes = FIELD(rq, __data_len);
+	request->op = FIELD(rq, cmd_flags) & REQ_OP_MASK;
 	since = device->idle_since;
 	if (__sync_fetch_and_add(&device->in_flight, 1) > 0 || since >= now)
 		return 0;
@@ -291,7 +269,7 @@ int BPF_PROG(on_io_complete, struct request *rq, int error, unsigned int bytes)
 	if (!request)
 		return 0;
 	__sync_fetch_and_add(&device->totals.bytes, bytes);
-	if (bytes < rq->__data_len) /* a partial completion */
+	if (bytes < FIELD(rq, __data_len)) /* a partial completion */
 		return 0;
 	end_request(device, request, now);
 	if (settings.trace_mode && request->issued)

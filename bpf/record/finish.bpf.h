@@ -95,7 +95,8 @@ static __always_inline int finish(struct bpf_iter__task *ctx, bool user)
 	state = target_state(task);
 	out = bpf_map_lookup_elem(&finish_scratches, &zero);
 	/* A dead task has sent its totals: at its last switch, or else in on_exit(). */
-	if (!state || !out || state->run_state == RUN_STATE_GONE || task->__state & TASK_DEAD)
+	if (!state || !out || state->run_state == RUN_STATE_GONE ||
+	    FIELD(task, __state) & TASK_DEAD)
 		return 0;
 	/* On a copy: the iterator visits a task again if the reader's buffer was full. */
 	out->last = *state;

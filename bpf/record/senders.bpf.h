@@ -29,21 +29,24 @@ struct {
 	__type(value, __u32);
 } senders SEC(".maps");
 
-/* An IPv4 address, also one that a socket has as an IPv6 address (::ffff:a.b.c.d). */
-static __always_inline void set_address(struct endpoint *endpoint, __u16 family, const void *bytes)
+/* If the IPv6 address of @endpoint is a mapped IPv4 address (::ffff:a.b.c.d), makes it one. */
+static __always_inline void unmap_address(struct endpoint *endpoint)
 {
-	__u64 mapped = 0;
+	__u64 mapped = endpoint->address[1];
 
-	if (family == AF_INET) {
-		bpf_probe_read_kernel(&endpoint->address[0], 4, bytes);
-		return;
-	}
-	bpf_probe_read_kernel(endpoint->address, 16, bytes);
-	mapped = endpoint->address[1];
 	if (endpoint->address[0] || (__u32)mapped != 0xffff0000)
 		return;
 	endpoint->address[0] = mapped >> 32;
 	endpoint->address[1] = 0;
+}
+
+/* @bytes: peer or local of an event_object, of @family. */
+static __always_inline void set_address(struct endpoint *endpoint, __u32 family,
+					const __u8 bytes[16])
+{
+	bpf_probe_read_kernel(endpoint->address, sizeof(endpoint->address), bytes);
+	if (family == AF_INET6)
+		unmap_address(endpoint);
 }
 
 static __always_inline __u64 mix(__u64 hash, __u64 value)
@@ -70,27 +73,30 @@ static __always_inline __u64 key_of(const struct endpoint *local, const struct e
 /* The key of the socket that gets @packet of @sk; 0: there is none to be woken. */
 static __always_inline __u64 key_of_receiver(struct sk_buff *packet, struct sock *sk)
 {
-	__u16 family = BPF_CORE_READ(sk, __sk_common.skc_family), port = 0;
+	__u16 family = READ(sk, __sk_common.skc_family), port = 0;
 	struct endpoint local = {}, peer = {};
 
 	if (!is_full_socket(sk))
 		return 0;
-	if (BPF_CORE_READ(sk, sk_protocol) == IPPROTO_UDP) {
+	if (READ(sk, sk_protocol) == IPPROTO_UDP) {
 		bpf_probe_read_kernel(&port, sizeof(port),
 				      transport_header(packet) + UDP_DESTINATION);
 		local.port = __builtin_bswap16(port);
 		return key_of(&local, &peer);
 	}
-	if (BPF_CORE_READ(sk, sk_protocol) != IPPROTO_TCP || !tcp_has_news(packet))
+	if (READ(sk, sk_protocol) != IPPROTO_TCP || !tcp_has_news(packet))
 		return 0;
-	local.port = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
-	peer.port = BPF_CORE_READ(sk, __sk_common.skc_num);
-	set_address(&local, family,
-		    family == AF_INET ? (void *)&sk->__sk_common.skc_daddr
-				      : (void *)&sk->__sk_common.skc_v6_daddr);
-	set_address(&peer, family,
-		    family == AF_INET ? (void *)&sk->__sk_common.skc_rcv_saddr
-				      : (void *)&sk->__sk_common.skc_v6_rcv_saddr);
+	local.port = __builtin_bswap16(READ(sk, __sk_common.skc_dport));
+	peer.port = READ(sk, __sk_common.skc_num);
+	if (family == AF_INET) {
+		READ_BYTES(local.address, sk, __sk_common.skc_daddr);
+		READ_BYTES(peer.address, sk, __sk_common.skc_rcv_saddr);
+	} else {
+		READ_BYTES(local.address, sk, __sk_common.skc_v6_daddr);
+		READ_BYTES(peer.address, sk, __sk_common.skc_v6_rcv_saddr);
+		unmap_address(&local);
+		unmap_address(&peer);
+	}
 	return key_of(&local, &peer);
 }
 

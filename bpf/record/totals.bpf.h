@@ -12,6 +12,6 @@ static __always_inline void fill_totals(struct event_totals *event, struct task_
 	event->header.thread = state->thread;
 	event->header.time = now;
 	__builtin_memcpy(event->ns, state->product.ns, sizeof(event->ns));
-	event->voluntary = task->nvcsw - state->voluntary;
-	event->involuntary = task->nivcsw - state->involuntary;
+	event->voluntary = FIELD(task, nvcsw) - state->voluntary;
+	event->involuntary = FIELD(task, nivcsw) - state->involuntary;
 }

@@ -19,7 +19,7 @@ static __always_inline __u32 waker_number(struct task_struct *waker, enum waker_
 {
 	struct thread_state *state;
 
-	if (!waker->pid)
+	if (!FIELD(waker, pid))
 		return 0;
 	state = state_of(waker);
 	if (!state && context == WAKER_TASK)
@@ -43,7 +43,8 @@ static __always_inline bool is_helper(struct task_struct *task)
 {
 	if (is_dwell(task))
 		return false;
-	return helpers >= HELPERS_ALL || (helpers == HELPERS_KERNEL && task->flags & PF_KTHREAD);
+	return helpers >= HELPERS_ALL ||
+	       (helpers == HELPERS_KERNEL && FIELD(task, flags) & PF_KTHREAD);
 }
 
 /* @task, which is current, wakes a recorded thread. It becomes a helper if it may be one. */
@@ -52,7 +53,7 @@ static __always_inline void record_helper(struct task_struct *task, enum waker_c
 {
 	struct thread_state *state;
 
-	if (context != WAKER_TASK || !task->pid || !is_helper(task))
+	if (context != WAKER_TASK || !FIELD(task, pid) || !is_helper(task))
 		return;
 	state = state_of(task);
 	if (!state || state->flags & STATE_TARGET)
@@ -83,7 +84,7 @@ static __always_inline struct thread_state *record_wakee(struct task_struct *tas
 	struct task_struct *waker = bpf_get_current_task_btf();
 	struct thread_state *state;
 
-	if (helpers != HELPERS_LINKED || waker->flags & PF_KTHREAD || is_dwell(task) ||
+	if (helpers != HELPERS_LINKED || FIELD(waker, flags) & PF_KTHREAD || is_dwell(task) ||
 	    !target_state(waker) || !wakes_itself(waker, context_of(waker)))
 		return NULL;
 	state = begin_state(task, bpf_ktime_get_ns(), 0, RUN_STATE_UNKNOWN);

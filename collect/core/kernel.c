@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -18,8 +19,8 @@
 #include "collect/core/kernel_types.h"
 #include "collect/core/symbol_lookup.h"
 
-/* The offset of variable @name among the per-CPU variables, or -1. */
-static int64_t percpu_offset(const struct btf *btf, const char *name)
+/* The offset of variable @name, of @size bytes (0: any), among the per-CPU variables; or -1. */
+static int64_t percpu_offset(const struct btf *btf, const char *name, uint32_t size)
 {
 	int section = btf__find_by_name_kind(btf, ".data..percpu", BTF_KIND_DATASEC);
 	const struct btf_type *type;
@@ -33,7 +34,7 @@ static int64_t percpu_offset(const struct btf *btf, const char *name)
 		const struct btf_type *found = btf__type_by_id(btf, var->type);
 
 		if (!strcmp(btf__name_by_offset(btf, found->name_off), name))
-			return var->offset;
+			return !size || var->size == size ? (int64_t)var->offset : -1;
 	}
 	return -1;
 }
@@ -67,9 +68,9 @@ static int64_t member_offset(const struct btf *btf, const char *name, const char
 
 static int64_t preempt_count_from_rq(const struct btf *btf)
 {
-	int64_t rq = percpu_offset(btf, "runqueues");
-	int64_t count = percpu_offset(btf, "__preempt_count");
-	int64_t hot = percpu_offset(btf, "pcpu_hot");
+	int64_t rq = percpu_offset(btf, "runqueues", 0);
+	int64_t count = percpu_offset(btf, "__preempt_count", sizeof(uint32_t));
+	int64_t hot = percpu_offset(btf, "pcpu_hot", 0);
 	int64_t in_hot = member_offset(btf, "pcpu_hot", "preempt_count");
 
 	if (rq < 0)
@@ -182,6 +183,17 @@ static bool has_function(const struct btf *btf, const char *name)
 	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) >= 0;
 }
 
+/* It lacks a function that came with 5.15; a distribution's kernel may have it earlier. */
+static int too_old(void)
+{
+	struct utsname name = {};
+
+	uname(&name);
+	error__set(-ENOTSUP, "this kernel is too old: Linux %s", name.release);
+	error__hint("dwell needs 5.15 or later");
+	return -ENOTSUP;
+}
+
 /* include/linux/proc_ns.h: PROC_PID_INIT_INO */
 #define INITIAL_PID_NAMESPACE 0xEFFFFFFCU
 
@@ -216,6 +228,8 @@ int kernel__probe(struct kernel_info *info, struct btf **types)
 			"as all large distributions' are; see /sys/kernel/btf/vmlinux");
 		return -ENOTSUP;
 	}
+	if (!has_function(btf, "bpf_task_pt_regs"))
+		return too_old();
 	err = find_pid_namespace(&pid_namespace);
 	if (err)
 		return err;

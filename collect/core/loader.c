@@ -17,6 +17,7 @@
 #include "base/syscalls.h"
 #include "collect/core/hash_maps.h"
 #include "collect/core/kernel_types.h"
+#include "collect/core/missing_field.h"
 #include "collect/core/task_walk.h"
 
 #define MAX_WALKS 16
@@ -56,9 +57,13 @@ struct loader {
 	uint64_t entered; /* capture_state.entered when all threads of the target were marked */
 };
 
-/* The last warning of libbpf, which prints nothing itself, and the verifier's reason. */
+/*
+ * The last warning of libbpf, which prints nothing itself, and the verifier's reason, or the field
+ * that is the reason.
+ */
 static __thread char libbpf_warning[256];
 static __thread char verifier_message[256];
+static __thread char missing_field[128];
 
 /* Keeps the line before the statistics, which is the reason, from a log of thousands of lines. */
 static void keep_verifier_message(char *log)
@@ -75,6 +80,7 @@ static void keep_verifier_message(char *log)
 	line = strrchr(log, '\n');
 	snprintf(verifier_message, sizeof(verifier_message), "%.*s: %s",
 		 (int)strcspn(name + 1, "'"), name + 1, line ? line + 1 : "");
+	missing_field__parse(line ? line : log, missing_field, sizeof(missing_field));
 }
 
 static int keep_libbpf_message(enum libbpf_print_level level, const char *fmt, va_list args)
@@ -102,6 +108,8 @@ static void hint_at_capabilities(void)
 
 int loader__refused(int err, const char *what)
 {
+	if (*missing_field)
+		return missing_field__error(err, missing_field);
 	error__errno(err, "cannot %s", what);
 	libbpf_warning[strcspn(libbpf_warning, "\n")] = '\0';
 	/* For privileged users, -EACCES comes from the verifier. */
@@ -329,7 +337,7 @@ static int load_by_types(struct loader *loader, int types_fd)
 	int err;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", types_fd);
-	*libbpf_warning = *verifier_message = '\0'; /* of another rung */
+	*libbpf_warning = *verifier_message = *missing_field = '\0'; /* of another rung */
 	loader->opened = true;
 	err = loader->product.open(loader->product.arg, &loader->kernel, &options,
 				   &loader->skeleton);
@@ -370,7 +378,7 @@ static int load(struct loader *loader)
 {
 	const char *first = loader->config.rung;
 	int err = -EINVAL;
-	bool product_opened;
+	bool hopeless;
 
 	libbpf_set_print(keep_libbpf_message);
 	for (loader->rung = 0; loader->rung < RUNG_COUNT; loader->rung++) {
@@ -382,9 +390,10 @@ static int load(struct loader *loader)
 		err = load_rung(loader);
 		if (!err)
 			return 0;
-		product_opened = loader->skeleton != NULL;
+		/* All rungs need what the product needs, and the same fields. */
+		hopeless = !loader->skeleton || *missing_field;
 		unload(loader);
-		if (!product_opened)
+		if (hopeless)
 			return err;
 	}
 	if (first)
