@@ -17,17 +17,27 @@ CLANG ?= clang
 # On Debian, bpftool is not in the PATH of ordinary users.
 BPFTOOL ?= $(or $(shell command -v bpftool 2>/dev/null),/usr/sbin/bpftool)
 V ?= 0
+comma := ,
 ifeq ($(V),0)
 Q := @
 say = @printf '  %-8s %s\n' '$(1)' '$(2)';
 endif
 
-CPPFLAGS += -D_GNU_SOURCE -DDWELL_VERSION='"$(VERSION)"' -I. -I$(BUILD)
+override CPPFLAGS += -D_GNU_SOURCE -DDWELL_VERSION='"$(VERSION)"' -I. -I$(BUILD)
 CFLAGS ?= -O2 -g
 # Kept apart from CFLAGS, so that setting CFLAGS does not drop them.
 # make check sets WERROR to -Werror.
 WARNINGS := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter $(WERROR)
 STD := -std=gnu11
+# HARDENING= builds without. glibc fortifies only what is optimized, and sanitizers check the same calls
+# themselves. Packagers may set a level of their own. tests/static/hardening.t looks at the result.
+HARDENING := yes
+OPTIMIZES = $(filter-out -O0,$(lastword $(filter -O%,$(CFLAGS))))
+FORTIFIED = $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS))$(findstring -fsanitize,$(CFLAGS))
+FORTIFY = $(and $(HARDENING),$(OPTIMIZES),$(if $(FORTIFIED),,yes),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+HARDEN_C = $(FORTIFY) $(and $(HARDENING),-fPIE -fstack-protector-strong -fstack-clash-protection)
+HARDEN_LINK := $(and $(HARDENING),-Wl$(comma)-z$(comma)relro$(comma)-z$(comma)now$(comma)-z$(comma)noexecstack)
+HARDEN_PROGRAM := $(and $(HARDENING),-pie $(HARDEN_LINK))
 LDLIBS := -lbpf -ldw -lelf -lcapstone -lzstd -lz -ljansson -lsqlite3 -liberty -ldl -lpthread -lm
 
 FOLDERS := base recording symbols model analysis render collect
@@ -44,7 +54,7 @@ all: $(BUILD)/dwell
 
 $(BUILD)/dwell: $(CMD_OBJ) $(BUILD)/libdwell.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+	$(Q)$(CC) $(CFLAGS) $(HARDEN_PROGRAM) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(BUILD)/libdwell.a: $(LIB_OBJ)
 	$(Q)rm -f $@
@@ -53,7 +63,7 @@ $(BUILD)/libdwell.a: $(LIB_OBJ)
 $(BUILD)/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(WARNINGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(STD) $(WARNINGS) $(HARDEN_C) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # The kernel side. The multiarch include path of the host has <asm/types.h>.
 MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)

@@ -36,7 +36,8 @@ $(COMPILER)/libdwell-calls.a: $(CALLS_OBJ)
 	$(Q)rm -f $@
 	$(Q)$(AR) qcs $@ $(COMPILER)/calls.o
 
-PLUGIN_FLAGS := -fno-rtti -fPIC -shared -O2 -g -Wall -I.
+PLUGIN_FLAGS := -fno-rtti -fPIC -shared -O2 -g -Wall -I. \
+	$(and $(HARDENING),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong $(HARDEN_LINK))
 
 $(COMPILER)/dwell_gcc.so: compiler/gcc_plugin.cc $(wildcard compiler/*.h)
 	$(call say,CXX,$<)
