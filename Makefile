@@ -7,7 +7,7 @@
 # make lint       clang-format, clang-tidy, cppcheck
 # make install    with PREFIX=/usr/local and DESTDIR=
 
-VERSION := 0.1.0
+VERSION := $(shell tools/version)
 PREFIX ?= /usr/local
 DESTDIR ?=
 BUILD ?= build
@@ -23,12 +23,14 @@ Q := @
 say = @printf '  %-8s %s\n' '$(1)' '$(2)';
 endif
 
-override CPPFLAGS += -D_GNU_SOURCE -DDWELL_VERSION='"$(VERSION)"' -I. -I$(BUILD)
+override CPPFLAGS += -D_GNU_SOURCE -I. -I$(BUILD)
 CFLAGS ?= -O2 -g
 # Kept apart from CFLAGS, so that setting CFLAGS does not drop them.
 # make check sets WERROR to -Werror.
 WARNINGS := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter $(WERROR)
 STD := -std=gnu11
+# Objects do not depend on the folder they are built in: tests/static/reproducible.t.
+SAME_PATHS := -ffile-prefix-map=$(CURDIR)=. -ffile-prefix-map=$(BUILD)/=build/
 # HARDENING= builds without. glibc fortifies only what is optimized, and sanitizers check the same calls
 # themselves. Packagers may set a level of their own. tests/static/hardening.t looks at the result.
 HARDENING := yes
@@ -43,8 +45,8 @@ LDLIBS := -lbpf -ldw -lelf -lcapstone -lzstd -lz -ljansson -lsqlite3 -liberty -l
 FOLDERS := base recording symbols model analysis render collect
 # The folders and their subfolders.
 LIB_FOLDERS := $(FOLDERS) $(patsubst %/,%,$(wildcard $(addsuffix /*/,$(FOLDERS))))
-LIB_SRC := $(wildcard $(addsuffix /*.c,$(LIB_FOLDERS)))
-CMD_SRC := $(wildcard cmd/*.c)
+LIB_SRC := $(sort $(wildcard $(addsuffix /*.c,$(LIB_FOLDERS))))
+CMD_SRC := $(sort $(wildcard cmd/*.c))
 BPF_SRC := $(wildcard bpf/*.bpf.c)
 LIB_OBJ := $(LIB_SRC:%.c=$(BUILD)/%.o)
 CMD_OBJ := $(CMD_SRC:%.c=$(BUILD)/%.o)
@@ -58,12 +60,21 @@ $(BUILD)/dwell: $(CMD_OBJ) $(BUILD)/libdwell.a
 
 $(BUILD)/libdwell.a: $(LIB_OBJ)
 	$(Q)rm -f $@
-	$(Q)$(AR) qcs $@ $^
+	$(Q)$(AR) qcsD $@ $^
 
 $(BUILD)/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(WARNINGS) $(HARDEN_C) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(STD) $(WARNINGS) $(SAME_PATHS) $(HARDEN_C) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# The only file that knows the version; it is written when the version has changed.
+$(BUILD)/base/version_text.h: FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)echo '#define DWELL_VERSION "$(VERSION)"' | cmp -s - $@ || \
+		echo '#define DWELL_VERSION "$(VERSION)"' >$@
+
+$(BUILD)/base/version.o: $(BUILD)/base/version_text.h
+FORCE:
 
 # The kernel side. The multiarch include path of the host has <asm/types.h>.
 MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
@@ -73,7 +84,7 @@ $(BUILD)/%.bpf.o: %.bpf.c $(wildcard bpf/*/*.h abi/*.h)
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) -target bpf -mcpu=v3 -ffreestanding -O2 -g -Wall -Wextra -Wno-unused-parameter -Werror \
-		-D__TARGET_ARCH_$(BPF_ARCH) -I. -isystem /usr/include/$(MULTIARCH) -c -o $@ $<
+		$(SAME_PATHS) -D__TARGET_ARCH_$(BPF_ARCH) -I. -isystem /usr/include/$(MULTIARCH) -c -o $@ $<
 
 $(BUILD)/%.skel.h: $(BUILD)/%.bpf.o
 	$(call say,SKEL,$@)
@@ -99,7 +110,7 @@ include tools/install.mk
 clean:
 	rm -rf $(BUILD)
 
-.PHONY: all clean
+.PHONY: all clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 

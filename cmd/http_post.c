@@ -12,6 +12,7 @@
 #include "base/buffer.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/version.h"
 #include "render/format.h"
 
 #define CONNECT_SECONDS 10L
@@ -158,12 +159,15 @@ static int check_status(const char *url, long status, struct answer *answer)
 static CURLcode perform(const struct curl *curl, CURL *handle, const char *url, const void *data,
 			size_t n, struct curl_slist *headers, struct answer *answer)
 {
+	char agent[128];
+
+	snprintf(agent, sizeof(agent), "dwell/%s", dwell_version);
 	curl->setopt(handle, CURLOPT_URL, url);
 	curl->setopt(handle, CURLOPT_POST, 1L);
 	curl->setopt(handle, CURLOPT_POSTFIELDS, data);
 	curl->setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)n);
 	curl->setopt(handle, CURLOPT_HTTPHEADER, headers);
-	curl->setopt(handle, CURLOPT_USERAGENT, "dwell/" DWELL_VERSION);
+	curl->setopt(handle, CURLOPT_USERAGENT, agent);
 	curl->setopt(handle, CURLOPT_NOSIGNAL, 1L);
 	curl->setopt(handle, CURLOPT_CONNECTTIMEOUT, CONNECT_SECONDS);
 	curl->setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/version.h"
 #include "cmd/cmd.h"
 
 static const struct command *const commands[] = {
@@ -224,7 +225,7 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (!strcmp(name, "--version") || !strcmp(name, "version")) {
-		printf("dwell %s\n", DWELL_VERSION);
+		printf("dwell %s\n", dwell_version);
 		return EXIT_FINE;
 	}
 	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help"))

@@ -3,7 +3,6 @@
  * The Clang plugin of dwell-cc (clang 14 and newer): the same as compiler/gcc_plugin.cc, as the
  * last pass on LLVM's intermediate representation.
  */
-#include <llvm/ADT/Triple.h>
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
@@ -13,6 +12,7 @@
 #include <llvm/Passes/PassPlugin.h>
 #include <llvm/Support/CommandLine.h>
 
+#include "compiler/llvm_versions.h"
 #include "compiler/selection.h"
 #include "compiler/shadow_asm.h"
 
@@ -57,7 +57,7 @@ SmallPtrSet<const Value *, 16> find_off(const Module &module)
 
 void insert_asm(IRBuilder<> &at, const char *text, const char *constraints, Value *own)
 {
-	auto *type = FunctionType::get(at.getVoidTy(), {at.getInt8PtrTy()}, false);
+	auto *type = FunctionType::get(at.getVoidTy(), {byte_pointer(at)}, false);
 
 	at.CreateCall(type, InlineAsm::get(type, text, constraints, true), {own});
 }
@@ -66,7 +66,7 @@ Value *insert_push(Function &function)
 {
 	BasicBlock &entry = function.getEntryBlock();
 	IRBuilder<> at(&entry, entry.getFirstInsertionPt());
-	auto *type = FunctionType::get(at.getInt8PtrTy(), false);
+	auto *type = FunctionType::get(byte_pointer(at), false);
 
 	/* Behind what becomes the frame, so that it stays a part of the prologue. */
 	while (isa<AllocaInst>(*at.GetInsertPoint()))
@@ -101,7 +101,7 @@ void insert_pop(Instruction *before, Value *own)
 void insert_reset(BasicBlock *block, BasicBlock::iterator before, Value *own)
 {
 	IRBuilder<> at(block, before);
-	auto *type = FunctionType::get(at.getInt8PtrTy(), {at.getInt8PtrTy()}, false);
+	auto *type = FunctionType::get(byte_pointer(at), {byte_pointer(at)}, false);
 
 	at.CreateCall(type,
 		      InlineAsm::get(type, SHADOW_RESET("%"),

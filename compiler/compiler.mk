@@ -13,7 +13,7 @@ COMPILER := $(BUILD)/compiler
 # No vector registers, no libc: it runs at any place of any function.
 CALLS_FLAGS := -fPIC -fvisibility=hidden -ffreestanding -fno-builtin -fno-stack-protector -mgeneral-regs-only \
 	-fcf-protection=none
-CALLS_OBJ := $(patsubst compiler/runtime/%.c,$(COMPILER)/%.o,$(wildcard compiler/runtime/*.c)) $(COMPILER)/enter.o
+CALLS_OBJ := $(patsubst compiler/runtime/%.c,$(COMPILER)/%.o,$(sort $(wildcard compiler/runtime/*.c))) $(COMPILER)/enter.o
 DWELL_CC := $(BUILD)/dwell-cc $(BUILD)/dwell-c++ $(COMPILER)/libdwell-calls.a
 HAS_CXX := $(shell command -v $(CXX) 2>/dev/null)
 DWELL_CC += $(if $(and $(HAS_CXX),$(wildcard $(GCC_PLUGIN_HEADERS)/gcc-plugin.h)),$(COMPILER)/dwell_gcc.so)
@@ -22,21 +22,21 @@ DWELL_CC += $(if $(and $(HAS_CXX),$(LLVM_HEADERS)),$(COMPILER)/dwell_clang.so)
 $(COMPILER)/%.o: compiler/runtime/%.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(STD) $(WARNINGS) $(CPPFLAGS) -O2 -g $(CALLS_FLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(STD) $(WARNINGS) $(SAME_PATHS) $(CPPFLAGS) -O2 -g $(CALLS_FLAGS) -MMD -MP -c -o $@ $<
 
 $(COMPILER)/%.o: compiler/runtime/%.S
 	$(call say,AS,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -g -c -o $@ $<
+	$(Q)$(CC) -g $(SAME_PATHS) -c -o $@ $<
 
 # One member: whoever needs one part needs all.
 $(COMPILER)/libdwell-calls.a: $(CALLS_OBJ)
 	$(call say,AR,$@)
 	$(Q)$(LD) -r -o $(COMPILER)/calls.o $^
 	$(Q)rm -f $@
-	$(Q)$(AR) qcs $@ $(COMPILER)/calls.o
+	$(Q)$(AR) qcsD $@ $(COMPILER)/calls.o
 
-PLUGIN_FLAGS := -fno-rtti -fPIC -shared -O2 -g -Wall -I. \
+PLUGIN_FLAGS := -fno-rtti -fPIC -shared -O2 -g -Wall -I. $(SAME_PATHS) \
 	$(and $(HARDENING),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong $(HARDEN_LINK))
 
 $(COMPILER)/dwell_gcc.so: compiler/gcc_plugin.cc $(wildcard compiler/*.h)

@@ -190,7 +190,7 @@ void insert_resets(function *fun, tree own)
 	FOR_EACH_BB_FN(bb, fun)
 	{
 		gimple_stmt_iterator at;
-		gimple *last = last_stmt(bb);
+		gimple *last = gsi_stmt(gsi_last_nondebug_bb(bb));
 
 		if (is_entered_by_exception(bb)) {
 			at = gsi_after_labels(bb);

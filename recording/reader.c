@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/version.h"
 #include "recording/file_type.h"
 
 DEFINE_CLEANUP(struct recording_reader *, recording_reader__close)
@@ -93,7 +94,7 @@ static int open_header(struct recording_reader *reader)
 	}
 	if (reader->header.major > FORMAT_MAJOR) {
 		error__set(-ENOTSUP, "%s has format %u.%u; this dwell (%s) reads up to %u", path,
-			   reader->header.major, reader->header.minor, DWELL_VERSION, FORMAT_MAJOR);
+			   reader->header.major, reader->header.minor, dwell_version, FORMAT_MAJOR);
 		error__hint("It was written by a newer dwell. Read it with that one.");
 		return -ENOTSUP;
 	}

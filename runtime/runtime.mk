@@ -2,7 +2,7 @@
 #
 # libdwell.so, which `dwell causal run` preloads into the profiled program.
 
-RUNTIME_SRC := $(wildcard runtime/*.c)
+RUNTIME_SRC := $(sort $(wildcard runtime/*.c))
 RUNTIME_OBJ := $(RUNTIME_SRC:%.c=$(BUILD)/%.o)
 RUNTIME := $(BUILD)/libdwell.so
 

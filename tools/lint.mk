@@ -10,7 +10,7 @@ lint-format:
 	$(call say,FORMAT,$(words $(LINT_C)) files)
 	$(Q)clang-format --dry-run --Werror $(LINT_C)
 
-lint-tidy: $(SKELETONS)
+lint-tidy: $(SKELETONS) $(BUILD)/base/version_text.h
 	$(call say,TIDY,$(words $(LINT_TIDY)) files)
 	$(Q)printf '%s\n' $(LINT_TIDY) | xargs -P "$$(nproc)" -n 6 tools/tidy $(STD) $(CPPFLAGS) --
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/version.h"
 #include "collect/core/child.h"
 
 static void write_interfaces(struct recording_writer *writer)
@@ -41,7 +42,7 @@ void recording_meta__write_header(struct recording_writer *writer,
 	char boot_id[64];
 
 	uname(&host);
-	recording_writer__meta(writer, "version", "%s", DWELL_VERSION);
+	recording_writer__meta(writer, "version", "%s", dwell_version);
 	recording_writer__meta(writer, "command", "%s", config->command_line);
 	recording_writer__meta(writer, "target", "%s", targets__name(config->capture.target));
 	recording_writer__meta(writer, "mode", "%s", config->capture.trace ? "trace" : "sampling");

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "base/version.h"
 #include "recording/wait_class.h"
 #include "render/export/fields.h"
 #include "render/export/firefox_tables.h"
@@ -401,7 +402,7 @@ static void write_meta(struct firefox_writer *writer)
 		",\"sourceCodeIsNotOnSearchfox\":true,\"importedFrom\":\"dwell %s\""
 		",\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"µs\"}"
 		",\"product\":",
-		FIREFOX_PROFILE_VERSION, DWELL_VERSION);
+		FIREFOX_PROFILE_VERSION, dwell_version);
 	json__put_string(to, program);
 	put_meta(writer, "arguments", "command");
 	put_meta(writer, "oscpu", "kernel");

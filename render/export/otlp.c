@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/version.h"
 #include "recording/wait_class.h"
 #include "render/export/profile_tables.h"
 #include "render/export/protobuf.h"
@@ -257,7 +258,7 @@ static void put_resource_profiles(struct otlp *otlp)
 	scope = protobuf__begin(message, RESOURCE_PROFILES_SCOPE_PROFILES);
 	mark = protobuf__begin(message, SCOPE_PROFILES_SCOPE);
 	protobuf__string(message, SCOPE_NAME, "dwell");
-	protobuf__string(message, SCOPE_VERSION, DWELL_VERSION);
+	protobuf__string(message, SCOPE_VERSION, dwell_version);
 	protobuf__end(message, mark);
 	for (size_t type = 0; type < TYPE_COUNT; type++)
 		put_profile(otlp, type);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/chain_tree.h"
+#include "base/version.h"
 #include "recording/wait_class.h"
 #include "render/export/export_waits.h"
 #include "render/export/fields.h"
@@ -221,9 +222,10 @@ static int write_document(struct speedscope *writer)
 {
 	int err = export_waits__begin(&writer->waits, writer->export);
 
-	fputs("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
-	      "\"exporter\":\"dwell " DWELL_VERSION "\",\"name\":",
-	      writer->to);
+	fprintf(writer->to,
+		"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
+		"\"exporter\":\"dwell %s\",\"name\":",
+		dwell_version);
 	json__put_string(writer->to, writer->export->name);
 	fputs(",\n\"profiles\":[", writer->to);
 	for (uint32_t i = 1; i < writer->model->threads.n && !err; i++)

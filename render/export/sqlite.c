@@ -8,6 +8,7 @@
 
 #include "analysis/chain_tree.h"
 #include "base/syscalls.h"
+#include "base/version.h"
 #include "recording/wait_class.h"
 #include "render/export/export_waits.h"
 #include "render/export/sqlite_rows.h"
@@ -72,7 +73,7 @@ static void write_meta(struct sqlite_writer *writer)
 			put_meta(writer, keys[i], model__meta(model, keys[i]));
 	put_meta(writer, "recording", writer->export->name);
 	put_meta(writer, "mode", model->trace ? "trace" : "sampling");
-	put_meta(writer, "exporter_version", DWELL_VERSION);
+	put_meta(writer, "exporter_version", dwell_version);
 	put_meta_number(writer, "period_ns", model->period_ns);
 	put_meta_number(writer, "start_monotonic_ns", model->start);
 	put_meta_number(writer, "duration_ns", model->end - model->start);

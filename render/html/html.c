@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/version.h"
 #include "render/html/blocks.h"
 #include "render/html/viewer_page.h"
 #include "render/json.h"
@@ -28,7 +29,7 @@ int html__begin(struct html *html, FILE *to)
 {
 	html->to = to;
 	html->index = json_pack("{s:i, s:s, s:[], s:[], s:[]}", "version", 1, "dwell",
-				DWELL_VERSION, "recordings", "causal", "verdicts");
+				dwell_version, "recordings", "causal", "verdicts");
 	if (!html->index)
 		return -ENOMEM;
 	write_page(to, false);

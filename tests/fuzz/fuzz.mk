@@ -11,14 +11,14 @@ FUZZ_SRC := tests/fuzz/fuzz_reader.c $(wildcard recording/*.c base/*.c)
 FUZZ_CFLAGS := -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
 	-DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 
-$(BUILD)/fuzz/fuzz_reader: $(FUZZ_SRC) $(wildcard recording/*.h base/*.h tests/fuzz/*.h)
+$(BUILD)/fuzz/fuzz_reader: $(FUZZ_SRC) $(BUILD)/base/version_text.h $(wildcard recording/*.h base/*.h tests/fuzz/*.h)
 	$(call say,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(STD) $(WARNINGS) $(CPPFLAGS) $(FUZZ_CFLAGS) -o $@ $(FUZZ_SRC) -lzstd -lz -ljansson -lm
 
 UNWIND_FUZZ_SRC := tests/fuzz/fuzz_unwind.c $(wildcard symbols/unwind/*.c base/*.c) symbols/elf/elf_file.c
 
-$(BUILD)/fuzz/fuzz_unwind: $(UNWIND_FUZZ_SRC) $(wildcard symbols/unwind/*.h symbols/elf/*.h base/*.h)
+$(BUILD)/fuzz/fuzz_unwind: $(UNWIND_FUZZ_SRC) $(BUILD)/base/version_text.h $(wildcard symbols/unwind/*.h symbols/elf/*.h base/*.h)
 	$(call say,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(STD) $(WARNINGS) $(CPPFLAGS) $(FUZZ_CFLAGS) -o $@ $(UNWIND_FUZZ_SRC) -ldw -lelf -lzstd -lz
@@ -31,7 +31,7 @@ $(BUILD)/fuzz/seeds: $(BUILD)/tests/fuzz/seeds.o $(BUILD)/libdwell.a
 CAUSAL_FUZZ_SRC := tests/fuzz/fuzz_causal.c $(wildcard recording/causal/*.c analysis/causal/*.c \
 	render/causal/*.c base/*.c) recording/file_type.c render/format.c render/json.c render/terminal.c
 
-$(BUILD)/fuzz/fuzz_causal: $(CAUSAL_FUZZ_SRC) $(BUILD)/libdwell.a $(wildcard recording/causal/*.h analysis/causal/*.h render/causal/*.h base/*.h)
+$(BUILD)/fuzz/fuzz_causal: $(CAUSAL_FUZZ_SRC) $(BUILD)/base/version_text.h $(BUILD)/libdwell.a $(wildcard recording/causal/*.h analysis/causal/*.h render/causal/*.h base/*.h)
 	$(call say,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(STD) $(WARNINGS) $(CPPFLAGS) $(FUZZ_CFLAGS) -o $@ $(CAUSAL_FUZZ_SRC) \
