@@ -16,6 +16,7 @@ struct command {
 	const char *details; /* printed below the options in --help; or NULL */
 	void (*print_details)(FILE *to); /* the same, if it is made of a table; or NULL */
 	const struct option_row *options;
+	const char *words; /* NULL, or what completion offers for its argument: "bash|zsh" */
 
 	/* @argv[0] is the command's name, or the last word of it. Returns the exit status. */
 	int (*run)(int argc, char **argv);
