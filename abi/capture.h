@@ -44,12 +44,13 @@ struct capture_settings {
 	__u64 wakeup_range[2];
 	/* Bytes from a CPU's run queue to its preempt count, see context.bpf.h; 0: unknown. */
 	__s64 preempt_count_from_rq;
-	__u32 period_ns;	/* of sampling */
-	__u32 ring_mask;	/* number of rings, a power of two, - 1 */
-	__u32 pid_namespace;	/* inode of dwell's; 0: the initial one */
-	__u32 own_tgid;		/* dwell's, which is never recorded */
-	__u32 command_tgid;	/* recorded from its exec on; 0: no command */
-	__u32 target_kind;	/* enum target_kind */
+	__s64 steal_time_from_rq; /* the same to the time that the hypervisor took from the CPU */
+	__u32 period_ns;	  /* of sampling */
+	__u32 ring_mask;	  /* number of rings, a power of two, - 1 */
+	__u32 pid_namespace;	  /* inode of dwell's; 0: the initial one */
+	__u32 own_tgid;		  /* dwell's, which is never recorded */
+	__u32 command_tgid;	  /* recorded from its exec on; 0: no command */
+	__u32 target_kind;	  /* enum target_kind */
 	__u32 user_worker_flag; /* of tasks that work in the kernel for a process; 0: none has it */
 	__s32 nr_poll, nr_ppoll, nr_wait4, nr_waitid;
 	__s32 nr_epoll_wait, nr_epoll_pwait, nr_epoll_pwait2;
@@ -83,9 +84,18 @@ struct capture_state {
 	__u64 left;    /* recorded threads that count_targets found; user space resets it */
 };
 
-/* Counts of each CPU, in a cache line of its own. */
+#define CAPTURE_TICK_COSTS 32 /* a power of two */
+
+/* The cost of a tick's program. */
+struct capture_tick {
+	__u32 ns;   /* its run time, without what the hypervisor is known to have taken from it */
+	__u32 work; /* frames that it walked, and bytes of stack memory that it sent / 64 */
+};
+
+/* Counts of each CPU, in cache lines of its own. */
 struct capture_cpu {
 	__u64 switches; /* of all threads, recorded or not */
 	__u64 ticks;	/* of the sampling clock */
-	__u64 tick_ns;	/* run time of their programs; of each at most the clock's period */
+	struct capture_tick
+		costs[CAPTURE_TICK_COSTS]; /* tick i, from 0, at i % CAPTURE_TICK_COSTS */
 } __attribute__((aligned(64)));

@@ -41,15 +41,17 @@ static int diagnose_clock(struct model *model)
 {
 	uint64_t slowest = model__meta_number(model, "slowest_clock_ns", 0);
 	uint64_t share = model__meta_number(model, "clock_share", 0);
-	char period[24], asked[24];
+	char period[24], asked[24], cost[24];
 
 	if (!slowest)
 		return 0;
 	return model__add_diagnostic(
 		model, "clock",
-		"slowed to a tick every %s: ticks every %s would have taken %" PRIu64 "%% of a CPU",
-		duration__text(slowest, period), duration__text(model->period_ns, asked),
-		(share + 5) / 10);
+		"slowed to a tick every %s: a tick took %s, which every %s is %" PRIu64
+		"%% of a CPU",
+		duration__text(slowest, period),
+		duration__text(share * model->period_ns / 1000, cost),
+		duration__text(model->period_ns, asked), (share + 5) / 10);
 }
 
 /* Reports calibrated threads, and the one with the greatest difference by name. */

@@ -54,7 +54,7 @@ enum record_type {
  * machine_idle_ns (sums over all CPUs), machine_switches and machine_switches_told (context
  * switches of all CPUs during the recording: counted by the kernel, and reported by its
  * tracepoints), and if the sampling clocks were throttled, slowest_clock_ns (the longest distance
- * between ticks) and clock_share (the thousandths of a CPU that all ticks would have taken).
+ * between ticks) and clock_share (what a tick took, in thousandths of the period).
  */
 struct record_meta {
 	uint32_t key;	/* string; see above */

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "abi/grid.h"
+#include "bpf/core/context.bpf.h"
 #include "bpf/core/state.bpf.h"
 
 #define NOT_DUE	      (~0ULL)
@@ -85,15 +86,20 @@ static __always_inline void tick_begin(struct cpu_state *cpu, struct bpf_perf_ev
 	cpu->clock = expires ? clock : NULL;
 	read_period(cpu, clock);
 	cpu->tick_due = *due + cpu->tick;
+	cpu->stolen = stolen_ns(bpf_get_current_task_btf());
+	cpu->work = 0;
 }
 
-/* To be called at the end of a tick's program, which began at @begin: counts its run time. */
+/* To be called at the end of a tick's program, which began at @begin: stores its cost. */
 static __always_inline void tick_end(struct cpu_state *cpu, __u64 begin)
 {
 	struct capture_cpu *counts = this_capture_cpu();
+	struct capture_tick *cost = &counts->costs[counts->ticks & (CAPTURE_TICK_COSTS - 1)];
 	__u64 ns = bpf_ktime_get_ns() - begin;
+	__u64 stolen = stolen_ns(bpf_get_current_task_btf()) - cpu->stolen;
 
+	ns -= stolen < ns ? stolen : ns;
+	cost->ns = ns < (__u32)~0U ? ns : ~0U;
+	cost->work = cpu->work;
 	counts->ticks++;
-	/* At most a period: the hypervisor may not have run this CPU meanwhile. */
-	counts->tick_ns += ns < cpu->tick ? ns : cpu->tick;
 }

@@ -35,6 +35,21 @@ static __always_inline int preempt_count(struct task_struct *current)
 	return count;
 }
 
+/*
+ * ns for which the hypervisor, KVM, did not run this CPU although it wanted to run: it adds to them
+ * before it runs it again. 0: unknown. @current: see this_run_queue().
+ */
+static __always_inline __u64 stolen_ns(struct task_struct *current)
+{
+	__u64 ns = 0;
+
+	if (settings.steal_time_from_rq && bpf_core_field_exists(current->se.cfs_rq))
+		bpf_probe_read_kernel(&ns, sizeof(ns),
+				      (void *)this_run_queue(current) +
+					      settings.steal_time_from_rq);
+	return ns;
+}
+
 /* include/linux/preempt.h: bits 8..15 softirq (bit 8: being served), 16..19 hardirq, 20..23 NMI. */
 #define PREEMPT_SOFTIRQ_SERVING 0x00000100
 #define PREEMPT_HARDIRQ_MASK	0x000f0000

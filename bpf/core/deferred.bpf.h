@@ -136,6 +136,7 @@ __noinline __u64 send_deferred(__u32 use, __u32 at, __u32 n)
 	head->size = copy.size;
 	head->depth = n;
 	head->hash = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32() | 1;
+	this_cpu()->work += copy.size / 64;
 	frames += head->size;
 	if (frames > sizeof(kept->data))
 		return 0;

@@ -99,6 +99,7 @@ static __always_inline void take_kernel_stack(struct scratch *scratch, __u32 use
 	if (n > DWELL_MAX_KERNEL_FRAMES) /* never: begin <= depth */
 		return;
 	bpf_probe_read_kernel(scratch->frames, n * sizeof(__u64), &scratch->raw[begin]);
+	this_cpu()->work += n;
 	stack->kernel_end = depth >= DWELL_MAX_KERNEL_FRAMES ? STACK_TOO_DEEP : STACK_COMPLETE;
 	stack->kernel_hash = hash_frames(use, 0, n, 1);
 	if (!stack_seen(stack->kernel_hash))

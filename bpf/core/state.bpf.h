@@ -88,6 +88,8 @@ struct cpu_state {
 	__u64 counted_to; /* all ticks due by this time are counted */
 	__u64 tick;	  /* the clock's current period */
 	__u32 points;	  /* sampling points that a tick represents */
+	__u32 work;	  /* since the last tick began, see struct capture_tick */
+	__u64 stolen;	  /* stolen_ns() when it began */
 	struct perf_event *clock;
 	struct rq *run_queue; /* NULL: not known yet */
 	struct product_cpu product;

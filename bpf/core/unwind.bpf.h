@@ -458,6 +458,7 @@ static __always_inline __u32 unwind_user(struct task_struct *task, __u32 use, __
 		keep_deferred(&walk, pid);
 	}
 	*end = walk.end;
+	this_cpu()->work += walk.n;
 	return walk.n;
 }
 

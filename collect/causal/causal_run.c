@@ -296,11 +296,11 @@ static void diagnose_clock_throttle(const struct run *run, struct causal_run *ab
 	char *text;
 
 	if (slowest && asprintf(&text,
-				"the sampling clock was slowed to a tick every %g us, as ticks "
-				"every %g us would have taken %lu%% of a CPU: where threads take "
-				"turns within a few ms, predictions are less accurate.",
-				(double)slowest / 1000, (double)run->config->period_ns / 1000,
-				(share + 5) / 10) >= 0)
+				"the sampling clock was slowed to a tick every %g us, as a tick "
+				"took %lu%% of the %g us asked for: where threads take turns "
+				"within a few ms, predictions are less accurate.",
+				(double)slowest / 1000, (share + 5) / 10,
+				(double)run->config->period_ns / 1000) >= 0)
 		add_diagnostic(about, text);
 }
 

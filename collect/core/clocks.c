@@ -38,9 +38,9 @@ struct clocks {
 	ARRAY(struct bpf_link *) links;
 	struct clock_throttle *throttle;
 	const struct capture_cpu *costs; /* by CPU */
-	struct clock_cost *cost;	 /* a copy, for each of the CPUs */
+	uint64_t *seen;			 /* by CPU: ticks that the throttle knows */
 	size_t cpus;
-	uint64_t overhead_ns; /* of a tick, besides its program */
+	uint64_t overhead_ns; /* cost of a tick without its program */
 	uint64_t period_ns;   /* as asked for */
 	struct random random;
 };
@@ -99,10 +99,10 @@ int clocks__new(struct bpf_program *on_tick, uint32_t period_ns, const struct ca
 	clocks->overhead_ns = tick_overhead__measure();
 	clocks->period_ns = period_ns;
 	clocks->cpus = cpus < CAPTURE_MAX_CPUS ? (size_t)cpus : CAPTURE_MAX_CPUS;
-	clocks->cost = calloc(clocks->cpus, sizeof(*clocks->cost));
+	clocks->seen = calloc(clocks->cpus, sizeof(*clocks->seen));
 	err = clock_throttle__new(period_ns, clocks->cpus, clocks->overhead_ns + PROGRAM_NS,
 				  now_ns(CLOCK_MONOTONIC), &clocks->throttle);
-	if (err || !clocks->cost)
+	if (err || !clocks->seen)
 		return -ENOMEM;
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		err = add_clock(clocks, on_tick, cpu);
@@ -113,16 +113,31 @@ int clocks__new(struct bpf_program *on_tick, uint32_t period_ns, const struct ca
 	return 0;
 }
 
+/* Passes the new ticks of CPU @cpu to the throttle, as far as their costs are still there. */
+static void read_costs(struct clocks *clocks, size_t cpu)
+{
+	const struct capture_cpu *from = &clocks->costs[cpu];
+	uint64_t ticks = __atomic_load_n(&from->ticks, __ATOMIC_ACQUIRE);
+	uint64_t i = clocks->seen[cpu];
+
+	if (ticks - i > CAPTURE_TICK_COSTS)
+		i = ticks - CAPTURE_TICK_COSTS;
+	for (; i < ticks; i++) {
+		const struct capture_tick *cost = &from->costs[i % CAPTURE_TICK_COSTS];
+		uint64_t ns = __atomic_load_n(&cost->ns, __ATOMIC_RELAXED);
+		uint32_t work = __atomic_load_n(&cost->work, __ATOMIC_RELAXED);
+
+		clock_throttle__tick(clocks->throttle, cpu, ns + clocks->overhead_ns, work);
+	}
+	clocks->seen[cpu] = ticks;
+}
+
 /* Adapts the throttle to the cost of ticks. True: the distance of ticks has changed. */
 static bool throttle(struct clocks *clocks, uint64_t now)
 {
-	for (size_t i = 0; i < clocks->cpus; i++) {
-		uint64_t ticks = __atomic_load_n(&clocks->costs[i].ticks, __ATOMIC_RELAXED);
-		uint64_t ns = __atomic_load_n(&clocks->costs[i].tick_ns, __ATOMIC_RELAXED);
-
-		clocks->cost[i] = (struct clock_cost){ticks, ns + ticks * clocks->overhead_ns};
-	}
-	return clock_throttle__step(clocks->throttle, clocks->cost, now);
+	for (size_t i = 0; i < clocks->cpus; i++)
+		read_costs(clocks, i);
+	return clock_throttle__step(clocks->throttle, now);
 }
 
 void clocks__adjust(struct clocks *clocks)
@@ -155,7 +170,7 @@ void clocks__free(struct clocks *clocks)
 		close(clocks->events.data[i].event);
 	if (clocks->throttle)
 		clock_throttle__free(clocks->throttle);
-	free(clocks->cost);
+	free(clocks->seen);
 	array__free(&clocks->links);
 	array__free(&clocks->events);
 	free(clocks);

@@ -82,6 +82,16 @@ static int64_t preempt_count_from_rq(const struct btf *btf)
 	return 0;
 }
 
+/* 0 in a kernel that is not built to be a guest of KVM. In no guest, the kernel leaves it at 0. */
+static int64_t steal_time_from_rq(const struct btf *btf)
+{
+	int64_t rq = percpu_offset(btf, "runqueues");
+	int64_t at = percpu_offset(btf, "steal_time");
+	int64_t steal = member_offset(btf, "kvm_steal_time", "steal");
+
+	return rq < 0 || at < 0 || steal < 0 ? 0 : at + steal - rq;
+}
+
 struct wanted_function {
 	const char *name;
 	uint64_t *range;
@@ -250,6 +260,7 @@ int kernel__probe(struct kernel_info *info, struct btf **types)
 		.user_worker = member_offset(btf, "kernel_clone_args", "user_worker") >= 0,
 		.finish_task_switch = has_function(btf, "finish_task_switch"),
 		.preempt_count_from_rq = preempt_count_from_rq(btf),
+		.steal_time_from_rq = steal_time_from_rq(btf),
 	};
 	find_functions(info);
 	*types = TAKE_PTR(btf);

@@ -22,6 +22,7 @@ struct kernel_info {
 	char kprobe[64];  /* the function for a kprobe, see kernel__find_kprobe() */
 	uint32_t pid_namespace;	       /* inode of dwell's; 0: the initial one */
 	int64_t preempt_count_from_rq; /* see context.bpf.h; 0: unknown */
+	int64_t steal_time_from_rq;    /* the same; 0 if the hypervisor is not KVM, too */
 	uint64_t schedule_range[2];    /* __schedule(), from kallsyms; 0: unknown */
 	uint64_t wakeup_range[2];      /* try_to_wake_up() */
 };

@@ -162,6 +162,7 @@ static void configure(const struct loader *loader)
 		.own_tgid = (uint32_t)getpid(),
 		.command_tgid = (uint32_t)config->command,
 		.preempt_count_from_rq = kernel->preempt_count_from_rq,
+		.steal_time_from_rq = kernel->steal_time_from_rq,
 		.target_kind = target_kind(config),
 		.target_cgroup = config->cgroup,
 		.user_worker_flag = kernel->user_worker ? PF_USER_WORKER : 0,

@@ -18,7 +18,6 @@
 
 struct machine {
 	struct clock_throttle *throttle;
-	struct clock_cost costs[CPUS];
 	uint64_t period;
 	uint64_t now;
 	uint64_t next[CPUS]; /* tick */
@@ -45,11 +44,10 @@ static unsigned int run(struct machine *machine, uint64_t ms, uint64_t cost)
 
 			for (; machine->next[cpu] <= machine->now;
 			     machine->next[cpu] += apart > takes ? apart : takes) {
-				machine->costs[cpu].ticks++;
-				machine->costs[cpu].ns += takes;
+				clock_throttle__tick(machine->throttle, cpu, takes, 20);
 			}
 		}
-		clock_throttle__step(machine->throttle, machine->costs, machine->now);
+		clock_throttle__step(machine->throttle, machine->now);
 	}
 	return clock_throttle__shift(machine->throttle);
 }
@@ -130,6 +128,102 @@ static void it_comes_back_and_settles(void **state)
 	clock_throttle__free(machine.throttle);
 }
 
+/* Ticks of a program: a part of them walk a stack of @frames, at @frame_ns each; others none. */
+struct stacks {
+	unsigned int percent; /* of the ticks */
+	uint32_t frames;
+	uint64_t frame_ns;
+};
+
+static uint32_t draw(uint64_t *random)
+{
+	*random = *random * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (uint32_t)(*random >> 33);
+}
+
+/*
+ * Runs for @ms with ticks of @stacks, whose costs vary by half, of which @stolen in a thousand are
+ * longer by some time of at most @longest. Returns the largest shift on the way; *@shift is the one
+ * at the end.
+ */
+static unsigned int run_stacks(struct machine *machine, uint64_t ms, const struct stacks *stacks,
+			       unsigned int stolen, uint64_t longest, unsigned int *shift)
+{
+	uint64_t random = longest + stolen;
+	unsigned int highest = 0;
+
+	for (uint64_t end = machine->now + ms * MS; machine->now < end;) {
+		machine->now += 100 * MS;
+		for (unsigned int cpu = 0; cpu < CPUS; cpu++)
+			for (; machine->next[cpu] <= machine->now;
+			     machine->next[cpu] += machine->period
+						   << clock_throttle__shift(machine->throttle)) {
+				bool deep = draw(&random) % 100 < stacks->percent;
+				uint32_t frames = deep ? stacks->frames : 0;
+				uint64_t ns = US + frames * stacks->frame_ns;
+
+				ns += ns * (draw(&random) % 1000) / 2000;
+				if (draw(&random) % 1000 < stolen)
+					ns += longest >> draw(&random) % 8;
+				clock_throttle__tick(machine->throttle, cpu, ns, frames);
+			}
+		clock_throttle__step(machine->throttle, machine->now);
+		*shift = clock_throttle__shift(machine->throttle);
+		if (*shift > highest)
+			highest = *shift;
+	}
+	return highest;
+}
+
+/* What other guests of the host take from ticks: some or many of them, for a short or long time. */
+static void stolen_time_does_not_slow_clocks(void **state)
+{
+	static const unsigned int stolen[] = {10, 50, 100, 200, 300};
+	static const uint64_t longest[] = {10 * US, 50 * US,  300 * US, MS,
+					   4 * MS,  100 * MS, 2000 * MS};
+	const struct stacks cheap = {80, 50, 800};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(stolen) / sizeof(*stolen); i++)
+		for (size_t j = 0; j < sizeof(longest) / sizeof(*longest); j++) {
+			struct machine machine;
+			unsigned int shift;
+			uint64_t share;
+
+			start(&machine, MS);
+			assert_int_equal(
+				run_stacks(&machine, 60000, &cheap, stolen[i], longest[j], &shift),
+				0);
+			assert_int_equal(clock_throttle__slowest(machine.throttle, &share), 0);
+			clock_throttle__free(machine.throttle);
+		}
+}
+
+/*
+ * Deep stacks in some of the ticks are dear, whether time is stolen from others or not: they take
+ * at most a tenth on average, and no further apart than that takes.
+ */
+static void dear_ticks_among_cheap_ones_are_seen(void **state)
+{
+	static const unsigned int percent[] = {3, 10, 40, 60, 95};
+	static const unsigned int stolen[] = {0, 10, 300};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(percent) / sizeof(*percent); i++)
+		for (size_t j = 0; j < sizeof(stolen) / sizeof(*stolen); j++) {
+			/* 62% of a CPU. */
+			const struct stacks dear = {percent[i], 500, MS / 10 / percent[i]};
+			struct machine machine;
+			unsigned int shift;
+
+			start(&machine, MS);
+			run_stacks(&machine, 20000, &dear, stolen[j], 4 * MS, &shift);
+			/* Rare ones: what a window has of them varies. */
+			assert_in_range(shift, 3, percent[i] < 40 ? 6 : 4);
+			clock_throttle__free(machine.throttle);
+		}
+}
+
 /* On a CPU where ticks hardly come a single dear one says nothing. */
 static void few_ticks_say_little(void **state)
 {
@@ -139,11 +233,10 @@ static void few_ticks_say_little(void **state)
 	start(&machine, MS);
 	for (int i = 0; i < 100; i++) {
 		machine.now += 60 * MS;
-		machine.costs[0].ticks += 60;
-		machine.costs[0].ns += 60 * 5 * US;
-		machine.costs[1].ticks += 1;
-		machine.costs[1].ns += MS;
-		assert_false(clock_throttle__step(machine.throttle, machine.costs, machine.now));
+		for (int tick = 0; tick < 60; tick++)
+			clock_throttle__tick(machine.throttle, 0, 5 * US, 20);
+		clock_throttle__tick(machine.throttle, 1, MS, 300);
+		assert_false(clock_throttle__step(machine.throttle, machine.now));
 	}
 	clock_throttle__free(machine.throttle);
 }
@@ -162,8 +255,7 @@ static void there_is_an_end(void **state)
 	clock_throttle__free(machine.throttle);
 	start(&machine, MS);
 	for (int i = 0; i < 100; i++)
-		assert_false(clock_throttle__step(machine.throttle, machine.costs,
-						  machine.now += 100 * MS));
+		assert_false(clock_throttle__step(machine.throttle, machine.now += 100 * MS));
 	clock_throttle__free(machine.throttle);
 }
 
@@ -210,6 +302,8 @@ int main(void)
 		cmocka_unit_test(dear_ticks_take_a_bounded_share),
 		cmocka_unit_test(ticks_start_as_far_apart_as_they_are_expected_to_need),
 		cmocka_unit_test(it_comes_back_and_settles),
+		cmocka_unit_test(stolen_time_does_not_slow_clocks),
+		cmocka_unit_test(dear_ticks_among_cheap_ones_are_seen),
 		cmocka_unit_test(few_ticks_say_little),
 		cmocka_unit_test(there_is_an_end),
 		cmocka_unit_test(slowed_ticks_stand_for_all_points),
