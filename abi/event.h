@@ -160,10 +160,15 @@ enum interval_flags {
 	INTERVAL_UNINTERRUPTIBLE = 1 << 4,
 	/*
 	 * Bits 8 to 11 are a number n, the spacing: the interval's sampling points lie 2^n periods
-	 * apart, and each counts as 2^n. 0 unless the wait throttle had to limit the cost.
+	 * apart. 0 unless the wait throttle had to limit the cost.
 	 */
 	INTERVAL_SPACING_SHIFT = 8,
 	INTERVAL_SPACING_MAX = 15,
+	/*
+	 * Its thread had points of its own, which count 2^n - 1 each, and common ones 1, see
+	 * abi/grid.h. (Without this flag: only common ones, which counted 2^n each.)
+	 */
+	INTERVAL_OWN_POINTS = 1 << 12,
 };
 
 #define INTERVAL_SPACING(flags) ((flags) >> INTERVAL_SPACING_SHIFT & INTERVAL_SPACING_MAX)
@@ -209,8 +214,8 @@ struct event_interval {
 	struct event_header header;
 	__u64 t_out;
 	__u64 t_wake;	      /* t_out <= t_wake <= t_in; t_out when preempted */
-	__u32 blocked_points; /* sampling points in [t_out, t_wake) */
-	__u32 runq_points;    /* sampling points in [t_wake, t_in) */
+	__u32 blocked_points; /* periods that sampling points in [t_out, t_wake) represent */
+	__u32 runq_points;    /* the same of [t_wake, t_in) */
 	__u32 waker;	      /* the current thread of the wakeup; 0: unknown or idle task */
 	__s32 syscall;	      /* number of the system call that it was in, or -1 */
 	__u8 class;	      /* enum wait_class, of the blocked part */
@@ -280,7 +285,7 @@ struct event_idle {
 	struct event_header header;
 	__u64 since;
 	__u32 device;
-	__u32 points; /* sampling points in [since, header.time) */
+	__u32 points; /* periods that common points in [since, header.time) represent */
 	__u16 flags;  /* the spacing, as in enum interval_flags */
 	__u16 reserved[3];
 	struct event_stack stack; /* at the issue; no user stack if another thread issued it */

@@ -7,8 +7,17 @@
  * its length divided by the period, however short it is; no state is needed; and a thread whose
  * period is a multiple of the sampling period is not always sampled at the same phase.
  *
- * All threads have the same points: at each, it is known who was blocked, and by whom. The wait-for
- * graph is estimated from that.
+ * These are the common points of all threads: at each, it is known who was blocked, and by whom.
+ * The wait-for graph is estimated from that.
+ *
+ * When too many waits hold one, cells of waits become 2^n periods long (n is the spacing), and few
+ * instants would remain, at which all threads may do the same. So each thread then also has points
+ * of its own, one in each such cell, at an offset that is a hash of the thread, too. A common point
+ * represents one period, and a point of its own the other 2^n - 1: the time in a state is estimated
+ * from as many independent samples as there are waits recorded because of own points. (The sampling
+ * error of k threads that always do the same is that of their common points: k * 1 each. There are
+ * about 2^n threads for each wait recorded per period and CPU, so that the own points, with the
+ * root of k times 2^n, have the larger one from n = 2 on.)
  */
 #pragma once
 
@@ -40,6 +49,31 @@ static inline __u64 sample_grid__points(__u64 from, __u64 to, __u32 period, __u6
 	if (to <= from)
 		return 0;
 	return sample_grid__before(to, period, seed) - sample_grid__before(from, period, seed);
+}
+
+/* The seed of the points of @thread's own, in a recording with @seed. */
+static inline __u64 sample_grid__own_seed(__u64 seed, __u32 thread)
+{
+	__u64 hash = seed + (thread + 1) * 0xbf58476d1ce4e5b9ULL;
+
+	hash ^= hash >> 31;
+	hash *= 0x94d049bb133111ebULL;
+	return hash ^ (hash >> 29);
+}
+
+/*
+ * The number of periods that the sampling points of a thread in [@from, @to) represent, at
+ * @spacing, below 16: @period << @spacing is below 2^32. @own is the seed of its own points.
+ */
+static inline __u64 sample_grid__weight(__u64 from, __u64 to, __u32 period, __u8 spacing,
+					__u64 seed, __u64 own)
+{
+	__u32 cell = period << spacing;
+	__u64 common = sample_grid__points(from, to, cell, seed);
+
+	if (!spacing)
+		return common;
+	return common + sample_grid__points(from, to, cell, own) * ((1ULL << spacing) - 1);
 }
 
 /*
@@ -76,4 +110,17 @@ static inline __u64 sample_grid__next(__u64 time, __u32 period, __u64 seed)
 	if (point >= time)
 		return point;
 	return (cell + 1) * period + sample_grid__offset(cell + 1, period, seed);
+}
+
+/* The first point at or after @time of a thread: of common and own ones, see above. */
+static inline __u64 sample_grid__next_of(__u64 time, __u32 period, __u8 spacing, __u64 seed,
+					 __u64 own)
+{
+	__u32 cell = period << spacing;
+	__u64 common = sample_grid__next(time, cell, seed), next;
+
+	if (!spacing)
+		return common;
+	next = sample_grid__next(time, cell, own);
+	return next < common ? next : common;
 }

@@ -57,7 +57,7 @@ void header__recording(const struct model *model, FILE *to)
 		 duration__text(model->period_ns, period),
 		 model->spacing ? "; for waits, when there were too many, up to one every " : "",
 		 model->spacing ? duration__text(model->period_ns << model->spacing, apart) : "",
-		 model->spacing ? " (see --wait-limit)" : "");
+		 model->spacing ? " and thread (see --wait-limit)" : "");
 	header__line(to, "mode", text);
 	if (host || kernel) {
 		snprintf(text, sizeof(text), "%s, Linux %s, %s, %s CPUs", host ? host : "?",

@@ -223,20 +223,25 @@ static struct site_judgement judge_site(const struct idle_waits *idle, const str
 	}
 }
 
+/* @latest, by site: what was at the roots of its waits last, where that is known. */
 static enum idle_reason judge_wait(const struct idle_waits *idle, uint32_t thread, size_t i,
-				   const struct site_judgement *judgements, size_t *found)
+				   const struct site_judgement *judgements, size_t *found,
+				   enum root_state *latest)
 {
 	uint32_t site = idle->sites.waits[thread][i].site;
 	enum idle_reason reason = judgements[site].reason;
+	enum root_state root;
 
 	if (!reason || reason == IDLE_KERNEL_THREAD)
 		return reason;
 	if (idle->sites.waits[thread][i].by_signal) /* after which the thread goes on */
 		return IDLE_NOT;
-	if (judgements[site].verdict == SITE_ROOT &&
-	    idle_root__is_busy(&idle->sites, judgements, thread, i, found))
-		return IDLE_NOT;
-	return reason;
+	if (judgements[site].verdict != SITE_ROOT)
+		return reason;
+	root = idle_root__state(&idle->sites, judgements, thread, i, found);
+	if (root)
+		latest[site] = root;
+	return latest[site] == ROOT_IDLE ? reason : IDLE_NOT;
 }
 
 /* In the order of time: what the threads at the ends of chains do is found in the cache then. */
@@ -244,6 +249,8 @@ static int judge_waits(struct idle_waits *idle, const struct site_judgement *jud
 {
 	const struct model *model = idle->model;
 	_cleanup_free_ size_t *found = calloc(model->threads.n, sizeof(*found));
+	_cleanup_free_ enum root_state *latest =
+		calloc(idle->sites.sites.n + 1, sizeof(*latest));
 	struct interval_windows windows;
 	struct interval_range range;
 	int err = interval_windows__make(model, &windows);
@@ -254,12 +261,13 @@ static int judge_waits(struct idle_waits *idle, const struct site_judgement *jud
 		if (!idle->reasons[t])
 			err = -ENOMEM;
 	}
-	if (!found)
+	if (!found || !latest)
 		err = -ENOMEM;
 	while (!err && interval_windows__next(&windows, &range))
 		for (size_t i = range.first; i < range.until; i++)
 			idle->reasons[range.thread][i] =
-				(uint8_t)judge_wait(idle, range.thread, i, judgements, found);
+				(uint8_t)judge_wait(idle, range.thread, i, judgements, found,
+						    latest);
 	interval_windows__free(&windows);
 	return err;
 }

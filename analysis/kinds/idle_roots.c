@@ -47,12 +47,14 @@ static bool is_busy_at(const struct wait_sites *sites, const struct site_judgeme
 	return false;
 }
 
-bool idle_root__is_busy(const struct wait_sites *sites, const struct site_judgement *judgements,
-			uint32_t thread, size_t interval, size_t *found)
+enum root_state idle_root__state(const struct wait_sites *sites,
+				 const struct site_judgement *judgements, uint32_t thread,
+				 size_t interval, size_t *found)
 {
 	const struct model *model = sites->model;
 	const struct model_interval *of = &model->threads.data[thread].intervals.data[interval];
 	uint32_t apart = (uint32_t)(model->period_ns << INTERVAL_SPACING(of->flags));
+	uint64_t end = of->t_out + of->blocked_ns;
 	int busy = 0, n = 0;
 
 	for (uint64_t i = 0; i < TIMES; i++) {
@@ -60,7 +62,7 @@ bool idle_root__is_busy(const struct wait_sites *sites, const struct site_judgem
 
 		if (!model->trace && apart)
 			time = sample_grid__next(time, apart, model->grid_seed);
-		if (time >= of->t_out + of->blocked_ns)
+		if (time >= end)
 			continue;
 		busy += is_busy_at(sites, judgements, thread, time, found);
 		n++;
@@ -69,9 +71,11 @@ bool idle_root__is_busy(const struct wait_sites *sites, const struct site_judgem
 	}
 	/* Its only sampling point may lie before all of these times. */
 	if (!n && !model->trace && apart) {
-		busy = is_busy_at(sites, judgements, thread,
-				  sample_grid__next(of->t_out, apart, model->grid_seed), found);
-		n = 1;
+		uint64_t time = sample_grid__next(of->t_out, apart, model->grid_seed);
+
+		if (time >= end)
+			return ROOT_UNKNOWN;
+		return is_busy_at(sites, judgements, thread, time, found) ? ROOT_BUSY : ROOT_IDLE;
 	}
-	return busy * 2 >= n;
+	return busy * 2 >= n ? ROOT_BUSY : ROOT_IDLE;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Estimates cascaded weights (wPerf, OSDI'18, section 4.2) from sampling points. All threads have
- * the same sampling points, and a wait that contains one is recorded: so the wait-for relation, a
+ * common sampling points, and a wait that contains one is recorded: so the wait-for relation, a
  * forest, is known at each point. The size of the tree below a wait, times the period, is what
  * each point adds to the wait's estimated weight.
  */

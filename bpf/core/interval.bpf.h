@@ -64,21 +64,36 @@ static __always_inline bool may_be_sampled(const struct thread_state *state, __u
 	return now > state->next_point || state->spacing != shift;
 }
 
+/* The periods that @state's thread's sampling points in [@from, @to) represent. */
+static __always_inline __u64 points_between(const struct thread_state *state, __u64 from, __u64 to,
+					    __u8 shift)
+{
+	return sample_grid__weight(from, to, settings.period_ns, shift, settings.grid_seed,
+				   sample_grid__own_seed(settings.grid_seed, state->thread));
+}
+
+/* count_points() of an interval that may have some. (Not inlined: it is long and rarely called.) */
+static __noinline void find_points(struct thread_state *state, __u64 wake, __u64 now, __u8 shift)
+{
+	__u64 own = sample_grid__own_seed(settings.grid_seed, state->thread);
+
+	state->blocked_points = points_between(state, state->since, wake, shift);
+	state->runq_points = points_between(state, wake, now, shift);
+	state->next_point =
+		sample_grid__next_of(now, settings.period_ns, shift, settings.grid_seed, own);
+	state->spacing = shift;
+}
+
 /* Sets the sampling points of the off-CPU interval that ends at @now. False: it has none. */
 static __always_inline bool count_points(struct thread_state *state, __u64 wake, __u64 now)
 {
 	__u8 shift = present_spacing();
-	__u32 apart = settings.period_ns << shift;
 
 	state->blocked_points = 0;
 	state->runq_points = 0;
 	if (!may_be_sampled(state, now, shift))
 		return false;
-	state->blocked_points = sample_grid__points(state->since, wake, apart, settings.grid_seed)
-				<< shift;
-	state->runq_points = sample_grid__points(wake, now, apart, settings.grid_seed) << shift;
-	state->next_point = sample_grid__next(now, apart, settings.grid_seed);
-	state->spacing = shift;
+	find_points(state, wake, now, shift);
 	return state->blocked_points || state->runq_points;
 }
 
@@ -121,7 +136,8 @@ static __always_inline bool end_interval(struct thread_state *state, __u64 now, 
 	state->t_out = state->since;
 	state->pending_wake = wake;
 	state->pending_class = state->class;
-	state->pending_flags = state->interval_flags | state->spacing << INTERVAL_SPACING_SHIFT;
+	state->pending_flags = state->interval_flags | state->spacing << INTERVAL_SPACING_SHIFT |
+			       (state->spacing ? INTERVAL_OWN_POINTS : 0);
 	return true;
 }
 

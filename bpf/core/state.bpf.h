@@ -41,7 +41,7 @@ struct thread_state {
 	__u8 run_state; /* enum run_state */
 	__u8 class;	/* of the off-CPU interval */
 	__u8 flags;
-	__u8 spacing; /* of the sampling points when next_point was computed */
+	__u8 spacing; /* of its sampling points when next_point was computed */
 	__u8 waker_context;
 
 	struct product_thread product;
@@ -120,7 +120,7 @@ struct {
 	__array(values, struct ring);
 } rings SEC(".maps");
 
-/* n, where sampling points of off-CPU intervals currently lie 2^n periods apart. */
+/* The spacing, at present: sampling points of off-CPU intervals lie 2^spacing periods apart. */
 static __always_inline __u8 present_spacing(void)
 {
 	return *(volatile __u8 *)&capture.spacing & INTERVAL_SPACING_MAX;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "collect/record/wait_throttle.h"
 
-#define SECOND	       1000000000ULL
-#define WINDOW_NS      50000000ULL
-#define POINTS	       6 /* in a window, at least: at one point, all threads may have a wait */
-#define MAX_SPACING_NS SECOND
+#define SECOND	  1000000000ULL
+#define WINDOW_NS 50000000ULL
+/*
+ * Common points in a window, at least: at one of them, all threads may have a wait. As many waits
+ * come because of threads' own points, at any time.
+ */
+#define POINTS	       3
+#define MAX_SPACING_NS (2 * SECOND)
 #define MAX_SPACING    15 /* INTERVAL_SPACING_MAX */
 
 void wait_throttle__start(struct wait_throttle *throttle, uint64_t per_period, uint64_t period_ns,
@@ -32,9 +36,13 @@ unsigned int wait_throttle__step(struct wait_throttle *throttle, uint64_t waits,
 	rate = throttle->waits * SECOND / window;
 	throttle->since = now;
 	throttle->waits = 0;
-	/* Doubling the spacing at best halves the waits; halving it at worst doubles them. */
-	for (; rate > throttle->limit && throttle->spacing < throttle->max_spacing; rate /= 2)
-		throttle->spacing++;
+	/*
+	 * Doubling the spacing at best halves the waits, but for the first time, when threads get
+	 * points of their own; halving it at worst doubles them.
+	 */
+	for (; rate > throttle->limit && throttle->spacing < throttle->max_spacing;
+	     throttle->spacing++)
+		rate /= throttle->spacing ? 2 : 1;
 	if (rate < throttle->limit / 3 && throttle->spacing)
 		throttle->spacing--;
 	return throttle->spacing;

@@ -2,9 +2,9 @@
 /*
  * Bounds the cost of recording waits. In a program with many threads that wait for long
  * (hackbench), every wait contains a sampling point: recording them all would be tracing. When more
- * waits arrive than the limit, the spacing of their sampling points is multiplied by a power of
- * two, and so is the weight of each point; when few arrive, it is halved again. Estimates stay
- * unbiased, and waits longer than two spacings are still all recorded.
+ * waits arrive than the limit, the spacing of sampling points is multiplied by a power of two; when
+ * few arrive, it is halved again. From the first step on, half of the points are each thread's own
+ * (abi/grid.h). Estimates stay unbiased, and waits longer than two spacings are still all recorded.
  */
 #pragma once
 
@@ -14,7 +14,7 @@ struct wait_throttle {
 	uint64_t limit; /* waits per second; 0: no limit */
 	uint64_t period_ns;
 	unsigned int max_spacing; /* the spacing is at most 2^max_spacing periods */
-	unsigned int spacing;	  /* at present, 2^spacing periods */
+	unsigned int spacing;	  /* at present: a wait's points lie 2^spacing periods apart */
 	uint64_t since;		  /* begin of the current window, ns */
 	uint64_t waits;		  /* that arrived within it */
 };

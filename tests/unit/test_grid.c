@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The sampling grid: what the whole tool's weights rest on. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -135,6 +136,66 @@ static void the_next_point(void **state)
 	}
 }
 
+/* The points of a thread are those common to all, and its own: of two threads, others. */
+static void the_next_point_of_a_thread(void **state)
+{
+	for (int i = 0; i < 100000; i++) {
+		uint64_t at = next_random() >> 20, seed = next_random();
+		uint64_t own = sample_grid__own_seed(seed, (uint32_t)next_random() >> 12);
+		uint8_t spacing = next_random() % 11;
+		uint64_t next = sample_grid__next_of(at, PERIOD, spacing, seed, own);
+
+		assert_true(next >= at);
+		assert_int_equal(sample_grid__weight(at, next, PERIOD, spacing, seed, own), 0);
+		assert_true(sample_grid__weight(at, next + 1, PERIOD, spacing, seed, own) > 0);
+	}
+}
+
+/* Each cell represents as many periods as it is long, with one point of each kind. */
+static void points_represent_all_periods(void **state)
+{
+	for (uint8_t spacing = 0; spacing < 11; spacing++)
+		for (uint64_t cell = 1; cell < 1000; cell++)
+			assert_int_equal(sample_grid__weight(cell * (PERIOD << spacing),
+							     (cell + 1) * (PERIOD << spacing),
+							     PERIOD, spacing, 7,
+							     sample_grid__own_seed(7, 5)),
+					 1 << spacing);
+}
+
+/*
+ * Thousands of threads in the same state for @part of each @cycle ns, all at the same time, for
+ * @cycles: how far the sampled time is from the true one, in standard errors of independent
+ * samples.
+ */
+static double error_of_a_crowd(double part, uint64_t cycle, uint64_t cycles, uint8_t spacing,
+			       uint64_t seed)
+{
+	const uint32_t threads = 8000;
+	double found = 0, truth = (double)threads * part * (double)(cycle * cycles) / PERIOD;
+
+	for (uint32_t thread = 1; thread <= threads; thread++) {
+		uint64_t own = sample_grid__own_seed(seed, thread);
+
+		for (uint64_t i = 1; i <= cycles; i++)
+			found += (double)sample_grid__weight(
+				i * cycle, i * cycle + (uint64_t)(part * (double)cycle), PERIOD,
+				spacing, seed, own);
+	}
+	return (found - truth) / sqrt(truth * (double)(1 << spacing));
+}
+
+static void a_crowd_that_does_the_same_is_seen(void **state)
+{
+	static const double parts[] = {0.01, 0.04, 0.13, 0.3, 0.52};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		for (uint64_t seed = 1; seed <= 4; seed++)
+			for (uint8_t spacing = 6; spacing <= 10; spacing++)
+				assert_true(fabs(error_of_a_crowd(parts[i], 400 * PERIOD, 10,
+								  spacing, seed)) < 4.9);
+}
+
 static void late_ticks(void **state)
 {
 	/* In time; late by less than a period, and by more; while the run lasted, or began later.
@@ -166,6 +227,9 @@ int main(void)
 		cmocka_unit_test(threads_are_not_in_lockstep),
 		cmocka_unit_test(other_periods),
 		cmocka_unit_test(the_next_point),
+		cmocka_unit_test(the_next_point_of_a_thread),
+		cmocka_unit_test(points_represent_all_periods),
+		cmocka_unit_test(a_crowd_that_does_the_same_is_seen),
 		cmocka_unit_test(late_ticks),
 	};
 

@@ -13,12 +13,16 @@
 
 #define MS 1000000ULL
 
-/* @threads threads whose waits all last @wait_ms: how many hold a point, per second. */
+/*
+ * @threads threads whose waits all last @wait_ms: how many hold a point, per second, at most. With
+ * a spacing, each cell has two.
+ */
 static uint64_t waits_per_second(uint64_t threads, uint64_t wait_ms, unsigned int spacing)
 {
-	uint64_t apart = 1ULL << spacing; /* ms */
+	uint64_t points = spacing ? 2 : 1, apart = 1ULL << spacing; /* ms */
 
-	return threads * 1000 / (wait_ms > apart ? wait_ms : apart);
+	return wait_ms * points > apart ? threads * 1000 / wait_ms
+					: threads * points * 1000 / apart;
 }
 
 /* Runs the program for @ms, looking every 60 ms; returns the spacing at the end. */
@@ -74,8 +78,8 @@ static void the_spacing_settles(void **state)
 }
 
 /*
- * All threads have the same sampling points, so their waits come at once: what it sees
- * between two points says nothing. (It once moved them together then, and apart again.)
+ * All threads have the same common points, so their waits come at once: what it sees between two
+ * points says nothing. (It once moved them together then, and apart again.)
  */
 static void waits_may_come_all_at_once(void **state)
 {
@@ -89,13 +93,16 @@ static void waits_may_come_all_at_once(void **state)
 		uint64_t apart = MS << throttle.spacing, before = now / apart;
 
 		now += 55 * MS;
-		wait_throttle__step(&throttle, threads * (now / apart - before), now);
+		wait_throttle__step(&throttle,
+				    threads * (now / apart - before) +
+					    (throttle.spacing ? threads * 55 * MS / apart : 0),
+				    now);
 		if (i == 100)
 			settled = throttle.spacing;
 		if (i > 100)
 			assert_int_equal(throttle.spacing, settled);
 	}
-	assert_int_equal(settled, 7);
+	assert_int_equal(settled, 8);
 }
 
 static void it_comes_back_when_there_are_few(void **state)
@@ -115,10 +122,10 @@ static void no_limit_and_no_end(void **state)
 
 	wait_throttle__start(&throttle, 0, MS, 2, now);
 	assert_int_equal(run(&throttle, &now, 1000, 1000000, 1), 0);
-	/* Never further apart than a second: 512 ms here, not at all with a period of 1 s. */
+	/* Never further apart than two seconds: 1024 ms here; with a period of 1.5 s not at all. */
 	wait_throttle__start(&throttle, 1, MS, 1, now);
-	assert_int_equal(run(&throttle, &now, 5000, 1000000000, 1), 9);
-	wait_throttle__start(&throttle, 1, 1000 * MS, 1, now);
+	assert_int_equal(run(&throttle, &now, 5000, 1000000000, 1), 10);
+	wait_throttle__start(&throttle, 1, 1500 * MS, 1, now);
 	assert_int_equal(run(&throttle, &now, 5000, 1000000000, 1), 0);
 	/* The shortest period. */
 	wait_throttle__start(&throttle, 1, MS / 100, 1, now);
