@@ -40,6 +40,14 @@ static bool invoking_user(uid_t *uid, gid_t *gid)
 	return true;
 }
 
+bool invoking_user__is(uid_t uid)
+{
+	uid_t invoking;
+	gid_t gid;
+
+	return invoking_user(&invoking, &gid) && invoking == uid;
+}
+
 int invoking_user__chown(int fd)
 {
 	uid_t uid;

@@ -2,6 +2,12 @@
 /* Files that dwell creates under sudo or pkexec belong to the user who invoked it, not to root. */
 #pragma once
 
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Whether @uid is the user who invoked dwell by sudo or pkexec. */
+bool invoking_user__is(uid_t uid);
+
 /*
  * Gives the file open at @fd, which the caller has just created, to the user and group in the
  * variables that sudo and pkexec set. Does nothing when dwell does not run as root or was not

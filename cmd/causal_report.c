@@ -54,23 +54,16 @@ static const struct option_row rows[] = {
 static int export_to(const struct causal_profile *profile, const char *input, const char *path,
 		     int (*print)(const struct causal_profile *profile, FILE *to))
 {
-	_cleanup_fclose_ FILE *file = NULL;
-	FILE *to = stdout;
+	struct output_file file;
 	int err;
 
-	if (strcmp(path, "-") != 0) {
-		if (output_file__is(path, input))
-			return error__set(-EINVAL, "%s is the profile itself: name another file",
-					  path);
-		file = fopen(path, "we");
-		if (!file)
-			return error__errno(-errno, "cannot write to %s", path);
-		to = file;
-	}
-	err = print(profile, to);
-	if (!err && (fflush(to) || ferror(to)))
-		err = errno == EPIPE ? 0 : -errno;
-	return err ? error__errno(err, "cannot write to %s", path) : 0;
+	if (output_file__is(path, input))
+		return error__set(-EINVAL, "%s is the profile itself: name another file", path);
+	err = output_file__open(&file, path);
+	if (err)
+		return err;
+	err = output_file__close(&file, print(profile, file.to));
+	return err == -EPIPE ? 0 : err;
 }
 
 static int terminal_width(void)

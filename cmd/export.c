@@ -86,6 +86,13 @@ static char *default_output(const struct export_options *options)
 	return name;
 }
 
+static int reject_stream(const struct export_format *format, const char *path)
+{
+	error__set(-EINVAL, "%s can only be written to a file, and %s is none", format->name, path);
+	error__hint("Name one: -o FILE");
+	return -EINVAL;
+}
+
 static int write_output(const struct export_options *options, const struct export *export,
 			const char *path)
 {
@@ -93,11 +100,14 @@ static int write_output(const struct export_options *options, const struct expor
 	struct output_file file;
 	int err;
 
-	err = format->write_file ? output_file__begin(&file, path) : output_file__open(&file, path);
+	err = output_file__open(&file, path);
 	if (err)
 		return err;
-	err = format->write_file ? format->write_file(export, file.partial)
-				 : format->write(export, file.to);
+	if (!format->write_file)
+		err = format->write(export, file.to);
+	else
+		err = file.whole ? format->write_file(export, file.file.fd, path)
+				 : reject_stream(format, path);
 	err = output_file__close(&file, err);
 	if (!err && strcmp(path, "-") != 0)
 		fprintf(stderr, "dwell: wrote %s\n", path);
@@ -180,11 +190,8 @@ static int check_output(const struct export_options *options, const char *path)
 {
 	if (output_file__is(path, view__path(&options->view)))
 		return error__set(-EINVAL, "%s is the recording itself: name another file", path);
-	if (options->format->write_file && !output_file__is_whole(path)) {
-		error__set(-EINVAL, "%s can only be written to a file", options->format->name);
-		error__hint("Name one: -o FILE");
-		return -EINVAL;
-	}
+	if (options->format->write_file && !strcmp(path, "-"))
+		return reject_stream(options->format, "standard output");
 	return 0;
 }
 

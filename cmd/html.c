@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <errno.h>
+#include <grp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -112,7 +113,7 @@ static void become_invoking_user(void)
 
 	if (geteuid() || !uid || !gid)
 		return;
-	if (setgid((gid_t)atoi(gid)) || setuid((uid_t)atoi(uid)))
+	if (setgroups(0, NULL) || setgid((gid_t)atoi(gid)) || setuid((uid_t)atoi(uid)))
 		_exit(127);
 }
 

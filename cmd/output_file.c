@@ -10,84 +10,106 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
-#include "base/invoking_user.h"
 
 /* What is removed if a signal ends dwell. One file is written at a time. */
-static const char *volatile unfinished;
+static const struct new_file *volatile unfinished;
 
 static void on_signal(int number)
 {
-	const char *path = unfinished;
+	const struct new_file *file = unfinished;
 
-	if (path)
-		unlink(path);
+	if (file && *file->temporary)
+		unlinkat(file->directory, file->temporary, 0);
 	signal(number, SIG_DFL);
 	raise(number);
 }
 
 /* Signals that were ignored stay so. */
-static void remove_on_signal(const char *path)
+static void remove_on_signal(const struct new_file *file)
 {
 	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 
-	unfinished = path;
+	unfinished = file;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
 		if (signal(numbers[i], on_signal) == SIG_IGN)
 			signal(numbers[i], SIG_IGN);
 }
 
-bool output_file__is_whole(const char *path)
+/* The descriptor of dwell that @path is a name of; -1: none. */
+static int own_descriptor(const char *path)
+{
+	static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+
+	if (!strcmp(path, "-") || !strcmp(path, "/dev/stdout"))
+		return STDOUT_FILENO;
+	if (!strcmp(path, "/dev/stderr"))
+		return STDERR_FILENO;
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		const char *number = path + strlen(folders[i]);
+		unsigned long fd;
+		char *end;
+
+		if (strncmp(path, folders[i], strlen(folders[i])) != 0 || !*number)
+			continue;
+		fd = strtoul(number, &end, 10);
+		if (!*end && fd <= INT_MAX)
+			return (int)fd;
+	}
+	return -1;
+}
+
+/* A stream that writes to a duplicate of @fd. */
+static int open_stream(struct output_file *file, int fd)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+	file->to = copy < 0 ? NULL : fdopen(copy, "we");
+	if (file->to)
+		return 0;
+	if (copy >= 0)
+		close(copy);
+	return error__errno(-errno, "cannot create '%s'", file->path);
+}
+
+static int open_place(struct output_file *file)
 {
 	struct stat there;
+	int fd, err = new_file__find(file->path, &file->file, &there);
 
-	return strcmp(path, "-") != 0 && (stat(path, &there) || S_ISREG(there.st_mode));
-}
-
-int output_file__begin(struct output_file *file, const char *path)
-{
-	*file = (struct output_file){.path = path};
-	if (!output_file__is_whole(path))
-		return 0;
-	if (asprintf(&file->partial, "%s.partial", path) < 0) {
-		file->partial = NULL;
-		return -ENOMEM;
-	}
-	if (unlink(file->partial) && errno != ENOENT) {
-		int err = error__errno(-errno, "cannot create '%s'", path);
-
-		free(file->partial);
+	if (err)
+		return err;
+	file->whole = !there.st_mode || S_ISREG(there.st_mode) || S_ISLNK(there.st_mode);
+	if (!file->whole) {
+		err = new_file__open_device(&file->file, file->path, &fd);
+		if (err)
+			return err;
+		err = open_stream(file, fd);
+		close(fd);
 		return err;
 	}
-	remove_on_signal(file->partial);
-	return 0;
-}
-
-/* What a recording has is for its user alone, as the recording itself is. */
-static void make_private(int fd)
-{
-	fchmod(fd, 0600);
-	invoking_user__chown(fd);
+	remove_on_signal(&file->file);
+	err = new_file__create(&file->file);
+	if (err)
+		return error__errno(err, "cannot create '%s'", file->path);
+	return open_stream(file, file->file.fd);
 }
 
 int output_file__open(struct output_file *file, const char *path)
 {
-	int err = output_file__begin(file, path);
+	int err, own = own_descriptor(path);
 
-	if (err)
-		return err;
-	if (!strcmp(path, "-"))
+	*file = (struct output_file){.path = path, .file = NEW_FILE_NONE};
+	if (own == STDOUT_FILENO) {
 		file->to = stdout;
-	else
-		file->to = fopen(file->partial ? file->partial : path, "we");
-	if (file->to) {
-		if (file->partial)
-			make_private(fileno(file->to));
 		return 0;
 	}
-	err = error__errno(-errno, "cannot create '%s'", path);
-	unfinished = NULL;
-	free(file->partial);
+	err = own >= 0 ? open_stream(file, own) : open_place(file);
+	if (err) {
+		unfinished = NULL;
+		new_file__free(&file->file);
+	}
 	return err;
 }
 
@@ -112,25 +134,18 @@ static int close_stream(struct output_file *file)
 
 int output_file__close(struct output_file *file, int err)
 {
-	int written = file->to ? close_stream(file) : 0;
+	int written = close_stream(file);
 
 	/* A full disk is the reason for what a writer could not do. */
 	if (written && (!err || err == -EIO))
 		err = error__errno(written, "cannot write '%s'", file->path);
-	if (!err && file->partial && !file->to) {
-		int fd = open(file->partial, O_RDONLY | O_CLOEXEC);
-
-		if (fd >= 0) {
-			make_private(fd);
-			close(fd);
-		}
+	if (!err && file->whole) {
+		err = new_file__take_place(&file->file, NULL);
+		if (err)
+			error__errno(err, "cannot create '%s'", file->path);
 	}
-	if (!err && file->partial && rename(file->partial, file->path))
-		err = error__errno(-errno, "cannot create '%s'", file->path);
-	if (err && file->partial)
-		unlink(file->partial);
 	unfinished = NULL;
-	free(file->partial);
+	new_file__free(&file->file);
 	return err;
 }
 

@@ -115,7 +115,7 @@ static const struct option_row record_rows[] = {
 	OPTION_GROUP("How to record"),
 	OPTION_TEXT("output", 'o', "FILE", struct record_options, output,
 		    "write the recording to FILE (default: dwell.data); an existing one is kept as "
-		    "FILE.old"),
+		    "FILE.old when the new one has its first sample"),
 	OPTION_NUMBER("period", 'c', "US", struct record_options, period_us,
 		      "sampling period in microseconds, 10 to 1000000 (default: 1000)"),
 	OPTION_NUMBER("frequency", 'F', "HZ", struct record_options, hz,
@@ -332,14 +332,14 @@ static void print_tables(const struct unwind_tables_stats *stats)
 }
 
 static void print_summary(const struct record_options *options,
-			  const struct recorder_progress *progress, bool terminal)
+			  const struct recorder_progress *progress, bool terminal, bool recorded)
 {
 	if (terminal)
 		fprintf(stderr, "\r\033[K");
 	if (terminal || options->verbose) {
 		fprintf(stderr, "dwell: recorded ");
 		print_progress(progress);
-		fprintf(stderr, " in %s\n", options->output);
+		fprintf(stderr, recorded ? " in %s\n" : "\n", options->output);
 		if (options->verbose)
 			print_tables(&progress->unwinder.tables);
 	} else if (progress->lost) {
@@ -347,6 +347,15 @@ static void print_summary(const struct record_options *options,
 	}
 	if (progress->lost)
 		fprintf(stderr, "  Use a larger buffer (-m) or a longer period (-c).\n");
+}
+
+/* There is a file, and no sample that could replace it. */
+static void print_no_samples(const struct record_options *options)
+{
+	fprintf(stderr,
+		"dwell: nothing was sampled: %s is left as it was, and has an earlier recording\n"
+		"  Record for longer, or with a shorter period (-c).\n",
+		options->output);
 }
 
 static void print_missing_requests(const struct record_options *options,
@@ -393,15 +402,17 @@ static int record(const struct record_options *options, struct progress_line *di
 	status = recorder__command_status(recorder, &exec_error);
 	if (exec_error)
 		return exec_error == ENOENT ? 127 : 126;
-	*recorded = !finish_err;
-	if (!finish_err && !options->no_symbols)
+	*recorded = !finish_err && recorder__file(recorder) >= 0;
+	if (*recorded && !options->no_symbols)
 		record_names__embed(recorder, options->output, options->verbose);
-	print_summary(options, &progress, display->terminal);
+	print_summary(options, &progress, display->terminal, *recorded);
+	if (!finish_err && !*recorded)
+		print_no_samples(options);
 	if (!finish_err)
 		print_missing_functions(options, recorder);
 	if (!finish_err)
 		print_missing_requests(options, recorder);
-	if (err || finish_err)
+	if (err || finish_err || (!*recorded && status < 0))
 		return EXIT_FAILED;
 	return status >= 0 ? child__exit_status(status) : EXIT_FINE;
 }

@@ -50,7 +50,7 @@ void record_names__embed(struct recorder *recorder, const char *path, bool verbo
 		.context = &naming,
 	};
 	uint64_t resolved = 0;
-	int err = embed_symbols(path, &embed_options, &resolved);
+	int err = embed_symbols(recorder__file(recorder), path, &embed_options, &resolved);
 
 	if (err) {
 		fprintf(stderr, "dwell: the recording is complete, but has no symbols:\n");

@@ -43,7 +43,7 @@ static void number_kernel_dso(struct model *model, struct recording_writer *writ
 	}
 }
 
-int embed_symbols(const char *path, const struct embed_options *options, uint64_t *resolved)
+int embed_symbols(int fd, const char *path, const struct embed_options *options, uint64_t *resolved)
 {
 	const struct model_options load = {.distinct_stacks = true};
 	const struct model_symbolize_options symbolize = {
@@ -58,10 +58,10 @@ int embed_symbols(const char *path, const struct embed_options *options, uint64_
 	_cleanup_model_ struct model *model = NULL;
 	struct recording_writer *writer = NULL;
 	uint64_t named = 0;
-	int closed, err = model__load(path, &load, &model);
+	int closed, err = model__load_fd(fd, path, &load, &model);
 
 	err = err ? err : model__symbolize(model, &symbolize);
-	err = err ? err : recording_writer__append(path, &writer);
+	err = err ? err : recording_writer__append_fd(fd, path, &writer);
 	if (err)
 		return err;
 	number_kernel_dso(model, writer);

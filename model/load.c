@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -89,15 +90,14 @@ static int load_reader(struct model_loader *loader, struct recording_reader *rea
 	return err ? err : model__diagnose(loader->model);
 }
 
-int model__load(const char *path, const struct model_options *options, struct model **out)
+/* Owns @reader. */
+static int load(struct recording_reader *reader, const struct model_options *options,
+		struct model **out)
 {
-	_cleanup_model_ struct model *model = NULL;
-	struct recording_reader *reader = NULL;
 	struct model_loader loader = {.options = options, .first_time = UINT64_MAX};
-	int err = recording_reader__open(path, &reader);
+	_cleanup_model_ struct model *model = NULL;
+	int err;
 
-	if (err)
-		return err;
 	model = calloc(1, sizeof(*model));
 	loader.model = model;
 	err = model ? load_reader(&loader, reader) : -ENOMEM;
@@ -107,4 +107,23 @@ int model__load(const char *path, const struct model_options *options, struct mo
 		return err;
 	*out = TAKE_PTR(model);
 	return 0;
+}
+
+int model__load(const char *path, const struct model_options *options, struct model **out)
+{
+	struct recording_reader *reader = NULL;
+	int err = recording_reader__open(path, &reader);
+
+	return err ? err : load(reader, options, out);
+}
+
+int model__load_fd(int fd, const char *path, const struct model_options *options,
+		   struct model **out)
+{
+	struct recording_reader *reader = NULL;
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	int err = copy < 0 ? error__errno(-errno, "cannot read %s", path)
+			   : recording_reader__open_fd(copy, path, &reader);
+
+	return err ? err : load(reader, options, out);
 }

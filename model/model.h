@@ -379,6 +379,10 @@ struct model_options {
  * of recording_reader__open() and recording_reader__next().
  */
 int model__load(const char *path, const struct model_options *options, struct model **out);
+
+/* The same of the open file @fd, which stays the caller's; @path is its name in messages. */
+int model__load_fd(int fd, const char *path, const struct model_options *options,
+		   struct model **out);
 void model__free(struct model *model);
 
 struct model_symbolize_options {

@@ -14,9 +14,6 @@
 /* As recording_reader__open(), for fuzzing. @data must outlive the reader. */
 int recording_reader__open_memory(const void *data, size_t size, struct recording_reader **out);
 
-/* As recording_reader__open(), for an open file; owns @fd from now on, also on errors. */
-int recording_reader__open_fd(int fd, const char *path, struct recording_reader **out);
-
 /* Faults found in the file, for recording_reader__warning(). */
 struct reader_faults {
 	bool header;	    /* the file header's checksum is wrong */

@@ -391,10 +391,13 @@ struct recording_writer;
  * A writer is not thread-safe. Programs that write recordings should ignore SIGXFSZ, to get
  * -EFBIG at the file size limit instead of being killed.
  *
- * Creates @path, readable by its owner only, and writes the file header. An existing file is
- * renamed to PATH.old first, as perf does. Character devices such as /dev/null are written to.
- * Errors, recorded with error__set(): -errno of open or write, -EISDIR, -ELOOP (a symbolic
- * link: another user may have made it), -EINVAL (a pipe or block device).
+ * Creates a file, readable by its owner only, and writes the file header. It has the name @path
+ * from the first chunk on that holds a sample (or an interval or call): an existing file is renamed
+ * to PATH.old then, as perf does. Without any, it gets the name at the end, if there is no file, or
+ * an empty one. Character devices such as /dev/null are written to.
+ * Errors, recorded with error__set(): -errno of open or write, -EISDIR, -ELOOP (a symbolic link,
+ * or one on the way that another user can choose: base/safe_directory.h), -EPERM (a device that
+ * another user can have made), -EINVAL (a pipe or block device).
  */
 int recording_writer__create(const char *path, struct recording_writer **out);
 
@@ -407,6 +410,9 @@ int recording_writer__create(const char *path, struct recording_writer **out);
  * recording_reader__open(), -EBUSY (it is still being written) and -EINVAL (damaged).
  */
 int recording_writer__append(const char *path, struct recording_writer **out);
+
+/* The same of the open file @fd, which stays the caller's; @path is its name in messages. */
+int recording_writer__append_fd(int fd, const char *path, struct recording_writer **out);
 
 /*
  * The number of @text, which is written if it is new; 0 for "" and NULL. Longer strings are cut
@@ -455,6 +461,19 @@ uint64_t recording_writer__size(const struct recording_writer *writer);
  */
 int recording_writer__close(struct recording_writer *writer);
 
+/*
+ * The same, of a writer that is not NULL. *@fd: the complete file, for reading and to append to, the
+ * caller's; -1 on errors, and if the file did not take the place of one that was there, as it has
+ * no sample.
+ */
+int recording_writer__finish(struct recording_writer *writer, int *fd);
+
+/*
+ * Frees @writer (NULL: nothing) without completing the file: one that does not have its name yet is
+ * removed.
+ */
+void recording_writer__discard(struct recording_writer *writer);
+
 struct recording_reader;
 
 /*
@@ -463,6 +482,9 @@ struct recording_reader;
  * newer major version), -ENODATA (empty, or cut in the file header).
  */
 int recording_reader__open(const char *path, struct recording_reader **out);
+
+/* The same of an open file; owns @fd from now on, also on errors. */
+int recording_reader__open_fd(int fd, const char *path, struct recording_reader **out);
 
 /*
  * Reads the next record. Returns 1, 0 at the end, -ENOMEM or -EIO. Strings, stacks, DSOs and

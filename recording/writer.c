@@ -11,7 +11,6 @@
 #include <zstd.h>
 
 #include "base/error.h"
-#include "base/invoking_user.h"
 
 DEFINE_CLEANUP(struct recording_writer *, writer__free)
 
@@ -23,6 +22,7 @@ int writer__new(const char *path, struct recording_writer **out)
 	if (!writer)
 		return error__errno(-ENOMEM, "cannot write %s", path);
 	writer->fd = -1;
+	writer->file = NEW_FILE_NONE;
 	writer->path = strdup(path);
 	writer->zstd = ZSTD_createCCtx();
 	if (!writer->path || !writer->zstd)
@@ -34,6 +34,7 @@ int writer__new(const char *path, struct recording_writer **out)
 void writer__free(struct recording_writer *writer)
 {
 	closep(&writer->fd);
+	new_file__free(&writer->file);
 	free(writer->path);
 	free(writer->out);
 	ZSTD_freeCCtx(writer->zstd);
@@ -50,17 +51,18 @@ void writer__free(struct recording_writer *writer)
 /* Returns the writer's error, if any, with its message and hint recorded. */
 static int report_error(const struct recording_writer *writer)
 {
+	const char *before = writer->waiting ? "" : "What was recorded before is readable.\n";
+
 	if (!writer->error)
 		return 0;
 	error__errno(writer->error, "cannot write %s", writer->path);
 	switch (writer->error) {
 	case -ENOSPC:
 	case -EDQUOT:
-		error__hint("What was recorded before is readable. Make room, or write to another\n"
-			    "disk: -o FILE");
+		error__hint("%sMake room, or write to another disk: -o FILE", before);
 		break;
 	case -EFBIG:
-		error__hint("What was recorded before is readable. Raise the limit: ulimit -f");
+		error__hint("%sRaise the limit: ulimit -f", before);
 		break;
 	default:
 		break;
@@ -94,89 +96,71 @@ static int refuse_file_type(const char *path, mode_t mode)
 	return -EINVAL;
 }
 
-/*
- * Renames an existing file @path to @old. Character devices (/dev/null) are kept, and *@device is
- * set; symbolic links are refused, as another user may have made them. Returns 1 if a file was
- * renamed, 0, or -errno.
- */
-static int move_old_file(const char *path, const char *old, bool *device)
+/* Creates the file, without its name. Character devices (/dev/null) are opened. */
+static int create_file(struct recording_writer *writer)
 {
-	struct stat st;
+	const char *path = writer->path;
+	struct stat there;
+	int err = new_file__find(path, &writer->file, &there);
 
-	*device = false;
-	if (lstat(path, &st)) {
-		if (errno == ENOENT)
-			return 0;
-		return error__errno(-errno, "cannot write %s", path);
+	if (err)
+		return err;
+	if (S_ISCHR(there.st_mode))
+		return new_file__open_device(&writer->file, path, &writer->fd);
+	if (there.st_mode && !S_ISREG(there.st_mode))
+		return refuse_file_type(path, there.st_mode);
+	err = new_file__create(&writer->file);
+	if (!err) {
+		writer->fd = fcntl(writer->file.fd, F_DUPFD_CLOEXEC, 3);
+		err = writer->fd < 0 ? -errno : 0;
 	}
-	*device = S_ISCHR(st.st_mode);
-	if (*device)
+	writer->waiting = !err;
+	if (!err)
 		return 0;
-	if (!S_ISREG(st.st_mode))
-		return refuse_file_type(path, st.st_mode);
-	if (rename(path, old))
-		return error__errno(-errno, "cannot rename %s to %s", path, old);
-	return 1;
-}
-
-/* Instead of @path, which could not be written, the file @old that was there is put back. */
-static void put_back(const char *path, const char *old)
-{
-	if (rename(old, path))
-		error__hint("The recording that was there is %s now.", old);
-}
-
-/* *@moved: the file that was there is @old now. */
-static int create_file(const char *path, const char *old, int *moved)
-{
-	bool device;
-	int fd, err;
-
-	*moved = move_old_file(path, old, &device);
-	if (*moved < 0)
-		return *moved;
-	/* Recordings contain command lines and paths: readable by the owner only. */
-	fd = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | (device ? 0 : O_CREAT | O_EXCL), 0600);
-	if (fd >= 0 && !device)
-		(void)invoking_user__chown(fd); /* root can read it in any case */
-	if (fd >= 0)
-		return fd;
-	err = error__errno(-errno, "cannot create %s", path);
+	error__errno(err, "cannot create %s", path);
 	error__hint("Write to another place: -o FILE");
-	if (*moved)
-		put_back(path, old);
 	return err;
+}
+
+/* Gives the file its name; one that had it is kept as PATH.old. */
+static int take_place(struct recording_writer *writer)
+{
+	int err = new_file__take_place(&writer->file, ".old");
+
+	if (err)
+		return err;
+	writer->waiting = false;
+	new_file__free(&writer->file);
+	return 0;
 }
 
 int recording_writer__create(const char *path, struct recording_writer **out)
 {
 	_cleanup_(writer__freep) struct recording_writer *writer = NULL;
-	_cleanup_free_ char *old = NULL;
-	int moved, err;
+	int err;
 
 	err = writer__new(path, &writer);
 	if (err)
 		return err;
-	if (asprintf(&old, "%s.old", path) < 0) {
-		old = NULL;
-		return error__errno(-ENOMEM, "cannot write %s", path);
-	}
 	// NOLINTNEXTLINE(*NullDereference): set by writer__new()
-	writer->fd = create_file(path, old, &moved);
-	if (writer->fd < 0)
-		return writer->fd;
+	err = create_file(writer);
+	if (err)
+		return err;
 	/* Tells recording_writer__append() that it is being written. Not all file systems can. */
 	(void)flock(writer->fd, LOCK_EX | LOCK_NB);
 	err = writer__write_header(writer);
 	if (err) {
 		writer__fail(writer, err);
-		err = report_error(writer);
-		if (moved)
-			put_back(path, old);
-		return err;
+		return report_error(writer);
 	}
 	*out = TAKE_PTR(writer);
 	return 0;
+}
+
+/* Whether a view can show something if there is a record of this type. */
+static bool is_sample(uint8_t type)
+{
+	return type == RECORD_SAMPLE || type == RECORD_INTERVAL || type == RECORD_CALL;
 }
 
 int recording_writer__put(struct recording_writer *writer, const struct record *record)
@@ -188,6 +172,7 @@ int recording_writer__put(struct recording_writer *writer, const struct record *
 	if (!layout__of(record->type) ||
 	    (record->type >= RECORD_STRING && record->type <= RECORD_OBJECT))
 		return error__set(-EINVAL, "a record of type %d cannot be put", record->type);
+	writer->has_sample |= is_sample(record->type);
 	err = encoder__put(&writer->encoder, record);
 	if (err) {
 		writer__fail(writer, err);
@@ -224,6 +209,8 @@ int recording_writer__flush(struct recording_writer *writer)
 
 	if (!writer->error && writer->encoder.records) {
 		err = writer__write_chunk(writer);
+		if (!err && writer->waiting && writer->has_sample)
+			err = take_place(writer);
 		if (err)
 			writer__fail(writer, err);
 	}
@@ -235,22 +222,54 @@ uint64_t recording_writer__size(const struct recording_writer *writer)
 	return writer->offset;
 }
 
-int recording_writer__close(struct recording_writer *writer)
+/* Writes what is not in the file yet. */
+static void complete(struct recording_writer *writer)
 {
-	int err;
+	int err = 0;
 
-	if (!writer)
-		return 0;
 	recording_writer__flush(writer);
-	if (!writer->error && !writer->untouched) {
+	if (!writer->error && !writer->untouched)
 		err = writer__write_end(writer);
-		if (err)
-			writer__fail(writer, err);
-	}
+	if (!err && !writer->error && writer->waiting && new_file__place_is_free(&writer->file))
+		err = take_place(writer);
+	if (err)
+		writer__fail(writer, err);
+}
+
+int recording_writer__finish(struct recording_writer *writer, int *fd)
+{
+	int err, copy;
+
+	*fd = -1;
+	complete(writer);
+	copy = writer->error || writer->waiting ? -1 : fcntl(writer->fd, F_DUPFD_CLOEXEC, 3);
+	if (copy < 0 && !writer->error && !writer->waiting)
+		writer->error = -errno;
 	/* Some file systems report a full disk only here. */
 	if (close(TAKE_FD(writer->fd)) && !writer->error)
 		writer->error = -errno;
 	err = report_error(writer);
+	if (err)
+		closep(&copy);
+	else
+		*fd = copy;
 	writer__free(writer);
 	return err;
+}
+
+int recording_writer__close(struct recording_writer *writer)
+{
+	int fd, err;
+
+	if (!writer)
+		return 0;
+	err = recording_writer__finish(writer, &fd);
+	closep(&fd);
+	return err;
+}
+
+void recording_writer__discard(struct recording_writer *writer)
+{
+	if (writer)
+		writer__free(writer);
 }

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "base/new_file.h"
 #include "recording/codec.h"
 #include "recording/format.h"
 #include "recording/recording.h"
@@ -23,6 +24,9 @@ struct intern_table {
 struct recording_writer {
 	int fd; /* locked with flock() while it is written */
 	char *path;
+	struct new_file file; /* while @waiting; it has the same open file as @fd */
+	bool waiting;	      /* the file has no name before it has a sample */
+	bool has_sample;      /* in a record that was put */
 	int error; /* the first one; then nothing more is written */
 
 	uint64_t offset;		  /* end of the last whole chunk */

@@ -103,13 +103,9 @@ static void append_continue(struct recording_writer *writer, struct recording_re
 
 static int append_open(const char *path)
 {
-	_cleanup_close_ int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
 
-	if (fd < 0)
-		return -errno;
-	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
-		return error__set(-EBUSY, "cannot add to %s: it is still being written", path);
-	return TAKE_FD(fd);
+	return fd < 0 ? -errno : fd;
 }
 
 /* Prefers the reader's error message for why @path cannot be opened. */
@@ -118,8 +114,6 @@ static int append_open_error(const char *path, int err)
 	_cleanup_(recording_reader__closep) struct recording_reader *reader = NULL;
 	int reading;
 
-	if (err == -EBUSY)
-		return err;
 	reading = recording_reader__open(path, &reader);
 	if (reading)
 		return reading;
@@ -130,6 +124,13 @@ static int append_open_error(const char *path, int err)
 
 int recording_writer__append(const char *path, struct recording_writer **out)
 {
+	_cleanup_close_ int fd = append_open(path);
+
+	return fd < 0 ? append_open_error(path, fd) : recording_writer__append_fd(fd, path, out);
+}
+
+int recording_writer__append_fd(int file, const char *path, struct recording_writer **out)
+{
 	_cleanup_(writer__freep) struct recording_writer *writer = NULL;
 	_cleanup_(recording_reader__closep) struct recording_reader *reader = NULL;
 	int err, fd;
@@ -137,10 +138,12 @@ int recording_writer__append(const char *path, struct recording_writer **out)
 	err = writer__new(path, &writer);
 	if (err)
 		return err;
-	writer->fd = append_open(path);
+	/* Duplicates share the lock; reads and writes use pread() and pwrite(). */
+	writer->fd = fcntl(file, F_DUPFD_CLOEXEC, 3);
 	if (writer->fd < 0)
-		return append_open_error(path, writer->fd);
-	/* A duplicate shares the lock; reads and writes use pread() and pwrite(). */
+		return error__errno(-errno, "cannot add to %s", path);
+	if (flock(writer->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+		return error__set(-EBUSY, "cannot add to %s: it is still being written", path);
 	fd = fcntl(writer->fd, F_DUPFD_CLOEXEC, 3);
 	if (fd < 0)
 		return error__errno(-errno, "cannot add to %s", path);

@@ -424,6 +424,11 @@ bool capture__command_ended(const struct capture *capture)
 	return capture->child && child__has_ended(capture->child);
 }
 
+bool capture__exec_failed(const struct capture *capture)
+{
+	return capture->exec_error;
+}
+
 int capture__command_status(struct capture *capture, int *exec_error)
 {
 	*exec_error = capture->exec_error;

@@ -132,6 +132,9 @@ uint64_t capture__slowest_clock(const struct capture *capture, uint64_t *share);
 /* Whether there is a command, and it has ended. */
 bool capture__command_ended(const struct capture *capture);
 
+/* Whether the command could not be started. */
+bool capture__exec_failed(const struct capture *capture);
+
 /*
  * The command's wait status. Waits for its end, if it still runs (after --duration). -1: there was
  * no command, or it could not be started, and *@exec_error is the errno; otherwise that is 0.

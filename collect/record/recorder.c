@@ -32,6 +32,7 @@ struct recorder {
 	struct record_programs programs;
 	struct capture *capture;
 	struct recording_writer *writer;
+	int file; /* when it is complete; see recorder__file() */
 	struct translator *translator;
 	struct span_probes *probes;	 /* NULL: no spans were asked for */
 	const struct thread_run *runs;	 /* NULL: not needed */
@@ -426,6 +427,7 @@ int recorder__new(const struct recorder_config *config, struct recorder **out)
 
 	if (!recorder)
 		return -ENOMEM;
+	recorder->file = -1;
 	recorder->config = *config;
 	recorder->programs.helpers = config->helpers;
 	recorder->programs.lock_wakers = config->lock_wakers;
@@ -498,8 +500,17 @@ int recorder__finish(struct recorder *recorder, struct recorder_progress *progre
 	if (!err)
 		err = write_end(recorder, end, stopped);
 	fill_progress(recorder, end, progress);
-	closed = recording_writer__close(TAKE_PTR(recorder->writer));
+	if (capture__exec_failed(recorder->capture)) {
+		recording_writer__discard(TAKE_PTR(recorder->writer));
+		return err;
+	}
+	closed = recording_writer__finish(TAKE_PTR(recorder->writer), &recorder->file);
 	return err ? err : closed;
+}
+
+int recorder__file(const struct recorder *recorder)
+{
+	return recorder->file;
 }
 
 const char *recorder__request_problem(const struct recorder *recorder, size_t index)
@@ -566,7 +577,7 @@ void recorder__free(struct recorder *recorder)
 	array__free(&recorder->pending);
 	array__free(&recorder->calls);
 	map64__free(&recorder->pids);
-	if (recorder->writer)
-		recording_writer__close(recorder->writer);
+	recording_writer__discard(recorder->writer);
+	closep(&recorder->file);
 	free(recorder);
 }

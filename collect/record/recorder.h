@@ -67,8 +67,17 @@ const char *recorder__rung(const struct recorder *recorder);
 /* See capture__run(). */
 int recorder__run(struct recorder *recorder, const volatile sig_atomic_t *stop);
 
-/* Ends the recording and closes the file. Sets @progress to the final counts. */
+/*
+ * Ends the recording and completes the file. Sets @progress to the final counts. If the command
+ * could not be started, there is no recording.
+ */
 int recorder__finish(struct recorder *recorder, struct recorder_progress *progress);
+
+/*
+ * After recorder__finish(): a descriptor of the complete file, which stays the recorder's; -1: it
+ * has no sample, and the file that was there is left as it was.
+ */
+int recorder__file(const struct recorder *recorder);
 
 /*
  * After recorder__finish(): why there are no requests of source @index of config.capture.spans, in

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,7 +11,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "base/invoking_user.h"
+#include "base/new_file.h"
 #include "recording/causal/profile_lines.h"
 
 /* 12 digits: 0.05 and not 0.050000000000000003. */
@@ -186,7 +185,6 @@ static char *make_id(void)
 /* Checks that the existing file is a causal profile. */
 static int check_existing(struct causal_writer *writer)
 {
-	_cleanup_close_ int fd = -1;
 	struct stat st;
 	char head[4096], last = '\n';
 	ssize_t n;
@@ -195,9 +193,8 @@ static int check_existing(struct causal_writer *writer)
 		return error__errno(-errno, "cannot write to %s", writer->path);
 	if (!S_ISREG(st.st_mode) || !st.st_size)
 		return 0;
-	fd = open(writer->path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
-	if (n < 0 || pread(fd, &last, 1, st.st_size - 1) < 0)
+	n = pread(writer->fd, head, sizeof(head), 0);
+	if (n < 0 || pread(writer->fd, &last, 1, st.st_size - 1) < 0)
 		return error__errno(-errno, "cannot read what is in %s already", writer->path);
 	writer->broken = last != '\n';
 	return causal_profile__recognize(writer->path, head, (size_t)n);
@@ -205,19 +202,14 @@ static int check_existing(struct causal_writer *writer)
 
 static int open_file(struct causal_writer *writer)
 {
-	const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
-	int err;
+	struct new_file file;
+	struct stat there;
+	int err = new_file__find(writer->path, &file, &there);
 
-	writer->fd = open(writer->path, flags | O_CREAT | O_EXCL, 0666);
-	if (writer->fd >= 0)
-		(void)invoking_user__chown(writer->fd); /* root can write to it in any case */
-	else if (errno == EEXIST)			/* which keeps its owner */
-		writer->fd = open(writer->path, flags);
-	if (writer->fd >= 0)
-		return 0;
-	err = error__errno(-errno, "cannot write to %s", writer->path);
-	error__hint(err == -EISDIR ? "It is a directory. Name a file in it: -o FILE"
-				   : "Name a file elsewhere: -o FILE");
+	if (err)
+		return err;
+	err = new_file__open_own(&file, writer->path, &writer->fd);
+	new_file__free(&file);
 	return err;
 }
 

@@ -457,7 +457,7 @@ static int write_tables(struct sqlite_writer *writer)
 	return 0;
 }
 
-int sqlite__write(const struct export *export, const char *path)
+int sqlite__write(const struct export *export, int fd, const char *path)
 {
 	struct sqlite_writer writer = {
 		.export = export,
@@ -467,7 +467,7 @@ int sqlite__write(const struct export *export, const char *path)
 	int err = export_waits__begin(&writer.waits, export);
 
 	if (!err) {
-		sqlite_rows__create(&writer.rows, path);
+		sqlite_rows__create(&writer.rows, fd);
 		err = write_tables(&writer);
 	}
 	if (err != -ENOMEM)

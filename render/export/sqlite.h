@@ -4,8 +4,8 @@
 #include "render/export/export.h"
 
 /*
- * Writes @export to the SQLite database @path, which does not exist. dwell-export(1) describes its
- * tables. Holds in memory, beyond the model, the tree of call chains and SQLite's page cache.
+ * Writes @export to an SQLite database in the empty file at @fd; @path is its name in messages.
+ * dwell-export(1) describes its tables. Holds in memory, beyond the model, the tree of call chains and SQLite's page cache.
  * Returns 0 or -errno; -ENOSPC, -EIO and their like are of @path, with a message.
  */
-int sqlite__write(const struct export *export, const char *path);
+int sqlite__write(const struct export *export, int fd, const char *path);

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "render/export/export_waits.h"
 #include "render/export/sqlite_schema.h"
+#include "render/export/sqlite_vfs.h"
 
 /* Columns of all tables, as in sqlite_schema.c. */
 static const struct {
@@ -49,10 +50,9 @@ static void prepare_insert(struct sqlite_rows *rows, enum sqlite_table table)
 	check(rows, sqlite3_prepare_v2(rows->db, text, -1, &rows->inserts[table], NULL));
 }
 
-void sqlite_rows__create(struct sqlite_rows *rows, const char *path)
+void sqlite_rows__create(struct sqlite_rows *rows, int fd)
 {
-	check(rows,
-	      sqlite3_open_v2(path, &rows->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL));
+	check(rows, sqlite_vfs__open(fd, &rows->db));
 	/* An incomplete file is removed: nothing needs to be restored after an error or a crash. */
 	sqlite_rows__execute(rows, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
 				   "PRAGMA locking_mode = EXCLUSIVE; PRAGMA page_size = 8192;"
@@ -114,7 +114,10 @@ void sqlite_rows__execute(struct sqlite_rows *rows, const char *statements)
 
 int sqlite_rows__error(struct sqlite_rows *rows, const char *path)
 {
-	int system = rows->db ? sqlite3_system_errno(rows->db) : 0;
+	int system = sqlite_vfs__errno(rows->db);
+
+	if (!system && rows->db)
+		system = sqlite3_system_errno(rows->db);
 
 	switch (rows->failed & 0xff) {
 	case SQLITE_OK:

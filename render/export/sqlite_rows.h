@@ -34,11 +34,11 @@ struct sqlite_rows {
 };
 
 /*
- * Creates the database @path, which does not exist, with its tables. The caller has zeroed @rows,
- * and frees it in any case. The functions below that return nothing do nothing after an error,
+ * Creates the database in the empty file at @fd, which stays the caller's, with its tables. The
+ * caller has zeroed @rows, and frees it in any case. The functions below that return nothing do nothing after an error,
  * which sqlite_rows__error() returns.
  */
-void sqlite_rows__create(struct sqlite_rows *rows, const char *path);
+void sqlite_rows__create(struct sqlite_rows *rows, int fd);
 
 /* A row: begin, one call for each column in their order, end. */
 void sqlite_row__begin(struct sqlite_rows *rows, enum sqlite_table table);

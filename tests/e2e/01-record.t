@@ -18,15 +18,16 @@ my $signals = program('signals');
 
 # The exit status is the command's own.
 for my $status (0, 1, 3, 99) {
-	my $got = record(['-o', 'status.data'], $signals, '--exit', $status);
+	my $got = record(['-o', "status$status.data"], $signals, '--exit', $status);
 	is($got->{status}, $status, "exit status $status is passed on");
 	my $said = $status ? qr/^# duration +: \S+ \S+, exit status $status$/m : qr/^# duration +: \S+ \S+$/m;
-	like(run($DWELL, 'report', '-i', 'status.data')->{out}, $said, 'and is in the report');
+	like(run($DWELL, 'report', '-i', "status$status.data")->{out}, $said, 'and is in the report');
 }
 for my $number (9, 15) {
-	my $got = run($DWELL, 'record', '-o', 'status.data', '--', $signals, '--kill', $number);
+	my $got = run($DWELL, 'record', '-o', "killed$number.data", '--', $signals, '--kill', $number);
 	is($got->{status}, 128 + $number, "a command ended by signal $number: 128 + $number");
-	like(run($DWELL, 'report', '-i', 'status.data')->{out}, qr/, exit status @{[128 + $number]}$/m, 'in the report, too');
+	like(run($DWELL, 'report', '-i', "killed$number.data")->{out}, qr/, exit status @{[128 + $number]}$/m,
+		'in the report, too');
 }
 
 # A command that cannot be started.
@@ -37,16 +38,46 @@ spew('plain', "text\n");
 $got = run($DWELL, 'record', '-o', 'none.data', '--', './plain');
 is($got->{status}, 126, 'a file that is not executable: 126');
 like($got->{err}, qr/plain/, 'the message names it');
+ok(!-e 'none.data', 'and there is no recording');
 
 # Where the recording goes.
-$got = record([], 'true');
+my @computes = ($^X, '-e', 'my $end = times + 0.3; 1 while times < $end');
+$got = record([], @computes);
 is($got->{status}, 0, 'recording without -o');
 ok(-s 'dwell.data', 'goes to dwell.data');
 ok(!-e 'dwell.data.old', 'nothing is there to be kept');
 my $first = slurp('dwell.data');
-record([], 'true');
+record([], @computes);
 ok(-s 'dwell.data.old', 'the next one keeps it as dwell.data.old');
 is(slurp('dwell.data.old'), $first, 'unchanged');
+my ($second, @names) = (slurp('dwell.data'), sort glob '.* *');
+
+# What has no sample does not replace a recording that may have some.
+sub unchanged { return slurp('dwell.data') eq $second && slurp('dwell.data.old') eq $first }
+
+# Runs it until no sampling point lies in its time: one in a second lies anywhere.
+sub run_without_sample {
+	for (1 .. 50) {
+		my $result = run(@_);
+		return $result if $result->{err} =~ /nothing was sampled/;
+		spew('dwell.data', $second);
+		spew('dwell.data.old', $first);
+	}
+	return {status => 'sampled', err => ''};
+}
+
+for my $round (1, 2) {
+	is(run($DWELL, 'record', './typo')->{status}, 127, "a mistake, time $round");
+	ok(unchanged(), 'both recordings are as they were');
+}
+my $nothing = run_without_sample($DWELL, 'record', '-c', 1000000, '--', 'true');
+is($nothing->{status}, 0, 'a command that is too short for a sample');
+like($nothing->{err}, qr/nothing was sampled: dwell\.data is left as it was.*\n  .*-c/, 'is said to be');
+ok(unchanged(), 'both recordings are as they were');
+$nothing = run_without_sample($DWELL, 'record', '-c', 1000000, '--duration', '0.01', '-p', $$);
+is($nothing->{status}, 1, 'of a process that was attached to: it fails');
+ok(unchanged(), 'both recordings are as they were');
+is_deeply([sort glob '.* *'], \@names, 'and nothing else is left there');
 is(run($DWELL, 'report', '-i', $_)->{status}, 0, "$_ can be read")
 	for 'dwell.data', 'dwell.data.old';
 is($got->{out}, '', 'nothing is printed on standard output');

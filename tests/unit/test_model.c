@@ -475,7 +475,7 @@ static void embedded_names_stay_behind(void **state)
 	uintptr_t address = (uintptr_t)a_function_to_be_named;
 	struct synthetic made = synthetic__begin();
 	uint32_t dso = synthetic__dso(&made, "/no/such/file");
-	int fd = open("/proc/self/exe", 0);
+	int recording, fd = open("/proc/self/exe", 0);
 	struct embed_options how = {.dso_fd = self_fd, .context = &fd};
 	uint64_t start = 0, end = 0, offset = 0, resolved = 0;
 	struct model *model = NULL;
@@ -489,7 +489,9 @@ static void embedded_names_stay_behind(void **state)
 	for (uint64_t i = 0; i < 3; i++)
 		synthetic__sample(&made, 1, i * MS, 1, 0, USER_STACK(&made, address, 0x10));
 	assert_int_equal(recording_writer__close(made.writer), 0);
-	assert_int_equal(embed_symbols(made.path, &how, &resolved), 0);
+	recording = open(made.path, O_RDWR | O_CLOEXEC);
+	assert_int_equal(embed_symbols(recording, made.path, &how, &resolved), 0);
+	close(recording);
 	close(fd);
 	assert_int_equal(resolved, 1);
 	assert_int_equal(model__load(made.path, NULL, &model), 0);

@@ -2,12 +2,25 @@
 /* Recordings as files: where they go, adding to them, full disks, and files of others. */
 #include "tests/unit/recording_support.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+
+static void put_sample(struct recording_writer *writer)
+{
+	struct record sample = {.type = RECORD_SAMPLE, .sample = {.weight = 1}};
+
+	assert_int_equal(recording_writer__put(writer, &sample), 0);
+}
 
 static void adding_keeps_numbers(void **state)
 {
@@ -144,6 +157,7 @@ static void nobody_adds_while_it_is_written(void **state)
 
 	assert_int_equal(recording_writer__create(path, &writer), 0);
 	assert_int_equal(recording_writer__meta(writer, "a", "b"), 0);
+	put_sample(writer);
 	assert_int_equal(recording_writer__flush(writer), 0);
 	assert_int_equal(recording_writer__append(path, &second), -EBUSY);
 	assert_int_equal(recording_writer__close(writer), 0);
@@ -165,10 +179,150 @@ static void an_existing_file_is_renamed(void **state)
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
 	assert_int_equal(recording_writer__create(path, &writer), 0);
+	put_sample(writer);
 	assert_int_equal(recording_writer__close(writer), 0);
 	outcome = outcome__of_file(old);
 	assert_int_equal(outcome.err, 0);
 	assert_true(outcome.records.n >= 5);
+}
+
+static ino_t inode(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : st.st_ino;
+}
+
+/* It has its name from then on, and can be read while it grows. */
+static void the_first_sample_takes_the_place(void **state)
+{
+	const char *path = temp__path(state, "first"), *old = temp__path(state, "first.old");
+	_cleanup_outcome_ struct outcome outcome = {};
+	struct recording_writer *writer;
+	ino_t before;
+
+	random__write(path, 1, 1, 5);
+	before = inode(path);
+	assert_int_equal(recording_writer__create(path, &writer), 0);
+	for (int i = 0; i < 3; i++) {
+		recording_writer__meta(writer, "key", "value %d", i);
+		assert_int_equal(recording_writer__flush(writer), 0);
+		assert_true(inode(path) == before);
+	}
+	put_sample(writer);
+	assert_true(inode(path) == before);
+	assert_int_equal(recording_writer__flush(writer), 0);
+	assert_true(inode(path) && inode(path) != before);
+	assert_true(inode(old) == before);
+	outcome = outcome__of_file(path);
+	assert_int_equal(outcome.err, 0);
+	assert_true(outcome.records.n > 3);
+	assert_int_equal(recording_writer__close(writer), 0);
+	assert_true(inode(old) == before);
+}
+
+/* Twice: the recording that was there is neither replaced nor moved. */
+static void without_a_sample_nothing_is_replaced(void **state)
+{
+	const char *path = temp__path(state, "good"), *old = temp__path(state, "good.old");
+	struct recording_writer *writer;
+	ino_t before;
+	int fd;
+
+	random__write(path, 1, 1, 5);
+	before = inode(path);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(recording_writer__create(path, &writer), 0);
+		recording_writer__meta(writer, "key", "value");
+		assert_int_equal(recording_writer__finish(writer, &fd), 0);
+		assert_int_equal(fd, -1);
+		assert_true(inode(path) == before);
+		assert_false(inode(old));
+	}
+	/* Neither does one that is given up. */
+	assert_int_equal(recording_writer__create(path, &writer), 0);
+	put_sample(writer);
+	recording_writer__discard(writer);
+	assert_true(inode(path) == before);
+	/* What is empty, or not there, is no loss. */
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(truncate(path, 0), 0);
+		if (i)
+			assert_int_equal(unlink(path), 0);
+		assert_int_equal(recording_writer__create(path, &writer), 0);
+		recording_writer__meta(writer, "key", "value");
+		assert_int_equal(recording_writer__finish(writer, &fd), 0);
+		assert_true(fd >= 0);
+		close(fd);
+		assert_true(inode(path));
+		assert_false(inode(old));
+	}
+}
+
+/* Only the names of @directory: no file under another name is left there. */
+static void assert_names(const char *directory, size_t n)
+{
+	_cleanup_closedir_ DIR *all = opendir(directory);
+
+	assert_non_null(all);
+	for (size_t found = 0;;) {
+		const struct dirent *entry = readdir(all);
+
+		if (!entry) {
+			assert_int_equal(found, n);
+			return;
+		}
+		found += entry->d_name[0] != '.' || strlen(entry->d_name) > 2;
+	}
+}
+
+/* Where the file system cannot create files without a name, and other users move things. */
+static void refuse_unnamed_files(void)
+{
+	/* openat(directory, name, flags): of the flags, the lower half is enough. */
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_openat, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_TMPFILE & ~O_DIRECTORY, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {.len = ARRAY_SIZE(code), .filter = code};
+
+	assert_int_equal(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+	assert_int_equal(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+}
+
+static void without_unnamed_files(void **state)
+{
+	const char *directory = temp__path(state, "named"), *path = temp__path(state, "named/file");
+	int status;
+	pid_t pid;
+
+	assert_int_equal(mkdir(directory, 0700), 0);
+	pid = fork();
+	if (!pid) {
+		struct recording_writer *writer;
+
+		refuse_unnamed_files();
+		assert_int_equal(openat(AT_FDCWD, directory, O_TMPFILE | O_RDWR, 0600), -1);
+		assert_int_equal(recording_writer__create(path, &writer), 0);
+		assert_names(directory, 1);
+		assert_false(inode(path));
+		put_sample(writer);
+		assert_int_equal(recording_writer__flush(writer), 0);
+		assert_true(inode(path));
+		assert_names(directory, 1);
+		assert_int_equal(recording_writer__close(writer), 0);
+		assert_int_equal(recording_writer__create(path, &writer), 0);
+		assert_names(directory, 2);
+		recording_writer__discard(writer);
+		assert_names(directory, 1);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 }
 
 /* What was there comes back when nothing can be put in its place. */
@@ -487,6 +641,9 @@ int main(void)
 		cmocka_unit_test(adding_to_an_empty_recording),
 		cmocka_unit_test(nobody_adds_while_it_is_written),
 		cmocka_unit_test(an_existing_file_is_renamed),
+		cmocka_unit_test(the_first_sample_takes_the_place),
+		cmocka_unit_test(without_a_sample_nothing_is_replaced),
+		cmocka_unit_test(without_unnamed_files),
 		cmocka_unit_test(a_failed_create_moves_nothing),
 		cmocka_unit_test(a_full_disk_keeps_the_old_recording),
 		cmocka_unit_test(odd_places_are_refused),
