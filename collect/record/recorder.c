@@ -402,13 +402,14 @@ static int setup(struct recorder *recorder)
 					  .on_tick = on_tick,
 					  .on_end = on_end,
 					  .arg = recorder};
-	int err;
+	/* First: whether that is possible is known at once. */
+	int err = recording_writer__create(config->output, &recorder->writer);
 
+	if (err)
+		return err;
 	if (config->capture.target == CAPTURE_COMMAND)
 		open_annotations(recorder);
 	err = capture__new(&config->capture, &object, &sink, &recorder->capture);
-	if (!err)
-		err = recording_writer__create(config->output, &recorder->writer);
 	if (!err)
 		err = translator__new(recorder->writer, &recorder->translator);
 	if (!err && config->capture.spans)
