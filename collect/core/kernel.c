@@ -85,8 +85,8 @@ static int64_t preempt_count_from_rq(const struct btf *btf)
 /* 0 in a kernel that is not built to be a guest of KVM. In no guest, the kernel leaves it at 0. */
 static int64_t steal_time_from_rq(const struct btf *btf)
 {
-	int64_t rq = percpu_offset(btf, "runqueues");
-	int64_t at = percpu_offset(btf, "steal_time");
+	int64_t rq = percpu_offset(btf, "runqueues", 0);
+	int64_t at = percpu_offset(btf, "steal_time", 0);
 	int64_t steal = member_offset(btf, "kvm_steal_time", "steal");
 
 	return rq < 0 || at < 0 || steal < 0 ? 0 : at + steal - rq;
