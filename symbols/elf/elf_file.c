@@ -20,6 +20,8 @@
 #define MAX_VDSO_SIZE	   (1 << 20)
 /* The largest .eh_frame seen is 200 MB; what is read must fit in memory. */
 #define MAX_READ (1ULL << 30)
+/* What lies in holes of a file is read up to this size. */
+#define MAX_HOLE (1ULL << 20)
 
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 
@@ -329,12 +331,44 @@ int elf_file__read_into(const struct elf_file *file, uint64_t offset, void *to, 
 	return 0;
 }
 
+/* How many of the @size bytes at @offset are not in a hole, at least; counts up to @enough. */
+static uint64_t count_data(int fd, uint64_t offset, uint64_t size, uint64_t enough)
+{
+	const off_t end = (off_t)(offset + size);
+	off_t at = (off_t)offset;
+	uint64_t found = 0;
+
+	while (at < end && found < enough) {
+		off_t data = lseek(fd, at, SEEK_DATA), hole;
+
+		if (data < 0) /* ENXIO: no more data. Other errors: this file system cannot tell */
+			return errno == ENXIO ? found : enough;
+		hole = data < end ? lseek(fd, data, SEEK_HOLE) : end;
+		if (data >= end || hole <= data)
+			break;
+		found += (uint64_t)((hole < end ? hole : end) - data);
+		at = hole;
+	}
+	return found;
+}
+
+/*
+ * Whether the @size bytes at @offset, which a header names, take room on the disk: else a small
+ * file could take any amount of memory. What is copied by tools that make holes has few of them.
+ */
+static bool has_data(const struct elf_file *file, uint64_t offset, uint64_t size)
+{
+	return file->fd < 0 || size <= MAX_HOLE ||
+	       count_data(file->fd, offset, size, size / 2) >= size / 2;
+}
+
 int elf_file__read(const struct elf_file *file, uint64_t offset, uint64_t size, void **out)
 {
 	_cleanup_free_ char *bytes = NULL;
 	int err;
 
-	if (offset > file->size || size > file->size - offset || size > MAX_READ)
+	if (offset > file->size || size > file->size - offset || size > MAX_READ ||
+	    !has_data(file, offset, size))
 		return -EINVAL;
 	bytes = malloc(size + 1);
 	if (!bytes)

@@ -73,7 +73,7 @@ int elf_file__open_memory(const void *image, size_t size, struct elf_file **out)
 /*
  * Copies @size bytes at @offset of the file to @to. 0, -EINVAL (they are not all in the file) or
  * -EIO. elf_file__read() does so to new memory, with a NUL behind them, for the caller to free;
- * -EINVAL also above 1 GiB, or -ENOMEM.
+ * -EINVAL also above 1 GiB, or if most of them are in a hole of the file; or -ENOMEM.
  */
 int elf_file__read_into(const struct elf_file *file, uint64_t offset, void *to, uint64_t size);
 int elf_file__read(const struct elf_file *file, uint64_t offset, uint64_t size, void **out);

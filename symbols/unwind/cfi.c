@@ -210,6 +210,8 @@ static int add_cie(const struct cfi_section *section, struct cfi_entries *entrie
 		return 0;
 	if (!read_cie_head(section, &cie, &entry->c) || cfi__run_initial(section, &cie, entry->c))
 		return 0;
+	if (entries->max && entries->cies.n >= entries->max)
+		return -ENOMEM;
 	return array__push(&entries->cies, cie);
 }
 
@@ -270,6 +272,8 @@ static int add_fde(const struct cfi_section *section, struct cfi_entries *entrie
 	fde.program = (uint32_t)(c->at - section->data);
 	fde.program_size = (uint32_t)cursor__left(c);
 	fde.cie = *hint;
+	if (entries->max && entries->fdes.n >= entries->max)
+		return -ENOMEM;
 	return array__push(&entries->fdes, fde);
 }
 
@@ -279,7 +283,7 @@ int cfi__read(const struct cfi_section *section, struct cfi_entries *entries)
 	uint32_t hint = 0;
 	int err = 0;
 
-	*entries = (struct cfi_entries){};
+	*entries = (struct cfi_entries){.max = entries->max};
 	/* CIEs first: in .debug_frame they may follow their FDEs. */
 	for (size_t at = 0; !err && next_entry(section, &at, &entry);)
 		err = add_cie(section, entries, &entry);

@@ -86,15 +86,18 @@ struct cfi_fde {
 struct cfi_entries {
 	ARRAY(struct cfi_cie) cies; /* by offset */
 	ARRAY(struct cfi_fde) fdes; /* in section order */
+	size_t max;		    /* of each; 0: no limit */
 };
 
 struct cfi_rows {
 	ARRAY(struct unwind_row) rows;
+	size_t max; /* 0: no limit */
 };
 
 /*
- * Reads all entries of @section. Skips malformed ones, and FDEs without CIE or above 4 GiB. Returns
- * 0 or -ENOMEM; @entries must be freed in both cases.
+ * Reads all entries of @section to @entries, of which only max is set. Skips malformed ones, and
+ * FDEs without CIE or above 4 GiB. Returns 0 or -ENOMEM (also: there are more than max); @entries
+ * must be freed in both cases.
  */
 int cfi__read(const struct cfi_section *section, struct cfi_entries *entries);
 void cfi__free(struct cfi_entries *entries);
@@ -119,5 +122,8 @@ int cfi__run(const struct cfi_section *section, const struct cfi_cie *cie,
 /* Converts @state to an unwind row for the kernel side, with pc 0. */
 struct unwind_row cfi__row(const struct cfi_state *state);
 
-/* Appends @row with address @pc, unless the last row has the same rules. 0 or -ENOMEM. */
+/*
+ * Appends @row with address @pc, unless the last row has the same rules. 0 or -ENOMEM (also: there
+ * are max).
+ */
 int cfi_rows__push(struct cfi_rows *rows, uint32_t pc, struct unwind_row row);

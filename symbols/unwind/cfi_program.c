@@ -31,6 +31,8 @@ int cfi_rows__push(struct cfi_rows *rows, uint32_t pc, struct unwind_row row)
 		if (last->cfa == row.cfa && last->rbp == row.rbp && last->rule == row.rule)
 			return 0;
 	}
+	if (rows->max && rows->rows.n >= rows->max)
+		return -ENOMEM;
 	row.pc = pc;
 	return array__push(&rows->rows, row);
 }

@@ -10,7 +10,7 @@
 
 static int add_described(struct frame_functions *functions, const struct cfi_section *section)
 {
-	struct cfi_entries entries;
+	struct cfi_entries entries = {};
 	int err = cfi__read(section, &entries);
 
 	for (size_t i = 0; i < entries.fdes.n && !err; i++) {

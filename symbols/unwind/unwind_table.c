@@ -261,7 +261,7 @@ static int run_fdes(const struct cfi_section *section, const struct cfi_entries 
 
 static int rows_from_cfi(struct cfi_rows *rows, const struct unwind_input *input)
 {
-	struct cfi_entries entries;
+	struct cfi_entries entries = {.max = rows->max};
 	int err = cfi__read(&input->section, &entries);
 
 	if (!err) {
@@ -277,7 +277,7 @@ static int rows_from_cfi(struct cfi_rows *rows, const struct unwind_input *input
 static int rows_replace(struct cfi_rows *rows, const struct cfi_rows *code)
 {
 	uint32_t from = code->rows.data[0].pc, to = code->rows.data[code->rows.n - 1].pc;
-	struct cfi_rows merged = {};
+	struct cfi_rows merged = {.max = rows->max};
 	size_t at = 0;
 	int err = 0;
 
@@ -318,7 +318,7 @@ static int rows_add_crosscall(struct cfi_rows *rows, uint64_t address)
 static int rows_add_go(struct cfi_rows *rows, const struct unwind_input *input)
 {
 	uint64_t text = input->section.text;
-	struct cfi_rows code = {};
+	struct cfi_rows code = {.max = rows->max};
 	struct go_table table;
 	int err = go_table__read(input->go, input->go_size, text, &table);
 
@@ -331,9 +331,9 @@ static int rows_add_go(struct cfi_rows *rows, const struct unwind_input *input)
 	return err == -ENOENT ? 0 : err;
 }
 
-static int fill_table(struct unwind_table *table, struct unwind_input *input)
+static int fill_table(struct unwind_table *table, struct unwind_input *input, size_t max_rows)
 {
-	struct cfi_rows rows = {};
+	struct cfi_rows rows = {.max = max_rows};
 	struct unwind_row *shrunk;
 	int err = input->section.data ? rows_from_cfi(&rows, input) : -ENOENT;
 
@@ -361,7 +361,7 @@ static int fill_table(struct unwind_table *table, struct unwind_input *input)
 	return 0;
 }
 
-static int build_table(const struct elf_file *file, struct unwind_table **out)
+static int build_table(const struct elf_file *file, size_t max_rows, struct unwind_table **out)
 {
 	_cleanup_(unwind_table__freep) struct unwind_table *table = NULL;
 	_cleanup_(unwind_input__release) struct unwind_input input = {};
@@ -372,19 +372,24 @@ static int build_table(const struct elf_file *file, struct unwind_table **out)
 		return -ENOMEM;
 	err = unwind_input__read(&input, file);
 	if (!err)
-		err = fill_table(table, &input);
+		err = fill_table(table, &input, max_rows);
 	if (err)
 		return err;
 	*out = TAKE_PTR(table);
 	return 0;
 }
 
-int unwind_table__build(int fd, struct unwind_table **out)
+int unwind_table__build_within(int fd, size_t max_rows, struct unwind_table **out)
 {
 	_cleanup_elf_file_ struct elf_file *file = NULL;
 	int err = fd < 0 ? -EINVAL : elf_file__open_unmapped(fd, &file);
 
-	return err ? (err == -ENOEXEC ? -ENOTSUP : err) : build_table(file, out);
+	return err ? (err == -ENOEXEC ? -ENOTSUP : err) : build_table(file, max_rows, out);
+}
+
+int unwind_table__build(int fd, struct unwind_table **out)
+{
+	return unwind_table__build_within(fd, 0, out);
 }
 
 int unwind_table__build_memory(const void *image, size_t size, struct unwind_table **out)
@@ -392,23 +397,7 @@ int unwind_table__build_memory(const void *image, size_t size, struct unwind_tab
 	_cleanup_elf_file_ struct elf_file *file = NULL;
 	int err = elf_file__open_memory(image, size, &file);
 
-	return err ? (err == -ENOEXEC ? -ENOTSUP : err) : build_table(file, out);
-}
-
-const struct unwind_row *unwind_rows__find(const struct unwind_row *rows, size_t n, uint64_t pc)
-{
-	size_t low = 0, high = n;
-
-	/* Invariant: rows below low start at or before pc, rows from high on after it. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (rows[middle].pc <= pc)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &rows[low - 1] : NULL;
+	return err ? (err == -ENOEXEC ? -ENOTSUP : err) : build_table(file, 0, out);
 }
 
 void unwind_table__free(struct unwind_table *table)

@@ -9,14 +9,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
-#include "abi/unwind.h"
-
-/* An executable PT_LOAD segment: linked address = file offset + @bias. */
-struct unwind_segment {
-	uint64_t offset; /* in the file, bytes */
-	uint64_t size;	 /* in the file, bytes */
-	int64_t bias;
-};
+#include "abi/unwind_rows.h"
 
 struct unwind_table {
 	struct unwind_row *rows; /* strictly ascending pc; adjacent rules differ */
@@ -36,11 +29,11 @@ struct unwind_table {
  */
 int unwind_table__build(int fd, struct unwind_table **out);
 
+/* The same, if it has at most about @max_rows (0: no limit); else -ENOMEM. */
+int unwind_table__build_within(int fd, size_t max_rows, struct unwind_table **out);
+
 /* The same for an ELF image of @size bytes in memory, such as the vdso. */
 int unwind_table__build_memory(const void *image, size_t size, struct unwind_table **out);
-
-/* Of the @n @rows of a table, the one that covers linked address @pc; or NULL. */
-const struct unwind_row *unwind_rows__find(const struct unwind_row *rows, size_t n, uint64_t pc);
 
 void unwind_table__free(struct unwind_table *table);
 DEFINE_CLEANUP(struct unwind_table *, unwind_table__free)

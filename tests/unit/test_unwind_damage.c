@@ -202,7 +202,7 @@ static void damaged_headers(void **state)
 	free(without.bytes);
 }
 
-/* A file that shrinks, grows and changes between two builds, or has holes. */
+/* A file that shrinks, grows and changes between two builds. */
 static void files_that_are_cut_short(void **state)
 {
 	char path[] = "/tmp/dwell-unwind-XXXXXX";
@@ -221,31 +221,57 @@ static void files_that_are_cut_short(void **state)
 			check_promises(table, plain.size);
 		unwind_table__free(table);
 	}
-	/* 8 TiB of nothing behind headers that say all of it is .eh_frame */
-	assert_int_equal(pwrite(fd, plain.bytes, plain.size, 0), plain.size);
-	if (!ftruncate(fd, 8LL << 40)) {
-		const Elf64_Ehdr *h = (const void *)plain.bytes;
-		const Elf64_Shdr *frames = find_section(&plain, ".eh_frame");
+}
+
+/* Nothing, behind headers that say that all of it is .eh_frame. */
+static void holes_are_not_read(void **state)
+{
+	static const uint64_t sizes[] = {8ULL << 40, 512ULL << 20};
+	const Elf64_Ehdr *h = (const void *)plain.bytes;
+	const Elf64_Shdr *frames = find_section(&plain, ".eh_frame");
+	char path[] = "/tmp/dwell-unwind-XXXXXX";
+	_cleanup_close_ int fd = mkstemp(path);
+
+	unlink(path);
+	assert_int_equal(write(fd, plain.bytes, plain.size), plain.size);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		struct unwind_table *table = NULL;
 		Elf64_Shdr huge = *frames;
 
-		huge.sh_size = (8ULL << 40) - huge.sh_offset;
+		if (ftruncate(fd, (off_t)sizes[i]))
+			continue; /* the file system has a smaller limit */
+		huge.sh_size = sizes[i] - huge.sh_offset;
 		assert_int_equal(pwrite(fd, &huge, sizeof(huge),
 					(off_t)h->e_shoff + ((const uint8_t *)frames - plain.bytes -
 							     (off_t)h->e_shoff)),
 				 sizeof(huge));
-		table = NULL;
 		assert_int_equal(unwind_table__build(fd, &table), -EINVAL);
 		assert_null(table);
 	}
 }
 
+static void tables_are_bounded(void **state)
+{
+	char path[] = "/tmp/dwell-unwind-XXXXXX";
+	_cleanup_close_ int fd = mkstemp(path);
+	struct unwind_table *table = NULL, *same = NULL;
+
+	unlink(path);
+	assert_int_equal(write(fd, plain.bytes, plain.size), plain.size);
+	assert_int_equal(unwind_table__build(fd, &table), 0);
+	assert_int_equal(unwind_table__build_within(fd, 1, &same), -ENOMEM);
+	assert_int_equal(unwind_table__build_within(fd, table->n_rows, &same), 0);
+	assert_int_equal(same->n_rows, table->n_rows);
+	unwind_table__free(same);
+	unwind_table__free(table);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_truncation),
-		cmocka_unit_test(damaged_frames),
-		cmocka_unit_test(damaged_headers),
-		cmocka_unit_test(files_that_are_cut_short),
+		cmocka_unit_test(every_truncation),   cmocka_unit_test(damaged_frames),
+		cmocka_unit_test(damaged_headers),    cmocka_unit_test(files_that_are_cut_short),
+		cmocka_unit_test(holes_are_not_read), cmocka_unit_test(tables_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, images_make, images_free);
