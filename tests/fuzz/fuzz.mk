@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # make fuzz FUZZ_SECONDS=600    feeds damaged recordings to the reader, damaged ELF files and
-#                               .eh_frame to the unwind tables, and damaged causal profiles
-#                               to theirs (clang, libFuzzer)
+#                               .eh_frame to the unwind tables, damaged causal profiles to
+#                               theirs, and answers of parsers to who asked (clang, libFuzzer)
 #
 # The corpora stay in $(BUILD)/fuzz from one run to the next.
 
@@ -37,7 +37,15 @@ $(BUILD)/fuzz/fuzz_causal: $(CAUSAL_FUZZ_SRC) $(BUILD)/base/version_text.h $(BUI
 	$(Q)$(CLANG) $(STD) $(WARNINGS) $(CPPFLAGS) $(FUZZ_CFLAGS) -o $@ $(CAUSAL_FUZZ_SRC) \
 		$(BUILD)/libdwell.a $(LDLIBS)
 
-fuzz: fuzz-reader fuzz-unwind fuzz-causal
+PRIVSEP_FUZZ_SRC := tests/fuzz/fuzz_privsep.c $(wildcard privsep/*.c)
+
+$(BUILD)/fuzz/fuzz_privsep: $(PRIVSEP_FUZZ_SRC) $(BUILD)/libdwell.a $(wildcard privsep/*.h)
+	$(call say,FUZZ,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(STD) $(WARNINGS) $(CPPFLAGS) $(FUZZ_CFLAGS) -o $@ $(PRIVSEP_FUZZ_SRC) \
+		$(BUILD)/libdwell.a $(LDLIBS)
+
+fuzz: fuzz-reader fuzz-unwind fuzz-causal fuzz-privsep
 
 fuzz-reader: $(BUILD)/fuzz/fuzz_reader $(BUILD)/fuzz/seeds
 	$(Q)mkdir -p $(BUILD)/fuzz/seed $(BUILD)/fuzz/corpus
@@ -65,4 +73,10 @@ fuzz-causal: $(BUILD)/fuzz/fuzz_causal
 		-timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
 		-artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/causal-corpus tests/data/causal
 
-.PHONY: fuzz fuzz-reader fuzz-unwind fuzz-causal
+fuzz-privsep: $(BUILD)/fuzz/fuzz_privsep
+	$(Q)mkdir -p $(BUILD)/fuzz/privsep-corpus
+	$(Q)nice $(BUILD)/fuzz/fuzz_privsep -max_total_time=$(FUZZ_SECONDS) -max_len=4096 \
+		-timeout=20 -rss_limit_mb=2048 -print_final_stats=1 \
+		-artifact_prefix=$(BUILD)/fuzz/ $(BUILD)/fuzz/privsep-corpus
+
+.PHONY: fuzz fuzz-reader fuzz-unwind fuzz-causal fuzz-privsep

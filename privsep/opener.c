@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "privsep/opener.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "privsep/opener_wire.h"
+
+/* Processes that may be left behind, blocked. */
+#define MAX_ABANDONED 8
+
+struct opener {
+	struct privsep *privsep;
+	struct privsep_child child;
+	unsigned int abandoned;
+	struct map64 blocked; /* hashes of roots in which a lookup has blocked */
+	struct buffer request;
+	struct wire_message message;
+};
+
+int opener__new(struct privsep *privsep, struct opener **out)
+{
+	struct opener *opener = calloc(1, sizeof(*opener));
+
+	if (!opener)
+		return -ENOMEM;
+	opener->privsep = privsep;
+	opener->child = (struct privsep_child)PRIVSEP_NO_CHILD;
+	*out = opener;
+	return 0;
+}
+
+static uint64_t root_key(const struct open_request *request)
+{
+	const char *root = request->root ? request->root : "";
+
+	return hash__bytes(root, strlen(root));
+}
+
+/* The opener process has blocked in @request, or has ended (NULL). */
+static void abandon(struct opener *opener, const struct open_request *request)
+{
+	opener->abandoned++;
+	privsep__kill(opener->privsep, &opener->child);
+	if (request && request->root)
+		map64__put(&opener->blocked, root_key(request), 0);
+}
+
+static int send_request(struct opener *opener, const struct open_request *request)
+{
+	struct buffer *buffer = &opener->request;
+	int fds[WIRE_MAX_FDS];
+	uint64_t flags = request->no_follow ? OPEN_NO_FOLLOW : 0;
+	size_t n = 0;
+
+	if (request->path)
+		flags |= OPEN_PATH;
+	else
+		fds[n++] = request->fd;
+	if (request->root)
+		flags |= OPEN_ROOT;
+	if (request->to >= 0) {
+		flags |= OPEN_FORWARD;
+		fds[n++] = request->to;
+	}
+	if (request->result >= 0) {
+		flags |= OPEN_RESULT;
+		fds[n++] = request->result;
+	}
+	buffer->n = 0;
+	buffer__varint(buffer, flags);
+	wire__put_string(buffer, request->path);
+	wire__put_string(buffer, request->root);
+	if (request->size)
+		buffer__put(buffer, request->message, request->size);
+	return buffer->failed ? -ENOMEM
+			      : wire__send(opener->child.socket, buffer->data, buffer->n, fds, n);
+}
+
+/* Reads the answer in opener->message. Its descriptor, if there is one, is then @found's. */
+static int read_answer(struct opener *opener, struct found_file *found)
+{
+	struct wire_message *message = &opener->message;
+	struct cursor cursor = {.at = message->data, .end = message->data + message->size};
+	int err = -(int)wire__number(&cursor, 4095);
+	struct found_file file = {.fd = -1};
+
+	file.device = cursor__varint(&cursor);
+	file.inode = cursor__varint(&cursor);
+	file.size = cursor__varint(&cursor);
+	file.owner = (uint32_t)wire__number(&cursor, UINT32_MAX);
+	if (!err && cursor.bad)
+		err = -EPROTO;
+	if (!err && found) {
+		if (message->n_fds)
+			file.fd = message->fds[--message->n_fds];
+		*found = file;
+	}
+	wire__close_fds(message);
+	return err;
+}
+
+/* Receives the answer. A process that only waits for a CPU gets more time. */
+static int receive(struct opener *opener)
+{
+	uint64_t before = privsep__cpu_ns(&opener->child);
+	int err = -ETIMEDOUT;
+
+	for (int i = 0; i < PRIVSEP_PATIENCE && err == -ETIMEDOUT; i++) {
+		err = wire__receive(opener->child.socket, now_ns(CLOCK_MONOTONIC) + OPENER_NS, 1,
+				    &opener->message);
+		if (err == -ETIMEDOUT && !privsep__is_starved(&opener->child, before, OPENER_NS))
+			break;
+	}
+	return err;
+}
+
+/* Asks for @request; *@answered: the answer is in opener->message. */
+static int ask(struct opener *opener, const struct open_request *request, bool *answered)
+{
+	int err = 0;
+
+	*answered = false;
+	if (opener->abandoned > MAX_ABANDONED)
+		return -EBUSY;
+	if (opener->child.socket < 0)
+		err = privsep__spawn(opener->privsep, PRIVSEP_OPENER, &opener->child);
+	if (err)
+		return err;
+	err = send_request(opener, request);
+	if (err == -ENOMEM || err == -EMSGSIZE || err == -EBADF)
+		return err;
+	if (!err)
+		err = receive(opener);
+	if (err)
+		abandon(opener, err == -ETIMEDOUT ? request : NULL);
+	*answered = !err;
+	return err;
+}
+
+int opener__open(struct opener *opener, const struct open_request *request,
+		 struct found_file *found)
+{
+	bool answered;
+	int err;
+
+	if (request->root && map64__get(&opener->blocked, root_key(request)))
+		return -ETIMEDOUT;
+	err = ask(opener, request, &answered);
+	if (err == -EPIPE) /* it was killed, perhaps long ago */
+		err = ask(opener, request, &answered);
+	return answered ? read_answer(opener, found) : err;
+}
+
+pid_t opener__pid(const struct opener *opener)
+{
+	return opener->child.pid;
+}
+
+void opener__free(struct opener *opener)
+{
+	privsep__kill(opener->privsep, &opener->child);
+	map64__free(&opener->blocked);
+	buffer__free(&opener->request);
+	free(opener);
+}

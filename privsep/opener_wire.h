@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is sent to an opener: flags; path; root; then the message to forward, as it is. Descriptors:
+ * the file (without OPEN_PATH), the socket to forward to, the other descriptor to forward. It
+ * answers: errno, device, inode, size, owner; with OPEN_PATH an O_PATH descriptor.
+ */
+#pragma once
+
+#include "privsep/wire.h"
+
+enum open_flags {
+	OPEN_PATH = 1 << 0,
+	OPEN_ROOT = 1 << 1,
+	OPEN_NO_FOLLOW = 1 << 2,
+	OPEN_FORWARD = 1 << 3,
+	OPEN_RESULT = 1 << 4,
+};

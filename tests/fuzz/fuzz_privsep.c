@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Any bytes, as an answer of a parser, a process that may have been taken over: what is accepted
+ * keeps the promises of privsep/unwind_request.h and privsep/parser.h.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "privsep/parser.h"
+#include "privsep/unwind_request.h"
+
+#define MAX_ROWS 4096
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+static void check_table(struct cursor cursor)
+{
+	struct unwind_answer answer;
+
+	if (unwind_answer__decode(&cursor, MAX_ROWS, &answer))
+		return;
+	check(answer.n_rows && answer.n_rows <= MAX_ROWS);
+	check(answer.n_segments && answer.n_segments <= UNWIND_MAX_SEGMENTS);
+	for (size_t i = 0; i < answer.n_segments; i++) {
+		const struct unwind_segment *segment = &answer.segments[i];
+		uint64_t address = segment->offset + (uint64_t)segment->bias;
+
+		check(segment->size && address <= UINT32_MAX);
+		check(segment->size <= UINT32_MAX - address);
+	}
+}
+
+static void check_rows(const uint8_t *data, size_t size)
+{
+	size_t n = size / sizeof(struct unwind_row);
+	struct unwind_row *rows = calloc(n + 1, sizeof(*rows));
+
+	if (!rows)
+		return;
+	memcpy(rows, data, n * sizeof(*rows));
+	if (unwind_answer__is_valid(rows, n))
+		for (size_t i = 0; i < n; i++)
+			check(unwind_rows__find(rows, n, rows[i].pc) == &rows[i]);
+	free(rows);
+}
+
+static void check_build_id(struct cursor cursor)
+{
+	char hex[41];
+
+	if (!parser_answer__build_id(&cursor, hex, sizeof(hex)))
+		check(*hex && strlen(hex) == strspn(hex, "0123456789abcdef"));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct cursor cursor = {.at = data, .end = data + size};
+
+	check_table(cursor);
+	check_build_id(cursor);
+	check_rows(data, size);
+	return 0;
+}
