@@ -49,6 +49,7 @@ struct capture_settings {
 	__u32 ring_mask;	  /* number of rings, a power of two, - 1 */
 	__u32 pid_namespace;	  /* inode of dwell's; 0: the initial one */
 	__u32 own_tgid;		  /* dwell's, which is never recorded */
+	__u32 zygote_tgid;	  /* nor is this, or its children: privsep/privsep.h; 0: none */
 	__u32 command_tgid;	  /* recorded from its exec on; 0: no command */
 	__u32 target_kind;	  /* enum target_kind */
 	__u32 user_worker_flag; /* of tasks that work in the kernel for a process; 0: none has it */

@@ -50,7 +50,8 @@ static void map_all(struct unwinder *unwinder)
 	uint32_t dso = 0;
 
 	while (maps && getline(&line, &size, maps) > 0) {
-		struct unwinder_mapping mapping = {.pid = (uint32_t)getpid(), .fd = -1};
+		struct unwinder_mapping mapping = {.pid = (uint32_t)getpid(),
+						   .file = {.fd = -1, .name = ""}};
 		const char *path = strchr(line, '/');
 		uint64_t end;
 
@@ -59,13 +60,12 @@ static void map_all(struct unwinder *unwinder)
 			   &mapping.offset) != 3)
 			continue;
 		mapping.size = end - mapping.start;
-		mapping.dso = path ? ++dso : UNWIND_TABLES_VDSO;
+		mapping.file.dso = path ? ++dso : UNWIND_TABLES_VDSO;
 		if (path)
-			mapping.fd = open(path, O_RDONLY | O_CLOEXEC);
+			mapping.file.fd = open(path, O_PATH | O_CLOEXEC); /* stays open */
 		unwinder__map(unwinder, &mapping);
-		if (mapping.fd >= 0)
-			close(mapping.fd);
 	}
+	unwinder__wait(unwinder, UINT64_MAX);
 	unwinder__publish(unwinder);
 }
 
@@ -111,11 +111,15 @@ static void measure(struct walks_bpf *skeleton, int depth)
 int main(void)
 {
 	static const int depths[] = {1, 4, 8, 16, 32, 64, 120, 250, 500};
-	struct walks_bpf *skeleton = walks_bpf__open();
+	struct walks_bpf *skeleton;
 	struct unwinder_maps maps;
+	struct privsep *privsep;
 	struct unwinder *unwinder;
 	struct bpf_link *link;
 
+	if (privsep__start(&privsep))
+		die("cannot start the processes that read files");
+	skeleton = walks_bpf__open();
 	if (!skeleton)
 		die("cannot open the kernel side");
 	skeleton->rodata_capture->settings.use_tables = true;
@@ -127,8 +131,9 @@ int main(void)
 		.processes = bpf_map__fd(skeleton->maps.unwind_processes),
 		.files = bpf_map__fd(skeleton->maps.unwind_files),
 	};
-	if (unwinder__new(&maps, 64 << 20, &unwinder))
+	if (unwinder__new(&maps, 64 << 20, privsep, &unwinder))
 		die("cannot map the tables");
+	unwinder__record(unwinder, (uint32_t)getpid());
 	map_all(unwinder);
 	link = attach_clock(skeleton);
 	printf("                        by unwind tables              by frame pointers\n"
@@ -137,6 +142,7 @@ int main(void)
 		measure(skeleton, depths[i]);
 	bpf_link__destroy(link);
 	unwinder__free(unwinder);
+	privsep__free(privsep);
 	walks_bpf__destroy(skeleton);
 	return 0;
 }

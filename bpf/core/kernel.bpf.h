@@ -313,6 +313,7 @@ struct task_struct {
 	int tgid;
 	__u64 self_exec_id;
 	struct task_struct *group_leader;
+	struct task_struct *real_parent;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	__u64 start_boottime;

@@ -38,7 +38,7 @@ static __always_inline bool is_listed(__u32 id, __u32 as)
 
 static __always_inline bool is_wanted(struct task_struct *task)
 {
-	if (!FIELD(task, pid) || tgid_of(task) == settings.own_tgid)
+	if (!FIELD(task, pid) || is_own(task))
 		return false;
 	switch (settings.target_kind) {
 	case TARGET_ALL:

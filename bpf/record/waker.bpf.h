@@ -34,9 +34,7 @@ static __always_inline __u32 waker_number(struct task_struct *waker, enum waker_
 /* dwell itself, or the command before its exec: then it is dwell, too. */
 static __always_inline bool is_dwell(struct task_struct *task)
 {
-	__u32 tgid = tgid_of(task);
-
-	return tgid == settings.own_tgid || tgid == settings.command_tgid;
+	return is_own(task) || tgid_of(task) == settings.command_tgid;
 }
 
 static __always_inline bool is_helper(struct task_struct *task)

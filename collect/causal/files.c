@@ -75,15 +75,13 @@ static bool matches(const char *path, const struct causal_texts *patterns)
 static bool is_program(int fd, const char *path)
 {
 	_cleanup_elf_file_ struct elf_file *file = NULL;
-	_cleanup_close_ int copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	bool named = false, flagged = false;
 	GElf_Ehdr header;
 	Elf_Scn *section;
 	GElf_Shdr shdr;
 
-	if (copy < 0 || elf_file__adopt(copy, path, &file))
+	if (fd < 0 || elf_file__share(fd, path, &file))
 		return false;
-	TAKE_FD(copy); // NOLINT(*DeadStores): it is the file's now
 	if (!gelf_getehdr(file->elf, &header))
 		return false;
 	if (header.e_type != ET_DYN)

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/reopen.h"
 #include "base/syscalls.h"
 #include "collect/core/breakpoint.h"
 #include "collect/core/uprobe_offset.h"
@@ -319,7 +320,8 @@ static int count_by_uprobe(struct causal_points *points, struct named_point *poi
 			   const struct causal_entry *entry)
 {
 	uint8_t code[UPROBE_CODE_BYTES];
-	ssize_t n = pread(entry->fd, code, sizeof(code), (off_t)entry->offset);
+	_cleanup_close_ int fd = reopen(entry->fd);
+	ssize_t n = fd < 0 ? -1 : pread(fd, code, sizeof(code), (off_t)entry->offset);
 	const struct uprobe_offset offset = uprobe_offset__choose(code, n > 0 ? (size_t)n : 0);
 	char path[64];
 	int err;

@@ -2,7 +2,6 @@
 #include "collect/core/address_spaces.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -15,13 +14,16 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
-#include "symbols/symbols.h"
+#include "privsep/parser.h"
 
 /* Descriptors reserved for other uses. */
 #define SPARE_FDS 64
+/* A build id is waited for so long: meanwhile no events are read. */
+#define BUILD_ID_NS 1000000000ULL
 
 struct address_spaces {
 	struct unwinder *unwinder;
+	struct parser *parser; /* reads build ids */
 	code_mapping_fn on_mapping;
 	void *arg;
 	struct map64 files;	/* path and build id -> number */
@@ -33,17 +35,24 @@ struct address_spaces {
 	size_t max_fds;
 };
 
-int address_spaces__new(struct unwinder *unwinder, code_mapping_fn on_mapping, void *arg,
-			struct address_spaces **out)
+int address_spaces__new(struct unwinder *unwinder, struct privsep *privsep,
+			code_mapping_fn on_mapping, void *arg, struct address_spaces **out)
 {
+	const struct parser_options options = {.request_ns = BUILD_ID_NS};
 	struct address_spaces *spaces = calloc(1, sizeof(*spaces));
 	struct rlimit limit;
+	int err;
 
 	if (!spaces)
 		return -ENOMEM;
 	spaces->unwinder = unwinder;
 	spaces->on_mapping = on_mapping;
 	spaces->arg = arg;
+	err = parser__new(privsep, &options, &spaces->parser);
+	if (err) {
+		free(spaces);
+		return err;
+	}
 	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
@@ -53,45 +62,67 @@ int address_spaces__new(struct unwinder *unwinder, code_mapping_fn on_mapping, v
 	return 0;
 }
 
-/* Whether @fd is the file that was mapped, by build id or inode. */
-static bool is_the_file(int fd, const struct mapping_event *event)
-{
-	char found[sizeof(event->build_id)] = "";
-	struct stat stats;
+struct opened_file {
+	struct found_file found; /* its fd -1: none */
+	char build_id[41];	 /* hex; "": none, or unknown */
+};
 
+/* Whether @file is the one that was mapped, by build id or inode. */
+static bool is_the_file(const struct opened_file *file, const struct mapping_event *event)
+{
 	if (*event->build_id)
-		return !symbols__build_id(fd, found, sizeof(found)) &&
-		       !strcmp(found, event->build_id);
-	return !event->inode || (!fstat(fd, &stats) && stats.st_ino == event->inode);
+		return !strcmp(file->build_id, event->build_id);
+	return !event->inode || file->found.inode == event->inode;
 }
 
-static int open_if_it(const char *path, const struct mapping_event *event)
+/*
+ * Opens @path inside @root (NULL: dwell's own). 0, -ENOENT: it is not the file of @event, which may
+ * be NULL; or another -errno: it is not to be tried again.
+ */
+static int open_if_it(struct address_spaces *spaces, const char *root, const char *path,
+		      const struct mapping_event *event, struct opened_file *file)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct open_request request = {.root = root, .path = path};
+	int err = 0;
 
-	return fd >= 0 && is_the_file(fd, event) ? TAKE_FD(fd) : -1;
+	*file = (struct opened_file){.found.fd = -1};
+	for (int tries = 0; tries < 2; tries++) { /* if it was killed, perhaps not by this file */
+		if (file->found.fd >= 0)
+			close(file->found.fd);
+		*file = (struct opened_file){.found.fd = -1};
+		err = parser__build_id(spaces->parser, &request, &file->found, file->build_id,
+				       sizeof(file->build_id));
+		if (err != -EFAULT)
+			break;
+	}
+	if (file->found.fd >= 0 && (!event || is_the_file(file, event)))
+		return 0;
+	if (file->found.fd >= 0)
+		close(file->found.fd);
+	*file = (struct opened_file){.found.fd = -1};
+	return err == -EFAULT || err == -ETIMEDOUT || err == -EPROTO ? err : -ENOENT;
 }
 
 /*
  * Opens the file of a mapping as the process sees it. *@replaced: @path is another file now, or
  * none.
  */
-static int open_mapped(const struct mapping_event *event, const char *path, bool *replaced)
+static void open_mapped(struct address_spaces *spaces, const struct mapping_event *event,
+			const char *path, struct opened_file *file, bool *replaced)
 {
-	char name[PATH_MAX + 64];
-	int fd;
+	char root[32], name[96];
+	int err;
 
-	*replaced = false;
-	snprintf(name, sizeof(name), "/proc/%d/root%s", event->pid, path);
-	fd = open_if_it(name, event);
-	if (fd < 0) /* the process may be gone; then try dwell's own root directory */
-		fd = open_if_it(path, event);
-	if (fd >= 0)
-		return fd;
-	*replaced = true;
+	snprintf(root, sizeof(root), "/proc/%d/root", event->pid);
+	err = open_if_it(spaces, root, path, event, file);
+	if (err == -ENOENT) /* the process may be gone; then try dwell's own root directory */
+		err = open_if_it(spaces, NULL, path, event, file);
+	*replaced = err == -ENOENT;
+	if (!*replaced)
+		return;
 	snprintf(name, sizeof(name), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, event->pid,
 		 event->start, event->start + event->size);
-	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	open_if_it(spaces, NULL, name, NULL, file);
 }
 
 /* Adds @origin, with @path, and takes its descriptor. Returns its number, 0 without memory. */
@@ -125,7 +156,7 @@ static uint32_t file_origin(struct address_spaces *spaces, const struct mapping_
 {
 	struct mapping_event known = *event;
 	struct code_origin origin = {.kind = CODE_FILE};
-	_cleanup_close_ int fd = -1;
+	struct opened_file file;
 	bool unreachable;
 	uint64_t *number;
 
@@ -133,17 +164,21 @@ static uint32_t file_origin(struct address_spaces *spaces, const struct mapping_
 				  : NULL;
 	if (number)
 		return (uint32_t)*number;
-	fd = open_mapped(event, path, &unreachable);
-	if (fd >= 0 && !*known.build_id &&
-	    symbols__build_id(fd, known.build_id, sizeof(known.build_id)))
-		known.build_id[0] = '\0';
+	open_mapped(spaces, event, path, &file, &unreachable);
+	if (!*known.build_id)
+		memcpy(known.build_id, file.build_id, sizeof(known.build_id));
 	/* Without a build id, only the path identifies the file; it may be deleted by now. */
 	number = map64__get(&spaces->files, file_key(path, known.build_id));
-	if (number && (*known.build_id || fd < 0))
+	if (number && (*known.build_id || file.found.fd < 0)) {
+		if (file.found.fd >= 0)
+			close(file.found.fd);
 		return (uint32_t)*number;
+	}
 	origin.deleted = deleted || unreachable;
 	memcpy(origin.build_id, known.build_id, sizeof(origin.build_id));
-	origin.fd = TAKE_FD(fd);
+	origin.fd = file.found.fd;
+	origin.key = (struct unwind_file_key){
+		.inode = file.found.inode, .size = file.found.size, .device = file.found.device};
 	origin.number = add_origin(spaces, origin, path);
 	if (origin.number)
 		map64__put(&spaces->files, file_key(path, known.build_id), origin.number);
@@ -158,16 +193,11 @@ static uint32_t file_origin_by_path(struct address_spaces *spaces,
 				    const struct mapping_event *event, const char *path,
 				    bool deleted)
 {
-	char name[PATH_MAX + 64];
-	struct stat stats = {};
 	uint64_t key, *known;
 
-	snprintf(name, sizeof(name), "/proc/%d/root%s", event->pid, path);
-	if (event->inode)
-		stats.st_ino = event->inode;
-	else if (stat(name, &stats) && stat(path, &stats))
+	if (!event->inode)
 		return file_origin(spaces, event, path, deleted);
-	key = hash__add(hash__bytes(event->path, strlen(event->path)), stats.st_ino);
+	key = hash__add(hash__bytes(event->path, strlen(event->path)), event->inode);
 	known = map64__get(&spaces->paths, key);
 	if (!known)
 		known = map64__put(&spaces->paths, key, file_origin(spaces, event, path, deleted));
@@ -243,29 +273,43 @@ const struct code_origin *address_spaces__origin(const struct address_spaces *sp
 	return number && number <= spaces->origins.n ? &spaces->origins.data[number - 1] : NULL;
 }
 
+/* Where the unwind table of @origin, mapped by @pid, comes from. */
+static struct table_source table_source(const struct code_origin *origin, uint32_t pid)
+{
+	static const uint32_t without_file[] = {
+		[CODE_GENERATED] = 0, [CODE_VDSO] = UNWIND_TABLES_VDSO};
+
+	return (struct table_source){
+		.dso = origin->kind == CODE_FILE ? origin->number : without_file[origin->kind],
+		.fd = origin->fd,
+		.name = origin->path,
+		.key = origin->key,
+		.pid = pid,
+	};
+}
+
 void address_spaces__prepare(struct address_spaces *spaces, const char *path)
 {
 	struct mapping_event event = {.pid = getpid()};
 	const struct code_origin *origin;
+	struct table_source source;
 	char real[PATH_MAX];
 
 	if (!spaces->unwinder || !realpath(path, real))
 		return;
 	event.path = real;
 	origin = address_spaces__origin(spaces, mapped_origin(spaces, &event));
-	if (origin)
-		unwinder__prepare(spaces->unwinder, origin->number, origin->fd);
+	if (!origin)
+		return;
+	source = table_source(origin, 0);
+	unwinder__prepare(spaces->unwinder, &source);
 }
 
 static void supply_unwinder(struct address_spaces *spaces, const struct code_mapping *mapping)
 {
-	static const uint32_t without_file[] = {
-		[CODE_GENERATED] = 0, [CODE_VDSO] = UNWIND_TABLES_VDSO};
-	const struct code_origin *origin = mapping->origin;
 	struct unwinder_mapping mapped = {
 		.pid = mapping->pid,
-		.dso = origin->kind == CODE_FILE ? origin->number : without_file[origin->kind],
-		.fd = origin->fd,
+		.file = table_source(mapping->origin, mapping->pid),
 		.time = mapping->time,
 		.start = mapping->start,
 		.size = mapping->size,
@@ -340,6 +384,7 @@ void address_spaces__free(struct address_spaces *spaces)
 			close(spaces->origins.data[i].fd);
 		free(spaces->origins.data[i].path);
 	}
+	parser__free(spaces->parser);
 	array__free(&spaces->origins);
 	map64__free(&spaces->files);
 	map64__free(&spaces->paths);

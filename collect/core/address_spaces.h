@@ -29,9 +29,10 @@ struct code_origin {
 	uint32_t pid;	   /* CODE_GENERATED: process */
 	int64_t owner;	   /* CODE_GENERATED: uid of pid when it was first seen; -1: unknown */
 	bool deleted;	   /* the path is another file now, or none */
-	int fd;		   /* -1: could not be opened, or too many are open */
+	int fd;		   /* O_PATH; -1: could not be opened, or too many are open */
 	char *path;	   /* as its process saw it */
 	char build_id[41]; /* hex; "": unknown */
+	struct unwind_file_key key; /* inode 0: unknown */
 };
 
 /* Executable code in an address space. */
@@ -47,9 +48,12 @@ struct code_mapping {
 /* Called for each mapping; it and its origin are valid during the call. */
 typedef void (*code_mapping_fn)(void *arg, const struct code_mapping *mapping);
 
-/* @unwinder, which stays the caller's, gets every mapping; NULL: there is none. 0 or -ENOMEM. */
-int address_spaces__new(struct unwinder *unwinder, code_mapping_fn on_mapping, void *arg,
-			struct address_spaces **out);
+/*
+ * @unwinder gets every mapping; NULL: there is none. It and @privsep, by which files are opened and
+ * read, stay the caller's. 0 or a negative errno.
+ */
+int address_spaces__new(struct unwinder *unwinder, struct privsep *privsep,
+			code_mapping_fn on_mapping, void *arg, struct address_spaces **out);
 
 /* Adds the mapping @event of a recorded process. -ENOMEM: it is lost. */
 int address_spaces__add(struct address_spaces *spaces, const struct mapping_event *event);
@@ -61,8 +65,8 @@ int address_spaces__add(struct address_spaces *spaces, const struct mapping_even
 int address_spaces__read_process(struct address_spaces *spaces, pid_t pid, uint64_t time);
 
 /*
- * Builds the unwind table of the file @path before a process maps it, so that the first stacks of
- * that process can be walked.
+ * Begins to build the unwind table of the file @path before a process maps it, so that the first
+ * stacks of that process can be walked.
  */
 void address_spaces__prepare(struct address_spaces *spaces, const char *path);
 

@@ -18,14 +18,16 @@
 #include "collect/core/sideband.h"
 
 #define POLL_NS		   100000000ULL
-#define CHECK_NS	   250000000ULL /* between checks for targets that are left */
-#define SETTLE_US	   500		/* mappings come in bursts */
+#define CHECK_NS	   250000000ULL	 /* between checks for targets that are left */
+#define SETTLE_US	   500		 /* mappings come in bursts */
+#define TABLES_NS	   3000000000ULL /* unwind tables are waited for so long, at most */
 #define DEFAULT_RING	   (2UL << 20)
 #define DEFAULT_TRACE_RING (16UL << 20)
 
 struct capture {
 	struct capture_config config;
 	struct capture_sink sink;
+	struct privsep *privsep;
 	struct child *child; /* NULL: no command */
 	struct rings *rings;
 	struct loader *loader;
@@ -112,6 +114,7 @@ static int open_loader(struct capture *capture, const struct loader_object *obje
 		.ids_are_threads = config->target == CAPTURE_THREADS,
 		.everything = config->target == CAPTURE_SYSTEM,
 		.cgroup = cgroup,
+		.zygote = privsep__zygote(capture->privsep),
 		.spans = config->spans,
 		.return_probes = config->return_probes,
 		.rung = config->rung,
@@ -141,7 +144,8 @@ static int open_unwinder(struct capture *capture)
 	int err;
 
 	loader__unwinder_maps(capture->loader, &maps);
-	err = unwinder__new(&maps, capture->config.table_bytes, &capture->unwinder);
+	err = unwinder__new(&maps, capture->config.table_bytes, capture->privsep,
+			    &capture->unwinder);
 	return err ? error__errno(err, "cannot map the tables for stack walks") : 0;
 }
 
@@ -150,8 +154,8 @@ static int open_processes(struct capture *capture)
 {
 	const struct capture_sink *sink = &capture->sink;
 	uint64_t now = now_ns(CLOCK_MONOTONIC);
-	int err = address_spaces__new(capture->unwinder, sink->on_mapping, sink->arg,
-				      &capture->spaces);
+	int err = address_spaces__new(capture->unwinder, capture->privsep, sink->on_mapping,
+				      sink->arg, &capture->spaces);
 
 	if (!err)
 		err = processes__new(capture->spaces, capture->unwinder, now, &capture->processes);
@@ -182,6 +186,8 @@ static int setup(struct capture *capture, const struct loader_object *object)
 
 	if (!err && config->target == CAPTURE_CGROUP)
 		err = targets__cgroup_id(config->cgroup, &cgroup);
+	if (!err) /* first: it has no descriptor or memory that comes later */
+		err = privsep__start(&capture->privsep);
 	if (!err && config->argv)
 		err = start_child(capture);
 	if (!err)
@@ -214,18 +220,42 @@ static void add_process(void *arg, uint32_t pid)
 {
 	struct capture *capture = arg;
 
+	if (!privsep__owns(capture->privsep, (pid_t)pid))
+		processes__add(capture->processes, pid);
+}
+
+/* Its threads may have stacks only at the end, when it is too late to build tables. */
+static void add_target(void *arg, uint32_t pid)
+{
+	struct capture *capture = arg;
+
+	if (privsep__owns(capture->privsep, (pid_t)pid))
+		return;
+	unwinder__record(capture->unwinder, pid);
 	processes__add(capture->processes, pid);
 }
 
+/* Whether most programs map @path: the loader, or a library of the C or C++ compiler. */
+static bool is_common(const char *path)
+{
+	static const char *const common[] = {"ld-",   "ld.so",	     "libc.",	   "libc-",
+					     "libm.", "libpthread.", "libstdc++.", "libgcc_s."};
+	const char *name = strrchr(path, '/') + 1;
+
+	for (size_t i = 0; i < ARRAY_SIZE(common); i++)
+		if (!strncmp(name, common[i], strlen(common[i])))
+			return true;
+	return false;
+}
+
 /*
- * Builds unwind tables before the command starts: of the files that dwell itself maps, as most
- * programs use the same libraries, and of the command.
+ * Builds unwind tables before the command starts: of what dwell itself maps of the most common
+ * libraries, and of the command.
  */
 static void prepare_tables(struct capture *capture)
 {
 	_cleanup_free_ char *program = NULL;
 	_cleanup_fclose_ FILE *maps = fopen("/proc/self/maps", "re");
-	_cleanup_free_ char *self = realpath("/proc/self/exe", NULL);
 	_cleanup_free_ char *line = NULL;
 	size_t size = 0;
 
@@ -235,7 +265,7 @@ static void prepare_tables(struct capture *capture)
 		const char *path = strchr(line, '/');
 
 		line[strcspn(line, "\n")] = '\0';
-		if (path && strstr(line, " r-xp ") && !(self && !strcmp(path, self)))
+		if (path && strstr(line, " r-xp ") && is_common(path))
 			address_spaces__prepare(capture->spaces, path);
 	}
 	program = child__find(capture->config.argv[0]);
@@ -250,9 +280,12 @@ static int begin(struct capture *capture)
 	int err;
 
 	/* Before loader__start(), so that the first stacks can be walked. */
-	targets__each_process(config->linked ? CAPTURE_SYSTEM : config->target, config->ids,
-			      config->n_ids, config->cgroup, add_process, capture);
+	targets__each_process(config->target, config->ids, config->n_ids, config->cgroup,
+			      add_target, capture);
+	if (config->linked)
+		targets__each_process(CAPTURE_SYSTEM, NULL, 0, NULL, add_process, capture);
 	prepare_tables(capture);
+	unwinder__wait(capture->unwinder, now_ns(CLOCK_MONOTONIC) + TABLES_NS);
 	unwinder__publish(capture->unwinder);
 	kernel__count(&capture->machine);
 	capture->start = now_ns(CLOCK_MONOTONIC);
@@ -282,6 +315,7 @@ static bool wait_for_events(const struct capture *capture, uint64_t until)
 		{.fd = rings__fd(capture->rings), .events = POLLIN},
 		{.fd = capture->child ? child__fd(capture->child) : -1, .events = POLLIN},
 		{.fd = sideband__fd(capture->sideband), .events = POLLIN},
+		{.fd = unwinder__fd(capture->unwinder), .events = POLLIN},
 	};
 
 	if (until < now + wait_ns)
@@ -361,6 +395,8 @@ int capture__finish(struct capture *capture, uint64_t *end)
 	err = capture->sink.on_end(capture->sink.arg, *end);
 	if (!err)
 		drain(capture);
+	unwinder__wait(capture->unwinder, now_ns(CLOCK_MONOTONIC) + TABLES_NS);
+	unwinder__publish(capture->unwinder);
 	deferred_unwinds__finish(capture->deferred, true);
 	return err;
 }
@@ -379,6 +415,11 @@ uint64_t capture__start(const struct capture *capture)
 const struct loader *capture__loader(const struct capture *capture)
 {
 	return capture->loader;
+}
+
+struct privsep *capture__privsep(const struct capture *capture)
+{
+	return capture->privsep;
 }
 
 const struct address_spaces *capture__spaces(const struct capture *capture)
@@ -457,5 +498,7 @@ void capture__free(struct capture *capture)
 		rings__free(capture->rings);
 	if (capture->child)
 		child__free(capture->child);
+	if (capture->privsep)
+		privsep__free(capture->privsep);
 	free(capture);
 }

@@ -26,6 +26,7 @@
 #include "collect/core/loader.h"
 #include "collect/core/targets.h"
 #include "collect/core/unwinder.h"
+#include "privsep/privsep.h"
 
 /* The functions of a product. None may be NULL. */
 struct capture_sink {
@@ -107,6 +108,7 @@ uint64_t capture__start(const struct capture *capture);
 
 const struct loader *capture__loader(const struct capture *capture);
 const struct address_spaces *capture__spaces(const struct capture *capture);
+struct privsep *capture__privsep(const struct capture *capture);
 
 /* Losses so far, by cause. */
 struct capture_losses {

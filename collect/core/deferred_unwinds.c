@@ -17,6 +17,8 @@ struct unwind_walk {
 	__u8 end;
 	__u8 cause;
 	__u8 exact;
+	bool last;	       /* it is not tried again */
+	bool pending;	       /* it ended at a file whose table is being built */
 	const uint8_t *memory; /* the copy: size bytes from address at on */
 	uint64_t at;
 	uint32_t size;
@@ -39,6 +41,8 @@ static long read_stack(const struct unwind_walk *walk, void *to, uint32_t size, 
 
 /* How often a walk is tried: what it needs may be in buffers that are read later. */
 #define TRIES 3
+/* Walks that are kept at most; each has up to 33 KiB. */
+#define MAX_KEPT 1024
 
 struct kept_walk {
 	struct event_deferred *event;
@@ -46,7 +50,7 @@ struct kept_walk {
 };
 
 struct deferred_unwinds {
-	const struct unwinder *unwinder;
+	struct unwinder *unwinder;
 	event_fn on_event;
 	void *arg;
 	ARRAY(struct kept_walk) kept;
@@ -54,7 +58,7 @@ struct deferred_unwinds {
 	uint64_t stack[sizeof(struct event_stacks) / sizeof(uint64_t) + DWELL_MAX_USER_FRAMES];
 };
 
-int deferred_unwinds__new(const struct unwinder *unwinder, event_fn on_event, void *arg,
+int deferred_unwinds__new(struct unwinder *unwinder, event_fn on_event, void *arg,
 			  struct deferred_unwinds **out)
 {
 	struct deferred_unwinds *deferred = calloc(1, sizeof(*deferred));
@@ -80,6 +84,9 @@ static long step(const struct deferred_unwinds *deferred, struct unwind_walk *wa
 		return step_by_frame_pointer(walk, STACK_NO_MAPPING, false);
 	if (!place.is_file)
 		return step_by_frame_pointer(walk, 0, false);
+	walk->pending = !place.table->rows && place.is_pending && !walk->last;
+	if (walk->pending)
+		return end_walk(walk, STACK_NO_TABLE);
 	if (!place.table->rows)
 		return step_by_frame_pointer(walk, STACK_NO_TABLE, false);
 	row = unwind_rows__find(place.table->rows, place.table->n_rows, pc - place.bias);
@@ -90,11 +97,18 @@ static long step(const struct deferred_unwinds *deferred, struct unwind_walk *wa
 	return unwind_by(walk, row, false);
 }
 
+enum walk_result {
+	WALK_DONE,
+	WALK_INCOMPLETE, /* it met code whose mapping or table is not known, but may be soon */
+	WALK_PENDING,	 /* it met code whose table is being built */
+};
+
 /*
- * Continues the walk of @event, and stores the result in deferred->stack. True: it met code whose
- * mapping or table is not known, but may be soon.
+ * Continues the walk of @event, and stores the result in deferred->stack. @last: it is not tried
+ * again.
  */
-static bool continue_walk(struct deferred_unwinds *deferred, const struct event_deferred *event)
+static enum walk_result continue_walk(struct deferred_unwinds *deferred,
+				      const struct event_deferred *event, bool last)
 {
 	const uint64_t *walked = (const void *)(event + 1);
 	struct event_stacks *whole = (void *)deferred->stack;
@@ -105,6 +119,7 @@ static bool continue_walk(struct deferred_unwinds *deferred, const struct event_
 		.bp = event->bp,
 		.end = WALK_GOES_ON,
 		.exact = event->exact,
+		.last = last,
 		.memory = (const void *)(walked + event->depth),
 		.at = event->sp - DWELL_RED_ZONE,
 		.size = event->size,
@@ -123,7 +138,10 @@ static bool continue_walk(struct deferred_unwinds *deferred, const struct event_
 	whole->header = (struct event_header){.type = EVENT_STACKS, .time = event->header.time};
 	whole->stack = (struct event_stack){
 		.user_hash = event->hash, .user_depth = (uint16_t)walk.n, .user_end = walk.end};
-	return walk.cause == STACK_NO_MAPPING || walk.cause == STACK_NO_TABLE;
+	if (walk.pending)
+		return WALK_PENDING;
+	return walk.cause == STACK_NO_MAPPING || walk.cause == STACK_NO_TABLE ? WALK_INCOMPLETE
+									      : WALK_DONE;
 }
 
 static void send_stack(const struct deferred_unwinds *deferred)
@@ -142,7 +160,7 @@ static bool is_well_formed(const struct event_deferred *event, size_t size)
 
 static bool keep(struct deferred_unwinds *deferred, const struct event_deferred *event, size_t size)
 {
-	struct kept_walk kept = {.event = malloc(size)};
+	struct kept_walk kept = {.event = deferred->kept.n < MAX_KEPT ? malloc(size) : NULL};
 
 	if (!kept.event)
 		return false;
@@ -158,8 +176,12 @@ void deferred_unwinds__event(struct deferred_unwinds *deferred, const struct eve
 {
 	if (!is_well_formed(event, size))
 		return;
-	if (!continue_walk(deferred, event) || !keep(deferred, event, size))
-		send_stack(deferred);
+	if (continue_walk(deferred, event, false) != WALK_DONE) {
+		if (keep(deferred, event, size))
+			return;
+		continue_walk(deferred, event, true);
+	}
+	send_stack(deferred);
 }
 
 size_t deferred_unwinds__kept(const struct deferred_unwinds *deferred)
@@ -173,9 +195,10 @@ void deferred_unwinds__finish(struct deferred_unwinds *deferred, bool last)
 
 	for (size_t i = 0; i < deferred->kept.n; i++) {
 		struct kept_walk walk = deferred->kept.data[i];
-		bool incomplete = continue_walk(deferred, walk.event);
+		enum walk_result result = continue_walk(deferred, walk.event, last);
 
-		if (incomplete && !last && ++walk.tries < TRIES) {
+		if (!last && (result == WALK_PENDING ||
+			      (result == WALK_INCOMPLETE && ++walk.tries < TRIES))) {
 			deferred->kept.data[kept++] = walk;
 			continue;
 		}

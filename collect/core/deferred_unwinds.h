@@ -17,7 +17,7 @@
 struct deferred_unwinds;
 
 /* @on_event gets the stacks as events of type EVENT_STACKS. Returns 0 or -ENOMEM. */
-int deferred_unwinds__new(const struct unwinder *unwinder, event_fn on_event, void *arg,
+int deferred_unwinds__new(struct unwinder *unwinder, event_fn on_event, void *arg,
 			  struct deferred_unwinds **out);
 
 /*
@@ -32,7 +32,8 @@ size_t deferred_unwinds__kept(const struct deferred_unwinds *deferred);
 
 /*
  * Tries the kept walks again, and sends the stacks of those that are complete or were tried often
- * enough; with @last, of all. To be called after each batch of events.
+ * enough while no table that they need was being built; with @last, of all. To be called after each
+ * batch of events.
  */
 void deferred_unwinds__finish(struct deferred_unwinds *deferred, bool last);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "abi/probe_exit.h"
+#include "base/reopen.h"
 #include "collect/core/uprobe_offset.h"
 #include "symbols/code/code_exits.h"
 
@@ -22,7 +23,7 @@ static int consider_entry(const struct code *code, int fd, uint64_t address,
 
 	if (err)
 		return err;
-	n = pread(fd, bytes, sizeof(bytes), (off_t)offset);
+	n = fd < 0 ? -1 : pread(fd, bytes, sizeof(bytes), (off_t)offset);
 	choice = uprobe_offset__choose(bytes, n > 0 ? (size_t)n : 0);
 	if (places->entry && choice.single_stepped)
 		return 0;
@@ -60,6 +61,7 @@ static int add_exits(const struct code *code, const struct code_exits *found,
 int function_places__find(struct code *code, int fd, uint64_t address,
 			  struct function_places *places)
 {
+	_cleanup_close_ int readable = reopen(fd);
 	struct code_exits found = {};
 	int swept = code__exits(code, address, &found);
 	int err = swept == -ENOMEM ? swept : 0;
@@ -67,7 +69,7 @@ int function_places__find(struct code *code, int fd, uint64_t address,
 	if (swept)
 		found.prologue.n = 0;
 	places->return_probe = !code__has_exceptions(code);
-	err = err ? err : find_entry(code, fd, address, &found, places);
+	err = err ? err : find_entry(code, readable, address, &found, places);
 	if (!err && !places->return_probe)
 		err = swept ? -ENOTSUP : add_exits(code, &found, places);
 	if (!err && code__is_go(code))

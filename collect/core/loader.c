@@ -160,6 +160,7 @@ static void configure(const struct loader *loader)
 		.ring_copies = config->ring_bytes / 2, /* the rest is for events */
 		.pid_namespace = kernel->pid_namespace,
 		.own_tgid = (uint32_t)getpid(),
+		.zygote_tgid = (uint32_t)config->zygote,
 		.command_tgid = (uint32_t)config->command,
 		.preempt_count_from_rq = kernel->preempt_count_from_rq,
 		.steal_time_from_rq = kernel->steal_time_from_rq,

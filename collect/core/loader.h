@@ -48,6 +48,7 @@ struct loader_config {
 	bool ids_are_threads;
 	bool everything;
 	uint64_t cgroup;		  /* id, 0: none */
+	pid_t zygote;			  /* of privsep/privsep.h; 0: none */
 	const struct span_sources *spans; /* those at sockets are observed; NULL: none */
 	bool return_probes;		  /* functions will have some, other than for @spans */
 	const char

@@ -5,10 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -17,10 +14,15 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hash.h"
-#include "abi/unwind.h"
+#include "privsep/unwind_request.h"
 
 #define IDLE_NS	 60000000000ULL /* a table that no process has mapped for so long is dropped */
 #define SWEEP_NS 10000000000ULL
+/* A file's and a process's share of the memory of all tables, but not less than so many bytes. */
+#define FILE_SHARE    4
+#define FILE_LEAST    (16UL << 20)
+#define PROCESS_SHARE 2
+#define PROCESS_LEAST (32UL << 20)
 
 struct file {
 	struct file_table table;
@@ -29,9 +31,15 @@ struct file {
 	uint32_t mappings;
 	uint32_t recorded; /* of these, mappings by recorded processes */
 	int fd;
+	char *name;
+	enum table_user user; /* who asked for it */
+	uint32_t owner;	      /* process that it is counted for; 0: none */
 	bool built;
+	bool pending;	       /* it is being built */
+	bool killed;	       /* the process that built it was killed once */
 	bool unbuildable;      /* it has no unwind information */
 	bool waiting;	       /* there was no room for its table */
+	bool over_share;       /* its owner has used up its share */
 	bool refused;	       /* counted in stats.refused */
 	bool refused_recorded; /* and in stats.refused_recorded */
 	uint64_t unused_since; /* when mappings is 0 */
@@ -44,11 +52,15 @@ struct unwind_tables {
 	int empty_fd; /* a map with one empty row, for free slots; -1: not created yet */
 	size_t max_bytes;
 	uint32_t n_waiting;
-	bool released; /* something, since the last retry */
-	bool evicted;  /* a table that is mapped, since then */
+	bool released;	  /* something, since the last retry */
+	bool evicted;	  /* a table that is mapped, since then */
+	bool changed_any; /* number of a file, since the last unwind_tables__update() */
+	struct privsep *privsep;
+	struct parser *parser;
 	uint64_t swept_at;
 	struct unwind_tables_stats stats;
 	struct map64 by_dso;	  /* DSO number -> index in files */
+	struct map64 by_owner;	  /* process -> bytes of tables */
 	ARRAY(struct file) files; /* [0]: code of no file */
 	/* To be published: slots, the map of rows for each (-1: none), and its file. */
 	ARRAY(uint32_t) changed;
@@ -72,9 +84,11 @@ static int create_rows(size_t n)
 	return fd < 0 ? -errno : fd;
 }
 
-int unwind_tables__new(int tables_fd, int files_fd, size_t max_bytes, struct unwind_tables **out)
+int unwind_tables__new(int tables_fd, int files_fd, size_t max_bytes, struct privsep *privsep,
+		       struct unwind_tables **out)
 {
 	struct unwind_tables *tables = calloc(1, sizeof(*tables));
+	int err;
 
 	if (!tables)
 		return -ENOMEM;
@@ -82,39 +96,19 @@ int unwind_tables__new(int tables_fd, int files_fd, size_t max_bytes, struct unw
 	tables->files_fd = files_fd;
 	tables->max_bytes = max_bytes;
 	tables->empty_fd = -1;
+	tables->privsep = privsep;
 	for (uint32_t slot = 1; slot < UNWIND_TABLE_PENDING; slot++)
 		tables->free[tables->n_free++] = slot;
-	if (array__push(&tables->files, (struct file){})) {
+	err = array__push(&tables->files, (struct file){});
+	if (!err)
+		err = parser__new(privsep, &(const struct parser_options){}, &tables->parser);
+	if (err) {
+		array__free(&tables->files);
 		free(tables);
-		return -ENOMEM;
+		return err;
 	}
 	*out = tables;
 	return 0;
-}
-
-static int read_table(uint32_t dso, int fd, struct unwind_table **table)
-{
-	const void *vdso = (const void *)getauxval(AT_SYSINFO_EHDR);
-
-	if (dso != UNWIND_TABLES_VDSO)
-		return fd < 0 ? -ENOENT : unwind_table__build(fd, table);
-	/* The image has one or two pages; its section headers say where it ends. */
-	return vdso ? unwind_table__build_memory(vdso, 2UL * (size_t)sysconf(_SC_PAGESIZE), table)
-		    : -ENOENT;
-}
-
-/* The kernel side's key of the file @fd; inode 0: none. */
-static struct unwind_file_key file_key(int fd)
-{
-	struct unwind_file_key key = {};
-	struct stat stats;
-
-	if (fd < 0 || fstat(fd, &stats))
-		return key;
-	key.inode = stats.st_ino;
-	key.size = (uint64_t)stats.st_size;
-	key.device = (uint64_t)major(stats.st_dev) << 20 | minor(stats.st_dev);
-	return key;
 }
 
 /* Queues that @slot gets the map @fd, of file @index. @fd is closed when that is published. */
@@ -129,6 +123,22 @@ static int change_slot(struct unwind_tables *tables, uint32_t slot, int fd, uint
 	return 0;
 }
 
+static void charge(struct unwind_tables *tables, const struct file *file, size_t bytes)
+{
+	uint64_t *sum = file->owner ? map64__put(&tables->by_owner, file->owner, 0) : NULL;
+
+	if (sum)
+		*sum += bytes;
+}
+
+static bool is_within_share(const struct unwind_tables *tables, const struct file *file)
+{
+	const uint64_t *sum = file->owner ? map64__get(&tables->by_owner, file->owner) : NULL;
+	size_t share = tables->max_bytes / PROCESS_SHARE;
+
+	return !sum || *sum + file->bytes <= (share > PROCESS_LEAST ? share : PROCESS_LEAST);
+}
+
 /* Drops the table of @file. Returns 0, or -ENOMEM without a change. */
 static int drop(struct unwind_tables *tables, struct file *file)
 {
@@ -141,8 +151,9 @@ static int drop(struct unwind_tables *tables, struct file *file)
 		bpf_map_delete_elem(tables->files_fd, &file->key);
 	tables->free[(tables->first_free + tables->n_free++) % UNWIND_MAX_TABLES] = slot;
 	tables->stats.bytes -= file->bytes;
+	charge(tables, file, -file->bytes);
 	tables->stats.dropped++;
-	file->table.number = UNWIND_TABLE_MISSING;
+	file->table.number = UNWIND_TABLE_PENDING;
 	file->table.n_rows = 0;
 	munmap((void *)file->table.rows, file->bytes);
 	file->table.rows = NULL;
@@ -164,6 +175,7 @@ static void evict(struct unwind_tables *tables, struct file *file)
 {
 	tables->n_waiting += !file->waiting;
 	file->waiting = tables->evicted = true;
+	file->table.number = UNWIND_TABLE_MISSING;
 }
 
 /* Drops what @user may take the place of, until there is room for @bytes more. */
@@ -189,11 +201,11 @@ static bool make_room(struct unwind_tables *tables, size_t bytes, enum table_use
 	return true;
 }
 
-/* Copies @table to a new map in a free slot. 0 or -errno. */
-static int upload(struct unwind_tables *tables, const struct unwind_table *table, struct file *file)
+/* Copies the @n rows of the answer @result to a new map in a free slot. 0 or -errno. */
+static int upload(struct unwind_tables *tables, int result, size_t n, struct file *file)
 {
-	size_t size = table->n_rows * sizeof(*table->rows);
-	_cleanup_close_ int fd = create_rows(table->n_rows);
+	size_t size = n * sizeof(*file->table.rows);
+	_cleanup_close_ int fd = create_rows(n);
 	uint32_t slot = tables->free[tables->first_free];
 	void *rows;
 	int err;
@@ -203,8 +215,9 @@ static int upload(struct unwind_tables *tables, const struct unwind_table *table
 	rows = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (rows == MAP_FAILED)
 		return -errno;
-	memcpy(rows, table->rows, size);
-	err = change_slot(tables, slot, fd, (uint32_t)(file - tables->files.data));
+	err = unwind_answer__read_rows(result, rows, n);
+	if (!err)
+		err = change_slot(tables, slot, fd, (uint32_t)(file - tables->files.data));
 	if (err) {
 		munmap(rows, size);
 		return err;
@@ -213,7 +226,7 @@ static int upload(struct unwind_tables *tables, const struct unwind_table *table
 	tables->first_free = (tables->first_free + 1) % UNWIND_MAX_TABLES;
 	tables->n_free--;
 	file->table.number = tables->generations[slot]++ * UNWIND_MAX_TABLES + slot;
-	file->table.n_rows = (uint32_t)table->n_rows;
+	file->table.n_rows = (uint32_t)n;
 	file->table.rows = rows;
 	return 0;
 }
@@ -226,70 +239,174 @@ static void account_built(struct unwind_tables *tables, struct file *file)
 	file->unused_since = now_ns(CLOCK_MONOTONIC);
 	stats->built++;
 	stats->bytes += file->bytes;
+	charge(tables, file, file->bytes);
 	if (stats->max_bytes < stats->bytes)
 		stats->max_bytes = stats->bytes;
 }
 
-static int build_in_room(struct unwind_tables *tables, struct file *file, enum table_user user)
+static void set_waiting(struct unwind_tables *tables, struct file *file, bool waiting)
 {
-	_cleanup_(unwind_table__freep) struct unwind_table *table = NULL;
-
-	if (file->bytes && !make_room(tables, file->bytes, user))
-		return -ENOSPC;
-	file->unbuildable = read_table(file->dso, file->fd, &table) || !table->n_rows;
-	if (file->unbuildable)
-		return 0;
-	free(file->table.segments);
-	file->table.segments = TAKE_PTR(table->segments);
-	file->table.n_segments = table->n_segments;
-	table->n_segments = 0;
-	file->bytes = table->n_rows * sizeof(*table->rows);
-	if (!make_room(tables, file->bytes, user) || upload(tables, table, file))
-		return -ENOSPC;
-	file->key = file_key(file->fd);
-	account_built(tables, file);
-	return 0;
-}
-
-/* Builds the table of @file, if there is room for it or @user may make some. */
-static void build(struct unwind_tables *tables, struct file *file, enum table_user user)
-{
-	uint64_t begin = now_ns(CLOCK_MONOTONIC);
-
-	bool waiting = build_in_room(tables, file, user);
-
 	tables->n_waiting += (uint32_t)waiting - (uint32_t)file->waiting;
 	file->waiting = waiting;
-	tables->stats.build_ns += now_ns(CLOCK_MONOTONIC) - begin;
+	if (waiting)
+		file->table.number = UNWIND_TABLE_MISSING;
 }
 
-static struct file *add_file(struct unwind_tables *tables, uint32_t dso)
+static size_t max_rows(const struct unwind_tables *tables)
 {
-	struct file *file = array__add(&tables->files);
+	size_t share = tables->max_bytes / FILE_SHARE;
 
-	if (!file)
+	return (share > FILE_LEAST ? share : FILE_LEAST) / sizeof(struct unwind_row);
+}
+
+/* 0; -ENOSPC: there is no room for it; or another -errno: it has no table. */
+static int take_table(struct unwind_tables *tables, struct file *file,
+		      const struct parser_answer *built)
+{
+	struct unwind_answer answer;
+	struct unwind_segment *segments;
+	int err = built->err;
+
+	if (!err)
+		err = unwind_answer__decode(built->fields, max_rows(tables), &answer);
+	if (err)
+		return err;
+	segments = calloc(answer.n_segments, sizeof(*segments));
+	if (!segments)
+		return -ENOMEM;
+	memcpy(segments, answer.segments, answer.n_segments * sizeof(*segments));
+	free(file->table.segments);
+	file->table.segments = segments;
+	file->table.n_segments = answer.n_segments;
+	file->bytes = answer.n_rows * sizeof(*file->table.rows);
+	file->over_share = !is_within_share(tables, file);
+	if (file->over_share)
+		return -EDQUOT;
+	if (!make_room(tables, file->bytes, file->recorded ? TABLE_RECORDED : file->user))
+		return -ENOSPC;
+	err = upload(tables, built->result, answer.n_rows, file);
+	if (!err)
+		account_built(tables, file);
+	return err == -EPROTO ? err : err ? -ENOSPC : 0;
+}
+
+static void on_table(void *arg, uint64_t index, const struct parser_answer *answer);
+
+/* Asks the parser for the table of @file. */
+static void ask(struct unwind_tables *tables, struct file *file)
+{
+	const struct parser_request request = {
+		.name = file->name,
+		.fd = file->fd,
+		.on_answer = on_table,
+		.arg = tables,
+		.tag = (uint64_t)(file - tables->files.data),
+	};
+
+	file->pending = (file->fd >= 0 || file->dso == UNWIND_TABLES_VDSO) &&
+			!unwind_request__send(tables->parser, &request, max_rows(tables));
+	file->unbuildable = !file->pending;
+	file->table.number = file->pending ? UNWIND_TABLE_PENDING : UNWIND_TABLE_MISSING;
+}
+
+static void on_table(void *arg, uint64_t index, const struct parser_answer *answer)
+{
+	struct unwind_tables *tables = arg;
+	struct file *file = &tables->files.data[index];
+	int err;
+
+	file->pending = false;
+	if (answer->err == -EFAULT && !file->killed) { /* perhaps not because of this file */
+		file->killed = true;
+		ask(tables, file);
+		return;
+	}
+	tables->changed_any = true;
+	tables->stats.build_ns += answer->ns;
+	err = take_table(tables, file, answer);
+	set_waiting(tables, file, err == -ENOSPC);
+	file->unbuildable = err && err != -ENOSPC;
+	if (err == -ENOMEM || err == -EDQUOT)
+		privsep__fail(tables->privsep, file->name, err);
+	if (file->unbuildable)
+		file->table.number = UNWIND_TABLE_MISSING;
+}
+
+/* Begins to build the table of @file, if there is room for it or @user may make some. */
+static void build(struct unwind_tables *tables, struct file *file, enum table_user user)
+{
+	if (file->built || file->pending || file->unbuildable)
+		return;
+	file->user = user;
+	if (file->bytes && !make_room(tables, file->bytes, user)) {
+		set_waiting(tables, file, true);
+		return;
+	}
+	ask(tables, file);
+	parser__run_until(tables->parser, 0);
+}
+
+static struct file *add_file(struct unwind_tables *tables, const struct table_source *source)
+{
+	struct file file = {
+		.dso = source->dso,
+		.fd = source->fd,
+		.key = source->key,
+		.owner = source->pid,
+		.table.number = UNWIND_TABLE_PENDING,
+		.name = strdup(source->name),
+	};
+
+	if (!file.name || array__push(&tables->files, file)) {
+		free(file.name);
 		return NULL;
-	if (!map64__put(&tables->by_dso, dso, tables->files.n - 1)) {
+	}
+	if (!map64__put(&tables->by_dso, source->dso, tables->files.n - 1)) {
+		free(file.name);
 		tables->files.n--;
 		return NULL;
 	}
-	file->dso = dso;
-	file->table.number = UNWIND_TABLE_MISSING;
-	return file;
+	return &tables->files.data[tables->files.n - 1];
 }
 
-uint32_t unwind_tables__find(struct unwind_tables *tables, uint32_t dso, int fd,
+uint32_t unwind_tables__find(struct unwind_tables *tables, const struct table_source *source,
 			     enum table_user user)
 {
-	const uint64_t *known = map64__get(&tables->by_dso, dso);
-	struct file *file = known ? &tables->files.data[*known] : add_file(tables, dso);
+	const uint64_t *known = map64__get(&tables->by_dso, source->dso);
+	struct file *file = known ? &tables->files.data[*known] : add_file(tables, source);
+	uint32_t index;
 
 	if (!file)
 		return 0;
-	file->fd = fd;
-	if (!file->built && !file->unbuildable)
+	index = (uint32_t)(file - tables->files.data);
+	if (file->over_share && source->pid != file->owner) { /* another one needs it, too */
+		file->owner = source->pid;
+		file->over_share = file->unbuildable = false;
+	}
+	if (user == TABLE_RECORDED)
 		build(tables, file, user);
-	return (uint32_t)(file - tables->files.data);
+	return index;
+}
+
+void unwind_tables__need(struct unwind_tables *tables, uint32_t index, enum table_user user)
+{
+	if (index && !tables->files.data[index].waiting)
+		build(tables, &tables->files.data[index], user);
+}
+
+bool unwind_tables__is_pending(const struct unwind_tables *tables, uint32_t index)
+{
+	return tables->files.data[index].pending;
+}
+
+void unwind_tables__wait(struct unwind_tables *tables, uint64_t until)
+{
+	parser__run_until(tables->parser, until);
+}
+
+int unwind_tables__fd(const struct unwind_tables *tables)
+{
+	return parser__fd(tables->parser);
 }
 
 /* Builds what @user maps of the files that wait for room. */
@@ -304,19 +421,19 @@ static void retry(struct unwind_tables *tables, enum table_user user)
 	}
 }
 
-bool unwind_tables__retry(struct unwind_tables *tables)
+bool unwind_tables__update(struct unwind_tables *tables)
 {
-	uint64_t built = tables->stats.built;
-	bool evicted;
+	bool changed;
 
+	parser__run_until(tables->parser, 0);
 	if (tables->n_waiting && tables->released) {
 		tables->released = false;
 		retry(tables, TABLE_RECORDED);
 		retry(tables, TABLE_WAKER);
 	}
-	evicted = tables->evicted;
-	tables->evicted = false;
-	return evicted || tables->stats.built > built;
+	changed = tables->changed_any || tables->evicted;
+	tables->changed_any = tables->evicted = false;
+	return changed;
 }
 
 uint32_t unwind_tables__index(const struct unwind_tables *tables, uint32_t dso)
@@ -454,7 +571,9 @@ void unwind_tables__free(struct unwind_tables *tables)
 		if (file->built)
 			munmap((void *)file->table.rows, file->bytes);
 		free(file->table.segments);
+		free(file->name);
 	}
+	parser__free(tables->parser);
 	if (tables->empty_fd >= 0)
 		close(tables->empty_fd);
 	array__free(&tables->changed);
@@ -462,5 +581,6 @@ void unwind_tables__free(struct unwind_tables *tables)
 	array__free(&tables->changed_files);
 	array__free(&tables->files);
 	map64__free(&tables->by_dso);
+	map64__free(&tables->by_owner);
 	free(tables);
 }

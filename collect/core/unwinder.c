@@ -26,6 +26,7 @@ struct pool_run {
 struct process_mapping {
 	struct unwind_mapping pool;
 	uint64_t time;
+	uint64_t base; /* the address of the first byte of the file */
 	uint32_t file; /* among the tables' files; 0: none */
 };
 
@@ -65,7 +66,8 @@ static size_t pool_bytes(void)
 	return UNWIND_MAX_MAPPINGS * sizeof(struct unwind_mapping);
 }
 
-int unwinder__new(const struct unwinder_maps *maps, size_t max_bytes, struct unwinder **out)
+int unwinder__new(const struct unwinder_maps *maps, size_t max_bytes, struct privsep *privsep,
+		  struct unwinder **out)
 {
 	struct unwinder *unwinder = calloc(1, sizeof(*unwinder));
 	int err;
@@ -77,7 +79,8 @@ int unwinder__new(const struct unwinder_maps *maps, size_t max_bytes, struct unw
 		mmap(NULL, pool_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, maps->mappings, 0);
 	err = unwinder->pool == MAP_FAILED
 		      ? -errno
-		      : unwind_tables__new(maps->tables, maps->files, max_bytes, &unwinder->tables);
+		      : unwind_tables__new(maps->tables, maps->files, max_bytes, privsep,
+					   &unwinder->tables);
 	if (err) {
 		if (unwinder->pool != MAP_FAILED)
 			munmap(unwinder->pool, pool_bytes());
@@ -88,10 +91,20 @@ int unwinder__new(const struct unwinder_maps *maps, size_t max_bytes, struct unw
 	return 0;
 }
 
-void unwinder__prepare(struct unwinder *unwinder, uint32_t dso, int fd)
+void unwinder__prepare(struct unwinder *unwinder, const struct table_source *file)
 {
-	if (dso)
-		unwind_tables__find(unwinder->tables, dso, fd, TABLE_RECORDED);
+	if (file->dso)
+		unwind_tables__find(unwinder->tables, file, TABLE_RECORDED);
+}
+
+void unwinder__wait(struct unwinder *unwinder, uint64_t until)
+{
+	unwind_tables__wait(unwinder->tables, until);
+}
+
+int unwinder__fd(const struct unwinder *unwinder)
+{
+	return unwind_tables__fd(unwinder->tables);
 }
 
 static struct process *find_process(const struct unwinder *unwinder, uint32_t pid)
@@ -142,10 +155,11 @@ static void become_recorded(struct unwinder *unwinder, struct process *process)
 		return;
 	process->user = TABLE_RECORDED;
 	for (size_t i = 0; i < process->mappings.n; i++) {
-		unwind_tables__hold(unwinder->tables, process->mappings.data[i].file,
-				    TABLE_RECORDED);
-		unwind_tables__release(unwinder->tables, process->mappings.data[i].file,
-				       TABLE_WAKER);
+		uint32_t file = process->mappings.data[i].file;
+
+		unwind_tables__hold(unwinder->tables, file, TABLE_RECORDED);
+		unwind_tables__release(unwinder->tables, file, TABLE_WAKER);
+		unwind_tables__need(unwinder->tables, file, TABLE_RECORDED);
 	}
 	for (size_t i = 0; i < process->past.n; i++) {
 		uint32_t file = process->past.data[i].mapping.file;
@@ -213,18 +227,25 @@ static void unmap_range(struct unwinder *unwinder, struct process *process, uint
 }
 
 /* The bias of @mapping of @file: address - virtual address in the file. */
-static uint64_t mapping_bias(const struct file_table *file, const struct unwinder_mapping *mapping)
+static uint64_t mapping_bias(const struct file_table *file, const struct process_mapping *mapping)
 {
-	uint64_t bias = mapping->start - mapping->offset;
+	uint64_t from = mapping->pool.start - mapping->base, to = mapping->pool.end - mapping->base;
 
 	for (size_t i = 0; i < file->n_segments; i++) {
 		const struct unwind_segment *segment = &file->segments[i];
 
-		if (mapping->offset + mapping->size > segment->offset &&
-		    mapping->offset < segment->offset + segment->size)
-			return bias - (uint64_t)segment->bias;
+		if (to > segment->offset && from < segment->offset + segment->size)
+			return mapping->base - (uint64_t)segment->bias;
 	}
-	return bias;
+	return mapping->base;
+}
+
+/* Sets what @mapping has of its file's table. */
+static void set_table(struct process_mapping *mapping, const struct file_table *file)
+{
+	mapping->pool.table = file->number;
+	mapping->pool.n_rows = file->n_rows;
+	mapping->pool.bias = mapping_bias(file, mapping);
 }
 
 void unwinder__map(struct unwinder *unwinder, const struct unwinder_mapping *mapping)
@@ -233,22 +254,18 @@ void unwinder__map(struct unwinder *unwinder, const struct unwinder_mapping *map
 	struct process_mapping added = {
 		.pool = {.start = mapping->start, .end = mapping->start + mapping->size},
 		.time = mapping->time,
+		.base = mapping->start - mapping->offset,
 	};
-	const struct file_table *file;
 
 	if (!process || (process->ended && mapping->time >= process->end))
 		process = get_process(unwinder, mapping->pid);
 	if (!process || added.pool.end <= added.pool.start)
 		return;
-	if (mapping->dso) {
-		added.file = unwind_tables__find(unwinder->tables, mapping->dso, mapping->fd,
-						 process->user);
+	if (mapping->file.dso) {
+		added.file = unwind_tables__find(unwinder->tables, &mapping->file, process->user);
 		if (!added.file)
 			return;
-		file = unwind_tables__at(unwinder->tables, added.file);
-		added.pool.table = file->number;
-		added.pool.n_rows = file->n_rows;
-		added.pool.bias = mapping_bias(file, mapping);
+		set_table(&added, unwind_tables__at(unwinder->tables, added.file));
 	}
 	unmap_range(unwinder, process, added.pool.start, added.pool.end);
 	insert(unwinder, process, &added);
@@ -367,7 +384,7 @@ static const struct process_mapping *find_present(const struct process *process,
 	return NULL;
 }
 
-bool unwinder__find(const struct unwinder *unwinder, uint32_t pid, uint64_t time, uint64_t pc,
+bool unwinder__find(struct unwinder *unwinder, uint32_t pid, uint64_t time, uint64_t pc,
 		    struct unwinder_place *place)
 {
 	const struct process *process = find_process(unwinder, pid);
@@ -377,7 +394,9 @@ bool unwinder__find(const struct unwinder *unwinder, uint32_t pid, uint64_t time
 		mapping = find_present(process, pc);
 	if (!mapping)
 		return false;
+	unwind_tables__need(unwinder->tables, mapping->file, process->user);
 	place->is_file = mapping->file;
+	place->is_pending = unwind_tables__is_pending(unwinder->tables, mapping->file);
 	place->bias = mapping->pool.bias;
 	place->table = unwind_tables__at(unwinder->tables, mapping->file);
 	return true;
@@ -480,15 +499,30 @@ uint32_t unwinder__slot(const struct unwinder *unwinder, uint32_t dso)
 	return slot < UNWIND_TABLE_PENDING ? slot : 0;
 }
 
-/* Drops processes that have exited, and past mappings of others. */
+/* Whether walks of @process may wait for tables that are being built. */
+static bool has_pending_tables(const struct unwinder *unwinder, const struct process *process)
+{
+	for (size_t i = 0; i < process->mappings.n; i++)
+		if (unwind_tables__is_pending(unwinder->tables, process->mappings.data[i].file))
+			return true;
+	for (size_t i = 0; i < process->past.n; i++)
+		if (unwind_tables__is_pending(unwinder->tables, process->past.data[i].mapping.file))
+			return true;
+	return false;
+}
+
+/* Drops processes that have exited, and past mappings of others, unless their tables may be needed.
+ */
 static void release(struct unwinder *unwinder)
 {
 	for (size_t i = 0; i < unwinder->dirty.n; i++) {
 		struct process *process = find_process(unwinder, unwinder->dirty.data[i]);
 
-		if (process && process->leaving)
+		if (!process || has_pending_tables(unwinder, process))
+			continue;
+		if (process->leaving)
 			drop_process(unwinder, process);
-		else if (process)
+		else
 			forget_past(unwinder, process);
 	}
 }
@@ -502,15 +536,20 @@ static void update_tables(struct unwinder *unwinder, struct process *process)
 
 		if (!mapping->file || mapping->pool.table == file->number)
 			continue;
-		mapping->pool.table = file->number;
-		mapping->pool.n_rows = file->n_rows;
+		set_table(mapping, file);
 		mark_dirty(unwinder, process);
+	}
+	for (size_t i = 0; i < process->past.n; i++) {
+		struct process_mapping *mapping = &process->past.data[i].mapping;
+
+		if (mapping->file)
+			set_table(mapping, unwind_tables__at(unwinder->tables, mapping->file));
 	}
 }
 
-static void retry_tables(struct unwinder *unwinder)
+static void take_tables(struct unwinder *unwinder)
 {
-	if (!unwind_tables__retry(unwinder->tables))
+	if (!unwind_tables__update(unwinder->tables))
 		return;
 	for (size_t i = 0; i < unwinder->processes.capacity; i++) {
 		const struct map64_slot *slot = &unwinder->processes.slots[i];
@@ -526,7 +565,7 @@ void unwinder__publish(struct unwinder *unwinder)
 
 	recycle(unwinder);
 	release(unwinder);
-	retry_tables(unwinder);
+	take_tables(unwinder);
 	unwind_tables__drop_idle(unwinder->tables);
 	unwind_tables__publish(unwinder->tables);
 	for (size_t i = 0; i < unwinder->dirty.n; i++) {
@@ -539,6 +578,10 @@ void unwinder__publish(struct unwinder *unwinder)
 			unwinder->dirty.data[kept++] = process->pid;
 		} else {
 			publish_process(unwinder, process);
+			if (process->past.n) { /* to be forgotten at the next */
+				process->dirty = true;
+				unwinder->dirty.data[kept++] = process->pid;
+			}
 		}
 	}
 	unwinder->dirty.n = kept;

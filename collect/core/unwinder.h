@@ -26,17 +26,20 @@ struct unwinder_stats {
 	uint64_t pool_full; /* times that the mappings of a process did not fit into the pool */
 };
 
-/* @max_bytes bounds the memory of all tables. Errors: -ENOMEM, others of mmap(). */
-int unwinder__new(const struct unwinder_maps *maps, size_t max_bytes, struct unwinder **out);
+/*
+ * @max_bytes bounds the memory of all tables (unwind_tables__new()). @privsep stays the caller's.
+ * Errors: -ENOMEM, others of mmap() and parser__new().
+ */
+int unwinder__new(const struct unwinder_maps *maps, size_t max_bytes, struct privsep *privsep,
+		  struct unwinder **out);
 
 /*
- * Process pid maps size bytes of file dso, from offset on, at start. With the first mapping of dso,
- * its table is built from fd (-1: none). dso 0 is code of no file, UNWIND_TABLES_VDSO the vdso.
+ * Process pid maps size bytes of a file, from offset on, at start. With its first mapping by a
+ * recorded process, its table is built. DSO 0 is code of no file, UNWIND_TABLES_VDSO the vdso.
  */
 struct unwinder_mapping {
 	uint32_t pid;
-	uint32_t dso;
-	int fd;
+	struct table_source file;
 	uint64_t time; /* of the mapping */
 	uint64_t start;
 	uint64_t size;
@@ -44,8 +47,15 @@ struct unwinder_mapping {
 };
 void unwinder__map(struct unwinder *unwinder, const struct unwinder_mapping *mapping);
 
-/* Builds the table of @dso before it is mapped. */
-void unwinder__prepare(struct unwinder *unwinder, uint32_t dso, int fd);
+/* Begins to build the table of @file before it is mapped. */
+void unwinder__prepare(struct unwinder *unwinder, const struct table_source *file);
+
+/* Waits until all tables that are being built are there, or @until (CLOCK_MONOTONIC, ns). */
+void unwinder__wait(struct unwinder *unwinder, uint64_t until);
+
+/* Polls readable when unwinder__publish() has a table to take; -1: none is being built. It changes.
+ */
+int unwinder__fd(const struct unwinder *unwinder);
 
 /*
  * @pid is recorded. Of a process for which that was not said stacks are wanted only where it wakes
@@ -78,12 +88,16 @@ void unwinder__end(struct unwinder *unwinder, uint32_t pid, uint64_t time);
 /* The mapping of an address. */
 struct unwinder_place {
 	bool is_file;			/* false: code of no file */
+	bool is_pending;		/* its table is being built */
 	uint64_t bias;			/* virtual address in the file = address - bias */
 	const struct file_table *table; /* of the file; rows is NULL if it has none */
 };
 
-/* Sets @place for @pc in @pid at @time. False: no mapping is known. */
-bool unwinder__find(const struct unwinder *unwinder, uint32_t pid, uint64_t time, uint64_t pc,
+/*
+ * Sets @place for @pc in @pid at @time, for a walk that needs the table there: begins to build it
+ * if that was not done because only wakers map the file. False: no mapping is known.
+ */
+bool unwinder__find(struct unwinder *unwinder, uint32_t pid, uint64_t time, uint64_t pc,
 		    struct unwinder_place *place);
 
 /* The slot of the table of @dso in the kernel side; 0: it has none. */

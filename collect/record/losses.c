@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "collect/record/losses.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *loss_name(enum loss loss)
@@ -44,6 +45,25 @@ int losses__write(struct losses *losses, struct recording_writer *writer,
 	return err;
 }
 
+/* Files that could not be read, and why. */
+static int put_failures(struct recording_writer *writer, const struct privsep *privsep)
+{
+	const struct privsep_failure *failures;
+	uint64_t more;
+	size_t n;
+	int err = 0;
+
+	failures = privsep__failures(privsep, &n, &more);
+	for (size_t i = 0; i < n && !err; i++) {
+		char text[256];
+
+		snprintf(text, sizeof(text), "%.180s: %s", failures[i].path,
+			 privsep__failure_text(&failures[i]));
+		err = losses__put(writer, text, failures[i].count);
+	}
+	return err ? err : losses__put(writer, "other files that could not be read", more);
+}
+
 int losses__write_last(struct losses *losses, struct recording_writer *writer,
 		       const struct capture *capture)
 {
@@ -61,7 +81,7 @@ int losses__write_last(struct losses *losses, struct recording_writer *writer,
 	if (!err)
 		err = losses__put(writer, "mappings of processes, pool for stack walks full",
 				  stats.pool_full);
-	return err;
+	return err ? err : put_failures(writer, capture__privsep(capture));
 }
 
 uint64_t losses__total(const struct capture *capture)

@@ -19,10 +19,11 @@ my %below = (
 	'bpf'          => ['abi', 'include'],
 	'recording'    => ['base', 'abi'],
 	'symbols'      => ['base', 'abi'],
+	'privsep'      => ['symbols', 'base', 'abi'],
 	'model'        => ['recording', 'symbols', 'base', 'abi'],
 	'analysis'     => ['model', 'recording', 'symbols', 'base', 'abi'],
 	'render'       => ['analysis', 'model', 'recording', 'symbols', 'base', 'abi'],
-	'collect'      => ['recording', 'symbols', 'base', 'abi', 'include', 'bpf'],
+	'collect'      => ['recording', 'symbols', 'privsep', 'base', 'abi', 'include', 'bpf'],
 	'cmd'          => ['render', 'analysis', 'model', 'collect', 'recording', 'symbols', 'base', 'abi'],
 	'runtime'      => ['abi', 'include'],
 	'compiler'     => ['abi', 'include'],
@@ -66,7 +67,7 @@ sub private_names {
 }
 
 my (@up, @across, @sharing, @unknown, %products);
-my @files = grep { m{^(?:base|abi|bpf|recording|symbols|model|analysis|render|collect|cmd|runtime|compiler)/} }
+my @files = grep { m{^(?:base|abi|bpf|recording|symbols|privsep|model|analysis|render|collect|cmd|runtime|compiler)/} }
 	split /\n/, `git ls-files '*.c' '*.cc' '*.h'`;
 for my $file (@files) {
 	open my $fh, '<', $file or next;
@@ -90,6 +91,15 @@ is_deeply(\@sharing, [], 'what they share includes no product');
 ok($products{$_}, "$_ is a product") for qw(analysis/waits render/report collect/record collect/latency bpf/causal);
 my $named = `git grep -il causal -- bpf/core collect/core`;
 is($named, '', 'the core names no product');
+
+# What has privileges interprets no files of others: it asks a parser (privsep/privsep.h). Probes and
+# causal targets are still found in the recorder itself.
+my %parses = map { $_ => 1 } qw(collect/causal/files.c collect/causal/files.h collect/core/function_places.c
+	collect/core/function_places.h collect/core/kernel_types.c collect/record/call_probes.c
+	collect/record/span_probes.c);
+my @parsing = split /\n/, `git grep -lE '#include "symbols/|#include <(gelf|libelf|dwarf|elfutils/)' -- collect cmd`;
+is_deeply([grep { !$parses{$_} } @parsing], [], 'a recorder parses no files');
+is_deeply([grep { my $file = $_; !grep { $_ eq $file } @parsing } sort keys %parses], [], 'the exceptions are exceptions');
 
 # Static functions, but for those in headers.
 my @private = map { my $file = $_; map { "$file: $_" } private_names($file) } split /\n/, `git ls-files '*.c'`;

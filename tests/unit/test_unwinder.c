@@ -15,13 +15,15 @@
 #include <bpf/bpf.h>
 
 #include "abi/unwind.h"
+#include "base/clock.h"
 #include "collect/core/unwinder.h"
 #include "symbols/unwind/unwind_table.h"
 
 enum { RECORDED = 100, WAKER = 200 };
-#define FILES 3
-#define START 0x10000000ULL
-#define END   10 /* when processes end */
+#define FILES	3
+#define START	0x10000000ULL
+#define END	10 /* when processes end */
+#define WAIT_NS 20000000000ULL
 
 /* Libraries that this program maps: each has a table. */
 struct library {
@@ -31,6 +33,7 @@ struct library {
 
 struct machine {
 	struct unwinder_maps maps;
+	struct privsep *privsep;
 	struct unwinder *unwinder;
 	struct library files[FILES]; /* DSO 1 to FILES */
 };
@@ -94,13 +97,16 @@ static bool start(struct machine *machine)
 	*machine = (struct machine){};
 	if (!create_maps(&machine->maps))
 		return false;
+	assert_int_equal(privsep__start(&machine->privsep), 0);
 	open_libraries(machine);
 	for (size_t i = 0; i < FILES; i++) {
 		all += machine->files[i].bytes;
 		if (machine->files[i].bytes < least)
 			least = machine->files[i].bytes;
 	}
-	assert_int_equal(unwinder__new(&machine->maps, all - least, &machine->unwinder), 0);
+	assert_int_equal(
+		unwinder__new(&machine->maps, all - least, machine->privsep, &machine->unwinder),
+		0);
 	return true;
 }
 
@@ -110,6 +116,7 @@ static void stop(struct machine *machine)
 			   machine->maps.files};
 
 	unwinder__free(machine->unwinder);
+	privsep__free(machine->privsep);
 	for (size_t i = 0; i < FILES; i++)
 		close(machine->files[i].fd);
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
@@ -119,8 +126,10 @@ static void stop(struct machine *machine)
 static void map_at(struct machine *machine, uint64_t time, uint32_t pid, uint32_t dso)
 {
 	const struct unwinder_mapping mapping = {.pid = pid,
-						 .dso = dso,
-						 .fd = machine->files[dso - 1].fd,
+						 .file = {.dso = dso,
+							  .fd = machine->files[dso - 1].fd,
+							  .name = "library",
+							  .pid = pid},
 						 .time = time,
 						 .start = START * dso,
 						 .size = 0x1000};
@@ -133,11 +142,27 @@ static void map(struct machine *machine, uint32_t pid, uint32_t dso)
 	map_at(machine, 1, pid, dso);
 }
 
+/* Takes the tables that are being built, and tells the kernel side. */
+static void publish(struct machine *machine)
+{
+	unwinder__wait(machine->unwinder, now_ns(CLOCK_MONOTONIC) + WAIT_NS);
+	unwinder__publish(machine->unwinder);
+}
+
 static bool is_mapped(const struct machine *machine, uint32_t pid, uint32_t dso)
 {
 	struct unwinder_place place;
 
 	return unwinder__find(machine->unwinder, pid, 2, START * dso, &place);
+}
+
+/* A walk in @pid comes to @dso. */
+static void walk(struct machine *machine, uint32_t pid, uint32_t dso)
+{
+	struct unwinder_place place;
+
+	assert_true(unwinder__find(machine->unwinder, pid, 2, START * dso, &place));
+	publish(machine);
 }
 
 static bool has_table(const struct machine *machine, uint32_t pid, uint32_t dso)
@@ -159,7 +184,7 @@ static bool kernel_has_table(const struct machine *machine, uint32_t pid, uint32
 	for (uint32_t i = process.first; i < process.first + process.n; i++) {
 		assert_int_equal(bpf_map_lookup_elem(machine->maps.mappings, &i, &mapping), 0);
 		if (mapping.start == START * dso)
-			return UNWIND_SLOT(mapping.table) != UNWIND_TABLE_MISSING;
+			return mapping.n_rows;
 	}
 	fail();
 	return false;
@@ -169,8 +194,8 @@ static bool kernel_has_table(const struct machine *machine, uint32_t pid, uint32
 static void end(struct machine *machine, uint32_t pid)
 {
 	unwinder__end(machine->unwinder, pid, END);
-	for (int i = 0; i < 3; i++)
-		unwinder__publish(machine->unwinder);
+	for (int i = 0; i < 4; i++)
+		publish(machine);
 }
 
 static void wakers_make_room_for_recorded_processes(void **state)
@@ -181,12 +206,17 @@ static void wakers_make_room_for_recorded_processes(void **state)
 		skip();
 	map(&machine, WAKER, 1);
 	map(&machine, WAKER, 2);
-	unwinder__publish(machine.unwinder);
+	publish(&machine);
+	assert_false(kernel_has_table(&machine, WAKER, 1));
+	walk(&machine, WAKER, 1);
+	assert_true(kernel_has_table(&machine, WAKER, 1));
+	assert_false(kernel_has_table(&machine, WAKER, 2));
+	walk(&machine, WAKER, 2);
 	assert_true(has_table(&machine, WAKER, 1) && has_table(&machine, WAKER, 2));
 
 	unwinder__record(machine.unwinder, RECORDED);
 	map(&machine, RECORDED, 3);
-	unwinder__publish(machine.unwinder);
+	publish(&machine);
 	assert_true(has_table(&machine, RECORDED, 3));
 	assert_true(kernel_has_table(&machine, RECORDED, 3));
 	assert_false(has_table(&machine, WAKER, 1) && has_table(&machine, WAKER, 2));
@@ -214,7 +244,9 @@ static void wakers_take_nothing_from_anybody(void **state)
 	map(&machine, RECORDED, 1);
 	map(&machine, WAKER, 2);
 	map(&machine, WAKER + 1, 3);
-	unwinder__publish(machine.unwinder);
+	publish(&machine);
+	walk(&machine, WAKER, 2);
+	walk(&machine, WAKER + 1, 3);
 	assert_true(has_table(&machine, RECORDED, 1));
 	unwinder__stats(machine.unwinder, &stats);
 	assert_int_equal(stats.tables.dropped, 0);
@@ -233,10 +265,13 @@ static void who_becomes_recorded_is_served_first(void **state)
 		skip();
 	map(&machine, WAKER, 1);
 	map(&machine, WAKER, 2);
+	walk(&machine, WAKER, 1);
+	walk(&machine, WAKER, 2);
 	map(&machine, RECORDED, 3); /* before unwinder__record() */
-	unwinder__publish(machine.unwinder);
+	publish(&machine);
+	assert_false(kernel_has_table(&machine, RECORDED, 3));
 	unwinder__record(machine.unwinder, RECORDED);
-	unwinder__publish(machine.unwinder);
+	publish(&machine);
 	assert_true(has_table(&machine, RECORDED, 3));
 	assert_true(kernel_has_table(&machine, RECORDED, 3));
 
@@ -245,7 +280,7 @@ static void who_becomes_recorded_is_served_first(void **state)
 	assert_true(has_table(&machine, RECORDED + 1, 3));
 	map(&machine, WAKER, 1);
 	map(&machine, WAKER, 2);
-	unwinder__publish(machine.unwinder);
+	publish(&machine);
 	assert_true(has_table(&machine, RECORDED + 1, 3));
 	stop(&machine);
 }
