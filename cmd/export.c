@@ -8,6 +8,7 @@
 #include "cmd/http_post.h"
 #include "cmd/output_file.h"
 #include "cmd/view.h"
+#include "model/redact.h"
 #include "render/export/export.h"
 #include "render/header.h"
 
@@ -17,6 +18,7 @@ struct export_options {
 	const char *output;
 	const char *to; /* URL */
 	bool idle_set;
+	bool redact;
 };
 
 /* Adds to what error__set() said. Returns -EINVAL. */
@@ -63,6 +65,9 @@ static const struct option_row rows[] = {
 	OPTION_TEXT("to", 0, "URL", struct export_options, to,
 		    "send otlp to a server by HTTP instead of writing a file; a URL without a path "
 		    "gets /v1development/profiles"),
+	OPTION_SWITCH("redact", 0, struct export_options, redact,
+		      "for others: leave out command lines and host names, and replace names of "
+		      "files and threads, and addresses, by hashes; names of functions stay"),
 	OPTION_GROUP("Filters"),
 	VIEW_OPTIONS_FILTER,
 	OPTION_CALL("idle", 0, "[HOW]", "show|hide", set_idle,
@@ -138,21 +143,41 @@ static int send_output(const struct export_options *options, const struct export
 	return err;
 }
 
-/* @path: NULL with a URL. */
-static int export_recording(const struct export_options *options, const char *path)
+/* The model, and the names that threads are selected by. */
+static int redact(struct model *model, struct sample_filter *filter)
 {
-	struct sample_filter filter = options->view.filter;
+	struct redaction redaction;
+	int err = redaction__init(&redaction);
+
+	err = err ? err : model__redact(model, &redaction);
+	/* Besides, as kernel threads have their names still. */
+	for (size_t i = 0, n = filter->comms.n; i < n && !err; i++) {
+		char *name = redaction__thread(&redaction, filter->comms.data[i]);
+
+		err = name ? array__push(&filter->comms, name) : -ENOMEM;
+	}
+	return err;
+}
+
+/* @path: NULL with a URL. */
+static int export_recording(struct export_options *options, const char *path)
+{
+	struct sample_filter *filter = &options->view.filter;
 	_cleanup_model_ struct model *model = NULL;
 	_cleanup_kinds_ struct kinds *kinds = NULL;
 	_cleanup_idle_waits_ struct idle_waits *idle = NULL;
 	struct export export = {
-		.filter = &filter,
+		.filter = filter,
 		.idle = options->idle_set ? options->view.idle == IDLE_VIEW_SHOW
 					  : options->format->idle,
 		.name = view__path(&options->view),
 	};
 	int err = view__load(&options->view, &model);
 
+	if (!err && options->redact) {
+		err = redact(model, filter);
+		export.name = "recording";
+	}
 	if (err)
 		return err;
 	header__warnings(model, stderr);
@@ -160,12 +185,14 @@ static int export_recording(const struct export_options *options, const char *pa
 		fprintf(stderr, "dwell: the recording has no samples\n");
 	err = kinds__new(model, &kinds);
 	err = err ? err : idle_waits__new(model, kinds, &idle);
-	filter.idle = idle;
+	filter->idle = idle;
 	export.model = model;
 	export.kinds = kinds;
 	if (err)
 		return err;
-	return path ? write_output(options, &export, path) : send_output(options, &export);
+	err = path ? write_output(options, &export, path) : send_output(options, &export);
+	filter->idle = NULL;
+	return err;
 }
 
 /* What is wrong with the options together. Returns 0 or -EINVAL with error__set() done. */

@@ -12,6 +12,7 @@
 #include "cmd/output_file.h"
 #include "cmd/path_target.h"
 #include "cmd/view.h"
+#include "model/redact.h"
 #include "recording/causal/causal_profile.h"
 
 struct html_options {
@@ -20,6 +21,8 @@ struct html_options {
 	const char *output;
 	const char *of;
 	bool open;
+	bool redact;
+	struct redaction redaction;
 };
 
 static int add_input(void *options, const char *value)
@@ -39,6 +42,9 @@ static const struct option_row rows[] = {
 	OPTION_TEXT("output", 'o', "FILE", struct html_options, output,
 		    "write FILE; - is standard output (default: dwell.html)"),
 	OPTION_SWITCH("open", 0, struct html_options, open, "show it in the browser"),
+	OPTION_SWITCH("redact", 0, struct html_options, redact,
+		      "for others: leave out command lines and host names, and replace names of "
+		      "files and threads, and addresses, by hashes; names of functions stay"),
 	VIEW_OPTIONS_SYMBOLS,
 	OPTION_END,
 };
@@ -65,7 +71,8 @@ static int choose_path(const struct html_options *options, const struct model *m
 	return err;
 }
 
-static int add_recording(struct html *html, const struct html_options *options, const char *path)
+static int add_recording(struct html *html, const struct html_options *options, const char *path,
+			 const char *name)
 {
 	struct view_options view = options->view;
 	_cleanup_idle_waits_ struct idle_waits *idle = NULL;
@@ -73,7 +80,7 @@ static int add_recording(struct html *html, const struct html_options *options, 
 	_cleanup_model_ struct model *model = NULL;
 	_cleanup_kinds_ struct kinds *kinds = NULL;
 	struct own_strings strings = {};
-	struct html_recording recording = {.name = path, .strings = &strings};
+	struct html_recording recording = {.name = name, .strings = &strings};
 	size_t number;
 	int err;
 
@@ -81,6 +88,8 @@ static int add_recording(struct html *html, const struct html_options *options, 
 	err = view__load(&view, &model);
 	strings.model = recording.model = model;
 	err = err ? err : choose_path(options, model, &recording.path);
+	if (!err && options->redact)
+		err = model__redact(model, &options->redaction);
 	err = err ? err : kinds__new(model, &kinds);
 	err = err ? err : idle_waits__new(model, kinds, &idle);
 	err = err ? err : wait_causes__new(&strings, kinds, &causes);
@@ -95,13 +104,19 @@ static int add_recording(struct html *html, const struct html_options *options, 
 
 static int write_page(struct html *html, const struct html_options *options, FILE *to)
 {
+	const struct redaction *redaction = options->redact ? &options->redaction : NULL;
 	int err = html__begin(html, to);
 
 	for (size_t i = 0; i < options->inputs.n && !err; i++) {
-		const char *path = options->inputs.data[i];
+		const char *path = options->inputs.data[i], *name = path;
+		char number[32];
 
-		err = is_causal(path) ? html_analyses__add_causal(html, path)
-				      : add_recording(html, options, path);
+		if (options->redact) {
+			snprintf(number, sizeof(number), "input %zu", i + 1);
+			name = number;
+		}
+		err = is_causal(path) ? html_analyses__add_causal(html, path, name, redaction)
+				      : add_recording(html, options, path, name);
 	}
 	return err ? err : html__end(html);
 }
@@ -179,6 +194,8 @@ static int cmd_html(int argc, char **argv)
 		err = add_input(&options, view__path(&options.view));
 	output = options.output ? options.output : "dwell.html";
 	err = err ? err : check(&options, output);
+	if (!err && options.redact)
+		err = redaction__init(&options.redaction);
 	if (err)
 		return command__reject(err);
 	err = html(&options, output);

@@ -316,7 +316,8 @@ static void add_sentence(void *html, const char *text)
 	html__verdict(html, -1, "causal", text);
 }
 
-int html_analyses__add_causal(struct html *html, const char *path)
+int html_analyses__add_causal(struct html *html, const char *path, const char *name,
+			      const struct redaction *redaction)
 {
 	const struct causal_options options = {
 		.min_visits = CAUSAL_VISITS,
@@ -325,21 +326,23 @@ int html_analyses__add_causal(struct html *html, const char *path)
 	_cleanup_causal_profile_ struct causal_profile *profile = NULL;
 	_cleanup_causal_effects_ struct causal_effects *effects = NULL;
 	_cleanup_free_ char *text = NULL;
-	char name[32];
+	char block[32];
 	size_t number, size;
 	FILE *to;
 	int err = causal_profile__read(path, &profile);
 
+	if (!err && redaction)
+		err = causal_profile__redact(profile, redaction);
 	err = err ? err : causal__effects(profile, &options, &effects);
-	err = err ? err : html__causal(html, path, &number);
+	err = err ? err : html__causal(html, name, &number);
 	if (err)
 		return err;
 	to = open_memstream(&text, &size);
 	err = to ? causal_json__print(effects, to) : -ENOMEM;
 	if (to && fclose(to))
 		err = -ENOMEM;
-	snprintf(name, sizeof(name), "c%zu", number);
-	err = err ? err : html__block(html, name, text, size);
+	snprintf(block, sizeof(block), "c%zu", number);
+	err = err ? err : html__block(html, block, text, size);
 	if (!err)
 		causal_verdict__sentences(effects, add_sentence, html);
 	return err;

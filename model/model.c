@@ -36,7 +36,7 @@ bool model__is_c_library(const struct model *model, uint32_t index)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strncmp(name, names[i], strlen(names[i])))
 			return true;
-	return false;
+	return model->dsos.data[index].c_library;
 }
 
 uint32_t model_thread__comm(const struct model_thread *thread, uint64_t time)

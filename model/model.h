@@ -266,6 +266,7 @@ struct model_dso {
 	uint32_t pid;
 	uint8_t kind; /* enum dso_kind */
 	bool deleted;
+	bool c_library; /* it is one, though its name does not tell any more (model/redact.h) */
 };
 
 struct model_object {

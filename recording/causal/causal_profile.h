@@ -134,6 +134,14 @@ const char *causal_target_kind__name(enum causal_target_kind kind);
  */
 int causal_profile__read(const char *path, struct causal_profile **out);
 void causal_profile__free(struct causal_profile *profile);
+
+struct redaction;
+
+/*
+ * Leaves out command lines and diagnostics, and hashes names of files: of targets, places, points
+ * and in names. Returns 0 or -ENOMEM.
+ */
+int causal_profile__redact(struct causal_profile *profile, const struct redaction *redaction);
 DEFINE_CLEANUP(struct causal_profile *, causal_profile__free)
 #define _cleanup_causal_profile_ _cleanup_(causal_profile__freep)
 
