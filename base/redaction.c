@@ -57,8 +57,9 @@ static void sip_word(uint64_t v[4], uint64_t word)
 static uint64_t hash(const struct redaction *redaction, const void *data, size_t size)
 {
 	const uint8_t *bytes = data;
-	uint64_t v[4] = {redaction->key[0] ^ 0x736f6d6570736575, redaction->key[1] ^ 0x646f72616e646f6d,
-			 redaction->key[0] ^ 0x6c7967656e657261, redaction->key[1] ^ 0x7465646279746573};
+	uint64_t v[4] = {
+		redaction->key[0] ^ 0x736f6d6570736575, redaction->key[1] ^ 0x646f72616e646f6d,
+		redaction->key[0] ^ 0x6c7967656e657261, redaction->key[1] ^ 0x7465646279746573};
 	uint64_t word = (uint64_t)size << 56;
 
 	for (size_t i = 0; i + 8 <= size; i += 8) {
@@ -92,7 +93,7 @@ static char *name_of(const struct redaction *redaction, const char *prefix, cons
 	char *name;
 
 	return asprintf(&name, "%s-%0*" PRIx64 "%s", prefix, digits, value, suffix) < 0 ? NULL
-										       : name;
+											: name;
 }
 
 char *redaction__path(const struct redaction *redaction, const char *path)

@@ -47,11 +47,26 @@ static uint32_t redact(struct redactor *redactor, uint32_t string, enum how how)
 static bool is_kept(const char *key)
 {
 	static const char *const kept[] = {
-		"version",	    "target",	    "mode",	       "period_ns",
-		"grid_seed",	    "kernel",	    "machine",	       "cpus",
-		"rung",		    "start",	    "start_realtime",  "end",
-		"exit_status",	    "machine_busy_ns", "machine_idle_ns", "machine_switches",
-		"machine_switches_told", "cpu_ns",  "slowest_clock_ns", "clock_share",
+		"version",
+		"target",
+		"mode",
+		"period_ns",
+		"grid_seed",
+		"kernel",
+		"machine",
+		"cpus",
+		"rung",
+		"start",
+		"start_realtime",
+		"end",
+		"exit_status",
+		"machine_busy_ns",
+		"machine_idle_ns",
+		"machine_switches",
+		"machine_switches_told",
+		"cpu_ns",
+		"slowest_clock_ns",
+		"clock_share",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
@@ -103,8 +118,8 @@ static void redact_thread(struct redactor *redactor, struct model_thread *thread
 
 static void redact_object(struct redactor *redactor, struct model_object *object)
 {
-	enum how how = object->type == OBJECT_SOCKET && object->family != AF_UNIX ? HOW_ADDRESS
-										   : HOW_PATH;
+	enum how how =
+		object->type == OBJECT_SOCKET && object->family != AF_UNIX ? HOW_ADDRESS : HOW_PATH;
 
 	object->name = redact(redactor, object->name, how);
 	object->local = redact(redactor, object->local, how);
@@ -155,13 +170,14 @@ static void redact_names(struct redactor *redactor)
 			redaction__number(redactor->redaction, model->spans.data[i].id);
 	}
 	for (size_t i = 0; i < model->span_parts.n; i++)
-		model->span_parts.data[i].queue = redaction__number(
-			redactor->redaction, model->span_parts.data[i].queue);
+		model->span_parts.data[i].queue =
+			redaction__number(redactor->redaction, model->span_parts.data[i].queue);
 	for (size_t i = 0; i < model->probes.n; i++)
 		model->probes.data[i].name = redact(redactor, model->probes.data[i].name, HOW_NAME);
 }
 
-/* They have names in their texts. Those of symbols/ are of files: only the share of samples is kept. */
+/* They have names in their texts. Those of symbols/ are of files: only the share of samples is
+ * kept. */
 static int redact_diagnostics(struct redactor *redactor)
 {
 	struct model *model = redactor->model;

@@ -462,9 +462,9 @@ uint64_t recording_writer__size(const struct recording_writer *writer);
 int recording_writer__close(struct recording_writer *writer);
 
 /*
- * The same, of a writer that is not NULL. *@fd: the complete file, for reading and to append to, the
- * caller's; -1 on errors, and if the file did not take the place of one that was there, as it has
- * no sample.
+ * The same, of a writer that is not NULL. *@fd: the complete file, for reading and to append to,
+ * the caller's; -1 on errors, and if the file did not take the place of one that was there, as it
+ * has no sample.
  */
 int recording_writer__finish(struct recording_writer *writer, int *fd);
 

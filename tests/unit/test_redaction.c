@@ -123,7 +123,8 @@ static void files_in_names_are_hashed(void **state)
 	assert_becomes(redaction__name, "tcp:192.0.2.7:80", "tcp:file-#:80");
 	assert_becomes(redaction__name, "py::f:/home/u/a.py", "py::f:file-#");
 	assert_becomes(redaction__name, "py::f:a.py", "py::f:file-#");
-	assert_becomes(redaction__name, "LazyCompile:*f /srv/a.js:12:3", "LazyCompile:*f file-#:12:3");
+	assert_becomes(redaction__name, "LazyCompile:*f /srv/a.js:12:3",
+		       "LazyCompile:*f file-#:12:3");
 	assert_becomes(redaction__name, "JS:~f file:///srv/a.js:12:3", "JS:~f file:file-#:12:3");
 	assert_becomes(redaction__name, "Script:~/srv/a.js", "Script:~file-#");
 	assert_becomes(redaction__name, "f (/usr/lib/a.so)", "f (file-#)");
