@@ -107,8 +107,8 @@ static int name_it(struct new_file *file)
 	path_of_descriptor(file->fd, path);
 	for (int i = 0; i < TRIES; i++) {
 		err = make_name(file->temporary);
-		if (!err && !linkat(AT_FDCWD, path, file->directory, file->temporary,
-				    AT_SYMLINK_FOLLOW))
+		if (!err &&
+		    !linkat(AT_FDCWD, path, file->directory, file->temporary, AT_SYMLINK_FOLLOW))
 			return 0;
 		err = err ? err : -errno;
 		if (err != -EEXIST)
@@ -202,8 +202,10 @@ static int refuse_type(const char *path, mode_t mode)
 
 static int refuse_owner(const char *path)
 {
-	error__set(-EPERM, "cannot write '%s': it is a pipe or device that another user can have put "
-			   "there", path);
+	error__set(-EPERM,
+		   "cannot write '%s': it is a pipe or device that another user can have put "
+		   "there",
+		   path);
 	error__hint("Name a file, or remove it.");
 	return -EPERM;
 }
@@ -245,7 +247,7 @@ static int look(const struct new_file *file, struct stat *there)
 
 int new_file__open_device(const struct new_file *file, const char *path, int *fd)
 {
-	struct stat there;
+	struct stat there = {};
 	_cleanup_close_ int at = look(file, &there);
 
 	if (at < 0)
@@ -268,8 +270,8 @@ static int open_existing(const struct new_file *file, const char *path, int at,
 		return -EPERM;
 	}
 	if (there->st_nlink != 1) {
-		error__set(-EMLINK, "cannot add to '%s': the file has other names, too (hard links)",
-			   path);
+		error__set(-EMLINK,
+			   "cannot add to '%s': the file has other names, too (hard links)", path);
 		error__hint("Name another file: -o FILE");
 		return -EMLINK;
 	}
@@ -279,7 +281,7 @@ static int open_existing(const struct new_file *file, const char *path, int at,
 
 int new_file__open_own(const struct new_file *file, const char *path, int *fd)
 {
-	struct stat there;
+	struct stat there = {};
 	_cleanup_close_ int at = -1;
 
 	*fd = openat(file->directory, file->name,

@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 
 struct new_file {
-	int fd;				 /* open for reading and writing */
-	int directory;			 /* O_PATH */
-	char name[NAME_MAX + 1];	 /* in @directory, that it will have */
+	int fd;			      /* open for reading and writing */
+	int directory;		      /* O_PATH */
+	char name[NAME_MAX + 1];      /* in @directory, that it will have */
 	char temporary[NAME_MAX + 1]; /* the one that it has; "": none, or @name */
 };
 
@@ -47,8 +47,8 @@ bool new_file__place_is_free(const struct new_file *file);
 
 /*
  * Opens the pipe or character device that has the name, for writing: *@fd. It must be one that only
- * root or dwell's own user can have placed there. A pipe is not waited for. Returns 0 or -errno, with
- * a message that names @path.
+ * root or dwell's own user can have placed there. A pipe is not waited for. Returns 0 or -errno,
+ * with a message that names @path.
  */
 int new_file__open_device(const struct new_file *file, const char *path, int *fd);
 

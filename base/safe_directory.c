@@ -15,10 +15,10 @@
 #define OWN_WAY ((uid_t)-1)
 
 struct walk {
-	int fd;		  /* the directory so far */
-	char *rest;	  /* of the path, malloc()ed */
+	int fd;		    /* the directory so far */
+	char *rest;	    /* of the path, malloc()ed */
 	unsigned int links; /* followed so far */
-	uid_t chosen_by;  /* user who may have chosen @fd, so that it has to be his; or OWN_WAY */
+	uid_t chosen_by;    /* user who may have chosen @fd, so that it has to be his; or OWN_WAY */
 };
 
 static bool is_own(uid_t uid)
@@ -186,7 +186,7 @@ int safe_directory__of(const char *path, int *directory, char name[NAME_MAX + 1]
 		closep(&walk.fd);
 		return err;
 	}
-	strcpy(name, last);
+	memcpy(name, last, strlen(last) + 1);
 	*directory = walk.fd;
 	return 0;
 }

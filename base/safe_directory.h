@@ -13,7 +13,8 @@
 
 /*
  * Opens the directory that contains @path: *@directory is a descriptor for openat() and similar
- * calls only (O_PATH), the caller's to close. @name gets the last component, which is not looked up.
+ * calls only (O_PATH), the caller's to close. @name gets the last component, which is not looked
+ * up.
  *
  * Symbolic links on the way are followed if only root or dwell's own user can have placed them
  * there. A link of another user is followed only into a directory of the same user. Returns 0 or

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A file that a command writes, whole or not at all: it has its name only when it is complete
- * (base/new_file.h), and nothing remains of it if the command fails, or is ended by a signal. "-" is
- * standard output, as is /dev/stdout; /dev/fd/N is a descriptor of dwell. Pipes and devices that
+ * (base/new_file.h), and nothing remains of it if the command fails, or is ended by a signal. "-"
+ * is standard output, as is /dev/stdout; /dev/fd/N is a descriptor of dwell. Pipes and devices that
  * only root or dwell's own user can have placed there are written directly. A symbolic link is
  * replaced.
  */

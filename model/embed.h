@@ -27,7 +27,9 @@ struct embed_options {
 
 /*
  * Symbolizes all addresses of the finished recording at @fd, which is open for reading and writing,
- * and appends the symbols to it; @path is its name in messages. Sets *@resolved (may be NULL) to the number of addresses with a name. Errors as of model__load() and
- * recording_writer__append(); the recording stays valid.
+ * and appends the symbols to it; @path is its name in messages. Sets *@resolved (may be NULL) to
+ * the number of addresses with a name. Errors as of model__load() and recording_writer__append();
+ * the recording stays valid.
  */
-int embed_symbols(int fd, const char *path, const struct embed_options *options, uint64_t *resolved);
+int embed_symbols(int fd, const char *path, const struct embed_options *options,
+		  uint64_t *resolved);

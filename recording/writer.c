@@ -99,7 +99,7 @@ static int refuse_file_type(const char *path, mode_t mode)
 /* Creates the file, without its name. Character devices (/dev/null) are opened. */
 static int create_file(struct recording_writer *writer)
 {
-	const char *path = writer->path;
+	const char *path = writer->path; // NOLINT(*NullDereference): set by writer__new()
 	struct stat there;
 	int err = new_file__find(path, &writer->file, &there);
 
@@ -142,7 +142,6 @@ int recording_writer__create(const char *path, struct recording_writer **out)
 	err = writer__new(path, &writer);
 	if (err)
 		return err;
-	// NOLINTNEXTLINE(*NullDereference): set by writer__new()
 	err = create_file(writer);
 	if (err)
 		return err;

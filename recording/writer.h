@@ -27,7 +27,7 @@ struct recording_writer {
 	struct new_file file; /* while @waiting; it has the same open file as @fd */
 	bool waiting;	      /* the file has no name before it has a sample */
 	bool has_sample;      /* in a record that was put */
-	int error; /* the first one; then nothing more is written */
+	int error;	      /* the first one; then nothing more is written */
 
 	uint64_t offset;		  /* end of the last whole chunk */
 	uint32_t number;		  /* of the next chunk */

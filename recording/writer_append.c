@@ -129,25 +129,25 @@ int recording_writer__append(const char *path, struct recording_writer **out)
 	return fd < 0 ? append_open_error(path, fd) : recording_writer__append_fd(fd, path, out);
 }
 
-int recording_writer__append_fd(int file, const char *path, struct recording_writer **out)
+int recording_writer__append_fd(int fd, const char *path, struct recording_writer **out)
 {
 	_cleanup_(writer__freep) struct recording_writer *writer = NULL;
 	_cleanup_(recording_reader__closep) struct recording_reader *reader = NULL;
-	int err, fd;
+	int err, copy;
 
 	err = writer__new(path, &writer);
 	if (err)
 		return err;
 	/* Duplicates share the lock; reads and writes use pread() and pwrite(). */
-	writer->fd = fcntl(file, F_DUPFD_CLOEXEC, 3);
+	writer->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (writer->fd < 0)
 		return error__errno(-errno, "cannot add to %s", path);
 	if (flock(writer->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
 		return error__set(-EBUSY, "cannot add to %s: it is still being written", path);
-	fd = fcntl(writer->fd, F_DUPFD_CLOEXEC, 3);
-	if (fd < 0)
+	copy = fcntl(writer->fd, F_DUPFD_CLOEXEC, 3);
+	if (copy < 0)
 		return error__errno(-errno, "cannot add to %s", path);
-	err = recording_reader__open_fd(fd, path, &reader);
+	err = recording_reader__open_fd(copy, path, &reader);
 	if (err)
 		return err;
 	err = append_read(writer, reader);

@@ -33,7 +33,8 @@ struct export_format {
 	/* Formats that servers receive by HTTP: where, if the URL has no path, and as what. */
 	const char *post_path;
 	const char *content_type;
-	/* Formats that cannot be streams: writes to the empty file at @fd, which errors name @path. */
+	/* Formats that cannot be streams: writes to the empty file at @fd, which errors name @path.
+	 */
 	int (*write_file)(const struct export *export, int fd, const char *path);
 };
 

@@ -35,8 +35,8 @@ struct sqlite_rows {
 
 /*
  * Creates the database in the empty file at @fd, which stays the caller's, with its tables. The
- * caller has zeroed @rows, and frees it in any case. The functions below that return nothing do nothing after an error,
- * which sqlite_rows__error() returns.
+ * caller has zeroed @rows, and frees it in any case. The functions below that return nothing do
+ * nothing after an error, which sqlite_rows__error() returns.
  */
 void sqlite_rows__create(struct sqlite_rows *rows, int fd);
 

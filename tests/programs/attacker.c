@@ -3,8 +3,8 @@
  * What a local user does in a directory of theirs, to make a program of root open or change a file
  * outside of it; and what tells whether that worked. Run by tests/e2e/95-attacks.t:
  *
- *	attacker watch FILE...			prints a line for each FILE that is opened or
- *changed attacker links DIR NAME TARGET...	puts links to TARGETs where NAME is, or is to be
+ *	attacker watch FILE...			prints what is opened or changed
+ *	attacker links DIR NAME TARGET...	puts links to TARGETs where NAME is, or is to be
  *	attacker pipes DIR NAME			the same with pipes
  *	attacker swap DIR NAME TARGET		DIR/NAME is a directory and a link to TARGET in turn
  *	attacker named COMMAND [ARG...]		runs it without O_TMPFILE, as on some file systems
