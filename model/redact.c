@@ -137,26 +137,71 @@ static void redact_dso(struct redactor *redactor, uint32_t index)
 	dso->build_id = 0;
 }
 
-static void redact_code(struct redactor *redactor)
+/* "libz.so+0x12a0": code or data of a file, without a name. NULL: @name is no such text. */
+static const char *offset_in_file(const struct model *model, const struct model_location *location,
+				  const char *name)
+{
+	const char *file = model__string(model, model->dsos.data[location->dso].name);
+	const char *plus = strstr(name, "+0x");
+
+	/* Names of variables may have offsets, too. */
+	if (!plus || (location->data && ((size_t)(plus - name) != strlen(file) ||
+					 strncmp(name, file, strlen(file)) != 0)))
+		return NULL;
+	return plus;
+}
+
+static uint32_t redact_function(struct redactor *redactor, const struct model_location *location,
+				uint32_t name)
+{
+	const struct model *model = redactor->model;
+	const char *text = model__string(model, name), *offset;
+	_cleanup_free_ char *file = NULL, *redacted = NULL;
+
+	offset = offset_in_file(model, location, text);
+	if (!offset)
+		return redact(redactor, name, HOW_NAME);
+	file = redaction__path(redactor->redaction,
+			       model__string(model, model->dsos.data[location->dso].path));
+	if (!file || asprintf(&redacted, "%s%s", file, offset) < 0) {
+		redacted = NULL;
+		redactor->err = -ENOMEM;
+		return 0;
+	}
+	return model__intern(redactor->model, redacted);
+}
+
+/* @done, by frame: locations may share them. */
+static void redact_location(struct redactor *redactor, struct model_location *location, bool *done)
 {
 	struct model *model = redactor->model;
 
-	for (uint32_t i = 1; i < model->dsos.n; i++)
-		redact_dso(redactor, i);
-	for (size_t i = 0; i < model->frames.n; i++) {
+	for (size_t i = location->frame; i < location->frame + location->n_frames; i++) {
 		struct model_frame *frame = &model->frames.data[i];
 
-		frame->name = redact(redactor, frame->name, HOW_NAME);
+		if (done[i])
+			continue;
+		done[i] = true;
+		frame->name = redact_function(redactor, location, frame->name);
 		frame->file = redact(redactor, frame->file, HOW_PATH);
 	}
-	for (size_t i = 1; i < model->locations.n; i++) {
-		struct model_location *location = &model->locations.data[i];
+	/* Others are offsets in files. */
+	if (!location->dso || model->dsos.data[location->dso].kind != DSO_FILE)
+		location->address = redaction__number(redactor->redaction, location->address);
+}
 
-		/* Others are offsets in files. */
-		if (!location->dso || model->dsos.data[location->dso].kind != DSO_FILE)
-			location->address =
-				redaction__number(redactor->redaction, location->address);
-	}
+/* Names of files last: functions without a name are called by them. */
+static void redact_code(struct redactor *redactor)
+{
+	struct model *model = redactor->model;
+	_cleanup_free_ bool *done = calloc(model->frames.n + 1, sizeof(*done));
+
+	if (!done)
+		redactor->err = -ENOMEM;
+	for (size_t i = 1; i < model->locations.n && done; i++)
+		redact_location(redactor, &model->locations.data[i], done);
+	for (uint32_t i = 1; i < model->dsos.n; i++)
+		redact_dso(redactor, i);
 }
 
 /* Names that the program or the user gave. */

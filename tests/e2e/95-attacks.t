@@ -18,7 +18,6 @@ need_command('setpriv');
 
 my ($uid, $gid) = (getpwnam 'nobody')[2, 3];
 my @as_user = ('setpriv', "--reuid=$uid", "--regid=$gid", '--clear-groups', '--pdeathsig', 'KILL');
-my $rounds = full(1000, 3);
 my @formats = qw(folded firefox perfetto sqlite otlp pprof speedscope);
 my @computes = ($^X, '-e', 'my $end = times + 0.05; 1 while times < $end');
 
@@ -86,7 +85,7 @@ sub commands {
 
 # Runs all commands while the user does something, as root and under sudo, with and without O_TMPFILE.
 sub attack {
-	my ($name, $in, @attack) = @_;
+	my ($name, $rounds, $in, @attack) = @_;
 	my $pid = start({name => $name}, @as_user, $attacker, @attack);
 	ok(wait_for(20, sub { slurp("/proc/$pid/comm") eq "attacker\n" }), "$name begins");
 	for my $command (commands("$DIR/$name/$in", full(1, $name eq 'links'))) {
@@ -106,9 +105,9 @@ sub attack {
 	stop($pid, 'KILL');
 }
 
-attack('links', 'out', 'links', directory_of_user('links'), 'out', @victims);
-attack('pipes', 'out', 'pipes', directory_of_user('pipes'), 'out');
-attack('swap', 'sub/out', 'swap', directory_of_user('swap'), 'sub', "$DIR/victims/folder");
+attack('links', full(1000, 3), 'out', 'links', directory_of_user('links'), 'out', @victims);
+attack('pipes', full(100, 3), 'out', 'pipes', directory_of_user('pipes'), 'out');
+attack('swap', full(100, 3), 'sub/out', 'swap', directory_of_user('swap'), 'sub', "$DIR/victims/folder");
 
 # Without races: what is there from the start.
 my $place = directory_of_user('place');
