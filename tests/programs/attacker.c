@@ -27,7 +27,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define STOLEN "stolen"
+#define STOLEN	 "stolen"
+#define PAUSE_US 300 /* so that it does not take a whole CPU */
 
 static char *const *targets;
 static int n_targets; /* 0: pipes */
@@ -122,6 +123,7 @@ static __attribute__((noreturn)) void replace(const char *directory, const char 
 		unlink(name);
 		steal();
 		unlink(old);
+		usleep(PAUSE_US);
 	}
 }
 
@@ -135,9 +137,12 @@ static __attribute__((noreturn)) void swap(const char *directory, const char *na
 		die(directory);
 	mkdir(name, 0777);
 	for (;;) {
-		if (rename(name, real) || symlink(target, name) || unlink(name) ||
-		    rename(real, name))
+		if (rename(name, real) || symlink(target, name))
 			die(name);
+		usleep(PAUSE_US);
+		if (unlink(name) || rename(real, name))
+			die(name);
+		usleep(PAUSE_US);
 	}
 }
 
