@@ -174,10 +174,12 @@ static void put_word(const struct redaction *redaction, struct buffer *to, const
 	}
 	file = name_of(redaction, "file", word + begin, n - place - begin, 12, "");
 	to->failed |= !file;
-	buffer__put(to, word, begin);
+	if (begin)
+		buffer__put(to, word, begin);
 	if (file)
 		buffer__put(to, file, strlen(file));
-	buffer__put(to, word + n - place, place);
+	if (place)
+		buffer__put(to, word + n - place, place);
 	free(file);
 }
 
@@ -192,7 +194,8 @@ char *redaction__name(const struct redaction *redaction, const char *name)
 			put_word(redaction, &to, name, n);
 		name += n;
 		n = strspn(name, SEPARATORS);
-		buffer__put(&to, name, n);
+		if (n)
+			buffer__put(&to, name, n);
 		name += n;
 	}
 	buffer__put(&to, "", 1);
