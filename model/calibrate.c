@@ -10,13 +10,11 @@
  * takes several us. The clock events of perf have the same bias.
  */
 #include <errno.h>
-#include <math.h>
 
 #include "model/loader.h"
 
 /* Minimum points for a factor: its sampling error is then below 20 %. */
-#define MIN_POINTS  30
-#define SIGNIFICANT 5 /* standard errors */
+#define MIN_POINTS 30
 
 /* The maximum number of sampling points that one sample or interval of @class stands for. */
 static uint64_t coarseness(const struct model *model, enum wait_class class)
@@ -26,19 +24,6 @@ static uint64_t coarseness(const struct model *model, enum wait_class class)
 	if (class != CLASS_CPU)
 		return 1ULL << model->spacing;
 	return slowest > model->period_ns && model->period_ns ? slowest / model->period_ns : 1;
-}
-
-bool model_thread__is_calibrated(const struct model *model, const struct model_thread *thread,
-				 enum wait_class class)
-{
-	double exact = (double)thread->ns[class];
-	double sampled = (double)model_thread__sampled_ns(model, thread, class);
-	double points = (double)(thread->points[class] + 1) * (double)coarseness(model, class);
-	double standard_error = sqrt(points) * (double)model->period_ns;
-
-	return thread->has_totals && thread->factor[class] != 1 &&
-	       fabs(exact - sampled) > SIGNIFICANT * standard_error &&
-	       fabs(exact - sampled) > exact / 10;
 }
 
 /* Threads that share one factor per class. */
@@ -90,6 +75,7 @@ static int sum_threads(struct calibration *calibration)
 		if (!stratum)
 			return -ENOMEM;
 		count_points(thread);
+		model_loader__sum_variances(thread);
 		for (int class = 0; class < CLASS_COUNT && thread->has_totals; class ++) {
 			if (thread->points[class] >= calibration->min_points[class])
 				continue;

@@ -59,7 +59,7 @@ static int diagnose_calibration(struct model *model)
 {
 	const struct model_thread *worst = NULL;
 	enum wait_class worst_class = CLASS_CPU;
-	char sampled[24], exact[24], more[48] = "";
+	char sampled[24], exact[24], by[32] = "", more[48] = "";
 	size_t n = 0;
 	double most = 0;
 
@@ -84,11 +84,12 @@ static int diagnose_calibration(struct model *model)
 		return 0;
 	if (n > 1)
 		snprintf(more, sizeof(more), "; and %zu more, see --json", n - 1);
+	if (worst->points[worst_class])
+		snprintf(by, sizeof(by), " by %.2f", worst->factor[worst_class]);
 	return model__add_diagnostic(
-		model, "calibrated", "%s of %s/%u by %.2f: %s sampled, %s exact%s",
+		model, "calibrated", "%s of %s/%u%s: %s sampled, %s exact%s",
 		wait_class__name(worst_class),
-		model__string(model, worst->comms.data[worst->comms.n - 1].name), worst->tid,
-		worst->factor[worst_class],
+		model__string(model, worst->comms.data[worst->comms.n - 1].name), worst->tid, by,
 		duration__text(model_thread__sampled_ns(model, worst, worst_class), sampled),
 		duration__text(worst->ns[worst_class], exact), more);
 }

@@ -91,7 +91,10 @@ struct embedded *model_loader__embedded(struct model_loader *loader, uint32_t ds
 /* Sorts the timelines of all threads, and links wakes to intervals. 0 or -ENOMEM. */
 int model_loader__timelines(struct model_loader *loader);
 
-/* Sets the calibration factors of all threads; after model_loader__timelines(). 0 or -ENOMEM. */
+/* Sets the variances of @thread; after model_loader__timelines(), once. */
+void model_loader__sum_variances(struct model_thread *thread);
+
+/* Sets the calibration factors of all threads, and their variances; after model_loader__timelines(). 0 or -ENOMEM. */
 int model_loader__calibrate(struct model_loader *loader);
 
 /* Assigns threads to processes, and builds their mappings over time. 0 or -ENOMEM. */

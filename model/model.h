@@ -199,6 +199,9 @@ struct model_thread {
 	uint64_t points[CLASS_COUNT]; /* sampling points of all samples and intervals */
 	double factor[CLASS_COUNT];   /* calibration: points * period * factor = time; 1 without
 					 totals and for exact times (see calibrate.c) */
+	/* Upper bounds of the variance of points, see accuracy.c. */
+	double own_variance[CLASS_COUNT];    /* independent of that of other threads */
+	double common_variance[CLASS_COUNT]; /* by sampling points that all threads have */
 	uint64_t voluntary;
 	uint64_t involuntary;
 	ARRAY(struct model_comm) comms;		     /* by time; never empty */
@@ -454,9 +457,31 @@ static inline uint64_t model_thread__sampled_ns(const struct model *model,
 	return thread->points[class] * model->period_ns;
 }
 
-/* Whether it differs from the exact time significantly and by more than 10 %. */
+/*
+ * Whether it differs from the exact time by more than chance: by 5 standard errors, and by more
+ * than 1% and 1 ms. False in trace mode for classes off the CPU.
+ */
 bool model_thread__is_calibrated(const struct model *model, const struct model_thread *thread,
 				 enum wait_class class);
+
+/* The sampling error of the time in a class, of one thread or the sum of several. */
+struct sampling_error {
+	double own; /* variances, in squared periods */
+	double common;
+	size_t threads;
+	double exact_ns; /* sums */
+	double sampled_ns;
+};
+
+/* Adds that of @thread in @class to @error, which the caller has zeroed first. */
+void sampling_error__add(struct sampling_error *error, const struct model *model,
+			 const struct model_thread *thread, enum wait_class class);
+
+/* The standard error of the sum of sampled times, at most, in ns. */
+double sampling_error__ns(const struct sampling_error *error, const struct model *model);
+
+/* Whether that sum differs from the exact one by more than chance, as above. */
+bool sampling_error__is_exceeded(const struct sampling_error *error, const struct model *model);
 
 /* The name of @thread at @time: a string id. */
 uint32_t model_thread__comm(const struct model_thread *thread, uint64_t time);

@@ -10,6 +10,8 @@ struct thread_times {
 	uint64_t lifetime_ns; /* within the recording */
 	uint64_t ns[CLASS_COUNT];
 	uint64_t idle_ns[CLASS_COUNT]; /* part of ns: in idle waits; estimated from samples */
+	bool differs[CLASS_COUNT];     /* from samples, by more than chance:
+					  model_thread__is_calibrated() */
 };
 
 struct thread_summary {
@@ -17,6 +19,9 @@ struct thread_summary {
 	uint64_t lifetime_ns;
 	uint64_t ns[CLASS_COUNT];
 	uint64_t idle_ns[CLASS_COUNT];
+	/* Sums of all threads; in trace mode of CLASS_CPU only. */
+	uint64_t error_ns[CLASS_COUNT]; /* standard error of the sampled time, at most */
+	bool differs[CLASS_COUNT];
 };
 
 /* What of the class's time was not idle. */

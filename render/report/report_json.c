@@ -28,6 +28,17 @@ static uint64_t sum(const uint64_t ns[CLASS_COUNT])
 	return all;
 }
 
+/* The names of classes for which @differs. */
+static json_t *differs_json(const bool differs[CLASS_COUNT])
+{
+	json_t *classes = json_array();
+
+	for (int class = 0; class < CLASS_COUNT; class ++)
+		if (differs[class])
+			json_array_append_new(classes, json_string(wait_class__name(class)));
+	return classes;
+}
+
 static json_t *threads_json(const struct report *report)
 {
 	const struct model *model = report->model;
@@ -47,17 +58,20 @@ static json_t *threads_json(const struct report *report)
 		json_object_set_new(entry, "voluntary", json__number(thread->voluntary));
 		json_object_set_new(entry, "involuntary", json__number(thread->involuntary));
 		json_object_set_new(entry, "exited", json_boolean(thread->exited));
+		json_object_set_new(entry, "differs", differs_json(times->differs));
 		json_array_append_new(threads, entry);
 	}
 	return threads;
 }
 
+/* @whole: the key of the sum, or NULL. */
 static json_t *totals_json(const uint64_t ns[CLASS_COUNT], const char *whole, uint64_t whole_ns)
 {
 	json_t *totals = json_object();
 
 	put_times(totals, ns);
-	json_object_set_new(totals, whole, json__number(whole_ns));
+	if (whole)
+		json_object_set_new(totals, whole, json__number(whole_ns));
 	return totals;
 }
 
@@ -187,6 +201,9 @@ static json_t *document_json(const struct report *report)
 		totals_json(report->threads->ns, "lifetime_ns", report->threads->lifetime_ns));
 	json_object_set_new(document, "sampled",
 			    totals_json(sampled->sampled_ns, "total_ns", sum(sampled->sampled_ns)));
+	json_object_set_new(document, "standard_error",
+			    totals_json(report->threads->error_ns, NULL, 0));
+	json_object_set_new(document, "differs", differs_json(report->threads->differs));
 	json_object_set_new(document, "threads", threads_json(report));
 	json_object_set_new(document, "rows", rows_json(report));
 	return document;

@@ -10,18 +10,23 @@
 static const enum wait_class columns[] = {CLASS_CPU, CLASS_IO, CLASS_LOCK, CLASS_SCHED,
 					  CLASS_OTHER};
 
-/* The times of classes without idle waits, those, and the @whole. */
+/*
+ * The times of classes without idle waits, those, and the @whole. A mark is beside those classes
+ * that @differs, unless that is NULL.
+ */
 static void put_times(const uint64_t ns[CLASS_COUNT], const uint64_t idle_ns[CLASS_COUNT],
-		      uint64_t whole, FILE *to)
+		      const bool differs[CLASS_COUNT], uint64_t whole, FILE *to)
 {
 	uint64_t idle = 0;
 	char text[24];
 
+	fputc(' ', to);
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
 		idle += idle_ns[columns[i]];
-		fprintf(to, " %12s", duration__text(busy_ns(ns, idle_ns, columns[i]), text));
+		fprintf(to, "%12s%c", duration__text(busy_ns(ns, idle_ns, columns[i]), text),
+			differs && differs[columns[i]] ? '*' : ' ');
 	}
-	fprintf(to, " %12s %3.0f%%", duration__text(idle, text), format__percent(idle, whole));
+	fprintf(to, "%12s %3.0f%%", duration__text(idle, text), format__percent(idle, whole));
 	fprintf(to, " %12s\n", duration__text(whole, text));
 }
 
@@ -42,14 +47,15 @@ static void put_thread(const struct report *report, const struct thread_times *t
 	fprintf(to, "%s%7u %7u ", prefix, thread->tgid, thread->tid);
 	format__safe(to, comm);
 	fprintf(to, "%*s", 15 - format__width(comm), "");
-	put_times(times->ns, times->idle_ns, times->lifetime_ns, to);
+	put_times(times->ns, times->idle_ns, times->differs, times->lifetime_ns, to);
 }
 
 static void put_sum(FILE *to, const char *prefix, const char *label, const uint64_t ns[CLASS_COUNT],
-		    const uint64_t idle_ns[CLASS_COUNT], uint64_t whole)
+		    const uint64_t idle_ns[CLASS_COUNT], const bool differs[CLASS_COUNT],
+		    uint64_t whole)
 {
 	fprintf(to, "%s%-31s", prefix, label);
-	put_times(ns, idle_ns, whole, to);
+	put_times(ns, idle_ns, differs, whole, to);
 }
 
 /* One line for the threads that are not listed. */
@@ -57,6 +63,7 @@ static void put_rest(const struct report *report, size_t first, const char *pref
 {
 	const struct thread_summary *threads = report->threads;
 	uint64_t ns[CLASS_COUNT] = {}, idle_ns[CLASS_COUNT] = {}, lifetime = 0;
+	bool differs[CLASS_COUNT] = {};
 	char label[64];
 
 	for (size_t i = first; i < threads->threads.n; i++) {
@@ -64,10 +71,39 @@ static void put_rest(const struct report *report, size_t first, const char *pref
 		for (int class = 0; class < CLASS_COUNT; class ++) {
 			ns[class] += threads->threads.data[i].ns[class];
 			idle_ns[class] += threads->threads.data[i].idle_ns[class];
+			differs[class] |= threads->threads.data[i].differs[class];
 		}
 	}
 	snprintf(label, sizeof(label), "%7s %7s %zu more", "", "", threads->threads.n - first);
-	put_sum(to, prefix, label, ns, idle_ns, lifetime);
+	put_sum(to, prefix, label, ns, idle_ns, differs, lifetime);
+}
+
+/* The standard errors, at most, of what was sampled. */
+static void put_errors(const struct thread_summary *threads, const char *prefix, FILE *to)
+{
+	char text[24];
+
+	fprintf(to, "%s%-31s ", prefix, "  standard error, at most");
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+		fprintf(to, "%12s%s", duration__text(threads->error_ns[columns[i]], text),
+			i + 1 < ARRAY_SIZE(columns) ? " " : "\n");
+}
+
+/* What the marks mean, if there are any. */
+static void put_note(const struct thread_summary *threads, const char *prefix, FILE *to)
+{
+	bool any = false;
+
+	for (int class = 0; class < CLASS_COUNT; class ++) {
+		any |= threads->differs[class];
+		for (size_t i = 0; i < threads->threads.n; i++)
+			any |= threads->threads.data[i].differs[class];
+	}
+	if (any)
+		fprintf(to,
+			"%s* differs from what was sampled by more than chance: samples are scaled "
+			"to the exact time\n",
+			prefix);
 }
 
 void report__threads(const struct report *report, const char *prefix, FILE *to)
@@ -91,13 +127,17 @@ void report__threads(const struct report *report, const char *prefix, FILE *to)
 		put_thread(report, &threads->threads.data[i], prefix, to);
 	if (n < threads->threads.n)
 		put_rest(report, n, prefix, to);
-	put_sum(to, prefix, "all threads, exact", threads->ns, threads->idle_ns,
+	put_sum(to, prefix, "all threads, exact", threads->ns, threads->idle_ns, threads->differs,
 		threads->lifetime_ns);
 	/* Exact times are not known for a time window or by class filter. */
-	if (report->filter->classes || report->filter->from || report->filter->until)
+	if (report->filter->classes || report->filter->from || report->filter->until) {
+		put_note(threads, prefix, to);
 		return;
+	}
 	for (int class = 0; class < CLASS_COUNT; class ++)
 		sampled_ns += sampled->sampled_ns[class];
 	put_sum(to, prefix, "all threads, sampled", sampled->sampled_ns, sampled->sampled_idle_ns,
-		sampled_ns);
+		threads->differs, sampled_ns);
+	put_errors(threads, prefix, to);
+	put_note(threads, prefix, to);
 }

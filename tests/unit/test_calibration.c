@@ -134,6 +134,85 @@ static void traced_waits_are_left_as_they_are(void **state)
 	model__free(model);
 }
 
+/* The times of @class, summed over all threads: the standard error, and whether it is exceeded. */
+static double error_of(const struct model *model, enum wait_class class, bool *exceeded)
+{
+	struct sampling_error error = {};
+
+	for (size_t i = 1; i < model->threads.n; i++)
+		sampling_error__add(&error, model, &model->threads.data[i], class);
+	*exceeded = sampling_error__is_exceeded(&error, model);
+	return sampling_error__ns(&error, model);
+}
+
+/*
+ * 400 threads that wait for a lock for @exact_ms each, of which every n-th has a sample of
+ * @points. @own: a point of its own.
+ */
+static struct model *crowd(unsigned int every, uint32_t points, bool own, uint64_t exact_ms)
+{
+	struct synthetic made = synthetic__begin();
+
+	for (uint32_t i = 1; i <= 400; i++) {
+		synthetic__thread(&made, i, 100, 100 + i, 0, 0, "crowd");
+		if (i % every == 0)
+			synthetic__interval(
+				&made, (struct record_interval){
+					       .thread = i,
+					       .class = CLASS_LOCK,
+					       .flags = (uint16_t)(6 << INTERVAL_SPACING_SHIFT |
+								   (own ? INTERVAL_OWN_POINTS : 0)),
+					       .t_out = MS,
+					       .blocked_ns = exact_ms * MS,
+					       .blocked_points = points});
+		synthetic__totals(&made, i, 400 * MS, true, 0, 0, exact_ms * MS, 0, 0);
+	}
+	return synthetic__load(&made, 400 * MS);
+}
+
+/* Points that all threads have say less of a sum than as many that they have of their own. */
+static void sums_differ_by_chance_or_more(void **state)
+{
+	struct model *model;
+	bool exceeded;
+	double error;
+
+	/* A fifth of 400 threads has a sample of 63 for 12 ms: 5.04 s, for 4.8 s. */
+	model = crowd(5, 63, true, 12);
+	error = error_of(model, CLASS_LOCK, &exceeded);
+	assert_true(error > 0.5e9 && error < 1e9);
+	assert_false(exceeded);
+	assert_false(model_thread__is_calibrated(model, find_thread(model, 101), CLASS_LOCK));
+	model__free(model);
+	/* The same with common points: they may all be from one point. */
+	model = crowd(5, 64, false, 12);
+	error = error_of(model, CLASS_LOCK, &exceeded);
+	assert_true(error > 5e9);
+	model__free(model);
+	/* Twice as much. */
+	model = crowd(5, 126, true, 6);
+	(void)error_of(model, CLASS_LOCK, &exceeded);
+	assert_true(exceeded);
+	assert_false(model_thread__is_calibrated(model, find_thread(model, 105), CLASS_LOCK));
+	model__free(model);
+}
+
+/* Exact time of which there is no sample, too. */
+static void what_was_not_sampled_differs(void **state)
+{
+	struct model *model = crowd(401, 0, true, 200);
+	bool exceeded;
+
+	(void)error_of(model, CLASS_LOCK, &exceeded);
+	assert_true(exceeded);
+	assert_true(model_thread__is_calibrated(model, find_thread(model, 101), CLASS_LOCK));
+	model__free(model);
+	/* Of 20 ms it may be chance for each thread, but not for all together. */
+	model = crowd(401, 0, true, 20);
+	assert_false(model_thread__is_calibrated(model, find_thread(model, 101), CLASS_LOCK));
+	model__free(model);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -142,6 +221,8 @@ int main(void)
 		cmocka_unit_test(short_threads_share_a_factor),
 		cmocka_unit_test(nothing_exact_means_no_factor),
 		cmocka_unit_test(traced_waits_are_left_as_they_are),
+		cmocka_unit_test(sums_differ_by_chance_or_more),
+		cmocka_unit_test(what_was_not_sampled_differs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

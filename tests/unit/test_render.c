@@ -110,6 +110,7 @@ static void assert_text(struct made_report *made, const struct sample_filter *fi
 	"# duration   : 110.000 ms\n"                                                              \
 	"# mode       : sampling, a sampling point every 1.000 ms\n"                               \
 	"# samples    : 32 on the CPU, 5 off it; together " points suffix "\n"                     \
+	"# calibrated : cpu of kworker/0:1/7: 0 sampled, 100.000 ms exact\n"                       \
 	"# lost       : 3 ring buffer full\n"                                                      \
 	"# truncated  : none of 37 stacks\n"                                                       \
 	"#\n"
@@ -119,19 +120,25 @@ static void assert_text(struct made_report *made, const struct sample_filter *fi
 	       "queue"                                                                             \
 	       "        other         idle          lifetime\n" prefix                             \
 	       "      7       7 kworker/0:1       100.000 "                                        \
-	       "ms            0            0            0"                                         \
+	       "ms*           0            0            0"                                         \
 	       "    10.000 ms            0   0%   110.000 ms\n" prefix                             \
 	       "    100     101 late               45.000 "                                        \
 	       "ms    18.000 ms    30.000 ms     7.000 ms"                                         \
 	       "    10.000 ms            0   0%   110.000 ms\n" prefix                             \
 	       "all threads, exact                145.000 "                                        \
-	       "ms    18.000 ms    30.000 ms     7.000 ms"                                         \
+	       "ms*   18.000 ms    30.000 ms     7.000 ms"                                         \
 	       "    20.000 ms            0   0%   220.000 ms\n"
 
 #define SAMPLED(prefix)                                                                            \
-	prefix "all threads, sampled               45.000 ms    18.000 ms    30.000 ms     7.000 " \
+	prefix "all threads, sampled               45.000 ms*   18.000 ms    30.000 ms     7.000 " \
 	       "ms"                                                                                \
-	       "    20.000 ms            0   0%   120.000 ms\n"
+	       "    20.000 ms            0   0%   120.000 ms\n" prefix                             \
+	       "  standard error, at most          16.000 ms     4.359 ms     5.568 ms     2.828 " \
+	       "ms     6.633 ms\n" NOTE(prefix)
+
+#define NOTE(prefix)                                                                               \
+	prefix "* differs from what was sampled by more than chance: samples are scaled to the "   \
+	       "exact time\n"
 
 static void report_is_the_table_of_perf(void **state)
 {
@@ -260,13 +267,13 @@ static void threads_are_the_report(void **state)
 		       "") "    pid     tid thread                on-CPU          I/O         "
 			   "lock    "
 			   "run queue        other         idle          lifetime\n"
-			   "      7       7 kworker/0:1       100.000 ms            0          "
+			   "      7       7 kworker/0:1       100.000 ms*           0          "
 			   "  0    "
 			   "        0    10.000 ms            0   0%   110.000 ms\n"
 			   "                1 more             45.000 ms    18.000 ms    "
 			   "30.000 ms    "
 			   " 7.000 ms    10.000 ms            0   0%   110.000 ms\n"
-			   "all threads, exact                145.000 ms    18.000 ms    "
+			   "all threads, exact                145.000 ms*   18.000 ms    "
 			   "30.000 ms    "
 			   " 7.000 ms    20.000 ms            0   0%   220.000 ms\n" SAMPLED(""));
 }
