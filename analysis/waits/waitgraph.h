@@ -30,6 +30,10 @@ struct waitgraph_vertex {
 	uint64_t running_ns;  /* a device: with requests in flight */
 	uint64_t runnable_ns;
 	uint64_t blocked_ns; /* a device: without */
+	/* Exact times of threads that differ from the sampled ones by more than chance. */
+	bool running_differs;
+	bool runnable_differs;
+	bool blocked_differs;
 };
 
 /* Waits of one edge with the same kind and the same functions on the stacks. */

@@ -75,10 +75,47 @@ static void add_times(const struct waitgraph *graph, const struct model_thread *
 		thread->ns[CLASS_IO] + thread->ns[CLASS_LOCK] + thread->ns[CLASS_OTHER];
 }
 
-static int add_groups(struct waitgraph *graph, const struct thread_similarity *similarity)
+/* The sampling errors of the times of a vertex. */
+struct vertex_errors {
+	struct sampling_error running;
+	struct sampling_error runnable;
+	struct sampling_error blocked;
+};
+
+static void add_errors(struct vertex_errors *errors, const struct model *model,
+		       const struct model_thread *thread)
+{
+	if (!thread->has_totals)
+		return;
+	sampling_error__add(&errors->running, model, thread, CLASS_CPU);
+	if (model->trace)
+		return;
+	sampling_error__add(&errors->runnable, model, thread, CLASS_SCHED);
+	sampling_error__add(&errors->blocked, model, thread, CLASS_IO);
+	sampling_error__add(&errors->blocked, model, thread, CLASS_LOCK);
+	sampling_error__add(&errors->blocked, model, thread, CLASS_OTHER);
+}
+
+/* Marks times of @graph's first @n vertices, which are threads. */
+static void compare_times(struct waitgraph *graph, const struct vertex_errors *errors, size_t n)
 {
 	const struct model *model = graph->model;
-	int err = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct waitgraph_vertex *vertex = &graph->vertices.data[i];
+
+		vertex->running_differs = sampling_error__is_exceeded(&errors[i].running, model);
+		vertex->runnable_differs = sampling_error__is_exceeded(&errors[i].runnable, model);
+		vertex->blocked_differs = sampling_error__is_exceeded(&errors[i].blocked, model);
+	}
+}
+
+static int add_groups(struct waitgraph *graph, const struct thread_similarity *similarity)
+{
+	_cleanup_free_ struct vertex_errors *errors =
+		calloc(similarity->groups.n + 1, sizeof(*errors));
+	const struct model *model = graph->model;
+	int err = errors ? 0 : -ENOMEM;
 
 	for (size_t g = 1; g < similarity->groups.n && !err; g++) {
 		const struct thread_group *group = &similarity->groups.data[g];
@@ -103,7 +140,10 @@ static int add_groups(struct waitgraph *graph, const struct thread_similarity *s
 			continue;
 		graph->vertices.data[at].recorded = true;
 		add_times(graph, thread, &graph->vertices.data[at]);
+		add_errors(&errors[at], model, thread);
 	}
+	if (!err)
+		compare_times(graph, errors, graph->vertices.n);
 	return err;
 }
 

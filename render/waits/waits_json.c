@@ -22,6 +22,19 @@ static void put_device(json_t *entry, const struct model_device *device)
 	json_object_set_new(entry, "idle_ns", json__number(device->idle_ns));
 }
 
+static json_t *differs_json(const struct waitgraph_vertex *vertex)
+{
+	json_t *times = json_array();
+
+	if (vertex->running_differs)
+		json_array_append_new(times, json_string("running"));
+	if (vertex->runnable_differs)
+		json_array_append_new(times, json_string("runnable"));
+	if (vertex->blocked_differs)
+		json_array_append_new(times, json_string("blocked"));
+	return times;
+}
+
 static json_t *vertex_json(const struct waits *waits, uint32_t vertex)
 {
 	static const char *const merged[] = {
@@ -45,6 +58,7 @@ static json_t *vertex_json(const struct waits *waits, uint32_t vertex)
 		put_device(entry, &waits->model->devices.data[of->id]);
 	if (of->type != CAUSE_THREAD)
 		return entry;
+	json_object_set_new(entry, "differs", differs_json(of));
 	json_object_set_new(entry, "threads", json__number(of->n));
 	json_object_set_new(entry, "merged", json_string(merged[of->merged]));
 	json_object_set_new(entry, "pid", json__number(waits->model->threads.data[of->id].tgid));

@@ -148,6 +148,7 @@ static void put_long_waits(struct writer *writer, const struct bottleneck *first
 static void put_vertices(struct writer *writer)
 {
 	const struct waits *waits = writer->waits;
+	bool any = false;
 
 	fprintf(writer->to, "# %-32s %8s %8s %8s %12s\n", "who", "running", "runnable", "blocked",
 		"lifetime");
@@ -165,14 +166,23 @@ static void put_vertices(struct writer *writer)
 		vertex__text(waits, i, text, sizeof(text));
 		fputs("  ", writer->to);
 		format__safe(writer->to, vertex->n > 1 ? text : name);
-		fprintf(writer->to, "%*s %7.1f%% %7.1f%% %7.1f%% %12s%s\n",
+		any |= vertex->running_differs || vertex->runnable_differs ||
+		       vertex->blocked_differs;
+		fprintf(writer->to, "%*s %7.1f%%%c%7.1f%%%c%7.1f%%%c%12s%s\n",
 			format__width(text) < 32 ? 32 - format__width(text) : 0, "",
 			format__percent(vertex->running_ns, vertex->lifetime_ns),
+			vertex->running_differs ? '*' : ' ',
 			format__percent(vertex->runnable_ns, vertex->lifetime_ns),
+			vertex->runnable_differs ? '*' : ' ',
 			format__percent(vertex->blocked_ns, vertex->lifetime_ns),
+			vertex->blocked_differs ? '*' : ' ',
 			duration__text(vertex->lifetime_ns, lifetime),
 			vertex->type == CAUSE_DEVICE ? "  (device: busy, -, idle)" : "");
 	}
+	if (any)
+		fputs("  * differs from what was sampled by more than chance: samples are scaled "
+		      "to the exact time\n",
+		      writer->to);
 	fputc('\n', writer->to);
 }
 
