@@ -137,19 +137,42 @@ static json_t *names_json(const struct page_recording *page, const struct model_
 
 static json_t *thread_json(const struct page_recording *page, const struct model_thread *thread)
 {
-	json_t *ns = json_array(), *factors = json_array();
+	json_t *ns = json_array(), *factors = json_array(), *differs = json_array();
 
 	for (int class = 0; class < CLASS_COUNT; class ++) {
 		json_array_append_new(ns, json__number(thread->ns[class]));
 		json_array_append_new(factors, json_real(thread->factor[class]));
+		if (model_thread__is_calibrated(page->model, thread, class))
+			json_array_append_new(differs, json_integer(class));
 	}
-	return json_pack("{s:I, s:I, s:o, s:I, s:b, s:b, s:I, s:I, s:b, s:o, s:o}", "tid",
+	return json_pack("{s:I, s:I, s:o, s:I, s:b, s:b, s:I, s:I, s:b, s:o, s:o, s:o}", "tid",
 			 (json_int_t)thread->tid, "process", (json_int_t)thread->process, "names",
 			 names_json(page, thread), "parent", (json_int_t)thread->parent, "recorded",
 			 path__is_recorded(thread), "waker_only", model_thread__is_helper(thread),
 			 "created", (json_int_t)page__time(page->model, thread->created), "ended",
 			 (json_int_t)page__time(page->model, thread->ended), "exited",
-			 thread->exited, "ns", ns, "factor", factors);
+			 thread->exited, "ns", ns, "factor", factors, "differs", differs);
+}
+
+/* The classes in which the exact time of all threads differs by more than chance from samples. */
+static json_t *differs_json(const struct model *model)
+{
+	json_t *differs = json_array();
+
+	for (int class = 0; class < CLASS_COUNT; class ++) {
+		struct sampling_error error = {};
+
+		for (size_t i = 1; i < model->threads.n; i++) {
+			const struct model_thread *thread = &model->threads.data[i];
+
+			if (thread->has_totals && !model_thread__is_helper(thread))
+				sampling_error__add(&error, model, thread, class);
+		}
+		if ((!model->trace || class == CLASS_CPU) &&
+		    sampling_error__is_exceeded(&error, model))
+			json_array_append_new(differs, json_integer(class));
+	}
+	return differs;
 }
 
 static json_t *process_json(const struct page_recording *page, const struct model_process *process)
@@ -224,6 +247,7 @@ static void describe(struct page_recording *page)
 	json_object_set_new(page->entry, "period_ns", json__number(model->period_ns));
 	json_object_set_new(page->entry, "unit_ns", json__number(page__unit(page->model)));
 	json_object_set_new(page->entry, "diagnostics", diagnostics_json(model));
+	json_object_set_new(page->entry, "differs", differs_json(model));
 	json_object_set_new(page->entry, "threads", threads);
 	json_object_set_new(page->entry, "processes", processes);
 	json_object_set_new(page->entry, "objects", objects);

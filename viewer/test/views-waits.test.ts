@@ -160,6 +160,8 @@ test('a vertex of a selection has the times of its threads', () => {
 		name: 'w*', type: 'thread', recorded: true, tid: 7, threads: 2, running_ns: 2, runnable_ns: 4, blocked_ns: 6, lifetime_ns: 12,
 	});
 	assert.deepEqual(selectVertex({ ...vertex, type: 'device' }, []), { name: 'w*', type: 'device', recorded: true });
+	// A mark beside a time stays with it.
+	assert.deepEqual(selectVertex({ ...vertex, differs: ['running'] }, [one]).differs, ['running']);
 });
 
 test('a vertex of one thread is named as in all views, one of several keeps its name', () => {

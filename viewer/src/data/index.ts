@@ -16,6 +16,8 @@ export interface ThreadInfo {
 	/** By class: exact times, ns, and what calibrates sampled ones. */
 	ns: number[];
 	factor: number[];
+	/** The classes in which the exact time differs from the sampled one by more than chance. */
+	differs?: number[];
 }
 
 /** Recorded only because it woke a thread that was asked for, or was woken by one. */
@@ -50,6 +52,8 @@ export interface RecordingInfo {
 	period_ns: number;
 	unit_ns: number;
 	diagnostics: { label: string; text: string; well: boolean }[];
+	/** As of a thread: of all together. */
+	differs?: number[];
 	processes: { pid: number; name: string; parent: number }[];
 	threads: ThreadInfo[];
 	waits: WaitInfo[];

@@ -92,6 +92,13 @@ export function tabList(label: string, tabs: readonly Tab[], active: string, cho
 	return list;
 }
 
+export const DIFFERS = 'differs from what was sampled by more than chance: samples are scaled to the exact time';
+
+/** A time, with a mark beside it if it `differs`. */
+export function markedTime(text: string, differs: boolean): Child {
+	return differs ? h('span', { title: DIFFERS }, text, h('span', { class: 'differs', 'aria-label': DIFFERS }, '*')) : text;
+}
+
 /** A table with a caption for screen readers; columns whose name ends with "#" hold numbers. */
 export function plainTable(caption: string, columns: readonly string[], rows: readonly (readonly Child[])[], limit = 100): HTMLElement {
 	const isNumber = columns.map((name) => name.endsWith('#'));

@@ -2,7 +2,7 @@
 import { isOther, threadLabel, type RecordingInfo, type ThreadInfo } from '../data/index.js';
 import { CLASS_NAMES, CLASS_TITLES, type App, type View, type ViewInstance } from '../ui/app.js';
 import { h } from '../ui/dom.js';
-import { countText, lockNames, nsText, pairs, percentText, plainTable } from './summary-parts.js';
+import { countText, DIFFERS, lockNames, markedTime, nsText, pairs, percentText, plainTable } from './summary-parts.js';
 import { verdictWaitsPart } from './waits-parts.js';
 import type { WaitsDocument } from './waits-graph.js';
 import { topRows, type TopFlame, type TopRow } from './summary-top.js';
@@ -179,11 +179,11 @@ function timesPart(app: App, recording: RecordingInfo): HTMLElement {
 	const rows = sums.map((ns, c) => ({ ns, c })).filter(({ ns }) => ns > 0).map(({ ns, c }) => {
 		const square = h('span', { class: 'key' });
 		square.style.background = app.color(c);
-		return [h('span', {}, square, CLASS_TITLES[c] ?? CLASS_NAMES[c] ?? ''), nsText(ns), percentText(ns / all), bar(ns / all, app.color(c))];
+		return [h('span', {}, square, CLASS_TITLES[c] ?? CLASS_NAMES[c] ?? ''), markedTime(nsText(ns), recording.differs?.includes(c) ?? false), percentText(ns / all), bar(ns / all, app.color(c))];
 	});
 	return h('section', { 'aria-label': 'Time of all threads' }, h('h2', {}, 'Time of all threads'),
 		plainTable('Exact times of all threads by class, waits for work included', ['', 'time#', 'share#', ''], rows),
-		h('p', { class: 'muted hint' }, 'Exact, of the whole recording; waits for work are included.'));
+		h('p', { class: 'muted hint' }, 'Exact, of the whole recording; waits for work are included.', recording.differs?.length ? ` * ${DIFFERS}.` : ''));
 }
 
 export const summary: View = {

@@ -10,6 +10,7 @@ import { clockText, labelPlace, ticks } from '../ui/time.js';
 import { pixelOf, themeValue } from '../ui/theme.js';
 import { hideTip, showTip } from '../ui/tooltip.js';
 import { sortableTable } from './sortable-table.js';
+import { markedTime } from './summary-parts.js';
 import { causePanel, pieceTip } from './timeline-parts.js';
 
 const ROW = 20, BAR = 17, HEAD = 22, CHANNELS = 6, MOST_ARROWS = 200;
@@ -335,8 +336,14 @@ class TimelineView implements ViewInstance {
 		this.panel.lastElementChild?.scrollIntoView({ block: 'nearest' });
 	}
 
+	/** Whether the exact time of the thread in a class differs from the sampled one. */
+	private differs(thread: number, cls: number): boolean {
+		const { recording } = this.app.selection;
+		return this.app.index.recordings[recording]!.threads[thread]!.differs?.includes(cls) ?? false;
+	}
+
 	private fillTable(): void {
-		const rows = this.threads.map((row) => ({ values: [row.label, row.process, ...row.ns], cells: [h('button', { type: 'button', title: 'Only this thread, or all again', onclick: () => this.onlyThreads([row.thread]) }, row.label), row.process, ...[0, 1, 2, 3, 4, 5].map((c) => this.app.time(row.ns[c]!))] }));
+		const rows = this.threads.map((row) => ({ values: [row.label, row.process, ...row.ns], cells: [h('button', { type: 'button', title: 'Only this thread, or all again', onclick: () => this.onlyThreads([row.thread]) }, row.label), row.process, ...[0, 1, 2, 3, 4, 5].map((c) => markedTime(this.app.time(row.ns[c]!), this.differs(row.thread, c)))] }));
 		this.tables.replaceChildren(h('summary', {}, 'As a table'), 
 			sortableTable('Threads and what they did in the selected time', ['thread', 'process', ...CLASS_TITLES.map((title) => `${title}#`)], rows));
 	}

@@ -48,6 +48,8 @@ export interface WaitVertex {
 	readonly running_ns?: number;
 	readonly runnable_ns?: number;
 	readonly blocked_ns?: number;
+	/** Which of them differ from the sampled times by more than chance: "running", ... */
+	readonly differs?: readonly string[];
 	readonly threads?: number;
 	readonly merged?: string;
 	readonly pid?: number;

@@ -1,6 +1,6 @@
 // The wait-for graph as a picture and as tables.
 import { h } from '../ui/dom.js';
-import { countText, nsText, pairs, percentText, plainTable, type LockNames } from './summary-parts.js';
+import { countText, markedTime, nsText, pairs, percentText, plainTable, type Child, type LockNames } from './summary-parts.js';
 import {
 	chooseGraph, edgeGain, firstShare, FRAMES, isIdleEdge, knotOf, SHARES, stackText, unrelatedVertices, userFrames, verdictWaits, vertexLabel, vertexLabels, type GraphChoice, type StackFrame, type WaitEdge, type WaitVertex,
 	type WaitsDocument,
@@ -303,12 +303,16 @@ function edgeDetail(edge: WaitEdge, document: WaitsDocument, context: WaitsConte
 function vertexDetail(vertex: WaitVertex, document: WaitsDocument, context: WaitsContext, select: (key: string) => void): HTMLElement {
 	const life = vertex.lifetime_ns ?? 0;
 	const share = (ns: number | undefined): string | null => (ns === undefined ? null : life > 0 ? `${nsText(ns)}, ${percentText(ns / life)}` : nsText(ns));
+	const time = (name: 'running' | 'runnable' | 'blocked'): Child | null => {
+		const text = share(vertex[`${name}_ns`]);
+		return text === null ? null : markedTime(text, vertex.differs?.includes(name) ?? false);
+	};
 	const knot = knotOf(document, vertex.name), labels = vertexLabels(document);
 	const panel = h('section', { 'aria-label': vertexLabel(vertex) },
 		h('h2', { class: 'wrap' }, vertexLabel(vertex)),
 		h('p', { class: 'muted' }, vertex.type, vertex.threads && vertex.threads > 1 ? `, ${countText(vertex.threads)} ${vertex.merged ?? 'merged'} threads` : ''),
 		pairs([
-			['running', share(vertex.running_ns)], ['runnable', share(vertex.runnable_ns)], ['blocked', share(vertex.blocked_ns)],
+			['running', time('running')], ['runnable', time('runnable')], ['blocked', time('blocked')],
 			['lifetime', life ? nsText(life) : null], ['requests', vertex.requests !== undefined ? countText(vertex.requests) : null],
 			['bytes', vertex.bytes !== undefined ? countText(vertex.bytes) : null], ['queued', share(vertex.queue_ns)], ['service', share(vertex.service_ns)], ['idle', share(vertex.idle_ns)],
 		]));
@@ -356,13 +360,15 @@ function edgeTable(document: WaitsDocument, state: WaitsState, select: (key: str
 }
 
 function vertexTable(document: WaitsDocument): HTMLElement {
-	const share = (vertex: WaitVertex, ns: number | undefined): string =>
-		ns !== undefined && vertex.lifetime_ns ? percentText(ns / vertex.lifetime_ns) : '';
+	const share = (vertex: WaitVertex, time: 'running' | 'runnable' | 'blocked'): Child => {
+		const ns = vertex[`${time}_ns`];
+		return ns !== undefined && vertex.lifetime_ns ? markedTime(percentText(ns / vertex.lifetime_ns), vertex.differs?.includes(time) ?? false) : '';
+	};
 	const rows = [...document.threads]
 		.sort((a, b) => Number(a.related === false) - Number(b.related === false) || (b.running_ns ?? 0) - (a.running_ns ?? 0))
 		.map((vertex) => [
 			vertexLabel(vertex), vertex.type, vertex.threads && vertex.threads > 1 ? `${countText(vertex.threads)} (${vertex.merged ?? 'merged'})` : '',
-			share(vertex, vertex.running_ns), share(vertex, vertex.runnable_ns), share(vertex, vertex.blocked_ns),
+			share(vertex, 'running'), share(vertex, 'runnable'), share(vertex, 'blocked'),
 			vertex.lifetime_ns ? nsText(vertex.lifetime_ns) : '', vertex.requests !== undefined ? countText(vertex.requests) : '',
 		]);
 	return h('div', { class: 'scroll-box', tabindex: '0', role: 'region', 'aria-label': 'Vertices' }, plainTable('Vertices of the wait-for graph',

@@ -122,12 +122,12 @@ export interface VertexTimes { running: number; runnable: number; blocked: numbe
 
 /** `vertex` with the times of its threads in a selection. Of others than threads, only the name and the type are known. */
 export function selectVertex(vertex: WaitVertex, threads: readonly VertexTimes[]): WaitVertex {
-	const { name, type, recorded, related, pid, tid, merged, threads: count } = vertex, about = related === undefined ? {} : { related };
+	const { name, type, recorded, related, pid, tid, merged, threads: count, differs } = vertex, about = related === undefined ? {} : { related };
 	if (threads.length === 0) return { name, type, recorded, ...about };
 	const sum = (key: keyof VertexTimes): number => threads.reduce((all, one) => all + one[key], 0);
 	return {
 		name, type, recorded, ...about, ...pid === undefined ? {} : { pid }, ...tid === undefined ? {} : { tid },
-		...merged === undefined ? {} : { merged }, ...count === undefined ? {} : { threads: count },
+		...merged === undefined ? {} : { merged }, ...count === undefined ? {} : { threads: count }, ...differs === undefined ? {} : { differs },
 		running_ns: sum('running'), runnable_ns: sum('runnable'), blocked_ns: sum('blocked'), lifetime_ns: sum('lifetime'),
 	};
 }
