@@ -94,7 +94,7 @@ int model_loader__timelines(struct model_loader *loader);
 /* Sets the variances of @thread; after model_loader__timelines(), once. */
 void model_loader__sum_variances(struct model_thread *thread);
 
-/* Sets the calibration factors of all threads, and their variances; after model_loader__timelines(). 0 or -ENOMEM. */
+/* Sets calibration factors and variances; after model_loader__timelines(). 0 or -ENOMEM. */
 int model_loader__calibrate(struct model_loader *loader);
 
 /* Assigns threads to processes, and builds their mappings over time. 0 or -ENOMEM. */

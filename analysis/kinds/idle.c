@@ -249,8 +249,7 @@ static int judge_waits(struct idle_waits *idle, const struct site_judgement *jud
 {
 	const struct model *model = idle->model;
 	_cleanup_free_ size_t *found = calloc(model->threads.n, sizeof(*found));
-	_cleanup_free_ enum root_state *latest =
-		calloc(idle->sites.sites.n + 1, sizeof(*latest));
+	_cleanup_free_ enum root_state *latest = calloc(idle->sites.sites.n + 1, sizeof(*latest));
 	struct interval_windows windows;
 	struct interval_range range;
 	int err = interval_windows__make(model, &windows);
@@ -265,9 +264,8 @@ static int judge_waits(struct idle_waits *idle, const struct site_judgement *jud
 		err = -ENOMEM;
 	while (!err && interval_windows__next(&windows, &range))
 		for (size_t i = range.first; i < range.until; i++)
-			idle->reasons[range.thread][i] =
-				(uint8_t)judge_wait(idle, range.thread, i, judgements, found,
-						    latest);
+			idle->reasons[range.thread][i] = (uint8_t)judge_wait(
+				idle, range.thread, i, judgements, found, latest);
 	interval_windows__free(&windows);
 	return err;
 }
