@@ -6,6 +6,7 @@
 # make bench      compare with other profilers
 # make lint       clang-format, clang-tidy, cppcheck
 # make install    with PREFIX=/usr/local and DESTDIR=
+# make deb        Debian packages, in build/deb
 
 VERSION := $(shell tools/version)
 PREFIX ?= /usr/local

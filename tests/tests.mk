@@ -5,6 +5,7 @@
 # tests/e2e/*.t         whole commands, as a user gives them (TAP)
 # tests/static/*.t      the sources themselves
 # tests/kernels/        the ladder for older kernels, in virtual machines
+# tests/builds/         builds and packages on other releases of Debian, in chroots
 
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
 UNIT := $(UNIT_SRC:tests/unit/%.c=$(BUILD)/tests/unit/%)
@@ -126,5 +127,12 @@ check-kernels:
 	$(Q)$(MAKE) --no-print-directory all programs
 	$(Q)BUILD=$(abspath $(BUILD)) tests/run tests/kernels/ladder.t
 
+# Builds, packages and runs on three releases of Debian, in chroots; these stay in CHROOTS.
+CHROOTS ?= $(BUILD)/chroots
+check-builds:
+	$(Q)tools/install-deps builds
+	$(Q)mkdir -p $(CHROOTS)
+	$(Q)CHROOTS=$(abspath $(CHROOTS)) tests/run $(or $(RELEASES:%=tests/builds/%.t),$(wildcard tests/builds/*.t))
+
 -include $(UNIT:=.d) $(PROGRAMS_CXX:=.d) $(wildcard $(addprefix $(PROGRAM_OBJECTS),/*.d /*/*.d /*/*/*.d))
-.PHONY: unit programs causal-coz sanitized check check-built check-kernels
+.PHONY: unit programs causal-coz sanitized check check-built check-kernels check-builds

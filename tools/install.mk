@@ -2,6 +2,7 @@
 #
 # make install      PREFIX=/usr/local, DESTDIR=; STRIP= installs with debug information
 # make uninstall    what it installed
+# make deb          Debian packages in $(BUILD)/deb: dwell, dwell-cc, dwell-doc; checked by lintian
 
 # docs/man/NAME.1 has the text; the line @OPTIONS COMMAND@ becomes the table of options.
 MAN := $(patsubst docs/man/%,$(BUILD)/man/%,$(wildcard docs/man/*.1))
@@ -11,7 +12,9 @@ INSTALL_BINARY = $(INSTALL) -D $(and $(STRIP),-s --strip-program=$(STRIP))
 ROOT := $(DESTDIR)$(PREFIX)
 PRIVATE := $(ROOT)/lib/dwell
 BASH_COMPLETION := $(ROOT)/share/bash-completion/completions/dwell
-ZSH_COMPLETION := $(ROOT)/share/zsh/site-functions/_dwell
+# Debian's packages have them in /usr/share/zsh/vendor-completions.
+ZSH_COMPLETIONS ?= $(PREFIX)/share/zsh/site-functions
+ZSH_COMPLETION := $(DESTDIR)$(ZSH_COMPLETIONS)/_dwell
 FISH_COMPLETION := $(ROOT)/share/fish/vendor_completions.d/dwell.fish
 # Not below lib/: it is the same for all architectures.
 PKG_CONFIG_FILE := $(ROOT)/share/pkgconfig/dwell.pc
@@ -49,4 +52,8 @@ uninstall:
 	rm -rf $(PRIVATE)
 	rm -f $(addprefix $(ROOT)/share/man/man1/,$(notdir $(MAN)))
 
-.PHONY: install install-cc uninstall man
+deb:
+	$(Q)tools/install-deps deb
+	$(Q)tools/deb $(BUILD)/deb
+
+.PHONY: install install-cc uninstall man deb
