@@ -78,7 +78,7 @@ $(BUILD)/base/version.o: $(BUILD)/base/version_text.h
 FORCE:
 
 # The kernel side. The multiarch include path of the host has <asm/types.h>.
-MULTIARCH := $(shell $(CC) -print-multiarch 2>/dev/null)
+MULTIARCH := $(or $(shell $(CC) -print-multiarch 2>/dev/null),$(shell uname -m)-linux-gnu)
 BPF_ARCH := $(shell uname -m | sed -e s/x86_64/x86/ -e s/aarch64/arm64/)
 
 $(BUILD)/%.bpf.o: %.bpf.c $(wildcard bpf/*/*.h abi/*.h)

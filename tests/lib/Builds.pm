@@ -63,7 +63,6 @@ sub make_chroots {
 		open my $made, '>', "$base/made" or die "$base/made: $!";
 	}
 	my $build = chroot_of($base, "$base.build");
-	command('cp', '-p', "$source/tools/install-deps", "$build->{upper}.install-deps");
 	my $apt = 'apt-get -qq install -y --no-install-recommends';
 	make_path("$build->{upper}/changed/src/tools");
 	command('cp', "$source/tools/install-deps", "$build->{upper}/changed/src/tools/");
