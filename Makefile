@@ -3,10 +3,14 @@
 # make            build/dwell
 # make demo       install dependencies, build, profile a bundled program, show it
 # make check      install what the tests need, build, run all tests
+# make quick      static and unit tests and an end-to-end test of each command, in three minutes
+# make check-kernels, make check-builds    on other kernels, in qemu; on other releases of Debian, in chroots
 # make bench      compare with other profilers
 # make lint       clang-format, clang-tidy, cppcheck
-# make install    with PREFIX=/usr/local and DESTDIR=
+# make install    with PREFIX=/usr/local, DESTDIR= and STRIP=strip
 # make deb        Debian packages, in build/deb
+#
+# CC, CFLAGS, CPPFLAGS, LDFLAGS, CLANG (for the kernel side), BUILD=build, HARDENING=yes, WERROR=, V=0
 
 VERSION := $(shell tools/version)
 PREFIX ?= /usr/local

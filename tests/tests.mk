@@ -121,6 +121,14 @@ check:
 
 check-built: all unit sanitized programs viewer/node_modules/.package-lock.json
 
+# In three minutes: static tests (clang-tidy and cppcheck of files that changed since the last commit but one),
+# unit tests without sanitizers, and an end-to-end test of each command.
+QUICK := 31-output 42-waits-forms 72-path-errors 61-causal-errors 50-causal-report 88-calls-forked 90-html-data 93-export-traces
+quick:
+	$(Q)tools/install-deps test
+	$(Q)$(MAKE) --no-print-directory -j"$$(nproc)" WERROR=-Werror all unit programs viewer/node_modules/.package-lock.json
+	$(Q)DWELL_TEST_QUICK=1 tests/run tests/static/*.t $(UNIT) $(QUICK:%=tests/e2e/%.t)
+
 # The ladder of older kernels, in qemu.
 check-kernels:
 	$(Q)tools/install-deps kernels
@@ -135,4 +143,4 @@ check-builds:
 	$(Q)CHROOTS=$(abspath $(CHROOTS)) tests/run $(or $(RELEASES:%=tests/builds/%.t),$(wildcard tests/builds/*.t))
 
 -include $(UNIT:=.d) $(PROGRAMS_CXX:=.d) $(wildcard $(addprefix $(PROGRAM_OBJECTS),/*.d /*/*.d /*/*/*.d))
-.PHONY: unit programs causal-coz sanitized check check-built check-kernels check-builds
+.PHONY: unit programs causal-coz sanitized check check-built quick check-kernels check-builds

@@ -12,11 +12,11 @@ lint-format:
 
 lint-tidy: $(SKELETONS) $(BUILD)/base/version_text.h
 	$(call say,TIDY,$(words $(LINT_TIDY)) files)
-	$(Q)printf '%s\n' $(LINT_TIDY) | xargs -P "$$(nproc)" -n 6 tools/tidy $(STD) $(CPPFLAGS) --
+	$(Q)printf '%s\n' $(LINT_TIDY) | xargs -r -P "$$(nproc)" -n 6 tools/tidy $(STD) $(CPPFLAGS) --
 
 lint-cppcheck:
 	$(call say,CPPCHECK,$(words $(LINT_TIDY)) files)
-	$(Q)cppcheck --quiet --std=c11 --enable=warning,performance,portability --error-exitcode=1 \
+	$(Q)test -z '$(strip $(LINT_TIDY))' || cppcheck --quiet --std=c11 --enable=warning,performance,portability --error-exitcode=1 \
 		--suppressions-list=.cppcheck-suppressions --inline-suppr -D_GNU_SOURCE \
 		'-DLIBBPF_OPTS(type,name,...)=struct type name' -I. \
 		-j "$$(nproc)" $(LINT_TIDY)
