@@ -64,9 +64,10 @@ static inline __u64 sample_grid__own_seed(__u64 seed, __u32 thread)
 /*
  * The number of periods that the sampling points of a thread in [@from, @to) represent, at
  * @spacing, below 16: @period << @spacing is below 2^32. @own is the seed of its own points.
+ * Always inlined: BPF functions take five arguments at most.
  */
-static inline __u64 sample_grid__weight(__u64 from, __u64 to, __u32 period, __u8 spacing,
-					__u64 seed, __u64 own)
+__attribute__((always_inline)) static inline __u64
+sample_grid__weight(__u64 from, __u64 to, __u32 period, __u8 spacing, __u64 seed, __u64 own)
 {
 	__u32 cell = period << spacing;
 	__u64 common = sample_grid__points(from, to, cell, seed);

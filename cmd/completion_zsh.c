@@ -79,24 +79,37 @@ static void print_command(const struct command *command)
 	}
 }
 
-/* "'name:summary' ..." of the commands that begin with @group, or of all if it is NULL. */
-static void print_names(const struct command *const *commands, size_t n, const char *group)
+static void print_name(const char *name, int length, const char *summary)
 {
-	size_t skip = group ? strcspn(group, " ") + 1 : 0;
+	printf("\t\t'");
+	print_quoted(name, length, "");
+	printf(":");
+	print_quoted(summary, (int)strlen(summary), "\\:");
+	printf("'\n");
+}
+
+/* The first words of all commands, each once. */
+static void print_first_words(const struct command *const *commands, size_t n)
+{
+	printf("commands=(\n");
+	for (size_t i = 0; i < n; i++)
+		if (!completion__is_listed(commands, i))
+			print_name(commands[i]->name, completion__word_length(commands[i]),
+				   commands[i]->summary);
+	printf("\t)\n");
+}
+
+/* The second words of the commands that begin with the same word as @group. */
+static void print_second_words(const struct command *const *commands, size_t n,
+			       const struct command *group)
+{
+	size_t skip = (size_t)completion__word_length(group) + 1;
 
 	printf("commands=(\n");
-	for (size_t i = 0; i < n; i++) {
-		const char *name = commands[i]->name;
-		int length = completion__word_length(commands[i]);
-
-		if (group ? strncmp(name, group, skip) != 0 : completion__is_listed(commands, i))
-			continue;
-		printf("\t\t'");
-		print_quoted(name + skip, group ? (int)strlen(name + skip) : length, "");
-		printf(":");
-		print_quoted(commands[i]->summary, (int)strlen(commands[i]->summary), "\\:");
-		printf("'\n");
-	}
+	for (size_t i = 0; i < n; i++)
+		if (!strncmp(commands[i]->name, group->name, skip))
+			print_name(commands[i]->name + skip, (int)strlen(commands[i]->name + skip),
+				   commands[i]->summary);
 	printf("\t)\n");
 }
 
@@ -104,7 +117,7 @@ void completion__print_zsh(const struct command *const *commands, size_t n)
 {
 	printf("#compdef dwell\n# zsh completion for dwell, made by `dwell completion zsh`\n\n"
 	       "_dwell()\n{\n\tlocal command=$words[2]\n\tlocal -a commands\n\n\t");
-	print_names(commands, n, NULL);
+	print_first_words(commands, n);
 	printf("\tif ((CURRENT == 2)); then\n\t\t_describe command commands\n\t\treturn\n\tfi\n"
 	       "\tcase $command in\n");
 	for (size_t i = 0; i < n; i++) {
@@ -113,7 +126,7 @@ void completion__print_zsh(const struct command *const *commands, size_t n)
 		if (!commands[i]->name[length] || completion__is_listed(commands, i))
 			continue;
 		printf("\t%.*s)\n\t\t", length, commands[i]->name);
-		print_names(commands, n, commands[i]->name);
+		print_second_words(commands, n, commands[i]);
 		printf("\t\tif ((CURRENT == 3)); then\n\t\t\t_describe command commands\n"
 		       "\t\t\treturn\n\t\tfi\n"
 		       "\t\tcommand+=\" $words[3]\"\n\t\tshift words\n\t\t((CURRENT--)) ;;\n");
