@@ -60,6 +60,10 @@ sub make_chroots {
 		remove_tree($base);
 		passes("debootstrap of $release", 'debootstrap', '--variant=minbase', "--cache-dir=$base.debs", $release, $base, $mirror)
 			or return;
+		# A mirror may be a snapshot, and sid's lists are valid for a week only.
+		open my $apt, '>', "$base/etc/apt/apt.conf.d/90check-builds" or die "$base: $!";
+		print $apt qq{Acquire::Check-Valid-Until "false";\n};
+		close $apt;
 		open my $made, '>', "$base/made" or die "$base/made: $!";
 	}
 	my $build = chroot_of($base, "$base.build");
