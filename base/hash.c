@@ -91,6 +91,13 @@ void map64__remove(struct map64 *map, uint64_t key)
 	map->n--;
 }
 
+void map64__clear(struct map64 *map)
+{
+	if (map->n)
+		memset(map->slots, 0, map->capacity * sizeof(*map->slots));
+	map->n = 0;
+}
+
 void map64__free(struct map64 *map)
 {
 	free(map->slots);
@@ -182,6 +189,13 @@ const void *intern__bytes(const struct intern *table, uint32_t id, size_t *size)
 	if (size)
 		*size = table->entries[id].size;
 	return table->bytes + table->entries[id].offset;
+}
+
+void intern__clear(struct intern *table)
+{
+	if (table->n)
+		memset(table->slots, 0, table->capacity * sizeof(*table->slots));
+	table->n = table->bytes_used = 0;
 }
 
 void intern__free(struct intern *table)

@@ -51,6 +51,9 @@ uint64_t *map64__put(struct map64 *map, uint64_t key, uint64_t value);
 /* Removes @key. Invalidates the pointers that map64__get() and map64__put() returned. */
 void map64__remove(struct map64 *map, uint64_t key);
 
+/* Removes all keys, and keeps the memory. */
+void map64__clear(struct map64 *map);
+
 void map64__free(struct map64 *map);
 
 struct intern_entry {
@@ -84,5 +87,8 @@ int64_t intern__find(const struct intern *table, const void *data, size_t size);
  * intern__id().
  */
 const void *intern__bytes(const struct intern *table, uint32_t id, size_t *size);
+
+/* Removes all entries, and keeps the memory. Ids are given from 0 again. */
+void intern__clear(struct intern *table);
 
 void intern__free(struct intern *table);

@@ -136,55 +136,52 @@ static int load_stack(struct model_loader *loader, const struct record *record)
 
 static int load_dso(struct model_loader *loader, const struct record *record)
 {
-	const struct record_dso *dso = &record->dso;
-	uint32_t *slot = dso->number ? index_slot(loader, &loader->dsos, dso->number) : NULL;
+	const struct record_dso *from = &record->dso;
+	uint32_t *slot = from->number ? index_slot(loader, &loader->dsos, from->number) : NULL;
 	_cleanup_free_ char *path = NULL; /* a copy: interning may move the strings */
-	struct model_dso *added;
+	struct model_dso dso = {
+		.path = model_loader__string(loader, from->path),
+		.build_id = model_loader__string(loader, from->build_id),
+		.kind = from->kind,
+		.deleted = from->deleted,
+		.pid = from->pid,
+	};
+	struct model_dso *merged;
 	const char *name;
 
 	if (!slot)
 		return -EINVAL;
-	added = array__add(&loader->model->dsos);
-	path = strdup(model__string(loader->model, model_loader__string(loader, dso->path)));
-	if (!added || !path)
+	*slot = model_loader__merge_dso(loader, &dso);
+	path = strdup(model__string(loader->model, dso.path));
+	if (!*slot || !path)
 		return -ENOMEM;
-	*slot = (uint32_t)(loader->model->dsos.n - 1);
-	added->number = dso->number;
-	added->path = model_loader__string(loader, dso->path);
-	added->build_id = model_loader__string(loader, dso->build_id);
-	added->kind = dso->kind;
-	added->deleted = dso->deleted;
-	added->pid = dso->pid;
+	merged = &loader->model->dsos.data[*slot];
+	merged->number = from->number; /* the last one: the recorder may have the file open */
 	name = strrchr(path, '/');
-	added->name = name && name[1] ? model__intern(loader->model, name + 1) : added->path;
+	merged->name = name && name[1] ? model__intern(loader->model, name + 1) : merged->path;
 	return 0;
 }
 
 static int load_object(struct model_loader *loader, const struct record *record)
 {
-	const struct record_object *object = &record->object;
-	uint32_t *slot =
-		object->number ? index_slot(loader, &loader->objects, object->number) : NULL;
-	struct model_object *added;
+	const struct record_object *from = &record->object;
+	uint32_t *slot = from->number ? index_slot(loader, &loader->objects, from->number) : NULL;
+	struct model_object object = {
+		.type = from->type,
+		.id = from->id,
+		.extra = from->extra,
+		.mode = from->mode,
+		.family = from->family,
+		.protocol = from->protocol,
+		.side = from->side,
+		.name = model_loader__string(loader, from->name),
+		.local = model_loader__string(loader, from->local),
+	};
 
 	if (!slot)
 		return -EINVAL;
-	added = array__add(&loader->model->objects);
-	if (!added)
-		return -ENOMEM;
-	*slot = (uint32_t)(loader->model->objects.n - 1);
-	*added = (struct model_object){
-		.type = object->type,
-		.id = object->id,
-		.extra = object->extra,
-		.mode = object->mode,
-		.family = object->family,
-		.protocol = object->protocol,
-		.side = object->side,
-		.name = model_loader__string(loader, object->name),
-		.local = model_loader__string(loader, object->local),
-	};
-	return 0;
+	*slot = model_loader__merge_object(loader, &object);
+	return *slot ? 0 : -ENOMEM;
 }
 
 static int load_meta(struct model_loader *loader, const struct record *record)

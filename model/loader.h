@@ -47,8 +47,10 @@ struct model_loader {
 	ARRAY(struct record_map) maps; /* with dso as an index in the model */
 	ARRAY(struct embedded) embedded;
 	struct map64 embedded_by_address;
-	struct map64 latest_process; /* pid -> its latest process */
-	struct map64 seen;	     /* for model_options.distinct_stacks */
+	struct map64 dsos_by_hash;    /* of what identifies them -> index in the model */
+	struct map64 objects_by_hash; /* likewise */
+	struct map64 latest_process;  /* pid -> its latest process */
+	struct map64 seen;	      /* for model_options.distinct_stacks */
 	uint64_t records;
 	uint64_t first_time; /* the lowest and highest time of all records */
 	uint64_t last_time;
@@ -80,6 +82,13 @@ uint32_t model_loader__raw_stack(struct model_loader *loader, uint32_t number);
 /* With model_options.distinct_stacks: whether the thread had these raw stacks before. */
 bool model_loader__is_repeated(struct model_loader *loader, uint32_t thread, uint32_t kernel,
 			       uint32_t user, bool exact);
+
+/*
+ * The index of the DSO or object that is the same as the given one, which is added if there is
+ * none; 0: no memory. The number of a DSO does not matter.
+ */
+uint32_t model_loader__merge_dso(struct model_loader *loader, const struct model_dso *dso);
+uint32_t model_loader__merge_object(struct model_loader *loader, const struct model_object *object);
 
 /* The recording has something in [@from, @until]. */
 void model_loader__extend(struct model_loader *loader, uint64_t from, uint64_t until);

@@ -20,6 +20,7 @@ struct locator {
 	struct map64 user;	/* process, raw stack, exact -> 1 + index in located */
 	struct map64 futexes;	/* process << 32 | object: those that were looked at */
 	uint32_t *kernel;	/* raw stack -> stack */
+	uint32_t *same;		/* raw stack -> the first one with the same frames */
 	ARRAY(struct located) located;
 	uint32_t kernel_dso;
 };
@@ -72,8 +73,54 @@ static int64_t locator_add_stack(struct locator *locator, const struct raw_stack
 	return array__push(&model->stacks, stack) ? -ENOMEM : (int64_t)model->stacks.n - 1;
 }
 
-static int locator_kernel_stack(struct locator *locator, uint32_t raw_index, uint32_t *stack)
+static bool are_same_stack(const struct model_loader *loader, const struct raw_stack *a,
+			   const struct raw_stack *b)
 {
+	const uint64_t *frames = loader->raw_frames.data;
+
+	return a->depth == b->depth && a->kernel == b->kernel && a->end == b->end &&
+	       !memcmp(frames + a->first, frames + b->first, a->depth * sizeof(*frames));
+}
+
+/* Finds stacks that the recorder wrote again, because it had not used them for long. */
+static int locator_merge_stacks(struct locator *locator)
+{
+	const struct model_loader *loader = locator->loader;
+	struct map64 by_hash = {};
+	int err = 0;
+
+	locator->same = calloc(loader->raw_stacks.n, sizeof(*locator->same));
+	if (!locator->same)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < loader->raw_stacks.n && !err; i++) {
+		const struct raw_stack *raw = &loader->raw_stacks.data[i];
+		uint64_t key;
+
+		locator->same[i] = i;
+		if (!raw->depth)
+			continue;
+		/* Keys are hashes: linear probing on collisions. */
+		for (key = hash__bytes(loader->raw_frames.data + raw->first,
+				       raw->depth * sizeof(uint64_t));
+		     ; key++) {
+			const uint64_t *index = map64__put(&by_hash, key, i);
+
+			if (!index)
+				err = -ENOMEM;
+			else if (!are_same_stack(loader, &loader->raw_stacks.data[*index], raw))
+				continue;
+			else
+				locator->same[i] = (uint32_t)*index;
+			break;
+		}
+	}
+	map64__free(&by_hash);
+	return err;
+}
+
+static int locator_kernel_stack(struct locator *locator, uint32_t number, uint32_t *stack)
+{
+	uint32_t raw_index = locator->same[number];
 	const struct raw_stack *raw = &locator->loader->raw_stacks.data[raw_index];
 	size_t first = locator->loader->model->stack_locations.n;
 	int64_t index;
@@ -134,12 +181,13 @@ static int locator_map_frames(struct locator *locator, uint32_t process_index,
 }
 
 /*
- * Gets the located stack of @raw_index in @thread at @time. @exact: its innermost frame is the
- * address of an instruction, not the return address of a system call or call.
+ * Gets the located stack of raw stack @number in @thread at @time. @exact: its innermost frame is
+ * the address of an instruction, not the return address of a system call or call.
  */
 static int locator_user_stack(struct locator *locator, const struct model_thread *thread,
-			      uint32_t raw_index, bool exact, uint64_t time, uint32_t *stack)
+			      uint32_t number, bool exact, uint64_t time, uint32_t *stack)
 {
+	uint32_t raw_index = locator->same[number];
 	const struct raw_stack *raw = &locator->loader->raw_stacks.data[raw_index];
 	uint64_t key = (uint64_t)thread->process << 33 | (uint64_t)raw_index << 1 | exact;
 	struct located located = {.until = MODEL_FOREVER};
@@ -361,6 +409,7 @@ int model_loader__locate(struct model_loader *loader)
 	struct locator locator = {.loader = loader};
 	int err = locator_find_kernel(&locator);
 
+	err = err ? err : locator_merge_stacks(&locator);
 	locator.kernel = calloc(loader->raw_stacks.n, sizeof(*locator.kernel));
 	if (!locator.kernel)
 		err = -ENOMEM;
@@ -376,6 +425,7 @@ int model_loader__locate(struct model_loader *loader)
 		err = locator_idles(&locator, &model->devices.data[i]);
 	err = err ? err : locator_variables(&locator);
 	free(locator.kernel);
+	free(locator.same);
 	map64__free(&locator.futexes);
 	array__free(&locator.located);
 	map64__free(&locator.locations);

@@ -3,11 +3,12 @@
  * The recording: one file of compressed, checksummed chunks of records. docs/format.md
  * describes the bytes; this header the records in memory.
  *
- * Strings, stacks, DSOs and objects are interned: each is written once, before the first
- * record that refers to it (stacks may come later), and referred to by its number. Number 0
- * means none (the empty string, no stack); others start at 1. Times are ns, CLOCK_MONOTONIC.
- * Values on disk are never renumbered; readers skip unknown record types, and fields that
- * later versions append to known ones.
+ * Strings, stacks, DSOs and objects are interned: each is written before the first record that
+ * refers to it (stacks may come later), and referred to by its number. What was not used for long
+ * is written again, with another number: equal ones are the same thing. Number 0 means none (the
+ * empty string, no stack); others start at 1. Times are ns, CLOCK_MONOTONIC. Values on disk are
+ * never renumbered; readers skip unknown record types, and fields that later versions append to
+ * known ones.
  */
 #pragma once
 
@@ -415,14 +416,16 @@ int recording_writer__append(const char *path, struct recording_writer **out);
 int recording_writer__append_fd(int fd, const char *path, struct recording_writer **out);
 
 /*
- * The number of @text, which is written if it is new; 0 for "" and NULL. Longer strings are cut
- * to 1 MiB. Returns 0 on errors, which are kept and returned by the next
+ * The number of @text, which is written if it is new, or was not used for long; 0 for "" and NULL.
+ * Longer strings are cut to 1 MiB. Returns 0 on errors, which are kept and returned by the next
  * recording_writer__put(); so do the functions below.
  */
 uint32_t recording_writer__string(struct recording_writer *writer, const char *text);
 
 /*
- * The number of a DSO or object, which is written if it is new. Its member @number is ignored.
+ * The number of a DSO or object, which is written if it is new, or was not used for long. Its
+ * member
+ * @number is ignored.
  */
 uint32_t recording_writer__dso(struct recording_writer *writer, const struct record_dso *dso);
 uint32_t recording_writer__object(struct recording_writer *writer,
@@ -437,6 +440,14 @@ uint32_t recording_writer__object(struct recording_writer *writer,
 uint32_t recording_writer__stack_by_hash(struct recording_writer *writer, uint64_t hash);
 void recording_writer__stack_frames(struct recording_writer *writer, uint64_t hash,
 				    const struct record_stack *stack);
+
+/*
+ * The number of hashes of stacks that were given since the last call of
+ * recording_writer__forget_stacks(), which forgets those that were not given since the call before:
+ * their frames have to be given again. So the writer's memory does not grow with the recording.
+ */
+size_t recording_writer__stacks(const struct recording_writer *writer);
+void recording_writer__forget_stacks(struct recording_writer *writer);
 
 /*
  * Appends a record of any type but STRING, STACK, DSO and OBJECT. A chunk is written to the file

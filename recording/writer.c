@@ -44,7 +44,7 @@ void writer__free(struct recording_writer *writer)
 	intern_table__free(&writer->strings);
 	intern_table__free(&writer->dsos);
 	intern_table__free(&writer->objects);
-	map64__free(&writer->stacks);
+	aging_map__free(&writer->stacks);
 	free(writer);
 }
 

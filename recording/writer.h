@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/aging_map.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
@@ -13,6 +14,14 @@
 #include "recording/codec.h"
 #include "recording/format.h"
 #include "recording/recording.h"
+
+/*
+ * The bounds of what a writer keeps: the numbers of this many strings, DSOs and objects each, and
+ * bytes that identify them. Then it begins anew, and writes what is used again with new numbers: a
+ * recorder's memory must not grow with the processes that have come and gone.
+ */
+#define WRITER_NUMBERS	    8192
+#define WRITER_NUMBER_BYTES (512 << 10)
 
 /* The numbers of strings, DSOs or objects, by the bytes that identify them. */
 struct intern_table {
@@ -40,9 +49,9 @@ struct recording_writer {
 	struct intern_table strings;
 	struct intern_table dsos;
 	struct intern_table objects;
-	struct map64 stacks; /* by the caller's hash: number | STACK_WRITTEN */
-	uint32_t last_stack; /* the highest stack number given out */
-	struct encoder key;  /* where keys are put together */
+	struct aging_map stacks; /* by the caller's hash: number | STACK_WRITTEN */
+	uint32_t last_stack;	 /* the highest stack number given out */
+	struct encoder key;	 /* where keys are put together */
 
 	uint32_t flags; /* enum trailer_flags */
 	/* For recording_writer__append(): the state to roll back to on errors. */
@@ -77,7 +86,8 @@ int writer__make_key(struct recording_writer *writer, const struct record *recor
 
 /*
  * The number of a key, which is assigned now if it is new (*@fresh); 0 when out of memory.
- * intern_table__add() adds a key whose number is in the file already; 0 or -ENOMEM.
+ * intern_table__add() adds a key whose number is in the file already, unless the table is full; 0
+ * or -ENOMEM.
  */
 uint32_t intern_table__number(struct intern_table *table, const void *key, size_t size,
 			      bool *fresh);

@@ -5,6 +5,11 @@
 
 #include "recording/writer.h"
 
+static bool is_full(const struct intern_table *table)
+{
+	return table->keys.n >= WRITER_NUMBERS || table->keys.bytes_used >= WRITER_NUMBER_BYTES;
+}
+
 /* Reserves room for the number first, so that a key is never without one. */
 static int64_t find_or_add_key(struct intern_table *table, const void *key, size_t size,
 			       bool *fresh)
@@ -16,8 +21,13 @@ static int64_t find_or_add_key(struct intern_table *table, const void *key, size
 
 uint32_t intern_table__number(struct intern_table *table, const void *key, size_t size, bool *fresh)
 {
-	int64_t id = find_or_add_key(table, key, size, fresh);
+	int64_t id;
 
+	if (is_full(table) && intern__find(&table->keys, key, size) < 0) {
+		intern__clear(&table->keys);
+		table->numbers.n = 0;
+	}
+	id = find_or_add_key(table, key, size, fresh);
 	if (id < 0)
 		return 0;
 	if (*fresh)
@@ -29,12 +39,14 @@ int intern_table__add(struct intern_table *table, const void *key, size_t size, 
 {
 	bool fresh;
 
+	if (number > table->last)
+		table->last = number;
+	if (is_full(table))
+		return 0;
 	if (find_or_add_key(table, key, size, &fresh) < 0)
 		return -ENOMEM;
 	if (fresh)
 		table->numbers.data[table->numbers.n++] = number;
-	if (number > table->last)
-		table->last = number;
 	return 0;
 }
 
@@ -146,11 +158,11 @@ static uint64_t *find_stack_hash(struct recording_writer *writer, uint64_t hash)
 
 	if (writer->error)
 		return NULL;
-	entry = map64__get(&writer->stacks, hash);
+	entry = aging_map__get(&writer->stacks, hash);
 	if (entry)
 		return entry;
 	if (writer->last_stack < UINT32_MAX)
-		entry = map64__put(&writer->stacks, hash, writer->last_stack + 1);
+		entry = aging_map__put(&writer->stacks, hash, writer->last_stack + 1);
 	if (entry)
 		writer->last_stack++;
 	else
@@ -176,4 +188,14 @@ void recording_writer__stack_frames(struct recording_writer *writer, uint64_t ha
 	record.stack.number = (uint32_t)*entry;
 	*entry |= STACK_WRITTEN;
 	put_definition(writer, &record);
+}
+
+size_t recording_writer__stacks(const struct recording_writer *writer)
+{
+	return aging_map__young(&writer->stacks);
+}
+
+void recording_writer__forget_stacks(struct recording_writer *writer)
+{
+	aging_map__age(&writer->stacks);
 }
