@@ -76,6 +76,9 @@ struct capture_state {
 	__u8 active;  /* 0: nothing is counted or emitted */
 	__u8 spacing; /* sampling points of off-CPU intervals lie 2^spacing periods apart */
 	__u8 reserved[2];
+	/* Part of what identifies stacks and paths that were sent: after a change they are sent
+	 * again. */
+	__u64 sent_salt;
 	/* Written by the kernel side. */
 	__u32 last_thread; /* the highest thread number given so far */
 	__u64 losses[LOSS_COUNT];

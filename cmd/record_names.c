@@ -16,11 +16,11 @@ struct naming {
 	struct symbols_bpf *kernel; /* NULL: all of /proc/kallsyms is read */
 };
 
-static int dso_fd(void *context, uint32_t number)
+static int dso_fd(void *context, uint32_t number, const char *build_id)
 {
 	const struct naming *naming = context;
 
-	return recorder__dso_fd(naming->recorder, number);
+	return recorder__dso_fd(naming->recorder, number, build_id);
 }
 
 static int64_t dso_owner(void *context, uint32_t number)

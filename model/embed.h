@@ -15,9 +15,10 @@ struct embed_options {
 
 	/*
 	 * Returns a descriptor of the file that was mapped as DSO @number (of
-	 * recording_writer__dso()), which stays the callee's; or -1. May be NULL.
+	 * recording_writer__dso()), or of one with the same build id (""; unknown), which
+	 * stays the callee's; or -1. May be NULL.
 	 */
-	int (*dso_fd)(void *context, uint32_t number);
+	int (*dso_fd)(void *context, uint32_t number, const char *build_id);
 	/* Returns the uid of the process of JIT code @number; -1: unknown. May be NULL. */
 	int64_t (*dso_owner)(void *context, uint32_t number);
 	/* As in struct symbolizer_options. May be NULL. */

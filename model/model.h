@@ -396,7 +396,7 @@ struct model_symbolize_options {
 	bool embedded_only; /* use only symbols in the recording; for tests */
 
 	/* As in struct embed_options. */
-	int (*dso_fd)(void *context, uint32_t number);
+	int (*dso_fd)(void *context, uint32_t number, const char *build_id);
 	int64_t (*dso_owner)(void *context, uint32_t number);
 	int (*kernel_name)(void *context, uint64_t address, char *name, size_t size);
 	void *context;

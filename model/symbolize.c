@@ -65,7 +65,7 @@ static int dso_source(struct symbolization *symbolization, uint32_t index)
 		return -1;
 	source.kind = kinds[dso->kind];
 	if (options->dso_fd)
-		source.fd = options->dso_fd(options->context, dso->number);
+		source.fd = options->dso_fd(options->context, dso->number, source.build_id);
 	if (options->dso_owner)
 		source.owner = options->dso_owner(options->context, dso->number);
 	/* Without build id, another file at the same path could not be detected. */

@@ -104,7 +104,7 @@ static __noinline __u64 file_name(struct file *file, __u64 device)
 __noinline int send_path(__u64 address, __u32 thread, __u64 time, __u64 inode, __u64 device)
 {
 	struct file *file = (void *)address;
-	struct file_key key = {inode, file_name(file, device)};
+	struct file_key key = {inode, file_name(file, device) ^ sent_salt()};
 	struct event_file *event;
 	struct path_walk walk = {};
 	__u32 zero = 0;

@@ -7,8 +7,8 @@
 #include "bpf/core/unwind.bpf.h"
 
 /*
- * Hashes of stacks that were sent: one slot per bucket, and all 64 bits are compared. A stack whose
- * slot another one has taken is sent again.
+ * Hashes of stacks that were sent, salted by sent_salt(): one slot per bucket, and all 64 bits are
+ * compared. A stack whose slot another one has taken is sent again.
  */
 #define SEEN_SLOTS (1 << 16)
 __u64 seen_stacks[SEEN_SLOTS];
@@ -21,16 +21,21 @@ static __always_inline __u64 stack_hash_add(__u64 hash, __u64 frame)
 
 static __always_inline bool stack_seen(__u64 hash)
 {
-	return seen_stacks[hash & (SEEN_SLOTS - 1)] == hash;
+	return seen_stacks[hash & (SEEN_SLOTS - 1)] == (hash ^ sent_salt());
+}
+
+static __always_inline void see_stack(__u64 hash)
+{
+	seen_stacks[hash & (SEEN_SLOTS - 1)] = hash ^ sent_salt();
 }
 
 /* To be called after the event that has the frames was sent. */
 static __always_inline void stack_sent(const struct event_stack *stack)
 {
 	if (stack->kernel_depth)
-		seen_stacks[stack->kernel_hash & (SEEN_SLOTS - 1)] = stack->kernel_hash;
+		see_stack(stack->kernel_hash);
 	if (stack->user_depth)
-		seen_stacks[stack->user_hash & (SEEN_SLOTS - 1)] = stack->user_hash;
+		see_stack(stack->user_hash);
 }
 
 /* Global (__noinline) functions are verified once, not for each path that leads to them. */

@@ -126,6 +126,12 @@ static __always_inline __u8 present_spacing(void)
 	return *(volatile __u8 *)&capture.spacing & INTERVAL_SPACING_MAX;
 }
 
+/* See capture_state.sent_salt. */
+static __always_inline __u64 sent_salt(void)
+{
+	return *(volatile __u64 *)&capture.sent_salt;
+}
+
 static __always_inline void count_loss(enum loss why)
 {
 	__sync_fetch_and_add(&capture.losses[why], 1);

@@ -216,6 +216,7 @@ static int open_capture(struct run *run)
 		.period_ns = config->period_ns,
 		.duration_ns = config->duration_ns,
 		.table_bytes = config->table_bytes,
+		.keep_files = true, /* causal_files refers to them */
 		.spans = causal_points__requests(run->points),
 	};
 	const struct capture_sink sink = {.on_event = on_event,

@@ -7,17 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "collect/core/origins.h"
 #include "privsep/parser.h"
 
-/* Descriptors reserved for other uses. */
-#define SPARE_FDS 64
 /* A build id is waited for so long: meanwhile no events are read. */
 #define BUILD_ID_NS 1000000000ULL
 
@@ -30,9 +28,7 @@ struct address_spaces {
 	struct map64 paths;	/* path and inode -> number */
 	struct map64 generated; /* pid -> number */
 	uint32_t vdso;		/* its number; 0: not seen yet */
-	ARRAY(struct code_origin) origins;
-	size_t n_fds;
-	size_t max_fds;
+	struct origins origins;
 };
 
 int address_spaces__new(struct unwinder *unwinder, struct privsep *privsep,
@@ -40,11 +36,15 @@ int address_spaces__new(struct unwinder *unwinder, struct privsep *privsep,
 {
 	const struct parser_options options = {.request_ns = BUILD_ID_NS};
 	struct address_spaces *spaces = calloc(1, sizeof(*spaces));
-	struct rlimit limit;
 	int err;
 
 	if (!spaces)
 		return -ENOMEM;
+	err = origins__init(&spaces->origins, unwinder);
+	if (err) {
+		free(spaces);
+		return err;
+	}
 	spaces->unwinder = unwinder;
 	spaces->on_mapping = on_mapping;
 	spaces->arg = arg;
@@ -53,13 +53,13 @@ int address_spaces__new(struct unwinder *unwinder, struct privsep *privsep,
 		free(spaces);
 		return err;
 	}
-	if (!getrlimit(RLIMIT_NOFILE, &limit)) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-		spaces->max_fds = limit.rlim_cur > SPARE_FDS ? limit.rlim_cur - SPARE_FDS : 0;
-	}
 	*out = spaces;
 	return 0;
+}
+
+void address_spaces__keep_all(struct address_spaces *spaces)
+{
+	spaces->origins.keep_all = true;
 }
 
 struct opened_file {
@@ -125,24 +125,34 @@ static void open_mapped(struct address_spaces *spaces, const struct mapping_even
 	open_if_it(spaces, NULL, name, NULL, file);
 }
 
-/* Adds @origin, with @path, and takes its descriptor. Returns its number, 0 without memory. */
-static uint32_t add_origin(struct address_spaces *spaces, struct code_origin origin,
-			   const char *path)
+/* Whether process @pid has the same root directory and mounts as dwell. */
+static bool has_same_root(pid_t pid)
 {
-	if (origin.fd >= 0 && spaces->n_fds >= spaces->max_fds) {
-		close(origin.fd);
-		origin.fd = -1;
-	}
-	origin.number = (uint32_t)spaces->origins.n + 1;
-	origin.path = strdup(path);
-	if (!origin.path || array__push(&spaces->origins, origin)) {
-		free(origin.path);
-		if (origin.fd >= 0)
-			close(origin.fd);
-		return 0;
-	}
-	spaces->n_fds += origin.fd >= 0;
-	return origin.number;
+	char name[64], own[64], mounts[64], root[2];
+	ssize_t n, own_n = readlink("/proc/self/ns/mnt", own, sizeof(own));
+
+	snprintf(name, sizeof(name), "/proc/%d/ns/mnt", pid);
+	n = readlink(name, mounts, sizeof(mounts));
+	if (n <= 0 || n != own_n || memcmp(own, mounts, (size_t)n) != 0)
+		return false;
+	snprintf(name, sizeof(name), "/proc/%d/root", pid);
+	return readlink(name, root, sizeof(root)) == 1;
+}
+
+/* Opens the file of the origin @number again, if that was closed while no process mapped it. */
+static uint32_t reopen(struct address_spaces *spaces, const struct mapping_event *event,
+		       const char *path, uint32_t number)
+{
+	struct kept_origin *kept = origins__get(&spaces->origins, number);
+	struct opened_file file;
+	bool replaced;
+
+	if (!kept || !kept->closed || kept->origin.fd >= 0)
+		return number;
+	open_mapped(spaces, event, path, &file, &replaced);
+	if (file.found.fd >= 0)
+		origins__open(&spaces->origins, kept, file.found.fd);
+	return number;
 }
 
 static uint64_t file_key(const char *path, const char *build_id)
@@ -163,7 +173,7 @@ static uint32_t file_origin(struct address_spaces *spaces, const struct mapping_
 	number = *event->build_id ? map64__get(&spaces->files, file_key(path, event->build_id))
 				  : NULL;
 	if (number)
-		return (uint32_t)*number;
+		return reopen(spaces, event, path, (uint32_t)*number);
 	open_mapped(spaces, event, path, &file, &unreachable);
 	if (!*known.build_id)
 		memcpy(known.build_id, file.build_id, sizeof(known.build_id));
@@ -179,9 +189,11 @@ static uint32_t file_origin(struct address_spaces *spaces, const struct mapping_
 	origin.fd = file.found.fd;
 	origin.key = (struct unwind_file_key){
 		.inode = file.found.inode, .size = file.found.size, .device = file.found.device};
-	origin.number = add_origin(spaces, origin, path);
-	if (origin.number)
-		map64__put(&spaces->files, file_key(path, known.build_id), origin.number);
+	origin.number = origins__add(&spaces->origins, origin, path);
+	if (!origin.number)
+		return 0;
+	origins__get(&spaces->origins, origin.number)->same_root = has_same_root(event->pid);
+	map64__put(&spaces->files, file_key(path, known.build_id), origin.number);
 	return origin.number;
 }
 
@@ -201,7 +213,7 @@ static uint32_t file_origin_by_path(struct address_spaces *spaces,
 	known = map64__get(&spaces->paths, key);
 	if (!known)
 		known = map64__put(&spaces->paths, key, file_origin(spaces, event, path, deleted));
-	return known ? (uint32_t)*known : 0;
+	return known ? reopen(spaces, event, path, (uint32_t)*known) : 0;
 }
 
 /* Whether code is of no file, but generated at run time. */
@@ -234,15 +246,16 @@ static uint32_t generated_origin(struct address_spaces *spaces, pid_t pid)
 	snprintf(name, sizeof(name), "[jit:%d]", pid);
 	origin.owner = process_owner(pid);
 	if (!*known)
-		*known = add_origin(spaces, origin, name);
+		*known = origins__add(&spaces->origins, origin, name);
 	return (uint32_t)*known;
 }
 
 static uint32_t vdso_origin(struct address_spaces *spaces)
 {
 	if (!spaces->vdso)
-		spaces->vdso = add_origin(spaces, (struct code_origin){.kind = CODE_VDSO, .fd = -1},
-					  "[vdso]");
+		spaces->vdso =
+			origins__add(&spaces->origins,
+				     (struct code_origin){.kind = CODE_VDSO, .fd = -1}, "[vdso]");
 	return spaces->vdso;
 }
 
@@ -270,7 +283,19 @@ static uint32_t mapped_origin(struct address_spaces *spaces, const struct mappin
 const struct code_origin *address_spaces__origin(const struct address_spaces *spaces,
 						 uint32_t number)
 {
-	return number && number <= spaces->origins.n ? &spaces->origins.data[number - 1] : NULL;
+	const struct kept_origin *kept = origins__get(&spaces->origins, number);
+
+	return kept ? &kept->origin : NULL;
+}
+
+int address_spaces__fd_of(const struct address_spaces *spaces, const char *build_id)
+{
+	return origins__fd_of(&spaces->origins, build_id);
+}
+
+uint64_t address_spaces__lost_files(const struct address_spaces *spaces)
+{
+	return spaces->origins.lost;
 }
 
 /* Where the unwind table of @origin, mapped by @pid, comes from. */
@@ -319,8 +344,24 @@ static void supply_unwinder(struct address_spaces *spaces, const struct code_map
 	unwinder__map(spaces->unwinder, &mapped);
 }
 
+/* Removes what leads to origins that were forgotten from @map. */
+static void forget_numbers(const struct address_spaces *spaces, struct map64 *map)
+{
+	ARRAY(uint64_t) gone = {};
+
+	for (size_t i = 0; i < map->capacity; i++)
+		if (map->slots[i].used &&
+		    !origins__get(&spaces->origins, (uint32_t)map->slots[i].value) &&
+		    array__push(&gone, map->slots[i].key))
+			break;
+	for (size_t i = 0; i < gone.n; i++)
+		map64__remove(map, gone.data[i]);
+	array__free(&gone);
+}
+
 int address_spaces__add(struct address_spaces *spaces, const struct mapping_event *event)
 {
+	struct kept_origin *kept;
 	struct code_mapping mapping = {
 		.pid = (uint32_t)event->pid,
 		.time = event->time,
@@ -331,12 +372,20 @@ int address_spaces__add(struct address_spaces *spaces, const struct mapping_even
 
 	if (!strcmp(event->path, "[vsyscall]") || !strcmp(event->path, "[uprobes]"))
 		return 0;
-	mapping.origin = address_spaces__origin(spaces, mapped_origin(spaces, event));
-	if (!mapping.origin)
+	kept = origins__get(&spaces->origins, mapped_origin(spaces, event));
+	if (!kept)
 		return -ENOMEM;
+	origins__use(&spaces->origins, kept);
+	mapping.origin = &kept->origin;
 	if (spaces->unwinder)
 		supply_unwinder(spaces, &mapping);
 	spaces->on_mapping(spaces->arg, &mapping);
+	origins__limit_open(&spaces->origins); /* not before: all that had to be read is */
+	if (origins__forget_unused(&spaces->origins)) {
+		forget_numbers(spaces, &spaces->files);
+		forget_numbers(spaces, &spaces->paths);
+		forget_numbers(spaces, &spaces->generated);
+	}
 	return 0;
 }
 
@@ -379,13 +428,8 @@ uint32_t address_spaces__slot(const struct address_spaces *spaces, uint32_t numb
 
 void address_spaces__free(struct address_spaces *spaces)
 {
-	for (size_t i = 0; i < spaces->origins.n; i++) {
-		if (spaces->origins.data[i].fd >= 0)
-			close(spaces->origins.data[i].fd);
-		free(spaces->origins.data[i].path);
-	}
 	parser__free(spaces->parser);
-	array__free(&spaces->origins);
+	origins__free(&spaces->origins);
 	map64__free(&spaces->files);
 	map64__free(&spaces->paths);
 	map64__free(&spaces->generated);

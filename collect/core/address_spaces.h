@@ -2,7 +2,8 @@
 /*
  * The code mapped in recorded processes. Mapped files are kept open from the first mapping on, so
  * that their symbols can be read at the end even if they are deleted or replaced, or their
- * container is gone.
+ * container is gone. Of those that no process maps any more, only the last are: one with each build
+ * id, some that can be found again by path and build id, and more of those that cannot.
  */
 #pragma once
 
@@ -29,7 +30,7 @@ struct code_origin {
 	uint32_t pid;	   /* CODE_GENERATED: process */
 	int64_t owner;	   /* CODE_GENERATED: uid of pid when it was first seen; -1: unknown */
 	bool deleted;	   /* the path is another file now, or none */
-	int fd;		   /* O_PATH; -1: could not be opened, or too many are open */
+	int fd;		   /* O_PATH; -1: could not be opened, or was closed as too many were */
 	char *path;	   /* as its process saw it */
 	char build_id[41]; /* hex; "": unknown */
 	struct unwind_file_key key; /* inode 0: unknown */
@@ -50,10 +51,17 @@ typedef void (*code_mapping_fn)(void *arg, const struct code_mapping *mapping);
 
 /*
  * @unwinder gets every mapping; NULL: there is none. It and @privsep, by which files are opened and
- * read, stay the caller's. 0 or a negative errno.
+ * read, stay the caller's. 0 or a negative errno, such as -EMFILE:
+ * too few descriptors are left.
  */
 int address_spaces__new(struct unwinder *unwinder, struct privsep *privsep,
 			code_mapping_fn on_mapping, void *arg, struct address_spaces **out);
+
+/*
+ * From now on no origin is forgotten, and no file closed, for not being mapped any more: the
+ * product refers to them.
+ */
+void address_spaces__keep_all(struct address_spaces *spaces);
 
 /* Adds the mapping @event of a recorded process. -ENOMEM: it is lost. */
 int address_spaces__add(struct address_spaces *spaces, const struct mapping_event *event);
@@ -70,9 +78,18 @@ int address_spaces__read_process(struct address_spaces *spaces, pid_t pid, uint6
  */
 void address_spaces__prepare(struct address_spaces *spaces, const char *path);
 
-/* Origin @number; NULL: there is none. Valid until the next one is added. */
+/* Origin @number; NULL: there is none (any more). Valid until the next one is added. */
 const struct code_origin *address_spaces__origin(const struct address_spaces *spaces,
 						 uint32_t number);
+
+/* See origins__fd_of(). */
+int address_spaces__fd_of(const struct address_spaces *spaces, const char *build_id);
+
+/*
+ * How many files were closed, because too many were open, that cannot be found again for the names
+ * of their code: they were deleted, or are of a container.
+ */
+uint64_t address_spaces__lost_files(const struct address_spaces *spaces);
 
 /* The slot of origin @number's unwind table in the kernel side (abi/unwind.h); 0: it has none. */
 uint32_t address_spaces__slot(const struct address_spaces *spaces, uint32_t number);

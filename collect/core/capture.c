@@ -97,6 +97,7 @@ static void drain(struct capture *capture)
 	processes__find_parents(capture->processes);
 	deferred_unwinds__finish(capture->deferred, false);
 	processes__drop_mappings(capture->processes, begin);
+	processes__end(capture->processes);
 	unwinder__publish(capture->unwinder);
 }
 
@@ -157,6 +158,8 @@ static int open_processes(struct capture *capture)
 	int err = address_spaces__new(capture->unwinder, capture->privsep, sink->on_mapping,
 				      sink->arg, &capture->spaces);
 
+	if (!err && capture->config.keep_files)
+		address_spaces__keep_all(capture->spaces);
 	if (!err)
 		err = processes__new(capture->spaces, capture->unwinder, now, &capture->processes);
 	if (!err)
@@ -399,6 +402,12 @@ int capture__finish(struct capture *capture, uint64_t *end)
 	unwinder__publish(capture->unwinder);
 	deferred_unwinds__finish(capture->deferred, true);
 	return err;
+}
+
+void capture__send_again(struct capture *capture)
+{
+	__atomic_fetch_add(&loader__state(capture->loader)->sent_salt, 0x9e3779b97f4a7c15ULL,
+			   __ATOMIC_SEQ_CST);
 }
 
 void capture__space_waits(struct capture *capture, unsigned int spacing)

@@ -73,6 +73,7 @@ struct capture_config {
 	bool trace;	      /* record every interval, not only those with a sampling point */
 	uint64_t duration_ns; /* 0: until the end of the command, or a signal */
 	size_t ring_bytes;    /* per CPU; 0: a default that depends on trace */
+	bool keep_files;      /* see address_spaces__keep_all() */
 	size_t table_bytes;   /* memory of unwind tables, at most */
 	const struct span_sources *spans; /* see loader_config.spans */
 	bool return_probes;		  /* see loader_config.return_probes */
@@ -96,6 +97,13 @@ int capture__finish(struct capture *capture, uint64_t *end);
 
 /* Handles an event as if the kernel side had sent it; @opaque is a struct capture. */
 void capture__event(void *opaque, const struct event_header *event, size_t size);
+
+/*
+ * From now on the kernel side sends the frames of all stacks and the paths of all files again, each
+ * once: the product has forgotten some of them. Events that are queued may still have hashes of
+ * stacks that were sent before.
+ */
+void capture__send_again(struct capture *capture);
 
 /* From now on the sampling points of off-CPU intervals lie 2^@spacing periods apart. */
 void capture__space_waits(struct capture *capture, unsigned int spacing);

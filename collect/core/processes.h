@@ -44,6 +44,16 @@ void processes__drop_mappings(struct processes *processes, uint64_t time);
  */
 void processes__find_parents(struct processes *processes);
 
+/*
+ * Ends processes that have lost their memory since their leader exited. To be called after each
+ * batch of events, and after processes__find_parents().
+ */
+void processes__end(struct processes *processes);
+
+/* Whether the kernel has no thread @tid of process @tgid any more; false also if that is unknown.
+ */
+bool processes__is_gone(uint32_t tgid, uint32_t tid);
+
 /* The number of mappings lost for lack of memory. */
 uint64_t processes__lost(const struct processes *processes);
 

@@ -23,6 +23,7 @@
 #define FILE_LEAST    (16UL << 20)
 #define PROCESS_SHARE 2
 #define PROCESS_LEAST (32UL << 20)
+#define MANY_CHANGES  32
 
 struct file {
 	struct file_table table;
@@ -62,6 +63,7 @@ struct unwind_tables {
 	struct map64 by_dso;	  /* DSO number -> index in files */
 	struct map64 by_owner;	  /* process -> bytes of tables */
 	ARRAY(struct file) files; /* [0]: code of no file */
+	ARRAY(uint32_t) unused;	  /* indices of files that were forgotten */
 	/* To be published: slots, the map of rows for each (-1: none), and its file. */
 	ARRAY(uint32_t) changed;
 	ARRAY(int) changed_fds;
@@ -305,7 +307,8 @@ static void ask(struct unwind_tables *tables, struct file *file)
 
 	file->pending = (file->fd >= 0 || file->dso == UNWIND_TABLES_VDSO) &&
 			!unwind_request__send(tables->parser, &request, max_rows(tables));
-	file->unbuildable = !file->pending;
+	/* Without descriptor: until it is open again. */
+	file->unbuildable = !file->pending && file->fd >= 0;
 	file->table.number = file->pending ? UNWIND_TABLE_PENDING : UNWIND_TABLE_MISSING;
 }
 
@@ -346,6 +349,17 @@ static void build(struct unwind_tables *tables, struct file *file, enum table_us
 	parser__run_until(tables->parser, 0);
 }
 
+static int add_unused(struct unwind_tables *tables)
+{
+	int err = array__push(&tables->unused, (uint32_t)tables->files.n);
+
+	if (!err && !array__add(&tables->files)) {
+		tables->unused.n--;
+		err = -ENOMEM;
+	}
+	return err;
+}
+
 static struct file *add_file(struct unwind_tables *tables, const struct table_source *source)
 {
 	struct file file = {
@@ -356,17 +370,20 @@ static struct file *add_file(struct unwind_tables *tables, const struct table_so
 		.table.number = UNWIND_TABLE_PENDING,
 		.name = strdup(source->name),
 	};
+	uint32_t index;
 
-	if (!file.name || array__push(&tables->files, file)) {
+	if (!file.name || (!tables->unused.n && add_unused(tables))) {
 		free(file.name);
 		return NULL;
 	}
-	if (!map64__put(&tables->by_dso, source->dso, tables->files.n - 1)) {
+	index = tables->unused.data[tables->unused.n - 1];
+	if (!map64__put(&tables->by_dso, source->dso, index)) {
 		free(file.name);
-		tables->files.n--;
 		return NULL;
 	}
-	return &tables->files.data[tables->files.n - 1];
+	tables->unused.n--;
+	tables->files.data[index] = file;
+	return &tables->files.data[index];
 }
 
 uint32_t unwind_tables__find(struct unwind_tables *tables, const struct table_source *source,
@@ -378,6 +395,8 @@ uint32_t unwind_tables__find(struct unwind_tables *tables, const struct table_so
 
 	if (!file)
 		return 0;
+	if (!file->pending)
+		file->fd = source->fd; /* it may have been closed meanwhile */
 	index = (uint32_t)(file - tables->files.data);
 	if (file->over_share && source->pid != file->owner) { /* another one needs it, too */
 		file->owner = source->pid;
@@ -385,6 +404,8 @@ uint32_t unwind_tables__find(struct unwind_tables *tables, const struct table_so
 	}
 	if (user == TABLE_RECORDED)
 		build(tables, file, user);
+	if (tables->changed.n >= MANY_CHANGES) /* each is a descriptor */
+		unwind_tables__publish(tables);
 	return index;
 }
 
@@ -486,6 +507,36 @@ void unwind_tables__drop_idle(struct unwind_tables *tables)
 	}
 }
 
+bool unwind_tables__is_mapped(const struct unwind_tables *tables, uint32_t dso)
+{
+	uint32_t index = unwind_tables__index(tables, dso);
+
+	return index && (tables->files.data[index].mappings || tables->files.data[index].pending);
+}
+
+void unwind_tables__close(struct unwind_tables *tables, uint32_t dso)
+{
+	uint32_t index = unwind_tables__index(tables, dso);
+
+	if (index)
+		tables->files.data[index].fd = -1;
+}
+
+void unwind_tables__forget(struct unwind_tables *tables, uint32_t dso)
+{
+	uint32_t index = unwind_tables__index(tables, dso);
+	struct file *file = &tables->files.data[index];
+
+	if (!index || file->mappings || file->pending || (file->built && drop(tables, file)) ||
+	    array__push(&tables->unused, index))
+		return;
+	tables->n_waiting -= file->waiting;
+	free(file->table.segments);
+	free(file->name);
+	*file = (struct file){.unbuildable = true, .table.number = UNWIND_TABLE_MISSING};
+	map64__remove(&tables->by_dso, dso);
+}
+
 /*
  * Lets the kernel side find the table by the file. Not if the file's segments have different
  * biases: then the bias depends on the mapping.
@@ -580,6 +631,7 @@ void unwind_tables__free(struct unwind_tables *tables)
 	array__free(&tables->changed_fds);
 	array__free(&tables->changed_files);
 	array__free(&tables->files);
+	array__free(&tables->unused);
 	map64__free(&tables->by_dso);
 	map64__free(&tables->by_owner);
 	free(tables);

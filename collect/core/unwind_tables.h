@@ -66,6 +66,7 @@ struct table_source {
 /*
  * Finds file @source->dso. Begins to build its table if it has none, @user is TABLE_RECORDED, and
  * there is room for it. Returns the file's index, or 0 without memory.
+ * @source->fd stays the caller's, and open until unwind_tables__close().
  */
 uint32_t unwind_tables__find(struct unwind_tables *tables, const struct table_source *source,
 			     enum table_user user);
@@ -87,6 +88,18 @@ const struct file_table *unwind_tables__at(const struct unwind_tables *tables, u
 
 /* The index of file @dso; 0: unknown. */
 uint32_t unwind_tables__index(const struct unwind_tables *tables, uint32_t dso);
+
+/* Whether any process maps file @dso, or its table is being built. */
+bool unwind_tables__is_mapped(const struct unwind_tables *tables, uint32_t dso);
+
+/*
+ * The descriptor of file @dso, whose table is not being built, is closed: until it is found again,
+ * no table can be built.
+ */
+void unwind_tables__close(struct unwind_tables *tables, uint32_t dso);
+
+/* Forgets file @dso, which no process maps, and its descriptor. */
+void unwind_tables__forget(struct unwind_tables *tables, uint32_t dso);
 
 /*
  * Takes tables that are built. Begins to build what there was no room for and is still mapped, if

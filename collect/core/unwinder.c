@@ -499,6 +499,27 @@ uint32_t unwinder__slot(const struct unwinder *unwinder, uint32_t dso)
 	return slot < UNWIND_TABLE_PENDING ? slot : 0;
 }
 
+bool unwinder__is_mapped(const struct unwinder *unwinder, uint32_t dso)
+{
+	return unwind_tables__is_mapped(unwinder->tables, dso);
+}
+
+bool unwinder__is_pending(const struct unwinder *unwinder, uint32_t dso)
+{
+	return unwind_tables__is_pending(unwinder->tables,
+					 unwind_tables__index(unwinder->tables, dso));
+}
+
+void unwinder__close_file(struct unwinder *unwinder, uint32_t dso)
+{
+	unwind_tables__close(unwinder->tables, dso);
+}
+
+void unwinder__forget_file(struct unwinder *unwinder, uint32_t dso)
+{
+	unwind_tables__forget(unwinder->tables, dso);
+}
+
 /* Whether walks of @process may wait for tables that are being built. */
 static bool has_pending_tables(const struct unwinder *unwinder, const struct process *process)
 {

@@ -100,6 +100,18 @@ struct unwinder_place {
 bool unwinder__find(struct unwinder *unwinder, uint32_t pid, uint64_t time, uint64_t pc,
 		    struct unwinder_place *place);
 
+/* Whether any process maps file @dso, as far as is known. */
+bool unwinder__is_mapped(const struct unwinder *unwinder, uint32_t dso);
+
+/* Whether the table of file @dso is being built, for which its descriptor is needed. */
+bool unwinder__is_pending(const struct unwinder *unwinder, uint32_t dso);
+
+/* The descriptor of file @dso is closed. */
+void unwinder__close_file(struct unwinder *unwinder, uint32_t dso);
+
+/* File @dso, which no process maps, is not used again. */
+void unwinder__forget_file(struct unwinder *unwinder, uint32_t dso);
+
 /* The slot of the table of @dso in the kernel side; 0: it has none. */
 uint32_t unwinder__slot(const struct unwinder *unwinder, uint32_t dso);
 

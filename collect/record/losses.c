@@ -74,6 +74,11 @@ int losses__write_last(struct losses *losses, struct recording_writer *writer,
 	capture__losses(capture, &now);
 	if (!err)
 		err = losses__put(writer, "mappings, perf buffer full", now.mappings);
+	if (!err)
+		err = losses__put(
+			writer,
+			"files without names: deleted or of a container, too many to stay open",
+			address_spaces__lost_files(capture__spaces(capture)));
 	capture__unwinder_stats(capture, &stats);
 	if (!err)
 		err = losses__put(writer, "unwind tables, table memory used up",

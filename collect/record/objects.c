@@ -38,7 +38,7 @@ void objects__file(struct objects *objects, const struct event_file *event, size
 			path[--at] = '/';
 		name += length + 1;
 	}
-	known = map64__put(&objects->files, file_key(event->inode, event->device), 0);
+	known = aging_map__put(&objects->files, file_key(event->inode, event->device), 0);
 	if (known) /* the inode may have been another file's */
 		*known = recording_writer__string(objects->writer, path + at);
 }
@@ -78,7 +78,7 @@ static uint32_t file_name(struct objects *objects, uint32_t pid, const struct ev
 
 	if (S_ISFIFO(object->mode))
 		return 0;
-	known = map64__get(&objects->files, file_key(object->id, object->extra));
+	known = aging_map__get(&objects->files, file_key(object->id, object->extra));
 	return known ? (uint32_t)*known : file_by_descriptor(objects, pid, object);
 }
 
@@ -112,5 +112,5 @@ uint32_t objects__number(struct objects *objects, const struct event_object *see
 
 void objects__free(struct objects *objects)
 {
-	map64__free(&objects->files);
+	aging_map__free(&objects->files);
 }

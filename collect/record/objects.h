@@ -3,12 +3,12 @@
 #pragma once
 
 #include "abi/event.h"
-#include "base/hash.h"
+#include "base/aging_map.h"
 #include "recording/recording.h"
 
 struct objects {
 	struct recording_writer *writer;
-	struct map64 files; /* inode and device -> string */
+	struct aging_map files; /* inode and device -> string */
 };
 
 /* Keeps the path of @event, of @size bytes: names from the file up to the root. */

@@ -282,6 +282,16 @@ static void fill_progress(const struct recorder *recorder, uint64_t now,
 	capture__unwinder_stats(recorder->capture, &progress->unwinder);
 }
 
+/* Keeps the recorder's memory from growing with what has come and gone. */
+static void forget(struct recorder *recorder)
+{
+	translator__forget_origins(recorder->translator, capture__spaces(recorder->capture));
+	if (!translator__knows_many(recorder->translator))
+		return;
+	translator__forget_unused(recorder->translator);
+	capture__send_again(recorder->capture);
+}
+
 static uint64_t on_tick(void *arg, uint64_t now)
 {
 	struct recorder *recorder = arg;
@@ -292,6 +302,7 @@ static uint64_t on_tick(void *arg, uint64_t now)
 	read_annotations(recorder, false);
 	move_calls(recorder, false);
 	throttle_waits(recorder);
+	forget(recorder);
 	recorder->error = flush(recorder, now);
 	/* Files of processes that ran before are searched by now, so that their calls are seen. */
 	if (!recorder->error && recorder->call_probes && !recorder->call_probes_started) {
@@ -549,11 +560,13 @@ static const struct code_origin *origin_of(const struct recorder *recorder, uint
 				      translator__origin(recorder->translator, dso));
 }
 
-int recorder__dso_fd(const struct recorder *recorder, uint32_t dso)
+int recorder__dso_fd(const struct recorder *recorder, uint32_t dso, const char *build_id)
 {
 	const struct code_origin *origin = origin_of(recorder, dso);
 
-	return origin ? origin->fd : -1;
+	return origin && origin->fd >= 0
+		       ? origin->fd
+		       : address_spaces__fd_of(capture__spaces(recorder->capture), build_id);
 }
 
 int64_t recorder__dso_owner(const struct recorder *recorder, uint32_t dso)

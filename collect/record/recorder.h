@@ -91,8 +91,11 @@ const char *recorder__function_problem(const struct recorder *recorder, size_t i
 /* See capture__command_status(). */
 int recorder__command_status(struct recorder *recorder, int *exec_error);
 
-/* A descriptor of the file that is @dso in the recording; -1: none. Stays the recorder's. */
-int recorder__dso_fd(const struct recorder *recorder, uint32_t dso);
+/*
+ * A descriptor of the file that is @dso in the recording, or of another one with @build_id, if that
+ * is not ""; -1: none. Stays the recorder's.
+ */
+int recorder__dso_fd(const struct recorder *recorder, uint32_t dso, const char *build_id);
 
 /* The uid of the process whose generated code is @dso in the recording; -1: unknown. */
 int64_t recorder__dso_owner(const struct recorder *recorder, uint32_t dso);

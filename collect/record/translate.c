@@ -12,12 +12,22 @@
 #include "base/hash.h"
 #include "collect/record/translator.h"
 
+#define KEPT_THREADS 4096 /* after their end */
+#define FEW_ORIGINS  1024 /* are not worth being checked */
+/* How many are remembered: once to twice as many. */
+#define MANY_STACKS 16384
+#define MANY_FILES  4096
+
 int translator__new(struct recording_writer *writer, struct translator **out)
 {
 	struct translator *translator = calloc(1, sizeof(*translator));
 
 	if (!translator)
 		return -ENOMEM;
+	if (leaving_map__init(&translator->threads, KEPT_THREADS)) {
+		free(translator);
+		return -ENOMEM;
+	}
 	translator->writer = writer;
 	translator->objects.writer = writer;
 	*out = translator;
@@ -39,14 +49,6 @@ uint64_t translator__events(const struct translator *translator)
 	return translator->events;
 }
 
-static struct known_thread *known_thread(struct translator *translator, uint32_t number)
-{
-	while (translator->threads.n <= number)
-		if (!array__add(&translator->threads))
-			return NULL;
-	return &translator->threads.data[number];
-}
-
 static uint32_t comm_string(struct translator *translator, const char comm[DWELL_COMM_SIZE])
 {
 	char text[DWELL_COMM_SIZE + 1];
@@ -63,19 +65,17 @@ static uint32_t dso_number(struct translator *translator, const struct code_orig
 		[CODE_FILE] = DSO_FILE, [CODE_GENERATED] = DSO_JIT, [CODE_VDSO] = DSO_VDSO};
 	struct record_dso dso = {
 		.kind = kinds[origin->kind], .pid = origin->pid, .deleted = origin->deleted};
+	const uint64_t *known = map64__get(&translator->dsos, origin->number);
 	uint32_t number;
 
-	while (translator->dsos.n <= origin->number)
-		if (!array__add(&translator->dsos))
-			return 0;
-	number = translator->dsos.data[origin->number];
-	if (number)
-		return number;
+	if (known)
+		return (uint32_t)*known;
 	dso.path = recording_writer__string(translator->writer, origin->path);
 	if (origin->kind == CODE_FILE)
 		dso.build_id = recording_writer__string(translator->writer, origin->build_id);
 	number = recording_writer__dso(translator->writer, &dso);
-	translator->dsos.data[origin->number] = number;
+	if (number) /* without memory, it is found again by the writer */
+		map64__put(&translator->dsos, origin->number, number);
 	return number;
 }
 
@@ -96,10 +96,46 @@ void translator__mapping(struct translator *translator, const struct code_mappin
 
 uint32_t translator__origin(const struct translator *translator, uint32_t dso)
 {
-	for (uint32_t i = 0; i < translator->dsos.n; i++)
-		if (translator->dsos.data[i] == dso)
-			return i;
-	return 0;
+	uint32_t last = 0;
+
+	/* A file that was forgotten and mapped again has the same number: the last may be open. */
+	for (size_t i = 0; i < translator->dsos.capacity; i++) {
+		const struct map64_slot *slot = &translator->dsos.slots[i];
+
+		if (slot->used && slot->value == dso && slot->key > last)
+			last = (uint32_t)slot->key;
+	}
+	return last;
+}
+
+bool translator__knows_many(const struct translator *translator)
+{
+	return recording_writer__stacks(translator->writer) >= MANY_STACKS ||
+	       aging_map__young(&translator->objects.files) >= MANY_FILES;
+}
+
+void translator__forget_unused(struct translator *translator)
+{
+	recording_writer__forget_stacks(translator->writer);
+	aging_map__age(&translator->objects.files);
+}
+
+void translator__forget_origins(struct translator *translator, const struct address_spaces *spaces)
+{
+	const struct map64 *dsos = &translator->dsos;
+	ARRAY(uint32_t) gone = {};
+
+	if (dsos->n < 2 * translator->dsos_checked + FEW_ORIGINS)
+		return;
+	for (size_t i = 0; i < dsos->capacity; i++)
+		if (dsos->slots[i].used &&
+		    !address_spaces__origin(spaces, (uint32_t)dsos->slots[i].key) &&
+		    array__push(&gone, (uint32_t)dsos->slots[i].key))
+			break;
+	for (size_t i = 0; i < gone.n; i++)
+		map64__remove(&translator->dsos, gone.data[i]);
+	array__free(&gone);
+	translator->dsos_checked = dsos->n;
 }
 
 static void name_thread(struct translator *translator, uint32_t tid, uint32_t thread)
@@ -112,7 +148,7 @@ static void name_thread(struct translator *translator, uint32_t tid, uint32_t th
 
 static void on_thread(struct translator *translator, const struct event_thread *event)
 {
-	struct known_thread *thread = known_thread(translator, event->header.thread);
+	struct known_thread *thread = translator__thread(translator, event->header.thread);
 	struct record record = {
 		.type = RECORD_THREAD,
 		.thread = {.thread = event->header.thread,
@@ -129,6 +165,7 @@ static void on_thread(struct translator *translator, const struct event_thread *
 	/* The final walk over all tasks sends every thread again, without its parent. */
 	if (thread->announced && !event->parent)
 		return;
+	thread->tid = event->tid;
 	thread->tgid = event->tgid;
 	thread->announced = event->flags & THREAD_TARGET;
 	if (thread->announced)
@@ -138,6 +175,7 @@ static void on_thread(struct translator *translator, const struct event_thread *
 
 static void on_exec(struct translator *translator, const struct event_exec *event)
 {
+	struct known_thread *thread = translator__find_thread(translator, event->header.thread);
 	struct record record = {
 		.type = RECORD_EXEC,
 		.exec = {.thread = event->header.thread,
@@ -146,6 +184,8 @@ static void on_exec(struct translator *translator, const struct event_exec *even
 			 .time = event->header.time},
 	};
 
+	if (thread)
+		thread->tid = thread->tgid = event->tid;
 	name_thread(translator, event->tid, event->header.thread);
 	recording_writer__put(translator->writer, &record);
 }
@@ -162,7 +202,7 @@ static void on_comm(struct translator *translator, const struct event_comm *even
 	recording_writer__put(translator->writer, &record);
 }
 
-static void put_totals(struct translator *translator, const struct event_totals *event)
+void translator__put_totals(struct translator *translator, const struct event_totals *event)
 {
 	struct record record = {
 		.type = RECORD_TOTALS,
@@ -203,7 +243,7 @@ static void was_there(struct known_thread *thread, uint64_t time)
 
 static void on_totals(struct translator *translator, const struct event_totals *event)
 {
-	struct known_thread *thread = known_thread(translator, event->header.thread);
+	struct known_thread *thread = translator__thread(translator, event->header.thread);
 
 	if (!thread)
 		return;
@@ -211,39 +251,14 @@ static void on_totals(struct translator *translator, const struct event_totals *
 	was_there(thread, event->header.time);
 	if (event->flags & TOTALS_PROVISIONAL) {
 		keep_totals(thread, event);
+		translator__thread_ended(translator, event->header.thread);
 		return;
 	}
 	forget_totals(thread);
 	thread->has_totals = true;
-	put_totals(translator, event);
-}
-
-void translator__end(struct translator *translator)
-{
-	for (size_t i = 0; i < translator->threads.n; i++) {
-		struct known_thread *thread = &translator->threads.data[i];
-
-		if (thread->exiting)
-			put_totals(translator, thread->exiting);
-		forget_totals(thread);
-	}
-}
-
-uint64_t translator__last_exit(const struct translator *translator)
-{
-	uint64_t last = 0;
-
-	for (size_t i = 0; i < translator->threads.n; i++) {
-		const struct known_thread *thread = &translator->threads.data[i];
-
-		if (!thread->announced)
-			continue;
-		if (!thread->exited)
-			return 0;
-		if (thread->last > last)
-			last = thread->last;
-	}
-	return last;
+	translator__put_totals(translator, event);
+	if (thread->exited)
+		translator__thread_ended(translator, event->header.thread);
 }
 
 /*
@@ -287,7 +302,7 @@ static void on_sample(struct translator *translator, const struct event_sample *
 	};
 
 	/* The end of a recording is after its last sample. */
-	was_there(known_thread(translator, event->header.thread), event->header.time + 1);
+	was_there(translator__thread(translator, event->header.thread), event->header.time + 1);
 	if (take_stacks(translator, &event->stack, event->frames, size - sizeof(*event),
 			&record.sample.kernel_stack, &record.sample.user_stack))
 		recording_writer__put(translator->writer, &record);
@@ -320,16 +335,19 @@ static void on_stacks(struct translator *translator, const struct event_stacks *
 static uint32_t waited_child(const struct translator *translator,
 			     const struct event_interval *event)
 {
+	const struct known_thread *waker;
+
 	if ((event->syscall != SYS_wait4 && event->syscall != SYS_waitid) ||
-	    event->waker_context != WAKER_TASK || event->waker >= translator->threads.n)
+	    event->waker_context != WAKER_TASK)
 		return 0;
-	return translator->threads.data[event->waker].tgid;
+	waker = translator__find_thread(translator, event->waker);
+	return waker ? waker->tgid : 0;
 }
 
 static uint32_t object_of(struct translator *translator, uint32_t thread,
 			  const struct event_object *object)
 {
-	const struct known_thread *known = known_thread(translator, thread);
+	const struct known_thread *known = translator__thread(translator, thread);
 
 	return objects__number(&translator->objects, object, known ? known->tgid : 0);
 }
@@ -373,7 +391,7 @@ static void on_interval(struct translator *translator, const struct event_interv
 
 	if (event->t_out > event->t_wake || event->t_wake > event->header.time)
 		return;
-	was_there(known_thread(translator, event->header.thread), event->header.time);
+	was_there(translator__thread(translator, event->header.thread), event->header.time);
 	if (take_stacks(translator, &event->stack, event->frames, size - sizeof(*event),
 			&record.interval.kernel_stack, &record.interval.user_stack))
 		recording_writer__put(translator->writer, &record);
@@ -554,11 +572,8 @@ void translator__event(struct translator *translator, const struct event_header 
 
 void translator__free(struct translator *translator)
 {
-	for (size_t i = 0; i < translator->threads.n; i++)
-		forget_totals(&translator->threads.data[i]);
-	array__free(&translator->threads);
-	array__free(&translator->dsos);
-	map64__free(&translator->tids);
+	translator__free_threads(translator);
+	map64__free(&translator->dsos);
 	objects__free(&translator->objects);
 	free(translator);
 }

@@ -54,6 +54,20 @@ void translator__mapping(struct translator *translator, const struct code_mappin
  */
 uint32_t translator__origin(const struct translator *translator, uint32_t dso);
 
+/*
+ * Whether so many stacks and files were used since the last translator__forget_unused() that this
+ * is due: it forgets those that were not used since the call before. Of what is sent again, frames
+ * and paths have to be sent, too.
+ */
+bool translator__knows_many(const struct translator *translator);
+void translator__forget_unused(struct translator *translator);
+
+/*
+ * Forgets origins that @spaces has forgotten: their mappings are gone. To be called often; their
+ * DSOs stay in the recording.
+ */
+void translator__forget_origins(struct translator *translator, const struct address_spaces *spaces);
+
 /* After the last event: writes the provisional totals that no final ones replaced. */
 void translator__end(struct translator *translator);
 

@@ -2,12 +2,14 @@
 /* The state of a translator (translate.h), private to collect/record/translate*.c. */
 #pragma once
 
-#include "base/array.h"
-#include "base/hash.h"
+#include "base/aging_map.h"
+#include "base/leaving_map.h"
 #include "collect/record/objects.h"
 #include "collect/record/translate.h"
 
 struct known_thread {
+	uint32_t number;
+	uint32_t tid; /* 0: it was not announced */
 	uint32_t tgid;
 	bool announced;		      /* as a target */
 	bool exited;		      /* or is exiting */
@@ -19,14 +21,34 @@ struct known_thread {
 struct translator {
 	struct recording_writer *writer;
 	uint64_t events;
-	ARRAY(struct known_thread) threads; /* by number */
-	ARRAY(uint32_t) dsos;		    /* number in the recording, by number of the origin */
-	struct map64 tids;		    /* tid -> the last recorded thread that had it */
+	struct leaving_map threads; /* number -> struct known_thread * */
+	uint64_t last_exit;	    /* of targets that are not in threads any more; 0: none */
+	bool missed_exit;	    /* of one of them it is not known */
+	struct map64 dsos;	    /* number of the origin -> number in the recording */
+	size_t dsos_checked;	    /* how many remained at translator__forget_origins() */
+	struct map64 tids;	    /* tid -> the last recorded thread that had it */
 	struct objects objects;
 	uint64_t lost_calls;		    /* of unknown threads */
 	const struct span_sources *sources; /* NULL: none */
 	uint64_t spans[CAPTURE_LISTENERS];  /* that ended, by source */
 };
+
+/* Thread @number, added if it is new. NULL without memory. Valid during an event. */
+struct known_thread *translator__thread(struct translator *translator, uint32_t number);
+
+/* The same, NULL if it is not known. */
+struct known_thread *translator__find_thread(const struct translator *translator, uint32_t number);
+
+/*
+ * Thread @number has ended. It is forgotten when some thousand others have ended after it: events
+ * of different CPUs are not in order.
+ */
+void translator__thread_ended(struct translator *translator, uint32_t number);
+
+void translator__free_threads(struct translator *translator);
+
+/* In translate.c: */
+void translator__put_totals(struct translator *translator, const struct event_totals *event);
 
 /* For translator__event(). */
 void translator__probed_call(struct translator *translator, const struct event_call *call);

@@ -267,9 +267,12 @@ void verdict__limitations(const struct waits *waits, void (*each)(void *context,
 	char text[512];
 
 	report_unknown_wakers(waits, &unknown, each, context);
-	for (size_t i = 0; i < model->losts.n; i++)
-		if (!strstr(model__string(model, model->losts.data[i].cause), "hidden"))
+	for (size_t i = 0; i < model->losts.n; i++) {
+		const char *cause = model__string(model, model->losts.data[i].cause);
+
+		if (!strstr(cause, "hidden") && !strstr(cause, "without names"))
 			lost += model->losts.data[i].count;
+	}
 	for (size_t i = 1; i < model->threads.n; i++)
 		unannounced += !model->threads.data[i].announced;
 	if (lost) {

@@ -436,7 +436,7 @@ static void inlined_frames_stay_together(void **state)
 }
 
 /* The test program's own file, open: as the recorder has the files it saw mapped. */
-static int self_fd(void *context, uint32_t number)
+static int self_fd(void *context, uint32_t number, const char *build_id)
 {
 	return *(int *)context;
 }
