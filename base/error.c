@@ -2,12 +2,16 @@
 #include "base/error.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <string.h>
+
+#include "base/limits.h"
 
 /* The error that message and hint are for; 0: none recorded. */
 static __thread int recorded;
 static __thread char message[1024];
 static __thread char hint[1024];
+static __thread bool names_limit; /* the hint: no other one helps */
 
 int error__set(int err, const char *fmt, ...)
 {
@@ -17,6 +21,7 @@ int error__set(int err, const char *fmt, ...)
 	vsnprintf(message, sizeof(message), fmt, args);
 	va_end(args);
 	hint[0] = '\0';
+	names_limit = false;
 	recorded = err;
 	return err;
 }
@@ -29,13 +34,18 @@ int error__errno(int err, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	return error__set(err, "%s: %s", text, strerror(-err));
+	error__set(err, "%s: %s", text, strerror(-err));
+	limits__explain(err, hint, sizeof(hint));
+	names_limit = hint[0];
+	return err;
 }
 
 void error__hint(const char *fmt, ...)
 {
 	va_list args;
 
+	if (names_limit)
+		return;
 	va_start(args, fmt);
 	vsnprintf(hint, sizeof(hint), fmt, args);
 	va_end(args);
@@ -48,7 +58,12 @@ const char *error__message(int err)
 
 const char *error__hint_text(int err)
 {
-	return recorded == err ? hint : "";
+	if (recorded == err)
+		return hint;
+	recorded = err; /* without a message of its own */
+	message[0] = '\0';
+	limits__explain(err, hint, sizeof(hint));
+	return hint;
 }
 
 void error__clear(void)

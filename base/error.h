@@ -16,7 +16,10 @@
  */
 int error__set(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* As error__set(), with ": " and strerror() of @err appended to the message. */
+/*
+ * As error__set(), with ": " and strerror() of @err appended to the message. If @err comes from a
+ * limit of a resource, the hint names it (base/limits.h), and other hints are ignored.
+ */
 int error__errno(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Records a hint for that error: what the user can do about it, in one or more lines. */
@@ -25,7 +28,7 @@ void error__hint(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The message recorded for @err, or strerror() of @err if the last one is of another error. */
 const char *error__message(int err);
 
-/* The hint recorded for @err, or "". */
+/* The hint recorded for @err, or what limits__explain() says of it. */
 const char *error__hint_text(int err);
 
 void error__clear(void);

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/limits.h"
 #include "collect/core/child.h"
 #include "collect/core/clocks.h"
 #include "collect/core/deferred_unwinds.h"
@@ -210,6 +211,8 @@ int capture__new(const struct capture_config *config, const struct loader_object
 
 	if (!capture)
 		return -ENOMEM;
+	loader__keep_messages();
+	limits__raise(); /* the command gets them as they were */
 	capture->config = *config;
 	capture->sink = *sink;
 	err = setup(capture, object);

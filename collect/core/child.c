@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/limits.h"
 
 #define FORWARD_MS 100 /* between looks for signals, while the end is waited for */
 
@@ -86,6 +87,7 @@ static __attribute__((noreturn)) void run_child(char *const *argv, const sigset_
 	for (int number = 1; number < SIGRTMIN; number++)
 		if (sigismember(ignored, number) == 1)
 			signal(number, SIG_IGN);
+	limits__restore();
 	err = user ? -become(user) : 0;
 	if (!err) {
 		execvp(argv[0], argv);

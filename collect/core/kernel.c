@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -225,19 +227,60 @@ static int find_pid_namespace(uint32_t *inode)
 	return 0;
 }
 
+static bool is_sys_mounted(void)
+{
+	struct statfs fs;
+
+	return !statfs("/sys", &fs) && fs.f_type == SYSFS_MAGIC;
+}
+
+static int refuse_without_sys(void)
+{
+	error__set(-ENOENT, "/sys does not show the kernel");
+	error__hint("mount it: mount -t sysfs sysfs /sys\n"
+		    "(containers: mount the host's /sys, read-only suffices)");
+	return -ENOENT;
+}
+
+/* @err: of reading the types. */
+static int refuse_types(int err)
+{
+	static const char file[] = "/sys/kernel/btf/vmlinux";
+	_cleanup_(btf__freep) struct btf *again = NULL;
+
+	if (!access(file, R_OK)) { /* the error was of another place, which libbpf tried, too */
+		again = btf__parse(file, NULL);
+		err = again ? -ENOMEM : -errno;
+	}
+	if (err == -ENOMEM || err == -EMFILE || err == -ENFILE)
+		return error__errno(err, "cannot read the kernel's types");
+	if (!is_sys_mounted() || access("/sys/kernel", X_OK) || access("/sys/kernel/mm", F_OK))
+		return refuse_without_sys();
+	error__set(-ENOTSUP, "this kernel has no type information (BTF)");
+	error__hint("dwell needs a kernel of 5.15 or later built with CONFIG_DEBUG_INFO_BTF,\n"
+		    "as all large distributions' are; see /sys/kernel/btf/vmlinux");
+	return -ENOTSUP;
+}
+
+int kernel__cpus(void)
+{
+	int cpus = libbpf_num_possible_cpus();
+
+	if (cpus > 0)
+		return cpus;
+	if (cpus == -ENOENT)
+		return refuse_without_sys();
+	return error__errno(cpus ? cpus : -EINVAL, "cannot read /sys/devices/system/cpu/possible");
+}
+
 int kernel__probe(struct kernel_info *info, struct btf **types)
 {
 	_cleanup_(btf__freep) struct btf *btf = btf__load_vmlinux_btf();
 	uint32_t pid_namespace = 0;
-	int err;
+	int err = btf ? 0 : -errno;
 
-	if (!btf) {
-		error__set(-ENOTSUP, "this kernel has no type information (BTF)");
-		error__hint(
-			"dwell needs a kernel of 5.15 or later built with CONFIG_DEBUG_INFO_BTF,\n"
-			"as all large distributions' are; see /sys/kernel/btf/vmlinux");
-		return -ENOTSUP;
-	}
+	if (err)
+		return refuse_types(err);
 	if (!has_function(btf, "bpf_task_pt_regs"))
 		return too_old();
 	err = find_pid_namespace(&pid_namespace);

@@ -36,9 +36,13 @@ struct kernel_counts {
 
 void kernel__count(struct kernel_counts *counts);
 
+/* How many CPUs there may be; or a negative errno with a message, such as -ENOENT without /sys. */
+int kernel__cpus(void);
+
 /*
  * Sets @info, and *@types to the kernel's types, which become the caller's. With a message:
- * -ENOTSUP: no BTF; -EINVAL: /proc is of another pid namespace.
+ * -ENOTSUP: no BTF; -ENOENT: no /sys; -ENOMEM, -EMFILE, -ENFILE; -EINVAL: /proc is of another pid
+ * namespace.
  */
 int kernel__probe(struct kernel_info *info, struct btf **types);
 

@@ -96,6 +96,11 @@ static int keep_libbpf_message(enum libbpf_print_level level, const char *fmt, v
 	return 0;
 }
 
+void loader__keep_messages(void)
+{
+	libbpf_set_print(keep_libbpf_message);
+}
+
 static void hint_at_capabilities(void)
 {
 	_cleanup_free_ char *self = realpath("/proc/self/exe", NULL);
@@ -111,6 +116,8 @@ int loader__refused(int err, const char *what)
 	if (*missing_field)
 		return missing_field__error(err, missing_field);
 	error__errno(err, "cannot %s", what);
+	if (*error__hint_text(err)) /* a limit */
+		return err;
 	libbpf_warning[strcspn(libbpf_warning, "\n")] = '\0';
 	/* For privileged users, -EACCES comes from the verifier. */
 	if (err == -EPERM || (err == -EACCES && geteuid()))
@@ -362,6 +369,12 @@ static int load_by_types(struct loader *loader, int types_fd)
 	return err ? loader__refused(err, "attach to the scheduler's tracepoints") : 0;
 }
 
+/* Of resources: with them, every rung would load, or none. */
+static bool is_limit(int err)
+{
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
+}
+
 /*
  * If it cannot be loaded by the copied types, tries all types of the kernel and its modules. Later
  * rungs begin with the copied types again.
@@ -370,7 +383,7 @@ static int load_rung(struct loader *loader)
 {
 	int err = load_by_types(loader, loader->types_fd);
 
-	if (!err || !loader->skeleton || loader->types_fd < 0)
+	if (!err || !loader->skeleton || loader->types_fd < 0 || is_limit(err))
 		return err;
 	unload(loader);
 	return load_by_types(loader, -1);
@@ -382,7 +395,6 @@ static int load(struct loader *loader)
 	int err = -EINVAL;
 	bool hopeless;
 
-	libbpf_set_print(keep_libbpf_message);
 	for (loader->rung = 0; loader->rung < RUNG_COUNT; loader->rung++) {
 		if (first && strcmp(first, rung_names[loader->rung]))
 			continue;
@@ -395,7 +407,7 @@ static int load(struct loader *loader)
 		/* All rungs need what the product needs, and the same fields. */
 		hopeless = !loader->skeleton || *missing_field;
 		unload(loader);
-		if (hopeless)
+		if (hopeless || is_limit(err))
 			return err;
 	}
 	if (first)

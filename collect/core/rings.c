@@ -73,10 +73,14 @@ static int add_ring(struct rings *rings)
 int rings__new(size_t bytes, event_fn on_event, void *arg, struct rings **out)
 {
 	_cleanup_(rings__freep) struct rings *rings = calloc(1, sizeof(*rings));
-	uint32_t wanted = rings_for(libbpf_num_possible_cpus());
+	int cpus = kernel__cpus();
+	uint32_t wanted = rings_for(cpus);
 
 	if (!rings)
 		return -ENOMEM;
+	rings->epoll = -1;
+	if (cpus < 0)
+		return cpus;
 	rings->on_event = on_event;
 	rings->arg = arg;
 	rings->bytes = bytes;

@@ -17,10 +17,13 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-#define DATA_PAGES 128 /* a power of two: 512 KiB per CPU */
+/* Of each CPU, powers of two: 512 KiB, or less where less memory may be locked. */
+#define DATA_PAGES  128
+#define LEAST_PAGES 8
 
 struct cpu_ring {
 	int fd;
+	size_t pages; /* of data */
 	struct perf_event_mmap_page *page;
 };
 
@@ -84,17 +87,36 @@ static int open_event(int cpu)
 	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
+/* perf counts its buffers of a user on all CPUs, and what is beyond its own limit as locked. */
+static int refuse_memory(int err, int cpu)
+{
+	error__errno(err, "cannot map %d KiB for the mapping events of CPU %d",
+		     (LEAST_PAGES + 1) * (int)sysconf(_SC_PAGESIZE) / 1024, cpu);
+	if (err == -EPERM)
+		error__hint("perf's buffers of this user may not be larger in all. Run with sudo, "
+			    "or raise "
+			    "a limit:\n"
+			    "sysctl kernel.perf_event_mlock_kb, or ulimit -l (locked memory)");
+	return err;
+}
+
 static int map_ring(struct sideband *sideband, int cpu, int fd)
 {
-	struct cpu_ring ring = {.fd = fd};
+	struct cpu_ring ring = {.fd = fd, .pages = DATA_PAGES};
+	int err;
 
-	ring.page = mmap(NULL, (DATA_PAGES + 1) * sideband->page_size, PROT_READ | PROT_WRITE,
-			 MAP_SHARED, fd, 0);
-	if (ring.page == MAP_FAILED)
-		return error__errno(-errno, "cannot map the mapping events of CPU %d", cpu);
+	for (;; ring.pages /= 2) {
+		ring.page = mmap(NULL, (ring.pages + 1) * sideband->page_size,
+				 PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (ring.page != MAP_FAILED)
+			break;
+		err = -errno;
+		if (err != -EPERM || ring.pages <= LEAST_PAGES)
+			return refuse_memory(err, cpu);
+	}
 	epoll_ctl(sideband->epoll, EPOLL_CTL_ADD, fd, &(struct epoll_event){.events = EPOLLIN});
 	if (array__push(&sideband->rings, ring)) {
-		munmap(ring.page, (DATA_PAGES + 1) * sideband->page_size);
+		munmap(ring.page, (ring.pages + 1) * sideband->page_size);
 		return -ENOMEM;
 	}
 	return 0;
@@ -110,7 +132,7 @@ int sideband__open(struct sideband **out)
 	sideband->page_size = (size_t)sysconf(_SC_PAGESIZE);
 	sideband->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (sideband->epoll < 0)
-		return -errno;
+		return error__errno(-errno, "cannot wait for new mappings");
 	for (int cpu = 0; cpu < cpus; cpu++) {
 		int fd = open_event(cpu);
 		int err;
@@ -118,9 +140,9 @@ int sideband__open(struct sideband **out)
 		if (fd < 0 && errno == ENODEV)
 			continue;
 		if (fd < 0) {
-			error__errno(-errno, "cannot watch for new mappings");
+			err = error__errno(-errno, "cannot watch for new mappings");
 			error__hint("this needs CAP_PERFMON, or sudo");
-			return -errno;
+			return err;
 		}
 		err = map_ring(sideband, cpu, fd);
 		if (err) {
@@ -186,7 +208,7 @@ static uint64_t drain_ring(struct sideband *sideband, struct cpu_ring *ring, sid
 			   void *arg)
 {
 	const uint8_t *data = (const uint8_t *)ring->page + sideband->page_size;
-	size_t mask = DATA_PAGES * sideband->page_size - 1;
+	size_t mask = ring->pages * sideband->page_size - 1;
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t at = ring->page->data_tail;
 	uint64_t lost = 0;
@@ -216,8 +238,10 @@ uint64_t sideband__drain(struct sideband *sideband, sideband_fn on_mapping, void
 void sideband__free(struct sideband *sideband)
 {
 	for (size_t i = 0; i < sideband->rings.n; i++) {
-		munmap(sideband->rings.data[i].page, (DATA_PAGES + 1) * sideband->page_size);
-		close(sideband->rings.data[i].fd);
+		const struct cpu_ring *ring = &sideband->rings.data[i];
+
+		munmap(ring->page, (ring->pages + 1) * sideband->page_size);
+		close(ring->fd);
 	}
 	array__free(&sideband->rings);
 	if (sideband->epoll >= 0)
