@@ -16,9 +16,9 @@ use Test::More;
 need_recording();
 
 # Periods that the samples of waits represent, in all and in the run queue, by system call; and upper
-# bounds of the variance of their sum. A sample of weight w comes by chance. All threads have the same
-# points before waits are left out: then the error in a cell is one of the threads that begin or
-# end a wait there, twice as many as are recorded because of the point.
+# bounds of the variance of their sum. A sample of weight w comes by chance. Of common points, which
+# count 1, the error in a cell is one of the threads that begin or end a wait there, twice as many
+# as are recorded.
 sub waited {
 	my ($file, $period_ns) = @_;
 	my (%by, %edges);
@@ -28,9 +28,10 @@ sub waited {
 				: ($event->{runq_points} + $event->{blocked_points}, $event->{t_out_ns});
 			$by{$_}{points} += $points;
 			$by{$_}{variance} += $points * $event->{spacing} if $event->{spacing} > 1;
-			next if $event->{spacing} > 1 || !$points;
-			$edges{$_}{int($begin / $period_ns)}++;
-			$edges{$_}{int($event->{t_in_ns} / $period_ns)}++;
+			next if !$points;
+			my $cell = $period_ns * $event->{spacing};
+			$edges{$_}{"$cell " . int($begin / $cell)}++;
+			$edges{$_}{"$cell " . int($event->{t_in_ns} / $cell)}++;
 		}
 	}
 	for my $sum (keys %edges) {
