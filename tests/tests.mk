@@ -102,9 +102,12 @@ $(BUILD)/tests/programs/%.so: $(PROGRAM_OBJECTS)/pic/plugins/%.o $(PROGRAM_OBJEC
 	$(Q)$(CC) $(PROGRAM_FLAGS) -shared -o $@ $^ -lpthread
 
 $(BUILD)/tests/unit/test_hash_maps.o $(BUILD)/tests/unit/test_device.o: | $(SKELETONS)
+$(BUILD)/tests/unit/test_kernel_fields.o: $(SKELETONS)
 
-# The kernel side of test_kinds_kernel.
+# The kernel side of test_kinds_kernel and test_field_values.
 $(BUILD)/tests/unit/test_kinds_kernel.o: $(BUILD)/tests/unit/kind_steps.skel.h
+$(BUILD)/tests/unit/test_field_values.o: $(BUILD)/tests/unit/field_values.skel.h
+$(BUILD)/tests/unit/field_values.bpf.o: tests/unit/field_values.h
 
 unit: $(UNIT)
 

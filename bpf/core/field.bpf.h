@@ -23,26 +23,14 @@
 #define FIELD_INFO(object, field, info)                                                            \
 	__builtin_preserve_field_info((object)->field, BPF_FIELD_##info)
 
-/* From the bytes that hold a field, or a bit field, to its value. */
-#define FIELD_EXTEND(object, field, value)                                                         \
-	({                                                                                         \
-		__u64 shifted = (value) << FIELD_INFO(object, field, LSHIFT_U64);                  \
-                                                                                                   \
-		FIELD_INFO(object, field, SIGNED)                                                  \
-		? (__u64)((__s64)shifted >> FIELD_INFO(object, field, RSHIFT_U64))                 \
-		: shifted >> FIELD_INFO(object, field, RSHIFT_U64);                                \
-	})
-
-/*
- * The value of an integer, as a __u64. @object is a pointer that the verifier knows, such as an
- * argument of a program, but not its context.
- */
-#define FIELD_BITS(object, field)                                                                  \
+/* The bytes at the field, which may be those of other bit fields, too. */
+#define FIELD_BYTES(object, field)                                                                 \
 	({                                                                                         \
 		const void *at = (const void *)(object) + FIELD_INFO(object, field, BYTE_OFFSET);  \
 		__u64 bytes;                                                                       \
                                                                                                    \
-		barrier_var(at); /* or each load would be relocated by itself, with its width */   \
+		/* Or each load would be relocated by itself, and have the declared width. */      \
+		asm("" : "+r"(at));                                                                \
 		switch (FIELD_INFO(object, field, BYTE_SIZE)) {                                    \
 		case 1:                                                                            \
 			bytes = *(const __u8 *)at;                                                 \
@@ -57,21 +45,49 @@
 			bytes = *(const __u64 *)at;                                                \
 			break;                                                                     \
 		}                                                                                  \
-		FIELD_EXTEND(object, field, bytes);                                                \
+		bytes;                                                                             \
 	})
 
-/* The same in the declared type, which is not that of a bit field. */
-#define FIELD(object, field) ((typeof((object)->field))FIELD_BITS(object, field))
+/* From @bytes to the value of the field: the highest bit that it has is that of its sign. */
+#define FIELD_EXTEND(object, field, bytes)                                                         \
+	({                                                                                         \
+		__u64 highest = (bytes) << FIELD_INFO(object, field, LSHIFT_U64);                  \
+                                                                                                   \
+		FIELD_INFO(object, field, SIGNED)                                                  \
+		? (__u64)((__s64)highest >> FIELD_INFO(object, field, RSHIFT_U64))                 \
+		: highest >> FIELD_INFO(object, field, RSHIFT_U64);                                \
+	})
 
-/* The same by any pointer to kernel memory. 0: it is not readable. */
+/* The same as the declared type. In the usual case, that costs nothing. */
+#define FIELD_CONVERT(object, field, bytes)                                                        \
+	((typeof((object)->field))(FIELD_INFO(object, field, RSHIFT_U64) ==                        \
+						   64 - 8 * sizeof((object)->field)                \
+					   ? (bytes)                                               \
+					   : FIELD_EXTEND(object, field, bytes)))
+
+/*
+ * The value of an integer. @object is a pointer that the verifier knows, such as an argument of a
+ * program, but not its context.
+ */
+#define FIELD(object, field)                                                                       \
+	({                                                                                         \
+		__u64 value = FIELD_BYTES(object, field);                                          \
+                                                                                                   \
+		FIELD_CONVERT(object, field, value);                                               \
+	})
+
+/* The same of what is a bit field here. */
+#define BIT_FIELD(object, field) FIELD_EXTEND(object, field, FIELD_BYTES(object, field))
+
+/* The value of an integer by any pointer to kernel memory. 0: it is not readable. */
 #define READ_FIELD(object, field)                                                                  \
 	({                                                                                         \
 		const typeof(*(object)) *from = (object);                                          \
-		__u64 bytes = 0;                                                                   \
+		__u64 value = 0;                                                                   \
                                                                                                    \
-		bpf_probe_read_kernel(&bytes, FIELD_INFO(from, field, BYTE_SIZE),                  \
+		bpf_probe_read_kernel(&value, FIELD_INFO(from, field, BYTE_SIZE),                  \
 				      (const void *)from + FIELD_INFO(from, field, BYTE_OFFSET));  \
-		(typeof(from->field))FIELD_EXTEND(from, field, bytes);                             \
+		FIELD_CONVERT(from, field, value);                                                 \
 	})
 
 /* READ(task, thread_pid, level): the integer task->thread_pid->level. */

@@ -15,7 +15,7 @@ static __always_inline enum wait_class blocked_class(struct task_struct *task,
 
 	if (state->lock)
 		return CLASS_LOCK;
-	if (FIELD_BITS(task, in_iowait))
+	if (BIT_FIELD(task, in_iowait))
 		return CLASS_IO;
 	nr = syscall_of(task);
 	if (nr == NR_FUTEX || nr == NR_FUTEX_WAITV || nr == NR_FUTEX_WAIT)

@@ -571,7 +571,7 @@ static __always_inline __u64 blocked_signals(struct task_struct *task)
 /* Whether @task is within execve(). */
 static __always_inline bool task_in_exec(struct task_struct *task)
 {
-	return bpf_core_field_exists(task->in_execve) && FIELD_BITS(task, in_execve);
+	return bpf_core_field_exists(task->in_execve) && BIT_FIELD(task, in_execve);
 }
 
 /* The CPU that @task runs on, or is queued at. */

@@ -119,7 +119,7 @@ static __always_inline void end_idle(void *ctx, struct device_state *device, __u
 {
 	static const __u64 all[2] = {};
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct thread_state *state = task->pid ? state_of(task) : NULL;
+	struct thread_state *state = FIELD(task, pid) ? state_of(task) : NULL;
 	struct scratch *scratch = scratch_for(SCRATCH_DEVICE);
 	__u8 shift = present_spacing();
 	__u64 points =
