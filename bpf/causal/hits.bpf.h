@@ -32,7 +32,7 @@ struct causal_walk {
  * @matches, with those of target @i at a frame with @code. (Global: inlined, it would be verified
  * once for each combination of matches.)
  */
-__noinline __u32 causal_match_frame(__u32 matches, __u32 i, __u64 code, bool innermost)
+GLOBAL __u32 causal_match_frame(__u32 matches, __u32 i, __u64 code, bool innermost)
 {
 	const struct causal_target_state *target = &causal_targets[i & (CAUSAL_TARGETS - 1)];
 
@@ -60,17 +60,17 @@ static long causal_frame(__u32 index, void *arg)
 	__u64 code;
 
 	if (!scratch || index >= walk->n)
-		return 1;
+		return loop_ends(true);
 	code = scratch->codes[index & (DWELL_MAX_USER_FRAMES - 1)];
 	if (!code)
-		return 0;
+		return loop_ends(false);
 	if (!walk->place && causal_in_scope(code)) {
 		walk->place = code;
 		innermost = true;
 	}
 	for (__u32 i = 0; i < CAUSAL_TARGETS; i++)
 		walk->matches = causal_match_frame(walk->matches, i, code, innermost);
-	return 0;
+	return loop_ends(false);
 }
 
 /*
@@ -100,7 +100,7 @@ static __always_inline void causal_add_place_sample(__u64 place, __u64 ns)
  * Takes a sample of @ns of current, thread @number: walks its user stack into scratch @use, and
  * credits the thread for each code target that is hit. (Global: verified once.)
  */
-__noinline int causal_code_sample(__u32 use, __u32 number, __u64 ns)
+GLOBAL int causal_code_sample(__u32 use, __u32 number, __u64 ns)
 {
 	struct causal_area *area = causal_area();
 	struct causal_slot *slot;

@@ -15,14 +15,11 @@ __u32 kind_n_ranges;
 struct kind_range kind_ranges[KIND_RANGES_MAX]; /* sorted by start */
 __u8 kind_by_syscall[CAPTURE_SYSCALLS];		/* enum wait_kind, by system call */
 
-/* Zero, which the verifier does not know: known bounds would be verified one by one. */
-static volatile __u32 unknown_zero;
-
 /*
  * Index + 1 in kind_ranges of the first clue that the function at @address gives; 0: none.
  * (Global: verified once.)
  */
-__noinline __u32 kind_range_of(__u64 address)
+GLOBAL __u32 kind_range_of(__u64 address)
 {
 	__u32 low = unknown_zero, high = kind_n_ranges;
 
@@ -54,11 +51,11 @@ static long kind_frame(__u32 index, void *arg)
 	__u32 at;
 
 	if (!scratch || index >= walk->n)
-		return 1;
+		return loop_ends(true);
 	/* Return addresses: that of a call at the end of a function is in the next function. */
 	at = kind_range_of(scratch->raw[index & (RAW_FRAMES - 1)] - (index ? 1 : 0));
 	if (!at--)
-		return 0;
+		return loop_ends(false);
 	for (__u32 i = 0; i < KIND_CLUES_PER_FUNCTION; i++) {
 		const struct kind_range *range = &kind_ranges[(at + i) & (KIND_RANGES_MAX - 1)];
 
@@ -68,14 +65,14 @@ static long kind_frame(__u32 index, void *arg)
 			break;
 		kind_evidence__add(&walk->evidence, &range->clue);
 	}
-	return 0;
+	return loop_ends(false);
 }
 
 /*
  * The kind (enum wait_kind) of @wait, whose kernel stack of @n frames is in scratch @use.
  * (Global: verified once.)
  */
-__noinline __u32 kind_of_wait(__u32 use, __u32 n, struct kind_wait *wait)
+GLOBAL __u32 kind_of_wait(__u32 use, __u32 n, struct kind_wait *wait)
 {
 	struct kind_walk walk = {.use = use, .n = n};
 

@@ -103,7 +103,7 @@ static __always_inline bool causal_should_pause(const struct task_struct *task,
  * Pauses current, thread @number, if it has enough debt. It must be about to return to user mode,
  * so that no system call can be interrupted. (Global: verified once.)
  */
-__noinline int causal_pay(__u32 number)
+GLOBAL int causal_pay(__u32 number)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *state = target_state(task);

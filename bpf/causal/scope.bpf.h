@@ -29,7 +29,7 @@ struct {
  * Whether @code is in one of @n sorted ranges of causal_ranges, from index @first on. (Global:
  * verified once.)
  */
-__noinline int causal_in_ranges(__u32 first, __u32 n, __u64 code)
+GLOBAL int causal_in_ranges(__u32 first, __u32 n, __u64 code)
 {
 	__u32 low = first, high = first + n;
 

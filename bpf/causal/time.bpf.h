@@ -23,7 +23,7 @@ static __always_inline __u64 wrapping_min(__u64 a, __u64 b)
 }
 
 /* (A global function, so that it is verified once.) */
-__noinline __u64 causal_proportion(__u64 value, __u64 part, __u64 whole)
+GLOBAL __u64 causal_proportion(__u64 value, __u64 part, __u64 whole)
 {
 	return proportion(value, part, whole);
 }

@@ -81,22 +81,22 @@ static long causal_scan_point(__u32 index, void *arg)
 	__u64 count = 0;
 
 	if (!area || index >= area->points.claimed)
-		return 1;
+		return loop_ends(true);
 	point = &area->points.point[index & (DWELL_POINTS - 1)];
 	seen = &causal_look.point[index & (DWELL_POINTS - 1)];
 	for (__u32 i = 0; i < DWELL_COUNTS; i++)
 		count += point->count[i].count;
 	seen->area += seen->count * scan->passed;
 	if (count == seen->count)
-		return 0;
+		return loop_ends(false);
 	seen->count = count;
 	seen->changed_at = scan->time;
 	seen->changed_global = scan->global;
-	return 0;
+	return loop_ends(false);
 }
 
 /* Reads all progress points about once per period, on whichever CPU has a tick first. */
-__noinline int causal_scan_points(__u64 now)
+GLOBAL int causal_scan_points(__u64 now)
 {
 	struct causal_area *area = causal_area();
 	struct causal_points_scan scan = {.time = now};

@@ -51,12 +51,12 @@ static long copy_chunk(__u32 index, void *arg)
 	if (chunk < STACK_COPY_LEAST || chunk > STACK_COPY_CHUNK ||
 	    copy->size > STACK_COPY_BYTES - STACK_COPY_CHUNK ||
 	    to > sizeof(copy->kept->data) - STACK_COPY_CHUNK)
-		return 1;
+		return loop_ends(true);
 	if (bpf_probe_read_user(&copy->kept->data[to], chunk, (void *)copy->from + copy->size))
 		copy->chunk /= 2;
 	else
 		copy->size += chunk;
-	return 0;
+	return loop_ends(false);
 }
 
 /* State of a walk along the functions with return probes that current is in. */
@@ -73,14 +73,14 @@ static long restore_return(__u32 index, void *arg)
 	__u64 slot, to, address;
 
 	if (!at)
-		return 1;
+		return loop_ends(true);
 	slot = READ(at, stack) - copy->from;
 	to = copy->at + slot;
 	address = READ(at, orig_ret_vaddr);
 	if (slot < copy->size && to <= sizeof(copy->kept->data) - sizeof(__u64))
 		bpf_probe_read_kernel(&copy->kept->data[to], sizeof(address), &address);
 	walk->at = BPF_CORE_READ(at, next);
-	return 0;
+	return loop_ends(false);
 }
 
 /* Puts the original return addresses of functions with return probes into @copy, of current. */
@@ -110,7 +110,7 @@ static __always_inline bool has_room_for_copy(void)
  * Sends the deferred unwind pending for @use, with the @n frames at frames[@at] of its scratch.
  * Returns the hash that identifies the stack; 0: none is pending, or it could not be sent.
  */
-__noinline __u64 send_deferred(__u32 use, __u32 at, __u32 n)
+GLOBAL __u64 send_deferred(__u32 use, __u32 at, __u32 n)
 {
 	struct scratch *scratch = scratch_for(use);
 	struct deferred *kept = deferred_for(use);

@@ -20,6 +20,7 @@
 
 #include "abi/device.h"
 #include "bpf/core/field.bpf.h"
+#include "bpf/core/verifier.bpf.h"
 
 #define TASK_DEAD	     0x80
 #define TASK_UNINTERRUPTIBLE 0x02

@@ -67,21 +67,21 @@ static long path_step(__u32 index, void *arg)
 
 		if (above == mount) {
 			event->flags = 0;
-			return 1;
+			return loop_ends(true);
 		}
 		at->dentry = BPF_CORE_READ(mount, mnt_mountpoint);
 		at->mnt = (void *)above + bpf_core_field_offset(struct mount, mnt);
-		return 0;
+		return loop_ends(false);
 	}
 	if (at->dentry == parent || size > DWELL_PATH_SIZE)
-		return 1;
+		return loop_ends(true);
 	n = bpf_probe_read_kernel_str(&event->names[size], NAME_SIZE,
 				      BPF_CORE_READ(at->dentry, d_name.name));
 	if (n <= 0 || n > NAME_SIZE)
-		return 1;
+		return loop_ends(true);
 	event->size = size + n;
 	at->dentry = parent;
-	return 0;
+	return loop_ends(false);
 }
 
 /*
@@ -101,7 +101,7 @@ static __noinline __u64 file_name(struct file *file, __u64 device)
  * Sends the path of the struct file at @address, unless it was sent before. (A global function, so
  * that it is verified once, not for each path that leads to it.)
  */
-__noinline int send_path(__u64 address, __u32 thread, __u64 time, __u64 inode, __u64 device)
+GLOBAL int send_path(__u64 address, __u32 thread, __u64 time, __u64 inode, __u64 device)
 {
 	struct file *file = (void *)address;
 	struct file_key key = {inode, file_name(file, device) ^ sent_salt()};

@@ -19,10 +19,13 @@ static __noinline __u64 return_trampoline(struct task_struct *task)
 	return area ? READ(area, vaddr) : 0;
 }
 
-/* The original return address at @slot of the stack of @task; @otherwise if it is unknown. */
-static __noinline __u64 original_return(struct task_struct *task, __u64 slot, __u64 otherwise)
+/*
+ * The original return address at @slot, by the struct uprobe_task at @address; @otherwise if it is
+ * unknown. (Global: its loop would be verified for each path that leads to it.)
+ */
+GLOBAL __u64 return_kept_by(__u64 address, __u64 slot, __u64 otherwise)
 {
-	struct uprobe_task *probes = BPF_CORE_READ(task, utask);
+	struct uprobe_task *probes = (struct uprobe_task *)address;
 	struct return_instance *at = probes ? BPF_CORE_READ(probes, return_instances) : NULL;
 
 	for (int i = 0; i < MAX_RETURNS && at; i++) {
@@ -31,6 +34,12 @@ static __noinline __u64 original_return(struct task_struct *task, __u64 slot, __
 		at = BPF_CORE_READ(at, next);
 	}
 	return otherwise;
+}
+
+/* The original return address at @slot of the stack of @task; @otherwise if it is unknown. */
+static __always_inline __u64 original_return(struct task_struct *task, __u64 slot, __u64 otherwise)
+{
+	return return_kept_by((__u64)BPF_CORE_READ(task, utask), slot, otherwise);
 }
 
 /*

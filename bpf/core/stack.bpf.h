@@ -44,7 +44,7 @@ static __always_inline void stack_sent(const struct event_stack *stack)
  * The index of the first frame of interest in raw: the caller of the innermost function at [@low,
  * @high), or 0. The frames before it belong to the tracepoint and to this program.
  */
-__noinline __u32 stack_begin(struct scratch *scratch, __u32 depth, __u64 low, __u64 high)
+GLOBAL __u32 stack_begin(struct scratch *scratch, __u32 depth, __u64 low, __u64 high)
 {
 	if (!scratch)
 		return 0;
@@ -68,10 +68,10 @@ static long hash_frame(__u32 index, void *arg)
 	struct scratch *scratch = scratch_for(hashing->use);
 
 	if (!scratch)
-		return 1;
+		return loop_ends(true);
 	hashing->hash = stack_hash_add(
 		hashing->hash, scratch->frames[(hashing->at + index) & (SCRATCH_FRAMES - 1)]);
-	return 0;
+	return loop_ends(false);
 }
 
 /*
@@ -79,7 +79,7 @@ static long hash_frame(__u32 index, void *arg)
  * verifier checks one iteration; of a loop in C it checks all (7,700 instructions in every
  * program).
  */
-__noinline __u64 hash_frames(__u32 use, __u32 at, __u32 n, __u64 hash)
+GLOBAL __u64 hash_frames(__u32 use, __u32 at, __u32 n, __u64 hash)
 {
 	struct frames_hash hashing = {.hash = hash, .use = use, .at = at};
 

@@ -94,7 +94,7 @@ static __always_inline long read_stack(const struct unwind_walk *walk, void *to,
 /* The searches are global functions: verified once, not for each path that leads to them. */
 
 /* The mapping with @pc among the @n of the pool from @first on: its index + 1, or 0. */
-__noinline __u32 find_mapping(__u32 first, __u32 n, __u64 pc)
+GLOBAL __u32 find_mapping(__u32 first, __u32 n, __u64 pc)
 {
 	__u32 low = first;
 	__u32 high = low + n;
@@ -129,7 +129,7 @@ struct row_memo {
 static struct row_memo row_memos[1 << ROW_MEMO_BITS];
 
 /* The last of @table's @n rows with a pc of at most @pc, as its 8 bytes; 0: none. */
-__noinline __u64 find_row(__u32 table, __u32 n, __u64 pc)
+GLOBAL __u64 find_row(__u32 table, __u32 n, __u64 pc)
 {
 	__u64 key = (__u64)table << 40 ^ pc;
 	struct row_memo *memo = &row_memos[key * 0x9e3779b97f4a7c15ULL >> (64 - ROW_MEMO_BITS)];
@@ -170,7 +170,7 @@ static long take_vma(struct task_struct *task, struct vm_area_struct *vma, void 
 	struct inode *inode = BPF_CORE_READ(vma, vm_file, f_inode);
 
 	if (!inode)
-		return 0;
+		return loop_ends(false);
 	key.inode = READ(inode, i_ino);
 	key.size = READ(inode, i_size);
 	key.device = READ(inode, i_sb, s_dev);
@@ -179,11 +179,11 @@ static long take_vma(struct task_struct *task, struct vm_area_struct *vma, void 
 	mapping->end = FIELD(vma, vm_end);
 	mapping->table = UNWIND_TABLE_PENDING;
 	if (!known)
-		return 0;
+		return loop_ends(false);
 	mapping->bias = FIELD(vma, vm_start) - (FIELD(vma, vm_pgoff) << 12) - known->bias;
 	mapping->table = known->table;
 	mapping->n_rows = known->n_rows;
-	return 0;
+	return loop_ends(false);
 }
 
 /* A cache of find_vma_mapping(), by process, program and block of addresses. */
@@ -210,7 +210,7 @@ struct {
  * for processes that are not recorded: user space never adds their mappings, so that each of their
  * wakeups would come here.)
  */
-__noinline int find_vma_mapping(__u64 pc, struct unwind_mapping *mapping)
+GLOBAL int find_vma_mapping(__u64 pc, struct unwind_mapping *mapping)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct vma_cache_key key = {FIELD(task, tgid), FIELD(task, self_exec_id),
@@ -257,7 +257,7 @@ static __always_inline bool enter_mapping(struct unwind_walk *walk, __u64 pc, co
  * unwind_by() and step_by_frame_pointer() of current, as global functions: otherwise every path
  * through them would be verified with all that follows it.
  */
-__noinline int step_current(struct unwind_walk *walk, __u64 found)
+GLOBAL int step_current(struct unwind_walk *walk, __u64 found)
 {
 	struct unwind_row row;
 
@@ -267,7 +267,7 @@ __noinline int step_current(struct unwind_walk *walk, __u64 found)
 	return unwind_by(walk, &row, false);
 }
 
-__noinline int step_current_by_frame_pointer(struct unwind_walk *walk, __u32 cause)
+GLOBAL int step_current_by_frame_pointer(struct unwind_walk *walk, __u32 cause)
 {
 	return walk ? step_by_frame_pointer(walk, cause, false) : 1;
 }
@@ -285,6 +285,7 @@ static __always_inline long step_by(struct unwind_walk *walk, __u64 found, const
 static __always_inline long step_without_rule(struct unwind_walk *walk, enum stack_end cause,
 					      const bool remote)
 {
+	cause |= unknown_zero; /* or all that follows would be verified for each cause */
 	return remote ? step_by_frame_pointer(walk, cause, true)
 		      : step_current_by_frame_pointer(walk, cause) != 0;
 }
@@ -376,12 +377,12 @@ static __always_inline long unwind_step(struct unwind_walk *walk, __u32 index, c
 
 static long unwind_step_current(__u32 index, void *walk)
 {
-	return unwind_step(walk, index, false);
+	return loop_ends(unwind_step(walk, index, false));
 }
 
 static long unwind_step_remote(__u32 index, void *walk)
 {
-	return unwind_step(walk, index, true);
+	return loop_ends(unwind_step(walk, index, true));
 }
 
 /* Stores the state in which @walk ended, for send_deferred(). */
@@ -463,7 +464,7 @@ static __always_inline __u32 unwind_user(struct task_struct *task, __u32 use, __
 }
 
 /* unwind_user() of current, as a global function: the number of frames | enum stack_end << 32. */
-__noinline __u64 unwind_current(__u32 use, __u32 at)
+GLOBAL __u64 unwind_current(__u32 use, __u32 at)
 {
 	__u8 end = STACK_UNREADABLE;
 	__u32 n;

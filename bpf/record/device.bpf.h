@@ -156,10 +156,10 @@ static long check_request(struct bpf_map *map, const void *key, void *value, voi
 
 	if (!request->issued || now < request->issued + OLD_REQUEST_NS ||
 	    READ(rq, state) != MQ_RQ_IDLE)
-		return 0;
+		return loop_ends(false);
 	request->begun = request->issued = 0;
 	end_missed_request(rq, now);
-	return 0;
+	return loop_ends(false);
 }
 
 /* Looks for requests that have completed unseen, when a device seems busy. */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * What the compiler knows and the verifier does not. A compiler that sees that a function returns 0
+ * or 1 leaves out the check whether that is so, by which the verifier would know it; a newer
+ * compiler sees more.
+ */
+#pragma once
+
+#include <linux/types.h>
+#include <stdbool.h>
+
+/* Zero, which the verifier does not know: it looks at what follows once for each known value. */
+static volatile __u32 unknown_zero;
+
+/*
+ * A global function: verified once, not for each path that leads to it. The verifier knows nothing
+ * of its result; nor does the compiler of what is weak, because it could be another one.
+ */
+#define GLOBAL __attribute__((noinline, weak))
+
+/* The result of a callback of bpf_loop() and its like, which the verifier must see to be 0 or 1. */
+static __always_inline long loop_ends(bool ends)
+{
+	long result = ends;
+
+	asm volatile("%0 &= 1" : "+r"(result));
+	return result;
+}
