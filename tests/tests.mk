@@ -4,7 +4,7 @@
 # tests/programs/       known-answer programs, which the e2e tests profile
 # tests/e2e/*.t         whole commands, as a user gives them (TAP)
 # tests/static/*.t      the sources themselves
-# tests/kernels/        the ladder for older kernels, in virtual machines
+# tests/kernels/        other kernels, in virtual machines
 # tests/builds/         builds and packages on other releases of Debian, in chroots
 
 UNIT_SRC := $(wildcard tests/unit/test_*.c)
@@ -132,7 +132,7 @@ quick:
 	$(Q)$(MAKE) --no-print-directory -j"$$(nproc)" WERROR=-Werror all unit programs viewer/node_modules/.package-lock.json
 	$(Q)DWELL_TEST_QUICK=1 tests/run tests/static/*.t $(UNIT) $(QUICK:%=tests/e2e/%.t)
 
-# The ladder of older kernels, in qemu.
+# Other kernels, in qemu.
 check-kernels:
 	$(Q)tools/install-deps kernels
 	$(Q)$(MAKE) --no-print-directory all programs
