@@ -86,6 +86,9 @@ struct capture_state {
 	__u64 marked;  /* number of threads marked as targets, by all walks over tasks */
 	__u64 entered; /* processes that were moved into the recorded cgroup */
 	__u64 left;    /* recorded threads that count_targets found; user space resets it */
+	/* ns by which CLOCK_MONOTONIC is ahead of the clocks of run queues: */
+	__s64 clock_read;  /* at most so many, by read_clocks */
+	__s64 clock_ahead; /* written by user space; 0: unknown */
 };
 
 #define CAPTURE_TICK_COSTS 32 /* a power of two */

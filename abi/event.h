@@ -114,16 +114,25 @@ struct event_comm {
 enum totals_flags {
 	TOTALS_EXITED = 1 << 0,	     /* the thread has exited; otherwise the recording ended */
 	TOTALS_PROVISIONAL = 1 << 1, /* it is exiting; valid if no final totals follow */
+	/* CPU time is what the kernel counts, and stolen time known. (Since format 1.7.) */
+	TOTALS_COUNTED = 1 << 2,
 };
 
-/* Exact times of a thread, from EVENT_THREAD's time to this event's. */
+/*
+ * Exact times of a thread, from EVENT_THREAD's time to this event's: CPU time as the kernel counts
+ * it, and of the other classes the intervals that were seen. What the sum of all lacks of the whole
+ * time was not seen.
+ */
 struct event_totals {
 	struct event_header header;
 	__u64 ns[CLASS_COUNT];
+	__u64 stolen; /* ns of runs that the kernel does not count: of a hypervisor, interrupts */
 	__u64 voluntary; /* switches as in /proc/PID/status, since it was first seen */
 	__u64 involuntary;
-	__u32 flags; /* enum totals_flags */
-	__u32 reserved;
+	__u32 unseen;  /* number of times between switches that were not seen */
+	__u16 flags;   /* enum totals_flags */
+	__u8 sequence; /* of its last interval; higher if the time after that is no run */
+	__u8 reserved;
 };
 
 /*
@@ -206,14 +215,21 @@ struct event_object {
 	__u8 peer[16];
 };
 
-/* Sequence numbers of a thread's intervals run from 1 to this; a gap: events were lost. */
+/*
+ * Sequence numbers of a thread's intervals run from 1 to this. A gap: events were lost, or there
+ * were switches that were not seen; then the time before the interval is no run.
+ */
 #define INTERVAL_SEQUENCES 127
+
+/* Less stolen time of a run, in ns, is within the accuracy of its begin and end. */
+#define STOLEN_MIN 10000
 
 /* An off-CPU interval [t_out, t_in), sent when the thread runs again. t_in is header.time. */
 struct event_interval {
 	struct event_header header;
 	__u64 t_out;
-	__u64 t_wake;	      /* t_out <= t_wake <= t_in; t_out when preempted */
+	__u64 t_wake; /* t_out <= t_wake <= t_in; t_out when preempted */
+	__u64 stolen; /* ns of the run before it that the kernel does not count, see STOLEN_MIN */
 	__u32 blocked_points; /* periods that sampling points in [t_out, t_wake) represent */
 	__u32 runq_points;    /* the same of [t_wake, t_in) */
 	__u32 waker;	      /* the current thread of the wakeup; 0: unknown or idle task */
@@ -368,7 +384,12 @@ enum loss {
 	LOSS_PROGRAM_SKIPPED = 6,
 	/* More requests to disks in flight than are kept. */
 	LOSS_REQUEST = 7,
-	LOSS_COUNT = 8,
+	/*
+	 * A thread's switches that were not seen, because they were hidden or the program was
+	 * skipped: the time between those that were is not known to be a run or a wait.
+	 */
+	LOSS_UNSEEN = 8,
+	LOSS_COUNT = 9,
 };
 
 _Static_assert(sizeof(struct event_header) == 16, "event_header");
@@ -377,4 +398,4 @@ _Static_assert(sizeof(struct event_deferred) == 64, "event_deferred");
 _Static_assert(sizeof(struct event_object) == 64, "event_object");
 _Static_assert(sizeof(struct event_request) == 56, "event_request");
 _Static_assert(sizeof(struct event_span) == 104, "event_span");
-_Static_assert(sizeof(struct event_interval) == 160, "event_interval");
+_Static_assert(sizeof(struct event_interval) == 168, "event_interval");

@@ -13,6 +13,6 @@
 struct thread_run {
 	__u64 in;	/* when it got a CPU last, ns, CLOCK_MONOTONIC */
 	__u64 out;	/* when it lost it last: less than in if it runs */
-	__u64 ran;	/* how long it had a CPU until out, since it is recorded */
+	__u64 ran;	/* its CPU time until out, as the kernel counts it, since it is recorded */
 	__u64 arrivals; /* number of its runs until out, as in its schedstat; 0: unknown */
 };

@@ -51,9 +51,31 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct task_struct
 	if (state->run_state == RUN_STATE_OFF_CPU)
 		end_hidden_wait(task, state, now);
 	causal_ran(task, state, SCRATCH_INTERVAL, tick, now);
+	state->counted = counted_time(task);
 	if (!begin_interval(task, state, now))
 		end_thread(task, state, now);
 	causal_switch_out(cpu, state, now);
+}
+
+/*
+ * @task is switched in. What it ran since its last switch that was seen, by the kernel's count, is
+ * no part of the wait that ends: its switch-out was not seen, or a whole run.
+ */
+static __always_inline void leave_out_hidden_run(struct task_struct *task,
+						 struct thread_state *state, __u64 now)
+{
+	__s64 length = now - state->since, ran = counted_time(task) - state->counted;
+
+	state->counted += ran;
+	if (state->run_state == RUN_STATE_ON_CPU) {
+		state->class = CLASS_OTHER;
+		state->interval_flags = 0;
+	} else if (ran <= 0) {
+		return;
+	}
+	count_loss(LOSS_UNSEEN);
+	if (ran > 0)
+		state->since += ran < length ? ran : length;
 }
 
 static __always_inline void switch_in(struct cpu_state *cpu, struct task_struct *task,
@@ -62,6 +84,7 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct task_struct 
 	bool first = state->interval_flags & INTERVAL_FIRST;
 	__u64 queued;
 
+	leave_out_hidden_run(task, state, now);
 	/* For what it will run after its last sample, which is as long on average. */
 	if (first)
 		state->product.ran_ns = since_tick(cpu, now);

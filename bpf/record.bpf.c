@@ -31,7 +31,7 @@ static __noinline void thread_gone(struct task_struct *task, struct thread_state
 
 	fill_totals(&event, task, state, now);
 	event.voluntary--; /* without this last switch */
-	event.flags = TOTALS_EXITED;
+	event.flags |= TOTALS_EXITED;
 	if (!(state->flags & STATE_ANNOUNCED))
 		announce(task, state, 0);
 	emit(&event, sizeof(event), LOSS_RING_FULL);
@@ -82,7 +82,7 @@ static __always_inline void take_stacks_at_switch_out(void *ctx, struct task_str
 		emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
 }
 
-/* Ends the wait of @task, whose switch-in was not seen. True: it is to be emitted. */
+/* Ends the wait of @task, whose switch-in was not seen, alone. True: it is to be emitted. */
 static __always_inline bool end_hidden_wait(struct task_struct *task, struct thread_state *state,
 					    __u64 now)
 {
@@ -98,6 +98,11 @@ static __always_inline bool end_hidden_wait(struct task_struct *task, struct thr
 static __always_inline void lose_hidden_wait(struct task_struct *task, struct thread_state *state,
 					     __u64 now)
 {
+	if (state->interval_flags & INTERVAL_BEGUN_BEFORE &&
+	    hidden_switch_in(task, state, now) == state->since) {
+		begin_run(state, state->since); /* it got the CPU while it was marked */
+		return;
+	}
 	if (!(state->interval_flags & INTERVAL_FIRST))
 		count_loss(LOSS_HIDDEN_SWITCH);
 	if (end_hidden_wait(task, state, now))
@@ -109,21 +114,28 @@ static __noinline void emit_provisional_totals(struct task_struct *task, struct 
 					       __u64 now)
 {
 	struct event_totals event = {};
+	__s64 ran, length = now - state->since;
 
 	fill_totals(&event, task, state, now);
-	if (state->run_state == RUN_STATE_ON_CPU)
-		event.ns[CLASS_CPU] += now - state->since;
-	event.flags = TOTALS_EXITED | TOTALS_PROVISIONAL;
+	if (state->run_state == RUN_STATE_ON_CPU) {
+		ran = run_time(task, true, now) - state->counted;
+		ran = ran < 0 ? 0 : ran > length ? length : ran;
+		event.ns[CLASS_CPU] += ran;
+		if (ended_runs(task, true) == state->runs)
+			event.stolen += length - ran;
+	}
+	event.flags |= TOTALS_EXITED | TOTALS_PROVISIONAL;
 	emit(&event, sizeof(event), LOSS_RING_FULL);
 }
 
 static __always_inline void switch_out(struct task_struct *task, struct thread_state *state,
 				       __u64 now)
 {
-	if (state->run_state == RUN_STATE_OFF_CPU)
+	__u32 runs = ended_runs(task, false);
+
+	if (state->run_state == RUN_STATE_OFF_CPU && runs - state->runs == 1)
 		lose_hidden_wait(task, state, now);
-	if (now > state->since)
-		state->product.ns[CLASS_CPU] += now - state->since;
+	end_run(state, counted_time(task), runs, now);
 	if (!begin_interval(task, state, now))
 		thread_gone(task, state, now);
 	else if (state->flags & STATE_ENDED) /* it blocks or is preempted within do_exit() */
@@ -136,7 +148,13 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct task_struct 
 				      __u64 now)
 {
 	bool first = state->interval_flags & INTERVAL_FIRST;
+	__u64 counted = counted_time(task);
 
+	if (state->run_state == RUN_STATE_ON_CPU || (__s64)(counted - state->counted) > 0) {
+		skip_unseen(state, counted, ended_runs(task, false));
+		begin_run(state, now);
+		return;
+	}
 	count_hidden_wake(state);
 	if (end_wait(state, now, unseen_queue_length(task, state))) {
 		if (settings.trace_mode)
@@ -182,6 +200,24 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 }
 
 /*
+ * @task runs again after a switch-in that was not seen. True: its interval is to be emitted. False
+ * also if there were more such switches.
+ */
+static __always_inline bool hidden_wait_ends(struct task_struct *task, struct thread_state *state)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__u32 runs = ended_runs(task, true);
+
+	if (runs == state->runs)
+		return end_hidden_wait(task, state, now);
+	now = hidden_switch_in(task, state, now);
+	skip_unseen(state, counted_time(task), runs);
+	begin_run(state, now);
+	tell_run(state, now);
+	return false;
+}
+
+/*
  * Called in the thread that runs again: emits its pending interval, or that which ends with a
  * switch that was not seen.
  */
@@ -200,8 +236,7 @@ static __always_inline void thread_runs_again(void *ctx)
 		return;
 	if (state->flags & STATE_INTERVAL_PENDING ||
 	    (capture.active && state->run_state == RUN_STATE_OFF_CPU &&
-	     !(state->interval_flags & INTERVAL_FIRST) &&
-	     end_hidden_wait(task, state, bpf_ktime_get_ns())))
+	     !(state->interval_flags & INTERVAL_FIRST) && hidden_wait_ends(task, state)))
 		emit_interval(ctx, task, state);
 }
 
@@ -289,7 +324,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	if (!state)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (state->run_state == RUN_STATE_OFF_CPU)
+	if (state->run_state == RUN_STATE_OFF_CPU && ended_runs(task, true) == state->runs)
 		lose_hidden_wait(task, state, now);
 	state->run_state = RUN_STATE_ON_CPU;
 	emit_provisional_totals(task, state, now);

@@ -62,7 +62,7 @@ void sampling_error__add(struct sampling_error *error, const struct model *model
 	double period = model->period_ns ? (double)model->period_ns : 1;
 	double weight = largest_weight(model, class);
 	/* Where few samples came by chance: of as many as were to be expected. */
-	double expected = ((double)thread->ns[class] / period + 1) * weight;
+	double expected = ((double)model_thread__exact_ns(thread, class) / period + 1) * weight;
 
 	if (class != CLASS_CPU && weight == 1)
 		common = fmax(common, expected);
@@ -73,7 +73,7 @@ void sampling_error__add(struct sampling_error *error, const struct model *model
 	error->own += own;
 	error->common += common;
 	error->threads++;
-	error->exact_ns += (double)thread->ns[class];
+	error->exact_ns += (double)model_thread__exact_ns(thread, class);
 	error->sampled_ns += (double)model_thread__sampled_ns(model, thread, class);
 }
 

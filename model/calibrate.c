@@ -7,9 +7,11 @@
  * thread that goes to sleep need not program the timer of its CPU if the tick comes first, and a
  * thread whose own timer expires soon is woken by the interrupt of the tick. So ticks hit the
  * last us of short runs too rarely, most of all in virtual machines, where programming a timer
- * takes several us. The clock events of perf have the same bias.
+ * takes several us. The clock events of perf have the same bias. Samples also fall on time that is
+ * stolen from runs, which is no CPU time of the thread.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "model/loader.h"
 
@@ -37,7 +39,20 @@ struct calibration {
 	uint64_t min_points[CLASS_COUNT];
 	ARRAY(struct stratum) strata; /* [0]: names with too few points, the others by name */
 	struct map64 by_name;	      /* string -> stratum */
+	bool unseen;		      /* switches of the recording were not seen */
 };
+
+/*
+ * CPU time that the kernel did not count is what intervals left of the thread's life (in recordings
+ * before 1.7). Where switches were not seen, it contains waits.
+ */
+static bool trusts(const struct calibration *calibration, const struct model_thread *thread,
+		   enum wait_class class)
+{
+	if (!thread->has_totals)
+		return false;
+	return thread->counted || class != CLASS_CPU || !calibration->unseen;
+}
 
 static void count_points(struct model_thread *thread)
 {
@@ -76,8 +91,9 @@ static int sum_threads(struct calibration *calibration)
 			return -ENOMEM;
 		count_points(thread);
 		model_loader__sum_variances(thread);
-		for (int class = 0; class < CLASS_COUNT && thread->has_totals; class ++) {
-			if (thread->points[class] >= calibration->min_points[class])
+		for (int class = 0; class < CLASS_COUNT; class ++) {
+			if (!trusts(calibration, thread, class) ||
+			    thread->points[class] >= calibration->min_points[class])
 				continue;
 			stratum->exact_ns[class] += thread->ns[class];
 			stratum->points[class] += thread->points[class];
@@ -128,7 +144,8 @@ static int set_factors(struct calibration *calibration)
 											 : rest;
 
 			/* In trace mode the length of every wait is known. */
-			if (!thread->has_totals || (model->trace && class != CLASS_CPU))
+			if (!trusts(calibration, thread, class) ||
+			    (model->trace && class != CLASS_CPU))
 				thread->factor[class] = 1;
 			else if (thread->points[class] >= calibration->min_points[class])
 				thread->factor[class] = factor_of(calibration, thread->ns[class],
@@ -142,9 +159,22 @@ static int set_factors(struct calibration *calibration)
 	return 0;
 }
 
+/* Whether the recorder counted switches that it did not see. */
+static bool any_unseen(const struct model *model)
+{
+	for (size_t i = 0; i < model->losts.n; i++) {
+		const char *cause = model__string(model, model->losts.data[i].cause);
+
+		if (model->losts.data[i].count && !strncmp(cause, "switches", strlen("switches")))
+			return true;
+	}
+	return false;
+}
+
 int model_loader__calibrate(struct model_loader *loader)
 {
-	struct calibration calibration = {.model = loader->model};
+	struct calibration calibration = {.model = loader->model,
+					  .unseen = any_unseen(loader->model)};
 	int err;
 
 	for (int class = 0; class < CLASS_COUNT; class ++)

@@ -67,7 +67,7 @@ static int diagnose_calibration(struct model *model)
 		const struct model_thread *thread = &model->threads.data[i];
 
 		for (int class = 0; class < CLASS_COUNT; class ++) {
-			double off = fabs((double)thread->ns[class] -
+			double off = fabs((double)model_thread__exact_ns(thread, class) -
 					  (double)model_thread__sampled_ns(model, thread, class));
 
 			if (!model_thread__is_calibrated(model, thread, class))

@@ -274,6 +274,10 @@ static int load_totals(struct model_loader *loader, const struct record *record)
 	thread->has_totals = true;
 	thread->ended = totals->time;
 	thread->exited = totals->flags & TOTALS_EXITED;
+	thread->counted = totals->flags & TOTALS_COUNTED;
+	thread->stolen_ns = totals->stolen_ns;
+	thread->unseen = totals->unseen;
+	thread->sequence = totals->sequence;
 	memcpy(thread->ns, totals->ns, sizeof(thread->ns));
 	thread->voluntary = totals->voluntary;
 	thread->involuntary = totals->involuntary;
@@ -357,6 +361,7 @@ static int load_interval(struct model_loader *loader, const struct record *recor
 		.class = from->class < CLASS_COUNT ? from->class : CLASS_OTHER,
 		.waker_context = from->waker_context,
 		.sequence = from->sequence,
+		.stolen_ns = from->stolen_ns,
 		.cpu = from->cpu < UINT16_MAX ? (uint16_t)from->cpu : 0,
 		.device = device_index(loader, from->device),
 		.request = from->request, /* its number, until model_loader__timelines() */

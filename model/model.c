@@ -63,12 +63,15 @@ size_t model_thread__intervals_until(const struct model_thread *thread, uint64_t
 bool model_thread__lost_before(const struct model_thread *thread, size_t interval)
 {
 	const struct model_interval *intervals = thread->intervals.data;
-	uint32_t expected;
+	uint32_t last = interval ? intervals[interval - 1].sequence : 0;
 
-	if (!interval || !intervals[interval].sequence || !intervals[interval - 1].sequence)
+	if (interval == thread->intervals.n)
+		return thread->totals_lost || (thread->counted && thread->sequence != last);
+	if (!interval)
+		return thread->counted && intervals[0].sequence > 1;
+	if (!intervals[interval].sequence || !last)
 		return false;
-	expected = intervals[interval - 1].sequence % INTERVAL_SEQUENCES + 1;
-	return intervals[interval].sequence != expected;
+	return intervals[interval].sequence != last % INTERVAL_SEQUENCES + 1;
 }
 
 /* The number of mappings that start at or below @address. */

@@ -47,6 +47,7 @@ struct model_interval {
 	uint8_t class;	       /* enum wait_class of the blocked part */
 	uint8_t waker_context; /* enum waker_context */
 	uint8_t sequence;      /* 0: not known; otherwise see model_thread__lost_before() */
+	uint64_t stolen_ns;    /* of the run before it; 0 if there was too little */
 	uint16_t cpu;	       /* where it runs again: number + 1; 0: unknown */
 	uint32_t device;       /* which completed a request last on the CPU of the wakeup */
 	uint32_t request;      /* 1 + index in the model: the request that was completed; 0: none */
@@ -194,6 +195,8 @@ struct model_thread {
 	bool exited;
 	bool announced; /* has a RECORD_THREAD; else tid, tgid and name were lost */
 	bool has_totals;
+	bool totals_lost; /* a recorder that counts CPU time ended properly: they must be there */
+	bool counted; /* the kernel counted its CPU time; else it is what intervals left */
 	/* Per enum wait_class: */
 	uint64_t ns[CLASS_COUNT];     /* exact times of [created, ended) */
 	uint64_t points[CLASS_COUNT]; /* sampling points of all samples and intervals */
@@ -202,6 +205,11 @@ struct model_thread {
 	/* Upper bounds of the variance of points, see accuracy.c. */
 	double own_variance[CLASS_COUNT];    /* independent of that of other threads */
 	double common_variance[CLASS_COUNT]; /* by sampling points that all threads have */
+	/* With those of the classes, they sum to ended - created if the times are counted. */
+	uint64_t stolen_ns; /* of runs, by a hypervisor or interrupts; not its CPU time */
+	uint64_t unseen_ns; /* between switches that were not seen; it did not run then */
+	uint32_t unseen;    /* number of such times */
+	uint8_t sequence;   /* of the last interval; another one if it was lost, or after it */
 	uint64_t voluntary;
 	uint64_t involuntary;
 	ARRAY(struct model_comm) comms;		     /* by time; never empty */
@@ -432,7 +440,11 @@ bool model__is_c_library(const struct model *model, uint32_t index);
  */
 size_t model_thread__intervals_until(const struct model_thread *thread, uint64_t time, size_t near);
 
-/* Whether intervals of @thread before number @interval, and after the one before it, were lost. */
+/*
+ * Whether intervals of @thread before number @interval, and after the one before it, were lost, or
+ * switches were not seen: the time between is no run then. @interval is at most their number: then
+ * it is the time after the last.
+ */
 bool model_thread__lost_before(const struct model_thread *thread, size_t interval);
 
 /* Whether the thread was recorded only because it woke a target. */
@@ -455,6 +467,16 @@ static inline uint64_t model_thread__sampled_ns(const struct model *model,
 						enum wait_class class)
 {
 	return thread->points[class] * model->period_ns;
+}
+
+/*
+ * The exact time that samples of @thread in @class estimate: on the CPU that of its runs, as a tick
+ * does not tell what was stolen from a run.
+ */
+static inline uint64_t model_thread__exact_ns(const struct model_thread *thread,
+					      enum wait_class class)
+{
+	return thread->ns[class] + (class == CLASS_CPU ? thread->stolen_ns : 0);
 }
 
 /*

@@ -94,9 +94,39 @@ static uint64_t first_time(const struct model_thread *thread, uint64_t fallback)
 	return first == MODEL_FOREVER ? fallback : first;
 }
 
+/*
+ * Sets what of the thread's life was not seen. All times are at most its life: one that is not much
+ * more is within the accuracy of the kernel's counts in the middle of a run.
+ */
+static void settle_times(struct model_thread *thread)
+{
+	uint64_t left = thread->ended - thread->created, *cpu = &thread->ns[CLASS_CPU];
+
+	if (!thread->counted) {
+		thread->stolen_ns = 0;
+		return;
+	}
+	for (int class = CLASS_CPU + 1; class < CLASS_COUNT; class ++)
+		left = left > thread->ns[class] ? left - thread->ns[class] : 0;
+	*cpu = *cpu < left ? *cpu : left;
+	left -= *cpu;
+	thread->stolen_ns = thread->stolen_ns < left ? thread->stolen_ns : left;
+	thread->unseen_ns = left - thread->stolen_ns;
+}
+
+/* Whether all threads have totals that the kernel side sent, unless they were lost. */
+static bool has_all_totals(const struct model *model)
+{
+	for (size_t i = 1; i < model->threads.n; i++)
+		if (model->threads.data[i].counted)
+			return model__meta(model, "end");
+	return false;
+}
+
 int model_loader__timelines(struct model_loader *loader)
 {
 	struct model *model = loader->model;
+	bool ended = has_all_totals(model);
 
 	for (size_t i = 1; i < model->threads.n; i++) {
 		struct model_thread *thread = &model->threads.data[i];
@@ -118,10 +148,13 @@ int model_loader__timelines(struct model_loader *loader)
 		join_wakes(thread);
 		if (thread->created == MODEL_FOREVER)
 			thread->created = first_time(thread, model->start);
-		if (!thread->has_totals)
+		if (!thread->has_totals) {
 			thread->ended = model->end;
+			thread->totals_lost = ended;
+		}
 		if (thread->ended < thread->created)
 			thread->ended = thread->created;
+		settle_times(thread);
 	}
 	for (size_t i = 1; i < model->devices.n; i++)
 		array__sort(&model->devices.data[i].idles, compare_model_idle);

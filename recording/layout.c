@@ -130,6 +130,9 @@ static const struct field totals[] = {
 	UNSIGNED(0, totals, voluntary),
 	UNSIGNED(0, totals, involuntary),
 	UNSIGNED(0, totals, flags),
+	UNSIGNED(7, totals, stolen_ns),
+	UNSIGNED(7, totals, unseen),
+	UNSIGNED(7, totals, sequence),
 };
 
 static const struct field map[] = {
@@ -174,6 +177,7 @@ static const struct field interval[] = {
 	REFERENCE(3, interval, previous, THREAD),
 	UNSIGNED(3, interval, request),
 	REFERENCE(4, interval, sender, THREAD),
+	UNSIGNED(7, interval, stolen_ns),
 };
 
 static const struct field wake[] = {

@@ -135,6 +135,9 @@ struct record_totals {
 	uint64_t ns[CLASS_COUNT];
 	uint64_t voluntary;
 	uint64_t involuntary;
+	uint64_t stolen_ns; /* of runs; see struct event_totals */
+	uint32_t unseen;
+	uint8_t sequence; /* of the last interval; other than that if the time after it is no run */
 };
 
 /* An executable mapping of a process, from @time on. */
@@ -176,7 +179,8 @@ struct record_interval {
 	uint32_t sender; /* trace mode, a wakeup in an interrupt: the thread that sent to the socket
 			  */
 	uint32_t cpu;	 /* where it runs again: its number + 1; 0: unknown */
-	uint8_t sequence; /* 1 to INTERVAL_SEQUENCES, then 1 again; 0: not known */
+	uint8_t sequence;   /* 1 to INTERVAL_SEQUENCES, then 1 again; 0: not known */
+	uint64_t stolen_ns; /* of the run before it: not counted as the thread's; 0 if unknown */
 };
 
 /* The waker's stack; belongs to the interval of @thread whose t_wake is @time. */

@@ -331,6 +331,20 @@ static int put_wait(struct walking *walking, struct walker *walker, uint64_t unt
 	return put_step(walking, walker, &step);
 }
 
+/* The time before interval @number, or after the last: a run, unless events were lost. */
+static int put_between(struct walking *walking, struct walker *walker, uint64_t until,
+		       size_t number)
+{
+	const struct model_thread *thread = thread_of(walking, walker);
+	struct path_step step = {.category = PATH_GAP, .until = until};
+
+	if (!model_thread__lost_before(thread, number))
+		return put_run(walking, walker, until, number);
+	if (number < thread->intervals.n)
+		step.interval = (uint32_t)number + 1;
+	return put_step(walking, walker, &step);
+}
+
 /* The next piece of the innermost level, up to the next change of its thread's state. */
 static int put_piece(struct walking *walking, struct walker *walker)
 {
@@ -353,18 +367,12 @@ static int put_piece(struct walking *walking, struct walker *walker)
 	number = walker->next;
 	if (thread->exited)
 		until = min_time(until, thread->ended);
-	if (number == thread->intervals.n)
-		return put_run(walking, walker, until, number);
 	interval = &thread->intervals.data[number];
+	if (number == thread->intervals.n)
+		return put_between(walking, walker, until, number);
+	if (interval->t_out > walker->at)
+		return put_between(walking, walker, min_time(until, interval->t_out), number);
 	step.interval = (uint32_t)number + 1;
-	if (interval->t_out > walker->at) {
-		until = min_time(until, interval->t_out);
-		if (!model_thread__lost_before(thread, number))
-			return put_run(walking, walker, until, number);
-		step.category = PATH_GAP;
-		step.until = until;
-		return put_step(walking, walker, &step);
-	}
 	wake = interval->t_out + interval->blocked_ns;
 	if (walker->at < wake)
 		return put_wait(walking, walker, min_time(until, wake), number);

@@ -118,9 +118,14 @@ static int add_thread(struct thread_summary *summary, struct sampling_error erro
 		.thread = index,
 		.comm = last_name(thread),
 		.lifetime_ns = thread->ended - thread->created,
+		.stolen_ns = thread->stolen_ns,
+		.unseen_ns = thread->unseen_ns,
 	};
 
 	summary->lifetime_ns += times.lifetime_ns;
+	summary->stolen_ns += times.stolen_ns;
+	summary->unseen_ns += times.unseen_ns;
+	summary->counted |= thread->counted;
 	for (int class = 0; class < CLASS_COUNT; class ++) {
 		times.ns[class] = thread->ns[class];
 		times.idle_ns[class] = idle_part(shares, model, index, class);

@@ -12,6 +12,9 @@ struct thread_times {
 	uint64_t idle_ns[CLASS_COUNT]; /* part of ns: in idle waits; estimated from samples */
 	bool differs[CLASS_COUNT];     /* from samples, by more than chance:
 					  model_thread__is_calibrated() */
+	/* Of the lifetime, but of no class: see struct model_thread. */
+	uint64_t stolen_ns;
+	uint64_t unseen_ns;
 };
 
 struct thread_summary {
@@ -22,6 +25,9 @@ struct thread_summary {
 	/* Sums of all threads; in trace mode of CLASS_CPU only. */
 	uint64_t error_ns[CLASS_COUNT]; /* standard error of the sampled time, at most */
 	bool differs[CLASS_COUNT];
+	uint64_t stolen_ns;
+	uint64_t unseen_ns;
+	bool counted; /* of any thread, these are known: see struct model_thread */
 };
 
 /* What of the class's time was not idle. */

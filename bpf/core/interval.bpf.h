@@ -141,6 +141,17 @@ static __always_inline bool end_interval(struct thread_state *state, __u64 now, 
 	return true;
 }
 
+/* Sets what @task does, which is recorded from now on: it runs, or is in an interval. */
+static __always_inline void begin_marked(struct task_struct *task, struct thread_state *state)
+{
+	state->class = task_blocked(task) ? blocked_class(task, state) : CLASS_SCHED;
+	state->interval_flags =
+		INTERVAL_BEGUN_BEFORE | (state->class == CLASS_SCHED ? INTERVAL_PREEMPTED : 0);
+	if (knows_cpu(task))
+		state->run_state = state->class == CLASS_SCHED && has_cpu(task) ? RUN_STATE_ON_CPU
+										: RUN_STATE_OFF_CPU;
+}
+
 /* Begins a run of @state's thread at @now. */
 static __always_inline void begin_run(struct thread_state *state, __u64 now)
 {

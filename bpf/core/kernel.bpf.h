@@ -54,6 +54,7 @@ struct rq {
 	unsigned int nr_running; /* with those whose dequeue is delayed */
 	struct cfs_rq cfs;
 	__u64 clock;
+	__u64 clock_task; /* without time that was stolen, and (if configured) interrupts */
 } CORE;
 
 struct sched_info {
@@ -65,6 +66,8 @@ struct sched_info {
 
 struct sched_entity {
 	struct cfs_rq *cfs_rq;
+	__u64 exec_start;	/* clock_task of the run queue when sum_exec_runtime was updated */
+	__u64 sum_exec_runtime; /* ns on CPUs; up to date at a switch, else up to the last tick */
 	unsigned char sched_delayed; /* 6.12: asleep, but its dequeue is delayed */
 } CORE;
 
@@ -417,12 +420,16 @@ static __always_inline bool task_blocked(struct task_struct *task)
 	return false;
 }
 
+/* Whether has_cpu() is known: not in kernels for one CPU. */
+static __always_inline bool knows_cpu(const struct task_struct *task)
+{
+	return bpf_core_field_exists(task->on_cpu) || bpf_core_field_exists(task->wake_cpu);
+}
+
 /* Whether @task has a CPU; false in kernels for one CPU, in which dwell has it. */
 static __always_inline bool has_cpu(const struct task_struct *task)
 {
-	if (bpf_core_field_exists(task->on_cpu) || bpf_core_field_exists(task->wake_cpu))
-		return FIELD(task, on_cpu);
-	return false;
+	return knows_cpu(task) && FIELD(task, on_cpu);
 }
 
 /*
@@ -471,6 +478,14 @@ static __always_inline __u64 arrivals(const struct task_struct *task)
 	if (!bpf_core_field_exists(task->sched_info.pcount))
 		return 0;
 	return FIELD(task, sched_info.pcount);
+}
+
+/* Number of runs of @task that have ended; @running: it is in one that has not. */
+static __always_inline __u32 ended_runs(const struct task_struct *task, bool running)
+{
+	if (!bpf_core_field_exists(task->sched_info.pcount))
+		return FIELD(task, nvcsw) + FIELD(task, nivcsw);
+	return FIELD(task, sched_info.pcount) - running;
 }
 
 /* Number of tasks that have the CPU of @task or wait for it; 0: unknown. */

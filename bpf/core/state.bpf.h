@@ -5,10 +5,11 @@
 #include "abi/grid.h"
 #include "bpf/core/kernel.bpf.h"
 #include "bpf/core/pids.bpf.h"
+#include "bpf/core/run_time.bpf.h"
 #include "bpf/core/settings.bpf.h"
 
 enum run_state {
-	RUN_STATE_UNKNOWN = 0, /* until its first switch */
+	RUN_STATE_UNKNOWN = 0, /* until its first switch, if the kernel does not tell */
 	RUN_STATE_ON_CPU = 1,
 	RUN_STATE_OFF_CPU = 2,
 	RUN_STATE_GONE = 3,
@@ -22,6 +23,7 @@ enum state_flags {
 	STATE_IN_EXEC = 1 << 4,		 /* its old program is gone, the new one is not there yet */
 	STATE_HELPER = 1 << 5,		 /* recorded because it woke a target, or one woke it */
 	STATE_ENDED = 1 << 6,		 /* it is exiting: only its last switch is still to come */
+	STATE_FROZEN = 1 << 7,		 /* no longer recorded: the recording ends */
 };
 
 /*
@@ -37,6 +39,7 @@ struct thread_state {
 	__u64 lock;	  /* kernel lock that it contends for, or 0 */
 	__u64 run_delay;  /* as of the start of the off-CPU interval, see run_delay() */
 	__u32 thread;	  /* its number */
+	__u32 runs;	  /* that have ended, as of its last switch that was seen, ended_runs() */
 	__u16 interval_flags;
 	__u8 run_state; /* enum run_state */
 	__u8 class;	/* of the off-CPU interval */
@@ -44,6 +47,7 @@ struct thread_state {
 	__u8 spacing; /* of its sampling points when next_point was computed */
 	__u8 waker_context;
 
+	__u64 counted; /* its CPU time as of then, run_time() */
 	struct product_thread product;
 
 	__u64 seen;	 /* time of its creation, or when it was first seen */
@@ -214,7 +218,8 @@ static __always_inline struct thread_state *target_state(struct task_struct *tas
 {
 	struct thread_state *state = state_of(task);
 
-	return state && state->flags & STATE_TARGET ? state : NULL;
+	return state && (state->flags & (STATE_TARGET | STATE_FROZEN)) == STATE_TARGET ? state
+										       : NULL;
 }
 
 /* Whether @task runs in user mode at times, and makes system calls. */
@@ -283,9 +288,13 @@ static __noinline void announce(struct task_struct *task, struct thread_state *s
 		state->flags |= STATE_ANNOUNCED;
 }
 
-static __always_inline void begin_times(const struct task_struct *task, struct thread_state *state,
+static __always_inline void begin_times(struct task_struct *task, struct thread_state *state,
 					__u64 now)
 {
+	bool running = has_cpu(task);
+
+	state->counted = run_time(task, running, now);
+	state->runs = ended_runs(task, running);
 	state->since = now;
 	state->ran_at = now;
 	state->seen = now;

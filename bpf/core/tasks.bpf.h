@@ -69,9 +69,7 @@ static __always_inline void mark(struct task_struct *task, __u8 helper)
 		count_loss(LOSS_THREAD_STATE);
 		return;
 	}
-	state->class = task_blocked(task) ? blocked_class(task, state) : CLASS_SCHED;
-	state->interval_flags =
-		INTERVAL_BEGUN_BEFORE | (state->class == CLASS_SCHED ? INTERVAL_PREEMPTED : 0);
+	begin_marked(task, state);
 	state->flags = STATE_TARGET | helper;
 	if (!helper)
 		capture.marked++;

@@ -7,6 +7,73 @@
 #include "bpf/core/stack.bpf.h"
 #include "bpf/record/senders.bpf.h"
 
+static __always_inline void next_sequence(struct product_thread *mine)
+{
+	mine->sequence = mine->sequence % INTERVAL_SEQUENCES + 1;
+}
+
+/* Adds to the CPU time what the kernel has counted since the last switch that was seen. */
+static __always_inline __u64 add_counted(struct thread_state *state, __u64 counted, __u32 runs)
+{
+	__s64 ran = counted - state->counted;
+
+	if (ran < 0) /* a count in the middle of a run was an estimate */
+		ran = 0;
+	state->product.ns[CLASS_CPU] += ran;
+	state->counted = counted;
+	state->runs = runs;
+	return ran;
+}
+
+/*
+ * The time since the last switch of @state's thread that was seen is neither a run nor a wait:
+ * there were switches that were not seen. Its CPU time is known.
+ */
+static __always_inline void skip_unseen(struct thread_state *state, __u64 counted, __u32 runs)
+{
+	add_counted(state, counted, runs);
+	state->product.run_stolen = 0;
+	state->product.unseen++;
+	next_sequence(&state->product); /* no run before the next interval */
+	count_loss(LOSS_UNSEEN);
+}
+
+/*
+ * If a wakeup makes the scheduler switch, a run begins with the wakeup by the kernel's count, @ns
+ * before the switch: that is no time in the run queue.
+ */
+static __always_inline void take_from_queue(struct product_thread *mine, __u64 ns)
+{
+	__u64 queued = mine->ns[CLASS_SCHED];
+
+	mine->ns[CLASS_SCHED] = queued > ns ? queued - ns : 0;
+}
+
+/*
+ * Ends the run of @state's thread at @now, when it has been on CPUs for @counted ns and @runs runs
+ * have ended.
+ */
+static __always_inline void end_run(struct thread_state *state, __u64 counted, __u32 runs,
+				    __u64 now)
+{
+	struct product_thread *mine = &state->product;
+	__s64 length = now - state->since, stolen;
+
+	if (runs - state->runs != 1) {
+		skip_unseen(state, counted, runs);
+		return;
+	}
+	/* The count at the begin of its first run was an estimate if it ran already. */
+	if (state->since == state->seen && (__s64)(counted - state->counted) > length)
+		state->counted = counted - length;
+	stolen = length - add_counted(state, counted, runs);
+	mine->run_stolen = stolen >= STOLEN_MIN ? stolen : 0;
+	if (stolen >= 0)
+		mine->stolen += stolen;
+	else
+		take_from_queue(mine, -stolen);
+}
+
 /* end_interval(), and adds its times to the totals, and keeps its waker for the event. */
 static __always_inline bool end_wait(struct thread_state *state, __u64 now, __u64 queued)
 {
@@ -24,7 +91,7 @@ static __always_inline bool end_wait(struct thread_state *state, __u64 now, __u6
 	mine->pending_device = known ? mine->device : 0;
 	mine->pending_request = known && state->waker_context != WAKER_TASK ? mine->request : 0;
 	mine->pending_previous = 0;
-	mine->sequence = mine->sequence % INTERVAL_SEQUENCES + 1;
+	next_sequence(mine);
 	return true;
 }
 
@@ -37,6 +104,7 @@ static __always_inline void fill_interval(struct event_interval *event,
 	event->header.time = state->t_in;
 	event->t_out = state->t_out;
 	event->t_wake = state->pending_wake;
+	event->stolen = state->product.run_stolen;
 	event->blocked_points = state->blocked_points;
 	event->runq_points = state->runq_points;
 	event->waker = state->product.pending_waker;

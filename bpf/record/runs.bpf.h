@@ -30,7 +30,7 @@ static __always_inline void tell_run(const struct thread_state *state, __u64 now
 		*(volatile __u64 *)&run->in = now;
 }
 
-/* @task loses its CPU. @ended: it will not run again. */
+/* @task loses its CPU, and its run is counted. @ended: it will not run again. */
 static __always_inline void tell_pause(const struct task_struct *task,
 				       const struct thread_state *state, __u64 now, bool ended)
 {
@@ -38,8 +38,7 @@ static __always_inline void tell_pause(const struct task_struct *task,
 
 	if (!run)
 		return;
-	if (run->in > run->out)
-		run->ran += now - run->in;
+	run->ran = state->product.ns[CLASS_CPU];
 	*(volatile __u64 *)&run->arrivals = arrivals(task);
 	if (ended)
 		*(volatile __u64 *)&run->in = 0;

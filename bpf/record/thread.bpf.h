@@ -10,7 +10,10 @@ struct product_thread {
 	__u32 waker;
 	__u32 device;  /* the last one that completed a request on the wakeup's CPU */
 	__u32 request; /* that request */
+	__u32 unseen;  /* number of times between switches that were not seen, see count_run() */
 	__u64 ns[CLASS_SLOTS];
+	__u64 stolen;	  /* of its runs, but not counted as its CPU time */
+	__u64 run_stolen; /* of its last run; 0 below STOLEN_MIN */
 	/* Of the pending interval: */
 	__u32 pending_waker;
 	__u32 pending_device;
@@ -20,7 +23,9 @@ struct product_thread {
 	__u8 sequence;
 	__u64 kernel_hash; /* with stack_at_switch_out */
 	__u64 user_hash;
-	__u64 probe_ns; /* that probes at calls of functions took from it */
+	__u64 probe_ns;	    /* that probes at calls of functions took from it */
+	__u64 frozen_at;    /* with STATE_FROZEN: the end of its times */
+	__u8 frozen_totals; /* they are sent */
 };
 
 struct product_cpu {

@@ -12,6 +12,10 @@ static __always_inline void fill_totals(struct event_totals *event, struct task_
 	event->header.thread = state->thread;
 	event->header.time = now;
 	__builtin_memcpy(event->ns, state->product.ns, sizeof(event->ns));
+	event->stolen = state->product.stolen;
+	event->unseen = state->product.unseen;
+	event->flags = TOTALS_COUNTED;
+	event->sequence = state->product.sequence;
 	event->voluntary = FIELD(task, nvcsw) - state->voluntary;
 	event->involuntary = FIELD(task, nivcsw) - state->involuntary;
 }

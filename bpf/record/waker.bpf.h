@@ -90,9 +90,7 @@ static __always_inline struct thread_state *record_wakee(struct task_struct *tas
 		count_loss(LOSS_THREAD_STATE);
 		return NULL;
 	}
-	state->class = task_blocked(task) ? blocked_class(task, state) : CLASS_SCHED;
-	state->interval_flags =
-		INTERVAL_BEGUN_BEFORE | (state->class == CLASS_SCHED ? INTERVAL_PREEMPTED : 0);
+	begin_marked(task, state);
 	state->flags = STATE_TARGET | STATE_HELPER;
 	announce(task, state, 0);
 	return state;

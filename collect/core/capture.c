@@ -20,6 +20,7 @@
 
 #define POLL_NS		   100000000ULL
 #define CHECK_NS	   250000000ULL	 /* between checks for targets that are left */
+#define CLOCKS_NS	   1000000000ULL /* between readings of the run queues' clocks */
 #define SETTLE_US	   500		 /* mappings come in bursts */
 #define TABLES_NS	   3000000000ULL /* unwind tables are waited for so long, at most */
 #define DEFAULT_RING	   (2UL << 20)
@@ -40,7 +41,8 @@ struct capture {
 	struct deferred_unwinds *deferred;
 	struct kernel_counts machine; /* at the start; after capture__finish(), of the capture */
 	uint64_t start;
-	uint64_t checked_at;	/* for targets that are left */
+	uint64_t checked_at; /* for targets that are left */
+	uint64_t clocks_read_at;
 	uint64_t lost_mappings; /* by the kernel */
 	int exec_error;
 };
@@ -347,6 +349,14 @@ static bool targets_ended(struct capture *capture)
 	return !any;
 }
 
+static void read_clocks(struct capture *capture, uint64_t now)
+{
+	if (now - capture->clocks_read_at < CLOCKS_NS)
+		return;
+	capture->clocks_read_at = now;
+	loader__read_clocks(capture->loader);
+}
+
 static bool stop_asked(const struct capture *capture, int signals)
 {
 	return signals > (capture->child ? 1 : 0);
@@ -367,6 +377,7 @@ int capture__run(struct capture *capture, const volatile sig_atomic_t *stop)
 		if (!next)
 			break;
 		ended = wait_for_events(capture, next < end ? next : end) || targets_ended(capture);
+		read_clocks(capture, now_ns(CLOCK_MONOTONIC));
 		if (capture->child)
 			child__forward(capture->child, capture->config.to_forward);
 		err = loader__mark_entered(capture->loader);
@@ -389,16 +400,59 @@ static void count_machine(struct capture *capture)
 	now->idle_ns = now->idle_ns > before.idle_ns ? now->idle_ns - before.idle_ns : 0;
 }
 
+/* Events that are kept, each preceded by its size, until those before them were passed on. */
+struct kept_events {
+	ARRAY(char) bytes;
+	uint64_t last; /* time of the last totals; 0: none */
+	int error;
+};
+
+static void keep_event(void *arg, const struct event_header *event, size_t size)
+{
+	struct kept_events *kept = arg;
+	uint64_t n = size;
+
+	if (array__reserve(&kept->bytes, sizeof(n) + size)) {
+		kept->error = -ENOMEM;
+		return;
+	}
+	memcpy(kept->bytes.data + kept->bytes.n, &n, sizeof(n));
+	memcpy(kept->bytes.data + kept->bytes.n + sizeof(n), event, size);
+	kept->bytes.n += sizeof(n) + size;
+	if (event->type == EVENT_TOTALS && event->time > kept->last)
+		kept->last = event->time;
+}
+
+static int pass_on(struct capture *capture, const struct kept_events *kept)
+{
+	uint64_t size, at = 0;
+
+	for (; at < kept->bytes.n; at += size) {
+		memcpy(&size, kept->bytes.data + at, sizeof(size));
+		at += sizeof(size);
+		capture__event(capture, (const void *)(kept->bytes.data + at), size);
+	}
+	return kept->error;
+}
+
 int capture__finish(struct capture *capture, uint64_t *end)
 {
-	int err;
+	struct kept_events frozen = {};
+	int err = loader__freeze(capture->loader, keep_event, &frozen);
 
 	loader__stop(capture->loader);
-	*end = now_ns(CLOCK_MONOTONIC); /* after that: the kernel side was still adding up times */
+	/* It ended then, even if it takes long until dwell gets a CPU. */
+	*end = frozen.last ? frozen.last : now_ns(CLOCK_MONOTONIC);
 	count_machine(capture);		/* at once: later switches are not seen */
 	loader__detach(capture->loader);
 	rings__consume(capture->rings);
-	err = capture->sink.on_end(capture->sink.arg, *end);
+	if (!err)
+		err = loader__freeze(capture->loader, keep_event, &frozen);
+	if (!err)
+		err = pass_on(capture, &frozen);
+	array__free(&frozen.bytes);
+	if (!err)
+		err = capture->sink.on_end(capture->sink.arg, *end);
 	if (!err)
 		drain(capture);
 	unwinder__wait(capture->unwinder, now_ns(CLOCK_MONOTONIC) + TABLES_NS);

@@ -2,6 +2,7 @@
 #include "collect/core/loader.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,8 @@
 #include "collect/core/missing_field.h"
 #include "collect/core/task_walk.h"
 
-#define MAX_WALKS 16
+#define MAX_WALKS   16
+#define CLOCK_READS 3 /* an interrupt or a hypervisor can come between */
 /* Of include/linux/sched.h; before 6.4 another flag has this bit. */
 #define PF_USER_WORKER 0x00004000
 
@@ -296,8 +298,8 @@ static int size_maps(const struct loader *loader)
 static int attach(struct loader *loader)
 {
 	/* Iterators are run by hand, clocks are attached per CPU. */
-	static const char *const not_attached[] = {"mark_targets", "count_targets", "on_tick",
-						   "on_run_kprobe"};
+	static const char *const not_attached[] = {"mark_targets", "count_targets", "read_clocks",
+						   "on_tick", "on_run_kprobe"};
 	int err;
 
 	for (size_t i = 0; i < ARRAY_SIZE(not_attached); i++)
@@ -502,11 +504,32 @@ static int mark_targets(const struct loader *loader)
 	return 0;
 }
 
+void loader__read_clocks(struct loader *loader)
+{
+	int fd = bpf_program__fd(loader__program(loader, "read_clocks"));
+	struct capture_state *state = loader->state;
+	int64_t ahead = INT64_MAX;
+
+	for (int i = 0; i < CLOCK_READS; i++) {
+		LIBBPF_OPTS(bpf_test_run_opts, options);
+
+		sched_yield(); /* the scheduler reads the clock of the run queue */
+		state->clock_read = INT64_MAX;
+		if (bpf_prog_test_run_opts(fd, &options))
+			return;
+		if (state->clock_read < ahead)
+			ahead = state->clock_read;
+	}
+	if (ahead != INT64_MAX)
+		__atomic_store_n(&state->clock_ahead, ahead, __ATOMIC_RELAXED);
+}
+
 int loader__start(struct loader *loader, uint64_t *marked)
 {
 	int err;
 
 	*marked = 0;
+	loader__read_clocks(loader);
 	__atomic_store_n(&loader->state->active, 1, __ATOMIC_SEQ_CST);
 	if (!marks_targets(&loader->config))
 		return 0;
@@ -547,6 +570,14 @@ int loader__any_left(struct loader *loader, bool *any)
 void loader__stop(struct loader *loader)
 {
 	__atomic_store_n(&loader->state->active, 0, __ATOMIC_SEQ_CST);
+}
+
+int loader__freeze(struct loader *loader, event_fn on_event, void *arg)
+{
+	const struct bpf_program *program = loader__program(loader, "freeze_targets");
+
+	loader__read_clocks(loader);
+	return program ? task_walk__run(program, on_event, arg) : 0;
 }
 
 void loader__detach(struct loader *loader)

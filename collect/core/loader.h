@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "collect/core/kernel.h"
 #include "collect/core/span_sources.h"
+#include "collect/core/task_walk.h"
 #include "collect/core/unwinder.h"
 
 struct bpf_object;
@@ -66,6 +67,12 @@ struct loader;
 int loader__open(const struct loader_config *config, const struct loader_object *object,
 		 const int *rings, uint32_t n_rings, struct loader **out);
 
+/*
+ * Reads the clocks of run queues, by which the kernel side finds the CPU time of running threads.
+ * To be called once in a while, and before they are read.
+ */
+void loader__read_clocks(struct loader *loader);
+
 /* Begins to record, and marks the threads that exist. *@marked: their number. 0 or an error. */
 int loader__start(struct loader *loader, uint64_t *marked);
 
@@ -80,6 +87,14 @@ int loader__mark_entered(struct loader *loader);
  * last call. 0 or an error.
  */
 int loader__any_left(struct loader *loader, bool *any);
+
+/*
+ * Ends the times of recorded threads, each at its own time, if the product has a program
+ * freeze_targets: from then on a thread is not recorded. Passes on what the program sends. To be
+ * called before loader__stop(), and again after it for threads that were created meanwhile. 0 or an
+ * error.
+ */
+int loader__freeze(struct loader *loader, event_fn on_event, void *arg);
 
 /* Stops recording at once; programs stay attached. */
 void loader__stop(struct loader *loader);

@@ -49,6 +49,7 @@ static void choose_programs(const struct record_programs *programs,
 		prepare_probe(spans[i], programs->span_probes, kernel);
 	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
 		prepare_probe(calls[i], programs->call_probes, kernel);
+	bpf_program__set_autoattach(skeleton->progs.freeze_targets, false);
 	bpf_program__set_autoattach(skeleton->progs.finish_targets, false);
 	bpf_program__set_autoattach(skeleton->progs.finish_targets_kernel_only, false);
 }
@@ -203,7 +204,6 @@ int record_programs__end(struct record_programs *programs, struct capture *captu
 	end_requests(programs, capture);
 	if (programs->call_probes)
 		end_calls(programs, capture, end);
-	skeleton->bss->stopped_at = end;
 	return task_walk__run(kernel->copy_from_user_task
 				      ? skeleton->progs.finish_targets
 				      : skeleton->progs.finish_targets_kernel_only,

@@ -207,8 +207,11 @@ void translator__put_totals(struct translator *translator, const struct event_to
 	struct record record = {
 		.type = RECORD_TOTALS,
 		.totals = {.thread = event->header.thread,
-			   .flags = event->flags & TOTALS_EXITED,
+			   .flags = event->flags & (uint16_t)~TOTALS_PROVISIONAL,
 			   .time = event->header.time,
+			   .stolen_ns = event->stolen,
+			   .unseen = event->unseen,
+			   .sequence = event->sequence,
 			   .voluntary = event->voluntary,
 			   .involuntary = event->involuntary},
 	};
@@ -386,7 +389,8 @@ static void on_interval(struct translator *translator, const struct event_interv
 			     .previous = event->previous,
 			     .sender = event->sender,
 			     .cpu = event->cpu,
-			     .sequence = event->sequence},
+			     .sequence = event->sequence,
+			     .stolen_ns = event->stolen},
 	};
 
 	if (event->t_out > event->t_wake || event->t_wake > event->header.time)

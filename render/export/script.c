@@ -423,6 +423,8 @@ static int write_exit(struct writer *writer, const struct script_event *event)
 		snprintf(key, sizeof(key), "%s_ns", wait_class__name(class));
 		fields__number(&writer->fields, key, (int64_t)thread->ns[class]);
 	}
+	fields__number(&writer->fields, "stolen_ns", (int64_t)thread->stolen_ns);
+	fields__number(&writer->fields, "not_seen_ns", (int64_t)thread->unseen_ns);
 	fields__number(&writer->fields, "voluntary", (int64_t)thread->voluntary);
 	fields__number(&writer->fields, "involuntary", (int64_t)thread->involuntary);
 	fields__end(&writer->fields);

@@ -119,6 +119,15 @@ static void put_total(struct sqlite_writer *writer, const struct model_thread *t
 		sqlite_row__id(&writer->rows, 0);
 }
 
+/* A time that is of no class. */
+static void put_rest(struct sqlite_writer *writer, const struct model_thread *thread, uint64_t ns)
+{
+	if (thread->counted)
+		sqlite_row__number(&writer->rows, (int64_t)ns);
+	else
+		sqlite_row__id(&writer->rows, 0);
+}
+
 static void write_names(struct sqlite_writer *writer, uint32_t index)
 {
 	const struct model_thread *thread = &writer->model->threads.data[index];
@@ -152,6 +161,8 @@ static void write_thread(struct sqlite_writer *writer, uint32_t index)
 	sqlite_row__number(rows, thread->exited);
 	for (int class = 0; class < CLASS_COUNT; class ++)
 		put_total(writer, thread, thread->ns[class]);
+	put_rest(writer, thread, thread->stolen_ns);
+	put_rest(writer, thread, thread->unseen_ns);
 	put_total(writer, thread, thread->voluntary);
 	put_total(writer, thread, thread->involuntary);
 	sqlite_row__end(rows);

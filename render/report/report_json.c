@@ -54,6 +54,9 @@ static json_t *threads_json(const struct report *report)
 		json_object_set_new(entry, "comm", json__string(model, times->comm));
 		json_object_set_new(entry, "lifetime_ns", json__number(times->lifetime_ns));
 		put_times(entry, times->ns);
+		json_object_set_new(entry, "stolen_ns", json__number(times->stolen_ns));
+		json_object_set_new(entry, "not_seen_ns", json__number(times->unseen_ns));
+		json_object_set_new(entry, "not_seen", json_integer(thread->unseen));
 		json_object_set_new(entry, "idle_ns", json__number(sum(times->idle_ns)));
 		json_object_set_new(entry, "voluntary", json__number(thread->voluntary));
 		json_object_set_new(entry, "involuntary", json__number(thread->involuntary));
@@ -184,7 +187,7 @@ static json_t *document_json(const struct report *report)
 	const struct model *model = report->model;
 	const char *advice, *empty = report__why_empty(report, &advice);
 	const struct sample_groups *sampled = &report->profile->groups;
-	json_t *document = json_object();
+	json_t *document = json_object(), *exact;
 
 	json__put_recording(document, model);
 	json_object_set_new(document, "samples", json__number(model->n_samples));
@@ -196,9 +199,10 @@ static json_t *document_json(const struct report *report)
 	json_object_set_new(document, "idle", idle_json(report));
 	if (empty)
 		json_object_set_new(document, "empty", json__text(empty));
-	json_object_set_new(
-		document, "exact",
-		totals_json(report->threads->ns, "lifetime_ns", report->threads->lifetime_ns));
+	exact = totals_json(report->threads->ns, "lifetime_ns", report->threads->lifetime_ns);
+	json_object_set_new(exact, "stolen_ns", json__number(report->threads->stolen_ns));
+	json_object_set_new(exact, "not_seen_ns", json__number(report->threads->unseen_ns));
+	json_object_set_new(document, "exact", exact);
 	json_object_set_new(document, "sampled",
 			    totals_json(sampled->sampled_ns, "total_ns", sum(sampled->sampled_ns)));
 	json_object_set_new(document, "standard_error",

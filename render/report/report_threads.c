@@ -10,32 +10,52 @@
 static const enum wait_class columns[] = {CLASS_CPU, CLASS_IO, CLASS_LOCK, CLASS_SCHED,
 					  CLASS_OTHER};
 
-/*
- * The times of classes without idle waits, those, and the @whole. A mark is beside those classes
- * that @differs, unless that is NULL.
- */
-static void put_times(const uint64_t ns[CLASS_COUNT], const uint64_t idle_ns[CLASS_COUNT],
-		      const bool differs[CLASS_COUNT], uint64_t whole, FILE *to)
+/* The times of a row. */
+struct times {
+	const uint64_t *ns;	 /* by class */
+	const uint64_t *idle_ns; /* part of them: in idle waits */
+	const bool *differs;	 /* a mark is beside these classes */
+	uint64_t whole_ns;
+	/* Part of the whole, but of no class; @has_rest: they are shown, @rest_known: and known. */
+	uint64_t stolen_ns;
+	uint64_t unseen_ns;
+	bool has_rest;
+	bool rest_known;
+};
+
+/* The times of classes without idle waits, those, what is of no class, and the whole. */
+static void put_times(const struct times *times, FILE *to)
 {
+	char text[24], stolen[24] = "", unseen[24] = "";
 	uint64_t idle = 0;
-	char text[24];
 
 	fputc(' ', to);
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
-		idle += idle_ns[columns[i]];
-		fprintf(to, "%12s%c", duration__text(busy_ns(ns, idle_ns, columns[i]), text),
-			differs && differs[columns[i]] ? '*' : ' ');
+		idle += times->idle_ns[columns[i]];
+		fprintf(to, "%12s%c",
+			duration__text(busy_ns(times->ns, times->idle_ns, columns[i]), text),
+			times->differs[columns[i]] ? '*' : ' ');
 	}
-	fprintf(to, "%12s %3.0f%%", duration__text(idle, text), format__percent(idle, whole));
-	fprintf(to, " %12s\n", duration__text(whole, text));
+	fprintf(to, "%12s %3.0f%%", duration__text(idle, text),
+		format__percent(idle, times->whole_ns));
+	if (times->rest_known) {
+		duration__text(times->stolen_ns, stolen);
+		duration__text(times->unseen_ns, unseen);
+	}
+	if (times->has_rest)
+		fprintf(to, " %12s %12s", stolen, unseen);
+	fprintf(to, " %12s\n", duration__text(times->whole_ns, text));
 }
 
-static void put_titles(FILE *to, const char *prefix)
+static void put_titles(const struct thread_summary *threads, const char *prefix, FILE *to)
 {
 	fprintf(to, "%s%7s %7s %-15s", prefix, "pid", "tid", "thread");
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
 		fprintf(to, " %12s", wait_class__info(columns[i])->title);
-	fprintf(to, " %12s %4s %12s\n", "idle", "", "lifetime");
+	fprintf(to, " %12s %4s", "idle", "");
+	if (threads->counted)
+		fprintf(to, " %12s %12s", "stolen", "not seen");
+	fprintf(to, " %12s\n", "lifetime");
 }
 
 static void put_thread(const struct report *report, const struct thread_times *times,
@@ -47,27 +67,40 @@ static void put_thread(const struct report *report, const struct thread_times *t
 	fprintf(to, "%s%7u %7u ", prefix, thread->tgid, thread->tid);
 	format__safe(to, comm);
 	fprintf(to, "%*s", 15 - format__width(comm), "");
-	put_times(times->ns, times->idle_ns, times->differs, times->lifetime_ns, to);
+	put_times(&(struct times){.ns = times->ns,
+				  .idle_ns = times->idle_ns,
+				  .differs = times->differs,
+				  .whole_ns = times->lifetime_ns,
+				  .stolen_ns = times->stolen_ns,
+				  .unseen_ns = times->unseen_ns,
+				  .has_rest = report->threads->counted,
+				  .rest_known = thread->counted},
+		  to);
 }
 
-static void put_sum(FILE *to, const char *prefix, const char *label, const uint64_t ns[CLASS_COUNT],
-		    const uint64_t idle_ns[CLASS_COUNT], const bool differs[CLASS_COUNT],
-		    uint64_t whole)
+static void put_sum(FILE *to, const char *prefix, const char *label, const struct times *times)
 {
 	fprintf(to, "%s%-31s", prefix, label);
-	put_times(ns, idle_ns, differs, whole, to);
+	put_times(times, to);
 }
 
 /* One line for the threads that are not listed. */
 static void put_rest(const struct report *report, size_t first, const char *prefix, FILE *to)
 {
 	const struct thread_summary *threads = report->threads;
-	uint64_t ns[CLASS_COUNT] = {}, idle_ns[CLASS_COUNT] = {}, lifetime = 0;
+	uint64_t ns[CLASS_COUNT] = {}, idle_ns[CLASS_COUNT] = {};
 	bool differs[CLASS_COUNT] = {};
+	struct times sum = {.ns = ns,
+			    .idle_ns = idle_ns,
+			    .differs = differs,
+			    .has_rest = threads->counted,
+			    .rest_known = threads->counted};
 	char label[64];
 
 	for (size_t i = first; i < threads->threads.n; i++) {
-		lifetime += threads->threads.data[i].lifetime_ns;
+		sum.whole_ns += threads->threads.data[i].lifetime_ns;
+		sum.stolen_ns += threads->threads.data[i].stolen_ns;
+		sum.unseen_ns += threads->threads.data[i].unseen_ns;
 		for (int class = 0; class < CLASS_COUNT; class ++) {
 			ns[class] += threads->threads.data[i].ns[class];
 			idle_ns[class] += threads->threads.data[i].idle_ns[class];
@@ -75,7 +108,7 @@ static void put_rest(const struct report *report, size_t first, const char *pref
 		}
 	}
 	snprintf(label, sizeof(label), "%7s %7s %zu more", "", "", threads->threads.n - first);
-	put_sum(to, prefix, label, ns, idle_ns, differs, lifetime);
+	put_sum(to, prefix, label, &sum);
 }
 
 /* The standard errors, at most, of what was sampled. */
@@ -122,13 +155,20 @@ void report__threads(const struct report *report, const char *prefix, FILE *to)
 	}
 	if (report->max_threads && n > report->max_threads)
 		n = report->max_threads;
-	put_titles(to, prefix);
+	put_titles(threads, prefix, to);
 	for (size_t i = 0; i < n; i++)
 		put_thread(report, &threads->threads.data[i], prefix, to);
 	if (n < threads->threads.n)
 		put_rest(report, n, prefix, to);
-	put_sum(to, prefix, "all threads, exact", threads->ns, threads->idle_ns, threads->differs,
-		threads->lifetime_ns);
+	put_sum(to, prefix, "all threads, exact",
+		&(struct times){.ns = threads->ns,
+				.idle_ns = threads->idle_ns,
+				.differs = threads->differs,
+				.whole_ns = threads->lifetime_ns,
+				.stolen_ns = threads->stolen_ns,
+				.unseen_ns = threads->unseen_ns,
+				.has_rest = threads->counted,
+				.rest_known = threads->counted});
 	/* Exact times are not known for a time window or by class filter. */
 	if (report->filter->classes || report->filter->from || report->filter->until) {
 		put_note(threads, prefix, to);
@@ -136,8 +176,12 @@ void report__threads(const struct report *report, const char *prefix, FILE *to)
 	}
 	for (int class = 0; class < CLASS_COUNT; class ++)
 		sampled_ns += sampled->sampled_ns[class];
-	put_sum(to, prefix, "all threads, sampled", sampled->sampled_ns, sampled->sampled_idle_ns,
-		threads->differs, sampled_ns);
+	put_sum(to, prefix, "all threads, sampled",
+		&(struct times){.ns = sampled->sampled_ns,
+				.idle_ns = sampled->sampled_idle_ns,
+				.differs = threads->differs,
+				.whole_ns = sampled_ns,
+				.has_rest = threads->counted});
 	put_errors(threads, prefix, to);
 	put_note(threads, prefix, to);
 }

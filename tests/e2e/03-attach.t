@@ -28,7 +28,7 @@ my @threads = grep { $_->{pid} == $pid } @{$report->{threads}};
 is(scalar(@threads), 1, 'its thread is in the recording');
 is(scalar(@{$report->{threads}}), 1, 'and nothing else');
 my $sum = 0;
-$sum += $threads[0]{"${_}_ns"} for qw(cpu io lock sched other);
+$sum += $threads[0]{"${_}_ns"} for qw(cpu io lock sched other stolen not_seen);
 near(100 * $sum / $threads[0]{lifetime_ns}, 100, 0.1, 'its times sum to the time attached');
 # Sampling is unbiased off the CPU. On it, ticks miss the end of short runs: half of the time of bursts
 # of some us at most (18-calibration.t).

@@ -48,7 +48,7 @@ sub missing {
 	my ($thread) = grep { $_->{tid} == $tid } @{$report->{threads}} or return 'the thread';
 	my $duration = $report->{duration_ns};
 	my %part = (times => 0);
-	$part{times} += $thread->{"${_}_ns"} for qw(cpu io lock sched other);
+	$part{times} += $thread->{"${_}_ns"} for qw(cpu io lock sched other stolen not_seen);
 	if ($wait) {
 		my ($row) = grep { $_->{comm} eq 'reader' && $_->{kind} eq $wait } @{$report->{rows}};
 		my $waits = decode(run($DWELL, 'waits', '--json', '--unfold', '--percent-limit', 0, '-i', 'late.data')->{out});

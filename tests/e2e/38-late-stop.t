@@ -37,13 +37,13 @@ while read -r pid name state parent group session tty foreground flags a b c d r
 done
 END
 my $got = run({seconds => 120}, qw(gdb -batch -nx), map({ ('-ex', $_) } 'set debuginfod enabled off',
-	'break loader__stop', 'run', 'shell sh wait', 'continue'),
+	'tbreak loader__freeze', 'run', 'shell sh wait', 'continue'),
 	'--args', $DWELL, 'record', '-o', 'late.data', '--duration', '0.3', '-p', $pid);
 cmp_ok(ran($pid), '>=', $before + 20, 'it runs while dwell is held') or diag("$got->{out}$got->{err}");
 my ($thread) = @{report('-i', 'late.data')->{threads}};
 is($thread->{tid}, $pid, 'it is in the recording');
 my $sum = 0;
-$sum += $thread->{"${_}_ns"} for qw(cpu io lock sched other);
+$sum += $thread->{"${_}_ns"} for qw(cpu io lock sched other stolen not_seen);
 near(100 * $sum / $thread->{lifetime_ns}, 100, 0.1, 'its times make up the recording');
 cmp_ok($thread->{cpu_ns}, '>', 0.1e9, 'and it ran in it');
 stop($pid, 'KILL');

@@ -279,7 +279,7 @@ sub near {
 sub nothing_lost {
 	my ($report, $name) = @_;
 	my $untold = $report->{machine_switches} - $report->{machine_switches_traced};
-	my %count = (lost => 0, switches => 0, wakers => 0);
+	my %count = (lost => 0, switches => 0, wakers => 0, times => 0);
 	my $seen = 0;
 	for my $cause (keys %{$report->{lost}}) {
 		my ($hidden) = $cause =~ /^(\w+), hidden/;
@@ -287,6 +287,7 @@ sub nothing_lost {
 	}
 	$seen += $_->{voluntary} + $_->{involuntary} for @{$report->{threads}};
 	return ok($count{lost} == 0 && $count{switches} <= ($report->{rung} eq 'switch-out' ? $untold + 2 : 0)
+			&& $count{times} <= $untold + 2
 			&& $count{wakers} <= 2 + $untold * @{$report->{threads}}
 			&& $count{wakers} <= 2 + $seen / 100
 			&& $report->{machine_switches_traced} >= $seen - $count{switches},

@@ -172,6 +172,14 @@ static inline void synthetic__totals(struct synthetic *made, uint32_t thread, ui
 							.ns = {cpu, io, lock, sched, other}}});
 }
 
+/* Totals with CPU time as the kernel counts it: @totals.ns and other members; time in ns. */
+static inline void synthetic__counted(struct synthetic *made, struct record_totals totals)
+{
+	totals.time += START;
+	totals.flags |= TOTALS_COUNTED;
+	synthetic__put(made, (struct record){.type = RECORD_TOTALS, .totals = totals});
+}
+
 static inline void synthetic__remove(struct synthetic *made)
 {
 	char old[80];

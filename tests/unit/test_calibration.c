@@ -106,6 +106,68 @@ static void short_threads_share_a_factor(void **state)
 	model__free(model);
 }
 
+/* A tick cannot tell stolen time from the thread's own: its samples are compared with both. */
+static void samples_of_stolen_time_are_no_error(void **state)
+{
+	struct synthetic made = synthetic__begin();
+	const struct model_thread *thread;
+	struct model *model;
+
+	synthetic__thread(&made, 1, 100, 100, 0, 0, "guest");
+	put_samples(&made, 1, MS, 200);
+	synthetic__counted(&made, (struct record_totals){.thread = 1,
+							 .time = 400 * MS,
+							 .ns = {100 * MS, 0, 0, 150 * MS, 0},
+							 .stolen_ns = 100 * MS,
+							 .unseen = 3});
+	model = synthetic__load(&made, 400 * MS);
+	thread = find_thread(model, 100);
+	assert_factor(model, 100, CLASS_CPU, 0.5);
+	assert_false(model_thread__is_calibrated(model, thread, CLASS_CPU));
+	assert_true(thread->ns[CLASS_CPU] == 100 * MS && thread->stolen_ns == 100 * MS);
+	assert_true(thread->unseen_ns == 50 * MS); /* what is left of its life */
+	model__free(model);
+}
+
+/* Times of different clocks never add up to more than the life. */
+static void times_are_within_the_life(void **state)
+{
+	struct synthetic made = synthetic__begin();
+	const struct model_thread *thread;
+	struct model *model;
+
+	synthetic__thread(&made, 1, 100, 100, 0, 0, "busy");
+	synthetic__counted(&made, (struct record_totals){.thread = 1,
+							 .time = 100 * MS,
+							 .ns = {91 * MS, 0, 0, 10 * MS, 0},
+							 .stolen_ns = 5 * MS});
+	model = synthetic__load(&made, 100 * MS);
+	thread = find_thread(model, 100);
+	assert_true(thread->ns[CLASS_CPU] == 90 * MS && thread->ns[CLASS_SCHED] == 10 * MS);
+	assert_true(!thread->stolen_ns && !thread->unseen_ns);
+	model__free(model);
+}
+
+/*
+ * In old recordings CPU time is what intervals left of the life: where switches were not seen, that
+ * is waiting, too.
+ */
+static void samples_are_not_scaled_to_what_was_not_seen(void **state)
+{
+	struct synthetic made = half_sampled();
+	struct model *model;
+
+	synthetic__put(&made,
+		       (struct record){.type = RECORD_LOST,
+				       .lost = {.cause = synthetic__string(
+							&made, "switches, hidden from tracing"),
+						.count = 1}});
+	model = synthetic__load(&made, 400 * MS);
+	assert_factor(model, 100, CLASS_CPU, 1);
+	assert_factor(model, 100, CLASS_IO, 60.0 / 58);
+	model__free(model);
+}
+
 static void nothing_exact_means_no_factor(void **state)
 {
 	struct synthetic made = synthetic__begin();
@@ -219,6 +281,9 @@ int main(void)
 		cmocka_unit_test(samples_add_up_to_exact_times),
 		cmocka_unit_test(what_is_far_off_is_a_diagnostic),
 		cmocka_unit_test(short_threads_share_a_factor),
+		cmocka_unit_test(samples_of_stolen_time_are_no_error),
+		cmocka_unit_test(times_are_within_the_life),
+		cmocka_unit_test(samples_are_not_scaled_to_what_was_not_seen),
 		cmocka_unit_test(nothing_exact_means_no_factor),
 		cmocka_unit_test(traced_waits_are_left_as_they_are),
 		cmocka_unit_test(sums_differ_by_chance_or_more),

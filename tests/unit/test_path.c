@@ -153,6 +153,30 @@ static void lost_events_leave_a_gap(void **state)
 	assert_int_equal(found.path.accounted_ns, 95 * MS);
 }
 
+/* Where switches were not seen, at the begin, between waits and at the end, there is no run. */
+static void times_that_were_not_seen_are_no_runs(void **state)
+{
+	struct program program = program__begin(true);
+	_cleanup_found_ struct found found = {};
+	static const uint8_t sequences[] = {2, 3, 5};
+
+	program__threads(&program, 2);
+	for (size_t i = 0; i < ARRAY_SIZE(sequences); i++)
+		synthetic__interval(&program.made,
+				    WAIT(1, 2, (10 + 20 * i) * MS, (20 + 20 * i) * MS,
+					 .sequence = sequences[i]));
+	synthetic__counted(&program.made, (struct record_totals){.thread = 1,
+								 .time = 100 * MS,
+								 .ns = {10 * MS, 0, 0, 0, 30 * MS},
+								 .unseen = 3,
+								 .sequence = 6});
+	synthetic__counted(&program.made,
+			   (struct record_totals){.thread = 2, .time = 100 * MS, .ns = {100 * MS}});
+	found = program__path(&program, 100 * MS);
+	assert_int_equal(found.path.gaps.n, 3);
+	assert_int_equal(found.path.ns[PATH_GAP], (10 + 10 + 40) * MS);
+}
+
 /* Work that is started and not waited for is apart; the part that is waited for is not in it. */
 static void work_in_the_background_is_apart(void **state)
 {
@@ -307,6 +331,7 @@ int main(void)
 		cmocka_unit_test(who_does_not_exist_yet_is_its_creator),
 		cmocka_unit_test(requests_are_queued_and_active),
 		cmocka_unit_test(lost_events_leave_a_gap),
+		cmocka_unit_test(times_that_were_not_seen_are_no_runs),
 		cmocka_unit_test(work_in_the_background_is_apart),
 		cmocka_unit_test(competitors_ran_on_the_same_cpu),
 		cmocka_unit_test(runs_have_functions),
