@@ -135,6 +135,25 @@ static json_t *names_json(const struct page_recording *page, const struct model_
 	return names;
 }
 
+/* In trace mode: the times of @thread that are neither waits nor runs, because events were lost. */
+static json_t *unseen_json(const struct page_recording *page, const struct model_thread *thread)
+{
+	const struct model_interval *intervals = thread->intervals.data;
+	uint64_t from = thread->created, until;
+	json_t *list = json_array();
+
+	for (size_t i = 0; i <= thread->intervals.n && page->model->trace; i++) {
+		until = i < thread->intervals.n ? intervals[i].t_out : thread->ended;
+		if (until > from && model_thread__lost_before(thread, i))
+			json_array_append_new(
+				list, json_pack("[I,I]", (json_int_t)page__time(page->model, from),
+						(json_int_t)page__time(page->model, until)));
+		if (i < thread->intervals.n)
+			from = until + intervals[i].blocked_ns + intervals[i].runq_ns;
+	}
+	return list;
+}
+
 static json_t *thread_json(const struct page_recording *page, const struct model_thread *thread)
 {
 	json_t *ns = json_array(), *factors = json_array(), *differs = json_array();
@@ -145,13 +164,16 @@ static json_t *thread_json(const struct page_recording *page, const struct model
 		if (model_thread__is_calibrated(page->model, thread, class))
 			json_array_append_new(differs, json_integer(class));
 	}
-	return json_pack("{s:I, s:I, s:o, s:I, s:b, s:b, s:I, s:I, s:b, s:o, s:o, s:o}", "tid",
-			 (json_int_t)thread->tid, "process", (json_int_t)thread->process, "names",
-			 names_json(page, thread), "parent", (json_int_t)thread->parent, "recorded",
-			 path__is_recorded(thread), "waker_only", model_thread__is_helper(thread),
-			 "created", (json_int_t)page__time(page->model, thread->created), "ended",
-			 (json_int_t)page__time(page->model, thread->ended), "exited",
-			 thread->exited, "ns", ns, "factor", factors, "differs", differs);
+	return json_pack(
+		"{s:I, s:I, s:o, s:I, s:b, s:b, s:I, s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"tid", (json_int_t)thread->tid, "process", (json_int_t)thread->process, "names",
+		names_json(page, thread), "parent", (json_int_t)thread->parent, "recorded",
+		path__is_recorded(thread), "waker_only", model_thread__is_helper(thread), "created",
+		(json_int_t)page__time(page->model, thread->created), "ended",
+		(json_int_t)page__time(page->model, thread->ended), "exited", thread->exited, "ns",
+		ns, "factor", factors, "differs", differs, "stolen",
+		json__number(thread->stolen_ns), "not_seen", json__number(thread->unseen_ns),
+		"unseen", unseen_json(page, thread));
 }
 
 /* The classes in which the exact time of all threads differs by more than chance from samples. */

@@ -65,6 +65,7 @@ for my $scale (qw(short long mixed)) {
 			diag(sprintf '%s %s: %.2f points off', $true->{name}, $class, $off) if $off > 1;
 			$worst = $off if $off > $worst;
 		}
+		$sum += $thread->{$_} for qw(stolen_ns not_seen_ns);
 		my $off = 100 * abs($sum - $thread->{lifetime_ns}) / $thread->{lifetime_ns};
 		$worst_sum = $off if $off > $worst_sum;
 	}

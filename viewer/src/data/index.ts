@@ -18,6 +18,10 @@ export interface ThreadInfo {
 	factor: number[];
 	/** The classes in which the exact time differs from the sampled one by more than chance. */
 	differs?: number[];
+	stolen?: number;
+	not_seen?: number;
+	/** In trace mode: times that are neither waits nor runs. */
+	unseen?: [number, number][];
 }
 
 /** Recorded only because it woke a thread that was asked for, or was woken by one. */

@@ -57,6 +57,12 @@ class SampleWalker {
 }
 
 /** Adds thread `thread`'s share of each of `width` bins of [from, until), by channel. */
+/** How much of a time was neither a wait nor a run of the thread, because events were lost. */
+function unseenIn(r: Recording, thread: number, begin: number, end: number): number {
+	const unit = r.info.unit_ns;
+	return (r.info.threads[thread]!.unseen ?? []).reduce((sum, [from, until]) => sum + Math.max(0, Math.min(end, until * unit) - Math.max(begin, from * unit)), 0);
+}
+
 export function addBins(r: Recording, thread: number, from: number, until: number, width: number, to: Float32Array | Float64Array, at = 0): void {
 	const info = r.info.threads[thread]!, unit = r.info.unit_ns;
 	if (!info.recorded) return;
@@ -74,7 +80,7 @@ export function addBins(r: Recording, thread: number, from: number, until: numbe
 			waited += part;
 			to[at + x * CHANNELS + c]! += part / step;
 		}
-		let running = Math.max(0, life - waited);
+		let running = Math.max(0, life - waited - unseenIn(r, thread, begin, end));
 		if (samples) {
 			const until = samples.until(end);
 			running = Math.min(running, until - sampled);

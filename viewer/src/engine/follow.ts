@@ -89,6 +89,7 @@ export function pieces(r: Recording, thread: number, from: number, until: number
 		gap(high, until, 'not there');
 	};
 	const runOrWait = (begin: number, until: number): void => {
+		if (info.unseen?.some(([low, high]) => begin >= low * unit && begin < high * unit)) return gap(begin, until, 'not seen');
 		const stack = list.length < most ? runStack(r, thread, begin, until, i) : [], first = r.firstSample[thread]!;
 		const sample = upperBound(r.sampleTime, first, r.firstSample[thread + 1]!, begin);
 		const isSampled = sample < r.firstSample[thread + 1]! && r.sampleTime[sample]! <= until;
