@@ -126,7 +126,7 @@ check-built: all unit sanitized programs viewer/node_modules/.package-lock.json
 
 # In three minutes: static tests (clang-tidy and cppcheck of files that changed since the last commit but one),
 # unit tests without sanitizers, and an end-to-end test of each command.
-QUICK := 31-output 42-waits-forms 72-path-errors 61-causal-errors 50-causal-report 88-calls-forked 90-html-data 93-export-traces
+QUICK := 31-output 42-waits-forms 72-path-errors 50-causal-report 55-causal-endings 85-calls-compare 90-html-data 93-export-traces
 quick:
 	$(Q)tools/install-deps test
 	$(Q)$(MAKE) --no-print-directory -j"$$(nproc)" WERROR=-Werror all unit programs viewer/node_modules/.package-lock.json
