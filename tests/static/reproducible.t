@@ -21,10 +21,10 @@ few='build/bpf/symbols.skel.h build/base/error.o build/render/json.o build/base/
 	build/libdwell.so build/compiler/libdwell-calls.a'
 [ -z "${DWELL_TEST_FULL:-}" ] || few=all
 # The second one by other names of its folders, and with more jobs.
+# shellcheck disable=SC2086
 build_in() {
 	mkdir -p "$1" &&
 		tar -c --exclude=./build --exclude=./.git --exclude=node_modules . | tar -x -C "$1" &&
-		# shellcheck disable=SC2086
 		CCACHE_DISABLE=1 make -s -C "$1" -j"$2" BUILD="$3" $(printf '%s ' $few | sed "s|build/|$3/|g") >/dev/null
 }
 failed=$(build_in "$dir/one" 1 build 2>&1) || failed="$failed cannot build"
