@@ -36,11 +36,12 @@ sub command {
 	return ($? == 0, $output);
 }
 
+# The output if it succeeds, which is true even if there is none.
 sub passes {
 	my ($what, @command) = @_;
 	my ($fine, $output) = command(@command);
 	ok($fine, $what) or diag(substr($output, -3000));
-	return $fine ? $output : undef;
+	return $fine ? "$output\n" : undef;
 }
 
 # A chroot: sh($script) runs a script in it.
@@ -148,7 +149,7 @@ sub check_packages {
 sub check_release {
 	my ($release, $packages, @combinations) = @_;
 	plan skip_all => 'needs root' if $>;
-	my $build = make_chroots($release, @$packages) or return done_testing;
+	my $build = make_chroots($release, @$packages) // return done_testing;
 	copy_source($build);
 	note(in($build, 'versions', "dpkg-query -W -f='\${Package} \${Version}\\n' libbpf-dev libdw-dev libcapstone-dev bpftool @$packages"));
 	build($build, @$_) for @combinations;
