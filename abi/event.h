@@ -127,7 +127,8 @@ struct event_totals {
 	struct event_header header;
 	__u64 ns[CLASS_COUNT];
 	__u64 stolen; /* ns of runs that the kernel does not count: of a hypervisor, interrupts */
-	__u64 voluntary; /* switches as in /proc/PID/status, since it was first seen */
+	__u64 last_stolen; /* of these, those of the run that ends now, see STOLEN_MIN */
+	__u64 voluntary;   /* switches as in /proc/PID/status, since it was first seen */
 	__u64 involuntary;
 	__u32 unseen;  /* number of times between switches that were not seen */
 	__u16 flags;   /* enum totals_flags */

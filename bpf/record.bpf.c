@@ -121,8 +121,12 @@ static __noinline void emit_provisional_totals(struct task_struct *task, struct 
 		ran = run_time(task, true, now) - state->counted;
 		ran = ran < 0 ? 0 : ran > length ? length : ran;
 		event.ns[CLASS_CPU] += ran;
-		if (ended_runs(task, true) == state->runs)
+		event.last_stolen = 0;
+		if (ended_runs(task, true) == state->runs) {
 			event.stolen += length - ran;
+			if (length - ran >= STOLEN_MIN)
+				event.last_stolen = length - ran;
+		}
 	}
 	event.flags |= TOTALS_EXITED | TOTALS_PROVISIONAL;
 	emit(&event, sizeof(event), LOSS_RING_FULL);

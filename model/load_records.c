@@ -276,6 +276,7 @@ static int load_totals(struct model_loader *loader, const struct record *record)
 	thread->exited = totals->flags & TOTALS_EXITED;
 	thread->counted = totals->flags & TOTALS_COUNTED;
 	thread->stolen_ns = totals->stolen_ns;
+	thread->last_stolen_ns = totals->last_stolen_ns;
 	thread->unseen = totals->unseen;
 	thread->sequence = totals->sequence;
 	memcpy(thread->ns, totals->ns, sizeof(thread->ns));

@@ -74,6 +74,25 @@ bool model_thread__lost_before(const struct model_thread *thread, size_t interva
 	return intervals[interval].sequence != last % INTERVAL_SEQUENCES + 1;
 }
 
+bool model_thread__run_before(const struct model_thread *thread, size_t interval,
+			      struct model_run *run)
+{
+	const struct model_interval *intervals = thread->intervals.data;
+	bool last = interval == thread->intervals.n;
+	uint64_t stolen = last ? thread->last_stolen_ns : intervals[interval].stolen_ns, length;
+
+	run->from = thread->created;
+	if (interval)
+		run->from = intervals[interval - 1].t_out + intervals[interval - 1].blocked_ns +
+			    intervals[interval - 1].runq_ns;
+	run->until = last ? thread->ended : intervals[interval].t_out;
+	if (run->until <= run->from || model_thread__lost_before(thread, interval))
+		return false;
+	length = run->until - run->from;
+	run->stolen_ns = stolen < length ? stolen : length;
+	return true;
+}
+
 /* The number of mappings that start at or below @address. */
 static size_t maps_until(const struct model_process *process, uint64_t address)
 {

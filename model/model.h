@@ -35,6 +35,7 @@ struct model_interval {
 	uint64_t t_out;
 	uint64_t blocked_ns; /* until the wakeup */
 	uint64_t runq_ns;    /* from the wakeup until it ran again */
+	uint64_t stolen_ns;  /* of the run before it; 0: less than STOLEN_MIN */
 	uint32_t blocked_points;
 	uint32_t runq_points;
 	uint32_t kernel; /* stack, from below schedule() on */
@@ -47,7 +48,6 @@ struct model_interval {
 	uint8_t class;	       /* enum wait_class of the blocked part */
 	uint8_t waker_context; /* enum waker_context */
 	uint8_t sequence;      /* 0: not known; otherwise see model_thread__lost_before() */
-	uint64_t stolen_ns;    /* of the run before it; 0 if there was too little */
 	uint16_t cpu;	       /* where it runs again: number + 1; 0: unknown */
 	uint32_t device;       /* which completed a request last on the CPU of the wakeup */
 	uint32_t request;      /* 1 + index in the model: the request that was completed; 0: none */
@@ -196,7 +196,7 @@ struct model_thread {
 	bool announced; /* has a RECORD_THREAD; else tid, tgid and name were lost */
 	bool has_totals;
 	bool totals_lost; /* a recorder that counts CPU time ended properly: they must be there */
-	bool counted; /* the kernel counted its CPU time; else it is what intervals left */
+	bool counted;	  /* the kernel counted its CPU time; else it is what intervals left */
 	/* Per enum wait_class: */
 	uint64_t ns[CLASS_COUNT];     /* exact times of [created, ended) */
 	uint64_t points[CLASS_COUNT]; /* sampling points of all samples and intervals */
@@ -206,10 +206,11 @@ struct model_thread {
 	double own_variance[CLASS_COUNT];    /* independent of that of other threads */
 	double common_variance[CLASS_COUNT]; /* by sampling points that all threads have */
 	/* With those of the classes, they sum to ended - created if the times are counted. */
-	uint64_t stolen_ns; /* of runs, by a hypervisor or interrupts; not its CPU time */
-	uint64_t unseen_ns; /* between switches that were not seen; it did not run then */
-	uint32_t unseen;    /* number of such times */
-	uint8_t sequence;   /* of the last interval; another one if it was lost, or after it */
+	uint64_t stolen_ns;	 /* of runs, by a hypervisor or interrupts; not its CPU time */
+	uint64_t last_stolen_ns; /* of the last run alone; 0: less than STOLEN_MIN */
+	uint64_t unseen_ns;	 /* between switches that were not seen; it did not run then */
+	uint32_t unseen;	 /* number of such times */
+	uint8_t sequence;	 /* of the last interval; another one if it was lost, or after it */
 	uint64_t voluntary;
 	uint64_t involuntary;
 	ARRAY(struct model_comm) comms;		     /* by time; never empty */
@@ -446,6 +447,20 @@ size_t model_thread__intervals_until(const struct model_thread *thread, uint64_t
  * it is the time after the last.
  */
 bool model_thread__lost_before(const struct model_thread *thread, size_t interval);
+
+/* A time on the CPU: [from, until), of which a hypervisor and interrupts took stolen_ns. */
+struct model_run {
+	uint64_t from;
+	uint64_t until;
+	uint64_t stolen_ns; /* <= until - from; 0: less than STOLEN_MIN, or unknown */
+};
+
+/*
+ * The run of @thread before interval number @interval, or after the last one if that is their
+ * number. False if there is none, or it was not seen. In trace mode.
+ */
+bool model_thread__run_before(const struct model_thread *thread, size_t interval,
+			      struct model_run *run);
 
 /* Whether the thread was recorded only because it woke a target. */
 static inline bool model_thread__is_helper(const struct model_thread *thread)

@@ -133,6 +133,7 @@ static const struct field totals[] = {
 	UNSIGNED(7, totals, stolen_ns),
 	UNSIGNED(7, totals, unseen),
 	UNSIGNED(7, totals, sequence),
+	UNSIGNED(7, totals, last_stolen_ns),
 };
 
 static const struct field map[] = {

@@ -135,7 +135,8 @@ struct record_totals {
 	uint64_t ns[CLASS_COUNT];
 	uint64_t voluntary;
 	uint64_t involuntary;
-	uint64_t stolen_ns; /* of runs; see struct event_totals */
+	uint64_t stolen_ns;	 /* of runs; see struct event_totals */
+	uint64_t last_stolen_ns; /* of the last run alone */
 	uint32_t unseen;
 	uint8_t sequence; /* of the last interval; other than that if the time after it is no run */
 };

@@ -30,7 +30,9 @@ enum latency_part {
 	LATENCY_DISK = 3,
 	LATENCY_NETWORK = 4,
 	LATENCY_OTHER = 5,
-	LATENCY_PARTS = 6,
+	LATENCY_STOLEN =
+		6, /* from runs, by a hypervisor or interrupts: LATENCY_CPU is without it */
+	LATENCY_PARTS = 7,
 };
 
 /* Quantiles, in this order; the last is the longest call. */

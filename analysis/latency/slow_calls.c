@@ -82,6 +82,27 @@ static int keep(struct latency_function *function, const struct slow_call *call)
 	return array__push(&function->slow, *call);
 }
 
+/*
+ * What was stolen from the runs of @thread in @call, from interval number @at on. Of a run that is
+ * in the call in part, its share: when in the run it was is not known.
+ */
+static uint64_t stolen_in(const struct model_thread *thread, const struct model_call *call,
+			  size_t at)
+{
+	struct model_run run;
+	double stolen = 0;
+
+	for (; at <= thread->intervals.n; at++) {
+		if (model_thread__run_before(thread, at, &run) && run.stolen_ns)
+			stolen += (double)run.stolen_ns *
+				  (double)overlap(run.from, run.until, call->begin, call->end) /
+				  (double)(run.until - run.from);
+		if (at < thread->intervals.n && thread->intervals.data[at].t_out >= call->end)
+			break;
+	}
+	return round__uint64(stolen);
+}
+
 int slow_calls__add(struct slow_calls *slow, uint32_t index, uint32_t number)
 {
 	const struct model_thread *thread = &slow->model->threads.data[index];
@@ -117,7 +138,12 @@ int slow_calls__add(struct slow_calls *slow, uint32_t index, uint32_t number)
 		if (queued && !err)
 			err = add_competitor(slow->function, interval->previous, queued);
 	}
-	one.parts[LATENCY_CPU] += left;
+	if (slow->model->trace)
+		one.parts[LATENCY_STOLEN] =
+			least(stolen_in(thread, call,
+					model_thread__intervals_until(thread, call->begin, 0)),
+			      left);
+	one.parts[LATENCY_CPU] += left - one.parts[LATENCY_STOLEN];
 	return err ? err : keep(slow->function, &one);
 }
 

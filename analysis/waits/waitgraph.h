@@ -27,6 +27,8 @@ struct waitgraph_vertex {
 	bool kernel;	      /* kernel threads */
 	bool recorded;	      /* its waits are known; always true for devices */
 	uint64_t lifetime_ns; /* sum over its threads; of a device from its first request on */
+	uint64_t stolen_ns;   /* from runs, of the whole recording; in a window of time 0 */
+	uint64_t unseen_ns;   /* the same of what was not seen */
 	uint64_t running_ns;  /* a device: with requests in flight */
 	uint64_t runnable_ns;
 	uint64_t blocked_ns; /* a device: without */

@@ -70,6 +70,8 @@ static void add_times(const struct waitgraph *graph, const struct model_thread *
 		return;
 	}
 	vertex->running_ns += thread->ns[CLASS_CPU];
+	vertex->stolen_ns += thread->stolen_ns;
+	vertex->unseen_ns += thread->unseen_ns;
 	vertex->runnable_ns += thread->ns[CLASS_SCHED];
 	vertex->blocked_ns +=
 		thread->ns[CLASS_IO] + thread->ns[CLASS_LOCK] + thread->ns[CLASS_OTHER];

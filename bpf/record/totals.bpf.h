@@ -13,6 +13,7 @@ static __always_inline void fill_totals(struct event_totals *event, struct task_
 	event->header.time = now;
 	__builtin_memcpy(event->ns, state->product.ns, sizeof(event->ns));
 	event->stolen = state->product.stolen;
+	event->last_stolen = state->product.run_stolen;
 	event->unseen = state->product.unseen;
 	event->flags = TOTALS_COUNTED;
 	event->sequence = state->product.sequence;

@@ -210,6 +210,7 @@ void translator__put_totals(struct translator *translator, const struct event_to
 			   .flags = event->flags & (uint16_t)~TOTALS_PROVISIONAL,
 			   .time = event->header.time,
 			   .stolen_ns = event->stolen,
+			   .last_stolen_ns = event->last_stolen,
 			   .unseen = event->unseen,
 			   .sequence = event->sequence,
 			   .voluntary = event->voluntary,

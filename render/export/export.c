@@ -104,6 +104,24 @@ static const struct export_format formats[] = {
 	},
 };
 
+bool export__stolen_run(const struct export *export, uint32_t thread, size_t *at,
+			struct model_run *run)
+{
+	const struct sample_filter *filter = export->filter;
+	const struct model_thread *of = &export->model->threads.data[thread];
+	uint64_t from = export->model->start + filter->from;
+	uint64_t until = filter->until ? export->model->start + filter->until : MODEL_FOREVER;
+
+	if (!export->model->trace || !sample_filter__thread(filter, of) ||
+	    (filter->classes && !(filter->classes & 1U << CLASS_CPU)))
+		return false;
+	while (*at <= of->intervals.n)
+		if (model_thread__run_before(of, (*at)++, run) && run->stolen_ns &&
+		    run->until > from && run->from < until)
+			return true;
+	return false;
+}
+
 const struct export_format *export_format__all(size_t *n)
 {
 	*n = ARRAY_SIZE(formats);

@@ -45,6 +45,14 @@ struct export_format {
  */
 void export__program(const struct model *model, char *name, size_t size);
 
+/*
+ * Runs of the thread with index @thread from which a hypervisor or interrupts took time, in trace
+ * mode: sets @run to the next one from number *@at on, which is 0 at first, that the filter does
+ * not leave out; whole if the window cuts it. False: there are no more.
+ */
+bool export__stolen_run(const struct export *export, uint32_t thread, size_t *at,
+			struct model_run *run);
+
 /* All formats; *@n is their number. */
 const struct export_format *export_format__all(size_t *n);
 

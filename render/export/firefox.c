@@ -240,11 +240,43 @@ static void put_request(struct firefox_writer *writer, const struct model_span *
 	}
 }
 
+/* A run from which time was stolen. */
+static void put_stolen(struct firefox_writer *writer, const struct model_run *run)
+{
+	next_row(writer);
+	switch (writer->column) {
+	case COLUMN_NAME:
+		put_string(writer, "stolen");
+		break;
+	case COLUMN_TIME:
+		put_time(writer, run->from);
+		break;
+	case COLUMN_END:
+		put_time(writer, run->until);
+		break;
+	case COLUMN_PHASE:
+		fputc('1', writer->to);
+		break;
+	case COLUMN_CATEGORY:
+		fprintf(writer->to, "%d", FIREFOX_OTHER);
+		break;
+	case COLUMN_DATA:
+		fputs("{\"type\":\"Stolen\",\"ns\":", writer->to);
+		put_ms(writer, (int64_t)run->stolen_ns);
+		fputc('}', writer->to);
+		break;
+	default:
+		break;
+	}
+}
+
 /* Rows of @thread's table, each as @column of it. */
 static int write_rows(struct firefox_writer *writer, uint32_t thread, bool markers,
 		      enum firefox_column column)
 {
 	const struct model *model = writer->model;
+	struct model_run run;
+	size_t at = 0;
 	int err;
 
 	writer->column = column;
@@ -254,6 +286,8 @@ static int write_rows(struct firefox_writer *writer, uint32_t thread, bool marke
 	for (uint32_t i = markers && !err ? writer->first_span[thread] : 0; i;
 	     i = writer->next_span[i - 1])
 		put_request(writer, &model->spans.data[i - 1]);
+	while (markers && !err && export__stolen_run(writer->export, thread, &at, &run))
+		put_stolen(writer, &run);
 	return err;
 }
 
@@ -371,6 +405,11 @@ static const char marker_schema[] =
 	"{\"key\":\"idle\",\"label\":\"Wait for work\",\"format\":\"string\"},"
 	"{\"key\":\"ns\",\"label\":\"Stands for\",\"format\":\"duration\"},"
 	"{\"key\":\"runq\",\"label\":\"Then waited for a CPU\",\"format\":\"duration\"}]},"
+	"{\"name\":\"Stolen\",\"display\":[\"marker-chart\",\"marker-table\",\"timeline-overview\"]"
+	","
+	"\"chartLabel\":\"{marker.data.ns} stolen\",\"tableLabel\":\"{marker.data.ns} stolen\","
+	"\"description\":\"A run, of which a hypervisor or interrupts took a part.\","
+	"\"fields\":[{\"key\":\"ns\",\"label\":\"Stolen\",\"format\":\"duration\"}]},"
 	"{\"name\":\"Request\",\"display\":[\"marker-chart\",\"marker-table\",\"timeline-"
 	"overview\"],"
 	"\"chartLabel\":\"{marker.name} {marker.data.tag}\","

@@ -196,6 +196,8 @@ int perfetto__write(const struct export *export, FILE *to)
 		err = write_threads(&writer);
 	}
 	err = err ? err : perfetto_sched__write(&writer);
+	if (!err)
+		perfetto_stolen__write(&writer);
 	err = err ? err : perfetto_path__write(&writer);
 	err = err ? err : perfetto_requests__write(&writer);
 	err = err ? err : perfetto__error(&writer);

@@ -52,6 +52,7 @@ enum perfetto_track {
 	TRACK_PATH = 3,
 	TRACK_REQUESTS = 4, /* lanes */
 	TRACK_REQUEST_COUNT = 5,
+	TRACK_STOLEN = 6,
 };
 
 struct perfetto_writer {
@@ -110,6 +111,9 @@ int perfetto__error(const struct perfetto_writer *writer);
 
 /* Thread states: the scheduling events of the recorded threads. 0 or -errno. perfetto_sched.c */
 int perfetto_sched__write(struct perfetto_writer *writer);
+
+/* Runs from which time was stolen, beside their threads. perfetto_stolen.c */
+void perfetto_stolen__write(struct perfetto_writer *writer);
 
 /* The path of the command's main thread, with flows. 0 or -errno. perfetto_path.c */
 int perfetto_path__write(struct perfetto_writer *writer);

@@ -286,6 +286,7 @@ static int write_interval(struct writer *writer, const struct script_event *even
 	put_time(writer, "t_in", t_wake + interval->runq_ns);
 	fields__number(&writer->fields, "blocked_points", interval->blocked_points);
 	fields__number(&writer->fields, "runq_points", interval->runq_points);
+	fields__number(&writer->fields, "stolen_before_ns", (int64_t)interval->stolen_ns);
 	fields__number(&writer->fields, "spacing", 1U << INTERVAL_SPACING(interval->flags));
 	put_flags(writer, interval->flags);
 	put_wait(writer, interval);
@@ -424,6 +425,7 @@ static int write_exit(struct writer *writer, const struct script_event *event)
 		fields__number(&writer->fields, key, (int64_t)thread->ns[class]);
 	}
 	fields__number(&writer->fields, "stolen_ns", (int64_t)thread->stolen_ns);
+	fields__number(&writer->fields, "last_stolen_ns", (int64_t)thread->last_stolen_ns);
 	fields__number(&writer->fields, "not_seen_ns", (int64_t)thread->unseen_ns);
 	fields__number(&writer->fields, "voluntary", (int64_t)thread->voluntary);
 	fields__number(&writer->fields, "involuntary", (int64_t)thread->involuntary);

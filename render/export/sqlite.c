@@ -162,6 +162,7 @@ static void write_thread(struct sqlite_writer *writer, uint32_t index)
 	for (int class = 0; class < CLASS_COUNT; class ++)
 		put_total(writer, thread, thread->ns[class]);
 	put_rest(writer, thread, thread->stolen_ns);
+	put_rest(writer, thread, thread->last_stolen_ns);
 	put_rest(writer, thread, thread->unseen_ns);
 	put_total(writer, thread, thread->voluntary);
 	put_total(writer, thread, thread->involuntary);
@@ -327,6 +328,7 @@ static void write_interval(struct sqlite_writer *writer)
 		sqlite_row__number(rows, interval->cpu - 1);
 	else
 		sqlite_row__id(rows, 0);
+	put_rest(writer, &writer->model->threads.data[any->thread], interval->stolen_ns);
 	sqlite_row__id(rows, stack);
 	sqlite_row__end(rows);
 }

@@ -18,6 +18,7 @@ enum interval_column {
 	INTERVAL_WAKER_STACK,
 	INTERVAL_BLOCKED_POINTS,
 	INTERVAL_RUNQ_POINTS,
+	INTERVAL_STOLEN,
 	INTERVAL_COLUMNS,
 };
 
@@ -143,6 +144,18 @@ static int64_t object_number(struct page_recording *page, uint32_t process, uint
 	return number;
 }
 
+/* Stolen time of the run before @interval, at most its length, in units. */
+static uint64_t stolen_before(const struct model *model, uint32_t thread,
+			      const struct model_interval *interval)
+{
+	const struct model_thread *of = &model->threads.data[thread];
+	struct model_run run;
+
+	if (!model_thread__run_before(of, (size_t)(interval - of->intervals.data), &run))
+		return 0;
+	return page__length(model, run.stolen_ns);
+}
+
 static int put_interval(struct chunk *chunk, uint32_t thread, const struct model_interval *interval)
 {
 	struct page_recording *page = chunk->page;
@@ -176,6 +189,8 @@ static int put_interval(struct chunk *chunk, uint32_t thread, const struct model
 	if (!model->trace) {
 		table__put(table, INTERVAL_BLOCKED_POINTS, interval->blocked_points);
 		table__put(table, INTERVAL_RUNQ_POINTS, interval->runq_points);
+	} else {
+		table__put(table, INTERVAL_STOLEN, stolen_before(model, thread, interval));
 	}
 	chunk->before = until;
 	chunk->stack = (uint32_t)stack;

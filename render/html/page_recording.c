@@ -48,11 +48,16 @@ uint64_t page__unit(const struct model *model)
 	return model->n_intervals < MANY_INTERVALS ? 1 : ROUNDED_UNIT;
 }
 
+uint64_t page__length(const struct model *model, uint64_t ns)
+{
+	uint64_t unit = page__unit(model);
+
+	return (ns + unit / 2) / unit;
+}
+
 uint64_t page__time(const struct model *model, uint64_t time)
 {
-	uint64_t unit = page__unit(model), since = time > model->start ? time - model->start : 0;
-
-	return (since + unit / 2) / unit;
+	return page__length(model, time > model->start ? time - model->start : 0);
 }
 
 int64_t page__stack(struct page_recording *page, uint32_t kernel, uint32_t user, bool off_cpu)
@@ -154,6 +159,16 @@ static json_t *unseen_json(const struct page_recording *page, const struct model
 	return list;
 }
 
+/* In trace mode: stolen time of the thread's last run. */
+static uint64_t last_stolen(const struct page_recording *page, const struct model_thread *thread)
+{
+	struct model_run run;
+
+	if (!page->model->trace || !model_thread__run_before(thread, thread->intervals.n, &run))
+		return 0;
+	return page__length(page->model, run.stolen_ns);
+}
+
 static json_t *thread_json(const struct page_recording *page, const struct model_thread *thread)
 {
 	json_t *ns = json_array(), *factors = json_array(), *differs = json_array();
@@ -165,14 +180,15 @@ static json_t *thread_json(const struct page_recording *page, const struct model
 			json_array_append_new(differs, json_integer(class));
 	}
 	return json_pack(
-		"{s:I, s:I, s:o, s:I, s:b, s:b, s:I, s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o}",
+		"{s:I, s:I, s:o, s:I, s:b, s:b, s:I, s:I, s:b, s:o, s:o, s:o, s:o, s:I, s:o, s:o}",
 		"tid", (json_int_t)thread->tid, "process", (json_int_t)thread->process, "names",
 		names_json(page, thread), "parent", (json_int_t)thread->parent, "recorded",
 		path__is_recorded(thread), "waker_only", model_thread__is_helper(thread), "created",
 		(json_int_t)page__time(page->model, thread->created), "ended",
 		(json_int_t)page__time(page->model, thread->ended), "exited", thread->exited, "ns",
 		ns, "factor", factors, "differs", differs, "stolen",
-		json__number(thread->stolen_ns), "not_seen", json__number(thread->unseen_ns),
+		json__number(thread->stolen_ns), "last_stolen",
+		(json_int_t)last_stolen(page, thread), "not_seen", json__number(thread->unseen_ns),
 		"unseen", unseen_json(page, thread));
 }
 

@@ -42,6 +42,9 @@ uint64_t page__unit(const struct model *model);
 /* @time since the start of @model, in units, not below 0. */
 uint64_t page__time(const struct model *model, uint64_t time);
 
+/* A length in units, rounded. */
+uint64_t page__length(const struct model *model, uint64_t ns);
+
 /* The number of the stack, as chain_tree__add() joins it; 0: none. Or -ENOMEM. */
 int64_t page__stack(struct page_recording *page, uint32_t kernel, uint32_t user, bool off_cpu);
 

@@ -24,8 +24,9 @@ static void put_thread(json_t *entry, const struct model *model, uint32_t number
 
 static void put_parts(json_t *entry, const uint64_t parts[LATENCY_PARTS])
 {
-	static const char *const keys[LATENCY_PARTS] = {"cpu_ns",  "runqueue_ns", "lock_ns",
-							"disk_ns", "network_ns",  "other_ns"};
+	static const char *const keys[LATENCY_PARTS] = {"cpu_ns",   "runqueue_ns", "lock_ns",
+							"disk_ns",  "network_ns",  "other_ns",
+							"stolen_ns"};
 
 	for (int i = 0; i < LATENCY_PARTS; i++)
 		json_object_set_new(entry, keys[i], json__number(parts[i]));

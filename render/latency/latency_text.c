@@ -164,6 +164,18 @@ static void put_uncertainty(const struct latency_function *function, FILE *to)
 			24, "", duration__text(function->slow_uncertain, text));
 }
 
+/* Whether there is a column for stolen time: half a percent of the time of a function's calls. */
+static bool has_stolen(const struct latency_view *view)
+{
+	for (size_t i = 0; i < view->latency->functions.n; i++) {
+		const struct latency_function *function = &view->latency->functions.data[i];
+
+		if (format__percent(function->parts[LATENCY_STOLEN], function->slow_ns) >= 0.5)
+			return true;
+	}
+	return false;
+}
+
 static void put_function(const struct latency_view *view, const struct latency_function *function,
 			 FILE *to)
 {
@@ -175,7 +187,9 @@ static void put_function(const struct latency_view *view, const struct latency_f
 		put_length(view, function, function->ns[q], to);
 	fputc(' ', to);
 	for (int part = 0; part < LATENCY_PARTS; part++)
-		fprintf(to, " %4.0f%%", format__percent(function->parts[part], function->slow_ns));
+		if (part != LATENCY_STOLEN || has_stolen(view))
+			fprintf(to, part == LATENCY_STOLEN ? " %5.0f%%" : " %4.0f%%",
+				format__percent(function->parts[part], function->slow_ns));
 	fputs("  ", to);
 	put_name(view, function->name, to);
 	if (function->caller) {
@@ -199,8 +213,9 @@ int latency_view__text(const struct latency_view *view, FILE *to)
 	fprintf(to, "#\n#%100s\n", "the slowest hundredth:");
 	fprintf(to,
 		"#%11s %9s %10s %10s %10s %10s %10s %10s   cpu  runq  lock  disk   net other  "
-		"function < caller\n",
-		"calls", "total", "p50", "p90", "p99", "p99.9", "p99.99", "max");
+		"%sfunction < caller\n",
+		"calls", "total", "p50", "p90", "p99", "p99.9", "p99.99", "max",
+		has_stolen(view) ? "stolen  " : "");
 	if (view->most && n > view->most)
 		n = view->most;
 	for (size_t i = 0; i < n; i++)

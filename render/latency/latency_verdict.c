@@ -18,6 +18,7 @@ static const char *const part_texts[LATENCY_PARTS] = {
 	[LATENCY_DISK] = "waiting for disks",
 	[LATENCY_NETWORK] = "waiting for the network",
 	[LATENCY_OTHER] = "waiting for something else",
+	[LATENCY_STOLEN] = "running, but stolen by a hypervisor or interrupts",
 };
 
 /* "52% of their time running, 34% waiting for a CPU": the largest first. */

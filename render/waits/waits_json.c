@@ -52,6 +52,8 @@ static json_t *vertex_json(const struct waits *waits, uint32_t vertex)
 			    json_boolean(waits->bottlenecks->relations[vertex] != RELATION_NONE));
 	json_object_set_new(entry, "lifetime_ns", json__number(of->lifetime_ns));
 	json_object_set_new(entry, "running_ns", json__number(of->running_ns));
+	json_object_set_new(entry, "stolen_ns", json__number(of->stolen_ns));
+	json_object_set_new(entry, "not_seen_ns", json__number(of->unseen_ns));
 	json_object_set_new(entry, "runnable_ns", json__number(of->runnable_ns));
 	json_object_set_new(entry, "blocked_ns", json__number(of->blocked_ns));
 	if (of->type == CAUSE_DEVICE)

@@ -15,6 +15,9 @@
 /* A knot or sink that is busy for less of the time is not listed. */
 #define MIN_ACTIVE 0.05
 
+/* Percent of a lifetime: less of it that is in no column is not mentioned. */
+#define MIN_REST 0.1
+
 /* Columns of a line of sentences. */
 #define WIDTH 100
 
@@ -145,6 +148,18 @@ static void put_long_waits(struct writer *writer, const struct bottleneck *first
 		fputc('\n', writer->to);
 }
 
+/* What of the vertex's lifetime is in no column, if it is worth a word. */
+static void put_rest(struct writer *writer, const struct waitgraph_vertex *vertex)
+{
+	double stolen = format__percent(vertex->stolen_ns, vertex->lifetime_ns);
+	double unseen = format__percent(vertex->unseen_ns, vertex->lifetime_ns);
+
+	if (stolen > MIN_REST)
+		fprintf(writer->to, "  stolen %.1f%%", stolen);
+	if (unseen > MIN_REST)
+		fprintf(writer->to, "  not seen %.1f%%", unseen);
+}
+
 static void put_vertices(struct writer *writer)
 {
 	const struct waits *waits = writer->waits;
@@ -168,7 +183,7 @@ static void put_vertices(struct writer *writer)
 		format__safe(writer->to, vertex->n > 1 ? text : name);
 		any |= vertex->running_differs || vertex->runnable_differs ||
 		       vertex->blocked_differs;
-		fprintf(writer->to, "%*s %7.1f%%%c%7.1f%%%c%7.1f%%%c%12s%s\n",
+		fprintf(writer->to, "%*s %7.1f%%%c%7.1f%%%c%7.1f%%%c%12s%s",
 			format__width(text) < 32 ? 32 - format__width(text) : 0, "",
 			format__percent(vertex->running_ns, vertex->lifetime_ns),
 			vertex->running_differs ? '*' : ' ',
@@ -178,6 +193,8 @@ static void put_vertices(struct writer *writer)
 			vertex->blocked_differs ? '*' : ' ',
 			duration__text(vertex->lifetime_ns, lifetime),
 			vertex->type == CAUSE_DEVICE ? "  (device: busy, -, idle)" : "");
+		put_rest(writer, vertex);
+		fputc('\n', writer->to);
 	}
 	if (any)
 		fputs("  * differs from what was sampled by more than chance: samples are scaled "

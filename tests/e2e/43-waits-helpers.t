@@ -18,8 +18,8 @@ need_recording();
 sub helpers {
 	my ($which) = @_;
 	my $file = "helpers-$which.data";
-	my $other = start({name => "other-$which"}, program('knots'), 'io', '--seconds', 8);
-	my $pair = start({name => "pair-$which"}, program('knots'), 'pipe', '--seconds', 6);
+	my $other = start({name => "other-$which"}, program('knots'), 'io', '--seconds', 60);
+	my $pair = start({name => "pair-$which"}, program('knots'), 'pipe', '--seconds', 60);
 	my $reader;
 	wait_for(10, sub {
 		($reader) = grep { slurp("/proc/$_/comm") eq "reader\n" }

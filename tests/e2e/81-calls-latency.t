@@ -114,7 +114,7 @@ SKIP: {
 for my $function (@{$report->{functions}}) {
 	my $slow = $function->{slow};
 	my $sum = 0;
-	$sum += $slow->{$_} for qw(cpu_ns runqueue_ns lock_ns disk_ns network_ns other_ns);
+	$sum += $slow->{$_} for qw(cpu_ns runqueue_ns lock_ns disk_ns network_ns other_ns stolen_ns);
 	is($sum, $slow->{ns}, "$function->{name}: the parts of slow calls add up");
 	my $waited = 0;
 	$waited += $_->{ns} for @{$slow->{ran_instead}};

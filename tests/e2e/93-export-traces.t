@@ -9,7 +9,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Dwell;
-use List::Util qw(sum0 max);
+use List::Util qw(sum0 max min);
 use Test::More;
 
 need_recording();
@@ -248,6 +248,7 @@ sub read_perfetto {
 		$bad{'an end without a begin'}++, next unless $begin;
 		$count{slices}++;
 		my ($class, @more) = @{$begin->{categories}};
+		$count{stolen}++ if $class eq 'stolen';
 		next unless $tracks{$track} ne '' && defined $begin->{weight};
 		$bad{'slices of a thread nest'}++ if grep { defined $_->{weight} } @{$open{$track}};
 		$bad{'length and weight differ'}++ if $trace_mode && $event->{time} - $begin->{time} != $begin->{weight};
@@ -296,6 +297,26 @@ for my $mode ('sampling', 'trace') {
 	my @options = ('-i', "$mode.data", '--idle=hide');
 	export('sqlite', 'busy.sqlite', @options);
 	is(sql('busy.sqlite', 'SELECT count(*) FROM activity WHERE idle IS NOT NULL'), "0\n", "$mode: idle waits left out");
+}
+
+# What was stolen from runs, in trace mode: of each run that has 10 us of it.
+{
+	my (@stolen, $last);
+	for my $event (events('-i', 'trace.data', '--no-stacks', '--idle')) {
+		push @stolen, $event->{stolen_before_ns} if $event->{event} eq 'interval';
+		push @stolen, $event->{last_stolen_ns} if $event->{event} eq 'exit';
+	}
+	@stolen = grep { $_ } @stolen;
+	my $sum = sum0(@stolen);
+	cmp_ok(min(@stolen, 1e9), '>=', 10000, sprintf('stolen: %.3f ms of %d runs', $sum / 1e6, scalar @stolen));
+	export('sqlite', 'stolen.sqlite', '-i', 'trace.data');
+	is(sql('stolen.sqlite', 'SELECT (SELECT sum(stolen_before_ns) FROM intervals) + (SELECT sum(last_stolen_ns) FROM threads)'), "$sum\n",
+		'stolen: sqlite');
+	export('firefox', 'stolen.json', '-i', 'trace.data');
+	my @markers = grep { $_->{type} eq 'Stolen' } map { @{$_->{markers}{data}} } @{decode(slurp('stolen.json'))->{threads}};
+	is(sum0(map { ns_of($_->{ns}) } @markers), $sum, 'stolen: firefox');
+	export('perfetto', 'stolen.pftrace', '-i', 'trace.data');
+	is(read_perfetto('stolen.pftrace', 1)->{stolen} // 0, @stolen, 'stolen: perfetto');
 }
 
 # An old file is replaced, and only by a whole one.

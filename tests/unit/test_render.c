@@ -489,7 +489,8 @@ static void script_has_every_field(void **state)
 		    "target=1 parent_tid=0\n"
 		    "interval time=0.040000000 pid=100 tid=101 comm=\"worker\" class=io "
 		    "t_out=0.040000000 t_wake=0.058000000 t_in=0.060000000 blocked_points=18 "
-		    "runq_points=2 spacing=1 flags=none syscall=pread64 kind=\"disk read\" "
+		    "runq_points=2 stolen_before_ns=0 spacing=1 flags=none syscall=pread64 "
+		    "kind=\"disk read\" "
 		    "object=\"/var/lib/x.sst\" waker_context=unknown waker_pid=0 waker_tid=0 "
 		    "waker_comm=\"\" stack_end=complete\n"
 		    "\tffffffff81000008 __schedule ([kernel])\n"
@@ -503,10 +504,12 @@ static void script_has_every_field(void **state)
 		    "comm time=0.100000000 pid=100 tid=101 comm=\"late\"\n"
 		    "exit time=0.110000000 pid=100 tid=101 comm=\"late\" exited=1 "
 		    "lifetime_ns=110000000 cpu_ns=45000000 io_ns=18000000 lock_ns=30000000 "
-		    "sched_ns=7000000 other_ns=10000000 stolen_ns=0 not_seen_ns=0 voluntary=0 involuntary=0\n"
+		    "sched_ns=7000000 other_ns=10000000 stolen_ns=0 last_stolen_ns=0 not_seen_ns=0 "
+		    "voluntary=0 involuntary=0\n"
 		    "exit time=0.110000000 pid=7 tid=7 comm=\"kworker/0:1\" exited=0 "
 		    "lifetime_ns=110000000 cpu_ns=100000000 io_ns=0 lock_ns=0 sched_ns=0 "
-		    "other_ns=10000000 stolen_ns=0 not_seen_ns=0 voluntary=0 involuntary=0\n");
+		    "other_ns=10000000 stolen_ns=0 last_stolen_ns=0 not_seen_ns=0 voluntary=0 "
+		    "involuntary=0\n");
 	free(text);
 }
 

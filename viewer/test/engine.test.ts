@@ -9,7 +9,7 @@ import { addBins, heat, rows, threadTimes } from '../src/engine/bins.js';
 import { flame, flameBase, flameDifference, search, type Flame, type FlameOptions } from '../src/engine/flame.js';
 import { causeOf, intervalsAt, pieceAt, pieces } from '../src/engine/follow.js';
 import { loadRecording } from '../src/engine/load.js';
-import { CHANNELS, type Recording } from '../src/engine/recording.js';
+import { ACTIVITIES, CHANNELS, STOLEN, type Recording } from '../src/engine/recording.js';
 import { addThread, shownKinds, threadsOf, weigh, weighAgain, type Range } from '../src/engine/selection.js';
 
 /** Numbers in [0, limit) with a fixed seed, so that a failure can be repeated. */
@@ -40,7 +40,7 @@ function table(columns: number[][], total = columns[0]!.length): Uint8Array {
 	return Uint8Array.from([...varint(columns.length), ...varint(total), ...widths, ...planes]);
 }
 
-interface Interval { thread: number; out: number; wake: number; in: number; wait: number; stack: number; waker: number; points: [number, number] }
+interface Interval { thread: number; out: number; wake: number; in: number; wait: number; stack: number; waker: number; points: [number, number]; stolen?: number }
 interface Sample { thread: number; time: number; points: number; stack: number }
 interface Made { info: RecordingInfo; blocks: Map<string, Uint8Array>; intervals: Interval[]; samples: Sample[] }
 
@@ -94,7 +94,8 @@ function encode(mode: 'trace' | 'sampling', threads: number, duration: number, i
 		});
 		const pick = (of: (one: Interval) => number): number[] => part.map(of), name = `r0.intervals.${at / 50}`;
 		blocks.set(name.slice(3), table([gap, pick((one) => one.wake - one.out), pick((one) => one.in - one.wake), part.map((one, i) => code(i && part[i - 1]!.thread === one.thread ? part[i - 1]!.stack : 0, one.stack)), pick((one) => one.wait),
-			pick(() => 0), pick((one) => one.waker), pick(() => 2), mode === 'trace' ? [] : pick((one) => one.points[0]), mode === 'trace' ? [] : pick((one) => one.points[1])]));
+			pick(() => 0), pick((one) => one.waker), pick(() => 2), mode === 'trace' ? [] : pick((one) => one.points[0]), mode === 'trace' ? [] : pick((one) => one.points[1]),
+			pick((one) => mode === 'trace' ? one.stolen ?? 0 : 0)]));
 		chunks.push({ block: name, type: 'intervals', runs, from: 0, until: duration });
 	}
 	const runs: [number, number][] = [], gaps = samples.map((one, i) => {
@@ -344,13 +345,13 @@ test('bins have all of the time', async () => {
 		const made = make(seed, 'trace'), r = await load(made), random = randomNumbers(seed);
 		for (let i = 0; i < 20; i++) {
 			const from = random(90000), until = from + 100 + random(9000), width = 1 + random(200), thread = 1 + random(4);
-			const bins = new Float32Array(width * CHANNELS), step = (until - from) / width, sums = new Float64Array(CHANNELS);
+			const bins = new Float32Array(width * ACTIVITIES), step = (until - from) / width, sums = new Float64Array(ACTIVITIES);
 			addBins(r, thread, from, until, width, bins);
 			for (let x = 0; x < width; x++) {
 				let share = 0;
-				for (let c = 0; c < CHANNELS; c++) {
-					share += bins[x * CHANNELS + c]!;
-					sums[c]! += bins[x * CHANNELS + c]! * step;
+				for (let c = 0; c < ACTIVITIES; c++) {
+					share += bins[x * ACTIVITIES + c]!;
+					sums[c]! += bins[x * ACTIVITIES + c]! * step;
 				}
 				assert.ok(Math.abs(share - 1) < 1e-4, `bin ${x} has ${share}`);
 			}
@@ -372,14 +373,49 @@ test('times of threads are those of the report', async () => {
 	}
 });
 
+/** A thread that runs in [0, 1000), [2000, 5000), [6000, 9000), not seen in [10000, 20000), and in [21000, 31000). */
+async function stolenFrom(): Promise<Recording> {
+	const one = { thread: 1, wait: 0, stack: 1, waker: 0, points: [0, 0] as [number, number] };
+	const encoded = encode('trace', 1, 40000, [
+		{ ...one, out: 1000, wake: 1500, in: 2000, stolen: 100 }, { ...one, out: 5000, wake: 5500, in: 6000, stolen: 1500 },
+		{ ...one, out: 9000, wake: 9500, in: 10000 }, { ...one, out: 20000, wake: 20500, in: 21000 },
+	], []), info = encoded.info.threads[1]!;
+	Object.assign(info, { ended: 31000, last_stolen: 4000, unseen: [[10000, 20000]] });
+	return load({ ...encoded, intervals: [], samples: [] });
+}
+
+test('stolen time is a part of its run, and neither it nor what was not seen is running', async () => {
+	const r = await stolenFrom(), times = (from: number, until: number): number[] => {
+		const ns = threadTimes(r, { from, until, threads: [1], classes: 31, idle: true, others: false })[0]!.ns;
+		return [ns[0]!, ns[STOLEN]!];
+	};
+	assert.deepEqual(times(0, 40000), [900 + 1500 + 3000 + 6000, 5600]);
+	assert.deepEqual(times(0, 1000), [900, 100]);
+	/* When in the run it was is not known: it is spread evenly. */
+	assert.deepEqual(times(1200, 3000), [500, 500]);
+	assert.deepEqual(times(4000, 5500), [500, 500]);
+	assert.deepEqual(times(9800, 20600), [0, 0]);
+	assert.deepEqual(times(25000, 40000), [3600, 2400]);
+	const listed = pieces(r, 1, 0, 40000, 99).list.filter((piece) => piece.interval < 0);
+	assert.deepEqual(listed.map(({ from, until, text, stolen }) => [from, until, text, stolen]), [
+		[0, 1000, 'running', 100], [2000, 5000, 'running', 1500], [6000, 9000, 'running', 0], [10000, 20000, 'not seen', 0],
+		[21000, 31000, 'running', 4000], [31000, 40000, 'not there', 0]]);
+	assert.equal(pieces(r, 1, 3000, 4000, 99).list[0]!.stolen, 500);
+	assert.equal(pieceAt(r, 1, 30000).stolen, 4000);
+	assert.deepEqual([...rows(r, [1], 0, 40000, 4000)[0]!.items!.stolen], [100, 1500, 0, 0, 4000]);
+	/* Over all threads at a time, in pictures. */
+	const bins = heat(r, { from: 0, until: 40000, threads: null, classes: 31, idle: true, others: false }, 40);
+	assert.ok(Math.abs(bins.filter((_, at) => at % ACTIVITIES === STOLEN).reduce((sum, share) => sum + share * 1000, 0) - 5600) < 1);
+});
+
 test('a sample stands for the time before it, in as many bins as that is', async () => {
 	const made = make(6, 'sampling');
 	made.intervals.length = made.samples.length = 0;
 	made.samples.push({ thread: 1, time: 50000, points: 2, stack: 1 });
-	const r = await load({ ...made, ...encode('sampling', 4, 100000, made.intervals, made.samples) }), bins = new Float32Array(100 * CHANNELS);
+	const r = await load({ ...made, ...encode('sampling', 4, 100000, made.intervals, made.samples) }), bins = new Float32Array(100 * ACTIVITIES);
 	addBins(r, 1, 0, 100000, 100, bins);
 	/* Two periods of 1000 ns, each a bin. */
-	assert.deepEqual(Array.from({ length: 100 }, (_, x) => x).filter((x) => bins[x * CHANNELS]! > 0.5), [48, 49]);
+	assert.deepEqual(Array.from({ length: 100 }, (_, x) => x).filter((x) => bins[x * ACTIVITIES]! > 0.5), [48, 49]);
 });
 
 test('before and after its life a thread does not run', async () => {

@@ -33,17 +33,17 @@ function makeCalls(functions: number, each: number): Call[] {
 	for (let f = 0; f < functions; f++)
 		for (let i = 0; i < each; i++) {
 			const length = Math.floor(2000 * Math.exp(12 * random() ** 3));
-			const queue = Math.floor(length * random() * 0.5), lock = Math.floor(length * random() * 0.5);
+			const queue = Math.floor(length * random() * 0.5), lock = Math.floor(length * random() * 0.4), stolen = Math.floor(length * random() * 0.1);
 			/* In units, as the page has them. */
 			calls.push({
 				f, thread: 1 + Math.floor(random() * 3), begin: Math.floor(random() * DURATION / UNIT) * UNIT, length, weight: f === 1 ? 4 : 1,
-				parts: [length - queue - lock, queue, lock, 0, 0, 0],
+				parts: [length - queue - lock - stolen, queue, lock, 0, 0, 0, stolen],
 			});
 		}
 	return calls;
 }
 
-const KEYS = ['cpu_ns', 'runqueue_ns', 'lock_ns', 'disk_ns', 'network_ns', 'other_ns'] as const;
+const KEYS = ['cpu_ns', 'runqueue_ns', 'lock_ns', 'disk_ns', 'network_ns', 'other_ns', 'stolen_ns'] as const;
 const sum = (values: number[]): number => values.reduce((a, b) => a + b, 0);
 
 function slowOf(calls: readonly Call[]): SlowCalls {
@@ -95,7 +95,7 @@ function tablesOf(calls: readonly Call[], slow: readonly Call[], shorts: readonl
 	return callTables(
 		[gaps(rows.map(({ f }) => f)), column('bin'), column('bucket'), column('calls'), column('observed'), column('short_ns')],
 		[gaps(slowest.map(({ f }) => f)), Float64Array.from(slowest, ({ thread }) => thread), gaps(slowest.map(({ begin }) => begin / UNIT)),
-			Float64Array.from(slowest, ({ length }) => length), ...[1, 2, 3, 4, 5].map((part) => Float64Array.from(slowest, ({ parts }) => parts[part]!))],
+			Float64Array.from(slowest, ({ length }) => length), ...[1, 2, 3, 4, 5, 6].map((part) => Float64Array.from(slowest, ({ parts }) => parts[part]!))],
 		functions, { duration_ns: DURATION, unit_ns: UNIT, bins: BINS });
 }
 

@@ -19,6 +19,8 @@ export interface ThreadInfo {
 	/** The classes in which the exact time differs from the sampled one by more than chance. */
 	differs?: number[];
 	stolen?: number;
+	/** In trace mode: that of its last run alone, in units. */
+	last_stolen?: number;
 	not_seen?: number;
 	/** In trace mode: times that are neither waits nor runs. */
 	unseen?: [number, number][];

@@ -1,18 +1,26 @@
 // What threads did over time: shares by channel in bins, and intervals where there is room for them.
 import { isOther } from '../data/index.js';
-import { addParts, CHANNELS, CLASS_SCHED, sumsBefore, upperBound, type Recording } from './recording.js';
+import { ACTIVITIES, addParts, CLASS_SCHED, STOLEN, sumsBefore, upperBound, type Recording } from './recording.js';
 import { addThread, isShown, shownKinds, threadsOf, type Range } from './selection.js';
 
-/** Lengths of intervals of one thread before a time, by channel. Times ascend from call to call. */
+/** What was stolen from the run before interval `i` of a thread, or after its last one. */
+export function stolenBefore(r: Recording, thread: number, i: number): number {
+	if (!r.stolen) return 0;
+	return i < r.first[thread + 1]! ? r.stolen[i]! : (r.info.threads[thread]!.last_stolen ?? 0) * r.info.unit_ns;
+}
+
+/** Lengths of intervals of one thread before a time, and what was stolen from its runs, by channel. Times ascend from call to call. */
 class Walker {
 	private at: number;
+	private readonly first: number;
 	private readonly end: number;
-	private readonly base = new Float64Array(CHANNELS);
-	private readonly sums = new Float64Array(CHANNELS);
+	private readonly base = new Float64Array(ACTIVITIES);
+	private readonly sums = new Float64Array(ACTIVITIES);
 
-	constructor(private readonly r: Recording, thread: number, from: number) {
+	constructor(private readonly r: Recording, private readonly thread: number, from: number) {
+		this.first = r.first[thread]!;
 		this.end = r.first[thread + 1]!;
-		this.at = upperBound(r.in, r.first[thread]!, this.end, from);
+		this.at = upperBound(r.in, this.first, this.end, from);
 		sumsBefore(r, this.at, this.base);
 		this.base.forEach((value, c) => this.sums[c] = value);
 	}
@@ -36,6 +44,15 @@ class Walker {
 			to[channel]! += Math.min(time, r.wake[i]!) - r.out[i]!;
 			if (time > r.wake[i]!) to[CLASS_SCHED]! += time - r.wake[i]!;
 		}
+		if (r.stolen) to[STOLEN]! += this.stolenUntil(time);
+	}
+
+	/** What was stolen from the run that `time` is in, or in the wait after which it is, before it: when in the run is not known. */
+	private stolenUntil(time: number): number {
+		const { r, at } = this, info = r.info.threads[this.thread]!, unit = r.info.unit_ns, stolen = stolenBefore(r, this.thread, at);
+		if (!stolen) return 0;
+		const from = at > this.first ? r.in[at - 1]! : info.created * unit, until = at < this.end ? r.out[at]! : info.ended * unit;
+		return stolen * Math.max(0, Math.min(1, (time - from) / (until - from)));
 	}
 }
 
@@ -56,29 +73,29 @@ class SampleWalker {
 	}
 }
 
-/** Adds thread `thread`'s share of each of `width` bins of [from, until), by channel. */
 /** How much of a time was neither a wait nor a run of the thread, because events were lost. */
 function unseenIn(r: Recording, thread: number, begin: number, end: number): number {
 	const unit = r.info.unit_ns;
 	return (r.info.threads[thread]!.unseen ?? []).reduce((sum, [from, until]) => sum + Math.max(0, Math.min(end, until * unit) - Math.max(begin, from * unit)), 0);
 }
 
+/** Adds thread `thread`'s share of each of `width` bins of [from, until), by channel, and what was stolen. */
 export function addBins(r: Recording, thread: number, from: number, until: number, width: number, to: Float32Array | Float64Array, at = 0): void {
 	const info = r.info.threads[thread]!, unit = r.info.unit_ns;
 	if (!info.recorded) return;
 	const created = info.created * unit, ended = info.ended * unit, step = (until - from) / width;
 	const walker = new Walker(r, thread, from), samples = r.info.mode === 'sampling' ? new SampleWalker(r, thread, from) : null;
-	let before = new Float64Array(CHANNELS), now = new Float64Array(CHANNELS), sampled = samples?.until(from) ?? 0;
+	let before = new Float64Array(ACTIVITIES), now = new Float64Array(ACTIVITIES), sampled = samples?.until(from) ?? 0;
 	walker.until(from, before);
 	for (let x = 0; x < width; x++) {
 		const begin = from + x * step, end = begin + step;
 		walker.until(end, now);
 		const life = Math.max(0, Math.min(end, ended) - Math.max(begin, created));
 		let waited = 0;
-		for (let c = 1; c < CHANNELS; c++) {
+		for (let c = 1; c < ACTIVITIES; c++) {
 			const part = Math.max(0, now[c]! - before[c]!);
 			waited += part;
-			to[at + x * CHANNELS + c]! += part / step;
+			to[at + x * ACTIVITIES + c]! += part / step;
 		}
 		let running = Math.max(0, life - waited - unseenIn(r, thread, begin, end));
 		if (samples) {
@@ -86,7 +103,7 @@ export function addBins(r: Recording, thread: number, from: number, until: numbe
 			running = Math.min(running, until - sampled);
 			sampled = until;
 		}
-		to[at + x * CHANNELS]! += running / step;
+		to[at + x * ACTIVITIES]! += running / step;
 		[before, now] = [now, before];
 	}
 }
@@ -107,8 +124,9 @@ export interface Items {
 	channel: Uint8Array;
 	/** What is waited for, of those that are long enough to have it written on them. */
 	text: string[];
-	/** And the function that ran before each, and after the last one. */
+	/** And the function that ran before each, and after the last one; and what was stolen from the run. */
 	run: string[];
+	stolen: Float64Array;
 }
 
 export function waitText(r: Recording, i: number): string {
@@ -139,7 +157,7 @@ export function rows(r: Recording, threads: readonly number[], from: number, unt
 		const begin = upperBound(r.in, r.first[thread]!, r.first[thread + 1]!, from);
 		const end = upperBound(r.out, begin, r.first[thread + 1]!, until);
 		if (end - begin > most || r.info.mode === 'sampling') {
-			const bins = new Float32Array(width * CHANNELS);
+			const bins = new Float32Array(width * ACTIVITIES);
 			addBins(r, thread, from, until, width, bins);
 			return { thread, bins, items: null };
 		}
@@ -152,26 +170,27 @@ export function rows(r: Recording, threads: readonly number[], from: number, unt
 				const low = k ? r.in[begin + k - 1]! : from, high = begin + k < end ? r.out[begin + k]! : until;
 				return high - low > labelled ? runText(r, thread, low, high) : '';
 			}),
+			stolen: Float64Array.from({ length: number.length + 1 }, (_, k) => stolenBefore(r, thread, begin + k)),
 		} };
 	});
 }
 
 /** Sums of all threads of a selection, over the whole recording: threads at a time by channel. */
 export function heat(r: Recording, range: Range, width: number): Float32Array {
-	const bins = new Float32Array(width * CHANNELS), whole = r.info.duration_ns;
+	const bins = new Float32Array(width * ACTIVITIES), whole = r.info.duration_ns;
 	for (const thread of threadsOf(r, range)) addBins(r, thread, 0, whole, width, bins);
 	return bins;
 }
 
 export interface ThreadTimes { thread: number; ns: Float64Array }
 
-/** What each thread did in a selection, by channel, as dwell report has it; in trace mode running is the rest of its life. */
+/** What each thread did in a selection, by channel, as dwell report has it; in trace mode running is the rest of its life, but for what was stolen or not seen. */
 export function threadTimes(r: Recording, range: Range): ThreadTimes[] {
-	const bins = new Float64Array(CHANNELS), weights = new Float64Array(r.combos.n), whole = range.until - range.from;
-	const kinds = shownKinds(r, range), shown = [0, 1, 2, 3, 4, 5].map((c) => isShown({ name: '', class: c === 5 ? 4 : c, channel: c }, range));
+	const bins = new Float64Array(ACTIVITIES), weights = new Float64Array(r.combos.n), whole = range.until - range.from;
+	const kinds = shownKinds(r, range), shown = [0, 1, 2, 3, 4, 5, 0].map((c) => isShown({ name: '', class: c === 5 ? 4 : c, channel: c }, range));
 	const others = range.others ? [] : range.threads?.filter((thread) => r.info.threads[thread] && isOther(r.info.threads[thread])) ?? [];
 	return threadsOf(r, { ...range, threads: null }).concat(others).map((thread) => {
-		const ns = new Float64Array(CHANNELS);
+		const ns = new Float64Array(ACTIVITIES);
 		if (r.info.mode === 'sampling') {
 			weights.fill(0);
 			addThread(r, thread, range, kinds, weights);

@@ -1,7 +1,6 @@
 // What a thread did at a time, and what ended its waits.
-import { CHANNELS, upperBound, type Recording } from './recording.js';
-import { waitText } from './bins.js';
-import { addBins } from './bins.js';
+import { ACTIVITIES, upperBound, type Recording } from './recording.js';
+import { addBins, stolenBefore, waitText } from './bins.js';
 
 export interface FrameText { name: string; place: string; kernel: boolean; inlined: boolean }
 
@@ -17,6 +16,8 @@ export interface Piece {
 	/** Innermost first. Of a run, that of a sample in it, or of its end. */
 	stack: FrameText[];
 	idle: string;
+	/** Of a run: how much of it was stolen, by a hypervisor or interrupts. */
+	stolen: number;
 }
 
 export interface Cause {
@@ -61,7 +62,7 @@ function waiting(r: Recording, thread: number, i: number, queued: boolean): Piec
 		thread, interval: i, from: queued ? r.wake[i]! : r.out[i]!,
 		until: queued ? r.in[i]! : r.wake[i]!, channel: queued ? 3 : kind.channel,
 		text: queued ? (wait.preempted ? 'preempted' : 'run queue') : waitText(r, i),
-		stack: stackText(r, r.combos.stack[r.blockedCombo[i]!]!), idle: queued ? 'no' : wait.idle,
+		stack: stackText(r, r.combos.stack[r.blockedCombo[i]!]!), idle: queued ? 'no' : wait.idle, stolen: 0,
 	};
 }
 
@@ -73,11 +74,14 @@ export function pieces(r: Recording, thread: number, from: number, until: number
 	const put = (piece: Piece): void => {
 		const cut = { ...piece, from: Math.max(piece.from, from), until: Math.min(piece.until, until) };
 		if (cut.until <= cut.from) return;
+		cut.stolen *= (cut.until - cut.from) / (piece.until - piece.from);
 		if (list.length < most) list.push(cut);
 		else more++;
 	};
+	const runLength = (i: number): number => (i < end ? r.out[i]! : ended) - (i > r.first[thread]! ? r.in[i - 1]! : created);
 	const gap = (begin: number, until: number, text: string, stack: FrameText[] = []): void => put({
 		thread, interval: -1, from: begin, until, channel: text === 'running' ? 0 : -1, text, stack, idle: 'no',
+		stolen: text === 'running' ? stolenBefore(r, thread, i) * (until - begin) / runLength(i) : 0,
 	});
 	/* Between intervals: before and after its life, and in it. */
 	const run = (begin: number, until: number): void => {
@@ -124,7 +128,7 @@ export function causeOf(r: Recording, i: number, from: number, until: number): C
 	const who = type === 'thread' ? thread[row]! : 0, text = r.strings[about[row]!]!;
 	const low = Math.max(from, r.out[i]!), high = Math.min(until, r.wake[i]!);
 	const found = who ? pieces(r, who, low, high, MOST) : { list: [], more: 0 };
-	const ns = new Float32Array(CHANNELS);
+	const ns = new Float32Array(ACTIVITIES);
 	if (who && high > low) addBins(r, who, low, high, 1, ns);
 	return {
 		type, thread: who, about: text,

@@ -2,7 +2,7 @@
 // activity need, then their stacks.
 import { decodeStrings, openTable, readColumn, type Table } from '../data/blocks.js';
 import type { RecordingInfo } from '../data/index.js';
-import { addParts, CHANNELS, CLASS_SCHED, kindsOf, STRIDE, timeOf, type ChainTree, type Recording } from './recording.js';
+import { ACTIVITIES, addParts, CLASS_SCHED, kindsOf, STRIDE, timeOf, type ChainTree, type Recording } from './recording.js';
 
 /** `bytes` are those of a block of the recording: its name without "rN.". */
 export type BlockReader = (part: string) => Promise<Uint8Array>;
@@ -103,10 +103,12 @@ class Scratch {
 function decodeTimes(r: Recording, chunk: Chunk, next: Uint32Array, scratch: Scratch): void {
 	const { table } = chunk, unit = r.info.unit_ns;
 	const gap = scratch.column(table, 0, 0), blocked = scratch.column(table, 1, 1), runq = scratch.column(table, 2, 2);
+	const stolen = r.stolen && scratch.column(table, 10, 3);
 	eachRun(chunk, next, (_, first, to, count) => {
 		readColumn(table, 4, r.wait, to, first, count);
 		readColumn(table, 5, r.object, to, first, count);
 		readColumn(table, 6, r.waker, to, first, count);
+		if (stolen) for (let row = first, i = to; row < first + count; row++, i++) r.stolen![i] = stolen[row]! * unit;
 		let time = 0;
 		for (let row = first, i = to; row < first + count; row++, i++) {
 			r.out[i] = (time += unzigzag(gap[row]!)) * unit;
@@ -158,12 +160,12 @@ function decodeSampleStacks(r: Recording, chunk: Chunk, next: Uint32Array, combo
 
 function sumUp(r: Recording): Float64Array {
 	const n = r.out.length, blocks = Math.floor(n / STRIDE) + 1;
-	const sums = new Float64Array(blocks * CHANNELS), running = new Float64Array(CHANNELS);
+	const sums = new Float64Array(blocks * ACTIVITIES), running = new Float64Array(ACTIVITIES);
 	for (let i = 0; i < n; i++) {
-		if (i % STRIDE === 0) sums.set(running, i / STRIDE * CHANNELS);
+		if (i % STRIDE === 0) sums.set(running, i / STRIDE * ACTIVITIES);
 		addParts(r, i, running, 0);
 	}
-	if (n % STRIDE === 0) sums.set(running, n / STRIDE * CHANNELS);
+	if (n % STRIDE === 0) sums.set(running, n / STRIDE * ACTIVITIES);
 	return sums;
 }
 
@@ -224,6 +226,7 @@ function emptyRecording(info: RecordingInfo): Recording {
 		wakers: { thread: NOTHING, context: new Uint8Array(0), running: NOTHING, about: NOTHING },
 		out: new Float64Array(n), wake: new Float64Array(n), in: new Float64Array(n), wait: new Uint16Array(n),
 		object: new Uint32Array(n), waker: new Uint32Array(n), wakerStack: new Uint32Array(n),
+		stolen: sampled ? null : new Float64Array(n),
 		blockedWeight: sampled ? new Float64Array(n) : null, runqWeight: sampled ? new Float64Array(n) : null,
 		blockedPoints: sampled ? new Uint32Array(n) : null, runqPoints: sampled ? new Uint32Array(n) : null,
 		blockedCombo: new Uint32Array(n), runqCombo: new Uint32Array(n),

@@ -6,6 +6,9 @@ export const CLASS_SCHED = 3;
 /** Classes, and idle waits apart from them. */
 export const CHANNELS = 6;
 export const CHANNEL_IDLE = 5;
+/** And time that was stolen from runs: what pictures of activity show. */
+export const ACTIVITIES = 7;
+export const STOLEN = 6;
 /** Sums are kept for each so many intervals. */
 export const STRIDE = 16;
 
@@ -54,6 +57,8 @@ export interface Recording {
 	object: Uint32Array;
 	waker: Uint32Array;
 	wakerStack: Uint32Array;
+	/** In trace mode: what was stolen from the run before each interval. */
+	stolen: Float64Array | null;
 	/** Time that the parts stand for, ns; null: their lengths. */
 	blockedWeight: Float64Array | null;
 	runqWeight: Float64Array | null;
@@ -69,7 +74,7 @@ export interface Recording {
 	combos: Combos;
 	tree: ChainTree;
 	kinds: Kind[];
-	/** Lengths of all intervals before number i * STRIDE by channel, of all threads. */
+	/** Lengths of all intervals before number i * STRIDE by channel, and what was stolen before each, of all threads. */
 	sums: Float64Array;
 }
 
@@ -90,17 +95,18 @@ export function kindsOf(info: RecordingInfo): Kind[] {
 		{ name: 'preempted', class: 3, channel: 3 }];
 }
 
-/** Lengths of the parts of interval i, added to `to` at `at`, by channel. */
+/** Lengths of the parts of interval i, and of what was stolen from the run before it, added to `to` at `at`. */
 export function addParts(r: Recording, i: number, to: Float64Array, at: number): void {
 	const channel = r.kinds[r.wait[i]!]!.channel;
 	to[at + channel]! += r.wake[i]! - r.out[i]!;
 	to[at + CLASS_SCHED]! += r.in[i]! - r.wake[i]!;
+	if (r.stolen) to[at + STOLEN]! += r.stolen[i]!;
 }
 
 /** Sets `to` to the lengths of all intervals before number i, of all threads. */
 export function sumsBefore(r: Recording, i: number, to: Float64Array): void {
 	const block = Math.floor(i / STRIDE);
-	for (let c = 0; c < CHANNELS; c++) to[c] = r.sums[block * CHANNELS + c]!;
+	for (let c = 0; c < ACTIVITIES; c++) to[c] = r.sums[block * ACTIVITIES + c]!;
 	for (let k = block * STRIDE; k < i; k++) addParts(r, k, to, 0);
 }
 

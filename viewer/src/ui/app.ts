@@ -54,7 +54,7 @@ export interface ViewInstance {
 	destroy?(): void;
 }
 
-export const CLASS_NAMES = ['cpu', 'io', 'lock', 'sched', 'other', 'idle'] as const;
-export const CLASS_TITLES = ['running', 'waiting for I/O', 'waiting for a lock', 'waiting for a CPU', 'blocked otherwise', 'waiting for work'] as const;
-/** The number of the color of idle waits. */
-export const IDLE = 5;
+export const CLASS_NAMES = ['cpu', 'io', 'lock', 'sched', 'other', 'idle', 'stolen'] as const;
+export const CLASS_TITLES = ['running', 'waiting for I/O', 'waiting for a lock', 'waiting for a CPU', 'blocked otherwise', 'waiting for work', 'stolen from runs'] as const;
+/** The numbers of the colors of idle waits, and of what a hypervisor or interrupts took from runs. */
+export const IDLE = 5, STOLEN = 6;

@@ -7,9 +7,9 @@ import { latest } from '../engine/client.js';
 import { clockText } from './time.js';
 
 /** In pixels of the page, and of the picture of the bars. */
-const HEIGHT = 46, TALL = 92, CHANNELS = 6;
+const HEIGHT = 46, TALL = 92, CHANNELS = 7;
 /** From the bottom: running, then what is waited for. */
-const ORDER = [0, 3, 2, 1, 4, 5];
+const ORDER = [0, 6, 3, 2, 1, 4, 5];
 
 export interface Overview { element: HTMLElement; update(): void }
 
@@ -44,7 +44,7 @@ export function makeOverview(app: App): Overview {
 	const bars = document.createElement('canvas');
 	let barsOf = '';
 	const paintBins = (values: Float32Array, n: number): void => {
-		const visible = ORDER.filter((c) => c === 5 ? app.selection.idle : app.selection.classes >> c & 1);
+		const visible = ORDER.filter((c) => c === 5 ? app.selection.idle : app.selection.classes >> c % 6 & 1);
 		const colors = visible.map((c) => pixelOf(app.color(c))), key = `${number} ${visible.join()} ${colors.join()}`;
 		if (key === barsOf) return;
 		barsOf = key;

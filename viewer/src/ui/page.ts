@@ -234,6 +234,9 @@ class Page implements App {
 			type: 'button', 'data-control': 'idle', 'aria-pressed': String(selection.idle), title: 'Waits for work',
 			onclick: () => this.select({ idle: !selection.idle }),
 		}, h('span', { class: 'swatch swatch-idle' }), 'idle');
+		const stolen = recording.mode === 'trace' && recording.threads.some((thread) => thread.stolen) && h('span', {
+			class: 'muted', title: 'Time of runs that a hypervisor or interrupts took: with cpu',
+		}, h('span', { class: 'swatch swatch-stolen' }), 'stolen');
 		const others = recording.threads.some(isOther) && h('button', {
 			type: 'button', 'data-control': 'others', 'aria-pressed': String(selection.others),
 			title: 'Threads that were recorded only because they woke those that were asked for, or were woken by them: in all views',
@@ -242,7 +245,7 @@ class Page implements App {
 		const threads = selection.threads, { idle: isIdle, others: hasOthers } = selection;
 		const parts: (Node | string | null | false)[] = [
 			h('span', { class: 'range' }, `${clockText(selection.from, span)} to ${clockText(selection.until, span)} (${timeText(span)})`),
-			h('span', { class: 'classes', role: 'group', 'aria-label': 'Classes' }, ...classes, idle), others,
+			h('span', { class: 'classes', role: 'group', 'aria-label': 'Classes' }, ...classes, idle, stolen), others,
 			threads && h('span', {}, `${threads.size} of ${recording.threads.filter((thread) => thread.recorded && (selection.others || !isOther(thread))).length} threads`),
 			(span < whole.until || threads || selection.classes !== 31) && h('button', {
 				type: 'button', 'data-control': 'all', onclick: () => this.select({ ...whole, idle: isIdle, others: hasOthers }),

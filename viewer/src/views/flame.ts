@@ -312,7 +312,7 @@ class FlameView implements ViewInstance {
 
 	private describe(node: number): (Node | string)[] {
 		const flame = this.flame!, label = flame.labels[flame.label[node]!]!, place = flame.places[flame.label[node]!]!;
-		const parts = CLASS_TITLES.flatMap((title, c) => {
+		const parts = CLASS_TITLES.slice(0, CHANNELS).flatMap((title, c) => {
 			const ns = flame.channels[node * CHANNELS + c]!;
 			return ns ? [`${title} ${this.app.time(ns)}`] : [];
 		});

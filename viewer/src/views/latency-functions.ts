@@ -14,6 +14,7 @@ export interface SlowCalls {
 	readonly disk_ns: number;
 	readonly network_ns: number;
 	readonly other_ns: number;
+	readonly stolen_ns: number;
 	readonly uncertain_ns?: number;
 	readonly holders?: readonly { readonly thread: number; readonly comm: string; readonly function: string | null; readonly ns: number }[];
 	readonly waits?: readonly { readonly kind: string; readonly cause: string; readonly for: number | null; readonly function: string | null; readonly ns: number }[];

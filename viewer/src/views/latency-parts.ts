@@ -14,6 +14,7 @@ export const SPLIT: readonly { readonly key: string; readonly name: string; read
 	{ key: 'disk_ns', name: 'disk', className: 'split-disk' },
 	{ key: 'network_ns', name: 'network', className: 'split-network' },
 	{ key: 'other_ns', name: 'other', className: 'split-other' },
+	{ key: 'stolen_ns', name: 'stolen', className: 'split-stolen' },
 ];
 
 /** Quantiles on a logarithmic axis: a line from the median to the longest call. Unknown ones are at `unknown`. */

@@ -18,7 +18,7 @@ export function isWholeTime(range: LatencyRange, duration_ns: number): boolean {
 export const SIGNED_SLOW = [2];
 
 const SHARES = [0.5, 0.9, 0.99, 0.999, 0.9999];
-const PARTS = ['cpu_ns', 'runqueue_ns', 'lock_ns', 'disk_ns', 'network_ns', 'other_ns'] as const;
+const PARTS = ['cpu_ns', 'runqueue_ns', 'lock_ns', 'disk_ns', 'network_ns', 'other_ns', 'stolen_ns'] as const;
 const BUCKETS = 1921;
 const CALLS_SHORT = 0;
 

@@ -1,7 +1,8 @@
 // What was recorded and lost, the verdicts, and the rows that matter; each leads to its view.
 import { isOther, threadLabel, type RecordingInfo, type ThreadInfo } from '../data/index.js';
-import { CLASS_NAMES, CLASS_TITLES, type App, type View, type ViewInstance } from '../ui/app.js';
+import { CLASS_TITLES, STOLEN, type App, type View, type ViewInstance } from '../ui/app.js';
 import { h } from '../ui/dom.js';
+import { themeValue } from '../ui/theme.js';
 import { countText, DIFFERS, lockNames, markedTime, nsText, pairs, percentText, plainTable } from './summary-parts.js';
 import { verdictWaitsPart } from './waits-parts.js';
 import type { WaitsDocument } from './waits-graph.js';
@@ -10,6 +11,8 @@ import { topRows, type TopFlame, type TopRow } from './summary-top.js';
 const TOP = 10;
 /** The label of diagnostics about names of functions. */
 const SYMBOLS = 'symbols';
+/** The row of times between switches that were not seen, after those of colors. */
+const NOT_SEEN = 7;
 const titles: Readonly<Record<string, string>> = {
 	waits: 'Who waits for whom', path: 'What the command waited for', causal: 'What a change would gain', latency: 'Slow calls and requests',
 };
@@ -173,13 +176,17 @@ function symbolsPart(recording: RecordingInfo): HTMLElement | string {
 
 /** Exact times of all threads by class. */
 function timesPart(app: App, recording: RecordingInfo): HTMLElement {
-	const sums = [0, 0, 0, 0, 0];
-	for (const thread of shownThreads(app, recording)) thread.ns.forEach((ns, c) => sums[c]! += ns);
+	const sums = [0, 0, 0, 0, 0, 0, 0, 0], shown = shownThreads(app, recording);
+	for (const thread of shown) {
+		thread.ns.forEach((ns, c) => sums[c]! += ns);
+		sums[STOLEN]! += thread.stolen ?? 0;
+		sums[NOT_SEEN]! += thread.not_seen ?? 0;
+	}
 	const all = Math.max(1, sums.reduce((a, b) => a + b, 0));
 	const rows = sums.map((ns, c) => ({ ns, c })).filter(({ ns }) => ns > 0).map(({ ns, c }) => {
 		const square = h('span', { class: 'key' });
-		square.style.background = app.color(c);
-		return [h('span', {}, square, CLASS_TITLES[c] ?? CLASS_NAMES[c] ?? ''), markedTime(nsText(ns), recording.differs?.includes(c) ?? false), percentText(ns / all), bar(ns / all, app.color(c))];
+		square.style.background = c === NOT_SEEN ? 'none' : app.color(c);
+		return [h('span', {}, square, CLASS_TITLES[c] ?? 'not seen'), markedTime(nsText(ns), recording.differs?.includes(c) ?? false), percentText(ns / all), bar(ns / all, c === NOT_SEEN ? themeValue('--line') : app.color(c))];
 	});
 	return h('section', { 'aria-label': 'Time of all threads' }, h('h2', {}, 'Time of all threads'),
 		plainTable('Exact times of all threads by class, waits for work included', ['', 'time#', 'share#', ''], rows),

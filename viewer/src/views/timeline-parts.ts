@@ -30,9 +30,13 @@ export function causeText(app: App, cause: Cause): string {
 
 const channelName = (channel: number): string => CLASS_NAMES[channel] ?? 'other';
 
+function stolenText(app: App, piece: Piece): (Node | string)[] {
+	return piece.stolen >= 0.5 ? [', of it ', h('span', { class: 'swatch swatch-stolen' }), `${app.time(piece.stolen)} stolen by a hypervisor or interrupts`] : [];
+}
+
 function heading(app: App, piece: Piece): (Node | string)[] {
 	return [piece.channel >= 0 ? h('span', { class: `swatch swatch-${channelName(piece.channel)}` }) : '', h('b', {}, piece.text),
-		` ${app.time(piece.until - piece.from)}`];
+		` ${app.time(piece.until - piece.from)}`, ...stolenText(app, piece)];
 }
 
 export function pieceTip(app: App, piece: Piece, cause: Cause | null): (Node | string)[] {

@@ -3,7 +3,7 @@ import { latest } from '../engine/client.js';
 import { threadLabel } from '../data/index.js';
 import type { Row } from '../engine/bins.js';
 import type { Arrow, Cause, Piece } from '../engine/follow.js';
-import { CLASS_TITLES, type App, type View, type ViewInstance } from '../ui/app.js';
+import { CLASS_TITLES, STOLEN, type App, type View, type ViewInstance } from '../ui/app.js';
 import { cutText, surface, type Surface } from '../ui/canvas.js';
 import { h } from '../ui/dom.js';
 import { clockText, labelPlace, ticks } from '../ui/time.js';
@@ -13,9 +13,9 @@ import { sortableTable } from './sortable-table.js';
 import { markedTime } from './summary-parts.js';
 import { causePanel, pieceTip } from './timeline-parts.js';
 
-const ROW = 20, BAR = 17, HEAD = 22, CHANNELS = 6, MOST_ARROWS = 200;
+const ROW = 20, BAR = 17, HEAD = 22, CHANNELS = 7, MOST_ARROWS = 200;
 /** From the bottom of a row. */
-const ORDER = [0, 3, 2, 1, 4, 5];
+const ORDER = [0, 6, 3, 2, 1, 4, 5];
 
 interface ThreadRow { thread: number; label: string; activity: number; isFirst: boolean; process: string; ns: Float64Array }
 
@@ -98,7 +98,7 @@ class TimelineView implements ViewInstance {
 		const times = await this.app.engine.threadTimes(selection.recording, {
 			from: selection.from, until: selection.until, threads: selection.threads && [...selection.threads], classes: 31, idle: true, others: selection.others,
 		});
-		const wanted = this.filter.toLowerCase(), activity = (ns: Float64Array): number => ns[0]! + ns[1]! + ns[2]! + ns[3]! + ns[4]!;
+		const wanted = this.filter.toLowerCase(), activity = (ns: Float64Array): number => ns[0]! + ns[1]! + ns[2]! + ns[3]! + ns[4]! + ns[STOLEN]!;
 		const byProcess = new Map<number, number>();
 		/* Threads that were there. */
 		const shown = times.filter(({ thread, ns }) => selection.threads ? selection.threads.has(thread) : ns.some((length) => length > 0)).map(({ thread, ns }) => {
@@ -157,8 +157,8 @@ class TimelineView implements ViewInstance {
 	}
 
 	private paint(s: Surface): void {
-		const context = s.context, colors = [0, 1, 2, 3, 4, 5].map((c) => this.app.color(c)), { selection } = this.app;
-		const shown = [0, 1, 2, 3, 4, 5].map((c) => c === 5 || (selection.classes >> c & 1) === 1);
+		const context = s.context, colors = [0, 1, 2, 3, 4, 5, STOLEN].map((c) => this.app.color(c)), { selection } = this.app;
+		const shown = [0, 1, 2, 3, 4, 5, 0].map((c) => c === 5 || (selection.classes >> c & 1) === 1);
 		const pixels = colors.map((color, c) => shown[c] ? pixelOf(color, c === 5 && !selection.idle ? 0.45 : 1) : 0);
 		const text = themeValue('--text'), muted = themeValue('--muted'), line = themeValue('--line-soft');
 		context.setTransform(s.scale, 0, 0, s.scale, 0, 0);
@@ -260,14 +260,22 @@ class TimelineView implements ViewInstance {
 			context.fillStyle = channel === 5 ? themeValue('--text') : themeValue('--on-box');
 			context.fillText(label, x + 3, y + ROW / 2);
 		};
+		/* From the bottom, as bins have it. */
+		const run = (from: number, until: number, i: number, whole: number): void => {
+			const stolen = items.stolen[i]!, tall = Math.max(1, (ROW - 4) * stolen / whole), x = Math.max(this.labelWidth, this.xOf(from));
+			box(from, until, 0, items.run[i]!);
+			if (!stolen || until <= from || !shown[STOLEN]) return;
+			context.fillStyle = colors[STOLEN]!;
+			context.fillRect(x, y + ROW - 2 - tall, Math.max(0.6, this.xOf(until) - x - 0.6), tall);
+		};
 		let time = begin;
 		items.number.forEach((_, i) => {
-			box(time, Math.min(items.out[i]!, end), 0, items.run[i]!);
+			run(time, Math.min(items.out[i]!, end), i, items.out[i]! - (i ? items.in[i - 1]! : info.created * recording.unit_ns));
 			box(items.out[i]!, items.wake[i]!, items.channel[i]!, items.text[i]!);
 			box(items.wake[i]!, items.in[i]!, 3, items.text[i] ? 'run queue' : '');
 			time = Math.max(time, items.in[i]!);
 		});
-		box(time, end, 0, items.run.at(-1)!);
+		run(time, end, items.number.length, info.ended * recording.unit_ns - (items.in.at(-1) ?? info.created * recording.unit_ns));
 	}
 
 	private yOf(thread: number): number {
@@ -343,7 +351,7 @@ class TimelineView implements ViewInstance {
 	}
 
 	private fillTable(): void {
-		const rows = this.threads.map((row) => ({ values: [row.label, row.process, ...row.ns], cells: [h('button', { type: 'button', title: 'Only this thread, or all again', onclick: () => this.onlyThreads([row.thread]) }, row.label), row.process, ...[0, 1, 2, 3, 4, 5].map((c) => markedTime(this.app.time(row.ns[c]!), this.differs(row.thread, c)))] }));
+		const rows = this.threads.map((row) => ({ values: [row.label, row.process, ...row.ns], cells: [h('button', { type: 'button', title: 'Only this thread, or all again', onclick: () => this.onlyThreads([row.thread]) }, row.label), row.process, ...[0, 1, 2, 3, 4, 5, STOLEN].map((c) => markedTime(this.app.time(row.ns[c]!), this.differs(row.thread, c)))] }));
 		this.tables.replaceChildren(h('summary', {}, 'As a table'), 
 			sortableTable('Threads and what they did in the selected time', ['thread', 'process', ...CLASS_TITLES.map((title) => `${title}#`)], rows));
 	}
