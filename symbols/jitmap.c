@@ -2,83 +2,15 @@
 #include "symbols/jitmap.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "symbols/elf/elf_file.h"
+#include "symbols/symbol_files.h"
 
 #define MAX_MAP_SIZE (512 << 20)
-
-/* The pid of @pid in its innermost pid namespace: the one that it puts into file names. */
-static uint32_t innermost_pid(uint32_t pid)
-{
-	_cleanup_fclose_ FILE *status = NULL;
-	char line[256];
-	uint32_t inside = pid;
-
-	snprintf(line, sizeof(line), "/proc/%" PRIu32 "/status", pid);
-	status = fopen(line, "re");
-	while (status && fgets(line, sizeof(line), status)) {
-		const char *last = strrchr(line, '\t');
-
-		if (!strncmp(line, "NSpid:", 6) && last)
-			inside = (uint32_t)strtoul(last, NULL, 10);
-	}
-	return inside;
-}
-
-/* The uid of the process that has @pid now, or our own if there is none. */
-static uid_t process_uid(uint32_t pid)
-{
-	char path[64];
-	struct stat stats;
-
-	snprintf(path, sizeof(path), "/proc/%" PRIu32, pid);
-	return stat(path, &stats) ? geteuid() : stats.st_uid;
-}
-
-static int open_map(const char *root, uint32_t pid, uid_t owner)
-{
-	_cleanup_close_ int fd = -1;
-	struct stat stats;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/tmp/perf-%" PRIu32 ".map", pid);
-	fd = file__open_no_link(root, path);
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &stats))
-		return -errno;
-	if (stats.st_uid && stats.st_uid != owner)
-		return -EPERM;
-	return TAKE_FD(fd);
-}
-
-static int find_map(const char *root, uint32_t pid, uid_t owner)
-{
-	uint32_t inside = innermost_pid(pid);
-	char own_root[64];
-	const struct {
-		const char *root;
-		uint32_t pid;
-	} places[] = {{root, inside}, {root, pid}, {own_root, inside}, {NULL, pid}};
-	int err = -ENOENT;
-
-	snprintf(own_root, sizeof(own_root), "/proc/%" PRIu32 "/root", pid);
-	for (size_t i = root ? 0 : 2; i < ARRAY_SIZE(places); i++) {
-		int fd = open_map(places[i].root, places[i].pid, owner);
-
-		if (fd >= 0)
-			return fd;
-		if (fd == -EPERM || fd == -ELOOP)
-			err = fd;
-	}
-	return err;
-}
 
 /* "START SIZE NAME"; the name may contain spaces. */
 static bool parse_entry(char *line, struct jitmap_entry *entry)
@@ -135,15 +67,11 @@ static int jitmap_flatten(struct jitmap *jitmap)
 	return err;
 }
 
-int jitmap__read(struct jitmap *jitmap, const char *root, uint32_t pid, int64_t owner)
+int jitmap__read_fd(struct jitmap *jitmap, int fd)
 {
-	_cleanup_close_ int fd = find_map(root, pid, owner < 0 ? process_uid(pid) : (uid_t)owner);
 	size_t size;
-	int err;
+	int err = file__read(fd, MAX_MAP_SIZE, &jitmap->text, &size);
 
-	if (fd < 0)
-		return fd;
-	err = file__read(fd, MAX_MAP_SIZE, &jitmap->text, &size);
 	if (!err)
 		err = jitmap_parse(jitmap);
 	if (!err)
@@ -151,6 +79,16 @@ int jitmap__read(struct jitmap *jitmap, const char *root, uint32_t pid, int64_t 
 	if (err)
 		jitmap__free(jitmap);
 	return err;
+}
+
+int jitmap__read(struct jitmap *jitmap, const char *root, uint32_t pid, int64_t owner)
+{
+	const struct symbol_source source = {
+		.kind = SYMBOL_SOURCE_JIT, .root = root, .pid = pid, .owner = owner};
+	const struct symbol_file_request request = {.kind = SYMBOL_FILE_JIT_MAP};
+	_cleanup_close_ int fd = symbol_file__open(&source, "", &request);
+
+	return fd < 0 ? fd : jitmap__read_fd(jitmap, fd);
 }
 
 const char *jitmap__find(const struct jitmap *jitmap, uint64_t address)

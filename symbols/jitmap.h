@@ -35,4 +35,7 @@ int jitmap__read(struct jitmap *jitmap, const char *root, uint32_t pid, int64_t 
 /* The name of the function at @address, or NULL. Valid until jitmap__free(). */
 const char *jitmap__find(const struct jitmap *jitmap, uint64_t address);
 
+/* The same of the map that is open at @fd. 0 or -errno. */
+int jitmap__read_fd(struct jitmap *jitmap, int fd);
+
 void jitmap__free(struct jitmap *jitmap);

@@ -54,29 +54,63 @@ static bool has_build_id(const struct symbol_source *source)
 	return source->build_id && *source->build_id;
 }
 
+/* Opens files in this process, as symbol_file_open_fn. */
+static int open_here(void *arg, const struct symbol_source *source,
+		     const struct symbol_file_request *request)
+{
+	struct object_context *context = arg;
+
+	if (request->kind == SYMBOL_FILE_FETCH_DEBUG)
+		return debuginfod__fetch(&context->debuginfod, DEBUGINFOD_DEBUG_FILE,
+					 request->name);
+	if (request->kind == SYMBOL_FILE_FETCH_PROGRAM)
+		return debuginfod__fetch(&context->debuginfod, DEBUGINFOD_PROGRAM, request->name);
+	return symbol_file__open(source, context->options.debug_root, request);
+}
+
+int object_context__open(struct object_context *context, const struct symbol_source *source,
+			 const struct symbol_file_request *request)
+{
+	const struct symbolizer_options *options = &context->options;
+
+	return options->open_file ? options->open_file(options->open_context, source, request)
+				  : open_here(context, source, request);
+}
+
+static int open_any(void *context, const struct symbol_source *source,
+		    const struct symbol_file_request *request)
+{
+	return object_context__open(context, source, request);
+}
+
 /*
  * The places to look for the program, best first. In dwell's own mount namespace, the path may
  * be another file than in the process's, so a build id is required there.
  */
-static int open_place(const struct symbol_source *source, int place, struct elf_file **out)
-{
-	/* "[heap]", "memfd:..." and the like are not paths. */
-	bool has_path = source->path && source->path[0] == '/';
+static const struct symbol_file_request places[] = {
+	{.kind = SYMBOL_FILE_MAPPED},
+	{.kind = SYMBOL_FILE_PROGRAM},
+	{.kind = SYMBOL_FILE_PROGRAM, .outside = true},
+};
 
-	switch (place) {
-	case 0:
-		return source->fd < 0
-			       ? -ENOENT
-			       : elf_file__share(source->fd, source->path ? source->path : "", out);
-	case 1:
-		return has_path ? elf_file__open(source->root, source->path, out) : -ENOENT;
-	case 2:
-		if (!has_path || !source->root || !has_build_id(source))
-			return -ENOENT;
-		return elf_file__open(NULL, source->path, out);
-	default:
+static int open_place(struct object_context *context, const struct symbol_source *source,
+		      const struct symbol_file_request *place, struct elf_file **out)
+{
+	const char *path = source->path ? source->path : "";
+	_cleanup_close_ int fd = -1;
+	int err;
+
+	if (place->kind == SYMBOL_FILE_MAPPED ? source->fd < 0 : path[0] != '/')
 		return -ENOENT;
-	}
+	if (place->outside && (!source->root || !has_build_id(source)))
+		return -ENOENT;
+	fd = object_context__open(context, source, place);
+	if (fd < 0)
+		return fd;
+	err = elf_file__adopt(fd, path, out);
+	if (!err)
+		TAKE_FD(fd);
+	return err;
 }
 
 /* Opens the program with the right build id, or sets the diagnostic. */
@@ -87,9 +121,9 @@ static void object_find_program(struct object *object, struct object_context *co
 	bool replaced = false;
 	int worst = -ENOENT;
 
-	for (int place = 0; place < 3 && !object->program; place++) {
+	for (size_t i = 0; i < ARRAY_SIZE(places) && !object->program; i++) {
 		_cleanup_elf_file_ struct elf_file *file = NULL;
-		int err = open_place(source, place, &file);
+		int err = open_place(context, source, &places[i], &file);
 
 		if (err && err != -ENOENT)
 			worst = err;
@@ -278,10 +312,10 @@ static int object_read(struct object *object, struct object_context *context,
 		       const struct symbol_source *source)
 {
 	struct debug_search search = {
+		.source = source,
 		.debug_root = context->options.debug_root,
-		.root = source->root,
-		.path = source->path ? source->path : "",
-		.debuginfod = &context->debuginfod,
+		.open = open_any,
+		.context = context,
 	};
 	struct elf_symbols_found found = {};
 	int err;

@@ -10,6 +10,7 @@
 #include "symbols/dwarf/dwarf_info.h"
 #include "symbols/elf/elf_file.h"
 #include "symbols/strings.h"
+#include "symbols/symbol_files.h"
 #include "symbols/symbols.h"
 #include "symbols/symtab.h"
 
@@ -21,6 +22,10 @@ struct object_context {
 	struct debuginfod debuginfod;
 	bool local; /* do not use debuginfod, and do not suggest it */
 };
+
+/* Opens a file of @source, as its options say. A descriptor, the caller's, or -errno. */
+int object_context__open(struct object_context *context, const struct symbol_source *source,
+			 const struct symbol_file_request *request);
 
 /*
  * Opens @source (ELF or vdso). When its file cannot be opened, the result has no names and a

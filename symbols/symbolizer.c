@@ -229,8 +229,11 @@ static void open_kernel(struct symbolizer *symbolizer, struct known_source *know
 
 static void open_jit(struct symbolizer *symbolizer, struct known_source *known)
 {
+	const struct symbol_file_request request = {.kind = SYMBOL_FILE_JIT_MAP};
 	uint32_t pid = known->source.pid;
-	int err = jitmap__read(&known->jitmap, known->source.root, pid, known->source.owner);
+	_cleanup_close_ int fd =
+		object_context__open(&symbolizer->context, &known->source, &request);
+	int err = fd < 0 ? fd : jitmap__read_fd(&known->jitmap, fd);
 
 	if (err == -ENOENT)
 		set_diagnostic(

@@ -43,6 +43,12 @@ struct symbol_frame {
 };
 
 struct symbolizer;
+struct symbol_file_request;
+
+/* Opens a file of @source for reading (symbols/symbol_files.h). A descriptor, the caller's, or
+ * -errno. */
+typedef int (*symbol_file_open_fn)(void *context, const struct symbol_source *source,
+				   const struct symbol_file_request *request);
 
 struct symbolizer_options {
 	bool lines;		/* read DWARF for source lines and inlined functions */
@@ -58,6 +64,10 @@ struct symbolizer_options {
 	 */
 	int (*kernel_name)(void *context, uint64_t address, char *name, size_t size);
 	void *context; /* of kernel_name */
+
+	/* Opens all files; NULL: the symbolizer does so itself. */
+	symbol_file_open_fn open_file;
+	void *open_context;
 };
 
 /* Strings of @options are copied. 0 or -ENOMEM. */

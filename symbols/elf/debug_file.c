@@ -7,49 +7,62 @@
 #include <string.h>
 #include <zlib.h>
 
-/* Opens @path if its build id is @build_id, which is not "". */
-static int open_identified(const char *root, const char *path, const char *build_id,
+/* Opens what @request names, with its path for messages and relative names. 0 or -ENOENT. */
+static int open_file(const struct debug_search *search, const struct symbol_file_request *request,
+		     struct elf_file **out)
+{
+	_cleanup_close_ int fd = -1;
+	char path[PATH_MAX] = "";
+
+	if (!request->outside && !search->source->root)
+		return -ENOENT;
+	if (request->kind < SYMBOL_FILE_FETCH_DEBUG &&
+	    symbol_file__path(search->source, search->debug_root, request, path, sizeof(path)))
+		return -ENOENT;
+	fd = search->open(search->context, search->source, request);
+	if (fd < 0 || elf_file__adopt(fd, path, out))
+		return -ENOENT;
+	TAKE_FD(fd);
+	return 0;
+}
+
+/* The same, if its build id is @build_id, which is not "". */
+static int open_identified(const struct debug_search *search,
+			   const struct symbol_file_request *request, const char *build_id,
 			   struct elf_file **out)
 {
 	_cleanup_elf_file_ struct elf_file *file = NULL;
 
-	if (elf_file__open(root, path, &file) || strcmp(file->build_id, build_id) != 0)
+	if (open_file(search, request, &file) || strcmp(file->build_id, build_id) != 0)
 		return -ENOENT;
 	*out = TAKE_PTR(file);
 	return 0;
 }
 
-/* DEBUG_ROOT/.build-id/xx/yyyySUFFIX, in the process's mount namespace, then in dwell's. */
-static int find_by_build_id(const struct debug_search *search, const char *build_id,
-			    const char *suffix, struct elf_file **out)
+/* In the process's mount namespace, then in dwell's. */
+static int find_identified(const struct debug_search *search, enum symbol_file_kind kind,
+			   const char *name, const char *build_id, struct elf_file **out)
 {
-	char path[PATH_MAX];
+	struct symbol_file_request request = {.kind = kind, .name = name};
+	int err = open_identified(search, &request, build_id, out);
 
-	if (strlen(build_id) < 3 ||
-	    snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s%s", search->debug_root, build_id,
-		     build_id + 2, suffix) >= (int)sizeof(path))
-		return -ENOENT;
-	if (search->root && !open_identified(search->root, path, build_id, out))
-		return 0;
-	return open_identified(NULL, path, build_id, out);
+	request.outside = true;
+	return err ? open_identified(search, &request, build_id, out) : 0;
 }
 
-static int find_on_servers(const struct debug_search *search, enum debuginfod_file kind,
+static int find_by_build_id(const struct debug_search *search, enum symbol_file_kind kind,
+			    const char *build_id, struct elf_file **out)
+{
+	return find_identified(search, kind, build_id, build_id, out);
+}
+
+static int find_on_servers(const struct debug_search *search, enum symbol_file_kind kind,
 			   const char *build_id, struct elf_file **out)
 {
-	_cleanup_elf_file_ struct elf_file *file = NULL;
-	_cleanup_close_ int fd = -1;
+	const struct symbol_file_request request = {
+		.kind = kind, .outside = true, .name = build_id};
 
-	if (!search->debuginfod || !*build_id)
-		return -ENOENT;
-	fd = debuginfod__fetch(search->debuginfod, kind, build_id);
-	if (fd < 0 || elf_file__adopt(fd, "", &file))
-		return -ENOENT;
-	TAKE_FD(fd);
-	if (strcmp(file->build_id, build_id) != 0)
-		return -ENOENT;
-	*out = TAKE_PTR(file);
-	return 0;
+	return *build_id ? open_identified(search, &request, build_id, out) : -ENOENT;
 }
 
 static uint32_t file_crc(int fd)
@@ -67,12 +80,12 @@ static uint32_t file_crc(int fd)
 }
 
 /* If both files have build ids, they must be equal; else the CRC must be right. */
-static int open_linked(const char *root, const char *path, const struct elf_file *program,
-		       uint32_t crc, struct elf_file **out)
+static int open_linked(const struct debug_search *search, const struct symbol_file_request *request,
+		       const struct elf_file *program, uint32_t crc, struct elf_file **out)
 {
 	_cleanup_elf_file_ struct elf_file *file = NULL;
 
-	if (elf_file__open(root, path, &file))
+	if (open_file(search, request, &file))
 		return -ENOENT;
 	if (program->build_id[0] && file->build_id[0]) {
 		if (strcmp(program->build_id, file->build_id) != 0)
@@ -84,58 +97,45 @@ static int open_linked(const char *root, const char *path, const struct elf_file
 	return 0;
 }
 
-/* DIRECTORY/link, DIRECTORY/.debug/link, DEBUG_ROOT/DIRECTORY/link, under @root. */
-static int find_by_link_under(const struct debug_search *search, const char *root,
-			      const struct elf_file *program, const char *link, uint32_t crc,
-			      struct elf_file **out)
+static int find_by_link(const struct debug_search *search, const struct elf_file *program,
+			struct elf_file **out)
 {
-	int directory = (int)(strrchr(search->path, '/') - search->path);
-	const struct {
-		const char *before;
-		const char *between;
-	} places[] = {{"", "/"}, {"", "/.debug/"}, {search->debug_root, "/"}};
-	char path[PATH_MAX];
+	static const enum symbol_file_kind kinds[] = {
+		SYMBOL_FILE_LINK_BESIDE, SYMBOL_FILE_LINK_BELOW, SYMBOL_FILE_LINK_DEBUG};
+	GElf_Word crc = 0;
+	const char *link = dwelf_elf_gnu_debuglink(program->elf, &crc);
 
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		if (snprintf(path, sizeof(path), "%s%.*s%s%s", places[i].before, directory,
-			     search->path, places[i].between, link) >= (int)sizeof(path))
-			continue;
-		/* Not the program itself, if its link has its own name. */
-		if (strcmp(path, search->path) != 0 && !open_linked(root, path, program, crc, out))
+	if (!link)
+		return -ENOENT;
+	for (size_t i = 0; i < 2 * ARRAY_SIZE(kinds); i++) {
+		const struct symbol_file_request request = {
+			.kind = kinds[i % ARRAY_SIZE(kinds)],
+			.outside = i >= ARRAY_SIZE(kinds),
+			.name = link,
+		};
+
+		if (!open_linked(search, &request, program, crc, out))
 			return 0;
 	}
 	return -ENOENT;
 }
 
-static int find_by_link(const struct debug_search *search, const struct elf_file *program,
-			struct elf_file **out)
-{
-	GElf_Word crc = 0;
-	const char *link = dwelf_elf_gnu_debuglink(program->elf, &crc);
-
-	if (!link || !*link || strchr(link, '/') || !strchr(search->path, '/'))
-		return -ENOENT;
-	if (search->root && !find_by_link_under(search, search->root, program, link, crc, out))
-		return 0;
-	return find_by_link_under(search, NULL, program, link, crc, out);
-}
-
 int debug_file__find(const struct debug_search *search, const struct elf_file *program,
 		     const char *build_id, struct elf_file **out)
 {
-	if (!find_by_build_id(search, build_id, ".debug", out))
+	if (!find_by_build_id(search, SYMBOL_FILE_DEBUG_ID, build_id, out))
 		return 0;
 	if (program && !find_by_link(search, program, out))
 		return 0;
-	return find_on_servers(search, DEBUGINFOD_DEBUG_FILE, build_id, out);
+	return find_on_servers(search, SYMBOL_FILE_FETCH_DEBUG, build_id, out);
 }
 
 int debug_file__program(const struct debug_search *search, const char *build_id,
 			struct elf_file **out)
 {
-	if (!find_by_build_id(search, build_id, "", out))
+	if (!find_by_build_id(search, SYMBOL_FILE_PROGRAM_ID, build_id, out))
 		return 0;
-	return find_on_servers(search, DEBUGINFOD_PROGRAM, build_id, out);
+	return find_on_servers(search, SYMBOL_FILE_FETCH_PROGRAM, build_id, out);
 }
 
 /* @name is absolute or relative to the directory of the file that holds the link. */
@@ -153,9 +153,7 @@ static int find_alternate_by_name(const struct debug_search *search, const struc
 			     name);
 	if (n >= (int)sizeof(path))
 		return -ENOENT;
-	if (search->root && !open_identified(search->root, path, build_id, out))
-		return 0;
-	return open_identified(NULL, path, build_id, out);
+	return find_identified(search, SYMBOL_FILE_ALTERNATE, path, build_id, out);
 }
 
 int debug_file__alternate(const struct debug_search *search, const struct elf_file *file,
@@ -169,9 +167,9 @@ int debug_file__alternate(const struct debug_search *search, const struct elf_fi
 	if (n <= 0)
 		return -ENOENT;
 	build_id__hex(bytes, (size_t)n, build_id);
-	if (!find_by_build_id(search, build_id, ".debug", out))
+	if (!find_by_build_id(search, SYMBOL_FILE_DEBUG_ID, build_id, out))
 		return 0;
 	if (!find_alternate_by_name(search, file, name, build_id, out))
 		return 0;
-	return find_on_servers(search, DEBUGINFOD_DEBUG_FILE, build_id, out);
+	return find_on_servers(search, SYMBOL_FILE_FETCH_DEBUG, build_id, out);
 }

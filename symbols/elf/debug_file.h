@@ -6,14 +6,14 @@
 
 #include <elfutils/libdw.h>
 
-#include "symbols/elf/debuginfod.h"
 #include "symbols/elf/elf_file.h"
+#include "symbols/symbol_files.h"
 
 struct debug_search {
-	const char *debug_root; /* such as /usr/lib/debug */
-	const char *root;	/* root directory of the process's mount namespace, or NULL */
-	const char *path;	/* of the program, in that namespace */
-	struct debuginfod *debuginfod;
+	const struct symbol_source *source; /* of the program */
+	const char *debug_root;		    /* such as /usr/lib/debug */
+	symbol_file_open_fn open;
+	void *context; /* of open */
 };
 
 /*

@@ -75,7 +75,7 @@ static int open_with(const char *root, const char *path, int flags)
 	return TAKE_FD(fd);
 }
 
-static int file_open(const char *root, const char *path)
+int file__open(const char *root, const char *path)
 {
 	return open_with(root, path, OPEN_FLAGS);
 }
@@ -213,7 +213,7 @@ int elf_file__share(int fd, const char *path, struct elf_file **out)
 
 	/* Not a duplicate, which shares the file position and may not be readable (O_PATH). */
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	own = file_open(NULL, link);
+	own = file__open(NULL, link);
 	if (own < 0)
 		own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (own < 0)
@@ -225,38 +225,21 @@ int elf_file__share(int fd, const char *path, struct elf_file **out)
 	return 0;
 }
 
-int elf_file__open(const char *root, const char *path, struct elf_file **out)
+/*
+ * The size of the vdso, which the kernel made: its section headers are at its end. (A process in a
+ * sandbox has no /proc to ask.)
+ */
+static size_t vdso_size(const Elf64_Ehdr *header)
 {
-	_cleanup_close_ int fd = file_open(root, path);
-	int err;
-
-	if (fd < 0)
-		return fd;
-	err = elf_file__adopt(fd, path, out);
-	if (err)
-		return err;
-	TAKE_FD(fd);
-	return 0;
-}
-
-/* The size of the mapping that starts at @start, 0 if unknown. */
-static size_t mapping_size(uint64_t start)
-{
-	_cleanup_fclose_ FILE *maps = fopen("/proc/self/maps", "re");
-	char line[512];
-	uint64_t from;
-	uint64_t to;
-
-	while (maps && fgets(line, sizeof(line), maps))
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64, &from, &to) == 2 && from == start)
-			return to - from;
-	return 0;
+	return header && header->e_shoff
+		       ? header->e_shoff + (size_t)header->e_shnum * header->e_shentsize
+		       : 0;
 }
 
 int elf_file__vdso(struct elf_file **out)
 {
-	uint64_t start = getauxval(AT_SYSINFO_EHDR);
-	size_t size = start ? mapping_size(start) : 0;
+	const void *start = (const void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
+	size_t size = vdso_size(start);
 	_cleanup_free_ void *image = NULL;
 	int err;
 
@@ -265,7 +248,7 @@ int elf_file__vdso(struct elf_file **out)
 	image = malloc(size);
 	if (!image)
 		return -ENOMEM;
-	memcpy(image, (const void *)(uintptr_t)start, size);
+	memcpy(image, start, size);
 	elf_version(EV_CURRENT);
 	err = wrap_elf(elf_memory(image, size), -1, image, "", out);
 	if (err)

@@ -34,6 +34,9 @@ struct elf_file {
  */
 int file__open_no_link(const char *root, const char *path);
 
+/* The same, but a symbolic link is followed. */
+int file__open(const char *root, const char *path);
+
 /*
  * Reads the rest of the file at @fd to new memory, with a NUL behind it; *@size is without the NUL.
  * 0, -EFBIG (more than @max bytes) or another -errno.
@@ -48,13 +51,6 @@ int elf_file__adopt(int fd, const char *path, struct elf_file **out);
 
 /* As elf_file__adopt(), but @fd stays the caller's. */
 int elf_file__share(int fd, const char *path, struct elf_file **out);
-
-/*
- * Opens @path, resolved inside @root if that is not NULL. Never blocks on a FIFO or device.
- * Returns 0, -ENOENT also when it is not a regular file, -ENOEXEC when it is not an ELF
- * file, or another -errno.
- */
-int elf_file__open(const char *root, const char *path, struct elf_file **out);
 
 /* A copy of the vdso of this process. -ENOENT when it has none. */
 int elf_file__vdso(struct elf_file **out);
