@@ -20,7 +20,7 @@ static bool read_id(const char *variable, unsigned long *id)
 	return !errno && !*end && *id < (uid_t)-1;
 }
 
-static bool invoking_user(uid_t *uid, gid_t *gid)
+bool invoking_user__get(uid_t *uid, gid_t *gid)
 {
 	const struct passwd *user;
 	unsigned long id, group;
@@ -45,7 +45,7 @@ bool invoking_user__is(uid_t uid)
 	uid_t invoking;
 	gid_t gid;
 
-	return invoking_user(&invoking, &gid) && invoking == uid;
+	return invoking_user__get(&invoking, &gid) && invoking == uid;
 }
 
 int invoking_user__chown(int fd)
@@ -53,7 +53,7 @@ int invoking_user__chown(int fd)
 	uid_t uid;
 	gid_t gid;
 
-	if (!invoking_user(&uid, &gid))
+	if (!invoking_user__get(&uid, &gid))
 		return 0;
 	return fchown(fd, uid, gid) ? -errno : 0;
 }

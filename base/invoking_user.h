@@ -8,6 +8,9 @@
 /* Whether @uid is the user who invoked dwell by sudo or pkexec. */
 bool invoking_user__is(uid_t uid);
 
+/* The user who called dwell by sudo or pkexec, and his group ((gid_t)-1: unknown). False: none. */
+bool invoking_user__get(uid_t *uid, gid_t *gid);
+
 /*
  * Gives the file open at @fd, which the caller has just created, to the user and group in the
  * variables that sudo and pkexec set. Does nothing when dwell does not run as root or was not

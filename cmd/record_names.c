@@ -48,6 +48,7 @@ void record_names__embed(struct recorder *recorder, const char *path, bool verbo
 		.dso_owner = dso_owner,
 		.kernel_name = kernel ? kernel_name : NULL,
 		.context = &naming,
+		.privsep = recorder__privsep(recorder),
 	};
 	uint64_t resolved = 0;
 	int err = embed_symbols(recorder__file(recorder), path, &embed_options, &resolved);

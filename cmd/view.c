@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "privsep/privsep.h"
 #include "recording/wait_class.h"
 
 #define DEFAULT_INPUT "dwell.data"
@@ -155,16 +156,20 @@ static int no_samples_left(const char *path)
 
 static int load(const struct view_options *options, bool needs_samples, struct model **out)
 {
-	const struct model_symbolize_options symbolize_options = {
+	struct model_symbolize_options symbolize_options = {
 		.lines = !options->no_lines,
 		.debuginfod = options->debuginfod,
 	};
+	_cleanup_(privsep__freep) struct privsep *privsep = NULL;
 	const char *path = view__path(options);
 	_cleanup_model_ struct model *model = NULL;
-	int err = model__load(path, NULL, &model);
+	int err = privsep__start(&privsep);
 
+	if (!err)
+		err = model__load(path, NULL, &model);
 	if (err)
 		return err;
+	symbolize_options.privsep = privsep;
 	if (model->warning)
 		fprintf(stderr, "dwell: warning: %s: %s\n", path, model->warning);
 	if (model->warning && needs_samples && !(model->n_samples + model->n_intervals))

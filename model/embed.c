@@ -2,8 +2,10 @@
 #include "model/embed.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "model/model.h"
+#include "privsep/privsep.h"
 
 static int write_symbols(const struct model *model, const struct model_location *location,
 			 struct recording_writer *writer)
@@ -43,6 +45,28 @@ static void number_kernel_dso(struct model *model, struct recording_writer *writ
 	}
 }
 
+/* Files that could not be read, behind the first @known, which are in the recording already. */
+static int write_failures(const struct privsep *privsep, size_t known,
+			  struct recording_writer *writer)
+{
+	const struct privsep_failure *failures;
+	uint64_t more;
+	size_t n;
+	int err = 0;
+
+	failures = privsep__failures(privsep, &n, &more);
+	for (size_t i = known; i < n && !err; i++) {
+		struct record record = {.type = RECORD_LOST, .lost.count = failures[i].count};
+		char text[256];
+
+		snprintf(text, sizeof(text), "names of %.180s: %s", failures[i].path,
+			 privsep__failure_text(&failures[i]));
+		record.lost.cause = recording_writer__string(writer, text);
+		err = recording_writer__put(writer, &record);
+	}
+	return err;
+}
+
 int embed_symbols(int fd, const char *path, const struct embed_options *options, uint64_t *resolved)
 {
 	const struct model_options load = {.distinct_stacks = true};
@@ -54,12 +78,16 @@ int embed_symbols(int fd, const char *path, const struct embed_options *options,
 		.dso_owner = options->dso_owner,
 		.kernel_name = options->kernel_name,
 		.context = options->context,
+		.privsep = options->privsep,
 	};
 	_cleanup_model_ struct model *model = NULL;
 	struct recording_writer *writer = NULL;
-	uint64_t named = 0;
+	uint64_t named = 0, more;
+	size_t failures = 0;
 	int closed, err = model__load_fd(fd, path, &load, &model);
 
+	if (options->privsep)
+		privsep__failures(options->privsep, &failures, &more);
 	err = err ? err : model__symbolize(model, &symbolize);
 	err = err ? err : recording_writer__append_fd(fd, path, &writer);
 	if (err)
@@ -75,6 +103,8 @@ int embed_symbols(int fd, const char *path, const struct embed_options *options,
 		named++;
 		err = write_symbols(model, location, writer);
 	}
+	if (!err && options->privsep)
+		err = write_failures(options->privsep, failures, writer);
 	closed = recording_writer__close(writer);
 	if (resolved)
 		*resolved = named;

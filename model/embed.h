@@ -24,6 +24,9 @@ struct embed_options {
 	/* As in struct symbolizer_options. May be NULL. */
 	int (*kernel_name)(void *context, uint64_t address, char *name, size_t size);
 	void *context;
+
+	/* What reads the files (privsep/names.h); NULL: this process. */
+	struct privsep *privsep;
 };
 
 /*

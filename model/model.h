@@ -409,6 +409,9 @@ struct model_symbolize_options {
 	int64_t (*dso_owner)(void *context, uint32_t number);
 	int (*kernel_name)(void *context, uint64_t address, char *name, size_t size);
 	void *context;
+
+	/* What reads the files (privsep/names.h); NULL: this process. */
+	struct privsep *privsep;
 };
 
 /*

@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "model/model.h"
-#include "symbols/symbols.h"
+#include "privsep/names.h"
 
-#define MAX_INLINED 64
 /* Maximum depth at which frames of the scheduler and of tracing are searched for. */
 #define MAX_SCHEDULER 24
 #define MANY_PERCENT  1 /* of samples without names: a diagnostic is added */
@@ -15,8 +14,8 @@
 struct symbolization {
 	struct model *model;
 	const struct model_symbolize_options *options;
-	struct symbolizer *symbolizer;
-	int *sources;	/* by DSO: 2 + number in the symbolizer; 1: none; 0: not added yet */
+	struct names *names;
+	int *sources;	/* by DSO: 2 + number in names; 1: none; 0: not added yet */
 	bool *resolved; /* by DSO: the recording has names of it */
 	bool same_boot;
 };
@@ -74,35 +73,13 @@ static int dso_source(struct symbolization *symbolization, uint32_t index)
 	snprintf(root, sizeof(root), "/proc/%u/root", dso->pid);
 	if (symbolization->same_boot && dso->pid && !access(root, X_OK))
 		source.root = root;
-	return symbolizer__add_source(symbolization->symbolizer, &source);
+	return names__add_source(symbolization->names, &source);
 }
 
-static size_t look_up(struct symbolization *symbolization, int source,
-		      const struct model_location *location, struct symbol_frame *found)
+/* @n is 1 or more. */
+static int name_location(struct model *model, struct model_location *location,
+			 const struct symbol_frame *found, size_t n)
 {
-	const char *variable;
-
-	if (!location->data)
-		return symbolizer__resolve(symbolization->symbolizer, source, location->address,
-					   found, MAX_INLINED);
-	variable = symbolizer__variable(symbolization->symbolizer, source, location->address);
-	found[0] = (struct symbol_frame){.name = variable ? variable : ""};
-	return 1;
-}
-
-static int name_location(struct symbolization *symbolization, struct model_location *location)
-{
-	struct symbol_frame found[MAX_INLINED];
-	struct model *model = symbolization->model;
-	int *source = &symbolization->sources[location->dso];
-	size_t n = 0;
-
-	if (!*source)
-		*source = dso_source(symbolization, location->dso) + 2;
-	if (*source > 1)
-		n = look_up(symbolization, *source - 2, location, found);
-	if (!n)
-		found[n++] = (struct symbol_frame){.name = ""};
 	/* Keeps the names from the recording if there is nothing better. */
 	if (location->n_frames && !found[0].name[0])
 		return 0;
@@ -149,11 +126,59 @@ static int compare_unnamed(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
+/* Locations of one DSO, which are being named. */
+struct unnamed_group {
+	struct model *model;
+	const struct unnamed *list;
+};
+
+static int on_names(void *arg, size_t index, const struct symbol_frame *frames, size_t n)
+{
+	const struct unnamed_group *group = arg;
+	struct model *model = group->model;
+
+	return name_location(model, &model->locations.data[group->list[index].location], frames, n);
+}
+
+/* Names @n locations of one DSO. */
+static int name_group(struct symbolization *symbolization, const struct unnamed *list, size_t n)
+{
+	struct model *model = symbolization->model;
+	struct unnamed_group group = {model, list};
+	int *source = &symbolization->sources[list->dso];
+	_cleanup_free_ struct unnamed_address *addresses = NULL;
+
+	if (!*source)
+		*source = dso_source(symbolization, list->dso) + 2;
+	if (*source <= 1)
+		return 0;
+	addresses = calloc(n, sizeof(*addresses));
+	if (!addresses)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		addresses[i] = (struct unnamed_address){
+			list[i].address, model->locations.data[list[i].location].data};
+	return names__resolve(symbolization->names, *source - 2, addresses, n, on_names, &group);
+}
+
+/* What has no name has an empty one. */
+static int fill(struct model *model)
+{
+	static const struct symbol_frame nothing = {.name = ""};
+	int err = 0;
+
+	for (size_t i = 1; i < model->locations.n && !err; i++)
+		if (!model->locations.data[i].n_frames)
+			err = name_location(model, &model->locations.data[i], &nothing, 1);
+	return err;
+}
+
 /* Symbolizes locations without names, sorted by DSO and address for speed. */
 static int name_all(struct symbolization *symbolization)
 {
 	struct model *model = symbolization->model;
 	ARRAY(struct unnamed) list = {};
+	size_t end;
 	int err = 0;
 
 	for (size_t i = 1; i < model->locations.n; i++)
@@ -168,10 +193,13 @@ static int name_all(struct symbolization *symbolization)
 	}
 	if (list.n)
 		qsort(list.data, list.n, sizeof(*list.data), compare_unnamed);
-	for (size_t i = 0; i < list.n && !err; i++)
-		err = name_location(symbolization, &model->locations.data[list.data[i].location]);
+	for (size_t i = 0; i < list.n && !err; i = end) {
+		for (end = i + 1; end < list.n && list.data[end].dso == list.data[i].dso; end++)
+			;
+		err = name_group(symbolization, &list.data[i], end - i);
+	}
 	array__free(&list);
-	return err;
+	return err ? err : fill(model);
 }
 
 /* The DSO of the innermost frame without a name; 0: all frames have names. */
@@ -221,6 +249,24 @@ static void count_thread(struct unnamed_points *points, const struct model_threa
 	}
 }
 
+/* Adds a diagnostic for a file: of what failed, and of many samples without names. */
+static int diagnose(const struct symbolization *symbolization, size_t dso, double percent)
+{
+	struct model *model = symbolization->model;
+	int source = symbolization->sources[dso] - 2;
+	const char *why = source < 0 ? NULL : names__diagnostic(symbolization->names, source);
+
+	if (!why)
+		return 0;
+	if (percent >= MANY_PERCENT)
+		return model__add_diagnostic(model, "symbols",
+					     "no names for code in %.0f%% of the samples: %s",
+					     percent, why);
+	return names__failed(symbolization->names, source)
+		       ? model__add_diagnostic(model, "symbols", "%s", why)
+		       : 0;
+}
+
 /* Adds a diagnostic for every file without names in MANY_PERCENT of the samples or more. */
 static int diagnose_unnamed(const struct symbolization *symbolization)
 {
@@ -234,18 +280,9 @@ static int diagnose_unnamed(const struct symbolization *symbolization)
 	for (size_t i = 1; i < model->threads.n; i++)
 		if (!model_thread__is_helper(&model->threads.data[i]))
 			count_thread(&points, &model->threads.data[i]);
-	for (size_t i = 1; i < model->dsos.n && !err; i++) {
-		double percent = by_dso[0] ? 100.0 * (double)by_dso[i] / (double)by_dso[0] : 0;
-		const char *why = NULL;
-
-		if (percent >= MANY_PERCENT && symbolization->sources[i] > 1)
-			why = symbolizer__diagnostic(symbolization->symbolizer,
-						     symbolization->sources[i] - 2);
-		if (why)
-			err = model__add_diagnostic(
-				model, "symbols", "no names for code in %.0f%% of the samples: %s",
-				percent, why);
-	}
+	for (size_t i = 1; i < model->dsos.n && !err; i++)
+		err = diagnose(symbolization, i,
+			       by_dso[0] ? 100.0 * (double)by_dso[i] / (double)by_dso[0] : 0);
 	return err;
 }
 
@@ -409,15 +446,15 @@ int model__symbolize(struct model *model, const struct model_symbolize_options *
 		for (size_t i = 0; i < model->dsos.n; i++)
 			symbolization.sources[i] = 1;
 	else
-		err = symbolizer__new(&wanted, &symbolization.symbolizer);
+		err = names__new(options->privsep, &wanted, &symbolization.names);
 	symbolization.same_boot = is_same_boot(model);
 	err = err ? err : name_all(&symbolization);
-	if (!err && symbolization.symbolizer)
+	if (!err && symbolization.names)
 		err = diagnose_unnamed(&symbolization);
 	if (!err)
 		use_api_names(model);
 	err = err ? err : cut_stacks(model);
-	symbolizer__free(symbolization.symbolizer);
+	names__free(symbolization.names);
 	free(symbolization.sources);
 	free(symbolization.resolved);
 	return err;

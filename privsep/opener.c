@@ -94,6 +94,7 @@ static int read_answer(struct opener *opener, struct found_file *found)
 	file.inode = cursor__varint(&cursor);
 	file.size = cursor__varint(&cursor);
 	file.owner = (uint32_t)wire__number(&cursor, UINT32_MAX);
+	file.mode = (uint32_t)wire__number(&cursor, UINT32_MAX);
 	if (!err && cursor.bad)
 		err = -EPROTO;
 	if (!err && found) {

@@ -23,6 +23,7 @@ struct found_file {
 	uint64_t inode;
 	uint64_t size;	/* bytes */
 	uint32_t owner; /* uid */
+	uint32_t mode;
 };
 
 struct open_request {

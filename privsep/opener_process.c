@@ -117,6 +117,7 @@ static void answer(const struct order *order)
 	buffer__varint(&reply, stats.st_ino);
 	buffer__varint(&reply, (uint64_t)stats.st_size);
 	buffer__varint(&reply, stats.st_uid);
+	buffer__varint(&reply, stats.st_mode);
 	if (reply.failed)
 		_exit(1);
 	wire__send(PROCESS_SOCKET, reply.data, reply.n, &found, !err && found >= 0);

@@ -2,7 +2,7 @@
 /*
  * What is sent to an opener: flags; path; root; then the message to forward, as it is. Descriptors:
  * the file (without OPEN_PATH), the socket to forward to, the other descriptor to forward. It
- * answers: errno, device, inode, size, owner; with OPEN_PATH an O_PATH descriptor.
+ * answers: errno, device, inode, size, owner, mode; with OPEN_PATH an O_PATH descriptor.
  */
 #pragma once
 

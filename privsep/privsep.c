@@ -121,10 +121,15 @@ int privsep__spawn(struct privsep *privsep, enum privsep_role role, struct privs
 void privsep__kill(struct privsep *privsep, struct privsep_child *child)
 {
 	(void)privsep;
-	if (child->pidfd >= 0) {
+	if (child->pidfd >= 0)
 		syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
+	privsep__dismiss(child);
+}
+
+void privsep__dismiss(struct privsep_child *child)
+{
+	if (child->pidfd >= 0)
 		close(child->pidfd);
-	}
 	if (child->socket >= 0)
 		close(child->socket);
 	*child = (struct privsep_child)PRIVSEP_NO_CHILD;

@@ -8,8 +8,10 @@
  * system of a target's can block for ever: such a process is abandoned, and another one continues.
  * - parsers (parser.h), without privileges, user, network and most system calls, read the open
  *   files and return tables and names, which the caller checks before it uses them.
- * - the zygote forks both. It is forked early, when there is nothing secret in memory, and no
- *   descriptor or shared memory that others must not have.
+ * - namers (names.h) are parsers that find the names of addresses, and ask for the files that they
+ *   need; a fetcher, which may use the network, gets those that are on servers.
+ * - the zygote forks all of them. It is forked early, when there is nothing secret in memory, and
+ * no descriptor or shared memory that others must not have.
  *
  * The caller itself only has O_PATH descriptors of such files, which even to close cannot block.
  */
@@ -28,6 +30,8 @@ struct privsep;
 enum privsep_role {
 	PRIVSEP_OPENER = 0,
 	PRIVSEP_PARSER = 1,
+	PRIVSEP_NAMER = 2,   /* a parser that is asked for names, and asks for files (names.h) */
+	PRIVSEP_FETCHER = 3, /* asks servers for files; may use the network */
 };
 
 /* Something that went wrong with a file: what has to be known of it is missing. */
@@ -80,6 +84,9 @@ int privsep__spawn(struct privsep *privsep, enum privsep_role role, struct privs
 
 /* Kills a child, and forgets it without waiting for its end. */
 void privsep__kill(struct privsep *privsep, struct privsep_child *child);
+
+/* Lets a child end by itself, when it sees that nothing more is asked. */
+void privsep__dismiss(struct privsep_child *child);
 
 /* The CPU time of a child so far, ns; 0: unknown. */
 uint64_t privsep__cpu_ns(const struct privsep_child *child);

@@ -18,8 +18,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-
-#define NOBODY 65534
+#include "base/invoking_user.h"
 
 void process__die_with(pid_t parent)
 {
@@ -96,13 +95,12 @@ static unsigned int change_root(void)
 	return chroot("/proc/self/fdinfo") || chdir("/") ? 0 : SANDBOX_ROOT;
 }
 
-/* To nobody, from root. Where that user does not exist in a namespace, it stays who it is. */
-static unsigned int change_user(void)
+/* From root. Where that user does not exist in a namespace, it stays who it is. */
+static unsigned int change_user(uid_t uid, gid_t gid)
 {
 	if (getuid() && geteuid())
 		return SANDBOX_USER;
-	if (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
-	    setresuid(NOBODY, NOBODY, NOBODY))
+	if (setgroups(0, NULL) || setresgid(gid, gid, gid) || setresuid(uid, uid, uid))
 		return 0;
 	return SANDBOX_USER;
 }
@@ -204,6 +202,61 @@ static unsigned int filter_syscalls(void)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) ? 0 : SANDBOX_SYSCALLS;
 }
 
+/* What could start or take over another process, or change the system. */
+static unsigned int filter_online(void)
+{
+#define DENY(name)                                                                                 \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (__NR_##name), 0, 1), RETURN(SECCOMP_RET_ERRNO | EPERM)
+	const struct sock_filter code[] = {
+		LOAD(arch),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SANDBOX_ARCH, 1, 0),
+		RETURN(SECCOMP_RET_KILL_PROCESS),
+		LOAD(nr),
+#ifdef __x86_64__
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1),
+		RETURN(SECCOMP_RET_KILL_PROCESS),
+#endif
+		DENY(execve),
+		DENY(execveat),
+		DENY(ptrace),
+		DENY(process_vm_readv),
+		DENY(process_vm_writev),
+		DENY(bpf),
+		DENY(perf_event_open),
+		DENY(userfaultfd),
+		DENY(io_uring_setup),
+		DENY(keyctl),
+		DENY(add_key),
+		DENY(request_key),
+		DENY(unshare),
+		DENY(setns),
+		DENY(mount),
+		DENY(kill),
+		RETURN(SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {ARRAY_SIZE(code), (struct sock_filter *)code};
+
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) ? 0 : SANDBOX_SYSCALLS;
+}
+
+unsigned int sandbox__enter_online(pid_t parent)
+{
+	uid_t uid = SANDBOX_NOBODY;
+	gid_t gid = SANDBOX_NOBODY;
+	unsigned int parts;
+
+	limit(RLIMIT_CORE, 0);
+	if (!invoking_user__get(&uid, &gid) || !uid || gid == (gid_t)-1)
+		uid = gid = SANDBOX_NOBODY;
+	for (int capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; capability++)
+		prctl(PR_CAPBSET_DROP, capability);
+	parts = change_user(uid, gid);
+	parts |= drop_capabilities();
+	prctl(PR_SET_DUMPABLE, 0);
+	process__die_with(parent);
+	return parts | filter_online();
+}
+
 unsigned int sandbox__enter(pid_t parent, const struct sandbox_limits *limits)
 {
 	unsigned int parts = 0;
@@ -214,7 +267,7 @@ unsigned int sandbox__enter(pid_t parent, const struct sandbox_limits *limits)
 	parts |= change_root();
 	for (int capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; capability++)
 		prctl(PR_CAPBSET_DROP, capability);
-	parts |= change_user();
+	parts |= change_user(SANDBOX_NOBODY, SANDBOX_NOBODY);
 	parts |= drop_capabilities();
 	prctl(PR_SET_DUMPABLE, 0);
 	process__die_with(parent);

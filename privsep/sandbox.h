@@ -29,6 +29,13 @@ struct sandbox_limits {
 unsigned int sandbox__enter(pid_t parent, const struct sandbox_limits *limits);
 
 /*
+ * The same for a process that uses the network and files of its own: it becomes the user who called
+ * dwell by sudo, or nobody, if dwell runs as root. Without SANDBOX_CAPS it must not go on.
+ */
+unsigned int sandbox__enter_online(pid_t parent);
+#define SANDBOX_NOBODY 65534
+
+/*
  * Prepares a process that was just forked from another one of dwell: leaves the terminal's process
  * group, sets signals to their default actions, ignores those of a terminal and of a service
  * manager, closes all descriptors but @socket, which becomes PROCESS_SOCKET, and opens /dev/null as

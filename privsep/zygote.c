@@ -16,10 +16,21 @@
 
 static __attribute__((noreturn)) void run_child(uint64_t role, int socket, pid_t parent)
 {
-	process__isolate(socket, role == PRIVSEP_PARSER ? "dwell-parser" : "dwell-opener");
-	if (role == PRIVSEP_PARSER)
-		parser__run(parent);
-	opener__run(parent);
+	static const struct {
+		const char *name;
+		void (*run)(pid_t parent);
+	} roles[] = {
+		[PRIVSEP_OPENER] = {"dwell-opener", opener__run},
+		[PRIVSEP_PARSER] = {"dwell-parser", parser__run},
+		[PRIVSEP_NAMER] = {"dwell-namer", namer__run},
+		[PRIVSEP_FETCHER] = {"dwell-fetcher", fetcher__run},
+	};
+
+	if (role < ARRAY_SIZE(roles)) {
+		process__isolate(socket, roles[role].name);
+		roles[role].run(parent);
+	}
+	_exit(1);
 }
 
 /* Answers with the child's pid and a pidfd of it, or with 0. */

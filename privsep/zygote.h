@@ -10,3 +10,5 @@ __attribute__((noreturn)) void zygote__run(int socket, pid_t parent);
 /* Serves PROCESS_SOCKET. */
 __attribute__((noreturn)) void opener__run(pid_t parent);
 __attribute__((noreturn)) void parser__run(pid_t parent);
+__attribute__((noreturn)) void namer__run(pid_t parent);
+__attribute__((noreturn)) void fetcher__run(pid_t parent);

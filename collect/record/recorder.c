@@ -372,7 +372,8 @@ static int open_call_probes(struct recorder *recorder)
 static int open_probes(struct recorder *recorder)
 {
 	const struct capture_config *config = &recorder->config.capture;
-	_cleanup_free_ char *program = config->argv ? child__find(config->argv[0]) : NULL;
+	const bool wanted = config->spans || recorder->config.functions;
+	_cleanup_free_ char *program = wanted && config->argv ? child__find(config->argv[0]) : NULL;
 	_cleanup_close_ int fd = program ? open(program, O_RDONLY | O_CLOEXEC) : -1;
 	int err = 0;
 
@@ -567,6 +568,11 @@ int recorder__dso_fd(const struct recorder *recorder, uint32_t dso, const char *
 	return origin && origin->fd >= 0
 		       ? origin->fd
 		       : address_spaces__fd_of(capture__spaces(recorder->capture), build_id);
+}
+
+struct privsep *recorder__privsep(const struct recorder *recorder)
+{
+	return capture__privsep(recorder->capture);
 }
 
 int64_t recorder__dso_owner(const struct recorder *recorder, uint32_t dso)

@@ -97,6 +97,9 @@ int recorder__command_status(struct recorder *recorder, int *exec_error);
  */
 int recorder__dso_fd(const struct recorder *recorder, uint32_t dso, const char *build_id);
 
+/* The processes that open and read files for it; they end with the recorder. The recorder's. */
+struct privsep *recorder__privsep(const struct recorder *recorder);
+
 /* The uid of the process whose generated code is @dso in the recording; -1: unknown. */
 int64_t recorder__dso_owner(const struct recorder *recorder, uint32_t dso);
 

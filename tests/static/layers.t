@@ -20,11 +20,11 @@ my %below = (
 	'recording'    => ['base', 'abi'],
 	'symbols'      => ['base', 'abi'],
 	'privsep'      => ['symbols', 'base', 'abi'],
-	'model'        => ['recording', 'symbols', 'base', 'abi'],
+	'model'        => ['recording', 'symbols', 'privsep', 'base', 'abi'],
 	'analysis'     => ['model', 'recording', 'symbols', 'base', 'abi'],
 	'render'       => ['analysis', 'model', 'recording', 'symbols', 'base', 'abi'],
 	'collect'      => ['recording', 'symbols', 'privsep', 'base', 'abi', 'include', 'bpf'],
-	'cmd'          => ['render', 'analysis', 'model', 'collect', 'recording', 'symbols', 'base', 'abi'],
+	'cmd'          => ['render', 'analysis', 'model', 'collect', 'recording', 'symbols', 'privsep', 'base', 'abi'],
 	'runtime'      => ['abi', 'include'],
 	'compiler'     => ['abi', 'include'],
 );
