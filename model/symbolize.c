@@ -33,6 +33,15 @@ static bool is_same_boot(const struct model *model)
 	return !strcmp(boot_id, recorded);
 }
 
+/*
+ * Whether the file was not found when it was mapped. Without build id, another file at the same
+ * path could not be detected.
+ */
+static bool is_lost(const struct model_dso *dso)
+{
+	return dso->kind == DSO_FILE && dso->deleted && !dso->build_id;
+}
+
 static int dso_source(struct symbolization *symbolization, uint32_t index)
 {
 	static const enum symbol_source_kind kinds[] = {
@@ -67,8 +76,7 @@ static int dso_source(struct symbolization *symbolization, uint32_t index)
 		source.fd = options->dso_fd(options->context, dso->number, source.build_id);
 	if (options->dso_owner)
 		source.owner = options->dso_owner(options->context, dso->number);
-	/* Without build id, another file at the same path could not be detected. */
-	if (dso->kind == DSO_FILE && dso->deleted && !dso->build_id && source.fd < 0)
+	if (is_lost(dso) && source.fd < 0)
 		return -1;
 	snprintf(root, sizeof(root), "/proc/%u/root", dso->pid);
 	if (symbolization->same_boot && dso->pid && !access(root, X_OK))
@@ -256,6 +264,15 @@ static int diagnose(const struct symbolization *symbolization, size_t dso, doubl
 	int source = symbolization->sources[dso] - 2;
 	const char *why = source < 0 ? NULL : names__diagnostic(symbolization->names, source);
 
+	if (source < 0 && percent >= MANY_PERCENT && is_lost(&model->dsos.data[dso]))
+		return model__add_diagnostic(model, "symbols",
+					     "no names for code in %.0f%% of the samples: %s could "
+					     "not be opened while it "
+					     "ran: it was deleted, or is in another mount "
+					     "namespace, for which the recorder "
+					     "needs CAP_SYS_PTRACE",
+					     percent,
+					     model__string(model, model->dsos.data[dso].path));
 	if (!why)
 		return 0;
 	if (percent >= MANY_PERCENT)

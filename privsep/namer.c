@@ -244,6 +244,11 @@ int namer__ask(struct namer *namer, struct namer_source *source,
 	return err == -EPIPE ? -EFAULT : err;
 }
 
+pid_t namer__pid(const struct namer *namer)
+{
+	return namer->child.pid;
+}
+
 void namer__free(struct namer *namer)
 {
 	if (!namer)

@@ -26,4 +26,7 @@ struct namer_source {
 int namer__ask(struct namer *namer, struct namer_source *source,
 	       const struct unnamed_address *addresses, size_t n, struct cursor *result);
 
+/* Its process; 0: none. */
+pid_t namer__pid(const struct namer *namer);
+
 void namer__free(struct namer *namer);

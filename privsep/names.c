@@ -187,6 +187,11 @@ bool names__failed(const struct names *names, int source)
 	return names->sources.data[source].err != 0;
 }
 
+pid_t names__pid(const struct names *names)
+{
+	return names->namer ? namer__pid(names->namer) : 0;
+}
+
 void names__free(struct names *names)
 {
 	if (!names)

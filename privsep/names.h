@@ -56,5 +56,8 @@ const char *names__diagnostic(const struct names *names, int source);
 /* Whether @source was not read because its reader failed. */
 bool names__failed(const struct names *names, int source);
 
+/* The namer, for tests; 0: none. */
+pid_t names__pid(const struct names *names);
+
 void names__free(struct names *names);
 DEFINE_CLEANUP(struct names *, names__free)

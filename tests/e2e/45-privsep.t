@@ -1,8 +1,9 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Files of programs are read by a process without privileges. If it is killed, or slow, the
-# recording goes on, and says what it does not know of which file.
+# Files of programs are read by processes without privileges, while it is recorded, at the end, and
+# by views. If one is killed, or slow, the recording goes on, and says what it does not know of which
+# file.
 use strict;
 use warnings;
 
@@ -20,6 +21,25 @@ sub copy_of {
 	copy(program('chains'), $name) or die "$name: $!\n";
 	chmod 0755, $name;
 	return "$DIR/$name";
+}
+
+# What was done by whom, as strace saw it in file @trace, with @program, debug files and JIT maps:
+# {role}{"CALL program"}. The first process is the recorder.
+sub calls {
+	my ($trace, $program) = @_;
+	my (%role, %calls);
+	open my $lines, '<', $trace or die;
+	while (<$lines>) {
+		my ($pid, $call) = /^(\d+) +(\w+)\(/ or next;
+		$role{$pid} //= %role ? 'dwell' : 'recorder';
+		$role{$pid} = $1 if /PR_SET_NAME, "(dwell-\w+)"/;
+		$role{$pid} = 'command' if $call eq 'execve';
+		$role{$pid} = 'recorder' if $call eq 'execve' && keys %role == 1;
+		my $what = /<\Q$program\E>/ ? 'program' : m{</usr/lib/debug/} ? 'debug' : m{</tmp/perf-\d+\.map>} ? 'map' : next;
+		$calls{$role{$pid}}{"$call $what"}++ if $call ne 'execve';
+	}
+	close $lines;
+	return %calls;
 }
 
 # The children of process @pid that run under @name.
@@ -48,30 +68,54 @@ sub complete {
 	return ($all, $complete);
 }
 
-# Who reads what.
+# Who reads what, with names and source lines: a program with debug information, and generated code.
 SKIP: {
-	skip('strace is not installed', 5) unless grep { -x "$_/strace" } split /:/, $ENV{PATH};
+	skip('strace is not installed', 19) unless grep { -x "$_/strace" } split /:/, $ENV{PATH};
 	my $program = copy_of('traced');
-	my $got = run({seconds => 120}, 'strace', '-f', '-y', '-s', '16', '-o', 'trace',
-		'-e', 'trace=openat,openat2,read,pread64,mmap,execve,prctl', $DWELL, 'record', '--no-symbols',
-		'-o', 'traced.data', '--', $program, '--seconds', '0.3');
-	is($got->{status}, 0, 'recorded under strace') or diag($got->{err});
-	my (%role, %calls);
-	open my $trace, '<', 'trace' or die;
-	while (<$trace>) {
-		my ($pid, $call) = /^(\d+) +(\w+)\(/ or next;
-		$role{$pid} //= %role ? 'dwell' : 'recorder';
-		$role{$pid} = $1 if /PR_SET_NAME, "(dwell-\w+)"/;
-		$role{$pid} = 'command' if $call eq 'execve' && /\Q"$program"\E/;
-		$calls{$role{$pid}}{$call}++ if /<\Q$program\E>/ && $call ne 'execve';
+	my $jit = program('jit');
+	for my $command (['record', '-o', 'traced.data', '--', 'sh', '-c', "$program --seconds 0.3; $jit --seconds 1; :"],
+			['record', '--no-symbols', '-o', 'unnamed.data', '--', $program, '--seconds', '0.3'],
+			['report', '-i', 'unnamed.data']) {
+		my $name = join ' ', @$command[0, 1];
+		my $reader = $name eq 'record --no-symbols' ? 'dwell-parser' : 'dwell-namer';
+		my $got = run({seconds => 120}, 'strace', '-f', '-y', '-s', '16', '-o', 'trace',
+			'-e', 'trace=openat,openat2,read,pread64,mmap,execve,prctl', $DWELL, @$command);
+		is($got->{status}, 0, "$name under strace") or diag($got->{err});
+		my %calls = calls('trace', $program);
+		is(join(' ', %{$calls{recorder} // {}}), '', "$name: the process with privileges opens and reads no such file");
+		ok($calls{'dwell-opener'}{"openat program"}, 'the opener opens the program');
+		is(join(' ', grep { !/^open/ } keys %{$calls{'dwell-opener'}}), '', 'and reads nothing');
+		ok($calls{$reader}{"mmap program"} || $calls{$reader}{"pread64 program"}, "a $reader reads it");
+		is(join(' ', grep { /^open/ } map { keys %{$calls{$_} // {}} } 'dwell-parser', 'dwell-namer'), '',
+			'and opens nothing');
+		next if $name ne 'record -o';
+		my ($generated) = grep { $_->{dso} =~ /^\[jit/ } @{report('-i', 'traced.data')->{rows}};
+		ok(!$generated || ($calls{$reader}{"read map"} && $generated->{symbol} eq 'jit_loop'),
+			'and the map of generated code, if that was sampled');
 	}
-	close $trace;
-	is(join(' ', sort keys %{$calls{recorder} // {}}), '', 'the recorder does not open the program, or read it');
-	ok($calls{'dwell-opener'}{openat}, 'the opener opens it');
-	is($calls{'dwell-opener'}{$_} // 0, 0, "and does not $_ it") for qw(read pread64 mmap);
-	ok($calls{'dwell-parser'}{pread64} || $calls{'dwell-parser'}{mmap}, 'a parser reads it');
-	is($calls{'dwell-parser'}{openat} // 0, 0, 'and opens nothing');
 }
+
+# Namers are killed while they find the names of two programs.
+my ($missing, $hits) = ('', 0);
+my @named = map { copy_of("named$_") } 1, 2;
+for (1 .. 20) {
+	my $recorder = start({name => 'named'}, $DWELL, 'record', '-o', 'named.data', '--', 'sh', '-c',
+		join '; ', map { "$_ --seconds 0.2 >/dev/null" } @named);
+	my ($zygote, $namer);
+	wait_for(20, sub { ($zygote) = children($recorder, 'dwell-zygote'); $zygote });
+	while (!$namer && is_running($recorder)) {
+		my @children = split ' ', slurp("/proc/$zygote/task/$zygote/children") // '';
+		($namer) = grep { (slurp("/proc/$_/comm") // '') eq "dwell-namer\n" } @children;
+	}
+	$hits += kill 'KILL', $namer if $namer;
+	my $got = finish($recorder, 120);
+	is($got->{status}, 0, 'recorded while the namer was killed') or diag($got->{err});
+	($missing) = grep { /^names of / } keys %{report('-i', 'named.data')->{lost}};
+	last if $missing;
+}
+cmp_ok($hits, '>', 0, 'the namer was killed');
+like($missing // '', qr{^names of .*: the process that read it was killed$}, 'a file is named, and why it was not read');
+ok((grep { $_->{dso} !~ /^\[/ && $_->{symbol} =~ /^[a-z_]/ } @{report('-i', 'named.data')->{rows}}), 'other files have names');
 
 # Parsers and openers are killed again and again, while new programs are mapped.
 my @programs = map { copy_of("killed$_") } 1 .. 4;

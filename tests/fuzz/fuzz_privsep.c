@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Any bytes, as an answer of a parser, a process that may have been taken over: what is accepted
- * keeps the promises of privsep/unwind_request.h and privsep/parser.h.
+ * keeps the promises of privsep/unwind_request.h, parser.h and names_wire.h.
  */
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "privsep/names_wire.h"
 #include "privsep/parser.h"
 #include "privsep/unwind_request.h"
+#include "symbols/symbol_files.h"
 
 #define MAX_ROWS 4096
 
@@ -60,6 +63,40 @@ static void check_build_id(struct cursor cursor)
 		check(*hex && strlen(hex) == strspn(hex, "0123456789abcdef"));
 }
 
+static void check_names(struct cursor cursor)
+{
+	struct strings strings = {};
+	struct names_reader reader = {.cursor = cursor, .strings = &strings};
+	struct symbol_frame frames[NAMES_MAX_FRAMES];
+	size_t n;
+
+	while ((n = names_reader__frames(&reader, frames))) {
+		check(n <= NAMES_MAX_FRAMES && !reader.cursor.bad);
+		for (size_t i = 0; i < n; i++) {
+			check(strlen(frames[i].name) <= NAMES_MAX_STRING);
+			check(!frames[i].file || strlen(frames[i].file) <= NAMES_MAX_STRING);
+		}
+	}
+	names_reader__free(&reader);
+	strings__free(&strings);
+}
+
+/* A namer that asks for a file gets one of the debug directory, or beside the program. */
+static void check_path(struct cursor cursor)
+{
+	const struct symbol_source source = {.path = "/opt/app/program"};
+	char name[PATH_MAX], path[PATH_MAX];
+	struct symbol_file_request request = {
+		.kind = wire__number(&cursor, SYMBOL_FILE_KINDS - 1), .name = name};
+
+	wire__string(&cursor, name, sizeof(name));
+	if (cursor.bad || request.kind == SYMBOL_FILE_PROGRAM ||
+	    symbol_file__path(&source, "/usr/lib/debug", &request, path, sizeof(path)))
+		return;
+	check(!strncmp(path, "/usr/lib/debug/", 15) || !strncmp(path, "/opt/app/", 9));
+	check(!strstr(path, "/../") && (strlen(path) < 3 || strcmp(path + strlen(path) - 3, "/..")));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct cursor cursor = {.at = data, .end = data + size};
@@ -67,5 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_table(cursor);
 	check_build_id(cursor);
 	check_rows(data, size);
+	check_names(cursor);
+	check_path(cursor);
 	return 0;
 }
