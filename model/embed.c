@@ -59,7 +59,7 @@ static int write_failures(const struct privsep *privsep, size_t known,
 		struct record record = {.type = RECORD_LOST, .lost.count = failures[i].count};
 		char text[256];
 
-		snprintf(text, sizeof(text), "names of %.180s: %s", failures[i].path,
+		snprintf(text, sizeof(text), "%.180s: no names, %s", failures[i].path,
 			 privsep__failure_text(&failures[i]));
 		record.lost.cause = recording_writer__string(writer, text);
 		err = recording_writer__put(writer, &record);

@@ -110,11 +110,11 @@ for (1 .. 20) {
 	$hits += kill 'KILL', $namer if $namer;
 	my $got = finish($recorder, 120);
 	is($got->{status}, 0, 'recorded while the namer was killed') or diag($got->{err});
-	($missing) = grep { /^names of / } keys %{report('-i', 'named.data')->{lost}};
+	($missing) = grep { /: no names, / } keys %{report('-i', 'named.data')->{lost}};
 	last if $missing;
 }
 cmp_ok($hits, '>', 0, 'the namer was killed');
-like($missing // '', qr{^names of .*: the process that read it was killed$}, 'a file is named, and why it was not read');
+like($missing // '', qr{^/.*: no names, the process that read it was killed$}, 'a file is named, and why it was not read');
 ok((grep { $_->{dso} !~ /^\[/ && $_->{symbol} =~ /^[a-z_]/ } @{report('-i', 'named.data')->{rows}}), 'other files have names');
 
 # Parsers and openers are killed again and again, while new programs are mapped.
