@@ -101,6 +101,12 @@ my @parsing = split /\n/, `git grep -lE '#include "symbols/|#include <(gelf|libe
 is_deeply([grep { !$parses{$_} } @parsing], [], 'a recorder parses no files');
 is_deeply([grep { my $file = $_; !grep { $_ eq $file } @parsing } sort keys %parses], [], 'the exceptions are exceptions');
 
+# The same of names: only namers and the like include what parses, as symbols/ (with the kernel's
+# names), the rules for files, and strings do not.
+my @reading = grep { !m{^privsep/\w+_process\.c:|#include "symbols/(?:symbols|symbol_files|strings)\.h"} }
+	split /\n/, `git grep -E '#include "symbols/|#include <(gelf|libelf|dwarf|elfutils/)' -- privsep model analysis render`;
+is_deeply(\@reading, [], 'names are found by others');
+
 # Static functions, but for those in headers.
 my @private = map { my $file = $_; map { "$file: $_" } private_names($file) } split /\n/, `git ls-files '*.c'`;
 is_deeply([grep { /[a-z0-9]__[a-z0-9]/ } @private], [], 'only public functions have __ in their names');
