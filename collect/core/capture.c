@@ -15,6 +15,7 @@
 #include "collect/core/clocks.h"
 #include "collect/core/deferred_unwinds.h"
 #include "collect/core/processes.h"
+#include "collect/core/refusal.h"
 #include "collect/core/rings.h"
 #include "collect/core/sideband.h"
 
@@ -213,7 +214,7 @@ int capture__new(const struct capture_config *config, const struct loader_object
 
 	if (!capture)
 		return -ENOMEM;
-	loader__keep_messages();
+	refusal__keep_messages();
 	limits__raise(); /* the command gets them as they were */
 	capture->config = *config;
 	capture->sink = *sink;
@@ -443,7 +444,7 @@ int capture__finish(struct capture *capture, uint64_t *end)
 	loader__stop(capture->loader);
 	/* It ended then, even if it takes long until dwell gets a CPU. */
 	*end = frozen.last ? frozen.last : now_ns(CLOCK_MONOTONIC);
-	count_machine(capture);		/* at once: later switches are not seen */
+	count_machine(capture); /* at once: later switches are not seen */
 	loader__detach(capture->loader);
 	rings__consume(capture->rings);
 	if (!err)

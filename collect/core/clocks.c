@@ -17,7 +17,7 @@
 #include "base/random.h"
 #include "collect/core/clock_jitter.h"
 #include "collect/core/clock_throttle.h"
-#include "collect/core/loader.h"
+#include "collect/core/refusal.h"
 #include "collect/core/tick_overhead.h"
 
 /* The least cost of a tick's program, for a stack of a few frames. */
@@ -74,7 +74,7 @@ static int add_clock(struct clocks *clocks, struct bpf_program *on_tick, int cpu
 	if (clock.event < 0 && errno == ENODEV)
 		return -ENODEV;
 	if (clock.event < 0)
-		return loader__refused(-errno, "open the sampling clock");
+		return refusal__error(-errno, "open the sampling clock");
 	if (array__push(&clocks->events, clock))
 		return close(clock.event), -ENOMEM;
 	link = bpf_program__attach_perf_event(on_tick, clock.event);

@@ -18,7 +18,7 @@
 #include "base/syscalls.h"
 #include "collect/core/hash_maps.h"
 #include "collect/core/kernel_types.h"
-#include "collect/core/missing_field.h"
+#include "collect/core/refusal.h"
 #include "collect/core/task_walk.h"
 
 #define MAX_WALKS   16
@@ -58,79 +58,6 @@ struct loader {
 	uint64_t ended;	  /* capture_state.ended at the last count of threads that are left */
 	uint64_t entered; /* capture_state.entered when all threads of the target were marked */
 };
-
-/*
- * The last warning of libbpf, which prints nothing itself, and the verifier's reason, or the field
- * that is the reason.
- */
-static __thread char libbpf_warning[256];
-static __thread char verifier_message[256];
-static __thread char missing_field[128];
-
-/* Keeps the line before the statistics, which is the reason, from a log of thousands of lines. */
-static void keep_verifier_message(char *log)
-{
-	char *end = strstr(log, "\nverification time ");
-	const char *name = strchr(log, '\'');
-	char *line;
-
-	if (!end)
-		end = strstr(log, "\nprocessed ");
-	if (!end || !name)
-		return;
-	*end = '\0';
-	line = strrchr(log, '\n');
-	snprintf(verifier_message, sizeof(verifier_message), "%.*s: %s",
-		 (int)strcspn(name + 1, "'"), name + 1, line ? line + 1 : "");
-	missing_field__parse(line ? line : log, missing_field, sizeof(missing_field));
-}
-
-static int keep_libbpf_message(enum libbpf_print_level level, const char *fmt, va_list args)
-{
-	_cleanup_free_ char *text = NULL;
-
-	if (level != LIBBPF_WARN || vasprintf(&text, fmt, args) < 0)
-		return 0;
-	if (strstr(text, "BEGIN PROG LOAD LOG"))
-		keep_verifier_message(text);
-	else
-		snprintf(libbpf_warning, sizeof(libbpf_warning), "%s", text);
-	return 0;
-}
-
-void loader__keep_messages(void)
-{
-	libbpf_set_print(keep_libbpf_message);
-}
-
-static void hint_at_capabilities(void)
-{
-	_cleanup_free_ char *self = realpath("/proc/self/exe", NULL);
-
-	error__hint("recording needs CAP_BPF and CAP_PERFMON, and CAP_SYS_PTRACE to see other\n"
-		    "users' processes. Run with sudo, or once:\n"
-		    "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace=ep %s",
-		    self ? self : "/usr/local/bin/dwell");
-}
-
-int loader__refused(int err, const char *what)
-{
-	if (*missing_field)
-		return missing_field__error(err, missing_field);
-	error__errno(err, "cannot %s", what);
-	if (*error__hint_text(err)) /* a limit */
-		return err;
-	libbpf_warning[strcspn(libbpf_warning, "\n")] = '\0';
-	/* For privileged users, -EACCES comes from the verifier. */
-	if (err == -EPERM || (err == -EACCES && geteuid()))
-		hint_at_capabilities();
-	else if (*verifier_message)
-		error__hint("dwell supports kernels from 5.15 on; this one's verifier refuses %s",
-			    verifier_message);
-	else if (*libbpf_warning)
-		error__hint("dwell supports kernels from 5.15 on; libbpf said: %s", libbpf_warning);
-	return err;
-}
 
 static enum target_kind target_kind(const struct loader_config *config)
 {
@@ -348,14 +275,14 @@ static int load_by_types(struct loader *loader, int types_fd)
 	int err;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", types_fd);
-	*libbpf_warning = *verifier_message = *missing_field = '\0'; /* of another rung */
+	refusal__forget(); /* of another rung */
 	loader->opened = true;
 	err = loader->product.open(loader->product.arg, &loader->kernel, &options,
 				   &loader->skeleton);
 	if (err == -ENOTSUP)
 		return err;
 	if (err)
-		return loader__refused(err, "open the kernel side");
+		return refusal__error(err, "open the kernel side");
 	loader->object = *loader->skeleton->obj;
 	err = find_sections(loader);
 	if (!err) {
@@ -366,9 +293,9 @@ static int load_by_types(struct loader *loader, int types_fd)
 	if (!err)
 		err = bpf_object__load_skeleton(loader->skeleton);
 	if (err)
-		return loader__refused(err, "load the kernel side");
+		return refusal__error(err, "load the kernel side");
 	err = attach(loader);
-	return err ? loader__refused(err, "attach to the scheduler's tracepoints") : 0;
+	return err ? refusal__error(err, "attach to the scheduler's tracepoints") : 0;
 }
 
 /* Of resources: with them, every rung would load, or none. */
@@ -407,7 +334,7 @@ static int load(struct loader *loader)
 		if (!err)
 			return 0;
 		/* All rungs need what the product needs, and the same fields. */
-		hopeless = !loader->skeleton || *missing_field;
+		hopeless = !loader->skeleton || refusal__of_field();
 		unload(loader);
 		if (hopeless || is_limit(err))
 			return err;

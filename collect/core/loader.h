@@ -129,11 +129,5 @@ uint64_t loader__skipped(const struct loader *loader);
 /* The rung in use: where the stacks of blocked threads are taken. */
 const char *loader__rung(const struct loader *loader);
 
-/* From now on libbpf prints nothing: loader__refused() has its last message. */
-void loader__keep_messages(void);
-
-/* Sets a message that the kernel refused to @what, and a hint to what helps. Returns @err. */
-int loader__refused(int err, const char *what);
-
 void loader__free(struct loader *loader);
 DEFINE_CLEANUP(struct loader *, loader__free)

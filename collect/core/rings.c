@@ -10,7 +10,8 @@
 #include <bpf/libbpf.h>
 
 #include "base/error.h"
-#include "collect/core/loader.h"
+#include "collect/core/kernel.h"
+#include "collect/core/refusal.h"
 
 #define MAX_RINGS 64
 #define TURNS	  8 /* that a full ring is read in, so that the others do not fill up meanwhile */
@@ -61,7 +62,7 @@ static int add_ring(struct rings *rings)
 				NULL);
 
 	if (fd < 0)
-		return loader__refused(-errno, "create the buffers between kernel and dwell");
+		return refusal__error(-errno, "create the buffers between kernel and dwell");
 	rings->maps[rings->n++] = fd;
 	ring->rings = rings;
 	ring->consumer = ring_buffer__new(fd, on_ring_event, ring, NULL);

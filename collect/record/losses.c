@@ -15,8 +15,7 @@ static const char *loss_name(enum loss loss)
 		[LOSS_HIDDEN_WAKE] = "wakers, hidden from tracing by the kernel",
 		[LOSS_PROGRAM_SKIPPED] =
 			"switches or wakeups, skipped by the kernel within a running BPF program",
-		[LOSS_UNSEEN] = 
-			"times, hidden between switches of a thread that were not traced",
+		[LOSS_UNSEEN] = "times, hidden between switches of a thread that were not traced",
 		[LOSS_REQUEST] = "requests to disks, more in flight than are kept",
 	};
 
