@@ -41,8 +41,12 @@ static int64_t percpu_offset(const struct btf *btf, const char *name, uint32_t s
 	return -1;
 }
 
-/* The offset in bytes of @member in @type, or in an anonymous member of that; or -1. */
-static int64_t offset_within(const struct btf *btf, const struct btf_type *type, const char *member)
+/*
+ * The offset in bytes of @member, of @size bytes (0: any), in @type, or in an anonymous member of
+ * that; or -1.
+ */
+static int64_t offset_within(const struct btf *btf, const struct btf_type *type, const char *member,
+			     uint32_t size)
 {
 	const struct btf_member *at = btf_members(type);
 
@@ -50,22 +54,23 @@ static int64_t offset_within(const struct btf *btf, const struct btf_type *type,
 		int64_t offset = btf_member_bit_offset(type, i) / 8, inner;
 
 		if (!strcmp(btf__name_by_offset(btf, at->name_off), member))
-			return offset;
+			return !size || btf__resolve_size(btf, at->type) == size ? offset : -1;
 		if (at->name_off)
 			continue;
-		inner = offset_within(btf, btf__type_by_id(btf, at->type), member);
+		inner = offset_within(btf, btf__type_by_id(btf, at->type), member, size);
 		if (inner >= 0)
 			return offset + inner;
 	}
 	return -1;
 }
 
-/* The offset in bytes of @member in struct @name, or -1. */
-static int64_t member_offset(const struct btf *btf, const char *name, const char *member)
+/* The offset in bytes of @member, of @size bytes (0: any), in struct @name, or -1. */
+static int64_t member_offset(const struct btf *btf, const char *name, const char *member,
+			     uint32_t size)
 {
 	int id = btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT);
 
-	return id < 0 ? -1 : offset_within(btf, btf__type_by_id(btf, id), member);
+	return id < 0 ? -1 : offset_within(btf, btf__type_by_id(btf, id), member, size);
 }
 
 static int64_t preempt_count_from_rq(const struct btf *btf)
@@ -73,7 +78,7 @@ static int64_t preempt_count_from_rq(const struct btf *btf)
 	int64_t rq = percpu_offset(btf, "runqueues", 0);
 	int64_t count = percpu_offset(btf, "__preempt_count", sizeof(uint32_t));
 	int64_t hot = percpu_offset(btf, "pcpu_hot", 0);
-	int64_t in_hot = member_offset(btf, "pcpu_hot", "preempt_count");
+	int64_t in_hot = member_offset(btf, "pcpu_hot", "preempt_count", sizeof(uint32_t));
 
 	if (rq < 0)
 		return 0;
@@ -89,7 +94,7 @@ static int64_t steal_time_from_rq(const struct btf *btf)
 {
 	int64_t rq = percpu_offset(btf, "runqueues", 0);
 	int64_t at = percpu_offset(btf, "steal_time", 0);
-	int64_t steal = member_offset(btf, "kvm_steal_time", "steal");
+	int64_t steal = member_offset(btf, "kvm_steal_time", "steal", sizeof(uint64_t));
 
 	return rq < 0 || at < 0 || steal < 0 ? 0 : at + steal - rq;
 }
@@ -300,7 +305,7 @@ int kernel__probe(struct kernel_info *info, struct btf **types)
 		.copy_from_user_task = has_function(btf, "bpf_copy_from_user_task"),
 		.uprobe_multi =
 			btf__find_by_name_kind(btf, "bpf_uprobe_multi_link", BTF_KIND_STRUCT) > 0,
-		.user_worker = member_offset(btf, "kernel_clone_args", "user_worker") >= 0,
+		.user_worker = member_offset(btf, "kernel_clone_args", "user_worker", 0) >= 0,
 		.finish_task_switch = has_function(btf, "finish_task_switch"),
 		.preempt_count_from_rq = preempt_count_from_rq(btf),
 		.steal_time_from_rq = steal_time_from_rq(btf),
