@@ -64,7 +64,7 @@ variant = $(eval $(call compile,$(PROGRAM_OBJECTS)/$(1),$(3))) \
 
 $(eval $(call compile,$(PROGRAM_OBJECTS)))
 $(foreach name,$(PROGRAM_NAMES),$(eval $(call link,$(name),$(name),$(PROGRAM_OBJECTS))))
-$(BUILD)/tests/programs/task_storage: PROGRAM_LIBS := -lbpf
+$(BUILD)/tests/programs/task_storage $(BUILD)/tests/programs/other_types: PROGRAM_LIBS := -lbpf
 
 # What stacks look like depends on how a program is compiled and linked.
 $(call variant,chains-O0,chains,-O0)

@@ -12,6 +12,7 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use CausalRun;
 use Dwell;
+use OtherKernel;
 use Test::More;
 
 # Where sleepers' stacks can be taken, by the kernel's version and by how it was
@@ -23,14 +24,14 @@ unshift @rungs, 'sched_exit_tp' if $major * 1000 + $minor >= 6015;
 note("Linux $major.$minor has: @rungs");
 
 sub check_switches {
-	my ($rung) = @_;
+	my ($rung, $what) = (@_, $_[0]);
 	my $got = record(['-v', '--no-symbols', '--trace', '--stack-at', $rung, '-o', 'switches.data'], program('switches'),
 		'--rounds', 200, '--pairs', 1);
-	is($got->{status}, 0, "$rung: switches recorded") or diag($got->{err});
-	like($got->{err}, qr/\b\Q$rung\E\b/, "$rung: is what record -v names");
+	is($got->{status}, 0, "$what: switches recorded") or diag($got->{err});
+	like($got->{err}, qr/\b\Q$rung\E\b/, "$what: is what record -v names");
 	my $report = report('-i', 'switches.data', '--sort', 'comm');
 	is(join(', ', map { "$report->{lost}{$_} $_" } grep { $report->{lost}{$_} } keys %{$report->{lost}}), '',
-		"$rung: nothing lost, nothing hidden");
+		"$what: nothing lost, nothing hidden");
 
 	my (%intervals, %by_nobody);
 	for my $event (events('-i', 'switches.data', '--no-stacks')) {
@@ -42,10 +43,10 @@ sub check_switches {
 		my $difference = $_->{voluntary} + $_->{involuntary} - ($intervals{$_->{tid}} // 0);
 		$difference < 0 || $difference > 1;
 	} @{$report->{threads}};
-	is(scalar(@off), 0, "$rung: each thread has as many intervals as switches")
+	is(scalar(@off), 0, "$what: each thread has as many intervals as switches")
 		or diag(map { "$_->{comm} $_->{tid}: $_->{voluntary} + $_->{involuntary} switches, "
 				. ($intervals{$_->{tid}} // 0) . " intervals\n" } @off);
-	is_deeply(\%by_nobody, {}, "$rung: every wait names its waker, or an interrupt");
+	is_deeply(\%by_nobody, {}, "$what: every wait names its waker, or an interrupt");
 }
 
 # Waits of the two threads at known places, each with the functions that lead there. (The main
@@ -196,6 +197,37 @@ sub check_virtual_speedups {
 	check_causal('a kind of waiting', 'round', ['--class', 'sleep'], program('causal'), 'usleep-barrier');
 }
 
+# Calls @$tests by other types of the kernel (OtherKernel.pm).
+sub by_other_types {
+	my ($changes, $tests) = @_;
+	my $file = make_types('types', @$changes);
+	is(run('mount', '--bind', $file, $TYPES)->{status}, 0, 'other types are mounted');
+	$tests->();
+	is(run('umount', $TYPES)->{status}, 0, 'and unmounted');
+}
+
+# What 5.15 to 5.17 have: stacks by frame pointers, and no lock points of the kernel; threads that
+# are left at the end have no user stack; no causal profiles.
+sub check_as_5_15 {
+	check_switches('switch-out', 'as 5.15');
+	my $got = record(['--no-symbols', '--trace', '-o', 'figure1.data'], program('figure1'), '--iterations', 60);
+	is($got->{status}, 0, 'as 5.15: figure1 recorded');
+	my $report = report('-i', 'figure1.data', '--sort', 'comm');
+	cmp_ok($report->{truncated}{frame_pointer}, '>', 20, 'as 5.15: the report has the number of stacks by frame pointers')
+		or diag explain $report->{truncated};
+	is(join(', ', map { "$report->{lost}{$_} $_" } grep { $report->{lost}{$_} } keys %{$report->{lost}}), '', 'as 5.15: nothing lost');
+	my ($pid, %classes) = (start(program('hang'), '--ready', 'ready'));
+	wait_for(60, sub { -s 'ready' });
+	is(record(['--no-symbols', '-p', $pid, '--duration', '2s', '-o', 'pid.data'])->{status}, 0, 'as 5.15: a running program: recorded');
+	stop($pid, 'KILL');
+	unlink 'ready';
+	$classes{$_->{class}}++ for grep { $_->{event} eq 'interval' && $_->{flags} =~ /unfinished/ } events('-i', 'pid.data');
+	ok(%classes, 'as 5.15: threads that wait at the end are in the recording');
+	$got = run({seconds => 60}, $DWELL, 'causal', 'run', '-o', 'p', '--', 'true');
+	isnt($got->{status}, 0, 'as 5.15: no causal profile');
+	like($got->{err}, qr/^dwell: causal profiling needs Linux 5\.17 or later$/m, 'and why not');
+}
+
 check_busy_storage();
 check_path();
 check_requests();
@@ -204,6 +236,13 @@ check_virtual_speedups();
 for my $rung (@rungs) {
 	check_switches($rung);
 	check_stacks($rung);
+}
+by_other_types([@AS_5_15, $major * 1000 + $minor < 6005 ? () : 'btf_trace_block_io_start=none'], \&check_as_5_15);
+unless (grep { $_ eq 'fexit' } @rungs) {
+	by_other_types(\@FEXIT_OF_SCHEDULE, sub {
+		check_switches('fexit');
+		check_stacks('fexit');
+	});
 }
 
 # What a user does first: the best rung by itself, on a command and by pid.

@@ -111,9 +111,11 @@ make_disk() {
 # One thread emulates both CPUs: with one thread each, a CPU can go on running code that
 # another one has changed (see README.md), and tracing changes the kernel's code. An oops
 # ends the guest: a CPU that died with a lock held would leave it standing until the time limit.
+# That limit is of CPU time: beside other programs, a guest takes several times as long.
 # Without the timer check: beside other programs, its ten ticks can come too late, and a kernel without a timer panics.
 boot() {
-	timeout 600 qemu-system-x86_64 -accel tcg,thread=single -cpu max -smp 2 -m 2048 -nographic \
+	ulimit -t 600
+	timeout 2400 qemu-system-x86_64 -accel tcg,thread=single -cpu max -smp 2 -m 2048 -nographic \
 		-no-reboot -nic none -kernel "$(find "$keep/$1" -name 'vmlinuz*' -type f)" \
 		-initrd "$keep/$1.initramfs" -append 'console=ttyS0 oops=panic panic=-1 no_timer_check quiet' \
 		-virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
