@@ -238,7 +238,7 @@ sub check_calls {
 	my ($page) = @_;
 	my ($document, $recording) = ($page->json('r0.latency'), $page->{index}{recordings}[0]);
 	my ($calls, $slow) = map { $page->table("r0.latency.$_") } qw(calls slow);
-	my @keys = qw(runqueue lock disk network other);
+	my @keys = qw(runqueue lock disk network other stolen);
 	my ($function, @got) = (0);
 	for my $i (0 .. $#{$calls->{function}}) {
 		$function += $calls->{function}[$i];

@@ -23,7 +23,7 @@ my %columns = (
 	steps     => [qw(level length category stack about)],
 	bins      => [qw(gap cause count plain weight)],
 	calls     => [qw(function bin bucket calls observed short_ns)],
-	slow      => [qw(function thread begin length runqueue lock disk network other)],
+	slow      => [qw(function thread begin length runqueue lock disk network other stolen)],
 	times     => [qw(begin length thread)],
 );
 my %signed = ('intervals.gap' => 1, 'samples.gap' => 1, 'levels.from' => 1, 'steps.level' => 1, 'slow.begin' => 1);
