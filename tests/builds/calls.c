@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Calls of work() for two seconds, for dwell-cc. */
+/* Calls of work() for two to three seconds, for dwell-cc. */
 #include <stdio.h>
 #include <time.h>
 
 static volatile unsigned long sum;
 
+/* Large enough to be instrumented, however well it is compiled (compiler/selection.h). */
 __attribute__((noinline)) static void work(unsigned long n)
 {
-	for (unsigned long i = 0; i < n; i++)
-		sum += i * n;
+	for (unsigned long i = 0; i < n; i++) {
+		sum = sum * 33 + i * n;
+		if (sum & 1)
+			sum ^= n >> 3;
+		else
+			sum += i / (n | 1);
+	}
 }
 
 int main(void)
@@ -17,7 +23,7 @@ int main(void)
 	unsigned long calls = 0;
 
 	while (time(NULL) < end) {
-		work(10000);
+		work(10000 + calls % 10);
 		calls++;
 	}
 	printf("%lu calls\n", calls);
