@@ -2,17 +2,23 @@
 #include "privsep/parser.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
+#include "privsep/debug_path.h"
 #include "privsep/parser_wire.h"
 
 /* Messages that may come before an answer: the first one, answers to requests given up. */
 #define MAX_OTHERS 8
+/* Debug files that it may ask for in a request, and that may block until it gets no more. */
+#define MAX_WANTED  20000
+#define MAX_BLOCKED 2
 
 /* A request in the queue; the first one is what the process works on, if number is not 0. */
 struct queued {
@@ -34,6 +40,11 @@ struct parser {
 	uint64_t cpu_before;	/* CPU time of the process at the start of the request */
 	uint64_t asked_at;
 	int result; /* of the request in progress; -1: none */
+	const char
+		*program; /* of the request in progress, whose debug files it may have; or NULL */
+	unsigned int wanted; /* debug files, in this request */
+	unsigned int blocked;
+	bool greeted; /* the process has said which parts of its sandbox hold */
 	ARRAY(struct queued) queue;
 	size_t first; /* in the queue */
 	struct buffer message;
@@ -64,6 +75,7 @@ int parser__new(struct privsep *privsep, const struct parser_options *options, s
 static void give_up(struct parser *parser)
 {
 	privsep__kill(parser->privsep, &parser->child);
+	parser->greeted = false;
 	parser->failures++;
 }
 
@@ -96,6 +108,7 @@ static int ask_once(struct parser *parser, struct open_request *open, const stru
 	if (err)
 		return err;
 	parser->cpu_before = privsep__cpu_ns(&parser->child);
+	parser->wanted = 0;
 	open->to = parser->child.socket;
 	open->message = parser->message.data;
 	open->size = parser->message.n;
@@ -139,6 +152,64 @@ static bool is_late(struct parser *parser)
 	return false;
 }
 
+/* Opens the debug file @path, and sends it to the process with @opened. 0 or -errno. */
+static int open_debug_file(struct parser *parser, const char *path, const struct buffer *opened)
+{
+	char clean[PATH_MAX];
+	const struct open_request open = {.path = clean,
+					  .fd = -1,
+					  .to = parser->child.socket,
+					  .message = opened->data,
+					  .size = opened->n,
+					  .result = -1};
+	int err;
+
+	if (!parser->program || parser->blocked >= MAX_BLOCKED ||
+	    !debug_path__is_allowed(parser->program, path, clean))
+		return -EACCES;
+	err = opener__open(privsep__opener(parser->privsep), &open, NULL);
+	parser->blocked += err == -ETIMEDOUT;
+	return err;
+}
+
+/* Answers the wish for a debug file. 0, -EPROTO or -ENOMEM. */
+static int give_file(struct parser *parser, struct cursor *cursor)
+{
+	struct buffer *reply = &parser->message; /* of the request, which was sent */
+	uint64_t number = cursor__varint(cursor);
+	char path[PATH_MAX];
+	int err;
+
+	wire__string(cursor, path, sizeof(path));
+	if (cursor->bad || cursor__left(cursor) || ++parser->wanted > MAX_WANTED)
+		return -EPROTO;
+	reply->n = 0;
+	buffer__varint(reply, number);
+	buffer__varint(reply, 0);
+	err = reply->failed ? -ENOMEM : open_debug_file(parser, path, reply);
+	if (!err || reply->failed)
+		return err;
+	reply->n = 0;
+	buffer__varint(reply, number);
+	buffer__varint(reply, (uint64_t)-err);
+	(void)wire__send(parser->child.socket, reply->data, reply->n, NULL, 0);
+	return 0;
+}
+
+/* What the process says that is no answer. 0, or -EPROTO. */
+static int take_notice(struct parser *parser, struct cursor *cursor)
+{
+	uint64_t notice = cursor__varint(cursor);
+
+	if (!cursor->bad && notice == PARSER_WANTS_FILE)
+		return give_file(parser, cursor);
+	if (cursor->bad || notice != PARSER_HELLO || parser->greeted)
+		return -EPROTO;
+	parser->greeted = true;
+	parser->sandbox = (unsigned int)cursor__varint(cursor);
+	return 0;
+}
+
 /*
  * Receives the answer to the request in progress, until @until; sets @cursor to its fields.
  * -EAGAIN: there is none yet; otherwise the request is no longer in progress.
@@ -165,10 +236,12 @@ static int receive(struct parser *parser, uint64_t until, struct cursor *cursor)
 		*cursor =
 			(struct cursor){.at = message->data, .end = message->data + message->size};
 		number = cursor__varint(cursor);
-		if (!number && !cursor->bad)
-			parser->sandbox = (unsigned int)cursor__varint(cursor);
-		if (cursor->bad || (number != parser->number && ++others > MAX_OTHERS))
+		if (cursor->bad || (number && number != parser->number && ++others > MAX_OTHERS))
 			err = -EPROTO;
+		else if (!number)
+			err = take_notice(parser, cursor);
+		if (!err && number != parser->number && is_late(parser))
+			err = -ETIMEDOUT;
 	} while (!err && number != parser->number); /* a message to an earlier request */
 	parser->number = 0;
 	if (err) {
@@ -201,6 +274,12 @@ static struct queued dequeue(struct parser *parser)
 	return queued;
 }
 
+static void note_failure(struct parser *parser, const char *name, int err)
+{
+	if (err == -EFAULT || err == -ETIMEDOUT || err == -EPROTO)
+		privsep__fail(parser->privsep, name, err);
+}
+
 /* Answers the first request of the queue. */
 static void answer(struct parser *parser, int err, struct cursor *fields)
 {
@@ -212,8 +291,7 @@ static void answer(struct parser *parser, int err, struct cursor *fields)
 	};
 	struct queued queued = dequeue(parser);
 
-	if (err == -EFAULT || err == -ETIMEDOUT || err == -EPROTO)
-		privsep__fail(parser->privsep, queued.name, err);
+	note_failure(parser, queued.name, err);
 	queued.request.on_answer(queued.request.arg, queued.request.tag, &answer);
 	drop_result(parser);
 	buffer__free(&queued.what);
@@ -273,6 +351,23 @@ void parser__run_until(struct parser *parser, uint64_t until)
 	}
 }
 
+int parser__ask(struct parser *parser, const struct parser_request *request, struct cursor *fields,
+		int *result)
+{
+	struct open_request open = {.fd = request->fd};
+	int err = request->has_result ? reserve_result(parser) : 0;
+
+	parser->program = request->program;
+	err = err ? err : ask(parser, &open, request->what, NULL);
+	err = err ? err : receive(parser, UINT64_MAX, fields);
+	parser->program = NULL;
+	note_failure(parser, request->name, err);
+	if (!err && request->has_result)
+		*result = TAKE_FD(parser->result);
+	drop_result(parser);
+	return err;
+}
+
 int parser_answer__build_id(struct cursor *fields, char *hex, size_t size)
 {
 	char text[129];
@@ -303,8 +398,7 @@ int parser__build_id(struct parser *parser, struct open_request *request, struct
 		return err;
 	err = receive(parser, UINT64_MAX, &fields);
 	if (err) {
-		if (err == -EFAULT || err == -ETIMEDOUT || err == -EPROTO)
-			privsep__fail(parser->privsep, request->path ? request->path : "", err);
+		note_failure(parser, request->path ? request->path : "", err);
 		return err;
 	}
 	return parser_answer__build_id(&fields, hex, size);

@@ -46,6 +46,8 @@ struct parser_request {
 				      request is not about a file */
 	const struct buffer *what; /* type and fields; copied */
 	bool has_result;
+	const char *program; /* path of the program whose debug files it may read; NULL: none.
+				Only of parser__ask() */
 	parser_answer_fn on_answer;
 	void *arg;
 	uint64_t tag;
@@ -62,6 +64,14 @@ int parser__fd(const struct parser *parser);
 
 /* Takes the answers that are there, waiting until @until (CLOCK_MONOTONIC, ns; 0: not) for all. */
 void parser__run_until(struct parser *parser, uint64_t until);
+
+/*
+ * Asks, and waits for the answer; nothing may be pending. on_answer is not used. Sets *@fields,
+ * valid until the next request, and with has_result *@result, a descriptor, then the caller's. 0,
+ * or as struct parser_answer.
+ */
+int parser__ask(struct parser *parser, const struct parser_request *request, struct cursor *fields,
+		int *result);
 
 /*
  * The build id of the file as lower-case hex, at once. 0, -ENOENT when it has none, -ENOSPC when it

@@ -8,6 +8,7 @@
 
 #include "abi/unwind.h"
 #include "base/cleanup.h"
+#include "privsep/debug_wish.h"
 #include "privsep/parser_wire.h"
 #include "privsep/sandbox.h"
 #include "privsep/zygote.h"
@@ -16,7 +17,7 @@
 
 #define MEMORY (1ULL << 30)
 #define RESULT (1ULL << 30)
-#define FDS    64
+#define FDS    4096 /* split debug information has a file for each unit */
 
 /* A request: its fields, its descriptors (-1: not sent), and its answer. */
 struct task {
@@ -138,6 +139,7 @@ static void say_hello(unsigned int sandbox)
 	struct buffer hello = {};
 
 	buffer__varint(&hello, 0);
+	buffer__varint(&hello, PARSER_HELLO);
 	buffer__varint(&hello, sandbox);
 	if (!hello.failed)
 		wire__send(PROCESS_SOCKET, hello.data, hello.n, NULL, 0);
@@ -148,8 +150,10 @@ void parser__run(pid_t parent)
 {
 	static const struct sandbox_limits limits = {.memory = MEMORY, .file = RESULT, .fds = FDS};
 	static struct wire_message message;
-	unsigned int sandbox = sandbox__enter(parent, &limits);
+	unsigned int sandbox;
 
+	debug_wish__install();
+	sandbox = sandbox__enter(parent, &limits);
 	if (!(sandbox & SANDBOX_CAPS) || !(sandbox & SANDBOX_SYSCALLS))
 		_exit(1);
 	say_hello(sandbox);

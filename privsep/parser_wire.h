@@ -2,7 +2,7 @@
 /*
  * What is sent to a parser: number of the request; its type; what the type says. Descriptors: the
  * file, open for reading, and where large results go. It answers: number; errno; what the type
- * says. When it starts, it sends number 0, and the parts of its sandbox.
+ * says. Number 0 is of no request: then follows enum parser_notice.
  */
 #pragma once
 
@@ -13,4 +13,9 @@ enum parser_request_type {
 	PARSER_UNWIND_TABLE = 2, /* maximum of rows -> rows, which are in the result; segments; for
 				    each offset, size, bias */
 	PARSER_VDSO_TABLE = 3,	 /* no file; the same */
+};
+
+enum parser_notice {
+	PARSER_HELLO = 0,      /* parts of its sandbox; when it starts */
+	PARSER_WANTS_FILE = 1, /* path. It is answered by one byte: errno, with the open file if 0 */
 };
