@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 
 struct opener {
 	struct privsep *privsep;
+	pthread_mutex_t lock; /* of what follows */
 	struct privsep_child child;
 	unsigned int abandoned;
 	struct map64 blocked; /* hashes of roots in which a lookup has blocked */
@@ -29,6 +31,7 @@ int opener__new(struct privsep *privsep, struct opener **out)
 
 	if (!opener)
 		return -ENOMEM;
+	pthread_mutex_init(&opener->lock, NULL);
 	opener->privsep = privsep;
 	opener->child = (struct privsep_child)PRIVSEP_NO_CHILD;
 	*out = opener;
@@ -144,8 +147,9 @@ static int ask(struct opener *opener, const struct open_request *request, bool *
 	return err;
 }
 
-int opener__open(struct opener *opener, const struct open_request *request,
-		 struct found_file *found)
+/* The lock is held. */
+static int open_by(struct opener *opener, const struct open_request *request,
+		   struct found_file *found)
 {
 	bool answered;
 	int err;
@@ -158,6 +162,17 @@ int opener__open(struct opener *opener, const struct open_request *request,
 	return answered ? read_answer(opener, found) : err;
 }
 
+int opener__open(struct opener *opener, const struct open_request *request,
+		 struct found_file *found)
+{
+	int err;
+
+	pthread_mutex_lock(&opener->lock);
+	err = open_by(opener, request, found);
+	pthread_mutex_unlock(&opener->lock);
+	return err;
+}
+
 pid_t opener__pid(const struct opener *opener)
 {
 	return opener->child.pid;
@@ -168,5 +183,6 @@ void opener__free(struct opener *opener)
 	privsep__kill(opener->privsep, &opener->child);
 	map64__free(&opener->blocked);
 	buffer__free(&opener->request);
+	pthread_mutex_destroy(&opener->lock);
 	free(opener);
 }

@@ -2,6 +2,7 @@
 #include "privsep/privsep.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #define FORK_NS 2000000000ULL /* the zygote has so long to fork */
 
 struct privsep {
+	pthread_mutex_t lock; /* of what follows */
 	struct privsep_child zygote;
 	struct opener *opener;
 	ARRAY(pid_t) pids; /* of all children so far */
@@ -51,6 +53,7 @@ int privsep__start(struct privsep **out)
 
 	if (!privsep)
 		return -ENOMEM;
+	pthread_mutex_init(&privsep->lock, NULL);
 	privsep->zygote = (struct privsep_child)PRIVSEP_NO_CHILD;
 	err = fork_zygote(privsep);
 	if (!err)
@@ -66,12 +69,15 @@ pid_t privsep__zygote(const struct privsep *privsep)
 	return privsep->zygote.pid;
 }
 
-bool privsep__owns(const struct privsep *privsep, pid_t pid)
+bool privsep__owns(struct privsep *privsep, pid_t pid)
 {
-	for (size_t i = 0; i < privsep->pids.n; i++)
-		if (privsep->pids.data[i] == pid)
-			return true;
-	return pid == privsep->zygote.pid;
+	bool found = pid == privsep->zygote.pid;
+
+	pthread_mutex_lock(&privsep->lock);
+	for (size_t i = 0; i < privsep->pids.n && !found; i++)
+		found = privsep->pids.data[i] == pid;
+	pthread_mutex_unlock(&privsep->lock);
+	return found;
 }
 
 /* Asks the zygote for a child that has @socket. 0 or -errno. */
@@ -107,13 +113,16 @@ int privsep__spawn(struct privsep *privsep, enum privsep_role role, struct privs
 	if (err)
 		return err;
 	fresh.socket = sockets[0];
+	pthread_mutex_lock(&privsep->lock);
 	err = ask_zygote(privsep, role, sockets[1], &fresh);
+	if (!err)
+		(void)array__push(&privsep->pids, fresh.pid);
+	pthread_mutex_unlock(&privsep->lock);
 	close(sockets[1]);
 	if (err) {
 		close(sockets[0]);
 		return err;
 	}
-	(void)array__push(&privsep->pids, fresh.pid);
 	*child = fresh;
 	return 0;
 }
@@ -160,7 +169,8 @@ bool privsep__is_starved(const struct privsep_child *child, uint64_t before, uin
 	return name && !strncmp(name, ") R", 3) && privsep__cpu_ns(child) - before < ns;
 }
 
-void privsep__fail(struct privsep *privsep, const char *path, int err)
+/* The lock is held. */
+static void add_failure(struct privsep *privsep, const char *path, int err)
 {
 	struct privsep_failure failure = {.err = err, .count = 1};
 
@@ -179,6 +189,13 @@ void privsep__fail(struct privsep *privsep, const char *path, int err)
 		free(failure.path);
 	}
 	privsep->more_failures++;
+}
+
+void privsep__fail(struct privsep *privsep, const char *path, int err)
+{
+	pthread_mutex_lock(&privsep->lock);
+	add_failure(privsep, path, err);
+	pthread_mutex_unlock(&privsep->lock);
 }
 
 const struct privsep_failure *privsep__failures(const struct privsep *privsep, size_t *n,
@@ -224,5 +241,6 @@ void privsep__free(struct privsep *privsep)
 		free(privsep->failures.data[i].path);
 	array__free(&privsep->failures);
 	array__free(&privsep->pids);
+	pthread_mutex_destroy(&privsep->lock);
 	free(privsep);
 }

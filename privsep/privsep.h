@@ -13,6 +13,8 @@
  * - the zygote forks all of them. It is forked early, when there is nothing secret in memory, and
  * no descriptor or shared memory that others must not have.
  *
+ * Threads may use different parsers at the same time, and openers.
+ *
  * The caller itself only has O_PATH descriptors of such files, which even to close cannot block.
  */
 #pragma once
@@ -52,10 +54,11 @@ int privsep__start(struct privsep **out);
 pid_t privsep__zygote(const struct privsep *privsep);
 
 /* Whether @pid is one of the processes of @privsep. */
-bool privsep__owns(const struct privsep *privsep, pid_t pid);
+bool privsep__owns(struct privsep *privsep, pid_t pid);
 
 /*
- * What went wrong with which files, at most PRIVSEP_MAX_FAILURES of them; *@n is their number,
+ * When no other thread uses a parser: what went wrong with which files, at most
+ * PRIVSEP_MAX_FAILURES of them; *@n is their number,
  * *@more that of other files.
  */
 #define PRIVSEP_MAX_FAILURES 64
