@@ -9,11 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 
 #define MAPPING_SIZE ((size_t)SHADOW_STACKS * SHADOW_STACK_SIZE)
+
+/* That a process may have, each for 127 threads; it can map any number. */
+#define MAX_MAPPINGS 1024
 
 static bool is_mapped(const struct shadow_memory_map *map, uint64_t address)
 {
@@ -67,8 +72,13 @@ static uint32_t find_tid(uint32_t pid, uint32_t own_tid)
 uint32_t shadow_memory_map__tid(const struct shadow_memory_map *map, uint32_t own_tid)
 {
 	bool same = map->mappings.n && map->mappings.data[0].memory->pid == map->pid;
+	char path[64];
 
-	return same || !own_tid ? own_tid : find_tid(map->pid, own_tid);
+	if (!own_tid || !same)
+		return own_tid ? find_tid(map->pid, own_tid) : 0;
+	/* The program can write any number there: not that of a thread of another process. */
+	snprintf(path, sizeof(path), "/proc/%u/task/%u", map->pid, own_tid);
+	return access(path, F_OK) && errno == ENOENT ? 0 : own_tid;
 }
 
 static int refuse(uint32_t pid)
@@ -77,6 +87,33 @@ static int refuse(uint32_t pid)
 		-EPROTO,
 		"process %u was built by dwell-cc of another version of dwell; build it again",
 		pid);
+}
+
+/*
+ * Whether what is mapped of the memory at @fd stays there: reads behind the end of a file raise
+ * SIGBUS. Files that are no memory have no seals.
+ */
+static bool is_sealed(int fd)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+
+	return seals >= 0 && seals & F_SEAL_SHRINK;
+}
+
+static bool is_whole(int fd)
+{
+	struct stat stats;
+
+	return !fstat(fd, &stats) && stats.st_size >= (off_t)MAPPING_SIZE;
+}
+
+/* The device of memory files, as stat() has it; 0: unknown. */
+static dev_t memory_device(void)
+{
+	_cleanup_close_ int fd = memfd_create("dwell", MFD_CLOEXEC);
+	struct stat stats;
+
+	return fd >= 0 && !fstat(fd, &stats) ? stats.st_dev : 0;
 }
 
 /*
@@ -95,9 +132,10 @@ static int map_one(struct shadow_memory_map *map, uint64_t from, uint64_t until)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno;
-	/* Or the program could take away what is mapped here. */
-	if (!(fcntl(fd, F_GET_SEALS) & F_SEAL_SHRINK))
+	if (!is_sealed(fd))
 		return refuse(map->pid);
+	if (!is_whole(fd))
+		return 0;
 	memory = mmap(NULL, MAPPING_SIZE, PROT_READ, MAP_SHARED, fd, 0);
 	if (memory == MAP_FAILED)
 		return -errno;
@@ -111,8 +149,23 @@ static int map_one(struct shadow_memory_map *map, uint64_t from, uint64_t until)
 	return err == -EAGAIN ? 0 : err ? err : 1;
 }
 
+/*
+ * Whether @line of /proc/PID/maps is memory as dwell-cc's programs have it. Any file can have such
+ * a name, and opening it could block: so the device must be that of memory, too.
+ */
+static bool is_shadow_memory(const char *line, dev_t device, uint64_t *from, uint64_t *until)
+{
+	unsigned int high, low;
+
+	return strstr(line, "/memfd:" SHADOW_MEMORY_NAME " ") &&
+	       sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %x:%x", from, until, &high, &low) ==
+		       4 &&
+	       *until - *from == MAPPING_SIZE && makedev(high, low) == device;
+}
+
 int shadow_memory_map__update(struct shadow_memory_map *map)
 {
+	const dev_t device = memory_device();
 	_cleanup_fclose_ FILE *maps = NULL;
 	char path[64], line[4096];
 	int n = 0, result;
@@ -124,9 +177,8 @@ int shadow_memory_map__update(struct shadow_memory_map *map)
 	while (fgets(line, sizeof(line), maps)) {
 		uint64_t from, until;
 
-		if (!strstr(line, "/memfd:" SHADOW_MEMORY_NAME " ") ||
-		    sscanf(line, "%" SCNx64 "-%" SCNx64, &from, &until) != 2 ||
-		    until - from != MAPPING_SIZE || is_mapped(map, from))
+		if (!is_shadow_memory(line, device, &from, &until) || is_mapped(map, from) ||
+		    map->mappings.n >= MAX_MAPPINGS)
 			continue;
 		result = map_one(map, from, until);
 		if (result < 0)

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,6 +24,8 @@
 /* Memory as dwell-cc's programs have it, but for what a test changes. */
 struct given {
 	unsigned int seals;
+	size_t size;		     /* of the memory; 0: as usual */
+	const char *path;	     /* of a file in place of memory; NULL: memory */
 	struct shadow_memory memory; /* pid is added to the process's own */
 };
 
@@ -34,10 +37,12 @@ static const struct given usual = {
 /* In a child: makes the memory, writes a byte to @ready, and waits to be killed. */
 static void hold_memory(const struct given *given, int ready)
 {
-	int fd = memfd_create(SHADOW_MEMORY_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int fd = given->path ? open(given->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600)
+			     : memfd_create(SHADOW_MEMORY_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	off_t size = (off_t)(given->size ? given->size : SIZE);
 	struct shadow_memory *memory;
 
-	if (fd < 0 || ftruncate(fd, SIZE) || fcntl(fd, F_ADD_SEALS, given->seals))
+	if (fd < 0 || ftruncate(fd, size) || (!given->path && fcntl(fd, F_ADD_SEALS, given->seals)))
 		_exit(1);
 	memory = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (memory == MAP_FAILED)
@@ -125,6 +130,45 @@ static void memory_that_can_shrink_is_refused(void **state)
 	expect(&given, -EPROTO);
 }
 
+/* It is mapped in the process beyond its end, where reads raise SIGBUS. */
+static void memory_that_is_too_short_is_not(void **state)
+{
+	struct given given = usual;
+
+	given.size = 4096;
+	expect(&given, 0);
+	given.size = SIZE - 4096;
+	expect(&given, 0);
+}
+
+/* It could be truncated at any time, and opened only in a while. */
+static void files_with_such_a_name_are_not(void **state)
+{
+	char folder[] = "/tmp/dwell-shadow-XXXXXX", path[128];
+	struct given given = usual;
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/memfd:%s (deleted)", folder, SHADOW_MEMORY_NAME);
+	given.path = path;
+	expect(&given, 0);
+	unlink(path);
+	rmdir(folder);
+}
+
+/* Programs write the tids of their threads; only those of their own count. */
+static void threads_of_others_are_unknown(void **state)
+{
+	struct shadow_memory memory = {.pid = (uint32_t)getpid()};
+	struct shadow_memory_map map = {.pid = (uint32_t)getpid()};
+
+	assert_int_equal(array__push(&map.mappings, ((struct shadow_mapping){.memory = &memory})),
+			 0);
+	assert_int_equal(shadow_memory_map__tid(&map, (uint32_t)getpid()), getpid());
+	assert_int_equal(shadow_memory_map__tid(&map, 1), 0);
+	assert_int_equal(shadow_memory_map__tid(&map, 0), 0);
+	array__free(&map.mappings);
+}
+
 static void processes_that_have_ended(void **state)
 {
 	struct shadow_memory_map map = {.pid = INT32_MAX};
@@ -141,6 +185,9 @@ int main(void)
 		cmocka_unit_test(memory_that_is_not_complete_is_not),
 		cmocka_unit_test(other_versions_are_refused),
 		cmocka_unit_test(memory_that_can_shrink_is_refused),
+		cmocka_unit_test(memory_that_is_too_short_is_not),
+		cmocka_unit_test(files_with_such_a_name_are_not),
+		cmocka_unit_test(threads_of_others_are_unknown),
 		cmocka_unit_test(processes_that_have_ended),
 	};
 
