@@ -86,15 +86,16 @@ static void check_path(struct cursor cursor)
 {
 	const struct symbol_source source = {.path = "/opt/app/program"};
 	char name[PATH_MAX], path[PATH_MAX];
-	struct symbol_file_request request = {
-		.kind = wire__number(&cursor, SYMBOL_FILE_KINDS - 1), .name = name};
+	struct symbol_file_request request = {.kind = wire__number(&cursor, SYMBOL_FILE_KINDS - 1),
+					      .name = name};
 
 	wire__string(&cursor, name, sizeof(name));
 	if (cursor.bad || request.kind == SYMBOL_FILE_PROGRAM ||
 	    symbol_file__path(&source, "/usr/lib/debug", &request, path, sizeof(path)))
 		return;
 	check(!strncmp(path, "/usr/lib/debug/", 15) || !strncmp(path, "/opt/app/", 9));
-	check(!strstr(path, "/../") && (strlen(path) < 3 || strcmp(path + strlen(path) - 3, "/..")));
+	check(!strstr(path, "/../") &&
+	      (strlen(path) < 3 || strcmp(path + strlen(path) - 3, "/..")));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
