@@ -3,7 +3,7 @@
 #
 # Boots other kernels in qemu and runs tests/kernels/guest.t there:
 #
-#   tests/kernels/ladder.t [VERSION...]      default: 6.1 6.12 7.2 5.10
+#   tests/kernels/ladder.t [VERSION...]      default: 7.2 6.12 6.1 5.10, the longest first
 #
 # Kernels are packages of several releases of Debian, unpacked, not installed: apt has lists and a cache
 # of its own here. They run under TCG, with this machine's root file system below an overlay, so that
@@ -169,7 +169,7 @@ prepare() {
 }
 
 "$project/tools/install-deps" kernels
-[ $# -gt 0 ] || set -- 6.1 6.12 7.2 5.10
+[ $# -gt 0 ] || set -- 7.2 6.12 6.1 5.10
 update_lists
 for version; do
 	prepare "$version"
