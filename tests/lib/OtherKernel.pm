@@ -20,7 +20,8 @@ our @AS_5_15 = ('bpf_loop=none', 'bpf_copy_from_user_task=none', 'btf_trace_cont
 
 # Compilers split finish_task_switch(), to which the rung fexit attaches. schedule() returns after it, in the same
 # thread; only a thread that is preempted in the kernel does not go through it.
-our @FEXIT_OF_SCHEDULE = ('schedule=finish_task_switch');
+our @FEXIT_OF_SCHEDULE = ((-r $TYPES && slurp($TYPES) =~ /\0finish_task_switch\0/ ? 'finish_task_switch=split' : ()),
+	'schedule=finish_task_switch'); # the types of 7.2 have the split one, by its old name
 
 # Writes the kernel's types with these changes to a file in the test's directory; returns its path.
 sub make_types {
