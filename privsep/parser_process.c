@@ -9,6 +9,7 @@
 #include "abi/unwind.h"
 #include "base/cleanup.h"
 #include "privsep/debug_wish.h"
+#include "privsep/parser_tasks.h"
 #include "privsep/parser_wire.h"
 #include "privsep/sandbox.h"
 #include "privsep/zygote.h"
@@ -19,16 +20,7 @@
 #define RESULT (1ULL << 30)
 #define FDS    4096 /* split debug information has a file for each unit */
 
-/* A request: its fields, its descriptors (-1: not sent), and its answer. */
-struct task {
-	struct cursor fields;
-	int file;
-	int result;
-	struct buffer *answer;
-};
-
-/* Writes @size bytes to the result. 0 or -errno. */
-static int write_result(const struct task *task, const void *data, size_t size)
+int task__write_result(const struct task *task, const void *data, size_t size)
 {
 	size_t done = 0;
 
@@ -57,7 +49,7 @@ static int read_build_id(struct task *task)
 
 static int answer_table(struct task *task, const struct unwind_table *table)
 {
-	int err = write_result(task, table->rows, table->n_rows * sizeof(*table->rows));
+	int err = task__write_result(task, table->rows, table->n_rows * sizeof(*table->rows));
 
 	if (err)
 		return err;
@@ -99,6 +91,9 @@ static const struct {
 	[PARSER_BUILD_ID] = {read_build_id, true},
 	[PARSER_UNWIND_TABLE] = {read_unwind_table, true},
 	[PARSER_VDSO_TABLE] = {read_vdso_table, false},
+	[PARSER_CODE_OPEN] = {code_task__open, true},
+	[PARSER_CODE_ASK] = {code_task__ask, false},
+	[PARSER_CODE_FILE] = {code_task__ask_file, true},
 };
 
 static void serve(struct wire_message *message)

@@ -254,6 +254,8 @@ static int setup(struct run *run)
 	if (!err)
 		err = open_capture(run);
 	if (!err)
+		err = causal_files__start(run->files, capture__privsep(run->capture));
+	if (!err)
 		err = causal_targets__load_kinds(run->targets);
 	if (!err)
 		err = open_writer(run);
@@ -305,6 +307,23 @@ static void diagnose_clock_throttle(const struct run *run, struct causal_run *ab
 		add_diagnostic(about, text);
 }
 
+/* Files that could not be read: what is in them is no target, and no progress point. */
+static void diagnose_failures(const struct run *run, struct causal_run *about)
+{
+	const struct privsep_failure *failures;
+	uint64_t more;
+	size_t n;
+
+	failures = privsep__failures(capture__privsep(run->capture), &n, &more);
+	for (size_t i = 0; i < n; i++) {
+		char *text;
+
+		if (asprintf(&text, "%s: %s. Nothing is known of code in it.", failures[i].path,
+			     privsep__failure_text(&failures[i])) >= 0)
+			add_diagnostic(about, text);
+	}
+}
+
 static int write_end(struct run *run)
 {
 	struct virtual_time_counts counts;
@@ -321,6 +340,7 @@ static int write_end(struct run *run)
 	diagnose_clock_throttle(run, &about);
 	if (causal_files__diagnostic(run->files))
 		add_diagnostic(&about, strdup(causal_files__diagnostic(run->files)));
+	diagnose_failures(run, &about);
 	add_diagnostic(&about, causal_points__diagnostic(run->points, run->result->runtime_ns));
 	if (!err)
 		err = causal_writer__end(run->writer, &about);
@@ -380,14 +400,14 @@ static void free_run(struct run *run)
 	if (err && !run->error)
 		run->error = error__errno(err, "cannot write %s", run->config->output);
 	experimenter__free(run->experimenter);
-	if (run->capture)
-		capture__free(run->capture);
 	if (run->points)
 		causal_points__free(run->points);
 	if (run->targets)
 		causal_targets__free(run->targets);
 	if (run->files)
 		causal_files__free(run->files);
+	if (run->capture)
+		capture__free(run->capture);
 	if (run->vtime)
 		virtual_time__free(run->vtime);
 }

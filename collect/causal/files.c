@@ -4,14 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
-#include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "symbols/elf/elf_file.h"
-#include "symbols/elf/usdt.h"
+#include "base/hash.h"
 
 #define USDT "usdt:" /* before the name of a probe */
 
@@ -25,9 +23,8 @@ struct causal_file {
 	int fd;		 /* -1: could not be opened; the capture's */
 	char *path;
 	bool in_scope;
-	bool opened; /* opening the code was attempted; NULL: it failed */
-	struct code *code;
-	uint64_t ns; /* of samples in it */
+	struct code_file *code; /* NULL: it was not asked about, or there are too many files */
+	uint64_t ns;		/* of samples in it */
 };
 
 struct causal_files {
@@ -35,8 +32,11 @@ struct causal_files {
 	const struct causal_config *config;
 	struct virtual_time *vtime;
 	struct code_scope scope;
+	struct code_reader *reader;
 	ARRAY(struct causal_file) files;
 	struct causal_ranges out_of_scope;
+	struct map64 prepared; /* code: index in places */
+	ARRAY(struct code_place) places;
 };
 
 int causal_files__new(const struct causal_config *config, struct virtual_time *vtime,
@@ -58,6 +58,11 @@ int causal_files__new(const struct causal_config *config, struct virtual_time *v
 	return 0;
 }
 
+int causal_files__start(struct causal_files *files, struct privsep *privsep)
+{
+	return code_reader__new(privsep, &files->scope, &files->reader);
+}
+
 static bool matches(const char *path, const struct causal_texts *patterns)
 {
 	const char *name = strrchr(path, '/');
@@ -71,44 +76,16 @@ static bool matches(const char *path, const struct causal_texts *patterns)
 	return false;
 }
 
-/* A program, not a library. libc and the dynamic linker can be run as well, but have a SONAME. */
-static bool is_program(int fd, const char *path)
-{
-	_cleanup_elf_file_ struct elf_file *file = NULL;
-	bool named = false, flagged = false;
-	GElf_Ehdr header;
-	Elf_Scn *section;
-	GElf_Shdr shdr;
-
-	if (fd < 0 || elf_file__share(fd, path, &file))
-		return false;
-	if (!gelf_getehdr(file->elf, &header))
-		return false;
-	if (header.e_type != ET_DYN)
-		return header.e_type == ET_EXEC;
-	section = elf_file__section(file, ".dynamic", &shdr);
-	if (!section)
-		return true; /* a static PIE without sections */
-	for (size_t i = 0; shdr.sh_entsize && i < shdr.sh_size / shdr.sh_entsize; i++) {
-		GElf_Dyn entry;
-
-		if (!gelf_getdyn(elf_getdata(section, NULL), (int)i, &entry))
-			break;
-		named |= entry.d_tag == DT_SONAME;
-		flagged |= entry.d_tag == DT_FLAGS_1 && entry.d_un.d_val & DF_1_PIE;
-	}
-	return flagged || !named;
-}
-
 /* libdwell.so never is: paused threads count as at the place where they were interrupted. */
-static bool is_in_scope(const struct code_origin *found, const struct causal_texts *binaries)
+static bool is_in_scope(struct causal_files *files, const struct code_origin *found)
 {
+	const struct causal_texts *binaries = &files->config->binaries;
 	const char *slash = strrchr(found->path, '/');
 
 	if (!strcmp(slash ? slash + 1 : found->path, "libdwell.so"))
 		return false;
 	return binaries->texts.n ? matches(found->path, binaries)
-				 : is_program(found->fd, found->path);
+				 : code_reader__is_program(files->reader, found->fd, found->path);
 }
 
 /*
@@ -129,7 +106,6 @@ static bool update_slot(struct causal_files *files, struct causal_file *file, ui
 
 bool causal_files__update(struct causal_files *files, const struct address_spaces *spaces)
 {
-	const struct causal_texts *binaries = &files->config->binaries;
 	const struct code_origin *found;
 	bool news = false;
 
@@ -144,7 +120,7 @@ bool causal_files__update(struct causal_files *files, const struct address_space
 		file->path = strdup(found->path);
 		file->origin = found->number;
 		file->fd = found->fd;
-		file->in_scope = is_in_scope(found, binaries);
+		file->in_scope = is_in_scope(files, found);
 		news = true;
 	}
 	for (size_t i = 0; i < files->files.n; i++) {
@@ -155,13 +131,10 @@ bool causal_files__update(struct causal_files *files, const struct address_space
 	return news;
 }
 
-static struct code *file_code(struct causal_files *files, struct causal_file *file)
+static struct code_file *file_code(struct causal_files *files, struct causal_file *file)
 {
-	if (file->opened)
-		return file->code;
-	file->opened = true;
-	if (file->fd >= 0)
-		(void)code__new(file->fd, file->path, NULL, &files->scope, &file->code);
+	if (!file->code && file->fd >= 0)
+		(void)code_reader__file(files->reader, file->fd, file->path, &file->code);
 	return file->code;
 }
 
@@ -177,15 +150,63 @@ bool causal_files__place(struct causal_files *files, uint64_t code, uint64_t ns,
 			 struct code_place *place)
 {
 	struct causal_file *file = file_of(files, code);
-	struct code *names = file ? file_code(files, file) : NULL;
+	struct code_file *names = file ? file_code(files, file) : NULL;
+	const uint64_t *prepared = map64__get(&files->prepared, code);
+	const uint64_t address = (uint32_t)code;
 
 	*place = (struct code_place){.function = ""};
 	if (file)
 		file->ns += ns;
 	if (!names)
 		return false;
-	code__place(names, (uint32_t)code, place);
+	if (prepared && !files->places.data[*prepared].function)
+		return false;
+	if (prepared)
+		*place = files->places.data[*prepared];
+	else if (code_file__places(names, &address, 1, place))
+		return false;
 	return true;
+}
+
+/* Asks for those of @codes that are in @file. */
+static int prepare_file(struct causal_files *files, struct causal_file *file, const uint64_t *codes,
+			size_t n)
+{
+	size_t first = files->places.n, found = 0;
+	_cleanup_free_ uint64_t *addresses = calloc(n + 1, sizeof(*addresses));
+	struct code_file *names;
+	int err = addresses ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		if (file_of(files, codes[i]) != file || map64__get(&files->prepared, codes[i]))
+			continue;
+		addresses[found] = (uint32_t)codes[i];
+		err = map64__put(&files->prepared, codes[i], first + found) ? 0 : -ENOMEM;
+		found++;
+	}
+	if (err || !found)
+		return err;
+	err = array__reserve(&files->places, found);
+	names = err ? NULL : file_code(files, file);
+	if (!err &&
+	    (!names || code_file__places(names, addresses, found, files->places.data + first)))
+		memset(files->places.data + first, 0, found * sizeof(*files->places.data));
+	files->places.n += err ? 0 : found;
+	return err;
+}
+
+int causal_files__prepare(struct causal_files *files, const uint64_t *codes, size_t n)
+{
+	int err = 0;
+
+	map64__free(&files->prepared);
+	files->places.n = 0;
+	for (size_t i = 0; i < files->files.n && !err; i++)
+		if (files->files.data[i].slot)
+			err = prepare_file(files, &files->files.data[i], codes, n);
+	if (err)
+		map64__free(&files->prepared);
+	return err;
 }
 
 static int by_start(const void *a, const void *b)
@@ -214,13 +235,13 @@ static int add_ranges(struct causal_ranges *to, uint32_t slot, const struct code
 int causal_files__exclude(struct causal_files *files, uint64_t code)
 {
 	struct causal_file *file = file_of(files, code);
-	struct code *names = file ? file_code(files, file) : NULL;
+	struct code_file *names = file ? file_code(files, file) : NULL;
 	struct code_ranges found = {};
 	int err;
 
 	if (!names)
 		return 0;
-	err = code__out_of_scope(names, (uint32_t)code, &found);
+	err = code_file__out_of_scope(names, (uint32_t)code, &found);
 	if (!err && found.ranges.n) {
 		err = add_ranges(&files->out_of_scope, file->slot, &found);
 		if (!err)
@@ -292,7 +313,7 @@ void causal_location__free(struct causal_location *location)
 }
 
 /* Sets an error that lists what @name, a function or (with @line) a file, can mean in @code. */
-static void set_ambiguous_error(struct code *code, const char *name, uint32_t line)
+static void set_ambiguous_error(struct code_file *code, const char *name, uint32_t line)
 {
 	_cleanup_free_ char *text = NULL;
 	const char *names[MAX_NAMES];
@@ -301,7 +322,7 @@ static void set_ambiguous_error(struct code *code, const char *name, uint32_t li
 
 	if (asprintf(&text, line ? "%s:%u" : "%s", name, line) < 0)
 		return;
-	n = code__suggest(code, text, names, MAX_NAMES);
+	n = code_file__suggest(code, text, names, MAX_NAMES);
 	for (size_t i = 0; i < n && used < sizeof(all); i++)
 		used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", i ? ", " : "",
 					 names[i]);
@@ -310,12 +331,12 @@ static void set_ambiguous_error(struct code *code, const char *name, uint32_t li
 }
 
 /* The code of a line (@path, @line), or of a function, in one file. */
-static int find_in(struct code *code, const char *path, uint32_t line, const char *function,
+static int find_in(struct code_file *code, const char *path, uint32_t line, const char *function,
 		   struct code_ranges *ranges, struct code_place *place)
 {
 	if (path)
-		return code__line(code, path, line, ranges, place);
-	return code__function(code, function, ranges, place ? &place->function : NULL);
+		return code_file__line(code, path, line, ranges, place);
+	return code_file__function(code, function, ranges, place ? &place->function : NULL);
 }
 
 /* The same in all files that are in scope, or in all others. */
@@ -328,7 +349,7 @@ static int find_in_files(struct causal_files *files, bool in_scope, const char *
 	for (size_t i = 0; i < files->files.n; i++) {
 		struct causal_file *file = &files->files.data[i];
 		struct code_ranges found = {};
-		struct code *code;
+		struct code_file *code;
 		int err;
 
 		if (file->in_scope != in_scope || !file->slot)
@@ -382,50 +403,28 @@ int causal_files__find_place(struct causal_files *files, const struct code_place
 	return find_in_files(files, true, place->file, place->line, NULL, ranges, NULL);
 }
 
-/* Adds the entries of the line or function of @location in @file. */
+/* Adds the entries of the line, function or probe of @location in @file. */
 static int add_entries(struct causal_files *files, struct causal_file *file,
 		       const struct causal_location *location, struct causal_entries *entries)
 {
 	const char *name = location->file ? location->file : location->function;
-	struct code *code = file_code(files, file);
-	struct code_ranges found = {};
-	int err = code ? code__entries(code, name, location->line, &found) : -ENOENT;
+	struct code_file *code = location->probe ? NULL : file_code(files, file);
+	struct code_entries found = {};
+	int err = -ENOENT;
 
+	if (location->probe)
+		err = code_reader__usdt(files->reader, file->fd, file->path, location->provider,
+					location->probe, &found);
+	else if (code)
+		err = code_file__entries(code, name, location->line, &found);
 	if (err == -ENOTUNIQ)
 		set_ambiguous_error(code, name, location->line);
-	for (size_t i = 0; !err && i < found.ranges.n; i++) {
-		struct causal_entry entry = {.path = file->path,
-					     .origin = file->origin,
-					     .fd = file->fd,
-					     .address = found.ranges.data[i].start};
-
-		err = code__offset(code, entry.address, &entry.offset);
-		if (!err)
-			err = array__push(&entries->entries, entry);
-	}
-	code_ranges__free(&found);
-	return err;
-}
-
-/* Adds the places of the probe of @location in @file. */
-static int add_probes(const struct causal_file *file, const struct causal_location *location,
-		      struct causal_entries *entries)
-{
-	struct usdt_places found = {};
-	int err = usdt__find(file->fd, location->provider, location->probe, &found);
-
-	for (size_t i = 0; !err && i < found.places.n; i++) {
-		const struct usdt_place *place = &found.places.data[i];
-		struct causal_entry entry = {.path = file->path,
-					     .origin = file->origin,
-					     .fd = file->fd,
-					     .offset = place->offset,
-					     .address = place->address,
-					     .semaphore = place->semaphore};
-
-		err = array__push(&entries->entries, entry);
-	}
-	array__free(&found.places);
+	for (size_t i = 0; !err && i < found.entries.n; i++)
+		err = array__push(&entries->entries,
+				  ((struct causal_entry){.origin = file->origin,
+							 .fd = file->fd,
+							 .at = found.entries.data[i]}));
+	array__free(&found.entries);
 	return err;
 }
 
@@ -441,8 +440,7 @@ int causal_files__entries(struct causal_files *files, const struct causal_locati
 
 			if (file->in_scope != !pass || !file->slot)
 				continue;
-			err = location->probe ? add_probes(file, location, entries)
-					      : add_entries(files, file, location, entries);
+			err = add_entries(files, file, location, entries);
 			if (!err)
 				result = 0;
 			else if (err != -ENOENT && err != -ENODATA && err != -ENOEXEC)
@@ -462,10 +460,10 @@ static char *suggest_code(struct causal_files *files, const char *text)
 
 	for (size_t i = 0; i < files->files.n && n < MAX_NAMES; i++) {
 		struct causal_file *file = &files->files.data[i];
-		struct code *code = file->in_scope ? file_code(files, file) : NULL;
+		struct code_file *code = file->in_scope ? file_code(files, file) : NULL;
 
 		if (code)
-			n += code__suggest(code, text, names + n, MAX_NAMES - n);
+			n += code_file__suggest(code, text, names + n, MAX_NAMES - n);
 	}
 	if (!n)
 		return NULL;
@@ -482,36 +480,29 @@ static char *suggest_code(struct causal_files *files, const char *text)
 	return hint;
 }
 
-struct probe_list {
-	FILE *to;
-	size_t n;
-};
-
-static bool list_probe(void *arg, const char *provider, const char *name)
-{
-	struct probe_list *list = arg;
-
-	fprintf(list->to, "%s" USDT "%s:%s", list->n ? ", " : "there is ", provider, name);
-	return ++list->n == MAX_NAMES;
-}
-
 /* The probes of the files, at most MAX_NAMES. */
 static char *suggest_probes(const struct causal_files *files)
 {
-	struct probe_list list = {};
+	const char *names[MAX_NAMES];
 	char *hint = NULL;
-	size_t size = 0;
+	size_t size = 0, n = 0;
+	FILE *out = open_memstream(&hint, &size);
 
-	list.to = open_memstream(&hint, &size);
-	if (!list.to)
+	if (!out)
 		return NULL;
 	for (int pass = 0; pass < 2; pass++)
-		for (size_t i = 0; i < files->files.n && list.n < MAX_NAMES; i++)
-			if (files->files.data[i].in_scope == !pass)
-				usdt__each(files->files.data[i].fd, list_probe, &list);
-	if (!list.n)
-		fputs("there are no probes in what the command ran", list.to);
-	if (fclose(list.to)) {
+		for (size_t i = 0; i < files->files.n && n < MAX_NAMES; i++) {
+			const struct causal_file *file = &files->files.data[i];
+
+			if (file->in_scope == !pass)
+				n += code_reader__usdt_names(files->reader, file->fd, file->path,
+							     names + n, MAX_NAMES - n);
+		}
+	for (size_t i = 0; i < n; i++)
+		fprintf(out, "%s" USDT "%s", i ? ", " : "there is ", names[i]);
+	if (!n)
+		fputs("there are no probes in what the command ran", out);
+	if (fclose(out)) {
 		free(hint);
 		return NULL;
 	}
@@ -527,26 +518,29 @@ char *causal_files__hint(struct causal_files *files, const char *text)
 
 const char *causal_files__diagnostic(struct causal_files *files)
 {
+	const char *diagnostic = NULL;
 	uint64_t all = 0;
 
 	for (size_t i = 0; i < files->files.n; i++)
 		all += files->files.data[i].ns;
-	for (size_t i = 0; i < files->files.n; i++) {
+	for (size_t i = 0; i < files->files.n && !diagnostic; i++) {
 		struct causal_file *file = &files->files.data[i];
 
-		if (file->in_scope && file->code && file->ns >= all / SIGNIFICANT_PART &&
-		    code__diagnostic(file->code))
-			return code__diagnostic(file->code);
+		if (file->in_scope && file->code && file->ns >= all / SIGNIFICANT_PART)
+			diagnostic = code_file__diagnostic(file->code);
 	}
-	return NULL;
+	return diagnostic;
 }
 
 void causal_files__free(struct causal_files *files)
 {
 	for (size_t i = 0; i < files->files.n; i++) {
-		code__free(files->files.data[i].code);
 		free(files->files.data[i].path);
 	}
+	if (files->reader)
+		code_reader__free(files->reader);
+	map64__free(&files->prepared);
+	array__free(&files->places);
 	array__free(&files->files);
 	array__free(&files->out_of_scope.ranges);
 	free(files);

@@ -13,12 +13,15 @@
 #include "collect/causal/causal_run.h"
 #include "collect/causal/virtual_time.h"
 #include "collect/core/capture.h"
-#include "symbols/code/code.h"
+#include "privsep/code_reader.h"
 
 struct causal_files;
 
 int causal_files__new(const struct causal_config *config, struct virtual_time *vtime,
 		      struct causal_files **out);
+
+/* To be called once before what follows: @privsep's parsers read the files. 0 or -errno. */
+int causal_files__start(struct causal_files *files, struct privsep *privsep);
 
 /*
  * Adds files mapped since the last call, and updates scope; to be called often. True: there are new
@@ -32,6 +35,12 @@ bool causal_files__update(struct causal_files *files, const struct address_space
  */
 bool causal_files__place(struct causal_files *files, uint64_t code, uint64_t ns,
 			 struct code_place *place);
+
+/*
+ * Finds the places of @n codes at once, for the calls of causal_files__place() that follow. 0 or
+ * -ENOMEM.
+ */
+int causal_files__prepare(struct causal_files *files, const uint64_t *codes, size_t n);
 
 /*
  * Excludes from samples the code near @code that is not in scope, see code__out_of_scope(). 0 or a
@@ -71,12 +80,9 @@ int causal_files__find_place(struct causal_files *files, const struct code_place
 
 /* An address where visits of a progress point can be counted. */
 struct causal_entry {
-	const char *path;   /* of the file, as its process saw it */
-	uint32_t origin;    /* its number, see address_spaces.h */
-	int fd;		    /* of the file; not owned */
-	uint64_t offset;    /* in the file */
-	uint64_t address;   /* in the ELF file */
-	uint64_t semaphore; /* of a probe: its offset in the file; 0: none */
+	uint32_t origin;      /* of the file: its number, see address_spaces.h */
+	int fd;		      /* of the file; not owned */
+	struct code_entry at; /* in the file */
 };
 
 struct causal_entries {

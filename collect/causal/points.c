@@ -11,10 +11,9 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/reopen.h"
 #include "base/syscalls.h"
+#include "collect/causal/point_copy.h"
 #include "collect/core/breakpoint.h"
-#include "collect/core/uprobe_offset.h"
 
 /* ns of CPU time to count a visit, as measured in a virtual machine. */
 #define UPROBE_NS		 750
@@ -265,7 +264,7 @@ static void set_breakpoints_in_mapping(struct causal_points *points, struct name
 {
 	for (size_t i = 0; i < point->break_entries.entries.n; i++) {
 		const struct causal_entry *entry = &point->break_entries.entries.data[i];
-		uint64_t in = entry->offset - mapping->offset;
+		uint64_t in = entry->at.offset - mapping->offset;
 		int err;
 
 		if (entry->origin != mapping->origin || in >= mapping->size)
@@ -319,20 +318,16 @@ bool causal_points__set_breakpoints(struct causal_points *points)
 static int count_by_uprobe(struct causal_points *points, struct named_point *point,
 			   const struct causal_entry *entry)
 {
-	uint8_t code[UPROBE_CODE_BYTES];
-	_cleanup_close_ int fd = reopen(entry->fd);
-	ssize_t n = fd < 0 ? -1 : pread(fd, code, sizeof(code), (off_t)entry->offset);
-	const struct uprobe_offset offset = uprobe_offset__choose(code, n > 0 ? (size_t)n : 0);
 	char path[64];
 	int err;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", entry->fd);
-	err = virtual_time__count_by_uprobe(points->vtime, path, entry->offset + offset.bytes,
-					    entry->semaphore, (uint32_t)point->number);
+	err = virtual_time__count_by_uprobe(points->vtime, path, entry->at.offset + entry->at.skip,
+					    entry->at.semaphore, (uint32_t)point->number);
 	if (err)
 		return err;
 	point->is_counted = true;
-	point->single_stepped |= offset.single_stepped;
+	point->single_stepped |= entry->at.single_stepped;
 	return 0;
 }
 
@@ -348,7 +343,7 @@ static int count_visits(struct causal_points *points, struct named_point *point,
 	if (!err)
 		return 0;
 	/* A probe with a semaphore is skipped while the semaphore is 0. */
-	if (entry->semaphore)
+	if (entry->at.semaphore)
 		point->count_error = err;
 	else if (array__push(&point->break_entries.entries, *entry))
 		return -ENOMEM;
@@ -407,9 +402,10 @@ static int add(struct causal_points *points, struct causal_writer *writer,
 static int end_of(const struct causal_points *points, const char *name)
 {
 	for (uint32_t i = 0; i < virtual_time__points(points->vtime); i++) {
-		const struct dwell_point *point = virtual_time__point(points->vtime, i);
+		struct point_copy point;
 
-		if (point->named && point->type == DWELL_POINT_END && !strcmp(point->name, name))
+		if (point_copy__take(virtual_time__point(points->vtime, i), &point) &&
+		    point.type == DWELL_POINT_END && !strcmp(point.name, name))
 			return (int)i;
 	}
 	return -1;
@@ -419,17 +415,17 @@ static int end_of(const struct causal_points *points, const char *name)
 static int add_counted(struct causal_points *points, struct causal_writer *writer, uint32_t number,
 		       bool *later)
 {
-	const struct dwell_point *point = virtual_time__point(points->vtime, number);
 	struct experiment_point at = {.begin = (int)number, .end = -1};
+	struct point_copy point;
 
-	*later = !__atomic_load_n(&point->named, __ATOMIC_ACQUIRE);
-	if (*later || point->type == DWELL_POINT_END)
+	*later = !point_copy__take(virtual_time__point(points->vtime, number), &point);
+	if (*later || point.type == DWELL_POINT_END)
 		return 0;
-	if (point->type != DWELL_POINT_BEGIN)
-		return add(points, writer, &at, CAUSAL_THROUGHPUT, point->name);
-	at.end = end_of(points, point->name);
+	if (point.type != DWELL_POINT_BEGIN)
+		return add(points, writer, &at, CAUSAL_THROUGHPUT, point.name);
+	at.end = end_of(points, point.name);
 	*later = at.end < 0;
-	return *later ? 0 : add(points, writer, &at, CAUSAL_LATENCY, point->name);
+	return *later ? 0 : add(points, writer, &at, CAUSAL_LATENCY, point.name);
 }
 
 int causal_points__add_reached(struct causal_points *points, struct causal_writer *writer)

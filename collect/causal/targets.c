@@ -501,6 +501,32 @@ const char *causal_targets__also(const struct causal_targets *targets)
 	return targets->also_texts;
 }
 
+/* The code of all samples. */
+struct code_list {
+	ARRAY(uint64_t) codes;
+	int error;
+};
+
+static void add_code(void *arg, uint64_t code, uint64_t ns)
+{
+	struct code_list *list = arg;
+
+	if (array__push(&list->codes, code))
+		list->error = -ENOMEM;
+}
+
+/* Has all places found at once. */
+static int prepare_places(struct causal_targets *targets)
+{
+	struct code_list list = {};
+
+	virtual_time__places(targets->vtime, add_code, &list);
+	if (!list.error)
+		list.error = causal_files__prepare(targets->files, list.codes.data, list.codes.n);
+	array__free(&list.codes);
+	return list.error;
+}
+
 /* A walk over all places with samples. */
 struct place_walk {
 	struct causal_targets *targets;
@@ -556,8 +582,10 @@ int causal_targets__write_seen(struct causal_targets *targets,
 	walk.by_target = calloc(targets->drawn.n + 1, sizeof(*walk.by_target));
 	if (!walk.by_target)
 		return -ENOMEM;
-	virtual_time__places(targets->vtime, add_place_samples, &walk);
-	err = walk.error;
+	err = prepare_places(targets);
+	if (!err)
+		virtual_time__places(targets->vtime, add_place_samples, &walk);
+	err = err ? err : walk.error;
 	for (size_t i = 0; i < targets->drawn.n && !err; i++)
 		err = add_seen(about, writer, targets->drawn.data[i], walk.by_target[i]);
 	for (size_t i = 0; i < targets->candidates.n && !err; i++)

@@ -97,7 +97,7 @@ uint64_t virtual_time__candidate(struct virtual_time *vtime);
 /* The last values of all progress points that the kernel side read, about once per period. */
 void virtual_time__read_points(const struct virtual_time *vtime, struct causal_look *look);
 
-/* The number of points claimed so far; the name and type of a point. */
+/* The number of points claimed so far; a point, which the program can change (point_copy.h). */
 uint32_t virtual_time__points(const struct virtual_time *vtime);
 const struct dwell_point *virtual_time__point(const struct virtual_time *vtime, uint32_t number);
 

@@ -19,7 +19,6 @@
 #include "collect/core/uprobes.h"
 #include "collect/record/pattern_result.h"
 #include "collect/record/probe_limit.h"
-#include "symbols/code/code.h"
 
 #define STEP_NS 100000000ULL
 /* Calls of functions that are thinned out may take so much longer than their probes are set. */
@@ -61,7 +60,8 @@ struct call_probes {
 	struct call_probes_config config;
 	pthread_t thread;
 	bool started;
-	struct map64 searched; /* files, by device and inode; of add_file() */
+	struct map64 searched;	    /* files, by device and inode; of add_file() */
+	struct code_reader *reader; /* of the thread, once it is started */
 
 	/* Of the thread, once it is started: */
 	ARRAY(struct probed_file) files;
@@ -124,12 +124,11 @@ static int append_function(struct call_probes *probes, const struct probed_funct
 	return err;
 }
 
-static int add_function(struct call_probes *probes, size_t pattern, struct code *code,
-			struct probed_file *file, uint64_t address)
+static int add_function(struct call_probes *probes, size_t pattern, struct probed_file *file,
+			const struct found_function *found)
 {
 	struct probed_function function = {.pattern = pattern};
-	struct code_place place;
-	int err = function_places__find(code, file->fd, address, &function.places);
+	int err = function_places__set(found, &function.places);
 
 	if (!err && is_known(probes, file, function.places.entry)) {
 		function_places__free(&function.places);
@@ -138,8 +137,7 @@ static int add_function(struct call_probes *probes, size_t pattern, struct code 
 	if (!err && probes->functions.n >= CALL_PROBE_FUNCTIONS)
 		err = -E2BIG;
 	if (!err) {
-		code__place(code, address, &place);
-		function.name = strdup(place.function);
+		function.name = strdup(found->name);
 		function.state.single_stepped = function.places.single_stepped;
 		err = function.name ? append_function(probes, &function) : -ENOMEM;
 	}
@@ -151,21 +149,20 @@ static int add_function(struct call_probes *probes, size_t pattern, struct code 
 }
 
 /* Of a pattern, functions that cannot have probes are left out, unless it names no others. */
-static int add_functions(struct call_probes *probes, size_t index, struct code *code,
+static int add_functions(struct call_probes *probes, size_t index, struct code_file *code,
 			 struct probed_file *file)
 {
 	const struct function_pattern *pattern = &probes->config.patterns->patterns.data[index];
-	struct code_ranges entries = {};
+	struct found_functions found = {};
 	size_t unsupported = 0;
-	int err = pattern->is_pattern ? code__matching_entries(code, pattern->name, &entries)
-				      : code__function_entries(code, pattern->name, &entries);
+	int err = code_file__functions(code, pattern->name, pattern->is_pattern, &found);
 
-	for (size_t i = 0; i < entries.ranges.n && !err; i++) {
-		err = add_function(probes, index, code, file, entries.ranges.data[i].start);
-		if (err == -ENOTSUP && pattern->is_pattern && ++unsupported < entries.ranges.n)
+	for (size_t i = 0; i < found.functions.n && !err; i++) {
+		err = add_function(probes, index, file, &found.functions.data[i]);
+		if (err == -ENOTSUP && pattern->is_pattern && ++unsupported < found.functions.n)
 			err = 0;
 	}
-	code_ranges__free(&entries);
+	found_functions__free(&found);
 	return err;
 }
 
@@ -285,11 +282,10 @@ static int divide(struct call_probes *probes, const struct probed_file *whole)
 /* Finds the functions in a file, and sets their probes. */
 static void search_file(struct call_probes *probes, int fd, const char *path)
 {
-	static const struct code_scope everything = {};
 	struct probed_file file = {.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0),
 				   .first = (uint32_t)probes->functions.n};
-	_cleanup_code_ struct code *code = NULL;
-	int err = file.fd < 0 ? -errno : code__new(fd, path, NULL, &everything, &code);
+	struct code_file *code = NULL;
+	int err = file.fd < 0 ? -errno : code_reader__file(probes->reader, file.fd, path, &code);
 
 	for (size_t i = 0; i < probes->config.patterns->patterns.n && !err; i++) {
 		if (function_pattern__is_in(&probes->config.patterns->patterns.data[i], path))
@@ -298,6 +294,8 @@ static void search_file(struct call_probes *probes, int fd, const char *path)
 	}
 	file.n = (uint32_t)probes->functions.n - file.first;
 	err = err ? err : divide(probes, &file);
+	if (code)
+		code_file__free(code);
 	if (file.fd >= 0)
 		close(file.fd);
 	for (size_t i = 0; i < probes->config.patterns->patterns.n && err; i++)
@@ -471,8 +469,10 @@ static void *run(void *arg)
 
 int call_probes__new(const struct call_probes_config *config, struct call_probes **out)
 {
+	static const struct code_scope everything = {};
 	_cleanup_(call_probes__freep) struct call_probes *probes = calloc(1, sizeof(*probes));
 	pthread_condattr_t monotonic;
+	int err;
 
 	if (!probes)
 		return -ENOMEM;
@@ -485,6 +485,9 @@ int call_probes__new(const struct call_probes_config *config, struct call_probes
 	probes->results = calloc(config->patterns->patterns.n + 1, sizeof(*probes->results));
 	if (!probes->results)
 		return -ENOMEM;
+	err = code_reader__new(config->privsep, &everything, &probes->reader);
+	if (err)
+		return err;
 	probe_costs__measure(&config->programs, &probes->cost);
 	*out = TAKE_PTR(probes);
 	return 0;
@@ -586,6 +589,8 @@ void call_probes__free(struct call_probes *probes)
 		free(probes->functions.data[i].name);
 		function_places__free(&probes->functions.data[i].places);
 	}
+	if (probes->reader)
+		code_reader__free(probes->reader);
 	array__free(&probes->files);
 	array__free(&probes->costs);
 	array__free(&probes->found);

@@ -15,6 +15,7 @@ struct call_probes_config {
 	const struct function_patterns *patterns;
 	double limit; /* percent of the programs' CPU time that probes may take; 0: no limit */
 	struct call_programs programs;
+	struct privsep *privsep; /* whose parsers find the functions */
 };
 
 /* What the probes of a function have done so far. */
@@ -30,11 +31,11 @@ struct call_probe {
 	bool single_stepped;
 };
 
-/* What @config points to stays the caller's. 0 or -ENOMEM. */
+/* What @config points to stays the caller's. 0 or a negative errno. */
 int call_probes__new(const struct call_probes_config *config, struct call_probes **out);
 
 /*
- * A file, open at @fd, that recorded processes have mapped, or will map. Before
+ * A file, open at @fd (it may be O_PATH), that recorded processes have mapped, or will map. Before
  * call_probes__start(), the probes are set when this returns; later, they will be. To be called
  * again for the same file at any time.
  */

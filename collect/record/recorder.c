@@ -20,6 +20,7 @@
 #include "collect/record/span_probes.h"
 #include "collect/record/translate.h"
 #include "collect/record/wait_throttle.h"
+#include "privsep/opener.h"
 #include "recording/recording.h"
 
 #define TICK_NS 100000000ULL
@@ -363,9 +364,20 @@ static int open_call_probes(struct recorder *recorder)
 		.limit = recorder->config.probe_limit,
 		.programs = record_programs__calls(
 			&recorder->programs, loader__kernel(capture__loader(recorder->capture))),
+		.privsep = capture__privsep(recorder->capture),
 	};
 
 	return call_probes__new(&config, &recorder->call_probes);
+}
+
+/* An O_PATH descriptor of the command's file; -1: none. */
+static int open_program(struct recorder *recorder, const char *path)
+{
+	const struct open_request request = {.path = path, .fd = -1, .to = -1, .result = -1};
+	struct privsep *privsep = capture__privsep(recorder->capture);
+	struct found_file found;
+
+	return path && !opener__open(privsep__opener(privsep), &request, &found) ? found.fd : -1;
 }
 
 /* The command's own file is searched before it starts, so that its first calls are seen. */
@@ -374,12 +386,12 @@ static int open_probes(struct recorder *recorder)
 	const struct capture_config *config = &recorder->config.capture;
 	const bool wanted = config->spans || recorder->config.functions;
 	_cleanup_free_ char *program = wanted && config->argv ? child__find(config->argv[0]) : NULL;
-	_cleanup_close_ int fd = program ? open(program, O_RDONLY | O_CLOEXEC) : -1;
+	_cleanup_close_ int fd = open_program(recorder, program);
 	int err = 0;
 
 	if (config->spans)
 		err = span_probes__new(config->spans, capture__loader(recorder->capture),
-				       &recorder->probes);
+				       capture__privsep(recorder->capture), &recorder->probes);
 	if (!err && recorder->config.functions)
 		err = open_call_probes(recorder);
 	if (!err && recorder->probes && fd >= 0)

@@ -11,8 +11,7 @@
 #include "abi/span.h"
 #include "base/hash.h"
 #include "collect/core/function_places.h"
-#include "symbols/code/code.h"
-#include "symbols/elf/usdt.h"
+#include "privsep/code_reader.h"
 
 struct source_state {
 	bool found;
@@ -22,15 +21,18 @@ struct source_state {
 struct span_probes {
 	const struct span_sources *sources;
 	const struct loader *loader;
+	struct code_reader *reader;
 	struct source_state *states; /* of each source */
 	struct map64 files;	     /* by device and inode: those that were searched */
 	ARRAY(struct uprobes *) uprobes;
 };
 
 int span_probes__new(const struct span_sources *sources, const struct loader *loader,
-		     struct span_probes **out)
+		     struct privsep *privsep, struct span_probes **out)
 {
+	static const struct code_scope everything = {};
 	_cleanup_(span_probes__freep) struct span_probes *probes = calloc(1, sizeof(*probes));
+	int err;
 
 	if (!probes)
 		return -ENOMEM;
@@ -39,6 +41,9 @@ int span_probes__new(const struct span_sources *sources, const struct loader *lo
 	probes->states = calloc(sources->sources.n + 1, sizeof(*probes->states));
 	if (!probes->states)
 		return -ENOMEM;
+	err = code_reader__new(privsep, &everything, &probes->reader);
+	if (err)
+		return err;
 	*out = TAKE_PTR(probes);
 	return 0;
 }
@@ -59,11 +64,11 @@ static int attach(struct span_probes *probes, const char *program, int fd,
 }
 
 /* The end first: a begin without an end would stay open. */
-static int attach_function(struct span_probes *probes, struct code *code, int fd, uint64_t address,
-			   uint64_t cookie)
+static int attach_function(struct span_probes *probes, const struct found_function *function,
+			   int fd, uint64_t cookie)
 {
 	struct function_places places = {};
-	int err = function_places__find(code, fd, address, &places);
+	int err = function_places__set(function, &places);
 	const struct uprobe_place entry = {.offset = places.entry, .cookie = cookie};
 
 	for (size_t i = 0; i < places.exits.n; i++)
@@ -77,59 +82,57 @@ static int attach_function(struct span_probes *probes, struct code *code, int fd
 	return err;
 }
 
-static int add_function(struct span_probes *probes, size_t source, int fd, const char *path)
+static int add_function(struct span_probes *probes, size_t source, int fd, struct code_file *code)
 {
-	static const struct code_scope everything = {};
 	const uint64_t cookie = SPAN_COOKIE(source + 1, SPAN_COOKIE_FUNCTION);
 	const char *name = probes->sources->sources.data[source].name;
-	struct code_ranges entries = {};
-	_cleanup_code_ struct code *code = NULL;
-	int err = code__new(fd, path, NULL, &everything, &code);
+	struct found_functions found = {};
+	int err = code_file__functions(code, name, false, &found);
 
-	err = err ? err : code__function_entries(code, name, &entries);
-	for (size_t i = 0; i < entries.ranges.n && !err; i++)
-		err = attach_function(probes, code, fd, entries.ranges.data[i].start, cookie);
-	array__free(&entries.ranges);
+	for (size_t i = 0; i < found.functions.n && !err; i++)
+		err = attach_function(probes, &found.functions.data[i], fd, cookie);
+	found_functions__free(&found);
 	return err;
 }
 
-static int add_probe(struct span_probes *probes, size_t source, int fd, const char *name,
-		     const char *program)
+static int add_probe(struct span_probes *probes, size_t source, int fd, const char *path,
+		     const char *name, const char *program)
 {
 	const struct span_source *of = &probes->sources->sources.data[source];
-	struct usdt_places places = {};
-	int err = usdt__find(fd, of->provider, name, &places);
+	struct code_entries found = {};
+	int err = code_reader__usdt(probes->reader, fd, path, of->provider, name, &found);
 
-	for (size_t i = 0; i < places.places.n && !err; i++) {
-		const struct uprobe_place place = {.offset = places.places.data[i].offset,
-						   .semaphore = places.places.data[i].semaphore,
+	for (size_t i = 0; i < found.entries.n && !err; i++) {
+		const struct uprobe_place place = {.offset = found.entries.data[i].offset,
+						   .semaphore = found.entries.data[i].semaphore,
 						   .cookie = SPAN_COOKIE(source + 1, 0)};
 
 		err = attach(probes, program, fd, &place, 1, false);
 	}
-	array__free(&places.places);
+	array__free(&found.entries);
 	return err;
 }
 
-static int add_probes(struct span_probes *probes, size_t source, int fd)
+static int add_probes(struct span_probes *probes, size_t source, int fd, const char *path)
 {
 	const struct span_source *of = &probes->sources->sources.data[source];
-	int err = add_probe(probes, source, fd, of->end, "on_span_end");
+	int err = add_probe(probes, source, fd, path, of->end, "on_span_end");
 
-	return err ? err : add_probe(probes, source, fd, of->name, "on_span_begin");
+	return err ? err : add_probe(probes, source, fd, path, of->name, "on_span_begin");
 }
 
-static void add_source(struct span_probes *probes, size_t source, int fd, const char *path)
+static void add_source(struct span_probes *probes, size_t source, int fd, const char *path,
+		       struct code_file *code)
 {
 	struct source_state *state = &probes->states[source];
 	int err;
 
 	switch (probes->sources->sources.data[source].kind) {
 	case SPAN_SOURCE_NAME:
-		err = add_function(probes, source, fd, path);
+		err = add_function(probes, source, fd, code);
 		break;
 	case SPAN_SOURCE_PROBES:
-		err = add_probes(probes, source, fd);
+		err = add_probes(probes, source, fd, path);
 		break;
 	default:
 		return;
@@ -145,10 +148,14 @@ static void add_source(struct span_probes *probes, size_t source, int fd, const 
 
 void span_probes__add_file(struct span_probes *probes, int fd, const char *path)
 {
-	if (!function_places__is_new(&probes->files, fd))
+	struct code_file *code;
+
+	if (!function_places__is_new(&probes->files, fd) ||
+	    code_reader__file(probes->reader, fd, path, &code))
 		return;
 	for (size_t i = 0; i < probes->sources->sources.n; i++)
-		add_source(probes, i, fd, path);
+		add_source(probes, i, fd, path, code);
+	code_file__free(code);
 }
 
 bool span_probes__is_found(const struct span_probes *probes, size_t index)
@@ -165,6 +172,8 @@ void span_probes__free(struct span_probes *probes)
 {
 	for (size_t i = 0; i < probes->uprobes.n; i++)
 		uprobes__free(probes->uprobes.data[i]);
+	if (probes->reader)
+		code_reader__free(probes->reader);
 	array__free(&probes->uprobes);
 	map64__free(&probes->files);
 	free(probes->states);

@@ -7,16 +7,20 @@
 #include "collect/core/address_spaces.h"
 #include "collect/core/loader.h"
 #include "collect/core/span_sources.h"
+#include "privsep/privsep.h"
 
 struct span_probes;
 
-/* @sources and @loader stay the caller's, and must outlive the result. 0 or -ENOMEM. */
+/*
+ * What is passed stays the caller's, and must outlive the result. Parsers of @privsep read files. 0
+ * or a negative errno.
+ */
 int span_probes__new(const struct span_sources *sources, const struct loader *loader,
-		     struct span_probes **out);
+		     struct privsep *privsep, struct span_probes **out);
 
 /*
- * Sets the probes in a file, open at @fd, that recorded processes have mapped, or (the command's)
- * will map. To be called again for the same file at any time.
+ * Sets the probes in a file, open at @fd (it may be O_PATH), that recorded processes have mapped,
+ * or (the command's) will map. To be called again for the same file at any time.
  */
 void span_probes__add_file(struct span_probes *probes, int fd, const char *path);
 

@@ -74,7 +74,8 @@ SKIP: {
 	my $program = copy_of('traced');
 	my $jit = program('jit');
 	for my $command (['record', '-o', 'traced.data', '--', 'sh', '-c', "$program --seconds 0.3; $jit --seconds 1; :"],
-			['record', '--no-symbols', '-o', 'unnamed.data', '--', $program, '--seconds', '0.3'],
+			['record', '--no-symbols', '--function', 'main', '--request', 'main',
+				'-o', 'unnamed.data', '--', $program, '--seconds', '0.3'],
 			['report', '-i', 'unnamed.data']) {
 		my $name = join ' ', @$command[0, 1];
 		my $reader = $name eq 'record --no-symbols' ? 'dwell-parser' : 'dwell-namer';

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Any bytes, as an answer of a parser, a process that may have been taken over: what is accepted
- * keeps the promises of privsep/unwind_request.h, parser.h and names_wire.h.
+ * keeps the promises of privsep/unwind_request.h, code_answer.h, debug_path.h, parser.h and
+ * names_wire.h.
  */
 #include <limits.h>
 #include <stddef.h>
@@ -9,12 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "privsep/code_answer.h"
+#include "privsep/debug_path.h"
 #include "privsep/names_wire.h"
 #include "privsep/parser.h"
 #include "privsep/unwind_request.h"
 #include "symbols/symbol_files.h"
 
-#define MAX_ROWS 4096
+#define MAX_ROWS  4096
+#define FILE_SIZE 5000ULL
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -98,6 +102,84 @@ static void check_path(struct cursor cursor)
 	      (strlen(path) < 3 || strcmp(path + strlen(path) - 3, "/..")));
 }
 
+static void check_ranges(struct cursor cursor)
+{
+	struct strings strings = {};
+	struct code_ranges ranges = {};
+	struct code_place place;
+
+	if (!code_answer__ranges(&cursor, &strings, &ranges, &place)) {
+		check(place.function);
+		for (size_t i = 0; i < ranges.ranges.n; i++) {
+			check(ranges.ranges.data[i].end > ranges.ranges.data[i].start);
+			check(!i || ranges.ranges.data[i].start > ranges.ranges.data[i - 1].end);
+		}
+	}
+	code_ranges__free(&ranges);
+	strings__free(&strings);
+}
+
+static void check_entries(struct cursor cursor)
+{
+	struct code_entries entries = {};
+
+	if (!code_answer__entries(&cursor, FILE_SIZE, &entries))
+		for (size_t i = 0; i < entries.entries.n; i++) {
+			const struct code_entry *entry = &entries.entries.data[i];
+
+			check(entry->offset + entry->skip < FILE_SIZE);
+			check(entry->semaphore < FILE_SIZE);
+		}
+	array__free(&entries.entries);
+}
+
+static void check_functions(struct cursor cursor)
+{
+	struct found_functions found = {};
+	struct strings strings = {};
+
+	if (!code_answer__functions(&cursor, &strings, FILE_SIZE, &found))
+		for (size_t i = 0; i < found.functions.n; i++) {
+			const struct found_function *function = &found.functions.data[i];
+
+			check(function->name && function->entry < FILE_SIZE);
+			check(!function->return_probe || !function->exits.n);
+			for (size_t j = 0; j < function->exits.n; j++)
+				check(function->exits.data[j].offset < FILE_SIZE &&
+				      function->exits.data[j].condition < 32);
+		}
+	found_functions__free(&found);
+	strings__free(&strings);
+}
+
+static void check_code_names(struct cursor cursor)
+{
+	struct strings strings = {};
+	struct code_place places[3];
+	struct code_names names;
+	struct cursor same = cursor;
+
+	if (!code_answer__names(&cursor, &strings, 3, &names)) {
+		check(names.n <= 3);
+		for (size_t i = 0; i < names.n; i++)
+			check(names.names[i] && strlen(names.names[i]) < CODE_MAX_TEXT);
+	}
+	if (!code_answer__places(&same, &strings, places, 3))
+		for (size_t i = 0; i < 3; i++)
+			check(places[i].function != NULL);
+	strings__free(&strings);
+}
+
+static void check_debug_path(const uint8_t *data, size_t size)
+{
+	char path[PATH_MAX] = "", clean[PATH_MAX];
+
+	memcpy(path, data, size < PATH_MAX ? size : PATH_MAX - 1);
+	if (!debug_path__is_allowed("/home/u/app", path, clean))
+		return;
+	check(clean[0] == '/' && !strstr(clean, "/../") && !strstr(clean, "//"));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct cursor cursor = {.at = data, .end = data + size};
@@ -107,5 +189,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_rows(data, size);
 	check_names(cursor);
 	check_path(cursor);
+	check_ranges(cursor);
+	check_entries(cursor);
+	check_functions(cursor);
+	check_code_names(cursor);
+	check_debug_path(data, size);
 	return 0;
 }

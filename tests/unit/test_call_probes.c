@@ -13,6 +13,7 @@
 
 #include "collect/core/uprobes.h"
 #include "collect/record/call_probes.h"
+#include "privsep/privsep.h"
 
 /* In place of those of the kernel. */
 static struct call_probe_state states[CALL_PROBES];
@@ -54,11 +55,26 @@ __attribute__((noinline)) void cheap(void)
 	__asm__ volatile("nop; nop");
 }
 
+static struct privsep *privsep;
+
+static int start(void **state)
+{
+	return privsep__start(&privsep);
+}
+
+static int stop(void **state)
+{
+	privsep__free(privsep);
+	return 0;
+}
+
 static struct call_probes *begin(const struct function_patterns *patterns)
 {
-	const struct call_probes_config config = {
-		.patterns = patterns, .limit = 1, .programs = {.states = states}};
-	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	const struct call_probes_config config = {.patterns = patterns,
+						  .limit = 1,
+						  .programs = {.states = states},
+						  .privsep = privsep};
+	int fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
 	struct call_probes *probes;
 	char path[PATH_MAX] = "";
 
@@ -98,5 +114,5 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(refused_probes_are_not_set)};
 
-	return cmocka_run_group_tests_name("call probes", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("call probes", tests, start, stop);
 }

@@ -25,3 +25,6 @@ struct uprobe_offset {
  * follows it, the uprobe goes to the push: every entry at the endbr64 executes both.
  */
 struct uprobe_offset uprobe_offset__choose(const uint8_t *code, size_t n);
+
+/* Chooses it for the code at @offset in the file open at @fd. */
+struct uprobe_offset uprobe_offset__at(int fd, uint64_t offset);

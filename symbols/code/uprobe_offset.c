@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "collect/core/uprobe_offset.h"
+#include "symbols/code/uprobe_offset.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 
@@ -36,4 +37,12 @@ struct uprobe_offset uprobe_offset__choose(const uint8_t *code, size_t n)
 	else
 		offset.single_stepped = !is_push(code, n) && !is_branch(code, n);
 	return offset;
+}
+
+struct uprobe_offset uprobe_offset__at(int fd, uint64_t offset)
+{
+	uint8_t code[UPROBE_CODE_BYTES];
+	ssize_t n = pread(fd, code, sizeof(code), (off_t)offset);
+
+	return uprobe_offset__choose(code, n > 0 ? (size_t)n : 0);
 }
