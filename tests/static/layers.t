@@ -100,8 +100,8 @@ is_deeply([grep { !$parses{$_} } @parsing], [], 'a recorder parses no files');
 is_deeply([grep { my $file = $_; !grep { $_ eq $file } @parsing } sort keys %parses], [], 'the exceptions are exceptions');
 
 # The same of names: only namers and the like include what parses, as symbols/ (with the kernel's
-# names), the rules for files, and strings do not.
-my @reading = grep { !m{^privsep/\w+_process\.c:|#include "symbols/(?:symbols|symbol_files|strings)\.h"} }
+# names), the rules for files, strings, and plain types of code do not.
+my @reading = grep { !m{^privsep/\w+_process\.c:|#include "symbols/(?:symbols|symbol_files|strings|code/code_types)\.h"} }
 	split /\n/, `git grep -E '#include "symbols/|#include <(gelf|libelf|dwarf|elfutils/)' -- privsep model analysis render`;
 is_deeply(\@reading, [], 'names are found by others');
 
