@@ -148,8 +148,7 @@ static __always_inline void begin_marked(struct task_struct *task, struct thread
 	state->interval_flags =
 		INTERVAL_BEGUN_BEFORE | (state->class == CLASS_SCHED ? INTERVAL_PREEMPTED : 0);
 	if (knows_cpu(task))
-		state->run_state = state->class == CLASS_SCHED && has_cpu(task) ? RUN_STATE_ON_CPU
-										: RUN_STATE_OFF_CPU;
+		state->run_state = has_cpu(task) ? RUN_STATE_ON_CPU : RUN_STATE_OFF_CPU;
 }
 
 /* Begins a run of @state's thread at @now. */

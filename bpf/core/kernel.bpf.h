@@ -42,6 +42,7 @@ struct thread_info {
 } CORE;
 
 struct rq;
+struct task_struct;
 
 struct cfs_rq {
 	struct rq *rq;
@@ -53,6 +54,7 @@ struct cfs_rq {
 struct rq {
 	unsigned int nr_running; /* with those whose dequeue is delayed */
 	struct cfs_rq cfs;
+	struct task_struct *curr; /* the task that has the CPU */
 	__u64 clock;
 	__u64 clock_task; /* without time that was stolen, and (if configured) interrupts */
 } CORE;
@@ -426,10 +428,18 @@ static __always_inline bool knows_cpu(const struct task_struct *task)
 	return bpf_core_field_exists(task->on_cpu) || bpf_core_field_exists(task->wake_cpu);
 }
 
-/* Whether @task has a CPU; false in kernels for one CPU, in which dwell has it. */
+/*
+ * Whether @task has a CPU; false in kernels for one CPU, in which dwell has it. A switch changes
+ * the run queue's curr just before the tracepoint, and on_cpu of both tasks behind it, up to where
+ * the stacks are switched: a task seen between would be off its CPU, and still on it.
+ */
 static __always_inline bool has_cpu(const struct task_struct *task)
 {
-	return knows_cpu(task) && FIELD(task, on_cpu);
+	if (!knows_cpu(task))
+		return false;
+	if (bpf_core_field_exists(task->se.cfs_rq))
+		return BPF_CORE_READ(task, se.cfs_rq, rq, curr) == task;
+	return FIELD(task, on_cpu);
 }
 
 /*
@@ -485,6 +495,10 @@ static __always_inline __u32 ended_runs(const struct task_struct *task, bool run
 {
 	if (!bpf_core_field_exists(task->sched_info.pcount))
 		return FIELD(task, nvcsw) + FIELD(task, nivcsw);
+	/* Behind the tracepoint, the kernel counts the run, and it is queued no longer. */
+	if (running && bpf_core_field_exists(task->sched_info.last_queued) &&
+	    FIELD(task, sched_info.last_queued))
+		running = false;
 	return FIELD(task, sched_info.pcount) - running;
 }
 
