@@ -135,7 +135,7 @@ sub check_packages {
 		man dwell-record | grep -q -- --wakers
 		bash -c ". /usr/share/bash-completion/bash_completion; _completion_loader dwell || :; complete -p dwell"
 		zsh -fc "autoload -U compinit; compinit -u; [[ \$_comps[dwell] == _dwell ]]"
-		fish --no-config -c "complete -C \"dwell rep\"" | grep -q report');
+		fish -c "complete -C \"dwell rep\"" | grep -q report');
 	in($clean, 'dwell-cc and dwell.h', 'apt-get -qq install -y --no-install-recommends /packages/dwell-cc_*.deb libc6-dev pkgconf || exit 1
 		cd /tmp
 		printf "%s\n" "#include <dwell.h>" "int main(void) { DWELL_PROGRESS; return 0; }" >p.c
