@@ -37,6 +37,7 @@ sub record_without_switch {
 	my ($frequency) = @_;
 	for (1 .. 30) {
 		my $before = runs();
+		unlink 'spin.data'; # one without samples does not take an earlier one's place
 		my $got = run('taskset', '-c', $own, $DWELL, 'record', '-o', 'spin.data', '--duration', '0.1',
 			'-F', $frequency, '-p', $pid);
 		die $got->{err} if $got->{status};
