@@ -122,7 +122,7 @@ static __noinline void emit_provisional_totals(struct task_struct *task, struct 
 		ran = ran < 0 ? 0 : ran > length ? length : ran;
 		event.ns[CLASS_CPU] += ran;
 		event.last_stolen = 0;
-		if (ended_runs(task, true) == state->runs) {
+		if (in_next_run(state, ended_runs(task, true))) {
 			event.stolen += length - ran;
 			if (length - ran >= STOLEN_MIN)
 				event.last_stolen = length - ran;
@@ -212,7 +212,7 @@ static __always_inline bool hidden_wait_ends(struct task_struct *task, struct th
 	__u64 now = bpf_ktime_get_ns();
 	__u32 runs = ended_runs(task, true);
 
-	if (runs == state->runs)
+	if (in_next_run(state, runs))
 		return end_hidden_wait(task, state, now);
 	now = hidden_switch_in(task, state, now);
 	skip_unseen(state, counted_time(task), runs);
@@ -328,7 +328,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	if (!state)
 		return 0;
 	now = bpf_ktime_get_ns();
-	if (state->run_state == RUN_STATE_OFF_CPU && ended_runs(task, true) == state->runs)
+	if (state->run_state == RUN_STATE_OFF_CPU && in_next_run(state, ended_runs(task, true)))
 		lose_hidden_wait(task, state, now);
 	state->run_state = RUN_STATE_ON_CPU;
 	emit_provisional_totals(task, state, now);

@@ -490,7 +490,10 @@ static __always_inline __u64 arrivals(const struct task_struct *task)
 	return FIELD(task, sched_info.pcount);
 }
 
-/* Number of runs of @task that have ended; @running: it is in one that has not. */
+/*
+ * Number of runs of @task that have ended; @running: it is in one that has not. The kernel does not
+ * count a run of a task that it has not queued before, as happens in 7.2.
+ */
 static __always_inline __u32 ended_runs(const struct task_struct *task, bool running)
 {
 	if (!bpf_core_field_exists(task->sched_info.pcount))

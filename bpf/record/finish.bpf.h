@@ -33,6 +33,8 @@ static __always_inline void freeze(struct task_struct *task, struct thread_state
 	__u32 runs = ended_runs(task, running);
 
 	state->product.frozen_at = now;
+	if (running && was_running && in_next_run(state, runs))
+		runs = state->runs;
 	if (runs != state->runs || running != was_running) {
 		skip_unseen(state, counted, runs);
 	} else if (running) {

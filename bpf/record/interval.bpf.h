@@ -58,8 +58,10 @@ static __always_inline void end_run(struct thread_state *state, __u64 counted, _
 {
 	struct product_thread *mine = &state->product;
 	__s64 length = now - state->since, stolen;
+	__u32 ended = runs - state->runs;
 
-	if (runs - state->runs != 1) {
+	/* One whose begin was seen may not be counted, see ended_runs(). */
+	if (ended != 1 && (ended || state->run_state != RUN_STATE_ON_CPU)) {
 		skip_unseen(state, counted, runs);
 		return;
 	}
