@@ -289,8 +289,8 @@ static __noinline void announce(struct task_struct *task, struct thread_state *s
 }
 
 /*
- * Whether no run of @state's thread has ended since its last switch that was seen, where @runs is its
- * ended_runs() while it runs: one less than then if the kernel has not counted the current one.
+ * Whether no run of @state's thread has ended since its last switch that was seen, where @runs is
+ * its ended_runs() while it runs: one less than then if the kernel has not counted the current one.
  */
 static __always_inline bool in_next_run(const struct thread_state *state, __u32 runs)
 {
