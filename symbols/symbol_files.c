@@ -159,7 +159,7 @@ size_t symbol_file__jit_places(const char *root, uint32_t pid,
 	for (size_t i = root ? 0 : 2; i < ARRAY_SIZE(all); i++, n++) {
 		if (snprintf(places[n].root, sizeof(places[n].root), "%s", all[i].root) >=
 		    (int)sizeof(places[n].root))
-			strcpy(places[n].root, own_root);
+			snprintf(places[n].root, sizeof(places[n].root), "%s", own_root);
 		snprintf(places[n].path, sizeof(places[n].path), "/tmp/perf-%" PRIu32 ".map",
 			 all[i].pid);
 	}

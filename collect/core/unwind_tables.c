@@ -89,6 +89,7 @@ static int create_rows(size_t n)
 int unwind_tables__new(int tables_fd, int files_fd, size_t max_bytes, struct privsep *privsep,
 		       struct unwind_tables **out)
 {
+	static const struct parser_options defaults;
 	struct unwind_tables *tables = calloc(1, sizeof(*tables));
 	int err;
 
@@ -103,7 +104,7 @@ int unwind_tables__new(int tables_fd, int files_fd, size_t max_bytes, struct pri
 		tables->free[tables->n_free++] = slot;
 	err = array__push(&tables->files, (struct file){});
 	if (!err)
-		err = parser__new(privsep, &(const struct parser_options){}, &tables->parser);
+		err = parser__new(privsep, &defaults, &tables->parser);
 	if (err) {
 		array__free(&tables->files);
 		free(tables);
