@@ -498,10 +498,6 @@ static __always_inline __u32 ended_runs(const struct task_struct *task, bool run
 {
 	if (!bpf_core_field_exists(task->sched_info.pcount))
 		return FIELD(task, nvcsw) + FIELD(task, nivcsw);
-	/* Behind the tracepoint, the kernel counts the run, and it is queued no longer. */
-	if (running && bpf_core_field_exists(task->sched_info.last_queued) &&
-	    FIELD(task, sched_info.last_queued))
-		running = false;
 	return FIELD(task, sched_info.pcount) - running;
 }
 
