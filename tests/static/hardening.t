@@ -59,8 +59,8 @@ result 'a program without is found out' "$(
 
 # An object with calls of snprintf, and arrays on the stack.
 object() {
-	make -s BUILD="$dir/$1" "$dir/$1/symbols/jitmap.o" "CC=$1" "$2" 2>&1 >/dev/null || return
-	missing "$dir/$1/symbols/jitmap.o" stack-protector $3
+	make -s BUILD="$dir/$1" "$dir/$1/symbols/symbol_files.o" "CC=$1" "$2" 2>&1 >/dev/null || return
+	missing "$dir/$1/symbols/symbol_files.o" stack-protector $3
 	rm -r "${dir:?}/$1"
 }
 result 'CFLAGS and CPPFLAGS of a packager do not drop it' "$(
