@@ -367,9 +367,9 @@ static int put_piece(struct walking *walking, struct walker *walker)
 	number = walker->next;
 	if (thread->exited)
 		until = min_time(until, thread->ended);
-	interval = &thread->intervals.data[number];
 	if (number == thread->intervals.n)
 		return put_between(walking, walker, until, number);
+	interval = &thread->intervals.data[number];
 	if (interval->t_out > walker->at)
 		return put_between(walking, walker, min_time(until, interval->t_out), number);
 	step.interval = (uint32_t)number + 1;
