@@ -18,7 +18,9 @@
 #include "privsep/wire.h"
 #include "privsep/zygote.h"
 
-#define FORK_NS 2000000000ULL /* the zygote has so long to fork */
+/* The zygote, which reads nothing of others, has so long to fork: on a busy machine it waits for a
+ * CPU. */
+#define FORK_NS 30000000000ULL
 
 struct privsep {
 	pthread_mutex_t lock; /* of what follows */
