@@ -18,8 +18,7 @@
 #include "privsep/wire.h"
 #include "privsep/zygote.h"
 
-/* The zygote, which reads nothing of others, has so long to fork: on a busy machine it waits for a
- * CPU. */
+/* The zygote has so long to fork: it reads nothing of others, and only ever waits for a CPU. */
 #define FORK_NS 30000000000ULL
 
 struct privsep {
