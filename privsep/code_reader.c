@@ -26,6 +26,7 @@ struct code_file {
 	uint64_t number;
 	int fd;
 	char *path;
+	int64_t owner; /* uid, once it is open; -1: unknown */
 	uint64_t size;
 	bool opened; /* in the parser; it may have been replaced since */
 	int error;   /* of reading it: it has no code; 0: none as yet */
@@ -79,6 +80,7 @@ int code_reader__file(struct code_reader *reader, int fd, const char *path, stru
 		return free(file), -EMFILE;
 	file->reader = reader;
 	file->fd = fd;
+	file->owner = -1;
 	file->path = TAKE_PTR(copy);
 	file->size = size_of(fd);
 	file->error = file->size ? 0 : -ENOEXEC;
@@ -130,8 +132,11 @@ static int open_file(struct code_file *file)
 {
 	const struct code_scope *scope = file->reader->scope;
 	struct buffer what = {};
-	const struct parser_request request = {
-		.name = file->path, .program = file->path, .fd = file->fd, .what = &what};
+	const struct parser_request request = {.name = file->path,
+					       .program = file->path,
+					       .owner = &file->owner,
+					       .fd = file->fd,
+					       .what = &what};
 	struct cursor fields;
 	int err;
 
@@ -179,10 +184,12 @@ static int read_answer(struct code_reader *reader, struct cursor *fields, int re
 }
 
 /* Asks what reader->question has. 0 or a negative errno. */
-static int ask(struct code_reader *reader, const char *path, int fd, struct cursor *answer)
+static int ask(struct code_reader *reader, const char *path, int64_t *owner, int fd,
+	       struct cursor *answer)
 {
 	const struct parser_request request = {.name = path,
 					       .program = path,
+					       .owner = owner,
 					       .fd = fd,
 					       .what = &reader->question,
 					       .has_result = true};
@@ -226,7 +233,7 @@ static int ask_file(struct code_file *file, struct cursor *answer)
 	for (int attempt = 0; attempt < 2 && !err; attempt++) {
 		if (!file->opened && open_file(file))
 			return file->error;
-		err = ask(file->reader, file->path, -1, answer);
+		err = ask(file->reader, file->path, &file->owner, -1, answer);
 		if (err != -ESTALE)
 			break;
 		file->opened = false;
@@ -389,7 +396,8 @@ static struct buffer *begin_once(struct code_reader *reader, enum code_question 
 
 static int ask_once(struct code_reader *reader, int fd, const char *path, struct cursor *answer)
 {
-	int err = fd < 0 ? -ENOEXEC : ask(reader, path, fd, answer);
+	int64_t owner = -1;
+	int err = fd < 0 ? -ENOEXEC : ask(reader, path, &owner, fd, answer);
 
 	note_failure(reader, path, err);
 	return is_fatal(err) ? -ENOEXEC : err;

@@ -62,13 +62,6 @@ static int find(struct name_files *files, const char *root, const char *path, bo
 	return opener__open(privsep__opener(files->privsep), &request, found);
 }
 
-/* Whether the program's owner can read a file, by its mode. */
-static bool is_shared(const struct namer_source *source, const struct found_file *found)
-{
-	return found->mode & S_IROTH ||
-	       (source->has_program && source->program_owner == found->owner);
-}
-
 static int pass_path(struct name_files *files, struct namer_source *source,
 		     const struct symbol_file_request *request, int socket, uint64_t *size)
 {
@@ -82,7 +75,9 @@ static int pass_path(struct name_files *files, struct namer_source *source,
 		err = find(files, root, path, false, &found);
 	if (err)
 		return err;
-	if (request->kind != SYMBOL_FILE_PROGRAM && !is_shared(source, &found))
+	if (request->kind != SYMBOL_FILE_PROGRAM &&
+	    !found_file__is_shared(&found,
+				   source->has_program ? (int64_t)source->program_owner : -1))
 		err = -EACCES;
 	if (!err)
 		err = pass(files, found.fd, socket, NULL);
@@ -158,7 +153,7 @@ static int ask_fetcher(struct name_files *files, const struct symbol_file_reques
 	if (!err)
 		err = wire__receive(files->fetcher.socket, until, 0, message);
 	if (err) {
-		privsep__kill(files->privsep, &files->fetcher);
+		privsep__kill(&files->fetcher);
 		files->fetch = false;
 		return err;
 	}

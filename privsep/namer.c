@@ -226,7 +226,7 @@ int namer__ask(struct namer *namer, struct namer_source *source,
 	if (!err)
 		err = send_batch(namer, &source->source, addresses, n);
 	if (err == -EPIPE && !fresh) { /* it has ended before */
-		privsep__kill(namer->privsep, &namer->child);
+		privsep__kill(&namer->child);
 		namer->failures++;
 		err = start(namer);
 		if (!err)
@@ -240,7 +240,7 @@ int namer__ask(struct namer *namer, struct namer_source *source,
 	if (!err)
 		return 0;
 	namer->failures++;
-	privsep__kill(namer->privsep, &namer->child);
+	privsep__kill(&namer->child);
 	return err == -EPIPE ? -EFAULT : err;
 }
 
@@ -253,7 +253,7 @@ void namer__free(struct namer *namer)
 {
 	if (!namer)
 		return;
-	privsep__kill(namer->privsep, &namer->child);
+	privsep__kill(&namer->child);
 	if (namer->files)
 		name_files__free(namer->files);
 	if (namer->result >= 0)

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -49,7 +50,7 @@ static uint64_t root_key(const struct open_request *request)
 static void abandon(struct opener *opener, const struct open_request *request)
 {
 	opener->abandoned++;
-	privsep__kill(opener->privsep, &opener->child);
+	privsep__kill(&opener->child);
 	if (request && request->root)
 		map64__put(&opener->blocked, root_key(request), 0);
 }
@@ -173,6 +174,11 @@ int opener__open(struct opener *opener, const struct open_request *request,
 	return err;
 }
 
+bool found_file__is_shared(const struct found_file *found, int64_t owner)
+{
+	return found->mode & S_IROTH || found->owner == owner;
+}
+
 pid_t opener__pid(const struct opener *opener)
 {
 	return opener->child.pid;
@@ -180,7 +186,7 @@ pid_t opener__pid(const struct opener *opener)
 
 void opener__free(struct opener *opener)
 {
-	privsep__kill(opener->privsep, &opener->child);
+	privsep__kill(&opener->child);
 	map64__free(&opener->blocked);
 	buffer__free(&opener->request);
 	pthread_mutex_destroy(&opener->lock);

@@ -52,6 +52,12 @@ int opener__new(struct privsep *privsep, struct opener **out);
 int opener__open(struct opener *opener, const struct open_request *request,
 		 struct found_file *found);
 
+/*
+ * Whether a parser may have @found because another file, or a parser, names it: all may read it, or
+ * it belongs to @owner, the uid of the program's file; -1: unknown.
+ */
+bool found_file__is_shared(const struct found_file *found, int64_t owner);
+
 /* Its process, for tests; 0: none. */
 pid_t opener__pid(const struct opener *opener);
 

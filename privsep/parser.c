@@ -40,8 +40,9 @@ struct parser {
 	uint64_t cpu_before;	/* CPU time of the process at the start of the request */
 	uint64_t asked_at;
 	int result; /* of the request in progress; -1: none */
-	const char
-		*program; /* of the request in progress, whose debug files it may have; or NULL */
+	/* Of the request in progress, whose debug files it may have, or NULL; and its uid. */
+	const char *program;
+	int64_t owner;
 	unsigned int wanted; /* debug files, in this request */
 	unsigned int blocked;
 	bool greeted; /* the process has said which parts of its sandbox hold */
@@ -74,7 +75,7 @@ int parser__new(struct privsep *privsep, const struct parser_options *options, s
 /* The process is replaced when the next request comes. */
 static void give_up(struct parser *parser)
 {
-	privsep__kill(parser->privsep, &parser->child);
+	privsep__kill(&parser->child);
 	parser->greeted = false;
 	parser->failures++;
 }
@@ -156,18 +157,26 @@ static bool is_late(struct parser *parser)
 static int open_debug_file(struct parser *parser, const char *path, const struct buffer *opened)
 {
 	char clean[PATH_MAX];
-	const struct open_request open = {.path = clean,
-					  .fd = -1,
-					  .to = parser->child.socket,
-					  .message = opened->data,
-					  .size = opened->n,
-					  .result = -1};
+	const struct open_request find = {.path = clean, .fd = -1, .to = -1, .result = -1};
+	struct open_request pass = {.to = parser->child.socket,
+				    .message = opened->data,
+				    .size = opened->n,
+				    .result = -1};
+	struct opener *opener = privsep__opener(parser->privsep);
+	struct found_file found = {.fd = -1};
 	int err;
 
 	if (!parser->program || parser->blocked >= MAX_BLOCKED ||
 	    !debug_path__is_allowed(parser->program, path, clean))
 		return -EACCES;
-	err = opener__open(privsep__opener(parser->privsep), &open, NULL);
+	err = opener__open(opener, &find, &found);
+	if (!err && !found_file__is_shared(&found, parser->owner))
+		err = -EACCES;
+	pass.fd = found.fd;
+	if (!err)
+		err = opener__open(opener, &pass, NULL);
+	if (found.fd >= 0)
+		close(found.fd);
 	parser->blocked += err == -ETIMEDOUT;
 	return err;
 }
@@ -355,10 +364,14 @@ int parser__ask(struct parser *parser, const struct parser_request *request, str
 		int *result)
 {
 	struct open_request open = {.fd = request->fd};
+	struct found_file program = {.fd = -1};
 	int err = request->has_result ? reserve_result(parser) : 0;
 
 	parser->program = request->program;
-	err = err ? err : ask(parser, &open, request->what, NULL);
+	err = err ? err : ask(parser, &open, request->what, &program);
+	if (!err && request->program && request->fd >= 0)
+		*request->owner = program.owner;
+	parser->owner = request->program ? *request->owner : -1;
 	err = err ? err : receive(parser, UINT64_MAX, fields);
 	parser->program = NULL;
 	note_failure(parser, request->name, err);
@@ -416,7 +429,7 @@ pid_t parser__pid(const struct parser *parser)
 
 void parser__free(struct parser *parser)
 {
-	privsep__kill(parser->privsep, &parser->child);
+	privsep__kill(&parser->child);
 	drop_result(parser);
 	while (parser__pending(parser)) {
 		struct queued queued = dequeue(parser);

@@ -46,8 +46,10 @@ struct parser_request {
 				      request is not about a file */
 	const struct buffer *what; /* type and fields; copied */
 	bool has_result;
-	const char *program; /* path of the program whose debug files it may read; NULL: none.
-				Only of parser__ask() */
+	/* Only of parser__ask(): the path of the program whose debug files it may read (NULL:
+	 * none), and the uid of that file, which is set if @fd is its descriptor. */
+	const char *program;
+	int64_t *owner;
 	parser_answer_fn on_answer;
 	void *arg;
 	uint64_t tag;

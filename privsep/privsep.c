@@ -128,9 +128,8 @@ int privsep__spawn(struct privsep *privsep, enum privsep_role role, struct privs
 	return 0;
 }
 
-void privsep__kill(struct privsep *privsep, struct privsep_child *child)
+void privsep__kill(struct privsep_child *child)
 {
-	(void)privsep;
 	if (child->pidfd >= 0)
 		syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
 	privsep__dismiss(child);

@@ -86,7 +86,7 @@ struct privsep_child {
 int privsep__spawn(struct privsep *privsep, enum privsep_role role, struct privsep_child *child);
 
 /* Kills a child, and forgets it without waiting for its end. */
-void privsep__kill(struct privsep *privsep, struct privsep_child *child);
+void privsep__kill(struct privsep_child *child);
 
 /* Lets a child end by itself, when it sees that nothing more is asked. */
 void privsep__dismiss(struct privsep_child *child);

@@ -224,6 +224,21 @@ static void debug_files_are_found(void **state)
 	snprintf(path, sizeof(path), "%s/other", folder);
 	assert_int_equal(find_in(path, &missing), -ENODATA);
 	assert_true(missing);
+	/* A debug file that neither all nor the program's owner may read, by a link in its place.
+	 */
+	if (!geteuid()) {
+		snprintf(command, sizeof(command),
+			 "cd %s && mv .debug/app.debug secret && ln -s ../secret .debug/app.debug "
+			 "&& chown 1 app && chmod 600 secret",
+			 folder);
+		make(command);
+		snprintf(path, sizeof(path), "%s/app", folder);
+		assert_int_equal(find_in(path, &missing), -ENODATA);
+		assert_true(missing);
+		snprintf(command, sizeof(command), "cd %s && chown 1 secret", folder);
+		make(command);
+		assert_int_equal(find_in(path, &missing), 0);
+	}
 	snprintf(command, sizeof(command), "cd %s && rm there.dwo && mkfifo there.dwo", folder);
 	make(command);
 	snprintf(path, sizeof(path), "%s/split", folder);
