@@ -39,17 +39,6 @@ static __always_inline void skip_unseen(struct thread_state *state, __u64 counte
 }
 
 /*
- * If a wakeup makes the scheduler switch, a run begins with the wakeup by the kernel's count, @ns
- * before the switch: that is no time in the run queue.
- */
-static __always_inline void take_from_queue(struct product_thread *mine, __u64 ns)
-{
-	__u64 queued = mine->ns[CLASS_SCHED];
-
-	mine->ns[CLASS_SCHED] = queued > ns ? queued - ns : 0;
-}
-
-/*
  * Ends the run of @state's thread at @now, when it has been on CPUs for @counted ns and @runs runs
  * have ended.
  */
@@ -70,10 +59,7 @@ static __always_inline void end_run(struct thread_state *state, __u64 counted, _
 		state->counted = counted - length;
 	stolen = length - add_counted(state, counted, runs);
 	mine->run_stolen = stolen >= STOLEN_MIN ? stolen : 0;
-	if (stolen >= 0)
-		mine->stolen += stolen;
-	else
-		take_from_queue(mine, -stolen);
+	mine->stolen += stolen;
 }
 
 /* end_interval(), and adds its times to the totals, and keeps its waker for the event. */

@@ -10,9 +10,11 @@ struct product_thread {
 	__u32 waker;
 	__u32 device;  /* the last one that completed a request on the wakeup's CPU */
 	__u32 request; /* that request */
-	__u32 unseen;  /* number of times between switches that were not seen, see count_run() */
+	__u32 unseen;  /* number of times between switches that were not seen, see skip_unseen() */
 	__u64 ns[CLASS_SLOTS];
-	__u64 stolen;	  /* of its runs, but not counted as its CPU time */
+	/* Of its runs, but not counted as its CPU time. By the kernel's clock, a run may begin
+	 * earlier and end earlier than by the tracepoint's: the sum of both is right. */
+	__s64 stolen;
 	__u64 run_stolen; /* of its last run; 0 below STOLEN_MIN */
 	/* Of the pending interval: */
 	__u32 pending_waker;
