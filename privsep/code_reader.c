@@ -183,26 +183,25 @@ static int read_answer(struct code_reader *reader, struct cursor *fields, int re
 	return 0;
 }
 
-/* Asks what reader->question has. 0 or a negative errno. */
-static int ask(struct code_reader *reader, const char *path, int64_t *owner, int fd,
+/* Asks what reader->question has about the file of @about. 0 or a negative errno. */
+static int ask(struct code_reader *reader, const struct parser_request *about,
 	       struct cursor *answer)
 {
-	const struct parser_request request = {.name = path,
-					       .program = path,
-					       .owner = owner,
-					       .fd = fd,
-					       .what = &reader->question,
-					       .has_result = true};
+	struct parser_request request = *about;
 	_cleanup_close_ int result = -1;
 	struct cursor fields;
-	int err = reader->question.failed ? -ENOMEM
-					  : parser__ask(reader->parser, &request, &fields, &result);
+	int err;
 
+	request.program = request.name;
+	request.what = &reader->question;
+	request.has_result = true;
+	err = reader->question.failed ? -ENOMEM
+				      : parser__ask(reader->parser, &request, &fields, &result);
 	if (err)
 		return err;
 	err = read_answer(reader, &fields, result, answer);
 	if (err == -EPROTO)
-		privsep__fail(reader->privsep, path, err);
+		privsep__fail(reader->privsep, request.name, err);
 	return err;
 }
 
@@ -227,13 +226,14 @@ static int end_question(struct code_file *file, int err)
 /* Asks what begin_question() has begun. -ENOEXEC: the file has no code. */
 static int ask_file(struct code_file *file, struct cursor *answer)
 {
+	const struct parser_request about = {.name = file->path, .owner = &file->owner, .fd = -1};
 	int err = file->error;
 
 	/* The parser may have been replaced, because of another file. */
 	for (int attempt = 0; attempt < 2 && !err; attempt++) {
 		if (!file->opened && open_file(file))
 			return file->error;
-		err = ask(file->reader, file->path, &file->owner, -1, answer);
+		err = ask(file->reader, &about, answer);
 		if (err != -ESTALE)
 			break;
 		file->opened = false;
@@ -397,7 +397,8 @@ static struct buffer *begin_once(struct code_reader *reader, enum code_question 
 static int ask_once(struct code_reader *reader, int fd, const char *path, struct cursor *answer)
 {
 	int64_t owner = -1;
-	int err = fd < 0 ? -ENOEXEC : ask(reader, path, &owner, fd, answer);
+	const struct parser_request about = {.name = path, .owner = &owner, .fd = fd};
+	int err = fd < 0 ? -ENOEXEC : ask(reader, &about, answer);
 
 	note_failure(reader, path, err);
 	return is_fatal(err) ? -ENOEXEC : err;
