@@ -264,6 +264,8 @@ struct event_wake {
 struct event_stacks {
 	struct event_header header;
 	struct event_stack stack;
+	__u32 pid; /* whose they are, if header.thread is 0 */
+	__u32 reserved;
 	__u64 frames[];
 };
 

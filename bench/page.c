@@ -26,7 +26,7 @@ static uint64_t intervals_of(const char *path)
 	struct model *model = NULL;
 	uint64_t n = 0;
 
-	if (!model__load(path, NULL, &model))
+	if (!model__load(path, &model))
 		n = model->n_intervals;
 	model__free(model);
 	return n;

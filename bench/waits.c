@@ -143,7 +143,7 @@ static void measure(const char *dwell, const char *name, const char *path)
 
 	run_dwell(dwell, "waits", path, &seconds, &mib);
 	run_dwell(dwell, "path", path, &path_seconds, &path_mib);
-	if (model__load(path, NULL, &model) || kinds__new(model, &kinds) ||
+	if (model__load(path, &model) || kinds__new(model, &kinds) ||
 	    (strings.model = model, wait_causes__new(&strings, kinds, &causes)) ||
 	    waitlist__make(model, causes, &filter, &list)) {
 		fprintf(stderr, "%s cannot be loaded\n", path);

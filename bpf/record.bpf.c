@@ -74,6 +74,7 @@ static __always_inline void take_stacks_at_switch_out(void *ctx, struct task_str
 		return;
 	event = SCRATCH_HEAD(scratch, event_stacks);
 	event->header = (struct event_header){EVENT_STACKS, state->thread, now};
+	event->pid = event->reserved = 0;
 	take_stacks(ctx, scratch, SCRATCH_INTERVAL, &event->stack, settings.schedule_range,
 		    has_user_stack(task, state));
 	state->product.kernel_hash = event->stack.kernel_hash;

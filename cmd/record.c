@@ -12,7 +12,6 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "cmd/cmd.h"
-#include "cmd/record_names.h"
 #include "cmd/workload.h"
 #include "collect/core/child.h"
 #include "collect/latency/call_scanner.h"
@@ -382,6 +381,19 @@ static void print_missing_functions(const struct record_options *options,
 	}
 }
 
+static void add_names(struct recorder *recorder, bool verbose)
+{
+	uint64_t named;
+	int err = recorder__add_names(recorder, &named);
+
+	if (err) {
+		fprintf(stderr, "dwell: the recording is complete, but has no symbols:\n");
+		error__print(stderr, err);
+	} else if (verbose) {
+		fprintf(stderr, "dwell: %" PRIu64 " addresses have symbols\n", named);
+	}
+}
+
 /* Sets *@recorded if there is a recording of what was asked for. Returns the exit status. */
 static int record(const struct record_options *options, struct progress_line *display,
 		  bool *recorded)
@@ -402,9 +414,13 @@ static int record(const struct record_options *options, struct progress_line *di
 	status = recorder__command_status(recorder, &exec_error);
 	if (exec_error)
 		return exec_error == ENOENT ? 127 : 126;
-	*recorded = !finish_err && recorder__file(recorder) >= 0;
+	*recorded = !finish_err && recorder__has_file(recorder);
 	if (*recorded && !options->no_symbols)
-		record_names__embed(recorder, options->output, options->verbose);
+		add_names(recorder, options->verbose);
+	if (!finish_err)
+		finish_err = recorder__close(recorder);
+	if (finish_err && *recorded)
+		command__fail(finish_err);
 	print_summary(options, &progress, display->terminal, *recorded);
 	if (!finish_err && !*recorded)
 		print_no_samples(options);
@@ -464,6 +480,7 @@ static int configure(const struct record_options *options, char **command,
 	config->capture.trace = options->trace;
 	config->helpers = options->helpers;
 	config->lock_wakers = options->lock_wakers;
+	config->names = !options->no_symbols;
 	config->capture.linked = options->helpers == HELPERS_LINKED;
 	config->wait_limit = options->wait_limit;
 	config->capture.rung = options->rung;

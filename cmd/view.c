@@ -166,7 +166,7 @@ static int load(const struct view_options *options, bool needs_samples, struct m
 	int err = privsep__start(&privsep);
 
 	if (!err)
-		err = model__load(path, NULL, &model);
+		err = model__load(path, &model);
 	if (err)
 		return err;
 	symbolize_options.privsep = privsep;

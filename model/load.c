@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "model/loader.h"
 
+DEFINE_CLEANUP(struct recording_reader *, recording_reader__close)
+
 static int read_records(struct model_loader *loader, struct recording_reader *reader)
 {
 	struct record record;
@@ -67,9 +69,9 @@ static void loader_release(struct model_loader *loader)
 	array__free(&loader->embedded);
 	map64__free(&loader->embedded_by_address);
 	map64__free(&loader->dsos_by_hash);
+	map64__free(&loader->dsos_by_build_id);
 	map64__free(&loader->objects_by_hash);
 	map64__free(&loader->latest_process);
-	map64__free(&loader->seen);
 }
 
 static int load_reader(struct model_loader *loader, struct recording_reader *reader)
@@ -92,40 +94,21 @@ static int load_reader(struct model_loader *loader, struct recording_reader *rea
 	return err ? err : model__diagnose(loader->model);
 }
 
-/* Owns @reader. */
-static int load(struct recording_reader *reader, const struct model_options *options,
-		struct model **out)
+int model__load(const char *path, struct model **out)
 {
-	struct model_loader loader = {.options = options, .first_time = UINT64_MAX};
+	_cleanup_(recording_reader__closep) struct recording_reader *reader = NULL;
+	struct model_loader loader = {.first_time = UINT64_MAX};
 	_cleanup_model_ struct model *model = NULL;
-	int err;
+	int err = recording_reader__open(path, &reader);
 
+	if (err)
+		return err;
 	model = calloc(1, sizeof(*model));
 	loader.model = model;
 	err = model ? load_reader(&loader, reader) : -ENOMEM;
 	loader_release(&loader);
-	recording_reader__close(reader);
 	if (err)
 		return err;
 	*out = TAKE_PTR(model);
 	return 0;
-}
-
-int model__load(const char *path, const struct model_options *options, struct model **out)
-{
-	struct recording_reader *reader = NULL;
-	int err = recording_reader__open(path, &reader);
-
-	return err ? err : load(reader, options, out);
-}
-
-int model__load_fd(int fd, const char *path, const struct model_options *options,
-		   struct model **out)
-{
-	struct recording_reader *reader = NULL;
-	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	int err = copy < 0 ? error__errno(-errno, "cannot read %s", path)
-			   : recording_reader__open_fd(copy, path, &reader);
-
-	return err ? err : load(reader, options, out);
 }

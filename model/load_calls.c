@@ -22,8 +22,6 @@ int model_loader__span(struct model_loader *loader, const struct record *record)
 	if (!span.thread)
 		return -EINVAL;
 	model_loader__extend(loader, span.arrived, span.ended);
-	if (loader->options && loader->options->distinct_stacks)
-		return 0;
 	return array__push(&loader->model->spans, span);
 }
 
@@ -46,8 +44,6 @@ int model_loader__call(struct model_loader *loader, const struct record *record)
 	if (!thread || !call.stack)
 		return -EINVAL;
 	model_loader__extend(loader, call.begin, call.end);
-	if (model_loader__is_repeated(loader, thread, 0, call.stack, false))
-		return 0;
 	return array__push(&loader->model->threads.data[thread].calls, call);
 }
 
@@ -62,8 +58,6 @@ int model_loader__short_calls(struct model_loader *loader, const struct record *
 
 	if (!thread || !calls.stack)
 		return -EINVAL;
-	if (model_loader__is_repeated(loader, thread, 0, calls.stack, false))
-		return 0;
 	return array__push(&loader->model->threads.data[thread].short_calls, calls);
 }
 

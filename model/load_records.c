@@ -156,7 +156,6 @@ static int load_dso(struct model_loader *loader, const struct record *record)
 	if (!*slot || !path)
 		return -ENOMEM;
 	merged = &loader->model->dsos.data[*slot];
-	merged->number = from->number; /* the last one: the recorder may have the file open */
 	name = strrchr(path, '/');
 	merged->name = name && name[1] ? model__intern(loader->model, name + 1) : merged->path;
 	return 0;
@@ -295,30 +294,6 @@ static int load_map(struct model_loader *loader, const struct record *record)
 	return array__push(&loader->maps, map);
 }
 
-bool model_loader__is_repeated(struct model_loader *loader, uint32_t thread, uint32_t kernel,
-			       uint32_t user, bool exact)
-{
-	uint64_t key, n = loader->seen.n;
-
-	if (!loader->options || !loader->options->distinct_stacks)
-		return false;
-	/* A later mapping may give the same addresses another meaning. */
-	key = hash__add(hash__add(thread, (uint64_t)kernel << 32 | user),
-			loader->maps.n << 1 | exact);
-	return map64__put(&loader->seen, key, 1) && loader->seen.n == n;
-}
-
-/* With model_options.distinct_stacks: whether the thread has not waited for this futex before. */
-static bool is_new_futex(struct model_loader *loader, uint32_t thread, uint32_t object)
-{
-	uint64_t key = hash__add(hash__add(thread, object), UINT64_MAX);
-	size_t n = loader->seen.n;
-
-	if (loader->model->objects.data[object].type != OBJECT_FUTEX)
-		return false;
-	return !map64__put(&loader->seen, key, 1) || loader->seen.n != n;
-}
-
 static int load_sample(struct model_loader *loader, const struct record *record)
 {
 	const struct record_sample *from = &record->sample;
@@ -334,8 +309,6 @@ static int load_sample(struct model_loader *loader, const struct record *record)
 		return -EINVAL;
 	model_loader__extend(loader, from->time, from->time);
 	loader->model->n_samples++;
-	if (model_loader__is_repeated(loader, thread, sample.kernel, sample.user, true))
-		return 0;
 	return array__push(&loader->model->threads.data[thread].samples, sample);
 }
 
@@ -378,11 +351,6 @@ static int load_interval(struct model_loader *loader, const struct record *recor
 	loader->model->n_intervals++;
 	if (INTERVAL_SPACING(from->flags) > loader->model->spacing)
 		loader->model->spacing = INTERVAL_SPACING(from->flags);
-	/* The same code waits for different locks, whose variables have names, too. */
-	if (model_loader__is_repeated(loader, thread, interval.kernel, interval.user,
-				      from->syscall < 0) &&
-	    !is_new_futex(loader, thread, interval.object))
-		return 0;
 	return array__push(&loader->model->threads.data[thread].intervals, interval);
 }
 
@@ -401,8 +369,6 @@ static int load_wake(struct model_loader *loader, const struct record *record)
 
 	if (!thread)
 		return -EINVAL;
-	if (model_loader__is_repeated(loader, waker, wake.kernel, wake.user, true))
-		return 0;
 	return array__push(&loader->model->threads.data[thread].wakes, wake);
 }
 
@@ -461,8 +427,6 @@ static int load_idle(struct model_loader *loader, const struct record *record)
 	if (!index)
 		return -EINVAL;
 	model_loader__extend(loader, from->since, from->since + from->ns);
-	if (model_loader__is_repeated(loader, idle.thread, idle.kernel, idle.user, true))
-		return 0;
 	return array__push(&loader->model->devices.data[index].idles, idle);
 }
 
@@ -484,8 +448,6 @@ static int load_request(struct model_loader *loader, const struct record *record
 	if (!request.device)
 		return -EINVAL;
 	model_loader__extend(loader, request.begun, request.completed);
-	if (loader->options && loader->options->distinct_stacks)
-		return 0;
 	return array__push(&loader->model->requests, request);
 }
 
@@ -508,8 +470,19 @@ static int load_annotation(struct model_loader *loader, const struct record *rec
 	return array__push(&loader->model->threads.data[thread].annotations, annotation);
 }
 
+/* The first DSO with the build id of @dso: names of one are those of all. */
+static uint32_t named_dso(struct model_loader *loader, uint32_t dso)
+{
+	uint32_t build_id = loader->model->dsos.data[dso].build_id;
+	const uint64_t *first =
+		build_id ? map64__put(&loader->dsos_by_build_id, build_id, dso) : NULL;
+
+	return first ? (uint32_t)*first : dso;
+}
+
 struct embedded *model_loader__embedded(struct model_loader *loader, uint32_t dso, uint64_t address)
 {
+	dso = named_dso(loader, dso);
 	/* Keys are hashes: linear probing on collisions. */
 	for (uint64_t key = hash__add(dso, address);; key++) {
 		uint64_t *index = map64__get(&loader->embedded_by_address, key);
@@ -526,11 +499,13 @@ struct embedded *model_loader__embedded(struct model_loader *loader, uint32_t ds
 /* Adds an entry for @address. */
 static struct embedded *add_embedded(struct model_loader *loader, uint32_t dso, uint64_t address)
 {
-	uint64_t key = hash__add(dso, address);
 	struct embedded *entry = array__add(&loader->embedded);
+	uint64_t key;
 
 	if (!entry)
 		return NULL;
+	dso = named_dso(loader, dso);
+	key = hash__add(dso, address);
 	*entry = (struct embedded){
 		.dso = dso,
 		.address = address,

@@ -35,7 +35,6 @@ struct embedded {
 
 struct model_loader {
 	struct model *model;
-	const struct model_options *options;
 	struct number_map strings;
 	struct number_map threads;
 	struct number_map dsos;
@@ -47,10 +46,10 @@ struct model_loader {
 	ARRAY(struct record_map) maps; /* with dso as an index in the model */
 	ARRAY(struct embedded) embedded;
 	struct map64 embedded_by_address;
-	struct map64 dsos_by_hash;    /* of what identifies them -> index in the model */
-	struct map64 objects_by_hash; /* likewise */
-	struct map64 latest_process;  /* pid -> its latest process */
-	struct map64 seen;	      /* for model_options.distinct_stacks */
+	struct map64 dsos_by_hash;     /* of what identifies them -> index in the model */
+	struct map64 dsos_by_build_id; /* string -> index of the first one */
+	struct map64 objects_by_hash;  /* likewise */
+	struct map64 latest_process;   /* pid -> its latest process */
 	uint64_t records;
 	uint64_t first_time; /* the lowest and highest time of all records */
 	uint64_t last_time;
@@ -78,10 +77,6 @@ uint32_t model_loader__string(const struct model_loader *loader, uint32_t number
  */
 uint32_t model_loader__thread(struct model_loader *loader, uint32_t number);
 uint32_t model_loader__raw_stack(struct model_loader *loader, uint32_t number);
-
-/* With model_options.distinct_stacks: whether the thread had these raw stacks before. */
-bool model_loader__is_repeated(struct model_loader *loader, uint32_t thread, uint32_t kernel,
-			       uint32_t user, bool exact);
 
 /*
  * The index of the DSO or object that is the same as the given one, which is added if there is

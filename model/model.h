@@ -271,7 +271,6 @@ struct model_process {
 };
 
 struct model_dso {
-	uint32_t number;   /* in the recording */
 	uint32_t path;	   /* string */
 	uint32_t name;	   /* string: its last component, as tables print it */
 	uint32_t build_id; /* string */
@@ -379,36 +378,17 @@ struct model {
 	model_diagnostics diagnostics;
 };
 
-struct model_options {
-	/*
-	 * Keep only one sample, interval or call per thread and stack: enough to find all
-	 * addresses, in little memory.
-	 */
-	bool distinct_stacks;
-};
-
 /*
- * Loads @path; @options may be NULL. Locations have frames only after model__symbolize(). Errors as
+ * Loads @path. Locations have frames only after model__symbolize(). Errors as
  * of recording_reader__open() and recording_reader__next().
  */
-int model__load(const char *path, const struct model_options *options, struct model **out);
-
-/* The same of the open file @fd, which stays the caller's; @path is its name in messages. */
-int model__load_fd(int fd, const char *path, const struct model_options *options,
-		   struct model **out);
+int model__load(const char *path, struct model **out);
 void model__free(struct model *model);
 
 struct model_symbolize_options {
 	bool lines;	    /* source lines and inlined functions too */
-	bool generated;	    /* as in struct symbolizer_options */
 	bool debuginfod;    /* ask servers for missing debug files */
 	bool embedded_only; /* use only symbols in the recording; for tests */
-
-	/* As in struct embed_options. */
-	int (*dso_fd)(void *context, uint32_t number, const char *build_id);
-	int64_t (*dso_owner)(void *context, uint32_t number);
-	int (*kernel_name)(void *context, uint64_t address, char *name, size_t size);
-	void *context;
 
 	/* What reads the files (privsep/names.h); NULL: this process. */
 	struct privsep *privsep;

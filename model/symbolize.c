@@ -52,7 +52,6 @@ static int dso_source(struct symbolization *symbolization, uint32_t index)
 	};
 	const struct model *model = symbolization->model;
 	const struct model_dso *dso = &model->dsos.data[index];
-	const struct model_symbolize_options *options = symbolization->options;
 	struct symbol_source source = {
 		.path = model__string(model, dso->path),
 		.build_id = model__string(model, dso->build_id),
@@ -72,11 +71,7 @@ static int dso_source(struct symbolization *symbolization, uint32_t index)
 	if (dso->kind == DSO_KERNEL && symbolization->resolved[index])
 		return -1;
 	source.kind = kinds[dso->kind];
-	if (options->dso_fd)
-		source.fd = options->dso_fd(options->context, dso->number, source.build_id);
-	if (options->dso_owner)
-		source.owner = options->dso_owner(options->context, dso->number);
-	if (is_lost(dso) && source.fd < 0)
+	if (is_lost(dso))
 		return -1;
 	snprintf(root, sizeof(root), "/proc/%u/root", dso->pid);
 	if (symbolization->same_boot && dso->pid && !access(root, X_OK))
@@ -447,10 +442,7 @@ int model__symbolize(struct model *model, const struct model_symbolize_options *
 {
 	struct symbolizer_options wanted = {
 		.lines = options->lines,
-		.generated = options->generated,
 		.debuginfod = options->debuginfod,
-		.kernel_name = options->kernel_name,
-		.context = options->context,
 	};
 	struct symbolization symbolization = {.model = model, .options = options};
 	int err = 0;

@@ -408,19 +408,6 @@ struct recording_writer;
 int recording_writer__create(const char *path, struct recording_writer **out);
 
 /*
- * Opens a recording to append records after its last whole chunk, such as symbols after the
- * run. Strings, DSOs and objects in it keep their numbers, and new ones get higher ones; hashes
- * of stacks are not kept, so all stacks are new. The file is not changed until the first chunk
- * is written; if that or a later write fails, everything appended is removed again. A recording
- * that was cut short can be appended to, and stays marked as cut. Errors as of
- * recording_reader__open(), -EBUSY (it is still being written) and -EINVAL (damaged).
- */
-int recording_writer__append(const char *path, struct recording_writer **out);
-
-/* The same of the open file @fd, which stays the caller's; @path is its name in messages. */
-int recording_writer__append_fd(int fd, const char *path, struct recording_writer **out);
-
-/*
  * The number of @text, which is written if it is new, or was not used for long; 0 for "" and NULL.
  * Longer strings are cut to 1 MiB. Returns 0 on errors, which are kept and returned by the next
  * recording_writer__put(); so do the functions below.
@@ -478,11 +465,17 @@ uint64_t recording_writer__size(const struct recording_writer *writer);
 int recording_writer__close(struct recording_writer *writer);
 
 /*
- * The same, of a writer that is not NULL. *@fd: the complete file, for reading and to append to,
- * the caller's; -1 on errors, and if the file did not take the place of one that was there, as it
- * has no sample.
+ * Flushes, and writes index and trailer: the file is complete. More can be put, such as names,
+ * which takes the place of the index; if that cannot be written, the file is as it was at this
+ * call. 0 or the first error of the writer.
  */
-int recording_writer__finish(struct recording_writer *writer, int *fd);
+int recording_writer__complete(struct recording_writer *writer);
+
+/*
+ * Whether the file has its name; if not after recording_writer__complete(), it has no sample, and
+ * another file is there.
+ */
+bool recording_writer__has_name(const struct recording_writer *writer);
 
 /*
  * Frees @writer (NULL: nothing) without completing the file: one that does not have its name yet is

@@ -145,7 +145,7 @@ int recording_writer__create(const char *path, struct recording_writer **out)
 	err = create_file(writer);
 	if (err)
 		return err;
-	/* Tells recording_writer__append() that it is being written. Not all file systems can. */
+	/* Tells that it is being written. Not all file systems can. */
 	(void)flock(writer->fd, LOCK_EX | LOCK_NB);
 	err = writer__write_header(writer);
 	if (err) {
@@ -221,12 +221,16 @@ uint64_t recording_writer__size(const struct recording_writer *writer)
 	return writer->offset;
 }
 
+bool recording_writer__has_name(const struct recording_writer *writer)
+{
+	return !writer->waiting;
+}
+
 /* Writes what is not in the file yet. */
-static void complete(struct recording_writer *writer)
+static void write_rest(struct recording_writer *writer)
 {
 	int err = 0;
 
-	recording_writer__flush(writer);
 	if (!writer->error && !writer->untouched)
 		err = writer__write_end(writer);
 	if (!err && !writer->error && writer->waiting && new_file__place_is_free(&writer->file))
@@ -235,35 +239,37 @@ static void complete(struct recording_writer *writer)
 		writer__fail(writer, err);
 }
 
-int recording_writer__finish(struct recording_writer *writer, int *fd)
+int recording_writer__complete(struct recording_writer *writer)
 {
-	int err, copy;
+	uint64_t offset;
+	uint32_t number;
 
-	*fd = -1;
-	complete(writer);
-	copy = writer->error || writer->waiting ? -1 : fcntl(writer->fd, F_DUPFD_CLOEXEC, 3);
-	if (copy < 0 && !writer->error && !writer->waiting)
-		writer->error = -errno;
-	/* Some file systems report a full disk only here. */
-	if (close(TAKE_FD(writer->fd)) && !writer->error)
-		writer->error = -errno;
-	err = report_error(writer);
-	if (err)
-		closep(&copy);
-	else
-		*fd = copy;
-	writer__free(writer);
-	return err;
+	recording_writer__flush(writer);
+	offset = writer->offset;
+	number = writer->number;
+	write_rest(writer);
+	if (writer->error)
+		return report_error(writer);
+	writer->completed = writer->untouched = true;
+	writer->was_offset = writer->offset = offset;
+	writer->was_number = writer->number = number;
+	writer->was_chunks = writer->chunks.n;
+	return 0;
 }
 
 int recording_writer__close(struct recording_writer *writer)
 {
-	int fd, err;
+	int err;
 
 	if (!writer)
 		return 0;
-	err = recording_writer__finish(writer, &fd);
-	closep(&fd);
+	recording_writer__flush(writer);
+	write_rest(writer);
+	/* Some file systems report a full disk only here. */
+	if (close(TAKE_FD(writer->fd)) && !writer->error)
+		writer->error = -errno;
+	err = report_error(writer);
+	writer__free(writer);
 	return err;
 }
 

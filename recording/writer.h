@@ -53,11 +53,9 @@ struct recording_writer {
 	uint32_t last_stack;	 /* the highest stack number given out */
 	struct encoder key;	 /* where keys are put together */
 
-	uint32_t flags; /* enum trailer_flags */
-	/* For recording_writer__append(): the state to roll back to on errors. */
-	bool appending;
-	bool untouched;	     /* nothing has been written yet */
-	bool was_finished;   /* it had an index and a trailer */
+	/* After recording_writer__complete(): the state to roll back to on errors. */
+	bool completed;
+	bool untouched;	     /* nothing has been written since */
 	uint64_t was_offset; /* of the index */
 	uint32_t was_number;
 	size_t was_chunks;
@@ -71,7 +69,7 @@ DEFINE_CLEANUP(struct recording_writer *, recording_writer__close)
 int writer__write_header(struct recording_writer *writer);
 int writer__write_chunk(struct recording_writer *writer);
 int writer__write_end(struct recording_writer *writer);
-/* Removes what a failed write left, and restores the index if the file had one before. */
+/* Removes what a failed write left, and restores the index if the file was complete before. */
 void writer__roll_back(struct recording_writer *writer);
 
 /* Allocates a writer for @path; does not open the file. 0 or -ENOMEM. */

@@ -170,7 +170,7 @@ static int write_index(struct recording_writer *writer)
 
 int writer__write_end(struct recording_writer *writer)
 {
-	struct trailer trailer = {.index = writer->offset, .flags = writer->flags};
+	struct trailer trailer = {.index = writer->offset};
 	uint8_t bytes[TRAILER_SIZE];
 	uint64_t offset = writer->offset;
 	uint32_t number = writer->number;
@@ -196,7 +196,7 @@ void writer__roll_back(struct recording_writer *writer)
 {
 	if (writer->untouched)
 		return;
-	if (writer->appending) {
+	if (writer->completed) {
 		writer->offset = writer->was_offset;
 		writer->number = writer->was_number;
 		writer->chunks.n = writer->was_chunks;
@@ -204,7 +204,7 @@ void writer__roll_back(struct recording_writer *writer)
 	/* Truncating frees the space that index and trailer need again. */
 	if (ftruncate(writer->fd, (off_t)writer->offset))
 		return; /* the reader sees a cut chunk */
-	if (!writer->appending || !writer->was_finished)
+	if (!writer->completed)
 		return;
 	if (writer__write_end(writer) && ftruncate(writer->fd, (off_t)writer->offset))
 		return;

@@ -288,6 +288,21 @@ const struct code_origin *address_spaces__origin(const struct address_spaces *sp
 	return kept ? &kept->origin : NULL;
 }
 
+bool address_spaces__locate(const struct address_spaces *spaces, uint32_t pid, uint64_t time,
+			    uint64_t address, bool is_data, struct code_location *location)
+{
+	struct unwinder_origin found;
+
+	if (!spaces->unwinder ||
+	    !unwinder__origin(spaces->unwinder, pid, time, address, is_data, &found))
+		return false;
+	location->origin = address_spaces__origin(spaces, found.origin);
+	if (!location->origin)
+		return false;
+	location->address = location->origin->kind == CODE_GENERATED ? address : found.offset;
+	return true;
+}
+
 int address_spaces__fd_of(const struct address_spaces *spaces, const char *build_id)
 {
 	return origins__fd_of(&spaces->origins, build_id);
@@ -339,6 +354,7 @@ static void supply_unwinder(struct address_spaces *spaces, const struct code_map
 		.start = mapping->start,
 		.size = mapping->size,
 		.offset = mapping->offset,
+		.origin = mapping->origin->number,
 	};
 
 	unwinder__map(spaces->unwinder, &mapped);

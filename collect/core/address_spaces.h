@@ -82,6 +82,19 @@ void address_spaces__prepare(struct address_spaces *spaces, const char *path);
 const struct code_origin *address_spaces__origin(const struct address_spaces *spaces,
 						 uint32_t number);
 
+/* What is at an address: a place in a file, or of generated code the address itself. */
+struct code_location {
+	const struct code_origin *origin;
+	uint64_t address;
+};
+
+/*
+ * Locates @address in @pid at @time, shortly before now (see unwinder__end(), unwinder__forget());
+ * of data, in the file whose code lies before it. False: no mapping is known.
+ */
+bool address_spaces__locate(const struct address_spaces *spaces, uint32_t pid, uint64_t time,
+			    uint64_t address, bool is_data, struct code_location *location);
+
 /* See origins__fd_of(). */
 int address_spaces__fd_of(const struct address_spaces *spaces, const char *build_id);
 

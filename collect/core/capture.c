@@ -83,10 +83,18 @@ static void read_mappings(struct capture *capture)
 	capture->lost_mappings += sideband__drain(capture->sideband, on_mapping_event, capture);
 }
 
+/* Ends a batch: its deferred unwinds are done, and sent. */
+static void finish_walks(struct capture *capture, bool last)
+{
+	deferred_unwinds__finish(capture->deferred, last);
+	if (capture->sink.on_batch)
+		capture->sink.on_batch(capture->sink.arg);
+}
+
 /*
  * Passes on what is queued in the kernel. Mappings are read first, but passed on last: by then,
- * earlier events have shown which processes are recorded. Deferred unwinds may need mappings that
- * were made meanwhile, which are read, too.
+ * earlier events have shown which processes are recorded. Events may need mappings that were made
+ * meanwhile, which are read, too.
  */
 static void drain(struct capture *capture)
 {
@@ -95,11 +103,11 @@ static void drain(struct capture *capture)
 	read_mappings(capture);
 	clocks__adjust(capture->clocks);
 	rings__consume(capture->rings);
-	if (deferred_unwinds__kept(capture->deferred))
+	if (capture->sink.on_batch || deferred_unwinds__kept(capture->deferred))
 		read_mappings(capture);
 	processes__release_mappings(capture->processes, UINT64_MAX);
 	processes__find_parents(capture->processes);
-	deferred_unwinds__finish(capture->deferred, false);
+	finish_walks(capture, false);
 	processes__drop_mappings(capture->processes, begin);
 	processes__end(capture->processes);
 	unwinder__publish(capture->unwinder);
@@ -457,8 +465,9 @@ int capture__finish(struct capture *capture, uint64_t *end)
 	if (!err)
 		drain(capture);
 	unwinder__wait(capture->unwinder, now_ns(CLOCK_MONOTONIC) + TABLES_NS);
-	unwinder__publish(capture->unwinder);
-	deferred_unwinds__finish(capture->deferred, true);
+	/* Not unwinder__publish(): the walks are of processes that it would forget. */
+	unwinder__take_tables(capture->unwinder);
+	finish_walks(capture, true);
 	return err;
 }
 

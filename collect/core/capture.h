@@ -28,7 +28,7 @@
 #include "collect/core/unwinder.h"
 #include "privsep/privsep.h"
 
-/* The functions of a product. None may be NULL. */
+/* The functions of a product. None may be NULL, if it does not say so. */
 struct capture_sink {
 	/*
 	 * An event of the kernel side, of @size bytes, valid during the call. Deferred unwinds
@@ -53,6 +53,11 @@ struct capture_sink {
 	 * capture. 0 or a negative errno.
 	 */
 	int (*on_end)(void *arg, uint64_t end);
+	/*
+	 * All events and mappings of a batch were passed on: what they refer to in processes that
+	 * have ended can still be located (address_spaces__locate()). May be NULL.
+	 */
+	void (*on_batch)(void *arg);
 	void *arg;
 };
 

@@ -136,6 +136,7 @@ static enum walk_result continue_walk(struct deferred_unwinds *deferred,
 		}
 	}
 	whole->header = (struct event_header){.type = EVENT_STACKS, .time = event->header.time};
+	whole->pid = event->pid;
 	whole->stack = (struct event_stack){
 		.user_hash = event->hash, .user_depth = (uint16_t)walk.n, .user_end = walk.end};
 	if (walk.pending)

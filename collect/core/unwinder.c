@@ -5,22 +5,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <bpf/bpf.h>
 
 #include "base/array.h"
 #include "base/hash.h"
 #include "abi/unwind.h"
-
-/* Sizes of runs of the pool: powers of two, from 2^0 to 2^17. */
-#define SIZE_CLASSES 18
-
-/* A run of the pool: 2^class mappings from first on. */
-struct pool_run {
-	uint32_t first;
-	uint32_t class;
-};
+#include "collect/core/mapping_pool.h"
 
 /* A mapping of a process, which has a reference to its file's table. */
 struct process_mapping {
@@ -28,6 +19,7 @@ struct process_mapping {
 	uint64_t time;
 	uint64_t base; /* the address of the first byte of the file */
 	uint32_t file; /* among the tables' files; 0: none */
+	uint32_t origin;
 };
 
 struct past_mapping {
@@ -38,33 +30,24 @@ struct past_mapping {
 struct process {
 	uint32_t pid;
 	bool dirty;   /* differs from what the kernel side has */
-	bool ended;   /* it is to be forgotten, at the next but one publish */
-	bool leaving; /* at the next */
+	bool ended;   /* it is to be forgotten */
+	uint8_t kept; /* publishes until what has ended is forgotten */
 	uint64_t end; /* when it ended */
 	bool has_run; /* the kernel side has it, in the pool at run */
 	enum table_user user;
 	struct pool_run run;
 	ARRAY(struct process_mapping) mappings; /* by start */
-	ARRAY(struct past_mapping) past;	/* of its former programs, since the last publish */
+	ARRAY(struct past_mapping) past;	/* of its former programs */
 };
 
 struct unwinder {
 	struct unwinder_maps maps;
 	struct unwind_tables *tables;
 	uint64_t pool_full; /* see unwinder_stats */
-	struct unwind_mapping *pool;
-	uint32_t pool_used;
-	ARRAY(uint32_t) free_runs[SIZE_CLASSES];
-	ARRAY(struct pool_run) retired; /* free at the second publish from then */
-	size_t retired_before;		/* of these: retired before the last publish */
-	struct map64 processes;		/* pid -> struct process * */
-	ARRAY(uint32_t) dirty;		/* pids */
+	struct mapping_pool pool;
+	struct map64 processes; /* pid -> struct process * */
+	ARRAY(uint32_t) dirty;	/* pids */
 };
-
-static size_t pool_bytes(void)
-{
-	return UNWIND_MAX_MAPPINGS * sizeof(struct unwind_mapping);
-}
 
 int unwinder__new(const struct unwinder_maps *maps, size_t max_bytes, struct privsep *privsep,
 		  struct unwinder **out)
@@ -75,15 +58,12 @@ int unwinder__new(const struct unwinder_maps *maps, size_t max_bytes, struct pri
 	if (!unwinder)
 		return -ENOMEM;
 	unwinder->maps = *maps;
-	unwinder->pool =
-		mmap(NULL, pool_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, maps->mappings, 0);
-	err = unwinder->pool == MAP_FAILED
-		      ? -errno
-		      : unwind_tables__new(maps->tables, maps->files, max_bytes, privsep,
-					   &unwinder->tables);
+	err = mapping_pool__init(&unwinder->pool, maps->mappings);
+	if (!err)
+		err = unwind_tables__new(maps->tables, maps->files, max_bytes, privsep,
+					 &unwinder->tables);
 	if (err) {
-		if (unwinder->pool != MAP_FAILED)
-			munmap(unwinder->pool, pool_bytes());
+		mapping_pool__free(&unwinder->pool);
 		free(unwinder);
 		return err;
 	}
@@ -135,7 +115,7 @@ static struct process *get_process(struct unwinder *unwinder, uint32_t pid)
 	if (process && process->ended) /* its pid was reused */
 		forget_before(unwinder, process, UINT64_MAX);
 	if (process) {
-		process->ended = process->leaving = false;
+		process->ended = false;
 		return process;
 	}
 	process = calloc(1, sizeof(*process));
@@ -255,6 +235,7 @@ void unwinder__map(struct unwinder *unwinder, const struct unwinder_mapping *map
 		.pool = {.start = mapping->start, .end = mapping->start + mapping->size},
 		.time = mapping->time,
 		.base = mapping->start - mapping->offset,
+		.origin = mapping->origin,
 	};
 
 	if (!process || (process->ended && mapping->time >= process->end))
@@ -331,6 +312,7 @@ void unwinder__forget(struct unwinder *unwinder, uint32_t pid, uint64_t time)
 			unwind_tables__hold(unwinder->tables, past.mapping.file, process->user);
 	}
 	forget_before(unwinder, process, time);
+	process->kept = UNWINDER_KEPT;
 	mark_dirty(unwinder, process);
 }
 
@@ -350,6 +332,7 @@ void unwinder__end(struct unwinder *unwinder, uint32_t pid, uint64_t time)
 		return;
 	process->ended = true;
 	process->end = time;
+	process->kept = UNWINDER_KEPT;
 	mark_dirty(unwinder, process);
 }
 
@@ -384,14 +367,49 @@ static const struct process_mapping *find_present(const struct process *process,
 	return NULL;
 }
 
+static const struct process_mapping *find_mapping(const struct process *process, uint64_t time,
+						  uint64_t pc)
+{
+	const struct process_mapping *mapping = process ? find_past(process, time, pc) : NULL;
+
+	return process && !mapping ? find_present(process, pc) : mapping;
+}
+
+/* The present mapping that is the last to begin at @address or below. */
+static const struct process_mapping *find_below(const struct process *process, uint64_t address)
+{
+	size_t low = 0, high = process ? process->mappings.n : 0;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (process->mappings.data[middle].pool.start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &process->mappings.data[low - 1] : NULL;
+}
+
+bool unwinder__origin(const struct unwinder *unwinder, uint32_t pid, uint64_t time,
+		      uint64_t address, bool is_data, struct unwinder_origin *origin)
+{
+	const struct process *process = find_process(unwinder, pid);
+	const struct process_mapping *mapping =
+		is_data ? find_below(process, address) : find_mapping(process, time, address);
+
+	if (!mapping)
+		return false;
+	*origin = (struct unwinder_origin){mapping->origin, address - mapping->base};
+	return true;
+}
+
 bool unwinder__find(struct unwinder *unwinder, uint32_t pid, uint64_t time, uint64_t pc,
 		    struct unwinder_place *place)
 {
 	const struct process *process = find_process(unwinder, pid);
-	const struct process_mapping *mapping = process ? find_past(process, time, pc) : NULL;
+	const struct process_mapping *mapping = find_mapping(process, time, pc);
 
-	if (process && !mapping)
-		mapping = find_present(process, pc);
 	if (!mapping)
 		return false;
 	unwind_tables__need(unwinder->tables, mapping->file, process->user);
@@ -402,54 +420,10 @@ bool unwinder__find(struct unwinder *unwinder, uint32_t pid, uint64_t time, uint
 	return true;
 }
 
-static unsigned int class_of(size_t n)
-{
-	unsigned int class = 0;
-
-	while ((1UL << class) < n)
-		class ++;
-	return class;
-}
-
-/* Allocates a run of 2^@class mappings. False: the pool is full. */
-static bool allocate_run(struct unwinder *unwinder, unsigned int class, uint32_t *first)
-{
-	uint32_t size = 1U << class;
-
-	if (unwinder->free_runs[class].n) {
-		*first = unwinder->free_runs[class].data[--unwinder->free_runs[class].n];
-		return true;
-	}
-	if (size > UNWIND_MAX_MAPPINGS - unwinder->pool_used)
-		return false;
-	*first = unwinder->pool_used;
-	unwinder->pool_used += size;
-	return true;
-}
-
-/*
- * Frees runs that were retired before the last publish. Not earlier: walks that are in progress,
- * and processes that were forked meanwhile, may use them.
- */
-static void recycle(struct unwinder *unwinder)
-{
-	size_t old = unwinder->retired_before;
-
-	for (size_t i = 0; i < old; i++)
-		if (array__push(&unwinder->free_runs[unwinder->retired.data[i].class],
-				unwinder->retired.data[i].first))
-			break; /* out of memory: these runs are not used again */
-	if (old)
-		memmove(unwinder->retired.data, unwinder->retired.data + old,
-			(unwinder->retired.n - old) * sizeof(*unwinder->retired.data));
-	unwinder->retired.n -= old;
-	unwinder->retired_before = unwinder->retired.n;
-}
-
 static void retire(struct unwinder *unwinder, struct process *process)
 {
 	if (process->has_run)
-		(void)array__push(&unwinder->retired, process->run);
+		mapping_pool__give_back(&unwinder->pool, process->run);
 	process->has_run = false;
 }
 
@@ -475,18 +449,19 @@ static void publish_process(struct unwinder *unwinder, struct process *process)
 {
 	struct unwind_process run = {.n = (uint32_t)process->mappings.n,
 				     .deferred_left = UNWIND_DEFERRED_MAX};
-	unsigned int class = class_of(run.n);
+	struct pool_run taken = {};
 
 	process->dirty = false;
-	if (run.n && (class >= SIZE_CLASSES || !allocate_run(unwinder, class, &run.first))) {
+	if (run.n && !mapping_pool__take(&unwinder->pool, run.n, &taken)) {
 		unwinder->pool_full++;
 		run.n = run.deferred_left = 0;
 	}
+	run.first = taken.first;
 	for (uint32_t i = 0; i < run.n; i++)
-		unwinder->pool[run.first + i] = process->mappings.data[i].pool;
+		unwinder->pool.mappings[run.first + i] = process->mappings.data[i].pool;
 	bpf_map_update_elem(unwinder->maps.processes, &process->pid, &run, BPF_ANY);
 	retire(unwinder, process);
-	process->run = (struct pool_run){run.first, class};
+	process->run = taken;
 	process->has_run = run.n;
 }
 
@@ -541,7 +516,9 @@ static void release(struct unwinder *unwinder)
 
 		if (!process || has_pending_tables(unwinder, process))
 			continue;
-		if (process->leaving)
+		if (process->kept && --process->kept)
+			continue;
+		if (process->ended)
 			drop_process(unwinder, process);
 		else
 			forget_past(unwinder, process);
@@ -568,7 +545,7 @@ static void update_tables(struct unwinder *unwinder, struct process *process)
 	}
 }
 
-static void take_tables(struct unwinder *unwinder)
+void unwinder__take_tables(struct unwinder *unwinder)
 {
 	if (!unwind_tables__update(unwinder->tables))
 		return;
@@ -584,9 +561,9 @@ void unwinder__publish(struct unwinder *unwinder)
 {
 	size_t kept = 0;
 
-	recycle(unwinder);
+	mapping_pool__recycle(&unwinder->pool);
 	release(unwinder);
-	take_tables(unwinder);
+	unwinder__take_tables(unwinder);
 	unwind_tables__drop_idle(unwinder->tables);
 	unwind_tables__publish(unwinder->tables);
 	for (size_t i = 0; i < unwinder->dirty.n; i++) {
@@ -595,11 +572,10 @@ void unwinder__publish(struct unwinder *unwinder)
 		if (!process) {
 			continue;
 		} else if (process->ended) {
-			process->leaving = true;
 			unwinder->dirty.data[kept++] = process->pid;
 		} else {
 			publish_process(unwinder, process);
-			if (process->past.n) { /* to be forgotten at the next */
+			if (process->past.n) { /* to be forgotten */
 				process->dirty = true;
 				unwinder->dirty.data[kept++] = process->pid;
 			}
@@ -622,11 +598,8 @@ void unwinder__free(struct unwinder *unwinder)
 		if (slot->used)
 			free_process((struct process *)(uintptr_t)slot->value);
 	}
-	for (size_t i = 0; i < SIZE_CLASSES; i++)
-		array__free(&unwinder->free_runs[i]);
-	munmap(unwinder->pool, pool_bytes());
+	mapping_pool__free(&unwinder->pool);
 	unwind_tables__free(unwinder->tables);
-	array__free(&unwinder->retired);
 	array__free(&unwinder->dirty);
 	map64__free(&unwinder->processes);
 	free(unwinder);

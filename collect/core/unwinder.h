@@ -44,6 +44,7 @@ struct unwinder_mapping {
 	uint64_t start;
 	uint64_t size;
 	uint64_t offset;
+	uint32_t origin; /* for unwinder__origin() */
 };
 void unwinder__map(struct unwinder *unwinder, const struct unwinder_mapping *mapping);
 
@@ -73,15 +74,20 @@ bool unwinder__fork(struct unwinder *unwinder, uint32_t parent, uint32_t child);
 bool unwinder__fork_late(struct unwinder *unwinder, uint32_t parent, uint32_t child);
 
 /*
+ * Of programs and processes that ended, mappings are kept until so many more calls of
+ * unwinder__publish(): stacks that are walked later than others need them (deferred_unwinds.h).
+ */
+#define UNWINDER_KEPT 4
+
+/*
  * @pid executed a new program at @time: forgets its earlier mappings. unwinder__find() still finds
- * them for times before @time until the next unwinder__publish().
+ * them for times before @time (UNWINDER_KEPT).
  */
 void unwinder__forget(struct unwinder *unwinder, uint32_t pid, uint64_t time);
 
 /*
- * @pid exited at @time. Its mappings are kept until the second unwinder__publish() from now, and
- * unwinder__map() still adds those that it made before @time. Later ones are of a process that
- * reuses its pid.
+ * @pid exited at @time. Its mappings are kept (UNWINDER_KEPT), and unwinder__map() still adds those
+ * that it made before @time. Later ones are of a process that reuses its pid.
  */
 void unwinder__end(struct unwinder *unwinder, uint32_t pid, uint64_t time);
 
@@ -100,6 +106,19 @@ struct unwinder_place {
 bool unwinder__find(struct unwinder *unwinder, uint32_t pid, uint64_t time, uint64_t pc,
 		    struct unwinder_place *place);
 
+/* Where the code at an address comes from. */
+struct unwinder_origin {
+	uint32_t origin; /* of the mapping, as it was given to unwinder__map() */
+	uint64_t offset; /* in the file */
+};
+
+/*
+ * Sets @origin for @address in @pid at @time; of data, that of the code before it, as if its
+ * mapping went on up to there. False: no mapping is known.
+ */
+bool unwinder__origin(const struct unwinder *unwinder, uint32_t pid, uint64_t time,
+		      uint64_t address, bool is_data, struct unwinder_origin *origin);
+
 /* Whether any process maps file @dso, as far as is known. */
 bool unwinder__is_mapped(const struct unwinder *unwinder, uint32_t dso);
 
@@ -115,7 +134,10 @@ void unwinder__forget_file(struct unwinder *unwinder, uint32_t dso);
 /* The slot of the table of @dso in the kernel side; 0: it has none. */
 uint32_t unwinder__slot(const struct unwinder *unwinder, uint32_t dso);
 
-/* Passes all changes since the last call to the kernel side. */
+/* Makes the tables that were built since the last call known to unwinder__find(). */
+void unwinder__take_tables(struct unwinder *unwinder);
+
+/* The same, and passes all changes since the last call to the kernel side. */
 void unwinder__publish(struct unwinder *unwinder);
 
 void unwinder__stats(const struct unwinder *unwinder, struct unwinder_stats *stats);

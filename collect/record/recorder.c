@@ -15,6 +15,7 @@
 #include "collect/record/annotations.h"
 #include "collect/record/call_probes.h"
 #include "collect/record/losses.h"
+#include "collect/record/name_addresses.h"
 #include "collect/programs/record_programs.h"
 #include "collect/record/recording_meta.h"
 #include "collect/record/span_probes.h"
@@ -33,8 +34,8 @@ struct recorder {
 	struct record_programs programs;
 	struct capture *capture;
 	struct recording_writer *writer;
-	int file; /* when it is complete; see recorder__file() */
 	struct translator *translator;
+	struct addresses addresses;
 	struct span_probes *probes;	 /* NULL: no spans were asked for */
 	const struct thread_run *runs;	 /* NULL: not needed */
 	struct call_probes *call_probes; /* NULL: no functions were asked for */
@@ -201,6 +202,7 @@ static void keep_call(void *arg, const struct observed_call *call)
 {
 	struct recorder *recorder = arg;
 
+	translator__expect_call(recorder->translator, call);
 	recorder->lost_calls += array__push(&recorder->calls, *call) != 0;
 }
 
@@ -347,6 +349,13 @@ static int on_end(void *arg, uint64_t stopped)
 	return record_programs__end(&recorder->programs, recorder->capture, stopped);
 }
 
+static void on_batch(void *arg)
+{
+	struct recorder *recorder = arg;
+
+	translator__locate(recorder->translator, capture__spaces(recorder->capture));
+}
+
 static void trace_points(struct annotations *annotations)
 {
 	int fd = annotations__trace_points(annotations);
@@ -425,6 +434,7 @@ static int setup(struct recorder *recorder)
 					  .on_mapping = on_mapping,
 					  .on_tick = on_tick,
 					  .on_end = on_end,
+					  .on_batch = on_batch,
 					  .arg = recorder};
 	/* First: whether that is possible is known at once. */
 	int err = recording_writer__create(config->output, &recorder->writer);
@@ -436,6 +446,10 @@ static int setup(struct recorder *recorder)
 	err = capture__new(&config->capture, &object, &sink, &recorder->capture);
 	if (!err)
 		err = translator__new(recorder->writer, &recorder->translator);
+	if (!err && config->names) {
+		err = addresses__init(&recorder->addresses);
+		translator__collect_addresses(recorder->translator, &recorder->addresses);
+	}
 	if (!err && config->capture.spans)
 		translator__set_sources(recorder->translator, config->capture.spans);
 	if (!err && config->calls) {
@@ -452,7 +466,6 @@ int recorder__new(const struct recorder_config *config, struct recorder **out)
 
 	if (!recorder)
 		return -ENOMEM;
-	recorder->file = -1;
 	recorder->config = *config;
 	recorder->programs.helpers = config->helpers;
 	recorder->programs.lock_wakers = config->lock_wakers;
@@ -518,7 +531,7 @@ static int write_end(struct recorder *recorder, uint64_t end, uint64_t stopped)
 int recorder__finish(struct recorder *recorder, struct recorder_progress *progress)
 {
 	uint64_t stopped = 0, end;
-	int err, closed;
+	int err, completed;
 
 	err = capture__finish(recorder->capture, &stopped);
 	end = end_of_recording(recorder, stopped);
@@ -529,13 +542,25 @@ int recorder__finish(struct recorder *recorder, struct recorder_progress *progre
 		recording_writer__discard(TAKE_PTR(recorder->writer));
 		return err;
 	}
-	closed = recording_writer__finish(TAKE_PTR(recorder->writer), &recorder->file);
-	return err ? err : closed;
+	completed = recording_writer__complete(recorder->writer);
+	return err ? err : completed;
 }
 
-int recorder__file(const struct recorder *recorder)
+bool recorder__has_file(const struct recorder *recorder)
 {
-	return recorder->file;
+	return recorder->writer && recording_writer__has_name(recorder->writer);
+}
+
+int recorder__add_names(struct recorder *recorder, uint64_t *named)
+{
+	*named = 0;
+	return name_addresses(&recorder->addresses, capture__spaces(recorder->capture),
+			      capture__privsep(recorder->capture), recorder->writer, named);
+}
+
+int recorder__close(struct recorder *recorder)
+{
+	return recording_writer__close(TAKE_PTR(recorder->writer));
 }
 
 const char *recorder__request_problem(const struct recorder *recorder, size_t index)
@@ -567,33 +592,6 @@ int recorder__command_status(struct recorder *recorder, int *exec_error)
 	return capture__command_status(recorder->capture, exec_error);
 }
 
-static const struct code_origin *origin_of(const struct recorder *recorder, uint32_t dso)
-{
-	return address_spaces__origin(capture__spaces(recorder->capture),
-				      translator__origin(recorder->translator, dso));
-}
-
-int recorder__dso_fd(const struct recorder *recorder, uint32_t dso, const char *build_id)
-{
-	const struct code_origin *origin = origin_of(recorder, dso);
-
-	return origin && origin->fd >= 0
-		       ? origin->fd
-		       : address_spaces__fd_of(capture__spaces(recorder->capture), build_id);
-}
-
-struct privsep *recorder__privsep(const struct recorder *recorder)
-{
-	return capture__privsep(recorder->capture);
-}
-
-int64_t recorder__dso_owner(const struct recorder *recorder, uint32_t dso)
-{
-	const struct code_origin *origin = origin_of(recorder, dso);
-
-	return origin && origin->kind == CODE_GENERATED ? origin->owner : -1;
-}
-
 void recorder__free(struct recorder *recorder)
 {
 	if (recorder->probes)
@@ -608,8 +606,8 @@ void recorder__free(struct recorder *recorder)
 		annotations__free(recorder->annotations);
 	array__free(&recorder->pending);
 	array__free(&recorder->calls);
+	addresses__free(&recorder->addresses);
 	map64__free(&recorder->pids);
 	recording_writer__discard(recorder->writer);
-	closep(&recorder->file);
 	free(recorder);
 }

@@ -5,7 +5,8 @@
  *
  * The life of a recorder: recorder__new() checks the configuration, loads the programs and creates
  * the file; recorder__run() records until the command has ended, the time is up or a signal stops
- * it; recorder__finish() reads the totals and completes the file. Errors are negative errnos, with
+ * it; recorder__finish() reads the totals and completes the file, recorder__add_names() adds names
+ * of code to it. Errors are negative errnos, with
  * a message in error__set(); what was recorded before an error stays readable.
  */
 #pragma once
@@ -47,6 +48,7 @@ struct recorder_config {
 	const char *output;
 	uint64_t wait_limit; /* waits recorded per CPU and period, on average; 0: no limit */
 	enum helper_threads helpers;
+	bool names;		  /* are to be added (recorder__add_names()) */
 	bool lock_wakers;	  /* stacks of wakers only where they end a wait for a lock */
 	const char *command_line; /* what the user typed, for the header */
 	const struct recorder_calls *calls;	   /* NULL: none */
@@ -74,10 +76,19 @@ int recorder__run(struct recorder *recorder, const volatile sig_atomic_t *stop);
 int recorder__finish(struct recorder *recorder, struct recorder_progress *progress);
 
 /*
- * After recorder__finish(): a descriptor of the complete file, which stays the recorder's; -1: it
- * has no sample, and the file that was there is left as it was.
+ * After recorder__finish(): whether there is a recording; if not, nothing was sampled, and the file
+ * that was there is left as it was.
  */
-int recorder__file(const struct recorder *recorder);
+bool recorder__has_file(const struct recorder *recorder);
+
+/*
+ * After recorder__finish(), if there is a file and config.names: adds the names of its addresses.
+ * Sets *@named to the number of addresses with a name. After an error the recording has none.
+ */
+int recorder__add_names(struct recorder *recorder, uint64_t *named);
+
+/* Closes the file; nothing can be added any more. An error, such as -ENOSPC, if it is not whole. */
+int recorder__close(struct recorder *recorder);
 
 /*
  * After recorder__finish(): why there are no requests of source @index of config.capture.spans, in
@@ -90,18 +101,6 @@ const char *recorder__function_problem(const struct recorder *recorder, size_t i
 
 /* See capture__command_status(). */
 int recorder__command_status(struct recorder *recorder, int *exec_error);
-
-/*
- * A descriptor of the file that is @dso in the recording, or of another one with @build_id, if that
- * is not ""; -1: none. Stays the recorder's.
- */
-int recorder__dso_fd(const struct recorder *recorder, uint32_t dso, const char *build_id);
-
-/* The processes that open and read files for it; they end with the recorder. The recorder's. */
-struct privsep *recorder__privsep(const struct recorder *recorder);
-
-/* The uid of the process whose generated code is @dso in the recording; -1: unknown. */
-int64_t recorder__dso_owner(const struct recorder *recorder, uint32_t dso);
 
 void recorder__free(struct recorder *recorder);
 DEFINE_CLEANUP(struct recorder *, recorder__free)

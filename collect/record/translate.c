@@ -58,22 +58,28 @@ static uint32_t comm_string(struct translator *translator, const char comm[DWELL
 	return recording_writer__string(translator->writer, text);
 }
 
-/* The DSO of @origin in the recording, written at the first call. */
-static uint32_t dso_number(struct translator *translator, const struct code_origin *origin)
+uint32_t translator__write_dso(struct recording_writer *writer, const struct code_origin *origin)
 {
 	static const uint8_t kinds[] = {
 		[CODE_FILE] = DSO_FILE, [CODE_GENERATED] = DSO_JIT, [CODE_VDSO] = DSO_VDSO};
 	struct record_dso dso = {
 		.kind = kinds[origin->kind], .pid = origin->pid, .deleted = origin->deleted};
+
+	dso.path = recording_writer__string(writer, origin->path);
+	if (origin->kind == CODE_FILE)
+		dso.build_id = recording_writer__string(writer, origin->build_id);
+	return recording_writer__dso(writer, &dso);
+}
+
+/* The DSO of @origin in the recording, written at the first call. */
+static uint32_t dso_number(struct translator *translator, const struct code_origin *origin)
+{
 	const uint64_t *known = map64__get(&translator->dsos, origin->number);
 	uint32_t number;
 
 	if (known)
 		return (uint32_t)*known;
-	dso.path = recording_writer__string(translator->writer, origin->path);
-	if (origin->kind == CODE_FILE)
-		dso.build_id = recording_writer__string(translator->writer, origin->build_id);
-	number = recording_writer__dso(translator->writer, &dso);
+	number = translator__write_dso(translator->writer, origin);
 	if (number) /* without memory, it is found again by the writer */
 		map64__put(&translator->dsos, origin->number, number);
 	return number;
@@ -94,20 +100,6 @@ void translator__mapping(struct translator *translator, const struct code_mappin
 	recording_writer__put(translator->writer, &record);
 }
 
-uint32_t translator__origin(const struct translator *translator, uint32_t dso)
-{
-	uint32_t last = 0;
-
-	/* A file that was forgotten and mapped again has the same number: the last may be open. */
-	for (size_t i = 0; i < translator->dsos.capacity; i++) {
-		const struct map64_slot *slot = &translator->dsos.slots[i];
-
-		if (slot->used && slot->value == dso && slot->key > last)
-			last = (uint32_t)slot->key;
-	}
-	return last;
-}
-
 bool translator__knows_many(const struct translator *translator)
 {
 	return recording_writer__stacks(translator->writer) >= MANY_STACKS ||
@@ -118,6 +110,8 @@ void translator__forget_unused(struct translator *translator)
 {
 	recording_writer__forget_stacks(translator->writer);
 	aging_map__age(&translator->objects.files);
+	if (translator->addresses)
+		addresses__forget_unused(translator->addresses);
 }
 
 void translator__forget_origins(struct translator *translator, const struct address_spaces *spaces)
@@ -266,13 +260,21 @@ static void on_totals(struct translator *translator, const struct event_totals *
 }
 
 /*
- * Sets *@kernel and *@user to the stacks of an event, and writes the frames that it has in @sent,
- * of which there are @left bytes. False: the event is malformed.
+ * Sets *@kernel and *@user to the stacks of an event of @who, and writes the frames that it has in
+ * @sent, of which there are @left bytes. False: the event is malformed.
  */
 static bool take_stacks(struct translator *translator, const struct event_stack *stack,
-			const __u64 *sent, size_t left, uint32_t *kernel, uint32_t *user)
+			const struct stack_user *who, const __u64 *sent, size_t left,
+			uint32_t *kernel, uint32_t *user)
 {
 	const uint64_t *frames = (const void *)sent;
+	const struct record_stack kernel_frames = {.frames = frames,
+						   .depth = stack->kernel_depth,
+						   .kernel = 1,
+						   .end = stack->kernel_end};
+	const struct record_stack user_frames = {.frames = frames + stack->kernel_depth,
+						 .depth = stack->user_depth,
+						 .end = stack->user_end};
 
 	if (((size_t)stack->kernel_depth + stack->user_depth) * sizeof(*frames) > left)
 		return false;
@@ -282,17 +284,9 @@ static bool take_stacks(struct translator *translator, const struct event_stack 
 	if (stack->user_hash)
 		*user = recording_writer__stack_by_hash(translator->writer, stack->user_hash);
 	if (stack->kernel_depth)
-		recording_writer__stack_frames(translator->writer, stack->kernel_hash,
-					       &(struct record_stack){.frames = frames,
-								      .depth = stack->kernel_depth,
-								      .kernel = 1,
-								      .end = stack->kernel_end});
+		translator__frames(translator, who, stack->kernel_hash, &kernel_frames);
 	if (stack->user_depth)
-		recording_writer__stack_frames(
-			translator->writer, stack->user_hash,
-			&(struct record_stack){.frames = frames + stack->kernel_depth,
-					       .depth = stack->user_depth,
-					       .end = stack->user_end});
+		translator__frames(translator, who, stack->user_hash, &user_frames);
 	return true;
 }
 
@@ -304,10 +298,12 @@ static void on_sample(struct translator *translator, const struct event_sample *
 			   .weight = event->weight,
 			   .time = event->header.time},
 	};
+	const struct stack_user who = {.thread = event->header.thread, .time = event->header.time};
 
 	/* The end of a recording is after its last sample. */
 	was_there(translator__thread(translator, event->header.thread), event->header.time + 1);
-	if (take_stacks(translator, &event->stack, event->frames, size - sizeof(*event),
+	translator__refer(translator, &who, event->stack.user_hash, true);
+	if (take_stacks(translator, &event->stack, &who, event->frames, size - sizeof(*event),
 			&record.sample.kernel_stack, &record.sample.user_stack))
 		recording_writer__put(translator->writer, &record);
 }
@@ -321,17 +317,21 @@ static void on_wake(struct translator *translator, const struct event_wake *even
 			 .context = event->context,
 			 .time = event->header.time},
 	};
+	const struct stack_user who = {.thread = event->waker, .time = event->header.time};
 
-	if (take_stacks(translator, &event->stack, event->frames, size - sizeof(*event),
+	translator__refer(translator, &who, event->stack.user_hash, true);
+	if (take_stacks(translator, &event->stack, &who, event->frames, size - sizeof(*event),
 			&record.wake.kernel_stack, &record.wake.user_stack))
 		recording_writer__put(translator->writer, &record);
 }
 
 static void on_stacks(struct translator *translator, const struct event_stacks *event, size_t size)
 {
+	const struct stack_user who = {
+		.pid = event->pid, .thread = event->header.thread, .time = event->header.time};
 	uint32_t kernel, user;
 
-	take_stacks(translator, &event->stack, event->frames, size - sizeof(*event), &kernel,
+	take_stacks(translator, &event->stack, &who, event->frames, size - sizeof(*event), &kernel,
 		    &user);
 }
 
@@ -393,11 +393,16 @@ static void on_interval(struct translator *translator, const struct event_interv
 			     .sequence = event->sequence,
 			     .stolen_ns = event->stolen},
 	};
+	const struct stack_user who = {.thread = event->header.thread, .time = event->t_out};
 
 	if (event->t_out > event->t_wake || event->t_wake > event->header.time)
 		return;
 	was_there(translator__thread(translator, event->header.thread), event->header.time);
-	if (take_stacks(translator, &event->stack, event->frames, size - sizeof(*event),
+	/* In a system call, the innermost address is behind the instruction. */
+	translator__refer(translator, &who, event->stack.user_hash, event->syscall < 0);
+	if (event->object.type == OBJECT_FUTEX && translator->addresses)
+		addresses__add_futex(translator->addresses, &who, event->object.id);
+	if (take_stacks(translator, &event->stack, &who, event->frames, size - sizeof(*event),
 			&record.interval.kernel_stack, &record.interval.user_stack))
 		recording_writer__put(translator->writer, &record);
 }
@@ -433,10 +438,12 @@ static void on_idle(struct translator *translator, const struct event_idle *even
 			 .points = event->points,
 			 .flags = event->flags},
 	};
+	const struct stack_user who = {.thread = event->header.thread, .time = event->header.time};
 
 	if (event->since > event->header.time)
 		return;
-	if (take_stacks(translator, &event->stack, event->frames, size - sizeof(*event),
+	translator__refer(translator, &who, event->stack.user_hash, true);
+	if (take_stacks(translator, &event->stack, &who, event->frames, size - sizeof(*event),
 			&record.idle.kernel_stack, &record.idle.user_stack))
 		recording_writer__put(translator->writer, &record);
 }

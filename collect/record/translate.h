@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "abi/event.h"
+#include "collect/record/addresses.h"
 #include "collect/record/annotations.h"
 #include "collect/record/call_probes.h"
 #include "collect/core/address_spaces.h"
@@ -47,12 +48,23 @@ uint64_t translator__spans(const struct translator *translator, size_t index);
 /* The sources whose numbers EVENT_SPAN has. They stay the caller's. */
 void translator__set_sources(struct translator *translator, const struct span_sources *sources);
 
+/* Adds what is to have names to @addresses, which stays the caller's. */
+void translator__collect_addresses(struct translator *translator, struct addresses *addresses);
+
+/* After each batch of events: locates what was added. */
+void translator__locate(struct translator *translator, const struct address_spaces *spaces);
+
+/*
+ * A call that is to be written by translator__call(), when its thread is known: by then, its
+ * process may be gone.
+ */
+void translator__expect_call(struct translator *translator, const struct observed_call *call);
+
+/* The DSO that is written for @origin. */
+uint32_t translator__write_dso(struct recording_writer *writer, const struct code_origin *origin);
+
 /* Writes @mapping, and its DSO if that is new. */
 void translator__mapping(struct translator *translator, const struct code_mapping *mapping);
-
-/* The number of the origin (collect/core/address_spaces.h) that is @dso in the recording; 0: none.
- */
-uint32_t translator__origin(const struct translator *translator, uint32_t dso);
 
 /*
  * Whether so many stacks and files were used since the last translator__forget_unused() that this

@@ -9,15 +9,20 @@ _Static_assert((int)CALL_IN_PAIR == OBSERVED_CALL_IN_PAIR &&
 		       (int)CALL_EARLIER == OBSERVED_CALL_EARLIER,
 	       "flags are written as they are");
 
-/* A stack of two frames, the function and its caller. The maps of the process name them. */
-static uint32_t call_stack(struct translator *translator, uint64_t function, uint64_t caller)
+/*
+ * A stack of two frames, the function and its caller, of a call by @user. The maps of the process
+ * name them.
+ */
+static uint32_t call_stack(struct translator *translator, const struct stack_user *user,
+			   uint64_t function, uint64_t caller)
 {
 	const uint64_t frames[] = {function, caller};
 	struct record_stack stack = {.frames = frames, .depth = caller ? 2 : 1};
 	uint64_t hash = hash__bytes(frames, stack.depth * sizeof(*frames)) | 1;
 	uint32_t number = recording_writer__stack_by_hash(translator->writer, hash);
 
-	recording_writer__stack_frames(translator->writer, hash, &stack);
+	translator__refer(translator, user, hash, false);
+	translator__frames(translator, user, hash, &stack);
 	return number;
 }
 
@@ -28,6 +33,13 @@ static uint32_t thread_of(const struct translator *translator, uint32_t pid, uin
 	const uint64_t *thread = map64__get(&translator->tids, tid ? tid : pid);
 
 	return thread ? (uint32_t)*thread : 0;
+}
+
+void translator__expect_call(struct translator *translator, const struct observed_call *call)
+{
+	const struct stack_user user = {.pid = call->pid, .time = call->end};
+
+	call_stack(translator, &user, call->function, call->caller);
 }
 
 void translator__call(struct translator *translator, const struct observed_call *call)
@@ -47,7 +59,8 @@ void translator__call(struct translator *translator, const struct observed_call 
 		translator->lost_calls++;
 	if (!record.call.thread || call->end < call->begin)
 		return;
-	record.call.stack = call_stack(translator, call->function, call->caller);
+	record.call.stack =
+		call_stack(translator, &(struct stack_user){}, call->function, call->caller);
 	recording_writer__put(translator->writer, &record);
 }
 
@@ -62,10 +75,11 @@ void translator__probed_call(struct translator *translator, const struct event_c
 			 .probe = call->probe,
 			 .overhead = call->overhead},
 	};
+	const struct stack_user user = {.thread = call->header.thread, .time = call->header.time};
 
 	if (call->header.time < call->begun)
 		return;
-	record.call.stack = call_stack(translator, call->function, call->caller);
+	record.call.stack = call_stack(translator, &user, call->function, call->caller);
 	recording_writer__put(translator->writer, &record);
 }
 
@@ -99,12 +113,13 @@ void translator__short_calls(struct translator *translator, uint64_t time,
 				.looks = calls->looks,
 				.ended = calls->ended},
 	};
+	const struct stack_user user = {.pid = calls->pid, .time = time};
 
 	if (!record.short_calls.thread) {
 		translator->lost_calls++;
 		return;
 	}
-	record.short_calls.stack = call_stack(translator, calls->function, calls->caller);
+	record.short_calls.stack = call_stack(translator, &user, calls->function, calls->caller);
 	recording_writer__put(translator->writer, &record);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/aging_map.h"
 #include "base/leaving_map.h"
+#include "collect/record/addresses.h"
 #include "collect/record/objects.h"
 #include "collect/record/translate.h"
 
@@ -28,6 +29,7 @@ struct translator {
 	size_t dsos_checked;	    /* how many remained at translator__forget_origins() */
 	struct map64 tids;	    /* tid -> the last recorded thread that had it */
 	struct objects objects;
+	struct addresses *addresses;	    /* NULL: there will be no names */
 	uint64_t lost_calls;		    /* of unknown threads */
 	const struct span_sources *sources; /* NULL: none */
 	uint64_t spans[CAPTURE_LISTENERS];  /* that ended, by source */
@@ -49,6 +51,12 @@ void translator__free_threads(struct translator *translator);
 
 /* In translate.c: */
 void translator__put_totals(struct translator *translator, const struct event_totals *event);
+
+/* Notes who had which stacks, for their names; nothing without addresses. */
+void translator__refer(struct translator *translator, const struct stack_user *user, uint64_t hash,
+		       bool exact);
+void translator__frames(struct translator *translator, const struct stack_user *user, uint64_t hash,
+			const struct record_stack *stack);
 
 /* For translator__event(). */
 void translator__probed_call(struct translator *translator, const struct event_call *call);

@@ -109,29 +109,6 @@ static size_t read_all(struct recording_reader *reader, bool again)
 	return n;
 }
 
-static void check_adding(const uint8_t *data, size_t size, size_t before)
-{
-	int fd = memfd_create("recording", MFD_CLOEXEC);
-	struct recording_writer *writer;
-	struct recording_reader *reader;
-	char path[64];
-	size_t n;
-
-	CHECK(fd >= 0);
-	CHECK(write(fd, data, size) == (ssize_t)size);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (!recording_writer__append(path, &writer)) {
-		CHECK(!recording_writer__meta(writer, "added", "%zu", before));
-		n = writer->encoder.records;
-		CHECK(!recording_writer__close(writer));
-		CHECK(!recording_reader__open(path, &reader));
-		CHECK(read_all(reader, false) == before + n);
-		CHECK(reader->finished);
-		recording_reader__close(reader);
-	}
-	close(fd);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct recording_reader *reader;
@@ -143,7 +120,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	recording_reader__rewind(reader);
 	CHECK(read_all(reader, false) == n);
 	recording_reader__close(reader);
-	if (size % 8 == 0)
-		check_adding(data, size, n);
 	return 0;
 }

@@ -141,7 +141,7 @@ static inline struct model *random_recording(uint64_t seed, unsigned int records
 			put_its_wake(made.writer, &dice, &record);
 	}
 	assert_int_equal(recording_writer__close(made.writer), 0);
-	assert_int_equal(model__load(made.path, NULL, &model), 0);
+	assert_int_equal(model__load(made.path, &model), 0);
 	assert_int_equal(model__symbolize(model, &embedded), 0);
 	synthetic__remove(&made);
 	return model;

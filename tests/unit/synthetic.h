@@ -197,7 +197,7 @@ static inline struct model *synthetic__load(struct synthetic *made, uint64_t end
 
 	recording_writer__meta(made->writer, "end", "%llu", START + end);
 	assert_int_equal(recording_writer__close(made->writer), 0);
-	assert_int_equal(model__load(made->path, NULL, &model), 0);
+	assert_int_equal(model__load(made->path, &model), 0);
 	assert_int_equal(model__symbolize(model, &embedded), 0);
 	synthetic__remove(made);
 	return model;

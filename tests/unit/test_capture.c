@@ -95,7 +95,7 @@ static bool run(struct live *live, char *const *argv)
 		.period_ns = 1000000,
 		.table_bytes = 64 << 20,
 	};
-	const struct capture_sink sink = {on_event, on_mapping, on_tick, on_end, live};
+	const struct capture_sink sink = {on_event, on_mapping, on_tick, on_end, NULL, live};
 	const struct loader_object object = record_programs__loader(&live->programs);
 	volatile sig_atomic_t stop = 0;
 	uint64_t end = 0;
@@ -222,7 +222,7 @@ static void a_product_can_refuse_the_kernel(void **state)
 					      .period_ns = 1000000,
 					      .table_bytes = 64 << 20};
 	struct live live = {};
-	const struct capture_sink sink = {on_event, on_mapping, on_tick, on_end, &live};
+	const struct capture_sink sink = {on_event, on_mapping, on_tick, on_end, NULL, &live};
 	int opened = 0;
 	const struct loader_object object = {no_elf, refuse_kernel, close_nothing, &opened};
 

@@ -4,7 +4,6 @@
 #include "tests/unit/synthetic.h"
 
 #include "base/error.h"
-#include "model/embed.h"
 
 #define PAGE 0x1000ULL
 
@@ -435,81 +434,11 @@ static void inlined_frames_stay_together(void **state)
 	model__free(model);
 }
 
-/* The test program's own file, open: as the recorder has the files it saw mapped. */
-static int self_fd(void *context, uint32_t number, const char *build_id)
-{
-	return *(int *)context;
-}
-
-__attribute__((noinline)) static void a_function_to_be_named(void)
-{
-	__asm__ volatile("nop");
-}
-
-/* This program's mapping of @address. */
-static void find_self(uintptr_t address, uint64_t *start, uint64_t *end, uint64_t *offset)
-{
-	FILE *maps = fopen("/proc/self/maps", "re");
-	char line[512];
-
-	assert_non_null(maps);
-	*start = 0;
-	while (fgets(line, sizeof(line), maps)) {
-		unsigned long from, to, at;
-
-		if (sscanf(line, "%lx-%lx %*s %lx", &from, &to, &at) == 3 && from <= address &&
-		    address < to) {
-			*start = from;
-			*end = to;
-			*offset = at;
-		}
-	}
-	fclose(maps);
-	assert_true(*start != 0);
-}
-
-/* What was embedded is there without the file. */
-static void embedded_names_stay_behind(void **state)
-{
-	const struct model_symbolize_options embedded_only = {.embedded_only = true};
-	uintptr_t address = (uintptr_t)a_function_to_be_named;
-	struct synthetic made = synthetic__begin();
-	uint32_t dso = synthetic__dso(&made, "/no/such/file");
-	int recording, fd = open("/proc/self/exe", 0);
-	struct embed_options how = {.dso_fd = self_fd, .context = &fd};
-	uint64_t start = 0, end = 0, offset = 0, resolved = 0;
-	struct model *model = NULL;
-	const struct model_thread *thread;
-
-	assert_true(fd >= 0);
-	a_function_to_be_named();
-	find_self(address, &start, &end, &offset);
-	synthetic__thread(&made, 1, 100, 100, 0, 0, "a");
-	synthetic__map(&made, 100, dso, 0, start, end - start, offset);
-	for (uint64_t i = 0; i < 3; i++)
-		synthetic__sample(&made, 1, i * MS, 1, 0, USER_STACK(&made, address, 0x10));
-	assert_int_equal(recording_writer__close(made.writer), 0);
-	recording = open(made.path, O_RDWR | O_CLOEXEC);
-	assert_int_equal(embed_symbols(recording, made.path, &how, &resolved), 0);
-	close(recording);
-	close(fd);
-	assert_int_equal(resolved, 1);
-	assert_int_equal(model__load(made.path, NULL, &model), 0);
-	assert_int_equal(model__symbolize(model, &embedded_only), 0);
-	thread = find_thread(model, 100);
-	assert_int_equal(thread->samples.n, 3);
-	assert_string_equal(frame_text(model, sample_stack(thread, 2), 0),
-			    "file:a_function_to_be_named");
-	assert_string_equal(frame_text(model, sample_stack(thread, 2), 1), "[unknown]:");
-	model__free(model);
-	synthetic__remove(&made);
-}
-
 static void no_file_is_an_error(void **state)
 {
 	struct model *model = NULL;
 
-	assert_int_equal(model__load("/no/such/recording", NULL, &model), -2);
+	assert_int_equal(model__load("/no/such/recording", &model), -2);
 	assert_null(model);
 	assert_string_not_equal(error__message(-2), "");
 }
@@ -569,39 +498,9 @@ static void intervals_are_found_by_time(void **state)
 	}
 }
 
-static void one_event_of_each_stack_is_kept(void **state)
-{
-	const struct model_options options = {.distinct_stacks = true};
-	struct synthetic made = synthetic__begin();
-	uint32_t stacks[] = {USER_STACK(&made, 0x400010), USER_STACK(&made, 0x400020)};
-	struct model *model;
-
-	synthetic__thread(&made, 1, 100, 100, 0, 0, "prog");
-	for (uint32_t i = 0; i < 10; i++) {
-		synthetic__sample(&made, 1, i * MS, 1, 0, stacks[0]);
-		synthetic__put(&made, (struct record){.type = RECORD_CALL,
-						      .call = {.thread = 1,
-							       .time = START + i * MS,
-							       .stack = stacks[i % 2]}});
-		synthetic__put(&made,
-			       (struct record){.type = RECORD_SHORT_CALLS,
-					       .short_calls = {.thread = 1,
-							       .time = START + i * MS,
-							       .stack = USER_STACK(&made, 9)}});
-	}
-	assert_int_equal(recording_writer__close(made.writer), 0);
-	assert_int_equal(model__load(made.path, &options, &model), 0);
-	assert_int_equal(find_thread(model, 100)->samples.n, 1);
-	assert_int_equal(find_thread(model, 100)->calls.n, 2);
-	assert_int_equal(find_thread(model, 100)->short_calls.n, 1);
-	synthetic__remove(&made);
-	model__free(model);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_event_of_each_stack_is_kept),
 		cmocka_unit_test(intervals_are_found_by_time),
 		cmocka_unit_test(a_waker_becomes_a_target),
 		cmocka_unit_test(timelines_are_sorted),
@@ -618,7 +517,6 @@ int main(void)
 		cmocka_unit_test(truncated_stacks_are_counted),
 		cmocka_unit_test(later_facts_win),
 		cmocka_unit_test(inlined_frames_stay_together),
-		cmocka_unit_test(embedded_names_stay_behind),
 		cmocka_unit_test(no_file_is_an_error),
 	};
 

@@ -22,77 +22,58 @@ static void put_sample(struct recording_writer *writer)
 	assert_int_equal(recording_writer__put(writer, &sample), 0);
 }
 
-static void adding_keeps_numbers(void **state)
+/* Names are added to a recording that is complete already. */
+static void what_is_added_keeps_numbers(void **state)
 {
-	const char *path = temp__path(state, "append");
+	const char *path = temp__path(state, "added");
 	struct recording_writer *writer;
-	struct record_object object = {.type = OBJECT_FUTEX, .id = 0xffff};
-	uint64_t frames[] = {5, 6};
-	struct record_stack stack = {.frames = frames, .depth = 2};
+	struct record_object object = {.type = OBJECT_FILE, .id = 4711};
 	struct record_dso dso = {.kind = DSO_JIT, .pid = 7};
 	_cleanup_outcome_ struct outcome outcome = {};
 	struct dice dice = {.state = 3};
 	struct copies put = {};
-	uint32_t strings[2], stack_number, hashed;
+	uint32_t strings[2];
 
 	assert_int_equal(recording_writer__create(path, &writer), 0);
 	strings[0] = recording_writer__string(writer, "one");
 	strings[1] = recording_writer__string(writer, "two");
-	assert_int_equal(put_stack(writer, &stack), 1);
 	assert_int_equal(recording_writer__object(writer, &object), 1);
 	assert_int_equal(recording_writer__dso(writer, &dso), 1);
 	random__put(writer, &dice, 2000, &put);
-	hashed = recording_writer__stack_by_hash(writer, 0xabcdef);
-	copies__add(&put, &(struct record){.type = RECORD_INTERVAL, .interval.user_stack = hashed});
-	assert_int_equal(recording_writer__put(writer, &put.data[put.n - 1].record), 0);
-	assert_int_equal(recording_writer__close(writer), 0);
-
 	for (int round = 0; round < 3; round++) {
 		char text[32];
 
-		assert_int_equal(recording_writer__append(path, &writer), 0);
+		assert_int_equal(recording_writer__complete(writer), 0);
+		outcome = outcome__of_file(path);
+		assert_string_equal(outcome.warning, "");
+		assert_put(&outcome, &put);
+		outcome__free(&outcome);
 		assert_int_equal(recording_writer__string(writer, "two"), strings[1]);
 		assert_int_equal(recording_writer__string(writer, "one"), strings[0]);
 		assert_int_equal(recording_writer__object(writer, &object), 1);
 		assert_int_equal(recording_writer__dso(writer, &dso), 1);
-		stack_number = recording_writer__stack_by_hash(writer, 0xabcdef + (uint64_t)round);
-		assert_true(stack_number > hashed);
 		snprintf(text, sizeof(text), "new in round %d", round);
 		assert_true(recording_writer__string(writer, text) > strings[1]);
 		random__put(writer, &dice, 500, &put);
-		assert_int_equal(recording_writer__close(writer), 0);
 	}
+	assert_int_equal(recording_writer__close(writer), 0);
 	outcome = outcome__of_file(path);
 	assert_string_equal(outcome.warning, "");
 	assert_put(&outcome, &put);
 	copies__free(&put);
 }
 
-/* @record refers to stack 1, whose frames never came. */
-static void check_numbered(void **state, struct record record)
+/* A complete recording, whose writer is *@writer. */
+static void complete(const char *path, struct recording_writer **writer)
 {
-	const char *path = temp__path(state, "numbered");
-	struct recording_writer *writer;
+	struct dice dice = {.state = 4};
+	struct copies put = {};
 
-	assert_int_equal(recording_writer__create(path, &writer), 0);
-	assert_int_equal(recording_writer__stack_by_hash(writer, 0xabc), 1);
-	assert_int_equal(recording_writer__put(writer, &record), 0);
-	assert_int_equal(recording_writer__close(writer), 0);
-	assert_int_equal(recording_writer__append(path, &writer), 0);
-	assert_int_equal(recording_writer__stack_by_hash(writer, 0xdef), 2);
-	assert_int_equal(recording_writer__close(writer), 0);
-	unlink(path);
-}
-
-static void stacks_without_frames_keep_their_numbers(void **state)
-{
-	check_numbered(state, (struct record){.type = RECORD_SAMPLE, .sample.user_stack = 1});
-	check_numbered(state, (struct record){.type = RECORD_INTERVAL, .interval.kernel_stack = 1});
-	check_numbered(state, (struct record){.type = RECORD_WAKE, .wake.user_stack = 1});
-	check_numbered(state, (struct record){.type = RECORD_IDLE, .idle.kernel_stack = 1});
-	check_numbered(state, (struct record){.type = RECORD_IDLE, .idle.user_stack = 1});
-	check_numbered(state, (struct record){.type = RECORD_CALL, .call.stack = 1});
-	check_numbered(state, (struct record){.type = RECORD_SHORT_CALLS, .short_calls.stack = 1});
+	assert_int_equal(recording_writer__create(path, writer), 0);
+	put_sample(*writer);
+	random__put(*writer, &dice, 300, &put);
+	assert_int_equal(recording_writer__complete(*writer), 0);
+	copies__free(&put);
 }
 
 static void adding_nothing_changes_nothing(void **state)
@@ -101,9 +82,9 @@ static void adding_nothing_changes_nothing(void **state)
 	_cleanup_(buffer__free) struct buffer before = {}, after = {};
 	struct recording_writer *writer;
 
-	random__write(path, 4, 3, 30);
+	complete(path, &writer);
 	before = file__read(path);
-	assert_int_equal(recording_writer__append(path, &writer), 0);
+	assert_int_equal(recording_writer__complete(writer), 0);
 	assert_int_equal(recording_writer__close(writer), 0);
 	after = file__read(path);
 	assert_int_equal(before.n, after.n);
@@ -118,9 +99,8 @@ static void adding_may_be_interrupted(void **state)
 	struct recording_writer *writer;
 	struct outcome before, outcome;
 
-	random__write(path, 5, 50, 3);
+	complete(path, &writer);
 	before = outcome__of_file(path);
-	assert_int_equal(recording_writer__append(path, &writer), 0);
 	assert_int_equal(recording_writer__meta(writer, "a new key", "a new value"), 0);
 	assert_int_equal(recording_writer__flush(writer), 0);
 	between = file__read(path);
@@ -141,30 +121,12 @@ static void adding_to_an_empty_recording(void **state)
 	struct recording_writer *writer;
 
 	assert_int_equal(recording_writer__create(path, &writer), 0);
-	assert_int_equal(recording_writer__close(writer), 0);
-	assert_int_equal(recording_writer__append(path, &writer), 0);
+	assert_int_equal(recording_writer__complete(writer), 0);
 	assert_int_equal(recording_writer__meta(writer, "a", "b"), 0);
 	assert_int_equal(recording_writer__close(writer), 0);
 	outcome = outcome__of_file(path);
 	assert_string_equal(outcome.warning, "");
 	assert_int_equal(outcome.records.n, 3);
-}
-
-static void nobody_adds_while_it_is_written(void **state)
-{
-	const char *path = temp__path(state, "busy");
-	struct recording_writer *writer, *second;
-
-	assert_int_equal(recording_writer__create(path, &writer), 0);
-	assert_int_equal(recording_writer__meta(writer, "a", "b"), 0);
-	put_sample(writer);
-	assert_int_equal(recording_writer__flush(writer), 0);
-	assert_int_equal(recording_writer__append(path, &second), -EBUSY);
-	assert_int_equal(recording_writer__close(writer), 0);
-	assert_int_equal(recording_writer__append(path, &second), 0);
-	assert_int_equal(recording_writer__append(path, &writer), -EBUSY);
-	assert_non_null(strstr(error__message(-EBUSY), "still being written"));
-	assert_int_equal(recording_writer__close(second), 0);
 }
 
 static void an_existing_file_is_renamed(void **state)
@@ -227,15 +189,15 @@ static void without_a_sample_nothing_is_replaced(void **state)
 	const char *path = temp__path(state, "good"), *old = temp__path(state, "good.old");
 	struct recording_writer *writer;
 	ino_t before;
-	int fd;
 
 	random__write(path, 1, 1, 5);
 	before = inode(path);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(recording_writer__create(path, &writer), 0);
 		recording_writer__meta(writer, "key", "value");
-		assert_int_equal(recording_writer__finish(writer, &fd), 0);
-		assert_int_equal(fd, -1);
+		assert_int_equal(recording_writer__complete(writer), 0);
+		assert_false(recording_writer__has_name(writer));
+		assert_int_equal(recording_writer__close(writer), 0);
 		assert_true(inode(path) == before);
 		assert_false(inode(old));
 	}
@@ -251,9 +213,9 @@ static void without_a_sample_nothing_is_replaced(void **state)
 			assert_int_equal(unlink(path), 0);
 		assert_int_equal(recording_writer__create(path, &writer), 0);
 		recording_writer__meta(writer, "key", "value");
-		assert_int_equal(recording_writer__finish(writer, &fd), 0);
-		assert_true(fd >= 0);
-		close(fd);
+		assert_int_equal(recording_writer__complete(writer), 0);
+		assert_true(recording_writer__has_name(writer));
+		assert_int_equal(recording_writer__close(writer), 0);
 		assert_true(inode(path));
 		assert_false(inode(old));
 	}
@@ -385,39 +347,6 @@ static void a_device_swallows_everything(void **state)
 }
 
 /* Adding to what is not whole: behind a cut, yes, and that stays known; to damage, no. */
-static void adding_to_what_is_not_whole(void **state)
-{
-	const char *path = temp__path(state, "not-whole");
-	struct recording_writer *writer = NULL;
-	struct small small = {};
-	struct outcome outcome;
-	uint64_t chunks[8];
-
-	small__make(state, &small, 3);
-	small__chunks(&small, chunks, ARRAY_SIZE(chunks));
-	file__write(path, small.file.data, chunks[2] + 70);
-	for (int round = 0; round < 2; round++) {
-		assert_int_equal(recording_writer__append(path, &writer), 0);
-		assert_int_equal(recording_writer__meta(writer, "added", "round %d", round), 0);
-		assert_int_equal(recording_writer__close(writer), 0);
-	}
-	outcome = outcome__of_file(path);
-	assert_non_null(strstr(outcome.warning, "the end of the recording is missing"));
-	assert_null(strstr(outcome.warning, "damaged"));
-	assert_int_equal(outcome.records.data[outcome.records.n - 2].record.type, RECORD_STRING);
-	assert_string_equal(outcome.records.data[outcome.records.n - 2].record.string.bytes,
-			    "round 1");
-	outcome__free(&outcome);
-
-	small.file.data[chunks[1] + 60] ^= 1;
-	file__write(path, small.file.data, small.file.n);
-	writer = NULL;
-	assert_int_equal(recording_writer__append(path, &writer), -EINVAL);
-	assert_non_null(strstr(error__message(-EINVAL), "damaged"));
-	assert_null(writer);
-	small__free(&small);
-}
-
 /* Writes until that fails; the records up to the last whole chunk must be there. */
 static void fill_up(const char *path, int expected, struct recording_writer *writer)
 {
@@ -504,33 +433,33 @@ static void a_file_size_limit_leaves_whole_chunks(void **state)
 static void adding_fails_without_a_trace(void **state)
 {
 	const char *path = temp__path(state, "unlucky");
-	struct small small = {};
-	struct outcome outcome;
+	struct outcome before, outcome;
+	struct recording_writer *writer;
+	struct stat st;
 
 	signal(SIGXFSZ, SIG_IGN);
-	small__make(state, &small, 3);
-	for (rlim_t size = small.file.n - 200; size < small.file.n + 500; size += 7) {
-		struct recording_writer *writer;
+	for (int more = -200; more < 500; more += 7) {
 		int err;
 
-		file__write(path, small.file.data, small.file.n);
-		assert_int_equal(recording_writer__append(path, &writer), 0);
-		limit_file_size(size);
+		complete(path, &writer);
+		before = outcome__of_file(path);
+		assert_int_equal(stat(path, &st), 0);
+		limit_file_size((rlim_t)(st.st_size + more));
 		recording_writer__meta(writer, "name", "value");
 		recording_writer__flush(writer);
 		recording_writer__meta(writer, "another name", "another value");
 		err = recording_writer__close(writer);
 		limit_file_size(RLIM_INFINITY);
 		outcome = outcome__of_file(path);
-		assert_true(outcome.records.n == small.whole.records.n + (err ? 0 : 6));
+		assert_true(outcome.records.n == before.records.n + (err ? 0 : 6));
 		/* Below its old size, there is no room for the old index either. */
-		if (size >= small.file.n)
+		if (more >= 0)
 			assert_string_equal(outcome.warning, "");
 		else
 			assert_true(outcome.warning[0] || !err);
 		outcome__free(&outcome);
+		outcome__free(&before);
 	}
-	small__free(&small);
 }
 
 /* A file system of one megabyte, which only root can have; in a process of its own. */
@@ -593,7 +522,6 @@ static void other_files_are_named(void **state)
 {
 	const char *path = temp__path(state, "foreign");
 	struct recording_reader *reader = NULL;
-	struct recording_writer *writer = NULL;
 
 	for (size_t i = 0; i < ARRAY_SIZE(foreign_files); i++) {
 		file__write(path, foreign_files[i].bytes, foreign_files[i].size);
@@ -603,10 +531,8 @@ static void other_files_are_named(void **state)
 		    !error__hint_text(foreign_files[i].err)[0])
 			fail_msg("\"%s\" does not say \"%s\"", error__message(foreign_files[i].err),
 				 foreign_files[i].says);
-		assert_int_equal(recording_writer__append(path, &writer), foreign_files[i].err);
 	}
 	assert_null(reader);
-	assert_null(writer);
 }
 
 static void unreadable_places_are_explained(void **state)
@@ -634,12 +560,10 @@ static void unreadable_places_are_explained(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(adding_keeps_numbers),
-		cmocka_unit_test(stacks_without_frames_keep_their_numbers),
+		cmocka_unit_test(what_is_added_keeps_numbers),
 		cmocka_unit_test(adding_nothing_changes_nothing),
 		cmocka_unit_test(adding_may_be_interrupted),
 		cmocka_unit_test(adding_to_an_empty_recording),
-		cmocka_unit_test(nobody_adds_while_it_is_written),
 		cmocka_unit_test(an_existing_file_is_renamed),
 		cmocka_unit_test(the_first_sample_takes_the_place),
 		cmocka_unit_test(without_a_sample_nothing_is_replaced),
@@ -650,7 +574,6 @@ int main(void)
 		cmocka_unit_test(a_device_swallows_everything),
 		cmocka_unit_test(other_files_are_named),
 		cmocka_unit_test(unreadable_places_are_explained),
-		cmocka_unit_test(adding_to_what_is_not_whole),
 		cmocka_unit_test(a_file_size_limit_leaves_whole_chunks),
 		cmocka_unit_test(adding_fails_without_a_trace),
 		cmocka_unit_test(a_full_disk_leaves_whole_chunks),

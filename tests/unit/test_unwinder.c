@@ -12,12 +12,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include <bpf/bpf.h>
-
 #include "abi/unwind.h"
 #include "base/clock.h"
 #include "collect/core/unwinder.h"
 #include "symbols/unwind/unwind_table.h"
+#include "tests/unit/unwinder_maps.h"
 
 enum { RECORDED = 100, WAKER = 200 };
 #define FILES	3
@@ -37,33 +36,6 @@ struct machine {
 	struct unwinder *unwinder;
 	struct library files[FILES]; /* DSO 1 to FILES */
 };
-
-static int new_map(enum bpf_map_type type, uint32_t value, uint32_t n,
-		   const struct bpf_map_create_opts *options, uint32_t key)
-{
-	return bpf_map_create(type, "test", key, value, n, options);
-}
-
-/* The maps of bpf/core/unwind.bpf.h. False without the privileges. */
-static bool create_maps(struct unwinder_maps *maps)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, rows, .map_flags = BPF_F_INNER_MAP | BPF_F_MMAPABLE);
-	LIBBPF_OPTS(bpf_map_create_opts, outer);
-	LIBBPF_OPTS(bpf_map_create_opts, pool, .map_flags = BPF_F_MMAPABLE);
-	int inner = new_map(BPF_MAP_TYPE_ARRAY, sizeof(struct unwind_row), 1, &rows, 4);
-
-	if (inner < 0)
-		return false;
-	outer.inner_map_fd = (uint32_t)inner;
-	maps->tables = new_map(BPF_MAP_TYPE_ARRAY_OF_MAPS, 4, UNWIND_MAX_TABLES, &outer, 4);
-	maps->mappings = new_map(BPF_MAP_TYPE_ARRAY, sizeof(struct unwind_mapping),
-				 UNWIND_MAX_MAPPINGS, &pool, 4);
-	maps->processes = new_map(BPF_MAP_TYPE_HASH, sizeof(struct unwind_process), 1000, NULL, 4);
-	maps->files = new_map(BPF_MAP_TYPE_HASH, sizeof(struct unwind_file), UNWIND_MAX_TABLES,
-			      NULL, sizeof(struct unwind_file_key));
-	close(inner);
-	return maps->tables >= 0 && maps->mappings >= 0 && maps->processes >= 0 && maps->files >= 0;
-}
 
 static void open_libraries(struct machine *machine)
 {
@@ -95,7 +67,7 @@ static bool start(struct machine *machine)
 	size_t all = 0, least = SIZE_MAX;
 
 	*machine = (struct machine){};
-	if (!create_maps(&machine->maps))
+	if (!unwinder_maps__create(&machine->maps))
 		return false;
 	assert_int_equal(privsep__start(&machine->privsep), 0);
 	open_libraries(machine);
@@ -112,15 +84,11 @@ static bool start(struct machine *machine)
 
 static void stop(struct machine *machine)
 {
-	const int fds[] = {machine->maps.tables, machine->maps.mappings, machine->maps.processes,
-			   machine->maps.files};
-
 	unwinder__free(machine->unwinder);
 	privsep__free(machine->privsep);
 	for (size_t i = 0; i < FILES; i++)
 		close(machine->files[i].fd);
-	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
-		close(fds[i]);
+	unwinder_maps__close(&machine->maps);
 }
 
 static void map_at(struct machine *machine, uint64_t time, uint32_t pid, uint32_t dso)

@@ -155,7 +155,7 @@ static struct model *with_facts(const char *period, const char *start, const cha
 	recording_writer__meta(writer, "end", "%s", end);
 	recording_writer__meta(writer, "mode", "%s", mode);
 	assert_int_equal(recording_writer__close(writer), 0);
-	assert_int_equal(model__load(program.made.path, NULL, &model), 0);
+	assert_int_equal(model__load(program.made.path, &model), 0);
 	assert_int_equal(model__symbolize(model, &embedded), 0);
 	synthetic__remove(&program.made);
 	return model;

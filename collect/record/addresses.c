@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/record/addresses.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How often an address is looked for: its mapping may be in a buffer that is read later. */
+#define TRIES 3
+/* What is located at once. */
+#define MAX_RAW (1U << 20)
+
+/*
+ * What is known of a stack: its innermost address, 0 before its frames came, and above it how it
+ * was referred to.
+ */
+#define SEEN_EXACT     (1ULL << 63)
+#define SEEN_RETURN    (1ULL << 62)
+#define SEEN_AS(exact) ((exact) ? SEEN_EXACT : SEEN_RETURN)
+#define INNERMOST      (SEEN_RETURN - 1)
+
+int addresses__init(struct addresses *addresses)
+{
+	*addresses = (struct addresses){};
+	return array__add(&addresses->origins) ? 0 : -ENOMEM; /* the kernel */
+}
+
+static void add_raw(struct addresses *addresses, const struct stack_user *user, uint64_t address,
+		    bool data)
+{
+	struct raw_address raw = {.pid = user->pid,
+				  .thread = user->thread,
+				  .time = user->time,
+				  .address = address,
+				  .data = data};
+
+	if (addresses->raw.n >= MAX_RAW || array__push(&addresses->raw, raw))
+		addresses->left_out++;
+}
+
+void addresses__refer(struct addresses *addresses, const struct stack_user *user, uint64_t hash,
+		      bool exact)
+{
+	uint64_t *seen = aging_map__put(&addresses->stacks, hash, 0);
+
+	if (!seen || *seen & SEEN_AS(exact))
+		return;
+	*seen |= SEEN_AS(exact);
+	if (*seen & INNERMOST)
+		add_raw(addresses, user, (*seen & INNERMOST) - !exact, false);
+}
+
+void addresses__add_user(struct addresses *addresses, const struct stack_user *user, uint64_t hash,
+			 const uint64_t *frames, size_t depth)
+{
+	uint64_t *seen = depth ? aging_map__put(&addresses->stacks, hash, 0) : NULL;
+
+	if (!seen || *seen & INNERMOST)
+		return;
+	*seen |= frames[0] & INNERMOST;
+	if (*seen & SEEN_EXACT)
+		add_raw(addresses, user, frames[0], false);
+	if (*seen & SEEN_RETURN)
+		add_raw(addresses, user, frames[0] - 1, false);
+	for (size_t i = 1; i < depth; i++)
+		add_raw(addresses, user, frames[i] - 1, false);
+}
+
+void addresses__add_futex(struct addresses *addresses, const struct stack_user *user,
+			  uint64_t address)
+{
+	uint64_t key = hash__add(hash__add(user->pid, user->thread), address);
+	uint64_t *seen = aging_map__put(&addresses->futexes, key, 0);
+
+	if (seen && !*seen)
+		add_raw(addresses, user, address, true);
+	if (seen)
+		*seen = 1;
+}
+
+/* Keeps an address of the origin at @index, unless it is known. */
+static void keep(struct addresses *addresses, uint32_t index, uint64_t address, bool data)
+{
+	struct kept_address added = {.origin = index, .data = data, .address = address};
+	size_t n = addresses->kept.n;
+
+	/* Keys are hashes: linear probing on collisions. */
+	for (uint64_t key = hash__add(index << 1 | data, address);; key++) {
+		const struct kept_address *known;
+		uint64_t *place = map64__get(&addresses->by_place, key);
+
+		if (!place) {
+			if (n >= ADDRESSES_MAX || array__reserve(&addresses->kept, 1) ||
+			    !map64__put(&addresses->by_place, key, n))
+				addresses->left_out++;
+			else
+				addresses->kept.data[addresses->kept.n++] = added;
+			return;
+		}
+		known = &addresses->kept.data[*place];
+		if (known->origin == index && known->address == address && known->data == data)
+			return;
+	}
+}
+
+void addresses__add_kernel(struct addresses *addresses, const uint64_t *frames, size_t depth)
+{
+	for (size_t i = 0; i < depth; i++)
+		keep(addresses, ADDRESSES_KERNEL, frames[i] - (i ? 1 : 0), false);
+}
+
+/* The index in origins of what has the same names as @origin, 0: there is no room. */
+static uint32_t index_of(struct addresses *addresses, const struct code_origin *origin)
+{
+	const char *id = origin->build_id;
+	uint64_t key = *id ? hash__bytes(id, strlen(id)) : hash__add(0, origin->number);
+	const uint64_t *known = map64__get(&addresses->by_names, key);
+	struct code_origin copy = *origin;
+
+	if (known)
+		return (uint32_t)*known;
+	copy.fd = -1;
+	copy.path = addresses->origins.n < ADDRESSES_MAX_ORIGINS ? strdup(origin->path) : NULL;
+	if (!copy.path || array__push(&addresses->origins, copy)) {
+		free(copy.path);
+		return 0;
+	}
+	if (!map64__put(&addresses->by_names, key, addresses->origins.n - 1)) {
+		free(addresses->origins.data[--addresses->origins.n].path);
+		return 0;
+	}
+	return (uint32_t)addresses->origins.n - 1;
+}
+
+/* False: it may be found later. */
+static bool locate(struct addresses *addresses, const struct address_spaces *spaces,
+		   const struct raw_address *raw, uint32_t pid)
+{
+	struct code_location location;
+	uint32_t index;
+
+	if (!pid ||
+	    !address_spaces__locate(spaces, pid, raw->time, raw->address, raw->data, &location))
+		return false;
+	if (raw->data && location.origin->kind != CODE_FILE)
+		return true;
+	index = index_of(addresses, location.origin);
+	if (index)
+		keep(addresses, index, location.address, raw->data);
+	else
+		addresses->left_out++;
+	return true;
+}
+
+void addresses__locate(struct addresses *addresses, const struct address_spaces *spaces,
+		       address_process_fn process_of, void *arg)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < addresses->raw.n; i++) {
+		struct raw_address raw = addresses->raw.data[i];
+		uint32_t pid = raw.pid ? raw.pid : process_of(arg, raw.thread);
+
+		if (!locate(addresses, spaces, &raw, pid) && ++raw.tries < TRIES)
+			addresses->raw.data[left++] = raw;
+	}
+	addresses->raw.n = left;
+}
+
+void addresses__forget_unused(struct addresses *addresses)
+{
+	aging_map__age(&addresses->stacks);
+	aging_map__age(&addresses->futexes);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct kept_address *x = a, *y = b;
+
+	if (x->origin != y->origin)
+		return x->origin < y->origin ? -1 : 1;
+	return (x->address > y->address) - (x->address < y->address);
+}
+
+void addresses__sort(struct addresses *addresses)
+{
+	map64__free(&addresses->by_place);
+	array__sort(&addresses->kept, compare);
+}
+
+void addresses__free(struct addresses *addresses)
+{
+	for (size_t i = 0; i < addresses->origins.n; i++)
+		free(addresses->origins.data[i].path);
+	array__free(&addresses->origins);
+	array__free(&addresses->kept);
+	array__free(&addresses->raw);
+	aging_map__free(&addresses->stacks);
+	aging_map__free(&addresses->futexes);
+	map64__free(&addresses->by_place);
+	map64__free(&addresses->by_names);
+}

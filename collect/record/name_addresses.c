@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collect/record/name_addresses.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "collect/core/symbol_lookup.h"
+#include "collect/record/losses.h"
+#include "collect/record/translate.h"
+#include "privsep/names.h"
+
+struct naming {
+	const struct addresses *addresses;
+	const struct address_spaces *spaces;
+	struct recording_writer *writer;
+	struct names *names;
+	uint64_t named;
+};
+
+/* The addresses of one origin. */
+struct group {
+	struct naming *naming;
+	const struct kept_address *list;
+	uint32_t dso; /* in the recording */
+};
+
+static int write_frames(struct recording_writer *writer, uint32_t dso, uint64_t address,
+			const struct symbol_frame *frames, size_t n)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		struct record record = {
+			.type = RECORD_SYMBOL,
+			.symbol = {.dso = dso,
+				   .address = address,
+				   .name = recording_writer__string(writer, frames[i].name),
+				   .file = recording_writer__string(writer, frames[i].file),
+				   .line = frames[i].line,
+				   .inlined = i + 1 < n},
+		};
+
+		err = recording_writer__put(writer, &record);
+	}
+	return err;
+}
+
+static int on_names(void *arg, size_t index, const struct symbol_frame *frames, size_t n)
+{
+	const struct group *group = arg;
+	const struct kept_address *kept = &group->list[index];
+
+	/* That it is no variable is worth knowing, too. */
+	if (!*frames[0].name && !kept->data)
+		return 0;
+	group->naming->named++;
+	return write_frames(group->naming->writer, group->dso, kept->address, frames, n);
+}
+
+/* Resolves @n addresses of @source. */
+static int resolve(struct group *group, const struct symbol_source *source, size_t n)
+{
+	struct names *names = group->naming->names;
+	_cleanup_free_ struct unnamed_address *unnamed = calloc(n, sizeof(*unnamed));
+	int number = unnamed ? names__add_source(names, source) : -ENOMEM;
+
+	if (number < 0)
+		return number;
+	for (size_t i = 0; i < n; i++)
+		unnamed[i] = (struct unnamed_address){group->list[i].address, group->list[i].data};
+	return names__resolve(names, number, unnamed, n, on_names, group);
+}
+
+static int name_kernel(struct group *group, size_t n)
+{
+	const struct symbol_source source = {
+		.kind = SYMBOL_SOURCE_KERNEL, .path = "[kernel]", .fd = -1, .owner = -1};
+	struct recording_writer *writer = group->naming->writer;
+
+	group->dso = recording_writer__dso(
+		writer,
+		&(struct record_dso){.kind = DSO_KERNEL,
+				     .path = recording_writer__string(writer, source.path)});
+	return resolve(group, &source, n);
+}
+
+/* The descriptor of the file that was mapped, or of one with its build id; -1: none is open. */
+static int open_file(const struct address_spaces *spaces, const struct code_origin *origin)
+{
+	const struct code_origin *now = address_spaces__origin(spaces, origin->number);
+
+	return now && now->fd >= 0 ? now->fd : address_spaces__fd_of(spaces, origin->build_id);
+}
+
+static int name_origin(struct group *group, const struct code_origin *origin, size_t n)
+{
+	static const enum symbol_source_kind kinds[] = {
+		[CODE_FILE] = SYMBOL_SOURCE_ELF,
+		[CODE_GENERATED] = SYMBOL_SOURCE_JIT,
+		[CODE_VDSO] = SYMBOL_SOURCE_VDSO,
+	};
+	struct symbol_source source = {.kind = kinds[origin->kind],
+				       .path = origin->path,
+				       .build_id = origin->build_id,
+				       .fd = -1,
+				       .pid = origin->pid,
+				       .owner = -1};
+	char root[32];
+
+	if (origin->kind == CODE_FILE)
+		source.fd = open_file(group->naming->spaces, origin);
+	/* Without build id, another file at the same path could not be told from it. */
+	if (origin->kind == CODE_FILE && origin->deleted && !*origin->build_id && source.fd < 0)
+		return 0;
+	if (origin->kind == CODE_GENERATED)
+		source.owner = origin->owner;
+	snprintf(root, sizeof(root), "/proc/%u/root", origin->pid);
+	if (origin->pid && !access(root, X_OK))
+		source.root = root;
+	group->dso = translator__write_dso(group->naming->writer, origin);
+	return resolve(group, &source, n);
+}
+
+static int name_all(struct naming *naming)
+{
+	const struct addresses *addresses = naming->addresses;
+	const struct kept_address *kept = addresses->kept.data;
+	int err = 0;
+
+	for (size_t i = 0, n; i < addresses->kept.n && !err; i += n) {
+		struct group group = {.naming = naming, .list = kept + i};
+
+		for (n = 1; i + n < addresses->kept.n && kept[i + n].origin == kept[i].origin;)
+			n++;
+		err = kept[i].origin == ADDRESSES_KERNEL
+			      ? name_kernel(&group, n)
+			      : name_origin(&group, &addresses->origins.data[kept[i].origin], n);
+	}
+	return err;
+}
+
+/* Notes the files that could not be read, behind the first @known, which are noted already. */
+static int write_failures(const struct privsep *privsep, size_t known,
+			  struct recording_writer *writer)
+{
+	const struct privsep_failure *failures;
+	uint64_t more;
+	size_t n;
+	int err = 0;
+
+	failures = privsep__failures(privsep, &n, &more);
+	for (size_t i = known; i < n && !err; i++) {
+		char text[256];
+
+		snprintf(text, sizeof(text), "%.180s: no names, %s", failures[i].path,
+			 privsep__failure_text(&failures[i]));
+		err = losses__put(writer, text, failures[i].count);
+	}
+	return err;
+}
+
+static int kernel_name(void *context, uint64_t address, char *name, size_t size)
+{
+	return symbol_lookup__name(context, address, name, size);
+}
+
+int name_addresses(struct addresses *addresses, const struct address_spaces *spaces,
+		   struct privsep *privsep, struct recording_writer *writer, uint64_t *named)
+{
+	_cleanup_(symbol_lookup__closep) struct symbols_bpf *kernel = symbol_lookup__open();
+	const struct symbolizer_options options = {.lines = true,
+						   .generated = true,
+						   .debuginfod = getenv("DEBUGINFOD_URLS"),
+						   .kernel_name = kernel ? kernel_name : NULL,
+						   .context = kernel};
+	_cleanup_(names__freep) struct names *names = NULL;
+	struct naming naming = {.addresses = addresses, .spaces = spaces, .writer = writer};
+	size_t failures;
+	uint64_t more;
+	int err;
+
+	privsep__failures(privsep, &failures, &more);
+	err = names__new(privsep, &options, &names);
+	if (err)
+		return err;
+	naming.names = names;
+	addresses__sort(addresses);
+	err = name_all(&naming);
+	*named = naming.named;
+	if (!err)
+		err = write_failures(privsep, failures, writer);
+	if (!err)
+		err = losses__put(writer, "names of addresses, too many", addresses->left_out);
+	return err;
+}
