@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "privsep/cached_open.h"
 #include "privsep/opener_wire.h"
 
 /* Processes that may be left behind, blocked. */
@@ -166,8 +167,10 @@ static int open_by(struct opener *opener, const struct open_request *request,
 int opener__open(struct opener *opener, const struct open_request *request,
 		 struct found_file *found)
 {
-	int err;
+	int err = cached_open(request, found);
 
+	if (err != -EAGAIN)
+		return err;
 	pthread_mutex_lock(&opener->lock);
 	err = open_by(opener, request, found);
 	pthread_mutex_unlock(&opener->lock);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Opens files of targets in a process of its own, which can be abandoned: in a file system in user
- * space, or of a server that is gone, every call that names a path can block for ever.
+ * space, or of a server that is gone, every call that names a path can block for ever. What
+ * certainly does not block is opened in this process (cached_open.h).
  *
  * Only regular files are opened: no device, FIFO or socket. What the caller gets is an O_PATH
  * descriptor; a readable one goes to a parser only.

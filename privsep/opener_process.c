@@ -17,9 +17,6 @@
 #include "privsep/sandbox.h"
 #include "privsep/zygote.h"
 
-/* A path and a message to forward do not come to more. */
-#define READ_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-
 struct order {
 	uint64_t flags;
 	char path[PATH_MAX];
@@ -80,7 +77,7 @@ static int forward(int fd, const struct order *order)
 	if (order->n_fds <= next + (order->flags & OPEN_RESULT ? 1 : 0))
 		return -EPROTO;
 	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	fds[0] = open(name, READ_FLAGS);
+	fds[0] = open(name, OPENER_FLAGS);
 	if (fds[0] < 0)
 		return -errno;
 	fds[1] = order->flags & OPEN_RESULT ? order->fds[next + 1] : -1;

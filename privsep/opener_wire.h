@@ -8,6 +8,9 @@
 
 #include "privsep/wire.h"
 
+/* How files are opened for a parser. Without waiting for who holds a lease. */
+#define OPENER_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+
 enum open_flags {
 	OPEN_PATH = 1 << 0,
 	OPEN_ROOT = 1 << 1,

@@ -15,7 +15,7 @@
  *
  * Threads may use different parsers at the same time, and openers.
  *
- * The caller itself only has O_PATH descriptors of such files, which even to close cannot block.
+ * The caller itself only keeps O_PATH descriptors of such files, which even to close cannot block.
  */
 #pragma once
 

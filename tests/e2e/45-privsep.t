@@ -83,9 +83,10 @@ SKIP: {
 			'-e', 'trace=openat,openat2,read,pread64,mmap,execve,prctl', $DWELL, @$command);
 		is($got->{status}, 0, "$name under strace") or diag($got->{err});
 		my %calls = calls('trace', $program);
-		is(join(' ', %{$calls{recorder} // {}}), '', "$name: the process with privileges opens and reads no such file");
-		ok($calls{'dwell-opener'}{"openat program"}, 'the opener opens the program');
-		is(join(' ', grep { !/^open/ } keys %{$calls{'dwell-opener'}}), '', 'and reads nothing');
+		for my $who ('recorder', 'dwell-opener') {
+			is(join(' ', grep { !/^open/ } keys %{$calls{$who}}), '', "$name: the $who, which has privileges, reads no such file");
+		}
+		ok((grep { $calls{$_}{"openat program"} } 'recorder', 'dwell-opener'), 'one of them opens the program');
 		ok($calls{$reader}{"mmap program"} || $calls{$reader}{"pread64 program"}, "a $reader reads it");
 		is(join(' ', grep { /^open/ } map { keys %{$calls{$_} // {}} } 'dwell-parser', 'dwell-namer'), '',
 			'and opens nothing');
@@ -125,7 +126,7 @@ my $recorder = start({name => 'killed'}, $DWELL, 'record', '-o', 'killed.data', 
 my ($zygote, @all);
 ok(wait_for(20, sub { ($zygote) = children($recorder, 'dwell-zygote'); $zygote }), 'there is a zygote');
 my $killed = 0;
-for (1 .. 30) {
+for (1 .. 60) {
 	for my $pid (children($zygote, 'dwell-parser'), children($zygote, 'dwell-opener')) {
 		push @all, $pid;
 		$killed += kill 'KILL', $pid;

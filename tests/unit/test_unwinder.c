@@ -162,7 +162,7 @@ static bool kernel_has_table(const struct machine *machine, uint32_t pid, uint32
 static void end(struct machine *machine, uint32_t pid)
 {
 	unwinder__end(machine->unwinder, pid, END);
-	for (int i = 0; i < 4; i++)
+	for (int i = 0; i < UNWINDER_KEPT + 2; i++)
 		publish(machine);
 }
 
