@@ -380,6 +380,8 @@ static int run_capture(struct run *run, const volatile sig_atomic_t *stop)
 		run->result->status =
 			capture__command_status(run->capture, &run->result->exec_error);
 	causal_files__update(run->files, capture__spaces(run->capture));
+	if (capture__exec_failed(run->capture))
+		return err;
 	err = err ? err : run->error;
 	if (!err)
 		err = check_found(run);

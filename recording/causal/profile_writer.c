@@ -32,7 +32,8 @@ struct causal_writer {
 	char *id;
 	struct id_table points;
 	struct id_table targets;
-	bool broken; /* the file does not end with a newline */
+	bool broken;   /* the file does not end with a newline */
+	json_t *first; /* the line of the run, written with the next one; NULL: it is */
 };
 
 static void id_table_free(struct id_table *table)
@@ -45,6 +46,7 @@ static void writer_free(struct causal_writer *writer)
 {
 	if (writer->fd >= 0)
 		close(writer->fd);
+	json_decref(writer->first);
 	free(writer->path);
 	free(writer->id);
 	id_table_free(&writer->points);
@@ -81,7 +83,7 @@ static int write_bytes(struct causal_writer *writer, const char *bytes, size_t n
 }
 
 /* Writes @line (NULL: out of memory) and frees it. 0 or -errno. */
-static int write_line(struct causal_writer *writer, json_t *line)
+static int put_line(struct causal_writer *writer, json_t *line)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t n = line ? json_dumpb(line, NULL, 0, DUMP_FLAGS) : 0;
@@ -99,6 +101,18 @@ static int write_line(struct causal_writer *writer, json_t *line)
 			      : write_bytes(writer, broken ? text : text + 1,
 					    broken ? n + 2 : n + 1);
 	}
+	json_decref(line);
+	return err;
+}
+
+/* The same, after the line of the run. */
+static int write_line(struct causal_writer *writer, json_t *line)
+{
+	json_t *first = TAKE_PTR(writer->first);
+	int err = first ? put_line(writer, first) : 0;
+
+	if (!err)
+		return put_line(writer, line);
 	json_decref(line);
 	return err;
 }
@@ -227,9 +241,11 @@ int causal_writer__open(const char *path, const struct causal_run *run, struct c
 		return -ENOMEM;
 	err = open_file(writer);
 	err = err ? err : check_existing(writer);
-	err = err ? err : write_line(writer, run_line(writer, run));
 	if (err)
 		return err;
+	writer->first = run_line(writer, run);
+	if (!writer->first)
+		return -ENOMEM;
 	*out = TAKE_PTR(writer);
 	return 0;
 }

@@ -500,9 +500,26 @@ static void a_writer_adds_to_profiles_only(void **state)
 	}
 	assert_int_equal(causal_writer__open("/tmp", &run, &writer), -EISDIR);
 	assert_int_equal(causal_writer__open("/nowhere/x", &run, &writer), -ENOENT);
-	assert_int_equal(causal_writer__open("/dev/full", &run, &writer), -ENOSPC);
+	assert_int_equal(causal_writer__open("/dev/full", &run, &writer), 0);
+	assert_int_equal(causal_writer__end(writer, &run), -ENOSPC);
+	assert_int_equal(causal_writer__close(writer), 0);
 	assert_non_null(strstr(error__message(-ENOSPC), "/dev/full"));
 	assert_non_null(strstr(error__hint_text(-ENOSPC), "Make room"));
+}
+
+/* A command that could not be started leaves no run. */
+static void a_run_that_does_not_begin_adds_nothing(void **state)
+{
+	_cleanup_scratch_ struct scratch_file file = scratch__new();
+	const struct causal_run run = {.command = "./a"};
+	_cleanup_free_ char *after = NULL;
+	struct causal_writer *writer;
+
+	scratch__put_text(&file, RUN("r"));
+	assert_int_equal(causal_writer__open(file.path, &run, &writer), 0);
+	assert_int_equal(causal_writer__close(writer), 0);
+	after = scratch__get(&file, NULL);
+	assert_string_equal(after, RUN("r"));
 }
 
 /* What a crash cut short is ended before anything is added. */
@@ -618,6 +635,7 @@ int main(void)
 		cmocka_unit_test(many_experiments_are_read),
 		cmocka_unit_test(errors_have_a_hint),
 		cmocka_unit_test(a_writer_adds_to_profiles_only),
+		cmocka_unit_test(a_run_that_does_not_begin_adds_nothing),
 		cmocka_unit_test(adding_to_a_cut_profile),
 		cmocka_unit_test(a_full_disk_loses_a_line),
 		cmocka_unit_test(writers_do_not_mix),
