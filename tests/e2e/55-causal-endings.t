@@ -27,4 +27,8 @@ for my $part ([['--duration', '1s']], [[], '--crash']) {
 	is($got->{report}{experiments}, 0, "@$options@more: no whole run");
 }
 
+my $got = run($DWELL, 'causal', 'run', '-q', '-o', 'typo.causal', '--', './typo');
+is($got->{status}, 127, 'a command that cannot be started');
+is(slurp('typo.causal'), '', 'leaves no run in the profile');
+
 done_testing();
