@@ -2,7 +2,9 @@
 #include "privsep/opener.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +16,15 @@
 #include "privsep/cached_open.h"
 #include "privsep/opener_wire.h"
 
-/* Processes that may be left behind, blocked. */
+/* Processes that may be left behind, killed, but blocked. */
 #define MAX_ABANDONED 8
 
 struct opener {
 	struct privsep *privsep;
 	pthread_mutex_t lock; /* of what follows */
 	struct privsep_child child;
-	unsigned int abandoned;
+	int abandoned[MAX_ABANDONED]; /* pidfds of those that have not ended yet */
+	size_t n_abandoned;
 	struct map64 blocked; /* hashes of roots in which a lookup has blocked */
 	struct buffer request;
 	struct wire_message message;
@@ -50,10 +53,32 @@ static uint64_t root_key(const struct open_request *request)
 /* The opener process has blocked in @request, or has ended (NULL). */
 static void abandon(struct opener *opener, const struct open_request *request)
 {
-	opener->abandoned++;
+	if (opener->n_abandoned < MAX_ABANDONED) {
+		int pidfd = fcntl(opener->child.pidfd, F_DUPFD_CLOEXEC, 3);
+
+		if (pidfd >= 0)
+			opener->abandoned[opener->n_abandoned++] = pidfd;
+	}
 	privsep__kill(&opener->child);
 	if (request && request->root)
 		map64__put(&opener->blocked, root_key(request), 0);
+}
+
+/* Whether one more process may block. Forgets those that have ended meanwhile. */
+static bool has_patience(struct opener *opener)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < opener->n_abandoned; i++) {
+		struct pollfd ended = {.fd = opener->abandoned[i], .events = POLLIN};
+
+		if (poll(&ended, 1, 0) > 0)
+			close(ended.fd);
+		else
+			opener->abandoned[n++] = ended.fd;
+	}
+	opener->n_abandoned = n;
+	return n < MAX_ABANDONED;
 }
 
 static int send_request(struct opener *opener, const struct open_request *request)
@@ -132,7 +157,7 @@ static int ask(struct opener *opener, const struct open_request *request, bool *
 	int err = 0;
 
 	*answered = false;
-	if (opener->abandoned > MAX_ABANDONED)
+	if (opener->child.socket < 0 && !has_patience(opener))
 		return -EBUSY;
 	if (opener->child.socket < 0)
 		err = privsep__spawn(opener->privsep, PRIVSEP_OPENER, &opener->child);
@@ -190,6 +215,8 @@ pid_t opener__pid(const struct opener *opener)
 void opener__free(struct opener *opener)
 {
 	privsep__kill(&opener->child);
+	for (size_t i = 0; i < opener->n_abandoned; i++)
+		close(opener->abandoned[i]);
 	map64__free(&opener->blocked);
 	buffer__free(&opener->request);
 	pthread_mutex_destroy(&opener->lock);

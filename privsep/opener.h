@@ -47,7 +47,7 @@ int opener__new(struct privsep *privsep, struct opener **out);
  * Opens a file, passes it on if that is wanted, and sets *@found if it is not NULL. If it cannot be
  * opened, the message is not sent. 0, -ENOENT (also: it is not a regular file), -ETIMEDOUT (it
  * blocked for OPENER_NS, or something inside the same root did before), -EBUSY (too many processes
- * have blocked), or another -errno.
+ * are blocked), or another -errno.
  */
 #define OPENER_NS 1000000000ULL
 int opener__open(struct opener *opener, const struct open_request *request,

@@ -102,6 +102,44 @@ static void regular_files_are_found(void **state)
 	close(found.fd);
 }
 
+/* In this process, where that cannot block, and by an opener, for a root that is no process's. */
+static void both_ways_find_the_same(void **state)
+{
+	static const char *const roots[] = {NULL, "/proc/self/root", "/."};
+
+	assert_int_equal(symlink("file", in_folder("to-file")), 0);
+	for (int no_follow = 0; no_follow < 2; no_follow++) {
+		struct found_file first = {}, found;
+		struct stat stats;
+
+		for (size_t i = 0; i < ARRAY_SIZE(roots); i++) {
+			assert_int_equal(find(roots[i], in_folder("to-file"), no_follow, &found),
+					 no_follow ? -ELOOP : 0);
+			if (no_follow)
+				continue;
+			assert_int_equal(fstat(found.fd, &stats), 0);
+			close(found.fd);
+			assert_true(S_ISREG(stats.st_mode) && stats.st_ino == found.inode);
+			found.fd = -1;
+			if (!i)
+				first = found;
+			assert_memory_equal(&found, &first, sizeof(found));
+		}
+	}
+}
+
+/* What has ended holds up nothing. */
+static void openers_may_be_killed(void **state)
+{
+	struct found_file found;
+
+	for (int i = 0; i < 30; i++) {
+		assert_int_equal(find("/.", in_folder("file"), false, &found), 0);
+		close(found.fd);
+		assert_int_equal(kill(opener__pid(privsep__opener(privsep)), SIGKILL), 0);
+	}
+}
+
 static void nothing_else_is_opened(void **state)
 {
 	struct found_file found = {.fd = -7};
@@ -482,6 +520,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(regular_files_are_found),
+		cmocka_unit_test(both_ways_find_the_same),
+		cmocka_unit_test(openers_may_be_killed),
 		cmocka_unit_test(nothing_else_is_opened),
 		cmocka_unit_test(links_stay_inside_the_root),
 		cmocka_unit_test(a_blocked_opener_is_replaced),
