@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { firstLocks } from '../src/views/latency-locks.js';
+import { firstLocks, firstRows } from '../src/views/latency-locks.js';
 import {
 	histogram, layoutTimeline, logScale, logTicks, tailPoints, timelineCauses, type TimelineItem,
 } from '../src/views/latency-shape.js';
@@ -58,6 +58,14 @@ test('the causes of a request add up to its length', () => {
 	assert.deepEqual(causes.map((cause) => [cause.item?.function ?? cause.item?.kind ?? 'rest', cause.ns]), [
 		['outer', 45], ['futex', 35], ['inner', 20], ['rest', 20],
 	]);
+});
+
+test('what is left out of a list is counted', () => {
+	const list = Array.from({ length: 23 }, (_, i) => ({ ns: i }));
+	const rows = firstRows(list, (one) => [String(one.ns)], (more, left) => [more, String(left.reduce((sum, one) => sum + one.ns, 0))]);
+	assert.equal(rows.length, 21);
+	assert.deepEqual(rows[20], ['3 more', '63']);
+	assert.equal(firstRows(list.slice(0, 20), (one) => [String(one.ns)], () => []).length, 20);
 });
 
 test('locks with next to no waiting are counted, not listed', () => {

@@ -25,6 +25,16 @@ export interface LocksDocument {
 
 const MOST = 20;
 
+/** The rows of the first so many of a list, and one that says how many more there are, and their sums. */
+export function firstRows<T extends { readonly ns: number }>(all: readonly T[], row: (one: T) => string[], rest: (more: string, left: readonly T[]) => string[]): string[][] {
+	const left = all.slice(MOST);
+	return [...all.slice(0, MOST).map(row), ...left.length > 0 ? [rest(`${countText(left.length)} more`, left)] : []];
+}
+
+function sumOf(list: readonly { readonly ns: number }[]): string {
+	return nsText(list.reduce((sum, one) => sum + one.ns, 0));
+}
+
 /** So many locks are shown at first, of those with this share of the waiting. */
 const FIRST = 25, LEAST = 0.001;
 
@@ -64,10 +74,12 @@ function locksTable(document: LocksDocument, threadName: (tid: number) => string
 		more.addEventListener('toggle', () => {
 			if (!more.open || more.childElementCount > 1) return;
 			more.append(
-				plainTable(`Holders of ${lock.name}`, ['held by', 'released in', 'times#', 'held#'], lock.holders.slice(0, MOST).map((one) => [
-					`${one.thread}/${one.tid}`, one.function ?? '', countText(one.releases), nsText(one.ns)])),
-				plainTable(`Waiters for ${lock.name}`, ['who waited', 'for', 'time#'], lock.waiters.slice(0, MOST).map((one) => [
-					`${one.thread}/${one.tid}`, one.holder ? threadName(one.holder) : 'unknown', nsText(one.ns)])));
+				plainTable(`Holders of ${lock.name}`, ['held by', 'released in', 'times#', 'held#'], firstRows(lock.holders, (one) => [
+					`${one.thread}/${one.tid}`, one.function ?? '', countText(one.releases), nsText(one.ns)],
+				(more, left) => [more, '', countText(left.reduce((sum, one) => sum + one.releases, 0)), sumOf(left)])),
+				plainTable(`Waiters for ${lock.name}`, ['who waited', 'for', 'time#'], firstRows(lock.waiters, (one) => [
+					`${one.thread}/${one.tid}`, one.holder ? threadName(one.holder) : 'unknown', nsText(one.ns)],
+				(more, left) => [more, '', sumOf(left)])));
 		});
 		return h('tr', {}, h('td', { class: 'text' }, more), num(countText(lock.waits)), num(nsText(lock.wait_ns)), num(percentText(lock.wait_ns / all)), num(nsText(lock.p50_ns)),
 			num(nsText(lock.p99_ns)), num(nsText(lock.max_ns)), num(nsText(lock.contended_ns)));

@@ -259,6 +259,9 @@ function drawGraph(
 	return picture;
 }
 
+/** So many edges of a vertex are listed. */
+const MOST_EDGES = 12;
+
 function shorten(text: string, length: number): string {
 	return text.length <= length ? text : `${text.slice(0, length - 1)}\u2026`;
 }
@@ -328,11 +331,13 @@ function vertexDetail(vertex: WaitVertex, document: WaitsDocument, context: Wait
 		['Others wait for it', document.edges.filter((edge) => edge.to === vertex.name), 'from'],
 	] as const) {
 		if (list.length === 0) continue;
-		const rows = [...list].sort((a, b) => edgeGain(b) - edgeGain(a)).slice(0, 12).map((edge) => {
+		const sorted = [...list].sort((a, b) => edgeGain(b) - edgeGain(a)), left = sorted.slice(MOST_EDGES);
+		const rows: (string | HTMLElement)[][] = sorted.slice(0, MOST_EDGES).map((edge) => {
 			const link = h('button', { type: 'button', class: 'link-button' }, labels(edge[other]));
 			link.addEventListener('click', () => select(keyOf(edge)));
 			return [link, percentText(edge.plain_share), percentText(edge.share)];
 		});
+		if (left.length > 0) rows.push([`${left.length} more`, percentText(left.reduce((sum, edge) => sum + edge.plain_share, 0)), '']);
 		panel.append(h('h3', {}, title), plainTable(title, ['', 'waits#', 'with others#'], rows));
 	}
 	return panel;
