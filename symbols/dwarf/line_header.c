@@ -296,7 +296,8 @@ int line_header__read(const struct line_sections *sections, uint64_t offset,
 
 bool line_file__path(const struct line_file *file, const char *directory, char *path, size_t size)
 {
-	return file->name && source_path__join(directory, file->directory, file->name, path, size);
+	return file->name &&
+	       source_path__join(directory, file->directory, file->name, path, size) && *path;
 }
 
 void line_header__free(struct line_header *header)

@@ -51,7 +51,10 @@ void line_sections__read(const struct elf_file *file, struct line_sections *sect
 int line_header__read(const struct line_sections *sections, uint64_t offset,
 		      struct line_header *header);
 
-/* The normalized path of @file in a unit compiled in @directory (or NULL). False: too long. */
+/*
+ * The normalized path of @file in a unit compiled in @directory (or NULL). False: it is empty, or
+ * too long.
+ */
 bool line_file__path(const struct line_file *file, const char *directory, char *path, size_t size);
 
 void line_header__free(struct line_header *header);

@@ -4,6 +4,7 @@
 
 #include "symbols/code/code_names.h"
 #include "symbols/ranges.h"
+#include "symbols/dwarf/line_header.h"
 #include "symbols/dwarf/source_path.h"
 
 static void paths_are_made_plain(void **state)
@@ -56,6 +57,20 @@ static void paths_are_joined(void **state)
 	assert_true(source_path__ends("/a/b.c", "/a/b.c"));
 	assert_false(source_path__ends("/a/bb.c", "b.c"));
 	assert_false(source_path__ends("b.c", "/a/b.c"));
+}
+
+static void files_without_name_are_unknown(void **state)
+{
+	const struct line_file unnamed = {.name = ""}, none = {}, here = {.name = "."};
+	const struct line_file known = {.directory = "sub", .name = "a.c"};
+	char path[32];
+
+	assert_false(line_file__path(&none, "/top", path, sizeof(path)));
+	assert_false(line_file__path(&unnamed, NULL, path, sizeof(path)));
+	assert_false(line_file__path(&unnamed, "", path, sizeof(path)));
+	assert_false(line_file__path(&here, NULL, path, sizeof(path)));
+	assert_true(line_file__path(&known, NULL, path, sizeof(path)));
+	assert_string_equal(path, "sub/a.c");
 }
 
 static void names_are_made_plain(void **state)
@@ -216,6 +231,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(paths_are_made_plain),
 		cmocka_unit_test(paths_are_joined),
+		cmocka_unit_test(files_without_name_are_unknown),
 		cmocka_unit_test(names_are_made_plain),
 		cmocka_unit_test(what_compilers_append_is_left_out),
 		cmocka_unit_test(names_match_in_order),
