@@ -96,9 +96,9 @@ static const struct {
 	[PARSER_CODE_FILE] = {code_task__ask_file, true},
 };
 
-static void serve(struct wire_message *message)
+void parser_process__serve(struct wire_message *message, struct buffer *reply)
 {
-	struct buffer fields = {}, reply = {};
+	struct buffer fields = {};
 	struct task task = {
 		.fields = {.at = message->data, .end = message->data + message->size},
 		.file = -1,
@@ -119,14 +119,11 @@ static void serve(struct wire_message *message)
 	wire__close_fds(message);
 	if (fields.failed)
 		err = -ENOMEM;
-	buffer__varint(&reply, number);
-	buffer__varint(&reply, (uint64_t)-err);
+	buffer__varint(reply, number);
+	buffer__varint(reply, (uint64_t)-err);
 	if (!err && fields.n)
-		buffer__put(&reply, fields.data, fields.n);
-	if (reply.failed || wire__send(PROCESS_SOCKET, reply.data, reply.n, NULL, 0))
-		_exit(1);
+		buffer__put(reply, fields.data, fields.n);
 	buffer__free(&fields);
-	buffer__free(&reply);
 }
 
 static void say_hello(unsigned int sandbox)
@@ -153,8 +150,13 @@ void parser__run(pid_t parent)
 		_exit(1);
 	say_hello(sandbox);
 	for (;;) {
+		struct buffer reply = {};
+
 		if (wire__receive(PROCESS_SOCKET, UINT64_MAX, 2, &message))
 			_exit(0);
-		serve(&message);
+		parser_process__serve(&message, &reply);
+		if (reply.failed || wire__send(PROCESS_SOCKET, reply.data, reply.n, NULL, 0))
+			_exit(1);
+		buffer__free(&reply);
 	}
 }

@@ -3,6 +3,10 @@
 #pragma once
 
 #include "base/buffer.h"
+#include "privsep/wire.h"
+
+/* Does what @message asks, closes its descriptors, and puts the answer in @reply. */
+void parser_process__serve(struct wire_message *message, struct buffer *reply);
 
 /* A request: its fields, its descriptors (-1: not sent), and its answer. */
 struct task {
