@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Any bytes, as an answer of a parser, a process that may have been taken over: what is accepted
- * keeps the promises of privsep/unwind_request.h, code_answer.h, debug_path.h, parser.h and
- * names_wire.h.
+ * Any bytes, as an answer of a parser, a process that may have been taken over, and as a batch that
+ * a namer gets: what is accepted keeps the promises of privsep/unwind_request.h, code_answer.h,
+ * debug_path.h, parser.h and names_wire.h. (Requests to parsers: fuzz_requests.c.)
  */
 #include <limits.h>
 #include <stddef.h>
@@ -83,6 +83,40 @@ static void check_names(struct cursor cursor)
 	}
 	names_reader__free(&reader);
 	strings__free(&strings);
+}
+
+static void check_source(const struct symbol_source *a, const struct symbol_source *b)
+{
+	check(a->kind == b->kind && !strcmp(a->path, b->path));
+	check(!a->root == !b->root && (!a->root || !strcmp(a->root, b->root)));
+	check(!strcmp(a->build_id, b->build_id) && (a->fd < 0) == (b->fd < 0));
+	check(a->pid == b->pid && a->resolved == b->resolved && a->owner == -1);
+}
+
+/* A batch that is accepted is the same when it is sent again. */
+static void check_batch(struct cursor cursor)
+{
+	static struct unnamed_address addresses[2][NAMES_BATCH_ADDRESSES];
+	static struct names_source sources[2];
+	struct buffer again = {};
+	size_t n;
+
+	names_wire__source(&cursor, &sources[0]);
+	n = names_wire__addresses(&cursor, addresses[0]);
+	check(n <= NAMES_BATCH_ADDRESSES);
+	if (cursor.bad)
+		return;
+	names_wire__put_source(&again, &sources[0].source);
+	names_wire__put_addresses(&again, addresses[0], n);
+	cursor = (struct cursor){.at = again.data, .end = again.data + again.n};
+	names_wire__source(&cursor, &sources[1]);
+	check(names_wire__addresses(&cursor, addresses[1]) == n);
+	check(!cursor.bad && !cursor__left(&cursor));
+	check_source(&sources[0].source, &sources[1].source);
+	for (size_t i = 0; i < n; i++)
+		check(addresses[0][i].address == addresses[1][i].address &&
+		      addresses[0][i].data == addresses[1][i].data);
+	buffer__free(&again);
 }
 
 /* A namer that asks for a file gets one of the debug directory, or beside the program. */
@@ -188,6 +222,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_build_id(cursor);
 	check_rows(data, size);
 	check_names(cursor);
+	check_batch(cursor);
 	check_path(cursor);
 	check_ranges(cursor);
 	check_entries(cursor);
