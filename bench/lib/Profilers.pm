@@ -36,6 +36,10 @@ our @all = (
 		name => 'dwell', about => 'dwell record: on- and off-CPU samples, 1 ms', needs => $dwell,
 		wrap => sub { ($dwell, 'record', '-o', $_[0], $_[1] ? ('-p', $_[1]) : '--') },
 	},
+	$ENV{BEFORE} ? {
+		name => 'before', about => "the same by $ENV{BEFORE}", needs => $ENV{BEFORE},
+		wrap => sub { ($ENV{BEFORE}, 'record', '-o', $_[0], $_[1] ? ('-p', $_[1]) : '--') },
+	} : (),
 	{
 		name => 'dwell-trace', about => 'dwell record --trace: every interval', needs => $dwell,
 		wrap => sub { ($dwell, 'record', '--trace', '-o', $_[0], $_[1] ? ('-p', $_[1]) : '--') },
