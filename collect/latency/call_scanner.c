@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/aging_map.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "collect/latency/shadow_memory_map.h"
 #include "collect/latency/shadow_scan.h"
 
@@ -30,6 +30,7 @@
 #define REPORT_NS	 (100 * MS) /* and short calls, and the scanner's own doings */
 #define SEARCH_NS	 MS	    /* new processes and stacks are looked for so often */
 #define SEARCH_SELDOM_NS (128 * MS)
+#define MANY_THREADS	 65536	  /* of which the numbers are kept, and some of others */
 #define RESTS_AFTER_NS	 (5 * MS) /* without a change; then it looks every REST_NS */
 #define REST_NS		 50000
 #define NICE		 (-20)
@@ -61,7 +62,7 @@ struct call_scanner {
 	/* Of the thread: */
 	ARRAY(struct scanned_process) processes;
 	ARRAY(struct shadow_scan) scans;
-	struct map64 numbers; /* of threads, by tid */
+	struct aging_map numbers; /* of threads, by tid */
 	observed_calls calls;
 	struct map64 short_index; /* hash to 1 + index in shorts */
 	short_call_counts shorts;
@@ -127,9 +128,9 @@ static void on_short_call(void *arg, const struct shadow_scan *scan, const struc
 	calls->ended += in_pair;
 }
 
-static const struct thread_run *run_of(const struct call_scanner *scanner, uint32_t tid)
+static const struct thread_run *run_of(struct call_scanner *scanner, uint32_t tid)
 {
-	const uint64_t *number = tid ? map64__get(&scanner->numbers, tid) : NULL;
+	const uint64_t *number = tid ? aging_map__get(&scanner->numbers, tid) : NULL;
 
 	return scanner->runs && number && *number < THREAD_RUNS ? &scanner->runs[*number] : NULL;
 }
@@ -243,7 +244,7 @@ static void search_process(struct call_scanner *scanner, struct scanned_process 
 {
 	bool is_mapped = process->map.mappings.n != 0;
 
-	if (process->ended || now < process->next_update)
+	if (now < process->next_update)
 		return;
 	if (!is_mapped || shadow_memory_map__has_grown(&process->map))
 		update(scanner, process, now);
@@ -258,10 +259,12 @@ static void search_process(struct call_scanner *scanner, struct scanned_process 
 /* A tid may be that of another thread now. */
 static void add_thread(struct call_scanner *scanner, const struct numbered_thread *thread)
 {
-	uint64_t *number = map64__put(&scanner->numbers, thread->tid, thread->number);
+	uint64_t *number = aging_map__put(&scanner->numbers, thread->tid, thread->number);
 
 	if (number)
 		*number = thread->number;
+	if (aging_map__young(&scanner->numbers) >= MANY_THREADS)
+		aging_map__age(&scanner->numbers);
 	for (size_t i = 0; i < scanner->scans.n; i++)
 		if (scanner->scans.data[i].tid == thread->tid)
 			scanner->scans.data[i].run = run_of(scanner, thread->tid);
@@ -278,8 +281,14 @@ static void search(struct call_scanner *scanner, uint64_t now)
 		add_process(scanner, scanner->added.data[i], now);
 	scanner->added.n = 0;
 	pthread_mutex_unlock(&scanner->lock);
-	for (size_t i = 0; i < scanner->processes.n; i++)
+	for (size_t i = 0; i < scanner->processes.n;) {
 		search_process(scanner, &scanner->processes.data[i], now);
+		if (scanner->processes.data[i].ended)
+			scanner->processes.data[i] =
+				scanner->processes.data[--scanner->processes.n];
+		else
+			i++;
+	}
 }
 
 /* Looks at a stack, if that is needed at @time. Returns whether it was. */
@@ -506,7 +515,7 @@ void call_scanner__free(struct call_scanner *scanner)
 	array__free(&scanner->calls);
 	array__free(&scanner->shorts);
 	map64__free(&scanner->short_index);
-	map64__free(&scanner->numbers);
+	aging_map__free(&scanner->numbers);
 	array__free(&scanner->added);
 	array__free(&scanner->threads);
 	array__free(&scanner->published);

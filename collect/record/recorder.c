@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/hash.h"
+#include "base/leaving_map.h"
 #include "collect/core/child.h"
 #include "collect/record/annotations.h"
 #include "collect/record/call_probes.h"
@@ -24,7 +24,8 @@
 #include "privsep/opener.h"
 #include "recording/recording.h"
 
-#define TICK_NS 100000000ULL
+#define TICK_NS	       100000000ULL
+#define KEPT_PROCESSES 4096 /* after their end */
 /* While the program writes annotations: its stripes are small. */
 #define ANNOTATED_TICK_NS 10000000ULL
 #define FLUSH_NS	  500000000ULL /* a killed recorder loses this, a tick and its wait for a CPU */
@@ -44,7 +45,8 @@ struct recorder {
 	bool annotations_truncated;	   /* and not read any more */
 	ARRAY(struct annotation) pending;  /* to be written when their threads are known */
 	ARRAY(struct observed_call) calls; /* likewise */
-	struct map64 pids; /* passed to config.calls and call_probes, with the leader's number */
+	/* Processes passed to config.calls and call_probes, with the leader's number. */
+	struct leaving_map pids;
 	struct wait_throttle throttle;
 	bool begun; /* the capture: its start is written */
 	uint64_t flushed_at;
@@ -63,7 +65,7 @@ static void tell_process(struct recorder *recorder, uint32_t pid, bool is_new)
 {
 	const struct recorder_calls *calls = recorder->config.calls;
 
-	map64__put(&recorder->pids, pid, 0);
+	leaving_map__put(&recorder->pids, pid, 0);
 	if (calls)
 		calls->on_process(calls->arg, pid);
 	if (recorder->call_probes && is_new)
@@ -74,14 +76,14 @@ static void tell_process(struct recorder *recorder, uint32_t pid, bool is_new)
 static void tell_thread(struct recorder *recorder, const struct event_thread *thread)
 {
 	const struct recorder_calls *calls = recorder->config.calls;
-	uint64_t *leader = map64__get(&recorder->pids, thread->tgid);
+	uint64_t *leader = leaving_map__get(&recorder->pids, thread->tgid);
 	bool leads = thread->tid == thread->tgid;
 	/* The final walk over all tasks sends every thread again, without its parent. */
 	bool is_new = leads && thread->flags & THREAD_CREATED && thread->parent;
 
 	if (!leader || (is_new && *leader != thread->header.thread))
 		tell_process(recorder, thread->tgid, true);
-	leader = map64__get(&recorder->pids, thread->tgid);
+	leader = leaving_map__get(&recorder->pids, thread->tgid);
 	if (leader && leads)
 		*leader = thread->header.thread;
 	if (calls)
@@ -93,11 +95,17 @@ static void tell_processes(struct recorder *recorder, const struct event_header 
 {
 	const struct event_thread *thread = (const void *)event;
 	const struct event_exec *exec = (const void *)event;
+	const struct event_totals *totals = (const void *)event;
+	struct map64_slot gone;
 
 	if (event->type == EVENT_THREAD && size >= sizeof(*thread) && thread->flags & THREAD_TARGET)
 		tell_thread(recorder, thread);
 	else if (event->type == EVENT_EXEC && size >= sizeof(*exec))
-		tell_process(recorder, exec->tid, !map64__get(&recorder->pids, exec->tid));
+		tell_process(recorder, exec->tid, !leaving_map__get(&recorder->pids, exec->tid));
+	else if (event->type == EVENT_TOTALS && size >= sizeof(*totals) &&
+		 totals->flags & TOTALS_EXITED)
+		leaving_map__end(&recorder->pids,
+				 translator__led_by(recorder->translator, event->thread), &gone);
 }
 
 static void on_event(void *arg, const struct event_header *event, size_t size)
@@ -120,7 +128,7 @@ static bool is_recorded(struct recorder *recorder, uint32_t pid)
 
 	return config->target == CAPTURE_SYSTEM ||
 	       (!recorder->call_probes_started && !config->linked) ||
-	       map64__get(&recorder->pids, pid);
+	       leaving_map__get(&recorder->pids, pid);
 }
 
 static void on_mapping(void *arg, const struct code_mapping *mapping)
@@ -467,6 +475,9 @@ int recorder__new(const struct recorder_config *config, struct recorder **out)
 	if (!recorder)
 		return -ENOMEM;
 	recorder->config = *config;
+	err = leaving_map__init(&recorder->pids, KEPT_PROCESSES);
+	if (err)
+		return err;
 	recorder->programs.helpers = config->helpers;
 	recorder->programs.lock_wakers = config->lock_wakers;
 	recorder->programs.trace = config->capture.trace;
@@ -607,7 +618,7 @@ void recorder__free(struct recorder *recorder)
 	array__free(&recorder->pending);
 	array__free(&recorder->calls);
 	addresses__free(&recorder->addresses);
-	map64__free(&recorder->pids);
+	leaving_map__free(&recorder->pids);
 	recording_writer__discard(recorder->writer);
 	free(recorder);
 }

@@ -83,6 +83,9 @@ void translator__forget_origins(struct translator *translator, const struct addr
 /* After the last event: writes the provisional totals that no final ones replaced. */
 void translator__end(struct translator *translator);
 
+/* The process whose leader thread @number is; 0: it is none, or not known (any more). */
+uint32_t translator__led_by(const struct translator *translator, uint32_t number);
+
 /* When the last target exited; 0: there was none, or one has not. */
 uint64_t translator__last_exit(const struct translator *translator);
 

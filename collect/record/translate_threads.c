@@ -12,6 +12,13 @@ struct known_thread *translator__find_thread(const struct translator *translator
 	return found ? (struct known_thread *)(uintptr_t)*found : NULL;
 }
 
+uint32_t translator__led_by(const struct translator *translator, uint32_t number)
+{
+	const struct known_thread *thread = translator__find_thread(translator, number);
+
+	return thread && thread->tid == thread->tgid ? thread->tid : 0;
+}
+
 /* Whether the end of @thread was missed. */
 static bool is_gone(const struct known_thread *thread)
 {
