@@ -69,7 +69,6 @@ static void loader_release(struct model_loader *loader)
 	array__free(&loader->embedded);
 	map64__free(&loader->embedded_by_address);
 	map64__free(&loader->dsos_by_hash);
-	map64__free(&loader->dsos_by_build_id);
 	map64__free(&loader->objects_by_hash);
 	map64__free(&loader->latest_process);
 }

@@ -156,6 +156,8 @@ static int load_dso(struct model_loader *loader, const struct record *record)
 	if (!*slot || !path)
 		return -ENOMEM;
 	merged = &loader->model->dsos.data[*slot];
+	if (from->same_as)
+		merged->same_as = number_map__get(&loader->dsos, from->same_as);
 	name = strrchr(path, '/');
 	merged->name = name && name[1] ? model__intern(loader->model, name + 1) : merged->path;
 	return 0;
@@ -470,19 +472,9 @@ static int load_annotation(struct model_loader *loader, const struct record *rec
 	return array__push(&loader->model->threads.data[thread].annotations, annotation);
 }
 
-/* The first DSO with the build id of @dso: names of one are those of all. */
-static uint32_t named_dso(struct model_loader *loader, uint32_t dso)
+static struct embedded *find_embedded(const struct model_loader *loader, uint32_t dso,
+				      uint64_t address)
 {
-	uint32_t build_id = loader->model->dsos.data[dso].build_id;
-	const uint64_t *first =
-		build_id ? map64__put(&loader->dsos_by_build_id, build_id, dso) : NULL;
-
-	return first ? (uint32_t)*first : dso;
-}
-
-struct embedded *model_loader__embedded(struct model_loader *loader, uint32_t dso, uint64_t address)
-{
-	dso = named_dso(loader, dso);
 	/* Keys are hashes: linear probing on collisions. */
 	for (uint64_t key = hash__add(dso, address);; key++) {
 		uint64_t *index = map64__get(&loader->embedded_by_address, key);
@@ -496,6 +488,15 @@ struct embedded *model_loader__embedded(struct model_loader *loader, uint32_t ds
 	}
 }
 
+struct embedded *model_loader__embedded(const struct model_loader *loader, uint32_t dso,
+					uint64_t address)
+{
+	struct embedded *found = find_embedded(loader, dso, address);
+	uint32_t same_as = loader->model->dsos.data[dso].same_as;
+
+	return found || !same_as ? found : find_embedded(loader, same_as, address);
+}
+
 /* Adds an entry for @address. */
 static struct embedded *add_embedded(struct model_loader *loader, uint32_t dso, uint64_t address)
 {
@@ -504,7 +505,6 @@ static struct embedded *add_embedded(struct model_loader *loader, uint32_t dso, 
 
 	if (!entry)
 		return NULL;
-	dso = named_dso(loader, dso);
 	key = hash__add(dso, address);
 	*entry = (struct embedded){
 		.dso = dso,
@@ -530,7 +530,7 @@ static int load_symbol(struct model_loader *loader, const struct record *record)
 
 	if (!dso)
 		return -EINVAL;
-	entry = model_loader__embedded(loader, dso, from->address);
+	entry = find_embedded(loader, dso, from->address);
 	if (!entry)
 		entry = add_embedded(loader, dso, from->address);
 	if (!entry)

@@ -109,12 +109,10 @@ void addresses__add_kernel(struct addresses *addresses, const uint64_t *frames, 
 		keep(addresses, ADDRESSES_KERNEL, frames[i] - (i ? 1 : 0), false);
 }
 
-/* The index in origins of what has the same names as @origin, 0: there is no room. */
+/* The index of @origin in origins, 0: there is no room. */
 static uint32_t index_of(struct addresses *addresses, const struct code_origin *origin)
 {
-	const char *id = origin->build_id;
-	uint64_t key = *id ? hash__bytes(id, strlen(id)) : hash__add(0, origin->number);
-	const uint64_t *known = map64__get(&addresses->by_names, key);
+	const uint64_t *known = map64__get(&addresses->by_number, origin->number);
 	struct code_origin copy = *origin;
 
 	if (known)
@@ -125,7 +123,7 @@ static uint32_t index_of(struct addresses *addresses, const struct code_origin *
 		free(copy.path);
 		return 0;
 	}
-	if (!map64__put(&addresses->by_names, key, addresses->origins.n - 1)) {
+	if (!map64__put(&addresses->by_number, origin->number, addresses->origins.n - 1)) {
 		free(addresses->origins.data[--addresses->origins.n].path);
 		return 0;
 	}
@@ -198,5 +196,5 @@ void addresses__free(struct addresses *addresses)
 	aging_map__free(&addresses->stacks);
 	aging_map__free(&addresses->futexes);
 	map64__free(&addresses->by_place);
-	map64__free(&addresses->by_names);
+	map64__free(&addresses->by_number);
 }

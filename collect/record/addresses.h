@@ -41,11 +41,10 @@ struct addresses {
 	struct aging_map futexes; /* hash of process and address */
 	ARRAY(struct raw_address) raw;
 	ARRAY(struct kept_address) kept;
-	struct map64 by_place; /* hash of a kept_address -> index in kept */
-	/* With paths of their own, and no files; one of those with the same build id. */
-	ARRAY(struct code_origin) origins;
-	struct map64 by_names; /* hash of the build id, or of the number -> index in origins */
-	uint64_t left_out;     /* above the limits, or for lack of memory */
+	struct map64 by_place;		   /* hash of a kept_address -> index in kept */
+	ARRAY(struct code_origin) origins; /* with paths of their own, and no files */
+	struct map64 by_number;		   /* of an origin -> index in origins */
+	uint64_t left_out;		   /* above the limits, or for lack of memory */
 };
 
 /* Index of the kernel in origins, whose number, path etc. are not set. */

@@ -120,7 +120,7 @@ static int name_origin(struct group *group, const struct code_origin *origin, si
 	snprintf(root, sizeof(root), "/proc/%u/root", origin->pid);
 	if (origin->pid && !access(root, X_OK))
 		source.root = root;
-	group->dso = translator__write_dso(group->naming->writer, origin);
+	group->dso = translator__write_dso(group->naming->writer, origin, 0);
 	return resolve(group, &source, n);
 }
 

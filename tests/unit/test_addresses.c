@@ -47,7 +47,7 @@ static void on_mapping(void *arg, const struct code_mapping *mapping)
 			.start = mapping->start,
 			.size = mapping->size,
 			.offset = mapping->offset,
-			.dso = translator__write_dso(fixture->writer, mapping->origin)},
+			.dso = translator__write_dso(fixture->writer, mapping->origin, 0)},
 	};
 
 	assert_int_equal(recording_writer__put(fixture->writer, &record), 0);
