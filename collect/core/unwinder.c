@@ -25,19 +25,20 @@ struct process_mapping {
 struct past_mapping {
 	struct process_mapping mapping;
 	uint64_t until;
+	uint8_t kept; /* publishes until it is forgotten */
 };
 
 struct process {
 	uint32_t pid;
 	bool dirty;   /* differs from what the kernel side has */
 	bool ended;   /* it is to be forgotten */
-	uint8_t kept; /* publishes until what has ended is forgotten */
+	uint8_t kept; /* publishes until it is forgotten, if it has ended */
 	uint64_t end; /* when it ended */
 	bool has_run; /* the kernel side has it, in the pool at run */
 	enum table_user user;
 	struct pool_run run;
 	ARRAY(struct process_mapping) mappings; /* by start */
-	ARRAY(struct past_mapping) past;	/* of its former programs */
+	ARRAY(struct past_mapping) past;	/* of its former programs, or replaced */
 };
 
 struct unwinder {
@@ -180,10 +181,27 @@ static void insert(struct unwinder *unwinder, struct process *process,
 	process->mappings.n++;
 }
 
-/* Removes [@start, @end) from the mappings; a mapping that contains it is split. */
-static void unmap_range(struct unwinder *unwinder, struct process *process, uint64_t start,
-			uint64_t end)
+/* Keeps @mapping, which ends at @until, for a while. */
+static void keep_past(struct unwinder *unwinder, struct process *process,
+		      const struct process_mapping *mapping, uint64_t until)
 {
+	struct past_mapping past = {*mapping, until, UNWINDER_KEPT};
+
+	if (mapping->time < until && !array__push(&process->past, past))
+		unwind_tables__hold(unwinder->tables, mapping->file, process->user);
+}
+
+/* Whether both map the same part of the same at the same address, as mprotect() does. */
+static bool are_alike(const struct process_mapping *a, const struct process_mapping *b)
+{
+	return a->origin == b->origin && a->file == b->file && (!a->file || a->base == b->base);
+}
+
+/* Removes the range of @by from the mappings; a mapping that contains it is split. */
+static void replace_range(struct unwinder *unwinder, struct process *process,
+			  const struct process_mapping *by)
+{
+	uint64_t start = by->pool.start, end = by->pool.end;
 	struct process_mapping tail = {};
 	size_t kept = 0;
 
@@ -191,6 +209,8 @@ static void unmap_range(struct unwinder *unwinder, struct process *process, uint
 		struct process_mapping head = process->mappings.data[i];
 
 		if (head.pool.start < end && head.pool.end > start) {
+			if (!are_alike(&head, by))
+				keep_past(unwinder, process, &head, by->time);
 			if (head.pool.end > end) {
 				tail = head;
 				tail.pool.start = end;
@@ -248,7 +268,7 @@ void unwinder__map(struct unwinder *unwinder, const struct unwinder_mapping *map
 			return;
 		set_table(&added, unwind_tables__at(unwinder->tables, added.file));
 	}
-	unmap_range(unwinder, process, added.pool.start, added.pool.end);
+	replace_range(unwinder, process, &added);
 	insert(unwinder, process, &added);
 	mark_dirty(unwinder, process);
 }
@@ -305,23 +325,26 @@ void unwinder__forget(struct unwinder *unwinder, uint32_t pid, uint64_t time)
 
 	if (!process)
 		return;
-	for (size_t i = 0; i < process->mappings.n; i++) {
-		struct past_mapping past = {process->mappings.data[i], time};
-
-		if (past.mapping.time < time && !array__push(&process->past, past))
-			unwind_tables__hold(unwinder->tables, past.mapping.file, process->user);
-	}
+	for (size_t i = 0; i < process->mappings.n; i++)
+		keep_past(unwinder, process, &process->mappings.data[i], time);
 	forget_before(unwinder, process, time);
-	process->kept = UNWINDER_KEPT;
 	mark_dirty(unwinder, process);
 }
 
-static void forget_past(struct unwinder *unwinder, struct process *process)
+/* Forgets past mappings of @process that were kept for long enough; @all: all of them. */
+static void forget_past(struct unwinder *unwinder, struct process *process, bool all)
 {
-	for (size_t i = 0; i < process->past.n; i++)
-		unwind_tables__release(unwinder->tables, process->past.data[i].mapping.file,
-				       process->user);
-	process->past.n = 0;
+	size_t left = 0;
+
+	for (size_t i = 0; i < process->past.n; i++) {
+		struct past_mapping past = process->past.data[i];
+
+		if (!all && --past.kept)
+			process->past.data[left++] = past;
+		else
+			unwind_tables__release(unwinder->tables, past.mapping.file, process->user);
+	}
+	process->past.n = left;
 }
 
 void unwinder__end(struct unwinder *unwinder, uint32_t pid, uint64_t time)
@@ -439,7 +462,7 @@ static void drop_process(struct unwinder *unwinder, struct process *process)
 	bpf_map_delete_elem(unwinder->maps.processes, &process->pid);
 	retire(unwinder, process);
 	forget_before(unwinder, process, UINT64_MAX);
-	forget_past(unwinder, process);
+	forget_past(unwinder, process, true);
 	map64__remove(&unwinder->processes, process->pid);
 	free_process(process);
 }
@@ -516,12 +539,10 @@ static void release(struct unwinder *unwinder)
 
 		if (!process || has_pending_tables(unwinder, process))
 			continue;
-		if (process->kept && --process->kept)
-			continue;
-		if (process->ended)
+		if (!process->ended)
+			forget_past(unwinder, process, false);
+		else if (!process->kept || !--process->kept)
 			drop_process(unwinder, process);
-		else
-			forget_past(unwinder, process);
 	}
 }
 

@@ -75,7 +75,8 @@ bool unwinder__fork_late(struct unwinder *unwinder, uint32_t parent, uint32_t ch
 
 /*
  * Of programs and processes that ended, mappings are kept until so many more calls of
- * unwinder__publish(): stacks that are walked later than others need them (deferred_unwinds.h).
+ * unwinder__publish(), as are those that were replaced: stacks that are walked later than others
+ * need them (deferred_unwinds.h), and unwinder__origin().
  */
 #define UNWINDER_KEPT 4
 

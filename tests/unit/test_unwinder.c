@@ -270,6 +270,61 @@ static void mappings_may_be_told_after_the_end(void **state)
 	stop(&machine);
 }
 
+static void map_other_at(struct machine *machine, uint64_t time, uint32_t dso, uint32_t origin)
+{
+	const struct unwinder_mapping mapping = {
+		.pid = RECORDED,
+		.file = {.dso = dso,
+			 .fd = machine->files[dso - 1].fd,
+			 .name = "library",
+			 .pid = RECORDED},
+		.time = time,
+		.start = START,
+		.size = 0x1000,
+		.origin = origin,
+	};
+
+	unwinder__map(machine->unwinder, &mapping);
+}
+
+/* The origin of what was mapped at START at @time; 0: none. */
+static uint32_t origin_at(const struct machine *machine, uint64_t time)
+{
+	struct unwinder_origin origin;
+
+	return unwinder__origin(machine->unwinder, RECORDED, time, START, false, &origin)
+		       ? origin.origin
+		       : 0;
+}
+
+/* Of a library that was closed and another one that was opened there, both are found for a while. */
+static void a_replaced_mapping_is_found_at_its_time(void **state)
+{
+	struct machine machine;
+
+	if (!start(&machine))
+		skip();
+	map_other_at(&machine, 10, 1, 1);
+	map_other_at(&machine, 20, 2, 2);
+	map_other_at(&machine, 30, 1, 1);
+	map_other_at(&machine, 40, 1, 1); /* mprotect() */
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(origin_at(&machine, 15), 1);
+		assert_int_equal(origin_at(&machine, 25), 2);
+		assert_int_equal(origin_at(&machine, 35), 1);
+		assert_int_equal(origin_at(&machine, 45), 1);
+		publish(&machine);
+	}
+	for (int i = 0; i < UNWINDER_KEPT; i++) { /* replacing more keeps nothing longer */
+		map_other_at(&machine, 50 + (uint64_t)i, 1 + i % 2, 10 + (uint32_t)i);
+		publish(&machine);
+	}
+	assert_int_equal(origin_at(&machine, 15), 10 + UNWINDER_KEPT - 1);
+	assert_int_equal(origin_at(&machine, 25), 10 + UNWINDER_KEPT - 1);
+	assert_int_equal(origin_at(&machine, 52), 12);
+	stop(&machine);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +332,7 @@ int main(void)
 		cmocka_unit_test(wakers_take_nothing_from_anybody),
 		cmocka_unit_test(who_becomes_recorded_is_served_first),
 		cmocka_unit_test(mappings_may_be_told_after_the_end),
+		cmocka_unit_test(a_replaced_mapping_is_found_at_its_time),
 	};
 
 	return cmocka_run_group_tests_name("unwinder", tests, NULL, NULL);
