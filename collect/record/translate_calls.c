@@ -10,15 +10,15 @@ _Static_assert((int)CALL_IN_PAIR == OBSERVED_CALL_IN_PAIR &&
 	       "flags are written as they are");
 
 /*
- * A stack of two frames, the function and its caller, of a call by @user. The maps of the process
- * name them.
+ * A stack of two frames, the function and its caller, of a call by @user in process @pid. The maps
+ * of the process name them: the same addresses in another one are another stack.
  */
 static uint32_t call_stack(struct translator *translator, const struct stack_user *user,
-			   uint64_t function, uint64_t caller)
+			   uint32_t pid, uint64_t function, uint64_t caller)
 {
 	const uint64_t frames[] = {function, caller};
 	struct record_stack stack = {.frames = frames, .depth = caller ? 2 : 1};
-	uint64_t hash = hash__bytes(frames, stack.depth * sizeof(*frames)) | 1;
+	uint64_t hash = hash__add(hash__bytes(frames, stack.depth * sizeof(*frames)), pid) | 1;
 	uint32_t number = recording_writer__stack_by_hash(translator->writer, hash);
 
 	translator__refer(translator, user, hash, false);
@@ -39,7 +39,7 @@ void translator__expect_call(struct translator *translator, const struct observe
 {
 	const struct stack_user user = {.pid = call->pid, .time = call->end};
 
-	call_stack(translator, &user, call->function, call->caller);
+	call_stack(translator, &user, call->pid, call->function, call->caller);
 }
 
 void translator__call(struct translator *translator, const struct observed_call *call)
@@ -59,8 +59,8 @@ void translator__call(struct translator *translator, const struct observed_call 
 		translator->lost_calls++;
 	if (!record.call.thread || call->end < call->begin)
 		return;
-	record.call.stack =
-		call_stack(translator, &(struct stack_user){}, call->function, call->caller);
+	record.call.stack = call_stack(translator, &(struct stack_user){}, call->pid,
+				       call->function, call->caller);
 	recording_writer__put(translator->writer, &record);
 }
 
@@ -76,10 +76,13 @@ void translator__probed_call(struct translator *translator, const struct event_c
 			 .overhead = call->overhead},
 	};
 	const struct stack_user user = {.thread = call->header.thread, .time = call->header.time};
+	const struct known_thread *thread =
+		translator__find_thread(translator, call->header.thread);
 
 	if (call->header.time < call->begun)
 		return;
-	record.call.stack = call_stack(translator, &user, call->function, call->caller);
+	record.call.stack = call_stack(translator, &user, thread ? thread->tgid : 0, call->function,
+				       call->caller);
 	recording_writer__put(translator->writer, &record);
 }
 
@@ -119,7 +122,8 @@ void translator__short_calls(struct translator *translator, uint64_t time,
 		translator->lost_calls++;
 		return;
 	}
-	record.short_calls.stack = call_stack(translator, &user, calls->function, calls->caller);
+	record.short_calls.stack =
+		call_stack(translator, &user, calls->pid, calls->function, calls->caller);
 	recording_writer__put(translator->writer, &record);
 }
 
