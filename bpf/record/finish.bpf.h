@@ -88,7 +88,8 @@ static __always_inline void take_sleeper_stacks(struct task_struct *task, struct
 {
 	long size =
 		bpf_get_task_stack(task, scratch->raw, DWELL_MAX_KERNEL_FRAMES * sizeof(__u64), 0);
-	__u32 at, n;
+	struct walked walked;
+	__u32 at;
 
 	__builtin_memset(stack, 0, sizeof(*stack));
 	if (size > 0)
@@ -97,8 +98,8 @@ static __always_inline void take_sleeper_stacks(struct task_struct *task, struct
 	if (!user)
 		return;
 	at = stack->kernel_depth & (RAW_FRAMES - 1);
-	n = unwind_user(task, SCRATCH_FINISH, at, &stack->user_end, true);
-	take_user_stack(stack, SCRATCH_FINISH, at, n);
+	walked = unwind_user(task, SCRATCH_FINISH, at, true);
+	take_user_stack(stack, SCRATCH_FINISH, at, &walked);
 }
 
 static __always_inline int finish(struct bpf_iter__task *ctx, bool user)
