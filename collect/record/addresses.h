@@ -32,14 +32,25 @@ struct raw_address {
 	uint32_t thread;
 	uint64_t time;
 	uint64_t address;
+	uint64_t stack; /* the hash of that which it is in; 0: none */
 	bool data;
 	uint8_t tries;
+};
+
+/* Who had a stack, and when. */
+struct stack_user {
+	uint32_t pid;	 /* 0: of thread */
+	uint32_t thread; /* its number; 0 with pid 0: unknown */
+	uint64_t time;
 };
 
 struct addresses {
 	struct aging_map stacks;  /* hash of a user stack -> see addresses.c */
 	struct aging_map futexes; /* hash of process and address */
 	ARRAY(struct raw_address) raw;
+	ARRAY(struct raw_address) unlocated; /* until another process has the stack */
+	ARRAY(struct stack_user) others;     /* who have such stacks, too */
+	struct map64 by_stack;		     /* hash -> index in others */
 	ARRAY(struct kept_address) kept;
 	struct map64 by_place;		   /* hash of a kept_address -> index in kept */
 	ARRAY(struct code_origin) origins; /* with paths of their own, and no files */
@@ -52,13 +63,6 @@ struct addresses {
 
 /* 0 or -ENOMEM. */
 int addresses__init(struct addresses *addresses);
-
-/* Who had a stack, and when. */
-struct stack_user {
-	uint32_t pid;	 /* 0: of thread */
-	uint32_t thread; /* its number; 0 with pid 0: unknown */
-	uint64_t time;
-};
 
 /*
  * An event refers to the user stack with this hash. @exact: its innermost frame is the address of
@@ -80,7 +84,8 @@ typedef uint32_t (*address_process_fn)(void *arg, uint32_t thread);
 
 /*
  * Locates what was added, by the mappings of now. To be called after each batch of events; what is
- * not found is tried again a few times.
+ * not found is tried again a few times, and when others refer to the stack: mappings of a process
+ * that has just ended may be unknown, but those of its siblings, with the same stacks, are not.
  */
 void addresses__locate(struct addresses *addresses, const struct address_spaces *spaces,
 		       address_process_fn process_of, void *arg);

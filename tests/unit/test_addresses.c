@@ -179,6 +179,33 @@ static void what_is_not_mapped_is_given_up(void **state)
 	end(&fixture);
 }
 
+/* A stack is of several processes: one whose mappings are not known must not be the only one asked.
+ */
+static void siblings_locate_what_others_could_not(void **state)
+{
+	const struct stack_user unknown = {.pid = 1, .time = TIME};
+	const struct stack_user known = {.thread = THREAD, .time = TIME};
+	uint64_t frames[] = {(uintptr_t)a_function_to_be_named, 5};
+	struct fixture fixture;
+
+	begin(&fixture);
+	for (int i = 0; i < 50; i++) {
+		const struct stack_user *user = i < 8 ? &unknown : &known;
+
+		addresses__refer(&fixture.addresses, user, 1, true);
+		if (!i)
+			addresses__add_user(&fixture.addresses, user, 1, frames, 2);
+		locate(&fixture);
+		if (i % 8 == 7)
+			addresses__forget_unused(&fixture.addresses);
+	}
+	assert_int_equal(count(&fixture, in_file(&fixture, frames[0]), false), 1);
+	assert_int_equal(fixture.addresses.kept.n, 1);
+	assert_int_equal(fixture.addresses.raw.n, 0); /* what is not code is given up */
+	assert_int_equal(fixture.addresses.unlocated.n, 0);
+	end(&fixture);
+}
+
 /* For as long as the unwinder knows what it had mapped. */
 static void a_process_that_ended_is_located(void **state)
 {
@@ -280,6 +307,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(as_events_refer_to_it),
 		cmocka_unit_test(what_is_not_mapped_is_given_up),
+		cmocka_unit_test(siblings_locate_what_others_could_not),
 		cmocka_unit_test(a_process_that_ended_is_located),
 		cmocka_unit_test(addresses_are_bounded),
 		cmocka_unit_test(names_are_in_the_recording),
