@@ -46,9 +46,9 @@ struct model_loader {
 	ARRAY(struct record_map) maps; /* with dso as an index in the model */
 	ARRAY(struct embedded) embedded;
 	struct map64 embedded_by_address;
-	struct map64 dsos_by_hash;     /* of what identifies them -> index in the model */
-	struct map64 objects_by_hash;  /* likewise */
-	struct map64 latest_process;   /* pid -> its latest process */
+	struct map64 dsos_by_hash;    /* of what identifies them -> index in the model */
+	struct map64 objects_by_hash; /* likewise */
+	struct map64 latest_process;  /* pid -> its latest process */
 	uint64_t records;
 	uint64_t first_time; /* the lowest and highest time of all records */
 	uint64_t last_time;

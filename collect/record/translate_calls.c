@@ -44,6 +44,7 @@ void translator__expect_call(struct translator *translator, const struct observe
 
 void translator__call(struct translator *translator, const struct observed_call *call)
 {
+	static const struct stack_user nobody; /* translator__expect_call() has noted who it was */
 	struct record record = {
 		.type = RECORD_CALL,
 		.call = {.thread = thread_of(translator, call->pid, call->tid),
@@ -59,8 +60,8 @@ void translator__call(struct translator *translator, const struct observed_call 
 		translator->lost_calls++;
 	if (!record.call.thread || call->end < call->begin)
 		return;
-	record.call.stack = call_stack(translator, &(struct stack_user){}, call->pid,
-				       call->function, call->caller);
+	record.call.stack =
+		call_stack(translator, &nobody, call->pid, call->function, call->caller);
 	recording_writer__put(translator->writer, &record);
 }
 

@@ -153,9 +153,9 @@ struct causal_writer;
 
 /*
  * Opens @path for appending and creates it if necessary. Uses id (NULL: generates one), command,
- * period_ns and start_realtime of @run, which are written with the first line that follows: a run that
- * does not begin adds nothing. 0, -EINVAL if the file is not a causal profile, or
- * another -errno.
+ * period_ns and start_realtime of @run, which are written with the first line that follows: a run
+ * that does not begin adds nothing. 0, -EINVAL if the file is not a causal profile, or another
+ * -errno.
  */
 int causal_writer__open(const char *path, const struct causal_run *run, struct causal_writer **out);
 

@@ -297,7 +297,8 @@ static uint32_t origin_at(const struct machine *machine, uint64_t time)
 		       : 0;
 }
 
-/* Of a library that was closed and another one that was opened there, both are found for a while. */
+/* Of a library that was closed and another one that was opened there, both are found for a while.
+ */
 static void a_replaced_mapping_is_found_at_its_time(void **state)
 {
 	struct machine machine;
