@@ -27,7 +27,7 @@ struct address_spaces {
 	void *arg;
 	struct map64 files;	/* path and build id -> number */
 	struct map64 paths;	/* path and inode -> number */
-	struct map64 contents;	/* build id, size and owner -> number of the first */
+	struct map64 code;	/* build id, size and owner -> number of the first */
 	struct map64 generated; /* pid -> number */
 	uint32_t vdso;		/* its number; 0: not seen yet */
 	struct origins origins;
@@ -162,7 +162,7 @@ static uint64_t file_key(const char *path, const char *build_id)
 	return hash__add(hash__bytes(path, strlen(path)), hash__bytes(build_id, strlen(build_id)));
 }
 
-/* The first origin with the contents of @file, a new one with @number. */
+/* The first origin with the code of @file, a new one with @number. */
 static uint32_t first_of(struct address_spaces *spaces, const struct opened_file *file,
 			 uint32_t number)
 {
@@ -172,7 +172,7 @@ static uint32_t first_of(struct address_spaces *spaces, const struct opened_file
 
 	if (file->found.fd < 0 || !*file->build_id)
 		return number;
-	first = map64__put(&spaces->contents, hash__add(key, file->found.owner), number);
+	first = map64__put(&spaces->code, hash__add(key, file->found.owner), number);
 	return first && origins__get(&spaces->origins, (uint32_t)*first) ? (uint32_t)*first
 									 : number;
 }
@@ -317,6 +317,8 @@ bool address_spaces__locate(const struct address_spaces *spaces, uint32_t pid, u
 	    !unwinder__origin(spaces->unwinder, pid, time, address, is_data, &found))
 		return false;
 	location->origin = address_spaces__origin(spaces, found.origin);
+	if (!location->origin) /* it was forgotten: a copy of one that is there */
+		location->origin = address_spaces__origin(spaces, found.same_as);
 	if (!location->origin)
 		return false;
 	location->address = location->origin->kind == CODE_GENERATED ? address : found.offset;
@@ -365,16 +367,19 @@ void address_spaces__prepare(struct address_spaces *spaces, const char *path)
 	unwinder__prepare(spaces->unwinder, &source);
 }
 
-static void supply_unwinder(struct address_spaces *spaces, const struct code_mapping *mapping)
+/* @first has the same code. */
+static void supply_unwinder(struct address_spaces *spaces, const struct code_mapping *mapping,
+			    const struct code_origin *first)
 {
 	struct unwinder_mapping mapped = {
 		.pid = mapping->pid,
-		.file = table_source(mapping->first, mapping->pid),
+		.file = table_source(first, mapping->pid),
 		.time = mapping->time,
 		.start = mapping->start,
 		.size = mapping->size,
 		.offset = mapping->offset,
 		.origin = mapping->first->number,
+		.same_as = first->number,
 	};
 
 	unwinder__map(spaces->unwinder, &mapped);
@@ -395,7 +400,15 @@ static void forget_numbers(const struct address_spaces *spaces, struct map64 *ma
 	array__free(&gone);
 }
 
-/* The first origin with the contents of @kept, with its file open if that of @kept is. */
+/* Whether the files of both have the same name. */
+static bool are_named_alike(const struct code_origin *a, const struct code_origin *b)
+{
+	const char *x = strrchr(a->path, '/'), *y = strrchr(b->path, '/');
+
+	return x && y && !strcmp(x, y);
+}
+
+/* The first origin with the code of @kept, with its file open if that of @kept is. */
 static const struct code_origin *first_origin(struct address_spaces *spaces,
 					      struct kept_origin *kept)
 {
@@ -419,6 +432,7 @@ static const struct code_origin *first_origin(struct address_spaces *spaces,
 
 int address_spaces__add(struct address_spaces *spaces, const struct mapping_event *event)
 {
+	const struct code_origin *first;
 	struct kept_origin *kept;
 	struct code_mapping mapping = {
 		.pid = (uint32_t)event->pid,
@@ -435,15 +449,16 @@ int address_spaces__add(struct address_spaces *spaces, const struct mapping_even
 		return -ENOMEM;
 	origins__use(&spaces->origins, kept);
 	mapping.origin = &kept->origin;
-	mapping.first = first_origin(spaces, kept);
+	first = first_origin(spaces, kept);
+	mapping.first = are_named_alike(first, mapping.origin) ? first : mapping.origin;
 	if (spaces->unwinder)
-		supply_unwinder(spaces, &mapping);
+		supply_unwinder(spaces, &mapping, first);
 	spaces->on_mapping(spaces->arg, &mapping);
 	origins__limit_open(&spaces->origins); /* not before: all that had to be read is */
 	if (origins__forget_unused(&spaces->origins)) {
 		forget_numbers(spaces, &spaces->files);
 		forget_numbers(spaces, &spaces->paths);
-		forget_numbers(spaces, &spaces->contents);
+		forget_numbers(spaces, &spaces->code);
 		forget_numbers(spaces, &spaces->generated);
 	}
 	return 0;
@@ -492,7 +507,7 @@ void address_spaces__free(struct address_spaces *spaces)
 	origins__free(&spaces->origins);
 	map64__free(&spaces->files);
 	map64__free(&spaces->paths);
-	map64__free(&spaces->contents);
+	map64__free(&spaces->code);
 	map64__free(&spaces->generated);
 	free(spaces);
 }
