@@ -27,7 +27,7 @@ struct address_spaces {
 	void *arg;
 	struct map64 files;	/* path and build id -> number */
 	struct map64 paths;	/* path and inode -> number */
-	struct map64 code;	/* build id, size and owner -> number of the first */
+	struct map64 contents;	/* what tells them -> number of the first */
 	struct map64 generated; /* pid -> number */
 	uint32_t vdso;		/* its number; 0: not seen yet */
 	struct origins origins;
@@ -162,17 +162,18 @@ static uint64_t file_key(const char *path, const char *build_id)
 	return hash__add(hash__bytes(path, strlen(path)), hash__bytes(build_id, strlen(build_id)));
 }
 
-/* The first origin with the code of @file, a new one with @number. */
+/* The first origin with the contents of @file at @path, a new one with @number. */
 static uint32_t first_of(struct address_spaces *spaces, const struct opened_file *file,
-			 uint32_t number)
+			 const char *path, uint32_t number)
 {
-	uint64_t key =
-		hash__add(hash__bytes(file->build_id, strlen(file->build_id)), file->found.size);
-	uint64_t *first;
+	const char *name = strrchr(path, '/') + 1;
+	uint64_t *first, key = hash__bytes(name, strlen(name));
 
 	if (file->found.fd < 0 || !*file->build_id)
 		return number;
-	first = map64__put(&spaces->code, hash__add(key, file->found.owner), number);
+	key = hash__add(hash__add(key, file->found.size), file->found.owner);
+	key = hash__add(key, hash__bytes(file->build_id, strlen(file->build_id)));
+	first = map64__put(&spaces->contents, key, number);
 	return first && origins__get(&spaces->origins, (uint32_t)*first) ? (uint32_t)*first
 									 : number;
 }
@@ -212,7 +213,7 @@ static uint32_t file_origin(struct address_spaces *spaces, const struct mapping_
 		return 0;
 	kept = origins__get(&spaces->origins, origin.number);
 	kept->same_root = has_same_root(event->pid);
-	kept->origin.same_as = first_of(spaces, &file, origin.number);
+	kept->origin.same_as = first_of(spaces, &file, path, origin.number);
 	map64__put(&spaces->files, file_key(path, known.build_id), origin.number);
 	return origin.number;
 }
@@ -317,8 +318,6 @@ bool address_spaces__locate(const struct address_spaces *spaces, uint32_t pid, u
 	    !unwinder__origin(spaces->unwinder, pid, time, address, is_data, &found))
 		return false;
 	location->origin = address_spaces__origin(spaces, found.origin);
-	if (!location->origin) /* it was forgotten: a copy of one that is there */
-		location->origin = address_spaces__origin(spaces, found.same_as);
 	if (!location->origin)
 		return false;
 	location->address = location->origin->kind == CODE_GENERATED ? address : found.offset;
@@ -367,19 +366,16 @@ void address_spaces__prepare(struct address_spaces *spaces, const char *path)
 	unwinder__prepare(spaces->unwinder, &source);
 }
 
-/* @first has the same code. */
-static void supply_unwinder(struct address_spaces *spaces, const struct code_mapping *mapping,
-			    const struct code_origin *first)
+static void supply_unwinder(struct address_spaces *spaces, const struct code_mapping *mapping)
 {
 	struct unwinder_mapping mapped = {
 		.pid = mapping->pid,
-		.file = table_source(first, mapping->pid),
+		.file = table_source(mapping->first, mapping->pid),
 		.time = mapping->time,
 		.start = mapping->start,
 		.size = mapping->size,
 		.offset = mapping->offset,
 		.origin = mapping->first->number,
-		.same_as = first->number,
 	};
 
 	unwinder__map(spaces->unwinder, &mapped);
@@ -400,15 +396,7 @@ static void forget_numbers(const struct address_spaces *spaces, struct map64 *ma
 	array__free(&gone);
 }
 
-/* Whether the files of both have the same name. */
-static bool are_named_alike(const struct code_origin *a, const struct code_origin *b)
-{
-	const char *x = strrchr(a->path, '/'), *y = strrchr(b->path, '/');
-
-	return x && y && !strcmp(x, y);
-}
-
-/* The first origin with the code of @kept, with its file open if that of @kept is. */
+/* The first origin with the contents of @kept, with its file open if that of @kept is. */
 static const struct code_origin *first_origin(struct address_spaces *spaces,
 					      struct kept_origin *kept)
 {
@@ -432,7 +420,6 @@ static const struct code_origin *first_origin(struct address_spaces *spaces,
 
 int address_spaces__add(struct address_spaces *spaces, const struct mapping_event *event)
 {
-	const struct code_origin *first;
 	struct kept_origin *kept;
 	struct code_mapping mapping = {
 		.pid = (uint32_t)event->pid,
@@ -449,16 +436,15 @@ int address_spaces__add(struct address_spaces *spaces, const struct mapping_even
 		return -ENOMEM;
 	origins__use(&spaces->origins, kept);
 	mapping.origin = &kept->origin;
-	first = first_origin(spaces, kept);
-	mapping.first = are_named_alike(first, mapping.origin) ? first : mapping.origin;
+	mapping.first = first_origin(spaces, kept);
 	if (spaces->unwinder)
-		supply_unwinder(spaces, &mapping, first);
+		supply_unwinder(spaces, &mapping);
 	spaces->on_mapping(spaces->arg, &mapping);
 	origins__limit_open(&spaces->origins); /* not before: all that had to be read is */
 	if (origins__forget_unused(&spaces->origins)) {
 		forget_numbers(spaces, &spaces->files);
 		forget_numbers(spaces, &spaces->paths);
-		forget_numbers(spaces, &spaces->code);
+		forget_numbers(spaces, &spaces->contents);
 		forget_numbers(spaces, &spaces->generated);
 	}
 	return 0;
@@ -507,7 +493,7 @@ void address_spaces__free(struct address_spaces *spaces)
 	origins__free(&spaces->origins);
 	map64__free(&spaces->files);
 	map64__free(&spaces->paths);
-	map64__free(&spaces->code);
+	map64__free(&spaces->contents);
 	map64__free(&spaces->generated);
 	free(spaces);
 }

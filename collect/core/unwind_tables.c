@@ -443,6 +443,22 @@ static void retry(struct unwind_tables *tables, enum table_user user)
 	}
 }
 
+static void count_refused(struct unwind_tables *tables)
+{
+	for (size_t i = 1; tables->n_waiting && i < tables->files.n; i++) {
+		struct file *file = &tables->files.data[i];
+
+		if (!file->waiting || !file->mappings)
+			continue;
+		tables->stats.refused += !file->refused;
+		file->refused = true;
+		if (!file->recorded)
+			continue;
+		tables->stats.refused_recorded += !file->refused_recorded;
+		file->refused_recorded = true;
+	}
+}
+
 bool unwind_tables__update(struct unwind_tables *tables)
 {
 	bool changed;
@@ -453,6 +469,7 @@ bool unwind_tables__update(struct unwind_tables *tables)
 		retry(tables, TABLE_RECORDED);
 		retry(tables, TABLE_WAKER);
 	}
+	count_refused(tables);
 	changed = tables->changed_any || tables->evicted;
 	tables->changed_any = tables->evicted = false;
 	return changed;
@@ -567,22 +584,6 @@ static void empty_free_slots(struct unwind_tables *tables)
 	}
 }
 
-static void count_refused(struct unwind_tables *tables)
-{
-	for (size_t i = 1; tables->n_waiting && i < tables->files.n; i++) {
-		struct file *file = &tables->files.data[i];
-
-		if (!file->waiting || !file->mappings)
-			continue;
-		tables->stats.refused += !file->refused;
-		file->refused = true;
-		if (!file->recorded)
-			continue;
-		tables->stats.refused_recorded += !file->refused_recorded;
-		file->refused_recorded = true;
-	}
-}
-
 /*
  * In one batch: after each update of a map of maps, the kernel waits for about 10 ms until no
  * program uses the old map.
@@ -591,7 +592,6 @@ void unwind_tables__publish(struct unwind_tables *tables)
 {
 	uint32_t n = (uint32_t)tables->changed.n;
 
-	count_refused(tables);
 	empty_free_slots(tables);
 	if (n && bpf_map_update_batch(tables->tables_fd, tables->changed.data,
 				      tables->changed_fds.data, &n, NULL))

@@ -19,7 +19,7 @@ struct process_mapping {
 	uint64_t time;
 	uint64_t base; /* the address of the first byte of the file */
 	uint32_t file; /* among the tables' files; 0: none */
-	uint32_t origin, same_as;
+	uint32_t origin;
 };
 
 struct past_mapping {
@@ -256,7 +256,6 @@ void unwinder__map(struct unwinder *unwinder, const struct unwinder_mapping *map
 		.time = mapping->time,
 		.base = mapping->start - mapping->offset,
 		.origin = mapping->origin,
-		.same_as = mapping->same_as,
 	};
 
 	if (!process || (process->ended && mapping->time >= process->end))
@@ -424,8 +423,7 @@ bool unwinder__origin(const struct unwinder *unwinder, uint32_t pid, uint64_t ti
 
 	if (!mapping)
 		return false;
-	*origin = (struct unwinder_origin){mapping->origin, mapping->same_as,
-					   address - mapping->base};
+	*origin = (struct unwinder_origin){mapping->origin, address - mapping->base};
 	return true;
 }
 

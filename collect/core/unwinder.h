@@ -44,7 +44,7 @@ struct unwinder_mapping {
 	uint64_t start;
 	uint64_t size;
 	uint64_t offset;
-	uint32_t origin, same_as; /* for unwinder__origin() */
+	uint32_t origin; /* for unwinder__origin() */
 };
 void unwinder__map(struct unwinder *unwinder, const struct unwinder_mapping *mapping);
 
@@ -109,8 +109,8 @@ bool unwinder__find(struct unwinder *unwinder, uint32_t pid, uint64_t time, uint
 
 /* Where the code at an address comes from. */
 struct unwinder_origin {
-	uint32_t origin, same_as; /* of the mapping, as they were given to unwinder__map() */
-	uint64_t offset;	  /* in the file */
+	uint32_t origin; /* of the mapping, as it was given to unwinder__map() */
+	uint64_t offset; /* in the file */
 };
 
 /*

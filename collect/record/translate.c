@@ -89,7 +89,7 @@ static uint32_t dso_number(struct translator *translator, const struct code_orig
 	return number;
 }
 
-/* The DSO of a mapping. That of the first file with its names is written before. */
+/* The DSO of a mapping. That of the first file with its contents is written before. */
 static uint32_t mapped_dso(struct translator *translator, const struct code_mapping *mapping)
 {
 	uint32_t first = dso_number(translator, mapping->first, 0);

@@ -78,12 +78,6 @@ SKIP: {
 	compile($_, '-static', '-no-pie', "-DNAME=$_", '-DPROGRAM', 'phases.c') for @names;
 	is(record(['-o', 'programs.data'], 'sh', '-c', join ';', map { "./$_" } @names)->{status}, 0, 'programs are recorded');
 	all_are_named('programs.data', 'programs', @names);
-
-	# With one build id, which need not depend on symbols.
-	my @alike = qw(echo golf);
-	compile($_, '-g0', '-static', '-no-pie', "-DNAME=$_", '-DPROGRAM', 'phases.c') for @alike;
-	is(record(['-o', 'alike.data'], 'sh', '-c', join ';', map { "./$_" } @alike)->{status}, 0, 'programs with the same code are recorded');
-	all_are_named('alike.data', 'programs with the same code', @alike);
 }
 
 compile('opens', 'opens.c', '-ldl');
