@@ -135,7 +135,10 @@ static uint32_t index_of(struct addresses *addresses, const struct code_origin *
 	if (known)
 		return (uint32_t)*known;
 	copy.fd = -1;
-	copy.path = addresses->origins.n < ADDRESSES_MAX_ORIGINS ? strdup(origin->path) : NULL;
+	if (addresses->origins.n >= ADDRESSES_MAX_ORIGINS ||
+	    (origin->kind == CODE_GENERATED && addresses->n_jits >= ADDRESSES_MAX_JITS))
+		return 0;
+	copy.path = strdup(origin->path);
 	if (!copy.path || array__push(&addresses->origins, copy)) {
 		free(copy.path);
 		return 0;
@@ -144,6 +147,7 @@ static uint32_t index_of(struct addresses *addresses, const struct code_origin *
 		free(addresses->origins.data[--addresses->origins.n].path);
 		return 0;
 	}
+	addresses->n_jits += origin->kind == CODE_GENERATED;
 	return (uint32_t)addresses->origins.n - 1;
 }
 

@@ -19,6 +19,7 @@
 /* Of more, the names are left to views, which read the files. */
 #define ADDRESSES_MAX	      (1U << 20)
 #define ADDRESSES_MAX_ORIGINS (1U << 14)
+#define ADDRESSES_MAX_JITS    (1U << 12) /* of them: each process that generates code is one */
 
 struct kept_address {
 	uint32_t origin; /* index in origins */
@@ -55,7 +56,8 @@ struct addresses {
 	struct map64 by_place;		   /* hash of a kept_address -> index in kept */
 	ARRAY(struct code_origin) origins; /* with paths of their own, and no files */
 	struct map64 by_number;		   /* of an origin -> index in origins */
-	uint64_t left_out;		   /* above the limits, or for lack of memory */
+	size_t n_jits;
+	uint64_t left_out; /* above the limits, or for lack of memory */
 };
 
 /* Index of the kernel in origins, whose number, path etc. are not set. */
