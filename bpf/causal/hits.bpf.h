@@ -111,7 +111,7 @@ GLOBAL int causal_code_sample(__u32 use, __u32 number, __u64 ns)
 	slot = causal_slot_at(area, number);
 	if (!slot)
 		return 0;
-	walk.n = unwind_current(use, 0).n;
+	walk.n = (__u32)unwind_current(use, 0);
 	bpf_loop(DWELL_MAX_USER_FRAMES, causal_frame, &walk, 0);
 	if (walk.place)
 		causal_add_place_sample(walk.place, ns);

@@ -111,38 +111,33 @@ static __always_inline void take_kernel_stack(struct scratch *scratch, __u32 use
 		stack->kernel_depth = n;
 }
 
-/*
- * Sets @stack for the user frames that @walked found, at frames[@at] of scratch @use. The same
- * addresses in other files are another stack, whose frames are sent, too: user space finds names
- * for the addresses of frames when it gets them.
- */
-static __always_inline void take_user_stack(struct event_stack *stack, __u32 use, __u32 at,
-					    const struct walked *walked)
+/* Sets @stack for the @n user frames at frames[@at] of scratch @use. */
+static __always_inline void take_user_stack(struct event_stack *stack, __u32 use, __u32 at, __u32 n)
 {
-	stack->user_end = walked->end;
-	stack->user_hash =
-		hash_frames(use, at, walked->n, (__u64)walked->files << 8 | (2 + walked->end));
+	stack->user_hash = hash_frames(use, at, n, 2 + stack->user_end);
 	if (!stack_seen(stack->user_hash))
-		stack->user_depth = walked->n;
+		stack->user_depth = n;
 }
 
 /*
  * Walks the user stack of current into scratch->frames[@at...], by unwind tables if the kernel has
- * bpf_loop() (5.17), else by frame pointers.
+ * bpf_loop() (5.17), else by frame pointers. Returns the number of frames; *@end: enum stack_end.
  */
-static __always_inline struct walked walk_user_stack(void *ctx, struct scratch *scratch, __u32 use,
-						     __u32 at)
+static __always_inline __u32 walk_user_stack(void *ctx, struct scratch *scratch, __u32 use,
+					     __u32 at, __u8 *end)
 {
 	long size;
 
-	if (settings.use_tables)
-		return unwind_current(use, at);
+	if (settings.use_tables) {
+		__u64 walked = unwind_current(use, at);
+
+		*end = walked >> 32;
+		return (__u32)walked;
+	}
 	size = bpf_get_stack(ctx, &scratch->frames[at], DWELL_MAX_KERNEL_FRAMES * sizeof(__u64),
 			     BPF_F_USER_STACK);
-	if (size <= 0)
-		return (struct walked){.end = STACK_UNREADABLE};
-	return (struct walked){.n = (__u16)((__u32)size / sizeof(__u64)),
-			       .end = STACK_FRAME_POINTER};
+	*end = size > 0 ? STACK_FRAME_POINTER : STACK_UNREADABLE;
+	return size > 0 ? (__u32)size / sizeof(__u64) : 0;
 }
 
 /* Whether the memory of the old program is released: within exec, that is before task_rename. */
@@ -166,8 +161,7 @@ static __always_inline void take_stacks(void *ctx, struct scratch *scratch, __u3
 					bool user)
 {
 	long size = bpf_get_stack(ctx, scratch->raw, DWELL_MAX_KERNEL_FRAMES * sizeof(__u64), 0);
-	struct walked walked;
-	__u32 at;
+	__u32 at, n;
 
 	__builtin_memset(stack, 0, sizeof(*stack));
 	if (size > 0)
@@ -175,12 +169,11 @@ static __always_inline void take_stacks(void *ctx, struct scratch *scratch, __u3
 	if (!user || lost_its_memory(bpf_get_current_task_btf()))
 		return;
 	at = stack->kernel_depth & (RAW_FRAMES - 1);
-	walked = walk_user_stack(ctx, scratch, use, at);
-	stack->user_end = walked.end;
-	if (walked.end == STACK_NO_MAPPING || walked.end == STACK_NO_TABLE)
-		stack->user_hash = send_deferred(use, at, walked.n);
+	n = walk_user_stack(ctx, scratch, use, at, &stack->user_end);
+	if (stack->user_end == STACK_NO_MAPPING || stack->user_end == STACK_NO_TABLE)
+		stack->user_hash = send_deferred(use, at, n);
 	if (!stack->user_hash)
-		take_user_stack(stack, use, at, &walked);
+		take_user_stack(stack, use, at, n);
 }
 
 /* Emits the event in @scratch, with a head of @head_size bytes and the frames of @stack. */

@@ -74,18 +74,10 @@ struct unwind_walk {
 	__u32 scratch;		       /* enum scratch_use */
 	__u32 at;		       /* frames go to scratch->frames[at...] */
 	__u32 n;
-	__u32 files;   /* a hash of the tables of the frames' files */
 	__u8 end;      /* enum stack_end, or WALK_GOES_ON */
 	__u8 cause;    /* enum stack_end: of the first step that was guessed; 0: none was */
 	__u8 exact;    /* ip is the current instruction, not a return address */
 	bool deferred; /* user space completes it: see bpf/core/deferred.bpf.h */
-};
-
-/* What a walk found. */
-struct walked {
-	__u32 files; /* a hash of the tables of the frames' files */
-	__u16 n;     /* frames */
-	__u8 end;    /* enum stack_end */
 };
 
 /* Reads user memory of the task that is walked; @remote: it is not current. */
@@ -362,7 +354,6 @@ static __always_inline long unwind_step(struct unwind_walk *walk, __u32 index, c
 	if (index + 1 >= DWELL_MAX_USER_FRAMES)
 		return end_walk(walk, STACK_TOO_DEEP);
 	found = find_rule(walk, walk->ip - !walk->exact, &cause, remote);
-	walk->files = walk->files * 31 + walk->mapping.table;
 #ifdef WALK_ENDS_AT
 	if (!remote) {
 		__u64 code = code_of(walk, cause);
@@ -431,11 +422,11 @@ static __always_inline void leave_trampoline(struct unwind_walk *walk, struct ta
 
 /*
  * Walks the user stack of @task from where it entered the kernel, into frames[@at...] of scratch
- * @use. The address behind a system call is looked up like a return address: the code there need
- * not have unwind information, as in a signal trampoline.
+ * @use. Returns the number of frames. The address behind a system call is looked up like a return
+ * address: the code there need not have unwind information, as in a signal trampoline.
  */
-static __always_inline struct walked unwind_user(struct task_struct *task, __u32 use, __u32 at,
-						 const bool remote)
+static __always_inline __u32 unwind_user(struct task_struct *task, __u32 use, __u32 at, __u8 *end,
+					 const bool remote)
 {
 	struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
 	__u32 pid = tgid_of(task);
@@ -467,27 +458,21 @@ static __always_inline struct walked unwind_user(struct task_struct *task, __u32
 		process->deferred_left = walk.process.deferred_left - 1;
 		keep_deferred(&walk, pid);
 	}
+	*end = walk.end;
 	this_cpu()->work += walk.n;
-	return (struct walked){.files = walk.files, .n = (__u16)walk.n, .end = walk.end};
+	return walk.n;
 }
 
-/* unwind_user() of current, as a global function, which can only return a number. */
-GLOBAL __u64 unwind_current_packed(__u32 use, __u32 at)
+/* unwind_user() of current, as a global function: the number of frames | enum stack_end << 32. */
+GLOBAL __u64 unwind_current(__u32 use, __u32 at)
 {
-	struct walked walked;
+	__u8 end = STACK_UNREADABLE;
+	__u32 n;
 
 	if (!settings.use_tables) /* kernels without bpf_loop() verify global functions, too */
 		return 0;
-	walked = unwind_user(bpf_get_current_task_btf(), use, at, false);
-	return (__u64)walked.files << 32 | (__u32)walked.end << 16 | walked.n;
-}
-
-static __always_inline struct walked unwind_current(__u32 use, __u32 at)
-{
-	__u64 packed = unwind_current_packed(use, at);
-
-	return (struct walked){
-		.files = packed >> 32, .n = (__u16)packed, .end = (__u8)(packed >> 16)};
+	n = unwind_user(bpf_get_current_task_btf(), use, at, &end, false);
+	return n | (__u64)end << 32;
 }
 
 /* A new process has its parent's mappings. */

@@ -88,8 +88,7 @@ static __always_inline void take_sleeper_stacks(struct task_struct *task, struct
 {
 	long size =
 		bpf_get_task_stack(task, scratch->raw, DWELL_MAX_KERNEL_FRAMES * sizeof(__u64), 0);
-	struct walked walked;
-	__u32 at;
+	__u32 at, n;
 
 	__builtin_memset(stack, 0, sizeof(*stack));
 	if (size > 0)
@@ -98,8 +97,8 @@ static __always_inline void take_sleeper_stacks(struct task_struct *task, struct
 	if (!user)
 		return;
 	at = stack->kernel_depth & (RAW_FRAMES - 1);
-	walked = unwind_user(task, SCRATCH_FINISH, at, true);
-	take_user_stack(stack, SCRATCH_FINISH, at, &walked);
+	n = unwind_user(task, SCRATCH_FINISH, at, &stack->user_end, true);
+	take_user_stack(stack, SCRATCH_FINISH, at, n);
 }
 
 static __always_inline int finish(struct bpf_iter__task *ctx, bool user)
