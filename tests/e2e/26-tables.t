@@ -14,8 +14,8 @@ use Test::More;
 
 need_recording();
 
-# Static programs: each brings a table of some 180 KiB, together more than is allowed.
-my @copies = map { "$DIR/copy$_" } 1 .. 8;
+# Static programs: each brings a table of some 80 KiB, together more than is allowed.
+my @copies = map { "$DIR/copy$_" } 1 .. 20;
 for (@copies) {
 	copy(program('chains-static'), $_) or die "$_: $!\n";
 	chmod 0755, $_;
@@ -36,7 +36,7 @@ sub count_stacks {
 # On a busy machine it takes longer until a new program has its table: then a longer run is tried.
 # Tables of other programs, which wake a recorded thread, may find no room.
 my ($got, $most, $dropped, $refused, $stacks, $whole);
-for my $seconds (1, 2, 4, 4, 4) {
+for my $seconds (0.4, 1, 2, 4, 4) {
 	my $run = join '; ', map { "$_ --seconds $seconds >$_.out" } @copies;
 	$got = run({seconds => 120}, $DWELL, 'record', '-v', '--wakers', 'none', '--table-memory', 1,
 		'-o', 'tables.data', '--', 'sh', '-c', $run);
@@ -57,16 +57,16 @@ for my $file (sort keys %$stacks) {
 }
 
 # All at once there is no room for the last, until the others have ended.
-my $together = join '', map { "$_ --seconds 0.5 >$_.out & others=\"\$others \$!\"; " } @copies[0 .. 6];
+my $together = join '', map { "$_ --seconds 0.5 >$_.out & others=\"\$others \$!\"; " } @copies[0 .. $#copies - 1];
 $got = run({seconds => 120}, $DWELL, 'record', '--wakers', 'none', '--table-memory', 1, '-o', 'late.data', '--', 'sh', '-c',
-	"$together sleep 0.2; $copies[7] --seconds 100 >$copies[7].out & wait \$others; sleep 3; kill \$!");
+	"$together sleep 0.2; $copies[-1] --seconds 100 >$copies[-1].out & wait \$others; sleep 3; kill \$!");
 is($got->{status}, 0, 'recorded more at a time than there is room for');
 my ($over, @last) = (0);
 for my $event (events('-i', 'late.data')) {
 	next unless $event->{stack_end};
 	my ($file) = grep { defined && m{/copy\d} } @{$event->{frames}} or next;
-	push @last, $event if $file =~ /copy8/;
-	$over = $event->{time_ns} if $file !~ /copy8/ && $event->{time_ns} > $over;
+	push @last, $event if $file =~ /copy20/;
+	$over = $event->{time_ns} if $file !~ /copy20/ && $event->{time_ns} > $over;
 }
 my @late = grep { $_->{time_ns} > $over + 1e9 } @last;
 my $late_whole = grep { $_->{stack_end} eq 'complete' } @late;
