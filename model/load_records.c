@@ -156,8 +156,6 @@ static int load_dso(struct model_loader *loader, const struct record *record)
 	if (!*slot || !path)
 		return -ENOMEM;
 	merged = &loader->model->dsos.data[*slot];
-	if (from->same_as)
-		merged->same_as = number_map__get(&loader->dsos, from->same_as);
 	name = strrchr(path, '/');
 	merged->name = name && name[1] ? model__intern(loader->model, name + 1) : merged->path;
 	return 0;
@@ -472,8 +470,7 @@ static int load_annotation(struct model_loader *loader, const struct record *rec
 	return array__push(&loader->model->threads.data[thread].annotations, annotation);
 }
 
-static struct embedded *find_embedded(const struct model_loader *loader, uint32_t dso,
-				      uint64_t address)
+struct embedded *model_loader__embedded(struct model_loader *loader, uint32_t dso, uint64_t address)
 {
 	/* Keys are hashes: linear probing on collisions. */
 	for (uint64_t key = hash__add(dso, address);; key++) {
@@ -488,24 +485,14 @@ static struct embedded *find_embedded(const struct model_loader *loader, uint32_
 	}
 }
 
-struct embedded *model_loader__embedded(const struct model_loader *loader, uint32_t dso,
-					uint64_t address)
-{
-	struct embedded *found = find_embedded(loader, dso, address);
-	uint32_t same_as = loader->model->dsos.data[dso].same_as;
-
-	return found || !same_as ? found : find_embedded(loader, same_as, address);
-}
-
 /* Adds an entry for @address. */
 static struct embedded *add_embedded(struct model_loader *loader, uint32_t dso, uint64_t address)
 {
+	uint64_t key = hash__add(dso, address);
 	struct embedded *entry = array__add(&loader->embedded);
-	uint64_t key;
 
 	if (!entry)
 		return NULL;
-	key = hash__add(dso, address);
 	*entry = (struct embedded){
 		.dso = dso,
 		.address = address,
@@ -530,7 +517,7 @@ static int load_symbol(struct model_loader *loader, const struct record *record)
 
 	if (!dso)
 		return -EINVAL;
-	entry = find_embedded(loader, dso, from->address);
+	entry = model_loader__embedded(loader, dso, from->address);
 	if (!entry)
 		entry = add_embedded(loader, dso, from->address);
 	if (!entry)

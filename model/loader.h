@@ -88,7 +88,7 @@ uint32_t model_loader__merge_object(struct model_loader *loader, const struct mo
 void model_loader__extend(struct model_loader *loader, uint64_t from, uint64_t until);
 
 /* The embedded symbols of @address, or NULL. */
-struct embedded *model_loader__embedded(const struct model_loader *loader, uint32_t dso,
+struct embedded *model_loader__embedded(struct model_loader *loader, uint32_t dso,
 					uint64_t address);
 
 /* Sorts the timelines of all threads, and links wakes to intervals. 0 or -ENOMEM. */

@@ -277,8 +277,7 @@ struct model_dso {
 	uint32_t pid;
 	uint8_t kind; /* enum dso_kind */
 	bool deleted;
-	uint32_t same_as; /* index of a DSO with the same contents, and its symbols; 0: none */
-	bool c_library;	  /* it is one, though its name does not tell any more (model/redact.h) */
+	bool c_library; /* it is one, though its name does not tell any more (model/redact.h) */
 };
 
 struct model_object {

@@ -85,7 +85,6 @@ static const struct field dso[] = {
 	REFERENCE(0, dso, build_id, STRING),
 	ENUM(0, dso, deleted, 2, 1),
 	UNSIGNED(0, dso, pid),
-	REFERENCE(7, dso, same_as, DSO),
 };
 
 static const struct field object[] = {

@@ -90,7 +90,6 @@ struct record_dso {
 	uint8_t kind;	   /* enum dso_kind */
 	uint8_t deleted;   /* at mapping time, the path led to another file or none */
 	uint32_t pid;	   /* DSO_JIT: the process; else 0 */
-	uint32_t same_as;  /* DSO with the same contents, whose symbols hold for it, too; 0: none */
 };
 
 struct record_object {

@@ -2,7 +2,6 @@
 #include "collect/core/address_spaces.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -27,7 +26,6 @@ struct address_spaces {
 	void *arg;
 	struct map64 files;	/* path and build id -> number */
 	struct map64 paths;	/* path and inode -> number */
-	struct map64 contents;	/* what tells them -> number of the first */
 	struct map64 generated; /* pid -> number */
 	uint32_t vdso;		/* its number; 0: not seen yet */
 	struct origins origins;
@@ -162,29 +160,12 @@ static uint64_t file_key(const char *path, const char *build_id)
 	return hash__add(hash__bytes(path, strlen(path)), hash__bytes(build_id, strlen(build_id)));
 }
 
-/* The first origin with the contents of @file at @path, a new one with @number. */
-static uint32_t first_of(struct address_spaces *spaces, const struct opened_file *file,
-			 const char *path, uint32_t number)
-{
-	const char *name = strrchr(path, '/') + 1;
-	uint64_t *first, key = hash__bytes(name, strlen(name));
-
-	if (file->found.fd < 0 || !*file->build_id)
-		return number;
-	key = hash__add(hash__add(key, file->found.size), file->found.owner);
-	key = hash__add(key, hash__bytes(file->build_id, strlen(file->build_id)));
-	first = map64__put(&spaces->contents, key, number);
-	return first && origins__get(&spaces->origins, (uint32_t)*first) ? (uint32_t)*first
-									 : number;
-}
-
 /* The number of the file at @path that @event maps, which is opened only if it is new. */
 static uint32_t file_origin(struct address_spaces *spaces, const struct mapping_event *event,
 			    const char *path, bool deleted)
 {
 	struct mapping_event known = *event;
 	struct code_origin origin = {.kind = CODE_FILE};
-	struct kept_origin *kept;
 	struct opened_file file;
 	bool unreachable;
 	uint64_t *number;
@@ -211,9 +192,7 @@ static uint32_t file_origin(struct address_spaces *spaces, const struct mapping_
 	origin.number = origins__add(&spaces->origins, origin, path);
 	if (!origin.number)
 		return 0;
-	kept = origins__get(&spaces->origins, origin.number);
-	kept->same_root = has_same_root(event->pid);
-	kept->origin.same_as = first_of(spaces, &file, path, origin.number);
+	origins__get(&spaces->origins, origin.number)->same_root = has_same_root(event->pid);
 	map64__put(&spaces->files, file_key(path, known.build_id), origin.number);
 	return origin.number;
 }
@@ -370,12 +349,12 @@ static void supply_unwinder(struct address_spaces *spaces, const struct code_map
 {
 	struct unwinder_mapping mapped = {
 		.pid = mapping->pid,
-		.file = table_source(mapping->first, mapping->pid),
+		.file = table_source(mapping->origin, mapping->pid),
 		.time = mapping->time,
 		.start = mapping->start,
 		.size = mapping->size,
 		.offset = mapping->offset,
-		.origin = mapping->first->number,
+		.origin = mapping->origin->number,
 	};
 
 	unwinder__map(spaces->unwinder, &mapped);
@@ -396,28 +375,6 @@ static void forget_numbers(const struct address_spaces *spaces, struct map64 *ma
 	array__free(&gone);
 }
 
-/* The first origin with the contents of @kept, with its file open if that of @kept is. */
-static const struct code_origin *first_origin(struct address_spaces *spaces,
-					      struct kept_origin *kept)
-{
-	struct kept_origin *first = origins__get(&spaces->origins, kept->origin.same_as);
-	int fd;
-
-	if (!first) { /* it was forgotten */
-		kept->origin.same_as = kept->origin.number;
-		return &kept->origin;
-	}
-	if (first == kept)
-		return &kept->origin;
-	origins__use(&spaces->origins, first);
-	if (first->origin.fd < 0 && kept->origin.fd >= 0) {
-		fd = fcntl(kept->origin.fd, F_DUPFD_CLOEXEC, 3);
-		if (fd >= 0)
-			origins__open(&spaces->origins, first, fd);
-	}
-	return &first->origin;
-}
-
 int address_spaces__add(struct address_spaces *spaces, const struct mapping_event *event)
 {
 	struct kept_origin *kept;
@@ -436,7 +393,6 @@ int address_spaces__add(struct address_spaces *spaces, const struct mapping_even
 		return -ENOMEM;
 	origins__use(&spaces->origins, kept);
 	mapping.origin = &kept->origin;
-	mapping.first = first_origin(spaces, kept);
 	if (spaces->unwinder)
 		supply_unwinder(spaces, &mapping);
 	spaces->on_mapping(spaces->arg, &mapping);
@@ -444,7 +400,6 @@ int address_spaces__add(struct address_spaces *spaces, const struct mapping_even
 	if (origins__forget_unused(&spaces->origins)) {
 		forget_numbers(spaces, &spaces->files);
 		forget_numbers(spaces, &spaces->paths);
-		forget_numbers(spaces, &spaces->contents);
 		forget_numbers(spaces, &spaces->generated);
 	}
 	return 0;
@@ -493,7 +448,6 @@ void address_spaces__free(struct address_spaces *spaces)
 	origins__free(&spaces->origins);
 	map64__free(&spaces->files);
 	map64__free(&spaces->paths);
-	map64__free(&spaces->contents);
 	map64__free(&spaces->generated);
 	free(spaces);
 }

@@ -26,10 +26,6 @@ enum code_kind {
 /* Where code comes from: a file, a process that generated it, or the vdso. */
 struct code_origin {
 	uint32_t number; /* from 1, in the order in which they were first seen */
-	/* The first one with the same contents, by build id, size, owner and name of the file (a
-	 * build id need not depend on symbols); often itself. Names and unwind tables of one are
-	 * those of all. */
-	uint32_t same_as;
 	enum code_kind kind;
 	uint32_t pid;	   /* CODE_GENERATED: process */
 	int64_t owner;	   /* CODE_GENERATED: uid of pid when it was first seen; -1: unknown */
@@ -48,7 +44,6 @@ struct code_mapping {
 	uint64_t size;
 	uint64_t offset; /* in the file */
 	const struct code_origin *origin;
-	const struct code_origin *first; /* with the same contents (same_as) */
 };
 
 /* Called for each mapping; it and its origin are valid during the call. */
@@ -95,8 +90,7 @@ struct code_location {
 
 /*
  * Locates @address in @pid at @time, shortly before now (UNWINDER_KEPT); of data, in the file whose
- * code lies before it. Of files with the same contents, @location has the first. False: no mapping
- * is known.
+ * code lies before it. False: no mapping is known.
  */
 bool address_spaces__locate(const struct address_spaces *spaces, uint32_t pid, uint64_t time,
 			    uint64_t address, bool is_data, struct code_location *location);

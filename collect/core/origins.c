@@ -93,7 +93,7 @@ uint32_t origins__add(struct origins *origins, struct code_origin origin, const 
 	if (kept) {
 		kept->origin = origin;
 		kept->origin.fd = -1;
-		kept->origin.number = kept->origin.same_as = origins->last + 1;
+		kept->origin.number = origins->last + 1;
 		kept->origin.path = strdup(path);
 	}
 	if (!kept || !kept->origin.path ||

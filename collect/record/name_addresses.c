@@ -112,7 +112,7 @@ static int name_origin(struct group *group, const struct code_origin *origin, si
 
 	if (origin->kind == CODE_FILE)
 		source.fd = open_file(group->naming->spaces, origin);
-	/* Without build id, another file at the same path could not be told from it. */
+	/* Without a build id, the file that is at the path now cannot be compared with it. */
 	if (origin->kind == CODE_FILE && origin->deleted && !*origin->build_id && source.fd < 0)
 		return 0;
 	if (origin->kind == CODE_GENERATED)
@@ -120,7 +120,7 @@ static int name_origin(struct group *group, const struct code_origin *origin, si
 	snprintf(root, sizeof(root), "/proc/%u/root", origin->pid);
 	if (origin->pid && !access(root, X_OK))
 		source.root = root;
-	group->dso = translator__write_dso(group->naming->writer, origin, 0);
+	group->dso = translator__write_dso(group->naming->writer, origin);
 	return resolve(group, &source, n);
 }
 

@@ -58,15 +58,12 @@ static uint32_t comm_string(struct translator *translator, const char comm[DWELL
 	return recording_writer__string(translator->writer, text);
 }
 
-uint32_t translator__write_dso(struct recording_writer *writer, const struct code_origin *origin,
-			       uint32_t same_as)
+uint32_t translator__write_dso(struct recording_writer *writer, const struct code_origin *origin)
 {
 	static const uint8_t kinds[] = {
 		[CODE_FILE] = DSO_FILE, [CODE_GENERATED] = DSO_JIT, [CODE_VDSO] = DSO_VDSO};
-	struct record_dso dso = {.kind = kinds[origin->kind],
-				 .pid = origin->pid,
-				 .deleted = origin->deleted,
-				 .same_as = same_as};
+	struct record_dso dso = {
+		.kind = kinds[origin->kind], .pid = origin->pid, .deleted = origin->deleted};
 
 	dso.path = recording_writer__string(writer, origin->path);
 	if (origin->kind == CODE_FILE)
@@ -74,28 +71,18 @@ uint32_t translator__write_dso(struct recording_writer *writer, const struct cod
 	return recording_writer__dso(writer, &dso);
 }
 
-/* The DSO of @origin in the recording, written at the first call, with the names of @same_as. */
-static uint32_t dso_number(struct translator *translator, const struct code_origin *origin,
-			   uint32_t same_as)
+/* The DSO of @origin in the recording, written at the first call. */
+static uint32_t dso_number(struct translator *translator, const struct code_origin *origin)
 {
 	const uint64_t *known = map64__get(&translator->dsos, origin->number);
 	uint32_t number;
 
 	if (known)
 		return (uint32_t)*known;
-	number = translator__write_dso(translator->writer, origin, same_as);
+	number = translator__write_dso(translator->writer, origin);
 	if (number) /* without memory, it is found again by the writer */
 		map64__put(&translator->dsos, origin->number, number);
 	return number;
-}
-
-/* The DSO of a mapping. That of the first file with its contents is written before. */
-static uint32_t mapped_dso(struct translator *translator, const struct code_mapping *mapping)
-{
-	uint32_t first = dso_number(translator, mapping->first, 0);
-
-	return mapping->origin == mapping->first ? first
-						 : dso_number(translator, mapping->origin, first);
 }
 
 void translator__mapping(struct translator *translator, const struct code_mapping *mapping)
@@ -107,7 +94,7 @@ void translator__mapping(struct translator *translator, const struct code_mappin
 			.start = mapping->start,
 			.size = mapping->size,
 			.offset = mapping->offset,
-			.dso = mapped_dso(translator, mapping)},
+			.dso = dso_number(translator, mapping->origin)},
 	};
 
 	recording_writer__put(translator->writer, &record);

@@ -60,9 +60,8 @@ void translator__locate(struct translator *translator, const struct address_spac
  */
 void translator__expect_call(struct translator *translator, const struct observed_call *call);
 
-/* The DSO that is written for @origin; @same_as: the DSO that has its names, 0: itself. */
-uint32_t translator__write_dso(struct recording_writer *writer, const struct code_origin *origin,
-			       uint32_t same_as);
+/* The DSO that is written for @origin. */
+uint32_t translator__write_dso(struct recording_writer *writer, const struct code_origin *origin);
 
 /* Writes @mapping, and its DSO if that is new. */
 void translator__mapping(struct translator *translator, const struct code_mapping *mapping);

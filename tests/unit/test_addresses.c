@@ -29,6 +29,7 @@ struct fixture {
 	struct unwinder *unwinder;
 	struct address_spaces *spaces;
 	struct recording_writer *writer;
+	struct translator *translator;
 	struct addresses addresses;
 };
 
@@ -40,17 +41,8 @@ __attribute__((noinline)) static void a_function_to_be_named(void)
 static void on_mapping(void *arg, const struct code_mapping *mapping)
 {
 	const struct fixture *fixture = arg;
-	struct record record = {
-		.type = RECORD_MAP,
-		.map = {.pid = mapping->pid,
-			.time = mapping->time,
-			.start = mapping->start,
-			.size = mapping->size,
-			.offset = mapping->offset,
-			.dso = translator__write_dso(fixture->writer, mapping->origin, 0)},
-	};
 
-	assert_int_equal(recording_writer__put(fixture->writer, &record), 0);
+	translator__mapping(fixture->translator, mapping);
 }
 
 static uint32_t process_of(void *arg, uint32_t thread)
@@ -78,6 +70,7 @@ static void begin(struct fixture *fixture)
 					     fixture, &fixture->spaces),
 			 0);
 	assert_int_equal(recording_writer__create(path(), &fixture->writer), 0);
+	assert_int_equal(translator__new(fixture->writer, &fixture->translator), 0);
 	assert_int_equal(addresses__init(&fixture->addresses), 0);
 	unwinder__record(fixture->unwinder, (uint32_t)getpid());
 	assert_int_equal(address_spaces__read_process(fixture->spaces, getpid(), TIME / 2), 0);
@@ -86,6 +79,7 @@ static void begin(struct fixture *fixture)
 static void end(struct fixture *fixture)
 {
 	addresses__free(&fixture->addresses);
+	translator__free(fixture->translator);
 	recording_writer__discard(fixture->writer);
 	address_spaces__free(fixture->spaces);
 	unwinder__free(fixture->unwinder);
@@ -206,7 +200,15 @@ static void siblings_locate_what_others_could_not(void **state)
 	end(&fixture);
 }
 
-/* For as long as the unwinder knows what it had mapped. */
+static void publish(struct fixture *fixture, int n)
+{
+	for (int i = 0; i < n; i++) {
+		unwinder__wait(fixture->unwinder, UINT64_MAX);
+		unwinder__publish(fixture->unwinder);
+	}
+}
+
+/* Until the last publish for which its mappings are kept. */
 static void a_process_that_ended_is_located(void **state)
 {
 	const struct stack_user user = {.thread = THREAD, .time = TIME};
@@ -214,20 +216,17 @@ static void a_process_that_ended_is_located(void **state)
 	struct fixture fixture;
 
 	begin(&fixture);
-	for (uint64_t hash = 1; hash <= 3; hash++) {
+	publish(&fixture, 2);
+	unwinder__end(fixture.unwinder, (uint32_t)getpid(), 2 * (uint64_t)TIME);
+	publish(&fixture, UNWINDER_KEPT - 1);
+	for (uint64_t hash = 1; hash <= 2; hash++) {
 		addresses__refer(&fixture.addresses, &user, hash, true);
 		addresses__add_user(&fixture.addresses, &user, hash, frames, 1);
 		locate(&fixture);
 		frames[0]++;
-		if (hash == 1)
-			unwinder__end(fixture.unwinder, (uint32_t)getpid(), 2 * (uint64_t)TIME);
-		if (hash == 2)
-			for (int i = 0; i < UNWINDER_KEPT; i++) {
-				unwinder__wait(fixture.unwinder, UINT64_MAX);
-				unwinder__publish(fixture.unwinder);
-			}
+		publish(&fixture, 1);
 	}
-	assert_int_equal(fixture.addresses.kept.n, 2);
+	assert_int_equal(fixture.addresses.kept.n, 1);
 	end(&fixture);
 }
 
