@@ -381,7 +381,8 @@ static void print_missing_functions(const struct record_options *options,
 	}
 }
 
-static void add_names(struct recorder *recorder, bool verbose)
+/* Returns whether the file can be written to its end. */
+static bool add_names(struct recorder *recorder, bool verbose)
 {
 	uint64_t named;
 	int err = recorder__add_names(recorder, &named);
@@ -392,6 +393,7 @@ static void add_names(struct recorder *recorder, bool verbose)
 	} else if (verbose) {
 		fprintf(stderr, "dwell: %" PRIu64 " addresses have symbols\n", named);
 	}
+	return !err;
 }
 
 /* Sets *@recorded if there is a recording of what was asked for. Returns the exit status. */
@@ -415,9 +417,9 @@ static int record(const struct record_options *options, struct progress_line *di
 	if (exec_error)
 		return exec_error == ENOENT ? 127 : 126;
 	*recorded = !finish_err && recorder__has_file(recorder);
-	if (*recorded && !options->no_symbols)
-		add_names(recorder, options->verbose);
-	if (!finish_err)
+	if (*recorded && !options->no_symbols && !add_names(recorder, options->verbose))
+		recorder__close(recorder);
+	else if (!finish_err)
 		finish_err = recorder__close(recorder);
 	if (finish_err && *recorded)
 		command__fail(finish_err);

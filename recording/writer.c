@@ -105,7 +105,8 @@ static int create_file(struct recording_writer *writer)
 
 	if (err)
 		return err;
-	if (S_ISCHR(there.st_mode))
+	writer->is_device = S_ISCHR(there.st_mode);
+	if (writer->is_device)
 		return new_file__open_device(&writer->file, path, &writer->fd);
 	if (there.st_mode && !S_ISREG(there.st_mode))
 		return refuse_file_type(path, there.st_mode);

@@ -35,6 +35,7 @@ struct recording_writer {
 	char *path;
 	struct new_file file; /* while @waiting; it has the same open file as @fd */
 	bool waiting;	      /* the file has no name before it has a sample */
+	bool is_device;	      /* which cannot be truncated */
 	bool has_sample;      /* in a record that was put */
 	int error;	      /* the first one; then nothing more is written */
 

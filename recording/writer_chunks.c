@@ -116,7 +116,7 @@ int writer__write_chunk(struct recording_writer *writer)
 	if (err)
 		return err;
 	/* Truncates the old index first, so that no part of it remains after the new chunks. */
-	if (writer->untouched && ftruncate(writer->fd, (off_t)writer->offset))
+	if (writer->untouched && !writer->is_device && ftruncate(writer->fd, (off_t)writer->offset))
 		return -errno;
 	writer->untouched = false;
 	err = write_chunk(writer, &encoder->raw, &place.header);

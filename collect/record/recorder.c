@@ -564,9 +564,12 @@ bool recorder__has_file(const struct recorder *recorder)
 
 int recorder__add_names(struct recorder *recorder, uint64_t *named)
 {
+	int err;
+
 	*named = 0;
-	return name_addresses(&recorder->addresses, capture__spaces(recorder->capture),
-			      capture__privsep(recorder->capture), recorder->writer, named);
+	err = name_addresses(&recorder->addresses, capture__spaces(recorder->capture),
+			     capture__privsep(recorder->capture), recorder->writer, named);
+	return err ? err : recording_writer__complete(recorder->writer);
 }
 
 int recorder__close(struct recorder *recorder)

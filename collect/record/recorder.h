@@ -83,7 +83,8 @@ bool recorder__has_file(const struct recorder *recorder);
 
 /*
  * After recorder__finish(), if there is a file and config.names: adds the names of its addresses.
- * Sets *@named to the number of addresses with a name. After an error the recording has none.
+ * Sets *@named to the number of addresses with a name. After an error the recording has none, and
+ * only recorder__close() may follow, whose error is the same.
  */
 int recorder__add_names(struct recorder *recorder, uint64_t *named);
 

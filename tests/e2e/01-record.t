@@ -70,6 +70,8 @@ for my $round (1, 2) {
 	is(run($DWELL, 'record', './typo')->{status}, 127, "a mistake, time $round");
 	ok(unchanged(), 'both recordings are as they were');
 }
+my $nowhere = run($DWELL, 'record', '-o', '/dev/null', '--', 'sleep', '0.1');
+is("$nowhere->{status} $nowhere->{err}", '0 ', 'a device swallows a recording, with its names');
 my $nothing = run_without_sample($DWELL, 'record', '-c', 1000000, '--', 'true');
 is($nothing->{status}, 0, 'a command that is too short for a sample');
 like($nothing->{err}, qr/nothing was sampled: dwell\.data is left as it was.*\n  .*-c/, 'is said to be');

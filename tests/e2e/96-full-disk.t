@@ -82,6 +82,20 @@ for my $room (0, 8, 20) {
 	ok(scalar(events('-i', "$disk/out")), 'record: which can be read');
 }
 
+# With room for the recording, but not for all of its names.
+my $unnamed = 0;
+my @many = ($^X, '-MJSON::PP', '-MPOSIX', '-e', 'my $end = times + 0.3; decode_json(encode_json([1 .. 99, {map { $_ => "x" } 1 .. 99}])) while times < $end');
+for (my $room = 4; $room < 400; $room += 4) {
+	prepare($room, '');
+	my $got = run($DWELL, 'record', '-c', 200, '-o', "$disk/out", '--', @many);
+	last if !$got->{status} && $got->{err} eq '';
+	next if -z "$disk/out" || run($DWELL, 'report', '-i', "$disk/out")->{err} =~ /cut short/;
+	$unnamed++;
+	is($got->{status}, 0, "record: is complete with $room KiB");
+	like($got->{err}, qr/\Adwell: the recording is complete, but has no symbols:\ndwell: cannot write (?:.*\n){3}\z/, 'and says once what is missing, and why');
+}
+cmp_ok($unnamed, '>', 0, 'there was one without names');
+
 # A profile: experiments that were there can be read. It fills its last page.
 $profile .= "\n" x (-length($profile) % 4096);
 prepare(0, $profile);
