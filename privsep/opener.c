@@ -64,7 +64,7 @@ static void abandon(struct opener *opener, const struct open_request *request)
 		map64__put(&opener->blocked, root_key(request), 0);
 }
 
-/* Whether one more process may block. Forgets those that have ended meanwhile. */
+/* Whether fewer processes than MAX_ABANDONED are blocked. Forgets those that have ended. */
 static bool has_patience(struct opener *opener)
 {
 	size_t n = 0;

@@ -93,8 +93,8 @@ static void finish_walks(struct capture *capture, bool last)
 
 /*
  * Passes on what is queued in the kernel. Mappings are read first, but passed on last: by then,
- * earlier events have shown which processes are recorded. Events may need mappings that were made
- * meanwhile, which are read, too.
+ * earlier events have shown which processes are recorded. Mappings that were made while the events
+ * were read are read after them: the events may need them.
  */
 static void drain(struct capture *capture)
 {

@@ -2,8 +2,8 @@
 /*
  * The memory in which the kernel side finds the mappings of processes (struct unwind_mapping): runs
  * of it, each of one process, are allocated here. A run that was given back is used again only
- * after the second publish: walks that are in progress, and processes that were forked meanwhile,
- * may use it.
+ * after the second publish from then: a walk that has begun may still read it, and so may a process
+ * that was forked since.
  */
 #pragma once
 

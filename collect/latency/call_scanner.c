@@ -30,7 +30,7 @@
 #define REPORT_NS	 (100 * MS) /* and short calls, and the scanner's own doings */
 #define SEARCH_NS	 MS	    /* new processes and stacks are looked for so often */
 #define SEARCH_SELDOM_NS (128 * MS)
-#define MANY_THREADS	 65536	  /* of which the numbers are kept, and some of others */
+#define MANY_THREADS	 65536	  /* then those not looked up since last time are forgotten */
 #define RESTS_AFTER_NS	 (5 * MS) /* without a change; then it looks every REST_NS */
 #define REST_NS		 50000
 #define NICE		 (-20)

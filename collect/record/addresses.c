@@ -7,7 +7,8 @@
 
 /* How often an address is looked for: its mapping may be in a buffer that is read later. */
 #define TRIES 3
-/* By the mappings of how many users of its stack, at most: others are not code. */
+/* By the mappings of so many users of its stack it is looked for: what none of them has is no code.
+ */
 #define USERS 16
 /* What is located at once. */
 #define MAX_RAW (1U << 20)
@@ -214,7 +215,6 @@ void addresses__locate(struct addresses *addresses, const struct address_spaces 
 	size_t left = 0;
 
 	take_others(addresses);
-
 	for (size_t i = 0; i < addresses->raw.n; i++) {
 		struct raw_address raw = addresses->raw.data[i];
 		uint32_t pid = raw.pid ? raw.pid : process_of(arg, raw.thread);

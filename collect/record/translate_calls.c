@@ -44,7 +44,7 @@ void translator__expect_call(struct translator *translator, const struct observe
 
 void translator__call(struct translator *translator, const struct observed_call *call)
 {
-	static const struct stack_user nobody; /* translator__expect_call() has noted who it was */
+	static const struct stack_user nobody; /* translator__expect_call() was told whose it is */
 	struct record record = {
 		.type = RECORD_CALL,
 		.call = {.thread = thread_of(translator, call->pid, call->tid),

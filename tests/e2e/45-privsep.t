@@ -23,7 +23,7 @@ sub copy_of {
 	return "$DIR/$name";
 }
 
-# What was done by whom, as strace saw it in file @trace, with @program, debug files and JIT maps:
+# What was done by whom, as strace saw it in file @trace, with @program, debug files, JIT maps and the recording:
 # {role}{"CALL program"}. The first process is the recorder.
 sub calls {
 	my ($trace, $program) = @_;
@@ -35,7 +35,8 @@ sub calls {
 		$role{$pid} = $1 if /PR_SET_NAME, "(dwell-\w+)"/;
 		$role{$pid} = 'command' if $call eq 'execve';
 		$role{$pid} = 'recorder' if $call eq 'execve' && keys %role == 1;
-		my $what = /<\Q$program\E>/ ? 'program' : m{</usr/lib/debug/} ? 'debug' : m{</tmp/perf-\d+\.map>} ? 'map' : next;
+		my $what = /<\Q$program\E>/ ? 'program' : m{</usr/lib/debug/} ? 'debug' : m{</tmp/perf-\d+\.map>} ? 'map'
+			: m{<\Q$DIR\E/(?:#\d+|traced\.data)\b} ? 'recording' : next;
 		$calls{$role{$pid}}{"$call $what"}++ if $call ne 'execve';
 	}
 	close $lines;
@@ -70,7 +71,7 @@ sub complete {
 
 # Who reads what, with names and source lines: a program with debug information, and generated code.
 SKIP: {
-	skip('strace is not installed', 19) unless grep { -x "$_/strace" } split /:/, $ENV{PATH};
+	skip('strace is not installed', 21) unless grep { -x "$_/strace" } split /:/, $ENV{PATH};
 	my $program = copy_of('traced');
 	my $jit = program('jit');
 	for my $command (['record', '-o', 'traced.data', '--', 'sh', '-c', "$program --seconds 0.3; $jit --seconds 1; :"],
@@ -86,6 +87,8 @@ SKIP: {
 		for my $who ('recorder', 'dwell-opener') {
 			is(join(' ', grep { !/^open/ } keys %{$calls{$who}}), '', "$name: the $who, which has privileges, reads no such file");
 		}
+		is(join(' ', grep { /recording/ && !/^open/ } map { keys %$_ } values %calls), '', "$name: nobody reads the recording back")
+			if $command->[0] eq 'record';
 		ok((grep { $calls{$_}{"openat program"} } 'recorder', 'dwell-opener'), 'one of them opens the program');
 		ok($calls{$reader}{"mmap program"} || $calls{$reader}{"pread64 program"}, "a $reader reads it");
 		is(join(' ', grep { /^open/ } map { keys %{$calls{$_} // {}} } 'dwell-parser', 'dwell-namer'), '',
