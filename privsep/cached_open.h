@@ -9,10 +9,8 @@
 
 /*
  * As opener__open(), or -EAGAIN: it might block, or fails; an opener is to be asked. Works if
- *  - the path is in the kernel's cache (RESOLVE_CACHED, Linux 5.12), so that no file system is
- * asked;
- *  - request->root is that of a process with dwell's own root directory and mounts, or NULL;
- *  - the regular file is on a block device, so no file system in user space, or of a server, opens
- *    it.
+ *  - the path is in the kernel's cache (RESOLVE_CACHED, Linux 5.12): no file system is asked;
+ *  - request->root is NULL, or that of a process with dwell's own root directory and mounts;
+ *  - the regular file is on a block device: only root mounts a file system in user space there.
  */
 int cached_open(const struct open_request *request, struct found_file *found);
