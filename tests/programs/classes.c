@@ -53,6 +53,7 @@ struct account {
 	struct switch_log log;
 	struct thread_times first;
 	struct thread_times last;
+	uint64_t counted_cpu; /* by the kernel, from first to last */
 	struct phase_times spent[CLASSES];
 };
 
@@ -80,6 +81,12 @@ static void account_begin(struct account *account, const char *name)
 	switch_log__open(&account->log);
 	set_name(name); /* the profiler books time before it under the old name */
 	account->first = account->last = thread_times__now(&account->log);
+	account->counted_cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+static void account_end(struct account *account)
+{
+	account->counted_cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID) - account->counted_cpu;
 }
 
 /* Ends a phase, whose blocked time has class @class; CPU: it has none. */
@@ -169,6 +176,7 @@ static void *run_worker(void *arg)
 	worker->hold = 0;
 	sem_post(&worker->go);
 	account_phase(self, CPU);
+	account_end(self);
 	return NULL;
 }
 
@@ -184,8 +192,10 @@ static void *run_partner(void *arg)
 		while (sem_wait(&worker->go))
 			;
 		account_phase(self, LOCK);
-		if (!worker->hold)
+		if (!worker->hold) {
+			account_end(self);
 			return NULL;
+		}
 		pthread_mutex_lock(&worker->mutex);
 		sem_post(&worker->held);
 		account_phase(self, CPU);
@@ -217,10 +227,10 @@ static void print_account(const struct account *account, const char *end)
 	for (int i = 0; i < CLASSES; i++)
 		printf("%s\"%s\": %" PRIu64, i ? ", " : "", class_names[i],
 		       account->spent[i].unknown);
-	printf("},\n   \"clock_cpu_ns\": %" PRIu64 ", \"io_waits\": %" PRIu64
+	printf("},\n   \"counted_cpu_ns\": %" PRIu64 ", \"io_waits\": %" PRIu64
 	       ", \"lock_waits\": %" PRIu64 ", \"other_waits\": %" PRIu64 "}%s\n",
-	       account->last.cpu - account->first.cpu, account->spent[IO].count,
-	       account->spent[LOCK].count, account->spent[OTHER].count, end);
+	       account->counted_cpu, account->spent[IO].count, account->spent[LOCK].count,
+	       account->spent[OTHER].count, end);
 }
 
 static void start_worker(struct worker *worker)
@@ -314,6 +324,7 @@ int main(int argc, char **argv)
 		pthread_join(workers[i].threads[0], NULL);
 	}
 	account_phase(&self, LOCK);
+	account_end(&self);
 	busy_cpus__stop(&busy);
 
 	printf("{\"program\": \"classes\", \"pid\": %d, \"threads\": [\n", getpid());
