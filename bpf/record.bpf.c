@@ -308,7 +308,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 		emit_wake(ctx, waker, state, now);
 	else if (state->run_state != RUN_STATE_ON_CPU && state->class != CLASS_SCHED &&
 		 may_be_sampled(state, now, shift) &&
-		 points_between(state, state->since, now, shift))
+		 points_between(state->thread, state->since, now, shift))
 		emit_wake(ctx, waker, state, now);
 	return 0;
 }

@@ -58,23 +58,21 @@
 		: highest >> FIELD_INFO(object, field, RSHIFT_U64);                                \
 	})
 
-/* The same as the declared type. In the usual case, that costs nothing. */
-#define FIELD_CONVERT(object, field, bytes)                                                        \
-	((typeof((object)->field))(FIELD_INFO(object, field, RSHIFT_U64) ==                        \
-						   64 - 8 * sizeof((object)->field)                \
-					   ? (bytes)                                               \
-					   : FIELD_EXTEND(object, field, bytes)))
+/* Whether the running kernel has the field as wide as it is declared, as is usual. */
+#define FIELD_IS_AS_DECLARED(object, field)                                                        \
+	(FIELD_INFO(object, field, RSHIFT_U64) == 64 - 8 * sizeof((object)->field))
 
 /*
  * The value of an integer. @object is a pointer that the verifier knows, such as an argument of a
- * program, but not its context.
+ * program, but not its context. In the usual case, that is one load: libbpf makes the other one
+ * invalid, and the verifier removes it, for every instruction that it sees takes time.
  */
 #define FIELD(object, field)                                                                       \
-	({                                                                                         \
-		__u64 value = FIELD_BYTES(object, field);                                          \
-                                                                                                   \
-		FIELD_CONVERT(object, field, value);                                               \
-	})
+	((typeof((object)->field))(                                                                \
+		FIELD_IS_AS_DECLARED(object, field)                                                \
+			? (object)->field                                                          \
+			: (typeof((object)->field))FIELD_EXTEND(object, field,                     \
+								FIELD_BYTES(object, field))))
 
 /* The same of what is a bit field here. */
 #define BIT_FIELD(object, field) FIELD_EXTEND(object, field, FIELD_BYTES(object, field))
@@ -87,7 +85,9 @@
                                                                                                    \
 		bpf_probe_read_kernel(&value, FIELD_INFO(from, field, BYTE_SIZE),                  \
 				      (const void *)from + FIELD_INFO(from, field, BYTE_OFFSET));  \
-		FIELD_CONVERT(from, field, value);                                                 \
+		(typeof((object)->field))(FIELD_IS_AS_DECLARED(from, field)                        \
+						  ? value                                          \
+						  : FIELD_EXTEND(from, field, value));             \
 	})
 
 /* READ(task, thread_pid, level): the integer task->thread_pid->level. */

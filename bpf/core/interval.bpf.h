@@ -7,6 +7,7 @@
 
 #include "abi/grid.h"
 #include "bpf/core/state.bpf.h"
+#include "bpf/core/verifier.bpf.h"
 
 static __always_inline enum wait_class blocked_class(struct task_struct *task,
 						     const struct thread_state *state)
@@ -64,23 +65,28 @@ static __always_inline bool may_be_sampled(const struct thread_state *state, __u
 	return now > state->next_point || state->spacing != shift;
 }
 
-/* The periods that @state's thread's sampling points in [@from, @to) represent. */
-static __always_inline __u64 points_between(const struct thread_state *state, __u64 from, __u64 to,
-					    __u8 shift)
+/* The periods that @thread's sampling points in [@from, @to) represent. */
+GLOBAL __u64 points_between(__u32 thread, __u64 from, __u64 to, __u32 shift)
 {
-	return sample_grid__weight(from, to, settings.period_ns, shift, settings.grid_seed,
-				   sample_grid__own_seed(settings.grid_seed, state->thread));
+	return sample_grid__weight(from, to, settings.period_ns, shift & INTERVAL_SPACING_MAX,
+				   settings.grid_seed,
+				   sample_grid__own_seed(settings.grid_seed, thread));
+}
+
+/* The first sampling point of @thread at or after @time. */
+GLOBAL __u64 next_point(__u32 thread, __u64 time, __u32 shift)
+{
+	return sample_grid__next_of(time, settings.period_ns, shift & INTERVAL_SPACING_MAX,
+				    settings.grid_seed,
+				    sample_grid__own_seed(settings.grid_seed, thread));
 }
 
 /* count_points() of an interval that may have some. (Not inlined: it is long and rarely called.) */
 static __noinline void find_points(struct thread_state *state, __u64 wake, __u64 now, __u8 shift)
 {
-	__u64 own = sample_grid__own_seed(settings.grid_seed, state->thread);
-
-	state->blocked_points = points_between(state, state->since, wake, shift);
-	state->runq_points = points_between(state, wake, now, shift);
-	state->next_point =
-		sample_grid__next_of(now, settings.period_ns, shift, settings.grid_seed, own);
+	state->blocked_points = points_between(state->thread, state->since, wake, shift);
+	state->runq_points = points_between(state->thread, wake, now, shift);
+	state->next_point = next_point(state->thread, now, shift);
 	state->spacing = shift;
 }
 

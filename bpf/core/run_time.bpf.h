@@ -10,6 +10,7 @@
 #pragma once
 
 #include "bpf/core/settings.bpf.h"
+#include "bpf/core/verifier.bpf.h"
 
 #define COUNT_READS 3
 
@@ -40,13 +41,12 @@ static __always_inline __u64 uncounted_time(struct task_struct *task, __u64 now)
 	return ns > 0 ? ns : 0;
 }
 
-/* ns that @task has been on CPUs at @now, the present; @running: it has one. */
-static __always_inline __u64 run_time(struct task_struct *task, bool running, __u64 now)
+/* ns that the task at @address, which has a CPU, has been on CPUs at @now, the present. */
+GLOBAL __u64 time_of_running(__u64 address, __u64 now)
 {
+	struct task_struct *task = (struct task_struct *)address;
 	__u64 counted = 0, more = 0;
 
-	if (!running)
-		return counted_time(task);
 	/* The scheduler of its CPU may add to the count meanwhile. */
 	for (int i = 0; i < COUNT_READS; i++) {
 		counted = READ(task, se.sum_exec_runtime);
@@ -56,6 +56,12 @@ static __always_inline __u64 run_time(struct task_struct *task, bool running, __
 		more = 0;
 	}
 	return counted + more;
+}
+
+/* ns that @task has been on CPUs at @now, the present; @running: it has one. */
+static __always_inline __u64 run_time(struct task_struct *task, bool running, __u64 now)
+{
+	return running ? time_of_running(address_in(task), now) : counted_time(task);
 }
 
 /* Reads the clock of this CPU's run queue, which is up to date if current has just slept. */

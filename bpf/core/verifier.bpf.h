@@ -9,6 +9,8 @@
 #include <linux/types.h>
 #include <stdbool.h>
 
+#include <bpf/bpf_helpers.h>
+
 /* Zero, which the verifier does not know: it looks at what follows once for each known value. */
 static volatile __u32 unknown_zero;
 
@@ -17,6 +19,15 @@ static volatile __u32 unknown_zero;
  * of its result; nor does the compiler of what is weak, because it could be another one.
  */
 #define GLOBAL __attribute__((noinline, weak))
+
+/* The address in @pointer as a number: a global function takes no pointer to a kernel structure. */
+static __always_inline __u64 address_in(const void *pointer)
+{
+	__u64 address = 0;
+
+	bpf_probe_read_kernel(&address, sizeof(address), &pointer);
+	return address;
+}
 
 /* The result of a callback of bpf_loop() and its like, which the verifier must see to be 0 or 1. */
 static __always_inline long loop_ends(bool ends)

@@ -42,33 +42,42 @@ static __always_inline void skip_unseen(struct thread_state *state, __u64 counte
  * Ends the run of @state's thread at @now, when it has been on CPUs for @counted ns and @runs runs
  * have ended.
  */
-static __always_inline void end_run(struct thread_state *state, __u64 counted, __u32 runs,
-				    __u64 now)
+GLOBAL int end_run(struct thread_state *state, __u64 counted, __u32 runs, __u64 now)
 {
-	struct product_thread *mine = &state->product;
-	__s64 length = now - state->since, stolen;
-	__u32 ended = runs - state->runs;
+	__s64 length, stolen;
+	__u32 ended;
+
+	if (!state)
+		return 0;
+	length = now - state->since;
+	ended = runs - state->runs;
 
 	/* One whose begin was seen may not be counted, see ended_runs(). */
 	if (ended != 1 && (ended || state->run_state != RUN_STATE_ON_CPU)) {
 		skip_unseen(state, counted, runs);
-		return;
+		return 0;
 	}
 	/* The count at the begin of its first run was an estimate if it ran already. */
 	if (state->since == state->seen && (__s64)(counted - state->counted) > length)
 		state->counted = counted - length;
 	stolen = length - add_counted(state, counted, runs);
-	mine->run_stolen = stolen >= STOLEN_MIN ? stolen : 0;
-	mine->stolen += stolen;
+	state->product.run_stolen = stolen >= STOLEN_MIN ? stolen : 0;
+	state->product.stolen += stolen;
+	return 0;
 }
 
 /* end_interval(), and adds its times to the totals, and keeps its waker for the event. */
-static __always_inline bool end_wait(struct thread_state *state, __u64 now, __u64 queued)
+GLOBAL bool end_wait(struct thread_state *state, __u64 now, __u64 queued)
 {
-	struct product_thread *mine = &state->product;
-	bool known = state->class != CLASS_SCHED && was_woken(state);
-	__u64 wake = interval_wake(state, now, queued);
+	struct product_thread *mine;
+	__u64 wake;
+	bool known;
 
+	if (!state)
+		return false;
+	mine = &state->product;
+	known = state->class != CLASS_SCHED && was_woken(state);
+	wake = interval_wake(state, now, queued);
 	mine->ns[state->class & (CLASS_SLOTS - 1)] += wake - state->since;
 	if (now > wake)
 		mine->ns[CLASS_SCHED] += now - wake;
