@@ -283,7 +283,7 @@ static __always_inline void emit_wake(void *ctx, struct task_struct *waker,
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_waking, struct task_struct *task)
 {
-	struct thread_state *state;
+	struct thread_state *state, *waking;
 	struct task_struct *waker;
 	__u64 now;
 	__u8 shift;
@@ -299,8 +299,9 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	waker = bpf_get_current_task_btf();
 	state->waker_context = context_of(waker);
 	shift = present_spacing();
-	state->product.waker = waker_number(waker, state->waker_context, now);
-	record_helper(waker, state->waker_context, now);
+	waking = waker_state(waker, state->waker_context, now);
+	state->product.waker = waking ? waking->thread : 0;
+	record_helper(waker, waking, state->waker_context, now);
 	state->product.device = this_cpu()->product.device;
 	state->product.request = this_cpu()->product.request;
 	state->t_wake = now;

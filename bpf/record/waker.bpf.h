@@ -11,24 +11,31 @@
 const volatile __u32 helpers; /* enum helper_threads */
 
 /*
- * The number of @waker, which is current. A thread that is not recorded gets one in WAKER_TASK
- * context. 0: the idle task, or it has none.
+ * The state of @waker, which is current. A thread that is not recorded gets one in WAKER_TASK
+ * context. NULL: the idle task, or it has none.
  */
-static __always_inline __u32 waker_number(struct task_struct *waker, enum waker_context context,
-					  __u64 now)
+static __always_inline struct thread_state *waker_state(struct task_struct *waker,
+							enum waker_context context, __u64 now)
 {
 	struct thread_state *state;
 
 	if (!FIELD(waker, pid))
-		return 0;
+		return NULL;
 	state = state_of(waker);
 	if (!state && context == WAKER_TASK)
 		state = begin_state(waker, now, 0, RUN_STATE_UNKNOWN);
-	if (!state)
-		return 0;
-	if (!(state->flags & STATE_ANNOUNCED))
+	if (state && !(state->flags & STATE_ANNOUNCED))
 		announce(waker, state, 0);
-	return state->thread;
+	return state;
+}
+
+/* Its number, or 0. */
+static __always_inline __u32 waker_number(struct task_struct *waker, enum waker_context context,
+					  __u64 now)
+{
+	const struct thread_state *state = waker_state(waker, context, now);
+
+	return state ? state->thread : 0;
 }
 
 /* dwell itself, or the command before its exec: then it is dwell, too. */
@@ -45,16 +52,14 @@ static __always_inline bool is_helper(struct task_struct *task)
 	       (helpers == HELPERS_KERNEL && FIELD(task, flags) & PF_KTHREAD);
 }
 
-/* @task, which is current, wakes a recorded thread. It becomes a helper if it may be one. */
-static __always_inline void record_helper(struct task_struct *task, enum waker_context context,
-					  __u64 now)
+/*
+ * @task, which is current and has @state or NULL, wakes a recorded thread. It becomes a helper if
+ * it may be one.
+ */
+static __always_inline void record_helper(struct task_struct *task, struct thread_state *state,
+					  enum waker_context context, __u64 now)
 {
-	struct thread_state *state;
-
-	if (context != WAKER_TASK || !FIELD(task, pid) || !is_helper(task))
-		return;
-	state = state_of(task);
-	if (!state || state->flags & STATE_TARGET)
+	if (!state || state->flags & STATE_TARGET || context != WAKER_TASK || !is_helper(task))
 		return;
 	begin_times(task, state, now);
 	state->run_state = RUN_STATE_ON_CPU;
