@@ -87,11 +87,11 @@ static __always_inline void take_stacks_at_switch_out(void *ctx, struct task_str
 static __always_inline bool end_hidden_wait(struct task_struct *task, struct thread_state *state,
 					    __u64 now)
 {
-	bool emitted = end_wait(state, hidden_switch_in(task, state, now),
-				hidden_queue_length(task, state));
+	__u64 begin = hidden_switch_in(task, state, now);
+	bool emitted = end_wait(state, begin, hidden_queue_length(task, state));
 
-	begin_run(state, state->t_in);
-	tell_run(state, state->t_in);
+	begin_run(state, begin);
+	tell_run(state, begin);
 	return emitted;
 }
 

@@ -42,47 +42,36 @@ static __always_inline void skip_unseen(struct thread_state *state, __u64 counte
  * Ends the run of @state's thread at @now, when it has been on CPUs for @counted ns and @runs runs
  * have ended.
  */
-GLOBAL int end_run(struct thread_state *state, __u64 counted, __u32 runs, __u64 now)
+static __always_inline void end_run(struct thread_state *state, __u64 counted, __u32 runs,
+				    __u64 now)
 {
-	__s64 length, stolen;
-	__u32 ended;
-
-	if (!state)
-		return 0;
-	length = now - state->since;
-	ended = runs - state->runs;
+	struct product_thread *mine = &state->product;
+	__s64 length = now - state->since, stolen;
+	__u32 ended = runs - state->runs;
 
 	/* One whose begin was seen may not be counted, see ended_runs(). */
 	if (ended != 1 && (ended || state->run_state != RUN_STATE_ON_CPU)) {
 		skip_unseen(state, counted, runs);
-		return 0;
+		return;
 	}
 	/* The count at the begin of its first run was an estimate if it ran already. */
 	if (state->since == state->seen && (__s64)(counted - state->counted) > length)
 		state->counted = counted - length;
 	stolen = length - add_counted(state, counted, runs);
-	state->product.run_stolen = stolen >= STOLEN_MIN ? stolen : 0;
-	state->product.stolen += stolen;
-	return 0;
+	mine->run_stolen = stolen >= STOLEN_MIN ? stolen : 0;
+	mine->stolen += stolen;
 }
 
-/* end_interval(), and adds its times to the totals, and keeps its waker for the event. */
-GLOBAL bool end_wait(struct thread_state *state, __u64 now, __u64 queued)
+/* end_interval() of one that may be sampled: keeps its waker, too, if it is to be emitted. */
+GLOBAL bool keep_wait(struct thread_state *state, __u64 now, __u64 queued)
 {
 	struct product_thread *mine;
-	__u64 wake;
 	bool known;
 
-	if (!state)
+	if (!state || !end_interval(state, now, queued))
 		return false;
 	mine = &state->product;
 	known = state->class != CLASS_SCHED && was_woken(state);
-	wake = interval_wake(state, now, queued);
-	mine->ns[state->class & (CLASS_SLOTS - 1)] += wake - state->since;
-	if (now > wake)
-		mine->ns[CLASS_SCHED] += now - wake;
-	if (!end_interval(state, now, queued))
-		return false;
 	mine->pending_waker = known ? mine->waker : 0;
 	mine->pending_context = known ? state->waker_context : WAKER_UNKNOWN;
 	mine->pending_device = known ? mine->device : 0;
@@ -90,6 +79,20 @@ GLOBAL bool end_wait(struct thread_state *state, __u64 now, __u64 queued)
 	mine->pending_previous = 0;
 	next_sequence(mine);
 	return true;
+}
+
+/* Ends the wait at @now, and adds its times to the totals. True: it is to be emitted. */
+static __always_inline bool end_wait(struct thread_state *state, __u64 now, __u64 queued)
+{
+	struct product_thread *mine = &state->product;
+	__u64 wake = interval_wake(state, now, queued);
+
+	mine->ns[state->class & (CLASS_SLOTS - 1)] += wake - state->since;
+	if (now > wake)
+		mine->ns[CLASS_SCHED] += now - wake;
+	if (!settings.trace_mode && !may_be_sampled(state, now, present_spacing()))
+		return false;
+	return keep_wait(state, now, queued);
 }
 
 static __always_inline void fill_interval(struct event_interval *event,
