@@ -294,7 +294,12 @@ static void object_diagnose(struct object *object, struct object_context *contex
 
 	if (source->kind == SYMBOL_SOURCE_VDSO || (!object->program && !object->debug))
 		return;
-	if (!found->symtab && !object->info && found->dynsym)
+	if (!found->symtab && !object->info && object->program &&
+	    elf_file__is_cut_short(object->program))
+		object_set_diagnostic(object, context,
+				      "%s is cut short, or damaged: install it again, and record",
+				      name);
+	else if (!found->symtab && !object->info && found->dynsym)
 		object_set_diagnostic(object, context,
 				      "%s is stripped, only its exported functions have names: %s",
 				      name, hint);

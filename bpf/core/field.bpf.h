@@ -68,11 +68,10 @@
  * invalid, and the verifier removes it, for every instruction that it sees takes time.
  */
 #define FIELD(object, field)                                                                       \
-	((typeof((object)->field))(                                                                \
-		FIELD_IS_AS_DECLARED(object, field)                                                \
-			? (object)->field                                                          \
-			: (typeof((object)->field))FIELD_EXTEND(object, field,                     \
-								FIELD_BYTES(object, field))))
+	((typeof((object)->field))(FIELD_IS_AS_DECLARED(object, field)                             \
+					   ? (object)->field                                       \
+					   : (typeof((object)->field))FIELD_EXTEND(                \
+						     object, field, FIELD_BYTES(object, field))))
 
 /* The same of what is a bit field here. */
 #define BIT_FIELD(object, field) FIELD_EXTEND(object, field, FIELD_BYTES(object, field))

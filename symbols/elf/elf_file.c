@@ -431,6 +431,23 @@ bool elf_file__has(const struct elf_file *file, const char *name)
 	       header.sh_size;
 }
 
+bool elf_file__is_cut_short(const struct elf_file *file)
+{
+	GElf_Ehdr header;
+	GElf_Phdr segment;
+
+	if (!gelf_getehdr(file->elf, &header))
+		return false;
+	if (header.e_shoff > file->size ||
+	    file->size - header.e_shoff < (uint64_t)header.e_shnum * header.e_shentsize)
+		return true;
+	for (size_t next = 0; elf_file__next_load(file, &next, &segment);)
+		if (segment.p_offset > file->size ||
+		    file->size - segment.p_offset < segment.p_filesz)
+			return true;
+	return false;
+}
+
 bool elf_file__next_load(const struct elf_file *file, size_t *next, GElf_Phdr *segment)
 {
 	size_t n;

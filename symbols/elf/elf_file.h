@@ -84,6 +84,9 @@ DEFINE_CLEANUP(struct elf_file *, elf_file__free)
 /* The section @name, or NULL; sets *@header if it is not NULL. */
 Elf_Scn *elf_file__section(const struct elf_file *file, const char *name, GElf_Shdr *header);
 
+/* Whether its headers name parts of it that lie behind its end. */
+bool elf_file__is_cut_short(const struct elf_file *file);
+
 /* Whether there is a section @name with bytes in the file. */
 bool elf_file__has(const struct elf_file *file, const char *name);
 

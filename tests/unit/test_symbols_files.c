@@ -107,6 +107,22 @@ static void a_wrong_debug_file_is_not_used(void **state)
 	assert_diagnostic(bare, NULL, "stripped");
 }
 
+/* What is left of a file that was cut short is not taken for a stripped program. */
+static void a_file_that_is_cut_short_is_told(void **state)
+{
+	char whole[512];
+
+	build_split("");
+	strcpy(whole, in_scratch("whole"));
+	for (int lost = 1; lost < 10000; lost *= 20) {
+		assert_int_equal(run("cd %s && cp bare cut && truncate -s -%d cut", scratch, lost),
+				 0);
+		assert_diagnostic(in_scratch("cut"), NULL, "is cut short, or damaged");
+	}
+	assert_int_equal(run("cd %s && cp %s cut && truncate -s 4096 cut", scratch, whole), 0);
+	assert_diagnostic(in_scratch("cut"), NULL, "is cut short, or damaged");
+}
+
 /* Puts SCRATCH/whole.debug where its build id says. */
 static void file_by_build_id(char hex[129])
 {
@@ -333,6 +349,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(debug_links_are_followed),
 		cmocka_unit_test(a_wrong_debug_file_is_not_used),
+		cmocka_unit_test(a_file_that_is_cut_short_is_told),
 		cmocka_unit_test(debug_files_are_found_by_build_id),
 		cmocka_unit_test(a_replaced_file_is_not_used),
 		cmocka_unit_test(files_are_looked_up_inside_their_root),
