@@ -7,6 +7,7 @@
 #include "cmd/cmd.h"
 #include "cmd/http_post.h"
 #include "cmd/output_file.h"
+#include "cmd/selection.h"
 #include "cmd/view.h"
 #include "model/redact.h"
 #include "render/export/export.h"
@@ -174,6 +175,7 @@ static int export_recording(struct export_options *options, const char *path)
 	};
 	int err = view__load(&options->view, &model);
 
+	err = err ? err : selection__check(model, filter);
 	if (!err && options->redact) {
 		err = redact(model, filter);
 		export.name = "recording";

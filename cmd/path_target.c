@@ -8,9 +8,7 @@
 
 #include "base/duration.h"
 #include "base/error.h"
-#include "render/format.h"
-
-#define MAX_LISTED 8
+#include "cmd/selection.h"
 
 static const struct model_thread *thread_at(const struct model *model, uint32_t index)
 {
@@ -23,39 +21,10 @@ static uint32_t find_tid(const struct model *model, uint64_t tid)
 	uint32_t found = 0;
 
 	for (uint32_t t = 1; t < model->threads.n; t++)
-		if (thread_at(model, t)->tid == tid && path__is_recorded(thread_at(model, t)))
+		if (thread_at(model, t)->tid == tid &&
+		    model_thread__is_recorded(thread_at(model, t)))
 			found = t;
 	return found;
-}
-
-static bool had_name(const struct model *model, const struct model_thread *thread, const char *name)
-{
-	for (size_t i = 0; i < thread->comms.n; i++)
-		if (!strcmp(model__string(model, thread->comms.data[i].name), name))
-			return true;
-	return false;
-}
-
-/* "nginx (12), nginx (13), ...": threads called @name, or all processes if @name is NULL. */
-static void list(const struct model *model, const char *name, char *text, size_t size)
-{
-	size_t n = 0;
-
-	*text = '\0';
-	for (uint32_t t = 1; t < model->threads.n; t++) {
-		const struct model_thread *thread = thread_at(model, t);
-
-		if (!path__is_recorded(thread) || (name && !had_name(model, thread, name)) ||
-		    (!name && (thread->tid != thread->tgid || thread->flags & THREAD_KERNEL)))
-			continue;
-		if (n++ < MAX_LISTED)
-			format__append(
-				text, size, "%s%s (%u)", n > 1 ? ", " : "",
-				model__string(model, model_thread__comm(thread, thread->ended)),
-				thread->tid);
-	}
-	if (n > MAX_LISTED)
-		format__append(text, size, ", %zu more", n - MAX_LISTED);
 }
 
 /* The only thread called @name; if there are several, the only main thread of a process. */
@@ -67,8 +36,8 @@ static int find_name(const struct model *model, const char *name, uint32_t *thre
 	for (uint32_t t = 1; t < model->threads.n; t++) {
 		bool is_main = thread_at(model, t)->tid == thread_at(model, t)->tgid;
 
-		if (!path__is_recorded(thread_at(model, t)) ||
-		    !had_name(model, thread_at(model, t), name))
+		if (!model_thread__is_recorded(thread_at(model, t)) ||
+		    !selection__had_name(model, thread_at(model, t), name))
 			continue;
 		found[is_main] = t;
 		n[is_main]++;
@@ -78,12 +47,12 @@ static int find_name(const struct model *model, const char *name, uint32_t *thre
 		return 0;
 	}
 	if (n[0] + n[1]) {
-		list(model, name, text, sizeof(text));
+		selection__list(model, name, text, sizeof(text));
 		error__set(-EINVAL, "%u threads are called '%s'", n[0] + n[1], name);
 		error__hint("choose one by its id, with --of: %s", text);
 		return -EINVAL;
 	}
-	list(model, NULL, text, sizeof(text));
+	selection__list(model, NULL, text, sizeof(text));
 	error__set(-ENOENT, "no thread in the recording is called '%s'", name);
 	error__hint("it has these processes: %s", text);
 	return -ENOENT;
@@ -102,7 +71,7 @@ static int find_command(const struct model *model, uint32_t *thread)
 		*thread = t;
 		return 0;
 	}
-	list(model, NULL, text, sizeof(text));
+	selection__list(model, NULL, text, sizeof(text));
 	error__set(-EINVAL, "whose path is to be shown?");
 	error__hint("choose a process or thread, with --of: %s", text);
 	return -EINVAL;
@@ -134,7 +103,7 @@ int path_target__find(const struct model *model, const char *name, uint32_t *thr
 	*thread = find_tid(model, id);
 	if (*thread)
 		return 0;
-	list(model, NULL, text, sizeof(text));
+	selection__list(model, NULL, text, sizeof(text));
 	error__set(-ENOENT, "process or thread %s is not in the recording", name);
 	error__hint("it has these processes: %s", text);
 	return -ENOENT;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cmd/cmd.h"
+#include "cmd/selection.h"
 #include "cmd/view.h"
 #include "render/report/report.h"
 #include "render/terminal.h"
@@ -145,6 +146,7 @@ static int report(const struct report_options *options)
 	};
 	int err = view__load(&options->view, &model);
 
+	err = err ? err : selection__check(model, &filter);
 	err = err ? err : kinds__new(model, &kinds);
 	err = err ? err : idle_waits__new(model, kinds, &idle);
 	filter.idle = idle;

@@ -5,6 +5,7 @@
 #include "base/duration.h"
 #include "base/error.h"
 #include "cmd/cmd.h"
+#include "cmd/selection.h"
 #include "cmd/view.h"
 #include "render/export/script.h"
 #include "render/header.h"
@@ -101,6 +102,7 @@ static int script(const struct script_options *options)
 	int err = options->folded ? view__load(&options->view, &model)
 				  : view__load_any(&options->view, &model);
 
+	err = err ? err : selection__check(model, &options->view.filter);
 	if (err)
 		return err;
 	print_warnings(model);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cmd/cmd.h"
+#include "cmd/selection.h"
 #include "cmd/view.h"
 #include "render/terminal.h"
 #include "render/waits/waits.h"
@@ -106,6 +107,7 @@ static int waits(const struct waits_options *options)
 	int err = view__load(&options->view, &model);
 
 	view.model = model;
+	err = err ? err : selection__check(model, &options->view.filter);
 	err = err ? err : kinds__new(model, &kinds);
 	err = err ? err : idle_waits__new(model, kinds, &idle);
 	graph_options.filter.idle = idle;

@@ -269,7 +269,7 @@ static int find(struct background *background)
 
 	for (int n = 0; n < MAX_GENERATIONS && background->latest.pieces.n && !err; n++) {
 		for (uint32_t t = 1; t < model->threads.n && !err; t++)
-			if (path__is_recorded(&model->threads.data[t]))
+			if (model_thread__is_recorded(&model->threads.data[t]))
 				err = look_at(background, t);
 		err = err ? err : next_generation(background);
 	}

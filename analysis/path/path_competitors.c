@@ -130,7 +130,8 @@ static int add_others(struct path *path, const path_queued_times *queued)
 	for (size_t i = 0; i < queued->n; i++) {
 		const struct path_queued *one = &queued->data[i];
 		uint64_t length = one->until - one->from;
-		bool is_known = path__is_recorded(&path->model->threads.data[one->previous]);
+		bool is_known =
+			model_thread__is_recorded(&path->model->threads.data[one->previous]);
 
 		if (one->explained < length)
 			ns[is_known ? 0 : one->previous] += length - one->explained;

@@ -40,11 +40,6 @@ bool path_category__is_accounted(enum path_category category)
 	return categories[category].accounted;
 }
 
-bool path__is_recorded(const struct model_thread *thread)
-{
-	return thread->flags & (THREAD_TARGET | THREAD_HELPER) || thread->intervals.n;
-}
-
 /* A level that is being walked along. */
 struct walker {
 	struct path_level level;
@@ -236,7 +231,7 @@ static int put_before(struct walking *walking, struct walker *walker, uint64_t u
 		step.category = PATH_OTHER_PATH;
 		return put_step(walking, walker, &step);
 	}
-	if (!path__is_recorded(&walking->walk->model->threads.data[thread->parent]))
+	if (!model_thread__is_recorded(&walking->walk->model->threads.data[thread->parent]))
 		return put_step(walking, walker, &step);
 	walker->at = until;
 	return enter(walking, &creator);
@@ -277,7 +272,7 @@ static int put_wait_for(struct walking *walking, struct walker *walker, uint64_t
 	if (walking->on_path[waker])
 		step.category =
 			until - walker->at > walk->slack_ns ? PATH_OTHER_PATH : PATH_DELIVERY;
-	else if (!path__is_recorded(&walk->model->threads.data[waker]))
+	else if (!model_thread__is_recorded(&walk->model->threads.data[waker]))
 		step.category = path_links__is_sleep(walk, walker->level.thread, number)
 					? PATH_SLEEP /* that a signal ended */
 					: PATH_NOT_RECORDED;

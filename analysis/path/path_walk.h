@@ -93,6 +93,3 @@ const char *path_category__name(enum path_category category);
 
 /* Whether time of the category counts as accounted for. */
 bool path_category__is_accounted(enum path_category category);
-
-/* Whether a thread's intervals are in the recording. */
-bool path__is_recorded(const struct model_thread *thread);

@@ -180,9 +180,9 @@ static json_t *competitors_json(const struct path_view *view)
 		if (one->thread)
 			put_thread(entry, view, one->thread,
 				   view->model->threads.data[one->thread].ended);
-		json_object_set_new(
-			entry, "recorded",
-			json_boolean(path__is_recorded(&view->model->threads.data[one->thread])));
+		json_object_set_new(entry, "recorded",
+				    json_boolean(model_thread__is_recorded(
+					    &view->model->threads.data[one->thread])));
 		json_object_set_new(entry, "ns", json__number(one->ns));
 		json_array_append_new(array, entry);
 	}

@@ -101,7 +101,9 @@ sub own_clocks_agree {
 		$compared++;
 	}
 	is("@wrong", '', "$what: on-CPU times are those of the threads' own clocks");
-	is($compared, 10, "$what: of all threads");
+	is($compared, 10, "$what: of all threads")
+		or diag(join "\n", map { sprintf '%s: log %s to %s, recorded %s to %s', $_, $log{$_}[0][0], $log{$_}[-1][0],
+			map { $_ // '-' } @{$times->{$_} // {}}{qw(begin end)} } sort keys %log);
 }
 
 # run_times from before a recording until after it, which @options and $meanwhile->(pid) make.
@@ -118,7 +120,7 @@ sub from_before {
 	is(finish($recorder, 120)->{status}, 0, "$what: recorded") or return;
 	my $after = schedstats();
 	sleep 0.02; # a reading of each clock
-	stop($program);
+	is(stop($program)->{status}, 0, "$what: the program ends");
 	my ($report, $times) = exact('times.data');
 	own_clocks_agree($what, 'times.log', $times);
 	adds_up($what, $report);

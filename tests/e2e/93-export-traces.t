@@ -393,7 +393,7 @@ for my $mode ('sampling', 'trace') {
 # ---- nothing to export, and nowhere to write
 
 {
-	my @none = ('-i', 'trace.data', '--comm', 'no such thread');
+	my @none = ('-i', 'trace.data', '--comm', 'partner0', '--class', 'io');
 	is(export($_, "none.$_", @none)->{status}, 0, "no samples: $_") for qw(firefox perfetto sqlite);
 	check_sqlite('none.sqlite', 'no samples');
 	check_firefox(decode(slurp('none.firefox')), 'no samples');
