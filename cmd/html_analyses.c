@@ -9,6 +9,7 @@
 #include "analysis/latency/timeline.h"
 #include "analysis/path/path.h"
 #include "cmd/path_requests.h"
+#include "render/format.h"
 #include "render/causal/causal_verdict.h"
 #include "render/causal/causal_views.h"
 #include "render/html/page_latency.h"
@@ -93,7 +94,10 @@ static int add_waits(struct html *html, const struct html_recording *recording, 
 	err = err ? err : document_open(&document, html, number, "waits");
 	if (!err) {
 		err = document_close(&document, waits__json(&view, document.to));
-		verdict__text(&view, bottlenecks__first(&bottlenecks), text, sizeof(text));
+		if (verdict__cpus(&view, text, sizeof(text)))
+			format__append(text, sizeof(text), " ");
+		verdict__text(&view, bottlenecks__first(&bottlenecks), text + strlen(text),
+			      sizeof(text) - strlen(text));
 	}
 	over_time.n_edges = count_listed(&view);
 	err = err ? err : page_waits__write(html, number, &over_time);

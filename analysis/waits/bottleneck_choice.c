@@ -112,15 +112,22 @@ static int restore_sleeper(const struct waitgraph *graph, struct bottleneck *sle
 	return 0;
 }
 
+/* What its threads do themselves. */
+static uint64_t own_ns(const struct bottleneck *bottleneck)
+{
+	return bottleneck->running_ns + bottleneck->runnable_ns;
+}
+
 /*
  * When nothing else is at work, restores a background bottleneck: the sleeper for which a thread
  * waits longest, if for longer than the threshold (it sleeps within its task, unlike a periodic
- * thread); otherwise the one that does not sleep with the largest impact.
+ * thread); else the one that does not sleep with the largest impact; else what computes longest
+ * between its sleeps.
  */
 static int restore_background(const struct waitgraph *graph, struct bottlenecks *bottlenecks)
 {
 	const struct waitgraph_edge *most_awaited = NULL;
-	struct bottleneck *sleeper = NULL, *other = NULL;
+	struct bottleneck *sleeper = NULL, *other = NULL, *computes = NULL;
 
 	for (size_t i = 0; i < bottlenecks->all.n; i++) {
 		struct bottleneck *at = &bottlenecks->all.data[i];
@@ -135,11 +142,14 @@ static int restore_background(const struct waitgraph *graph, struct bottlenecks 
 			most_awaited = awaited;
 			sleeper = at;
 		}
+		if (own_ns(at) > bottlenecks->min_edge_ns &&
+		    (!computes || own_ns(at) > own_ns(computes)))
+			computes = at;
 	}
 	if (sleeper)
 		return restore_sleeper(graph, sleeper, most_awaited);
-	if (other)
-		other->background = false;
+	if (other || computes)
+		(other ? other : computes)->background = false;
 	return 0;
 }
 

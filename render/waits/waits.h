@@ -35,9 +35,18 @@ void cause__text(const struct model *model, const struct waitgraph_cause *cause,
 /* @ns in percent of the window. */
 double waits__percent(const struct waits *waits, uint64_t ns);
 
+/* The same as text: "12.3%"; more than one thread's time in threads, on average: "5.3 threads". */
+const char *waits__share(const struct waits *waits, uint64_t ns, char text[static 24]);
+
 /* The verdict on @bottleneck, in sentences; NULL: there is no bottleneck. */
 void verdict__text(const struct waits *waits, const struct bottleneck *bottleneck, char *text,
 		   size_t size);
+
+/*
+ * Sets @text to a sentence about full CPUs, which come before any wait. False, and "": they are
+ * not, or no thread waits for one.
+ */
+bool verdict__cpus(const struct waits *waits, char *text, size_t size);
 
 /* A sentence about CPU contention among the bottleneck's threads, or "". */
 void verdict__note(const struct waits *waits, const struct bottleneck *bottleneck, char *text,

@@ -164,7 +164,7 @@ static void put_head(const struct writer *writer, FILE *to)
 	const struct waitgraph_edge *edge = writer->edge;
 	const struct waitgraph_vertex *waiter = &waits->graph->vertices.data[edge->from];
 	double idle = format__percent(edge->idle_ns, edge->plain_ns);
-	char from[128], to_name[128];
+	char from[128], to_name[128], share[24];
 
 	vertex__text(waits, edge->from, from, sizeof(from));
 	vertex__text(waits, edge->to, to_name, sizeof(to_name));
@@ -173,12 +173,17 @@ static void put_head(const struct writer *writer, FILE *to)
 	fputs(" -> ", to);
 	format__safe(to, to_name);
 	fputs(color__end(waits->color, COLOR_BOLD), to);
-	fprintf(to, ": waits %.1f%% of the time", waits__percent(waits, edge->plain_ns));
+	if (waits__percent(waits, edge->plain_ns) < 100.05)
+		fprintf(to, ": waits %.1f%% of the time", waits__percent(waits, edge->plain_ns));
+	else
+		fprintf(to, ": %.1f of %" PRIu32 " threads wait, on average",
+			waits__percent(waits, edge->plain_ns) / 100, waiter->n);
 	if (waiter->n > 1 && waiter->merged == MERGED_SIMILAR)
-		fprintf(to, " (%.1f%% each)", waits__percent(waits, edge->plain_ns) / waiter->n);
+		fprintf(to, " (%.1f%% of the time each)",
+			waits__percent(waits, edge->plain_ns) / waiter->n);
 	if (edge->weight_ns > edge->plain_ns + edge->plain_ns / 50)
-		fprintf(to, ", %.1f%% with those who wait for it meanwhile",
-			waits__percent(waits, edge->weight_ns));
+		fprintf(to, ", %s with those who wait for it meanwhile",
+			waits__share(waits, edge->weight_ns, share));
 	if (edge->error_ns > 0)
 		fprintf(to, " (+- %.1f)", waits__percent(waits, round__uint64(edge->error_ns)));
 	if (idle > 90)

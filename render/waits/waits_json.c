@@ -224,6 +224,8 @@ static json_t *verdict_json(const struct waits *waits)
 		json_object_set_new(verdict, "type", json_string("none"));
 	verdict__text(waits, first, text, sizeof(text));
 	json_object_set_new(verdict, "text", json__text(text));
+	verdict__cpus(waits, text, sizeof(text));
+	json_object_set_new(verdict, "cpus", json__text(text));
 	verdict__limitations(waits, append_limitation, unknown);
 	json_object_set_new(verdict, "unknown", unknown);
 	return verdict;

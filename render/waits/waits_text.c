@@ -60,6 +60,14 @@ static bool is_inside_recording(const struct bottleneck *first)
 	       (first->type != BOTTLENECK_SLEEP || first->awaited_by);
 }
 
+static void put_labeled(struct writer *writer, const char *label, const char *text)
+{
+	fputs(color__begin(writer->waits->color, COLOR_HOT), writer->to);
+	fputs(label, writer->to);
+	fputs(color__end(writer->waits->color, COLOR_HOT), writer->to);
+	format__wrapped(writer->to, text, "  ", (int)strlen(label), WIDTH);
+}
+
 static void put_verdict(struct writer *writer, const struct bottleneck *first)
 {
 	const struct waits *waits = writer->waits;
@@ -67,14 +75,19 @@ static void put_verdict(struct writer *writer, const struct bottleneck *first)
 		is_inside_recording(first) ? "Bottleneck: " : "No bottleneck in the recording: ";
 	char text[2048];
 
+	bool full = verdict__cpus(waits, text, sizeof(text));
+
+	if (full) {
+		put_labeled(writer, "Bottleneck: ", text);
+		label = first && first->type == BOTTLENECK_MORE_CPUS ? "Most affected: "
+			: is_inside_recording(first)		     ? "With more CPUs: "
+								     : "Besides: ";
+	}
 	verdict__text(waits, first, text, sizeof(text));
-	fputs(color__begin(waits->color, COLOR_HOT), writer->to);
-	fputs(label, writer->to);
-	fputs(color__end(waits->color, COLOR_HOT), writer->to);
-	format__wrapped(writer->to, text, "  ", (int)strlen(label), WIDTH);
+	put_labeled(writer, label, text);
 	if (first && first->type == BOTTLENECK_KNOT)
-		fputs("  One of these waits has to become shorter before anything gets faster:\n",
-		      writer->to);
+		fprintf(writer->to, "  One of these waits has to become shorter before %s:\n",
+			full ? "more CPUs make it faster" : "anything gets faster");
 	for (size_t i = 0; first && i < first->edges.n; i++)
 		put_edge(writer, &waits->graph->edges.data[first->edges.data[i]]);
 	if (first)
@@ -226,11 +239,11 @@ static void put_edges(struct writer *writer)
 	const struct waits *waits = writer->waits;
 	size_t hidden = 0;
 
-	fprintf(writer->to, "# %8s %8s %10s  %s\n", "cascaded", "plain", "waits",
+	fprintf(writer->to, "# %12s %12s %10s  %s\n", "cascaded", "plain", "waits",
 		"who -> for whom, mostly why");
 	for (size_t i = 0; i < waits->graph->edges.n; i++) {
 		const struct waitgraph_edge *edge = &waits->graph->edges.data[i];
-		char from[128], to[128], kind[512];
+		char from[128], to[128], kind[512], weight[24], plain[24];
 
 		if (!is_shown(waits, edge)) {
 			hidden++;
@@ -238,9 +251,9 @@ static void put_edges(struct writer *writer)
 		}
 		vertex__text(waits, edge->from, from, sizeof(from));
 		vertex__text(waits, edge->to, to, sizeof(to));
-		fprintf(writer->to, "  %7.1f%% %7.1f%% %10" PRIu64 "  ",
-			waits__percent(waits, edge->weight_ns),
-			waits__percent(waits, edge->plain_ns), edge->count);
+		fprintf(writer->to, "  %12s %12s %10" PRIu64 "  ",
+			waits__share(waits, edge->weight_ns, weight),
+			waits__share(waits, edge->plain_ns, plain), edge->count);
 		format__safe(writer->to, from);
 		fputs(" -> ", writer->to);
 		format__safe(writer->to, to);

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analysis/waits/verdict.h"
 #include "render/format.h"
 #include "render/waits/waits.h"
 
@@ -15,6 +16,17 @@
 double waits__percent(const struct waits *waits, uint64_t ns)
 {
 	return format__percent(ns, waits->graph->duration_ns);
+}
+
+const char *waits__share(const struct waits *waits, uint64_t ns, char text[static 24])
+{
+	double percent = waits__percent(waits, ns);
+
+	if (percent < 100.05)
+		snprintf(text, 24, "%.1f%%", percent);
+	else
+		snprintf(text, 24, "%.1f threads", percent / 100);
+	return text;
 }
 
 void vertex__text(const struct waits *waits, uint32_t vertex, char *text, size_t size)
@@ -98,34 +110,102 @@ static bool is_single(const struct waits *waits, const struct bottleneck *bottle
 	       waits->graph->vertices.data[bottleneck->members.data[0]].n == 1;
 }
 
+/* "64% of the time" of those who live for @whole. */
+static const char *share_text(uint64_t part, uint64_t whole, char text[static 32])
+{
+	snprintf(text, 32, "%.0f%% of the time", format__percent(part, whole));
+	return text;
+}
+
+/* What a knot waits for, and whether that is all. */
+static void append_knot(const struct waits *waits, const struct verdict *verdict, char *text,
+			size_t size)
+{
+	uint64_t all = verdict->inside_ns + verdict->outside_ns;
+	double others = format__percent(verdict->outside_ns, all);
+	char name[128];
+
+	if (others < 100 * VERDICT_NOTHING) {
+		format__append(text, size, " wait for each other, and for nothing else.");
+	} else if (others < 100 * VERDICT_LITTLE) {
+		format__append(text, size, " wait for each other, and hardly for anything else.");
+	} else {
+		vertex__text(waits, verdict->other->to, name, sizeof(name));
+		format__append(text, size,
+			       " wait for each other; %.0f%% of their waits are for others, mostly "
+			       "%s.",
+			       others, name);
+	}
+}
+
+/* A member that is limited by its own work: what it waits for is said, too. */
+static void append_work(const struct verdict *verdict, bool one, char *text, size_t size)
+{
+	uint64_t waited = verdict->inside_ns + verdict->outside_ns;
+	double percent = format__percent(waited, verdict->lifetime_ns);
+	char share[32];
+
+	if (percent < 100 * VERDICT_NOTHING)
+		format__append(text, size, "%s for nothing", one ? " waits" : " wait");
+	else if (percent < 100 * VERDICT_LITTLE)
+		format__append(text, size, "%s little", one ? " waits" : " wait");
+	else
+		format__append(text, size, "%s %s%s", one ? " waits" : " wait",
+			       2 * verdict->work_ns > waited ? "for work " : "",
+			       share_text(waited, verdict->lifetime_ns, share));
+	format__append(text, size, ": it is the work %s that takes %s.",
+		       one ? "it does" : "they do",
+		       percent < 100 * VERDICT_LITTLE ? "the time" : "the rest");
+}
+
+static void append_cpus(const struct bottleneck *bottleneck, const struct verdict *verdict,
+			bool one, char *text, size_t size)
+{
+	uint64_t waited = verdict->inside_ns + verdict->outside_ns;
+	char share[32];
+
+	if (bottleneck->runnable_ns >= waited)
+		format__append(text, size, "%s most for a CPU.", one ? " waits" : " wait");
+	else
+		format__append(text, size, "%s for a CPU %s, longer than %s.",
+			       one ? " waits" : " wait",
+			       share_text(bottleneck->runnable_ns, verdict->lifetime_ns, share),
+			       one ? "it runs" : "they run");
+}
+
+static void append_sleep(const struct waits *waits, const struct bottleneck *bottleneck, bool one,
+			 char *text, size_t size)
+{
+	char name[128];
+
+	vertex__text(waits, bottleneck->awaited_by->from, name, sizeof(name));
+	format__append(text, size,
+		       " %s while %s waits for %s %.0f%% of the time: shorten this sleep, or let "
+		       "more of them run in parallel.",
+		       one ? "sleeps" : "sleep", name, one ? "it" : "them",
+		       waits__percent(waits, bottleneck->awaited_by->plain_ns));
+}
+
 static void append_finding(const struct waits *waits, const struct bottleneck *bottleneck,
 			   char *text, size_t size)
 {
-	char name[128];
-	double idle_percent;
+	const struct verdict verdict = verdict__of(waits->graph, bottleneck);
 	bool one = is_single(waits, bottleneck);
+	double idle_percent;
 
 	switch (bottleneck->type) {
 	case BOTTLENECK_KNOT:
-		format__append(text, size, " wait for each other, and for nothing else.");
+		append_knot(waits, &verdict, text, size);
 		break;
 	case BOTTLENECK_WORK:
-		format__append(text, size, "%s %s: it is the work %s that takes the time.",
-			       one ? " waits" : " wait",
-			       bottleneck->edges.n ? "little" : "for nothing",
-			       one ? "it does" : "they do");
+		append_work(&verdict, one, text, size);
 		break;
 	case BOTTLENECK_MORE_CPUS:
-		format__append(text, size, "%s most for a CPU.", one ? " waits" : " wait");
+		append_cpus(bottleneck, &verdict, one, text, size);
 		break;
 	case BOTTLENECK_SLEEP:
 		if (bottleneck->awaited_by) {
-			vertex__text(waits, bottleneck->awaited_by->from, name, sizeof(name));
-			format__append(text, size,
-				       " %s while %s waits for %s %.0f%% of the time: shorten this "
-				       "sleep, or let more of them run in parallel.",
-				       one ? "sleeps" : "sleep", name, one ? "it" : "them",
-				       waits__percent(waits, bottleneck->awaited_by->plain_ns));
+			append_sleep(waits, bottleneck, one, text, size);
 			break;
 		}
 		/* fall through */
@@ -151,11 +231,28 @@ static void append_activity(const struct waits *waits, const struct bottleneck *
 	format__append(text, size, ".");
 }
 
+bool verdict__cpus(const struct waits *waits, char *text, size_t size)
+{
+	struct machine_use use = verdict__machine(waits->graph, waits->bottlenecks);
+
+	*text = '\0';
+	if (!use.full)
+		return false;
+	snprintf(text, size,
+		 "The CPUs are full: %.0f%% busy, %.0f%% by %s. %s, and shorter waits alone would "
+		 "gain less than their length.",
+		 100 * use.busy, 100 * use.recorded,
+		 sample_filter__active(waits->filter) ? "the selected threads"
+						      : "what was recorded",
+		 2 * use.recorded > use.busy ? "Less computing, or more CPUs, would help"
+					     : "Other programs use most of them");
+	return true;
+}
+
 void verdict__note(const struct waits *waits, const struct bottleneck *bottleneck, char *text,
 		   size_t size)
 {
-	uint64_t busy = model__meta_number(waits->model, "machine_busy_ns", 0);
-	uint64_t idle = model__meta_number(waits->model, "machine_idle_ns", 0);
+	struct machine_use use = verdict__machine(waits->graph, waits->bottlenecks);
 	double running = running_percent(bottleneck);
 
 	*text = '\0';
@@ -164,26 +261,35 @@ void verdict__note(const struct waits *waits, const struct bottleneck *bottlenec
 		return;
 	format__append(text, size, "While runnable, its threads wait for a CPU %.0f%% of the time",
 		       100 - running);
-	if (!busy)
+	if (use.busy < 0 || 1 - use.busy < VERDICT_FULL_IDLE)
 		format__append(text, size,
 			       ": they would gain from more CPUs, or a higher priority.");
-	else if (format__percent(idle, busy + idle) < 3 * NOTEWORTHY_PERCENT)
-		format__append(
-			text, size,
-			", and the CPUs are %.0f%% busy: more CPUs would help; shorter waits alone "
-			"would gain less than their length.",
-			format__percent(busy, busy + idle));
 	else
 		format__append(text, size, ", though the CPUs are %.0f%% idle.",
-			       format__percent(idle, busy + idle));
+			       100 * (1 - use.busy));
 }
 
-static const char *why_none(const struct waits *waits)
+/* Says why there is no bottleneck. */
+static void append_none(const struct waits *waits, char *text, size_t size)
 {
-	if (waits->bottlenecks->all.n)
-		return "The recorded threads only sleep, and no other thread waits for them.";
-	return waits->graph->edges.n ? "No wait is long enough to matter."
-				     : "No thread waited for another.";
+	struct no_verdict none = verdict__none(waits->graph, waits->bottlenecks);
+	char from[128], to[128];
+
+	if (none.only_sleeps) {
+		format__append(text, size, "The recorded threads only sleep%s.",
+			       none.awaited ? "" : ", and no other thread waits for them");
+	} else if (none.longest_share * 100 >= NOTEWORTHY_PERCENT) {
+		vertex__text(waits, none.longest->from, from, sizeof(from));
+		vertex__text(waits, none.longest->to, to, sizeof(to));
+		format__append(text, size,
+			       "No thread or device is busy all the time. The longest wait is that "
+			       "of %s for %s.",
+			       from, to);
+	} else {
+		format__append(text, size, "%s",
+			       waits->graph->edges.n ? "No wait is long enough to matter."
+						     : "No thread waited for another.");
+	}
 }
 
 void verdict__text(const struct waits *waits, const struct bottleneck *bottleneck, char *text,
@@ -191,7 +297,7 @@ void verdict__text(const struct waits *waits, const struct bottleneck *bottlenec
 {
 	*text = '\0';
 	if (!bottleneck) {
-		format__append(text, size, "%s", why_none(waits));
+		append_none(waits, text, size);
 		return;
 	}
 	append_members(waits, bottleneck, text, size);

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "analysis/waits/verdict.h"
+
+/* Shares of the window below this are not worth a word. */
+#define NOTEWORTHY 0.05
+
+static double share(uint64_t part, uint64_t whole)
+{
+	return whole ? (double)part / (double)whole : 0;
+}
+
+struct machine_use verdict__machine(const struct waitgraph *graph,
+				    const struct bottlenecks *bottlenecks)
+{
+	uint64_t busy = model__meta_number(graph->model, "machine_busy_ns", 0);
+	uint64_t idle = model__meta_number(graph->model, "machine_idle_ns", 0);
+	uint64_t running = 0, runnable = 0, recorded = 0;
+	struct machine_use use = {.busy = -1};
+
+	for (size_t i = 0; i < graph->vertices.n; i++) {
+		const struct waitgraph_vertex *vertex = &graph->vertices.data[i];
+
+		if (vertex->type != CAUSE_THREAD)
+			continue;
+		recorded += vertex->running_ns;
+		if (bottlenecks->relations[i] != RELATION_ASKED_FOR)
+			continue;
+		running += vertex->running_ns;
+		runnable += vertex->runnable_ns;
+	}
+	/* It is that of the whole recording, not of a window. */
+	if (!busy || graph->duration_ns < graph->model->end - graph->model->start)
+		return use;
+	use.busy = share(busy, busy + idle);
+	use.recorded = share(recorded, busy + idle);
+	if (use.recorded > use.busy)
+		use.recorded = use.busy;
+	use.full = 1 - use.busy < VERDICT_FULL_IDLE &&
+		   share(runnable, running + runnable) >= VERDICT_LITTLE &&
+		   share(runnable, graph->duration_ns) >= VERDICT_LITTLE;
+	return use;
+}
+
+static uint64_t not_idle_ns(const struct waitgraph_edge *edge)
+{
+	return edge->plain_ns - edge->idle_ns;
+}
+
+struct verdict verdict__of(const struct waitgraph *graph, const struct bottleneck *bottleneck)
+{
+	struct verdict verdict = {};
+
+	for (size_t i = 0; i < bottleneck->members.n; i++) {
+		const struct waitgraph_vertex *vertex =
+			&graph->vertices.data[bottleneck->members.data[i]];
+
+		if (vertex->type == CAUSE_THREAD)
+			verdict.lifetime_ns += vertex->lifetime_ns;
+	}
+	for (size_t i = 0; i < graph->edges.n; i++) {
+		const struct waitgraph_edge *edge = &graph->edges.data[i];
+
+		if (!bottleneck__has(bottleneck, edge->from) ||
+		    graph->vertices.data[edge->from].type != CAUSE_THREAD)
+			continue;
+		verdict.work_ns += edge->idle_ns;
+		if (bottleneck__has(bottleneck, edge->to)) {
+			verdict.inside_ns += edge->plain_ns;
+			continue;
+		}
+		verdict.outside_ns += edge->plain_ns;
+		if (!verdict.other || edge->plain_ns > verdict.other->plain_ns)
+			verdict.other = edge;
+	}
+	return verdict;
+}
+
+struct no_verdict verdict__none(const struct waitgraph *graph,
+				const struct bottlenecks *bottlenecks)
+{
+	struct no_verdict none = {};
+	double other = 0;
+
+	for (size_t i = 0; i < graph->vertices.n; i++) {
+		const struct waitgraph_vertex *vertex = &graph->vertices.data[i];
+		double busy = share(vertex->running_ns + vertex->runnable_ns, graph->duration_ns);
+
+		if (bottlenecks->relations[i] == RELATION_ASKED_FOR && busy > none.busy)
+			none.busy = busy;
+	}
+	for (size_t i = 0; i < graph->edges.n; i++) {
+		const struct waitgraph_edge *edge = &graph->edges.data[i];
+		double part = share(not_idle_ns(edge), graph->duration_ns);
+
+		if (bottlenecks->relations[edge->to] == RELATION_ASKED_FOR && part >= NOTEWORTHY &&
+		    !graph->vertices.data[edge->from].kernel)
+			none.awaited = true;
+		if (bottlenecks->relations[edge->from] != RELATION_ASKED_FOR)
+			continue;
+		if (graph->vertices.data[edge->to].type != CAUSE_TIMER)
+			other += part;
+		if (!none.longest || part > none.longest_share) {
+			none.longest = edge;
+			none.longest_share = part;
+		}
+	}
+	none.only_sleeps = none.busy < NOTEWORTHY && other < NOTEWORTHY;
+	return none;
+}

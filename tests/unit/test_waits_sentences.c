@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* No sentence of a verdict says what the rows of its graph deny, of random programs. */
+#include "tests/unit/waits_support.h"
+
+#include <stdio.h>
+
+#include "render/waits/waits.h"
+
+#define END	 (100 * MS)
+#define PROGRAMS 4000
+
+/* What a thread does, and how often one of ten times: what programs are like, at random. */
+struct habits {
+	uint64_t sleeps;
+	uint64_t waits;
+	uint64_t queues;
+	uint64_t longest_run;
+};
+
+static void put_off_cpu(struct program *program, uint32_t thread, uint32_t n,
+			const struct habits *habits, uint64_t begin, uint64_t length,
+			uint64_t off[CLASS_COUNT])
+{
+	uint32_t other = (uint32_t)(1 + random_below(n));
+	uint64_t dice = random_below(10);
+	struct record_interval interval = {.thread = thread, .t_out = begin, .syscall = -1};
+
+	if (dice < habits->sleeps) {
+		interval.waker_context = WAKER_HARDIRQ;
+		interval.class = CLASS_OTHER;
+		interval.syscall = 230; /* clock_nanosleep */
+		interval.blocked_ns = length;
+	} else if (dice < habits->sleeps + habits->waits && other != thread) {
+		interval.waker = other;
+		interval.waker_context = WAKER_TASK;
+		interval.class = CLASS_OTHER;
+		interval.blocked_ns = length;
+	} else if (dice < habits->sleeps + habits->waits + habits->queues) {
+		interval.class = CLASS_SCHED;
+		interval.flags = INTERVAL_PREEMPTED;
+		interval.runq_ns = length;
+	} else {
+		return; /* it runs on */
+	}
+	off[interval.class] += length;
+	synthetic__interval(&program->made, interval);
+}
+
+static void put_life(struct program *program, uint32_t thread, uint32_t n)
+{
+	bool sleeps_only = !random_below(3);
+	struct habits habits = {
+		.sleeps = sleeps_only ? 10 : random_below(10),
+		.waits = random_below(6),
+		.queues = random_below(4),
+		.longest_run = 1 + random_below(sleeps_only ? MS / 10 : 5 * MS),
+	};
+	uint64_t off[CLASS_COUNT] = {}, sum;
+
+	for (uint64_t at = random_below(5 * MS); at < END;) {
+		uint64_t length = 1 + random_below(random_below(4) ? 2 * MS : 30 * MS);
+
+		length = length < END - at ? length : END - at;
+		put_off_cpu(program, thread, n, &habits, at, length, off);
+		at += length + random_below(habits.longest_run);
+	}
+	sum = off[CLASS_SCHED] + off[CLASS_OTHER];
+	synthetic__totals(&program->made, thread, END, false, END - sum, 0, 0, off[CLASS_SCHED],
+			  off[CLASS_OTHER]);
+}
+
+/* What the members of a bottleneck wait for, from the rows. */
+struct rows {
+	uint64_t lifetime;
+	uint64_t inside;
+	uint64_t outside;
+};
+
+static struct rows rows_of(const struct analysis *analysis, const struct bottleneck *bottleneck)
+{
+	struct rows rows = {};
+
+	for (size_t i = 0; i < bottleneck->members.n; i++)
+		rows.lifetime +=
+			analysis->graph.vertices.data[bottleneck->members.data[i]].lifetime_ns;
+	for (size_t i = 0; i < analysis->graph.edges.n; i++) {
+		const struct waitgraph_edge *edge = &analysis->graph.edges.data[i];
+
+		if (!bottleneck__has(bottleneck, edge->from))
+			continue;
+		*(bottleneck__has(bottleneck, edge->to) ? &rows.inside : &rows.outside) +=
+			edge->plain_ns;
+	}
+	return rows;
+}
+
+/* If @text has @claim, @holds. */
+static void claims(const char *text, const char *claim, bool holds)
+{
+	if (strstr(text, claim) && !holds)
+		fail_msg("'%s' is not true: %s", claim, text);
+}
+
+static void check_bottleneck(const struct analysis *analysis, const struct waits *waits,
+			     const struct bottleneck *bottleneck)
+{
+	struct rows rows = rows_of(analysis, bottleneck);
+	double all = (double)(rows.inside + rows.outside);
+	double waited = all / (double)rows.lifetime;
+	char text[2048];
+
+	verdict__text(waits, bottleneck, text, sizeof(text));
+	claims(text, "for nothing else", (double)rows.outside <= 0.005 * all);
+	claims(text, "hardly for anything else", (double)rows.outside <= 0.1 * all);
+	claims(text, "waits for nothing:", waited <= 0.005);
+	claims(text, "waits little:", waited <= 0.1);
+	claims(text, "most for a CPU", (double)bottleneck->runnable_ns >= all);
+	claims(text, "longer than it runs", bottleneck->runnable_ns > bottleneck->running_ns);
+	verdict__note(waits, bottleneck, text, sizeof(text));
+	claims(text, "wait for a CPU", bottleneck->runnable_ns >= END / 10);
+}
+
+static void check_none(const struct analysis *analysis, const struct waits *waits)
+{
+	uint64_t busiest = 0, other = 0, awaited = 0;
+	char text[2048];
+
+	for (size_t i = 0; i < analysis->graph.vertices.n; i++) {
+		const struct waitgraph_vertex *vertex = &analysis->graph.vertices.data[i];
+
+		if (vertex->type == CAUSE_THREAD &&
+		    vertex->running_ns + vertex->runnable_ns > busiest)
+			busiest = vertex->running_ns + vertex->runnable_ns;
+	}
+	for (size_t i = 0; i < analysis->graph.edges.n; i++) {
+		const struct waitgraph_edge *edge = &analysis->graph.edges.data[i];
+		enum cause_type to = analysis->graph.vertices.data[edge->to].type;
+
+		if (to != CAUSE_TIMER)
+			other += edge->plain_ns - edge->idle_ns;
+		if (to == CAUSE_THREAD && edge->plain_ns - edge->idle_ns > awaited)
+			awaited = edge->plain_ns - edge->idle_ns;
+	}
+	verdict__text(waits, NULL, text, sizeof(text));
+	claims(text, "only sleep", busiest <= END / 20 && other <= END / 20);
+	claims(text, "no other thread waits for them", awaited <= END / 20);
+	claims(text, "No wait is long enough",
+	       !other || other <= analysis->graph.edges.n * END / 20);
+	claims(text, "No thread waited", !analysis->graph.edges.n);
+}
+
+static void check_program(bool *has_full, bool *has_none)
+{
+	struct program program = program__begin(true);
+	const struct sample_filter filter = {};
+	uint64_t busy = random_below(200) * MS;
+	uint32_t n = (uint32_t)(1 + random_below(5));
+	_cleanup_analysis_ struct analysis analysis = {};
+	struct waits waits = {.filter = &filter, .percent_limit = 1};
+	char text[2048];
+	bool full;
+
+	recording_writer__meta(program.made.writer, "machine_busy_ns", "%llu",
+			       (unsigned long long)busy);
+	recording_writer__meta(program.made.writer, "machine_idle_ns", "%llu",
+			       (unsigned long long)(200 * MS - busy));
+	program__threads(&program, n);
+	for (uint32_t i = 1; i <= n; i++)
+		put_life(&program, i, n);
+	analysis = program__analyse(&program, END, NULL);
+	assert_int_equal(bottlenecks__find(&analysis.graph, 0.2, &analysis.found), 0);
+	waits.model = analysis.graph.model;
+	waits.graph = &analysis.graph;
+	waits.bottlenecks = &analysis.found;
+	for (size_t i = 0; i < analysis.found.all.n; i++)
+		check_bottleneck(&analysis, &waits, &analysis.found.all.data[i]);
+	if (!bottlenecks__first(&analysis.found)) {
+		check_none(&analysis, &waits);
+		*has_none = true;
+	}
+	full = verdict__cpus(&waits, text, sizeof(text));
+	assert_int_equal(full, *text != '\0');
+	claims(text, "The CPUs are full", busy > 0.85 * 200 * MS);
+	*has_full |= full;
+}
+
+static void sentences_hold_for_their_rows(void **state)
+{
+	bool has_full = false, has_none = false;
+
+	for (random_state = 0; random_state < PROGRAMS; random_state++) {
+		uint64_t seed = random_state;
+
+		check_program(&has_full, &has_none);
+		random_state = seed;
+	}
+	assert_true(has_full && has_none);
+}
+
+/* It computes for three tenths of the time, and sleeps in between; nobody waits for it. */
+static void who_computes_between_sleeps_is_said_to(void **state)
+{
+	struct program program = program__begin(true);
+	const struct sample_filter filter = {};
+	_cleanup_analysis_ struct analysis analysis = {};
+	struct waits waits = {.filter = &filter, .percent_limit = 1};
+	char text[2048];
+
+	program__threads(&program, 1);
+	for (uint64_t at = 0; at < END; at += 20 * MS)
+		synthetic__interval(&program.made,
+				    (struct record_interval){.thread = 1,
+							     .waker_context = WAKER_HARDIRQ,
+							     .class = CLASS_OTHER,
+							     .syscall = 230, /* clock_nanosleep */
+							     .t_out = at,
+							     .blocked_ns = 8 * MS});
+	program__ran(&program, 1, END, 40 * MS);
+	analysis = program__analyse(&program, END, NULL);
+	assert_int_equal(bottlenecks__find(&analysis.graph, 0.2, &analysis.found), 0);
+	waits.model = analysis.graph.model;
+	waits.graph = &analysis.graph;
+	waits.bottlenecks = &analysis.found;
+	verdict__text(&waits, bottlenecks__first(&analysis.found), text, sizeof(text));
+	assert_string_equal(
+		text, "A waits for work 40% of the time: it is the work it does that takes the "
+		      "rest. It is busy 60% of the time, and otherwise waits for "
+		      "timers.");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sentences_hold_for_their_rows),
+		cmocka_unit_test(who_computes_between_sleeps_is_said_to),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
