@@ -45,7 +45,7 @@ bool bottleneck__has(const struct bottleneck *bottleneck, uint32_t vertex)
 	return false;
 }
 
-static void bottleneck_free(struct bottleneck *bottleneck)
+void bottleneck__free(struct bottleneck *bottleneck)
 {
 	array__free(&bottleneck->members);
 	array__free(&bottleneck->edges);
@@ -130,15 +130,16 @@ static bool is_background(const struct waitgraph *graph, const struct bottleneck
 	return bottleneck->active < BUSY_FRACTION && !has_device(graph, bottleneck);
 }
 
-static int classify(struct search *search, struct bottleneck *bottleneck, bool sink)
+int bottleneck__classify(const struct waitgraph *graph, struct activity *activity, bool sink,
+			 struct bottleneck *bottleneck)
 {
 	double idle = 0;
-	int err = activity__of(search->activity, bottleneck->members.data, bottleneck->members.n,
+	int err = activity__of(activity, bottleneck->members.data, bottleneck->members.n,
 			       &bottleneck->active, bottleneck->idle_for);
 
 	if (err)
 		return err;
-	add_times(search->graph, bottleneck);
+	add_times(graph, bottleneck);
 	for (int type = 0; type < CAUSE_TYPE_COUNT; type++)
 		idle += bottleneck->idle_for[type];
 	bottleneck->sleeps = idle > 0 && type_when_idle(bottleneck) == BOTTLENECK_SLEEP;
@@ -150,7 +151,7 @@ static int classify(struct search *search, struct bottleneck *bottleneck, bool s
 		bottleneck->type = BOTTLENECK_MORE_CPUS;
 	else
 		bottleneck->type = BOTTLENECK_WORK;
-	bottleneck->background = is_background(search->graph, bottleneck);
+	bottleneck->background = is_background(graph, bottleneck);
 	return 0;
 }
 
@@ -207,7 +208,8 @@ static int add_knot(struct search *search, const struct knot *knot)
 	for (size_t i = 0; i < knot->members.n && !err; i++)
 		err = array__push(&bottleneck->members, knot->members.data[i]);
 	err = err ? err : take_edges(search, knot, bottleneck);
-	err = err ? err : classify(search, bottleneck, knot->sink);
+	err = err ? err
+		  : bottleneck__classify(search->graph, search->activity, knot->sink, bottleneck);
 	if (err || knot->sink || bottleneck->background ||
 	    !is_mostly_work(search, bottleneck, &worker))
 		return err;
@@ -231,7 +233,7 @@ static int add_edgeless(struct search *search, uint32_t vertex)
 		return 0;
 	bottleneck = array__add(&search->out->all);
 	err = bottleneck ? array__push(&bottleneck->members, vertex) : -ENOMEM;
-	return err ? err : classify(search, bottleneck, true);
+	return err ? err : bottleneck__classify(search->graph, search->activity, true, bottleneck);
 }
 
 /* Excludes the members of background bottlenecks from number @from on. False: there are none. */
@@ -258,7 +260,7 @@ static void keep_background(struct search *search, size_t from)
 		if (out->all.data[i].background)
 			out->all.data[kept++] = out->all.data[i];
 		else
-			bottleneck_free(&out->all.data[i]);
+			bottleneck__free(&out->all.data[i]);
 	}
 	out->all.n = kept;
 }
@@ -296,7 +298,7 @@ static int find(struct search *search)
 		keep_background(search, from);
 		from = search->out->all.n;
 	}
-	return err ? err : bottlenecks__choose(search->graph, search->out);
+	return err ? err : bottlenecks__choose(search->graph, search->activity, search->out);
 }
 
 int bottlenecks__find(const struct waitgraph *graph, double threshold, struct bottlenecks *out)
@@ -320,7 +322,7 @@ int bottlenecks__find(const struct waitgraph *graph, double threshold, struct bo
 void bottlenecks__free(struct bottlenecks *bottlenecks)
 {
 	for (size_t i = 0; i < bottlenecks->all.n; i++)
-		bottleneck_free(&bottlenecks->all.data[i]);
+		bottleneck__free(&bottlenecks->all.data[i]);
 	array__free(&bottlenecks->all);
 	free(bottlenecks->relations);
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "analysis/waits/activity.h"
 #include "analysis/waits/waitgraph.h"
 
 enum bottleneck_type {
@@ -20,6 +21,7 @@ struct bottleneck {
 	bool background; /* not busy: considered only if no other one is busy */
 	bool sleeps;	 /* while no member is active, they mostly sleep */
 	bool relevant;	 /* a member is RELATION_ASKED_FOR or RELATION_AWAITED */
+	bool alike;	 /* its members are sinks of one name, of which one or another is busy */
 	ARRAY(uint32_t) members;
 	/*
 	 * Of the graph, between members; waits for work come last. A sink that was found in a knot
@@ -63,7 +65,12 @@ struct bottlenecks {
  */
 int bottlenecks__find(const struct waitgraph *graph, double threshold, struct bottlenecks *out);
 /* Sorts them, the main one first. Part of bottlenecks__find(). */
-int bottlenecks__choose(const struct waitgraph *graph, struct bottlenecks *bottlenecks);
+int bottlenecks__choose(const struct waitgraph *graph, struct activity *activity,
+			struct bottlenecks *bottlenecks);
+/* Parts of it: sets what is known from the members alone; and frees one. */
+int bottleneck__classify(const struct waitgraph *graph, struct activity *activity, bool sink,
+			 struct bottleneck *bottleneck);
+void bottleneck__free(struct bottleneck *bottleneck);
 void bottlenecks__free(struct bottlenecks *bottlenecks);
 
 /* Whether both ends of @edge have to do with the threads that were asked for. */

@@ -153,7 +153,98 @@ static int restore_background(const struct waitgraph *graph, struct bottlenecks 
 	return 0;
 }
 
-int bottlenecks__choose(const struct waitgraph *graph, struct bottlenecks *bottlenecks)
+/* The thread that @bottleneck is: a sink that works, but not all the time; else NULL. */
+static const struct model_thread *part_time_worker(const struct waitgraph *graph,
+						   const struct bottleneck *bottleneck)
+{
+	const struct waitgraph_vertex *vertex = &graph->vertices.data[bottleneck->members.data[0]];
+
+	if (!bottleneck->background || !bottleneck->relevant || bottleneck->members.n != 1 ||
+	    !is_at_work(bottleneck) || vertex->type != CAUSE_THREAD)
+		return NULL;
+	return &graph->model->threads.data[vertex->id];
+}
+
+static uint32_t comm_of(const struct model_thread *thread)
+{
+	return thread ? model_thread__comm(thread, thread->ended) : 0;
+}
+
+/* Sets @joined to all of them that have the name @comm. */
+static int join_alike(const struct waitgraph *graph, struct activity *activity,
+		      const struct bottlenecks *bottlenecks, uint32_t comm,
+		      struct bottleneck *joined)
+{
+	for (size_t i = 0; i < bottlenecks->all.n; i++) {
+		const struct bottleneck *at = &bottlenecks->all.data[i];
+
+		if (comm_of(part_time_worker(graph, at)) == comm &&
+		    array__push(&joined->members, at->members.data[0]))
+			return -ENOMEM;
+	}
+	joined->alike = joined->relevant = true;
+	return bottleneck__classify(graph, activity, true, joined);
+}
+
+/* Replaces those with the name @comm by @joined. */
+static int replace_alike(const struct waitgraph *graph, struct bottlenecks *bottlenecks,
+			 uint32_t comm, const struct bottleneck *joined)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < bottlenecks->all.n; i++) {
+		struct bottleneck *at = &bottlenecks->all.data[i];
+
+		if (comm_of(part_time_worker(graph, at)) == comm)
+			bottleneck__free(at);
+		else
+			bottlenecks->all.data[kept++] = *at;
+	}
+	bottlenecks->all.n = kept;
+	return array__push(&bottlenecks->all, *joined);
+}
+
+/*
+ * Processes that follow each other, as the compilers of a build, are sinks of which none is busy
+ * for long. Joins those of one name if one or another of them is: the name with the largest impact.
+ * *@found: there is one.
+ */
+static int join_successors(const struct waitgraph *graph, struct activity *activity,
+			   struct bottlenecks *bottlenecks, bool *found)
+{
+	struct bottleneck best = {};
+	struct map64 tried = {};
+	uint32_t best_comm = 0;
+	int err = 0;
+
+	for (size_t i = 0; i < bottlenecks->all.n && !err; i++) {
+		uint32_t comm = comm_of(part_time_worker(graph, &bottlenecks->all.data[i]));
+		struct bottleneck joined = {};
+		uint64_t *seen = comm ? map64__put(&tried, comm, 0) : NULL;
+
+		if (!seen || (*seen)++)
+			continue;
+		err = join_alike(graph, activity, bottlenecks, comm, &joined);
+		if (!err && !joined.background && joined.members.n > 1 &&
+		    (!best_comm || joined.impact_ns > best.impact_ns)) {
+			bottleneck__free(&best);
+			best = joined;
+			best_comm = comm;
+		} else {
+			bottleneck__free(&joined);
+		}
+	}
+	map64__free(&tried);
+	if (!err && best_comm)
+		err = replace_alike(graph, bottlenecks, best_comm, &best);
+	*found = best_comm && !err;
+	if (!*found)
+		bottleneck__free(&best);
+	return err;
+}
+
+int bottlenecks__choose(const struct waitgraph *graph, struct activity *activity,
+			struct bottlenecks *bottlenecks)
 {
 	bool found = false;
 	int err = find_relations(graph, bottlenecks);
@@ -165,6 +256,8 @@ int bottlenecks__choose(const struct waitgraph *graph, struct bottlenecks *bottl
 
 		found |= !at->background && at->relevant && is_at_work(at);
 	}
+	if (!err && !found)
+		err = join_successors(graph, activity, bottlenecks, &found);
 	if (!err && !found)
 		err = restore_background(graph, bottlenecks);
 	if (!err && bottlenecks->all.n)

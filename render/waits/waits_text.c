@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "analysis/waits/verdict.h"
 #include "base/duration.h"
 #include "render/format.h"
 #include "render/header.h"
@@ -60,6 +61,25 @@ static bool is_inside_recording(const struct bottleneck *first)
 	       (first->type != BOTTLENECK_SLEEP || first->awaited_by);
 }
 
+/* What the verdict on @first begins with; @full: full CPUs were named before it. */
+static const char *verdict_label(const struct waits *waits, const struct bottleneck *first,
+				 bool full)
+{
+	const struct waitgraph_edge *other = NULL;
+
+	if (full)
+		return first && first->type == BOTTLENECK_MORE_CPUS ? "Most affected: "
+		       : is_inside_recording(first)		    ? "With more CPUs: "
+								    : "Besides: ";
+	if (is_inside_recording(first))
+		return "Bottleneck: ";
+	if (first)
+		other = verdict__of(waits->graph, first).other;
+	if (other && waits->graph->vertices.data[other->to].recorded)
+		return "No bottleneck: "; /* what is waited for is there, but not busy */
+	return "No bottleneck in the recording: ";
+}
+
 static void put_labeled(struct writer *writer, const char *label, const char *text)
 {
 	fputs(color__begin(writer->waits->color, COLOR_HOT), writer->to);
@@ -71,20 +91,14 @@ static void put_labeled(struct writer *writer, const char *label, const char *te
 static void put_verdict(struct writer *writer, const struct bottleneck *first)
 {
 	const struct waits *waits = writer->waits;
-	const char *label =
-		is_inside_recording(first) ? "Bottleneck: " : "No bottleneck in the recording: ";
 	char text[2048];
 
 	bool full = verdict__cpus(waits, text, sizeof(text));
 
-	if (full) {
+	if (full)
 		put_labeled(writer, "Bottleneck: ", text);
-		label = first && first->type == BOTTLENECK_MORE_CPUS ? "Most affected: "
-			: is_inside_recording(first)		     ? "With more CPUs: "
-								     : "Besides: ";
-	}
 	verdict__text(waits, first, text, sizeof(text));
-	put_labeled(writer, label, text);
+	put_labeled(writer, verdict_label(waits, first, full), text);
 	if (first && first->type == BOTTLENECK_KNOT)
 		fprintf(writer->to, "  One of these waits has to become shorter before %s:\n",
 			full ? "more CPUs make it faster" : "anything gets faster");

@@ -59,11 +59,29 @@ void cause__text(const struct model *model, const struct waitgraph_cause *cause,
 	}
 }
 
+/* "cc1 (6 threads)" */
+static void append_alike(const struct waits *waits, const struct bottleneck *bottleneck, char *text,
+			 size_t size)
+{
+	const struct waitgraph_vertex *vertices = waits->graph->vertices.data;
+	uint32_t id = vertices[bottleneck->members.data[0]].id, n = 0;
+	const struct model_thread *thread = &waits->model->threads.data[id];
+
+	for (size_t i = 0; i < bottleneck->members.n; i++)
+		n += vertices[bottleneck->members.data[i]].n;
+	format__append(text, size, "%s (%" PRIu32 " threads)",
+		       model__string(waits->model, model_thread__comm(thread, thread->ended)), n);
+}
+
 static void append_members(const struct waits *waits, const struct bottleneck *bottleneck,
 			   char *text, size_t size)
 {
 	size_t n = bottleneck->members.n;
 
+	if (bottleneck->alike) {
+		append_alike(waits, bottleneck, text, size);
+		return;
+	}
 	for (size_t i = 0; i < n && i < MAX_NAMED; i++) {
 		char name[128];
 

@@ -228,11 +228,47 @@ static void who_computes_between_sleeps_is_said_to(void **state)
 		      "timers.");
 }
 
+/* Five compilers, one after the other, each for a fifth of the time; one that sleeps starts them.
+ */
+static void who_follows_each_other_is_busy_together(void **state)
+{
+	struct program program = program__begin(true);
+	const struct sample_filter filter = {};
+	_cleanup_analysis_ struct analysis analysis = {};
+	struct waits waits = {.filter = &filter, .percent_limit = 1};
+	const struct bottleneck *first;
+	char text[2048];
+
+	program__thread(&program, 1, "make");
+	for (uint32_t i = 0; i < 5; i++) {
+		uint64_t begin = i * 20 * MS, end = begin + 20 * MS;
+
+		synthetic__thread(&program.made, 2 + i, PID + 2 + i, PID + 2 + i, 1, begin, "cc1");
+		synthetic__interval(&program.made,
+				    BLOCKED(1, 2 + i, begin, end, .class = CLASS_OTHER,
+					    .syscall = 61 /* wait4 */));
+		synthetic__totals(&program.made, 2 + i, end, true, 20 * MS, 0, 0, 0, 0);
+	}
+	program__ran(&program, 1, END, END);
+	analysis = program__analyse(&program, END, NULL);
+	assert_int_equal(bottlenecks__find(&analysis.graph, 0.2, &analysis.found), 0);
+	waits.model = analysis.graph.model;
+	waits.graph = &analysis.graph;
+	waits.bottlenecks = &analysis.found;
+	first = bottlenecks__first(&analysis.found);
+	assert_non_null(first);
+	verdict__text(&waits, first, text, sizeof(text));
+	assert_non_null(strstr(text, "cc1 (5 threads) wait for nothing"));
+	assert_non_null(strstr(text, "it is the work"));
+	assert_true(first->active > 0.99);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sentences_hold_for_their_rows),
 		cmocka_unit_test(who_computes_between_sleeps_is_said_to),
+		cmocka_unit_test(who_follows_each_other_is_busy_together),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
