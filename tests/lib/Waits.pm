@@ -51,14 +51,15 @@ sub measured {
 	return $edge ? $edge->{wait_ns} / (1e9 * $truth->{seconds}) : 0;
 }
 
-# A wait as the program saw it also holds the way to the CPU behind the wakeup.
+# A wait as the program saw it also holds the way to the CPU behind the wakeup. Some of this is CPU time in
+# the kernel's count.
 sub as_measured {
 	my ($waits, $truth, $from, $to, $vertex) = @_;
 	my $whole = 1e9 * $truth->{seconds};
 	my $share = 100 * edge($waits, $from, $vertex // $to)->{plain_share};
 	my $of = vertex($waits, $from);
 	my $true = 100 * measured($truth, $from, $to);
-	my $runnable = 100 * $of->{runnable_ns} / $whole;
+	my $runnable = 100 * ($of->{runnable_ns} + ($truth->{threads}{$from}{early_ns} // 0)) / $whole;
 	# The recording is longer than the program's own measurement by its begin and end.
 	$share *= $waits->{window_ns} / $whole;
 	ok($share < $true + 4 && $share > $true - $runnable - 4,

@@ -111,16 +111,20 @@ void vertex__worked(struct vertex *self)
 void *run_vertex(void *arg)
 {
 	struct vertex *self = arg;
-	uint64_t begin;
+	uint64_t begin, logged, wall, counted;
 
 	set_name(self->name);
 	stay_on(self->cpu);
 	if (!self->many)
 		switch_log__open_switches(&own_log);
 	begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	logged = switch_log__cpu(&own_log, &wall);
 	self->run(self);
-	__atomic_fetch_add(&self->cpu_ns, clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin,
-			   __ATOMIC_RELAXED);
+	logged = switch_log__cpu(&own_log, &wall) - logged;
+	counted = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
+	__atomic_fetch_add(&self->cpu_ns, counted, __ATOMIC_RELAXED);
+	if (counted > logged)
+		__atomic_fetch_add(&self->early_ns, counted - logged, __ATOMIC_RELAXED);
 	return NULL;
 }
 
@@ -182,8 +186,9 @@ static void print_vertices(void)
 
 		if (!vertex->run)
 			continue;
-		printf("%s\n  \"%s\": {\"cpu_ns\": %" PRIu64 ", \"work\": %" PRIu64, comma,
-		       vertex->name, vertex->cpu_ns, vertex->work);
+		printf("%s\n  \"%s\": {\"cpu_ns\": %" PRIu64 ", \"early_ns\": %" PRIu64
+		       ", \"work\": %" PRIu64,
+		       comma, vertex->name, vertex->cpu_ns, vertex->early_ns, vertex->work);
 		if (vertex->false_wakeups)
 			printf(", \"false_wakeups\": %" PRIu64, vertex->false_wakeups);
 		printf("}");
