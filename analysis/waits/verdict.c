@@ -63,11 +63,15 @@ struct verdict verdict__of(const struct waitgraph *graph, const struct bottlenec
 		if (!bottleneck__has(bottleneck, edge->from) ||
 		    graph->vertices.data[edge->from].type != CAUSE_THREAD)
 			continue;
-		verdict.work_ns += edge->idle_ns;
 		if (bottleneck__has(bottleneck, edge->to)) {
+			verdict.work_ns += edge->idle_ns;
 			verdict.inside_ns += edge->plain_ns;
 			continue;
 		}
+		/* A kernel worker waits for its next work, from anybody. */
+		if (graph->vertices.data[edge->from].kernel)
+			continue;
+		verdict.work_ns += edge->idle_ns;
 		verdict.outside_ns += edge->plain_ns;
 		if (!verdict.other || edge->plain_ns > verdict.other->plain_ns)
 			verdict.other = edge;
