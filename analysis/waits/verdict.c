@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "analysis/waits/verdict.h"
 
+#include <stdlib.h>
+
+#include "base/hash.h"
+
 /* Shares of the window below this are not worth a word. */
 #define NOTEWORTHY 0.05
 
@@ -77,6 +81,62 @@ struct verdict verdict__of(const struct waitgraph *graph, const struct bottlenec
 			verdict.other = edge;
 	}
 	return verdict;
+}
+
+/* The name of the innermost function of @sample in user mode, or which called the kernel; 0: none.
+ */
+static uint32_t function_of(const struct model *model, const struct model_sample *sample)
+{
+	const struct model_stack *stack = &model->stacks.data[sample->user];
+
+	if (!sample->user || !stack->depth)
+		return 0;
+	return model->frames.data[model__location(model, stack, 0)->frame].name;
+}
+
+/* Adds the samples of @thread to @weights, by function. Returns their weight. */
+static uint64_t add_samples(const struct waitgraph *graph, const struct model_thread *thread,
+			    struct map64 *weights, struct verdict_code *most, uint64_t *most_weight)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < thread->samples.n; i++) {
+		const struct model_sample *sample = &thread->samples.data[i];
+		uint32_t name = function_of(graph->model, sample);
+		uint64_t *weight;
+
+		if (sample->time < graph->list.from || sample->time >= graph->list.until)
+			continue;
+		sum += sample->weight;
+		weight = name ? map64__put(weights, name, 0) : NULL;
+		if (!weight)
+			continue;
+		*weight += sample->weight;
+		if (*weight > *most_weight) {
+			*most_weight = *weight;
+			most->name = name;
+		}
+	}
+	return sum;
+}
+
+struct verdict_code verdict__code(const struct waitgraph *graph,
+				  const struct bottleneck *bottleneck)
+{
+	_cleanup_free_ bool *is_member = calloc(graph->vertices.n + 1, sizeof(*is_member));
+	struct verdict_code most = {};
+	uint64_t all = 0, most_weight = 0;
+	struct map64 weights = {};
+
+	for (size_t i = 0; is_member && i < bottleneck->members.n; i++)
+		is_member[bottleneck->members.data[i]] = true;
+	for (size_t i = 1; is_member && i < graph->model->threads.n; i++)
+		if (is_member[graph->vertex_of[i]])
+			all += add_samples(graph, &graph->model->threads.data[i], &weights, &most,
+					   &most_weight);
+	most.share = share(most_weight, all);
+	map64__free(&weights);
+	return most;
 }
 
 struct no_verdict verdict__none(const struct waitgraph *graph,

@@ -34,6 +34,16 @@ struct machine_use verdict__machine(const struct waitgraph *graph,
 
 struct verdict verdict__of(const struct waitgraph *graph, const struct bottleneck *bottleneck);
 
+/* The function in which the members of a bottleneck spend most of their CPU time. */
+struct verdict_code {
+	uint32_t name; /* string; 0: no function has a name */
+	double share;  /* of their CPU time, 0 to 1, as sampled */
+};
+
+/* By samples within the window of @graph. Without memory as if no function had a name. */
+struct verdict_code verdict__code(const struct waitgraph *graph,
+				  const struct bottleneck *bottleneck);
+
 /* Where no bottleneck was found. */
 struct no_verdict {
 	double busy; /* most that a vertex that was asked for ran or was runnable, of the window */

@@ -13,6 +13,9 @@
 /* Shares below this are not mentioned. */
 #define NOTEWORTHY_PERCENT 5.0
 
+/* A function with less of the CPU time is not named. */
+#define NOTEWORTHY_CODE 0.2
+
 double waits__percent(const struct waits *waits, uint64_t ns)
 {
 	return format__percent(ns, waits->graph->duration_ns);
@@ -156,9 +159,11 @@ static void append_knot(const struct waits *waits, const struct verdict *verdict
 	}
 }
 
-/* A member that is limited by its own work: what it waits for is said, too. */
-static void append_work(const struct verdict *verdict, bool one, char *text, size_t size)
+/* A member that is limited by its own work: what it waits for is said, too, and where it works. */
+static void append_work(const struct waits *waits, const struct bottleneck *bottleneck,
+			const struct verdict *verdict, bool one, char *text, size_t size)
 {
+	const struct verdict_code code = verdict__code(waits->graph, bottleneck);
 	uint64_t waited = verdict->inside_ns + verdict->outside_ns;
 	double percent = format__percent(waited, verdict->lifetime_ns);
 	char share[32];
@@ -171,9 +176,12 @@ static void append_work(const struct verdict *verdict, bool one, char *text, siz
 		format__append(text, size, "%s %s%s", one ? " waits" : " wait",
 			       2 * verdict->work_ns > waited ? "for work " : "",
 			       share_text(waited, verdict->lifetime_ns, share));
-	format__append(text, size, ": it is the work %s that takes %s.",
-		       one ? "it does" : "they do",
+	format__append(text, size, ": it is the work %s that takes %s", one ? "it does" : "they do",
 		       percent < 100 * VERDICT_LITTLE ? "the time" : "the rest");
+	if (code.name && code.share >= NOTEWORTHY_CODE)
+		format__append(text, size, ", %.0f%% of it in %s", 100 * code.share,
+			       model__string(waits->model, code.name));
+	format__append(text, size, ".");
 }
 
 static void append_cpus(const struct bottleneck *bottleneck, const struct verdict *verdict,
@@ -216,7 +224,7 @@ static void append_finding(const struct waits *waits, const struct bottleneck *b
 		append_knot(waits, &verdict, text, size);
 		break;
 	case BOTTLENECK_WORK:
-		append_work(&verdict, one, text, size);
+		append_work(waits, bottleneck, &verdict, one, text, size);
 		break;
 	case BOTTLENECK_MORE_CPUS:
 		append_cpus(bottleneck, &verdict, one, text, size);

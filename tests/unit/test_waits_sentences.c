@@ -216,6 +216,10 @@ static void who_computes_between_sleeps_is_said_to(void **state)
 							     .t_out = at,
 							     .blocked_ns = 8 * MS});
 	program__ran(&program, 1, END, 40 * MS);
+	for (uint32_t i = 0; i < 10; i++)
+		synthetic__sample(&program.made, 1, (10 * i + 9) * MS, 1, 0,
+				  i < 7 ? USER(&program, "inner", "outer")
+					: USER(&program, i < 9 ? "" : "outer"));
 	analysis = program__analyse(&program, END, NULL);
 	assert_int_equal(bottlenecks__find(&analysis.graph, 0.2, &analysis.found), 0);
 	waits.model = analysis.graph.model;
@@ -223,9 +227,10 @@ static void who_computes_between_sleeps_is_said_to(void **state)
 	waits.bottlenecks = &analysis.found;
 	verdict__text(&waits, bottlenecks__first(&analysis.found), text, sizeof(text));
 	assert_string_equal(
-		text, "A waits for work 40% of the time: it is the work it does that takes the "
-		      "rest. It is busy 60% of the time, and otherwise waits for "
-		      "timers.");
+		text,
+		"A waits for work 40% of the time: it is the work it does that takes the "
+		"rest, 70% of it in inner. It is busy 60% of the time, and otherwise waits for "
+		"timers.");
 }
 
 /* Five compilers, one after the other, each for a fifth of the time; one that sleeps starts them.
