@@ -110,7 +110,7 @@ sub own_clocks_agree {
 sub from_before {
 	my ($what, $options, $meanwhile) = @_;
 	unlink 'ready', 'times.log', 'times.data';
-	my $program = start(program('run_times'), '--log', "$DIR/times.log", '--ready', "$DIR/ready");
+	my $program = start(program('run_times'), '--log', "$DIR/times.log", '--ready', "$DIR/ready", '--seconds', 600);
 	wait_for(30, sub { -s "$DIR/ready" }) or BAIL_OUT('run_times does not start');
 	my @target = grep { $_ eq '-a' } @$options;
 	@target = ('-p', $program) unless @target;
