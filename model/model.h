@@ -445,13 +445,13 @@ struct model_run {
 bool model_thread__run_before(const struct model_thread *thread, size_t interval,
 			      struct model_run *run);
 
-/* Whether the thread was recorded only because it woke a target. */
 /* Whether the intervals of @thread are in the recording, not only its name. */
 static inline bool model_thread__is_recorded(const struct model_thread *thread)
 {
 	return thread->flags & (THREAD_TARGET | THREAD_HELPER) || thread->intervals.n;
 }
 
+/* Whether the thread was recorded only because it woke a target. */
 static inline bool model_thread__is_helper(const struct model_thread *thread)
 {
 	return (thread->flags & (THREAD_HELPER | THREAD_TARGET)) == THREAD_HELPER;

@@ -213,11 +213,15 @@ static int add_knot(struct search *search, const struct knot *knot)
 	if (err || knot->sink || bottleneck->background ||
 	    !is_mostly_work(search, bottleneck, &worker))
 		return err;
+	/* From here on it is that of the worker alone. */
+	bottleneck->running_ns = search->graph->vertices.data[worker].running_ns;
+	bottleneck->runnable_ns = search->graph->vertices.data[worker].runnable_ns;
 	bottleneck->type = bottleneck->runnable_ns > bottleneck->running_ns ? BOTTLENECK_MORE_CPUS
 									    : BOTTLENECK_WORK;
 	bottleneck->members.data[0] = worker;
 	bottleneck->members.n = 1;
-	return 0;
+	return activity__of(search->activity, &worker, 1, &bottleneck->active,
+			    bottleneck->idle_for);
 }
 
 /* Adds @vertex, as a sink, if it has no edge that counts and is on a CPU or runnable for long. */

@@ -24,9 +24,9 @@ struct verdict {
 	uint64_t lifetime_ns; /* of the members that are threads, summed */
 	/* Waits of members: */
 	uint64_t inside_ns;		    /* for each other */
-	uint64_t outside_ns;		    /* for others */
+	uint64_t outside_ns;		    /* for others, but for those of kernel threads */
 	uint64_t work_ns;		    /* of both, for work */
-	const struct waitgraph_edge *other; /* of those, the longest; NULL: there is none */
+	const struct waitgraph_edge *other; /* the longest for another; NULL: none */
 };
 
 struct machine_use verdict__machine(const struct waitgraph *graph,

@@ -35,6 +35,9 @@ void cause__text(const struct model *model, const struct waitgraph_cause *cause,
 /* @ns in percent of the window. */
 double waits__percent(const struct waits *waits, uint64_t ns);
 
+/* Percent from which on weights are given in threads: 100.0% is not. */
+#define WAITS_IN_THREADS 100.05
+
 /* The same as text: "12.3%"; more than one thread's time in threads, on average: "5.3 threads". */
 const char *waits__share(const struct waits *waits, uint64_t ns, char text[static 24]);
 

@@ -158,6 +158,17 @@ static int put_place(struct writer *writer, const struct place *place, FILE *to)
 	return err;
 }
 
+/* The standard error of the cascaded weight, in the unit in which that is printed. */
+static void put_error(const struct waits *waits, const struct waitgraph_edge *edge, FILE *to)
+{
+	double percent = waits__percent(waits, round__uint64(edge->error_ns));
+
+	if (waits__percent(waits, edge->weight_ns) < WAITS_IN_THREADS)
+		fprintf(to, " (+- %.1f%%)", percent);
+	else
+		fprintf(to, " (+- %.2f threads)", percent / 100);
+}
+
 static void put_head(const struct writer *writer, FILE *to)
 {
 	const struct waits *waits = writer->waits;
@@ -173,7 +184,7 @@ static void put_head(const struct writer *writer, FILE *to)
 	fputs(" -> ", to);
 	format__safe(to, to_name);
 	fputs(color__end(waits->color, COLOR_BOLD), to);
-	if (waits__percent(waits, edge->plain_ns) < 100.05)
+	if (waits__percent(waits, edge->plain_ns) < WAITS_IN_THREADS)
 		fprintf(to, ": waits %.1f%% of the time", waits__percent(waits, edge->plain_ns));
 	else
 		fprintf(to, ": %.1f of %" PRIu32 " threads wait, on average",
@@ -182,10 +193,10 @@ static void put_head(const struct writer *writer, FILE *to)
 		fprintf(to, " (%.1f%% of the time each)",
 			waits__percent(waits, edge->plain_ns) / waiter->n);
 	if (edge->weight_ns > edge->plain_ns + edge->plain_ns / 50)
-		fprintf(to, ", %s with those who wait for it meanwhile",
+		fprintf(to, ", %s including those blocked behind it",
 			waits__share(waits, edge->weight_ns, share));
 	if (edge->error_ns > 0)
-		fprintf(to, " (+- %.1f)", waits__percent(waits, round__uint64(edge->error_ns)));
+		put_error(waits, edge, to);
 	if (idle > 90)
 		fputs(", for work: there is nothing to gain here", to);
 	else if (idle > 10)

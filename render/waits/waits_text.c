@@ -92,7 +92,6 @@ static void put_verdict(struct writer *writer, const struct bottleneck *first)
 {
 	const struct waits *waits = writer->waits;
 	char text[2048];
-
 	bool full = verdict__cpus(waits, text, sizeof(text));
 
 	if (full)

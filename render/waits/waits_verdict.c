@@ -25,7 +25,7 @@ const char *waits__share(const struct waits *waits, uint64_t ns, char text[stati
 {
 	double percent = waits__percent(waits, ns);
 
-	if (percent < 100.05)
+	if (percent < WAITS_IN_THREADS)
 		snprintf(text, 24, "%.1f%%", percent);
 	else
 		snprintf(text, 24, "%.1f threads", percent / 100);

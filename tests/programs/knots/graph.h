@@ -29,8 +29,8 @@ struct vertex {
 	pid_t child;
 	int cpu;	   /* that it is pinned to; -1: any */
 	bool many;	   /* short-lived threads: their waits are measured by the CPU clock */
-	uint64_t cpu_ns;   /* as the kernel counts it, */
-	uint64_t early_ns; /* which is so much more than between its switches (switch_log.h) */
+	uint64_t cpu_ns;   /* as the kernel counts it */
+	uint64_t early_ns; /* cpu_ns less the time between its switches (switch_log.h) */
 	uint64_t work;	   /* items done */
 	uint64_t false_wakeups;
 	struct edge edges[EDGES_MAX];
