@@ -46,9 +46,9 @@ static void print_option(const struct option_row *row)
 		return;
 	printf("\t\t\t'");
 	/* Both names, of which one excludes the other unless it may be given again. */
-	if (row->letter && row->type != OPTION_TYPE_CALL)
+	if (row->letter && !options__may_be_repeated(row))
 		printf("(-%c --%s)", row->letter, row->name);
-	else if (row->type == OPTION_TYPE_CALL)
+	else if (options__may_be_repeated(row))
 		printf("*");
 	if (row->letter)
 		printf("'{-%c%s,--%s%s}'", row->letter, row->arg ? "+" : "", row->name, ending);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "render/format.h"
@@ -94,9 +95,40 @@ static bool takes_next_argument(const struct option_row *row, int argc, char **a
 	return !value_is_optional(row) || (at + 1 < argc && offers_value(row, argv[at + 1]));
 }
 
-static int set_option(const struct option_row *row, void *options, const char *value)
+/* An option on the command line, and whether it was given before. */
+struct given {
+	const struct option_row *row;
+	const char *value; /* NULL: none */
+};
+
+struct parsing {
+	const struct option_row *rows;
+	int argc;
+	char **argv;
+	void *options;
+	ARRAY(struct given) given;
+};
+
+/* Appends to a list that was given before. */
+static int append(const struct parsing *parsing, const struct option_row *row, const char *value)
 {
-	void *field = (char *)options + row->offset;
+	char **list = (char **)((char *)parsing->options + row->offset), *joined;
+	size_t before = 0;
+
+	for (size_t i = 0; i < parsing->given.n; i++)
+		before += parsing->given.data[i].row == row;
+	if (asprintf(&joined, "%s,%s", *list, value) < 0)
+		return -ENOMEM;
+	if (before > 1) /* this made it */
+		free(*list);
+	*list = joined; /* lives as long as the command */
+	return 0;
+}
+
+static int set_option(const struct parsing *parsing, const struct option_row *row,
+		      const char *value)
+{
+	void *field = (char *)parsing->options + row->offset;
 
 	switch (row->type) {
 	case OPTION_TYPE_SWITCH:
@@ -105,21 +137,51 @@ static int set_option(const struct option_row *row, void *options, const char *v
 	case OPTION_TYPE_TEXT:
 		*(const char **)field = value;
 		return 0;
+	case OPTION_TYPE_LIST:
+		if (*(const char **)field)
+			return append(parsing, row, value);
+		*(const char **)field = value;
+		return 0;
 	case OPTION_TYPE_NUMBER:
 		return options__number(value, (uint64_t *)field);
 	case OPTION_TYPE_PERCENT:
 		return options__percent(value, (double *)field);
 	case OPTION_TYPE_CALL:
-		return row->set(options, value);
+		return row->set(parsing->options, value);
 	default:
 		return error__set(-EINVAL, "--%s cannot be set", row->name);
 	}
 }
 
-static int apply_option(const struct option_row *row, void *options, const char *value)
+bool options__may_be_repeated(const struct option_row *row)
 {
+	return row->adds || row->type == OPTION_TYPE_LIST;
+}
+
+static int check_repeated(const struct parsing *parsing, const struct option_row *row,
+			  const char *value)
+{
+	if (options__may_be_repeated(row) || row->type == OPTION_TYPE_SWITCH)
+		return 0;
+	for (size_t i = 0; i < parsing->given.n; i++) {
+		const struct given *given = &parsing->given.data[i];
+
+		if (given->row == row &&
+		    strcmp(given->value ? given->value : "", value ? value : "") != 0)
+			return error__set(-EINVAL, "was given before, as '%s'; it takes one value",
+					  given->value ? given->value : "");
+	}
+	return 0;
+}
+
+static int apply_option(struct parsing *parsing, const struct option_row *row, const char *value)
+{
+	const struct given given = {row, value};
 	char message[512], hint[512];
-	int err = set_option(row, options, value);
+	int err = check_repeated(parsing, row, value);
+
+	err = err ? err : set_option(parsing, row, value);
+	err = err ? err : array__push(&parsing->given, given);
 
 	if (err) {
 		snprintf(message, sizeof(message), "%s", error__message(err));
@@ -155,8 +217,9 @@ static const struct option_row *find_option(const struct option_row *rows, const
 	return found;
 }
 
-static int parse_long(const struct option_row *rows, int argc, char **argv, int *at, void *options)
+static int parse_long(struct parsing *parsing, int *at)
 {
+	char **argv = parsing->argv;
 	const char *name = argv[*at] + 2;
 	size_t n = strcspn(name, "=");
 	const char *value = name[n] ? name + n + 1 : NULL;
@@ -164,24 +227,26 @@ static int parse_long(const struct option_row *rows, int argc, char **argv, int 
 
 	if (!strncmp(name, "help", n) && n >= 1 && !value)
 		return 1;
-	row = find_option(rows, name, n);
+	row = find_option(parsing->rows, name, n);
 	if (!row)
 		return -EINVAL;
 	if (value && !row->arg)
 		return error__set(-EINVAL, "--%s takes no value", row->name);
-	if (!value && takes_next_argument(row, argc, argv, *at)) {
-		if (*at + 1 >= argc)
+	if (!value && takes_next_argument(row, parsing->argc, argv, *at)) {
+		if (*at + 1 >= parsing->argc)
 			return error__set(-EINVAL, "--%s requires %s", row->name, row->arg);
 		value = argv[++*at];
 	}
-	return apply_option(row, options, value);
+	return apply_option(parsing, row, value);
 }
 
 /* Parses an argument of short options, "-gv" or "-ofile". */
-static int parse_short(const struct option_row *rows, int argc, char **argv, int *at, void *options)
+static int parse_short(struct parsing *parsing, int *at)
 {
+	char **argv = parsing->argv;
+
 	for (const char *letter = argv[*at] + 1; *letter; letter++) {
-		const struct option_row *row = rows;
+		const struct option_row *row = parsing->rows;
 		const char *value = NULL;
 		int err;
 
@@ -194,12 +259,14 @@ static int parse_short(const struct option_row *rows, int argc, char **argv, int
 			error__hint("--help lists them.");
 			return -EINVAL;
 		}
-		if (row->arg && (letter[1] || takes_next_argument(row, argc, argv, *at))) {
-			value = letter[1] ? letter + 1 : *at + 1 < argc ? argv[++*at] : NULL;
+		if (row->arg && (letter[1] || takes_next_argument(row, parsing->argc, argv, *at))) {
+			value = letter[1]		  ? letter + 1
+				: *at + 1 < parsing->argc ? argv[++*at]
+							  : NULL;
 			if (!value)
 				return error__set(-EINVAL, "-%c requires %s", *letter, row->arg);
 		}
-		err = apply_option(row, options, value);
+		err = apply_option(parsing, row, value);
 		if (err || value)
 			return err;
 	}
@@ -208,22 +275,20 @@ static int parse_short(const struct option_row *rows, int argc, char **argv, int
 
 int options__parse(const struct option_row *rows, int argc, char **argv, void *options, int *first)
 {
-	int at = 1;
+	struct parsing parsing = {.rows = rows, .argc = argc, .argv = argv, .options = options};
+	int at = 1, err = 0;
 
-	for (; at < argc && argv[at][0] == '-' && argv[at][1]; at++) {
-		int err;
-
+	for (; !err && at < argc && argv[at][0] == '-' && argv[at][1]; at++) {
 		if (!strcmp(argv[at], "--")) {
 			at++;
 			break;
 		}
-		err = argv[at][1] == '-' ? parse_long(rows, argc, argv, &at, options)
-					 : parse_short(rows, argc, argv, &at, options);
-		if (err)
-			return err;
+		err = argv[at][1] == '-' ? parse_long(&parsing, &at) : parse_short(&parsing, &at);
 	}
-	*first = at;
-	return 0;
+	array__free(&parsing.given);
+	if (!err)
+		*first = at;
+	return err;
 }
 
 void options__print(const struct option_row *rows, FILE *to)

@@ -25,8 +25,10 @@ enum option_type {
 	OPTION_TYPE_TEXT,    /* const char *: points into argv */
 	OPTION_TYPE_NUMBER,  /* uint64_t, decimal or 0x */
 	OPTION_TYPE_PERCENT, /* double, not negative */
-	OPTION_TYPE_CALL,    /* ->set() stores it */
-	OPTION_TYPE_GROUP,   /* a heading in --help; ->help is its text */
+	OPTION_TYPE_LIST,  /* const char *, with commas: those given later are appended, malloc()ed
+			    */
+	OPTION_TYPE_CALL,  /* ->set() stores it */
+	OPTION_TYPE_GROUP, /* a heading in --help; ->help is its text */
 };
 
 struct option_row {
@@ -45,6 +47,7 @@ struct option_row {
 	 * error__set().
 	 */
 	int (*set)(void *options, const char *value);
+	bool adds; /* each call of it adds @value to those before */
 };
 
 #define OPTION_SWITCH(long_name, short_name, type_, field, text)                                   \
@@ -55,6 +58,11 @@ struct option_row {
 #define OPTION_TEXT(long_name, short_name, placeholder, type_, field, text)                        \
 	{                                                                                          \
 		.name = (long_name), .letter = (short_name), .type = OPTION_TYPE_TEXT,             \
+		.arg = (placeholder), .offset = offsetof(type_, field), .help = (text)             \
+	}
+#define OPTION_LIST(long_name, short_name, placeholder, type_, field, text)                        \
+	{                                                                                          \
+		.name = (long_name), .letter = (short_name), .type = OPTION_TYPE_LIST,             \
 		.arg = (placeholder), .offset = offsetof(type_, field), .help = (text)             \
 	}
 #define OPTION_NUMBER(long_name, short_name, placeholder, type_, field, text)                      \
@@ -72,6 +80,12 @@ struct option_row {
 		.name = (long_name), .letter = (short_name), .type = OPTION_TYPE_CALL,             \
 		.arg = (placeholder), .values = (offered), .set = (setter), .help = (text)         \
 	}
+#define OPTION_ADD(long_name, short_name, placeholder, offered, setter, text)                      \
+	{                                                                                          \
+		.name = (long_name), .letter = (short_name), .type = OPTION_TYPE_CALL,             \
+		.arg = (placeholder), .values = (offered), .set = (setter), .adds = true,          \
+		.help = (text)                                                                     \
+	}
 #define OPTION_GROUP(text)                                                                         \
 	{                                                                                          \
 		.type = OPTION_TYPE_GROUP, .help = (text)                                          \
@@ -84,10 +98,14 @@ struct option_row {
 /*
  * Parses @argv (its first element is the command's name) into @options. Stops
  * at the first argument that is not an option, or after "--": *@first is the
- * index of the next argument. Returns 0, -EINVAL with error__set() done, or 1
- * for --help.
+ * index of the next argument. The values of an option that may be repeated add up; any other option
+ * that is given again with another value is refused. Returns 0, -EINVAL with error__set() done, or
+ * 1 for --help.
  */
 int options__parse(const struct option_row *rows, int argc, char **argv, void *options, int *first);
+
+/* Whether a second value of @row adds to the first one. */
+bool options__may_be_repeated(const struct option_row *row);
 
 /* Prints the options for --help, in two columns, wrapped to 80. */
 void options__print(const struct option_row *rows, FILE *to);

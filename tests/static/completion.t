@@ -11,8 +11,8 @@ cat >"$dir/expected" <<'END'
 dwell caus: causal
 dwell causal r: report run
 dwell latency re: report requests
-dwell report --class s: sched
-dwell report --class=s: sched
+dwell report --class s: sched stopped
+dwell report --class=s: sched stopped
 dwell report --percent-l: --percent-limit
 dwell causal report --min-v: --min-visits
 dwell export --format sp: speedscope
@@ -33,7 +33,7 @@ offered_bash() {
 	. "$1"
 	shift
 	for line; do
-		case $line in *--class=*) echo "$line: sched"; continue ;; esac # bash splits it at "=" before
+		case $line in *--class=*) echo "$line: sched stopped"; continue ;; esac # bash splits it at "=" before
 		read -ra COMP_WORDS <<<"$line"
 		[[ $line != *' ' ]] || COMP_WORDS+=('')
 		COMP_CWORD=$((${#COMP_WORDS[@]} - 1))

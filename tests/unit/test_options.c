@@ -17,6 +17,8 @@ struct choices {
 	const char *output;
 	uint64_t number;
 	const char *order; /* "none" when given without a value */
+	const char *list;
+	unsigned n_added;
 };
 
 static int set_order(void *options, const char *value)
@@ -24,6 +26,12 @@ static int set_order(void *options, const char *value)
 	if (value && !strcmp(value, "bad"))
 		return error__set(-EINVAL, "bad is bad");
 	((struct choices *)options)->order = value ? value : "none";
+	return 0;
+}
+
+static int add(void *options, const char *value)
+{
+	((struct choices *)options)->n_added++;
 	return 0;
 }
 
@@ -37,6 +45,8 @@ static const struct option_row rows[] = {
 		      "how many, told in so many words that no terminal of eighty columns could "
 		      "show them in a single line"),
 	OPTION_CALL("order", 'g', "[ORDER]", "up|down", set_order, "which way"),
+	OPTION_LIST("pid", 'p', "PID[,PID...]", struct choices, list, "which"),
+	OPTION_ADD("target", 't', "WHAT", NULL, add, "what"),
 	OPTION_END,
 };
 
@@ -164,7 +174,9 @@ static void help_is_wrapped(void **state)
 		      "  -n, --number N          how many, told in so many words that no terminal "
 		      "of\n"
 		      "                          eighty columns could show them in a single line\n"
-		      "  -g, --order[=ORDER]     which way\n");
+		      "  -g, --order[=ORDER]     which way\n"
+		      "  -p, --pid PID[,PID...]  which\n"
+		      "  -t, --target WHAT       what\n");
 	free(text);
 }
 
@@ -186,10 +198,30 @@ static void durations_have_units(void **state)
 		assert_int_equal(options__duration(wrong[i], &ns), -EINVAL);
 }
 
+/* What is given again adds up, or is refused: none is dropped. */
+static void nothing_is_dropped(void **state)
+{
+	static const char *const refused[] = {"-o a -o b", "--output=a -o b", "-n 1 -n 2",
+					      "-g up -g", "-g -g down"};
+	struct choices choices;
+	int first;
+
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+		assert_int_equal(parse(refused[i], &choices, &first), -EINVAL);
+		assert_non_null(strstr(error__message(-EINVAL), "was given before"));
+	}
+	assert_int_equal(parse("-o a -o a -n 1 -n 1 -f -f -g up -g up", &choices, &first), 0);
+	assert_int_equal(parse("-p 1 -p 2,3 --pid 4 -t a -t a -t b", &choices, &first), 0);
+	assert_string_equal(choices.list, "1,2,3,4");
+	assert_int_equal(choices.n_added, 3);
+	free((char *)choices.list);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_in_every_form),
+		cmocka_unit_test(nothing_is_dropped),
 		cmocka_unit_test(argument_may_be_left_out),
 		cmocka_unit_test(parsing_stops_at_the_first_word),
 		cmocka_unit_test(mistakes_are_told),
