@@ -97,6 +97,34 @@ struct causal_target_state {
 	uint64_t hit_ns;       /* total time of samples that matched */
 };
 
+/*
+ * Waits that nothing in the program ended, and during which what is waited for may have begun
+ * before: it goes on during pauses.
+ */
+enum causal_outside_wait {
+	CAUSAL_WAIT_REQUESTS = 0, /* for other programs, and the network */
+	CAUSAL_WAIT_IO = 1,	  /* for asynchronous I/O */
+	CAUSAL_WAIT_TIMERS = 2,	  /* for timers; not a sleep, which begins when it is called */
+	CAUSAL_WAITS = 3,
+};
+
+/* By system call: what its waits are for. */
+enum causal_syscall_wait {
+	CAUSAL_SYSCALL_OTHER = 0,    /* who ends a wait says what it was for */
+	CAUSAL_SYSCALL_IO = 1,	     /* asynchronous I/O */
+	CAUSAL_SYSCALL_SLEEP = 2,    /* a sleep */
+	CAUSAL_SYSCALL_DEADLINE = 3, /* a sleep, or with TIMER_ABSTIME until a point in time */
+	CAUSAL_SYSCALL_SUBMIT = 4,   /* none: it begins asynchronous I/O */
+	CAUSAL_SYSCALL_RING = 5,     /* asynchronous I/O; it begins such, too */
+};
+
+/* What a system call means to virtual time. All 0: nothing. */
+struct causal_syscall {
+	uint16_t point; /* number of the progress point that it is + 1; 0: none */
+	uint8_t wait;	/* enum causal_syscall_wait */
+	uint8_t sends;	/* it can deliver data to a socket while it runs */
+};
+
 /* A range of code in a file, see UNWIND_CODE(). */
 struct causal_range {
 	uint64_t start;
@@ -125,7 +153,10 @@ struct causal_look {
 	struct causal_seen_point point[DWELL_POINTS];
 };
 
-/* Why a thread with a debt was not paused. Counted; the first tid of each is kept. */
+/*
+ * Why a thread with a debt was not paused. Pauses that failed are counted (of CAUSAL_NO_SLOT,
+ * threads); the first tid of each is kept.
+ */
 enum causal_unpaused {
 	CAUSAL_NO_HANDLER = 0, /* libdwell.so is not in the process */
 	CAUSAL_BLOCKED = 1,    /* the program blocks the signal */

@@ -54,6 +54,8 @@ static __always_inline void switch_out(struct cpu_state *cpu, struct task_struct
 	state->counted = counted_time(task);
 	if (!begin_interval(task, state, now))
 		end_thread(task, state, now);
+	if (state->product.io_pending)
+		causal_wait_for_io(task, state);
 	causal_switch_out(cpu, state, now);
 }
 
@@ -90,7 +92,7 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct task_struct 
 		state->product.ran_ns = since_tick(cpu, now);
 	queued = unseen_queue_length(task, state);
 	count_hidden_wake(state);
-	causal_switch_in(cpu, state, interval_wake(state, now, queued), now);
+	causal_switch_in(cpu, task, state, interval_wake(state, now, queued), now);
 	if (end_interval(state, now, queued) && !first && !settings.stack_at_switch_out) {
 		state->flags |= STATE_INTERVAL_PENDING;
 		cpu->pending = FIELD(task, pid);
@@ -184,13 +186,11 @@ static __always_inline void inherit_time(struct task_struct *waker, struct threa
 					 __u64 now)
 {
 	struct thread_state *state;
-	long nr;
 
 	if (!FIELD(waker, pid))
 		return;
 	if (sleeper->waker_context == WAKER_SOFTIRQ) {
-		nr = syscall_of(waker);
-		if (nr < 0 || nr >= CAPTURE_SYSCALLS || !syscall_sends[nr])
+		if (!causal_syscall(syscall_of(waker))->sends)
 			return;
 	} else if (sleeper->waker_context != WAKER_TASK) {
 		return;
@@ -308,12 +308,20 @@ static __always_inline void sample_current(struct cpu_state *cpu, __u64 due, __u
 SEC("raw_tp/sys_exit")
 int on_sys_exit(struct bpf_raw_tracepoint_args *ctx)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
 	__u32 number = this_cpu()->product.slot;
+	const volatile struct causal_syscall *call;
 	long ret = ctx->args[1];
 
-	if (counts_syscalls && number)
-		causal_count_syscall(ret);
-	if (!number || !causal_owes(number))
+	if (!number)
+		return 0;
+	call = causal_syscall(syscall_of(task));
+	/* Calls that return without an error are visits of their points. */
+	if (call->point && ret >= 0)
+		causal_visit(call->point - 1);
+	if (call->wait)
+		causal_io_returns(task, call->wait, ret);
+	if (!causal_owes(number))
 		return 0;
 	/* A signal of the program interrupted it, and must be handled before ours. */
 	if (ret <= -ERESTARTSYS && ret >= -ERESTART_RESTARTBLOCK)

@@ -33,7 +33,7 @@ static void format_best(struct causal_live *live, const struct causal_effects *e
 	char name[CAUSAL_LABEL_SIZE];
 
 	live->best[0] = '\0';
-	if (!best)
+	if (!best || best->best_low <= 0) /* no gain that is known to be one */
 		return;
 	causal_label__curve(effects->profile, best, name, sizeof(name));
 	snprintf(live->best, sizeof(live->best), "; best%s: %.*s %+.0f%% (%.0f..%.0f)",
@@ -84,6 +84,26 @@ void causal_live__state(void *arg, const char *state)
 		return;
 	snprintf(text, sizeof(text), "dwell: %s", state);
 	show_line(text);
+}
+
+void causal_live__awaited(void *arg, const char *text)
+{
+	(void)arg;
+	fprintf(stderr,
+		"dwell: '%s' is in neither the command nor its libraries. The command can load or "
+		"run other code: dwell waits for that.\n",
+		text);
+}
+
+void causal_live__outlived(void *arg, bool goes_on)
+{
+	const struct causal_live *live = arg;
+
+	causal_live__clear(live);
+	fprintf(stderr,
+		"dwell: the command has ended, but processes that it started still run.\n%s",
+		goes_on ? "  They are profiled until they end. Ctrl-C stops profiling, not them.\n"
+			: "");
 }
 
 void causal_live__error(void *arg, int err)

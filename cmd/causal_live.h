@@ -27,7 +27,14 @@ bool causal_live__experiment(void *arg, const struct causal_experiment *experime
 			     const struct causal_target *target);
 void causal_live__state(void *arg, const char *state);
 
-/* Prints an error immediately. */
+/* Says that the code of @text, a target or point, is not in the command, which may load it later.
+ */
+void causal_live__awaited(void *arg, const char *text);
+
+/* Says that processes outlive the command; @goes_on: they are profiled until they end. */
+void causal_live__outlived(void *arg, bool goes_on);
+
+/* Prints the error @err at once. */
 void causal_live__error(void *arg, int err);
 
 /* Erases the status line. */

@@ -18,6 +18,7 @@ struct causal_report_options {
 	const char *coz;
 	const char *jsonl;
 	const char *point;
+	const char *build;
 	uint64_t min_visits;
 	uint64_t max;
 	uint64_t resamples;
@@ -32,6 +33,10 @@ static const struct option_row rows[] = {
 	OPTION_GROUP("Selection"),
 	OPTION_TEXT("point", 'p', "NAME", struct causal_report_options, point,
 		    "only the progress point NAME"),
+	OPTION_TEXT(
+		"build", 0, "ID", struct causal_report_options, build,
+		"only runs of the build with this build id, or one that begins so (default: the "
+		"last build)"),
 	OPTION_NUMBER("min-visits", 0, "N", struct causal_report_options, min_visits,
 		      "leave out results with fewer visits in all their experiments (default: 10)"),
 	OPTION_NUMBER("resamples", 0, "N", struct causal_report_options, resamples,
@@ -97,6 +102,7 @@ static int report(const struct causal_report_options *options)
 		.min_visits = options->min_visits,
 		.resamples = (uint32_t)options->resamples,
 		.point = options->point,
+		.build = options->build,
 	};
 	const char *input = options->input ? options->input : DEFAULT_INPUT;
 	_cleanup_causal_profile_ struct causal_profile *profile = NULL;

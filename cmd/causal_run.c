@@ -89,40 +89,40 @@ static int set_until_sure(void *options, const char *value)
 
 static const struct option_row causal_run_rows[] = {
 	OPTION_GROUP("Progress points (besides DWELL_PROGRESS and COZ_PROGRESS in the source)"),
-	OPTION_CALL("progress", 'p', "WHERE", NULL, add_progress,
-		    "count visits of FILE:LINE, FUNCTION or usdt:PROVIDER:NAME in the unmodified "
-		    "program, answers to requests at tcp:PORT or unix:PATH, or system calls "
-		    "(syscall:NAME)"),
+	OPTION_ADD("progress", 'p', "WHERE", NULL, add_progress,
+		   "count visits of FILE:LINE, FUNCTION or usdt:PROVIDER:NAME in the unmodified "
+		   "program, answers to requests at tcp:PORT or unix:PATH, or system calls "
+		   "(syscall:NAME)"),
 	OPTION_SWITCH("breakpoints", 0, struct causal_run_options, config.breakpoints,
 		      "count them with hardware breakpoints (at most four, slower) instead of "
 		      "uprobes, which modify the program's code"),
-	OPTION_CALL("progress-sampled", 0, "WHERE", NULL, add_progress_sampled,
-		    "count samples in FILE:LINE or FUNCTION instead: for code that is visited too "
-		    "often to count visits"),
+	OPTION_ADD("progress-sampled", 0, "WHERE", NULL, add_progress_sampled,
+		   "count samples in FILE:LINE or FUNCTION instead: for code that is visited too "
+		   "often to count visits"),
 	OPTION_SWITCH("end-to-end", 0, struct causal_run_options, config.end_to_end,
 		      "the program's end is the progress point: one experiment per run"),
 	OPTION_GROUP("Causal targets (default: lines, chosen at random among those that run)"),
-	OPTION_CALL("target", 't', "WHAT", NULL, add_targets,
-		    "speed up FILE:LINE or FUNCTION, including all that it calls; also \"FUNCTION "
-		    "called from FUNCTION\""),
-	OPTION_CALL(
+	OPTION_ADD("target", 't', "WHAT", NULL, add_targets,
+		   "speed up FILE:LINE or FUNCTION, including all that it calls; also \"FUNCTION "
+		   "called from FUNCTION\""),
+	OPTION_ADD(
 		"class", 0, "CLASS", "io|sched|other|cpu", add_classes,
 		"speed up a class of waiting: io, sched (waiting for a CPU) or other; or cpu; or "
 		"a kind of waiting as in dwell report: \"disk read\", fsync, sleep, network ..."),
 	OPTION_SWITCH("functions", 0, struct causal_run_options, config.functions,
 		      "choose functions at random, not lines"),
-	OPTION_CALL("source-scope", 's', "PATTERN", NULL, add_sources,
-		    "only code from source files that match (default: all but system headers)"),
-	OPTION_CALL("source-exclude", 0, "PATTERN", NULL, add_without,
-		    "no code from source files that match"),
-	OPTION_CALL("binary-scope", 'b', "PATTERN", NULL, add_binaries,
-		    "only code in programs and libraries whose path or name matches (default: "
-		    "programs)"),
-	OPTION_CALL(
+	OPTION_ADD("source-scope", 's', "PATTERN", NULL, add_sources,
+		   "only code from source files that match (default: all but system headers)"),
+	OPTION_ADD("source-exclude", 0, "PATTERN", NULL, add_without,
+		   "no code from source files that match"),
+	OPTION_ADD("binary-scope", 'b', "PATTERN", NULL, add_binaries,
+		   "only code in programs and libraries whose path or name matches (default: "
+		   "programs)"),
+	OPTION_ADD(
 		"speedup", 0, "PERCENT[,PERCENT...]", NULL, add_speedups,
 		"only these virtual speedups (default: 5 to 100 in steps of 5); 0: no speedup, to "
 		"measure the overhead of profiling"),
-	OPTION_CALL(
+	OPTION_ADD(
 		"also", 0, "TARGET=PERCENT", NULL, add_also,
 		"speed up TARGET (as in --target, or a class) all the time, to see what is worth "
 		"changing after that"),
@@ -147,7 +147,7 @@ static const struct option_row causal_run_rows[] = {
 		"until-sure", 0, "[POINTS]", NULL, set_until_sure,
 		"stop experimenting once the best target is known to within +- POINTS (3) "
 		"percentage points and no other target can be better; with --target or --class, "
-		"once all targets are known"),
+		"once all targets are known. It also stops when no target can be predicted"),
 	OPTION_TEXT(
 		"settle", 0, "TIME", struct causal_run_options, settle,
 		"pause a thread only for what it has had to make up for this long (default: 0; for "
@@ -221,6 +221,9 @@ static int run(struct causal_run_options *options)
 	options->config.to_forward = &workload_to_forward;
 	options->config.on_experiment = causal_live__experiment;
 	options->config.on_idle = causal_live__state;
+	if (!options->quiet)
+		options->config.on_awaited = causal_live__awaited;
+	options->config.on_outlived = causal_live__outlived;
 	options->config.on_error = causal_live__error;
 	options->config.arg = &live;
 	err = causal__run(&options->config, &workload_stop_requests, &result);

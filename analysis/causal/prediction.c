@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/causal/builds.h"
 #include "analysis/causal/curve.h"
 #include "analysis/causal/problems.h"
+#include "analysis/causal/refusals.h"
 #include "base/error.h"
 
 #define DEFAULT_RESAMPLES 1000
@@ -70,7 +72,8 @@ struct finding {
 	const struct causal_options *options;
 	struct causal_series_set set;
 	struct causal_estimates estimates;
-	ARRAY(uint32_t) made_of; /* by curve: index of its series */
+	ARRAY(uint32_t) made_of;		 /* by curve: index of its series */
+	struct causal_pause_response *responses; /* by point */
 };
 
 static struct causal_curve_options options_for(const struct finding *finding, size_t index)
@@ -83,6 +86,27 @@ static struct causal_curve_options options_for(const struct finding *finding, si
 	};
 }
 
+/* Finds what pauses without a speedup do to the point of pause tests. */
+static int finding_respond(struct finding *finding, uint32_t index)
+{
+	const struct causal_series *series = &finding->set.series.data[index];
+	const struct causal_noise noise = causal_noise__of(&finding->estimates, series);
+	const struct causal_curve_options options = options_for(finding, index);
+	struct causal_curve curve;
+	int err = causal_curve__make(series, NULL, &noise, &options, &curve);
+
+	if (!err && curve.results.n)
+		finding->responses[series->point] = (struct causal_pause_response){
+			.known = curve.experiments >= CAUSAL_MIN_PAUSE_TESTS,
+			.share = curve.results.data[0].speedup,
+			.gain = curve.slope,
+			.low = curve.slope_low,
+			.high = curve.slope_high,
+		};
+	array__free(&curve.results);
+	return err;
+}
+
 static int finding_add(struct finding *finding, uint32_t index)
 {
 	const struct causal_series *series = &finding->set.series.data[index];
@@ -93,9 +117,17 @@ static int finding_add(struct finding *finding, uint32_t index)
 	struct causal_curve curve;
 	int err;
 
-	if (series->target == UINT32_MAX)
+	if (series->target == UINT32_MAX || series->target == CAUSAL_PAUSE_TESTS ||
+	    (group && !group->hit))
 		return 0;
 	err = causal_curve__make(series, group, &noise, &options, &curve);
+	if (!err && curve.results.n)
+		err = causal_refusals__check(finding->effects, series, &curve,
+					     &finding->responses[series->point]);
+	if (err > 0) {
+		array__free(&curve.results);
+		return 0;
+	}
 	if (!err && curve.results.n) {
 		err = array__reserve(&finding->made_of, 1);
 		err = err ? err : array__push(&finding->effects->curves, curve);
@@ -131,17 +163,29 @@ static int effects_find(struct causal_effects *effects, const struct causal_opti
 {
 	const struct causal_profile *profile = effects->profile;
 	struct finding finding = {.effects = effects, .options = options};
-	int err = causal_series_set__make(profile, options->point, &finding.set);
+	int err = causal_builds__select(effects, options->build);
 
+	finding.responses = calloc(profile->points.n + 1, sizeof(*finding.responses));
+	if (!finding.responses)
+		err = -ENOMEM;
+	err = err ? err
+		  : causal_series_set__make(profile, effects->left_out, options->point,
+					    &finding.set);
 	err = err ? err
 		  : causal_estimates__make(&finding.set, profile->points.n, options->min_visits,
 					   &finding.estimates);
 	if (!err)
 		causal_phases__find(&finding.set);
+	err = err ? err : causal_refusals__find_not_hit(effects, &finding.set);
+	for (uint32_t i = 0; i < finding.set.series.n && !err; i++)
+		if (finding.set.series.data[i].target == CAUSAL_PAUSE_TESTS)
+			err = finding_respond(&finding, i);
 	for (uint32_t i = 0; i < finding.set.series.n && !err; i++)
 		err = finding_add(&finding, i);
 	err = err ? err : finding_judge(&finding);
+	err = err ? err : causal_refusals__find_empty(effects);
 	err = err ? err : causal_problems__find(effects, &finding.set, options);
+	free(finding.responses);
 	array__free(&finding.made_of);
 	causal_estimates__free(&finding.estimates);
 	causal_series_set__free(&finding.set);
@@ -192,7 +236,12 @@ void causal_effects__free(struct causal_effects *effects)
 		array__free(&effects->curves.data[i].results);
 	for (size_t i = 0; i < effects->problems.n; i++)
 		free(effects->problems.data[i].text);
+	for (size_t i = 0; i < effects->refusals.n; i++)
+		free(effects->refusals.data[i].text);
 	array__free(&effects->curves);
+	array__free(&effects->refusals);
+	array__free(&effects->empty);
+	free(effects->left_out);
 	array__free(&effects->problems);
 	free(effects);
 }

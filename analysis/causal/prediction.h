@@ -32,6 +32,8 @@ struct causal_options {
 	uint32_t resamples;  /* number, of the bootstrap; 0: 1000 */
 	uint64_t seed;	     /* of its random numbers */
 	const char *point;   /* only this point; NULL: all */
+	const char *build;   /* only runs of programs with this build id, or one that begins so;
+				NULL: those of the last build of each program */
 };
 
 /* One point of a curve. */
@@ -94,9 +96,10 @@ enum causal_problem_kind {
 	CAUSAL_PROBLEM_NOT_VISITED,	 /* points are known, and never visited in an experiment */
 	CAUSAL_PROBLEM_FEW_VISITS,	 /* too few for an estimate */
 	CAUSAL_PROBLEM_NOTHING_IN_SCOPE, /* no sample fell into the scope */
-	CAUSAL_PROBLEM_NOT_HIT,		 /* a target did not run in any experiment */
 	CAUSAL_PROBLEM_FEW_EXPERIMENTS,	 /* the intervals are wide */
 	CAUSAL_PROBLEM_UNSTABLE,	 /* more begins than ends: Little's law does not hold */
+	CAUSAL_PROBLEM_OTHER_BUILDS,	 /* runs of other builds are left out */
+	CAUSAL_PROBLEM_EMPTY,		 /* requested targets or speedups without a result */
 	CAUSAL_PROBLEM_COMMAND,		 /* it failed, or was interrupted */
 	CAUSAL_PROBLEM_DIAGNOSTIC,	 /* a diagnostic of the run */
 	CAUSAL_PROBLEM_DAMAGED,		 /* lines of the profile could not be read */
@@ -107,14 +110,47 @@ struct causal_problem {
 	char *text; /* the problem, with figures, and what to do: a few sentences */
 };
 
+/* Why there is no estimate for a target, although there were experiments. */
+enum causal_refusal_kind {
+	CAUSAL_REFUSED_NOT_HIT = 0, /* no sample fell into it */
+	CAUSAL_REFUSED_PROBE,	    /* dwell's own probes take a part of what is measured */
+	CAUSAL_REFUSED_UNPAUSABLE,  /* threads could not be paused */
+	CAUSAL_REFUSED_OPEN_LOAD,   /* requests arrive during pauses */
+	CAUSAL_REFUSED_IO,	    /* I/O goes on during pauses */
+	CAUSAL_REFUSED_TIMERS,	    /* timers run during pauses */
+	CAUSAL_REFUSED_FLUCTUATION, /* the program's speed varies more from half to half */
+	CAUSAL_REFUSED_UNTESTED,    /* what goes on during pauses is not known yet */
+};
+
+struct causal_refusal {
+	enum causal_refusal_kind kind;
+	uint32_t target;
+	uint32_t point;	  /* UINT32_MAX: any */
+	const char *also; /* causal_experiment.also */
+	bool whole_run;
+	uint64_t experiments;
+	char *text; /* the reason, with figures, and what to do: a few sentences */
+};
+
+/* A target that was requested, with a speedup or any, and has no result at any point. */
+struct causal_empty_cell {
+	uint32_t target;
+	double speedup;	      /* 0: any */
+	uint64_t experiments; /* with it, none of which counts */
+};
+
 struct causal_effects {
 	const struct causal_profile *profile;
+	bool *left_out; /* by run: it is of another build; see causal_options.build */
 	/*
 	 * By rank: gains and plateaus, the largest `sure` first; then contention, the worst first;
 	 * then unsure ones, first those whose interval does not include 0; then those without
 	 * effect.
 	 */
 	ARRAY(struct causal_curve) curves;
+	/* In the order of the profile; those of a target with the same reason in a row. */
+	ARRAY(struct causal_refusal) refusals;
+	ARRAY(struct causal_empty_cell) empty; /* of targets that are not refused */
 	ARRAY(struct causal_problem) problems;
 };
 
@@ -131,11 +167,15 @@ DEFINE_CLEANUP(struct causal_effects *, causal_effects__free)
 /*
  * Whether more experiments would change little: the best curve of each point is known to +- @width
  * (0.03: 3 points), and no unsure one could be better. @all: every curve is known to +- @width.
+ * Likewise if there is no curve, and none to come, as all targets are refused for what lasts.
  */
 bool stopping_rule__is_met(const struct causal_effects *effects, double width, bool all);
 
 /* "gain", "plateau" ... as in JSON. */
 const char *causal_shape__name(enum causal_shape shape);
+
+/* "not-hit", "open-load" ... as in JSON. */
+const char *causal_refusal__name(enum causal_refusal_kind kind);
 
 /* "no-run", "no-point" ... as in JSON. */
 const char *causal_problem__name(enum causal_problem_kind kind);

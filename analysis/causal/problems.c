@@ -4,13 +4,18 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
+#include "analysis/causal/builds.h"
+#include "analysis/causal/text.h"
+
 /* Names that a list contains before "and N more". */
 #define MAX_NAMED 3
+
+/* Speedups without a result that are listed. */
+#define MAX_EMPTY 20
 
 /* Begins and ends of a latency point may differ by this share of the begins. */
 #define MAX_IMBALANCE 0.1
@@ -24,9 +29,10 @@ static const char *const names[] = {
 	[CAUSAL_PROBLEM_NOT_VISITED] = "not-visited",
 	[CAUSAL_PROBLEM_FEW_VISITS] = "few-visits",
 	[CAUSAL_PROBLEM_NOTHING_IN_SCOPE] = "nothing-in-scope",
-	[CAUSAL_PROBLEM_NOT_HIT] = "not-hit",
 	[CAUSAL_PROBLEM_FEW_EXPERIMENTS] = "few-experiments",
 	[CAUSAL_PROBLEM_UNSTABLE] = "unstable",
+	[CAUSAL_PROBLEM_OTHER_BUILDS] = "other-builds",
+	[CAUSAL_PROBLEM_EMPTY] = "empty",
 	[CAUSAL_PROBLEM_COMMAND] = "command",
 	[CAUSAL_PROBLEM_DIAGNOSTIC] = "diagnostic",
 	[CAUSAL_PROBLEM_DAMAGED] = "damaged",
@@ -37,23 +43,15 @@ const char *causal_problem__name(enum causal_problem_kind kind)
 	return names[kind];
 }
 
-static int __attribute__((format(printf, 3, 4)))
-problem__add(struct causal_effects *effects, enum causal_problem_kind kind, const char *fmt, ...)
+/* Adds a problem with @text, malloc()ed or NULL, which it owns from now on. 0 or -ENOMEM. */
+static int add_problem(struct causal_effects *effects, enum causal_problem_kind kind, char *text)
 {
-	struct causal_problem problem = {.kind = kind};
-	va_list args;
-	int n;
+	const struct causal_problem problem = {.kind = kind, .text = text};
 
-	va_start(args, fmt);
-	n = vasprintf(&problem.text, fmt, args);
-	va_end(args);
-	if (n < 0)
-		return -ENOMEM;
-	if (array__push(&effects->problems, problem)) {
-		free(problem.text);
-		return -ENOMEM;
-	}
-	return 0;
+	if (text && !array__push(&effects->problems, problem))
+		return 0;
+	free(text);
+	return -ENOMEM;
 }
 
 /* A list of names for a sentence: "a, b, c and 4 more". */
@@ -87,11 +85,12 @@ static int find_empty(struct causal_effects *effects)
 	const struct causal_profile *profile = effects->profile;
 
 	if (!profile->experiments.n)
-		return problem__add(
+		return add_problem(
 			effects, CAUSAL_PROBLEM_NO_RUN,
-			"No run completed an experiment. An experiment takes half a second "
-			"and more, so the program must run for some seconds and visit a "
-			"progress point. With --end-to-end it must exit by itself.");
+			causal_text__new(
+				"No run completed an experiment. An experiment takes half a second "
+				"and more, so the program must run for some seconds and visit a "
+				"progress point. With --end-to-end it must exit by itself."));
 	return 0;
 }
 
@@ -99,12 +98,14 @@ static int find_no_point(struct causal_effects *effects)
 {
 	if (effects->profile->points.n)
 		return 0;
-	return problem__add(
+	return add_problem(
 		effects, CAUSAL_PROBLEM_NO_POINT,
-		"There is no progress point, so progress cannot be measured. Put "
-		"DWELL_PROGRESS; (dwell.h) where a piece of work is complete, or name such a place "
-		"of the unmodified program: --progress FILE:LINE or FUNCTION; or measure the whole "
-		"run: --end-to-end.");
+		causal_text__new("There is no progress point, so progress cannot be measured. Put "
+				 "DWELL_PROGRESS; (dwell.h) where a piece of work is complete, or "
+				 "name such a place "
+				 "of the unmodified program: --progress FILE:LINE or FUNCTION; or "
+				 "measure the whole "
+				 "run: --end-to-end."));
 }
 
 /* Reports points without a visit in any experiment. */
@@ -134,11 +135,12 @@ static int find_not_visited(struct causal_effects *effects, const struct causal_
 	}
 	if (!listing.n || !profile->experiments.n)
 		return 0;
-	return problem__add(
+	return add_problem(
 		effects, CAUSAL_PROBLEM_NOT_VISITED,
-		"%s: never visited in an experiment. Is it where a piece of work ends, and "
-		"does that happen several times a second?",
-		listing_text(&listing));
+		causal_text__new(
+			"%s: never visited in an experiment. Is it where a piece of work ends, and "
+			"does that happen several times a second?",
+			listing_text(&listing)));
 }
 
 static int find_few_visits(struct causal_effects *effects, const struct causal_series_set *set,
@@ -164,12 +166,13 @@ static int find_few_visits(struct causal_effects *effects, const struct causal_s
 	/* A few are normal: some targets did not run during their experiments. */
 	if (!few || few * 10 < all)
 		return 0;
-	return problem__add(
-		effects, CAUSAL_PROBLEM_FEW_VISITS,
-		"%zu of %zu results are left out: progress points were visited %.1f times in "
-		"a half of their experiments. Make experiments longer (--experiment 2s), or "
-		"use a point that is visited more often.",
-		few, all, visits / halves);
+	return add_problem(effects, CAUSAL_PROBLEM_FEW_VISITS,
+			   causal_text__new("%zu of %zu results are left out: progress points were "
+					    "visited %.1f times in "
+					    "a half of their experiments. Make experiments longer "
+					    "(--experiment 2s), or "
+					    "use a point that is visited more often.",
+					    few, all, visits / halves));
 }
 
 static int find_nothing_in_scope(struct causal_effects *effects)
@@ -184,37 +187,75 @@ static int find_nothing_in_scope(struct causal_effects *effects)
 	}
 	if (!nothing || profile->experiments.n)
 		return 0;
-	return problem__add(
+	return add_problem(
 		effects, CAUSAL_PROBLEM_NOTHING_IN_SCOPE,
-		"In %zu of %zu runs no sample fell into the code in scope. The scope is the "
-		"program itself by default: name libraries with --binary-scope, "
-		"source files with --source-scope, and build with -g.",
-		nothing, ended);
+		causal_text__new("In %zu of %zu runs no sample fell into the code in scope. The "
+				 "scope is the "
+				 "program itself by default: name libraries with --binary-scope, "
+				 "source files with --source-scope, and build with -g.",
+				 nothing, ended));
 }
 
-static int find_not_hit(struct causal_effects *effects, const struct causal_series_set *set)
+/* Reports that runs are left out because they are of another build. */
+static int find_other_builds(struct causal_effects *effects)
 {
+	const struct causal_profile *profile = effects->profile;
 	struct listing listing = {};
-	uint64_t experiments = 0;
-	bool any = false;
+	size_t n = 0;
 
-	for (size_t i = 0; i < set->groups.n; i++) {
-		const struct causal_group *group = &set->groups.data[i];
+	for (size_t i = 0; i < profile->runs.n; i++) {
+		const char *other;
+		char id[64];
 
-		any = any || group->hit;
-		if (group->hit)
+		if (!effects->left_out[i])
 			continue;
-		listing_add(&listing, effects->profile->targets.data[group->target].name);
-		experiments += group->experiments;
+		n++;
+		other = causal_builds__other(effects, i);
+		snprintf(id, sizeof(id), "--build %.12s", other ? other : "");
+		if (other && !strstr(listing.text, id))
+			listing_add(&listing, id);
 	}
-	if (!listing.n || (any && experiments < 10))
+	if (!n)
 		return 0;
-	return problem__add(effects, CAUSAL_PROBLEM_NOT_HIT,
-			    "%s: no sample fell into it in %" PRIu64
-			    " experiments, so nothing was sped "
-			    "up. It did not run then, takes almost no time, or is not on the stack "
-			    "while a function runs that it calls last (a tail call).",
-			    listing_text(&listing), experiments);
+	return add_problem(
+		effects, CAUSAL_PROBLEM_OTHER_BUILDS,
+		causal_text__new(
+			"%zu of %zu runs are left out, as they are of other builds of the program. "
+			"%s%s%s",
+			n, profile->runs.n, listing.n ? "Show them with: " : "",
+			listing_text(&listing), listing.n ? "." : ""));
+}
+
+/* Lists requested targets and speedups without a result. */
+static int find_empty_cells(struct causal_effects *effects)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size = 0;
+	FILE *out;
+
+	if (!effects->empty.n)
+		return 0;
+	out = open_memstream(&text, &size);
+	for (size_t i = 0; out && i < effects->empty.n && i < MAX_EMPTY; i++) {
+		const struct causal_empty_cell *cell = &effects->empty.data[i];
+
+		fprintf(out, "%s%.100s", i ? ", " : "",
+			effects->profile->targets.data[cell->target].name);
+		if (cell->speedup > 0)
+			fprintf(out, " at %.0f%%", 100 * cell->speedup);
+		fprintf(out, " (%" PRIu64 " experiment%s)", cell->experiments,
+			cell->experiments == 1 ? "" : "s");
+	}
+	if (out && effects->empty.n > MAX_EMPTY)
+		fprintf(out, " and %zu more", effects->empty.n - MAX_EMPTY);
+	if (!out || fclose(out))
+		return -ENOMEM;
+	return add_problem(
+		effects, CAUSAL_PROBLEM_EMPTY,
+		causal_text__new(
+			"Requested, but without a result: %s. Run it again, or for longer (runs "
+			"add up).",
+			text));
 }
 
 /* Reports that there are no whole runs with a speedup, or none without. */
@@ -231,12 +272,13 @@ static int find_nothing_to_compare(struct causal_effects *effects)
 	}
 	if (!with && !without)
 		return 0;
-	return problem__add(
+	return add_problem(
 		effects, CAUSAL_PROBLEM_FEW_EXPERIMENTS,
-		"Whole runs with a speedup are compared with whole runs without one, and "
-		"there are %zu of the first and %zu of the second. Run it again, some ten "
-		"times or more (runs add up); with --target and --speedup it takes fewer.",
-		with, without);
+		causal_text__new(
+			"Whole runs with a speedup are compared with whole runs without one, and "
+			"there are %zu of the first and %zu of the second. Run it again, some ten "
+			"times or more (runs add up); with --target and --speedup it takes fewer.",
+			with, without));
 }
 
 /* If no curve has a gain and some are unsure: how many more experiments are necessary. */
@@ -257,14 +299,18 @@ static int find_few_experiments(struct causal_effects *effects)
 		return effects->curves.n ? 0 : find_nothing_to_compare(effects);
 	width = best->best_high - best->best_low;
 	times = fmin(fmax(width * width / (WIDE_INTERVAL * WIDE_INTERVAL / 4), 2), 1000);
-	return problem__add(
+	return add_problem(
 		effects, CAUSAL_PROBLEM_FEW_EXPERIMENTS,
-		"The most promising, %s, has %" PRIu64 " experiment%s, so its effect is only known "
-		"to lie between %.0f and %.0f%%. Run it again, about %.0f times as long in all "
-		"(runs add up), or limit the experiments: --target, --speedup 50,100.",
-		effects->profile->targets.data[best->target].name, best->experiments,
-		best->experiments == 1 ? "" : "s", round(100 * best->best_low) + 0.0,
-		round(100 * best->best_high) + 0.0, ceil(times));
+		causal_text__new(
+			"%s%s%s has %" PRIu64 " experiment%s, so its effect is only known "
+			"to lie between %.0f and %.0f%%. Run it again, about %.0f times as long in "
+			"all "
+			"(runs add up), or limit the experiments: --target, --speedup 50,100.",
+			best->best_low > 0 ? "The most promising, " : "",
+			effects->profile->targets.data[best->target].name,
+			best->best_low > 0 ? "," : "", best->experiments,
+			best->experiments == 1 ? "" : "s", round(100 * best->best_low) + 0.0,
+			round(100 * best->best_high) + 0.0, ceil(times)));
 }
 
 static int find_unstable(struct causal_effects *effects, const struct causal_series_set *set)
@@ -285,12 +331,14 @@ static int find_unstable(struct causal_effects *effects, const struct causal_ser
 		}
 		if (begins < 20 || fabs(begins - ends) <= MAX_IMBALANCE * begins)
 			continue;
-		err = problem__add(
+		err = add_problem(
 			effects, CAUSAL_PROBLEM_UNSTABLE,
-			"%s: %.0f begins and %.0f ends in experiments. Latencies are those of "
-			"Little's law, which holds when as many end as begin: is each begin "
-			"followed by an end, and does the program keep up?",
-			profile->points.data[point].name, begins, ends);
+			causal_text__new("%s: %.0f begins and %.0f ends in experiments. Latencies "
+					 "are those of "
+					 "Little's law, which holds when as many end as begin: is "
+					 "each begin "
+					 "followed by an end, and does the program keep up?",
+					 profile->points.data[point].name, begins, ends));
 	}
 	return err;
 }
@@ -298,18 +346,20 @@ static int find_unstable(struct causal_effects *effects, const struct causal_ser
 static int find_command(struct causal_effects *effects, const struct causal_run *run)
 {
 	if (!run->runtime_ns)
-		return problem__add(
-			effects, CAUSAL_PROBLEM_COMMAND,
-			"A run of %.200s was interrupted. Its experiments count, but the share "
-			"of each target in the run is unknown.",
-			run->command);
+		return add_problem(effects, CAUSAL_PROBLEM_COMMAND,
+				   causal_text__new("A run of %.200s was interrupted. Its "
+						    "experiments count, but the share "
+						    "of each target in the run is unknown.",
+						    run->command));
 	if (run->status > 0 && WIFSIGNALED(run->status))
-		return problem__add(effects, CAUSAL_PROBLEM_COMMAND,
-				    "%.200s was ended by signal %d (%s).", run->command,
-				    WTERMSIG(run->status), strsignal(WTERMSIG(run->status)));
+		return add_problem(effects, CAUSAL_PROBLEM_COMMAND,
+				   causal_text__new("%.200s was ended by signal %d (%s).",
+						    run->command, WTERMSIG(run->status),
+						    strsignal(WTERMSIG(run->status))));
 	if (run->status > 0 && WIFEXITED(run->status) && !effects->profile->experiments.n)
-		return problem__add(effects, CAUSAL_PROBLEM_COMMAND, "%.200s ended with status %d.",
-				    run->command, WEXITSTATUS(run->status));
+		return add_problem(effects, CAUSAL_PROBLEM_COMMAND,
+				   causal_text__new("%.200s ended with status %d.", run->command,
+						    WEXITSTATUS(run->status)));
 	return 0;
 }
 
@@ -333,15 +383,16 @@ static int find_diagnostics(struct causal_effects *effects)
 
 		for (size_t k = 0; k < run->diagnostics.n && !err; k++)
 			if (!has_problem(effects, run->diagnostics.data[k]))
-				err = problem__add(effects, CAUSAL_PROBLEM_DIAGNOSTIC, "%s",
-						   run->diagnostics.data[k]);
+				err = add_problem(effects, CAUSAL_PROBLEM_DIAGNOSTIC,
+						  causal_text__new("%s", run->diagnostics.data[k]));
 	}
 	if (!err && profile->skipped)
-		err = problem__add(effects, CAUSAL_PROBLEM_DAMAGED,
-				   "%" PRIu64
-				   " lines of the profile could not be read. A crash or a "
-				   "full disk truncates one; more mean damage.",
-				   profile->skipped);
+		err = add_problem(
+			effects, CAUSAL_PROBLEM_DAMAGED,
+			causal_text__new("%" PRIu64
+					 " lines of the profile could not be read. A crash or a "
+					 "full disk truncates one; more mean damage.",
+					 profile->skipped));
 	return err;
 }
 
@@ -354,7 +405,8 @@ int causal_problems__find(struct causal_effects *effects, const struct causal_se
 	err = err ? err : find_not_visited(effects, options);
 	err = err ? err : find_few_visits(effects, set, options);
 	err = err ? err : find_nothing_in_scope(effects);
-	err = err ? err : find_not_hit(effects, set);
+	err = err ? err : find_other_builds(effects);
+	err = err ? err : find_empty_cells(effects);
 	err = err ? err : find_few_experiments(effects);
 	err = err ? err : find_unstable(effects, set);
 	return err ? err : find_diagnostics(effects);

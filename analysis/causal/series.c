@@ -11,15 +11,13 @@
 
 #define DEFAULT_PERIOD 1e6
 
-/* Speedups that differ by less are the same. */
-#define SPEEDUP_STEP 1e-4
-
 /* With this many samples in one half and none in the other, a target did not run in the other. */
 #define MIN_PHASE_SAMPLES 8
 
 struct builder {
 	const struct causal_profile *profile;
 	struct causal_series_set *set;
+	const bool *left_out; /* by run */
 	const char *point;
 	struct intern texts; /* of "also", and of commands */
 	struct intern series;
@@ -28,13 +26,13 @@ struct builder {
 	uint64_t *first_at; /* by run: begin of its first experiment; UINT64_MAX: it has none */
 };
 
-static double half_time(const struct causal_half *half)
+double causal_half__time(const struct causal_half *half)
 {
 	return half->duration_ns > half->delay_ns ? (double)(half->duration_ns - half->delay_ns)
 						  : 0;
 }
 
-static const struct causal_visits *half_visits(const struct causal_half *half, uint32_t point)
+const struct causal_visits *causal_half__visits(const struct causal_half *half, uint32_t point)
 {
 	static const struct causal_visits none;
 
@@ -104,7 +102,7 @@ static int group_add_sampling(struct builder *builder, const struct causal_exper
 	struct causal_group *group = &builder->set->groups.data[index];
 	const struct causal_run *run = &builder->profile->runs.data[experiment->run];
 	const uint64_t key[] = {index, experiment->run};
-	double time = half_time(&experiment->base), hits = (double)experiment->base.hit_ns;
+	double time = causal_half__time(&experiment->base), hits = (double)experiment->base.hit_ns;
 	double run_hits = hits_of_run(run, experiment->target);
 	double run_time = time_of_run(run, builder->first_at[experiment->run]);
 	bool fresh;
@@ -151,12 +149,13 @@ static int builder_find_first_experiments(struct builder *builder)
  */
 static double experiment_work(const struct causal_experiment *experiment)
 {
-	double time = half_time(&experiment->base), sped = half_time(&experiment->with);
+	double time = causal_half__time(&experiment->base),
+	       sped = causal_half__time(&experiment->with);
 	uint64_t most = 0;
 
 	for (uint32_t i = 0; i < experiment->base.n_points; i++) {
 		const struct causal_visits *base = &experiment->base.points[i];
-		uint64_t with = half_visits(&experiment->with, base->point)->visits;
+		uint64_t with = causal_half__visits(&experiment->with, base->point)->visits;
 
 		if (base->visits <= most || !with)
 			continue;
@@ -183,7 +182,7 @@ static bool is_across_phases(const struct builder *builder,
 static void group_add_phase(const struct builder *builder,
 			    const struct causal_experiment *experiment, struct causal_group *group)
 {
-	double base = half_time(&experiment->base), with = experiment_work(experiment);
+	double base = causal_half__time(&experiment->base), with = experiment_work(experiment);
 	bool base_hit = experiment->base.hit_ns, with_hit = experiment->with.hit_ns;
 
 	if (!is_across_phases(builder, experiment))
@@ -199,9 +198,12 @@ static int builder_make_groups(struct builder *builder)
 
 	for (size_t i = 0; i < profile->experiments.n; i++) {
 		const struct causal_experiment *experiment = &profile->experiments.data[i];
-		int64_t index = experiment->whole_run ? 0 : builder_group(builder, experiment);
 		struct causal_group *group;
+		int64_t index;
 
+		if (builder->left_out[experiment->run])
+			continue;
+		index = experiment->whole_run ? 0 : builder_group(builder, experiment);
 		if (index < 0)
 			return -ENOMEM;
 		if (experiment->whole_run)
@@ -247,9 +249,9 @@ static struct causal_series *builder_series(struct builder *builder, uint32_t ta
 static void measure(const struct builder *builder, const struct causal_experiment *experiment,
 		    const struct causal_half *half, uint32_t point, double *time, double *visits)
 {
-	const struct causal_visits *seen = half_visits(half, point);
+	const struct causal_visits *seen = causal_half__visits(half, point);
 
-	*time = half_time(half);
+	*time = causal_half__time(half);
 	*visits = (double)seen->visits;
 	switch (builder->profile->points.data[point].kind) {
 	case CAUSAL_LATENCY:
@@ -267,8 +269,8 @@ static void measure(const struct builder *builder, const struct causal_experimen
 static int builder_add_pair(struct builder *builder, const struct causal_experiment *experiment,
 			    uint32_t group, uint32_t point)
 {
-	const struct causal_visits *base = half_visits(&experiment->base, point);
-	const struct causal_visits *with = half_visits(&experiment->with, point);
+	const struct causal_visits *base = causal_half__visits(&experiment->base, point);
+	const struct causal_visits *with = causal_half__visits(&experiment->with, point);
 	struct causal_series *series =
 		builder_series(builder, experiment->target, point, experiment->also, false);
 	struct causal_pair pair = {.speedup = experiment->speedup, .weight = 1};
@@ -296,34 +298,63 @@ static bool is_wanted(const struct builder *builder, uint32_t point)
 }
 
 /* Adds @experiment to the series of the points that either half visited. */
-static int builder_add_experiment(struct builder *builder,
-				  const struct causal_experiment *experiment)
+static int builder_add_pairs(struct builder *builder, const struct causal_experiment *experiment,
+			     uint32_t group)
 {
 	const struct causal_half *halves[] = {&experiment->base, &experiment->with};
-	int64_t index = builder_group(builder, experiment);
-	const struct causal_group *group;
 
-	if (index < 0)
-		return -ENOMEM;
-	group = &builder->set->groups.data[index];
-	if (experiment->speedup < SPEEDUP_STEP || is_across_phases(builder, experiment) ||
-	    (group->hit && !experiment->base.hit_ns && !experiment->with.hit_ns))
-		return 0;
 	for (size_t h = 0; h < 2; h++) {
 		for (uint32_t i = 0; i < halves[h]->n_points; i++) {
 			uint32_t point = halves[h]->points[i].point;
 
 			if (!is_wanted(builder, point))
 				continue;
-			if (h && half_visits(halves[0], point)->visits)
+			if (h && causal_half__visits(halves[0], point)->visits)
 				continue; /* added with the other half */
-			if (!half_visits(halves[h], point)->visits)
+			if (!causal_half__visits(halves[h], point)->visits)
 				continue;
-			if (builder_add_pair(builder, experiment, (uint32_t)index, point))
+			if (builder_add_pair(builder, experiment, group, point))
 				return -ENOMEM;
 		}
 	}
 	return 0;
+}
+
+static int builder_add_experiment(struct builder *builder,
+				  const struct causal_experiment *experiment)
+{
+	int64_t index = builder_group(builder, experiment);
+	const struct causal_group *group;
+
+	if (index < 0)
+		return -ENOMEM;
+	group = &builder->set->groups.data[index];
+	if (experiment->speedup < CAUSAL_SPEEDUP_STEP || is_across_phases(builder, experiment) ||
+	    (group->hit && !experiment->base.hit_ns && !experiment->with.hit_ns))
+		return 0;
+	return builder_add_pairs(builder, experiment, (uint32_t)index);
+}
+
+static int builder_add_pause_tests(struct builder *builder)
+{
+	const struct causal_profile *profile = builder->profile;
+	int err = 0;
+
+	for (size_t i = 0; i < profile->pause_tests.n && !err; i++) {
+		const struct causal_pause_test *test = &profile->pause_tests.data[i];
+		const struct causal_experiment experiment = {
+			.run = test->run,
+			.target = CAUSAL_PAUSE_TESTS,
+			.speedup = test->share,
+			.also = "",
+			.base = test->base,
+			.with = test->with,
+		};
+
+		if (!builder->left_out[test->run])
+			err = builder_add_pairs(builder, &experiment, 0);
+	}
+	return err;
 }
 
 static int builder_add_run_of_point(struct builder *builder,
@@ -351,12 +382,12 @@ static int builder_add_whole_run(struct builder *builder,
 				 const struct causal_experiment *experiment)
 {
 	const struct causal_profile *profile = builder->profile;
-	bool baseline = experiment->speedup < SPEEDUP_STEP;
+	bool baseline = experiment->speedup < CAUSAL_SPEEDUP_STEP;
 
 	for (uint32_t point = 0; point < profile->points.n; point++) {
 		if (!is_wanted(builder, point) ||
 		    (profile->points.data[point].kind != CAUSAL_END_TO_END &&
-		     !half_visits(&experiment->with, point)->visits))
+		     !causal_half__visits(&experiment->with, point)->visits))
 			continue;
 		if (builder_add_run_of_point(builder, experiment, point, experiment->target) ||
 		    (baseline && builder_add_run_of_point(builder, experiment, point, UINT32_MAX)))
@@ -382,7 +413,7 @@ static int series_make_cells(struct causal_series *series)
 	for (size_t i = 0; i < series->pairs.n; i++) {
 		const struct causal_pair *pair = &series->pairs.data[i];
 
-		if (!cell || pair->speedup - cell->speedup > SPEEDUP_STEP) {
+		if (!cell || pair->speedup - cell->speedup > CAUSAL_SPEEDUP_STEP) {
 			cell = array__add(&series->cells);
 			if (!cell)
 				return -ENOMEM;
@@ -404,20 +435,23 @@ static void builder_free(struct builder *builder)
 	free(builder->first_at);
 }
 
-int causal_series_set__make(const struct causal_profile *profile, const char *point,
-			    struct causal_series_set *set)
+int causal_series_set__make(const struct causal_profile *profile, const bool *left_out,
+			    const char *point, struct causal_series_set *set)
 {
 	_cleanup_(builder_free) struct builder builder = {
-		.profile = profile, .set = set, .point = point};
+		.profile = profile, .set = set, .left_out = left_out, .point = point};
 	int err = builder_find_first_experiments(&builder);
 
 	err = err ? err : builder_make_groups(&builder);
 	for (size_t i = 0; i < profile->experiments.n && !err; i++) {
 		const struct causal_experiment *experiment = &profile->experiments.data[i];
 
+		if (left_out[experiment->run])
+			continue;
 		err = experiment->whole_run ? builder_add_whole_run(&builder, experiment)
 					    : builder_add_experiment(&builder, experiment);
 	}
+	err = err ? err : builder_add_pause_tests(&builder);
 	for (size_t i = 0; i < set->series.n && !err; i++)
 		err = series_make_cells(&set->series.data[i]);
 	return err;

@@ -7,6 +7,12 @@
 
 #include "analysis/causal/prediction.h"
 
+/* causal_series.target of pause tests (struct causal_pause_test) */
+#define CAUSAL_PAUSE_TESTS (UINT32_MAX - 1)
+
+/* Speedups that differ by less are the same. */
+#define CAUSAL_SPEEDUP_STEP 1e-4
+
 /*
  * What one experiment measured at one point. Times are effective ns; of a latency point, the number
  * of operations in progress integrated over them.
@@ -51,12 +57,13 @@ struct causal_group {
 };
 
 struct causal_series {
-	uint32_t target; /* UINT32_MAX: whole runs without a speedup, of any target */
+	uint32_t target; /* UINT32_MAX: whole runs without a speedup, of any target;
+			    CAUSAL_PAUSE_TESTS: the speedups are shares of pauses */
 	uint32_t point;
 	const char *also;
 	bool whole_run;
 	bool latency;
-	uint32_t group;			 /* index; 0 for whole runs */
+	uint32_t group;			 /* index; 0 for whole runs and pause tests */
 	ARRAY(struct causal_pair) pairs; /* sorted by speedup */
 	ARRAY(struct causal_cell) cells;
 	double begins, ends;  /* of a latency point */
@@ -71,18 +78,25 @@ static inline struct causal_pair *causal_cell__pairs(const struct causal_series 
 	return series->pairs.data + cell->first;
 }
 
+/* Effective ns of @half. */
+double causal_half__time(const struct causal_half *half);
+
+/* The visits of @point in @half; all 0 if it was not visited. */
+const struct causal_visits *causal_half__visits(const struct causal_half *half, uint32_t point);
+
 struct causal_series_set {
 	ARRAY(struct causal_series) series;
 	ARRAY(struct causal_group) groups;
 };
 
 /*
- * Makes the series of @profile, of points called @point (NULL: all). Experiments in which the
+ * Makes the series of @profile, of points called @point (NULL: all), without runs that are
+ * @left_out (by run). Experiments in which the
  * target did not run are left out of the series: without a sample in it there was no virtual
  * speedup. 0 or -ENOMEM; @set must be freed in either case.
  */
-int causal_series_set__make(const struct causal_profile *profile, const char *point,
-			    struct causal_series_set *set);
+int causal_series_set__make(const struct causal_profile *profile, const bool *left_out,
+			    const char *point, struct causal_series_set *set);
 void causal_series_set__free(struct causal_series_set *set);
 
 /*

@@ -3,6 +3,9 @@
 
 #include "analysis/causal/prediction.h"
 
+/* After so many experiments of targets chosen at random that are refused, others would be, too. */
+#define MIN_REFUSED 50
+
 static bool curve_is_precise(const struct causal_curve *curve, double width)
 {
 	return curve->shape != CAUSAL_UNSURE && curve->best_high - curve->best_low <= 2 * width;
@@ -23,6 +26,41 @@ static const struct causal_curve *find_best(const struct causal_effects *effects
 	return NULL;
 }
 
+/* Whether more experiments of the same kind cannot change @kind into a prediction. */
+static bool is_lasting(enum causal_refusal_kind kind)
+{
+	switch (kind) {
+	case CAUSAL_REFUSED_PROBE:
+	case CAUSAL_REFUSED_UNPAUSABLE:
+	case CAUSAL_REFUSED_OPEN_LOAD:
+	case CAUSAL_REFUSED_IO:
+	case CAUSAL_REFUSED_TIMERS:
+		return true;
+	case CAUSAL_REFUSED_NOT_HIT:
+	case CAUSAL_REFUSED_FLUCTUATION:
+	case CAUSAL_REFUSED_UNTESTED:
+		break;
+	}
+	return false;
+}
+
+/* Whether nothing will be predicted: all targets that run are refused for what lasts. */
+static bool all_are_refused(const struct causal_effects *effects, bool all)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < effects->refusals.n; i++) {
+		enum causal_refusal_kind kind = effects->refusals.data[i].kind;
+
+		if (kind == CAUSAL_REFUSED_NOT_HIT)
+			continue;
+		if (!is_lasting(kind))
+			return false;
+		n++;
+	}
+	return n && !effects->empty.n && (all || effects->profile->experiments.n >= MIN_REFUSED);
+}
+
 bool stopping_rule__is_met(const struct causal_effects *effects, double width, bool all)
 {
 	for (size_t i = 0; i < effects->curves.n; i++) {
@@ -34,5 +72,5 @@ bool stopping_rule__is_met(const struct causal_effects *effects, double width, b
 		if (!all && curve_could_be_best(curve, first))
 			return false;
 	}
-	return effects->curves.n > 0;
+	return effects->curves.n > 0 || all_are_refused(effects, all);
 }

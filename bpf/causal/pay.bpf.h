@@ -23,27 +23,6 @@ static __always_inline bool causal_restarts_syscall(struct task_struct *task)
 	return REGS_RESTARTS(regs);
 }
 
-/* Whether the signal would reach libdwell.so's handler. If not, counts why. */
-static __always_inline bool causal_can_pause(struct task_struct *task, struct thread_state *state,
-					     __u64 now)
-{
-	__u32 index = (causal_signal - 1) & 63;
-
-	if (signal_handler_mask(task, index) != CAUSAL_HANDLER_MASK) {
-		causal_count_unpaused(CAUSAL_NO_HANDLER, tid_of(task));
-		return false;
-	}
-	if (blocked_signals(task) >> index & 1) {
-		if (!state->product.signal_blocked_at)
-			state->product.signal_blocked_at = now;
-		else if (now - state->product.signal_blocked_at > CAUSAL_SIGNAL_BLOCKED_NS)
-			causal_count_unpaused(CAUSAL_BLOCKED, tid_of(task));
-		return false;
-	}
-	state->product.signal_blocked_at = 0;
-	return true;
-}
-
 /* The part of its debt that current has to pay now, in ns; see causal_settle. */
 static __always_inline __u64 causal_due(struct causal_area *area, struct causal_slot *slot,
 					struct thread_state *state, __u64 now)
@@ -100,6 +79,43 @@ static __always_inline bool causal_should_pause(const struct task_struct *task,
 }
 
 /*
+ * A pause of @task, current, failed. It is tried again at every tick and system call, but counted
+ * once for each pause that there would have been.
+ */
+static __always_inline void causal_pause_failed(const struct causal_area *area,
+						struct task_struct *task,
+						struct thread_state *state,
+						enum causal_unpaused why)
+{
+	if (!causal_should_pause(task, state, area->global - state->product.failed_global))
+		return;
+	state->product.failed_global = area->global;
+	causal_count_unpaused(why, tid_of(task));
+}
+
+/* Whether the signal would reach libdwell.so's handler. If not, counts why. */
+static __always_inline bool causal_can_pause(const struct causal_area *area,
+					     struct task_struct *task, struct thread_state *state,
+					     __u64 now)
+{
+	__u32 index = (causal_signal - 1) & 63;
+
+	if (signal_handler_mask(task, index) != CAUSAL_HANDLER_MASK) {
+		causal_pause_failed(area, task, state, CAUSAL_NO_HANDLER);
+		return false;
+	}
+	if (blocked_signals(task) >> index & 1) {
+		if (!state->product.signal_blocked_at)
+			state->product.signal_blocked_at = now;
+		else if (now - state->product.signal_blocked_at > CAUSAL_SIGNAL_BLOCKED_NS)
+			causal_pause_failed(area, task, state, CAUSAL_BLOCKED);
+		return false;
+	}
+	state->product.signal_blocked_at = 0;
+	return true;
+}
+
+/*
  * Pauses current, thread @number, if it has enough debt. It must be about to return to user mode,
  * so that no system call can be interrupted. (Global: verified once.)
  */
@@ -114,13 +130,14 @@ GLOBAL int causal_pay(__u32 number)
 	if (!state || !area || !number || state->product.slot != number)
 		return 0;
 	slot = causal_slot_of(area, state);
-	if (!slot || area->ended || causal_restarts_syscall(task))
+	/* Workers of io_uring, for example, run in the kernel only: what they do is I/O. */
+	if (!slot || area->ended || !has_user_mode(task) || causal_restarts_syscall(task))
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (causal_in_pause(slot, now))
 		return 0;
 	due = causal_due(area, slot, state, now);
-	if (!causal_should_pause(task, state, due) || !causal_can_pause(task, state, now))
+	if (!causal_should_pause(task, state, due) || !causal_can_pause(area, task, state, now))
 		return 0;
 	causal_count_run(state, slot, now);
 	slot->until = slot->own + due;
@@ -131,7 +148,7 @@ GLOBAL int causal_pay(__u32 number)
 	state->product.least_debt = causal_debt(area, slot) - due;
 	if (bpf_send_signal_thread(causal_signal)) {
 		slot->pausing = CAUSAL_RUNS;
-		causal_count_unpaused(CAUSAL_NOT_SENT, tid_of(task));
+		causal_pause_failed(area, task, state, CAUSAL_NOT_SENT);
 	}
 	return 0;
 }

@@ -23,17 +23,16 @@
 const volatile __u32 causal_signal;
 const volatile __u64 causal_min_pause; /* ns; the shortest pause */
 const volatile __u32 causal_cpus;      /* CPUs of the machine */
-/* By system call: it can deliver data to a socket while it runs. */
-const volatile __u8 syscall_sends[CAPTURE_SYSCALLS];
-/* By system call: the number of the progress point that it is + 1; 0: none. */
-const volatile __u16 syscall_points[CAPTURE_SYSCALLS];
-const volatile __u8 counts_syscalls; /* whether there is one */
+/* By number; the last one, which is no system call, is all 0. */
+const volatile struct causal_syscall causal_syscalls[CAPTURE_SYSCALLS + 1];
 
 /* Written by user space. */
 __u64 causal_settle; /* ns that debt must have existed before it is paid; 0: pay at once */
 struct causal_target_state causal_targets[CAUSAL_TARGETS];
 
 __u32 causal_kinds_wanted; /* a target is a kind of waiting */
+__u32 causal_pause_share;  /* of CAUSAL_WHOLE: all threads are paused for this part of the time */
+__u32 causal_pause_tested; /* a test of pauses is in progress: waits are counted */
 
 /* Read by user space. */
 __u64 causal_sampled_ns;    /* of samples in scope */
@@ -43,6 +42,9 @@ __u64 causal_unpaused[CAUSAL_UNPAUSED];
 __u32 causal_unpaused_tid[CAUSAL_UNPAUSED];
 __u64 causal_places_lost;
 __u64 causal_pauses; /* of threads that have exited */
+__u64 causal_outside_ns[CAUSAL_WAITS];
+__u64 causal_in_flight_ns; /* growth of `global` while a thread had asynchronous I/O in flight and
+			      did not wait for it: no pause stopped that, and nobody pays for it */
 struct causal_look causal_look;
 
 struct causal_cpu_counts causal_counts[CAPTURE_MAX_CPUS];
@@ -128,6 +130,11 @@ static __always_inline void causal_count_unpaused(enum causal_unpaused why, __u3
 	if (!causal_unpaused_tid[why])
 		causal_unpaused_tid[why] = tid;
 	__sync_fetch_and_add(&causal_unpaused[why], 1);
+}
+
+static __always_inline const volatile struct causal_syscall *causal_syscall(long nr)
+{
+	return &causal_syscalls[nr >= 0 && nr < CAPTURE_SYSCALLS ? nr : CAPTURE_SYSCALLS];
 }
 
 /* Gives @task, recorded from now on, a slot. @parent is the thread that created it, or NULL. */

@@ -35,6 +35,9 @@ struct product_thread {
 	__u64 wait_credit_to;	 /* and its wakeup */
 	__u64 least_debt;	 /* since debt was last due, with causal_settle */
 	__u64 settle_at;	 /* debt is not due before */
+	__u64 io_global;	 /* causal_area.global when it began asynchronous I/O */
+	bool io_pending;	 /* it has not asked for the result since */
+	__u64 failed_global;	 /* causal_area.global at its last failed pause */
 	__u64 signal_blocked_at; /* when it was first seen to block the signal; 0: it does not */
 };
 

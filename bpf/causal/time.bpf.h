@@ -6,6 +6,7 @@
 #pragma once
 
 #include "abi/proportion.h"
+#include "bpf/causal/async_io.bpf.h"
 #include "bpf/causal/hits.bpf.h"
 
 #define MAX_OVERTAKEN 65536 /* so that the sum of their times does not overflow */
@@ -287,9 +288,34 @@ static __always_inline __u64 causal_overtaking_discount(struct thread_state *sta
 	return discount;
 }
 
-/* @state's thread runs again after a wait that was not a pause. */
-static __always_inline void causal_end_wait(struct causal_area *area, struct thread_state *state,
-					    struct causal_slot *slot, __u64 wake, __u64 now)
+#define CAUSAL_TIMER_ABSTIME 1
+
+/* Counts a wait of @task of @ns, which no peer ended, by what it was for. */
+static __always_inline void causal_count_outside(struct task_struct *task,
+						 const struct thread_state *state, __u64 ns)
+{
+	const struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
+	__u32 wait = causal_syscall(syscall_of(task))->wait;
+	enum causal_outside_wait what;
+
+	if (wait == CAUSAL_SYSCALL_SLEEP ||
+	    (wait == CAUSAL_SYSCALL_DEADLINE && !(REGS_ARG2(regs) & CAUSAL_TIMER_ABSTIME)))
+		return;
+	if (causal_asks_for_io(wait))
+		what = CAUSAL_WAIT_IO;
+	else if (state->class == CLASS_IO)
+		return; /* it began with the wait */
+	else if (wait == CAUSAL_SYSCALL_DEADLINE || state->waker_context == WAKER_HARDIRQ)
+		what = CAUSAL_WAIT_TIMERS;
+	else
+		what = CAUSAL_WAIT_REQUESTS;
+	__sync_fetch_and_add(&causal_outside_ns[what], ns);
+}
+
+/* @state's thread, @task, runs again after a wait that was not a pause. */
+static __always_inline void causal_end_wait(struct causal_area *area, struct task_struct *task,
+					    struct thread_state *state, struct causal_slot *slot,
+					    __u64 wake, __u64 now)
 {
 	__u64 own;
 
@@ -298,6 +324,8 @@ static __always_inline void causal_end_wait(struct causal_area *area, struct thr
 	if (state->class != CLASS_SCHED && state->class != CLASS_LOCK &&
 	    !state->product.woken_by_peer) {
 		own = slot->own;
+		if (causal_pause_tested)
+			causal_count_outside(task, state, wake - state->since);
 		state->product.overtaking_discount = causal_overtaking_discount(state, wake, now);
 		causal_class_time(area, slot, state->class, wake - state->since,
 				  state->product.overtaking_discount);
@@ -313,9 +341,9 @@ static __always_inline void causal_end_wait(struct causal_area *area, struct thr
 		state->product.off_cpu_debt = causal_debt(area, slot);
 }
 
-/* @state's thread runs again at @now; it was woken at @wake. */
-static __always_inline void causal_switch_in(struct cpu_state *cpu, struct thread_state *state,
-					     __u64 wake, __u64 now)
+/* @state's thread, @task, runs again at @now; it was woken at @wake. */
+static __always_inline void causal_switch_in(struct cpu_state *cpu, struct task_struct *task,
+					     struct thread_state *state, __u64 wake, __u64 now)
 {
 	struct causal_area *area = causal_area();
 	struct causal_slot *slot = area ? causal_slot_of(area, state) : NULL;
@@ -331,7 +359,7 @@ static __always_inline void causal_switch_in(struct cpu_state *cpu, struct threa
 		causal_credit_queueing(area, state, slot);
 	} else {
 		causal_credit_queueing(area, state, slot);
-		causal_end_wait(area, state, slot, wake, now);
+		causal_end_wait(area, task, state, slot, wake, now);
 		cpu->product.runs++;
 	}
 	cpu->product.kind_pending = state->product.blocked_ns;

@@ -25,19 +25,6 @@ static __always_inline int causal_visit(__u64 number)
 	return 0;
 }
 
-/* System calls that return without an error are visits of their points. */
-static __always_inline void causal_count_syscall(long result)
-{
-	long nr = syscall_of(bpf_get_current_task_btf());
-	__u16 point;
-
-	if (result < 0 || nr < 0 || nr >= CAPTURE_SYSCALLS)
-		return;
-	point = syscall_points[nr & (CAPTURE_SYSCALLS - 1)];
-	if (point)
-		causal_visit(point - 1);
-}
-
 /* A source of requests has the number of its progress point + 1. */
 static __always_inline void connection_answered(const struct connection *connection)
 {
@@ -45,6 +32,11 @@ static __always_inline void connection_answered(const struct connection *connect
 }
 
 static __always_inline void connection_served(const struct connection *connection)
+{
+}
+
+static __always_inline void connection_pushed(const struct connection *connection, __u32 thread,
+					      enum span_flags why, __u64 arrived, __u64 read)
 {
 }
 
@@ -100,6 +92,7 @@ GLOBAL int causal_scan_points(__u64 now)
 {
 	struct causal_area *area = causal_area();
 	struct causal_points_scan scan = {.time = now};
+	__u64 since = causal_look.time;
 	__u64 round = causal_look.round;
 
 	if (!settings.use_tables || !area || round & 1 ||
@@ -112,5 +105,9 @@ GLOBAL int causal_scan_points(__u64 now)
 	causal_look.global = scan.global;
 	bpf_loop(DWELL_POINTS, causal_scan_point, &scan, 0);
 	causal_look.round = round + 2;
+	/* A test of pauses: nobody is credited, so everybody pays. */
+	if (causal_pause_share && since && now > since)
+		__sync_fetch_and_add(&area->global,
+				     (now - since) * causal_pause_share / CAUSAL_WHOLE);
 	return 0;
 }

@@ -22,6 +22,7 @@
 #define UNPAUSED_FEW  20
 #define UPDATE_NS     50000000ULL /* between searches for new files and points */
 #define SPEEDUP_STEPS 20	  /* speedups of 5 %, as Coz */
+#define TESTED_SHARE  0.3	  /* of the time, that tests of pauses pause everything */
 
 struct run {
 	const struct causal_config *config;
@@ -36,6 +37,10 @@ struct run {
 	struct causal_target_at *target; /* of the experiment in progress */
 	struct random random;
 	uint64_t start;
+	uint64_t tests; /* of pauses, begun so far, or left to earlier runs */
+	bool testing;	/* one is in progress */
+	bool outlived;	/* the command ended before processes that it started, */
+	bool went_on;	/* which were profiled from then on */
 	bool whole;	/* an end-to-end experiment is in progress */
 	double speedup; /* of that */
 	int error;
@@ -114,6 +119,33 @@ static int write_whole_run(struct run *run)
 	return run->error;
 }
 
+/*
+ * Whether a test of pauses is next. The number of tests grows as the root of that of experiments:
+ * what they find out is needed first, and takes little of a long run. Of runs that are added to a
+ * profile, half begin with an experiment: there may be time for no more.
+ */
+static bool is_test_due(const struct run *run)
+{
+	return run->result->experiments >= run->tests * run->tests;
+}
+
+static int write_pause_test(struct run *run, const struct causal_experiment *experiment)
+{
+	struct causal_pause_test test = {
+		.share = experiment->speedup,
+		.at_ns = experiment->at_ns - run->start,
+		.base = experiment->base,
+		.with = experiment->with,
+	};
+	uint64_t outside[CAUSAL_WAITS];
+
+	experimenter__outside(run->experimenter, outside);
+	test.outside_ns[CAUSAL_OUTSIDE_REQUESTS] = outside[CAUSAL_WAIT_REQUESTS];
+	test.outside_ns[CAUSAL_OUTSIDE_IO] = outside[CAUSAL_WAIT_IO];
+	test.outside_ns[CAUSAL_OUTSIDE_TIMERS] = outside[CAUSAL_WAIT_TIMERS];
+	return causal_writer__pause_test(run->writer, &test);
+}
+
 /* Begins the next experiment if possible. Returns when to call advance() again; 0: stop. */
 static uint64_t begin_experiment(struct run *run, uint64_t now)
 {
@@ -127,6 +159,17 @@ static uint64_t begin_experiment(struct run *run, uint64_t now)
 			run->config->on_idle(run->config->arg, run->target ? "no progress point yet"
 									   : "no target yet");
 		return now + UPDATE_NS;
+	}
+	run->error = causal_targets__write_requests(run->targets, run->writer);
+	if (!run->error)
+		run->error = causal_files__write_builds(run->files, run->writer);
+	if (run->error)
+		return 0;
+	run->testing = is_test_due(run);
+	if (run->testing) {
+		experimenter__begin_pause_test(run->experimenter, TESTED_SHARE, run->tests++ & 1,
+					       now);
+		return now + 1;
 	}
 	run->error = causal_targets__select(run->targets, run->target);
 	if (run->error)
@@ -156,10 +199,13 @@ static uint64_t advance(struct run *run, uint64_t now)
 				     &experiment);
 	if (next)
 		return next;
-	write_experiment(run, &experiment);
+	if (run->testing)
+		run->error = write_pause_test(run, &experiment);
+	else
+		write_experiment(run, &experiment);
 	if (run->error)
 		return 0;
-	if (run->config->on_experiment &&
+	if (!run->testing && run->config->on_experiment &&
 	    run->config->on_experiment(run->config->arg, &experiment, &run->target->target))
 		return 0;
 	return begin_experiment(run, now_ns(CLOCK_MONOTONIC));
@@ -185,7 +231,11 @@ static int open_writer(struct run *run)
 		.status = -1,
 	};
 
-	return causal_writer__open(run->config->output, &about, &run->writer);
+	int err = causal_writer__open(run->config->output, &about, &run->writer);
+
+	if (!err && !causal_writer__is_new(run->writer))
+		run->tests = random__next(&run->random) >> 32 & 1;
+	return err;
 }
 
 static void on_event(void *arg, const struct event_header *event, size_t size)
@@ -204,6 +254,21 @@ static int on_end(void *arg, uint64_t end)
 	return 0;
 }
 
+/*
+ * Processes of the command go on after it. They are profiled if there is no experiment yet: then
+ * the command only started them.
+ */
+static bool goes_on(void *arg)
+{
+	struct run *run = arg;
+
+	run->outlived = true;
+	run->went_on = !run->result->experiments && !run->config->end_to_end;
+	if (run->config->on_outlived)
+		run->config->on_outlived(run->config->arg, run->went_on);
+	return run->went_on;
+}
+
 static int open_capture(struct run *run)
 {
 	const struct causal_config *config = run->config;
@@ -216,6 +281,7 @@ static int open_capture(struct run *run)
 		.period_ns = config->period_ns,
 		.duration_ns = config->duration_ns,
 		.table_bytes = config->table_bytes,
+		.goes_on = goes_on,
 		.keep_files = true, /* causal_files refers to them */
 		.spans = causal_points__requests(run->points),
 	};
@@ -239,6 +305,7 @@ static int setup(struct run *run)
 		.warm_up_ns = config->warm_up_ns,
 		.min_visits = config->min_visits,
 		.fixed_length = config->fixed_length,
+		.period_ns = config->period_ns,
 	};
 	int err = virtual_time__new(&vtime, &run->vtime);
 
@@ -258,6 +325,10 @@ static int setup(struct run *run)
 	if (!err)
 		err = causal_targets__load_kinds(run->targets);
 	if (!err)
+		err = causal_targets__check_expected(run->targets);
+	if (!err)
+		err = causal_points__check_expected(run->points);
+	if (!err)
 		err = open_writer(run);
 	return err;
 }
@@ -271,24 +342,39 @@ static void add_diagnostic(struct causal_run *about, char *text)
 
 static void diagnose_unpaused(const struct virtual_time_counts *counts, struct causal_run *about)
 {
-	static const char *const why[CAUSAL_UNPAUSED] = {
+	static const struct {
+		const char *reason, *text;
+	} reasons[CAUSAL_UNPAUSED] = {
 		[CAUSAL_NO_HANDLER] =
-			("could not be paused, because libdwell.so is not in the process: it is "
-			 "linked statically, set-user-id, or drops LD_PRELOAD. It is not "
-			 "slowed down with the other processes, so effects are wrong"),
-		[CAUSAL_BLOCKED] = "could not be paused, because the program blocks the signal: "
-				   "choose another one with --signal",
-		[CAUSAL_NOT_SENT] = "could not be paused: the kernel did not send the signal",
-		[CAUSAL_NO_SLOT] =
-			"could not be paused: there are too many threads at the same time",
+			{"no-library",
+			 "%lu pauses failed, of thread %u and maybe others: libdwell.so is not in "
+			 "the process, which is linked statically, set-user-id, or drops "
+			 "LD_PRELOAD. It is not slowed down with the other processes, so effects "
+			 "are wrong."},
+		[CAUSAL_BLOCKED] = {"blocked",
+				    "%lu pauses failed, of thread %u and maybe others: the program "
+				    "blocks the signal. Choose another one with --signal."},
+		[CAUSAL_NOT_SENT] = {"not-sent", "%lu pauses failed, of thread %u and maybe "
+						 "others: the kernel did not send the signal."},
+		[CAUSAL_NO_SLOT] = {"no-slot",
+				    "%lu threads were never paused, the first one thread %u: more "
+				    "run at the same time than dwell can pause."},
 	};
 
 	for (int i = 0; i < CAUSAL_UNPAUSED; i++) {
+		const struct causal_unpaused_count count = {
+			.reason = reasons[i].reason,
+			.tid = counts->unpaused_tid[i],
+			.times = counts->unpaused[i],
+		};
+		bool few = count.times * UNPAUSED_PART <= counts->pauses + UNPAUSED_FEW;
 		char *text;
 
-		if (counts->unpaused[i] * UNPAUSED_PART > counts->pauses + UNPAUSED_FEW &&
-		    asprintf(&text, "thread %u %s (%lu times, all threads together).",
-			     counts->unpaused_tid[i], why[i], counts->unpaused[i]) >= 0)
+		if (!count.times)
+			continue;
+		(void)array__push(&about->unpaused, count);
+		if ((!few || i == CAUSAL_NO_SLOT) &&
+		    asprintf(&text, reasons[i].text, count.times, count.tid) >= 0)
 			add_diagnostic(about, text);
 	}
 }
@@ -335,12 +421,21 @@ static int write_end(struct run *run)
 	about.runtime_ns = run->result->runtime_ns;
 	about.delay_ns = counts.global_ns;
 	about.sampled_ns = counts.sampled_ns;
+	about.pauses = counts.pauses;
 	err = causal_targets__write_seen(run->targets, &counts, run->writer, &about);
 	diagnose_unpaused(&counts, &about);
 	diagnose_clock_throttle(run, &about);
 	if (causal_files__diagnostic(run->files))
 		add_diagnostic(&about, strdup(causal_files__diagnostic(run->files)));
 	diagnose_failures(run, &about);
+	if (run->outlived)
+		add_diagnostic(
+			&about,
+			strdup(run->went_on
+				       ? "The command ended, but processes that it started went on "
+					 "and were profiled."
+				       : "The command ended before processes that it started. What "
+					 "those did afterwards was not profiled."));
 	add_diagnostic(&about, causal_points__diagnostic(run->points, run->result->runtime_ns));
 	if (!err)
 		err = causal_writer__end(run->writer, &about);
@@ -349,6 +444,7 @@ static int write_end(struct run *run)
 	array__free(&about.diagnostics);
 	array__free(&about.seen);
 	array__free(&about.places);
+	array__free(&about.unpaused);
 	return err;
 }
 

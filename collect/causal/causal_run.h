@@ -78,6 +78,16 @@ struct causal_config {
 			      const struct causal_target *target);
 	/* Called a few times a second while no experiment can begin; @state says why. */
 	void (*on_idle)(void *arg, const char *state);
+	/*
+	 * Called before the command starts, if the code of a target or point is not in it: it may
+	 * load or run other code, which is waited for.
+	 */
+	void (*on_awaited)(void *arg, const char *text);
+	/*
+	 * Called when the command has ended, but not processes that it started: @goes_on says
+	 * whether they are profiled until they end, or dwell is stopped.
+	 */
+	void (*on_outlived)(void *arg, bool goes_on);
 	/* Called when the run has failed, before waiting for the command, which continues. */
 	void (*on_error)(void *arg, int err);
 	void *arg;

@@ -21,6 +21,7 @@ enum stage {
 struct counts {
 	struct causal_look look;
 	uint64_t hits[CAUSAL_TARGETS];
+	uint64_t in_flight;
 };
 
 struct experimenter {
@@ -29,7 +30,9 @@ struct experimenter {
 	enum stage stage;
 	int half; /* 0: the first, 1: the second */
 	bool base_first;
+	bool is_test; /* of pauses: `speedup` is their share */
 	double speedup;
+	uint64_t outside[CAUSAL_WAITS];
 	uint64_t begun_at;
 	uint64_t warm_since;
 	uint64_t until;
@@ -69,22 +72,55 @@ static uint64_t warm_up(const struct experimenter *experimenter)
 
 static void begin_half(struct experimenter *experimenter, uint64_t now)
 {
+	double speedup = is_base(experimenter) ? 0 : experimenter->speedup;
+
 	virtual_time__forgive(experimenter->vtime);
-	virtual_time__speed_up(experimenter->vtime, 0,
-			       is_base(experimenter) ? 0 : experimenter->speedup);
+	if (experimenter->is_test)
+		virtual_time__test_pauses(experimenter->vtime, true, speedup);
+	else
+		virtual_time__speed_up(experimenter->vtime, 0, speedup);
 	experimenter->stage = STAGE_WARM_UP;
 	experimenter->warm_since = now;
 	experimenter->until = now + warm_up(experimenter);
 }
 
-void experimenter__begin(struct experimenter *experimenter, double speedup, bool base_first,
-			 uint64_t now)
+static void begin(struct experimenter *experimenter, double speedup, bool base_first, uint64_t now)
 {
 	experimenter->speedup = speedup;
 	experimenter->base_first = base_first;
 	experimenter->half = 0;
 	experimenter->begun_at = now;
 	begin_half(experimenter, now);
+}
+
+void experimenter__begin(struct experimenter *experimenter, double speedup, bool base_first,
+			 uint64_t now)
+{
+	experimenter->is_test = false;
+	begin(experimenter, speedup, base_first, now);
+}
+
+void experimenter__begin_pause_test(struct experimenter *experimenter, double share,
+				    bool base_first, uint64_t now)
+{
+	experimenter->is_test = true;
+	virtual_time__settle(experimenter->vtime, 0);
+	virtual_time__outside(experimenter->vtime, experimenter->outside);
+	begin(experimenter, share, base_first, now);
+}
+
+void experimenter__outside(const struct experimenter *experimenter, uint64_t ns[CAUSAL_WAITS])
+{
+	memcpy(ns, experimenter->outside, sizeof(experimenter->outside));
+}
+
+/* No speedup, and no pauses, from now on. */
+static void end_half(struct experimenter *experimenter)
+{
+	if (experimenter->is_test)
+		virtual_time__test_pauses(experimenter->vtime, false, 0);
+	virtual_time__speed_up(experimenter->vtime, 0, 0);
+	experimenter->stage = STAGE_IDLE;
 }
 
 bool experimenter__busy(const struct experimenter *experimenter)
@@ -97,6 +133,7 @@ static void count(const struct experimenter *experimenter, struct counts *counts
 	virtual_time__read_points(experimenter->vtime, &counts->look);
 	for (uint32_t i = 0; i < CAUSAL_TARGETS; i++)
 		counts->hits[i] = virtual_time__hits(experimenter->vtime, i);
+	counts->in_flight = virtual_time__in_flight(experimenter->vtime);
 }
 
 /* Virtual time of a point's last visit. */
@@ -151,6 +188,7 @@ static int fill_half(struct experimenter *experimenter, const struct experiment_
 		.duration_ns = after->look.time - before->look.time,
 		.delay_ns = after->look.global - before->look.global,
 		.hit_ns = after->hits[0] - before->hits[0],
+		.in_flight_ns = after->in_flight - before->in_flight,
 		.points = experimenter->visits[which].data,
 	};
 	for (size_t i = 0; i < points->points.n; i++)
@@ -160,7 +198,7 @@ static int fill_half(struct experimenter *experimenter, const struct experiment_
 	return 0;
 }
 
-/* The largest number of visits of a counted point, in the half with fewer visits. */
+/* The largest number of visits of a point, or samples in it, in the half with fewer of them. */
 static uint64_t visits_seen(const struct experimenter *experimenter,
 			    const struct experiment_points *points)
 {
@@ -175,7 +213,9 @@ static uint64_t visits_seen(const struct experimenter *experimenter,
 		uint64_t with = experimenter->visits[1].data[i].visits;
 		uint64_t both = base < with ? base : with;
 
-		if (points->points.data[i].begin >= 0 && both > most)
+		if (points->points.data[i].begin < 0)
+			both /= experimenter->config.period_ns;
+		if (both > most)
 			most = both;
 	}
 	return most;
@@ -199,8 +239,12 @@ static void adapt_length(struct experimenter *experimenter, const struct experim
 static void finish(struct experimenter *experimenter, const struct experiment_points *points,
 		   struct causal_experiment *result)
 {
-	virtual_time__speed_up(experimenter->vtime, 0, 0);
-	experimenter->stage = STAGE_IDLE;
+	uint64_t now[CAUSAL_WAITS];
+
+	end_half(experimenter);
+	virtual_time__outside(experimenter->vtime, now);
+	for (int i = 0; i < CAUSAL_WAITS; i++)
+		experimenter->outside[i] = now[i] - experimenter->outside[i];
 	*result = (struct causal_experiment){
 		.speedup = experimenter->speedup,
 		.at_ns = experimenter->begun_at,
@@ -238,8 +282,7 @@ uint64_t experimenter__advance(struct experimenter *experimenter,
 
 void experimenter__stop(struct experimenter *experimenter)
 {
-	virtual_time__speed_up(experimenter->vtime, 0, 0);
-	experimenter->stage = STAGE_IDLE;
+	end_half(experimenter);
 }
 
 void experimenter__free(struct experimenter *experimenter)

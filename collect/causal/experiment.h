@@ -16,6 +16,7 @@ struct experiment_config {
 	uint64_t warm_up_ns; /* before a half; at least a quarter of the half */
 	uint64_t min_visits; /* with fewer in a half, halves become longer */
 	bool fixed_length;   /* halves keep their length */
+	uint64_t period_ns;  /* of sampling */
 };
 
 /* A point to measure. A sampled point is one of virtual time's targets, without a speedup. */
@@ -40,17 +41,28 @@ int experimenter__new(const struct experiment_config *config, struct virtual_tim
 void experimenter__begin(struct experimenter *experimenter, double speedup, bool base_first,
 			 uint64_t now);
 
-/* Whether an experiment is in progress. */
+/*
+ * Begins a test of pauses (struct causal_pause_test): the half with a speedup has pauses for @share
+ * of the time instead, of all threads.
+ */
+void experimenter__begin_pause_test(struct experimenter *experimenter, double share,
+				    bool base_first, uint64_t now);
+
+/* Whether an experiment, or a test, is in progress. */
 bool experimenter__busy(const struct experimenter *experimenter);
 
 /*
  * Continues the experiment at @now. Returns when to be called next, or 0 when it is complete: then
  * *@result is filled in, except run, target and also. Its visits stay valid until the next
- * experiment. Without memory, the experiment is stopped without a result.
+ * experiment. Without memory, the experiment is stopped without a result. Of a test, speedup is
+ * the share of pauses, and experimenter__outside() has the waits.
  */
 uint64_t experimenter__advance(struct experimenter *experimenter,
 			       const struct experiment_points *points, uint64_t now,
 			       struct causal_experiment *result);
+
+/* Of the last test: ns of waits for what is outside of the program. */
+void experimenter__outside(const struct experimenter *experimenter, uint64_t ns[CAUSAL_WAITS]);
 
 /* Stops the experiment in progress, without a result. */
 void experimenter__stop(struct experimenter *experimenter);

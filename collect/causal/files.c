@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "collect/causal/expected_code.h"
 
 #define USDT "usdt:" /* before the name of a probe */
 
@@ -23,6 +24,8 @@ struct causal_file {
 	int fd;		 /* -1: could not be opened; the capture's */
 	char *path;
 	bool in_scope;
+	bool written;		/* its build id is in the profile */
+	char build_id[41];	/* hex; "": unknown */
 	struct code_file *code; /* NULL: it was not asked about, or there are too many files */
 	uint64_t ns;		/* of samples in it */
 };
@@ -33,6 +36,7 @@ struct causal_files {
 	struct virtual_time *vtime;
 	struct code_scope scope;
 	struct code_reader *reader;
+	struct expected_code *expected; /* NULL: not asked for */
 	ARRAY(struct causal_file) files;
 	struct causal_ranges out_of_scope;
 	struct map64 prepared; /* code: index in places */
@@ -120,6 +124,7 @@ bool causal_files__update(struct causal_files *files, const struct address_space
 		file->path = strdup(found->path);
 		file->origin = found->number;
 		file->fd = found->fd;
+		snprintf(file->build_id, sizeof(file->build_id), "%s", found->build_id);
 		file->in_scope = is_in_scope(files, found);
 		news = true;
 	}
@@ -133,6 +138,8 @@ bool causal_files__update(struct causal_files *files, const struct address_space
 
 static struct code_file *file_code(struct causal_files *files, struct causal_file *file)
 {
+	if (!file->code && file->fd >= 0 && files->expected)
+		file->code = expected_code__file(files->expected, file->fd);
 	if (!file->code && file->fd >= 0)
 		(void)code_reader__file(files->reader, file->fd, file->path, &file->code);
 	return file->code;
@@ -403,6 +410,26 @@ int causal_files__find_place(struct causal_files *files, const struct code_place
 	return find_in_files(files, true, place->file, place->line, NULL, ranges, NULL);
 }
 
+int causal_files__expect(struct causal_files *files, const struct causal_location *location,
+			 const char *what, const char *text)
+{
+	_cleanup_free_ char *hint = NULL;
+	int err = files->expected ? 0
+				  : expected_code__new(files->config->argv[0], files->reader,
+						       &files->expected);
+
+	if (!err && files->config->on_awaited && expected_code__may_come(files->expected, location))
+		files->config->on_awaited(files->config->arg, text);
+	if (err || !expected_code__lacks(files->expected, location))
+		return err;
+	hint = expected_code__hint(files->expected, text, location->probe);
+	error__set(-EINVAL, "there is no code of %s'%s' in %s and its libraries", what, text,
+		   files->config->argv[0]);
+	if (hint)
+		error__hint("%s", hint);
+	return -EINVAL;
+}
+
 /* Adds the entries of the line, function or probe of @location in @file. */
 static int add_entries(struct causal_files *files, struct causal_file *file,
 		       const struct causal_location *location, struct causal_entries *entries)
@@ -448,6 +475,22 @@ int causal_files__entries(struct causal_files *files, const struct causal_locati
 		}
 	}
 	return result;
+}
+
+int causal_files__write_builds(struct causal_files *files, struct causal_writer *writer)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < files->files.n && !err; i++) {
+		struct causal_file *file = &files->files.data[i];
+		const struct causal_build build = {.path = file->path, .id = file->build_id};
+
+		if (!file->in_scope || !file->slot || file->written || !*file->build_id)
+			continue;
+		err = causal_writer__build(writer, &build);
+		file->written = !err;
+	}
+	return err;
 }
 
 /* The names of functions and lines that are nearest to @text. */
@@ -539,6 +582,8 @@ void causal_files__free(struct causal_files *files)
 	}
 	if (files->reader)
 		code_reader__free(files->reader);
+	if (files->expected)
+		expected_code__free(files->expected);
 	map64__free(&files->prepared);
 	array__free(&files->places);
 	array__free(&files->files);

@@ -48,6 +48,15 @@ int causal_files__prepare(struct causal_files *files, const uint64_t *codes, siz
  */
 int causal_files__exclude(struct causal_files *files, uint64_t code);
 
+/*
+ * An error, with error__set(), if the code of @location cannot be in what the command will run;
+ * @what and
+ * @text name it in the message. Before the command starts. 0, -EINVAL or -ENOMEM.
+ */
+struct causal_location;
+int causal_files__expect(struct causal_files *files, const struct causal_location *location,
+			 const char *what, const char *text);
+
 /* Ranges of code in any number of files, sorted. */
 struct causal_ranges {
 	ARRAY(struct causal_range) ranges;
@@ -95,6 +104,9 @@ struct causal_entries {
  */
 int causal_files__entries(struct causal_files *files, const struct causal_location *location,
 			  struct causal_entries *entries);
+
+/* Writes the build ids of files in scope that are not written yet. 0 or -errno. */
+int causal_files__write_builds(struct causal_files *files, struct causal_writer *writer);
 
 /* Names similar to @text, or that there are none: a hint, malloc()ed; or NULL. */
 char *causal_files__hint(struct causal_files *files, const char *text);

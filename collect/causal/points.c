@@ -16,7 +16,7 @@
 #include "collect/core/breakpoint.h"
 
 /* ns of CPU time to count a visit, as measured in a virtual machine. */
-#define UPROBE_NS		 750
+#define UPROBE_NS		 750 /* where it cannot be measured */
 #define UPROBE_SINGLE_STEPPED_NS 16000
 #define BREAKPOINT_NS		 14000
 #define NO_BREAKPOINTS_TEXT	 "breakpoints do not fire on this (virtual) machine"
@@ -37,6 +37,7 @@ struct named_point {
 	/* Where breakpoints count its visits, in each process; empty: uprobes count them. */
 	struct causal_entries break_entries;
 	size_t n_mappings; /* number of points->mappings processed */
+	uint64_t cost_ns;  /* of a visit, of a CPU */
 	bool is_counted;   /* at least in a part of the processes */
 	bool by_kernel;	   /* requests or system calls: counted without a probe in the program */
 };
@@ -350,6 +351,17 @@ static int count_visits(struct causal_points *points, struct named_point *point,
 	return 0;
 }
 
+/* Finds out what a visit of @point costs, where its visits are counted by probes. */
+static void find_cost(struct causal_points *points, struct named_point *point)
+{
+	point->cost_ns = BREAKPOINT_NS;
+	if (point->break_entries.entries.n)
+		return;
+	point->cost_ns = virtual_time__uprobe_cost(points->vtime, point->single_stepped);
+	if (!point->cost_ns)
+		point->cost_ns = point->single_stepped ? UPROBE_SINGLE_STEPPED_NS : UPROBE_NS;
+}
+
 static int find_counted(struct causal_points *points, struct named_point *point)
 {
 	struct causal_entries entries = {};
@@ -359,7 +371,21 @@ static int find_counted(struct causal_points *points, struct named_point *point)
 		err = claim(points, point);
 	for (size_t i = 0; i < entries.entries.n && !err; i++)
 		err = count_visits(points, point, &entries.entries.data[i]);
+	if (!err)
+		find_cost(points, point);
 	array__free(&entries.entries);
+	return err;
+}
+
+int causal_points__check_expected(struct causal_points *points)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < points->named.n && !err; i++)
+		if (!points->named.data[i].by_kernel)
+			err = causal_files__expect(points->files, &points->named.data[i].location,
+						   "the progress point ",
+						   points->named.data[i].text);
 	return err;
 }
 
@@ -411,6 +437,20 @@ static int end_of(const struct causal_points *points, const char *name)
 	return -1;
 }
 
+/* Writes what counting a visit of virtual time's point @number costs, if a probe does it. */
+static int write_probe(const struct causal_points *points, struct causal_writer *writer,
+		       uint32_t number, uint32_t in_profile)
+{
+	for (size_t i = 0; i < points->named.n; i++) {
+		const struct named_point *point = &points->named.data[i];
+		const struct causal_probe probe = {.point = in_profile, .ns = point->cost_ns};
+
+		if (!point->sampled && point->number == (int)number && point->cost_ns)
+			return causal_writer__probe(writer, &probe);
+	}
+	return 0;
+}
+
 /* Adds virtual time's point @number. *@later: its name, or its end point, is missing as yet. */
 static int add_counted(struct causal_points *points, struct causal_writer *writer, uint32_t number,
 		       bool *later)
@@ -421,8 +461,15 @@ static int add_counted(struct causal_points *points, struct causal_writer *write
 	*later = !point_copy__take(virtual_time__point(points->vtime, number), &point);
 	if (*later || point.type == DWELL_POINT_END)
 		return 0;
-	if (point.type != DWELL_POINT_BEGIN)
-		return add(points, writer, &at, CAUSAL_THROUGHPUT, point.name);
+	if (point.type != DWELL_POINT_BEGIN) {
+		size_t n = points->measured.points.n;
+		int err = add(points, writer, &at, CAUSAL_THROUGHPUT, point.name);
+
+		return err || points->measured.points.n == n
+			       ? err
+			       : write_probe(points, writer, number,
+					     points->measured.points.data[n].number);
+	}
 	at.end = end_of(points, point.name);
 	*later = at.end < 0;
 	return *later ? 0 : add(points, writer, &at, CAUSAL_LATENCY, point.name);
@@ -505,11 +552,7 @@ static char *diagnose_partial_count(const struct named_point *point)
 /* CPU time, in ns, that it took to count @visits of @point. */
 static uint64_t cost_of(const struct named_point *point, uint64_t visits)
 {
-	if (point->by_kernel)
-		return 0;
-	if (point->break_entries.entries.n)
-		return visits * BREAKPOINT_NS;
-	return visits * (point->single_stepped ? UPROBE_SINGLE_STEPPED_NS : UPROBE_NS);
+	return visits * point->cost_ns;
 }
 
 char *causal_points__diagnostic(const struct causal_points *points, uint64_t runtime_ns)

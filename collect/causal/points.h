@@ -27,6 +27,9 @@ int causal_points__new(const struct causal_config *config, struct virtual_time *
  */
 const struct span_sources *causal_points__requests(const struct causal_points *points);
 
+/* Likewise as causal_targets__check_expected(). */
+int causal_points__check_expected(struct causal_points *points);
+
 /* Searches the files known so far for named points. 0, or a negative errno. */
 int causal_points__find_named(struct causal_points *points);
 

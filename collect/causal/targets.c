@@ -31,7 +31,8 @@ struct causal_targets {
 	char *also_texts;
 	ARRAY(struct causal_target_at *) candidates; /* requested targets found so far */
 	ARRAY(struct causal_target_at *) drawn;
-	uint32_t n_used; /* number of virtual time's targets in use */
+	size_t n_written; /* candidates whose requests are in the profile */
+	uint32_t n_used;  /* number of virtual time's targets in use */
 };
 
 static void target_at_free(struct causal_target_at *at)
@@ -323,6 +324,20 @@ static int not_found_error(struct causal_targets *targets, const struct requeste
 	return -EINVAL;
 }
 
+int causal_targets__check_expected(struct causal_targets *targets)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < targets->requested.n && !err; i++)
+		err = causal_files__expect(targets->files, &targets->requested.data[i].location, "",
+					   targets->requested.data[i].text);
+	for (size_t i = 0; i < targets->also.n && !err; i++)
+		if (!targets->also.data[i].at)
+			err = causal_files__expect(targets->files, &targets->also.data[i].location,
+						   "", targets->also.data[i].text);
+	return err;
+}
+
 static int find_requested(struct causal_targets *targets, bool all)
 {
 	for (size_t i = 0; i < targets->requested.n; i++) {
@@ -365,6 +380,24 @@ int causal_targets__find(struct causal_targets *targets, bool all)
 			break;
 		virtual_time__speed_up(targets->vtime, also->index, also->speedup);
 		also->found = true;
+	}
+	return err;
+}
+
+int causal_targets__write_requests(struct causal_targets *targets, struct causal_writer *writer)
+{
+	int err = 0;
+
+	for (; targets->n_written < targets->candidates.n && !err; targets->n_written++) {
+		const struct causal_target_at *at = targets->candidates.data[targets->n_written];
+		int number = causal_writer__target(writer, &at->target);
+		const struct causal_request request = {
+			.target = (uint32_t)number,
+			.speedups = targets->config->speedups.data,
+			.n_speedups = (uint32_t)targets->config->speedups.n,
+		};
+
+		err = number < 0 ? number : causal_writer__request(writer, &request);
 	}
 	return err;
 }

@@ -27,6 +27,12 @@ int causal_targets__new(const struct causal_config *config, struct virtual_time 
 			struct causal_files *files, struct causal_targets **out);
 
 /*
+ * Before the command starts: -EINVAL with error__set() if there is a requested target whose code
+ * cannot be in what it will run. 0 or another negative errno.
+ */
+int causal_targets__check_expected(struct causal_targets *targets);
+
+/*
  * Searches the files known so far for requested targets. With @all, one that is not found is an
  * error: -EINVAL, with a hint at similar names. Other errors are those of causal_files__find().
  */
@@ -46,6 +52,9 @@ int causal_targets__load_kinds(struct causal_targets *targets);
 
 /* Reserves one of virtual time's targets. Returns its index, or -ENOSPC. */
 int causal_targets__reserve(struct causal_targets *targets);
+
+/* Writes which targets were found of those requested, and the speedups to try. 0 or -errno. */
+int causal_targets__write_requests(struct causal_targets *targets, struct causal_writer *writer);
 
 /* "TARGET=SPEEDUP, ...": the targets that are sped up all the time (--also). */
 const char *causal_targets__also(const struct causal_targets *targets);

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/syscalls.h"
 #include "bpf/causal.skel.h"
+#include "collect/causal/uprobe_cost.h"
 #include "collect/core/breakpoint.h"
 
 #define DEFAULT_SIGNAL	  32	 /* SIGCANCEL: sigfillset() and pthread_sigmask() leave it out */
@@ -68,6 +69,21 @@ static int find_library(char path[PATH_MAX])
 	return -ENOENT;
 }
 
+/*
+ * libdwell.so is loaded before everything else, where AddressSanitizer's library wants to be. That
+ * is a precaution against libraries that allocate memory before it, which libdwell.so does not.
+ */
+static int allow_before_sanitizer(void)
+{
+	const char *options = getenv("ASAN_OPTIONS");
+	_cleanup_free_ char *text = NULL;
+
+	if (asprintf(&text, "%s%sverify_asan_link_order=0", options ? options : "",
+		     options && *options ? ":" : "") < 0)
+		return -ENOMEM;
+	return setenv("ASAN_OPTIONS", text, 1) ? -ENOMEM : 0;
+}
+
 /* Sets the environment of commands started from now on. */
 static int set_environment(const struct virtual_time *vtime)
 {
@@ -88,7 +104,7 @@ static int set_environment(const struct virtual_time *vtime)
 	if (setenv("LD_PRELOAD", preload, 1) || setenv(CAUSAL_ENVIRONMENT, number, 1) ||
 	    setenv(DWELL_POINTS_ENVIRONMENT, number, 1))
 		return -ENOMEM;
-	return 0;
+	return allow_before_sanitizer();
 }
 
 static void fill_area(struct causal_area *area, uint32_t signal)
@@ -164,15 +180,29 @@ static size_t ranges_size(void)
 
 static void configure(const struct virtual_time *vtime)
 {
+	static const struct {
+		const char *name;
+		uint8_t wait; /* enum causal_syscall_wait */
+	} waits[] = {
+		{"io_getevents", CAUSAL_SYSCALL_IO},  {"io_pgetevents", CAUSAL_SYSCALL_IO},
+		{"io_submit", CAUSAL_SYSCALL_SUBMIT}, {"io_uring_enter", CAUSAL_SYSCALL_RING},
+		{"nanosleep", CAUSAL_SYSCALL_SLEEP},  {"clock_nanosleep", CAUSAL_SYSCALL_DEADLINE},
+	};
 	struct causal_bpf *skeleton = vtime->skeleton;
+	struct causal_syscall *calls = skeleton->rodata->causal_syscalls;
 
 	skeleton->rodata->causal_signal = vtime->signal;
 	skeleton->rodata->causal_min_pause = vtime->min_pause_ns;
 	skeleton->rodata->causal_cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 	for (int i = 0; i < CAPTURE_SYSCALLS; i++) {
-		skeleton->rodata->syscall_sends[i] = syscalls__sends(i);
-		skeleton->rodata->syscall_points[i] = vtime->syscall_points[i];
-		skeleton->rodata->counts_syscalls |= vtime->syscall_points[i] != 0;
+		calls[i].sends = syscalls__sends(i);
+		calls[i].point = vtime->syscall_points[i];
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(waits); i++) {
+		int nr = syscalls__number(waits[i].name);
+
+		if (nr >= 0 && nr < CAPTURE_SYSCALLS)
+			calls[nr].wait = waits[i].wait;
 	}
 	bpf_program__set_autoattach(skeleton->progs.on_visit_uprobe, false);
 	bpf_program__set_autoattach(skeleton->progs.on_visit_breakpoint, false);
@@ -292,6 +322,27 @@ uint64_t virtual_time__hits(const struct virtual_time *vtime, uint32_t index)
 			       __ATOMIC_RELAXED);
 }
 
+void virtual_time__test_pauses(struct virtual_time *vtime, bool tested, double share)
+{
+	struct causal_bpf__bss *bss = vtime->skeleton->bss;
+
+	__atomic_store_n(&bss->causal_pause_tested, tested, __ATOMIC_RELAXED);
+	__atomic_store_n(&bss->causal_pause_share, (uint32_t)(share * CAUSAL_WHOLE + 0.5),
+			 __ATOMIC_SEQ_CST);
+}
+
+uint64_t virtual_time__in_flight(const struct virtual_time *vtime)
+{
+	return __atomic_load_n(&vtime->skeleton->bss->causal_in_flight_ns, __ATOMIC_RELAXED);
+}
+
+void virtual_time__outside(const struct virtual_time *vtime, uint64_t ns[CAUSAL_WAITS])
+{
+	for (int i = 0; i < CAUSAL_WAITS; i++)
+		ns[i] = __atomic_load_n(&vtime->skeleton->bss->causal_outside_ns[i],
+					__ATOMIC_RELAXED);
+}
+
 void virtual_time__settle(struct virtual_time *vtime, uint64_t ns)
 {
 	__atomic_store_n(&vtime->skeleton->bss->causal_settle, ns, __ATOMIC_SEQ_CST);
@@ -403,6 +454,11 @@ int virtual_time__count_by_uprobe(struct virtual_time *vtime, const char *path, 
 	if (!link)
 		return -errno;
 	return array__push(&vtime->visits, link);
+}
+
+uint64_t virtual_time__uprobe_cost(struct virtual_time *vtime, bool single_stepped)
+{
+	return uprobe_cost__measure(vtime->skeleton->progs.on_visit_uprobe, single_stepped);
 }
 
 int virtual_time__count_by_breakpoint(struct virtual_time *vtime, pid_t tid, uint64_t address,

@@ -71,6 +71,23 @@ void virtual_time__speed_up(struct virtual_time *vtime, uint32_t index, double s
 uint64_t virtual_time__hits(const struct virtual_time *vtime, uint32_t index);
 
 /*
+ * Begins (@tested) or ends a test of pauses, and from now on pauses all threads for @share, 0 to 1,
+ * of the time. While it is in progress, waits for what is outside of the program are counted.
+ */
+void virtual_time__test_pauses(struct virtual_time *vtime, bool tested, double share);
+void virtual_time__outside(const struct virtual_time *vtime, uint64_t ns[CAUSAL_WAITS]);
+
+/*
+ * By how many ns `global` has grown while threads had asynchronous I/O in flight without waiting
+ * for it; sum of all threads.
+ */
+uint64_t virtual_time__in_flight(const struct virtual_time *vtime);
+
+/* ns that counting a visit by a uprobe takes of a CPU, measured now at a function of dwell; 0: that
+ * failed. @single_stepped: see struct code_entry. */
+uint64_t virtual_time__uprobe_cost(struct virtual_time *vtime, bool single_stepped);
+
+/*
  * Only the part of a debt that has existed for @ns is paid. So threads that alternate on a CPU do
  * not pay the short debts between them.
  */

@@ -63,11 +63,16 @@ void causal_profile__free(struct causal_profile *profile)
 		array__free(&profile->runs.data[i].seen);
 		array__free(&profile->runs.data[i].places);
 		array__free(&profile->runs.data[i].diagnostics);
+		array__free(&profile->runs.data[i].builds);
+		array__free(&profile->runs.data[i].probes);
+		array__free(&profile->runs.data[i].requests);
+		array__free(&profile->runs.data[i].unpaused);
 	}
 	array__free(&profile->points);
 	array__free(&profile->targets);
 	array__free(&profile->runs);
 	array__free(&profile->experiments);
+	array__free(&profile->pause_tests);
 	causal_memory__free(profile->memory);
 	free(profile);
 }

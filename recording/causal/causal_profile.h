@@ -69,6 +69,8 @@ struct causal_half {
 	uint64_t hit_ns;	      /* time of samples in the target, sum of all threads */
 	struct causal_visits *points; /* visited points; others may be omitted */
 	uint32_t n_points;
+	uint64_t in_flight_ns; /* of delay_ns, while a thread had asynchronous I/O in flight that
+				  it did not wait for; sum of all threads */
 };
 
 /*
@@ -85,6 +87,54 @@ struct causal_experiment {
 	uint64_t at_ns;	  /* since the run's start */
 	struct causal_half base;
 	struct causal_half with;
+};
+
+/* What the program's threads waited for and did not come from the program itself. */
+enum causal_outside {
+	CAUSAL_OUTSIDE_REQUESTS = 0, /* other programs, and the network */
+	CAUSAL_OUTSIDE_IO = 1,	     /* devices */
+	CAUSAL_OUTSIDE_TIMERS = 2,
+	CAUSAL_OUTSIDES = 3,
+};
+
+/*
+ * A test of the profiler: as an experiment without a target, whose half @with pauses all threads
+ * for a @share of the time. In effective time, that changes nothing, unless something that the
+ * program depends on goes on during pauses.
+ */
+struct causal_pause_test {
+	uint32_t run;
+	double share; /* 0 to 1 */
+	uint64_t at_ns;
+	uint64_t outside_ns[CAUSAL_OUTSIDES]; /* of waits, sum of all threads, both halves */
+	struct causal_half base;
+	struct causal_half with;
+};
+
+/* A program or library that code in scope is in. */
+struct causal_build {
+	const char *path;
+	const char *id; /* build id, hex */
+};
+
+/* A progress point whose visits dwell counts by a probe in the program. */
+struct causal_probe {
+	uint32_t point; /* index in points */
+	uint64_t ns;	/* that counting a visit takes of a CPU, measured */
+};
+
+/* A target that was requested, with the speedups to be tried. */
+struct causal_request {
+	uint32_t target;  /* index in targets */
+	double *speedups; /* 0 to 1 */
+	uint32_t n_speedups;
+};
+
+/* Pauses that failed for one reason. */
+struct causal_unpaused_count {
+	const char *reason; /* "no-library", "blocked", "not-sent", "no-slot" */
+	uint32_t tid;	    /* the first thread */
+	uint64_t times;
 };
 
 /* Time of the samples in a target during a whole run. */
@@ -109,10 +159,15 @@ struct causal_run {
 	uint64_t delay_ns;   /* of runtime_ns: inserted pauses */
 	uint64_t period_ns;  /* of sampling */
 	uint64_t sampled_ns; /* time of all samples in scope, sum of all threads */
+	uint64_t pauses;     /* that did not fail, sum of all threads */
 	int status;	     /* of the command, as from waitpid(); -1 unknown */
 	ARRAY(struct causal_seen) seen;
 	ARRAY(struct causal_place) places;
 	ARRAY(const char *) diagnostics; /* one sentence each, with a hint */
+	ARRAY(struct causal_build) builds;
+	ARRAY(struct causal_probe) probes;
+	ARRAY(struct causal_request) requests;
+	ARRAY(struct causal_unpaused_count) unpaused;
 };
 
 struct causal_profile {
@@ -120,6 +175,7 @@ struct causal_profile {
 	ARRAY(struct causal_target) targets;
 	ARRAY(struct causal_run) runs;
 	ARRAY(struct causal_experiment) experiments;
+	ARRAY(struct causal_pause_test) pause_tests;
 	uint64_t skipped; /* malformed lines, and experiments without a target */
 	void *memory;	  /* holds strings and visits */
 };
@@ -159,6 +215,9 @@ struct causal_writer;
  */
 int causal_writer__open(const char *path, const struct causal_run *run, struct causal_writer **out);
 
+/* Whether the profile has no other runs. */
+bool causal_writer__is_new(const struct causal_writer *writer);
+
 /*
  * Return the number of a point or target, the same for equal members, and write it if it is new.
  * -ENOMEM, or -errno of write().
@@ -170,9 +229,15 @@ int causal_writer__target(struct causal_writer *writer, const struct causal_targ
 int causal_writer__experiment(struct causal_writer *writer,
 			      const struct causal_experiment *experiment);
 
+/* Points of @test, the point of @probe and the target of @request are such numbers. 0 or -errno. */
+int causal_writer__pause_test(struct causal_writer *writer, const struct causal_pause_test *test);
+int causal_writer__probe(struct causal_writer *writer, const struct causal_probe *probe);
+int causal_writer__request(struct causal_writer *writer, const struct causal_request *request);
+int causal_writer__build(struct causal_writer *writer, const struct causal_build *build);
+
 /*
- * Writes runtime_ns, delay_ns, sampled_ns, status, seen, places and diagnostics of @run.
- * 0 or -errno.
+ * Writes runtime_ns, delay_ns, sampled_ns, pauses, status, seen, places, diagnostics and unpaused
+ * of @run. 0 or -errno.
  */
 int causal_writer__end(struct causal_writer *writer, const struct causal_run *run);
 

@@ -36,6 +36,7 @@ struct causal_parsed_half {
 	uint64_t duration_ns;
 	uint64_t delay_ns;
 	uint64_t hit_ns;
+	uint64_t in_flight_ns;
 	ARRAY(struct causal_visits) visits;
 };
 

@@ -296,7 +296,8 @@ static int get_half(const json_t *object, struct causal_parsed_half *half)
 	if (!json_is_object(object) || (points && !json_is_array(points)) ||
 	    !get_number(object, "duration_ns", CAUSAL_HALF_MAX, &half->duration_ns) ||
 	    !get_number(object, "delay_ns", CAUSAL_HALF_MAX, &half->delay_ns) ||
-	    !get_number(object, "hit_ns", CAUSAL_RUN_MAX, &half->hit_ns))
+	    !get_number(object, "hit_ns", CAUSAL_RUN_MAX, &half->hit_ns) ||
+	    !get_number(object, "in_flight_ns", CAUSAL_RUN_MAX, &half->in_flight_ns))
 		return NOT_READ;
 	half->visits.n = 0;
 	json_array_foreach(points, i, entry)
@@ -320,6 +321,7 @@ static int take_half(struct causal_parser *parser, const struct causal_parsed_ha
 	half->duration_ns = raw->duration_ns;
 	half->delay_ns = raw->delay_ns;
 	half->hit_ns = raw->hit_ns;
+	half->in_flight_ns = raw->in_flight_ns;
 	if (!raw->visits.n)
 		return 0;
 	half->points = causal_memory__take(&parser->memory, raw->visits.n * sizeof(*half->points));
@@ -423,6 +425,98 @@ static int parse_diagnostic(struct causal_parser *parser, const json_t *line, ui
 	return err ? err : array__push(&parser->profile->runs.data[run].diagnostics, text);
 }
 
+/* [requests, io, timers] */
+static bool get_outside(const json_t *line, struct causal_pause_test *test)
+{
+	const json_t *outside = json_object_get(line, "outside_ns");
+
+	for (size_t i = 0; i < CAUSAL_OUTSIDES && i < json_array_size(outside); i++)
+		if (!read_number(json_array_get(outside, i), CAUSAL_RUN_MAX, &test->outside_ns[i]))
+			return false;
+	return true;
+}
+
+static int parse_pause_test(struct causal_parser *parser, const json_t *line, uint32_t run)
+{
+	struct causal_pause_test test = {.run = run};
+	struct causal_parsed *raw = &parser->raw;
+	const json_t *share = json_object_get(line, "share");
+	int err;
+
+	test.share = json_number_value(share);
+	if (!(test.share > 0) || test.share > 1 || !get_outside(line, &test) ||
+	    !get_number(line, "at_ns", CAUSAL_RUN_MAX, &test.at_ns))
+		return NOT_READ;
+	err = get_half(json_object_get(line, "base"), &raw->base);
+	err = err ? err : get_half(json_object_get(line, "with"), &raw->with);
+	err = err ? err : take_half(parser, &raw->base, run, &test.base);
+	err = err ? err : take_half(parser, &raw->with, run, &test.with);
+	return err ? err : array__push(&parser->profile->pause_tests, test);
+}
+
+static int parse_probe(struct causal_parser *parser, const json_t *line, uint32_t run)
+{
+	struct causal_probe probe;
+	const uint64_t *point;
+	uint32_t id;
+
+	if (!get_id(line, "point", &id) || !get_number(line, "ns", CAUSAL_HALF_MAX, &probe.ns))
+		return NOT_READ;
+	point = map64__get(&parser->point_numbers, (uint64_t)run << 32 | id);
+	if (!point)
+		return NOT_READ;
+	probe.point = (uint32_t)*point;
+	return array__push(&parser->profile->runs.data[run].probes, probe);
+}
+
+static int parse_request(struct causal_parser *parser, const json_t *line, uint32_t run)
+{
+	const json_t *speedups = json_object_get(line, "speedups");
+	struct causal_request request = {};
+	const uint64_t *target;
+	uint32_t id;
+
+	target = get_id(line, "target", &id)
+			 ? map64__get(&parser->target_numbers, (uint64_t)run << 32 | id)
+			 : NULL;
+	if (!target)
+		return NOT_READ;
+	request.target = (uint32_t)*target;
+	request.speedups = causal_memory__take(&parser->memory, (json_array_size(speedups) + 1) *
+									sizeof(*request.speedups));
+	if (!request.speedups)
+		return -ENOMEM;
+	for (size_t i = 0; i < json_array_size(speedups); i++) {
+		double speedup = json_number_value(json_array_get(speedups, i));
+
+		if (!(speedup >= 0) || speedup > 1)
+			return NOT_READ;
+		request.speedups[request.n_speedups++] = speedup;
+	}
+	return array__push(&parser->profile->runs.data[run].requests, request);
+}
+
+static int parse_build(struct causal_parser *parser, const json_t *line, uint32_t run)
+{
+	struct causal_build build;
+	int err = get_text(parser, line, "path", &build.path);
+
+	err = err ? err : get_text(parser, line, "id", &build.id);
+	return err ? err : array__push(&parser->profile->runs.data[run].builds, build);
+}
+
+static int parse_unpaused(struct causal_parser *parser, const json_t *line, uint32_t run)
+{
+	struct causal_unpaused_count count;
+	int err;
+
+	if (!get_id(line, "tid", &count.tid) ||
+	    !get_number(line, "times", CAUSAL_RUN_MAX, &count.times))
+		return NOT_READ;
+	err = get_text(parser, line, "reason", &count.reason);
+	return err ? err : array__push(&parser->profile->runs.data[run].unpaused, count);
+}
+
 static int parse_end(struct causal_parser *parser, const json_t *line, uint32_t index)
 {
 	struct causal_run *run = &parser->profile->runs.data[index], end = *run;
@@ -431,10 +525,14 @@ static int parse_end(struct causal_parser *parser, const json_t *line, uint32_t 
 	if (!get_number(line, "runtime_ns", CAUSAL_RUN_MAX, &end.runtime_ns) ||
 	    !get_number(line, "delay_ns", CAUSAL_RUN_MAX, &end.delay_ns) ||
 	    !get_number(line, "sampled_ns", CAUSAL_RUN_MAX, &end.sampled_ns) ||
+	    !get_number(line, "pauses", CAUSAL_RUN_MAX, &end.pauses) ||
 	    (status && !json_is_integer(status)))
 		return NOT_READ;
 	if (status && json_integer_value(status) >= -1 && json_integer_value(status) <= 0xffff)
 		end.status = (int)json_integer_value(status);
+	/* Failures of earlier versions, which did not write pauses here, are attempts. */
+	if (!json_object_get(line, "pauses"))
+		end.unpaused.n = 0;
 	*run = end;
 	return 0;
 }
@@ -443,13 +541,12 @@ static const struct {
 	const char *type;
 	int (*parse)(struct causal_parser *parser, const json_t *line, uint32_t run);
 } parsers[] = {
-	{"experiment", parse_experiment},
-	{"point", parse_point},
-	{"target", parse_target},
-	{"seen", parse_seen},
-	{"place", parse_place},
-	{"trouble", parse_diagnostic},
-	{"end", parse_end},
+	{"experiment", parse_experiment}, {"point", parse_point},
+	{"target", parse_target},	  {"seen", parse_seen},
+	{"place", parse_place},		  {"trouble", parse_diagnostic},
+	{"pause-test", parse_pause_test}, {"probe", parse_probe},
+	{"request", parse_request},	  {"build", parse_build},
+	{"unpaused", parse_unpaused},	  {"end", parse_end},
 };
 
 static int parse_object(struct causal_parser *parser, const json_t *line)

@@ -63,6 +63,11 @@ static void redact_run(struct redactor *redactor, struct causal_run *run)
 	}
 	for (size_t i = 0; i < run->diagnostics.n; i++)
 		run->diagnostics.data[i] = LEFT_OUT;
+	for (size_t i = 0; i < run->builds.n; i++) {
+		const char **path = &run->builds.data[i].path;
+
+		keep(redactor, path, redaction__path(redactor->redaction, *path));
+	}
 }
 
 int causal_profile__redact(struct causal_profile *profile, const struct redaction *redaction)

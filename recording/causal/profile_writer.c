@@ -32,6 +32,7 @@ struct causal_writer {
 	char *id;
 	struct id_table points;
 	struct id_table targets;
+	bool is_new;   /* there was nothing in the file */
 	bool broken;   /* the file does not end with a newline */
 	json_t *first; /* the line of the run, written with the next one; NULL: it is */
 };
@@ -205,7 +206,8 @@ static int check_existing(struct causal_writer *writer)
 
 	if (fstat(writer->fd, &st))
 		return error__errno(-errno, "cannot write to %s", writer->path);
-	if (!S_ISREG(st.st_mode) || !st.st_size)
+	writer->is_new = !S_ISREG(st.st_mode) || !st.st_size;
+	if (writer->is_new)
 		return 0;
 	n = pread(writer->fd, head, sizeof(head), 0);
 	if (n < 0 || pread(writer->fd, &last, 1, st.st_size - 1) < 0)
@@ -248,6 +250,11 @@ int causal_writer__open(const char *path, const struct causal_run *run, struct c
 		return -ENOMEM;
 	*out = TAKE_PTR(writer);
 	return 0;
+}
+
+bool causal_writer__is_new(const struct causal_writer *writer)
+{
+	return writer->is_new;
 }
 
 /* The number of the point or target with @members, added if it is new; or -ENOMEM. */
@@ -319,7 +326,7 @@ static json_t *visits_to_json(const struct causal_visits *visits)
 
 static json_t *half_to_json(const struct causal_half *half)
 {
-	json_t *points = json_array();
+	json_t *points = json_array(), *value;
 
 	for (uint32_t i = 0; i < half->n_points; i++) {
 		const struct causal_visits *visits = &half->points[i];
@@ -327,9 +334,12 @@ static json_t *half_to_json(const struct causal_half *half)
 		if (visits->visits || visits->ends || visits->occupied_ns > 0)
 			json_array_append_new(points, visits_to_json(visits));
 	}
-	return json_pack("{so so so so}", "duration_ns", json_count(half->duration_ns), "delay_ns",
-			 json_count(half->delay_ns), "hit_ns", json_count(half->hit_ns), "points",
-			 points);
+	value = json_pack("{so so so}", "duration_ns", json_count(half->duration_ns), "delay_ns",
+			  json_count(half->delay_ns), "hit_ns", json_count(half->hit_ns));
+	if (half->in_flight_ns)
+		json_object_set_new(value, "in_flight_ns", json_count(half->in_flight_ns));
+	json_object_set_new(value, "points", points);
+	return value;
 }
 
 int causal_writer__experiment(struct causal_writer *writer,
@@ -346,6 +356,65 @@ int causal_writer__experiment(struct causal_writer *writer,
 		json_object_set_new(line, "base", half_to_json(&experiment->base));
 	json_object_set_new(line, "with", half_to_json(&experiment->with));
 	return write_line(writer, line);
+}
+
+int causal_writer__pause_test(struct causal_writer *writer, const struct causal_pause_test *test)
+{
+	json_t *line = new_line(writer, "pause-test"), *outside = json_array();
+
+	for (int i = 0; i < CAUSAL_OUTSIDES; i++)
+		json_array_append_new(outside, json_count(test->outside_ns[i]));
+	json_object_set_new(line, "share", json_finite(test->share));
+	json_object_set_new(line, "at_ns", json_count(test->at_ns));
+	json_object_set_new(line, "outside_ns", outside);
+	json_object_set_new(line, "base", half_to_json(&test->base));
+	json_object_set_new(line, "with", half_to_json(&test->with));
+	return write_line(writer, line);
+}
+
+int causal_writer__probe(struct causal_writer *writer, const struct causal_probe *probe)
+{
+	json_t *line = new_line(writer, "probe");
+
+	json_object_set_new(line, "point", json_count(probe->point));
+	json_object_set_new(line, "ns", json_count(probe->ns));
+	return write_line(writer, line);
+}
+
+int causal_writer__request(struct causal_writer *writer, const struct causal_request *request)
+{
+	json_t *line = new_line(writer, "request"), *speedups = json_array();
+
+	for (uint32_t i = 0; i < request->n_speedups; i++)
+		json_array_append_new(speedups, json_finite(request->speedups[i]));
+	json_object_set_new(line, "target", json_count(request->target));
+	json_object_set_new(line, "speedups", speedups);
+	return write_line(writer, line);
+}
+
+int causal_writer__build(struct causal_writer *writer, const struct causal_build *build)
+{
+	json_t *line = new_line(writer, "build");
+
+	json_object_set_new(line, "path", json_utf8(build->path));
+	json_object_set_new(line, "id", json_utf8(build->id));
+	return write_line(writer, line);
+}
+
+static int write_unpaused(struct causal_writer *writer, const struct causal_run *run)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < run->unpaused.n && !err; i++) {
+		const struct causal_unpaused_count *count = &run->unpaused.data[i];
+		json_t *line = new_line(writer, "unpaused");
+
+		json_object_set_new(line, "reason", json_utf8(count->reason));
+		json_object_set_new(line, "tid", json_count(count->tid));
+		json_object_set_new(line, "times", json_count(count->times));
+		err = write_line(writer, line);
+	}
+	return err;
 }
 
 static int write_seen(struct causal_writer *writer, const struct causal_run *run)
@@ -399,11 +468,13 @@ int causal_writer__end(struct causal_writer *writer, const struct causal_run *ru
 
 	err = err ? err : write_places(writer, run);
 	err = err ? err : write_diagnostics(writer, run);
+	err = err ? err : write_unpaused(writer, run);
 	if (err)
 		return err;
 	line = new_line(writer, "end");
 	json_object_set_new(line, "runtime_ns", json_count(run->runtime_ns));
 	json_object_set_new(line, "delay_ns", json_count(run->delay_ns));
+	json_object_set_new(line, "pauses", json_count(run->pauses));
 	json_object_set_new(line, "sampled_ns", json_count(run->sampled_ns));
 	json_object_set_new(line, "status", json_integer(run->status));
 	return write_line(writer, line);

@@ -113,7 +113,63 @@ static json_t *problems_json(const struct causal_effects *effects)
 	return problems;
 }
 
-static json_t *run_json(const struct causal_run *run, uint64_t experiments)
+static json_t *refused_json(const struct causal_effects *effects)
+{
+	const struct causal_profile *profile = effects->profile;
+	json_t *refused = json_array();
+
+	for (size_t i = 0; i < effects->refusals.n; i++) {
+		const struct causal_refusal *refusal = &effects->refusals.data[i];
+		bool any = refusal->point == UINT32_MAX;
+		json_t *entry = json_object();
+
+		put_target(entry, &profile->targets.data[refusal->target]);
+		json_object_set_new(entry, "point",
+				    any ? json_null()
+					: json__text(profile->points.data[refusal->point].name));
+		json_object_set_new(entry, "also", json__text(refusal->also));
+		json_object_set_new(entry, "whole_run", json_boolean(refusal->whole_run));
+		json_object_set_new(entry, "reason",
+				    json_string(causal_refusal__name(refusal->kind)));
+		json_object_set_new(entry, "text", json__text(refusal->text));
+		json_object_set_new(entry, "experiments", json__number(refusal->experiments));
+		json_array_append_new(refused, entry);
+	}
+	return refused;
+}
+
+static json_t *empty_json(const struct causal_effects *effects)
+{
+	json_t *empty = json_array();
+
+	for (size_t i = 0; i < effects->empty.n; i++) {
+		const struct causal_empty_cell *cell = &effects->empty.data[i];
+		json_t *entry = json_object();
+
+		put_target(entry, &effects->profile->targets.data[cell->target]);
+		json_object_set_new(entry, "speedup",
+				    cell->speedup > 0 ? json_real(cell->speedup) : json_null());
+		json_object_set_new(entry, "experiments", json__number(cell->experiments));
+		json_array_append_new(empty, entry);
+	}
+	return empty;
+}
+
+static json_t *builds_json(const struct causal_run *run)
+{
+	json_t *builds = json_array();
+
+	for (size_t i = 0; i < run->builds.n; i++) {
+		json_t *entry = json_object();
+
+		json_object_set_new(entry, "path", json__text(run->builds.data[i].path));
+		json_object_set_new(entry, "id", json__text(run->builds.data[i].id));
+		json_array_append_new(builds, entry);
+	}
+	return builds;
+}
+
+static json_t *run_json(const struct causal_run *run, uint64_t experiments, bool left_out)
 {
 	json_t *entry = json_object(), *diagnostics = json_array();
 
@@ -129,18 +185,22 @@ static json_t *run_json(const struct causal_run *run, uint64_t experiments)
 	json_object_set_new(entry, "status", json_integer(run->status));
 	json_object_set_new(entry, "experiments", json__number(experiments));
 	json_object_set_new(entry, "diagnostics", diagnostics);
+	json_object_set_new(entry, "builds", builds_json(run));
+	json_object_set_new(entry, "left_out", json_boolean(left_out));
 	return entry;
 }
 
-static json_t *runs_json(const struct causal_profile *profile)
+static json_t *runs_json(const struct causal_effects *effects)
 {
+	const struct causal_profile *profile = effects->profile;
 	_cleanup_free_ uint64_t *experiments = calloc(profile->runs.n + 1, sizeof(*experiments));
 	json_t *runs = experiments ? json_array() : NULL;
 
 	for (size_t i = 0; experiments && i < profile->experiments.n; i++)
 		experiments[profile->experiments.data[i].run]++;
 	for (size_t i = 0; experiments && i < profile->runs.n; i++)
-		json_array_append_new(runs, run_json(&profile->runs.data[i], experiments[i]));
+		json_array_append_new(runs, run_json(&profile->runs.data[i], experiments[i],
+						     effects->left_out[i]));
 	return runs;
 }
 
@@ -199,8 +259,10 @@ int causal_json__print(const struct causal_effects *effects, FILE *to)
 	json_object_set_new(document, "experiments", json__number(profile->experiments.n));
 	json_object_set_new(document, "points", points_json(profile));
 	json_object_set_new(document, "targets", targets);
+	json_object_set_new(document, "refused", refused_json(effects));
+	json_object_set_new(document, "empty", empty_json(effects));
 	json_object_set_new(document, "problems", problems_json(effects));
-	json_object_set_new(document, "runs", runs_json(profile));
+	json_object_set_new(document, "runs", runs_json(effects));
 	json_object_set_new(document, "places", places_json(profile));
 	return json__write(document, to);
 }

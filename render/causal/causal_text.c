@@ -366,6 +366,50 @@ static void put_undrawn(const struct writer *writer, uint32_t point, enum causal
 	format__wrapped(writer->to, text, "  ", 0, writer->width);
 }
 
+/* Adds the names of what is refused for the reason of @first to @list, and how many there are. */
+static size_t list_refused(const struct causal_effects *effects, const struct causal_refusal *first,
+			   char *list, size_t size)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < effects->refusals.n; i++) {
+		const struct causal_refusal *refusal = &effects->refusals.data[i];
+		char name[CAUSAL_LABEL_SIZE];
+
+		if (refusal->kind != first->kind || n++ >= MAX_NAMES)
+			continue;
+		causal_label__refusal(effects->profile, refusal, name, sizeof(name));
+		format__append(list, size, "%s%.120s", n > 1 ? ", " : "", name);
+	}
+	if (n > MAX_NAMES)
+		format__append(list, size, " and %zu more", n - MAX_NAMES);
+	return n;
+}
+
+/* Prints "Refused: f at request, g at request" and the reason, once for those that share it. */
+static void put_refusals(const struct writer *writer)
+{
+	const struct causal_effects *effects = writer->effects;
+
+	for (size_t i = 0; i < effects->refusals.n; i++) {
+		const struct causal_refusal *first = &effects->refusals.data[i];
+		char text[2 * CAUSAL_LABEL_SIZE] = "Refused: ";
+		bool shown = false;
+		size_t n;
+
+		for (size_t k = 0; k < i && !shown; k++)
+			shown = effects->refusals.data[k].kind == first->kind;
+		if (shown)
+			continue;
+		n = list_refused(effects, first, text, sizeof(text));
+		format__append(text, sizeof(text), n > 1 ? ". Of the first: %s" : ": %s",
+			       first->text);
+		put_wrapped(writer, text, "  ");
+	}
+	if (effects->refusals.n)
+		fputc('\n', writer->to);
+}
+
 static int put_point(const struct writer *writer, uint32_t index)
 {
 	const struct scale scale = scale_for(writer, index);
@@ -427,6 +471,7 @@ int causal_text__print(const struct causal_effects *effects,
 			if ((int)effects->profile->points.data[i].kind == kind &&
 			    has_curves(effects, i))
 				err = put_point(&writer, i);
+	put_refusals(&writer);
 	for (size_t i = 0; i < effects->problems.n; i++) {
 		fputs("! ", to);
 		put_wrapped(&writer, effects->problems.data[i].text, "  ");

@@ -66,6 +66,16 @@ void causal_label__curve(const struct causal_profile *profile, const struct caus
 		format__append(text, size, ", once %s is done", curve->also);
 }
 
+void causal_label__refusal(const struct causal_profile *profile,
+			   const struct causal_refusal *refusal, char *text, size_t size)
+{
+	append_target_label(profile, refusal->target, text, size);
+	if (*refusal->also)
+		format__append(text, size, ", once %s is done", refusal->also);
+	if (refusal->point != UINT32_MAX)
+		format__append(text, size, " at %s", profile->points.data[refusal->point].name);
+}
+
 void causal_label__point(const struct causal_point *point, char *text, size_t size)
 {
 	static const char *const words[] = {
@@ -100,7 +110,9 @@ static struct causal_quote measured_quote(const struct causal_curve *curve, doub
 				     result->high};
 }
 
-struct causal_quote causal_verdict__quote(const struct causal_curve *curve)
+static struct causal_quote sure_quote(const struct causal_curve *curve, struct causal_quote quote);
+
+static struct causal_quote best_quote(const struct causal_curve *curve)
 {
 	if (curve->shape == CAUSAL_PLATEAU)
 		return (struct causal_quote){curve->plateau_at, curve->plateau_gain,
@@ -111,6 +123,11 @@ struct causal_quote causal_verdict__quote(const struct causal_curve *curve)
 		return measured_quote(curve, 1);
 	return (struct causal_quote){curve->best_at, curve->best, curve->best_low,
 				     curve->best_high};
+}
+
+struct causal_quote causal_verdict__quote(const struct causal_curve *curve)
+{
+	return sure_quote(curve, best_quote(curve));
 }
 
 /* The point of a curve that a sentence begins with: its knee, 50%, or the best one. */
@@ -124,6 +141,20 @@ static struct causal_quote first_quote(const struct causal_curve *curve)
 		return causal_verdict__quote(curve);
 	return (struct causal_quote){0.5, 0.5 * curve->slope, 0.5 * curve->slope_low,
 				     0.5 * curve->slope_high};
+}
+
+/*
+ * @quote, or where its interval spans zero, the same speedup on the straight line, whose interval
+ * does not if the curve is sure.
+ */
+static struct causal_quote sure_quote(const struct causal_curve *curve, struct causal_quote quote)
+{
+	if (quote.low > 0 || curve->shape == CAUSAL_CONTENTION || curve->shape == CAUSAL_UNSURE ||
+	    curve->shape == CAUSAL_NO_EFFECT)
+		return quote;
+	return (struct causal_quote){quote.speedup, quote.speedup * curve->slope,
+				     quote.speedup * curve->slope_low,
+				     quote.speedup * curve->slope_high};
 }
 
 static void append_interval(const struct causal_quote *quote, char *text, size_t size)
@@ -180,7 +211,8 @@ static void write_gain(const struct causal_effects *effects, const struct causal
 		       char *text, size_t size)
 {
 	const struct causal_point *point = &effects->profile->points.data[curve->point];
-	const struct causal_quote quote = first_quote(curve), most = causal_verdict__quote(curve);
+	const struct causal_quote quote = sure_quote(curve, first_quote(curve));
+	const struct causal_quote most = causal_verdict__quote(curve);
 
 	*text = '\0';
 	append_change(effects, curve, quote.speedup, text, size);
@@ -262,7 +294,12 @@ static void write_no_gain(const struct causal_effects *effects, char *text, size
 	for (size_t i = 0; i < effects->curves.n && !best; i++)
 		if (effects->curves.data[i].shape == CAUSAL_UNSURE)
 			best = &effects->curves.data[i];
-	if (best) {
+	if (best && best->best_low <= 0) {
+		format__append(text, size,
+			       "Not sure yet: the experiments do not show whether any of %zu "
+			       "target%s affects the program.",
+			       unsure, unsure == 1 ? "" : "s");
+	} else if (best) {
 		causal_label__curve(effects->profile, best, name, sizeof(name));
 		format__append(
 			text, size,
@@ -278,6 +315,9 @@ static void write_no_gain(const struct causal_effects *effects, char *text, size
 			"No target that was tried (%zu) limits the program. It may be waiting for "
 			"something: see dwell causal run --class, and dwell waits.",
 			none);
+	} else if (effects->refusals.n) {
+		format__append(text, size,
+			       "Nothing can be predicted: the reasons are below, with what to do.");
 	} else {
 		format__append(text, size, "There are no results yet.");
 	}

@@ -15,6 +15,10 @@ void causal_label__curve(const struct causal_profile *profile, const struct caus
 /* "Throughput at iteration", "Latency of request" ... */
 void causal_label__point(const struct causal_point *point, char *text, size_t size);
 
+/* "f", with --also "f, once g=50% is done", and unless @refusal is of all points, "at request". */
+void causal_label__refusal(const struct causal_profile *profile,
+			   const struct causal_refusal *refusal, char *text, size_t size);
+
 /* The throughput factor of a program speedup: 2 for 0.5; 0 when it is unbounded. */
 double causal_label__throughput_factor(double program_speedup);
 

@@ -26,7 +26,7 @@ sub answered {
 	my ($run) = @_;
 	unlink glob('answers.*'), 'ready';
 	my $server = start({name => 'server'}, program('answers'), '--serve', '--ready', 'ready');
-	wait_for(10, sub { -e 'ready' }) or die "the other program does not answer\n";
+	wait_for(180, sub { -e 'ready' }) or die "the other program does not answer\n";
 	my $got = $run->();
 	stop($server);
 	return $got;

@@ -10,6 +10,21 @@
 #include "base/buffer.h"
 #include "tests/unit/causal_support.h"
 
+/* Lines of profiles. */
+#define RUN(id)                                                                                    \
+	"{\"type\":\"run\",\"version\":1,\"run\":\"" id "\",\"command\":\"./a\","                  \
+	"\"start_realtime\":5,\"period_ns\":1000000}\n"
+#define POINT(id)                                                                                  \
+	"{\"type\":\"point\",\"run\":\"" id "\",\"id\":0,\"name\":\"it\",\"kind\":\"throughput\"}" \
+	"\n"
+#define TARGET(id)                                                                                 \
+	"{\"type\":\"target\",\"run\":\"" id                                                       \
+	"\",\"id\":0,\"kind\":\"function\",\"name\":\"f\",\"function\":\"f\"}\n"
+#define HALF(visits) "{\"duration_ns\":100,\"delay_ns\":0,\"hit_ns\":7,\"points\":[[0," visits "]]}"
+#define EXPERIMENT(id, target, speedup, visits)                                                    \
+	"{\"type\":\"experiment\",\"run\":\"" id "\",\"target\":" target ",\"speedup\":" speedup   \
+	",\"at_ns\":9,\"base\":" HALF("10") ",\"with\":" HALF(visits) "}\n"
+
 /* A file of this test's own; its path is good until it is closed. */
 struct scratch_file {
 	char path[64];
@@ -134,5 +149,18 @@ static inline void profile__check(const struct causal_profile *profile)
 				assert_true(halves[h]->points[k].occupied_ns >= 0);
 			}
 		}
+	}
+}
+
+static inline void profile__assert_visits(const struct causal_half *half,
+					  const struct causal_visits *visits, size_t n)
+{
+	assert_int_equal(half->n_points, n);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(half->points[i].point, visits[i].point);
+		assert_int_equal(half->points[i].visits, visits[i].visits);
+		assert_int_equal(half->points[i].ends, visits[i].ends);
+		assert_int_equal(half->points[i].span_ns, visits[i].span_ns);
+		assert_true(half->points[i].occupied_ns == visits[i].occupied_ns);
 	}
 }

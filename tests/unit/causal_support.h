@@ -80,12 +80,17 @@ static inline void made__free(struct made *made)
 		array__free(&made->profile.runs.data[i].seen);
 		array__free(&made->profile.runs.data[i].places);
 		array__free(&made->profile.runs.data[i].diagnostics);
+		array__free(&made->profile.runs.data[i].builds);
+		array__free(&made->profile.runs.data[i].probes);
+		array__free(&made->profile.runs.data[i].requests);
+		array__free(&made->profile.runs.data[i].unpaused);
 	}
 	array__free(&made->blocks);
 	array__free(&made->profile.points);
 	array__free(&made->profile.targets);
 	array__free(&made->profile.runs);
 	array__free(&made->profile.experiments);
+	array__free(&made->profile.pause_tests);
 }
 #define _cleanup_made_ _cleanup_(made__free)
 
@@ -225,11 +230,24 @@ static inline void made__curve(struct made *made, struct machine *machine, uint3
 	}
 }
 
+/* If no experiment has samples in its target, gives all of them some: else they would be refused.
+ */
+static inline void made__hit(const struct made *made)
+{
+	for (size_t i = 0; i < made->profile.experiments.n; i++)
+		if (made->profile.experiments.data[i].base.hit_ns ||
+		    made->profile.experiments.data[i].with.hit_ns)
+			return;
+	for (size_t i = 0; i < made->profile.experiments.n; i++)
+		made->profile.experiments.data[i].with.hit_ns = MS;
+}
+
 static inline struct causal_effects *made__effects(const struct made *made)
 {
 	const struct causal_options options = {.min_visits = 5};
 	struct causal_effects *effects = NULL;
 
+	made__hit(made);
 	assert_int_equal(causal__effects(&made->profile, &options, &effects), 0);
 	return effects;
 }

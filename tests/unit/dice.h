@@ -85,7 +85,7 @@ static inline struct record_object dice__object(struct dice *dice, struct record
 {
 	struct record_object object = {};
 
-	object.type = (uint8_t)(dice__roll(dice) % (OBJECT_KLOCK + 1));
+	object.type = (uint8_t)(dice__roll(dice) % (OBJECT_LIMIT + 1));
 	object.id = dice__value(dice, 64);
 	object.extra = dice__value(dice, 64);
 	object.mode = (uint32_t)dice__value(dice, 32);
@@ -226,6 +226,13 @@ static inline void dice__device_record(struct dice *dice, struct recording_write
 		r->request.bytes = dice__value(dice, 64);
 		r->request.op = (uint8_t)(dice__roll(dice) % REQUEST_OP_COUNT);
 		break;
+	case RECORD_CPU_RUN:
+		r->cpu_run.thread = dice__thread(dice);
+		r->cpu_run.time = dice__value(dice, 63);
+		r->cpu_run.length = r->cpu_run.time ? dice__roll(dice) % r->cpu_run.time : 0;
+		r->cpu_run.ns = dice__value(dice, 63) % (r->cpu_run.length + 1);
+		r->cpu_run.cpu = (uint16_t)(1 + dice__value(dice, 2));
+		break;
 	case RECORD_SPAN: {
 		struct record_object object = dice__object(dice, writer);
 
@@ -249,6 +256,26 @@ static inline void dice__device_record(struct dice *dice, struct recording_write
 	}
 }
 
+static inline void dice__segment_record(struct dice *dice, struct recording_writer *writer,
+					struct record_segment *segment)
+{
+	struct record_object object = dice__object(dice, writer);
+
+	segment->thread = dice__thread(dice);
+	segment->writer = dice__thread(dice);
+	segment->time = dice__value(dice, 63);
+	segment->written = dice__value(dice, 63) % (segment->time + 1);
+	segment->left = dice__value(dice, 63) % (segment->time + 1);
+	for (int i = 0; i < SEGMENT_HOLDS; i++) {
+		segment->reasons[i] = (uint8_t)(dice__roll(dice) % HOLD_COUNT);
+		segment->until[i] = dice__value(dice, 63) % (segment->time + 1);
+	}
+	segment->role = (uint8_t)(dice__roll(dice) % SEGMENT_ROLE_COUNT);
+	segment->object = recording_writer__object(writer, &object);
+	segment->owner_pid = (uint32_t)dice__value(dice, 32);
+	segment->owner = dice__string(dice, writer);
+}
+
 static inline void dice__call_record(struct dice *dice, struct recording_writer *writer,
 				     struct record *r)
 {
@@ -261,7 +288,7 @@ static inline void dice__call_record(struct dice *dice, struct recording_writer 
 		r->call.begin_slack = (uint32_t)dice__value(dice, 32);
 		r->call.end_slack = (uint32_t)dice__value(dice, 32);
 		r->call.depth = (uint16_t)dice__value(dice, 16);
-		r->call.flags = (uint16_t)dice__value(dice, 4);
+		r->call.flags = (uint16_t)dice__value(dice, 5);
 		r->call.probe = (uint32_t)dice__value(dice, 13);
 		r->call.overhead = dice__value(dice, 64);
 		break;
@@ -271,6 +298,12 @@ static inline void dice__call_record(struct dice *dice, struct recording_writer 
 		r->short_calls.time = dice__value(dice, 63);
 		r->short_calls.looks = dice__value(dice, 64);
 		r->short_calls.ended = dice__value(dice, 64);
+		r->short_calls.seen = dice__value(dice, 64);
+		r->short_calls.ns = dice__value(dice, 64);
+		r->short_calls.nested_ns = dice__value(dice, 64);
+		break;
+	case RECORD_SEGMENT:
+		dice__segment_record(dice, writer, &r->segment);
 		break;
 	case RECORD_PROBE:
 		r->probe.number = (uint32_t)dice__value(dice, 13);
@@ -290,6 +323,10 @@ static inline void dice__call_record(struct dice *dice, struct recording_writer 
 		r->scan.ns = r->scan.time ? dice__roll(dice) % r->scan.time : 0;
 		r->scan.pairs = dice__value(dice, 64);
 		r->scan.pair_ns = dice__value(dice, 64);
+		for (int i = 0; i < SCAN_GAPS; i++)
+			r->scan.gap_ns[i] = dice__value(dice, 64);
+		r->scan.pushes = dice__value(dice, 64);
+		r->scan.pushes_ns = dice__value(dice, 64);
 		r->scan.longest_ns = dice__value(dice, 64);
 		r->scan.torn = dice__value(dice, 64);
 		r->scan.lost = dice__value(dice, 64);
@@ -348,10 +385,12 @@ static inline void dice__event(struct dice *dice, struct recording_writer *write
 static inline struct record dice__record(struct dice *dice, struct recording_writer *writer)
 {
 	static const enum record_type types[] = {
-		RECORD_META,   RECORD_THREAD, RECORD_EXEC,	  RECORD_COMM,	     RECORD_TOTALS,
-		RECORD_MAP,    RECORD_SAMPLE, RECORD_INTERVAL,	  RECORD_WAKE,	     RECORD_LOST,
-		RECORD_SYMBOL, RECORD_DEVICE, RECORD_IDLE,	  RECORD_ANNOTATION, RECORD_REQUEST,
-		RECORD_SPAN,   RECORD_CALL,   RECORD_SHORT_CALLS, RECORD_SCAN,	     RECORD_PROBE,
+		RECORD_META,	RECORD_THREAD,	    RECORD_EXEC,    RECORD_COMM,
+		RECORD_TOTALS,	RECORD_MAP,	    RECORD_SAMPLE,  RECORD_INTERVAL,
+		RECORD_WAKE,	RECORD_LOST,	    RECORD_SYMBOL,  RECORD_DEVICE,
+		RECORD_IDLE,	RECORD_ANNOTATION,  RECORD_REQUEST, RECORD_SPAN,
+		RECORD_CALL,	RECORD_SHORT_CALLS, RECORD_SCAN,    RECORD_PROBE,
+		RECORD_SEGMENT, RECORD_CPU_RUN,
 	};
 	struct record record;
 
@@ -359,7 +398,7 @@ static inline struct record dice__record(struct dice *dice, struct recording_wri
 	record.type = types[dice__roll(dice) % ARRAY_SIZE(types)];
 	if (record.type >= RECORD_THREAD && record.type <= RECORD_TOTALS)
 		dice__thread_record(dice, writer, &record);
-	else if (record.type >= RECORD_CALL)
+	else if (record.type >= RECORD_CALL && record.type <= RECORD_SEGMENT)
 		dice__call_record(dice, writer, &record);
 	else if (record.type >= RECORD_DEVICE)
 		dice__device_record(dice, writer, &record);

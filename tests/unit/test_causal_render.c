@@ -228,6 +228,8 @@ static void latency_and_whole_runs_are_apart(void **state)
 		struct causal_experiment whole = {
 			.speedup = i % 2, .also = "", .target = target, .whole_run = true};
 
+		whole.with.hit_ns = MS;
+
 		latency.base.points = made__take(&made, sizeof(struct causal_visits));
 		latency.with.points = made__take(&made, sizeof(struct causal_visits));
 		latency.base.points[0] = (struct causal_visits){
@@ -436,20 +438,20 @@ static void coz_formats(void **state)
 	assert_int_equal(array__push(&made.profile.runs.data[0].places,
 				     ((struct causal_place){"/b.c", 2, "g", 9 * MS})),
 			 0);
-	assert_int_equal(
-		array__push(&made.profile.experiments, ((struct causal_experiment){
-							       .speedup = 0.35,
-							       .also = "",
-							       .base = {1000, 0, 3 * MS, base, 3},
-							       .with = {1100, 200, 4 * MS, with, 1},
-						       })),
-		0);
+	assert_int_equal(array__push(&made.profile.experiments,
+				     ((struct causal_experiment){
+					     .speedup = 0.35,
+					     .also = "",
+					     .base = {1000, 0, 3 * MS, base, 3, 0},
+					     .with = {1100, 200, 4 * MS, with, 1, 0},
+				     })),
+			 0);
 	assert_int_equal(
 		array__push(&made.profile.experiments,
 			    ((struct causal_experiment){.speedup = 1,
 							.also = "",
 							.whole_run = true,
-							.with = {6000, 1000, 0, NULL, 0}})),
+							.with = {6000, 1000, 0, NULL, 0, 0}})),
 		0);
 	to = open_memstream(&text, &size);
 	assert_int_equal(causal_coz__print(&made.profile, to), 0);
@@ -480,8 +482,8 @@ static void coz_latencies_are_right_in_the_mean(void **state)
 					     ((struct causal_experiment){
 						     .speedup = 0.5,
 						     .also = "",
-						     .base = {1000, 0, 0, visits, 1},
-						     .with = {1000, 0, 0, visits, 1},
+						     .base = {1000, 0, 0, visits, 1, 0},
+						     .with = {1000, 0, 0, visits, 1, 0},
 					     })),
 				 0);
 	}

@@ -14,7 +14,7 @@ function target(name: string, shape: string, best: number, more: Partial<CausalT
 }
 
 const profile = (...targets: CausalTarget[]): CausalDocument =>
-	({ verdict: [], experiments: 9, targets, points: [], problems: [], runs: [] });
+	({ verdict: [], experiments: 9, targets, points: [], problems: [], refused: [], runs: [] });
 
 test('curves of the same target and point share a chart, gains first', () => {
 	const groups = groupCurves([

@@ -47,6 +47,8 @@ export interface CausalDocument {
 	readonly experiments: number;
 	readonly targets: readonly CausalTarget[];
 	readonly points: readonly { readonly name: string; readonly kind: string }[];
+	/** Targets without a curve, and why. A null point: all. */
+	readonly refused: readonly { readonly target: string; readonly point: string | null; readonly text: string }[];
 	readonly problems: readonly { readonly kind: string; readonly text: string }[];
 	readonly runs: readonly {
 		readonly command: string;

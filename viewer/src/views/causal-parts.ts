@@ -56,6 +56,11 @@ function verdictPart(profile: NamedProfile, number: number, isCompared: boolean)
 	part.append(h('p', { class: 'muted' },
 		`${countText(document.experiments)} experiments in ${document.runs.length} run${document.runs.length === 1 ? '' : 's'} of ${nsText(runtime)}, including ${nsText(delay)} of inserted pauses` +
 		(document.runs[0] ? `: ${document.runs[0].command}` : '')));
+	if (document.refused.length) {
+		const list = h('ul', {});
+		for (const { target, point, text } of document.refused) list.append(h('li', { class: 'wrap' }, unitText(`${target}${point === null ? '' : ` at ${point}`}: ${text}`)));
+		part.append(h('h3', {}, 'Refused: a prediction would rest on nothing'), list);
+	}
 	for (const problem of document.problems) part.append(h('p', { class: 'warning' }, unitText(problem.text)));
 	const diagnostics = [...new Set(document.runs.flatMap((run) => run.diagnostics))];
 	if (diagnostics.length) {
