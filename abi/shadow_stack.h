@@ -20,9 +20,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SHADOW_STACK_SIZE 32768
+#define SHADOW_STACK_SIZE 65536
 #define SHADOW_MAGIC	  0x776f646168736c64ull
-#define SHADOW_VERSION	  1
+#define SHADOW_VERSION	  2
 
 /* The name of the memory in /proc/PID/maps is "/memfd:dwell-shadow". */
 #define SHADOW_MEMORY_NAME "dwell-shadow"
@@ -30,15 +30,19 @@
 /* Stacks in one mapping; a process that needs more has several. */
 #define SHADOW_STACKS 128
 
+/* Bytes of struct shadow_stack before its entries. */
+#define SHADOW_STACK_HEAD 128
+
 /*
- * A call. Written by its thread in the order function, sp, generation. Each push of a thread takes
- * the next odd generation; the pop writes 0. A scan is valid if the deepest live entry is the
- * same after it as before: what is below cannot have changed then.
+ * A call. Written by its thread in the order function, site, sp, generation. Each push of a thread
+ * takes the next odd generation, so generations count calls; the pop writes 0. A scan is valid if
+ * the deepest live entry is the same after it as before: what is below cannot have changed then.
  */
 struct shadow_entry {
 	uint64_t function; /* an address in the function, behind its push */
 	uint64_t generation;
-	uint64_t sp; /* its stack pointer, less 1 */
+	uint64_t sp;   /* its stack pointer, less 1 */
+	uint64_t site; /* the address that it returns to: behind the call */
 };
 
 /* Thread-local, __dwell_shadow. */
@@ -61,11 +65,22 @@ struct shadow_stack {
 	uint32_t tid;		  /* the thread whose first one it is, as it sees itself; or 0 */
 	uint64_t low, high;	  /* stack pointers seen on this machine stack */
 	uint64_t missed;	  /* calls that found no room */
+	/*
+	 * Raised before and after a push that does not take the next generation. If it was even
+	 * before a scan, and is the same after a later one, generations between them count calls.
+	 */
+	uint64_t skips;
+	/*
+	 * Of the stack's thread; with begun 0, unknown. Its generation before its first push, what
+	 * skips was after that, and the time stamp counter. begun is written last.
+	 */
+	uint64_t first, first_skips, begun;
 	struct shadow_entry base; /* its sp is one that all entries lie below */
-	struct shadow_entry entries[(SHADOW_STACK_SIZE - 80) / sizeof(struct shadow_entry)];
+	struct shadow_entry
+		entries[(SHADOW_STACK_SIZE - SHADOW_STACK_HEAD) / sizeof(struct shadow_entry)];
 };
 
-#define SHADOW_DEPTH ((SHADOW_STACK_SIZE - 80) / sizeof(struct shadow_entry))
+#define SHADOW_DEPTH ((SHADOW_STACK_SIZE - SHADOW_STACK_HEAD) / sizeof(struct shadow_entry))
 
 /* The first stack's place in a mapping. */
 struct shadow_memory {
@@ -78,9 +93,9 @@ struct shadow_memory {
 };
 
 #ifndef __cplusplus
-_Static_assert(sizeof(struct shadow_entry) == 24, "written by compiler/shadow_asm.h");
+_Static_assert(sizeof(struct shadow_entry) == 32, "written by compiler/shadow_asm.h");
 _Static_assert(sizeof(struct shadow_stack) == SHADOW_STACK_SIZE, "a place tells its stack");
-_Static_assert(SHADOW_DEPTH * sizeof(struct shadow_entry) + 80 == SHADOW_STACK_SIZE,
+_Static_assert(SHADOW_DEPTH * sizeof(struct shadow_entry) + SHADOW_STACK_HEAD == SHADOW_STACK_SIZE,
 	       "the last entry ends at a boundary");
 _Static_assert(offsetof(struct shadow_stack, entries) ==
 		       offsetof(struct shadow_stack, base) + sizeof(struct shadow_entry),

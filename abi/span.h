@@ -17,6 +17,12 @@ struct connection {
 	__u32 source;		    /* 0: of no listener */
 	__u32 sending;		    /* thread that began to send and has not finished; 0: none */
 	__u64 answers;		    /* the start of the request that it answers */
+	__u32 read_by;		    /* thread that read from it last, */
+	__u32 read_turn;	    /* and its turn then, see bpf/core/pushes.bpf.h */
+	__u32 pushed_by;	    /* thread that pushed to it last, */
+	__u32 push_turn;	    /* and its turn then */
+	__u32 handed_on;	    /* what was read last */
+	__u32 pushed;		    /* since the request began: what is read next begins another */
 	struct event_object object; /* a closed socket has no port any more */
 };
 

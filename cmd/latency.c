@@ -20,24 +20,29 @@ struct latency_run_command {
 	const char *output;
 	const char *process;
 	const char *duration;
-	const char *request;
+	ARRAY(const char *) requests;
 	const char *function;
 	const char *limit;
 	uint64_t resolution_ns;
 };
 
+static int add_request(void *options, const char *value)
+{
+	return array__push(&((struct latency_run_command *)options)->requests, value);
+}
+
 static const struct option_row run_rows[] = {
 	OPTION_GROUP("What to record (default: COMMAND and everything it starts)"),
-	OPTION_TEXT("pid", 'p', "PID[,PID...]", struct latency_run_command, process,
+	OPTION_LIST("pid", 'p', "PID[,PID...]", struct latency_run_command, process,
 		    "running processes"),
 	OPTION_TEXT("duration", 0, "TIME", struct latency_run_command, duration,
 		    "stop recording after TIME (10, 1.5s, 200ms, 5m)"),
-	OPTION_TEXT("request", 0, "WHAT", struct latency_run_command, request,
-		    "also record when requests begin and end, for dwell latency requests: "
-		    "tcp:PORT, unix:PATH, usdt:PROVIDER:BEGIN,END, dwell:requests (those that the "
-		    "program tags with DWELL_REQUEST_BEGIN), or the name of a function or of a "
-		    "DWELL_BEGIN"),
-	OPTION_TEXT("function", 0, "PATTERN[,PATTERN...]", struct latency_run_command, function,
+	OPTION_ADD("request", 0, "WHAT", NULL, add_request,
+		   "also record when requests begin and end, for dwell latency requests: "
+		   "tcp:PORT, unix:PATH, usdt:PROVIDER:BEGIN,END, dwell:requests (those that the "
+		   "program tags with DWELL_REQUEST_BEGIN), or the name of a function or of a "
+		   "DWELL_BEGIN"),
+	OPTION_LIST("function", 0, "PATTERN[,PATTERN...]", struct latency_run_command, function,
 		    "measure these functions by probes, of any program: names or patterns "
 		    "(ngx_http_*), of one file if it is given (libssl*:SSL_*); then there is no "
 		    "thread that looks, unless --resolution is given"),
@@ -71,19 +76,28 @@ static int run(const struct latency_run_command *options, char **command)
 		options->process,
 		options->duration ? "--duration" : NULL,
 		options->duration,
-		options->request ? "--request" : NULL,
-		options->request,
 		options->function ? "--function" : NULL,
 		options->function,
 		options->limit ? "--function-limit" : NULL,
 		options->limit,
 	};
+	ARRAY(const char *) all = {};
 	bool recorded;
+	int err = 0, status;
 
 	snprintf(number, sizeof(number), "%llu",
 		 (unsigned long long)(options->resolution_ns == UNSET ? CALL_SCANNER_DEFAULT_NS
 								      : options->resolution_ns));
-	return command_record__run_with(fixed, ARRAY_SIZE(fixed), command, &recorded);
+	for (size_t i = 0; i < ARRAY_SIZE(fixed) && !err; i++)
+		err = array__push(&all, fixed[i]);
+	for (size_t i = 0; i < options->requests.n && !err; i++) {
+		err = array__push(&all, "--request");
+		err = err ? err : array__push(&all, options->requests.data[i]);
+	}
+	status = err ? command__fail(err)
+		     : command_record__run_with(all.data, all.n, command, &recorded);
+	array__free(&all);
+	return status;
 }
 
 static int cmd_latency_run(int argc, char **argv)
@@ -118,13 +132,16 @@ struct latency_report_command {
 	struct view_options view; /* first: see VIEW_OPTION_INPUT */
 	uint64_t functions;
 	enum latency_rank rank;
+	bool by_caller;
 };
 
 static int set_rank(void *options, const char *value)
 {
 	static const char *const names[] = {[LATENCY_RANK_TAIL] = "tail",
 					    [LATENCY_RANK_P999] = "p999",
-					    [LATENCY_RANK_TOTAL] = "total"};
+					    [LATENCY_RANK_TOTAL] = "total",
+					    [LATENCY_RANK_P9999] = "p9999",
+					    [LATENCY_RANK_MEAN] = "mean"};
 	struct latency_report_command *command = options;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -132,17 +149,30 @@ static int set_rank(void *options, const char *value)
 			command->rank = (enum latency_rank)i;
 			return 0;
 		}
-	return error__set(-EINVAL, "must be tail, p999 or total");
+	return error__set(-EINVAL, "must be tail, p999, p9999, mean or total");
+}
+
+static int set_by(void *options, const char *value)
+{
+	struct latency_report_command *command = options;
+
+	command->by_caller = !strcmp(value, "caller");
+	if (!command->by_caller && strcmp(value, "site"))
+		return error__set(-EINVAL, "must be site or caller");
+	return 0;
 }
 
 static const struct option_row report_rows[] = {
 	OPTION_GROUP("What to show"),
 	VIEW_OPTION_INPUT,
 	OPTION_CALL(
-		"rank", 0, "BY", "tail|p999|total", set_rank,
+		"rank", 0, "BY", "tail|p999|p9999|mean|total", set_rank,
 		"sort by what the slowest 1% of the calls takes beyond the median "
-		"(tail, the default), by the 99.9th percentile (p999), or by the time of all calls "
-		"(total)"),
+		"(tail, the default), by the 99.9th or 99.99th percentile (p999, p9999), by the "
+		"mean, or by the time of all calls (total)"),
+	OPTION_CALL("by", 0, "WHAT", "site|caller", set_by,
+		    "a row for each place where a function is called (site, the default), or for "
+		    "each function that calls it (caller)"),
 	OPTION_NUMBER("functions", 0, "N", struct latency_report_command, functions,
 		      "in text, show the first N functions (default: 20; 0: all)"),
 	OPTION_GROUP("Output"),
@@ -170,7 +200,7 @@ static int report(const struct latency_report_command *options)
 	_cleanup_kinds_ struct kinds *kinds = NULL;
 	_cleanup_wait_causes_ struct wait_causes *causes = NULL;
 	struct own_strings strings = {};
-	struct call_latency latency = {};
+	struct call_latency latency = {.by_caller = options->by_caller};
 	struct latency_view view = {.latency = &latency, .most = options->functions};
 	int err = view__load(&options->view, &model);
 

@@ -3,10 +3,12 @@
  * The Clang plugin of dwell-cc (clang 14 and newer): the same as compiler/gcc_plugin.cc, as the
  * last pass on LLVM's intermediate representation.
  */
+#include <llvm/Analysis/CFG.h>
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
@@ -21,7 +23,7 @@ using namespace llvm;
 namespace
 {
 
-cl::opt<int> min_size("dwell-min-size", cl::init(SELECTION_MIN_SIZE), cl::Hidden);
+cl::opt<int> min_size("dwell-min-size", cl::init(SELECTION_BY_FORM), cl::Hidden);
 cl::opt<std::string> only("dwell-only", cl::Hidden);
 
 bool is_annotated_off(const Function &function, const SmallPtrSetImpl<const Value *> &off)
@@ -66,15 +68,20 @@ Value *insert_push(Function &function)
 {
 	BasicBlock &entry = function.getEntryBlock();
 	IRBuilder<> at(&entry, entry.getFirstInsertionPt());
-	auto *type = FunctionType::get(byte_pointer(at), false);
+	auto *type = FunctionType::get(byte_pointer(at), {byte_pointer(at)}, false);
+	Value *site;
 
 	/* Behind what becomes the frame, so that it stays a part of the prologue. */
 	while (isa<AllocaInst>(*at.GetInsertPoint()))
 		at.SetInsertPoint(&entry, std::next(at.GetInsertPoint()));
+	site = at.CreateCall(
+		intrinsic(function.getParent(), Intrinsic::returnaddress),
+		{at.getInt32(0)});
 	return at.CreateCall(
 		type,
-		InlineAsm::get(type, SHADOW_PUSH("%", "$$"),
-			       "={rax},~{r10},~{r11},~{cc},~{flags},~{dirflag},~{fpsr}", true));
+		InlineAsm::get(type, SHADOW_PUSH("%", "$$", "$1"),
+			       "=&{rax},r,~{r10},~{r11},~{cc},~{flags},~{dirflag},~{fpsr}", true),
+		{site});
 }
 
 /* A tail call leaves the function. */
@@ -141,6 +148,45 @@ void instrument(Function &function)
 		insert_pop(end_of(leaving), own);
 }
 
+/*
+ * Whether @instruction can go on for long by itself. An inlined system call, for example, is an asm. An
+ * intrinsic is replaced by few instructions, unless it works on memory of any length.
+ */
+bool may_take_long(const Instruction &instruction)
+{
+	const auto *call = dyn_cast<CallBase>(&instruction);
+	const auto *bytes = dyn_cast<MemIntrinsic>(&instruction);
+
+	if (!call)
+		return false;
+	if (const auto *text = dyn_cast<InlineAsm>(call->getCalledOperand()))
+		return !text->getAsmString().empty();
+	if (bytes)
+		return !isa<ConstantInt>(bytes->getLength());
+	return !isa<IntrinsicInst>(call);
+}
+
+/* Whether it calls something, or has a loop. */
+bool calls_or_loops(const Function &function)
+{
+	SmallVector<std::pair<const BasicBlock *, const BasicBlock *>, 8> back;
+
+	for (const Instruction &instruction : instructions(function))
+		if (may_take_long(instruction))
+			return true;
+	FindFunctionBackedges(function, back);
+	return !back.empty();
+}
+
+bool is_selected(const Function &function, const struct selection &options)
+{
+	if (!selection__has_name(&options, demangle(function.getName().str()).c_str()))
+		return false;
+	if (options.min_size == SELECTION_BY_FORM)
+		return calls_or_loops(function);
+	return (int)function.getInstructionCount() >= options.min_size;
+}
+
 struct shadow_pass : PassInfoMixin<shadow_pass> {
 	static bool isRequired()
 	{
@@ -160,9 +206,7 @@ struct shadow_pass : PassInfoMixin<shadow_pass> {
 			if (!function.isDeclaration() &&
 			    !function.hasAvailableExternallyLinkage() &&
 			    !is_annotated_off(function, off) &&
-			    (int)function.getInstructionCount() >= options.min_size &&
-			    selection__has_name(&options,
-						demangle(function.getName().str()).c_str()))
+			    is_selected(function, options))
 				instrument(function);
 		return PreservedAnalyses::none();
 	}

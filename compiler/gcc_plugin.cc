@@ -17,6 +17,8 @@
 #include <tree-cfg.h>
 #include <tree-eh.h>
 #include <tree-inline.h>
+#include <cfganal.h>
+#include <builtins.h>
 #include <stringpool.h>
 #include <attribs.h>
 #include <langhooks.h>
@@ -58,10 +60,20 @@ gasm *make_asm(const char *text, tree output, tree input, const char *const *clo
 	return statement;
 }
 
-gasm *make_push(tree own)
+gcall *make_return_address(tree site)
+{
+	gcall *call = gimple_build_call(builtin_decl_explicit(BUILT_IN_RETURN_ADDRESS), 1,
+					build_zero_cst(unsigned_type_node));
+
+	gimple_call_set_lhs(call, site);
+	return call;
+}
+
+gasm *make_push(tree own, tree site)
 {
 	static const char *const clobbers[] = {"r10", "r11", "cc", NULL};
-	gasm *push = make_asm(SHADOW_PUSH("%%", "$"), operand("=a", own), NULL_TREE, clobbers);
+	gasm *push = make_asm(SHADOW_PUSH("%%", "$", "%1"), operand("=&a", own),
+			      operand("r", site), clobbers);
 
 	SSA_NAME_DEF_STMT(own) = push;
 	return push;
@@ -118,6 +130,31 @@ int estimated_size(function *fun)
 	return size;
 }
 
+/*
+ * Whether @statement can go on for long by itself. An inlined system call, for example, is an asm. A
+ * builtin that the compiler replaces by few instructions is no call.
+ */
+bool may_take_long(gimple *statement)
+{
+	if (gasm *text = dyn_cast<gasm *>(statement))
+		return *gimple_asm_string(text) != '\0';
+	if (!is_gimple_call(statement) || gimple_call_internal_p(statement))
+		return false;
+	return !is_inexpensive_builtin(gimple_call_fndecl(statement));
+}
+
+/* Whether it calls something, or has a loop. */
+bool calls_or_loops(function *fun)
+{
+	basic_block bb;
+
+	FOR_EACH_BB_FN(bb, fun)
+	for (gimple_stmt_iterator at = gsi_start_bb(bb); !gsi_end_p(at); gsi_next(&at))
+		if (may_take_long(gsi_stmt(at)))
+			return true;
+	return mark_dfs_back_edges(fun);
+}
+
 bool is_selected(function *fun)
 {
 	tree decl = fun->decl;
@@ -128,6 +165,8 @@ bool is_selected(function *fun)
 		return false;
 	if (!selection__has_name(&options, lang_hooks.decl_printable_name(decl, 2)))
 		return false;
+	if (options.min_size == SELECTION_BY_FORM)
+		return calls_or_loops(fun);
 	return estimated_size(fun) >= options.min_size;
 }
 
@@ -218,17 +257,20 @@ class shadow_pass : public gimple_opt_pass
 	unsigned int execute(function *fun) final override
 	{
 		edge begin;
-		tree own;
+		tree own, site;
 
 		if (!is_selected(fun))
 			return 0;
 		own = make_ssa_name(ptr_type_node);
+		site = make_ssa_name(ptr_type_node);
 		insert_resets(fun, own);
 		insert_pops(fun, own);
 		begin = single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(fun));
-		gsi_insert_on_edge(begin, make_push(own));
+		gsi_insert_on_edge(begin, make_return_address(site));
+		gsi_insert_on_edge(begin, make_push(own, site));
 		gsi_commit_edge_inserts();
-		return 0;
+		/* The compiler takes the return address for a call that may change memory. */
+		return TODO_update_ssa_only_virtuals;
 	}
 };
 

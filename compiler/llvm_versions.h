@@ -4,6 +4,8 @@
 
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
 
 #if LLVM_VERSION_MAJOR >= 17
 #include <llvm/TargetParser/Triple.h>
@@ -18,5 +20,14 @@ inline llvm::PointerType *byte_pointer(llvm::IRBuilder<> &at)
 	return at.getPtrTy();
 #else
 	return at.getInt8PtrTy();
+#endif
+}
+
+inline llvm::Function *intrinsic(llvm::Module *module, llvm::Intrinsic::ID id)
+{
+#if LLVM_VERSION_MAJOR >= 20
+	return llvm::Intrinsic::getOrInsertDeclaration(module, id);
+#else
+	return llvm::Intrinsic::getDeclaration(module, id);
 #endif
 }

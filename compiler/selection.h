@@ -6,12 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In instructions, as the compiler estimates them. Below it, a push and a pop would be most of it.
+/*
+ * By default, functions are left out that call nothing and have no loop: they take some ns, and
+ * nothing can make one of their calls slow but what interrupts it.
  */
-#define SELECTION_MIN_SIZE 10
+#define SELECTION_BY_FORM (-1)
 
 struct selection {
-	int min_size = SELECTION_MIN_SIZE;
+	/* In instructions, as the compiler estimates them: smaller functions are left out, whatever
+	 * they do. */
+	int min_size = SELECTION_BY_FORM;
 	const char *only = NULL; /* a pattern of the shell; NULL: all */
 };
 

@@ -20,21 +20,28 @@
 
 #define SHADOW_LARGEST_FRAME "8192"
 
-/* Output: rax, the function's own entry. Clobbers r10, r11, the flags. */
-#define SHADOW_PUSH(P, D)                                                                          \
+/*
+ * @SITE: the operand with the function's return address, in a register other than rax, r10, r11.
+ * Output: rax, the function's own entry. Clobbers r10, r11, the flags. The slow path gets @SITE in
+ * r11.
+ */
+#define SHADOW_PUSH(P, D, SITE)                                                                    \
 	"movq __dwell_shadow@gottpoff(" P "rip), " P "r11\n\t"                                     \
 	"movq " P "fs:(" P "r11), " P "rax\n\t"                                                    \
 	"leaq 1f(" P "rip), " P "r10\n\t"                                                          \
-	"testl " D "0x7fff, " P "eax\n\t"                                                          \
+	"movq " SITE ", " P "r11\n\t"                                                              \
+	"testl " D "0xffff, " P "eax\n\t"                                                          \
 	"jz __dwell_shadow_enter\n\t"                                                              \
-	"movq -8(" P "rax), " P "r11\n\t"                                                          \
+	"movq -16(" P "rax), " P "r11\n\t"                                                         \
 	"subq " P "rsp, " P "r11\n\t"                                                              \
 	"cmpq " D SHADOW_LARGEST_FRAME ", " P "r11\n\t"                                            \
+	"movq " SITE ", " P "r11\n\t"                                                              \
 	"jae __dwell_shadow_enter\n\t"                                                             \
 	"movq __dwell_shadow@gottpoff(" P "rip), " P "r11\n\t"                                     \
-	"addq " D "24, " P "fs:(" P "r11)\n\t"                                                     \
+	"addq " D "32, " P "fs:(" P "r11)\n\t"                                                     \
 	"addq " D "2, " P "fs:8(" P "r11)\n\t"                                                     \
 	"movq " P "r10, (" P "rax)\n\t"                                                            \
+	"movq " SITE ", 24(" P "rax)\n\t"                                                          \
 	"leaq -1(" P "rsp), " P "r10\n\t"                                                          \
 	"movq " P "r10, 16(" P "rax)\n\t"                                                          \
 	"movq " P "fs:8(" P "r11), " P "r10\n\t"                                                   \

@@ -52,7 +52,7 @@ static int put(struct call_details *details, const struct call_cell *cell)
 	to = &details->cells.data[*index];
 	to->calls += cell->calls;
 	to->observed += cell->observed;
-	to->short_ns += cell->short_ns;
+	to->ns += cell->ns;
 	return 0;
 }
 
@@ -78,25 +78,19 @@ static int limit_cells(struct call_details *details)
 	return err;
 }
 
-int call_details__add(struct call_details *details, uint32_t function, uint64_t begin,
-		      uint32_t bucket, double calls)
+int call_details__add(struct call_details *details, uint64_t begin, struct call_cell cell)
 {
 	uint32_t bin = (uint32_t)place(details, begin);
-	const struct call_cell cell = {
-		.function = function,
-		.bin = (uint16_t)(bin < details->bins ? bin : details->bins - 1),
-		.bucket = (uint16_t)bucket,
-		.calls = calls,
-		.observed = 1,
-	};
-	int err = put(details, &cell);
+	int err;
 
+	cell.bin = (uint16_t)(bin < details->bins ? bin : details->bins - 1);
+	err = put(details, &cell);
 	return err ? err : limit_cells(details);
 }
 
 /* When they began is not known: they are spread evenly over the time in which they were counted. */
 int call_details__add_shorts(struct call_details *details, const struct model_short_calls *shorts,
-			     uint32_t function, double calls, double short_ns)
+			     uint32_t function, double calls, double ns)
 {
 	double until = place(details, shorts->time);
 	double length = SHORT_CALLS_NS / (double)details->ns * details->bins;
@@ -112,7 +106,7 @@ int call_details__add_shorts(struct call_details *details, const struct model_sh
 			.bucket = CALLS_SHORT,
 			.calls = calls * share,
 			.observed = (double)shorts->ended * share,
-			.short_ns = short_ns * share,
+			.ns = ns * share,
 		};
 
 		err = put(details, &cell);
@@ -133,25 +127,46 @@ static int by_place(const void *a, const void *b)
 	return one->bucket < other->bucket ? -1 : one->bucket > other->bucket;
 }
 
+/*
+ * Calls that were seen and that none stands for, such as partial ones, go where the first of them
+ * that is not measured is, so that all cells of a function sum up to its calls. @first: its first
+ * cell.
+ */
+static void add_others(struct call_details *details, size_t first, double calls)
+{
+	struct call_cell *cells = details->cells.data, *to = NULL;
+	double sum = 0;
+
+	for (size_t i = first; i < details->cells.n && cells[i].function == cells[first].function;
+	     i++) {
+		sum += cells[i].calls;
+		if (!to && cells[i].bucket == CALLS_SHORT)
+			to = &cells[i];
+	}
+	if (to && calls > sum)
+		to->calls += calls - sum;
+}
+
 int call_details__finish(struct call_details *details, const struct call_latency *latency)
 {
 	uint32_t *ranks = calloc(latency->functions.n + 1, sizeof(*ranks));
+	struct call_cell *cells = details->cells.data;
 
 	if (!ranks)
 		return -ENOMEM;
 	for (size_t i = 0; i < latency->functions.n; i++)
 		ranks[latency->functions.data[i].number] = (uint32_t)i;
 	for (size_t i = 0; i < details->cells.n; i++) {
-		struct call_cell *cell = &details->cells.data[i];
-
-		cell->function = ranks[cell->function];
-		cell->calls *= latency->functions.data[cell->function].scale;
-		cell->short_ns *= latency->functions.data[cell->function].scale;
+		cells[i].function = ranks[cells[i].function];
+		cells[i].calls *= latency->functions.data[cells[i].function].scale;
 	}
 	free(ranks);
 	if (details->cells.n)
-		qsort(details->cells.data, details->cells.n, sizeof(*details->cells.data),
-		      by_place);
+		qsort(cells, details->cells.n, sizeof(*cells), by_place);
+	for (size_t i = 0; i < details->cells.n; i++)
+		if (!i || cells[i].function != cells[i - 1].function)
+			add_others(details, i,
+				   latency->functions.data[cells[i].function].calls.calls);
 	return 0;
 }
 

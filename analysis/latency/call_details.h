@@ -15,7 +15,8 @@ struct call_cell {
 	uint16_t bucket;
 	double calls;	 /* of all, estimated */
 	double observed; /* that were seen and counted */
-	double short_ns; /* their time: of bucket CALLS_SHORT only */
+	double ns; /* time of calls that were seen, by calls that are not within others of the row
+		    */
 };
 
 /*
@@ -45,10 +46,10 @@ uint32_t call_details__bucket(uint64_t ns);
  * They return 0 or -ENOMEM.
  */
 void call_details__begin(struct call_details *details, const struct model *model);
-int call_details__add(struct call_details *details, uint32_t function, uint64_t begin,
-		      uint32_t bucket, double calls);
+/* @cell's bin is that of @begin. */
+int call_details__add(struct call_details *details, uint64_t begin, struct call_cell cell);
 int call_details__add_shorts(struct call_details *details, const struct model_short_calls *shorts,
-			     uint32_t function, double calls, double short_ns);
+			     uint32_t function, double calls, double ns);
 int call_details__finish(struct call_details *details, const struct call_latency *latency);
 
 void call_details__free(struct call_details *details);

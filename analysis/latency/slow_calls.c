@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analysis/latency/call_names.h"
+#include "analysis/kinds/call_names.h"
 
 static enum latency_part part_of(const struct model_interval *interval, enum wait_kind kind)
 {

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analysis/latency/call_names.h"
+#include "analysis/kinds/call_names.h"
 
 static uint64_t latest(uint64_t one, uint64_t other)
 {
@@ -69,7 +69,7 @@ static int add_wait(const struct model *model, const struct wait_causes *causes,
 		.end = earliest(woken, part->end),
 		.thread = part->thread,
 		.cause = wait_causes__of(causes, part->thread, interval),
-		.object = interval->object,
+		.object = model_interval__object(interval),
 		.type = TIMELINE_WAIT,
 		.kind = (uint8_t)wait_causes__kind(causes, interval),
 	};

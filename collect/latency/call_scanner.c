@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -18,6 +20,7 @@
 #include "base/error.h"
 #include "collect/latency/shadow_memory_map.h"
 #include "collect/latency/shadow_scan.h"
+#include "collect/latency/shadow_scan_rest.h"
 
 #define MS	1000000ULL
 #define PAIR_NS 100 /* between two looks of a pair */
@@ -30,17 +33,27 @@
 #define REPORT_NS	 (100 * MS) /* and short calls, and the scanner's own doings */
 #define SEARCH_NS	 MS	    /* new processes and stacks are looked for so often */
 #define SEARCH_SELDOM_NS (128 * MS)
-#define MANY_THREADS	 65536	  /* then those not looked up since last time are forgotten */
-#define RESTS_AFTER_NS	 (5 * MS) /* without a change; then it looks every REST_NS */
-#define REST_NS		 50000
-#define NICE		 (-20)
-#define MIN_LONG_NS	 2000
-#define MAX_CALLS	 4000000 /* kept until they are drained */
+#define SEARCH_DELAY	 8 /* of the time that it took to start, at most: the part that is missed */
+#define MANY_THREADS	 65536 /* then those not looked up since last time are forgotten */
+/*
+ * So long without a change, it rests between looks. That is much longer than the time between two
+ * requests of a server with little load: what comes first after a wait would hardly ever be seen.
+ */
+#define RESTS_AFTER_NS (20 * MS)
+/*
+ * Where the kernel shares CPUs between groups (sessions, control groups), the program is mostly in
+ * dwell's own: the scanner's weight is taken from the program's, on whichever CPU that is.
+ */
+#define NICE	       (-5)
+#define MIN_LONG_NS    2000
+#define UNLOOKED_SHARE 20      /* more than this share of the program's run time is told */
+#define MAX_CALLS      4000000 /* kept until they are drained */
 
 struct scanned_process {
 	struct shadow_memory_map map;
 	uint64_t next_update;
-	uint64_t wait_ns; /* between two updates as long as it has no memory */
+	uint64_t added;	  /* since then, it has no memory */
+	uint64_t dropped; /* until then, its stacks were looked at and reported; 0: never */
 	bool ended;	  /* or its memory cannot be read */
 };
 
@@ -53,13 +66,20 @@ typedef ARRAY(struct observed_call) observed_calls;
 typedef ARRAY(struct short_calls) short_call_counts;
 typedef ARRAY(struct scan_report) scan_reports;
 
+struct clock_pair {
+	uint64_t ns;	/* CLOCK_MONOTONIC */
+	uint64_t ticks; /* of the time stamp counter */
+};
+
 struct call_scanner {
 	uint64_t period_ns;
 	pthread_t thread;
 	bool stop;
 	uint64_t random;
+	struct clock_pair start;
 
 	/* Of the thread: */
+	cpu_set_t cpus; /* that it may have */
 	ARRAY(struct scanned_process) processes;
 	ARRAY(struct shadow_scan) scans;
 	struct aging_map numbers; /* of threads, by tid */
@@ -69,6 +89,8 @@ struct call_scanner {
 	struct scan_report report;
 	scan_reports scan_reports; /* of stacks */
 	uint64_t changed;	   /* when a stack changed last */
+	uint64_t ran_ns;	   /* threads, and in gaps of class SCAN_GAP_UNLOOKED or more */
+	uint64_t unlooked_ns;
 
 	/* Of both, under the lock: */
 	pthread_mutex_t lock;
@@ -92,15 +114,16 @@ static void on_call(void *arg, const struct observed_call *call)
 static bool is_of(const struct short_calls *calls, const struct short_calls *key)
 {
 	return calls->pid == key->pid && calls->tid == key->tid &&
-	       calls->function == key->function && calls->caller == key->caller;
+	       calls->function == key->function && calls->caller == key->caller &&
+	       calls->site == key->site;
 }
 
 /* The counts of calls like @key, which has no counts. NULL without memory. */
 static struct short_calls *find_short_calls(struct call_scanner *scanner,
 					    const struct short_calls *key)
 {
-	uint64_t hash =
-		hash__add(hash__add(hash__add(key->pid, key->tid), key->function), key->caller);
+	uint64_t code = hash__add(hash__add(key->function, key->caller), key->site);
+	uint64_t hash = hash__add(hash__add(key->pid, key->tid), code);
 	uint64_t *index = map64__put(&scanner->short_index, hash, 0);
 
 	while (index && *index && !is_of(&scanner->shorts.data[*index - 1], key))
@@ -112,20 +135,25 @@ static struct short_calls *find_short_calls(struct call_scanner *scanner,
 	return &scanner->shorts.data[*index - 1];
 }
 
-static void on_short_call(void *arg, const struct shadow_scan *scan, const struct seen_call *call,
-			  uint64_t caller, bool in_pair)
+static void on_short_call(void *arg, const struct observed_call *call, unsigned looks)
 {
 	struct call_scanner *scanner = arg;
-	const struct short_calls key = {
-		.pid = scan->pid, .tid = scan->tid, .function = call->function, .caller = caller};
+	const struct short_calls key = {.pid = call->pid,
+					.tid = call->tid,
+					.function = call->function,
+					.caller = call->caller,
+					.site = call->site};
 	struct short_calls *calls = find_short_calls(scanner, &key);
 
 	if (!calls) {
 		scanner->report.lost++;
 		return;
 	}
-	calls->looks += call->looks;
-	calls->ended += in_pair;
+	calls->looks += looks;
+	calls->ended += (call->flags & OBSERVED_CALL_IN_PAIR) != 0;
+	calls->seen++;
+	calls->ns += call->end - call->begin;
+	calls->nested_ns += call->flags & OBSERVED_CALL_NESTED ? call->end - call->begin : 0;
 }
 
 static const struct thread_run *run_of(struct call_scanner *scanner, uint32_t tid)
@@ -145,7 +173,46 @@ static void report_scan(struct call_scanner *scanner, struct shadow_scan *scan)
 	report->time = scan->seen;
 	if (report->ns)
 		(void)array__push(&scanner->scan_reports, *report);
+	scanner->ran_ns += report->ns;
+	for (int i = SCAN_GAP_UNLOOKED; i < SCAN_GAPS; i++)
+		scanner->unlooked_ns += report->gap_ns[i];
 	*report = (struct scan_report){};
+}
+
+/* The same moment by two clocks: the shortest of some attempts, as this may lose its CPU. */
+static struct clock_pair read_clocks(void)
+{
+	struct clock_pair best = {};
+	uint64_t shortest = UINT64_MAX;
+
+	for (int i = 0; i < 8; i++) {
+		uint64_t before = __builtin_ia32_rdtsc(), ns = now_ns(CLOCK_MONOTONIC),
+			 length = __builtin_ia32_rdtsc() - before;
+
+		if (length >= shortest)
+			continue;
+		shortest = length;
+		best = (struct clock_pair){.ns = ns, .ticks = before + length / 2};
+	}
+	return best;
+}
+
+/* If the stack's thread has begun to push since the scanner runs, and no look at it was reported.
+ */
+static void know_begin(const struct call_scanner *scanner, const struct scanned_process *process,
+		       struct shadow_scan *scan)
+{
+	uint64_t begun = __atomic_load_n(&scan->stack->begun, __ATOMIC_ACQUIRE), ns;
+	struct clock_pair start = scanner->start, now = read_clocks();
+	double share = ((double)begun - (double)start.ticks) / (double)(now.ticks - start.ticks);
+
+	if (!begun || share <= 0 || share > 1)
+		return;
+	ns = start.ns + (uint64_t)(share * (double)(now.ns - start.ns));
+	if (ns <= process->dropped)
+		return;
+	scan->goes_on = false;
+	shadow_scan__know_begin(scan, ns);
 }
 
 static void on_thread(void *arg, struct shadow_scan *scan)
@@ -153,10 +220,16 @@ static void on_thread(void *arg, struct shadow_scan *scan)
 	struct call_scanner *scanner = arg;
 
 	report_scan(scanner, scan);
-	for (size_t i = 0; i < scanner->processes.n; i++)
-		if (scanner->processes.data[i].map.pid == scan->pid)
-			scan->tid = shadow_memory_map__tid(&scanner->processes.data[i].map,
-							   scan->own_tid);
+	for (size_t i = 0; i < scanner->processes.n; i++) {
+		const struct scanned_process *process = &scanner->processes.data[i];
+
+		if (process->map.pid != scan->pid)
+			continue;
+		scan->tid = shadow_memory_map__tid(&process->map, scan->own_tid);
+		scan->goes_on = process->dropped != 0;
+		if (scan->tid)
+			know_begin(scanner, process, scan);
+	}
 	scan->run = run_of(scanner, scan->tid);
 }
 
@@ -212,15 +285,17 @@ static void add_process(struct call_scanner *scanner, uint32_t pid, uint64_t now
 	for (size_t i = 0; i < scanner->processes.n && !process; i++)
 		if (scanner->processes.data[i].map.pid == pid)
 			process = &scanner->processes.data[i];
-	if (process)
+	if (process) {
+		process->dropped = process->map.mappings.n ? now : process->dropped;
 		drop_process(scanner, process);
-	else
+	} else {
 		process = array__add(&scanner->processes);
+	}
 	if (!process)
 		return;
 	process->map.pid = pid;
 	process->next_update = now;
-	process->wait_ns = SEARCH_NS;
+	process->added = now;
 	process->ended = false;
 }
 
@@ -230,12 +305,13 @@ static void add_process(struct call_scanner *scanner, uint32_t pid, uint64_t now
  */
 static void update(struct call_scanner *scanner, struct scanned_process *process, uint64_t now)
 {
+	uint64_t wait = (now - process->added) / SEARCH_DELAY;
 	int result = shadow_memory_map__update(&process->map);
 
 	process->ended = result < 0;
-	process->next_update = now + process->wait_ns;
-	if (process->wait_ns < SEARCH_SELDOM_NS)
-		process->wait_ns *= 2;
+	process->next_update = now + (wait < SEARCH_NS		? SEARCH_NS
+				      : wait > SEARCH_SELDOM_NS ? SEARCH_SELDOM_NS
+								: wait);
 	scanner->refused += result == -EPROTO;
 }
 
@@ -388,6 +464,9 @@ static void *scan(void *arg)
 		 next = now;
 
 	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
+	prctl(PR_SET_TIMERSLACK, 1);
+	if (sched_getaffinity(0, sizeof(scanner->cpus), &scanner->cpus))
+		CPU_ZERO(&scanner->cpus);
 	scanner->report.time = scanner->changed = now;
 	while (!__atomic_load_n(&scanner->stop, __ATOMIC_RELAXED)) {
 		uint64_t second, first = pause_until(next);
@@ -408,8 +487,8 @@ static void *scan(void *arg)
 		}
 		if (second - scanner->report.time >= REPORT_NS)
 			publish_report(scanner, second);
-		if (second - scanner->changed > RESTS_AFTER_NS)
-			usleep(REST_NS / 1000);
+		shadow_scan__rest(scanner->scans.data, scanner->scans.n, &scanner->cpus,
+				  second - scanner->changed > RESTS_AFTER_NS);
 	}
 	for (size_t i = 0; i < scanner->processes.n; i++)
 		drop_process(scanner, &scanner->processes.data[i]);
@@ -426,6 +505,7 @@ int call_scanner__new(uint64_t resolution_ns, struct call_scanner **out)
 	if (!scanner)
 		return -ENOMEM;
 	scanner->period_ns = resolution_ns;
+	scanner->start = read_clocks();
 	pthread_mutex_init(&scanner->lock, NULL);
 	err = -pthread_create(&scanner->thread, NULL, scan, scanner);
 	if (err) {
@@ -498,6 +578,10 @@ const char *call_scanner__problem(const struct call_scanner *scanner)
 	if (!scanner->found)
 		return "no program that was recorded was built by dwell-cc: make CC=dwell-cc "
 		       "CXX=dwell-c++";
+	if (scanner->unlooked_ns > scanner->ran_ns / UNLOOKED_SHARE)
+		return "no CPU to spare for the thread that looks at stacks: it and the program "
+		       "took CPUs from each other, so calls took longer, and their numbers are "
+		       "less certain";
 	return NULL;
 }
 

@@ -34,7 +34,9 @@ void call_scanner__add_thread(struct call_scanner *scanner, uint32_t tid, uint32
 /* Passes on what was seen since the last time. @last: stops the thread first. */
 void call_scanner__drain(struct call_scanner *scanner, int last, const struct call_sink *sink);
 
-/* After the last call_scanner__drain(): why there are no calls, or not all, in one line; or NULL.
+/*
+ * After the last call_scanner__drain(): why there are no calls, or not all, or what makes them less
+ * exact, in one line; or NULL.
  */
 const char *call_scanner__problem(const struct call_scanner *scanner);
 

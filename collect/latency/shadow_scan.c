@@ -69,7 +69,8 @@ static int read_new(const struct shadow_scan *scan, size_t unchanged, struct sha
 		if (!(generation & 1) || generation < below)
 			break;
 		read[n] = (struct shadow_entry){.function = load(&entry->function),
-						.generation = generation};
+						.generation = generation,
+						.site = load(&entry->site)};
 		if (load(&entry->generation) != generation)
 			return -EAGAIN;
 		below = generation;
@@ -87,6 +88,7 @@ static void tell_end(const struct shadow_scan *scan, size_t depth, uint64_t end,
 		.tid = scan->tid,
 		.function = call->function,
 		.caller = caller,
+		.site = call->site,
 		.begin = call->begin,
 		.end = end,
 		.begin_slack = call->begin_slack,
@@ -98,7 +100,7 @@ static void tell_end(const struct shadow_scan *scan, size_t depth, uint64_t end,
 	if (call->is_long || end + slack - call->begin > scan->long_ns)
 		sink->on_call(sink->arg, &told);
 	else
-		sink->on_short_call(sink->arg, scan, call, caller, flags & OBSERVED_CALL_IN_PAIR);
+		sink->on_short_call(sink->arg, &told, call->looks);
 }
 
 /* The calls above the @unchanged ones have ended since the last look. */
@@ -121,6 +123,20 @@ static void note_look(struct shadow_scan *scan, size_t unchanged, bool second)
 	}
 }
 
+/* Whether the topmost call is within another one of its function by its caller. */
+static bool is_nested(const struct shadow_scan *scan)
+{
+	const struct seen_call *calls = scan->calls.data;
+	size_t top = scan->calls.n - 1;
+	uint64_t caller = top ? calls[top - 1].function : 0;
+
+	for (size_t i = top; i-- > 0;)
+		if (calls[i].function == calls[top].function &&
+		    (i ? calls[i - 1].function : 0) == caller)
+			return true;
+	return false;
+}
+
 static int begin_calls(struct shadow_scan *scan, const struct shadow_entry *read, size_t n,
 		       uint64_t time, bool second)
 {
@@ -129,15 +145,25 @@ static int begin_calls(struct shadow_scan *scan, const struct shadow_entry *read
 
 	if (err)
 		return err;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		/* The thread's first call, or in a child process those of its parent. */
+		bool is_first = scan->first && read[i].generation <= scan->first + 2;
+		bool is_earlier = !scan->seen || read[i].generation <= scan->first;
+
 		scan->calls.data[scan->calls.n++] = (struct seen_call){
 			.function = read[i].function,
 			.generation = read[i].generation,
-			.begin = time - slack,
-			.begin_slack = slack > UINT32_MAX ? UINT32_MAX : (uint32_t)slack,
+			.site = read[i].site ? read[i].site - 1 : 0,
+			.begin = is_first ? scan->seen : time - slack,
+			.begin_slack = is_first		    ? 0
+				       : slack > UINT32_MAX ? UINT32_MAX
+							    : (uint32_t)slack,
 			.looks = !second,
-			.flags = scan->seen ? 0 : OBSERVED_CALL_EARLIER,
+			.flags = is_earlier ? OBSERVED_CALL_EARLIER : 0,
 		};
+		if (is_nested(scan))
+			scan->calls.data[scan->calls.n - 1].flags |= OBSERVED_CALL_NESTED;
+	}
 	return 0;
 }
 
@@ -207,6 +233,10 @@ static void follow_thread(struct shadow_scan *scan, const struct scan_sink *sink
 		return;
 	shadow_scan__finish(scan, sink);
 	scan->own_tid = tid;
+	scan->first = scan->newest = 0;
+	scan->ran = scan->counted_until = scan->uncounted_ns = scan->looked = 0;
+	scan->counted = NULL;
+	scan->goes_on = false;
 	sink->on_thread(sink->arg, scan);
 }
 
@@ -214,6 +244,13 @@ static void follow_thread(struct shadow_scan *scan, const struct scan_sink *sink
 static bool has_run_once(const struct shadow_scan *scan, uint64_t arrivals)
 {
 	return scan->arrivals && scan->counted == scan->run && arrivals == scan->arrivals + 1;
+}
+
+/* Whether the thread has ended: nothing is known of its runs any more. */
+static bool has_ended(const struct shadow_scan *scan)
+{
+	return scan->run && scan->counted == scan->run && !load(&scan->run->in) &&
+	       !load(&scan->run->out);
 }
 
 bool shadow_scan__is_needed(struct shadow_scan *scan, uint64_t *time)
@@ -228,6 +265,10 @@ bool shadow_scan__is_needed(struct shadow_scan *scan, uint64_t *time)
 
 	scan->past = 0;
 	scan->arrivals_now = in > out ? 0 : arrivals;
+	/* Another one may have its stack already. */
+	if (has_ended(scan) &&
+	    __atomic_load_n(&scan->stack->tid, __ATOMIC_RELAXED) == scan->own_tid)
+		return false;
 	if ((!in && !out) || !scan->seen ||
 	    __atomic_load_n(&scan->stack->tid, __ATOMIC_RELAXED) != scan->own_tid)
 		return true;
@@ -251,51 +292,108 @@ bool shadow_scan__is_needed(struct shadow_scan *scan, uint64_t *time)
 	return false;
 }
 
-/* How long a thread had run at @time; without @run, it is taken to run all the time. */
-static uint64_t ran_until(const struct thread_run *run, uint64_t time)
+bool shadow_scan__has_cpu(const struct shadow_scan *scan)
 {
-	uint64_t in = run ? load(&run->in) : 0;
-	uint64_t out = run ? load(&run->out) : 0;
-
-	if (!in && !out)
-		return time;
-	return run->ran + (in > out && time > in ? time - in : 0);
+	return scan->run && load(&scan->run->in) > load(&scan->run->out);
 }
 
-/* How long the stack's thread has run between the last two calls, as far as that is known. */
+bool shadow_scan__waits_for_cpu(const struct shadow_scan *scan)
+{
+	/* In this order: a thread that gets a CPU between these loads does not wait for one. */
+	uint64_t runnable = scan->run ? load(&scan->run->runnable) : 0;
+	uint64_t out = scan->run ? load(&scan->run->out) : 0;
+
+	return out && runnable >= out && load(&scan->run->in) <= out;
+}
+
+/* How long a thread had run at @time. */
+static uint64_t ran_until(const struct thread_run *run, uint64_t time)
+{
+	uint64_t in = load(&run->in);
+
+	return run->ran + (in > load(&run->out) && time > in ? time - in : 0);
+}
+
+/*
+ * How long the stack's thread has run since it was counted last, or since it is recorded. As long
+ * as that is not known, it is taken to run all the time.
+ */
 static uint64_t take_ran(struct shadow_scan *scan)
 {
-	uint64_t ran = ran_until(scan->run, scan->seen), passed = 0;
 	bool is_known = scan->run && (scan->run->in || scan->run->out);
-	const struct thread_run *counted = is_known ? scan->run : NULL;
+	uint64_t until = scan->counted_until ? scan->counted_until : scan->seen;
+	uint64_t ran = is_known ? ran_until(scan->run, scan->seen) : scan->ran + scan->seen - until;
+	uint64_t passed = 0;
 
-	if (scan->ran && scan->counted == counted && ran > scan->ran)
+	if (scan->goes_on && is_known && !scan->counted)
+		scan->ran = ran;
+	/*
+	 * A switch while the times are read, or an interrupt in the run, makes it appear longer
+	 * than it is. What was counted too much then is not counted again.
+	 */
+	if (!has_ended(scan) && ran > scan->ran)
 		passed = ran - scan->ran;
-	scan->counted = counted;
-	scan->ran = ran;
+	scan->counted = is_known ? scan->run : NULL;
+	scan->counted_until = scan->seen;
+	scan->ran += passed;
 	return passed;
 }
 
-static void add_to_report(struct shadow_scan *scan, bool second)
+static unsigned gap_class(uint64_t gap)
+{
+	unsigned class = 0;
+
+	while (gap > scan_gap__limit(class))
+		class ++;
+	return class;
+}
+
+/*
+ * Counts the calls since the newest one that was seen before, unless a push has skipped generations
+ * meanwhile. @skips: of the stack, before it was read.
+ */
+static void count_pushes(struct shadow_scan *scan, uint64_t ran, uint64_t skips)
+{
+	uint64_t top = scan->calls.n ? scan->calls.data[scan->calls.n - 1].generation : 0;
+
+	scan->uncounted_ns += ran;
+	if (top <= scan->newest)
+		return;
+	if (scan->newest && !(skips & 1) && scan->skips == load(&scan->stack->skips)) {
+		scan->report.pushes += (top - scan->newest) / 2;
+		scan->report.pushes_ns += scan->uncounted_ns;
+	}
+	scan->newest = top;
+	scan->skips = skips;
+	scan->uncounted_ns = 0;
+}
+
+/* @gap: since the look before; 0: there was none. */
+static void add_to_report(struct shadow_scan *scan, uint64_t gap, bool second, uint64_t skips)
 {
 	uint64_t ran = take_ran(scan);
 
 	scan->report.ns += ran;
 	scan->report.pair_ns += second ? ran : 0;
 	scan->report.pairs += second;
+	if (gap)
+		scan->report.gap_ns[gap_class(gap)] += ran;
+	count_pushes(scan, ran, skips);
 }
 
 int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool *second,
 		      const struct scan_sink *sink)
 {
 	struct shadow_entry read[SHADOW_DEPTH];
+	uint64_t gap, skips;
 	size_t unchanged;
 	int n;
 
-	if (time < scan->seen) /* it got a CPU after @time was read */
-		time = scan->seen;
 	fetch(scan);
 	follow_thread(scan, sink);
+	if (time < scan->seen) /* it got a CPU, or began, after @time was read */
+		time = scan->seen;
+	skips = load(&scan->stack->skips);
 	unchanged = count_unchanged(scan);
 	n = read_new(scan, unchanged, read);
 	scan->changed = n || unchanged != scan->calls.n;
@@ -312,10 +410,18 @@ int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool *second,
 	end_calls(scan, unchanged, time, *second, sink);
 	note_look(scan, unchanged, *second);
 	n = begin_calls(scan, read, (size_t)n, time, *second);
+	gap = scan->looked ? time - scan->seen : 0;
 	scan->seen = scan->looked = time;
 	scan->arrivals = scan->arrivals_now;
-	add_to_report(scan, *second);
+	add_to_report(scan, gap, *second, skips);
 	return n;
+}
+
+void shadow_scan__know_begin(struct shadow_scan *scan, uint64_t begun)
+{
+	scan->seen = scan->counted_until = begun;
+	scan->first = scan->newest = scan->stack->first;
+	scan->skips = scan->stack->first_skips;
 }
 
 void shadow_scan__finish(struct shadow_scan *scan, const struct scan_sink *sink)

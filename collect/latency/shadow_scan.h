@@ -17,6 +17,7 @@
 struct seen_call {
 	uint64_t function;
 	uint64_t generation;
+	uint64_t site;
 	uint64_t begin;
 	uint32_t begin_slack;
 	uint16_t looks; /* first looks of pairs that saw it, as long as it is not long */
@@ -36,14 +37,21 @@ struct shadow_scan {
 	uint64_t looked;		  /* time of the last look */
 	uint64_t seen;			  /* time until when it is known; 0: nothing is */
 	const struct thread_run *counted; /* whose times ran and arrivals are */
-	uint64_t ran;			  /* how long it had run at the last look */
+	uint64_t ran;			  /* how long it had run, as far as that was counted */
+	uint64_t counted_until;		  /* when that was; 0: never */
 	uint64_t arrivals;	   /* number of its runs then; 0: it was running, or unknown */
-	struct scan_report report; /* since the caller reset it: ns, pairs and pair_ns */
+	struct scan_report report; /* since the caller reset it: what is of a stack */
+	uint64_t first;		   /* before the first push of its thread; 0: unknown */
+	uint64_t newest;	   /* the greatest generation that was seen; 0: none */
+	uint64_t skips;		   /* of the stack, as that was seen */
+	uint64_t uncounted_ns;	   /* how long it has run since that was seen */
 	/* Of the look that is needed: */
 	uint64_t past;	       /* it is one at the stack as it was at this time; 0: as it is */
 	uint64_t past_in;      /* when its thread had got the CPU that it lost then */
 	uint64_t arrivals_now; /* as arrivals */
 	bool changed;	       /* by the last look */
+	bool goes_on; /* its thread's run time was reported until now; the caller's, by on_thread()
+		       */
 	ARRAY(struct seen_call) calls; /* by depth */
 };
 
@@ -53,8 +61,8 @@ struct scan_sink {
 	void (*on_thread)(void *arg, struct shadow_scan *scan);
 	/* Calls that have ended: */
 	void (*on_call)(void *arg, const struct observed_call *call);
-	void (*on_short_call)(void *arg, const struct shadow_scan *scan,
-			      const struct seen_call *call, uint64_t caller, bool in_pair);
+	/* One that is short: its length is not known better than that. */
+	void (*on_short_call)(void *arg, const struct observed_call *call, unsigned looks);
 	void *arg;
 };
 
@@ -66,6 +74,10 @@ struct scan_sink {
  */
 bool shadow_scan__is_needed(struct shadow_scan *scan, uint64_t *time);
 
+/* Whether the stack's thread is known to have a CPU, and whether it is known to wait for one. */
+bool shadow_scan__has_cpu(const struct shadow_scan *scan);
+bool shadow_scan__waits_for_cpu(const struct shadow_scan *scan);
+
 /* A look that takes longer lost its CPU meanwhile, or the stack changed all the time. */
 #define SHADOW_SCAN_LATE_NS 1000ULL
 
@@ -76,6 +88,12 @@ bool shadow_scan__is_needed(struct shadow_scan *scan, uint64_t *time);
  */
 int shadow_scan__look(struct shadow_scan *scan, uint64_t time, bool *second,
 		      const struct scan_sink *sink);
+
+/*
+ * To be called by on_thread(): the thread's first push was at @begun, in this recording. So it is
+ * known from then on, and so is the number of its calls.
+ */
+void shadow_scan__know_begin(struct shadow_scan *scan, uint64_t begun);
 
 /* No look will follow: tells the calls in progress. */
 void shadow_scan__finish(struct shadow_scan *scan, const struct scan_sink *sink);

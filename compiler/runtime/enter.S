@@ -5,14 +5,16 @@
  */
 	.text
 
-/* rax: the place of the next entry; r10: where to go on. Returns the function's own in rax. */
+/*
+ * rax: the place of the next entry; r10: where to go on; r11: the function's return address. Returns
+ * the function's own entry in rax.
+ */
 	.globl	__dwell_shadow_enter
 	.hidden	__dwell_shadow_enter
 	.type	__dwell_shadow_enter, @function
 __dwell_shadow_enter:
 	.cfi_startproc
 	.cfi_undefined rip
-	movq	%rsp, %r11
 	leaq	-128(%rsp), %rsp
 	pushq	%rbp
 	movq	%rsp, %rbp
@@ -26,7 +28,8 @@ __dwell_shadow_enter:
 	andq	$-16, %rsp
 	movq	%rax, %rdi
 	movq	%r10, %rsi
-	movq	%r11, %rdx
+	leaq	136(%rbp), %rdx		/* the function's stack pointer */
+	movq	%r11, %rcx
 	cld
 	call	__dwell_shadow_push
 	movq	-8(%rbp), %rdi
@@ -53,17 +56,17 @@ __dwell_shadow_enter:
 __dwell_shadow_reset:
 	.cfi_startproc
 	.cfi_undefined rip
-	testl	$0x7fff, %eax		/* it found no room: the stack stays full */
+	testl	$0xffff, %eax		/* it found no room: the stack stays full */
 	jz	.Lset
-	addq	$24, %rax
+	addq	$32, %rax
 	movq	%rax, %r11
 .Lkill:
-	testl	$0x7fff, %r11d
+	testl	$0xffff, %r11d
 	jz	.Lset
 	testb	$1, 8(%r11)
 	jz	.Lset
 	movq	$0, 8(%r11)
-	addq	$24, %r11
+	addq	$32, %r11
 	jmp	.Lkill
 .Lset:
 	movq	__dwell_shadow@gottpoff(%rip), %r11

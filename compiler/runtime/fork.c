@@ -69,6 +69,9 @@ static void in_child(void)
 	if (copy && stack) {
 		copy_entries(stack, copy, (size_t)(top - stack->entries));
 		stack->tid = copy->tid ? system__tid() : 0;
+		stack->first = __dwell_shadow.generation;
+		stack->first_skips = stack->skips;
+		stack->begun = stack->tid ? __builtin_ia32_rdtsc() : 0;
 		stack->state = SHADOW_USED;
 	} else {
 		__dwell_shadow.top = NULL;

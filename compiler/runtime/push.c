@@ -31,6 +31,7 @@ static void set_up(struct shadow_stack *stack, uint64_t sp, uint32_t tid)
 	stack->tid = tid;
 	stack->low = stack->high = sp;
 	stack->missed = 0;
+	stack->begun = 0;
 	__atomic_store_n(&stack->state, SHADOW_USED, __ATOMIC_RELEASE);
 }
 
@@ -102,6 +103,18 @@ static struct shadow_entry *remove_ended(struct shadow_stack *stack, uint64_t sp
 }
 
 /*
+ * Whether a push on @stack may take the thread's next generation: it is the thread's own stack, on
+ * which its last push or pop was. Then generations count its calls. They do not if it has used
+ * another stack in between.
+ */
+static int counts(const struct shadow_stack *stack, const struct shadow_entry *top,
+		  const struct shadow_entry *entry)
+{
+	return stack->tid && top && shadow__stack_of(top) == stack &&
+	       (entry == stack->entries || entry[-1].generation <= __dwell_shadow.generation);
+}
+
+/*
  * Greater than that of any call before, of other threads too: it is not ahead of the time stamp
  * counter, since that counts faster than a thread can push. So generations rise on a machine stack
  * that several threads use in turn.
@@ -113,11 +126,21 @@ static uint64_t next_generation(const struct shadow_thread *thread)
 	return (now > thread->generation + 2 ? now : thread->generation + 2) | 1;
 }
 
-struct shadow_entry *__dwell_shadow_push(struct shadow_entry *top, uint64_t function, uint64_t sp)
+/* The first push of the thread whose stack this is takes @generation. */
+static void begin_thread(struct shadow_stack *stack, uint64_t generation)
+{
+	stack->first = generation - 2;
+	stack->first_skips = stack->skips + 1;
+	__atomic_store_n(&stack->begun, __builtin_ia32_rdtsc(), __ATOMIC_RELEASE);
+}
+
+struct shadow_entry *__dwell_shadow_push(struct shadow_entry *top, uint64_t function, uint64_t sp,
+					 uint64_t site)
 {
 	struct shadow_stack *stack = top ? shadow__stack_of(top) : NULL;
 	struct shadow_thread *thread = &__dwell_shadow;
 	struct shadow_entry *entry;
+	uint64_t skips;
 
 	if (!top || stack == nowhere)
 		stack = first_stack(sp);
@@ -135,12 +158,18 @@ struct shadow_entry *__dwell_shadow_push(struct shadow_entry *top, uint64_t func
 		return thread->top = entry;
 	}
 	thread->top = entry + 1;
-	thread->generation = next_generation(thread);
+	skips = !counts(stack, top, entry);
+	__atomic_fetch_add(&stack->skips, skips, __ATOMIC_RELEASE);
+	thread->generation = skips ? next_generation(thread) : thread->generation + 2;
+	if (skips && stack->tid && !stack->begun)
+		begin_thread(stack, thread->generation);
 	/* The next call from the same place is the plain case then. */
 	if (entry == stack->entries)
 		stack->base.sp = sp + NEAR / 2;
 	entry->function = function;
+	entry->site = site;
 	entry->sp = sp - 1;
 	__atomic_store_n(&entry->generation, thread->generation, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&stack->skips, skips, __ATOMIC_RELEASE);
 	return entry;
 }

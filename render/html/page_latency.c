@@ -14,7 +14,7 @@ enum calls_column {
 	CALLS_BUCKET,
 	CALLS_CALLS,
 	CALLS_OBSERVED,
-	CALLS_SHORT_NS,
+	CALLS_NS,
 	CALLS_COLUMNS,
 };
 
@@ -67,7 +67,7 @@ static int write_table(struct html *html, size_t number, const char *part, struc
 
 static int write_cells(struct html *html, size_t number, const struct call_details *details)
 {
-	struct rounded_sum calls = {}, observed = {}, short_ns = {};
+	struct rounded_sum calls = {}, observed = {}, ns = {};
 	struct table table = {};
 	uint32_t before = 0;
 
@@ -75,14 +75,14 @@ static int write_cells(struct html *html, size_t number, const struct call_detai
 		const struct call_cell *cell = &details->cells.data[i];
 
 		if (cell->function != before)
-			calls = observed = short_ns = (struct rounded_sum){};
+			calls = observed = ns = (struct rounded_sum){};
 		table__put(&table, CALLS_FUNCTION, cell->function - before);
 		table__put(&table, CALLS_BIN, cell->bin);
 		table__put(&table, CALLS_BUCKET, cell->bucket);
 		table__put(&table, CALLS_CALLS,
 			   rounded_sum_add(&calls, cell->calls * CALL_FRACTIONS));
 		table__put(&table, CALLS_OBSERVED, rounded_sum_add(&observed, cell->observed));
-		table__put(&table, CALLS_SHORT_NS, rounded_sum_add(&short_ns, cell->short_ns));
+		table__put(&table, CALLS_NS, rounded_sum_add(&ns, cell->ns));
 		before = cell->function;
 	}
 	return write_table(html, number, "latency.calls", &table, CALLS_COLUMNS);

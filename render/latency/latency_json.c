@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <math.h>
+
 #include "base/round.h"
 #include "render/json.h"
 #include "render/latency/latency_cause.h"
@@ -109,6 +111,28 @@ static json_t *slow_json(const struct model *model, const struct latency_functio
 	return slow;
 }
 
+/* Where the function was called. */
+static void put_site(json_t *entry, const struct model *model,
+		     const struct latency_function *function)
+{
+	json_object_set_new(entry, "file", name_json(model, function->file));
+	json_object_set_new(entry, "line",
+			    function->line ? json__number(function->line) : json_null());
+}
+
+/* A bound: calls may be too short to be seen. high is null if it is not known. */
+static void put_calls(json_t *entry, const struct latency_function *function)
+{
+	const struct call_interval *calls = &function->calls;
+
+	json_object_set_new(entry, "calls", json_real(calls->calls));
+	json_object_set_new(entry, "calls_low", json_real(calls->low));
+	json_object_set_new(entry, "calls_high",
+			    isinf(calls->high) ? json_null() : json_real(calls->high));
+	json_object_set_new(entry, "calls_are_bound", json_boolean(calls->is_bound));
+	json_object_set_new(entry, "partial", json__number(function->partial));
+}
+
 static json_t *function_json(const struct model *model, const struct latency_function *function)
 {
 	static const char *const keys[LATENCY_QUANTILES] = {"p50_ns",  "p90_ns",   "p99_ns",
@@ -117,16 +141,21 @@ static json_t *function_json(const struct model *model, const struct latency_fun
 
 	json_object_set_new(entry, "name", name_json(model, function->name));
 	json_object_set_new(entry, "caller", name_json(model, function->caller));
-	json_object_set_new(entry, "calls", json_real(function->calls));
+	put_site(entry, model, function);
+	put_calls(entry, function);
 	json_object_set_new(entry, "total_ns", json__number(round__uint64(function->total_ns)));
+	json_object_set_new(entry, "total_error_ns",
+			    json__number(round__uint64(function->error_ns)));
+	json_object_set_new(entry, "mean_ns", json__number(round__uint64(function->mean_ns)));
 	json_object_set_new(entry, "probed", json_boolean(function->probed));
-	/* Null: shorter than resolution_ns. */
+	/* Null: shorter than resolution_ns, or of no call that was there from begin to end. */
 	for (int i = 0; i < LATENCY_QUANTILES; i++)
 		json_object_set_new(entry, keys[i],
 				    function->ns[i] ? json__number(function->ns[i]) : json_null());
-	json_object_set_new(
-		entry, "observed",
-		json_real(function->calls > 0 ? (double)function->observed / function->calls : 0));
+	json_object_set_new(entry, "observed",
+			    json_real(function->calls.calls > 0
+					      ? (double)function->observed / function->calls.calls
+					      : 0));
 	json_object_set_new(entry, "tail_ns", json__number(round__uint64(function->tail_ns)));
 	json_object_set_new(entry, "slow", slow_json(model, function));
 	return entry;
@@ -167,6 +196,20 @@ int latency_view__json(const struct latency_view *view, FILE *to)
 	json_object_set_new(document, "torn", json__number(scans->torn));
 	json_object_set_new(document, "calls_lost", json__number(scans->lost));
 	json_object_set_new(document, "calls_too_deep", json__number(scans->missed));
+	json_object_set_new(document, "calls",
+			    view->latency->calls > 0 ? json_real(view->latency->calls)
+						     : json_null());
+	json_object_set_new(document, "calls_unexplained",
+			    view->latency->calls > 0 ? json_real(view->latency->unexplained)
+						     : json_null());
+	json_object_set_new(document, "run_ns", json__number(view->latency->ns));
+	json_object_set_new(document, "calls_are_counted",
+			    json_boolean(view->latency->are_counted));
+	json_object_set_new(document, "unseen_ns", json__number(view->latency->unseen_ns));
+	json_object_set_new(document, "unlooked_ns", json__number(view->latency->unlooked_ns));
+	json_object_set_new(document, "waited_for_cpu_ns", json__number(view->latency->waited_ns));
+	json_object_set_new(document, "no_cpu_to_spare",
+			    json_boolean(call_latency__lacked_cpus(view->latency)));
 	json_object_set_new(document, "probes", probes_json(view));
 	for (size_t i = 0; i < view->latency->functions.n; i++)
 		json_array_append_new(

@@ -15,25 +15,11 @@
 /* Locks with a smaller share of the waiting are not listed, unless all are. */
 #define MIN_SHARE 0.001
 
-/*
- * "settings.lock", "lock at 0x55d0, taken in store_item", "mmap lock 0xffff8881" or
- * "file lock /tmp/x".
- */
+/* As lock_identity__text(), with ", taken in store_item" where no variable has a name. */
 static void name_of(const struct model *model, const struct lock *lock, char *text, size_t size)
 {
-	uint64_t address = model->objects.data[lock->object].id;
-
-	*text = '\0';
-	if (lock->variable)
-		format__append(text, size, "%s", model__string(model, lock->variable));
-	else if (lock->process)
-		format__append(text, size, "lock at 0x%" PRIx64, address);
-	else if (lock->kind == KIND_FILE_LOCK)
-		kind__describe(model, KIND_FILE_LOCK, lock->object, text, size);
-	else
-		format__append(text, size, "%s 0x%" PRIx64, kind__name((enum wait_kind)lock->kind),
-			       address);
-	if (lock->function && !lock->variable)
+	lock_identity__text(model, &lock->identity, text, size);
+	if (lock->function && !lock->variable && !lock->identity.place)
 		format__append(text, size, ", taken in %s", model__string(model, lock->function));
 }
 
@@ -81,8 +67,8 @@ static void put_lock(const struct latency_locks_view *view, const struct lock *l
 		duration__text(lock->p99_ns, p99), duration__text(lock->max_ns, max),
 		duration__text(lock->contended_ns, contended));
 	format__safe(to, name);
-	if (lock->process)
-		fprintf(to, " (pid %u)", view->model->processes.data[lock->process].pid);
+	if (lock->identity.process)
+		fprintf(to, " (pid %u)", view->model->processes.data[lock->identity.process].pid);
 	fputc('\n', to);
 	put_holders(view, lock, to);
 }
@@ -118,18 +104,43 @@ static void put_rest(const struct locks *locks, size_t n, FILE *to)
 		left == 1 ? "" : "s", all ? 100 * (double)waiting_from(locks, n) / (double)all : 0);
 }
 
+/* What is missing, and why. */
+static void put_left(const struct locks *locks, FILE *to)
+{
+	const struct {
+		const struct lock_waits_left *left;
+		const char *label;
+		const char *text;
+	} rows[] = {
+		{&locks->no_address, "no address", "for locks that are not known"},
+		{&locks->unclear, "unclear",
+		 "for semaphores and futexes of the program's own that do not behave like locks: "
+		 "queues, signals, barriers, or locks whose holders never had to wait"},
+		{&locks->conditions, "conditions",
+		 "for condition variables: locks made of these are not listed"},
+		{&locks->goroutines, "goroutines",
+		 "of threads of Go without a goroutine to run: which lock (sync.Mutex) or channel "
+		 "goroutines wait for is not seen"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		char line[256], text[24];
+
+		if (!rows[i].left->n)
+			continue;
+		snprintf(line, sizeof(line), "%" PRIu64 " wait%s, %s, %s", rows[i].left->n,
+			 rows[i].left->n == 1 ? "" : "s", duration__text(rows[i].left->ns, text),
+			 rows[i].text);
+		header__line(to, rows[i].label, line);
+	}
+}
+
 int latency_locks__text(const struct latency_locks_view *view, FILE *to)
 {
 	size_t n = listed(view);
-	char line[128] = "", text[24];
 
 	header__recording(view->model, to);
-	if (view->locks->unknown) {
-		format__append(line, sizeof(line),
-			       "%" PRIu64 " waits, %s, for locks that are not known",
-			       view->locks->unknown, duration__text(view->locks->unknown_ns, text));
-		header__line(to, "no address", line);
-	}
+	put_left(view->locks, to);
 	header__diagnostics(view->model, to);
 	fprintf(to, "#\n#%9s %10s %10s %10s %10s %10s  %s\n", "waits", "waiting", "p50", "p99",
 		"max", "contended", "lock");
@@ -193,18 +204,22 @@ static json_t *waiters_json(const struct model *model, const struct lock *lock)
 
 static json_t *lock_json(const struct model *model, const struct lock *lock)
 {
+	const struct lock_identity *identity = &lock->identity;
 	char name[512], address[24];
 	json_t *entry = json_object();
 
 	name_of(model, lock, name, sizeof(name));
-	snprintf(address, sizeof(address), "0x%" PRIx64, model->objects.data[lock->object].id);
+	snprintf(address, sizeof(address), "0x%" PRIx64, model->objects.data[identity->object].id);
 	json_object_set_new(entry, "name", json__text(name));
 	json_object_set_new(entry, "address",
-			    lock->kind == KIND_FILE_LOCK ? json_null() : json_string(address));
+			    identity->kind == KIND_FILE_LOCK || identity->place
+				    ? json_null()
+				    : json_string(address));
 	json_object_set_new(entry, "process",
-			    lock->process ? json__number(model->processes.data[lock->process].pid)
-					  : json_null());
-	json_object_set_new(entry, "kind", json_string(kind__name((enum wait_kind)lock->kind)));
+			    identity->process
+				    ? json__number(model->processes.data[identity->process].pid)
+				    : json_null());
+	json_object_set_new(entry, "kind", json_string(kind__name((enum wait_kind)identity->kind)));
 	json_object_set_new(entry, "variable", string_json(model, lock->variable));
 	json_object_set_new(entry, "function", string_json(model, lock->function));
 	json_object_set_new(entry, "waits", json__number(lock->waits));
@@ -218,13 +233,25 @@ static json_t *lock_json(const struct model *model, const struct lock *lock)
 	return entry;
 }
 
+/* @name and "@name_ns". */
+static void put_left_json(json_t *document, const char *name, const struct lock_waits_left *left)
+{
+	char key[32];
+
+	snprintf(key, sizeof(key), "%s_ns", name);
+	json_object_set_new(document, name, json__number(left->n));
+	json_object_set_new(document, key, json__number(left->ns));
+}
+
 int latency_locks__json(const struct latency_locks_view *view, FILE *to)
 {
 	json_t *document = json_object(), *locks = json_array();
 
 	json__put_recording(document, view->model);
-	json_object_set_new(document, "no_address", json__number(view->locks->unknown));
-	json_object_set_new(document, "no_address_ns", json__number(view->locks->unknown_ns));
+	put_left_json(document, "no_address", &view->locks->no_address);
+	put_left_json(document, "unclear", &view->locks->unclear);
+	put_left_json(document, "conditions", &view->locks->conditions);
+	put_left_json(document, "goroutines", &view->locks->goroutines);
 	for (size_t i = 0; i < view->locks->locks.n; i++)
 		json_array_append_new(locks, lock_json(view->model, &view->locks->locks.data[i]));
 	json_object_set_new(document, "locks", locks);

@@ -12,7 +12,8 @@
 #include "render/latency/latency_cause.h"
 #include "render/latency/latency_compare.h"
 
-#define ID_WIDTH 10 /* at least, in a list */
+#define ID_WIDTH    10 /* at least, in a list */
+#define MOST_PUSHES 5  /* that are listed */
 
 static const double quantiles[] = {0.5, 0.9, 0.99, 0.999, 0.9999, 1};
 static const char *const quantile_names[] = {"p50", "p90", "p99", "p99.9", "p99.99", "max"};
@@ -164,6 +165,79 @@ static int width_of_ids(const struct latency_requests_view *view,
 	return widest;
 }
 
+static const char *push_name(const struct model_span *push)
+{
+	return push->flags & SPAN_PUSH ? "push" : "late";
+}
+
+static size_t count_pushes(const struct requests *requests, enum span_flags flag)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < requests->pushes.n; i++)
+		n += (requests__push_at(requests, i)->flags & flag) != 0;
+	return n;
+}
+
+/* The pushes among those of @requests that have @flag: how many, their median and the longest. */
+static void put_push_line(const struct requests *requests, enum span_flags flag, const char *label,
+			  const char *what, FILE *to)
+{
+	char line[256], p50[24], max[24];
+	uint64_t longest = 0, median = 0;
+	size_t n = count_pushes(requests, flag), seen = 0;
+
+	for (size_t i = 0; i < requests->pushes.n; i++) {
+		const struct model_span *push = requests__push_at(requests, i);
+
+		if (!(push->flags & flag))
+			continue;
+		longest = model_span__latency(push);
+		if (seen++ == (n - 1) / 2)
+			median = longest;
+	}
+	if (!n)
+		return;
+	snprintf(line, sizeof(line), "%zu, p50 %s, max %s: %s", n, duration__text(median, p50),
+		 duration__text(longest, max), what);
+	header__line(to, label, line);
+}
+
+static void put_push_lines(const struct requests *requests, FILE *to)
+{
+	put_push_line(requests, SPAN_PUSH, "pushes",
+		      "from other connections' data until it was sent; they answer no request", to);
+	put_push_line(requests, SPAN_LATE, "late",
+		      "from the client's last data until something was sent after idleness, by a "
+		      "timer; not counted as requests",
+		      to);
+}
+
+static void put_pushes(const struct latency_requests_view *view, FILE *to)
+{
+	const struct requests *requests = view->requests;
+	size_t n = requests->pushes.n;
+
+	if (n)
+		fprintf(to, "#\n#%*s %11s\n", ID_WIDTH - 1, "pushes", "length");
+	for (size_t i = 0; i < n && i < MOST_PUSHES && i < view->slowest; i++) {
+		const struct model_span *push = requests__push_at(requests, n - 1 - i);
+		const char *peer =
+			model__string(view->model, view->model->objects.data[push->object].name);
+		char length[24], at[24];
+
+		fprintf(to, "%*s %11s  at %s, ", ID_WIDTH, push_name(push),
+			duration__text(model_span__latency(push), length),
+			duration__text(push->arrived - view->model->start, at));
+		put_thread(view, push->thread, push->ended, to);
+		if (*peer) {
+			fputs(", to ", to);
+			format__safe(to, peer);
+		}
+		fputc('\n', to);
+	}
+}
+
 int latency_requests__text(const struct latency_requests_view *view, FILE *to)
 {
 	const struct requests *requests = view->requests;
@@ -178,6 +252,7 @@ int latency_requests__text(const struct latency_requests_view *view, FILE *to)
 		format__append(line, sizeof(line), ", %s %s", quantile_names[i],
 			       duration__text(requests__quantile(requests, quantiles[i]), text));
 	header__line(to, "requests", line);
+	put_push_lines(requests, to);
 	if (view->comparison)
 		latency_compare__text(view->model, view->comparison, to);
 	if (view->shown)
@@ -187,6 +262,7 @@ int latency_requests__text(const struct latency_requests_view *view, FILE *to)
 	fprintf(to, "#\n#%*s %11s\n", width - 1, "id", "length");
 	for (size_t i = slowest.n; i-- > 0;)
 		put_request(view, requests__at(requests, slowest.first + i), width, to);
+	put_pushes(view, to);
 	return 0;
 }
 
@@ -261,6 +337,23 @@ json_t *latency_requests__timeline(const struct latency_requests_view *view)
 	return entry;
 }
 
+/* The longest first. */
+static json_t *pushes_json(const struct latency_requests_view *view, size_t most)
+{
+	const struct requests *requests = view->requests;
+	json_t *list = json_array();
+
+	for (size_t i = requests->pushes.n; i-- && json_array_size(list) < most;) {
+		const struct model_span *push = requests__push_at(requests, i);
+		json_t *entry = request_json(view, push);
+
+		json_object_del(entry, "id");
+		json_object_set_new(entry, "why", json_string(push_name(push)));
+		json_array_append_new(list, entry);
+	}
+	return list;
+}
+
 json_t *latency_requests__document(const struct latency_requests_view *view, size_t most)
 {
 	const struct requests *requests = view->requests;
@@ -276,6 +369,11 @@ json_t *latency_requests__document(const struct latency_requests_view *view, siz
 	for (size_t i = requests->spans.n; i-- > left_out;)
 		json_array_append_new(list, request_json(view, requests__at(requests, i)));
 	json_object_set_new(document, "requests", list);
+	json_object_set_new(document, "push_count",
+			    json__number(count_pushes(requests, SPAN_PUSH)));
+	json_object_set_new(document, "late_count",
+			    json__number(count_pushes(requests, SPAN_LATE)));
+	json_object_set_new(document, "pushes", pushes_json(view, most));
 	if (view->shown)
 		json_object_set_new(document, "timeline", latency_requests__timeline(view));
 	if (view->comparison)

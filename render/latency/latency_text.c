@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <math.h>
+#include <string.h>
+
 #include "base/duration.h"
 #include "base/round.h"
 #include "render/format.h"
@@ -12,23 +15,38 @@
 #define LEAST_SHARE 100
 /* The uncertainty of slow calls is shown if it is more than this share of their time. */
 #define UNCERTAIN_SHARE 20
+/* Calls that no row has are shown if they are more than this share of all. */
+#define LEAST_UNEXPLAINED 0.05
 /* And this many functions with probes. */
 #define MAX_PROBES 10
+#define SITE_WIDTH 20
 /* What they add to a call is subtracted, up to so much. */
 #define PROBES_RESOLVE_NS 200
 
-static void put_resolution(const struct latency_view *view, FILE *to)
+/* How many calls there were, by the program's own count, and how many of them rows have. */
+static void put_counts(const struct latency_view *view, FILE *to)
 {
+	const struct call_latency *latency = view->latency;
 	const struct model_scans *scans = &view->model->scans;
-	char line[256] = "", period[24], pair[24], longest[24];
+	char line[256] = "", pair[24];
 
-	format__append(line, sizeof(line),
-		       "%s; calls shorter than %s are missing; at most %s without a look",
-		       duration__text(view->latency->period_ns, period),
-		       duration__text(view->latency->pair_ns, pair),
-		       duration__text(scans->longest_ns, longest));
-	if (view->latency->period_ns)
-		header__line(to, "resolution", line);
+	if (latency->calls > 0)
+		format__append(line, sizeof(line),
+			       latency->are_counted ? "%.0f, as the program counts them"
+						    : "about %.0f: the program counts them, but "
+						      "only a part of its run was looked at",
+			       latency->calls);
+	if (latency->calls > 0 && latency->unexplained > latency->calls * LEAST_UNEXPLAINED)
+		format__append(line, sizeof(line),
+			       "; %.0f%% of them are in no row: they were shorter than %s, or not "
+			       "looked at",
+			       100 * latency->unexplained / latency->calls,
+			       duration__text(latency->pair_ns, pair));
+	if (latency->calls > 0 && latency->unseen_ns > latency->ns * LEAST_UNEXPLAINED)
+		format__append(line, sizeof(line),
+			       "; %.0f%% of the run time, at its begin or end, was not looked at",
+			       format__percent(latency->unseen_ns, latency->ns));
+	header__line(to, "calls", line);
 	*line = '\0';
 	if (scans->lost || scans->missed) {
 		format__append(line, sizeof(line),
@@ -36,6 +54,43 @@ static void put_resolution(const struct latency_view *view, FILE *to)
 			       (unsigned long long)scans->lost, (unsigned long long)scans->missed);
 		header__line(to, "calls lost", line);
 	}
+}
+
+/* The thread that looks keeps a CPU busy. If there is none for it, it takes that of the program. */
+static void put_lack_of_cpus(const struct latency_view *view, FILE *to)
+{
+	const struct call_latency *latency = view->latency;
+	char line[256] = "";
+
+	if (!latency->ns || !call_latency__lacked_cpus(latency))
+		return;
+	format__append(line, sizeof(line),
+		       "no CPU to spare for the thread of dwell that looks at stacks: it had none "
+		       "for %.0f%% "
+		       "of the time in which",
+		       format__percent(latency->unlooked_ns, latency->ns));
+	header__line(to, "warning", line);
+	fprintf(to,
+		"#              the program ran; the program waited for a CPU %.0f%% of its time "
+		"(lengths contain that)\n",
+		format__percent(latency->waited_ns, latency->cpu_ns + latency->waited_ns));
+}
+
+static void put_resolution(const struct latency_view *view, FILE *to)
+{
+	char line[256] = "", period[24], pair[24], longest[24];
+
+	if (!view->latency->period_ns)
+		return;
+	format__append(
+		line, sizeof(line),
+		"%s; calls shorter than %s are counted too seldom; at most %s without a look",
+		duration__text(view->latency->period_ns, period),
+		duration__text(view->latency->pair_ns, pair),
+		duration__text(view->model->scans.longest_ns, longest));
+	header__line(to, "resolution", line);
+	put_counts(view, to);
+	put_lack_of_cpus(view, to);
 }
 
 static void put_name(const struct latency_view *view, uint32_t name, FILE *to)
@@ -94,6 +149,10 @@ static void put_length(const struct latency_view *view, const struct latency_fun
 	uint64_t resolution = function->probed ? PROBES_RESOLVE_NS : view->latency->period_ns;
 	char text[24], below[32];
 
+	if (function->whole <= 0) { /* no call was there from its begin to its end */
+		fprintf(to, " %10s", "-");
+		return;
+	}
 	if (function->probed ? ns >= resolution : ns > 0) {
 		fprintf(to, " %10s", duration__text(ns, text));
 		return;
@@ -176,13 +235,44 @@ static bool has_stolen(const struct latency_view *view)
 	return false;
 }
 
+/* The number of calls and, unless it is exact, its interval. */
+static void put_calls(const struct call_interval *calls, FILE *to)
+{
+	char number[32], interval[64] = "";
+
+	snprintf(number, sizeof(number), "%s%.0f", calls->is_bound ? ">=" : "", calls->calls);
+	if (calls->is_bound && isinf(calls->high))
+		snprintf(interval, sizeof(interval), "too short");
+	else if (isinf(calls->high))
+		snprintf(interval, sizeof(interval), "thinned out");
+	else if (round(calls->low) < round(calls->high))
+		snprintf(interval, sizeof(interval), "%.0f..%.0f", calls->low, calls->high);
+	fprintf(to, "%12s %17s", number, interval);
+}
+
+/* The file's name and the line where the function was called. */
+static void put_site(const struct latency_view *view, const struct latency_function *function,
+		     FILE *to)
+{
+	const char *path = function->file ? model__string(view->model, function->file) : "";
+	const char *slash = strrchr(path, '/');
+	char site[128] = "";
+
+	if (function->line)
+		snprintf(site, sizeof(site), "%s:%u", slash ? slash + 1 : path, function->line);
+	fprintf(to, "%*s", (int)(strlen(site) < SITE_WIDTH ? SITE_WIDTH - strlen(site) : 0), "");
+	format__safe(to, site);
+}
+
 static void put_function(const struct latency_view *view, const struct latency_function *function,
 			 FILE *to)
 {
-	char total[24];
+	char total[24], mean[24];
 
-	fprintf(to, "%12.0f %9s", function->calls,
-		duration__text(round__uint64(function->total_ns), total));
+	put_calls(&function->calls, to);
+	fprintf(to, " %9s %s%9s", duration__text(round__uint64(function->total_ns), total),
+		function->calls.is_bound ? "<" : " ",
+		duration__text(round__uint64(function->mean_ns), mean));
 	for (int q = 0; q < LATENCY_QUANTILES; q++)
 		put_length(view, function, function->ns[q], to);
 	fputc(' ', to);
@@ -190,6 +280,8 @@ static void put_function(const struct latency_view *view, const struct latency_f
 		if (part != LATENCY_STOLEN || has_stolen(view))
 			fprintf(to, part == LATENCY_STOLEN ? " %5.0f%%" : " %4.0f%%",
 				format__percent(function->parts[part], function->slow_ns));
+	fputs("  ", to);
+	put_site(view, function, to);
 	fputs("  ", to);
 	put_name(view, function->name, to);
 	if (function->caller) {
@@ -210,12 +302,13 @@ int latency_view__text(const struct latency_view *view, FILE *to)
 	put_resolution(view, to);
 	header__diagnostics(view->model, to);
 	put_probes(view, to);
-	fprintf(to, "#\n#%100s\n", "the slowest hundredth:");
+	fprintf(to, "#\n#%129s\n", "the slowest hundredth:");
 	fprintf(to,
-		"#%11s %9s %10s %10s %10s %10s %10s %10s   cpu  runq  lock  disk   net other  "
-		"%sfunction < caller\n",
-		"calls", "total", "p50", "p90", "p99", "p99.9", "p99.99", "max",
-		has_stolen(view) ? "stolen  " : "");
+		"#%11s %17s %9s %10s %10s %10s %10s %10s %10s %10s   cpu  runq  lock  disk   net "
+		"other  "
+		"%s%*s  function < caller\n",
+		"calls", "95%", "total", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max",
+		has_stolen(view) ? "stolen  " : "", SITE_WIDTH, "called at");
 	if (view->most && n > view->most)
 		n = view->most;
 	for (size_t i = 0; i < n; i++)

@@ -49,7 +49,7 @@ static const struct latency_function *first_by_rank(const struct call_latency *l
 	for (size_t i = 0; i < latency->functions.n; i++) {
 		const struct latency_function *function = &latency->functions.data[i];
 
-		if (function->calls >= LEAST_CALLS && function->slow_ns &&
+		if (function->calls.calls >= LEAST_CALLS && function->slow_ns &&
 		    function->ns[LATENCY_P999])
 			return function;
 	}

@@ -96,5 +96,8 @@ like(run("$bin/dwell-cc", '--version')->{out}, qr/gcc/, '--version is that of th
 $got = run("$bin/dwell-cc", '-fdwell-min-size=few', '-c', 'one.c');
 is($got->{status}, 1, 'a size that is no number');
 like($got->{err}, qr/must be a number/, 'is refused');
+$got = run("$bin/dwell-cc", '-fdwell-only=a*', '-fdwell-only=b*', '-c', 'one.c');
+is($got->{status}, 1, 'a second pattern');
+like($got->{err}, qr/was given before, as 'a\*'/, 'is not taken for the first');
 
 done_testing;

@@ -171,7 +171,7 @@ cmp_ok($limited->{set_ns}, '>', 300e6, 'but set again and again');
 
 # dwell is killed: so do its probes end, and the program does not.
 my $dwell = start({name => 'killed'}, $DWELL, 'latency', 'run', '-p', $pid, '-o', 'k.data', '--function', 'steady,take,hold_*');
-ok(wait_for(20, sub { -s 'k.data' }), 'attached again') and sleep 1;
+ok(wait_for(180, sub { -s 'k.data' }), 'attached again') and sleep 1;
 kill 'KILL', $dwell;
 finish($dwell);
 sleep 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Locks: what of waits, holding times and names is found in recordings of known ones. */
-#include "analysis/latency/futex_use.h"
+#include "analysis/kinds/futex_use.h"
 #include "analysis/latency/locks.h"
 #include "tests/unit/path_support.h"
 
@@ -76,8 +76,8 @@ static void holding_times(void **state)
 	assert_int_equal(found.err, 0);
 	assert_int_equal(found.locks.locks.n, 1);
 	lock = &found.locks.locks.data[0];
-	assert_int_equal(found.model->objects.data[lock->object].id, FUTEX_AT);
-	assert_int_equal(found.model->processes.data[lock->process].pid, PID);
+	assert_int_equal(found.model->objects.data[lock->identity.object].id, FUTEX_AT);
+	assert_int_equal(found.model->processes.data[lock->identity.process].pid, PID);
 	assert_int_equal(lock->waits, 3);
 	assert_int_equal(lock->wait_ns, 24 * MS);
 	assert_int_equal(lock->p50_ns, 10 * MS);
@@ -116,7 +116,7 @@ static void not_locks(void **state)
 	found = find_locks(&program);
 	assert_int_equal(found.err, 0);
 	assert_int_equal(found.locks.locks.n, 1);
-	assert_int_equal(found.model->objects.data[found.locks.locks.data[0].object].id,
+	assert_int_equal(found.model->objects.data[found.locks.locks.data[0].identity.object].id,
 			 FUTEX_AT + 64);
 	assert_int_equal(found.locks.locks.data[0].waits, 2);
 	assert_int_equal(found.locks.locks.data[0].wait_ns, 3 * MS);
@@ -151,11 +151,12 @@ static void locks_of_processes(void **state)
 	assert_int_equal(found.locks.locks.n, 3);
 	assert_int_equal(found.locks.locks.data[0].wait_ns, 3 * MS);
 	assert_int_equal(found.locks.locks.data[1].wait_ns, 3 * MS);
-	assert_int_not_equal(found.locks.locks.data[0].process, found.locks.locks.data[1].process);
-	assert_int_equal(found.locks.locks.data[2].process, 0);
+	assert_int_not_equal(found.locks.locks.data[0].identity.process,
+			     found.locks.locks.data[1].identity.process);
+	assert_int_equal(found.locks.locks.data[2].identity.process, 0);
 	assert_int_equal(found.locks.locks.data[2].waits, 2);
-	assert_int_equal(found.locks.unknown, 1);
-	assert_int_equal(found.locks.unknown_ns, 7 * MS);
+	assert_int_equal(found.locks.no_address.n, 1);
+	assert_int_equal(found.locks.no_address.ns, 7 * MS);
 	free_locks(&found);
 }
 
@@ -185,8 +186,8 @@ static void locks_of_files(void **state)
 	found = find_locks(&program);
 	assert_int_equal(found.err, 0);
 	assert_int_equal(found.locks.locks.n, 1);
-	assert_int_equal(found.locks.locks.data[0].kind, KIND_FILE_LOCK);
-	assert_int_equal(found.locks.locks.data[0].process, 0);
+	assert_int_equal(found.locks.locks.data[0].identity.kind, KIND_FILE_LOCK);
+	assert_int_equal(found.locks.locks.data[0].identity.process, 0);
 	assert_int_equal(found.locks.locks.data[0].waits, 2);
 	assert_int_equal(found.locks.locks.data[0].wait_ns, 6 * MS);
 	assert_int_equal(found.locks.locks.data[0].holders.n, 1);
@@ -231,6 +232,128 @@ static void samples_are_refused(void **state)
 	free_locks(&found);
 }
 
+/* @n waits of 10 ms each for @futex: thread i for the next one, all of @n_threads by turns. */
+static void put_turns(struct program *program, uint32_t futex, uint32_t n_threads, uint32_t n,
+		      uint32_t waits, uint32_t releases)
+{
+	for (uint32_t i = 0; i < n; i++)
+		put_wait(program, 1 + (i + 1) % n_threads, 1 + i % n_threads, (5 * i + 1) * MS,
+			 (5 * i + 11) * MS, futex, waits, releases);
+}
+
+/* Who takes a semaphore by turns with others has a lock; who only adds to it has none. */
+static void semaphores_by_behavior(void **state)
+{
+	struct program program = program__begin(true);
+	uint32_t lock = put_object(&program, OBJECT_FUTEX, FUTEX_AT);
+	uint32_t queue = put_object(&program, OBJECT_FUTEX, FUTEX_AT + 64);
+	uint32_t waits = USER(&program, "sem_wait", "use");
+	uint32_t posts = USER(&program, "sem_post", "use");
+	struct found_locks found;
+
+	program__threads(&program, 5);
+	put_turns(&program, lock, 3, 6, waits, posts);
+	for (uint32_t i = 0; i < 4; i++)
+		put_wait(&program, 5, 4, (10 * i + 1) * MS, (10 * i + 9) * MS, queue,
+			 USER(&program, "sem_wait", "get"), USER(&program, "sem_post", "put"));
+	found = find_locks(&program);
+	assert_int_equal(found.err, 0);
+	assert_int_equal(found.locks.locks.n, 1);
+	assert_int_equal(found.model->objects.data[found.locks.locks.data[0].identity.object].id,
+			 FUTEX_AT);
+	assert_int_equal(found.locks.locks.data[0].waits, 6);
+	assert_int_equal(found.locks.unclear.n, 4);
+	free_locks(&found);
+}
+
+/* Each waits for a semaphore of its own: the place stands for the lock. A join is none. */
+static void one_semaphore_for_each(void **state)
+{
+	struct program program = program__begin(true);
+	uint32_t waits = USER(&program, "sem_wait", "LockSlot", "LWLockAcquire", "flush", "main");
+	uint32_t posts = USER(&program, "sem_post", "LWLockRelease");
+	uint32_t joins = USER(&program, "sem_wait", "LockSlot", "join");
+	struct found_locks found;
+	char name[256];
+
+	program__threads(&program, 4);
+	for (uint32_t i = 0; i < 6; i++)
+		put_wait(&program, 1 + (i + 1) % 3, 1 + i % 3, (5 * i + 1) * MS, (5 * i + 11) * MS,
+			 put_object(&program, OBJECT_FUTEX, FUTEX_AT + 64ULL * ((i + 1) % 3)),
+			 waits, posts);
+	/* For each of three threads a semaphore, which two wait for. */
+	for (uint32_t i = 1; i <= 3; i++)
+		for (uint32_t k = 0; k < 2; k++)
+			put_wait(&program, k ? 4 : 1 + i % 3, i, (50 + 10 * i + k) * MS,
+				 (59 + 10 * i) * MS,
+				 put_object(&program, OBJECT_FUTEX, FUTEX_AT + 640 + 64ULL * i),
+				 joins, posts);
+	found = find_locks(&program);
+	assert_int_equal(found.err, 0);
+	assert_int_equal(found.locks.locks.n, 1);
+	assert_int_equal(found.locks.locks.data[0].waits, 6);
+	assert_int_equal(found.locks.locks.data[0].holders.n, 3);
+	lock_identity__text(found.model, &found.locks.locks.data[0].identity, name, sizeof(name));
+	/* No function is left out: these are not in a C library. */
+	assert_string_equal(name, "locks of sem_wait <- LockSlot <- LWLockAcquire");
+	assert_int_equal(found.locks.unclear.n, 6);
+	free_locks(&found);
+}
+
+/* The last one of four lets the three others go on, each time another one. */
+static void barriers_are_no_locks(void **state)
+{
+	struct program program = program__begin(true);
+	uint32_t gate = put_object(&program, OBJECT_FUTEX, FUTEX_AT);
+	uint32_t waits = USER(&program, "sem_wait", "meet");
+	uint32_t posts = USER(&program, "sem_post", "meet");
+	struct found_locks found;
+
+	program__threads(&program, 4);
+	for (uint32_t i = 0; i < 8; i++)
+		for (uint32_t t = 1, n = 0; t <= 4; t++)
+			if (t != 1 + i % 4)
+				put_wait(&program, t, 1 + i % 4, (10 * i + t) * MS,
+					 (10 * i + 9) * MS + 3000 * n++, gate, waits, posts);
+	found = find_locks(&program);
+	assert_int_equal(found.err, 0);
+	assert_int_equal(found.locks.locks.n, 0);
+	assert_int_equal(found.locks.unclear.n, 24);
+	free_locks(&found);
+}
+
+/*
+ * A takes and releases a lock while its waiters are woken, but not allowed to run: they did not let
+ * it pass, and A is no gate keeper.
+ */
+static void stopped_waiters_did_not_run(void **state)
+{
+	struct program program = program__begin(true);
+	uint32_t lock = put_object(&program, OBJECT_FUTEX, FUTEX_AT);
+	uint32_t waits = USER(&program, "sem_wait", "use");
+	uint32_t posts = USER(&program, "sem_post", "use");
+	struct found_locks found;
+
+	program__threads(&program, 3);
+	/* Each waits for the next one, alone. */
+	for (uint32_t i = 0; i < 3; i++)
+		put_wait(&program, 1 + (i + 1) % 3, 1 + i, (1 + 2 * i) * MS, (2 + 2 * i) * MS, lock,
+			 waits, posts);
+	for (uint32_t i = 1; i < 9; i++) {
+		uint64_t at = 10 * i * MS;
+
+		put_wait(&program, 2, 1, at, at + 2 * MS, lock, waits, posts);
+		put_wait(&program, 3, 1, at + MS, at + 4 * MS, lock, waits, posts);
+		synthetic__interval(&program.made, BLOCKED(2, 0, at + 2 * MS, at + 5 * MS,
+							   .class = CLASS_STOPPED, .syscall = -1));
+	}
+	found = find_locks(&program);
+	assert_int_equal(found.err, 0);
+	assert_int_equal(found.locks.locks.n, 1);
+	assert_int_equal(found.locks.locks.data[0].waits, 19);
+	free_locks(&found);
+}
+
 static void functions(void **state)
 {
 	static const struct {
@@ -244,11 +367,11 @@ static void functions(void **state)
 		{"__lll_lock_wait_private", FUTEX_USE_LOCK},
 		{"pthread_rwlock_wrlock@@GLIBC_2.34", FUTEX_USE_LOCK},
 		{"std::sys::sync::mutex::futex::Mutex::lock_contended", FUTEX_USE_LOCK},
-		{"pthread_cond_timedwait", FUTEX_USE_OTHER},
-		{"__pthread_cond_wait_common", FUTEX_USE_OTHER},
-		{"__new_sem_wait_slow64.constprop.0", FUTEX_USE_OTHER},
+		{"pthread_cond_timedwait", FUTEX_USE_CONDITION},
+		{"__pthread_cond_wait_common", FUTEX_USE_CONDITION},
+		{"__new_sem_wait_slow64.constprop.0", FUTEX_USE_SEMAPHORE},
 		{"pthread_join", FUTEX_USE_OTHER},
-		{"std::sys::sync::condvar::futex::Condvar::wait", FUTEX_USE_OTHER},
+		{"std::sys::sync::condvar::futex::Condvar::wait", FUTEX_USE_CONDITION},
 		{"runtime.lock2", FUTEX_USE_LOCK},
 		{"runtime.futexsleep", FUTEX_USE_UNKNOWN},
 		{"my_pthread_mutex_lock", FUTEX_USE_UNKNOWN},
@@ -262,10 +385,17 @@ static void functions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(holding_times),      cmocka_unit_test(not_locks),
-		cmocka_unit_test(locks_of_processes), cmocka_unit_test(locks_of_files),
-		cmocka_unit_test(names_of_variables), cmocka_unit_test(samples_are_refused),
+		cmocka_unit_test(holding_times),
+		cmocka_unit_test(not_locks),
+		cmocka_unit_test(locks_of_processes),
+		cmocka_unit_test(locks_of_files),
+		cmocka_unit_test(names_of_variables),
+		cmocka_unit_test(samples_are_refused),
 		cmocka_unit_test(functions),
+		cmocka_unit_test(semaphores_by_behavior),
+		cmocka_unit_test(one_semaphore_for_each),
+		cmocka_unit_test(barriers_are_no_locks),
+		cmocka_unit_test(stopped_waiters_did_not_run),
 	};
 
 	return cmocka_run_group_tests_name("locks", tests, NULL, NULL);

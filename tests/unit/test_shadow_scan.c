@@ -22,6 +22,7 @@
 struct told {
 	ARRAY(struct observed_call) calls;
 	size_t shorts, ended_in_pair;
+	uint64_t short_ns;
 };
 
 static void on_call(void *arg, const struct observed_call *call)
@@ -34,15 +35,17 @@ static void on_call(void *arg, const struct observed_call *call)
 static void on_thread(void *arg, struct shadow_scan *scan)
 {
 	scan->tid = scan->own_tid;
+	if (scan->stack->begun)
+		shadow_scan__know_begin(scan, scan->stack->begun);
 }
 
-static void on_short_call(void *arg, const struct shadow_scan *scan, const struct seen_call *call,
-			  uint64_t caller, bool in_pair)
+static void on_short_call(void *arg, const struct observed_call *call, unsigned looks)
 {
 	struct told *told = arg;
 
 	told->shorts++;
-	told->ended_in_pair += in_pair;
+	told->short_ns += call->end - call->begin;
+	told->ended_in_pair += (call->flags & OBSERVED_CALL_IN_PAIR) != 0;
 }
 
 struct fixture {
@@ -78,6 +81,7 @@ static void push(struct fixture *f, uint64_t function)
 	struct shadow_entry *entry = &f->stack->entries[f->depth++];
 
 	entry->function = function;
+	entry->site = function + 0x100;
 	f->generation += 2;
 	__atomic_store_n(&entry->generation, f->generation, __ATOMIC_RELEASE);
 }
@@ -434,6 +438,7 @@ static void runs_between_looks_are_seen(void **state)
 	/* It has ended, and another thread has the stack. */
 	run.in = run.out = 0;
 	pop(&f);
+	f.stack->tid = 300;
 	assert_true(look_if_needed(&f, now + 5000, false));
 	assert_int_equal(f.scan.calls.n, 0);
 	tear_down(&f);
@@ -504,9 +509,257 @@ static void looks_are_consistent(void **state)
 	tear_down(&f);
 }
 
+/* One that is within another call of the function by the same caller adds no time to them. */
+static void nested_calls_are_marked(void **state)
+{
+	struct fixture f;
+
+	set_up(&f);
+	push(&f, 1);
+	push(&f, 2);
+	push(&f, 2);
+	push(&f, 2); /* by itself, as the one before */
+	push(&f, 1);
+	push(&f, 2); /* by 1, again */
+	push(&f, 1); /* by 2, again */
+	look(&f, later(), false);
+	shadow_scan__finish(&f.scan, &f.sink);
+	assert_int_equal(f.told.shorts + f.told.calls.n, 7);
+	for (size_t i = 0; i < f.told.calls.n; i++) {
+		const struct observed_call *call = &f.told.calls.data[i];
+		bool nested = call->flags & OBSERVED_CALL_NESTED;
+
+		assert_int_equal(nested, call->depth == 3 || call->depth > 4);
+		assert_int_equal(call->site, call->function + 0xff);
+	}
+	tear_down(&f);
+}
+
+/* Whatever the looks see: at each depth, times are at most those of the depth below. */
+static void times_add_up(void **state)
+{
+	uint64_t begin = later(), time = begin, depths[4] = {};
+	struct fixture f;
+
+	set_up(&f);
+	f.scan.long_ns = 0; /* all are told one by one */
+	srand(1);
+	for (int i = 0; i < 100000; i++) {
+		for (int n = rand() % 4; n > 0; n--)
+			if (f.depth < 4 && rand() % 2)
+				push(&f, 1 + (uint64_t)rand() % 3);
+			else if (f.depth)
+				pop(&f);
+		look(&f, time += 1 + (uint64_t)(rand() % 50 ? rand() % 1000 : rand()), rand() % 2);
+	}
+	shadow_scan__finish(&f.scan, &f.sink);
+	assert_true(f.told.calls.n > 10000);
+	for (size_t i = 0; i < f.told.calls.n; i++)
+		depths[f.told.calls.data[i].depth] +=
+			f.told.calls.data[i].end - f.told.calls.data[i].begin;
+	assert_true(depths[0] <= time - begin && depths[3] > 0);
+	for (int i = 1; i < 4; i++)
+		assert_true(depths[i] <= depths[i - 1]);
+	tear_down(&f);
+}
+
+/* Generations count what no look has seen; not if one was skipped meanwhile. */
+static void pushes_are_counted(void **state)
+{
+	uint64_t now = later();
+	struct thread_run run = {.in = now};
+	struct fixture f;
+
+	set_up(&f);
+	f.scan.run = &run;
+	push(&f, 1);
+	look(&f, now + 100, false);
+	for (int i = 0; i < 10; i++) {
+		push(&f, 2);
+		pop(&f);
+	}
+	look(&f, now + 1100, false); /* none of them is there */
+	assert_int_equal(f.scan.report.pushes, 0);
+	push(&f, 3);
+	look(&f, now + 1200, true);
+	assert_int_equal(f.scan.report.pushes, 11);
+	assert_int_equal(f.scan.report.pushes_ns, 1100);
+	f.generation += 1000;
+	f.stack->skips += 2;
+	push(&f, 4);
+	look(&f, now + 1300, false);
+	assert_int_equal(f.scan.report.pushes, 11);
+	f.stack->skips++; /* another one has begun */
+	push(&f, 5);
+	look(&f, now + 1400, false);
+	f.generation += 1000;
+	push(&f, 6);
+	f.stack->skips++;
+	look(&f, now + 1500, false);
+	assert_int_equal(f.scan.report.pushes, 11);
+	push(&f, 7);
+	look(&f, now + 1600, false);
+	assert_int_equal(f.scan.report.pushes, 12);
+	assert_int_equal(f.scan.report.pushes_ns, 1200);
+	assert_int_equal(f.scan.report.gap_ns[0] + 100,
+			 f.scan.report.ns); /* before the first look */
+	tear_down(&f);
+}
+
+/* The first look came late, but nothing was missed by that: neither calls that it made, nor when
+ * its first one began. */
+static void beginnings_are_known(void **state)
+{
+	uint64_t now = later();
+	struct thread_run run = {.in = now};
+	struct fixture f;
+
+	set_up(&f);
+	f.scan.run = &run;
+	f.stack->tid = 1;
+	f.stack->first = f.generation;
+	f.stack->begun = now + 1000;
+	push(&f, 1);
+	for (int i = 0; i < 10; i++) {
+		push(&f, 2);
+		pop(&f);
+	}
+	push(&f, 3);
+	look(&f, now + 9000, false);
+	assert_int_equal(f.scan.report.pushes, 12);
+	assert_int_equal(f.scan.report.pushes_ns, 9000);
+	assert_int_equal(f.scan.report.ns, 9000);
+	assert_int_equal(f.scan.calls.data[0].begin, now + 1000);
+	assert_int_equal(f.scan.calls.data[0].begin_slack, 0);
+	assert_int_equal(f.scan.calls.data[0].flags, 0);
+	assert_int_equal(f.scan.calls.data[1].begin, now + 5000);
+	assert_int_equal(f.scan.calls.data[1].begin_slack, 4000);
+	tear_down(&f);
+}
+
+/* A stack that is found again: its run time until then was reported. */
+static void run_time_is_reported_once(void **state)
+{
+	uint64_t now = later();
+	struct thread_run run = {.in = now};
+	struct fixture f;
+
+	set_up(&f);
+	f.scan.run = &run;
+	f.scan.goes_on = true;
+	push(&f, 1);
+	look(&f, now + 9000, false);
+	assert_int_equal(f.scan.report.ns, 0);
+	push(&f, 2);
+	look(&f, now + 10000, false);
+	assert_int_equal(f.scan.report.ns, 1000);
+	assert_int_equal(f.scan.report.pushes, 1);
+	assert_int_equal(f.scan.report.pushes_ns, 1000);
+	tear_down(&f);
+}
+
+/* In a child process, the calls of its parent go on. */
+static void calls_of_parents_are_earlier(void **state)
+{
+	uint64_t now = later();
+	struct thread_run run = {.in = now};
+	struct fixture f;
+
+	set_up(&f);
+	f.scan.run = &run;
+	push(&f, 1);
+	f.stack->tid = 1;
+	f.stack->first = f.generation;
+	f.stack->begun = now + 1000;
+	push(&f, 2);
+	look(&f, now + 3000, false);
+	assert_int_equal(f.scan.report.pushes, 1);
+	assert_int_equal(f.scan.calls.data[0].begin, now + 1000);
+	assert_int_equal(f.scan.calls.data[0].flags, OBSERVED_CALL_EARLIER);
+	assert_int_equal(f.scan.calls.data[1].begin, now + 1000);
+	assert_int_equal(f.scan.calls.data[1].flags, 0);
+	tear_down(&f);
+}
+
+/* A thread that was woken, or that lost its CPU to another one, waits for one until it has got it.
+ */
+static void waiting_for_a_cpu_is_seen(void **state)
+{
+	struct thread_run run = {};
+	struct shadow_scan scan = {.run = &run};
+
+	assert_false(shadow_scan__has_cpu(&scan) || shadow_scan__waits_for_cpu(&scan));
+	run.in = 1000;
+	assert_true(shadow_scan__has_cpu(&scan) && !shadow_scan__waits_for_cpu(&scan));
+	run.runnable = run.out = 2000; /* preempted */
+	assert_true(!shadow_scan__has_cpu(&scan) && shadow_scan__waits_for_cpu(&scan));
+	run.in = 3000;
+	assert_true(shadow_scan__has_cpu(&scan) && !shadow_scan__waits_for_cpu(&scan));
+	run.out = 4000; /* sleeps */
+	assert_false(shadow_scan__has_cpu(&scan) || shadow_scan__waits_for_cpu(&scan));
+	run.runnable = 5000;
+	assert_true(!shadow_scan__has_cpu(&scan) && shadow_scan__waits_for_cpu(&scan));
+	run.in = run.out = 0; /* ended */
+	assert_false(shadow_scan__has_cpu(&scan) || shadow_scan__waits_for_cpu(&scan));
+}
+
+/* What the kernel says of a thread that has ended is not that it runs. */
+static void ended_threads_do_not_run(void **state)
+{
+	uint64_t now = later();
+	struct thread_run run = {.in = now};
+	struct fixture f;
+
+	set_up(&f);
+	f.scan.run = &run;
+	push(&f, 1);
+	assert_true(look_if_needed(&f, now + 100, false));
+	assert_true(look_if_needed(&f, now + 300, false));
+	assert_int_equal(f.scan.report.ns, 300);
+	run = (struct thread_run){};
+	assert_false(look_if_needed(&f, now + 50000000, false));
+	assert_int_equal(f.scan.report.ns, 300);
+	shadow_scan__finish(&f.scan, &f.sink);
+	assert_int_equal(f.told.calls.data[0].end, now + 300);
+	tear_down(&f);
+}
+
+/* A run whose end comes while its times are read seems to be there twice. */
+static void runs_do_not_count_twice(void **state)
+{
+	uint64_t now = later();
+	struct thread_run run = {.in = now, .ran = 0};
+	struct fixture f;
+
+	set_up(&f);
+	f.scan.run = &run;
+	push(&f, 1);
+	look(&f, now + 1000, false);
+	run.ran = 5000; /* it ends at now + 5000, which is not to be seen yet */
+	look(&f, now + 5000, false);
+	run.out = now + 5000;
+	look(&f, now + 5000, false);
+	run.in = now + 7000;
+	look(&f, now + 9000, false);
+	run.out = now + 20000;
+	run.ran += 13000;
+	look(&f, now + 20000, false);
+	assert_in_range(f.scan.report.ns, 18000 - 1, 18000 + 1); /* 0 to 5000, 7000 to 20000 */
+	tear_down(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nested_calls_are_marked),
+		cmocka_unit_test(times_add_up),
+		cmocka_unit_test(pushes_are_counted),
+		cmocka_unit_test(beginnings_are_known),
+		cmocka_unit_test(calls_of_parents_are_earlier),
+		cmocka_unit_test(run_time_is_reported_once),
+		cmocka_unit_test(waiting_for_a_cpu_is_seen),
+		cmocka_unit_test(ended_threads_do_not_run),
+		cmocka_unit_test(runs_do_not_count_twice),
 		cmocka_unit_test(calls_are_seen),
 		cmocka_unit_test(another_call_is_told_from_the_same),
 		cmocka_unit_test(what_was_left_behind_is_not_seen),

@@ -79,21 +79,21 @@ const byFunction = <T extends { f: number }>(rows: T[], rest: (a: T, b: T) => nu
 const gaps = (values: number[]): Float64Array => Float64Array.from(values, (value, i) => value - (values[i - 1] ?? 0));
 
 function tablesOf(calls: readonly Call[], slow: readonly Call[], shorts: readonly { f: number; bin: number; n: number; ns: number }[], functions: number): CallTables {
-	const cells = new Map<string, { f: number; bin: number; bucket: number; calls: number; observed: number; short_ns: number }>();
+	const cells = new Map<string, { f: number; bin: number; bucket: number; calls: number; observed: number; ns: number }>();
 	const add = (f: number, bin: number, bucket: number, n: number, observed: number, ns: number): void => {
-		const key = `${f} ${bin} ${bucket}`, cell = cells.get(key) ?? { f, bin, bucket, calls: 0, observed: 0, short_ns: 0 };
+		const key = `${f} ${bin} ${bucket}`, cell = cells.get(key) ?? { f, bin, bucket, calls: 0, observed: 0, ns: 0 };
 		cell.calls += n * 256;
 		cell.observed += observed;
-		cell.short_ns += ns;
+		cell.ns += ns;
 		cells.set(key, cell);
 	};
-	for (const call of calls) add(call.f, Math.floor(call.begin / WIDTH), bucketOf(call.length), call.weight, 1, 0);
+	for (const call of calls) add(call.f, Math.floor(call.begin / WIDTH), bucketOf(call.length), call.weight, 1, call.weight * call.length);
 	for (const { f, bin, n, ns } of shorts) add(f, bin, 0, n, n / 2, ns);
 	const rows = byFunction([...cells.values()], (a, b) => a.bin - b.bin || a.bucket - b.bucket);
-	const column = (key: 'bin' | 'bucket' | 'calls' | 'observed' | 'short_ns'): Float64Array => Float64Array.from(rows, (row) => row[key]);
+	const column = (key: 'bin' | 'bucket' | 'calls' | 'observed' | 'ns'): Float64Array => Float64Array.from(rows, (row) => row[key]);
 	const slowest = byFunction([...slow], (a, b) => a.begin - b.begin);
 	return callTables(
-		[gaps(rows.map(({ f }) => f)), column('bin'), column('bucket'), column('calls'), column('observed'), column('short_ns')],
+		[gaps(rows.map(({ f }) => f)), column('bin'), column('bucket'), column('calls'), column('observed'), column('ns')],
 		[gaps(slowest.map(({ f }) => f)), Float64Array.from(slowest, ({ thread }) => thread), gaps(slowest.map(({ begin }) => begin / UNIT)),
 			Float64Array.from(slowest, ({ length }) => length), ...[1, 2, 3, 4, 5, 6].map((part) => Float64Array.from(slowest, ({ parts }) => parts[part]!))],
 		functions, { duration_ns: DURATION, unit_ns: UNIT, bins: BINS });

@@ -24,8 +24,15 @@ export interface SlowCalls {
 export interface LatencyFunction extends Quantiles {
 	readonly name: string;
 	readonly caller: string | null;
+	/** Where it was called. */
+	readonly file?: string | null;
+	readonly line?: number | null;
 	readonly calls: number;
+	readonly calls_low?: number;
+	readonly calls_high?: number | null;
+	readonly calls_are_bound?: boolean;
 	readonly total_ns: number;
+	readonly mean_ns?: number;
 	readonly probed?: boolean;
 	readonly observed: number;
 	readonly tail_ns: number;
@@ -46,8 +53,10 @@ export interface LatencyDocument {
 const orders: readonly { readonly id: string; readonly name: string; readonly key: (f: LatencyFunction) => number }[] = [
 	{ id: 'tail', name: 'what slow calls cost', key: (f) => f.tail_ns },
 	{ id: 'total', name: 'total time', key: (f) => f.total_ns },
+	{ id: 'mean', name: 'mean', key: (f) => f.mean_ns ?? 0 },
 	{ id: 'p99', name: 'p99', key: (f) => f.p99_ns ?? 0 },
 	{ id: 'p999', name: 'p99.9', key: (f) => f.p999_ns ?? 0 },
+	{ id: 'p9999', name: 'p99.99', key: (f) => f.p9999_ns ?? 0 },
 	{ id: 'max', name: 'longest call', key: (f) => f.max_ns ?? 0 },
 	{ id: 'lock', name: 'locks in slow calls', key: (f) => f.slow?.lock_ns ?? 0 },
 	{ id: 'calls', name: 'calls', key: (f) => f.calls },
@@ -59,8 +68,32 @@ export interface FunctionsState {
 	selected: string;
 }
 
+/** "file.c:12", where the function was called; '' if it is not known. */
+export function siteText(f: LatencyFunction): string {
+	return f.file && f.line ? `${f.file.slice(f.file.lastIndexOf('/') + 1)}:${f.line}` : '';
+}
+
 export function functionKey(f: LatencyFunction): string {
-	return f.caller ? `${f.name} < ${f.caller}` : f.name;
+	const site = siteText(f);
+	return f.caller ? `${f.name} < ${f.caller}${site && ` at ${site}`}` : f.name;
+}
+
+/** The number of calls as the text report has it: with its interval, or the bounds that are known. */
+export function callsText(f: LatencyFunction): string {
+	const low = Math.round(f.calls_low ?? f.calls), high = f.calls_high;
+	if (high === undefined) return countText(f.calls);
+	if (high === null) return `${countText(f.calls)}, at least ${countText(low)}`;
+	return low < Math.round(high) ? `${countText(f.calls)} (95%: ${countText(low)} to ${countText(high)})` : countText(f.calls);
+}
+
+/** Names with their callers that have more than one row. */
+function ambiguous(functions: readonly LatencyFunction[]): Set<string> {
+	const seen = new Set<string>(), twice = new Set<string>();
+	for (const f of functions) {
+		const key = `${f.name} < ${f.caller ?? ''}`;
+		(seen.has(key) ? twice : seen).add(key);
+	}
+	return twice;
 }
 
 /** What the page knows about the selection and threads. */
@@ -97,8 +130,9 @@ export function functionsPart(document: LatencyDocument, state: FunctionsState, 
 		if (f) detail.append(functionDetail(f, quantile, isPart, context, slowestTable(context.slowest(selected.numbers.get(f) ?? 0), context)));
 		else if (state.selected && isPart) detail.append(h('p', { class: 'muted' }, `No call of ${state.selected} began in the selection.`));
 	};
+	const several = ambiguous(selected.document.functions);
 	const row = (f: LatencyFunction): HTMLElement => {
-		const key = functionKey(f);
+		const key = functionKey(f), site = several.has(`${f.name} < ${f.caller ?? ''}`) ? siteText(f) : '';
 		const name = h('button', { type: 'button', class: 'link-button', 'aria-pressed': String(state.selected === key) }, f.name);
 		const made = h('tr', { class: state.selected === key ? 'selected' : '' });
 		name.addEventListener('click', () => {
@@ -115,8 +149,8 @@ export function functionsPart(document: LatencyDocument, state: FunctionsState, 
 		const quantiles = QUANTILES.map(({ key: k, name: n }) => `${n} ${quantile(f[k])}`).join(', ');
 		const num = (text: string): HTMLElement => h('td', { class: 'num' }, text);
 		made.append(
-			h('td', { class: 'text function-name' }, name, f.caller ? h('span', { class: 'muted' }, `\u2039 ${f.caller}`) : ''),
-			num(countText(f.calls)), num(nsText(f.total_ns)),
+			h('td', { class: 'text function-name' }, name, f.caller ? h('span', { class: 'muted' }, `\u2039 ${f.caller}${site && ` ${site}`}`) : ''),
+			h('td', { class: 'num', title: isPart ? '' : callsText(f) }, countText(f.calls)), num(nsText(f.total_ns)),
 			h('td', { class: 'cell-picture' }, quantileStrip(f, scale, document.resolution_ns / 2, quantiles)),
 			h('td', { class: 'cell-picture' }, f.slow ? splitBar({ ...f.slow }, splitText({ ...f.slow })) : ''),
 			num(quantile(f.p50_ns)), num(quantile(f.p99_ns)), num(quantile(f.p999_ns)), num(quantile(f.max_ns)),
@@ -209,8 +243,9 @@ function slowestTable(calls: readonly SlowCall[], context: FunctionsContext): HT
 function functionDetail(f: LatencyFunction, quantile: (ns: number | null) => string, isPart: boolean, context: FunctionsContext, slowest: HTMLElement | string): HTMLElement {
 	const panel = h('section', { 'aria-label': f.name },
 		h('h2', { class: 'wrap' }, f.name),
-		h('p', { class: 'muted wrap' }, f.caller ? `called by ${f.caller}` : '', f.probed ? ' measured by probes' : ''),
+		h('p', { class: 'muted wrap' }, f.caller ? `called by ${f.caller}` : '', siteText(f) && ` at ${siteText(f)}`, f.probed ? ' measured by probes' : ''),
 		plainTable('Quantiles', ['', 'length#'], QUANTILES.map(({ key, name }) => [name, quantile(f[key])])));
+	if (!isPart) panel.append(h('p', { class: 'muted' }, `Calls: ${callsText(f)}.${f.calls_are_bound ? ' Some are too short to be seen.' : ''}`));
 	const { slow } = f;
 	if (!slow) return panel;
 	const ofWhole = isPart ? ' in the whole recording' : '';

@@ -20,6 +20,12 @@ interface Lock {
 export interface LocksDocument {
 	readonly no_address: number;
 	readonly no_address_ns: number;
+	readonly unclear?: number;
+	readonly unclear_ns?: number;
+	readonly conditions?: number;
+	readonly conditions_ns?: number;
+	readonly goroutines?: number;
+	readonly goroutines_ns?: number;
 	readonly locks: readonly Lock[];
 }
 
@@ -61,11 +67,23 @@ export function locksPart(document: LocksDocument, threadName: (tid: number) => 
 /** Whose lock it is; those of files are shared. */
 function ownerText(lock: Lock): string {
 	if (lock.process !== null) return ` (pid ${lock.process})`;
-	return lock.kind === 'file lock' ? '' : ' (kernel)';
+	return lock.kind === 'file lock' || lock.kind === 'futex' ? '' : ' (kernel)';
+}
+
+/** Which waits are not in the table, and why. */
+export function leftTexts(document: LocksDocument): string[] {
+	const left: [number | undefined, number | undefined, string][] = [
+		[document.no_address, document.no_address_ns, 'were for locks that are not known'],
+		[document.unclear, document.unclear_ns, 'were for semaphores and futexes of the program\u2019s own that do not behave like locks: queues, signals, barriers, or locks whose holders never had to wait'],
+		[document.conditions, document.conditions_ns, 'were for condition variables: locks made of these are not listed'],
+		[document.goroutines, document.goroutines_ns, 'were of threads of Go without a goroutine to run: which lock (sync.Mutex) or channel goroutines wait for is not seen'],
+	];
+	return left.filter(([n]) => n).map(([n, ns, text]) => `${countText(n ?? 0)} ${n === 1 ? 'wait' : 'waits'}, ${nsText(ns ?? 0)}, ${text}.`);
 }
 
 function locksTable(document: LocksDocument, threadName: (tid: number) => string): HTMLElement {
-	if (document.locks.length === 0) return h('p', {}, 'Nothing waited for a lock.');
+	const left = leftTexts(document).map((text) => h('p', { class: 'muted' }, text));
+	if (document.locks.length === 0) return h('div', {}, h('p', {}, 'Nothing waited for a lock.'), ...left);
 	const { first, rest } = firstLocks(document.locks), all = Math.max(1, document.locks.reduce((sum, lock) => sum + lock.wait_ns, 0));
 	const body = limitedRows(document.locks, FIRST, 8, (lock) => {
 		const num = (text: string): HTMLElement => h('td', { class: 'num' }, text);
@@ -86,7 +104,7 @@ function locksTable(document: LocksDocument, threadName: (tid: number) => string
 	}, first, rest);
 	body.querySelector('details')?.setAttribute('open', '');
 	return h('div', {},
-		document.no_address > 0 ? h('p', { class: 'muted' }, `${countText(document.no_address)} waits, ${nsText(document.no_address_ns)}, were for locks that are not known.`) : '',
+		...left,
 		h('div', { class: 'scroll-box', tabindex: '0', role: 'region', 'aria-label': 'Table' }, h('table', { class: 'plain-table' }, h('caption', { class: 'visually-hidden' }, 'Locks by waiting time'),
 			tableHead(['lock', 'waits#', 'waiting#', 'share#', 'p50#', 'p99#', 'max#', 'contended#']), body)));
 }

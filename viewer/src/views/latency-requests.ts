@@ -26,6 +26,9 @@ export interface RequestsDocument {
 	readonly count: number;
 	readonly latency: Quantiles;
 	readonly requests: readonly Request[];
+	/** What the server sent, but not as answers: for other clients' data, and after idleness. */
+	readonly push_count?: number;
+	readonly late_count?: number;
 	readonly timelines?: readonly Timeline[];
 	/** Of all of them, the longest first, if `requests` may lack some. */
 	readonly lengths?: ArrayLike<number>;
@@ -52,6 +55,13 @@ export interface RequestsPart {
 	dispose(): void;
 }
 
+/** What is not counted as a request; '' if there is no such thing. */
+export function pushText(document: RequestsDocument): string {
+	const pushes = document.push_count ?? 0, late = document.late_count ?? 0;
+	const parts = [pushes > 0 ? `${countText(pushes)} for the data of other connections` : '', late > 0 ? `${countText(late)} after idleness` : ''].filter(Boolean);
+	return parts.length > 0 ? `Not counted, as they answer no request: pushes, ${parts.join(', and ')}.` : '';
+}
+
 /** The lengths of requests, and how many there are. */
 function distributionPart(selected: RequestsDocument, scale: LogScale): HTMLElement {
 	const lengths = selected.lengths ?? selected.requests.map((request) => request.length_ns);
@@ -60,6 +70,7 @@ function distributionPart(selected: RequestsDocument, scale: LogScale): HTMLElem
 	const isCut = lengths.length < selected.count;
 	return h('section', { 'aria-label': 'Distribution' },
 		h('p', { class: 'wide request-quantiles' }, selected.count > 0 ? `${title}: ${quantiles.join(', ')}` : 'No request began in the selection.'),
+		pushText(selected) ? h('p', { class: 'muted' }, pushText(selected)) : '',
 		lengths.length > 1 ? h('figure', {},
 			distributionChart(lengths, selected.latency, scale, tickText, `Distribution of ${title}: ${quantiles.join(', ')}`),
 			h('figcaption', { class: 'muted' }, `Bars: requests by latency${isCut ? ` (of the slowest ${countText(lengths.length)})` : ''}. Line: share of requests that take longer, on a logarithmic axis.`)) : '');

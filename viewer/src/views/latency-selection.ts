@@ -37,7 +37,7 @@ interface Cells {
 	/** 256 for each. */
 	readonly calls: Float64Array;
 	readonly observed: Float64Array;
-	readonly short_ns: Float64Array;
+	readonly ns: Float64Array;
 	/** The first one of each function, and the end. */
 	readonly first: Int32Array;
 }
@@ -73,7 +73,7 @@ function firstRows(gaps: Float64Array, functions: number): Int32Array {
 export function callTables(
 	calls: readonly Float64Array[], slow: readonly Float64Array[], functions: number, info: { duration_ns: number; unit_ns: number; bins: number },
 ): CallTables {
-	const [callFunction, bin, bucket, count, observed, short_ns] = calls as [Float64Array, Float64Array, Float64Array, Float64Array, Float64Array, Float64Array];
+	const [callFunction, bin, bucket, count, observed, ns] = calls as [Float64Array, Float64Array, Float64Array, Float64Array, Float64Array, Float64Array];
 	const [slowFunction, thread, gap, length, ...waits] = slow as [Float64Array, Float64Array, Float64Array, Float64Array];
 	const begin = new Float64Array(length.length), cpu = length.slice();
 	let time = 0;
@@ -81,7 +81,7 @@ export function callTables(
 	for (const wait of waits as Float64Array[]) for (let i = 0; i < cpu.length; i++) cpu[i]! -= wait[i]!;
 	return {
 		duration_ns: info.duration_ns, bins: info.bins,
-		cells: { bin, bucket, calls: count, observed, short_ns, first: firstRows(callFunction, functions) },
+		cells: { bin, bucket, calls: count, observed, ns, first: firstRows(callFunction, functions) },
 		slow: { thread, begin, length, parts: [cpu, ...waits], first: firstRows(slowFunction, functions) },
 	};
 }
@@ -101,7 +101,7 @@ interface Buckets {
 	/** All calls, also short ones. */
 	sum: number;
 	seen: number;
-	short_ns: number;
+	ns: number;
 }
 
 function fillBuckets(tables: CallTables, shares: Float64Array, number: number, to: Buckets): void {
@@ -109,7 +109,7 @@ function fillBuckets(tables: CallTables, shares: Float64Array, number: number, t
 	to.calls.fill(0);
 	to.observed.fill(0);
 	to.top = -1;
-	to.sum = to.seen = to.short_ns = 0;
+	to.sum = to.seen = to.ns = 0;
 	for (let i = cells.first[number]!; i < cells.first[number + 1]!; i++) {
 		const share = shares[cells.bin[i]!]!, bucket = cells.bucket[i]!, calls = cells.calls[i]! / 256 * share;
 		if (share === 0) continue;
@@ -117,7 +117,7 @@ function fillBuckets(tables: CallTables, shares: Float64Array, number: number, t
 		to.observed[bucket]! += cells.observed[i]! * share;
 		to.sum += calls;
 		to.seen += cells.observed[i]! * share;
-		to.short_ns += cells.short_ns[i]! * share;
+		to.ns += cells.ns[i]! * share;
 		if (calls > 0) to.top = Math.max(to.top, bucket);
 	}
 }
@@ -188,7 +188,7 @@ export function selectCalls(document: LatencyDocument, tables: CallTables, range
 	const whole = isWholeTime(range, tables.duration_ns), numbers = new Map<LatencyFunction, number>();
 	if (whole && !range.threads) return { document, numbers: new Map(document.functions.map((f, number) => [f, number])) };
 	const shares = binShares(tables, range), time = { ...range, threads: null };
-	const buckets: Buckets = { calls: new Float64Array(BUCKETS), observed: new Float64Array(BUCKETS), top: -1, sum: 0, seen: 0, short_ns: 0 };
+	const buckets: Buckets = { calls: new Float64Array(BUCKETS), observed: new Float64Array(BUCKETS), top: -1, sum: 0, seen: 0, ns: 0 };
 	const functions = document.functions.flatMap((f, number) => {
 		const slow = f.slow && slowOf(tables, slowRows(tables, number, range), f.slow);
 		let made: LatencyFunction = { ...f, slow };
@@ -196,9 +196,8 @@ export function selectCalls(document: LatencyDocument, tables: CallTables, range
 			fillBuckets(tables, shares, number, buckets);
 			if (buckets.sum < 0.5 && slowRows(tables, number, time).length === 0) return [];
 			const quantiles = quantilesOf(buckets, longestOf(tables, number, range, buckets.top));
-			const total = buckets.calls.reduce((sum, calls, bucket) => (bucket > CALLS_SHORT && calls > 0 ? sum + calls * bucketMiddle(bucket) : sum), buckets.short_ns);
-			made = {
-				...made, ...quantiles, calls: buckets.sum, total_ns: total, observed: buckets.sum > 0 ? buckets.seen / buckets.sum : 0,
+						made = {
+				...made, ...quantiles, calls: buckets.sum, total_ns: buckets.ns, mean_ns: buckets.ns / Math.max(1, buckets.sum), observed: buckets.sum > 0 ? buckets.seen / buckets.sum : 0,
 				tail_ns: tailOf(buckets, quantiles.p50_ns ?? 0),
 			};
 		}

@@ -1,6 +1,6 @@
 // Which calls make the slow requests slow (LDB): functions, requests, locks.
 import { threadLabel } from '../data/index.js';
-import type { App, Selection, View, ViewInstance } from '../ui/app.js';
+import { ALL_CLASSES, type App, type Selection, type View, type ViewInstance } from '../ui/app.js';
 import { h } from '../ui/dom.js';
 import { functionsPart, type FunctionsState, type LatencyDocument } from './latency-functions.js';
 import { requestPathPart, type RequestPathDocument } from './latency-paths.js';
@@ -37,7 +37,7 @@ const EVERY = 80;
 const rangeKey = ({ from, until, threads, classes }: Selection): string => `${from} ${until} ${threads ? [...threads].join() : ''} ${classes}`;
 
 /** Lengths are not those of a class. */
-const classesNote = ({ classes }: Selection): string => (classes === 31 ? '' : 'Of all classes.');
+const classesNote = ({ classes }: Selection): string => (classes === ALL_CLASSES ? '' : 'Of all classes.');
 
 class LatencyView implements ViewInstance {
 	private part: Part | '' = '';
@@ -202,7 +202,7 @@ class LatencyView implements ViewInstance {
 
 	private async locksPart(recording: number): Promise<Shown> {
 		const part = locksPart(await this.app.json<LocksDocument>(`r${recording}.locks`), this.threadNames(recording));
-		return { element: part.element, select: () => part.select(this.isPart(recording) || this.app.selection.classes !== 31) };
+		return { element: part.element, select: () => part.select(this.isPart(recording) || this.app.selection.classes !== ALL_CLASSES) };
 	}
 
 	/** Selects a time and a thread, 0 or less: none, and goes to the timeline. */

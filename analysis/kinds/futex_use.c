@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "analysis/latency/futex_use.h"
+#include "analysis/kinds/futex_use.h"
 
 #include <string.h>
 
@@ -24,25 +24,25 @@ static const struct {
 	{"lll_lock_wake", FUTEX_USE_LOCK},
 	{"runtime.lock2", FUTEX_USE_LOCK}, /* Go */
 	{"runtime.unlock2", FUTEX_USE_LOCK},
-	{"pthread_cond", FUTEX_USE_OTHER},
-	{"cnd_wait", FUTEX_USE_OTHER},
-	{"cnd_timedwait", FUTEX_USE_OTHER},
-	{"cnd_signal", FUTEX_USE_OTHER},
-	{"cnd_broadcast", FUTEX_USE_OTHER},
-	{"sem_wait", FUTEX_USE_OTHER},
-	{"sem_timedwait", FUTEX_USE_OTHER},
-	{"sem_clockwait", FUTEX_USE_OTHER},
-	{"sem_post", FUTEX_USE_OTHER},
-	{"new_sem", FUTEX_USE_OTHER}, /* glibc */
+	{"pthread_cond", FUTEX_USE_CONDITION},
+	{"cnd_wait", FUTEX_USE_CONDITION},
+	{"cnd_timedwait", FUTEX_USE_CONDITION},
+	{"cnd_signal", FUTEX_USE_CONDITION},
+	{"cnd_broadcast", FUTEX_USE_CONDITION},
+	{"sem_wait", FUTEX_USE_SEMAPHORE},
+	{"sem_timedwait", FUTEX_USE_SEMAPHORE},
+	{"sem_clockwait", FUTEX_USE_SEMAPHORE},
+	{"sem_post", FUTEX_USE_SEMAPHORE},
+	{"new_sem", FUTEX_USE_SEMAPHORE}, /* glibc */
 	{"pthread_barrier", FUTEX_USE_OTHER},
 	{"pthread_join", FUTEX_USE_OTHER},
 	{"pthread_timedjoin", FUTEX_USE_OTHER},
 	{"pthread_clockjoin", FUTEX_USE_OTHER},
 	{"pthread_once", FUTEX_USE_OTHER},
 	{"thrd_join", FUTEX_USE_OTHER},
-	{"runtime.notesleep", FUTEX_USE_OTHER}, /* Go */
-	{"runtime.notetsleep", FUTEX_USE_OTHER},
-	{"runtime.notewakeup", FUTEX_USE_OTHER},
+	{"runtime.notesleep", FUTEX_USE_GOROUTINE}, /* Go */
+	{"runtime.notetsleep", FUTEX_USE_GOROUTINE},
+	{"runtime.notewakeup", FUTEX_USE_GOROUTINE},
 };
 
 /* Parts of names of C++ and Rust. */
@@ -56,8 +56,8 @@ static const struct {
 	{"futex_rwlock::RwLock::", FUTEX_USE_LOCK},
 	{"raw_mutex::RawMutex::", FUTEX_USE_LOCK}, /* parking_lot */
 	{"raw_rwlock::RawRwLock::", FUTEX_USE_LOCK},
-	{"condvar::", FUTEX_USE_OTHER},
-	{"Condvar::", FUTEX_USE_OTHER},
+	{"condvar::", FUTEX_USE_CONDITION},
+	{"Condvar::", FUTEX_USE_CONDITION},
 	{"thread::park", FUTEX_USE_OTHER},
 	{"Parker::", FUTEX_USE_OTHER},
 	{"Thread::unpark", FUTEX_USE_OTHER},

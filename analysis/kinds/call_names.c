@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "analysis/latency/call_names.h"
+#include "analysis/kinds/call_names.h"
+
+#include <string.h>
 
 #include "analysis/callchain.h"
 
@@ -16,18 +18,40 @@ uint32_t call_names__function(const struct model *model, uint32_t stack, size_t 
 		       : 0;
 }
 
-int call_names__program(const struct model *model, uint32_t stack, uint32_t *name)
+void call_names__line(const struct model *model, uint32_t stack, size_t i, uint32_t *file,
+		      uint32_t *line)
+{
+	const struct model_stack *frames = &model->stacks.data[stack];
+	const struct model_location *location;
+
+	*file = *line = 0;
+	if (i >= frames->depth)
+		return;
+	location = model__location(model, frames, i);
+	if (!location->n_frames || !model->frames.data[location->frame].line)
+		return;
+	*file = model->frames.data[location->frame].file;
+	*line = model->frames.data[location->frame].line;
+}
+
+int call_names__programs(const struct model *model, uint32_t stack, uint32_t *names, size_t n)
 {
 	struct callchain chain = {};
 	int err = callchain__set(&chain, model, 0, stack, false);
+	size_t found = 0;
 
-	*name = 0;
-	for (size_t i = 0; i < chain.frames.n && !*name && !err; i++)
+	memset(names, 0, n * sizeof(*names));
+	for (size_t i = 0; i < chain.frames.n && found < n && !err; i++)
 		if (!model__is_c_library(model, chain.frames.data[i].dso) &&
-		    !chain.frames.data[i].inlined)
-			*name = chain.frames.data[i].name;
+		    !chain.frames.data[i].inlined && chain.frames.data[i].name)
+			names[found++] = chain.frames.data[i].name;
 	callchain__free(&chain);
 	return err;
+}
+
+int call_names__program(const struct model *model, uint32_t stack, uint32_t *name)
+{
+	return call_names__programs(model, stack, name, 1);
 }
 
 int call_names__waker(const struct model *model, const struct model_thread *thread,

@@ -11,6 +11,9 @@ enum futex_use {
 	FUTEX_USE_UNKNOWN = 0, /* a program's own */
 	FUTEX_USE_LOCK = 1,
 	FUTEX_USE_OTHER = 2,
+	FUTEX_USE_SEMAPHORE = 3, /* a lock, or not: behavior tells */
+	FUTEX_USE_GOROUTINE = 4, /* Go's scheduler has nothing to run, or has again */
+	FUTEX_USE_CONDITION = 5, /* a condition variable */
 };
 
 /* What function @name says of a wait or wakeup that it is in. */
