@@ -31,6 +31,7 @@ enum capture_transfer {
 	TRANSFER_NONE = 0,
 	TRANSFER_RECEIVE = 1,
 	TRANSFER_SEND = 2,
+	TRANSFER_POLL = 3, /* it waits for several */
 };
 
 /* Constant once the programs are loaded: the verifier removes branches that cannot be taken. */
@@ -46,6 +47,7 @@ struct capture_settings {
 	__s64 preempt_count_from_rq;
 	__s64 steal_time_from_rq; /* the same to the time that the hypervisor took from the CPU */
 	__u32 period_ns;	  /* of sampling */
+	__u32 n_cpus;		  /* that the kernel can have */
 	__u32 ring_mask;	  /* number of rings, a power of two, - 1 */
 	__u32 pid_namespace;	  /* inode of dwell's; 0: the initial one */
 	__u32 own_tgid;		  /* dwell's, which is never recorded */
@@ -53,6 +55,9 @@ struct capture_settings {
 	__u32 command_tgid;	  /* recorded from its exec on; 0: no command */
 	__u32 target_kind;	  /* enum target_kind */
 	__u32 user_worker_flag; /* of tasks that work in the kernel for a process; 0: none has it */
+	__u32 frozen_flag;	/* of tasks that a freezer has stopped; 0: their state says so */
+	/* Numbers of subsystems of control groups; less than 0: the kernel has none. */
+	__s32 freezer_subsystem, memory_subsystem;
 	__s32 nr_poll, nr_ppoll, nr_wait4, nr_waitid;
 	__s32 nr_epoll_wait, nr_epoll_pwait, nr_epoll_pwait2;
 	__u8 trace_mode;	  /* emit intervals without a sampling point, too */

@@ -24,12 +24,28 @@
 
 /* The state of a thread at a point in time. Blocked Samples, OSDI'24, section 3.1. */
 enum wait_class {
-	CLASS_CPU = 0,	 /* running */
-	CLASS_IO = 1,	 /* blocked with in_iowait set */
-	CLASS_LOCK = 2,	 /* blocked in futex, or on a sleeping lock of the kernel */
-	CLASS_SCHED = 3, /* runnable, waiting for a CPU */
-	CLASS_OTHER = 4, /* blocked for any other reason */
-	CLASS_COUNT = 5,
+	CLASS_CPU = 0,	   /* running */
+	CLASS_IO = 1,	   /* blocked with in_iowait set */
+	CLASS_LOCK = 2,	   /* blocked in futex, or on a sleeping lock of the kernel */
+	CLASS_SCHED = 3,   /* runnable, waiting for a CPU */
+	CLASS_OTHER = 4,   /* blocked for any other reason */
+	CLASS_STOPPED = 5, /* not allowed to run, see enum stop_cause */
+	CLASS_COUNT = 6,
+};
+
+/* What does not allow a thread to run. Also the mode of an OBJECT_LIMIT. */
+enum stop_cause {
+	STOP_NONE = 0,
+	STOP_QUOTA = 1,	    /* its control group has used up its CPU time of the period */
+	STOP_DEADLINE = 2,  /* SCHED_DEADLINE: the thread has used up its own */
+	STOP_REALTIME = 3,  /* SCHED_FIFO, SCHED_RR: such threads have left others too little */
+	STOP_FREEZER = 4,   /* of control groups, or of the whole system */
+	STOP_SIGNAL = 5,    /* SIGSTOP or another one that stops a process */
+	STOP_TRACER = 6,    /* by ptrace() */
+	STOP_MEMORY = 7,    /* its control group has more memory than memory.high */
+	STOP_WRITEBACK = 8, /* too much was written to files that the disk has not got yet */
+	STOP_AFFINITY = 9,  /* a CPU is idle that its affinity forbids */
+	STOP_CAUSE_COUNT = 10,
 };
 
 /* The context of a wakeup. Only in WAKER_TASK is the current thread its cause. */
@@ -72,6 +88,9 @@ enum event_type {
 	EVENT_REQUEST = 13,
 	EVENT_SPAN = 14,
 	EVENT_CALL = 15,
+	EVENT_LIMIT = 16,
+	EVENT_SEGMENT = 17,
+	EVENT_CPU_RUN = 18,
 };
 
 struct event_header {
@@ -86,6 +105,8 @@ enum thread_flags {
 	THREAD_CREATED = 1 << 2, /* created during the recording, at the event's time */
 	/* Recorded because it woke a target, or one woke it. Without either: a waker only. */
 	THREAD_HELPER = 1 << 3,
+	/* Only its name is needed so far: it had a CPU. Not in recordings. */
+	THREAD_OCCUPANT = 1 << 4,
 };
 
 struct event_thread {
@@ -163,11 +184,19 @@ struct event_sample {
 };
 
 enum interval_flags {
-	INTERVAL_PREEMPTED = 1 << 0,  /* switched out while runnable: all of it is run-queue time */
-	INTERVAL_FIRST = 1 << 1,      /* from a new thread's creation to its first run */
-	INTERVAL_UNFINISHED = 1 << 2, /* the recording ended before the interval did */
+	/* Switched out while runnable: it is run-queue time, after what of it was CLASS_STOPPED. */
+	INTERVAL_PREEMPTED = 1 << 0,
+	INTERVAL_FIRST = 1 << 1,	/* from a new thread's creation to its first run */
+	INTERVAL_UNFINISHED = 1 << 2,	/* the recording ended before the interval did */
 	INTERVAL_BEGUN_BEFORE = 1 << 3, /* the interval began before the recording */
 	INTERVAL_UNINTERRUPTIBLE = 1 << 4,
+	/*
+	 * While the thread was in the run queue, all switches of the CPU where it then ran were
+	 * seen. So it is known which threads ran there: recorded threads by their intervals, others
+	 * by EVENT_CPU_RUN. Without such an event, `previous` ran all the time. In times without a
+	 * run, the CPU was idle.
+	 */
+	INTERVAL_CPU_SEEN = 1 << 7,
 	/*
 	 * Bits 8 to 11 are a number n, the spacing: the interval's sampling points lie 2^n periods
 	 * apart. 0 unless the wait throttle had to limit the cost.
@@ -191,6 +220,11 @@ enum object_type {
 	OBJECT_FUTEX = 3, /* id is the futex word's address */
 	OBJECT_CHILD = 4, /* id is the pid waited for */
 	OBJECT_KLOCK = 5, /* id is the address of a lock in the kernel */
+	/*
+	 * What stops a thread: mode is the enum stop_cause, id that of the control group, or the
+	 * pid of who stopped it. (Not in events.)
+	 */
+	OBJECT_LIMIT = 6,
 };
 
 /* Which end of a connection a socket is. */
@@ -232,7 +266,7 @@ struct event_interval {
 	__u64 t_wake; /* t_out <= t_wake <= t_in; t_out when preempted */
 	__u64 stolen; /* ns of the run before it that the kernel does not count, see STOLEN_MIN */
 	__u32 blocked_points; /* periods that sampling points in [t_out, t_wake) represent */
-	__u32 runq_points;    /* the same of [t_wake, t_in) */
+	__u32 runq_points;    /* the same of [t_wake + stopped, t_in) */
 	__u32 waker;	      /* the current thread of the wakeup; 0: unknown or idle task */
 	__s32 syscall;	      /* number of the system call that it was in, or -1 */
 	__u8 class;	      /* enum wait_class, of the blocked part */
@@ -245,10 +279,33 @@ struct event_interval {
 	__u32 sender;
 	__u16 cpu;     /* where the thread runs again: its number + 1; 0: unknown */
 	__u8 sequence; /* of the thread's intervals: 1 to INTERVAL_SEQUENCES, then 1 again */
-	__u8 reserved;
+	__u8 stop;     /* enum stop_cause: why it was not allowed to run */
+	/*
+	 * ns of [t_wake, t_in), from its begin, that were so. Then it has two numbers in the
+	 * sequence, the second of which is this, unless it was preempted.
+	 */
+	__u64 stopped;
+	__u64 stopped_by; /* id of the EVENT_LIMIT; 0: unknown */
+	__u32 stopped_points;
+	__u32 reserved;
 	struct event_object object;
 	struct event_stack stack;
 	__u64 frames[];
+};
+
+/* Runs of one thread on one CPU that are one event end at most this long after their begin. */
+#define CPU_RUN_MERGED_NS 1000000
+
+/*
+ * Trace mode: a thread that is not recorded had a CPU from @from to header.time while a recorded
+ * one waited for it: once, or several times for @ns in all.
+ */
+struct event_cpu_run {
+	struct event_header header;
+	__u64 from;
+	__u64 ns;
+	__u16 cpu; /* its number + 1 */
+	__u16 reserved[3];
 };
 
 /* The waker's stacks at the wakeup of header.thread. header.time is t_wake of the interval. */
@@ -258,6 +315,62 @@ struct event_wake {
 	__u32 context; /* enum waker_context */
 	struct event_stack stack;
 	__u64 frames[];
+};
+
+/* What of TCP's own kept data, or a connection, waiting. */
+enum hold_reason {
+	HOLD_NONE = 0,
+	HOLD_NAGLE = 1,		/* a small segment: until more data was written */
+	HOLD_NAGLE_ACK = 2,	/* until the one before it was acknowledged, */
+	HOLD_NAGLE_DELAYED = 3, /* by the receiver's timer for delayed acknowledgements */
+	HOLD_CORK = 4,		/* TCP_CORK */
+	HOLD_MORE = 5,		/* MSG_MORE */
+	HOLD_WINDOW = 6,	/* the receiver's window is closed: it does not read */
+	HOLD_CONGESTION = 7,	/* the congestion window is full */
+	HOLD_PACING = 8,
+	HOLD_QUEUE = 9,		/* enough of it is in queues of devices */
+	HOLD_TIMEOUT = 10,	/* sent again: no acknowledgement came in time */
+	HOLD_PROBE = 11,	/* sent again as a loss probe */
+	HOLD_FAST = 12,		/* sent again, as later segments were acknowledged */
+	HOLD_SYN = 13,		/* the SYN was not answered, and sent again */
+	HOLD_LISTEN_QUEUE = 14, /* the same; the listener's queue was full */
+	HOLD_BUFFER = 15,	/* the send buffer is full of data that is not acknowledged */
+	HOLD_OTHER = 16,	/* not known */
+	HOLD_NO_ANSWER = 17,	/* UDP: the thread sent the same again, as no answer came */
+	HOLD_COUNT = 18,
+};
+
+/* What a segment has to do with the wait that it ended. */
+enum segment_role {
+	SEGMENT_DATA = 0,      /* the thread got it */
+	SEGMENT_CONNECT = 1,   /* it is the thread's SYN, which was answered, or failed */
+	SEGMENT_SPACE = 2,     /* the thread waited for room in the send buffer */
+	SEGMENT_REQUEST = 3,   /* the thread sent it; what it then got came from elsewhere */
+	SEGMENT_NO_ANSWER = 4, /* UDP: header.time is when it was sent again, not a wakeup */
+	SEGMENT_ROLE_COUNT = 5,
+	/* None yet: header.thread connects to a port whose listen queue is full. */
+	SEGMENT_NOT_ANSWERED = 5,
+};
+
+#define SEGMENT_HOLDS 4
+
+/*
+ * header.thread was woken at header.time by a packet. TCP held back a segment that its wait was
+ * for, from @written to @left: the reasons, one after the other; the first of them from @written
+ * on, each of them @until its time.
+ */
+struct event_segment {
+	struct event_header header;
+	__u64 written; /* to the socket; SEGMENT_SPACE: 0 */
+	__u64 left;    /* written <= left <= header.time */
+	__u64 until[SEGMENT_HOLDS];
+	__u8 reasons[SEGMENT_HOLDS]; /* enum hold_reason; HOLD_NONE: there are no more */
+	/* The thread that wrote it; SEGMENT_SPACE: that read or sent last at the other end. 0:
+	 * unknown */
+	__u32 writer;
+	__u8 role; /* enum segment_role */
+	__u8 reserved[7];
+	struct event_object object; /* the socket of header.thread */
 };
 
 /* Stacks that another event refers to by their hashes. */
@@ -332,6 +445,13 @@ struct event_request {
 	__u8 reserved[3];
 };
 
+enum span_flags {
+	SPAN_ANSWER = 0, /* or no request */
+	/* Sent for another reason than what the client sent last: see bpf/core/pushes.bpf.h. */
+	SPAN_PUSH = 1 << 0, /* another connection's data; from when that arrived and was read */
+	SPAN_LATE = 1 << 1, /* a timer, after idleness; from when the client's last data came */
+};
+
 /*
  * A request to a server, or a call of a function: what one of the sources of spans found, from its
  * begin to its end at header.time. Of the thread that ended it.
@@ -343,6 +463,8 @@ struct event_span {
 	__u32 begun_by;		    /* thread; 0: not recorded */
 	__u32 source;		    /* number of the source, from 1 */
 	struct event_object object; /* the connection */
+	__u32 flags;		    /* enum span_flags */
+	__u32 reserved;
 };
 
 /* A call that probes at a function measured; it ended at header.time. */
@@ -364,6 +486,22 @@ struct event_file {
 	__u32 size;   /* bytes used in names */
 	__u32 flags;  /* 1: the path does not reach the root: a pseudo file system, or cut */
 	char names[]; /* each NUL-terminated, innermost first */
+};
+
+/* What can stop threads, when it has done so first, or when its values have changed. Of no thread.
+ */
+struct event_limit {
+	struct event_header header;
+	__u64 id;     /* of a control group, a process, or (STOP_DEADLINE) a thread */
+	__u64 value;  /* QUOTA, DEADLINE: ns in each period; MEMORY: bytes */
+	__u64 period; /* ns */
+	__u32 cause;  /* enum stop_cause */
+	__u32 size;   /* bytes used in names */
+	/*
+	 * Names of groups, from the one that has the limit outwards, or one of a process; AFFINITY:
+	 * a bit for each CPU, in words of 64.
+	 */
+	char names[]; /* each NUL-terminated */
 };
 
 /* Causes of losses, counted by the kernel side. */
@@ -400,5 +538,8 @@ _Static_assert(sizeof(struct event_stack) == 24, "event_stack");
 _Static_assert(sizeof(struct event_deferred) == 64, "event_deferred");
 _Static_assert(sizeof(struct event_object) == 64, "event_object");
 _Static_assert(sizeof(struct event_request) == 56, "event_request");
-_Static_assert(sizeof(struct event_span) == 104, "event_span");
-_Static_assert(sizeof(struct event_interval) == 168, "event_interval");
+_Static_assert(sizeof(struct event_cpu_run) == 40, "event_cpu_run");
+_Static_assert(sizeof(struct event_span) == 112, "event_span");
+_Static_assert(sizeof(struct event_interval) == 192, "event_interval");
+_Static_assert(sizeof(struct event_limit) == 48, "event_limit");
+_Static_assert(sizeof(struct event_segment) == 144, "event_segment");

@@ -76,7 +76,7 @@ struct kind_wait {
 	__u8 object;	   /* enum object_type; OBJECT_NONE: unknown */
 	__u32 family;	   /* OBJECT_SOCKET: AF_* */
 	__u32 protocol;	   /* OBJECT_SOCKET: IPPROTO_* */
-	__u32 mode;	   /* OBJECT_FILE: i_mode */
+	__u32 mode;	   /* OBJECT_FILE: i_mode; OBJECT_LIMIT: enum stop_cause */
 };
 
 /* From <sys/socket.h>, <netinet/in.h> and <sys/stat.h>, which the kernel side cannot include. */
@@ -191,6 +191,33 @@ static __always_inline __u32 kind__of_run_queue(const struct kind_wait *wait)
 	return wait->syscall_kind == KIND_YIELD ? KIND_YIELD : KIND_PREEMPTED;
 }
 
+/* The kind of a wait in which the thread was not allowed to run, for @cause (enum stop_cause). */
+static __always_inline __u32 kind__of_stop(__u32 cause)
+{
+	switch (cause) {
+	case STOP_QUOTA:
+		return KIND_CPU_QUOTA;
+	case STOP_DEADLINE:
+		return KIND_DEADLINE;
+	case STOP_REALTIME:
+		return KIND_REALTIME;
+	case STOP_FREEZER:
+		return KIND_FREEZER;
+	case STOP_SIGNAL:
+		return KIND_STOPPED;
+	case STOP_TRACER:
+		return KIND_PTRACE_STOP;
+	case STOP_MEMORY:
+		return KIND_MEMORY_HIGH;
+	case STOP_WRITEBACK:
+		return KIND_WRITEBACK_THROTTLING;
+	case STOP_AFFINITY:
+		return KIND_AFFINITY;
+	default:
+		return KIND_OTHER;
+	}
+}
+
 /* The kind of a wait of which only the class is known. */
 static __always_inline __u32 kind__by_class(__u32 class)
 {
@@ -214,6 +241,8 @@ static __always_inline __u32 kind__decide(const struct kind_evidence *evidence,
 		return KIND_RUNNING;
 	if (wait->class == CLASS_SCHED)
 		return kind__of_run_queue(wait);
+	if (wait->object == OBJECT_LIMIT)
+		return kind__of_stop(wait->mode);
 	if (kind == KIND_DISK_READ && evidence->writing)
 		kind = KIND_DISK_WRITE;
 	/* A kind by the system call, unless it is a disk read, takes precedence over a weak clue.

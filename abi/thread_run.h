@@ -15,4 +15,7 @@ struct thread_run {
 	__u64 out;	/* when it lost it last: less than in if it runs */
 	__u64 ran;	/* its CPU time until out, as the kernel counts it, since it is recorded */
 	__u64 arrivals; /* number of its runs until out, as in its schedstat; 0: unknown */
+	__u64 runnable; /* when it began to wait for a CPU last: out, or when it was woken */
+	__u32 cpu;	/* that it got last */
+	__u32 reserved;
 };

@@ -96,7 +96,19 @@ enum wait_kind {
 	KIND_IO = 83, /* these three: hardly more than the class is known */
 	KIND_LOCK = 84,
 	KIND_OTHER = 85,
-	KIND_COUNT = 86,
+	KIND_CPU_QUOTA = 86,
+	KIND_DEADLINE = 87,
+	KIND_REALTIME = 88,
+	KIND_MEMORY_HIGH = 89,
+	KIND_TCP_HELD = 90, /* these are decided by what TCP kept waiting: kinds__of() */
+	KIND_TCP_RETRANSMISSION = 91,
+	KIND_TCP_WINDOW = 92,
+	KIND_TCP_BUFFER = 93,
+	KIND_UDP_UNANSWERED = 94,
+	KIND_AFFINITY = 95,
+	KIND_RECLAIMING = 96, /* what a running thread does, by the kernel stack: kinds__of() */
+	KIND_COMPACTING = 97,
+	KIND_COUNT = 98,
 };
 
 /* A set of kinds: bit k % 64 of words[k / 64] for kind k. */

@@ -145,7 +145,7 @@ static int walk_interval(struct walk *walk, const struct model_interval *interva
 		.thread = walk->thread_index,
 		.kernel = interval->kernel,
 		.user = interval->user,
-		.object = interval->object,
+		.object = model_interval__object(interval),
 		.syscall = interval->syscall,
 		.flags = interval->flags,
 		.class = interval->class,

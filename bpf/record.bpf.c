@@ -18,7 +18,9 @@
 #include "bpf/record/device.bpf.h"
 #include "bpf/record/finish.bpf.h"
 #include "bpf/record/interval.bpf.h"
+#include "bpf/record/occupants.bpf.h"
 #include "bpf/record/runs.bpf.h"
+#include "bpf/record/segments.bpf.h"
 #include "bpf/record/spans.bpf.h"
 #include "bpf/record/totals.bpf.h"
 #include "bpf/record/waker.bpf.h"
@@ -134,21 +136,24 @@ static __noinline void emit_provisional_totals(struct task_struct *task, struct 
 }
 
 static __always_inline void switch_out(struct task_struct *task, struct thread_state *state,
-				       __u64 now)
+				       struct task_struct *next, __u64 now)
 {
 	__u32 runs = ended_runs(task, false);
 
 	if (state->run_state == RUN_STATE_OFF_CPU && runs - state->runs == 1)
 		lose_hidden_wait(task, state, now);
 	end_run(state, counted_time(task), runs, now);
-	if (!begin_interval(task, state, now))
+	if (!begin_interval(task, state, now)) {
 		thread_gone(task, state, now);
-	else if (state->flags & STATE_ENDED) /* it blocks or is preempted within do_exit() */
+		return;
+	}
+	begin_stop(task, next, state);
+	if (state->flags & STATE_ENDED) /* it blocks or is preempted within do_exit() */
 		emit_provisional_totals(task, state, now);
 }
 
-/* @prev, which is current, was on the CPU that @task gets. */
-static __always_inline void switch_in(struct cpu_state *cpu, struct task_struct *prev,
+/* @task gets the CPU that another thread had: @passed, in trace mode. */
+static __always_inline void switch_in(struct cpu_state *cpu, const struct passed_cpu *passed,
 				      struct task_struct *task, struct thread_state *state,
 				      __u64 now)
 {
@@ -162,8 +167,11 @@ static __always_inline void switch_in(struct cpu_state *cpu, struct task_struct 
 	}
 	count_hidden_wake(state);
 	if (end_wait(state, now, unseen_queue_length(task, state))) {
-		if (settings.trace_mode)
-			state->product.pending_previous = waker_number(prev, WAKER_TASK, now);
+		if (settings.trace_mode) {
+			state->product.pending_previous = passed->thread;
+			if (tell_occupants(state->pending_wake, now, passed->since))
+				state->pending_flags |= INTERVAL_CPU_SEEN;
+		}
 		if (first || settings.stack_at_switch_out) {
 			emit_interval_bare(task, state);
 		} else {
@@ -179,12 +187,20 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 {
 	struct cpu_state *cpu = this_cpu();
 	struct thread_state *out, *in;
+	struct passed_cpu passed = {};
 	__u64 now, due, ticks = 0;
 
 	cpu->product.given = FIELD(next, pid);
-	if (!recorded_switch(prev, next, &out, &in))
+	cpu->product.ready.until = 0;
+	count_idle(prev, next);
+	if (!recorded_switch(prev, next, &out, &in)) {
+		if (settings.trace_mode && capture.active)
+			pass_cpu(prev, next, NULL, NULL, bpf_ktime_get_ns());
 		return 0;
+	}
 	now = bpf_ktime_get_ns();
+	if (settings.trace_mode)
+		passed = pass_cpu(prev, next, out, in, now);
 	if (out) {
 		if (out->flags & STATE_INTERVAL_PENDING)
 			emit_interval_bare(prev, out);
@@ -192,13 +208,13 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 			ticks = take_due_tick(cpu, out->since, now, &due);
 		if (ticks)
 			emit_sample(ctx, prev, out, due, ticks * cpu->points, true);
-		switch_out(prev, out, now);
+		switch_out(prev, out, next, now);
 		tell_pause(prev, out, now, out->run_state == RUN_STATE_GONE);
 		if (settings.stack_at_switch_out && out->run_state != RUN_STATE_GONE)
 			take_stacks_at_switch_out(ctx, prev, out, now);
 	}
 	if (in) {
-		switch_in(cpu, prev, next, in, now);
+		switch_in(cpu, &passed, next, in, now);
 		tell_run(in, now);
 	}
 	return 0;
@@ -285,6 +301,7 @@ int BPF_PROG(on_waking, struct task_struct *task)
 {
 	struct thread_state *state, *waking;
 	struct task_struct *waker;
+	bool wanted;
 	__u64 now;
 	__u8 shift;
 
@@ -296,21 +313,30 @@ int BPF_PROG(on_waking, struct task_struct *task)
 	if (!state)
 		return 0;
 	now = bpf_ktime_get_ns();
+	woken_stop(task, state);
 	waker = bpf_get_current_task_btf();
 	state->waker_context = context_of(waker);
+	if (state->waker_context == WAKER_TASK)
+		note_wakeup(task);
 	shift = present_spacing();
 	waking = waker_state(waker, state->waker_context, now);
 	state->product.waker = waking ? waking->thread : 0;
 	record_helper(waker, waking, state->waker_context, now);
 	state->product.device = this_cpu()->product.device;
 	state->product.request = this_cpu()->product.request;
+	state->product.sender = 0;
 	state->t_wake = now;
-	if (settings.trace_mode) /* even on a CPU: it may be about to sleep */
-		emit_wake(ctx, waker, state, now);
-	else if (state->run_state != RUN_STATE_ON_CPU && state->class != CLASS_SCHED &&
-		 may_be_sampled(state, now, shift) &&
-		 points_between(state->thread, state->since, now, shift))
-		emit_wake(ctx, waker, state, now);
+	tell_wakeup(state, now);
+	/* In trace mode even on a CPU: it may be about to sleep. */
+	wanted = settings.trace_mode ||
+		 (state->run_state != RUN_STATE_ON_CPU && state->class != CLASS_SCHED &&
+		  may_be_sampled(state, now, shift) &&
+		  points_between(state->thread, state->since, now, shift));
+	if (!wanted)
+		return 0;
+	if (is_socket_ready(task, state->waker_context, now))
+		segment_wakes(state, now);
+	emit_wake(ctx, waker, state, now);
 	return 0;
 }
 

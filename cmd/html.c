@@ -33,8 +33,8 @@ static int add_input(void *options, const char *value)
 }
 
 static const struct option_row rows[] = {
-	OPTION_CALL("input", 'i', "FILE", NULL, add_input,
-		    "a recording or causal profile, or several (default: dwell.data)"),
+	OPTION_ADD("input", 'i', "FILE", NULL, add_input,
+		   "a recording or causal profile, or several (default: dwell.data)"),
 	OPTION_TEXT("of", 0, "PID|TID|NAME", struct html_options, of,
 		    "the process or thread whose path is shown (default: the command that was "
 		    "recorded)"),

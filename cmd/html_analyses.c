@@ -76,12 +76,15 @@ static int add_waits(struct html *html, const struct html_recording *recording, 
 {
 	const struct waitgraph_options options = {.filter.idle = recording->idle};
 	struct bottlenecks bottlenecks = {};
+	struct verdict_locks verdict_locks = {};
+	struct lock_waits locks = {};
 	struct waitgraph graph = {};
 	const struct waits view = {
 		.model = recording->model,
 		.filter = &options.filter,
 		.graph = &graph,
 		.bottlenecks = &bottlenecks,
+		.locks = &verdict_locks,
 		.percent_limit = SHOWN_PERCENT,
 		.max_causes = SHOWN_CAUSES,
 	};
@@ -91,6 +94,11 @@ static int add_waits(struct html *html, const struct html_recording *recording, 
 	int err = waitgraph__make(recording->model, recording->kinds, &options, &graph);
 
 	err = err ? err : bottlenecks__find(&graph, KNOT_THRESHOLD, &bottlenecks);
+	err = err ? err
+		  : lock_waits__find(recording->model, recording->kinds, recording->idle, &locks);
+	err = err ? err
+		  : verdict_locks__find(&graph, recording->kinds, &locks, &bottlenecks,
+					&verdict_locks);
 	err = err ? err : document_open(&document, html, number, "waits");
 	if (!err) {
 		err = document_close(&document, waits__json(&view, document.to));
@@ -103,6 +111,8 @@ static int add_waits(struct html *html, const struct html_recording *recording, 
 	err = err ? err : page_waits__write(html, number, &over_time);
 	if (!err && *text)
 		err = html__verdict(html, (int64_t)number, "waits", text);
+	verdict_locks__free(&verdict_locks);
+	lock_waits__free(&locks);
 	bottlenecks__free(&bottlenecks);
 	waitgraph__free(&graph);
 	return err;

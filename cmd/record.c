@@ -79,9 +79,9 @@ static int add_function(void *options, const char *value)
 
 static const struct option_row record_rows[] = {
 	OPTION_GROUP("What to record (default: COMMAND and everything it starts)"),
-	OPTION_TEXT("pid", 'p', "PID[,PID...]", struct record_options, processes,
+	OPTION_LIST("pid", 'p', "PID[,PID...]", struct record_options, processes,
 		    "running processes, with all their threads and the processes they start"),
-	OPTION_TEXT("tid", 't', "TID[,TID...]", struct record_options, threads,
+	OPTION_LIST("tid", 't', "TID[,TID...]", struct record_options, threads,
 		    "running threads only"),
 	OPTION_SWITCH("all", 'a', struct record_options, system, "everything on this machine"),
 	OPTION_TEXT(
@@ -94,19 +94,19 @@ static const struct option_row record_rows[] = {
 		"(and those that a recorded thread wakes, such as the servers that it calls, and "
 		"all "
 		"kernel threads from the start)"),
-	OPTION_CALL("request", 0, "WHAT", NULL, add_request,
-		    "also record when requests begin and end: tcp:PORT or unix:PATH (requests to a "
-		    "server), usdt:PROVIDER:BEGIN,END (between two probes), dwell:requests (those "
-		    "that the program tags with DWELL_REQUEST_BEGIN), or the name of a function "
-		    "or of a DWELL_BEGIN; may be repeated"),
+	OPTION_ADD("request", 0, "WHAT", NULL, add_request,
+		   "also record when requests begin and end: tcp:PORT or unix:PATH (requests to a "
+		   "server), usdt:PROVIDER:BEGIN,END (between two probes), dwell:requests (those "
+		   "that the program tags with DWELL_REQUEST_BEGIN), or the name of a function "
+		   "or of a DWELL_BEGIN; may be repeated"),
 	OPTION_NUMBER(
 		"calls", 0, "NS", struct record_options, calls_ns,
 		"also record how long calls of functions take, of programs built by dwell-cc, "
 		"with a resolution of about NS nanoseconds (see dwell latency)"),
-	OPTION_CALL("function", 0, "PATTERN[,PATTERN...]", NULL, add_function,
-		    "also record how long each call of these functions takes, of any program: "
-		    "names or patterns (ngx_http_*), of one file if it is given (libssl*:SSL_*); "
-		    "may be repeated"),
+	OPTION_ADD("function", 0, "PATTERN[,PATTERN...]", NULL, add_function,
+		   "also record how long each call of these functions takes, of any program: "
+		   "names or patterns (ngx_http_*), of one file if it is given (libssl*:SSL_*); "
+		   "may be repeated"),
 	OPTION_PERCENT("function-limit", struct record_options, function_limit,
 		       "let the probes of --function take at most PERCENT of the programs' CPU "
 		       "time: those that cost most are set from time to time only (default: 10; "

@@ -186,7 +186,7 @@ const struct command command_report = {
 	.details =
 		"The letter before a symbol is the class of the time: [.] running in user mode,\n"
 		"[k] running in the kernel, [I] waiting for I/O, [L] waiting for a lock,\n"
-		"[S] waiting for a CPU, [B] blocked for another reason.\n",
+		"[S] waiting for a CPU, [T] not allowed to run, [B] blocked for another reason.\n",
 	.options = rows,
 	.run = cmd_report,
 };

@@ -49,8 +49,8 @@ static int add_class(void *context, const char *text, size_t n)
 	snprintf(name, sizeof(name), "%.*s", (int)n, text);
 	class = wait_class__parse(name);
 	if (class < 0)
-		return error__set(-EINVAL, "'%s' is not a class: cpu, io, lock, sched, other",
-				  name);
+		return error__set(
+			-EINVAL, "'%s' is not a class: cpu, io, lock, sched, other, stopped", name);
 	options->filter.classes |= 1U << class;
 	return 0;
 }

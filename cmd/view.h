@@ -43,16 +43,16 @@ struct view_options {
 		.offset = offsetof(struct view_options, no_pager), .help = "do not start a pager"  \
 	}
 #define VIEW_OPTIONS_THREADS                                                                       \
-	OPTION_CALL("comm", 0, "NAME,...", NULL, view__set_comm,                                   \
-		    "only threads while they have one of these names"),                            \
-		OPTION_CALL("pid", 'p', "PID,...", NULL, view__set_pid, "only these processes"),   \
-		OPTION_CALL("tid", 't', "TID,...", NULL, view__set_tid, "only these threads"),     \
+	OPTION_ADD("comm", 0, "NAME,...", NULL, view__set_comm,                                    \
+		   "only threads while they have one of these names"),                             \
+		OPTION_ADD("pid", 'p', "PID,...", NULL, view__set_pid, "only these processes"),    \
+		OPTION_ADD("tid", 't', "TID,...", NULL, view__set_tid, "only these threads"),      \
 		OPTION_CALL("time", 0, "FROM,TO", NULL, view__set_time,                            \
 			    "only this part of the recording, in seconds from its start or with "  \
 			    "a unit (500ms,2.5s); FROM or TO may be omitted")
 #define VIEW_OPTIONS_FILTER                                                                        \
-	OPTION_CALL("class", 0, "CLASS,...", "cpu|io|lock|sched|other", view__set_class,           \
-		    "only these classes: cpu, io, lock, sched, other"),                            \
+	OPTION_ADD("class", 0, "CLASS,...", "cpu|io|lock|sched|other|stopped", view__set_class,    \
+		   "only these classes: cpu, io, lock, sched, other, stopped"),                    \
 		VIEW_OPTIONS_THREADS,                                                              \
 	{                                                                                          \
 		.name = "wakers", .type = OPTION_TYPE_SWITCH,                                      \

@@ -47,9 +47,9 @@ static const struct option_row rows[] = {
 	OPTION_PERCENT("threshold", struct waits_options, threshold,
 		       "the smallest gain that matters: remove edges up to this share of the "
 		       "recording from knots that are not simple cycles (default: 20)"),
-	OPTION_CALL("unfold", 0, "[NAME,...]", "all", set_unfold,
-		    "do not merge similar threads with these names (as printed, \"worker*\"); all "
-		    "(the default): do not merge any"),
+	OPTION_ADD("unfold", 0, "[NAME,...]", "all", set_unfold,
+		   "do not merge similar threads with these names (as printed, \"worker*\"); all "
+		   "(the default): do not merge any"),
 	OPTION_SWITCH("sampled", 0, struct waits_options, sampled,
 		      "estimate the weights from sampling points even if every wait was recorded "
 		      "(--trace), to see the error of sampling"),
@@ -96,11 +96,14 @@ static int waits(const struct waits_options *options)
 	_cleanup_model_ struct model *model = NULL;
 	_cleanup_kinds_ struct kinds *kinds = NULL;
 	struct bottlenecks bottlenecks = {};
+	struct verdict_locks verdict_locks = {};
+	struct lock_waits locks = {};
 	struct waitgraph graph = {};
 	struct waits view = {
 		.filter = &options->view.filter,
 		.graph = &graph,
 		.bottlenecks = &bottlenecks,
+		.locks = &verdict_locks,
 		.percent_limit = options->percent_limit,
 		.max_causes = options->max_causes,
 	};
@@ -113,7 +116,11 @@ static int waits(const struct waits_options *options)
 	graph_options.filter.idle = idle;
 	err = err ? err : waitgraph__make(model, kinds, &graph_options, &graph);
 	err = err ? err : bottlenecks__find(&graph, options->threshold / 100, &bottlenecks);
+	err = err ? err : lock_waits__find(model, kinds, idle, &locks);
+	err = err ? err : verdict_locks__find(&graph, kinds, &locks, &bottlenecks, &verdict_locks);
 	err = err ? err : print_waits(options, &view);
+	verdict_locks__free(&verdict_locks);
+	lock_waits__free(&locks);
 	bottlenecks__free(&bottlenecks);
 	waitgraph__free(&graph);
 	return err;

@@ -17,12 +17,14 @@ int model_loader__span(struct model_loader *loader, const struct record *record)
 		.thread = model_loader__thread(loader, from->thread),
 		.begun_by = begun_by,
 		.object = number_map__get(&loader->objects, from->object),
+		.flags = from->flags,
 	};
 
 	if (!span.thread)
 		return -EINVAL;
 	model_loader__extend(loader, span.arrived, span.ended);
-	return array__push(&loader->model->spans, span);
+	return span.flags ? array__push(&loader->model->pushes, span)
+			  : array__push(&loader->model->spans, span);
 }
 
 int model_loader__call(struct model_loader *loader, const struct record *record)
@@ -54,7 +56,11 @@ int model_loader__short_calls(struct model_loader *loader, const struct record *
 	struct model_short_calls calls = {.time = from->time,
 					  .stack = model_loader__raw_stack(loader, from->stack),
 					  .looks = from->looks,
-					  .ended = from->ended};
+					  .ended = from->ended,
+					  .seen = from->seen,
+					  .ns = from->ns};
+
+	calls.nested_ns = from->nested_ns < from->ns ? from->nested_ns : from->ns;
 
 	if (!thread || !calls.stack)
 		return -EINVAL;
@@ -90,6 +96,10 @@ static void add_coverage(struct model_coverage *to, const struct record_scan *fr
 	to->ns += from->ns;
 	to->pairs += from->pairs;
 	to->pair_ns += from->pair_ns;
+	to->pushes += from->pushes;
+	to->pushes_ns += from->pushes_ns;
+	for (int i = 0; i < SCAN_GAPS; i++)
+		to->gap_ns[i] += from->gap_ns[i];
 }
 
 int model_loader__scan(struct model_loader *loader, const struct record *record)

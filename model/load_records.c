@@ -451,6 +451,20 @@ static int load_request(struct model_loader *loader, const struct record *record
 	return array__push(&loader->model->requests, request);
 }
 
+static int load_cpu_run(struct model_loader *loader, const struct record *record)
+{
+	const struct record_cpu_run *from = &record->cpu_run;
+	struct model_cpu_run run = {
+		.from = from->time - from->length,
+		.until = from->time,
+		.ns = from->ns,
+		.thread = model_loader__thread(loader, from->thread),
+		.cpu = from->cpu,
+	};
+
+	return from->length ? array__push(&loader->model->cpu_runs, run) : 0;
+}
+
 static int load_annotation(struct model_loader *loader, const struct record *record)
 {
 	const struct record_annotation *from = &record->annotation;
@@ -531,18 +545,32 @@ static int load_symbol(struct model_loader *loader, const struct record *record)
 }
 
 static int (*const handlers[])(struct model_loader *, const struct record *) = {
-	[RECORD_META] = load_meta,	    [RECORD_STRING] = load_string,
-	[RECORD_STACK] = load_stack,	    [RECORD_DSO] = load_dso,
-	[RECORD_OBJECT] = load_object,	    [RECORD_THREAD] = load_thread,
-	[RECORD_EXEC] = load_exec,	    [RECORD_COMM] = load_comm,
-	[RECORD_TOTALS] = load_totals,	    [RECORD_MAP] = load_map,
-	[RECORD_SAMPLE] = load_sample,	    [RECORD_INTERVAL] = load_interval,
-	[RECORD_WAKE] = load_wake,	    [RECORD_LOST] = load_lost,
-	[RECORD_SYMBOL] = load_symbol,	    [RECORD_DEVICE] = load_device,
-	[RECORD_IDLE] = load_idle,	    [RECORD_ANNOTATION] = load_annotation,
-	[RECORD_REQUEST] = load_request,    [RECORD_SPAN] = model_loader__span,
-	[RECORD_CALL] = model_loader__call, [RECORD_SHORT_CALLS] = model_loader__short_calls,
-	[RECORD_SCAN] = model_loader__scan, [RECORD_PROBE] = model_loader__probe,
+	[RECORD_META] = load_meta,
+	[RECORD_STRING] = load_string,
+	[RECORD_STACK] = load_stack,
+	[RECORD_DSO] = load_dso,
+	[RECORD_OBJECT] = load_object,
+	[RECORD_THREAD] = load_thread,
+	[RECORD_EXEC] = load_exec,
+	[RECORD_COMM] = load_comm,
+	[RECORD_TOTALS] = load_totals,
+	[RECORD_MAP] = load_map,
+	[RECORD_SAMPLE] = load_sample,
+	[RECORD_INTERVAL] = load_interval,
+	[RECORD_WAKE] = load_wake,
+	[RECORD_LOST] = load_lost,
+	[RECORD_SYMBOL] = load_symbol,
+	[RECORD_DEVICE] = load_device,
+	[RECORD_IDLE] = load_idle,
+	[RECORD_ANNOTATION] = load_annotation,
+	[RECORD_REQUEST] = load_request,
+	[RECORD_SPAN] = model_loader__span,
+	[RECORD_CALL] = model_loader__call,
+	[RECORD_SHORT_CALLS] = model_loader__short_calls,
+	[RECORD_SCAN] = model_loader__scan,
+	[RECORD_PROBE] = model_loader__probe,
+	[RECORD_SEGMENT] = model_loader__segment,
+	[RECORD_CPU_RUN] = load_cpu_run,
 };
 
 int model_loader__add(struct model_loader *loader, const struct record *record)

@@ -67,6 +67,12 @@ int model_loader__short_calls(struct model_loader *loader, const struct record *
 int model_loader__probe(struct model_loader *loader, const struct record *record);
 int model_loader__scan(struct model_loader *loader, const struct record *record);
 
+/* The same of what TCP held back (model/segments.c). */
+int model_loader__segment(struct model_loader *loader, const struct record *record);
+
+/* Links the segments of @thread to intervals. Both are sorted by time. */
+void model_loader__join_segments(struct model_thread *thread);
+
 /* The model's string of number @number in the recording; 0: none. */
 uint32_t model_loader__string(const struct model_loader *loader, uint32_t number);
 

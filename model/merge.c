@@ -32,7 +32,8 @@ static bool are_same_object(const struct model_object *a, const struct model_obj
 {
 	return a->type == b->type && a->id == b->id && a->extra == b->extra && a->mode == b->mode &&
 	       a->family == b->family && a->protocol == b->protocol && a->side == b->side &&
-	       a->name == b->name && a->local == b->local;
+	       a->name == b->name && a->local == b->local && a->hold == b->hold &&
+	       a->owner_pid == b->owner_pid && a->owner == b->owner;
 }
 
 static uint64_t object_hash(const struct model_object *object)
@@ -40,6 +41,7 @@ static uint64_t object_hash(const struct model_object *object)
 	uint64_t hash = hash__add(hash__add(object->type, object->id), object->extra);
 
 	hash = hash__add(hash__add(hash, object->mode), object->side);
+	hash = hash__add(hash, (uint64_t)object->owner_pid << 8 | object->hold);
 	return hash__add(hash__add(hash, object->name), object->local);
 }
 

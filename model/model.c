@@ -156,6 +156,7 @@ static void free_thread(struct model_thread *thread)
 	array__free(&thread->samples);
 	array__free(&thread->intervals);
 	array__free(&thread->wakes);
+	array__free(&thread->segments);
 	array__free(&thread->calls);
 	array__free(&thread->short_calls);
 	array__free(&thread->annotations);
@@ -177,7 +178,9 @@ void model__free(struct model *model)
 		array__free(&model->devices.data[i].idles);
 	array__free(&model->devices);
 	array__free(&model->requests);
+	array__free(&model->cpu_runs);
 	array__free(&model->spans);
+	array__free(&model->pushes);
 	array__free(&model->probes);
 	array__free(&model->span_parts);
 	array__free(&model->stacks);

@@ -41,7 +41,7 @@ struct model_interval {
 	uint32_t kernel; /* stack, from below schedule() on */
 	uint32_t user;	 /* stack */
 	uint32_t object;
-	uint32_t waker;	       /* thread that was running on the CPU of the wakeup */
+	uint32_t waker;	       /* thread that woke it; 0: an interrupt did, or it is unknown */
 	uint32_t wake;	       /* 1 + index in the thread's wakes: the waker's stack; 0: none */
 	uint16_t flags;	       /* enum interval_flags */
 	int16_t syscall;       /* number, -1: none */
@@ -53,6 +53,8 @@ struct model_interval {
 	uint32_t request;      /* 1 + index in the model: the request that was completed; 0: none */
 	uint32_t previous;     /* thread that ran before on the CPU */
 	uint32_t sender;       /* of a wakeup in an interrupt: thread that sent to the socket */
+	uint32_t segment;      /* 1 + index in the thread's segments; 0: nothing was held back */
+	uint32_t held; /* object: the socket, if TCP held data back for most of the blocked part */
 };
 
 /* A request to a block device, in trace mode. */
@@ -68,6 +70,15 @@ struct model_request {
 	uint8_t op;	 /* enum request_op */
 };
 
+/* A thread that is not recorded had a CPU: see struct record_cpu_run. */
+struct model_cpu_run {
+	uint64_t from;
+	uint64_t until; /* more than from */
+	uint64_t ns;	/* of that; at most until - from */
+	uint32_t thread;
+	uint16_t cpu; /* its number + 1 */
+};
+
 /* A request to a server, or another operation: see struct record_span. */
 struct model_span {
 	uint64_t arrived; /* <= begun <= ended */
@@ -77,6 +88,7 @@ struct model_span {
 	uint32_t thread;   /* that ended it */
 	uint32_t begun_by; /* thread */
 	uint32_t object;
+	uint32_t flags;	  /* enum span_flags, of a push */
 	uint64_t id;	  /* of a tagged request: the program's */
 	uint32_t part;	  /* of a tagged request: the first of its parts, in span_parts */
 	uint32_t n_parts; /* 0: it is no tagged request, but one of @thread all the time */
@@ -97,6 +109,27 @@ struct model_wake {
 	uint32_t kernel;  /* stack */
 	uint32_t user;	  /* stack, of the waker */
 	uint32_t context; /* enum waker_context */
+};
+
+/* TCP held back what the thread waited for when a packet woke it: see struct record_segment. */
+struct model_segment {
+	uint64_t time;
+	uint64_t written; /* SEGMENT_SPACE: 0 */
+	uint64_t left;	  /* written <= left <= time */
+	uint64_t until[SEGMENT_HOLDS];
+	uint32_t objects[SEGMENT_HOLDS]; /* the socket, with the reason */
+	uint8_t reasons[SEGMENT_HOLDS];	 /* enum hold_reason */
+	uint8_t n;			 /* reasons; never 0 */
+	uint8_t role;			 /* enum segment_role */
+	uint32_t writer;		 /* thread */
+};
+
+/* TCP held back what a thread waited for, in [@from, @until). */
+struct model_hold {
+	uint64_t from;
+	uint64_t until;
+	uint32_t object; /* the socket, with the reason */
+	uint8_t reason;	 /* enum hold_reason */
 };
 
 /* The thread's name from @time on. */
@@ -124,7 +157,7 @@ struct model_annotation {
 struct model_call {
 	uint64_t begin;
 	uint64_t end;
-	uint32_t stack; /* the function, and its caller if there is one */
+	uint32_t stack; /* see struct record_call */
 	uint32_t begin_slack;
 	uint32_t end_slack;
 	uint16_t depth;
@@ -145,6 +178,9 @@ struct model_short_calls {
 	uint32_t stack;
 	uint64_t looks;
 	uint64_t ended;
+	uint64_t seen; /* 0: unknown */
+	uint64_t ns;
+	uint64_t nested_ns; /* at most ns */
 };
 
 /* Probes at a function: see struct record_probe. */
@@ -171,6 +207,9 @@ struct model_coverage {
 	uint64_t ns;
 	uint64_t pairs;
 	uint64_t pair_ns;
+	uint64_t gap_ns[SCAN_GAPS]; /* all 0: unknown */
+	uint64_t pushes;
+	uint64_t pushes_ns;
 };
 
 /* What the scanner did, in all. */
@@ -218,6 +257,7 @@ struct model_thread {
 	ARRAY(struct model_sample) samples;	     /* by time */
 	ARRAY(struct model_interval) intervals;	     /* by t_out */
 	ARRAY(struct model_wake) wakes;		     /* by time */
+	ARRAY(struct model_segment) segments;	     /* by time */
 	ARRAY(struct model_annotation) annotations;  /* by time */
 	ARRAY(struct model_call) calls;		     /* by end */
 	ARRAY(struct model_short_calls) short_calls; /* as they come in the recording */
@@ -290,6 +330,10 @@ struct model_object {
 	uint8_t side;	/* sockets: enum socket_side */
 	uint32_t name;	/* string */
 	uint32_t local; /* string */
+	/* A socket on which TCP held back what was waited for: */
+	uint8_t hold;	    /* enum hold_reason */
+	uint32_t owner_pid; /* process that listens, or does not read; 0: unknown */
+	uint32_t owner;	    /* string: its name */
 };
 
 /* A function at a location. */
@@ -347,7 +391,9 @@ struct model {
 	ARRAY(struct model_object) objects;
 	ARRAY(struct model_device) devices;
 	ARRAY(struct model_request) requests;	  /* without an element 0 for none; by completion */
+	ARRAY(struct model_cpu_run) cpu_runs;	  /* no element for none; by CPU, then until */
 	ARRAY(struct model_span) spans;		  /* without an element 0 for none; by end */
+	ARRAY(struct model_span) pushes;	  /* the same: sent by a server, but no answers */
 	ARRAY(struct model_span_part) span_parts; /* of each span by begin */
 	ARRAY(struct model_stack) stacks;
 	ARRAY(struct model_location) locations;
@@ -397,7 +443,8 @@ struct model_symbolize_options {
 /*
  * Sets the frames of all locations: from the recording if it has them, else by symbols/. Then
  * removes the frames of tracing, and for blocked stacks those above the scheduler, from the top of
- * kernel stacks. To be called once. Returns 0 or -ENOMEM.
+ * kernel stacks; and from wakeups in interrupts the thread that was interrupted: their waker is
+ * none, unless it sent what was received. To be called once. Returns 0 or -ENOMEM.
  */
 int model__symbolize(struct model *model, const struct model_symbolize_options *options);
 
@@ -430,6 +477,20 @@ size_t model_thread__intervals_until(const struct model_thread *thread, uint64_t
  * it is the time after the last.
  */
 bool model_thread__lost_before(const struct model_thread *thread, size_t interval);
+
+/* The object that most of the blocked part of @interval was for. */
+static inline uint32_t model_interval__object(const struct model_interval *interval)
+{
+	return interval->held ? interval->held : interval->object;
+}
+
+/*
+ * Sets @holds to the times within the blocked part of @interval, of @thread, in which TCP held back
+ * what it waited for: not empty, one after the other. Returns their number.
+ */
+size_t model_interval__holds(const struct model_thread *thread,
+			     const struct model_interval *interval,
+			     struct model_hold holds[SEGMENT_HOLDS]);
 
 /* A time on the CPU: [from, until), of which a hypervisor and interrupts took stolen_ns. */
 struct model_run {

@@ -122,7 +122,9 @@ static void redact_object(struct redactor *redactor, struct model_object *object
 		object->type == OBJECT_SOCKET && object->family != AF_UNIX ? HOW_ADDRESS : HOW_PATH;
 
 	object->name = redact(redactor, object->name, how);
-	object->local = redact(redactor, object->local, how);
+	if (object->type != OBJECT_LIMIT) /* of that, it is a number */
+		object->local = redact(redactor, object->local, how);
+	object->owner = redact(redactor, object->owner, HOW_THREAD);
 	if (object->type == OBJECT_FUTEX || object->type == OBJECT_KLOCK)
 		object->id = redaction__number(redactor->redaction, object->id);
 }
@@ -209,6 +211,8 @@ static void redact_names(struct redactor *redactor)
 {
 	struct model *model = redactor->model;
 
+	for (size_t i = 0; i < model->pushes.n; i++)
+		model->pushes.data[i].name = redact(redactor, model->pushes.data[i].name, HOW_NAME);
 	for (size_t i = 0; i < model->spans.n; i++) {
 		model->spans.data[i].name = redact(redactor, model->spans.data[i].name, HOW_NAME);
 		model->spans.data[i].id =

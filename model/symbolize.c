@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/interrupted.h"
 #include "model/model.h"
 #include "privsep/names.h"
 
@@ -463,6 +464,7 @@ int model__symbolize(struct model *model, const struct model_symbolize_options *
 	if (!err)
 		use_api_names(model);
 	err = err ? err : cut_stacks(model);
+	err = err ? err : model__remove_interrupted(model);
 	names__free(symbolization.names);
 	free(symbolization.sources);
 	free(symbolization.resolved);

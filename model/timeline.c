@@ -24,6 +24,7 @@ DEFINE_TIME_ORDER(model_exec, time)
 DEFINE_TIME_ORDER(model_sample, time)
 DEFINE_TIME_ORDER(model_interval, t_out)
 DEFINE_TIME_ORDER(model_wake, time)
+DEFINE_TIME_ORDER(model_segment, time)
 DEFINE_TIME_ORDER(model_annotation, time)
 DEFINE_TIME_ORDER(model_call, end)
 DEFINE_TIME_ORDER(model_idle, since)
@@ -56,6 +57,15 @@ static void join_wakes(struct model_thread *thread)
 		    !(interval->flags & INTERVAL_PREEMPTED))
 			interval->wake = (uint32_t)wake + 1;
 	}
+}
+
+static int compare_cpu_runs(const void *a, const void *b)
+{
+	const struct model_cpu_run *x = a, *y = b;
+
+	if (x->cpu != y->cpu)
+		return x->cpu < y->cpu ? -1 : 1;
+	return (x->until > y->until) - (x->until < y->until);
 }
 
 /* Sorts requests, and replaces their numbers in intervals by 1 + their index. */
@@ -143,9 +153,11 @@ int model_loader__timelines(struct model_loader *loader)
 		array__sort(&thread->samples, compare_model_sample);
 		array__sort(&thread->intervals, compare_model_interval);
 		array__sort(&thread->wakes, compare_model_wake);
+		array__sort(&thread->segments, compare_model_segment);
 		array__sort(&thread->annotations, compare_model_annotation);
 		array__sort(&thread->calls, compare_model_call);
 		join_wakes(thread);
+		model_loader__join_segments(thread);
 		if (thread->created == MODEL_FOREVER)
 			thread->created = first_time(thread, model->start);
 		if (!thread->has_totals) {
@@ -158,6 +170,7 @@ int model_loader__timelines(struct model_loader *loader)
 	}
 	for (size_t i = 1; i < model->devices.n; i++)
 		array__sort(&model->devices.data[i].idles, compare_model_idle);
+	array__sort(&model->cpu_runs, compare_cpu_runs);
 	return join_requests(model);
 }
 
@@ -168,5 +181,6 @@ int model_loader__spans(struct model_loader *loader)
 	if (annotated_spans__add(model) || tagged_spans__add(model))
 		return -ENOMEM;
 	array__sort(&model->spans, compare_model_span);
+	array__sort(&model->pushes, compare_model_span);
 	return 0;
 }

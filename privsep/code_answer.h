@@ -55,6 +55,11 @@ struct found_functions {
 
 void found_functions__free(struct found_functions *found);
 
+/* First characters of the names that code_reader__links() finds. */
+#define CODE_LINK_LOADS	 '!'
+#define CODE_LINK_NEEDED 'n'
+#define CODE_LINK_PATH	 'r'
+
 struct code_names {
 	const char *names[CODE_MAX_NAMES];
 	size_t n;

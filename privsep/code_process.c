@@ -15,6 +15,7 @@
 #include "symbols/code/function_probes.h"
 #include "symbols/code/uprobe_offset.h"
 #include "symbols/elf/elf_file.h"
+#include "symbols/elf/links.h"
 #include "symbols/elf/usdt.h"
 
 #define MAX_QUESTION WIRE_MAX_BYTES /* of a text in one */
@@ -303,6 +304,38 @@ static bool list_usdt(void *arg, const char *provider, const char *name)
 	return ++list->n == list->max;
 }
 
+static bool list_link(void *arg, enum elf_link_kind kind, const char *text)
+{
+	struct usdt_list *list = arg;
+	_cleanup_free_ char *link = NULL;
+
+	if (asprintf(&link, "%c%s", kind == ELF_LINK_NEEDED ? CODE_LINK_NEEDED : CODE_LINK_PATH,
+		     text) < 0)
+		return true;
+	code_answer__put_text(&list->names, link);
+	return ++list->n == list->max;
+}
+
+static int answer_links(int fd, struct buffer *answer)
+{
+	static const char loads_text[] = {CODE_LINK_LOADS, '\0'};
+	struct usdt_list list = {.max = CODE_MAX_NAMES - 1};
+	bool loads = false;
+	int err = elf_links__each(fd, &loads, list_link, &list);
+
+	loads |= list.n == list.max;
+	if (!err) {
+		buffer__varint(answer, list.n + loads);
+		if (loads)
+			code_answer__put_text(answer, loads_text);
+		if (list.names.n)
+			buffer__put(answer, list.names.data, list.names.n);
+		answer->failed |= list.names.failed;
+	}
+	buffer__free(&list.names);
+	return err;
+}
+
 static void answer_usdt_list(int fd, struct cursor *fields, struct buffer *answer)
 {
 	struct usdt_list list = {.max = wire__number(fields, CODE_MAX_NAMES)};
@@ -384,6 +417,9 @@ int code_task__ask_file(struct task *task)
 		break;
 	case CODE_USDT:
 		err = answer_usdt(task->file, fields, &answer);
+		break;
+	case CODE_LINKS:
+		err = answer_links(task->file, &answer);
 		break;
 	case CODE_USDT_LIST:
 		answer_usdt_list(task->file, fields, &answer);

@@ -444,6 +444,18 @@ size_t code_reader__usdt_names(struct code_reader *reader, int fd, const char *p
 	return found.n;
 }
 
+int code_reader__links(struct code_reader *reader, int fd, const char *path,
+		       struct code_names *links)
+{
+	struct cursor answer;
+	int err;
+
+	*links = (struct code_names){};
+	begin_once(reader, CODE_LINKS);
+	err = ask_once(reader, fd, path, &answer);
+	return err ? err : code_answer__names(&answer, &reader->strings, CODE_MAX_NAMES, links);
+}
+
 pid_t code_reader__pid(const struct code_reader *reader)
 {
 	return parser__pid(reader->parser);

@@ -78,6 +78,14 @@ int code_reader__usdt(struct code_reader *reader, int fd, const char *path, cons
 size_t code_reader__usdt_names(struct code_reader *reader, int fd, const char *path,
 			       const char **names, size_t max);
 
+/*
+ * What the file is linked with, of symbols/elf/links.h: names, each with a character before it:
+ * CODE_LINK_NEEDED a library, CODE_LINK_PATH a run path, CODE_LINK_LOADS that it may run code of
+ * other files as well. 0 or a negative errno.
+ */
+int code_reader__links(struct code_reader *reader, int fd, const char *path,
+		       struct code_names *links);
+
 /* Its process, for tests; 0: none. */
 pid_t code_reader__pid(const struct code_reader *reader);
 

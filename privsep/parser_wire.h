@@ -35,6 +35,7 @@ enum code_question {
 	CODE_IS_PROGRAM = 9, /* -> 0 or 1 */
 	CODE_USDT = 10,	     /* provider ("": any), name -> entries */
 	CODE_USDT_LIST = 11, /* maximum -> names PROVIDER:NAME */
+	CODE_LINKS = 12,     /* -> names as of code_reader__links() */
 };
 
 #define CODE_MAX_FILES	4096 /* that a parser keeps */

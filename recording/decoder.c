@@ -172,6 +172,26 @@ static bool is_past_valid(uint64_t time, uint64_t first, uint64_t second)
 	return time <= INT64_MAX && !__builtin_add_overflow(first, second, &sum) && sum <= time;
 }
 
+/* Whether no time of @segment is negative, or greater than INT64_MAX. */
+static bool is_segment_valid(const struct record_segment *segment)
+{
+	for (int i = 0; i < SEGMENT_HOLDS; i++)
+		if (segment->until[i] > segment->time)
+			return false;
+	return segment->time <= INT64_MAX && segment->written <= segment->time &&
+	       segment->left <= segment->time;
+}
+
+static bool is_cpu_run_valid(const struct record_cpu_run *run)
+{
+	return run->cpu && run->ns <= run->length && is_past_valid(run->time, run->length, 0);
+}
+
+static bool is_probe_valid(const struct record_probe *probe)
+{
+	return probe->time <= INT64_MAX && probe->set_cpu_ns <= probe->cpu_ns;
+}
+
 /* Checks the guarantees of recording_reader__next() about times and addresses. */
 static bool is_valid(const struct record *record)
 {
@@ -205,6 +225,8 @@ static bool is_valid(const struct record *record)
 	case RECORD_REQUEST:
 		return is_past_valid(record->request.time, record->request.queue_ns,
 				     record->request.service_ns);
+	case RECORD_CPU_RUN:
+		return is_cpu_run_valid(&record->cpu_run);
 	case RECORD_SPAN:
 		return is_past_valid(record->span.time, record->span.queue_ns, record->span.ns);
 	case RECORD_CALL:
@@ -212,8 +234,9 @@ static bool is_valid(const struct record *record)
 	case RECORD_SHORT_CALLS:
 		return record->short_calls.time <= INT64_MAX;
 	case RECORD_PROBE:
-		return record->probe.time <= INT64_MAX &&
-		       record->probe.set_cpu_ns <= record->probe.cpu_ns;
+		return is_probe_valid(&record->probe);
+	case RECORD_SEGMENT:
+		return is_segment_valid(&record->segment);
 	case RECORD_SCAN:
 		return is_past_valid(record->scan.time, record->scan.ns, 0);
 	default:

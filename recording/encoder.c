@@ -152,6 +152,8 @@ static int64_t max_variable_size(const struct record *record)
 			       : (int64_t)record->stack.depth * VARINT_MAX;
 	case RECORD_TOTALS:
 		return (int64_t)CLASS_COUNT * VARINT_MAX;
+	case RECORD_SCAN:
+		return (int64_t)SCAN_GAPS * VARINT_MAX;
 	default:
 		return 0;
 	}

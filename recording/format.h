@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #define FORMAT_MAJOR 1 /* readers reject higher ones */
-#define FORMAT_MINOR 7 /* increased when record types or trailing fields are added */
+#define FORMAT_MINOR 8 /* increased when record types or trailing fields are added */
 
 #define FORMAT_MAGIC                                                                               \
 	"\x89"                                                                                     \

@@ -89,7 +89,7 @@ static const struct field dso[] = {
 
 static const struct field object[] = {
 	DEFINES(0, object, number, OBJECT),
-	ENUM(0, object, type, OBJECT_KLOCK + 1, OBJECT_NONE),
+	ENUM(0, object, type, OBJECT_LIMIT + 1, OBJECT_NONE),
 	UNSIGNED(0, object, id),
 	UNSIGNED(0, object, extra),
 	UNSIGNED(0, object, mode),
@@ -257,6 +257,7 @@ static const struct field span[] = {
 	UNSIGNED(4, span, queue_ns),
 	UNSIGNED(4, span, ns),
 	REFERENCE(4, span, object, OBJECT),
+	UNSIGNED(8, span, flags),
 };
 
 static const struct field call[] = {
@@ -278,6 +279,9 @@ static const struct field short_calls[] = {
 	REFERENCE(5, short_calls, stack, STACK),
 	UNSIGNED(5, short_calls, looks),
 	UNSIGNED(5, short_calls, ended),
+	UNSIGNED(8, short_calls, seen),
+	UNSIGNED(8, short_calls, ns),
+	UNSIGNED(8, short_calls, nested_ns),
 };
 
 static const struct field scan[] = {
@@ -290,6 +294,9 @@ static const struct field scan[] = {
 	UNSIGNED(5, scan, lost),
 	UNSIGNED(5, scan, missed),
 	REFERENCE(6, scan, thread, THREAD),
+	LIST(8, scan, gap_ns),
+	UNSIGNED(8, scan, pushes),
+	UNSIGNED(8, scan, pushes_ns),
 };
 
 static const struct field probe[] = {
@@ -303,6 +310,28 @@ static const struct field probe[] = {
 	UNSIGNED(6, probe, cpu_ns),
 	UNSIGNED(6, probe, set_cpu_ns),
 	UNSIGNED(6, probe, flags),
+};
+
+static const struct field segment[] = {
+	REFERENCE(8, segment, thread, THREAD),
+	DELTA(8, segment, time, TIME),
+	REFERENCE(8, segment, writer, THREAD),
+	UNSIGNED(8, segment, written),
+	UNSIGNED(8, segment, left),
+	LIST(8, segment, reasons),
+	LIST(8, segment, until),
+	REFERENCE(8, segment, object, OBJECT),
+	ENUM(8, segment, role, SEGMENT_ROLE_COUNT, SEGMENT_DATA),
+	UNSIGNED(8, segment, owner_pid),
+	REFERENCE(8, segment, owner, STRING),
+};
+
+static const struct field cpu_run[] = {
+	REFERENCE(8, cpu_run, thread, THREAD),
+	UNSIGNED(8, cpu_run, cpu),
+	UNSIGNED(8, cpu_run, length),
+	UNSIGNED(8, cpu_run, ns),
+	DELTA(8, cpu_run, time, TIME),
 };
 
 #define LAYOUT(fields) {#fields, fields, ARRAY_SIZE(fields)}
@@ -332,6 +361,8 @@ static const struct layout layouts[LAYOUT_TYPES] = {
 	[RECORD_SHORT_CALLS] = LAYOUT(short_calls),
 	[RECORD_SCAN] = LAYOUT(scan),
 	[RECORD_PROBE] = LAYOUT(probe),
+	[RECORD_SEGMENT] = LAYOUT(segment),
+	[RECORD_CPU_RUN] = LAYOUT(cpu_run),
 };
 /* clang-format on */
 

@@ -43,6 +43,8 @@ enum record_type {
 	RECORD_SHORT_CALLS = 22,
 	RECORD_SCAN = 23,
 	RECORD_PROBE = 24,
+	RECORD_SEGMENT = 25,
+	RECORD_CPU_RUN = 26,
 };
 
 /*
@@ -234,6 +236,18 @@ struct record_request {
 	uint8_t op; /* enum request_op */
 };
 
+/*
+ * A thread that is not recorded had a CPU for @ns within the @length ns that ended at @time, while
+ * a recorded one waited for it: see struct event_cpu_run. ns <= length <= time; cpu is not 0.
+ */
+struct record_cpu_run {
+	uint32_t thread; /* 0: unknown */
+	uint64_t time;
+	uint64_t length;
+	uint64_t ns;
+	uint16_t cpu; /* its number + 1 */
+};
+
 /* A request to a server, or another operation. queue_ns + ns is at most @time. */
 struct record_span {
 	uint32_t name;	   /* string: its source, as it was given to --request */
@@ -243,6 +257,7 @@ struct record_span {
 	uint64_t queue_ns; /* requests: from the arrival of its first byte to the first read */
 	uint64_t ns;	   /* from the first read to the last write, or from begin to end */
 	uint32_t object;   /* the connection; 0: none */
+	uint32_t flags;	   /* enum span_flags, abi/event.h: what is no answer to a request */
 };
 
 enum call_flags {
@@ -250,12 +265,14 @@ enum call_flags {
 	CALL_UNFINISHED = 1 << 1,
 	CALL_EARLIER = 1 << 2,
 	CALL_PROBED = 1 << 3, /* probes measured it, not a scanner */
+	CALL_NESTED = 1 << 4, /* as OBSERVED_CALL_NESTED */
 };
 
 /* A call that a scanner of shadow stacks saw, or probes at its function. @ns is at most @time. */
 struct record_call {
 	uint32_t thread;
-	uint32_t stack; /* the function, and its caller on the shadow stack if there is one */
+	uint32_t stack; /* the function; if there is one, its caller on the shadow stack; and then
+			   of a scanner, since minor version 8, the place of the call */
 	uint64_t time;	/* of its end */
 	uint64_t ns;
 	uint32_t begin_slack; /* ns; its begin may have been so much earlier or later */
@@ -273,6 +290,9 @@ struct record_short_calls {
 	uint64_t time;
 	uint64_t looks; /* see struct short_calls */
 	uint64_t ended;
+	uint64_t seen;
+	uint64_t ns;
+	uint64_t nested_ns;
 };
 
 enum probe_flags {
@@ -294,6 +314,16 @@ struct record_probe {
 	uint32_t flags;	     /* enum probe_flags */
 };
 
+/* Classes of gaps between two looks: class i is of those up to scan_gap__limit(i), in ns. */
+#define SCAN_GAPS 8
+/* Gaps of this class and longer ones, above 128 us: the thread that looks had no CPU. */
+#define SCAN_GAP_UNLOOKED 4
+
+static inline uint64_t scan_gap__limit(unsigned class)
+{
+	return class + 1 < SCAN_GAPS ? 2000ULL << (2 * class) : UINT64_MAX;
+}
+
 /* What the scanner did until @time. See struct scan_report. */
 struct record_scan {
 	uint32_t thread; /* with its stack; 0: in all */
@@ -301,10 +331,31 @@ struct record_scan {
 	uint64_t ns;
 	uint64_t pairs;
 	uint64_t pair_ns;
+	uint64_t gap_ns[SCAN_GAPS];
+	uint64_t pushes;
+	uint64_t pushes_ns;
 	uint64_t longest_ns;
 	uint64_t torn;
 	uint64_t lost;
 	uint64_t missed;
+};
+
+/*
+ * A packet woke @thread at @time, and TCP had held back what it waited for: see struct
+ * event_segment. Times before @time, in ns; none is greater than it.
+ */
+struct record_segment {
+	uint32_t thread;
+	uint32_t writer; /* thread; SEGMENT_SPACE: at the other end; 0: unknown */
+	uint64_t time;
+	uint64_t written; /* SEGMENT_SPACE: 0, it is not known */
+	uint64_t left;
+	uint64_t until[SEGMENT_HOLDS];
+	uint8_t reasons[SEGMENT_HOLDS]; /* enum hold_reason; the first HOLD_NONE ends them */
+	uint8_t role;			/* enum segment_role */
+	uint32_t object;		/* the socket */
+	uint32_t owner_pid;		/* process that listens, or does not read; 0: unknown */
+	uint32_t owner;			/* string: its name */
 };
 
 /* Annotations by include/dwell.h, with the values of enum dwell_event there. */
@@ -383,11 +434,13 @@ struct record {
 		struct record_idle idle;
 		struct record_annotation annotation;
 		struct record_request request;
+		struct record_cpu_run cpu_run;
 		struct record_span span;
 		struct record_call call;
 		struct record_short_calls short_calls;
 		struct record_probe probe;
 		struct record_scan scan;
+		struct record_segment segment;
 	};
 };
 

@@ -9,6 +9,7 @@ static const struct wait_class_info classes[CLASS_COUNT] = {
 	[CLASS_LOCK] = {"lock", "lock", NULL, 'L'},
 	[CLASS_SCHED] = {"sched", "run queue", "waiting for a CPU", 'S'},
 	[CLASS_OTHER] = {"other", "other", "waiting for other things", 'B'},
+	[CLASS_STOPPED] = {"stopped", "stopped", NULL, 'T'},
 };
 
 const struct wait_class_info *wait_class__info(enum wait_class class)

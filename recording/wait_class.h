@@ -16,11 +16,11 @@ struct wait_class_info {
 /* The names of @class; those of CLASS_OTHER if it is out of range. */
 const struct wait_class_info *wait_class__info(enum wait_class class);
 
-/* "cpu", "io", "lock", "sched", "other". */
+/* "cpu", "io", "lock", "sched", "other", "stopped". */
 const char *wait_class__name(enum wait_class class);
 
 /* The letter that reports print for the privilege level: '.', 'k' (CPU, in the kernel), 'I', 'L',
- * 'S', 'B'. */
+ * 'S', 'B', 'T'. */
 char wait_class__letter(enum wait_class class, bool kernel);
 
 /* The class of that name, or -1. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analysis/interval_windows.h"
+#include "analysis/kinds/idle_joins.h"
 #include "analysis/kinds/idle_names.h"
 #include "analysis/kinds/idle_needs.h"
 #include "analysis/kinds/idle_roots.h"
@@ -315,7 +316,8 @@ static int judge(struct idle_waits *idle)
 		judgements[s] = judge_site(idle, &sites->sites.data[s]);
 	err = judge_timeouts(sites, judgements);
 	err = err ? err : judge_waits(idle, judgements);
-	return err ? err : idle_needs__apply(sites, judgements, idle->reasons);
+	err = err ? err : idle_needs__apply(sites, judgements, idle->reasons);
+	return err ? err : idle_joins__apply(sites, idle->reasons);
 }
 
 int idle_waits__new(const struct model *model, struct kinds *kinds, struct idle_waits **out)

@@ -28,7 +28,8 @@
  *    threads and in sleeps, unless they are the main thread that rule 5 excludes.
  * 6. Sleeps are idle in threads that do nothing but sleep at one place and then work for
  * themselves: they seldom end waits of others. Not in the main thread of the command that was
- * recorded.
+ * recorded, and not in a thread whose end another one waits for (idle_joins.h), in whatever order
+ * it waits for several.
  *
  * A wait that another thread ended by a signal is not idle: the waiter goes on with something else.
  * Other names of functions decide only where behavior leaves two answers.

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "analysis/kinds/kind_clues.h"
+#include "analysis/kinds/tcp_holds.h"
 #include "base/syscalls.h"
 
 /* The clues of a function: [first, first + n) of the sorted table. */
@@ -21,6 +22,7 @@ struct kind_match {
 /* What the functions of a kernel stack say. */
 struct stack_evidence {
 	struct kind_evidence evidence;
+	uint8_t running; /* enum wait_kind: what a thread does that runs there */
 	bool looked_up;
 };
 
@@ -116,11 +118,31 @@ static struct kind_match kinds_match(struct kinds *kinds, uint32_t name)
 	return kinds->matches[name];
 }
 
-static struct kind_evidence kinds_look_at(struct kinds *kinds, uint32_t stack)
+/* A thread that runs in these functions frees memory, or makes room for large pages. */
+static uint8_t running_kind(uint8_t kind)
+{
+	switch (kind) {
+	case KIND_RECLAIM:
+		return KIND_RECLAIMING;
+	case KIND_COMPACTION:
+		return KIND_COMPACTING;
+	default:
+		return KIND_RUNNING;
+	}
+}
+
+static void add_clue(struct stack_evidence *evidence, const struct kind_clue *clue)
+{
+	kind_evidence__add(&evidence->evidence, clue);
+	if (evidence->running == KIND_RUNNING && clue->strength == KIND_STRONG)
+		evidence->running = running_kind(clue->kind);
+}
+
+static struct stack_evidence kinds_look_at(struct kinds *kinds, uint32_t stack)
 {
 	const struct model *model = kinds->model;
 	const struct model_stack *frames = &model->stacks.data[stack];
-	struct kind_evidence evidence = {};
+	struct stack_evidence evidence = {.running = KIND_RUNNING, .looked_up = true};
 
 	for (size_t i = 0; i < frames->depth; i++) {
 		const struct model_location *location = model__location(model, frames, i);
@@ -132,25 +154,27 @@ static struct kind_evidence kinds_look_at(struct kinds *kinds, uint32_t stack)
 			if (name)
 				match = kinds_match(kinds, name);
 			for (size_t row = 0; row < match.n; row++)
-				kind_evidence__add(&evidence,
-						   &kinds->sorted[match.first + row]->clue);
+				add_clue(&evidence, &kinds->sorted[match.first + row]->clue);
 		}
 	}
 	return evidence;
 }
 
-static struct kind_evidence kinds_evidence(struct kinds *kinds, uint32_t stack)
+static struct stack_evidence kinds_evidence(struct kinds *kinds, uint32_t stack)
 {
 	struct stack_evidence *known;
 
 	if (stack >= kinds->n_evidence)
 		return kinds_look_at(kinds, stack);
 	known = &kinds->evidence[stack];
-	if (!known->looked_up) {
-		known->evidence = kinds_look_at(kinds, stack);
-		known->looked_up = true;
-	}
-	return known->evidence;
+	if (!known->looked_up)
+		*known = kinds_look_at(kinds, stack);
+	return *known;
+}
+
+enum wait_kind kinds__of_running(struct kinds *kinds, uint32_t kernel)
+{
+	return (enum wait_kind)kinds_evidence(kinds, kernel).running;
 }
 
 enum wait_kind kinds__of(struct kinds *kinds, const struct wait_description *description)
@@ -169,9 +193,38 @@ enum wait_kind kinds__of(struct kinds *kinds, const struct wait_description *des
 	};
 	struct kind_evidence evidence = {};
 
-	if (description->class != CLASS_CPU && description->class != CLASS_SCHED)
-		evidence = kinds_evidence(kinds, description->kernel);
+	if (description->class == CLASS_CPU)
+		return kinds__of_running(kinds, description->kernel);
+	if (object->hold && description->class != CLASS_SCHED)
+		return tcp_hold__kind((enum hold_reason)object->hold);
+	if (description->class != CLASS_SCHED)
+		evidence = kinds_evidence(kinds, description->kernel).evidence;
 	return kind__decide(&evidence, &wait);
+}
+
+enum wait_kind kinds__of_interval(struct kinds *kinds, const struct model_interval *interval,
+				  uint32_t object)
+{
+	const struct wait_description description = {
+		.class = interval->class,
+		.flags = interval->flags,
+		.syscall = interval->syscall,
+		.kernel = interval->kernel,
+		.object = object,
+	};
+
+	return kinds__of(kinds, &description);
+}
+
+/* "/batch (20 of 100 ms)", "by strace (123)" */
+static void limit_text(const char *name, const char *value, bool since_unknown, char *text,
+		       size_t size)
+{
+	snprintf(text, size, "%s%s%s%s%s", name, *name && *value ? " (" : "", value,
+		 *name && *value ? ")" : "",
+		 !since_unknown ? ""
+		 : *name	? " (since when is unknown)"
+				: "(since when is unknown)");
 }
 
 void object__text(const struct model *model, uint32_t index, char *text, size_t size)
@@ -179,6 +232,7 @@ void object__text(const struct model *model, uint32_t index, char *text, size_t 
 	const struct model_object *object = &model->objects.data[index];
 	const char *name = model__string(model, object->name);
 	const char *local = model__string(model, object->local);
+	char why[160];
 
 	text[0] = '\0';
 	switch (object->type) {
@@ -200,6 +254,9 @@ void object__text(const struct model *model, uint32_t index, char *text, size_t 
 		if (object->id)
 			snprintf(text, size, "%" PRIu64, object->id);
 		break;
+	case OBJECT_LIMIT:
+		limit_text(name, local, object->extra, text, size);
+		break;
 	case OBJECT_FUTEX:
 	case OBJECT_KLOCK:
 		snprintf(text, size, "0x%" PRIx64, object->id);
@@ -207,6 +264,10 @@ void object__text(const struct model *model, uint32_t index, char *text, size_t 
 	default:
 		break;
 	}
+	if (!object->hold)
+		return;
+	tcp_hold__text(model, object, why, sizeof(why));
+	snprintf(text + strlen(text), size - strlen(text), "%s(%s)", *text ? " " : "", why);
 }
 
 void kind__describe(const struct model *model, enum wait_kind kind, uint32_t object, char *text,

@@ -25,6 +25,16 @@ struct wait_description {
 
 enum wait_kind kinds__of(struct kinds *kinds, const struct wait_description *description);
 
+/* What a running thread does by its kernel stack: KIND_RUNNING, _RECLAIMING or _COMPACTING. */
+enum wait_kind kinds__of_running(struct kinds *kinds, uint32_t kernel);
+
+/*
+ * The kind of @interval's blocked part as a wait for @object: model_interval__object(), or
+ * @interval->object for the time in which TCP held nothing back.
+ */
+enum wait_kind kinds__of_interval(struct kinds *kinds, const struct model_interval *interval,
+				  uint32_t object);
+
 /* The object as text: a path, a network address, a pid, the address of a futex; "": unknown. */
 void object__text(const struct model *model, uint32_t index, char *text, size_t size);
 

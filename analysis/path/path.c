@@ -15,7 +15,7 @@
 struct finder {
 	struct path *path;
 	path_pieces covered;
-	path_queued_times queued;
+	struct path_competitors competitors;
 };
 
 static int on_enter(void *context, const struct path_level *level)
@@ -24,27 +24,22 @@ static int on_enter(void *context, const struct path_level *level)
 	struct path_piece piece = {level->thread, level->from, level->until};
 	int err = path_tree__enter(&finder->path->tree, level);
 
-	return err ? err : array__push(&finder->covered, piece);
+	return err || level->relation == PATH_HAS_CPU ? err : array__push(&finder->covered, piece);
 }
 
 static int on_step(void *context, const struct path_step *step)
 {
 	struct finder *finder = context;
 	struct path *path = finder->path;
-	const struct model_thread *thread = &path->model->threads.data[step->thread];
 	struct path_gap gap = {step->thread, step->from, step->until};
-	struct path_queued queued = {.from = step->from, .until = step->until};
 	uint32_t node;
 	int err = path_tree__step(&path->tree, step, &node);
 
 	path->ns[step->category] += step->until - step->from;
 	if (!err && step->category == PATH_GAP)
 		err = array__push(&path->gaps, gap);
-	if (!err && (step->category == PATH_RUN_QUEUE || step->category == PATH_PREEMPTED)) {
-		queued.cpu = thread->intervals.data[step->interval - 1].cpu;
-		queued.previous = thread->intervals.data[step->interval - 1].previous;
-		err = array__push(&finder->queued, queued);
-	}
+	if (!err && (step->category == PATH_RUN_QUEUE || step->category == PATH_PREEMPTED))
+		err = path_competitors__step(&finder->competitors, path, step);
 	return err;
 }
 
@@ -73,7 +68,7 @@ static int find_chains(struct path *path)
 					   .count = nodes[i].count};
 
 		chain_of[i] = outer;
-		if (nodes[i].type == PATH_NODE_THREAD) {
+		if (nodes[i].type == PATH_NODE_THREAD && !nodes[i].had_cpu) {
 			chain_of[i] = (uint32_t)path->chains.n;
 			if (array__push(&path->chains, chain))
 				return -ENOMEM;
@@ -118,14 +113,19 @@ static int prepare(struct path *path, const struct model *model, struct kinds *k
 	path->model = model;
 	path->strings.model = model;
 	err = wait_causes__new(&path->strings, kinds, &path->causes);
+	err = err ? err : run_groups__new(model, kinds, &path->runs);
+	err = err ? err : cpu_occupants__new(model, &path->cpus);
 	path->walk = (struct path_walk){
 		.model = model,
 		.causes = path->causes,
+		.kinds = kinds,
 		.idle = options->is_server ? idle : NULL,
+		.runs = path->runs,
+		.cpus = path->cpus,
 		.slack_ns = path__slack(model),
 		.max_depth = MAX_DEPTH,
 	};
-	return err ? err : path_tree__begin(&path->tree, model, path->causes);
+	return err ? err : path_tree__begin(&path->tree, model, path->causes, path->runs);
 }
 
 static int walk_windows(struct finder *finder, const struct path_options *options)
@@ -169,7 +169,8 @@ static int walk_compared(struct finder *finder, const struct path_options *optio
 	memcpy(side->ns, path->ns, sizeof(side->ns));
 	memset(path->ns, 0, sizeof(path->ns));
 	path->n_windows = path->wall_ns = 0;
-	path->gaps.n = finder->covered.n = finder->queued.n = 0;
+	path->gaps.n = finder->covered.n = 0;
+	path_competitors__clear(&finder->competitors, path);
 	return path_tree__set_aside(&path->tree);
 }
 
@@ -179,18 +180,19 @@ int path__find(const struct model *model, struct kinds *kinds, const struct idle
 	struct finder finder = {.path = path};
 	int err = prepare(path, model, kinds, idle, options);
 
+	err = err ? err : path_competitors__begin(&finder.competitors, model->threads.n);
 	if (!err && options->n_compared)
 		err = walk_compared(&finder, options);
 	err = err ? err : walk_windows(&finder, options);
 	err = err ? err : path_tree__finish(&path->tree);
 	err = err ? err : find_chains(path);
-	err = err ? err : path_competitors__find(path, &finder.queued);
 	if (!err && !options->no_background)
 		err = path_background__find(path, idle, &finder.covered, options->background);
+	path_competitors__finish(path);
 	if (!err)
 		add_up(path);
 	array__free(&finder.covered);
-	array__free(&finder.queued);
+	path_competitors__free(&finder.competitors);
 	return err;
 }
 
@@ -203,5 +205,7 @@ void path__free(struct path *path)
 	array__free(&path->competitors);
 	array__free(&path->background);
 	wait_causes__free(path->causes);
+	run_groups__free(path->runs);
+	cpu_occupants__free(path->cpus);
 	own_strings__free(&path->strings);
 }

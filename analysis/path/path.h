@@ -51,12 +51,16 @@ struct path_chain {
 	uint64_t count;
 };
 
-/* A thread that ran on a CPU for which a thread of the path waited. */
+/*
+ * A thread that had a CPU for which a thread of the path waited, and did not work for the path.
+ * They add up to PATH_RUN_QUEUE and PATH_PREEMPTED.
+ */
 struct path_competitor {
 	uint32_t thread; /* 0: unknown */
 	uint32_t user;	 /* stacks of the sample that most of it has; 0: none */
 	uint32_t kernel;
 	uint64_t ns;
+	uint64_t stack_ns; /* in these stacks */
 };
 
 /* Work of a thread that the path started, or woke up for, and did not wait for. */
@@ -72,6 +76,8 @@ struct path {
 	const struct model *model;
 	struct own_strings strings;
 	struct wait_causes *causes;
+	struct run_groups *runs;
+	struct cpu_occupants *cpus;
 	struct path_walk walk;
 	uint32_t thread; /* the base of the first window */
 	uint64_t from;	 /* the first window */

@@ -167,7 +167,7 @@ static int look_at(struct background *background, uint32_t thread)
 		    wake >= background->path->until || !is_wait_for_work(background, thread, i) ||
 		    !is_in(&background->latest, interval->waker, wake))
 			continue;
-		cause = wait_causes__of(background->path->causes, thread, interval);
+		cause = wait_causes__beside_holds(background->path->causes, thread, interval);
 		if (cause.type != CAUSE_THREAD || cause.id != interval->waker)
 			continue;
 		done = end_of_work(background, thread, i + 1);
@@ -210,7 +210,7 @@ static int on_step(void *context, const struct path_step *step)
 	struct path *path = background->path;
 	uint32_t node;
 
-	if (path_category__is_accounted(step->category) && step->category != PATH_OTHER_PATH)
+	if (path_category__is_accounted(step->category))
 		path->background.data[background->entry].ns += step->until - step->from;
 	return background->tree ? path_tree__step(&path->background_tree, step, &node) : 0;
 }
@@ -300,7 +300,7 @@ int path_background__find(struct path *path, const struct idle_waits *idle,
 			  const path_pieces *covered, bool tree)
 {
 	struct background background = {.path = path, .idle = idle, .tree = tree};
-	int err = path_tree__begin(&path->background_tree, path->model, path->causes);
+	int err = path_tree__begin(&path->background_tree, path->model, path->causes, path->runs);
 
 	err = err ? err : begin(&background, covered);
 	err = err ? err : find(&background);

@@ -50,7 +50,8 @@ static const struct model_interval *interval_of(const struct path_walk *walk, ui
 
 bool path_links__is_sleep(const struct path_walk *walk, uint32_t thread, size_t number)
 {
-	enum wait_kind kind = wait_causes__kind(walk->causes, interval_of(walk, thread, number));
+	enum wait_kind kind =
+		wait_causes__kind_beside_holds(walk->causes, interval_of(walk, thread, number));
 
 	return kind__info(kind)->ender == KIND_ENDER_TIMER;
 }
@@ -78,8 +79,8 @@ struct wait_cause path_links__cause(const struct path_walk *walk, uint32_t threa
 	chain->first = number;
 	chain->end = number + 1;
 	for (;; chain->end++) {
-		chain->cause = wait_causes__of(walk->causes, thread,
-					       interval_of(walk, thread, chain->end - 1));
+		chain->cause = wait_causes__beside_holds(walk->causes, thread,
+							 interval_of(walk, thread, chain->end - 1));
 		if (chain->cause.type != CAUSE_TIMER ||
 		    path_links__is_sleep(walk, thread, chain->end - 1) ||
 		    !continues(walk, thread, chain->end - 1))
@@ -91,7 +92,8 @@ struct wait_cause path_links__cause(const struct path_walk *walk, uint32_t threa
 	/* What ended the last one of them did not work meanwhile, as far as one can see. */
 	chain->end = number + 1;
 	chain->is_timeout = false;
-	chain->cause = wait_causes__of(walk->causes, thread, interval_of(walk, thread, number));
+	chain->cause =
+		wait_causes__beside_holds(walk->causes, thread, interval_of(walk, thread, number));
 	return chain->cause;
 }
 

@@ -16,19 +16,24 @@ struct path_piece {
 
 typedef ARRAY(struct path_piece) path_pieces;
 
-/* A thread of the path waited for CPU @cpu (its number + 1). */
-struct path_queued {
-	uint32_t cpu;
-	uint32_t previous; /* thread that had the CPU at the end of it; 0: unknown */
-	uint64_t from;
-	uint64_t until;
-	uint64_t explained; /* ns of it in which a recorded thread had the CPU */
+/* Sums by thread, added while the path is walked along. The caller has zeroed it. */
+struct path_competitors {
+	uint32_t *known;     /* by thread: 1 + index in the path's competitors */
+	struct map64 stacks; /* hash of thread and stacks -> ns */
 };
 
-typedef ARRAY(struct path_queued) path_queued_times;
+int path_competitors__begin(struct path_competitors *competitors, size_t n_threads);
+void path_competitors__free(struct path_competitors *competitors);
 
-/* Sets @path->competitors. Sorts @queued. */
-int path_competitors__find(struct path *path, path_queued_times *queued);
+/* Adds @step, which is RUN_QUEUE or PREEMPTED, to @path->competitors. */
+int path_competitors__step(struct path_competitors *competitors, struct path *path,
+			   const struct path_step *step);
+
+/* Removes the competitors that were added so far from @path->competitors. */
+void path_competitors__clear(struct path_competitors *competitors, struct path *path);
+
+/* Sorts @path->competitors. */
+void path_competitors__finish(struct path *path);
 
 /*
  * Sets @path->background, from the windows of all levels of the path. Makes its tree only if

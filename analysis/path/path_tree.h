@@ -13,7 +13,11 @@ enum path_node_type {
 	PATH_NODE_THREAD = 0, /* threads of that name, in processes of that name */
 	PATH_NODE_FRAME,      /* a function on the stack of the thread above */
 	PATH_NODE_WAIT,	      /* a wait of the thread above; below it is who ends it */
-	PATH_NODE_LEAF,	      /* what the thread does, or waits for, if that is no function */
+	/*
+	 * What the thread does, or waits for, if that is no function. Below a wait for a CPU are
+	 * the threads that had it.
+	 */
+	PATH_NODE_LEAF,
 };
 
 struct path_node {
@@ -23,6 +27,7 @@ struct path_node {
 	bool kernel;	     /* FRAME */
 	bool several;	     /* THREAD: more than one, */
 	bool processes;	     /* of more than one process */
+	bool had_cpu;	     /* THREAD: had the CPU that the one above waited for; for others */
 	enum wait_kind kind; /* WAIT */
 	uint32_t object;     /* WAIT */
 	uint32_t name;	     /* THREAD, FRAME: string; a FRAME without one has 0, see location */
@@ -35,7 +40,21 @@ struct path_node {
 	uint32_t next;	     /* sibling; after path_tree__finish() those with most time first */
 	uint64_t count;	     /* times that it was entered */
 	uint64_t self_ns;
-	uint64_t total_ns; /* after path_tree__finish(): self_ns and that of all below */
+	uint64_t total_ns;     /* after path_tree__finish(): self_ns and that of all below */
+	uint64_t estimated_ns; /* part of self_ns: of runs that were not sampled themselves */
+	bool is_estimated;     /* total_ns has such a part, too, and is not exact */
+	/* Of what samples say of runs, in ns^2: of self_ns, and of total_ns. */
+	double self_variance;
+	double total_variance;
+};
+
+/* Runs of a thread of the tree between the same two waits: see run_groups.h. */
+struct path_estimate {
+	uint32_t node; /* of the thread */
+	uint32_t group;
+	uint64_t ns;	     /* that are to be divided among functions */
+	uint64_t sampled_ns; /* other runs of it, or parts of runs, */
+	uint64_t samples;    /* each with one of these */
 };
 
 /* Times of a node in the windows that others are compared with. */
@@ -51,6 +70,8 @@ struct path_tree_level {
 	uint32_t node;	   /* of the thread */
 	uint32_t wait;	   /* the node of the wait, */
 	uint32_t interval; /* of this number + 1, that was added last */
+	uint32_t queue;	   /* the node of the wait for a CPU, */
+	uint32_t queued;   /* in the interval of this number + 1, that was added last */
 };
 
 /* Bounds the memory of a tree, to about 0.5 GiB. */
@@ -65,16 +86,21 @@ struct path_tree {
 	ARRAY(struct path_node) nodes;		/* [0] is the root, whose children are threads */
 	ARRAY(struct path_node_times) compared; /* of each node, if there is a comparison */
 	ARRAY(struct path_tree_level) levels;
-	struct map64 children; /* hash of parent and key -> node */
-	struct map64 stacks;   /* hash of node and stacks -> node */
-	struct map64 objects;  /* string, a name -> the first object that has it */
+	const struct run_groups *runs;
+	ARRAY(struct path_estimate) estimates;
+	struct map64 estimated; /* hash of node and group -> element of estimates */
+	struct map64 children;	/* hash of parent and key -> node */
+	struct map64 stacks;	/* hash of node and stacks -> node */
+	struct map64 objects;	/* string, a name -> the first object that has it */
+	struct map64 held;	/* the same of sockets on which TCP held data back, by hash */
 	struct callchain chain;
 	struct callchain other;
 };
 
-/* The caller has zeroed @tree. 0 or -ENOMEM; it is to be freed in any case. */
+/* The caller has zeroed @tree. @runs: of the walk; may be NULL. 0 or -ENOMEM; it is to be freed in
+ * any case. */
 int path_tree__begin(struct path_tree *tree, const struct model *model,
-		     const struct wait_causes *causes);
+		     const struct wait_causes *causes, const struct run_groups *runs);
 
 /* Parts of a visitor of path__walk(). 0 or -ENOMEM. */
 int path_tree__enter(struct path_tree *tree, const struct path_level *level);

@@ -13,18 +13,24 @@ static const struct {
 	bool accounted;
 } categories[PATH_CATEGORY_COUNT] = {
 	[PATH_RUNNING] = {"running", true},
+	[PATH_ESTIMATED] = {"estimated", true},
 	[PATH_NOT_SAMPLED] = {"not_sampled", true},
+	[PATH_MEMORY] = {"memory", true},
+	[PATH_MEMORY_ESTIMATED] = {"memory_estimated", true},
 	[PATH_DISK_ACTIVE] = {"disk_active", true},
 	[PATH_DISK_QUEUED] = {"disk_queued", true},
+	[PATH_STOPPED] = {"stopped", true},
+	[PATH_TCP] = {"tcp", true},
 	[PATH_RUN_QUEUE] = {"run_queue", true},
 	[PATH_PREEMPTED] = {"preempted", true},
+	[PATH_CPU_IDLE] = {"cpu_idle", true},
 	[PATH_SLEEP] = {"sleep", true},
 	[PATH_TIMEOUT] = {"timeout", true},
 	[PATH_PEER] = {"peer", true},
 	[PATH_INTERRUPT] = {"interrupt", true},
 	[PATH_DELIVERY] = {"delivery", true},
 	[PATH_IDLE] = {"idle", true},
-	[PATH_OTHER_PATH] = {"other_path", true},
+	[PATH_OTHER_PATH] = {"other_path", false},
 	[PATH_NOT_RECORDED] = {"not_recorded", false},
 	[PATH_GAP] = {"gap", false},
 	[PATH_UNKNOWN] = {"unknown", false},
@@ -120,13 +126,55 @@ static int leave(struct walking *walking)
 				       : 0;
 }
 
-/* Ends the current piece of @walker, at @step->until, as one step. */
-static int put_step(struct walking *walking, struct walker *walker, struct path_step *step)
+static enum path_category queue_category(const struct model_interval *interval)
 {
-	step->thread = walker->level.thread;
-	step->from = walker->at;
-	walker->at = step->until;
-	return walking->visitor->step ? walking->visitor->step(walking->visitor->context, step) : 0;
+	return interval->flags & INTERVAL_PREEMPTED ? PATH_PREEMPTED : PATH_RUN_QUEUE;
+}
+
+/*
+ * Running to get memory, if that is what @step is. Of the runs of a group, as many as its samples
+ * tell: each run is one or the other, whatever part of the path is looked at.
+ */
+static enum path_category running_category(const struct path_walk *walk,
+					   const struct path_step *step)
+{
+	const struct model_thread *thread = &walk->model->threads.data[step->thread];
+	const struct run_group *group;
+	uint32_t kernel;
+
+	if (!walk->kinds)
+		return step->category;
+	if (step->category == PATH_ESTIMATED) {
+		group = run_groups__at(walk->runs, step->group);
+		return hash__add(step->thread, step->interval) % group->weight.unsampled <
+				       group->memory
+			       ? PATH_MEMORY_ESTIMATED
+			       : PATH_ESTIMATED;
+	}
+	kernel = step->sample ? thread->samples.data[step->sample - 1].kernel : 0;
+	return kernel && kinds__of_running(walk->kinds, kernel) != KIND_RUNNING ? PATH_MEMORY
+										: PATH_RUNNING;
+}
+
+/* Ends the current piece of @walker, at @step->until, as one step. */
+static int put_step(struct walking *walking, struct walker *walker, const struct path_step *piece)
+{
+	const struct path_level *level = &walker->level;
+	const struct model_thread *waiter = &walking->walk->model->threads.data[level->waiter];
+	struct path_step step = *piece;
+
+	step.thread = level->thread;
+	step.from = walker->at;
+	step.doing = step.category;
+	if (step.doing == PATH_RUNNING || step.doing == PATH_ESTIMATED)
+		step.category = running_category(walking->walk, &step);
+	if (level->relation == PATH_HAS_CPU) {
+		step.category = queue_category(&waiter->intervals.data[level->interval]);
+		step.id = level->thread;
+	}
+	walker->at = step.until;
+	return walking->visitor->step ? walking->visitor->step(walking->visitor->context, &step)
+				      : 0;
 }
 
 /* A time in a run at which it is known where the thread was. */
@@ -193,7 +241,10 @@ static int put_run(struct walking *walking, struct walker *walker, uint64_t unti
 	uint64_t last = walker->at;
 	int err = 0;
 
-	if (begin.interval)
+	if (walking->walk->runs)
+		err = run_groups__find(walking->walk->runs, walker->level.thread, next,
+				       &step.group);
+	if (begin.interval && !err)
 		err = next_place(walking, walker, &step, &begin, &last);
 	while (walker->sample < thread->samples.n &&
 	       thread->samples.data[walker->sample].time < last)
@@ -208,6 +259,8 @@ static int put_run(struct walking *walking, struct walker *walker, uint64_t unti
 	}
 	if (end.interval && !err)
 		err = next_place(walking, walker, &step, &end, &last);
+	if (step.category == PATH_NOT_SAMPLED && step.group)
+		step.category = PATH_ESTIMATED;
 	return err ? err : put_place(walking, walker, &step, until);
 }
 
@@ -285,17 +338,13 @@ static int put_wait_for(struct walking *walking, struct walker *walker, uint64_t
 	return put_step(walking, walker, &step);
 }
 
-static int put_wait(struct walking *walking, struct walker *walker, uint64_t until, size_t number)
+/* The time until @until of a wait, in which TCP held nothing back. */
+static int put_unheld(struct walking *walking, struct walker *walker, uint64_t until, size_t number)
 {
 	const struct path_walk *walk = walking->walk;
 	struct path_step step = {.until = until, .interval = (uint32_t)number + 1};
 	struct wait_cause cause;
 
-	if (!walker->level.depth && walk->idle &&
-	    idle_waits__reason(walk->idle, walker->level.thread, number)) {
-		step.category = PATH_IDLE;
-		return put_step(walking, walker, &step);
-	}
 	cause = path_links__cause(walk, walker->level.thread, number, &walker->chain);
 	/* It polls for work, which a thread further out will give it later: this poll timed out. */
 	if (cause.type == CAUSE_THREAD && walking->on_path[cause.id] && walker->chain.is_timeout)
@@ -312,7 +361,11 @@ static int put_wait(struct walking *walking, struct walker *walker, uint64_t unt
 					: PATH_TIMEOUT;
 		break;
 	case CAUSE_PEER:
+	case CAUSE_QUEUE:
 		step.category = PATH_PEER;
+		break;
+	case CAUSE_LIMIT:
+		step.category = PATH_STOPPED;
 		break;
 	case CAUSE_INTERRUPT:
 		step.category = PATH_INTERRUPT;
@@ -324,6 +377,56 @@ static int put_wait(struct walking *walking, struct walker *walker, uint64_t unt
 		break;
 	}
 	return put_step(walking, walker, &step);
+}
+
+/* What TCP held back for a wait was written by @segment's writer, left, and is under way. */
+static bool is_under_way(const struct walker *walker, const struct model_segment *segment)
+{
+	return segment->role == SEGMENT_DATA && segment->writer && walker->at >= segment->left;
+}
+
+/*
+ * The next part of interval @number, of whose wait TCP held something back: until it was written,
+ * that it was held back, or was under way.
+ */
+static int put_held(struct walking *walking, struct walker *walker, uint64_t until, size_t number)
+{
+	const struct model_thread *thread = thread_of(walking, walker);
+	const struct model_interval *interval = &thread->intervals.data[number];
+	const struct model_segment *segment = &thread->segments.data[interval->segment - 1];
+	struct path_step step = {.until = until, .interval = (uint32_t)number + 1};
+	struct model_hold holds[SEGMENT_HOLDS];
+	size_t n = model_interval__holds(thread, interval, holds);
+
+	for (size_t i = 0; i < n; i++) {
+		if (walker->at >= holds[i].until)
+			continue;
+		if (walker->at < holds[i].from)
+			return put_unheld(walking, walker, min_time(until, holds[i].from), number);
+		step.category = PATH_TCP;
+		step.id = holds[i].object;
+		step.until = min_time(until, holds[i].until);
+		return put_step(walking, walker, &step);
+	}
+	if (!is_under_way(walker, segment))
+		return put_unheld(walking, walker, until, number);
+	step.category = PATH_DELIVERY;
+	step.id = segment->writer;
+	return put_step(walking, walker, &step);
+}
+
+static int put_wait(struct walking *walking, struct walker *walker, uint64_t until, size_t number)
+{
+	const struct path_walk *walk = walking->walk;
+	struct path_step step = {
+		.category = PATH_IDLE, .until = until, .interval = (uint32_t)number + 1};
+
+	if (!walker->level.depth && walk->idle &&
+	    idle_waits__reason(walk->idle, walker->level.thread, number))
+		return put_step(walking, walker, &step);
+	if (thread_of(walking, walker)->intervals.data[number].segment)
+		return put_held(walking, walker, until, number);
+	return put_unheld(walking, walker, until, number);
 }
 
 /* The time before interval @number, or after the last: a run, unless events were lost. */
@@ -338,6 +441,191 @@ static int put_between(struct walking *walking, struct walker *walker, uint64_t 
 	if (number < thread->intervals.n)
 		step.interval = (uint32_t)number + 1;
 	return put_step(walking, walker, &step);
+}
+
+/* Limits of the search for who gave a thread its work. */
+#define MAX_HAND_OVERS	8
+#define MAX_PREEMPTIONS 256
+
+/* Whether the thread waited in @interval, rather than being preempted or not allowed to run. */
+static bool is_wait(const struct model *model, const struct model_interval *interval)
+{
+	return interval->blocked_ns && !wait_causes__is_limit(model, interval);
+}
+
+/*
+ * The wait of @thread before the run that interval @next ends, however often the thread lost its
+ * CPU since. NULL: not known.
+ */
+static const struct model_interval *wait_before(const struct model *model,
+						const struct model_thread *thread, size_t next)
+{
+	for (size_t n = 0; next && n < MAX_PREEMPTIONS; n++) {
+		const struct model_interval *interval;
+
+		if (model_thread__lost_before(thread, next))
+			return NULL;
+		interval = &thread->intervals.data[--next];
+		if (is_wait(model, interval))
+			return interval;
+	}
+	return NULL;
+}
+
+/* Since when @walker's thread works at what it does, or did when it began its present wait. */
+static uint64_t busy_since(const struct walking *walking, const struct walker *walker)
+{
+	const struct model *model = walking->walk->model;
+	const struct model_thread *thread = thread_of(walking, walker);
+	const struct model_interval *last, *present = NULL;
+	size_t next = walker->next;
+
+	if (next < thread->intervals.n && thread->intervals.data[next].t_out <= walker->at)
+		present = &thread->intervals.data[next];
+	if (present && is_wait(model, present) &&
+	    walker->at >= present->t_out + present->blocked_ns)
+		return walker->at; /* it was woken, and has not run yet */
+	last = wait_before(model, thread, next);
+	return last ? end_of(last) : walker->level.from;
+}
+
+/*
+ * Whether the run of @thread that interval @next ends is work that a thread of the pseudo-stack has
+ * given it, or one that works for that: since it began what it is at.
+ */
+static bool works_for_path(const struct walking *walking, uint32_t thread, size_t next)
+{
+	const struct path_walk *walk = walking->walk;
+
+	for (int n = 0; n < MAX_HAND_OVERS; n++) {
+		const struct model_thread *of = &walk->model->threads.data[thread];
+		const struct model_interval *wait = wait_before(walk->model, of, next);
+		struct wait_cause cause;
+		uint64_t given;
+
+		if (!wait)
+			return false;
+		given = wait->t_out + wait->blocked_ns;
+		cause = wait_causes__beside_holds(walk->causes, thread, wait);
+		if (cause.type != CAUSE_THREAD)
+			return false;
+		thread = cause.id;
+		for (size_t i = walking->levels.n; walking->on_path[thread] && i--;)
+			if (walking->levels.data[i].level.thread == thread)
+				return given >= busy_since(walking, &walking->levels.data[i]);
+		next = model_thread__intervals_until(&walk->model->threads.data[thread], given,
+						     next);
+	}
+	return false;
+}
+
+/* The next wait of @thread after interval @number. NULL: not known. */
+static const struct model_interval *wait_after(const struct model *model,
+					       const struct model_thread *thread, size_t number)
+{
+	for (size_t n = 0; ++number < thread->intervals.n && n < MAX_PREEMPTIONS; n++) {
+		if (model_thread__lost_before(thread, number))
+			return NULL;
+		if (is_wait(model, &thread->intervals.data[number]))
+			return &thread->intervals.data[number];
+	}
+	return NULL;
+}
+
+/* The wait that @thread is in at @time, or the next one if it waits for a CPU. NULL: it runs. */
+static const struct model_interval *wait_at(const struct model *model,
+					    const struct model_thread *thread, uint64_t time)
+{
+	size_t n = model_thread__intervals_until(thread, time, thread->intervals.n);
+	const struct model_interval *interval = n ? &thread->intervals.data[n - 1] : NULL;
+
+	if (!interval || end_of(interval) <= time)
+		return NULL;
+	return is_wait(model, interval) && interval->t_out + interval->blocked_ns > time
+		       ? interval
+		       : wait_after(model, thread, n - 1);
+}
+
+/*
+ * Whether @walker's thread waits next, after interval @number, for @thread, which has the CPU:
+ * itself, or through other threads.
+ */
+static bool is_awaited_next(const struct walking *walking, const struct walker *walker,
+			    size_t number, uint32_t thread)
+{
+	const struct path_walk *walk = walking->walk;
+	const struct model_thread *of = thread_of(walking, walker);
+	const struct model_interval *wait = wait_after(walk->model, of, number);
+	uint32_t waiter = walker->level.thread;
+
+	for (int n = 0; wait && n < MAX_HAND_OVERS; n++) {
+		struct wait_cause cause = wait_causes__beside_holds(walk->causes, waiter, wait);
+
+		if (cause.type != CAUSE_THREAD || cause.id == thread)
+			return cause.type == CAUSE_THREAD;
+		waiter = cause.id;
+		if (walking->on_path[waiter])
+			return false;
+		wait = wait_at(walk->model, &walk->model->threads.data[waiter], walker->at);
+	}
+	return false;
+}
+
+/*
+ * Whether @found, which has the CPU that @walker's thread waits for in interval @number, works for
+ * the path. It was given work, and the thread waits for it next, or it has done it by the time the
+ * thread runs again. Nothing tells that a thread was given work before it slept; so what a thread
+ * waits for next that was preempted in a system call counts in any case.
+ */
+static bool is_same_path(const struct walking *walking, const struct walker *walker, size_t number,
+			 const struct cpu_occupant *found)
+{
+	const struct model_interval *queue = &thread_of(walking, walker)->intervals.data[number];
+	const struct model_interval *done;
+	bool in_call = queue->flags & INTERVAL_PREEMPTED && queue->syscall >= 0;
+
+	if (!works_for_path(walking, found->thread, found->next))
+		return in_call && is_awaited_next(walking, walker, number, found->thread);
+	if (is_awaited_next(walking, walker, number, found->thread))
+		return true;
+	done = wait_after(walking->walk->model, &walking->walk->model->threads.data[found->thread],
+			  found->next - 1);
+	return done && done->t_out <= end_of(queue);
+}
+
+/* A wait for a CPU: goes on with who has it. */
+static int put_queue(struct walking *walking, struct walker *walker, uint64_t until, size_t number)
+{
+	const struct path_walk *walk = walking->walk;
+	struct path_step step = {.until = until, .interval = (uint32_t)number + 1};
+	struct path_level level = {.depth = walker->level.depth + 1,
+				   .from = walker->at,
+				   .waiter = walker->level.thread,
+				   .interval = (uint32_t)number};
+	struct cpu_occupant found = {.until = until};
+	int err;
+
+	step.category = queue_category(&thread_of(walking, walker)->intervals.data[number]);
+	if (walk->cpus) {
+		err = cpu_occupants__at(walk->cpus, walker->level.thread, number, walker->at, until,
+					&found);
+		if (err)
+			return err;
+	}
+	step.until = found.until;
+	if (found.type == OCCUPANT_IDLE)
+		step.category = PATH_CPU_IDLE;
+	else if (found.type == OCCUPANT_OTHER)
+		step.id = found.thread;
+	if (found.type != OCCUPANT_RUN || walking->on_path[found.thread])
+		return put_step(walking, walker, &step);
+	level.thread = found.thread;
+	level.until = found.until;
+	level.relation = PATH_HAS_CPU;
+	if (walk->max_depth >= level.depth && is_same_path(walking, walker, number, &found))
+		level.relation = PATH_SAME_PATH;
+	walker->at = found.until;
+	return enter(walking, &level);
 }
 
 /* The next piece of the innermost level, up to the next change of its thread's state. */
@@ -367,13 +655,10 @@ static int put_piece(struct walking *walking, struct walker *walker)
 	interval = &thread->intervals.data[number];
 	if (interval->t_out > walker->at)
 		return put_between(walking, walker, min_time(until, interval->t_out), number);
-	step.interval = (uint32_t)number + 1;
 	wake = interval->t_out + interval->blocked_ns;
 	if (walker->at < wake)
 		return put_wait(walking, walker, min_time(until, wake), number);
-	step.category = interval->flags & INTERVAL_PREEMPTED ? PATH_PREEMPTED : PATH_RUN_QUEUE;
-	step.until = min_time(until, end_of(interval));
-	return put_step(walking, walker, &step);
+	return put_queue(walking, walker, min_time(until, end_of(interval)), number);
 }
 
 int path__walk(const struct path_walk *walk, uint32_t thread, uint64_t from, uint64_t until,

@@ -30,6 +30,13 @@ int requests__find(const struct model *model, const struct requests_filter *filt
 		   struct requests *requests)
 {
 	requests->model = model;
+	for (uint32_t i = 0; i < model->pushes.n; i++)
+		if (is_selected(model, filter, &model->pushes.data[i]) &&
+		    array__push(&requests->pushes, i))
+			return -ENOMEM;
+	if (requests->pushes.n)
+		qsort_r(requests->pushes.data, requests->pushes.n, sizeof(*requests->pushes.data),
+			by_latency, model->pushes.data);
 	for (uint32_t i = 0; i < model->spans.n; i++)
 		if (is_selected(model, filter, &model->spans.data[i]) &&
 		    array__push(&requests->spans, i))
@@ -43,6 +50,11 @@ int requests__find(const struct model *model, const struct requests_filter *filt
 const struct model_span *requests__at(const struct requests *requests, size_t index)
 {
 	return &requests->model->spans.data[requests->spans.data[index]];
+}
+
+const struct model_span *requests__push_at(const struct requests *requests, size_t index)
+{
+	return &requests->model->pushes.data[requests->pushes.data[index]];
 }
 
 /* The index of the request at quantile @p: the smallest with at least that share up to it. */
@@ -107,4 +119,5 @@ struct requests_group requests__median(const struct requests *requests, size_t n
 void requests__free(struct requests *requests)
 {
 	array__free(&requests->spans);
+	array__free(&requests->pushes);
 }

@@ -13,6 +13,8 @@ struct requests_filter {
 struct requests {
 	const struct model *model;
 	ARRAY(uint32_t) spans; /* indices in model->spans, the fastest first */
+	/* What servers sent, but not as answers: indices in model->pushes, the fastest first. */
+	ARRAY(uint32_t) pushes;
 };
 
 /* A part of the requests: [first, first + n) of requests.spans. */
@@ -28,14 +30,17 @@ static inline uint64_t model_span__latency(const struct model_span *span)
 }
 
 /*
- * Finds the requests that @filter selects, and that recorded threads ended. The caller has zeroed
- * @requests, and frees it in any case. @model stays the caller's. 0 or -ENOMEM.
+ * Finds the requests and pushes that @filter selects and that recorded threads ended. The caller
+ * has zeroed @requests, and frees it in any case; @model must outlive it. 0 or -ENOMEM.
  */
 int requests__find(const struct model *model, const struct requests_filter *filter,
 		   struct requests *requests);
 
 /* Request @index of requests.spans. */
 const struct model_span *requests__at(const struct requests *requests, size_t index);
+
+/* Push @index of requests.pushes. */
+const struct model_span *requests__push_at(const struct requests *requests, size_t index);
 
 /* Quantile @p, 0 to 1, of the latencies: that of an actual request. 0 if there are none. */
 uint64_t requests__quantile(const struct requests *requests, double p);

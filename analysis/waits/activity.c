@@ -127,6 +127,10 @@ static bool is_present(const struct activity *activity, uint32_t node, uint64_t 
 
 	if (of->type == CAUSE_DEVICE)
 		return list->model->devices.data[of->id].seen <= time;
+	if (of->type == CAUSE_TCP || of->type == CAUSE_QUEUE)
+		return true;
+	if (of->client)
+		return of->since <= time && list->model->threads.data[of->client].ended > time;
 	if (of->creator)
 		return false; /* its threads are nodes themselves */
 	if (!of->waits_known)

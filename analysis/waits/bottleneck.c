@@ -7,6 +7,8 @@
 
 #include "analysis/waits/activity.h"
 #include "analysis/waits/knots.h"
+#include "analysis/waits/polling.h"
+#include "base/hash.h"
 
 /*
  * Edges whose plain weight is less than this fraction of the recording's length are ignored: no
@@ -22,7 +24,7 @@
 static const char *const names[] = {
 	[BOTTLENECK_KNOT] = "knot",	 [BOTTLENECK_WORK] = "work",
 	[BOTTLENECK_MORE_CPUS] = "cpus", [BOTTLENECK_OUTSIDE] = "outside",
-	[BOTTLENECK_SLEEP] = "sleep",
+	[BOTTLENECK_SLEEP] = "sleep",	 [BOTTLENECK_LIMIT] = "limit",
 };
 
 const char *bottleneck_type__name(enum bottleneck_type type)
@@ -61,27 +63,71 @@ struct search {
 	bool *excluded;		     /* by vertex: a member of a background bottleneck */
 };
 
-/* Chooses the edges that count: of sufficient length, between recorded vertices. */
+static uint64_t edge_key(uint32_t from, uint32_t to)
+{
+	return (uint64_t)from << 32 | to;
+}
+
+static bool is_excluded(const struct search *search, const struct waitgraph_edge *edge)
+{
+	const struct waitgraph_vertex *vertices = search->graph->vertices.data;
+
+	return waitgraph_vertex__outside(&vertices[edge->from]) ||
+	       waitgraph_vertex__outside(&vertices[edge->to]) || search->excluded[edge->from] ||
+	       search->excluded[edge->to];
+}
+
+static int choose_edge(struct search *search, uint32_t index, uint64_t weight)
+{
+	const struct waitgraph_edge *edge = &search->graph->edges.data[index];
+	struct graph_edge chosen = {edge->from, edge->to, weight};
+
+	search->has_edge[edge->from] = search->has_edge[edge->to] = true;
+	return array__push(&search->edges, chosen) ?: array__push(&search->graph_edges, index);
+}
+
+/*
+ * A peer that was not recorded waits for a thread as far as that waits for the peer: it is in the
+ * search if the thread's wait is, and leaves it right before. Else a thread that seldom asks a peer
+ * would be what the peer mostly waits for.
+ */
+static int choose_edges_of_peers(struct search *search, const struct map64 *chosen)
+{
+	const struct waitgraph *graph = search->graph;
+	int err = 0;
+
+	for (uint32_t i = 0; i < graph->edges.n && !err; i++) {
+		const struct waitgraph_edge *edge = &graph->edges.data[i];
+		const uint64_t *weight = map64__get(chosen, edge_key(edge->to, edge->from));
+
+		if (graph->vertices.data[edge->from].inferred && weight)
+			err = choose_edge(search, i, *weight ? *weight - 1 : 0);
+	}
+	return err;
+}
+
+/* Chooses the edges that count: of sufficient length, between recorded vertices and peers. */
 static int choose_edges(struct search *search)
 {
 	const struct waitgraph *graph = search->graph;
+	struct map64 chosen = {};
+	int err = 0;
 
 	search->edges.n = search->graph_edges.n = 0;
 	memset(search->has_edge, 0, graph->vertices.n * sizeof(*search->has_edge));
-	for (uint32_t i = 0; i < graph->edges.n; i++) {
+	for (uint32_t i = 0; i < graph->edges.n && !err; i++) {
 		const struct waitgraph_edge *edge = &graph->edges.data[i];
-		struct graph_edge chosen = {edge->from, edge->to, edge->weight_ns};
 
-		if (edge->plain_ns < search->out->min_edge_ns ||
-		    waitgraph_vertex__outside(&graph->vertices.data[edge->from]) ||
-		    waitgraph_vertex__outside(&graph->vertices.data[edge->to]) ||
-		    search->excluded[edge->from] || search->excluded[edge->to])
+		if (edge->plain_ns < search->out->min_edge_ns || is_excluded(search, edge) ||
+		    graph->vertices.data[edge->from].inferred)
 			continue;
-		search->has_edge[edge->from] = search->has_edge[edge->to] = true;
-		if (array__push(&search->edges, chosen) || array__push(&search->graph_edges, i))
-			return -ENOMEM;
+		err = choose_edge(search, i, edge->weight_ns);
+		if (!err && !map64__put(&chosen, edge_key(edge->from, edge->to), edge->weight_ns))
+			err = -ENOMEM;
 	}
-	return 0;
+	err = err ? err : choose_edges_of_peers(search, &chosen);
+	map64__free(&chosen);
+	return err;
 }
 
 /* Sets impact_ns, running_ns and runnable_ns. */
@@ -105,8 +151,19 @@ static void add_times(const struct waitgraph *graph, struct bottleneck *bottlene
 
 static bool has_device(const struct waitgraph *graph, const struct bottleneck *bottleneck)
 {
+	for (size_t i = 0; i < bottleneck->members.n; i++) {
+		enum cause_type type = graph->vertices.data[bottleneck->members.data[i]].type;
+
+		if (type == CAUSE_DEVICE || type == CAUSE_TCP || type == CAUSE_QUEUE)
+			return true;
+	}
+	return false;
+}
+
+static bool has_peer(const struct waitgraph *graph, const struct bottleneck *bottleneck)
+{
 	for (size_t i = 0; i < bottleneck->members.n; i++)
-		if (graph->vertices.data[bottleneck->members.data[i]].type == CAUSE_DEVICE)
+		if (graph->vertices.data[bottleneck->members.data[i]].inferred)
 			return true;
 	return false;
 }
@@ -118,16 +175,46 @@ static enum bottleneck_type type_when_idle(const struct bottleneck *bottleneck)
 	double outside = idle[CAUSE_THREAD] + idle[CAUSE_PEER] + idle[CAUSE_UNKNOWN] +
 			 idle[CAUSE_UNFINISHED] + idle[CAUSE_INTERRUPT];
 
+	if (idle[CAUSE_LIMIT] >= outside && idle[CAUSE_LIMIT] > idle[CAUSE_TIMER])
+		return BOTTLENECK_LIMIT;
 	return outside > idle[CAUSE_TIMER] ? BOTTLENECK_OUTSIDE : BOTTLENECK_SLEEP;
+}
+
+/* Whether the threads of a knot work for longer than they wait for its peers. */
+static bool work_exceeds_peers(const struct waitgraph *graph, const struct bottleneck *bottleneck)
+{
+	uint64_t waited = 0;
+
+	for (size_t i = 0; i < graph->edges.n; i++) {
+		const struct waitgraph_edge *edge = &graph->edges.data[i];
+
+		if (graph->vertices.data[edge->to].inferred &&
+		    bottleneck__has(bottleneck, edge->from) &&
+		    bottleneck__has(bottleneck, edge->to))
+			waited += edge->plain_ns - edge->idle_ns;
+	}
+	return bottleneck->running_ns + bottleneck->runnable_ns > waited;
 }
 
 /*
  * In wPerf, a knot without devices is in the background if its threads use less than one CPU. That
- * would include threads that take turns and wake up slowly.
+ * would include threads that take turns and wake up slowly. What is not allowed to run is not idle.
  */
 static bool is_background(const struct waitgraph *graph, const struct bottleneck *bottleneck)
 {
-	return bottleneck->active < BUSY_FRACTION && !has_device(graph, bottleneck);
+	return bottleneck->polls ||
+	       (bottleneck->has_peer && work_exceeds_peers(graph, bottleneck)) ||
+	       (bottleneck->active + bottleneck->idle_for[CAUSE_LIMIT] < BUSY_FRACTION &&
+		!has_device(graph, bottleneck));
+}
+
+/* Whether all members are threads that poll. */
+static bool is_polling(const struct waitgraph *graph, const struct bottleneck *bottleneck)
+{
+	for (size_t i = 0; i < bottleneck->members.n; i++)
+		if (!waitgraph_vertex__polls(&graph->vertices.data[bottleneck->members.data[i]]))
+			return false;
+	return bottleneck->members.n;
 }
 
 int bottleneck__classify(const struct waitgraph *graph, struct activity *activity, bool sink,
@@ -151,6 +238,8 @@ int bottleneck__classify(const struct waitgraph *graph, struct activity *activit
 		bottleneck->type = BOTTLENECK_MORE_CPUS;
 	else
 		bottleneck->type = BOTTLENECK_WORK;
+	bottleneck->polls = sink && is_polling(graph, bottleneck);
+	bottleneck->has_peer = has_peer(graph, bottleneck);
 	bottleneck->background = is_background(graph, bottleneck);
 	return 0;
 }
@@ -211,7 +300,8 @@ static int add_knot(struct search *search, const struct knot *knot)
 	err = err ? err
 		  : bottleneck__classify(search->graph, search->activity, knot->sink, bottleneck);
 	if (err || knot->sink || bottleneck->background ||
-	    !is_mostly_work(search, bottleneck, &worker))
+	    !is_mostly_work(search, bottleneck, &worker) ||
+	    waitgraph_vertex__polls(&search->graph->vertices.data[worker]))
 		return err;
 	/* From here on it is that of the worker alone. */
 	bottleneck->running_ns = search->graph->vertices.data[worker].running_ns;
@@ -220,6 +310,7 @@ static int add_knot(struct search *search, const struct knot *knot)
 									    : BOTTLENECK_WORK;
 	bottleneck->members.data[0] = worker;
 	bottleneck->members.n = 1;
+	bottleneck->has_peer = false;
 	return activity__of(search->activity, &worker, 1, &bottleneck->active,
 			    bottleneck->idle_for);
 }
@@ -240,28 +331,33 @@ static int add_edgeless(struct search *search, uint32_t vertex)
 	return err ? err : bottleneck__classify(search->graph, search->activity, true, bottleneck);
 }
 
-/* Excludes the members of background bottlenecks from number @from on. False: there are none. */
+/*
+ * Excludes the members of background bottlenecks from number @from on. Of one with a peer only
+ * that: without it, its threads may be a bottleneck. False: there are none.
+ */
 static bool exclude_background(struct search *search, size_t from)
 {
+	const struct waitgraph *graph = search->graph;
 	bool found = false;
 
 	for (size_t i = from; i < search->out->all.n; i++) {
 		const struct bottleneck *at = &search->out->all.data[i];
 
 		for (size_t k = 0; at->background && k < at->members.n; k++)
-			search->excluded[at->members.data[k]] = found = true;
+			if (!at->has_peer || graph->vertices.data[at->members.data[k]].inferred)
+				search->excluded[at->members.data[k]] = found = true;
 	}
 	return found;
 }
 
-/* Drops the bottlenecks from number @from on that are not in the background. */
+/* Drops the bottlenecks from number @from on that are not in the background, or have peers. */
 static void keep_background(struct search *search, size_t from)
 {
 	struct bottlenecks *out = search->out;
 	size_t kept = from;
 
 	for (size_t i = from; i < out->all.n; i++) {
-		if (out->all.data[i].background)
+		if (out->all.data[i].background && !out->all.data[i].has_peer)
 			out->all.data[kept++] = out->all.data[i];
 		else
 			bottleneck__free(&out->all.data[i]);

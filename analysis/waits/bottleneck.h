@@ -14,6 +14,7 @@ enum bottleneck_type {
 	BOTTLENECK_MORE_CPUS, /* a sink that is runnable for longer than it runs */
 	BOTTLENECK_OUTSIDE,   /* a sink that mostly waits for what was not recorded */
 	BOTTLENECK_SLEEP,     /* a sink that mostly sleeps */
+	BOTTLENECK_LIMIT,     /* a sink that mostly is not allowed to run */
 };
 
 struct bottleneck {
@@ -21,6 +22,8 @@ struct bottleneck {
 	bool background; /* not busy: considered only if no other one is busy */
 	bool sleeps;	 /* while no member is active, they mostly sleep */
 	bool relevant;	 /* a member is RELATION_ASKED_FOR or RELATION_AWAITED */
+	bool polls;	 /* a sink that only polls, and waits for what it polls */
+	bool has_peer;	 /* a member was not recorded: struct waitgraph_vertex's inferred */
 	bool alike;	 /* its members are sinks of one name, of which one or another is busy */
 	ARRAY(uint32_t) members;
 	/*

@@ -22,6 +22,8 @@ static int bottleneck_order(const void *a, const void *b)
 		return one->relevant ? -1 : 1;
 	if (is_at_work(one) != is_at_work(two))
 		return is_at_work(one) ? -1 : 1;
+	if (one->has_peer != two->has_peer) /* what it does is not known as well */
+		return one->has_peer ? 1 : -1;
 	return (one->impact_ns < two->impact_ns) - (one->impact_ns > two->impact_ns);
 }
 
@@ -133,7 +135,7 @@ static int restore_background(const struct waitgraph *graph, struct bottlenecks 
 		struct bottleneck *at = &bottlenecks->all.data[i];
 		const struct waitgraph_edge *awaited = longest_into(graph, at);
 
-		if (!at->background || !at->relevant)
+		if (!at->background || !at->relevant || at->polls)
 			continue;
 		if (!at->sleeps) {
 			other = other && other->impact_ns >= at->impact_ns ? other : at;

@@ -64,6 +64,10 @@ struct verdict verdict__of(const struct waitgraph *graph, const struct bottlenec
 	for (size_t i = 0; i < graph->edges.n; i++) {
 		const struct waitgraph_edge *edge = &graph->edges.data[i];
 
+		if (bottleneck__has(bottleneck, edge->to) &&
+		    !bottleneck__has(bottleneck, edge->from) && !waitgraph_edge__is_idle(edge) &&
+		    (!verdict.awaited || edge->plain_ns > verdict.awaited->plain_ns))
+			verdict.awaited = edge;
 		if (!bottleneck__has(bottleneck, edge->from) ||
 		    graph->vertices.data[edge->from].type != CAUSE_THREAD)
 			continue;
@@ -73,10 +77,17 @@ struct verdict verdict__of(const struct waitgraph *graph, const struct bottlenec
 			continue;
 		}
 		/* A kernel worker waits for its next work, from anybody. */
-		if (graph->vertices.data[edge->from].kernel)
+		if (graph->vertices.data[edge->from].kernel) {
+			verdict.kernel_ns += edge->plain_ns;
 			continue;
+		}
 		verdict.work_ns += edge->idle_ns;
 		verdict.outside_ns += edge->plain_ns;
+		if (graph->vertices.data[edge->to].type == CAUSE_LIMIT) {
+			verdict.stopped_ns += edge->plain_ns;
+			if (!verdict.limit || edge->plain_ns > verdict.limit->plain_ns)
+				verdict.limit = edge;
+		}
 		if (!verdict.other || edge->plain_ns > verdict.other->plain_ns)
 			verdict.other = edge;
 	}

@@ -23,10 +23,14 @@ struct machine_use {
 struct verdict {
 	uint64_t lifetime_ns; /* of the members that are threads, summed */
 	/* Waits of members: */
-	uint64_t inside_ns;		    /* for each other */
-	uint64_t outside_ns;		    /* for others, but for those of kernel threads */
-	uint64_t work_ns;		    /* of both, for work */
-	const struct waitgraph_edge *other; /* the longest for another; NULL: none */
+	uint64_t inside_ns;		      /* for each other */
+	uint64_t outside_ns;		      /* for others, but for those of kernel threads */
+	uint64_t work_ns;		      /* of both, for work */
+	const struct waitgraph_edge *other;   /* the longest for another; NULL: none */
+	const struct waitgraph_edge *awaited; /* the longest wait of another for them; NULL: none */
+	uint64_t kernel_ns;		      /* of kernel threads, for work: in none of these */
+	uint64_t stopped_ns;		      /* in which they were not allowed to run */
+	const struct waitgraph_edge *limit;   /* the longest of these; NULL: none */
 };
 
 struct machine_use verdict__machine(const struct waitgraph *graph,

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/kinds/tcp_holds.h"
 #include "analysis/stack_hashes.h"
 #include "analysis/waits/sampled_cascade.h"
+#include "analysis/waits/polling.h"
 
 struct builder {
 	struct waitgraph *graph;
@@ -79,6 +81,19 @@ static int weigh_by_points(struct builder *builder)
 	return err;
 }
 
+/* The socket on which TCP held something back at @time, for which @interval waited; 0: none. */
+static uint32_t held_object(const struct model_thread *thread,
+			    const struct model_interval *interval, uint64_t time)
+{
+	struct model_hold holds[SEGMENT_HOLDS];
+	size_t n = model_interval__holds(thread, interval, holds);
+
+	for (size_t i = 0; i < n; i++)
+		if (time >= holds[i].from && time < holds[i].until)
+			return holds[i].object;
+	return 0;
+}
+
 static void describe_blocked(const struct builder *builder, const struct wait_node *waiter,
 			     uint32_t index, bool is_thread, struct waitgraph_cause *cause)
 {
@@ -86,7 +101,7 @@ static void describe_blocked(const struct builder *builder, const struct wait_no
 	const struct model_interval *interval = &thread->intervals.data[index];
 
 	cause->class = interval->class;
-	cause->kind = wait_causes__kind(builder->causes, interval);
+	cause->kind = wait_causes__kind_beside_holds(builder->causes, interval);
 	cause->object = interval->object;
 	cause->kernel = interval->kernel;
 	cause->user = interval->user;
@@ -98,12 +113,39 @@ static void describe_blocked(const struct builder *builder, const struct wait_no
 	cause->idle = builder->idle && idle_waits__reason(builder->idle, waiter->id, index);
 }
 
+/* What TCP held back is no wait for work. */
+static void describe_held(const struct builder *builder, uint32_t object,
+			  struct waitgraph_cause *cause)
+{
+	const struct model_object *objects = builder->model->objects.data;
+
+	cause->object = object;
+	cause->kind = tcp_hold__kind((enum hold_reason)objects[object].hold);
+	cause->idle = false;
+}
+
+/* A blocked thread, as @waiter; from @time on. @waker: what it waits for. */
+static void describe_wait(const struct builder *builder, const struct wait_node *waiter,
+			  const struct wait_node *waker, uint32_t index, uint64_t time,
+			  struct waitgraph_cause *cause)
+{
+	const struct model_thread *thread = &builder->model->threads.data[waiter->id];
+	const struct model_interval *interval = &thread->intervals.data[index];
+	uint32_t held = held_object(thread, interval, time);
+
+	describe_blocked(builder, waiter, index, waker->type == CAUSE_THREAD || waker->pid, cause);
+	if (held)
+		describe_held(builder, held, cause);
+	else if (waker->type == CAUSE_TCP)
+		describe_held(builder, model_interval__object(interval), cause);
+}
+
 static struct waitgraph_cause describe(const struct builder *builder, size_t wait)
 {
 	const struct waitlist *list = &builder->graph->list;
 	const struct wait_source *source = &list->sources.data[wait];
 	const struct wait_node *waiter = &list->nodes.data[list->waits.data[wait].waiter];
-	bool is_thread = list->nodes.data[list->waits.data[wait].waker].type == CAUSE_THREAD;
+	const struct wait_node *waker = &list->nodes.data[list->waits.data[wait].waker];
 	struct waitgraph_cause cause = {
 		.origin = source->origin,
 		.class = CLASS_OTHER,
@@ -112,7 +154,8 @@ static struct waitgraph_cause describe(const struct builder *builder, size_t wai
 
 	switch ((enum wait_origin)source->origin) {
 	case WAIT_BLOCKED:
-		describe_blocked(builder, waiter, source->index, is_thread, &cause);
+		describe_wait(builder, waiter, waker, source->index, list->waits.data[wait].begin,
+			      &cause);
 		break;
 	case WAIT_SPIN:
 		cause.class = CLASS_CPU;
@@ -125,6 +168,8 @@ static struct waitgraph_cause describe(const struct builder *builder, size_t wai
 		cause.waker_user = device->idles.data[source->index].user;
 		break;
 	}
+	case WAIT_TCP_IDLE:
+	case WAIT_PEER_IDLE:
 	case WAIT_NO_TASK:
 		cause.idle = true;
 		break;
@@ -253,6 +298,25 @@ static int sort(struct builder *builder)
 	return err;
 }
 
+/* A peer is at work while it is waited for: while it does not wait itself. */
+static void set_peer_times(struct waitgraph *graph)
+{
+	for (size_t i = 0; i < graph->edges.n; i++) {
+		struct waitgraph_vertex *from = &graph->vertices.data[graph->edges.data[i].from];
+
+		if (from->inferred)
+			from->blocked_ns += graph->edges.data[i].plain_ns;
+	}
+	for (size_t i = 0; i < graph->vertices.n; i++) {
+		struct waitgraph_vertex *vertex = &graph->vertices.data[i];
+
+		if (vertex->inferred && vertex->blocked_ns > vertex->lifetime_ns)
+			vertex->blocked_ns = vertex->lifetime_ns; /* an estimate may exceed it */
+		if (vertex->inferred)
+			vertex->running_ns = vertex->lifetime_ns - vertex->blocked_ns;
+	}
+}
+
 static int build(struct builder *builder, const struct waitgraph_options *options)
 {
 	struct waitgraph *graph = builder->graph;
@@ -260,6 +324,7 @@ static int build(struct builder *builder, const struct waitgraph_options *option
 	int err = waitlist__make(builder->model, builder->causes, &options->filter, &graph->list);
 	err = err ? err : thread_similarity__find(&graph->strings, &options->merge, &similarity);
 	err = err ? err : waitgraph__vertices(graph, &similarity);
+	err = err ? err : polling__find(graph);
 	thread_similarity__free(&similarity);
 	err = err ? err : find_edges(builder);
 	if (!err)
@@ -270,6 +335,7 @@ static int build(struct builder *builder, const struct waitgraph_options *option
 		return -ENOMEM;
 	for (size_t i = 0; i < graph->list.waits.n && !err; i++)
 		err = add_cause(builder, i);
+	set_peer_times(graph);
 	return err ? err : sort(builder);
 }
 

@@ -26,12 +26,15 @@ struct waitgraph_vertex {
 	uint32_t n;	      /* number of threads */
 	bool kernel;	      /* kernel threads */
 	bool recorded;	      /* its waits are known; always true for devices */
+	bool inferred;	      /* a peer whose waits are taken from those for it, waitlist_peers.c */
+	uint32_t pid;	      /* of the local process that a peer is, not recorded; else 0 */
 	uint64_t lifetime_ns; /* sum over its threads; of a device from its first request on */
 	uint64_t stolen_ns;   /* from runs, of the whole recording; in a window of time 0 */
 	uint64_t unseen_ns;   /* the same of what was not seen */
-	uint64_t running_ns;  /* a device: with requests in flight */
+	uint64_t running_ns;  /* a device: with requests in flight; a peer: waited for */
 	uint64_t runnable_ns;
-	uint64_t blocked_ns; /* a device: without */
+	uint64_t blocked_ns; /* a device: without; a peer: not waited for */
+	double polling;	     /* part of its samples in which it polled, see polling.h */
 	/* Exact times of threads that differ from the sampled ones by more than chance. */
 	bool running_differs;
 	bool runnable_differs;
@@ -106,7 +109,7 @@ static inline const char *waitgraph_vertex__name(const struct waitgraph *graph,
  */
 static inline bool waitgraph_vertex__outside(const struct waitgraph_vertex *vertex)
 {
-	return !vertex->recorded;
+	return !vertex->recorded && !vertex->inferred;
 }
 
 /* Whether most of its time is waits for work. */

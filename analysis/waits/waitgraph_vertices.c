@@ -73,8 +73,8 @@ static void add_times(const struct waitgraph *graph, const struct model_thread *
 	vertex->stolen_ns += thread->stolen_ns;
 	vertex->unseen_ns += thread->unseen_ns;
 	vertex->runnable_ns += thread->ns[CLASS_SCHED];
-	vertex->blocked_ns +=
-		thread->ns[CLASS_IO] + thread->ns[CLASS_LOCK] + thread->ns[CLASS_OTHER];
+	vertex->blocked_ns += thread->ns[CLASS_IO] + thread->ns[CLASS_LOCK] +
+			      thread->ns[CLASS_OTHER] + thread->ns[CLASS_STOPPED];
 }
 
 /* The sampling errors of the times of a vertex. */
@@ -96,6 +96,7 @@ static void add_errors(struct vertex_errors *errors, const struct model *model,
 	sampling_error__add(&errors->blocked, model, thread, CLASS_IO);
 	sampling_error__add(&errors->blocked, model, thread, CLASS_LOCK);
 	sampling_error__add(&errors->blocked, model, thread, CLASS_OTHER);
+	sampling_error__add(&errors->blocked, model, thread, CLASS_STOPPED);
 }
 
 /* Marks times of @graph's first @n vertices, which are threads. */
@@ -187,6 +188,35 @@ static struct waitgraph_vertex device_vertex(const struct waitgraph *graph, uint
 	return vertex;
 }
 
+/* TCP or the queue of a network device, which is node @node: busy while a thread waits for it. */
+static struct waitgraph_vertex tcp_vertex(const struct waitgraph *graph, uint32_t node)
+{
+	const struct waitlist *list = &graph->list;
+	struct waitgraph_vertex vertex = {
+		.type = list->nodes.data[node].type,
+		.name = list->nodes.data[node].id,
+		.n = 1,
+		.recorded = true,
+		.lifetime_ns = list->until - list->from,
+	};
+
+	for (size_t i = 0; i < list->waits.n; i++)
+		if (list->waits.data[i].waiter == node)
+			vertex.blocked_ns += list->waits.data[i].end - list->waits.data[i].begin;
+	vertex.running_ns = vertex.lifetime_ns - vertex.blocked_ns;
+	return vertex;
+}
+
+/* Adds what a peer, @vertex, does for one of its clients, as @part. */
+static void add_part(const struct waitgraph *graph, const struct wait_node *part,
+		     struct waitgraph_vertex *vertex)
+{
+	uint64_t ended = graph->model->threads.data[part->client].ended;
+	uint64_t until = ended < graph->list.until ? ended : graph->list.until;
+
+	vertex->lifetime_ns += until > part->since ? until - part->since : 0;
+}
+
 /* Adds devices, peers, timers: the nodes up to @end that are no threads, and the unknown one. */
 static int add_others(struct waitgraph *graph, size_t end)
 {
@@ -196,12 +226,24 @@ static int add_others(struct waitgraph *graph, size_t end)
 
 	for (size_t i = model->threads.n; i < end && !err; i++) {
 		const struct wait_node *waiter = &list->nodes.data[i];
-		struct waitgraph_vertex vertex = {.type = waiter->type, .n = 1};
+		struct waitgraph_vertex vertex = {
+			.type = waiter->type,
+			.n = 1,
+			.inferred = waiter->divided,
+			.pid = waiter->pid,
+		};
 
+		if (waiter->client) {
+			graph->vertex_of[i] = graph->vertex_of[waiter->whole];
+			add_part(graph, waiter, &graph->vertices.data[graph->vertex_of[i]]);
+			continue;
+		}
 		if (waiter->type == CAUSE_DEVICE)
 			vertex = device_vertex(graph, waiter->id);
-		else if (waiter->type == CAUSE_PEER)
+		else if (waiter->type == CAUSE_PEER || waiter->type == CAUSE_LIMIT)
 			vertex.name = waiter->id;
+		else if (waiter->type == CAUSE_TCP || waiter->type == CAUSE_QUEUE)
+			vertex = tcp_vertex(graph, (uint32_t)i);
 		else
 			vertex.name = own_strings__add(&graph->strings,
 						       waiter->type == CAUSE_UNFINISHED

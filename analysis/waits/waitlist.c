@@ -8,8 +8,7 @@
 /* An annotation within this time after a wakeup refers to that wakeup. */
 #define SOON_NS 100000
 
-/* The node of @cause, added if it is new; NO_NODE without memory. */
-static uint32_t node_of(struct waitlist *list, struct wait_cause cause)
+uint32_t waitlist__node(struct waitlist *list, struct wait_cause cause)
 {
 	uint64_t key = (uint64_t)cause.type << 32 | cause.id;
 	uint64_t *known;
@@ -23,7 +22,11 @@ static uint32_t node_of(struct waitlist *list, struct wait_cause cause)
 		return NO_NODE;
 	if (*known == list->nodes.n &&
 	    array__push(&list->nodes,
-			((struct wait_node){cause.type, cause.id, 0, cause.type == CAUSE_DEVICE})))
+			((struct wait_node){.type = cause.type,
+					    .id = cause.id,
+					    .waits_known = cause.type == CAUSE_DEVICE ||
+							   cause.type == CAUSE_TCP ||
+							   cause.type == CAUSE_QUEUE})))
 		return NO_NODE;
 	return (uint32_t)*known;
 }
@@ -122,12 +125,49 @@ static bool is_joined(const struct waitlist *list, const struct model_interval *
 	return list->model->trace || next->t_out <= wait_end(interval, true) + SOON_NS;
 }
 
+/* Who or what @hold is a wait for: TCP, or the peer that does not read. */
+static uint32_t holder(struct thread_walk *walk, const struct model_hold *hold)
+{
+	struct wait_peer peer = wait_causes__peer_of_hold(walk->causes, walk->index, hold);
+
+	return waitlist__node(walk->list, peer.name ? (struct wait_cause){CAUSE_PEER, peer.name}
+						    : wait_causes__of_hold(walk->causes, hold));
+}
+
+/* Adds @wait, which TCP held up in between: each part of it is a wait for what is to blame. */
+static int add_held(struct thread_walk *walk, const struct model_interval *interval,
+		    struct wait wait, struct wait_source source)
+{
+	struct waitlist *list = walk->list;
+	struct model_hold holds[SEGMENT_HOLDS];
+	size_t n = model_interval__holds(walk->thread, interval, holds);
+	struct wait part = wait;
+	int err = 0;
+
+	for (size_t i = 0; i < n && !err; i++) {
+		part.end = holds[i].from;
+		err = waitlist__add(list, part, source);
+		if (err)
+			break;
+		err = waitlist__add(list,
+				    (struct wait){.begin = holds[i].from,
+						  .end = holds[i].until,
+						  .waiter = wait.waiter,
+						  .waker = holder(walk, &holds[i])},
+				    source);
+		part.begin = holds[i].until;
+	}
+	part.end = wait.end;
+	return err ? err : waitlist__add(list, part, source);
+}
+
 static int add_blocked(struct thread_walk *walk, size_t first, size_t last)
 {
 	const struct model_interval *intervals = walk->thread->intervals.data;
 	struct waitlist *list = walk->list;
-	struct wait_cause cause = wait_causes__of(walk->causes, walk->index, &intervals[last]);
-	uint32_t waker = node_of(list, cause);
+	struct wait_cause cause =
+		wait_causes__beside_holds(walk->causes, walk->index, &intervals[last]);
+	uint32_t waker = waitlist__node(list, cause);
 	int err = 0;
 
 	for (size_t i = first; i <= last && !err; i++) {
@@ -145,7 +185,9 @@ static int add_blocked(struct thread_walk *walk, size_t first, size_t last)
 			.idle = is_idle(walk, &intervals[i]),
 		};
 
-		if (intervals[i].blocked_ns || joined)
+		if (intervals[i].segment)
+			err = add_held(walk, &intervals[i], wait, source);
+		else if (intervals[i].blocked_ns || joined)
 			err = waitlist__add(list, wait, source);
 	}
 	return err;
@@ -189,7 +231,7 @@ static int add_thread(struct waitlist *list, const struct wait_causes *causes, u
 static int add_device(struct waitlist *list, uint32_t index)
 {
 	const struct model_device *device = &list->model->devices.data[index];
-	uint32_t waiter = node_of(list, (struct wait_cause){CAUSE_DEVICE, index});
+	uint32_t waiter = waitlist__node(list, (struct wait_cause){CAUSE_DEVICE, index});
 	int err = 0;
 
 	for (size_t i = 0; i < device->idles.n && !err; i++) {
@@ -210,7 +252,7 @@ static int add_device(struct waitlist *list, uint32_t index)
 				    (struct wait){.begin = idle->since,
 						  .end = idle->since + idle->ns,
 						  .waiter = waiter,
-						  .waker = node_of(list, feeder)},
+						  .waker = waitlist__node(list, feeder)},
 				    source);
 	}
 	return err;
@@ -250,7 +292,7 @@ int waitlist__make(const struct model *model, const struct wait_causes *causes,
 	for (uint32_t i = 0; i < model->threads.n && !err; i++)
 		err = array__push(
 			&list->nodes,
-			((struct wait_node){i ? CAUSE_THREAD : CAUSE_UNKNOWN, i, 0, false}));
+			((struct wait_node){.type = i ? CAUSE_THREAD : CAUSE_UNKNOWN, .id = i}));
 	for (uint32_t i = 1; i < model->threads.n && !err; i++) {
 		if (!waits_are_known(model, filter, &model->threads.data[i]))
 			continue;
@@ -259,12 +301,14 @@ int waitlist__make(const struct model *model, const struct wait_causes *causes,
 	}
 	for (uint32_t i = 1; i < model->devices.n && !err; i++)
 		err = add_device(list, i);
+	err = err ? err : waitlist__add_peers(list, causes, filter->idle);
+	err = err ? err : waitlist__add_tcp(list);
 	return err ? err : waitlist__add_spins(list);
 }
 
 uint32_t waitlist__add_short_lived(struct waitlist *list, uint32_t creator)
 {
-	struct wait_node node = {CAUSE_THREAD, 0, creator, false};
+	struct wait_node node = {.type = CAUSE_THREAD, .creator = creator};
 
 	if (array__push(&list->nodes, node))
 		return NO_NODE;

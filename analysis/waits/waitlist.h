@@ -14,6 +14,8 @@ enum wait_origin {
 	WAIT_BLOCKED = 0, /* an interval of a thread */
 	WAIT_SPIN,	  /* busy waiting, by annotations */
 	WAIT_DEVICE_IDLE, /* a device with nothing in flight waits for a request */
+	WAIT_TCP_IDLE,	  /* TCP holds nothing back that is waited for, and waits for data */
+	WAIT_PEER_IDLE,	  /* a peer is not waited for, and waits for the next request */
 	WAIT_NO_TASK,	  /* merged short-lived threads, while none exists, wait for a task */
 };
 
@@ -30,6 +32,13 @@ struct wait_node {
 	uint32_t id;	  /* as in struct wait_cause */
 	uint32_t creator; /* of merged short-lived threads: the node that creates them; else 0 */
 	bool waits_known; /* its waits are in the list: it was recorded, and passes the filter */
+	/* What a peer does for one thread, see waitlist_peers.c: */
+	uint32_t client; /* the thread; of other nodes 0 */
+	uint32_t whole;	 /* the peer's own node */
+	uint64_t since;	 /* when the thread waited for it first */
+	/* A peer whose waits are in the list, as those of such nodes: */
+	bool divided;
+	uint32_t pid; /* of the local process that it is, or 0; of both */
 };
 
 struct waitlist {
@@ -52,6 +61,19 @@ struct waitlist {
  */
 int waitlist__make(const struct model *model, const struct wait_causes *causes,
 		   const struct sample_filter *filter, struct waitlist *list);
+
+/* The node of @cause, added if it is new; NO_NODE without memory. */
+uint32_t waitlist__node(struct waitlist *list, struct wait_cause cause);
+
+/* Adds TCP's waits for data to hold back; part of waitlist__make(). 0 or -ENOMEM. */
+int waitlist__add_tcp(struct waitlist *list);
+
+/*
+ * Adds the waits of peers for requests, and replaces peers as wakers by what they do for single
+ * threads; part of waitlist__make(). 0 or -ENOMEM. @idle may be NULL.
+ */
+int waitlist__add_peers(struct waitlist *list, const struct wait_causes *causes,
+			const struct idle_waits *idle);
 
 /* Adds the busy waiting that threads annotated; part of waitlist__make(). 0 or -ENOMEM. */
 int waitlist__add_spins(struct waitlist *list);

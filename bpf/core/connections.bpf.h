@@ -5,14 +5,15 @@
  * client waits for the answer; requests that it sends at once, without waiting, are one.
  *
  * Linux 6.3 and later have tracepoints behind every send and receive; earlier, all system calls are
- * observed. A product defines connection_answered() and connection_served() before it includes this
- * header.
+ * observed. A product defines connection_answered(), connection_served() and connection_pushed()
+ * before it includes this header.
  */
 #pragma once
 
 #include "abi/span.h"
 #include "bpf/core/context.bpf.h"
 #include "bpf/core/packet.bpf.h"
+#include "bpf/core/pushes.bpf.h"
 
 #define MAX_CONNECTIONS 65536 /* that are observed at a time: those used last */
 
@@ -28,6 +29,12 @@ struct {
 static __always_inline void connection_answered(const struct connection *connection);
 /* The request of @connection is over, and was answered. Of a thread that is recorded. */
 static __always_inline void connection_served(const struct connection *connection);
+/*
+ * Current, of number @thread, sends to @connection, but does not answer: @why says why. The reason
+ * arrived and was read at these times.
+ */
+static __always_inline void connection_pushed(const struct connection *connection, __u32 thread,
+					      enum span_flags why, __u64 arrived, __u64 read);
 
 /* Sets the source of @connection if @sk is connected to the port of a listener. */
 static __always_inline void find_tcp_listener(struct connection *connection, struct sock *sk)
@@ -105,6 +112,7 @@ static __always_inline void finish_request(struct connection *connection)
 	if (connection->begun && connection->ended)
 		connection_served(connection);
 	connection->begun = connection->ended = 0;
+	connection->pushed = 0;
 }
 
 static __always_inline void describe_connection(struct connection *connection, struct sock *sk)
@@ -176,14 +184,21 @@ static __always_inline void data_arrives(struct sock *sk, bool queued)
 static __always_inline void data_received(struct sock *sk, long size)
 {
 	struct connection *connection = size < 0 ? NULL : connection_of(sk);
-	__u64 now;
+	struct thread_state *state = size > 0 ? target_state(bpf_get_current_task_btf()) : NULL;
+	__u64 now, key = (__u64)sk;
 
+	if (state)
+		note_input(sk, state, connection);
 	if (!connection)
 		return;
-	if (!size || !connection->begun || connection->ended) {
+	if (!size) {
 		finish_request(connection);
-		if (!size)
-			return;
+		/* The next socket at its address does not find it, perhaps on two CPUs at once. */
+		bpf_map_delete_elem(&connections, &key);
+		return;
+	}
+	if (!connection->begun || connection->ended || connection->pushed) {
+		finish_request(connection);
 		now = bpf_ktime_get_ns();
 		connection->begun = now;
 		connection->arrived =
@@ -192,6 +207,26 @@ static __always_inline void data_received(struct sock *sk, long size)
 	}
 	if (is_all_read(sk))
 		connection->unread = 0;
+}
+
+/* Whether current sends for another reason than the request: it is told once in a turn. */
+static __always_inline bool is_pushed(struct connection *connection)
+{
+	struct thread_state *state = target_state(bpf_get_current_task_btf());
+	__u64 arrived = 0, read = 0;
+	enum span_flags why;
+
+	if (!state)
+		return false;
+	why = send_reason(connection, state, &arrived, &read);
+	if (why == SPAN_ANSWER)
+		return false;
+	if (connection->pushed_by != state->thread || connection->push_turn != state->turn)
+		connection_pushed(connection, state->thread, why, arrived, read);
+	connection->pushed_by = state->thread;
+	connection->push_turn = state->turn;
+	connection->pushed = 1;
+	return true;
 }
 
 static __always_inline void answer(struct connection *connection, __u32 thread)
@@ -213,7 +248,7 @@ static __always_inline void data_leaves(struct sock *sk)
 	struct connection *connection = connection_of(sk);
 	__u32 thread = current_thread();
 
-	if (!connection || !connection->begun || !thread)
+	if (!connection || !connection->begun || !thread || is_pushed(connection))
 		return;
 	connection->sending = thread;
 	connection->answers = connection->begun;
@@ -223,16 +258,47 @@ static __always_inline void data_leaves(struct sock *sk)
 static __always_inline void data_sent(struct sock *sk, long size)
 {
 	struct connection *connection = size <= 0 ? NULL : connection_of(sk);
-	__u32 thread = current_thread();
+	struct thread_state *state = target_state(bpf_get_current_task_btf());
+	__u32 thread = state ? state->thread : 0;
 	bool late;
 
+	if (!connection && state && size > 0)
+		note_output(sk, state);
 	if (!connection || !connection->begun || !thread)
 		return;
 	late = connection->sending == thread && connection->answers != connection->begun;
 	if (connection->sending == thread)
 		connection->sending = 0;
-	if (!late)
+	if (!late && !is_pushed(connection))
 		answer(connection, thread);
+}
+
+static __always_inline void hand_on(const struct thread_state *state)
+{
+	__u32 thread = state->thread;
+	struct reader *reader = bpf_map_lookup_elem(&readers, &thread);
+	struct connection *connection;
+	__u64 key;
+
+	if (!reader || reader->turn != state->turn || !reader->client)
+		return;
+	key = reader->client;
+	connection = bpf_map_lookup_elem(&connections, &key);
+	if (connection)
+		connection->handed_on = 1;
+}
+
+/* Current wakes @task itself: in its process, to hand something on, perhaps. */
+static __always_inline void note_wakeup(struct task_struct *task)
+{
+	struct task_struct *waker = bpf_get_current_task_btf();
+	struct thread_state *state;
+
+	if (!settings.n_listeners || tgid_of(task) != tgid_of(waker) || task == waker)
+		return;
+	state = target_state(waker);
+	if (state)
+		hand_on(state);
 }
 
 /* The other end of @sk if it is a Unix socket, and these are observed; else NULL. */
@@ -272,7 +338,7 @@ int BPF_PROG(on_data_ready, struct sock *sk)
 SEC("tp_btf/net_dev_queue")
 int BPF_PROG(on_reply, struct sk_buff *packet)
 {
-	struct sock *sk = capture.active ? BPF_CORE_READ(packet, sk) : NULL;
+	struct sock *sk = capture.active ? packet->sk : NULL;
 
 	if (sk && is_full_socket(sk) && READ(sk, sk_protocol) == IPPROTO_TCP &&
 	    context_of(bpf_get_current_task_btf()) == WAKER_TASK && tcp_has_data(packet))
@@ -330,6 +396,8 @@ int BPF_PROG(on_transfer, struct pt_regs *regs, long result)
 	if (nr < 0 || nr >= CAPTURE_SYSCALLS)
 		return 0;
 	transfer = settings.syscall_transfer[nr & (CAPTURE_SYSCALLS - 1)];
+	if (transfer == TRANSFER_POLL)
+		return 0;
 	file = transfer ? file_of_descriptor(task, (__u32)REGS_ARG1(regs)) : NULL;
 	if (!file)
 		return 0;

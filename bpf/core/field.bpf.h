@@ -89,6 +89,17 @@
 						  : FIELD_EXTEND(from, field, value));             \
 	})
 
+/* The same of what is a bit field here. */
+#define READ_BIT_FIELD(object, field)                                                              \
+	({                                                                                         \
+		const typeof(*(object)) *from = (object);                                          \
+		__u64 value = 0;                                                                   \
+                                                                                                   \
+		bpf_probe_read_kernel(&value, FIELD_INFO(from, field, BYTE_SIZE),                  \
+				      (const void *)from + FIELD_INFO(from, field, BYTE_OFFSET));  \
+		FIELD_EXTEND(from, field, value);                                                  \
+	})
+
 /* READ(task, thread_pid, level): the integer task->thread_pid->level. */
 #define READ(...)		       ___bpf_apply(READ_, ___bpf_narg(__VA_ARGS__))(__VA_ARGS__)
 #define READ_2(object, field)	       READ_FIELD(object, field)

@@ -7,6 +7,7 @@
 
 #include "abi/grid.h"
 #include "bpf/core/state.bpf.h"
+#include "bpf/core/stop.bpf.h"
 #include "bpf/core/verifier.bpf.h"
 
 static __always_inline enum wait_class blocked_class(struct task_struct *task,
@@ -14,6 +15,8 @@ static __always_inline enum wait_class blocked_class(struct task_struct *task,
 {
 	long nr;
 
+	if (stop_of_blocked(task) != STOP_NONE)
+		return CLASS_STOPPED;
 	if (state->lock)
 		return CLASS_LOCK;
 	if (BIT_FIELD(task, in_iowait))
@@ -103,6 +106,15 @@ static __always_inline bool count_points(struct thread_state *state, __u64 wake,
 	return state->blocked_points || state->runq_points;
 }
 
+/* Waits for I/O and for locks of the kernel are part of what the thread does. */
+static __always_inline void end_turn(struct task_struct *task, struct thread_state *state)
+{
+	if (!settings.n_listeners || state->class == CLASS_IO || state->lock)
+		return;
+	state->turn++;
+	state->blocked_in = syscall_of(task);
+}
+
 /*
  * Begins an off-CPU interval of @task, which is switched out at @now. False: the thread has exited,
  * and this is its last switch.
@@ -122,6 +134,7 @@ static __always_inline bool begin_interval(struct task_struct *task, struct thre
 		state->class = blocked_class(task, state);
 		state->interval_flags =
 			FIELD(task, __state) & TASK_UNINTERRUPTIBLE ? INTERVAL_UNINTERRUPTIBLE : 0;
+		end_turn(task, state);
 	}
 	state->run_state = RUN_STATE_OFF_CPU;
 	return true;

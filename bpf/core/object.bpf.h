@@ -187,6 +187,8 @@ static __always_inline void socket_object(struct event_object *object, struct so
 	}
 	if (bpf_core_field_exists(sk->sk_rx_dst_ifindex))
 		object->extra = (__u32)READ(sk, sk_rx_dst_ifindex);
+	if (!object->extra && BPF_CORE_READ(sk, sk_dst_cache)) /* it has sent, but not received */
+		object->extra = (__u32)READ(sk, sk_dst_cache, dev, ifindex);
 	object->peer_port = __builtin_bswap16(READ(sk, __sk_common.skc_dport));
 	object->local_port = READ(sk, __sk_common.skc_num);
 }

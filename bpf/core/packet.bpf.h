@@ -4,16 +4,17 @@
 
 #include "bpf/core/object.bpf.h"
 
-#define TCP_FLAGS	 13 /* in the header: the byte with the flags */
-#define TCP_FIN_OR_SYN	 3
 #define TCP_TIME_WAIT	 6
 #define TCP_NEW_SYN_RECV 12
 
-/* Whether @sk is an Internet socket with all its fields: some are short for others. */
+/*
+ * Whether @sk, a pointer that the verifier knows, is an Internet socket with all its fields: some
+ * are short for others.
+ */
 static __always_inline bool is_full_socket(struct sock *sk)
 {
-	__u16 family = READ(sk, __sk_common.skc_family);
-	__u8 state = READ(sk, __sk_common.skc_state);
+	__u16 family = FIELD(sk, __sk_common.skc_family);
+	__u8 state = FIELD(sk, __sk_common.skc_state);
 
 	return (family == AF_INET || family == AF_INET6) && state != TCP_TIME_WAIT &&
 	       state != TCP_NEW_SYN_RECV;
@@ -32,13 +33,4 @@ static __always_inline bool tcp_has_data(struct sk_buff *packet)
 
 	bpf_probe_read_kernel(&words, sizeof(words), header + TCP_DATA_OFFSET);
 	return (long)READ(packet, len) > before + (words >> 4) * 4;
-}
-
-/* Whether @packet has something for the receiver: data, or the start or end of the connection. */
-static __always_inline bool tcp_has_news(struct sk_buff *packet)
-{
-	__u8 flags = 0;
-
-	bpf_probe_read_kernel(&flags, sizeof(flags), transport_header(packet) + TCP_FLAGS);
-	return flags & TCP_FIN_OR_SYN || tcp_has_data(packet);
 }

@@ -36,19 +36,23 @@ static __always_inline __u32 tgid_of(struct task_struct *task)
 	return pid_here(BPF_CORE_READ(task, group_leader), FIELD(task, tgid));
 }
 
+/* tgid_of() by any pointer to a task. */
+static __always_inline __u32 read_tgid(struct task_struct *task)
+{
+	__u32 tgid = READ(task, tgid);
+
+	return settings.pid_namespace ? pid_here(BPF_CORE_READ(task, group_leader), tgid) : tgid;
+}
+
 /* Whether @task is dwell, or one of the processes that read files for it. */
 static __always_inline bool is_own(struct task_struct *task)
 {
 	__u32 tgid = tgid_of(task), parent_tgid;
-	struct task_struct *parent;
 
 	if (tgid == settings.own_tgid)
 		return true;
 	if (!settings.zygote_tgid)
 		return false;
-	parent = BPF_CORE_READ(task, real_parent);
-	parent_tgid = READ(parent, tgid);
-	if (settings.pid_namespace)
-		parent_tgid = pid_here(BPF_CORE_READ(parent, group_leader), parent_tgid);
+	parent_tgid = read_tgid(BPF_CORE_READ(task, real_parent));
 	return tgid == settings.zygote_tgid || parent_tgid == settings.zygote_tgid;
 }

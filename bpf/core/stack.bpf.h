@@ -166,6 +166,7 @@ static __always_inline void take_stacks(void *ctx, struct scratch *scratch, __u3
 	__builtin_memset(stack, 0, sizeof(*stack));
 	if (size > 0)
 		take_kernel_stack(scratch, use, stack, (__u32)size / sizeof(__u64), range);
+	scratch->raw[(size > 0 ? size / sizeof(__u64) : 0) & (RAW_FRAMES - 1)] = 0;
 	if (!user || lost_its_memory(bpf_get_current_task_btf()))
 		return;
 	at = stack->kernel_depth & (RAW_FRAMES - 1);

@@ -32,7 +32,7 @@ enum state_flags {
  * with many threads, the cost of a switch is that of its cache misses.
  */
 struct thread_state {
-	__u64 since;	  /* begin of the current run or off-CPU interval */
+	__u64 since;	  /* begin of the current run or interval; with STATE_FROZEN its end */
 	__u64 ran_at;	  /* begin of the last run: an older wakeup belongs to an earlier sleep */
 	__u64 next_point; /* no sampling point lies between the end of its last wait and this */
 	__u64 t_wake;	  /* last wakeup, even if it came before the switch-out */
@@ -46,13 +46,14 @@ struct thread_state {
 	__u8 flags;
 	__u8 spacing; /* of its sampling points when next_point was computed */
 	__u8 waker_context;
+	__u8 pending_class; /* see below */
 
 	__u64 counted; /* its CPU time as of then, run_time() */
 	struct product_thread product;
 
 	__u64 seen;	 /* time of its creation, or when it was first seen */
-	__u64 voluntary; /* switch counts at that time */
-	__u64 involuntary;
+	__u32 voluntary; /* switch counts at that time */
+	__u32 involuntary;
 	__u64 renamed; /* when it last got a name: within exec, the point of no return */
 	/* The interval that ended last; valid with STATE_INTERVAL_PENDING. */
 	__u64 t_out;
@@ -61,7 +62,9 @@ struct thread_state {
 	__u32 blocked_points;
 	__u32 runq_points;
 	__u16 pending_flags;
-	__u8 pending_class;
+	/* With listeners, see pushes.bpf.h: */
+	__s16 blocked_in; /* system call of the last wait that ended a turn */
+	__u32 turn;	  /* the number of such waits */
 };
 
 struct {

@@ -37,3 +37,13 @@ static __always_inline long loop_ends(bool ends)
 	asm volatile("%0 &= 1" : "+r"(result));
 	return result;
 }
+
+/*
+ * @index modulo @size, a power of two. Where the compiler sees that it is below @size, it leaves
+ * out a mask; the verifier knows no more than the mask.
+ */
+static __always_inline __u64 masked(__u64 index, const __u64 size)
+{
+	asm volatile("%0 &= %1" : "+r"(index) : "i"(size - 1));
+	return index;
+}

@@ -32,7 +32,6 @@ static __always_inline void freeze(struct task_struct *task, struct thread_state
 	__u64 counted = run_time(task, running, now), length = now - state->since;
 	__u32 runs = ended_runs(task, running);
 
-	state->product.frozen_at = now;
 	if (running && was_running && in_next_run(state, runs))
 		runs = state->runs;
 	if (runs != state->runs || running != was_running) {
@@ -42,10 +41,14 @@ static __always_inline void freeze(struct task_struct *task, struct thread_state
 			counted = state->counted + length;
 		/* As if the run ended here. */
 		end_run(state, counted, runs + 1, now);
-	} else if (end_wait(state, now, 0)) {
-		state->pending_flags |= INTERVAL_UNFINISHED;
-		state->flags |= STATE_INTERVAL_PENDING;
+	} else {
+		find_earlier_stop(task, state);
+		if (end_wait(state, now, 0)) {
+			state->pending_flags |= INTERVAL_UNFINISHED;
+			state->flags |= STATE_INTERVAL_PENDING;
+		}
 	}
+	state->since = now;
 }
 
 /*
@@ -75,7 +78,7 @@ int freeze_targets(struct bpf_iter__task *ctx)
 	out.thread_size = sizeof(out.thread);
 	describe_thread(&out.thread, task, state, 0);
 	out.totals_size = sizeof(out.totals);
-	fill_totals(&out.totals, task, state, state->product.frozen_at);
+	fill_totals(&out.totals, task, state, state->since);
 	if (state->flags & STATE_ENDED)
 		out.totals.flags |= TOTALS_EXITED;
 	if (!bpf_seq_write(ctx->meta->seq, &out, sizeof(out)))

@@ -5,7 +5,9 @@
 #include "bpf/core/interval.bpf.h"
 #include "bpf/core/object.bpf.h"
 #include "bpf/core/stack.bpf.h"
-#include "bpf/record/senders.bpf.h"
+#include "bpf/record/faults.bpf.h"
+#include "bpf/record/flows.bpf.h"
+#include "bpf/record/stops.bpf.h"
 
 static __always_inline void next_sequence(struct product_thread *mine)
 {
@@ -62,6 +64,19 @@ static __always_inline void end_run(struct thread_state *state, __u64 counted, _
 	mine->stolen += stolen;
 }
 
+/* Takes the points of the stopped part from those of the run queue, see struct event_interval. */
+static __always_inline void keep_stop(struct thread_state *state)
+{
+	struct product_thread *mine = &state->product;
+	__u64 from = state->pending_wake;
+
+	mine->stopped_points =
+		points_between(state->thread, from, from + mine->stopped, state->spacing);
+	state->runq_points -= mine->stopped_points;
+	if (state->class != CLASS_SCHED)
+		next_sequence(mine);
+}
+
 /* end_interval() of one that may be sampled: keeps its waker, too, if it is to be emitted. */
 GLOBAL bool keep_wait(struct thread_state *state, __u64 now, __u64 queued)
 {
@@ -77,7 +92,10 @@ GLOBAL bool keep_wait(struct thread_state *state, __u64 now, __u64 queued)
 	mine->pending_device = known ? mine->device : 0;
 	mine->pending_request = known && state->waker_context != WAKER_TASK ? mine->request : 0;
 	mine->pending_previous = 0;
+	mine->pending_sender = known && state->waker_context != WAKER_TASK ? mine->sender : 0;
 	next_sequence(mine);
+	if (mine->stopped)
+		keep_stop(state);
 	return true;
 }
 
@@ -86,10 +104,13 @@ static __always_inline bool end_wait(struct thread_state *state, __u64 now, __u6
 {
 	struct product_thread *mine = &state->product;
 	__u64 wake = interval_wake(state, now, queued);
+	/* A class is below CLASS_COUNT; the mask is for the verifier. */
+	__u64 *blocked = mine->ns + (state->class & 7);
 
-	mine->ns[state->class & (CLASS_SLOTS - 1)] += wake - state->since;
-	if (now > wake)
-		mine->ns[CLASS_SCHED] += now - wake;
+	*blocked += wake - state->since;
+	end_stop(state, wake, now);
+	mine->ns[CLASS_STOPPED] += mine->stopped;
+	mine->ns[CLASS_SCHED] += now - wake - mine->stopped;
 	if (!settings.trace_mode && !may_be_sampled(state, now, present_spacing()))
 		return false;
 	return keep_wait(state, now, queued);
@@ -112,9 +133,14 @@ static __always_inline void fill_interval(struct event_interval *event,
 	event->device = state->product.pending_device;
 	event->request = state->product.pending_request;
 	event->previous = state->product.pending_previous;
+	event->sender = state->product.pending_sender;
 	event->cpu = bpf_get_smp_processor_id() + 1;
 	event->sequence = state->product.sequence;
 	event->class = state->pending_class;
+	event->stop = state->product.stop;
+	event->stopped = state->product.stopped;
+	event->stopped_by = state->product.stopped_by;
+	event->stopped_points = state->product.stopped_points;
 	event->flags = state->pending_flags;
 	event->syscall = SYSCALL_NONE;
 }
@@ -135,10 +161,11 @@ static __always_inline void emit_interval(void *ctx, struct task_struct *task,
 	event = SCRATCH_HEAD(scratch, event_interval);
 	fill_interval(event, state);
 	find_object(event, task, state, true);
-	if (settings.trace_mode &&
+	if (settings.trace_mode && !event->sender &&
 	    (event->waker_context == WAKER_SOFTIRQ || event->waker_context == WAKER_HARDIRQ))
 		event->sender = sender_to(&event->object);
 	take_stacks(ctx, scratch, SCRATCH_INTERVAL, &event->stack, settings.schedule_range, user);
+	find_fault(event, scratch, state);
 	emit_with_stack(scratch, sizeof(*event), &event->stack, LOSS_RING_FULL);
 }
 

@@ -26,8 +26,18 @@ static __always_inline void tell_run(const struct thread_state *state, __u64 now
 {
 	struct thread_run *run = run_of(state);
 
+	if (!run)
+		return;
+	*(volatile __u32 *)&run->cpu = bpf_get_smp_processor_id();
+	*(volatile __u64 *)&run->in = now;
+}
+
+static __always_inline void tell_wakeup(const struct thread_state *state, __u64 now)
+{
+	struct thread_run *run = run_of(state);
+
 	if (run)
-		*(volatile __u64 *)&run->in = now;
+		*(volatile __u64 *)&run->runnable = now;
 }
 
 /* @task loses its CPU, and its run is counted. @ended: it will not run again. */
@@ -40,6 +50,8 @@ static __always_inline void tell_pause(const struct task_struct *task,
 		return;
 	run->ran = state->product.ns[CLASS_CPU];
 	*(volatile __u64 *)&run->arrivals = arrivals(task);
+	if (!ended && state->class == CLASS_SCHED)
+		*(volatile __u64 *)&run->runnable = now;
 	if (ended)
 		*(volatile __u64 *)&run->in = 0;
 	*(volatile __u64 *)&run->out = ended ? 0 : now;

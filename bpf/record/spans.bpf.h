@@ -29,6 +29,28 @@ static __noinline void emit_request_span(const struct connection *connection)
 	emit(&event, sizeof(event), LOSS_RING_FULL);
 }
 
+static __noinline void emit_push_span(const struct connection *connection, __u32 thread,
+				      enum span_flags why, __u64 arrived, __u64 read)
+{
+	struct event_span event = {
+		.header = {EVENT_SPAN, thread, bpf_ktime_get_ns()},
+		.arrived = arrived,
+		.begun = read,
+		.begun_by = thread,
+		.source = connection->source,
+		.object = connection->object,
+		.flags = why,
+	};
+
+	emit(&event, sizeof(event), LOSS_RING_FULL);
+}
+
+static __always_inline void connection_pushed(const struct connection *connection, __u32 thread,
+					      enum span_flags why, __u64 arrived, __u64 read)
+{
+	emit_push_span(connection, thread, why, arrived, read);
+}
+
 static __always_inline void connection_served(const struct connection *connection)
 {
 	emit_request_span(connection);
@@ -62,11 +84,19 @@ static __always_inline bool continues(const struct open_span *span, __u64 cookie
 	return cookie & SPAN_COOKIE_FUNCTION && sp < span->sp;
 }
 
+/* The number of current if its calls are spans: not if only others recorded made it one. */
+static __always_inline __u32 calling_thread(void)
+{
+	struct thread_state *state = target_state(bpf_get_current_task_btf());
+
+	return state && !(state->flags & STATE_HELPER) ? state->thread : 0;
+}
+
 SEC("uprobe")
 int on_span_begin(struct pt_regs *ctx)
 {
 	__u64 cookie = bpf_get_attach_cookie(ctx);
-	struct open_span_key key = {current_thread(), SPAN_COOKIE_SOURCE(cookie)};
+	struct open_span_key key = {calling_thread(), SPAN_COOKIE_SOURCE(cookie)};
 	struct open_span span = {bpf_ktime_get_ns(), ctx->sp}, *open;
 
 	if (!capture.active || !key.thread)
@@ -81,7 +111,7 @@ int on_span_begin(struct pt_regs *ctx)
 static __always_inline int end_span(__u64 cookie, __u64 sp)
 {
 	__u64 now = bpf_ktime_get_ns();
-	struct open_span_key key = {current_thread(), SPAN_COOKIE_SOURCE(cookie)};
+	struct open_span_key key = {calling_thread(), SPAN_COOKIE_SOURCE(cookie)};
 	struct open_span *span = bpf_map_lookup_elem(&open_spans, &key);
 	struct event_span event = {};
 

@@ -29,6 +29,6 @@ static __always_inline void fill_totals(struct event_totals *event, struct task_
 	event->unseen = state->product.unseen;
 	event->flags = TOTALS_COUNTED;
 	event->sequence = state->product.sequence;
-	event->voluntary = FIELD(task, nvcsw) - state->voluntary;
-	event->involuntary = FIELD(task, nivcsw) - state->involuntary;
+	event->voluntary = (__u32)(FIELD(task, nvcsw) - state->voluntary);
+	event->involuntary = (__u32)(FIELD(task, nivcsw) - state->involuntary);
 }

@@ -42,6 +42,7 @@ struct capture {
 	struct deferred_unwinds *deferred;
 	struct kernel_counts machine; /* at the start; after capture__finish(), of the capture */
 	uint64_t start;
+	bool outlived;	     /* the command has ended, and processes of it go on */
 	uint64_t checked_at; /* for targets that are left */
 	uint64_t clocks_read_at;
 	uint64_t lost_mappings; /* by the kernel */
@@ -129,6 +130,7 @@ static int open_loader(struct capture *capture, const struct loader_object *obje
 		.cgroup = cgroup,
 		.zygote = privsep__zygote(capture->privsep),
 		.spans = config->spans,
+		.counts_left = config->goes_on,
 		.return_probes = config->return_probes,
 		.rung = config->rung,
 	};
@@ -330,7 +332,8 @@ static bool wait_for_events(const struct capture *capture, uint64_t until)
 	struct timespec time;
 	struct pollfd fds[] = {
 		{.fd = rings__fd(capture->rings), .events = POLLIN},
-		{.fd = capture->child ? child__fd(capture->child) : -1, .events = POLLIN},
+		{.fd = capture->child && !capture->outlived ? child__fd(capture->child) : -1,
+		 .events = POLLIN},
 		{.fd = sideband__fd(capture->sideband), .events = POLLIN},
 		{.fd = unwinder__fd(capture->unwinder), .events = POLLIN},
 	};
@@ -344,13 +347,17 @@ static bool wait_for_events(const struct capture *capture, uint64_t until)
 	return fds[1].revents;
 }
 
-/* Whether processes or threads are recorded by id, and none is left. */
+/*
+ * Whether processes or threads are recorded by id, or go on after the command, and none is left.
+ */
 static bool targets_ended(struct capture *capture)
 {
 	uint64_t now = now_ns(CLOCK_MONOTONIC);
 	bool any = true;
 
-	if (!capture->config.n_ids || capture->child || now - capture->checked_at < CHECK_NS)
+	if (!capture->outlived && (!capture->config.n_ids || capture->child))
+		return false;
+	if (now - capture->checked_at < CHECK_NS)
 		return false;
 	capture->checked_at = now;
 	if (loader__any_left(capture->loader, &any))
@@ -366,9 +373,24 @@ static void read_clocks(struct capture *capture, uint64_t now)
 	loader__read_clocks(capture->loader);
 }
 
+/* The command has ended: whether to go on because processes of it still run. */
+static bool goes_on(struct capture *capture)
+{
+	bool any = true;
+
+	if (capture->outlived || !capture->config.goes_on || capture->exec_error)
+		return false;
+	/* Threads that end during a look make it uncertain. */
+	for (int look = 0; look < 3 && any; look++)
+		if (loader__any_left(capture->loader, &any))
+			return error__clear(), false;
+	capture->outlived = any && capture->config.goes_on(capture->sink.arg);
+	return capture->outlived;
+}
+
 static bool stop_asked(const struct capture *capture, int signals)
 {
-	return signals > (capture->child ? 1 : 0);
+	return signals > (capture->child && !capture->outlived ? 1 : 0);
 }
 
 int capture__run(struct capture *capture, const volatile sig_atomic_t *stop)
@@ -385,7 +407,8 @@ int capture__run(struct capture *capture, const volatile sig_atomic_t *stop)
 
 		if (!next)
 			break;
-		ended = wait_for_events(capture, next < end ? next : end) || targets_ended(capture);
+		ended = wait_for_events(capture, next < end ? next : end) && !goes_on(capture);
+		ended = ended || targets_ended(capture);
 		read_clocks(capture, now_ns(CLOCK_MONOTONIC));
 		if (capture->child)
 			child__forward(capture->child, capture->config.to_forward);
@@ -394,7 +417,7 @@ int capture__run(struct capture *capture, const volatile sig_atomic_t *stop)
 			return err;
 		drain(capture);
 	}
-	if (stop_asked(capture, *stop) && capture->child)
+	if (stop_asked(capture, *stop) && capture->child && !capture->outlived)
 		child__signal(capture->child, SIGTERM);
 	return loader__mark_entered(capture->loader); /* since the last wait */
 }

@@ -78,8 +78,13 @@ struct capture_config {
 	bool trace;	      /* record every interval, not only those with a sampling point */
 	uint64_t duration_ns; /* 0: until the end of the command, or a signal */
 	size_t ring_bytes;    /* per CPU; 0: a default that depends on trace */
-	bool keep_files;      /* see address_spaces__keep_all() */
-	size_t table_bytes;   /* memory of unwind tables, at most */
+	/*
+	 * Called with the sink's arg when the command has ended, and processes that it started
+	 * still run. True: goes on until they have ended, too. NULL: never.
+	 */
+	bool (*goes_on)(void *arg);
+	bool keep_files;		  /* see address_spaces__keep_all() */
+	size_t table_bytes;		  /* memory of unwind tables, at most */
 	const struct span_sources *spans; /* see loader_config.spans */
 	bool return_probes;		  /* see loader_config.return_probes */
 	const char *rung;		  /* see loader_config.rung */

@@ -159,8 +159,12 @@ static void find_functions(struct kernel_info *info)
 		{NULL, NULL},
 	};
 
-	if (find_by_bpf(wanted))
+	struct wanted_function fault[] = {{"filemap_fault", info->fault_range}, {NULL, NULL}};
+
+	if (find_by_bpf(wanted)) {
+		find_by_bpf(fault);
 		return;
+	}
 	memset(info->schedule_range, 0, sizeof(info->schedule_range));
 	memset(info->wakeup_range, 0, sizeof(info->wakeup_range));
 	each_function(take_range, wanted);
@@ -198,6 +202,35 @@ static bool has_tracepoint(const struct btf *btf, const char *name)
 static bool has_function(const struct btf *btf, const char *name)
 {
 	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) >= 0;
+}
+
+/* The value of @name in enum @type; -1: there is none. */
+static int enum_value(const struct btf *btf, const char *type, const char *name)
+{
+	int id = btf__find_by_name_kind(btf, type, BTF_KIND_ENUM);
+	const struct btf_type *of = id < 0 ? NULL : btf__type_by_id(btf, (__u32)id);
+
+	for (int i = 0; of && i < btf_vlen(of); i++)
+		if (!strcmp(btf__name_by_offset(btf, btf_enum(of)[i].name_off), name))
+			return btf_enum(of)[i].val;
+	return -1;
+}
+
+/*
+ * The index of "pause" among the arguments of the tracepoint balance_dirty_pages, of which it is
+ * the last but one. (In 6.15 a structure took the place of five.)
+ */
+static uint8_t pause_argument(const struct btf *btf)
+{
+	int id = btf__find_by_name_kind(btf, "btf_trace_balance_dirty_pages", BTF_KIND_TYPEDEF);
+	const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(btf, (__u32)id);
+
+	while (type && (btf_is_typedef(type) || btf_is_ptr(type)))
+		type = btf__type_by_id(btf, type->type);
+	/* The first is not an argument of the program. */
+	if (!type || !btf_is_func_proto(type) || (btf_vlen(type) != 9 && btf_vlen(type) != 13))
+		return 0;
+	return (uint8_t)(btf_vlen(type) - 3);
 }
 
 /* It lacks a function that came with 5.15; a distribution's kernel may have it earlier. */
@@ -305,6 +338,12 @@ int kernel__probe(struct kernel_info *info, struct btf **types)
 		.copy_from_user_task = has_function(btf, "bpf_copy_from_user_task"),
 		.uprobe_multi =
 			btf__find_by_name_kind(btf, "bpf_uprobe_multi_link", BTF_KIND_STRUCT) > 0,
+		.filemap_fault = has_tracepoint(btf, "mm_filemap_fault"),
+		.frozen_state = has_function(btf, "frozen"),
+		.task_throttled = member_offset(btf, "task_struct", "throttled", 0) >= 0,
+		.freezer_subsystem = enum_value(btf, "cgroup_subsys_id", "freezer_cgrp_id"),
+		.memory_subsystem = enum_value(btf, "cgroup_subsys_id", "memory_cgrp_id"),
+		.pause_argument = pause_argument(btf),
 		.user_worker = member_offset(btf, "kernel_clone_args", "user_worker", 0) >= 0,
 		.finish_task_switch = has_function(btf, "finish_task_switch"),
 		.preempt_count_from_rq = preempt_count_from_rq(btf),

@@ -18,11 +18,18 @@ struct kernel_info {
 	bool copy_from_user_task;   /* 5.18: user memory of a sleeping task can be read */
 	bool uprobe_multi;	    /* 6.6: one link for probes at many places */
 	bool finish_task_switch;    /* is in BTF: fexit can attach to it */
+	bool filemap_fault;	    /* 6.13: page faults of files have a tracepoint */
+	bool frozen_state;	    /* 6.1: tasks that a freezer stops have a state of their own */
+	bool task_throttled;	    /* 6.18: a quota stops tasks, before: parts of groups */
+	uint8_t pause_argument;	    /* of balance_dirty_pages: its index; 0: there is none */
+	int freezer_subsystem;	    /* of control groups: their numbers; less than 0: none */
+	int memory_subsystem;
 	bool user_worker; /* 6.4: PF_USER_WORKER marks what works in the kernel for a process */
 	char kprobe[64];  /* the function for a kprobe, see kernel__find_kprobe() */
 	uint32_t pid_namespace;	       /* inode of dwell's; 0: the initial one */
 	int64_t preempt_count_from_rq; /* see context.bpf.h; 0: unknown */
 	int64_t steal_time_from_rq;    /* the same; 0 if the hypervisor is not KVM, too */
+	uint64_t fault_range[2];       /* filemap_fault(), the same */
 	uint64_t schedule_range[2];    /* __schedule(), from kallsyms; 0: unknown */
 	uint64_t wakeup_range[2];      /* try_to_wake_up() */
 };

@@ -24,6 +24,7 @@
 #define MAX_WALKS   16
 #define CLOCK_READS 3 /* an interrupt or a hypervisor can come between */
 /* Of include/linux/sched.h; before 6.4 another flag has this bit. */
+#define PF_FROZEN      0x00010000 /* before 6.1 */
 #define PF_USER_WORKER 0x00004000
 
 /*
@@ -68,10 +69,29 @@ static enum target_kind target_kind(const struct loader_config *config)
 	return config->n_ids ? TARGET_LISTED : TARGET_NOTHING;
 }
 
+/* Whether loader__any_left() is called. */
+static bool counts_targets(const struct loader_config *config)
+{
+	return target_kind(config) == TARGET_LISTED || config->counts_left;
+}
+
 /* Whether threads are recorded that exist already. */
 static bool marks_targets(const struct loader_config *config)
 {
 	return target_kind(config) != TARGET_NOTHING || config->linked;
+}
+
+static void set_polls(struct capture_settings *settings)
+{
+	static const char *const polls[] = {"epoll_wait", "epoll_pwait", "epoll_pwait2", "poll",
+					    "ppoll",	  "select",	 "pselect6"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(polls); i++) {
+		int nr = syscalls__number(polls[i]);
+
+		if (nr >= 0 && nr < CAPTURE_SYSCALLS)
+			settings->syscall_transfer[nr] = TRANSFER_POLL;
+	}
 }
 
 static void configure(const struct loader *loader)
@@ -82,6 +102,7 @@ static void configure(const struct loader *loader)
 
 	*settings = (struct capture_settings){
 		.period_ns = config->period_ns,
+		.n_cpus = (uint32_t)libbpf_num_possible_cpus(),
 		.grid_seed = loader->grid_seed,
 		.trace_mode = config->trace,
 		.use_tables = kernel->bpf_loop,
@@ -102,6 +123,9 @@ static void configure(const struct loader *loader)
 		.steal_time_from_rq = kernel->steal_time_from_rq,
 		.target_kind = target_kind(config),
 		.target_cgroup = config->cgroup,
+		.frozen_flag = kernel->frozen_state ? 0 : PF_FROZEN,
+		.freezer_subsystem = kernel->freezer_subsystem,
+		.memory_subsystem = kernel->memory_subsystem,
 		.user_worker_flag = kernel->user_worker ? PF_USER_WORKER : 0,
 		.nr_poll = SYS_poll,
 		.nr_ppoll = SYS_ppoll,
@@ -121,6 +145,7 @@ static void configure(const struct loader *loader)
 						: syscalls__sends_to(i)	   ? TRANSFER_SEND
 									   : TRANSFER_NONE;
 	}
+	set_polls(settings);
 	if (config->spans)
 		span_sources__listen(config->spans, settings);
 }
@@ -169,7 +194,7 @@ static void choose_programs(const struct loader *loader)
 	load_if(loader, "on_free", !kernel->reliable_task_storage);
 	load_if(loader, "on_cgroup_attach", config->cgroup != 0);
 	load_if(loader, "mark_targets", marks_targets(config));
-	load_if(loader, "count_targets", target_kind(config) == TARGET_LISTED);
+	load_if(loader, "count_targets", counts_targets(config));
 }
 
 static struct bpf_map *find_map(const struct loader *loader, const char *name)
@@ -204,6 +229,8 @@ static int find_sections(struct loader *loader)
 
 static int size_maps(const struct loader *loader)
 {
+	static const char *const of_connections[] = {"connections", "readers", "asked_sockets",
+						     "asking_processes"};
 	struct bpf_map *rings = find_map(loader, "rings"), *deferred = find_map(loader, "deferred");
 	int err = bpf_map__set_max_entries(rings, loader->n_rings);
 
@@ -211,8 +238,9 @@ static int size_maps(const struct loader *loader)
 		err = bpf_map__set_max_entries(deferred,
 					       bpf_map__max_entries(deferred) *
 						       (uint32_t)libbpf_num_possible_cpus());
-	if (!err && !observes_connections(loader))
-		err = bpf_map__set_max_entries(find_map(loader, "connections"), 1);
+	for (size_t i = 0; i < ARRAY_SIZE(of_connections) && !err; i++)
+		if (!observes_connections(loader))
+			err = bpf_map__set_max_entries(find_map(loader, of_connections[i]), 1);
 	if (!err && loader->settings->states_in_hash == 0)
 		err = bpf_map__set_max_entries(find_map(loader, "hashed_states"), 1);
 	if (!err)

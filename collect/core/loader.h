@@ -51,6 +51,7 @@ struct loader_config {
 	uint64_t cgroup;		  /* id, 0: none */
 	pid_t zygote;			  /* of privsep/privsep.h; 0: none */
 	const struct span_sources *spans; /* those at sockets are observed; NULL: none */
+	bool counts_left;		  /* loader__any_left() is called for a command, too */
 	bool return_probes;		  /* functions will have some, other than for @spans */
 	const char
 		*rung; /* begin at this rung of the ladder, see loader__rung(); NULL: the first */

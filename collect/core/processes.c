@@ -233,6 +233,8 @@ static void on_thread(struct processes *processes, const struct event_thread *ev
 	uint64_t *thread;
 	bool exited;
 
+	if (event->flags & THREAD_OCCUPANT) /* nothing of it has a stack */
+		return;
 	if (leaving_map__wants_sweep(&processes->threads))
 		end_missed_threads(processes);
 	thread = leaving_map__put(&processes->threads, event->header.thread, 0);

@@ -40,7 +40,15 @@ static void choose_programs(const struct record_programs *programs,
 		skeleton->progs.on_call_return,
 	};
 
-	bpf_program__set_autoload(skeleton->progs.on_packet, programs->trace);
+	bpf_program__set_autoload(skeleton->progs.on_written, kernel->sock_length);
+	bpf_program__set_autoload(skeleton->progs.on_ready, kernel->sock_length);
+	bpf_program__set_autoattach(skeleton->progs.find_listeners, false);
+	bpf_program__set_autoattach(skeleton->progs.find_queues, false);
+	bpf_program__set_autoload(skeleton->progs.on_balance, kernel->pause_argument == 6);
+	bpf_program__set_autoload(skeleton->progs.on_balance_before_6_15,
+				  kernel->pause_argument == 10);
+	bpf_program__set_autoload(skeleton->progs.on_migrate, !kernel->task_throttled);
+	bpf_program__set_autoload(skeleton->progs.on_file_fault, kernel->filemap_fault);
 	bpf_program__set_autoload(skeleton->progs.on_io_start, kernel->io_start);
 	bpf_program__set_autoload(skeleton->progs.finish_targets, kernel->copy_from_user_task);
 	bpf_program__set_autoload(skeleton->progs.finish_targets_kernel_only,
@@ -57,8 +65,8 @@ static void choose_programs(const struct record_programs *programs,
 /* Those of programs that are not loaded. */
 static void shrink_maps(const struct record_programs *programs)
 {
-	if (!programs->trace)
-		bpf_map__set_max_entries(programs->skeleton->maps.senders, 1);
+	if (!programs->trace) /* data that is held back is rare */
+		bpf_map__set_max_entries(programs->skeleton->maps.flows, 2048);
 	if (!programs->span_probes)
 		bpf_map__set_max_entries(programs->skeleton->maps.open_spans, 1);
 	if (!programs->call_probes)
@@ -77,6 +85,8 @@ static int open_object(void *arg, const struct kernel_info *kernel,
 		return -errno;
 	programs->skeleton->rodata->helpers = programs->helpers;
 	programs->skeleton->rodata->stacks_of_lock_wakers_only = programs->lock_wakers;
+	for (int i = 0; i < 2; i++)
+		programs->skeleton->rodata->fault_range[i] = kernel->fault_range[i];
 	programs->skeleton->rodata->io_start_exists = kernel->io_start;
 	programs->skeleton->rodata->tells_runs = programs->tells_runs;
 	choose_programs(programs, kernel);
@@ -164,6 +174,52 @@ static void end_calls(const struct record_programs *programs, struct capture *ca
 		};
 		capture__event(capture, &event.header, sizeof(event));
 	}
+}
+
+static void ignore_event(void *arg, const struct event_header *event, size_t size)
+{
+}
+
+void record_programs__find_existing(const struct record_programs *programs)
+{
+	const struct bpf_program *finders[] = {programs->skeleton->progs.find_listeners,
+					       programs->skeleton->progs.find_queues};
+
+	for (size_t i = 0; i < ARRAY_SIZE(finders); i++)
+		if (bpf_program__fd(finders[i]) >= 0)
+			task_walk__run(finders[i], ignore_event, NULL);
+}
+
+static void attach(const struct bpf_program *program, struct bpf_link **link, bool wanted)
+{
+	if (wanted && !*link)
+		*link = bpf_program__attach(program);
+	if (wanted || !*link)
+		return;
+	bpf_link__destroy(*link);
+	*link = NULL;
+}
+
+/* What is sent between two calls that is not much: it costs less than 0.1% of a CPU. */
+#define FEW_SENDS 1000
+
+void record_programs__tick(struct record_programs *programs)
+{
+	struct record_bpf *skeleton = programs->skeleton;
+	uint64_t sends = 0, before = programs->other_sends;
+	bool uses_tcp;
+
+	if (programs->trace || !bpf_program__autoload(skeleton->progs.on_written))
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(skeleton->bss->other_sends); i++)
+		sends += skeleton->bss->other_sends[i].n;
+	uses_tcp = skeleton->bss->tcp_seen;
+	skeleton->bss->tcp_seen = 0;
+	programs->other_sends = sends;
+	if (!uses_tcp && sends - before <= FEW_SENDS)
+		return;
+	attach(skeleton->progs.on_written, &skeleton->links.on_written, uses_tcp);
+	attach(skeleton->progs.on_ready, &skeleton->links.on_ready, uses_tcp);
 }
 
 #define RUNS_SIZE (THREAD_RUNS * sizeof(struct thread_run))

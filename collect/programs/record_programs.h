@@ -24,10 +24,25 @@ struct record_programs {
 	bool call_probes;	     /* and for calls of functions */
 	bool tells_runs;	     /* record_programs__map_runs() will be called */
 	struct record_bpf *skeleton; /* NULL unless the object is open */
+	uint64_t other_sends;	     /* not by TCP, until record_programs__tick() was called last */
 };
 
 /* For capture__new(). */
 struct loader_object record_programs__loader(struct record_programs *programs);
+
+/*
+ * Finds the sockets that listen already, in dwell's network namespace, and the run queues of CPUs:
+ * once the programs are loaded. Without it, of their connections it is not known whether the listen
+ * queue is full, and of a CPU not that it is idle before it has been busy.
+ */
+void record_programs__find_existing(const struct record_programs *programs);
+
+/*
+ * To be called ten times a second. In sampling mode, programs that run for all that is sent on the
+ * machine are detached while recorded threads do not use TCP and others send much: what TCP holds
+ * back is not known then, until this is called next after a recorded thread has sent by TCP.
+ */
+void record_programs__tick(struct record_programs *programs);
 
 /*
  * Maps the runs of threads (abi/thread_run.h), read-only; record_programs__unmap_runs() takes them

@@ -314,6 +314,7 @@ static uint64_t on_tick(void *arg, uint64_t now)
 	move_calls(recorder, false);
 	throttle_waits(recorder);
 	forget(recorder);
+	record_programs__tick(&recorder->programs);
 	recorder->error = flush(recorder, now);
 	/* Files of processes that ran before are searched by now, so that their calls are seen. */
 	if (!recorder->error && recorder->call_probes && !recorder->call_probes_started) {
@@ -452,6 +453,8 @@ static int setup(struct recorder *recorder)
 	if (config->capture.target == CAPTURE_COMMAND)
 		open_annotations(recorder);
 	err = capture__new(&config->capture, &object, &sink, &recorder->capture);
+	if (!err)
+		record_programs__find_existing(&recorder->programs);
 	if (!err)
 		err = translator__new(recorder->writer, &recorder->translator);
 	if (!err && config->names) {

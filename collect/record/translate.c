@@ -49,7 +49,7 @@ uint64_t translator__events(const struct translator *translator)
 	return translator->events;
 }
 
-static uint32_t comm_string(struct translator *translator, const char comm[DWELL_COMM_SIZE])
+uint32_t translator__comm(struct translator *translator, const char comm[DWELL_COMM_SIZE])
 {
 	char text[DWELL_COMM_SIZE + 1];
 
@@ -149,8 +149,8 @@ static void on_thread(struct translator *translator, const struct event_thread *
 			   .tid = event->tid,
 			   .tgid = event->tgid,
 			   .parent = event->parent,
-			   .flags = event->flags,
-			   .comm = comm_string(translator, event->comm),
+			   .flags = event->flags & ~(uint32_t)THREAD_OCCUPANT,
+			   .comm = translator__comm(translator, event->comm),
 			   .time = event->header.time},
 	};
 
@@ -174,7 +174,7 @@ static void on_exec(struct translator *translator, const struct event_exec *even
 		.type = RECORD_EXEC,
 		.exec = {.thread = event->header.thread,
 			 .tid = event->tid,
-			 .comm = comm_string(translator, event->comm),
+			 .comm = translator__comm(translator, event->comm),
 			 .time = event->header.time},
 	};
 
@@ -189,7 +189,7 @@ static void on_comm(struct translator *translator, const struct event_comm *even
 	struct record record = {
 		.type = RECORD_COMM,
 		.comm = {.thread = event->header.thread,
-			 .comm = comm_string(translator, event->comm),
+			 .comm = translator__comm(translator, event->comm),
 			 .time = event->header.time},
 	};
 
@@ -348,8 +348,8 @@ static uint32_t waited_child(const struct translator *translator,
 	return waker ? waker->tgid : 0;
 }
 
-static uint32_t object_of(struct translator *translator, uint32_t thread,
-			  const struct event_object *object)
+uint32_t translator__object(struct translator *translator, uint32_t thread,
+			    const struct event_object *object)
 {
 	const struct known_thread *known = translator__thread(translator, thread);
 
@@ -365,7 +365,7 @@ static uint32_t object_of_interval(struct translator *translator,
 		object.id = waited_child(translator, event);
 		object.type = object.id ? OBJECT_CHILD : OBJECT_NONE;
 	}
-	return object_of(translator, event->header.thread, &object);
+	return translator__object(translator, event->header.thread, &object);
 }
 
 static void on_interval(struct translator *translator, const struct event_interval *event,
@@ -395,7 +395,8 @@ static void on_interval(struct translator *translator, const struct event_interv
 	};
 	const struct stack_user who = {.thread = event->header.thread, .time = event->t_out};
 
-	if (event->t_out > event->t_wake || event->t_wake > event->header.time)
+	if (event->t_out > event->t_wake || event->t_wake > event->header.time ||
+	    event->stopped > event->header.time - event->t_wake || event->stop >= STOP_CAUSE_COUNT)
 		return;
 	was_there(translator__thread(translator, event->header.thread), event->header.time);
 	/* In a system call, the innermost address is behind the instruction. */
@@ -404,7 +405,7 @@ static void on_interval(struct translator *translator, const struct event_interv
 		addresses__add_futex(translator->addresses, &who, event->object.id);
 	if (take_stacks(translator, &event->stack, &who, event->frames, size - sizeof(*event),
 			&record.interval.kernel_stack, &record.interval.user_stack))
-		recording_writer__put(translator->writer, &record);
+		translator__put_interval(translator, event, &record);
 }
 
 static void on_device(struct translator *translator, const struct event_device *event)
@@ -467,6 +468,21 @@ static void on_request(struct translator *translator, const struct event_request
 		recording_writer__put(translator->writer, &record);
 }
 
+static void on_cpu_run(struct translator *translator, const struct event_cpu_run *event)
+{
+	struct record record = {
+		.type = RECORD_CPU_RUN,
+		.cpu_run = {.thread = event->header.thread,
+			    .time = event->header.time,
+			    .length = event->header.time - event->from,
+			    .ns = event->ns,
+			    .cpu = event->cpu},
+	};
+
+	if (event->from <= event->header.time && event->ns <= record.cpu_run.length && event->cpu)
+		recording_writer__put(translator->writer, &record);
+}
+
 static void on_span(struct translator *translator, const struct event_span *event)
 {
 	const struct span_sources *sources = translator->sources;
@@ -476,7 +492,8 @@ static void on_span(struct translator *translator, const struct event_span *even
 			 .begun_by = event->begun_by,
 			 .time = event->header.time,
 			 .queue_ns = event->begun - event->arrived,
-			 .ns = event->header.time - event->begun},
+			 .ns = event->header.time - event->begun,
+			 .flags = event->flags},
 	};
 
 	if (!sources || !event->source || event->source > sources->sources.n ||
@@ -485,7 +502,7 @@ static void on_span(struct translator *translator, const struct event_span *even
 	record.span.name = recording_writer__string(translator->writer,
 						    sources->sources.data[event->source - 1].text);
 	translator->spans[event->source - 1]++;
-	record.span.object = object_of(translator, event->header.thread, &event->object);
+	record.span.object = translator__object(translator, event->header.thread, &event->object);
 	recording_writer__put(translator->writer, &record);
 }
 
@@ -505,8 +522,11 @@ static size_t head_size(uint32_t type)
 		[EVENT_DEVICE] = sizeof(struct event_device),
 		[EVENT_IDLE] = sizeof(struct event_idle),
 		[EVENT_REQUEST] = sizeof(struct event_request),
+		[EVENT_CPU_RUN] = sizeof(struct event_cpu_run),
 		[EVENT_SPAN] = sizeof(struct event_span),
 		[EVENT_CALL] = sizeof(struct event_call),
+		[EVENT_LIMIT] = sizeof(struct event_limit),
+		[EVENT_SEGMENT] = sizeof(struct event_segment),
 	};
 
 	return type < ARRAY_SIZE(sizes) ? sizes[type] : 0;
@@ -526,11 +546,17 @@ static void on_measured(struct translator *translator, const struct event_header
 	case EVENT_REQUEST:
 		on_request(translator, (const void *)event);
 		break;
+	case EVENT_CPU_RUN:
+		on_cpu_run(translator, (const void *)event);
+		break;
 	case EVENT_SPAN:
 		on_span(translator, (const void *)event);
 		break;
 	case EVENT_CALL:
 		translator__probed_call(translator, (const void *)event);
+		break;
+	case EVENT_SEGMENT:
+		translator__segment(translator, (const void *)event);
 		break;
 	}
 }
@@ -567,14 +593,19 @@ void translator__event(struct translator *translator, const struct event_header 
 	case EVENT_FILE:
 		objects__file(&translator->objects, (const void *)event, size);
 		break;
+	case EVENT_LIMIT:
+		objects__limit(&translator->objects, (const void *)event, size);
+		break;
 	case EVENT_STACKS:
 		on_stacks(translator, (const void *)event, size);
 		break;
 	case EVENT_DEVICE:
 	case EVENT_IDLE:
 	case EVENT_REQUEST:
+	case EVENT_CPU_RUN:
 	case EVENT_SPAN:
 	case EVENT_CALL:
+	case EVENT_SEGMENT:
 		on_measured(translator, event, size);
 		break;
 	case EVENT_DEFERRED: /* never passed to sinks */
@@ -587,5 +618,6 @@ void translator__free(struct translator *translator)
 	translator__free_threads(translator);
 	map64__free(&translator->dsos);
 	objects__free(&translator->objects);
+	socket_owners__free(&translator->owners);
 	free(translator);
 }

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Calls of functions, that a scanner of shadow stacks saw, or probes. */
+#include <string.h>
+
 #include "base/hash.h"
 #include "collect/record/translate.h"
 #include "collect/record/translator.h"
 
 _Static_assert((int)CALL_IN_PAIR == OBSERVED_CALL_IN_PAIR &&
 		       (int)CALL_UNFINISHED == OBSERVED_CALL_UNFINISHED &&
-		       (int)CALL_EARLIER == OBSERVED_CALL_EARLIER,
+		       (int)CALL_EARLIER == OBSERVED_CALL_EARLIER &&
+		       (int)CALL_NESTED == OBSERVED_CALL_NESTED,
 	       "flags are written as they are");
 
 /*
- * A stack of two frames, the function and its caller, of a call by @user in process @pid. The maps
- * of the process name them: the same addresses in another one are another stack.
+ * A stack of the function, its caller and the place of the call, of a call by @user in process
+ * @pid. The maps of the process name them: the same addresses in another one are another stack.
  */
 static uint32_t call_stack(struct translator *translator, const struct stack_user *user,
-			   uint32_t pid, uint64_t function, uint64_t caller)
+			   uint32_t pid, uint64_t function, uint64_t caller, uint64_t site)
 {
-	const uint64_t frames[] = {function, caller};
-	struct record_stack stack = {.frames = frames, .depth = caller ? 2 : 1};
+	const uint64_t frames[] = {function, caller, site};
+	struct record_stack stack = {.frames = frames, .depth = !caller ? 1 : !site ? 2 : 3};
 	uint64_t hash = hash__add(hash__bytes(frames, stack.depth * sizeof(*frames)), pid) | 1;
 	uint32_t number = recording_writer__stack_by_hash(translator->writer, hash);
 
@@ -39,7 +42,7 @@ void translator__expect_call(struct translator *translator, const struct observe
 {
 	const struct stack_user user = {.pid = call->pid, .time = call->end};
 
-	call_stack(translator, &user, call->pid, call->function, call->caller);
+	call_stack(translator, &user, call->pid, call->function, call->caller, call->site);
 }
 
 void translator__call(struct translator *translator, const struct observed_call *call)
@@ -60,8 +63,8 @@ void translator__call(struct translator *translator, const struct observed_call 
 		translator->lost_calls++;
 	if (!record.call.thread || call->end < call->begin)
 		return;
-	record.call.stack =
-		call_stack(translator, &nobody, call->pid, call->function, call->caller);
+	record.call.stack = call_stack(translator, &nobody, call->pid, call->function, call->caller,
+				       call->site);
 	recording_writer__put(translator->writer, &record);
 }
 
@@ -83,7 +86,7 @@ void translator__probed_call(struct translator *translator, const struct event_c
 	if (call->header.time < call->begun)
 		return;
 	record.call.stack = call_stack(translator, &user, thread ? thread->tgid : 0, call->function,
-				       call->caller);
+				       call->caller, 0);
 	recording_writer__put(translator->writer, &record);
 }
 
@@ -115,7 +118,10 @@ void translator__short_calls(struct translator *translator, uint64_t time,
 		.short_calls = {.thread = thread_of(translator, calls->pid, calls->tid),
 				.time = time,
 				.looks = calls->looks,
-				.ended = calls->ended},
+				.ended = calls->ended,
+				.seen = calls->seen,
+				.ns = calls->ns,
+				.nested_ns = calls->nested_ns},
 	};
 	const struct stack_user user = {.pid = calls->pid, .time = time};
 
@@ -123,8 +129,8 @@ void translator__short_calls(struct translator *translator, uint64_t time,
 		translator->lost_calls++;
 		return;
 	}
-	record.short_calls.stack =
-		call_stack(translator, &user, calls->pid, calls->function, calls->caller);
+	record.short_calls.stack = call_stack(translator, &user, calls->pid, calls->function,
+					      calls->caller, calls->site);
 	recording_writer__put(translator->writer, &record);
 }
 
@@ -138,12 +144,15 @@ void translator__scan(struct translator *translator, const struct scan_report *r
 			 .ns = report->ns,
 			 .pairs = report->pairs,
 			 .pair_ns = report->pair_ns,
+			 .pushes = report->pushes,
+			 .pushes_ns = report->pushes_ns,
 			 .longest_ns = report->longest_ns,
 			 .torn = report->torn,
 			 .lost = report->lost,
 			 .missed = report->missed},
 	};
 
+	memcpy(record.scan.gap_ns, report->gap_ns, sizeof(record.scan.gap_ns));
 	recording_writer__put(translator->writer, &record);
 }
 

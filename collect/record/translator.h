@@ -6,6 +6,7 @@
 #include "base/leaving_map.h"
 #include "collect/record/addresses.h"
 #include "collect/record/objects.h"
+#include "collect/record/socket_owners.h"
 #include "collect/record/translate.h"
 
 struct known_thread {
@@ -29,6 +30,7 @@ struct translator {
 	size_t dsos_checked;	    /* how many remained at translator__forget_origins() */
 	struct map64 tids;	    /* tid -> the last recorded thread that had it */
 	struct objects objects;
+	struct socket_owners owners;
 	struct addresses *addresses;	    /* NULL: there will be no names */
 	uint64_t lost_calls;		    /* of unknown threads */
 	const struct span_sources *sources; /* NULL: none */
@@ -49,6 +51,11 @@ void translator__thread_ended(struct translator *translator, uint32_t number);
 
 void translator__free_threads(struct translator *translator);
 
+/* In translate_stops.c: writes @record, of @event; two where the thread was woken and stopped then.
+ */
+void translator__put_interval(struct translator *translator, const struct event_interval *event,
+			      struct record *record);
+
 /* In translate.c: */
 void translator__put_totals(struct translator *translator, const struct event_totals *event);
 
@@ -58,5 +65,11 @@ void translator__refer(struct translator *translator, const struct stack_user *u
 void translator__frames(struct translator *translator, const struct stack_user *user, uint64_t hash,
 			const struct record_stack *stack);
 
+/* The string of a name, and the number of an object of @thread's process. */
+uint32_t translator__comm(struct translator *translator, const char comm[DWELL_COMM_SIZE]);
+uint32_t translator__object(struct translator *translator, uint32_t thread,
+			    const struct event_object *object);
+
 /* For translator__event(). */
+void translator__segment(struct translator *translator, const struct event_segment *event);
 void translator__probed_call(struct translator *translator, const struct event_call *call);

@@ -85,6 +85,9 @@ const char *export_waits__cause_text(const struct export_waits *waits, struct wa
 			 model__string(model, model->devices.data[cause.id].name));
 		break;
 	case CAUSE_PEER:
+	case CAUSE_LIMIT:
+	case CAUSE_TCP:
+	case CAUSE_QUEUE:
 		snprintf(name, sizeof(name), "%s", own_strings__text(&waits->strings, cause.id));
 		break;
 	default:

@@ -165,7 +165,7 @@ static void put_wait_data(struct firefox_writer *writer, const struct weighted_s
 			&model->threads.data[sample->thread].wakes.data[interval->wake - 1];
 		int64_t stack = firefox_tables__waker(&writer->tables, wake);
 
-		if (stack >= 0) {
+		if (stack >= 0 && wake->waker) {
 			fprintf(writer->to,
 				",\"cause\":{\"tid\":%u,\"stack\":%" PRId64 ",\"time\":",
 				model->threads.data[wake->waker].tid, stack);

@@ -17,6 +17,7 @@ const struct firefox_category_info *firefox_category__info(enum firefox_category
 		[FIREFOX_LOCK] = {"Lock", "red"},
 		[FIREFOX_SCHED] = {"Waiting for a CPU", "purple"},
 		[FIREFOX_BLOCKED] = {"Blocked", "brown"},
+		[FIREFOX_STOPPED] = {"Not allowed to run", "red"},
 		[FIREFOX_IDLE] = {"Idle", "transparent"},
 	};
 
@@ -36,6 +37,8 @@ enum firefox_category firefox_category__of(const struct weighted_sample *sample)
 		return FIREFOX_LOCK;
 	case CLASS_SCHED:
 		return FIREFOX_SCHED;
+	case CLASS_STOPPED:
+		return FIREFOX_STOPPED;
 	default:
 		return FIREFOX_BLOCKED;
 	}

@@ -24,6 +24,7 @@ enum firefox_category {
 	FIREFOX_LOCK,
 	FIREFOX_SCHED,
 	FIREFOX_BLOCKED, /* CLASS_OTHER */
+	FIREFOX_STOPPED, /* not allowed to run */
 	FIREFOX_IDLE,	 /* waits for work, of any class */
 	FIREFOX_CATEGORY_COUNT,
 };

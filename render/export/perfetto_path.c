@@ -111,6 +111,7 @@ int perfetto_path__write(struct perfetto_writer *writer)
 	struct path_walk walk = {
 		.model = model,
 		.causes = writer->waits.causes,
+		.kinds = writer->export->kinds,
 		.idle = filter->idle,
 		.max_depth = MAX_DEPTH,
 	};

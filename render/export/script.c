@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/callchain.h"
+#include "analysis/kinds/tcp_holds.h"
 #include "base/syscalls.h"
 #include "recording/stack_end.h"
 #include "recording/wait_class.h"
@@ -30,6 +31,9 @@ const char script_format[] =
 	"blocked_points),\n"
 	"            then waiting for a CPU until t_in (runq_points); time is t_out\n"
 	"  wake      the thread was woken; the stack is the waker's\n"
+	"  segment   TCP had held back what the thread waited for until this wakeup: its data was\n"
+	"            written and left so many ns before; reasons, one after the other, and how\n"
+	"            many ns before the wakeup each of them ended\n"
 	"  idle      a block device had nothing in flight until t_in, when the thread sent\n"
 	"            it a request; the stack is the sender's\n"
 	"  block     a request to a block device of the thread has completed: it was queued for\n"
@@ -203,6 +207,41 @@ static int write_wake(struct writer *writer, const struct script_event *event)
 	return put_stack(writer, wake->kernel, wake->user);
 }
 
+/* TCP held back what the thread waited for, or sent it again. */
+static int write_segment(struct writer *writer, const struct script_event *event)
+{
+	static const char *const roles[SEGMENT_ROLE_COUNT] = {"data", "connect", "space", "request",
+							      "no_answer"};
+	const struct model *model = writer->model;
+	const struct model_segment *segment =
+		&model->threads.data[event->thread].segments.data[event->index];
+	const struct model_object *object = &model->objects.data[segment->objects[0]];
+	char reasons[256] = "", until[256] = "";
+
+	if (writer->script->filter->classes)
+		return 0;
+	for (size_t i = 0; i < segment->n; i++) {
+		format__append(reasons, sizeof(reasons), "%s%s", i ? "," : "",
+			       tcp_hold__name((enum hold_reason)segment->reasons[i]));
+		format__append(until, sizeof(until), "%s%" PRIu64, i ? "," : "",
+			       segment->time - segment->until[i]);
+	}
+	put_head(writer, "segment", event->time, event->thread);
+	fields__word(&writer->fields, "role", roles[segment->role]);
+	fields__text(&writer->fields, "peer", model__string(model, object->name));
+	fields__text(&writer->fields, "local", model__string(model, object->local));
+	fields__number(&writer->fields, "writer_tid", model->threads.data[segment->writer].tid);
+	fields__number(&writer->fields, "written_before_ns",
+		       segment->written ? (int64_t)(segment->time - segment->written) : -1);
+	fields__number(&writer->fields, "left_before_ns", (int64_t)(segment->time - segment->left));
+	fields__word(&writer->fields, "reasons", reasons);
+	fields__word(&writer->fields, "until_before_ns", until);
+	fields__number(&writer->fields, "owner_pid", object->owner_pid);
+	fields__text(&writer->fields, "owner_comm", model__string(model, object->owner));
+	fields__end(&writer->fields);
+	return 0;
+}
+
 static int write_sample(struct writer *writer, const struct script_event *event)
 {
 	const struct model_sample *sample =
@@ -251,7 +290,7 @@ static void put_wait(struct writer *writer, const struct model_interval *interva
 		.flags = interval->flags,
 		.syscall = interval->syscall,
 		.kernel = interval->kernel,
-		.object = interval->object,
+		.object = model_interval__object(interval),
 	};
 	char text[512];
 
@@ -262,7 +301,7 @@ static void put_wait(struct writer *writer, const struct model_interval *interva
 	fields__word(&writer->fields, "syscall", name);
 	fields__text(&writer->fields, "kind",
 		     kind__name(kinds__of(writer->script->kinds, &description)));
-	object__text(writer->model, interval->object, text, sizeof(text));
+	object__text(writer->model, model_interval__object(interval), text, sizeof(text));
 	fields__text(&writer->fields, "object", text);
 }
 
@@ -434,17 +473,12 @@ static int write_exit(struct writer *writer, const struct script_event *event)
 }
 
 static int (*const writers[LINE_COUNT])(struct writer *, const struct script_event *) = {
-	[LINE_THREAD] = write_thread,
-	[LINE_COMM] = write_comm,
-	[LINE_EXEC] = write_exec,
-	[LINE_WAKE] = write_wake,
-	[LINE_SAMPLE] = write_sample,
-	[LINE_INTERVAL] = write_interval,
-	[LINE_ANNOTATION] = write_annotation,
-	[LINE_EXIT] = write_exit,
-	[LINE_IDLE] = write_idle,
-	[LINE_BLOCK] = write_block,
-	[LINE_REQUEST] = write_request,
+	[LINE_THREAD] = write_thread,	  [LINE_COMM] = write_comm,
+	[LINE_EXEC] = write_exec,	  [LINE_WAKE] = write_wake,
+	[LINE_SEGMENT] = write_segment,	  [LINE_SAMPLE] = write_sample,
+	[LINE_INTERVAL] = write_interval, [LINE_ANNOTATION] = write_annotation,
+	[LINE_EXIT] = write_exit,	  [LINE_IDLE] = write_idle,
+	[LINE_BLOCK] = write_block,	  [LINE_REQUEST] = write_request,
 };
 
 /* The end of @event: intervals that overlap the time window are printed. */

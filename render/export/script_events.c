@@ -56,6 +56,10 @@ static bool thread_event_set(struct script_event *next, const struct model_threa
 		there = i < thread->wakes.n;
 		next->time = there ? thread->wakes.data[i].time : 0;
 		break;
+	case LINE_SEGMENT:
+		there = i < thread->segments.n;
+		next->time = there ? thread->segments.data[i].time : 0;
+		break;
 	case LINE_SAMPLE:
 		there = i < thread->samples.n;
 		next->time = there ? thread->samples.data[i].time : 0;

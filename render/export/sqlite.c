@@ -128,6 +128,15 @@ static void put_rest(struct sqlite_writer *writer, const struct model_thread *th
 		sqlite_row__id(&writer->rows, 0);
 }
 
+/* What was stolen from one run: what was found is known, also where the rest is not. */
+static void put_stolen(struct sqlite_writer *writer, const struct model_thread *thread, uint64_t ns)
+{
+	if (ns)
+		sqlite_row__number(&writer->rows, (int64_t)ns);
+	else
+		put_rest(writer, thread, 0);
+}
+
 static void write_names(struct sqlite_writer *writer, uint32_t index)
 {
 	const struct model_thread *thread = &writer->model->threads.data[index];
@@ -162,7 +171,7 @@ static void write_thread(struct sqlite_writer *writer, uint32_t index)
 	for (int class = 0; class < CLASS_COUNT; class ++)
 		put_total(writer, thread, thread->ns[class]);
 	put_rest(writer, thread, thread->stolen_ns);
-	put_rest(writer, thread, thread->last_stolen_ns);
+	put_stolen(writer, thread, thread->last_stolen_ns);
 	put_rest(writer, thread, thread->unseen_ns);
 	put_total(writer, thread, thread->voluntary);
 	put_total(writer, thread, thread->involuntary);
@@ -175,6 +184,7 @@ static void write_objects(struct sqlite_writer *writer)
 	static const char *const types[] = {
 		[OBJECT_NONE] = "none",	  [OBJECT_FILE] = "file",   [OBJECT_SOCKET] = "socket",
 		[OBJECT_FUTEX] = "futex", [OBJECT_CHILD] = "child", [OBJECT_KLOCK] = "klock",
+		[OBJECT_LIMIT] = "limit",
 	};
 	const struct model *model = writer->model;
 	char text[1024];
@@ -280,7 +290,8 @@ static void put_cause(struct sqlite_writer *writer, uint32_t thread,
 {
 	struct wait_cause cause = export_waits__cause(&writer->waits, thread, interval);
 	bool named = cause.type == CAUSE_THREAD || cause.type == CAUSE_DEVICE ||
-		     cause.type == CAUSE_PEER;
+		     cause.type == CAUSE_PEER || cause.type == CAUSE_LIMIT ||
+		     cause.type == CAUSE_TCP || cause.type == CAUSE_QUEUE;
 	uint64_t time = interval->t_out + interval->blocked_ns;
 
 	sqlite_row__text(&writer->rows, cause_type__name(cause.type));
@@ -328,7 +339,7 @@ static void write_interval(struct sqlite_writer *writer)
 		sqlite_row__number(rows, interval->cpu - 1);
 	else
 		sqlite_row__id(rows, 0);
-	put_rest(writer, &writer->model->threads.data[any->thread], interval->stolen_ns);
+	put_stolen(writer, &writer->model->threads.data[any->thread], interval->stolen_ns);
 	sqlite_row__id(rows, stack);
 	sqlite_row__end(rows);
 }

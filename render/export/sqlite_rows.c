@@ -17,7 +17,7 @@ static const struct {
 } tables[TABLE_COUNT] = {
 	[TABLE_META] = {"meta", 2},
 	[TABLE_PROCESSES] = {"processes", 6},
-	[TABLE_THREADS] = {"threads", 20},
+	[TABLE_THREADS] = {"threads", 21},
 	[TABLE_THREAD_NAMES] = {"thread_names", 3},
 	[TABLE_FRAMES] = {"frames", 7},
 	[TABLE_STACKS] = {"stacks", 3},

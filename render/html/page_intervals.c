@@ -166,7 +166,8 @@ static int put_interval(struct chunk *chunk, uint32_t thread, const struct model
 	int64_t waker_stack;
 	int64_t stack = page__stack(page, interval->kernel, interval->user, true);
 	int64_t wait = wait_number(page, thread, interval);
-	int64_t object = object_number(page, model->threads.data[thread].process, interval->object);
+	int64_t object = object_number(page, model->threads.data[thread].process,
+				       model_interval__object(interval));
 	int64_t waker = page_wakers__row(page, thread, interval, &waker_stack);
 	struct table *table = &chunk->table;
 	int err = begin_row(chunk, thread, from, until);

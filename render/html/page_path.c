@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/kinds/tcp_holds.h"
 #include "analysis/path/path_walk.h"
 #include "render/html/page_recording.h"
 
@@ -12,6 +13,7 @@ enum level_column {
 	LEVEL_FROM,
 	LEVEL_LENGTH,
 	LEVEL_UP,
+	LEVEL_RELATION,
 	LEVEL_COLUMNS,
 };
 
@@ -33,6 +35,9 @@ struct page_path {
 	uint32_t n_levels;
 	uint32_t level; /* of the step before */
 	uint64_t ns[PATH_CATEGORY_COUNT];
+	struct run_groups *runs;
+	struct map64 given_at; /* number of a group -> where its shares begin in given */
+	ARRAY(uint64_t) given; /* see run_group__next() */
 };
 
 static int enter(void *context, const struct path_level *level)
@@ -47,6 +52,7 @@ static int enter(void *context, const struct path_level *level)
 	table__put_signed(table, LEVEL_FROM, (int64_t)(from - path->from));
 	table__put(table, LEVEL_LENGTH, page__time(path->page->model, level->until) - from);
 	table__put(table, LEVEL_UP, path->open.n ? number - path->open.data[path->open.n - 1] : 0);
+	table__put(table, LEVEL_RELATION, level->relation);
 	path->from = from;
 	return array__push(&path->open, number) ? -ENOMEM : 0;
 }
@@ -59,16 +65,44 @@ static int leave(void *context, const struct path_level *level)
 	return 0;
 }
 
+/*
+ * The stack of a run that was not sampled: each has one of those of its group, so that the times of
+ * all of them are right.
+ */
+static int64_t estimated_stack(struct page_path *path, const struct path_step *step)
+{
+	const struct run_group *group = run_groups__at(path->runs, step->group);
+	const struct run_share *shares = run_groups__shares(path->runs, step->group);
+	uint64_t *at = map64__put(&path->given_at, step->group, path->given.n);
+	const struct run_share *share;
+
+	if (!at)
+		return -ENOMEM;
+	if (*at == path->given.n) {
+		if (array__reserve(&path->given, group->n))
+			return -ENOMEM;
+		memset(path->given.data + path->given.n, 0, group->n * sizeof(*path->given.data));
+		path->given.n += group->n;
+	}
+	share = &shares[run_group__next(group, shares, path->given.data + *at,
+					step->until - step->from)];
+	return page__stack(path->page, share->kernel, share->user, false);
+}
+
 static int64_t step_stack(struct page_path *path, const struct path_step *step)
 {
 	const struct model_thread *thread = &path->page->model->threads.data[step->thread];
 	struct page_recording *page = path->page;
 
+	if (step->doing == PATH_ESTIMATED)
+		return estimated_stack(path, step);
 	if (step->sample) {
 		const struct model_sample *sample = &thread->samples.data[step->sample - 1];
 
 		return page__stack(page, sample->kernel, sample->user, false);
 	}
+	if (step->doing == PATH_NOT_SAMPLED && step->category != PATH_NOT_SAMPLED)
+		return 0; /* what has the CPU that the path waits for: not known */
 	if (step->interval) {
 		const struct model_interval *interval = &thread->intervals.data[step->interval - 1];
 
@@ -83,7 +117,7 @@ static int64_t step_about(struct page_path *path, const struct path_step *step)
 	struct page_recording *page = path->page;
 	const struct model *model = page->model;
 	const struct model_thread *thread;
-	char text[128];
+	char text[512];
 
 	switch (step->category) {
 	case PATH_DISK_ACTIVE:
@@ -91,12 +125,20 @@ static int64_t step_about(struct page_path *path, const struct path_step *step)
 		return page_strings__id(&page->strings,
 					model__string(model, model->devices.data[step->id].name));
 	case PATH_PEER:
+	case PATH_STOPPED:
 		return page_strings__id(&page->strings,
 					own_strings__text(page->from->strings, step->id));
+	case PATH_TCP:
+		kind__describe(model,
+			       tcp_hold__kind((enum hold_reason)model->objects.data[step->id].hold),
+			       step->id, text, sizeof(text));
+		return page_strings__id(&page->strings, text);
+	case PATH_RUN_QUEUE:
+	case PATH_PREEMPTED:
 	case PATH_DELIVERY:
 	case PATH_OTHER_PATH:
 	case PATH_NOT_RECORDED:
-		if (!step->id)
+		if (!step->id || step->id == step->thread)
 			return 0;
 		thread = &model->threads.data[step->id];
 		snprintf(text, sizeof(text), "%s/%u",
@@ -172,9 +214,10 @@ int page_path__write(struct page_recording *page, uint32_t thread)
 {
 	const struct model *model = page->model;
 	const struct model_thread *base = &model->threads.data[thread];
-	const struct path_walk walk = {
+	struct path_walk walk = {
 		.model = model,
 		.causes = page->from->causes,
+		.kinds = page->from->kinds,
 		.idle = page->from->idle,
 		.slack_ns = path__slack(model),
 		.max_depth = UINT32_MAX,
@@ -185,13 +228,21 @@ int page_path__write(struct page_recording *page, uint32_t thread)
 	const struct path_visitor visitor = {
 		.enter = enter, .step = put_step, .leave = leave, .context = &path};
 	json_t *about = NULL;
-	int err = from < until ? path__walk(&walk, thread, from, until, &visitor) : -ENODATA;
+	int err = run_groups__new(model, walk.kinds, &walk.runs);
 
+	err = err ? err : cpu_occupants__new(model, &walk.cpus);
+	path.runs = walk.runs;
+	if (!err)
+		err = from < until ? path__walk(&walk, thread, from, until, &visitor) : -ENODATA;
 	if (!err) {
 		about = account(&path, thread, from, until);
 		err = write_blocks(&path, about);
 	}
 	json_decref(about);
+	run_groups__free(walk.runs);
+	cpu_occupants__free(walk.cpus);
+	map64__free(&path.given_at);
+	array__free(&path.given);
 	array__free(&path.open);
 	table__free(&path.levels);
 	table__free(&path.steps);

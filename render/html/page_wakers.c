@@ -28,6 +28,9 @@ static int64_t about(struct page_recording *page, const struct wait_cause *cause
 		return page_strings__id(&page->strings,
 					model__string(model, model->devices.data[cause->id].name));
 	case CAUSE_PEER:
+	case CAUSE_LIMIT:
+	case CAUSE_TCP:
+	case CAUSE_QUEUE:
 		return page_strings__id(
 			&page->strings,
 			cause->id ? own_strings__text(page->from->strings, cause->id) : "network");

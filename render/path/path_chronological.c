@@ -166,9 +166,11 @@ static int on_step(void *context, const struct path_step *step)
 
 	if (err)
 		return err;
-	if (step->category == PATH_RUNNING || step->category == PATH_NOT_SAMPLED)
+	if (step->doing == PATH_RUNNING || step->doing == PATH_ESTIMATED ||
+	    step->doing == PATH_NOT_SAMPLED)
 		return add_run(chronicle, step, node);
-	if (step->category == PATH_RUN_QUEUE || step->category == PATH_PREEMPTED)
+	if (step->category == PATH_RUN_QUEUE || step->category == PATH_PREEMPTED ||
+	    step->category == PATH_CPU_IDLE)
 		return add_queued(chronicle, step, node);
 	wait = chronicle->tree.nodes.data[node].parent;
 	if (chronicle->tree.nodes.data[wait].type == PATH_NODE_WAIT)
@@ -222,6 +224,8 @@ static void put_item(const struct chronicle *chronicle, const struct item *item)
 
 	switch (item->type) {
 	case ITEM_THREAD:
+		if (chronicle->tree.nodes.data[item->node].had_cpu)
+			fputs("had the CPU: ", chronicle->to);
 		put_name(chronicle, item->node, COLOR_BOLD);
 		return;
 	case ITEM_RUN:
@@ -365,7 +369,7 @@ int path_view__chronological(const struct path_view *view, FILE *to)
 	struct path_visitor visitor = {on_enter, on_step, on_leave, &chronicle};
 	int err = path_view__account(view, to);
 
-	err = err ? err : path_tree__begin(&chronicle.tree, view->model, path->causes);
+	err = err ? err : path_tree__begin(&chronicle.tree, view->model, path->causes, path->runs);
 	err = err ? err : path__walk(&path->walk, path->thread, path->from, path->until, &visitor);
 	if (!err) {
 		fprintf(to, "%12s %12s\n", "at", "for");

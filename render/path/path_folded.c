@@ -30,6 +30,7 @@ static void put_node(const struct path_view *view, struct buffer *line,
 	if (line->n)
 		buffer__put(line, ";", 1);
 	put_text(line, brackets ? "[" : "");
+	put_text(line, node->type == PATH_NODE_THREAD && node->had_cpu ? "had the CPU: " : "");
 	put_text(line, text);
 	put_text(line, brackets ? "]" : "");
 	if (node->type == PATH_NODE_FRAME && node->kernel)

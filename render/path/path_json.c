@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/round.h"
 #include "recording/wait_class.h"
 #include "render/format.h"
 #include "render/json.h"
@@ -31,6 +33,8 @@ static void put_what(json_t *entry, const struct path_view *view, const struct p
 				    node->several ? json_null() : json__number(thread->tid));
 		json_object_set_new(entry, "comm", json__string(view->model, node->name));
 		json_object_set_new(entry, "process", json__string(view->model, node->process));
+		if (node->had_cpu)
+			json_object_set_new(entry, "had_cpu", json_true());
 		break;
 	case PATH_NODE_FRAME:
 		path_node__text(view, node, text, sizeof(text));
@@ -66,6 +70,19 @@ static void put_compared(json_t *entry, const struct path_tree *tree, uint32_t n
 	json_object_set_new(entry, "compared_count", json__number(times->count));
 }
 
+/* How much of its time is estimated, and the standard errors of its times: only if not 0. */
+static void put_estimate(json_t *entry, const struct path_node *node)
+{
+	if (node->estimated_ns)
+		json_object_set_new(entry, "estimated_ns", json__number(node->estimated_ns));
+	if (node->self_variance > 0)
+		json_object_set_new(entry, "self_error_ns",
+				    json__number(round__uint64(sqrt(node->self_variance))));
+	if (node->total_variance > 0)
+		json_object_set_new(entry, "total_error_ns",
+				    json__number(round__uint64(sqrt(node->total_variance))));
+}
+
 /* A node without its children. */
 static json_t *node_json(const struct path_view *view, const struct path_tree *tree, uint32_t node)
 {
@@ -76,6 +93,7 @@ static json_t *node_json(const struct path_view *view, const struct path_tree *t
 	json_object_set_new(entry, "self_ns", json__number(at->self_ns));
 	json_object_set_new(entry, "total_ns", json__number(at->total_ns));
 	json_object_set_new(entry, "count", json__number(at->count));
+	put_estimate(entry, at);
 	put_compared(entry, tree, node);
 	return entry;
 }

@@ -11,13 +11,19 @@ static const struct {
 	const char *in_tree;
 } categories[PATH_CATEGORY_COUNT] = {
 	[PATH_RUNNING] = {"in functions seen", "running"},
+	[PATH_ESTIMATED] = {"in functions, estimated", "estimated"},
 	[PATH_NOT_SAMPLED] = {"running, not sampled", "running, not sampled"},
+	[PATH_MEMORY] = {"reclaiming memory", "reclaiming memory"},
+	[PATH_MEMORY_ESTIMATED] = {"reclaiming memory, estimated", "estimated"},
 	[PATH_DISK_ACTIVE] = {"disk: active", "disk active"},
 	[PATH_DISK_QUEUED] = {"disk: queued", "disk queued"},
+	[PATH_TCP] = {"TCP: held back, sent again", "TCP"},
 	[PATH_RUN_QUEUE] = {"run queue", "run queue"},
 	[PATH_PREEMPTED] = {"preempted", "preempted"},
+	[PATH_CPU_IDLE] = {"wakeup latency: CPU was idle", "CPU idle: wakeup latency"},
 	[PATH_SLEEP] = {"deliberate sleeps", "timer"},
 	[PATH_TIMEOUT] = {"waits that timed out", "timed out"},
+	[PATH_STOPPED] = {"not allowed to run", "stopped:"},
 	[PATH_PEER] = {"network peers, not recorded", "peer"},
 	[PATH_INTERRUPT] = {"other interrupts", "interrupt"},
 	[PATH_DELIVERY] = {"wakeups under way", "wakeup under way from"},
@@ -93,6 +99,7 @@ static void leaf_text(const struct path_view *view, const struct path_node *node
 				       model__string(model, model->devices.data[node->id].name));
 		break;
 	case PATH_PEER:
+	case PATH_STOPPED:
 		format__append(text, size, " %s",
 			       own_strings__text(&view->path->strings, node->id));
 		break;

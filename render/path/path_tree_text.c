@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The consolidated tree of pseudo-stacks. */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,6 +56,8 @@ static void put_text(const struct printer *printer, const struct path_node *node
 		fputs("waits: ", printer->to);
 	if (node->type == PATH_NODE_LEAF)
 		fputc('[', printer->to);
+	if (node->type == PATH_NODE_THREAD && node->had_cpu)
+		fputs("had the CPU: ", printer->to);
 	format__safe(printer->to, text);
 	if (node->type == PATH_NODE_LEAF)
 		fputc(']', printer->to);
@@ -94,14 +97,27 @@ static uint32_t put_frames(const struct printer *printer, uint32_t node)
 	}
 }
 
-/* The columns before @node: its share, its time, and @own, that of the innermost frame in the line.
- */
-static void put_times(const struct printer *printer, const struct path_node *node, uint64_t own)
+/* A time in a column; "~": part of it is estimated. */
+static const char *time_text(uint64_t ns, bool is_estimated, char text[static 25])
 {
-	char total[24], self[24];
+	text[0] = '~';
+	duration__text(ns, text + 1);
+	return is_estimated ? text : text + 1;
+}
 
-	fprintf(printer->to, "%6.2f%% %10s %10s", format__percent(node->total_ns, printer->whole),
-		duration__text(node->total_ns, total), own ? duration__text(own, self) : "");
+/*
+ * The columns before @first: its share, its time, and the own time of @last, the innermost frame in
+ * the line.
+ */
+static void put_times(const struct printer *printer, const struct path_node *first,
+		      const struct path_node *last)
+{
+	bool has_own = last->self_ns && (last->type != PATH_NODE_LEAF || last->child);
+	char total[25], self[25];
+
+	fprintf(printer->to, "%6.2f%% %10s %10s", format__percent(first->total_ns, printer->whole),
+		time_text(first->total_ns, first->is_estimated, total),
+		has_own ? time_text(last->self_ns, last->estimated_ns, self) : "");
 }
 
 /* The same for requests that are compared with others: mean times. */
@@ -119,28 +135,39 @@ static void put_compared(const struct printer *printer, uint32_t node)
 		duration__text(ns < other ? other - ns : ns - other, more));
 }
 
+/* How often @node was entered; what TCP does takes about the same time each time. */
+static void put_count(const struct printer *printer, const struct path_node *node)
+{
+	char each[24];
+
+	if (node->type == PATH_NODE_FRAME || node->count < 2)
+		return;
+	fprintf(printer->to, " (%" PRIu64 " times", node->count);
+	if (node->type == PATH_NODE_LEAF && node->category == PATH_TCP)
+		fprintf(printer->to, ", %s each",
+			duration__text(node->total_ns / node->count, each));
+	fputc(')', printer->to);
+}
+
 /* Prints @node with what is in the same line; returns the node whose children come next. */
 static uint32_t put_line(const struct printer *printer, uint32_t node, size_t indent)
 {
 	const struct path_node *first = node_at(printer, node);
 	uint32_t last = node;
-	uint64_t own;
 
 	for (uint32_t at = node;
 	     first->type == PATH_NODE_FRAME && (at = only_frame_below(printer, at));)
 		last = at;
-	own = first->type == PATH_NODE_LEAF ? 0 : node_at(printer, last)->self_ns;
 	if (printer->tree->compared.n)
 		put_compared(printer, node);
 	else
-		put_times(printer, first, own);
+		put_times(printer, first, node_at(printer, last));
 	fprintf(printer->to, "  %*s", (int)indent, "");
 	if (first->type == PATH_NODE_FRAME)
 		put_frames(printer, node);
 	else
 		put_text(printer, first);
-	if (first->type != PATH_NODE_FRAME && first->count > 1)
-		fprintf(printer->to, " (%llu times)", (unsigned long long)first->count);
+	put_count(printer, first);
 	fputc('\n', printer->to);
 	return last;
 }

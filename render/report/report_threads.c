@@ -7,8 +7,8 @@
 #include "render/report/report.h"
 
 /* The columns of the table. */
-static const enum wait_class columns[] = {CLASS_CPU, CLASS_IO, CLASS_LOCK, CLASS_SCHED,
-					  CLASS_OTHER};
+static const enum wait_class columns[] = {CLASS_CPU,   CLASS_IO,    CLASS_LOCK,
+					  CLASS_SCHED, CLASS_OTHER, CLASS_STOPPED};
 
 /* The times of a row. */
 struct times {
@@ -21,6 +21,7 @@ struct times {
 	uint64_t unseen_ns;
 	bool has_rest;
 	bool rest_known;
+	size_t n_columns;
 };
 
 /* The times of classes without idle waits, those, what is of no class, and the whole. */
@@ -30,7 +31,7 @@ static void put_times(const struct times *times, FILE *to)
 	uint64_t idle = 0;
 
 	fputc(' ', to);
-	for (size_t i = 0; i < ARRAY_SIZE(columns); i++) {
+	for (size_t i = 0; i < times->n_columns; i++) {
 		idle += times->idle_ns[columns[i]];
 		fprintf(to, "%12s%c",
 			duration__text(busy_ns(times->ns, times->idle_ns, columns[i]), text),
@@ -47,10 +48,16 @@ static void put_times(const struct times *times, FILE *to)
 	fprintf(to, " %12s\n", duration__text(times->whole_ns, text));
 }
 
+/* Few recordings have threads that were stopped. */
+static size_t n_columns(const struct thread_summary *threads)
+{
+	return ARRAY_SIZE(columns) - !threads->ns[CLASS_STOPPED];
+}
+
 static void put_titles(const struct thread_summary *threads, const char *prefix, FILE *to)
 {
 	fprintf(to, "%s%7s %7s %-15s", prefix, "pid", "tid", "thread");
-	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+	for (size_t i = 0; i < n_columns(threads); i++)
 		fprintf(to, " %12s", wait_class__info(columns[i])->title);
 	fprintf(to, " %12s %4s", "idle", "");
 	if (threads->counted)
@@ -74,7 +81,8 @@ static void put_thread(const struct report *report, const struct thread_times *t
 				  .stolen_ns = times->stolen_ns,
 				  .unseen_ns = times->unseen_ns,
 				  .has_rest = report->threads->counted,
-				  .rest_known = thread->counted},
+				  .rest_known = thread->counted,
+				  .n_columns = n_columns(report->threads)},
 		  to);
 }
 
@@ -94,7 +102,8 @@ static void put_rest(const struct report *report, size_t first, const char *pref
 			    .idle_ns = idle_ns,
 			    .differs = differs,
 			    .has_rest = threads->counted,
-			    .rest_known = threads->counted};
+			    .rest_known = threads->counted,
+			    .n_columns = n_columns(threads)};
 	char label[64];
 
 	for (size_t i = first; i < threads->threads.n; i++) {
@@ -117,9 +126,9 @@ static void put_errors(const struct thread_summary *threads, const char *prefix,
 	char text[24];
 
 	fprintf(to, "%s%-31s ", prefix, "  standard error, at most");
-	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+	for (size_t i = 0; i < n_columns(threads); i++)
 		fprintf(to, "%12s%s", duration__text(threads->error_ns[columns[i]], text),
-			i + 1 < ARRAY_SIZE(columns) ? " " : "\n");
+			i + 1 < n_columns(threads) ? " " : "\n");
 }
 
 /* What the marks mean, if there are any. */
@@ -168,7 +177,8 @@ void report__threads(const struct report *report, const char *prefix, FILE *to)
 				.stolen_ns = threads->stolen_ns,
 				.unseen_ns = threads->unseen_ns,
 				.has_rest = threads->counted,
-				.rest_known = threads->counted});
+				.rest_known = threads->counted,
+				.n_columns = n_columns(threads)});
 	/* Exact times are not known for a time window or by class filter. */
 	if (report->filter->classes || report->filter->from || report->filter->until) {
 		put_note(threads, prefix, to);
@@ -181,7 +191,8 @@ void report__threads(const struct report *report, const char *prefix, FILE *to)
 				.idle_ns = sampled->sampled_idle_ns,
 				.differs = threads->differs,
 				.whole_ns = sampled_ns,
-				.has_rest = threads->counted});
+				.has_rest = threads->counted,
+				.n_columns = n_columns(threads)});
 	put_errors(threads, prefix, to);
 	put_note(threads, prefix, to);
 }

@@ -17,13 +17,6 @@ static const char *shape_of(const struct waitgraph_vertex *vertex)
 	}
 }
 
-static bool is_shown(const struct waits *waits, const struct waitgraph_edge *edge)
-{
-	return !waits->percent_limit ||
-	       (waits__percent(waits, edge->weight_ns) >= waits->percent_limit &&
-		bottlenecks__is_related(waits->bottlenecks, edge));
-}
-
 static void put_vertex(const struct waits *waits, uint32_t vertex, FILE *to)
 {
 	const struct bottlenecks *bottlenecks = waits->bottlenecks;
@@ -64,13 +57,13 @@ int waits__dot(const struct waits *waits, FILE *to)
 		for (size_t i = 0; i < graph->edges.n && !shown; i++) {
 			const struct waitgraph_edge *edge = &graph->edges.data[i];
 
-			shown = (edge->from == v || edge->to == v) && is_shown(waits, edge);
+			shown = (edge->from == v || edge->to == v) && waits__is_shown(waits, edge);
 		}
 		if (shown)
 			put_vertex(waits, v, to);
 	}
 	for (size_t i = 0; i < graph->edges.n; i++)
-		if (is_shown(waits, &graph->edges.data[i]))
+		if (waits__is_shown(waits, &graph->edges.data[i]))
 			put_edge(waits, &graph->edges.data[i], to);
 	fputs("}\n", to);
 	return 0;

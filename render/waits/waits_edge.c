@@ -107,6 +107,15 @@ static int code_text(struct writer *writer, uint32_t kernel, uint32_t user, bool
 	return fclose(to) || err ? -ENOMEM : 0;
 }
 
+int waits__code(const struct waits *waits, uint32_t kernel, uint32_t user, char **code)
+{
+	struct writer writer = {.waits = waits};
+	int err = code_text(&writer, kernel, user, true, code);
+
+	callchain__free(&writer.chain);
+	return err;
+}
+
 static int add_cause(struct writer *writer, const struct waitgraph_cause *cause)
 {
 	struct place fresh = {.kind = cause->kind, .origin = cause->origin, .heaviest = cause};
@@ -186,6 +195,9 @@ static void put_head(const struct writer *writer, FILE *to)
 	fputs(color__end(waits->color, COLOR_BOLD), to);
 	if (waits__percent(waits, edge->plain_ns) < WAITS_IN_THREADS)
 		fprintf(to, ": waits %.1f%% of the time", waits__percent(waits, edge->plain_ns));
+	else if (waiter->inferred)
+		fprintf(to, ": waits for %.1f threads, on average",
+			waits__percent(waits, edge->plain_ns) / 100);
 	else
 		fprintf(to, ": %.1f of %" PRIu32 " threads wait, on average",
 			waits__percent(waits, edge->plain_ns) / 100, waiter->n);
@@ -223,6 +235,35 @@ static int put_places(struct writer *writer, FILE *to)
 		err = put_place(writer, place, to);
 	}
 	return err;
+}
+
+/* Whether it may be listed, if it is long enough. */
+static bool is_of_interest(const struct waits *waits, const struct waitgraph_edge *edge)
+{
+	/* Relations do not follow short waits, but what was asked for is of interest itself. */
+	return (waits->bottlenecks->relations[edge->from] == RELATION_ASKED_FOR ||
+		bottlenecks__is_related(waits->bottlenecks, edge)) &&
+	       !(waitgraph_edge__is_idle(edge) && waits->graph->vertices.data[edge->from].kernel);
+}
+
+bool waits__is_shown(const struct waits *waits, const struct waitgraph_edge *edge)
+{
+	const struct waitgraph *graph = waits->graph;
+	size_t longer = 0;
+
+	if (!waits->percent_limit)
+		return true;
+	if (!is_of_interest(waits, edge))
+		return false;
+	if (waits__percent(waits, edge->weight_ns) >= waits->percent_limit)
+		return true;
+	/* They are in the order of their weights. */
+	for (size_t i = 0; i < graph->edges.n && longer < WAITS_LEAST_EDGES; i++) {
+		if (&graph->edges.data[i] == edge)
+			return true;
+		longer += is_of_interest(waits, &graph->edges.data[i]);
+	}
+	return false;
 }
 
 int waits__edge(const struct waits *waits, const struct waitgraph_edge *edge, FILE *to)

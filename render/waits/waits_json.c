@@ -48,6 +48,7 @@ static json_t *vertex_json(const struct waits *waits, uint32_t vertex)
 	json_object_set_new(entry, "name", name_json(waits, vertex));
 	json_object_set_new(entry, "type", json_string(cause_type__name(of->type)));
 	json_object_set_new(entry, "recorded", json_boolean(of->recorded));
+	json_object_set_new(entry, "inferred", json_boolean(of->inferred));
 	json_object_set_new(entry, "related",
 			    json_boolean(waits->bottlenecks->relations[vertex] != RELATION_NONE));
 	json_object_set_new(entry, "lifetime_ns", json__number(of->lifetime_ns));
@@ -58,9 +59,12 @@ static json_t *vertex_json(const struct waits *waits, uint32_t vertex)
 	json_object_set_new(entry, "blocked_ns", json__number(of->blocked_ns));
 	if (of->type == CAUSE_DEVICE)
 		put_device(entry, &waits->model->devices.data[of->id]);
+	if (of->pid)
+		json_object_set_new(entry, "pid", json__number(of->pid));
 	if (of->type != CAUSE_THREAD)
 		return entry;
 	json_object_set_new(entry, "differs", differs_json(of));
+	json_object_set_new(entry, "polling", json_real(of->polling));
 	json_object_set_new(entry, "threads", json__number(of->n));
 	json_object_set_new(entry, "merged", json_string(merged[of->merged]));
 	json_object_set_new(entry, "pid", json__number(waits->model->threads.data[of->id].tgid));
@@ -93,11 +97,20 @@ static json_t *frames_json(const struct waits *waits, struct callchain *chain)
 	return frames;
 }
 
+json_t *waits__frames(const struct waits *waits, uint32_t kernel, uint32_t user)
+{
+	struct callchain chain = {};
+	json_t *frames = callchain__set(&chain, waits->model, kernel, user, true)
+				 ? json_array()
+				 : frames_json(waits, &chain);
+
+	callchain__free(&chain);
+	return frames;
+}
+
 static const char *const origins[] = {
-	[WAIT_BLOCKED] = "blocked",
-	[WAIT_SPIN] = "spin",
-	[WAIT_DEVICE_IDLE] = "idle",
-	[WAIT_NO_TASK] = "no task",
+	[WAIT_BLOCKED] = "blocked",   [WAIT_SPIN] = "spin",	      [WAIT_DEVICE_IDLE] = "idle",
+	[WAIT_TCP_IDLE] = "tcp idle", [WAIT_PEER_IDLE] = "peer idle", [WAIT_NO_TASK] = "no task",
 };
 
 static json_t *cause_json(const struct waits *waits, const struct waitgraph_cause *cause,
@@ -200,6 +213,7 @@ static json_t *bottleneck_json(const struct waits *waits, const struct bottlenec
 	json_object_set_new(entry, "why", json__text(text));
 	verdict__note(waits, bottleneck, text, sizeof(text));
 	json_object_set_new(entry, "note", json__text(text));
+	json_object_set_new(entry, "lock", waits__lock_json(waits, bottleneck));
 	json_object_set_new(entry, "active", json_real(bottleneck->active));
 	json_object_set_new(entry, "idle_for", idle_for);
 	json_object_set_new(entry, "running_ns", json__number(bottleneck->running_ns));
@@ -255,7 +269,8 @@ int waits__json(const struct waits *waits, FILE *to)
 		json_array_append_new(threads, vertex_json(waits, v));
 	json_object_set_new(document, "threads", threads);
 	for (size_t i = 0; i < graph->edges.n; i++)
-		if (waits__percent(waits, graph->edges.data[i].weight_ns) >= waits->percent_limit)
+		if (waits__percent(waits, graph->edges.data[i].weight_ns) >= waits->percent_limit ||
+		    waits__is_shown(waits, &graph->edges.data[i]))
 			json_array_append_new(edges,
 					      edge_json(waits, &graph->edges.data[i], &chain));
 	json_object_set_new(document, "edges", edges);

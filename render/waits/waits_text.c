@@ -13,13 +13,13 @@
 /* At most this many other knots and sinks, and long waits outside of them, are listed. */
 #define MAX_OTHERS 5
 
-/* A knot or sink that is busy for less of the time is not listed. */
+/* A knot or sink is listed if it is busy for at least this share of the time. */
 #define MIN_ACTIVE 0.05
 
-/* Percent of a lifetime: less of it that is in no column is not mentioned. */
+/* Parts of a lifetime that are in no column are printed from this percentage on. */
 #define MIN_REST 0.1
 
-/* Columns of a line of sentences. */
+/* Width of lines of text, in columns. */
 #define WIDTH 100
 
 struct writer {
@@ -61,7 +61,7 @@ static bool is_inside_recording(const struct bottleneck *first)
 	       (first->type != BOTTLENECK_SLEEP || first->awaited_by);
 }
 
-/* What the verdict on @first begins with; @full: full CPUs were named before it. */
+/* The words before the verdict on @first. @full: a sentence about full CPUs precedes it. */
 static const char *verdict_label(const struct waits *waits, const struct bottleneck *first,
 				 bool full)
 {
@@ -76,7 +76,7 @@ static const char *verdict_label(const struct waits *waits, const struct bottlen
 	if (first)
 		other = verdict__of(waits->graph, first).other;
 	if (other && waits->graph->vertices.data[other->to].recorded)
-		return "No bottleneck: "; /* what is waited for is there, but not busy */
+		return "No bottleneck: "; /* what it waits for was recorded, but is not busy */
 	return "No bottleneck in the recording: ";
 }
 
@@ -103,8 +103,12 @@ static void put_verdict(struct writer *writer, const struct bottleneck *first)
 			full ? "more CPUs make it faster" : "anything gets faster");
 	for (size_t i = 0; first && i < first->edges.n; i++)
 		put_edge(writer, &waits->graph->edges.data[first->edges.data[i]]);
-	if (first)
+	if (first) {
+		int err = waits__put_lock(waits, first, writer->to);
+
+		writer->err = writer->err ? writer->err : err;
 		put_note(writer, first);
+	}
 	verdict__limitations(waits, put_limitation, writer);
 	fputc('\n', writer->to);
 }
@@ -174,7 +178,7 @@ static void put_long_waits(struct writer *writer, const struct bottleneck *first
 		fputc('\n', writer->to);
 }
 
-/* What of the vertex's lifetime is in no column, if it is worth a word. */
+/* Prints the parts of the vertex's lifetime that are in no column, if they are not negligible. */
 static void put_rest(struct writer *writer, const struct waitgraph_vertex *vertex)
 {
 	double stolen = format__percent(vertex->stolen_ns, vertex->lifetime_ns);
@@ -198,11 +202,11 @@ static void put_vertices(struct writer *writer)
 		const char *name = waitgraph_vertex__name(waits->graph, vertex);
 		char text[128], lifetime[24];
 
-		if (!vertex->recorded ||
+		if (waitgraph_vertex__outside(vertex) ||
 		    (waits->percent_limit && !waits->bottlenecks->relations[i]) ||
 		    (waits__percent(waits, vertex->running_ns + vertex->runnable_ns) <
 			     waits->percent_limit &&
-		     vertex->type != CAUSE_DEVICE))
+		     vertex->type == CAUSE_THREAD))
 			continue;
 		vertex__text(waits, i, text, sizeof(text));
 		fputs("  ", writer->to);
@@ -218,7 +222,11 @@ static void put_vertices(struct writer *writer)
 			format__percent(vertex->blocked_ns, vertex->lifetime_ns),
 			vertex->blocked_differs ? '*' : ' ',
 			duration__text(vertex->lifetime_ns, lifetime),
-			vertex->type == CAUSE_DEVICE ? "  (device: busy, -, idle)" : "");
+			vertex->type == CAUSE_DEVICE  ? "  (device: busy, -, idle)"
+			: vertex->type == CAUSE_TCP   ? "  (TCP: holds something back, -, nothing)"
+			: vertex->type == CAUSE_QUEUE ? "  (queue: waited for, -, not waited for)"
+			: vertex->inferred	      ? "  (peer: waited for, -, not waited for)"
+						      : "");
 		put_rest(writer, vertex);
 		fputc('\n', writer->to);
 	}
@@ -227,15 +235,6 @@ static void put_vertices(struct writer *writer)
 		      "to the exact time\n",
 		      writer->to);
 	fputc('\n', writer->to);
-}
-
-/* Idle kernel workers and unrelated programs are left out, unless all edges are asked for. */
-static bool is_shown(const struct waits *waits, const struct waitgraph_edge *edge)
-{
-	return !waits->percent_limit ||
-	       (waits__percent(waits, edge->weight_ns) >= waits->percent_limit &&
-		bottlenecks__is_related(waits->bottlenecks, edge) &&
-		!(waitgraph_edge__is_idle(edge) && waits->graph->vertices.data[edge->from].kernel));
 }
 
 static const char *edge_kind(const struct waits *waits, const struct waitgraph_edge *edge,
@@ -258,7 +257,7 @@ static void put_edges(struct writer *writer)
 		const struct waitgraph_edge *edge = &waits->graph->edges.data[i];
 		char from[128], to[128], kind[512], weight[24], plain[24];
 
-		if (!is_shown(waits, edge)) {
+		if (!waits__is_shown(waits, edge)) {
 			hidden++;
 			continue;
 		}

@@ -56,6 +56,12 @@ void cause__text(const struct model *model, const struct waitgraph_cause *cause,
 	case WAIT_DEVICE_IDLE:
 		snprintf(text, size, "nothing in flight");
 		break;
+	case WAIT_TCP_IDLE:
+		snprintf(text, size, "nothing held back");
+		break;
+	case WAIT_PEER_IDLE:
+		snprintf(text, size, "not waited for");
+		break;
 	case WAIT_NO_TASK:
 		snprintf(text, size, "no task");
 		break;
@@ -112,6 +118,9 @@ static const char *main_idle_cause(const struct bottleneck *bottleneck, double *
 		[CAUSE_DEVICE] = "devices",
 		[CAUSE_PEER] = "the network",
 		[CAUSE_TIMER] = "timers",
+		[CAUSE_LIMIT] = "being allowed to run",
+		[CAUSE_TCP] = "TCP",
+		[CAUSE_QUEUE] = "network devices",
 		[CAUSE_INTERRUPT] = "other interrupts",
 		[CAUSE_UNKNOWN] = "wakeups that were not seen",
 		[CAUSE_UNFINISHED] = "events that had not come by the end of the recording",
@@ -144,12 +153,15 @@ static void append_knot(const struct waits *waits, const struct verdict *verdict
 {
 	uint64_t all = verdict->inside_ns + verdict->outside_ns;
 	double others = format__percent(verdict->outside_ns, all);
+	double work = format__percent(verdict->kernel_ns, all + verdict->kernel_ns);
+	const char *but = work < 100 * VERDICT_NOTHING ? "" : " but their next work";
 	char name[128];
 
 	if (others < 100 * VERDICT_NOTHING) {
-		format__append(text, size, " wait for each other, and for nothing else.");
+		format__append(text, size, " wait for each other, and for nothing else%s.", but);
 	} else if (others < 100 * VERDICT_LITTLE) {
-		format__append(text, size, " wait for each other, and hardly for anything else.");
+		format__append(text, size, " wait for each other, and hardly for anything else%s.",
+			       but);
 	} else {
 		vertex__text(waits, verdict->other->to, name, sizeof(name));
 		format__append(text, size,
@@ -164,7 +176,7 @@ static void append_work(const struct waits *waits, const struct bottleneck *bott
 			const struct verdict *verdict, bool one, char *text, size_t size)
 {
 	const struct verdict_code code = verdict__code(waits->graph, bottleneck);
-	uint64_t waited = verdict->inside_ns + verdict->outside_ns;
+	uint64_t waited = verdict->inside_ns + verdict->outside_ns + verdict->kernel_ns;
 	double percent = format__percent(waited, verdict->lifetime_ns);
 	char share[32];
 
@@ -174,7 +186,8 @@ static void append_work(const struct waits *waits, const struct bottleneck *bott
 		format__append(text, size, "%s little", one ? " waits" : " wait");
 	else
 		format__append(text, size, "%s %s%s", one ? " waits" : " wait",
-			       2 * verdict->work_ns > waited ? "for work " : "",
+			       2 * (verdict->work_ns + verdict->kernel_ns) > waited ? "for work "
+										    : "",
 			       share_text(waited, verdict->lifetime_ns, share));
 	format__append(text, size, ": it is the work %s that takes %s", one ? "it does" : "they do",
 		       percent < 100 * VERDICT_LITTLE ? "the time" : "the rest");
@@ -184,10 +197,35 @@ static void append_work(const struct waits *waits, const struct bottleneck *bott
 	format__append(text, size, ".");
 }
 
+/* Members of which no work is known, only that they are waited for: peers, devices, TCP. */
+static void append_awaited(const struct waits *waits, const struct verdict *verdict, bool one,
+			   char *text, size_t size)
+{
+	const struct waitgraph_vertex *vertices = waits->graph->vertices.data;
+	char name[128], share[32], what[256];
+
+	format__append(text, size, one ? " takes the time" : " take the time");
+	if (verdict->awaited) {
+		const struct waitgraph_vertex *from = &vertices[verdict->awaited->from];
+
+		vertex__text(waits, verdict->awaited->from, name, sizeof(name));
+		format__append(text, size, ": %s %s for it %s", name,
+			       from->n > 1 ? "wait" : "waits",
+			       share_text(verdict->awaited->plain_ns, from->lifetime_ns, share));
+		if (vertices[verdict->awaited->to].type == CAUSE_TCP) {
+			cause__text(waits->model,
+				    &waits->graph->causes.data[verdict->awaited->cause], what,
+				    sizeof(what));
+			format__append(text, size, ", %s", what);
+		}
+	}
+	format__append(text, size, ".");
+}
+
 static void append_cpus(const struct bottleneck *bottleneck, const struct verdict *verdict,
 			bool one, char *text, size_t size)
 {
-	uint64_t waited = verdict->inside_ns + verdict->outside_ns;
+	uint64_t waited = verdict->inside_ns + verdict->outside_ns + verdict->kernel_ns;
 	char share[32];
 
 	if (bottleneck->runnable_ns >= waited)
@@ -199,17 +237,64 @@ static void append_cpus(const struct bottleneck *bottleneck, const struct verdic
 			       one ? "it runs" : "they run");
 }
 
+/* What members do with a lock held that limits the others. False: there is no such lock. */
+static bool append_lock(const struct waits *waits, const struct bottleneck *bottleneck,
+			const char *who, char *text, size_t size)
+{
+	const struct verdict_lock *lock = waits__lock(waits, bottleneck);
+	char name[1024];
+
+	if (!lock || !lock->sleeps)
+		return false;
+	waits__lock_name(waits, lock, name, sizeof(name));
+	format__append(text, size,
+		       " %s with a lock held that others wait for: %s. Hold it for less time, or "
+		       "do not sleep meanwhile.",
+		       who, name);
+	return true;
+}
+
 static void append_sleep(const struct waits *waits, const struct bottleneck *bottleneck, bool one,
 			 char *text, size_t size)
 {
 	char name[128];
 
+	if (append_lock(waits, bottleneck, one ? "sleeps" : "sleep", text, size))
+		return;
 	vertex__text(waits, bottleneck->awaited_by->from, name, sizeof(name));
 	format__append(text, size,
 		       " %s while %s waits for %s %.0f%% of the time: shorten this sleep, or let "
 		       "more of them run in parallel.",
 		       one ? "sleeps" : "sleep", name, one ? "it" : "them",
 		       waits__percent(waits, bottleneck->awaited_by->plain_ns));
+}
+
+/* What does not allow the members to run, for how long; the longest such wait says why. */
+static void append_limit(const struct waits *waits, const struct verdict *verdict, bool one,
+			 char *text, size_t size)
+{
+	const struct waitgraph *graph = waits->graph;
+	char share[32], what[256];
+
+	format__append(text, size, " %s not allowed to run %s", one ? "is" : "are",
+		       share_text(verdict->stopped_ns, verdict->lifetime_ns, share));
+	if (verdict->limit) {
+		cause__text(waits->model, &graph->causes.data[verdict->limit->cause], what,
+			    sizeof(what));
+		format__append(text, size, ": %s", what);
+	}
+	format__append(text, size, ".");
+}
+
+/* How long the waits of members are for work, if most of them are. */
+static void append_for_work(const struct verdict *verdict, char *text, size_t size)
+{
+	char share[32];
+
+	if (2 * verdict->work_ns > verdict->inside_ns + verdict->outside_ns)
+		format__append(text, size, ", %s for work",
+			       share_text(verdict->work_ns, verdict->lifetime_ns, share));
+	format__append(text, size, ".");
 }
 
 static void append_finding(const struct waits *waits, const struct bottleneck *bottleneck,
@@ -219,15 +304,28 @@ static void append_finding(const struct waits *waits, const struct bottleneck *b
 	bool one = is_single(waits, bottleneck);
 	double idle_percent;
 
+	if (bottleneck->polls) {
+		format__append(text, size, "%s for work without blocking: %s for what %s.",
+			       one ? " polls" : " poll", one ? "it waits" : "they wait",
+			       one ? "it polls" : "they poll");
+		return;
+	}
 	switch (bottleneck->type) {
 	case BOTTLENECK_KNOT:
 		append_knot(waits, &verdict, text, size);
+		append_lock(waits, bottleneck, "They sleep", text, size);
 		break;
 	case BOTTLENECK_WORK:
-		append_work(waits, bottleneck, &verdict, one, text, size);
+		if (bottleneck->has_peer || !verdict.lifetime_ns)
+			append_awaited(waits, &verdict, one, text, size);
+		else
+			append_work(waits, bottleneck, &verdict, one, text, size);
 		break;
 	case BOTTLENECK_MORE_CPUS:
 		append_cpus(bottleneck, &verdict, one, text, size);
+		break;
+	case BOTTLENECK_LIMIT:
+		append_limit(waits, &verdict, one, text, size);
 		break;
 	case BOTTLENECK_SLEEP:
 		if (bottleneck->awaited_by) {
@@ -236,8 +334,9 @@ static void append_finding(const struct waits *waits, const struct bottleneck *b
 		}
 		/* fall through */
 	case BOTTLENECK_OUTSIDE:
-		format__append(text, size, "%s for %s.", one ? " waits" : " wait",
+		format__append(text, size, "%s for %s", one ? " waits" : " wait",
 			       main_idle_cause(bottleneck, &idle_percent));
+		append_for_work(&verdict, text, size);
 		break;
 	}
 }
@@ -249,12 +348,53 @@ static void append_activity(const struct waits *waits, const struct bottleneck *
 	double active = 100 * bottleneck->active, idle_percent;
 	const char *idle = main_idle_cause(bottleneck, &idle_percent);
 
-	format__append(text, size, " %s busy %.0f%% of the time",
-		       one ? "It is" : "At least one of them is", active);
+	/* A member that waits for a CPU would be busy. */
+	format__append(text, size, " %s busy%s %.0f%% of the time",
+		       one ? "It is" : "At least one of them is",
+		       !bottleneck->runnable_ns ||
+				       100 - running_percent(bottleneck) < 2 * NOTEWORTHY_PERCENT
+			       ? ""
+			       : ", or waits for a CPU,",
+		       active);
 	if (idle_percent > NOTEWORTHY_PERCENT && bottleneck->type < BOTTLENECK_OUTSIDE)
 		format__append(text, size, ", and otherwise %s for %s", one ? "waits" : "they wait",
 			       idle);
 	format__append(text, size, ".");
+}
+
+/* What is known of members that were not recorded. */
+static void append_unrecorded(const struct waits *waits, const struct bottleneck *bottleneck,
+			      char *text, size_t size)
+{
+	const struct waitgraph_vertex *vertices = waits->graph->vertices.data;
+	size_t n = 0, named = 0;
+
+	for (size_t i = 0; i < bottleneck->members.n; i++)
+		n += vertices[bottleneck->members.data[i]].inferred;
+	if (!n)
+		return;
+	format__append(text, size, " What ");
+	for (size_t i = 0; i < bottleneck->members.n && named < MAX_NAMED; i++) {
+		uint32_t member = bottleneck->members.data[i];
+		char name[128];
+
+		if (!vertices[member].inferred)
+			continue;
+		vertex__text(waits, member, name, sizeof(name));
+		format__append(text, size, "%s%s",
+			       !named		? ""
+			       : named + 1 == n ? " and "
+						: ", ",
+			       name);
+		named++;
+	}
+	if (n > named)
+		format__append(text, size, " and %zu more", n - named);
+	format__append(text, size,
+		       " %s was not recorded: while recorded threads wait for %s, %s as busy, and "
+		       "otherwise as waiting for requests.",
+		       n > 1 ? "do" : "does", n > 1 ? "them" : "it",
+		       n > 1 ? "they count" : "it counts");
 }
 
 bool verdict__cpus(const struct waits *waits, char *text, size_t size)
@@ -329,6 +469,7 @@ void verdict__text(const struct waits *waits, const struct bottleneck *bottlenec
 	append_members(waits, bottleneck, text, size);
 	append_finding(waits, bottleneck, text, size);
 	append_activity(waits, bottleneck, text, size);
+	append_unrecorded(waits, bottleneck, text, size);
 }
 
 struct unknown_waits {
@@ -351,7 +492,7 @@ static struct unknown_waits find_unknowns(const struct waitgraph *graph)
 		unknown.all_ns += edge->plain_ns - edge->idle_ns;
 		if (to->type == CAUSE_UNKNOWN)
 			unknown.unseen_ns += edge->plain_ns - edge->idle_ns;
-		if (to->type != CAUSE_THREAD || to->recorded || from->kernel ||
+		if (((to->type != CAUSE_THREAD || to->recorded) && !to->pid) || from->kernel ||
 		    from->type != CAUSE_THREAD)
 			continue;
 		unknown.outside_ns += edge->plain_ns;
@@ -378,14 +519,16 @@ static void report_unknown_wakers(const struct waits *waits, const struct unknow
 	if (waits__percent(waits, unknown->outside_ns) >= NOTEWORTHY_PERCENT) {
 		const struct waitgraph_vertex *outside =
 			&waits->graph->vertices.data[unknown->outside];
-		const struct model_thread *thread = &waits->model->threads.data[outside->id];
+		char pid[32] = "";
 
 		vertex__text(waits, unknown->outside, name, sizeof(name));
+		if (outside->type == CAUSE_THREAD) /* a peer's is in its name */
+			snprintf(pid, sizeof(pid), " (pid %" PRIu32 ")",
+				 waits->model->threads.data[outside->id].tgid);
 		snprintf(text, sizeof(text),
-			 "%s (pid %" PRIu32
-			 ") and other threads that are waited for were not recorded: see dwell "
+			 "%s%s and other threads that are waited for were not recorded: see dwell "
 			 "record --wakers all, -p and -a.",
-			 name, thread->tgid);
+			 name, pid);
 		each(context, text);
 	}
 }

@@ -95,6 +95,12 @@ for my $name (qw(pread pwrite fsync tcp_recv flock)) {
 	like($top->{object} // 'nothing', qr/\Q$object\E/, "$name: waits for $object");
 }
 
+# A page fault names the file that it reads, which is no descriptor of a system call.
+my %fault = (tid => $truth->{page_fault}{tid}, kind => 'page-fault read');
+$report = report('-i', 'waits.data', '--sort', 'tid,kind,object');
+cmp_ok(time_of($report, %fault, object => qr{/dwell-\d+-page_fault$}), '>=', 0.95 * time_of($report, %fault),
+	'page_fault: waits for its file') or diag(explain([rows_of($report, %fault)]));
+
 # A path with more names than the kernel side sends is cut, and does not look like a whole one.
 for my $depth (10, 40) {
 	my $file = join '/', (map { "deep$_" } 1 .. $depth), 'file';

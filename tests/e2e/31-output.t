@@ -24,7 +24,7 @@ is((grep { my $t = $_; grep { !defined $t->{$_} } @of_thread } @{$report->{threa
 	"every thread has @of_thread");
 is((grep { my $r = $_; grep { !exists $r->{$_} } @of_row } @{$report->{rows}}), 0,
 	"every row has @of_row");
-is((grep { $_->{class} !~ /^(?:cpu|io|lock|sched|other)$/ } @{$report->{rows}}), 0,
+is((grep { $_->{class} !~ /^(?:cpu|io|lock|sched|other|stopped)$/ } @{$report->{rows}}), 0,
 	'classes are cpu, io, lock, sched, other');
 
 # It agrees with itself.

@@ -15,22 +15,39 @@ use Waits;
 
 need_recording();
 
-# The other forms: the same graph.
-record_knot($_, "$_-trace.data", '--trace') for 'imbalance', 'pipeline';
+# The other forms: the same graph. Where other programs have the CPUs for longer than left and right together, these
+# wait for a CPU, not for each other.
+my $had_cpus;
+for (1 .. 10) {
+	record_knot('imbalance', 'imbalance-trace.data', '--trace');
+	my $waits = waits('-i', 'imbalance-trace.data');
+	my ($runs, $queues) = (0, 0);
+	for my $member (grep { $_ } map { vertex($waits, $_) } 'left', 'right') {
+		$runs += $member->{running_ns};
+		$queues += $member->{runnable_ns};
+	}
+	last if $had_cpus = $queues < $runs;
+}
+record_knot('pipeline', 'pipeline-trace.data', '--trace');
 my $spins = record_knot('spin', 'spin-trace.data', '--trace')->{truth};
 record_knot('cpus', 'cpus-sampling.data');
 my $text = run($DWELL, 'waits', '-i', 'imbalance-trace.data');
-like($text->{out}, qr/^Bottleneck: .*left.*wait for each other/m, 'text has the verdict');
-like($text->{out}, qr/waits in .*wait_barrier/, 'with the code that waits');
-like($text->{out}, qr/woken by .*run_phases/, 'and the code that wakes');
 my $dot = run($DWELL, 'waits', '-i', 'imbalance-trace.data', '--dot');
+my $part = waits('-i', 'imbalance-trace.data', '--time', '0.5,1.5', '--unfold');
+like($text->{out}, qr/waits in .*wait_barrier/, 'text has the code that waits');
+like($text->{out}, qr/woken by .*run_phases/, 'and the code that wakes');
 like($dot->{out}, qr/^digraph/, 'there is a graph for graphviz');
-like($dot->{out}, qr/label="left", shape=box, style=filled, fillcolor=salmon/, 'that marks the knot');
+is($part->{window_ns}, 1e9, 'a window is as long as asked for');
+SKIP: {
+	skip 'other programs have the CPUs', 3 if !$had_cpus;
+	# Full CPUs come first: then, and only then, this is the second bottleneck.
+	my $label = $text->{out} =~ /^Bottleneck: The CPUs are full: \d+% busy/m ? 'With more CPUs' : 'Bottleneck';
+	like($text->{out}, qr/^$label: .*left.*wait for each other/m, 'the text has the verdict');
+	like($dot->{out}, qr/label="left", shape=box, style=filled, fillcolor=salmon/, 'the graph marks the knot');
+	is(members($part->{verdict}), 'left right', 'a part of the recording has the same knot');
+}
 
 # Parts of the recording.
-my $part = waits('-i', 'imbalance-trace.data', '--time', '0.5,1.5', '--unfold');
-is($part->{window_ns}, 1e9, 'a window is as long as asked for');
-is(members($part->{verdict}), 'left right', 'and has the same knot');
 my $tid = vertex($part, 'left')->{tid};
 my $one = waits('-i', 'imbalance-trace.data', '--tid', $tid, '--unfold');
 my $pid = vertex($part, 'left')->{pid};

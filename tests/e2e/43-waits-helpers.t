@@ -21,7 +21,7 @@ sub helpers {
 	my $other = start({name => "other-$which"}, program('knots'), 'io', '--seconds', 60);
 	my $pair = start({name => "pair-$which"}, program('knots'), 'pipe', '--seconds', 60);
 	my $reader;
-	wait_for(10, sub {
+	wait_for(180, sub {
 		($reader) = grep { slurp("/proc/$_/comm") eq "reader\n" }
 			split ' ', slurp("/proc/$pair/task/$pair/children");
 		return $reader;
@@ -65,7 +65,7 @@ my $lossy = record(['--trace', '-m', 64, '-o', 'lossy.data'], program('switches'
 is($lossy->{status}, 0, 'a recording with too small a buffer');
 like(unknown(waits('-i', 'lossy.data')), qr/Events were lost \(\d+\)/, 'events were lost');
 my $server = start({name => 'outside'}, program('knots'), 'pipe', '--seconds', 14);
-ok(wait_for(10, sub { slurp("/proc/$server/task/$server/children") =~ /\d/ }), 'two processes run');
+ok(wait_for(180, sub { slurp("/proc/$server/task/$server/children") =~ /\d/ }), 'two processes run');
 my ($child) = split ' ', slurp("/proc/$server/task/$server/children");
 my %pids = map { (split ' ', slurp("/proc/$_/comm"))[0] => $_ } $server, $child;
 SKIP: {

@@ -26,7 +26,7 @@ END { local $?; system('losetup', '-d', $disk) if $disk }
 # The command stops the recorder, then ends.
 my $recorder = start({name => 'late'}, $DWELL, 'record', '--no-symbols', '--trace', '-o', 'late.data', '--', 'sh',
 	'-c', "dd if=$disk of=/dev/null iflag=direct bs=4k count=50 2>/dev/null; kill -STOP \$PPID");
-ok(wait_for(20, sub { slurp("/proc/$recorder/status") =~ /^State:\s+T/m }), 'the recorder is stopped');
+ok(wait_for(180, sub { slurp("/proc/$recorder/status") =~ /^State:\s+T/m }), 'the recorder is stopped');
 sleep 0.5;
 kill 'CONT', $recorder;
 is(finish($recorder)->{status}, 0, 'the disk is recorded');

@@ -63,7 +63,7 @@ my $killed = run($DWELL, 'path', '-i', 'killed.data', '--', 'sh', '-c', 'kill -S
 is($killed->{status}, 139, 'a command that crashes: its status');
 like($killed->{out}, qr/^# +accounted for/m, 'a command that crashes: its path');
 my $pid = start($DWELL, 'path', '--json', '-i', 'stopped.data', '--', 'sleep', 60);
-ok(wait_for(20, sub { grep { (slurp("/proc/$_/comm") // '') eq "sleep\n" } split ' ', slurp("/proc/$pid/task/$pid/children") }), 'a command runs');
+ok(wait_for(180, sub { grep { (slurp("/proc/$_/comm") // '') eq "sleep\n" } split ' ', slurp("/proc/$pid/task/$pid/children") }), 'a command runs');
 select undef, undef, undef, 0.5;
 my $stopped = decode(stop($pid, 'INT')->{out});
 cmp_ok($stopped->{categories}{sleep_ns}, '>', 0, 'interrupted: the sleep is told');

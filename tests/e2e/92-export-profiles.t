@@ -68,7 +68,7 @@ sub raw_samples {
 }
 
 # Numbers of pprof's values by class.
-my %value_of = (io => 0, lock => 0, other => 0, sched => 1, cpu => 2);
+my %value_of = (io => 0, lock => 0, other => 0, stopped => 0, sched => 1, cpu => 2);
 
 sub pprof_times {
 	my ($raw) = @_;
@@ -99,7 +99,7 @@ sub speedscope_times {
 		for my $i (0 .. $#$samples) {
 			my @stack = @{$samples->[$i]};
 			$bad .= "frames of $profile->{name}, " if grep { $_ > $#$frames } @stack;
-			my ($class) = @stack ? $frames->[$stack[-1]]{name} =~ /^\[(io|lock|sched|other)\] ./ : ();
+			my ($class) = @stack ? $frames->[$stack[-1]]{name} =~ /^\[(io|lock|sched|other|stopped)\] ./ : ();
 			$ns{join ' ', $tid, $class // 'cpu'} += $weights->[$i];
 		}
 	}
@@ -306,7 +306,7 @@ SERVER
 
 subtest 'to a server' => sub {
 	my $pid = start({name => 'server'}, 'perl', '-e', $server);
-	ok(wait_for(60, sub { slurp('server.out') =~ /\n/ }), 'a server') or return;
+	ok(wait_for(180, sub { slurp('server.out') =~ /\n/ }), 'a server') or return;
 	my ($port) = slurp('server.out') =~ /(\d+)/;
 	export('otlp', 'trace.data', '-o', 'trace.otlp');
 	for (['', '/v1development/profiles'], ['/', '/v1development/profiles'], ['/other?a=b', '/other?a=b']) {

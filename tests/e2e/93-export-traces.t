@@ -76,7 +76,7 @@ sub check_sqlite {
 # ---- firefox
 
 my %class_of = (User => 'cpu', Kernel => 'cpu', 'I/O' => 'io', Lock => 'lock', 'Waiting for a CPU' => 'sched',
-	Blocked => 'other');
+	'Not allowed to run' => 'stopped', Blocked => 'other');
 
 # Whether all of these columns have the table's length.
 sub has_columns {
@@ -269,12 +269,14 @@ sub without_zeros {
 	return {map { %{$ns->{$_}} ? ($_ => $ns->{$_}) : () } keys %$ns};
 }
 
-for my $mode ('sampling', 'trace') {
-	my @mode = $mode eq 'trace' ? ('--trace') : ();
-	record(['-o', "$mode.data", @mode], program('classes'), '--scale', 'mixed', '--seconds', 2);
-	for my $filter ([], ['--wakers', '--time', '500ms,1.5s'], ['--class', 'io,sched']) {
-		my @options = ('-i', "$mode.data", @$filter);
-		my $what = join ' ', $mode, @$filter;
+# Every format has the report's times, of all of $name and by filters. $mode: sampling or trace. Returns what
+# Perfetto gets of all.
+sub check_times {
+	my ($mode, $name, @filters) = @_;
+	my $all;
+	for my $filter ([], @filters) {
+		my @options = ('-i', "$name.data", @$filter);
+		my $what = join ' ', $name, @$filter;
 		my $truth = without_zeros(truth_of(@options));
 		unlink glob 'out.*';
 		is(export('sqlite', 'out.sqlite', @options)->{status}, 0, "$what: sqlite");
@@ -289,14 +291,23 @@ for my $mode ('sampling', 'trace') {
 		is_deeply(without_zeros($trace->{ns}), $truth, "$what: perfetto has the report's times");
 		next if @$filter;
 		check_sqlite('out.sqlite', $what);
-		cmp_ok($trace->{switches} // 0, $mode eq 'trace' ? '>' : '==', 0, "$what: thread states in trace mode only");
-		cmp_ok($trace->{wakings} // 0, $mode eq 'trace' ? '>' : '==', 0, "$what: wakers in trace mode only");
-		cmp_ok($trace->{flows}, $mode eq 'trace' ? '>' : '==', 0, "$what: flows to the main thread in trace mode only");
+		$all = $trace;
 	}
 	# Without waits for work nothing of them is left.
-	my @options = ('-i', "$mode.data", '--idle=hide');
-	export('sqlite', 'busy.sqlite', @options);
-	is(sql('busy.sqlite', 'SELECT count(*) FROM activity WHERE idle IS NOT NULL'), "0\n", "$mode: idle waits left out");
+	export('sqlite', 'busy.sqlite', '-i', "$name.data", '--idle=hide');
+	is(sql('busy.sqlite', 'SELECT count(*) FROM activity WHERE idle IS NOT NULL'), "0\n", "$name: idle waits left out");
+	return $all;
+}
+
+for my $mode ('sampling', 'trace') {
+	my @mode = $mode eq 'trace' ? ('--trace') : ();
+	record(['-o', "$mode.data", @mode], program('classes'), '--scale', 'mixed', '--seconds', 2);
+	my $trace = check_times($mode, $mode, ['--wakers', '--time', '500ms,1.5s'], ['--class', 'io,sched']);
+	cmp_ok($trace->{$_->[0]} // 0, $mode eq 'trace' ? '>' : '==', 0, "$mode: $_->[1] in trace mode only")
+		for ['switches', 'thread states'], ['wakings', 'wakers'], ['flows', 'flows to the main thread'];
+	record(['-o', "$mode-stopped.data", @mode], program('stopped'), 'signal');
+	ok((grep { $_->{stopped} } values %{truth_of('-i', "$mode-stopped.data")}), "$mode: a thread was stopped");
+	check_times($mode, "$mode-stopped");
 }
 
 # What was stolen from runs, in trace mode: of each run that has 10 us of it.
@@ -310,8 +321,8 @@ for my $mode ('sampling', 'trace') {
 	my $sum = sum0(@stolen);
 	cmp_ok(min(@stolen, 1e9), '>=', 10000, sprintf('stolen: %.3f ms of %d runs', $sum / 1e6, scalar @stolen));
 	export('sqlite', 'stolen.sqlite', '-i', 'trace.data');
-	is(sql('stolen.sqlite', 'SELECT (SELECT sum(stolen_before_ns) FROM intervals) + (SELECT sum(last_stolen_ns) FROM threads)'), "$sum\n",
-		'stolen: sqlite');
+	is(sql('stolen.sqlite', 'SELECT (SELECT total(stolen_before_ns) FROM intervals) + (SELECT total(last_stolen_ns) FROM threads)') + 0, $sum,
+		'stolen: sqlite') or diag(sql('stolen.sqlite', 'SELECT tid, cpu_ns, last_stolen_ns FROM threads'));
 	export('firefox', 'stolen.json', '-i', 'trace.data');
 	my @markers = grep { $_->{type} eq 'Stolen' } map { @{$_->{markers}{data}} } @{decode(slurp('stolen.json'))->{threads}};
 	is(sum0(map { ns_of($_->{ns}) } @markers), $sum, 'stolen: firefox');

@@ -147,6 +147,9 @@ static void check_code(const struct files *files, const struct request *request,
 	case CODE_USDT_LIST:
 		check(!code_answer__names(cursor, &strings, cursor__varint(&fields), &names));
 		break;
+	case CODE_LINKS:
+		check(!code_answer__names(cursor, &strings, CODE_MAX_NAMES, &names));
+		break;
 	case CODE_DIAGNOSTIC:
 		check(!code_answer__names(cursor, &strings, 1, &names));
 		break;

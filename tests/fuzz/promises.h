@@ -78,7 +78,7 @@ static inline void promises__table_record(struct promises *p, const struct recor
 		break;
 	case RECORD_OBJECT:
 		promises__number(p, &p->objects, r->object.number);
-		KEPT(r->object.type <= OBJECT_KLOCK);
+		KEPT(r->object.type <= OBJECT_LIMIT);
 		KEPT(STRING(r->object.name) && STRING(r->object.local));
 		break;
 	default:
@@ -142,6 +142,11 @@ static inline void promises__device_record(struct promises *p, const struct reco
 		KEPT(r->request.queue_ns <= r->request.time);
 		KEPT(r->request.service_ns <= r->request.time - r->request.queue_ns);
 		break;
+	case RECORD_CPU_RUN:
+		KEPT(BOUNDED(r->cpu_run.thread) && r->cpu_run.cpu);
+		KEPT(r->cpu_run.ns <= r->cpu_run.length);
+		KEPT(r->cpu_run.time <= INT64_MAX && r->cpu_run.length <= r->cpu_run.time);
+		break;
 	case RECORD_SPAN:
 		KEPT(STRING(r->span.name) && promises__came(&p->objects, r->span.object));
 		KEPT(BOUNDED(r->span.thread) && BOUNDED(r->span.begun_by));
@@ -159,6 +164,14 @@ static inline void promises__device_record(struct promises *p, const struct reco
 	case RECORD_PROBE:
 		KEPT(STRING(r->probe.name) && r->probe.time <= INT64_MAX);
 		KEPT(r->probe.set_cpu_ns <= r->probe.cpu_ns);
+		break;
+	case RECORD_SEGMENT:
+		KEPT(BOUNDED(r->segment.thread) && BOUNDED(r->segment.writer));
+		KEPT(promises__came(&p->objects, r->segment.object) && STRING(r->segment.owner));
+		KEPT(r->segment.time <= INT64_MAX && r->segment.written <= r->segment.time);
+		KEPT(r->segment.left <= r->segment.time);
+		for (int i = 0; i < SEGMENT_HOLDS; i++)
+			KEPT(r->segment.until[i] <= r->segment.time);
 		break;
 	case RECORD_SCAN:
 		KEPT(BOUNDED(r->scan.thread));
@@ -213,7 +226,7 @@ static inline void promises__check(struct promises *promises, const struct recor
 		promises__table_record(promises, record);
 	else if (record->type >= RECORD_THREAD && record->type <= RECORD_TOTALS)
 		promises__thread_record(promises, record);
-	else if (record->type >= RECORD_DEVICE && record->type <= RECORD_PROBE)
+	else if (record->type >= RECORD_DEVICE && record->type <= RECORD_CPU_RUN)
 		promises__device_record(promises, record);
 	else
 		promises__event_record(promises, record);

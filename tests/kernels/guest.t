@@ -4,7 +4,7 @@
 # In a guest with another kernel (see ladder.t): every rung of the ladder it has takes
 # the same stacks, nothing is lost, every waker is known. Here no kernel hides
 # tasks from tracing: what is only bounded elsewhere must be none. Causal profiling
-# makes experiments.
+# makes experiments. With arguments, only the checks with these names run: see @checks.
 use strict;
 use warnings;
 
@@ -13,6 +13,7 @@ use lib "$FindBin::Bin/../lib";
 use CausalRun;
 use Dwell;
 use OtherKernel;
+use List::Util qw(sum0);
 use Test::More;
 
 # Where sleepers' stacks can be taken, by the kernel's version and by how it was
@@ -220,7 +221,7 @@ sub check_as_5_15 {
 		or diag explain $report->{truncated};
 	is(join(', ', map { "$report->{lost}{$_} $_" } grep { $report->{lost}{$_} } keys %{$report->{lost}}), '', 'as 5.15: nothing lost');
 	my ($pid, %classes) = (start(program('hang'), '--ready', 'ready'));
-	wait_for(60, sub { -s 'ready' });
+	wait_for(180, sub { -s 'ready' });
 	is(record(['--no-symbols', '-p', $pid, '--duration', '2s', '-o', 'pid.data'])->{status}, 0, 'as 5.15: a running program: recorded');
 	stop($pid, 'KILL');
 	unlink 'ready';
@@ -231,11 +232,138 @@ sub check_as_5_15 {
 	like($got->{err}, qr/^dwell: causal profiling needs Linux 5\.17 or later$/m, 'and why not');
 }
 
-check_busy_storage();
-check_path();
-check_requests();
-check_calls();
-check_virtual_speedups();
+# Of two groups with a quota, the outer one stops the worker: it is named. Before 6.18, only the end of the
+# stop is seen, when no group is throttled any more: the innermost one is named.
+sub check_outer_quota {
+	my ($top) = @_;
+	spew("$top/limited/cgroup.subtree_control", '+cpu');
+	mkdir "$top/limited/inner";
+	spew("$top/limited/inner/cpu.max", '90000 100000');
+	my $got = record(['--no-symbols', '--trace', '-o', 'outer.data'], program('stopped'), 'quota', "$top/limited/inner/cgroup.procs");
+	is($got->{status}, 0, 'the quota of an outer group: recorded') or diag($got->{err});
+	my $named = $major > 6 || ($major == 6 && $minor >= 18) ? qr{cpu quota /limited \(20 of 100 ms\)}
+		: qr{cpu quota /limited(?: \(20|/inner \(90) of 100 ms\)};
+	like(run($DWELL, 'waits', '-i', 'outer.data')->{out} =~ s/\s+/ /gr, $named, 'the quota of an outer group: it is named')
+		or diag(join("\n", grep { /quota/ } split /\n/, run($DWELL, 'waits', '-i', 'outer.data')->{out}));
+}
+
+# What $measure returns: a result of record() and, for each bound, its name, the least, the value and the most.
+# Up to six times: one thread emulates both CPUs, so that one of them may stand still for a tenth of a second
+# anywhere, also after the kernel has read a clock and before dwell reads its own.
+sub bounds {
+	my ($what, $measure) = @_;
+	my ($got, @bounds);
+	for (1 .. 6) {
+		($got, @bounds) = $measure->();
+		last if !grep { $_->[2] < $_->[1] || $_->[2] > $_->[3] } @bounds;
+		note("$what, again: ", join '; ', map { sprintf '%s: %.0f <= %.0f <= %.0f', @$_ } @bounds);
+	}
+	is($got->{status}, 0, "$what: recorded") or diag($got->{err});
+	ok($_->[1] <= $_->[2] && $_->[2] <= $_->[3], sprintf '%s: %s: %.0f <= %.0f <= %.0f', $what, @$_) for @bounds;
+}
+
+# memory.high of a control group: as long as the worker had no CPU, and not more often than the kernel counts.
+sub check_memory_high {
+	my ($group) = @_;
+	my $what = 'memory.high';
+	mkdir $group;
+	spew("$group/memory.high", 16 << 20);
+	bounds($what, sub {
+		my ($before) = slurp("$group/memory.events") =~ /^high (\d+)/m;
+		my $got = record(['--trace', '-o', 'high.data'], program('stopped'), 'memory', "$group/cgroup.procs");
+		my ($events) = slurp("$group/memory.events") =~ /^high (\d+)/m;
+		my $gaps = decode($got->{out})->{gaps_ns};
+		my ($worker) = grep { $_->{comm} eq 'worker' } @{report('-i', 'high.data')->{threads}};
+		my %ns = map { $_ => $worker->{"${_}_ns"} // $worker->{ns}{$_} // 0 } qw(stopped sched io lock other stolen);
+		my @waits = grep { $_->{event} eq 'interval' } events('-i', 'high.data', '--comm', 'worker');
+		my @stops = grep { ($_->{kind} // '') eq 'memory throttling' } @waits;
+		# The function that the kernel sleeps in, behind those of the scheduler and of timers.
+		my @high = grep {
+			my %frames = @{$_->{frames}};
+			my ($in) = grep { exists $frames{$_} && !/^_*schedule/ } @{$_->{frames}};
+			$_->{class} ne 'sched' && ($in // '') =~ /^_*mem_cgroup_handle_over_high/;
+		} @waits;
+		return ($got, ['number of stops', 1, scalar @stops, $events - $before],
+			['as many as waits in its function', scalar @high, scalar @stops, scalar @high],
+			['not more than the gaps', 0, $ns{stopped}, $gaps + 1e6],
+			['the gaps are explained', 0.99 * $gaps - 1e6, sum0(values %ns), 'inf']);
+	});
+	like(run($DWELL, 'waits', '-i', 'high.data')->{out} =~ s/\s+/ /gr, qr{memory throttling /high \(memory\.high 16 MiB\)}, "$what: named, with its value");
+}
+
+# Of two threads on one CPU, one waits while the other CPU is idle, or not.
+sub check_affinity {
+	for my $how ('idle', 'busy') {
+		bounds("affinity, $how", sub {
+			my $got = record(['--no-symbols', '--trace', '-o', 'affinity.data'], program('affinity'), $how);
+			my ($least, $most, $idle, $occupied) = @{decode($got->{out})}{qw(waited_least_ns waited_most_ns idle_ns occupied_ns)};
+			my ($stopped, $queued) = stopped_and_queued('affinity.data', 'bound');
+			return ($got, ['as long as the kernel counts', 0.97 * $least, $stopped + $queued, 1.03 * $most],
+				['stopped while the other CPU is idle', 0.99 * $idle - 1e6, $stopped, 'inf'],
+				['queued while it is busy', 0.99 * $occupied - 1e6, $queued, 'inf']);
+		});
+	}
+}
+
+# A quota of a control group of version 2, by the kernel's counter. That goes on when threads that were to be stopped
+# sleep, or have exited; from 6.18 on also while they wait for a CPU, to be stopped when they have it.
+sub check_quota {
+	my ($group) = @_;
+	bounds('a quota', sub {
+		my $got = record(['--no-symbols', '--trace', '-o', 'quota.data'], program('stopped'), 'quota', "$group/cgroup.procs");
+		my $truth = decode($got->{out});
+		my ($stopped, $queued) = stopped_and_queued('quota.data', 'counted');
+		my $early = $major * 1000 + $minor >= 6018 ? $queued : 0;
+		return ($got, ['as long as it waited', 0.97 * $truth->{waited_least_ns}, $stopped + $queued, 1.03 * $truth->{waited_most_ns}],
+			['stopped as long as the kernel counts', 0.99 * $truth->{throttled_least_ns} - $early - 1e6, $stopped, 1.01 * $truth->{throttled_most_ns} + 1e6]);
+	});
+}
+
+# A thread that waits for a CPU is moved to one where the quota has been used up.
+sub check_moved {
+	my ($group) = @_;
+	bounds('a quota of another CPU', sub {
+		my $got = record(['--no-symbols', '--trace', '-o', 'moved.data'], program('stopped'), 'quota', "$group/cgroup.procs", 'moves');
+		my ($idle, $gaps) = @{decode($got->{out})}{qw(idle_ns gaps_ns)};
+		my ($stopped) = stopped_and_queued('moved.data', 'counted');
+		return ($got, ['as long as it was', 0.99 * $idle - 1e6, $stopped, $gaps + 1e6]);
+	});
+}
+
+sub check_stop_signal {
+	bounds('a stop signal', sub {
+		my $got = record(['--no-symbols', '--trace', '-o', 'signal.data'], program('stopped'), 'signal');
+		my ($least, $most) = @{decode($got->{out})}{qw(least_ns most_ns)};
+		my ($worker) = grep { $_->{comm} eq 'worker' } @{report('-i', 'signal.data')->{threads}};
+		return ($got, ['as long as it was', $least - 1e6, $worker->{stopped_ns} // $worker->{ns}{stopped}, $most + 1e6]);
+	});
+}
+
+sub check_stopped {
+	my $top = "$DIR/groups";
+	mkdir $top;
+	is(system('mount', '-t', 'cgroup2', 'none', $top), 0, 'stopped: control groups of version 2');
+	spew("$top/cgroup.subtree_control", '+cpu +memory');
+	mkdir "$top/limited";
+	spew("$top/limited/cpu.max", '20000 100000');
+	check_quota("$top/limited");
+	check_moved("$top/limited");
+	check_stop_signal();
+	check_outer_quota($top);
+	check_memory_high("$top/high");
+	check_affinity();
+	system('umount', $top);
+}
+
+my @checks = (busy_storage => \&check_busy_storage, path => \&check_path, stopped => \&check_stopped,
+	requests => \&check_requests, calls => \&check_calls, speedups => \&check_virtual_speedups);
+if (@ARGV) {
+	my %checks = @checks;
+	$checks{$_}->() for @ARGV;
+	done_testing();
+	exit;
+}
+$_->() for grep { ref } @checks;
 for my $rung (@rungs) {
 	check_switches($rung);
 	check_stacks($rung);
@@ -254,7 +382,7 @@ is($got->{status}, 0, 'no rung asked for: recorded');
 like($got->{err}, qr/\b\Q$rungs[0]\E\b/, "and $rungs[0] was chosen");
 
 my $pid = start(program('hang'), '--ready', 'ready');
-wait_for(60, sub { -s 'ready' });
+wait_for(180, sub { -s 'ready' });
 $got = record(['--no-symbols', '-p', $pid, '--duration', '2s', '-o', 'pid.data']);
 is($got->{status}, 0, 'a running program: recorded');
 stop($pid, 'KILL');

@@ -24,7 +24,7 @@ use Test::More;
 use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw($DWELL $DIR program run start stop finish is_running wait_for slurp spew
-	decode record record_measured report free_port events rows_of weight_of time_of distance near nothing_lost
+	decode record record_measured report free_port events rows_of stopped_and_queued weight_of time_of distance near nothing_lost
 	others_share full need_dwell need_recording need_root need_command);
 
 my $root = abs_path(dirname(__FILE__) . '/../..');
@@ -35,7 +35,7 @@ our $DIR = tempdir('dwell-test-XXXXXX', TMPDIR => 1, CLEANUP => !$ENV{DWELL_TEST
 
 my $home = getcwd();
 my $me = $$;
-my $json = JSON::XS->new->utf8;
+my $json = JSON::XS->new->utf8->max_depth(1 << 16); # of stacks of threads
 my %started;
 
 chdir $DIR or die "$DIR: $!";
@@ -110,7 +110,7 @@ sub is_running {
 sub finish {
 	my ($pid, $seconds) = @_;
 	my $name = $started{$pid} or return;
-	my $until = time + ($seconds // 60);
+	my $until = time + ($seconds // 180);
 	my $timeout = 0;
 	my $got;
 	while (($got = waitpid($pid, WNOHANG)) == 0) {
@@ -133,10 +133,10 @@ sub stop {
 	my ($pid, $signal) = @_;
 	return unless $started{$pid};
 	kill $signal // 'TERM', $pid;
-	return finish($pid, 20);
+	return finish($pid);
 }
 
-# Runs a command to its end; a first argument {seconds => N} limits it (60).
+# Runs a command to its end; a first argument {seconds => N} limits it (180).
 sub run {
 	my %how = ref $_[0] ? %{shift()} : ();
 	my $result = finish(start(\%how, @_), $how{seconds});
@@ -194,6 +194,19 @@ sub events {
 		push @events, $event;
 	}
 	return @events;
+}
+
+# Of a recording by --trace: for how many ns threads were stopped, and for how many they were in the run
+# queue, while their name was $comm.
+sub stopped_and_queued {
+	my ($data, $comm) = @_;
+	my ($stopped, $queued) = (0, 0);
+	for my $wait (grep { $_->{event} eq 'interval' } events('-i', $data, '--comm', $comm, '--no-stacks')) {
+		my $begin = $wait->{class} eq 'sched' ? $wait->{t_out_ns} : $wait->{t_wake_ns};
+		$queued += $wait->{t_in_ns} - $begin;
+		$stopped += $begin - $wait->{t_out_ns} if $wait->{class} eq 'stopped';
+	}
+	return ($stopped, $queued);
 }
 
 # The rows of a report whose fields match: {comm => 'T1', symbol => qr/pread/}.

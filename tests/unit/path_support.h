@@ -85,3 +85,38 @@ static inline void check_conservation(const struct path *path)
 	assert_true(path->tree.nodes.data[0].total_ns == path->wall_ns);
 	assert_true(path->accounted_ns <= path->wall_ns && path->total_ns >= path->wall_ns);
 }
+
+/*
+ * The time of the nodes below those of @names, from the base on, each a thread, frame or wait;
+ * "+A": thread A, which had the CPU.
+ */
+static inline uint64_t time_at(const struct found *found, const char *const *names)
+{
+	const struct path_node *nodes = found->path.tree.nodes.data;
+	uint32_t at = 0;
+
+	for (size_t i = 0; names[i]; i++) {
+		uint32_t child = nodes[at].child;
+		const char *name;
+
+		for (; child; child = nodes[child].next) {
+			if (nodes[child].type == PATH_NODE_WAIT)
+				name = kind__name(nodes[child].kind);
+			else if (nodes[child].type == PATH_NODE_LEAF)
+				name = path_category__name(nodes[child].category);
+			else
+				name = model__string(found->model, nodes[child].name);
+			if (names[i][0] == '+' && nodes[child].had_cpu &&
+			    !strcmp(name, names[i] + 1))
+				break;
+			if (!nodes[child].had_cpu && !strcmp(name, names[i]))
+				break;
+		}
+		if (!child)
+			return 0;
+		at = child;
+	}
+	return nodes[at].total_ns;
+}
+
+#define TIME_AT(found, ...) time_at((found), (const char *const[]){__VA_ARGS__, NULL})

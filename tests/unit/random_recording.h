@@ -61,6 +61,12 @@ static inline void tame(struct record *record)
 		record->request.time = tame_time(record->request.time);
 		record->request.thread %= 12;
 		break;
+	case RECORD_CPU_RUN:
+		record->cpu_run.time = tame_time(record->cpu_run.time);
+		record->cpu_run.length = 1 + record->cpu_run.length % (2 * MS);
+		record->cpu_run.ns %= record->cpu_run.length + 1;
+		record->cpu_run.thread %= 12;
+		break;
 	case RECORD_SPAN:
 		record->span.queue_ns %= 2 * MS;
 		record->span.ns %= 20 * MS;
@@ -86,6 +92,15 @@ static inline void tame(struct record *record)
 	case RECORD_SHORT_CALLS:
 		record->short_calls.thread %= 12;
 		record->short_calls.time = tame_time(record->short_calls.time);
+		break;
+	case RECORD_SEGMENT:
+		record->segment.thread %= 12;
+		record->segment.writer %= 12;
+		record->segment.time = tame_time(record->segment.time);
+		record->segment.written %= 20 * MS;
+		record->segment.left %= 2 * MS;
+		for (int i = 0; i < SEGMENT_HOLDS; i++)
+			record->segment.until[i] %= 20 * MS;
 		break;
 	case RECORD_IDLE:
 		record->idle.thread %= 12;

@@ -279,7 +279,10 @@ static void who_is_needed_is_not_idle(void **state)
 	assert_int_equal(reason_of(&judged, 2, 0), IDLE_NOT);
 }
 
-/* That a thread is joined in the end makes its waits for work no less idle, but its sleeps. */
+/*
+ * That a thread is joined makes its waits for work no less idle, but its sleeps; not if it is only
+ * waited for for a moment.
+ */
 static void joining_needs_sleeps_only(void **state)
 {
 	struct program program = program__begin(true);
@@ -306,6 +309,112 @@ static void joining_needs_sleeps_only(void **state)
 			    FUTEX(3, 2, 0, 100 * MS, .user_stack = USER(&program, "pthread_join")));
 	judged = judge(&program);
 	assert_int_equal(reason_of(&judged, 2, 0), IDLE_NOT);
+}
+
+static void put_exit(struct program *program, uint32_t thread, uint64_t time)
+{
+	synthetic__totals(&program->made, thread, time, true, MS, 0, 0, 0, time - MS);
+}
+
+/*
+ * M creates W and F, and waits for the end of F, when W has ended. H, which another thread created,
+ * and T, which ends later, nobody waits for.
+ */
+static void the_order_of_joins_does_not_matter(void **state)
+{
+	struct program program = program__begin(true);
+	_cleanup_judged_ struct judged judged = {};
+
+	program__thread(&program, 1, "M");
+	synthetic__thread(&program.made, 2, PID, PID + 2, 1, 0, "W");
+	synthetic__thread(&program.made, 3, PID, PID + 3, 1, 0, "F");
+	synthetic__thread(&program.made, 4, PID, PID + 4, 3, 0, "H");
+	synthetic__thread(&program.made, 5, PID, PID + 5, 1, 0, "T");
+	for (uint32_t t = 2; t <= 5; t++)
+		synthetic__interval(&program.made, SLEEP(t, 1 * MS, 39 * MS));
+	synthetic__interval(&program.made, SLEEP(3, 40 * MS, 79 * MS));
+	synthetic__interval(&program.made, FUTEX(1, 3, 50 * MS, 80 * MS,
+						 .user_stack = USER(&program, "pthread_join")));
+	for (uint32_t t = 2; t <= 4; t++)
+		put_exit(&program, t, t == 3 ? 80 * MS : 40 * MS);
+	put_exit(&program, 5, 90 * MS);
+	judged = judge(&program);
+	assert_int_equal(reason_of(&judged, 2, 0), IDLE_NOT);
+	assert_int_equal(reason_of(&judged, 3, 0), IDLE_NOT);
+	assert_int_equal(reason_of(&judged, 3, 1), IDLE_NOT);
+	assert_int_equal(reason_of(&judged, 4, 0), IDLE_INTERVALS);
+	assert_int_equal(reason_of(&judged, 5, 0), IDLE_INTERVALS);
+}
+
+/*
+ * M joins W, which takes long, and then a thread that ends 10 ms later, for 0.3 ms: A, which sleeps
+ * in the same function, or B, which does so in another one, as a thread that works until it is told
+ * to end.
+ */
+static void the_last_of_equal_threads_is_joined(void **state)
+{
+	for (int alike = 0; alike < 2; alike++) {
+		struct program program = program__begin(true);
+		_cleanup_judged_ struct judged judged = {};
+
+		program__thread(&program, 1, "M");
+		synthetic__thread(&program.made, 2, PID, PID + 2, 1, 0, "W");
+		synthetic__thread(&program.made, 3, PID, PID + 3, 1, 0, alike ? "A" : "B");
+		for (uint32_t t = 2; t <= 3; t++)
+			for (uint32_t i = 0; i < 9; i++)
+				synthetic__interval(
+					&program.made,
+					SLEEP(t, (10 * i + 1) * MS, (10 * i + 9) * MS,
+					      .user_stack =
+						      USER(&program, t == 2 || alike ? "f" : "g")));
+		synthetic__interval(
+			&program.made,
+			FUTEX(1, 2, 0, 90 * MS, .user_stack = USER(&program, "pthread_join")));
+		synthetic__interval(&program.made,
+				    FUTEX(1, 3, 99 * MS, 99 * MS + 3 * MS / 10,
+					  .user_stack = USER(&program, "pthread_join")));
+		put_exit(&program, 2, 91 * MS);
+		put_exit(&program, 3, 100 * MS);
+		judged = judge(&program);
+		assert_int_equal(reason_of(&judged, 2, 0), IDLE_NOT);
+		assert_int_equal(reason_of(&judged, 3, 0), alike ? IDLE_NOT : IDLE_INTERVALS);
+	}
+}
+
+/*
+ * Whatever it waits in: the thread ended the wait, and exited without another wait. To be stopped,
+ * or preempted, is none.
+ */
+static void last_acts_are_joins(void **state)
+{
+	struct program program = program__begin(true);
+	_cleanup_judged_ struct judged judged = {};
+
+	program__threads(&program, 3);
+	for (uint32_t t = 2; t <= 3; t++)
+		for (uint32_t i = 0; i < 39; i++) /* it ends few waits of others */
+			synthetic__interval(&program.made, SLEEP(t, i * MS + 1, (i + 1) * MS - 1));
+	for (uint32_t t = 2; t <= 3; t++)
+		synthetic__interval(&program.made,
+				    FUTEX(1, t, (20 * t - 5) * MS, 20 * t * MS,
+					  .user_stack = USER(&program, "pthread_mutex_lock")));
+	synthetic__interval(&program.made, SLEEP(2, 41 * MS, 78 * MS));
+	synthetic__interval(&program.made, (struct record_interval){.thread = 2,
+								    .class = CLASS_SCHED,
+								    .flags = INTERVAL_PREEMPTED,
+								    .t_out = 79 * MS,
+								    .runq_ns = MS / 2,
+								    .syscall = -1});
+	synthetic__interval(&program.made, (struct record_interval){.thread = 3,
+								    .class = CLASS_STOPPED,
+								    .t_out = 65 * MS,
+								    .blocked_ns = 10 * MS,
+								    .syscall = -1});
+	for (uint32_t t = 2; t <= 3; t++)
+		put_exit(&program, t, 80 * MS);
+	judged = judge(&program);
+	assert_int_equal(reason_of(&judged, 2, 1), IDLE_INTERVALS);
+	assert_int_equal(reason_of(&judged, 3, 0), IDLE_NOT);
 }
 
 /* A thread that ends a wait of another one after each sleep sleeps as part of its work. */
@@ -504,6 +613,9 @@ int main(void)
 		cmocka_unit_test(chains_end_at_who_has_work),
 		cmocka_unit_test(who_is_needed_is_not_idle),
 		cmocka_unit_test(joining_needs_sleeps_only),
+		cmocka_unit_test(the_order_of_joins_does_not_matter),
+		cmocka_unit_test(the_last_of_equal_threads_is_joined),
+		cmocka_unit_test(last_acts_are_joins),
 		cmocka_unit_test(who_serves_others_does_not_sleep_idly),
 		cmocka_unit_test(only_dedicated_threads_sleep_idly),
 		cmocka_unit_test(ends_of_connections_differ),

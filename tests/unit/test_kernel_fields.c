@@ -32,7 +32,7 @@
 #include "tests/unit/dice.h"
 #include "tests/unit/kernel_fields.h"
 
-#define MAX_FIELDS 200
+#define MAX_FIELDS 300
 #define DRAWN	   4 /* loads of each object, of some 0.2 s of CPU time */
 
 static const struct object {
@@ -125,6 +125,7 @@ static void turn_on(struct bpf_object *object, bool all)
 	settings->follow = settings->linked = 1;
 	settings->listens_at_ports = settings->listens_at_paths = settings->n_listeners = 1;
 	settings->preempt_count_from_rq = 8;
+	settings->freezer_subsystem = settings->memory_subsystem = 1;
 	settings->pid_namespace = all;
 	settings->target_kind = all ? TARGET_CGROUP : TARGET_LISTED;
 }

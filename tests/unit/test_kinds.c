@@ -4,7 +4,9 @@
 #include "analysis/kinds/kind_clues.h"
 #include "analysis/kinds/kind_target.h"
 #include "base/syscalls.h"
+#include "analysis/kinds/tcp_holds.h"
 #include "tests/unit/kind_cases.h"
+#include "tests/unit/waits_support.h"
 
 static uint32_t case_object(struct synthetic *made, const struct kind_case *c)
 {
@@ -75,9 +77,51 @@ static void every_case_is_told(void **state)
 		if (strcmp(text, kind_cases[i].expected))
 			fail_msg("case %zu: '%s' instead of '%s'", i, text, kind_cases[i].expected);
 	}
+	/* These are not decided by functions: test_tcp_holds.c. */
+	for (int i = HOLD_NONE + 1; i < HOLD_COUNT; i++)
+		has_case[tcp_hold__kind((enum hold_reason)i)] = true;
+	/* And these are no waits: running_threads_get_memory(). */
+	has_case[KIND_RECLAIMING] = has_case[KIND_COMPACTING] = true;
 	for (int kind = KIND_NONE + 1; kind < KIND_COUNT; kind++)
 		if (!has_case[kind])
 			fail_msg("'%s' has no case in kind_cases.h", kind__name(kind));
+	kinds__free(kinds);
+	model__free(model);
+}
+
+/* A running thread is asked about by its stack only: reclaim may run below anything. */
+static void running_threads_get_memory(void **state)
+{
+	static const struct {
+		const char *kind;
+		const char *functions[8];
+	} cases[] = {
+		{"running", {"filemap_read", "vfs_read"}},
+		{"reclaiming memory", {"shrink_folio_list", "try_to_free_pages", "page_fault"}},
+		{"reclaiming memory", {"mutex_lock", "shrink_node", "kswapd"}},
+		{"compacting memory",
+		 {"isolate_migratepages", "compact_zone", "try_to_free_pages"}},
+		{"running", {"reclaim_throttled", "a_function_of_tomorrow"}},
+	};
+	struct program program = program__begin(true);
+	struct kinds *kinds = NULL;
+	struct model *model;
+
+	program__threads(&program, 1);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		synthetic__sample(&program.made, 1, i + 1, 1,
+				  program__stack(&program, true, cases[i].functions), 0);
+	model = synthetic__load(&program.made, MS);
+	assert_int_equal(kinds__new(model, &kinds), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const struct wait_description description = {
+			.class = CLASS_CPU,
+			.syscall = -1,
+			.kernel = model->threads.data[1].samples.data[i].kernel,
+		};
+
+		assert_string_equal(kind__name(kinds__of(kinds, &description)), cases[i].kind);
+	}
 	kinds__free(kinds);
 	model__free(model);
 }
@@ -162,6 +206,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_case_is_told),
+		cmocka_unit_test(running_threads_get_memory),
 		cmocka_unit_test(every_kind_has_a_name),
 		cmocka_unit_test(table_does_not_contradict_itself),
 		cmocka_unit_test(targets_are_found_by_name),

@@ -181,7 +181,7 @@ static struct kind_wait random_wait(void)
 		.class = (uint8_t)draw(CLASS_COUNT),
 		.syscall_kind = (uint8_t)kind_syscall__kind(NULL, (int)draw(SYSCALLS_MAX)),
 		.flags = (uint16_t)draw(4),
-		.object = (uint8_t)draw(OBJECT_KLOCK + 1),
+		.object = (uint8_t)draw(OBJECT_LIMIT + 1),
 		.family = families[draw(ARRAY_SIZE(families))],
 		.protocol = protocols[draw(ARRAY_SIZE(protocols))],
 		.mode = modes[draw(ARRAY_SIZE(modes))],

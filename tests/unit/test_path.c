@@ -2,35 +2,6 @@
 /* Paths of which the answer is known by hand. */
 #include "tests/unit/path_support.h"
 
-/* The time of the nodes below those of @names, from the base on, each a thread, frame or wait. */
-static uint64_t time_at(const struct found *found, const char *const *names)
-{
-	const struct path_node *nodes = found->path.tree.nodes.data;
-	uint32_t at = 0;
-
-	for (size_t i = 0; names[i]; i++) {
-		uint32_t child = nodes[at].child;
-		const char *name;
-
-		for (; child; child = nodes[child].next) {
-			if (nodes[child].type == PATH_NODE_WAIT)
-				name = kind__name(nodes[child].kind);
-			else if (nodes[child].type == PATH_NODE_LEAF)
-				name = path_category__name(nodes[child].category);
-			else
-				name = model__string(found->model, nodes[child].name);
-			if (!strcmp(name, names[i]))
-				break;
-		}
-		if (!child)
-			return 0;
-		at = child;
-	}
-	return nodes[at].total_ns;
-}
-
-#define TIME_AT(found, ...) time_at((found), (const char *const[]){__VA_ARGS__, NULL})
-
 /* A wait that a timer ends, in a poll. */
 static void put_timeout(struct program *program, uint32_t thread, uint64_t begin, uint64_t end,
 			uint32_t user)
@@ -202,36 +173,6 @@ static void work_in_the_background_is_apart(void **state)
 	assert_int_equal(found.path.total_ns, 170 * MS);
 }
 
-/* While a thread waits for a CPU, those count that run on the same one. */
-static void competitors_ran_on_the_same_cpu(void **state)
-{
-	struct program program = program__begin(true);
-	_cleanup_found_ struct found found = {};
-
-	program__threads(&program, 3);
-	synthetic__interval(&program.made, (struct record_interval){.thread = 1,
-								    .class = CLASS_SCHED,
-								    .flags = INTERVAL_PREEMPTED,
-								    .t_out = 20 * MS,
-								    .runq_ns = 30 * MS,
-								    .cpu = 1});
-	/* B runs there from 25 to 45, and C on another CPU. */
-	synthetic__interval(&program.made, WAIT(2, 1, 0, 25 * MS, .cpu = 1));
-	synthetic__interval(&program.made, WAIT(2, 1, 45 * MS, 100 * MS, .cpu = 1));
-	synthetic__interval(&program.made, WAIT(3, 1, 0, 25 * MS, .cpu = 2));
-	found = program__path(&program, 100 * MS);
-	assert_int_equal(found.path.competitors.n, 2);
-	assert_int_equal(found.path.competitors.data[0].ns, 20 * MS);
-	assert_string_equal(
-		model__string(found.model,
-			      found.model->threads.data[found.path.competitors.data[0].thread]
-				      .comms.data[0]
-				      .name),
-		"B");
-	assert_int_equal(found.path.competitors.data[1].thread, 0);
-	assert_int_equal(found.path.competitors.data[1].ns, 10 * MS);
-}
-
 /* A run is divided between its samples; one without is in the functions around it. */
 static void runs_have_functions(void **state)
 {
@@ -293,7 +234,9 @@ static void a_full_tree_keeps_all_time(void **state)
 	program__wait(&program, 2, 3, 20 * MS, 30 * MS);
 	found = program__path(&program, 100 * MS);
 	for (size_t nodes = 1; nodes < 8; nodes++) {
-		assert_int_equal(path_tree__begin(&tree, found.model, found.path.causes), 0);
+		assert_int_equal(
+			path_tree__begin(&tree, found.model, found.path.causes, found.path.runs),
+			0);
 		tree.max_nodes = nodes;
 		visitor = (struct path_visitor){fill_enter, fill_step, fill_leave, &tree};
 		assert_int_equal(path__walk(&found.path.walk, found.path.thread, found.path.from,
@@ -333,7 +276,6 @@ int main(void)
 		cmocka_unit_test(lost_events_leave_a_gap),
 		cmocka_unit_test(times_that_were_not_seen_are_no_runs),
 		cmocka_unit_test(work_in_the_background_is_apart),
-		cmocka_unit_test(competitors_ran_on_the_same_cpu),
 		cmocka_unit_test(runs_have_functions),
 		cmocka_unit_test(a_full_tree_keeps_all_time),
 		cmocka_unit_test(a_window_without_the_thread_has_nothing),

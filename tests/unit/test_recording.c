@@ -477,7 +477,7 @@ static unsigned int check_end(const char *path, uint32_t chunks)
 	uint32_t number = 0;
 	uint64_t records = 0;
 
-	assert_memory_equal(file.data, "\x89\x44\x57\x4c\r\n\x1a\n\1\0\7\0\x20\0\0\0", 16);
+	assert_memory_equal(file.data, "\x89\x44\x57\x4c\r\n\x1a\n\1\0\x08\0\x20\0\0\0", 16);
 	assert_memory_equal(trailer,
 			    "\x89"
 			    "DWLTRLR",

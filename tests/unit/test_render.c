@@ -504,11 +504,13 @@ static void script_has_every_field(void **state)
 		    "comm time=0.100000000 pid=100 tid=101 comm=\"late\"\n"
 		    "exit time=0.110000000 pid=100 tid=101 comm=\"late\" exited=1 "
 		    "lifetime_ns=110000000 cpu_ns=45000000 io_ns=18000000 lock_ns=30000000 "
-		    "sched_ns=7000000 other_ns=10000000 stolen_ns=0 last_stolen_ns=0 not_seen_ns=0 "
+		    "sched_ns=7000000 other_ns=10000000 stopped_ns=0 stolen_ns=0 last_stolen_ns=0 "
+		    "not_seen_ns=0 "
 		    "voluntary=0 involuntary=0\n"
 		    "exit time=0.110000000 pid=7 tid=7 comm=\"kworker/0:1\" exited=0 "
 		    "lifetime_ns=110000000 cpu_ns=100000000 io_ns=0 lock_ns=0 sched_ns=0 "
-		    "other_ns=10000000 stolen_ns=0 last_stolen_ns=0 not_seen_ns=0 voluntary=0 "
+		    "other_ns=10000000 stopped_ns=0 stolen_ns=0 last_stolen_ns=0 not_seen_ns=0 "
+		    "voluntary=0 "
 		    "involuntary=0\n");
 	free(text);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Timelines of tagged requests: what each thread did while it had the request, and nothing else. */
 #include "analysis/latency/timeline.h"
-#include "analysis/latency/call_names.h"
+#include "analysis/kinds/call_names.h"
 #include "render/format.h"
 #include "tests/unit/path_support.h"
 

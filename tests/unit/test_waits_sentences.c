@@ -2,7 +2,9 @@
 /* No sentence of a verdict says what the rows of its graph deny, of random programs. */
 #include "tests/unit/waits_support.h"
 
+#include <netinet/in.h>
 #include <stdio.h>
+#include <sys/socket.h>
 
 #include "render/waits/waits.h"
 
@@ -14,8 +16,27 @@ struct habits {
 	uint64_t sleeps;
 	uint64_t waits;
 	uint64_t queues;
+	uint64_t asks; /* who was not recorded */
 	uint64_t longest_run;
 };
+
+#define PEERS 3
+
+/* A socket whose other end is peer @number; or a client of its own, at this end of a server. */
+static uint32_t put_socket(struct program *program, uint64_t number)
+{
+	char name[32];
+	struct record_object socket = {.type = OBJECT_SOCKET,
+				       .id = 1 + number,
+				       .family = AF_INET,
+				       .protocol = IPPROTO_TCP,
+				       .side = number < PEERS ? SOCKET_SIDE_CLIENT
+							      : SOCKET_SIDE_SERVER};
+
+	snprintf(name, sizeof(name), "10.0.0.%u:5432", (unsigned int)number);
+	socket.name = synthetic__string(&program->made, name);
+	return recording_writer__object(program->made.writer, &socket);
+}
 
 static void put_off_cpu(struct program *program, uint32_t thread, uint32_t n,
 			const struct habits *habits, uint64_t begin, uint64_t length,
@@ -35,7 +56,14 @@ static void put_off_cpu(struct program *program, uint32_t thread, uint32_t n,
 		interval.waker_context = WAKER_TASK;
 		interval.class = CLASS_OTHER;
 		interval.blocked_ns = length;
-	} else if (dice < habits->sleeps + habits->waits + habits->queues) {
+	} else if (dice < habits->sleeps + habits->waits + habits->asks) {
+		interval.waker_context = WAKER_SOFTIRQ;
+		interval.class = CLASS_OTHER;
+		interval.syscall = 45; /* recvfrom */
+		interval.blocked_ns = length;
+		interval.object = put_socket(program, random_below(PEERS + 1));
+		interval.user_stack = USER(program, "receive", "main");
+	} else if (dice < habits->sleeps + habits->waits + habits->asks + habits->queues) {
 		interval.class = CLASS_SCHED;
 		interval.flags = INTERVAL_PREEMPTED;
 		interval.runq_ns = length;
@@ -52,6 +80,7 @@ static void put_life(struct program *program, uint32_t thread, uint32_t n)
 	struct habits habits = {
 		.sleeps = sleeps_only ? 10 : random_below(10),
 		.waits = random_below(6),
+		.asks = random_below(2) ? random_below(10) : 0,
 		.queues = random_below(4),
 		.longest_run = 1 + random_below(sleeps_only ? MS / 10 : 5 * MS),
 	};
@@ -76,16 +105,21 @@ struct rows {
 	uint64_t runnable;
 	uint64_t inside;
 	uint64_t outside;
+	uint64_t work;
+	size_t inferred;
 };
 
 static struct rows rows_of(const struct analysis *analysis, const struct bottleneck *bottleneck)
 {
+	const struct waitgraph_vertex *vertices = analysis->graph.vertices.data;
 	struct rows rows = {};
 
 	for (size_t i = 0; i < bottleneck->members.n; i++) {
-		const struct waitgraph_vertex *vertex =
-			&analysis->graph.vertices.data[bottleneck->members.data[i]];
+		const struct waitgraph_vertex *vertex = &vertices[bottleneck->members.data[i]];
 
+		rows.inferred += vertex->inferred;
+		if (vertex->inferred)
+			continue;
 		rows.lifetime += vertex->lifetime_ns;
 		rows.running += vertex->running_ns;
 		rows.runnable += vertex->runnable_ns;
@@ -93,12 +127,30 @@ static struct rows rows_of(const struct analysis *analysis, const struct bottlen
 	for (size_t i = 0; i < analysis->graph.edges.n; i++) {
 		const struct waitgraph_edge *edge = &analysis->graph.edges.data[i];
 
-		if (!bottleneck__has(bottleneck, edge->from))
+		if (!bottleneck__has(bottleneck, edge->from) || vertices[edge->from].inferred)
 			continue;
 		*(bottleneck__has(bottleneck, edge->to) ? &rows.inside : &rows.outside) +=
 			edge->plain_ns;
+		rows.work += edge->idle_ns;
 	}
 	return rows;
+}
+
+/* Whether a recorded thread waits for one of the members longer than for @percent of its life. */
+static bool is_awaited(const struct analysis *analysis, const struct bottleneck *bottleneck,
+		       double percent)
+{
+	const struct waitgraph_vertex *vertices = analysis->graph.vertices.data;
+
+	for (size_t i = 0; i < analysis->graph.edges.n; i++) {
+		const struct waitgraph_edge *edge = &analysis->graph.edges.data[i];
+
+		if (bottleneck__has(bottleneck, edge->to) &&
+		    100.0 * (double)edge->plain_ns >
+			    (percent - 0.51) * (double)vertices[edge->from].lifetime_ns)
+			return true;
+	}
+	return false;
 }
 
 /* If @text has @claim, @holds. */
@@ -107,6 +159,8 @@ static void claims(const char *text, const char *claim, bool holds)
 	if (strstr(text, claim) && !holds)
 		fail_msg("'%s' is not true: %s", claim, text);
 }
+
+static bool has_peer; /* a bottleneck had one */
 
 static void check_bottleneck(const struct analysis *analysis, const struct waits *waits,
 			     const struct bottleneck *bottleneck)
@@ -119,10 +173,19 @@ static void check_bottleneck(const struct analysis *analysis, const struct waits
 	verdict__text(waits, bottleneck, text, sizeof(text));
 	claims(text, "for nothing else", (double)rows.outside <= 0.005 * all);
 	claims(text, "hardly for anything else", (double)rows.outside <= 0.1 * all);
-	claims(text, "waits for nothing:", waited <= 0.005);
+	claims(text, "waits for nothing:", rows.lifetime && waited <= 0.005);
+	claims(text, "or waits for a CPU", rows.runnable);
 	claims(text, "waits little:", waited <= 0.1);
 	claims(text, "most for a CPU", (double)rows.runnable >= all);
 	claims(text, "longer than it runs", rows.runnable > rows.running);
+	claims(text, "of the time for work", 2 * rows.work > rows.inside + rows.outside);
+	claims(text, "was not recorded: while recorded threads wait", rows.inferred);
+	if (rows.inferred && !strstr(text, " was not recorded: while"))
+		fail_msg("who was not recorded is not said: %s", text);
+	if (strstr(text, " for it "))
+		claims(text, "the time: ",
+		       is_awaited(analysis, bottleneck, atof(strstr(text, " for it ") + 8)));
+	has_peer |= rows.inferred;
 	verdict__note(waits, bottleneck, text, sizeof(text));
 	claims(text, "wait for a CPU", rows.runnable >= END / 10);
 }
@@ -201,7 +264,7 @@ static void sentences_hold_for_their_rows(void **state)
 		check_program(&has_full, &has_none);
 		random_state = seed;
 	}
-	assert_true(has_full && has_none);
+	assert_true(has_full && has_none && has_peer);
 }
 
 /* It computes for six tenths of the time, and sleeps in between; nobody waits for it. */
@@ -275,12 +338,66 @@ static void who_follows_each_other_is_busy_together(void **state)
 	assert_true(first->active > 0.99);
 }
 
+/*
+ * Two kernel threads take turns for six tenths of the time, and then wait for work, which A gives
+ * them, who sleeps: that they wait for nothing else than for each other would not be true.
+ */
+static void kernel_threads_wait_for_work_too(void **state)
+{
+	struct program program = program__begin(true);
+	const struct sample_filter filter = {};
+	_cleanup_analysis_ struct analysis analysis = {};
+	struct waits waits = {.filter = &filter, .percent_limit = 1};
+	const struct bottleneck *knot;
+	char text[2048];
+
+	program__thread(&program, 1, "A");
+	for (uint32_t i = 2; i <= 3; i++)
+		synthetic__put(&program.made,
+			       (struct record){.type = RECORD_THREAD,
+					       .thread = {.thread = i,
+							  .tid = 10 + i,
+							  .tgid = 10 + i,
+							  .flags = THREAD_KERNEL | THREAD_HELPER,
+							  .comm = synthetic__string(
+								  &program.made,
+								  i == 2 ? "first" : "second"),
+							  .time = START}});
+	synthetic__interval(&program.made, (struct record_interval){.thread = 1,
+								    .waker_context = WAKER_HARDIRQ,
+								    .class = CLASS_OTHER,
+								    .syscall = 230,
+								    .blocked_ns = 95 * MS});
+	for (uint64_t at = 0; at < 60 * MS; at += 20 * MS) {
+		program__wait(&program, 2, 3, at, at + 10 * MS);
+		program__wait(&program, 3, 2, at + 10 * MS, at + 20 * MS);
+	}
+	for (uint32_t i = 2; i <= 3; i++) {
+		program__wait(&program, i, 1, 60 * MS, 99 * MS);
+		program__ran(&program, i, END, 69 * MS);
+	}
+	program__ran(&program, 1, END, 95 * MS);
+	analysis = program__analyse(&program, END, NULL);
+	assert_int_equal(bottlenecks__find(&analysis.graph, 0.2, &analysis.found), 0);
+	waits.model = analysis.graph.model;
+	waits.graph = &analysis.graph;
+	waits.bottlenecks = &analysis.found;
+	knot = bottleneck_of(&analysis, "first");
+	assert_non_null(knot);
+	assert_int_equal(knot->type, BOTTLENECK_KNOT);
+	verdict__text(&waits, knot, text, sizeof(text));
+	assert_non_null(strstr(text, "wait for each other, and for nothing else but their next "
+				     "work. At least one"));
+	assert_non_null(strstr(text, "and otherwise they wait for threads outside of it."));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sentences_hold_for_their_rows),
 		cmocka_unit_test(who_computes_between_sleeps_is_said_to),
 		cmocka_unit_test(who_follows_each_other_is_busy_together),
+		cmocka_unit_test(kernel_threads_wait_for_work_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,6 +57,50 @@ static void assert_bottleneck(const struct bottleneck *bottleneck, enum bottlene
 	assert_int_equal(bottleneck->background, background);
 }
 
+/* Thread 1 runs all the time, in these functions of kernel and program; 2 sleeps. */
+static struct analysis judge_runner(const char *const kernel[], const char *const user[])
+{
+	struct program program = program__begin(true);
+	uint32_t stacks[2] = {program__stack(&program, true, kernel),
+			      program__stack(&program, false, user)};
+
+	program__threads(&program, 2);
+	for (uint64_t at = 0; at < END; at += MS)
+		synthetic__sample(&program.made, 1, at, 1, stacks[0], stacks[1]);
+	program__ran(&program, 1, END, 0);
+	put_sleep(&program, 2, 0, END);
+	return judge(&program, NULL, 0.2);
+}
+
+/* Who polls without blocking runs, but waits for what it polls. */
+static void polls_are_no_work(void **state)
+{
+	static const struct {
+		const char *kernel[4];
+		const char *user[3];
+		bool polls;
+	} cases[] = {
+		{{"compute"}, {"main"}, false},
+		{{"ep_poll", "do_epoll_wait"}, {"epoll_wait", "main"}, true},
+		{{NULL}, {"epoll_wait", "main"}, true},
+		{{NULL}, {"handle", "poll", "main"}, false},
+		{{"io_sq_tw", "io_sq_thread"}, {NULL}, true},
+		{{"vfs_read", "io_issue_sqe", "io_sq_thread"}, {NULL}, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *const user[] = {cases[i].user[0], cases[i].user[1], cases[i].user[2],
+					    NULL};
+		_cleanup_analysis_ struct analysis analysis = judge_runner(cases[i].kernel, user);
+		const struct bottleneck *first = bottlenecks__first(&analysis.found);
+
+		if (cases[i].polls)
+			assert_null(first);
+		else
+			assert_bottleneck(first, BOTTLENECK_WORK, 1, false);
+	}
+}
+
 static void taking_turns_is_a_knot(void **state)
 {
 	struct program program = program__begin(true);
@@ -425,6 +469,25 @@ static bool is_listed(const struct analysis *analysis, double limit, const char 
 	return is_there;
 }
 
+/* The shares of a long recording hide all waits: the longest ones are listed nevertheless. */
+static void some_edges_are_always_listed(void **state)
+{
+	struct program program = program__begin(true);
+	_cleanup_analysis_ struct analysis analysis = {};
+
+	program__threads(&program, 6);
+	for (uint32_t i = 2; i <= 6; i++)
+		program__wait(&program, 1, i, 10 * i * MS, 10 * i * MS + i * MS / 10);
+	for (uint32_t i = 1; i <= 6; i++)
+		program__ran(&program, i, END, 90 * MS);
+	analysis = judge(&program, NULL, 0.2);
+	assert_true(is_listed(&analysis, 90, "A -> F"));
+	assert_true(is_listed(&analysis, 90, "A -> D"));
+	assert_false(is_listed(&analysis, 90, "A -> C"));
+	assert_true(is_listed(&analysis, 90, "# 2 more"));
+	assert_true(is_listed(&analysis, 0.01, "A -> B"));
+}
+
 /* A wakeup that is missing counts if the program waited for it, not if a thread waited for work. */
 static void unseen_wakeups_count_if_waited_for(void **state)
 {
@@ -500,6 +563,7 @@ static void unrelated_programs_are_told_apart(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(polls_are_no_work),
 		cmocka_unit_test(taking_turns_is_a_knot),
 		cmocka_unit_test(edges_of_waits_for_work_come_last),
 		cmocka_unit_test(who_works_for_all_is_a_sink),
@@ -515,6 +579,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_no_bottleneck),
 		cmocka_unit_test(one_thread_that_runs_is_a_sink),
 		cmocka_unit_test(who_is_filtered_out_is_not_at_work),
+		cmocka_unit_test(some_edges_are_always_listed),
 		cmocka_unit_test(unseen_wakeups_count_if_waited_for),
 		cmocka_unit_test(unrelated_programs_are_told_apart),
 	};

@@ -107,7 +107,7 @@ function encode(mode: 'trace' | 'sampling', threads: number, duration: number, i
 	blocks.set('samples.0', table([gaps, samples.map((one) => one.points), samples.map((one) => one.stack)]));
 	chunks.push({ block: 'r0.samples.0', type: 'samples', runs, from: 0, until: duration });
 	const thread = (tid: number) => ({ tid, process: 1, names: [[0, `t${tid}`]] as [number, string][], parent: 0, recorded: true, waker_only: false,
-		created: 0, ended: duration, exited: true, ns: [0, 0, 0, 0, 0], factor: [1.01, 0.98, 1.1, 1, 0.9] });
+		created: 0, ended: duration, exited: true, ns: [0, 0, 0, 0, 0, 0], factor: [1.01, 0.98, 1.1, 1, 0.9, 1] });
 	const info: RecordingInfo = {
 		name: 'random', command: '', machine: '', duration_ns: duration, mode, period_ns: 1000, unit_ns: 1, diagnostics: [],
 		processes: [{ pid: 0, name: '', parent: 0 }, { pid: 1, name: 'program', parent: 0 }],
@@ -124,11 +124,11 @@ const load = (made: Made): Promise<Recording> => loadRecording(made.info, async 
 
 const OPTIONS: FlameOptions = { by: 'none', inverted: false, lines: false, focus: null, least: 0 };
 
-/** Time by class (5: idle) in a range, from the definition in docs/page.md. */
+/** Time by class (6: idle) in a range, from the definition in docs/page.md. */
 function expected(made: Made, range: Range): number[] {
-	const sums = [0, 0, 0, 0, 0, 0], { info } = made, trace = info.mode === 'trace';
+	const sums = [0, 0, 0, 0, 0, 0, 0], { info } = made, trace = info.mode === 'trace';
 	const add = (thread: number, cls: number, channel: number, begin: number, end: number, points: number): void => {
-		if (!(range.classes >> cls & 1) || (channel === 5 && !range.idle)) return;
+		if (!(range.classes >> cls & 1) || (channel === 6 && !range.idle)) return;
 		const low = Math.max(begin, range.from), high = Math.min(end, range.until);
 		if (low > high || (low === high && (end > begin || begin === range.until))) return;
 		const before = (x: number): number => end > begin ? Math.floor(points * x / (end - begin)) : 0;
@@ -138,7 +138,7 @@ function expected(made: Made, range: Range): number[] {
 	for (const one of made.intervals) {
 		if (range.threads && !range.threads.includes(one.thread)) continue;
 		const wait = WAITS[one.wait]!;
-		add(one.thread, wait.class, wait.idle === 'no' ? wait.class : 5, one.out, one.wake, one.points[0]);
+		add(one.thread, wait.class, wait.idle === 'no' ? wait.class : 6, one.out, one.wake, one.points[0]);
 		add(one.thread, 3, 3, one.wake, one.in, one.points[1]);
 	}
 	for (const one of made.samples) {
@@ -149,7 +149,7 @@ function expected(made: Made, range: Range): number[] {
 }
 
 function channelsOf(r: Recording, range: Range): number[] {
-	const sums = [0, 0, 0, 0, 0, 0], weights = weigh(r, range);
+	const sums = [0, 0, 0, 0, 0, 0, 0], weights = weigh(r, range);
 	weights.forEach((ns, combo) => sums[r.kinds[r.combos.kind[combo]!]!.channel]! += ns);
 	return sums;
 }
@@ -192,7 +192,7 @@ for (const mode of ['trace', 'sampling'] as const)
 			for (let i = 0; i < 20; i++) {
 				const from = random(90000), range: Range = {
 					from: i ? from : 0, until: i ? from + 1 + random(40000) : 100000, threads: random(2) ? null : [1 + random(4)],
-					classes: i ? 1 + random(31) : 31, idle: random(2) === 1, others: false,
+					classes: i ? 1 + random(63) : 63, idle: random(2) === 1, others: false,
 				};
 				assert.deepEqual(channelsOf(r, range), expected(made, range), `seed ${seed}, selection ${i}`);
 			}
@@ -202,7 +202,7 @@ for (const mode of ['trace', 'sampling'] as const)
 test('threads recorded only for their wakeups are left out, unless they are wanted', async () => {
 	const made = make(3, 'trace');
 	made.info.threads[2]!.waker_only = true;
-	const r = await load(made), range: Range = { from: 0, until: 100000, threads: null, classes: 31, idle: true, others: false };
+	const r = await load(made), range: Range = { from: 0, until: 100000, threads: null, classes: 63, idle: true, others: false };
 	const asked = [1, 3, 4].filter((thread) => made.info.threads[thread]), shown = (given: Range): number[] => threadTimes(r, given).map(({ thread }) => thread);
 	assert.deepEqual(channelsOf(r, range), expected(made, { ...range, threads: asked }));
 	assert.deepEqual(channelsOf(r, { ...range, others: true }), expected(made, range));
@@ -219,7 +219,7 @@ test('threads recorded only for their wakeups are left out, unless they are want
 test('flame graphs add up, whatever their form', async () => {
 	for (let seed = 1; seed <= 10; seed++) {
 		const made = make(seed, 'trace'), r = await load(made), base = flameBase(r, false);
-		const range: Range = { from: 1000, until: 80000, threads: null, classes: 31, idle: seed % 2 === 0, others: false };
+		const range: Range = { from: 1000, until: 80000, threads: null, classes: 63, idle: seed % 2 === 0, others: false };
 		const total = expected(made, range).reduce((sum, ns) => sum + ns, 0);
 		for (const by of ['none', 'process', 'thread'] as const)
 			for (const inverted of [false, true]) checkFlame(flame(r, base, range, { ...OPTIONS, by, inverted }), total);
@@ -244,7 +244,7 @@ function pathsOf(r: Recording, range: Range, options: FlameOptions, strip = fals
 		weights.forEach((ns, combo) => {
 			const kind = r.kinds[r.combos.kind[combo]!]!, chain: string[] = [];
 			if (!ns) return;
-			if (kind.class) chain.push(kind.channel === 5 ? `${kind.name} (for work)` : kind.name);
+			if (kind.class) chain.push(kind.channel === 6 ? `${kind.name} (for work)` : kind.name);
 			const leaf = r.stackNode[r.combos.stack[combo]!]!;
 			for (let node = leaf; node; node = r.nodeParent[node]!) chain.push(r.strings[r.frames.name[r.nodeFrame[node]!]!]!);
 			if (!leaf) chain.push('[no stack]');
@@ -257,9 +257,9 @@ function pathsOf(r: Recording, range: Range, options: FlameOptions, strip = fals
 			}
 			if (group) wanted = [strip ? group.replace(/\/\d+$/, '') : group, ...wanted];
 			for (let n = 0; n <= wanted.length; n++) {
-				const key = wanted.slice(0, n).join('>'), entry = paths.get(key) ?? [0, 0, 0, 0, 0, 0, 0];
+				const key = wanted.slice(0, n).join('>'), entry = paths.get(key) ?? [0, 0, 0, 0, 0, 0, 0, 0];
 				entry[kind.channel]! += ns;
-				if (n === wanted.length) entry[6]! += ns;
+				if (n === wanted.length) entry[7]! += ns;
 				paths.set(key, entry);
 			}
 		});
@@ -288,9 +288,9 @@ for (const mode of ['trace', 'sampling'] as const)
 		for (let seed = 1; seed <= 6; seed++) {
 			const r = await load(make(seed, mode)), base = flameBase(r, false), random = randomNumbers(seed);
 			for (const options of FORMS) {
-				const from = random(60000), range: Range = { from, until: from + 1 + random(40000), threads: random(3) ? null : [2, 4], classes: random(3) ? 31 : 1 + random(31), idle: random(2) === 1, others: false };
+				const from = random(60000), range: Range = { from, until: from + 1 + random(40000), threads: random(3) ? null : [2, 4], classes: random(3) ? 63 : 1 + random(63), idle: random(2) === 1, others: false };
 				const expect = pathsOf(r, range, options), { own } = picturePaths(flame(r, base, range, options));
-				if (!expect.size) expect.set('', [0, 0, 0, 0, 0, 0, 0]);
+				if (!expect.size) expect.set('', [0, 0, 0, 0, 0, 0, 0, 0]);
 				assert.deepEqual(new Map([...own].sort()), new Map([...expect].sort()), JSON.stringify({ seed, options, range }));
 			}
 		}
@@ -301,13 +301,13 @@ test('a difference has both sides, of one recording or of two', async () => {
 	const bases = new Map([[one, flameBase(one, false)], [two, flameBase(two, false)]]);
 	for (const second of [one, two])
 		for (const options of FORMS) {
-			const range: Range = { from: random(30000), until: 50000, threads: null, classes: 31, idle: true, others: false }, otherRange = { ...range, from: 40000, until: 40001 + random(60000) };
+			const range: Range = { from: random(30000), until: 50000, threads: null, classes: 63, idle: true, others: false }, otherRange = { ...range, from: 40000, until: 40001 + random(60000) };
 			const picture = flameDifference({ r: one, base: bases.get(one)!, range }, { r: second, base: bases.get(second)!, range: otherRange }, options);
 			const strip = second === two, left = pathsOf(one, range, options, strip), right = pathsOf(second, otherRange, options, strip), { own, other } = picturePaths(picture);
 			const within = new Float64Array(picture.parent.length);
 			for (let node = 1; node < picture.parent.length; node++) within[picture.parent[node]!]! += picture.size[node]!;
 			within.forEach((size, node) => assert.ok(size <= picture.size[node]! * (1 + 1e-9), 'children lie within'));
-			const sum = (entry: number[] | undefined): number => entry?.slice(0, 6).reduce((ns, part) => ns + part, 0) ?? 0;
+			const sum = (entry: number[] | undefined): number => entry?.slice(0, 7).reduce((ns, part) => ns + part, 0) ?? 0;
 			for (const key of new Set([...own.keys(), ...left.keys(), ...right.keys()])) {
 				assert.equal(sum(own.get(key)), sum(left.get(key)), `${key}, ${JSON.stringify(options)}`);
 				assert.equal(other.get(key) ?? 0, sum(right.get(key)), `${key} of the other, ${JSON.stringify(options)}`);
@@ -316,10 +316,10 @@ test('a difference has both sides, of one recording or of two', async () => {
 });
 
 test('small nodes are left out, and nothing else', async () => {
-	const r = await load(make(4, 'trace')), base = flameBase(r, false), range: Range = { from: 0, until: 100000, threads: null, classes: 31, idle: true, others: false };
+	const r = await load(make(4, 'trace')), base = flameBase(r, false), range: Range = { from: 0, until: 100000, threads: null, classes: 63, idle: true, others: false };
 	for (const inverted of [false, true]) {
 		const all = flame(r, base, range, { ...OPTIONS, inverted }), some = flame(r, base, range, { ...OPTIONS, inverted, least: 0.02 });
-		const expect = new Map([...picturePaths(all).own].filter(([, entry]) => entry.slice(0, 6).reduce((sum, ns) => sum + ns, 0) >= 0.02 * all.total));
+		const expect = new Map([...picturePaths(all).own].filter(([, entry]) => entry.slice(0, 7).reduce((sum, ns) => sum + ns, 0) >= 0.02 * all.total));
 		assert.deepEqual(new Map([...picturePaths(some).own].sort()), new Map([...expect].sort()));
 		assert.ok(some.parent.length > 10 && some.parent.length < all.parent.length);
 	}
@@ -334,7 +334,7 @@ for (const mode of ['trace', 'sampling'] as const)
 				if (random(3)) from = Math.max(0, Math.min(until - 1, from + random(4001) - 2000));
 				if (random(3)) until = Math.max(from + 1, Math.min(100000, until + random(4001) - 2000));
 				if (!random(40)) [from, until] = [random(50000), 50001 + random(50000)];
-				const range: Range = { from, until, threads: seed % 2 ? null : [1, 3], classes: seed === 3 ? 22 : 31, idle: seed === 2, others: false };
+				const range: Range = { from, until, threads: seed % 2 ? null : [1, 3], classes: seed === 3 ? 22 : 63, idle: seed === 2, others: false };
 				assert.deepEqual(weighAgain(r, range), weigh(r, range), `${mode}, seed ${seed}, step ${i}: ${from} to ${until}`);
 			}
 		}
@@ -355,7 +355,7 @@ test('bins have all of the time', async () => {
 				}
 				assert.ok(Math.abs(share - 1) < 1e-4, `bin ${x} has ${share}`);
 			}
-			const truth = expected(made, { from, until, threads: [thread], classes: 30, idle: true, others: false });
+			const truth = expected(made, { from, until, threads: [thread], classes: 62, idle: true, others: false });
 			for (let c = 1; c < CHANNELS; c++) assert.ok(Math.abs(sums[c]! - truth[c]!) < 0.01 + truth[c]! * 1e-5, `channel ${c}: ${sums[c]} for ${truth[c]}`);
 		}
 		for (const row of rows(r, [1, 2], 0, 100000, 4000)) assert.ok(row.items, 'few intervals are listed');
@@ -365,7 +365,7 @@ test('bins have all of the time', async () => {
 
 test('times of threads are those of the report', async () => {
 	for (const mode of ['trace', 'sampling'] as const) {
-		const made = make(5, mode), r = await load(made), range = { from: 0, until: 100000, threads: null, classes: 31, idle: true, others: false };
+		const made = make(5, mode), r = await load(made), range = { from: 0, until: 100000, threads: null, classes: 63, idle: true, others: false };
 		for (const { thread, ns } of threadTimes(r, range)) {
 			const truth = expected(made, { ...range, threads: [thread] });
 			for (let c = mode === 'trace' ? 1 : 0; c < CHANNELS; c++) assert.equal(ns[c], truth[c], `${mode}, channel ${c}`);
@@ -386,7 +386,7 @@ async function stolenFrom(): Promise<Recording> {
 
 test('stolen time is a part of its run, and neither it nor what was not seen is running', async () => {
 	const r = await stolenFrom(), times = (from: number, until: number): number[] => {
-		const ns = threadTimes(r, { from, until, threads: [1], classes: 31, idle: true, others: false })[0]!.ns;
+		const ns = threadTimes(r, { from, until, threads: [1], classes: 63, idle: true, others: false })[0]!.ns;
 		return [ns[0]!, ns[STOLEN]!];
 	};
 	assert.deepEqual(times(0, 40000), [900 + 1500 + 3000 + 6000, 5600]);
@@ -404,7 +404,7 @@ test('stolen time is a part of its run, and neither it nor what was not seen is 
 	assert.equal(pieceAt(r, 1, 30000).stolen, 4000);
 	assert.deepEqual([...rows(r, [1], 0, 40000, 4000)[0]!.items!.stolen], [100, 1500, 0, 0, 4000]);
 	/* Over all threads at a time, in pictures. */
-	const bins = heat(r, { from: 0, until: 40000, threads: null, classes: 31, idle: true, others: false }, 40);
+	const bins = heat(r, { from: 0, until: 40000, threads: null, classes: 63, idle: true, others: false }, 40);
 	assert.ok(Math.abs(bins.filter((_, at) => at % ACTIVITIES === STOLEN).reduce((sum, share) => sum + share * 1000, 0) - 5600) < 1);
 });
 

@@ -168,6 +168,22 @@ test('functions that ran and waited have both flags, what waited for another thr
 	assert.equal(sums.total[find(NODE_FRAME, 2)], 40);
 });
 
+test('running to get memory is in functions, and what is estimated of it is marked', () => {
+	const path: PathTables = {
+		from: 0, until: 60, categories: ['running', 'estimated', 'memory', 'memory_estimated'],
+		levels: { thread: [0], depth: [0], from: [0], length: [60], waiter: [-1] },
+		steps: { level: [0, 0, 0, 0], from: [0, 10, 20, 40, 60], category: [0, 1, 2, 3], stack: [2, 2, 2, 2], about: [0, 0, 0, 0] },
+	};
+	const tree = buildPathTree(path, { ...names, threadKey: (thread) => thread, waitStack: () => 3 });
+	const sums = sumPath(path, tree, 0, 60);
+	const frame = tree.kind.findIndex((kind, node) => kind === NODE_FRAME && sums.self[node]! > 0);
+	assert.equal(tree.kind.indexOf(NODE_LEAF), -1);
+	assert.equal(sums.self[frame], 60);
+	assert.equal(sums.did[frame], DID_RUN);
+	assert.equal(sums.estimated[frame], 30);
+	assert.deepEqual([...sums.categories], [10, 10, 20, 20]);
+});
+
 test('chronological blocks cover each column, nested and without overlap', () => {
 	for (let seed = 1; seed <= 20; seed++) {
 		const path = randomPath(seed);

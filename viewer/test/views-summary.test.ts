@@ -13,8 +13,8 @@ const THREAD = 4;
 /** Rows of [parent, label, place, type, self, channel]. */
 function flame(rows: [number, string, string, number, number, number][]): TopFlame {
 	const nodes: [number, string, string, number, number, number][] = [[-1, '', '', THREAD, 0, 0], ...rows];
-	const channels = new Float64Array(nodes.length * 6);
-	nodes.forEach(([, , , , self, channel], node) => channels[node * 6 + channel] = self);
+	const channels = new Float64Array(nodes.length * 7);
+	nodes.forEach(([, , , , self, channel], node) => channels[node * 7 + channel] = self);
 	return {
 		total: nodes.reduce((sum, node) => sum + node[4], 0), labels: nodes.map((node) => node[1]), places: nodes.map((node) => node[2]),
 		parent: nodes.map((node) => node[0]), label: nodes.map((_, node) => node), type: nodes.map((node) => node[3]), self: nodes.map((node) => node[4]), channels,
@@ -34,7 +34,7 @@ test('time is gathered by function, and waits are those of the function that cal
 
 test('waits whose stack has only the kernel or the library keep what there is', () => {
 	const rows = topRows(flame([
-		[0, 'kthread', '[kernel]', KERNEL, 0, 0], [1, 'idle', '', KIND, 9, 5], [0, 'nanosleep', 'libc.so.6', FUNCTION, 0, 0], [3, 'sleep', '', KIND, 4, 4],
+		[0, 'kthread', '[kernel]', KERNEL, 0, 0], [1, 'idle', '', KIND, 9, 6], [0, 'nanosleep', 'libc.so.6', FUNCTION, 0, 0], [3, 'sleep', '', KIND, 4, 4],
 	]), 1);
 	assert.deepEqual(rows.map((row) => [row.name, row.wait]), [['kthread', 'idle']]);
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { chooseGraph, firstShare, isIdleEdge, knotOf, stackText, verdictWaits, vertexLabel, type WaitEdge, type WaitsDocument, type WaitStack } from '../src/views/waits-graph.js';
+import { chooseGraph, firstShare, isIdleEdge, knotOf, lockText, stackText, verdictWaits, vertexLabel, type WaitEdge, type WaitsDocument, type WaitStack } from '../src/views/waits-graph.js';
 import { layoutGraph, shortened, smoothPath } from '../src/views/waits-layout.js';
 import { selectVertex, selectWaits, waitBins, type WaitBins } from '../src/views/waits-selection.js';
 
@@ -111,14 +111,14 @@ function makeBins(): { document: WaitsDocument; bins: WaitBins; rows: { bin: num
 		for (const place of [0, 1, 2 + 2 * 2, 2 + 2 * 4 + 1]) rows.push({ bin, edge: number, place, ns: 100 * (bin + 1) + 10 * number + place, weight: 1000 * (number + 1) + bin });
 	const column = (of: (row: (typeof rows)[number], at: number) => number): Float64Array => Float64Array.from(rows, of);
 	const bins = waitBins({ from_ns: 0, length_ns: 1000 }, [
-		column((row, at) => row.bin - (rows[at - 1]?.bin ?? 0)), column((row) => row.edge * 12 + row.place), column(() => 2), column((row) => row.ns), column((row) => row.weight),
+		column((row, at) => row.bin - (rows[at - 1]?.bin ?? 0)), column((row) => row.edge * 14 + row.place), column(() => 2), column((row) => row.ns), column((row) => row.weight),
 	]);
 	return { document: { ...makeDocument(edges), window_ns: 7500, edges }, bins, rows };
 }
 
 test('the waits of a selection are those of its bins, of some in part', () => {
 	const { document: whole, bins, rows } = makeBins();
-	const all = { from: 0, until: 7500, classes: 31, vertices: null };
+	const all = { from: 0, until: 7500, classes: 63, vertices: null };
 	assert.equal(selectWaits(whole, bins, all), whole);
 	for (const [from, until] of [[0, 1000], [1500, 4250], [7000, 9000], [7250, 7500], [6000, 6001]] as const) {
 		const got = selectWaits(whole, bins, { ...all, from, until }), end = Math.min(until, 7500);
@@ -144,7 +144,7 @@ test('the waits of a selection are those of its bins, of some in part', () => {
 
 test('the waits of a selection are of its threads and classes', () => {
 	const { document: whole, bins, rows } = makeBins();
-	const all = { from: 0, until: 7500, classes: 31, vertices: null };
+	const all = { from: 0, until: 7500, classes: 63, vertices: null };
 	const some = selectWaits(whole, bins, { ...all, vertices: new Set(['B']) });
 	assert.deepEqual(some.edges.map((one) => one.from), ['B']);
 	const io = selectWaits(whole, bins, { ...all, classes: 1 << 1 }).edges.find((one) => one.from === 'A')!;
@@ -171,4 +171,13 @@ test('a vertex of one thread is named as in all views, one of several keeps its 
 	assert.equal(vertexLabel({ ...vertex, tid: 17, threads: 8 }), 'worker');
 	assert.equal(vertexLabel({ ...vertex, name: 'vda', type: 'device' }), 'vda');
 	assert.equal(vertexLabel(vertex), 'worker');
+});
+
+test('the lock that a bottleneck holds is described', () => {
+	const lock = {
+		name: 'shared_lock, taken in use', wait_ns: 1.8e9, held_ns: 1e9, holder: { name: 'shared2/12', held_ns: 0.35e9 },
+		blocked_ns: 0.91e9, blocked_in: 'sleep', stack: [],
+	};
+	assert.equal(lockText(lock, 1e9), 'shared_lock, taken in use: 1.8 threads wait for it, on average; meanwhile held 35% by shared2/12, the rest by others; 91% of that time its holder is in sleep.');
+	assert.equal(lockText({ ...lock, wait_ns: 0.5e9, held_ns: 0, blocked_ns: 0 }, 1e9), 'shared_lock, taken in use: waited for 50.0% of the time.');
 });

@@ -49,6 +49,41 @@ uint64_t run_queue_ns(void)
 	return waited;
 }
 
+/* The line of CPU @cpu in @file; the returned text is the thread's own. */
+static const char *cpu_line(int file, int cpu)
+{
+	static _Thread_local char text[16384];
+	char name[16];
+	ssize_t n = pread(file, text, sizeof(text) - 1, 0);
+	const char *line;
+
+	if (n < 0)
+		die("counters of CPUs");
+	text[n] = 0;
+	snprintf(name, sizeof(name), "\ncpu%d ", cpu);
+	line = strstr(text, name);
+	if (!line)
+		die("there is no CPU %d", cpu);
+	return line;
+}
+
+uint64_t busy_ns(int cpu)
+{
+	static _Thread_local int schedstat = -1, stat = -1;
+	unsigned long long busy, idle, iowait;
+
+	if (stat < 0) {
+		stat = open("/proc/stat", O_RDONLY | O_CLOEXEC);
+		schedstat = open("/proc/schedstat", O_RDONLY | O_CLOEXEC);
+	}
+	if (schedstat >= 0 &&
+	    sscanf(cpu_line(schedstat, cpu), " %*s %*u %*u %*u %*u %*u %*u %llu", &busy) == 1)
+		return busy;
+	if (sscanf(cpu_line(stat, cpu), " %*s %*u %*u %*u %llu %llu", &idle, &iowait) != 2)
+		die("/proc/stat");
+	return wall_ns() - (idle + iowait) * NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK);
+}
+
 void sleep_ns(uint64_t ns)
 {
 	struct timespec ts = {ns / NS_PER_S, ns % NS_PER_S};

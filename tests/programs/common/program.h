@@ -56,6 +56,14 @@ uint64_t wall_ns(void);
 /* The time that the calling thread has waited for a CPU. */
 uint64_t run_queue_ns(void);
 
+/*
+ * How long CPU @cpu has been busy since some time, without the run that has not ended yet. The
+ * counters are opened at the first call of a thread; from then on it does not have to wait. In
+ * ticks of 10 ms where the kernel has no schedstats. (The idle time of /proc/stat is without
+ * interrupts, and in Linux 7.2 it is sometimes more than has passed.)
+ */
+uint64_t busy_ns(int cpu);
+
 /* Goes on sleeping when a signal interrupts it. */
 void sleep_ns(uint64_t ns);
 

@@ -11,8 +11,8 @@ struct idle_case {
 	void (*run)(void);
 };
 
-/* In queues.c and peers.c; each ends with an entry without a name. */
-extern const struct idle_case queue_cases[], peer_cases[];
+/* In queues.c, peers.c and joins.c; each ends with an entry without a name. */
+extern const struct idle_case queue_cases[], peer_cases[], join_cases[];
 
 extern uint64_t turns_per_ms; /* of BURN() */
 

@@ -2,7 +2,7 @@
 /*
  * Small applications of which it is known in which waits a thread is idle: it waits for work, and
  * no other thread waits for it. This is stated above each case, in queues.c (cases with a queue of
- * tasks) and peers.c (without one).
+ * tasks), peers.c (without one) and joins.c (main joins the others).
  *
  *   idle CASE [--seconds N] [--dir DIR]
  *
@@ -235,7 +235,7 @@ static void print_truth(const char *name)
 	printf("}}\n");
 }
 
-static const struct idle_case *const groups[] = {queue_cases, peer_cases};
+static const struct idle_case *const groups[] = {queue_cases, peer_cases, join_cases};
 #define GROUPS (sizeof(groups) / sizeof(groups[0]))
 
 static void __attribute__((noreturn)) usage(void)

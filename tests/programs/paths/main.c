@@ -238,7 +238,7 @@ static const struct {
 	{"uring", run_uring},	    {"polls", run_polls},	    {"pool", run_pool},
 	{"tree", run_tree},	    {"background", run_background}, {"crowd", run_crowd},
 	{"server", run_server},	    {"hosts", run_hosts},	    {"listen", run_listen},
-	{"ask", run_ask},
+	{"ask", run_ask},	    {"relay", run_relay},
 };
 
 int main(int argc, char **argv)

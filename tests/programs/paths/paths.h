@@ -70,6 +70,7 @@ void run_server(void);
 void run_hosts(void);
 void run_listen(void);
 void run_ask(void);
+void run_relay(void);
 
 extern int rounds;
 extern int port;

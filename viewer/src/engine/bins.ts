@@ -1,6 +1,6 @@
 // What threads did over time: shares by channel in bins, and intervals where there is room for them.
 import { isOther } from '../data/index.js';
-import { ACTIVITIES, addParts, CLASS_SCHED, STOLEN, sumsBefore, upperBound, type Recording } from './recording.js';
+import { ACTIVITIES, addParts, CHANNEL_IDLE, CLASS_SCHED, STOLEN, sumsBefore, upperBound, type Recording } from './recording.js';
 import { addThread, isShown, shownKinds, threadsOf, type Range } from './selection.js';
 
 /** What was stolen from the run before interval `i` of a thread, or after its last one. */
@@ -187,7 +187,7 @@ export interface ThreadTimes { thread: number; ns: Float64Array }
 /** What each thread did in a selection, by channel, as dwell report has it; in trace mode running is the rest of its life, but for what was stolen or not seen. */
 export function threadTimes(r: Recording, range: Range): ThreadTimes[] {
 	const bins = new Float64Array(ACTIVITIES), weights = new Float64Array(r.combos.n), whole = range.until - range.from;
-	const kinds = shownKinds(r, range), shown = [0, 1, 2, 3, 4, 5, 0].map((c) => isShown({ name: '', class: c === 5 ? 4 : c, channel: c }, range));
+	const kinds = shownKinds(r, range), shown = Array.from({ length: ACTIVITIES }, (_, c) => isShown({ name: '', class: c === CHANNEL_IDLE ? 4 : c % STOLEN, channel: c }, range));
 	const others = range.others ? [] : range.threads?.filter((thread) => r.info.threads[thread] && isOther(r.info.threads[thread])) ?? [];
 	return threadsOf(r, { ...range, threads: null }).concat(others).map((thread) => {
 		const ns = new Float64Array(ACTIVITIES);

@@ -1,5 +1,5 @@
 // Call chains of a recording: what the nodes of their tree are called, and where functions are in it.
-import type { Recording } from './recording.js';
+import { CHANNEL_IDLE, type Recording } from './recording.js';
 
 export const TYPE_FUNCTION = 0, TYPE_KERNEL = 1, TYPE_INLINED = 2, TYPE_KIND = 3, TYPE_THREAD = 4;
 
@@ -59,7 +59,7 @@ export function flameBase(r: Recording, lines: boolean): FlameBase {
 		return labels.id(shown, place, type);
 	});
 	const kindLabel = Int32Array.from(r.kinds, (kind) =>
-		kind.class ? labels.id(kind.channel === 5 ? `${kind.name} (for work)` : kind.name, '', TYPE_KIND) : -1);
+		kind.class ? labels.id(kind.channel === CHANNEL_IDLE ? `${kind.name} (for work)` : kind.name, '', TYPE_KIND) : -1);
 	return { labels, frameLabel, kindLabel, noStack: labels.id('[no stack]', '', TYPE_FUNCTION), focus: null };
 }
 

@@ -4,11 +4,11 @@ import type { RecordingInfo } from '../data/index.js';
 export const CLASS_CPU = 0;
 export const CLASS_SCHED = 3;
 /** Classes, and idle waits apart from them. */
-export const CHANNELS = 6;
-export const CHANNEL_IDLE = 5;
+export const CHANNELS = 7;
+export const CHANNEL_IDLE = 6;
 /** And time that was stolen from runs: what pictures of activity show. */
-export const ACTIVITIES = 7;
-export const STOLEN = 6;
+export const ACTIVITIES = 8;
+export const STOLEN = 7;
 /** Sums are kept for each so many intervals. */
 export const STRIDE = 16;
 

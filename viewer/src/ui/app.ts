@@ -54,7 +54,9 @@ export interface ViewInstance {
 	destroy?(): void;
 }
 
-export const CLASS_NAMES = ['cpu', 'io', 'lock', 'sched', 'other', 'idle', 'stolen'] as const;
-export const CLASS_TITLES = ['running', 'waiting for I/O', 'waiting for a lock', 'waiting for a CPU', 'blocked otherwise', 'waiting for work', 'stolen from runs'] as const;
-/** The numbers of the colors of idle waits, and of what a hypervisor or interrupts took from runs. */
-export const IDLE = 5, STOLEN = 6;
+export const CLASS_NAMES = ['cpu', 'io', 'lock', 'sched', 'other', 'stopped', 'idle', 'stolen'] as const;
+export const CLASS_TITLES = ['running', 'waiting for I/O', 'waiting for a lock', 'waiting for a CPU', 'blocked otherwise', 'not allowed to run', 'waiting for work', 'stolen from runs'] as const;
+/** The numbers of the colors of idle waits, and of what a hypervisor or interrupts took from runs; classes are below. */
+export const CLASSES = 6, IDLE = CLASSES, STOLEN = IDLE + 1;
+/** Bits 1 << class. */
+export const ALL_CLASSES = (1 << CLASSES) - 1;

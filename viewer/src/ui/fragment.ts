@@ -1,10 +1,8 @@
 // The address's fragment: view, selection and the view's own state.
 import type { Index } from '../data/index.js';
-import type { Selection } from './app.js';
+import { ALL_CLASSES, type Selection } from './app.js';
 
 export interface Address { view: string; selection: Selection; state: Record<string, string> }
-
-const ALL_CLASSES = 31;
 
 export function wholeOf(index: Index, recording: number): Selection {
 	return { recording, from: 0, until: index.recordings[recording]?.duration_ns ?? 0, threads: null, classes: ALL_CLASSES, idle: false, others: false };

@@ -1,5 +1,5 @@
 // The strip above all views: how many threads did what over the whole recording. A brush selects.
-import type { App } from './app.js';
+import { ALL_CLASSES, IDLE, STOLEN, type App } from './app.js';
 import { surface } from './canvas.js';
 import { h } from './dom.js';
 import { pixelOf } from './theme.js';
@@ -7,9 +7,9 @@ import { latest } from '../engine/client.js';
 import { clockText } from './time.js';
 
 /** In pixels of the page, and of the picture of the bars. */
-const HEIGHT = 46, TALL = 92, CHANNELS = 7;
+const HEIGHT = 46, TALL = 92, CHANNELS = STOLEN + 1;
 /** From the bottom: running, then what is waited for. */
-const ORDER = [0, 6, 3, 2, 1, 4, 5];
+const ORDER = [0, STOLEN, 3, 2, 1, 4, 5, IDLE];
 
 export interface Overview { element: HTMLElement; update(): void }
 
@@ -44,7 +44,7 @@ export function makeOverview(app: App): Overview {
 	const bars = document.createElement('canvas');
 	let barsOf = '';
 	const paintBins = (values: Float32Array, n: number): void => {
-		const visible = ORDER.filter((c) => c === 5 ? app.selection.idle : app.selection.classes >> c % 6 & 1);
+		const visible = ORDER.filter((c) => c === IDLE ? app.selection.idle : app.selection.classes >> c % STOLEN & 1);
 		const colors = visible.map((c) => pixelOf(app.color(c))), key = `${number} ${visible.join()} ${colors.join()}`;
 		if (key === barsOf) return;
 		barsOf = key;
@@ -65,7 +65,7 @@ export function makeOverview(app: App): Overview {
 
 	const load = latest(async () => {
 		const { recording, threads, others } = app.selection, w = Math.max(1, strip.width);
-		const got = await app.engine.heat(recording, { from: 0, until: duration(), threads: threads && [...threads], classes: 31, idle: true, others }, w);
+		const got = await app.engine.heat(recording, { from: 0, until: duration(), threads: threads && [...threads], classes: ALL_CLASSES, idle: true, others }, w);
 		bins = got;
 		width = w;
 		number++;

@@ -1,7 +1,7 @@
 // The page: head, tabs, the selection with the picture of activity, and the view.
 import { isOther, type Index } from '../data/index.js';
 import { startEngine, type Engine } from '../engine/client.js';
-import { CLASS_NAMES, CLASS_TITLES, type App, type Selection, type View, type ViewInstance } from './app.js';
+import { ALL_CLASSES, CLASSES, CLASS_NAMES, CLASS_TITLES, type App, type Selection, type View, type ViewInstance } from './app.js';
 import { paintAll } from './canvas.js';
 import { h } from './dom.js';
 import { fragmentOf, parseFragment, wholeOf, type Address } from './fragment.js';
@@ -226,9 +226,9 @@ class Page implements App {
 		if (!recording) return;
 		const focused = (document.activeElement as HTMLElement | null)?.dataset['control'];
 		const span = selection.until - selection.from, whole = wholeOf(this.index, selection.recording);
-		const classes = CLASS_NAMES.slice(0, 5).map((name, c) => h('button', {
+		const classes = CLASS_NAMES.slice(0, CLASSES).map((name, c) => h('button', {
 			type: 'button', 'data-control': `class-${name}`, 'aria-pressed': String((selection.classes >> c & 1) === 1), title: CLASS_TITLES[c],
-			onclick: () => this.select({ classes: selection.classes ^ 1 << c || 31 }),
+			onclick: () => this.select({ classes: selection.classes ^ 1 << c || ALL_CLASSES }),
 		}, h('span', { class: `swatch swatch-${name}` }), name));
 		const idle = h('button', {
 			type: 'button', 'data-control': 'idle', 'aria-pressed': String(selection.idle), title: 'Waits for work',
@@ -247,7 +247,7 @@ class Page implements App {
 			h('span', { class: 'range' }, `${clockText(selection.from, span)} to ${clockText(selection.until, span)} (${timeText(span)})`),
 			h('span', { class: 'classes', role: 'group', 'aria-label': 'Classes' }, ...classes, idle, stolen), others,
 			threads && h('span', {}, `${threads.size} of ${recording.threads.filter((thread) => thread.recorded && (selection.others || !isOther(thread))).length} threads`),
-			(span < whole.until || threads || selection.classes !== 31) && h('button', {
+			(span < whole.until || threads || selection.classes !== ALL_CLASSES) && h('button', {
 				type: 'button', 'data-control': 'all', onclick: () => this.select({ ...whole, idle: isIdle, others: hasOthers }),
 			}, 'Select all'),
 			this.history.length > 0 && h('button', { type: 'button', 'data-control': 'back', title: 'The selection before (Backspace)', onclick: () => this.back() }, 'Back'),

@@ -2,14 +2,14 @@
 import { latest } from '../engine/client.js';
 import { TYPE_INLINED, TYPE_KERNEL, TYPE_KIND, TYPE_THREAD, type Flame, type FlameOptions } from '../engine/flame.js';
 import { isOther } from '../data/index.js';
-import { CLASS_TITLES, type App, type Selection, type View, type ViewInstance } from '../ui/app.js';
+import { CLASS_TITLES, IDLE, type App, type Selection, type View, type ViewInstance } from '../ui/app.js';
 import { cutText, surface, type Surface } from '../ui/canvas.js';
 import { h } from '../ui/dom.js';
 import { mixed, themeValue } from '../ui/theme.js';
 import { hideTip, showTip } from '../ui/tooltip.js';
 import { sortableTable } from './sortable-table.js';
 
-const ROW = 18, CHANNELS = 6;
+const ROW = 18, CHANNELS = IDLE + 1;
 
 interface State {
 	by: FlameOptions['by'];

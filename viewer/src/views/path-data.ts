@@ -1,6 +1,6 @@
 // Makes the path of a recording from its blocks. Pure functions.
 import {
-	ABOUT_LIMIT, buildPathTree, NODE_FRAME, NODE_LEAF, NODE_THREAD, NODE_WAIT, type PathTables, type PathTree,
+	ABOUT_LIMIT, buildPathTree, DID_QUEUE, NODE_CPU, NODE_FRAME, NODE_LEAF, NODE_QUEUE, NODE_THREAD, NODE_WAIT, type PathTables, type PathTree,
 } from './path-tree.js';
 
 /** The block rN.path. */
@@ -20,7 +20,7 @@ export const SIGNED_STEPS = [0];
 
 /** Levels and steps with absolute times and rows, from the columns of docs/page.md. */
 export function pathTables(info: PathInfo, levels: readonly Float64Array[], steps: readonly Float64Array[], unit = 1): PathTables {
-	const [thread, depth, fromGap, length, up] = levels as [Float64Array, Float64Array, Float64Array, Float64Array, Float64Array];
+	const [thread, depth, fromGap, length, up, relation] = levels as [Float64Array, Float64Array, Float64Array, Float64Array, Float64Array, Float64Array?];
 	const [levelGap, stepLength, category, stack, about] = steps as [Float64Array, Float64Array, Float64Array, Float64Array, Float64Array];
 	const from = new Float64Array(fromGap.length);
 	let time = 0;
@@ -35,7 +35,7 @@ export function pathTables(info: PathInfo, levels: readonly Float64Array[], step
 		from: info.from * unit,
 		until: stepFrom[stepLength.length]!,
 		categories: info.names,
-		levels: { thread, depth, from, length: length.map((units) => units * unit), waiter: Int32Array.from(up, (rows, i) => (rows > 0 ? i - rows : -1)) },
+		levels: { thread, depth, from, length: length.map((units) => units * unit), waiter: Int32Array.from(up, (rows, i) => (rows > 0 ? i - rows : -1)), ...(relation && { relation }) },
 		steps: { level, from: stepFrom, category, stack, about },
 	};
 }
@@ -129,6 +129,10 @@ export function namePath(
 		switch (tree.kind[node]) {
 			case NODE_THREAD:
 				return threadsText(node);
+			case NODE_CPU:
+				return `had the CPU: ${threadsText(node)}`;
+			case NODE_QUEUE:
+				return 'waits for a CPU';
 			case NODE_FRAME:
 				return code.strings[frameName[id]!] || 'unknown function';
 			case NODE_WAIT:
@@ -136,6 +140,7 @@ export function namePath(
 			case NODE_LEAF: {
 				const about = code.strings[id % ABOUT_LIMIT];
 				const text = leafTexts[Math.floor(id / ABOUT_LIMIT)] ?? '';
+				if (about && tree.did[Math.floor(id / ABOUT_LIMIT)] === DID_QUEUE) return `${text}, had the CPU: ${about}`;
 				return about ? `${text} ${about}` : text;
 			}
 			default:

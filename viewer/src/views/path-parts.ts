@@ -6,7 +6,7 @@ import { linearTicks } from './causal-curve.js';
 import { BoxPicture, type Box, type PictureColors, type Scene } from './path-canvas.js';
 import {
 	CELL_IO, CELL_PARTS, CELL_QUEUE, CELL_RUN, CELL_SLEEP, CELL_WAITS, chronologicalBlocks, consolidatedBlocks, DID_IO, DID_QUEUE,
-	DID_RUN, DID_SLEEP, dominantSteps, NODE_FRAME, NODE_THREAD, NODE_WAIT, pathLinks, pathThreads, processCells, sortedChildren, stepAt,
+	DID_RUN, DID_SLEEP, dominantSteps, NODE_CPU, NODE_FRAME, NODE_QUEUE, NODE_THREAD, NODE_WAIT, pathLinks, pathThreads, processCells, sortedChildren, stepAt,
 	sumPath, type PathBlock, type PathSums, type PathTables, type PathTree,
 } from './path-tree.js';
 import { countText, limitedRows, nsText, percentText, tableHead, tickText } from './summary-parts.js';
@@ -51,11 +51,17 @@ export const PICTURES = [
 
 const categoryTexts: Readonly<Record<string, string>> = {
 	running: 'in functions seen',
+	estimated: 'in functions, estimated',
 	not_sampled: 'running, not sampled',
+	memory: 'reclaiming memory',
+	memory_estimated: 'reclaiming memory, estimated',
 	disk_active: 'disk: active',
 	disk_queued: 'disk: queued',
+	stopped: 'not allowed to run',
+	tcp: 'TCP: held back, sent again',
 	run_queue: 'run queue',
 	preempted: 'preempted',
+	cpu_idle: 'wakeup latency: CPU was idle',
 	sleep: 'deliberate sleeps',
 	timeout: 'waits that timed out',
 	peer: 'network peers, not recorded',
@@ -73,7 +79,7 @@ export function categoryText(name: string): string {
 }
 
 const leafTexts: Readonly<Record<string, string>> = {
-	not_sampled: 'running, not sampled', disk_active: 'disk active', disk_queued: 'disk queued', sleep: 'timer', timeout: 'timed out',
+	not_sampled: 'running, not sampled', cpu_idle: 'CPU idle: wakeup latency', disk_active: 'disk active', disk_queued: 'disk queued', tcp: 'TCP:', stopped: 'stopped:', sleep: 'timer', timeout: 'timed out',
 	delivery: 'wakeup under way from', other_path: 'other path of', not_recorded: 'not recorded:', gap: 'gap: events were lost',
 };
 
@@ -101,7 +107,8 @@ function didText(did: number): string {
 
 function blockColor(tree: PathTree, block: PathBlock, colors: PathColors): string {
 	const kind = tree.kind[block.node];
-	if (kind === NODE_THREAD) return colors.thread;
+	if (kind === NODE_THREAD || kind === NODE_CPU) return colors.thread;
+	if (kind === NODE_QUEUE) return colors.queue;
 	if (kind === NODE_WAIT) return colors.waits;
 	return didColor(block.did, colors);
 }
@@ -234,6 +241,7 @@ function nodeLines(context: PathContext, sums: PathSums, node: number, all: numb
 		context.nodeText(node),
 		`${nsText(total)}, ${percentText(total / all)} of the time shown`,
 		...(self > 0 && self < total ? [`itself ${nsText(self)}`] : []),
+		...(sums.estimated[node]! > 0 ? [`${nsText(sums.estimated[node]!)} of that estimated by samples of similar runs`] : []),
 		...(context.tree.kind[node] === NODE_FRAME ? [didText(sums.did[node]!)] : []),
 	];
 }
@@ -395,13 +403,14 @@ export function treeTable(context: PathContext): HTMLElement {
 	const body = limitedRows(rows, 80, 5, ({ nodes, depth }) => {
 		const node = nodes.at(-1)!;
 		const kind = tree.kind[node];
-		const key = kind === NODE_THREAD ? 'thread' : kind === NODE_WAIT ? 'waits' : didClass(sums.did[node]!);
+		const key = kind === NODE_THREAD || kind === NODE_CPU ? 'thread' : kind === NODE_WAIT ? 'waits' : didClass(sums.did[node]!);
 		const name = h('td', { class: 'text tree-name' }, h('span', { class: `key path-${key}` }), nodes.map((one) => context.nodeText(one)).join(' \u203a '));
 		name.style.paddingInlineStart = `${Math.min(depth, 40) * 0.7 + 0.3}em`;
 		const self = nodes.reduce((sum, one) => sum + sums.self[one]!, 0);
+		const mark = nodes.some((one) => sums.estimated[one]! > 0) ? '~' : '';
 		return h('tr', { class: kind === NODE_THREAD ? 'tree-thread' : '' },
 			h('td', { class: 'num' }, percentText(sums.total[node]! / all)), h('td', { class: 'num' }, nsText(sums.total[node]!)),
-			h('td', { class: 'num' }, self > 0 ? nsText(self) : ''), h('td', { class: 'num' }, countText(sums.count[node]!)), name);
+			h('td', { class: 'num' }, self > 0 ? mark + nsText(self) : ''), h('td', { class: 'num' }, countText(sums.count[node]!)), name);
 	});
 	return h('div', { class: 'scroll-box', tabindex: '0', role: 'region', 'aria-label': 'Table' }, h('table', { class: 'plain-table tree-table' },
 		h('caption', { class: 'visually-hidden' }, 'The path of the selected time as a tree; parts below 0.5% are left out'),

@@ -15,6 +15,8 @@ export interface PathTables {
 		readonly length: ArrayLike<number>;
 		/** Row of the level that waits for this one; -1: none. */
 		readonly waiter: ArrayLike<number>;
+		/** Why it is there: RELATION_AWAITED if there is no column. */
+		readonly relation?: ArrayLike<number>;
 	};
 	readonly steps: {
 		readonly level: ArrayLike<number>;
@@ -25,6 +27,11 @@ export interface PathTables {
 		readonly about: ArrayLike<number>;
 	};
 }
+
+/** The level has the CPU that the one above waits for; 0: it ends the wait of that. */
+export const RELATION_HAS_CPU = 1;
+/** The same, and it works for the path. */
+export const RELATION_SAME_PATH = 2;
 
 /** What else the tree needs to know. */
 export interface PathNames {
@@ -46,6 +53,10 @@ export const NODE_THREAD = 1;
 export const NODE_FRAME = 2;
 export const NODE_WAIT = 3;
 export const NODE_LEAF = 4;
+/** A wait for a CPU, below which are threads that had it. */
+export const NODE_QUEUE = 5;
+/** As NODE_THREAD, of a thread that had the CPU for others than the path. */
+export const NODE_CPU = 6;
 
 /** What a function did in the time shown. */
 export const DID_RUN = 1;
@@ -74,15 +85,20 @@ export const ABOUT_LIMIT = 2 ** 24;
 
 /** What a category of the block rN.path counts as. */
 export function categoryMeans(name: string): number {
-	if (name === 'running' || name === 'not_sampled') return DID_RUN;
+	if (isInFunctions(name) || name === 'not_sampled') return DID_RUN;
 	if (name.startsWith('disk')) return DID_IO;
-	if (name === 'run_queue' || name === 'preempted') return DID_QUEUE;
+	if (name === 'run_queue' || name === 'preempted' || name === 'cpu_idle') return DID_QUEUE;
 	return DID_SLEEP;
+}
+
+/** Whether the functions of a category's steps are those of similar runs. */
+function isEstimate(name: string): boolean {
+	return name.endsWith('estimated');
 }
 
 /** Whether steps of a category have functions, but no leaf of their own. */
 function isInFunctions(name: string): boolean {
-	return name === 'running';
+	return name === 'running' || name === 'memory' || isEstimate(name);
 }
 
 /** Of a tree; what would be below counts for the node that is there, so that sums stay exact. */
@@ -122,6 +138,15 @@ class TreeBuilder {
 		return node;
 	}
 
+	/** The node of the innermost function of `stack` alone. */
+	innermost(parent: number, stack: number): number {
+		for (let at = this.names.node(stack); stack !== 0 && at !== 0; at = this.names.caller(at)) {
+			const frame = this.names.frame(at);
+			if (frame >= 0) return this.child(parent, NODE_FRAME, frame);
+		}
+		return parent;
+	}
+
 	/** The node of the innermost function of `stack` below `parent`. */
 	stack(parent: number, stack: number): number {
 		if (stack === 0) return parent;
@@ -148,13 +173,14 @@ export function buildPathTree(path: PathTables, names: PathNames): PathTree {
 
 	// A level begins after the one that waits for it, so that one's node is known.
 	for (let level = 0; level < levelNode.length; level++) {
-		const waiter = levels.waiter[level]!;
+		const waiter = levels.waiter[level]!, relation = levels.relation?.[level] ?? 0;
 		let node = 0;
 		if (waiter >= 0) {
 			node = tree.stack(levelNode[waiter]!, names.waitStack(level));
-			node = tree.child(node, NODE_WAIT, names.waitKind(level));
+			node = relation ? tree.child(node, NODE_QUEUE, 0) : tree.child(node, NODE_WAIT, names.waitKind(level));
 		}
-		levelNode[level] = tree.child(node, NODE_THREAD, names.threadKey(levels.thread[level]!));
+		const kind = relation === RELATION_HAS_CPU ? NODE_CPU : NODE_THREAD;
+		levelNode[level] = tree.child(node, kind, names.threadKey(levels.thread[level]!));
 	}
 
 	const count = steps.level.length;
@@ -162,7 +188,13 @@ export function buildPathTree(path: PathTables, names: PathNames): PathTree {
 	const inFunctions = path.categories.map(isInFunctions);
 	for (let step = 0; step < count; step++) {
 		const category = steps.category[step]!;
-		let node = tree.stack(levelNode[steps.level[step]!]!, steps.stack[step]!);
+		const level = steps.level[step]!;
+		// What has the CPU that others wait for runs: that is no leaf, and what calls it is of no interest.
+		if (levels.relation?.[level] === RELATION_HAS_CPU) {
+			leafOf[step] = tree.innermost(levelNode[level]!, steps.stack[step]!);
+			continue;
+		}
+		let node = tree.stack(levelNode[level]!, steps.stack[step]!);
 		if (!inFunctions[category] || steps.stack[step] === 0)
 			node = tree.child(node, NODE_LEAF, category * ABOUT_LIMIT + steps.about[step]!);
 		leafOf[step] = node;
@@ -174,6 +206,7 @@ export function buildPathTree(path: PathTables, names: PathNames): PathTree {
 /** What is left of a flag on the way from a node to its parent. */
 function flagAbove(kind: number, flags: number): number {
 	if (kind === NODE_THREAD) return DID_SLEEP; // whoever is above waited for this thread
+	if (kind === NODE_QUEUE || kind === NODE_CPU) return DID_QUEUE;
 	if (kind === NODE_FRAME) return flags;
 	return flags & DID_RUN ? flags : DID_SLEEP;
 }
@@ -185,6 +218,8 @@ export interface PathSums {
 	/** Steps in it, parts of steps included. */
 	readonly count: Float64Array;
 	readonly did: Uint8Array;
+	/** By node: the part of `self` of runs that were not sampled themselves. */
+	readonly estimated: Float64Array;
 	/** By category. They add up to the time of the path within the window. */
 	readonly categories: Float64Array;
 }
@@ -209,6 +244,8 @@ export function sumPath(path: PathTables, tree: PathTree, from: number, until: n
 	const count = new Float64Array(nodes);
 	const did = new Uint8Array(nodes);
 	const categories = new Float64Array(path.categories.length);
+	const estimated = new Float64Array(nodes);
+	const isEstimated = path.categories.map(isEstimate);
 	const { steps } = path;
 
 	for (let step = stepAt(path, from); step < steps.level.length; step++) {
@@ -220,6 +257,7 @@ export function sumPath(path: PathTables, tree: PathTree, from: number, until: n
 		const category = steps.category[step]!;
 		self[node] = self[node]! + end - begin;
 		count[node] = count[node]! + 1;
+		if (isEstimated[category]) estimated[node] = estimated[node]! + end - begin;
 		did[node] = did[node]! | tree.did[category]!;
 		categories[category] = categories[category]! + end - begin;
 	}
@@ -231,7 +269,7 @@ export function sumPath(path: PathTables, tree: PathTree, from: number, until: n
 		count[parent] = count[parent]! + count[node]!;
 		did[parent] = did[parent]! | flagAbove(tree.kind[node]!, did[node]!);
 	}
-	return { self, total, count, did, categories };
+	return { self, total, count, did, estimated, categories };
 }
 
 /** Children of each node with time in `sums`, the longest first. */

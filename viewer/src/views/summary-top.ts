@@ -26,7 +26,7 @@ export interface TopRow {
 const KERNEL = 1;
 const KIND = 3;
 const THREAD = 4;
-const CHANNELS = 6;
+const CHANNELS = 7;
 
 /** Waits end in these files, whoever waits. */
 const LIBRARY = /(^|\/)(libc|libpthread|ld-linux)[^/]*$/;

@@ -12,7 +12,7 @@ const TOP = 10;
 /** The label of diagnostics about names of functions. */
 const SYMBOLS = 'symbols';
 /** The row of times between switches that were not seen, after those of colors. */
-const NOT_SEEN = 7;
+const NOT_SEEN = STOLEN + 1;
 const titles: Readonly<Record<string, string>> = {
 	waits: 'Who waits for whom', path: 'What the command waited for', causal: 'What a change would gain', latency: 'Slow calls and requests',
 };

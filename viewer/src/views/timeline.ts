@@ -3,7 +3,7 @@ import { latest } from '../engine/client.js';
 import { threadLabel } from '../data/index.js';
 import type { Row } from '../engine/bins.js';
 import type { Arrow, Cause, Piece } from '../engine/follow.js';
-import { CLASS_TITLES, STOLEN, type App, type View, type ViewInstance } from '../ui/app.js';
+import { ALL_CLASSES, CLASS_TITLES, IDLE, STOLEN, type App, type View, type ViewInstance } from '../ui/app.js';
 import { cutText, surface, type Surface } from '../ui/canvas.js';
 import { h } from '../ui/dom.js';
 import { clockText, labelPlace, ticks } from '../ui/time.js';
@@ -13,9 +13,10 @@ import { sortableTable } from './sortable-table.js';
 import { markedTime } from './summary-parts.js';
 import { causePanel, pieceTip } from './timeline-parts.js';
 
-const ROW = 20, BAR = 17, HEAD = 22, CHANNELS = 7, MOST_ARROWS = 200;
+const ROW = 20, BAR = 17, HEAD = 22, CHANNELS = STOLEN + 1, MOST_ARROWS = 200;
 /** From the bottom of a row. */
-const ORDER = [0, 6, 3, 2, 1, 4, 5];
+const ORDER = [0, STOLEN, 3, 2, 1, 4, 5, IDLE];
+const CHANNEL_NUMBERS = Array.from({ length: CHANNELS }, (_, c) => c);
 
 interface ThreadRow { thread: number; label: string; activity: number; isFirst: boolean; process: string; ns: Float64Array }
 
@@ -96,9 +97,9 @@ class TimelineView implements ViewInstance {
 	private readonly loadThreads = latest(async () => {
 		const { selection } = this.app, recording = this.app.index.recordings[selection.recording]!;
 		const times = await this.app.engine.threadTimes(selection.recording, {
-			from: selection.from, until: selection.until, threads: selection.threads && [...selection.threads], classes: 31, idle: true, others: selection.others,
+			from: selection.from, until: selection.until, threads: selection.threads && [...selection.threads], classes: ALL_CLASSES, idle: true, others: selection.others,
 		});
-		const wanted = this.filter.toLowerCase(), activity = (ns: Float64Array): number => ns[0]! + ns[1]! + ns[2]! + ns[3]! + ns[4]! + ns[STOLEN]!;
+		const wanted = this.filter.toLowerCase(), activity = (ns: Float64Array): number => ns[0]! + ns[1]! + ns[2]! + ns[3]! + ns[4]! + ns[5]! + ns[STOLEN]!;
 		const byProcess = new Map<number, number>();
 		/* Threads that were there. */
 		const shown = times.filter(({ thread, ns }) => selection.threads ? selection.threads.has(thread) : ns.some((length) => length > 0)).map(({ thread, ns }) => {
@@ -157,9 +158,9 @@ class TimelineView implements ViewInstance {
 	}
 
 	private paint(s: Surface): void {
-		const context = s.context, colors = [0, 1, 2, 3, 4, 5, STOLEN].map((c) => this.app.color(c)), { selection } = this.app;
-		const shown = [0, 1, 2, 3, 4, 5, 0].map((c) => c === 5 || (selection.classes >> c & 1) === 1);
-		const pixels = colors.map((color, c) => shown[c] ? pixelOf(color, c === 5 && !selection.idle ? 0.45 : 1) : 0);
+		const context = s.context, colors = CHANNEL_NUMBERS.map((c) => this.app.color(c)), { selection } = this.app;
+		const shown = CHANNEL_NUMBERS.map((c) => c === IDLE || (selection.classes >> c % STOLEN & 1) === 1);
+		const pixels = colors.map((color, c) => shown[c] ? pixelOf(color, c === IDLE && !selection.idle ? 0.45 : 1) : 0);
 		const text = themeValue('--text'), muted = themeValue('--muted'), line = themeValue('--line-soft');
 		context.setTransform(s.scale, 0, 0, s.scale, 0, 0);
 		context.clearRect(0, 0, s.width, s.height);
@@ -251,13 +252,13 @@ class TimelineView implements ViewInstance {
 		const box = (from: number, until: number, channel: number, text: string): void => {
 			if (until <= from || !shown[channel]) return;
 			const x = Math.max(this.labelWidth, this.xOf(from)), w = this.xOf(until) - x;
-			context.globalAlpha = channel === 5 && !this.app.selection.idle ? 0.45 : 1;
+			context.globalAlpha = channel === IDLE && !this.app.selection.idle ? 0.45 : 1;
 			context.fillStyle = colors[channel]!;
 			context.fillRect(x, y + 2, Math.max(0.6, w - (w > 3 ? 0.6 : 0)), ROW - 4);
 			const label = text && cutText(context, text, w - 6);
 			context.globalAlpha = 1;
 			if (!label) return;
-			context.fillStyle = channel === 5 ? themeValue('--text') : themeValue('--on-box');
+			context.fillStyle = channel === IDLE ? themeValue('--text') : themeValue('--on-box');
 			context.fillText(label, x + 3, y + ROW / 2);
 		};
 		/* From the bottom, as bins have it. */
@@ -351,7 +352,7 @@ class TimelineView implements ViewInstance {
 	}
 
 	private fillTable(): void {
-		const rows = this.threads.map((row) => ({ values: [row.label, row.process, ...row.ns], cells: [h('button', { type: 'button', title: 'Only this thread, or all again', onclick: () => this.onlyThreads([row.thread]) }, row.label), row.process, ...[0, 1, 2, 3, 4, 5, STOLEN].map((c) => markedTime(this.app.time(row.ns[c]!), this.differs(row.thread, c)))] }));
+		const rows = this.threads.map((row) => ({ values: [row.label, row.process, ...row.ns], cells: [h('button', { type: 'button', title: 'Only this thread, or all again', onclick: () => this.onlyThreads([row.thread]) }, row.label), row.process, ...CHANNEL_NUMBERS.map((c) => markedTime(this.app.time(row.ns[c]!), this.differs(row.thread, c)))] }));
 		this.tables.replaceChildren(h('summary', {}, 'As a table'), 
 			sortableTable('Threads and what they did in the selected time', ['thread', 'process', ...CLASS_TITLES.map((title) => `${title}#`)], rows));
 	}

@@ -1,4 +1,5 @@
 // Which part of the wait-for graph is drawn, and where. Pure functions.
+import { percentText } from './summary-parts.js';
 
 export interface WaitStack {
 	readonly what: string;
@@ -42,6 +43,8 @@ export interface WaitVertex {
 	readonly name: string;
 	readonly type: string;
 	readonly recorded: boolean;
+	/** A peer that was not recorded: it counts as running while it is waited for. */
+	readonly inferred?: boolean;
 	/** It has to do with the threads that were asked for. */
 	readonly related?: boolean;
 	readonly lifetime_ns?: number;
@@ -61,6 +64,17 @@ export interface WaitVertex {
 	readonly idle_ns?: number;
 }
 
+/** The lock that members of a knot hold while others wait for it. */
+export interface HeldLock {
+	readonly name: string;
+	readonly wait_ns: number;
+	readonly held_ns: number;
+	readonly holder: { readonly name: string; readonly held_ns: number };
+	readonly blocked_ns: number;
+	readonly blocked_in: string;
+	readonly stack: readonly StackFrame[];
+}
+
 export interface Knot {
 	readonly type: string;
 	readonly members: readonly string[];
@@ -69,6 +83,7 @@ export interface Knot {
 	readonly relevant: boolean;
 	readonly why: string;
 	readonly note: string;
+	readonly lock?: HeldLock | null;
 	readonly active: number;
 }
 
@@ -198,6 +213,15 @@ export const FRAMES = 5;
 export function userFrames(frames: readonly StackFrame[]): readonly StackFrame[] {
 	const user = frames.filter((frame) => !frame.kernel);
 	return user.length > 0 ? user : frames;
+}
+
+/** What is said of the lock that a bottleneck holds, in a recording of this length. */
+export function lockText(lock: HeldLock, window: number): string {
+	const all = Math.max(1, lock.held_ns), waiting = lock.wait_ns / Math.max(1, window);
+	const waited = waiting <= 1.0005 ? `waited for ${percentText(waiting)} of the time` : `${waiting.toFixed(1)} threads wait for it, on average`;
+	const held = lock.held_ns > 0 ? `; meanwhile held ${percentText(lock.holder.held_ns / all, 0)} by ${lock.holder.name}${lock.holder.held_ns < lock.held_ns ? ', the rest by others' : ''}` : '';
+	const blocked = lock.blocked_ns > 0 ? `; ${percentText(lock.blocked_ns / all, 0)} of that time its holder is in ${lock.blocked_in}${lock.stack.length > 0 ? `: ${stackText(lock.stack, 4)}` : ''}` : '';
+	return `${lock.name}: ${waited}${held}${blocked}.`;
 }
 
 /** Text of a stack's innermost functions, without those within a library's call (`__futex_wait`). */

@@ -2,7 +2,7 @@
 import { h } from '../ui/dom.js';
 import { countText, markedTime, nsText, pairs, percentText, plainTable, type Child, type LockNames } from './summary-parts.js';
 import {
-	chooseGraph, edgeGain, firstShare, FRAMES, isIdleEdge, knotOf, SHARES, stackText, unrelatedVertices, userFrames, verdictWaits, vertexLabel, vertexLabels, type GraphChoice, type StackFrame, type WaitEdge, type WaitVertex,
+	chooseGraph, edgeGain, firstShare, FRAMES, isIdleEdge, knotOf, lockText, SHARES, stackText, unrelatedVertices, userFrames, verdictWaits, vertexLabel, vertexLabels, type GraphChoice, type StackFrame, type WaitEdge, type WaitVertex,
 	type WaitsDocument,
 } from './waits-graph.js';
 import { layoutGraph, shortened, smoothPath, type GraphLayout } from './waits-layout.js';
@@ -149,6 +149,7 @@ function verdictPart(document: WaitsDocument, selected: WaitsPart | null): HTMLE
 	const { verdict } = document;
 	const part = h('div', { class: 'verdict' }, h('p', { class: 'verdict-text' }, selected ? 'Of the whole recording: ' : '', verdict.text));
 	if (verdict.type === 'knot') part.append(h('p', {}, 'One of these waits has to become shorter before anything gets faster.'));
+	if (verdict.lock) part.append(h('p', { class: 'wrap verdict-lock' }, lockText(verdict.lock, document.window_ns)));
 	if (verdict.note) part.append(h('p', { class: 'muted' }, verdict.note));
 	for (const text of verdict.unknown ?? []) part.append(h('p', { class: 'warning' }, text));
 	if (selected) part.append(h('p', { class: 'selected-part' },
@@ -177,7 +178,9 @@ function edgeText(edge: WaitEdge, labels: Labels): string {
 
 function vertexText(vertex: WaitVertex, document: WaitsDocument): string {
 	const knot = knotOf(document, vertex.name);
-	const times = vertex.lifetime_ns
+	const times = vertex.lifetime_ns && vertex.inferred
+		? `not recorded; waited for ${percentText((vertex.running_ns ?? 0) / vertex.lifetime_ns, 0)}, not waited for ${percentText((vertex.blocked_ns ?? 0) / vertex.lifetime_ns, 0)} of the time`
+		: vertex.lifetime_ns
 		? `runs ${percentText((vertex.running_ns ?? 0) / vertex.lifetime_ns, 0)}, is blocked ${percentText((vertex.blocked_ns ?? 0) / vertex.lifetime_ns, 0)} of its life`
 		: vertex.type;
 	return `${vertexLabel(vertex)}: ${times}${knot ? (knot.isVerdict ? ', in the bottleneck' : `, in a ${knot.knot.type}`) : ''}`;
@@ -186,7 +189,7 @@ function vertexText(vertex: WaitVertex, document: WaitsDocument): string {
 /** Second line in a vertex: how its time is divided. */
 function vertexSubtext(vertex: WaitVertex): string {
 	if (vertex.lifetime_ns && vertex.running_ns !== undefined)
-		return `${percentText(vertex.running_ns / vertex.lifetime_ns, 0)} ${vertex.type === 'thread' ? 'run' : 'busy'}${vertex.threads && vertex.threads > 1 ? `, ${countText(vertex.threads)} threads` : ''}`;
+		return `${percentText(vertex.running_ns / vertex.lifetime_ns, 0)} ${vertex.type === 'thread' ? 'run' : vertex.inferred ? 'waited for' : 'busy'}${vertex.threads && vertex.threads > 1 ? `, ${countText(vertex.threads)} threads` : ''}`;
 	if (vertex.requests !== undefined) return `${countText(vertex.requests)} requests`;
 	return vertex.recorded ? '' : vertex.type === 'thread' ? 'not recorded' : vertex.type;
 }

@@ -1,5 +1,5 @@
 // The wait-for graph of a part of the time, of some threads, or of some classes. Pure functions.
-import { CLASS_NAMES } from '../ui/app.js';
+import { ALL_CLASSES, CLASS_NAMES, CLASSES } from '../ui/app.js';
 import type { WaitEdge, WaitsDocument, WaitStack, WaitVertex } from './waits-graph.js';
 
 /** Block `rN.waits.bins`, see docs/page.md. */
@@ -33,8 +33,7 @@ export interface WaitsSelection {
 }
 
 /** What of an edge's causes is not listed: twice the class, plus 1 if it is waiting for work. */
-const UNLISTED = 10;
-const ALL_CLASSES = 31;
+const UNLISTED = 2 * CLASSES;
 
 /** Event loops of one vertex that wake each other work together, see analysis/waits/waitgraph.c. */
 function isForWork(edge: WaitEdge, stack: WaitStack): boolean {
@@ -122,7 +121,8 @@ export interface VertexTimes { running: number; runnable: number; blocked: numbe
 
 /** `vertex` with the times of its threads in a selection. Of others than threads, only the name and the type are known. */
 export function selectVertex(vertex: WaitVertex, threads: readonly VertexTimes[]): WaitVertex {
-	const { name, type, recorded, related, pid, tid, merged, threads: count, differs } = vertex, about = related === undefined ? {} : { related };
+	const { name, type, recorded, inferred, related, pid, tid, merged, threads: count, differs } = vertex;
+	const about = { ...related === undefined ? {} : { related }, ...inferred === undefined ? {} : { inferred } };
 	if (threads.length === 0) return { name, type, recorded, ...about };
 	const sum = (key: keyof VertexTimes): number => threads.reduce((all, one) => all + one[key], 0);
 	return {

@@ -1,5 +1,5 @@
 // Who waits for whom (wPerf): the graph, its knots, and what is behind each edge.
-import type { App, View, ViewInstance } from '../ui/app.js';
+import { ALL_CLASSES, type App, type View, type ViewInstance } from '../ui/app.js';
 import { h } from '../ui/dom.js';
 import { clockText } from '../ui/time.js';
 import { lockNames, type LockNames } from './summary-parts.js';
@@ -98,11 +98,11 @@ class WaitsView implements ViewInstance {
 
 	private async times(from: number, until: number): Promise<Map<number, VertexTimes>> {
 		const { threads, unit_ns: unit } = this.app.index.recordings[this.recording]!;
-		const all = await this.app.engine.threadTimes(this.recording, { from, until, threads: null, classes: 31, idle: true, others: true });
+		const all = await this.app.engine.threadTimes(this.recording, { from, until, threads: null, classes: ALL_CLASSES, idle: true, others: true });
 		return new Map(all.map(({ thread, ns }) => {
-			const { created, ended } = threads[thread]!, [cpu, io, lock, sched, other, idle] = ns as unknown as number[];
+			const { created, ended } = threads[thread]!, [cpu, io, lock, sched, other, stopped, idle] = ns as unknown as number[];
 			const lifetime = Math.max(0, Math.min(until, ended * unit) - Math.max(from, created * unit));
-			return [thread, { running: cpu!, runnable: sched!, blocked: io! + lock! + other! + idle!, lifetime }];
+			return [thread, { running: cpu!, runnable: sched!, blocked: io! + lock! + other! + stopped! + idle!, lifetime }];
 		}));
 	}
 
@@ -111,7 +111,7 @@ class WaitsView implements ViewInstance {
 		const seconds = (ns: number): string => (ns / 1e9).toFixed(Math.max(0, 3 - Math.floor(Math.log10(Math.max(span, 1) / 1e9))));
 		const parts = [
 			`${clockText(from, span)} to ${clockText(until, span)}`,
-			threads ? `waits of ${threads.size} thread${threads.size === 1 ? '' : 's'}` : '', classes === 31 ? '' : 'some classes only',
+			threads ? `waits of ${threads.size} thread${threads.size === 1 ? '' : 's'}` : '', classes === ALL_CLASSES ? '' : 'some classes only',
 		];
 		return { text: parts.filter(Boolean).join(', '), step: this.data!.bins!.length, options: `--time ${seconds(from)},${seconds(until)}` };
 	}
