@@ -112,7 +112,7 @@ for my $case (['INT', 130, 'pause'], ['TERM', 0, 'pipe']) {
 	my ($signal, $status, $where) = @$case;
 	my $pid = start({name => "end$signal"}, $DWELL, 'record', '-o', "$signal.data", '--',
 		program('hang'), '--in', $where, '--ready', "ready.$signal");
-	ok(wait_for(20, sub { -s "ready.$signal" }), "the command runs, then SIG$signal comes");
+	ok(wait_for(180, sub { -s "ready.$signal" }), "the command runs, then SIG$signal comes");
 	sleep 0.5;
 	my $end = stop($pid, $signal);
 	is($end->{status}, $status, "SIG$signal ends command and recorder");

@@ -43,9 +43,9 @@ cmp_ok($truth->{interrupted}, '<=', $truth->{alarms}, 'and interrupts no more th
 for my $name (qw(USR1 USR2 HUP)) {
 	my $pid = start({name => $name}, $DWELL, 'record', '-o', 'b.data', '--', $signals, '--wait',
 		'--ready', "ready.$name");
-	ok(wait_for(20, sub { -s "ready.$name" }), 'the command waits');
+	ok(wait_for(180, sub { -s "ready.$name" }), 'the command waits');
 	kill $name, $pid;
-	my $end = finish($pid, 20);
+	my $end = finish($pid);
 	is((decode($end->{out}) // {})->{name}, $name, "SIG$name reaches it");
 	is($end->{status}, 0, 'and its exit status comes back');
 }
@@ -56,10 +56,10 @@ my $both = q{$SIG{$_} = sub { $got{$_[0]} = 1 } for qw(USR1 USR2); open F, '>', 
 for my $duration (0.2, 60) {
 	my $pid = start({name => "both$duration"}, $DWELL, 'record', '-o', 'b.data', '--duration', $duration, '--',
 		'perl', '-e', $both, "ready$duration");
-	ok(wait_for(20, sub { -s "ready$duration" }), 'the command runs');
+	ok(wait_for(180, sub { -s "ready$duration" }), 'the command runs');
 	sleep 1;
 	kill $_, $pid for qw(STOP USR1 USR2 CONT);
-	is(finish($pid, 20)->{out}, 'both', "--duration $duration: SIGUSR1 and SIGUSR2 reach it");
+	is(finish($pid)->{out}, 'both', "--duration $duration: SIGUSR1 and SIGUSR2 reach it");
 }
 
 # Streams, environment, directory.

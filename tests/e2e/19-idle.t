@@ -57,8 +57,9 @@ sub compare {
 my @queues = qw(cond sem futex eventfd pipe epoll);
 compare("pool-$_") for @queues;
 compare("pool-$_-still") for @queues;
-compare($_) for qw(pool-batch full convoy convoy-sem barrier sleep half background network loop reply-epoll reply-poll);
-compare($_, '--trace') for qw(pool-futex pool-epoll-still convoy barrier half full);
+compare($_) for qw(pool-batch full convoy convoy-sem barrier sleep half background network loop reply-epoll reply-poll
+	join join-reversed join-late);
+compare($_, '--trace') for qw(pool-futex pool-epoll-still convoy barrier half full join-reversed);
 compare($_, '--trace', '--lock-wakers') for qw(pool-epoll loop);
 
 # The ends of a Unix connection: the accepted one waits for requests, the other one for replies. If they

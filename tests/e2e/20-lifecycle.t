@@ -48,7 +48,7 @@ ok(weight_of($report, comm => $_) > 0, "there is time under the name '$_'")
 my ($sum, $life) = (0, 0);
 for my $thread (@{$report->{threads}}) {
 	$life += $thread->{lifetime_ns};
-	$sum += $thread->{"${_}_ns"} for qw(cpu io lock sched other stolen not_seen);
+	$sum += $thread->{"${_}_ns"} // 0 for qw(cpu io lock sched other stopped stolen not_seen);
 }
 near(100 * $sum / $life, 100, 0.1, 'the times of all threads sum to their lifetimes');
 

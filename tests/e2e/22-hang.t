@@ -22,7 +22,7 @@ my %cases = (
 for my $where (sort keys %cases) {
 	my ($class, $symbol, $kind) = @{$cases{$where}};
 	my $pid = start({name => $where}, program('hang'), '--ready', "ready.$where", '--in', $where);
-	ok(wait_for(20, sub { -s "ready.$where" }), "$where: a program is stuck");
+	ok(wait_for(180, sub { -s "ready.$where" }), "$where: a program is stuck");
 	sleep 0.3;
 	my $got = run($DWELL, 'record', '-o', "$where.data", '--duration', '1', '-p', $pid);
 	is($got->{status}, 0, "$where: recorded for a second");

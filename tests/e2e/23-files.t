@@ -29,7 +29,7 @@ sub stuck_functions {
 # Removed while it runs, before anybody attaches.
 copy_program('hang', './doomed');
 my $pid = start({name => 'doomed'}, './doomed', '--ready', 'ready.doomed');
-ok(wait_for(20, sub { -s 'ready.doomed' }), 'a program runs');
+ok(wait_for(180, sub { -s 'ready.doomed' }), 'a program runs');
 unlink 'doomed' or die "doomed: $!";
 my $got = run($DWELL, 'record', '-o', 'doomed.data', '--duration', '1', '-p', $pid);
 is($got->{status}, 0, 'its file is removed, then it is recorded');
@@ -39,7 +39,7 @@ stop($pid);
 # Replaced by another program of the same name.
 copy_program('hang', './replaced');
 $pid = start({name => 'replaced'}, './replaced', '--ready', 'ready.replaced');
-ok(wait_for(20, sub { -s 'ready.replaced' }), 'a program runs');
+ok(wait_for(180, sub { -s 'ready.replaced' }), 'a program runs');
 unlink 'replaced';
 copy_program('figure1', './replaced');
 run($DWELL, 'record', '-o', 'replaced.data', '--duration', '1', '-p', $pid);
@@ -64,7 +64,7 @@ SKIP: {
 	my $script = "mount -t tmpfs none inside && cp $hang inside/hidden && "
 		. 'exec inside/hidden --ready ready.hidden';
 	$pid = start({name => 'hidden'}, 'unshare', '-m', 'sh', '-c', $script);
-	ok(wait_for(20, sub { -s 'ready.hidden' }), 'a program runs in a mount namespace of its own')
+	ok(wait_for(180, sub { -s 'ready.hidden' }), 'a program runs in a mount namespace of its own')
 		or skip 'it does not', 1;
 	ok(!-e 'inside/hidden', 'its path does not exist here');
 	run($DWELL, 'record', '-o', 'hidden.data', '--duration', '1', '-p', $pid);
@@ -114,7 +114,7 @@ SKIP: {
 	copy_program('hang', './bare');
 	skip 'strip is not installed', 1 if run('strip', './bare')->{status};
 	$pid = start({name => 'bare'}, './bare', '--ready', 'ready.bare');
-	ok(wait_for(20, sub { -s 'ready.bare' }), 'a stripped program runs');
+	ok(wait_for(180, sub { -s 'ready.bare' }), 'a stripped program runs');
 	run($DWELL, 'record', '-o', 'bare.data', '--duration', '1', '-p', $pid);
 	like(stuck_functions('bare.data'), qr/__libc_start|_start/, 'the stack reaches its start');
 	stop($pid);

@@ -15,7 +15,7 @@ use Time::HiRes qw(sleep);
 need_recording();
 
 my $pid = start(program('leaderless'), '--ready', 'ready');
-wait_for(10, sub { -s 'ready' }) or BAIL_OUT('the program does not start');
+wait_for(180, sub { -s 'ready' }) or BAIL_OUT('the program does not start');
 is(record(['-o', 'heir.data', '-p', $pid, '--duration', '6'])->{status}, 0, 'recorded by its pid');
 cmp_ok(scalar(() = glob "/proc/$pid/task/*"), '>', 1, 'the process goes on');
 stop($pid);

@@ -64,14 +64,14 @@ is(scalar(threads_named($report, 'T1')), 1, '-a records what runs there');
 # From outside, by the pid that the process has there.
 my $namespace = start(@inside, program('figure1'), '--case', '1', '--seconds', '6', '--ready', "$DIR/started");
 my $outer;
-wait_for(60, sub { -s 'started' }) or BAIL_OUT('the program does not start');
-wait_for(10, sub {
+wait_for(180, sub { -s 'started' }) or BAIL_OUT('the program does not start');
+wait_for(180, sub {
 	my ($child) = split ' ', slurp("/proc/$namespace/task/$namespace/children");
 	$outer = $child if $child && slurp("/proc/$child/comm") =~ /^figure1/;
 }) or BAIL_OUT('the program does not start');
 is(record(['-o', 'outside.data', '-p', $outer, '--duration', '1.5'])->{status}, 0,
 	'recorded from outside');
-finish($namespace, 30);
+finish($namespace);
 $report = report('-i', 'outside.data');
 @threads = threads_named($report, 'T1');
 is($threads[0]{pid}, $outer, 'by the pid outside');

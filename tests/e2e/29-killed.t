@@ -45,7 +45,7 @@ sub is_whole_to_the_last_second {
 	my $recorder = start({name => $name}, $DWELL, 'record', '--no-symbols', '-o', "$name.data",
 		'--duration', '30', '-c', '20000', '--', 'sh', '-c', "date +%s.%N; exec $naps --seconds 30");
 	# Recording has begun when the file has grown beyond its header.
-	wait_for(20, sub { -s "$name.data" && -s "$name.data" > 200 })
+	wait_for(180, sub { -s "$name.data" && -s "$name.data" > 200 })
 		or BAIL_OUT("$name: nothing is recorded");
 	sleep 2;
 	# What the recorder waits for a CPU makes its chunk late. A wait is counted when it ends, so it stops first.
@@ -53,7 +53,7 @@ sub is_whole_to_the_last_second {
 	sleep 1.5;
 	my $killed = time;
 	kill 'STOP', $recorder;
-	wait_for(20, sub { slurp("/proc/$recorder/status") =~ /^State:\s+T/m })
+	wait_for(180, sub { slurp("/proc/$recorder/status") =~ /^State:\s+T/m })
 		or BAIL_OUT("$name: the recorder does not stop");
 	my $late = waited($recorder) - $before;
 	stop($recorder, 'KILL');

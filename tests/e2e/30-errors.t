@@ -56,6 +56,9 @@ fails('record of no number', qr/12x/, $DWELL, 'record', '-p', '12x');
 fails('record of process 0', qr/0/, $DWELL, 'record', '-p', 0);
 fails('record of an unknown cgroup', qr/no-such-group/, $DWELL, 'record', '--cgroup', '/no-such-group');
 fails('record with two targets', qr/-a/, $DWELL, 'record', '-a', '-p', 1);
+fails('record of a process of two that is unknown', qr/4194303/, $DWELL, 'record', '-p', $$, '-p', 4194303);
+fails('a second file', qr/--output: was given before, as 'a.data'/, $DWELL, 'record', '-o', 'a.data', '-o', 'b.data', 'true');
+fails('a second process of a path', qr/--pid: was given before/, $DWELL, 'path', '-p', $$, '-p', getppid());
 fails('record with an unknown option', qr/--no-such-option/, $DWELL, 'record', '--no-such-option',
 	'--', 'true');
 fails("record with period $_", qr/period|frequency|-c|-F/, $DWELL, 'record', '-c', $_, '--', 'true')

@@ -88,7 +88,7 @@ SKIP: {
 	my $later = later_helpers();
 	skip 'bpf.h has not the names of helpers', 2 unless $later->{bpf_loop};
 	my $pid = start(@as, $DWELL, 'record', '-o', 'helpers.data', '--', 'sh', '-c', 'touch runs; exec sleep 300');
-	wait_for(60, sub { -e 'runs' });
+	wait_for(180, sub { -e 'runs' });
 	my $code = join '', map { run('bpftool', 'prog', 'dump', 'xlated', 'id', $_)->{out} } programs_of($pid);
 	my %called = map { $_ => 1 } $code =~ /\bcall (bpf_\w+)#/g;
 	stop($pid, 'INT');

@@ -32,9 +32,9 @@ my @files = (sort { $sizes{$b} <=> $sizes{$a} || $a cmp $b } keys %sizes)[0 .. 2
 sub start_late {
 	unlink 'ready';
 	my $pid = start(program('late'), '--seconds', 600, '--ready', "$DIR/ready", @files);
-	wait_for(30, sub { -s "$DIR/ready" }) or die "late does not start\n";
+	wait_for(180, sub { -s "$DIR/ready" }) or die "late does not start\n";
 	my $reader;
-	wait_for(30, sub {
+	wait_for(180, sub {
 		($reader) = grep { slurp("/proc/$pid/task/$_/comm") eq "reader\n" }
 			map { m{(\d+)$} } glob "/proc/$pid/task/*";
 	}) or die "late has no reader\n";
@@ -48,7 +48,7 @@ sub missing {
 	my ($thread) = grep { $_->{tid} == $tid } @{$report->{threads}} or return 'the thread';
 	my $duration = $report->{duration_ns};
 	my %part = (times => 0);
-	$part{times} += $thread->{"${_}_ns"} for qw(cpu io lock sched other stolen not_seen);
+	$part{times} += $thread->{"${_}_ns"} // 0 for qw(cpu io lock sched other stopped stolen not_seen);
 	if ($wait) {
 		my ($row) = grep { $_->{comm} eq 'reader' && $_->{kind} eq $wait } @{$report->{rows}};
 		my $waits = decode(run($DWELL, 'waits', '--json', '--unfold', '--percent-limit', 0, '-i', 'late.data')->{out});
@@ -92,7 +92,7 @@ sub check_end {
 	my ($what, $threads, $dwell, $pid, $end) = @_;
 	kill 'STOP', $dwell;
 	$end->();
-	wait_for(60, sub { !is_running($pid) }) or die "$what goes on\n";
+	wait_for(180, sub { !is_running($pid) }) or die "$what goes on\n";
 	sleep 1;
 	kill 'CONT', $dwell;
 	is(finish($dwell)->{status}, 0, "$what: is recorded to its end");
@@ -104,13 +104,13 @@ sub check_end {
 my @record = ($DWELL, 'record', '-o', 'end.data');
 unlink 'ready';
 my $dwell = start(@record, program('late'), '--seconds', $seconds, '--ready', "$DIR/ready");
-wait_for(60, sub { -s 'ready' }) or die "late does not start\n";
+wait_for(180, sub { -s 'ready' }) or die "late does not start\n";
 check_end('a command', 2, $dwell, slurp('ready') =~ s/\n//r, sub { });
 
 unlink 'end.data';
 $pid = start('perl', '-e', 'select undef, undef, undef, 0.01 while 1');
 $dwell = start(@record, '-p', $pid);
-wait_for(60, sub { -s 'end.data' && grep { $_->{event} eq 'interval' && $_->{tid} == $pid } events('-i', 'end.data') })
+wait_for(180, sub { -s 'end.data' && grep { $_->{event} eq 'interval' && $_->{tid} == $pid } events('-i', 'end.data') })
 	or die "dwell does not begin\n";
 check_end('a process', 1, $dwell, $pid, sub { kill 'TERM', $pid });
 finish($pid);

@@ -24,7 +24,7 @@ plan(skip_all => 'needs real-time priority')
 	if run('taskset', '-c', $other, 'chrt', '-f', 1, 'true')->{status};
 
 my $pid = start({name => 'spin'}, 'taskset', '-c', $other, 'chrt', '-f', 1, $^X, '-e', '1 while 1');
-ok(wait_for(20, sub { slurp("/proc/$pid/cmdline") =~ /1 while 1/ && slurp("/proc/$pid/stat") =~ /\) R / }),
+ok(wait_for(180, sub { slurp("/proc/$pid/cmdline") =~ /1 while 1/ && slurp("/proc/$pid/stat") =~ /\) R / }),
 	'a thread has a CPU for itself');
 
 # How often the thread was given a CPU so far.

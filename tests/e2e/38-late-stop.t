@@ -27,7 +27,7 @@ sub ran {
 }
 
 my $pid = start($^X, '-e', 'kill STOP => $$; 1 while 1');
-ok(wait_for(20, sub { state_of($pid) eq 'T' }), 'a thread is stopped');
+ok(wait_for(180, sub { state_of($pid) eq 'T' }), 'a thread is stopped');
 my $before = ran($pid);
 spew('wait', <<"END");
 kill -CONT $pid
@@ -43,7 +43,7 @@ cmp_ok(ran($pid), '>=', $before + 20, 'it runs while dwell is held') or diag("$g
 my ($thread) = @{report('-i', 'late.data')->{threads}};
 is($thread->{tid}, $pid, 'it is in the recording');
 my $sum = 0;
-$sum += $thread->{"${_}_ns"} for qw(cpu io lock sched other stolen not_seen);
+$sum += $thread->{"${_}_ns"} for qw(cpu io lock sched other stopped stolen not_seen);
 near(100 * $sum / $thread->{lifetime_ns}, 100, 0.1, 'its times make up the recording');
 cmp_ok($thread->{cpu_ns}, '>', 0.1e9, 'and it ran in it');
 stop($pid, 'KILL');

@@ -45,17 +45,17 @@ my @nap = ($^X, '-e', 'select undef, undef, undef, 0.01 while 1');
 my $inside = begin(@nap);
 my $outside = begin(program('classes'), '--seconds', 600, '--ready', 'outside');
 my $entering = begin(program('classes'), '--seconds', 600, '--ready', 'entering');
-ok(wait_for(30, sub { -s 'outside' && -s 'entering' }), 'programs with several threads run');
+ok(wait_for(180, sub { -s 'outside' && -s 'entering' }), 'programs with several threads run');
 spew("$group/cgroup.procs", $inside);
 
 my $recorder = start({name => 'recorder'}, $DWELL, 'record', '-o', 'group.data', '--cgroup', $group);
-ok(wait_for(60, sub { has('group.data', $inside) }), 'the group is recorded');
+ok(wait_for(180, sub { has('group.data', $inside) }), 'the group is recorded');
 spew("$group/cgroup.procs", $entering);
-ok(wait_for(30, sub { has('group.data', $entering) }), 'a process enters');
+ok(wait_for(180, sub { has('group.data', $entering) }), 'a process enters');
 begin(program('born_inside'), $group, '--ready', 'born');
-ok(wait_for(30, sub { -s 'born' }), 'and another one is created there');
+ok(wait_for(180, sub { -s 'born' }), 'and another one is created there');
 my $born = slurp('born') =~ s/\n//r;
-ok(wait_for(30, sub { has('group.data', $born) }), 'which is recorded, too');
+ok(wait_for(180, sub { has('group.data', $born) }), 'which is recorded, too');
 is(stop($recorder, 'INT')->{status}, 0, 'record --cgroup');
 
 my @threads = @{report('-i', 'group.data')->{threads}};

@@ -59,7 +59,7 @@ my $other = 'mount -t tmpfs tmpfs "$1"; cp "$2" "$1/elsewhere"; chmod 777 "$1"; 
 	exec setpriv --reuid=65534 --regid=65534 --clear-groups "$1/elsewhere" --seconds 300';
 chmod 0755, $DIR;
 my $pid = start('unshare', '--mount', '--propagation', 'private', 'sh', '-c', $other, 'sh', "$DIR/other", program('naps'));
-ok(wait_for(60, sub { slurp("/proc/$pid/comm") =~ /^elsewhere$/ }), 'the other program runs')
+ok(wait_for(180, sub { slurp("/proc/$pid/comm") =~ /^elsewhere$/ }), 'the other program runs')
 	or diag(slurp("$DIR/run0.err"));
 
 # In how many samples its function is named, and the result of recording; undef if there is no recording.

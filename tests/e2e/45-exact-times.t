@@ -72,7 +72,7 @@ sub adds_up {
 	my ($what, $report) = @_;
 	my (@wrong, $unseen);
 	for my $thread (@{$report->{threads}}) {
-		my $sum = sum0(map { $thread->{"${_}_ns"} } qw(cpu io lock sched other stolen not_seen));
+		my $sum = sum0(map { $thread->{"${_}_ns"} // 0 } qw(cpu io lock sched other stopped stolen not_seen));
 		push @wrong, "$thread->{comm} $sum of $thread->{lifetime_ns}" if $sum != $thread->{lifetime_ns};
 		$unseen += $thread->{not_seen_ns};
 	}
@@ -111,7 +111,7 @@ sub from_before {
 	my ($what, $options, $meanwhile) = @_;
 	unlink 'ready', 'times.log', 'times.data';
 	my $program = start(program('run_times'), '--log', "$DIR/times.log", '--ready', "$DIR/ready", '--seconds', 600);
-	wait_for(30, sub { -s "$DIR/ready" }) or BAIL_OUT('run_times does not start');
+	wait_for(180, sub { -s "$DIR/ready" }) or BAIL_OUT('run_times does not start');
 	my @target = grep { $_ eq '-a' } @$options;
 	@target = ('-p', $program) unless @target;
 	my $before = schedstats();
@@ -170,7 +170,7 @@ my @hackbench = ('hackbench', '-g', 1, '-l', 100_000_000);
 # Overcommits it for a while, in the middle of a recording.
 sub overcommit {
 	my ($recorder) = @_;
-	wait_for(60, sub { -s 'times.data' }) or return;
+	wait_for(180, sub { -s 'times.data' }) or return;
 	my $load = start({group => 1}, @hackbench);
 	sleep 0.7;
 	stop($load);

@@ -68,7 +68,7 @@ stop($other);
 # A process in a mount namespace of its own, of a program that is only there.
 my $hidden = start('unshare', '--mount', 'sh', '-c', "mount -t tmpfs none /mnt && cp $DIR/naps /mnt/inside && " .
 		'chmod 755 /mnt && exec /mnt/inside --seconds 60');
-wait_for(20, sub { readlink("/proc/$hidden/exe") eq '/mnt/inside' }) or die;
+wait_for(180, sub { readlink("/proc/$hidden/exe") eq '/mnt/inside' }) or die;
 for my $capabilities ([@recording], [@recording, 'sys_ptrace']) {
 	my $got = as_user($capabilities, $dwell, 'record', '-p', $hidden, '--duration', '1', '-o', 'inside.data');
 	is($got->{status}, 0, "a process in another mount namespace is recorded with @$capabilities");

@@ -107,7 +107,7 @@ for (1 .. 20) {
 	my $recorder = start({name => 'named'}, $DWELL, 'record', '-o', 'named.data', '--', 'sh', '-c',
 		join '; ', map { "$_ --seconds 0.2 >/dev/null" } @named);
 	my ($zygote, $namer);
-	wait_for(20, sub { ($zygote) = children($recorder, 'dwell-zygote'); $zygote });
+	wait_for(180, sub { ($zygote) = children($recorder, 'dwell-zygote'); $zygote });
 	while (!$namer && is_running($recorder)) {
 		my @children = split ' ', slurp("/proc/$zygote/task/$zygote/children") // '';
 		($namer) = grep { (slurp("/proc/$_/comm") // '') eq "dwell-namer\n" } @children;
@@ -127,7 +127,7 @@ my @programs = map { copy_of("killed$_") } 1 .. 4;
 my $recorder = start({name => 'killed'}, $DWELL, 'record', '-o', 'killed.data', '--', 'sh', '-c',
 	join '; ', map { "$_ --seconds 1 >/dev/null" } @programs);
 my ($zygote, @all);
-ok(wait_for(20, sub { ($zygote) = children($recorder, 'dwell-zygote'); $zygote }), 'there is a zygote');
+ok(wait_for(180, sub { ($zygote) = children($recorder, 'dwell-zygote'); $zygote }), 'there is a zygote');
 my $killed = 0;
 for (1 .. 60) {
 	for my $pid (children($zygote, 'dwell-parser'), children($zygote, 'dwell-opener')) {
@@ -151,8 +151,8 @@ my $seconds = full(10, 0.5);
 $recorder = start({name => 'stopped'}, $DWELL, 'record', '--wakers', 'none', '-o', 'stopped.data', '--', 'sh', '-c',
 	"while ! [ -e go ]; do sleep 0.1; echo >>running; done; $programs[0] --seconds 0.3; $programs[1] --seconds $seconds");
 my @stopped;
-wait_for(20, sub { ($zygote) = children($recorder, 'dwell-zygote') });
-wait_for(20, sub { (@stopped = children($zygote, 'dwell-parser')) == 2 && -s 'running' });
+wait_for(180, sub { ($zygote) = children($recorder, 'dwell-zygote') });
+wait_for(180, sub { (@stopped = children($zygote, 'dwell-parser')) == 2 && -s 'running' });
 sleep 0.5; # so that what is mapped so far is known
 kill 'STOP', @stopped;
 spew('go', '');

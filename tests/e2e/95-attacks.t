@@ -52,7 +52,7 @@ sub state_of_victims {
 
 my $before = state_of_victims();
 my $watch = start({name => 'watch'}, $attacker, 'watch', @victims, "$DIR/victims/folder");
-ok(wait_for(20, sub { slurp("$DIR/watch.out") =~ /^watching$/m }), 'their accesses are watched');
+ok(wait_for(180, sub { slurp("$DIR/watch.out") =~ /^watching$/m }), 'their accesses are watched');
 my $seen = slurp("$DIR/watch.out");
 
 sub directory_of_user {
@@ -92,7 +92,7 @@ sub commands {
 sub attack {
 	my ($name, $rounds, $in, @attack) = @_;
 	my $pid = start({name => $name}, @as_user, $attacker, @attack);
-	ok(wait_for(20, sub { slurp("/proc/$pid/comm") eq "attacker\n" }), "$name begins");
+	ok(wait_for(180, sub { slurp("/proc/$pid/comm") eq "attacker\n" }), "$name begins");
 	for my $command (commands("$DIR/$name/$in", full(1, $name eq 'links'))) {
 		my ($what, $share, @command) = @$command;
 		next if $what eq 'causal run' && !full(1, $name eq 'links');
@@ -161,7 +161,7 @@ $got = run(@html, "$DIR/own.pipe");
 is($got->{status}, 1, 'a pipe that nobody reads');
 like($got->{err}, qr/no process reads from this pipe\n  Start the reader/, 'does not hang it');
 my $reader = start({name => 'reader'}, 'cat', "$DIR/own.pipe");
-wait_for(20, sub { $got = run(@html, "$DIR/own.pipe"); return !$got->{status} });
+wait_for(180, sub { $got = run(@html, "$DIR/own.pipe"); return !$got->{status} });
 finish($reader);
 is(slurp("$DIR/reader.out"), slurp("$place/out"), 'a pipe with a reader gets all');
 for my $name ('-', '/dev/stdout', '/dev/fd/1', '/proc/self/fd/1') {

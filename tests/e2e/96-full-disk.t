@@ -73,7 +73,7 @@ for my $room (0, 8, 20) {
 	my $got = run($DWELL, 'record', '--trace', '-o', "$disk/out", '--', program('naps'), '--seconds', 1);
 	# The symbols come last: without them, the recording is complete.
 	is($got->{status}, $got->{err} =~ /recording is complete, but has no symbols/ ? 0 : 1, "record: fails with $room KiB");
-	like($got->{err}, qr/^dwell: cannot write \Q$disk\E\/out: No space left on device\n  .*-o FILE/m, 'record: says why');
+	like($got->{err}, qr/^dwell: cannot write \Q$disk\E\/out: No space left on device\n(?:  .*\n)*  .*-o FILE/m, 'record: says why');
 	my $kept = -e "$disk/out.old" ? 'out.old' : 'out';
 	is(slurp("$disk/$kept"), "old\n", "record: the old file is there, as $kept");
 	is(files(), $kept eq 'out' ? 'filler out' : 'filler out out.old', 'record: nothing else is there');
