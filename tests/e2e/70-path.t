@@ -68,7 +68,7 @@ sub bound_of {
 sub differences {
 	my ($path, $truth) = @_;
 	my @found;
-	push @found, sprintf('%.2f%% accounted for', $path->{accounted_percent}) if $path->{accounted_percent} < 99.5;
+	push @found, sprintf('%.2f%% accounted for', accounted_for($path)) if accounted_for($path) < 99.5;
 	for my $function (sort keys %{$truth->{on_path}}) {
 		my ($got, $true) = (time_in($function, @{$path->{tree}}), $truth->{on_path}{$function});
 		push @found, sprintf('%s: %.3f ms for %.3f', $function, $got / 1e6, $true / 1e6)

@@ -23,11 +23,11 @@ for my $round (1 .. 6) {
 	is($run->{status}, 0, 'records and shows');
 	($truth, $path) = map { decode($_) } $run->{out} =~ /^(\{"on_path.*?\})\n(.*)\z/s;
 	is(finish($server)->{status}, 0, 'the server has served all');
-	last if $path->{accounted_percent} >= 99 && !@{$path->{gaps} // []};
+	last if accounted_for($path) >= 99 && !@{$path->{gaps} // []};
 }
 
 # The server's side of the first wait is recorded from the wakeup on.
-cmp_ok($path->{accounted_percent}, '>=', 99, 'accounted for');
+cmp_ok(accounted_for($path), '>=', 99, 'accounted for');
 
 # Below the base, which waits for nobody else.
 my %found;

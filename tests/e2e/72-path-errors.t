@@ -67,7 +67,7 @@ ok(wait_for(180, sub { grep { (slurp("/proc/$_/comm") // '') eq "sleep\n" } spli
 select undef, undef, undef, 0.5;
 my $stopped = decode(stop($pid, 'INT')->{out});
 cmp_ok($stopped->{categories}{sleep_ns}, '>', 0, 'interrupted: the sleep is told');
-cmp_ok($stopped->{accounted_percent}, '>=', 99, 'interrupted: accounted for');
+cmp_ok(accounted_for($stopped), '>=', 99, 'interrupted: accounted for');
 
 # Without room for all events, intervals are lost: gaps, and no time that is told twice.
 record(['--trace', '-m', 64, '-o', 'lost.data'], program('switches'), '--rounds', 20000);

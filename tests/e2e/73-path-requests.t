@@ -43,7 +43,7 @@ for my $case (qw(closed queue batch split large pool reconnect greeting)) {
 		# A kernel that hides some switches leaves some time unexplained, now and then.
 		for (1 .. 6) {
 			($truth, $path) = requests_of($address, $case, $address);
-			last if ($path->{accounted_percent} // 0) >= 99;
+			last if accounted_for($path) >= 99;
 		}
 		my $requests = $path->{requests};
 		my $latency = $requests->{latency};
@@ -51,7 +51,7 @@ for my $case (qw(closed queue batch split large pool reconnect greeting)) {
 		between($truth->{least_ns}, $latency->{sum_ns}, $truth->{most_ns}, "$what: latency");
 		between(0, $latency->{unread_ns}, $truth->{unread_most_ns}, "$what: time before they were read");
 		is($path->{wall_ns}, $latency->{sum_ns}, "$what: the path is of all of it");
-		between(99, $path->{accounted_percent}, 100, "$what: accounted for");
+		between(99, accounted_for($path), 100, "$what: accounted for");
 		next unless $case eq 'queue';
 		# Nearly all of the time: three of four requests wait for the one before.
 		between($truth->{unread_ns} / 2, $latency->{unread_ns}, $latency->{sum_ns}, "$what: they waited to be read");

@@ -24,7 +24,7 @@ use Test::More;
 use Time::HiRes qw(time sleep);
 
 our @EXPORT = qw($DWELL $DIR program run start stop finish is_running wait_for slurp spew
-	decode record record_measured report free_port events rows_of stopped_and_queued weight_of time_of distance near nothing_lost
+	decode record record_measured report free_port events rows_of stopped_and_queued accounted_for weight_of time_of distance near nothing_lost
 	others_share full need_dwell need_recording need_root need_command);
 
 my $root = abs_path(dirname(__FILE__) . '/../..');
@@ -240,6 +240,22 @@ sub time_of {
 sub unknown_ns {
 	my ($truth) = @_;
 	return sum0(values %{$truth->{unknown_ns} // {}}, map { $_->{unknown_ns} } values %{$truth->{activities} // {}});
+}
+
+# The shares of a path, in percent, that are accounted for, or whose wakers the kernel hid.
+sub accounted_for {
+	my ($path) = @_;
+	return 0 unless $path && defined $path->{accounted_percent};
+	my $hidden = $path->{lost}{'wakers, hidden from tracing by the kernel'} // 0;
+	my @left = @{$path->{tree}};
+	my ($waits, $unknown_ns) = (0, 0);
+	while (my $node = shift @left) {
+		push @left, @{$node->{children}};
+		next if ($node->{category} // '') ne 'unknown';
+		$waits += $node->{count};
+		$unknown_ns += $node->{self_ns};
+	}
+	return $path->{accounted_percent} + ($waits <= $hidden ? 100 * $unknown_ns / $path->{wall_ns} : 0);
 }
 
 # The largest share of its life that a thread of @truths did not measure: before and after that it may wait
