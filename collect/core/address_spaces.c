@@ -405,7 +405,8 @@ int address_spaces__add(struct address_spaces *spaces, const struct mapping_even
 	return 0;
 }
 
-int address_spaces__read_process(struct address_spaces *spaces, pid_t pid, uint64_t time)
+int address_spaces__read_process(struct address_spaces *spaces, pid_t pid, uint64_t time,
+				 void (*meanwhile)(void *arg), void *arg)
 {
 	_cleanup_fclose_ FILE *file = NULL;
 	_cleanup_free_ char *line = NULL;
@@ -433,6 +434,7 @@ int address_spaces__read_process(struct address_spaces *spaces, pid_t pid, uint6
 		err = address_spaces__add(spaces, &event);
 		if (err)
 			return err;
+		meanwhile(arg);
 	}
 	return 0;
 }

@@ -67,10 +67,11 @@ void address_spaces__keep_all(struct address_spaces *spaces);
 int address_spaces__add(struct address_spaces *spaces, const struct mapping_event *event);
 
 /*
- * Adds all current executable mappings of process @pid, dated @time. Returns 0, also if the process
- * is gone; or -ENOMEM.
+ * Adds all current executable mappings of process @pid, dated @time. Opening their files can take
+ * long, so @meanwhile is called after each. Returns 0, also if the process is gone; or -ENOMEM.
  */
-int address_spaces__read_process(struct address_spaces *spaces, pid_t pid, uint64_t time);
+int address_spaces__read_process(struct address_spaces *spaces, pid_t pid, uint64_t time,
+				 void (*meanwhile)(void *arg), void *arg);
 
 /*
  * Begins to build the unwind table of the file @path before a process maps it, so that the first

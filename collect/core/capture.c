@@ -22,7 +22,8 @@
 #define POLL_NS		   100000000ULL
 #define CHECK_NS	   250000000ULL	 /* between checks for targets that are left */
 #define CLOCKS_NS	   1000000000ULL /* between readings of the run queues' clocks */
-#define SETTLE_US	   500		 /* mappings come in bursts */
+#define CATCH_UP_NS	   10000000ULL /* between changes for the kernel side, while events come */
+#define SETTLE_US	   500	       /* mappings come in bursts */
 #define TABLES_NS	   3000000000ULL /* unwind tables are waited for so long, at most */
 #define DEFAULT_RING	   (2UL << 20)
 #define DEFAULT_TRACE_RING (16UL << 20)
@@ -45,6 +46,7 @@ struct capture {
 	bool outlived;	     /* the command has ended, and processes of it go on */
 	uint64_t checked_at; /* for targets that are left */
 	uint64_t clocks_read_at;
+	uint64_t caught_up_at;
 	uint64_t lost_mappings; /* by the kernel */
 	int exec_error;
 };
@@ -63,6 +65,31 @@ static void on_stack(void *arg, const struct event_header *event, size_t size)
 	capture->sink.on_event(capture->sink.arg, event, size);
 }
 
+static void read_mappings(struct capture *capture)
+{
+	capture->lost_mappings += sideband__drain(capture->sideband, on_mapping_event, capture);
+}
+
+/*
+ * Gives the kernel side what has been mapped meanwhile, for want of which it defers walks: neither
+ * reading events, which may come as fast as they are read, nor opening the files of a process ends
+ * soon.
+ */
+static void catch_up(struct capture *capture, uint64_t until)
+{
+	if (now_ns(CLOCK_MONOTONIC) < capture->caught_up_at + CATCH_UP_NS)
+		return;
+	read_mappings(capture);
+	processes__release_mappings(capture->processes, until);
+	unwinder__publish_changes(capture->unwinder);
+	capture->caught_up_at = now_ns(CLOCK_MONOTONIC);
+}
+
+static void while_reading(void *arg)
+{
+	catch_up(arg, UINT64_MAX);
+}
+
 void capture__event(void *opaque, const struct event_header *event, size_t size)
 {
 	struct capture *capture = opaque;
@@ -73,15 +100,11 @@ void capture__event(void *opaque, const struct event_header *event, size_t size)
 		processes__release_mappings(capture->processes, event->time);
 	if (event->type == EVENT_DEFERRED) {
 		deferred_unwinds__event(capture->deferred, (const void *)event, size);
-		return;
+	} else {
+		capture->sink.on_event(capture->sink.arg, event, size);
+		processes__event(capture->processes, event, size);
 	}
-	capture->sink.on_event(capture->sink.arg, event, size);
-	processes__event(capture->processes, event, size);
-}
-
-static void read_mappings(struct capture *capture)
-{
-	capture->lost_mappings += sideband__drain(capture->sideband, on_mapping_event, capture);
+	catch_up(capture, event->time);
 }
 
 /* Ends a batch: its deferred unwinds are done, and sent. */
@@ -175,7 +198,8 @@ static int open_processes(struct capture *capture)
 	if (!err && capture->config.keep_files)
 		address_spaces__keep_all(capture->spaces);
 	if (!err)
-		err = processes__new(capture->spaces, capture->unwinder, now, &capture->processes);
+		err = processes__new(capture->spaces, capture->unwinder, now, while_reading,
+				     capture, &capture->processes);
 	if (!err)
 		err = deferred_unwinds__new(capture->unwinder, on_stack, capture,
 					    &capture->deferred);

@@ -48,6 +48,9 @@ struct processes {
 	struct address_spaces *spaces;
 	struct unwinder *unwinder;
 	uint64_t start;
+	void (*meanwhile)(void *arg);
+	void *arg;
+	uint32_t reading;	    /* the process whose mappings are being read; 0: none */
 	struct leaving_map threads; /* by number */
 	ARRAY(struct orphan) orphans;
 	ARRAY(struct pending_mapping) pending;
@@ -58,7 +61,7 @@ struct processes {
 };
 
 int processes__new(struct address_spaces *spaces, struct unwinder *unwinder, uint64_t start,
-		   struct processes **out)
+		   void (*meanwhile)(void *arg), void *arg, struct processes **out)
 {
 	struct processes *processes = calloc(1, sizeof(*processes));
 
@@ -73,6 +76,8 @@ int processes__new(struct address_spaces *spaces, struct unwinder *unwinder, uin
 	processes->spaces = spaces;
 	processes->unwinder = unwinder;
 	processes->start = start;
+	processes->meanwhile = meanwhile;
+	processes->arg = arg;
 	*out = processes;
 	return 0;
 }
@@ -181,8 +186,11 @@ void processes__add(struct processes *processes, uint32_t pid)
 	if (leaving_map__get(&processes->known, pid))
 		return;
 	know(processes, pid, processes->start);
-	if (address_spaces__read_process(processes->spaces, (pid_t)pid, processes->start))
+	processes->reading = pid;
+	if (address_spaces__read_process(processes->spaces, (pid_t)pid, processes->start,
+					 processes->meanwhile, processes->arg))
 		processes->lost++;
+	processes->reading = 0;
 }
 
 /*
@@ -289,6 +297,7 @@ void processes__release_mappings(struct processes *processes, uint64_t time)
 
 		pending.event.path = pending.path;
 		if (pending.event.time > time ||
+		    (uint32_t)pending.event.pid == processes->reading ||
 		    !leaving_map__get(&processes->known, (uint64_t)pending.event.pid)) {
 			processes->pending.data[kept++] = pending;
 			continue;

@@ -16,9 +16,13 @@
 
 struct processes;
 
-/* @start: begin of the recording, the time of mappings that are read from /proc. 0 or -ENOMEM. */
+/*
+ * @start: begin of the recording, the time of mappings that are read from /proc. @meanwhile is
+ * called again and again while these are read, and may call processes__release_mappings(). 0 or
+ * -ENOMEM.
+ */
 int processes__new(struct address_spaces *spaces, struct unwinder *unwinder, uint64_t start,
-		   struct processes **out);
+		   void (*meanwhile)(void *arg), void *arg, struct processes **out);
 
 /* Adds a process that exists, with its mappings. */
 void processes__add(struct processes *processes, uint32_t pid);
@@ -31,7 +35,8 @@ void processes__mapping(struct processes *processes, const struct mapping_event 
 
 /*
  * Passes on the pending mappings that are not later than @time, of processes that are recorded
- * according to the events so far. The others stay pending.
+ * according to the events so far. The others stay pending, as do those of the process that is being
+ * read.
  */
 void processes__release_mappings(struct processes *processes, uint64_t time);
 

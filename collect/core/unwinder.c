@@ -30,7 +30,8 @@ struct past_mapping {
 
 struct process {
 	uint32_t pid;
-	bool dirty;   /* differs from what the kernel side has */
+	bool changed; /* differs from what the kernel side has */
+	bool dirty;   /* is in the list: it has changed, or has something to be forgotten */
 	bool ended;   /* it is to be forgotten */
 	uint8_t kept; /* publishes until it is forgotten, if it has ended */
 	uint64_t end; /* when it ended */
@@ -162,6 +163,7 @@ void unwinder__record(struct unwinder *unwinder, uint32_t pid)
 
 static void mark_dirty(struct unwinder *unwinder, struct process *process)
 {
+	process->changed = true;
 	if (!process->dirty && !array__push(&unwinder->dirty, process->pid))
 		process->dirty = true;
 }
@@ -474,7 +476,7 @@ static void publish_process(struct unwinder *unwinder, struct process *process)
 				     .deferred_left = UNWIND_DEFERRED_MAX};
 	struct pool_run taken = {};
 
-	process->dirty = false;
+	process->changed = false;
 	if (run.n && !mapping_pool__take(&unwinder->pool, run.n, &taken)) {
 		unwinder->pool_full++;
 		run.n = run.deferred_left = 0;
@@ -578,29 +580,34 @@ void unwinder__take_tables(struct unwinder *unwinder)
 	}
 }
 
+void unwinder__publish_changes(struct unwinder *unwinder)
+{
+	unwinder__take_tables(unwinder);
+	unwind_tables__publish(unwinder->tables);
+	for (size_t i = 0; i < unwinder->dirty.n; i++) {
+		struct process *process = find_process(unwinder, unwinder->dirty.data[i]);
+
+		if (process && process->changed && !process->ended)
+			publish_process(unwinder, process);
+	}
+}
+
 void unwinder__publish(struct unwinder *unwinder)
 {
 	size_t kept = 0;
 
 	mapping_pool__recycle(&unwinder->pool);
 	release(unwinder);
-	unwinder__take_tables(unwinder);
 	unwind_tables__drop_idle(unwinder->tables);
-	unwind_tables__publish(unwinder->tables);
+	unwinder__publish_changes(unwinder);
 	for (size_t i = 0; i < unwinder->dirty.n; i++) {
 		struct process *process = find_process(unwinder, unwinder->dirty.data[i]);
 
-		if (!process) {
+		if (!process)
 			continue;
-		} else if (process->ended) {
+		process->dirty = process->ended || process->past.n; /* to be forgotten */
+		if (process->dirty)
 			unwinder->dirty.data[kept++] = process->pid;
-		} else {
-			publish_process(unwinder, process);
-			if (process->past.n) { /* to be forgotten */
-				process->dirty = true;
-				unwinder->dirty.data[kept++] = process->pid;
-			}
-		}
 	}
 	unwinder->dirty.n = kept;
 }

@@ -139,6 +139,9 @@ uint32_t unwinder__slot(const struct unwinder *unwinder, uint32_t dso);
 void unwinder__take_tables(struct unwinder *unwinder);
 
 /* The same, and passes all changes since the last call to the kernel side. */
+void unwinder__publish_changes(struct unwinder *unwinder);
+
+/* The same, when all events up to now have been read; forgets what is no longer kept. */
 void unwinder__publish(struct unwinder *unwinder);
 
 void unwinder__stats(const struct unwinder *unwinder, struct unwinder_stats *stats);

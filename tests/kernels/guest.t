@@ -26,7 +26,8 @@ note("Linux $major.$minor has: @rungs");
 
 sub check_switches {
 	my ($rung, $what) = (@_, $_[0]);
-	my $got = record(['-v', '--no-symbols', '--trace', '--stack-at', $rung, '-o', 'switches.data'], program('switches'),
+	# Room for all copies of stacks, as one thread emulates both CPUs, and the recorder may not get one for long.
+	my $got = record(['-v', '--no-symbols', '--trace', '--stack-at', $rung, '-m', 65536, '-o', 'switches.data'], program('switches'),
 		'--rounds', 200, '--pairs', 1);
 	is($got->{status}, 0, "$what: switches recorded") or diag($got->{err});
 	like($got->{err}, qr/\b\Q$rung\E\b/, "$what: is what record -v names");

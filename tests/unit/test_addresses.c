@@ -58,6 +58,10 @@ static const char *path(void)
 	return text;
 }
 
+static void nothing(void *arg)
+{
+}
+
 static void begin(struct fixture *fixture)
 {
 	*fixture = (struct fixture){};
@@ -73,7 +77,9 @@ static void begin(struct fixture *fixture)
 	assert_int_equal(translator__new(fixture->writer, &fixture->translator), 0);
 	assert_int_equal(addresses__init(&fixture->addresses), 0);
 	unwinder__record(fixture->unwinder, (uint32_t)getpid());
-	assert_int_equal(address_spaces__read_process(fixture->spaces, getpid(), TIME / 2), 0);
+	assert_int_equal(
+		address_spaces__read_process(fixture->spaces, getpid(), TIME / 2, nothing, NULL),
+		0);
 }
 
 static void end(struct fixture *fixture)

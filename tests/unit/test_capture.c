@@ -195,6 +195,58 @@ static void a_renamed_file_has_both_paths(void **state)
 	release(&live);
 }
 
+/* A sink that falls behind the program, and so reads one event after the other until it ends. */
+struct slow {
+	struct live live;
+	bool has_slept;
+	unsigned int intervals, not_walked;
+};
+
+static void on_event_slowly(void *arg, const struct event_header *event, size_t size)
+{
+	const struct event_interval *interval = (const void *)event;
+	struct slow *slow = arg;
+
+	if (event->type == EVENT_EXEC && !slow->has_slept)
+		usleep(200000);
+	slow->has_slept |= event->type == EVENT_EXEC;
+	if (event->type != EVENT_INTERVAL || size < sizeof(*interval))
+		return;
+	slow->intervals++;
+	slow->not_walked += interval->stack.user_end == STACK_NO_MAPPING ||
+			    interval->stack.user_end == STACK_NO_TABLE;
+	usleep(250);
+}
+
+/* The kernel side gets the program's mappings meanwhile, and does not defer walks for ever. */
+static void mappings_do_not_wait_for_the_last_event(void **state)
+{
+	/* No table of perl is there before it runs. */
+	char *argv[] = {"sh", "-c",
+			"exec perl -e 'select undef, undef, undef, 0.0001 for 1 .. 6000'", NULL};
+	struct slow slow = {};
+	const struct capture_config config = {.target = CAPTURE_COMMAND,
+					      .argv = argv,
+					      .trace = true,
+					      .to_forward = &slow.live.signals,
+					      .period_ns = 1000000,
+					      .table_bytes = 64 << 20};
+	const struct capture_sink sink = {on_event_slowly, on_mapping, on_tick,
+					  on_end,	   NULL,       &slow};
+	const struct loader_object object = record_programs__loader(&slow.live.programs);
+	volatile sig_atomic_t stop = 0;
+	uint64_t end;
+
+	if (geteuid())
+		skip();
+	assert_int_equal(capture__new(&config, &object, &sink, &slow.live.capture), 0);
+	assert_int_equal(capture__run(slow.live.capture, &stop), 0);
+	assert_int_equal(capture__finish(slow.live.capture, &end), 0);
+	assert_true(slow.intervals >= 6000);
+	assert_true(slow.not_walked < slow.intervals / 2);
+	release(&slow.live);
+}
+
 static const void *no_elf(size_t *size)
 {
 	*size = 0;
@@ -240,6 +292,7 @@ int main(void)
 		cmocka_unit_test(the_sink_can_end_it),
 		cmocka_unit_test(several_captures_at_once),
 		cmocka_unit_test(a_renamed_file_has_both_paths),
+		cmocka_unit_test(mappings_do_not_wait_for_the_last_event),
 		cmocka_unit_test(a_product_can_refuse_the_kernel),
 	};
 
