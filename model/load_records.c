@@ -517,6 +517,25 @@ static struct embedded *add_embedded(struct model_loader *loader, uint32_t dso, 
 	return map64__put(&loader->embedded_by_address, key, loader->embedded.n - 1) ? entry : NULL;
 }
 
+static int load_function(struct model_loader *loader, const struct record *record)
+{
+	const struct record_function *from = &record->function;
+	uint32_t dso = number_map__get(&loader->dsos, from->dso);
+	struct model_frame frame = {.name = model_loader__string(loader, from->name)};
+	struct embedded *entry;
+
+	if (!dso)
+		return -EINVAL;
+	if (model_loader__embedded(loader, dso, from->address))
+		return 0;
+	entry = add_embedded(loader, dso, from->address);
+	if (!entry)
+		return -ENOMEM;
+	entry->n_frames = 1;
+	entry->provisional = true;
+	return array__push(&loader->model->frames, frame);
+}
+
 static int load_symbol(struct model_loader *loader, const struct record *record)
 {
 	const struct record_symbol *from = &record->symbol;
@@ -536,6 +555,11 @@ static int load_symbol(struct model_loader *loader, const struct record *record)
 		entry = add_embedded(loader, dso, from->address);
 	if (!entry)
 		return -ENOMEM;
+	if (entry->provisional) {
+		entry->provisional = false;
+		entry->frame = (uint32_t)loader->model->frames.n;
+		entry->n_frames = 0;
+	}
 	/* A second definition, or frames that are not consecutive: keeps the first. */
 	if (entry->complete || entry->frame + entry->n_frames != loader->model->frames.n)
 		return 0;
@@ -571,6 +595,7 @@ static int (*const handlers[])(struct model_loader *, const struct record *) = {
 	[RECORD_PROBE] = model_loader__probe,
 	[RECORD_SEGMENT] = model_loader__segment,
 	[RECORD_CPU_RUN] = load_cpu_run,
+	[RECORD_FUNCTION] = load_function,
 };
 
 int model_loader__add(struct model_loader *loader, const struct record *record)

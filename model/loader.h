@@ -31,6 +31,7 @@ struct embedded {
 	uint64_t address;
 	uint16_t n_frames;
 	bool complete;
+	bool provisional; /* by RECORD_FUNCTION: its frame is alone, until RECORD_SYMBOL comes */
 };
 
 struct model_loader {

@@ -42,7 +42,8 @@ static int64_t locator_find_location(struct locator *locator, uint32_t dso, uint
 			struct embedded *names =
 				model_loader__embedded(locator->loader, dso, address);
 
-			if (dso && names && names->complete) {
+			if (dso && names && (names->complete || names->provisional)) {
+				added.provisional = names->provisional;
 				added.frame = names->frame;
 				added.n_frames = names->n_frames;
 			}

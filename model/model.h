@@ -351,7 +351,8 @@ struct model_location {
 	uint32_t frame;	   /* index of its first frame; innermost inlined function first */
 	uint16_t n_frames; /* never 0 after model__symbolize() */
 	bool kernel;
-	bool data; /* not code: see struct model_variable */
+	bool data;	  /* not code: see struct model_variable */
+	bool provisional; /* until model__symbolize(): it has a name without lines */
 };
 
 /*

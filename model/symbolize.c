@@ -106,7 +106,7 @@ static bool has_name(const struct model *model, const struct model_location *loc
 {
 	const char *name;
 
-	if (!location->n_frames)
+	if (!location->n_frames || location->provisional)
 		return false;
 	name = model__string(model, model->frames.data[location->frame].name);
 	/* Most futexes are on the heap. The recorder has found that out, and has the file. */
@@ -165,15 +165,19 @@ static int name_group(struct symbolization *symbolization, const struct unnamed 
 	return names__resolve(symbolization->names, *source - 2, addresses, n, on_names, &group);
 }
 
-/* What has no name has an empty one. */
+/* What has no name has an empty one; what has only a provisional one keeps it. */
 static int fill(struct model *model)
 {
 	static const struct symbol_frame nothing = {.name = ""};
 	int err = 0;
 
-	for (size_t i = 1; i < model->locations.n && !err; i++)
-		if (!model->locations.data[i].n_frames)
-			err = name_location(model, &model->locations.data[i], &nothing, 1);
+	for (size_t i = 1; i < model->locations.n && !err; i++) {
+		struct model_location *location = &model->locations.data[i];
+
+		location->provisional = false;
+		if (!location->n_frames)
+			err = name_location(model, location, &nothing, 1);
+	}
 	return err;
 }
 

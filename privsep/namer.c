@@ -3,9 +3,13 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <linux/ioprio.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -24,6 +28,8 @@ struct namer {
 	struct symbolizer_options options;
 	char *debug_root;
 	unsigned int failures;
+	bool idle;
+	atomic_bool cancelled;
 	int result;
 	uint8_t *memory; /* a copy of the last result */
 	struct name_files *files;
@@ -55,6 +61,16 @@ int namer__new(struct privsep *privsep, const struct symbolizer_options *options
 	return 0;
 }
 
+/* Not all kernels and containers let dwell do this: then it competes with the program. */
+static void yield_to_others(const struct privsep_child *child)
+{
+	const struct sched_param none = {};
+
+	(void)sched_setscheduler(child->pid, SCHED_IDLE, &none);
+	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, child->pid,
+		      IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
+}
+
 static int start(struct namer *namer)
 {
 	struct buffer *request = &namer->request;
@@ -69,6 +85,8 @@ static int start(struct namer *namer)
 	err = privsep__spawn(namer->privsep, PRIVSEP_NAMER, &namer->child);
 	if (err)
 		return err;
+	if (namer->idle)
+		yield_to_others(&namer->child);
 	request->n = 0;
 	buffer__varint(request, NAMES_START);
 	buffer__varint(request, namer->options.lines);
@@ -142,6 +160,23 @@ static int pass_file(struct namer *namer, struct progress *progress, struct curs
 	return err ? refuse(namer, err) : 0;
 }
 
+/* Receives the next message until @until, or until it is cancelled. */
+static int receive_until(struct namer *namer, uint64_t until)
+{
+	int err = -ETIMEDOUT;
+
+	while (err == -ETIMEDOUT && !atomic_load(&namer->cancelled)) {
+		uint64_t now = now_ns(CLOCK_MONOTONIC);
+		bool is_last = until <= now + NAMES_CANCEL_NS;
+
+		err = wire__receive(namer->child.socket, is_last ? until : now + NAMES_CANCEL_NS, 0,
+				    &namer->message);
+		if (is_last)
+			return err;
+	}
+	return err == -ETIMEDOUT ? -ECANCELED : err;
+}
+
 /* Receives the next message, unless the time is up. A process that waits for a CPU gets more. */
 static int receive(struct namer *namer, struct progress *progress, struct cursor *cursor)
 {
@@ -149,9 +184,8 @@ static int receive(struct namer *namer, struct progress *progress, struct cursor
 	int err = -ETIMEDOUT;
 
 	for (int i = 0; i < PRIVSEP_PATIENCE && err == -ETIMEDOUT; i++) {
-		err = wire__receive(namer->child.socket,
-				    progress->started + (uint64_t)(i + 1) * progress->allowed, 0,
-				    message);
+		err = receive_until(namer,
+				    progress->started + (uint64_t)(i + 1) * progress->allowed);
 		if (err == -ETIMEDOUT &&
 		    !privsep__is_starved(&namer->child, progress->cpu_before, progress->allowed))
 			break;
@@ -239,9 +273,19 @@ int namer__ask(struct namer *namer, struct namer_source *source,
 	}
 	if (!err)
 		return 0;
-	namer->failures++;
+	namer->failures += err != -ECANCELED;
 	privsep__kill(&namer->child);
 	return err == -EPIPE ? -EFAULT : err;
+}
+
+void namer__be_idle(struct namer *namer)
+{
+	namer->idle = true;
+}
+
+void namer__cancel(struct namer *namer)
+{
+	atomic_store(&namer->cancelled, true);
 }
 
 pid_t namer__pid(const struct namer *namer)

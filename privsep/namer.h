@@ -21,10 +21,14 @@ struct namer_source {
  * Asks for the names of @n @addresses, at most NAMES_BATCH_ADDRESSES, and sets *@result to the
  * answer, not decoded, in memory that is the namer's until the next call. 0, -EFAULT (the process
  * was killed), -ETIMEDOUT, -EPROTO, -EDQUOT or -ENOMEM (the answer is too large), -EBUSY (too many
- * processes have failed), or another -errno. After an error, the process is replaced.
+ * processes have failed), -ECANCELED, or another -errno. After an error, the process is replaced.
  */
 int namer__ask(struct namer *namer, struct namer_source *source,
 	       const struct unnamed_address *addresses, size_t n, struct cursor *result);
+
+/* Of names__run_in_background(), and names__cancel(). */
+void namer__be_idle(struct namer *namer);
+void namer__cancel(struct namer *namer);
 
 /* Its process; 0: none. */
 pid_t namer__pid(const struct namer *namer);

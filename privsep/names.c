@@ -25,6 +25,7 @@ struct names {
 	struct privsep *privsep;
 	struct symbolizer *symbolizer; /* of what is named in this process */
 	struct namer *namer;	       /* NULL: none */
+	bool in_background;
 	struct strings strings;
 	ARRAY(struct known_source) sources;
 };
@@ -143,7 +144,8 @@ static void fail(struct names *names, struct known_source *known, int err)
 	snprintf(text, sizeof(text), "names of %.200s are missing: %s", failure.path,
 		 privsep__failure_text(&failure));
 	known->diagnostic = keep(names, text);
-	privsep__fail(names->privsep, failure.path, err);
+	if (!names->in_background)
+		privsep__fail(names->privsep, failure.path, err);
 }
 
 static int resolve_by_namer(struct names *names, struct known_source *known,
@@ -159,6 +161,8 @@ static int resolve_by_namer(struct names *names, struct known_source *known,
 
 		if (!failed)
 			failed = decode(names, known, result, i, some, on_names, arg, &err);
+		if (failed == -ECANCELED)
+			return failed;
 		if (failed)
 			fail(names, known, failed);
 	}
@@ -172,6 +176,19 @@ int names__resolve(struct names *names, int source, const struct unnamed_address
 
 	return known->here >= 0 ? resolve_here(names, known->here, addresses, n, on_names, arg)
 				: resolve_by_namer(names, known, addresses, n, on_names, arg);
+}
+
+void names__run_in_background(struct names *names)
+{
+	names->in_background = true;
+	if (names->namer)
+		namer__be_idle(names->namer);
+}
+
+void names__cancel(struct names *names)
+{
+	if (names->namer)
+		namer__cancel(names->namer);
 }
 
 const char *names__diagnostic(const struct names *names, int source)

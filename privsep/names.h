@@ -45,10 +45,24 @@ typedef int (*names_fn)(void *arg, size_t index, const struct symbol_frame *fram
 
 /*
  * Passes the names of the @n @addresses of @source, best in ascending order, to @on_names, except
- * those of a file that cannot be read (see above). 0, what @on_names returned, or -ENOMEM.
+ * those of a file that cannot be read (see above). 0, what @on_names returned, -ENOMEM or
+ * -ECANCELED.
  */
 int names__resolve(struct names *names, int source, const struct unnamed_address *addresses,
 		   size_t n, names_fn on_names, void *arg);
+
+/*
+ * Before the first request: the namer is to run only where nothing else wants the CPU or the disk,
+ * and what it fails to read is not noted in privsep, as it will be tried again.
+ */
+void names__run_in_background(struct names *names);
+
+/*
+ * From another thread: a request to the namer, and all later ones, return -ECANCELED within
+ * NAMES_CANCEL_NS, and opening the file that it may be at.
+ */
+#define NAMES_CANCEL_NS 20000000ULL
+void names__cancel(struct names *names);
 
 /* As symbolizer__diagnostic(). */
 const char *names__diagnostic(const struct names *names, int source);

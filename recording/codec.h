@@ -53,7 +53,7 @@ struct layout {
 	size_t n;
 };
 
-#define LAYOUT_TYPES (RECORD_CPU_RUN + 1)
+#define LAYOUT_TYPES (RECORD_FUNCTION + 1)
 
 /* The layout of a record type, or NULL if it is unknown. */
 const struct layout *layout__of(uint64_t type);

@@ -204,6 +204,12 @@ static const struct field symbol[] = {
 	ENUM(0, symbol, inlined, 2, 1),
 };
 
+static const struct field function[] = {
+	REFERENCE(0, function, dso, DSO),
+	DELTA(0, function, address, DELTA),
+	REFERENCE(0, function, name, STRING),
+};
+
 static const struct field device[] = {
 	DEFINES(1, device, device, DEVICE),
 	DELTA(1, device, time, TIME),
@@ -363,6 +369,7 @@ static const struct layout layouts[LAYOUT_TYPES] = {
 	[RECORD_PROBE] = LAYOUT(probe),
 	[RECORD_SEGMENT] = LAYOUT(segment),
 	[RECORD_CPU_RUN] = LAYOUT(cpu_run),
+	[RECORD_FUNCTION] = LAYOUT(function),
 };
 /* clang-format on */
 

@@ -45,6 +45,7 @@ enum record_type {
 	RECORD_PROBE = 24,
 	RECORD_SEGMENT = 25,
 	RECORD_CPU_RUN = 26,
+	RECORD_FUNCTION = 27,
 };
 
 /*
@@ -412,6 +413,16 @@ struct record_symbol {
 	uint8_t inlined; /* 1: inlined into the frame that follows */
 };
 
+/*
+ * The same, found while it was recorded, without lines and inlined functions: where the recorder
+ * was killed before RECORD_SYMBOL, which takes precedence.
+ */
+struct record_function {
+	uint32_t dso;
+	uint64_t address;
+	uint32_t name; /* string, never 0 */
+};
+
 struct record {
 	enum record_type type;
 	union {
@@ -430,6 +441,7 @@ struct record {
 		struct record_wake wake;
 		struct record_lost lost;
 		struct record_symbol symbol;
+		struct record_function function;
 		struct record_device device;
 		struct record_idle idle;
 		struct record_annotation annotation;

@@ -4,12 +4,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "collect/core/symbol_lookup.h"
 #include "collect/record/losses.h"
-#include "collect/record/translate.h"
+#include "collect/record/name_source.h"
 #include "privsep/names.h"
 
 struct naming {
@@ -74,54 +73,22 @@ static int resolve(struct group *group, const struct symbol_source *source, size
 	return names__resolve(names, number, unnamed, n, on_names, group);
 }
 
-static int name_kernel(struct group *group, size_t n)
+/* The origin at @index; NULL: the kernel. */
+static const struct code_origin *origin_at(const struct addresses *addresses, uint32_t index)
 {
-	const struct symbol_source source = {
-		.kind = SYMBOL_SOURCE_KERNEL, .path = "[kernel]", .fd = -1, .owner = -1};
-	struct recording_writer *writer = group->naming->writer;
-
-	group->dso = recording_writer__dso(
-		writer,
-		&(struct record_dso){.kind = DSO_KERNEL,
-				     .path = recording_writer__string(writer, source.path)});
-	return resolve(group, &source, n);
-}
-
-/* The descriptor of the file that was mapped, or of one with its build id; -1: none is open. */
-static int open_file(const struct address_spaces *spaces, const struct code_origin *origin)
-{
-	const struct code_origin *now = address_spaces__origin(spaces, origin->number);
-
-	return now && now->fd >= 0 ? now->fd : address_spaces__fd_of(spaces, origin->build_id);
+	return index == ADDRESSES_KERNEL ? NULL : &addresses->origins.data[index];
 }
 
 static int name_origin(struct group *group, const struct code_origin *origin, size_t n)
 {
-	static const enum symbol_source_kind kinds[] = {
-		[CODE_FILE] = SYMBOL_SOURCE_ELF,
-		[CODE_GENERATED] = SYMBOL_SOURCE_JIT,
-		[CODE_VDSO] = SYMBOL_SOURCE_VDSO,
-	};
-	struct symbol_source source = {.kind = kinds[origin->kind],
-				       .path = origin->path,
-				       .build_id = origin->build_id,
-				       .fd = -1,
-				       .pid = origin->pid,
-				       .owner = -1};
-	char root[32];
+	struct name_source found;
 
-	if (origin->kind == CODE_FILE)
-		source.fd = open_file(group->naming->spaces, origin);
-	/* Without a build id, the file that is at the path now cannot be compared with it. */
-	if (origin->kind == CODE_FILE && origin->deleted && !*origin->build_id && source.fd < 0)
+	if (!name_source__find(group->naming->spaces, origin, &found))
 		return 0;
-	if (origin->kind == CODE_GENERATED)
-		source.owner = origin->owner;
-	snprintf(root, sizeof(root), "/proc/%u/root", origin->pid);
-	if (origin->pid && !access(root, X_OK))
-		source.root = root;
-	group->dso = translator__write_dso(group->naming->writer, origin);
-	return resolve(group, &source, n);
+	if (*found.root)
+		found.source.root = found.root;
+	group->dso = name_source__dso(group->naming->writer, origin);
+	return resolve(group, &found.source, n);
 }
 
 static int name_all(struct naming *naming)
@@ -135,9 +102,7 @@ static int name_all(struct naming *naming)
 
 		for (n = 1; i + n < addresses->kept.n && kept[i + n].origin == kept[i].origin;)
 			n++;
-		err = kept[i].origin == ADDRESSES_KERNEL
-			      ? name_kernel(&group, n)
-			      : name_origin(&group, &addresses->origins.data[kept[i].origin], n);
+		err = name_origin(&group, origin_at(addresses, kept[i].origin), n);
 	}
 	return err;
 }

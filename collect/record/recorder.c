@@ -13,6 +13,7 @@
 #include "base/leaving_map.h"
 #include "collect/core/child.h"
 #include "collect/record/annotations.h"
+#include "collect/record/background_names.h"
 #include "collect/record/call_probes.h"
 #include "collect/record/losses.h"
 #include "collect/record/name_addresses.h"
@@ -37,9 +38,10 @@ struct recorder {
 	struct recording_writer *writer;
 	struct translator *translator;
 	struct addresses addresses;
-	struct span_probes *probes;	 /* NULL: no spans were asked for */
-	const struct thread_run *runs;	 /* NULL: not needed */
-	struct call_probes *call_probes; /* NULL: no functions were asked for */
+	struct background_names *background_names; /* NULL: none, or not yet */
+	struct span_probes *probes;		   /* NULL: no spans were asked for */
+	const struct thread_run *runs;		   /* NULL: not needed */
+	struct call_probes *call_probes;	   /* NULL: no functions were asked for */
 	bool call_probes_started;
 	struct annotations *annotations;   /* NULL: the program cannot annotate itself */
 	bool annotations_truncated;	   /* and not read any more */
@@ -303,6 +305,19 @@ static void forget(struct recorder *recorder)
 	capture__send_again(recorder->capture);
 }
 
+/* Without a thread for them, names come at the end. */
+static int find_names(struct recorder *recorder)
+{
+	if (!recorder->config.names)
+		return 0;
+	if (!recorder->background_names &&
+	    background_names__start(capture__privsep(recorder->capture),
+				    &recorder->background_names))
+		return 0;
+	return background_names__tick(recorder->background_names, &recorder->addresses,
+				      capture__spaces(recorder->capture), recorder->writer);
+}
+
 static uint64_t on_tick(void *arg, uint64_t now)
 {
 	struct recorder *recorder = arg;
@@ -315,7 +330,9 @@ static uint64_t on_tick(void *arg, uint64_t now)
 	throttle_waits(recorder);
 	forget(recorder);
 	record_programs__tick(&recorder->programs);
-	recorder->error = flush(recorder, now);
+	recorder->error = find_names(recorder);
+	if (!recorder->error)
+		recorder->error = flush(recorder, now);
 	/* Files of processes that ran before are searched by now, so that their calls are seen. */
 	if (!recorder->error && recorder->call_probes && !recorder->call_probes_started) {
 		recorder->error = call_probes__start(recorder->call_probes);
@@ -547,6 +564,7 @@ int recorder__finish(struct recorder *recorder, struct recorder_progress *progre
 	uint64_t stopped = 0, end;
 	int err, completed;
 
+	background_names__stop(TAKE_PTR(recorder->background_names));
 	err = capture__finish(recorder->capture, &stopped);
 	end = end_of_recording(recorder, stopped);
 	if (!err)
@@ -613,6 +631,7 @@ void recorder__free(struct recorder *recorder)
 {
 	if (recorder->probes)
 		span_probes__free(recorder->probes);
+	background_names__stop(recorder->background_names);
 	call_probes__free(recorder->call_probes);
 	record_programs__unmap_runs(recorder->runs);
 	if (recorder->capture)

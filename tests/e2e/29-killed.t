@@ -8,6 +8,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Dwell;
+use File::Copy qw(copy);
 use POSIX ();
 use Test::More;
 use Time::HiRes qw(time sleep);
@@ -73,5 +74,24 @@ my @busy = busy(12);
 is_whole_to_the_last_second('busy', 0.2);
 kill 'KILL', @busy;
 waitpid $_, 0 for @busy;
+
+# Names of functions are in the file while it is recorded: that of the program is gone.
+sub has_names {
+	my $rows = (report('-i', 'named.data', '--sort', 'symbol') // {})->{rows};
+	return scalar grep { $_->{symbol} eq 'compute_heavy' } @{$rows // []};
+}
+
+my $copy = "$DIR/copied";
+copy(program('figure1'), $copy) && chmod(0755, $copy) or die "$copy: $!";
+my $recorder = start({name => 'named'}, $DWELL, 'record', '-o', 'named.data', '--', $copy, '--iterations', 1_000_000);
+ok(wait_for(180, sub { (slurp("/proc/$recorder/task/$recorder/children") // '') =~ /(\d+)\s*$/ && readlink("/proc/$1/exe") eq $copy }),
+	'names: the program runs');
+my ($program) = grep { (readlink("/proc/$_/exe") // '') eq $copy } split ' ', slurp("/proc/$recorder/task/$recorder/children");
+wait_for(180, sub { slurp("/proc/$program/maps") =~ /libc/ });
+unlink $copy;
+ok(wait_for(180, sub { -s 'named.data' && has_names() }), 'names: they are in the file while it is recorded');
+stop($recorder, 'KILL');
+kill 'KILL', $program;
+ok(has_names(), 'names: the recorder that was killed has left them');
 
 done_testing;

@@ -215,6 +215,9 @@ static inline void promises__event_record(struct promises *p, const struct recor
 		KEPT(promises__came(&p->dsos, r->symbol.dso) && r->symbol.inlined <= 1);
 		KEPT(STRING(r->symbol.name) && STRING(r->symbol.file));
 		break;
+	case RECORD_FUNCTION:
+		KEPT(promises__came(&p->dsos, r->function.dso) && STRING(r->function.name));
+		break;
 	default:
 		KEPT(!"a known type");
 	}

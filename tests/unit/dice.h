@@ -371,6 +371,11 @@ static inline void dice__event(struct dice *dice, struct recording_writer *write
 		r->lost.cause = dice__string(dice, writer);
 		r->lost.count = dice__value(dice, 64);
 		break;
+	case RECORD_FUNCTION:
+		r->function.dso = dice__dso_number(dice, writer);
+		r->function.address = dice__value(dice, 64);
+		r->function.name = dice__string(dice, writer);
+		break;
 	default:
 		r->symbol.dso = dice__dso_number(dice, writer);
 		r->symbol.address = dice__value(dice, 64);
@@ -385,12 +390,12 @@ static inline void dice__event(struct dice *dice, struct recording_writer *write
 static inline struct record dice__record(struct dice *dice, struct recording_writer *writer)
 {
 	static const enum record_type types[] = {
-		RECORD_META,	RECORD_THREAD,	    RECORD_EXEC,    RECORD_COMM,
-		RECORD_TOTALS,	RECORD_MAP,	    RECORD_SAMPLE,  RECORD_INTERVAL,
-		RECORD_WAKE,	RECORD_LOST,	    RECORD_SYMBOL,  RECORD_DEVICE,
-		RECORD_IDLE,	RECORD_ANNOTATION,  RECORD_REQUEST, RECORD_SPAN,
-		RECORD_CALL,	RECORD_SHORT_CALLS, RECORD_SCAN,    RECORD_PROBE,
-		RECORD_SEGMENT, RECORD_CPU_RUN,
+		RECORD_META,	RECORD_THREAD,	    RECORD_EXEC,     RECORD_COMM,
+		RECORD_TOTALS,	RECORD_MAP,	    RECORD_SAMPLE,   RECORD_INTERVAL,
+		RECORD_WAKE,	RECORD_LOST,	    RECORD_SYMBOL,   RECORD_DEVICE,
+		RECORD_IDLE,	RECORD_ANNOTATION,  RECORD_REQUEST,  RECORD_SPAN,
+		RECORD_CALL,	RECORD_SHORT_CALLS, RECORD_SCAN,     RECORD_PROBE,
+		RECORD_SEGMENT, RECORD_CPU_RUN,	    RECORD_FUNCTION,
 	};
 	struct record record;
 
@@ -400,7 +405,7 @@ static inline struct record dice__record(struct dice *dice, struct recording_wri
 		dice__thread_record(dice, writer, &record);
 	else if (record.type >= RECORD_CALL && record.type <= RECORD_SEGMENT)
 		dice__call_record(dice, writer, &record);
-	else if (record.type >= RECORD_DEVICE)
+	else if (record.type >= RECORD_DEVICE && record.type <= RECORD_CPU_RUN)
 		dice__device_record(dice, writer, &record);
 	else
 		dice__event(dice, writer, &record);

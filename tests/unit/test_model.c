@@ -434,6 +434,41 @@ static void inlined_frames_stay_together(void **state)
 	model__free(model);
 }
 
+/* Names found while it was recorded give way to those found at the end, and to nothing else. */
+static void functions_are_named_until_symbols_come(void **state)
+{
+	struct synthetic made = synthetic__begin();
+	uint32_t dso = synthetic__dso(&made, "/bin/a");
+	_cleanup_model_ struct model *model = NULL;
+	const struct model_stack *stack;
+
+	for (uint64_t address = 0x10; address <= 0x30; address += 0x10)
+		synthetic__put(
+			&made,
+			(struct record){.type = RECORD_FUNCTION,
+					.function = {.dso = dso,
+						     .address = address,
+						     .name = synthetic__string(&made, "early")}});
+	synthetic__symbol(&made, dso, 0x20, "late", "a.c", 7);
+	synthetic__symbol(&made, dso, 0x30, "", "", 0);
+	synthetic__thread(&made, 1, 100, 100, 0, 0, "a");
+	synthetic__map(&made, 100, dso, 0, 0x400000, PAGE, 0);
+	synthetic__sample(&made, 1, MS, 1, 0, USER_STACK(&made, 0x400010, 0x400021, 0x400031));
+	model = synthetic__load(&made, 100 * MS);
+	stack = &model->stacks.data[sample_stack(find_thread(model, 100), 0)];
+	assert_int_equal(stack->depth, 3);
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const names[] = {"early", "late", ""};
+		const struct model_location *at = model__location(model, stack, i);
+
+		assert_int_equal(at->n_frames, 1);
+		assert_false(at->provisional);
+		assert_string_equal(model__string(model, model->frames.data[at->frame].name),
+				    names[i]);
+		assert_int_equal(model->frames.data[at->frame].line, i == 1 ? 7 : 0);
+	}
+}
+
 static void no_file_is_an_error(void **state)
 {
 	struct model *model = NULL;
@@ -517,6 +552,7 @@ int main(void)
 		cmocka_unit_test(truncated_stacks_are_counted),
 		cmocka_unit_test(later_facts_win),
 		cmocka_unit_test(inlined_frames_stay_together),
+		cmocka_unit_test(functions_are_named_until_symbols_come),
 		cmocka_unit_test(no_file_is_an_error),
 	};
 

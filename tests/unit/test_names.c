@@ -7,6 +7,8 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -278,6 +280,45 @@ static void a_reader_that_has_ended_is_replaced(void **state)
 	names__free(names);
 }
 
+static void *cancel_later(void *names)
+{
+	usleep(100000);
+	names__cancel(names);
+	return NULL;
+}
+
+/* A reader that does not answer, in the background: the request ends, and is no failure of the
+ * file. */
+static void a_request_is_cancelled(void **state)
+{
+	struct names *names = new_names(privsep, NULL);
+	char path[512];
+	struct symbol_source source = {.path = path, .fd = -1};
+	struct unnamed_address address = {};
+	_cleanup_free_ char *text = NULL;
+	size_t before, after;
+	uint64_t more;
+	pthread_t thread;
+	int number;
+
+	strcpy(path, build("gcc", "", "calls.c", "cancelled"));
+	address.address = offset_of(path, "sum_twice");
+	names__run_in_background(names);
+	number = names__add_source(names, &source);
+	assert_int_equal(resolve(names, number, &address, 1, &text), 1);
+	assert_int_equal(sched_getscheduler(names__pid(names)), SCHED_IDLE);
+	kill(names__pid(names), SIGSTOP);
+	privsep__failures(privsep, &before, &more);
+	assert_int_equal(pthread_create(&thread, NULL, cancel_later, names), 0);
+	assert_int_equal(names__resolve(names, number, &address, 1, add_text, NULL), -ECANCELED);
+	pthread_join(thread, NULL);
+	assert_int_equal(names__resolve(names, number, &address, 1, add_text, NULL), -ECANCELED);
+	assert_false(names__failed(names, number));
+	privsep__failures(privsep, &after, &more);
+	assert_int_equal(after, before);
+	names__free(names);
+}
+
 /* SIGBUS, or an error: this process lives on, and what was found before stays. */
 static void a_file_is_cut_short(void **state)
 {
@@ -544,6 +585,7 @@ int main(void)
 		cmocka_unit_test(a_reader_that_is_killed_fails_one_file),
 		cmocka_unit_test(a_reader_that_is_slow_fails_one_file),
 		cmocka_unit_test(a_reader_that_has_ended_is_replaced),
+		cmocka_unit_test(a_request_is_cancelled),
 		cmocka_unit_test(a_file_is_cut_short),
 		cmocka_unit_test(only_files_of_a_program_can_be_asked_for),
 		cmocka_unit_test(nothing_else_is_passed),
