@@ -128,38 +128,54 @@ struct row_memo {
 
 static struct row_memo row_memos[1 << ROW_MEMO_BITS];
 
+/* The row is in [@low, @high), or @row, the one before. */
+struct row_search {
+	void *rows; /* map */
+	__u64 pc;
+	__u64 row;
+	__u32 low;
+	__u32 high;
+};
+
+static long halve_search(__u32 index, void *arg)
+{
+	struct row_search *search = arg;
+	__u32 middle = search->low + (search->high - search->low) / 2;
+	__u64 *found;
+
+	if (search->low >= search->high)
+		return loop_ends(true);
+	found = bpf_map_lookup_elem(search->rows, &middle);
+	if (!found)
+		return loop_ends(true);
+	if ((__u32)*found <= search->pc) {
+		search->row = *found;
+		search->low = middle + 1;
+	} else {
+		search->high = middle;
+	}
+	return loop_ends(false);
+}
+
 /* The last of @table's @n rows with a pc of at most @pc, as its 8 bytes; 0: none. */
 GLOBAL __u64 find_row(__u32 table, __u32 n, __u64 pc)
 {
 	__u64 key = (__u64)table << 40 ^ pc;
 	struct row_memo *memo = &row_memos[key * 0x9e3779b97f4a7c15ULL >> (64 - ROW_MEMO_BITS)];
-	void *rows;
-	__u32 low = 0, high = n, slot;
+	struct row_search search = {.pc = pc, .high = n};
 	__u64 row = memo->row;
+	__u32 slot;
 
 	if ((memo->check ^ row) == key)
 		return row;
-	row = 0;
 	slot = UNWIND_SLOT(table);
-	rows = bpf_map_lookup_elem(&unwind_tables, &slot);
-	if (!rows)
+	search.rows = bpf_map_lookup_elem(&unwind_tables, &slot);
+	if (!search.rows)
 		return 0;
-	for (int i = 0; i < SEARCH_STEPS && low < high; i++) {
-		__u32 middle = low + (high - low) / 2;
-		__u64 *found = bpf_map_lookup_elem(rows, &middle);
-
-		if (!found)
-			return 0;
-		if ((__u32)*found <= pc) {
-			row = *found;
-			low = middle + 1;
-		} else {
-			high = middle;
-		}
-	}
-	memo->check = key ^ row;
-	memo->row = row;
-	return row;
+	bpf_loop(SEARCH_STEPS, halve_search, &search, 0);
+	memo->check = key ^ search.row;
+	memo->row = search.row;
+	return search.row;
 }
 
 static long take_vma(struct task_struct *task, struct vm_area_struct *vma, void *arg)

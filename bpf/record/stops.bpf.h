@@ -109,10 +109,25 @@ static __always_inline struct kernfs_node *kernfs_parent(struct kernfs_node *nod
 	return bpf_core_field_exists(old->parent) ? BPF_CORE_READ(old, parent) : NULL;
 }
 
-static __always_inline void put_names(struct event_limit *event, struct kernfs_node *node)
+static __always_inline struct limit_scratch *limit_scratch(void)
 {
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&limit_scratches, &zero);
+}
+
+/* Puts the names of the node at @address and of those above it into this CPU's scratch. */
+GLOBAL int put_names(__u64 address)
+{
+	struct kernfs_node *node = (void *)address;
+	struct limit_scratch *scratch = limit_scratch();
+	struct event_limit *event;
 	__u32 size = 0;
 	long n;
+
+	if (!scratch)
+		return 0;
+	event = (void *)scratch->bytes;
 
 	for (int i = 0; i < GROUP_LEVELS && node; i++) {
 		if (size > DWELL_PATH_SIZE)
@@ -125,6 +140,7 @@ static __always_inline void put_names(struct event_limit *event, struct kernfs_n
 		node = kernfs_parent(node);
 	}
 	event->size = size;
+	return 0;
 }
 
 /*
@@ -136,14 +152,13 @@ static __noinline void send_limit(const struct event_limit *limit, __u64 node, c
 	__u64 key = (limit->id ^ (__u64)limit->cause << 56) * 0x9e3779b97f4a7c15 ^ sent_salt();
 	struct limit_scratch *scratch;
 	struct event_limit *event;
-	__u32 zero = 0;
 	__u8 yes = 1;
 	long n;
 
 	key = (key ^ limit->value) * 0x9e3779b97f4a7c15 ^ limit->period;
 	if (bpf_map_lookup_elem(&sent_limits, &key))
 		return;
-	scratch = bpf_map_lookup_elem(&limit_scratches, &zero);
+	scratch = limit_scratch();
 	/* In an interrupt of this function it is sent at the next stop. */
 	if (!scratch || scratch->busy)
 		return;
@@ -151,7 +166,7 @@ static __noinline void send_limit(const struct event_limit *limit, __u64 node, c
 	event = (void *)scratch->bytes;
 	*event = *limit;
 	if (node) {
-		put_names(event, (void *)node);
+		put_names(node);
 	} else if (limit->cause == STOP_AFFINITY) {
 		event->size = cpu_set_size();
 		bpf_probe_read_kernel(event->names, cpu_set_size(), name);
@@ -176,28 +191,56 @@ static __always_inline struct cfs_rq *part_of(struct task_group *group, __u64 cp
 	return part;
 }
 
+enum quota_use {
+	QUOTA_NONE = 0,
+	QUOTA_LEFT = 1,
+	QUOTA_USED_UP = 2,
+};
+
+/*
+ * Global functions look at one level of a tree of groups, as the verifier looks at each iteration
+ * of a loop in each state that it may have. This one: the use of the quota of the group at
+ * @address.
+ */
+GLOBAL __u32 quota_use(__u64 address, __u64 cpu, __u64 offset)
+{
+	struct task_group *group = (void *)address;
+
+	if (READ(group, cfs_bandwidth.quota) == NO_QUOTA)
+		return QUOTA_NONE;
+	return READ(part_of(group, cpu, offset), throttled) ? QUOTA_USED_UP : QUOTA_LEFT;
+}
+
+GLOBAL __u64 parent_group(__u64 address)
+{
+	struct task_group *group = (void *)address;
+
+	return (__u64)BPF_CORE_READ(group, parent);
+}
+
 /*
  * The address of the group whose quota stops the threads of @queue, or would: the innermost that
  * has used up its quota, or else that has one.
  */
 static __always_inline struct task_group *group_with_quota(struct cfs_rq *queue)
 {
-	struct task_group *group = BPF_CORE_READ(queue, tg), *first = NULL;
+	struct task_group *own = BPF_CORE_READ(queue, tg);
+	__u64 group = (__u64)own, first = unknown_zero;
 	__u64 cpu = (__u32)READ(queue, rq, cpu), offset = 0;
 
-	if (part_of(group, cpu, 0) != queue)
-		offset = (__u64)queue - (__u64)BPF_CORE_READ(group, cfs_rq);
+	if (part_of(own, cpu, 0) != queue)
+		offset = (__u64)queue - (__u64)BPF_CORE_READ(own, cfs_rq);
 
 	for (int i = 0; i < GROUP_LEVELS && group; i++) {
-		if (READ(group, cfs_bandwidth.quota) != NO_QUOTA) {
-			if (READ(part_of(group, cpu, offset), throttled))
-				return group;
-			if (!first)
-				first = group;
-		}
-		group = BPF_CORE_READ(group, parent);
+		__u32 use = quota_use(group, cpu, offset);
+
+		if (use == QUOTA_USED_UP)
+			return (void *)group;
+		if (use != QUOTA_NONE && !first)
+			first = group;
+		group = parent_group(group);
 	}
-	return first;
+	return (void *)first;
 }
 
 static __always_inline bool has_quotas(void)
@@ -229,16 +272,29 @@ GLOBAL __u64 quota_of(__u64 address)
 	return limit.id;
 }
 
+GLOBAL __u32 is_frozen(__u64 address)
+{
+	struct cgroup *group = (void *)address;
+
+	return READ(group, freezer.freeze);
+}
+
+GLOBAL __u64 parent_cgroup(__u64 address)
+{
+	struct cgroup *group = (void *)address;
+	struct cgroup_subsys_state *parent = BPF_CORE_READ(group, self.parent);
+
+	return parent ? (__u64)BPF_CORE_READ(parent, cgroup) : 0;
+}
+
 static __always_inline struct kernfs_node *frozen_group_v2(struct task_struct *task)
 {
-	struct cgroup *group = BPF_CORE_READ(task, cgroups, dfl_cgrp);
-	struct cgroup_subsys_state *parent;
+	__u64 group = (__u64)BPF_CORE_READ(task, cgroups, dfl_cgrp);
 
 	for (int i = 0; i < GROUP_LEVELS && group; i++) {
-		if (READ(group, freezer.freeze))
-			return BPF_CORE_READ(group, kn);
-		parent = BPF_CORE_READ(group, self.parent);
-		group = parent ? BPF_CORE_READ(parent, cgroup) : NULL;
+		if (is_frozen(group))
+			return BPF_CORE_READ((struct cgroup *)group, kn);
+		group = parent_cgroup(group);
 	}
 	return NULL;
 }
@@ -258,6 +314,20 @@ static __always_inline struct cgroup_subsys_state *subsystem_of(struct task_stru
 
 #define FREEZING_SELF 2 /* of freezer.state */
 
+GLOBAL __u32 is_freezing(__u64 address)
+{
+	struct freezer *freezer = (void *)address - bpf_core_field_offset(struct freezer, css);
+
+	return READ(freezer, state) & FREEZING_SELF;
+}
+
+GLOBAL __u64 parent_state(__u64 address)
+{
+	struct cgroup_subsys_state *css = (void *)address;
+
+	return (__u64)BPF_CORE_READ(css, parent);
+}
+
 /*
  * The group that was to be frozen, or, if that is over (a thread that slept is woken then), the
  * thread's own, unless that is the root.
@@ -270,11 +340,9 @@ static __always_inline struct kernfs_node *frozen_group_v1(struct task_struct *t
 		return NULL;
 	own = css = subsystem_of(task, settings.freezer_subsystem);
 	for (int i = 0; i < GROUP_LEVELS && css; i++) {
-		struct freezer *freezer = (void *)css - bpf_core_field_offset(struct freezer, css);
-
-		if (READ(freezer, state) & FREEZING_SELF)
+		if (is_freezing((__u64)css))
 			return BPF_CORE_READ(css, cgroup, kn);
-		css = BPF_CORE_READ(css, parent);
+		css = (void *)parent_state((__u64)css);
 	}
 	return own && BPF_CORE_READ(own, parent) ? BPF_CORE_READ(own, cgroup, kn) : NULL;
 }
@@ -288,6 +356,14 @@ static __always_inline struct kernfs_node *frozen_group(struct task_struct *task
 	return node ? node : frozen_group_v1(task);
 }
 
+/* Of the group whose state is at @address, in bytes; 1 << 62 and more: none. */
+GLOBAL __u64 memory_high(__u64 address)
+{
+	struct mem_cgroup *group = (void *)address - bpf_core_field_offset(struct mem_cgroup, css);
+
+	return READ(group, memory.high) * 4096;
+}
+
 /* The group with a memory.high, from that of @task outwards; sets *@bytes to it. */
 static __always_inline struct kernfs_node *memory_group(struct task_struct *task, __u64 *bytes)
 {
@@ -297,13 +373,10 @@ static __always_inline struct kernfs_node *memory_group(struct task_struct *task
 		return NULL;
 	css = subsystem_of(task, settings.memory_subsystem);
 	for (int i = 0; i < GROUP_LEVELS && css; i++) {
-		struct mem_cgroup *group =
-			(void *)css - bpf_core_field_offset(struct mem_cgroup, css);
-
-		*bytes = READ(group, memory.high) * 4096;
+		*bytes = memory_high((__u64)css);
 		if (*bytes < 1ULL << 62)
 			return BPF_CORE_READ(css, cgroup, kn);
-		css = BPF_CORE_READ(css, parent);
+		css = (void *)parent_state((__u64)css);
 	}
 	*bytes = 0;
 	return NULL;
