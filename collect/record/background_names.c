@@ -12,7 +12,6 @@
 #include "base/array.h"
 #include "collect/core/symbol_lookup.h"
 #include "collect/record/name_source.h"
-#include "privsep/names.h"
 
 #define MAX_ADDRESSES 2000 /* that are asked for at once */
 #define MAX_SOURCES   1000 /* then the namer begins anew, as it does when it had nothing to do */

@@ -22,9 +22,9 @@ int background_names__start(struct privsep *privsep, struct background_names **o
  * Writes the names that were found, and asks for those of addresses that came meanwhile; does not
  * wait. To be called again and again. 0 or that of recording_writer__put().
  */
-int background_names__tick(struct background_names *names, const struct addresses *addresses,
+int background_names__tick(struct background_names *background, const struct addresses *addresses,
 			   const struct address_spaces *spaces, struct recording_writer *writer);
 
 /* Ends it within NAMES_CANCEL_NS or so; what was not written is left. */
-void background_names__stop(struct background_names *names);
+void background_names__stop(struct background_names *background);
 DEFINE_CLEANUP(struct background_names *, background_names__stop)

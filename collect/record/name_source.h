@@ -7,7 +7,7 @@
 
 #include "collect/core/address_spaces.h"
 #include "recording/recording.h"
-#include "symbols/symbols.h"
+#include "privsep/names.h"
 
 struct name_source {
 	struct symbol_source source; /* its root is not set */
