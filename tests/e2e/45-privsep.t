@@ -100,7 +100,13 @@ SKIP: {
 	}
 }
 
-# Namers are killed while they find the names of two programs.
+# Namers are killed while they find the names of two programs: those at the end of the recording, which are
+# not at idle priority (policy 5) as those before.
+sub is_idle {
+	my ($pid) = @_;
+	return ((split ' ', (slurp("/proc/$pid/stat") // '') =~ s/.*\) //sr)[38] // 5) == 5;
+}
+
 my ($missing, $hits) = ('', 0);
 my @named = map { copy_of("named$_") } 1, 2;
 for (1 .. 20) {
@@ -110,7 +116,7 @@ for (1 .. 20) {
 	wait_for(180, sub { ($zygote) = children($recorder, 'dwell-zygote'); $zygote });
 	while (!$namer && is_running($recorder)) {
 		my @children = split ' ', slurp("/proc/$zygote/task/$zygote/children") // '';
-		($namer) = grep { (slurp("/proc/$_/comm") // '') eq "dwell-namer\n" } @children;
+		($namer) = grep { (slurp("/proc/$_/comm") // '') eq "dwell-namer\n" && !is_idle($_) } @children;
 	}
 	$hits += kill 'KILL', $namer if $namer;
 	my $got = finish($recorder, 120);
