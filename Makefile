@@ -47,7 +47,7 @@ HARDEN_LINK := $(and $(HARDENING),-Wl$(comma)-z$(comma)relro$(comma)-z$(comma)no
 HARDEN_PROGRAM := $(and $(HARDENING),-pie $(HARDEN_LINK))
 LDLIBS := -lbpf -ldw -lelf -lcapstone -lzstd -lz -ljansson -lsqlite3 -liberty -ldl -lpthread -lm
 
-FOLDERS := base recording symbols privsep model analysis render collect
+FOLDERS := base wait_kinds recording symbols privsep model analysis render collect
 # The folders and their subfolders.
 LIB_FOLDERS := $(FOLDERS) $(patsubst %/,%,$(wildcard $(addsuffix /*/,$(FOLDERS))))
 LIB_SRC := $(sort $(wildcard $(addsuffix /*.c,$(LIB_FOLDERS))))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
  * Decides the kind of a wait. The kernel side compiles this for virtual speedups of a kind
- * (bpf/causal/), user space for recordings (analysis/kinds/).
+ * (bpf/causal/), user space for recordings (analysis/kinds/kinds.c).
  *
  * The evidence, in order of precedence: functions on the kernel stack, the system call, functions
  * that are weak clues, the system call if it reads a file, the class of the wait. The file or
@@ -15,7 +15,7 @@
  *	kind = kind__decide(&evidence, &wait);
  *
  * Each step is bounded and takes plain values, so that the verifier accepts it as the body of a
- * bpf_loop(). The tables of functions and system calls are in analysis/kinds/kind_clues.c; the
+ * bpf_loop(). The tables of functions and system calls are in wait_kinds/kind_clues.c; the
  * kernel side gets them with addresses in place of names.
  */
 #pragma once

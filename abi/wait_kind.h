@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
  * Kinds of waits, finer than the class: "disk read", "tcp receive", "futex". Their properties are
- * in analysis/kinds/kind_table.c; abi/kind_steps.h decides the kind of a wait.
+ * in wait_kinds/kind_table.c; abi/kind_steps.h decides the kind of a wait.
  *
  * The values are not stored in recordings; their order means nothing.
  */

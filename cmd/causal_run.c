@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/kinds/kind_target.h"
+#include "wait_kinds/kind_target.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"

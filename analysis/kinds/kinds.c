@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "analysis/kinds/kind_clues.h"
+#include "wait_kinds/kind_clues.h"
 #include "analysis/kinds/tcp_holds.h"
 #include "base/syscalls.h"
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "analysis/kinds/kind_table.h"
+#include "wait_kinds/kind_table.h"
 #include "model/model.h"
 
 /* Tables of one model: the clues of its function names and kernel stacks, looked up once each. */

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "analysis/kinds/kind_table.h"
+#include "wait_kinds/kind_table.h"
 #include "model/model.h"
 
 /* The kind of a wait for @reason; KIND_NONE for HOLD_NONE. */

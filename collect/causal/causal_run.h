@@ -26,7 +26,7 @@ struct causal_texts {
 	ARRAY(const char *) texts;
 };
 
-/* Kinds of waiting, for --class: analysis/kinds/kind_target.h, which is in a layer above. */
+/* Kinds of waiting, for --class: wait_kinds/kind_target.h, which is in a layer above. */
 struct causal_kinds {
 	bool (*find)(const char *name, struct kind_set *kinds);
 	char *(*names)(void);

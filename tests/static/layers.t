@@ -17,14 +17,16 @@ my %below = (
 	'include'      => [],
 	'abi'          => ['include'],
 	'bpf'          => ['abi', 'include'],
+	'wait_kinds'   => ['base', 'abi'],
 	'recording'    => ['base', 'abi'],
 	'symbols'      => ['base', 'abi'],
 	'privsep'      => ['symbols', 'base', 'abi'],
 	'model'        => ['recording', 'symbols', 'privsep', 'base', 'abi'],
-	'analysis'     => ['model', 'recording', 'symbols', 'base', 'abi'],
-	'render'       => ['analysis', 'model', 'recording', 'symbols', 'base', 'abi'],
-	'collect'      => ['recording', 'symbols', 'privsep', 'base', 'abi', 'include', 'bpf'],
-	'cmd'          => ['render', 'analysis', 'model', 'collect', 'recording', 'symbols', 'privsep', 'base', 'abi'],
+	'analysis'     => ['model', 'recording', 'symbols', 'wait_kinds', 'base', 'abi'],
+	'render'       => ['analysis', 'model', 'recording', 'symbols', 'wait_kinds', 'base', 'abi'],
+	'collect'      => ['recording', 'symbols', 'privsep', 'wait_kinds', 'base', 'abi', 'include', 'bpf'],
+	'cmd'          => ['render', 'analysis', 'model', 'collect', 'recording', 'symbols', 'privsep', 'wait_kinds', 'base',
+		'abi'],
 	'runtime'      => ['abi', 'include'],
 	'compiler'     => ['abi', 'include'],
 );
@@ -67,7 +69,7 @@ sub private_names {
 }
 
 my (@up, @across, @sharing, @unknown, %products);
-my @files = grep { m{^(?:base|abi|bpf|recording|symbols|privsep|model|analysis|render|collect|cmd|runtime|compiler)/} }
+my @files = grep { m{^(?:base|abi|bpf|wait_kinds|recording|symbols|privsep|model|analysis|render|collect|cmd|runtime|compiler)/} }
 	split /\n/, `git ls-files '*.c' '*.cc' '*.h'`;
 for my $file (@files) {
 	open my $fh, '<', $file or next;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tests/unit/synthetic.h"
 
-#include "analysis/kinds/kind_clues.h"
-#include "analysis/kinds/kind_target.h"
+#include "wait_kinds/kind_clues.h"
+#include "wait_kinds/kind_target.h"
 #include "base/syscalls.h"
 #include "analysis/kinds/tcp_holds.h"
 #include "tests/unit/kind_cases.h"

@@ -21,8 +21,8 @@
 #include <cmocka.h>
 
 #include "abi/capture.h"
-#include "analysis/kinds/kind_clues.h"
-#include "analysis/kinds/kind_table.h"
+#include "wait_kinds/kind_clues.h"
+#include "wait_kinds/kind_table.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/syscalls.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "analysis/kinds/kind_table.h"
+#include "wait_kinds/kind_table.h"
 
 #include <string.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "analysis/kinds/kind_target.h"
+#include "wait_kinds/kind_target.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/kinds/kind_clues.h"
-#include "analysis/kinds/kind_table.h"
+#include "wait_kinds/kind_clues.h"
+#include "wait_kinds/kind_table.h"
 
 /* Not lock waits: they become shorter only if the lock's holder is faster. */
 static bool kind_is_target(enum wait_kind kind)

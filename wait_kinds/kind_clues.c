@@ -2,7 +2,7 @@
 /*
  * Function names of Linux 5.15 to 6.18: if a function was renamed, the table has both names.
  */
-#include "analysis/kinds/kind_clues.h"
+#include "wait_kinds/kind_clues.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The tables of kernel functions and system calls that decide kinds. For analysis/kinds only. */
+/* The tables of kernel functions and system calls that decide kinds. */
 #pragma once
 
 #include <stddef.h>

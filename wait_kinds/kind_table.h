@@ -28,7 +28,7 @@ enum kind_ender {
 	KIND_ENDER_PEER = 2, /* the other end of a connection, maybe on another machine */
 };
 
-/* Whether a wait of the kind can be a wait for work, see idle.h. */
+/* Whether a wait of the kind can be a wait for work, see analysis/kinds/idle.h. */
 enum kind_idle {
 	KIND_IDLE_NEVER = 0,	/* for the end of an operation, or for a lock of the kernel */
 	KIND_IDLE_REQUEST = 1,	/* a wait for requests or events */
