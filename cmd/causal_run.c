@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "wait_kinds/kind_target.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -161,13 +160,6 @@ static const struct option_row causal_run_rows[] = {
 	OPTION_END,
 };
 
-static const struct causal_kinds kinds = {
-	.find = kind_target__find,
-	.names = kind_target__names,
-	.function = kind_target__function,
-	.by_syscall = kind_target__by_syscall,
-};
-
 static int configure(struct causal_run_options *options, char **command)
 {
 	struct causal_config *config = &options->config;
@@ -179,7 +171,6 @@ static int configure(struct causal_run_options *options, char **command)
 		return -EINVAL;
 	}
 	config->argv = command;
-	config->kinds = &kinds;
 	config->period_ns = options->period_us * 1000;
 	if (config->period_ns < MIN_PERIOD_NS || config->period_ns > MAX_PERIOD_NS)
 		return error__set(-EINVAL, "the period must be between 50 and 100000 us");

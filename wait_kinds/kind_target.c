@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "wait_kinds/kind_target.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "wait_kinds/kind_clues.h"
 #include "wait_kinds/kind_table.h"
 
 /* Not lock waits: they become shorter only if the lock's holder is faster. */
@@ -51,17 +51,4 @@ char *kind_target__names(void)
 		return names;
 	free(names);
 	return NULL;
-}
-
-const char *kind_target__function(size_t index, struct kind_clue *clue)
-{
-	if (index >= n_kind_functions)
-		return NULL;
-	*clue = kind_functions[index].clue;
-	return kind_functions[index].name;
-}
-
-uint8_t kind_target__by_syscall(int nr)
-{
-	return (uint8_t)kind_syscall__kind(NULL, nr);
 }

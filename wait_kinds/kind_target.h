@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Kinds of waits as targets of virtual speedups: finds them by name, and supplies what the kernel
- * side needs to recognize them (abi/kind_steps.h).
+ * Finds kinds of waits as targets of virtual speedups by their names. What the kernel side needs
+ * to recognize them (abi/kind_steps.h) is in kind_clues.h.
  */
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "abi/kind_steps.h"
 
@@ -19,10 +17,3 @@ bool kind_target__find(const char *name, struct kind_set *kinds);
 
 /* The names of all groups and kinds, joined by commas; malloc()ed, NULL without memory. */
 char *kind_target__names(void);
-
-/* The name of the kernel function of clue number @index, and the clue; NULL after the last. */
-const char *kind_target__function(size_t index, struct kind_clue *clue);
-
-/* The kind (enum wait_kind) of waits in system call @nr of this machine, see kind_syscall__kind().
- */
-uint8_t kind_target__by_syscall(int nr);

@@ -16,7 +16,6 @@
 
 #include "base/array.h"
 #include "abi/delay_area.h"
-#include "abi/kind_steps.h"
 #include "recording/causal/causal_profile.h"
 
 #define CAUSAL_SETTLE_AUTO UINT64_MAX
@@ -24,14 +23,6 @@
 /* Arguments of an option that can be given several times. */
 struct causal_texts {
 	ARRAY(const char *) texts;
-};
-
-/* Kinds of waiting, for --class: wait_kinds/kind_target.h, which is in a layer above. */
-struct causal_kinds {
-	bool (*find)(const char *name, struct kind_set *kinds);
-	char *(*names)(void);
-	const char *(*function)(size_t index, struct kind_clue *clue);
-	uint8_t (*by_syscall)(int nr);
 };
 
 struct causal_config {
@@ -51,9 +42,8 @@ struct causal_config {
 
 	struct causal_texts targets; /* "FILE:LINE", "FUNCTION", "... called from FUNCTION" */
 	struct causal_texts classes; /* "io", "sched", "other", "cpu"; kinds: "disk read" ... */
-	const struct causal_kinds *kinds;
-	struct causal_texts also; /* "TARGET=SPEEDUP": in both halves */
-	ARRAY(double) speedups;	  /* to choose from, 0 to 1; none: 5 % to 100 % */
+	struct causal_texts also;    /* "TARGET=SPEEDUP": in both halves */
+	ARRAY(double) speedups;	     /* to choose from, 0 to 1; none: 5 % to 100 % */
 
 	struct causal_texts progress;	      /* "FILE:LINE", "FUNCTION", "usdt:PROVIDER:NAME" */
 	bool breakpoints;		      /* count their visits by breakpoints, not uprobes */

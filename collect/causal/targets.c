@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "collect/core/kernel_functions.h"
 #include "recording/wait_class.h"
+#include "wait_kinds/kind_clues.h"
+#include "wait_kinds/kind_target.h"
 
 #define SCHED_SETTLE_NS 100000000ULL
 
@@ -79,12 +81,11 @@ static int set_text(const char **to, const char *text)
 }
 
 /* Makes a target of a kind of waiting. -EINVAL: there is no such kind. */
-static int kind_target(const struct causal_kinds *kinds, const char *name,
-		       struct causal_target_at **out)
+static int kind_target(const char *name, struct causal_target_at **out)
 {
 	struct kind_set found;
 
-	if (!kinds || !kinds->find(name, &found))
+	if (!kind_target__find(name, &found))
 		return -EINVAL;
 	*out = target_at_new(CAUSAL_CLASS, name);
 	if (!*out)
@@ -95,8 +96,7 @@ static int kind_target(const struct causal_kinds *kinds, const char *name,
 }
 
 /* Makes a target of a class or kind of waiting. -EINVAL with error__set(): there is none. */
-static int class_target(const struct causal_kinds *kinds, const char *name,
-			struct causal_target_at **out)
+static int class_target(const char *name, struct causal_target_at **out)
 {
 	_cleanup_free_ char *names = NULL;
 	int class = wait_class__find(name);
@@ -110,7 +110,7 @@ static int class_target(const struct causal_kinds *kinds, const char *name,
 		(*out)->class = class;
 		return 0;
 	}
-	err = kind_target(kinds, name, out);
+	err = kind_target(name, out);
 	if (err != -EINVAL)
 		return err;
 	if (!strcmp(name, "lock") || !strcmp(name, "futex")) {
@@ -120,7 +120,7 @@ static int class_target(const struct causal_kinds *kinds, const char *name,
 		return -EINVAL;
 	}
 	error__set(-EINVAL, "there is no class '%s'", name);
-	names = kinds ? kinds->names() : NULL;
+	names = kind_target__names();
 	error__hint("there is io, sched (waiting for a CPU), other and cpu; and %s",
 		    names ? names : "nothing else");
 	return -EINVAL;
@@ -130,8 +130,7 @@ static int add_classes(struct causal_targets *targets)
 {
 	for (size_t i = 0; i < targets->config->classes.texts.n; i++) {
 		struct causal_target_at *at;
-		int err = class_target(targets->config->kinds,
-				       targets->config->classes.texts.data[i], &at);
+		int err = class_target(targets->config->classes.texts.data[i], &at);
 
 		if (err)
 			return err;
@@ -202,7 +201,7 @@ static int parse_also(struct causal_targets *targets, const char *text,
 				  CAUSAL_TARGETS - 1);
 	also->index = (uint32_t)index;
 	also->speedup = percent / 100;
-	err = class_target(targets->config->kinds, name, &also->at);
+	err = class_target(name, &also->at);
 	if (!err)
 		return 0;
 	error__clear();
@@ -451,30 +450,27 @@ static bool wants_kinds(const struct causal_targets *targets)
 
 int causal_targets__load_kinds(struct causal_targets *targets)
 {
-	const struct causal_kinds *kinds = targets->config->kinds;
 	struct kernel_functions functions = {};
 	ARRAY(struct kind_range) ranges = {};
-	struct kind_clue clue;
-	const char *name;
 	int err = 0;
 
 	if (!wants_kinds(targets))
 		return 0;
-	for (size_t i = 0; (name = kinds->function(i, &clue)) && !err; i++)
-		err = kernel_functions__add(&functions, name, (uint32_t)i);
+	for (size_t i = 0; i < n_kind_functions && !err; i++)
+		err = kernel_functions__add(&functions, kind_functions[i].name, (uint32_t)i);
 	if (!err)
 		err = kernel_functions__find(&functions);
 	for (size_t i = 0; i < functions.found.n && !err; i++) {
 		const struct kernel_function *found = &functions.found.data[i];
 
-		kinds->function(found->number, &clue);
-		err = array__push(&ranges,
-				  ((struct kind_range){
-					  .start = found->start, .end = found->end, .clue = clue}));
+		err = array__push(&ranges, ((struct kind_range){
+						   .start = found->start,
+						   .end = found->end,
+						   .clue = kind_functions[found->number].clue,
+					   }));
 	}
 	if (!err)
-		err = virtual_time__set_kinds(targets->vtime, ranges.data, ranges.n,
-					      kinds->by_syscall);
+		err = virtual_time__set_kinds(targets->vtime, ranges.data, ranges.n);
 	kernel_functions__free(&functions);
 	array__free(&ranges);
 	return err;

@@ -20,6 +20,7 @@
 #include "bpf/causal.skel.h"
 #include "collect/causal/uprobe_cost.h"
 #include "collect/core/breakpoint.h"
+#include "wait_kinds/kind_clues.h"
 
 #define DEFAULT_SIGNAL	  32	 /* SIGCANCEL: sigfillset() and pthread_sigmask() leave it out */
 #define DEFAULT_MIN_PAUSE 100000 /* as BCOZ */
@@ -294,8 +295,7 @@ int virtual_time__set_target(struct virtual_time *vtime, uint32_t index,
 	return 0;
 }
 
-int virtual_time__set_kinds(struct virtual_time *vtime, const struct kind_range *ranges, size_t n,
-			    uint8_t (*by_syscall)(int nr))
+int virtual_time__set_kinds(struct virtual_time *vtime, const struct kind_range *ranges, size_t n)
 {
 	struct causal_bpf__bss *bss = vtime->skeleton->bss;
 
@@ -304,7 +304,7 @@ int virtual_time__set_kinds(struct virtual_time *vtime, const struct kind_range 
 	if (n)
 		memcpy(bss->kind_ranges, ranges, n * sizeof(*ranges));
 	for (size_t i = 0; i < ARRAY_SIZE(bss->kind_by_syscall); i++)
-		bss->kind_by_syscall[i] = by_syscall((int)i);
+		bss->kind_by_syscall[i] = (uint8_t)kind_syscall__kind(NULL, (int)i);
 	bss->kind_n_ranges = (uint32_t)n;
 	__atomic_store_n(&bss->causal_kinds_wanted, 1, __ATOMIC_SEQ_CST);
 	return 0;

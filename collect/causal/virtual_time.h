@@ -58,11 +58,11 @@ int virtual_time__set_target(struct virtual_time *vtime, uint32_t index,
 			     const struct virtual_time_target *target);
 
 /*
- * Sets the tables that decide kinds of waiting: functions of the running kernel, sorted by start,
- * and the kind of each system call. -E2BIG: more than KIND_RANGES_MAX ranges.
+ * Sets the tables that decide kinds of waiting: @ranges, functions of the running kernel, sorted by
+ * start, and the kind of each system call (wait_kinds/kind_clues.h). -E2BIG: more than
+ * KIND_RANGES_MAX ranges.
  */
-int virtual_time__set_kinds(struct virtual_time *vtime, const struct kind_range *ranges, size_t n,
-			    uint8_t (*by_syscall)(int nr));
+int virtual_time__set_kinds(struct virtual_time *vtime, const struct kind_range *ranges, size_t n);
 
 /* Sets the @speedup of target @index, 0 to 1. */
 void virtual_time__speed_up(struct virtual_time *vtime, uint32_t index, double speedup);
