@@ -15,6 +15,7 @@
 #include "cmd/workload.h"
 #include "collect/core/child.h"
 #include "collect/latency/call_scanner.h"
+#include "collect/latency/call_source.h"
 #include "collect/record/recorder.h"
 
 #define MIN_PERIOD_NS	  10000ULL
@@ -281,41 +282,9 @@ static void on_progress(void *arg, const struct recorder_progress *progress)
 	print_progress(progress);
 }
 
-static void on_process(void *arg, uint32_t pid)
+static void print_missing_calls(const struct call_source *source)
 {
-	call_scanner__add(arg, pid);
-}
-
-static void on_start(void *arg, const struct thread_run *runs)
-{
-	call_scanner__set_runs(arg, runs);
-}
-
-static void on_thread(void *arg, uint32_t tid, uint32_t number)
-{
-	call_scanner__add_thread(arg, tid, number);
-}
-
-static void drain_calls(void *arg, bool last, const struct call_sink *sink)
-{
-	call_scanner__drain(arg, last, sink);
-}
-
-/* The recording has the calls that a scanner sees, from now on. */
-static int start_scanner(const struct record_options *options, struct recorder_calls *calls,
-			 struct recorder_config *config)
-{
-	struct call_scanner *scanner = NULL;
-	int err = call_scanner__new(options->calls_ns, &scanner);
-
-	calls->arg = scanner;
-	config->calls = calls;
-	return err;
-}
-
-static void print_missing_calls(const struct call_scanner *scanner)
-{
-	const char *problem = call_scanner__problem(scanner);
+	const char *problem = call_source__problem(source);
 
 	if (problem)
 		fprintf(stderr, "dwell: %s\n", problem);
@@ -514,10 +483,8 @@ static int run(int argc, char **argv, bool *recorded)
 {
 	struct record_options options = defaults;
 	_cleanup_free_ char *description = NULL;
-	struct recorder_calls calls = {.on_start = on_start,
-				       .on_process = on_process,
-				       .on_thread = on_thread,
-				       .drain = drain_calls};
+	_cleanup_(call_source__freep) struct call_source *calls = NULL;
+	struct event_source call_events;
 	struct recorder_config config = {};
 	struct progress_line display = {.terminal = isatty(STDERR_FILENO)};
 	pid_array ids = {};
@@ -541,16 +508,20 @@ static int run(int argc, char **argv, bool *recorded)
 	config.capture.to_forward = &workload_to_forward;
 	config.on_progress = on_progress;
 	config.arg = &display;
-	if (options.calls_ns != UNSET)
-		err = start_scanner(&options, &calls, &config);
+	if (options.calls_ns != UNSET) {
+		err = call_source__new(options.calls_ns, &calls);
+		if (!err) {
+			call_events = call_source__events(calls);
+			config.calls = &call_events;
+		}
+	}
 	err = err ? err : recorder__new(&config, &display.recorder);
 	if (!err) {
 		status = record(&options, &display, recorded);
-		if (*recorded && calls.arg)
-			print_missing_calls(calls.arg);
+		if (*recorded && calls)
+			print_missing_calls(calls);
 		recorder__free(display.recorder);
 	}
-	call_scanner__free(calls.arg);
 	array__free(&ids);
 	free_options(&options);
 	return err ? command__fail(err) : status;

@@ -12,7 +12,6 @@
 #include "bpf/record.skel.h"
 #include "collect/core/task_walk.h"
 #include "collect/core/uprobes.h"
-#include "collect/programs/devices.h"
 
 /* @needed: it will be attached to places in files. */
 static void prepare_probe(struct bpf_program *program, bool needed,
@@ -111,20 +110,9 @@ struct loader_object record_programs__loader(struct record_programs *programs)
 				      .arg = programs};
 }
 
-void record_programs__end_devices(const struct record_programs *programs, struct capture *capture,
-				  uint64_t end)
+int record_programs__devices(const struct record_programs *programs)
 {
-	const struct loader *loader = capture__loader(capture);
-	const struct capture_settings *settings = loader__settings(loader);
-	const struct devices_grid grid = {
-		.period_ns = settings->period_ns,
-		.spacing = loader__state(loader)->spacing,
-		.seed = settings->grid_seed,
-		.trace = settings->trace_mode,
-	};
-
-	devices__read(bpf_map__fd(programs->skeleton->maps.devices), &grid, end, capture__event,
-		      capture);
+	return bpf_map__fd(programs->skeleton->maps.devices);
 }
 
 /* Passes on the requests that no later one has ended. */

@@ -55,12 +55,12 @@ void record_programs__unmap_runs(const struct thread_run *runs);
 struct call_programs record_programs__calls(const struct record_programs *programs,
 					    const struct kernel_info *kernel);
 
+/* A descriptor of the map of block devices; valid while the programs are loaded. */
+int record_programs__devices(const struct record_programs *programs);
+
 /*
- * Both are to be called by the sink's on_end(), and pass to capture__event() what the programs have
- * kept: the totals of devices up to @end, which may be earlier than the end of the capture; the
- * totals of threads up to @end, which may not, and the intervals and calls that are still open. 0
- * or a negative errno with a message.
+ * To be called by the sink's on_end(). Passes to capture__event() what the programs have kept: the
+ * totals of threads up to @end, that of the capture, and the intervals and calls that are still
+ * open. 0 or a negative errno with a message.
  */
-void record_programs__end_devices(const struct record_programs *programs, struct capture *capture,
-				  uint64_t end);
 int record_programs__end(struct record_programs *programs, struct capture *capture, uint64_t end);

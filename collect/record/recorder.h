@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes a recording: the sink of a capture that writes a file, with its annotations, probes and
- * limit of recorded waits.
+ * Writes a recording: the sink of a capture that writes a file, with other sources of events
+ * (recording_sources.h) and the limit of recorded waits.
  *
  * The life of a recorder: recorder__new() checks the configuration, loads the programs and creates
  * the file; recorder__run() records until the command has ended, the time is up or a signal stops
@@ -17,10 +17,9 @@
 #include <stdint.h>
 
 #include "abi/targets.h"
-#include "abi/thread_run.h"
 #include "collect/core/capture.h"
 #include "collect/core/function_patterns.h"
-#include "collect/core/observed_call.h"
+#include "collect/programs/event_source.h"
 
 struct recorder_progress {
 	uint64_t elapsed_ns;
@@ -28,19 +27,6 @@ struct recorder_progress {
 	uint64_t lost;
 	uint64_t bytes; /* written */
 	struct unwinder_stats unwinder;
-};
-
-/* Calls of functions come from elsewhere: collect/latency/. */
-struct recorder_calls {
-	/* @runs of threads, by number (abi/thread_run.h); valid until recorder__finish() ends. */
-	void (*on_start)(void *arg, const struct thread_run *runs);
-	/* Process @pid was recorded first, or executes a new program. */
-	void (*on_process)(void *arg, uint32_t pid);
-	/* Thread @tid has @number from now on. */
-	void (*on_thread)(void *arg, uint32_t tid, uint32_t number);
-	/* Passes on what was seen since the last time; @last: the kernel side was stopped. */
-	void (*drain)(void *arg, bool last, const struct call_sink *sink);
-	void *arg;
 };
 
 struct recorder_config {
@@ -51,7 +37,7 @@ struct recorder_config {
 	bool names;		  /* are to be added (recorder__add_names()) */
 	bool lock_wakers;	  /* stacks of wakers only where they end a wait for a lock */
 	const char *command_line; /* what the user typed, for the header */
-	const struct recorder_calls *calls;	   /* NULL: none */
+	const struct event_source *calls; /* a source of calls, such as a scanner; NULL: none */
 	const struct function_patterns *functions; /* to be measured by probes; NULL: none */
 	double probe_limit;			   /* see struct call_probes_config */
 	/* Called from recorder__run() after each batch of events, ten times a second or more. */

@@ -27,27 +27,6 @@ struct span_probes {
 	ARRAY(struct uprobes *) uprobes;
 };
 
-int span_probes__new(const struct span_sources *sources, const struct loader *loader,
-		     struct privsep *privsep, struct span_probes **out)
-{
-	static const struct code_scope everything = {};
-	_cleanup_(span_probes__freep) struct span_probes *probes = calloc(1, sizeof(*probes));
-	int err;
-
-	if (!probes)
-		return -ENOMEM;
-	probes->sources = sources;
-	probes->loader = loader;
-	probes->states = calloc(sources->sources.n + 1, sizeof(*probes->states));
-	if (!probes->states)
-		return -ENOMEM;
-	err = code_reader__new(privsep, &everything, &probes->reader);
-	if (err)
-		return err;
-	*out = TAKE_PTR(probes);
-	return 0;
-}
-
 static int attach(struct span_probes *probes, const char *program, int fd,
 		  const struct uprobe_place *places, size_t n, bool at_return)
 {
@@ -146,30 +125,32 @@ static void add_source(struct span_probes *probes, size_t source, int fd, const 
 		state->error = "the kernel refuses probes in its code";
 }
 
-void span_probes__add_file(struct span_probes *probes, int fd, const char *path)
+static void add_span_file(void *arg, const struct target_event *event)
 {
+	struct span_probes *probes = arg;
 	struct code_file *code;
 
-	if (!function_places__is_new(&probes->files, fd) ||
-	    code_reader__file(probes->reader, fd, path, &code))
+	if (event->type != TARGET_FILE || !function_places__is_new(&probes->files, event->fd) ||
+	    code_reader__file(probes->reader, event->fd, event->path, &code))
 		return;
 	for (size_t i = 0; i < probes->sources->sources.n; i++)
-		add_source(probes, i, fd, path, code);
+		add_source(probes, i, event->fd, event->path, code);
 	code_file__free(code);
 }
 
-bool span_probes__is_found(const struct span_probes *probes, size_t index)
+static int start_span_probes(void *arg, const struct source_context *context)
 {
-	return probes->states[index].found;
+	static const struct code_scope everything = {};
+	struct span_probes *probes = arg;
+
+	probes->loader = capture__loader(context->capture);
+	return code_reader__new(capture__privsep(context->capture), &everything, &probes->reader);
 }
 
-const char *span_probes__error(const struct span_probes *probes, size_t index)
+static void free_span_probes(void *arg)
 {
-	return probes->states[index].error;
-}
+	struct span_probes *probes = arg;
 
-void span_probes__free(struct span_probes *probes)
-{
 	for (size_t i = 0; i < probes->uprobes.n; i++)
 		uprobes__free(probes->uprobes.data[i]);
 	if (probes->reader)
@@ -178,4 +159,41 @@ void span_probes__free(struct span_probes *probes)
 	map64__free(&probes->files);
 	free(probes->states);
 	free(probes);
+}
+
+int span_probes__new(const struct source_parts *parts, struct event_source *out)
+{
+	const struct span_sources *sources = parts->config->capture.spans;
+	struct span_probes *probes;
+
+	if (!sources)
+		return 0;
+	probes = calloc(1, sizeof(*probes));
+	if (!probes)
+		return -ENOMEM;
+	probes->sources = sources;
+	probes->states = calloc(sources->sources.n + 1, sizeof(*probes->states));
+	if (!probes->states)
+		return free(probes), -ENOMEM;
+	*out = (struct event_source){
+		.start = start_span_probes,
+		.event = add_span_file,
+		.free = free_span_probes,
+		.arg = probes,
+	};
+	return 0;
+}
+
+bool span_probes__is_found(const struct event_source *source, size_t index)
+{
+	const struct span_probes *probes = source->arg;
+
+	return probes->states[index].found;
+}
+
+const char *span_probes__error(const struct event_source *source, size_t index)
+{
+	const struct span_probes *probes = source->arg;
+
+	return probes->states[index].error;
 }

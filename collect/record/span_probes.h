@@ -1,34 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Probes in programs for spans: at the entry and the return of functions, and at two probes (USDT).
+/*
+ * Probes in programs for spans, as a source of events: at the entry and the return of functions,
+ * and at two probes (USDT), in each file that a process maps.
  */
 #pragma once
 
-#include "base/cleanup.h"
-#include "collect/core/address_spaces.h"
-#include "collect/core/loader.h"
-#include "collect/core/span_sources.h"
-#include "privsep/privsep.h"
+#include "collect/record/recording_sources.h"
 
-struct span_probes;
+/* None, if no spans are asked for (capture_config.spans). 0 or -ENOMEM. */
+int span_probes__new(const struct source_parts *parts, struct event_source *out);
 
-/*
- * What is passed stays the caller's, and must outlive the result. Parsers of @privsep read files. 0
- * or a negative errno.
- */
-int span_probes__new(const struct span_sources *sources, const struct loader *loader,
-		     struct privsep *privsep, struct span_probes **out);
+/* Of a @source that is not empty: whether span source @index was found in a file. */
+bool span_probes__is_found(const struct event_source *source, size_t index);
 
-/*
- * Sets the probes in a file, open at @fd (it may be O_PATH), that recorded processes have mapped,
- * or (the command's) will map. To be called again for the same file at any time.
- */
-void span_probes__add_file(struct span_probes *probes, int fd, const char *path);
-
-/* Whether source @index was found in a file. */
-bool span_probes__is_found(const struct span_probes *probes, size_t index);
-
-/* Why spans of source @index are not recorded, though it was found; or NULL. */
-const char *span_probes__error(const struct span_probes *probes, size_t index);
-
-void span_probes__free(struct span_probes *probes);
-DEFINE_CLEANUP(struct span_probes *, span_probes__free)
+/* Likewise: why spans of span source @index are not recorded, though it was found; or NULL. */
+const char *span_probes__error(const struct event_source *source, size_t index);
