@@ -44,13 +44,6 @@ extern const struct command command_html;
 extern const struct command command_export;
 extern const struct command command_completion;
 
-/*
- * `dwell record` with the @n words of @options, NULL ones left out, and @command (words up to a
- * NULL; may have none), for commands that record first. Sets *@recorded to whether there is a
- * recording then, also if the command that was recorded failed. Returns the exit status.
- */
-int command_record__run_with(const char *const *options, size_t n, char **command, bool *recorded);
-
 /* All commands; *@n is their number. */
 const struct command *const *command__all(size_t *n);
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/path_requests.h"
+#include "cmd/recording_run.h"
 #include "cmd/view.h"
 #include "collect/latency/call_scanner.h"
 #include "render/latency/latency_requests.h"
@@ -17,41 +18,45 @@
 #define UNSET UINT64_MAX /* the option was not given */
 
 struct latency_run_command {
-	const char *output;
-	const char *process;
+	struct recording_run run;
+	const char *processes;
 	const char *duration;
-	ARRAY(const char *) requests;
-	const char *function;
-	const char *limit;
 	uint64_t resolution_ns;
 };
 
-static int add_request(void *options, const char *value)
+static int add_latency_request(void *options, const char *value)
 {
-	return array__push(&((struct latency_run_command *)options)->requests, value);
+	return span_sources__add(&((struct latency_run_command *)options)->run.requests, value);
+}
+
+static int add_latency_function(void *options, const char *value)
+{
+	return function_patterns__add(&((struct latency_run_command *)options)->run.functions,
+				      value);
 }
 
 static const struct option_row run_rows[] = {
 	OPTION_GROUP("What to record (default: COMMAND and everything it starts)"),
-	OPTION_LIST("pid", 'p', "PID[,PID...]", struct latency_run_command, process,
+	OPTION_LIST("pid", 'p', "PID[,PID...]", struct latency_run_command, processes,
 		    "running processes"),
 	OPTION_TEXT("duration", 0, "TIME", struct latency_run_command, duration,
 		    "stop recording after TIME (10, 1.5s, 200ms, 5m)"),
-	OPTION_ADD("request", 0, "WHAT", NULL, add_request,
+	OPTION_ADD("request", 0, "WHAT", NULL, add_latency_request,
 		   "also record when requests begin and end, for dwell latency requests: "
 		   "tcp:PORT, unix:PATH, usdt:PROVIDER:BEGIN,END, dwell:requests (those that the "
 		   "program tags with DWELL_REQUEST_BEGIN), or the name of a function or of a "
 		   "DWELL_BEGIN"),
-	OPTION_LIST("function", 0, "PATTERN[,PATTERN...]", struct latency_run_command, function,
-		    "measure these functions by probes, of any program: names or patterns "
-		    "(ngx_http_*), of one file if it is given (libssl*:SSL_*); then there is no "
-		    "thread that looks, unless --resolution is given"),
+	OPTION_ADD("function", 0, "PATTERN[,PATTERN...]", NULL, add_latency_function,
+		   "measure these functions by probes, of any program: names or patterns "
+		   "(ngx_http_*), of one file if it is given (libssl*:SSL_*); then there is no "
+		   "thread that looks, unless --resolution is given"),
 	OPTION_GROUP("How to record"),
-	OPTION_TEXT("limit", 0, "PERCENT", struct latency_run_command, limit,
-		    "let the probes of --function take at most PERCENT of the programs' CPU time: "
-		    "those that cost most are set from time to time only (default: 10; 0: no "
-		    "limit)"),
-	OPTION_TEXT("output", 'o', "FILE", struct latency_run_command, output,
+	OPTION_PERCENT(
+		"limit", struct latency_run_command, run.config.probe_limit,
+		"let the probes of --function take at most PERCENT of the programs' CPU time: "
+		"those that cost most are set from time to time only (default: 10; 0: no "
+		"limit)"),
+	OPTION_TEXT("output", 'o', "FILE", struct latency_run_command, run.config.output,
 		    "write the recording to FILE (default: dwell.data)"),
 	OPTION_NUMBER("resolution", 0, "NS", struct latency_run_command, resolution_ns,
 		      "look at the stacks every NS nanoseconds, 0 to 1000000 (default: 1000; 0: as "
@@ -59,59 +64,42 @@ static const struct option_row run_rows[] = {
 	OPTION_END,
 };
 
-/* `dwell record` with what the report needs. */
-static int run(const struct latency_run_command *options, char **command)
+/* Sets what the report needs, as dwell record --trace --lock-wakers would. */
+static int configure_latency_run(struct latency_run_command *options, char *const *command)
 {
-	bool scans = !options->function || options->resolution_ns != UNSET;
-	char number[24];
-	const char *resolution = scans ? number : NULL;
-	const char *const fixed[] = {
-		"--trace",
-		"--lock-wakers",
-		scans ? "--calls" : NULL,
-		resolution,
-		"-o",
-		options->output,
-		options->process ? "-p" : NULL,
-		options->process,
-		options->duration ? "--duration" : NULL,
-		options->duration,
-		options->function ? "--function" : NULL,
-		options->function,
-		options->limit ? "--function-limit" : NULL,
-		options->limit,
-	};
-	ARRAY(const char *) all = {};
-	bool recorded;
-	int err = 0, status;
+	const struct recording_target target = {.processes = options->processes};
+	struct recording_run *run = &options->run;
+	bool scans = !run->functions.patterns.n || options->resolution_ns != UNSET;
+	int err = 0;
 
-	snprintf(number, sizeof(number), "%llu",
-		 (unsigned long long)(options->resolution_ns == UNSET ? CALL_SCANNER_DEFAULT_NS
-								      : options->resolution_ns));
-	for (size_t i = 0; i < ARRAY_SIZE(fixed) && !err; i++)
-		err = array__push(&all, fixed[i]);
-	for (size_t i = 0; i < options->requests.n && !err; i++) {
-		err = array__push(&all, "--request");
-		err = err ? err : array__push(&all, options->requests.data[i]);
-	}
-	status = err ? command__fail(err)
-		     : command_record__run_with(all.data, all.n, command, &recorded);
-	array__free(&all);
-	return status;
+	if (options->resolution_ns != UNSET && options->resolution_ns > CALL_SCANNER_LONGEST_NS)
+		return error__set(-EINVAL, "--resolution must be between 0 and %d ns",
+				  CALL_SCANNER_LONGEST_NS);
+	run->config.capture.trace = true;
+	run->config.lock_wakers = true;
+	if (scans)
+		run->calls_ns = options->resolution_ns == UNSET ? CALL_SCANNER_DEFAULT_NS
+								: options->resolution_ns;
+	err = recording_run__set_target(run, &target, command);
+	if (!err && options->duration)
+		err = options__duration(options->duration, &run->config.capture.duration_ns);
+	return err;
 }
 
 static int cmd_latency_run(int argc, char **argv)
 {
-	struct latency_run_command options = {.output = "dwell.data", .resolution_ns = UNSET};
-	int first, status;
+	struct latency_run_command options = {.resolution_ns = UNSET};
+	int first, status, err;
+	bool recorded;
 
-	if (!command__parse(&command_latency_run, argc, argv, &options, &first, &status))
-		return status;
-	if (options.resolution_ns != UNSET && options.resolution_ns > CALL_SCANNER_LONGEST_NS)
-		return command__reject(error__set(-EINVAL,
-						  "--resolution must be between 0 and %d ns",
-						  CALL_SCANNER_LONGEST_NS));
-	return run(&options, argv + first);
+	recording_run__init(&options.run);
+	if (command__parse(&command_latency_run, argc, argv, &options, &first, &status)) {
+		err = configure_latency_run(&options, argv + first);
+		status =
+			err ? command__reject(err) : recording_run__record(&options.run, &recorded);
+	}
+	recording_run__free(&options.run);
+	return status;
 }
 
 const struct command command_latency_run = {

@@ -8,8 +8,8 @@
 #include "cmd/cmd.h"
 #include "cmd/path_requests.h"
 #include "cmd/path_target.h"
+#include "cmd/recording_run.h"
 #include "cmd/view.h"
-#include "collect/core/span_sources.h"
 #include "render/path/path_views.h"
 #include "render/terminal.h"
 
@@ -194,25 +194,37 @@ static int show(const struct path_command *options)
 	return err;
 }
 
-/* `dwell record` with what a path needs. Returns its exit status, and sets *@recorded as it does.
- */
-static int record(const struct path_command *options, char **command, bool *recorded)
+/* Sets what a path needs, as dwell record --trace --wakers linked would. */
+static int configure_recording(const struct path_command *options, char *const *command,
+			       struct recording_run *run)
 {
-	const char *const fixed[] = {
-		"--trace",
-		"--wakers",
-		"linked",
-		"-o",
-		options->view.input ? options->view.input : "dwell.data",
-		options->process ? "-p" : NULL,
-		options->process,
-		options->duration ? "--duration" : NULL,
-		options->duration,
-		options->requests.source ? "--request" : NULL,
-		options->requests.source,
-	};
+	const struct recording_target target = {.processes = options->process};
+	int err = 0;
 
-	return command_record__run_with(fixed, ARRAY_SIZE(fixed), command, recorded);
+	run->config.capture.trace = true;
+	run->config.helpers = HELPERS_LINKED;
+	if (options->view.input)
+		run->config.output = options->view.input;
+	if (options->requests.source)
+		err = span_sources__add(&run->requests, options->requests.source);
+	err = err ? err : recording_run__set_target(run, &target, command);
+	if (!err && options->duration)
+		err = options__duration(options->duration, &run->config.capture.duration_ns);
+	return err;
+}
+
+/* Returns the exit status; see recording_run__record(). */
+static int record_path(const struct path_command *options, char *const *command, bool *recorded)
+{
+	struct recording_run run;
+	int err, status;
+
+	*recorded = false;
+	recording_run__init(&run);
+	err = configure_recording(options, command, &run);
+	status = err ? command__reject(err) : recording_run__record(&run, recorded);
+	recording_run__free(&run);
+	return status;
 }
 
 static int check(const struct path_command *options, bool records)
@@ -249,7 +261,7 @@ static int cmd_path(int argc, char **argv)
 	if (err)
 		return command__reject(err);
 	if (records) {
-		record_status = record(&options, argv + first, &recorded);
+		record_status = record_path(&options, argv + first, &recorded);
 		if (!recorded)
 			return record_status;
 		if (options.process && !options.of && !options.shows_requests)
