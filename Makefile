@@ -17,6 +17,8 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 BUILD ?= build
 CC ?= gcc
+# The processor that dwell is built for: a folder in arch/.
+ARCH ?= $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 RUSTC ?= rustc
 CLANG ?= clang
 # On Debian, bpftool is not in the PATH of ordinary users.
@@ -47,7 +49,7 @@ HARDEN_LINK := $(and $(HARDENING),-Wl$(comma)-z$(comma)relro$(comma)-z$(comma)no
 HARDEN_PROGRAM := $(and $(HARDENING),-pie $(HARDEN_LINK))
 LDLIBS := -lbpf -ldw -lelf -lcapstone -lzstd -lz -ljansson -lsqlite3 -liberty -ldl -lpthread -lm
 
-FOLDERS := base wait_kinds recording symbols privsep model analysis render collect
+FOLDERS := base arch wait_kinds recording symbols privsep model analysis render collect
 # The folders and their subfolders.
 LIB_FOLDERS := $(FOLDERS) $(patsubst %/,%,$(wildcard $(addsuffix /*/,$(FOLDERS))))
 LIB_SRC := $(sort $(wildcard $(addsuffix /*.c,$(LIB_FOLDERS))))
@@ -58,6 +60,9 @@ CMD_OBJ := $(CMD_SRC:%.c=$(BUILD)/%.o)
 SKELETONS := $(BPF_SRC:bpf/%.bpf.c=$(BUILD)/bpf/%.skel.h)
 
 all: $(BUILD)/dwell
+
+$(if $(wildcard arch/$(ARCH)/arch.mk),,$(error dwell does not know the processor '$(ARCH)': arch/README.md))
+include arch/$(ARCH)/arch.mk
 
 $(BUILD)/dwell: $(CMD_OBJ) $(BUILD)/libdwell.a
 	$(call say,LINK,$@)
@@ -83,9 +88,8 @@ FORCE:
 
 # The kernel side. The multiarch include path of the host has <asm/types.h>.
 MULTIARCH := $(or $(shell $(CC) -print-multiarch 2>/dev/null),$(shell uname -m)-linux-gnu)
-BPF_ARCH := $(shell uname -m | sed -e s/x86_64/x86/ -e s/aarch64/arm64/)
 
-$(BUILD)/%.bpf.o: %.bpf.c $(wildcard bpf/*/*.h abi/*.h)
+$(BUILD)/%.bpf.o: %.bpf.c $(wildcard bpf/*/*.h abi/*.h arch/*.h arch/*/*.h)
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) -target bpf -mcpu=v3 -ffreestanding -O2 -g -Wall -Wextra -Wno-unused-parameter -Werror \

@@ -16,7 +16,7 @@
 
 #include "compiler/llvm_versions.h"
 #include "compiler/selection.h"
-#include "compiler/shadow_asm.h"
+#include "arch/x86_64/shadow_asm.h"
 
 using namespace llvm;
 

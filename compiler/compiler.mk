@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # dwell-cc and dwell-c++: the wrapper, a plugin for each compiler whose headers are installed, and what
-# is linked into the programs. x86-64 only.
+# is linked into the programs. Only for processors with arch/$(ARCH)/shadow_asm.h.
 
 GCC_PLUGIN_CC ?= gcc
 GCC_PLUGIN_HEADERS := $(wildcard $(shell $(GCC_PLUGIN_CC) -print-file-name=plugin 2>/dev/null)/include)
@@ -13,7 +13,7 @@ COMPILER := $(BUILD)/compiler
 # No vector registers, no libc: it runs at any place of any function.
 CALLS_FLAGS := -fPIC -fvisibility=hidden -ffreestanding -fno-builtin -fno-stack-protector -mgeneral-regs-only \
 	-fcf-protection=none
-CALLS_OBJ := $(patsubst compiler/runtime/%.c,$(COMPILER)/%.o,$(sort $(wildcard compiler/runtime/*.c))) $(COMPILER)/enter.o
+CALLS_OBJ := $(patsubst compiler/runtime/%.c,$(COMPILER)/%.o,$(sort $(wildcard compiler/runtime/*.c))) $(COMPILER)/shadow_enter.o
 DWELL_CC := $(BUILD)/dwell-cc $(BUILD)/dwell-c++ $(COMPILER)/libdwell-calls.a
 HAS_CXX := $(shell command -v $(CXX) 2>/dev/null)
 DWELL_CC += $(if $(and $(HAS_CXX),$(wildcard $(GCC_PLUGIN_HEADERS)/gcc-plugin.h)),$(COMPILER)/dwell_gcc.so)
@@ -24,7 +24,7 @@ $(COMPILER)/%.o: compiler/runtime/%.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(STD) $(WARNINGS) $(SAME_PATHS) $(CPPFLAGS) -O2 -g $(CALLS_FLAGS) -MMD -MP -c -o $@ $<
 
-$(COMPILER)/%.o: compiler/runtime/%.S
+$(COMPILER)/%.o: arch/$(ARCH)/%.S
 	$(call say,AS,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -g $(SAME_PATHS) -c -o $@ $<
@@ -39,12 +39,12 @@ $(COMPILER)/libdwell-calls.a: $(CALLS_OBJ)
 PLUGIN_FLAGS := -fno-rtti -fPIC -shared -O2 -g -Wall -I. $(SAME_PATHS) \
 	$(and $(HARDENING),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong $(HARDEN_LINK))
 
-$(COMPILER)/dwell_gcc.so: compiler/gcc_plugin.cc $(wildcard compiler/*.h)
+$(COMPILER)/dwell_gcc.so: compiler/gcc_plugin.cc $(wildcard compiler/*.h arch/*.h arch/*/*.h)
 	$(call say,CXX,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) -std=gnu++14 $(PLUGIN_FLAGS) -isystem $(GCC_PLUGIN_HEADERS) -o $@ $<
 
-$(COMPILER)/dwell_clang.so: compiler/clang_plugin.cc $(wildcard compiler/*.h)
+$(COMPILER)/dwell_clang.so: compiler/clang_plugin.cc $(wildcard compiler/*.h arch/*.h arch/*/*.h)
 	$(call say,CXX,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) -std=c++17 $(PLUGIN_FLAGS) -isystem $(shell $(LLVM_CONFIG) --includedir) -o $@ $<
@@ -53,7 +53,7 @@ $(BUILD)/dwell-cc $(BUILD)/dwell-c++: compiler/dwell-cc
 	$(Q)mkdir -p $(@D)
 	$(Q)cp $< $@
 
-ifneq ($(shell uname -m),x86_64)
+ifeq ($(wildcard arch/$(ARCH)/shadow_asm.h),)
 DWELL_CC :=
 endif
 all: $(DWELL_CC)

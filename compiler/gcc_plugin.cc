@@ -25,7 +25,7 @@
 #include <diagnostic-core.h>
 
 #include "compiler/selection.h"
-#include "compiler/shadow_asm.h"
+#include "arch/x86_64/shadow_asm.h"
 
 int plugin_is_GPL_compatible;
 

@@ -25,7 +25,7 @@ struct code_entry {
 	uint64_t offset;     /* of it in the file */
 	uint64_t semaphore;  /* of a USDT probe: its offset in the file; 0: none */
 	uint32_t skip;	     /* bytes from offset to where the uprobe goes */
-	bool single_stepped; /* as of symbols/code/uprobe_offset.h */
+	bool single_stepped; /* as of arch/uprobe_offset.h */
 };
 
 struct code_entries {

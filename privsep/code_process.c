@@ -13,7 +13,7 @@
 #include "privsep/parser_wire.h"
 #include "symbols/code/code.h"
 #include "symbols/code/function_probes.h"
-#include "symbols/code/uprobe_offset.h"
+#include "arch/uprobe_offset.h"
 #include "symbols/elf/elf_file.h"
 #include "symbols/elf/links.h"
 #include "symbols/elf/usdt.h"

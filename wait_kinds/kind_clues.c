@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/syscalls.h"
+#include "arch/syscalls.h"
 
 #define CLUE(function, how, of, old_kind)                                                          \
 	{                                                                                          \

@@ -10,7 +10,7 @@
 
 #include "wait_kinds/kind_clues.h"
 #include "analysis/kinds/tcp_holds.h"
-#include "base/syscalls.h"
+#include "arch/syscalls.h"
 
 /* The clues of a function: [first, first + n) of the sorted table. */
 struct kind_match {

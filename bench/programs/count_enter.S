@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * In place of compiler/runtime/enter.S in programs that count their calls. A push of a thread whose
+ * In place of arch/x86_64/shadow_enter.S in programs that count their calls. A push of a thread whose
  * next place lies at a boundary comes here, and what it gets is at a boundary, too, so that each
  * push of the program does.
  */

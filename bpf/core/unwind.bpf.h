@@ -89,7 +89,7 @@ static __always_inline long read_stack(const struct unwind_walk *walk, void *to,
 	return bpf_probe_read_user(to, size, (void *)from);
 }
 
-#include "abi/unwind_step.h"
+#include "arch/x86_64/unwind_step.h"
 
 /* The searches are global functions: verified once, not for each path that leads to them. */
 

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "base/syscalls.h"
+#include "arch/syscalls.h"
 #include "collect/causal/point_copy.h"
 #include "collect/core/breakpoint.h"
 

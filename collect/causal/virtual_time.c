@@ -16,7 +16,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/syscalls.h"
+#include "arch/syscalls.h"
 #include "bpf/causal.skel.h"
 #include "collect/causal/uprobe_cost.h"
 #include "collect/core/breakpoint.h"

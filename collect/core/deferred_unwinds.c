@@ -37,7 +37,7 @@ static long read_stack(const struct unwind_walk *walk, void *to, uint32_t size, 
 	return 0;
 }
 
-#include "abi/unwind_step.h"
+#include "arch/x86_64/unwind_step.h"
 
 /* How often a walk is tried: what it needs may be in buffers that are read later. */
 #define TRIES 3

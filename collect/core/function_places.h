@@ -11,7 +11,7 @@
 struct function_places {
 	uint64_t entry;	     /* offset in the file; the stack pointer is as at the start */
 	bool single_stepped; /* the kernel single-steps the instruction there:
-				symbols/code/uprobe_offset.h */
+				arch/uprobe_offset.h */
 	bool return_probe;   /* the function gets one; @exits is empty */
 	/* Otherwise where it is left, with cookies of abi/probe_exit.h. */
 	ARRAY(struct uprobe_place) exits;

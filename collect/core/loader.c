@@ -15,7 +15,7 @@
 
 #include "abi/targets.h"
 #include "base/error.h"
-#include "base/syscalls.h"
+#include "arch/syscalls.h"
 #include "collect/core/hash_maps.h"
 #include "collect/core/kernel_types.h"
 #include "collect/core/refusal.h"

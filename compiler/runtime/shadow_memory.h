@@ -66,7 +66,7 @@ HIDDEN void shadow_stack__clear(struct shadow_stack *stack);
 
 /*
  * A push that is not the plain case. @top: the thread's place of the next entry; @sp: of the
- * function; @site: its return address. Returns the function's own entry. Called by enter.S.
+ * function; @site: its return address. Returns the function's own entry. Called by shadow_enter.S.
  */
 HIDDEN struct shadow_entry *__dwell_shadow_push(struct shadow_entry *top, uint64_t function,
 						uint64_t sp, uint64_t site);

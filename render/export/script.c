@@ -8,7 +8,7 @@
 
 #include "analysis/callchain.h"
 #include "analysis/kinds/tcp_holds.h"
-#include "base/syscalls.h"
+#include "arch/syscalls.h"
 #include "recording/stack_end.h"
 #include "recording/wait_class.h"
 #include "render/export/export_waits.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analysis/chain_tree.h"
-#include "base/syscalls.h"
+#include "arch/syscalls.h"
 #include "base/version.h"
 #include "recording/wait_class.h"
 #include "render/export/export_waits.h"

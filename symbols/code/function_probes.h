@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "symbols/code/code_exits.h"
-#include "symbols/code/uprobe_offset.h"
+#include "arch/uprobe_offset.h"
 
 struct function_probes {
 	uint64_t entry;	     /* offset in the file; the stack pointer is as at the start */

@@ -20,13 +20,13 @@ $(BUILD)/fuzz/fuzz_reader: $(FUZZ_SRC) $(BUILD)/base/version_text.h $(wildcard r
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) $(STD) $(WARNINGS) $(CPPFLAGS) $(FUZZ_CFLAGS) -o $@ $(FUZZ_SRC) -lzstd -lz -ljansson -lm
 
-UNWIND_FUZZ_SRC := tests/fuzz/fuzz_unwind.c $(wildcard symbols/unwind/*.c base/*.c) \
+UNWIND_FUZZ_SRC := tests/fuzz/fuzz_unwind.c $(wildcard symbols/unwind/*.c arch/*.c arch/*/*.c base/*.c) \
 	symbols/elf/elf_file.c symbols/ranges.c
 
-$(BUILD)/fuzz/fuzz_unwind: $(UNWIND_FUZZ_SRC) $(BUILD)/base/version_text.h $(wildcard symbols/unwind/*.h symbols/elf/*.h base/*.h)
+$(BUILD)/fuzz/fuzz_unwind: $(UNWIND_FUZZ_SRC) $(BUILD)/base/version_text.h $(wildcard symbols/unwind/*.h symbols/elf/*.h arch/*.h arch/*/*.h base/*.h)
 	$(call say,FUZZ,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CLANG) $(STD) $(WARNINGS) $(CPPFLAGS) $(FUZZ_CFLAGS) -o $@ $(UNWIND_FUZZ_SRC) -ldw -lelf -lzstd -lz
+	$(Q)$(CLANG) $(STD) $(WARNINGS) $(CPPFLAGS) $(FUZZ_CFLAGS) -o $@ $(UNWIND_FUZZ_SRC) -ldw -lelf -lcapstone -lzstd -lz
 
 $(BUILD)/fuzz/seeds: $(BUILD)/tests/fuzz/seeds.o $(BUILD)/libdwell.a
 	$(call say,LINK,$@)
@@ -50,9 +50,9 @@ $(BUILD)/fuzz/fuzz_privsep: $(PRIVSEP_FUZZ_SRC) $(BUILD)/libdwell.a $(wildcard p
 	$(Q)$(CLANG) $(STD) $(WARNINGS) $(CPPFLAGS) $(FUZZ_CFLAGS) -o $@ $(PRIVSEP_FUZZ_SRC) \
 		$(BUILD)/libdwell.a $(LDLIBS)
 
-# Sources of symbols/, with what they need of base/.
-SYMBOLS_SRC := $(wildcard symbols/*.c symbols/*/*.c base/*.c)
-SYMBOLS_HDR := $(BUILD)/base/version_text.h $(wildcard symbols/*.h symbols/*/*.h base/*.h privsep/*.h)
+# Sources of symbols/, with what they need of arch/ and base/.
+SYMBOLS_SRC := $(wildcard symbols/*.c symbols/*/*.c arch/*.c arch/*/*.c base/*.c)
+SYMBOLS_HDR := $(BUILD)/base/version_text.h $(wildcard symbols/*.h symbols/*/*.h arch/*.h arch/*/*.h base/*.h privsep/*.h)
 SYMBOLS_FUZZ_SRC := tests/fuzz/fuzz_symbols.c $(SYMBOLS_SRC) \
 	$(addprefix privsep/,code_process.c code_answer.c names_wire.c wire.c)
 JITMAP_FUZZ_SRC := tests/fuzz/fuzz_jitmap.c $(wildcard base/*.c) symbols/elf/elf_file.c \

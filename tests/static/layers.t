@@ -16,19 +16,20 @@ my %below = (
 	'base'         => [],
 	'include'      => [],
 	'abi'          => ['include'],
-	'bpf'          => ['abi', 'include'],
-	'wait_kinds'   => ['base', 'abi'],
-	'recording'    => ['base', 'abi'],
-	'symbols'      => ['base', 'abi'],
-	'privsep'      => ['symbols', 'base', 'abi'],
-	'model'        => ['recording', 'symbols', 'privsep', 'base', 'abi'],
-	'analysis'     => ['model', 'recording', 'symbols', 'wait_kinds', 'base', 'abi'],
-	'render'       => ['analysis', 'model', 'recording', 'symbols', 'wait_kinds', 'base', 'abi'],
-	'collect'      => ['recording', 'symbols', 'privsep', 'wait_kinds', 'base', 'abi', 'include', 'bpf'],
-	'cmd'          => ['render', 'analysis', 'model', 'collect', 'recording', 'symbols', 'privsep', 'wait_kinds', 'base',
+	'arch'         => ['abi', 'base'],
+	'bpf'          => ['arch', 'abi', 'include'],
+	'wait_kinds'   => ['arch', 'base', 'abi'],
+	'recording'    => ['arch', 'base', 'abi'],
+	'symbols'      => ['arch', 'base', 'abi'],
+	'privsep'      => ['symbols', 'arch', 'base', 'abi'],
+	'model'        => ['recording', 'symbols', 'privsep', 'arch', 'base', 'abi'],
+	'analysis'     => ['model', 'recording', 'symbols', 'wait_kinds', 'arch', 'base', 'abi'],
+	'render'       => ['analysis', 'model', 'recording', 'symbols', 'wait_kinds', 'arch', 'base', 'abi'],
+	'collect'      => ['recording', 'symbols', 'privsep', 'wait_kinds', 'arch', 'base', 'abi', 'include', 'bpf'],
+	'cmd'          => ['render', 'analysis', 'model', 'collect', 'recording', 'symbols', 'privsep', 'wait_kinds', 'arch', 'base',
 		'abi'],
-	'runtime'      => ['abi', 'include'],
-	'compiler'     => ['abi', 'include'],
+	'runtime'      => ['arch', 'abi', 'include'],
+	'compiler'     => ['arch', 'abi', 'include'],
 );
 # Folders that the products of a layer share. All other folders of these layers are products.
 my %shared = (
@@ -69,7 +70,7 @@ sub private_names {
 }
 
 my (@up, @across, @sharing, @unknown, %products);
-my @files = grep { m{^(?:base|abi|bpf|wait_kinds|recording|symbols|privsep|model|analysis|render|collect|cmd|runtime|compiler)/} }
+my @files = grep { m{^(?:base|abi|arch|bpf|wait_kinds|recording|symbols|privsep|model|analysis|render|collect|cmd|runtime|compiler)/} }
 	split /\n/, `git ls-files '*.c' '*.cc' '*.h'`;
 for my $file (@files) {
 	open my $fh, '<', $file or next;

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "base/syscalls.h"
+#include "arch/syscalls.h"
 #include "recording/recording.h"
 
 #define KIND_CASE_DEPTH 16

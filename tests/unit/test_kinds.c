@@ -3,7 +3,7 @@
 
 #include "wait_kinds/kind_clues.h"
 #include "wait_kinds/kind_target.h"
-#include "base/syscalls.h"
+#include "arch/syscalls.h"
 #include "analysis/kinds/tcp_holds.h"
 #include "tests/unit/kind_cases.h"
 #include "tests/unit/waits_support.h"

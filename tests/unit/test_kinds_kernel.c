@@ -25,7 +25,7 @@
 #include "wait_kinds/kind_table.h"
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/syscalls.h"
+#include "arch/syscalls.h"
 #include "tests/unit/kind_cases.h"
 #include "tests/unit/kind_steps.skel.h"
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "symbols/code/uprobe_offset.h"
+#include "arch/uprobe_offset.h"
 
 #define ENDBR64 "\xf3\x0f\x1e\xfa"
 

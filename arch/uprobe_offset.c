@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "symbols/code/uprobe_offset.h"
+#include "arch/uprobe_offset.h"
 
 #include <string.h>
 #include <unistd.h>

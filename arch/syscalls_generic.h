@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The system call table of asm-generic/unistd.h; for base/syscalls.c. */
+/* The system call table of asm-generic/unistd.h; for arch/syscalls.c. */
 #pragma once
 
 #include <stddef.h>

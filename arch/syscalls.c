@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "base/syscalls.h"
+#include "arch/syscalls.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <sys/utsname.h>
 
 #include "base/cleanup.h"
-#include "base/syscalls_generic.h"
+#include "arch/syscalls_generic.h"
 
 /*
  * TEXT(__NR_read) is "0" where the headers define it, else "__NR_read", which
@@ -20,7 +20,7 @@
 #define NAME(x)	 {#x, TEXT(__NR_##x)},
 
 static const struct syscall_text native[] = {
-#include "base/syscall_names.h"
+#include "arch/syscall_names.h"
 };
 
 /* The first argument is the descriptor whose readiness or data the call waits for. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "base/syscalls_generic.h"
+#include "arch/syscalls_generic.h"
 
 /* In a separate file because its __NR_ macros collide with those of the native table. */
 #define __ARCH_WANT_RENAMEAT
@@ -17,7 +17,7 @@
 #define NAME(x)	 {#x, TEXT(__NR_##x)},
 
 static const struct syscall_text generic[] = {
-#include "base/syscall_names.h"
+#include "arch/syscall_names.h"
 };
 
 const struct syscall_text *syscalls_generic__table(size_t *n)

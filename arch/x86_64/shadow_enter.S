@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The targets of the jumps in compiler/shadow_asm.h. They preserve all registers but rax, r10, r11,
+ * The targets of the jumps in arch/x86_64/shadow_asm.h. They preserve all registers but rax, r10, r11,
  * and do not touch the red zone of the function that they are in.
  */
 	.text
