@@ -14,7 +14,6 @@
 #define DWELL_MAX_KERNEL_FRAMES 127
 #define DWELL_MAX_USER_FRAMES	512
 #define DWELL_PATH_SIZE		1024
-#define DWELL_RED_ZONE		128 /* bytes below sp that a leaf function may use (x86-64 ABI) */
 /*
  * A thread outside of dwell's pid namespace has no pid there. Instead of it, events have its pid in
  * the initial namespace with this bit set, which is above any pid.
@@ -384,14 +383,14 @@ struct event_stacks {
 
 /*
  * A deferred unwind: the user stack to which another event refers by @hash, as far as the kernel
- * side could walk it. The frames follow, then stack memory from sp - DWELL_RED_ZONE on.
+ * side could walk it. The frames follow, then stack memory from sp - RED_ZONE on.
  */
 struct event_deferred {
 	struct event_header header; /* of no thread */
 	__u64 hash;
 	__u64 ip; /* registers of the last frame */
 	__u64 sp;
-	__u64 bp;
+	__u64 fp;
 	__u32 pid;
 	__u32 size;  /* bytes of stack memory */
 	__u16 depth; /* number of frames, the last one included */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
  * Unwind tables, built in user space from .eh_frame, read by the kernel side. A row has the unwind
- * rule for the code from its pc up to the next row's. x86-64: the return address is at CFA - 8,
- * unless the rule says otherwise.
+ * rule for the code from its pc up to the next row's. Registers have roles: SP is the stack
+ * pointer, FP the frame pointer, LINK a register that may have the return address. arch/ says which
+ * they are, and where the return address is (arch/unwind_step.h).
  */
 #pragma once
 
@@ -10,33 +11,33 @@
 
 /* How the canonical frame address (the caller's stack pointer) is computed. */
 enum unwind_cfa {
-	UNWIND_CFA_NONE = 0,	     /* no unwind information here (a gap between functions) */
-	UNWIND_CFA_RSP = 1,	     /* rsp + cfa * 8 */
-	UNWIND_CFA_RBP = 2,	     /* rbp + cfa * 8 */
-	UNWIND_CFA_RBP_DEREF = 3,    /* *(rbp + cfa * 8): functions that realign their stack */
-	UNWIND_CFA_RSP_DEREF = 4,    /* *(rsp + cfa * 8) */
-	UNWIND_CFA_PLT = 5,	     /* rsp + 8 + ((rip & 15) >= cfa ? 8 : 0): entries of .plt */
-	UNWIND_CFA_SIGNAL = 6,	     /* a struct ucontext at rsp has all registers */
-	UNWIND_CFA_END = 7,	     /* the outermost frame: _start, clone */
-	UNWIND_CFA_UNSUPPORTED = 8,  /* a rule that is not handled (another register, ...) */
-	UNWIND_CFA_RSP_RDI = 9,	     /* rsp + cfa * 8; the return address is in rdi: vfork */
-	UNWIND_CFA_RSP_DEREF_8 = 10, /* *(rsp + cfa * 8) + 8: OpenSSL's assembly */
-	UNWIND_CFA_RBP_SWITCH = 11,  /* rbp + cfa * 8, in another stack: Go's systemstack */
+	UNWIND_CFA_NONE = 0,	    /* no unwind information here (a gap between functions) */
+	UNWIND_CFA_SP = 1,	    /* SP + cfa * 8 */
+	UNWIND_CFA_FP = 2,	    /* FP + cfa * 8 */
+	UNWIND_CFA_FP_DEREF = 3,    /* *(FP + cfa * 8): functions that realign their stack */
+	UNWIND_CFA_SP_DEREF = 4,    /* *(SP + cfa * 8) */
+	UNWIND_CFA_PLT = 5,	    /* SP + 8 + ((pc & 15) >= cfa ? 8 : 0): entries of .plt */
+	UNWIND_CFA_SIGNAL = 6,	    /* a struct ucontext at SP has all registers */
+	UNWIND_CFA_END = 7,	    /* the outermost frame: _start, clone */
+	UNWIND_CFA_UNSUPPORTED = 8, /* a rule that is not handled (another register, ...) */
+	UNWIND_CFA_SP_LINK = 9,	    /* SP + cfa * 8; the return address is in LINK: vfork */
+	UNWIND_CFA_SP_DEREF_8 = 10, /* *(SP + cfa * 8) + 8: OpenSSL's assembly */
+	UNWIND_CFA_FP_SWITCH = 11,  /* FP + cfa * 8, in another stack: Go's systemstack */
 };
 
-/* Where the caller's rbp is. */
-enum unwind_rbp {
-	UNWIND_RBP_SAME = 0,	/* still in rbp */
-	UNWIND_RBP_CFA = 1,	/* at CFA + rbp * 8 */
-	UNWIND_RBP_UNKNOWN = 2, /* undefined, or an unsupported rule */
-	UNWIND_RBP_FRAME = 3,	/* at rbp + rbp * 8: functions that realign their stack */
+/* Where the caller's FP is. */
+enum unwind_fp {
+	UNWIND_FP_SAME = 0,    /* still in FP */
+	UNWIND_FP_CFA = 1,     /* at CFA + fp * 8 */
+	UNWIND_FP_UNKNOWN = 2, /* undefined, or an unsupported rule */
+	UNWIND_FP_FRAME = 3,   /* at FP + fp * 8: functions that realign their stack */
 };
 
 struct unwind_row {
 	__u32 pc;  /* virtual address in the ELF file */
 	__s16 cfa; /* in units of 8 bytes (for UNWIND_CFA_PLT: a plain number) */
-	__s8 rbp;  /* in units of 8 bytes, relative to the CFA */
-	__u8 rule; /* enum unwind_cfa | enum unwind_rbp << 4 */
+	__s8 fp;   /* in units of 8 bytes, relative to the CFA */
+	__u8 rule; /* enum unwind_cfa | enum unwind_fp << 4 */
 };
 
 _Static_assert(sizeof(struct unwind_row) == 8, "unwind_row");
@@ -89,6 +90,6 @@ struct unwind_file {
 #define UNWIND_MAX_MAPPINGS  (1 << 17) /* executable mappings of all processes: 4 MiB */
 #define UNWIND_MAX_PROCESSES (1 << 15)
 
-#define UNWIND_RULE(cfa_, rbp_) ((cfa_) | (rbp_) << 4)
-#define UNWIND_CFA(row)		((row)->rule & 0xf)
-#define UNWIND_RBP(row)		((row)->rule >> 4)
+#define UNWIND_RULE(cfa_, fp_) ((cfa_) | (fp_) << 4)
+#define UNWIND_CFA(row)	       ((row)->rule & 0xf)
+#define UNWIND_FP(row)	       ((row)->rule >> 4)

@@ -51,8 +51,8 @@ bool unwind_answer__is_valid(const struct unwind_row *rows, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if ((i && rows[i].pc <= rows[i - 1].pc) ||
-		    UNWIND_CFA(&rows[i]) > UNWIND_CFA_RBP_SWITCH ||
-		    UNWIND_RBP(&rows[i]) > UNWIND_RBP_FRAME)
+		    UNWIND_CFA(&rows[i]) > UNWIND_CFA_FP_SWITCH ||
+		    UNWIND_FP(&rows[i]) > UNWIND_FP_FRAME)
 			return false;
 	return true;
 }

@@ -1,39 +1,7 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/*
- * A step of a walk over a user stack, from a frame to its caller: for the kernel side, and for user
- * space, which completes deferred unwinds. The includer defines before
- *
- *	struct unwind_walk, with at least
- *		__u64 ip, sp, bp;
- *		__u64 di;     of the innermost frame; 0 further out
- *		__u8 end;     enum stack_end, or WALK_GOES_ON
- *		__u8 cause;   enum stack_end: why the first guessed step was; 0: none was guessed
- *		__u8 exact;   ip is the current instruction, not a return address
- *	long read_stack(walk, to, size, from, remote): 0, or an error if it is not readable
- *
- * Each step returns 0, or 1 when the walk has ended.
- */
+/* Steps of arch/unwind_step.h, which includes this. */
 #pragma once
 
-#include "abi/event.h"
-#include "abi/unwind.h"
-
-#ifndef __always_inline
-#define __always_inline inline __attribute__((always_inline))
-#endif
-
-#define WALK_GOES_ON 0xff
-
-static __always_inline long end_walk(struct unwind_walk *walk, enum stack_end end)
-{
-	walk->end = end == STACK_COMPLETE && walk->cause ? STACK_GUESSED : end;
-	return 1;
-}
-
-/*
- * Steps to the caller by the frame pointer. @cause: why no unwind rule is used; 0: the code is
- * expected to have frame pointers.
- */
 static __always_inline long step_by_frame_pointer(struct unwind_walk *walk, enum stack_end cause,
 						  const bool remote)
 {
@@ -41,35 +9,32 @@ static __always_inline long step_by_frame_pointer(struct unwind_walk *walk, enum
 
 	if (!walk->cause)
 		walk->cause = cause;
-	if (!walk->bp)
+	if (!walk->fp)
 		return end_walk(walk, walk->cause);
-	if (walk->bp < walk->sp || walk->bp & 7)
+	if (walk->fp < walk->sp || walk->fp & 7)
 		return end_walk(walk, walk->cause ? walk->cause : STACK_FRAME_POINTER);
-	if (read_stack(walk, frame, sizeof(frame), walk->bp, remote))
+	if (read_stack(walk, frame, sizeof(frame), walk->fp, remote))
 		return end_walk(walk, walk->cause ? walk->cause : STACK_UNREADABLE);
-	walk->sp = walk->bp + 16;
-	walk->bp = frame[0];
+	walk->sp = walk->fp + 16;
+	walk->fp = frame[0];
 	walk->ip = frame[1];
-	walk->di = 0;
+	walk->link = 0;
 	walk->exact = false;
 	return walk->ip ? 0 : end_walk(walk, walk->cause);
 }
 
-/* Offsets in struct ucontext of registers 15 (rsp) and 16 (rip), and 10 (rbp). */
-#define UCONTEXT_RBP 120
-#define UCONTEXT_RSP 160
-
+/* SIGNAL_IP is behind SIGNAL_SP: one read for both. */
 static __always_inline long step_over_signal(struct unwind_walk *walk, const bool remote)
 {
-	__u64 registers[2], bp;
+	__u64 registers[2], fp;
 
-	if (read_stack(walk, registers, sizeof(registers), walk->sp + UCONTEXT_RSP, remote) ||
-	    read_stack(walk, &bp, sizeof(bp), walk->sp + UCONTEXT_RBP, remote))
+	if (read_stack(walk, registers, sizeof(registers), walk->sp + SIGNAL_SP, remote) ||
+	    read_stack(walk, &fp, sizeof(fp), walk->sp + SIGNAL_FP, remote))
 		return end_walk(walk, STACK_UNREADABLE);
 	walk->sp = registers[0];
 	walk->ip = registers[1];
-	walk->bp = bp;
-	walk->di = 0;
+	walk->fp = fp;
+	walk->link = 0;
 	walk->exact = true;
 	return 0;
 }
@@ -82,19 +47,19 @@ static __always_inline __u64 find_cfa(const struct unwind_walk *walk, const stru
 	__u64 cfa = 0;
 
 	switch (UNWIND_CFA(row)) {
-	case UNWIND_CFA_RSP:
-	case UNWIND_CFA_RSP_RDI:
+	case UNWIND_CFA_SP:
+	case UNWIND_CFA_SP_LINK:
 		return walk->sp + offset;
-	case UNWIND_CFA_RBP:
-	case UNWIND_CFA_RBP_SWITCH:
-		return walk->bp + offset;
-	case UNWIND_CFA_RBP_DEREF:
-		read_stack(walk, &cfa, sizeof(cfa), walk->bp + offset, remote);
+	case UNWIND_CFA_FP:
+	case UNWIND_CFA_FP_SWITCH:
+		return walk->fp + offset;
+	case UNWIND_CFA_FP_DEREF:
+		read_stack(walk, &cfa, sizeof(cfa), walk->fp + offset, remote);
 		return cfa;
-	case UNWIND_CFA_RSP_DEREF:
+	case UNWIND_CFA_SP_DEREF:
 		read_stack(walk, &cfa, sizeof(cfa), walk->sp + offset, remote);
 		return cfa;
-	case UNWIND_CFA_RSP_DEREF_8:
+	case UNWIND_CFA_SP_DEREF_8:
 		read_stack(walk, &cfa, sizeof(cfa), walk->sp + offset, remote);
 		return cfa + 8;
 	case UNWIND_CFA_PLT:
@@ -109,20 +74,21 @@ static __always_inline long step_by_row(struct unwind_walk *walk, const struct u
 					const bool remote)
 {
 	__u64 cfa = find_cfa(walk, row, remote);
-	__u64 in_register = UNWIND_CFA(row) == UNWIND_CFA_RSP_RDI ? walk->di : 0;
-	__u64 saved[2] = {walk->bp, in_register}; /* the caller's rbp, and its return address */
+	__u64 in_register = UNWIND_CFA(row) == UNWIND_CFA_SP_LINK ? walk->link : 0;
+	__u64 saved[2] = {walk->fp,
+			  in_register}; /* the caller's frame pointer, and its return address */
 	__u64 saved_at = 0;
 	long err;
 
 	/* The caller's frame lies above: a wrong table must not make the walk loop. */
-	if (UNWIND_CFA(row) != UNWIND_CFA_RBP_SWITCH && cfa + !!in_register <= walk->sp)
+	if (UNWIND_CFA(row) != UNWIND_CFA_FP_SWITCH && cfa + !!in_register <= walk->sp)
 		return end_walk(walk, STACK_UNSUPPORTED);
 	if (!cfa || cfa & 7)
 		return end_walk(walk, STACK_UNSUPPORTED);
-	if (UNWIND_RBP(row) == UNWIND_RBP_CFA)
-		saved_at = cfa + row->rbp * 8;
-	else if (UNWIND_RBP(row) == UNWIND_RBP_FRAME)
-		saved_at = walk->bp + row->rbp * 8;
+	if (UNWIND_FP(row) == UNWIND_FP_CFA)
+		saved_at = cfa + row->fp * 8;
+	else if (UNWIND_FP(row) == UNWIND_FP_FRAME)
+		saved_at = walk->fp + row->fp * 8;
 	/* They are usually adjacent: one read for both keeps the number of reads in a step low. */
 	if (saved_at == cfa - sizeof(saved) && !in_register)
 		err = read_stack(walk, saved, sizeof(saved), saved_at, remote);
@@ -134,31 +100,8 @@ static __always_inline long step_by_row(struct unwind_walk *walk, const struct u
 		return end_walk(walk, STACK_UNREADABLE);
 	walk->ip = saved[1];
 	walk->sp = cfa;
-	walk->bp = saved[0];
-	walk->di = 0;
+	walk->fp = saved[0];
+	walk->link = 0;
 	walk->exact = false;
 	return saved[1] ? 0 : end_walk(walk, STACK_COMPLETE);
-}
-
-/* Steps from the current frame, whose code has the unwind rule @row, to its caller. */
-static __always_inline long unwind_by(struct unwind_walk *walk, const struct unwind_row *row,
-				      const bool remote)
-{
-	switch (UNWIND_CFA(row)) {
-	case UNWIND_CFA_NONE:
-	case UNWIND_CFA_UNSUPPORTED:
-		return step_by_frame_pointer(walk, STACK_UNSUPPORTED, remote);
-	case UNWIND_CFA_END:
-		return end_walk(walk, STACK_COMPLETE);
-	case UNWIND_CFA_SIGNAL:
-		return step_over_signal(walk, remote);
-	default:
-		return step_by_row(walk, row, remote);
-	}
-}
-
-/* The current frame's address in a stack, see struct event_stack. */
-static __always_inline __u64 frame_address(const struct unwind_walk *walk, bool innermost)
-{
-	return walk->ip + (walk->exact && !innermost);
 }

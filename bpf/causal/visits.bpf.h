@@ -51,7 +51,7 @@ int on_visit_breakpoint(struct bpf_perf_event_data *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	const struct pt_regs *regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	__u64 address = regs->ip;
+	__u64 address = REGS_IP(regs);
 	__u32 *number = bpf_map_lookup_elem(&causal_breakpoints, &address);
 
 	return number ? causal_visit(*number) : 0;

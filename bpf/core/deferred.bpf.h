@@ -129,7 +129,7 @@ GLOBAL __u64 send_deferred(__u32 use, __u32 at, __u32 n)
 	    bpf_probe_read_kernel(kept->data, frames, &scratch->frames[at]))
 		return 0;
 	copy.kept = kept;
-	copy.from = head->sp - DWELL_RED_ZONE;
+	copy.from = head->sp - RED_ZONE;
 	copy.at = frames;
 	bpf_loop(STACK_COPY_BYTES / STACK_COPY_CHUNK + 8, copy_chunk, &copy, 0);
 	restore_returns(&copy);

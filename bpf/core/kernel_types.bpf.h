@@ -27,7 +27,6 @@
 #define PF_EXITING	     0x00000004
 #define PF_KTHREAD	     0x00200000
 #define PF_IO_WORKER	     0x00000010
-#define TS_COMPAT	     0x0002
 #define SYSCALL_NONE	     (-1)
 
 /* lock:contention_begin flags, include/trace/events/lock.h */
@@ -36,10 +35,7 @@
 
 #define CORE __attribute__((preserve_access_index))
 
-struct thread_info {
-	__u32 status;
-	__u32 cpu; /* 5.16, before in task_struct */
-} CORE;
+#include "arch/kernel.bpf.h"
 
 struct rq;
 struct task_struct;
@@ -506,36 +502,6 @@ struct request {
 	unsigned int cmd_flags;
 	__u64 __sector;
 } CORE;
-
-#if defined(__TARGET_ARCH_x86)
-struct pt_regs {
-	unsigned long bp;
-	unsigned long ax;
-	unsigned long cx;
-	unsigned long dx;
-	unsigned long si;
-	unsigned long di;
-	unsigned long orig_ax;
-	unsigned long ip;
-	unsigned long flags;
-	unsigned long sp;
-} CORE;
-
-#define REGS_SYSCALL(regs) ((long)(regs)->orig_ax)
-/* Whether ip is behind a syscall instruction, which leaves its return address in rcx. */
-#define REGS_AFTER_SYSCALL(regs) (REGS_SYSCALL(regs) >= 0 && (regs)->cx == (regs)->ip)
-#define NR_RESTART_SYSCALL	 219
-/* Whether user code will probably restart an interrupted system call. */
-#define REGS_RESTARTS(regs) (REGS_SYSCALL(regs) < 0 && (regs)->ax == NR_RESTART_SYSCALL)
-#define REGS_ARG1(regs)	    ((regs)->di)
-#define REGS_ARG2(regs)	    ((regs)->si)
-#define NR_FUTEX	    202
-#define NR_FUTEX_COMPAT	    240
-#else
-#error "dwell's kernel side supports x86-64 only"
-#endif
-#define NR_FUTEX_WAITV 449
-#define NR_FUTEX_WAIT  455
 
 struct seq_file;
 

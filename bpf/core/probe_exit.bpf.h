@@ -3,11 +3,12 @@
 #pragma once
 
 #include "abi/probe_exit.h"
+#include "arch/condition.h"
 #include "bpf/core/kernel.bpf.h"
 
 static __always_inline bool leaves_function(const struct pt_regs *ctx, __u64 cookie)
 {
 	__u32 condition = PROBE_EXIT_CONDITION(cookie);
 
-	return !condition || probe_exit__is_taken(condition, ctx->flags);
+	return !condition || condition__is_taken(condition, REGS_FLAGS(ctx));
 }

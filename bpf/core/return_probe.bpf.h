@@ -42,13 +42,6 @@ static __always_inline __u64 original_return(struct task_struct *task, __u64 slo
 	return return_kept_by((__u64)BPF_CORE_READ(task, utask), slot, otherwise);
 }
 
-/*
- * Since 6.11, the trampoline is a system call (x86-64): it pushes ax, cx and r11. When that has
- * ended, the original return address is in the place of ax.
- */
-#define TRAMPOLINE_BYTES  32
-#define TRAMPOLINE_PUSHED (3 * sizeof(__u64))
-
 /* Whether @ip is in the page of the trampoline, but not at its begin. */
 static __always_inline bool is_in_trampoline_page(__u64 trampoline, __u64 ip)
 {

@@ -149,7 +149,7 @@ static __always_inline bool lost_its_memory(struct task_struct *task)
 	if (!task_in_exec(task))
 		return false;
 	regs = (struct pt_regs *)bpf_task_pt_regs(task);
-	return bpf_probe_read_user(&word, sizeof(word), (void *)regs->sp);
+	return bpf_probe_read_user(&word, sizeof(word), (void *)REGS_SP(regs));
 }
 
 /*

@@ -255,7 +255,7 @@ static __always_inline long syscall_of(struct task_struct *task)
 	nr = REGS_SYSCALL(regs);
 	if (nr < 0)
 		return SYSCALL_NONE;
-	if (FIELD(task, thread_info.status) & TS_COMPAT)
+	if (IS_COMPAT(task))
 		return nr == NR_FUTEX_COMPAT ? NR_FUTEX : SYSCALL_NONE;
 	return nr;
 }

@@ -65,9 +65,9 @@ struct {
 struct unwind_walk {
 	__u64 ip;
 	__u64 sp;
-	__u64 bp;
+	__u64 fp;
 	__u64 trampoline;	  /* of return probes; 0: there are none */
-	__u64 di;		  /* of the innermost frame; 0 further out */
+	__u64 link;		  /* REGS_LINK() of the innermost frame; 0 further out */
 	struct task_struct *task; /* the task that is walked, if it is not current */
 	struct unwind_process process;
 	struct unwind_mapping mapping; /* a cache: of the last frame, often of the next one, too */
@@ -89,7 +89,7 @@ static __always_inline long read_stack(const struct unwind_walk *walk, void *to,
 	return bpf_probe_read_user(to, size, (void *)from);
 }
 
-#include "arch/x86_64/unwind_step.h"
+#include "arch/unwind_step.h"
 
 /* The searches are global functions: verified once, not for each path that leads to them. */
 
@@ -364,7 +364,7 @@ static __always_inline long unwind_step(struct unwind_walk *walk, __u32 index, c
 		return end_walk(walk, STACK_TOO_DEEP);
 	if (settings.return_probes && walk->trampoline && walk->ip == walk->trampoline)
 		walk->ip = original_return(remote ? walk->task : bpf_get_current_task_btf(),
-					   walk->sp - sizeof(__u64), walk->ip);
+					   walk->sp - CALL_PUSHES, walk->ip);
 	scratch->frames[at] = frame_address(walk, !index);
 	walk->n = index + 1;
 	if (index + 1 >= DWELL_MAX_USER_FRAMES)
@@ -411,7 +411,7 @@ static __always_inline void keep_deferred(const struct unwind_walk *walk, __u32 
 	kept->head.header.type = EVENT_DEFERRED;
 	kept->head.ip = walk->ip;
 	kept->head.sp = walk->sp;
-	kept->head.bp = walk->bp;
+	kept->head.fp = walk->fp;
 	kept->head.pid = pid;
 	kept->head.exact = walk->exact;
 }
@@ -448,10 +448,10 @@ static __always_inline __u32 unwind_user(struct task_struct *task, __u32 use, __
 	__u32 pid = tgid_of(task);
 	struct unwind_process *process = bpf_map_lookup_elem(&unwind_processes, &pid);
 	struct unwind_walk walk = {
-		.ip = regs->ip,
-		.sp = regs->sp,
-		.bp = regs->bp,
-		.di = regs->di,
+		.ip = REGS_IP(regs),
+		.sp = REGS_SP(regs),
+		.fp = REGS_FP(regs),
+		.link = REGS_LINK(regs),
 		.scratch = use,
 		.at = at,
 		.end = WALK_GOES_ON,
@@ -525,6 +525,6 @@ static __always_inline void unwind_begin(struct task_struct *task)
 
 	if (!settings.use_tables || !mm)
 		return;
-	find_vma_mapping(regs->ip, &mapping);
+	find_vma_mapping(REGS_IP(regs), &mapping);
 	find_vma_mapping(READ(mm, start_code), &mapping);
 }

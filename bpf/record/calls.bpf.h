@@ -49,8 +49,9 @@ static __always_inline bool is_calibration(__u32 probe)
 SEC("uprobe")
 int on_call_entry(struct pt_regs *ctx)
 {
-	struct open_call call = {.begun = bpf_ktime_get_ns(), .function = ctx->ip + 1};
-	struct open_call_key key = {.probe = (__u32)bpf_get_attach_cookie(ctx), .slot = ctx->sp};
+	struct open_call call = {.begun = bpf_ktime_get_ns(), .function = REGS_IP(ctx) + 1};
+	struct open_call_key key = {.probe = (__u32)bpf_get_attach_cookie(ctx),
+				    .slot = REGS_SP(ctx)};
 	struct thread_state *thread = target_state(bpf_get_current_task_btf());
 	struct call_probe_state *state = call_probe(key.probe);
 
@@ -122,7 +123,7 @@ static __always_inline int end_call(__u32 probe, __u64 slot)
 SEC("uretprobe")
 int on_call_return(struct pt_regs *ctx)
 {
-	return end_call((__u32)bpf_get_attach_cookie(ctx), ctx->sp - sizeof(__u64));
+	return end_call((__u32)bpf_get_attach_cookie(ctx), REGS_SP(ctx) - CALL_PUSHES);
 }
 
 SEC("uprobe")
@@ -130,5 +131,5 @@ int on_call_exit(struct pt_regs *ctx)
 {
 	__u64 cookie = bpf_get_attach_cookie(ctx);
 
-	return leaves_function(ctx, cookie) ? end_call((__u32)cookie, ctx->sp) : 0;
+	return leaves_function(ctx, cookie) ? end_call((__u32)cookie, REGS_SP(ctx)) : 0;
 }

@@ -97,7 +97,7 @@ int on_span_begin(struct pt_regs *ctx)
 {
 	__u64 cookie = bpf_get_attach_cookie(ctx);
 	struct open_span_key key = {calling_thread(), SPAN_COOKIE_SOURCE(cookie)};
-	struct open_span span = {bpf_ktime_get_ns(), ctx->sp}, *open;
+	struct open_span span = {bpf_ktime_get_ns(), REGS_SP(ctx)}, *open;
 
 	if (!capture.active || !key.thread)
 		return 0;
@@ -129,7 +129,7 @@ static __always_inline int end_span(__u64 cookie, __u64 sp)
 SEC("uprobe")
 int on_span_end(struct pt_regs *ctx)
 {
-	return end_span(bpf_get_attach_cookie(ctx), ctx->sp);
+	return end_span(bpf_get_attach_cookie(ctx), REGS_SP(ctx));
 }
 
 SEC("uprobe")
@@ -137,11 +137,11 @@ int on_span_exit(struct pt_regs *ctx)
 {
 	__u64 cookie = bpf_get_attach_cookie(ctx);
 
-	return leaves_function(ctx, cookie) ? end_span(cookie, ctx->sp) : 0;
+	return leaves_function(ctx, cookie) ? end_span(cookie, REGS_SP(ctx)) : 0;
 }
 
 SEC("uretprobe")
 int on_span_return(struct pt_regs *ctx)
 {
-	return end_span(bpf_get_attach_cookie(ctx), ctx->sp - sizeof(__u64));
+	return end_span(bpf_get_attach_cookie(ctx), REGS_SP(ctx) - CALL_PUSHES);
 }

@@ -12,8 +12,8 @@
 struct unwind_walk {
 	__u64 ip;
 	__u64 sp;
-	__u64 bp;
-	__u64 di;
+	__u64 fp;
+	__u64 link;
 	__u8 end;
 	__u8 cause;
 	__u8 exact;
@@ -37,7 +37,7 @@ static long read_stack(const struct unwind_walk *walk, void *to, uint32_t size, 
 	return 0;
 }
 
-#include "arch/x86_64/unwind_step.h"
+#include "arch/unwind_step.h"
 
 /* How often a walk is tried: what it needs may be in buffers that are read later. */
 #define TRIES 3
@@ -116,12 +116,12 @@ static enum walk_result continue_walk(struct deferred_unwinds *deferred,
 	struct unwind_walk walk = {
 		.ip = event->ip,
 		.sp = event->sp,
-		.bp = event->bp,
+		.fp = event->fp,
 		.end = WALK_GOES_ON,
 		.exact = event->exact,
 		.last = last,
 		.memory = (const void *)(walked + event->depth),
-		.at = event->sp - DWELL_RED_ZONE,
+		.at = event->sp - RED_ZONE,
 		.size = event->size,
 		.frames = frames,
 		.n = event->depth,

@@ -193,7 +193,7 @@ static bool read_cie_head(const struct cfi_section *section, struct cfi_cie *cie
 	cie->encoding = DW_EH_PE_absptr;
 	if (*text == 'z')
 		read_augmentation(section, cie, c, text);
-	return !c->bad && ra == CFI_RIP;
+	return !c->bad && ra == DWARF_RETURN;
 }
 
 /* Adds @entry if it is a usable CIE. 0 or -ENOMEM. */

@@ -2,7 +2,7 @@
 /*
  * Call frame information (DWARF 5, section 6.4; LSB 5.0, section 10.6 for .eh_frame): parsing its
  * entries, and running their instructions to get unwind rows. Internal to the unwind tables.
- * x86-64 only. Input is not trusted.
+ * Input is not trusted.
  */
 #pragma once
 
@@ -13,14 +13,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "abi/unwind.h"
-
-/* DWARF numbers of the registers that are used. */
-enum cfi_register {
-	CFI_RDI = 5,
-	CFI_RBP = 6,
-	CFI_RSP = 7,
-	CFI_RIP = 16,
-};
+#include "arch/dwarf.h"
 
 /* A section of entries, with the bases of their pointers. */
 struct cfi_section {
@@ -54,13 +47,13 @@ struct cfi_rule {
 	struct cfi_expression expression;
 };
 
-/* A row of the CFI table: the CFA, and the rules of rbp and the return address. */
+/* A row of the CFI table: the CFA, and the rules of the frame pointer and the return address. */
 struct cfi_state {
 	bool cfa_is_expression;
 	uint64_t cfa_register;
 	int64_t cfa_offset;
 	struct cfi_expression cfa;
-	struct cfi_rule rbp;
+	struct cfi_rule fp;
 	struct cfi_rule ra;
 };
 

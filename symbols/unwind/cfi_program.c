@@ -28,7 +28,7 @@ int cfi_rows__push(struct cfi_rows *rows, uint32_t pc, struct unwind_row row)
 	if (rows->rows.n) {
 		const struct unwind_row *last = &rows->rows.data[rows->rows.n - 1];
 
-		if (last->cfa == row.cfa && last->rbp == row.rbp && last->rule == row.rule)
+		if (last->cfa == row.cfa && last->fp == row.fp && last->rule == row.rule)
 			return 0;
 	}
 	if (rows->max && rows->rows.n >= rows->max)
@@ -69,9 +69,9 @@ static int program_advance_by(struct program *p, uint64_t delta)
 /* The rule of @reg, or NULL if it is not tracked. */
 static struct cfi_rule *state_rule(struct cfi_state *state, uint64_t reg)
 {
-	if (reg == CFI_RBP)
-		return &state->rbp;
-	if (reg == CFI_RIP)
+	if (reg == DWARF_FP)
+		return &state->fp;
+	if (reg == DWARF_RETURN)
 		return &state->ra;
 	return NULL;
 }
@@ -97,9 +97,9 @@ static void program_set_offset(struct program *p, uint64_t reg, uint64_t offset)
 
 static void program_restore(struct program *p, uint64_t reg)
 {
-	if (reg == CFI_RBP)
-		p->state.rbp = p->cie->initial.rbp;
-	else if (reg == CFI_RIP)
+	if (reg == DWARF_FP)
+		p->state.fp = p->cie->initial.fp;
+	else if (reg == DWARF_RETURN)
 		p->state.ra = p->cie->initial.ra;
 }
 

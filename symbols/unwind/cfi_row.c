@@ -5,12 +5,9 @@
  */
 #include <dwarf.h>
 
+#include "arch/frames.h"
 #include "symbols/unwind/cfi.h"
 #include "symbols/dwarf/dwarf_read.h"
-
-/* Offsets of the saved rsp and rip in struct ucontext. */
-#define UCONTEXT_RSP 160
-#define UCONTEXT_RIP 168
 
 /* @reg + @offset; with @deref, the value in memory there + @deref_offset. */
 struct address_expression {
@@ -80,18 +77,18 @@ static void row_set_cfa(struct unwind_row *row, const struct address_expression 
 {
 	int scaled;
 
-	if (place->reg != CFI_RSP && place->reg != CFI_RBP)
+	if (place->reg != DWARF_SP && place->reg != DWARF_FP)
 		return;
 	if (!scale(place->offset, INT16_MIN, INT16_MAX, &scaled))
 		return;
 	if (place->deref_offset) {
-		if (place->deref_offset != 8 || place->reg != CFI_RSP)
+		if (place->deref_offset != 8 || place->reg != DWARF_SP)
 			return;
-		row->rule = UNWIND_CFA_RSP_DEREF_8;
-	} else if (place->reg == CFI_RSP) {
-		row->rule = place->deref ? UNWIND_CFA_RSP_DEREF : UNWIND_CFA_RSP;
+		row->rule = UNWIND_CFA_SP_DEREF_8;
+	} else if (place->reg == DWARF_SP) {
+		row->rule = place->deref ? UNWIND_CFA_SP_DEREF : UNWIND_CFA_SP;
 	} else {
-		row->rule = place->deref ? UNWIND_CFA_RBP_DEREF : UNWIND_CFA_RBP;
+		row->rule = place->deref ? UNWIND_CFA_FP_DEREF : UNWIND_CFA_FP;
 	}
 	row->cfa = (__s16)scaled;
 }
@@ -100,24 +97,25 @@ static bool is_signal_frame(const struct cfi_state *s, const struct address_expr
 {
 	struct address_expression ra;
 
-	return cfa->reg == CFI_RSP && cfa->deref && !cfa->deref_offset &&
-	       cfa->offset == UCONTEXT_RSP && s->ra.kind == CFI_RULE_EXPRESSION &&
-	       parse_address(&s->ra.expression, &ra) && ra.reg == CFI_RSP && !ra.deref &&
-	       ra.offset == UCONTEXT_RIP;
+	return cfa->reg == DWARF_SP && cfa->deref && !cfa->deref_offset &&
+	       cfa->offset == SIGNAL_SP && s->ra.kind == CFI_RULE_EXPRESSION &&
+	       parse_address(&s->ra.expression, &ra) && ra.reg == DWARF_SP && !ra.deref &&
+	       ra.offset == SIGNAL_IP;
 }
 
-/* vfork() keeps its return address in rdi: the child overwrites the shared stack. */
-static bool returns_to_rdi(const struct cfi_state *s)
+/* vfork() keeps its return address in a register: the child overwrites the shared stack. */
+static bool returns_to_link(const struct cfi_state *s)
 {
-	return s->ra.kind == CFI_RULE_REGISTER && s->ra.offset == CFI_RDI &&
-	       !s->cfa_is_expression && s->cfa_register == CFI_RSP;
+	return s->ra.kind == CFI_RULE_REGISTER && s->ra.offset == DWARF_LINK &&
+	       !s->cfa_is_expression && s->cfa_register == DWARF_SP;
 }
 
-/* The row's rule for the CFA. Unless it is special, the return address must be at CFA - 8. */
+/* The row's rule for the CFA. Unless it is special, the return address must be where calls leave
+ * it. */
 static struct unwind_row cfa_row(const struct cfi_state *s, struct address_expression *cfa)
 {
 	struct unwind_row row = {.rule = UNWIND_CFA_UNSUPPORTED};
-	bool call = s->ra.kind == CFI_RULE_OFFSET && s->ra.offset == -8;
+	bool call = s->ra.kind == CFI_RULE_OFFSET && s->ra.offset == RETURN_AT;
 	int plt;
 
 	*cfa = (struct address_expression){
@@ -127,10 +125,10 @@ static struct unwind_row cfa_row(const struct cfi_state *s, struct address_expre
 		return row;
 	}
 	if (!s->cfa_is_expression) {
-		if (call || returns_to_rdi(s))
+		if (call || returns_to_link(s))
 			row_set_cfa(&row, cfa);
-		if (!call && row.rule == UNWIND_CFA_RSP)
-			row.rule = UNWIND_CFA_RSP_RDI;
+		if (!call && row.rule == UNWIND_CFA_SP)
+			row.rule = UNWIND_CFA_SP_LINK;
 		return row;
 	}
 	if (parse_address(&s->cfa, cfa)) {
@@ -149,69 +147,69 @@ static struct unwind_row cfa_row(const struct cfi_state *s, struct address_expre
 }
 
 /*
- * The rule for rbp when it is saved at an address relative to a register; that is an offset from
- * the CFA if the CFA is relative to the same register.
+ * The rule for the frame pointer when it is saved at an address relative to a register; that is an
+ * offset from the CFA if the CFA is relative to the same register.
  *
- * When GCC realigns the stack, it saves rbp at *rbp, and emits no rule when it restores it. It has
- * restored it wherever the CFA is relative to rsp.
+ * When GCC realigns the stack, it saves FP at *FP, and emits no rule when it restores it. It has
+ * restored it wherever the CFA is relative to SP.
  */
-static enum unwind_rbp rbp_expression_rule(const struct cfi_state *s,
-					   const struct address_expression *cfa, int64_t *offset)
+static enum unwind_fp fp_expression_rule(const struct cfi_state *s,
+					 const struct address_expression *cfa, int64_t *offset)
 {
 	struct address_expression place;
 
-	if (!parse_address(&s->rbp.expression, &place) || place.deref)
-		return UNWIND_RBP_UNKNOWN;
+	if (!parse_address(&s->fp.expression, &place) || place.deref)
+		return UNWIND_FP_UNKNOWN;
 	if (place.reg == cfa->reg && !cfa->deref) {
 		*offset = (int64_t)((uint64_t)place.offset - (uint64_t)cfa->offset);
-		return UNWIND_RBP_CFA;
+		return UNWIND_FP_CFA;
 	}
-	if (place.reg != CFI_RBP)
-		return UNWIND_RBP_UNKNOWN;
-	if (cfa->reg == CFI_RSP && !cfa->deref)
-		return UNWIND_RBP_SAME;
+	if (place.reg != DWARF_FP)
+		return UNWIND_FP_UNKNOWN;
+	if (cfa->reg == DWARF_SP && !cfa->deref)
+		return UNWIND_FP_SAME;
 	*offset = place.offset;
-	return UNWIND_RBP_FRAME;
+	return UNWIND_FP_FRAME;
 }
 
-static enum unwind_rbp rbp_rule(const struct cfi_state *s, const struct address_expression *cfa,
-				int *scaled)
+static enum unwind_fp fp_rule(const struct cfi_state *s, const struct address_expression *cfa,
+			      int *scaled)
 {
-	enum unwind_rbp rbp = UNWIND_RBP_UNKNOWN;
+	enum unwind_fp fp = UNWIND_FP_UNKNOWN;
 	int64_t offset = 0;
 
-	switch (s->rbp.kind) {
+	switch (s->fp.kind) {
 	case CFI_RULE_SAME:
-		return UNWIND_RBP_SAME;
+		return UNWIND_FP_SAME;
 	case CFI_RULE_OFFSET:
-		rbp = UNWIND_RBP_CFA;
-		offset = s->rbp.offset;
+		fp = UNWIND_FP_CFA;
+		offset = s->fp.offset;
 		break;
 	case CFI_RULE_EXPRESSION:
-		rbp = rbp_expression_rule(s, cfa, &offset);
+		fp = fp_expression_rule(s, cfa, &offset);
 		break;
 	case CFI_RULE_UNDEFINED:
 	case CFI_RULE_OTHER:
 	case CFI_RULE_REGISTER:
 		break;
 	}
-	if (rbp == UNWIND_RBP_UNKNOWN || !scale(offset, INT8_MIN, INT8_MAX, scaled))
-		return UNWIND_RBP_UNKNOWN;
-	return rbp;
+	if (fp == UNWIND_FP_UNKNOWN || !scale(offset, INT8_MIN, INT8_MAX, scaled))
+		return UNWIND_FP_UNKNOWN;
+	return fp;
 }
 
 struct unwind_row cfi__row(const struct cfi_state *state)
 {
 	struct address_expression cfa;
 	struct unwind_row row = cfa_row(state, &cfa);
-	enum unwind_rbp rbp;
+	enum unwind_fp fp;
 	int scaled = 0;
 
 	if (row.rule == UNWIND_CFA_END || row.rule == UNWIND_CFA_SIGNAL ||
 	    row.rule == UNWIND_CFA_UNSUPPORTED)
 		return row;
-	rbp = rbp_rule(state, &cfa, &scaled);
-	row.rbp = (__s8)scaled;
-	row.rule = (__u8)UNWIND_RULE(row.rule, rbp);
+	fp = fp_rule(state, &cfa, &scaled);
+	row.fp = (__s8)scaled;
+	row.rule = (__u8)UNWIND_RULE(row.rule, fp);
 	return row;
 }

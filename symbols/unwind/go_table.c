@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/frames.h"
 #include "base/cleanup.h"
 #include "symbols/dwarf/dwarf_read.h"
 
-#define POINTER 8UL /* bytes, x86-64 */
+#define POINTER 8UL /* bytes */
 
 /* The header layout, by the magic number in the first word. */
 static const struct layout {
@@ -142,7 +143,8 @@ int go_table__read(const uint8_t *data, size_t size, uint64_t text, struct go_ta
 
 #define BY_FRAME_POINTER                                                                           \
 	{                                                                                          \
-		.cfa = 2, .rbp = -2, .rule = UNWIND_RULE(UNWIND_CFA_RBP_SWITCH, UNWIND_RBP_CFA)    \
+		.cfa = -SAVED_FP, .fp = SAVED_FP,                                                  \
+		.rule = UNWIND_RULE(UNWIND_CFA_FP_SWITCH, UNWIND_FP_CFA)                           \
 	}
 
 /*
@@ -176,19 +178,19 @@ static const struct stack_switch *find_switch(const struct go_function *function
 	return NULL;
 }
 
-/* The return address is at rsp + @depth. If @depth > 0, the caller's rbp is right below it. */
+/* Of the function when it has taken @depth bytes; if any, it has saved the frame pointer. */
 static struct unwind_row row_of(int64_t depth, const struct stack_switch *switching)
 {
-	struct unwind_row row = {.cfa = (int16_t)(depth / 8 + 1), .rule = UNWIND_CFA_RSP};
+	struct unwind_row row = {.cfa = (int16_t)(depth / 8 + ENTRY_CFA), .rule = UNWIND_CFA_SP};
 
-	if (depth < 0 || depth % 8 || depth / 8 + 1 > INT16_MAX)
+	if (depth < 0 || depth % 8 || depth / 8 + ENTRY_CFA > INT16_MAX)
 		return (struct unwind_row){.rule = UNWIND_CFA_UNSUPPORTED};
 	if (!depth)
 		return row;
 	if (switching)
 		return switching->row;
-	row.rbp = -2;
-	row.rule = UNWIND_RULE(UNWIND_CFA_RSP, UNWIND_RBP_CFA);
+	row.fp = SAVED_FP;
+	row.rule = UNWIND_RULE(UNWIND_CFA_SP, UNWIND_FP_CFA);
 	return row;
 }
 

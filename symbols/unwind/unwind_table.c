@@ -83,7 +83,7 @@ static void rows_join_clone(struct cfi_rows *rows, size_t at)
 	struct unwind_row *gap = &rows->rows.data[at];
 
 	if (rows->rows.n < at + 2 || UNWIND_CFA(gap) != UNWIND_CFA_NONE ||
-	    UNWIND_CFA(&gap[1]) != UNWIND_CFA_END || UNWIND_CFA(&gap[-1]) != UNWIND_CFA_RSP)
+	    UNWIND_CFA(&gap[1]) != UNWIND_CFA_END || UNWIND_CFA(&gap[-1]) != UNWIND_CFA_SP)
 		return;
 	memmove(gap, gap + 1, (rows->rows.n - at - 1) * sizeof(*gap));
 	rows->rows.n--;
@@ -104,7 +104,7 @@ static void rows_join(struct cfi_rows *rows, size_t at)
 {
 	const struct unwind_row *row = &rows->rows.data[at];
 
-	if (!at || at >= rows->rows.n || row->cfa != row[-1].cfa || row->rbp != row[-1].rbp ||
+	if (!at || at >= rows->rows.n || row->cfa != row[-1].cfa || row->fp != row[-1].fp ||
 	    row->rule != row[-1].rule)
 		return;
 	memmove(&rows->rows.data[at], &rows->rows.data[at + 1],
@@ -182,11 +182,11 @@ static int rows_add_init_fini(struct cfi_rows *rows, const struct unwind_crt_fun
 		return 0;
 	return rows_fill_gap(rows,
 			     (const struct unwind_row[]){
-				     {.pc = pc, .cfa = 1, .rule = UNWIND_CFA_RSP},
+				     {.pc = pc, .cfa = 1, .rule = UNWIND_CFA_SP},
 				     {.pc = pc + (uint32_t)(begin + sizeof(take)),
 				      .cfa = 2,
-				      .rule = UNWIND_CFA_RSP},
-				     {.pc = end - 1, .cfa = 1, .rule = UNWIND_CFA_RSP},
+				      .rule = UNWIND_CFA_SP},
+				     {.pc = end - 1, .cfa = 1, .rule = UNWIND_CFA_SP},
 			     },
 			     3, end);
 }
@@ -201,10 +201,10 @@ static int rows_add_plt(struct cfi_rows *rows, const struct unwind_plt *plt)
 	static const uint8_t push[] = {0xff, 0x35}, endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	uint32_t pc = (uint32_t)plt->address, end = pc + (uint32_t)plt->size;
 	bool lazy = plt->size > 16 && !(pc & 15) && !memcmp(plt->code, push, sizeof(push));
-	const struct unwind_row stubs[] = {{.pc = pc, .cfa = 1, .rule = UNWIND_CFA_RSP}};
+	const struct unwind_row stubs[] = {{.pc = pc, .cfa = 1, .rule = UNWIND_CFA_SP}};
 	const struct unwind_row lazy_stubs[] = {
-		{.pc = pc, .cfa = 2, .rule = UNWIND_CFA_RSP},
-		{.pc = pc + 6, .cfa = 3, .rule = UNWIND_CFA_RSP},
+		{.pc = pc, .cfa = 2, .rule = UNWIND_CFA_SP},
+		{.pc = pc + 6, .cfa = 3, .rule = UNWIND_CFA_SP},
 		{.pc = pc + 16,
 		 .cfa = memcmp(plt->code + 16, endbr, sizeof(endbr)) ? 11 : 9,
 		 .rule = UNWIND_CFA_PLT},
@@ -302,11 +302,11 @@ static int rows_add_crosscall(struct cfi_rows *rows, uint64_t address)
 {
 	uint32_t pc = (uint32_t)address;
 	const struct unwind_row code[] = {
-		{.pc = pc, .cfa = 1, .rule = UNWIND_CFA_RSP},
+		{.pc = pc, .cfa = 1, .rule = UNWIND_CFA_SP},
 		{.pc = pc + UNWIND_CROSSCALL_PUSHED,
 		 .cfa = 7,
-		 .rbp = -3,
-		 .rule = UNWIND_RULE(UNWIND_CFA_RSP, UNWIND_RBP_CFA)},
+		 .fp = -3,
+		 .rule = UNWIND_RULE(UNWIND_CFA_SP, UNWIND_FP_CFA)},
 	};
 
 	if (!address || address > UINT32_MAX - UNWIND_CROSSCALL_SIZE)

@@ -28,7 +28,7 @@ static void check(const struct unwind_table *table)
 	for (size_t i = 1; i < table->n_rows; i++) {
 		const struct unwind_row *a = &table->rows[i - 1], *b = &table->rows[i];
 
-		if (b->pc <= a->pc || (b->cfa == a->cfa && b->rbp == a->rbp && b->rule == a->rule))
+		if (b->pc <= a->pc || (b->cfa == a->cfa && b->fp == a->fp && b->rule == a->rule))
 			abort();
 		if (unwind_rows__find(table->rows, table->n_rows, b->pc) != b ||
 		    unwind_rows__find(table->rows, table->n_rows, b->pc - 1) != a)

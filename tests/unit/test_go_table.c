@@ -34,13 +34,13 @@ static uint32_t start_of(const struct go_table *table, const char *name)
 	return 0;
 }
 
-static void assert_row(const struct cfi_rows *rows, uint32_t pc, int rule, int cfa, int rbp)
+static void assert_row(const struct cfi_rows *rows, uint32_t pc, int rule, int cfa, int fp)
 {
 	struct unwind_row row = row_at(rows, pc);
 
-	if (row.rule != rule || row.cfa != cfa || row.rbp != rbp)
-		fail_msg("%x: rule %x, cfa %d, rbp %d, not %x, %d, %d", pc, row.rule, row.cfa,
-			 row.rbp, rule, cfa, rbp);
+	if (row.rule != rule || row.cfa != cfa || row.fp != fp)
+		fail_msg("%x: rule %x, cfa %d, fp %d, not %x, %d, %d", pc, row.rule, row.cfa,
+			 row.fp, rule, cfa, fp);
 }
 
 static void assert_functions(const struct go_table *table)
@@ -58,8 +58,8 @@ static void assert_functions(const struct go_table *table)
 
 static void assert_rows(const struct go_table *table)
 {
-	const int framed = UNWIND_RULE(UNWIND_CFA_RSP, UNWIND_RBP_CFA);
-	const int by_rbp = UNWIND_RULE(UNWIND_CFA_RBP_SWITCH, UNWIND_RBP_CFA);
+	const int framed = UNWIND_RULE(UNWIND_CFA_SP, UNWIND_FP_CFA);
+	const int by_fp = UNWIND_RULE(UNWIND_CFA_FP_SWITCH, UNWIND_FP_CFA);
 	struct cfi_rows rows = {};
 	uint32_t at;
 
@@ -67,16 +67,16 @@ static void assert_rows(const struct go_table *table)
 	for (size_t i = 1; i < rows.rows.n; i++)
 		assert_true(rows.rows.data[i].pc > rows.rows.data[i - 1].pc);
 	at = start_of(table, "main.main");
-	assert_row(&rows, at + 3, UNWIND_CFA_RSP, 1, 0);
+	assert_row(&rows, at + 3, UNWIND_CFA_SP, 1, 0);
 	assert_row(&rows, at + 4, framed, 4, -2);
 	assert_row(&rows, at + 0x3d, framed, 4, -2);
-	assert_row(&rows, at + 0x3e, UNWIND_CFA_RSP, 1, 0);
-	assert_row(&rows, start_of(table, "main.leaf") + 8, UNWIND_CFA_RSP, 1, 0);
+	assert_row(&rows, at + 0x3e, UNWIND_CFA_SP, 1, 0);
+	assert_row(&rows, start_of(table, "main.leaf") + 8, UNWIND_CFA_SP, 1, 0);
 	assert_row(&rows, start_of(table, "runtime.mcall") + 8, UNWIND_CFA_END, 0, 0);
-	assert_row(&rows, start_of(table, "runtime.systemstack") + 8, by_rbp, 2, -2);
+	assert_row(&rows, start_of(table, "runtime.systemstack") + 8, by_fp, 2, -2);
 	at = start_of(table, "time.now");
-	assert_row(&rows, at + 2, UNWIND_CFA_RSP, 1, 0);
-	assert_row(&rows, at + 8, by_rbp, 2, -2);
+	assert_row(&rows, at + 2, UNWIND_CFA_SP, 1, 0);
+	assert_row(&rows, at + 8, by_fp, 2, -2);
 	/* A signal handler returns to its first byte. */
 	at = start_of(table, "runtime.sigreturn");
 	assert_row(&rows, at - 1, UNWIND_CFA_SIGNAL, 0, 0);

@@ -491,7 +491,7 @@ static void damaged_answers_are_refused(void **state)
 static void disordered_rows_are_refused(void **state)
 {
 	const struct unwind_row rows[] = {
-		{.pc = 1, .rule = UNWIND_CFA_RSP}, {.pc = 2}, {.pc = 5, .rule = UNWIND_CFA_END}};
+		{.pc = 1, .rule = UNWIND_CFA_SP}, {.pc = 2}, {.pc = 5, .rule = UNWIND_CFA_END}};
 	struct unwind_row bad[3];
 
 	assert_true(unwind_answer__is_valid(rows, 3));
@@ -502,9 +502,9 @@ static void disordered_rows_are_refused(void **state)
 	bad[0].pc = 3;
 	assert_false(unwind_answer__is_valid(bad, 3));
 	memcpy(bad, rows, sizeof(bad));
-	bad[2].rule = UNWIND_CFA_RBP_SWITCH + 1;
+	bad[2].rule = UNWIND_CFA_FP_SWITCH + 1;
 	assert_false(unwind_answer__is_valid(bad, 3));
-	bad[2].rule = UNWIND_RULE(0, UNWIND_RBP_FRAME + 1);
+	bad[2].rule = UNWIND_RULE(0, UNWIND_FP_FRAME + 1);
 	assert_false(unwind_answer__is_valid(bad, 3));
 }
 

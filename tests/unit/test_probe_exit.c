@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "abi/probe_exit.h"
+#include "arch/condition.h"
 
 #if defined(__x86_64__)
 
@@ -55,7 +55,7 @@ static void conditions_are_those_of_the_processor(void **state)
 		for (int i = 0; i < 5; i++)
 			flags |= all >> i & 1 ? bits[i] : 0;
 		for (uint32_t condition = 0; condition < 16; condition++)
-			assert_int_equal(probe_exit__is_taken(16 + condition, flags),
+			assert_int_equal(condition__is_taken(16 + condition, flags),
 					 set[condition](flags));
 	}
 }

@@ -77,7 +77,7 @@ static int build_error(const char *path)
 
 static bool same_rule(const struct unwind_row *a, const struct unwind_row *b)
 {
-	return a->cfa == b->cfa && a->rbp == b->rbp && a->rule == b->rule;
+	return a->cfa == b->cfa && a->fp == b->fp && a->rule == b->rule;
 }
 
 static void check_order(const struct unwind_table *table)
@@ -298,7 +298,7 @@ static void entry_joins_its_neighbour(void **state)
 	check_order(table);
 	check_find(table);
 	assert_int_equal(UNWIND_CFA(&table->rows[0]), UNWIND_CFA_END);
-	assert_int_equal(UNWIND_CFA(&table->rows[1]), UNWIND_CFA_RSP);
+	assert_int_equal(UNWIND_CFA(&table->rows[1]), UNWIND_CFA_SP);
 }
 
 static void vdso_agrees(void **state)

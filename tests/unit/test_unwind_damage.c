@@ -74,10 +74,10 @@ static void check_promises(const struct unwind_table *table, size_t limit)
 	for (size_t i = 0; i < table->n_rows; i++) {
 		const struct unwind_row *a = &table->rows[i], *b = a - 1;
 
-		assert_true(UNWIND_CFA(a) <= UNWIND_CFA_RBP_SWITCH);
-		assert_true(UNWIND_RBP(a) <= UNWIND_RBP_FRAME);
-		if (i && (a->pc <= b->pc ||
-			  (a->cfa == b->cfa && a->rbp == b->rbp && a->rule == b->rule)))
+		assert_true(UNWIND_CFA(a) <= UNWIND_CFA_FP_SWITCH);
+		assert_true(UNWIND_FP(a) <= UNWIND_FP_FRAME);
+		if (i &&
+		    (a->pc <= b->pc || (a->cfa == b->cfa && a->fp == b->fp && a->rule == b->rule)))
 			fail();
 	}
 	assert_int_equal(UNWIND_CFA(&table->rows[table->n_rows - 1]), UNWIND_CFA_NONE);

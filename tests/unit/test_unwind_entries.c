@@ -149,8 +149,8 @@ static void check_rows(const struct unwind_table *table, const struct unwind_row
 
 		if (memcmp(row, &want[i], sizeof(*row)) != 0)
 			fail_msg("row %zu: %#x %d %d %#x, wanted %#x %d %d %#x", i, row->pc,
-				 row->cfa, row->rbp, row->rule, want[i].pc, want[i].cfa,
-				 want[i].rbp, want[i].rule);
+				 row->cfa, row->fp, row->rule, want[i].pc, want[i].cfa, want[i].fp,
+				 want[i].rule);
 	}
 	assert_int_equal(table->n_rows, n);
 }
@@ -175,64 +175,62 @@ static void check_program(const void *program, size_t size, const struct unwind_
 #define ROWS(...)                                                                                  \
 	(const struct unwind_row[]){__VA_ARGS__},                                                  \
 		sizeof((const struct unwind_row[]){__VA_ARGS__}) / sizeof(struct unwind_row)
-#define ROW(offset, cfa_rule, cfa, rbp_rule, rbp)                                                  \
+#define ROW(offset, cfa_rule, cfa, fp_rule, fp)                                                    \
 	{                                                                                          \
-		FUNCTION + (offset), cfa, rbp,                                                     \
-			UNWIND_RULE(UNWIND_CFA_##cfa_rule, UNWIND_RBP_##rbp_rule)                  \
+		FUNCTION + (offset), cfa, fp,                                                      \
+			UNWIND_RULE(UNWIND_CFA_##cfa_rule, UNWIND_FP_##fp_rule)                    \
 	}
 
 static void programs_of_compilers(void **state)
 {
-	check_program(PROGRAM(DW_CFA_nop), ROWS(ROW(0, RSP, 1, SAME, 0)));
+	check_program(PROGRAM(DW_CFA_nop), ROWS(ROW(0, SP, 1, SAME, 0)));
 	/* push rbp; mov rsp, rbp; ... leave; ret */
 	check_program(PROGRAM(DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 16, DW_CFA_offset | 6,
 			      2, DW_CFA_advance_loc | 3, DW_CFA_def_cfa_register, 6,
 			      DW_CFA_advance_loc2, 0x10, 1, DW_CFA_def_cfa, 7, 8),
-		      ROWS(ROW(0, RSP, 1, SAME, 0), ROW(1, RSP, 2, CFA, -2),
-			   ROW(4, RBP, 2, CFA, -2), ROW(0x114, RSP, 1, CFA, -2)));
+		      ROWS(ROW(0, SP, 1, SAME, 0), ROW(1, SP, 2, CFA, -2), ROW(4, FP, 2, CFA, -2),
+			   ROW(0x114, SP, 1, CFA, -2)));
 	/* An early return in the middle. */
 	check_program(PROGRAM(DW_CFA_advance_loc | 4, DW_CFA_def_cfa_offset, 0x90, 1,
 			      DW_CFA_advance_loc1, 0x80, DW_CFA_remember_state,
 			      DW_CFA_def_cfa_offset, 8, DW_CFA_advance_loc4, 1, 0, 0, 0,
 			      DW_CFA_restore_state),
-		      ROWS(ROW(0, RSP, 1, SAME, 0), ROW(4, RSP, 18, SAME, 0),
-			   ROW(0x84, RSP, 1, SAME, 0), ROW(0x85, RSP, 18, SAME, 0)));
+		      ROWS(ROW(0, SP, 1, SAME, 0), ROW(4, SP, 18, SAME, 0),
+			   ROW(0x84, SP, 1, SAME, 0), ROW(0x85, SP, 18, SAME, 0)));
 	/* Steps that change nothing that counts merge; those behind the end are cut off. */
 	check_program(PROGRAM(DW_CFA_advance_loc | 4, DW_CFA_offset | 3, 2, DW_CFA_advance_loc | 4,
 			      DW_CFA_def_cfa_offset, 8, DW_CFA_advance_loc2, 0, 2,
 			      DW_CFA_def_cfa_offset, 24),
-		      ROWS(ROW(0, RSP, 1, SAME, 0)));
+		      ROWS(ROW(0, SP, 1, SAME, 0)));
 }
 
 static void every_other_instruction(void **state)
 {
-	check_program(
-		PROGRAM(DW_CFA_def_cfa_sf, 6, 0x7e, DW_CFA_offset_extended, 6, 3,
-			DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset_sf, 0x7d,
-			DW_CFA_restore_extended, 6, DW_CFA_advance_loc | 1,
-			DW_CFA_offset_extended_sf, 6, 0x02),
-		ROWS(ROW(0, RBP, 2, CFA, -3), ROW(1, RBP, 3, SAME, 0), ROW(2, RBP, 3, CFA, -2)));
+	check_program(PROGRAM(DW_CFA_def_cfa_sf, 6, 0x7e, DW_CFA_offset_extended, 6, 3,
+			      DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset_sf, 0x7d,
+			      DW_CFA_restore_extended, 6, DW_CFA_advance_loc | 1,
+			      DW_CFA_offset_extended_sf, 6, 0x02),
+		      ROWS(ROW(0, FP, 2, CFA, -3), ROW(1, FP, 3, SAME, 0), ROW(2, FP, 3, CFA, -2)));
 	check_program(PROGRAM(DW_CFA_GNU_args_size, 0x90, 1, DW_CFA_GNU_window_save,
 			      DW_CFA_GNU_negative_offset_extended, 6, 2, DW_CFA_MIPS_advance_loc8,
 			      5, 0, 0, 0, 0, 0, 0, 0, DW_CFA_undefined, 6, DW_CFA_advance_loc | 1,
 			      DW_CFA_same_value, 6, DW_CFA_advance_loc | 1, DW_CFA_register, 6, 3,
 			      DW_CFA_advance_loc | 1, DW_CFA_restore | 6),
-		      ROWS(ROW(0, RSP, 1, CFA, 2), ROW(5, RSP, 1, UNKNOWN, 0),
-			   ROW(6, RSP, 1, SAME, 0), ROW(7, RSP, 1, UNKNOWN, 0),
-			   ROW(8, RSP, 1, SAME, 0)));
+		      ROWS(ROW(0, SP, 1, CFA, 2), ROW(5, SP, 1, UNKNOWN, 0), ROW(6, SP, 1, SAME, 0),
+			   ROW(7, SP, 1, UNKNOWN, 0), ROW(8, SP, 1, SAME, 0)));
 	check_program(PROGRAM(DW_CFA_val_offset, 6, 2, DW_CFA_advance_loc | 1, DW_CFA_same_value, 6,
 			      DW_CFA_advance_loc | 1, DW_CFA_val_offset_sf, 6, 0x7f,
 			      DW_CFA_advance_loc | 1, DW_CFA_restore | 6, DW_CFA_advance_loc | 1,
 			      DW_CFA_val_expression, 6, 2, DW_OP_breg7, 0),
-		      ROWS(ROW(0, RSP, 1, UNKNOWN, 0), ROW(1, RSP, 1, SAME, 0),
-			   ROW(2, RSP, 1, UNKNOWN, 0), ROW(3, RSP, 1, SAME, 0),
-			   ROW(4, RSP, 1, UNKNOWN, 0)));
+		      ROWS(ROW(0, SP, 1, UNKNOWN, 0), ROW(1, SP, 1, SAME, 0),
+			   ROW(2, SP, 1, UNKNOWN, 0), ROW(3, SP, 1, SAME, 0),
+			   ROW(4, SP, 1, UNKNOWN, 0)));
 	/* The end of the outermost frame; a return address elsewhere; another register. */
 	check_program(PROGRAM(DW_CFA_undefined, 16, DW_CFA_advance_loc | 1, DW_CFA_offset | 16, 2,
 			      DW_CFA_advance_loc | 1, DW_CFA_restore | 16, DW_CFA_advance_loc | 1,
 			      DW_CFA_def_cfa_register, 10),
 		      ROWS(ROW(0, END, 0, SAME, 0), ROW(1, UNSUPPORTED, 0, SAME, 0),
-			   ROW(2, RSP, 1, SAME, 0), ROW(3, UNSUPPORTED, 0, SAME, 0)));
+			   ROW(2, SP, 1, SAME, 0), ROW(3, UNSUPPORTED, 0, SAME, 0)));
 	/* DW_CFA_set_loc, as pcrel|sdata4: the operand is 1 byte behind the FDE's head. */
 	struct buffer program = {};
 	uint32_t operand = FRAME_OFFSET + 4 + 18 + 4 + 4 + 4 + 4 + 1 + 1;
@@ -241,7 +239,7 @@ static void every_other_instruction(void **state)
 	put32(&program, FUNCTION + 7 - operand);
 	PUT(&program, DW_CFA_def_cfa_offset, 16);
 	check_program(program.data, program.n,
-		      ROWS(ROW(0, RSP, 1, SAME, 0), ROW(7, RSP, 2, SAME, 0)));
+		      ROWS(ROW(0, SP, 1, SAME, 0), ROW(7, SP, 2, SAME, 0)));
 	buffer__free(&program);
 }
 
@@ -252,12 +250,12 @@ static void offsets_have_limits(void **state)
 			      DW_CFA_def_cfa_offset, 0x80, 0x80, 0x10, DW_CFA_advance_loc | 1,
 			      DW_CFA_def_cfa_offset, 12, DW_CFA_advance_loc | 1,
 			      DW_CFA_def_cfa_offset, 0),
-		      ROWS(ROW(0, RSP, 32767, SAME, 0), ROW(1, UNSUPPORTED, 0, SAME, 0),
-			   ROW(3, RSP, 0, SAME, 0)));
+		      ROWS(ROW(0, SP, 32767, SAME, 0), ROW(1, UNSUPPORTED, 0, SAME, 0),
+			   ROW(3, SP, 0, SAME, 0)));
 	/* rbp at CFA - 1024 fits, at CFA - 1032 not. */
 	check_program(PROGRAM(DW_CFA_offset | 6, 0x80, 1, DW_CFA_advance_loc | 1, DW_CFA_offset | 6,
 			      0x81, 1),
-		      ROWS(ROW(0, RSP, 1, CFA, -128), ROW(1, RSP, 1, UNKNOWN, 0)));
+		      ROWS(ROW(0, SP, 1, CFA, -128), ROW(1, SP, 1, UNKNOWN, 0)));
 }
 
 static void expressions_are_recognised(void **state)
@@ -266,10 +264,10 @@ static void expressions_are_recognised(void **state)
 	check_program(PROGRAM(DW_CFA_def_cfa_expression, 3, DW_OP_breg6, 0x78, DW_OP_deref,
 			      DW_CFA_expression, 6, 2, DW_OP_breg6, 0, DW_CFA_advance_loc | 8,
 			      DW_CFA_def_cfa, 7, 8),
-		      ROWS(ROW(0, RBP_DEREF, -1, FRAME, 0), ROW(8, RSP, 1, SAME, 0)));
+		      ROWS(ROW(0, FP_DEREF, -1, FRAME, 0), ROW(8, SP, 1, SAME, 0)));
 	check_program(PROGRAM(DW_CFA_def_cfa_expression, 4, DW_OP_breg7, 0x80, 1, DW_OP_deref,
 			      DW_CFA_offset | 6, 2),
-		      ROWS(ROW(0, RSP_DEREF, 16, CFA, -2)));
+		      ROWS(ROW(0, SP_DEREF, 16, CFA, -2)));
 	/* .plt, with and without endbr64 */
 	check_program(PROGRAM(DW_CFA_def_cfa_expression, 11, DW_OP_breg7, 8, DW_OP_breg16, 0,
 			      DW_OP_lit15, DW_OP_and, DW_OP_lit11, DW_OP_ge, DW_OP_lit3, DW_OP_shl,
@@ -280,15 +278,15 @@ static void expressions_are_recognised(void **state)
 	/* rbp + 16 and rbp's place, told as expressions */
 	check_program(PROGRAM(DW_CFA_def_cfa_expression, 4, DW_OP_breg6, 8, DW_OP_plus_uconst, 8,
 			      DW_CFA_expression, 6, 2, DW_OP_breg6, 0),
-		      ROWS(ROW(0, RBP, 2, CFA, -2)));
+		      ROWS(ROW(0, FP, 2, CFA, -2)));
 	/* OpenSSL's assembly: what was pushed first lies behind rsp as it was */
 	check_program(PROGRAM(DW_CFA_def_cfa_expression, 5, DW_OP_breg7, 8, DW_OP_deref,
 			      DW_OP_plus_uconst, 8),
-		      ROWS(ROW(0, RSP_DEREF_8, 1, SAME, 0)));
+		      ROWS(ROW(0, SP_DEREF_8, 1, SAME, 0)));
 	/* vfork: the return address is taken off the stack */
 	check_program(PROGRAM(DW_CFA_def_cfa_offset, 0, DW_CFA_register, 16, 5,
 			      DW_CFA_advance_loc | 4, DW_CFA_def_cfa_offset, 8),
-		      ROWS(ROW(0, RSP_RDI, 0, SAME, 0), ROW(4, RSP_RDI, 1, SAME, 0)));
+		      ROWS(ROW(0, SP_LINK, 0, SAME, 0), ROW(4, SP_LINK, 1, SAME, 0)));
 	/* struct ucontext */
 	check_program(PROGRAM(DW_CFA_def_cfa_expression, 4, DW_OP_breg7, 0xa0, 1, DW_OP_deref,
 			      DW_CFA_expression, 6, 3, DW_OP_breg7, 0xf8, 0, DW_CFA_expression, 16,
@@ -312,7 +310,7 @@ static void check_passed_over(const void *program, size_t size)
 	put_fde(&frame, FUNCTION - 0x40, 0x20, program, size);
 	put_fde(&frame, FUNCTION, FUNCTION_SIZE, "", 0);
 	assert_int_equal(build_section(&frame, ".eh_frame", &table), 0);
-	check_rows(table, ROWS(ROW(0, RSP, 1, SAME, 0), ROW(FUNCTION_SIZE, NONE, 0, SAME, 0)));
+	check_rows(table, ROWS(ROW(0, SP, 1, SAME, 0), ROW(FUNCTION_SIZE, NONE, 0, SAME, 0)));
 	buffer__free(&frame);
 }
 
@@ -350,9 +348,9 @@ static void overlaps_are_settled(void **state)
 	put_fde(&frame, 0, 0x10000000, offset24, 2);	  /* dropped by the linker */
 	put_fde(&frame, TEXT + TEXT_SIZE - 4, 100, offset16, 2);
 	assert_int_equal(build_section(&frame, ".eh_frame", &table), 0);
-	check_rows(table, ROWS(ROW(0, RSP, 1, SAME, 0), ROW(0x20, RSP, 2, SAME, 0),
-			       ROW(0x28, RSP, 3, SAME, 0), ROW(0x30, NONE, 0, SAME, 0),
-			       ROW(TEXT_SIZE - 0x104, RSP, 2, SAME, 0),
+	check_rows(table, ROWS(ROW(0, SP, 1, SAME, 0), ROW(0x20, SP, 2, SAME, 0),
+			       ROW(0x28, SP, 3, SAME, 0), ROW(0x30, NONE, 0, SAME, 0),
+			       ROW(TEXT_SIZE - 0x104, SP, 2, SAME, 0),
 			       ROW(TEXT_SIZE - 0x100, NONE, 0, SAME, 0)));
 	buffer__free(&frame);
 }
@@ -378,11 +376,11 @@ static void gaps_are_filled(void **state)
 	make_elf(&elf, &frame, ".eh_frame");
 	memcpy(elf.data + offsetof(Elf64_Ehdr, e_entry), &entry, sizeof(entry));
 	assert_int_equal(unwind_table__build_memory(elf.data, elf.n, &table), 0);
-	check_rows(table, ROWS(ROW(0, RSP, 1, SAME, 0), ROW(0x21, END, 0, SAME, 0),
-			       ROW(0x30, RSP, 1, SAME, 0), ROW(0x40, NONE, 0, SAME, 0),
-			       ROW(0x51, END, 0, SAME, 0), ROW(0x60, RSP, 1, SAME, 0),
+	check_rows(table, ROWS(ROW(0, SP, 1, SAME, 0), ROW(0x21, END, 0, SAME, 0),
+			       ROW(0x30, SP, 1, SAME, 0), ROW(0x40, NONE, 0, SAME, 0),
+			       ROW(0x51, END, 0, SAME, 0), ROW(0x60, SP, 1, SAME, 0),
 			       ROW(0x80, NONE, 0, SAME, 0), ROW(0x90, END, 0, SAME, 0),
-			       ROW(0x110, NONE, 0, SAME, 0), ROW(0x130, RSP, 1, SAME, 0),
+			       ROW(0x110, NONE, 0, SAME, 0), ROW(0x130, SP, 1, SAME, 0),
 			       ROW(0x140, NONE, 0, SAME, 0)));
 	buffer__free(&frame);
 	buffer__free(&elf);
@@ -459,7 +457,7 @@ static void every_encoding_is_read(void **state)
 		end_entry(&frame, start, false);
 		assert_int_equal(build_section(&frame, ".eh_frame", &table), cases[i].err);
 		if (table)
-			check_rows(table, ROWS(ROW(0, RSP, 1, SAME, 0),
+			check_rows(table, ROWS(ROW(0, SP, 1, SAME, 0),
 					       ROW(FUNCTION_SIZE, NONE, 0, SAME, 0)));
 		buffer__free(&frame);
 	}
@@ -553,7 +551,7 @@ static void every_shape_of_entry_is_read(void **state)
 					       &table),
 				 shapes[i].err);
 		if (table)
-			check_rows(table, ROWS(ROW(0, RSP, 1, SAME, 0), ROW(1, RSP, 2, SAME, 0),
+			check_rows(table, ROWS(ROW(0, SP, 1, SAME, 0), ROW(1, SP, 2, SAME, 0),
 					       ROW(FUNCTION_SIZE, NONE, 0, SAME, 0)));
 		buffer__free(&frame);
 	}

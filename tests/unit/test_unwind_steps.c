@@ -231,20 +231,20 @@ static enum step walk_up(const struct traced *t, struct walk *w, struct tally *t
 	if (!row)
 		return STEP_LOST;
 	switch (UNWIND_CFA(row)) {
-	case UNWIND_CFA_RSP:
+	case UNWIND_CFA_SP:
 		cfa = w->rsp + (uint64_t)(row->cfa * 8L);
 		break;
-	case UNWIND_CFA_RBP:
+	case UNWIND_CFA_FP:
 		cfa = w->rbp + (uint64_t)(row->cfa * 8L);
 		break;
-	case UNWIND_CFA_RBP_DEREF:
+	case UNWIND_CFA_FP_DEREF:
 		cfa = load(t, w->rbp + (uint64_t)(row->cfa * 8L));
 		tally->deref++;
 		break;
-	case UNWIND_CFA_RSP_DEREF:
+	case UNWIND_CFA_SP_DEREF:
 		cfa = load(t, w->rsp + (uint64_t)(row->cfa * 8L));
 		break;
-	case UNWIND_CFA_RSP_DEREF_8:
+	case UNWIND_CFA_SP_DEREF_8:
 		cfa = load(t, w->rsp + (uint64_t)(row->cfa * 8L)) + 8;
 		break;
 	case UNWIND_CFA_PLT:
@@ -262,10 +262,10 @@ static enum step walk_up(const struct traced *t, struct walk *w, struct tally *t
 	default:
 		return STEP_LOST;
 	}
-	if (UNWIND_RBP(row) == UNWIND_RBP_CFA)
-		rbp = load(t, cfa + (uint64_t)(row->rbp * 8L));
-	else if (UNWIND_RBP(row) == UNWIND_RBP_FRAME)
-		rbp = load(t, w->rbp + (uint64_t)(row->rbp * 8L));
+	if (UNWIND_FP(row) == UNWIND_FP_CFA)
+		rbp = load(t, cfa + (uint64_t)(row->fp * 8L));
+	else if (UNWIND_FP(row) == UNWIND_FP_FRAME)
+		rbp = load(t, w->rbp + (uint64_t)(row->fp * 8L));
 	*w = (struct walk){.rip = load(t, cfa - 8), .rsp = cfa, .rbp = rbp, .at = cfa - 8};
 	return STEP_FRAME;
 }

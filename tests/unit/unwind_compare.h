@@ -122,16 +122,16 @@ static inline uint64_t row__cfa(const struct unwind_row *row, const struct machi
 	uint64_t offset = (uint64_t)(int64_t)row->cfa * 8;
 
 	switch (UNWIND_CFA(row)) {
-	case UNWIND_CFA_RSP:
-	case UNWIND_CFA_RSP_RDI:
+	case UNWIND_CFA_SP:
+	case UNWIND_CFA_SP_LINK:
 		return m->regs[7] + offset;
-	case UNWIND_CFA_RBP:
+	case UNWIND_CFA_FP:
 		return m->regs[6] + offset;
-	case UNWIND_CFA_RSP_DEREF:
+	case UNWIND_CFA_SP_DEREF:
 		return machine__memory(m->regs[7] + offset);
-	case UNWIND_CFA_RBP_DEREF:
+	case UNWIND_CFA_FP_DEREF:
 		return machine__memory(m->regs[6] + offset);
-	case UNWIND_CFA_RSP_DEREF_8:
+	case UNWIND_CFA_SP_DEREF_8:
 		return machine__memory(m->regs[7] + offset) + 8;
 	case UNWIND_CFA_PLT:
 		return m->regs[7] + 8 + ((int)(m->regs[16] & 15) >= row->cfa ? 8 : 0);
@@ -195,32 +195,32 @@ static inline bool in_register(Dwarf_Frame *frame, int reg, unsigned int other)
 	       ops[0].atom == DW_OP_regx && ops[0].number == other;
 }
 
-static inline bool fits_rbp(uint64_t distance)
+static inline bool fits_fp(uint64_t distance)
 {
 	int64_t d = (int64_t)distance;
 
 	return d % 8 == 0 && d / 8 <= INT8_MAX && d / 8 >= INT8_MIN;
 }
 
-static inline bool same_rbp(const struct unwind_row *row, const struct machine *m, uint64_t cfa,
-			    const struct register_truth *truth)
+static inline bool same_fp(const struct unwind_row *row, const struct machine *m, uint64_t cfa,
+			   const struct register_truth *truth)
 {
-	uint64_t offset = (uint64_t)(int64_t)row->rbp * 8;
+	uint64_t offset = (uint64_t)(int64_t)row->fp * 8;
 
-	switch (UNWIND_RBP(row)) {
-	case UNWIND_RBP_SAME:
+	switch (UNWIND_FP(row)) {
+	case UNWIND_FP_SAME:
 		/* GCC does not say when a function that realigns has popped rbp. */
 		return truth->kind == TRUTH_SAME ||
 		       (truth->kind == TRUTH_PLACE && truth->at == m->regs[6] &&
-			UNWIND_CFA(row) == UNWIND_CFA_RSP);
-	case UNWIND_RBP_CFA:
+			UNWIND_CFA(row) == UNWIND_CFA_SP);
+	case UNWIND_FP_CFA:
 		return truth->kind == TRUTH_PLACE && truth->at == cfa + offset;
-	case UNWIND_RBP_FRAME:
+	case UNWIND_FP_FRAME:
 		return truth->kind == TRUTH_PLACE && truth->at == m->regs[6] + offset;
 	default:
 		return truth->kind != TRUTH_SAME &&
 		       (truth->kind != TRUTH_PLACE || truth->other ||
-			(!fits_rbp(truth->at - cfa) && !fits_rbp(truth->at - m->regs[6])));
+			(!fits_fp(truth->at - cfa) && !fits_fp(truth->at - m->regs[6])));
 	}
 }
 
@@ -228,7 +228,7 @@ static inline enum verdict compare_frame(const struct unwind_row *row, Dwarf_Fra
 					 uint64_t pc)
 {
 	struct machine m = machine__new(pc);
-	struct register_truth ra, rbp;
+	struct register_truth ra, fp;
 	bool is_value, call;
 	uint64_t cfa;
 	Dwarf_Op *ops;
@@ -238,7 +238,7 @@ static inline enum verdict compare_frame(const struct unwind_row *row, Dwarf_Fra
 		return VERDICT_REFUSED;
 	cfa = machine__eval(&m, ops, n, 0, &is_value);
 	ra = frame__register(frame, &m, 16, cfa);
-	rbp = frame__register(frame, &m, 6, cfa);
+	fp = frame__register(frame, &m, 6, cfa);
 	if (ra.kind == TRUTH_UNDEFINED || UNWIND_CFA(row) == UNWIND_CFA_END)
 		return ra.kind == TRUTH_UNDEFINED && UNWIND_CFA(row) == UNWIND_CFA_END
 			       ? VERDICT_SAME
@@ -250,11 +250,11 @@ static inline enum verdict compare_frame(const struct unwind_row *row, Dwarf_Fra
 	if (row__cfa(row, &m) != cfa)
 		return VERDICT_DIFFERS;
 	if (UNWIND_CFA(row) == UNWIND_CFA_SIGNAL)
-		return ra.at == m.regs[7] + 168 && rbp.at == m.regs[7] + 120 ? VERDICT_SAME
-									     : VERDICT_DIFFERS;
-	if (UNWIND_CFA(row) == UNWIND_CFA_RSP_RDI)
+		return ra.at == m.regs[7] + 168 && fp.at == m.regs[7] + 120 ? VERDICT_SAME
+									    : VERDICT_DIFFERS;
+	if (UNWIND_CFA(row) == UNWIND_CFA_SP_LINK)
 		call = in_register(frame, 16, 5);
-	return call && same_rbp(row, &m, cfa, &rbp) ? VERDICT_SAME : VERDICT_DIFFERS;
+	return call && same_fp(row, &m, cfa, &fp) ? VERDICT_SAME : VERDICT_DIFFERS;
 }
 
 /* Whether @row is one of three that take 8 bytes of stack and give them back: _init, _fini. */
@@ -355,8 +355,8 @@ static inline enum verdict compare_pc(const struct unwind_table *table, Elf *elf
 		verdict = VERDICT_DIFFERS;
 	}
 	if (verdict == VERDICT_DIFFERS)
-		fprintf(stderr, "at %#lx: row cfa %d rbp %d rule %#x\n", (unsigned long)pc,
-			row ? row->cfa : 0, row ? row->rbp : 0, row ? row->rule : 0);
+		fprintf(stderr, "at %#lx: row cfa %d fp %d rule %#x\n", (unsigned long)pc,
+			row ? row->cfa : 0, row ? row->fp : 0, row ? row->rule : 0);
 	return verdict;
 }
 
