@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Chooses the instruction for a uprobe. The kernel replaces the instruction by a trap. It emulates
- * some instructions (push of a register, nop, relative jumps and calls). Any other instruction it
- * single-steps in a copy, which takes a second trap: in a virtual machine, a visit costs 16 us
- * instead of 0.75 us.
+ * some instructions (of x86-64: push of a register, nop, relative jumps and calls). Any other
+ * instruction it single-steps in a copy, which takes a second trap: in a virtual machine, a visit
+ * costs 16 us instead of 0.75 us.
  */
 #pragma once
 
@@ -21,8 +21,6 @@ struct uprobe_offset {
 
 /*
  * Chooses the offset for code whose entry is the start of @code, of which @n bytes are readable.
- * endbr64, with which functions begin for indirect branch tracking, is single-stepped. If a push
- * follows it, the uprobe goes to the push: every entry at the endbr64 executes both.
  */
 struct uprobe_offset uprobe_offset__choose(const uint8_t *code, size_t n);
 

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <capstone/capstone.h>
-
+#include "arch/machine.h"
 #include "symbols/code/code_names.h"
 #include "symbols/code/code_unit.h"
 
@@ -14,7 +13,6 @@
 #define SWITCH_INSTRUCTIONS 6
 #define MAX_PARTS	    8
 #define MAX_FUNCTION	    (1 << 20) /* bytes */
-#define CONDITION	    16
 
 /* A range of the function's code: the function, or a part that was split off (".cold"). */
 struct part {
@@ -29,6 +27,7 @@ struct sweep {
 	struct part parts[MAX_PARTS];
 	size_t n_parts;
 	ARRAY(uint64_t) targets; /* of jumps within the function */
+	const struct machine_instructions *instructions;
 	csh handle;
 	cs_insn *insn;
 	int since_table; /* instructions since one that may load from a jump table */
@@ -68,62 +67,16 @@ static int add_exit(struct sweep *sweep, uint32_t condition)
 			   ((struct code_exit){sweep->insn->address, condition}));
 }
 
-/* The condition code of a jump: the low bits of its opcode. */
-static uint32_t condition_of(const cs_insn *insn)
+static int direct_jump(struct sweep *sweep, const struct instruction *jump)
 {
-	const cs_x86 *x86 = &insn->detail->x86;
-
-	return CONDITION + ((x86->opcode[0] == 0x0f ? x86->opcode[1] : x86->opcode[0]) & 15);
-}
-
-static int direct_jump(struct sweep *sweep, uint64_t target)
-{
-	bool conditional = sweep->insn->id != X86_INS_JMP;
 	const struct symbol *symbol;
 
-	if (is_inside(sweep, target))
-		return array__push(&sweep->targets, target);
-	symbol = object__symbol(sweep->code->object, target);
+	if (is_inside(sweep, jump->target))
+		return array__push(&sweep->targets, jump->target);
+	symbol = object__symbol(sweep->code->object, jump->target);
 	if (is_own_part(sweep, symbol))
 		return add_part(sweep, symbol);
-	return add_exit(sweep, conditional ? condition_of(sweep->insn) : 0);
-}
-
-/* A tail call by a pointer, or a switch. */
-static int indirect_jump(struct sweep *sweep, const cs_x86_op *operand)
-{
-	if (operand->type == X86_OP_MEM ? operand->mem.index != X86_REG_INVALID
-					: sweep->since_table <= SWITCH_INSTRUCTIONS)
-		return 0;
-	return add_exit(sweep, 0);
-}
-
-/* Loads with a scaled index: maybe from a jump table. */
-static bool may_load_table(const cs_insn *insn)
-{
-	const cs_x86 *x86 = &insn->detail->x86;
-
-	return (insn->id == X86_INS_MOV || insn->id == X86_INS_MOVSXD) && x86->op_count == 2 &&
-	       x86->operands[1].type == X86_OP_MEM &&
-	       x86->operands[1].mem.index != X86_REG_INVALID && x86->operands[1].mem.scale >= 4;
-}
-
-static bool is_jump(const struct sweep *sweep)
-{
-	return cs_insn_group(sweep->handle, sweep->insn, CS_GRP_JUMP);
-}
-
-static bool changes_stack_pointer(const struct sweep *sweep)
-{
-	cs_regs read, written;
-	uint8_t n_read = 0, n_written = 0;
-
-	if (cs_regs_access(sweep->handle, sweep->insn, read, &n_read, written, &n_written))
-		return true;
-	for (uint8_t i = 0; i < n_written; i++)
-		if (written[i] == X86_REG_RSP || written[i] == X86_REG_ESP)
-			return true;
-	return false;
+	return add_exit(sweep, jump->condition);
 }
 
 /* The prologue ends with the first instruction that changes the stack pointer, or jumps. */
@@ -131,28 +84,31 @@ static int add_to_prologue(struct sweep *sweep)
 {
 	int err = array__push(&sweep->exits->prologue, sweep->insn->address);
 
-	sweep->in_prologue = !is_jump(sweep) && !changes_stack_pointer(sweep) &&
-			     !cs_insn_group(sweep->handle, sweep->insn, CS_GRP_CALL) &&
-			     !cs_insn_group(sweep->handle, sweep->insn, CS_GRP_RET);
+	sweep->in_prologue = !sweep->instructions->ends_prologue(sweep->handle, sweep->insn);
 	return err;
 }
 
 static int take_instruction(struct sweep *sweep)
 {
-	const cs_insn *insn = sweep->insn;
-	const cs_x86 *x86 = &insn->detail->x86;
+	struct instruction taken = sweep->instructions->classify(sweep->handle, sweep->insn);
 	int err = sweep->in_prologue ? add_to_prologue(sweep) : 0;
 
-	sweep->since_table = may_load_table(insn) ? 0 : sweep->since_table + 1;
+	sweep->since_table = taken.may_load_table ? 0 : sweep->since_table + 1;
 	if (err)
 		return err;
-	if (insn->id == X86_INS_RET)
+	switch (taken.kind) {
+	case INSTRUCTION_RETURN:
+	case INSTRUCTION_JUMP_BY_POINTER:
 		return add_exit(sweep, 0);
-	if (!is_jump(sweep) || x86->op_count != 1)
-		return 0;
-	if (x86->operands[0].type == X86_OP_IMM)
-		return direct_jump(sweep, (uint64_t)x86->operands[0].imm);
-	return insn->id == X86_INS_JMP ? indirect_jump(sweep, &x86->operands[0]) : 0;
+	case INSTRUCTION_JUMP:
+		return direct_jump(sweep, &taken);
+	case INSTRUCTION_JUMP_BY_REGISTER:
+		return sweep->since_table <= SWITCH_INSTRUCTIONS ? 0 : add_exit(sweep, 0);
+	case INSTRUCTION_JUMP_BY_TABLE:
+	case INSTRUCTION_OTHER:
+		break;
+	}
+	return 0;
 }
 
 static int sweep_part(struct sweep *sweep, const struct part *part)
@@ -202,18 +158,22 @@ int code__exits(struct code *code, uint64_t address, struct code_exits *exits)
 {
 	struct sweep sweep = {.code = code, .exits = exits};
 	const struct symbol *symbol = object__symbol(code->object, address);
+	const struct machine *machine;
 	GElf_Ehdr header;
 	int err;
 
 	if (!symbol || symbol->start != address || !symbol->raw)
 		return -ENOENT;
-	if (!gelf_getehdr(object__program(code->object)->elf, &header) ||
-	    header.e_machine != EM_X86_64)
+	if (!gelf_getehdr(object__program(code->object)->elf, &header))
 		return -ENOTSUP;
+	machine = machine__find(header.e_machine);
+	if (!machine || !machine->instructions)
+		return -ENOTSUP;
+	sweep.instructions = machine->instructions;
 	err = add_part(&sweep, symbol);
 	if (err)
 		return err;
-	if (cs_open(CS_ARCH_X86, CS_MODE_64, &sweep.handle))
+	if (cs_open(sweep.instructions->arch, sweep.instructions->mode, &sweep.handle))
 		return -ENOMEM;
 	cs_option(sweep.handle, CS_OPT_DETAIL, CS_OPT_ON);
 	sweep.insn = cs_malloc(sweep.handle);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where a function is entered and left, for probes: by disassembly (capstone), x86-64 only. */
+/* Where a function is entered and left, for probes: by disassembly. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 /* A place where a function is left. The stack pointer is what it was at the entry. */
 struct code_exit {
 	uint64_t address;
-	/* 0: always. Otherwise a conditional jump to another function: 16 + its condition code. */
+	/* 0: always. Otherwise a conditional jump to another function: arch/condition.h. */
 	uint32_t condition;
 };
 

@@ -6,6 +6,7 @@
 #include <dwarf.h>
 
 #include "arch/frames.h"
+#include "arch/machine.h"
 #include "symbols/unwind/cfi.h"
 #include "symbols/dwarf/dwarf_read.h"
 
@@ -43,25 +44,6 @@ static bool parse_address(const struct cfi_expression *e, struct address_express
 		return false;
 	*place = p;
 	return true;
-}
-
-/*
- * Recognizes the expression that linkers write for .plt: from byte N of a 16-byte entry on, after
- * its push, the CFA is 8 bytes higher. Returns N or -1.
- */
-static int parse_plt(const struct cfi_expression *e)
-{
-	static const uint8_t head[] = {DW_OP_breg7, 8, DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and};
-	static const uint8_t tail[] = {DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus};
-	uint8_t lit;
-
-	if (e->size != sizeof(head) + 1 + sizeof(tail))
-		return -1;
-	lit = e->data[sizeof(head)];
-	if (memcmp(e->data, head, sizeof(head)) || lit < DW_OP_lit0 || lit > DW_OP_lit15 ||
-	    memcmp(e->data + sizeof(head) + 1, tail, sizeof(tail)))
-		return -1;
-	return lit - DW_OP_lit0;
 }
 
 /* Divides @offset by 8. False if it is not divisible, or the result is not in [@min, @max]. */
@@ -138,7 +120,7 @@ static struct unwind_row cfa_row(const struct cfi_state *s, struct address_expre
 			row_set_cfa(&row, cfa);
 		return row;
 	}
-	plt = parse_plt(&s->cfa);
+	plt = machine__own()->unwind->plt_expression(s->cfa.data, s->cfa.size);
 	if (plt >= 0 && call) {
 		row.rule = UNWIND_CFA_PLT;
 		row.cfa = (__s16)plt;

@@ -6,6 +6,7 @@
 #include <zstd.h>
 #include <dwarf.h>
 
+#include "arch/machine.h"
 #include "symbols/dwarf/dwarf_read.h"
 #include "symbols/unwind/unwind_input.h"
 
@@ -16,11 +17,11 @@
 /* Programs have one or two. Bounds the search for the segment of an address. */
 #define MAX_SEGMENTS 64
 
-/* Checks that @file is a 64-bit x86 program or library. */
+/* Checks that @file is a 64-bit program or library for dwell's own processor. */
 static int check_header(const struct elf_file *file, GElf_Ehdr *header)
 {
 	if (!gelf_getehdr(file->elf, header) || gelf_getclass(file->elf) != ELFCLASS64 ||
-	    header->e_ident[EI_DATA] != ELFDATA2LSB || header->e_machine != EM_X86_64)
+	    header->e_ident[EI_DATA] != ELFDATA2LSB || header->e_machine != machine__own()->elf)
 		return -ENOTSUP;
 	return header->e_type == ET_EXEC || header->e_type == ET_DYN ? 0 : -ENOTSUP;
 }
@@ -251,22 +252,19 @@ static int read_frames(struct unwind_input *input, const struct elf_file *file)
 /* Finds the assembly of cgo, which has no call frame information. */
 static int find_crosscall(struct unwind_input *input, const struct elf_file *file)
 {
-	static const uint8_t code[UNWIND_CROSSCALL_SIZE] = {
-		0x53, 0x55, 0x41, 0x54, 0x41, 0x55, 0x41, 0x56, 0x41, 0x57, /* push ... */
-		0x48, 0x89, 0xfb, 0x48, 0x89, 0xd7,			    /* mov, mov */
-		0xff, 0xd6, 0xff, 0xd3,					    /* call, call */
-	};
+	const struct machine_unwind *unwind = machine__own()->unwind;
 	_cleanup_free_ void *bytes = NULL;
 	const uint8_t *found;
 	GElf_Shdr section;
 	int err;
 
-	if (input->section.debug_frame || !find_section(file, ".text", &section))
+	if (!unwind->crosscall_size || input->section.debug_frame ||
+	    !find_section(file, ".text", &section))
 		return 0;
 	err = elf_file__read(file, section.sh_offset, section.sh_size, &bytes);
 	if (err)
 		return err == -ENOMEM ? err : 0;
-	found = memmem(bytes, section.sh_size, code, sizeof(code));
+	found = memmem(bytes, section.sh_size, unwind->crosscall, unwind->crosscall_size);
 	if (found)
 		input->crosscall = section.sh_addr + (uint64_t)(found - (uint8_t *)bytes);
 	return 0;

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "arch/machine.h"
 #include "symbols/elf/elf_file.h"
 #include "symbols/unwind/cfi.h"
 #include "symbols/unwind/unwind_table.h"
@@ -18,17 +19,13 @@ struct unwind_crt_function {
 	uint8_t code[64];
 };
 
-/* The bytes of crosscall_amd64() or crosscall1() of cgo, from its six pushes to its two calls. */
-#define UNWIND_CROSSCALL_PUSHED 10
-#define UNWIND_CROSSCALL_SIZE	20
-
 /* PLT sections: stubs, for which not all linkers write CFI. */
 #define UNWIND_PLT_SECTIONS 4
 
 struct unwind_plt {
 	uint64_t address;
-	uint64_t size;	  /* 0: missing */
-	uint8_t code[20]; /* the first bytes */
+	uint64_t size;			/* 0: missing */
+	uint8_t code[UNWIND_PLT_BYTES]; /* the first ones */
 };
 
 struct unwind_input {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/machine.h"
 #include "symbols/unwind/cfi.h"
 #include "symbols/unwind/unwind_input.h"
 #include "symbols/unwind/go_table.h"
@@ -164,56 +165,28 @@ static int rows_end_at_entry(struct cfi_rows *rows, uint64_t entry)
 	return 0;
 }
 
-/*
- * _init() and _fini() begin with `sub $8, %rsp`, possibly after endbr64, and end with
- * `add $8, %rsp; ret`.
- */
 static int rows_add_init_fini(struct cfi_rows *rows, const struct unwind_crt_function *function)
 {
-	static const uint8_t endbr[] = {0xf3, 0x0f, 0x1e, 0xfa}, take[] = {0x48, 0x83, 0xec, 0x08},
-			     give[] = {0x48, 0x83, 0xc4, 0x08, 0xc3};
-	size_t begin = function->size >= 4 && !memcmp(function->code, endbr, sizeof(endbr)) ? 4 : 0;
-	uint32_t pc = (uint32_t)function->address, end = pc + (uint32_t)function->size;
+	uint32_t pc = (uint32_t)function->address;
+	struct unwind_row code[UNWIND_CODE_ROWS];
+	size_t n;
 
-	if (function->address > UINT32_MAX - sizeof(function->code) ||
-	    function->size < begin + sizeof(take) + sizeof(give) ||
-	    memcmp(function->code + begin, take, sizeof(take)) ||
-	    memcmp(function->code + function->size - sizeof(give), give, sizeof(give)))
+	if (function->address > UINT32_MAX - sizeof(function->code))
 		return 0;
-	return rows_fill_gap(rows,
-			     (const struct unwind_row[]){
-				     {.pc = pc, .cfa = 1, .rule = UNWIND_CFA_SP},
-				     {.pc = pc + (uint32_t)(begin + sizeof(take)),
-				      .cfa = 2,
-				      .rule = UNWIND_CFA_SP},
-				     {.pc = end - 1, .cfa = 1, .rule = UNWIND_CFA_SP},
-			     },
-			     3, end);
+	n = machine__own()->unwind->start_file(function->code, function->size, pc, code);
+	return n ? rows_fill_gap(rows, code, n, pc + (uint32_t)function->size) : 0;
 }
 
-/*
- * PLT stubs jump without changing the stack. If .plt is lazy (its first entry calls the loader),
- * its stubs push the relocation index first, with an instruction that ends at byte 11, or 9
- * after endbr64.
- */
 static int rows_add_plt(struct cfi_rows *rows, const struct unwind_plt *plt)
 {
-	static const uint8_t push[] = {0xff, 0x35}, endbr[] = {0xf3, 0x0f, 0x1e, 0xfa};
-	uint32_t pc = (uint32_t)plt->address, end = pc + (uint32_t)plt->size;
-	bool lazy = plt->size > 16 && !(pc & 15) && !memcmp(plt->code, push, sizeof(push));
-	const struct unwind_row stubs[] = {{.pc = pc, .cfa = 1, .rule = UNWIND_CFA_SP}};
-	const struct unwind_row lazy_stubs[] = {
-		{.pc = pc, .cfa = 2, .rule = UNWIND_CFA_SP},
-		{.pc = pc + 6, .cfa = 3, .rule = UNWIND_CFA_SP},
-		{.pc = pc + 16,
-		 .cfa = memcmp(plt->code + 16, endbr, sizeof(endbr)) ? 11 : 9,
-		 .rule = UNWIND_CFA_PLT},
-	};
+	uint32_t pc = (uint32_t)plt->address;
+	struct unwind_row code[UNWIND_CODE_ROWS];
+	size_t n;
 
 	if (!plt->size || plt->address > UINT32_MAX || plt->size > UINT32_MAX - plt->address)
 		return 0;
-	return lazy ? rows_fill_gap(rows, lazy_stubs, ARRAY_SIZE(lazy_stubs), end)
-		    : rows_fill_gap(rows, stubs, ARRAY_SIZE(stubs), end);
+	n = machine__own()->unwind->plt(plt->code, plt->size, pc, code);
+	return n ? rows_fill_gap(rows, code, n, pc + (uint32_t)plt->size) : 0;
 }
 
 /*
@@ -297,21 +270,16 @@ static int rows_replace(struct cfi_rows *rows, const struct cfi_rows *code)
 	return err;
 }
 
-/* cgo's crosscall function pushes six registers, rbp as the second. */
 static int rows_add_crosscall(struct cfi_rows *rows, uint64_t address)
 {
-	uint32_t pc = (uint32_t)address;
-	const struct unwind_row code[] = {
-		{.pc = pc, .cfa = 1, .rule = UNWIND_CFA_SP},
-		{.pc = pc + UNWIND_CROSSCALL_PUSHED,
-		 .cfa = 7,
-		 .fp = -3,
-		 .rule = UNWIND_RULE(UNWIND_CFA_SP, UNWIND_FP_CFA)},
-	};
+	const struct machine_unwind *unwind = machine__own()->unwind;
+	struct unwind_row code[UNWIND_CODE_ROWS];
+	size_t n;
 
-	if (!address || address > UINT32_MAX - UNWIND_CROSSCALL_SIZE)
+	if (!address || address > UINT32_MAX - unwind->crosscall_size)
 		return 0;
-	return rows_fill_gap(rows, code, ARRAY_SIZE(code), pc + UNWIND_CROSSCALL_SIZE + 1);
+	n = unwind->crosscall_rows((uint32_t)address, code);
+	return rows_fill_gap(rows, code, n, (uint32_t)(address + unwind->crosscall_size + 1));
 }
 
 /* .gopclntab takes precedence over CFI, which the Go toolchain writes for debuggers. */

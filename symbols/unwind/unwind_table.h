@@ -24,8 +24,8 @@ struct unwind_table {
  * programs also .gopclntab. Gaps between functions have rows with UNWIND_CFA_NONE. Malformed
  * entries are skipped.
  *
- * Errors: -ENOENT (no unwind information), -ENOTSUP (not an x86-64 ELF program or library),
- * -EINVAL (malformed headers), -ENOMEM, -EIO. @out is then not changed.
+ * Errors: -ENOENT (no unwind information), -ENOTSUP (not an ELF program or library for dwell's own
+ * processor), -EINVAL (malformed headers), -ENOMEM, -EIO. @out is then not changed.
  */
 int unwind_table__build(int fd, struct unwind_table **out);
 

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The machine code of aarch64: PLT stubs only, see arch/README.md. */
+#pragma once
+
+#include "arch/machine.h"
+
+extern const struct machine machine_aarch64;
