@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #define CONDITION_FIRST 16
+#define CONDITION_LAST	31
 
 #if defined(__x86_64__) || defined(__TARGET_ARCH_x86)
 #include "arch/x86_64/condition.h"

@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/condition.h"
 #include "privsep/wire.h"
 
-#define MAX_SKIP	8
-#define FIRST_CONDITION 16
-#define LAST_CONDITION	31
+#define MAX_SKIP 8
 
 /* Flags of a place and of a function. */
 #define HAS_FILE       1U
@@ -183,8 +182,8 @@ static bool take_exits(struct cursor *cursor, uint64_t size, struct found_functi
 	for (uint64_t i = 0; i < n && !cursor->bad; i++) {
 		struct function_exit exit = {.offset = take_offset(cursor, size)};
 
-		exit.condition = (uint32_t)wire__number(cursor, LAST_CONDITION);
-		if (exit.condition && exit.condition < FIRST_CONDITION)
+		exit.condition = (uint32_t)wire__number(cursor, CONDITION_LAST);
+		if (exit.condition && exit.condition < CONDITION_FIRST)
 			cursor->bad = true;
 		if (!cursor->bad && array__push(&function->exits, exit))
 			return false;

@@ -7,18 +7,10 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <ucontext.h>
 
+#include "arch/seccomp.h"
 #include "privsep/parser_wire.h"
 #include "privsep/sandbox.h"
-
-#if defined(__x86_64__)
-#define RESULT(context) ((context)->uc_mcontext.gregs[REG_RAX])
-#define SECOND(context) ((context)->uc_mcontext.gregs[REG_RSI])
-#elif defined(__aarch64__)
-#define RESULT(context) ((context)->uc_mcontext.regs[0])
-#define SECOND(context) ((context)->uc_mcontext.regs[1])
-#endif
 
 /* Puts a varint, and returns its size. No struct buffer: the signal may come in malloc(). */
 static size_t put_number(uint8_t *to, uint64_t value)
@@ -84,13 +76,13 @@ static bool is_own(const char *path)
 static void on_refused(int signal, siginfo_t *info, void *arg)
 {
 	ucontext_t *context = arg;
-	const char *path = (const char *)(uintptr_t)SECOND(context);
+	const char *path = (const char *)(uintptr_t)REFUSED_SECOND(context);
 	int before = errno;
 
 	if (info->si_syscall == SYS_openat)
-		RESULT(context) = is_own(path) ? -EACCES : ask(path);
+		REFUSED_RESULT(context) = is_own(path) ? -EACCES : ask(path);
 	else
-		RESULT(context) = -EPERM;
+		REFUSED_RESULT(context) = -EPERM;
 	errno = before;
 }
 

@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/seccomp.h"
 #include "base/cleanup.h"
 #include "base/invoking_user.h"
 
@@ -116,12 +117,6 @@ static unsigned int drop_capabilities(void)
 	return SANDBOX_CAPS;
 }
 
-#if defined(__x86_64__)
-#define SANDBOX_ARCH AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define SANDBOX_ARCH AUDIT_ARCH_AARCH64
-#endif
-
 #define LOAD(field)  BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
 #define RETURN(what) BPF_STMT(BPF_RET | BPF_K, (what))
 #define ALLOW(name)                                                                                \
@@ -150,14 +145,10 @@ static unsigned int filter_syscalls(void)
 {
 	const struct sock_filter code[] = {
 		LOAD(arch),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SANDBOX_ARCH, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SECCOMP_ARCH, 1, 0),
 		RETURN(SECCOMP_RET_KILL_PROCESS),
 		LOAD(nr),
-#ifdef __x86_64__
-		/* The x32 calls. */
-		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1),
-		RETURN(SECCOMP_RET_KILL_PROCESS),
-#endif
+		SECCOMP_OTHER_TABLES,
 		ALLOW(read),
 		ALLOW(pread64),
 		ALLOW(write),
@@ -213,13 +204,10 @@ static unsigned int filter_online(void)
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (__NR_##name), 0, 1), RETURN(SECCOMP_RET_ERRNO | EPERM)
 	const struct sock_filter code[] = {
 		LOAD(arch),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SANDBOX_ARCH, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SECCOMP_ARCH, 1, 0),
 		RETURN(SECCOMP_RET_KILL_PROCESS),
 		LOAD(nr),
-#ifdef __x86_64__
-		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1),
-		RETURN(SECCOMP_RET_KILL_PROCESS),
-#endif
+		SECCOMP_OTHER_TABLES,
 		DENY(execve),
 		DENY(execveat),
 		DENY(ptrace),

@@ -16,19 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arch/signal_action.h"
+#include "arch/system_call.h"
 #include "runtime/runtime.h"
 
 #define SLICE_NS 20000000 /* a sleeping thread checks this often whether its pause was forgiven */
-
-/* The kernel's struct sigaction; the C library's is different. */
-struct kernel_sigaction {
-	void (*handler)(int, siginfo_t *, void *);
-	unsigned long flags;
-	void (*restorer)(void);
-	uint64_t mask;
-};
-
-#define SA_RESTORER_KERNEL 0x04000000UL
 
 static struct causal_area *area;
 static int descriptor = -1;
@@ -38,24 +30,11 @@ static void (*previous)(int, siginfo_t *,
 /* A hint: index of the thread's slot. After fork() or before the first use it is another's. */
 static __thread uint32_t slot_hint __attribute__((tls_model("initial-exec")));
 
-void pause_restore(void);
-__asm__(".text\n"
-	".type pause_restore, @function\n"
-	"pause_restore:\n"
-	"	mov $15, %eax\n" /* rt_sigreturn */
-	"	syscall\n"
-	".size pause_restore, . - pause_restore\n");
+SIGNAL_RESTORER(pause_restore);
 
 static long kernel_call(long number, long a, long b, long c, long d)
 {
-	register long fourth __asm__("r10") = d;
-	long result;
-
-	__asm__ volatile("syscall"
-			 : "=a"(result)
-			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth)
-			 : "rcx", "r11", "memory");
-	return result;
+	return system_call(number, a, b, c, d, 0, 0);
 }
 
 static uint64_t now(void)
@@ -137,7 +116,7 @@ static void spin_part(struct causal_slot *slot, uint32_t epoch)
 		}
 		if (!remaining(slot, epoch))
 			break;
-		__builtin_ia32_pause();
+		relax_cpu();
 	}
 }
 

@@ -5,30 +5,14 @@
 #include <link.h>
 #include <stddef.h>
 
+#include "arch/probe_functions.h"
 #include "base/clock.h"
 
 #define BATCHES 10
 #define CALLS	50
 
-#if defined(__x86_64__)
-#define DEFINE_FUNCTION(name, first, last)                                                         \
-	void name(void);                                                                           \
-	__asm__(".text\n"                                                                          \
-		".type " #name ", @function\n" #name ":\n\t" first "\n\t" last "\n\tret\n"         \
-		".size " #name ", . - " #name "\n")
-
-/* The kernel emulates the first instruction, or executes it by a single step. */
-DEFINE_FUNCTION(uprobe_cost_emulated, "push %rbp", "pop %rbp");
-DEFINE_FUNCTION(uprobe_cost_stepped, "sub $8, %rsp", "add $8, %rsp");
-#else
-static void uprobe_cost_emulated(void)
-{
-}
-
-static void uprobe_cost_stepped(void)
-{
-}
-#endif
+PROBE_FUNCTION_EMULATED(uprobe_cost_emulated);
+PROBE_FUNCTION_STEPPED(uprobe_cost_stepped);
 
 struct own_place {
 	uint64_t address;

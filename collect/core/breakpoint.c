@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "arch/probe_functions.h"
+
 int breakpoint__open(pid_t tid, uint64_t address)
 {
 	struct perf_event_attr attr = {
@@ -15,7 +17,7 @@ int breakpoint__open(pid_t tid, uint64_t address)
 		.sample_period = 1,
 		.bp_type = HW_BREAKPOINT_X,
 		.bp_addr = address,
-		.bp_len = sizeof(long),
+		.bp_len = BREAKPOINT_BYTES,
 		.inherit = 1,
 		.exclude_kernel = 1,
 		.exclude_hv = 1,

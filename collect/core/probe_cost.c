@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <time.h>
 
+#include "arch/probe_functions.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "collect/core/uprobes.h"
@@ -18,33 +19,10 @@
 #define USUAL_NS	 700
 #define USUAL_STEPPED_NS 10000
 
-/* Functions of each kind: the first instruction is emulated, or single-stepped. */
-#if defined(__x86_64__)
-#define DEFINE_FUNCTION(name, first, last)                                                         \
-	void name(void);                                                                           \
-	__asm__(".text\n"                                                                          \
-		".type " #name ", @function\n" #name ":\n\t" first "\n\t" last "\n"                \
-		".globl " #name "_end\n" #name "_end:\n\tret\n"                                    \
-		".size " #name ", . - " #name "\n")
-#else
-#define DEFINE_FUNCTION(name, first, last)                                                         \
-	static void name(void)                                                                     \
-	{                                                                                          \
-	}                                                                                          \
-	static void name##_end(void)                                                               \
-	{                                                                                          \
-	}
-#endif
-
-DEFINE_FUNCTION(probe_cost_emulated, "push %rbp", "pop %rbp");
-DEFINE_FUNCTION(probe_cost_stepped, "sub $8, %rsp", "add $8, %rsp");
-DEFINE_FUNCTION(probe_cost_emulated_exit, "push %rbp", "pop %rbp");
-DEFINE_FUNCTION(probe_cost_stepped_exit, "sub $8, %rsp", "add $8, %rsp");
-
-#if defined(__x86_64__)
-void probe_cost_emulated_exit_end(void);
-void probe_cost_stepped_exit_end(void);
-#endif
+PROBE_FUNCTION_EMULATED(probe_cost_emulated);
+PROBE_FUNCTION_STEPPED(probe_cost_stepped);
+PROBE_FUNCTION_EMULATED(probe_cost_emulated_exit);
+PROBE_FUNCTION_STEPPED(probe_cost_stepped_exit);
 
 struct own_place {
 	uint64_t address;

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * System calls as filters of seccomp see them. A processor defines
+ *
+ *	SECCOMP_ARCH                what struct seccomp_data has as arch
+ *	SECCOMP_OTHER_TABLES        statements behind a load of nr: they end processes that call by
+ *				    another table of the same arch
+ *	REFUSED_RESULT(context)     of a call that a SIGSYS is sent instead of: its result (an
+ *lvalue), REFUSED_SECOND(context)     and its second argument, by the handler's ucontext_t
+ */
+#pragma once
+
+#if defined(__x86_64__)
+#include "arch/x86_64/seccomp.h"
+#elif defined(__aarch64__)
+#include "arch/aarch64/seccomp.h"
+#else
+#error "arch/README.md: the system calls of this processor are not known"
+#endif
