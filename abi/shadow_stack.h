@@ -93,7 +93,7 @@ struct shadow_memory {
 };
 
 #ifndef __cplusplus
-_Static_assert(sizeof(struct shadow_entry) == 32, "written by arch/x86_64/shadow_asm.h");
+_Static_assert(sizeof(struct shadow_entry) == 32, "written by arch/shadow_asm.h");
 _Static_assert(sizeof(struct shadow_stack) == SHADOW_STACK_SIZE, "a place tells its stack");
 _Static_assert(SHADOW_DEPTH * sizeof(struct shadow_entry) + SHADOW_STACK_HEAD == SHADOW_STACK_SIZE,
 	       "the last entry ends at a boundary");

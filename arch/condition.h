@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Conditions of jumps, which are numbers from 16 to 31. A processor defines
+ * Conditions of jumps, which are numbers from CONDITION_FIRST to CONDITION_LAST. A processor
+ * defines
  *
- *	bool condition__is_taken(condition, flags): whether such a jump is taken with @flags, which
- *		REGS_FLAGS() has
+ * - bool condition__is_taken(condition, flags): whether such a jump is taken; flags: REGS_FLAGS()
  */
 #pragma once
 

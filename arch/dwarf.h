@@ -2,9 +2,9 @@
 /*
  * DWARF's numbers of the registers that unwind rows have roles for. A processor defines
  *
- *	DWARF_SP, DWARF_FP    stack pointer and frame pointer
- *	DWARF_RETURN          the column of the return address
- *	DWARF_LINK            the register that UNWIND_CFA_SP_LINK has it in
+ * - DWARF_SP, DWARF_FP: stack pointer and frame pointer
+ * - DWARF_RETURN: the column of the return address
+ * - DWARF_LINK: the register that has the return address where UNWIND_CFA_SP_LINK is the rule
  */
 #pragma once
 

@@ -2,10 +2,10 @@
 /*
  * Functions of dwell at which it measures what probes cost, and breakpoints. A processor defines
  *
- *	PROBE_FUNCTION_EMULATED(name)    defines a function that does nothing, whose first
- *instruction the kernel emulates at a uprobe, and name_end(), its last one
- *	PROBE_FUNCTION_STEPPED(name)     the same, but the kernel single-steps the instruction
- *	BREAKPOINT_BYTES                 bp_len of a breakpoint of the processor at an instruction
+ * - PROBE_FUNCTION_EMULATED(name): defines a function that does nothing, whose first instruction
+ * the kernel emulates at a uprobe, and name_end(), its last instruction
+ * - PROBE_FUNCTION_STEPPED(name): the same, but the kernel single-steps the instruction
+ * - BREAKPOINT_BYTES: bp_len of a hardware breakpoint at an instruction
  */
 #pragma once
 

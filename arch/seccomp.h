@@ -2,11 +2,11 @@
 /*
  * System calls as filters of seccomp see them. A processor defines
  *
- *	SECCOMP_ARCH                what struct seccomp_data has as arch
- *	SECCOMP_OTHER_TABLES        statements behind a load of nr: they end processes that call by
- *				    another table of the same arch
- *	REFUSED_RESULT(context)     of a call that a SIGSYS is sent instead of: its result (an
- *lvalue), REFUSED_SECOND(context)     and its second argument, by the handler's ucontext_t
+ * - SECCOMP_ARCH: what struct seccomp_data has as arch
+ * - SECCOMP_OTHER_TABLES: statements behind a load of nr, which end a process that calls by another
+ *   table of the same arch
+ * - REFUSED_RESULT(context), REFUSED_SECOND(context): of a call that was refused by SIGSYS, by the
+ *   ucontext_t of the handler: its result, to be set, and its second argument
  */
 #pragma once
 

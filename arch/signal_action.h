@@ -2,9 +2,9 @@
 /*
  * The kernel's struct sigaction; the C library's is different. A processor defines
  *
- *	struct kernel_sigaction, with handler, flags, restorer and mask
- *	SA_RESTORER_KERNEL          the flag that restorer is set
- *	SIGNAL_RESTORER(name)       defines a function for it, which returns from a handler
+ * - struct kernel_sigaction, with handler, flags, restorer and mask
+ * - SA_RESTORER_KERNEL: the flag that says that there is a restorer
+ * - SIGNAL_RESTORER(name): defines a function that returns from a handler
  */
 #pragma once
 

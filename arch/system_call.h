@@ -2,9 +2,8 @@
 /*
  * For code that runs in other people's programs. A processor defines
  *
- *	long system_call(number, a, b, c, d, e, f): a system call without the C library, which may
- *be interrupted anywhere, and would set errno. The result, or -errno void relax_cpu(void): what a
- *loop that waits executes in each round
+ * - long system_call(number, a, b, c, d, e, f): a system call without the C library, so that errno
+ *   is not set. The result, or -errno
  */
 #pragma once
 

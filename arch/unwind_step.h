@@ -13,10 +13,10 @@
  *
  * Each step returns 0, or 1 when the walk has ended. A processor defines
  *
- *	step_by_frame_pointer(walk, cause, remote): the step to the caller by the frame pointer.
- *		@cause: why no unwind rule is used; 0: the code is expected to have frame pointers
- *	step_over_signal(walk, remote): from the frame of a signal handler's return
- *	step_by_row(walk, row, remote): by the rule @row, which is one with a CFA
+ * - step_by_frame_pointer(walk, cause, remote). cause: why no unwind rule is used; 0: the code is
+ *   expected to have frame pointers
+ * - step_over_signal(walk, remote): from where a signal handler returns to
+ * - step_by_row(walk, row, remote): by a rule with a CFA
  */
 #pragma once
 

@@ -23,7 +23,7 @@ BENCH += $(COUNTING_CC)
 
 $(BUILD)/bench/programs/count_calls.o: override CFLAGS += -fPIC
 
-$(BUILD)/bench/programs/%.o: bench/programs/%.S
+$(BUILD)/bench/programs/%.o: arch/$(ARCH)/%.S
 	$(call say,AS,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -c -o $@ $<

@@ -16,7 +16,7 @@
 
 #include "compiler/llvm_versions.h"
 #include "compiler/selection.h"
-#include "arch/x86_64/shadow_asm.h"
+#include "arch/shadow_asm.h"
 
 using namespace llvm;
 
@@ -79,8 +79,7 @@ Value *insert_push(Function &function)
 		{at.getInt32(0)});
 	return at.CreateCall(
 		type,
-		InlineAsm::get(type, SHADOW_PUSH("%", "$$", "$1"),
-			       "=&{rax},r,~{r10},~{r11},~{cc},~{flags},~{dirflag},~{fpsr}", true),
+		InlineAsm::get(type, SHADOW_PUSH("%", "$$", "$1"), SHADOW_PUSH_CLANG, true),
 		{site});
 }
 
@@ -101,8 +100,7 @@ void insert_pop(Instruction *before, Value *own)
 {
 	IRBuilder<> at(before);
 
-	insert_asm(at, SHADOW_POP("%", "$$", "$0"), "r,~{r11},~{cc},~{flags},~{dirflag},~{fpsr}",
-		   own);
+	insert_asm(at, SHADOW_POP("%", "$$", "$0"), SHADOW_POP_CLANG, own);
 }
 
 void insert_reset(BasicBlock *block, BasicBlock::iterator before, Value *own)
@@ -111,9 +109,7 @@ void insert_reset(BasicBlock *block, BasicBlock::iterator before, Value *own)
 	auto *type = FunctionType::get(byte_pointer(at), {byte_pointer(at)}, false);
 
 	at.CreateCall(type,
-		      InlineAsm::get(type, SHADOW_RESET("%"),
-				     "={rax},0,~{r10},~{r11},~{cc},~{flags},~{dirflag},~{fpsr}",
-				     true),
+		      InlineAsm::get(type, SHADOW_RESET("%"), SHADOW_RESET_CLANG, true),
 		      {own});
 }
 
@@ -200,7 +196,7 @@ struct shadow_pass : PassInfoMixin<shadow_pass> {
 
 		options.min_size = min_size;
 		options.only = only.empty() ? nullptr : only.c_str();
-		if (Triple(module.getTargetTriple()).getArch() != Triple::x86_64)
+		if (Triple(module.getTargetTriple()).getArch() != Triple::SHADOW_TRIPLE)
 			return PreservedAnalyses::all();
 		for (Function &function : module)
 			if (!function.isDeclaration() &&

@@ -11,8 +11,8 @@ LLVM_HEADERS := $(and $(LLVM_CONFIG),$(wildcard $(shell $(LLVM_CONFIG) --include
 COMPILER := $(BUILD)/compiler
 
 # No vector registers, no libc: it runs at any place of any function.
-CALLS_FLAGS := -fPIC -fvisibility=hidden -ffreestanding -fno-builtin -fno-stack-protector -mgeneral-regs-only \
-	-fcf-protection=none
+CALLS_FLAGS := -fPIC -fvisibility=hidden -ffreestanding -fno-builtin -fno-stack-protector \
+	$(SHADOW_FLAGS)
 CALLS_OBJ := $(patsubst compiler/runtime/%.c,$(COMPILER)/%.o,$(sort $(wildcard compiler/runtime/*.c))) $(COMPILER)/shadow_enter.o
 DWELL_CC := $(BUILD)/dwell-cc $(BUILD)/dwell-c++ $(COMPILER)/libdwell-calls.a
 HAS_CXX := $(shell command -v $(CXX) 2>/dev/null)

@@ -25,7 +25,7 @@
 #include <diagnostic-core.h>
 
 #include "compiler/selection.h"
-#include "arch/x86_64/shadow_asm.h"
+#include "arch/shadow_asm.h"
 
 int plugin_is_GPL_compatible;
 
@@ -71,8 +71,8 @@ gcall *make_return_address(tree site)
 
 gasm *make_push(tree own, tree site)
 {
-	static const char *const clobbers[] = {"r10", "r11", "cc", NULL};
-	gasm *push = make_asm(SHADOW_PUSH("%%", "$", "%1"), operand("=&a", own),
+	static const char *const clobbers[] = {SHADOW_PUSH_GCC, NULL};
+	gasm *push = make_asm(SHADOW_PUSH("%%", "$", "%1"), operand(SHADOW_OWN_GCC, own),
 			      operand("r", site), clobbers);
 
 	SSA_NAME_DEF_STMT(own) = push;
@@ -81,17 +81,17 @@ gasm *make_push(tree own, tree site)
 
 gasm *make_pop(tree own)
 {
-	static const char *const clobbers[] = {"r11", "cc", NULL};
+	static const char *const clobbers[] = {SHADOW_POP_GCC, NULL};
 
 	return make_asm(SHADOW_POP("%%", "$", "%0"), NULL_TREE, operand("r", own), clobbers);
 }
 
 gasm *make_reset(tree own)
 {
-	static const char *const clobbers[] = {"r10", "r11", "cc", NULL};
+	static const char *const clobbers[] = {SHADOW_RESET_GCC, NULL};
 	tree changed = make_ssa_name(ptr_type_node);
 	gasm *reset =
-		make_asm(SHADOW_RESET("%%"), operand("=a", changed), operand("0", own), clobbers);
+		make_asm(SHADOW_RESET("%%"), operand(SHADOW_CHANGED_GCC, changed), operand("0", own), clobbers);
 
 	SSA_NAME_DEF_STMT(changed) = reset;
 	return reset;

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arch/cycles.h"
 #include "arch/signal_action.h"
 #include "arch/system_call.h"
 #include "runtime/runtime.h"

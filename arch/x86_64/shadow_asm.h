@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What both plugins insert, for x86-64. abi/shadow_stack.h has the protocol.
- *
- * @P and @D stand for the percent and dollar signs of the compiler's assembler templates, @OWN for
- * the operand that holds the function's own entry.
+ * See arch/shadow_asm.h.
  *
  * A signal handler may interrupt at any instruction, and pushes and pops entries of its own. So the
  * thread's pointer goes past the new entry first, in one instruction, and the entry is written
@@ -62,3 +59,15 @@
 	"leaq 1f(" P "rip), " P "r10\n\t"                                                          \
 	"jmp __dwell_shadow_reset\n"                                                               \
 	"1:"
+
+#define SHADOW_PUSH_GCC	   "r10", "r11", "cc"
+#define SHADOW_POP_GCC	   "r11", "cc"
+#define SHADOW_RESET_GCC   "r10", "r11", "cc"
+#define SHADOW_OWN_GCC	   "=&a"
+#define SHADOW_CHANGED_GCC "=a"
+
+#define SHADOW_PUSH_CLANG  "=&{rax},r,~{r10},~{r11},~{cc},~{flags},~{dirflag},~{fpsr}"
+#define SHADOW_POP_CLANG   "r,~{r11},~{cc},~{flags},~{dirflag},~{fpsr}"
+#define SHADOW_RESET_CLANG "={rax},0,~{r10},~{r11},~{cc},~{flags},~{dirflag},~{fpsr}"
+
+#define SHADOW_TRIPLE x86_64

@@ -14,8 +14,3 @@ static inline long system_call(long number, long a, long b, long c, long d, long
 			 : "rcx", "r11", "memory");
 	return result;
 }
-
-static inline void relax_cpu(void)
-{
-	__builtin_ia32_pause();
-}

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arch/cycles.h"
 #include "base/aging_map.h"
 #include "base/array.h"
 #include "base/clock.h"
@@ -186,8 +187,8 @@ static struct clock_pair read_clocks(void)
 	uint64_t shortest = UINT64_MAX;
 
 	for (int i = 0; i < 8; i++) {
-		uint64_t before = __builtin_ia32_rdtsc(), ns = now_ns(CLOCK_MONOTONIC),
-			 length = __builtin_ia32_rdtsc() - before;
+		uint64_t before = read_cycles(), ns = now_ns(CLOCK_MONOTONIC),
+			 length = read_cycles() - before;
 
 		if (length >= shortest)
 			continue;
@@ -444,7 +445,7 @@ static uint64_t pause_until(uint64_t time)
 
 	for (; now < time; now = now_ns(CLOCK_MONOTONIC))
 		for (int i = 0; i < 4; i++)
-			__builtin_ia32_pause();
+			relax_cpu();
 	return now;
 }
 

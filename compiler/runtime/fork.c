@@ -5,6 +5,7 @@
  */
 #include <pthread.h>
 
+#include "arch/cycles.h"
 #include "compiler/runtime/shadow_memory.h"
 #include "compiler/runtime/system.h"
 
@@ -71,7 +72,7 @@ static void in_child(void)
 		stack->tid = copy->tid ? system__tid() : 0;
 		stack->first = __dwell_shadow.generation;
 		stack->first_skips = stack->skips;
-		stack->begun = stack->tid ? __builtin_ia32_rdtsc() : 0;
+		stack->begun = stack->tid ? read_cycles() : 0;
 		stack->state = SHADOW_USED;
 	} else {
 		__dwell_shadow.top = NULL;

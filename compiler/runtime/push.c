@@ -3,6 +3,7 @@
  * A push that is not the plain case: finds the shadow stack of the machine stack, and removes what
  * exceptions and longjmp have left behind.
  */
+#include "arch/cycles.h"
 #include "compiler/runtime/shadow_memory.h"
 #include "compiler/runtime/system.h"
 
@@ -121,7 +122,7 @@ static int counts(const struct shadow_stack *stack, const struct shadow_entry *t
  */
 static uint64_t next_generation(const struct shadow_thread *thread)
 {
-	uint64_t now = __builtin_ia32_rdtsc();
+	uint64_t now = read_cycles();
 
 	return (now > thread->generation + 2 ? now : thread->generation + 2) | 1;
 }
@@ -131,7 +132,7 @@ static void begin_thread(struct shadow_stack *stack, uint64_t generation)
 {
 	stack->first = generation - 2;
 	stack->first_skips = stack->skips + 1;
-	__atomic_store_n(&stack->begun, __builtin_ia32_rdtsc(), __ATOMIC_RELEASE);
+	__atomic_store_n(&stack->begun, read_cycles(), __ATOMIC_RELEASE);
 }
 
 struct shadow_entry *__dwell_shadow_push(struct shadow_entry *top, uint64_t function, uint64_t sp,
