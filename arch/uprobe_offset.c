@@ -3,11 +3,11 @@
 
 #include <unistd.h>
 
-#include "arch/machine.h"
+#include "arch/processor.h"
 
 struct uprobe_offset uprobe_offset__choose(const uint8_t *code, size_t n)
 {
-	return machine__own()->instructions->choose_uprobe(code, n);
+	return processor__own()->instructions->choose_uprobe(code, n);
 }
 
 struct uprobe_offset uprobe_offset__at(int fd, uint64_t offset)

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "arch/condition.h"
-#include "arch/x86_64/machine.h"
+#include "arch/x86_64/processor.h"
 
 /* The low bits of a jump's opcode. */
 static uint32_t condition_of(const cs_x86 *x86)
@@ -104,7 +104,7 @@ static struct uprobe_offset choose_uprobe(const uint8_t *code, size_t n)
 	return offset;
 }
 
-const struct machine_instructions x86_64_instructions = {
+const struct processor_instructions x86_64_instructions = {
 	.arch = CS_ARCH_X86,
 	.mode = CS_MODE_64,
 	.classify = classify,

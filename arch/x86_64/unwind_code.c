@@ -2,7 +2,7 @@
 #include <dwarf.h>
 #include <string.h>
 
-#include "arch/x86_64/machine.h"
+#include "arch/x86_64/processor.h"
 
 /*
  * _init() and _fini() begin with `sub $8, %rsp`, possibly after endbr64, and end with
@@ -84,7 +84,7 @@ static size_t crosscall_rows(uint32_t pc, struct unwind_row *rows)
 	return 2;
 }
 
-const struct machine_unwind x86_64_unwind = {
+const struct processor_unwind x86_64_unwind = {
 	.start_file = start_file_rows,
 	.plt = plt_rows,
 	.plt_expression = plt_expression,

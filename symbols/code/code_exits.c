@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/machine.h"
+#include "arch/processor.h"
 #include "symbols/code/code_names.h"
 #include "symbols/code/code_unit.h"
 
@@ -27,7 +27,7 @@ struct sweep {
 	struct part parts[MAX_PARTS];
 	size_t n_parts;
 	ARRAY(uint64_t) targets; /* of jumps within the function */
-	const struct machine_instructions *instructions;
+	const struct processor_instructions *instructions;
 	csh handle;
 	cs_insn *insn;
 	int since_table; /* instructions since one that may load from a jump table */
@@ -158,7 +158,7 @@ int code__exits(struct code *code, uint64_t address, struct code_exits *exits)
 {
 	struct sweep sweep = {.code = code, .exits = exits};
 	const struct symbol *symbol = object__symbol(code->object, address);
-	const struct machine *machine;
+	const struct processor *processor;
 	GElf_Ehdr header;
 	int err;
 
@@ -166,10 +166,10 @@ int code__exits(struct code *code, uint64_t address, struct code_exits *exits)
 		return -ENOENT;
 	if (!gelf_getehdr(object__program(code->object)->elf, &header))
 		return -ENOTSUP;
-	machine = machine__find(header.e_machine);
-	if (!machine || !machine->instructions)
+	processor = processor__find(header.e_machine);
+	if (!processor || !processor->instructions)
 		return -ENOTSUP;
-	sweep.instructions = machine->instructions;
+	sweep.instructions = processor->instructions;
 	err = add_part(&sweep, symbol);
 	if (err)
 		return err;

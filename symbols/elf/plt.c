@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "arch/machine.h"
+#include "arch/processor.h"
 #include "base/hash.h"
 #include "symbols/elf/elf_symbols.h"
 
@@ -20,18 +20,18 @@ struct plt {
 	struct symtab *stubs;
 };
 
-static const struct machine_plt *find_format(const struct elf_file *file)
+static const struct processor_plt *find_format(const struct elf_file *file)
 {
-	const struct machine *machine = NULL;
+	const struct processor *processor = NULL;
 	GElf_Ehdr header;
 
 	if (gelf_getehdr(file->elf, &header))
-		machine = machine__find(header.e_machine);
-	return machine ? &machine->plt : NULL;
+		processor = processor__find(header.e_machine);
+	return processor ? &processor->plt : NULL;
 }
 
 /* The name of the function that @rela stores in its slot, or NULL. */
-static const char *plt_target(const struct plt *plt, const struct machine_plt *format,
+static const char *plt_target(const struct plt *plt, const struct processor_plt *format,
 			      const GElf_Rela *rela, Elf_Data *symbols, size_t names)
 {
 	uint32_t type = (uint32_t)GELF_R_TYPE(rela->r_info);
@@ -53,8 +53,8 @@ static const char *plt_target(const struct plt *plt, const struct machine_plt *f
 }
 
 /* @numbered: the section is .rela.plt, whose indices lazy stubs push. */
-static int plt_read_relocations(struct plt *plt, const struct machine_plt *format, Elf_Scn *section,
-				const GElf_Shdr *header, bool numbered)
+static int plt_read_relocations(struct plt *plt, const struct processor_plt *format,
+				Elf_Scn *section, const GElf_Shdr *header, bool numbered)
 {
 	Elf_Scn *symbols = elf_getscn(plt->file->elf, header->sh_link);
 	Elf_Data *symbol_data = symbols ? elf_getdata(symbols, NULL) : NULL;
@@ -80,7 +80,7 @@ static int plt_read_relocations(struct plt *plt, const struct machine_plt *forma
 
 /* What is no stub is the code that all lazy ones jump to: it has the name of its section, @table.
  */
-static int plt_read_stubs(struct plt *plt, const struct machine_plt *format, Elf_Scn *section,
+static int plt_read_stubs(struct plt *plt, const struct processor_plt *format, Elf_Scn *section,
 			  const GElf_Shdr *header, const char *table)
 {
 	Elf_Data *data = elf_rawdata(section, NULL);
@@ -114,7 +114,7 @@ static int plt_read_stubs(struct plt *plt, const struct machine_plt *format, Elf
 	return 0;
 }
 
-static int plt_read_section(struct plt *plt, const struct machine_plt *format, Elf_Scn *section,
+static int plt_read_section(struct plt *plt, const struct processor_plt *format, Elf_Scn *section,
 			    const char *name, bool relocations)
 {
 	GElf_Shdr header;
@@ -130,7 +130,7 @@ static int plt_read_section(struct plt *plt, const struct machine_plt *format, E
 }
 
 /* Relocations first, then the stubs that use them. */
-static int plt_read(struct plt *plt, const struct machine_plt *format)
+static int plt_read(struct plt *plt, const struct processor_plt *format)
 {
 	size_t names;
 
@@ -156,7 +156,7 @@ static int plt_read(struct plt *plt, const struct machine_plt *format)
 int plt__add(struct symtab *stubs, const struct elf_file *file, const struct symtab *functions)
 {
 	struct plt plt = {.file = file, .functions = functions, .stubs = stubs};
-	const struct machine_plt *format = find_format(file);
+	const struct processor_plt *format = find_format(file);
 	int err;
 
 	if (!format)

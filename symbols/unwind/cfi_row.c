@@ -6,7 +6,7 @@
 #include <dwarf.h>
 
 #include "arch/frames.h"
-#include "arch/machine.h"
+#include "arch/processor.h"
 #include "symbols/unwind/cfi.h"
 #include "symbols/dwarf/dwarf_read.h"
 
@@ -120,7 +120,7 @@ static struct unwind_row cfa_row(const struct cfi_state *s, struct address_expre
 			row_set_cfa(&row, cfa);
 		return row;
 	}
-	plt = machine__own()->unwind->plt_expression(s->cfa.data, s->cfa.size);
+	plt = processor__own()->unwind->plt_expression(s->cfa.data, s->cfa.size);
 	if (plt >= 0 && call) {
 		row.rule = UNWIND_CFA_PLT;
 		row.cfa = (__s16)plt;

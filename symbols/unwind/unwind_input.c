@@ -6,7 +6,7 @@
 #include <zstd.h>
 #include <dwarf.h>
 
-#include "arch/machine.h"
+#include "arch/processor.h"
 #include "symbols/dwarf/dwarf_read.h"
 #include "symbols/unwind/unwind_input.h"
 
@@ -21,7 +21,7 @@
 static int check_header(const struct elf_file *file, GElf_Ehdr *header)
 {
 	if (!gelf_getehdr(file->elf, header) || gelf_getclass(file->elf) != ELFCLASS64 ||
-	    header->e_ident[EI_DATA] != ELFDATA2LSB || header->e_machine != machine__own()->elf)
+	    header->e_ident[EI_DATA] != ELFDATA2LSB || header->e_machine != processor__own()->elf)
 		return -ENOTSUP;
 	return header->e_type == ET_EXEC || header->e_type == ET_DYN ? 0 : -ENOTSUP;
 }
@@ -252,7 +252,7 @@ static int read_frames(struct unwind_input *input, const struct elf_file *file)
 /* Finds the assembly of cgo, which has no call frame information. */
 static int find_crosscall(struct unwind_input *input, const struct elf_file *file)
 {
-	const struct machine_unwind *unwind = machine__own()->unwind;
+	const struct processor_unwind *unwind = processor__own()->unwind;
 	_cleanup_free_ void *bytes = NULL;
 	const uint8_t *found;
 	GElf_Shdr section;

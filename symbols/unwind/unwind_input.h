@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "arch/machine.h"
+#include "arch/processor.h"
 #include "symbols/elf/elf_file.h"
 #include "symbols/unwind/cfi.h"
 #include "symbols/unwind/unwind_table.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "arch/machine.h"
+#include "arch/processor.h"
 #include "symbols/unwind/cfi.h"
 #include "symbols/unwind/unwind_input.h"
 #include "symbols/unwind/go_table.h"
@@ -173,7 +173,7 @@ static int rows_add_init_fini(struct cfi_rows *rows, const struct unwind_crt_fun
 
 	if (function->address > UINT32_MAX - sizeof(function->code))
 		return 0;
-	n = machine__own()->unwind->start_file(function->code, function->size, pc, code);
+	n = processor__own()->unwind->start_file(function->code, function->size, pc, code);
 	return n ? rows_fill_gap(rows, code, n, pc + (uint32_t)function->size) : 0;
 }
 
@@ -185,7 +185,7 @@ static int rows_add_plt(struct cfi_rows *rows, const struct unwind_plt *plt)
 
 	if (!plt->size || plt->address > UINT32_MAX || plt->size > UINT32_MAX - plt->address)
 		return 0;
-	n = machine__own()->unwind->plt(plt->code, plt->size, pc, code);
+	n = processor__own()->unwind->plt(plt->code, plt->size, pc, code);
 	return n ? rows_fill_gap(rows, code, n, pc + (uint32_t)plt->size) : 0;
 }
 
@@ -272,7 +272,7 @@ static int rows_replace(struct cfi_rows *rows, const struct cfi_rows *code)
 
 static int rows_add_crosscall(struct cfi_rows *rows, uint64_t address)
 {
-	const struct machine_unwind *unwind = machine__own()->unwind;
+	const struct processor_unwind *unwind = processor__own()->unwind;
 	struct unwind_row code[UNWIND_CODE_ROWS];
 	size_t n;
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/processor.h"
 #include "symbols/unwind/unwind_table.h"
 
 #define TEXT_SIZE 0x100000
@@ -57,7 +58,7 @@ static void build_section(const uint8_t *data, size_t size)
 	file->header.e_ident[EI_CLASS] = ELFCLASS64;
 	file->header.e_ident[EI_DATA] = ELFDATA2LSB;
 	file->header.e_type = ET_DYN;
-	file->header.e_machine = EM_X86_64;
+	file->header.e_machine = processor__own()->elf;
 	file->header.e_phoff = offsetof(struct file, text);
 	file->header.e_phentsize = sizeof(file->text);
 	file->header.e_phnum = 1;

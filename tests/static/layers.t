@@ -108,6 +108,40 @@ my @reading = grep { !m{^privsep/\w+_process\.c:|#include "symbols/(?:symbols|sy
 	split /\n/, `git grep -E '#include "symbols/|#include <(gelf|libelf|dwarf|elfutils/)' -- privsep model analysis render`;
 is_deeply(\@reading, [], 'names are found by others');
 
+# Only arch/ names registers, instructions and processors. Comments are prose.
+my $processor = qr{
+	(?<![a-z0-9]) (?: [re](?:[a-d]x|[sb]p|[sd]i|ip) | r(?:[89]|1[0-5])[dwb]? ) (?![a-z0-9])
+	| \b gregs \b | __builtin_ia32 | _mm_pause | \b endbr
+	| (?-i: \b REG_[A-Z0-9]+ | \b (?: EM | R ) _ (?: X86_64 | AARCH64 ) | \b X86_ | __TARGET_ARCH_\w
+	    | __ (?: x86_64 | aarch64 | i386 ) __ )
+}xi;
+my %names_it = (
+	'include/dwell.h'                 => 'is copied into programs, includes nothing, and knows where atomics are plain',
+	'tests/programs/causal/rounds.c'  => 'a known answer of instructions',
+	'tests/programs/jit.c'            => 'writes instructions, as a JIT compiler',
+	'tests/programs/knots/locks.c'    => 'spins, and does not include dwell',
+	'tests/programs/undescribed.c'    => 'assembly without call frame information',
+	'tests/unit/test_probe_exit.c'    => 'compares arch/ with the processor',
+	'tests/unit/test_symbols_elf.c'   => 'options of linkers that one processor has',
+	'tests/unit/test_unwind_steps.c'  => 'compares arch/ with the processor, by ptrace',
+	'tests/unit/test_uprobe_offset.c' => 'instructions, by name',
+);
+
+sub code_of {
+	my ($file) = @_;
+	open my $fh, '<', $file or return '';
+	my $text = do { local $/; <$fh> };
+	return $text =~ s/^\s*#.*//mgr if $file =~ /(?:\.mk|Makefile)$/;
+	$text =~ s{("(?:\\.|[^"\\\n])*")|'(?:\\.|[^'\\\n])'|/\*.*?\*/|//[^\n]*}{$1 // ' '}gse;
+	return $text;
+}
+
+my %naming = map { $_ => 1 } grep { code_of($_) =~ $processor }
+	grep { !m{^arch/} } split /\n/, `git ls-files '*.c' '*.cc' '*.h' '*.S' '*.mk' Makefile`;
+is_deeply([grep { !$names_it{$_} } sort keys %naming], [], 'only arch/ knows the processor');
+is_deeply([grep { !$naming{$_} } sort keys %names_it], [], 'the exceptions are exceptions');
+ok('a = regs->rbp' =~ $processor && '"mov %r10d"' =~ $processor && 'UNWIND_CFA_RSP' =~ $processor, 'registers are found');
+
 # Static functions, but for those in headers.
 my @private = map { my $file = $_; map { "$file: $_" } private_names($file) } split /\n/, `git ls-files '*.c'`;
 is_deeply([grep { /[a-z0-9]__[a-z0-9]/ } @private], [], 'only public functions have __ in their names');

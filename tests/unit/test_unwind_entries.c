@@ -14,6 +14,7 @@
 #include <time.h>
 #include <cmocka.h>
 
+#include "arch/processor.h"
 #include "base/buffer.h"
 #include "base/hash.h"
 #include "symbols/unwind/unwind_table.h"
@@ -92,7 +93,7 @@ static void make_elf(struct buffer *elf, const struct buffer *frame, const char 
 	Elf64_Ehdr header = {
 		.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
 		.e_type = ET_DYN,
-		.e_machine = EM_X86_64,
+		.e_machine = processor__own()->elf,
 		.e_version = EV_CURRENT,
 		.e_phoff = sizeof(Elf64_Ehdr),
 		.e_shoff = 0x200,

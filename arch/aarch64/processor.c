@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "arch/aarch64/machine.h"
+#include "arch/aarch64/processor.h"
 
 #include <elf.h>
 #include <string.h>
@@ -28,7 +28,7 @@ static bool decode_aarch64_stub(const uint8_t *code, size_t size, uint64_t addre
 	return true;
 }
 
-const struct machine machine_aarch64 = {
+const struct processor processor_aarch64 = {
 	.elf = EM_AARCH64,
 	.plt = {R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT, R_AARCH64_IRELATIVE, decode_aarch64_stub},
 };

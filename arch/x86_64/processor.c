@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "arch/x86_64/machine.h"
+#include "arch/x86_64/processor.h"
 
 #include <elf.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static bool decode_x86_64_stub(const uint8_t *code, size_t size, uint64_t addres
 	return true;
 }
 
-const struct machine machine_x86_64 = {
+const struct processor processor_x86_64 = {
 	.elf = EM_X86_64,
 	.plt = {R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT, R_X86_64_IRELATIVE, decode_x86_64_stub},
 	.instructions = &x86_64_instructions,

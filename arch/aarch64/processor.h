@@ -2,6 +2,6 @@
 /* The machine code of aarch64: PLT stubs only, see arch/README.md. */
 #pragma once
 
-#include "arch/machine.h"
+#include "arch/processor.h"
 
-extern const struct machine machine_aarch64;
+extern const struct processor processor_aarch64;

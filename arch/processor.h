@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What is known of machine code in files, by the processor that it is for. Of processors other than
- * its own, dwell only names PLT stubs. A processor has one struct machine, in arch/NAME/machine.c.
+ * its own, dwell only names PLT stubs. A processor has one struct processor, in
+ * arch/NAME/processor.c.
  */
 #pragma once
 
@@ -15,7 +16,7 @@
 #include "arch/uprobe_offset.h"
 
 /* Stubs of PLT sections, which jump through a slot of the GOT. */
-struct machine_plt {
+struct processor_plt {
 	uint32_t jump_slot; /* types of relocations */
 	uint32_t glob_dat;
 	uint32_t irelative;
@@ -44,7 +45,7 @@ struct instruction {
 };
 
 /* Instructions, for probes. They are disassembled by capstone, with CS_OPT_DETAIL. */
-struct machine_instructions {
+struct processor_instructions {
 	cs_arch arch;
 	cs_mode mode;
 	struct instruction (*classify)(csh handle, const cs_insn *insn);
@@ -60,7 +61,7 @@ struct machine_instructions {
  * bytes, the @size of them at @code, linked at @pc. Functions set up to UNWIND_CODE_ROWS @rows, and
  * return their number; 0: it is something else.
  */
-struct machine_unwind {
+struct processor_unwind {
 	/* _init() and _fini(), which are composed from crti.o and crtn.o. @code: all of it. */
 	size_t (*start_file)(const uint8_t *code, size_t size, uint32_t pc,
 			     struct unwind_row *rows);
@@ -79,15 +80,15 @@ struct machine_unwind {
 
 #define UNWIND_PLT_BYTES 20
 
-struct machine {
+struct processor {
 	uint16_t elf; /* e_machine */
-	struct machine_plt plt;
-	const struct machine_instructions *instructions; /* NULL: not known */
-	const struct machine_unwind *unwind;		 /* NULL: not known */
+	struct processor_plt plt;
+	const struct processor_instructions *instructions; /* NULL: not known */
+	const struct processor_unwind *unwind;		   /* NULL: not known */
 };
 
-/* The machine with e_machine @elf; NULL: unknown. */
-const struct machine *machine__find(uint16_t elf);
+/* The processor with e_machine @elf; NULL: unknown. */
+const struct processor *processor__find(uint16_t elf);
 
 /* The one that dwell was built for, of which all is known. */
-const struct machine *machine__own(void);
+const struct processor *processor__own(void);
