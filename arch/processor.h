@@ -62,6 +62,8 @@ struct processor_instructions {
  * return their number; 0: it is something else.
  */
 struct processor_unwind {
+	uint32_t clone_gap;  /* bytes behind clone()'s system call that glibc has no rules for */
+	uint32_t entry_size; /* of the code at a program's or loader's entry, at most; bytes */
 	/* _init() and _fini(), which are composed from crti.o and crtn.o. @code: all of it. */
 	size_t (*start_file)(const uint8_t *code, size_t size, uint32_t pc,
 			     struct unwind_row *rows);

@@ -85,6 +85,8 @@ static size_t crosscall_rows(uint32_t pc, struct unwind_row *rows)
 }
 
 const struct processor_unwind x86_64_unwind = {
+	.clone_gap = 16,   /* system call, test, two jumps and a return */
+	.entry_size = 128, /* glibc 2.36 has 61 bytes */
 	.start_file = start_file_rows,
 	.plt = plt_rows,
 	.plt_expression = plt_expression,

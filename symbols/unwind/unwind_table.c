@@ -9,11 +9,6 @@
 #include "symbols/unwind/go_table.h"
 #include "symbols/unwind/unwind_table.h"
 
-/* Bytes: system call, test, two jumps and a return. */
-#define CLONE_GAP 16
-/* The maximum size of the entry code; the dynamic loader's has 61 bytes (glibc 2.36). */
-#define ENTRY_SIZE 128
-
 static uint64_t segment_start(const struct unwind_segment *segment)
 {
 	return segment->offset + (uint64_t)segment->bias;
@@ -153,15 +148,16 @@ static int rows_fill_gap(struct cfi_rows *rows, const struct unwind_row *code, s
  */
 static int rows_end_at_entry(struct cfi_rows *rows, uint64_t entry)
 {
+	uint32_t size = processor__own()->unwind->entry_size;
 	struct unwind_row end = {.pc = (uint32_t)entry, .rule = UNWIND_CFA_END};
 
-	if (!entry || entry > UINT32_MAX - ENTRY_SIZE)
+	if (!entry || entry > UINT32_MAX - size)
 		return 0;
 	for (size_t i = 0; i < rows->rows.n; i++)
 		if (rows->rows.data[i].pc > entry) /* END: has CFI except for its start */
 			return UNWIND_CFA(&rows->rows.data[i]) == UNWIND_CFA_END
 				       ? 0
-				       : rows_fill_gap(rows, &end, 1, (uint32_t)entry + ENTRY_SIZE);
+				       : rows_fill_gap(rows, &end, 1, (uint32_t)entry + size);
 	return 0;
 }
 
@@ -225,7 +221,7 @@ static int run_fdes(const struct cfi_section *section, const struct cfi_entries 
 			rows->rows.n = mark;
 			continue;
 		}
-		if (mark && fdes[i].begin - covered <= CLONE_GAP)
+		if (mark && fdes[i].begin - covered <= processor__own()->unwind->clone_gap)
 			rows_join_clone(rows, mark);
 		covered = end;
 	}
