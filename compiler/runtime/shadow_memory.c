@@ -142,7 +142,7 @@ int shadow_stack__is_ended(const struct shadow_stack *stack)
 	if (!stack->tid || shadow_stack__is_abandoned(stack))
 		return stack->tid != 0;
 	put_stat_path(stack->tid, path);
-	fd = system_call(SYS_open, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0, 0);
+	fd = system_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
 	n = fd < 0 ? fd : system_call(SYS_read, fd, (long)text, sizeof(text), 0, 0, 0);
 	if (fd >= 0)
 		system_call(SYS_close, fd, 0, 0, 0, 0, 0);

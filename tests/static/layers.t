@@ -140,6 +140,11 @@ my %naming = map { $_ => 1 } grep { code_of($_) =~ $processor }
 	grep { !m{^arch/} } split /\n/, `git ls-files '*.c' '*.cc' '*.h' '*.S' '*.mk' Makefile`;
 is_deeply([grep { !$names_it{$_} } sort keys %naming], [], 'only arch/ knows the processor');
 is_deeply([grep { !$naming{$_} } sort keys %names_it], [], 'the exceptions are exceptions');
+
+sub text_of { my ($file) = @_; open my $fh, '<', $file or return ''; local $/; return <$fh> // '' }
+my ($missing) = text_of('arch/README.md') =~ /^## Missing for aarch64\n(.*)/ms;
+my @stops = grep { text_of($_) =~ m{#error "arch/README.md} && text_of($_) !~ /__aarch64__/ } glob('arch/*.[ch]');
+is_deeply([map { "arch/$_" } sort $missing =~ /^\| `([\w.]+)`/mg], \@stops, 'arch/README.md lists what is missing');
 ok('a = regs->rbp' =~ $processor && '"mov %r10d"' =~ $processor && 'UNWIND_CFA_RSP' =~ $processor, 'registers are found');
 
 # Static functions, but for those in headers.
