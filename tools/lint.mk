@@ -17,7 +17,7 @@ lint-tidy: $(SKELETONS) $(BUILD)/base/version_text.h
 lint-cppcheck:
 	$(call say,CPPCHECK,$(words $(LINT_TIDY)) files)
 	$(Q)test -z '$(strip $(LINT_TIDY))' || cppcheck --quiet --std=c11 --enable=warning,performance,portability --error-exitcode=1 \
-		--suppressions-list=.cppcheck-suppressions --inline-suppr -D_GNU_SOURCE \
+		--suppressions-list=.cppcheck-suppressions --inline-suppr -D_GNU_SOURCE -D__$(ARCH)__ \
 		'-DLIBBPF_OPTS(type,name,...)=struct type name' -I. \
 		-j "$$(nproc)" $(LINT_TIDY)
 
