@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "recording/record_stream.h"
 #include "recording/recording.h"
 #include "tests/unit/put_stack.h"
 
@@ -71,9 +72,9 @@ static int begin(struct maker *maker, const char *path, uint32_t threads, uint32
 	if (err)
 		return err;
 	maker->random = 1;
-	recording_writer__meta(maker->writer, "mode", "trace");
-	recording_writer__meta(maker->writer, "period_ns", "1000000");
-	recording_writer__meta(maker->writer, "start", "%llu", START);
+	record_stream__meta(recording_writer__stream(maker->writer), "mode", "trace");
+	record_stream__meta(recording_writer__stream(maker->writer), "period_ns", "1000000");
+	record_stream__meta(recording_writer__stream(maker->writer), "start", "%llu", START);
 	err = make_stacks(maker, places);
 	if (err)
 		return err;
@@ -87,8 +88,9 @@ static int begin(struct maker *maker, const char *path, uint32_t threads, uint32
 		char name[16];
 
 		snprintf(name, sizeof(name), "thread-%" PRIu32, i);
-		record.thread.comm = recording_writer__string(maker->writer, name);
-		recording_writer__put(maker->writer, &record);
+		record.thread.comm =
+			record_stream__string(recording_writer__stream(maker->writer), name);
+		record_stream__put(recording_writer__stream(maker->writer), &record);
 	}
 	return 0;
 }
@@ -123,13 +125,13 @@ static void put_wait(struct maker *maker, uint32_t thread, uint32_t waker, uint6
 			 .user_stack = maker->user_stacks[woken]},
 	};
 
-	recording_writer__put(maker->writer, &wake);
-	recording_writer__put(maker->writer, &interval);
+	record_stream__put(recording_writer__stream(maker->writer), &wake);
+	record_stream__put(recording_writer__stream(maker->writer), &interval);
 }
 
 static int end(struct maker *maker, uint64_t now, int err)
 {
-	recording_writer__meta(maker->writer, "end", "%" PRIu64, now);
+	record_stream__meta(recording_writer__stream(maker->writer), "end", "%" PRIu64, now);
 	free(maker->user_stacks);
 	return err ? err : recording_writer__close(maker->writer);
 }

@@ -6,23 +6,9 @@
 
 #include "base/error.h"
 #include "model/loader.h"
+#include "model/model_builder.h"
 
 DEFINE_CLEANUP(struct recording_reader *, recording_reader__close)
-
-static int read_records(struct model_loader *loader, struct recording_reader *reader)
-{
-	struct record record;
-	int err;
-
-	while ((err = recording_reader__next(reader, &record)) > 0) {
-		err = model_loader__add(loader, &record);
-		if (err == -EINVAL)
-			loader->model->refused++;
-		else if (err)
-			return error__errno(err, "cannot load the recording");
-	}
-	return err;
-}
 
 /* Sets the members of the model that come from RECORD_META. */
 static void apply_metas(struct model_loader *loader)
@@ -41,7 +27,7 @@ static void apply_metas(struct model_loader *loader)
 	model->trace = mode && !strcmp(mode, "trace");
 }
 
-static int model_init(struct model *model, struct model_loader *loader)
+static int init(struct model *model, struct model_loader *loader)
 {
 	if (intern__id(&model->strings, "", 0, NULL) < 0 || !array__add(&model->threads) ||
 	    !array__add(&model->processes) || !array__add(&model->dsos) ||
@@ -55,8 +41,61 @@ static int model_init(struct model *model, struct model_loader *loader)
 			   ((struct model_comm){.name = model->dsos.data[0].name}));
 }
 
-static void loader_release(struct model_loader *loader)
+struct model_builder {
+	struct model_loader loader;
+};
+
+int model_builder__new(struct model_builder **out)
 {
+	_cleanup_(model_builder__freep) struct model_builder *builder = calloc(1, sizeof(*builder));
+	int err;
+
+	if (!builder)
+		return -ENOMEM;
+	builder->loader.first_time = UINT64_MAX;
+	builder->loader.model = calloc(1, sizeof(*builder->loader.model));
+	err = builder->loader.model ? init(builder->loader.model, &builder->loader) : -ENOMEM;
+	if (err)
+		return err;
+	*out = TAKE_PTR(builder);
+	return 0;
+}
+
+int model_builder__add(void *arg, const struct record *record)
+{
+	struct model_builder *builder = arg;
+	int err = model_loader__add(&builder->loader, record);
+
+	if (err == -EINVAL) {
+		builder->loader.model->refused++;
+		return 0;
+	}
+	return err ? error__errno(err, "cannot load the recording") : 0;
+}
+
+int model_builder__finish(struct model_builder *builder, const char *warning, struct model **out)
+{
+	struct model_loader *loader = &builder->loader;
+	int err;
+
+	if (warning)
+		loader->model->warning = strdup(warning);
+	apply_metas(loader);
+	err = model_loader__timelines(loader);
+	err = err ? err : model_loader__calibrate(loader);
+	err = err ? err : model_loader__processes(loader);
+	err = err ? err : model_loader__spans(loader);
+	err = err ? err : model_loader__locate(loader);
+	err = err ? err : model__diagnose(loader->model);
+	if (!err)
+		*out = TAKE_PTR(loader->model);
+	return err;
+}
+
+void model_builder__free(struct model_builder *builder)
+{
+	struct model_loader *loader = &builder->loader;
+
 	free(loader->strings.data);
 	free(loader->threads.data);
 	free(loader->dsos.data);
@@ -71,43 +110,32 @@ static void loader_release(struct model_loader *loader)
 	map64__free(&loader->dsos_by_hash);
 	map64__free(&loader->objects_by_hash);
 	map64__free(&loader->latest_process);
+	model__free(loader->model);
+	free(builder);
 }
 
-static int load_reader(struct model_loader *loader, struct recording_reader *reader)
+static int read_records(struct model_builder *builder, struct recording_reader *reader)
 {
-	const char *warning;
-	int err = model_init(loader->model, loader);
+	struct record record;
+	int err;
 
-	err = err ? err : read_records(loader, reader);
-	if (err)
-		return err;
-	warning = recording_reader__warning(reader);
-	if (warning)
-		loader->model->warning = strdup(warning);
-	apply_metas(loader);
-	err = model_loader__timelines(loader);
-	err = err ? err : model_loader__calibrate(loader);
-	err = err ? err : model_loader__processes(loader);
-	err = err ? err : model_loader__spans(loader);
-	err = err ? err : model_loader__locate(loader);
-	return err ? err : model__diagnose(loader->model);
+	while ((err = recording_reader__next(reader, &record)) > 0) {
+		err = model_builder__add(builder, &record);
+		if (err)
+			return err;
+	}
+	return err;
 }
 
 int model__load(const char *path, struct model **out)
 {
 	_cleanup_(recording_reader__closep) struct recording_reader *reader = NULL;
-	struct model_loader loader = {.first_time = UINT64_MAX};
-	_cleanup_model_ struct model *model = NULL;
+	_cleanup_(model_builder__freep) struct model_builder *builder = NULL;
 	int err = recording_reader__open(path, &reader);
 
-	if (err)
-		return err;
-	model = calloc(1, sizeof(*model));
-	loader.model = model;
-	err = model ? load_reader(&loader, reader) : -ENOMEM;
-	loader_release(&loader);
-	if (err)
-		return err;
-	*out = TAKE_PTR(model);
-	return 0;
+	if (!err)
+		err = model_builder__new(&builder);
+	if (!err)
+		err = read_records(builder, reader);
+	return err ? err : model_builder__finish(builder, recording_reader__warning(reader), out);
 }

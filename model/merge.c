@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A recorder writes DSOs and objects again, with new numbers, that it has not used for long
- * (recording/writer.h): in the model they are one.
+ * (recording/record_stream.h): in the model they are one.
  */
 #include "model/loader.h"
 

@@ -473,49 +473,12 @@ struct recording_writer;
 int recording_writer__create(const char *path, struct recording_writer **out);
 
 /*
- * The number of @text, which is written if it is new, or was not used for long; 0 for "" and NULL.
- * Longer strings are cut to 1 MiB. Returns 0 on errors, which are kept and returned by the next
- * recording_writer__put(); so do the functions below.
+ * The stream of which it is the sink (recording/record_stream.h): what is put there is appended. A
+ * chunk is written to the file when it is full. An error is kept, and returned by all that follows,
+ * such as -ENOSPC: the file has all whole chunks written before, and nothing more is written.
  */
-uint32_t recording_writer__string(struct recording_writer *writer, const char *text);
-
-/*
- * The number of a DSO or object, which is written if it is new, or was not used for long. Its
- * member
- * @number is ignored.
- */
-uint32_t recording_writer__dso(struct recording_writer *writer, const struct record_dso *dso);
-uint32_t recording_writer__object(struct recording_writer *writer,
-				  const struct record_object *object);
-
-/*
- * The number of a stack that is identified by a 64-bit hash; 0 for hash 0, no stack. Its frames
- * may be given before or after (recording_writer__stack_frames()); RECORD_STACK is written when
- * they are first given, and later ones are ignored. A stack whose frames are never given reads
- * as empty. More than 4096 frames are cut, with STACK_TOO_DEEP as the end.
- */
-uint32_t recording_writer__stack_by_hash(struct recording_writer *writer, uint64_t hash);
-void recording_writer__stack_frames(struct recording_writer *writer, uint64_t hash,
-				    const struct record_stack *stack);
-
-/*
- * The number of hashes of stacks that were given since the last call of
- * recording_writer__forget_stacks(), which forgets those that were not given since the call before:
- * their frames have to be given again. So the writer's memory does not grow with the recording.
- */
-size_t recording_writer__stacks(const struct recording_writer *writer);
-void recording_writer__forget_stacks(struct recording_writer *writer);
-
-/*
- * Appends a record of any type but STRING, STACK, DSO and OBJECT. A chunk is written to the file
- * when it is full. Returns 0 or the first error, such as -ENOSPC; after an error the file keeps
- * all whole chunks written before, and nothing more is written.
- */
-int recording_writer__put(struct recording_writer *writer, const struct record *record);
-
-/* Appends RECORD_META with a formatted value. Returns as recording_writer__put(). */
-int recording_writer__meta(struct recording_writer *writer, const char *key, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+struct record_stream;
+struct record_stream *recording_writer__stream(struct recording_writer *writer);
 
 /* Writes the buffered records as a chunk, so that a crash does not lose them. 0 or -errno. */
 int recording_writer__flush(struct recording_writer *writer);

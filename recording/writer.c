@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -25,7 +24,7 @@ int writer__new(const char *path, struct recording_writer **out)
 	writer->file = NEW_FILE_NONE;
 	writer->path = strdup(path);
 	writer->zstd = ZSTD_createCCtx();
-	if (!writer->path || !writer->zstd)
+	if (!writer->path || !writer->zstd || record_stream__new(&writer->stream))
 		return error__errno(-ENOMEM, "cannot write %s", path);
 	*out = TAKE_PTR(writer);
 	return 0;
@@ -39,12 +38,8 @@ void writer__free(struct recording_writer *writer)
 	free(writer->out);
 	ZSTD_freeCCtx(writer->zstd);
 	encoder__free(&writer->encoder);
-	encoder__free(&writer->key);
 	array__free(&writer->chunks);
-	intern_table__free(&writer->strings);
-	intern_table__free(&writer->dsos);
-	intern_table__free(&writer->objects);
-	aging_map__free(&writer->stacks);
+	record_stream__free(writer->stream);
 	free(writer);
 }
 
@@ -135,42 +130,21 @@ static int take_place(struct recording_writer *writer)
 	return 0;
 }
 
-int recording_writer__create(const char *path, struct recording_writer **out)
-{
-	_cleanup_(writer__freep) struct recording_writer *writer = NULL;
-	int err;
-
-	err = writer__new(path, &writer);
-	if (err)
-		return err;
-	err = create_file(writer);
-	if (err)
-		return err;
-	/* Tells that it is being written. Not all file systems can. */
-	(void)flock(writer->fd, LOCK_EX | LOCK_NB);
-	err = writer__write_header(writer);
-	if (err) {
-		writer__fail(writer, err);
-		return report_error(writer);
-	}
-	*out = TAKE_PTR(writer);
-	return 0;
-}
-
 /* Whether a view can show something if there is a record of this type. */
 static bool is_sample(uint8_t type)
 {
 	return type == RECORD_SAMPLE || type == RECORD_INTERVAL || type == RECORD_CALL;
 }
 
-int recording_writer__put(struct recording_writer *writer, const struct record *record)
+/* As struct record_sink. */
+static int put(void *arg, const struct record *record)
 {
+	struct recording_writer *writer = arg;
 	int err;
 
 	if (writer->error)
 		return report_error(writer);
-	if (!layout__of(record->type) ||
-	    (record->type >= RECORD_STRING && record->type <= RECORD_OBJECT))
+	if (!layout__of(record->type))
 		return error__set(-EINVAL, "a record of type %d cannot be put", record->type);
 	writer->has_sample |= is_sample(record->type);
 	err = encoder__put(&writer->encoder, record);
@@ -183,24 +157,32 @@ int recording_writer__put(struct recording_writer *writer, const struct record *
 	return 0;
 }
 
-int recording_writer__meta(struct recording_writer *writer, const char *key, const char *fmt, ...)
+struct record_stream *recording_writer__stream(struct recording_writer *writer)
 {
-	struct record record = {.type = RECORD_META};
-	_cleanup_free_ char *value = NULL;
-	va_list args;
-	int n;
+	return writer->stream;
+}
 
-	va_start(args, fmt);
-	n = vasprintf(&value, fmt, args);
-	va_end(args);
-	if (n < 0) {
-		value = NULL;
-		writer__fail(writer, -ENOMEM);
+int recording_writer__create(const char *path, struct recording_writer **out)
+{
+	_cleanup_(writer__freep) struct recording_writer *writer = NULL;
+	int err;
+
+	err = writer__new(path, &writer);
+	if (err)
+		return err;
+	record_stream__add_sink(writer->stream, &(struct record_sink){put, writer});
+	err = create_file(writer);
+	if (err)
+		return err;
+	/* Tells that it is being written. Not all file systems can. */
+	(void)flock(writer->fd, LOCK_EX | LOCK_NB);
+	err = writer__write_header(writer);
+	if (err) {
+		writer__fail(writer, err);
 		return report_error(writer);
 	}
-	record.meta.key = recording_writer__string(writer, key);
-	record.meta.value = recording_writer__string(writer, value);
-	return recording_writer__put(writer, &record);
+	*out = TAKE_PTR(writer);
+	return 0;
 }
 
 int recording_writer__flush(struct recording_writer *writer)

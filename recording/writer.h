@@ -6,29 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/aging_map.h"
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/hash.h"
 #include "base/new_file.h"
 #include "recording/codec.h"
 #include "recording/format.h"
+#include "recording/record_stream.h"
 #include "recording/recording.h"
-
-/*
- * The bounds of what a writer keeps: the numbers of this many strings, DSOs and objects each, and
- * bytes that identify them. Then it begins anew, and writes what is used again with new numbers: a
- * recorder's memory must not grow with the processes that have come and gone.
- */
-#define WRITER_NUMBERS	    8192
-#define WRITER_NUMBER_BYTES (512 << 10)
-
-/* The numbers of strings, DSOs or objects, by the bytes that identify them. */
-struct intern_table {
-	struct intern keys;
-	ARRAY(uint32_t) numbers; /* of each key */
-	uint32_t last;		 /* the highest number given out */
-};
 
 struct recording_writer {
 	int fd; /* locked with flock() while it is written */
@@ -47,12 +31,7 @@ struct recording_writer {
 	size_t out_capacity;
 	struct ZSTD_CCtx_s *zstd;
 
-	struct intern_table strings;
-	struct intern_table dsos;
-	struct intern_table objects;
-	struct aging_map stacks; /* by the caller's hash: number | STACK_WRITTEN */
-	uint32_t last_stack;	 /* the highest stack number given out */
-	struct encoder key;	 /* where keys are put together */
+	struct record_stream *stream; /* whose sink it is */
 
 	/* After recording_writer__complete(): the state to roll back to on errors. */
 	bool completed;
@@ -61,8 +40,6 @@ struct recording_writer {
 	uint32_t was_number;
 	size_t was_chunks;
 };
-
-#define STACK_WRITTEN (1ULL << 32)
 
 DEFINE_CLEANUP(struct recording_writer *, recording_writer__close)
 
@@ -79,16 +56,3 @@ void writer__free(struct recording_writer *writer);
 
 /* Records @err as the writer's error and rolls back, if it is the first. Returns @err. */
 int writer__fail(struct recording_writer *writer, int err);
-
-/* Encodes the DSO or object @record without its number to @writer->key. 0 or -errno. */
-int writer__make_key(struct recording_writer *writer, const struct record *record);
-
-/*
- * The number of a key, which is assigned now if it is new (*@fresh); 0 when out of memory.
- * intern_table__add() adds a key whose number is in the file already, unless the table is full; 0
- * or -ENOMEM.
- */
-uint32_t intern_table__number(struct intern_table *table, const void *key, size_t size,
-			      bool *fresh);
-int intern_table__add(struct intern_table *table, const void *key, size_t size, uint32_t number);
-void intern_table__free(struct intern_table *table);

@@ -14,7 +14,7 @@
 #define ANNOTATED_TICK_NS 10000000ULL
 
 struct annotation_source {
-	struct recording_writer *writer;
+	struct record_stream *stream;
 	struct translator *translator;
 	struct annotations *annotations;
 	bool truncated;			  /* and not read any more */
@@ -59,7 +59,7 @@ static void read_annotations(struct annotation_source *source, bool last)
 	/* Continue without: the program did it. How many there were is not known. */
 	error__clear();
 	source->truncated = true;
-	(void)losses__put(source->writer, "annotation files, truncated by the program", 1);
+	(void)losses__put(source->stream, "annotation files, truncated by the program", 1);
 }
 
 static void write_annotations(struct annotation_source *source)
@@ -103,7 +103,7 @@ static int finish_annotations(void *arg, uint64_t now)
 	struct annotation_source *source = arg;
 
 	write_annotations(source);
-	return losses__put(source->writer, "annotations, overwritten before they were read",
+	return losses__put(source->stream, "annotations, overwritten before they were read",
 			   source->lost + annotations__lost(source->annotations));
 }
 
@@ -126,7 +126,7 @@ int annotation_source__new(const struct source_parts *parts, struct event_source
 	source = calloc(1, sizeof(*source));
 	if (!source)
 		return -ENOMEM;
-	source->writer = parts->writer;
+	source->stream = parts->stream;
 	source->translator = parts->translator;
 	/* Without it, the command runs, too. */
 	(void)annotations__new(&source->annotations);

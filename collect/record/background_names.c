@@ -228,7 +228,7 @@ static void clear(struct background_names *background)
 	background->origins.n = background->found.n = 0;
 }
 
-static int write_names(const struct background_names *background, struct recording_writer *writer)
+static int write_names(const struct background_names *background, struct record_stream *stream)
 {
 	int err = 0;
 
@@ -238,11 +238,11 @@ static int write_names(const struct background_names *background, struct recordi
 		struct record record = {.type = RECORD_FUNCTION};
 
 		record.function = (struct record_function){
-			.dso = name_source__dso(writer, origin->is_kernel ? NULL : &origin->origin),
+			.dso = name_source__dso(stream, origin->is_kernel ? NULL : &origin->origin),
 			.address = found->address,
-			.name = recording_writer__string(writer, found->name),
+			.name = record_stream__string(stream, found->name),
 		};
-		err = recording_writer__put(writer, &record);
+		err = record_stream__put(stream, &record);
 	}
 	return err;
 }
@@ -315,7 +315,7 @@ static bool make_request(struct background_names *background, const struct addre
 }
 
 int background_names__tick(struct background_names *background, const struct addresses *addresses,
-			   const struct address_spaces *spaces, struct recording_writer *writer)
+			   const struct address_spaces *spaces, struct record_stream *stream)
 {
 	enum request_state state = state_of(background);
 	int err = 0;
@@ -323,7 +323,7 @@ int background_names__tick(struct background_names *background, const struct add
 	if (state == REQUEST_MADE)
 		return 0;
 	if (state == REQUEST_ANSWERED)
-		err = write_names(background, writer);
+		err = write_names(background, stream);
 	clear(background);
 	set_state(background,
 		  make_request(background, addresses, spaces) ? REQUEST_MADE : REQUEST_NONE);

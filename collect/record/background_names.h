@@ -11,6 +11,7 @@
 #include "collect/core/address_spaces.h"
 #include "collect/record/addresses.h"
 #include "privsep/privsep.h"
+#include "recording/record_stream.h"
 #include "recording/recording.h"
 
 struct background_names;
@@ -20,10 +21,10 @@ int background_names__start(struct privsep *privsep, struct background_names **o
 
 /*
  * Writes the names that were found, and asks for those of addresses that came meanwhile; does not
- * wait. To be called again and again. 0 or that of recording_writer__put().
+ * wait. To be called again and again. 0 or that of record_stream__put().
  */
 int background_names__tick(struct background_names *background, const struct addresses *addresses,
-			   const struct address_spaces *spaces, struct recording_writer *writer);
+			   const struct address_spaces *spaces, struct record_stream *stream);
 
 /* Ends it within NAMES_CANCEL_NS or so; what was not written is left. */
 void background_names__stop(struct background_names *background);

@@ -22,17 +22,17 @@ static const char *loss_name(enum loss loss)
 	return names[loss];
 }
 
-int losses__put(struct recording_writer *writer, const char *cause, uint64_t count)
+int losses__put(struct record_stream *stream, const char *cause, uint64_t count)
 {
 	struct record record = {
 		.type = RECORD_LOST,
-		.lost = {.cause = recording_writer__string(writer, cause), .count = count},
+		.lost = {.cause = record_stream__string(stream, cause), .count = count},
 	};
 
-	return count ? recording_writer__put(writer, &record) : 0;
+	return count ? record_stream__put(stream, &record) : 0;
 }
 
-int losses__write(struct losses *losses, struct recording_writer *writer,
+int losses__write(struct losses *losses, struct record_stream *stream,
 		  const struct capture *capture)
 {
 	struct capture_losses now;
@@ -41,13 +41,13 @@ int losses__write(struct losses *losses, struct recording_writer *writer,
 	capture__losses(capture, &now);
 	for (int i = 0; i < LOSS_COUNT && !err; i++)
 		if (now.kernel[i] != losses->kernel[i])
-			err = losses__put(writer, loss_name(i), now.kernel[i]);
+			err = losses__put(stream, loss_name(i), now.kernel[i]);
 	memcpy(losses->kernel, now.kernel, sizeof(losses->kernel));
 	return err;
 }
 
 /* Files that could not be read, and why. */
-static int put_failures(struct recording_writer *writer, const struct privsep *privsep)
+static int put_failures(struct record_stream *stream, const struct privsep *privsep)
 {
 	const struct privsep_failure *failures;
 	uint64_t more;
@@ -60,34 +60,34 @@ static int put_failures(struct recording_writer *writer, const struct privsep *p
 
 		snprintf(text, sizeof(text), "%.180s: %s", failures[i].path,
 			 privsep__failure_text(&failures[i]));
-		err = losses__put(writer, text, failures[i].count);
+		err = losses__put(stream, text, failures[i].count);
 	}
-	return err ? err : losses__put(writer, "other files that could not be read", more);
+	return err ? err : losses__put(stream, "other files that could not be read", more);
 }
 
-int losses__write_last(struct losses *losses, struct recording_writer *writer,
+int losses__write_last(struct losses *losses, struct record_stream *stream,
 		       const struct capture *capture)
 {
 	struct capture_losses now;
 	struct unwinder_stats stats;
-	int err = losses__write(losses, writer, capture);
+	int err = losses__write(losses, stream, capture);
 
 	capture__losses(capture, &now);
 	if (!err)
-		err = losses__put(writer, "mappings, perf buffer full", now.mappings);
+		err = losses__put(stream, "mappings, perf buffer full", now.mappings);
 	if (!err)
 		err = losses__put(
-			writer,
+			stream,
 			"files without names: deleted or of a container, too many to stay open",
 			address_spaces__lost_files(capture__spaces(capture)));
 	capture__unwinder_stats(capture, &stats);
 	if (!err)
-		err = losses__put(writer, "unwind tables, table memory used up",
+		err = losses__put(stream, "unwind tables, table memory used up",
 				  stats.tables.refused);
 	if (!err)
-		err = losses__put(writer, "mappings of processes, pool for stack walks full",
+		err = losses__put(stream, "mappings of processes, pool for stack walks full",
 				  stats.pool_full);
-	return err ? err : put_failures(writer, capture__privsep(capture));
+	return err ? err : put_failures(stream, capture__privsep(capture));
 }
 
 uint64_t losses__total(const struct capture *capture)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "collect/core/capture.h"
+#include "recording/record_stream.h"
 #include "recording/recording.h"
 
 /* As they were last written; zero at first. */
@@ -11,14 +12,14 @@ struct losses {
 };
 
 /* Writes that @count were lost for @cause, unless it is 0. Returns a negative errno on error. */
-int losses__put(struct recording_writer *writer, const char *cause, uint64_t count);
+int losses__put(struct record_stream *stream, const char *cause, uint64_t count);
 
 /* Writes what the kernel side lost, where it changed since the last call. Errors as above. */
-int losses__write(struct losses *losses, struct recording_writer *writer,
+int losses__write(struct losses *losses, struct record_stream *stream,
 		  const struct capture *capture);
 
 /* Likewise, and what is known only at the end of the capture. */
-int losses__write_last(struct losses *losses, struct recording_writer *writer,
+int losses__write_last(struct losses *losses, struct record_stream *stream,
 		       const struct capture *capture);
 
 /* What was lost of events and mappings, because buffers were full or memory ran out. */

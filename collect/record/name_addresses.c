@@ -14,7 +14,7 @@
 struct naming {
 	const struct addresses *addresses;
 	const struct address_spaces *spaces;
-	struct recording_writer *writer;
+	struct record_stream *stream;
 	struct names *names;
 	uint64_t named;
 };
@@ -26,7 +26,7 @@ struct group {
 	uint32_t dso; /* in the recording */
 };
 
-static int write_frames(struct recording_writer *writer, uint32_t dso, uint64_t address,
+static int write_frames(struct record_stream *stream, uint32_t dso, uint64_t address,
 			const struct symbol_frame *frames, size_t n)
 {
 	int err = 0;
@@ -36,13 +36,13 @@ static int write_frames(struct recording_writer *writer, uint32_t dso, uint64_t 
 			.type = RECORD_SYMBOL,
 			.symbol = {.dso = dso,
 				   .address = address,
-				   .name = recording_writer__string(writer, frames[i].name),
-				   .file = recording_writer__string(writer, frames[i].file),
+				   .name = record_stream__string(stream, frames[i].name),
+				   .file = record_stream__string(stream, frames[i].file),
 				   .line = frames[i].line,
 				   .inlined = i + 1 < n},
 		};
 
-		err = recording_writer__put(writer, &record);
+		err = record_stream__put(stream, &record);
 	}
 	return err;
 }
@@ -56,7 +56,7 @@ static int on_names(void *arg, size_t index, const struct symbol_frame *frames, 
 	if (!*frames[0].name && !kept->data)
 		return 0;
 	group->naming->named++;
-	return write_frames(group->naming->writer, group->dso, kept->address, frames, n);
+	return write_frames(group->naming->stream, group->dso, kept->address, frames, n);
 }
 
 /* Resolves @n addresses of @source. */
@@ -87,7 +87,7 @@ static int name_origin(struct group *group, const struct code_origin *origin, si
 		return 0;
 	if (*found.root)
 		found.source.root = found.root;
-	group->dso = name_source__dso(group->naming->writer, origin);
+	group->dso = name_source__dso(group->naming->stream, origin);
 	return resolve(group, &found.source, n);
 }
 
@@ -108,8 +108,7 @@ static int name_all(struct naming *naming)
 }
 
 /* Notes the files that could not be read, behind the first @known, which are noted already. */
-static int write_failures(const struct privsep *privsep, size_t known,
-			  struct recording_writer *writer)
+static int write_failures(const struct privsep *privsep, size_t known, struct record_stream *stream)
 {
 	const struct privsep_failure *failures;
 	uint64_t more;
@@ -122,7 +121,7 @@ static int write_failures(const struct privsep *privsep, size_t known,
 
 		snprintf(text, sizeof(text), "%.180s: no names, %s", failures[i].path,
 			 privsep__failure_text(&failures[i]));
-		err = losses__put(writer, text, failures[i].count);
+		err = losses__put(stream, text, failures[i].count);
 	}
 	return err;
 }
@@ -133,7 +132,7 @@ static int kernel_name(void *context, uint64_t address, char *name, size_t size)
 }
 
 int name_addresses(struct addresses *addresses, const struct address_spaces *spaces,
-		   struct privsep *privsep, struct recording_writer *writer, uint64_t *named)
+		   struct privsep *privsep, struct record_stream *stream, uint64_t *named)
 {
 	_cleanup_(symbol_lookup__closep) struct symbols_bpf *kernel = symbol_lookup__open();
 	const struct symbolizer_options options = {.lines = true,
@@ -142,7 +141,7 @@ int name_addresses(struct addresses *addresses, const struct address_spaces *spa
 						   .kernel_name = kernel ? kernel_name : NULL,
 						   .context = kernel};
 	_cleanup_(names__freep) struct names *names = NULL;
-	struct naming naming = {.addresses = addresses, .spaces = spaces, .writer = writer};
+	struct naming naming = {.addresses = addresses, .spaces = spaces, .stream = stream};
 	size_t failures;
 	uint64_t more;
 	int err;
@@ -156,8 +155,8 @@ int name_addresses(struct addresses *addresses, const struct address_spaces *spa
 	err = name_all(&naming);
 	*named = naming.named;
 	if (!err)
-		err = write_failures(privsep, failures, writer);
+		err = write_failures(privsep, failures, stream);
 	if (!err)
-		err = losses__put(writer, "names of addresses, too many", addresses->left_out);
+		err = losses__put(stream, "names of addresses, too many", addresses->left_out);
 	return err;
 }

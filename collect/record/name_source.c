@@ -48,11 +48,10 @@ bool name_source__find(const struct address_spaces *spaces, const struct code_or
 	return true;
 }
 
-uint32_t name_source__dso(struct recording_writer *writer, const struct code_origin *origin)
+uint32_t name_source__dso(struct record_stream *stream, const struct code_origin *origin)
 {
 	const struct record_dso kernel = {.kind = DSO_KERNEL,
-					  .path = recording_writer__string(writer, KERNEL_PATH)};
+					  .path = record_stream__string(stream, KERNEL_PATH)};
 
-	return origin ? translator__write_dso(writer, origin)
-		      : recording_writer__dso(writer, &kernel);
+	return origin ? translator__write_dso(stream, origin) : record_stream__dso(stream, &kernel);
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "collect/core/address_spaces.h"
+#include "recording/record_stream.h"
 #include "recording/recording.h"
 #include "privsep/names.h"
 
@@ -22,4 +23,4 @@ bool name_source__find(const struct address_spaces *spaces, const struct code_or
 		       struct name_source *source);
 
 /* The number in the recording of the DSO of @origin, which is written if it is new. */
-uint32_t name_source__dso(struct recording_writer *writer, const struct code_origin *origin);
+uint32_t name_source__dso(struct record_stream *stream, const struct code_origin *origin);

@@ -43,7 +43,7 @@ void objects__file(struct objects *objects, const struct event_file *event, size
 	}
 	known = aging_map__put(&objects->files, file_key(event->inode, event->device), 0);
 	if (known) /* the inode may have been another file's */
-		*known = recording_writer__string(objects->writer, path + at);
+		*known = record_stream__string(objects->stream, path + at);
 }
 
 #define LIMITS_MAX 65536 /* that are remembered: for each, a program needs a control group */
@@ -133,8 +133,8 @@ void objects__limit(struct objects *objects, const struct event_limit *event, si
 	else
 		limit_name(event, name);
 	limit_value(event, value);
-	limit.name = recording_writer__string(objects->writer, name);
-	limit.value = recording_writer__string(objects->writer, value);
+	limit.name = record_stream__string(objects->stream, name);
+	limit.value = record_stream__string(objects->stream, value);
 	index = map64__get(&objects->limits_by_id, key);
 	if (index)
 		objects->limits.data[*index] = limit; /* the last of the same id counts */
@@ -156,7 +156,7 @@ uint32_t objects__limit_number(struct objects *objects, enum stop_cause cause, u
 		.local = known ? known->value : 0,
 	};
 
-	return recording_writer__object(objects->writer, &object);
+	return record_stream__object(objects->stream, &object);
 }
 
 static uint32_t address_string(struct objects *objects, uint16_t family, const uint8_t *address,
@@ -167,7 +167,7 @@ static uint32_t address_string(struct objects *objects, uint16_t family, const u
 	if (!port || !inet_ntop(family, address, host, sizeof(host)))
 		return 0;
 	snprintf(text, sizeof(text), family == AF_INET6 ? "[%s]:%u" : "%s:%u", host, port);
-	return recording_writer__string(objects->writer, text);
+	return record_stream__string(objects->stream, text);
 }
 
 /* The path of a file whose EVENT_FILE has not come (yet): what the descriptor refers to now. */
@@ -185,7 +185,7 @@ static uint32_t file_by_descriptor(struct objects *objects, uint32_t pid,
 	if (n <= 0)
 		return 0;
 	path[n] = '\0';
-	return recording_writer__string(objects->writer, path);
+	return record_stream__string(objects->stream, path);
 }
 
 /* The path of a file that process @pid has mapped, and that is read by a page fault. */
@@ -210,7 +210,7 @@ static uint32_t file_by_mapping(struct objects *objects, uint32_t pid,
 			continue;
 		path = line + at;
 		path[strcspn(path, "\n")] = '\0';
-		string = recording_writer__string(objects->writer, path);
+		string = record_stream__string(objects->stream, path);
 	}
 	if (maps)
 		fclose(maps);
@@ -266,7 +266,7 @@ uint32_t objects__number(struct objects *objects, const struct event_object *see
 	default:
 		break;
 	}
-	return recording_writer__object(objects->writer, &object);
+	return record_stream__object(objects->stream, &object);
 }
 
 void objects__free(struct objects *objects)

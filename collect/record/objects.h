@@ -6,6 +6,7 @@
 #include "base/aging_map.h"
 #include "base/array.h"
 #include "base/hash.h"
+#include "recording/record_stream.h"
 #include "recording/recording.h"
 
 struct known_limit {
@@ -14,7 +15,7 @@ struct known_limit {
 };
 
 struct objects {
-	struct recording_writer *writer;
+	struct record_stream *stream;
 	/* Inode and device -> string; with the pid of a process that has not mapped the file -> 0.
 	 */
 	struct aging_map files;

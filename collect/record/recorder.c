@@ -17,6 +17,7 @@
 #include "collect/record/recording_sources.h"
 #include "collect/record/translate.h"
 #include "collect/record/wait_throttle.h"
+#include "recording/record_stream.h"
 #include "recording/recording.h"
 
 #define TICK_NS	 100000000ULL
@@ -27,6 +28,7 @@ struct recorder {
 	struct record_programs programs;
 	struct capture *capture;
 	struct recording_writer *writer;
+	struct record_stream *stream; /* the writer's */
 	struct translator *translator;
 	struct addresses addresses;
 	struct recording_sources sources;
@@ -68,7 +70,7 @@ static void begin(struct recorder *recorder)
 	if (recorder->begun || !start)
 		return;
 	recorder->begun = true;
-	recording_meta__write_start(recorder->writer, start);
+	recording_meta__write_start(recorder->stream, start);
 	wait_throttle__start(&recorder->throttle, config->trace ? 0 : recorder->config.wait_limit,
 			     config->period_ns, (uint64_t)sysconf(_SC_NPROCESSORS_ONLN), start);
 }
@@ -92,8 +94,8 @@ static void write_slowest_clock(struct recorder *recorder)
 		return;
 	recorder->slowest_clock = slowest;
 	recorder->clock_share = share;
-	recording_writer__meta(recorder->writer, "slowest_clock_ns", "%lu", slowest);
-	recording_writer__meta(recorder->writer, "clock_share", "%lu", share);
+	record_stream__meta(recorder->stream, "slowest_clock_ns", "%lu", slowest);
+	record_stream__meta(recorder->stream, "clock_share", "%lu", share);
 }
 
 static int flush(struct recorder *recorder, uint64_t now)
@@ -104,7 +106,9 @@ static int flush(struct recorder *recorder, uint64_t now)
 		return 0;
 	recorder->flushed_at = now;
 	write_slowest_clock(recorder);
-	err = losses__write(&recorder->losses, recorder->writer, recorder->capture);
+	err = losses__write(&recorder->losses, recorder->stream, recorder->capture);
+	if (!err)
+		err = record_stream__error(recorder->stream);
 	return err ? err : recording_writer__flush(recorder->writer);
 }
 
@@ -140,7 +144,7 @@ static int find_names(struct recorder *recorder)
 				    &recorder->background_names))
 		return 0;
 	return background_names__tick(recorder->background_names, &recorder->addresses,
-				      capture__spaces(recorder->capture), recorder->writer);
+				      capture__spaces(recorder->capture), recorder->stream);
 }
 
 static uint64_t on_tick(void *arg, uint64_t now)
@@ -200,7 +204,7 @@ static int new_sources(struct recorder *recorder)
 	const struct source_parts parts = {
 		.config = &recorder->config,
 		.programs = &recorder->programs,
-		.writer = recorder->writer,
+		.stream = recorder->stream,
 		.translator = recorder->translator,
 	};
 
@@ -220,8 +224,10 @@ static int setup(struct recorder *recorder)
 	/* First: whether that is possible is known at once. */
 	int err = recording_writer__create(config->output, &recorder->writer);
 
-	if (!err)
-		err = translator__new(recorder->writer, &recorder->translator);
+	if (!err) {
+		recorder->stream = recording_writer__stream(recorder->writer);
+		err = translator__new(recorder->stream, &recorder->translator);
+	}
 	if (!err)
 		err = new_sources(recorder);
 	if (!err)
@@ -255,7 +261,7 @@ int recorder__new(const struct recorder_config *config, struct recorder **out)
 	err = setup(recorder);
 	if (err)
 		return err;
-	recording_meta__write_header(recorder->writer, &recorder->config, recorder->capture);
+	recording_meta__write_header(recorder->stream, &recorder->config, recorder->capture);
 	*out = TAKE_PTR(recorder);
 	return 0;
 }
@@ -278,12 +284,12 @@ static int write_end(struct recorder *recorder, uint64_t end, uint64_t stopped)
 	int err, finish_err;
 
 	begin(recorder);
-	err = losses__write_last(&recorder->losses, recorder->writer, recorder->capture);
+	err = losses__write_last(&recorder->losses, recorder->stream, recorder->capture);
 	finish_err = recording_sources__finish(&recorder->sources, stopped);
 	err = err ? err : finish_err;
 	translator__end(recorder->translator);
 	write_slowest_clock(recorder);
-	return recording_meta__write_end(recorder->writer, recorder->capture, end) ?: err;
+	return recording_meta__write_end(recorder->stream, recorder->capture, end) ?: err;
 }
 
 int recorder__finish(struct recorder *recorder, struct recorder_progress *progress)
@@ -316,7 +322,7 @@ int recorder__add_names(struct recorder *recorder, uint64_t *named)
 
 	*named = 0;
 	err = name_addresses(&recorder->addresses, capture__spaces(recorder->capture),
-			     capture__privsep(recorder->capture), recorder->writer, named);
+			     capture__privsep(recorder->capture), recorder->stream, named);
 	return err ? err : recording_writer__complete(recorder->writer);
 }
 

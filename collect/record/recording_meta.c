@@ -10,7 +10,7 @@
 #include "base/version.h"
 #include "collect/core/child.h"
 
-static void write_interfaces(struct recording_writer *writer)
+static void write_interfaces(struct record_stream *stream)
 {
 	struct if_nameindex *all = if_nameindex();
 
@@ -18,21 +18,21 @@ static void write_interfaces(struct recording_writer *writer)
 		char key[32];
 
 		snprintf(key, sizeof(key), "interface_%u", at->if_index);
-		recording_writer__meta(writer, key, "%s", at->if_name);
+		record_stream__meta(stream, key, "%s", at->if_name);
 	}
 	if (all)
 		if_freenameindex(all);
 }
 
-void recording_meta__write_start(struct recording_writer *writer, uint64_t start)
+void recording_meta__write_start(struct record_stream *stream, uint64_t start)
 {
 	uint64_t passed = now_ns(CLOCK_MONOTONIC) - start;
 
-	recording_writer__meta(writer, "start", "%lu", start);
-	recording_writer__meta(writer, "start_realtime", "%lu", now_ns(CLOCK_REALTIME) - passed);
+	record_stream__meta(stream, "start", "%lu", start);
+	record_stream__meta(stream, "start_realtime", "%lu", now_ns(CLOCK_REALTIME) - passed);
 }
 
-void recording_meta__write_header(struct recording_writer *writer,
+void recording_meta__write_header(struct record_stream *stream,
 				  const struct recorder_config *config,
 				  const struct capture *capture)
 {
@@ -42,52 +42,51 @@ void recording_meta__write_header(struct recording_writer *writer,
 	char boot_id[64];
 
 	uname(&host);
-	recording_writer__meta(writer, "version", "%s", dwell_version);
-	recording_writer__meta(writer, "command", "%s", config->command_line);
-	recording_writer__meta(writer, "target", "%s", targets__name(config->capture.target));
-	recording_writer__meta(writer, "mode", "%s", config->capture.trace ? "trace" : "sampling");
-	recording_writer__meta(writer, "period_ns", "%lu", config->capture.period_ns);
-	recording_writer__meta(writer, "grid_seed", "%llu", loader__settings(loader)->grid_seed);
-	recording_writer__meta(writer, "hostname", "%s", host.nodename);
-	recording_writer__meta(writer, "kernel", "%s", host.release);
-	recording_writer__meta(writer, "machine", "%s", host.machine);
-	recording_writer__meta(writer, "cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
-	write_interfaces(writer);
-	recording_writer__meta(writer, "rung", "%s", loader__rung(loader));
+	record_stream__meta(stream, "version", "%s", dwell_version);
+	record_stream__meta(stream, "command", "%s", config->command_line);
+	record_stream__meta(stream, "target", "%s", targets__name(config->capture.target));
+	record_stream__meta(stream, "mode", "%s", config->capture.trace ? "trace" : "sampling");
+	record_stream__meta(stream, "period_ns", "%lu", config->capture.period_ns);
+	record_stream__meta(stream, "grid_seed", "%llu", loader__settings(loader)->grid_seed);
+	record_stream__meta(stream, "hostname", "%s", host.nodename);
+	record_stream__meta(stream, "kernel", "%s", host.release);
+	record_stream__meta(stream, "machine", "%s", host.machine);
+	record_stream__meta(stream, "cpus", "%ld", sysconf(_SC_NPROCESSORS_ONLN));
+	write_interfaces(stream);
+	record_stream__meta(stream, "rung", "%s", loader__rung(loader));
 	if (boot && fscanf(boot, "%63s", boot_id) == 1)
-		recording_writer__meta(writer, "boot_id", "%s", boot_id);
+		record_stream__meta(stream, "boot_id", "%s", boot_id);
 }
 
-static void write_exit_status(struct recording_writer *writer, struct capture *capture)
+static void write_exit_status(struct record_stream *stream, struct capture *capture)
 {
 	int exec_error, status = -1;
 
 	if (capture__command_ended(capture))
 		status = capture__command_status(capture, &exec_error);
 	if (status >= 0)
-		recording_writer__meta(writer, "exit_status", "%d", child__exit_status(status));
+		record_stream__meta(stream, "exit_status", "%d", child__exit_status(status));
 }
 
-static void write_machine(struct recording_writer *writer, const struct capture *capture)
+static void write_machine(struct record_stream *stream, const struct capture *capture)
 {
 	const struct kernel_counts *machine = capture__machine(capture);
 	uint64_t made, seen;
 
-	recording_writer__meta(writer, "machine_busy_ns", "%lu", machine->busy_ns);
-	recording_writer__meta(writer, "machine_idle_ns", "%lu", machine->idle_ns);
+	record_stream__meta(stream, "machine_busy_ns", "%lu", machine->busy_ns);
+	record_stream__meta(stream, "machine_idle_ns", "%lu", machine->idle_ns);
 	capture__switches(capture, &made, &seen);
 	if (!made)
 		return;
-	recording_writer__meta(writer, "machine_switches", "%lu", made);
-	recording_writer__meta(writer, "machine_switches_told", "%lu", seen);
+	record_stream__meta(stream, "machine_switches", "%lu", made);
+	record_stream__meta(stream, "machine_switches_told", "%lu", seen);
 }
 
-int recording_meta__write_end(struct recording_writer *writer, struct capture *capture,
-			      uint64_t end)
+int recording_meta__write_end(struct record_stream *stream, struct capture *capture, uint64_t end)
 {
-	write_exit_status(writer, capture);
-	write_machine(writer, capture);
+	write_exit_status(stream, capture);
+	write_machine(stream, capture);
 	/* Without its children. */
-	recording_writer__meta(writer, "cpu_ns", "%lu", now_ns(CLOCK_PROCESS_CPUTIME_ID));
-	return recording_writer__meta(writer, "end", "%lu", end);
+	record_stream__meta(stream, "cpu_ns", "%lu", now_ns(CLOCK_PROCESS_CPUTIME_ID));
+	return record_stream__meta(stream, "end", "%lu", end);
 }

@@ -25,7 +25,7 @@ enum recording_source {
 struct source_parts {
 	const struct recorder_config *config;
 	const struct record_programs *programs; /* not yet loaded */
-	struct recording_writer *writer;
+	struct record_stream *stream;
 	struct translator *translator;
 };
 

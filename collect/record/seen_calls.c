@@ -9,7 +9,7 @@
 #include "collect/record/losses.h"
 
 struct seen_calls {
-	struct recording_writer *writer;
+	struct record_stream *stream;
 	struct translator *translator;
 	struct call_sink sink;
 	ARRAY(struct observed_call) pending; /* to be written when their threads are known */
@@ -62,9 +62,9 @@ static int finish_seen_calls(void *arg, uint64_t now)
 	int err;
 
 	write_pending_calls(seen);
-	err = losses__put(seen->writer, "calls, no memory", seen->lost);
+	err = losses__put(seen->stream, "calls, no memory", seen->lost);
 	return err ? err
-		   : losses__put(seen->writer, "calls, of unknown threads",
+		   : losses__put(seen->stream, "calls, of unknown threads",
 				 translator__lost_calls(seen->translator));
 }
 
@@ -85,7 +85,7 @@ int seen_calls__new(const struct source_parts *parts, struct event_source *out)
 	seen = calloc(1, sizeof(*seen));
 	if (!seen)
 		return -ENOMEM;
-	seen->writer = parts->writer;
+	seen->stream = parts->stream;
 	seen->translator = parts->translator;
 	seen->sink = (struct call_sink){
 		.on_call = keep_call,

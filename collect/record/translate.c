@@ -18,7 +18,7 @@
 #define MANY_STACKS 16384
 #define MANY_FILES  4096
 
-int translator__new(struct recording_writer *writer, struct translator **out)
+int translator__new(struct record_stream *stream, struct translator **out)
 {
 	struct translator *translator = calloc(1, sizeof(*translator));
 
@@ -28,8 +28,8 @@ int translator__new(struct recording_writer *writer, struct translator **out)
 		free(translator);
 		return -ENOMEM;
 	}
-	translator->writer = writer;
-	translator->objects.writer = writer;
+	translator->stream = stream;
+	translator->objects.stream = stream;
 	*out = translator;
 	return 0;
 }
@@ -55,20 +55,20 @@ uint32_t translator__comm(struct translator *translator, const char comm[DWELL_C
 
 	memcpy(text, comm, DWELL_COMM_SIZE);
 	text[DWELL_COMM_SIZE] = '\0';
-	return recording_writer__string(translator->writer, text);
+	return record_stream__string(translator->stream, text);
 }
 
-uint32_t translator__write_dso(struct recording_writer *writer, const struct code_origin *origin)
+uint32_t translator__write_dso(struct record_stream *stream, const struct code_origin *origin)
 {
 	static const uint8_t kinds[] = {
 		[CODE_FILE] = DSO_FILE, [CODE_GENERATED] = DSO_JIT, [CODE_VDSO] = DSO_VDSO};
 	struct record_dso dso = {
 		.kind = kinds[origin->kind], .pid = origin->pid, .deleted = origin->deleted};
 
-	dso.path = recording_writer__string(writer, origin->path);
+	dso.path = record_stream__string(stream, origin->path);
 	if (origin->kind == CODE_FILE)
-		dso.build_id = recording_writer__string(writer, origin->build_id);
-	return recording_writer__dso(writer, &dso);
+		dso.build_id = record_stream__string(stream, origin->build_id);
+	return record_stream__dso(stream, &dso);
 }
 
 /* The DSO of @origin in the recording, written at the first call. */
@@ -79,8 +79,8 @@ static uint32_t dso_number(struct translator *translator, const struct code_orig
 
 	if (known)
 		return (uint32_t)*known;
-	number = translator__write_dso(translator->writer, origin);
-	if (number) /* without memory, it is found again by the writer */
+	number = translator__write_dso(translator->stream, origin);
+	if (number) /* without memory, it is found again by the stream */
 		map64__put(&translator->dsos, origin->number, number);
 	return number;
 }
@@ -97,18 +97,18 @@ void translator__mapping(struct translator *translator, const struct code_mappin
 			.dso = dso_number(translator, mapping->origin)},
 	};
 
-	recording_writer__put(translator->writer, &record);
+	record_stream__put(translator->stream, &record);
 }
 
 bool translator__knows_many(const struct translator *translator)
 {
-	return recording_writer__stacks(translator->writer) >= MANY_STACKS ||
+	return record_stream__stacks(translator->stream) >= MANY_STACKS ||
 	       aging_map__young(&translator->objects.files) >= MANY_FILES;
 }
 
 void translator__forget_unused(struct translator *translator)
 {
-	recording_writer__forget_stacks(translator->writer);
+	record_stream__forget_stacks(translator->stream);
 	aging_map__age(&translator->objects.files);
 	if (translator->addresses)
 		addresses__forget_unused(translator->addresses);
@@ -164,7 +164,7 @@ static void on_thread(struct translator *translator, const struct event_thread *
 	thread->announced = event->flags & THREAD_TARGET;
 	if (thread->announced)
 		name_thread(translator, event->tid, event->header.thread);
-	recording_writer__put(translator->writer, &record);
+	record_stream__put(translator->stream, &record);
 }
 
 static void on_exec(struct translator *translator, const struct event_exec *event)
@@ -181,7 +181,7 @@ static void on_exec(struct translator *translator, const struct event_exec *even
 	if (thread)
 		thread->tid = thread->tgid = event->tid;
 	name_thread(translator, event->tid, event->header.thread);
-	recording_writer__put(translator->writer, &record);
+	record_stream__put(translator->stream, &record);
 }
 
 static void on_comm(struct translator *translator, const struct event_comm *event)
@@ -193,7 +193,7 @@ static void on_comm(struct translator *translator, const struct event_comm *even
 			 .time = event->header.time},
 	};
 
-	recording_writer__put(translator->writer, &record);
+	record_stream__put(translator->stream, &record);
 }
 
 void translator__put_totals(struct translator *translator, const struct event_totals *event)
@@ -212,7 +212,7 @@ void translator__put_totals(struct translator *translator, const struct event_to
 	};
 
 	memcpy(record.totals.ns, event->ns, sizeof(record.totals.ns));
-	recording_writer__put(translator->writer, &record);
+	record_stream__put(translator->stream, &record);
 }
 
 static void forget_totals(struct known_thread *thread)
@@ -280,9 +280,9 @@ static bool take_stacks(struct translator *translator, const struct event_stack 
 		return false;
 	*kernel = *user = 0;
 	if (stack->kernel_hash)
-		*kernel = recording_writer__stack_by_hash(translator->writer, stack->kernel_hash);
+		*kernel = record_stream__stack_by_hash(translator->stream, stack->kernel_hash);
 	if (stack->user_hash)
-		*user = recording_writer__stack_by_hash(translator->writer, stack->user_hash);
+		*user = record_stream__stack_by_hash(translator->stream, stack->user_hash);
 	if (stack->kernel_depth)
 		translator__frames(translator, who, stack->kernel_hash, &kernel_frames);
 	if (stack->user_depth)
@@ -305,7 +305,7 @@ static void on_sample(struct translator *translator, const struct event_sample *
 	translator__refer(translator, &who, event->stack.user_hash, true);
 	if (take_stacks(translator, &event->stack, &who, event->frames, size - sizeof(*event),
 			&record.sample.kernel_stack, &record.sample.user_stack))
-		recording_writer__put(translator->writer, &record);
+		record_stream__put(translator->stream, &record);
 }
 
 static void on_wake(struct translator *translator, const struct event_wake *event, size_t size)
@@ -322,7 +322,7 @@ static void on_wake(struct translator *translator, const struct event_wake *even
 	translator__refer(translator, &who, event->stack.user_hash, true);
 	if (take_stacks(translator, &event->stack, &who, event->frames, size - sizeof(*event),
 			&record.wake.kernel_stack, &record.wake.user_stack))
-		recording_writer__put(translator->writer, &record);
+		record_stream__put(translator->stream, &record);
 }
 
 static void on_stacks(struct translator *translator, const struct event_stacks *event, size_t size)
@@ -424,8 +424,8 @@ static void on_device(struct translator *translator, const struct event_device *
 	};
 
 	snprintf(name, sizeof(name), "%.*s", DWELL_DISK_NAME_SIZE, event->name);
-	record.device.name = recording_writer__string(translator->writer, name);
-	recording_writer__put(translator->writer, &record);
+	record.device.name = record_stream__string(translator->stream, name);
+	record_stream__put(translator->stream, &record);
 }
 
 static void on_idle(struct translator *translator, const struct event_idle *event, size_t size)
@@ -446,7 +446,7 @@ static void on_idle(struct translator *translator, const struct event_idle *even
 	translator__refer(translator, &who, event->stack.user_hash, true);
 	if (take_stacks(translator, &event->stack, &who, event->frames, size - sizeof(*event),
 			&record.idle.kernel_stack, &record.idle.user_stack))
-		recording_writer__put(translator->writer, &record);
+		record_stream__put(translator->stream, &record);
 }
 
 static void on_request(struct translator *translator, const struct event_request *event)
@@ -465,7 +465,7 @@ static void on_request(struct translator *translator, const struct event_request
 	};
 
 	if (event->begun <= event->issued && event->issued <= event->header.time)
-		recording_writer__put(translator->writer, &record);
+		record_stream__put(translator->stream, &record);
 }
 
 static void on_cpu_run(struct translator *translator, const struct event_cpu_run *event)
@@ -480,7 +480,7 @@ static void on_cpu_run(struct translator *translator, const struct event_cpu_run
 	};
 
 	if (event->from <= event->header.time && event->ns <= record.cpu_run.length && event->cpu)
-		recording_writer__put(translator->writer, &record);
+		record_stream__put(translator->stream, &record);
 }
 
 static void on_span(struct translator *translator, const struct event_span *event)
@@ -499,11 +499,11 @@ static void on_span(struct translator *translator, const struct event_span *even
 	if (!sources || !event->source || event->source > sources->sources.n ||
 	    event->arrived > event->begun || event->begun > event->header.time)
 		return;
-	record.span.name = recording_writer__string(translator->writer,
-						    sources->sources.data[event->source - 1].text);
+	record.span.name = record_stream__string(translator->stream,
+						 sources->sources.data[event->source - 1].text);
 	translator->spans[event->source - 1]++;
 	record.span.object = translator__object(translator, event->header.thread, &event->object);
-	recording_writer__put(translator->writer, &record);
+	record_stream__put(translator->stream, &record);
 }
 
 /* The size of an event's fixed part, 0 for an unknown type. */

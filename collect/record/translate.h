@@ -12,13 +12,14 @@
 #include "collect/core/address_spaces.h"
 #include "collect/core/observed_call.h"
 #include "collect/core/span_sources.h"
+#include "recording/record_stream.h"
 #include "recording/recording.h"
 
 struct translator;
 
-int translator__new(struct recording_writer *writer, struct translator **out);
+int translator__new(struct record_stream *stream, struct translator **out);
 
-/* Writes @event of @size bytes; skips a malformed one. Errors are kept by the writer. */
+/* Writes @event of @size bytes; skips a malformed one. Errors are kept by the stream. */
 void translator__event(struct translator *translator, const struct event_header *event,
 		       size_t size);
 
@@ -61,7 +62,7 @@ void translator__locate(struct translator *translator, const struct address_spac
 void translator__expect_call(struct translator *translator, const struct observed_call *call);
 
 /* The DSO that is written for @origin. */
-uint32_t translator__write_dso(struct recording_writer *writer, const struct code_origin *origin);
+uint32_t translator__write_dso(struct record_stream *stream, const struct code_origin *origin);
 
 /* Writes @mapping, and its DSO if that is new. */
 void translator__mapping(struct translator *translator, const struct code_mapping *mapping);

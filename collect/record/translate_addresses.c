@@ -18,7 +18,7 @@ void translator__refer(struct translator *translator, const struct stack_user *u
 void translator__frames(struct translator *translator, const struct stack_user *user, uint64_t hash,
 			const struct record_stack *stack)
 {
-	recording_writer__stack_frames(translator->writer, hash, stack);
+	record_stream__stack_frames(translator->stream, hash, stack);
 	if (!translator->addresses)
 		return;
 	if (stack->kernel)

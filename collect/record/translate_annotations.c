@@ -77,11 +77,11 @@ bool translator__annotation(struct translator *translator, const struct annotati
 	    !is_wanted(translator, annotation, name))
 		return true;
 	record.annotation.thread = (uint32_t)*thread;
-	record.annotation.name = recording_writer__string(translator->writer, name);
+	record.annotation.name = record_stream__string(translator->stream, name);
 	if (annotation->type == ANNOTATION_SPIN_BEGIN && other)
 		record.annotation.other = (uint32_t)*other;
 	if (is_tag(annotation))
 		record.annotation.queue = annotation->value;
-	recording_writer__put(translator->writer, &record);
+	record_stream__put(translator->stream, &record);
 	return true;
 }

@@ -22,7 +22,7 @@ static uint32_t call_stack(struct translator *translator, const struct stack_use
 	const uint64_t frames[] = {function, caller, site};
 	struct record_stack stack = {.frames = frames, .depth = !caller ? 1 : !site ? 2 : 3};
 	uint64_t hash = hash__add(hash__bytes(frames, stack.depth * sizeof(*frames)), pid) | 1;
-	uint32_t number = recording_writer__stack_by_hash(translator->writer, hash);
+	uint32_t number = record_stream__stack_by_hash(translator->stream, hash);
 
 	translator__refer(translator, user, hash, false);
 	translator__frames(translator, user, hash, &stack);
@@ -65,7 +65,7 @@ void translator__call(struct translator *translator, const struct observed_call 
 		return;
 	record.call.stack = call_stack(translator, &nobody, call->pid, call->function, call->caller,
 				       call->site);
-	recording_writer__put(translator->writer, &record);
+	record_stream__put(translator->stream, &record);
 }
 
 void translator__probed_call(struct translator *translator, const struct event_call *call)
@@ -87,7 +87,7 @@ void translator__probed_call(struct translator *translator, const struct event_c
 		return;
 	record.call.stack = call_stack(translator, &user, thread ? thread->tgid : 0, call->function,
 				       call->caller, 0);
-	recording_writer__put(translator->writer, &record);
+	record_stream__put(translator->stream, &record);
 }
 
 void translator__probe(struct translator *translator, uint64_t time, uint32_t number,
@@ -96,7 +96,7 @@ void translator__probe(struct translator *translator, uint64_t time, uint32_t nu
 	struct record record = {
 		.type = RECORD_PROBE,
 		.probe = {.number = number,
-			  .name = recording_writer__string(translator->writer, probe->name),
+			  .name = record_stream__string(translator->stream, probe->name),
 			  .time = time,
 			  .entries = probe->entries,
 			  .set_ns = probe->set_ns,
@@ -107,7 +107,7 @@ void translator__probe(struct translator *translator, uint64_t time, uint32_t nu
 			  .flags = probe->single_stepped ? PROBE_SINGLE_STEPPED : 0},
 	};
 
-	recording_writer__put(translator->writer, &record);
+	record_stream__put(translator->stream, &record);
 }
 
 void translator__short_calls(struct translator *translator, uint64_t time,
@@ -131,7 +131,7 @@ void translator__short_calls(struct translator *translator, uint64_t time,
 	}
 	record.short_calls.stack = call_stack(translator, &user, calls->pid, calls->function,
 					      calls->caller, calls->site);
-	recording_writer__put(translator->writer, &record);
+	record_stream__put(translator->stream, &record);
 }
 
 void translator__scan(struct translator *translator, const struct scan_report *report)
@@ -153,7 +153,7 @@ void translator__scan(struct translator *translator, const struct scan_report *r
 	};
 
 	memcpy(record.scan.gap_ns, report->gap_ns, sizeof(record.scan.gap_ns));
-	recording_writer__put(translator->writer, &record);
+	record_stream__put(translator->stream, &record);
 }
 
 uint64_t translator__lost_calls(const struct translator *translator)

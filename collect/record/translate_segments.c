@@ -53,5 +53,5 @@ void translator__segment(struct translator *translator, const struct event_segme
 	record.segment.object =
 		translator__object(translator, event->header.thread, &event->object);
 	name_owner(translator, event, &record.segment);
-	recording_writer__put(translator->writer, &record);
+	record_stream__put(translator->stream, &record);
 }

@@ -31,7 +31,7 @@ static void put_stopped(struct translator *translator, const struct event_interv
 		first.interval.previous = first.interval.cpu = 0;
 		first.interval.sequence =
 			event->sequence > 1 ? event->sequence - 1 : INTERVAL_SEQUENCES;
-		recording_writer__put(translator->writer, &first);
+		record_stream__put(translator->stream, &first);
 		interval->t_out = event->t_wake;
 		interval->stolen_ns = 0;
 		interval->flags &= ~(INTERVAL_UNINTERRUPTIBLE | INTERVAL_BEGUN_BEFORE);
@@ -43,7 +43,7 @@ static void put_stopped(struct translator *translator, const struct event_interv
 	interval->waker = interval->sender = interval->device = interval->request = 0;
 	interval->waker_context = WAKER_UNKNOWN;
 	name_stop(translator, event, interval);
-	recording_writer__put(translator->writer, record);
+	record_stream__put(translator->stream, record);
 }
 
 void translator__put_interval(struct translator *translator, const struct event_interval *event,
@@ -55,5 +55,5 @@ void translator__put_interval(struct translator *translator, const struct event_
 	}
 	if (event->class == CLASS_STOPPED || event->stop == STOP_FREEZER)
 		name_stop(translator, event, &record->interval);
-	recording_writer__put(translator->writer, record);
+	record_stream__put(translator->stream, record);
 }

@@ -21,7 +21,7 @@ struct known_thread {
 };
 
 struct translator {
-	struct recording_writer *writer;
+	struct record_stream *stream;
 	uint64_t events;
 	struct leaving_map threads; /* number -> struct known_thread * */
 	uint64_t last_exit;	    /* of targets that are not in threads any more; 0: none */

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "recording/record_stream.h"
 #include "recording/recording.h"
 #include "tests/unit/put_stack.h"
 
@@ -53,7 +54,7 @@ static inline const char *dice__text(struct dice *dice)
 
 static inline uint32_t dice__string(struct dice *dice, struct recording_writer *writer)
 {
-	return recording_writer__string(writer, dice__text(dice));
+	return record_stream__string(recording_writer__stream(writer), dice__text(dice));
 }
 
 static inline struct record_stack dice__stack(struct dice *dice)
@@ -100,7 +101,8 @@ static inline uint32_t dice__dso_number(struct dice *dice, struct recording_writ
 {
 	struct record_dso dso = dice__dso(dice, writer);
 
-	return dice__roll(dice) % 4 ? recording_writer__dso(writer, &dso) : 0;
+	return dice__roll(dice) % 4 ? record_stream__dso(recording_writer__stream(writer), &dso)
+				    : 0;
 }
 
 static inline uint32_t dice__stack_number(struct dice *dice, struct recording_writer *writer)
@@ -112,10 +114,10 @@ static inline uint32_t dice__stack_number(struct dice *dice, struct recording_wr
 	case 0:
 		return put_stack(writer, &stack);
 	case 1:
-		recording_writer__stack_frames(writer, hash, &stack);
-		return recording_writer__stack_by_hash(writer, hash);
+		record_stream__stack_frames(recording_writer__stream(writer), hash, &stack);
+		return record_stream__stack_by_hash(recording_writer__stream(writer), hash);
 	default:
-		return recording_writer__stack_by_hash(writer, hash);
+		return record_stream__stack_by_hash(recording_writer__stream(writer), hash);
 	}
 }
 
@@ -180,7 +182,7 @@ static inline void dice__interval(struct dice *dice, struct recording_writer *wr
 	interval->runq_points = (uint32_t)dice__value(dice, 32);
 	interval->kernel_stack = dice__stack_number(dice, writer);
 	interval->user_stack = dice__stack_number(dice, writer);
-	interval->object = recording_writer__object(writer, &object);
+	interval->object = record_stream__object(recording_writer__stream(writer), &object);
 	interval->device = (uint32_t)dice__value(dice, 4);
 	interval->request = (uint32_t)dice__value(dice, 8);
 	interval->previous = dice__thread(dice);
@@ -242,7 +244,7 @@ static inline void dice__device_record(struct dice *dice, struct recording_write
 		r->span.time = dice__value(dice, 63);
 		r->span.queue_ns = r->span.time ? dice__roll(dice) % r->span.time : 0;
 		r->span.ns = dice__value(dice, 63) % (r->span.time - r->span.queue_ns + 1);
-		r->span.object = recording_writer__object(writer, &object);
+		r->span.object = record_stream__object(recording_writer__stream(writer), &object);
 		break;
 	}
 	default:
@@ -271,7 +273,7 @@ static inline void dice__segment_record(struct dice *dice, struct recording_writ
 		segment->until[i] = dice__value(dice, 63) % (segment->time + 1);
 	}
 	segment->role = (uint8_t)(dice__roll(dice) % SEGMENT_ROLE_COUNT);
-	segment->object = recording_writer__object(writer, &object);
+	segment->object = record_stream__object(recording_writer__stream(writer), &object);
 	segment->owner_pid = (uint32_t)dice__value(dice, 32);
 	segment->owner = dice__string(dice, writer);
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "recording/record_stream.h"
 #include "recording/recording.h"
 
 /* The number of @stack; equal stacks get the same one. */
@@ -15,6 +16,6 @@ static inline uint32_t put_stack(struct recording_writer *writer, const struct r
 	for (uint32_t i = 0; i < stack->depth; i++)
 		hash = hash__add(hash, stack->frames[i]);
 	hash |= 1ULL << 63; /* not one that a test chose itself */
-	recording_writer__stack_frames(writer, hash, stack);
-	return recording_writer__stack_by_hash(writer, hash);
+	record_stream__stack_frames(recording_writer__stream(writer), hash, stack);
+	return record_stream__stack_by_hash(recording_writer__stream(writer), hash);
 }

@@ -12,18 +12,19 @@ static inline void put_facts(struct recording_writer *writer, struct dice *dice)
 	static const uint64_t periods[] = {0, 1000, PERIOD, UINT32_MAX, 1ULL << 40, UINT64_MAX};
 	static const uint64_t ends[] = {0, START - 1, START + 100 * MS, FAR, UINT64_MAX};
 
-	recording_writer__meta(writer, "mode", "%s", dice__roll(dice) % 2 ? "trace" : "sampling");
+	record_stream__meta(recording_writer__stream(writer), "mode", "%s",
+			    dice__roll(dice) % 2 ? "trace" : "sampling");
 	if (dice__roll(dice) % 4)
-		recording_writer__meta(
-			writer, "period_ns", "%llu",
+		record_stream__meta(
+			recording_writer__stream(writer), "period_ns", "%llu",
 			(unsigned long long)periods[dice__roll(dice) % ARRAY_SIZE(periods)]);
 	if (dice__roll(dice) % 2)
-		recording_writer__meta(writer, "start", "%llu", START);
+		record_stream__meta(recording_writer__stream(writer), "start", "%llu", START);
 	if (dice__roll(dice) % 2)
-		recording_writer__meta(
-			writer, "end", "%llu",
-			(unsigned long long)ends[dice__roll(dice) % ARRAY_SIZE(ends)]);
-	recording_writer__meta(writer, "grid_seed", "%llu", (unsigned long long)dice__roll(dice));
+		record_stream__meta(recording_writer__stream(writer), "end", "%llu",
+				    (unsigned long long)ends[dice__roll(dice) % ARRAY_SIZE(ends)]);
+	record_stream__meta(recording_writer__stream(writer), "grid_seed", "%llu",
+			    (unsigned long long)dice__roll(dice));
 }
 
 static inline uint64_t tame_time(uint64_t time)
@@ -131,7 +132,7 @@ static inline void put_its_wake(struct recording_writer *writer, struct dice *di
 	wake.wake.time = of->t_out + of->blocked_ns;
 	wake.wake.kernel_stack = dice__stack_number(dice, writer);
 	wake.wake.user_stack = dice__stack_number(dice, writer);
-	assert_int_equal(recording_writer__put(writer, &wake), 0);
+	assert_int_equal(record_stream__put(recording_writer__stream(writer), &wake), 0);
 }
 
 static inline struct model *random_recording(uint64_t seed, unsigned int records, bool tamed)
@@ -151,7 +152,8 @@ static inline struct model *random_recording(uint64_t seed, unsigned int records
 
 		if (tamed)
 			tame(&record);
-		assert_int_equal(recording_writer__put(made.writer, &record), 0);
+		assert_int_equal(record_stream__put(recording_writer__stream(made.writer), &record),
+				 0);
 		if (record.type == RECORD_INTERVAL)
 			put_its_wake(made.writer, &dice, &record);
 	}

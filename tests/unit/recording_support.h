@@ -22,6 +22,7 @@
 #include "recording/codec.h"
 #include "recording/format.h"
 #include "recording/reader.h"
+#include "recording/record_stream.h"
 #include "recording/recording.h"
 #include "tests/fuzz/promises.h"
 #include "tests/unit/dice.h"
@@ -239,7 +240,8 @@ static inline void random__write(const char *path, uint64_t seed, unsigned int c
 		for (unsigned int i = 0; i < records; i++) {
 			struct record record = dice__record(&dice, writer);
 
-			assert_int_equal(recording_writer__put(writer, &record), 0);
+			assert_int_equal(
+				record_stream__put(recording_writer__stream(writer), &record), 0);
 		}
 		assert_int_equal(recording_writer__flush(writer), 0);
 	}
@@ -253,7 +255,7 @@ static inline void random__put(struct recording_writer *writer, struct dice *dic
 	for (size_t i = 0; i < n; i++) {
 		struct record record = dice__record(dice, writer);
 
-		assert_int_equal(recording_writer__put(writer, &record), 0);
+		assert_int_equal(record_stream__put(recording_writer__stream(writer), &record), 0);
 		copies__add(put, &record);
 		if (dice__roll(dice) % 1000 == 0)
 			assert_int_equal(recording_writer__flush(writer), 0);

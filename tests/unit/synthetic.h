@@ -18,6 +18,7 @@
 
 #include "analysis/kinds/kinds.h"
 #include "model/model.h"
+#include "recording/record_stream.h"
 #include "recording/recording.h"
 #include "tests/unit/put_stack.h"
 
@@ -41,24 +42,24 @@ static inline struct synthetic synthetic__begin(void)
 	close(fd);
 	unlink(made.path);
 	assert_int_equal(recording_writer__create(made.path, &made.writer), 0);
-	recording_writer__meta(made.writer, "period_ns", "%d", 1000000);
-	recording_writer__meta(made.writer, "start", "%llu", START);
-	recording_writer__meta(made.writer, "mode", "sampling");
-	recording_writer__meta(made.writer, "command", "./prog --with args");
-	recording_writer__meta(made.writer, "machine", "x86_64");
-	kernel.path = recording_writer__string(made.writer, "[kernel]");
-	made.kernel_dso = recording_writer__dso(made.writer, &kernel);
+	record_stream__meta(recording_writer__stream(made.writer), "period_ns", "%d", 1000000);
+	record_stream__meta(recording_writer__stream(made.writer), "start", "%llu", START);
+	record_stream__meta(recording_writer__stream(made.writer), "mode", "sampling");
+	record_stream__meta(recording_writer__stream(made.writer), "command", "./prog --with args");
+	record_stream__meta(recording_writer__stream(made.writer), "machine", "x86_64");
+	kernel.path = record_stream__string(recording_writer__stream(made.writer), "[kernel]");
+	made.kernel_dso = record_stream__dso(recording_writer__stream(made.writer), &kernel);
 	return made;
 }
 
 static inline void synthetic__put(struct synthetic *made, struct record record)
 {
-	assert_int_equal(recording_writer__put(made->writer, &record), 0);
+	assert_int_equal(record_stream__put(recording_writer__stream(made->writer), &record), 0);
 }
 
 static inline uint32_t synthetic__string(struct synthetic *made, const char *text)
 {
-	return recording_writer__string(made->writer, text);
+	return record_stream__string(recording_writer__stream(made->writer), text);
 }
 
 static inline void synthetic__thread(struct synthetic *made, uint32_t thread, uint32_t tgid,
@@ -98,7 +99,7 @@ static inline uint32_t synthetic__dso(struct synthetic *made, const char *path)
 {
 	struct record_dso dso = {.path = synthetic__string(made, path), .kind = DSO_FILE};
 
-	return recording_writer__dso(made->writer, &dso);
+	return record_stream__dso(recording_writer__stream(made->writer), &dso);
 }
 
 static inline void synthetic__map(struct synthetic *made, uint32_t pid, uint32_t dso, uint64_t time,
@@ -195,7 +196,7 @@ static inline struct model *synthetic__load(struct synthetic *made, uint64_t end
 	const struct model_symbolize_options embedded = {.embedded_only = true};
 	struct model *model = NULL;
 
-	recording_writer__meta(made->writer, "end", "%llu", START + end);
+	record_stream__meta(recording_writer__stream(made->writer), "end", "%llu", START + end);
 	assert_int_equal(recording_writer__close(made->writer), 0);
 	assert_int_equal(model__load(made->path, &model), 0);
 	assert_int_equal(model__symbolize(model, &embedded), 0);

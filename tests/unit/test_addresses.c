@@ -74,7 +74,9 @@ static void begin(struct fixture *fixture)
 					     fixture, &fixture->spaces),
 			 0);
 	assert_int_equal(recording_writer__create(path(), &fixture->writer), 0);
-	assert_int_equal(translator__new(fixture->writer, &fixture->translator), 0);
+	assert_int_equal(
+		translator__new(recording_writer__stream(fixture->writer), &fixture->translator),
+		0);
 	assert_int_equal(addresses__init(&fixture->addresses), 0);
 	unwinder__record(fixture->unwinder, (uint32_t)getpid());
 	assert_int_equal(
@@ -261,11 +263,13 @@ static void put_sample(struct recording_writer *writer, uint64_t hash, const uin
 		{.type = RECORD_SAMPLE, .sample = {.thread = THREAD, .weight = 1, .time = TIME}},
 	};
 
-	records[1].sample.user_stack = recording_writer__stack_by_hash(writer, hash);
-	recording_writer__stack_frames(writer, hash,
-				       &(struct record_stack){.frames = frames, .depth = 1});
+	records[1].sample.user_stack =
+		record_stream__stack_by_hash(recording_writer__stream(writer), hash);
+	record_stream__stack_frames(recording_writer__stream(writer), hash,
+				    &(struct record_stack){.frames = frames, .depth = 1});
 	for (size_t i = 0; i < 2; i++)
-		assert_int_equal(recording_writer__put(writer, &records[i]), 0);
+		assert_int_equal(record_stream__put(recording_writer__stream(writer), &records[i]),
+				 0);
 }
 
 /* Names that were added are there without the files. */
@@ -288,7 +292,7 @@ static void names_are_in_the_recording(void **state)
 	put_sample(fixture.writer, 1, frames);
 	assert_int_equal(recording_writer__complete(fixture.writer), 0);
 	assert_int_equal(name_addresses(&fixture.addresses, fixture.spaces, fixture.privsep,
-					fixture.writer, &named),
+					recording_writer__stream(fixture.writer), &named),
 			 0);
 	assert_int_equal(named, 2);
 	assert_int_equal(recording_writer__close(TAKE_PTR(fixture.writer)), 0);

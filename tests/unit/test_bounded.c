@@ -19,7 +19,7 @@
 #include "base/leaving_map.h"
 #include "collect/record/translate.h"
 #include "model/model.h"
-#include "recording/writer.h"
+#include "recording/record_stream.h"
 
 #ifdef SANITIZED
 #define SOME 20000
@@ -82,7 +82,9 @@ static void begin_recording(struct fixture *fixture)
 {
 	snprintf(path, sizeof(path), "/tmp/dwell-bounded-%d.data", getpid());
 	assert_int_equal(recording_writer__create(path, &fixture->writer), 0);
-	assert_int_equal(translator__new(fixture->writer, &fixture->translator), 0);
+	assert_int_equal(
+		translator__new(recording_writer__stream(fixture->writer), &fixture->translator),
+		0);
 }
 
 static void end_recording(struct fixture *fixture)
@@ -285,17 +287,19 @@ static void tables_of_a_writer_begin_anew(void **state)
 
 	snprintf(path, sizeof(path), "/tmp/dwell-bounded-%d.data", getpid());
 	assert_int_equal(recording_writer__create(path, &writer), 0);
-	first = recording_writer__string(writer, "one");
-	assert_int_equal(recording_writer__string(writer, "one"), first);
-	for (int i = 0; i < 3 * WRITER_NUMBERS; i++) {
+	first = record_stream__string(recording_writer__stream(writer), "one");
+	assert_int_equal(record_stream__string(recording_writer__stream(writer), "one"), first);
+	for (int i = 0; i < 3 * RECORD_STREAM_NUMBERS; i++) {
 		char text[32];
 
 		snprintf(text, sizeof(text), "%d", i);
-		assert_int_equal(recording_writer__string(writer, text), first + 1 + (uint32_t)i);
+		assert_int_equal(record_stream__string(recording_writer__stream(writer), text),
+				 first + 1 + (uint32_t)i);
 	}
-	again = recording_writer__string(writer, "one");
+	again = record_stream__string(recording_writer__stream(writer), "one");
 	assert_int_not_equal(again, first);
-	dso = recording_writer__dso(writer, &(struct record_dso){.path = first, .build_id = again});
+	dso = record_stream__dso(recording_writer__stream(writer),
+				 &(struct record_dso){.path = first, .build_id = again});
 	assert_int_equal(dso, 1);
 	assert_int_equal(recording_writer__close(writer), 0);
 
@@ -309,7 +313,7 @@ static void tables_of_a_writer_begin_anew(void **state)
 	assert_null(recording_reader__warning(reader));
 	recording_reader__close(reader);
 	assert_int_equal(ones, 2);
-	assert_int_equal(strings, 3 * WRITER_NUMBERS + 2);
+	assert_int_equal(strings, 3 * RECORD_STREAM_NUMBERS + 2);
 	unlink(path);
 }
 

@@ -188,7 +188,7 @@ static void traced_waits_are_left_as_they_are(void **state)
 	struct synthetic made = half_sampled();
 	struct model *model;
 
-	recording_writer__meta(made.writer, "mode", "trace");
+	record_stream__meta(recording_writer__stream(made.writer), "mode", "trace");
 	model = synthetic__load(&made, 400 * MS);
 	assert_factor(model, 100, CLASS_CPU, 2);
 	assert_factor(model, 100, CLASS_IO, 1);

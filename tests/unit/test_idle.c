@@ -467,7 +467,7 @@ static uint32_t put_socket(struct program *program, enum socket_side side, const
 		.name = synthetic__string(&program->made, peer),
 	};
 
-	return recording_writer__object(program->made.writer, &object);
+	return record_stream__object(recording_writer__stream(program->made.writer), &object);
 }
 
 static void ends_of_connections_differ(void **state)
@@ -539,7 +539,9 @@ static uint32_t put_ready(struct program *program, uint16_t family, enum socket_
 				       .protocol = IPPROTO_TCP,
 				       .side = (uint8_t)side};
 
-	return family ? recording_writer__object(program->made.writer, &object) : 0;
+	return family ? record_stream__object(recording_writer__stream(program->made.writer),
+					      &object)
+		      : 0;
 }
 
 static void who_ends_a_poll_tells_what_it_was_for(void **state)

@@ -18,7 +18,7 @@ static uint32_t case_object(struct synthetic *made, const struct kind_case *c)
 		object.name = synthetic__string(made, "127.0.0.1:5432");
 	if (strchr(c->expected, '/'))
 		object.name = synthetic__string(made, "/var/lib/x.sst");
-	return recording_writer__object(made->writer, &object);
+	return record_stream__object(recording_writer__stream(made->writer), &object);
 }
 
 /* One interval per case; each has functions of its own. */

@@ -10,7 +10,7 @@ static uint32_t put_object(struct program *program, enum object_type type, uint6
 {
 	const struct record_object object = {.type = (uint8_t)type, .id = id};
 
-	return recording_writer__object(program->made.writer, &object);
+	return record_stream__object(recording_writer__stream(program->made.writer), &object);
 }
 
 /* @thread waits for @object in @function until @waker releases it in @released. */

@@ -394,7 +394,7 @@ static void later_facts_win(void **state)
 	synthetic__put(&made, lost);
 	lost.lost.count = 7;
 	synthetic__put(&made, lost);
-	recording_writer__meta(made.writer, "mode", "trace");
+	record_stream__meta(recording_writer__stream(made.writer), "mode", "trace");
 	model = synthetic__load(&made, 5 * MS);
 	assert_int_equal(model->losts.n, 1);
 	assert_int_equal(model->losts.data[0].count, 7);

@@ -78,7 +78,7 @@ static void test_file_of_several_processes(void **state)
 	object = object_at(at);
 	snprintf(path, sizeof(path), "/tmp/dwell-objects-%d.data", getpid());
 	assert_int_equal(recording_writer__create(path, &writer), 0);
-	objects.writer = writer;
+	objects.stream = recording_writer__stream(writer);
 	objects__number(&objects, &object, NO_PROCESS);
 	number = objects__number(&objects, &object, (uint32_t)getpid());
 	objects__free(&objects);

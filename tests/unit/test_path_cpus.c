@@ -151,7 +151,8 @@ static uint32_t put_limit(struct program *program, bool known)
 {
 	const struct record_object quota = {.type = OBJECT_LIMIT, .id = 1, .mode = STOP_QUOTA};
 
-	return known ? recording_writer__object(program->made.writer, &quota) : 0;
+	return known ? record_stream__object(recording_writer__stream(program->made.writer), &quota)
+		     : 0;
 }
 
 /*

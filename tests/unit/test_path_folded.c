@@ -57,8 +57,10 @@ static void names_have_no_sums(void **state)
 		.family = AF_INET,
 		.protocol = IPPROTO_TCP,
 		.side = SOCKET_SIDE_CLIENT,
-		.name = recording_writer__string(program.made.writer, "10.0.0.2:5432")};
-	uint32_t object = recording_writer__object(program.made.writer, &socket);
+		.name = record_stream__string(recording_writer__stream(program.made.writer),
+					      "10.0.0.2:5432")};
+	uint32_t object =
+		record_stream__object(recording_writer__stream(program.made.writer), &socket);
 	_cleanup_free_ char *folded = NULL, *tree = NULL;
 
 	program__threads(&program, 1);

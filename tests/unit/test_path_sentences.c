@@ -66,16 +66,18 @@ static void put_objects(struct scene *scene)
 		char name[32];
 
 		snprintf(name, sizeof(name), "/file%u", i);
-		file.name = recording_writer__string(writer, name);
-		scene->files[i] = recording_writer__object(writer, &file);
+		file.name = record_stream__string(recording_writer__stream(writer), name);
+		scene->files[i] = record_stream__object(recording_writer__stream(writer), &file);
 		snprintf(name, sizeof(name), "10.0.0.%u:80", i);
-		socket.name = recording_writer__string(writer, name);
-		scene->sockets[i] = recording_writer__object(writer, &socket);
+		socket.name = record_stream__string(recording_writer__stream(writer), name);
+		scene->sockets[i] =
+			record_stream__object(recording_writer__stream(writer), &socket);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(stops); i++) {
 		struct record_object limit = {.type = OBJECT_LIMIT, .id = i + 1, .mode = stops[i]};
 
-		scene->limits[scene->n_limits++] = recording_writer__object(writer, &limit);
+		scene->limits[scene->n_limits++] =
+			record_stream__object(recording_writer__stream(writer), &limit);
 	}
 }
 

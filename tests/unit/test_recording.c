@@ -47,7 +47,8 @@ static void every_table_entry_survives(void **state)
 			r.type = RECORD_STRING;
 			r.string.bytes = dice__text(&dice);
 			r.string.size = strlen(r.string.bytes);
-			r.string.number = recording_writer__string(writer, r.string.bytes);
+			r.string.number = record_stream__string(recording_writer__stream(writer),
+								r.string.bytes);
 		} else if (i % 4 == 1) {
 			r.type = RECORD_STACK;
 			r.stack = dice__stack(&dice);
@@ -55,11 +56,12 @@ static void every_table_entry_survives(void **state)
 		} else if (i % 4 == 2) {
 			r.type = RECORD_DSO;
 			r.dso = dice__dso(&dice, writer);
-			r.dso.number = recording_writer__dso(writer, &r.dso);
+			r.dso.number = record_stream__dso(recording_writer__stream(writer), &r.dso);
 		} else {
 			r.type = RECORD_OBJECT;
 			r.object = dice__object(&dice, writer);
-			r.object.number = recording_writer__object(writer, &r.object);
+			r.object.number =
+				record_stream__object(recording_writer__stream(writer), &r.object);
 		}
 		copies__add(&given, &r);
 	}
@@ -235,13 +237,13 @@ static void tables_give_each_thing_one_number(void **state)
 	_cleanup_outcome_ struct outcome outcome = {};
 
 	assert_int_equal(recording_writer__create(path, &writer), 0);
-	assert_int_equal(recording_writer__string(writer, ""), 0);
-	assert_int_equal(recording_writer__string(writer, NULL), 0);
-	a = recording_writer__string(writer, "/bin/true");
-	b = recording_writer__string(writer, "/bin/false");
+	assert_int_equal(record_stream__string(recording_writer__stream(writer), ""), 0);
+	assert_int_equal(record_stream__string(recording_writer__stream(writer), NULL), 0);
+	a = record_stream__string(recording_writer__stream(writer), "/bin/true");
+	b = record_stream__string(recording_writer__stream(writer), "/bin/false");
 	assert_int_equal(a, 1);
 	assert_int_equal(b, 2);
-	assert_int_equal(recording_writer__string(writer, "/bin/true"), a);
+	assert_int_equal(record_stream__string(recording_writer__stream(writer), "/bin/true"), a);
 
 	a = put_stack(writer, &stack);
 	stack.number = 99; /* not looked at */
@@ -251,16 +253,16 @@ static void tables_give_each_thing_one_number(void **state)
 	stack.depth = 2;
 	assert_int_not_equal(put_stack(writer, &stack), a);
 
-	a = recording_writer__object(writer, &object);
+	a = record_stream__object(recording_writer__stream(writer), &object);
 	object.extra = 1;
-	assert_int_not_equal(recording_writer__object(writer, &object), a);
+	assert_int_not_equal(record_stream__object(recording_writer__stream(writer), &object), a);
 	object.extra = 0;
-	assert_int_equal(recording_writer__object(writer, &object), a);
+	assert_int_equal(record_stream__object(recording_writer__stream(writer), &object), a);
 
 	dso.path = b;
-	a = recording_writer__dso(writer, &dso);
-	dso.build_id = recording_writer__string(writer, "0123abcd");
-	assert_int_not_equal(recording_writer__dso(writer, &dso), a);
+	a = record_stream__dso(recording_writer__stream(writer), &dso);
+	dso.build_id = record_stream__string(recording_writer__stream(writer), "0123abcd");
+	assert_int_not_equal(record_stream__dso(recording_writer__stream(writer), &dso), a);
 	assert_int_equal(recording_writer__close(writer), 0);
 
 	outcome = outcome__of_file(path);
@@ -290,21 +292,22 @@ static void stacks_may_come_late(void **state)
 	uint32_t late, never, early, plain;
 
 	assert_int_equal(recording_writer__create(path, &writer), 0);
-	late = recording_writer__stack_by_hash(writer, 0x1234);
-	never = recording_writer__stack_by_hash(writer, UINT64_MAX);
+	late = record_stream__stack_by_hash(recording_writer__stream(writer), 0x1234);
+	never = record_stream__stack_by_hash(recording_writer__stream(writer), UINT64_MAX);
 	plain = put_stack(writer, &stack);
-	assert_int_equal(recording_writer__stack_by_hash(writer, 0), 0);
+	assert_int_equal(record_stream__stack_by_hash(recording_writer__stream(writer), 0), 0);
 	record.sample.kernel_stack = late;
 	record.sample.user_stack = never;
-	assert_int_equal(recording_writer__put(writer, &record), 0);
+	assert_int_equal(record_stream__put(recording_writer__stream(writer), &record), 0);
 	assert_int_equal(recording_writer__flush(writer), 0);
 	stack.depth = 2;
-	recording_writer__stack_frames(writer, 0x1234, &stack);
+	record_stream__stack_frames(recording_writer__stream(writer), 0x1234, &stack);
 	stack.depth = 1; /* the first one counts */
-	recording_writer__stack_frames(writer, 0x1234, &stack);
-	recording_writer__stack_frames(writer, 0x77, &stack);
-	early = recording_writer__stack_by_hash(writer, 0x77);
-	assert_int_equal(recording_writer__stack_by_hash(writer, 0x1234), late);
+	record_stream__stack_frames(recording_writer__stream(writer), 0x1234, &stack);
+	record_stream__stack_frames(recording_writer__stream(writer), 0x77, &stack);
+	early = record_stream__stack_by_hash(recording_writer__stream(writer), 0x77);
+	assert_int_equal(record_stream__stack_by_hash(recording_writer__stream(writer), 0x1234),
+			 late);
 	assert_true(late != never && never != plain && plain != early && late != plain);
 	assert_int_equal(recording_writer__close(writer), 0);
 
@@ -329,7 +332,7 @@ static void the_too_long_is_cut(void **state)
 
 	memset(text, 'x', 2u << 20);
 	assert_int_equal(recording_writer__create(path, &writer), 0);
-	recording_writer__string(writer, text);
+	record_stream__string(recording_writer__stream(writer), text);
 	put_stack(writer, &stack);
 	assert_int_equal(recording_writer__close(writer), 0);
 	outcome = outcome__of_file(path);
@@ -347,7 +350,9 @@ static void meta_is_formatted(void **state)
 	_cleanup_outcome_ struct outcome outcome = {};
 
 	assert_int_equal(recording_writer__create(path, &writer), 0);
-	assert_int_equal(recording_writer__meta(writer, "cpus", "%d of %s", 2, "many"), 0);
+	assert_int_equal(record_stream__meta(recording_writer__stream(writer), "cpus", "%d of %s",
+					     2, "many"),
+			 0);
 	assert_int_equal(recording_writer__close(writer), 0);
 	outcome = outcome__of_file(path);
 	assert_int_equal(outcome.records.n, 3);
@@ -367,7 +372,8 @@ static void only_events_can_be_put(void **state)
 		bool event = type == RECORD_META || (type > RECORD_OBJECT && type < LAYOUT_TYPES);
 
 		record.type = (enum record_type)type;
-		assert_int_equal(recording_writer__put(writer, &record), event ? 0 : -EINVAL);
+		assert_int_equal(record_stream__put(recording_writer__stream(writer), &record),
+				 event ? 0 : -EINVAL);
 	}
 	assert_int_equal(recording_writer__close(writer), 0);
 	assert_int_equal(recording_writer__close(NULL), 0);
@@ -530,7 +536,7 @@ static void chunks_stay_small(void **state)
 	assert_int_equal(recording_writer__create(path, &writer), 0);
 	for (int i = 0; i < 20000; i++) {
 		snprintf(text, sizeof(text), "%0*d", (int)sizeof(text) - 1, i);
-		recording_writer__string(writer, text);
+		record_stream__string(recording_writer__stream(writer), text);
 	}
 	assert_int_equal(recording_writer__close(writer), 0);
 	assert_int_equal(recording_reader__open(path, &reader), 0);

@@ -19,7 +19,7 @@ static void put_sample(struct recording_writer *writer)
 {
 	struct record sample = {.type = RECORD_SAMPLE, .sample = {.weight = 1}};
 
-	assert_int_equal(recording_writer__put(writer, &sample), 0);
+	assert_int_equal(record_stream__put(recording_writer__stream(writer), &sample), 0);
 }
 
 /* Names are added to a recording that is complete already. */
@@ -35,10 +35,10 @@ static void what_is_added_keeps_numbers(void **state)
 	uint32_t strings[2];
 
 	assert_int_equal(recording_writer__create(path, &writer), 0);
-	strings[0] = recording_writer__string(writer, "one");
-	strings[1] = recording_writer__string(writer, "two");
-	assert_int_equal(recording_writer__object(writer, &object), 1);
-	assert_int_equal(recording_writer__dso(writer, &dso), 1);
+	strings[0] = record_stream__string(recording_writer__stream(writer), "one");
+	strings[1] = record_stream__string(recording_writer__stream(writer), "two");
+	assert_int_equal(record_stream__object(recording_writer__stream(writer), &object), 1);
+	assert_int_equal(record_stream__dso(recording_writer__stream(writer), &dso), 1);
 	random__put(writer, &dice, 2000, &put);
 	for (int round = 0; round < 3; round++) {
 		char text[32];
@@ -48,12 +48,16 @@ static void what_is_added_keeps_numbers(void **state)
 		assert_string_equal(outcome.warning, "");
 		assert_put(&outcome, &put);
 		outcome__free(&outcome);
-		assert_int_equal(recording_writer__string(writer, "two"), strings[1]);
-		assert_int_equal(recording_writer__string(writer, "one"), strings[0]);
-		assert_int_equal(recording_writer__object(writer, &object), 1);
-		assert_int_equal(recording_writer__dso(writer, &dso), 1);
+		assert_int_equal(record_stream__string(recording_writer__stream(writer), "two"),
+				 strings[1]);
+		assert_int_equal(record_stream__string(recording_writer__stream(writer), "one"),
+				 strings[0]);
+		assert_int_equal(record_stream__object(recording_writer__stream(writer), &object),
+				 1);
+		assert_int_equal(record_stream__dso(recording_writer__stream(writer), &dso), 1);
 		snprintf(text, sizeof(text), "new in round %d", round);
-		assert_true(recording_writer__string(writer, text) > strings[1]);
+		assert_true(record_stream__string(recording_writer__stream(writer), text) >
+			    strings[1]);
 		random__put(writer, &dice, 500, &put);
 	}
 	assert_int_equal(recording_writer__close(writer), 0);
@@ -101,7 +105,9 @@ static void adding_may_be_interrupted(void **state)
 
 	complete(path, &writer);
 	before = outcome__of_file(path);
-	assert_int_equal(recording_writer__meta(writer, "a new key", "a new value"), 0);
+	assert_int_equal(
+		record_stream__meta(recording_writer__stream(writer), "a new key", "a new value"),
+		0);
 	assert_int_equal(recording_writer__flush(writer), 0);
 	between = file__read(path);
 	assert_int_equal(between.n, recording_writer__size(writer));
@@ -122,7 +128,7 @@ static void adding_to_an_empty_recording(void **state)
 
 	assert_int_equal(recording_writer__create(path, &writer), 0);
 	assert_int_equal(recording_writer__complete(writer), 0);
-	assert_int_equal(recording_writer__meta(writer, "a", "b"), 0);
+	assert_int_equal(record_stream__meta(recording_writer__stream(writer), "a", "b"), 0);
 	assert_int_equal(recording_writer__close(writer), 0);
 	outcome = outcome__of_file(path);
 	assert_string_equal(outcome.warning, "");
@@ -167,7 +173,7 @@ static void the_first_sample_takes_the_place(void **state)
 	before = inode(path);
 	assert_int_equal(recording_writer__create(path, &writer), 0);
 	for (int i = 0; i < 3; i++) {
-		recording_writer__meta(writer, "key", "value %d", i);
+		record_stream__meta(recording_writer__stream(writer), "key", "value %d", i);
 		assert_int_equal(recording_writer__flush(writer), 0);
 		assert_true(inode(path) == before);
 	}
@@ -194,7 +200,7 @@ static void without_a_sample_nothing_is_replaced(void **state)
 	before = inode(path);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(recording_writer__create(path, &writer), 0);
-		recording_writer__meta(writer, "key", "value");
+		record_stream__meta(recording_writer__stream(writer), "key", "value");
 		assert_int_equal(recording_writer__complete(writer), 0);
 		assert_false(recording_writer__has_name(writer));
 		assert_int_equal(recording_writer__close(writer), 0);
@@ -212,7 +218,7 @@ static void without_a_sample_nothing_is_replaced(void **state)
 		if (i)
 			assert_int_equal(unlink(path), 0);
 		assert_int_equal(recording_writer__create(path, &writer), 0);
-		recording_writer__meta(writer, "key", "value");
+		record_stream__meta(recording_writer__stream(writer), "key", "value");
 		assert_int_equal(recording_writer__complete(writer), 0);
 		assert_true(recording_writer__has_name(writer));
 		assert_int_equal(recording_writer__close(writer), 0);
@@ -361,13 +367,14 @@ static void fill_up(const char *path, int expected, struct recording_writer *wri
 		struct record record = dice__record(&dice, writer);
 
 		copies__add(&put, &record);
-		err = recording_writer__put(writer, &record);
+		err = record_stream__put(recording_writer__stream(writer), &record);
 	}
 	assert_int_equal(err, expected);
 	assert_non_null(strstr(error__message(err), path));
-	assert_int_equal(recording_writer__put(writer, &put.data[0].record), expected);
+	assert_int_equal(record_stream__put(recording_writer__stream(writer), &put.data[0].record),
+			 expected);
 	assert_int_equal(recording_writer__flush(writer), expected);
-	assert_int_equal(recording_writer__string(writer, "too late"), 0);
+	assert_int_equal(record_stream__string(recording_writer__stream(writer), "too late"), 0);
 	/* Nothing is left of the chunk that found no room. */
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_size, recording_writer__size(writer));
@@ -445,9 +452,10 @@ static void adding_fails_without_a_trace(void **state)
 		before = outcome__of_file(path);
 		assert_int_equal(stat(path, &st), 0);
 		limit_file_size((rlim_t)(st.st_size + more));
-		recording_writer__meta(writer, "name", "value");
+		record_stream__meta(recording_writer__stream(writer), "name", "value");
 		recording_writer__flush(writer);
-		recording_writer__meta(writer, "another name", "another value");
+		record_stream__meta(recording_writer__stream(writer), "another name",
+				    "another value");
 		err = recording_writer__close(writer);
 		limit_file_size(RLIM_INFINITY);
 		outcome = outcome__of_file(path);

@@ -71,7 +71,8 @@ static void each_moment_counts_once(void **state)
 	struct program program = program__begin(true);
 	const struct record_object object = {.type = OBJECT_FUTEX, .id = 0x1000};
 	const struct requests_filter filter = {.until = UINT64_MAX};
-	uint32_t futex = recording_writer__object(program.made.writer, &object);
+	uint32_t futex =
+		record_stream__object(recording_writer__stream(program.made.writer), &object);
 	struct requests requests = {};
 	struct request_comparison comparison = {};
 	const struct comparison_row *row;

@@ -19,11 +19,13 @@ static uint32_t put_socket(struct program *program)
 		.family = AF_INET,
 		.protocol = IPPROTO_TCP,
 		.side = SOCKET_SIDE_CLIENT,
-		.name = recording_writer__string(program->made.writer, "10.0.0.2:5432"),
-		.local = recording_writer__string(program->made.writer, "10.0.0.1:40000"),
+		.name = record_stream__string(recording_writer__stream(program->made.writer),
+					      "10.0.0.2:5432"),
+		.local = record_stream__string(recording_writer__stream(program->made.writer),
+					       "10.0.0.1:40000"),
 	};
 
-	return recording_writer__object(program->made.writer, &object);
+	return record_stream__object(recording_writer__stream(program->made.writer), &object);
 }
 
 /* A waits from 10 to 61 ms for what B writes at T; TCP holds it back until U. B has run until T. */

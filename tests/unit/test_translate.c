@@ -28,7 +28,8 @@ static struct fixture begin_recording(void)
 
 	snprintf(path, sizeof(path), "/tmp/dwell-translate-%d.data", getpid());
 	assert_int_equal(recording_writer__create(path, &fixture.writer), 0);
-	assert_int_equal(translator__new(fixture.writer, &fixture.translator), 0);
+	assert_int_equal(
+		translator__new(recording_writer__stream(fixture.writer), &fixture.translator), 0);
 	return fixture;
 }
 

@@ -64,7 +64,7 @@ static struct recorded translate(const struct event_limit *limit, const char *na
 
 	snprintf(path, sizeof(path), "/tmp/dwell-stops-%d.data", getpid());
 	assert_int_equal(recording_writer__create(path, &writer), 0);
-	assert_int_equal(translator__new(writer, &translator), 0);
+	assert_int_equal(translator__new(recording_writer__stream(writer), &translator), 0);
 	if (limit) {
 		*sent = *limit;
 		sent->header.type = EVENT_LIMIT;

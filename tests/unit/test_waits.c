@@ -88,7 +88,7 @@ static uint32_t socket_of(struct program *program, const char *peer, const char 
 	socket.extra = strncmp(peer, "192.", 4) ? 0 : 3; /* the interface */
 	socket.name = synthetic__string(&program->made, peer);
 	socket.local = synthetic__string(&program->made, local);
-	return recording_writer__object(program->made.writer, &socket);
+	return record_stream__object(recording_writer__stream(program->made.writer), &socket);
 }
 
 static void put_source_case(struct program *program, uint32_t i)
@@ -115,9 +115,10 @@ static void put_source_case(struct program *program, uint32_t i)
 		}));
 	if (!given->wake[0])
 		return;
-	stack = *given->wake[0]
-			? program__stack(program, true, given->wake)
-			: recording_writer__stack_by_hash(program->made.writer, 0x1234); /* none */
+	stack = *given->wake[0] ? program__stack(program, true, given->wake)
+				: record_stream__stack_by_hash(
+					  recording_writer__stream(program->made.writer),
+					  0x1234); /* none */
 	program__wake(program, FIRST + i, given->waker, end, stack, 0);
 }
 
@@ -131,7 +132,7 @@ static void whom_a_wait_is_for(void **state)
 	program__thread(&program, SERVER, "server");
 	synthetic__thread(&program.made, NAMELESS, 0, 0, 0, 0, "swapper");
 	program__device(&program, 1, "sda", 0, 0);
-	recording_writer__meta(program.made.writer, "interface_3", "eth0");
+	record_stream__meta(recording_writer__stream(program.made.writer), "interface_3", "eth0");
 	for (uint32_t i = 0; i < ARRAY_SIZE(cases); i++)
 		put_source_case(&program, i);
 	synthetic__interval(&program.made,

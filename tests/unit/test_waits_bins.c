@@ -143,8 +143,10 @@ static void bins_sum_to_the_whole(void **state)
 		struct waitgraph_bins bins = {};
 		_cleanup_analysis_ struct analysis whole = {};
 
-		recording_writer__meta(program.made.writer, "period_ns", "%u", 100000);
-		recording_writer__meta(program.made.writer, "grid_seed", "%d", round);
+		record_stream__meta(recording_writer__stream(program.made.writer), "period_ns",
+				    "%u", 100000);
+		record_stream__meta(recording_writer__stream(program.made.writer), "grid_seed",
+				    "%d", round);
 		whole = program__analyse(&program, END, &options);
 		assert_int_equal(whole.graph.exact, !options.sampled);
 		assert_int_equal(waitgraph_bins__make(&whole.graph, 37, &bins), 0);

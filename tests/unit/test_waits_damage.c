@@ -150,10 +150,10 @@ static struct model *with_facts(const char *period, const char *start, const cha
 	program__wait(&program, 2, 3, 20 * MS, 80 * MS);
 	program__annotation(&program, 3, ANNOTATION_SPIN_BEGIN, 1, 2, 0);
 	program__annotation(&program, 3, ANNOTATION_SPIN_END, 1, 2, 10 * MS);
-	recording_writer__meta(writer, "period_ns", "%s", period);
-	recording_writer__meta(writer, "start", "%s", start);
-	recording_writer__meta(writer, "end", "%s", end);
-	recording_writer__meta(writer, "mode", "%s", mode);
+	record_stream__meta(recording_writer__stream(writer), "period_ns", "%s", period);
+	record_stream__meta(recording_writer__stream(writer), "start", "%s", start);
+	record_stream__meta(recording_writer__stream(writer), "end", "%s", end);
+	record_stream__meta(recording_writer__stream(writer), "mode", "%s", mode);
 	assert_int_equal(recording_writer__close(writer), 0);
 	assert_int_equal(model__load(program.made.path, &model), 0);
 	assert_int_equal(model__symbolize(model, &embedded), 0);

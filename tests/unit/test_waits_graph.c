@@ -106,7 +106,8 @@ static struct program program_with_causes(void)
 
 	for (uint64_t i = 0; i < ARRAY_SIZE(objects); i++) {
 		object.id = 0x1000 + i;
-		objects[i] = recording_writer__object(program.made.writer, &object);
+		objects[i] = record_stream__object(recording_writer__stream(program.made.writer),
+						   &object);
 	}
 	program__threads(&program, 2);
 	synthetic__interval(&program.made,
@@ -265,8 +266,8 @@ static struct model *random_trace(const struct trace *trace, uint64_t seed)
 	bool blocked[16] = {};
 
 	random_state = seed;
-	recording_writer__meta(program.made.writer, "grid_seed", "%llu",
-			       (unsigned long long)hash__mix(seed));
+	record_stream__meta(recording_writer__stream(program.made.writer), "grid_seed", "%llu",
+			    (unsigned long long)hash__mix(seed));
 	program__threads(&program, trace->threads);
 	for (unsigned int i = 0; i < trace->steps; i++) {
 		uint32_t one = (uint32_t)random_below(trace->threads);

@@ -24,17 +24,20 @@ static void put_stopped(struct program *program, uint32_t thread, uint64_t begin
 		.type = OBJECT_LIMIT,
 		.mode = STOP_QUOTA,
 		.id = 1,
-		.name = recording_writer__string(program->made.writer, "/batch"),
-		.local = recording_writer__string(program->made.writer, "20 of 100 ms")};
+		.name = record_stream__string(recording_writer__stream(program->made.writer),
+					      "/batch"),
+		.local = record_stream__string(recording_writer__stream(program->made.writer),
+					       "20 of 100 ms")};
 
 	synthetic__interval(&program->made,
-			    (struct record_interval){.thread = thread,
-						     .class = CLASS_STOPPED,
-						     .syscall = -1,
-						     .object = recording_writer__object(
-							     program->made.writer, &quota),
-						     .t_out = begin,
-						     .blocked_ns = end - begin});
+			    (struct record_interval){
+				    .thread = thread,
+				    .class = CLASS_STOPPED,
+				    .syscall = -1,
+				    .object = record_stream__object(
+					    recording_writer__stream(program->made.writer), &quota),
+				    .t_out = begin,
+				    .blocked_ns = end - begin});
 }
 
 /* What is not allowed to run for most of the time, and awaited: its limit is the bottleneck. */

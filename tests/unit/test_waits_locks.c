@@ -16,7 +16,7 @@ static uint32_t put_futex(struct program *program, uint64_t id)
 {
 	const struct record_object object = {.type = OBJECT_FUTEX, .id = id};
 
-	return recording_writer__object(program->made.writer, &object);
+	return record_stream__object(recording_writer__stream(program->made.writer), &object);
 }
 
 static void put_libc(struct program *program)
@@ -205,8 +205,10 @@ static void a_holder_waits_for_tcp(void **state)
 		.family = AF_INET,
 		.protocol = IPPROTO_TCP,
 		.side = SOCKET_SIDE_CLIENT,
-		.name = recording_writer__string(program.made.writer, "10.0.0.2:5432")};
-	uint32_t object = recording_writer__object(program.made.writer, &socket);
+		.name = record_stream__string(recording_writer__stream(program.made.writer),
+					      "10.0.0.2:5432")};
+	uint32_t object =
+		record_stream__object(recording_writer__stream(program.made.writer), &socket);
 	const struct verdict_lock *lock;
 
 	put_libc(&program);

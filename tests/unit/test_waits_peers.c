@@ -23,7 +23,7 @@ static uint32_t put_socket(struct program *program, const char *peer, enum socke
 	socket.name = synthetic__string(&program->made, peer);
 	socket.local = synthetic__string(
 		&program->made, side == SOCKET_SIDE_CLIENT ? "10.0.0.1:40000" : "10.0.0.1:80");
-	return recording_writer__object(program->made.writer, &socket);
+	return record_stream__object(recording_writer__stream(program->made.writer), &socket);
 }
 
 /* @thread waits at @socket, until a packet comes. */
@@ -497,11 +497,14 @@ static void the_queue_of_a_device_is_a_vertex(void **state)
 		_cleanup_analysis_ struct analysis analysis = {};
 		const struct bottleneck *first;
 
-		recording_writer__meta(program.made.writer, "interface_3", "eth0");
+		record_stream__meta(recording_writer__stream(program.made.writer), "interface_3",
+				    "eth0");
 		socket.name = synthetic__string(&program.made, DATABASE);
-		analysis = judge_sender(&program,
-					recording_writer__object(program.made.writer, &socket),
-					cases[i].protocol == IPPROTO_TCP);
+		analysis = judge_sender(
+			&program,
+			record_stream__object(recording_writer__stream(program.made.writer),
+					      &socket),
+			cases[i].protocol == IPPROTO_TCP);
 		assert_int_equal(plain_of(&analysis, "A", cases[i].name), 95 * MS);
 		assert_int_equal(plain_of(&analysis, cases[i].name, "A"), 5 * MS);
 		assert_int_equal(vertex_of(&analysis, cases[i].name)->type, CAUSE_QUEUE);

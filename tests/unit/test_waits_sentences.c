@@ -35,7 +35,7 @@ static uint32_t put_socket(struct program *program, uint64_t number)
 
 	snprintf(name, sizeof(name), "10.0.0.%u:5432", (unsigned int)number);
 	socket.name = synthetic__string(&program->made, name);
-	return recording_writer__object(program->made.writer, &socket);
+	return record_stream__object(recording_writer__stream(program->made.writer), &socket);
 }
 
 static void put_off_cpu(struct program *program, uint32_t thread, uint32_t n,
@@ -230,10 +230,10 @@ static void check_program(bool *has_full, bool *has_none)
 	char text[2048];
 	bool full;
 
-	recording_writer__meta(program.made.writer, "machine_busy_ns", "%llu",
-			       (unsigned long long)busy);
-	recording_writer__meta(program.made.writer, "machine_idle_ns", "%llu",
-			       (unsigned long long)(200 * MS - busy));
+	record_stream__meta(recording_writer__stream(program.made.writer), "machine_busy_ns",
+			    "%llu", (unsigned long long)busy);
+	record_stream__meta(recording_writer__stream(program.made.writer), "machine_idle_ns",
+			    "%llu", (unsigned long long)(200 * MS - busy));
 	program__threads(&program, n);
 	for (uint32_t i = 1; i <= n; i++)
 		put_life(&program, i, n);

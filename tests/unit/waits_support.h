@@ -24,7 +24,8 @@ static inline struct program program__begin(bool trace)
 {
 	struct program program = {.made = synthetic__begin()};
 
-	recording_writer__meta(program.made.writer, "mode", trace ? "trace" : "sampling");
+	record_stream__meta(recording_writer__stream(program.made.writer), "mode",
+			    trace ? "trace" : "sampling");
 	program.dso = synthetic__dso(&program.made, "/usr/bin/prog");
 	synthetic__map(&program.made, PID, program.dso, 0, PROGRAM_AT, 0x1000, 0);
 	return program;

@@ -83,7 +83,8 @@ static inline void workload__waits(struct synthetic *made, const struct workload
 					  .runq_points = 2,
 					  .kernel_stack = w->k_read,
 					  .user_stack = w->read,
-					  .object = recording_writer__object(made->writer, &file)});
+					  .object = record_stream__object(
+						  recording_writer__stream(made->writer), &file)});
 	synthetic__interval(made, (struct record_interval){.thread = 1,
 							   .class = CLASS_LOCK,
 							   .syscall = 202, /* futex */
@@ -125,7 +126,7 @@ static inline struct model *workload__load(bool trace)
 	struct record lost = {.type = RECORD_LOST, .lost = {.count = 3}};
 
 	if (trace)
-		recording_writer__meta(made.writer, "mode", "trace");
+		record_stream__meta(recording_writer__stream(made.writer), "mode", "trace");
 	lost.lost.cause = synthetic__string(&made, "ring buffer full");
 	synthetic__put(&made, lost);
 	workload__symbols(&made, &w);
