@@ -9,9 +9,8 @@
 #include "render/causal/causal_views.h"
 #include "render/terminal.h"
 
-#define DEFAULT_INPUT	   "dwell.causal"
-#define DEFAULT_MIN_VISITS 10
-#define DEFAULT_MAX	   10
+#define DEFAULT_INPUT "dwell.causal"
+#define DEFAULT_MAX   10
 
 struct causal_report_options {
 	const char *input;
@@ -135,7 +134,7 @@ static bool parse(int argc, char **argv, struct causal_report_options *options, 
 static int causal_report(int argc, char **argv)
 {
 	struct causal_report_options options = {
-		.min_visits = DEFAULT_MIN_VISITS, .max = DEFAULT_MAX, .resamples = 1000};
+		.min_visits = CAUSAL_MIN_VISITS, .max = DEFAULT_MAX, .resamples = CAUSAL_RESAMPLES};
 	int status = -1, err;
 
 	if (!parse(argc, argv, &options, &status))

@@ -22,14 +22,11 @@
 #include "render/path/path_views.h"
 #include "render/waits/waits.h"
 
-#define KNOT_THRESHOLD	0.2    /* as in dwell waits */
 #define SHOWN_PERCENT	0.1    /* of the recording: edges below it may be long in a selection */
 #define SHOWN_CAUSES	20     /* of each edge */
 #define SHOWN_REQUESTS	100000 /* that are listed, the slowest */
 #define SHOWN_TIMELINES 20     /* of the slowest requests */
 #define SLOW_PERCENTILE 99     /* of requests whose path is shown */
-#define CAUSAL_VISITS	10     /* as in dwell causal report */
-#define CAUSAL_SAMPLES	1000
 
 /* A document in memory, and the block it becomes. */
 struct document {
@@ -93,7 +90,7 @@ static int add_waits(struct html *html, const struct html_recording *recording, 
 	char text[2048] = "";
 	int err = waitgraph__make(recording->model, recording->kinds, &options, &graph);
 
-	err = err ? err : bottlenecks__find(&graph, KNOT_THRESHOLD, &bottlenecks);
+	err = err ? err : bottlenecks__find(&graph, BOTTLENECKS_THRESHOLD, &bottlenecks);
 	err = err ? err
 		  : lock_waits__find(recording->model, recording->kinds, recording->idle, &locks);
 	err = err ? err
@@ -334,8 +331,8 @@ int html_analyses__add_causal(struct html *html, const char *path, const char *n
 			      const struct redaction *redaction)
 {
 	const struct causal_options options = {
-		.min_visits = CAUSAL_VISITS,
-		.resamples = CAUSAL_SAMPLES,
+		.min_visits = CAUSAL_MIN_VISITS,
+		.resamples = CAUSAL_RESAMPLES,
 	};
 	_cleanup_causal_profile_ struct causal_profile *profile = NULL;
 	_cleanup_causal_effects_ struct causal_effects *effects = NULL;

@@ -128,7 +128,8 @@ static int waits(const struct waits_options *options)
 
 static int cmd_waits(int argc, char **argv)
 {
-	struct waits_options options = {.threshold = 20, .percent_limit = 1, .max_causes = 3};
+	struct waits_options options = {
+		.threshold = 100 * BOTTLENECKS_THRESHOLD, .percent_limit = 1, .max_causes = 3};
 	int status, err;
 
 	if (!command__parse_input(&command_waits, argc, argv, &options, &options.view.input,

@@ -11,7 +11,6 @@
 #include "analysis/causal/refusals.h"
 #include "base/error.h"
 
-#define DEFAULT_RESAMPLES 1000
 
 static const char *const shapes[] = {
 	[CAUSAL_NO_EFFECT] = "no-effect", [CAUSAL_GAIN] = "gain",
@@ -81,7 +80,7 @@ static struct causal_curve_options options_for(const struct finding *finding, si
 	const struct causal_options *options = finding->options;
 
 	return (struct causal_curve_options){
-		.resamples = options->resamples ? options->resamples : DEFAULT_RESAMPLES,
+		.resamples = options->resamples ? options->resamples : CAUSAL_RESAMPLES,
 		.seed = hash__add(options->seed, index),
 	};
 }

@@ -27,6 +27,10 @@
 /* With results for fewer speedups, no knee is fitted. */
 #define CAUSAL_SHAPE_RESULTS 4
 
+/* Of struct causal_options, unless the user gives others. */
+#define CAUSAL_MIN_VISITS 10
+#define CAUSAL_RESAMPLES  1000
+
 struct causal_options {
 	uint64_t min_visits; /* results with fewer visits, in all their halves, are left out */
 	uint32_t resamples;  /* number, of the bootstrap; 0: 1000 */

@@ -61,6 +61,8 @@ struct bottlenecks {
 	uint8_t *relations;   /* by vertex: enum relation. Waits for work make none */
 };
 
+#define BOTTLENECKS_THRESHOLD 0.2 /* unless the user gives another one */
+
 /*
  * Finds the bottlenecks of @graph. In knots that are no simple cycle, edges of at most @threshold
  * times the recording's length are removed (knots__find()); @threshold may exceed 1. The caller

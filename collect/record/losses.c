@@ -4,23 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *loss_name(enum loss loss)
-{
-	static const char *const names[LOSS_COUNT] = {
-		[LOSS_RING_FULL] = "events, ring buffer full",
-		[LOSS_THREAD_STATE] = "threads, no memory for their state",
-		[LOSS_WAKE_SKIPPED] = "stacks of wakers, ring buffer full",
-		[LOSS_HIDDEN_SWITCH] = "switches, hidden from tracing by the kernel",
-		[LOSS_DEFERRED_SKIPPED] = "stacks of new programs, ring buffer full",
-		[LOSS_HIDDEN_WAKE] = "wakers, hidden from tracing by the kernel",
-		[LOSS_PROGRAM_SKIPPED] =
-			"switches or wakeups, skipped by the kernel within a running BPF program",
-		[LOSS_UNSEEN] = "times, hidden between switches of a thread that were not traced",
-		[LOSS_REQUEST] = "requests to disks, more in flight than are kept",
-	};
-
-	return names[loss];
-}
+#include "recording/loss_causes.h"
 
 int losses__put(struct record_stream *stream, const char *cause, uint64_t count)
 {
@@ -41,7 +25,7 @@ int losses__write(struct losses *losses, struct record_stream *stream,
 	capture__losses(capture, &now);
 	for (int i = 0; i < LOSS_COUNT && !err; i++)
 		if (now.kernel[i] != losses->kernel[i])
-			err = losses__put(stream, loss_name(i), now.kernel[i]);
+			err = losses__put(stream, loss_cause__text(i), now.kernel[i]);
 	memcpy(losses->kernel, now.kernel, sizeof(losses->kernel));
 	return err;
 }

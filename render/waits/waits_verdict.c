@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/waits/verdict.h"
+#include "recording/loss_causes.h"
 #include "render/format.h"
 #include "render/waits/waits.h"
 
@@ -545,7 +546,7 @@ void verdict__limitations(const struct waits *waits, void (*each)(void *context,
 	for (size_t i = 0; i < model->losts.n; i++) {
 		const char *cause = model__string(model, model->losts.data[i].cause);
 
-		if (!strstr(cause, "hidden") && !strstr(cause, "without names"))
+		if (loss_cause__hides_waits(cause))
 			lost += model->losts.data[i].count;
 	}
 	for (size_t i = 1; i < model->threads.n; i++)

@@ -303,6 +303,48 @@ static void who_computes_between_sleeps_is_said_to(void **state)
 		"timers.");
 }
 
+static void append_sentence(void *context, const char *text)
+{
+	strncat(context, text, 2000 - strlen(context));
+}
+
+/* Only what may have been a wait, or its wakeup, makes the waits incomplete. */
+static void only_lost_events_are_lost_waits(void **state)
+{
+	static const struct {
+		const char *cause;
+		bool told;
+	} losses[] = {
+		{"events, ring buffer full", true},
+		{"switches or wakeups, skipped by the kernel within a running BPF program", true},
+		{"wakers, hidden from tracing by the kernel", false},
+		{"stacks of new programs, ring buffer full", false},
+		{"/usr/bin/prog: no names, the process that read it was killed", false},
+		{"names of addresses, too many", false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(losses); i++) {
+		struct program program = program__begin(true);
+		const struct sample_filter filter = {};
+		_cleanup_analysis_ struct analysis analysis = {};
+		struct waits waits = {.filter = &filter, .percent_limit = 1};
+		struct record lost = {.type = RECORD_LOST, .lost.count = 3};
+		char text[2048] = "";
+
+		program__threads(&program, 1);
+		lost.lost.cause = synthetic__string(&program.made, losses[i].cause);
+		synthetic__put(&program.made, lost);
+		program__ran(&program, 1, END, END);
+		analysis = program__analyse(&program, END, NULL);
+		assert_int_equal(bottlenecks__find(&analysis.graph, 0.2, &analysis.found), 0);
+		waits.model = analysis.graph.model;
+		waits.graph = &analysis.graph;
+		waits.bottlenecks = &analysis.found;
+		verdict__limitations(&waits, append_sentence, text);
+		assert_true(!strstr(text, "Events were lost (3)") == !losses[i].told);
+	}
+}
+
 /* Five compilers, one after the other, each for a fifth of the time; one that sleeps starts them.
  */
 static void who_follows_each_other_is_busy_together(void **state)
@@ -396,6 +438,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sentences_hold_for_their_rows),
 		cmocka_unit_test(who_computes_between_sleeps_is_said_to),
+		cmocka_unit_test(only_lost_events_are_lost_waits),
 		cmocka_unit_test(who_follows_each_other_is_busy_together),
 		cmocka_unit_test(kernel_threads_wait_for_work_too),
 	};
