@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "abi/capture.h"
 #include "abi/unwind.h"
-#include "collect/core/unwinder.h"
+#include "collect/stacks/unwinder.h"
 #include "bench/walks.skel.h"
 
 #define PERIOD_NS  100000

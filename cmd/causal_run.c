@@ -12,7 +12,7 @@
 #include "cmd/cmd.h"
 #include "cmd/workload.h"
 #include "collect/causal/causal_run.h"
-#include "collect/core/child.h"
+#include "collect/capture/child.h"
 
 #define MIN_PERIOD_NS 50000ULL
 #define MAX_PERIOD_NS 100000000ULL

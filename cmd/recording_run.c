@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "cmd/cmd.h"
 #include "cmd/workload.h"
-#include "collect/core/child.h"
+#include "collect/capture/child.h"
 #include "collect/latency/call_source.h"
 
 #define DEFAULT_TABLE_BYTES (256ULL << 20) /* 32 million rows */

@@ -11,8 +11,8 @@
 #include <sys/types.h>
 
 #include "base/array.h"
-#include "collect/core/function_patterns.h"
-#include "collect/core/span_sources.h"
+#include "collect/probes/function_patterns.h"
+#include "collect/probes/span_sources.h"
 #include "collect/record/recorder.h"
 
 #define RECORDING_NO_CALLS UINT64_MAX

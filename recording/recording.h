@@ -262,7 +262,7 @@ struct record_span {
 };
 
 enum call_flags {
-	CALL_IN_PAIR = 1 << 0, /* see enum observed_call_flags, collect/core/observed_call.h */
+	CALL_IN_PAIR = 1 << 0, /* see enum observed_call_flags, collect/probes/observed_call.h */
 	CALL_UNFINISHED = 1 << 1,
 	CALL_EARLIER = 1 << 2,
 	CALL_PROBED = 1 << 3, /* probes measured it, not a scanner */

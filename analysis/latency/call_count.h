@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How many calls there were, from those that a scanner of shadow stacks saw
- * (collect/core/observed_call.h).
+ * (collect/probes/observed_call.h).
  *
  * A call is counted when it ends in a gap between two looks that is so short that a call of its
  * length must have been seen at the look before, wherever it began. The scanner does not choose its

@@ -15,7 +15,7 @@
 #include "collect/causal/targets.h"
 #include "collect/causal/virtual_time.h"
 #include "collect/causal/experiment.h"
-#include "collect/core/capture.h"
+#include "collect/capture/capture.h"
 
 /* Failed pauses are reported if there are more than (pauses + UNPAUSED_FEW) / UNPAUSED_PART. */
 #define UNPAUSED_PART 20

@@ -12,7 +12,7 @@
 
 #include "base/array.h"
 #include "collect/causal/files.h"
-#include "collect/core/child.h"
+#include "collect/capture/child.h"
 
 #define MAX_FILES 256
 #define MAX_NAMES 5 /* that a hint lists */

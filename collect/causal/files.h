@@ -12,7 +12,7 @@
 #include "abi/delay_area.h"
 #include "collect/causal/causal_run.h"
 #include "collect/causal/virtual_time.h"
-#include "collect/core/capture.h"
+#include "collect/capture/capture.h"
 #include "privsep/code_reader.h"
 
 struct causal_files;

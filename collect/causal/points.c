@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "arch/syscalls.h"
 #include "collect/causal/point_copy.h"
-#include "collect/core/breakpoint.h"
+#include "collect/probes/breakpoint.h"
 
 /* ns of CPU time to count a visit, as measured in a virtual machine. */
 #define UPROBE_NS		 750 /* where it cannot be measured */

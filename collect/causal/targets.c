@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "collect/core/kernel_functions.h"
+#include "collect/kernel/kernel_functions.h"
 #include "recording/wait_class.h"
 #include "wait_kinds/kind_clues.h"
 #include "wait_kinds/kind_target.h"

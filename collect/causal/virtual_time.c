@@ -19,7 +19,7 @@
 #include "arch/syscalls.h"
 #include "bpf/causal.skel.h"
 #include "collect/causal/uprobe_cost.h"
-#include "collect/core/breakpoint.h"
+#include "collect/probes/breakpoint.h"
 #include "wait_kinds/kind_clues.h"
 
 #define DEFAULT_SIGNAL	  32	 /* SIGCANCEL: sigfillset() and pthread_sigmask() leave it out */

@@ -14,7 +14,7 @@
 #include "abi/delay_area.h"
 #include "abi/event.h"
 #include "abi/kind_steps.h"
-#include "collect/core/loader.h"
+#include "collect/capture/loader.h"
 
 struct virtual_time;
 

@@ -10,7 +10,7 @@
 
 #include "abi/thread_run.h"
 #include "base/cleanup.h"
-#include "collect/core/observed_call.h"
+#include "collect/probes/observed_call.h"
 
 #define CALL_SCANNER_DEFAULT_NS 1000
 #define CALL_SCANNER_LONGEST_NS 1000000

@@ -11,7 +11,7 @@
 #include "abi/shadow_stack.h"
 #include "abi/thread_run.h"
 #include "base/array.h"
-#include "collect/core/observed_call.h"
+#include "collect/probes/observed_call.h"
 
 /* A call in progress. */
 struct seen_call {

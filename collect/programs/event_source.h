@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collect/core/capture.h"
-#include "collect/core/observed_call.h"
+#include "collect/capture/capture.h"
+#include "collect/probes/observed_call.h"
 
 struct record_programs;
 

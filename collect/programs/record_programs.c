@@ -10,8 +10,8 @@
 #include "abi/call_probe.h"
 #include "abi/span.h"
 #include "bpf/record.skel.h"
-#include "collect/core/task_walk.h"
-#include "collect/core/uprobes.h"
+#include "collect/capture/task_walk.h"
+#include "collect/probes/uprobes.h"
 
 /* @needed: it will be attached to places in files. */
 static void prepare_probe(struct bpf_program *program, bool needed,

@@ -10,8 +10,8 @@
 
 #include "abi/targets.h"
 #include "abi/thread_run.h"
-#include "collect/core/capture.h"
-#include "collect/core/probe_cost.h"
+#include "collect/capture/capture.h"
+#include "collect/probes/probe_cost.h"
 
 struct record_bpf;
 

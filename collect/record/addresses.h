@@ -14,7 +14,7 @@
 #include "base/aging_map.h"
 #include "base/array.h"
 #include "base/hash.h"
-#include "collect/core/address_spaces.h"
+#include "collect/stacks/address_spaces.h"
 
 /* Of more, the names are left to views, which read the files. */
 #define ADDRESSES_MAX	      (1U << 20)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "collect/core/symbol_lookup.h"
+#include "collect/kernel/symbol_lookup.h"
 #include "collect/record/name_source.h"
 
 #define MAX_ADDRESSES 2000 /* that are asked for at once */

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "base/cleanup.h"
-#include "collect/core/address_spaces.h"
+#include "collect/stacks/address_spaces.h"
 #include "collect/record/addresses.h"
 #include "privsep/privsep.h"
 #include "recording/record_stream.h"

@@ -14,9 +14,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "collect/core/probe_set.h"
-#include "collect/core/process_times.h"
-#include "collect/core/uprobes.h"
+#include "collect/probes/probe_set.h"
+#include "collect/capture/process_times.h"
+#include "collect/probes/uprobes.h"
 #include "collect/record/pattern_result.h"
 #include "collect/record/probe_limit.h"
 

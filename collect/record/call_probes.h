@@ -6,8 +6,8 @@
 #pragma once
 
 #include "base/cleanup.h"
-#include "collect/core/function_patterns.h"
-#include "collect/core/probe_cost.h"
+#include "collect/probes/function_patterns.h"
+#include "collect/probes/probe_cost.h"
 
 struct call_probes;
 

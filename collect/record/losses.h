@@ -2,7 +2,7 @@
 /* What a recording lost. It is written while the recording is made, so that it survives a crash. */
 #pragma once
 
-#include "collect/core/capture.h"
+#include "collect/capture/capture.h"
 #include "recording/record_stream.h"
 #include "recording/recording.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "collect/core/symbol_lookup.h"
+#include "collect/kernel/symbol_lookup.h"
 #include "collect/record/losses.h"
 #include "collect/record/name_source.h"
 #include "privsep/names.h"

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collect/core/address_spaces.h"
+#include "collect/stacks/address_spaces.h"
 #include "recording/record_stream.h"
 #include "recording/recording.h"
 #include "privsep/names.h"

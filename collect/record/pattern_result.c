@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "abi/call_probe.h"
-#include "collect/core/function_places.h"
+#include "collect/probes/function_places.h"
 
 _Static_assert(CALL_PROBE_FUNCTIONS == 4091, "a message has the number");
 

@@ -17,8 +17,8 @@
 #include <stdint.h>
 
 #include "abi/targets.h"
-#include "collect/core/capture.h"
-#include "collect/core/function_patterns.h"
+#include "collect/capture/capture.h"
+#include "collect/probes/function_patterns.h"
 #include "collect/programs/event_source.h"
 
 struct recorder_progress {

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/version.h"
-#include "collect/core/child.h"
+#include "collect/capture/child.h"
 
 static void write_interfaces(struct record_stream *stream)
 {

@@ -2,7 +2,7 @@
 #include "collect/record/recording_sources.h"
 
 #include "base/array.h"
-#include "collect/core/child.h"
+#include "collect/capture/child.h"
 #include "collect/programs/devices.h"
 #include "collect/programs/record_programs.h"
 #include "collect/record/annotation_source.h"

@@ -10,7 +10,7 @@
 
 #include "abi/span.h"
 #include "base/hash.h"
-#include "collect/core/function_places.h"
+#include "collect/probes/function_places.h"
 #include "privsep/code_reader.h"
 
 struct source_state {

@@ -9,9 +9,9 @@
 #include "collect/record/addresses.h"
 #include "collect/record/annotations.h"
 #include "collect/record/call_probes.h"
-#include "collect/core/address_spaces.h"
-#include "collect/core/observed_call.h"
-#include "collect/core/span_sources.h"
+#include "collect/stacks/address_spaces.h"
+#include "collect/probes/observed_call.h"
+#include "collect/probes/span_sources.h"
 #include "recording/record_stream.h"
 #include "recording/recording.h"
 

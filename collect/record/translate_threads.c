@@ -2,7 +2,7 @@
 /* The threads that a translator knows: those that live, and some thousand that have ended. */
 #include <stdlib.h>
 
-#include "collect/core/processes.h"
+#include "collect/capture/processes.h"
 #include "collect/record/translator.h"
 
 struct known_thread *translator__find_thread(const struct translator *translator, uint32_t number)

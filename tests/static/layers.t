@@ -31,11 +31,17 @@ my %below = (
 	'runtime'      => ['arch', 'abi', 'include'],
 	'compiler'     => ['arch', 'abi', 'include'],
 );
+# The parts of a capture: those behind use those before.
+my @parts;
+for my $part (qw(kernel clocks probes stacks capture)) {
+	$below{"collect/$part"} = [@{$below{collect}}, grep { $part eq 'capture' || $_ eq 'collect/kernel' } @parts];
+	push @parts, "collect/$part";
+}
 # Folders that the products of a layer share. All other folders of these layers are products.
 my %shared = (
 	analysis => [qw(kinds requests)],
 	render   => [],
-	collect  => [qw(core programs)],
+	collect  => [qw(kernel clocks probes stacks capture programs)],
 	bpf      => [qw(core)],
 );
 my $layers = join '|', keys %shared;
@@ -92,12 +98,12 @@ is_deeply(\@up, [], 'includes point down');
 is_deeply(\@across, [], 'products do not include each other');
 is_deeply(\@sharing, [], 'what they share includes no product');
 ok($products{$_}, "$_ is a product") for qw(analysis/waits render/report collect/record collect/latency bpf/causal);
-my $named = `git grep -il causal -- bpf/core collect/core`;
+my $named = `git grep -il causal -- bpf/core collect/kernel collect/clocks collect/probes collect/stacks collect/capture`;
 is($named, '', 'the core names no product');
 
 # What has privileges interprets no files of others: it asks a parser (privsep/privsep.h). The kernel's
 # functions are looked up in the recorder itself.
-my %parses = map { $_ => 1 } qw(collect/core/kernel_types.c);
+my %parses = map { $_ => 1 } qw(collect/kernel/kernel_types.c);
 my @parsing = split /\n/, `git grep -lE '#include "symbols/|#include <(gelf|libelf|dwarf|elfutils/)' -- collect cmd`;
 is_deeply([grep { !$parses{$_} } @parsing], [], 'a recorder parses no files');
 is_deeply([grep { my $file = $_; !grep { $_ eq $file } @parsing } sort keys %parses], [], 'the exceptions are exceptions');

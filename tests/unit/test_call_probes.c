@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "collect/core/uprobes.h"
+#include "collect/probes/uprobes.h"
 #include "collect/record/call_probes.h"
 #include "privsep/privsep.h"
 

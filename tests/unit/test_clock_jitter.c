@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "collect/core/clock_jitter.h"
+#include "collect/clocks/clock_jitter.h"
 
 #define MS 1000000ULL
 

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "abi/grid.h"
-#include "collect/core/clock_jitter.h"
-#include "collect/core/clock_throttle.h"
+#include "collect/clocks/clock_jitter.h"
+#include "collect/clocks/clock_throttle.h"
 
 #define US   1000ULL
 #define MS   1000000ULL

@@ -17,7 +17,7 @@
 #include <bpf/libbpf.h>
 #include <cmocka.h>
 
-#include "collect/core/kernel_types.h"
+#include "collect/kernel/kernel_types.h"
 #include "tests/unit/field_values.h"
 #include "tests/unit/field_values.skel.h"
 #include "tests/unit/kernel_fields.h"

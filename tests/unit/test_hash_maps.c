@@ -14,7 +14,7 @@
 #include "abi/kind_steps.h"
 #include "bpf/causal.skel.h"
 #include "bpf/record.skel.h"
-#include "collect/core/hash_maps.h"
+#include "collect/kernel/hash_maps.h"
 
 #define ELEMENT_BYTES 48 /* of struct htab_elem, before key and value */
 #define MIB	      (1 << 20)

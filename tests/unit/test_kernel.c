@@ -18,7 +18,7 @@
 
 #include <bpf/btf.h>
 
-#include "collect/core/kernel.h"
+#include "collect/kernel/kernel.h"
 #include "tests/unit/kernel_fields.h"
 
 #define TYPES_FILE "/sys/kernel/btf/vmlinux"

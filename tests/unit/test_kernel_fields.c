@@ -27,8 +27,8 @@
 #include "bpf/causal.skel.h"
 #include "bpf/record.skel.h"
 #include "bpf/symbols.skel.h"
-#include "collect/core/kernel_types.h"
-#include "collect/core/missing_field.h"
+#include "collect/kernel/kernel_types.h"
+#include "collect/kernel/missing_field.h"
 #include "tests/unit/dice.h"
 #include "tests/unit/kernel_fields.h"
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "collect/core/kernel_functions.h"
+#include "collect/kernel/kernel_functions.h"
 
 static const char *const wanted[] = {"schedule", "vfs_read", "no_such_function",
 				     "schedule", "vfs_read", "schedule"};

@@ -13,7 +13,7 @@
 
 #include "abi/capture.h"
 #include "base/cleanup.h"
-#include "collect/core/kernel_types.h"
+#include "collect/kernel/kernel_types.h"
 #include "collect/programs/record_programs.h"
 
 static const void *record_object(size_t *size)

@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "collect/core/process_times.h"
+#include "collect/capture/process_times.h"
 
 /* In place of the C library's: a process with PID has this clock. */
 #define PID   4711

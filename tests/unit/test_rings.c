@@ -13,7 +13,7 @@
 #include <linux/bpf.h>
 
 #include "base/cleanup.h"
-#include "collect/core/rings.h"
+#include "collect/kernel/rings.h"
 
 #define INSN(op, to, from, offset_, value)                                                         \
 	((struct bpf_insn){.code = (op),                                                           \

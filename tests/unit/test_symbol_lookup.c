@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "collect/core/symbol_lookup.h"
+#include "collect/kernel/symbol_lookup.h"
 #include "symbols/symbols.h"
 
 #define LINE 600

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
-#include "collect/core/targets.h"
+#include "collect/capture/targets.h"
 
 #define ROOT "test-targets-cgroup"
 

@@ -14,7 +14,7 @@
 
 #include "abi/unwind.h"
 #include "base/clock.h"
-#include "collect/core/unwinder.h"
+#include "collect/stacks/unwinder.h"
 #include "symbols/unwind/unwind_table.h"
 #include "tests/unit/unwinder_maps.h"
 

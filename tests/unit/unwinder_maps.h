@@ -9,7 +9,7 @@
 #include <bpf/bpf.h>
 
 #include "abi/unwind.h"
-#include "collect/core/unwinder.h"
+#include "collect/stacks/unwinder.h"
 
 static int new_map(enum bpf_map_type type, uint32_t value, uint32_t n,
 		   const struct bpf_map_create_opts *options, uint32_t key)
