@@ -51,7 +51,7 @@ LDLIBS := -lbpf -ldw -lelf -lcapstone -lzstd -lz -ljansson -lsqlite3 -liberty -l
 
 FOLDERS := base arch wait_kinds recording symbols privsep model analysis render collect
 # The folders and their subfolders.
-LIB_FOLDERS := $(FOLDERS) $(patsubst %/,%,$(wildcard $(addsuffix /*/,$(FOLDERS))))
+LIB_FOLDERS := $(FOLDERS) $(patsubst %/,%,$(wildcard $(addsuffix /*/,$(FOLDERS)) $(addsuffix /*/*/,$(FOLDERS))))
 LIB_SRC := $(sort $(wildcard $(addsuffix /*.c,$(LIB_FOLDERS))))
 CMD_SRC := $(sort $(wildcard cmd/*.c))
 BPF_SRC := $(wildcard bpf/*.bpf.c)

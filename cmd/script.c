@@ -7,7 +7,8 @@
 #include "cmd/cmd.h"
 #include "cmd/selection.h"
 #include "cmd/view.h"
-#include "render/export/script.h"
+#include "render/export/folded.h"
+#include "render/script/script.h"
 #include "render/header.h"
 #include "render/terminal.h"
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/cleanup.h"
+
 static const struct wait_class_info classes[CLASS_COUNT] = {
 	[CLASS_CPU] = {"cpu", "on-CPU", "all computing", '.'},
 	[CLASS_IO] = {"io", "I/O", "waiting for I/O", 'I'},
@@ -41,4 +43,14 @@ int wait_class__parse(const char *name)
 		if (name[0] == classes[class].letter && !name[1])
 			return class;
 	return wait_class__find(name);
+}
+
+const char *waker_context__name(enum waker_context context)
+{
+	static const char *const names[] = {
+		[WAKER_UNKNOWN] = "unknown", [WAKER_TASK] = "task", [WAKER_SOFTIRQ] = "softirq",
+		[WAKER_HARDIRQ] = "hardirq", [WAKER_NMI] = "nmi",
+	};
+
+	return names[(size_t)context < ARRAY_SIZE(names) ? context : WAKER_UNKNOWN];
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of enum wait_class, for all views. */
+/* Names of enum wait_class and enum waker_context, for all views. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,3 +28,6 @@ int wait_class__find(const char *name);
 
 /* The class of that name or letter, or -1. */
 int wait_class__parse(const char *name);
+
+/* "task", "softirq", ...: in which context a wakeup happened. */
+const char *waker_context__name(enum waker_context context);

@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "render/export/firefox.h"
-#include "render/export/otlp.h"
-#include "render/export/perfetto.h"
-#include "render/export/pprof.h"
-#include "render/export/script.h"
+#include "render/export/firefox/firefox.h"
+#include "render/export/pprof/otlp.h"
+#include "render/export/perfetto/perfetto.h"
+#include "render/export/pprof/pprof.h"
+#include "render/export/folded.h"
 #include "render/export/speedscope.h"
-#include "render/export/sqlite.h"
+#include "render/export/sqlite/sqlite.h"
 
 static int write_folded(const struct export *export, FILE *to)
 {

@@ -104,16 +104,6 @@ const char *export_thread__name(const struct model *model, uint32_t thread)
 			      : "";
 }
 
-const char *waker_context__name(enum waker_context context)
-{
-	static const char *const names[] = {
-		[WAKER_UNKNOWN] = "unknown", [WAKER_TASK] = "task", [WAKER_SOFTIRQ] = "softirq",
-		[WAKER_HARDIRQ] = "hardirq", [WAKER_NMI] = "nmi",
-	};
-
-	return names[(size_t)context < ARRAY_SIZE(names) ? context : WAKER_UNKNOWN];
-}
-
 const char *export_text(struct buffer *buffer, const char *text)
 {
 	buffer->n = 0;

@@ -47,9 +47,6 @@ const char *export_waits__cause_text(const struct export_waits *waits, struct wa
 /* What the thread was called last. */
 const char *export_thread__name(const struct model *model, uint32_t thread);
 
-/* "task", "softirq", ...: in which context a wakeup happened. */
-const char *waker_context__name(enum waker_context context);
-
 /*
  * A copy of @text with escapes, in @buffer, whose content it replaces. "" without memory, which
  * @buffer->failed tells. Valid until @buffer is changed.

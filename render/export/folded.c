@@ -7,7 +7,7 @@
 #include "analysis/callchain.h"
 #include "base/buffer.h"
 #include "recording/wait_class.h"
-#include "render/export/script.h"
+#include "render/export/folded.h"
 
 struct folded {
 	const struct model *model;

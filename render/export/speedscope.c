@@ -10,7 +10,7 @@
 #include "base/version.h"
 #include "recording/wait_class.h"
 #include "render/export/export_waits.h"
-#include "render/export/fields.h"
+#include "render/fields.h"
 
 struct speedscope {
 	const struct export *export;

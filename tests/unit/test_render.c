@@ -4,10 +4,11 @@
 #include "base/duration.h"
 #include "tests/unit/workload.h"
 
-#include "render/export/fields.h"
+#include "render/fields.h"
 #include "render/format.h"
 #include "render/report/report.h"
-#include "render/export/script.h"
+#include "render/export/folded.h"
+#include "render/script/script.h"
 
 static struct model *model;
 static struct kinds *kinds;

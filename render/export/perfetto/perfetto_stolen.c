@@ -3,7 +3,7 @@
  * Runs from which a hypervisor or interrupts took time: slices of a track below that of the thread,
  * as long as the run. When in the run it was is not known.
  */
-#include "render/export/perfetto_packets.h"
+#include "render/export/perfetto/perfetto_packets.h"
 
 static void write_track(struct perfetto_writer *writer, uint32_t thread)
 {

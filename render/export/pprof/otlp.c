@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/export/otlp.h"
+#include "render/export/pprof/otlp.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -8,7 +8,7 @@
 
 #include "base/version.h"
 #include "recording/wait_class.h"
-#include "render/export/profile_tables.h"
+#include "render/export/pprof/profile_tables.h"
 #include "render/export/protobuf.h"
 
 /* Field numbers of opentelemetry-proto 1.11.0. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* dwell-export(1) describes them for users. */
-#include "render/export/sqlite_schema.h"
+#include "render/export/sqlite/sqlite_schema.h"
 
 const char sqlite_tables[] =
 	"CREATE TABLE meta (\n"

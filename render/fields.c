@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/export/fields.h"
+#include "render/fields.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

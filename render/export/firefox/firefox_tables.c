@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/export/firefox_tables.h"
+#include "render/export/firefox/firefox_tables.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "render/export/fields.h"
+#include "render/fields.h"
 
 const struct firefox_category_info *firefox_category__info(enum firefox_category category)
 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/export/perfetto.h"
+#include "render/export/perfetto/perfetto.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "recording/wait_class.h"
-#include "render/export/perfetto_packets.h"
+#include "render/export/perfetto/perfetto_packets.h"
 
 /* BuiltinClock */
 enum { CLOCK_ID_REALTIME = 1, CLOCK_ID_MONOTONIC = 3, CLOCK_ID_BOOTTIME = 6 };

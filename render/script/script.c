@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/export/script.h"
+#include "render/script/script.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,9 +11,8 @@
 #include "arch/syscalls.h"
 #include "recording/stack_end.h"
 #include "recording/wait_class.h"
-#include "render/export/export_waits.h"
-#include "render/export/fields.h"
-#include "render/export/script_events.h"
+#include "render/fields.h"
+#include "render/script/script_events.h"
 #include "render/format.h"
 
 const char script_format[] =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/export/perfetto_packets.h"
+#include "render/export/perfetto/perfetto_packets.h"
 
 #include <errno.h>
 #include <stdlib.h>

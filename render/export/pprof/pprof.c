@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/export/pprof.h"
+#include "render/export/pprof/pprof.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "recording/wait_class.h"
-#include "render/export/gzip_stream.h"
-#include "render/export/profile_tables.h"
+#include "render/export/pprof/gzip_stream.h"
+#include "render/export/pprof/profile_tables.h"
 #include "render/export/protobuf.h"
 
 /* Field numbers of profile.proto. */

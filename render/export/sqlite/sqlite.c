@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/export/sqlite.h"
+#include "render/export/sqlite/sqlite.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,8 +11,8 @@
 #include "base/version.h"
 #include "recording/wait_class.h"
 #include "render/export/export_waits.h"
-#include "render/export/sqlite_rows.h"
-#include "render/export/sqlite_schema.h"
+#include "render/export/sqlite/sqlite_rows.h"
+#include "render/export/sqlite/sqlite_schema.h"
 
 /* The parts of an interval that were visited, to be one row. */
 struct sqlite_interval {

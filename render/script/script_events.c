@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/export/script_events.h"
+#include "render/script/script_events.h"
 
 #include <errno.h>
 

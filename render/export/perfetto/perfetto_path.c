@@ -7,7 +7,7 @@
 #include <errno.h>
 
 #include "analysis/path/path_walk.h"
-#include "render/export/perfetto_packets.h"
+#include "render/export/perfetto/perfetto_packets.h"
 
 #define MAX_DEPTH 64
 #define MAX_FLOWS 2000 /* at each depth */

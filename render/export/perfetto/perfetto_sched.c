@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "render/export/perfetto_packets.h"
+#include "render/export/perfetto/perfetto_packets.h"
 
 #define MAX_CPUS 65536 /* numbers are 16 bits */
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/export/profile_tables.h"
+#include "render/export/pprof/profile_tables.h"
 
 #include <errno.h>
 #include <stdlib.h>

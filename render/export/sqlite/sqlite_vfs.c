@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/export/sqlite_vfs.h"
+#include "render/export/sqlite/sqlite_vfs.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/export/sqlite_rows.h"
+#include "render/export/sqlite/sqlite_rows.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "render/export/export_waits.h"
-#include "render/export/sqlite_schema.h"
-#include "render/export/sqlite_vfs.h"
+#include "render/export/sqlite/sqlite_schema.h"
+#include "render/export/sqlite/sqlite_vfs.h"
 
 /* Columns of all tables, as in sqlite_schema.c. */
 static const struct {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/export/gzip_stream.h"
+#include "render/export/pprof/gzip_stream.h"
 
 #include <errno.h>
 

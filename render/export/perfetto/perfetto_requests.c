@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "render/export/perfetto_packets.h"
+#include "render/export/perfetto/perfetto_packets.h"
 
 struct request_lane {
 	uint32_t name;	/* string: the source */

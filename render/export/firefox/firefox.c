@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "render/export/firefox.h"
+#include "render/export/firefox/firefox.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,8 +8,8 @@
 
 #include "base/version.h"
 #include "recording/wait_class.h"
-#include "render/export/fields.h"
-#include "render/export/firefox_tables.h"
+#include "render/fields.h"
+#include "render/export/firefox/firefox_tables.h"
 
 /* What is printed of each row. */
 enum firefox_column {
