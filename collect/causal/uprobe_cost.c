@@ -8,8 +8,9 @@
 #include "arch/probe_functions.h"
 #include "base/clock.h"
 
-#define BATCHES 10
-#define CALLS	50
+/* Short ones, as the machine may be busy: some are not interrupted. */
+#define BATCHES 100
+#define CALLS	5
 
 PROBE_FUNCTION_EMULATED(uprobe_cost_emulated);
 PROBE_FUNCTION_STEPPED(uprobe_cost_stepped);
