@@ -11,7 +11,6 @@
 #include "analysis/causal/refusals.h"
 #include "base/error.h"
 
-
 static const char *const shapes[] = {
 	[CAUSAL_NO_EFFECT] = "no-effect", [CAUSAL_GAIN] = "gain",
 	[CAUSAL_PLATEAU] = "plateau",	  [CAUSAL_CONTENTION] = "contention",
