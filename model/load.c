@@ -61,13 +61,13 @@ int model_builder__new(struct model_builder **out)
 	return 0;
 }
 
-int model_builder__add(void *arg, const struct record *record)
+int model_builder__add(void *builder, const struct record *record)
 {
-	struct model_builder *builder = arg;
-	int err = model_loader__add(&builder->loader, record);
+	struct model_loader *loader = &((struct model_builder *)builder)->loader;
+	int err = model_loader__add(loader, record);
 
 	if (err == -EINVAL) {
-		builder->loader.model->refused++;
+		loader->model->refused++;
 		return 0;
 	}
 	return err ? error__errno(err, "cannot load the recording") : 0;

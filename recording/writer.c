@@ -170,7 +170,8 @@ int recording_writer__create(const char *path, struct recording_writer **out)
 	err = writer__new(path, &writer);
 	if (err)
 		return err;
-	record_stream__add_sink(writer->stream, &(struct record_sink){put, writer});
+	record_stream__add_sink(writer->stream, // NOLINT(*NullDereference): set by writer__new()
+				&(struct record_sink){put, writer});
 	err = create_file(writer);
 	if (err)
 		return err;
