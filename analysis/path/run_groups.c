@@ -246,6 +246,8 @@ static uint64_t unsampled_weight(const struct model_thread *thread, size_t next,
 {
 	uint64_t length = ran_before(thread, next), weight;
 
+	if (!period) /* a damaged recording */
+		return 1;
 	for (size_t i = next; i && length < 2 * period; i--) {
 		if (!is_anywhere(&thread->intervals.data[i - 1]))
 			break;
