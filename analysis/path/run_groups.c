@@ -215,6 +215,8 @@ static size_t run_at(const struct model_thread *thread, uint64_t time, size_t *n
 	return *near;
 }
 
+#define LONGEST_PERIOD 1000000000000ULL /* ns; weights of 16 million samples can be added */
+
 /*
  * The chance that a run of @x periods has no sampling point, of which each period has one at a
  * random time: it lies in one period, or in parts of two or three.
@@ -246,7 +248,7 @@ static uint64_t unsampled_weight(const struct model_thread *thread, size_t next,
 {
 	uint64_t length = ran_before(thread, next), weight;
 
-	if (!period) /* a damaged recording */
+	if (!period || period > LONGEST_PERIOD) /* a damaged recording */
 		return 1;
 	for (size_t i = next; i && length < 2 * period; i--) {
 		if (!is_anywhere(&thread->intervals.data[i - 1]))
