@@ -68,9 +68,14 @@ $(BUILD)/dwell: $(CMD_OBJ) $(BUILD)/libdwell.a
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $(HARDEN_PROGRAM) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(BUILD)/libdwell.a: $(LIB_OBJ)
+# Changes when a file comes, goes or moves: make does not miss objects that only were in the library.
+$(BUILD)/lib_objects: FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)echo '$(LIB_OBJ)' | cmp -s - $@ || echo '$(LIB_OBJ)' >$@
+
+$(BUILD)/libdwell.a: $(LIB_OBJ) $(BUILD)/lib_objects
 	$(Q)rm -f $@
-	$(Q)$(AR) qcsD $@ $^
+	$(Q)$(AR) qcsD $@ $(LIB_OBJ)
 
 $(BUILD)/%.o: %.c
 	$(call say,CC,$<)

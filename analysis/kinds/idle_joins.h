@@ -15,8 +15,8 @@
 
 /*
  * Sets to IDLE_NOT those of @reasons, by thread and interval (enum idle_reason), that are sleeps of
- * such threads. A join counts only if it is not idle itself, and if it lasts for a noteworthy part
- * of the joined thread's life. (A thread that works periodically until it is told to end is joined,
- * too, but that join is short.) Returns 0 or -ENOMEM.
+ * such threads. A join counts only if it is not idle itself, and takes more than a small part of
+ * the time in which the joined thread existed. (A thread that works at intervals until it is told
+ * to stop is joined, too, but only when it is about to end.) Returns 0 or -ENOMEM.
  */
 int idle_joins__apply(const struct wait_sites *sites, uint8_t **reasons);

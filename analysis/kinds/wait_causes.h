@@ -96,7 +96,7 @@ bool wait_causes__is_signaled(const struct wait_causes *causes, uint32_t thread,
 /*
  * Whether the thread was not allowed to run in @interval's blocked part, by a limit or a signal: it
  * waited for no other thread, and the end of the wait gave it no work. False for ptrace stops:
- * there the thread waits for the tracer, which works meanwhile.
+ * in these, the thread waits for the tracer to do something.
  */
 bool wait_causes__is_limit(const struct model *model, const struct model_interval *interval);
 

@@ -3,12 +3,13 @@
  * How many calls there were, from those that a scanner of shadow stacks saw
  * (collect/probes/observed_call.h).
  *
- * A call is counted when it ends in a gap between two looks that is so short that a call of its
- * length must have been seen at the look before, wherever it began. The scanner does not choose its
- * gaps by what the program does, so the probability of that is the share of the thread's run time
- * that lies in such gaps, whatever the length: each counted call stands for the inverse of the
- * share, its *weight* (Horvitz and Thompson). Short calls are counted in the gaps between the looks
- * of pairs, longer ones in longer gaps, and those that are much longer than all gaps one by one.
+ * A call is counted if it ends between two looks that are close together: the time between them is
+ * so short that the look before must have seen a call of that length, wherever it began. The
+ * scanner does not choose its gaps by what the program does, so the probability of that is the
+ * share of the thread's run time that lies in such gaps, whatever the length: each counted call
+ * stands for the inverse of the share, its *weight* (Horvitz and Thompson). Short calls are counted
+ * in the gaps between the looks of pairs, longer ones in longer gaps, and those that are much
+ * longer than all gaps one by one.
  *
  * Generations rise by 2 with each push, so the difference of two that were seen is exactly twice
  * the number of calls between them. That gives the number of all calls of a thread, which is

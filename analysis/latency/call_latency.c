@@ -568,8 +568,8 @@ static int list_probes(const struct model *model, struct call_latency *latency)
 }
 
 /*
- * Whether generations count the calls of threads. Those of stacks that belong to no thread
- * (coroutines) are told as the process's.
+ * Whether generations count the calls of threads. Calls on stacks that belong to no thread
+ * (coroutines) are recorded as calls of the process.
  */
 static bool are_calls_counted(const struct model *model)
 {

@@ -9,9 +9,9 @@
  * so triangles (A calls B calls C calls A) need no rule, and an unrelated wakeup cannot explain
  * more than the wait that it ended.
  *
- * A thread that waits for a CPU waits for whoever has it. If that works for the path (a server that
- * a client has just woken, and that preempts it), its time is what the path waits for; otherwise it
- * is run-queue time, and what the other thread does is told apart.
+ * A thread in the run queue waits for the threads that have the CPU. If such a thread works for the
+ * path (a server that preempts the client which has just woken it), its time is on the path.
+ * Otherwise the wait is run-queue time, and the tree shows below it what the other thread did.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The lock that the members of a bottleneck hold while others wait for it, and what its holders do
- * meanwhile.
+ * in that time.
  */
 #pragma once
 
@@ -12,11 +12,11 @@ struct verdict_lock {
 	const struct lock_identity *lock; /* NULL: there is none that matters */
 	uint32_t function;		  /* string: where it is waited for longest; 0: unknown */
 	uint64_t wait_ns;		  /* of all waits for it that ended within the window */
-	uint64_t held_ns;		  /* meanwhile, as far as the waits show it */
-	uint32_t holder;		  /* thread that held it longest, */
-	uint64_t holder_ns;		  /* for how long, */
-	uint32_t released;		  /* string: and in which function it released it, after
-					     holding it longest; 0: unknown */
+	uint64_t held_ns;   /* it was held so long during these waits, as far as is known */
+	uint32_t holder;    /* thread that held it longest, */
+	uint64_t holder_ns; /* for how long, */
+	uint32_t released;  /* string: and in which function it released it, after
+			       holding it longest; 0: unknown */
 	/* What its holders waited for most of @held_ns: */
 	uint64_t blocked_ns;
 	enum wait_kind kind;

@@ -4,7 +4,7 @@
 #define PROBE_FUNCTION(name, first, last)                                                          \
 	void name(void);                                                                           \
 	void name##_end(void);                                                                     \
-	__asm__(".text\n"                                                                          \
+	__asm__(".text\n.globl " #name "\n"                                                        \
 		".type " #name ", @function\n" #name ":\n\t" first "\n\t" last "\n"                \
 		".globl " #name "_end\n" #name "_end:\n\tret\n"                                    \
 		".size " #name ", . - " #name "\n")

@@ -44,7 +44,7 @@ __u64 causal_places_lost;
 __u64 causal_pauses; /* of threads that have exited */
 __u64 causal_outside_ns[CAUSAL_WAITS];
 __u64 causal_in_flight_ns; /* growth of `global` while a thread had asynchronous I/O in flight and
-			      did not wait for it: no pause stopped that, and nobody pays for it */
+			      did not wait for it: pauses do not stop the I/O */
 struct causal_look causal_look;
 
 struct causal_cpu_counts causal_counts[CAPTURE_MAX_CPUS];

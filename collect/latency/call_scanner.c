@@ -19,6 +19,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/thread.h"
 #include "collect/latency/shadow_memory_map.h"
 #include "collect/latency/shadow_scan.h"
 #include "collect/latency/shadow_scan_rest.h"
@@ -508,7 +509,7 @@ int call_scanner__new(uint64_t resolution_ns, struct call_scanner **out)
 	scanner->period_ns = resolution_ns;
 	scanner->start = read_clocks();
 	pthread_mutex_init(&scanner->lock, NULL);
-	err = -pthread_create(&scanner->thread, NULL, scan, scanner);
+	err = thread__start(&scanner->thread, scan, scanner);
 	if (err) {
 		free(scanner);
 		return error__set(err, "cannot create the thread that scans calls");

@@ -3,77 +3,43 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <stdbool.h>
 #include <time.h>
 
 #include "arch/probe_functions.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "collect/probes/own_functions.h"
 #include "collect/probes/uprobes.h"
-
-#define BATCHES 10
-#define CALLS	50
 
 /* Of a probe in a virtual machine. */
 #define USUAL_NS	 700
 #define USUAL_STEPPED_NS 10000
 
-PROBE_FUNCTION_EMULATED(probe_cost_emulated);
-PROBE_FUNCTION_STEPPED(probe_cost_stepped);
+/* Their ends have probes, too. */
 PROBE_FUNCTION_EMULATED(probe_cost_emulated_exit);
 PROBE_FUNCTION_STEPPED(probe_cost_stepped_exit);
 
-struct own_place {
-	uint64_t address;
-	uint64_t offset; /* in dwell's file; 0: not found */
-};
-
-/* The first object is the program. */
-static int find_offset(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	struct own_place *place = arg;
-
-	(void)size;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-		uint64_t start = info->dlpi_addr + segment->p_vaddr;
-
-		if (segment->p_type == PT_LOAD && place->address >= start &&
-		    place->address < start + segment->p_filesz)
-			place->offset = place->address - start + segment->p_offset;
-	}
-	return 1;
-}
-
-static uint64_t offset_of(void (*function)(void))
-{
-	struct own_place place = {.address = (uint64_t)(uintptr_t)function};
-
-	dl_iterate_phdr(find_offset, &place);
-	return place.offset;
-}
-
-/* What the fastest of some batches took: others may have been interrupted. */
+/* What the fastest batch took. */
 static void time_calls(void (*function)(void), const volatile struct call_probe_state *state,
 		       struct probe_cost_each *cost)
 {
 	uint64_t best = UINT64_MAX;
 
-	for (int batch = 0; batch < BATCHES; batch++) {
+	for (int batch = 0; batch < OWN_FUNCTION_BATCHES; batch++) {
 		uint64_t begin = now_ns(CLOCK_MONOTONIC), ns = state->ns, inside = state->inside;
 		uint64_t passed;
 
-		for (int i = 0; i < CALLS; i++)
+		for (int i = 0; i < OWN_FUNCTION_CALLS; i++)
 			function();
 		passed = now_ns(CLOCK_MONOTONIC) - begin;
 		ns = state->ns - ns;
 		if (passed >= best || ns > passed || state->inside == inside)
 			continue;
 		best = passed;
-		cost->trap_ns = (passed - ns) / CALLS;
-		cost->all_ns = passed / CALLS;
-		cost->overhead_ns = (state->inside - inside) / CALLS;
+		cost->trap_ns = (passed - ns) / OWN_FUNCTION_CALLS;
+		cost->all_ns = passed / OWN_FUNCTION_CALLS;
+		cost->overhead_ns = (state->inside - inside) / OWN_FUNCTION_CALLS;
 	}
 }
 
@@ -100,10 +66,10 @@ static int attach(const struct call_programs *programs, struct probe_costs *cost
 	for (int kind = 0; kind < CALL_PROBE_KINDS; kind++) {
 		uint64_t cookie = CALL_PROBE_CALIBRATION + (uint64_t)kind;
 
-		places[kind] = (struct uprobe_place){.offset = offset_of(functions[kind]),
-						     .cookie = cookie};
-		exits[kind] =
-			(struct uprobe_place){.offset = offset_of(ends[kind]), .cookie = cookie};
+		places[kind] = (struct uprobe_place){
+			.offset = own_function__offset(functions[kind]), .cookie = cookie};
+		exits[kind] = (struct uprobe_place){.offset = own_function__offset(ends[kind]),
+						    .cookie = cookie};
 		programs->states[cookie].open = 1;
 	}
 	/* The kinds without CALL_PROBE_EXITS are the first ones. */
@@ -125,14 +91,14 @@ static int attach(const struct call_programs *programs, struct probe_costs *cost
 void probe_costs__measure(const struct call_programs *programs, struct probe_costs *costs)
 {
 	static void (*const functions[CALL_PROBE_KINDS])(void) = {
-		[0] = probe_cost_emulated,
-		[CALL_PROBE_STEPPED] = probe_cost_stepped,
+		[0] = own_function_emulated,
+		[CALL_PROBE_STEPPED] = own_function_stepped,
 		[CALL_PROBE_EXITS] = probe_cost_emulated_exit,
 		[CALL_PROBE_EXITS | CALL_PROBE_STEPPED] = probe_cost_stepped_exit,
 	};
 	static void (*const ends[CALL_PROBE_KINDS])(void) = {
-		[0] = probe_cost_emulated,
-		[CALL_PROBE_STEPPED] = probe_cost_stepped,
+		[0] = own_function_emulated,
+		[CALL_PROBE_STEPPED] = own_function_stepped,
 		[CALL_PROBE_EXITS] = probe_cost_emulated_exit_end,
 		[CALL_PROBE_EXITS | CALL_PROBE_STEPPED] = probe_cost_stepped_exit_end,
 	};

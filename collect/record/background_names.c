@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/thread.h"
 #include "collect/kernel/symbol_lookup.h"
 #include "collect/record/name_source.h"
 
@@ -191,10 +192,10 @@ int background_names__start(struct privsep *privsep, struct background_names **o
 	pthread_cond_init(&background->wake, &attributes);
 	pthread_condattr_destroy(&attributes);
 	pthread_mutex_init(&background->lock, NULL);
-	err = pthread_create(&background->thread, NULL, find_names, background);
+	err = thread__start(&background->thread, find_names, background);
 	if (err) {
 		free(background);
-		return -err;
+		return err;
 	}
 	*out = background;
 	return 0;

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/thread.h"
 #include "collect/probes/probe_set.h"
 #include "collect/capture/process_times.h"
 #include "collect/probes/uprobes.h"
@@ -525,13 +525,8 @@ void call_probes__add_process(struct call_probes *probes, uint32_t pid)
 
 int call_probes__start(struct call_probes *probes)
 {
-	sigset_t all, before;
-	int err;
+	int err = thread__start(&probes->thread, run, probes);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = -pthread_create(&probes->thread, NULL, run, probes);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (err)
 		return error__set(err, "cannot create the thread that sets probes");
 	probes->started = true;
