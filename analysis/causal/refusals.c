@@ -15,6 +15,8 @@
  * part of a CPU that they take, and what goes on during pauses.
  */
 #define MAX_ERROR 0.05
+#define OPEN_GAIN 0.5 /* of the pauses: if so many may have not slowed it down, nothing is known   \
+		       */
 
 /* Failed pauses that are too few to be a share of all. */
 #define FEW_PAUSES 20
@@ -390,14 +392,9 @@ static struct outside find_outside(const struct causal_effects *effects)
 	return outside;
 }
 
-/*
- * Something that the program waits for goes on during pauses. A program that waits for nothing
- * outside may respond to pauses as well, where other programs fill the CPUs: it would have had to
- * wait for these anyway.
- */
-static int check_outside(struct causal_effects *effects, const struct causal_series *series,
-			 const struct causal_curve *curve, const struct evidence *evidence,
-			 const struct causal_pause_response *response)
+static int refuse_outside(struct causal_effects *effects, const struct causal_curve *curve,
+			  enum causal_refusal_kind kind, double paused,
+			  const struct causal_pause_response *response)
 {
 	static const char *const reasons[] = {
 		[CAUSAL_REFUSED_OPEN_LOAD] =
@@ -410,16 +407,9 @@ static int check_outside(struct causal_effects *effects, const struct causal_ser
 			"faster target would wait for it longer than could be measured.",
 		[CAUSAL_REFUSED_TIMERS] = "Timers of the program go on during pauses.",
 	};
-	const struct outside outside = find_outside(effects);
 
-	if (!response->known || response->low * evidence->paused <= MAX_ERROR ||
-	    outside.share <= MAX_ERROR)
-		return 0;
-	/* Where requests come by timers, latencies are right if the target is most of them. */
-	if (series->latency && outside.kind == CAUSAL_REFUSED_TIMERS)
-		return 0;
 	return add_refusal(
-		       effects, refusal_of(curve, outside.kind),
+		       effects, refusal_of(curve, kind),
 		       causal_text__new(
 			       "pausing the whole program must not change its speed in effective "
 			       "time, but does: with everything paused for %.0f%% of the time, "
@@ -427,8 +417,46 @@ static int check_outside(struct causal_effects *effects, const struct causal_ser
 			       "points of this target's effect would be due to that. %s",
 			       100 * response->share, 100 * fmin(response->gain, 1),
 			       100 * response->low, 100 * fmin(response->high, 1),
-			       100 * fmin(response->high, 1) * evidence->paused,
-			       reasons[outside.kind]))
+			       100 * fmin(response->high, 1) * paused, reasons[kind]))
+		       ?: 1;
+}
+
+static bool seems_closed(const struct causal_pause_response *response, double paused)
+{
+	return response->known && response->gain * paused <= MAX_ERROR &&
+	       response->high <= OPEN_GAIN;
+}
+
+/*
+ * Something that the program waits for goes on during pauses. A program that waits for nothing
+ * outside may respond to pauses as well, where other programs fill the CPUs: it would have had to
+ * wait for these anyway. Where it waits for requests, it is not taken for closed before tests show
+ * that: the larger the pauses, the less an open load is slowed down by them.
+ */
+static int check_outside(struct causal_effects *effects, const struct causal_series *series,
+			 const struct causal_curve *curve, const struct evidence *evidence,
+			 const struct causal_pause_response *response)
+{
+	const struct outside outside = find_outside(effects);
+
+	if (outside.share <= MAX_ERROR)
+		return 0;
+	/* Where requests come by timers, latencies are right if the target is most of them. */
+	if (series->latency && outside.kind == CAUSAL_REFUSED_TIMERS)
+		return 0;
+	if (response->known && response->low * evidence->paused > MAX_ERROR)
+		return refuse_outside(effects, curve, outside.kind, evidence->paused, response);
+	if (outside.kind != CAUSAL_REFUSED_OPEN_LOAD || series->whole_run ||
+	    seems_closed(response, evidence->paused))
+		return 0;
+	return add_refusal(
+		       effects, refusal_of(curve, CAUSAL_REFUSED_UNTESTED),
+		       causal_text__new(
+			       "the program waits for requests from outside of the command for "
+			       "%.0f%% of the time, and has not been paused often enough to know "
+			       "whether these wait for its pauses. Run it for longer, or again "
+			       "(runs add up), or start the clients in the command as well.",
+			       100 * fmin(outside.share, 1)))
 		       ?: 1;
 }
 

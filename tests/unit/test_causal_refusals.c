@@ -76,6 +76,29 @@ static void open_load(void **state)
 	assert_string_equal(causal_refusal__name(only_refusal(effects)->kind), "open-load");
 }
 
+/* Two tests that contradict each other, or without visits, do not show that a load is closed. */
+static void open_load_is_not_excluded(void **state)
+{
+	static const double gains[] = {0.35, -0.1};
+
+	for (int visited = 0; visited < 2; visited++) {
+		_cleanup_made_ struct made made = made_program();
+		_cleanup_causal_effects_ struct causal_effects *effects = NULL;
+
+		for (size_t k = 0; k < ARRAY_SIZE(gains); k++) {
+			struct causal_pause_test *test;
+
+			add_test(&made, gains[k], 0.6);
+			test = &made.profile.pause_tests.data[k];
+			if (!visited)
+				test->base.n_points = test->with.n_points = 0;
+		}
+		effects = made__effects(&made);
+		assert_int_equal(effects->curves.n, 0);
+		assert_int_equal(only_refusal(effects)->kind, CAUSAL_REFUSED_UNTESTED);
+	}
+}
+
 static void closed_programs_are_not_refused(void **state)
 {
 	/* By the gain of pauses, and the time of waits for what is outside. */
@@ -463,6 +486,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(open_load),
+		cmocka_unit_test(open_load_is_not_excluded),
 		cmocka_unit_test(closed_programs_are_not_refused),
 		cmocka_unit_test(one_test_is_not_enough),
 		cmocka_unit_test(io_in_flight),
