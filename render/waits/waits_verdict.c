@@ -250,7 +250,7 @@ static bool append_lock(const struct waits *waits, const struct bottleneck *bott
 	waits__lock_name(waits, lock, name, sizeof(name));
 	format__append(text, size,
 		       " %s with a lock held that others wait for: %s. Hold it for less time, or "
-		       "do not sleep meanwhile.",
+		       "release it before sleeping.",
 		       who, name);
 	return true;
 }
