@@ -15,8 +15,8 @@
  * part of a CPU that they take, and what goes on during pauses.
  */
 #define MAX_ERROR 0.05
-#define OPEN_GAIN 0.5 /* of the pauses: if so many may have not slowed it down, nothing is known   \
-		       */
+/* If so large a part of the pauses may not have slowed the program down, nothing is known. */
+#define OPEN_GAIN 0.5
 
 /* Failed pauses that are too few to be a share of all. */
 #define FEW_PAUSES 20
