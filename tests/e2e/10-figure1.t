@@ -84,22 +84,26 @@ sub comparisons {
 
 for my $case (1, 2) {
 	# Rounds of several sampling periods. What takes about as long as one can be in step with
-	# a tempo for as long as that is kept: 0.7 points of a third, then, and at times 2: then it runs again.
+	# a tempo for as long as that is kept: 0.7 points of a third, then, and at times 2: then it runs again, until
+	# it was right more often than not.
 	my ($got, $report, @compared);
-	for (1 .. 6) {
+	my $right = 0;
+	for (1 .. 7) {
 		($got, $report) = record_measured(['-o', "case$case.data", @period], program('figure1'), '--case', $case,
 			'--keep-cpus-busy', '--fold', 2, '--seconds', $seconds);
 		last if $got->{status};
 		@compared = comparisons($case, $report, $got->{truth});
 		my @far = grep { distance($_->[0], $_->[1]) > 2 } @compared;
-		last unless @far;
-		note(join '; ', map { sprintf '%s: %.2f, truth %.2f to %.2f', $_->[2], $_->[0], @{$_->[1]} } @far);
+		$right += @far ? -1 : 1;
+		last if $right > 0;
+		note(join '; ', map { sprintf '%s: %.2f, truth %.2f to %.2f', $_->[2], $_->[0], @{$_->[1]} } @far) if @far;
 	}
 	is($got->{status}, 0, "case $case is recorded");
 	# Neighbours can turn the cases round; what is compared below holds anyway.
 	my $critical = $case == 1 ? 'T2' : 'T1';
 	diag("case $case: $got->{truth}{critical} was critical, not $critical: the machine is busy")
 		if $got->{truth}{critical} ne $critical;
+	cmp_ok($right, '>', 0, 'it was right more often than not');
 	near($_->[0], $_->[1], 2, $_->[2]) for @compared;
 	for (['T1', 'compute_light'], ['T2', 'compute_heavy']) {
 		my ($comm, $function) = @$_;
